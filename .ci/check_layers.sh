@@ -1,0 +1,76 @@
+#!/bin/sh
+# Proves from the #include lines under ROOT that dependencies point one way (loader -> runtime <- ops <- kernels):
+#   runtime/   includes runtime/ alone and names no operator; runtime/cli/ and runtime/providers.c are outside this rule
+#   loader/    includes runtime/ and loader/        ops/   includes runtime/ and ops/
+#   kernels/   includes runtime/, ops/ and kernels/
+# and, with no exception: protobuf headers are seen in loader/ alone, CUDA headers in kernels/cuda*/ alone. An operator's name is a
+# string in a table of ops/. Usage: check_layers.sh ROOT. Names every violation; exit status 1 if there is one.
+set -eu
+cd "$1"
+sources=$(find runtime loader ops kernels -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' 2>/dev/null | LC_ALL=C sort)
+[ -n "$sources" ] || { echo "check-layers: no sources under $1" >&2; exit 1; }
+
+awk '
+function report(text) { printf "%s:%d: %s\n", FILENAME, FNR, text; violations++ }
+
+function allowed_folders(layer) {
+    if (layer == "runtime") return "runtime"
+    if (layer == "loader") return "runtime loader"
+    if (layer == "ops") return "runtime ops"
+    return "runtime ops kernels"
+}
+
+function check_include(header,   folder) {
+    if (header ~ /^protobuf-c\// || header ~ /\.pb-c\.h$/) {
+        if (layer != "loader") report("includes the protobuf header " header " outside loader/")
+        return
+    }
+    if (header ~ /^(cuda|cublas|cudnn|cufft|curand|cusolver|cusparse|nvml|nvrtc|nvtx)[A-Za-z0-9_]*\.h$/ ||
+        header ~ /^(device_launch_parameters|cooperative_groups|mma|vector_types)\.h$/ || header ~ /^(cub|thrust|cuda|cooperative_groups|nv)\//) {
+        if (FILENAME !~ /^kernels\/cuda[^\/]*\//) report("includes the CUDA header " header " outside kernels/cuda*/")
+        return
+    }
+    if (!quoted) return
+    if (header !~ /^(runtime|loader|ops|kernels|tests)\// || header ~ /\.\./) {
+        report("includes \"" header "\": write the path from the root")
+        return
+    }
+    if (exempt) return
+    folder = header
+    sub(/\/.*/, "", folder)
+    if ((" " allowed_folders(layer) " ") !~ (" " folder " ")) report(layer "/ must not include " header)
+    if (layer != "loader" && header ~ /^runtime\/cli\//) report("only runtime/cli/ includes " header)
+}
+
+# Capitalized words among the strings of a line, one call a word.
+function each_name(line,   word) {
+    while (match(line, /"[^"]*"/)) {
+        word = substr(line, RSTART + 1, RLENGTH - 2)
+        line = substr(line, RSTART + RLENGTH)
+        if (word !~ /^[A-Z][A-Za-z0-9]+$/) continue
+        if (layer == "ops") operators[word] = 1
+        else if (layer == "runtime" && !exempt) { count++; named[count] = word; place[count] = FILENAME ":" FNR }
+    }
+}
+
+FNR == 1 {
+    layer = FILENAME
+    sub(/\/.*/, "", layer)
+    exempt = FILENAME ~ /^runtime\/cli\// || FILENAME == "runtime/providers.c"
+}
+/^[ \t]*#[ \t]*include[ \t]*["<]/ {
+    header = $0
+    quoted = header ~ /"/
+    sub(/^[^"<]*["<]/, "", header)
+    sub(/[">].*/, "", header)
+    check_include(header)
+    next
+}
+{ each_name($0) }
+
+END {
+    for (i = 1; i <= count; i++)
+        if (named[i] in operators) { printf "%s: names the operator %s\n", place[i], named[i]; violations++ }
+    if (violations) { printf "check-layers: %d violations\n", violations; exit 1 }
+    print "check-layers: ok"
+}' $sources

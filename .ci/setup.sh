@@ -1,0 +1,99 @@
+#!/bin/sh
+# Installs what tinyort's build and tests need and this machine lacks: Debian packages (as root, or through sudo) and a Python
+# environment from PyPI. The only place that knows package names. Silent and quick when all is there.
+#
+#   setup.sh [--check] SET...   the Debian packages of the sets build, test, format; --check only says what is missing
+#   setup.sh venv=DIR           a Python environment in DIR with the packages the tests use
+set -eu
+
+PYTHON_PACKAGES="onnx==1.23.2 numpy scikit-learn"
+
+# What shows that a package is there (a header found by the compiler, or a program on PATH), and the package.
+needed() {
+    case $1 in
+    build)
+        echo "program:protoc-c protobuf-c-compiler"
+        echo "header:protobuf-c/protobuf-c.h libprotobuf-c-dev"
+        echo "header:png.h libpng-dev"
+        echo "header:jpeglib.h libjpeg-dev"
+        echo "header:zlib.h zlib1g-dev"
+        echo "header:cjson/cJSON.h libcjson-dev"
+        ;;
+    test)
+        echo "header:criterion/criterion.h libcriterion-dev"
+        echo "python:ensurepip python3-venv"
+        ;;
+    format) echo "program:clang-format clang-format" ;;
+    *)
+        echo "setup: unknown set '$1' (build, test, format, venv=DIR)" >&2
+        exit 2
+        ;;
+    esac
+}
+
+is_there() {
+    case $1 in
+    program:*) command -v "${1#*:}" >/dev/null 2>&1 ;;
+    header:*) printf '#include <stdio.h>\n#include <%s>\n' "${1#*:}" | "${CC:-cc}" -E -o /dev/null - 2>/dev/null ;;
+    python:*) python3 -c "import ${1#*:}" 2>/dev/null ;;
+    esac
+}
+
+missing_packages() {
+    for set in "$@"; do
+        needed "$set" | while read -r sign package; do
+            is_there "$sign" || printf '%s ' "$package"
+        done
+    done
+}
+
+install_packages() {
+    if [ "$(id -u)" = 0 ]; then as_root=""; else as_root="sudo"; fi
+    if ! command -v apt-get >/dev/null || { [ -n "$as_root" ] && ! command -v sudo >/dev/null; }; then
+        echo "setup: please install (names as in Debian): $*" >&2
+        exit 1
+    fi
+    echo "setup: installing from Debian: $*"
+    $as_root apt-get update -qq
+    DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+}
+
+has_python_packages() {
+    [ -x "$1/bin/python" ] && "$1/bin/python" - $PYTHON_PACKAGES <<'PYTHON'
+import sys
+from importlib.metadata import PackageNotFoundError, version
+
+for requirement in sys.argv[1:]:
+    name, _, wanted = requirement.partition("==")
+    try:
+        found = version(name)
+    except PackageNotFoundError:
+        sys.exit(1)
+    if wanted and found != wanted:
+        sys.exit(1)
+PYTHON
+}
+
+make_venv() {
+    has_python_packages "$1" && return
+    echo "setup: installing from PyPI into $1: $PYTHON_PACKAGES"
+    [ -x "$1/bin/pip" ] || python3 -m venv "$1"
+    "$1/bin/pip" install --quiet --disable-pip-version-check $PYTHON_PACKAGES
+}
+
+check_only=no
+sets=""
+for argument in "$@"; do
+    case $argument in
+    --check) check_only=yes ;;
+    venv=*) make_venv "${argument#venv=}" ;;
+    *) sets="$sets $argument" ;;
+    esac
+done
+missing=$(missing_packages $sets)
+[ -z "$missing" ] && exit 0
+if [ $check_only = yes ]; then
+    echo "missing: $missing- run 'make setup', or install these (names as in Debian)" >&2
+    exit 1
+fi
+install_packages $missing

@@ -1,0 +1,237 @@
+# The build of tinyort: `make` builds, `make demo` shows the main job, `make test` tests, `make help` lists the rest.
+#
+# How it is organized. Sources are found by wildcard, so a new file needs no line here: the library is runtime/, loader/, ops/,
+# kernels/cpu/ and kernels/cuda/ (its plain C is in every build); the command line is runtime/cli/. Objects lie in $(BUILD)/obj
+# and are made again when a header, a flag or the CUDA setting changes. A folder of tests adds its targets by a file
+# tests/FOLDER/tests.mk, which says `TESTS += test-FOLDER` and gives the rule. What must be installed first is known by
+# .ci/setup.sh alone: `make` says what is missing, `make setup`, `make demo` and `make test` install it.
+#
+# Variables a user may set: CC, OPT, BUILD, PREFIX, DESTDIR, SANITIZE (as for -fsanitize=), CUDA (1, 0, or empty for "if there"),
+# CUDA_ARCHS, VENV (a Python environment to use in place of build/venv), V (1 shows every command).
+
+BUILD ?= build
+PREFIX ?= /usr/local
+VENV ?= build/venv
+OPT ?= -O3 -g
+SANITIZE ?=
+V ?=
+Q := $(if $(V),,@)
+
+OBJ := $(BUILD)/obj
+GEN := $(BUILD)/gen
+VERSION := $(or $(shell sed -n 's/^\#define TORT_VERSION "\(.*\)"/\1/p' runtime/tinyort.h 2>/dev/null),0.1.0)
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SUFFIXES:
+
+# ---- flags ------------------------------------------------------------------------------------------------------------
+# ISO semantics of floating point everywhere but in kernels/cpu/simd, which may contract a*b+c. No kernel reads errno or the
+# floating-point exception flags, which frees the compiler to vectorize the plain loops.
+
+WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Werror
+FLOAT := -ffp-contract=off -fno-math-errno -fno-trapping-math
+SANITIZE_FLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
+CPPFLAGS += -I. -I$(GEN) -D_POSIX_C_SOURCE=200809L
+CFLAGS += -std=c11 $(OPT) $(FLOAT) -fPIC -fvisibility=hidden -pthread $(SANITIZE_FLAGS)
+COMPILE = $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP
+
+LIBRARY_LIBS := -lprotobuf-c -lm -lpthread
+CLI_LIBS := -lpng -ljpeg -lz -lcjson
+
+# ---- sources ----------------------------------------------------------------------------------------------------------
+
+LIBRARY_SOURCES := $(wildcard runtime/*.c loader/*.c ops/*.c kernels/cpu/*.c kernels/cuda/*.c)
+CLI_SOURCES := $(wildcard runtime/cli/*.c)
+SIMD_SOURCES := $(wildcard kernels/cpu/simd/*.c)
+PROTO := $(wildcard loader/onnx.proto)
+TEST_HELPER_SOURCES := $(wildcard tests/*.c)
+UNIT_SOURCES := $(wildcard tests/unit/*.c)
+
+# A source of kernels/cpu/simd is compiled once for each instruction set; TORT_SIMD is the suffix of its symbols.
+MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+ifeq ($(MACHINE),x86_64)
+SIMD_SETS := v2 v3 v4
+else ifeq ($(MACHINE),aarch64)
+SIMD_SETS := neon
+endif
+SIMD_FLAGS_v2 := -march=x86-64-v2
+SIMD_FLAGS_v3 := -march=x86-64-v3
+SIMD_FLAGS_v4 := -march=x86-64-v4 -mprefer-vector-width=512
+SIMD_FLAGS_neon :=
+
+PROTO_HEADER := $(PROTO:%.proto=$(GEN)/%.pb-c.h)
+PROTO_OBJECT := $(PROTO:%.proto=$(OBJ)/gen/%.pb-c.o)
+SIMD_OBJECTS := $(foreach set,$(SIMD_SETS),$(SIMD_SOURCES:%.c=$(OBJ)/%.$(set).o))
+LIBRARY_OBJECTS := $(LIBRARY_SOURCES:%.c=$(OBJ)/%.o) $(SIMD_OBJECTS) $(PROTO_OBJECT)
+CLI_OBJECTS := $(CLI_SOURCES:%.c=$(OBJ)/%.o)
+TEST_HELPER_OBJECTS := $(TEST_HELPER_SOURCES:%.c=$(OBJ)/%.o)
+UNIT_OBJECTS := $(UNIT_SOURCES:%.c=$(OBJ)/%.o)
+
+LIBRARY := $(BUILD)/libtinyort.a
+SHARED := $(BUILD)/libtinyort.so
+TINYORT := $(BUILD)/tinyort
+PKGCONFIG := $(BUILD)/tinyort.pc
+
+# ---- targets ----------------------------------------------------------------------------------------------------------
+
+.PHONY: all
+## Build build/tinyort, libtinyort.a, libtinyort.so and tinyort.pc.
+all: $(TINYORT) $(LIBRARY) $(SHARED) $(PKGCONFIG)
+
+.PHONY: setup
+## Install what building, testing and formatting need: Debian packages, and Python packages into build/venv.
+setup:
+	@.ci/setup.sh build test format
+	@.ci/setup.sh venv=$(VENV)
+
+.PHONY: demo
+## Set up, build, and recognize a hand-written digit, with the report of where every node ran.
+demo:
+	@.ci/setup.sh build
+	@$(MAKE) --no-print-directory all
+	@.ci/demo.sh $(TINYORT)
+
+.PHONY: test
+## Set up, build, and run every test; `make -s test TESTS=test-unit` runs one runner.
+test:
+	@.ci/setup.sh build test
+	@.ci/setup.sh venv=$(VENV)
+	@$(MAKE) --no-print-directory all
+	@MAKE="$(MAKE)" .ci/test.sh $(TESTS)
+
+.PHONY: asan
+## Build everything with the address and undefined-behaviour sanitizers in build/asan, and run the unit tests so.
+asan:
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan SANITIZE=address,undefined OPT='-O1 -g' all test-unit
+
+.PHONY: check-layers
+## Prove from the #include lines that dependencies point one way: loader -> runtime <- ops <- kernels.
+check-layers:
+	@.ci/check_layers.sh .
+
+FORMATTED = $(shell find runtime loader ops kernels tests -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh')
+.PHONY: format format-check
+## Rewrite every source in the tree's format.
+format:
+	@clang-format -i $(FORMATTED)
+## Fail where a source is not in the tree's format.
+format-check:
+	@clang-format --dry-run -Werror $(FORMATTED) && echo "format: ok"
+
+INSTALL_LIB = $(DESTDIR)$(PREFIX)/lib
+.PHONY: install uninstall
+## Install under PREFIX (default /usr/local); DESTDIR is put before it.
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(INSTALL_LIB)/pkgconfig $(DESTDIR)$(PREFIX)/include
+	install -m 755 $(TINYORT) $(DESTDIR)$(PREFIX)/bin/tinyort
+	install -m 644 $(LIBRARY) $(INSTALL_LIB)/libtinyort.a
+	install -m 755 $(SHARED) $(INSTALL_LIB)/libtinyort.so.$(VERSION)
+	ln -sf libtinyort.so.$(VERSION) $(INSTALL_LIB)/libtinyort.so.0
+	ln -sf libtinyort.so.$(VERSION) $(INSTALL_LIB)/libtinyort.so
+	sed 's|^prefix=.*|prefix=$(PREFIX)|' $(PKGCONFIG) > $(INSTALL_LIB)/pkgconfig/tinyort.pc
+	install -m 644 runtime/tinyort.h $(DESTDIR)$(PREFIX)/include/tinyort.h
+## Remove what install put under PREFIX.
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/tinyort $(INSTALL_LIB)/libtinyort.a $(INSTALL_LIB)/libtinyort.so*
+	rm -f $(INSTALL_LIB)/pkgconfig/tinyort.pc $(DESTDIR)$(PREFIX)/include/tinyort.h
+
+.PHONY: help
+## List the targets.
+help:
+	@awk '/^## / { text = substr($$0, 4); next } \
+	      /^[a-z][a-z-]*:/ && text { name = $$0; sub(/:.*/, "", name); printf "  %-14s %s\n", name, text; text = "" }' \
+	     $(MAKEFILE_LIST)
+
+.PHONY: clean
+## Remove everything built, but for the Python environment and the fetched CUDA compiler.
+clean:
+	rm -rf $(OBJ) $(GEN) $(BUILD)/asan $(BUILD)/tests $(TINYORT) $(LIBRARY) $(SHARED) $(PKGCONFIG)
+
+# ---- tests ------------------------------------------------------------------------------------------------------------
+# A runner is a target that fails when a test fails and prints `NAME: N passed, N failed[, N skipped]` or Criterion's summary;
+# .ci/test.sh runs all of $(TESTS) and sums them up.
+
+TESTS :=
+ifneq ($(UNIT_SOURCES),)
+TESTS += test-unit
+endif
+
+.PHONY: test-unit
+## Run the unit tests (Criterion).
+test-unit: $(if $(UNIT_SOURCES),$(BUILD)/tests/unit)
+	$(if $(UNIT_SOURCES),$(BUILD)/tests/unit --jobs 2)
+
+$(BUILD)/tests/unit: $(UNIT_OBJECTS) $(TEST_HELPER_OBJECTS) $(LIBRARY)
+	@mkdir -p $(@D)
+	@echo "  LINK  $@"
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcriterion $(LIBRARY_LIBS)
+
+include $(sort $(wildcard tests/*/tests.mk))
+
+# ---- how things are made ----------------------------------------------------------------------------------------------
+
+# Holds the flags of the last build; objects depend on it, and it changes only when they do.
+$(OBJ)/flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(COMPILE) $(WARNINGS)' | cmp -s - $@ || echo '$(COMPILE) $(WARNINGS)' > $@
+
+.PHONY: FORCE
+FORCE:
+
+# One line that says what is missing is better than the compiler's first error.
+$(BUILD)/prerequisites: .ci/setup.sh
+	@mkdir -p $(@D)
+	@.ci/setup.sh --check build
+	@touch $@
+
+$(OBJ)/%.o: %.c $(OBJ)/flags | $(BUILD)/prerequisites $(PROTO_HEADER)
+	@mkdir -p $(@D)
+	@echo "  CC    $<"
+	$(Q)$(COMPILE) $(WARNINGS) -c -o $@ $<
+
+define simd_rule
+$$(OBJ)/kernels/cpu/simd/%.$(1).o: kernels/cpu/simd/%.c $$(OBJ)/flags | $$(BUILD)/prerequisites
+	@mkdir -p $$(@D)
+	@echo "  CC    $$< ($(1))"
+	$$(Q)$$(COMPILE) $$(WARNINGS) -ffp-contract=fast $$(SIMD_FLAGS_$(1)) -DTORT_SIMD=$(1) -c -o $$@ $$<
+endef
+$(foreach set,$(SIMD_SETS),$(eval $(call simd_rule,$(set))))
+
+# Generated code is compiled without our warnings.
+ifneq ($(PROTO),)
+$(PROTO_HEADER) $(PROTO_HEADER:.h=.c) &: $(PROTO) | $(BUILD)/prerequisites
+	@mkdir -p $(GEN)
+	@echo "  GEN   $(PROTO)"
+	$(Q)protoc-c --c_out=$(GEN) $(PROTO)
+
+$(PROTO_OBJECT): $(PROTO_HEADER:.h=.c) $(OBJ)/flags
+	@mkdir -p $(@D)
+	@echo "  CC    $<"
+	$(Q)$(COMPILE) -w -c -o $@ $<
+endif
+
+$(LIBRARY): $(LIBRARY_OBJECTS)
+	@mkdir -p $(@D)
+	@rm -f $@
+	@echo "  AR    $@"
+	$(Q)$(AR) rcs $@ $^
+
+$(SHARED): $(LIBRARY_OBJECTS)
+	@mkdir -p $(@D)
+	@echo "  LINK  $@"
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,libtinyort.so.0 -o $@ $^ $(LIBRARY_LIBS)
+
+# The command line has main in runtime/cli/main.c; until that file is there, nothing is linked.
+$(TINYORT): $(CLI_OBJECTS) $(LIBRARY)
+	@mkdir -p $(@D)
+	@echo "  LINK  $@"
+	$(Q)$(if $(wildcard runtime/cli/main.c),$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(CLI_LIBS) $(LIBRARY_LIBS))
+
+$(PKGCONFIG): Makefile $(wildcard runtime/tinyort.h)
+	@mkdir -p $(@D)
+	@printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' 'Name: tinyort' \
+	    'Description: A minimal ONNX inference runtime' 'Version: $(VERSION)' 'Cflags: -I$${includedir}' \
+	    'Libs: -L$${libdir} -ltinyort' 'Libs.private: $(LIBRARY_LIBS)' > $@
+
+-include $(shell find $(OBJ) -name '*.d' 2>/dev/null)

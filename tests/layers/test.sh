@@ -1,0 +1,65 @@
+#!/bin/sh
+# Tests .ci/check_layers.sh: a clean tree passes, and each violation planted in it is found and named.
+set -u
+checker=$(pwd)/.ci/check_layers.sh
+root=$(mktemp -d)
+trap 'rm -rf "$root"' EXIT
+passed=0
+failed=0
+
+clean_tree() {
+    rm -rf "${root:?}"/*
+    mkdir -p "$root/runtime/cli" "$root/loader" "$root/ops" "$root/kernels/cpu" "$root/kernels/cuda"
+    printf '#include "runtime/op.h"\n#include <stdio.h>\nconst char *word = "Untold";\n' > "$root/runtime/plan.c"
+    printf '#include "runtime/tinyort.h"\n#include "loader/wire.h"\n#include "loader/onnx.pb-c.h"\n' > "$root/loader/wire.c"
+    printf '#include "ops/conv.h"\n#include "runtime/op.h"\nrow r = {"", "Conv", 1};\n' > "$root/ops/conv.c"
+    printf '#include "ops/conv.h"\n#include "kernels/cpu/gemm.h"\nrow r = {"", "Conv"};\n' > "$root/kernels/cpu/conv.c"
+    printf '#include <cuda_runtime.h>\n#include "runtime/op.h"\n' > "$root/kernels/cuda/conv.cu"
+    printf '#include "kernels/cpu/provider.h"\n' > "$root/runtime/providers.c"
+    printf '#include "ops/ops.h"\nconst char *example = "Conv";\n' > "$root/runtime/cli/ops.c"
+}
+
+result() {
+    if [ "$1" = 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "layers: FAILED: $2"; fi
+}
+
+# plant FILE LINE: the checker must fail and name FILE.
+plant() {
+    clean_tree
+    printf '%s\n' "$2" >> "$root/$1"
+    if output=$("$checker" "$root" 2>&1); then result 1 "not found in $1: $2"; return; fi
+    case $output in *"$1:"*) result 0 ;; *) result 1 "$1 not named: $output" ;; esac
+}
+
+clean_tree
+output=$("$checker" "$root" 2>&1)
+result $? "a clean tree is refused: $output"
+
+plant runtime/plan.c '#include "ops/conv.h"'
+plant runtime/plan.c '#include "loader/wire.h"'
+plant runtime/plan.c '#include "kernels/cpu/gemm.h"'
+plant runtime/plan.c '#include "runtime/cli/json.h"'
+plant runtime/plan.c '#include <cuda_runtime.h>'
+plant runtime/plan.c '  #  include <protobuf-c/protobuf-c.h>'
+plant runtime/plan.c 'if (strcmp(name, "Conv") == 0) return 1;'
+plant runtime/plan.c '#include "op.h"'
+plant runtime/providers.c '#include <cublas_v2.h>'
+plant runtime/cli/ops.c '#include "loader/onnx.pb-c.h"'
+plant loader/wire.c '#include "ops/conv.h"'
+plant loader/wire.c '#include "kernels/cpu/gemm.h"'
+plant loader/wire.c '#include <cuda.h>'
+plant ops/conv.c '#include "kernels/cpu/gemm.h"'
+plant ops/conv.c '#include "loader/wire.h"'
+plant ops/conv.c '#include "../loader/wire.h"'
+plant ops/conv.c '#include "runtime/../kernels/cpu/gemm.h"'
+plant ops/conv.c '#include <cudnn.h>'
+plant kernels/cpu/conv.c '#include "loader/wire.h"'
+plant kernels/cpu/conv.c '#include <cuda_runtime.h>'
+plant kernels/cpu/conv.c '#include "loader/onnx.pb-c.h"'
+plant kernels/cuda/conv.cu '#include "loader/wire.h"'
+
+rm -rf "${root:?}"/*
+if "$checker" "$root" > /dev/null 2>&1; then result 1 "an empty tree passes"; else result 0; fi
+
+echo "layers: $passed passed, $failed failed"
+[ $failed = 0 ]
