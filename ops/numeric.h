@@ -1,0 +1,60 @@
+/* numeric.h - element types as numbers: conversions and type-generic loops, for ops/ and kernels/.
+ *
+ * Native types get one loop each from TORT_FOR_NATIVE; small floats (16 bits and below) and packed sub-byte types
+ * go through blocks of at most TORT_BLOCK floats or integers: load, compute, store, so that fp16 and bf16 compute in
+ * float and round once a node. Rounding is to nearest even unless a function says otherwise. */
+#ifndef TORT_OPS_NUMERIC_H
+#define TORT_OPS_NUMERIC_H
+
+#include "runtime/op.h"
+
+#define TORT_BLOCK 512
+
+/* X(enumerator, C type, name) for every type with a C type of its own. */
+#define TORT_FOR_INTEGERS(X)                                                                                           \
+    X(TORT_INT8, int8_t, int8)                                                                                         \
+    X(TORT_INT16, int16_t, int16)                                                                                      \
+    X(TORT_INT32, int32_t, int32)                                                                                      \
+    X(TORT_INT64, int64_t, int64)                                                                                      \
+    X(TORT_UINT8, uint8_t, uint8)                                                                                      \
+    X(TORT_UINT16, uint16_t, uint16)                                                                                   \
+    X(TORT_UINT32, uint32_t, uint32)                                                                                   \
+    X(TORT_UINT64, uint64_t, uint64)
+#define TORT_FOR_NATIVE(X)                                                                                             \
+    X(TORT_FLOAT, float, float)                                                                                        \
+    X(TORT_DOUBLE, double, double)                                                                                     \
+    TORT_FOR_INTEGERS(X)
+
+bool tort_type_is_float(tort_type type);       /* any float, float16 .. float4 too; not complex */
+bool tort_type_is_small_float(tort_type type); /* a float that is neither float nor double */
+bool tort_type_is_integer(tort_type type);     /* any signed or unsigned integer, sub-byte too; not bool */
+bool tort_type_is_signed(tort_type type);
+
+/* Elements first .. first+count-1 of a tensor's data as floats (any float, integer or bool type, packed ones too). */
+void tort_load_floats(tort_type type, const void *data, int64_t first, int64_t count, float *out);
+void tort_load_doubles(tort_type type, const void *data, int64_t first, int64_t count, double *out);
+/* Integers and bool exactly; floats are truncated towards zero. uint64 wraps. */
+void tort_load_integers(tort_type type, const void *data, int64_t first, int64_t count, int64_t *out);
+/* Rounds to nearest even; 8-bit and smaller floats saturate. Integers are truncated towards zero and wrap. */
+void tort_store_floats(tort_type type, void *data, int64_t first, int64_t count, const float *in);
+void tort_store_doubles(tort_type type, void *data, int64_t first, int64_t count, const double *in);
+void tort_store_integers(tort_type type, void *data, int64_t first, int64_t count, const int64_t *in);
+
+/* Single elements. */
+float tort_half_to_float(uint16_t half);
+uint16_t tort_float_to_half(float value);
+float tort_bfloat16_to_float(uint16_t bits);
+uint16_t tort_float_to_bfloat16(float value);
+
+/* Moves elements between tensors of one type whatever the type is (16-byte strings, packed 2-bit ...). */
+void tort_copy_elements(tort_type type, void *dst, int64_t dst_first, const void *src, int64_t src_first,
+                        int64_t count);
+
+/* Row-major strides, in elements, of a shape. */
+void tort_strides(int32_t rank, const int64_t *dims, int64_t *strides);
+/* Strides with which a tensor of shape `dims` reads under `out_dims` by numpy's broadcasting (0 where repeated);
+ * rank <= out_rank; the shapes are known to fit. */
+void tort_broadcast_strides(int32_t rank, const int64_t *dims, int32_t out_rank, const int64_t *out_dims,
+                            int64_t *strides);
+
+#endif

@@ -1,0 +1,44 @@
+/* memory.h - the allocator hook, a bump arena, and arithmetic on sizes that cannot overflow unseen.
+ *
+ * Everything that the library allocates goes through tort_env.alloc. Many small things with one life time (names,
+ * attributes, nodes) go into an arena. Nothing here knows of models. */
+#ifndef TORT_RUNTIME_MEMORY_H
+#define TORT_RUNTIME_MEMORY_H
+
+#include "runtime/tinyort.h"
+
+#define TORT_HOST_ALIGN 64 /* of host offsets and weights, so that vector loads need no prologue */
+#define TORT_DEVICE_ALIGN 256
+#define TORT_TAIL 64 /* bytes behind every host buffer that vector tails may read */
+
+/* The environment with every default filled in. */
+tort_env tort_env_complete(const tort_env *env);
+
+void *tort_alloc(const tort_env *env, size_t size);                    /* uninitialised; NULL on failure */
+void *tort_alloc_zero(const tort_env *env, size_t count, size_t size); /* NULL on failure or overflow */
+/* Grows an array of `size`-byte elements to hold at least `need`, doubling; updates *capacity. False: unchanged. */
+bool tort_grow(const tort_env *env, void **array, int32_t *capacity, int32_t need, size_t size);
+void tort_free(const tort_env *env, void *ptr, size_t size);
+
+/* A block aligned to TORT_HOST_ALIGN with TORT_TAIL readable bytes behind it. Free with the same size. */
+void *tort_alloc_aligned(const tort_env *env, size_t size);
+void tort_free_aligned(const tort_env *env, void *ptr, size_t size);
+
+bool tort_add_size(size_t a, size_t b, size_t *out); /* false on overflow */
+bool tort_mul_size(size_t a, size_t b, size_t *out);
+bool tort_align_size(size_t a, size_t align, size_t *out);
+
+/* Chunks of memory that are freed together. */
+typedef struct tort_arena {
+    const tort_env *env; /* borrows */
+    struct tort_chunk *chunks;
+} tort_arena;
+
+void tort_arena_init(tort_arena *arena, const tort_env *env);
+void tort_arena_free(tort_arena *arena);
+void *tort_arena_alloc(tort_arena *arena, size_t size); /* zeroed, aligned to 16; NULL on failure */
+void *tort_arena_array(tort_arena *arena, size_t count, size_t size);
+char *tort_arena_text(tort_arena *arena, const char *text, size_t length); /* a terminated copy; NULL on failure */
+char *tort_arena_format(tort_arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

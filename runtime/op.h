@@ -1,0 +1,153 @@
+/* op.h - what an operator is: a row of data and four functions, written by ops/, read by the core.
+ *
+ * A row holds for the CLOSED range of versions since..until. infer tells types and symbolic shapes; resolve decodes
+ * attributes, shapes and old forms of the operator into the family's params struct, once, for every provider;
+ * reference is the plain loop: the meaning of the operator, and the oracle of every fast kernel.
+ * Read next: ops/softmax.c as a small family, then check.c, which reads the rows' data. */
+#ifndef TORT_RUNTIME_OP_H
+#define TORT_RUNTIME_OP_H
+
+#include "runtime/graph.h"
+
+/* What infer, resolve and a provider's claim see of a node. An absent input or output has type TORT_UNDEFINED.
+ * The contents of an input are known when inputs[i].data (constant, or live) or inputs[i].elements is set. */
+typedef struct tort_node_view {
+    const struct tort_op *op;
+    const char *name;
+    int32_t opset;
+    const tort_attribute *attributes;
+    int32_t attribute_count, input_count, output_count;
+    const tort_info *inputs;
+    const tort_info *outputs;
+    const void *params; /* what resolve made of the node, op->params_size bytes; NULL before */
+    const struct tort_model *model;
+} tort_node_view;
+
+/* Attributes by name. check.c has made sure of kinds and filled in the defaults of the row, so these cannot fail:
+ * an attribute that is absent and has no default reads as 0, 0.0f, "" or an empty list. */
+const tort_attribute *tort_attr(const tort_node_view *node, const char *name); /* NULL if absent */
+int64_t tort_attr_int(const tort_node_view *node, const char *name);
+float tort_attr_float(const tort_node_view *node, const char *name);
+const char *tort_attr_string(const tort_node_view *node, const char *name);
+const int64_t *tort_attr_ints(const tort_node_view *node, const char *name, int32_t *count);
+const float *tort_attr_floats(const tort_node_view *node, const char *name, int32_t *count);
+
+static inline bool tort_has_input(const tort_node_view *node, int32_t i) {
+    return i < node->input_count && node->inputs[i].type != TORT_UNDEFINED;
+}
+static inline bool tort_has_output(const tort_node_view *node, int32_t i) {
+    return i < node->output_count && node->outputs[i].type != TORT_UNDEFINED;
+}
+
+/* ---- infer ------------------------------------------------------------------------------------------------------- */
+
+/* Called with symbolic shapes after load, with concrete ones for a plan, and with live data for a step whose shape
+ * depends on it (then view->inputs[i].data is set for the row's shape_inputs). Fills outputs, which come with
+ * kind TENSOR, type UNDEFINED, rank -1; outputs the node does not have may be filled too and are ignored.
+ * What cannot be known yet: rank -1, or dims from tort_dim_fresh(dims, true). An error means the model is wrong. */
+typedef struct tort_infer {
+    const tort_node_view *node;
+    tort_info *outputs;
+    tort_dims *dims;
+    tort_arena *arena; /* for `elements` */
+    tort_error *error;
+} tort_infer;
+
+/* The integers of input i (int32, int64, bool or small unsigned), as far as they are known: false when nothing is.
+ * A rank 0 or 1 tensor; *count <= max, else false. Symbolic entries are marked. */
+bool tort_infer_integers(const tort_infer *infer, int32_t i, tort_scalar *values, int32_t max, int32_t *count);
+/* The same, but true only if every entry is a known number. */
+bool tort_view_integers(const tort_node_view *node, int32_t i, int64_t *values, int32_t max, int32_t *count);
+/* The floats of constant or live input i (any float type), at most max. */
+bool tort_view_floats(const tort_node_view *node, int32_t i, float *values, int32_t max, int32_t *count);
+/* Gives output o the contents `values` (copied to infer->arena): shape arithmetic. At most 256; more is ignored. */
+tort_status tort_infer_set_integers(const tort_infer *infer, int32_t o, const tort_scalar *values, int32_t count);
+
+void tort_infer_same(const tort_infer *infer, int32_t o, int32_t i); /* output o: type and shape of input i */
+void tort_infer_shape(const tort_infer *infer, int32_t o, tort_type type, int32_t rank, const tort_dim *dims);
+/* Multidirectional broadcasting of two shapes (either rank may be -1). TORT_E_MODEL when known dims clash. */
+tort_status tort_infer_broadcast(const tort_infer *infer, const tort_info *a, const tort_info *b, tort_info *out);
+/* axis in [-rank, rank) -> [0, rank); TORT_E_MODEL with a sentence otherwise. */
+tort_status tort_normalize_axis(tort_error *error, int64_t axis, int32_t rank, int32_t *out);
+
+/* Ready-made infer functions. */
+tort_status tort_infer_elementwise(tort_infer *infer); /* output 0 is like input 0 */
+tort_status tort_infer_binary(tort_infer *infer);      /* broadcast of all inputs, type of input 0 */
+tort_status tort_infer_compare(tort_infer *infer);     /* broadcast of all inputs, bool */
+
+/* ---- resolve ----------------------------------------------------------------------------------------------------- */
+
+/* Called twice: for claims, when dims may be unknown (< 0; then fill what the attributes determine and do not fail),
+ * and for each plan (or dynamic step) with all of them known. */
+typedef struct tort_resolve {
+    const tort_node_view *node; /* inputs and outputs */
+    void *params;               /* zeroed, op->params_size bytes, aligned to 16 */
+    size_t scratch_bytes;       /* to fill: what `reference` needs beside its tensors */
+    tort_error *error;
+} tort_resolve;
+
+/* ---- running ----------------------------------------------------------------------------------------------------- */
+
+/* What a kernel gets: tensors of known shape, and the params that resolve made. It checks values (an index out of
+ * range), never shapes or types. Tensors that are absent have type TORT_UNDEFINED. Empty tensors have data that must
+ * not be read. Outputs never overlap inputs. */
+typedef struct tort_call {
+    const void *params;
+    const tort_tensor *inputs;
+    const tort_tensor *outputs; /* the kernel writes to outputs[i].data */
+    int32_t input_count, output_count;
+    void *scratch;          /* scratch_bytes of resolve or of the kernel's size, aligned to 64 */
+    void *prepared;         /* of the kernel's prepare */
+    void *device;           /* of the provider's open */
+    void *stream;           /* of the provider's stream_open */
+    const tort_env *env;    /* env->parallel_for is set */
+    struct tort_text *text; /* for new strings, see tort_call_text */
+    tort_error *error;
+} tort_call;
+
+static inline bool tort_present(const tort_tensor *tensor) {
+    return tensor->type != TORT_UNDEFINED;
+}
+int64_t tort_count(const tort_tensor *tensor); /* elements; the shape is known to be valid */
+/* Calls body(arg, begin, end) over 0..count on several threads where that pays (work: rough cost of one item in
+ * nanoseconds). */
+void tort_parallel(const tort_call *call, int64_t count, int64_t work, void (*body)(void *, int64_t, int64_t),
+                   void *arg);
+/* Memory for the bytes of a new string, valid until the context's next run; NULL: out of memory. */
+char *tort_call_text(const tort_call *call, size_t length);
+
+/* ---- the row ----------------------------------------------------------------------------------------------------- */
+
+enum {
+    TORT_OP_ALIAS = 1u << 0,    /* output 0 is input 0's bytes under another shape: metadata, a step of the executor */
+    TORT_OP_RANDOM = 1u << 1,   /* never folded */
+    TORT_OP_CONTROL = 1u << 2,  /* has bodies: a step of the executor */
+    TORT_OP_METADATA = 1u << 3, /* reads only the shape of its inputs (Shape, Size): a step of the executor */
+    TORT_OP_CONSTANT = 1u << 5, /* its output is its TENSOR attribute, where it has one: never copied */
+    TORT_OP_BULKY = 1u << 4     /* makes large values of small ones: folded only below a small size */
+};
+
+/* The data members are little languages, parsed by check.c and held against ONNX's schemas by a test:
+ *   inputs, outputs  "X:T W:T B?:T"      name:type, '?' optional, '*' variadic (one type), '+' variadic (mixed types);
+ *                                        a type is a constraint's name or a type such as int64; "Y1:seq(T)" for others
+ *   types            "T=float16|float|double Tind=int32|int64"; names of sets: see check.c ("floats13", "all21")
+ *   attributes       "axis:int=1 to:int! mode:string=nearest pads:ints alpha:float=0.01 body:graph!": '!' is required
+ */
+typedef struct tort_op {
+    const char *domain, *name;
+    int16_t since, until; /* versions of the domain, both included */
+    const char *inputs, *outputs, *types, *attributes;
+    uint32_t shape_inputs; /* bit i: the VALUES of input i determine output shapes (Reshape's shape, TopK's k) */
+    uint32_t flags;
+    size_t params_size; /* 0 if resolve is NULL */
+    tort_status (*infer)(tort_infer *infer);
+    tort_status (*resolve)(tort_resolve *resolve);   /* NULL: nothing to decode */
+    tort_status (*reference)(const tort_call *call); /* NULL for aliases, metadata and control flow */
+} tort_op;
+
+/* The families of this build, each a table that ends with a row whose name is NULL; ends with NULL. In ops/ops.c. */
+extern const tort_op *const tort_op_families[];
+
+#define TORT_NEWEST_OPSET 28 /* of the main domain, onnx 1.23 */
+
+#endif

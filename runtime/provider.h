@@ -1,0 +1,148 @@
+/* provider.h - what an execution provider implements: one vtable and a table of kernels.
+ *
+ * A kernel row holds claim and run side by side, so that what a provider says it can do and what it does cannot
+ * drift apart. A refusal is a value: a code out of a closed list, a sentence, and what the user can do.
+ * A provider must not decide where a node runs (place.c does), nor know other providers.
+ * Read next: tests/fake_provider.c, a whole provider in 60 lines; then place.c. */
+#ifndef TORT_RUNTIME_PROVIDER_H
+#define TORT_RUNTIME_PROVIDER_H
+
+#include "runtime/op.h"
+
+#define TORT_PROVIDER_ABI 1u
+
+/* ---- verdicts ---------------------------------------------------------------------------------------------------- */
+
+typedef struct tort_verdict {
+    tort_verdict_code code;
+    char message[160]; /* what was found and what was expected; "" for YES */
+    char cure[160];    /* what the user can do; may be "" */
+} tort_verdict;
+
+tort_verdict tort_yes(void);
+tort_verdict tort_no(tort_verdict_code code, const char *cure, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* ---- the target: what claim and size may look at ------------------------------------------------------------------
+ */
+
+typedef enum tort_library {
+    TORT_LIBRARY_NONE,
+    TORT_LIBRARY_CUBLAS,
+    TORT_LIBRARY_CUDNN,
+    TORT_LIBRARY_COUNT
+} tort_library;
+
+enum {                        /* tort_target.instructions, for cpu */
+       TORT_CPU_V2 = 1u << 0, /* x86-64-v2: SSE4.2 */
+       TORT_CPU_V3 = 1u << 1, /* AVX2, FMA, F16C */
+       TORT_CPU_V4 = 1u << 2, /* AVX-512 F, BW, CD, DQ, VL */
+       TORT_CPU_NEON = 1u << 3
+};
+
+/* A device as data, so that a plan for a board can be made on a laptop. */
+typedef struct tort_target {
+    char description[128];      /* "NVIDIA H100, sm_90, driver 580" */
+    int32_t compute_capability; /* 87 for sm_87; 0 where it has no meaning */
+    int32_t driver;             /* CUDA driver version as cudaDriverGetVersion tells it; 0 unknown */
+    uint32_t instructions;
+    int32_t threads;
+    uint64_t memory; /* bytes that may be used: the device's, or mem_limit; 0 unknown */
+    bool tf32;       /* the option of that name */
+    bool libraries;  /* false: libraries=off */
+} tort_target;
+
+/* One "name:key=value:key=value" of the chain. */
+typedef struct tort_provider_option {
+    const char *key, *value;
+} tort_provider_option;
+
+typedef struct tort_provider_config {
+    const char *provider;
+    const tort_provider_option *options;
+    int32_t option_count;
+    const tort_env *env;
+} tort_provider_config;
+
+const char *tort_provider_option_get(const tort_provider_config *config, const char *key); /* NULL if absent */
+
+/* How opening ended. code is one word for machines: "READY", "NO_DRIVER", "OLD_DRIVER", "NO_DEVICE", "HIDDEN",
+ * "NO_IMAGE", "NO_MEMORY", "NOT_BUILT", "DISABLED", "UNKNOWN", "BAD_OPTION", "FAILED". */
+typedef struct tort_condition {
+    bool ready;
+    char code[24];
+    char message[320]; /* the cause, with what was found */
+    char cure[320];    /* what the user can do */
+    char note[320];    /* said also when ready, such as PTX that would be compiled at start; may be "" */
+} tort_condition;
+
+/* ---- kernels ------------------------------------------------------------------------------------------------------
+ */
+
+/* What prepare may use and must give back. */
+typedef struct tort_prepare {
+    const tort_node_view *node; /* inputs[i].data is set for constants; params as for claims */
+    const tort_target *target;
+    void *device;
+    const tort_env *env;
+    void *prepared;    /* to fill: goes to run and release */
+    size_t bytes;      /* to fill: device bytes that it holds */
+    uint32_t consumed; /* to fill: bit i: input i is packed, run never reads it again */
+    tort_error *error;
+} tort_prepare;
+
+/* Several rows an operator; in the order of the table the first that claims, serves. */
+typedef struct tort_kernel {
+    const char *domain, *op; /* op "*": any operator */
+    const char *name;        /* shown in reports: "conv_implicit_gemm_tf32", "reference" */
+    uint32_t host_inputs;    /* inputs whose VALUES it needs in host memory */
+    tort_library needs;
+    tort_verdict (*claim)(const tort_target *target, const tort_node_view *node); /* pure; NULL: yes */
+    /* Pure: bytes of scratch for these concrete shapes; NULL: what resolve asked for. */
+    tort_status (*size)(const tort_target *target, const tort_node_view *node, size_t *scratch, tort_error *error);
+    tort_status (*prepare)(tort_prepare *prepare);                      /* NULL: nothing to prepare */
+    tort_status (*run)(const tort_call *call);                          /* NULL: the operator's reference */
+    void (*release)(void *device, const tort_env *env, void *prepared); /* NULL where prepare is */
+} tort_kernel;
+
+/* ---- the provider --------------------------------------------------------------------------------------------------
+ */
+
+typedef enum tort_direction { TORT_TO_DEVICE, TORT_TO_HOST, TORT_ON_DEVICE } tort_direction;
+
+typedef struct tort_provider {
+    uint32_t abi;        /* TORT_PROVIDER_ABI */
+    const char *name;    /* as in a chain */
+    const char *summary; /* one line for `tinyort providers` */
+    bool host_memory;    /* its kernels read and write host memory: alloc .. copy may be NULL */
+    /* Its kernels: tables that end with a row whose op is NULL; the list ends with NULL. */
+    const tort_kernel *const *kernels;
+    /* Option keys it knows, ends with NULL. */
+    const char *const *option_keys;
+    /* Describes the target named by text ("sm_87") without touching a device. NULL: cannot. */
+    tort_status (*describe)(const tort_provider_config *config, const char *text, tort_target *target,
+                            tort_error *error);
+    /* Opens the device, or says in the condition why not. *device may be NULL where none is needed. */
+    void (*open)(const tort_provider_config *config, void **device, tort_target *target, tort_condition *condition);
+    void (*close)(void *device);
+    /* Is a library there? Asked once a library, when the first node would use it. NULL: none is ever. On false fills
+     * message (file names tried) and cure. */
+    bool (*library)(void *device, tort_library library, char *message, size_t message_size, char *cure,
+                    size_t cure_size);
+    void *(*alloc)(void *device, size_t bytes); /* aligned to TORT_DEVICE_ALIGN; NULL: out of memory */
+    void (*free)(void *device, void *ptr);
+    /* Ordered after what was put on the stream; TO_HOST returns when the bytes have arrived. */
+    tort_status (*copy)(void *device, void *stream, void *dst, const void *src, size_t bytes, tort_direction direction,
+                        tort_error *error);
+    tort_status (*stream_open)(void *device, void **stream, tort_error *error); /* a context's; NULL: none */
+    void (*stream_close)(void *device, void *stream);
+    /* Waits for the stream; reports what went wrong on the device since the last call. NULL: nothing to wait for. */
+    tort_status (*sync)(void *device, void *stream, tort_error *error);
+    /* Bytes free now on the device, for the report; 0 unknown. NULL: not known. */
+    uint64_t (*memory_free)(void *device);
+} tort_provider;
+
+/* The providers of this build, ends with NULL; and names that other runtimes have. In providers.c. */
+extern const tort_provider *const tort_providers[];
+
+#endif

@@ -1,0 +1,90 @@
+/* shape.h - dimensions that may be symbols.
+ *
+ * A tort_dim is a known size (>= 0) or a reference to an interned expression (< 0): two dims are equal if they are
+ * the same number. Expressions are built by the functions below, which fold constants and sort operands, so that
+ * (a + b) and (b + a) are one expression. Over a budget a fresh unknown is returned: less is known, nothing is wrong.
+ * The same numbers stand for small integer values in shape arithmetic (Shape -> Gather -> Mul -> Concat -> Reshape);
+ * such a value may be negative, so elements have a type of their own, tort_scalar. */
+#ifndef TORT_RUNTIME_SHAPE_H
+#define TORT_RUNTIME_SHAPE_H
+
+#include "runtime/memory.h"
+
+typedef int64_t tort_dim;
+
+typedef enum tort_dim_op {
+    TORT_DIM_SYMBOL, /* a name of the model, or a fresh unknown */
+    TORT_DIM_CONST,  /* only inside expressions: a negative or large constant */
+    TORT_DIM_ADD,
+    TORT_DIM_MUL,
+    TORT_DIM_FLOORDIV,
+    TORT_DIM_CEILDIV,
+    TORT_DIM_MIN,
+    TORT_DIM_MAX
+} tort_dim_op;
+
+typedef struct tort_dim_expr {
+    tort_dim_op op;
+    bool dynamic;     /* depends on data, not only on the shapes of inputs */
+    int64_t value;    /* CONST */
+    const char *name; /* SYMBOL: its name, or NULL for a fresh one */
+    tort_dim a, b;    /* operands: ids */
+} tort_dim_expr;
+
+/* The pool of a graph. Ids stay valid while it lives. */
+typedef struct tort_dims {
+    tort_arena *arena; /* borrows */
+    const tort_env *env;
+    tort_dim_expr *exprs;
+    int32_t count, capacity;
+} tort_dims;
+
+void tort_dims_init(tort_dims *dims, const tort_env *env, tort_arena *arena);
+void tort_dims_free(tort_dims *dims);
+
+static inline bool tort_dim_known(tort_dim d) {
+    return d >= 0;
+}
+tort_dim tort_dim_symbol(tort_dims *dims, const char *name); /* the same id for the same name */
+tort_dim tort_dim_fresh(tort_dims *dims, bool dynamic);      /* an unknown of its own */
+bool tort_dim_dynamic(const tort_dims *dims, tort_dim d);    /* depends on data */
+
+/* Arithmetic; the result is a dim and taken to be >= 0 by whoever asks. */
+tort_dim tort_dim_add(tort_dims *dims, tort_dim a, tort_dim b);
+tort_dim tort_dim_add_const(tort_dims *dims, tort_dim a, int64_t b); /* b may be negative; clamped at 0 if known */
+tort_dim tort_dim_mul(tort_dims *dims, tort_dim a, tort_dim b);
+tort_dim tort_dim_floordiv(tort_dims *dims, tort_dim a, int64_t b); /* b >= 1 */
+tort_dim tort_dim_ceildiv(tort_dims *dims, tort_dim a, int64_t b);  /* b >= 1 */
+tort_dim tort_dim_min(tort_dims *dims, tort_dim a, tort_dim b);
+tort_dim tort_dim_max(tort_dims *dims, tort_dim a, tort_dim b);
+
+/* An integer that is computed from shapes: a constant, or an expression id. Unlike a dim it may be a negative number,
+ * so the two cases are told apart by a flag. */
+typedef struct tort_scalar {
+    bool symbolic; /* value is the id of an expression (< 0) */
+    int64_t value;
+} tort_scalar;
+
+static inline tort_scalar tort_scalar_known(int64_t v) {
+    return (tort_scalar){false, v};
+}
+static inline tort_scalar tort_scalar_of_dim(tort_dim d) {
+    return (tort_scalar){d < 0, d};
+}
+tort_scalar tort_scalar_unknown(tort_dims *dims, bool dynamic);
+tort_scalar tort_scalar_add(tort_dims *dims, tort_scalar a, tort_scalar b);
+tort_scalar tort_scalar_sub(tort_dims *dims, tort_scalar a, tort_scalar b);
+tort_scalar tort_scalar_mul(tort_dims *dims, tort_scalar a, tort_scalar b);
+tort_scalar tort_scalar_div(tort_dims *dims, tort_scalar a, tort_scalar b); /* ONNX's: towards zero for known ones */
+tort_scalar tort_scalar_min(tort_dims *dims, tort_scalar a, tort_scalar b);
+tort_scalar tort_scalar_max(tort_dims *dims, tort_scalar a, tort_scalar b);
+static inline bool tort_scalar_same(tort_scalar a, tort_scalar b) {
+    return a.symbolic == b.symbolic && a.value == b.value;
+}
+/* As a dim: a known negative becomes a fresh unknown. */
+tort_dim tort_scalar_to_dim(tort_dims *dims, tort_scalar s);
+
+/* Text such as "batch*(seq+1)" into buffer, always terminated; returns buffer. */
+const char *tort_dim_text(const tort_dims *dims, tort_dim d, char *buffer, size_t size);
+
+#endif

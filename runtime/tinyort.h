@@ -1,0 +1,307 @@
+/* tinyort.h - all that an application includes.
+ *
+ * Three objects, three life times:
+ *   model    a checked graph and where its weights are; immutable, shared by sessions
+ *   session  a provider chain, the placement of every node with its reason, prepared weights
+ *   context  one run at a time: its arena, scratch and outputs; many contexts of one session run side by side
+ *
+ * Every function that can fail returns a status and fills the caller's error (which may be NULL).
+ * The library never prints, exits, reads the environment or owns a global. Not ABI-stable until 1.0.
+ * Ownership words: `borrows` (the caller keeps it and keeps it alive), `owns` (the library frees it),
+ * `caller frees`. Read next: cli/run.c for a whole program, then provider.h. */
+#ifndef TINYORT_H
+#define TINYORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TORT_VERSION "0.1.0"
+#define TORT_MAX_RANK 8
+
+#ifndef TORT_API
+#define TORT_API __attribute__((visibility("default")))
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- status and error ------------------------------------------------------------------------------------------ */
+
+typedef enum tort_status {
+    TORT_OK = 0,
+    TORT_E_INTERNAL = 1,    /* a bug of tinyort or of a provider */
+    TORT_E_USAGE = 2,       /* a wrong argument of the caller: an unknown option, provider or name */
+    TORT_E_MODEL = 3,       /* the model file is not valid, or asks for more than stated limits allow */
+    TORT_E_INPUT = 4,       /* an input tensor does not fit what the model declares */
+    TORT_E_PLACEMENT = 5,   /* a node that no provider of the chain takes, or --require/--strict was not met */
+    TORT_E_RUN = 6,         /* failed while running: a value out of range, a kernel that failed */
+    TORT_E_MEMORY = 7,      /* an allocation failed, or a stated limit is too small; the message says how much */
+    TORT_E_IO = 8,          /* a file could not be opened or read */
+    TORT_E_DEVICE_LOST = 9, /* sticky: every later call on the session fails the same way */
+    TORT_E_UNSUPPORTED = 10 /* valid ONNX that this build does not implement */
+} tort_status;
+
+/* The caller's. `node` is the index of the node in the graph, -1 where no node is at fault. */
+typedef struct tort_error {
+    tort_status code;
+    int32_t node;
+    const char *provider; /* a static string, NULL where no provider is at fault */
+    char msg[512];
+} tort_error;
+
+TORT_API const char *tort_status_name(tort_status status); /* "TORT_E_MODEL"; never NULL */
+
+/* ---- types and tensors ----------------------------------------------------------------------------------------- */
+
+/* The numbers of ONNX's TensorProto.DataType (onnx 1.23). */
+typedef enum tort_type {
+    TORT_UNDEFINED = 0,
+    TORT_FLOAT = 1,
+    TORT_UINT8 = 2,
+    TORT_INT8 = 3,
+    TORT_UINT16 = 4,
+    TORT_INT16 = 5,
+    TORT_INT32 = 6,
+    TORT_INT64 = 7,
+    TORT_STRING = 8,
+    TORT_BOOL = 9,
+    TORT_FLOAT16 = 10,
+    TORT_DOUBLE = 11,
+    TORT_UINT32 = 12,
+    TORT_UINT64 = 13,
+    TORT_COMPLEX64 = 14,
+    TORT_COMPLEX128 = 15,
+    TORT_BFLOAT16 = 16,
+    TORT_FLOAT8E4M3FN = 17,
+    TORT_FLOAT8E4M3FNUZ = 18,
+    TORT_FLOAT8E5M2 = 19,
+    TORT_FLOAT8E5M2FNUZ = 20,
+    TORT_UINT4 = 21,
+    TORT_INT4 = 22,
+    TORT_FLOAT4E2M1 = 23,
+    TORT_FLOAT8E8M0 = 24,
+    TORT_UINT2 = 25,
+    TORT_INT2 = 26,
+    TORT_FLOAT6E2M3 = 27,
+    TORT_FLOAT6E3M2 = 28,
+    TORT_TYPE_COUNT = 29
+} tort_type;
+
+TORT_API const char *tort_type_name(tort_type type); /* ONNX's own: "float16", "float8e4m3fn", "int4"; never NULL */
+TORT_API int tort_type_bits(tort_type type);         /* bits an element takes in memory; 0 for UNDEFINED */
+
+/* An element of a TORT_STRING tensor. Bytes may contain NUL and need no terminator. */
+typedef struct tort_string {
+    const char *data;
+    size_t length;
+} tort_string;
+
+/* A dense row-major tensor in host memory, or a device pointer where a function says so. A struct that is passed
+ * around by value; it borrows `data`. Types below 8 bits are packed exactly as ONNX's raw_data. Rank 0 is a scalar. */
+typedef struct tort_tensor {
+    tort_type type;
+    int32_t rank;
+    int64_t dims[TORT_MAX_RANK];
+    void *data;
+} tort_tensor;
+
+/* Elements (product of dims) and bytes of a tensor; false when a dim is negative or the product overflows. */
+TORT_API bool tort_tensor_count(const tort_tensor *tensor, int64_t *count);
+TORT_API bool tort_tensor_bytes(const tort_tensor *tensor, size_t *bytes);
+
+/* ---- environment ----------------------------------------------------------------------------------------------- */
+
+/* What the library asks of its surroundings. NULL members take the default: the C library's allocator and a pool of
+ * `threads` threads that belongs to the session. */
+typedef struct tort_env {
+    size_t struct_size; /* sizeof(tort_env) */
+    /* Lua's convention: new_size 0 frees, ptr NULL allocates; returns NULL on failure, then ptr stays valid.
+     * The result is aligned like malloc's. Called from several threads when contexts run side by side. */
+    void *(*alloc)(void *ud, void *ptr, size_t old_size, size_t new_size);
+    void *alloc_ud;
+    /* Calls body(arg, begin, end) over disjoint ranges that cover 0..count, at most `threads` at a time. */
+    void (*parallel_for)(void *ud, int64_t count, int64_t grain, void (*body)(void *arg, int64_t begin, int64_t end),
+                         void *arg);
+    void *parallel_ud;
+} tort_env;
+
+/* ---- model ----------------------------------------------------------------------------------------------------- */
+
+typedef struct tort_model tort_model;
+
+typedef struct tort_load_options {
+    size_t struct_size;
+    bool allow_links;  /* external data may be a symbolic link or a file with several links */
+    bool map_external; /* map external data that is aligned to 64 bytes instead of reading it */
+    int assume_opset;  /* treat a newer opset of the main domain as this one; 0: refuse it */
+    /* For a model in a buffer: returns 0 after it filled dst with `length` bytes at `offset` of external file
+     * `location`; NULL: external data is an error. */
+    int (*external)(void *ud, const char *location, uint64_t offset, uint64_t length, void *dst);
+    void *external_ud;
+} tort_load_options;
+
+/* Reads and checks a model. Weights stay in the file until a session needs them. The caller frees *model with
+ * tort_model_free after every session that uses it. env and options may be NULL. */
+TORT_API tort_status tort_model_load(const tort_env *env, const char *path, const tort_load_options *options,
+                                     tort_model **model, tort_error *error);
+/* The same from memory; borrows `bytes` until tort_model_free. */
+TORT_API tort_status tort_model_load_buffer(const tort_env *env, const void *bytes, size_t size,
+                                            const tort_load_options *options, tort_model **model, tort_error *error);
+TORT_API void tort_model_free(tort_model *model); /* NULL is allowed */
+
+/* An input or output of the model's main graph. Dims: -1 where symbolic; dim_names[i] is then its name or "". */
+typedef struct tort_port {
+    const char *name;
+    tort_type type;
+    int32_t rank; /* -1: unknown */
+    int64_t dims[TORT_MAX_RANK];
+    const char *dim_names[TORT_MAX_RANK];
+    bool optional; /* an input with an initializer as its default */
+} tort_port;
+
+TORT_API int32_t tort_model_input_count(const tort_model *model);
+TORT_API int32_t tort_model_output_count(const tort_model *model);
+TORT_API tort_port tort_model_input(const tort_model *model, int32_t index);  /* borrowed strings */
+TORT_API tort_port tort_model_output(const tort_model *model, int32_t index); /* borrowed strings */
+
+/* ---- session --------------------------------------------------------------------------------------------------- */
+
+typedef struct tort_session tort_session;
+
+/* A shape that is fixed before planning, by input name. */
+typedef struct tort_input_shape {
+    const char *name;
+    int32_t rank;
+    int64_t dims[TORT_MAX_RANK];
+} tort_input_shape;
+
+typedef struct tort_session_options {
+    size_t struct_size;
+    const char *chain;       /* "cuda:device=1:mem_limit=2G,cpu:threads=2"; NULL: "cpu". Nothing is ever added to it. */
+    const char *target;      /* "cuda:sm_87": plan for that device without opening it; such a session cannot run */
+    const char *disabled;    /* providers switched off, "cuda,..."; the command line passes TINYORT_DISABLE here */
+    const char *require;     /* providers that must open, "cuda"; NULL: none */
+    bool strict;             /* every node must be on the first provider of the chain ... */
+    const char *allow;       /* ... but for these operators, "Resize,TopK" */
+    const char *const *pins; /* "NODE=provider" or "#12=cpu"; pin_count of them */
+    int32_t pin_count;
+    const tort_input_shape *shapes;
+    int32_t shape_count;
+    bool plan_only;         /* weights are not prepared; such a session cannot run */
+    bool unfolded;          /* no folding and no fusion: every node runs (compare uses it) */
+    uint64_t fold_limit;    /* bytes that folded constants may take; 0: 64 MiB and twice the weights at most */
+    uint64_t dynamic_limit; /* bytes for values whose shape depends on data, a context; 0: 1 GiB */
+} tort_session_options;
+
+/* Plans the model for a chain of providers: places every node, and prepares weights unless plan_only. On
+ * TORT_E_PLACEMENT the session is returned all the same, for its report; it cannot run. The caller frees it with
+ * tort_session_free, before the model. Borrows the model; copies the options. */
+TORT_API tort_status tort_session_create(const tort_env *env, const tort_model *model,
+                                         const tort_session_options *options, tort_session **session,
+                                         tort_error *error);
+TORT_API void tort_session_free(tort_session *session); /* NULL is allowed */
+
+/* Plans ahead of time for concrete input shapes, in the order of the model's inputs. */
+TORT_API tort_status tort_session_plan(tort_session *session, const tort_input_shape *shapes, int32_t count,
+                                       tort_error *error);
+
+/* ---- context: running ------------------------------------------------------------------------------------------ */
+
+typedef struct tort_context tort_context;
+
+TORT_API tort_status tort_context_create(tort_session *session, tort_context **context, tort_error *error);
+TORT_API void tort_context_free(tort_context *context); /* NULL is allowed */
+
+/* Runs the model. `inputs` in the order of the model's inputs (an optional one may have type TORT_UNDEFINED: its
+ * default is used), borrowed for the call. outputs[i].data NULL: filled with memory of the context, valid until its
+ * next run or free; not NULL: the caller's buffer of matching type and exact shape, written in place. */
+TORT_API tort_status tort_context_run(tort_context *context, const tort_tensor *inputs, int32_t input_count,
+                                      tort_tensor *outputs, int32_t output_count, tort_error *error);
+
+/* Called after every step with each value it made, by name, in host memory (copied there where it is not); valid for
+ * the call. For debugging and comparing: it slows the run down and allocates. NULL stops it. */
+typedef void (*tort_observer)(void *ud, int32_t node, const char *value, const tort_tensor *tensor);
+TORT_API void tort_context_observe(tort_context *context, tort_observer observer, void *ud);
+
+/* ---- report: where everything runs, and why --------------------------------------------------------------------- */
+
+/* The closed list of answers of a provider to a node. */
+typedef enum tort_verdict_code {
+    TORT_YES,
+    TORT_NO_OP,         /* no kernel for this operator */
+    TORT_NO_OPSET,      /* kernels for other versions of it */
+    TORT_NO_TYPE,       /* not for these element types */
+    TORT_NO_KIND,       /* not for sequences, optionals, maps */
+    TORT_NO_ATTR,       /* not with this attribute value */
+    TORT_NO_SHAPE,      /* not for these shapes */
+    TORT_NO_DYNAMIC,    /* not where a shape is unknown while planning */
+    TORT_NO_CAPABILITY, /* compute capability or instruction set */
+    TORT_NO_LIBRARY,    /* a library it needs is missing */
+    TORT_NO_MEMORY,     /* this node alone cannot fit */
+    TORT_PROVIDER_DOWN, /* the provider did not open */
+    TORT_DISABLED,      /* switched off by an option */
+    TORT_PINNED,        /* the user pinned the node elsewhere */
+    TORT_UPSTREAM,      /* an input has no type because of the node that is named */
+    TORT_VERDICT_COUNT
+} tort_verdict_code;
+
+TORT_API const char *tort_verdict_name(tort_verdict_code code); /* "NO_ATTR"; never NULL */
+
+/* What one provider said of one node. All strings belong to the session. */
+typedef struct tort_report_verdict {
+    const char *provider;
+    const char *kernel; /* the row that got furthest, "" if none */
+    tort_verdict_code code;
+    const char *message, *cure;
+} tort_report_verdict;
+
+typedef struct tort_report_node {
+    int32_t index;    /* in its graph, as in the file */
+    const char *path; /* "Conv_12", or "Loop_3/body/Add_1" for a node of a body */
+    const char *name, *op, *domain;
+    int32_t since; /* version of the operator */
+    /* Where it runs: a provider of the chain, "host" (a step of the executor), "folded", or NULL: nowhere. */
+    const char *provider;
+    const char *kernel;
+    const tort_report_verdict *verdicts; /* better rows that refused, and providers before the one that serves */
+    int32_t verdict_count;
+    const char *const *from; /* original nodes of a fusion */
+    int32_t from_count;
+} tort_report_node;
+
+typedef struct tort_report_provider {
+    const char *name;
+    bool ready;
+    const char *code;        /* "READY", "NO_DRIVER" ... */
+    const char *description; /* "NVIDIA H100, sm_90, driver 580": what opened; "" when down */
+    const char *message, *cure;
+    int32_t nodes;
+    int64_t weight_bytes, peak_bytes, naive_bytes; /* -1: not known while a shape is unknown */
+    int32_t copies_in;
+} tort_report_provider;
+
+typedef struct tort_report_copy {
+    const char *value, *from, *to;
+    int64_t bytes;      /* -1: not known before the run */
+    const char *before; /* path of the node that needs it */
+} tort_report_copy;
+
+typedef struct tort_report {
+    const tort_report_provider *providers; /* in the order of the chain */
+    int32_t provider_count;
+    const tort_report_node *nodes;
+    int32_t node_count;
+    const tort_report_copy *copies;
+    int32_t copy_count;
+    int32_t folded, host, unplaced, fallen_back; /* counts of nodes */
+} tort_report;
+
+/* Borrowed from the session; describes the newest plan. Never NULL. */
+TORT_API const tort_report *tort_session_report(const tort_session *session);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
