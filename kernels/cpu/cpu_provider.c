@@ -1,0 +1,230 @@
+/* cpu_provider.c - the provider `cpu`: host memory, the best instruction set the machine has, and the tables of its
+ * kernels.
+ *
+ * Fast rows stand first; the last table has one row for any operator, which runs the plain loop of ops/. So this
+ * provider claims every operator that has a plain loop, and the report names the fast rows that refused.
+ * Options: threads=N, isa=v2|v3|v4|neon|auto. It must not know files, models or other providers.
+ * Read next: conv.c for a family with packed weights, simd/gemm.c for the inner loops. */
+#include "runtime/provider.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#define MAX_THREADS 1024
+
+/* ---- instruction sets -------------------------------------------------------------------------------------------- */
+
+typedef struct instruction_set {
+    const char *option; /* value of isa= */
+    const char *name;   /* in descriptions */
+    uint32_t bit;
+} instruction_set;
+
+/* Best last. Each set of a machine contains those before it. */
+static const instruction_set instruction_sets[] = {
+#if defined(__x86_64__)
+    {"v2", "x86-64-v2", TORT_CPU_V2},
+    {"v3", "x86-64-v3", TORT_CPU_V3},
+    {"v4", "x86-64-v4", TORT_CPU_V4},
+#elif defined(__aarch64__)
+    {"neon", "aarch64 NEON", TORT_CPU_NEON},
+#endif
+    {NULL, NULL, 0},
+};
+
+#if defined(__x86_64__)
+/* Of x86-64-v3, what __builtin_cpu_supports has no portable name for: F16C, MOVBE and LZCNT. */
+static bool has_rest_of_v3(void) {
+    unsigned a, b, c, d;
+    const unsigned movbe_and_f16c = 1u << 22 | 1u << 29, lzcnt = 1u << 5;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || (c & movbe_and_f16c) != movbe_and_f16c) return false;
+    return __get_cpuid(0x80000001u, &a, &b, &c, &d) && (c & lzcnt) != 0;
+}
+
+static uint32_t detect_instructions(void) {
+    uint32_t found = 0;
+    if (!__builtin_cpu_supports("sse4.2") || !__builtin_cpu_supports("popcnt")) return found;
+    found |= TORT_CPU_V2;
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !__builtin_cpu_supports("bmi") ||
+        !__builtin_cpu_supports("bmi2") || !has_rest_of_v3())
+        return found;
+    found |= TORT_CPU_V3;
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+        found |= TORT_CPU_V4;
+    return found;
+}
+
+/* The processor's own name, without the blanks that fill it up. */
+static void processor_name(char *name, size_t size) {
+    unsigned words[12];
+    char brand[sizeof words + 1] = "";
+    for (unsigned i = 0; i < 3; i++)
+        if (!__get_cpuid(0x80000002u + i, &words[4 * i], &words[4 * i + 1], &words[4 * i + 2], &words[4 * i + 3])) {
+            snprintf(name, size, "x86-64");
+            return;
+        }
+    memcpy(brand, words, sizeof words);
+    const char *start = brand + strspn(brand, " ");
+    size_t length = strlen(start);
+    while (length > 0 && start[length - 1] == ' ') length--;
+    snprintf(name, size, "%.*s", (int)length, start);
+}
+#else
+static uint32_t detect_instructions(void) {
+    uint32_t found = 0;
+    for (const instruction_set *set = instruction_sets; set->option; set++) found |= set->bit;
+    return found;
+}
+
+static void processor_name(char *name, size_t size) {
+#if defined(__aarch64__)
+    snprintf(name, size, "aarch64");
+#else
+    snprintf(name, size, "generic processor");
+#endif
+}
+#endif
+
+static const instruction_set *find_set(const char *option) {
+    for (const instruction_set *set = instruction_sets; set->option; set++)
+        if (strcmp(set->option, option) == 0) return set;
+    return NULL;
+}
+
+static const instruction_set *best_set(uint32_t instructions) {
+    const instruction_set *best = NULL;
+    for (const instruction_set *set = instruction_sets; set->option; set++)
+        if (instructions & set->bit) best = set;
+    return best;
+}
+
+/* A set and those it contains. */
+static uint32_t up_to(const instruction_set *last) {
+    uint32_t bits = 0;
+    for (const instruction_set *set = instruction_sets; set <= last; set++) bits |= set->bit;
+    return bits;
+}
+
+/* ---- options ----------------------------------------------------------------------------------------------------- */
+
+static int32_t default_threads(void) {
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    if (online < 1) return 1;
+    return online > MAX_THREADS ? MAX_THREADS : (int32_t)online;
+}
+
+static bool read_threads(const tort_provider_config *config, int32_t *threads) {
+    const char *text = tort_provider_option_get(config, "threads");
+    *threads = default_threads();
+    if (!text || strcmp(text, "auto") == 0) return true;
+    char *end;
+    long value = strtol(text, &end, 10);
+    if (end == text || *end != '\0' || value < 1 || value > MAX_THREADS) return false;
+    *threads = (int32_t)value;
+    return true;
+}
+
+static void describe_target(tort_target *target, const char *processor) {
+    const instruction_set *set = best_set(target->instructions);
+    snprintf(target->description, sizeof target->description, "%s, %s, %d thread%s", processor,
+             set ? set->name : "plain C", (int)target->threads, target->threads == 1 ? "" : "s");
+}
+
+static void refuse(tort_condition *condition, const char *message, const char *cure) {
+    snprintf(condition->code, sizeof condition->code, "BAD_OPTION");
+    snprintf(condition->message, sizeof condition->message, "%s", message);
+    snprintf(condition->cure, sizeof condition->cure, "%s", cure);
+}
+
+static void cpu_open(const tort_provider_config *config, void **device, tort_target *target,
+                     tort_condition *condition) {
+    const char *isa = tort_provider_option_get(config, "isa");
+    *device = NULL;
+    memset(target, 0, sizeof *target);
+    memset(condition, 0, sizeof *condition);
+    if (!read_threads(config, &target->threads)) {
+        refuse(condition, "option threads is not a number from 1 to 1024", "write threads=4, or leave it out");
+        return;
+    }
+    target->instructions = detect_instructions();
+    if (isa && strcmp(isa, "auto") != 0) {
+        const instruction_set *set = find_set(isa), *best = best_set(target->instructions);
+        if (!set) {
+            refuse(condition, "option isa is not the name of an instruction set of this architecture",
+                   "write isa=v2, isa=v3, isa=v4 (x86-64), isa=neon (aarch64) or isa=auto");
+            return;
+        }
+        if (!(target->instructions & set->bit)) {
+            char message[128];
+            snprintf(message, sizeof message, "option isa asks for %s, this processor has %s", set->name,
+                     best ? best->name : "less than x86-64-v2");
+            refuse(condition, message, "leave isa out: the best set the processor has is then chosen");
+            return;
+        }
+        target->instructions = up_to(set);
+    }
+    char processor[64];
+    processor_name(processor, sizeof processor);
+    describe_target(target, processor);
+    condition->ready = true;
+    snprintf(condition->code, sizeof condition->code, "READY");
+}
+
+/* Targets "v2", "v3", "v4", "neon": any processor with that set. */
+static tort_status cpu_describe(const tort_provider_config *config, const char *text, tort_target *target,
+                                tort_error *error) {
+    const instruction_set *set = find_set(text);
+    memset(target, 0, sizeof *target);
+    if (!set)
+        return tort_fail(error, TORT_E_USAGE,
+                         "target cpu:%s is not known; this build plans for instruction sets of its own architecture: "
+                         "v2, v3, v4 (x86-64) or neon (aarch64)",
+                         text);
+    if (!read_threads(config, &target->threads))
+        return tort_fail(error, TORT_E_USAGE, "option threads of cpu is not a number from 1 to %d", MAX_THREADS);
+    target->instructions = up_to(set);
+    describe_target(target, "any processor");
+    return TORT_OK;
+}
+
+static void cpu_close(void *device) {
+    (void)device;
+}
+
+/* ---- kernels ----------------------------------------------------------------------------------------------------- */
+
+static tort_verdict claim_reference(const tort_target *target, const tort_node_view *node) {
+    (void)target;
+    if (node->op && node->op->reference) return tort_yes();
+    return tort_no(TORT_NO_OP, "", "this operator has no plain loop in this build");
+}
+
+static const tort_kernel reference_kernels[] = {
+    {.domain = "", .op = "*", .name = "reference", .claim = claim_reference},
+    {.op = NULL},
+};
+
+static const tort_kernel *const kernels[] = {
+    reference_kernels,
+    NULL,
+};
+
+static const char *const option_keys[] = {"threads", "isa", NULL};
+
+const tort_provider tort_provider_cpu = {
+    .abi = TORT_PROVIDER_ABI,
+    .name = "cpu",
+    .summary = "the host's processor: plain loops for every operator, fast kernels for the dear ones",
+    .host_memory = true,
+    .kernels = kernels,
+    .option_keys = option_keys,
+    .describe = cpu_describe,
+    .open = cpu_open,
+    .close = cpu_close,
+};
