@@ -35,7 +35,8 @@ typedef struct tort_info {
     tort_dim dims[TORT_MAX_RANK];
     const tort_scalar *elements; /* contents of a small integer or bool tensor, as far as shapes determine it; NULL */
     int32_t element_count;
-    const void *data; /* all contents, host memory, when constant or live; NULL */
+    const void *data; /* all contents, host memory, when they are at hand; NULL */
+    bool constant;    /* a weight or folded: its contents never change, though `data` may still be in the file */
 } tort_info;
 
 /* Where the bytes of a weight are. The loader fills it; tort_weight_acquire reads it. */
@@ -61,6 +62,7 @@ typedef struct tort_value {
     int32_t producer; /* node index, -1: graph input or constant */
     int32_t weight;   /* index into the model's weights, -1 */
     bool is_input, is_output;
+    int32_t consumers; /* nodes that read it, counted by tort_model_finish */
 } tort_value;
 
 /* ---- nodes ----------------------------------------------------------------------------------------------------- */
@@ -147,7 +149,7 @@ struct tort_model {
     int32_t graph_count, graph_capacity;
     tort_weight *weights;
     int32_t weight_count, weight_capacity;
-    struct tort_weight_home *homes; /* parallel to weights: what is resident and how often it is held; a lock */
+    struct tort_weight_store *store; /* weights.c: what is resident, how often it is held, a lock */
     tort_composite *composites;
     int32_t composite_count, composite_capacity;
     /* Reads `length` bytes at `offset` of a file into dst; set by the loader, which also frees source_ud. */

@@ -151,14 +151,14 @@ TORT_API tort_status tort_model_load_buffer(const tort_env *env, const void *byt
                                             const tort_load_options *options, tort_model **model, tort_error *error);
 TORT_API void tort_model_free(tort_model *model); /* NULL is allowed */
 
-/* An input or output of the model's main graph. Dims: -1 where symbolic; dim_names[i] is then its name or "". */
+/* An input or output of the model's main graph; an input that has an initializer is a constant and not counted
+ * (old files list every weight as an input). Dims: -1 where symbolic; dim_names[i] is then its name or "". */
 typedef struct tort_port {
     const char *name;
     tort_type type;
     int32_t rank; /* -1: unknown */
     int64_t dims[TORT_MAX_RANK];
     const char *dim_names[TORT_MAX_RANK];
-    bool optional; /* an input with an initializer as its default */
 } tort_port;
 
 TORT_API int32_t tort_model_input_count(const tort_model *model);
@@ -214,9 +214,9 @@ typedef struct tort_context tort_context;
 TORT_API tort_status tort_context_create(tort_session *session, tort_context **context, tort_error *error);
 TORT_API void tort_context_free(tort_context *context); /* NULL is allowed */
 
-/* Runs the model. `inputs` in the order of the model's inputs (an optional one may have type TORT_UNDEFINED: its
- * default is used), borrowed for the call. outputs[i].data NULL: filled with memory of the context, valid until its
- * next run or free; not NULL: the caller's buffer of matching type and exact shape, written in place. */
+/* Runs the model. `inputs` in the order of the model's inputs, borrowed for the call. outputs[i].data NULL: filled with
+ * memory of the context, valid until its next run or free; not NULL: the caller's buffer of matching type and exact
+ * shape, written in place. */
 TORT_API tort_status tort_context_run(tort_context *context, const tort_tensor *inputs, int32_t input_count,
                                       tort_tensor *outputs, int32_t output_count, tort_error *error);
 

@@ -1,0 +1,148 @@
+/* weights.c - decides when the bytes of a weight are in memory.
+ *
+ * A weight stays in its file until somebody acquires it, is read straight to its aligned home, and leaves when the last
+ * holder releases it; so a provider can pack weight by weight and no weight is held twice. Mapped files and the
+ * caller's buffer are used in place where they are aligned. It knows encodings, not file formats. */
+#include "runtime/weights.h"
+
+#include <pthread.h>
+#include <string.h>
+
+typedef struct weight_home {
+    const void *data; /* NULL: not resident */
+    void *owned;      /* what to free, NULL if data is a view */
+    size_t owned_size;
+    int32_t holds;
+} weight_home;
+
+struct tort_weight_store {
+    tort_env env;
+    pthread_mutex_t lock;
+    weight_home *homes;
+    int32_t capacity;
+};
+
+struct tort_weight_store *tort_weight_store_new(const tort_env *env) {
+    struct tort_weight_store *store = tort_alloc_zero(env, 1, sizeof *store);
+    if (!store) return NULL;
+    store->env = *env;
+    pthread_mutex_init(&store->lock, NULL);
+    return store;
+}
+
+static void home_drop(struct tort_weight_store *store, weight_home *home) {
+    if (home->owned) tort_free_aligned(&store->env, home->owned, home->owned_size);
+    *home = (weight_home){0};
+}
+
+void tort_weight_store_free(struct tort_weight_store *store) {
+    for (int32_t i = 0; i < store->capacity; i++) home_drop(store, &store->homes[i]);
+    tort_env env = store->env;
+    tort_free(&env, store->homes, (size_t)store->capacity * sizeof *store->homes);
+    pthread_mutex_destroy(&store->lock);
+    tort_free(&env, store, sizeof *store);
+}
+
+bool tort_weight_store_grow(struct tort_weight_store *store, int32_t count) {
+    int32_t before = store->capacity;
+    if (!tort_grow(&store->env, (void **)&store->homes, &store->capacity, count, sizeof *store->homes)) return false;
+    for (int32_t i = before; i < store->capacity; i++) store->homes[i] = (weight_home){0};
+    return true;
+}
+
+bool tort_weight_store_put(struct tort_weight_store *store, int32_t weight, const void *bytes, size_t size) {
+    weight_home *home = &store->homes[weight];
+    home->owned = tort_alloc_aligned(&store->env, size);
+    if (!home->owned) return false;
+    if (size) memcpy(home->owned, bytes, size);
+    home->owned_size = size;
+    home->data = home->owned;
+    home->holds = 1; /* never dropped: it cannot be read again */
+    return true;
+}
+
+/* ---- decoding ---------------------------------------------------------------------------------------------------- */
+
+static void store_integer(void *data, size_t index, size_t element_size, uint64_t value) {
+    memcpy((char *)data + index * element_size, &value, element_size); /* little-endian: the low bytes */
+}
+
+/* Packed varints, one an element; a float16 stands in an int32 as its bits, a 4-bit type packed as bytes. */
+static tort_status decode_varints(const uint8_t *bytes, size_t length, const tort_weight *weight, void *data,
+                                  tort_error *error) {
+    int bits = tort_type_bits(weight->type);
+    size_t element_size = bits < 8 ? 1 : (size_t)bits / 8;
+    size_t count = weight->bytes / element_size, at = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t value = 0;
+        for (unsigned shift = 0;; shift += 7) {
+            if (at >= length || shift > 63)
+                return tort_fail(error, TORT_E_MODEL, "initializer ends after %zu of %zu elements", i, count);
+            uint8_t byte = bytes[at++];
+            value |= (uint64_t)(byte & 0x7f) << shift;
+            if (!(byte & 0x80)) break;
+        }
+        store_integer(data, i, element_size, value);
+    }
+    if (at != length)
+        return tort_fail(error, TORT_E_MODEL, "initializer has more than the %zu elements of its shape", count);
+    return TORT_OK;
+}
+
+static tort_status read_varints(const tort_model *model, const tort_weight *weight, void *data, tort_error *error) {
+    size_t length = (size_t)weight->length;
+    uint8_t *encoded = tort_alloc(&model->env, length ? length : 1);
+    if (!encoded) return tort_out_of_memory(error, length);
+    tort_status status =
+        model->source_read(model->source_ud, weight->file, weight->offset, weight->length, encoded, error);
+    if (!status) status = decode_varints(encoded, length, weight, data, error);
+    tort_free(&model->env, encoded, length ? length : 1);
+    return status;
+}
+
+/* ---- acquire, release
+ * ------------------------------------------------------------------------------------------------ */
+
+static tort_status make_resident(const tort_model *model, int32_t index, weight_home *home, tort_error *error) {
+    const tort_weight *weight = &model->weights[index];
+    if (weight->encoding == TORT_ENCODING_RAW && model->source_view && weight->bytes) {
+        home->data = model->source_view(model->source_ud, weight->file, weight->offset, weight->length);
+        if (home->data && (uintptr_t)home->data % TORT_HOST_ALIGN == 0) return TORT_OK;
+        home->data = NULL;
+    }
+    void *data = tort_alloc_aligned(&model->env, weight->bytes);
+    if (!data) return tort_out_of_memory(error, weight->bytes);
+    tort_status status = TORT_OK;
+    if (weight->bytes && weight->encoding == TORT_ENCODING_RAW)
+        status = model->source_read(model->source_ud, weight->file, weight->offset, weight->length, data, error);
+    else if (weight->bytes)
+        status = read_varints(model, weight, data, error);
+    if (status) {
+        tort_free_aligned(&model->env, data, weight->bytes);
+        return status;
+    }
+    home->data = home->owned = data;
+    home->owned_size = weight->bytes;
+    return TORT_OK;
+}
+
+tort_status tort_weight_acquire(const tort_model *model, int32_t weight, const void **data, tort_error *error) {
+    struct tort_weight_store *store = model->store;
+    weight_home *home = &store->homes[weight];
+    tort_status status = TORT_OK;
+    pthread_mutex_lock(&store->lock);
+    if (!home->data) status = make_resident(model, weight, home, error);
+    if (!status) {
+        home->holds++;
+        *data = home->data;
+    }
+    pthread_mutex_unlock(&store->lock);
+    return status;
+}
+
+void tort_weight_release(const tort_model *model, int32_t weight) {
+    struct tort_weight_store *store = model->store;
+    pthread_mutex_lock(&store->lock);
+    if (--store->homes[weight].holds == 0) home_drop(store, &store->homes[weight]);
+    pthread_mutex_unlock(&store->lock);
+}

@@ -1,0 +1,14 @@
+/* weights.h - the model's side of weights: which are resident. Private to model.c and weights.c; everyone else uses
+ * tort_weight_acquire and tort_weight_release of graph.h. */
+#ifndef TORT_RUNTIME_WEIGHTS_H
+#define TORT_RUNTIME_WEIGHTS_H
+
+#include "runtime/graph.h"
+
+struct tort_weight_store *tort_weight_store_new(const tort_env *env); /* NULL: out of memory */
+void tort_weight_store_free(struct tort_weight_store *store);
+bool tort_weight_store_grow(struct tort_weight_store *store, int32_t count);
+/* Copies bytes in for good. */
+bool tort_weight_store_put(struct tort_weight_store *store, int32_t weight, const void *bytes, size_t size);
+
+#endif
