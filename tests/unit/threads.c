@@ -1,0 +1,83 @@
+/* Tests of runtime/threads.c: parts cover the range once, nested and concurrent calls do not block. */
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "runtime/threads.h"
+
+enum { COUNT = 1000 };
+
+typedef struct marks {
+    atomic_int seen[COUNT];
+    atomic_int calls;
+    tort_pool *pool;
+} marks;
+
+static void mark(void *arg, int64_t begin, int64_t end) {
+    marks *m = arg;
+    atomic_fetch_add(&m->calls, 1);
+    for (int64_t i = begin; i < end; i++) atomic_fetch_add(&m->seen[i], 1);
+}
+
+static void assert_each_once(const marks *m, int64_t count) {
+    for (int64_t i = 0; i < COUNT; i++) cr_assert_eq(m->seen[i], i < count ? 1 : 0);
+}
+
+Test(threads, every_item_is_done_once_whatever_the_counts) {
+    tort_env env = tort_env_complete(NULL);
+    for (int32_t threads = 1; threads <= 5; threads++) {
+        tort_pool *pool = tort_pool_create(&env, threads);
+        cr_assert_eq(tort_pool_threads(pool), threads);
+        for (int64_t count = 0; count < COUNT; count += 37) {
+            marks m = {0};
+            tort_pool_parallel_for(pool, count, 10, mark, &m);
+            assert_each_once(&m, count);
+            int64_t parts = count / 10 < threads ? count / 10 : threads;
+            cr_assert_eq(m.calls, count == 0 ? 0 : parts > 1 ? (int)parts : 1);
+        }
+        tort_pool_destroy(pool);
+    }
+    tort_pool_destroy(NULL);
+}
+
+static void mark_nested(void *arg, int64_t begin, int64_t end) {
+    marks *m = arg;
+    for (int64_t i = begin; i < end; i++) {
+        marks inner = {0};
+        tort_pool_parallel_for(m->pool, 20, 1, mark, &inner);
+        assert_each_once(&inner, 20);
+        cr_assert_eq(inner.calls, 1);
+        atomic_fetch_add(&m->seen[i], 1);
+    }
+}
+
+Test(threads, a_nested_call_runs_serially) {
+    tort_env env = tort_env_complete(NULL);
+    marks m = {.pool = tort_pool_create(&env, 3)};
+    tort_pool_parallel_for(m.pool, 50, 1, mark_nested, &m);
+    assert_each_once(&m, 50);
+    tort_pool_destroy(m.pool);
+}
+
+static void *call_often(void *pool) {
+    for (int i = 0; i < 200; i++) {
+        marks m = {0};
+        tort_pool_parallel_for(pool, 100, 1, mark, &m);
+        for (int64_t k = 0; k < 100; k++)
+            if (m.seen[k] != 1) return "an item was not done once";
+    }
+    return NULL;
+}
+
+Test(threads, contexts_side_by_side_share_a_pool) {
+    tort_env env = tort_env_complete(NULL);
+    tort_pool *pool = tort_pool_create(&env, 3);
+    pthread_t callers[4];
+    for (int i = 0; i < 4; i++) pthread_create(&callers[i], NULL, call_often, pool);
+    for (int i = 0; i < 4; i++) {
+        void *complaint;
+        pthread_join(callers[i], &complaint);
+        cr_assert_null(complaint);
+    }
+    tort_pool_destroy(pool);
+}
