@@ -3,7 +3,8 @@
 # How it is organized. Sources are found by wildcard, so a new file needs no line here: the library is runtime/, loader/, ops/,
 # kernels/cpu/ and kernels/cuda/ (its plain C is in every build); the command line is runtime/cli/. Objects lie in $(BUILD)/obj
 # and are made again when a header, a flag or the CUDA setting changes. A folder of tests adds its targets by a file
-# tests/FOLDER/tests.mk, which says `TESTS += test-FOLDER` and gives the rule. What must be installed first is known by
+# tests/FOLDER/tests.mk, which says `TESTS += test-FOLDER` and gives the rule; a folder of kernels that is built in a way of its
+# own has its rules in kernels/FOLDER/rules.mk. What must be installed first is known by
 # .ci/setup.sh alone: `make` says what is missing, `make setup`, `make demo` and `make test` install it.
 #
 # Variables a user may set: CC, OPT, BUILD, PREFIX, DESTDIR, SANITIZE (as for -fsanitize=), CUDA (1, 0, or empty for "if there"),
@@ -14,6 +15,7 @@ PREFIX ?= /usr/local
 VENV ?= build/venv
 OPT ?= -O3 -g
 SANITIZE ?=
+OBJCOPY ?= objcopy
 V ?=
 Q := $(if $(V),,@)
 
@@ -41,7 +43,9 @@ CLI_LIBS := -lpng -ljpeg -lz -lcjson
 
 # ---- sources ----------------------------------------------------------------------------------------------------------
 
-LIBRARY_SOURCES := $(wildcard runtime/*.c loader/*.c ops/*.c kernels/cpu/*.c kernels/cuda/*.c)
+LIBRARY_SOURCES := $(wildcard runtime/*.c loader/*.c ops/*.c kernels/cpu/*.c)
+CUDA_C_SOURCES := $(wildcard kernels/cuda/*.c)
+CUDA_SOURCES := $(wildcard kernels/cuda/*.cu)
 CLI_SOURCES := $(wildcard runtime/cli/*.c)
 SIMD_SOURCES := $(wildcard kernels/cpu/simd/*.c)
 PROTO := $(wildcard loader/onnx.proto)
@@ -60,6 +64,48 @@ SIMD_FLAGS_v3 := -march=x86-64-v3
 SIMD_FLAGS_v4 := -march=x86-64-v4 -mprefer-vector-width=512
 SIMD_FLAGS_neon :=
 
+# ---- CUDA -------------------------------------------------------------------------------------------------------------
+# The plain C of kernels/cuda is in every build. With nvcc it is compiled with TORT_CUDA=1 and goes, with the .cu files and
+# NVIDIA's static cudart, into libtinyort_cuda.a: one object whose only global names are ours, so that it lives beside an
+# application's own CUDA code. TORT_CUDA_ARCHS lists the compute capabilities that the binary has code for. The newer way of
+# launching kernels is not used, because its stubs hold guarded statics that need the C++ library.
+
+CUDA ?=
+CUDA_ARCHS ?= 75 80 86 87 89 90 100 110 120
+CUDA_PTX := 75
+NVCC_FETCHED := build/cuda/nvidia/cu13/bin/nvcc
+NVCC_NEEDED := 13
+
+nvcc_release = $(shell $(1) --version 2>/dev/null | sed -n 's/.*release \([0-9]*\)\..*/\1/p')
+ifneq ($(CUDA),0)
+NVCC := $(firstword $(foreach nvcc,$(shell command -v nvcc) $(wildcard $(NVCC_FETCHED)), \
+    $(if $(filter $(NVCC_NEEDED),$(call nvcc_release,$(nvcc))),$(nvcc))))
+ifeq ($(CUDA)$(NVCC),1)
+NVCC := $(NVCC_FETCHED)
+endif
+endif
+
+ifneq ($(NVCC),)
+CUDA_STATE := built with CUDA by $(NVCC), for compute capabilities $(CUDA_ARCHS)
+CUDA_HOME := $(patsubst %/bin/nvcc,%,$(NVCC))
+CUDA_OBJECTS := $(CUDA_C_SOURCES:%.c=$(OBJ)/%.o) $(CUDA_SOURCES:%.cu=$(OBJ)/%.cu.o)
+CUDA_LIBRARY := $(BUILD)/libtinyort_cuda.a
+CUDA_LIBS := -ldl -lrt
+comma := ,
+empty :=
+CUDA_DEFINES := -DTORT_CUDA=1 -DTORT_CUDA_ARCHS=$(subst $(empty) $(empty),$(comma),$(strip $(CUDA_ARCHS)))
+$(OBJ)/kernels/cuda/%.o: CPPFLAGS += $(CUDA_DEFINES) -isystem $(CUDA_HOME)/include
+NVCC_FLAGS := $(foreach arch,$(CUDA_ARCHS),-gencode arch=compute_$(arch)$(comma)code=sm_$(arch)) \
+    -gencode arch=compute_$(CUDA_PTX)$(comma)code=compute_$(CUDA_PTX) \
+    -std=c++17 -O3 -lineinfo -I. -DTORT_CUDA=1 -D__NV_LEGACY_LAUNCH -Werror all-warnings \
+    -Xcompiler -D__NV_LEGACY_LAUNCH,-fPIC,-fvisibility=hidden,-fno-exceptions,-fno-rtti,-Wall,-Wextra
+else
+CUDA_STATE := built without CUDA ($(if $(filter 0,$(CUDA)),CUDA=0,no nvcc $(NVCC_NEEDED) on PATH; make CUDA=1 fetches one))
+LIBRARY_SOURCES += $(CUDA_C_SOURCES)
+endif
+
+# ---- products -------------------------------------------------------------------------------------------------------
+
 PROTO_HEADER := $(PROTO:%.proto=$(GEN)/%.pb-c.h)
 PROTO_OBJECT := $(PROTO:%.proto=$(OBJ)/gen/%.pb-c.o)
 SIMD_OBJECTS := $(foreach set,$(SIMD_SETS),$(SIMD_SOURCES:%.c=$(OBJ)/%.$(set).o))
@@ -76,8 +122,9 @@ PKGCONFIG := $(BUILD)/tinyort.pc
 # ---- targets ----------------------------------------------------------------------------------------------------------
 
 .PHONY: all
-## Build build/tinyort, libtinyort.a, libtinyort.so and tinyort.pc.
-all: $(TINYORT) $(LIBRARY) $(SHARED) $(PKGCONFIG)
+## Build build/tinyort, libtinyort.a, libtinyort.so and tinyort.pc; with CUDA libtinyort_cuda.a too.
+all: $(TINYORT) $(LIBRARY) $(CUDA_LIBRARY) $(SHARED) $(PKGCONFIG)
+	@echo "tinyort: $(CUDA_STATE)"
 
 .PHONY: setup
 ## Install what building, testing and formatting need: Debian packages, and Python packages into build/venv.
@@ -126,6 +173,7 @@ install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(INSTALL_LIB)/pkgconfig $(DESTDIR)$(PREFIX)/include
 	install -m 755 $(TINYORT) $(DESTDIR)$(PREFIX)/bin/tinyort
 	install -m 644 $(LIBRARY) $(INSTALL_LIB)/libtinyort.a
+	$(if $(CUDA_LIBRARY),install -m 644 $(CUDA_LIBRARY) $(INSTALL_LIB)/libtinyort_cuda.a)
 	install -m 755 $(SHARED) $(INSTALL_LIB)/libtinyort.so.$(VERSION)
 	ln -sf libtinyort.so.$(VERSION) $(INSTALL_LIB)/libtinyort.so.0
 	ln -sf libtinyort.so.$(VERSION) $(INSTALL_LIB)/libtinyort.so
@@ -133,7 +181,7 @@ install: all
 	install -m 644 runtime/tinyort.h $(DESTDIR)$(PREFIX)/include/tinyort.h
 ## Remove what install put under PREFIX.
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/tinyort $(INSTALL_LIB)/libtinyort.a $(INSTALL_LIB)/libtinyort.so*
+	rm -f $(DESTDIR)$(PREFIX)/bin/tinyort $(INSTALL_LIB)/libtinyort.a $(INSTALL_LIB)/libtinyort_cuda.a $(INSTALL_LIB)/libtinyort.so*
 	rm -f $(INSTALL_LIB)/pkgconfig/tinyort.pc $(DESTDIR)$(PREFIX)/include/tinyort.h
 
 .PHONY: help
@@ -146,7 +194,7 @@ help:
 .PHONY: clean
 ## Remove everything built, but for the Python environment and the fetched CUDA compiler.
 clean:
-	rm -rf $(OBJ) $(GEN) $(BUILD)/asan $(BUILD)/tests $(TINYORT) $(LIBRARY) $(SHARED) $(PKGCONFIG)
+	rm -rf $(OBJ) $(GEN) $(BUILD)/prerequisites $(BUILD)/asan $(BUILD)/tests $(TINYORT) $(LIBRARY) $(BUILD)/libtinyort_cuda.a $(SHARED) $(PKGCONFIG)
 
 # ---- tests ------------------------------------------------------------------------------------------------------------
 # A runner is a target that fails when a test fails and prints `NAME: N passed, N failed[, N skipped]` or Criterion's summary;
@@ -162,19 +210,21 @@ endif
 test-unit: $(if $(UNIT_SOURCES),$(BUILD)/tests/unit)
 	$(if $(UNIT_SOURCES),$(BUILD)/tests/unit --jobs 2)
 
-$(BUILD)/tests/unit: $(UNIT_OBJECTS) $(TEST_HELPER_OBJECTS) $(LIBRARY)
+$(BUILD)/tests/unit: $(UNIT_OBJECTS) $(TEST_HELPER_OBJECTS) $(LIBRARY) $(CUDA_LIBRARY)
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcriterion $(LIBRARY_LIBS)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcriterion $(LIBRARY_LIBS) $(CUDA_LIBS)
 
-include $(sort $(wildcard tests/*/tests.mk))
+include $(sort $(wildcard tests/*/tests.mk kernels/*/rules.mk))
 
 # ---- how things are made ----------------------------------------------------------------------------------------------
 
-# Holds the flags of the last build; objects depend on it, and it changes only when they do.
-$(OBJ)/flags: FORCE
+# Each holds the flags of the last build; objects depend on it, and it changes only when they do.
+$(OBJ)/flags: FLAGS_NOW = $(COMPILE) $(WARNINGS)
+$(OBJ)/cuda_flags: FLAGS_NOW = $(NVCC) $(NVCC_FLAGS)
+$(OBJ)/flags $(OBJ)/cuda_flags: FORCE
 	@mkdir -p $(@D)
-	@echo '$(COMPILE) $(WARNINGS)' | cmp -s - $@ || echo '$(COMPILE) $(WARNINGS)' > $@
+	@echo '$(FLAGS_NOW)' | cmp -s - $@ || echo '$(FLAGS_NOW)' > $@
 
 .PHONY: FORCE
 FORCE:
@@ -211,27 +261,48 @@ $(PROTO_OBJECT): $(PROTO_HEADER:.h=.c) $(OBJ)/flags
 	$(Q)$(COMPILE) -w -c -o $@ $<
 endif
 
+$(CUDA_C_SOURCES:%.c=$(OBJ)/%.o): $(OBJ)/cuda_flags | $(filter $(NVCC_FETCHED),$(NVCC))
+
+$(OBJ)/%.cu.o: %.cu $(OBJ)/cuda_flags | $(filter $(NVCC_FETCHED),$(NVCC))
+	@mkdir -p $(@D)
+	@echo "  NVCC  $<"
+	$(Q)$(NVCC) $(NVCC_FLAGS) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
+
+$(NVCC_FETCHED):
+	@.ci/setup.sh cuda=build/cuda
+
+# The linker looks for cudart in both folders: NVIDIA's installer has lib64, its Python packages lib.
+$(OBJ)/tinyort_cuda.o: $(CUDA_OBJECTS)
+	@echo "  LD    $@"
+	$(Q)$(LD) -r --force-group-allocation -o $@ $^ -L$(CUDA_HOME)/lib64 -L$(CUDA_HOME)/lib -lcudart_static
+	$(Q)$(OBJCOPY) --wildcard --keep-global-symbol='tort_*' $@
+
+$(BUILD)/libtinyort_cuda.a: $(OBJ)/tinyort_cuda.o
+	@rm -f $@
+	@echo "  AR    $@"
+	$(Q)$(AR) rcs $@ $^
+
 $(LIBRARY): $(LIBRARY_OBJECTS)
 	@mkdir -p $(@D)
 	@rm -f $@
 	@echo "  AR    $@"
 	$(Q)$(AR) rcs $@ $^
 
-$(SHARED): $(LIBRARY_OBJECTS)
+$(SHARED): $(LIBRARY_OBJECTS) $(CUDA_LIBRARY)
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,libtinyort.so.0 -o $@ $^ $(LIBRARY_LIBS)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,libtinyort.so.0 -o $@ $^ $(LIBRARY_LIBS) $(CUDA_LIBS)
 
 # The command line has main in runtime/cli/main.c; until that file is there, nothing is linked.
-$(TINYORT): $(CLI_OBJECTS) $(LIBRARY)
+$(TINYORT): $(CLI_OBJECTS) $(LIBRARY) $(CUDA_LIBRARY)
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
-	$(Q)$(if $(wildcard runtime/cli/main.c),$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(CLI_LIBS) $(LIBRARY_LIBS))
+	$(Q)$(if $(wildcard runtime/cli/main.c),$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(CLI_LIBS) $(LIBRARY_LIBS) $(CUDA_LIBS))
 
-$(PKGCONFIG): Makefile $(wildcard runtime/tinyort.h)
+$(PKGCONFIG): Makefile $(OBJ)/cuda_flags $(wildcard runtime/tinyort.h)
 	@mkdir -p $(@D)
 	@printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' 'Name: tinyort' \
 	    'Description: A minimal ONNX inference runtime' 'Version: $(VERSION)' 'Cflags: -I$${includedir}' \
-	    'Libs: -L$${libdir} -ltinyort' 'Libs.private: $(LIBRARY_LIBS)' > $@
+	    'Libs: -L$${libdir} -ltinyort' 'Libs.private: $(if $(CUDA_LIBRARY),-ltinyort_cuda) $(LIBRARY_LIBS) $(CUDA_LIBS)' > $@
 
 -include $(shell find $(OBJ) -name '*.d' 2>/dev/null)

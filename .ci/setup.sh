@@ -4,9 +4,11 @@
 #
 #   setup.sh [--check] SET...   the Debian packages of the sets build, test, format; --check only says what is missing
 #   setup.sh venv=DIR           a Python environment in DIR with the packages the tests use
+#   setup.sh cuda=DIR           NVIDIA's compiler, headers and static cudart in DIR (300 MB), and what they need from Debian
 set -eu
 
 PYTHON_PACKAGES="onnx==1.23.2 numpy scikit-learn"
+CUDA_PACKAGES="cuda-toolkit[nvcc,cudart,cccl]==13.0.*"
 
 # What shows that a package is there (a header found by the compiler, or a program on PATH), and the package.
 needed() {
@@ -23,9 +25,13 @@ needed() {
         echo "header:criterion/criterion.h libcriterion-dev"
         echo "python:ensurepip python3-venv"
         ;;
+    cuda)
+        echo "program:g++ g++"
+        echo "python:ensurepip python3-venv"
+        ;;
     format) echo "program:clang-format clang-format" ;;
     *)
-        echo "setup: unknown set '$1' (build, test, format, venv=DIR)" >&2
+        echo "setup: unknown set '$1' (build, test, cuda, format, venv=DIR, cuda=DIR)" >&2
         exit 2
         ;;
     esac
@@ -81,12 +87,25 @@ make_venv() {
     "$1/bin/pip" install --quiet --disable-pip-version-check $PYTHON_PACKAGES
 }
 
+# Into a folder of another name first, so that an interrupted download leaves nothing that looks complete.
+fetch_cuda() {
+    missing=$(missing_packages cuda)
+    [ -z "$missing" ] || install_packages $missing
+    echo "setup: installing from PyPI into $1: $CUDA_PACKAGES"
+    rm -rf "$1.part" "$1"
+    python3 -m venv "$1.part/pip"
+    "$1.part/pip/bin/pip" install --quiet --disable-pip-version-check --target "$1.part/packages" "$CUDA_PACKAGES"
+    mv "$1.part/packages" "$1"
+    rm -rf "$1.part"
+}
+
 check_only=no
 sets=""
 for argument in "$@"; do
     case $argument in
     --check) check_only=yes ;;
     venv=*) make_venv "${argument#venv=}" ;;
+    cuda=*) fetch_cuda "${argument#cuda=}" ;;
     *) sets="$sets $argument" ;;
     esac
 done
