@@ -40,7 +40,20 @@ void tort_store_floats(tort_type type, void *data, int64_t first, int64_t count,
 void tort_store_doubles(tort_type type, void *data, int64_t first, int64_t count, const double *in);
 void tort_store_integers(tort_type type, void *data, int64_t first, int64_t count, const int64_t *in);
 
-/* Single elements. */
+/* Single elements. A code is an element's bits. Encoding rounds once, to nearest even; what is out of range (or
+ * infinite) becomes the largest finite value if `saturate`, else infinity, NaN where the type has none, and the largest
+ * value where it has neither (float6, float4; their NaN is -0). Any small float. */
+float tort_decode_float(tort_type type, uint32_t code);
+uint32_t tort_encode_float(tort_type type, double value, bool saturate);
+/* float8e8m0 is a bare power of two: the sign is dropped; zero is the smallest value if `saturate`, else NaN. */
+typedef enum tort_rounding { TORT_ROUND_NEAREST, TORT_ROUND_UP, TORT_ROUND_DOWN } tort_rounding;
+uint32_t tort_encode_float8e8m0(double value, tort_rounding rounding, bool saturate);
+/* Bits of an element of a type of at most 8 bits, packed or not; the bits around it stay as they are. */
+uint32_t tort_get_bits(int bits, const void *data, int64_t index);
+void tort_set_bits(int bits, void *data, int64_t index, uint32_t code);
+/* Truncated towards zero; beyond int64 the nearest int64; NaN is 0. */
+int64_t tort_double_to_int64(double value);
+uint64_t tort_double_to_uint64(double value); /* negative values wrap */
 float tort_half_to_float(uint16_t half);
 uint16_t tort_float_to_half(float value);
 float tort_bfloat16_to_float(uint16_t bits);

@@ -1,0 +1,112 @@
+/* broadcast.c - the loop over broadcast tensors. */
+#include "ops/broadcast.h"
+
+void tort_loop_begin(tort_loop *loop, int32_t rank, const int64_t *dims) {
+    *loop = (tort_loop){.rank = rank, .count = 1};
+    for (int32_t d = 0; d < rank; d++) {
+        loop->dims[d] = dims[d];
+        loop->count *= dims[d];
+    }
+}
+
+void tort_loop_operand(tort_loop *loop, const int64_t *strides) {
+    for (int32_t d = 0; d < loop->rank; d++) loop->strides[loop->operands][d] = strides[d];
+    loop->operands++;
+}
+
+/* Whether every operand walks outer dimension `d` as a continuation of inner dimension `to`. */
+static bool continues(const tort_loop *loop, int32_t d, int32_t to) {
+    for (int32_t k = 0; k < loop->operands; k++) {
+        if (loop->strides[k][d] != loop->strides[k][to] * loop->dims[to]) return false;
+    }
+    return true;
+}
+
+static void move_dimension(tort_loop *loop, int32_t from, int32_t to) {
+    loop->dims[to] = loop->dims[from];
+    for (int32_t k = 0; k < loop->operands; k++) loop->strides[k][to] = loop->strides[k][from];
+}
+
+void tort_loop_ready(tort_loop *loop) {
+    int32_t last = TORT_LOOP_RANK; /* merged dimensions gather at the end, then move to the front */
+    for (int32_t d = loop->rank - 1; d >= 0; d--) {
+        if (loop->dims[d] == 1) continue;
+        if (last < TORT_LOOP_RANK && continues(loop, d, last)) {
+            loop->dims[last] *= loop->dims[d];
+        } else {
+            move_dimension(loop, d, --last);
+        }
+    }
+    loop->rank = TORT_LOOP_RANK - last;
+    for (int32_t d = 0; d < loop->rank; d++) move_dimension(loop, last + d, d);
+    if (loop->rank == 0) {
+        loop->rank = 1;
+        loop->dims[0] = 1;
+        for (int32_t k = 0; k < loop->operands; k++) loop->strides[k][0] = 0;
+    }
+    for (int32_t k = 0; k < loop->operands; k++) loop->steps[k] = loop->strides[k][loop->rank - 1];
+}
+
+tort_loop tort_loop_broadcast(const tort_tensor *out, const tort_tensor *inputs, int32_t count) {
+    tort_loop loop;
+    tort_loop_begin(&loop, out->rank, out->dims);
+    for (int32_t k = 0; k < count; k++) {
+        int64_t strides[TORT_MAX_RANK];
+        tort_broadcast_strides(inputs[k].rank, inputs[k].dims, out->rank, out->dims, strides);
+        tort_loop_operand(&loop, strides);
+    }
+    tort_loop_ready(&loop);
+    return loop;
+}
+
+/* Goes on to the next row: the innermost dimension but one counts up, with carry. */
+static void next_row(const tort_loop *loop, int64_t *index, int64_t *offsets) {
+    for (int32_t d = loop->rank - 2; d >= 0; d--) {
+        index[d]++;
+        for (int32_t k = 0; k < loop->operands; k++) offsets[k] += loop->strides[k][d];
+        if (index[d] < loop->dims[d]) return;
+        index[d] = 0;
+        for (int32_t k = 0; k < loop->operands; k++) offsets[k] -= loop->strides[k][d] * loop->dims[d];
+    }
+}
+
+void tort_loop_run(const tort_loop *loop, int64_t begin, int64_t end, tort_row row, void *arg) {
+    if (begin >= end) return;
+    int64_t index[TORT_LOOP_RANK], starts[TORT_LOOP_OPERANDS] = {0}, rest = begin, width = loop->dims[loop->rank - 1];
+    for (int32_t d = loop->rank - 1; d >= 0; d--) {
+        index[d] = rest % loop->dims[d];
+        rest /= loop->dims[d];
+        if (d == loop->rank - 1) continue;
+        for (int32_t k = 0; k < loop->operands; k++) starts[k] += index[d] * loop->strides[k][d];
+    }
+    int64_t within = index[loop->rank - 1];
+    while (begin < end) {
+        int64_t offsets[TORT_LOOP_OPERANDS], count = width - within < end - begin ? width - within : end - begin;
+        for (int32_t k = 0; k < loop->operands; k++) offsets[k] = starts[k] + within * loop->steps[k];
+        row(arg, loop, begin, count, offsets);
+        begin += count;
+        within = 0;
+        next_row(loop, index, starts);
+    }
+}
+
+typedef struct parallel {
+    const tort_loop *loop;
+    tort_row row;
+    void *arg;
+} parallel;
+
+/* A multiple of 8 elements is a whole number of bytes for every packed type. */
+#define PIECE 512
+
+static void run_pieces(void *arg, int64_t begin, int64_t end) {
+    const parallel *p = arg;
+    int64_t last = end * PIECE < p->loop->count ? end * PIECE : p->loop->count;
+    tort_loop_run(p->loop, begin * PIECE, last, p->row, p->arg);
+}
+
+void tort_loop_parallel(const tort_call *call, const tort_loop *loop, int64_t work, tort_row row, void *arg) {
+    parallel p = {loop, row, arg};
+    if (loop->count == 0) return;
+    tort_parallel(call, (loop->count + PIECE - 1) / PIECE, work * (PIECE / 16), run_pieces, &p);
+}
