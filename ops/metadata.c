@@ -1,5 +1,351 @@
-#include "runtime/op.h"
+/* metadata.c - operators that change or read the shape of a value and not its bytes: Shape, Size, Reshape, Flatten,
+ * Squeeze, Unsqueeze, Identity.
+ *
+ * They have no loop: the executor gives output 0 the bytes of input 0 (TORT_OP_ALIAS) or writes the integers that
+ * infer has put into `elements` (TORT_OP_METADATA). Read next: shapes.h, then slice.c, the other half of the shape
+ * arithmetic that exporters write. */
+#include "ops/shapes.h"
+
+#include <string.h>
+
+/* ---- Shape, Size ------------------------------------------------------------------------------------------------- */
+
+static int32_t clamp_axis(int64_t axis, int32_t rank) {
+    if (axis < 0) axis += rank;
+    if (axis < 0) return 0;
+    return axis > rank ? rank : (int32_t)axis;
+}
+
+static tort_status shape_infer(tort_infer *infer) {
+    const tort_node_view *node = infer->node;
+    const tort_info *data = &node->inputs[0];
+    if (data->rank < 0) {
+        tort_infer_unknown_dims(infer, 0, TORT_INT64, 1);
+        return TORT_OK;
+    }
+    int32_t start = clamp_axis(tort_attr_int(node, "start"), data->rank);
+    int32_t end = tort_attr(node, "end") ? clamp_axis(tort_attr_int(node, "end"), data->rank) : data->rank;
+    tort_dim length = end > start ? end - start : 0;
+    tort_scalar values[TORT_MAX_RANK];
+    for (int32_t k = 0; k < length; k++) values[k] = tort_scalar_of_dim(data->dims[start + k]);
+    tort_infer_shape(infer, 0, TORT_INT64, 1, &length);
+    return tort_infer_set_integers(infer, 0, values, (int32_t)length);
+}
+
+static tort_status size_infer(tort_infer *infer) {
+    const tort_info *data = &infer->node->inputs[0];
+    tort_infer_shape(infer, 0, TORT_INT64, 0, NULL);
+    if (data->rank < 0) return TORT_OK;
+    tort_scalar count = tort_scalar_of_dim(tort_dim_product(infer->dims, data->rank, data->dims));
+    return tort_infer_set_integers(infer, 0, &count, 1);
+}
+
+/* ---- Reshape ----------------------------------------------------------------------------------------------------- */
+
+/* What the entries of a requested shape come to, dimension by dimension. */
+typedef struct reshape {
+    int32_t rank;
+    tort_dim dims[TORT_MAX_RANK];
+    bool copied[TORT_MAX_RANK]; /* a 0 that takes the input's dimension */
+    bool open[TORT_MAX_RANK];   /* -1, or a number that is not known and might be -1 or 0 */
+    int32_t open_count, minus_ones;
+} reshape;
+
+static bool is_dim_of(const tort_info *info, tort_dim d) {
+    for (int32_t k = 0; k < info->rank; k++) {
+        if (info->dims[k] == d) return true;
+    }
+    return false;
+}
+
+/* An unknown of no name may stand for any integer, unless it is known as a size. */
+static bool may_be_negative(const tort_infer *infer, tort_scalar entry) {
+    if (!entry.symbolic || is_dim_of(&infer->node->inputs[0], entry.value)) return false;
+    const tort_dim_expr *expr = &infer->dims->exprs[-1 - entry.value];
+    return expr->op == TORT_DIM_SYMBOL && !expr->name;
+}
+
+static tort_status reshape_entry(const tort_infer *infer, tort_scalar entry, int32_t k, reshape *out) {
+    const tort_info *data = &infer->node->inputs[0];
+    bool zero_copies = tort_attr_int(infer->node, "allowzero") == 0;
+    if (may_be_negative(infer, entry) || (!entry.symbolic && entry.value == -1)) {
+        out->open[k] = true;
+        out->open_count++;
+        out->minus_ones += !entry.symbolic;
+        out->dims[k] = tort_dim_fresh(infer->dims, true);
+        if (out->minus_ones <= 1) return TORT_OK;
+        return tort_fail(infer->error, TORT_E_MODEL, "the requested shape has more than one -1");
+    }
+    if (!entry.symbolic && entry.value < 0) {
+        return tort_fail(infer->error, TORT_E_MODEL,
+                         "the requested shape has %lld at place %d; only -1 may be negative", (long long)entry.value,
+                         (int)k);
+    }
+    out->dims[k] = entry.value;
+    if (entry.symbolic || entry.value > 0 || !zero_copies) return TORT_OK;
+    if (data->rank < 0) {
+        out->dims[k] = tort_dim_fresh(infer->dims, true);
+        return TORT_OK;
+    }
+    if (k >= data->rank) {
+        return tort_fail(infer->error, TORT_E_MODEL,
+                         "the requested shape has 0 (copy the dimension) at place %d, but the input has rank %d",
+                         (int)k, (int)data->rank);
+    }
+    out->copied[k] = true;
+    out->dims[k] = data->dims[k];
+    return TORT_OK;
+}
+
+/* Solves the one open dimension, or checks that the number of elements stays. Dims that are copied stand on both
+ * sides and are left out, so that [0, -1] has an answer for an empty input too. */
+static tort_status reshape_balance(const tort_infer *infer, reshape *out) {
+    const tort_info *data = &infer->node->inputs[0];
+    tort_dim above[TORT_MAX_RANK], below[TORT_MAX_RANK];
+    int32_t above_count = 0, below_count = 0, open = -1;
+    for (int32_t k = 0; k < data->rank; k++) {
+        if (k >= out->rank || !out->copied[k]) above[above_count++] = data->dims[k];
+    }
+    for (int32_t k = 0; k < out->rank; k++) {
+        if (out->open[k]) {
+            open = k;
+        } else if (!out->copied[k]) {
+            below[below_count++] = out->dims[k];
+        }
+    }
+    tort_dim have = tort_dim_product(infer->dims, above_count, above);
+    tort_dim want = tort_dim_product(infer->dims, below_count, below);
+    bool known = tort_dim_known(have) && tort_dim_known(want);
+    if (open < 0) {
+        if (!known || have == want) return TORT_OK;
+    } else if (known) {
+        if (want > 0 && have % want == 0) {
+            out->dims[open] = have / want;
+            return TORT_OK;
+        }
+    } else {
+        out->dims[open] = tort_dim_quotient(infer->dims, above_count, above, below_count, below);
+        return TORT_OK;
+    }
+    return tort_fail(infer->error, TORT_E_MODEL, "%lld elements cannot take a shape of %s%lld", (long long)have,
+                     open < 0 ? "" : "-1 times ", (long long)want);
+}
+
+static tort_status reshape_to(tort_infer *infer, const tort_scalar *entries, int32_t count) {
+    const tort_info *data = &infer->node->inputs[0];
+    reshape out = {.rank = count};
+    for (int32_t k = 0; k < count; k++) {
+        tort_status status = reshape_entry(infer, entries[k], k, &out);
+        if (status) return status;
+    }
+    if (data->rank >= 0 && out.open_count <= 1) {
+        tort_status status = reshape_balance(infer, &out);
+        if (status) return status;
+    }
+    tort_infer_shape(infer, 0, data->type, out.rank, out.dims);
+    return data->rank <= 1 && out.rank <= 1 ? tort_infer_forward_elements(infer, 0, 0) : TORT_OK;
+}
+
+static tort_status reshape_infer(tort_infer *infer) {
+    const tort_info *shape = &infer->node->inputs[1];
+    tort_scalar entries[TORT_MAX_RANK];
+    int32_t count = 0;
+    if (shape->rank > 1) {
+        return tort_fail(infer->error, TORT_E_MODEL, "shape must be a list; it has rank %d", (int)shape->rank);
+    }
+    if (shape->rank == 1 && tort_dim_known(shape->dims[0])) {
+        tort_status status = tort_check_rank(infer->error, shape->dims[0]);
+        if (status) return status;
+    }
+    if (!tort_infer_entries(infer, 1, entries, TORT_MAX_RANK, &count)) {
+        tort_infer_unknown(infer, 0, infer->node->inputs[0].type);
+        return TORT_OK;
+    }
+    return reshape_to(infer, entries, count);
+}
+
+/* Opset 1: the shape is an attribute. */
+static tort_status reshape_attribute_infer(tort_infer *infer) {
+    if (!tort_attr(infer->node, "shape")) return tort_fail(infer->error, TORT_E_MODEL, "attribute shape is missing");
+    int32_t count = 0;
+    const int64_t *shape = tort_attr_ints(infer->node, "shape", &count);
+    tort_status status = tort_check_rank(infer->error, count);
+    if (status) return status;
+    tort_scalar entries[TORT_MAX_RANK];
+    for (int32_t k = 0; k < count; k++) entries[k] = tort_scalar_known(shape[k]);
+    return reshape_to(infer, entries, count);
+}
+
+/* ---- Flatten, Squeeze, Unsqueeze --------------------------------------------------------------------------------- */
+
+static tort_status flatten_infer(tort_infer *infer) {
+    const tort_info *data = &infer->node->inputs[0];
+    int64_t axis = tort_attr_int(infer->node, "axis");
+    if (data->rank < 0) {
+        tort_infer_unknown_dims(infer, 0, data->type, 2);
+        return TORT_OK;
+    }
+    if (axis < -data->rank || axis > data->rank) {
+        return tort_fail(infer->error, TORT_E_MODEL, "axis %lld is not in [%d, %d]", (long long)axis, (int)-data->rank,
+                         (int)data->rank);
+    }
+    int32_t split = (int32_t)(axis < 0 ? axis + data->rank : axis);
+    tort_dim dims[2] = {tort_dim_product(infer->dims, split, data->dims),
+                        tort_dim_product(infer->dims, data->rank - split, data->dims + split)};
+    tort_infer_shape(infer, 0, data->type, 2, dims);
+    return TORT_OK;
+}
+
+static tort_status squeeze_infer(tort_infer *infer) {
+    const tort_info *data = &infer->node->inputs[0];
+    int64_t axes[TORT_MAX_RANK];
+    int32_t count = 0, rank = 0;
+    tort_known known = tort_read_list(infer->node, 1, "axes", axes, TORT_MAX_RANK, &count);
+    tort_infer_unknown(infer, 0, data->type);
+    if (data->rank < 0 || known == TORT_UNKNOWN) return TORT_OK;
+    tort_status status = tort_normalize_axes(infer->error, axes, count, data->rank);
+    if (status) return status;
+
+    bool remove[TORT_MAX_RANK] = {false};
+    for (int32_t k = 0; k < count; k++) remove[axes[k]] = true;
+    tort_dim dims[TORT_MAX_RANK];
+    for (int32_t k = 0; k < data->rank; k++) {
+        tort_dim d = data->dims[k];
+        if (known == TORT_ABSENT) {
+            if (!tort_dim_known(d)) return TORT_OK; /* is it 1? */
+            remove[k] = d == 1;
+        } else if (remove[k] && tort_dim_known(d) && d != 1) {
+            return tort_fail(infer->error, TORT_E_MODEL, "axis %d has %lld elements; only a dimension of 1 can go",
+                             (int)k, (long long)d);
+        }
+        if (!remove[k]) dims[rank++] = d;
+    }
+    tort_infer_shape(infer, 0, data->type, rank, dims);
+    return data->rank <= 1 ? tort_infer_forward_elements(infer, 0, 0) : TORT_OK;
+}
+
+static tort_status unsqueeze_infer(tort_infer *infer) {
+    const tort_info *data = &infer->node->inputs[0];
+    int64_t axes[TORT_MAX_RANK];
+    int32_t count = 0;
+    tort_known known = tort_read_list(infer->node, 1, "axes", axes, TORT_MAX_RANK, &count);
+    tort_infer_unknown(infer, 0, data->type);
+    if (data->rank < 0 || known != TORT_KNOWN) return TORT_OK;
+    int32_t rank = data->rank + count;
+    tort_status status = tort_check_rank(infer->error, rank);
+    if (!status) status = tort_normalize_axes(infer->error, axes, count, rank);
+    if (status) return status;
+
+    bool added[TORT_MAX_RANK] = {false};
+    for (int32_t k = 0; k < count; k++) added[axes[k]] = true;
+    tort_dim dims[TORT_MAX_RANK];
+    for (int32_t k = 0, from = 0; k < rank; k++) dims[k] = added[k] ? 1 : data->dims[from++];
+    tort_infer_shape(infer, 0, data->type, rank, dims);
+    return rank <= 1 ? tort_infer_forward_elements(infer, 0, 0) : TORT_OK;
+}
+
+/* ---- Identity ---------------------------------------------------------------------------------------------------- */
+
+static tort_status identity_infer(tort_infer *infer) {
+    infer->outputs[0] = infer->node->inputs[0];
+    infer->outputs[0].data = NULL;
+    return infer->node->inputs[0].kind == TORT_TENSOR ? tort_infer_forward_elements(infer, 0, 0) : TORT_OK;
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+#define SHAPE(SINCE, UNTIL, ALL, ATTRIBUTES)                                                                           \
+    {                                                                                                                  \
+        "", "Shape", SINCE, UNTIL, "data:T", "shape:T1", "T=" ALL " T1=int64", ATTRIBUTES, .flags = TORT_OP_METADATA,  \
+                                                                                           .infer = shape_infer        \
+    }
+#define SIZE(SINCE, UNTIL, ALL)                                                                                        \
+    {                                                                                                                  \
+        "", "Size", SINCE, UNTIL, "data:T", "size:T1", "T=" ALL " T1=int64", "", .flags = TORT_OP_METADATA,            \
+                                                                                 .infer = size_infer                   \
+    }
+#define RESHAPE(SINCE, UNTIL, ALL, ATTRIBUTES)                                                                         \
+    {                                                                                                                  \
+        "", "Reshape", SINCE, UNTIL, "data:T shape:int64", "reshaped:T", "T=" ALL, ATTRIBUTES,                         \
+            .shape_inputs = 1u << 1, .flags = TORT_OP_ALIAS, .infer = reshape_infer                                    \
+    }
+#define FLATTEN(SINCE, UNTIL, ALL)                                                                                     \
+    {                                                                                                                  \
+        "", "Flatten", SINCE, UNTIL, "input:T", "output:T", "T=" ALL, "axis:int=1", .flags = TORT_OP_ALIAS,            \
+                                                                                    .infer = flatten_infer             \
+    }
+#define SQUEEZE(SINCE, UNTIL, ALL)                                                                                     \
+    {                                                                                                                  \
+        "", "Squeeze", SINCE, UNTIL, "data:T axes?:int64", "squeezed:T", "T=" ALL, "",                                 \
+            .shape_inputs = 1u << 1, .flags = TORT_OP_ALIAS, .infer = squeeze_infer                                    \
+    }
+#define UNSQUEEZE(SINCE, UNTIL, ALL)                                                                                   \
+    {                                                                                                                  \
+        "", "Unsqueeze", SINCE, UNTIL, "data:T axes:int64", "expanded:T", "T=" ALL, "",                                \
+            .shape_inputs = 1u << 1, .flags = TORT_OP_ALIAS, .infer = unsqueeze_infer                                  \
+    }
+#define IDENTITY(SINCE, UNTIL, T, TYPES)                                                                               \
+    {                                                                                                                  \
+        "", "Identity", SINCE, UNTIL, "input:" T, "output:" T, T "=" TYPES, "", .flags = TORT_OP_ALIAS,                \
+                                                                                .infer = identity_infer                \
+    }
+#define OPTIONALS "|seq(all)|optional(all)|optional(seq(all))"
 
 const tort_op tort_ops_metadata[] = {
+    SHAPE(1, 12, "all", ""),
+    SHAPE(13, 14, "all13", ""),
+    SHAPE(15, 18, "all13", "start:int=0 end:int"),
+    SHAPE(19, 20, "all19", "start:int=0 end:int"),
+    SHAPE(21, 22, "all21", "start:int=0 end:int"),
+    SHAPE(23, 23, "all23", "start:int=0 end:int"),
+    SHAPE(24, 24, "all24", "start:int=0 end:int"),
+    SHAPE(25, 28, "all25", "start:int=0 end:int"),
+    SIZE(1, 12, "all"),
+    SIZE(13, 18, "all13"),
+    SIZE(19, 20, "all19"),
+    SIZE(21, 22, "all21"),
+    SIZE(23, 23, "all23"),
+    SIZE(24, 24, "all24"),
+    SIZE(25, 28, "all25"),
+    {"", "Reshape", 1, 4, "data:T", "reshaped:T", "T=floats", "shape:ints consumed_inputs:ints", .flags = TORT_OP_ALIAS,
+     .infer = reshape_attribute_infer},
+    RESHAPE(5, 12, "all", ""),
+    RESHAPE(13, 13, "all13", ""),
+    RESHAPE(14, 18, "all13", "allowzero:int=0"),
+    RESHAPE(19, 20, "all19", "allowzero:int=0"),
+    RESHAPE(21, 22, "all21", "allowzero:int=0"),
+    RESHAPE(23, 23, "all23", "allowzero:int=0"),
+    RESHAPE(24, 24, "all24", "allowzero:int=0"),
+    RESHAPE(25, 28, "all25", "allowzero:int=0"),
+    FLATTEN(1, 8, "floats"),
+    FLATTEN(9, 12, "all"),
+    FLATTEN(13, 20, "all13"),
+    FLATTEN(21, 22, "all21"),
+    FLATTEN(23, 23, "all23"),
+    FLATTEN(24, 24, "all24"),
+    FLATTEN(25, 28, "all25"),
+    {"", "Squeeze", 1, 12, "data:T", "squeezed:T", "T=all", "axes:ints", .flags = TORT_OP_ALIAS,
+     .infer = squeeze_infer},
+    SQUEEZE(13, 20, "all13"),
+    SQUEEZE(21, 22, "all21"),
+    SQUEEZE(23, 23, "all23"),
+    SQUEEZE(24, 24, "all24"),
+    SQUEEZE(25, 28, "all25"),
+    {"", "Unsqueeze", 1, 12, "data:T", "expanded:T", "T=all", "axes:ints!", .flags = TORT_OP_ALIAS,
+     .infer = unsqueeze_infer},
+    UNSQUEEZE(13, 20, "all13"),
+    UNSQUEEZE(21, 22, "all21"),
+    UNSQUEEZE(23, 23, "all23"),
+    UNSQUEEZE(24, 24, "all24"),
+    UNSQUEEZE(25, 28, "all25"),
+    IDENTITY(1, 12, "T", "all"),
+    IDENTITY(13, 13, "T", "all13"),
+    IDENTITY(14, 15, "V", "all13|seq(all)"),
+    IDENTITY(16, 18, "V", "all13" OPTIONALS),
+    IDENTITY(19, 20, "V", "all19" OPTIONALS),
+    IDENTITY(21, 22, "V", "all21" OPTIONALS),
+    IDENTITY(23, 23, "V", "all23" OPTIONALS),
+    IDENTITY(24, 24, "V", "all24" OPTIONALS),
+    IDENTITY(25, 28, "V", "all25" OPTIONALS),
     {0},
 };

@@ -1,0 +1,196 @@
+/* shapes.c - see shapes.h. Read next: metadata.c, whose Reshape uses most of it. */
+#include "ops/shapes.h"
+
+#include <string.h>
+
+/* ---- axes and lists ------------------------------------------------------------------------------------------------
+ */
+
+tort_status tort_normalize_axes(tort_error *error, int64_t *axes, int32_t count, int32_t rank) {
+    uint64_t seen = 0;
+    for (int32_t k = 0; k < count; k++) {
+        int32_t axis = 0;
+        tort_status status = tort_normalize_axis(error, axes[k], rank, &axis);
+        if (status) return status;
+        if (seen >> axis & 1) return tort_fail(error, TORT_E_MODEL, "axes name axis %d more than once", (int)axis);
+        seen |= 1ull << axis;
+        axes[k] = axis;
+    }
+    return TORT_OK;
+}
+
+tort_known tort_read_list(const tort_node_view *node, int32_t i, const char *name, int64_t *values, int32_t max,
+                          int32_t *count) {
+    *count = 0;
+    if (i >= 0 && tort_has_input(node, i)) {
+        return tort_view_integers(node, i, values, max, count) ? TORT_KNOWN : TORT_UNKNOWN;
+    }
+    if (!name || !tort_attr(node, name)) return TORT_ABSENT;
+    const int64_t *list = tort_attr_ints(node, name, count);
+    if (*count > max) return TORT_UNKNOWN;
+    if (*count > 0) memcpy(values, list, (size_t)*count * sizeof *values);
+    return TORT_KNOWN;
+}
+
+tort_status tort_check_rank(tort_error *error, int64_t rank) {
+    if (rank <= TORT_MAX_RANK) return TORT_OK;
+    return tort_fail(error, TORT_E_UNSUPPORTED, "the output would have rank %lld; tensors have at most %d dimensions",
+                     (long long)rank, TORT_MAX_RANK);
+}
+
+/* ---- sizes ---------------------------------------------------------------------------------------------------------
+ */
+
+tort_status tort_size_add(tort_error *error, int64_t a, int64_t b, int64_t *out) {
+    if (!__builtin_add_overflow(a, b, out)) return TORT_OK;
+    return tort_fail(error, TORT_E_MODEL, "a dimension of %lld + %lld does not fit 64 bits", (long long)a,
+                     (long long)b);
+}
+
+tort_status tort_size_mul(tort_error *error, int64_t a, int64_t b, int64_t *out) {
+    if (!__builtin_mul_overflow(a, b, out)) return TORT_OK;
+    return tort_fail(error, TORT_E_MODEL, "a dimension of %lld * %lld does not fit 64 bits", (long long)a,
+                     (long long)b);
+}
+
+tort_status tort_dim_unify(tort_error *error, int32_t axis, tort_dim a, tort_dim b, tort_dim *out) {
+    if (tort_dim_known(a) && tort_dim_known(b) && a != b) {
+        return tort_fail(error, TORT_E_MODEL, "inputs have %lld and %lld elements along axis %d; they must be equal",
+                         (long long)a, (long long)b, (int)axis);
+    }
+    *out = tort_dim_known(b) ? b : a;
+    return TORT_OK;
+}
+
+/* ---- products and quotients ----------------------------------------------------------------------------------------
+ */
+
+/* A product as a number times symbolic factors that are not products themselves. */
+enum { MAX_FACTORS = 32 };
+typedef struct factors {
+    int64_t number;
+    tort_dim symbols[MAX_FACTORS];
+    int32_t count;
+    bool overflow; /* too large a number or too many symbols: nothing can be said */
+} factors;
+
+static void factors_add(const tort_dims *dims, factors *f, tort_dim d) {
+    if (tort_dim_known(d)) {
+        f->overflow |= __builtin_mul_overflow(f->number, d, &f->number);
+        return;
+    }
+    const tort_dim_expr *expr = &dims->exprs[-1 - d];
+    if (expr->op == TORT_DIM_MUL) {
+        factors_add(dims, f, expr->a);
+        factors_add(dims, f, expr->b);
+    } else if (expr->op == TORT_DIM_CONST) {
+        f->overflow |= __builtin_mul_overflow(f->number, expr->value, &f->number);
+    } else if (f->count < MAX_FACTORS) {
+        f->symbols[f->count++] = d;
+    } else {
+        f->overflow = true;
+    }
+}
+
+static factors factors_of(const tort_dims *dims, int32_t count, const tort_dim *list) {
+    factors f = {.number = 1};
+    for (int32_t k = 0; k < count; k++) factors_add(dims, &f, list[k]);
+    return f;
+}
+
+static void cancel_symbols(factors *above, factors *below) {
+    for (int32_t b = 0; b < below->count;) {
+        int32_t a = 0;
+        while (a < above->count && above->symbols[a] != below->symbols[b]) a++;
+        if (a == above->count) {
+            b++;
+            continue;
+        }
+        above->symbols[a] = above->symbols[--above->count];
+        below->symbols[b] = below->symbols[--below->count];
+    }
+}
+
+static int64_t greatest_common_divisor(int64_t a, int64_t b) {
+    while (b) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+tort_dim tort_dim_product(tort_dims *dims, int32_t rank, const tort_dim *shape) {
+    tort_dim product = 1;
+    for (int32_t k = 0; k < rank; k++) product = tort_dim_mul(dims, product, shape[k]);
+    return product;
+}
+
+static bool any_dynamic(const tort_dims *dims, int32_t count, const tort_dim *list) {
+    for (int32_t k = 0; k < count; k++) {
+        if (!tort_dim_known(list[k]) && tort_dim_dynamic(dims, list[k])) return true;
+    }
+    return false;
+}
+
+tort_dim tort_dim_quotient(tort_dims *dims, int32_t above_count, const tort_dim *above, int32_t below_count,
+                           const tort_dim *below) {
+    factors up = factors_of(dims, above_count, above), down = factors_of(dims, below_count, below);
+    bool dynamic = any_dynamic(dims, above_count, above) || any_dynamic(dims, below_count, below);
+    if (up.overflow || down.overflow || up.number < 0 || down.number <= 0) return tort_dim_fresh(dims, dynamic);
+    cancel_symbols(&up, &down);
+    if (down.count > 0) return tort_dim_fresh(dims, dynamic);
+    int64_t common = greatest_common_divisor(up.number, down.number);
+    tort_dim quotient = up.number / common;
+    for (int32_t k = 0; k < up.count; k++) quotient = tort_dim_mul(dims, quotient, up.symbols[k]);
+    return down.number == common ? quotient : tort_dim_floordiv(dims, quotient, down.number / common);
+}
+
+bool tort_scalar_nonnegative(const tort_dims *dims, tort_scalar scalar) {
+    if (!scalar.symbolic) return scalar.value >= 0;
+    const tort_dim_expr *expr = &dims->exprs[-1 - scalar.value];
+    switch (expr->op) {
+    case TORT_DIM_SYMBOL: return expr->name != NULL;
+    case TORT_DIM_CONST: return expr->value >= 0;
+    case TORT_DIM_FLOORDIV:
+    case TORT_DIM_CEILDIV: return tort_scalar_nonnegative(dims, tort_scalar_of_dim(expr->a));
+    case TORT_DIM_MAX:
+        return tort_scalar_nonnegative(dims, tort_scalar_of_dim(expr->a)) ||
+               tort_scalar_nonnegative(dims, tort_scalar_of_dim(expr->b));
+    default:
+        return tort_scalar_nonnegative(dims, tort_scalar_of_dim(expr->a)) &&
+               tort_scalar_nonnegative(dims, tort_scalar_of_dim(expr->b));
+    }
+}
+
+/* ---- outputs -------------------------------------------------------------------------------------------------------
+ */
+
+void tort_infer_unknown(const tort_infer *infer, int32_t o, tort_type type) {
+    tort_infer_shape(infer, o, type, -1, NULL);
+}
+
+void tort_infer_unknown_dims(const tort_infer *infer, int32_t o, tort_type type, int32_t rank) {
+    tort_dim dims[TORT_MAX_RANK];
+    for (int32_t k = 0; k < rank; k++) dims[k] = tort_dim_fresh(infer->dims, true);
+    tort_infer_shape(infer, o, type, rank, dims);
+}
+
+tort_status tort_infer_forward_elements(const tort_infer *infer, int32_t o, int32_t i) {
+    tort_scalar values[TORT_MAX_ELEMENTS];
+    int32_t count = 0;
+    if (!tort_infer_integers(infer, i, values, TORT_MAX_ELEMENTS, &count)) return TORT_OK;
+    return tort_infer_set_integers(infer, o, values, count);
+}
+
+bool tort_infer_entries(const tort_infer *infer, int32_t i, tort_scalar *values, int32_t max, int32_t *count) {
+    const tort_info *info = &infer->node->inputs[i];
+    if (info->type != TORT_INT64 && info->type != TORT_INT32 && info->type != TORT_BOOL) return false;
+    if (info->rank < 0 || info->rank > 1) return false;
+    tort_dim size = info->rank == 0 ? 1 : info->dims[0];
+    if (!tort_dim_known(size) || size > max) return false;
+    if (tort_infer_integers(infer, i, values, max, count)) return true;
+    *count = (int32_t)size;
+    for (int32_t k = 0; k < *count; k++) values[k] = tort_scalar_unknown(infer->dims, true);
+    return true;
+}

@@ -1,0 +1,202 @@
+/* strided.c - see strided.h. The plain loops of data movement; read next: transpose.c, a small user. */
+#include "ops/strided.h"
+
+#include "ops/numeric.h"
+
+#include <string.h>
+
+enum {
+    TILE = 16,    /* side of a transposed block: 16 * 16 elements of 16 bytes fit a first-level cache */
+    SHORT_ROW = 8 /* a row that is not worth a call of its own */
+};
+
+void tort_box_add(tort_box *box, int64_t dim, int64_t dst_stride, int64_t src_stride) {
+    box->dims[box->rank] = dim;
+    box->dst_strides[box->rank] = dst_stride;
+    box->src_strides[box->rank] = src_stride;
+    box->rank++;
+}
+
+/* ---- one row
+ * --------------------------------------------------------------------------------------------------------- */
+
+typedef struct element16 {
+    uint64_t a, b;
+} element16;
+
+/* A row of elements of one size. The pointers stand at the first element. */
+#define ROW(NAME, T)                                                                                                   \
+    static void NAME(T *restrict dst, int64_t dst_stride, const T *restrict src, int64_t src_stride, int64_t count) {  \
+        if (dst_stride == 1 && src_stride == 0) {                                                                      \
+            const T value = *src;                                                                                      \
+            for (int64_t i = 0; i < count; i++) dst[i] = value;                                                        \
+        } else if (dst_stride == 1) {                                                                                  \
+            for (int64_t i = 0; i < count; i++) dst[i] = src[i * src_stride];                                          \
+        } else {                                                                                                       \
+            for (int64_t i = 0; i < count; i++) dst[i * dst_stride] = src[i * src_stride];                             \
+        }                                                                                                              \
+    }
+ROW(copy_row_1, uint8_t)
+ROW(copy_row_2, uint16_t)
+ROW(copy_row_4, uint32_t)
+ROW(copy_row_8, uint64_t)
+ROW(copy_row_16, element16)
+
+static void copy_row(tort_type type, void *dst, int64_t dst_first, int64_t dst_stride, const void *src,
+                     int64_t src_first, int64_t src_stride, int64_t count) {
+    if (count == 1 || (dst_stride == 1 && src_stride == 1)) {
+        tort_copy_elements(type, dst, dst_first, src, src_first, count);
+        return;
+    }
+    switch (tort_type_bits(type)) {
+    case 8:
+        copy_row_1((uint8_t *)dst + dst_first, dst_stride, (const uint8_t *)src + src_first, src_stride, count);
+        break;
+    case 16:
+        copy_row_2((uint16_t *)dst + dst_first, dst_stride, (const uint16_t *)src + src_first, src_stride, count);
+        break;
+    case 32:
+        copy_row_4((uint32_t *)dst + dst_first, dst_stride, (const uint32_t *)src + src_first, src_stride, count);
+        break;
+    case 64:
+        copy_row_8((uint64_t *)dst + dst_first, dst_stride, (const uint64_t *)src + src_first, src_stride, count);
+        break;
+    case 128:
+        copy_row_16((element16 *)dst + dst_first, dst_stride, (const element16 *)src + src_first, src_stride, count);
+        break;
+    default: /* packed */
+        for (int64_t i = 0; i < count; i++) {
+            tort_copy_elements(type, dst, dst_first + i * dst_stride, src, src_first + i * src_stride, 1);
+        }
+    }
+}
+
+void tort_fill_elements(tort_type type, void *dst, int64_t first, int64_t count, const void *src, int64_t index) {
+    if (count > 0) copy_row(type, dst, first, 1, src, index, 0, count);
+}
+
+/* ---- the box
+ * --------------------------------------------------------------------------------------------------------- */
+
+/* Drops dims of one element and merges neighbours that are one dim in both layouts. False: the box is empty. */
+static bool simplify(const tort_box *box, tort_box *out) {
+    *out = (tort_box){.dst_first = box->dst_first, .src_first = box->src_first};
+    for (int32_t k = 0; k < box->rank; k++) {
+        if (box->dims[k] == 0) return false;
+        if (box->dims[k] == 1) continue;
+        int32_t last = out->rank - 1;
+        if (last >= 0 && out->dst_strides[last] == box->dst_strides[k] * box->dims[k] &&
+            out->src_strides[last] == box->src_strides[k] * box->dims[k]) {
+            out->dims[last] *= box->dims[k];
+            out->dst_strides[last] = box->dst_strides[k];
+            out->src_strides[last] = box->src_strides[k];
+        } else {
+            tort_box_add(out, box->dims[k], box->dst_strides[k], box->src_strides[k]);
+        }
+    }
+    if (out->rank == 0) tort_box_add(out, 1, 1, 1);
+    return true;
+}
+
+/* Moves dimension `from` inwards to place `to`. The order of the dims does not matter to a copy. */
+static void move_dim(tort_box *box, int32_t from, int32_t to) {
+    int64_t dim = box->dims[from], dst_stride = box->dst_strides[from], src_stride = box->src_strides[from];
+    for (int32_t k = from; k < to; k++) {
+        box->dims[k] = box->dims[k + 1];
+        box->dst_strides[k] = box->dst_strides[k + 1];
+        box->src_strides[k] = box->src_strides[k + 1];
+    }
+    box->dims[to] = dim;
+    box->dst_strides[to] = dst_stride;
+    box->src_strides[to] = src_stride;
+}
+
+/* Chooses the order of the loops; returns how many dims the innermost item covers (see copy_job). */
+static int32_t order_loops(tort_box *box) {
+    int32_t last = box->rank - 1, longest = last;
+    for (int32_t k = 0; k < last; k++) {
+        if (box->dims[k] > box->dims[longest]) longest = k;
+    }
+    if (box->dims[last] < SHORT_ROW && longest != last) {
+        move_dim(box, longest, last);
+        return 1;
+    }
+    if (box->src_strides[last] == 0 || box->src_strides[last] == 1) return 1;
+    for (int32_t k = 0; k < last; k++) {
+        if (box->src_strides[k] == 1 && box->dims[k] >= SHORT_ROW) {
+            move_dim(box, k, last - 1);
+            return 2;
+        }
+    }
+    return 1;
+}
+
+typedef struct copy_job {
+    tort_type type;
+    void *dst;
+    const void *src;
+    const tort_box *box;
+    int32_t inner; /* dims that one item covers: 1 a row, 2 a plane that is transposed by blocks */
+} copy_job;
+
+static void copy_plane(const copy_job *job, int64_t dst_first, int64_t src_first) {
+    const tort_box *box = job->box;
+    int32_t y = box->rank - 2, x = box->rank - 1;
+    for (int64_t top = 0; top < box->dims[y]; top += TILE) {
+        int64_t bottom = top + TILE < box->dims[y] ? top + TILE : box->dims[y];
+        for (int64_t left = 0; left < box->dims[x]; left += TILE) {
+            int64_t width = left + TILE < box->dims[x] ? TILE : box->dims[x] - left;
+            for (int64_t row = top; row < bottom; row++) {
+                copy_row(job->type, job->dst, dst_first + row * box->dst_strides[y] + left * box->dst_strides[x],
+                         box->dst_strides[x], job->src,
+                         src_first + row * box->src_strides[y] + left * box->src_strides[x], box->src_strides[x],
+                         width);
+            }
+        }
+    }
+}
+
+/* Items begin..end of the outer dims, in row-major order. */
+static void copy_items(void *arg, int64_t begin, int64_t end) {
+    const copy_job *job = arg;
+    const tort_box *box = job->box;
+    int32_t outer = box->rank - job->inner, last = box->rank - 1;
+    int64_t index[TORT_BOX_RANK], dst = box->dst_first, src = box->src_first, rest = begin;
+    for (int32_t k = outer - 1; k >= 0; k--) {
+        index[k] = rest % box->dims[k];
+        rest /= box->dims[k];
+        dst += index[k] * box->dst_strides[k];
+        src += index[k] * box->src_strides[k];
+    }
+    for (int64_t item = begin; item < end; item++) {
+        if (job->inner == 2) {
+            copy_plane(job, dst, src);
+        } else {
+            copy_row(job->type, job->dst, dst, box->dst_strides[last], job->src, src, box->src_strides[last],
+                     box->dims[last]);
+        }
+        for (int32_t k = outer - 1; k >= 0; k--) {
+            dst += box->dst_strides[k];
+            src += box->src_strides[k];
+            if (++index[k] < box->dims[k]) break;
+            dst -= index[k] * box->dst_strides[k];
+            src -= index[k] * box->src_strides[k];
+            index[k] = 0;
+        }
+    }
+}
+
+void tort_copy_box(const tort_call *call, tort_type type, void *dst, const void *src, const tort_box *given) {
+    tort_box box;
+    if (!simplify(given, &box)) return;
+    copy_job job = {type, dst, src, &box, order_loops(&box)};
+    int32_t last = box.rank - 1;
+    int64_t items = 1, item_elements = box.dims[last];
+    if (job.inner == 2) item_elements *= box.dims[last - 1];
+    for (int32_t k = 0; k < box.rank - job.inner; k++) items *= box.dims[k];
+    if (tort_type_bits(type) < 8) {
+        copy_items(&job, 0, items); /* two threads must not write to one byte */
+    } else {
+        tort_parallel(call, items, 5 + item_elements / 4, copy_items, &job);
+    }
+}

@@ -1,0 +1,29 @@
+/* strided.h - copying a box of elements between two strided layouts: what Slice, Transpose, Expand, Tile, Concat,
+ * Split, DepthToSpace and others come down to.
+ *
+ * Works for every element type; strides may be zero (repeat) or negative (reverse). Dimensions that lie one behind
+ * the other in both layouts are merged, and a transposition goes by square blocks. */
+#ifndef TORT_OPS_STRIDED_H
+#define TORT_OPS_STRIDED_H
+
+#include "runtime/op.h"
+
+#define TORT_BOX_RANK (2 * TORT_MAX_RANK)
+
+/* In elements. dst and src point at element 0 of a tensor; the box starts at elements dst_first and src_first.
+ * No two elements of the box have the same place in dst. */
+typedef struct tort_box {
+    int32_t rank;
+    int64_t dims[TORT_BOX_RANK];
+    int64_t dst_strides[TORT_BOX_RANK], src_strides[TORT_BOX_RANK];
+    int64_t dst_first, src_first;
+} tort_box;
+
+/* Appends a dimension inside those that the box has. */
+void tort_box_add(tort_box *box, int64_t dim, int64_t dst_stride, int64_t src_stride);
+/* Copies the box, on several threads where that pays. */
+void tort_copy_box(const tort_call *call, tort_type type, void *dst, const void *src, const tort_box *box);
+/* dst[first .. first+count) = element `index` of src; dst and src are different tensors. */
+void tort_fill_elements(tort_type type, void *dst, int64_t first, int64_t count, const void *src, int64_t index);
+
+#endif
