@@ -1,0 +1,443 @@
+/* check.c - holds a node against the row of its operator: arity, attributes, types. One generic checker for all.
+ *
+ * It parses the little languages of tort_op (see op.h) and knows no operator. Read next: infer.c. */
+#include "runtime/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the table of rows ---------------------------------------------------------------------------------------------
+ */
+
+static int compare_rows(const void *a, const void *b) {
+    const tort_op *x = *(const tort_op *const *)a, *y = *(const tort_op *const *)b;
+    int order = strcmp(x->domain, y->domain);
+    if (!order) order = strcmp(x->name, y->name);
+    return order ? order : (x->since > y->since) - (x->since < y->since);
+}
+
+bool tort_op_table_build(tort_op_table *table, const tort_env *env) {
+    int32_t count = 0;
+    for (const tort_op *const *family = tort_op_families; *family; family++)
+        for (const tort_op *row = *family; row->name; row++) count++;
+    table->count = count;
+    table->rows = tort_alloc(env, (size_t)count * sizeof *table->rows + 1);
+    if (!table->rows) return false;
+    int32_t at = 0;
+    for (const tort_op *const *family = tort_op_families; *family; family++)
+        for (const tort_op *row = *family; row->name; row++) table->rows[at++] = row;
+    qsort(table->rows, (size_t)count, sizeof *table->rows, compare_rows);
+    return true;
+}
+
+void tort_op_table_free(tort_op_table *table, const tort_env *env) {
+    tort_free(env, table->rows, (size_t)table->count * sizeof *table->rows + 1);
+    table->rows = NULL;
+}
+
+static int compare_name(const tort_op *row, const char *domain, const char *name) {
+    int order = strcmp(row->domain, domain);
+    return order ? order : strcmp(row->name, name);
+}
+
+const tort_op *tort_op_find(const tort_op_table *table, const char *domain, const char *name, int64_t opset,
+                            const tort_op *const **family, int32_t *family_count) {
+    int32_t low = 0, high = table->count;
+    while (low < high) {
+        int32_t middle = low + (high - low) / 2;
+        if (compare_name(table->rows[middle], domain, name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *family = table->rows + low;
+    *family_count = 0;
+    const tort_op *found = NULL;
+    for (int32_t i = low; i < table->count && !compare_name(table->rows[i], domain, name); i++) {
+        ++*family_count;
+        if (table->rows[i]->since <= opset && opset <= table->rows[i]->until) found = table->rows[i];
+    }
+    return found;
+}
+
+/* ---- formals --------------------------------------------------------------------------------------------------------
+ */
+
+bool tort_formal_next(const char **cursor, tort_formal *formal) {
+    const char *p = *cursor;
+    if (!p) return false;
+    p += strspn(p, " ");
+    if (!*p) return false;
+    formal->name = p;
+    formal->name_length = strcspn(p, ":?*+ ");
+    p += formal->name_length;
+    formal->mode = ' ';
+    if (*p && strchr("?*+", *p)) formal->mode = *p++;
+    if (*p == ':') p++;
+    formal->type = p;
+    formal->type_length = strcspn(p, " ");
+    *cursor = p + formal->type_length;
+    return true;
+}
+
+typedef struct named_set {
+    const char *name;
+    const char *parts;
+} named_set;
+
+static const named_set named_sets[] = {
+    {"floats", "float16|float|double"},
+    {"floats13", "floats|bfloat16"},
+    {"integers", "int8|int16|int32|int64|uint8|uint16|uint32|uint64"},
+    {"numeric", "integers|floats"},
+    {"numeric13", "numeric|bfloat16"},
+    {"high", "int32|int64|uint32|uint64|floats"},
+    {"high13", "high|bfloat16"},
+    {"all", "numeric|bool|string|complex64|complex128"},
+    {"all13", "all|bfloat16"},
+    {"all19", "all13|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz"},
+    {"all21", "all19|int4|uint4"},
+    {"all23", "all21|float4e2m1"},
+    {"all24", "all23|float8e8m0"},
+    {"all25", "all24|int2|uint2"},
+    {"all28", "all25|float6e2m3|float6e3m2"},
+};
+
+static bool tensor_types(const char *text, size_t length, uint64_t *mask);
+
+static bool tensor_token(const char *token, size_t length, uint64_t *mask) {
+    for (int type = TORT_FLOAT; type < TORT_TYPE_COUNT; type++) {
+        const char *name = tort_type_name((tort_type)type);
+        if (strlen(name) != length || memcmp(name, token, length)) continue;
+        *mask = 1ull << type;
+        return true;
+    }
+    for (size_t i = 0; i < sizeof named_sets / sizeof *named_sets; i++) {
+        const named_set *set = &named_sets[i];
+        if (strlen(set->name) == length && !memcmp(set->name, token, length))
+            return tensor_types(set->parts, strlen(set->parts), mask);
+    }
+    return false;
+}
+
+static bool tensor_types(const char *text, size_t length, uint64_t *mask) {
+    tort_type_set set;
+    if (!tort_type_set_parse(text, length, &set)) return false;
+    *mask = set.tensor;
+    return true;
+}
+
+/* "seq(all13)" with prefix "seq(": the inner token. */
+static bool wrapped(const char *token, size_t length, const char *prefix, const char **inner, size_t *inner_length) {
+    size_t prefix_length = strlen(prefix);
+    if (length <= prefix_length + 1 || strncmp(token, prefix, prefix_length) || token[length - 1] != ')') return false;
+    *inner = token + prefix_length;
+    *inner_length = length - prefix_length - 1;
+    return true;
+}
+
+static bool add_token(const char *token, size_t length, tort_type_set *set, bool remove) {
+    uint64_t *field = &set->tensor, mask = 0;
+    const char *inner = token;
+    size_t inner_length = length;
+    if (wrapped(token, length, "optional(seq(", &inner, &inner_length)) {
+        field = &set->optional_sequence;
+        inner_length--; /* the second ')' */
+    } else if (wrapped(token, length, "optional(", &inner, &inner_length))
+        field = &set->optional;
+    else if (wrapped(token, length, "seq(", &inner, &inner_length))
+        field = &set->sequence;
+    else if (wrapped(token, length, "map(", &inner, &inner_length))
+        field = &set->map;
+    else if (wrapped(token, length, "sparse(", &inner, &inner_length))
+        field = &set->sparse;
+    if (!tensor_token(inner, inner_length, &mask)) return false;
+    *field = remove ? *field & ~mask : *field | mask;
+    return true;
+}
+
+bool tort_type_set_parse(const char *text, size_t length, tort_type_set *set) {
+    *set = (tort_type_set){0};
+    const char *end = text + length;
+    for (const char *p = text; p < end;) {
+        const char *bar = memchr(p, '|', (size_t)(end - p));
+        if (!bar) bar = end;
+        bool remove = *p == '-';
+        if (remove) p++;
+        if (!add_token(p, (size_t)(bar - p), set, remove)) return false;
+        p = bar + 1;
+    }
+    return true;
+}
+
+/* The text of constraint `name` in "T=float|double Tind=int64"; NULL if there is none of that name. */
+static const char *constraint(const char *types, const char *name, size_t name_length, size_t *length) {
+    for (const char *p = types ? types : ""; *p;) {
+        p += strspn(p, " ");
+        size_t key = strcspn(p, "="), whole = strcspn(p, " ");
+        if (key == name_length && !memcmp(p, name, key)) {
+            *length = whole - key - 1;
+            return p + key + 1;
+        }
+        p += whole;
+    }
+    return NULL;
+}
+
+bool tort_formal_types(const tort_formal *formal, const char *types, tort_type_set *set) {
+    size_t length = 0;
+    const char *text = constraint(types, formal->type, formal->type_length, &length);
+    if (text) return tort_type_set_parse(text, length, set);
+    return tort_type_set_parse(formal->type, formal->type_length, set);
+}
+
+static const struct {
+    const char *name;
+    tort_attribute_kind kind;
+} attribute_kinds[] = {
+    {"float", TORT_ATTR_FLOAT},   {"int", TORT_ATTR_INT},         {"string", TORT_ATTR_STRING},
+    {"tensor", TORT_ATTR_TENSOR}, {"graph", TORT_ATTR_GRAPH},     {"floats", TORT_ATTR_FLOATS},
+    {"ints", TORT_ATTR_INTS},     {"strings", TORT_ATTR_STRINGS}, {"tensors", TORT_ATTR_TENSORS},
+    {"graphs", TORT_ATTR_GRAPHS}, {"type", TORT_ATTR_TYPE_PROTO}, {"sparse_tensor", TORT_ATTR_SPARSE_TENSOR},
+};
+
+static const char *attribute_kind_name(tort_attribute_kind kind) {
+    for (size_t i = 0; i < sizeof attribute_kinds / sizeof *attribute_kinds; i++)
+        if (attribute_kinds[i].kind == kind) return attribute_kinds[i].name;
+    return "unknown kind";
+}
+
+bool tort_attribute_formal_next(const char **cursor, tort_attribute_formal *formal) {
+    const char *p = *cursor;
+    if (!p) return false;
+    p += strspn(p, " ");
+    if (!*p) return false;
+    *formal = (tort_attribute_formal){.name = p, .name_length = strcspn(p, ":")};
+    p += formal->name_length + (p[formal->name_length] == ':');
+    size_t kind_length = strcspn(p, "=! ");
+    for (size_t i = 0; i < sizeof attribute_kinds / sizeof *attribute_kinds; i++)
+        if (strlen(attribute_kinds[i].name) == kind_length && !memcmp(attribute_kinds[i].name, p, kind_length))
+            formal->kind = attribute_kinds[i].kind;
+    p += kind_length;
+    if (*p == '!') {
+        formal->required = true;
+        p++;
+    } else if (*p == '=') {
+        formal->fallback = ++p;
+        formal->fallback_length = strcspn(p, " ");
+        p += formal->fallback_length;
+    }
+    *cursor = p;
+    return true;
+}
+
+/* ---- arity
+ * ------------------------------------------------------------------------------------------------------------ */
+
+/* Counts given values against formals: `what` is "input" or "output". */
+static tort_status check_arity(const char *formals, const char *what, const int32_t *values, int32_t count,
+                               tort_error *error) {
+    const char *cursor = formals;
+    tort_formal formal;
+    int32_t at = 0;
+    for (; tort_formal_next(&cursor, &formal); at++) {
+        if (formal.mode == '*' || formal.mode == '+') return TORT_OK;
+        bool given = at < count && values[at] >= 0;
+        bool absent_output = at < count && *what == 'o'; /* an output nobody wants has an empty name */
+        if (formal.mode == ' ' && !given && !absent_output)
+            return tort_fail(error, TORT_E_MODEL, "%s %d (%.*s) is required but missing", what, at,
+                             (int)formal.name_length, formal.name);
+    }
+    for (int32_t i = at; i < count; i++)
+        if (values[i] >= 0)
+            return tort_fail(error, TORT_E_MODEL, "has %d %ss, but the operator takes at most %d", count, what, at);
+    return TORT_OK;
+}
+
+/* ---- attributes
+ * ----------------------------------------------------------------------------------------------------------- */
+
+static const tort_attribute *node_attribute(const tort_node *node, const char *name, size_t length) {
+    for (int32_t i = 0; i < node->attribute_count; i++) {
+        const char *have = node->attributes[i].name;
+        if (strlen(have) == length && !memcmp(have, name, length)) return &node->attributes[i];
+    }
+    return NULL;
+}
+
+/* An empty list may carry any list kind; a tensor attribute may be given sparse. */
+static bool kind_fits(tort_attribute_kind want, const tort_attribute *given) {
+    if (want == given->kind) return true;
+    bool list = given->kind >= TORT_ATTR_FLOATS && given->kind <= TORT_ATTR_GRAPHS;
+    return list && given->count == 0 && want >= TORT_ATTR_FLOATS && want <= TORT_ATTR_GRAPHS;
+}
+
+static tort_status check_given_attribute(const tort_op *op, const tort_attribute *given, tort_error *error) {
+    const char *cursor = op->attributes;
+    tort_attribute_formal formal;
+    while (tort_attribute_formal_next(&cursor, &formal)) {
+        if (strlen(given->name) != formal.name_length || memcmp(given->name, formal.name, formal.name_length)) continue;
+        if (kind_fits(formal.kind, given)) return TORT_OK;
+        return tort_fail(error, TORT_E_MODEL, "attribute \"%s\" is of kind %s, expected %s", given->name,
+                         attribute_kind_name(given->kind), attribute_kind_name(formal.kind));
+    }
+    return tort_fail(error, TORT_E_MODEL, "has no attribute \"%s\" in this version (it takes: %s)", given->name,
+                     op->attributes && *op->attributes ? op->attributes : "none");
+}
+
+static bool default_list(tort_model *model, const tort_attribute_formal *formal, const char *text,
+                         tort_attribute *out) {
+    int32_t count = 1;
+    for (const char *p = text; *p; p++) count += *p == ',';
+    out->count = count;
+    int64_t *ints = tort_arena_array(&model->arena, (size_t)count, sizeof *ints);
+    float *floats = tort_arena_array(&model->arena, (size_t)count, sizeof *floats);
+    tort_string *strings = tort_arena_array(&model->arena, (size_t)count, sizeof *strings);
+    if (!ints || !floats || !strings) return false;
+    const char *p = text;
+    for (int32_t i = 0; i < count; i++) {
+        size_t length = strcspn(p, ",");
+        ints[i] = strtoll(p, NULL, 10);
+        floats[i] = strtof(p, NULL);
+        strings[i] = (tort_string){tort_arena_text(&model->arena, p, length), length};
+        if (!strings[i].data) return false;
+        p += length + (p[length] == ',');
+    }
+    if (formal->kind == TORT_ATTR_INTS)
+        out->u.ints = ints;
+    else if (formal->kind == TORT_ATTR_FLOATS)
+        out->u.floats = floats;
+    else
+        out->u.strings = strings;
+    return true;
+}
+
+static bool default_attribute(tort_model *model, const tort_attribute_formal *formal, tort_attribute *out) {
+    const char *text = tort_arena_text(&model->arena, formal->fallback, formal->fallback_length);
+    *out = (tort_attribute){.name = tort_arena_text(&model->arena, formal->name, formal->name_length),
+                            .kind = formal->kind,
+                            .is_default = true,
+                            .count = 1};
+    if (!text || !out->name) return false;
+    switch (formal->kind) {
+    case TORT_ATTR_INT: out->u.i = strtoll(text, NULL, 10); return true;
+    case TORT_ATTR_FLOAT: out->u.f = strtof(text, NULL); return true;
+    case TORT_ATTR_STRING: out->u.s = (tort_string){text, formal->fallback_length}; return true;
+    default: return default_list(model, formal, text, out);
+    }
+}
+
+static tort_status add_defaults(tort_model *model, tort_node *node, tort_error *error) {
+    int32_t missing = 0;
+    const char *cursor = node->op->attributes;
+    tort_attribute_formal formal;
+    while (tort_attribute_formal_next(&cursor, &formal)) {
+        if (node_attribute(node, formal.name, formal.name_length)) continue;
+        if (formal.required)
+            return tort_fail(error, TORT_E_MODEL, "attribute \"%.*s\" is required but missing", (int)formal.name_length,
+                             formal.name);
+        missing += formal.fallback != NULL;
+    }
+    if (!missing) return TORT_OK;
+    size_t total = (size_t)(node->attribute_count + missing);
+    tort_attribute *all = tort_arena_array(&model->arena, total, sizeof *all);
+    if (!all) return tort_out_of_memory(error, total * sizeof *all);
+    for (int32_t i = 0; i < node->attribute_count; i++) all[i] = node->attributes[i];
+    int32_t at = node->attribute_count;
+    cursor = node->op->attributes;
+    while (tort_attribute_formal_next(&cursor, &formal)) {
+        if (!formal.fallback || node_attribute(node, formal.name, formal.name_length)) continue;
+        if (!default_attribute(model, &formal, &all[at++])) return tort_out_of_memory(error, sizeof *all);
+    }
+    node->attributes = all;
+    node->attribute_count = at;
+    return TORT_OK;
+}
+
+tort_status tort_check_node(tort_model *model, tort_node *node, tort_error *error) {
+    tort_status status =
+        check_arity(node->op->inputs, "input", node->inputs, node->input_count - node->captured, error);
+    if (!status) status = check_arity(node->op->outputs, "output", node->outputs, node->output_count, error);
+    for (int32_t i = 0; !status && i < node->attribute_count; i++)
+        status = check_given_attribute(node->op, &node->attributes[i], error);
+    return status ? status : add_defaults(model, node, error);
+}
+
+/* ---- types
+ * ----------------------------------------------------------------------------------------------------------------- */
+
+static uint64_t allowed_for(const tort_type_set *set, const tort_info *info, const tort_model *model) {
+    switch (info->kind) {
+    case TORT_TENSOR: return set->tensor;
+    case TORT_SPARSE: return set->sparse;
+    case TORT_SEQUENCE: return set->sequence;
+    case TORT_MAP: return set->map;
+    case TORT_OPTIONAL: break;
+    }
+    bool of_sequence = info->composite >= 0 && model->composites[info->composite].element == TORT_SEQUENCE;
+    return of_sequence ? set->optional_sequence : set->optional;
+}
+
+#define MAX_CONSTRAINTS 8
+
+/* The type that each constraint of a node was bound to by its first input. */
+typedef struct bindings {
+    const char *names[MAX_CONSTRAINTS];
+    size_t lengths[MAX_CONSTRAINTS];
+    const tort_info *infos[MAX_CONSTRAINTS];
+    int32_t inputs[MAX_CONSTRAINTS];
+    int32_t count;
+} bindings;
+
+static tort_status bind_type(bindings *bound, const tort_formal *formal, const tort_info *info, int32_t input,
+                             tort_error *error) {
+    for (int32_t i = 0; i < bound->count; i++) {
+        if (bound->lengths[i] != formal->type_length || memcmp(bound->names[i], formal->type, formal->type_length))
+            continue;
+        if (bound->infos[i]->type == info->type && bound->infos[i]->kind == info->kind) return TORT_OK;
+        return tort_fail(error, TORT_E_MODEL, "inputs %d and %d must be of one type (%.*s), but are %s and %s",
+                         bound->inputs[i], input, (int)formal->type_length, formal->type,
+                         tort_type_name(bound->infos[i]->type), tort_type_name(info->type));
+    }
+    if (bound->count == MAX_CONSTRAINTS) return TORT_OK;
+    int32_t at = bound->count++;
+    bound->names[at] = formal->type;
+    bound->lengths[at] = formal->type_length;
+    bound->infos[at] = info;
+    bound->inputs[at] = input;
+    return TORT_OK;
+}
+
+static tort_status check_type(const tort_node_view *node, const tort_formal *formal, int32_t input, bindings *bound,
+                              tort_error *error) {
+    const tort_info *info = &node->inputs[input];
+    if (info->type == TORT_UNDEFINED) return TORT_OK;
+    tort_type_set set;
+    if (!tort_formal_types(formal, node->op->types, &set))
+        return tort_fail(error, TORT_E_INTERNAL, "row of the operator has a malformed type \"%.*s\"",
+                         (int)formal->type_length, formal->type);
+    if (!(allowed_for(&set, info, node->model) >> info->type & 1)) {
+        size_t length = 0;
+        const char *text = constraint(node->op->types, formal->type, formal->type_length, &length);
+        if (!text) text = formal->type, length = formal->type_length;
+        return tort_fail(error, TORT_E_MODEL, "input %d (%.*s) is of type %s%s, expected %.*s", input,
+                         (int)formal->name_length, formal->name, info->kind == TORT_TENSOR ? "" : "non-tensor of ",
+                         tort_type_name(info->type), (int)length, text);
+    }
+    return formal->mode == '+' ? TORT_OK : bind_type(bound, formal, info, input, error);
+}
+
+tort_status tort_check_types(const tort_node_view *node, tort_error *error) {
+    const char *cursor = node->op->inputs;
+    tort_formal formal;
+    bindings bound = {.count = 0};
+    tort_status status = TORT_OK;
+    for (int32_t at = 0; !status && at < node->input_count && tort_formal_next(&cursor, &formal); at++) {
+        if (formal.mode == ' ' || formal.mode == '?') {
+            status = check_type(node, &formal, at, &bound, error);
+            continue;
+        }
+        for (; !status && at < node->input_count; at++) status = check_type(node, &formal, at, &bound, error);
+    }
+    return status;
+}

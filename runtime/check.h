@@ -1,0 +1,55 @@
+/* check.h - operator rows as data: looking them up, and holding a node against its row. */
+#ifndef TORT_RUNTIME_CHECK_H
+#define TORT_RUNTIME_CHECK_H
+
+#include "runtime/op.h"
+
+/* All rows of this build, sorted by domain, name and version. */
+typedef struct tort_op_table {
+    const tort_op **rows; /* owns the array; borrows the rows */
+    int32_t count;
+} tort_op_table;
+
+bool tort_op_table_build(tort_op_table *table, const tort_env *env); /* false: out of memory */
+void tort_op_table_free(tort_op_table *table, const tort_env *env);
+/* The row for this version; NULL if none. *family gets the first row of that name, *family_count how many there are
+ * (0: the operator is not in this build). */
+const tort_op *tort_op_find(const tort_op_table *table, const char *domain, const char *name, int64_t opset,
+                            const tort_op *const **family, int32_t *family_count);
+
+/* One "B?:T" of a row's inputs or outputs. */
+typedef struct tort_formal {
+    const char *name, *type; /* not terminated */
+    size_t name_length, type_length;
+    char mode; /* ' ' single, '?' optional, '*' variadic of one type, '+' variadic of mixed types */
+} tort_formal;
+
+/* Reads the next formal; false at the end. */
+bool tort_formal_next(const char **cursor, tort_formal *formal);
+
+/* What types a formal allows: a bit a tort_type, for each kind of value. */
+typedef struct tort_type_set {
+    uint64_t tensor, sequence, optional, optional_sequence, map, sparse;
+} tort_type_set;
+
+/* The set that `formal` allows under the constraints `types` of its row. False: the row is malformed. */
+bool tort_formal_types(const tort_formal *formal, const char *types, tort_type_set *set);
+/* "float16|all13|-string" -> set. False: a token is unknown. */
+bool tort_type_set_parse(const char *text, size_t length, tort_type_set *set);
+
+/* One "axis:int=1" of a row's attributes. */
+typedef struct tort_attribute_formal {
+    const char *name, *fallback; /* not terminated; fallback NULL: none */
+    size_t name_length, fallback_length;
+    tort_attribute_kind kind;
+    bool required;
+} tort_attribute_formal;
+
+bool tort_attribute_formal_next(const char **cursor, tort_attribute_formal *formal);
+
+/* Arity and attributes of a node against its row; adds the row's defaults to its attributes. */
+tort_status tort_check_node(tort_model *model, tort_node *node, tort_error *error);
+/* Types of the inputs, as far as they are known, against the row's constraints. */
+tort_status tort_check_types(const tort_node_view *node, tort_error *error);
+
+#endif

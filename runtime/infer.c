@@ -1,0 +1,366 @@
+/* infer.c - drives the operators' infer functions, and holds what they share: attributes by name, small integers,
+ * broadcasting of symbolic shapes.
+ *
+ * It must not know operators, nor decide anything about placement. Read next: any file of ops/, then fold.c. */
+#include "runtime/infer.h"
+
+#include <string.h>
+
+#include "runtime/check.h"
+
+/* ---- attributes ----------------------------------------------------------------------------------------------------
+ */
+
+const tort_attribute *tort_attr(const tort_node_view *node, const char *name) {
+    for (int32_t i = 0; i < node->attribute_count; i++)
+        if (!strcmp(node->attributes[i].name, name)) return &node->attributes[i];
+    return NULL;
+}
+
+int64_t tort_attr_int(const tort_node_view *node, const char *name) {
+    const tort_attribute *attribute = tort_attr(node, name);
+    return attribute && attribute->kind == TORT_ATTR_INT ? attribute->u.i : 0;
+}
+
+float tort_attr_float(const tort_node_view *node, const char *name) {
+    const tort_attribute *attribute = tort_attr(node, name);
+    return attribute && attribute->kind == TORT_ATTR_FLOAT ? attribute->u.f : 0.0f;
+}
+
+const char *tort_attr_string(const tort_node_view *node, const char *name) {
+    const tort_attribute *attribute = tort_attr(node, name);
+    return attribute && attribute->kind == TORT_ATTR_STRING ? attribute->u.s.data : "";
+}
+
+const int64_t *tort_attr_ints(const tort_node_view *node, const char *name, int32_t *count) {
+    const tort_attribute *attribute = tort_attr(node, name);
+    bool given = attribute && attribute->kind == TORT_ATTR_INTS;
+    *count = given ? attribute->count : 0;
+    return given ? attribute->u.ints : NULL;
+}
+
+const float *tort_attr_floats(const tort_node_view *node, const char *name, int32_t *count) {
+    const tort_attribute *attribute = tort_attr(node, name);
+    bool given = attribute && attribute->kind == TORT_ATTR_FLOATS;
+    *count = given ? attribute->count : 0;
+    return given ? attribute->u.floats : NULL;
+}
+
+/* ---- small contents
+ * --------------------------------------------------------------------------------------------------- */
+
+#define MAX_ELEMENTS 256 /* longer integer tensors are not shape arithmetic */
+
+/* Elements of a tensor of rank 0 or 1 and known size; -1 otherwise. */
+static int64_t vector_count(const tort_info *info) {
+    if (info->kind != TORT_TENSOR || info->rank < 0 || info->rank > 1) return -1;
+    if (info->rank == 0) return 1;
+    return tort_dim_known(info->dims[0]) ? info->dims[0] : -1;
+}
+
+static bool integer_at(tort_type type, const void *data, int64_t i, int64_t *value) {
+    switch (type) {
+    case TORT_INT64: *value = ((const int64_t *)data)[i]; return true;
+    case TORT_INT32: *value = ((const int32_t *)data)[i]; return true;
+    case TORT_INT16: *value = ((const int16_t *)data)[i]; return true;
+    case TORT_INT8: *value = ((const int8_t *)data)[i]; return true;
+    case TORT_BOOL:
+    case TORT_UINT8: *value = ((const uint8_t *)data)[i]; return true;
+    case TORT_UINT16: *value = ((const uint16_t *)data)[i]; return true;
+    case TORT_UINT32: *value = ((const uint32_t *)data)[i]; return true;
+    default: return false;
+    }
+}
+
+static bool info_integers(const tort_info *info, tort_scalar *values, int32_t max, int32_t *count) {
+    if (info->elements) {
+        if (info->element_count > max || info->rank > 1) return false;
+        *count = info->element_count;
+        memcpy(values, info->elements, (size_t)*count * sizeof *values);
+        return true;
+    }
+    int64_t n = vector_count(info);
+    if (!info->data || n < 0 || n > max) return false;
+    *count = (int32_t)n;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t value = 0;
+        if (!integer_at(info->type, info->data, i, &value)) return false;
+        values[i] = tort_scalar_known(value);
+    }
+    return true;
+}
+
+bool tort_infer_integers(const tort_infer *infer, int32_t i, tort_scalar *values, int32_t max, int32_t *count) {
+    return tort_has_input(infer->node, i) && info_integers(&infer->node->inputs[i], values, max, count);
+}
+
+bool tort_view_integers(const tort_node_view *node, int32_t i, int64_t *values, int32_t max, int32_t *count) {
+    tort_scalar scalars[MAX_ELEMENTS];
+    if (!tort_has_input(node, i)) return false;
+    const tort_info *info = &node->inputs[i];
+    if (info->data && max > MAX_ELEMENTS) { /* a long list of numbers: straight from the data */
+        int64_t n = vector_count(info);
+        if (n < 0 || n > max) return false;
+        for (int64_t k = 0; k < n; k++)
+            if (!integer_at(info->type, info->data, k, &values[k])) return false;
+        *count = (int32_t)n;
+        return true;
+    }
+    if (!info_integers(info, scalars, max < MAX_ELEMENTS ? max : MAX_ELEMENTS, count)) return false;
+    for (int32_t k = 0; k < *count; k++) {
+        if (scalars[k].symbolic) return false;
+        values[k] = scalars[k].value;
+    }
+    return true;
+}
+
+static float half_bits_to_float(uint16_t half) {
+    uint32_t sign = (uint32_t)(half & 0x8000u) << 16, exponent = half >> 10 & 31u, mantissa = half & 1023u;
+    float value;
+    if (exponent == 31) {
+        uint32_t bits = sign | 0x7f800000u | mantissa << 13;
+        memcpy(&value, &bits, sizeof value);
+        return value;
+    }
+    value = exponent ? (float)(mantissa | 1024u) : (float)mantissa;
+    for (int shift = (int)(exponent ? exponent : 1) - 25; shift; shift += shift < 0 ? 1 : -1)
+        value *= shift < 0 ? 0.5f : 2.0f;
+    return sign ? -value : value;
+}
+
+static bool float_at(tort_type type, const void *data, int64_t i, float *value) {
+    uint32_t bits;
+    switch (type) {
+    case TORT_FLOAT: *value = ((const float *)data)[i]; return true;
+    case TORT_DOUBLE: *value = (float)((const double *)data)[i]; return true;
+    case TORT_FLOAT16: *value = half_bits_to_float(((const uint16_t *)data)[i]); return true;
+    case TORT_BFLOAT16:
+        bits = (uint32_t)((const uint16_t *)data)[i] << 16;
+        memcpy(value, &bits, sizeof *value);
+        return true;
+    default: return false;
+    }
+}
+
+bool tort_view_floats(const tort_node_view *node, int32_t i, float *values, int32_t max, int32_t *count) {
+    if (!tort_has_input(node, i) || !node->inputs[i].data) return false;
+    int64_t n = vector_count(&node->inputs[i]);
+    if (n < 0 || n > max) return false;
+    for (int64_t k = 0; k < n; k++)
+        if (!float_at(node->inputs[i].type, node->inputs[i].data, k, &values[k])) return false;
+    *count = (int32_t)n;
+    return true;
+}
+
+tort_status tort_infer_set_integers(const tort_infer *infer, int32_t o, const tort_scalar *values, int32_t count) {
+    if (count > MAX_ELEMENTS || o >= infer->node->output_count) return TORT_OK;
+    tort_scalar *copy = tort_arena_array(infer->arena, (size_t)count + 1, sizeof *copy);
+    if (!copy) return tort_out_of_memory(infer->error, (size_t)count * sizeof *copy);
+    if (count) memcpy(copy, values, (size_t)count * sizeof *copy);
+    infer->outputs[o].elements = copy;
+    infer->outputs[o].element_count = count;
+    return TORT_OK;
+}
+
+/* ---- shapes
+ * ------------------------------------------------------------------------------------------------------------- */
+
+void tort_infer_same(const tort_infer *infer, int32_t o, int32_t i) {
+    if (o >= infer->node->output_count) return;
+    const tort_info *in = &infer->node->inputs[i];
+    tort_info *out = &infer->outputs[o];
+    *out = *in;
+    out->elements = NULL;
+    out->element_count = 0;
+    out->data = NULL;
+    out->constant = false;
+}
+
+void tort_infer_shape(const tort_infer *infer, int32_t o, tort_type type, int32_t rank, const tort_dim *dims) {
+    if (o >= infer->node->output_count) return;
+    tort_info *out = &infer->outputs[o];
+    *out = (tort_info){.kind = TORT_TENSOR, .type = type, .composite = -1, .rank = rank};
+    for (int32_t i = 0; i < rank; i++) out->dims[i] = dims[i];
+}
+
+/* Two dims that broadcast: 1 gives way; a symbol against a known number other than 1 must be that number or 1. */
+static tort_dim broadcast_dim(tort_dims *dims, tort_dim a, tort_dim b) {
+    if (a == b || b == 1) return a;
+    if (a == 1) return b;
+    if (tort_dim_known(a)) return a;
+    if (tort_dim_known(b)) return b;
+    return tort_dim_fresh(dims, tort_dim_dynamic(dims, a) || tort_dim_dynamic(dims, b));
+}
+
+tort_status tort_infer_broadcast(const tort_infer *infer, const tort_info *a, const tort_info *b, tort_info *out) {
+    if (a->rank < 0 || b->rank < 0) {
+        out->rank = -1;
+        return TORT_OK;
+    }
+    int32_t rank = a->rank > b->rank ? a->rank : b->rank;
+    tort_dim result[TORT_MAX_RANK];
+    for (int32_t i = 0; i < rank; i++) {
+        tort_dim x = i < rank - a->rank ? 1 : a->dims[i - (rank - a->rank)];
+        tort_dim y = i < rank - b->rank ? 1 : b->dims[i - (rank - b->rank)];
+        if (tort_dim_known(x) && tort_dim_known(y) && x != y && x != 1 && y != 1)
+            return tort_fail(infer->error, TORT_E_MODEL,
+                             "shapes do not broadcast: %lld against %lld in dimension %d of %d", (long long)x,
+                             (long long)y, i, rank);
+        result[i] = broadcast_dim(infer->dims, x, y);
+    }
+    out->rank = rank;
+    memcpy(out->dims, result, sizeof *result * (size_t)rank);
+    return TORT_OK;
+}
+
+tort_status tort_normalize_axis(tort_error *error, int64_t axis, int32_t rank, int32_t *out) {
+    if (axis < -(int64_t)rank || axis >= rank)
+        return tort_fail(error, TORT_E_MODEL, "axis %lld is not in [%d, %d), the axes of a tensor of rank %d",
+                         (long long)axis, -rank, rank, rank);
+    *out = (int32_t)(axis < 0 ? axis + rank : axis);
+    return TORT_OK;
+}
+
+tort_status tort_infer_elementwise(tort_infer *infer) {
+    tort_infer_same(infer, 0, 0);
+    return TORT_OK;
+}
+
+static tort_status infer_broadcast_all(tort_infer *infer, tort_type type) {
+    tort_infer_same(infer, 0, 0);
+    infer->outputs[0].type = type;
+    for (int32_t i = 1; i < infer->node->input_count; i++) {
+        if (!tort_has_input(infer->node, i)) continue;
+        tort_status status =
+            tort_infer_broadcast(infer, &infer->outputs[0], &infer->node->inputs[i], &infer->outputs[0]);
+        if (status) return status;
+    }
+    return TORT_OK;
+}
+
+tort_status tort_infer_binary(tort_infer *infer) {
+    return infer_broadcast_all(infer, infer->node->inputs[0].type);
+}
+
+tort_status tort_infer_compare(tort_infer *infer) {
+    return infer_broadcast_all(infer, TORT_BOOL);
+}
+
+/* ---- the driver
+ * ----------------------------------------------------------------------------------------------------------- */
+
+tort_status tort_pass_init(tort_pass *pass, const tort_model *model, const tort_graph *graph, tort_info *infos,
+                           tort_dims *dims, tort_arena *arena, tort_error *error) {
+    *pass = (tort_pass){.model = model, .graph = graph, .infos = infos, .dims = dims, .arena = arena, .widest = 1};
+    for (int32_t i = 0; i < graph->node_count; i++) {
+        const tort_node *node = &graph->nodes[i];
+        if (node->input_count > pass->widest) pass->widest = node->input_count;
+        if (node->output_count > pass->widest) pass->widest = node->output_count;
+    }
+    pass->in = tort_alloc_zero(&model->env, (size_t)pass->widest, sizeof *pass->in);
+    pass->out = tort_alloc_zero(&model->env, (size_t)pass->widest, sizeof *pass->out);
+    if (pass->in && pass->out) return TORT_OK;
+    tort_pass_free(pass);
+    return tort_out_of_memory(error, (size_t)pass->widest * sizeof *pass->in);
+}
+
+void tort_pass_free(tort_pass *pass) {
+    size_t size = (size_t)pass->widest * sizeof *pass->in;
+    tort_free(&pass->model->env, pass->in, size);
+    tort_free(&pass->model->env, pass->out, size);
+    pass->in = pass->out = NULL;
+}
+
+static tort_info absent(void) {
+    return (tort_info){.rank = -1, .composite = -1};
+}
+
+tort_node_view tort_pass_view(tort_pass *pass, int32_t index) {
+    const tort_node *node = &pass->graph->nodes[index];
+    for (int32_t i = 0; i < node->input_count; i++)
+        pass->in[i] = node->inputs[i] >= 0 ? pass->infos[node->inputs[i]] : absent();
+    for (int32_t i = 0; i < node->output_count; i++)
+        pass->out[i] = node->outputs[i] >= 0 ? pass->infos[node->outputs[i]] : absent();
+    return (tort_node_view){.op = node->op,
+                            .name = node->name,
+                            .opset = node->opset,
+                            .attributes = node->attributes,
+                            .attribute_count = node->attribute_count,
+                            .input_count = node->input_count,
+                            .output_count = node->output_count,
+                            .inputs = pass->in,
+                            .outputs = pass->out,
+                            .model = pass->model};
+}
+
+void tort_error_at_node(tort_error *error, const tort_graph *graph, int32_t index) {
+    if (!error) return;
+    const tort_node *node = &graph->nodes[index];
+    error->node = index;
+    tort_error_prefix(error, "node %d \"%s\" (%s%s%s-%d)", index, node->name, node->domain, *node->domain ? "::" : "",
+                      node->op_type, node->op ? node->op->since : node->opset);
+}
+
+#define SMALL_WEIGHT 1024 /* bytes; read for inference whatever the operator wants with it */
+
+/* Contents of the weights among a node's inputs that its infer may look at. */
+static tort_status acquire_contents(const tort_pass *pass, const tort_node *node, tort_error *error) {
+    for (int32_t i = 0; i < node->input_count; i++) {
+        int32_t value = node->inputs[i];
+        if (value < 0 || pass->in[i].data || pass->graph->values[value].weight < 0) continue;
+        int32_t weight = pass->graph->values[value].weight;
+        bool wanted = i < 32 && (node->op->shape_inputs >> i & 1);
+        if (!wanted && pass->model->weights[weight].bytes > SMALL_WEIGHT) continue;
+        tort_status status = tort_weight_acquire(pass->model, weight, &pass->in[i].data, error);
+        if (status) return status;
+    }
+    return TORT_OK;
+}
+
+static void release_contents(const tort_pass *pass, const tort_node *node) {
+    for (int32_t i = 0; i < node->input_count; i++) {
+        int32_t value = node->inputs[i];
+        if (value < 0 || !pass->in[i].data || pass->infos[value].data) continue;
+        tort_weight_release(pass->model, pass->graph->values[value].weight);
+    }
+}
+
+static bool inputs_known(const tort_pass *pass, const tort_node *node) {
+    for (int32_t i = 0; i < node->input_count; i++)
+        if (node->inputs[i] >= 0 && pass->in[i].type == TORT_UNDEFINED) return false;
+    return true;
+}
+
+/* What infer left open: unknown dims of a declared rank, so that later nodes know at least that. */
+static void store_output(const tort_pass *pass, int32_t value, const tort_info *inferred) {
+    tort_info *info = &pass->infos[value];
+    if (inferred->type == TORT_UNDEFINED) return;
+    tort_info merged = *inferred;
+    if (merged.kind == TORT_TENSOR && merged.rank < 0 && info->rank >= 0 && info->kind == TORT_TENSOR) {
+        merged.rank = info->rank; /* a declared size may be wrong: only its rank is taken */
+        for (int32_t i = 0; i < merged.rank; i++) merged.dims[i] = tort_dim_fresh(pass->dims, true);
+    }
+    *info = merged;
+}
+
+tort_status tort_pass_infer(tort_pass *pass, int32_t index, tort_error *error) {
+    const tort_node *node = &pass->graph->nodes[index];
+    tort_node_view view = tort_pass_view(pass, index);
+    if (!node->op || !inputs_known(pass, node)) return TORT_OK;
+    tort_status status = tort_check_types(&view, error);
+    for (int32_t i = 0; i < node->output_count; i++) pass->out[i] = absent();
+    tort_infer infer = {.node = &view, .outputs = pass->out, .dims = pass->dims, .arena = pass->arena, .error = error};
+    view.outputs = pass->out;
+    if (!status && node->op->infer) {
+        status = acquire_contents(pass, node, error);
+        if (!status) status = node->op->infer(&infer);
+        release_contents(pass, node);
+    }
+    if (status) {
+        tort_error_at_node(error, pass->graph, index);
+        return status;
+    }
+    for (int32_t i = 0; i < node->output_count; i++)
+        if (node->outputs[i] >= 0) store_output(pass, node->outputs[i], &pass->out[i]);
+    return TORT_OK;
+}

@@ -1,0 +1,32 @@
+/* infer.h - running the operators' infer functions over a graph. */
+#ifndef TORT_RUNTIME_INFER_H
+#define TORT_RUNTIME_INFER_H
+
+#include "runtime/op.h"
+
+/* A pass over one graph. `infos` stands for what is known of each value in this pass: the model's own after load,
+ * a session's with fixed shapes, a plan's with concrete ones. */
+typedef struct tort_pass {
+    const tort_model *model;
+    const tort_graph *graph;
+    tort_info *infos; /* graph->value_count, borrowed, updated */
+    tort_dims *dims;
+    tort_arena *arena;
+    tort_info *in, *out; /* scratch for one node, owned */
+    int32_t widest;      /* most inputs or outputs of a node */
+} tort_pass;
+
+tort_status tort_pass_init(tort_pass *pass, const tort_model *model, const tort_graph *graph, tort_info *infos,
+                           tort_dims *dims, tort_arena *arena, tort_error *error);
+void tort_pass_free(tort_pass *pass);
+
+/* The node as the pass sees it; valid until the next call. params is NULL. */
+tort_node_view tort_pass_view(tort_pass *pass, int32_t node);
+/* Infers the outputs of one node and stores them in infos. A node without a row, or one with an input of unknown
+ * type, leaves its outputs as declared. */
+tort_status tort_pass_infer(tort_pass *pass, int32_t node, tort_error *error);
+
+/* Puts `node 12 "conv1" (Conv-11, opset 17): ` in front of the message and the index into the error. */
+void tort_error_at_node(tort_error *error, const tort_graph *graph, int32_t node);
+
+#endif
