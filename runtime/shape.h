@@ -1,8 +1,9 @@
 /* shape.h - dimensions that may be symbols.
  *
  * A tort_dim is a known size (>= 0) or a reference to an interned expression (< 0): two dims are equal if they are
- * the same number. Expressions are built by the functions below, which fold constants and sort operands, so that
- * (a + b) and (b + a) are one expression. Over a budget a fresh unknown is returned: less is known, nothing is wrong.
+ * the same number. The functions below bring expressions into one form - sums of products, terms sorted, constants
+ * last, ceil(a/b) as floor((a+b-1)/b) - so that (a + b) and (b + a) are one expression. Over a budget a fresh unknown
+ * is returned: less is known, nothing is wrong. When memory runs out, `failed` is set and dims are not to be used.
  * The same numbers stand for small integer values in shape arithmetic (Shape -> Gather -> Mul -> Concat -> Reshape);
  * such a value may be negative, so elements have a type of their own, tort_scalar. */
 #ifndef TORT_RUNTIME_SHAPE_H
@@ -14,11 +15,10 @@ typedef int64_t tort_dim;
 
 typedef enum tort_dim_op {
     TORT_DIM_SYMBOL, /* a name of the model, or a fresh unknown */
-    TORT_DIM_CONST,  /* only inside expressions: a negative or large constant */
+    TORT_DIM_CONST,  /* only inside expressions: a negative number */
     TORT_DIM_ADD,
     TORT_DIM_MUL,
-    TORT_DIM_FLOORDIV,
-    TORT_DIM_CEILDIV,
+    TORT_DIM_FLOORDIV, /* of a sum whose terms the divisor does not divide, by a known number */
     TORT_DIM_MIN,
     TORT_DIM_MAX
 } tort_dim_op;
@@ -28,7 +28,9 @@ typedef struct tort_dim_expr {
     bool dynamic;     /* depends on data, not only on the shapes of inputs */
     int64_t value;    /* CONST */
     const char *name; /* SYMBOL: its name, or NULL for a fresh one */
-    tort_dim a, b;    /* operands: ids */
+    tort_dim a, b;    /* operands: ids, or numbers >= 0 */
+    bool negative;    /* may be below 0 */
+    int32_t leaves;   /* size of the expression written out */
 } tort_dim_expr;
 
 /* The pool of a graph. Ids stay valid while it lives. */
@@ -37,6 +39,9 @@ typedef struct tort_dims {
     const tort_env *env;
     tort_dim_expr *exprs;
     int32_t count, capacity;
+    int32_t *buckets; /* of the interning hash: index + 1, 0 where empty */
+    int32_t bucket_count;
+    bool failed; /* out of memory */
 } tort_dims;
 
 void tort_dims_init(tort_dims *dims, const tort_env *env, tort_arena *arena);
