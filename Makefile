@@ -121,6 +121,9 @@ PKGCONFIG := $(BUILD)/tinyort.pc
 
 # ---- targets ----------------------------------------------------------------------------------------------------------
 
+# demo and test build on every processor, unless the user's make has a -j of its own.
+BUILD_ALL = @$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc)) all
+
 .PHONY: all
 ## Build build/tinyort, libtinyort.a, libtinyort.so and tinyort.pc; with CUDA libtinyort_cuda.a too.
 all: $(TINYORT) $(LIBRARY) $(CUDA_LIBRARY) $(SHARED) $(PKGCONFIG)
@@ -136,7 +139,7 @@ setup:
 ## Set up, build, and recognize a hand-written digit, with the report of where every node ran.
 demo:
 	@.ci/setup.sh build
-	@$(MAKE) --no-print-directory all
+	$(BUILD_ALL)
 	@.ci/demo.sh $(TINYORT)
 
 .PHONY: test
@@ -144,7 +147,7 @@ demo:
 test:
 	@.ci/setup.sh build test
 	@.ci/setup.sh venv=$(VENV)
-	@$(MAKE) --no-print-directory all
+	$(BUILD_ALL)
 	@MAKE="$(MAKE)" .ci/test.sh $(TESTS)
 
 .PHONY: asan

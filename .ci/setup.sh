@@ -60,8 +60,16 @@ install_packages() {
         exit 1
     fi
     echo "setup: installing from Debian: $*"
-    $as_root apt-get update -qq
-    DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+    log=$(mktemp)
+    if $as_root apt-get update -qq >"$log" 2>&1 &&
+        $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >>"$log" 2>&1; then
+        rm -f "$log"
+    else
+        cat "$log" >&2
+        rm -f "$log"
+        echo "setup: apt-get failed; please install (names as in Debian): $*" >&2
+        exit 1
+    fi
 }
 
 has_python_packages() {
