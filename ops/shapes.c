@@ -152,8 +152,7 @@ bool tort_scalar_nonnegative(const tort_dims *dims, tort_scalar scalar) {
     switch (expr->op) {
     case TORT_DIM_SYMBOL: return expr->name != NULL;
     case TORT_DIM_CONST: return expr->value >= 0;
-    case TORT_DIM_FLOORDIV:
-    case TORT_DIM_CEILDIV: return tort_scalar_nonnegative(dims, tort_scalar_of_dim(expr->a));
+    case TORT_DIM_FLOORDIV: return tort_scalar_nonnegative(dims, tort_scalar_of_dim(expr->a));
     case TORT_DIM_MAX:
         return tort_scalar_nonnegative(dims, tort_scalar_of_dim(expr->a)) ||
                tort_scalar_nonnegative(dims, tort_scalar_of_dim(expr->b));
