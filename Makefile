@@ -1,14 +1,15 @@
 # The build of tinyort: `make` builds, `make demo` shows the main job, `make test` tests, `make help` lists the rest.
 #
-# How it is organized. Sources are found by wildcard, so a new file needs no line here: the library is runtime/, loader/, ops/,
-# kernels/cpu/ and kernels/cuda/ (its plain C is in every build); the command line is runtime/cli/. Objects lie in $(BUILD)/obj
-# and are made again when a header, a flag or the CUDA setting changes. A folder of tests adds its targets by a file
-# tests/FOLDER/tests.mk, which says `TESTS += test-FOLDER` and gives the rule; a folder of kernels that is built in a way of its
-# own has its rules in kernels/FOLDER/rules.mk. What must be installed first is known by
-# .ci/setup.sh alone: `make` says what is missing, `make setup`, `make demo` and `make test` install it.
+# How it is organized. Sources are found by wildcard, so a new file needs no line here: the library is runtime/, loader/,
+# ops/, kernels/cpu/ and kernels/cuda/ (its plain C is in every build); the command line is runtime/cli/. Objects lie in
+# $(BUILD)/obj and are made again when a header, a flag or the CUDA setting changes. A folder of tests adds its targets by a
+# file tests/FOLDER/tests.mk, which says `TESTS += test-FOLDER` and gives the rule; a folder of kernels that is built in a way
+# of its own has its rules in kernels/FOLDER/rules.mk. What must be installed first is known by .ci/setup.sh alone: `make` says
+# what is missing; `make setup`, `make demo` and `make test` install it.
 #
-# Variables a user may set: CC, OPT, BUILD, PREFIX, DESTDIR, SANITIZE (as for -fsanitize=), CUDA (1, 0, or empty for "if there"),
-# CUDA_ARCHS, VENV (a Python environment to use in place of build/venv), V (1 shows every command).
+# Variables a user may set: CC, OPT, CPPFLAGS, CFLAGS, LDFLAGS (the last three are added to ours), BUILD, PREFIX, DESTDIR,
+# SANITIZE (as for -fsanitize=), CUDA (1, 0, or empty for "if there"), CUDA_ARCHS, VENV (a Python environment to use in place
+# of build/venv), V (1 shows every command).
 
 BUILD ?= build
 PREFIX ?= /usr/local
@@ -34,9 +35,10 @@ VERSION := $(or $(shell sed -n 's/^\#define TORT_VERSION "\(.*\)"/\1/p' runtime/
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Werror
 FLOAT := -ffp-contract=off -fno-math-errno -fno-trapping-math
 SANITIZE_FLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
-CPPFLAGS += -I. -I$(GEN) -D_POSIX_C_SOURCE=200809L
-CFLAGS += -std=c11 $(OPT) $(FLOAT) -fPIC -fvisibility=hidden -pthread $(SANITIZE_FLAGS)
-COMPILE = $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP
+TORT_CPPFLAGS := -I. -I$(GEN) -D_POSIX_C_SOURCE=200809L
+TORT_CFLAGS := -std=c11 $(OPT) $(FLOAT) -fPIC -fvisibility=hidden -pthread $(SANITIZE_FLAGS)
+COMPILE = $(CC) $(TORT_CPPFLAGS) $(CPPFLAGS) $(TORT_CFLAGS) $(CFLAGS) -MMD -MP
+LINK = $(CC) $(TORT_CFLAGS) $(CFLAGS) $(LDFLAGS)
 
 LIBRARY_LIBS := -lprotobuf-c -lm -lpthread
 CLI_LIBS := -lpng -ljpeg -lz -lcjson
@@ -94,7 +96,7 @@ CUDA_LIBS := -ldl -lrt
 comma := ,
 empty :=
 CUDA_DEFINES := -DTORT_CUDA=1 -DTORT_CUDA_ARCHS=$(subst $(empty) $(empty),$(comma),$(strip $(CUDA_ARCHS)))
-$(OBJ)/kernels/cuda/%.o: CPPFLAGS += $(CUDA_DEFINES) -isystem $(CUDA_HOME)/include
+$(OBJ)/kernels/cuda/%.o: private TORT_CPPFLAGS += $(CUDA_DEFINES) -isystem $(CUDA_HOME)/include
 NVCC_FLAGS := $(foreach arch,$(CUDA_ARCHS),-gencode arch=compute_$(arch)$(comma)code=sm_$(arch)) \
     -gencode arch=compute_$(CUDA_PTX)$(comma)code=compute_$(CUDA_PTX) \
     -std=c++17 -O3 -lineinfo -I. -DTORT_CUDA=1 -D__NV_LEGACY_LAUNCH -Werror all-warnings \
@@ -216,7 +218,7 @@ test-unit: $(if $(UNIT_SOURCES),$(BUILD)/tests/unit)
 $(BUILD)/tests/unit: $(UNIT_OBJECTS) $(TEST_HELPER_OBJECTS) $(LIBRARY) $(CUDA_LIBRARY)
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcriterion $(LIBRARY_LIBS) $(CUDA_LIBS)
+	$(Q)$(LINK) -o $@ $^ -lcriterion $(LIBRARY_LIBS) $(CUDA_LIBS)
 
 include $(sort $(wildcard tests/*/tests.mk kernels/*/rules.mk))
 
@@ -294,13 +296,13 @@ $(LIBRARY): $(LIBRARY_OBJECTS)
 $(SHARED): $(LIBRARY_OBJECTS) $(CUDA_LIBRARY)
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,libtinyort.so.0 -o $@ $^ $(LIBRARY_LIBS) $(CUDA_LIBS)
+	$(Q)$(LINK) -shared -Wl,-soname,libtinyort.so.0 -o $@ $^ $(LIBRARY_LIBS) $(CUDA_LIBS)
 
 # The command line has main in runtime/cli/main.c; until that file is there, nothing is linked.
 $(TINYORT): $(CLI_OBJECTS) $(LIBRARY) $(CUDA_LIBRARY)
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
-	$(Q)$(if $(wildcard runtime/cli/main.c),$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(CLI_LIBS) $(LIBRARY_LIBS) $(CUDA_LIBS))
+	$(Q)$(if $(wildcard runtime/cli/main.c),$(LINK) -o $@ $^ $(CLI_LIBS) $(LIBRARY_LIBS) $(CUDA_LIBS))
 
 $(PKGCONFIG): Makefile $(OBJ)/cuda_flags $(wildcard runtime/tinyort.h)
 	@mkdir -p $(@D)
