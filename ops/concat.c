@@ -1,5 +1,297 @@
-#include "runtime/op.h"
+/* concat.c - Concat and Split: tensors are put together along one axis, or one is taken apart.
+ *
+ * Both copy, for each position before the axis, one run of elements: everything from the axis on. */
+#include "ops/numeric.h"
+#include "ops/shapes.h"
+#include "ops/strided.h"
+
+typedef struct axis_params {
+    int32_t axis;
+} axis_params;
+
+static int64_t elements(const tort_tensor *tensor, int32_t begin, int32_t end) {
+    int64_t count = 1;
+    for (int32_t k = begin; k < end; k++) count *= tensor->dims[k];
+    return count;
+}
+
+/* ---- Concat -------------------------------------------------------------------------------------------------- */
+
+static tort_status concat_axis(const tort_node_view *node, tort_error *error, int32_t rank, int32_t *axis) {
+    /* Opset 1 has a default; later the attribute is required. */
+    int64_t given = tort_attr(node, "axis") ? tort_attr_int(node, "axis") : 1;
+    return tort_normalize_axis(error, given, rank, axis);
+}
+
+/* Lists of integers, put one behind the other: the end of most shape arithmetic. */
+static tort_status concat_elements(const tort_infer *infer) {
+    tort_scalar values[TORT_MAX_ELEMENTS];
+    int32_t total = 0;
+    bool any = false;
+    for (int32_t i = 0; i < infer->node->input_count; i++) {
+        int32_t count = 0;
+        if (!tort_infer_entries(infer, i, values + total, TORT_MAX_ELEMENTS - total, &count)) return TORT_OK;
+        total += count;
+        any = any || infer->node->inputs[i].elements || infer->node->inputs[i].data;
+    }
+    return !any ? TORT_OK : tort_infer_set_integers(infer, 0, values, total);
+}
+
+static tort_status concat_infer(tort_infer *infer) {
+    const tort_node_view *node = infer->node;
+    const tort_info *first = &node->inputs[0];
+    int32_t rank = -1, axis = 0;
+    for (int32_t i = 0; i < node->input_count; i++) {
+        if (node->inputs[i].rank >= 0) rank = node->inputs[i].rank;
+    }
+    tort_infer_unknown(infer, 0, first->type);
+    if (rank < 0) return TORT_OK;
+    tort_status status = concat_axis(node, infer->error, rank, &axis);
+    if (status) return status;
+
+    tort_dim dims[TORT_MAX_RANK], length = 0;
+    bool unknown = false, seen = false;
+    for (int32_t k = 0; k < rank; k++) dims[k] = tort_dim_fresh(infer->dims, true);
+    for (int32_t i = 0; i < node->input_count; i++) {
+        const tort_info *input = &node->inputs[i];
+        if (input->rank < 0) {
+            unknown = true;
+            continue;
+        }
+        if (input->rank != rank) {
+            return tort_fail(infer->error, TORT_E_MODEL, "input %d has rank %d and another one rank %d", (int)i,
+                             (int)input->rank, (int)rank);
+        }
+        for (int32_t k = 0; k < rank; k++) {
+            if (k == axis) continue;
+            if (!seen) dims[k] = input->dims[k];
+            status = tort_dim_unify(infer->error, k, dims[k], input->dims[k], &dims[k]);
+            if (status) return status;
+        }
+        seen = true;
+        tort_dim part = input->dims[axis];
+        if (tort_dim_known(length) && tort_dim_known(part)) {
+            status = tort_size_add(infer->error, length, part, &length);
+            if (status) return status;
+        } else {
+            length = tort_dim_add(infer->dims, length, part);
+        }
+    }
+    dims[axis] = unknown ? tort_dim_fresh(infer->dims, true) : length;
+    tort_infer_shape(infer, 0, first->type, rank, dims);
+    return rank == 1 ? concat_elements(infer) : TORT_OK;
+}
+
+static tort_status concat_resolve(tort_resolve *resolve) {
+    axis_params *params = resolve->params;
+    const tort_node_view *node = resolve->node;
+    for (int32_t i = 0; i < node->input_count; i++) {
+        if (node->inputs[i].rank < 0) continue;
+        return concat_axis(node, resolve->error, node->inputs[i].rank, &params->axis);
+    }
+    return TORT_OK;
+}
+
+static tort_status concat_reference(const tort_call *call) {
+    const axis_params *params = call->params;
+    const tort_tensor *output = &call->outputs[0];
+    int64_t outer = elements(output, 0, params->axis), row = elements(output, params->axis, output->rank), first = 0;
+    for (int32_t i = 0; i < call->input_count; i++) {
+        const tort_tensor *input = &call->inputs[i];
+        int64_t run = elements(input, params->axis, input->rank);
+        tort_box box = {.dst_first = first};
+        tort_box_add(&box, outer, row, run);
+        tort_box_add(&box, run, 1, 1);
+        tort_copy_box(call, input->type, output->data, input->data, &box);
+        first += run;
+    }
+    return TORT_OK;
+}
+
+/* ---- Split --------------------------------------------------------------------------------------------------- */
+
+/* How long the part of each output is: a list, or one length for all but a shorter end. */
+typedef struct split_params {
+    int32_t axis;
+    const int64_t *list; /* of the attribute; borrowed from the model. NULL: input 1, or equal parts */
+    int64_t part;
+} split_params;
+
+static tort_status check_lengths(const tort_infer *infer, const tort_scalar *list, int32_t count, tort_dim length) {
+    int64_t sum = 0;
+    bool known = tort_dim_known(length);
+    if (count != infer->node->output_count) {
+        return tort_fail(infer->error, TORT_E_MODEL, "split has %d lengths for %d outputs", (int)count,
+                         (int)infer->node->output_count);
+    }
+    for (int32_t i = 0; i < count; i++) {
+        known = known && !list[i].symbolic;
+        if (list[i].symbolic) continue;
+        if (list[i].value < 0 || __builtin_add_overflow(sum, list[i].value, &sum)) {
+            return tort_fail(infer->error, TORT_E_MODEL, "split has length %lld at place %d", (long long)list[i].value,
+                             (int)i);
+        }
+    }
+    if (!known || sum == length) return TORT_OK;
+    return tort_fail(infer->error, TORT_E_MODEL, "the lengths in split add up to %lld, the axis has %lld elements",
+                     (long long)sum, (long long)length);
+}
+
+/* Parts as long as each other; from opset 18 the last may be shorter. */
+static tort_status equal_lengths(const tort_infer *infer, tort_dim length, tort_dim *lengths) {
+    const tort_node_view *node = infer->node;
+    tort_dims *dims = infer->dims;
+    int32_t parts = node->output_count;
+    bool uneven = node->op->since >= 18;
+    if (tort_attr(node, "num_outputs") && tort_attr_int(node, "num_outputs") != parts) {
+        return tort_fail(infer->error, TORT_E_MODEL, "num_outputs is %lld, the node has %d outputs",
+                         (long long)tort_attr_int(node, "num_outputs"), (int)parts);
+    }
+    if (tort_dim_known(length) && length % parts && !uneven) {
+        return tort_fail(infer->error, TORT_E_MODEL, "%lld elements do not split into %d equal parts",
+                         (long long)length, (int)parts);
+    }
+    tort_dim part = uneven ? tort_dim_ceildiv(dims, length, parts) : tort_dim_floordiv(dims, length, parts);
+    for (int32_t i = 0; i < parts; i++) {
+        lengths[i] = part;
+        if (!tort_dim_known(length)) continue;
+        if (length < part) lengths[i] = length;
+        length -= lengths[i];
+    }
+    if (tort_dim_known(length) || !uneven) return TORT_OK;
+    tort_scalar others = tort_scalar_mul(dims, tort_scalar_known(parts - 1), tort_scalar_of_dim(part));
+    lengths[parts - 1] = tort_scalar_to_dim(dims, tort_scalar_sub(dims, tort_scalar_of_dim(length), others));
+    return TORT_OK;
+}
+
+/* The lengths that input 1 gives (floats in opset 1). False: nothing is known of them. */
+static bool read_lengths(const tort_infer *infer, tort_scalar *list, int32_t max, int32_t *count) {
+    const tort_info *input = &infer->node->inputs[1];
+    if (input->type == TORT_INT64) return tort_infer_entries(infer, 1, list, max, count);
+    if (!input->data || input->rank != 1 || !tort_dim_known(input->dims[0]) || input->dims[0] > max) return false;
+    *count = (int32_t)input->dims[0];
+    for (int32_t i = 0; i < *count; i++) {
+        list[i].symbolic = false;
+        tort_load_integers(input->type, input->data, i, 1, &list[i].value);
+    }
+    return true;
+}
+
+static tort_status split_lengths(const tort_infer *infer, tort_dim length, tort_scalar *list, tort_dim *lengths) {
+    const tort_node_view *node = infer->node;
+    int32_t outputs = node->output_count, count = 0;
+    if (tort_has_input(node, 1)) {
+        if (!read_lengths(infer, list, outputs, &count)) {
+            for (int32_t i = 0; i < outputs; i++) lengths[i] = tort_dim_fresh(infer->dims, true);
+            return TORT_OK;
+        }
+    } else if (tort_attr(node, "split")) {
+        const int64_t *ints = tort_attr_ints(node, "split", &count);
+        for (int32_t i = 0; i < count && i < outputs; i++) list[i] = tort_scalar_known(ints[i]);
+    } else {
+        return equal_lengths(infer, length, lengths);
+    }
+    tort_status status = check_lengths(infer, list, count, length);
+    for (int32_t i = 0; i < outputs && !status; i++) lengths[i] = tort_scalar_to_dim(infer->dims, list[i]);
+    return status;
+}
+
+static tort_status split_outputs(const tort_infer *infer, int32_t axis, const tort_dim *lengths) {
+    const tort_info *data = &infer->node->inputs[0];
+    tort_scalar values[TORT_MAX_ELEMENTS];
+    int32_t count = 0, first = 0;
+    bool contents = data->rank == 1 && tort_infer_integers(infer, 0, values, TORT_MAX_ELEMENTS, &count);
+    tort_dim dims[TORT_MAX_RANK];
+    for (int32_t k = 0; k < data->rank; k++) dims[k] = data->dims[k];
+    for (int32_t i = 0; i < infer->node->output_count; i++) {
+        dims[axis] = lengths[i];
+        tort_infer_shape(infer, i, data->type, data->rank, dims);
+        contents = contents && tort_dim_known(lengths[i]) && lengths[i] <= count - first;
+        if (!contents) continue;
+        tort_status status = tort_infer_set_integers(infer, i, values + first, (int32_t)lengths[i]);
+        if (status) return status;
+        first += (int32_t)lengths[i];
+    }
+    return TORT_OK;
+}
+
+static tort_status split_infer(tort_infer *infer) {
+    const tort_node_view *node = infer->node;
+    const tort_info *data = &node->inputs[0];
+    size_t outputs = (size_t)node->output_count;
+    int32_t axis = 0;
+    for (int32_t i = 0; i < node->output_count; i++) tort_infer_unknown(infer, i, data->type);
+    if (data->rank < 0) return TORT_OK;
+    tort_status status = tort_normalize_axis(infer->error, tort_attr_int(node, "axis"), data->rank, &axis);
+    if (status) return status;
+    tort_scalar *list = tort_arena_array(infer->arena, outputs, sizeof *list);
+    tort_dim *lengths = tort_arena_array(infer->arena, outputs, sizeof *lengths);
+    if (!list || !lengths) return tort_out_of_memory(infer->error, outputs * (sizeof *list + sizeof *lengths));
+    status = split_lengths(infer, data->dims[axis], list, lengths);
+    return status ? status : split_outputs(infer, axis, lengths);
+}
+
+static tort_status split_resolve(tort_resolve *resolve) {
+    split_params *params = resolve->params;
+    const tort_node_view *node = resolve->node;
+    const tort_info *data = &node->inputs[0];
+    int32_t count = 0;
+    if (tort_attr(node, "split") && !tort_has_input(node, 1)) params->list = tort_attr_ints(node, "split", &count);
+    if (data->rank < 0) return TORT_OK;
+    tort_status status = tort_normalize_axis(resolve->error, tort_attr_int(node, "axis"), data->rank, &params->axis);
+    if (status) return status;
+    int64_t length = data->dims[params->axis], parts = node->output_count;
+    if (tort_dim_known(length)) params->part = length / parts + (length % parts != 0);
+    return TORT_OK;
+}
+
+/* Where the next part begins. An output that is absent has no shape of its own to tell. */
+static int64_t part_length(const tort_call *call, int32_t i) {
+    const split_params *params = call->params;
+    int64_t length = params->part;
+    if (call->input_count > 1 && tort_present(&call->inputs[1])) {
+        tort_load_integers(call->inputs[1].type, call->inputs[1].data, i, 1, &length);
+    } else if (params->list) {
+        length = params->list[i];
+    }
+    return length;
+}
+
+static tort_status split_reference(const tort_call *call) {
+    const split_params *params = call->params;
+    const tort_tensor *input = &call->inputs[0];
+    int64_t outer = elements(input, 0, params->axis), inner = elements(input, params->axis + 1, input->rank);
+    int64_t row = input->dims[params->axis] * inner, first = 0;
+    for (int32_t i = 0; i < call->output_count; i++) {
+        const tort_tensor *output = &call->outputs[i];
+        if (tort_present(output)) {
+            int64_t run = output->dims[params->axis] * inner;
+            tort_box box = {.src_first = first};
+            tort_box_add(&box, outer, run, row);
+            tort_box_add(&box, run, 1, 1);
+            tort_copy_box(call, input->type, output->data, input->data, &box);
+        }
+        first += part_length(call, i) * inner;
+    }
+    return TORT_OK;
+}
+
+/* ---- rows ---------------------------------------------------------------------------------------------------- */
+
+#define CONCAT(SINCE, UNTIL, ALL, ATTRIBUTES)                                                                          \
+    {"", "Concat", SINCE, UNTIL, "inputs*:T", "concat_result:T", "T=" ALL, ATTRIBUTES, 0, 0, sizeof(axis_params),      \
+     concat_infer, concat_resolve, concat_reference}
+#define SPLIT(SINCE, UNTIL, INPUTS, ALL, ATTRIBUTES, SHAPE_INPUTS)                                                     \
+    {"", "Split", SINCE, UNTIL, INPUTS, "outputs*:T", "T=" ALL, ATTRIBUTES, SHAPE_INPUTS, 0, sizeof(split_params),     \
+     split_infer, split_resolve, split_reference}
 
 const tort_op tort_ops_concat[] = {
+    CONCAT(1, 3, "floats", "axis:int"),
+    CONCAT(4, 12, "all", "axis:int!"),
+    CONCAT(13, 28, "all13", "axis:int!"),
+    SPLIT(1, 1, "input:T split?:T", "floats", "axis:int split:ints", 1u << 1),
+    SPLIT(2, 12, "input:T", "all", "axis:int=0 split:ints", 0),
+    SPLIT(13, 17, "input:T split?:int64", "all13", "axis:int=0", 1u << 1),
+    SPLIT(18, 28, "input:T split?:int64", "all13", "axis:int=0 num_outputs:int", 1u << 1),
     {0},
 };

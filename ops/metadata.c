@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* ---- Shape, Size ------------------------------------------------------------------------------------------------- */
+/* ---- Shape, Size -------------------------------------------------------------------------------------------- */
 
 static int32_t clamp_axis(int64_t axis, int32_t rank) {
     if (axis < 0) axis += rank;
@@ -40,7 +40,7 @@ static tort_status size_infer(tort_infer *infer) {
     return tort_infer_set_integers(infer, 0, &count, 1);
 }
 
-/* ---- Reshape ----------------------------------------------------------------------------------------------------- */
+/* ---- Reshape ------------------------------------------------------------------------------------------------ */
 
 /* What the entries of a requested shape come to, dimension by dimension. */
 typedef struct reshape {
@@ -176,7 +176,7 @@ static tort_status reshape_attribute_infer(tort_infer *infer) {
     return reshape_to(infer, entries, count);
 }
 
-/* ---- Flatten, Squeeze, Unsqueeze --------------------------------------------------------------------------------- */
+/* ---- Flatten, Squeeze, Unsqueeze ---------------------------------------------------------------------------- */
 
 static tort_status flatten_infer(tort_infer *infer) {
     const tort_info *data = &infer->node->inputs[0];
@@ -244,7 +244,7 @@ static tort_status unsqueeze_infer(tort_infer *infer) {
     return rank <= 1 ? tort_infer_forward_elements(infer, 0, 0) : TORT_OK;
 }
 
-/* ---- Identity ---------------------------------------------------------------------------------------------------- */
+/* ---- Identity ----------------------------------------------------------------------------------------------- */
 
 static tort_status identity_infer(tort_infer *infer) {
     infer->outputs[0] = infer->node->inputs[0];
@@ -252,7 +252,7 @@ static tort_status identity_infer(tort_infer *infer) {
     return infer->node->inputs[0].kind == TORT_TENSOR ? tort_infer_forward_elements(infer, 0, 0) : TORT_OK;
 }
 
-/* ---- rows -------------------------------------------------------------------------------------------------------- */
+/* ---- rows --------------------------------------------------------------------------------------------------- */
 
 #define SHAPE(SINCE, UNTIL, ALL, ATTRIBUTES)                                                                           \
     {                                                                                                                  \

@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-/* ---- axes and lists ------------------------------------------------------------------------------------------------
- */
+/* ---- axes and lists ----------------------------------------------------------------------------------------- */
 
 tort_status tort_normalize_axes(tort_error *error, int64_t *axes, int32_t count, int32_t rank) {
     uint64_t seen = 0;
@@ -38,8 +37,7 @@ tort_status tort_check_rank(tort_error *error, int64_t rank) {
                      (long long)rank, TORT_MAX_RANK);
 }
 
-/* ---- sizes ---------------------------------------------------------------------------------------------------------
- */
+/* ---- sizes -------------------------------------------------------------------------------------------------- */
 
 tort_status tort_size_add(tort_error *error, int64_t a, int64_t b, int64_t *out) {
     if (!__builtin_add_overflow(a, b, out)) return TORT_OK;
@@ -62,8 +60,7 @@ tort_status tort_dim_unify(tort_error *error, int32_t axis, tort_dim a, tort_dim
     return TORT_OK;
 }
 
-/* ---- products and quotients ----------------------------------------------------------------------------------------
- */
+/* ---- products and quotients --------------------------------------------------------------------------------- */
 
 /* A product as a number times symbolic factors that are not products themselves. */
 enum { MAX_FACTORS = 32 };
@@ -162,8 +159,7 @@ bool tort_scalar_nonnegative(const tort_dims *dims, tort_scalar scalar) {
     }
 }
 
-/* ---- outputs -------------------------------------------------------------------------------------------------------
- */
+/* ---- outputs ------------------------------------------------------------------------------------------------ */
 
 void tort_infer_unknown(const tort_infer *infer, int32_t o, tort_type type) {
     tort_infer_shape(infer, o, type, -1, NULL);

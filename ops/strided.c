@@ -17,8 +17,7 @@ void tort_box_add(tort_box *box, int64_t dim, int64_t dst_stride, int64_t src_st
     box->rank++;
 }
 
-/* ---- one row
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- one row ------------------------------------------------------------------------------------------------ */
 
 typedef struct element16 {
     uint64_t a, b;
@@ -75,8 +74,7 @@ void tort_fill_elements(tort_type type, void *dst, int64_t first, int64_t count,
     if (count > 0) copy_row(type, dst, first, 1, src, index, 0, count);
 }
 
-/* ---- the box
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- the box ------------------------------------------------------------------------------------------------ */
 
 /* Drops dims of one element and merges neighbours that are one dim in both layouts. False: the box is empty. */
 static bool simplify(const tort_box *box, tort_box *out) {
