@@ -51,24 +51,16 @@ typedef struct reshape {
     int32_t open_count, minus_ones;
 } reshape;
 
-static bool is_dim_of(const tort_info *info, tort_dim d) {
-    for (int32_t k = 0; k < info->rank; k++) {
-        if (info->dims[k] == d) return true;
-    }
-    return false;
-}
-
-/* An unknown of no name may stand for any integer, unless it is known as a size. */
-static bool may_be_negative(const tort_infer *infer, tort_scalar entry) {
-    if (!entry.symbolic || is_dim_of(&infer->node->inputs[0], entry.value)) return false;
-    const tort_dim_expr *expr = &infer->dims->exprs[-1 - entry.value];
-    return expr->op == TORT_DIM_SYMBOL && !expr->name;
+/* An integer of which nothing is known might be -1 or 0; a difference such as seq - 1 is taken for a size. */
+static bool may_be_any(const tort_infer *infer, tort_scalar entry) {
+    return entry.symbolic && !tort_scalar_nonnegative(infer->dims, entry) &&
+           infer->dims->exprs[-1 - entry.value].op == TORT_DIM_SYMBOL;
 }
 
 static tort_status reshape_entry(const tort_infer *infer, tort_scalar entry, int32_t k, reshape *out) {
     const tort_info *data = &infer->node->inputs[0];
     bool zero_copies = tort_attr_int(infer->node, "allowzero") == 0;
-    if (may_be_negative(infer, entry) || (!entry.symbolic && entry.value == -1)) {
+    if (may_be_any(infer, entry) || (!entry.symbolic && entry.value == -1)) {
         out->open[k] = true;
         out->open_count++;
         out->minus_ones += !entry.symbolic;

@@ -144,19 +144,7 @@ tort_dim tort_dim_quotient(tort_dims *dims, int32_t above_count, const tort_dim 
 }
 
 bool tort_scalar_nonnegative(const tort_dims *dims, tort_scalar scalar) {
-    if (!scalar.symbolic) return scalar.value >= 0;
-    const tort_dim_expr *expr = &dims->exprs[-1 - scalar.value];
-    switch (expr->op) {
-    case TORT_DIM_SYMBOL: return expr->name != NULL;
-    case TORT_DIM_CONST: return expr->value >= 0;
-    case TORT_DIM_FLOORDIV: return tort_scalar_nonnegative(dims, tort_scalar_of_dim(expr->a));
-    case TORT_DIM_MAX:
-        return tort_scalar_nonnegative(dims, tort_scalar_of_dim(expr->a)) ||
-               tort_scalar_nonnegative(dims, tort_scalar_of_dim(expr->b));
-    default:
-        return tort_scalar_nonnegative(dims, tort_scalar_of_dim(expr->a)) &&
-               tort_scalar_nonnegative(dims, tort_scalar_of_dim(expr->b));
-    }
+    return scalar.symbolic ? !dims->exprs[-1 - scalar.value].negative : scalar.value >= 0;
 }
 
 /* ---- outputs ------------------------------------------------------------------------------------------------ */

@@ -25,7 +25,7 @@ tort_dim tort_dim_product(tort_dims *dims, int32_t rank, const tort_dim *shape);
 /* The product of `above` over the product of `below`, which is known to divide it, with common factors cancelled. */
 tort_dim tort_dim_quotient(tort_dims *dims, int32_t above_count, const tort_dim *above, int32_t below_count,
                            const tort_dim *below);
-/* True if a scalar cannot be negative: a number >= 0, or built of names of the model and numbers >= 0 alone. */
+/* True if a scalar cannot be negative: a number >= 0, or an expression of sizes that has no difference in it. */
 bool tort_scalar_nonnegative(const tort_dims *dims, tort_scalar scalar);
 
 /* The two dims must be equal: the known one of them. TORT_E_MODEL when both are known and differ. */
