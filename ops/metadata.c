@@ -54,7 +54,7 @@ typedef struct reshape {
 /* An integer of which nothing is known might be -1 or 0; a difference such as seq - 1 is taken for a size. */
 static bool may_be_any(const tort_infer *infer, tort_scalar entry) {
     return entry.symbolic && !tort_scalar_nonnegative(infer->dims, entry) &&
-           infer->dims->exprs[-1 - entry.value].op == TORT_DIM_SYMBOL;
+           tort_dim_expression(infer->dims, entry.value)->op == TORT_DIM_SYMBOL;
 }
 
 static tort_status reshape_entry(const tort_infer *infer, tort_scalar entry, int32_t k, reshape *out) {

@@ -76,7 +76,7 @@ static void factors_add(const tort_dims *dims, factors *f, tort_dim d) {
         f->overflow |= __builtin_mul_overflow(f->number, d, &f->number);
         return;
     }
-    const tort_dim_expr *expr = &dims->exprs[-1 - d];
+    const tort_dim_expr *expr = tort_dim_expression(dims, d);
     if (expr->op == TORT_DIM_MUL) {
         factors_add(dims, f, expr->a);
         factors_add(dims, f, expr->b);
@@ -144,7 +144,7 @@ tort_dim tort_dim_quotient(tort_dims *dims, int32_t above_count, const tort_dim 
 }
 
 bool tort_scalar_nonnegative(const tort_dims *dims, tort_scalar scalar) {
-    return scalar.symbolic ? !dims->exprs[-1 - scalar.value].negative : scalar.value >= 0;
+    return scalar.symbolic ? !tort_dim_expression(dims, scalar.value)->negative : scalar.value >= 0;
 }
 
 /* ---- outputs ------------------------------------------------------------------------------------------------ */

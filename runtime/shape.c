@@ -33,6 +33,10 @@ static const tort_dim_expr *expression(const tort_dims *dims, tort_dim id) {
     return id >= -(int64_t)dims->count ? &dims->exprs[-1 - id] : &lost;
 }
 
+const tort_dim_expr *tort_dim_expression(const tort_dims *dims, tort_dim d) {
+    return expression(dims, d);
+}
+
 static uint64_t hash_expression(const tort_dim_expr *e) {
     uint64_t hash = 14695981039346656037u;
     const uint64_t words[] = {(uint64_t)e->op, (uint64_t)e->value, (uint64_t)e->a, (uint64_t)e->b};

@@ -50,9 +50,10 @@ void tort_dims_free(tort_dims *dims);
 static inline bool tort_dim_known(tort_dim d) {
     return d >= 0;
 }
-tort_dim tort_dim_symbol(tort_dims *dims, const char *name); /* the same id for the same name */
-tort_dim tort_dim_fresh(tort_dims *dims, bool dynamic);      /* an unknown of its own */
-bool tort_dim_dynamic(const tort_dims *dims, tort_dim d);    /* depends on data */
+tort_dim tort_dim_symbol(tort_dims *dims, const char *name);                 /* the same id for the same name */
+tort_dim tort_dim_fresh(tort_dims *dims, bool dynamic);                      /* an unknown of its own */
+bool tort_dim_dynamic(const tort_dims *dims, tort_dim d);                    /* depends on data */
+const tort_dim_expr *tort_dim_expression(const tort_dims *dims, tort_dim d); /* of d < 0; until the next is made */
 
 /* Arithmetic; the result is a dim and taken to be >= 0 by whoever asks. */
 tort_dim tort_dim_add(tort_dims *dims, tort_dim a, tort_dim b);
