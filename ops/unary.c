@@ -1,5 +1,219 @@
-#include "runtime/op.h"
+/* unary.c - mathematical functions of one tensor, element by element; Not, BitwiseNot, IsInf and IsNaN.
+ *
+ * float32 uses the vectorizable functions of vector_math.h where there is one, double the C library. Round is to
+ * nearest even. Integers wrap: the absolute value of the least one is itself. */
+#include "ops/elementwise.h"
+#include "ops/vector_math.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- functions of floats ------------------------------------------------------------------------------------------
+ */
+
+/* name, expression of float x, expression of double x, work (see tort_map) */
+#define FLOAT_FUNCTIONS(X)                                                                                             \
+    X(acos, acosf(x), acos(x), 100)                                                                                    \
+    X(acosh, acoshf(x), acosh(x), 200)                                                                                 \
+    X(asin, asinf(x), asin(x), 100)                                                                                    \
+    X(asinh, asinhf(x), asinh(x), 200)                                                                                 \
+    X(atan, atanf(x), atan(x), 100)                                                                                    \
+    X(atanh, atanhf(x), atanh(x), 200)                                                                                 \
+    X(ceil, ceilf(x), ceil(x), 16)                                                                                     \
+    X(cos, cosf(x), cos(x), 100)                                                                                       \
+    X(cosh, coshf(x), cosh(x), 150)                                                                                    \
+    X(exp, tort_expf(x), exp(x), 24)                                                                                   \
+    X(floor, floorf(x), floor(x), 16)                                                                                  \
+    X(log, tort_logf(x), log(x), 32)                                                                                   \
+    X(reciprocal, 1.0f / x, 1.0 / x, 8)                                                                                \
+    X(round, rintf(x), rint(x), 16)                                                                                    \
+    X(sin, sinf(x), sin(x), 100)                                                                                       \
+    X(sinh, sinhf(x), sinh(x), 150)                                                                                    \
+    X(sqrt, sqrtf(x), sqrt(x), 16)                                                                                     \
+    X(tan, tanf(x), tan(x), 150)                                                                                       \
+    X(tanh, tort_tanhf(x), tanh(x), 32)
+
+#define DEFINE(name, of_float, of_double, cost)                                                                        \
+    TORT_MAP_LOOP(name##_floats, float, void, of_float)                                                                \
+    TORT_MAP_LOOP(name##_doubles, double, void, of_double)                                                             \
+    static tort_status run_##name(const tort_call *call) {                                                             \
+        static const tort_map map = {.floats = name##_floats, .doubles = name##_doubles, .work = cost};                \
+        return tort_run_map(call, &map, NULL);                                                                         \
+    }
+FLOAT_FUNCTIONS(DEFINE)
+
+/* ---- functions of integers too -------------------------------------------------------------------------------------
+ */
+
+/* name, expression of float, double, int64 and uint64 x, work */
+#define NUMBER_FUNCTIONS(X)                                                                                            \
+    X(abs, fabsf(x), fabs(x), x < 0 ? -(uint64_t)x : (uint64_t)x, x, 4)                                                \
+    X(neg, -x, -x, -(uint64_t)x, -x, 4)                                                                                \
+    X(sign, x > 0 ? 1 : x < 0 ? -1 : x, x > 0 ? 1 : x < 0 ? -1 : x, (x > 0) - (x < 0), x > 0, 8)                       \
+    X(erf, tort_erff(x), erf(x), erf((double)x), erf((double)x), 32)
+
+#define DEFINE_NUMBERS(name, of_float, of_double, of_integer, of_natural, cost)                                        \
+    TORT_MAP_LOOP(name##_integers, int64_t, void, of_integer)                                                          \
+    TORT_MAP_LOOP(name##_naturals, uint64_t, void, of_natural)                                                         \
+    TORT_MAP_LOOP(name##_floats, float, void, of_float)                                                                \
+    TORT_MAP_LOOP(name##_doubles, double, void, of_double)                                                             \
+    static tort_status run_##name(const tort_call *call) {                                                             \
+        static const tort_map map = {name##_floats, name##_doubles, name##_integers, name##_naturals, cost};           \
+        return tort_run_map(call, &map, NULL);                                                                         \
+    }
+NUMBER_FUNCTIONS(DEFINE_NUMBERS)
+
+/* ---- bits ----------------------------------------------------------------------------------------------------------
+ */
+
+/* `flip` is applied to bytes: 0xff for all bits, 1 for bools. */
+static tort_status run_flipped(const tort_call *call, uint8_t flip) {
+    const tort_tensor *x = &call->inputs[0];
+    const uint8_t *in = x->data;
+    uint8_t *out = call->outputs[0].data;
+    int64_t bytes = tort_count(x) * (tort_type_bits(x->type) / 8);
+    for (int64_t i = 0; i < bytes; i++) out[i] = in[i] ^ flip;
+    return TORT_OK;
+}
+
+static tort_status run_not(const tort_call *call) {
+    return run_flipped(call, 1);
+}
+static tort_status run_bitwise_not(const tort_call *call) {
+    return run_flipped(call, 0xff);
+}
+
+/* ---- IsInf, IsNaN --------------------------------------------------------------------------------------------------
+ */
+
+typedef struct infinities {
+    bool negative, positive;
+} infinities;
+
+static tort_status infer_bool(tort_infer *infer) {
+    tort_infer_same(infer, 0, 0);
+    infer->outputs[0].type = TORT_BOOL;
+    return TORT_OK;
+}
+
+static tort_status resolve_is_inf(tort_resolve *resolve) {
+    infinities *params = resolve->params;
+    params->negative = tort_attr_int(resolve->node, "detect_negative") != 0;
+    params->positive = tort_attr_int(resolve->node, "detect_positive") != 0;
+    return TORT_OK;
+}
+
+typedef struct predicate {
+    const tort_call *call;
+    bool nan;
+    double low, high; /* for IsInf: values that count; NaN where none does */
+} predicate;
+
+static void test_blocks(void *arg, int64_t begin, int64_t end) {
+    const predicate *test = arg;
+    const tort_tensor *x = &test->call->inputs[0];
+    bool *out = test->call->outputs[0].data;
+    int64_t total = tort_count(x), last = end * TORT_BLOCK < total ? end * TORT_BLOCK : total;
+    for (int64_t at = begin * TORT_BLOCK; at < last; at += TORT_BLOCK) {
+        double block[TORT_BLOCK];
+        int64_t count = last - at < TORT_BLOCK ? last - at : TORT_BLOCK;
+        tort_load_doubles(x->type, x->data, at, count, block);
+        for (int64_t i = 0; i < count; i++) {
+            out[at + i] = test->nan ? isnan(block[i]) : block[i] == test->low || block[i] == test->high;
+        }
+    }
+}
+
+static tort_status run_is_inf(const tort_call *call) {
+    const infinities *params = call->params;
+    predicate test = {call, false, params->negative ? -INFINITY : NAN, params->positive ? INFINITY : NAN};
+    tort_parallel(call, (tort_count(&call->inputs[0]) + TORT_BLOCK - 1) / TORT_BLOCK, TORT_BLOCK, test_blocks, &test);
+    return TORT_OK;
+}
+
+static tort_status run_is_nan(const tort_call *call) {
+    predicate test = {.call = call, .nan = true};
+    tort_parallel(call, (tort_count(&call->inputs[0]) + TORT_BLOCK - 1) / TORT_BLOCK, TORT_BLOCK, test_blocks, &test);
+    return TORT_OK;
+}
+
+/* ---- rows ----------------------------------------------------------------------------------------------------------
+ */
 
 const tort_op tort_ops_unary[] = {
+    {"", "Abs", 1, 5, "X:T", "Y:T", "T=floats", "consumed_inputs:ints", 0, 0, 0, tort_infer_elementwise, NULL, run_abs},
+    {"", "Abs", 6, 12, "X:T", "Y:T", "T=numeric", "", 0, 0, 0, tort_infer_elementwise, NULL, run_abs},
+    {"", "Abs", 13, 28, "X:T", "Y:T", "T=numeric13", "", 0, 0, 0, tort_infer_elementwise, NULL, run_abs},
+    {"", "Acos", 7, 21, "input:T", "output:T", "T=floats", "", 0, 0, 0, tort_infer_elementwise, NULL, run_acos},
+    {"", "Acos", 22, 28, "input:T", "output:T", "T=floats13", "", 0, 0, 0, tort_infer_elementwise, NULL, run_acos},
+    {"", "Acosh", 9, 21, "input:T", "output:T", "T=floats", "", 0, 0, 0, tort_infer_elementwise, NULL, run_acosh},
+    {"", "Acosh", 22, 28, "input:T", "output:T", "T=floats13", "", 0, 0, 0, tort_infer_elementwise, NULL, run_acosh},
+    {"", "Asin", 7, 21, "input:T", "output:T", "T=floats", "", 0, 0, 0, tort_infer_elementwise, NULL, run_asin},
+    {"", "Asin", 22, 28, "input:T", "output:T", "T=floats13", "", 0, 0, 0, tort_infer_elementwise, NULL, run_asin},
+    {"", "Asinh", 9, 21, "input:T", "output:T", "T=floats", "", 0, 0, 0, tort_infer_elementwise, NULL, run_asinh},
+    {"", "Asinh", 22, 28, "input:T", "output:T", "T=floats13", "", 0, 0, 0, tort_infer_elementwise, NULL, run_asinh},
+    {"", "Atan", 7, 21, "input:T", "output:T", "T=floats", "", 0, 0, 0, tort_infer_elementwise, NULL, run_atan},
+    {"", "Atan", 22, 28, "input:T", "output:T", "T=floats13", "", 0, 0, 0, tort_infer_elementwise, NULL, run_atan},
+    {"", "Atanh", 9, 21, "input:T", "output:T", "T=floats", "", 0, 0, 0, tort_infer_elementwise, NULL, run_atanh},
+    {"", "Atanh", 22, 28, "input:T", "output:T", "T=floats13", "", 0, 0, 0, tort_infer_elementwise, NULL, run_atanh},
+    {"", "Ceil", 1, 5, "X:T", "Y:T", "T=floats", "consumed_inputs:ints", 0, 0, 0, tort_infer_elementwise, NULL,
+     run_ceil},
+    {"", "Ceil", 6, 12, "X:T", "Y:T", "T=floats", "", 0, 0, 0, tort_infer_elementwise, NULL, run_ceil},
+    {"", "Ceil", 13, 28, "X:T", "Y:T", "T=floats13", "", 0, 0, 0, tort_infer_elementwise, NULL, run_ceil},
+    {"", "Cos", 7, 21, "input:T", "output:T", "T=floats", "", 0, 0, 0, tort_infer_elementwise, NULL, run_cos},
+    {"", "Cos", 22, 28, "input:T", "output:T", "T=floats13", "", 0, 0, 0, tort_infer_elementwise, NULL, run_cos},
+    {"", "Cosh", 9, 21, "input:T", "output:T", "T=floats", "", 0, 0, 0, tort_infer_elementwise, NULL, run_cosh},
+    {"", "Cosh", 22, 28, "input:T", "output:T", "T=floats13", "", 0, 0, 0, tort_infer_elementwise, NULL, run_cosh},
+    {"", "Erf", 9, 12, "input:T", "output:T", "T=numeric", "", 0, 0, 0, tort_infer_elementwise, NULL, run_erf},
+    {"", "Erf", 13, 28, "input:T", "output:T", "T=floats13", "", 0, 0, 0, tort_infer_elementwise, NULL, run_erf},
+    {"", "Exp", 1, 5, "input:T", "output:T", "T=floats", "consumed_inputs:ints", 0, 0, 0, tort_infer_elementwise, NULL,
+     run_exp},
+    {"", "Exp", 6, 12, "input:T", "output:T", "T=floats", "", 0, 0, 0, tort_infer_elementwise, NULL, run_exp},
+    {"", "Exp", 13, 28, "input:T", "output:T", "T=floats13", "", 0, 0, 0, tort_infer_elementwise, NULL, run_exp},
+    {"", "Floor", 1, 5, "X:T", "Y:T", "T=floats", "consumed_inputs:ints", 0, 0, 0, tort_infer_elementwise, NULL,
+     run_floor},
+    {"", "Floor", 6, 12, "X:T", "Y:T", "T=floats", "", 0, 0, 0, tort_infer_elementwise, NULL, run_floor},
+    {"", "Floor", 13, 28, "X:T", "Y:T", "T=floats13", "", 0, 0, 0, tort_infer_elementwise, NULL, run_floor},
+    {"", "IsInf", 10, 19, "X:T1", "Y:T2", "T1=float|double T2=bool", "detect_negative:int=1 detect_positive:int=1", 0,
+     0, sizeof(infinities), infer_bool, resolve_is_inf, run_is_inf},
+    {"", "IsInf", 20, 28, "X:T1", "Y:T2", "T1=floats13|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz T2=bool",
+     "detect_negative:int=1 detect_positive:int=1", 0, 0, sizeof(infinities), infer_bool, resolve_is_inf, run_is_inf},
+    {"", "IsNaN", 9, 12, "X:T1", "Y:T2", "T1=floats T2=bool", "", 0, 0, 0, infer_bool, NULL, run_is_nan},
+    {"", "IsNaN", 13, 19, "X:T1", "Y:T2", "T1=floats13 T2=bool", "", 0, 0, 0, infer_bool, NULL, run_is_nan},
+    {"", "IsNaN", 20, 28, "X:T1", "Y:T2", "T1=floats13|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz T2=bool",
+     "", 0, 0, 0, infer_bool, NULL, run_is_nan},
+    {"", "Log", 1, 5, "input:T", "output:T", "T=floats", "consumed_inputs:ints", 0, 0, 0, tort_infer_elementwise, NULL,
+     run_log},
+    {"", "Log", 6, 12, "input:T", "output:T", "T=floats", "", 0, 0, 0, tort_infer_elementwise, NULL, run_log},
+    {"", "Log", 13, 28, "input:T", "output:T", "T=floats13", "", 0, 0, 0, tort_infer_elementwise, NULL, run_log},
+    {"", "Neg", 1, 5, "X:T", "Y:T", "T=floats", "consumed_inputs:ints", 0, 0, 0, tort_infer_elementwise, NULL, run_neg},
+    {"", "Neg", 6, 12, "X:T", "Y:T", "T=floats|int8|int16|int32|int64", "", 0, 0, 0, tort_infer_elementwise, NULL,
+     run_neg},
+    {"", "Neg", 13, 28, "X:T", "Y:T", "T=floats13|int8|int16|int32|int64", "", 0, 0, 0, tort_infer_elementwise, NULL,
+     run_neg},
+    {"", "Not", 1, 28, "X:T", "Y:T", "T=bool", "", 0, 0, 0, tort_infer_elementwise, NULL, run_not},
+    {"", "BitwiseNot", 18, 28, "X:T", "Y:T", "T=integers", "", 0, 0, 0, tort_infer_elementwise, NULL, run_bitwise_not},
+    {"", "Reciprocal", 1, 5, "X:T", "Y:T", "T=floats", "consumed_inputs:ints", 0, 0, 0, tort_infer_elementwise, NULL,
+     run_reciprocal},
+    {"", "Reciprocal", 6, 12, "X:T", "Y:T", "T=floats", "", 0, 0, 0, tort_infer_elementwise, NULL, run_reciprocal},
+    {"", "Reciprocal", 13, 28, "X:T", "Y:T", "T=floats13", "", 0, 0, 0, tort_infer_elementwise, NULL, run_reciprocal},
+    {"", "Round", 11, 21, "X:T", "Y:T", "T=floats", "", 0, 0, 0, tort_infer_elementwise, NULL, run_round},
+    {"", "Round", 22, 28, "X:T", "Y:T", "T=floats13", "", 0, 0, 0, tort_infer_elementwise, NULL, run_round},
+    {"", "Sign", 9, 12, "input:T", "output:T", "T=numeric", "", 0, 0, 0, tort_infer_elementwise, NULL, run_sign},
+    {"", "Sign", 13, 28, "input:T", "output:T", "T=numeric13", "", 0, 0, 0, tort_infer_elementwise, NULL, run_sign},
+    {"", "Sin", 7, 21, "input:T", "output:T", "T=floats", "", 0, 0, 0, tort_infer_elementwise, NULL, run_sin},
+    {"", "Sin", 22, 28, "input:T", "output:T", "T=floats13", "", 0, 0, 0, tort_infer_elementwise, NULL, run_sin},
+    {"", "Sinh", 9, 21, "input:T", "output:T", "T=floats", "", 0, 0, 0, tort_infer_elementwise, NULL, run_sinh},
+    {"", "Sinh", 22, 28, "input:T", "output:T", "T=floats13", "", 0, 0, 0, tort_infer_elementwise, NULL, run_sinh},
+    {"", "Sqrt", 1, 5, "X:T", "Y:T", "T=floats", "consumed_inputs:ints", 0, 0, 0, tort_infer_elementwise, NULL,
+     run_sqrt},
+    {"", "Sqrt", 6, 12, "X:T", "Y:T", "T=floats", "", 0, 0, 0, tort_infer_elementwise, NULL, run_sqrt},
+    {"", "Sqrt", 13, 28, "X:T", "Y:T", "T=floats13", "", 0, 0, 0, tort_infer_elementwise, NULL, run_sqrt},
+    {"", "Tan", 7, 21, "input:T", "output:T", "T=floats", "", 0, 0, 0, tort_infer_elementwise, NULL, run_tan},
+    {"", "Tan", 22, 28, "input:T", "output:T", "T=floats13", "", 0, 0, 0, tort_infer_elementwise, NULL, run_tan},
+    {"", "Tanh", 1, 5, "input:T", "output:T", "T=floats", "consumed_inputs:ints", 0, 0, 0, tort_infer_elementwise, NULL,
+     run_tanh},
+    {"", "Tanh", 6, 12, "input:T", "output:T", "T=floats", "", 0, 0, 0, tort_infer_elementwise, NULL, run_tanh},
+    {"", "Tanh", 13, 28, "input:T", "output:T", "T=floats13", "", 0, 0, 0, tort_infer_elementwise, NULL, run_tanh},
     {0},
 };

@@ -1,0 +1,95 @@
+/* elementwise.h - drivers of operators that compute every element by itself, and the params that kernels share.
+ *
+ * An operator gives one loop for each type it computes in; the drivers split the work over threads, walk broadcast
+ * shapes, and bring float16, bfloat16 and smaller floats to float and back, so that they round once. */
+#ifndef TORT_OPS_ELEMENTWISE_H
+#define TORT_OPS_ELEMENTWISE_H
+
+#include "ops/broadcast.h"
+
+/* ---- one input --------------------------------------------------------------------------------------------------- */
+
+/* y[i] = f(x[i]); params are the call's. NULL where an operator has no such types. int64 serves every signed integer
+ * (results wrap to the type), uint64 every unsigned one. */
+typedef struct tort_map {
+    void (*floats)(const void *params, int64_t count, const float *x, float *y);
+    void (*doubles)(const void *params, int64_t count, const double *x, double *y);
+    void (*integers)(const void *params, int64_t count, const int64_t *x, int64_t *y);
+    void (*naturals)(const void *params, int64_t count, const uint64_t *x, uint64_t *y);
+    int32_t work; /* rough cost of an element, nanoseconds times 16 */
+} tort_map;
+
+/* Output 0 from input 0. `params` is what the loops get. */
+tort_status tort_run_map(const tort_call *call, const tort_map *map, const void *params);
+
+/* The loop of one expression of x, for tort_map; `p` points to the params. */
+#define TORT_MAP_LOOP(function, ctype, params_type, expression)                                                        \
+    static void function(const void *params, int64_t count, const ctype *input, ctype *output) {                       \
+        const params_type *p = params;                                                                                 \
+        (void)p;                                                                                                       \
+        for (int64_t i = 0; i < count; i++) {                                                                          \
+            const ctype x = input[i];                                                                                  \
+            output[i] = (ctype)(expression);                                                                           \
+        }                                                                                                              \
+    }
+
+/* ---- two inputs, broadcast ----------------------------------------------------------------------------------------
+ */
+
+/* out[i] = f(a[i * a_step], b[i * b_step]); a step is 1 or 0. */
+typedef void (*tort_pair_loop)(int64_t count, const void *a, int64_t a_step, const void *b, int64_t b_step, void *out);
+
+typedef struct tort_pair {
+    tort_pair_loop loops[TORT_TYPE_COUNT]; /* by type of A; small floats use the loop of float */
+    bool compares;                         /* the output is bool */
+    int32_t work;                          /* rough cost of an element, nanoseconds times 16 */
+} tort_pair;
+
+/* Params of operators that had `broadcast` and `axis` before opset 7: B is followed by this many dimensions of 1. */
+typedef struct tort_binary {
+    int32_t trailing;
+} tort_binary;
+
+tort_status tort_resolve_binary(tort_resolve *resolve);
+/* For opset 1 to 6: the shape of A. `compares`: bool. */
+tort_status tort_infer_binary_old(tort_infer *infer);
+tort_status tort_infer_compare_old(tort_infer *infer);
+
+/* B as it broadcasts: with its trailing dimensions. */
+tort_tensor tort_binary_b(const tort_call *call);
+/* Output 0 from inputs 0 and 1. The call's params are a tort_binary. */
+tort_status tort_run_pair(const tort_call *call, const tort_pair *pair);
+
+/* The loop of one expression of a and b. Compilers make vectors of each of the three. */
+#define TORT_PAIR_LOOP(function, ctype, out_type, expression)                                                          \
+    static void function(int64_t count, const void *pa, int64_t a_step, const void *pb, int64_t b_step, void *po) {    \
+        const ctype *as = pa, *bs = pb;                                                                                \
+        out_type *out = po;                                                                                            \
+        if (a_step == 1 && b_step == 1) {                                                                              \
+            for (int64_t i = 0; i < count; i++) {                                                                      \
+                const ctype a = as[i], b = bs[i];                                                                      \
+                out[i] = (out_type)(expression);                                                                       \
+            }                                                                                                          \
+        } else if (a_step == 1) {                                                                                      \
+            const ctype b = bs[0];                                                                                     \
+            for (int64_t i = 0; i < count; i++) {                                                                      \
+                const ctype a = as[i];                                                                                 \
+                out[i] = (out_type)(expression);                                                                       \
+            }                                                                                                          \
+        } else {                                                                                                       \
+            const ctype a = as[0];                                                                                     \
+            for (int64_t i = 0; i < count; i++) {                                                                      \
+                const ctype b = bs[i * b_step];                                                                        \
+                out[i] = (out_type)(expression);                                                                       \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+
+/* ---- integers carried by shapes -----------------------------------------------------------------------------------
+ */
+
+/* Gives output 0 the contents combine(a, b), broadcast, where shapes determine inputs 0 and 1; see tort_infer_integers.
+ */
+tort_status tort_infer_elements(tort_infer *infer, tort_scalar (*combine)(tort_dims *, tort_scalar, tort_scalar));
+
+#endif

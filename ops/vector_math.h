@@ -1,0 +1,117 @@
+/* vector_math.h - exp, log, tanh, erf and what follows from them for float, without a branch or a call, so that plain
+ * loops over them become vector code. For ops/ and kernels/; double goes through the C library.
+ *
+ * Polynomials are our own fits (weighted least squares, driven towards the smallest maximum), evaluated by Horner's
+ * rule. Errors are against the exact value, in units of the last place (ulp), measured over all floats. NaN stays NaN,
+ * infinities give the limit, subnormal results are right too. */
+#ifndef TORT_OPS_VECTOR_MATH_H
+#define TORT_OPS_VECTOR_MATH_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+static inline float tort_float_of_bits(uint32_t bits) {
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+static inline uint32_t tort_bits_of_float(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+/* e^x, within 1 ulp: x = n ln 2 + r, |r| <= ln 2 / 2. */
+static inline float tort_expf(float x) {
+    x = x > 89.0f ? 89.0f : x; /* overflows; comparisons this way round let NaN pass */
+    x = x < -104.0f ? -104.0f : x;
+    const float round = 0x1.8p23f; /* adding it leaves the nearest integer in the lowest bits */
+    float shifted = x * 0x1.715476p0f + round, n = shifted - round;
+    float r = (x - n * 0x1.62e4p-1f) - n * 0x1.7f7d1cp-20f; /* the first product is exact */
+    float p = 0.001394121425f;
+    p = p * r + 0.008363235074f;
+    p = p * r + 0.04166637413f;
+    p = p * r + 0.166665766464f;
+    p = p * r + 0.500000002709f;
+    p = (p * r) * r + r + 1.0f;
+    /* 2^n in two factors, so that neither leaves the normal range. */
+    int32_t power = (int32_t)(tort_bits_of_float(shifted) - tort_bits_of_float(round)), half = power >> 1;
+    float first = tort_float_of_bits((uint32_t)(half + 127) << 23);
+    float second = tort_float_of_bits((uint32_t)(power - half + 127) << 23);
+    return p * first * second;
+}
+
+/* Natural logarithm, within 2 ulp: x = 2^n (1 + f), sqrt(1/2) <= 1 + f < sqrt(2). */
+static inline float tort_logf(float x) {
+    float scaled = x < 0x1p-126f ? x * 0x1p23f : x; /* subnormals */
+    uint32_t bits = tort_bits_of_float(scaled) - 0x3f3504f3u;
+    float n = (float)((int32_t)bits >> 23) - (x < 0x1p-126f ? 23.0f : 0.0f);
+    float f = tort_float_of_bits((bits & 0x7fffffu) + 0x3f3504f3u) - 1.0f;
+    float p = -0.078595458674f;
+    p = p * f + 0.12881622396f;
+    p = p * f - 0.131287676328f;
+    p = p * f + 0.141811961135f;
+    p = p * f - 0.166245531444f;
+    p = p * f + 0.200022860841f;
+    p = p * f - 0.25000810428f;
+    p = p * f + 0.333333167275f;
+    float square = f * f;
+    float result = (n * 0x1.7f7d1cp-20f + (p * f - 0.5f) * square) + f + n * 0x1.62e4p-1f;
+    result = x == INFINITY ? x : result;
+    result = x == 0.0f ? -INFINITY : result;
+    return x >= 0.0f ? result : NAN;
+}
+
+/* log(1 + x), within 3 ulp: the rounding error of 1 + x is added back. */
+static inline float tort_log1pf(float x) {
+    float u = 1.0f + x;
+    float error = x - (u - 1.0f);
+    float result = tort_logf(u) + (u < INFINITY ? error / u : 0.0f);
+    return x > -0x1p-24f && x < 0x1p-24f ? x : result;
+}
+
+/* Within 2 ulp. */
+static inline float tort_tanhf(float x) {
+    float a = fabsf(x), z = x * x;
+    float p = -0.005717036561f;
+    p = p * z + 0.020650579003f;
+    p = p * z - 0.053743495261f;
+    p = p * z + 0.133314912485f;
+    p = p * z - 0.333332839236f;
+    float small = x + x * z * p;
+    float large = 1.0f - 2.0f / (tort_expf(2.0f * (a > 10.0f ? 10.0f : a)) + 1.0f);
+    return a < 0.625f ? small : copysignf(large, x);
+}
+
+/* 1 / (1 + e^-x), within 3 ulp; e^-|x| cannot overflow. */
+static inline float tort_sigmoidf(float x) {
+    float e = tort_expf(-fabsf(x));
+    return (x < 0.0f ? e : 1.0f) / (1.0f + e);
+}
+
+/* Within 2 ulp: a polynomial below 0.9; above it 1 - e^-q, where the polynomial q is -log(erfc). */
+static inline float tort_erff(float x) {
+    float a = fabsf(x), z = x * x;
+    float p = 8.538839154237e-05f;
+    p = p * z - 8.181927283233e-04f;
+    p = p * z + 5.204436025964e-03f;
+    p = p * z - 2.686075281138e-02f;
+    p = p * z + 1.128371972308e-01f;
+    p = p * z - 3.761263531039e-01f;
+    p = p * z + 0.128379166802f;
+    float small = x + x * p;
+    a = a > 4.0f ? 4.0f : a;
+    float q = 2.090955558809e-05f;
+    q = q * a - 4.323030050855e-04f;
+    q = q * a + 4.160526992430e-03f;
+    q = q * a - 2.509149677714e-02f;
+    q = q * a + 1.082366193264e-01f;
+    q = q * a + 6.333866465686e-01f;
+    q = q * a + 1.129495159055f;
+    q = q * a - 1.705520293085e-04f;
+    float large = 1.0f - tort_expf(-q);
+    return a < 0.9f ? small : copysignf(large, x);
+}
+
+#endif
