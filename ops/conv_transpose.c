@@ -1,5 +1,296 @@
-#include "runtime/op.h"
+/* conv_transpose.c - ConvTranspose, every version: output_padding, output_shape, automatic padding, groups, dilations.
+ *
+ * Its params are those of Conv (conv.h). The plain loop makes one row of outputs at a time from the inputs that reach
+ * it, summing in double. Where version 1 and later ones describe the split of an odd padding differently, all follow
+ * the later text: the extra element goes to the end for SAME_UPPER, else to the beginning.
+ * Read next: conv.h, sliding.h. */
+#include "ops/conv.h"
+#include "ops/numeric.h"
+
+#include <inttypes.h>
+
+/* ---- infer ------------------------------------------------------------------------------------------------------- */
+
+/* output_shape or output_padding: spatial entries only, or none. Some exporters give output_shape with batch and
+ * channels in front, which are skipped. */
+static tort_status read_sizes(const tort_node_view *node, const char *name, int32_t axes, int64_t *out, bool *given,
+                              tort_error *error) {
+    int32_t count;
+    const int64_t *values = tort_attr_ints(node, name, &count);
+    *given = count != 0;
+    if (count == axes + 2)
+        values += 2;
+    else if (count != 0 && count != axes)
+        return tort_fail(error, TORT_E_MODEL, "attribute %s has %d entries, the input has %d spatial axes", name,
+                         (int)count, (int)axes);
+    for (int32_t i = 0; i < axes; i++) {
+        out[i] = *given ? values[i] : 0;
+        if (out[i] < 0 || out[i] > INT32_MAX)
+            return tort_fail(error, TORT_E_MODEL, "attribute %s[%d] is %" PRId64 ", expected 0 to 2147483647", name,
+                             (int)i, out[i]);
+    }
+    return TORT_OK;
+}
+
+typedef struct transpose_sizes {
+    bool shape_given, padding_given;
+    int64_t shape[TORT_MAX_SPATIAL], padding[TORT_MAX_SPATIAL]; /* output_shape, output_padding */
+} transpose_sizes;
+
+static tort_status read_node(const tort_node_view *node, int32_t rank, tort_sliding *window, transpose_sizes *sizes,
+                             tort_error *error) {
+    const tort_info *w = &node->inputs[1];
+    tort_status status = tort_sliding_read(node, rank - 2, window, error);
+    if (!status && w->rank >= 0) status = tort_sliding_kernel(window, w->dims + 2, error);
+    if (!status) status = read_sizes(node, "output_shape", rank - 2, sizes->shape, &sizes->shape_given, error);
+    if (!status) status = read_sizes(node, "output_padding", rank - 2, sizes->padding, &sizes->padding_given, error);
+    return status;
+}
+
+static bool is_same(const tort_sliding *window) {
+    return window->auto_pad == TORT_PAD_SAME_UPPER || window->auto_pad == TORT_PAD_SAME_LOWER;
+}
+
+static tort_status output_dim(const tort_infer *infer, const tort_sliding *window, const transpose_sizes *sizes,
+                              int32_t axis, tort_dim input, tort_dim *output) {
+    tort_dims *dims = infer->dims;
+    if (sizes->shape_given) {
+        *output = sizes->shape[axis];
+        return TORT_OK;
+    }
+    if (tort_dim_known(input) && input > (int64_t)1 << 31)
+        return tort_fail(infer->error, TORT_E_MODEL, "the input has %" PRId64 " elements along spatial axis %d", input,
+                         (int)axis);
+    if (is_same(window)) {
+        *output = tort_dim_mul(dims, input, window->strides[axis]);
+        return TORT_OK;
+    }
+    if (window->kernel[axis] < 0) {
+        *output = tort_dim_fresh(dims, tort_dim_dynamic(dims, input));
+        return TORT_OK;
+    }
+    /* (input - 1) * stride + extent + output_padding - pads */
+    const int64_t rest = tort_sliding_extent(window, axis) + sizes->padding[axis] - window->begin[axis] -
+                         window->end[axis] - window->strides[axis];
+    if (tort_dim_known(input)) {
+        *output = input == 0 ? 0 : input * window->strides[axis] + rest;
+        if (*output < 0)
+            return tort_fail(infer->error, TORT_E_MODEL,
+                             "the output would have %" PRId64 " elements along spatial axis %d: pads are too large",
+                             *output, (int)axis);
+        return TORT_OK;
+    }
+    *output = tort_dim_add_const(dims, tort_dim_mul(dims, input, window->strides[axis]), rest);
+    return TORT_OK;
+}
+
+static tort_status check_channels(const tort_infer *infer, const tort_info *x, const tort_info *w, int64_t group) {
+    if (group < 1)
+        return tort_fail(infer->error, TORT_E_MODEL, "attribute group is %" PRId64 ", expected at least 1", group);
+    if (x->rank < 0 || w->rank < 0) return TORT_OK;
+    if (x->rank != w->rank)
+        return tort_fail(infer->error, TORT_E_MODEL, "X has rank %d and W rank %d, expected the same", (int)x->rank,
+                         (int)w->rank);
+    if (tort_dim_known(x->dims[1]) && tort_dim_known(w->dims[0]) && x->dims[1] != w->dims[0])
+        return tort_fail(infer->error, TORT_E_MODEL, "X has %" PRId64 " channels, W takes %" PRId64, x->dims[1],
+                         w->dims[0]);
+    if (tort_dim_known(x->dims[1]) && x->dims[1] % group != 0)
+        return tort_fail(infer->error, TORT_E_MODEL,
+                         "X has %" PRId64 " channels, not divisible into %" PRId64 " groups", x->dims[1], group);
+    return TORT_OK;
+}
+
+static tort_status check_bias(const tort_infer *infer, tort_dim filters) {
+    if (!tort_has_input(infer->node, 2)) return TORT_OK;
+    const tort_info *b = &infer->node->inputs[2];
+    if (b->rank >= 0 && b->rank != 1)
+        return tort_fail(infer->error, TORT_E_MODEL, "B has rank %d, expected 1", (int)b->rank);
+    if (b->rank == 1 && tort_dim_known(b->dims[0]) && tort_dim_known(filters) && b->dims[0] != filters)
+        return tort_fail(infer->error, TORT_E_MODEL,
+                         "B has %" PRId64 " elements, expected %" PRId64 ", one for each output channel", b->dims[0],
+                         filters);
+    return TORT_OK;
+}
+
+static tort_status infer_conv_transpose(tort_infer *infer) {
+    const tort_info *x = &infer->node->inputs[0], *w = &infer->node->inputs[1];
+    const int64_t group = tort_attr_int(infer->node, "group");
+    const int32_t rank = x->rank >= 0 ? x->rank : w->rank;
+    tort_status status = check_channels(infer, x, w, group);
+    if (status) return status;
+    if (rank < 0) {
+        infer->outputs[0].type = x->type;
+        return TORT_OK;
+    }
+    tort_sliding window;
+    transpose_sizes sizes;
+    status = read_node(infer->node, rank, &window, &sizes, infer->error);
+    if (status) return status;
+    tort_dim dims[TORT_MAX_RANK];
+    dims[0] = x->rank >= 0 ? x->dims[0] : tort_dim_fresh(infer->dims, true);
+    dims[1] = tort_dim_fresh(infer->dims, true);
+    if (w->rank >= 0 && tort_dim_known(w->dims[1])) {
+        if (__builtin_mul_overflow(w->dims[1], group, &dims[1]))
+            return tort_fail(infer->error, TORT_E_MODEL, "W gives %" PRId64 " channels in each of %" PRId64 " groups",
+                             w->dims[1], group);
+    }
+    status = check_bias(infer, dims[1]);
+    for (int32_t i = 0; i < window.axes && !status; i++) {
+        tort_dim input = x->rank >= 0 ? x->dims[i + 2] : tort_dim_fresh(infer->dims, true);
+        status = output_dim(infer, &window, &sizes, i, input, &dims[i + 2]);
+    }
+    if (!status) tort_infer_shape(infer, 0, x->type, rank, dims);
+    return status;
+}
+
+/* ---- resolve ----------------------------------------------------------------------------------------------------- */
+
+static int64_t known_dim(const tort_info *info, int32_t axis) {
+    return info->rank > axis && tort_dim_known(info->dims[axis]) ? info->dims[axis] : -1;
+}
+
+/* The padding that output_shape or SAME_* asks for; what would be negative is none, the outputs beyond get the bias. */
+static void place_padding(tort_sliding *window, const transpose_sizes *sizes) {
+    if (!sizes->shape_given && !is_same(window)) return;
+    for (int32_t i = 0; i < window->axes; i++) {
+        if (window->input[i] < 0 || window->output[i] < 0 || window->kernel[i] < 0) continue;
+        int64_t total = (window->input[i] - 1) * window->strides[i] + sizes->padding[i] +
+                        tort_sliding_extent(window, i) - window->output[i];
+        if (total < 0) total = 0;
+        window->begin[i] = window->auto_pad == TORT_PAD_SAME_UPPER ? total / 2 : total - total / 2;
+        window->end[i] = total - window->begin[i];
+    }
+}
+
+static tort_status resolve_conv_transpose(tort_resolve *resolve) {
+    tort_conv_params *params = resolve->params;
+    const tort_info *x = &resolve->node->inputs[0], *w = &resolve->node->inputs[1];
+    const int32_t rank = x->rank >= 0 ? x->rank : w->rank;
+    params->group = tort_attr_int(resolve->node, "group");
+    params->batch = known_dim(x, 0);
+    params->channels = known_dim(x, 1) >= 0 ? known_dim(x, 1) : known_dim(w, 0);
+    params->filters = known_dim(w, 1);
+    if (params->filters >= 0 && __builtin_mul_overflow(params->filters, params->group, &params->filters))
+        params->filters = -1;
+    if (rank < 0) return TORT_OK;
+    transpose_sizes sizes;
+    tort_sliding *window = &params->window;
+    tort_status status = read_node(resolve->node, rank, window, &sizes, resolve->error);
+    if (status) return status;
+    const tort_auto_pad auto_pad = window->auto_pad;
+    window->auto_pad = TORT_PAD_NOTSET; /* sizes only: the padding of Conv is not that of ConvTranspose */
+    tort_sliding_place(resolve->node, window);
+    window->auto_pad = auto_pad;
+    place_padding(window, &sizes);
+    if (!tort_conv_scratch(resolve->node, &resolve->scratch_bytes)) return tort_out_of_memory(resolve->error, SIZE_MAX);
+    return TORT_OK;
+}
+
+/* ---- the plain loop ---------------------------------------------------------------------------------------------- */
+
+typedef struct transpose_job {
+    const tort_conv_params *params;
+    const tort_tensor *y;
+    tort_type type;      /* of data: float or double */
+    const void *data[3]; /* X, W, B or NULL */
+    int64_t output_rows, input_rows, kernel_rows;
+} transpose_job;
+
+static double element(tort_type type, const void *data, int64_t i) {
+    return type == TORT_DOUBLE ? ((const double *)data)[i] : (double)((const float *)data)[i];
+}
+
+/* The input row that reaches the output row at `out` through kernel row k_row; false: none. */
+static bool source_row(const tort_sliding *window, const int64_t *out, int64_t k_row, int64_t *in_row) {
+    int64_t k[TORT_MAX_SPATIAL];
+    tort_sliding_coordinates(window, window->kernel, k_row, k);
+    *in_row = 0;
+    for (int32_t i = 0; i + 1 < window->axes; i++) {
+        const int64_t shifted = out[i] + window->begin[i] - k[i] * window->dilations[i];
+        if (shifted < 0 || shifted % window->strides[i] != 0 || shifted / window->strides[i] >= window->input[i])
+            return false;
+        *in_row = *in_row * window->input[i] + shifted / window->strides[i];
+    }
+    return true;
+}
+
+/* Smallest i >= 0 with i * stride >= distance. */
+static int64_t first_at(int64_t distance, int64_t stride) {
+    return distance > 0 ? (distance + stride - 1) / stride : 0;
+}
+
+static void transpose_row(const transpose_job *job, int64_t n, int64_t m, const int64_t *out, int64_t first,
+                          int64_t last, double *acc) {
+    const tort_conv_params *p = job->params;
+    const tort_sliding *window = &p->window;
+    const int32_t x = window->axes - 1;
+    const int64_t kernel = window->kernel[x], input = window->input[x], stride = window->strides[x];
+    const int64_t channels = p->channels / p->group, filters = p->filters / p->group, group = m / filters;
+    const double bias = job->data[2] ? element(job->type, job->data[2], m) : 0;
+    for (int64_t i = first; i < last; i++) acc[i - first] = bias;
+    for (int64_t k_row = 0; k_row < job->kernel_rows; k_row++) {
+        int64_t in_row;
+        if (!source_row(window, out, k_row, &in_row)) continue;
+        for (int64_t k = 0; k < kernel; k++) {
+            const int64_t shift = k * window->dilations[x] - window->begin[x];
+            const int64_t from = first_at(first - shift, stride);
+            int64_t to = first_at(last - shift, stride);
+            if (to > input) to = input;
+            if (to <= from) continue;
+            for (int64_t c = group * channels; c < (group + 1) * channels; c++) {
+                const int64_t weight = ((c * filters + m % filters) * job->kernel_rows + k_row) * kernel + k;
+                const int64_t row = (n * p->channels + c) * job->input_rows + in_row;
+                tort_sliding_add(job->type, acc + (from * stride + shift - first), stride, job->data[0],
+                                 row * input + from, 1, element(job->type, job->data[1], weight), to - from);
+            }
+        }
+    }
+}
+
+static void transpose_rows(void *arg, int64_t begin, int64_t end) {
+    const transpose_job *job = arg;
+    const tort_sliding *window = &job->params->window;
+    const int64_t width = window->output[window->axes - 1];
+    double acc[TORT_BLOCK];
+    for (int64_t row = begin; row < end; row++) {
+        int64_t out[TORT_MAX_SPATIAL];
+        tort_sliding_coordinates(window, window->output, row % job->output_rows, out);
+        const int64_t plane = row / job->output_rows;
+        for (int64_t first = 0; first < width; first += TORT_BLOCK) {
+            const int64_t last = width - first < TORT_BLOCK ? width : first + TORT_BLOCK;
+            transpose_row(job, plane / job->params->filters, plane % job->params->filters, out, first, last, acc);
+            tort_store_doubles(job->y->type, job->y->data, row * width + first, last - first, acc);
+        }
+    }
+}
+
+static tort_status run_conv_transpose(const tort_call *call) {
+    const tort_conv_params *params = call->params;
+    const tort_sliding *window = &params->window;
+    if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
+    transpose_job job = {.params = params, .y = &call->outputs[0]};
+    job.output_rows = tort_sliding_rows(window, window->output);
+    job.input_rows = tort_sliding_rows(window, window->input);
+    job.kernel_rows = tort_sliding_rows(window, window->kernel);
+    tort_conv_operands(call, &job.type, job.data);
+    const int64_t products = params->channels / params->group * job.kernel_rows * window->kernel[window->axes - 1];
+    tort_parallel(call, params->batch * params->filters * job.output_rows,
+                  products * window->input[window->axes - 1] / 2 + 1, transpose_rows, &job);
+    return TORT_OK;
+}
+
+#define CONV_TRANSPOSE(since_, until_, types_)                                                                         \
+    {                                                                                                                  \
+        .domain = "", .name = "ConvTranspose", .since = since_, .until = until_, .inputs = "X:T W:T B?:T",             \
+        .outputs = "Y:T", .types = types_,                                                                             \
+        .attributes = "auto_pad:string=NOTSET dilations:ints group:int=1 kernel_shape:ints output_padding:ints "       \
+                      "output_shape:ints pads:ints strides:ints",                                                      \
+        .params_size = sizeof(tort_conv_params), .infer = infer_conv_transpose, .resolve = resolve_conv_transpose,     \
+        .reference = run_conv_transpose                                                                                \
+    }
 
 const tort_op tort_ops_conv_transpose[] = {
+    CONV_TRANSPOSE(1, 21, "T=floats"),
+    CONV_TRANSPOSE(22, TORT_NEWEST_OPSET, "T=floats13"),
     {0},
 };

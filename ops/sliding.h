@@ -1,0 +1,57 @@
+/* sliding.h - windows that slide over spatial axes: the geometry that Conv, the pools and DeformConv have in common.
+ *
+ * Reads kernel_shape, strides, dilations, pads, auto_pad and ceil_mode once, tells output sizes, and says which input
+ * positions a window sees. It must not know what is done with them.
+ * Read next: conv.c, pool.c. */
+#ifndef TORT_OPS_SLIDING_H
+#define TORT_OPS_SLIDING_H
+
+#include "runtime/op.h"
+
+#define TORT_MAX_SPATIAL (TORT_MAX_RANK - 2)
+
+typedef enum tort_auto_pad { TORT_PAD_NOTSET, TORT_PAD_SAME_UPPER, TORT_PAD_SAME_LOWER, TORT_PAD_VALID } tort_auto_pad;
+
+/* Sizes are elements along each spatial axis; -1 where not yet known. */
+typedef struct tort_sliding {
+    int32_t axes;
+    tort_auto_pad auto_pad;
+    bool ceil_mode;
+    bool last_window_inside; /* since version 22 a window must start before the padding behind the input */
+    int64_t input[TORT_MAX_SPATIAL], output[TORT_MAX_SPATIAL], kernel[TORT_MAX_SPATIAL];
+    int64_t strides[TORT_MAX_SPATIAL], dilations[TORT_MAX_SPATIAL];
+    int64_t begin[TORT_MAX_SPATIAL], end[TORT_MAX_SPATIAL]; /* padding; of SAME_* after the input is known */
+} tort_sliding;
+
+/* Attributes of the node; kernel is -1 where kernel_shape is absent. TORT_E_MODEL when a list has not `axes` entries
+ * or an entry is out of range. */
+tort_status tort_sliding_read(const tort_node_view *node, int32_t axes, tort_sliding *sliding, tort_error *error);
+/* kernel_shape from the spatial dims of the weights, dims[0 .. axes): fills in what is absent, refuses what differs. */
+tort_status tort_sliding_kernel(tort_sliding *sliding, const tort_dim *dims, tort_error *error);
+/* Output size along an axis. */
+tort_status tort_sliding_output(const tort_infer *infer, const tort_sliding *sliding, int32_t axis, tort_dim input,
+                                tort_dim *output);
+/* Fills input, output and the padding of SAME_* from the spatial dims of input 0 and output 0, as far as known. */
+void tort_sliding_place(const tort_node_view *node, tort_sliding *sliding);
+
+/* First to last+1 input position of a window along an axis, dilation counted: (kernel - 1) * dilation + 1. */
+static inline int64_t tort_sliding_extent(const tort_sliding *sliding, int32_t axis) {
+    return (sliding->kernel[axis] - 1) * sliding->dilations[axis] + 1;
+}
+
+/* ---- for plain loops, which go row by row along the last axis -----------------------------------------------------
+ */
+
+/* Products over all axes but the last. */
+int64_t tort_sliding_rows(const tort_sliding *sliding, const int64_t *sizes);
+/* The coordinates of row `row` over all axes but the last of `sizes`. */
+void tort_sliding_coordinates(const tort_sliding *sliding, const int64_t *sizes, int64_t row, int64_t *coordinates);
+/* The input row that kernel row `kernel_row` sees from the output row at `out`; false: padding. */
+bool tort_sliding_input_row(const tort_sliding *sliding, const int64_t *out, int64_t kernel_row, int64_t *input_row);
+/* Of the outputs first..last along the last axis those, *from .. *to, that see the input at kernel position k. */
+void tort_sliding_span(const tort_sliding *sliding, int64_t k, int64_t first, int64_t last, int64_t *from, int64_t *to);
+/* acc[i * acc_step] += weight * in[first + i * in_step] for i < count; `in` is of type float or double. */
+void tort_sliding_add(tort_type type, double *acc, int64_t acc_step, const void *in, int64_t first, int64_t in_step,
+                      double weight, int64_t count);
+
+#endif
