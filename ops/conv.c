@@ -4,6 +4,7 @@
  * conv_transpose.c, kernels/cpu/conv.c for the fast form. */
 #include "ops/conv.h"
 #include "ops/numeric.h"
+#include "ops/widen.h"
 
 #include <inttypes.h>
 
@@ -57,90 +58,44 @@ static tort_status infer_conv(tort_infer *infer) {
 
 /* ---- resolve ----------------------------------------------------------------------------------------------------- */
 
-static int64_t known_dim(const tort_info *info, int32_t axis) {
-    return info->rank > axis && tort_dim_known(info->dims[axis]) ? info->dims[axis] : -1;
-}
-
 static tort_status resolve_conv(tort_resolve *resolve) {
     tort_conv_params *params = resolve->params;
     const tort_info *x = &resolve->node->inputs[0], *w = &resolve->node->inputs[1];
     const int32_t rank = x->rank >= 0 ? x->rank : w->rank;
     params->group = tort_attr_int(resolve->node, "group");
-    params->batch = known_dim(x, 0);
-    params->channels = known_dim(x, 1);
-    params->filters = known_dim(w, 0);
-    if (params->channels < 0 && known_dim(w, 1) >= 0 &&
-        __builtin_mul_overflow(known_dim(w, 1), params->group, &params->channels))
+    params->batch = tort_known_dim(x, 0);
+    params->channels = tort_known_dim(x, 1);
+    params->filters = tort_known_dim(w, 0);
+    if (params->channels < 0 && tort_known_dim(w, 1) >= 0 &&
+        __builtin_mul_overflow(tort_known_dim(w, 1), params->group, &params->channels))
         params->channels = -1;
     if (rank < 0) return TORT_OK;
     tort_status status = tort_sliding_read(resolve->node, rank - 2, &params->window, resolve->error);
     if (!status && w->rank >= 0) status = tort_sliding_kernel(&params->window, w->dims + 2, resolve->error);
     if (status) return status;
     tort_sliding_place(resolve->node, &params->window);
-    if (!tort_conv_scratch(resolve->node, &resolve->scratch_bytes)) return tort_out_of_memory(resolve->error, SIZE_MAX);
+    if (!tort_widen_scratch(resolve->node, 3, &resolve->scratch_bytes))
+        return tort_out_of_memory(resolve->error, SIZE_MAX);
     return TORT_OK;
 }
 
 /* ---- the plain loop ---------------------------------------------------------------------------------------------- */
 
-static bool widened(tort_type type) {
-    return type != TORT_FLOAT && type != TORT_DOUBLE;
-}
+typedef struct conv_task {
+    tort_conv_loop loop;
+    tort_conv_row row;
+} conv_task;
 
-bool tort_conv_scratch(const tort_node_view *node, size_t *bytes) {
-    *bytes = 0;
-    if (!widened(node->inputs[0].type)) return true;
-    for (int32_t i = 0; i < node->input_count && i < 3; i++) {
-        size_t size = tort_has_input(node, i) && node->inputs[i].rank >= 0 ? sizeof(float) : 0;
-        for (int32_t k = 0; k < node->inputs[i].rank; k++) {
-            if (!tort_dim_known(node->inputs[i].dims[k]))
-                size = 0;
-            else if (!tort_mul_size(size, (size_t)node->inputs[i].dims[k], &size))
-                return false;
-        }
-        if (!tort_add_size(*bytes, size, bytes)) return false;
-    }
-    return true;
-}
-
-void tort_conv_operands(const tort_call *call, tort_type *type, const void *data[3]) {
-    float *next = call->scratch;
-    *type = widened(call->inputs[0].type) ? TORT_FLOAT : call->inputs[0].type;
-    for (int32_t i = 0; i < 3; i++) {
-        data[i] = NULL;
-        if (i >= call->input_count || !tort_present(&call->inputs[i])) continue;
-        data[i] = call->inputs[i].data;
-        if (!widened(call->inputs[i].type)) continue;
-        int64_t count = tort_count(&call->inputs[i]);
-        tort_load_floats(call->inputs[i].type, call->inputs[i].data, 0, count, next);
-        data[i] = next;
-        next += count;
-    }
-}
-
-typedef struct conv_job {
-    const tort_conv_params *params;
-    const tort_tensor *y;
-    tort_type type;                               /* of data: float or double */
-    const void *data[3];                          /* X, W, B or NULL */
-    int64_t output_rows, input_rows, kernel_rows; /* of one plane */
-} conv_job;
-
-static double element(tort_type type, const void *data, int64_t i) {
-    return type == TORT_DOUBLE ? ((const double *)data)[i] : (double)((const float *)data)[i];
-}
-
-/* Outputs first..last of one row: image n, filter m, coordinates out along the other axes. */
-static void conv_row(const conv_job *job, int64_t n, int64_t m, const int64_t *out, int64_t first, int64_t last,
+static void conv_row(const tort_conv_loop *loop, int64_t n, int64_t m, const int64_t *out, int64_t first, int64_t last,
                      double *acc) {
-    const tort_conv_params *p = job->params;
+    const tort_conv_params *p = loop->params;
     const tort_sliding *window = &p->window;
     const int32_t x = window->axes - 1;
     const int64_t kernel = window->kernel[x], input = window->input[x], stride = window->strides[x];
     const int64_t per_group = p->channels / p->group, group = m / (p->filters / p->group);
-    const double bias = job->data[2] ? element(job->type, job->data[2], m) : 0;
+    const double bias = tort_conv_bias(loop, m);
     for (int64_t i = first; i < last; i++) acc[i - first] = bias;
-    for (int64_t k_row = 0; k_row < job->kernel_rows; k_row++) {
+    for (int64_t k_row = 0; k_row < loop->kernel_rows; k_row++) {
         int64_t in_row;
         if (!tort_sliding_input_row(window, out, k_row, &in_row)) continue;
         for (int64_t k = 0; k < kernel; k++) {
@@ -149,45 +104,55 @@ static void conv_row(const conv_job *job, int64_t n, int64_t m, const int64_t *o
             const int64_t start = from * stride + k * window->dilations[x] - window->begin[x];
             for (int64_t c = 0; c < per_group; c++) {
                 int64_t plane = n * p->channels + group * per_group + c;
-                int64_t weight = ((m * per_group + c) * job->kernel_rows + k_row) * kernel + k;
-                tort_sliding_add(job->type, acc + (from - first), 1, job->data[0],
-                                 (plane * job->input_rows + in_row) * input + start, stride,
-                                 element(job->type, job->data[1], weight), to - from);
+                int64_t weight = ((m * per_group + c) * loop->kernel_rows + k_row) * kernel + k;
+                tort_sliding_add(loop->type, acc + (from - first), 1, loop->data[0],
+                                 (plane * loop->input_rows + in_row) * input + start, stride,
+                                 tort_wide_element(loop->type, loop->data[1], weight), to - from);
             }
         }
     }
 }
 
 static void conv_rows(void *arg, int64_t begin, int64_t end) {
-    const conv_job *job = arg;
-    const tort_sliding *window = &job->params->window;
-    const int64_t width = window->output[window->axes - 1];
+    const conv_task *task = arg;
+    const tort_conv_loop *loop = &task->loop;
+    const tort_sliding *window = &loop->params->window;
+    const int64_t width = window->output[window->axes - 1], filters = loop->params->filters;
     double acc[TORT_BLOCK];
     for (int64_t row = begin; row < end; row++) {
         int64_t out[TORT_MAX_SPATIAL];
-        tort_sliding_coordinates(window, window->output, row % job->output_rows, out);
-        const int64_t plane = row / job->output_rows;
+        tort_sliding_coordinates(window, window->output, row % loop->output_rows, out);
+        const int64_t plane = row / loop->output_rows;
         for (int64_t first = 0; first < width; first += TORT_BLOCK) {
             const int64_t last = width - first < TORT_BLOCK ? width : first + TORT_BLOCK;
-            conv_row(job, plane / job->params->filters, plane % job->params->filters, out, first, last, acc);
-            tort_store_doubles(job->y->type, job->y->data, row * width + first, last - first, acc);
+            task->row(loop, plane / filters, plane % filters, out, first, last, acc);
+            tort_store_doubles(loop->y->type, loop->y->data, row * width + first, last - first, acc);
         }
     }
 }
 
-static tort_status run_conv(const tort_call *call) {
+tort_status tort_conv_run(const tort_call *call, tort_conv_row row) {
     const tort_conv_params *params = call->params;
     const tort_sliding *window = &params->window;
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
-    conv_job job = {.params = params, .y = &call->outputs[0]};
-    job.output_rows = tort_sliding_rows(window, window->output);
-    job.input_rows = tort_sliding_rows(window, window->input);
-    job.kernel_rows = tort_sliding_rows(window, window->kernel);
-    tort_conv_operands(call, &job.type, job.data);
-    const int64_t products = params->channels / params->group * job.kernel_rows * window->kernel[window->axes - 1];
-    tort_parallel(call, params->batch * params->filters * job.output_rows,
-                  products * window->output[window->axes - 1] / 2 + 1, conv_rows, &job);
+    conv_task task = {.loop = {.params = params, .y = &call->outputs[0]}, .row = row};
+    tort_conv_loop *loop = &task.loop;
+    loop->output_rows = tort_sliding_rows(window, window->output);
+    loop->input_rows = tort_sliding_rows(window, window->input);
+    loop->kernel_rows = tort_sliding_rows(window, window->kernel);
+    tort_widen_inputs(call, 3, &loop->type, loop->data);
+    const int64_t products = params->channels / params->group * loop->kernel_rows * window->kernel[window->axes - 1];
+    tort_parallel(call, params->batch * params->filters * loop->output_rows,
+                  products * window->output[window->axes - 1] / 2 + 1, conv_rows, &task);
     return TORT_OK;
+}
+
+double tort_conv_bias(const tort_conv_loop *loop, int64_t m) {
+    return loop->data[2] ? tort_wide_element(loop->type, loop->data[2], m) : 0;
+}
+
+static tort_status run_conv(const tort_call *call) {
+    return tort_conv_run(call, conv_row);
 }
 
 #define CONV_ATTRIBUTES "auto_pad:string=NOTSET dilations:ints group:int=1 kernel_shape:ints pads:ints strides:ints"

@@ -7,19 +7,28 @@
 
 #include "ops/sliding.h"
 
-/* Numbers that are not yet known while claims are made are -1. */
+/* Numbers that are not yet known while claims are made are -1. In a ConvTranspose the same window reads the other way:
+ * input element i adds to outputs i * stride + k * dilation - begin. */
 typedef struct tort_conv_params {
     tort_sliding window;
     int64_t batch, channels, filters, group;
 } tort_conv_params;
 
-/* In a ConvTranspose the same window reads the other way: input element i adds to outputs
- * i * stride + k * dilation - begin, and `output_padding` outputs more may follow. */
+/* What both plain loops need at hand. */
+typedef struct tort_conv_loop {
+    const tort_conv_params *params;
+    const tort_tensor *y;
+    tort_type type;                               /* of data: float or double */
+    const void *data[3];                          /* X, W, B; NULL where there is no B */
+    int64_t output_rows, input_rows, kernel_rows; /* of one plane */
+} tort_conv_loop;
 
-/* What plain loops over X, W and B read: float and double as they are; smaller floats are widened to float once, into
- * scratch, of which this is the size. False: more than a size_t. Dims that are not known count as 0. */
-bool tort_conv_scratch(const tort_node_view *node, size_t *bytes);
-/* Pointers to inputs 0..2 of type *type, widened into call->scratch if need be; data[2] is NULL without bias. */
-void tort_conv_operands(const tort_call *call, tort_type *type, const void *data[3]);
+/* Makes outputs first..last of one row: image n, filter m, coordinates `out` along the other axes. */
+typedef void (*tort_conv_row)(const tort_conv_loop *loop, int64_t n, int64_t m, const int64_t *out, int64_t first,
+                              int64_t last, double *acc);
+
+/* Runs `row` over all rows of Y, on several threads where that pays, and stores them. */
+tort_status tort_conv_run(const tort_call *call, tort_conv_row row);
+double tort_conv_bias(const tort_conv_loop *loop, int64_t m);
 
 #endif

@@ -5,7 +5,7 @@
  * the later text: the extra element goes to the end for SAME_UPPER, else to the beginning.
  * Read next: conv.h, sliding.h. */
 #include "ops/conv.h"
-#include "ops/numeric.h"
+#include "ops/widen.h"
 
 #include <inttypes.h>
 
@@ -145,10 +145,6 @@ static tort_status infer_conv_transpose(tort_infer *infer) {
 
 /* ---- resolve ----------------------------------------------------------------------------------------------------- */
 
-static int64_t known_dim(const tort_info *info, int32_t axis) {
-    return info->rank > axis && tort_dim_known(info->dims[axis]) ? info->dims[axis] : -1;
-}
-
 /* The padding that output_shape or SAME_* asks for; what would be negative is none, the outputs beyond get the bias. */
 static void place_padding(tort_sliding *window, const transpose_sizes *sizes) {
     if (!sizes->shape_given && !is_same(window)) return;
@@ -167,9 +163,9 @@ static tort_status resolve_conv_transpose(tort_resolve *resolve) {
     const tort_info *x = &resolve->node->inputs[0], *w = &resolve->node->inputs[1];
     const int32_t rank = x->rank >= 0 ? x->rank : w->rank;
     params->group = tort_attr_int(resolve->node, "group");
-    params->batch = known_dim(x, 0);
-    params->channels = known_dim(x, 1) >= 0 ? known_dim(x, 1) : known_dim(w, 0);
-    params->filters = known_dim(w, 1);
+    params->batch = tort_known_dim(x, 0);
+    params->channels = tort_known_dim(x, 1) >= 0 ? tort_known_dim(x, 1) : tort_known_dim(w, 0);
+    params->filters = tort_known_dim(w, 1);
     if (params->filters >= 0 && __builtin_mul_overflow(params->filters, params->group, &params->filters))
         params->filters = -1;
     if (rank < 0) return TORT_OK;
@@ -182,23 +178,12 @@ static tort_status resolve_conv_transpose(tort_resolve *resolve) {
     tort_sliding_place(resolve->node, window);
     window->auto_pad = auto_pad;
     place_padding(window, &sizes);
-    if (!tort_conv_scratch(resolve->node, &resolve->scratch_bytes)) return tort_out_of_memory(resolve->error, SIZE_MAX);
+    if (!tort_widen_scratch(resolve->node, 3, &resolve->scratch_bytes))
+        return tort_out_of_memory(resolve->error, SIZE_MAX);
     return TORT_OK;
 }
 
 /* ---- the plain loop ---------------------------------------------------------------------------------------------- */
-
-typedef struct transpose_job {
-    const tort_conv_params *params;
-    const tort_tensor *y;
-    tort_type type;      /* of data: float or double */
-    const void *data[3]; /* X, W, B or NULL */
-    int64_t output_rows, input_rows, kernel_rows;
-} transpose_job;
-
-static double element(tort_type type, const void *data, int64_t i) {
-    return type == TORT_DOUBLE ? ((const double *)data)[i] : (double)((const float *)data)[i];
-}
 
 /* The input row that reaches the output row at `out` through kernel row k_row; false: none. */
 static bool source_row(const tort_sliding *window, const int64_t *out, int64_t k_row, int64_t *in_row) {
@@ -219,16 +204,16 @@ static int64_t first_at(int64_t distance, int64_t stride) {
     return distance > 0 ? (distance + stride - 1) / stride : 0;
 }
 
-static void transpose_row(const transpose_job *job, int64_t n, int64_t m, const int64_t *out, int64_t first,
+static void transpose_row(const tort_conv_loop *loop, int64_t n, int64_t m, const int64_t *out, int64_t first,
                           int64_t last, double *acc) {
-    const tort_conv_params *p = job->params;
+    const tort_conv_params *p = loop->params;
     const tort_sliding *window = &p->window;
     const int32_t x = window->axes - 1;
     const int64_t kernel = window->kernel[x], input = window->input[x], stride = window->strides[x];
     const int64_t channels = p->channels / p->group, filters = p->filters / p->group, group = m / filters;
-    const double bias = job->data[2] ? element(job->type, job->data[2], m) : 0;
+    const double bias = tort_conv_bias(loop, m);
     for (int64_t i = first; i < last; i++) acc[i - first] = bias;
-    for (int64_t k_row = 0; k_row < job->kernel_rows; k_row++) {
+    for (int64_t k_row = 0; k_row < loop->kernel_rows; k_row++) {
         int64_t in_row;
         if (!source_row(window, out, k_row, &in_row)) continue;
         for (int64_t k = 0; k < kernel; k++) {
@@ -238,45 +223,18 @@ static void transpose_row(const transpose_job *job, int64_t n, int64_t m, const 
             if (to > input) to = input;
             if (to <= from) continue;
             for (int64_t c = group * channels; c < (group + 1) * channels; c++) {
-                const int64_t weight = ((c * filters + m % filters) * job->kernel_rows + k_row) * kernel + k;
-                const int64_t row = (n * p->channels + c) * job->input_rows + in_row;
-                tort_sliding_add(job->type, acc + (from * stride + shift - first), stride, job->data[0],
-                                 row * input + from, 1, element(job->type, job->data[1], weight), to - from);
+                const int64_t weight = ((c * filters + m % filters) * loop->kernel_rows + k_row) * kernel + k;
+                const int64_t row = (n * p->channels + c) * loop->input_rows + in_row;
+                tort_sliding_add(loop->type, acc + (from * stride + shift - first), stride, loop->data[0],
+                                 row * input + from, 1, tort_wide_element(loop->type, loop->data[1], weight),
+                                 to - from);
             }
         }
     }
 }
 
-static void transpose_rows(void *arg, int64_t begin, int64_t end) {
-    const transpose_job *job = arg;
-    const tort_sliding *window = &job->params->window;
-    const int64_t width = window->output[window->axes - 1];
-    double acc[TORT_BLOCK];
-    for (int64_t row = begin; row < end; row++) {
-        int64_t out[TORT_MAX_SPATIAL];
-        tort_sliding_coordinates(window, window->output, row % job->output_rows, out);
-        const int64_t plane = row / job->output_rows;
-        for (int64_t first = 0; first < width; first += TORT_BLOCK) {
-            const int64_t last = width - first < TORT_BLOCK ? width : first + TORT_BLOCK;
-            transpose_row(job, plane / job->params->filters, plane % job->params->filters, out, first, last, acc);
-            tort_store_doubles(job->y->type, job->y->data, row * width + first, last - first, acc);
-        }
-    }
-}
-
 static tort_status run_conv_transpose(const tort_call *call) {
-    const tort_conv_params *params = call->params;
-    const tort_sliding *window = &params->window;
-    if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
-    transpose_job job = {.params = params, .y = &call->outputs[0]};
-    job.output_rows = tort_sliding_rows(window, window->output);
-    job.input_rows = tort_sliding_rows(window, window->input);
-    job.kernel_rows = tort_sliding_rows(window, window->kernel);
-    tort_conv_operands(call, &job.type, job.data);
-    const int64_t products = params->channels / params->group * job.kernel_rows * window->kernel[window->axes - 1];
-    tort_parallel(call, params->batch * params->filters * job.output_rows,
-                  products * window->input[window->axes - 1] / 2 + 1, transpose_rows, &job);
-    return TORT_OK;
+    return tort_conv_run(call, transpose_row);
 }
 
 #define CONV_TRANSPOSE(since_, until_, types_)                                                                         \

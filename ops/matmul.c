@@ -1,5 +1,201 @@
-#include "runtime/op.h"
+/* matmul.c - MatMul, every version: numpy's matmul of two tensors of rank 1 and more.
+ *
+ * Floats sum in double and round once; integers wrap around like the type. Read next: matmul.h, gemm.c,
+ * kernels/cpu/matmul.c for the fast form. */
+#include "ops/matmul.h"
+#include "ops/numeric.h"
+#include "ops/widen.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- infer and resolve ------------------------------------------------------------------------------------------- */
+
+/* The batch dims of a value: rank and dims without the last two. */
+static tort_info batch_of(const tort_info *info) {
+    tort_info batch = *info;
+    batch.rank = info->rank > 2 ? info->rank - 2 : 0;
+    batch.elements = NULL;
+    batch.data = NULL;
+    return batch;
+}
+
+static tort_status infer_matmul(tort_infer *infer) {
+    const tort_info *a = &infer->node->inputs[0], *b = &infer->node->inputs[1];
+    infer->outputs[0].type = a->type;
+    if (a->rank == 0 || b->rank == 0)
+        return tort_fail(infer->error, TORT_E_MODEL, "%s is a scalar, expected rank 1 or more", a->rank ? "B" : "A");
+    if (a->rank < 0 || b->rank < 0) return TORT_OK;
+    const tort_dim ka = a->dims[a->rank - 1], kb = b->dims[b->rank == 1 ? 0 : b->rank - 2];
+    if (tort_dim_known(ka) && tort_dim_known(kb) && ka != kb)
+        return tort_fail(infer->error, TORT_E_MODEL,
+                         "A has %" PRId64 " columns, B has %" PRId64 " rows, expected the same", ka, kb);
+    const tort_info a_batch = batch_of(a), b_batch = batch_of(b);
+    tort_info out = a_batch;
+    tort_status status = tort_infer_broadcast(infer, &a_batch, &b_batch, &out);
+    if (status) return status;
+    if (a->rank > 1) out.dims[out.rank++] = a->dims[a->rank - 2];
+    if (b->rank > 1) out.dims[out.rank++] = b->dims[b->rank - 1];
+    tort_infer_shape(infer, 0, a->type, out.rank, out.dims);
+    return TORT_OK;
+}
+
+static int64_t known_dim(const tort_info *info, int32_t axis) {
+    return axis >= 0 && info->rank > axis && tort_dim_known(info->dims[axis]) ? info->dims[axis] : -1;
+}
+
+/* Strides of an input's matrices under the batch dims; a matrix has `size` elements. */
+static void batch_strides(const tort_info *info, int64_t size, const tort_matmul_params *p, int64_t *strides) {
+    const int32_t rank = info->rank > 2 ? info->rank - 2 : 0;
+    tort_broadcast_strides(rank, info->dims, p->batch_rank, p->batch_dims, strides);
+    for (int32_t i = 0; i < p->batch_rank; i++) strides[i] *= size;
+}
+
+static tort_status resolve_matmul(tort_resolve *resolve) {
+    tort_matmul_params *p = resolve->params;
+    const tort_info *a = &resolve->node->inputs[0], *b = &resolve->node->inputs[1], *y = &resolve->node->outputs[0];
+    p->m = a->rank == 1 ? 1 : known_dim(a, a->rank - 2);
+    p->n = b->rank == 1 ? 1 : known_dim(b, b->rank - 1);
+    p->k = known_dim(a, a->rank - 1);
+    if (p->k < 0) p->k = b->rank == 1 ? known_dim(b, 0) : known_dim(b, b->rank - 2);
+    p->batches = -1;
+    if (!tort_type_is_integer(a->type) && !tort_widen_scratch(resolve->node, 2, &resolve->scratch_bytes))
+        return tort_out_of_memory(resolve->error, SIZE_MAX);
+    if (a->rank < 0 || b->rank < 0 || y->rank < 0) return TORT_OK;
+    p->batch_rank = y->rank - (a->rank > 1) - (b->rank > 1);
+    for (int32_t i = 0; i < p->batch_rank; i++) p->batch_dims[i] = known_dim(y, i);
+    const tort_info *all[3] = {a, b, y};
+    for (int32_t v = 0; v < 3; v++)
+        for (int32_t i = 0; i < all[v]->rank; i++)
+            if (!tort_dim_known(all[v]->dims[i])) return TORT_OK;
+    p->batches = 1;
+    for (int32_t i = 0; i < p->batch_rank; i++) p->batches *= p->batch_dims[i];
+    batch_strides(a, p->m * p->k, p, p->a_strides);
+    batch_strides(b, p->k * p->n, p, p->b_strides);
+    return TORT_OK;
+}
+
+void tort_matmul_offsets(const tort_matmul_params *params, int64_t batch, int64_t *a, int64_t *b) {
+    *a = *b = 0;
+    for (int32_t i = params->batch_rank - 1; i >= 0; i--) {
+        const int64_t at = batch % params->batch_dims[i];
+        batch /= params->batch_dims[i];
+        *a += at * params->a_strides[i];
+        *b += at * params->b_strides[i];
+    }
+}
+
+/* ---- rows of products -------------------------------------------------------------------------------------------- */
+
+/* `Sum` is the type of the sum, `Wide` what an element is converted to on the way there, so that signs are kept. */
+#define PRODUCT_ROW(T, Wide, Sum, name)                                                                                \
+    static void product_##name(const tort_product_row *r, int64_t columns, Sum *acc) {                                 \
+        const T *a = (const T *)r->a + r->a_first, *b = (const T *)r->b + r->b_first;                                  \
+        if (r->b_column_step == 1) {                                                                                   \
+            for (int64_t j = 0; j < columns; j++) acc[j] = 0;                                                          \
+            for (int64_t k = 0; k < r->k; k++) {                                                                       \
+                const Sum factor = (Sum)(Wide)a[k * r->a_step];                                                        \
+                for (int64_t j = 0; j < columns; j++) acc[j] += factor * (Sum)(Wide)b[k * r->b_row_step + j];          \
+            }                                                                                                          \
+            return;                                                                                                    \
+        }                                                                                                              \
+        for (int64_t j = 0; j < columns; j++) {                                                                        \
+            const T *column = b + j * r->b_column_step;                                                                \
+            Sum sums[4] = {0, 0, 0, 0}; /* four chains, so that additions need not wait for each other */              \
+            int64_t k = 0;                                                                                             \
+            for (; k + 4 <= r->k; k += 4)                                                                              \
+                for (int64_t i = 0; i < 4; i++)                                                                        \
+                    sums[i] += (Sum)(Wide)a[(k + i) * r->a_step] * (Sum)(Wide)column[(k + i) * r->b_row_step];         \
+            for (; k < r->k; k++) sums[0] += (Sum)(Wide)a[k * r->a_step] * (Sum)(Wide)column[k * r->b_row_step];       \
+            acc[j] = (sums[0] + sums[1]) + (sums[2] + sums[3]);                                                        \
+        }                                                                                                              \
+    }
+PRODUCT_ROW(float, double, double, float)
+PRODUCT_ROW(double, double, double, double)
+PRODUCT_ROW(int32_t, int64_t, uint64_t, int32)
+PRODUCT_ROW(uint32_t, uint64_t, uint64_t, uint32)
+PRODUCT_ROW(uint64_t, uint64_t, uint64_t, 64)
+
+void tort_product_floats(tort_type type, const tort_product_row *row, int64_t columns, double *acc) {
+    if (type == TORT_DOUBLE)
+        product_double(row, columns, acc);
+    else
+        product_float(row, columns, acc);
+}
+
+void tort_product_integers(tort_type type, const tort_product_row *row, int64_t columns, uint64_t *acc) {
+    if (type == TORT_INT32)
+        product_int32(row, columns, acc);
+    else if (type == TORT_UINT32)
+        product_uint32(row, columns, acc);
+    else
+        product_64(row, columns, acc);
+}
+
+/* ---- the plain loop ---------------------------------------------------------------------------------------------- */
+
+typedef struct matmul_job {
+    const tort_matmul_params *params;
+    const tort_tensor *y;
+    tort_type type; /* of data */
+    const void *data[2];
+} matmul_job;
+
+static void matmul_rows(void *arg, int64_t begin, int64_t end) {
+    const matmul_job *job = arg;
+    const tort_matmul_params *p = job->params;
+    union {
+        double floats[TORT_BLOCK];
+        uint64_t integers[TORT_BLOCK];
+    } acc;
+    for (int64_t r = begin; r < end; r++) {
+        int64_t a, b;
+        tort_matmul_offsets(p, r / p->m, &a, &b);
+        for (int64_t first = 0; first < p->n; first += TORT_BLOCK) {
+            const int64_t columns = p->n - first < TORT_BLOCK ? p->n - first : TORT_BLOCK;
+            const tort_product_row row = {.a = job->data[0],
+                                          .b = job->data[1],
+                                          .k = p->k,
+                                          .a_first = a + r % p->m * p->k,
+                                          .a_step = 1,
+                                          .b_first = b + first,
+                                          .b_row_step = p->n,
+                                          .b_column_step = 1};
+            if (tort_type_is_integer(job->type)) {
+                int64_t out[TORT_BLOCK];
+                tort_product_integers(job->type, &row, columns, acc.integers);
+                memcpy(out, acc.integers, sizeof out);
+                tort_store_integers(job->y->type, job->y->data, r * p->n + first, columns, out);
+            } else {
+                tort_product_floats(job->type, &row, columns, acc.floats);
+                tort_store_doubles(job->y->type, job->y->data, r * p->n + first, columns, acc.floats);
+            }
+        }
+    }
+}
+
+static tort_status run_matmul(const tort_call *call) {
+    const tort_matmul_params *p = call->params;
+    matmul_job job = {.params = p,
+                      .y = &call->outputs[0],
+                      .type = call->inputs[0].type,
+                      .data = {call->inputs[0].data, call->inputs[1].data}};
+    if (tort_count(job.y) == 0) return TORT_OK;
+    if (!tort_type_is_integer(job.type)) tort_widen_inputs(call, 2, &job.type, job.data);
+    tort_parallel(call, p->batches * p->m, p->k * p->n / 2 + 1, matmul_rows, &job);
+    return TORT_OK;
+}
+
+#define MATMUL(since_, until_, types_)                                                                                 \
+    {                                                                                                                  \
+        .domain = "", .name = "MatMul", .since = since_, .until = until_, .inputs = "A:T B:T", .outputs = "Y:T",       \
+        .types = types_, .attributes = "", .params_size = sizeof(tort_matmul_params), .infer = infer_matmul,           \
+        .resolve = resolve_matmul, .reference = run_matmul                                                             \
+    }
 
 const tort_op tort_ops_matmul[] = {
+    MATMUL(1, 8, "T=floats"),
+    MATMUL(9, 12, "T=high"),
+    MATMUL(13, TORT_NEWEST_OPSET, "T=high13"),
     {0},
 };

@@ -150,10 +150,8 @@ tort_status tort_sliding_output(const tort_infer *infer, const tort_sliding *sli
 
 void tort_sliding_place(const tort_node_view *node, tort_sliding *sliding) {
     for (int32_t i = 0; i < sliding->axes; i++) {
-        if (node->inputs[0].rank > i + 2 && tort_dim_known(node->inputs[0].dims[i + 2]))
-            sliding->input[i] = node->inputs[0].dims[i + 2];
-        if (node->outputs[0].rank > i + 2 && tort_dim_known(node->outputs[0].dims[i + 2]))
-            sliding->output[i] = node->outputs[0].dims[i + 2];
+        sliding->input[i] = tort_known_dim(&node->inputs[0], i + 2);
+        sliding->output[i] = tort_known_dim(&node->outputs[0], i + 2);
         if (!is_same(sliding) || sliding->input[i] < 0 || sliding->output[i] < 0 || sliding->kernel[i] < 0) continue;
         int64_t total =
             (sliding->output[i] - 1) * sliding->strides[i] + tort_sliding_extent(sliding, i) - sliding->input[i];

@@ -39,6 +39,11 @@ static inline int64_t tort_sliding_extent(const tort_sliding *sliding, int32_t a
     return (sliding->kernel[axis] - 1) * sliding->dilations[axis] + 1;
 }
 
+/* A dim of a value as far as it is known, else -1. */
+static inline int64_t tort_known_dim(const tort_info *info, int32_t axis) {
+    return info->rank > axis && tort_dim_known(info->dims[axis]) ? info->dims[axis] : -1;
+}
+
 /* ---- for plain loops, which go row by row along the last axis -----------------------------------------------------
  */
 

@@ -1,0 +1,32 @@
+/* matmul.h - what MatMul is once its shapes are decoded, shared by the kernels of all devices; and rows of matrix
+ * products for the plain loops of MatMul, Gemm and their kin. Read next: matmul.c. */
+#ifndef TORT_OPS_MATMUL_H
+#define TORT_OPS_MATMUL_H
+
+#include "runtime/op.h"
+
+/* `batches` products of (m, k) and (k, n). Batch dims are those of Y before its last two, a 1-D A is a row, a 1-D B a
+ * column. Strides are in elements, 0 where a matrix is used again. Numbers that are not yet known while claims are
+ * made are -1. */
+typedef struct tort_matmul_params {
+    int64_t m, n, k, batches;
+    int32_t batch_rank;
+    int64_t batch_dims[TORT_MAX_RANK], a_strides[TORT_MAX_RANK], b_strides[TORT_MAX_RANK];
+} tort_matmul_params;
+
+/* Element offsets of the matrices of product number `batch`. */
+void tort_matmul_offsets(const tort_matmul_params *params, int64_t batch, int64_t *a, int64_t *b);
+
+/* One row of a product: k elements of A, a_step apart from a_first; B from b_first on, its rows b_row_step and its
+ * columns b_column_step apart. */
+typedef struct tort_product_row {
+    const void *a, *b;
+    int64_t k, a_first, a_step, b_first, b_row_step, b_column_step;
+} tort_product_row;
+
+/* acc[0 .. columns) of a row, in double, of float or double matrices. */
+void tort_product_floats(tort_type type, const tort_product_row *row, int64_t columns, double *acc);
+/* The same of int32, uint32, int64 or uint64 matrices, modulo 2^64. */
+void tort_product_integers(tort_type type, const tort_product_row *row, int64_t columns, uint64_t *acc);
+
+#endif

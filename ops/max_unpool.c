@@ -1,0 +1,147 @@
+/* max_unpool.c - MaxUnpool, every version: puts maxima back to where the indices of MaxPool say they were.
+ *
+ * Indices count in the shape that the pooling attributes lead back to. output_shape may be larger than that along any
+ * axis: the rest is zero. Read next: pool.c. */
+#include "ops/numeric.h"
+#include "ops/sliding.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+typedef struct max_unpool_params {
+    int64_t unpooled[TORT_MAX_RANK]; /* the shape in which indices count */
+} max_unpool_params;
+
+/* The dims of the unpooled shape behind batch and channels. */
+static tort_status unpooled_size(const tort_sliding *window, int32_t axis, int64_t input, int64_t *out,
+                                 tort_error *error) {
+    if (input > (int64_t)1 << 31)
+        return tort_fail(error, TORT_E_MODEL, "the input has %" PRId64 " elements along spatial axis %d", input,
+                         (int)axis);
+    *out = input == 0
+               ? 0
+               : (input - 1) * window->strides[axis] + window->kernel[axis] - window->begin[axis] - window->end[axis];
+    if (*out >= 0) return TORT_OK;
+    return tort_fail(error, TORT_E_MODEL,
+                     "the output would have %" PRId64 " elements along spatial axis %d: pads are "
+                     "too large",
+                     *out, (int)axis);
+}
+
+static tort_status read_window(const tort_node_view *node, int32_t axes, tort_sliding *window, tort_error *error) {
+    tort_status status = tort_sliding_read(node, axes, window, error);
+    if (!status && window->kernel[0] < 0) return tort_fail(error, TORT_E_MODEL, "attribute kernel_shape is missing");
+    return status;
+}
+
+static tort_status infer_given_shape(tort_infer *infer) {
+    const tort_info *x = &infer->node->inputs[0], *shape = &infer->node->inputs[2];
+    tort_scalar values[TORT_MAX_RANK];
+    int32_t count;
+    if (!tort_infer_integers(infer, 2, values, TORT_MAX_RANK, &count)) {
+        tort_dim dims[TORT_MAX_RANK];
+        infer->outputs[0].type = x->type;
+        if (x->rank < 0) return TORT_OK;
+        for (int32_t i = 0; i < x->rank; i++) dims[i] = tort_dim_fresh(infer->dims, true);
+        tort_infer_shape(infer, 0, x->type, x->rank, dims);
+        return TORT_OK;
+    }
+    if (x->rank >= 0 && count != x->rank)
+        return tort_fail(infer->error, TORT_E_MODEL, "output_shape has %d entries, X has rank %d", (int)count,
+                         (int)x->rank);
+    tort_dim dims[TORT_MAX_RANK];
+    for (int32_t i = 0; i < count; i++) {
+        if (!values[i].symbolic && values[i].value < 0)
+            return tort_fail(infer->error, shape->data ? TORT_E_RUN : TORT_E_MODEL,
+                             "output_shape[%d] is %" PRId64 ", expected 0 or more", (int)i, values[i].value);
+        dims[i] = tort_scalar_to_dim(infer->dims, values[i]);
+    }
+    tort_infer_shape(infer, 0, x->type, count, dims);
+    return TORT_OK;
+}
+
+static tort_status infer_max_unpool(tort_infer *infer) {
+    const tort_info *x = &infer->node->inputs[0], *indices = &infer->node->inputs[1];
+    if (x->rank >= 0 && indices->rank >= 0) {
+        bool same = x->rank == indices->rank;
+        for (int32_t i = 0; same && i < x->rank; i++)
+            same = !tort_dim_known(x->dims[i]) || !tort_dim_known(indices->dims[i]) || x->dims[i] == indices->dims[i];
+        if (!same) return tort_fail(infer->error, TORT_E_MODEL, "I has not the shape of X");
+    }
+    if (tort_has_input(infer->node, 2)) return infer_given_shape(infer);
+    infer->outputs[0].type = x->type;
+    if (x->rank < 0) return TORT_OK;
+    tort_sliding window;
+    tort_status status = read_window(infer->node, x->rank - 2, &window, infer->error);
+    if (status) return status;
+    tort_dim dims[TORT_MAX_RANK] = {x->dims[0], x->dims[1]};
+    for (int32_t i = 0; i < window.axes; i++) {
+        const tort_dim input = x->dims[i + 2];
+        if (tort_dim_known(input)) {
+            status = unpooled_size(&window, i, input, &dims[i + 2], infer->error);
+            if (status) return status;
+        } else {
+            dims[i + 2] = tort_dim_add_const(infer->dims, tort_dim_mul(infer->dims, input, window.strides[i]),
+                                             window.kernel[i] - window.begin[i] - window.end[i] - window.strides[i]);
+        }
+    }
+    tort_infer_shape(infer, 0, x->type, x->rank, dims);
+    return TORT_OK;
+}
+
+static tort_status resolve_max_unpool(tort_resolve *resolve) {
+    max_unpool_params *params = resolve->params;
+    const tort_info *x = &resolve->node->inputs[0], *y = &resolve->node->outputs[0];
+    tort_sliding window;
+    for (int32_t i = 0; i < x->rank; i++)
+        if (!tort_dim_known(x->dims[i]) || tort_known_dim(y, i) < 0) return TORT_OK;
+    if (x->rank < 0) return TORT_OK;
+    tort_status status = read_window(resolve->node, x->rank - 2, &window, resolve->error);
+    for (int32_t i = 0; i < x->rank && !status; i++) {
+        params->unpooled[i] = x->dims[i];
+        if (i >= 2) status = unpooled_size(&window, i - 2, x->dims[i], &params->unpooled[i], resolve->error);
+        if (!status && y->dims[i] < params->unpooled[i])
+            status = tort_fail(resolve->error, TORT_E_RUN,
+                               "output_shape[%d] is %" PRId64 ", the unpooled input needs %" PRId64, (int)i, y->dims[i],
+                               params->unpooled[i]);
+    }
+    return status;
+}
+
+static tort_status run_max_unpool(const tort_call *call) {
+    const max_unpool_params *params = call->params;
+    const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
+    const int64_t *indices = call->inputs[1].data;
+    const int64_t count = tort_count(x);
+    int64_t total = 1;
+    for (int32_t i = 0; i < y->rank; i++) total *= params->unpooled[i];
+    if (tort_count(y) == 0) return TORT_OK;
+    memset(y->data, 0, (size_t)tort_count(y) * (size_t)tort_type_bits(y->type) / 8);
+    for (int64_t i = 0; i < count; i++) {
+        int64_t rest = indices[i], at = 0, stride = 1;
+        if (rest < 0 || rest >= total)
+            return tort_fail(call->error, TORT_E_RUN,
+                             "I[%" PRId64 "] (flattened) is %" PRId64 ", expected 0 to %" PRId64, i, rest, total - 1);
+        for (int32_t axis = y->rank - 1; axis >= 0; axis--) {
+            at += rest % params->unpooled[axis] * stride;
+            rest /= params->unpooled[axis];
+            stride *= y->dims[axis];
+        }
+        tort_copy_elements(y->type, y->data, at, x->data, i, 1);
+    }
+    return TORT_OK;
+}
+
+#define MAX_UNPOOL(since_, until_, types_)                                                                             \
+    {                                                                                                                  \
+        .domain = "", .name = "MaxUnpool", .since = since_, .until = until_, .inputs = "X:T1 I:T2 output_shape?:T2",   \
+        .outputs = "output:T1", .types = types_, .attributes = "kernel_shape:ints! pads:ints strides:ints",            \
+        .shape_inputs = 1u << 2, .params_size = sizeof(max_unpool_params), .infer = infer_max_unpool,                  \
+        .resolve = resolve_max_unpool, .reference = run_max_unpool                                                     \
+    }
+
+const tort_op tort_ops_max_unpool[] = {
+    MAX_UNPOOL(9, 21, "T1=floats T2=int64"),
+    MAX_UNPOOL(22, TORT_NEWEST_OPSET, "T1=floats13 T2=int64"),
+    {0},
+};

@@ -1,0 +1,26 @@
+/* pool.h - what a pooling operator is once its attributes are decoded; shared by the kernels of all devices.
+ *
+ * X is (batch, channels, input...), Y is (batch, channels, output...); a global pool is a window as large as the input,
+ * whose spatial axes may also be none. Read next: pool.c, sliding.h. */
+#ifndef TORT_OPS_POOL_H
+#define TORT_OPS_POOL_H
+
+#include "ops/sliding.h"
+
+typedef enum tort_pool_kind { TORT_POOL_MAX, TORT_POOL_AVERAGE, TORT_POOL_LP } tort_pool_kind;
+
+/* Numbers that are not yet known while claims are made are -1. */
+typedef struct tort_pool_params {
+    tort_sliding window; /* of a global pool only axes, input and output */
+    tort_pool_kind kind;
+    bool global;
+    bool count_include_pad; /* AveragePool divides by what lies in the padded input, not in the input */
+    bool column_major;      /* Indices of MaxPool count the first spatial axis fastest */
+    double p;               /* of LpPool */
+    int64_t batch, channels;
+} tort_pool_params;
+
+/* What an average divides by: positions along `axis` that output `out` counts. */
+int64_t tort_pool_divisor(const tort_pool_params *params, int32_t axis, int64_t out);
+
+#endif
