@@ -5,6 +5,7 @@
 #include "ops/gemm.h"
 #include "ops/matmul.h"
 #include "ops/numeric.h"
+#include "ops/shapes.h"
 #include "ops/widen.h"
 
 #include <inttypes.h>
@@ -52,10 +53,6 @@ static tort_status infer_gemm(tort_infer *infer) {
     return status;
 }
 
-static int64_t known_dim(const tort_info *info, int32_t axis) {
-    return info->rank > axis && tort_dim_known(info->dims[axis]) ? info->dims[axis] : -1;
-}
-
 static tort_status resolve_gemm(tort_resolve *resolve) {
     tort_gemm_params *p = resolve->params;
     const tort_node_view *node = resolve->node;
@@ -64,17 +61,17 @@ static tort_status resolve_gemm(tort_resolve *resolve) {
     p->alpha = tort_attr_float(node, "alpha");
     p->beta = tort_attr_float(node, "beta");
     p->has_c = tort_has_input(node, 2) && p->beta != 0;
-    p->m = known_dim(&node->inputs[0], p->trans_a);
-    p->k = known_dim(&node->inputs[0], !p->trans_a);
-    if (p->k < 0) p->k = known_dim(&node->inputs[1], p->trans_b);
-    p->n = known_dim(&node->inputs[1], !p->trans_b);
+    p->m = tort_known_dim(&node->inputs[0], p->trans_a);
+    p->k = tort_known_dim(&node->inputs[0], !p->trans_a);
+    if (p->k < 0) p->k = tort_known_dim(&node->inputs[1], p->trans_b);
+    p->n = tort_known_dim(&node->inputs[1], !p->trans_b);
     if (!tort_type_is_integer(node->inputs[0].type) && !tort_widen_scratch(node, 2, &resolve->scratch_bytes))
         return tort_out_of_memory(resolve->error, SIZE_MAX);
     if (!p->has_c) return TORT_OK;
     const tort_info *c = &node->inputs[2];
-    const int64_t columns = c->rank < 1 ? 1 : known_dim(c, c->rank - 1);
+    const int64_t columns = c->rank < 1 ? 1 : tort_known_dim(c, c->rank - 1);
     p->c_column_stride = columns != 1;
-    p->c_row_stride = c->rank == 2 && known_dim(c, 0) != 1 ? columns : 0;
+    p->c_row_stride = c->rank == 2 && tort_known_dim(c, 0) != 1 ? columns : 0;
     return TORT_OK;
 }
 

@@ -4,6 +4,7 @@
  * kernels/cpu/matmul.c for the fast form. */
 #include "ops/matmul.h"
 #include "ops/numeric.h"
+#include "ops/shapes.h"
 #include "ops/widen.h"
 
 #include <inttypes.h>
@@ -40,10 +41,6 @@ static tort_status infer_matmul(tort_infer *infer) {
     return TORT_OK;
 }
 
-static int64_t known_dim(const tort_info *info, int32_t axis) {
-    return axis >= 0 && info->rank > axis && tort_dim_known(info->dims[axis]) ? info->dims[axis] : -1;
-}
-
 /* Strides of an input's matrices under the batch dims; a matrix has `size` elements. */
 static void batch_strides(const tort_info *info, int64_t size, const tort_matmul_params *p, int64_t *strides) {
     const int32_t rank = info->rank > 2 ? info->rank - 2 : 0;
@@ -54,16 +51,16 @@ static void batch_strides(const tort_info *info, int64_t size, const tort_matmul
 static tort_status resolve_matmul(tort_resolve *resolve) {
     tort_matmul_params *p = resolve->params;
     const tort_info *a = &resolve->node->inputs[0], *b = &resolve->node->inputs[1], *y = &resolve->node->outputs[0];
-    p->m = a->rank == 1 ? 1 : known_dim(a, a->rank - 2);
-    p->n = b->rank == 1 ? 1 : known_dim(b, b->rank - 1);
-    p->k = known_dim(a, a->rank - 1);
-    if (p->k < 0) p->k = b->rank == 1 ? known_dim(b, 0) : known_dim(b, b->rank - 2);
+    p->m = a->rank == 1 ? 1 : tort_known_dim(a, a->rank - 2);
+    p->n = b->rank == 1 ? 1 : tort_known_dim(b, b->rank - 1);
+    p->k = tort_known_dim(a, a->rank - 1);
+    if (p->k < 0) p->k = b->rank == 1 ? tort_known_dim(b, 0) : tort_known_dim(b, b->rank - 2);
     p->batches = -1;
     if (!tort_type_is_integer(a->type) && !tort_widen_scratch(resolve->node, 2, &resolve->scratch_bytes))
         return tort_out_of_memory(resolve->error, SIZE_MAX);
     if (a->rank < 0 || b->rank < 0 || y->rank < 0) return TORT_OK;
     p->batch_rank = y->rank - (a->rank > 1) - (b->rank > 1);
-    for (int32_t i = 0; i < p->batch_rank; i++) p->batch_dims[i] = known_dim(y, i);
+    for (int32_t i = 0; i < p->batch_rank; i++) p->batch_dims[i] = tort_known_dim(y, i);
     const tort_info *all[3] = {a, b, y};
     for (int32_t v = 0; v < 3; v++)
         for (int32_t i = 0; i < all[v]->rank; i++)

@@ -20,6 +20,11 @@ tort_status tort_normalize_axes(tort_error *error, int64_t *axes, int32_t count,
 tort_known tort_read_list(const tort_node_view *node, int32_t i, const char *name, int64_t *values, int32_t max,
                           int32_t *count);
 
+/* A dim of a value as far as it is a known number, else (an unknown rank, no such axis) -1. */
+static inline int64_t tort_known_dim(const tort_info *info, int32_t axis) {
+    return axis >= 0 && axis < info->rank && tort_dim_known(info->dims[axis]) ? info->dims[axis] : -1;
+}
+
 /* The number of elements of a shape. */
 tort_dim tort_dim_product(tort_dims *dims, int32_t rank, const tort_dim *shape);
 /* The product of `above` over the product of `below`, which is known to divide it, with common factors cancelled. */

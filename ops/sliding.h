@@ -6,7 +6,7 @@
 #ifndef TORT_OPS_SLIDING_H
 #define TORT_OPS_SLIDING_H
 
-#include "runtime/op.h"
+#include "ops/shapes.h"
 
 #define TORT_MAX_SPATIAL (TORT_MAX_RANK - 2)
 
@@ -37,11 +37,6 @@ void tort_sliding_place(const tort_node_view *node, tort_sliding *sliding);
 /* First to last+1 input position of a window along an axis, dilation counted: (kernel - 1) * dilation + 1. */
 static inline int64_t tort_sliding_extent(const tort_sliding *sliding, int32_t axis) {
     return (sliding->kernel[axis] - 1) * sliding->dilations[axis] + 1;
-}
-
-/* A dim of a value as far as it is known, else -1. */
-static inline int64_t tort_known_dim(const tort_info *info, int32_t axis) {
-    return info->rank > axis && tort_dim_known(info->dims[axis]) ? info->dims[axis] : -1;
 }
 
 /* ---- for plain loops, which go row by row along the last axis -----------------------------------------------------
