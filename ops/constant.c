@@ -1,5 +1,196 @@
-#include "runtime/op.h"
+/* constant.c - Constant in every form of its attribute, and ConstantOfShape.
+ *
+ * A Constant with a tensor attribute never runs: its output is that weight (TORT_OP_CONSTANT). A sparse one has been
+ * made dense by the loader. ConstantOfShape makes large values of small ones, so it is folded only where it is small.
+ */
+#include "ops/numeric.h"
+#include "ops/shapes.h"
+#include "ops/strided.h"
+
+#include <string.h>
+
+/* ---- Constant ------------------------------------------------------------------------------------------------ */
+
+typedef struct constant_params {
+    const tort_attribute *attribute; /* borrowed from the model */
+} constant_params;
+
+static const tort_attribute *constant_attribute(const tort_node_view *node, int32_t *given) {
+    static const char *const names[] = {"value",       "sparse_value", "value_int",    "value_ints",
+                                        "value_float", "value_floats", "value_string", "value_strings"};
+    const tort_attribute *found = NULL;
+    *given = 0;
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        const tort_attribute *attribute = tort_attr(node, names[k]);
+        if (!attribute) continue;
+        found = attribute;
+        ++*given;
+    }
+    return found;
+}
+
+static tort_status constant_integers(const tort_infer *infer, const int64_t *list, int32_t count) {
+    tort_scalar values[TORT_MAX_ELEMENTS];
+    if (count > TORT_MAX_ELEMENTS) return TORT_OK;
+    for (int32_t k = 0; k < count; k++) values[k] = tort_scalar_known(list[k]);
+    return tort_infer_set_integers(infer, 0, values, count);
+}
+
+static tort_status constant_infer(tort_infer *infer) {
+    int32_t given = 0;
+    const tort_attribute *attribute = constant_attribute(infer->node, &given);
+    if (given != 1) {
+        return tort_fail(infer->error, TORT_E_MODEL, "has %d of the attributes value, sparse_value, value_*; needs one",
+                         (int)given);
+    }
+    tort_dim count = attribute->count;
+    switch (attribute->kind) {
+    case TORT_ATTR_INT:
+        tort_infer_shape(infer, 0, TORT_INT64, 0, NULL);
+        return constant_integers(infer, &attribute->u.i, 1);
+    case TORT_ATTR_INTS:
+        tort_infer_shape(infer, 0, TORT_INT64, 1, &count);
+        return constant_integers(infer, attribute->u.ints, attribute->count);
+    case TORT_ATTR_FLOAT: tort_infer_shape(infer, 0, TORT_FLOAT, 0, NULL); return TORT_OK;
+    case TORT_ATTR_FLOATS: tort_infer_shape(infer, 0, TORT_FLOAT, 1, &count); return TORT_OK;
+    case TORT_ATTR_STRING: tort_infer_shape(infer, 0, TORT_STRING, 0, NULL); return TORT_OK;
+    case TORT_ATTR_STRINGS: tort_infer_shape(infer, 0, TORT_STRING, 1, &count); return TORT_OK;
+    default: break;
+    }
+    const tort_weight *weight = &infer->node->model->weights[attribute->u.weights[0]];
+    tort_infer_shape(infer, 0, weight->type, weight->rank, weight->dims);
+    return TORT_OK;
+}
+
+static tort_status constant_resolve(tort_resolve *resolve) {
+    int32_t given = 0;
+    ((constant_params *)resolve->params)->attribute = constant_attribute(resolve->node, &given);
+    return TORT_OK;
+}
+
+static tort_status constant_reference(const tort_call *call) {
+    const tort_attribute *attribute = ((const constant_params *)call->params)->attribute;
+    void *out = call->outputs[0].data;
+    size_t count = (size_t)attribute->count;
+    switch (attribute->kind) {
+    case TORT_ATTR_INT: *(int64_t *)out = attribute->u.i; break;
+    case TORT_ATTR_FLOAT: *(float *)out = attribute->u.f; break;
+    case TORT_ATTR_STRING: *(tort_string *)out = attribute->u.s; break;
+    case TORT_ATTR_INTS:
+        if (count) memcpy(out, attribute->u.ints, count * sizeof(int64_t));
+        break;
+    case TORT_ATTR_FLOATS:
+        if (count) memcpy(out, attribute->u.floats, count * sizeof(float));
+        break;
+    case TORT_ATTR_STRINGS:
+        if (count) memcpy(out, attribute->u.strings, count * sizeof(tort_string));
+        break;
+    default: return tort_fail(call->error, TORT_E_INTERNAL, "a Constant with a tensor attribute has no step");
+    }
+    return TORT_OK;
+}
+
+/* ---- ConstantOfShape ----------------------------------------------------------------------------------------- */
+
+typedef struct fill_params {
+    unsigned char value[16]; /* one element */
+} fill_params;
+
+/* The type of attribute value, a tensor of one element; its bytes go to `value` if that is not NULL. */
+static tort_status fill_value(const tort_node_view *node, tort_error *error, tort_type *type, fill_params *params) {
+    const tort_attribute *attribute = tort_attr(node, "value");
+    *type = TORT_FLOAT;
+    if (!attribute) return TORT_OK; /* 0.0f */
+    int32_t index = attribute->u.weights[0];
+    const tort_weight *weight = &node->model->weights[index];
+    for (int32_t k = 0; k < weight->rank; k++) {
+        if (weight->dims[k] != 1) return tort_fail(error, TORT_E_MODEL, "value must have one element");
+    }
+    *type = weight->type;
+    if (*type == TORT_STRING) return tort_fail(error, TORT_E_MODEL, "value must be a number");
+    if (!params) return TORT_OK;
+    const void *data = NULL;
+    tort_status status = tort_weight_acquire(node->model, index, &data, error);
+    if (status) return status;
+    memcpy(params->value, data, weight->bytes < sizeof params->value ? weight->bytes : sizeof params->value);
+    tort_weight_release(node->model, index);
+    return TORT_OK;
+}
+
+static tort_status fill_infer(tort_infer *infer) {
+    tort_scalar entries[TORT_MAX_ELEMENTS];
+    tort_type type;
+    fill_params params = {{0}};
+    int32_t rank = 0;
+    tort_status status = fill_value(infer->node, infer->error, &type, &params);
+    if (status) return status;
+    tort_infer_unknown(infer, 0, type);
+    if (!tort_infer_entries(infer, 0, entries, TORT_MAX_ELEMENTS, &rank)) return TORT_OK;
+    status = tort_check_rank(infer->error, rank);
+    if (status) return status;
+    tort_dim dims[TORT_MAX_RANK];
+    for (int32_t k = 0; k < rank; k++) {
+        if (!entries[k].symbolic && entries[k].value < 0) {
+            return tort_fail(infer->error, TORT_E_MODEL, "the requested shape has %lld at place %d",
+                             (long long)entries[k].value, (int)k);
+        }
+        dims[k] = tort_scalar_to_dim(infer->dims, entries[k]);
+    }
+    tort_infer_shape(infer, 0, type, rank, dims);
+
+    bool integers = type == TORT_INT64 || type == TORT_INT32 || type == TORT_BOOL;
+    int64_t count = rank == 0 ? 1 : dims[0], value;
+    if (!integers || rank > 1 || !tort_dim_known(count) || count > TORT_MAX_ELEMENTS) return TORT_OK;
+    tort_load_integers(type, params.value, 0, 1, &value);
+    for (int64_t k = 0; k < count; k++) entries[k] = tort_scalar_known(value);
+    return tort_infer_set_integers(infer, 0, entries, (int32_t)count);
+}
+
+static tort_status fill_resolve(tort_resolve *resolve) {
+    tort_type type;
+    return fill_value(resolve->node, resolve->error, &type, resolve->params);
+}
+
+static tort_status fill_reference(const tort_call *call) {
+    const fill_params *params = call->params;
+    const tort_tensor *output = &call->outputs[0];
+    tort_fill_elements(output->type, output->data, 0, tort_count(output), params->value, 0);
+    return TORT_OK;
+}
+
+/* ---- rows ---------------------------------------------------------------------------------------------------- */
+
+#define CONSTANT(SINCE, UNTIL, T, ATTRIBUTES)                                                                          \
+    {                                                                                                                  \
+        "", "Constant", SINCE, UNTIL, "", "output:T", "T=" T, ATTRIBUTES, 0, TORT_OP_CONSTANT,                         \
+            sizeof(constant_params), constant_infer, constant_resolve, constant_reference                              \
+    }
+#define CONSTANT_FORMS                                                                                                 \
+    "value:tensor sparse_value:sparse_tensor value_int:int value_ints:ints value_float:float value_floats:floats "     \
+    "value_string:string value_strings:strings"
+#define FILL(SINCE, UNTIL, T)                                                                                          \
+    {                                                                                                                  \
+        "", "ConstantOfShape", SINCE, UNTIL, "input:T1", "output:T2",                                                  \
+            "T1=int64 T2=" T "|-string|-complex64|-complex128", "value:tensor", 1u << 0, TORT_OP_BULKY,                \
+            sizeof(fill_params), fill_infer, fill_resolve, fill_reference                                              \
+    }
 
 const tort_op tort_ops_constant[] = {
+    CONSTANT(1, 8, "floats", "value:tensor!"),
+    CONSTANT(9, 10, "all", "value:tensor!"),
+    CONSTANT(11, 11, "all", "value:tensor sparse_value:sparse_tensor"),
+    CONSTANT(12, 12, "all", CONSTANT_FORMS),
+    CONSTANT(13, 18, "all13", CONSTANT_FORMS),
+    CONSTANT(19, 20, "all19", CONSTANT_FORMS),
+    CONSTANT(21, 22, "all21", CONSTANT_FORMS),
+    CONSTANT(23, 23, "all23", CONSTANT_FORMS),
+    CONSTANT(24, 24, "all24", CONSTANT_FORMS),
+    CONSTANT(25, 28, "all25", CONSTANT_FORMS),
+    FILL(9, 19, "all"),
+    FILL(20, 20, "all19"),
+    FILL(21, 22, "all21"),
+    FILL(23, 23, "all23"),
+    FILL(24, 24, "all24"),
+    FILL(25, 28, "all25"),
     {0},
 };

@@ -1,5 +1,276 @@
-#include "runtime/op.h"
+/* pad.c - Pad in every mode, with attributes (opset 1 and 2) and with inputs (11 and later).
+ *
+ * For each axis a map is made once from output positions to input positions; then every mode is the same loop. */
+#include "ops/pad.h"
+
+#include "ops/numeric.h"
+#include "ops/shapes.h"
+#include "ops/strided.h"
+
+#include <string.h>
+
+/* ---- what the node asks for ---------------------------------------------------------------------------------- */
+
+static tort_pad_mode pad_mode(const tort_node_view *node, bool *known) {
+    static const char *const names[] = {"constant", "reflect", "edge", "wrap"};
+    const char *mode = tort_attr_string(node, "mode");
+    int32_t count = node->op->since >= 19 ? 4 : 3;
+    for (int32_t k = 0; k < count; k++) {
+        if (!strcmp(mode, names[k])) return (tort_pad_mode)k;
+    }
+    *known = false;
+    return TORT_PAD_CONSTANT;
+}
+
+static const char *pads_name(const tort_node_view *node) {
+    return node->op->since == 1 ? "paddings" : "pads"; /* an attribute before opset 11 */
+}
+
+/* The axes that the pads are for, normalized. */
+static tort_status pad_axes(const tort_node_view *node, tort_error *error, int64_t *axes, int32_t *count,
+                            tort_known *known) {
+    int32_t rank = node->inputs[0].rank;
+    *known = tort_read_list(node, 3, NULL, axes, TORT_MAX_RANK, count);
+    if (*known == TORT_UNKNOWN) return TORT_OK;
+    if (*known == TORT_ABSENT) {
+        for (*count = 0; *count < rank; ++*count) axes[*count] = *count;
+    }
+    return tort_normalize_axes(error, axes, *count, rank);
+}
+
+static tort_status check_pads(tort_error *error, int32_t pads, int32_t axes) {
+    if (pads == 2 * axes) return TORT_OK;
+    return tort_fail(error, TORT_E_MODEL, "%d pads for %d axes; two an axis are needed", (int)pads, (int)axes);
+}
+
+/* ---- infer --------------------------------------------------------------------------------------------------- */
+
+static tort_status pad_dim(const tort_infer *infer, tort_dim d, tort_scalar before, tort_scalar after, tort_dim *out) {
+    bool known = !before.symbolic && !after.symbolic;
+    int64_t size = 0, both = 0;
+    if (known && __builtin_add_overflow(before.value, after.value, &both)) known = false;
+    if (!known || !tort_dim_known(d)) {
+        tort_scalar sum = tort_scalar_add(infer->dims, tort_scalar_of_dim(d), before);
+        *out = tort_scalar_to_dim(infer->dims, tort_scalar_add(infer->dims, sum, after));
+        return TORT_OK;
+    }
+    tort_status status = tort_size_add(infer->error, d, both, &size);
+    if (status) return status;
+    bool made_of_nothing =
+        size > 0 && d + (before.value < 0 ? before.value : 0) + (after.value < 0 ? after.value : 0) <= 0;
+    if (size < 0 || (made_of_nothing && strcmp(tort_attr_string(infer->node, "mode"), "constant"))) {
+        return tort_fail(infer->error, TORT_E_MODEL, "%lld elements cannot be padded by %lld and %lld in mode %s",
+                         (long long)d, (long long)before.value, (long long)after.value,
+                         tort_attr_string(infer->node, "mode"));
+    }
+    *out = size;
+    return TORT_OK;
+}
+
+static bool read_pads(const tort_infer *infer, tort_scalar *pads, int32_t *count) {
+    if (tort_has_input(infer->node, 1)) return tort_infer_entries(infer, 1, pads, 2 * TORT_MAX_RANK, count);
+    const int64_t *list = tort_attr_ints(infer->node, pads_name(infer->node), count);
+    for (int32_t k = 0; k < *count && k < 2 * TORT_MAX_RANK; k++) pads[k] = tort_scalar_known(list[k]);
+    return *count <= 2 * TORT_MAX_RANK;
+}
+
+static tort_status pad_infer(tort_infer *infer) {
+    const tort_node_view *node = infer->node;
+    const tort_info *data = &node->inputs[0];
+    tort_scalar pads[2 * TORT_MAX_RANK];
+    int64_t axes[TORT_MAX_RANK];
+    int32_t pad_count = 0, axis_count = 0;
+    tort_known known;
+    bool mode_known = true;
+    pad_mode(node, &mode_known);
+    if (!mode_known) {
+        return tort_fail(infer->error, TORT_E_MODEL, "mode \"%s\" is not one of this version",
+                         tort_attr_string(node, "mode"));
+    }
+    tort_infer_unknown(infer, 0, data->type);
+    if (data->rank < 0) return TORT_OK;
+    tort_status status = pad_axes(node, infer->error, axes, &axis_count, &known);
+    if (status) return status;
+    tort_infer_unknown_dims(infer, 0, data->type, data->rank);
+    if (known == TORT_UNKNOWN || !read_pads(infer, pads, &pad_count)) return TORT_OK;
+    status = check_pads(infer->error, pad_count, axis_count);
+    if (status) return status;
+
+    tort_dim dims[TORT_MAX_RANK];
+    for (int32_t k = 0; k < data->rank; k++) dims[k] = data->dims[k];
+    for (int32_t k = 0; k < axis_count; k++) {
+        tort_dim *d = &dims[axes[k]];
+        status = pad_dim(infer, *d, pads[k], pads[k + axis_count], d);
+        if (status) return status;
+    }
+    tort_infer_shape(infer, 0, data->type, data->rank, dims);
+    return TORT_OK;
+}
+
+/* ---- resolve ------------------------------------------------------------------------------------------------- */
+
+static tort_status pad_resolve(tort_resolve *resolve) {
+    const tort_node_view *node = resolve->node;
+    const tort_info *data = &node->inputs[0], *output = &node->outputs[0];
+    tort_pad *pad = resolve->params;
+    int64_t axes[TORT_MAX_RANK], pads[2 * TORT_MAX_RANK];
+    int32_t pad_count = 0, axis_count = 0;
+    tort_known known;
+    bool mode_known = true;
+    pad->mode = pad_mode(node, &mode_known);
+    pad->value = tort_attr_float(node, "value");
+    pad->rank = data->rank;
+    if (data->rank < 0) return TORT_OK;
+    tort_status status = pad_axes(node, resolve->error, axes, &axis_count, &known);
+    if (status || known == TORT_UNKNOWN) return status;
+    known = tort_read_list(node, 1, pads_name(node), pads, 2 * TORT_MAX_RANK, &pad_count);
+    if (known != TORT_KNOWN) return TORT_OK;
+    status = check_pads(resolve->error, pad_count, axis_count);
+    if (status) return status;
+    for (int32_t k = 0; k < axis_count; k++) {
+        pad->before[axes[k]] = pads[k];
+        pad->after[axes[k]] = pads[k + axis_count];
+    }
+    for (int32_t k = 0; k < output->rank; k++) { /* the maps */
+        size_t bytes = 0;
+        if (!tort_dim_known(output->dims[k])) return TORT_OK;
+        if (!tort_mul_size((size_t)output->dims[k], sizeof(int64_t), &bytes) ||
+            !tort_add_size(resolve->scratch_bytes, bytes, &resolve->scratch_bytes)) {
+            return tort_fail(resolve->error, TORT_E_MODEL, "an output of %lld elements along axis %d is too large",
+                             (long long)output->dims[k], (int)k);
+        }
+    }
+    return TORT_OK;
+}
+
+/* ---- the loop ------------------------------------------------------------------------------------------------ */
+
+static int64_t modulo(int64_t a, int64_t b) {
+    int64_t rest = a % b;
+    return rest < 0 ? rest + b : rest;
+}
+
+int64_t tort_pad_source(const tort_pad *pad, int32_t axis, int64_t size, int64_t at) {
+    int64_t before = pad->before[axis], after = pad->after[axis];
+    int64_t low = before < 0 ? -before : 0, count = size - low + (after < 0 ? after : 0); /* what is not cut */
+    int64_t i = at - (before > 0 ? before : 0);
+    if (i >= 0 && i < count) return low + i;
+    switch (pad->mode) {
+    case TORT_PAD_CONSTANT: return -1;
+    case TORT_PAD_EDGE: return i < 0 ? low : low + count - 1;
+    case TORT_PAD_WRAP: return low + modulo(i, count);
+    case TORT_PAD_REFLECT: break;
+    }
+    if (count == 1) return low;
+    i = modulo(i, 2 * (count - 1));
+    return low + (i < count ? i : 2 * (count - 1) - i);
+}
+
+typedef struct pad_job {
+    const tort_tensor *input, *output;
+    const void *value; /* one element */
+    int32_t rank;
+    const int64_t *maps[TORT_MAX_RANK]; /* an output position along the axis -> an offset in the input, or -1 */
+    int64_t inside, inside_count;       /* the part of a row that is a piece of an input row */
+} pad_job;
+
+/* Row `row` of the output, whose input row begins at element src; src < 0: all padding. */
+static void pad_row(const pad_job *job, int64_t row, int64_t src) {
+    tort_type type = job->output->type;
+    int64_t length = job->output->dims[job->rank - 1], dst = row * length;
+    const int64_t *map = job->maps[job->rank - 1];
+    if (src < 0) {
+        tort_fill_elements(type, job->output->data, dst, length, job->value, 0);
+        return;
+    }
+    for (int64_t i = 0; i < length; i++) {
+        if (i == job->inside && job->inside_count > 0) {
+            tort_copy_elements(type, job->output->data, dst + i, job->input->data, src + map[i], job->inside_count);
+            i += job->inside_count - 1;
+        } else if (map[i] < 0) {
+            tort_copy_elements(type, job->output->data, dst + i, job->value, 0, 1);
+        } else {
+            tort_copy_elements(type, job->output->data, dst + i, job->input->data, src + map[i], 1);
+        }
+    }
+}
+
+static void pad_rows(void *arg, int64_t begin, int64_t end) {
+    const pad_job *job = arg;
+    for (int64_t row = begin; row < end; row++) {
+        int64_t src = 0, rest = row;
+        for (int32_t k = job->rank - 2; k >= 0; k--) {
+            int64_t offset = job->maps[k][rest % job->output->dims[k]];
+            rest /= job->output->dims[k];
+            src = offset < 0 || src < 0 ? -1 : src + offset;
+        }
+        pad_row(job, row, src);
+    }
+}
+
+static void make_maps(const tort_call *call, pad_job *job) {
+    const tort_pad *pad = call->params;
+    int64_t strides[TORT_MAX_RANK], *map = call->scratch;
+    tort_strides(job->rank, job->input->dims, strides);
+    for (int32_t k = 0; k < job->rank; k++) {
+        job->maps[k] = map;
+        for (int64_t i = 0; i < job->output->dims[k]; i++) {
+            int64_t at = tort_pad_source(pad, k, job->input->dims[k], i);
+            *map++ = at < 0 ? -1 : at * strides[k];
+        }
+    }
+    int32_t last = job->rank - 1;
+    int64_t before = pad->before[last], after = pad->after[last];
+    job->inside = before > 0 ? before : 0;
+    job->inside_count = job->output->dims[last] - job->inside - (after > 0 ? after : 0);
+}
+
+static tort_status pad_reference(const tort_call *call) {
+    const tort_pad *pad = call->params;
+    pad_job job = {.input = &call->inputs[0], .output = &call->outputs[0], .rank = pad->rank};
+    bool given = call->input_count > 2 && tort_present(&call->inputs[2]);
+    unsigned char value[16] = {0};
+    if (!given && pad->value != 0.0f) tort_store_floats(job.output->type, value, 0, 1, &pad->value);
+    job.value = given ? call->inputs[2].data : value;
+    int64_t count = tort_count(job.output);
+    if (count == 0) return TORT_OK;
+    if (pad->rank == 0) {
+        tort_copy_elements(job.output->type, job.output->data, 0, job.input->data, 0, 1);
+        return TORT_OK;
+    }
+    make_maps(call, &job);
+    int64_t length = job.output->dims[job.rank - 1];
+    if (tort_type_bits(job.output->type) < 8) {
+        pad_rows(&job, 0, count / length); /* two threads must not write to one byte */
+    } else {
+        tort_parallel(call, count / length, 10 + length / 4, pad_rows, &job);
+    }
+    return TORT_OK;
+}
+
+/* ---- rows ---------------------------------------------------------------------------------------------------- */
+
+#define PAD_FUNCTIONS sizeof(tort_pad), pad_infer, pad_resolve, pad_reference
+#define PAD(SINCE, UNTIL, ALL)                                                                                         \
+    {                                                                                                                  \
+        "", "Pad", SINCE, UNTIL, "data:T pads:int64 constant_value?:T axes?:Tind", "output:T",                         \
+            "T=" ALL " Tind=int32|int64", "mode:string=constant", 1u << 1 | 1u << 3, 0, PAD_FUNCTIONS                  \
+    }
 
 const tort_op tort_ops_pad[] = {
+    {"", "Pad", 1, 1, "data:T", "output:T", "T=floats", "paddings:ints! mode:string=constant value:float=0", 0, 0,
+     PAD_FUNCTIONS},
+    {"", "Pad", 2, 10, "data:T", "output:T", "T=floats", "pads:ints! mode:string=constant value:float=0", 0, 0,
+     PAD_FUNCTIONS},
+    {"", "Pad", 11, 12, "data:T pads:int64 constant_value?:T", "output:T", "T=numeric", "mode:string=constant", 1u << 1,
+     0, PAD_FUNCTIONS},
+    {"", "Pad", 13, 17, "data:T pads:int64 constant_value?:T", "output:T", "T=all13", "mode:string=constant", 1u << 1,
+     0, PAD_FUNCTIONS},
+    PAD(18, 18, "all13"),
+    PAD(19, 20, "all13"),
+    PAD(21, 22, "all21"),
+    PAD(23, 23, "all23"),
+    PAD(24, 24, "all24"),
+    PAD(25, 28, "all25"),
     {0},
 };

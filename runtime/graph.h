@@ -96,8 +96,9 @@ typedef struct tort_attribute {
         const int64_t *ints;
         const float *floats;
         const tort_string *strings;
-        const int32_t *weights; /* TENSOR, TENSORS: indices into the model's weights */
-        const int32_t *graphs;  /* GRAPH, GRAPHS: indices into the model's graphs */
+        /* TENSOR, TENSORS: indices into the model's weights; SPARSE_TENSOR: one, which the loader made dense. */
+        const int32_t *weights;
+        const int32_t *graphs; /* GRAPH, GRAPHS: indices into the model's graphs */
         const tort_composite *type;
     } u;
 } tort_attribute;
