@@ -1,5 +1,164 @@
-#include "runtime/op.h"
+/* expand.c - Expand and Tile: repeat a tensor, by broadcasting or as a whole. */
+#include "ops/numeric.h"
+#include "ops/shapes.h"
+#include "ops/strided.h"
+
+/* ---- Expand -------------------------------------------------------------------------------------------------- */
+
+/* A short list of known contents that is repeated to `count` entries. */
+static tort_status repeat_elements(const tort_infer *infer, tort_dim count) {
+    tort_scalar values[TORT_MAX_ELEMENTS];
+    int32_t have = 0;
+    if (!tort_dim_known(count) || count > TORT_MAX_ELEMENTS) return TORT_OK;
+    if (!tort_infer_integers(infer, 0, values, TORT_MAX_ELEMENTS, &have) || have == 0) return TORT_OK;
+    for (int32_t k = have; k < count; k++) values[k] = values[k - have];
+    return tort_infer_set_integers(infer, 0, values, (int32_t)count);
+}
+
+/* The requested shape as an info, so that it can be broadcast against the input's. False: its length is not known. */
+static bool requested_shape(const tort_infer *infer, tort_info *shape, tort_status *status) {
+    tort_scalar entries[TORT_MAX_ELEMENTS];
+    int32_t rank = 0;
+    *status = TORT_OK;
+    if (!tort_infer_entries(infer, 1, entries, TORT_MAX_ELEMENTS, &rank)) return false;
+    *status = tort_check_rank(infer->error, rank);
+    if (*status) return false;
+    shape->rank = rank;
+    for (int32_t k = 0; k < rank; k++) {
+        if (!entries[k].symbolic && entries[k].value < 0) {
+            *status = tort_fail(infer->error, TORT_E_MODEL, "the requested shape has %lld at place %d",
+                                (long long)entries[k].value, (int)k);
+            return false;
+        }
+        shape->dims[k] = tort_scalar_to_dim(infer->dims, entries[k]);
+    }
+    return true;
+}
+
+static tort_status expand_infer(tort_infer *infer) {
+    const tort_info *input = &infer->node->inputs[0];
+    tort_info shape = {0}, output = *input;
+    tort_status status;
+    tort_infer_unknown(infer, 0, input->type);
+    if (input->rank < 0 || !requested_shape(infer, &shape, &status)) return input->rank < 0 ? TORT_OK : status;
+    status = tort_infer_broadcast(infer, input, &shape, &output);
+    if (status) return status;
+    tort_infer_shape(infer, 0, input->type, output.rank, output.dims);
+    if (output.rank > 1) return TORT_OK;
+    return repeat_elements(infer, output.rank == 0 ? 1 : output.dims[0]);
+}
+
+static tort_status expand_reference(const tort_call *call) {
+    const tort_tensor *input = &call->inputs[0], *output = &call->outputs[0];
+    int64_t src_strides[TORT_MAX_RANK], dst_strides[TORT_MAX_RANK];
+    tort_broadcast_strides(input->rank, input->dims, output->rank, output->dims, src_strides);
+    tort_strides(output->rank, output->dims, dst_strides);
+    tort_box box = {0};
+    for (int32_t k = 0; k < output->rank; k++) tort_box_add(&box, output->dims[k], dst_strides[k], src_strides[k]);
+    tort_copy_box(call, input->type, output->data, input->data, &box);
+    return TORT_OK;
+}
+
+/* ---- Tile ---------------------------------------------------------------------------------------------------- */
+
+static tort_status tile_dims(const tort_infer *infer, const tort_scalar *repeats) {
+    const tort_info *input = &infer->node->inputs[0];
+    tort_dim dims[TORT_MAX_RANK];
+    for (int32_t k = 0; k < input->rank; k++) {
+        tort_dim d = input->dims[k];
+        if (!repeats[k].symbolic && repeats[k].value < 0) {
+            return tort_fail(infer->error, TORT_E_MODEL, "axis %d is repeated %lld times", (int)k,
+                             (long long)repeats[k].value);
+        }
+        if (!repeats[k].symbolic && tort_dim_known(d)) {
+            tort_status status = tort_size_mul(infer->error, d, repeats[k].value, &dims[k]);
+            if (status) return status;
+        } else {
+            tort_scalar product = tort_scalar_mul(infer->dims, tort_scalar_of_dim(d), repeats[k]);
+            dims[k] = tort_scalar_to_dim(infer->dims, product);
+        }
+    }
+    tort_infer_shape(infer, 0, input->type, input->rank, dims);
+    return input->rank == 1 ? repeat_elements(infer, dims[0]) : TORT_OK;
+}
+
+static tort_status tile_infer(tort_infer *infer) {
+    const tort_info *input = &infer->node->inputs[0], *list = &infer->node->inputs[1];
+    tort_scalar repeats[TORT_MAX_RANK];
+    int32_t count = 0;
+    if (input->rank < 0) {
+        tort_infer_unknown(infer, 0, input->type);
+        return TORT_OK;
+    }
+    if (list->rank == 1 && tort_dim_known(list->dims[0]) && list->dims[0] != input->rank) {
+        return tort_fail(infer->error, TORT_E_MODEL, "repeats has %lld entries for an input of rank %d",
+                         (long long)list->dims[0], (int)input->rank);
+    }
+    if (!tort_infer_entries(infer, 1, repeats, TORT_MAX_RANK, &count)) {
+        tort_infer_unknown_dims(infer, 0, input->type, input->rank);
+        return TORT_OK;
+    }
+    if (count != input->rank) {
+        return tort_fail(infer->error, TORT_E_MODEL, "repeats must be a list with an entry for each of %d dimensions",
+                         (int)input->rank);
+    }
+    return tile_dims(infer, repeats);
+}
+
+/* Opset 1: one axis, and how often, as floats. */
+static tort_status tile_axis_infer(tort_infer *infer) {
+    const tort_info *inputs = infer->node->inputs;
+    tort_scalar repeats[TORT_MAX_RANK];
+    int64_t numbers[2] = {0};
+    tort_infer_unknown(infer, 0, inputs[0].type);
+    if (inputs[0].rank < 0) return TORT_OK;
+    tort_infer_unknown_dims(infer, 0, inputs[0].type, inputs[0].rank);
+    for (int32_t i = 1; i <= 2; i++) {
+        if (!inputs[i].data) return TORT_OK;
+        tort_load_integers(inputs[i].type, inputs[i].data, 0, 1, &numbers[i - 1]);
+    }
+    int32_t axis = 0;
+    tort_status status = tort_normalize_axis(infer->error, numbers[1], inputs[0].rank, &axis);
+    if (status) return status;
+    for (int32_t k = 0; k < inputs[0].rank; k++) repeats[k] = tort_scalar_known(k == axis ? numbers[0] : 1);
+    return tile_dims(infer, repeats);
+}
+
+/* The output as [repeats[0], dims[0], repeats[1], dims[1], ...]: the input does not move along the repeats. */
+static tort_status tile_reference(const tort_call *call) {
+    const tort_tensor *input = &call->inputs[0], *output = &call->outputs[0];
+    int64_t src_strides[TORT_MAX_RANK], dst_strides[TORT_MAX_RANK];
+    if (tort_count(output) == 0) return TORT_OK;
+    tort_strides(input->rank, input->dims, src_strides);
+    tort_strides(output->rank, output->dims, dst_strides);
+    tort_box box = {0};
+    for (int32_t k = 0; k < input->rank; k++) {
+        tort_box_add(&box, output->dims[k] / input->dims[k], dst_strides[k] * input->dims[k], 0);
+        tort_box_add(&box, input->dims[k], dst_strides[k], src_strides[k]);
+    }
+    tort_copy_box(call, input->type, output->data, input->data, &box);
+    return TORT_OK;
+}
+
+/* ---- rows ---------------------------------------------------------------------------------------------------- */
+
+#define EXPAND(SINCE, UNTIL, ALL)                                                                                      \
+    {                                                                                                                  \
+        "", "Expand", SINCE, UNTIL, "input:T shape:int64", "output:T", "T=" ALL, "", 1u << 1, TORT_OP_BULKY, 0,        \
+            expand_infer, NULL, expand_reference                                                                       \
+    }
+#define TILE(SINCE, UNTIL, ALL)                                                                                        \
+    {                                                                                                                  \
+        "", "Tile", SINCE, UNTIL, "input:T repeats:T1", "output:T", "T=" ALL " T1=int64", "", 1u << 1, TORT_OP_BULKY,  \
+            0, tile_infer, NULL, tile_reference                                                                        \
+    }
 
 const tort_op tort_ops_expand[] = {
+    EXPAND(8, 12, "all"),
+    EXPAND(13, 28, "all13"),
+    {"", "Tile", 1, 5, "input:T tiles:T axis:T", "output:T", "T=floats T1=int64", "", 1u << 1 | 1u << 2, TORT_OP_BULKY,
+     0, tile_axis_infer, NULL, tile_reference},
+    TILE(6, 12, "all"),
+    TILE(13, 28, "all13"),
     {0},
 };

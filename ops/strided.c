@@ -109,14 +109,26 @@ static void move_dim(tort_box *box, int32_t from, int32_t to) {
     box->src_strides[to] = src_stride;
 }
 
+static int64_t distance(const tort_box *box, int32_t k) {
+    int64_t dst = box->dst_strides[k], src = box->src_strides[k];
+    return (dst < 0 ? -dst : dst) + (src < 0 ? -src : src);
+}
+
+/* The dim to walk along where the last one is short: of the long ones the one with the nearest neighbours. */
+static int32_t best_row(const tort_box *box) {
+    int32_t best = box->rank - 1;
+    for (int32_t k = best - 1; k >= 0; k--) {
+        bool both_long = box->dims[k] >= SHORT_ROW && box->dims[best] >= SHORT_ROW;
+        if (both_long ? distance(box, k) < distance(box, best) : box->dims[k] > box->dims[best]) best = k;
+    }
+    return best;
+}
+
 /* Chooses the order of the loops; returns how many dims the innermost item covers (see copy_job). */
 static int32_t order_loops(tort_box *box) {
-    int32_t last = box->rank - 1, longest = last;
-    for (int32_t k = 0; k < last; k++) {
-        if (box->dims[k] > box->dims[longest]) longest = k;
-    }
-    if (box->dims[last] < SHORT_ROW && longest != last) {
-        move_dim(box, longest, last);
+    int32_t last = box->rank - 1;
+    if (box->dims[last] < SHORT_ROW) {
+        move_dim(box, best_row(box), last);
         return 1;
     }
     if (box->src_strides[last] == 0 || box->src_strides[last] == 1) return 1;

@@ -1,5 +1,201 @@
-#include "runtime/op.h"
+/* transpose.c - Transpose, DepthToSpace, SpaceToDepth: copies between two orders of the same dimensions. */
+#include "ops/transpose.h"
+
+#include "ops/numeric.h"
+#include "ops/shapes.h"
+#include "ops/strided.h"
+
+#include <string.h>
+
+/* ---- Transpose ----------------------------------------------------------------------------------------------- */
+
+static tort_status read_perm(const tort_node_view *node, tort_error *error, int32_t rank, int32_t *perm) {
+    int32_t count = 0;
+    const int64_t *given = tort_attr_ints(node, "perm", &count);
+    if (!tort_attr(node, "perm")) {
+        for (int32_t k = 0; k < rank; k++) perm[k] = rank - 1 - k;
+        return TORT_OK;
+    }
+    int64_t axes[TORT_MAX_RANK];
+    if (count != rank) {
+        return tort_fail(error, TORT_E_MODEL, "perm has %d entries for an input of rank %d", (int)count, (int)rank);
+    }
+    for (int32_t k = 0; k < rank; k++) axes[k] = given[k];
+    tort_status status = tort_normalize_axes(error, axes, count, rank);
+    for (int32_t k = 0; k < rank && !status; k++) perm[k] = (int32_t)axes[k];
+    return status;
+}
+
+static tort_status transpose_infer(tort_infer *infer) {
+    const tort_info *data = &infer->node->inputs[0];
+    int32_t perm[TORT_MAX_RANK];
+    tort_dim dims[TORT_MAX_RANK];
+    tort_infer_unknown(infer, 0, data->type);
+    if (data->rank < 0) return TORT_OK;
+    tort_status status = read_perm(infer->node, infer->error, data->rank, perm);
+    if (status) return status;
+    for (int32_t k = 0; k < data->rank; k++) dims[k] = data->dims[perm[k]];
+    tort_infer_shape(infer, 0, data->type, data->rank, dims);
+    return data->rank <= 1 ? tort_infer_forward_elements(infer, 0, 0) : TORT_OK;
+}
+
+static tort_status transpose_resolve(tort_resolve *resolve) {
+    tort_transpose *params = resolve->params;
+    params->rank = resolve->node->inputs[0].rank;
+    if (params->rank < 0) return TORT_OK;
+    return read_perm(resolve->node, resolve->error, params->rank, params->perm);
+}
+
+static tort_status transpose_reference(const tort_call *call) {
+    const tort_transpose *params = call->params;
+    const tort_tensor *input = &call->inputs[0], *output = &call->outputs[0];
+    int64_t src_strides[TORT_MAX_RANK], dst_strides[TORT_MAX_RANK];
+    tort_strides(input->rank, input->dims, src_strides);
+    tort_strides(output->rank, output->dims, dst_strides);
+    tort_box box = {0};
+    for (int32_t k = 0; k < params->rank; k++) {
+        tort_box_add(&box, output->dims[k], dst_strides[k], src_strides[params->perm[k]]);
+    }
+    tort_copy_box(call, input->type, output->data, input->data, &box);
+    return TORT_OK;
+}
+
+/* ---- DepthToSpace, SpaceToDepth ------------------------------------------------------------------------------ */
+
+static tort_status read_depth_space(const tort_node_view *node, tort_error *error, tort_depth_space *out) {
+    const char *mode = tort_attr_string(node, "mode"); /* "" in versions without one */
+    out->block = tort_attr_int(node, "blocksize");
+    out->channel_first = !strcmp(mode, "CRD");
+    if (out->block < 1 || out->block > INT32_MAX) {
+        return tort_fail(error, TORT_E_MODEL, "blocksize %lld is not in [1, 2^31)", (long long)out->block);
+    }
+    if (*mode && !out->channel_first && strcmp(mode, "DCR")) {
+        return tort_fail(error, TORT_E_MODEL, "mode \"%s\" is neither DCR nor CRD", mode);
+    }
+    return TORT_OK;
+}
+
+static tort_status depth_space_resolve(tort_resolve *resolve) {
+    return read_depth_space(resolve->node, resolve->error, resolve->params);
+}
+
+static tort_status divide(const tort_infer *infer, int32_t axis, tort_dim d, int64_t by, tort_dim *out) {
+    if (tort_dim_known(d) && d % by) {
+        return tort_fail(infer->error, TORT_E_MODEL, "axis %d has %lld elements, not a multiple of %lld", (int)axis,
+                         (long long)d, (long long)by);
+    }
+    *out = tort_dim_floordiv(infer->dims, d, by);
+    return TORT_OK;
+}
+
+static tort_status multiply(const tort_infer *infer, tort_dim d, int64_t by, tort_dim *out) {
+    if (tort_dim_known(d)) return tort_size_mul(infer->error, d, by, out);
+    *out = tort_dim_mul(infer->dims, d, by);
+    return TORT_OK;
+}
+
+/* Either operator: the one divides what the other multiplies. */
+static tort_status depth_space_infer(tort_infer *infer, bool to_space) {
+    const tort_info *input = &infer->node->inputs[0];
+    tort_depth_space params;
+    tort_dim dims[4];
+    tort_status status = read_depth_space(infer->node, infer->error, &params);
+    if (status) return status;
+    if (input->rank < 0) {
+        tort_infer_unknown_dims(infer, 0, input->type, 4);
+        return TORT_OK;
+    }
+    if (input->rank != 4) {
+        return tort_fail(infer->error, TORT_E_MODEL, "the input must be [N,C,H,W]; it has rank %d", (int)input->rank);
+    }
+    dims[0] = input->dims[0];
+    for (int32_t k = 1; k < 4 && !status; k++) {
+        int64_t by = k == 1 ? params.block * params.block : params.block;
+        bool divides = (k == 1) == to_space;
+        status =
+            divides ? divide(infer, k, input->dims[k], by, &dims[k]) : multiply(infer, input->dims[k], by, &dims[k]);
+    }
+    if (!status) tort_infer_shape(infer, 0, input->type, 4, dims);
+    return status;
+}
+
+static tort_status depth_to_space_infer(tort_infer *infer) {
+    return depth_space_infer(infer, true);
+}
+
+static tort_status space_to_depth_infer(tort_infer *infer) {
+    return depth_space_infer(infer, false);
+}
+
+/* The six dims that both tensors are made of, and their strides in the deep [N, C*block*block, H, W] and in the wide
+ * [N, C, H*block, W*block]. */
+typedef struct six_dims {
+    int64_t dims[6], deep[6], wide[6];
+} six_dims;
+enum { BATCH, CHANNEL, ROW, BLOCK_ROW, COLUMN, BLOCK_COLUMN };
+
+static six_dims split_dims(const tort_tensor *wide, const tort_depth_space *params) {
+    int64_t block = params->block, channels = wide->dims[1];
+    int64_t rows = wide->dims[2] / block, columns = wide->dims[3] / block, plane = rows * columns;
+    int64_t channel = params->channel_first ? block * block : 1; /* in planes */
+    int64_t block_column = params->channel_first ? 1 : channels;
+    return (six_dims){
+        .dims = {wide->dims[0], channels, rows, block, columns, block},
+        .deep = {channels * block * block * plane, channel * plane, columns, block * block_column * plane, 1,
+                 block_column * plane},
+        .wide = {channels * plane * block * block, plane * block * block, columns * block * block, columns * block,
+                 block, 1},
+    };
+}
+
+static tort_status depth_to_space_reference(const tort_call *call) {
+    static const int order[6] = {BATCH, CHANNEL, ROW, BLOCK_ROW, COLUMN, BLOCK_COLUMN};
+    six_dims d = split_dims(&call->outputs[0], call->params);
+    tort_box box = {0};
+    for (int32_t k = 0; k < 6; k++) tort_box_add(&box, d.dims[order[k]], d.wide[order[k]], d.deep[order[k]]);
+    tort_copy_box(call, call->inputs[0].type, call->outputs[0].data, call->inputs[0].data, &box);
+    return TORT_OK;
+}
+
+static tort_status space_to_depth_reference(const tort_call *call) {
+    static const int order[6] = {BATCH, BLOCK_ROW, BLOCK_COLUMN, CHANNEL, ROW, COLUMN};
+    six_dims d = split_dims(&call->inputs[0], call->params);
+    tort_box box = {0};
+    for (int32_t k = 0; k < 6; k++) tort_box_add(&box, d.dims[order[k]], d.deep[order[k]], d.wide[order[k]]);
+    tort_copy_box(call, call->inputs[0].type, call->outputs[0].data, call->inputs[0].data, &box);
+    return TORT_OK;
+}
+
+/* ---- rows ---------------------------------------------------------------------------------------------------- */
+
+#define TRANSPOSE(SINCE, UNTIL, ALL)                                                                                   \
+    {                                                                                                                  \
+        "", "Transpose", SINCE, UNTIL, "data:T", "transposed:T", "T=" ALL, "perm:ints", 0, 0, sizeof(tort_transpose),  \
+            transpose_infer, transpose_resolve, transpose_reference                                                    \
+    }
+#define DEPTH_TO_SPACE(SINCE, UNTIL, ALL, ATTRIBUTES)                                                                  \
+    {                                                                                                                  \
+        "", "DepthToSpace", SINCE, UNTIL, "input:T", "output:T", "T=" ALL, ATTRIBUTES, 0, 0, sizeof(tort_depth_space), \
+            depth_to_space_infer, depth_space_resolve, depth_to_space_reference                                        \
+    }
+#define SPACE_TO_DEPTH(SINCE, UNTIL, ALL, ATTRIBUTES)                                                                  \
+    {                                                                                                                  \
+        "", "SpaceToDepth", SINCE, UNTIL, "input:T", "output:T", "T=" ALL, ATTRIBUTES, 0, 0, sizeof(tort_depth_space), \
+            space_to_depth_infer, depth_space_resolve, space_to_depth_reference                                        \
+    }
 
 const tort_op tort_ops_transpose[] = {
+    TRANSPOSE(1, 12, "all"),
+    TRANSPOSE(13, 20, "all13"),
+    TRANSPOSE(21, 22, "all21"),
+    TRANSPOSE(23, 23, "all23"),
+    TRANSPOSE(24, 24, "all24"),
+    TRANSPOSE(25, 28, "all25"),
+    DEPTH_TO_SPACE(1, 10, "all", "blocksize:int!"),
+    DEPTH_TO_SPACE(11, 12, "all", "blocksize:int! mode:string=DCR"),
+    DEPTH_TO_SPACE(13, 28, "all13", "blocksize:int! mode:string=DCR"),
+    SPACE_TO_DEPTH(1, 12, "all", "blocksize:int!"),
+    SPACE_TO_DEPTH(13, 27, "all13", "blocksize:int!"),
+    SPACE_TO_DEPTH(28, 28, "all13", "blocksize:int! mode:string=DCR"),
     {0},
 };
