@@ -1,7 +1,7 @@
 /* pool.c - MaxPool, AveragePool, LpPool and their global forms, every version.
  *
- * One row of outputs at a time, in double. A window of a version before 22 may see nothing but padding (ceil_mode):
- * its maximum is the type's lowest value with index -1, its average and norm are 0.
+ * One row of outputs at a time, in double. A dilated window may see nothing but padding: its maximum is then the
+ * type's lowest value with index -1, its average and norm are 0.
  * Read next: pool.h, sliding.h; max_unpool.c. */
 #include "ops/pool.h"
 #include "ops/numeric.h"

@@ -71,7 +71,6 @@ tort_status tort_sliding_read(const tort_node_view *node, int32_t axes, tort_sli
                          (int)axes + 2, TORT_MAX_RANK);
     sliding->axes = axes;
     sliding->ceil_mode = tort_attr_int(node, "ceil_mode") != 0;
-    sliding->last_window_inside = node->opset >= 22;
     tort_status status = read_auto_pad(node, &sliding->auto_pad, error);
     if (!status) status = read_list(node, "kernel_shape", axes, -1, sliding->kernel, error);
     if (!status) status = read_list(node, "strides", axes, 1, sliding->strides, error);
@@ -111,17 +110,18 @@ static tort_status known_output(const tort_sliding *sliding, int32_t axis, int64
         return tort_fail(error, TORT_E_MODEL, "the input has %" PRId64 " elements along spatial axis %d", input,
                          (int)axis);
     const int64_t room = input + sliding->begin[axis] + sliding->end[axis] - extent;
-    *output = 0;
-    if (input == 0 && room < 0) return TORT_OK;
-    if (room < 0)
+    int64_t steps = room / stride;
+    if (sliding->ceil_mode && room > 0 && room % stride != 0) steps++;
+    /* Windows that would start in the padding behind the input are dropped: written down since version 22, but meant
+     * before (version 12 points to PyTorch's rule), and without it a maximum of nothing would be asked for. */
+    if (sliding->ceil_mode && steps * stride >= input + sliding->begin[axis]) steps--;
+    const bool fits = sliding->ceil_mode ? room > -stride && steps >= 0 : room >= 0;
+    if (!fits && input > 0)
         return tort_fail(error, TORT_E_MODEL,
                          "the window spans %" PRId64 " elements along spatial axis %d, more than the padded input's "
                          "%" PRId64,
                          extent, (int)axis, room + extent);
-    *output = room / stride + 1;
-    if (!sliding->ceil_mode) return TORT_OK;
-    if (room % stride != 0) ++*output;
-    if (sliding->last_window_inside && (*output - 1) * stride >= input + sliding->begin[axis]) --*output;
+    *output = fits ? steps + 1 : 0;
     return TORT_OK;
 }
 
@@ -142,7 +142,7 @@ tort_status tort_sliding_output(const tort_infer *infer, const tort_sliding *sli
     const tort_dim room = tort_dim_add_const(dims, input, padding - tort_sliding_extent(sliding, axis));
     tort_dim steps = sliding->ceil_mode ? tort_dim_ceildiv(dims, room, stride) : tort_dim_floordiv(dims, room, stride);
     *output = tort_dim_add_const(dims, steps, 1);
-    if (sliding->ceil_mode && sliding->last_window_inside)
+    if (sliding->ceil_mode)
         *output = tort_dim_min(dims, *output,
                                tort_dim_ceildiv(dims, tort_dim_add_const(dims, input, sliding->begin[axis]), stride));
     return TORT_OK;

@@ -17,7 +17,6 @@ typedef struct tort_sliding {
     int32_t axes;
     tort_auto_pad auto_pad;
     bool ceil_mode;
-    bool last_window_inside; /* since version 22 a window must start before the padding behind the input */
     int64_t input[TORT_MAX_SPATIAL], output[TORT_MAX_SPATIAL], kernel[TORT_MAX_SPATIAL];
     int64_t strides[TORT_MAX_SPATIAL], dilations[TORT_MAX_SPATIAL];
     int64_t begin[TORT_MAX_SPATIAL], end[TORT_MAX_SPATIAL]; /* padding; of SAME_* after the input is known */
