@@ -1,5 +1,284 @@
-#include "runtime/op.h"
+/* gather.c - Gather, GatherElements and GatherND: moving slices and elements by index.
+ *
+ * All of them move bytes and never look at the elements; strings move as their 16-byte pointers. Gather with known
+ * contents is part of shape arithmetic. Read next: scatter.c, the inverse. */
+#include "ops/gather.h"
+#include "ops/index.h"
+
+#include <string.h>
+
+/* ---- Gather ------------------------------------------------------------------------------------------------------ */
+
+/* Contents of the output where those of data (rank 1) and indices are known. */
+static tort_status infer_gathered_elements(tort_infer *infer) {
+    enum { LIMIT = 256 };
+    const tort_info *data = &infer->node->inputs[0];
+    tort_scalar values[LIMIT], gathered[LIMIT];
+    int64_t indices[LIMIT];
+    int32_t count, index_count;
+    if (data->rank != 1) return TORT_OK;
+    if (!tort_view_integers(infer->node, 1, indices, LIMIT, &index_count)) return TORT_OK;
+    if (!tort_infer_integers(infer, 0, values, LIMIT, &count)) return TORT_OK;
+    for (int32_t i = 0; i < index_count; i++) {
+        if (indices[i] < -count || indices[i] >= count)
+            return tort_fail(infer->error, TORT_E_MODEL, "index %lld is not in [-%d, %d)", (long long)indices[i], count,
+                             count);
+        gathered[i] = values[indices[i] < 0 ? indices[i] + count : indices[i]];
+    }
+    return tort_infer_set_integers(infer, 0, gathered, index_count);
+}
+
+static tort_status infer_gather(tort_infer *infer) {
+    const tort_info *data = &infer->node->inputs[0], *indices = &infer->node->inputs[1];
+    tort_dim dims[2 * TORT_MAX_RANK];
+    int32_t axis;
+    infer->outputs[0].type = data->type;
+    if (data->rank < 0 || indices->rank < 0) return TORT_OK;
+    if (data->rank == 0) return tort_fail(infer->error, TORT_E_MODEL, "data is a scalar; it needs rank 1 or more");
+    tort_status status = tort_normalize_axis(infer->error, tort_attr_int(infer->node, "axis"), data->rank, &axis);
+    if (status != TORT_OK) return status;
+    int32_t rank = data->rank - 1 + indices->rank;
+    if (rank > TORT_MAX_RANK)
+        return tort_fail(infer->error, TORT_E_UNSUPPORTED, "the output has rank %d; at most %d is supported", rank,
+                         TORT_MAX_RANK);
+    int32_t d = 0;
+    for (int32_t i = 0; i < axis; i++) dims[d++] = data->dims[i];
+    for (int32_t i = 0; i < indices->rank; i++) dims[d++] = indices->dims[i];
+    for (int32_t i = axis + 1; i < data->rank; i++) dims[d++] = data->dims[i];
+    tort_infer_shape(infer, 0, data->type, rank, dims);
+    return infer_gathered_elements(infer);
+}
+
+static tort_status resolve_gather(tort_resolve *resolve) {
+    const tort_info *data = &resolve->node->inputs[0], *indices = &resolve->node->inputs[1];
+    tort_gather_params *params = resolve->params;
+    if (data->rank < 1) return TORT_OK;
+    tort_status status =
+        tort_normalize_axis(resolve->error, tort_attr_int(resolve->node, "axis"), data->rank, &params->axis);
+    if (status != TORT_OK || !tort_shape_known(data) || !tort_shape_known(indices)) return status;
+    params->outer = tort_extent(data->dims, 0, params->axis);
+    params->size = data->dims[params->axis];
+    params->inner = tort_extent(data->dims, params->axis + 1, data->rank);
+    params->index_count = tort_extent(indices->dims, 0, indices->rank);
+    return TORT_OK;
+}
+
+typedef struct gather_task {
+    const tort_gather_params *params;
+    const tort_tensor *indices;
+    const char *data;
+    char *output;
+    size_t bytes; /* of a slice, `inner` elements */
+} gather_task;
+
+static void gather_slices(void *arg, int64_t begin, int64_t end) {
+    const gather_task *task = arg;
+    const int64_t count = task->params->index_count, size = task->params->size;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t source = i / count * size + tort_index_wrapped(task->indices, i % count, size);
+        memcpy(task->output + (size_t)i * task->bytes, task->data + (size_t)source * task->bytes, task->bytes);
+    }
+}
+
+static tort_status gather(const tort_call *call) {
+    const tort_gather_params *params = call->params;
+    size_t size = (size_t)tort_type_bits(call->inputs[0].type) / 8;
+    tort_status status = tort_check_indices(call, &call->inputs[1], 0, 1, params->size);
+    if (status != TORT_OK || tort_count(&call->outputs[0]) == 0) return status;
+    gather_task task = {params, &call->inputs[1], call->inputs[0].data, call->outputs[0].data,
+                        (size_t)params->inner * size};
+    tort_parallel(call, params->outer * params->index_count, 5 + (int64_t)(task.bytes / 16), gather_slices, &task);
+    return TORT_OK;
+}
+
+/* ---- GatherElements ---------------------------------------------------------------------------------------------- */
+
+static tort_status infer_gather_elements(tort_infer *infer) {
+    const tort_info *data = &infer->node->inputs[0], *indices = &infer->node->inputs[1];
+    tort_infer_shape(infer, 0, data->type, indices->rank, indices->dims);
+    if (data->rank < 0 || indices->rank < 0) return TORT_OK;
+    int32_t axis;
+    tort_status status = tort_normalize_axis(infer->error, tort_attr_int(infer->node, "axis"), data->rank, &axis);
+    if (status != TORT_OK) return status;
+    if (data->rank != indices->rank)
+        return tort_fail(infer->error, TORT_E_MODEL, "data has rank %d and indices %d; they must be equal", data->rank,
+                         indices->rank);
+    for (int32_t d = 0; d < data->rank; d++)
+        if (d != axis && tort_dim_known(data->dims[d]) && indices->dims[d] > data->dims[d])
+            return tort_fail(infer->error, TORT_E_MODEL, "dimension %d of indices is %lld, larger than data's %lld", d,
+                             (long long)indices->dims[d], (long long)data->dims[d]);
+    return TORT_OK;
+}
+
+static tort_status resolve_gather_elements(tort_resolve *resolve) {
+    const tort_info *data = &resolve->node->inputs[0];
+    tort_gather_elements_params *params = resolve->params;
+    if (data->rank < 0) return TORT_OK;
+    return tort_normalize_axis(resolve->error, tort_attr_int(resolve->node, "axis"), data->rank, &params->axis);
+}
+
+/* Copies one element; the sizes are spelled out so that each becomes a plain move. */
+static inline void copy_element(char *to, const char *from, size_t size) {
+    switch (size) {
+    case 1: memcpy(to, from, 1); break;
+    case 2: memcpy(to, from, 2); break;
+    case 4: memcpy(to, from, 4); break;
+    case 8: memcpy(to, from, 8); break;
+    default: memcpy(to, from, 16); break;
+    }
+}
+
+typedef struct elements_task {
+    const tort_call *call;
+    int32_t axis;
+    size_t size; /* of an element in bytes */
+} elements_task;
+
+/* Rows along the last axis of indices. */
+static void gather_element_rows(void *arg, int64_t begin, int64_t end) {
+    const elements_task *task = arg;
+    const tort_tensor *data = &task->call->inputs[0], *indices = &task->call->inputs[1];
+    const int32_t last = indices->rank - 1;
+    const int64_t length = indices->dims[last], axis_size = data->dims[task->axis];
+    int64_t strides[TORT_MAX_RANK];
+    tort_strides(data->rank, data->dims, strides);
+    for (int64_t row = begin; row < end; row++) {
+        int64_t base = 0, rest = row;
+        for (int32_t d = last - 1; d >= 0; d--) {
+            if (d != task->axis) base += rest % indices->dims[d] * strides[d];
+            rest /= indices->dims[d];
+        }
+        int64_t step = task->axis == last ? 0 : 1;
+        char *to = (char *)task->call->outputs[0].data + (size_t)(row * length) * task->size;
+        for (int64_t i = 0; i < length; i++) {
+            int64_t index = tort_index_wrapped(indices, row * length + i, axis_size);
+            int64_t source = base + i * step + index * strides[task->axis];
+            copy_element(to + (size_t)i * task->size, (const char *)data->data + (size_t)source * task->size,
+                         task->size);
+        }
+    }
+}
+
+static tort_status gather_elements(const tort_call *call) {
+    const tort_gather_elements_params *params = call->params;
+    const tort_tensor *data = &call->inputs[0], *indices = &call->inputs[1];
+    elements_task task = {call, params->axis, (size_t)tort_type_bits(data->type) / 8};
+    int64_t total = tort_count(indices);
+    if (total == 0) return TORT_OK;
+    tort_status status = tort_check_indices(call, indices, 0, 1, data->dims[params->axis]);
+    if (status != TORT_OK) return status;
+    int64_t length = indices->dims[indices->rank - 1];
+    tort_parallel(call, total / length, 2 * length, gather_element_rows, &task);
+    return TORT_OK;
+}
+
+/* ---- GatherND ---------------------------------------------------------------------------------------------------- */
+
+/* GatherND-11 has no batch_dims. */
+static int64_t batch_dims(const tort_node_view *node) {
+    return tort_attr_int(node, "batch_dims");
+}
+
+static tort_status infer_gather_nd(tort_infer *infer) {
+    const tort_info *data = &infer->node->inputs[0], *indices = &infer->node->inputs[1];
+    const int64_t batch = batch_dims(infer->node);
+    infer->outputs[0].type = data->type;
+    if (data->rank < 0 || indices->rank < 0) return TORT_OK;
+    if (indices->rank < 1 || data->rank < 1)
+        return tort_fail(infer->error, TORT_E_MODEL, "data (rank %d) and indices (rank %d) need rank 1 or more",
+                         data->rank, indices->rank);
+    if (batch < 0 || batch >= data->rank || batch >= indices->rank)
+        return tort_fail(infer->error, TORT_E_MODEL,
+                         "batch_dims %lld must be below the ranks of data (%d), indices (%d)", (long long)batch,
+                         data->rank, indices->rank);
+    tort_dim length = indices->dims[indices->rank - 1];
+    if (!tort_dim_known(length)) return TORT_OK;
+    if (length < 1 || length > data->rank - batch)
+        return tort_fail(infer->error, TORT_E_MODEL,
+                         "the last dimension of indices is %lld; expected 1 to %lld (rank of data less batch_dims)",
+                         (long long)length, (long long)(data->rank - batch));
+    int32_t rank = indices->rank - 1 + data->rank - (int32_t)(batch + length);
+    if (rank > TORT_MAX_RANK)
+        return tort_fail(infer->error, TORT_E_UNSUPPORTED, "the output has rank %d; at most %d is supported", rank,
+                         TORT_MAX_RANK);
+    tort_dim dims[TORT_MAX_RANK];
+    int32_t d = 0;
+    for (int32_t i = 0; i < indices->rank - 1; i++) dims[d++] = indices->dims[i];
+    for (int32_t i = (int32_t)(batch + length); i < data->rank; i++) dims[d++] = data->dims[i];
+    tort_infer_shape(infer, 0, data->type, rank, dims);
+    return TORT_OK;
+}
+
+static tort_status resolve_gather_nd(tort_resolve *resolve) {
+    const tort_info *data = &resolve->node->inputs[0], *indices = &resolve->node->inputs[1];
+    const int32_t batch = (int32_t)batch_dims(resolve->node);
+    tort_gather_nd_params *params = resolve->params;
+    if (!tort_shape_known(data) || !tort_shape_known(indices)) return TORT_OK;
+    const int32_t indexed_end = batch + (int32_t)indices->dims[indices->rank - 1];
+    params->tuple_length = indexed_end - batch;
+    params->batch = tort_extent(data->dims, 0, batch);
+    params->tuples = tort_extent(indices->dims, batch, indices->rank - 1);
+    params->inner = tort_extent(data->dims, indexed_end, data->rank);
+    params->batch_stride = tort_extent(data->dims, batch, data->rank);
+    for (int32_t i = 0; i < params->tuple_length; i++) {
+        params->sizes[i] = data->dims[batch + i];
+        params->strides[i] = tort_extent(data->dims, batch + i + 1, data->rank);
+    }
+    return TORT_OK;
+}
+
+typedef struct nd_task {
+    const tort_gather_nd_params *params;
+    const int64_t *indices;
+    const char *data;
+    char *output;
+    size_t size; /* of an element in bytes */
+} nd_task;
+
+static void gather_tuples(void *arg, int64_t begin, int64_t end) {
+    const nd_task *task = arg;
+    const tort_gather_nd_params *params = task->params;
+    const size_t bytes = (size_t)params->inner * task->size;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t source = i / params->tuples * params->batch_stride;
+        for (int32_t k = 0; k < params->tuple_length; k++) {
+            int64_t index = task->indices[i * params->tuple_length + k];
+            source += (index < 0 ? index + params->sizes[k] : index) * params->strides[k];
+        }
+        memcpy(task->output + (size_t)i * bytes, task->data + (size_t)source * task->size, bytes);
+    }
+}
+
+static tort_status gather_nd(const tort_call *call) {
+    const tort_gather_nd_params *params = call->params;
+    for (int32_t k = 0; k < params->tuple_length; k++) {
+        tort_status status = tort_check_indices(call, &call->inputs[1], k, params->tuple_length, params->sizes[k]);
+        if (status != TORT_OK) return status;
+    }
+    if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
+    size_t size = (size_t)tort_type_bits(call->inputs[0].type) / 8;
+    nd_task task = {params, call->inputs[1].data, call->inputs[0].data, call->outputs[0].data, size};
+    int64_t cost = 10 + params->inner * (int64_t)size / 16;
+    tort_parallel(call, params->batch * params->tuples, cost, gather_tuples, &task);
+    return TORT_OK;
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 const tort_op tort_ops_gather[] = {
+    {"", "Gather", 1, 12, "data:T indices:Tind", "output:T", "T=all Tind=int32|int64", "axis:int=0", 0, 0,
+     sizeof(tort_gather_params), infer_gather, resolve_gather, gather},
+    {"", "Gather", 13, 28, "data:T indices:Tind", "output:T", "T=all13 Tind=int32|int64", "axis:int=0", 0, 0,
+     sizeof(tort_gather_params), infer_gather, resolve_gather, gather},
+    {"", "GatherElements", 11, 12, "data:T indices:Tind", "output:T", "T=all Tind=int32|int64", "axis:int=0", 0, 0,
+     sizeof(tort_gather_elements_params), infer_gather_elements, resolve_gather_elements, gather_elements},
+    {"", "GatherElements", 13, 28, "data:T indices:Tind", "output:T", "T=all13 Tind=int32|int64", "axis:int=0", 0, 0,
+     sizeof(tort_gather_elements_params), infer_gather_elements, resolve_gather_elements, gather_elements},
+    {"", "GatherND", 11, 11, "data:T indices:int64", "output:T", "T=all", "", 0, 0, sizeof(tort_gather_nd_params),
+     infer_gather_nd, resolve_gather_nd, gather_nd},
+    {"", "GatherND", 12, 12, "data:T indices:int64", "output:T", "T=all", "batch_dims:int=0", 0, 0,
+     sizeof(tort_gather_nd_params), infer_gather_nd, resolve_gather_nd, gather_nd},
+    {"", "GatherND", 13, 28, "data:T indices:int64", "output:T", "T=all13", "batch_dims:int=0", 0, 0,
+     sizeof(tort_gather_nd_params), infer_gather_nd, resolve_gather_nd, gather_nd},
     {0},
 };

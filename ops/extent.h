@@ -1,0 +1,29 @@
+/* extent.h - products of dimensions, whether they are known, and how loops are cut into blocks. */
+#ifndef TORT_OPS_EXTENT_H
+#define TORT_OPS_EXTENT_H
+
+#include "ops/numeric.h"
+
+/* The product of dims[begin..end). Part of an empty tensor's shape may be larger than any tensor: it stops at
+ * INT64_MAX, and nobody loops over it, because the whole is empty. */
+static inline int64_t tort_extent(const int64_t *dims, int32_t begin, int32_t end) {
+    int64_t product = 1;
+    for (int32_t i = begin; i < end; i++)
+        if (__builtin_mul_overflow(product, dims[i], &product)) product = INT64_MAX;
+    return product;
+}
+
+/* True if every dimension is a number: resolve is also called for claims, when some may not be. */
+static inline bool tort_shape_known(const tort_info *info) {
+    if (info->rank < 0) return false;
+    for (int32_t i = 0; i < info->rank; i++)
+        if (!tort_dim_known(info->dims[i])) return false;
+    return true;
+}
+
+/* Elements in the block that starts at `first` of a run of `total`: at most TORT_BLOCK. */
+static inline int64_t tort_block_count(int64_t total, int64_t first) {
+    return total - first < TORT_BLOCK ? total - first : TORT_BLOCK;
+}
+
+#endif

@@ -1,0 +1,31 @@
+/* index.c - checking tensors of indices, for every operator that takes some. */
+#include "ops/index.h"
+
+#include <stdio.h>
+
+/* "[1, 0, 3]" for element i of a tensor. */
+static void position_text(const tort_tensor *tensor, int64_t i, char text[8 * 24]) {
+    int64_t coordinates[TORT_MAX_RANK] = {0};
+    for (int32_t d = tensor->rank - 1; d >= 0; d--) {
+        coordinates[d] = i % tensor->dims[d];
+        i /= tensor->dims[d];
+    }
+    int length = snprintf(text, 8 * 24, "[");
+    for (int32_t d = 0; d < tensor->rank; d++)
+        length += snprintf(text + length, (size_t)(8 * 24 - length), d ? ", %lld" : "%lld", (long long)coordinates[d]);
+    snprintf(text + length, (size_t)(8 * 24 - length), "]");
+}
+
+tort_status tort_check_indices(const tort_call *call, const tort_tensor *indices, int64_t first, int64_t step,
+                               int64_t size) {
+    int64_t total = tort_count(indices);
+    for (int64_t i = first; i < total; i += step) {
+        int64_t index = tort_index_at(indices, i);
+        if (index >= -size && index < size) continue;
+        char position[8 * 24];
+        position_text(indices, i, position);
+        return tort_fail(call->error, TORT_E_RUN, "index %lld at %s of indices is not in [-%lld, %lld)",
+                         (long long)index, position, (long long)size, (long long)size);
+    }
+    return TORT_OK;
+}
