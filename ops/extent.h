@@ -1,8 +1,10 @@
-/* extent.h - products of dimensions, whether they are known, and how loops are cut into blocks. */
+/* extent.h - products of dimensions, blocks of loops, single elements: what the loops of many families begin with. */
 #ifndef TORT_OPS_EXTENT_H
 #define TORT_OPS_EXTENT_H
 
 #include "ops/numeric.h"
+
+#include <string.h>
 
 /* The product of dims[begin..end). Part of an empty tensor's shape may be larger than any tensor: it stops at
  * INT64_MAX, and nobody loops over it, because the whole is empty. */
@@ -24,6 +26,17 @@ static inline bool tort_shape_known(const tort_info *info) {
 /* Elements in the block that starts at `first` of a run of `total`: at most TORT_BLOCK. */
 static inline int64_t tort_block_count(int64_t total, int64_t first) {
     return total - first < TORT_BLOCK ? total - first : TORT_BLOCK;
+}
+
+/* Copies an element of 1, 2, 4, 8 or 16 bytes; the sizes are spelled out so that each becomes a plain move. */
+static inline void tort_copy_element(char *to, const char *from, size_t size) {
+    switch (size) {
+    case 1: memcpy(to, from, 1); break;
+    case 2: memcpy(to, from, 2); break;
+    case 4: memcpy(to, from, 4); break;
+    case 8: memcpy(to, from, 8); break;
+    default: memcpy(to, from, 16); break;
+    }
 }
 
 #endif

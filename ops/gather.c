@@ -5,8 +5,6 @@
 #include "ops/gather.h"
 #include "ops/index.h"
 
-#include <string.h>
-
 /* ---- Gather ------------------------------------------------------------------------------------------------------ */
 
 /* Contents of the output where those of data (rank 1) and indices are known. */
@@ -117,17 +115,6 @@ static tort_status resolve_gather_elements(tort_resolve *resolve) {
     return tort_normalize_axis(resolve->error, tort_attr_int(resolve->node, "axis"), data->rank, &params->axis);
 }
 
-/* Copies one element; the sizes are spelled out so that each becomes a plain move. */
-static inline void copy_element(char *to, const char *from, size_t size) {
-    switch (size) {
-    case 1: memcpy(to, from, 1); break;
-    case 2: memcpy(to, from, 2); break;
-    case 4: memcpy(to, from, 4); break;
-    case 8: memcpy(to, from, 8); break;
-    default: memcpy(to, from, 16); break;
-    }
-}
-
 typedef struct elements_task {
     const tort_call *call;
     int32_t axis;
@@ -153,8 +140,8 @@ static void gather_element_rows(void *arg, int64_t begin, int64_t end) {
         for (int64_t i = 0; i < length; i++) {
             int64_t index = tort_index_wrapped(indices, row * length + i, axis_size);
             int64_t source = base + i * step + index * strides[task->axis];
-            copy_element(to + (size_t)i * task->size, (const char *)data->data + (size_t)source * task->size,
-                         task->size);
+            tort_copy_element(to + (size_t)i * task->size, (const char *)data->data + (size_t)source * task->size,
+                              task->size);
         }
     }
 }

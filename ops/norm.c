@@ -1,5 +1,238 @@
-#include "runtime/op.h"
+/* norm.c - LayerNormalization, RMSNormalization, InstanceNormalization, GroupNormalization.
+ *
+ * They differ in what a row is and where scale and bias lie; resolve tells both (norm.h), one loop does the rest.
+ * It computes in double, which is more than any stash_type asks for, and rounds once.
+ * Over a batch: batch_norm.c. Along one axis or over channels: norm_axis.c. */
+#include "ops/extent.h"
+#include "ops/norm.h"
+
+#include <math.h>
+
+/* ---- infer ------------------------------------------------------------------------------------------------------- */
+
+/* LayerNormalization: Mean and InvStdDev have X's shape with the normalised axes of size 1. */
+static tort_status infer_layer(tort_infer *infer) {
+    const tort_info *input = &infer->node->inputs[0];
+    tort_type stash = (tort_type)tort_attr_int(infer->node, "stash_type");
+    if (stash != TORT_FLOAT && stash != TORT_BFLOAT16)
+        return tort_fail(infer->error, TORT_E_MODEL, "stash_type %d is neither 1 (float) nor 16 (bfloat16)",
+                         (int)stash);
+    tort_infer_same(infer, 0, 0);
+    infer->outputs[1].type = infer->outputs[2].type = stash;
+    if (input->rank < 0) return TORT_OK;
+    int32_t axis;
+    tort_dim dims[TORT_MAX_RANK];
+    tort_status status = tort_normalize_axis(infer->error, tort_attr_int(infer->node, "axis"), input->rank, &axis);
+    if (status != TORT_OK) return status;
+    for (int32_t d = 0; d < input->rank; d++) dims[d] = d < axis ? input->dims[d] : 1;
+    tort_infer_shape(infer, 1, stash, input->rank, dims);
+    tort_infer_shape(infer, 2, stash, input->rank, dims);
+    return TORT_OK;
+}
+
+/* RMSNormalization: the type is that of scale. */
+static tort_status infer_rms(tort_infer *infer) {
+    tort_infer_same(infer, 0, 0);
+    infer->outputs[0].type = infer->node->inputs[1].type;
+    return TORT_OK;
+}
+
+/* ---- resolve ----------------------------------------------------------------------------------------------------- */
+
+/* The strides with which a tensor that broadcasts to X is read. */
+static tort_status broadcast_strides(tort_resolve *resolve, int32_t input, int64_t *strides) {
+    const tort_info *x = &resolve->node->inputs[0], *tensor = &resolve->node->inputs[input];
+    bool fits = tensor->rank <= x->rank;
+    for (int32_t i = 1; fits && i <= tensor->rank; i++) {
+        int64_t size = tensor->dims[tensor->rank - i];
+        fits = size == 1 || size == x->dims[x->rank - i];
+    }
+    if (!fits)
+        return tort_fail(resolve->error, TORT_E_MODEL, "the shape of input %d does not broadcast to that of input 0",
+                         input);
+    tort_broadcast_strides(tensor->rank, tensor->dims, x->rank, x->dims, strides);
+    return TORT_OK;
+}
+
+static tort_status resolve_trailing(tort_resolve *resolve, bool centered) {
+    const tort_info *x = &resolve->node->inputs[0], *scale = &resolve->node->inputs[1];
+    tort_norm_params *params = resolve->params;
+    params->epsilon = (double)tort_attr_float(resolve->node, "epsilon");
+    params->centered = centered;
+    if (x->rank < 0) return TORT_OK;
+    int32_t axis;
+    tort_status status = tort_normalize_axis(resolve->error, tort_attr_int(resolve->node, "axis"), x->rank, &axis);
+    if (status != TORT_OK || !tort_shape_known(x) || !tort_shape_known(scale)) return status;
+    params->rows = tort_extent(x->dims, 0, axis);
+    params->size = tort_extent(x->dims, axis, x->rank);
+    params->rank = x->rank;
+    for (int32_t d = 0; d < x->rank; d++) params->dims[d] = x->dims[d];
+    status = broadcast_strides(resolve, 1, params->scale_strides);
+    if (status != TORT_OK || !tort_has_input(resolve->node, 2) || !tort_shape_known(&resolve->node->inputs[2]))
+        return status;
+    return broadcast_strides(resolve, 2, params->bias_strides);
+}
+
+static tort_status resolve_layer(tort_resolve *resolve) {
+    return resolve_trailing(resolve, true);
+}
+
+static tort_status resolve_rms(tort_resolve *resolve) {
+    return resolve_trailing(resolve, false);
+}
+
+/* X as [batch, groups, channels of a group, inner]; scale and bias have an entry a group or one a channel. */
+static tort_status resolve_groups(tort_resolve *resolve, int64_t groups, bool per_channel) {
+    const tort_info *x = &resolve->node->inputs[0];
+    tort_norm_params *params = resolve->params;
+    if (!tort_shape_known(x)) return TORT_OK;
+    const int64_t channels = x->dims[1];
+    if (groups < 1 || channels % groups != 0)
+        return tort_fail(resolve->error, TORT_E_MODEL, "%lld channels cannot be divided into %lld groups",
+                         (long long)channels, (long long)groups);
+    const int64_t entries = per_channel ? channels : groups;
+    for (int32_t i = 1; i <= 2; i++) {
+        const tort_info *info = &resolve->node->inputs[i];
+        if (tort_shape_known(info) && (info->rank != 1 || info->dims[0] != entries))
+            return tort_fail(resolve->error, TORT_E_MODEL, "input %d must have shape [%lld]", i, (long long)entries);
+    }
+    const int64_t dims[4] = {x->dims[0], groups, channels / groups, tort_extent(x->dims, 2, x->rank)};
+    const int64_t strides[4] = {0, per_channel ? dims[2] : 1, per_channel ? 1 : 0, 0};
+    params->rows = dims[0] * groups;
+    params->size = tort_extent(dims, 2, 4);
+    params->rank = 4;
+    for (int32_t d = 0; d < 4; d++) {
+        params->dims[d] = dims[d];
+        params->scale_strides[d] = params->bias_strides[d] = strides[d];
+    }
+    return TORT_OK;
+}
+
+static tort_status check_channels(tort_resolve *resolve) {
+    const tort_info *x = &resolve->node->inputs[0];
+    tort_norm_params *params = resolve->params;
+    params->epsilon = (double)tort_attr_float(resolve->node, "epsilon");
+    params->centered = true;
+    if (x->rank < 0 || x->rank >= 2) return TORT_OK;
+    return tort_fail(resolve->error, TORT_E_MODEL, "input 0 has rank %d; expected 2 or more (batch, channels, ...)",
+                     x->rank);
+}
+
+static tort_status resolve_instance(tort_resolve *resolve) {
+    const tort_info *x = &resolve->node->inputs[0];
+    tort_status status = check_channels(resolve);
+    if (status != TORT_OK || !tort_shape_known(x)) return status;
+    return resolve_groups(resolve, x->dims[1] > 0 ? x->dims[1] : 1, true);
+}
+
+/* GroupNormalization-18 has a scale for each group, -21 one for each channel. */
+static tort_status resolve_group(tort_resolve *resolve) {
+    tort_status status = check_channels(resolve);
+    if (status != TORT_OK) return status;
+    return resolve_groups(resolve, tort_attr_int(resolve->node, "num_groups"), resolve->node->op->since >= 21);
+}
+
+/* ---- the loop ---------------------------------------------------------------------------------------------------- */
+
+/* Elements first .. of X's view, of a tensor that is read with strides. */
+static void load_strided(const tort_norm_params *params, const tort_tensor *tensor, const int64_t *strides,
+                         int64_t first, int64_t count, double *out) {
+    const int32_t last = params->rank - 1;
+    if (last < 0) {
+        tort_load_doubles(tensor->type, tensor->data, 0, 1, out);
+        return;
+    }
+    const int64_t length = params->dims[last];
+    while (count > 0) {
+        int64_t within = first % length, rest = first / length, from = within * strides[last];
+        int64_t run = length - within < count ? length - within : count;
+        for (int32_t d = last - 1; d >= 0; d--) {
+            from += rest % params->dims[d] * strides[d];
+            rest /= params->dims[d];
+        }
+        if (strides[last] != 0) {
+            tort_load_doubles(tensor->type, tensor->data, from, run, out);
+        } else {
+            tort_load_doubles(tensor->type, tensor->data, from, 1, out);
+            for (int64_t i = 1; i < run; i++) out[i] = out[0];
+        }
+        out += run;
+        first += run;
+        count -= run;
+    }
+}
+
+/* The sum of (x - mean)^power over a row, in eight sums side by side so that the compiler can use vectors. */
+static double row_sum(const tort_tensor *x, int64_t first, int64_t size, double mean, int power) {
+    enum { LANES = 8 };
+    double sums[LANES] = {0}, block[TORT_BLOCK], total = 0;
+    for (int64_t at = 0; at < size; at += TORT_BLOCK) {
+        int64_t count = tort_block_count(size, at);
+        tort_load_doubles(x->type, x->data, first + at, count, block);
+        for (int64_t i = 0; i < count; i++) block[i] -= mean;
+        if (power == 2)
+            for (int64_t i = 0; i < count; i++) block[i] *= block[i];
+        for (int64_t i = count; i % LANES != 0; i++) block[i] = 0;
+        for (int64_t i = 0; i < count; i += LANES)
+            for (int32_t k = 0; k < LANES; k++) sums[k] += block[i + k];
+    }
+    for (int32_t k = 0; k < LANES; k++) total += sums[k];
+    return total;
+}
+
+static void normalize_rows(void *arg, int64_t begin, int64_t end) {
+    const tort_call *call = arg;
+    const tort_norm_params *params = call->params;
+    const tort_tensor *x = &call->inputs[0], *scale = &call->inputs[1], *y = &call->outputs[0];
+    const tort_tensor *bias = call->input_count > 2 && tort_present(&call->inputs[2]) ? &call->inputs[2] : NULL;
+    double block[TORT_BLOCK], factors[TORT_BLOCK], offsets[TORT_BLOCK] = {0};
+    for (int64_t row = begin; row < end; row++) {
+        const int64_t first = row * params->size;
+        const double size = (double)params->size;
+        double mean = params->centered ? row_sum(x, first, params->size, 0, 1) / size : 0;
+        double variance = row_sum(x, first, params->size, mean, 2) / size;
+        double inverse = 1 / sqrt(variance + params->epsilon);
+        for (int32_t o = 1; o < 3; o++)
+            if (o < call->output_count && tort_present(&call->outputs[o]))
+                tort_store_doubles(call->outputs[o].type, call->outputs[o].data, row, 1, o == 1 ? &mean : &inverse);
+        for (int64_t at = 0; at < params->size; at += TORT_BLOCK) {
+            int64_t count = tort_block_count(params->size, at);
+            tort_load_doubles(x->type, x->data, first + at, count, block);
+            load_strided(params, scale, params->scale_strides, first + at, count, factors);
+            if (bias) load_strided(params, bias, params->bias_strides, first + at, count, offsets);
+            for (int64_t i = 0; i < count; i++) block[i] = (block[i] - mean) * inverse * factors[i] + offsets[i];
+            tort_store_doubles(y->type, y->data, first + at, count, block);
+        }
+    }
+}
+
+static tort_status normalize(const tort_call *call) {
+    const tort_norm_params *params = call->params;
+    if (params->rows == 0 || params->size == 0) return TORT_OK;
+    tort_parallel(call, params->rows, params->size * 4, normalize_rows, (void *)(uintptr_t)call);
+    return TORT_OK;
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+#define PARAMS 0, 0, sizeof(tort_norm_params)
+#define INSTANCE PARAMS, tort_infer_elementwise, resolve_instance, normalize
+#define GROUP PARAMS, tort_infer_elementwise, resolve_group, normalize
 
 const tort_op tort_ops_norm[] = {
+    {"", "InstanceNormalization", 1, 5, "input:T scale:T B:T", "output:T", "T=floats",
+     "consumed_inputs:ints epsilon:float=1e-05", INSTANCE},
+    {"", "InstanceNormalization", 6, 21, "input:T scale:T B:T", "output:T", "T=floats", "epsilon:float=1e-05",
+     INSTANCE},
+    {"", "InstanceNormalization", 22, 28, "input:T scale:T B:T", "output:T", "T=floats13", "epsilon:float=1e-05",
+     INSTANCE},
+    {"", "LayerNormalization", 17, 28, "X:T Scale:T B?:T", "Y:T Mean?:U InvStdDev?:U", "T=floats13 U=bfloat16|float",
+     "axis:int=-1 epsilon:float=1e-05 stash_type:int=1", PARAMS, infer_layer, resolve_layer, normalize},
+    {"", "GroupNormalization", 18, 20, "X:T scale:T bias:T", "Y:T", "T=floats13", "epsilon:float=1e-05 num_groups:int!",
+     GROUP},
+    {"", "GroupNormalization", 21, 28, "X:T scale:T bias:T", "Y:T", "T=floats13",
+     "epsilon:float=1e-05 num_groups:int! stash_type:int=1", GROUP},
+    {"", "RMSNormalization", 23, 28, "X:T scale:V", "Y:V", "T=floats13 V=floats13",
+     "axis:int=-1 epsilon:float=1e-05 stash_type:int=1", PARAMS, infer_rms, resolve_rms, normalize},
     {0},
 };

@@ -1,5 +1,552 @@
-#include "runtime/op.h"
+/* resize.c - Resize and Upsample: interpolation along any axes of a tensor of any rank.
+ *
+ * This file tells shapes and decodes all versions into tort_resize_params; resize_taps.c says which input elements
+ * make an output coordinate; the loops at the end combine them. Interpolation is separable: an output row is a
+ * weighted sum of input rows, and then of the elements of that sum. Computed in double; integers are rounded to
+ * nearest and saturate. */
+#include "ops/extent.h"
+#include "ops/resize.h"
+
+#include <math.h>
+
+/* ---- what the node asks for -------------------------------------------------------------------------------------- */
+
+/* Inputs of a version: -1 where it has none. */
+typedef struct resize_inputs {
+    int32_t roi, scales, sizes;
+} resize_inputs;
+
+static resize_inputs inputs_of(const tort_node_view *node) {
+    if (strcmp(node->op->name, "Upsample") == 0) return (resize_inputs){-1, node->op->since < 9 ? -1 : 1, -1};
+    if (node->op->since < 11) return (resize_inputs){-1, 1, -1};
+    return (resize_inputs){1, 2, 3};
+}
+
+/* What the node says about each of its `axes`. */
+typedef struct resize_request {
+    int32_t count, axes[TORT_MAX_RANK];
+    bool has_scales, has_sizes; /* neither: their contents are not known yet */
+    float scales[TORT_MAX_RANK];
+    tort_scalar sizes[TORT_MAX_RANK];
+    bool crops; /* tf_crop_and_resize, with roi known */
+    float roi[2 * TORT_MAX_RANK];
+} resize_request;
+
+static bool asks_for_crop(const tort_node_view *node) {
+    return strcmp(tort_attr_string(node, "coordinate_transformation_mode"), "tf_crop_and_resize") == 0;
+}
+
+static tort_status read_axes(const tort_node_view *node, tort_error *error, resize_request *request) {
+    int32_t count = 0;
+    const int64_t *axes = tort_attr_ints(node, "axes", &count);
+    const int32_t rank = node->inputs[0].rank;
+    request->count = count > 0 ? count : rank;
+    if (count > rank) return tort_fail(error, TORT_E_MODEL, "axes has %d entries for an input of rank %d", count, rank);
+    for (int32_t i = 0; i < request->count; i++) {
+        request->axes[i] = i;
+        if (count == 0) continue;
+        tort_status status = tort_normalize_axis(error, axes[i], rank, &request->axes[i]);
+        if (status != TORT_OK) return status;
+    }
+    return TORT_OK;
+}
+
+static tort_status check_count(tort_error *error, const char *what, int32_t count, int32_t wanted) {
+    if (count == wanted) return TORT_OK;
+    return tort_fail(error, TORT_E_MODEL, "%s has %d entries; expected %d, one an axis", what, count, wanted);
+}
+
+/* Scales as attributes: Upsample-1 and -7. */
+static tort_status read_scale_attributes(const tort_node_view *node, tort_error *error, resize_request *request) {
+    int32_t count = 0;
+    const float *scales = tort_attr_floats(node, "scales", &count);
+    request->has_scales = true;
+    if (tort_attr(node, "height_scale")) {
+        if (request->count != 4)
+            return tort_fail(error, TORT_E_MODEL, "the input has rank %d; Upsample-1 takes images of rank 4",
+                             request->count);
+        const float sides[4] = {1, 1, tort_attr_float(node, "height_scale"), tort_attr_float(node, "width_scale")};
+        memcpy(request->scales, sides, sizeof sides);
+        return TORT_OK;
+    }
+    tort_status status = check_count(error, "scales", count, request->count);
+    if (status == TORT_OK) memcpy(request->scales, scales, (size_t)count * sizeof *scales);
+    return status;
+}
+
+/* `infer` is NULL while resolving: then sizes that are not numbers count as unknown. */
+static tort_status read_sizes(const tort_node_view *node, const tort_infer *infer, int32_t input, tort_error *error,
+                              resize_request *request) {
+    int32_t count = 0;
+    if (infer) {
+        request->has_sizes = tort_infer_integers(infer, input, request->sizes, TORT_MAX_RANK, &count) && count > 0;
+    } else {
+        int64_t values[TORT_MAX_RANK];
+        request->has_sizes = tort_view_integers(node, input, values, TORT_MAX_RANK, &count) && count > 0;
+        for (int32_t i = 0; request->has_sizes && i < count; i++) request->sizes[i] = tort_scalar_known(values[i]);
+    }
+    return request->has_sizes ? check_count(error, "sizes", count, request->count) : TORT_OK;
+}
+
+static tort_status read_request(const tort_node_view *node, const tort_infer *infer, tort_error *error,
+                                resize_request *request) {
+    const resize_inputs inputs = inputs_of(node);
+    int32_t count = 0;
+    *request = (resize_request){0};
+    tort_status status = read_axes(node, error, request);
+    if (status != TORT_OK) return status;
+    if (inputs.scales < 0) return read_scale_attributes(node, error, request);
+    /* Up to opset 12 an absent input is written as an empty tensor. */
+    if (inputs.sizes > 0 && tort_has_input(node, inputs.sizes))
+        status = read_sizes(node, infer, inputs.sizes, error, request);
+    if (status == TORT_OK && tort_has_input(node, inputs.scales) &&
+        tort_view_floats(node, inputs.scales, request->scales, TORT_MAX_RANK, &count) && count > 0) {
+        request->has_scales = true;
+        status = check_count(error, "scales", count, request->count);
+    }
+    if (status != TORT_OK) return status;
+    if (request->has_scales && request->has_sizes)
+        return tort_fail(error, TORT_E_MODEL, "both scales and sizes are given; give one");
+    for (int32_t i = 0; request->has_scales && i < request->count; i++)
+        if (!(request->scales[i] > 0) || isinf(request->scales[i]))
+            return tort_fail(error, TORT_E_MODEL, "scale %g of axis %d is not a positive number",
+                             (double)request->scales[i], request->axes[i]);
+    if (!asks_for_crop(node)) return TORT_OK;
+    if (!tort_has_input(node, inputs.roi))
+        return tort_fail(error, TORT_E_MODEL, "tf_crop_and_resize needs the input roi");
+    request->crops = tort_view_floats(node, inputs.roi, request->roi, 2 * TORT_MAX_RANK, &count);
+    return request->crops ? check_count(error, "roi", count, 2 * request->count) : TORT_OK;
+}
+
+/* With keep_aspect_ratio_policy, the one scale of all axes; 0 where sizes are stretched to. */
+static double common_scale(const tort_node_view *node, const resize_request *request, const tort_dim *in) {
+    const char *policy = tort_attr_string(node, "keep_aspect_ratio_policy");
+    bool larger = strcmp(policy, "not_smaller") == 0;
+    double common = 0;
+    if (!request->has_sizes || (!larger && strcmp(policy, "not_larger") != 0)) return 0;
+    for (int32_t i = 0; i < request->count; i++) {
+        double scale = (double)request->sizes[i].value / (double)in[request->axes[i]];
+        if (i == 0 || (larger ? scale > common : scale < common)) common = scale;
+    }
+    return common;
+}
+
+/* ---- infer ------------------------------------------------------------------------------------------------------- */
+
+/* floor(in * scale), also for a symbolic dimension where the scale is a binary fraction. */
+static tort_dim scaled_dim(tort_dims *dims, tort_dim in, float scale) {
+    if (tort_dim_known(in)) {
+        double size = floor((double)((float)in * scale));
+        return size < 1e18 ? (tort_dim)size : tort_dim_fresh(dims, false);
+    }
+    for (int64_t divisor = 1; divisor <= 64; divisor *= 2) {
+        double factor = (double)scale * (double)divisor;
+        if (factor > 1e6) break;
+        if (factor == floor(factor)) return tort_dim_floordiv(dims, tort_dim_mul(dims, in, (tort_dim)factor), divisor);
+    }
+    return tort_dim_fresh(dims, false);
+}
+
+static tort_dim requested_dim(tort_infer *infer, const resize_request *request, int32_t i, tort_dim in,
+                              bool dims_known) {
+    const char *policy = tort_attr_string(infer->node, "keep_aspect_ratio_policy");
+    bool stretches = policy[0] == '\0' || strcmp(policy, "stretch") == 0;
+    if (request->has_scales) {
+        float scale = request->scales[i];
+        if (!asks_for_crop(infer->node)) return scaled_dim(infer->dims, in, scale);
+        if (!request->crops) return tort_dim_fresh(infer->dims, true);
+        return scaled_dim(infer->dims, in, (request->roi[request->count + i] - request->roi[i]) * scale);
+    }
+    if (!request->has_sizes) return tort_dim_fresh(infer->dims, true);
+    if (stretches) return tort_scalar_to_dim(infer->dims, request->sizes[i]);
+    if (!dims_known) return tort_dim_fresh(infer->dims, false);
+    double scale = common_scale(infer->node, request, infer->node->inputs[0].dims);
+    return (tort_dim)floor(scale * (double)in + 0.5);
+}
+
+static tort_status infer_resize(tort_infer *infer) {
+    const tort_info *input = &infer->node->inputs[0];
+    resize_request request;
+    infer->outputs[0].type = input->type;
+    if (input->rank < 0) return TORT_OK;
+    tort_status status = read_request(infer->node, infer, infer->error, &request);
+    if (status != TORT_OK) return status;
+    bool known = true; /* the dims and sizes that an aspect ratio needs */
+    for (int32_t i = 0; i < request.count; i++)
+        known = known && input->dims[request.axes[i]] > 0 && !request.sizes[i].symbolic;
+    tort_dim dims[TORT_MAX_RANK];
+    for (int32_t d = 0; d < input->rank; d++) dims[d] = input->dims[d];
+    for (int32_t i = 0; i < request.count; i++) {
+        int32_t d = request.axes[i];
+        if (request.has_sizes && !request.sizes[i].symbolic && request.sizes[i].value < 0)
+            return tort_fail(infer->error, TORT_E_MODEL, "size %lld of axis %d is negative",
+                             (long long)request.sizes[i].value, d);
+        dims[d] = requested_dim(infer, &request, i, input->dims[d], known);
+        if (input->dims[d] == 0 && dims[d] > 0)
+            return tort_fail(infer->error, TORT_E_MODEL, "axis %d is empty and cannot be resized to %lld", d,
+                             (long long)dims[d]);
+    }
+    tort_infer_shape(infer, 0, input->type, input->rank, dims);
+    return TORT_OK;
+}
+
+/* ---- resolve ----------------------------------------------------------------------------------------------------- */
+
+typedef struct resize_name {
+    const char *name;
+    int value;
+} resize_name;
+
+/* The value of an attribute whose values are words; `absent` where the version has no such attribute. */
+static tort_status resolve_word(tort_resolve *resolve, const char *attribute, const resize_name *names, int absent,
+                                int *value) {
+    const char *word = tort_attr_string(resolve->node, attribute);
+    *value = absent;
+    if (!tort_attr(resolve->node, attribute)) return TORT_OK;
+    for (; names->name; names++) {
+        if (strcmp(names->name, word) != 0) continue;
+        *value = names->value;
+        return TORT_OK;
+    }
+    return tort_fail(resolve->error, TORT_E_MODEL, "%s \"%s\" is not known", attribute, word);
+}
+
+static tort_status resolve_words(tort_resolve *resolve, tort_resize_params *params) {
+    static const resize_name modes[] = {{"nearest", TORT_RESIZE_NEAREST},
+                                        {"linear", TORT_RESIZE_LINEAR},
+                                        {"bilinear", TORT_RESIZE_LINEAR}, /* Upsample-1 */
+                                        {"cubic", TORT_RESIZE_CUBIC},
+                                        {NULL, 0}};
+    static const resize_name transforms[] = {{"half_pixel", TORT_RESIZE_HALF_PIXEL},
+                                             {"half_pixel_symmetric", TORT_RESIZE_HALF_PIXEL_SYMMETRIC},
+                                             {"pytorch_half_pixel", TORT_RESIZE_PYTORCH_HALF_PIXEL},
+                                             {"align_corners", TORT_RESIZE_ALIGN_CORNERS},
+                                             {"asymmetric", TORT_RESIZE_ASYMMETRIC},
+                                             {"tf_half_pixel_for_nn", TORT_RESIZE_TF_HALF_PIXEL_FOR_NN},
+                                             {"tf_crop_and_resize", TORT_RESIZE_TF_CROP_AND_RESIZE},
+                                             {NULL, 0}};
+    static const resize_name roundings[] = {{"round_prefer_floor", TORT_RESIZE_ROUND_PREFER_FLOOR},
+                                            {"round_prefer_ceil", TORT_RESIZE_ROUND_PREFER_CEIL},
+                                            {"floor", TORT_RESIZE_FLOOR},
+                                            {"ceil", TORT_RESIZE_CEIL},
+                                            {NULL, 0}};
+    static const resize_name policies[] = {{"stretch", 0}, {"not_larger", 1}, {"not_smaller", 2}, {NULL, 0}};
+    int mode, transform, rounding, policy;
+    tort_status status = resolve_word(resolve, "mode", modes, TORT_RESIZE_NEAREST, &mode);
+    if (status == TORT_OK)
+        status =
+            resolve_word(resolve, "coordinate_transformation_mode", transforms, TORT_RESIZE_ASYMMETRIC, &transform);
+    if (status == TORT_OK)
+        status = resolve_word(resolve, "nearest_mode", roundings, TORT_RESIZE_FLOOR_OR_CEIL, &rounding);
+    if (status == TORT_OK) status = resolve_word(resolve, "keep_aspect_ratio_policy", policies, 0, &policy);
+    if (status != TORT_OK) return status;
+    params->mode = (tort_resize_mode)mode;
+    params->transform = (tort_resize_transform)transform;
+    params->rounding = (tort_resize_rounding)rounding;
+    return TORT_OK;
+}
+
+/* Input elements that an output element of the axis is made of. */
+static int64_t tap_count(const tort_resize_params *params, const tort_resize_axis *axis) {
+    if (axis->identity || params->mode == TORT_RESIZE_NEAREST) return 1;
+    double radius = params->mode == TORT_RESIZE_LINEAR ? 1 : 2;
+    if (params->antialias && axis->scale < 1) radius /= axis->scale;
+    radius = fmin(radius, 2 * (double)axis->in + 2); /* a region may be given that makes the scale absurd */
+    return 2 * (int64_t)ceil(radius);
+}
+
+static void add_axis(tort_resize_params *params, tort_resize_axis axis) {
+    tort_resize_axis *last = params->rank > 0 ? &params->axes[params->rank - 1] : NULL;
+    if (axis.identity && last && last->identity) {
+        last->in *= axis.in;
+        last->out = last->in;
+        return;
+    }
+    axis.taps = tap_count(params, &axis);
+    params->axes[params->rank++] = axis;
+}
+
+/* Rows are divided among this many items of work, each with a buffer of its own in scratch. */
+static int64_t worker_count(int64_t rows) {
+    return rows < 64 ? rows : 64;
+}
+
+/* The last axis that changes; what lies behind it moves along. 0 if none does. */
+static int32_t row_axis(const tort_resize_params *params) {
+    int32_t axis = params->rank - 1;
+    return axis > 0 && params->axes[axis].identity ? axis - 1 : axis;
+}
+
+static int64_t row_count(const tort_resize_params *params) {
+    int64_t rows = 1;
+    for (int32_t d = 0; d < row_axis(params); d++) rows *= params->axes[d].out;
+    return rows;
+}
+
+static int64_t inner_count(const tort_resize_params *params) {
+    int32_t axis = row_axis(params);
+    return axis + 1 < params->rank ? params->axes[axis + 1].in : 1;
+}
+
+/* Tables of taps of all axes, then a row of doubles for each worker. */
+static tort_status count_scratch(tort_resolve *resolve, const tort_resize_params *params) {
+    size_t total = 0, bytes;
+    for (int32_t d = 0; d < params->rank; d++) {
+        const tort_resize_axis *axis = &params->axes[d];
+        if (!tort_mul_size((size_t)axis->out, (size_t)axis->taps, &bytes) ||
+            !tort_mul_size(bytes, sizeof(int64_t) + sizeof(double), &bytes) || !tort_add_size(total, bytes, &total))
+            return tort_fail(resolve->error, TORT_E_MEMORY, "the tables for axis %d do not fit in memory", d);
+    }
+    int64_t row = params->axes[row_axis(params)].in * inner_count(params);
+    if (!tort_mul_size((size_t)row, (size_t)worker_count(row_count(params)) * sizeof(double), &bytes) ||
+        !tort_add_size(total, bytes, &resolve->scratch_bytes))
+        return tort_fail(resolve->error, TORT_E_MEMORY, "rows of %lld elements do not fit in memory", (long long)row);
+    return TORT_OK;
+}
+
+static tort_status resolve_resize(tort_resolve *resolve) {
+    const tort_node_view *node = resolve->node;
+    const tort_info *input = &node->inputs[0], *output = &node->outputs[0];
+    tort_resize_params *params = resolve->params;
+    resize_request request;
+    tort_status status = resolve_words(resolve, params);
+    if (status != TORT_OK) return status;
+    if (params->mode != TORT_RESIZE_NEAREST &&
+        (input->type == TORT_STRING || input->type == TORT_COMPLEX64 || input->type == TORT_COMPLEX128))
+        return tort_fail(resolve->error, TORT_E_UNSUPPORTED, "interpolation of %s elements; mode nearest moves them",
+                         tort_type_name(input->type));
+    params->exclude_outside = tort_attr_int(node, "exclude_outside") != 0;
+    params->antialias = tort_attr_int(node, "antialias") != 0;
+    params->cubic_a = (double)tort_attr_float(node, "cubic_coeff_a");
+    params->extrapolation = (double)tort_attr_float(node, "extrapolation_value");
+    if (input->rank < 0 || !tort_shape_known(input) || !tort_shape_known(output)) return TORT_OK;
+    status = read_request(node, NULL, resolve->error, &request);
+    if (status != TORT_OK) return status;
+    if (!request.has_scales && !request.has_sizes) return TORT_OK;
+
+    tort_resize_axis axes[TORT_MAX_RANK];
+    for (int32_t d = 0; d < input->rank; d++)
+        axes[d] = (tort_resize_axis){input->dims[d], output->dims[d], true, 1, (double)output->dims[d], 0, 1, 0};
+    double common = common_scale(node, &request, input->dims);
+    for (int32_t i = 0; i < request.count; i++) {
+        tort_resize_axis *axis = &axes[request.axes[i]];
+        bool crops = request.crops && (request.roi[i] != 0 || request.roi[request.count + i] != 1);
+        if (request.has_scales)
+            axis->scale = (double)request.scales[i];
+        else if (common > 0)
+            axis->scale = common;
+        else
+            axis->scale = (double)axis->out / (double)axis->in;
+        /* A crop is as long as its output; elsewhere the fraction that was rounded away counts. */
+        if ((request.has_scales || common > 0) && params->transform != TORT_RESIZE_TF_CROP_AND_RESIZE)
+            axis->width = axis->scale * (double)axis->in;
+        if (request.crops) {
+            axis->start = (double)request.roi[i];
+            axis->end = (double)request.roi[request.count + i];
+        }
+        axis->identity = axis->in == axis->out && axis->scale == 1 && !crops &&
+                         params->transform != TORT_RESIZE_TF_HALF_PIXEL_FOR_NN;
+    }
+    if (tort_extent(output->dims, 0, output->rank) == 0) return TORT_OK;
+    for (int32_t d = 0; d < input->rank; d++) add_axis(params, axes[d]);
+    return params->rank > 0 ? count_scratch(resolve, params) : TORT_OK;
+}
+
+/* ---- the loops --------------------------------------------------------------------------------------------------- */
+
+/* Taps of every output coordinate of one axis. */
+typedef struct resize_table {
+    int64_t *indices; /* [out, taps]; the first is -1 where the coordinate is outside */
+    double *weights;
+} resize_table;
+
+typedef struct resize_task {
+    const tort_call *call;
+    const tort_resize_params *params;
+    resize_table tables[TORT_MAX_RANK];
+    double *rows; /* a buffer of row_length for each worker */
+    int64_t row_length, row_count, workers, inner;
+    int32_t row_axis;
+    int64_t strides[TORT_MAX_RANK]; /* of the input, of axes before the row's */
+} resize_task;
+
+static void build_task(const tort_call *call, resize_task *task) {
+    const tort_resize_params *params = call->params;
+    *task = (resize_task){.call = call, .params = params, .row_axis = row_axis(params), .inner = inner_count(params)};
+    char *scratch = call->scratch;
+    for (int32_t d = 0; d < params->rank; d++) {
+        const tort_resize_axis *axis = &params->axes[d];
+        size_t count = (size_t)(axis->out * axis->taps);
+        task->tables[d].indices = (int64_t *)(void *)scratch;
+        task->tables[d].weights = (double *)(void *)(scratch + count * sizeof(int64_t));
+        scratch += count * (sizeof(int64_t) + sizeof(double));
+        for (int64_t o = 0; o < axis->out; o++) {
+            int64_t *indices = task->tables[d].indices + o * axis->taps;
+            if (!tort_resize_taps(params, axis, o, indices, task->tables[d].weights + o * axis->taps)) indices[0] = -1;
+        }
+    }
+    task->rows = (double *)(void *)scratch;
+    task->row_length = params->axes[task->row_axis].in * task->inner;
+    task->row_count = row_count(params);
+    task->workers = worker_count(task->row_count);
+    int64_t stride = task->row_length;
+    for (int32_t d = task->row_axis - 1; d >= 0; d--) {
+        task->strides[d] = stride;
+        stride *= params->axes[d].in;
+    }
+}
+
+/* Output coordinates of a row along the axes before its own. */
+static void row_coordinates(const resize_task *task, int64_t row, int64_t *coordinates) {
+    for (int32_t d = task->row_axis - 1; d >= 0; d--) {
+        coordinates[d] = row % task->params->axes[d].out;
+        row /= task->params->axes[d].out;
+    }
+}
+
+/* The weighted sum of the input rows that make an output row. False if the row is outside. */
+static bool sum_rows(const resize_task *task, const int64_t *coordinates, double *sum) {
+    const tort_tensor *input = &task->call->inputs[0];
+    int64_t taps[TORT_MAX_RANK] = {0};
+    double x[TORT_BLOCK];
+    for (int32_t d = 0; d < task->row_axis; d++)
+        if (task->tables[d].indices[coordinates[d] * task->params->axes[d].taps] < 0) return false;
+    for (int64_t i = 0; i < task->row_length; i++) sum[i] = 0;
+    for (;;) {
+        int64_t from = 0;
+        double weight = 1;
+        for (int32_t d = 0; d < task->row_axis; d++) {
+            int64_t entry = coordinates[d] * task->params->axes[d].taps + taps[d];
+            from += task->tables[d].indices[entry] * task->strides[d];
+            weight *= task->tables[d].weights[entry];
+        }
+        for (int64_t first = 0; weight != 0 && first < task->row_length; first += TORT_BLOCK) {
+            int64_t count = tort_block_count(task->row_length, first);
+            tort_load_doubles(input->type, input->data, from + first, count, x);
+            for (int64_t i = 0; i < count; i++) sum[first + i] += weight * x[i];
+        }
+        int32_t d = task->row_axis - 1;
+        while (d >= 0 && ++taps[d] == task->params->axes[d].taps) taps[d--] = 0;
+        if (d < 0) return true;
+    }
+}
+
+/* Stores part of a row; integers are rounded to nearest and saturate. */
+static void store_part(const tort_tensor *output, int64_t first, int64_t count, double *part) {
+    if (!tort_type_is_float(output->type)) {
+        int bits = output->type == TORT_BOOL ? 1 : tort_type_bits(output->type);
+        bool is_signed = tort_type_is_signed(output->type);
+        double low = is_signed ? -ldexp(1, bits - 1) : 0;
+        double high = nextafter(ldexp(1, is_signed ? bits - 1 : bits), 0);
+        for (int64_t i = 0; i < count; i++) part[i] = fmin(fmax(nearbyint(part[i]), low), high);
+    }
+    tort_store_doubles(output->type, output->data, first, count, part);
+}
+
+static void interpolate_rows(void *arg, int64_t begin, int64_t end) {
+    const resize_task *task = arg;
+    const tort_resize_axis *axis = &task->params->axes[task->row_axis];
+    const resize_table *table = &task->tables[task->row_axis];
+    const tort_tensor *output = &task->call->outputs[0];
+    const int64_t inner = task->inner, length = axis->out * inner;
+    int64_t coordinates[TORT_MAX_RANK];
+    double part[TORT_BLOCK];
+    for (int64_t worker = begin; worker < end; worker++) {
+        double *sum = task->rows + worker * task->row_length;
+        for (int64_t row = worker; row < task->row_count; row += task->workers) {
+            row_coordinates(task, row, coordinates);
+            bool inside = sum_rows(task, coordinates, sum);
+            for (int64_t first = 0; first < length; first += TORT_BLOCK) {
+                int64_t count = tort_block_count(length, first);
+                for (int64_t i = 0; i < count; i++) {
+                    int64_t at = inner == 1 ? first + i : (first + i) / inner;
+                    int64_t behind = inner == 1 ? 0 : (first + i) % inner;
+                    const int64_t *indices = table->indices + at * axis->taps;
+                    const double *weights = table->weights + at * axis->taps;
+                    double value = 0;
+                    part[i] = task->params->extrapolation;
+                    if (!inside || indices[0] < 0) continue;
+                    for (int64_t t = 0; t < axis->taps; t++) value += weights[t] * sum[indices[t] * inner + behind];
+                    part[i] = value;
+                }
+                store_part(output, row * length + first, count, part);
+            }
+        }
+    }
+}
+
+static void nearest_rows(void *arg, int64_t begin, int64_t end) {
+    const resize_task *task = arg;
+    const tort_resize_axis *axis = &task->params->axes[task->row_axis];
+    const tort_tensor *output = &task->call->outputs[0];
+    const int64_t *indices = task->tables[task->row_axis].indices;
+    const size_t size = (size_t)tort_type_bits(output->type) / 8, bytes = (size_t)task->inner * size;
+    int64_t coordinates[TORT_MAX_RANK];
+    for (int64_t row = begin; row < end; row++) {
+        int64_t from = 0;
+        bool inside = true;
+        row_coordinates(task, row, coordinates);
+        for (int32_t d = 0; d < task->row_axis; d++) {
+            int64_t index = task->tables[d].indices[coordinates[d]];
+            inside = inside && index >= 0;
+            from += index * task->strides[d];
+        }
+        char *to = (char *)output->data + (size_t)(row * axis->out) * bytes;
+        for (int64_t o = 0; o < axis->out; o++, to += bytes) {
+            const char *source =
+                (const char *)task->call->inputs[0].data + (from + indices[o] * task->inner) * (int64_t)size;
+            if (!inside || indices[o] < 0)
+                for (int64_t i = 0; i < task->inner; i++) {
+                    double value = task->params->extrapolation;
+                    store_part(output, (row * axis->out + o) * task->inner + i, 1, &value);
+                }
+            else if (task->inner == 1)
+                tort_copy_element(to, source, size);
+            else
+                memcpy(to, source, bytes);
+        }
+    }
+}
+
+static tort_status resize(const tort_call *call) {
+    const tort_resize_params *params = call->params;
+    const tort_tensor *output = &call->outputs[0];
+    resize_task task;
+    if (tort_count(output) == 0) return TORT_OK;
+    if (params->rank == 0) {
+        tort_copy_elements(output->type, output->data, 0, call->inputs[0].data, 0, tort_count(output));
+        return TORT_OK;
+    }
+    build_task(call, &task);
+    int64_t row_work = (task.row_length + params->axes[task.row_axis].out * task.inner) * 2;
+    if (params->mode == TORT_RESIZE_NEAREST)
+        tort_parallel(call, task.row_count, row_work, nearest_rows, &task);
+    else
+        tort_parallel(call, task.workers, row_work * 4 * (task.row_count / task.workers), interpolate_rows, &task);
+    return TORT_OK;
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+#define BY 0, sizeof(tort_resize_params), infer_resize, resolve_resize, resize
+#define ATTRIBUTES_11                                                                                                  \
+    "coordinate_transformation_mode:string=half_pixel cubic_coeff_a:float=-0.75 exclude_outside:int=0 "                \
+    "extrapolation_value:float=0 mode:string=nearest nearest_mode:string=round_prefer_floor"
+#define ATTRIBUTES_18 ATTRIBUTES_11 " antialias:int=0 axes:ints keep_aspect_ratio_policy:string=stretch"
+#define ROI_SCALES_SIZES (1u << 1 | 1u << 2 | 1u << 3)
 
 const tort_op tort_ops_resize[] = {
+    {"", "Resize", 10, 10, "X:T scales:float", "Y:T", "T=all", "mode:string=nearest", 1u << 1, BY},
+    {"", "Resize", 11, 12, "X:T1 roi:T2 scales:float sizes?:int64", "Y:T1", "T1=all T2=floats", ATTRIBUTES_11,
+     ROI_SCALES_SIZES, BY},
+    {"", "Resize", 13, 17, "X:T1 roi?:T2 scales?:float sizes?:int64", "Y:T1", "T1=all13 T2=floats", ATTRIBUTES_11,
+     ROI_SCALES_SIZES, BY},
+    {"", "Resize", 18, 28, "X:T1 roi?:T2 scales?:float sizes?:int64", "Y:T1", "T1=all13 T2=floats", ATTRIBUTES_18,
+     ROI_SCALES_SIZES, BY},
+    {"", "Upsample", 1, 6, "X:T", "Y:T", "T=floats|bool|int32|int64",
+     "height_scale:float! mode:string=nearest width_scale:float!", 0, BY},
+    {"", "Upsample", 7, 8, "X:T", "Y:T", "T=all", "mode:string=nearest scales:floats!", 0, BY},
+    /* Deprecated from 10 on, and still what it was. */
+    {"", "Upsample", 9, 28, "X:T scales:float", "Y:T", "T=all", "mode:string=nearest", 1u << 1, BY},
     {0},
 };

@@ -1,0 +1,153 @@
+/* arg_reduce.c - ArgMax and ArgMin: the position of the largest or smallest element along an axis.
+ *
+ * Of equal elements the first counts, or the last with select_last_index (opset 12). NaN counts as the largest of
+ * ArgMax and the smallest of ArgMin. Read first: reduce.c. */
+#include "ops/extent.h"
+#include "ops/reduce.h"
+
+static tort_status infer_arg(tort_infer *infer) {
+    const tort_info *data = &infer->node->inputs[0];
+    bool keep = tort_attr_int(infer->node, "keepdims") != 0;
+    infer->outputs[0].type = TORT_INT64;
+    if (data->rank < 0) return TORT_OK;
+    tort_dim dims[TORT_MAX_RANK];
+    int32_t rank = 0, axis = -1;
+    if (data->rank > 0) {
+        tort_status status = tort_normalize_axis(infer->error, tort_attr_int(infer->node, "axis"), data->rank, &axis);
+        if (status != TORT_OK) return status;
+        if (data->dims[axis] == 0)
+            return tort_fail(infer->error, TORT_E_MODEL, "axis %d has size 0: it has no largest element", axis);
+    }
+    for (int32_t d = 0; d < data->rank; d++) {
+        if (d != axis)
+            dims[rank++] = data->dims[d];
+        else if (keep)
+            dims[rank++] = 1;
+    }
+    tort_infer_shape(infer, 0, TORT_INT64, rank, dims);
+    return TORT_OK;
+}
+
+static tort_status resolve_arg(tort_resolve *resolve) {
+    const tort_info *data = &resolve->node->inputs[0];
+    tort_arg_reduce_params *params = resolve->params;
+    params->select_last = tort_attr_int(resolve->node, "select_last_index") != 0;
+    params->outer = params->length = params->inner = 1;
+    if (data->rank <= 0) return TORT_OK;
+    int32_t axis;
+    tort_status status = tort_normalize_axis(resolve->error, tort_attr_int(resolve->node, "axis"), data->rank, &axis);
+    if (status != TORT_OK || !tort_shape_known(data)) return status;
+    params->outer = tort_extent(data->dims, 0, axis);
+    params->length = data->dims[axis];
+    params->inner = tort_extent(data->dims, axis + 1, data->rank);
+    return TORT_OK;
+}
+
+typedef struct arg_task {
+    const tort_call *call;
+    const tort_arg_reduce_params *params;
+    double sign; /* 1: the largest, -1: the smallest */
+    bool integers;
+} arg_task;
+
+/* The best element so far of a lane, and where it was. */
+typedef struct arg_best {
+    double value;
+    int64_t integer, index;
+} arg_best;
+
+static void observe_float(arg_best *best, double x, int64_t index, bool select_last) {
+    bool nan = x != x, best_nan = best->value != best->value;
+    bool better = nan ? !best_nan || select_last : !best_nan && (x > best->value || (select_last && x == best->value));
+    if (!better && index > 0) return;
+    best->value = x;
+    best->index = index;
+}
+
+static void observe_integer(arg_best *best, int64_t x, int64_t index, bool select_last) {
+    if (index > 0 && !(x > best->integer || (select_last && x == best->integer))) return;
+    best->integer = x;
+    best->index = index;
+}
+
+/* Takes in elements `first` .. of the input: of one lane if `along`, else one each of neighbouring lanes. */
+static void observe_block(const arg_task *task, int64_t first, int64_t count, int64_t index, bool along,
+                          arg_best *best) {
+    const tort_tensor *data = &task->call->inputs[0];
+    const bool last = task->params->select_last;
+    if (task->integers) {
+        int64_t x[TORT_BLOCK];
+        /* Order uint64 as signed numbers; `not` turns the smallest into the largest. */
+        int64_t flip = (data->type == TORT_UINT64 ? INT64_MIN : 0) ^ (task->sign < 0 ? -1 : 0);
+        tort_load_integers(data->type, data->data, first, count, x);
+        for (int64_t i = 0; i < count; i++)
+            observe_integer(&best[along ? 0 : i], x[i] ^ flip, along ? index + i : index, last);
+    } else {
+        double x[TORT_BLOCK];
+        tort_load_doubles(data->type, data->data, first, count, x);
+        for (int64_t i = 0; i < count; i++)
+            observe_float(&best[along ? 0 : i], x[i] * task->sign, along ? index + i : index, last);
+    }
+}
+
+static void arg_rows(void *arg, int64_t begin, int64_t end) {
+    const arg_task *task = arg;
+    const int64_t length = task->params->length;
+    int64_t *output = task->call->outputs[0].data;
+    for (int64_t row = begin; row < end; row++) {
+        arg_best best = {0};
+        for (int64_t first = 0; first < length; first += TORT_BLOCK)
+            observe_block(task, row * length + first, tort_block_count(length, first), first, true, &best);
+        output[row] = best.index;
+    }
+}
+
+static void arg_columns(void *arg, int64_t begin, int64_t end) {
+    const arg_task *task = arg;
+    const int64_t length = task->params->length, inner = task->params->inner;
+    const int64_t groups = (inner + TORT_BLOCK - 1) / TORT_BLOCK;
+    int64_t *output = task->call->outputs[0].data;
+    arg_best best[TORT_BLOCK];
+    for (int64_t item = begin; item < end; item++) {
+        int64_t outer = item / groups, first = item % groups * TORT_BLOCK, count = tort_block_count(inner, first);
+        for (int64_t k = 0; k < length; k++)
+            observe_block(task, (outer * length + k) * inner + first, count, k, false, best);
+        for (int64_t i = 0; i < count; i++) output[outer * inner + first + i] = best[i].index;
+    }
+}
+
+static tort_status arg_reduce(const tort_call *call, double sign) {
+    const tort_arg_reduce_params *params = call->params;
+    arg_task task = {call, params, sign, !tort_type_is_float(call->inputs[0].type)};
+    if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
+    if (params->inner == 1) {
+        tort_parallel(call, params->outer, params->length * 2, arg_rows, &task);
+    } else {
+        int64_t groups = (params->inner + TORT_BLOCK - 1) / TORT_BLOCK;
+        int64_t lanes = tort_block_count(params->inner, 0);
+        tort_parallel(call, params->outer * groups, params->length * lanes * 2, arg_columns, &task);
+    }
+    return TORT_OK;
+}
+
+static tort_status arg_max(const tort_call *call) {
+    return arg_reduce(call, 1);
+}
+
+static tort_status arg_min(const tort_call *call) {
+    return arg_reduce(call, -1);
+}
+
+#define AXIS "axis:int=0 keepdims:int=1"
+#define AXIS_AND_LAST "axis:int=0 keepdims:int=1 select_last_index:int=0"
+#define BY(reference) 0, 0, sizeof(tort_arg_reduce_params), infer_arg, resolve_arg, reference
+
+const tort_op tort_ops_arg_reduce[] = {
+    {"", "ArgMax", 1, 11, "data:T", "reduced:int64", "T=numeric", AXIS, BY(arg_max)},
+    {"", "ArgMax", 12, 12, "data:T", "reduced:int64", "T=numeric", AXIS_AND_LAST, BY(arg_max)},
+    {"", "ArgMax", 13, 28, "data:T", "reduced:int64", "T=numeric13", AXIS_AND_LAST, BY(arg_max)},
+    {"", "ArgMin", 1, 11, "data:T", "reduced:int64", "T=numeric", AXIS, BY(arg_min)},
+    {"", "ArgMin", 12, 12, "data:T", "reduced:int64", "T=numeric", AXIS_AND_LAST, BY(arg_min)},
+    {"", "ArgMin", 13, 28, "data:T", "reduced:int64", "T=numeric13", AXIS_AND_LAST, BY(arg_min)},
+    {0},
+};

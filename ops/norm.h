@@ -1,0 +1,40 @@
+/* norm.h - params of the normalisations, for every provider. */
+#ifndef TORT_OPS_NORM_H
+#define TORT_OPS_NORM_H
+
+#include "runtime/tinyort.h"
+
+/* LayerNormalization, RMSNormalization, InstanceNormalization, GroupNormalization: X is `rows` contiguous rows of
+ * `size` elements, each with statistics of its own: y = (x - mean) / sqrt(variance + epsilon) * scale + bias.
+ * scale and bias are read with strides under a view of X of shape dims[rank] (0 where they repeat). */
+typedef struct tort_norm_params {
+    int64_t rows, size;
+    double epsilon;
+    bool centered; /* false: the mean counts as 0 (RMSNormalization) */
+    int32_t rank;
+    int64_t dims[TORT_MAX_RANK + 1]; /* GroupNormalization's view has one axis more than X */
+    int64_t scale_strides[TORT_MAX_RANK + 1], bias_strides[TORT_MAX_RANK + 1];
+} tort_norm_params;
+
+/* BatchNormalization: X seen as [batch, channels, inner]; per-activation statistics (spatial=0) make every element
+ * behind the batch a channel. Each channel: y = (x - mean) / sqrt(variance + epsilon) * scale + bias. */
+typedef struct tort_batch_norm_params {
+    int64_t batch, channels, inner;
+    double epsilon, momentum;
+    bool training; /* mean and variance are the batch's own; outputs 1 and 2 are the running ones */
+} tort_batch_norm_params;
+
+/* LpNormalization: lanes along an axis, as in softmax.h. */
+typedef struct tort_lp_norm_params {
+    int64_t outer, length, inner;
+    int32_t p; /* 1 or 2 */
+} tort_lp_norm_params;
+
+/* LRN: X seen as [batch, channels, inner]; each element is divided by (bias + alpha / size * sum)^beta, the sum being
+ * that of the squares of channels c - before .. c + after. */
+typedef struct tort_lrn_params {
+    int64_t batch, channels, inner, before, after, size;
+    double alpha, beta, bias;
+} tort_lrn_params;
+
+#endif

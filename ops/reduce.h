@@ -1,0 +1,25 @@
+/* reduce.h - which dimensions of a tensor are reduced, in the smallest view that says so; for every provider. */
+#ifndef TORT_OPS_REDUCE_H
+#define TORT_OPS_REDUCE_H
+
+#include "runtime/op.h"
+
+/* The input with dimensions of size 1 dropped and neighbours that are both kept or both reduced merged: kept and
+ * reduced dimensions alternate, the strides are the input's own, and the output is the kept ones, row-major. */
+typedef struct tort_reduce_params {
+    int32_t rank;
+    int64_t dims[TORT_MAX_RANK], strides[TORT_MAX_RANK];
+    bool reduced[TORT_MAX_RANK];
+    int64_t kept_count, reduced_count; /* elements of the output; elements that go into each */
+} tort_reduce_params;
+
+/* ArgMax, ArgMin: the input seen as [outer, length, inner], the output as [outer, inner]. */
+typedef struct tort_arg_reduce_params {
+    int64_t outer, length, inner;
+    bool select_last;
+} tort_arg_reduce_params;
+
+/* Fills the view of `input`, whose dims are known, for a mask of reduced axes (bit i: axis i). */
+void tort_reduce_view(const tort_info *input, uint32_t mask, tort_reduce_params *params);
+
+#endif
