@@ -10,8 +10,9 @@ extern const tort_op tort_ops_unary[], tort_ops_activation[], tort_ops_binary[],
     tort_ops_resize[], tort_ops_topk[], tort_ops_select[], tort_ops_unique[], tort_ops_reverse_sequence[],
     tort_ops_center_crop_pad[], tort_ops_strings[], tort_ops_grid_sample[], tort_ops_affine_grid[], tort_ops_col2im[],
     tort_ops_conv[], tort_ops_conv_transpose[], tort_ops_pool[], tort_ops_max_unpool[], tort_ops_gemm[],
-    tort_ops_matmul[], tort_ops_einsum[], tort_ops_norm[], tort_ops_softmax[], tort_ops_reduce[],
-    tort_ops_integer_matmul[], tort_ops_attention[], tort_ops_window[];
+    tort_ops_matmul[], tort_ops_einsum[], tort_ops_norm[], tort_ops_norm_axis[], tort_ops_batch_norm[],
+    tort_ops_softmax[], tort_ops_reduce[], tort_ops_arg_reduce[], tort_ops_integer_matmul[], tort_ops_attention[],
+    tort_ops_window[];
 
 // clang-format off: a line a family
 const tort_op *const tort_op_families[] = {
@@ -54,8 +55,11 @@ const tort_op *const tort_op_families[] = {
     tort_ops_matmul,
     tort_ops_einsum,
     tort_ops_norm,
+    tort_ops_norm_axis,
+    tort_ops_batch_norm,
     tort_ops_softmax,
     tort_ops_reduce,
+    tort_ops_arg_reduce,
     tort_ops_integer_matmul,
     tort_ops_attention,
     tort_ops_window,
