@@ -1,5 +1,332 @@
-#include "runtime/op.h"
+/* activation.c - the activations of one tensor, and PRelu and SwiGLU, which take two.
+ *
+ * NaN stays NaN in all of them. Softplus is max(x, 0) + log(1 + e^-|x|), which cannot overflow. */
+#include "ops/activation.h"
+
+#include "ops/elementwise.h"
+#include "ops/vector_math.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- attributes ---------------------------------------------------------------------------------------------------
+ */
+
+static tort_status resolve_activation(tort_resolve *resolve) {
+    const tort_node_view *node = resolve->node;
+    tort_activation *params = resolve->params;
+    params->alpha = tort_attr_float(node, "alpha");
+    params->beta = tort_attr_float(node, "beta");
+    return TORT_OK;
+}
+
+static tort_status resolve_selu(tort_resolve *resolve) {
+    tort_activation *params = resolve->params;
+    params->alpha = tort_attr_float(resolve->node, "alpha");
+    params->beta = tort_attr_float(resolve->node, "gamma");
+    return TORT_OK;
+}
+
+static tort_status resolve_shrink(tort_resolve *resolve) {
+    tort_activation *params = resolve->params;
+    params->alpha = tort_attr_float(resolve->node, "lambd");
+    params->beta = tort_attr_float(resolve->node, "bias");
+    return TORT_OK;
+}
+
+static tort_status resolve_gelu(tort_resolve *resolve) {
+    tort_activation *params = resolve->params;
+    const char *approximate = tort_attr_string(resolve->node, "approximate");
+    params->tanh = strcmp(approximate, "tanh") == 0;
+    if (params->tanh || strcmp(approximate, "none") == 0) return TORT_OK;
+    return tort_fail(resolve->error, TORT_E_MODEL, "approximate is \"%s\", expected \"none\" or \"tanh\"", approximate);
+}
+
+/* ---- one input -----------------------------------------------------------------------------------------------------
+ */
+
+static inline float clamp01f(float x) {
+    x = x < 0 ? 0 : x;
+    return x > 1 ? 1 : x;
+}
+static inline double clamp01(double x) {
+    x = x < 0 ? 0 : x;
+    return x > 1 ? 1 : x;
+}
+
+/* x tanh(log(1 + e^x)) = x (n^2 + 2n) / (n^2 + 2n + 2) with n = e^x, which is done before n^2 overflows. */
+static inline float mishf(float x) {
+    float n = tort_expf(x < 20 ? x : 20), above = n * (n + 2);
+    return x * (above / (above + 2));
+}
+
+/* name, expression of float x, expression of double x, work (see tort_map) */
+#define ACTIVATIONS(X)                                                                                                 \
+    X(hard_sigmoid, clamp01f(p->alpha *x + p->beta), clamp01(p->alpha *x + p->beta), 8)                                \
+    X(hard_swish, x *clamp01f(x *(1.0f / 6) + 0.5f), x *clamp01(x / 6 + 0.5), 8)                                       \
+    X(sigmoid, tort_sigmoidf(x), 1 / (1 + exp(-x)), 32)                                                                \
+    X(softplus, (x > 0 ? x : 0) + tort_log1pf(tort_expf(-fabsf(x))), (x > 0 ? x : 0) + log1p(exp(-fabs(x))), 64)       \
+    X(softsign, x / (1 + fabsf(x)), x / (1 + fabs(x)), 8)                                                              \
+    X(mish, mishf(x), x *tanh((x > 0 ? x : 0) + log1p(exp(-fabs(x)))), 64)                                             \
+    X(elu, x < 0 ? p->alpha * tort_expm1f(x) : x, x < 0 ? p->alpha * expm1(x) : x, 32)                                 \
+    X(selu, p->beta *(x <= 0 ? p->alpha * tort_expm1f(x) : x), p->beta *(x <= 0 ? p->alpha * expm1(x) : x), 32)        \
+    X(celu, x < 0 ? p->alpha * tort_expm1f(x / p->alpha) : x, x < 0 ? p->alpha * expm1(x / p->alpha) : x, 32)          \
+    X(thresholded_relu, x > p->alpha ? x : x != x ? x : 0, x > p->alpha ? x : x != x ? x : 0, 4)                       \
+    X(leaky_relu, x < 0 ? p->alpha * x : x, x < 0 ? p->alpha * x : x, 4)                                               \
+    X(swish, x *tort_sigmoidf(p->alpha *x), x / (1 + exp(-p->alpha * x)), 32)
+
+#define DEFINE(name, of_float, of_double, cost)                                                                        \
+    TORT_MAP_LOOP(name##_floats, float, tort_activation, of_float)                                                     \
+    TORT_MAP_LOOP(name##_doubles, double, tort_activation, of_double)                                                  \
+    static tort_status run_##name(const tort_call *call) {                                                             \
+        static const tort_map map = {.floats = name##_floats, .doubles = name##_doubles, .work = cost};                \
+        return tort_run_map(call, &map, call->params);                                                                 \
+    }
+ACTIVATIONS(DEFINE)
+
+/* The constants are sqrt(1/2) and sqrt(2/pi). */
+TORT_MAP_LOOP(gelu_floats, float, void, 0.5f * x * (1 + tort_erff(x * 0.70710678f)))
+TORT_MAP_LOOP(gelu_doubles, double, void, 0.5 * x * (1 + erf(x * 0.70710678118654752)))
+TORT_MAP_LOOP(gelu_tanh_floats, float, void, 0.5f * x * (1 + tort_tanhf(0.79788456f * (x + 0.044715f * x * x * x))))
+TORT_MAP_LOOP(gelu_tanh_doubles, double, void, 0.5 * x * (1 + tanh(0.79788456080286536 * (x + 0.044715 * x * x * x))))
+
+static tort_status run_gelu(const tort_call *call) {
+    static const tort_map exact = {.floats = gelu_floats, .doubles = gelu_doubles, .work = 32};
+    static const tort_map approximate = {.floats = gelu_tanh_floats, .doubles = gelu_tanh_doubles, .work = 32};
+    const tort_activation *params = call->params;
+    return tort_run_map(call, params->tanh ? &approximate : &exact, NULL);
+}
+
+TORT_MAP_LOOP(relu_floats, float, void, x < 0 ? 0 : x)
+TORT_MAP_LOOP(relu_doubles, double, void, x < 0 ? 0 : x)
+TORT_MAP_LOOP(relu_integers, int64_t, void, x < 0 ? 0 : x)
+
+static tort_status run_relu(const tort_call *call) {
+    static const tort_map map = {relu_floats, relu_doubles, relu_integers, NULL, 4};
+    return tort_run_map(call, &map, NULL);
+}
+
+/* Integers are computed as doubles and truncated. */
+#define SHRUNK (x < -p->alpha ? x + p->beta : x > p->alpha ? x - p->beta : x != x ? x : 0)
+static inline double shrink(double x, const tort_activation *p) {
+    return SHRUNK;
+}
+TORT_MAP_LOOP(shrink_floats, float, tort_activation, SHRUNK)
+TORT_MAP_LOOP(shrink_doubles, double, tort_activation, SHRUNK)
+TORT_MAP_LOOP(shrink_integers, int64_t, tort_activation, tort_double_to_int64(shrink((double)x, p)))
+TORT_MAP_LOOP(shrink_naturals, uint64_t, tort_activation, tort_double_to_uint64(shrink((double)x, p)))
+
+static tort_status run_shrink(const tort_call *call) {
+    static const tort_map map = {shrink_floats, shrink_doubles, shrink_integers, shrink_naturals, 16};
+    return tort_run_map(call, &map, call->params);
+}
+
+/* ---- PRelu ---------------------------------------------------------------------------------------------------------
+ */
+
+/* Before opset 7 a slope of one dimension belongs to the channels, dimension 1. */
+static tort_status resolve_prelu(tort_resolve *resolve) {
+    const tort_node_view *node = resolve->node;
+    tort_binary *params = resolve->params;
+    const tort_info *x = &node->inputs[0], *slope = &node->inputs[1];
+    bool channels = node->opset < 7 && slope->rank == 1 && slope->dims[0] != 1;
+    if (channels && x->rank >= 2) params->trailing = x->rank - 2;
+    return TORT_OK;
+}
+
+TORT_PAIR_LOOP(prelu_float, float, float, void, a < 0 ? a * b : a)
+TORT_PAIR_LOOP(prelu_double, double, double, void, a < 0 ? a * b : a)
+TORT_PAIR_LOOP(prelu_int32, int32_t, int32_t, void, a < 0 ? (int32_t)((uint32_t)a * (uint32_t)b) : a)
+TORT_PAIR_LOOP(prelu_int64, int64_t, int64_t, void, a < 0 ? (int64_t)((uint64_t)a * (uint64_t)b) : a)
+TORT_PAIR_LOOP(prelu_uint32, uint32_t, uint32_t, void, ((void)b, a))
+TORT_PAIR_LOOP(prelu_uint64, uint64_t, uint64_t, void, ((void)b, a))
+
+static tort_status run_prelu(const tort_call *call) {
+    static const tort_pair pair = {{[TORT_FLOAT] = prelu_float,
+                                    [TORT_DOUBLE] = prelu_double,
+                                    [TORT_INT32] = prelu_int32,
+                                    [TORT_INT64] = prelu_int64,
+                                    [TORT_UINT32] = prelu_uint32,
+                                    [TORT_UINT64] = prelu_uint64},
+                                   8};
+    return tort_run_pair(call, &pair);
+}
+
+/* ---- SwiGLU --------------------------------------------------------------------------------------------------------
+ */
+
+static tort_status resolve_swiglu(tort_resolve *resolve) {
+    tort_swiglu *params = resolve->params;
+    params->alpha = tort_attr_float(resolve->node, "alpha");
+    return TORT_OK;
+}
+
+TORT_PAIR_LOOP(swiglu_float, float, float, tort_swiglu, a *tort_sigmoidf(p->alpha *a) * b)
+TORT_PAIR_LOOP(swiglu_double, double, double, tort_swiglu, a / (1 + exp(-p->alpha * a)) * b)
+
+static tort_status run_swiglu(const tort_call *call) {
+    static const tort_pair pair = {{[TORT_FLOAT] = swiglu_float, [TORT_DOUBLE] = swiglu_double}, 40};
+    return tort_run_pair(call, &pair);
+}
+
+/* ---- Clip ----------------------------------------------------------------------------------------------------------
+ */
+
+/* Without a bound (or with the default of opset 6, the largest float) there is none: infinities stay. */
+static float bound(const tort_node_view *node, const char *name, float none) {
+    const tort_attribute *attribute = tort_attr(node, name);
+    return attribute == NULL || attribute->is_default ? none : attribute->u.f;
+}
+
+static tort_status resolve_clip(tort_resolve *resolve) {
+    tort_clip *params = resolve->params;
+    params->low = bound(resolve->node, "min", -INFINITY);
+    params->high = bound(resolve->node, "max", INFINITY);
+    return TORT_OK;
+}
+
+static tort_status infer_clip(tort_infer *infer) {
+    static const char *const names[] = {"input", "min", "max"};
+    for (int32_t i = 1; i <= 2; i++) {
+        if (!tort_has_input(infer->node, i)) continue;
+        const tort_info *info = &infer->node->inputs[i];
+        for (int32_t d = 0; d < info->rank; d++) {
+            if (tort_dim_known(info->dims[d]) && info->dims[d] != 1)
+                return tort_fail(infer->error, TORT_E_MODEL, "%s has %lld elements, expected a scalar", names[i],
+                                 (long long)info->dims[d]);
+        }
+    }
+    tort_infer_same(infer, 0, 0);
+    return TORT_OK;
+}
+
+/* Where low > high, the result is high. */
+#define CLIPPED(low, high) (x < (low) ? ((low) > (high) ? (high) : (low)) : x > (high) ? (high) : x)
+
+#define BOUNDS(ctype, name)                                                                                            \
+    typedef struct name##_bounds {                                                                                     \
+        ctype low, high;                                                                                               \
+    } name##_bounds;                                                                                                   \
+    TORT_MAP_LOOP(clip_##name, ctype, name##_bounds, CLIPPED(p->low, p->high))
+BOUNDS(float, float)
+BOUNDS(double, double)
+BOUNDS(int64_t, integer)
+BOUNDS(uint64_t, natural)
+
+static tort_status run_clip(const tort_call *call) {
+    static const tort_map map = {clip_float, clip_double, clip_integer, clip_natural, 4};
+    const tort_clip *params = call->params;
+    tort_type type = call->inputs[0].type;
+    union {
+        float_bounds f;
+        double_bounds d;
+        integer_bounds i;
+        natural_bounds n;
+    } bounds;
+    double low = params->low, high = params->high;
+    const tort_tensor *low_in = call->input_count > 1 && tort_present(&call->inputs[1]) ? &call->inputs[1] : NULL;
+    const tort_tensor *high_in = call->input_count > 2 && tort_present(&call->inputs[2]) ? &call->inputs[2] : NULL;
+    if (tort_type_is_float(type)) {
+        if (low_in) tort_load_doubles(type, low_in->data, 0, 1, &low);
+        if (high_in) tort_load_doubles(type, high_in->data, 0, 1, &high);
+        if (type == TORT_DOUBLE) {
+            bounds.d = (double_bounds){low, high};
+        } else {
+            bounds.f = (float_bounds){(float)low, (float)high};
+        }
+    } else if (tort_type_is_signed(type)) {
+        bounds.i = (integer_bounds){INT64_MIN, INT64_MAX};
+        if (low_in) tort_load_integers(type, low_in->data, 0, 1, &bounds.i.low);
+        if (high_in) tort_load_integers(type, high_in->data, 0, 1, &bounds.i.high);
+    } else {
+        int64_t low_bits = 0, high_bits = -1;
+        if (low_in) tort_load_integers(type, low_in->data, 0, 1, &low_bits);
+        if (high_in) tort_load_integers(type, high_in->data, 0, 1, &high_bits);
+        bounds.n = (natural_bounds){(uint64_t)low_bits, (uint64_t)high_bits};
+    }
+    return tort_run_map(call, &map, &bounds);
+}
+
+/* ---- rows ----------------------------------------------------------------------------------------------------------
+ */
 
 const tort_op tort_ops_activation[] = {
+    {"", "Celu", 12, 27, "X:T", "Y:T", "T=float", "alpha:float=1.0", 0, 0, sizeof(tort_activation),
+     tort_infer_elementwise, resolve_activation, run_celu},
+    {"", "Celu", 28, 28, "X:T", "Y:T", "T=floats13", "alpha:float=1.0", 0, 0, sizeof(tort_activation),
+     tort_infer_elementwise, resolve_activation, run_celu},
+    {"", "Clip", 1, 5, "input:T", "output:T", "T=floats", "consumed_inputs:ints max:float min:float", 0, 0,
+     sizeof(tort_clip), infer_clip, resolve_clip, run_clip},
+    {"", "Clip", 6, 10, "input:T", "output:T", "T=floats", "max:float=3.4028235e+38 min:float=-3.4028235e+38", 0, 0,
+     sizeof(tort_clip), infer_clip, resolve_clip, run_clip},
+    {"", "Clip", 11, 11, "input:T min?:T max?:T", "output:T", "T=floats", "", 0, 0, sizeof(tort_clip), infer_clip,
+     resolve_clip, run_clip},
+    {"", "Clip", 12, 12, "input:T min?:T max?:T", "output:T", "T=numeric", "", 0, 0, sizeof(tort_clip), infer_clip,
+     resolve_clip, run_clip},
+    {"", "Clip", 13, 28, "input:T min?:T max?:T", "output:T", "T=numeric13", "", 0, 0, sizeof(tort_clip), infer_clip,
+     resolve_clip, run_clip},
+    {"", "Elu", 1, 5, "X:T", "Y:T", "T=floats", "alpha:float=1.0 consumed_inputs:ints", 0, 0, sizeof(tort_activation),
+     tort_infer_elementwise, resolve_activation, run_elu},
+    {"", "Elu", 6, 21, "X:T", "Y:T", "T=floats", "alpha:float=1.0", 0, 0, sizeof(tort_activation),
+     tort_infer_elementwise, resolve_activation, run_elu},
+    {"", "Elu", 22, 28, "X:T", "Y:T", "T=floats13", "alpha:float=1.0", 0, 0, sizeof(tort_activation),
+     tort_infer_elementwise, resolve_activation, run_elu},
+    {"", "Gelu", 20, 28, "X:T", "Y:T", "T=floats13", "approximate:string=none", 0, 0, sizeof(tort_activation),
+     tort_infer_elementwise, resolve_gelu, run_gelu},
+    {"", "HardSigmoid", 1, 5, "X:T", "Y:T", "T=floats", "alpha:float=0.2 beta:float=0.5 consumed_inputs:ints", 0, 0,
+     sizeof(tort_activation), tort_infer_elementwise, resolve_activation, run_hard_sigmoid},
+    {"", "HardSigmoid", 6, 21, "X:T", "Y:T", "T=floats", "alpha:float=0.2 beta:float=0.5", 0, 0,
+     sizeof(tort_activation), tort_infer_elementwise, resolve_activation, run_hard_sigmoid},
+    {"", "HardSigmoid", 22, 28, "X:T", "Y:T", "T=floats13", "alpha:float=0.2 beta:float=0.5", 0, 0,
+     sizeof(tort_activation), tort_infer_elementwise, resolve_activation, run_hard_sigmoid},
+    {"", "HardSwish", 14, 21, "X:T", "Y:T", "T=floats", "", 0, 0, 0, tort_infer_elementwise, NULL, run_hard_swish},
+    {"", "HardSwish", 22, 28, "X:T", "Y:T", "T=floats13", "", 0, 0, 0, tort_infer_elementwise, NULL, run_hard_swish},
+    {"", "LeakyRelu", 1, 5, "X:T", "Y:T", "T=floats", "alpha:float=0.01 consumed_inputs:ints", 0, 0,
+     sizeof(tort_activation), tort_infer_elementwise, resolve_activation, run_leaky_relu},
+    {"", "LeakyRelu", 6, 15, "X:T", "Y:T", "T=floats", "alpha:float=0.01", 0, 0, sizeof(tort_activation),
+     tort_infer_elementwise, resolve_activation, run_leaky_relu},
+    {"", "LeakyRelu", 16, 28, "X:T", "Y:T", "T=floats13", "alpha:float=0.01", 0, 0, sizeof(tort_activation),
+     tort_infer_elementwise, resolve_activation, run_leaky_relu},
+    {"", "Mish", 18, 21, "X:T", "Y:T", "T=floats", "", 0, 0, 0, tort_infer_elementwise, NULL, run_mish},
+    {"", "Mish", 22, 28, "X:T", "Y:T", "T=floats13", "", 0, 0, 0, tort_infer_elementwise, NULL, run_mish},
+    {"", "PRelu", 1, 5, "X:T slope:T", "Y:T", "T=floats", "consumed_inputs:ints", 0, 0, sizeof(tort_binary),
+     tort_infer_elementwise, resolve_prelu, run_prelu},
+    {"", "PRelu", 6, 8, "X:T slope:T", "Y:T", "T=floats", "", 0, 0, sizeof(tort_binary), tort_infer_elementwise,
+     resolve_prelu, run_prelu},
+    {"", "PRelu", 9, 15, "X:T slope:T", "Y:T", "T=high", "", 0, 0, sizeof(tort_binary), tort_infer_elementwise,
+     resolve_prelu, run_prelu},
+    {"", "PRelu", 16, 28, "X:T slope:T", "Y:T", "T=high13", "", 0, 0, sizeof(tort_binary), tort_infer_elementwise,
+     resolve_prelu, run_prelu},
+    {"", "Relu", 1, 5, "X:T", "Y:T", "T=floats", "consumed_inputs:ints", 0, 0, 0, tort_infer_elementwise, NULL,
+     run_relu},
+    {"", "Relu", 6, 12, "X:T", "Y:T", "T=floats", "", 0, 0, 0, tort_infer_elementwise, NULL, run_relu},
+    {"", "Relu", 13, 13, "X:T", "Y:T", "T=floats13", "", 0, 0, 0, tort_infer_elementwise, NULL, run_relu},
+    {"", "Relu", 14, 28, "X:T", "Y:T", "T=floats13|int8|int16|int32|int64", "", 0, 0, 0, tort_infer_elementwise, NULL,
+     run_relu},
+    {"", "Selu", 1, 5, "X:T", "Y:T", "T=floats", "alpha:float=1.6732 consumed_inputs:ints gamma:float=1.0507", 0, 0,
+     sizeof(tort_activation), tort_infer_elementwise, resolve_selu, run_selu},
+    {"", "Selu", 6, 21, "X:T", "Y:T", "T=floats", "alpha:float=1.6732632 gamma:float=1.050701", 0, 0,
+     sizeof(tort_activation), tort_infer_elementwise, resolve_selu, run_selu},
+    {"", "Selu", 22, 28, "X:T", "Y:T", "T=floats13", "alpha:float=1.6732632 gamma:float=1.050701", 0, 0,
+     sizeof(tort_activation), tort_infer_elementwise, resolve_selu, run_selu},
+    {"", "Shrink", 9, 28, "input:T", "output:T", "T=numeric", "bias:float=0.0 lambd:float=0.5", 0, 0,
+     sizeof(tort_activation), tort_infer_elementwise, resolve_shrink, run_shrink},
+    {"", "Sigmoid", 1, 5, "X:T", "Y:T", "T=floats", "consumed_inputs:ints", 0, 0, 0, tort_infer_elementwise, NULL,
+     run_sigmoid},
+    {"", "Sigmoid", 6, 12, "X:T", "Y:T", "T=floats", "", 0, 0, 0, tort_infer_elementwise, NULL, run_sigmoid},
+    {"", "Sigmoid", 13, 28, "X:T", "Y:T", "T=floats13", "", 0, 0, 0, tort_infer_elementwise, NULL, run_sigmoid},
+    {"", "Softplus", 1, 21, "X:T", "Y:T", "T=floats", "", 0, 0, 0, tort_infer_elementwise, NULL, run_softplus},
+    {"", "Softplus", 22, 28, "X:T", "Y:T", "T=floats13", "", 0, 0, 0, tort_infer_elementwise, NULL, run_softplus},
+    {"", "Softsign", 1, 21, "input:T", "output:T", "T=floats", "", 0, 0, 0, tort_infer_elementwise, NULL, run_softsign},
+    {"", "Softsign", 22, 28, "input:T", "output:T", "T=floats13", "", 0, 0, 0, tort_infer_elementwise, NULL,
+     run_softsign},
+    {"", "SwiGLU", 28, 28, "A:T B:T", "Y:T", "T=floats13", "alpha:float=1.0", 0, 0, sizeof(tort_swiglu),
+     tort_infer_elementwise, resolve_swiglu, run_swiglu},
+    {"", "Swish", 24, 28, "X:T", "Y:T", "T=floats13", "alpha:float=1.0", 0, 0, sizeof(tort_activation),
+     tort_infer_elementwise, resolve_activation, run_swish},
+    {"", "ThresholdedRelu", 10, 21, "X:T", "Y:T", "T=floats", "alpha:float=1.0", 0, 0, sizeof(tort_activation),
+     tort_infer_elementwise, resolve_activation, run_thresholded_relu},
+    {"", "ThresholdedRelu", 22, 28, "X:T", "Y:T", "T=floats13", "alpha:float=1.0", 0, 0, sizeof(tort_activation),
+     tort_infer_elementwise, resolve_activation, run_thresholded_relu},
     {0},
 };

@@ -77,18 +77,14 @@ tort_status tort_resolve_binary(tort_resolve *resolve) {
     return TORT_OK;
 }
 
-tort_status tort_infer_binary_old(tort_infer *infer) {
-    tort_infer_same(infer, 0, 0);
-    return TORT_OK;
-}
-
 tort_status tort_infer_compare_old(tort_infer *infer) {
     tort_infer_same(infer, 0, 0);
     infer->outputs[0].type = TORT_BOOL;
     return TORT_OK;
 }
 
-tort_tensor tort_binary_b(const tort_call *call) {
+/* B as it broadcasts: with its trailing dimensions. */
+static tort_tensor aligned_b(const tort_call *call) {
     tort_tensor b = call->inputs[1];
     const tort_binary *params = call->params;
     for (int32_t i = 0; i < params->trailing; i++) b.dims[b.rank++] = 1;
@@ -97,6 +93,7 @@ tort_tensor tort_binary_b(const tort_call *call) {
 
 typedef struct pair_run {
     tort_pair_loop loop;
+    const void *params;
     tort_type type, out_type;
     const void *a, *b;
     void *out;
@@ -105,7 +102,7 @@ typedef struct pair_run {
 static void pair_row(void *arg, const tort_loop *loop, int64_t first, int64_t count, const int64_t *offsets) {
     const pair_run *run = arg;
     size_t size = (size_t)tort_type_bits(run->type) / 8, out_size = (size_t)tort_type_bits(run->out_type) / 8;
-    run->loop(count, (const char *)run->a + (size_t)offsets[0] * size, loop->steps[0],
+    run->loop(run->params, count, (const char *)run->a + (size_t)offsets[0] * size, loop->steps[0],
               (const char *)run->b + (size_t)offsets[1] * size, loop->steps[1],
               (char *)run->out + (size_t)first * out_size);
 }
@@ -123,9 +120,9 @@ static void pair_row_small(void *arg, const tort_loop *loop, int64_t first, int6
         tort_load_floats(run->type, run->a, offsets[0] + at * a_step, a_step ? n : 1, a);
         tort_load_floats(run->type, run->b, offsets[1] + at * b_step, b_step ? n : 1, b);
         if (run->out_type == TORT_BOOL) {
-            run->loop(n, a, a_step, b, b_step, (bool *)run->out + first + at);
+            run->loop(run->params, n, a, a_step, b, b_step, (bool *)run->out + first + at);
         } else {
-            run->loop(n, a, a_step, b, b_step, out.f);
+            run->loop(run->params, n, a, a_step, b, b_step, out.f);
             tort_store_floats(run->out_type, run->out, first + at, n, out.f);
         }
     }
@@ -133,15 +130,16 @@ static void pair_row_small(void *arg, const tort_loop *loop, int64_t first, int6
 
 tort_status tort_run_pair(const tort_call *call, const tort_pair *pair) {
     const tort_tensor *out = &call->outputs[0];
-    tort_tensor inputs[2] = {call->inputs[0], tort_binary_b(call)};
+    tort_tensor inputs[2] = {call->inputs[0], aligned_b(call)};
     tort_loop loop = tort_loop_broadcast(out, inputs, 2);
     bool small = tort_type_is_small_float(inputs[0].type);
-    pair_run run = {pair->loops[small ? TORT_FLOAT : inputs[0].type],
-                    inputs[0].type,
-                    out->type,
-                    inputs[0].data,
-                    inputs[1].data,
-                    out->data};
+    pair_run run = {.loop = pair->loops[small ? TORT_FLOAT : inputs[0].type],
+                    .params = call->params,
+                    .type = inputs[0].type,
+                    .out_type = out->type,
+                    .a = inputs[0].data,
+                    .b = inputs[1].data,
+                    .out = out->data};
     tort_loop_parallel(call, &loop, pair->work, small ? pair_row_small : pair_row, &run);
     return TORT_OK;
 }

@@ -36,35 +36,37 @@ tort_status tort_run_map(const tort_call *call, const tort_map *map, const void 
 /* ---- two inputs, broadcast ----------------------------------------------------------------------------------------
  */
 
-/* out[i] = f(a[i * a_step], b[i * b_step]); a step is 1 or 0. */
-typedef void (*tort_pair_loop)(int64_t count, const void *a, int64_t a_step, const void *b, int64_t b_step, void *out);
+/* out[i] = f(a[i * a_step], b[i * b_step]); a step is 1 or 0; params are the call's. */
+typedef void (*tort_pair_loop)(const void *params, int64_t count, const void *a, int64_t a_step, const void *b,
+                               int64_t b_step, void *out);
 
+/* The loops of an operator, by type of A; small floats use the loop of float. */
 typedef struct tort_pair {
-    tort_pair_loop loops[TORT_TYPE_COUNT]; /* by type of A; small floats use the loop of float */
-    bool compares;                         /* the output is bool */
-    int32_t work;                          /* rough cost of an element, nanoseconds times 16 */
+    tort_pair_loop loops[TORT_TYPE_COUNT];
+    int32_t work; /* rough cost of an element, nanoseconds times 16 */
 } tort_pair;
 
-/* Params of operators that had `broadcast` and `axis` before opset 7: B is followed by this many dimensions of 1. */
+/* Params of operators of two inputs. Before opset 7, `broadcast` and `axis` said where B is aligned with A: then B is
+ * followed by `trailing` dimensions of 1. Larger params start with this struct. */
 typedef struct tort_binary {
     int32_t trailing;
 } tort_binary;
 
 tort_status tort_resolve_binary(tort_resolve *resolve);
-/* For opset 1 to 6: the shape of A. `compares`: bool. */
-tort_status tort_infer_binary_old(tort_infer *infer);
+/* For opset 1 to 6: the shape of A, and its type or bool. */
 tort_status tort_infer_compare_old(tort_infer *infer);
 
-/* B as it broadcasts: with its trailing dimensions. */
-tort_tensor tort_binary_b(const tort_call *call);
-/* Output 0 from inputs 0 and 1. The call's params are a tort_binary. */
+/* Output 0 from inputs 0 and 1. */
 tort_status tort_run_pair(const tort_call *call, const tort_pair *pair);
 
-/* The loop of one expression of a and b. Compilers make vectors of each of the three. */
-#define TORT_PAIR_LOOP(function, ctype, out_type, expression)                                                          \
-    static void function(int64_t count, const void *pa, int64_t a_step, const void *pb, int64_t b_step, void *po) {    \
+/* The loop of one expression of a and b; `p` points to the params. Compilers make vectors of each of the three. */
+#define TORT_PAIR_LOOP(function, ctype, out_type, params_type, expression)                                             \
+    static void function(const void *params, int64_t count, const void *pa, int64_t a_step, const void *pb,            \
+                         int64_t b_step, void *po) {                                                                   \
+        const params_type *p = params;                                                                                 \
         const ctype *as = pa, *bs = pb;                                                                                \
         out_type *out = po;                                                                                            \
+        (void)p;                                                                                                       \
         if (a_step == 1 && b_step == 1) {                                                                              \
             for (int64_t i = 0; i < count; i++) {                                                                      \
                 const ctype a = as[i], b = bs[i];                                                                      \

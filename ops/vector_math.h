@@ -42,6 +42,17 @@ static inline float tort_expf(float x) {
     return p * first * second;
 }
 
+/* e^x - 1, within 2 ulp: without cancellation near 0. */
+static inline float tort_expm1f(float x) {
+    float p = 0.001394121425f;
+    p = p * x + 0.008363235074f;
+    p = p * x + 0.04166637413f;
+    p = p * x + 0.166665766464f;
+    p = p * x + 0.500000002709f;
+    float small = (p * x) * x + x;
+    return fabsf(x) < 0.34f ? small : tort_expf(x) - 1.0f;
+}
+
 /* Natural logarithm, within 2 ulp: x = 2^n (1 + f), sqrt(1/2) <= 1 + f < sqrt(2). */
 static inline float tort_logf(float x) {
     float scaled = x < 0x1p-126f ? x * 0x1p23f : x; /* subnormals */

@@ -1,0 +1,24 @@
+/* activation.h - params of the activations, shared by every provider. */
+#ifndef TORT_OPS_ACTIVATION_H
+#define TORT_OPS_ACTIVATION_H
+
+#include "ops/elementwise.h"
+
+/* The attributes of an activation; an operator uses those that it has. */
+typedef struct tort_activation {
+    float alpha; /* of Selu, HardSigmoid, LeakyRelu ...; the lambd of Shrink */
+    float beta;  /* of HardSigmoid; the gamma of Selu, the bias of Shrink */
+    bool tanh;   /* Gelu: approximate="tanh" */
+} tort_activation;
+
+typedef struct tort_swiglu {
+    tort_binary binary;
+    float alpha;
+} tort_swiglu;
+
+/* The bounds of Clip that attributes give (before opset 11); later ones are inputs 1 and 2. */
+typedef struct tort_clip {
+    float low, high;
+} tort_clip;
+
+#endif
