@@ -11,15 +11,19 @@
 #define TORT_BLOCK 512
 
 /* X(enumerator, C type, name) for every type with a C type of its own. */
-#define TORT_FOR_INTEGERS(X)                                                                                           \
+#define TORT_FOR_SIGNED(X)                                                                                             \
     X(TORT_INT8, int8_t, int8)                                                                                         \
     X(TORT_INT16, int16_t, int16)                                                                                      \
     X(TORT_INT32, int32_t, int32)                                                                                      \
-    X(TORT_INT64, int64_t, int64)                                                                                      \
+    X(TORT_INT64, int64_t, int64)
+#define TORT_FOR_UNSIGNED(X)                                                                                           \
     X(TORT_UINT8, uint8_t, uint8)                                                                                      \
     X(TORT_UINT16, uint16_t, uint16)                                                                                   \
     X(TORT_UINT32, uint32_t, uint32)                                                                                   \
     X(TORT_UINT64, uint64_t, uint64)
+#define TORT_FOR_INTEGERS(X)                                                                                           \
+    TORT_FOR_SIGNED(X)                                                                                                 \
+    TORT_FOR_UNSIGNED(X)
 #define TORT_FOR_NATIVE(X)                                                                                             \
     X(TORT_FLOAT, float, float)                                                                                        \
     X(TORT_DOUBLE, double, double)                                                                                     \

@@ -3,22 +3,65 @@
  * Each family is one file with its rows in a table at its end. */
 #include "runtime/op.h"
 
-extern const tort_op tort_ops_unary[], tort_ops_activation[], tort_ops_binary[], tort_ops_variadic[], tort_ops_where[],
-    tort_ops_cast[], tort_ops_cumulative[], tort_ops_quantize[], tort_ops_dropout[], tort_ops_random[],
-    tort_ops_metadata[], tort_ops_constant[], tort_ops_generate[], tort_ops_concat[], tort_ops_slice[], tort_ops_pad[],
-    tort_ops_transpose[], tort_ops_expand[], tort_ops_gather[], tort_ops_scatter[], tort_ops_tensor_scatter[],
-    tort_ops_resize[], tort_ops_topk[], tort_ops_select[], tort_ops_unique[], tort_ops_reverse_sequence[],
-    tort_ops_center_crop_pad[], tort_ops_strings[], tort_ops_grid_sample[], tort_ops_affine_grid[], tort_ops_col2im[],
-    tort_ops_conv[], tort_ops_conv_transpose[], tort_ops_pool[], tort_ops_max_unpool[], tort_ops_gemm[],
-    tort_ops_matmul[], tort_ops_einsum[], tort_ops_norm[], tort_ops_norm_axis[], tort_ops_batch_norm[],
-    tort_ops_softmax[], tort_ops_reduce[], tort_ops_arg_reduce[], tort_ops_integer_matmul[], tort_ops_attention[],
-    tort_ops_window[];
+extern const tort_op tort_ops_unary[];
+extern const tort_op tort_ops_activation[];
+extern const tort_op tort_ops_arithmetic[];
+extern const tort_op tort_ops_pow[];
+extern const tort_op tort_ops_compare[];
+extern const tort_op tort_ops_logic[];
+extern const tort_op tort_ops_variadic[];
+extern const tort_op tort_ops_where[];
+extern const tort_op tort_ops_cast[];
+extern const tort_op tort_ops_cumulative[];
+extern const tort_op tort_ops_quantize[];
+extern const tort_op tort_ops_dropout[];
+extern const tort_op tort_ops_random[];
+extern const tort_op tort_ops_metadata[];
+extern const tort_op tort_ops_constant[];
+extern const tort_op tort_ops_generate[];
+extern const tort_op tort_ops_concat[];
+extern const tort_op tort_ops_slice[];
+extern const tort_op tort_ops_pad[];
+extern const tort_op tort_ops_transpose[];
+extern const tort_op tort_ops_expand[];
+extern const tort_op tort_ops_gather[];
+extern const tort_op tort_ops_scatter[];
+extern const tort_op tort_ops_tensor_scatter[];
+extern const tort_op tort_ops_resize[];
+extern const tort_op tort_ops_topk[];
+extern const tort_op tort_ops_select[];
+extern const tort_op tort_ops_unique[];
+extern const tort_op tort_ops_reverse_sequence[];
+extern const tort_op tort_ops_center_crop_pad[];
+extern const tort_op tort_ops_strings[];
+extern const tort_op tort_ops_grid_sample[];
+extern const tort_op tort_ops_affine_grid[];
+extern const tort_op tort_ops_col2im[];
+extern const tort_op tort_ops_conv[];
+extern const tort_op tort_ops_conv_transpose[];
+extern const tort_op tort_ops_pool[];
+extern const tort_op tort_ops_max_unpool[];
+extern const tort_op tort_ops_gemm[];
+extern const tort_op tort_ops_matmul[];
+extern const tort_op tort_ops_einsum[];
+extern const tort_op tort_ops_norm[];
+extern const tort_op tort_ops_norm_axis[];
+extern const tort_op tort_ops_batch_norm[];
+extern const tort_op tort_ops_softmax[];
+extern const tort_op tort_ops_reduce[];
+extern const tort_op tort_ops_arg_reduce[];
+extern const tort_op tort_ops_integer_matmul[];
+extern const tort_op tort_ops_attention[];
+extern const tort_op tort_ops_window[];
 
 // clang-format off: a line a family
 const tort_op *const tort_op_families[] = {
     tort_ops_unary,
     tort_ops_activation,
-    tort_ops_binary,
+    tort_ops_arithmetic,
+    tort_ops_pow,
+    tort_ops_compare,
+    tort_ops_logic,
     tort_ops_variadic,
     tort_ops_where,
     tort_ops_cast,

@@ -1,5 +1,0 @@
-#include "runtime/op.h"
-
-const tort_op tort_ops_binary[] = {
-    {0},
-};

@@ -1,0 +1,115 @@
+/* compare.c - Equal, Greater, GreaterOrEqual, Less and LessOrEqual with broadcasting: bool results.
+ *
+ * Comparisons with NaN are false. Strings are equal if their bytes are. */
+#include "ops/elementwise.h"
+
+#include <string.h>
+
+/* ---- infer ---------------------------------------------------------------------------------------------------------
+ */
+
+/* One and the same symbol equals itself, whatever it will be. */
+static tort_scalar scalar_equal(tort_dims *dims, tort_scalar a, tort_scalar b) {
+    if (tort_scalar_same(a, b)) return tort_scalar_known(1);
+    return a.symbolic || b.symbolic ? tort_scalar_unknown(dims, false) : tort_scalar_known(0);
+}
+
+static tort_scalar scalar_less(tort_dims *dims, tort_scalar a, tort_scalar b) {
+    if (tort_scalar_same(a, b)) return tort_scalar_known(0);
+    return a.symbolic || b.symbolic ? tort_scalar_unknown(dims, false) : tort_scalar_known(a.value < b.value);
+}
+
+static tort_scalar scalar_greater(tort_dims *dims, tort_scalar a, tort_scalar b) {
+    return scalar_less(dims, b, a);
+}
+
+static tort_scalar scalar_not(tort_dims *dims, tort_scalar a) {
+    return a.symbolic ? tort_scalar_unknown(dims, false) : tort_scalar_known(!a.value);
+}
+
+static tort_scalar scalar_less_or_equal(tort_dims *dims, tort_scalar a, tort_scalar b) {
+    return scalar_not(dims, scalar_less(dims, b, a));
+}
+
+static tort_scalar scalar_greater_or_equal(tort_dims *dims, tort_scalar a, tort_scalar b) {
+    return scalar_not(dims, scalar_less(dims, a, b));
+}
+
+/* ---- reference -----------------------------------------------------------------------------------------------------
+ */
+
+static inline bool same_text(tort_string a, tort_string b) {
+    return a.length == b.length && (a.length == 0 || memcmp(a.data, b.data, a.length) == 0);
+}
+TORT_PAIR_LOOP(equal_string, tort_string, bool, void, same_text(a, b))
+TORT_PAIR_LOOP(equal_bool, uint8_t, bool, void, (a != 0) == (b != 0))
+
+#define DEFINE(enumerator, ctype, type)                                                                                \
+    TORT_PAIR_LOOP(equal_##type, ctype, bool, void, a == b)                                                            \
+    TORT_PAIR_LOOP(less_##type, ctype, bool, void, a < b)                                                              \
+    TORT_PAIR_LOOP(less_or_equal_##type, ctype, bool, void, a <= b)                                                    \
+    TORT_PAIR_LOOP(greater_##type, ctype, bool, void, a > b)                                                           \
+    TORT_PAIR_LOOP(greater_or_equal_##type, ctype, bool, void, a >= b)
+TORT_FOR_NATIVE(DEFINE)
+
+#define EQUAL(enumerator, ctype, type) [enumerator] = equal_##type,
+#define LESS(enumerator, ctype, type) [enumerator] = less_##type,
+#define LESS_OR_EQUAL(enumerator, ctype, type) [enumerator] = less_or_equal_##type,
+#define GREATER(enumerator, ctype, type) [enumerator] = greater_##type,
+#define GREATER_OR_EQUAL(enumerator, ctype, type) [enumerator] = greater_or_equal_##type,
+
+#define OPERATOR(name, ...)                                                                                            \
+    static tort_status infer_##name(tort_infer *infer) {                                                               \
+        tort_status status = tort_infer_compare(infer);                                                                \
+        return status != TORT_OK ? status : tort_infer_elements(infer, scalar_##name);                                 \
+    }                                                                                                                  \
+    static tort_status run_##name(const tort_call *call) {                                                             \
+        static const tort_pair pair = {{__VA_ARGS__}, 6};                                                              \
+        return tort_run_pair(call, &pair);                                                                             \
+    }
+OPERATOR(equal, TORT_FOR_NATIVE(EQUAL)[TORT_BOOL] = equal_bool, [TORT_STRING] = equal_string)
+OPERATOR(less, TORT_FOR_NATIVE(LESS))
+OPERATOR(less_or_equal, TORT_FOR_NATIVE(LESS_OR_EQUAL))
+OPERATOR(greater, TORT_FOR_NATIVE(GREATER))
+OPERATOR(greater_or_equal, TORT_FOR_NATIVE(GREATER_OR_EQUAL))
+
+/* ---- rows ----------------------------------------------------------------------------------------------------------
+ */
+
+const tort_op tort_ops_compare[] = {
+    {"", "Equal", 1, 6, "A:T B:T", "C:T1", "T=bool|int32|int64 T1=bool", "axis:int broadcast:int=0", 0, 0,
+     sizeof(tort_binary), tort_infer_compare_old, tort_resolve_binary, run_equal},
+    {"", "Equal", 7, 10, "A:T B:T", "C:T1", "T=bool|int32|int64 T1=bool", "", 0, 0, sizeof(tort_binary), infer_equal,
+     tort_resolve_binary, run_equal},
+    {"", "Equal", 11, 12, "A:T B:T", "C:T1", "T=numeric|bool T1=bool", "", 0, 0, sizeof(tort_binary), infer_equal,
+     tort_resolve_binary, run_equal},
+    {"", "Equal", 13, 18, "A:T B:T", "C:T1", "T=numeric13|bool T1=bool", "", 0, 0, sizeof(tort_binary), infer_equal,
+     tort_resolve_binary, run_equal},
+    {"", "Equal", 19, 28, "A:T B:T", "C:T1", "T=numeric13|bool|string T1=bool", "", 0, 0, sizeof(tort_binary),
+     infer_equal, tort_resolve_binary, run_equal},
+    {"", "Greater", 1, 6, "A:T B:T", "C:T1", "T=floats T1=bool", "axis:int broadcast:int=0", 0, 0, sizeof(tort_binary),
+     tort_infer_compare_old, tort_resolve_binary, run_greater},
+    {"", "Greater", 7, 8, "A:T B:T", "C:T1", "T=floats T1=bool", "", 0, 0, sizeof(tort_binary), infer_greater,
+     tort_resolve_binary, run_greater},
+    {"", "Greater", 9, 12, "A:T B:T", "C:T1", "T=numeric T1=bool", "", 0, 0, sizeof(tort_binary), infer_greater,
+     tort_resolve_binary, run_greater},
+    {"", "Greater", 13, 28, "A:T B:T", "C:T1", "T=numeric13 T1=bool", "", 0, 0, sizeof(tort_binary), infer_greater,
+     tort_resolve_binary, run_greater},
+    {"", "GreaterOrEqual", 12, 15, "A:T B:T", "C:T1", "T=numeric T1=bool", "", 0, 0, sizeof(tort_binary),
+     infer_greater_or_equal, tort_resolve_binary, run_greater_or_equal},
+    {"", "GreaterOrEqual", 16, 28, "A:T B:T", "C:T1", "T=numeric13 T1=bool", "", 0, 0, sizeof(tort_binary),
+     infer_greater_or_equal, tort_resolve_binary, run_greater_or_equal},
+    {"", "Less", 1, 6, "A:T B:T", "C:T1", "T=floats T1=bool", "axis:int broadcast:int=0", 0, 0, sizeof(tort_binary),
+     tort_infer_compare_old, tort_resolve_binary, run_less},
+    {"", "Less", 7, 8, "A:T B:T", "C:T1", "T=floats T1=bool", "", 0, 0, sizeof(tort_binary), infer_less,
+     tort_resolve_binary, run_less},
+    {"", "Less", 9, 12, "A:T B:T", "C:T1", "T=numeric T1=bool", "", 0, 0, sizeof(tort_binary), infer_less,
+     tort_resolve_binary, run_less},
+    {"", "Less", 13, 28, "A:T B:T", "C:T1", "T=numeric13 T1=bool", "", 0, 0, sizeof(tort_binary), infer_less,
+     tort_resolve_binary, run_less},
+    {"", "LessOrEqual", 12, 15, "A:T B:T", "C:T1", "T=numeric T1=bool", "", 0, 0, sizeof(tort_binary),
+     infer_less_or_equal, tort_resolve_binary, run_less_or_equal},
+    {"", "LessOrEqual", 16, 28, "A:T B:T", "C:T1", "T=numeric13 T1=bool", "", 0, 0, sizeof(tort_binary),
+     infer_less_or_equal, tort_resolve_binary, run_less_or_equal},
+    {0},
+};
