@@ -1,5 +1,222 @@
-#include "runtime/op.h"
+/* unique.c - Unique: the different elements of a tensor, or its different slices along an axis.
+ *
+ * Slices are compared element by element in row-major order; NaNs are equal to each other and come last. How many
+ * there are is known only with the data: infer sorts to count them, and the loop sorts again. */
+#include "ops/numeric.h"
+#include "ops/shapes.h"
+
+#include <string.h>
+
+/* A tensor as [outer, slices, inner]; slice s is all elements (o, s, i). */
+typedef struct slices {
+    tort_type type;
+    const void *data;
+    int64_t outer, count, inner;
+} slices;
+
+typedef struct unique_params {
+    bool flat, sorted;
+    int32_t axis;
+} unique_params;
+
+/* ---- comparing ----------------------------------------------------------------------------------------------- */
+
+static int compare_doubles(double a, double b) {
+    bool a_nan = a != a, b_nan = b != b;
+    if (a_nan || b_nan) return a_nan - b_nan;
+    return (a > b) - (a < b);
+}
+
+static int compare_strings(const tort_string *a, const tort_string *b) {
+    size_t common = a->length < b->length ? a->length : b->length;
+    int order = common ? memcmp(a->data, b->data, common) : 0;
+    return order ? order : (a->length > b->length) - (a->length < b->length);
+}
+
+static int compare_elements(tort_type type, const void *data, int64_t a, int64_t b) {
+    if (type == TORT_STRING) return compare_strings((const tort_string *)data + a, (const tort_string *)data + b);
+    if (type == TORT_COMPLEX64 || type == TORT_COMPLEX128) { /* by the real part, then by the imaginary one */
+        tort_type part = type == TORT_COMPLEX64 ? TORT_FLOAT : TORT_DOUBLE;
+        int order = compare_elements(part, data, 2 * a, 2 * b);
+        return order ? order : compare_elements(part, data, 2 * a + 1, 2 * b + 1);
+    }
+    if (tort_type_is_float(type)) {
+        double x, y;
+        tort_load_doubles(type, data, a, 1, &x);
+        tort_load_doubles(type, data, b, 1, &y);
+        return compare_doubles(x, y);
+    }
+    int64_t x, y;
+    tort_load_integers(type, data, a, 1, &x);
+    tort_load_integers(type, data, b, 1, &y);
+    if (type == TORT_UINT64) return ((uint64_t)x > (uint64_t)y) - ((uint64_t)x < (uint64_t)y);
+    return (x > y) - (x < y);
+}
+
+static int compare_slices(const slices *s, int64_t a, int64_t b) {
+    for (int64_t o = 0; o < s->outer; o++) {
+        for (int64_t i = 0; i < s->inner; i++) {
+            int64_t first = o * s->count;
+            int order = compare_elements(s->type, s->data, (first + a) * s->inner + i, (first + b) * s->inner + i);
+            if (order) return order;
+        }
+    }
+    return 0;
+}
+
+/* Fills `order` with the slices' numbers, sorted; equal ones in the order of the tensor. Both arrays have s->count
+ * entries. A merge sort from short runs to long ones. */
+static void sort_slices(const slices *s, int64_t *order, int64_t *spare) {
+    for (int64_t i = 0; i < s->count; i++) order[i] = i;
+    for (int64_t run = 1; run<s->count; run = run> s->count / 2 ? s->count : 2 * run) {
+        for (int64_t first = 0; first < s->count; first += 2 * run) {
+            int64_t middle = s->count - first < run ? s->count : first + run;
+            int64_t end = s->count - middle < run ? s->count : middle + run;
+            int64_t a = first, b = middle;
+            for (int64_t to = first; to < end; to++) {
+                bool left = b == end || (a < middle && compare_slices(s, order[a], order[b]) <= 0);
+                spare[to] = left ? order[a++] : order[b++];
+            }
+        }
+        memcpy(order, spare, (size_t)s->count * sizeof *order);
+    }
+}
+
+/* ---- shapes -------------------------------------------------------------------------------------------------- */
+
+static tort_status read_params(const tort_node_view *node, tort_error *error, unique_params *params) {
+    params->flat = !tort_attr(node, "axis");
+    params->sorted = tort_attr_int(node, "sorted") != 0;
+    if (params->flat || node->inputs[0].rank < 0) return TORT_OK;
+    return tort_normalize_axis(error, tort_attr_int(node, "axis"), node->inputs[0].rank, &params->axis);
+}
+
+static slices slices_of(const unique_params *params, tort_type type, const void *data, int32_t rank,
+                        const int64_t *dims) {
+    slices s = {type, data, 1, 1, 1};
+    for (int32_t k = 0; k < rank; k++) {
+        if (params->flat || k == params->axis) {
+            s.count *= dims[k];
+        } else if (k < params->axis) {
+            s.outer *= dims[k];
+        } else {
+            s.inner *= dims[k];
+        }
+    }
+    return s;
+}
+
+static tort_status count_unique(const tort_infer *infer, const slices *s, tort_dim *out) {
+    const tort_env *env = &infer->node->model->env;
+    size_t bytes = 0;
+    if (!tort_mul_size((size_t)s->count, 2 * sizeof(int64_t), &bytes))
+        return tort_out_of_memory(infer->error, SIZE_MAX);
+    *out = 0;
+    if (bytes == 0) return TORT_OK;
+    int64_t *order = tort_alloc(env, bytes);
+    if (!order) return tort_out_of_memory(infer->error, bytes);
+    sort_slices(s, order, order + s->count);
+    for (int64_t i = 0; i < s->count; i++) *out += i == 0 || compare_slices(s, order[i - 1], order[i]) != 0;
+    tort_free(env, order, bytes);
+    return TORT_OK;
+}
+
+static tort_status unique_infer(tort_infer *infer) {
+    const tort_info *input = &infer->node->inputs[0];
+    unique_params params = {0};
+    tort_status status = read_params(infer->node, infer->error, &params);
+    if (status) return status;
+    tort_dim dims[TORT_MAX_RANK] = {0}, found = tort_dim_fresh(infer->dims, true), slice_count = found;
+    bool known = input->data != NULL;
+    for (int32_t k = 0; k < input->rank; k++) {
+        dims[k] = input->dims[k];
+        known = known && tort_dim_known(dims[k]);
+    }
+    if (input->rank >= 0) {
+        slice_count = params.flat ? tort_dim_product(infer->dims, input->rank, dims) : dims[params.axis];
+    } else {
+        slice_count = tort_dim_fresh(infer->dims, true);
+    }
+    if (known && input->rank >= 0) {
+        slices s = slices_of(&params, input->type, input->data, input->rank, dims);
+        status = count_unique(infer, &s, &found);
+        if (status) return status;
+    }
+    dims[params.axis] = found;
+    tort_infer_shape(infer, 0, input->type, params.flat ? 1 : input->rank, dims);
+    tort_infer_shape(infer, 1, TORT_INT64, 1, &found);
+    tort_infer_shape(infer, 2, TORT_INT64, 1, &slice_count);
+    tort_infer_shape(infer, 3, TORT_INT64, 1, &found);
+    return TORT_OK;
+}
+
+enum { SCRATCH_ARRAYS = 4 }; /* of a number a slice, see unique_reference */
+
+static tort_status unique_resolve(tort_resolve *resolve) {
+    const tort_info *input = &resolve->node->inputs[0];
+    unique_params *params = resolve->params;
+    tort_status status = read_params(resolve->node, resolve->error, params);
+    if (status || input->rank < 0) return status;
+    for (int32_t k = 0; k < input->rank; k++) {
+        if (!tort_dim_known(input->dims[k])) return TORT_OK;
+    }
+    slices s = slices_of(params, input->type, NULL, input->rank, input->dims);
+    if (tort_mul_size((size_t)s.count, SCRATCH_ARRAYS * sizeof(int64_t), &resolve->scratch_bytes)) return TORT_OK;
+    return tort_out_of_memory(resolve->error, SIZE_MAX);
+}
+
+/* ---- the loop ------------------------------------------------------------------------------------------------ */
+
+static void copy_slice(const slices *s, void *out, int64_t out_count, int64_t to, int64_t from) {
+    for (int64_t o = 0; o < s->outer; o++) {
+        tort_copy_elements(s->type, out, (o * out_count + to) * s->inner, s->data, (o * s->count + from) * s->inner,
+                           s->inner);
+    }
+}
+
+static int64_t *output_of(const tort_call *call, int32_t i) {
+    return i < call->output_count && tort_present(&call->outputs[i]) ? call->outputs[i].data : NULL;
+}
+
+static tort_status unique_reference(const tort_call *call) {
+    const unique_params *params = call->params;
+    const tort_tensor *input = &call->inputs[0];
+    slices s = slices_of(params, input->type, input->data, input->rank, input->dims);
+    int64_t *order = call->scratch, *group = order + s.count, *first = group + s.count, *place = first + s.count;
+    int64_t groups = 0, placed = 0, *indices = output_of(call, 1), *inverse = output_of(call, 2);
+    int64_t *counts = output_of(call, 3);
+
+    sort_slices(&s, order, first);
+    for (int64_t i = 0; i < s.count; i++) {
+        if (i == 0 || compare_slices(&s, order[i - 1], order[i]) != 0) first[groups++] = order[i];
+        group[order[i]] = groups - 1;
+    }
+    for (int64_t g = 0; g < groups; g++) place[g] = g;
+    for (int64_t i = 0; i < s.count && !params->sorted; i++) {
+        if (first[group[i]] == i) place[group[i]] = placed++;
+    }
+    if (counts && groups) memset(counts, 0, (size_t)groups * sizeof *counts);
+    for (int64_t i = 0; i < s.count; i++) {
+        int64_t to = place[group[i]];
+        if (inverse) inverse[i] = to;
+        if (counts) counts[to]++;
+        if (first[group[i]] != i) continue;
+        if (indices) indices[to] = i;
+        if (tort_present(&call->outputs[0])) copy_slice(&s, call->outputs[0].data, groups, to, i);
+    }
+    return TORT_OK;
+}
+
+/* ---- rows ---------------------------------------------------------------------------------------------------- */
+
+#define UNIQUE(SINCE, UNTIL, ALL)                                                                                      \
+    {                                                                                                                  \
+        "", "Unique", SINCE, UNTIL, "X:T", "Y:T indices?:int64 inverse_indices?:int64 counts?:int64", "T=" ALL,        \
+            "axis:int sorted:int=1", 1u << 0, 0, sizeof(unique_params), unique_infer, unique_resolve, unique_reference \
+    }
 
 const tort_op tort_ops_unique[] = {
+    UNIQUE(11, 27, "all"),
+    UNIQUE(28, 28, "all13"),
     {0},
 };
