@@ -1,0 +1,262 @@
+/* source.c - reading a model's bytes from its file, a buffer, its external files or the application's callback.
+ *
+ * The model's file stays open; an external file is opened for each read, because a model may have one per tensor and
+ * open files are few, and each time it must still be the file that was checked. */
+#include "loader/source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "loader/external_data.h"
+#include "loader/names.h"
+
+#define LARGEST_READ ((size_t)1 << 30) /* what one call of pread takes for certain */
+
+typedef struct external_file {
+    char *location;
+    size_t location_size; /* of its allocation */
+    struct stat facts;    /* when it was checked */
+    void *mapping;        /* of the whole file, NULL if not mapped */
+} external_file;
+
+struct tort_source {
+    const tort_env *env;
+    tort_load_options options;
+    int fd, folder;     /* of a model in a file; -1 otherwise */
+    const char *buffer; /* of a model in memory; NULL otherwise */
+    uint64_t size;
+    tort_names numbers;       /* location -> number */
+    external_file *externals; /* number 1 is externals[0] */
+    int32_t external_count, external_capacity;
+};
+
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
+
+static tort_source *new_source(const tort_env *env, const tort_load_options *options) {
+    tort_source *source = tort_alloc_zero(env, 1, sizeof *source);
+    if (!source) return NULL;
+    source->env = env;
+    if (options) {
+        size_t size = options->struct_size;
+        memcpy(&source->options, options, size < sizeof *options ? size : sizeof *options);
+    }
+    source->fd = source->folder = -1;
+    tort_names_init(&source->numbers, env);
+    return source;
+}
+
+/* The folder in which `path` lies, opened; -1 on failure. */
+static int open_folder(const tort_env *env, const char *path) {
+    const char *slash = strrchr(path, '/');
+    if (!slash) return open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    size_t length = (size_t)(slash - path) + 1;
+    char *folder = tort_alloc(env, length + 1);
+    if (!folder) {
+        errno = ENOMEM;
+        return -1;
+    }
+    memcpy(folder, path, length);
+    folder[length] = 0;
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int cause = errno;
+    tort_free(env, folder, length + 1);
+    errno = cause;
+    return fd;
+}
+
+static tort_status open_model(tort_source *source, const char *path, tort_error *error) {
+    struct stat facts;
+    source->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (source->fd < 0 || fstat(source->fd, &facts) != 0)
+        return tort_fail(error, TORT_E_IO, "cannot open \"%s\": %s", path, strerror(errno));
+    if (S_ISDIR(facts.st_mode)) return tort_fail(error, TORT_E_IO, "\"%s\" is a folder, not a file", path);
+    if (!S_ISREG(facts.st_mode)) return tort_fail(error, TORT_E_IO, "\"%s\" is not a regular file", path);
+    source->size = (uint64_t)facts.st_size;
+    source->folder = open_folder(source->env, path);
+    if (source->folder < 0 && errno == ENOMEM) return tort_out_of_memory(error, strlen(path));
+    return TORT_OK; /* without the folder only external data fails */
+}
+
+tort_status tort_source_open_file(const tort_env *env, const char *path, const tort_load_options *options,
+                                  tort_source **out, tort_error *error) {
+    tort_source *source = new_source(env, options);
+    if (!source) return tort_out_of_memory(error, sizeof *source);
+    tort_status status = open_model(source, path, error);
+    if (status)
+        tort_source_close(source);
+    else
+        *out = source;
+    return status;
+}
+
+tort_status tort_source_open_buffer(const tort_env *env, const void *bytes, size_t size,
+                                    const tort_load_options *options, tort_source **out, tort_error *error) {
+    tort_source *source = new_source(env, options);
+    if (!source) return tort_out_of_memory(error, sizeof *source);
+    source->buffer = bytes ? bytes : "";
+    source->size = bytes ? size : 0;
+    *out = source;
+    return TORT_OK;
+}
+
+void tort_source_close(void *opened) {
+    tort_source *source = opened;
+    if (!source) return;
+    const tort_env *env = source->env;
+    for (int32_t i = 0; i < source->external_count; i++) {
+        external_file *file = &source->externals[i];
+        if (file->mapping) munmap(file->mapping, (size_t)file->facts.st_size);
+        tort_free(env, file->location, file->location_size);
+    }
+    tort_free(env, source->externals, (size_t)source->external_capacity * sizeof *source->externals);
+    tort_names_free(&source->numbers);
+    if (source->fd >= 0) close(source->fd);
+    if (source->folder >= 0) close(source->folder);
+    tort_free(env, source, sizeof *source);
+}
+
+const tort_load_options *tort_source_options(const tort_source *source) {
+    return &source->options;
+}
+
+uint64_t tort_source_size(const tort_source *source) {
+    return source->size;
+}
+
+const void *tort_source_buffer(const tort_source *source) {
+    return source->buffer;
+}
+
+/* ---- external files ---------------------------------------------------------------------------------------------- */
+
+static tort_status open_external(const tort_source *source, const char *location, int *fd, struct stat *facts,
+                                 tort_error *error) {
+    if (source->folder < 0)
+        return tort_fail(error, TORT_E_IO, "external data \"%s\": the model's folder cannot be opened", location);
+    return tort_external_open(source->folder, location, source->options.allow_links, fd, facts, error);
+}
+
+/* Checks a file that is named for the first time. */
+static tort_status examine(tort_source *source, external_file *file, tort_error *error) {
+    if (source->buffer) return tort_external_check(file->location, error);
+    int fd;
+    tort_status status = open_external(source, file->location, &fd, &file->facts, error);
+    if (status) return status;
+    if (source->options.map_external && file->facts.st_size > 0) {
+        void *mapping = mmap(NULL, (size_t)file->facts.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (mapping != MAP_FAILED) file->mapping = mapping; /* else it is read */
+    }
+    close(fd);
+    return TORT_OK;
+}
+
+static tort_status add_external(tort_source *source, const char *location, int32_t *number, tort_error *error) {
+    if (!tort_grow(source->env, (void **)&source->externals, &source->external_capacity, source->external_count + 1,
+                   sizeof *source->externals))
+        return tort_out_of_memory(error, sizeof *source->externals);
+    external_file *file = &source->externals[source->external_count];
+    *file = (external_file){.location_size = strlen(location) + 1};
+    file->location = tort_alloc(source->env, file->location_size);
+    if (!file->location) return tort_out_of_memory(error, file->location_size);
+    memcpy(file->location, location, file->location_size);
+    source->external_count++;
+    tort_status status = examine(source, file, error);
+    if (status) return status;
+    *number = source->external_count;
+    if (!tort_names_add(&source->numbers, file->location, *number))
+        return tort_out_of_memory(error, sizeof *source->externals);
+    return TORT_OK;
+}
+
+tort_status tort_source_external(tort_source *source, const char *location, uint64_t offset, uint64_t length,
+                                 int32_t *file, tort_error *error) {
+    if (source->buffer && !source->options.external)
+        return tort_fail(error, TORT_E_MODEL,
+                         "external data \"%s\" of a model in memory needs tort_load_options.external", location);
+    if (!tort_names_find(&source->numbers, location, file)) {
+        tort_status status = add_external(source, location, file, error);
+        if (status) return status;
+    }
+    if (source->buffer) return TORT_OK; /* the application knows how large it is */
+    uint64_t size = (uint64_t)source->externals[*file - 1].facts.st_size;
+    if (offset > size || length > size - offset)
+        return tort_fail(error, TORT_E_MODEL,
+                         "%llu bytes at offset %llu of external data \"%s\" are not in the file, which has %llu bytes",
+                         (unsigned long long)length, (unsigned long long)offset, location, (unsigned long long)size);
+    return TORT_OK;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+static tort_status read_fully(int fd, const char *name, uint64_t offset, uint64_t length, void *dst,
+                              tort_error *error) {
+    char *at = dst;
+    while (length > 0) {
+        size_t part = length < LARGEST_READ ? (size_t)length : LARGEST_READ;
+        ssize_t got = pread(fd, at, part, (off_t)offset);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return tort_fail(error, TORT_E_IO, "cannot read %s: %s", name, strerror(errno));
+        if (got == 0)
+            return tort_fail(error, TORT_E_IO, "%s became shorter since it was opened: %llu bytes are missing", name,
+                             (unsigned long long)length);
+        at += got;
+        offset += (uint64_t)got;
+        length -= (uint64_t)got;
+    }
+    return TORT_OK;
+}
+
+static tort_status read_model(const tort_source *source, uint64_t offset, uint64_t length, void *dst,
+                              tort_error *error) {
+    if (offset > source->size || length > source->size - offset)
+        return tort_fail(error, TORT_E_MODEL, "%llu bytes at offset %llu are outside the model",
+                         (unsigned long long)length, (unsigned long long)offset);
+    if (!source->buffer) return read_fully(source->fd, "the model", offset, length, dst, error);
+    if (length) memcpy(dst, source->buffer + offset, (size_t)length);
+    return TORT_OK;
+}
+
+static tort_status read_external(const tort_source *source, const external_file *file, uint64_t offset, uint64_t length,
+                                 void *dst, tort_error *error) {
+    if (source->buffer) {
+        if (source->options.external(source->options.external_ud, file->location, offset, length, dst) == 0)
+            return TORT_OK;
+        return tort_fail(error, TORT_E_IO, "the application gave no %llu bytes at offset %llu of external data \"%s\"",
+                         (unsigned long long)length, (unsigned long long)offset, file->location);
+    }
+    int fd;
+    struct stat facts;
+    tort_status status = open_external(source, file->location, &fd, &facts, error);
+    if (status) return status;
+    if (facts.st_dev != file->facts.st_dev || facts.st_ino != file->facts.st_ino)
+        status =
+            tort_fail(error, TORT_E_IO, "external data \"%s\" was replaced since the model was loaded: load it again",
+                      file->location);
+    else
+        status = read_fully(fd, file->location, offset, length, dst, error);
+    close(fd);
+    return status;
+}
+
+tort_status tort_source_read(void *opened, int32_t file, uint64_t offset, uint64_t length, void *dst,
+                             tort_error *error) {
+    const tort_source *source = opened;
+    if (file == 0) return read_model(source, offset, length, dst, error);
+    return read_external(source, &source->externals[file - 1], offset, length, dst, error);
+}
+
+const void *tort_source_view(void *opened, int32_t file, uint64_t offset, uint64_t length) {
+    const tort_source *source = opened;
+    const char *base = file == 0 ? source->buffer : source->externals[file - 1].mapping;
+    if (!base) return NULL;
+    uint64_t readable = source->size;
+    if (file > 0) { /* the last page of a mapping can be read to its end */
+        uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+        readable = ((uint64_t)source->externals[file - 1].facts.st_size + page - 1) / page * page;
+    }
+    if (offset > readable || length > readable - offset || readable - offset - length < TORT_TAIL) return NULL;
+    return (uintptr_t)(base + offset) % TORT_HOST_ALIGN == 0 ? base + offset : NULL;
+}

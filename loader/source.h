@@ -1,0 +1,35 @@
+/* source.h - the bytes of a model: file 0 is the model itself (a file, or the caller's buffer), files 1.. are the
+ * external ones that its tensors name. Reading is thread-safe; a source is what stands behind the model's source_read,
+ * source_view and source_close. */
+#ifndef TORT_LOADER_SOURCE_H
+#define TORT_LOADER_SOURCE_H
+
+#include "runtime/error.h"
+#include "runtime/memory.h"
+
+typedef struct tort_source tort_source;
+
+/* `env` is borrowed until tort_source_close; of `options`, which may be NULL, a copy is kept. */
+tort_status tort_source_open_file(const tort_env *env, const char *path, const tort_load_options *options,
+                                  tort_source **source, tort_error *error);
+/* Borrows `bytes` until tort_source_close. */
+tort_status tort_source_open_buffer(const tort_env *env, const void *bytes, size_t size,
+                                    const tort_load_options *options, tort_source **source, tort_error *error);
+void tort_source_close(void *source); /* NULL is allowed */
+
+const tort_load_options *tort_source_options(const tort_source *source); /* the copy, complete */
+uint64_t tort_source_size(const tort_source *source);                    /* of file 0 */
+const void *tort_source_buffer(const tort_source *source);               /* of file 0; NULL if it is not in memory */
+
+/* Gives the number of an external file, and makes sure that it may be read (see external_data.h) and that it has
+ * `length` bytes at `offset`. */
+tort_status tort_source_external(tort_source *source, const char *location, uint64_t offset, uint64_t length,
+                                 int32_t *file, tort_error *error);
+
+tort_status tort_source_read(void *source, int32_t file, uint64_t offset, uint64_t length, void *dst,
+                             tort_error *error);
+/* The bytes in place where they are in memory, aligned to TORT_HOST_ALIGN, with TORT_TAIL readable bytes behind them;
+ * NULL otherwise. */
+const void *tort_source_view(void *source, int32_t file, uint64_t offset, uint64_t length);
+
+#endif
