@@ -1,5 +1,279 @@
-#include "runtime/op.h"
+/* cast.c - Cast, CastLike and BitCast between all types but complex.
+ *
+ * Floats become integers by truncation; what does not fit loses its high bits, as integers do (beyond int64: the
+ * nearest; NaN: 0). To a float there is one rounding, but for 64-bit integers to floats of 16 bits and fewer, which go
+ * through float. Text is number_text.c's; a bool reads "1" or "0". Text that is no number is an error that shows it. */
+#include "ops/cast.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "ops/number_text.h"
+#include "ops/shapes.h"
+
+/* ---- infer ---------------------------------------------------------------------------------------------------------
+ */
+
+/* Opset 1 names the type: "FLOAT16". */
+static tort_type type_named(const char *name) {
+    for (int type = TORT_UNDEFINED + 1; type < TORT_TYPE_COUNT; type++) {
+        const char *known = tort_type_name((tort_type)type);
+        size_t i = 0;
+        while (known[i] != '\0' && (name[i] == known[i] || name[i] == known[i] - 'a' + 'A')) i++;
+        if (known[i] == '\0' && name[i] == '\0') return (tort_type)type;
+    }
+    return TORT_UNDEFINED;
+}
+
+static tort_status target_type(tort_infer *infer, tort_type *type) {
+    const tort_attribute *to = tort_attr(infer->node, "to");
+    if (to->kind == TORT_ATTR_STRING) {
+        *type = type_named(to->u.s.data);
+        if (*type != TORT_UNDEFINED) return TORT_OK;
+        return tort_fail(infer->error, TORT_E_MODEL, "attribute to is \"%s\", which is no type", to->u.s.data);
+    }
+    if (to->u.i <= TORT_UNDEFINED || to->u.i >= TORT_TYPE_COUNT)
+        return tort_fail(infer->error, TORT_E_MODEL, "attribute to is %lld, which is no type", (long long)to->u.i);
+    *type = (tort_type)to->u.i;
+    return TORT_OK;
+}
+
+/* Integers that shapes determine stay what they are; as bool they are compared with 0. */
+static tort_status cast_elements(tort_infer *infer, tort_type type) {
+    if (type == TORT_INT32 || type == TORT_INT64) return tort_infer_forward_elements(infer, 0, 0);
+    tort_scalar values[TORT_MAX_ELEMENTS];
+    int32_t count;
+    if (type != TORT_BOOL || !tort_infer_integers(infer, 0, values, TORT_MAX_ELEMENTS, &count)) return TORT_OK;
+    for (int32_t i = 0; i < count; i++) {
+        if (values[i].symbolic) {
+            values[i] = tort_scalar_unknown(infer->dims, false);
+        } else {
+            values[i].value = values[i].value != 0;
+        }
+    }
+    return tort_infer_set_integers(infer, 0, values, count);
+}
+
+static tort_status infer_cast(tort_infer *infer) {
+    tort_type type = TORT_UNDEFINED;
+    tort_status status = target_type(infer, &type);
+    if (status != TORT_OK) return status;
+    tort_infer_same(infer, 0, 0);
+    infer->outputs[0].type = type;
+    return cast_elements(infer, type);
+}
+
+static tort_status infer_cast_like(tort_infer *infer) {
+    tort_infer_same(infer, 0, 0);
+    infer->outputs[0].type = infer->node->inputs[1].type;
+    return cast_elements(infer, infer->node->inputs[1].type);
+}
+
+static tort_status infer_bit_cast(tort_infer *infer) {
+    tort_type type = TORT_UNDEFINED, from = infer->node->inputs[0].type;
+    tort_status status = target_type(infer, &type);
+    if (status != TORT_OK) return status;
+    if (type == TORT_STRING || tort_type_bits(type) != tort_type_bits(from)) {
+        return tort_fail(infer->error, TORT_E_MODEL, "%s has %d bits and cannot be seen as %s", tort_type_name(from),
+                         tort_type_bits(from), tort_type_name(type));
+    }
+    tort_infer_same(infer, 0, 0);
+    infer->outputs[0].type = type;
+    return TORT_OK;
+}
+
+/* ---- resolve -------------------------------------------------------------------------------------------------------
+ */
+
+static tort_status resolve_cast(tort_resolve *resolve) {
+    tort_cast *params = resolve->params;
+    const tort_attribute *saturate = tort_attr(resolve->node, "saturate");
+    const char *mode = tort_attr_string(resolve->node, "round_mode");
+    params->saturate = saturate == NULL || saturate->u.i != 0;
+    params->rounding = TORT_ROUND_UP;
+    if (strcmp(mode, "nearest") == 0) {
+        params->rounding = TORT_ROUND_NEAREST;
+    } else if (strcmp(mode, "down") == 0) {
+        params->rounding = TORT_ROUND_DOWN;
+    } else if (mode[0] != '\0' && strcmp(mode, "up") != 0) {
+        return tort_fail(resolve->error, TORT_E_MODEL, "round_mode is \"%s\", expected up, down or nearest", mode);
+    }
+    return TORT_OK;
+}
+
+/* ---- numbers -------------------------------------------------------------------------------------------------------
+ */
+
+static bool is_float8_or_less(tort_type type) {
+    return tort_type_is_float(type) && tort_type_bits(type) <= 8;
+}
+
+static void cast_to_float8(const tort_call *call, int64_t first, int64_t count) {
+    const tort_cast *params = call->params;
+    tort_type type = call->outputs[0].type;
+    double block[TORT_BLOCK];
+    tort_load_doubles(call->inputs[0].type, call->inputs[0].data, first, count, block);
+    for (int64_t i = 0; i < count; i++) {
+        uint32_t code = type == TORT_FLOAT8E8M0 ? tort_encode_float8e8m0(block[i], params->rounding, params->saturate)
+                                                : tort_encode_float(type, block[i], params->saturate);
+        tort_set_bits(tort_type_bits(type), call->outputs[0].data, first + i, code);
+    }
+}
+
+/* At most TORT_BLOCK elements, by way of the type that holds both sides. */
+static void cast_block(const tort_call *call, int64_t first, int64_t count) {
+    const tort_tensor *in = &call->inputs[0], *out = &call->outputs[0];
+    union {
+        float f[TORT_BLOCK];
+        double d[TORT_BLOCK];
+        int64_t i[TORT_BLOCK];
+    } block;
+    bool from_float = tort_type_is_float(in->type);
+    if (in->type == out->type) {
+        tort_copy_elements(in->type, out->data, first, in->data, first, count);
+    } else if (is_float8_or_less(out->type)) {
+        cast_to_float8(call, first, count);
+    } else if (in->type == TORT_FLOAT) {
+        tort_store_floats(out->type, out->data, first, count, (const float *)in->data + first);
+    } else if (out->type == TORT_FLOAT) {
+        tort_load_floats(in->type, in->data, first, count, (float *)out->data + first);
+    } else if (in->type == TORT_DOUBLE) {
+        tort_store_doubles(out->type, out->data, first, count, (const double *)in->data + first);
+    } else if (out->type == TORT_DOUBLE) {
+        tort_load_doubles(in->type, in->data, first, count, (double *)out->data + first);
+    } else if (from_float || tort_type_is_float(out->type)) {
+        tort_load_floats(in->type, in->data, first, count, block.f);
+        tort_store_floats(out->type, out->data, first, count, block.f);
+    } else {
+        tort_load_integers(in->type, in->data, first, count, block.i);
+        tort_store_integers(out->type, out->data, first, count, block.i);
+    }
+}
+
+static void cast_blocks(void *arg, int64_t begin, int64_t end) {
+    const tort_call *call = arg;
+    int64_t total = tort_count(&call->inputs[0]);
+    for (int64_t b = begin; b < end; b++) {
+        int64_t first = b * TORT_BLOCK;
+        cast_block(call, first, total - first < TORT_BLOCK ? total - first : TORT_BLOCK);
+    }
+}
+
+/* ---- text ----------------------------------------------------------------------------------------------------------
+ */
+
+static tort_status numbers_to_text(const tort_call *call) {
+    const tort_tensor *in = &call->inputs[0];
+    tort_string *out = call->outputs[0].data;
+    int64_t count = tort_count(in);
+    for (int64_t i = 0; i < count; i++) {
+        char text[TORT_NUMBER_TEXT];
+        size_t length;
+        if (tort_type_is_float(in->type)) {
+            double value;
+            tort_load_doubles(in->type, in->data, i, 1, &value);
+            length = tort_float_to_text(in->type, value, text);
+        } else {
+            int64_t value;
+            tort_load_integers(in->type, in->data, i, 1, &value);
+            const char *format = in->type == TORT_UINT64 ? "%llu" : "%lld";
+            length = (size_t)snprintf(text, sizeof text, format, (long long)value);
+        }
+        char *copy = tort_call_text(call, length);
+        if (copy == NULL) return tort_out_of_memory(call->error, length);
+        memcpy(copy, text, length);
+        out[i] = (tort_string){copy, length};
+    }
+    return TORT_OK;
+}
+
+static tort_status text_to_numbers(const tort_call *call) {
+    const tort_tensor *out = &call->outputs[0];
+    const tort_cast *params = call->params;
+    const tort_string *in = call->inputs[0].data;
+    int64_t count = tort_count(out);
+    for (int64_t i = 0; i < count; i++) {
+        int64_t integer;
+        double value;
+        if (!tort_type_is_float(out->type) && tort_text_to_int64(in[i], &integer)) {
+            tort_store_integers(out->type, out->data, i, 1, &integer);
+        } else if (!tort_text_to_double(in[i], &value)) {
+            int shown = in[i].length < 64 ? (int)in[i].length : 64;
+            return tort_fail(call->error, TORT_E_RUN, "element %lld is \"%.*s\", which is no number to make %s of",
+                             (long long)i, shown, in[i].length ? in[i].data : "", tort_type_name(out->type));
+        } else if (is_float8_or_less(out->type)) {
+            uint32_t code = out->type == TORT_FLOAT8E8M0
+                                ? tort_encode_float8e8m0(value, params->rounding, params->saturate)
+                                : tort_encode_float(out->type, value, params->saturate);
+            tort_set_bits(tort_type_bits(out->type), out->data, i, code);
+        } else {
+            tort_store_doubles(out->type, out->data, i, 1, &value);
+        }
+    }
+    return TORT_OK;
+}
+
+/* ---- reference -----------------------------------------------------------------------------------------------------
+ */
+
+static tort_status run_cast(const tort_call *call) {
+    tort_type from = call->inputs[0].type, to = call->outputs[0].type;
+    if (from == TORT_STRING && to != TORT_STRING) return text_to_numbers(call);
+    if (to == TORT_STRING && from != TORT_STRING) return numbers_to_text(call);
+    tort_call copy = *call;
+    tort_parallel(call, (tort_count(&call->inputs[0]) + TORT_BLOCK - 1) / TORT_BLOCK, TORT_BLOCK, cast_blocks, &copy);
+    return TORT_OK;
+}
+
+static tort_status run_bit_cast(const tort_call *call) {
+    const tort_tensor *in = &call->inputs[0], *out = &call->outputs[0];
+    tort_copy_elements(in->type, out->data, 0, in->data, 0, tort_count(in));
+    return TORT_OK;
+}
+
+/* ---- rows ----------------------------------------------------------------------------------------------------------
+ */
 
 const tort_op tort_ops_cast[] = {
+    {"", "Cast", 1, 5, "input:T1", "output:T2", "T1=numeric|bool T2=numeric|bool", "to:string!", 0, 0,
+     sizeof(tort_cast), infer_cast, resolve_cast, run_cast},
+    {"", "Cast", 6, 8, "input:T1", "output:T2", "T1=numeric|bool T2=numeric|bool", "to:int!", 0, 0, sizeof(tort_cast),
+     infer_cast, resolve_cast, run_cast},
+    {"", "Cast", 9, 12, "input:T1", "output:T2", "T1=numeric|bool|string T2=numeric|bool|string", "to:int!", 0, 0,
+     sizeof(tort_cast), infer_cast, resolve_cast, run_cast},
+    {"", "Cast", 13, 18, "input:T1", "output:T2", "T1=numeric13|bool|string T2=numeric13|bool|string", "to:int!", 0, 0,
+     sizeof(tort_cast), infer_cast, resolve_cast, run_cast},
+    {"", "Cast", 19, 20, "input:T1", "output:T2", "T1=all19|-complex64|-complex128 T2=all19|-complex64|-complex128",
+     "saturate:int=1 to:int!", 0, 0, sizeof(tort_cast), infer_cast, resolve_cast, run_cast},
+    {"", "Cast", 21, 22, "input:T1", "output:T2", "T1=all21|-complex64|-complex128 T2=all21|-complex64|-complex128",
+     "saturate:int=1 to:int!", 0, 0, sizeof(tort_cast), infer_cast, resolve_cast, run_cast},
+    {"", "Cast", 23, 23, "input:T1", "output:T2", "T1=all23|-complex64|-complex128 T2=all23|-complex64|-complex128",
+     "saturate:int=1 to:int!", 0, 0, sizeof(tort_cast), infer_cast, resolve_cast, run_cast},
+    {"", "Cast", 24, 24, "input:T1", "output:T2", "T1=all24|-complex64|-complex128 T2=all24|-complex64|-complex128",
+     "round_mode:string=up saturate:int=1 to:int!", 0, 0, sizeof(tort_cast), infer_cast, resolve_cast, run_cast},
+    {"", "Cast", 25, 27, "input:T1", "output:T2", "T1=all25|-complex64|-complex128 T2=all25|-complex64|-complex128",
+     "round_mode:string=up saturate:int=1 to:int!", 0, 0, sizeof(tort_cast), infer_cast, resolve_cast, run_cast},
+    {"", "Cast", 28, 28, "input:T1", "output:T2", "T1=all28|-complex64|-complex128 T2=all28|-complex64|-complex128",
+     "round_mode:string=up saturate:int=1 to:int!", 0, 0, sizeof(tort_cast), infer_cast, resolve_cast, run_cast},
+    {"", "CastLike", 15, 18, "input:T1 target_type:T2", "output:T2",
+     "T1=numeric13|bool|string T2=numeric13|bool|string", "", 0, 0, sizeof(tort_cast), infer_cast_like, resolve_cast,
+     run_cast},
+    {"", "CastLike", 19, 20, "input:T1 target_type:T2", "output:T2",
+     "T1=all19|-complex64|-complex128 T2=all19|-complex64|-complex128", "saturate:int=1", 0, 0, sizeof(tort_cast),
+     infer_cast_like, resolve_cast, run_cast},
+    {"", "CastLike", 21, 22, "input:T1 target_type:T2", "output:T2",
+     "T1=all21|-complex64|-complex128 T2=all21|-complex64|-complex128", "saturate:int=1", 0, 0, sizeof(tort_cast),
+     infer_cast_like, resolve_cast, run_cast},
+    {"", "CastLike", 23, 23, "input:T1 target_type:T2", "output:T2",
+     "T1=all23|-complex64|-complex128 T2=all23|-complex64|-complex128", "saturate:int=1", 0, 0, sizeof(tort_cast),
+     infer_cast_like, resolve_cast, run_cast},
+    {"", "CastLike", 24, 24, "input:T1 target_type:T2", "output:T2",
+     "T1=all24|-complex64|-complex128 T2=all24|-complex64|-complex128", "round_mode:string=up saturate:int=1", 0, 0,
+     sizeof(tort_cast), infer_cast_like, resolve_cast, run_cast},
+    {"", "CastLike", 25, 28, "input:T1 target_type:T2", "output:T2",
+     "T1=all25|-complex64|-complex128 T2=all25|-complex64|-complex128", "round_mode:string=up saturate:int=1", 0, 0,
+     sizeof(tort_cast), infer_cast_like, resolve_cast, run_cast},
+    {"", "BitCast", 26, 28, "input:T1", "output:T2", "T1=all25|-string T2=all25|-string", "to:int!", 0, 0, 0,
+     infer_bit_cast, NULL, run_bit_cast},
     {0},
 };

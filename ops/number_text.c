@@ -1,0 +1,106 @@
+/* number_text.c - numbers to and from text, by way of the C library, whose decimal point may be a comma. */
+#include "ops/number_text.h"
+
+#include <ctype.h>
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops/numeric.h"
+
+/* ---- to text -------------------------------------------------------------------------------------------------------
+ */
+
+/* Whether `value`, written and read again, is the same element of `type`. */
+static bool survives(tort_type type, const char *written, double value) {
+    double read = strtod(written, NULL);
+    if (type == TORT_DOUBLE) return read == value;
+    if (type == TORT_FLOAT) return (float)read == (float)value;
+    return tort_encode_float(type, read, true) == tort_encode_float(type, value, true);
+}
+
+/* Fewest significant digits of a finite value > 0, without the point; *exponent is that of the first one. */
+static size_t shortest_digits(tort_type type, double value, char digits[24], int *exponent) {
+    char written[TORT_NUMBER_TEXT];
+    for (int more = 0; more < 17; more++) {
+        snprintf(written, sizeof written, "%.*e", more, value);
+        if (survives(type, written, value)) break;
+    }
+    const char *e = strchr(written, 'e');
+    size_t count = 0;
+    for (const char *c = written; c < e; c++) {
+        if (isdigit((unsigned char)*c)) digits[count++] = *c;
+    }
+    while (count > 1 && digits[count - 1] == '0') count--;
+    *exponent = atoi(e + 1);
+    return count;
+}
+
+size_t tort_float_to_text(tort_type type, double value, char text[TORT_NUMBER_TEXT]) {
+    char digits[24], *out = text;
+    if (isnan(value)) return (size_t)snprintf(text, TORT_NUMBER_TEXT, "NaN");
+    if (signbit(value)) *out++ = '-';
+    if (isinf(value)) return (size_t)(out - text) + (size_t)snprintf(out, 4, "INF");
+    int exponent = 0;
+    size_t count = 1;
+    digits[0] = '0';
+    if (value != 0) count = shortest_digits(type, fabs(value), digits, &exponent);
+    if (exponent < -4 || exponent >= 16) {
+        *out++ = digits[0];
+        if (count > 1) *out++ = '.';
+        for (size_t i = 1; i < count; i++) *out++ = digits[i];
+        return (size_t)(out - text) + (size_t)snprintf(out, 8, "e%+03d", exponent);
+    }
+    int point = exponent + 1; /* digits in front of it */
+    if (point <= 0) *out++ = '0';
+    for (int i = 0; i < point; i++) *out++ = (size_t)i < count ? digits[i] : '0';
+    *out++ = '.';
+    for (int i = point; i < 0; i++) *out++ = '0';
+    for (size_t i = point > 0 ? (size_t)point : 0; i < count; i++) *out++ = digits[i];
+    if (out[-1] == '.') *out++ = '0';
+    *out = '\0';
+    return (size_t)(out - text);
+}
+
+/* ---- from text -----------------------------------------------------------------------------------------------------
+ */
+
+static tort_string without_blanks(tort_string text) {
+    while (text.length > 0 && isspace((unsigned char)text.data[0])) text.data++, text.length--;
+    while (text.length > 0 && isspace((unsigned char)text.data[text.length - 1])) text.length--;
+    return text;
+}
+
+bool tort_text_to_double(tort_string text, double *value) {
+    char copy[512]; /* terminated, with the locale's point; longer text is no number of use */
+    text = without_blanks(text);
+    const char *point = localeconv()->decimal_point;
+    size_t length = 0, point_length = strlen(point);
+    for (size_t i = 0; i < text.length; i++) {
+        char c = text.data[i];
+        bool is_point = c == '.';
+        if (length + point_length + 1 > sizeof copy || c == 'x' || c == 'X' || c == '\0') return false;
+        memcpy(copy + length, is_point ? point : &c, is_point ? point_length : 1);
+        length += is_point ? point_length : 1;
+    }
+    copy[length] = '\0';
+    char *end;
+    *value = strtod(copy, &end);
+    return length > 0 && end == copy + length;
+}
+
+bool tort_text_to_int64(tort_string text, int64_t *value) {
+    text = without_blanks(text);
+    bool negative = text.length > 0 && text.data[0] == '-';
+    size_t i = negative || (text.length > 0 && text.data[0] == '+') ? 1 : 0;
+    uint64_t magnitude = 0;
+    if (i == text.length) return false;
+    for (; i < text.length; i++) {
+        if (!isdigit((unsigned char)text.data[i])) return false;
+        magnitude = magnitude * 10 + (uint64_t)(text.data[i] - '0');
+    }
+    *value = (int64_t)(negative ? 0 - magnitude : magnitude);
+    return true;
+}
