@@ -303,25 +303,33 @@ void tort_error_at_node(tort_error *error, const tort_graph *graph, int32_t inde
 
 #define SMALL_WEIGHT 1024 /* bytes; read for inference whatever the operator wants with it */
 
-/* Contents of the weights among a node's inputs that its infer may look at. */
-static tort_status acquire_contents(const tort_pass *pass, const tort_node *node, tort_error *error) {
+static int32_t weight_of(const tort_pass *pass, int32_t value) {
+    return pass->weights ? pass->weights[value] : pass->graph->values[value].weight;
+}
+
+tort_status tort_pass_acquire(tort_pass *pass, int32_t index, tort_error *error) {
+    const tort_node *node = &pass->graph->nodes[index];
     for (int32_t i = 0; i < node->input_count; i++) {
-        int32_t value = node->inputs[i];
-        if (value < 0 || pass->in[i].data || pass->graph->values[value].weight < 0) continue;
-        int32_t weight = pass->graph->values[value].weight;
-        bool wanted = i < 32 && (node->op->shape_inputs >> i & 1);
+        int32_t weight = node->inputs[i] >= 0 ? weight_of(pass, node->inputs[i]) : -1;
+        if (weight < 0 || pass->in[i].data) continue;
+        bool wanted = node->op && i < 32 && (node->op->shape_inputs >> i & 1);
         if (!wanted && pass->model->weights[weight].bytes > SMALL_WEIGHT) continue;
         tort_status status = tort_weight_acquire(pass->model, weight, &pass->in[i].data, error);
-        if (status) return status;
+        if (status) {
+            tort_pass_release(pass, index);
+            return status;
+        }
     }
     return TORT_OK;
 }
 
-static void release_contents(const tort_pass *pass, const tort_node *node) {
+void tort_pass_release(tort_pass *pass, int32_t index) {
+    const tort_node *node = &pass->graph->nodes[index];
     for (int32_t i = 0; i < node->input_count; i++) {
-        int32_t value = node->inputs[i];
-        if (value < 0 || !pass->in[i].data || pass->infos[value].data) continue;
-        tort_weight_release(pass->model, pass->graph->values[value].weight);
+        int32_t weight = node->inputs[i] >= 0 ? weight_of(pass, node->inputs[i]) : -1;
+        if (weight < 0 || !pass->in[i].data || pass->infos[node->inputs[i]].data) continue;
+        tort_weight_release(pass->model, weight);
+        pass->in[i].data = NULL;
     }
 }
 
@@ -352,9 +360,9 @@ tort_status tort_pass_infer(tort_pass *pass, int32_t index, tort_error *error) {
     tort_infer infer = {.node = &view, .outputs = pass->out, .dims = pass->dims, .arena = pass->arena, .error = error};
     view.outputs = pass->out;
     if (!status && node->op->infer) {
-        status = acquire_contents(pass, node, error);
+        status = tort_pass_acquire(pass, index, error);
         if (!status) status = node->op->infer(&infer);
-        release_contents(pass, node);
+        tort_pass_release(pass, index);
     }
     if (status) {
         tort_error_at_node(error, pass->graph, index);

@@ -9,7 +9,8 @@
 typedef struct tort_pass {
     const tort_model *model;
     const tort_graph *graph;
-    tort_info *infos; /* graph->value_count, borrowed, updated */
+    tort_info *infos;       /* graph->value_count, borrowed, updated */
+    const int32_t *weights; /* the weight of each value, -1; NULL: as in the graph */
     tort_dims *dims;
     tort_arena *arena;
     tort_info *in, *out; /* scratch for one node, owned */
@@ -22,6 +23,9 @@ void tort_pass_free(tort_pass *pass);
 
 /* The node as the pass sees it; valid until the next call. params is NULL. */
 tort_node_view tort_pass_view(tort_pass *pass, int32_t node);
+/* Brings small constants, and those whose values determine shapes, into the inputs of the view; pair with release. */
+tort_status tort_pass_acquire(tort_pass *pass, int32_t node, tort_error *error);
+void tort_pass_release(tort_pass *pass, int32_t node);
 /* Infers the outputs of one node and stores them in infos. A node without a row, or one with an input of unknown
  * type, leaves its outputs as declared. */
 tort_status tort_pass_infer(tort_pass *pass, int32_t node, tort_error *error);

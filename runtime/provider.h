@@ -142,7 +142,14 @@ typedef struct tort_provider {
     uint64_t (*memory_free)(void *device);
 } tort_provider;
 
-/* The providers of this build, ends with NULL; and names that other runtimes have. In providers.c. */
+/* The providers of this build, ends with NULL. In providers.c. */
 extern const tort_provider *const tort_providers[];
+
+/* Providers that other runtimes have, so that a user who asks for one learns more than "unknown". In providers.c. */
+typedef struct tort_foreign_provider {
+    const char *name, *hint;
+} tort_foreign_provider;
+
+extern const tort_foreign_provider tort_foreign_providers[]; /* ends with name NULL */
 
 #endif

@@ -1,0 +1,225 @@
+/* chain.c - reads "cuda:device=1:mem_limit=2G,cpu" and opens the providers it names, in that order.
+ *
+ * The chain is what the user typed: nothing is added to it. A provider that cannot open stays in the chain with its
+ * condition, so that every node can say PROVIDER_DOWN with the cause; only --require makes it an error.
+ * `\:` and `\,` stand for themselves in option values. Read next: place.c. */
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "runtime/session.h"
+
+/* ---- reading
+ * ----------------------------------------------------------------------------------------------------------- */
+
+/* Copies text up to an unescaped stop character into the arena; *cursor ends on that character or the end. */
+static char *take_token(tort_session *session, const char **cursor, const char *stops) {
+    const char *begin = *cursor, *p = begin;
+    while (*p && !strchr(stops, *p)) p += (*p == '\\' && p[1]) ? 2 : 1;
+    char *token = tort_arena_text(&session->arena, begin, (size_t)(p - begin));
+    if (!token) return NULL;
+    char *out = token;
+    for (const char *in = token; *in; in++) {
+        if (*in == '\\' && in[1]) in++;
+        *out++ = *in;
+    }
+    *out = '\0';
+    *cursor = p;
+    return token;
+}
+
+static int32_t count_unescaped(const char *text, char what, const char *stops) {
+    int32_t count = 0;
+    for (const char *p = text; *p && !strchr(stops, *p); p++) {
+        count += *p == what;
+        if (*p == '\\' && p[1]) p++;
+    }
+    return count;
+}
+
+static tort_status read_options(tort_session *session, const char **cursor, tort_link *link, tort_error *error) {
+    int32_t count = count_unescaped(*cursor, ':', ",");
+    tort_provider_option *options = tort_arena_array(&session->arena, (size_t)count + 1, sizeof *options);
+    if (!options) return tort_out_of_memory(error, 0);
+    for (int32_t i = 0; **cursor == ':'; i++) {
+        ++*cursor;
+        options[i].key = take_token(session, cursor, "=:,");
+        options[i].value = "";
+        if (**cursor == '=') {
+            ++*cursor;
+            options[i].value = take_token(session, cursor, ":,");
+        }
+        if (!options[i].key || !options[i].value) return tort_out_of_memory(error, 0);
+    }
+    link->config.options = options;
+    link->config.option_count = count;
+    return TORT_OK;
+}
+
+const char *tort_provider_option_get(const tort_provider_config *config, const char *key) {
+    for (int32_t i = 0; i < config->option_count; i++)
+        if (!strcmp(config->options[i].key, key)) return config->options[i].value;
+    return NULL;
+}
+
+/* ---- naming
+ * -------------------------------------------------------------------------------------------------------------- */
+
+/* Edits between two short words (insert, delete, replace). */
+static size_t distance(const char *a, const char *b) {
+    size_t row[32], n = strlen(b);
+    if (strlen(a) > 30 || n > 30) return 99;
+    for (size_t j = 0; j <= n; j++) row[j] = j;
+    for (size_t i = 1; a[i - 1]; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= n; j++) {
+            size_t best = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            if (row[j] + 1 < best) best = row[j] + 1;
+            if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
+            row[j] = best;
+        }
+    }
+    return row[n];
+}
+
+static tort_status unknown_provider(const char *name, tort_error *error) {
+    for (const tort_foreign_provider *foreign = tort_foreign_providers; foreign->name; foreign++)
+        if (!strcasecmp(name, foreign->name))
+            return tort_fail(error, TORT_E_USAGE, "provider \"%s\" is not in this build: %s", name, foreign->hint);
+    const char *nearest = NULL;
+    size_t best = 3;
+    char known[128] = "";
+    for (const tort_provider *const *p = tort_providers; *p; p++) {
+        size_t edits = distance(name, (*p)->name);
+        if (edits < best) best = edits, nearest = (*p)->name;
+        size_t used = strlen(known);
+        snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", (*p)->name);
+    }
+    if (nearest)
+        return tort_fail(error, TORT_E_USAGE, "unknown provider \"%s\": did you mean \"%s\"? (this build has: %s)",
+                         name, nearest, known);
+    return tort_fail(error, TORT_E_USAGE, "unknown provider \"%s\" (this build has: %s)", name, known);
+}
+
+static tort_status find_provider(tort_link *link, tort_error *error) {
+    for (const tort_provider *const *p = tort_providers; *p; p++)
+        if (!strcmp((*p)->name, link->config.provider)) link->provider = *p;
+    if (!link->provider) return unknown_provider(link->config.provider, error);
+    if (link->provider->abi != TORT_PROVIDER_ABI)
+        return tort_fail(error, TORT_E_INTERNAL, "provider %s was built for ABI %u, this is %u", link->provider->name,
+                         link->provider->abi, TORT_PROVIDER_ABI);
+    for (int32_t i = 0; i < link->config.option_count; i++) {
+        const char *key = link->config.options[i].key;
+        const char *const *known = link->provider->option_keys;
+        char all[160] = "";
+        bool found = false;
+        for (; known && *known; known++) {
+            found |= !strcmp(*known, key);
+            size_t used = strlen(all);
+            snprintf(all + used, sizeof all - used, "%s%s", used ? ", " : "", *known);
+        }
+        if (!found)
+            return tort_fail(error, TORT_E_USAGE, "provider %s has no option \"%s\" (it takes: %s)",
+                             link->provider->name, key, *all ? all : "none");
+    }
+    return TORT_OK;
+}
+
+/* Is `name` in the comma-separated list? */
+static bool listed(const char *list, const char *name) {
+    size_t length = strlen(name);
+    for (const char *p = list ? list : ""; *p; p += strcspn(p, ","), p += *p == ',')
+        if (strcspn(p, ",") == length && !memcmp(p, name, length)) return true;
+    return false;
+}
+
+/* ---- opening
+ * --------------------------------------------------------------------------------------------------------------- */
+
+static void set_down(tort_condition *condition, const char *code, const char *message, const char *cure) {
+    *condition = (tort_condition){.ready = false};
+    snprintf(condition->code, sizeof condition->code, "%s", code);
+    snprintf(condition->message, sizeof condition->message, "%s", message);
+    snprintf(condition->cure, sizeof condition->cure, "%s", cure);
+}
+
+/* "cuda:sm_87" names the target of one provider; NULL if this is another's. */
+static const char *target_text(const tort_session *session, const tort_link *link) {
+    const char *text = session->options.target;
+    size_t length = strlen(link->provider->name);
+    if (!text || strncmp(text, link->provider->name, length) || text[length] != ':') return NULL;
+    return text + length + 1;
+}
+
+static tort_status open_link(tort_session *session, tort_link *link, tort_error *error) {
+    const char *text = target_text(session, link);
+    if (listed(session->options.disabled, link->provider->name)) {
+        set_down(&link->condition, "DISABLED", "switched off by TINYORT_DISABLE or the option `disabled`",
+                 "unset TINYORT_DISABLE");
+        return TORT_OK;
+    }
+    if (text) {
+        if (!link->provider->describe)
+            return tort_fail(error, TORT_E_USAGE, "provider %s cannot plan for a target", link->provider->name);
+        tort_status status = link->provider->describe(&link->config, text, &link->target, error);
+        link->described = link->condition.ready = !status;
+        snprintf(link->condition.code, sizeof link->condition.code, "TARGET");
+        return status;
+    }
+    link->provider->open(&link->config, &link->device, &link->target, &link->condition);
+    link->opened = link->condition.ready;
+    if (!link->opened && !strcmp(link->condition.code, "BAD_OPTION"))
+        return tort_fail(error, TORT_E_USAGE, "provider %s: %s", link->provider->name, link->condition.message);
+    return TORT_OK;
+}
+
+tort_status tort_chain_require(const tort_session *session, tort_error *error) {
+    for (const char *p = session->options.require ? session->options.require : ""; *p;) {
+        size_t length = strcspn(p, ",");
+        const tort_link *found = NULL;
+        for (int32_t i = 0; i < session->chain_count; i++) {
+            const char *name = session->chain[i].provider->name;
+            if (strlen(name) == length && !memcmp(name, p, length)) found = &session->chain[i];
+        }
+        if (!found)
+            return tort_fail(error, TORT_E_PLACEMENT, "required provider %.*s is not in the chain", (int)length, p);
+        if (!found->condition.ready) {
+            tort_fail(error, TORT_E_PLACEMENT, "required provider %s did not open: %s: %s. %s", found->provider->name,
+                      found->condition.code, found->condition.message, found->condition.cure);
+            if (error) error->provider = found->provider->name;
+            return TORT_E_PLACEMENT;
+        }
+        p += length + (p[length] == ',');
+    }
+    return TORT_OK;
+}
+
+tort_status tort_chain_open(tort_session *session, tort_error *error) {
+    const char *cursor = session->options.chain;
+    int32_t count = 1 + count_unescaped(cursor, ',', "");
+    session->chain = tort_arena_array(&session->arena, (size_t)count, sizeof *session->chain);
+    if (!session->chain) return tort_out_of_memory(error, (size_t)count * sizeof *session->chain);
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; !status && i < count; i++) {
+        tort_link *link = &session->chain[i];
+        link->config = (tort_provider_config){.provider = take_token(session, &cursor, ":,"), .env = &session->env};
+        if (!link->config.provider) return tort_out_of_memory(error, 0);
+        status = read_options(session, &cursor, link, error);
+        if (!status) status = find_provider(link, error);
+        if (!status) status = open_link(session, link, error);
+        link->memory = link->provider && link->provider->host_memory ? 0 : i + 1;
+        session->chain_count = i + 1;
+        if (*cursor == ',') cursor++;
+    }
+    session->memory_count = session->chain_count + 1;
+    return status;
+}
+
+void tort_chain_close(tort_session *session) {
+    for (int32_t i = session->chain_count - 1; i >= 0; i--) {
+        tort_link *link = &session->chain[i];
+        if (link->opened && link->provider->close) link->provider->close(link->device);
+    }
+}

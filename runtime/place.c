@@ -1,0 +1,385 @@
+/* place.c - the only function that decides where a node runs.
+ *
+ * Every node is offered to the providers in the order of the chain; in a provider, to its kernel rows in the order of
+ * the table; the first YES serves. Every answer is kept: refusals of providers before the one that serves, and of
+ * better rows of that one. All nodes are asked before an unplaced one is an error, so that one run lists every problem.
+ * It must not know operators or providers by name. Read next: plan.c. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/check.h"
+#include "runtime/session.h"
+
+/* ---- verdicts
+ * ---------------------------------------------------------------------------------------------------------- */
+
+tort_verdict tort_yes(void) {
+    return (tort_verdict){.code = TORT_YES};
+}
+
+tort_verdict tort_no(tort_verdict_code code, const char *cure, const char *format, ...) {
+    tort_verdict verdict = {.code = code};
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(verdict.message, sizeof verdict.message, format, arguments);
+    va_end(arguments);
+    snprintf(verdict.cure, sizeof verdict.cure, "%s", cure ? cure : "");
+    return verdict;
+}
+
+#define MAX_SAID 64 /* refusals kept of one node */
+
+/* One node while it is being placed. */
+typedef struct candidate {
+    tort_session *session;
+    int32_t index;
+    const tort_node *node;
+    const tort_node_view *view;
+    tort_placement *placement;
+    const char *pinned; /* provider, or NULL */
+    tort_said said[MAX_SAID];
+    int32_t said_count;
+} candidate;
+
+static tort_status keep(candidate *c, int32_t provider, const tort_kernel *kernel, const tort_verdict *verdict,
+                        tort_error *error) {
+    if (c->said_count == MAX_SAID) return TORT_OK;
+    tort_arena *arena = &c->session->arena;
+    tort_said *said = &c->said[c->said_count++];
+    *said = (tort_said){.provider = provider, .kernel = kernel ? kernel->name : "", .code = verdict->code};
+    said->message = tort_arena_text(arena, verdict->message, strlen(verdict->message));
+    said->cure = tort_arena_text(arena, verdict->cure, strlen(verdict->cure));
+    return said->message && said->cure ? TORT_OK : tort_out_of_memory(error, 0);
+}
+
+/* ---- what the core itself must refuse
+ * -------------------------------------------------------------------------------------- */
+
+static tort_verdict missing_row(const candidate *c) {
+    const tort_node *node = c->node;
+    tort_op_table table;
+    const tort_op *const *family;
+    int32_t count;
+    const char *dot = *node->domain ? "::" : "";
+    if (!tort_op_table_build(&table, &c->session->env)) return tort_no(TORT_NO_OP, "", "out of memory");
+    tort_op_find(&table, node->domain, node->op_type, node->opset, &family, &count);
+    tort_verdict verdict;
+    if (!count)
+        verdict =
+            tort_no(TORT_NO_OP, "tinyort ops lists what this build has",
+                    "operator %s%s%s (opset %d) is not in this build", node->domain, dot, node->op_type, node->opset);
+    else if (node->opset < family[0]->since)
+        verdict = tort_no(TORT_NO_OPSET, "export the model again with that opset: the file is not valid ONNX",
+                          "%s%s%s exists since opset %d, but the model imports opset %d", node->domain, dot,
+                          node->op_type, family[0]->since, node->opset);
+    else
+        verdict = tort_no(TORT_NO_OPSET, "export the model with an opset that has it",
+                          "%s%s%s is known up to opset %d, but the model imports opset %d", node->domain, dot,
+                          node->op_type, family[count - 1]->until, node->opset);
+    tort_op_table_free(&table, &c->session->env);
+    return verdict;
+}
+
+/* An input without a type comes from a node that could not be understood. */
+static const tort_node *unknown_source(const candidate *c) {
+    for (int32_t i = 0; i < c->node->input_count; i++) {
+        int32_t value = c->node->inputs[i];
+        if (value < 0 || c->session->infos[value].type != TORT_UNDEFINED) continue;
+        int32_t producer = c->session->graph->values[value].producer;
+        return producer >= 0 ? &c->session->graph->nodes[producer] : c->node;
+    }
+    return NULL;
+}
+
+static bool only_tensors(const tort_node_view *view) {
+    for (int32_t i = 0; i < view->input_count; i++)
+        if (tort_has_input(view, i) && view->inputs[i].kind != TORT_TENSOR) return false;
+    for (int32_t i = 0; i < view->output_count; i++)
+        if (tort_has_output(view, i) && view->outputs[i].kind != TORT_TENSOR) return false;
+    return true;
+}
+
+/* Bytes of the tensors of this node alone, as far as they are known. */
+static uint64_t node_bytes(const tort_node_view *view) {
+    uint64_t total = 0;
+    for (int32_t i = 0; i < view->input_count + view->output_count; i++) {
+        const tort_info *info = i < view->input_count ? &view->inputs[i] : &view->outputs[i - view->input_count];
+        tort_tensor tensor = {.type = info->type, .rank = info->rank > 0 ? info->rank : 0};
+        size_t bytes = 0;
+        bool known = info->type != TORT_UNDEFINED && info->rank >= 0;
+        for (int32_t d = 0; known && d < info->rank; d++) {
+            known = tort_dim_known(info->dims[d]);
+            tensor.dims[d] = info->dims[d];
+        }
+        if (known && tort_tensor_bytes(&tensor, &bytes)) total += bytes;
+    }
+    return total;
+}
+
+/* ---- one provider
+ * ------------------------------------------------------------------------------------------------------------ */
+
+static const tort_library_state *ask_library(tort_link *link, tort_library library) {
+    tort_library_state *state = &link->libraries[library];
+    if (state->asked) return state;
+    state->asked = true;
+    if (link->described) {
+        state->found = link->target.libraries; /* a plan for a device that is not here trusts its description */
+        snprintf(state->message, sizeof state->message, "switched off by libraries=off");
+    } else if (link->provider->library) {
+        state->found = link->provider->library(link->device, library, state->message, sizeof state->message,
+                                               state->cure, sizeof state->cure);
+    }
+    return state;
+}
+
+static bool kernel_matches(const tort_kernel *kernel, const tort_node *node) {
+    if (!strcmp(kernel->op, "*")) return true;
+    return !strcmp(kernel->op, node->op_type) && !strcmp(kernel->domain ? kernel->domain : "", node->domain);
+}
+
+static tort_verdict ask_kernel(candidate *c, tort_link *link, const tort_kernel *kernel) {
+    if (!kernel->run && !c->node->op->reference)
+        return tort_no(TORT_NO_OP, "", "no plain loop for %s in this build", c->node->op_type);
+    tort_verdict verdict = kernel->claim ? kernel->claim(&link->target, c->view) : tort_yes();
+    if (verdict.code != TORT_YES || kernel->needs == TORT_LIBRARY_NONE) return verdict;
+    const tort_library_state *library = ask_library(link, kernel->needs);
+    if (library->found) return verdict;
+    return tort_no(TORT_NO_LIBRARY, library->cure, "%s", library->message);
+}
+
+/* Offers the node to the rows of one provider. Keeps its refusals; true when a row took the node. */
+static bool ask_rows(candidate *c, int32_t provider, tort_error *error, tort_status *status) {
+    tort_link *link = &c->session->chain[provider];
+    tort_verdict furthest = tort_no(TORT_NO_OP, "", "%s has no kernel for %s", link->provider->name, c->node->op_type);
+    const tort_kernel *furthest_kernel = NULL;
+    int32_t before = c->said_count;
+    for (const tort_kernel *const *table = link->provider->kernels; *table; table++) {
+        for (const tort_kernel *kernel = *table; kernel->op; kernel++) {
+            if (!kernel_matches(kernel, c->node)) continue;
+            tort_verdict verdict = ask_kernel(c, link, kernel);
+            if (verdict.code == TORT_YES) {
+                c->placement->provider = provider;
+                c->placement->kernel = kernel;
+                c->placement->label = kernel->name;
+                return true;
+            }
+            *status = keep(c, provider, kernel, &verdict, error);
+            if (*status) return false;
+            if (verdict.code >= furthest.code) furthest = verdict, furthest_kernel = kernel;
+        }
+    }
+    c->said_count = before; /* the whole provider refuses: only the row that got furthest speaks */
+    *status = keep(c, provider, furthest_kernel, &furthest, error);
+    return false;
+}
+
+/* Refusals that need no kernel to be asked; YES: go on and ask. */
+static tort_verdict precheck(const candidate *c, const tort_link *link) {
+    const tort_condition *condition = &link->condition;
+    if (!condition->ready)
+        return tort_no(!strcmp(condition->code, "DISABLED") ? TORT_DISABLED : TORT_PROVIDER_DOWN, condition->cure,
+                       "%s: %s", condition->code, condition->message);
+    if (c->pinned && strcmp(c->pinned, link->provider->name))
+        return tort_no(TORT_PINNED, "remove the pin", "pinned to %s", c->pinned);
+    if (!c->node->op) return missing_row(c);
+    const tort_node *source = unknown_source(c);
+    if (source)
+        return tort_no(TORT_UPSTREAM, "", "an input has no type, because node \"%s\" (%s) was not understood",
+                       source->name, source->op_type);
+    if (!link->provider->host_memory && !only_tensors(c->view))
+        return tort_no(TORT_NO_KIND, "add cpu to the chain", "only tensors can be on %s", link->provider->name);
+    uint64_t bytes = node_bytes(c->view);
+    if (link->target.memory && bytes > link->target.memory)
+        return tort_no(TORT_NO_MEMORY, "raise mem_limit, or lower the batch",
+                       "its tensors need %llu bytes, %s may use %llu", (unsigned long long)bytes, link->provider->name,
+                       (unsigned long long)link->target.memory);
+    return tort_yes();
+}
+
+/* ---- one node
+ * ---------------------------------------------------------------------------------------------------------------------
+ */
+
+/* "NODE=provider" or "#12=provider"; splits at the last '='. */
+static const char *pin_of(const tort_session *session, const tort_node *node, int32_t index) {
+    char number[16];
+    snprintf(number, sizeof number, "#%d", index);
+    for (int32_t i = 0; i < session->options.pin_count; i++) {
+        const char *pin = session->options.pins[i], *equals = strrchr(pin, '=');
+        size_t length = (size_t)(equals - pin);
+        if ((strlen(node->name) == length && !memcmp(pin, node->name, length)) ||
+            (strlen(number) == length && !memcmp(pin, number, length)))
+            return equals + 1;
+    }
+    return NULL;
+}
+
+static bool is_host_step(const candidate *c) {
+    if (!c->node->op || unknown_source(c)) return false;
+    uint32_t flags = c->node->op->flags;
+    return (flags & (TORT_OP_ALIAS | TORT_OP_METADATA)) && only_tensors(c->view);
+}
+
+static tort_status resolve_for_claims(candidate *c, tort_node_view *view, tort_error *error) {
+    if (!c->node->op || unknown_source(c)) return TORT_OK;
+    size_t size = c->node->op->params_size;
+    c->placement->params = tort_arena_alloc(&c->session->arena, size + 1);
+    if (!c->placement->params) return tort_out_of_memory(error, size);
+    tort_status status = tort_resolve_node(view, c->placement->params, &c->placement->scratch_bytes, error);
+    view->params = c->placement->params;
+    return status;
+}
+
+static tort_status place_node(candidate *c, tort_error *error) {
+    c->placement->provider = TORT_AT_NOWHERE;
+    if (is_host_step(c)) {
+        c->placement->provider = TORT_AT_HOST;
+        c->placement->label = c->node->op->flags & TORT_OP_ALIAS ? "alias" : "metadata";
+        return TORT_OK;
+    }
+    tort_status status = TORT_OK;
+    for (int32_t p = 0; !status && p < c->session->chain_count; p++) {
+        tort_verdict verdict = precheck(c, &c->session->chain[p]);
+        if (verdict.code != TORT_YES)
+            status = keep(c, p, NULL, &verdict, error);
+        else if (ask_rows(c, p, error, &status))
+            break;
+    }
+    return status;
+}
+
+static tort_status store_said(candidate *c, tort_error *error) {
+    size_t bytes = (size_t)c->said_count * sizeof *c->said;
+    tort_said *copy = tort_arena_alloc(&c->session->arena, bytes + 1);
+    if (!copy) return tort_out_of_memory(error, bytes);
+    memcpy(copy, c->said, bytes);
+    c->placement->said = copy;
+    c->placement->said_count = c->said_count;
+    return TORT_OK;
+}
+
+/* ---- the graph
+ * ----------------------------------------------------------------------------------------------------------------------
+ */
+
+static tort_status check_pins(const tort_session *session, tort_error *error) {
+    const tort_graph *graph = session->graph;
+    for (int32_t i = 0; i < session->options.pin_count; i++) {
+        const char *pin = session->options.pins[i], *equals = strrchr(pin, '=');
+        if (!equals) return tort_fail(error, TORT_E_USAGE, "pin \"%s\" is not of the form NODE=provider", pin);
+        bool node_found = false, provider_found = false;
+        for (int32_t n = 0; n < graph->node_count && !node_found; n++) {
+            const char *want = pin_of(session, &graph->nodes[n], n);
+            node_found = want == equals + 1;
+        }
+        for (int32_t p = 0; p < session->chain_count; p++)
+            provider_found |= !strcmp(session->chain[p].provider->name, equals + 1);
+        if (!node_found)
+            return tort_fail(error, TORT_E_USAGE,
+                             "pin \"%s\": the model has no node \"%.*s\" (tinyort plan lists names; #12 pins by index)",
+                             pin, (int)(equals - pin), pin);
+        if (!provider_found)
+            return tort_fail(error, TORT_E_USAGE, "pin \"%s\": provider %s is not in the chain", pin, equals + 1);
+    }
+    return TORT_OK;
+}
+
+/* Adds "Resize_31 (Resize-13) cuda: NO_ATTR ..." to a list that ends in "and N more" when it is full. */
+static void list_node(char *text, size_t size, const tort_session *session, int32_t index, int32_t *left_out) {
+    const tort_node *node = &session->graph->nodes[index];
+    const tort_placement *placement = &session->placements[index];
+    char line[256];
+    int used = snprintf(line, sizeof line, "%s\"%s\" (%s%s%s-%d)", *text ? "; " : "", node->name, node->domain,
+                        *node->domain ? "::" : "", node->op_type, node->op ? node->op->since : node->opset);
+    for (int32_t i = 0; i < placement->said_count && used > 0 && (size_t)used < sizeof line; i++) {
+        const tort_said *said = &placement->said[i];
+        used += snprintf(line + used, sizeof line - (size_t)used, " %s: %s %s",
+                         session->chain[said->provider].provider->name, tort_verdict_name(said->code), said->message);
+    }
+    if (strlen(text) + strlen(line) + 1 < size)
+        strcat(text, line);
+    else
+        ++*left_out;
+}
+
+static tort_status report_unplaced(const tort_session *session, tort_error *error) {
+    char text[420] = "";
+    int32_t count = 0, left_out = 0, first = -1;
+    for (int32_t i = 0; i < session->graph->node_count; i++) {
+        if (session->placements[i].provider != TORT_AT_NOWHERE) continue;
+        if (first < 0) first = i;
+        count++;
+        list_node(text, sizeof text, session, i, &left_out);
+    }
+    if (!count) return TORT_OK;
+    char more[32] = "";
+    if (left_out) snprintf(more, sizeof more, "; and %d more", left_out);
+    tort_fail(error, TORT_E_PLACEMENT, "%d node%s with no provider: %s%s", count, count == 1 ? "" : "s", text, more);
+    if (error) error->node = first;
+    return TORT_E_PLACEMENT;
+}
+
+tort_status tort_place(tort_session *session, tort_error *error) {
+    tort_pass pass;
+    tort_status status = check_pins(session, error);
+    if (status) return status;
+    status =
+        tort_pass_init(&pass, session->model, session->graph, session->infos, &session->dims, &session->arena, error);
+    if (status) return status;
+    pass.weights = session->weights;
+    candidate c = {.session = session};
+    for (int32_t i = 0; !status && i < session->graph->node_count; i++) {
+        c.placement = &session->placements[i];
+        c.node = &session->graph->nodes[i];
+        c.index = i;
+        c.said_count = 0;
+        if (c.placement->folded) {
+            c.placement->provider = TORT_AT_FOLDED;
+            continue;
+        }
+        tort_node_view view = tort_pass_view(&pass, i);
+        c.view = &view;
+        c.pinned = pin_of(session, c.node, i);
+        status = tort_pass_acquire(&pass, i, error);
+        if (!status) status = resolve_for_claims(&c, &view, error);
+        if (status) tort_error_at_node(error, session->graph, i);
+        if (!status) status = place_node(&c, error);
+        if (!status) status = store_said(&c, error);
+        tort_pass_release(&pass, i);
+    }
+    tort_pass_free(&pass);
+    return status ? status : report_unplaced(session, error);
+}
+
+/* ---- --strict
+ * ----------------------------------------------------------------------------------------------------------------------------
+ */
+
+static bool allowed(const char *list, const char *op) {
+    size_t length = strlen(op);
+    for (const char *p = list ? list : ""; *p; p += strcspn(p, ","), p += *p == ',')
+        if (strcspn(p, ",") == length && !memcmp(p, op, length)) return true;
+    return false;
+}
+
+tort_status tort_place_strict(const tort_session *session, tort_error *error) {
+    if (!session->options.strict) return TORT_OK;
+    char text[400] = "";
+    int32_t count = 0, left_out = 0, first = -1;
+    for (int32_t i = 0; i < session->graph->node_count; i++) {
+        if (session->placements[i].provider <= 0) continue;
+        if (allowed(session->options.allow, session->graph->nodes[i].op_type)) continue;
+        if (first < 0) first = i;
+        count++;
+        list_node(text, sizeof text, session, i, &left_out);
+    }
+    if (!count) return TORT_OK;
+    char more[32] = "";
+    if (left_out) snprintf(more, sizeof more, "; and %d more", left_out);
+    tort_fail(error, TORT_E_PLACEMENT, "strict: %d node%s not on %s: %s%s", count, count == 1 ? " is" : "s are",
+              session->chain[0].provider->name, text, more);
+    if (error) error->node = first;
+    return TORT_E_PLACEMENT;
+}

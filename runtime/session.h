@@ -1,0 +1,147 @@
+/* session.h - what the parts of the core share of a session. Private to runtime/.
+ *
+ * One writer per fact: chain.c opens providers, fold.c sets `folded`, place.c alone sets where a node runs, prepare.c
+ * fills prepared and constants, plan.c makes plans, report.c only reads. */
+#ifndef TORT_RUNTIME_SESSION_H
+#define TORT_RUNTIME_SESSION_H
+
+#include <pthread.h>
+
+#include "runtime/infer.h"
+#include "runtime/plan.h"
+#include "runtime/threads.h"
+
+/* ---- chain
+ * ------------------------------------------------------------------------------------------------------------- */
+
+typedef struct tort_library_state {
+    bool asked, found;
+    char message[160], cure[160];
+} tort_library_state;
+
+typedef struct tort_link {
+    tort_provider_config config;
+    const tort_provider *provider; /* NULL: no provider of that name in this build */
+    void *device;
+    bool opened;
+    bool described; /* a target without a device */
+    tort_target target;
+    tort_condition condition;
+    int32_t memory; /* 0: host memory */
+    tort_library_state libraries[TORT_LIBRARY_COUNT];
+} tort_link;
+
+/* ---- placement
+ * ----------------------------------------------------------------------------------------------------------- */
+
+enum { TORT_AT_HOST = -1, TORT_AT_FOLDED = -2, TORT_AT_NOWHERE = -3 };
+
+typedef struct tort_said {
+    int32_t provider; /* chain index */
+    const char *kernel;
+    tort_verdict_code code;
+    const char *message, *cure;
+} tort_said;
+
+typedef struct tort_placement {
+    int32_t provider; /* chain index, or TORT_AT_... */
+    const tort_kernel *kernel;
+    const char *label; /* what reports show as the kernel */
+    const tort_said *said;
+    int32_t said_count;
+    bool folded;  /* by fold.c, before place.c looks */
+    void *params; /* resolved with what is known while placing; in the session's arena; NULL: none */
+    size_t scratch_bytes;
+    void *prepared;    /* of kernel->prepare */
+    uint32_t consumed; /* inputs that prepare packed */
+    size_t prepared_bytes;
+} tort_placement;
+
+/* ---- constants
+ * ------------------------------------------------------------------------------------------------------------- */
+
+/* Contents of a value that never change: a weight, or what folding made of it. A value has at most one. */
+typedef struct tort_constant {
+    int32_t weight; /* the model's; -1: folded */
+    void *folded;   /* owned, aligned; NULL */
+    size_t bytes;
+    const void *host; /* while held in host memory for running; NULL */
+    bool held;        /* host is an acquired weight */
+    void **device;    /* per memory (index 1..): the uploaded copy; NULL array until needed */
+} tort_constant;
+
+/* ---- plans
+ * --------------------------------------------------------------------------------------------------------------------
+ */
+
+typedef struct tort_planned {
+    struct tort_planned *next;
+    tort_plan plan;
+    tort_info *infos; /* concrete, value_count */
+    uint8_t *params;  /* resolved params of static steps, plan.params_bytes */
+    tort_dims dims;
+    tort_arena arena; /* owns the arrays of plan */
+} tort_planned;
+
+struct tort_session {
+    tort_env env;
+    tort_pool *pool;
+    const tort_model *model;
+    const tort_graph *graph;
+    tort_session_options options; /* strings copied into arena */
+    tort_arena arena;
+    tort_dims dims;
+    tort_link *chain;
+    int32_t chain_count, memory_count;
+    tort_info *infos;         /* with fixed shapes, value_count */
+    tort_constant *constants; /* value_count */
+    int32_t *weights;         /* value_count: the model's weight that the value is, -1 */
+    struct tort_text *text;   /* strings made while folding */
+    uint64_t folded_bytes;
+    tort_placement *placements; /* node_count */
+    bool runnable;
+    bool lost;            /* the device: sticky */
+    pthread_mutex_t lock; /* of plans and report */
+    tort_planned *plans;  /* newest first */
+    struct tort_report_store *report;
+};
+
+tort_status tort_chain_open(tort_session *session, tort_error *error);
+void tort_chain_close(tort_session *session);
+tort_status tort_chain_require(const tort_session *session, tort_error *error); /* --require */
+
+/* Evaluates what does not depend on inputs, and marks what shapes determine. */
+tort_status tort_fold(tort_session *session, tort_error *error);
+static inline bool tort_is_constant(const tort_session *session, int32_t value) {
+    return session->infos[value].constant;
+}
+/* Stores info->elements, all known, as numbers of info->type. */
+void tort_write_elements(const tort_info *info, void *data);
+/* Contents of a constant in host memory; pair with release. */
+tort_status tort_constant_acquire(const tort_session *session, int32_t value, const void **data, tort_error *error);
+void tort_constant_release(const tort_session *session, int32_t value);
+
+/* The one function that decides where nodes run. TORT_E_PLACEMENT names every node without a provider. */
+tort_status tort_place(tort_session *session, tort_error *error);
+/* --strict, --allow. */
+tort_status tort_place_strict(const tort_session *session, tort_error *error);
+
+/* Packs weights, uploads constants. */
+tort_status tort_prepare_all(tort_session *session, tort_error *error);
+void tort_release_all(tort_session *session);
+
+/* Makes a plan for these input shapes (NULL: as far as the session knows them). */
+tort_status tort_plan_make(tort_session *session, const tort_tensor *inputs, tort_planned **planned, tort_error *error);
+void tort_planned_free(const tort_session *session, tort_planned *planned);
+/* The newest plan for exactly these input shapes; makes it where there is none. Takes the session's lock. */
+tort_status tort_session_find_plan(tort_session *session, const tort_tensor *inputs, const tort_planned **planned,
+                                   tort_error *error);
+
+/* Writes the report anew from placement and the plan (which may be NULL). */
+tort_status tort_report_make(tort_session *session, const tort_planned *planned, tort_error *error);
+void tort_report_free(tort_session *session);
+
+/* Resolves the params of a node for the infos in view; copies into `params`. */
+tort_status tort_resolve_node(const tort_node_view *view, void *params, size_t *scratch, tort_error *error);
+
+#endif
