@@ -28,6 +28,7 @@ typedef struct tort_link {
     tort_target target;
     tort_condition condition;
     int32_t memory; /* 0: host memory */
+    uint64_t weight_bytes; /* constants and packed weights that it holds */
     tort_library_state libraries[TORT_LIBRARY_COUNT];
 } tort_link;
 
@@ -76,11 +77,14 @@ typedef struct tort_constant {
 
 typedef struct tort_planned {
     struct tort_planned *next;
-    tort_plan plan;
-    tort_info *infos; /* concrete, value_count */
-    uint8_t *params;  /* resolved params of static steps, plan.params_bytes */
+    tort_plan plan; /* owns its arrays */
+    int32_t slot_capacity, step_capacity, operand_capacity;
+    uint64_t literal_capacity, params_capacity;
+    tort_info *infos;    /* concrete, value_count; owned */
+    uint8_t *params;     /* resolved params of static steps, plan.params_bytes; owned */
+    int64_t *input_dims; /* TORT_MAX_RANK a model input: what it was made for; owned */
     tort_dims dims;
-    tort_arena arena; /* owns the arrays of plan */
+    tort_arena arena;
 } tort_planned;
 
 struct tort_session {

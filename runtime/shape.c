@@ -28,6 +28,24 @@ void tort_dims_free(tort_dims *dims) {
     *dims = (tort_dims){.arena = dims->arena, .env = dims->env};
 }
 
+bool tort_dims_copy(tort_dims *copy, const tort_dims *dims, const tort_env *env, tort_arena *arena) {
+    tort_dims_init(copy, env, arena);
+    size_t exprs = (size_t)dims->count * sizeof *dims->exprs;
+    size_t buckets = (size_t)dims->bucket_count * sizeof *dims->buckets;
+    if (!dims->count) return true;
+    copy->exprs = tort_alloc(env, exprs);
+    if (copy->exprs) copy->count = copy->capacity = dims->count;
+    copy->buckets = tort_alloc(env, buckets);
+    if (copy->buckets) copy->bucket_count = dims->bucket_count;
+    if (!copy->exprs || !copy->buckets) {
+        tort_dims_free(copy);
+        return false;
+    }
+    memcpy(copy->exprs, dims->exprs, exprs);
+    memcpy(copy->buckets, dims->buckets, buckets);
+    return true;
+}
+
 static const tort_dim_expr *expression(const tort_dims *dims, tort_dim id) {
     static const tort_dim_expr lost = {.op = TORT_DIM_SYMBOL, .dynamic = true, .negative = true, .leaves = 1};
     return id >= -(int64_t)dims->count ? &dims->exprs[-1 - id] : &lost;

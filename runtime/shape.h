@@ -46,6 +46,8 @@ typedef struct tort_dims {
 
 void tort_dims_init(tort_dims *dims, const tort_env *env, tort_arena *arena);
 void tort_dims_free(tort_dims *dims);
+/* The same ids mean the same in the copy, which may grow by itself; borrows the names of the original. */
+bool tort_dims_copy(tort_dims *copy, const tort_dims *dims, const tort_env *env, tort_arena *arena);
 
 static inline bool tort_dim_known(tort_dim d) {
     return d >= 0;

@@ -1,0 +1,550 @@
+/* plan.c - turns a placed graph and input shapes into steps over slots.
+ *
+ * It decides the order, the copies between memories and every size; memplan.c gives the offsets. With unknown input
+ * shapes the plan is incomplete: it can be reported, not run. It must not decide where a node runs: place.c has.
+ * Read next: memplan.c, plan_check.c, run.c. */
+#include <string.h>
+
+#include "runtime/session.h"
+
+#define PARAMS_ALIGN 16
+
+typedef struct builder {
+    tort_session *session;
+    const tort_graph *graph;
+    tort_planned *planned;
+    tort_plan *plan;
+    tort_pass pass;
+    int32_t *slot_of; /* value * memory_count + memory -> slot, -1 */
+    int32_t *home_of; /* value -> memory in which it was made, -1 */
+    tort_error *error;
+} builder;
+
+/* ---- slots
+ * ---------------------------------------------------------------------------------------------------------------- */
+
+static int32_t *slot_cell(const builder *b, int32_t value, int32_t memory) {
+    return &b->slot_of[(size_t)value * (size_t)b->session->memory_count + (size_t)memory];
+}
+
+static bool concrete(const tort_info *info) {
+    if (info->kind != TORT_TENSOR || info->rank < 0) return false;
+    for (int32_t i = 0; i < info->rank; i++)
+        if (!tort_dim_known(info->dims[i])) return false;
+    return true;
+}
+
+static int64_t slot_bytes(const tort_slot *slot) {
+    tort_tensor tensor = {.type = slot->type, .rank = slot->rank};
+    size_t bytes;
+    memcpy(tensor.dims, slot->dims, sizeof tensor.dims);
+    return tort_tensor_bytes(&tensor, &bytes) && bytes <= INT64_MAX ? (int64_t)bytes : -1;
+}
+
+/* A new slot for a value in a memory; -1: out of memory. */
+static int32_t add_slot(builder *b, int32_t value, int32_t memory, tort_home home, int32_t source) {
+    tort_planned *planned = b->planned;
+    if (!tort_grow(&b->session->env, (void **)&b->plan->slots, &planned->slot_capacity, b->plan->slot_count + 1,
+                   sizeof *b->plan->slots))
+        return -1;
+    const tort_info *info = &planned->infos[value];
+    tort_slot slot = {.value = value,
+                      .memory = memory,
+                      .home = home,
+                      .source = source,
+                      .type = info->type,
+                      .rank = info->rank,
+                      .bytes = -1,
+                      .first_step = b->plan->step_count,
+                      .last_step = b->plan->step_count};
+    for (int32_t i = 0; i < TORT_MAX_RANK; i++)
+        slot.dims[i] = i >= info->rank ? 0 : tort_dim_known(info->dims[i]) ? info->dims[i] : -1;
+    if (concrete(info)) slot.bytes = slot_bytes(&slot);
+    if (slot.bytes < 0 && home == TORT_HOME_ARENA && b->plan->complete) slot.home = TORT_HOME_DYNAMIC;
+    b->plan->slots[b->plan->slot_count] = slot;
+    *slot_cell(b, value, memory) = b->plan->slot_count;
+    if (b->home_of[value] < 0) b->home_of[value] = memory;
+    return b->plan->slot_count++;
+}
+
+static int32_t reserve_operands(builder *b, int32_t count) {
+    int32_t first = b->plan->operand_count;
+    if (!tort_grow(&b->session->env, (void **)&b->plan->operands, &b->planned->operand_capacity, first + count,
+                   sizeof *b->plan->operands))
+        return -1;
+    for (int32_t i = 0; i < count; i++) b->plan->operands[first + i] = -1;
+    b->plan->operand_count += count;
+    return first;
+}
+
+static tort_status add_step(builder *b, const tort_step *step) {
+    if (!tort_grow(&b->session->env, (void **)&b->plan->steps, &b->planned->step_capacity, b->plan->step_count + 1,
+                   sizeof *b->plan->steps))
+        return tort_out_of_memory(b->error, sizeof *step);
+    b->plan->steps[b->plan->step_count++] = *step;
+    return TORT_OK;
+}
+
+/* ---- literals: integers that shapes determine
+ * --------------------------------------------------------------------------------- */
+
+/* Makes a zeroed block at least `need` bytes long, keeping what it holds. */
+static tort_status grow_bytes(const builder *b, uint8_t **bytes, uint64_t *capacity, uint64_t need) {
+    if (need <= *capacity) return TORT_OK;
+    size_t larger = (size_t)need * 2;
+    uint8_t *grown = need < SIZE_MAX / 4 ? tort_alloc_zero(&b->session->env, 1, larger) : NULL;
+    if (!grown) return tort_out_of_memory(b->error, larger);
+    if (*capacity) memcpy(grown, *bytes, (size_t)*capacity);
+    tort_free(&b->session->env, *bytes, (size_t)*capacity);
+    *bytes = grown;
+    *capacity = larger;
+    return TORT_OK;
+}
+
+static tort_status add_literal(builder *b, int32_t slot_index) {
+    tort_slot *slot = &b->plan->slots[slot_index];
+    const tort_info *info = &b->planned->infos[slot->value];
+    size_t at = (size_t)b->plan->literal_bytes, bytes = slot->bytes > 0 ? (size_t)slot->bytes : 0, end;
+    if (!tort_align_size(at + bytes, PARAMS_ALIGN, &end)) return tort_out_of_memory(b->error, bytes);
+    tort_status status = grow_bytes(b, &b->plan->literals, &b->planned->literal_capacity, end);
+    if (status) return status;
+    if (b->plan->complete) {
+        bool known = info->elements && slot->bytes == (int64_t)info->element_count * tort_type_bits(info->type) / 8;
+        for (int32_t i = 0; known && i < info->element_count; i++) known = !info->elements[i].symbolic;
+        if (!known)
+            return tort_fail(b->error, TORT_E_INTERNAL, "shape arithmetic \"%s\" did not come to numbers",
+                             b->graph->values[slot->value].name);
+        tort_write_elements(info, b->plan->literals + at);
+    }
+    slot->offset = at;
+    b->plan->literal_bytes = end;
+    return TORT_OK;
+}
+
+/* ---- where an operand comes from
+ * --------------------------------------------------------------------------------------------------- */
+
+static tort_status ensure(builder *b, int32_t value, int32_t memory, int32_t node, int32_t *slot);
+
+/* The provider whose copy function moves bytes in and out of a device memory. */
+static int32_t owner_of(int32_t memory) {
+    return memory - 1;
+}
+
+static tort_status add_copy(builder *b, int32_t from, int32_t to, int32_t node) {
+    int32_t operands = reserve_operands(b, 2);
+    if (operands < 0) return tort_out_of_memory(b->error, 0);
+    b->plan->operands[operands] = from;
+    b->plan->operands[operands + 1] = to;
+    const tort_slot *source = &b->plan->slots[from], *target = &b->plan->slots[to];
+    tort_step step = {.kind = TORT_STEP_COPY,
+                      .node = node,
+                      .provider = owner_of(target->memory ? target->memory : source->memory),
+                      .direction = target->memory ? TORT_TO_DEVICE : TORT_TO_HOST,
+                      .operands = operands,
+                      .input_count = 1,
+                      .output_count = 1,
+                      .shape_operands = -1,
+                      .dynamic = target->home == TORT_HOME_DYNAMIC};
+    return add_step(b, &step);
+}
+
+/* A live value that is in another memory: copied, by way of the host between two devices. */
+static tort_status copy_to(builder *b, int32_t value, int32_t memory, int32_t node, int32_t *slot) {
+    int32_t from_memory = b->home_of[value], from = -1;
+    if (from_memory < 0)
+        return tort_fail(b->error, TORT_E_INTERNAL, "value \"%s\" is read before it is made",
+                         b->graph->values[value].name);
+    if (from_memory && memory) from_memory = 0;
+    tort_status status = ensure(b, value, from_memory, node, &from);
+    if (status) return status;
+    *slot = add_slot(b, value, memory, TORT_HOME_ARENA, -1);
+    return *slot < 0 ? tort_out_of_memory(b->error, 0) : add_copy(b, from, *slot, node);
+}
+
+/* The slot of a value in a memory; adds constants, literals and copies where they are first needed. */
+static tort_status ensure(builder *b, int32_t value, int32_t memory, int32_t node, int32_t *slot) {
+    *slot = *slot_cell(b, value, memory);
+    if (*slot >= 0) return TORT_OK;
+    if (b->planned->infos[value].constant) {
+        *slot = add_slot(b, value, memory, TORT_HOME_CONSTANT, -1);
+        return *slot < 0 ? tort_out_of_memory(b->error, 0) : TORT_OK;
+    }
+    int32_t producer = b->graph->values[value].producer;
+    bool literal = producer >= 0 && b->session->placements[producer].provider == TORT_AT_FOLDED;
+    if (literal && memory == 0) {
+        *slot = add_slot(b, value, 0, TORT_HOME_LITERAL, -1);
+        return *slot < 0 ? tort_out_of_memory(b->error, 0) : add_literal(b, *slot);
+    }
+    if (literal) {
+        int32_t host;
+        tort_status status = ensure(b, value, 0, node, &host);
+        if (status) return status;
+    }
+    return copy_to(b, value, memory, node, slot);
+}
+
+/* ---- steps
+ * ---------------------------------------------------------------------------------------------------------------------------
+ */
+
+static void set_bit_memory(const tort_kernel *kernel, int32_t input, int32_t *memory) {
+    if (input < 32 && (kernel->host_inputs >> input & 1)) *memory = 0;
+}
+
+static tort_status add_inputs(builder *b, int32_t index, int32_t operands, int32_t memory, const tort_kernel *kernel) {
+    const tort_node *node = &b->graph->nodes[index];
+    for (int32_t i = 0; i < node->input_count; i++) {
+        int32_t where = memory, slot;
+        if (node->inputs[i] < 0) continue;
+        if (kernel) set_bit_memory(kernel, i, &where);
+        tort_status status = ensure(b, node->inputs[i], where, index, &slot);
+        if (status) return status;
+        b->plan->operands[operands + i] = slot;
+    }
+    return TORT_OK;
+}
+
+static tort_status add_outputs(builder *b, int32_t index, int32_t operands, int32_t memory, tort_home home,
+                               int32_t source) {
+    const tort_node *node = &b->graph->nodes[index];
+    for (int32_t i = 0; i < node->output_count; i++) {
+        if (node->outputs[i] < 0) continue;
+        int32_t slot = add_slot(b, node->outputs[i], memory, home, source);
+        if (slot < 0) return tort_out_of_memory(b->error, 0);
+        b->plan->operands[operands + i] = slot;
+    }
+    return TORT_OK;
+}
+
+static bool step_is_dynamic(const builder *b, const tort_step *step) {
+    for (int32_t i = 0; i < step->input_count + step->output_count; i++) {
+        int32_t slot = b->plan->operands[step->operands + i];
+        if (slot >= 0 && b->plan->slots[slot].bytes < 0) return true;
+    }
+    return false;
+}
+
+/* Host slots for the inputs whose values determine shapes, so that the step can infer while running. */
+static tort_status add_shape_operands(builder *b, int32_t index, tort_step *step) {
+    const tort_node *node = &b->graph->nodes[index];
+    step->shape_operands = reserve_operands(b, node->input_count + 1);
+    if (step->shape_operands < 0) return tort_out_of_memory(b->error, 0);
+    for (int32_t i = 0; i < node->input_count && i < 32; i++) {
+        int32_t slot;
+        if (node->inputs[i] < 0 || !(node->op->shape_inputs >> i & 1)) continue;
+        tort_status status = ensure(b, node->inputs[i], 0, index, &slot);
+        if (status) return status;
+        b->plan->operands[step->shape_operands + i] = slot;
+    }
+    return TORT_OK;
+}
+
+/* Reserves the step's params, and for a step of known shapes decodes them and sizes its scratch. */
+static tort_status measure(builder *b, int32_t index, tort_step *step) {
+    const tort_node *node = &b->graph->nodes[index];
+    const tort_placement *placement = &b->session->placements[index];
+    size_t end;
+    step->params = b->plan->params_bytes;
+    if (!tort_align_size((size_t)step->params + node->op->params_size, PARAMS_ALIGN, &end))
+        return tort_out_of_memory(b->error, 0);
+    b->plan->params_bytes = end;
+    tort_status status = grow_bytes(b, &b->planned->params, &b->planned->params_capacity, end);
+    if (status || step->dynamic || !b->plan->complete) return status;
+    void *params = b->planned->params + step->params;
+    tort_node_view view = tort_pass_view(&b->pass, index);
+    size_t scratch = 0;
+    status = tort_pass_acquire(&b->pass, index, b->error);
+    if (!status) status = tort_resolve_node(&view, params, &scratch, b->error);
+    view.params = params;
+    if (!status && placement->kernel->size) {
+        const tort_link *link = &b->session->chain[placement->provider];
+        status = placement->kernel->size(&link->target, &view, &scratch, b->error);
+    }
+    if (status) tort_error_at_node(b->error, b->graph, index);
+    tort_pass_release(&b->pass, index);
+    step->scratch_bytes = scratch;
+    return status;
+}
+
+static tort_status add_kernel(builder *b, int32_t index) {
+    const tort_node *node = &b->graph->nodes[index];
+    const tort_placement *placement = &b->session->placements[index];
+    int32_t memory = b->session->chain[placement->provider].memory;
+    tort_step step = {.kind = TORT_STEP_KERNEL,
+                      .node = index,
+                      .provider = placement->provider,
+                      .input_count = node->input_count,
+                      .output_count = node->output_count,
+                      .shape_operands = -1};
+    step.operands = reserve_operands(b, node->input_count + node->output_count);
+    if (step.operands < 0) return tort_out_of_memory(b->error, 0);
+    tort_status status = add_inputs(b, index, step.operands, memory, placement->kernel);
+    bool unknown = false;
+    for (int32_t i = 0; i < node->input_count; i++)
+        unknown |= node->inputs[i] >= 0 && !concrete(&b->planned->infos[node->inputs[i]]);
+    for (int32_t i = 0; i < node->output_count; i++)
+        unknown |= node->outputs[i] >= 0 && !concrete(&b->planned->infos[node->outputs[i]]);
+    if (!status && unknown && b->plan->complete) status = add_shape_operands(b, index, &step);
+    if (!status) status = add_outputs(b, index, step.operands + node->input_count, memory, TORT_HOME_ARENA, -1);
+    if (status) return status;
+    step.dynamic = b->plan->complete && step_is_dynamic(b, &step);
+    status = measure(b, index, &step);
+    return status ? status : add_step(b, &step);
+}
+
+/* An alias stays in the memory of its input; metadata reads only a shape, wherever the value is. */
+static tort_status add_host_step(builder *b, int32_t index) {
+    const tort_node *node = &b->graph->nodes[index];
+    bool alias = node->op->flags & TORT_OP_ALIAS;
+    tort_step step = {.kind = alias ? TORT_STEP_ALIAS : TORT_STEP_SHAPE,
+                      .node = index,
+                      .provider = -1,
+                      .input_count = 1,
+                      .output_count = 1,
+                      .shape_operands = -1};
+    int32_t memory = b->home_of[node->inputs[0]] > 0 ? b->home_of[node->inputs[0]] : 0, input;
+    step.operands = reserve_operands(b, 2);
+    if (step.operands < 0) return tort_out_of_memory(b->error, 0);
+    tort_status status = ensure(b, node->inputs[0], memory, index, &input);
+    if (status) return status;
+    b->plan->operands[step.operands] = input;
+    if (b->plan->complete && !concrete(&b->planned->infos[node->outputs[0]]))
+        status = add_shape_operands(b, index, &step);
+    if (status) return status;
+    int32_t output = alias ? add_slot(b, node->outputs[0], memory, TORT_HOME_ALIAS, input)
+                           : add_slot(b, node->outputs[0], 0, TORT_HOME_ARENA, -1);
+    if (output < 0) return tort_out_of_memory(b->error, 0);
+    b->plan->operands[step.operands + 1] = output;
+    step.dynamic = b->plan->complete && step_is_dynamic(b, &step);
+    return add_step(b, &step);
+}
+
+/* ---- graph outputs
+ * ---------------------------------------------------------------------------------------------------------------------
+ */
+
+static const tort_slot *root_of(const tort_plan *plan, const tort_slot *slot) {
+    while (slot->home == TORT_HOME_ALIAS) slot = &plan->slots[slot->source];
+    return slot;
+}
+
+/* An output must be in host memory and the context's own: what is the caller's input or a weight is copied. */
+static tort_status add_output(builder *b, int32_t port) {
+    int32_t value = b->graph->outputs[port], slot;
+    tort_status status = ensure(b, value, 0, -1, &slot);
+    if (status) return status;
+    tort_home home = root_of(b->plan, &b->plan->slots[slot])->home;
+    if (home != TORT_HOME_ARENA && home != TORT_HOME_DYNAMIC) {
+        int32_t copy = add_slot(b, value, 0, TORT_HOME_ARENA, -1);
+        if (copy < 0) return tort_out_of_memory(b->error, 0);
+        *slot_cell(b, value, 0) = slot; /* another output of the same value gets a copy of its own */
+        status = add_copy(b, slot, copy, -1);
+        slot = copy;
+    }
+    b->plan->output_slots[port] = slot;
+    return status;
+}
+
+/* ---- life times and memory
+ * ------------------------------------------------------------------------------------------------------------------ */
+
+static void see(tort_plan *plan, int32_t slot, int32_t step) {
+    while (slot >= 0) {
+        tort_slot *s = &plan->slots[slot];
+        if (step < s->first_step) s->first_step = step;
+        if (step > s->last_step) s->last_step = step;
+        slot = s->home == TORT_HOME_ALIAS ? s->source : -1;
+    }
+}
+
+static void set_life_times(builder *b) {
+    tort_plan *plan = b->plan;
+    for (int32_t i = 0; i < plan->slot_count; i++) {
+        plan->slots[i].first_step = INT32_MAX;
+        plan->slots[i].last_step = -1;
+    }
+    for (int32_t i = 0; i < plan->step_count; i++) {
+        const tort_step *step = &plan->steps[i];
+        for (int32_t k = 0; k < step->input_count + step->output_count; k++)
+            see(plan, plan->operands[step->operands + k], i);
+        for (int32_t k = 0; step->shape_operands >= 0 && k < b->graph->nodes[step->node].input_count; k++)
+            see(plan, plan->operands[step->shape_operands + k], i);
+    }
+    for (int32_t i = 0; i < plan->output_count; i++) see(plan, plan->output_slots[i], plan->step_count);
+}
+
+static tort_status lay_out_memory(builder *b, int32_t memory) {
+    tort_plan *plan = b->plan;
+    size_t room = (size_t)plan->slot_count + (size_t)plan->step_count;
+    uint64_t align = memory ? TORT_DEVICE_ALIGN : TORT_HOST_ALIGN;
+    tort_block *blocks = tort_alloc_zero(&b->session->env, room + 1, sizeof *blocks);
+    uint64_t **targets = tort_alloc_zero(&b->session->env, room + 1, sizeof *targets);
+    int32_t count = 0;
+    tort_status status = blocks && targets ? TORT_OK : tort_out_of_memory(b->error, room * sizeof *blocks);
+    for (int32_t i = 0; !status && i < plan->slot_count; i++) {
+        tort_slot *slot = &plan->slots[i];
+        if (slot->memory != memory || slot->home != TORT_HOME_ARENA || slot->bytes < 0 || slot->last_step < 0) continue;
+        targets[count] = &slot->offset;
+        blocks[count++] =
+            (tort_block){(uint64_t)slot->bytes + (memory ? 0 : TORT_TAIL), 0, slot->first_step, slot->last_step};
+    }
+    for (int32_t i = 0; !status && i < plan->step_count; i++) {
+        tort_step *step = &plan->steps[i];
+        if (!step->scratch_bytes || b->session->chain[step->provider].memory != memory) continue;
+        targets[count] = &step->scratch_offset;
+        blocks[count++] = (tort_block){step->scratch_bytes + (memory ? 0 : TORT_TAIL), 0, i, i};
+    }
+    if (!status) {
+        uint64_t naive = 0;
+        plan->arena_bytes[memory] = tort_memory_plan(&b->session->env, blocks, count, align);
+        for (int32_t i = 0; i < count; i++) {
+            *targets[i] = blocks[i].offset;
+            naive += (blocks[i].bytes + align - 1) & ~(align - 1);
+        }
+        plan->naive_bytes[memory] = naive;
+        if (plan->arena_bytes[memory] == UINT64_MAX)
+            status = tort_fail(b->error, TORT_E_MEMORY, "the plan does not fit an address space, or memory ran out");
+    }
+    tort_free(&b->session->env, blocks, (room + 1) * sizeof *blocks);
+    tort_free(&b->session->env, targets, (room + 1) * sizeof *targets);
+    return status;
+}
+
+static tort_status lay_out(builder *b) {
+    tort_status status = TORT_OK;
+    set_life_times(b);
+    for (int32_t m = 0; !status && m < b->plan->memory_count; m++) {
+        status = lay_out_memory(b, m);
+        uint64_t limit = m ? b->session->chain[m - 1].target.memory : 0;
+        if (!status && limit && b->plan->arena_bytes[m] > limit)
+            status = tort_fail(b->error, TORT_E_MEMORY,
+                               "%s needs %llu bytes for values, but may use %llu: raise mem_limit, lower the batch, or "
+                               "pin nodes to another provider",
+                               b->session->chain[m - 1].provider->name, (unsigned long long)b->plan->arena_bytes[m],
+                               (unsigned long long)limit);
+    }
+    return status;
+}
+
+/* ---- shapes of this plan
+ * ----------------------------------------------------------------------------------------------------------------------
+ */
+
+static tort_status take_input_shapes(builder *b, const tort_tensor *inputs) {
+    b->plan->complete = true;
+    for (int32_t i = 0; i < b->graph->input_count; i++) {
+        tort_info *info = &b->planned->infos[b->graph->inputs[i]];
+        if (inputs) {
+            info->rank = inputs[i].rank;
+            memcpy(info->dims, inputs[i].dims, sizeof inputs[i].dims);
+        }
+        if (!concrete(info)) b->plan->complete = false;
+        for (int32_t d = 0; d < TORT_MAX_RANK; d++)
+            b->planned->input_dims[i * TORT_MAX_RANK + d] = d < info->rank ? info->dims[d] : 0;
+    }
+    return TORT_OK;
+}
+
+static bool has_constant_output(const builder *b, const tort_node *node) {
+    for (int32_t i = 0; i < node->output_count; i++)
+        if (node->outputs[i] >= 0 && b->planned->infos[node->outputs[i]].constant) return true;
+    return false;
+}
+
+static tort_status infer_concrete(builder *b) {
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; !status && i < b->graph->node_count; i++)
+        if (!has_constant_output(b, &b->graph->nodes[i])) status = tort_pass_infer(&b->pass, i, b->error);
+    return status;
+}
+
+/* ---- the whole
+ * --------------------------------------------------------------------------------------------------------------------------------------
+ */
+
+static tort_status build_steps(builder *b) {
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; !status && i < b->graph->input_count; i++) {
+        b->plan->input_slots[i] = add_slot(b, b->graph->inputs[i], 0, TORT_HOME_INPUT, i);
+        if (b->plan->input_slots[i] < 0) status = tort_out_of_memory(b->error, 0);
+    }
+    for (int32_t i = 0; !status && i < b->graph->node_count; i++) {
+        int32_t provider = b->session->placements[i].provider;
+        if (provider >= 0)
+            status = add_kernel(b, i);
+        else if (provider == TORT_AT_HOST)
+            status = add_host_step(b, i);
+    }
+    for (int32_t i = 0; !status && i < b->graph->output_count; i++) status = add_output(b, i);
+    return status;
+}
+
+static tort_status allocate(builder *b) {
+    const tort_env *env = &b->session->env;
+    tort_planned *planned = b->planned;
+    size_t values = (size_t)b->graph->value_count, memories = (size_t)b->session->memory_count;
+    tort_arena_init(&planned->arena, env);
+    planned->infos = tort_arena_array(&planned->arena, values + 1, sizeof *planned->infos);
+    planned->input_dims = tort_arena_array(&planned->arena, (size_t)b->graph->input_count * TORT_MAX_RANK + 1,
+                                           sizeof *planned->input_dims);
+    b->plan->input_slots = tort_arena_array(&planned->arena, (size_t)b->graph->input_count + 1, sizeof(int32_t));
+    b->plan->output_slots = tort_arena_array(&planned->arena, (size_t)b->graph->output_count + 1, sizeof(int32_t));
+    b->plan->arena_bytes = tort_arena_array(&planned->arena, memories, sizeof(uint64_t));
+    b->plan->naive_bytes = tort_arena_array(&planned->arena, memories, sizeof(uint64_t));
+    b->slot_of = tort_alloc(env, (values * memories + 1) * sizeof *b->slot_of);
+    b->home_of = tort_alloc(env, (values + 1) * sizeof *b->home_of);
+    if (!planned->infos || !planned->input_dims || !b->plan->input_slots || !b->plan->output_slots ||
+        !b->plan->arena_bytes || !b->plan->naive_bytes || !b->slot_of || !b->home_of ||
+        !tort_dims_copy(&planned->dims, &b->session->dims, env, &planned->arena))
+        return tort_out_of_memory(b->error, values * sizeof *planned->infos);
+    memset(b->slot_of, 0xff, (values * memories + 1) * sizeof *b->slot_of);
+    memset(b->home_of, 0xff, (values + 1) * sizeof *b->home_of);
+    memcpy(planned->infos, b->session->infos, values * sizeof *planned->infos);
+    b->plan->memory_count = b->session->memory_count;
+    b->plan->input_count = b->graph->input_count;
+    b->plan->output_count = b->graph->output_count;
+    return TORT_OK;
+}
+
+tort_status tort_plan_make(tort_session *session, const tort_tensor *inputs, tort_planned **out, tort_error *error) {
+    builder b = {.session = session, .graph = session->graph, .error = error};
+    b.planned = tort_alloc_zero(&session->env, 1, sizeof *b.planned);
+    if (!b.planned) return tort_out_of_memory(error, sizeof *b.planned);
+    b.plan = &b.planned->plan;
+    tort_status status = allocate(&b);
+    if (!status)
+        status = tort_pass_init(&b.pass, session->model, b.graph, b.planned->infos, &b.planned->dims, &b.planned->arena,
+                                error);
+    if (!status) {
+        b.pass.weights = session->weights;
+        status = take_input_shapes(&b, inputs);
+        if (!status && inputs) status = infer_concrete(&b);
+        if (!status) status = build_steps(&b);
+        if (!status) status = lay_out(&b);
+        if (!status) status = tort_plan_check(&session->env, b.plan, error);
+        tort_pass_free(&b.pass);
+    }
+    size_t values = (size_t)b.graph->value_count;
+    tort_free(&session->env, b.slot_of, (values * (size_t)session->memory_count + 1) * sizeof *b.slot_of);
+    tort_free(&session->env, b.home_of, (values + 1) * sizeof *b.home_of);
+    if (status) {
+        tort_planned_free(session, b.planned);
+        return status;
+    }
+    *out = b.planned;
+    return TORT_OK;
+}
+
+void tort_planned_free(const tort_session *session, tort_planned *planned) {
+    if (!planned) return;
+    const tort_env *env = &session->env;
+    tort_free(env, planned->plan.slots, (size_t)planned->slot_capacity * sizeof *planned->plan.slots);
+    tort_free(env, planned->plan.steps, (size_t)planned->step_capacity * sizeof *planned->plan.steps);
+    tort_free(env, planned->plan.operands, (size_t)planned->operand_capacity * sizeof *planned->plan.operands);
+    tort_free(env, planned->plan.literals, (size_t)planned->literal_capacity);
+    tort_free(env, planned->params, (size_t)planned->params_capacity);
+    tort_dims_free(&planned->dims);
+    tort_arena_free(&planned->arena);
+    tort_free(env, planned, sizeof *planned);
+}

@@ -1,0 +1,160 @@
+/* prepare.c - the live part of planning: packs weights and brings constants to where they are read.
+ *
+ * Weight by weight: a kernel that packs one gets its plain copy for that moment only, so no weight is held twice. What
+ * some kernel still reads as it is stays: in host memory, or uploaded once to a device. It must not decide where a
+ * node runs. Read next: run.c. */
+#include <string.h>
+
+#include "runtime/session.h"
+
+/* ---- packing
+ * ------------------------------------------------------------------------------------------------------------- */
+
+static tort_status hold_inputs(tort_session *session, tort_pass *pass, const tort_node *node, bool hold,
+                               tort_error *error) {
+    for (int32_t i = 0; i < node->input_count; i++) {
+        int32_t value = node->inputs[i];
+        if (value < 0 || !tort_is_constant(session, value)) continue;
+        if (!hold) {
+            if (pass->in[i].data) tort_constant_release(session, value);
+            continue;
+        }
+        pass->in[i].data = NULL;
+        tort_status status = tort_constant_acquire(session, value, &pass->in[i].data, error);
+        if (status) return status;
+    }
+    return TORT_OK;
+}
+
+static tort_status prepare_node(tort_session *session, tort_pass *pass, int32_t index, tort_error *error) {
+    tort_placement *placement = &session->placements[index];
+    const tort_node *node = &session->graph->nodes[index];
+    tort_link *link = &session->chain[placement->provider];
+    tort_node_view view = tort_pass_view(pass, index);
+    view.params = placement->params;
+    tort_prepare prepare = {
+        .node = &view, .target = &link->target, .device = link->device, .env = &session->env, .error = error};
+    tort_status status = hold_inputs(session, pass, node, true, error);
+    if (!status) status = placement->kernel->prepare(&prepare);
+    hold_inputs(session, pass, node, false, NULL);
+    if (status) {
+        tort_error_at_node(error, session->graph, index);
+        if (error) error->provider = link->provider->name;
+        return status;
+    }
+    placement->prepared = prepare.prepared;
+    placement->consumed = prepare.consumed;
+    placement->prepared_bytes = prepare.bytes;
+    link->weight_bytes += prepare.bytes;
+    return TORT_OK;
+}
+
+static tort_status prepare_nodes(tort_session *session, tort_error *error) {
+    tort_pass pass;
+    tort_status status =
+        tort_pass_init(&pass, session->model, session->graph, session->infos, &session->dims, &session->arena, error);
+    if (status) return status;
+    pass.weights = session->weights;
+    for (int32_t i = 0; !status && i < session->graph->node_count; i++)
+        if (session->placements[i].provider >= 0 && session->placements[i].kernel->prepare)
+            status = prepare_node(session, &pass, i, error);
+    tort_pass_free(&pass);
+    return status;
+}
+
+/* ---- constants
+ * ------------------------------------------------------------------------------------------------------------- */
+
+static tort_status keep_on_host(tort_session *session, int32_t value, tort_error *error) {
+    tort_constant *constant = &session->constants[value];
+    if (constant->host) return TORT_OK;
+    tort_status status = tort_constant_acquire(session, value, &constant->host, error);
+    constant->held = !status;
+    return status;
+}
+
+static tort_status upload(tort_session *session, int32_t value, int32_t memory, tort_error *error) {
+    tort_constant *constant = &session->constants[value];
+    tort_link *link = &session->chain[memory - 1];
+    if (!constant->device)
+        constant->device = tort_arena_array(&session->arena, (size_t)session->memory_count, sizeof(void *));
+    if (!constant->device) return tort_out_of_memory(error, 0);
+    if (constant->device[memory]) return TORT_OK;
+    const void *data = NULL;
+    tort_status status = tort_constant_acquire(session, value, &data, error);
+    if (status) return status;
+    void *place = link->provider->alloc(link->device, constant->bytes ? constant->bytes : 1);
+    if (!place)
+        status = tort_fail(error, TORT_E_MEMORY, "%s has no %zu bytes for weight \"%s\"", link->provider->name,
+                           constant->bytes, session->graph->values[value].name);
+    if (!status && constant->bytes)
+        status = link->provider->copy(link->device, NULL, place, data, constant->bytes, TORT_TO_DEVICE, error);
+    if (!status && link->provider->sync) status = link->provider->sync(link->device, NULL, error);
+    constant->device[memory] = place;
+    link->weight_bytes += constant->bytes;
+    tort_constant_release(session, value);
+    return status;
+}
+
+static tort_status keep_input(tort_session *session, int32_t index, int32_t input, tort_error *error) {
+    const tort_placement *placement = &session->placements[index];
+    const tort_node *node = &session->graph->nodes[index];
+    int32_t value = node->inputs[input];
+    if (value < 0 || !tort_is_constant(session, value)) return TORT_OK;
+    uint32_t bit = input < 32 ? 1u << input : 0;
+    if (placement->consumed & bit) return TORT_OK;
+    bool on_host = placement->provider < 0 || session->chain[placement->provider].memory == 0 ||
+                   (placement->kernel->host_inputs & bit);
+    tort_status status = TORT_OK;
+    if (on_host || (node->op->shape_inputs & bit)) status = keep_on_host(session, value, error);
+    if (!status && !on_host) status = upload(session, value, session->chain[placement->provider].memory, error);
+    return status;
+}
+
+#define SMALL_CONSTANT 4096 /* bytes; inference may look at it again */
+
+/* Folded bytes that no kernel reads in host memory any more. */
+static void drop_unread(tort_session *session) {
+    for (int32_t v = 0; v < session->graph->value_count; v++) {
+        tort_constant *constant = &session->constants[v];
+        if (!constant->folded || constant->held || constant->bytes <= SMALL_CONSTANT) continue;
+        tort_free_aligned(&session->env, constant->folded, constant->bytes);
+        constant->folded = NULL;
+        session->infos[v].data = NULL;
+    }
+}
+
+tort_status tort_prepare_all(tort_session *session, tort_error *error) {
+    const tort_graph *graph = session->graph;
+    tort_status status = prepare_nodes(session, error);
+    for (int32_t i = 0; !status && i < graph->node_count; i++) {
+        if (session->placements[i].provider < TORT_AT_HOST) continue;
+        for (int32_t k = 0; !status && k < graph->nodes[i].input_count; k++) status = keep_input(session, i, k, error);
+    }
+    for (int32_t i = 0; !status && i < graph->output_count; i++)
+        if (tort_is_constant(session, graph->outputs[i])) status = keep_on_host(session, graph->outputs[i], error);
+    if (!status) drop_unread(session);
+    return status;
+}
+
+/* ---- the end of a session
+ * ------------------------------------------------------------------------------------------------------ */
+
+void tort_release_all(tort_session *session) {
+    const tort_graph *graph = session->graph;
+    for (int32_t i = 0; session->placements && i < graph->node_count; i++) {
+        tort_placement *placement = &session->placements[i];
+        if (placement->provider < 0 || !placement->prepared) continue;
+        if (placement->kernel->release)
+            placement->kernel->release(session->chain[placement->provider].device, &session->env, placement->prepared);
+        placement->prepared = NULL;
+    }
+    for (int32_t v = 0; session->constants && v < graph->value_count; v++) {
+        tort_constant *constant = &session->constants[v];
+        for (int32_t m = 1; constant->device && m < session->memory_count; m++)
+            if (constant->device[m])
+                session->chain[m - 1].provider->free(session->chain[m - 1].device, constant->device[m]);
+        if (constant->held) tort_constant_release(session, v);
+        if (constant->folded) tort_free_aligned(&session->env, constant->folded, constant->bytes);
+    }
+}
