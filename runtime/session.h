@@ -27,7 +27,7 @@ typedef struct tort_link {
     bool described; /* a target without a device */
     tort_target target;
     tort_condition condition;
-    int32_t memory; /* 0: host memory */
+    int32_t memory;        /* 0: host memory */
     uint64_t weight_bytes; /* constants and packed weights that it holds */
     tort_library_state libraries[TORT_LIBRARY_COUNT];
 } tort_link;
@@ -77,6 +77,7 @@ typedef struct tort_constant {
 
 typedef struct tort_planned {
     struct tort_planned *next;
+    int32_t users;  /* contexts that hold it; under the session's lock */
     tort_plan plan; /* owns its arrays */
     int32_t slot_capacity, step_capacity, operand_capacity;
     uint64_t literal_capacity, params_capacity;
@@ -137,9 +138,12 @@ void tort_release_all(tort_session *session);
 /* Makes a plan for these input shapes (NULL: as far as the session knows them). */
 tort_status tort_plan_make(tort_session *session, const tort_tensor *inputs, tort_planned **planned, tort_error *error);
 void tort_planned_free(const tort_session *session, tort_planned *planned);
-/* The newest plan for exactly these input shapes; makes it where there is none. Takes the session's lock. */
-tort_status tort_session_find_plan(tort_session *session, const tort_tensor *inputs, const tort_planned **planned,
+/* The plan for exactly these input shapes; makes it where there is none. It stays until left. Takes the lock. */
+tort_status tort_session_find_plan(tort_session *session, const tort_tensor *inputs, tort_planned **planned,
                                    tort_error *error);
+void tort_session_leave_plan(tort_session *session, tort_planned *planned);
+/* Types, ranks and known dims of a run's inputs against what the session planned for. */
+tort_status tort_check_inputs(const tort_session *session, const tort_tensor *inputs, int32_t count, tort_error *error);
 
 /* Writes the report anew from placement and the plan (which may be NULL). */
 tort_status tort_report_make(tort_session *session, const tort_planned *planned, tort_error *error);

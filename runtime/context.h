@@ -1,0 +1,48 @@
+/* context.h - what run.c, context.c and dynamic.c share of a context. Private to runtime/. */
+#ifndef TORT_RUNTIME_CONTEXT_H
+#define TORT_RUNTIME_CONTEXT_H
+
+#include "runtime/session.h"
+#include "runtime/text.h"
+
+typedef struct tort_region {
+    uint8_t *base;
+    size_t bytes;
+} tort_region;
+
+struct tort_context {
+    tort_session *session;
+    tort_arena arena;      /* what lives as long as the context */
+    void **streams;        /* a chain provider */
+    tort_region *arenas;   /* a memory: values and scratch of the plan */
+    tort_planned *planned; /* the plan that the members below are sized for; held */
+    tort_tensor *tensors;  /* a slot */
+    tort_tensor *operands; /* of the step that runs */
+    int32_t widest;
+    struct tort_text *text;
+    tort_observer observer;
+    void *observer_ud;
+    /* For steps whose shapes depend on data; see dynamic.c. */
+    tort_region *dynamic;  /* a slot: what its step allocated */
+    int32_t dynamic_count; /* regions now allocated */
+    uint64_t dynamic_bytes;
+    uint8_t *params; /* of the dynamic step that runs, params_bytes of the largest operator */
+    size_t params_bytes;
+    tort_region scratch;
+    int32_t scratch_memory;
+    tort_info *infos; /* 2 * widest: inputs and outputs of the step that runs */
+};
+
+/* context.c: sizing for a plan. */
+tort_status tort_context_choose_plan(tort_context *context, const tort_tensor *inputs, tort_error *error);
+tort_status tort_context_adopt(tort_context *context, tort_planned *planned, tort_error *error);
+void tort_context_drop_plan(tort_context *context);
+void tort_context_free_arena(tort_context *context, int32_t memory);
+
+/* dynamic.c: steps whose shapes depend on data. */
+tort_status tort_dynamic_prepare(tort_context *context, const tort_step *step, tort_error *error);
+tort_status tort_dynamic_shape(tort_context *context, const tort_step *step, tort_error *error);
+void tort_dynamic_free_unread(tort_context *context, int32_t step_index);
+void tort_dynamic_free_all(tort_context *context);
+
+#endif

@@ -1,0 +1,210 @@
+/* dynamic.c - steps whose shapes depend on data (NonZero, Range of a live limit, a Reshape to a computed shape).
+ *
+ * Right before such a step runs, the operator's own infer is asked again, now with live data for the inputs whose
+ * values determine shapes; then params are resolved and memory is allocated, within the session's stated limit. Only
+ * these steps allocate while running. It decides nothing: provider and kernel stand in the plan. */
+#include <string.h>
+
+#include "runtime/context.h"
+
+/* ---- memory
+ * ---------------------------------------------------------------------------------------------------------------- */
+
+static void *place_alloc(const tort_context *context, int32_t memory, size_t bytes) {
+    tort_session *session = context->session;
+    if (!memory) return tort_alloc_aligned(&session->env, bytes);
+    return session->chain[memory - 1].provider->alloc(session->chain[memory - 1].device, bytes ? bytes : 1);
+}
+
+static void place_free(const tort_context *context, int32_t memory, const tort_region *region) {
+    tort_session *session = context->session;
+    if (!memory)
+        tort_free_aligned(&session->env, region->base, region->bytes);
+    else
+        session->chain[memory - 1].provider->free(session->chain[memory - 1].device, region->base);
+}
+
+static tort_status region_alloc(tort_context *context, int32_t memory, size_t bytes, tort_region *region,
+                                tort_error *error) {
+    uint64_t limit = context->session->options.dynamic_limit;
+    if (bytes > limit || context->dynamic_bytes > limit - bytes)
+        return tort_fail(error, TORT_E_MEMORY,
+                         "a value whose shape depends on data needs %zu bytes; %llu of at most %llu are in use (option "
+                         "dynamic_limit)",
+                         bytes, (unsigned long long)context->dynamic_bytes, (unsigned long long)limit);
+    region->base = place_alloc(context, memory, bytes);
+    if (!region->base) return tort_out_of_memory(error, bytes);
+    region->bytes = bytes;
+    context->dynamic_bytes += bytes;
+    return TORT_OK;
+}
+
+static void region_free(tort_context *context, int32_t memory, tort_region *region) {
+    if (!region->base) return;
+    place_free(context, memory, region);
+    context->dynamic_bytes -= region->bytes;
+    *region = (tort_region){0};
+}
+
+static void free_slot(tort_context *context, int32_t slot) {
+    if (!context->dynamic[slot].base) return;
+    region_free(context, context->planned->plan.slots[slot].memory, &context->dynamic[slot]);
+    context->dynamic_count--;
+}
+
+void tort_dynamic_free_all(tort_context *context) {
+    if (!context->planned) return;
+    for (int32_t i = 0; context->dynamic_count && i < context->planned->plan.slot_count; i++) free_slot(context, i);
+    region_free(context, context->scratch_memory, &context->scratch);
+}
+
+void tort_dynamic_free_unread(tort_context *context, int32_t step_index) {
+    const tort_plan *plan = &context->planned->plan;
+    const tort_step *step = &plan->steps[step_index];
+    for (int32_t i = 0; i < step->input_count + step->output_count; i++) {
+        int32_t slot = plan->operands[step->operands + i];
+        while (slot >= 0 && plan->slots[slot].home == TORT_HOME_ALIAS) slot = plan->slots[slot].source;
+        if (slot >= 0 && plan->slots[slot].last_step == step_index) free_slot(context, slot);
+    }
+}
+
+/* ---- live inference
+ * ------------------------------------------------------------------------------------------------------------ */
+
+static tort_info info_of(const tort_tensor *tensor) {
+    tort_info info = {.type = tensor->type, .composite = -1, .rank = tensor->rank};
+    memcpy(info.dims, tensor->dims, sizeof info.dims);
+    return info;
+}
+
+/* The node with the shapes its inputs now have, and live data where the host has it. */
+static tort_node_view live_view(tort_context *context, const tort_step *step) {
+    const tort_plan *plan = &context->planned->plan;
+    const tort_node *node = &context->session->graph->nodes[step->node];
+    tort_info *in = context->infos, *out = context->infos + context->widest;
+    for (int32_t i = 0; i < node->input_count; i++) {
+        int32_t slot = i < step->input_count ? plan->operands[step->operands + i] : -1;
+        in[i] = (tort_info){.rank = -1, .composite = -1};
+        if (slot < 0 && node->inputs[i] >= 0) { /* an alias names only its data; its shape input is below */
+            in[i] = context->planned->infos[node->inputs[i]];
+            in[i].data = NULL;
+        }
+        if (slot >= 0) {
+            in[i] = info_of(&context->tensors[slot]);
+            if (plan->slots[slot].memory == 0) in[i].data = context->tensors[slot].data;
+        }
+        int32_t live = step->shape_operands >= 0 ? plan->operands[step->shape_operands + i] : -1;
+        if (live >= 0) {
+            in[i] = info_of(&context->tensors[live]);
+            in[i].data = context->tensors[live].data;
+        }
+    }
+    for (int32_t i = 0; i < node->output_count; i++) out[i] = (tort_info){.rank = -1, .composite = -1};
+    return (tort_node_view){.op = node->op,
+                            .name = node->name,
+                            .opset = node->opset,
+                            .attributes = node->attributes,
+                            .attribute_count = node->attribute_count,
+                            .input_count = node->input_count,
+                            .output_count = node->output_count,
+                            .inputs = in,
+                            .outputs = out,
+                            .model = context->session->model};
+}
+
+static tort_status allocate_output(tort_context *context, int32_t slot, const tort_info *info, tort_error *error) {
+    const tort_slot *where = &context->planned->plan.slots[slot];
+    tort_tensor *tensor = &context->tensors[slot];
+    size_t bytes;
+    if (info->type != where->type || info->rank < 0)
+        return tort_fail(error, TORT_E_INTERNAL, "the shape of an output is still unknown while running");
+    tensor->rank = info->rank;
+    for (int32_t d = 0; d < info->rank; d++) {
+        if (!tort_dim_known(info->dims[d]))
+            return tort_fail(error, TORT_E_INTERNAL, "dimension %d of an output is still unknown while running", d);
+        tensor->dims[d] = info->dims[d];
+    }
+    if (!tort_tensor_bytes(tensor, &bytes)) return tort_fail(error, TORT_E_RUN, "the size of an output overflows");
+    if (where->home == TORT_HOME_ALIAS) return TORT_OK;
+    if (where->home != TORT_HOME_DYNAMIC) {
+        if (where->bytes >= 0 && bytes == (uint64_t)where->bytes) return TORT_OK;
+        return tort_fail(error, TORT_E_INTERNAL, "an output is not of the size that was planned");
+    }
+    tort_status status = region_alloc(context, where->memory, bytes, &context->dynamic[slot], error);
+    if (status) return status;
+    context->dynamic_count++;
+    tensor->data = context->dynamic[slot].base;
+    return TORT_OK;
+}
+
+static tort_status infer_live(tort_context *context, tort_node_view *view, tort_dims *dims, tort_arena *arena,
+                              tort_error *error) {
+    tort_infer infer = {
+        .node = view, .outputs = context->infos + context->widest, .dims = dims, .arena = arena, .error = error};
+    tort_status status = view->op->infer(&infer);
+    if (status == TORT_E_MODEL) { /* what is wrong now is data, not the file */
+        status = TORT_E_RUN;
+        if (error) error->code = status;
+    }
+    return status;
+}
+
+static tort_status resolve_live(tort_context *context, const tort_step *step, tort_node_view *view, tort_error *error) {
+    const tort_link *link = &context->session->chain[step->provider];
+    const tort_kernel *kernel = context->session->placements[step->node].kernel;
+    size_t scratch = 0;
+    memset(context->params, 0, context->params_bytes);
+    tort_status status = tort_resolve_node(view, context->params, &scratch, error);
+    view->params = context->params;
+    if (!status && kernel->size) status = kernel->size(&link->target, view, &scratch, error);
+    if (status || scratch <= context->scratch.bytes) return status;
+    region_free(context, context->scratch_memory, &context->scratch);
+    context->scratch_memory = link->memory;
+    return region_alloc(context, link->memory, scratch, &context->scratch, error);
+}
+
+static tort_status prepare_copy(tort_context *context, const tort_step *step, tort_error *error) {
+    const tort_plan *plan = &context->planned->plan;
+    tort_info info = info_of(&context->tensors[plan->operands[step->operands]]);
+    return allocate_output(context, plan->operands[step->operands + 1], &info, error);
+}
+
+/* Types, shapes, params and memory of a dynamic step, from the data that is now there. */
+tort_status tort_dynamic_prepare(tort_context *context, const tort_step *step, tort_error *error) {
+    if (step->kind == TORT_STEP_COPY) return prepare_copy(context, step, error);
+    if (step->kind == TORT_STEP_SHAPE) return TORT_OK;
+    const tort_env *env = &context->session->env;
+    tort_arena arena;
+    tort_dims dims;
+    tort_arena_init(&arena, env);
+    tort_dims_init(&dims, env, &arena);
+    tort_node_view view = live_view(context, step);
+    tort_status status = infer_live(context, &view, &dims, &arena, error);
+    for (int32_t i = 0; !status && i < step->output_count; i++) {
+        int32_t slot = context->planned->plan.operands[step->operands + step->input_count + i];
+        if (slot >= 0) status = allocate_output(context, slot, &view.outputs[i], error);
+    }
+    if (!status && step->kind == TORT_STEP_KERNEL) status = resolve_live(context, step, &view, error);
+    tort_dims_free(&dims);
+    tort_arena_free(&arena);
+    return status;
+}
+
+/* Shape and Size of a live value: infer tells the integers. */
+tort_status tort_dynamic_shape(tort_context *context, const tort_step *step, tort_error *error) {
+    const tort_env *env = &context->session->env;
+    tort_arena arena;
+    tort_dims dims;
+    tort_arena_init(&arena, env);
+    tort_dims_init(&dims, env, &arena);
+    tort_node_view view = live_view(context, step);
+    tort_status status = infer_live(context, &view, &dims, &arena, error);
+    int32_t slot = context->planned->plan.operands[step->operands + 1];
+    const tort_info *info = &view.outputs[0];
+    if (!status) status = allocate_output(context, slot, info, error);
+    if (!status && !info->elements) status = tort_fail(error, TORT_E_INTERNAL, "metadata did not come to numbers");
+    if (!status) tort_write_elements(info, context->tensors[slot].data);
+    tort_dims_free(&dims);
+    tort_arena_free(&arena);
+    return status;
+}

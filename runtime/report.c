@@ -1,0 +1,196 @@
+/* report.c - says where everything runs and why, from what the other parts decided. It decides nothing.
+ *
+ * The report is plain structs for any front end; runtime/cli turns them into tables and JSON. */
+#include <string.h>
+
+#include "runtime/session.h"
+
+struct tort_report_store {
+    tort_arena arena;
+    tort_report report;
+};
+
+typedef struct writer {
+    tort_session *session;
+    const tort_planned *planned; /* NULL: placement was refused */
+    tort_arena *arena;
+    tort_report *report;
+} writer;
+
+static const char *node_provider(const tort_session *session, int32_t provider) {
+    switch (provider) {
+    case TORT_AT_HOST: return "host";
+    case TORT_AT_FOLDED: return "folded";
+    case TORT_AT_NOWHERE: return NULL;
+    default: return session->chain[provider].provider->name;
+    }
+}
+
+/* ---- nodes
+ * ---------------------------------------------------------------------------------------------------------------- */
+
+static bool write_verdicts(writer *w, const tort_placement *placement, tort_report_node *out) {
+    tort_report_verdict *verdicts = tort_arena_array(w->arena, (size_t)placement->said_count + 1, sizeof *verdicts);
+    if (!verdicts) return false;
+    for (int32_t i = 0; i < placement->said_count; i++) {
+        const tort_said *said = &placement->said[i];
+        verdicts[i] = (tort_report_verdict){.provider = w->session->chain[said->provider].provider->name,
+                                            .kernel = said->kernel,
+                                            .code = said->code,
+                                            .message = said->message,
+                                            .cure = said->cure};
+    }
+    out->verdicts = verdicts;
+    out->verdict_count = placement->said_count;
+    return true;
+}
+
+static bool write_nodes(writer *w) {
+    const tort_graph *graph = w->session->graph;
+    tort_report_node *nodes = tort_arena_array(w->arena, (size_t)graph->node_count + 1, sizeof *nodes);
+    if (!nodes) return false;
+    for (int32_t i = 0; i < graph->node_count; i++) {
+        const tort_node *node = &graph->nodes[i];
+        const tort_placement *placement = &w->session->placements[i];
+        nodes[i] = (tort_report_node){.index = i,
+                                      .path = node->name,
+                                      .name = node->name,
+                                      .op = node->op_type,
+                                      .domain = node->domain,
+                                      .since = node->op ? node->op->since : node->opset,
+                                      .provider = node_provider(w->session, placement->provider),
+                                      .kernel = placement->label ? placement->label : ""};
+        if (!write_verdicts(w, placement, &nodes[i])) return false;
+        w->report->folded += placement->provider == TORT_AT_FOLDED;
+        w->report->host += placement->provider == TORT_AT_HOST;
+        w->report->unplaced += placement->provider == TORT_AT_NOWHERE;
+        w->report->fallen_back += placement->provider > 0;
+    }
+    w->report->nodes = nodes;
+    w->report->node_count = graph->node_count;
+    return true;
+}
+
+/* ---- copies
+ * --------------------------------------------------------------------------------------------------------------- */
+
+static const char *memory_name(const tort_session *session, int32_t memory) {
+    if (memory) return session->chain[memory - 1].provider->name;
+    for (int32_t i = 0; i < session->chain_count; i++)
+        if (!session->chain[i].memory) return session->chain[i].provider->name;
+    return "host";
+}
+
+static bool write_copies(writer *w) {
+    const tort_plan *plan = w->planned ? &w->planned->plan : NULL;
+    const tort_graph *graph = w->session->graph;
+    int32_t count = 0;
+    for (int32_t i = 0; plan && i < plan->step_count; i++) count += plan->steps[i].kind == TORT_STEP_COPY;
+    tort_report_copy *copies = tort_arena_array(w->arena, (size_t)count + 1, sizeof *copies);
+    if (!copies) return false;
+    for (int32_t i = 0, at = 0; plan && i < plan->step_count; i++) {
+        const tort_step *step = &plan->steps[i];
+        if (step->kind != TORT_STEP_COPY) continue;
+        const tort_slot *from = &plan->slots[plan->operands[step->operands]];
+        const tort_slot *to = &plan->slots[plan->operands[step->operands + 1]];
+        copies[at++] = (tort_report_copy){.value = graph->values[from->value].name,
+                                          .from = memory_name(w->session, from->memory),
+                                          .to = memory_name(w->session, to->memory),
+                                          .bytes = to->bytes,
+                                          .before = step->node >= 0 ? graph->nodes[step->node].name : ""};
+    }
+    w->report->copies = copies;
+    w->report->copy_count = count;
+    return true;
+}
+
+/* ---- providers
+ * ------------------------------------------------------------------------------------------------------------- */
+
+static bool owns_memory(const tort_session *session, int32_t link) {
+    int32_t memory = session->chain[link].memory;
+    if (memory) return true;
+    for (int32_t i = 0; i < link; i++)
+        if (!session->chain[i].memory) return false; /* host memory is shown once */
+    return true;
+}
+
+/* Constants that stay in host memory; those of a device are counted as they are uploaded. */
+static int64_t host_constants(const tort_session *session) {
+    int64_t bytes = 0;
+    for (int32_t v = 0; v < session->graph->value_count; v++) {
+        const tort_constant *constant = &session->constants[v];
+        if (constant->held) bytes += (int64_t)constant->bytes;
+    }
+    return bytes;
+}
+
+static const char *keep(writer *w, const char *text) {
+    const char *copy = tort_arena_text(w->arena, text, strlen(text));
+    return copy ? copy : "";
+}
+
+static bool write_providers(writer *w) {
+    const tort_session *session = w->session;
+    tort_report_provider *providers = tort_arena_array(w->arena, (size_t)session->chain_count + 1, sizeof *providers);
+    if (!providers) return false;
+    for (int32_t i = 0; i < session->chain_count; i++) {
+        const tort_link *link = &session->chain[i];
+        tort_report_provider *out = &providers[i];
+        *out = (tort_report_provider){
+            .name = link->provider->name,
+            .ready = link->condition.ready,
+            .code = link->condition.ready && !*link->condition.code ? "READY" : link->condition.code,
+            .description = link->condition.ready ? link->target.description : "",
+            .message = keep(w, link->condition.ready ? link->condition.note : link->condition.message),
+            .cure = link->condition.cure,
+            .peak_bytes = -1,
+            .naive_bytes = -1,
+            .weight_bytes = session->options.plan_only ? -1 : (int64_t)link->weight_bytes};
+        for (int32_t n = 0; n < session->graph->node_count; n++) out->nodes += session->placements[n].provider == i;
+        bool owner = owns_memory(session, i);
+        if (owner && !link->memory && out->weight_bytes >= 0) out->weight_bytes += host_constants(session);
+        const tort_plan *plan = w->planned ? &w->planned->plan : NULL;
+        if (plan && plan->complete) {
+            out->peak_bytes = owner ? (int64_t)plan->arena_bytes[link->memory] : 0;
+            out->naive_bytes = owner ? (int64_t)plan->naive_bytes[link->memory] : 0;
+        }
+        for (int32_t c = 0; plan && c < plan->step_count; c++) {
+            const tort_step *step = &plan->steps[c];
+            if (step->kind != TORT_STEP_COPY) continue;
+            out->copies_in += owner && plan->slots[plan->operands[step->operands + 1]].memory == link->memory;
+        }
+    }
+    w->report->providers = providers;
+    w->report->provider_count = session->chain_count;
+    return true;
+}
+
+/* ---- the whole
+ * ---------------------------------------------------------------------------------------------------------------- */
+
+tort_status tort_report_make(tort_session *session, const tort_planned *planned, tort_error *error) {
+    struct tort_report_store *store = tort_alloc_zero(&session->env, 1, sizeof *store);
+    if (!store) return tort_out_of_memory(error, sizeof *store);
+    tort_arena_init(&store->arena, &session->env);
+    writer w = {.session = session, .planned = planned, .arena = &store->arena, .report = &store->report};
+    if (!write_nodes(&w) || !write_copies(&w) || !write_providers(&w)) {
+        tort_arena_free(&store->arena);
+        tort_free(&session->env, store, sizeof *store);
+        return tort_out_of_memory(error, 0);
+    }
+    tort_report_free(session);
+    session->report = store;
+    return TORT_OK;
+}
+
+void tort_report_free(tort_session *session) {
+    if (!session->report) return;
+    tort_arena_free(&session->report->arena);
+    tort_free(&session->env, session->report, sizeof *session->report);
+    session->report = NULL;
+}
+
+const tort_report *tort_session_report(const tort_session *session) {
+    return &session->report->report;
+}

@@ -1,0 +1,301 @@
+/* run.c - the run phase: a loop over the steps of a plan. It decides nothing and cannot fall back.
+ *
+ * On a plan of known shapes it allocates nothing. A step whose shapes depend on data infers and resolves itself first
+ * (dynamic.c). A context belongs to one thread at a time; contexts share nothing but the session. */
+#include <string.h>
+
+#include "runtime/context.h"
+
+/* ---- what operators may call
+ * ------------------------------------------------------------------------------------------------- */
+
+int64_t tort_count(const tort_tensor *tensor) {
+    int64_t count = 1;
+    for (int32_t i = 0; i < tensor->rank; i++) count *= tensor->dims[i];
+    return count;
+}
+
+#define WORTH_A_THREAD 20000 /* nanoseconds of work: a few times what it costs to wake one */
+
+void tort_parallel(const tort_call *call, int64_t count, int64_t work, void (*body)(void *, int64_t, int64_t),
+                   void *arg) {
+    if (count <= 0) return;
+    int64_t grain = work > 0 ? WORTH_A_THREAD / work : WORTH_A_THREAD;
+    if (grain < 1) grain = 1;
+    if (!call->env || !call->env->parallel_for || count <= grain)
+        body(arg, 0, count);
+    else
+        call->env->parallel_for(call->env->parallel_ud, count, grain, body, arg);
+}
+
+/* ---- create, free
+ * ---------------------------------------------------------------------------------------------------------------- */
+
+static tort_status open_streams(tort_context *context, tort_error *error) {
+    tort_session *session = context->session;
+    for (int32_t i = 0; i < session->chain_count; i++) {
+        tort_link *link = &session->chain[i];
+        if (!link->opened || !link->provider->stream_open) continue;
+        tort_status status = link->provider->stream_open(link->device, &context->streams[i], error);
+        if (status) return status;
+    }
+    return TORT_OK;
+}
+
+tort_status tort_context_create(tort_session *session, tort_context **out, tort_error *error) {
+    *out = NULL;
+    if (error) *error = (tort_error){.node = -1};
+    if (!session->runnable)
+        return tort_fail(error, TORT_E_USAGE, "the session was made only to plan, or its placement was refused");
+    tort_context *context = tort_alloc_zero(&session->env, 1, sizeof *context);
+    if (!context) return tort_out_of_memory(error, sizeof *context);
+    context->session = session;
+    tort_arena_init(&context->arena, &session->env);
+    context->text = tort_text_new(&session->env);
+    context->streams = tort_arena_array(&context->arena, (size_t)session->chain_count, sizeof *context->streams);
+    context->arenas = tort_arena_array(&context->arena, (size_t)session->memory_count, sizeof *context->arenas);
+    tort_status status = context->text && context->streams && context->arenas ? open_streams(context, error)
+                                                                              : tort_out_of_memory(error, 0);
+    if (!status && session->plans) { /* shapes are fixed: everything is allocated here, nothing in the run */
+        pthread_mutex_lock(&session->lock);
+        tort_planned *planned = session->plans;
+        planned->users++;
+        pthread_mutex_unlock(&session->lock);
+        status = tort_context_adopt(context, planned, error);
+    }
+    if (status) {
+        tort_context_free(context);
+        return status;
+    }
+    *out = context;
+    return TORT_OK;
+}
+
+void tort_context_free(tort_context *context) {
+    if (!context) return;
+    tort_session *session = context->session;
+    tort_context_drop_plan(context);
+    for (int32_t m = 0; context->arenas && m < session->memory_count; m++) tort_context_free_arena(context, m);
+    for (int32_t i = 0; context->streams && i < session->chain_count; i++)
+        if (context->streams[i])
+            session->chain[i].provider->stream_close(session->chain[i].device, context->streams[i]);
+    if (context->text) tort_text_free(context->text);
+    tort_arena_free(&context->arena);
+    tort_env env = session->env;
+    tort_free(&env, context, sizeof *context);
+}
+
+void tort_context_observe(tort_context *context, tort_observer observer, void *ud) {
+    context->observer = observer;
+    context->observer_ud = ud;
+}
+
+/* ---- steps
+ * ------------------------------------------------------------------------------------------------------------------------
+ */
+
+static tort_tensor *operand(const tort_context *context, const tort_step *step, int32_t i) {
+    int32_t slot = context->planned->plan.operands[step->operands + i];
+    return slot < 0 ? NULL : &context->tensors[slot];
+}
+
+static tort_status run_kernel(tort_context *context, const tort_step *step, tort_error *error) {
+    const tort_session *session = context->session;
+    const tort_placement *placement = &session->placements[step->node];
+    const tort_link *link = &session->chain[step->provider];
+    for (int32_t i = 0; i < step->input_count + step->output_count; i++) {
+        const tort_tensor *tensor = operand(context, step, i);
+        context->operands[i] = tensor ? *tensor : (tort_tensor){.type = TORT_UNDEFINED};
+    }
+    uint8_t *arena = context->arenas[link->memory].base;
+    tort_call call = {.params = step->dynamic ? context->params : context->planned->params + step->params,
+                      .inputs = context->operands,
+                      .outputs = context->operands + step->input_count,
+                      .input_count = step->input_count,
+                      .output_count = step->output_count,
+                      .scratch = step->dynamic ? context->scratch.base
+                                 : arena       ? arena + step->scratch_offset
+                                               : NULL,
+                      .prepared = placement->prepared,
+                      .device = link->device,
+                      .stream = context->streams[step->provider],
+                      .env = &session->env,
+                      .text = context->text,
+                      .error = error};
+    const tort_op *op = session->graph->nodes[step->node].op;
+    return placement->kernel->run ? placement->kernel->run(&call) : op->reference(&call);
+}
+
+static tort_status run_copy(tort_context *context, const tort_step *step, tort_error *error) {
+    const tort_tensor *from = operand(context, step, 0);
+    tort_tensor *to = operand(context, step, 1);
+    size_t bytes;
+    if (!tort_tensor_bytes(from, &bytes)) return tort_fail(error, TORT_E_INTERNAL, "a copy of unknown size");
+    if (!bytes) return TORT_OK;
+    if (step->provider < 0) {
+        memcpy(to->data, from->data, bytes);
+        return TORT_OK;
+    }
+    const tort_link *link = &context->session->chain[step->provider];
+    return link->provider->copy(link->device, context->streams[step->provider], to->data, from->data, bytes,
+                                step->direction, error);
+}
+
+static tort_status run_step(tort_context *context, const tort_step *step, tort_error *error) {
+    tort_status status = step->dynamic ? tort_dynamic_prepare(context, step, error) : TORT_OK;
+    if (status) return status;
+    switch (step->kind) {
+    case TORT_STEP_KERNEL: return run_kernel(context, step, error);
+    case TORT_STEP_COPY: return run_copy(context, step, error);
+    case TORT_STEP_ALIAS: operand(context, step, 1)->data = operand(context, step, 0)->data; return TORT_OK;
+    case TORT_STEP_SHAPE: return tort_dynamic_shape(context, step, error);
+    }
+    return TORT_OK;
+}
+
+/* Which node, which provider: the error of a step says both. */
+static void locate_error(const tort_context *context, const tort_step *step, tort_error *error) {
+    if (!error) return;
+    if (step->provider >= 0) error->provider = context->session->chain[step->provider].provider->name;
+    if (step->node >= 0) tort_error_at_node(error, context->session->graph, step->node);
+}
+
+static tort_status observe(tort_context *context, const tort_step *step, tort_error *error) {
+    tort_session *session = context->session;
+    for (int32_t i = 0; i < step->output_count && step->kind != TORT_STEP_COPY; i++) {
+        int32_t slot = context->planned->plan.operands[step->operands + step->input_count + i];
+        if (slot < 0) continue;
+        tort_tensor tensor = context->tensors[slot];
+        const tort_slot *where = &context->planned->plan.slots[slot];
+        size_t bytes;
+        void *copy = NULL;
+        if (!tort_tensor_bytes(&tensor, &bytes)) continue;
+        if (where->memory) {
+            const tort_link *link = &session->chain[where->memory - 1];
+            copy = tort_alloc_aligned(&session->env, bytes);
+            if (!copy) return tort_out_of_memory(error, bytes);
+            tort_status status = link->provider->copy(link->device, context->streams[where->memory - 1], copy,
+                                                      tensor.data, bytes, TORT_TO_HOST, error);
+            if (status) {
+                tort_free_aligned(&session->env, copy, bytes);
+                return status;
+            }
+            tensor.data = copy;
+        }
+        context->observer(context->observer_ud, step->node, session->graph->values[where->value].name, &tensor);
+        if (copy) tort_free_aligned(&session->env, copy, bytes);
+    }
+    return TORT_OK;
+}
+
+static tort_status run_steps(tort_context *context, tort_error *error) {
+    const tort_plan *plan = &context->planned->plan;
+    for (int32_t i = 0; i < plan->step_count; i++) {
+        const tort_step *step = &plan->steps[i];
+        tort_status status = run_step(context, step, error);
+        if (!status && context->observer) status = observe(context, step, error);
+        if (status) {
+            locate_error(context, step, error);
+            return status;
+        }
+        if (context->dynamic_count) tort_dynamic_free_unread(context, i);
+    }
+    return TORT_OK;
+}
+
+/* ---- the run
+ * ----------------------------------------------------------------------------------------------------------------------
+ */
+
+static void bind(tort_context *context, const tort_tensor *inputs) {
+    const tort_plan *plan = &context->planned->plan;
+    for (int32_t i = 0; i < plan->slot_count; i++) {
+        const tort_slot *slot = &plan->slots[i];
+        tort_tensor *tensor = &context->tensors[i];
+        const tort_constant *constant = &context->session->constants[slot->value];
+        tensor->type = slot->type;
+        tensor->rank = slot->rank;
+        memcpy(tensor->dims, slot->dims, sizeof tensor->dims);
+        const void *data = NULL;
+        switch (slot->home) {
+        case TORT_HOME_ARENA: data = context->arenas[slot->memory].base + slot->offset; break;
+        case TORT_HOME_INPUT: data = inputs[slot->source].data; break;
+        case TORT_HOME_CONSTANT:
+            data = slot->memory ? constant->device ? constant->device[slot->memory] : NULL : constant->host;
+            break;
+        case TORT_HOME_LITERAL: data = plan->literals + slot->offset; break;
+        case TORT_HOME_ALIAS: data = context->tensors[slot->source].data; break;
+        case TORT_HOME_DYNAMIC: break;
+        }
+        memcpy(&tensor->data, &data, sizeof data); /* drops const: kernels do not write inputs */
+    }
+}
+
+/* The caller's buffer takes the place of an arena slot where that is safe; else it is filled at the end. */
+static bool same_shape(const tort_tensor *a, const tort_tensor *b) {
+    return a->type == b->type && a->rank == b->rank &&
+           !memcmp(a->dims, b->dims, (size_t)(a->rank > 0 ? a->rank : 0) * sizeof *a->dims);
+}
+
+static void bind_outputs(tort_context *context, const tort_tensor *outputs) {
+    const tort_plan *plan = &context->planned->plan;
+    for (int32_t i = 0; i < plan->output_count; i++) {
+        tort_tensor *tensor = &context->tensors[plan->output_slots[i]];
+        bool arena = plan->slots[plan->output_slots[i]].home == TORT_HOME_ARENA;
+        if (outputs[i].data && arena && same_shape(tensor, &outputs[i])) tensor->data = outputs[i].data;
+    }
+}
+
+static tort_status deliver(tort_context *context, tort_tensor *outputs, tort_error *error) {
+    const tort_plan *plan = &context->planned->plan;
+    for (int32_t i = 0; i < plan->output_count; i++) {
+        const tort_tensor *tensor = &context->tensors[plan->output_slots[i]];
+        if (!outputs[i].data) {
+            outputs[i] = *tensor;
+            continue;
+        }
+        size_t bytes;
+        if (!same_shape(tensor, &outputs[i]) || !tort_tensor_bytes(tensor, &bytes))
+            return tort_fail(error, TORT_E_INPUT, "the buffer for output %d does not have the output's type and shape",
+                             i);
+        if (outputs[i].data != tensor->data && bytes) memcpy(outputs[i].data, tensor->data, bytes);
+    }
+    return TORT_OK;
+}
+
+static tort_status sync_all(tort_context *context, tort_error *error) {
+    tort_session *session = context->session;
+    tort_status first = TORT_OK;
+    for (int32_t i = 0; i < session->chain_count; i++) {
+        const tort_link *link = &session->chain[i];
+        if (!link->opened || !link->provider->sync) continue;
+        tort_status status = link->provider->sync(link->device, context->streams[i], first ? NULL : error);
+        if (status && !first && error) error->provider = link->provider->name;
+        if (!first) first = status;
+    }
+    return first;
+}
+
+tort_status tort_context_run(tort_context *context, const tort_tensor *inputs, int32_t input_count,
+                             tort_tensor *outputs, int32_t output_count, tort_error *error) {
+    tort_session *session = context->session;
+    if (error) *error = (tort_error){.node = -1};
+    if (session->lost)
+        return tort_fail(error, TORT_E_DEVICE_LOST, "the device was lost in an earlier run: make a new session");
+    if (output_count != session->graph->output_count)
+        return tort_fail(error, TORT_E_INPUT, "room for %d outputs given, the model has %d", output_count,
+                         session->graph->output_count);
+    tort_status status = tort_check_inputs(session, inputs, input_count, error);
+    if (!status) status = tort_context_choose_plan(context, inputs, error);
+    if (status) return status;
+    tort_dynamic_free_all(context);
+    tort_text_clear(context->text);
+    bind(context, inputs);
+    bind_outputs(context, outputs);
+    status = run_steps(context, error);
+    tort_status synced = sync_all(context, status ? NULL : error);
+    if (!status) status = synced;
+    if (!status) status = deliver(context, outputs, error);
+    if (status == TORT_E_DEVICE_LOST || synced == TORT_E_DEVICE_LOST) session->lost = true;
+    return status;
+}
