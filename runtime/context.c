@@ -21,7 +21,7 @@ static tort_status grow_arena(tort_context *context, int32_t memory, uint64_t by
     tort_region *region = &context->arenas[memory];
     if (bytes == 0) bytes = 1; /* empty tensors still have a place */
     if (bytes <= region->bytes) return TORT_OK;
-    if (memory && !session->chain[memory - 1].opened) return TORT_OK;
+    if (memory && (session->chain[memory - 1].memory != memory || !session->chain[memory - 1].opened)) return TORT_OK;
     tort_context_free_arena(context, memory);
     if (memory) {
         const tort_link *link = &session->chain[memory - 1];

@@ -9,12 +9,6 @@
 /* ---- what operators may call
  * ------------------------------------------------------------------------------------------------- */
 
-int64_t tort_count(const tort_tensor *tensor) {
-    int64_t count = 1;
-    for (int32_t i = 0; i < tensor->rank; i++) count *= tensor->dims[i];
-    return count;
-}
-
 #define WORTH_A_THREAD 20000 /* nanoseconds of work: a few times what it costs to wake one */
 
 void tort_parallel(const tort_call *call, int64_t count, int64_t work, void (*body)(void *, int64_t, int64_t),
