@@ -1,5 +1,100 @@
-#include "runtime/op.h"
+/* affine_grid.c - AffineGrid: where each pixel of an output image lies in the input image, for GridSample. */
+#include "ops/numeric.h"
+#include "ops/shapes.h"
+
+typedef struct affine_params {
+    bool align_corners;
+} affine_params;
+
+static tort_status affine_infer(tort_infer *infer) {
+    const tort_info *theta = &infer->node->inputs[0], *size = &infer->node->inputs[1];
+    tort_scalar sizes[5];
+    int32_t count = 0;
+    if (theta->rank >= 0 && theta->rank != 3) {
+        return tort_fail(infer->error, TORT_E_MODEL, "theta must be [N,2,3] or [N,3,4]; it has rank %d",
+                         (int)theta->rank);
+    }
+    if (!tort_infer_entries(infer, 1, sizes, 5, &count)) {
+        tort_infer_unknown(infer, 0, theta->type);
+        return TORT_OK;
+    }
+    if (size->rank != 1 || count < 4) {
+        return tort_fail(infer->error, TORT_E_MODEL, "size must be [N,C,H,W] or [N,C,D,H,W]");
+    }
+    int32_t spatial = count - 2;
+    for (int32_t k = 1; k < 3 && theta->rank == 3; k++) {
+        if (!tort_dim_known(theta->dims[k]) || theta->dims[k] == spatial + k - 1) continue;
+        return tort_fail(infer->error, TORT_E_MODEL, "theta has %lld elements along axis %d, size asks for %d",
+                         (long long)theta->dims[k], (int)k, (int)(spatial + k - 1));
+    }
+    tort_dim dims[5];
+    for (int32_t k = 0; k < count; k++) {
+        if (!sizes[k].symbolic && sizes[k].value < 0) {
+            return tort_fail(infer->error, TORT_E_MODEL, "size has %lld at place %d", (long long)sizes[k].value,
+                             (int)k);
+        }
+        int32_t to = k < 2 ? 0 : k - 1; /* C leaves no trace */
+        if (k != 1) dims[to] = tort_scalar_to_dim(infer->dims, sizes[k]);
+    }
+    tort_status status =
+        theta->rank == 3 ? tort_dim_unify(infer->error, 0, theta->dims[0], dims[0], &dims[0]) : TORT_OK;
+    dims[count - 1] = spatial;
+    if (!status) tort_infer_shape(infer, 0, theta->type, count, dims);
+    return status;
+}
+
+static tort_status affine_resolve(tort_resolve *resolve) {
+    ((affine_params *)resolve->params)->align_corners = tort_attr_int(resolve->node, "align_corners") != 0;
+    return TORT_OK;
+}
+
+/* The centre of pixel i of n, in -1 .. 1. */
+static double pixel_position(int64_t i, int64_t n, bool align_corners) {
+    if (align_corners) return n > 1 ? 2.0 * (double)i / (double)(n - 1) - 1 : 0;
+    return (2.0 * (double)i + 1) / (double)n - 1;
+}
+
+typedef struct affine_job {
+    const tort_tensor *theta, *grid;
+    bool align_corners;
+} affine_job;
+
+/* Rows of the grid: everything but its two last dims, W and the coordinate. */
+static void affine_rows(void *arg, int64_t begin, int64_t end) {
+    const affine_job *job = arg;
+    const int64_t *dims = job->grid->dims;
+    int32_t spatial = job->grid->rank - 2, last = spatial; /* dims[1..spatial] are D, H, W or H, W */
+    for (int64_t row = begin; row < end; row++) {
+        double position[4] = {0}, theta[12]; /* x, y, z, 1 */
+        int64_t rest = row;
+        for (int32_t k = last - 1; k >= 1; k--) {
+            position[last - k] = pixel_position(rest % dims[k], dims[k], job->align_corners);
+            rest /= dims[k];
+        }
+        position[spatial] = 1;
+        tort_load_doubles(job->theta->type, job->theta->data, rest * spatial * (spatial + 1), spatial * (spatial + 1),
+                          theta);
+        for (int64_t x = 0; x < dims[last]; x++) {
+            double out[3] = {0};
+            position[0] = pixel_position(x, dims[last], job->align_corners);
+            for (int32_t i = 0; i < spatial; i++) {
+                for (int32_t j = 0; j <= spatial; j++) out[i] += theta[i * (spatial + 1) + j] * position[j];
+            }
+            tort_store_doubles(job->grid->type, job->grid->data, (row * dims[last] + x) * spatial, spatial, out);
+        }
+    }
+}
+
+static tort_status affine_reference(const tort_call *call) {
+    const affine_params *params = call->params;
+    affine_job job = {&call->inputs[0], &call->outputs[0], params->align_corners};
+    int64_t count = tort_count(job.grid), row = job.grid->dims[job.grid->rank - 2] * (job.grid->rank - 2);
+    if (count > 0) tort_parallel(call, count / row, 20 * row, affine_rows, &job);
+    return TORT_OK;
+}
 
 const tort_op tort_ops_affine_grid[] = {
+    {"", "AffineGrid", 20, 28, "theta:T1 size:T2", "grid:T1", "T1=floats13 T2=int64", "align_corners:int=0", 1u << 1, 0,
+     sizeof(affine_params), affine_infer, affine_resolve, affine_reference},
     {0},
 };

@@ -1,5 +1,193 @@
-#include "runtime/op.h"
+/* col2im.c - Col2Im: adds overlapping blocks, which stand as columns, together into an image of any dimensions.
+ *
+ * Each pixel gathers from all blocks that cover it, so that threads never write to one place and sums are in double. */
+#include "ops/numeric.h"
+#include "ops/shapes.h"
+
+#define MAX_SPATIAL (TORT_MAX_RANK - 2)
+
+typedef struct col2im_params {
+    int32_t spatial;
+    int64_t image[MAX_SPATIAL], block[MAX_SPATIAL];
+    int64_t strides[MAX_SPATIAL], dilations[MAX_SPATIAL], pads[MAX_SPATIAL]; /* pads: at the beginning */
+    int64_t places[MAX_SPATIAL];                                             /* of the block along each axis */
+    int64_t block_size, place_count;
+} col2im_params;
+
+/* ---- what the node asks for ---------------------------------------------------------------------------------- */
+
+static tort_status read_sizes(const tort_node_view *node, tort_error *error, const char *name, int64_t low,
+                              int32_t want, int64_t missing, int64_t *values) {
+    int64_t list[2 * MAX_SPATIAL];
+    int32_t count = 0;
+    if (tort_read_list(node, -1, name, list, 2 * MAX_SPATIAL, &count) == TORT_ABSENT) {
+        for (; count < want; count++) list[count] = missing;
+    }
+    if (count != want) {
+        return tort_fail(error, TORT_E_MODEL, "%s has %d entries, needs %d", name, (int)count, (int)want);
+    }
+    for (int32_t k = 0; k < want; k++) {
+        values[k] = list[k];
+        if (list[k] >= low && list[k] <= INT32_MAX) continue;
+        return tort_fail(error, TORT_E_MODEL, "%s has %lld at place %d, not in [%d, 2^31)", name, (long long)list[k],
+                         (int)k, (int)low);
+    }
+    return TORT_OK;
+}
+
+/* Fills what the attributes and, where `sizes` says so, the inputs determine. */
+static tort_status col2im_read(const tort_node_view *node, tort_error *error, col2im_params *p, bool *sizes) {
+    int32_t block_count = 0;
+    int64_t pads[2 * MAX_SPATIAL];
+    *sizes = tort_view_integers(node, 1, p->image, MAX_SPATIAL, &p->spatial) &&
+             tort_view_integers(node, 2, p->block, MAX_SPATIAL, &block_count);
+    if (!*sizes) return TORT_OK;
+    if (p->spatial != block_count || p->spatial < 1) {
+        return tort_fail(error, TORT_E_MODEL, "image_shape has %d entries and block_shape %d; they must be as many",
+                         (int)p->spatial, (int)block_count);
+    }
+    tort_status status = read_sizes(node, error, "strides", 1, p->spatial, 1, p->strides);
+    if (!status) status = read_sizes(node, error, "dilations", 1, p->spatial, 1, p->dilations);
+    if (!status) status = read_sizes(node, error, "pads", 0, 2 * p->spatial, 0, pads);
+    if (status) return status;
+    p->block_size = p->place_count = 1;
+    for (int32_t k = 0; k < p->spatial; k++) {
+        if (p->image[k] < 0 || p->block[k] < 1 || p->image[k] > INT32_MAX || p->block[k] > INT32_MAX) {
+            return tort_fail(error, TORT_E_MODEL, "an image of %lld and blocks of %lld along axis %d",
+                             (long long)p->image[k], (long long)p->block[k], (int)k);
+        }
+        p->pads[k] = pads[k];
+        int64_t room = p->image[k] + pads[k] + pads[k + p->spatial] - p->dilations[k] * (p->block[k] - 1) - 1;
+        p->places[k] = room < 0 ? 0 : room / p->strides[k] + 1;
+        status = tort_size_mul(error, p->block_size, p->block[k], &p->block_size);
+        if (!status) status = tort_size_mul(error, p->place_count, p->places[k], &p->place_count);
+        if (status) return status;
+    }
+    return TORT_OK;
+}
+
+static tort_status col2im_infer(tort_infer *infer) {
+    const tort_info *input = &infer->node->inputs[0], *shape = &infer->node->inputs[1];
+    col2im_params p = {0};
+    tort_scalar image[MAX_SPATIAL];
+    int32_t count = 0;
+    bool known = false;
+    if (input->type == TORT_STRING || input->type == TORT_BOOL) {
+        return tort_fail(infer->error, TORT_E_UNSUPPORTED, "blocks of type %s cannot be added up",
+                         tort_type_name(input->type));
+    }
+    if (input->rank >= 0 && input->rank != 3) {
+        return tort_fail(infer->error, TORT_E_MODEL, "the input must be [N, C * block, L]; it has rank %d",
+                         (int)input->rank);
+    }
+    tort_status status = col2im_read(infer->node, infer->error, &p, &known);
+    if (status) return status;
+    tort_infer_unknown(infer, 0, input->type);
+    if (shape->rank == 1 && tort_dim_known(shape->dims[0])) {
+        status = tort_check_rank(infer->error, shape->dims[0] + 2);
+        if (status) return status;
+    }
+    if (input->rank < 0 || !tort_infer_entries(infer, 1, image, MAX_SPATIAL, &count)) return TORT_OK;
+
+    tort_dim dims[TORT_MAX_RANK] = {input->dims[0], tort_dim_fresh(infer->dims, !known)};
+    for (int32_t k = 0; k < count; k++) dims[2 + k] = tort_scalar_to_dim(infer->dims, image[k]);
+    if (known) {
+        tort_dim depth = input->dims[1], places = input->dims[2];
+        if ((tort_dim_known(depth) && depth % p.block_size) || (tort_dim_known(places) && places != p.place_count)) {
+            return tort_fail(infer->error, TORT_E_MODEL,
+                             "the input is [N, %lld, %lld]; needs a multiple of %lld, the block's size, and %lld, its "
+                             "number of places",
+                             (long long)depth, (long long)places, (long long)p.block_size, (long long)p.place_count);
+        }
+        dims[1] = tort_dim_floordiv(infer->dims, depth, p.block_size);
+    }
+    tort_infer_shape(infer, 0, input->type, 2 + count, dims);
+    return TORT_OK;
+}
+
+static tort_status col2im_resolve(tort_resolve *resolve) {
+    bool known;
+    return col2im_read(resolve->node, resolve->error, resolve->params, &known);
+}
+
+/* ---- the loop ------------------------------------------------------------------------------------------------ */
+
+typedef struct col2im_job {
+    const col2im_params *p;
+    const void *in;
+    void *out;
+    tort_type type; /* of a part: complex numbers are pairs */
+    int64_t parts, pixels;
+} col2im_job;
+
+/* The sum over all blocks that cover the pixel at `position`; `base`: the channel's first element. */
+static double gather(const col2im_job *job, const int64_t *position, int64_t base, int64_t part, int64_t *integer) {
+    const col2im_params *p = job->p;
+    double sum = 0;
+    uint64_t exact = 0;
+    for (int64_t cell = 0; cell < p->block_size; cell++) {
+        int64_t rest = cell, place = 0, scale = 1;
+        bool covered = true;
+        for (int32_t k = p->spatial - 1; k >= 0 && covered; k--) {
+            int64_t from = position[k] + p->pads[k] - rest % p->block[k] * p->dilations[k];
+            covered = from >= 0 && from % p->strides[k] == 0 && from / p->strides[k] < p->places[k];
+            place += from / p->strides[k] * scale;
+            scale *= p->places[k];
+            rest /= p->block[k];
+        }
+        if (!covered) continue;
+        int64_t at = (base + cell * p->place_count + place) * job->parts + part;
+        if (tort_type_is_float(job->type)) {
+            double value;
+            tort_load_doubles(job->type, job->in, at, 1, &value);
+            sum += value;
+        } else {
+            int64_t value;
+            tort_load_integers(job->type, job->in, at, 1, &value);
+            exact += (uint64_t)value; /* wraps */
+        }
+    }
+    *integer = (int64_t)exact;
+    return sum;
+}
+
+static void gather_pixels(void *arg, int64_t begin, int64_t end) {
+    const col2im_job *job = arg;
+    const col2im_params *p = job->p;
+    for (int64_t pixel = begin; pixel < end; pixel++) {
+        int64_t position[MAX_SPATIAL], rest = pixel % job->pixels, plane = pixel / job->pixels;
+        for (int32_t k = p->spatial - 1; k >= 0; k--) {
+            position[k] = rest % p->image[k];
+            rest /= p->image[k];
+        }
+        for (int64_t part = 0; part < job->parts; part++) {
+            int64_t integer;
+            double sum = gather(job, position, plane * p->block_size * p->place_count, part, &integer);
+            if (tort_type_is_float(job->type)) {
+                tort_store_doubles(job->type, job->out, pixel * job->parts + part, 1, &sum);
+            } else {
+                tort_store_integers(job->type, job->out, pixel * job->parts + part, 1, &integer);
+            }
+        }
+    }
+}
+
+static tort_status col2im_reference(const tort_call *call) {
+    const col2im_params *p = call->params;
+    const tort_tensor *output = &call->outputs[0];
+    col2im_job job = {p, call->inputs[0].data, output->data, output->type, 1, 1};
+    if (output->type == TORT_COMPLEX64 || output->type == TORT_COMPLEX128) {
+        job.type = output->type == TORT_COMPLEX64 ? TORT_FLOAT : TORT_DOUBLE;
+        job.parts = 2;
+    }
+    for (int32_t k = 0; k < p->spatial; k++) job.pixels *= p->image[k];
+    tort_parallel(call, tort_count(output), 10 * p->block_size, gather_pixels, &job);
+    return TORT_OK;
+}
 
 const tort_op tort_ops_col2im[] = {
+    {"", "Col2Im", 18, 28, "input:T image_shape:int64 block_shape:int64", "output:T", "T=all13",
+     "dilations:ints pads:ints strides:ints", 1u << 1 | 1u << 2, 0, sizeof(col2im_params), col2im_infer, col2im_resolve,
+     col2im_reference},
     {0},
 };

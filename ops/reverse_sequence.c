@@ -1,5 +1,68 @@
-#include "runtime/op.h"
+/* reverse_sequence.c - ReverseSequence: the first part of each sequence of a batch backwards, the rest as it is. */
+#include "ops/numeric.h"
+#include "ops/shapes.h"
+
+typedef struct reverse_params {
+    bool batch_first; /* [batch, time, ...] instead of [time, batch, ...] */
+} reverse_params;
+
+static tort_status reverse_infer(tort_infer *infer) {
+    const tort_node_view *node = infer->node;
+    const tort_info *input = &node->inputs[0], *lengths = &node->inputs[1];
+    int64_t batch = tort_attr_int(node, "batch_axis"), time = tort_attr_int(node, "time_axis");
+    if (batch < 0 || time < 0 || batch + time != 1) {
+        return tort_fail(infer->error, TORT_E_MODEL, "batch_axis %lld and time_axis %lld must be 0 and 1 or 1 and 0",
+                         (long long)batch, (long long)time);
+    }
+    if (input->rank >= 0 && input->rank < 2) {
+        return tort_fail(infer->error, TORT_E_MODEL, "the input must have at least two dimensions; it has rank %d",
+                         (int)input->rank);
+    }
+    if (input->rank >= 0 && lengths->rank == 1) {
+        tort_dim unified;
+        tort_status status =
+            tort_dim_unify(infer->error, (int32_t)batch, input->dims[batch], lengths->dims[0], &unified);
+        if (status) return status;
+    }
+    tort_infer_same(infer, 0, 0);
+    return TORT_OK;
+}
+
+static tort_status reverse_resolve(tort_resolve *resolve) {
+    ((reverse_params *)resolve->params)->batch_first = tort_attr_int(resolve->node, "batch_axis") == 0;
+    return TORT_OK;
+}
+
+static tort_status reverse_reference(const tort_call *call) {
+    const reverse_params *params = call->params;
+    const tort_tensor *input = &call->inputs[0];
+    const int64_t *lengths = call->inputs[1].data;
+    int64_t batches = input->dims[params->batch_first ? 0 : 1], times = input->dims[params->batch_first ? 1 : 0];
+    int64_t inner = 1, batch_stride = params->batch_first ? times : 1, time_stride = params->batch_first ? 1 : batches;
+    for (int32_t k = 2; k < input->rank; k++) inner *= input->dims[k];
+    for (int64_t b = 0; b < batches; b++) {
+        if (lengths[b] < 0 || lengths[b] > times) {
+            return tort_fail(call->error, TORT_E_RUN, "sequence_lens[%lld] is %lld, not in [0, %lld]", (long long)b,
+                             (long long)lengths[b], (long long)times);
+        }
+        for (int64_t t = 0; t < times; t++) {
+            int64_t from = t < lengths[b] ? lengths[b] - 1 - t : t;
+            tort_copy_elements(input->type, call->outputs[0].data, (b * batch_stride + t * time_stride) * inner,
+                               input->data, (b * batch_stride + from * time_stride) * inner, inner);
+        }
+    }
+    return TORT_OK;
+}
+
+#define REVERSE_SEQUENCE(SINCE, UNTIL, ALL)                                                                            \
+    {                                                                                                                  \
+        "", "ReverseSequence", SINCE, UNTIL, "input:T sequence_lens:int64", "Y:T", "T=" ALL,                           \
+            "batch_axis:int=1 time_axis:int=0", 0, 0, sizeof(reverse_params), reverse_infer, reverse_resolve,          \
+            reverse_reference                                                                                          \
+    }
 
 const tort_op tort_ops_reverse_sequence[] = {
+    REVERSE_SEQUENCE(10, 27, "all"),
+    REVERSE_SEQUENCE(28, 28, "all13"),
     {0},
 };
