@@ -1,0 +1,166 @@
+/* tensor_file.c - single tensors in files: memory, the .pb side, and the choice by the path's ending. See npy.c for the
+ * other side.
+ *
+ * A .pb goes the way of a model: slim copy, generated parser, then its data read straight to where it belongs. Here
+ * sequences, optionals and maps have their place when they come. */
+#include "loader/tensor_file.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "loader/loader.h"
+#include "loader/npy.h"
+
+/* ---- memory --------------------------------------------------------------------------------------------------------
+ */
+
+/* A block is its size, up to the next aligned address; the elements; the bytes of strings. */
+tort_status tort_tensor_file_alloc(const tort_env *env, tort_tensor *tensor, size_t text, tort_error *error) {
+    size_t size;
+    if (!tort_tensor_bytes(tensor, &size) || !tort_add_size(size, text, &size) ||
+        !tort_add_size(size, TORT_HOST_ALIGN, &size))
+        return tort_fail(error, TORT_E_INPUT, "the product of its dimensions overflows");
+    char *block = tort_alloc_aligned(env, size);
+    if (!block) return tort_out_of_memory(error, size);
+    memcpy(block, &size, sizeof size);
+    tensor->data = block + TORT_HOST_ALIGN;
+    return TORT_OK;
+}
+
+void tort_tensor_file_free(const tort_env *env, tort_tensor *tensor) {
+    tort_env complete = tort_env_complete(env);
+    if (!tensor->data) return;
+    char *block = (char *)tensor->data - TORT_HOST_ALIGN;
+    size_t size;
+    memcpy(&size, block, sizeof size);
+    tort_free_aligned(&complete, block, size);
+    tensor->data = NULL;
+}
+
+/* ---- reading -------------------------------------------------------------------------------------------------------
+ */
+
+/* Strings that are borrowed move behind the elements. */
+static void own_strings(tort_string *strings, size_t count) {
+    char *text = (char *)(strings + count);
+    for (size_t i = 0; i < count; i++) {
+        if (strings[i].length) memcpy(text, strings[i].data, strings[i].length);
+        strings[i].data = text;
+        text += strings[i].length;
+    }
+}
+
+static tort_status read_proto(tort_loader *loader, tort_tensor *tensor) {
+    ProtobufCMessage *message = NULL;
+    tort_weight facts;
+    tort_status status = tort_parse(loader, &tort_wire_tensor, &tort_onnx__tensor_proto__descriptor, &message);
+    const TortOnnx__TensorProto *proto = (const TortOnnx__TensorProto *)message;
+    if (!status) status = tort_tensor_facts(loader, proto, &facts);
+    if (status) return status;
+    size_t text = 0;
+    for (size_t i = 0; i < proto->n_string_data; i++) text += proto->string_data[i].len;
+    *tensor = (tort_tensor){.type = facts.type, .rank = facts.rank};
+    memcpy(tensor->dims, facts.dims, sizeof tensor->dims);
+    status = tort_tensor_file_alloc(loader->env, tensor, text, loader->error);
+    if (status) return status;
+    status = tort_tensor_contents(loader, proto, &facts, tensor->data);
+    if (status) tort_tensor_file_free(loader->env, tensor);
+    if (!status && facts.type == TORT_STRING) own_strings(tensor->data, facts.bytes / sizeof(tort_string));
+    return status;
+}
+
+static tort_status read_pb(const tort_env *env, const char *path, tort_tensor *tensor, tort_error *error) {
+    tort_loader loader = {.env = env, .error = error};
+    tort_status status = tort_source_open_file(env, path, NULL, &loader.source, error);
+    if (status) return status;
+    tort_arena_init(&loader.scratch, env);
+    status = read_proto(&loader, tensor);
+    tort_arena_free(&loader.scratch);
+    tort_source_close(loader.source);
+    return status;
+}
+
+static tort_status read_npy(const tort_env *env, const char *path, tort_tensor *tensor, tort_error *error) {
+    tort_source *source;
+    tort_status status = tort_source_open_file(env, path, NULL, &source, error);
+    if (status) return status;
+    size_t size = (size_t)tort_source_size(source);
+    void *bytes = tort_alloc(env, size);
+    status = bytes ? tort_source_read(source, 0, 0, size, bytes, error) : tort_out_of_memory(error, size);
+    if (!status) status = tort_tensor_npy_decode(env, bytes, size, tensor, error);
+    tort_free(env, bytes, size);
+    tort_source_close(source);
+    return status;
+}
+
+static bool ends_with(const char *path, const char *ending) {
+    size_t length = strlen(path), size = strlen(ending);
+    return length >= size && strcmp(path + length - size, ending) == 0;
+}
+
+tort_status tort_tensor_file_read(const tort_env *env, const char *path, tort_tensor *tensor, tort_error *error) {
+    tort_env complete = tort_env_complete(env);
+    tort_status status;
+    *tensor = (tort_tensor){0};
+    if (ends_with(path, ".npy"))
+        status = read_npy(&complete, path, tensor, error);
+    else if (ends_with(path, ".pb"))
+        status = read_pb(&complete, path, tensor, error);
+    else
+        status = tort_fail(error, TORT_E_USAGE, "the path must end in .npy or .pb");
+    if (status == TORT_E_MODEL) status = TORT_E_INPUT;
+    if (status && error) error->code = status;
+    if (status) tort_error_prefix(error, "%.200s", path);
+    return status;
+}
+
+/* ---- writing -------------------------------------------------------------------------------------------------------
+ */
+
+static size_t encode_varint(uint64_t value, uint8_t *out) {
+    size_t size = 0;
+    for (; value > 0x7f; value >>= 7) out[size++] = (uint8_t)(value | 0x80);
+    out[size++] = (uint8_t)value;
+    return size;
+}
+
+/* A field of TensorProto: an integer (wire type 0), or the length of the bytes that follow (2). */
+static bool put_field(FILE *file, uint32_t number, uint32_t wire_type, uint64_t value) {
+    uint8_t bytes[20];
+    size_t size = encode_varint(number << 3 | wire_type, bytes);
+    size += encode_varint(value, bytes + size);
+    return fwrite(bytes, 1, size, file) == size;
+}
+
+static bool put_bytes(FILE *file, uint32_t number, const void *bytes, size_t size) {
+    return put_field(file, number, 2, size) && (size == 0 || fwrite(bytes, 1, size, file) == size);
+}
+
+static bool write_pb(FILE *file, const char *name, const tort_tensor *tensor) {
+    enum { DIMS = 1, DATA_TYPE = 2, STRING_DATA = 6, NAME = 8, RAW_DATA = 9 };
+    size_t bytes;
+    bool ok = tort_tensor_bytes(tensor, &bytes);
+    for (int32_t d = 0; ok && d < tensor->rank; d++) ok = put_field(file, DIMS, 0, (uint64_t)tensor->dims[d]);
+    if (ok) ok = put_field(file, DATA_TYPE, 0, (uint64_t)tensor->type);
+    if (ok && name && *name) ok = put_bytes(file, NAME, name, strlen(name));
+    if (tensor->type != TORT_STRING) return ok && put_bytes(file, RAW_DATA, tensor->data, bytes);
+    const tort_string *strings = tensor->data;
+    for (size_t i = 0; ok && i < bytes / sizeof *strings; i++)
+        ok = put_bytes(file, STRING_DATA, strings[i].data, strings[i].length);
+    return ok;
+}
+
+tort_status tort_tensor_file_write(const char *path, const char *name, const tort_tensor *tensor, tort_error *error) {
+    bool npy = ends_with(path, ".npy");
+    if (!npy && !ends_with(path, ".pb"))
+        return tort_fail(error, TORT_E_USAGE, "%.200s: the path must end in .npy or .pb", path);
+    FILE *file = fopen(path, "wb");
+    if (!file) return tort_fail(error, TORT_E_IO, "cannot write \"%.200s\": %s", path, strerror(errno));
+    bool written = npy ? tort_npy_write(file, tensor) : write_pb(file, name, tensor);
+    int cause = errno;
+    if (fclose(file) != 0 && written) {
+        written = false;
+        cause = errno;
+    }
+    return written ? TORT_OK : tort_fail(error, TORT_E_IO, "cannot write \"%.200s\": %s", path, strerror(cause));
+}
