@@ -1,5 +1,370 @@
-#include "runtime/op.h"
+/* quantize.c - QuantizeLinear, DequantizeLinear (per tensor, per axis, blocked; every type) and DynamicQuantizeLinear.
+ *
+ * All arithmetic is in float, a block at a time: the scales and zero points of the block are laid out beside its
+ * elements, so that the loops have no cases. */
+#include "ops/quantize.h"
+
+#include <math.h>
+
+#include "ops/shapes.h"
+
+/* ---- infer ---------------------------------------------------------------------------------------------------------
+ */
+
+/* The number of elements along dimension d that the scale must have. */
+static tort_dim scales_along(tort_infer *infer, int32_t d, int32_t axis, int64_t block) {
+    tort_dim length = infer->node->inputs[0].dims[d];
+    return d == axis ? tort_dim_ceildiv(infer->dims, length, block) : length;
+}
+
+static tort_status mismatch(tort_infer *infer, const char *what, int32_t d, tort_dim found, tort_dim expected) {
+    char found_text[64], expected_text[64];
+    return tort_fail(infer->error, TORT_E_MODEL, "%s has %s elements along dimension %d, expected %s", what,
+                     tort_dim_text(infer->dims, found, found_text, sizeof found_text), d,
+                     tort_dim_text(infer->dims, expected, expected_text, sizeof expected_text));
+}
+
+/* Scale or zero point, input i, against the shape of x. */
+static tort_status check_scale(tort_infer *infer, int32_t i, const char *what) {
+    const tort_node_view *node = infer->node;
+    const tort_info *x = &node->inputs[0], *scale = &node->inputs[i];
+    if (!tort_has_input(node, i) || x->rank < 0 || scale->rank < 0) return TORT_OK;
+    bool single = true;
+    for (int32_t d = 0; d < scale->rank; d++) single = single && scale->dims[d] == 1;
+    int64_t block = tort_attr_int(node, "block_size");
+    if (block < 0) return tort_fail(infer->error, TORT_E_MODEL, "block_size is %lld", (long long)block);
+    if (single && block == 0) return TORT_OK;
+    int32_t axis = 0;
+    if (x->rank != 1 || tort_attr_int(node, "axis") < 1) {
+        tort_status status = tort_normalize_axis(infer->error, tort_attr_int(node, "axis"), x->rank, &axis);
+        if (status != TORT_OK) return status;
+    }
+    if (block == 0) {
+        if (scale->rank != 1)
+            return tort_fail(infer->error, TORT_E_MODEL, "%s has rank %d, expected 0 or 1 without block_size", what,
+                             scale->rank);
+        tort_dim expected = x->dims[axis];
+        bool known = tort_dim_known(scale->dims[0]) && tort_dim_known(expected);
+        return known && scale->dims[0] != expected ? mismatch(infer, what, 0, scale->dims[0], expected) : TORT_OK;
+    }
+    if (scale->rank != x->rank)
+        return tort_fail(infer->error, TORT_E_MODEL, "%s has rank %d, expected that of x, %d, with block_size", what,
+                         scale->rank, x->rank);
+    for (int32_t d = 0; d < x->rank; d++) {
+        tort_dim expected = scales_along(infer, d, axis, block), found = scale->dims[d];
+        if (tort_dim_known(found) && tort_dim_known(expected) && found != expected)
+            return mismatch(infer, what, d, found, expected);
+    }
+    return TORT_OK;
+}
+
+static tort_status infer_shapes(tort_infer *infer, tort_type type) {
+    tort_status status = check_scale(infer, 1, "the scale");
+    if (status == TORT_OK) status = check_scale(infer, 2, "the zero point");
+    tort_infer_same(infer, 0, 0);
+    infer->outputs[0].type = type;
+    return status;
+}
+
+static tort_status infer_quantize(tort_infer *infer) {
+    tort_type type = (tort_type)tort_attr_int(infer->node, "output_dtype");
+    if (tort_has_input(infer->node, 2)) {
+        tort_type zero = infer->node->inputs[2].type;
+        if (type != TORT_UNDEFINED && type != zero)
+            return tort_fail(infer->error, TORT_E_MODEL, "output_dtype is %s, but the zero point is %s",
+                             tort_type_name(type), tort_type_name(zero));
+        type = zero;
+    }
+    return infer_shapes(infer, type == TORT_UNDEFINED ? TORT_UINT8 : type);
+}
+
+static tort_status infer_dequantize(tort_infer *infer) {
+    tort_type type = (tort_type)tort_attr_int(infer->node, "output_dtype");
+    if (infer->node->op->until < 19) type = TORT_FLOAT;
+    return infer_shapes(infer, type == TORT_UNDEFINED ? infer->node->inputs[1].type : type);
+}
+
+static tort_status infer_dynamic_quantize(tort_infer *infer) {
+    tort_infer_same(infer, 0, 0);
+    infer->outputs[0].type = TORT_UINT8;
+    tort_infer_shape(infer, 1, TORT_FLOAT, 0, NULL);
+    tort_infer_shape(infer, 2, TORT_UINT8, 0, NULL);
+    return TORT_OK;
+}
+
+/* ---- resolve -------------------------------------------------------------------------------------------------------
+ */
+
+static tort_status resolve_quantize(tort_resolve *resolve) {
+    const tort_node_view *node = resolve->node;
+    const tort_info *x = &node->inputs[0], *scale = &node->inputs[1];
+    tort_quantize *params = resolve->params;
+    const tort_attribute *saturate = tort_attr(node, "saturate");
+    params->saturate = saturate == NULL || saturate->u.i != 0;
+    params->precision = (tort_type)tort_attr_int(node, "precision");
+    if (params->precision == TORT_UNDEFINED) params->precision = scale->type;
+    params->block = tort_attr_int(node, "block_size");
+    if (x->rank < 0 || scale->rank < 0) return TORT_OK;
+    bool single = true;
+    for (int32_t d = 0; d < scale->rank; d++) single = single && scale->dims[d] == 1;
+    if (params->block > 0) {
+        params->granularity = TORT_BLOCKED;
+    } else if (!single) {
+        params->granularity = TORT_PER_AXIS;
+    }
+    int64_t axis = x->rank == 1 ? 0 : tort_attr_int(node, "axis");
+    if (axis < 0) axis += x->rank;
+    params->outer = params->length = params->inner = 1;
+    for (int32_t d = 0; d < x->rank; d++) {
+        int64_t *size = d < axis ? &params->outer : d == axis ? &params->length : &params->inner;
+        *size = x->dims[d] < 0 || *size < 0 ? -1 : *size * x->dims[d];
+    }
+    if (params->block > 0 && params->length >= 0) params->blocks = (params->length + params->block - 1) / params->block;
+    return TORT_OK;
+}
+
+/* ---- scales beside their elements ----------------------------------------------------------------------------------
+ */
+
+/* out[k] = the number of `values` (scales or zero points) that belongs to element first + k. */
+static void lay_out(const tort_quantize *p, const tort_tensor *values, int64_t first, int64_t count, float *out) {
+    int64_t inner = p->inner, length = p->length;
+    if (p->granularity == TORT_PER_TENSOR) {
+        tort_load_floats(values->type, values->data, 0, 1, out);
+        for (int64_t k = 1; k < count; k++) out[k] = out[0];
+        return;
+    }
+    for (int64_t k = 0; k < count;) {
+        int64_t i = (first + k) % inner, a = (first + k) / inner % length, o = (first + k) / inner / length;
+        bool blocked = p->granularity == TORT_BLOCKED, last = inner == 1; /* the axis is the innermost dimension */
+        int64_t at = blocked ? (o * p->blocks + a / p->block) * inner + i : a;
+        int64_t run = !last ? inner - i : blocked ? p->block - a % p->block : length - a;
+        if (last && run > length - a) run = length - a;
+        if (run > count - k) run = count - k;
+        if (blocked != last) { /* neighbours have numbers of their own */
+            tort_load_floats(values->type, values->data, at, run, out + k);
+        } else {
+            tort_load_floats(values->type, values->data, at, 1, out + k);
+            for (int64_t r = 1; r < run; r++) out[k + r] = out[k];
+        }
+        k += run;
+    }
+}
+
+/* ---- QuantizeLinear ------------------------------------------------------------------------------------------------
+ */
+
+static void round_to(tort_type precision, int64_t count, float *x) {
+    uint16_t rounded[TORT_BLOCK];
+    if (precision != TORT_FLOAT16 && precision != TORT_BFLOAT16) return;
+    tort_store_floats(precision, rounded, 0, count, x);
+    tort_load_floats(precision, rounded, 0, count, x);
+}
+
+static void integer_range(tort_type type, float *low, float *high) {
+    int bits = tort_type_bits(type);
+    bool is_signed = tort_type_is_signed(type);
+    *low = is_signed ? -(float)(1 << (bits - 1)) : 0.0f;
+    *high = (float)((1 << (is_signed ? bits - 1 : bits)) - 1);
+}
+
+void tort_quantize_block(const tort_quantize *params, tort_type type, void *out, int64_t first, int64_t count, float *x,
+                         const float *scale, const float *zero_point) {
+    for (int64_t i = 0; i < count; i++) x[i] /= scale[i];
+    round_to(params->precision, count, x);
+    if (tort_type_is_float(type)) {
+        for (int64_t i = 0; i < count; i++) {
+            uint32_t code = tort_encode_float(type, x[i] + zero_point[i], params->saturate);
+            tort_set_bits(tort_type_bits(type), out, first + i, code);
+        }
+        return;
+    }
+    float low, high;
+    const float round = 0x1.8p23f; /* adding it rounds what is below 2^22 to an integer */
+    int32_t integers[TORT_BLOCK];
+    integer_range(type, &low, &high);
+    for (int64_t i = 0; i < count; i++) {
+        float least = low - zero_point[i], most = high - zero_point[i];
+        float q = x[i] > least ? x[i] : least;
+        q = q < most ? q : most;
+        integers[i] = (int32_t)((q + round) - round + zero_point[i]);
+    }
+    if (type == TORT_UINT8) {
+        for (int64_t i = 0; i < count; i++) ((uint8_t *)out)[first + i] = (uint8_t)integers[i];
+    } else if (type == TORT_INT8) {
+        for (int64_t i = 0; i < count; i++) ((int8_t *)out)[first + i] = (int8_t)integers[i];
+    } else {
+        for (int64_t i = 0; i < count; i++) tort_store_integers(type, out, first + i, 1, &(int64_t){integers[i]});
+    }
+}
+
+static void quantize_blocks(void *arg, int64_t begin, int64_t end) {
+    const tort_call *call = arg;
+    const tort_quantize *params = call->params;
+    const tort_tensor *x = &call->inputs[0], *out = &call->outputs[0];
+    bool shifted = call->input_count > 2 && tort_present(&call->inputs[2]);
+    int64_t total = tort_count(x);
+    for (int64_t b = begin; b < end; b++) {
+        float block[TORT_BLOCK], scale[TORT_BLOCK], zero_point[TORT_BLOCK] = {0};
+        int64_t first = b * TORT_BLOCK, count = total - first < TORT_BLOCK ? total - first : TORT_BLOCK;
+        tort_load_floats(x->type, x->data, first, count, block);
+        lay_out(params, &call->inputs[1], first, count, scale);
+        if (shifted) lay_out(params, &call->inputs[2], first, count, zero_point);
+        tort_quantize_block(params, out->type, out->data, first, count, block, scale, zero_point);
+    }
+}
+
+static tort_status run_quantize(const tort_call *call) {
+    tort_call copy = *call;
+    int64_t blocks = (tort_count(&call->inputs[0]) + TORT_BLOCK - 1) / TORT_BLOCK;
+    tort_parallel(call, blocks, 2 * TORT_BLOCK, quantize_blocks, &copy);
+    return TORT_OK;
+}
+
+/* ---- DequantizeLinear ----------------------------------------------------------------------------------------------
+ */
+
+static void dequantize_blocks(void *arg, int64_t begin, int64_t end) {
+    const tort_call *call = arg;
+    const tort_quantize *params = call->params;
+    const tort_tensor *x = &call->inputs[0], *out = &call->outputs[0];
+    bool shifted = call->input_count > 2 && tort_present(&call->inputs[2]);
+    int64_t total = tort_count(x);
+    for (int64_t b = begin; b < end; b++) {
+        float block[TORT_BLOCK], scale[TORT_BLOCK], zero_point[TORT_BLOCK] = {0};
+        int64_t first = b * TORT_BLOCK, count = total - first < TORT_BLOCK ? total - first : TORT_BLOCK;
+        tort_load_floats(x->type, x->data, first, count, block);
+        lay_out(params, &call->inputs[1], first, count, scale);
+        if (shifted) lay_out(params, &call->inputs[2], first, count, zero_point);
+        for (int64_t i = 0; i < count; i++) block[i] = (block[i] - zero_point[i]) * scale[i];
+        tort_store_floats(out->type, out->data, first, count, block);
+    }
+}
+
+static tort_status run_dequantize(const tort_call *call) {
+    tort_call copy = *call;
+    int64_t blocks = (tort_count(&call->inputs[0]) + TORT_BLOCK - 1) / TORT_BLOCK;
+    tort_parallel(call, blocks, TORT_BLOCK, dequantize_blocks, &copy);
+    return TORT_OK;
+}
+
+/* ---- DynamicQuantizeLinear -----------------------------------------------------------------------------------------
+ */
+
+/* The range of x, widened to hold 0. Several lanes side by side become vector code. NaN is passed over. */
+static void range_with_zero(const float *x, int64_t count, float *low, float *high) {
+    enum { LANES = 16 };
+    float least[LANES] = {0}, most[LANES] = {0};
+    int64_t i = 0;
+    for (; i + LANES <= count; i += LANES) {
+        for (int l = 0; l < LANES; l++) {
+            least[l] = x[i + l] < least[l] ? x[i + l] : least[l];
+            most[l] = x[i + l] > most[l] ? x[i + l] : most[l];
+        }
+    }
+    for (; i < count; i++) {
+        least[0] = x[i] < least[0] ? x[i] : least[0];
+        most[0] = x[i] > most[0] ? x[i] : most[0];
+    }
+    *low = *high = 0;
+    for (int l = 0; l < LANES; l++) {
+        *low = least[l] < *low ? least[l] : *low;
+        *high = most[l] > *high ? most[l] : *high;
+    }
+}
+
+typedef struct dynamic {
+    const tort_call *call;
+    float scale, zero_point;
+} dynamic;
+
+static void dynamic_blocks(void *arg, int64_t begin, int64_t end) {
+    static const tort_quantize params = {.precision = TORT_FLOAT};
+    const dynamic *d = arg;
+    const tort_tensor *x = &d->call->inputs[0];
+    int64_t total = tort_count(x);
+    float scale[TORT_BLOCK], zero_point[TORT_BLOCK], block[TORT_BLOCK];
+    for (int64_t i = 0; i < TORT_BLOCK; i++) scale[i] = d->scale, zero_point[i] = d->zero_point;
+    for (int64_t b = begin; b < end; b++) {
+        int64_t first = b * TORT_BLOCK, count = total - first < TORT_BLOCK ? total - first : TORT_BLOCK;
+        tort_load_floats(TORT_FLOAT, x->data, first, count, block);
+        tort_quantize_block(&params, TORT_UINT8, d->call->outputs[0].data, first, count, block, scale, zero_point);
+    }
+}
+
+/* If all of x is 0, its scale is 0 as the formula says, and y and the zero point are 0. */
+static tort_status run_dynamic_quantize(const tort_call *call) {
+    const tort_tensor *x = &call->inputs[0];
+    float low = 0, high = 0;
+    int64_t count = tort_count(x);
+    if (count > 0) range_with_zero(x->data, count, &low, &high);
+    float scale = (high - low) / 255.0f, zero_point = scale > 0 ? rintf(-low / scale) : 0;
+    zero_point = zero_point < 0 ? 0 : zero_point > 255 ? 255 : zero_point;
+    *(float *)call->outputs[1].data = scale;
+    *(uint8_t *)call->outputs[2].data = (uint8_t)zero_point;
+    dynamic d = {call, scale > 0 ? scale : 1, zero_point};
+    tort_parallel(call, (count + TORT_BLOCK - 1) / TORT_BLOCK, 2 * TORT_BLOCK, dynamic_blocks, &d);
+    return TORT_OK;
+}
+
+/* ---- rows ----------------------------------------------------------------------------------------------------------
+ */
 
 const tort_op tort_ops_quantize[] = {
+    {"", "QuantizeLinear", 10, 12, "x:T1 y_scale:float y_zero_point?:T2", "y:T2", "T1=int32|float T2=int8|uint8", "", 0,
+     0, sizeof(tort_quantize), infer_quantize, resolve_quantize, run_quantize},
+    {"", "QuantizeLinear", 13, 18, "x:T1 y_scale:float y_zero_point?:T2", "y:T2", "T1=int32|float T2=int8|uint8",
+     "axis:int=1", 0, 0, sizeof(tort_quantize), infer_quantize, resolve_quantize, run_quantize},
+    {"", "QuantizeLinear", 19, 20, "x:T1 y_scale:T1 y_zero_point?:T2", "y:T2",
+     "T1=floats13|int32|-double T2=int8|uint8|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz",
+     "axis:int=1 saturate:int=1", 0, 0, sizeof(tort_quantize), infer_quantize, resolve_quantize, run_quantize},
+    {"", "QuantizeLinear", 21, 22, "x:T1 y_scale:T1 y_zero_point?:T2", "y:T2",
+     "T1=floats13|int32|-double T2=int4|int8|int16|uint4|uint8|uint16|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz",
+     "axis:int=1 block_size:int=0 output_dtype:int=0 saturate:int=1", 0, 0, sizeof(tort_quantize), infer_quantize,
+     resolve_quantize, run_quantize},
+    {"", "QuantizeLinear", 23, 23, "x:T1 y_scale:T2 y_zero_point?:T3", "y:T3",
+     "T1=floats13|int32|-double T2=floats13|int32|-double T3=int4|int8|int16|uint4|uint8|uint16|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz|float4e2m1",
+     "axis:int=1 block_size:int=0 output_dtype:int=0 precision:int=0 saturate:int=1", 0, 0, sizeof(tort_quantize),
+     infer_quantize, resolve_quantize, run_quantize},
+    {"", "QuantizeLinear", 24, 24, "x:T1 y_scale:T2 y_zero_point?:T3", "y:T3",
+     "T1=floats13|int32|-double T2=floats13|int32|float8e8m0|-double T3=int4|int8|int16|uint4|uint8|uint16|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz|float4e2m1",
+     "axis:int=1 block_size:int=0 output_dtype:int=0 precision:int=0 saturate:int=1", 0, 0, sizeof(tort_quantize),
+     infer_quantize, resolve_quantize, run_quantize},
+    {"", "QuantizeLinear", 25, 27, "x:T1 y_scale:T2 y_zero_point?:T3", "y:T3",
+     "T1=floats13|int32|-double T2=floats13|int32|float8e8m0|-double T3=int2|int4|int8|int16|uint2|uint4|uint8|uint16|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz|float4e2m1",
+     "axis:int=1 block_size:int=0 output_dtype:int=0 precision:int=0 saturate:int=1", 0, 0, sizeof(tort_quantize),
+     infer_quantize, resolve_quantize, run_quantize},
+    {"", "QuantizeLinear", 28, 28, "x:T1 y_scale:T2 y_zero_point?:T3", "y:T3",
+     "T1=floats13|int32|-double T2=floats13|int32|float8e8m0|-double T3=int2|int4|int8|int16|uint2|uint4|uint8|uint16|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz|float6e2m3|float6e3m2|float4e2m1",
+     "axis:int=1 block_size:int=0 output_dtype:int=0 precision:int=0 saturate:int=1", 0, 0, sizeof(tort_quantize),
+     infer_quantize, resolve_quantize, run_quantize},
+    {"", "DequantizeLinear", 10, 12, "x:T x_scale:float x_zero_point?:T", "y:float", "T=int8|int32|uint8", "", 0, 0,
+     sizeof(tort_quantize), infer_dequantize, resolve_quantize, run_dequantize},
+    {"", "DequantizeLinear", 13, 18, "x:T x_scale:float x_zero_point?:T", "y:float", "T=int8|int32|uint8", "axis:int=1",
+     0, 0, sizeof(tort_quantize), infer_dequantize, resolve_quantize, run_dequantize},
+    {"", "DequantizeLinear", 19, 20, "x:T1 x_scale:T2 x_zero_point?:T1", "y:T2",
+     "T1=int8|int32|uint8|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz T2=floats13|-double", "axis:int=1", 0,
+     0, sizeof(tort_quantize), infer_dequantize, resolve_quantize, run_dequantize},
+    {"", "DequantizeLinear", 21, 22, "x:T1 x_scale:T2 x_zero_point?:T1", "y:T2",
+     "T1=integers|int4|uint4|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz|-int64|-uint32|-uint64 T2=floats13|-double",
+     "axis:int=1 block_size:int=0", 0, 0, sizeof(tort_quantize), infer_dequantize, resolve_quantize, run_dequantize},
+    {"", "DequantizeLinear", 23, 23, "x:T1 x_scale:T2 x_zero_point?:T1", "y:T3",
+     "T1=integers|int4|uint4|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz|float4e2m1|-int64|-uint32|-uint64 T2=floats13|-double T3=floats13|-double",
+     "axis:int=1 block_size:int=0 output_dtype:int=0", 0, 0, sizeof(tort_quantize), infer_dequantize, resolve_quantize,
+     run_dequantize},
+    {"", "DequantizeLinear", 24, 24, "x:T1 x_scale:T2 x_zero_point?:T1", "y:T3",
+     "T1=integers|int4|uint4|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz|float4e2m1|-int64|-uint32|-uint64 T2=floats13|float8e8m0|-double T3=floats13|-double",
+     "axis:int=1 block_size:int=0 output_dtype:int=0", 0, 0, sizeof(tort_quantize), infer_dequantize, resolve_quantize,
+     run_dequantize},
+    {"", "DequantizeLinear", 25, 27, "x:T1 x_scale:T2 x_zero_point?:T1", "y:T3",
+     "T1=integers|int2|int4|uint2|uint4|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz|float4e2m1|-int64|-uint32|-uint64 T2=floats13|float8e8m0|-double T3=floats13|-double",
+     "axis:int=1 block_size:int=0 output_dtype:int=0", 0, 0, sizeof(tort_quantize), infer_dequantize, resolve_quantize,
+     run_dequantize},
+    {"", "DequantizeLinear", 28, 28, "x:T1 x_scale:T2 x_zero_point?:T1", "y:T3",
+     "T1=all28|-bool|-int64|-uint32|-uint64|-float16|-bfloat16|-float|-double|-float8e8m0|-complex64|-complex128|-string T2=floats13|float8e8m0|-double T3=floats13|-double",
+     "axis:int=1 block_size:int=0 output_dtype:int=0", 0, 0, sizeof(tort_quantize), infer_dequantize, resolve_quantize,
+     run_dequantize},
+    {"", "DynamicQuantizeLinear", 11, 28, "x:T1", "y:T2 y_scale:float y_zero_point:T2", "T1=float T2=uint8", "", 0, 0,
+     0, infer_dynamic_quantize, NULL, run_dynamic_quantize},
     {0},
 };
