@@ -103,9 +103,15 @@ static tort_status unknown_provider(const char *name, tort_error *error) {
     return tort_fail(error, TORT_E_USAGE, "unknown provider \"%s\" (this build has: %s)", name, known);
 }
 
-static tort_status find_provider(tort_link *link, tort_error *error) {
-    for (const tort_provider *const *p = tort_providers; *p; p++)
-        if (!strcmp((*p)->name, link->config.provider)) link->provider = *p;
+static const tort_provider *provider_named(const tort_provider *const *list, const char *name) {
+    for (; list && *list; list++)
+        if (!strcmp((*list)->name, name)) return *list;
+    return NULL;
+}
+
+static tort_status find_provider(const tort_session *session, tort_link *link, tort_error *error) {
+    link->provider = provider_named(session->options.providers, link->config.provider);
+    if (!link->provider) link->provider = provider_named(tort_providers, link->config.provider);
     if (!link->provider) return unknown_provider(link->config.provider, error);
     if (link->provider->abi != TORT_PROVIDER_ABI)
         return tort_fail(error, TORT_E_INTERNAL, "provider %s was built for ABI %u, this is %u", link->provider->name,
@@ -207,7 +213,7 @@ tort_status tort_chain_open(tort_session *session, tort_error *error) {
         link->config = (tort_provider_config){.provider = take_token(session, &cursor, ":,"), .env = &session->env};
         if (!link->config.provider) return tort_out_of_memory(error, 0);
         status = read_options(session, &cursor, link, error);
-        if (!status) status = find_provider(link, error);
+        if (!status) status = find_provider(session, link, error);
         if (!status) status = open_link(session, link, error);
         link->memory = link->provider && link->provider->host_memory ? 0 : i + 1;
         session->chain_count = i + 1;

@@ -28,9 +28,10 @@ static tort_status grow_arena(tort_context *context, int32_t memory, uint64_t by
         region->base = link->provider->alloc(link->device, (size_t)bytes);
         if (!region->base) {
             uint64_t left = link->provider->memory_free ? link->provider->memory_free(link->device) : 0;
+            tort_fail(error, TORT_E_MEMORY, "%s has no %llu bytes for values (%llu are free)", link->provider->name,
+                      (unsigned long long)bytes, (unsigned long long)left);
             if (error) error->provider = link->provider->name;
-            return tort_fail(error, TORT_E_MEMORY, "%s has no %llu bytes for values (%llu are free)",
-                             link->provider->name, (unsigned long long)bytes, (unsigned long long)left);
+            return TORT_E_MEMORY;
         }
     } else {
         region->base = tort_alloc_aligned(&session->env, (size_t)bytes);

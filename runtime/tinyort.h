@@ -169,6 +169,7 @@ TORT_API tort_port tort_model_output(const tort_model *model, int32_t index); /*
 /* ---- session --------------------------------------------------------------------------------------------------- */
 
 typedef struct tort_session tort_session;
+struct tort_provider; /* provider.h */
 
 /* A shape that is fixed before planning, by input name. */
 typedef struct tort_input_shape {
@@ -189,6 +190,8 @@ typedef struct tort_session_options {
     int32_t pin_count;
     const tort_input_shape *shapes;
     int32_t shape_count;
+    /* Providers of the application, ends with NULL; looked up before those of the build. Borrowed. */
+    const struct tort_provider *const *providers;
     bool plan_only;         /* weights are not prepared; such a session cannot run */
     bool unfolded;          /* no folding and no fusion: every node runs (compare uses it) */
     uint64_t fold_limit;    /* bytes that folded constants may take; 0: 64 MiB and twice the weights at most */

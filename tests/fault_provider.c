@@ -1,0 +1,178 @@
+/* fault_provider.c - a provider that refuses and fails in every way, as its options say.
+ *
+ *   fault:open=NO_DRIVER            does not open, with that code
+ *   fault:claim=NO_ATTR             every claim answers with that code
+ *   fault:library=missing           its kernels need a library that is not there
+ *   fault:memory=1000               has that many bytes
+ *   fault:alloc=3  fault:copy=2  fault:run=1  fault:sync=1  fault:prepare=1  fault:size=1
+ *                                   the n-th call of that kind fails
+ *   fault:lost=1                    the n-th kernel loses the device
+ *   fault:scratch=huge              asks for more scratch than an address space has */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/fake_provider.h"
+
+typedef struct fault_device {
+    int alloc, copy, run, sync, prepare, lost; /* fail at this call, counted down; 0: never */
+    bool library_missing;
+    int64_t live; /* allocations not freed yet */
+} fault_device;
+
+/* What claims and sizes answer: they see a target, so the options travel in it. */
+static tort_verdict_code code_named(const char *name) {
+    for (int code = 0; code < TORT_VERDICT_COUNT; code++)
+        if (name && !strcmp(tort_verdict_name((tort_verdict_code)code), name)) return (tort_verdict_code)code;
+    return TORT_YES;
+}
+
+static int number(const tort_provider_config *config, const char *key) {
+    const char *text = tort_provider_option_get(config, key);
+    return text ? atoi(text) : 0;
+}
+
+static void fault_open(const tort_provider_config *config, void **device, tort_target *target,
+                       tort_condition *condition) {
+    const char *open = tort_provider_option_get(config, "open");
+    *condition = (tort_condition){.ready = !open};
+    snprintf(condition->code, sizeof condition->code, "%s", open ? open : "READY");
+    if (open) {
+        snprintf(condition->message, sizeof condition->message, "told to fail");
+        snprintf(condition->cure, sizeof condition->cure, "drop the option open");
+        return;
+    }
+    fault_device *fault = calloc(1, sizeof *fault);
+    if (!fault) abort(); /* a test program */
+    *fault = (fault_device){.alloc = number(config, "alloc"),
+                            .copy = number(config, "copy"),
+                            .run = number(config, "run"),
+                            .sync = number(config, "sync"),
+                            .prepare = number(config, "prepare"),
+                            .lost = number(config, "lost"),
+                            .library_missing = tort_provider_option_get(config, "library") != NULL};
+    const char *scratch = tort_provider_option_get(config, "scratch");
+    *target = (tort_target){.description = "fails on purpose",
+                            .memory = (uint64_t)number(config, "memory"),
+                            .compute_capability = (int32_t)code_named(tort_provider_option_get(config, "claim")),
+                            .driver = scratch                  ? 1
+                                      : number(config, "size") ? 2
+                                                               : 0};
+    *device = fault;
+}
+
+static void fault_close(void *device) {
+    fault_device *fault = device;
+    if (fault->live) {
+        fprintf(stderr, "fault provider: %lld allocations leaked\n", (long long)fault->live);
+        abort();
+    }
+    free(fault);
+}
+
+static bool due(int *countdown) {
+    return *countdown > 0 && --*countdown == 0;
+}
+
+static void *fault_alloc(void *device, size_t bytes) {
+    fault_device *fault = device;
+    if (due(&fault->alloc) || bytes > (size_t)1 << 40) return NULL;
+    void *ptr =
+        aligned_alloc(TORT_DEVICE_ALIGN, (bytes + TORT_DEVICE_ALIGN - 1) / TORT_DEVICE_ALIGN * TORT_DEVICE_ALIGN);
+    fault->live += ptr != NULL;
+    return ptr;
+}
+
+static void fault_free(void *device, void *ptr) {
+    ((fault_device *)device)->live--;
+    free(ptr);
+}
+
+static tort_status fault_copy(void *device, void *stream, void *dst, const void *src, size_t bytes,
+                              tort_direction direction, tort_error *error) {
+    (void)stream, (void)direction;
+    if (due(&((fault_device *)device)->copy)) return tort_fail(error, TORT_E_RUN, "copy told to fail");
+    memcpy(dst, src, bytes);
+    return TORT_OK;
+}
+
+static tort_status fault_sync(void *device, void *stream, tort_error *error) {
+    (void)stream;
+    if (due(&((fault_device *)device)->sync)) return tort_fail(error, TORT_E_RUN, "sync told to fail");
+    return TORT_OK;
+}
+
+static bool fault_library(void *device, tort_library library, char *message, size_t message_size, char *cure,
+                          size_t cure_size) {
+    (void)library;
+    snprintf(message, message_size, "libfault.so.1 was not found");
+    snprintf(cure, cure_size, "install libfault");
+    return !((fault_device *)device)->library_missing;
+}
+
+static tort_verdict fault_claim(const tort_target *target, const tort_node_view *node) {
+    (void)node;
+    tort_verdict_code code = (tort_verdict_code)target->compute_capability;
+    return code == TORT_YES ? tort_yes() : tort_no(code, "drop the option claim", "told to refuse");
+}
+
+static tort_status fault_size(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                              tort_error *error) {
+    (void)node;
+    if (target->driver == 2) return tort_fail(error, TORT_E_RUN, "size told to fail");
+    *scratch = target->driver == 1 ? SIZE_MAX : 0;
+    return TORT_OK;
+}
+
+static tort_status fault_prepare(tort_prepare *prepare) {
+    if (due(&((fault_device *)prepare->device)->prepare))
+        return tort_fail(prepare->error, TORT_E_RUN, "prepare told to fail");
+    prepare->prepared = malloc(16); /* so that a missing release is a leak */
+    return prepare->prepared ? TORT_OK : tort_out_of_memory(prepare->error, 16);
+}
+
+static void fault_release(void *device, const tort_env *env, void *prepared) {
+    (void)device, (void)env;
+    free(prepared);
+}
+
+static tort_status fault_run(const tort_call *call) {
+    fault_device *fault = call->device;
+    if (due(&fault->run)) return tort_fail(call->error, TORT_E_RUN, "kernel told to fail");
+    if (due(&fault->lost)) return tort_fail(call->error, TORT_E_DEVICE_LOST, "device told to get lost");
+    const float *x = call->inputs[0].data;
+    float *y = call->outputs[0].data;
+    for (int64_t i = 0; i < tort_count(&call->outputs[0]); i++) y[i] = x[i] > 0 ? x[i] : 0;
+    return TORT_OK;
+}
+
+static const tort_kernel kernels[] = {
+    {.domain = "",
+     .op = "Relu",
+     .name = "fault_library_relu",
+     .needs = TORT_LIBRARY_CUBLAS,
+     .claim = fault_claim,
+     .size = fault_size,
+     .prepare = fault_prepare,
+     .run = fault_run,
+     .release = fault_release},
+    {.op = NULL},
+};
+
+static const tort_kernel *const tables[] = {kernels, NULL};
+static const char *const option_keys[] = {"open", "claim",   "library", "memory", "alloc",   "copy", "run",
+                                          "sync", "prepare", "size",    "lost",   "scratch", NULL};
+static const tort_provider fault = {.abi = TORT_PROVIDER_ABI,
+                                    .name = "fault",
+                                    .summary = "for tests",
+                                    .kernels = tables,
+                                    .option_keys = option_keys,
+                                    .open = fault_open,
+                                    .close = fault_close,
+                                    .library = fault_library,
+                                    .alloc = fault_alloc,
+                                    .free = fault_free,
+                                    .copy = fault_copy,
+                                    .sync = fault_sync};
+
+const tort_provider *const fault_providers[] = {&fault, NULL};

@@ -1,0 +1,283 @@
+/* placement.c - tests of place.c, chain.c and plan.c through the public interface, with the providers of the tests. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/build_model.h"
+#include "tests/fake_provider.h"
+
+typedef struct fixture {
+    tort_model *model;
+    tort_session *session;
+    tort_error error;
+    tort_status status;
+} fixture;
+
+/* x -> Relu -> Exp -> Neg -> y, floats of shape [2, 3]. */
+static tort_model *chain_model(tort_error *error) {
+    model_builder b = build_begin(NULL);
+    int32_t x = build_input(&b, "x", TORT_FLOAT, 2, (const int64_t[]){2, 3});
+    int32_t relu = build_node(&b, "Relu", "relu", (const int32_t[]){x, -1});
+    int32_t exp = build_node(&b, "Exp", "exp", (const int32_t[]){relu, -1});
+    int32_t neg = build_node(&b, "Neg", "neg", (const int32_t[]){exp, -1});
+    build_output(&b, neg);
+    return build_end(&b, error);
+}
+
+static fixture open_with(const tort_provider *const *providers, const char *chain, tort_session_options options) {
+    fixture f = {.session = NULL};
+    f.model = chain_model(&f.error);
+    cr_assert_not_null(f.model, "%s", f.error.msg);
+    options.struct_size = sizeof options;
+    options.chain = chain;
+    options.providers = providers;
+    f.status = tort_session_create(NULL, f.model, &options, &f.session, &f.error);
+    return f;
+}
+
+static fixture open_fake(const char *chain, tort_session_options options) {
+    return open_with(fake_providers, chain, options);
+}
+
+static fixture open_fault(const char *chain) {
+    return open_with(fault_providers, chain, (tort_session_options){0});
+}
+
+static void close_fixture(fixture *f) {
+    tort_session_free(f->session);
+    tort_model_free(f->model);
+}
+
+static const tort_report_node *node_of(const fixture *f, int32_t index) {
+    return &tort_session_report(f->session)->nodes[index];
+}
+
+static tort_status run_chain(fixture *f, float *y) {
+    tort_context *context = NULL;
+    float x[6] = {-1, 0, 1, 2, -3, 0.5f};
+    tort_tensor input = {.type = TORT_FLOAT, .rank = 2, .dims = {2, 3}, .data = x};
+    tort_tensor output = {.type = TORT_FLOAT, .rank = 2, .dims = {2, 3}, .data = y};
+    tort_status status = tort_context_create(f->session, &context, &f->error);
+    if (!status) status = tort_context_run(context, &input, 1, &output, 1, &f->error);
+    tort_context_free(context);
+    return status;
+}
+
+/* ---- claims by rule -------------------------------------------------------------------------------------------------
+ */
+
+Test(placement, first_provider_that_says_yes_serves) {
+    fixture f = open_fake("fake,cpu", (tort_session_options){0});
+    cr_assert_eq(f.status, TORT_OK, "%s", f.error.msg);
+    cr_expect_str_eq(node_of(&f, 0)->provider, "fake");
+    cr_expect_str_eq(node_of(&f, 0)->kernel, "fake_relu");
+    cr_expect_str_eq(node_of(&f, 1)->provider, "cpu");
+    cr_expect_str_eq(node_of(&f, 2)->provider, "fake");
+    cr_expect_eq(tort_session_report(f.session)->fallen_back, 1);
+    cr_assert_eq(node_of(&f, 1)->verdict_count, 1);
+    cr_expect_eq(node_of(&f, 1)->verdicts[0].code, TORT_NO_OP);
+    close_fixture(&f);
+}
+
+Test(placement, copies_are_steps_and_reported) {
+    fixture f = open_fake("fake,cpu", (tort_session_options){0});
+    const tort_report *report = tort_session_report(f.session);
+    cr_assert_eq(report->copy_count, 4); /* x to fake, relu to cpu, exp to fake, y to cpu */
+    cr_expect_str_eq(report->copies[0].value, "x");
+    cr_expect_str_eq(report->copies[1].from, "fake");
+    cr_expect_str_eq(report->copies[1].to, "cpu");
+    cr_expect_str_eq(report->copies[1].before, "exp");
+    cr_expect_eq(report->copies[1].bytes, 24);
+    float y[6];
+    cr_assert_eq(run_chain(&f, y), TORT_OK, "%s", f.error.msg);
+    cr_expect_float_eq(y[0], -1.0f, 1e-6f);
+    cr_expect_float_eq(y[3], -7.389056f, 1e-5f);
+    close_fixture(&f);
+}
+
+Test(placement, nothing_is_added_to_the_chain) {
+    fixture f = open_fake("fake", (tort_session_options){0});
+    cr_assert_eq(f.status, TORT_E_PLACEMENT);
+    cr_expect(strstr(f.error.msg, "\"exp\" (Exp-13)"), "%s", f.error.msg);
+    cr_assert_not_null(f.session, "the report is there also when placement fails");
+    cr_expect_null(node_of(&f, 1)->provider);
+    cr_expect_eq(tort_session_report(f.session)->unplaced, 1);
+    close_fixture(&f);
+}
+
+/* ---- refusals by every code
+ * -------------------------------------------------------------------------------------------- */
+
+Test(placement, every_refusal_is_kept) {
+    const char *codes[] = {"NO_OP",    "NO_OPSET",   "NO_TYPE",       "NO_KIND",    "NO_ATTR",
+                           "NO_SHAPE", "NO_DYNAMIC", "NO_CAPABILITY", "NO_LIBRARY", "NO_MEMORY"};
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+        char chain[64];
+        snprintf(chain, sizeof chain, "fault:claim=%s,cpu", codes[i]);
+        fixture f = open_fault(chain);
+        cr_assert_eq(f.status, TORT_OK, "%s: %s", codes[i], f.error.msg);
+        cr_expect_str_eq(node_of(&f, 0)->provider, "cpu");
+        cr_assert_eq(node_of(&f, 0)->verdict_count, 1);
+        const tort_report_verdict *verdict = &node_of(&f, 0)->verdicts[0];
+        cr_expect_str_eq(tort_verdict_name(verdict->code), codes[i]);
+        cr_expect_str_eq(verdict->message, "told to refuse");
+        cr_expect_str_eq(verdict->cure, "drop the option claim");
+        cr_expect_str_eq(verdict->kernel, "fault_library_relu");
+        close_fixture(&f);
+    }
+}
+
+Test(placement, missing_library_is_a_refusal_with_its_cure) {
+    fixture f = open_fault("fault:library=missing,cpu");
+    cr_assert_eq(node_of(&f, 0)->verdicts[0].code, TORT_NO_LIBRARY);
+    cr_expect_str_eq(node_of(&f, 0)->verdicts[0].message, "libfault.so.1 was not found");
+    cr_expect_str_eq(node_of(&f, 0)->verdicts[0].cure, "install libfault");
+    close_fixture(&f);
+}
+
+Test(placement, node_that_cannot_fit_is_refused) {
+    fixture f = open_fault("fault:memory=40,cpu");
+    cr_assert_eq(node_of(&f, 0)->verdicts[0].code, TORT_NO_MEMORY);
+    close_fixture(&f);
+}
+
+Test(placement, provider_that_does_not_open_says_why_at_every_node) {
+    fixture f = open_fault("fault:open=NO_DRIVER,cpu");
+    cr_assert_eq(f.status, TORT_OK);
+    const tort_report_provider *down = &tort_session_report(f.session)->providers[0];
+    cr_expect_not(down->ready);
+    cr_expect_str_eq(down->code, "NO_DRIVER");
+    cr_expect_str_eq(down->message, "told to fail");
+    cr_expect_eq(node_of(&f, 1)->verdicts[0].code, TORT_PROVIDER_DOWN);
+    cr_expect_str_eq(node_of(&f, 1)->verdicts[0].message, "NO_DRIVER: told to fail");
+    close_fixture(&f);
+}
+
+Test(placement, disabled_provider) {
+    fixture f = open_fake("fake,cpu", (tort_session_options){.disabled = "other,fake"});
+    cr_assert_eq(f.status, TORT_OK);
+    cr_expect_eq(node_of(&f, 0)->verdicts[0].code, TORT_DISABLED);
+    close_fixture(&f);
+}
+
+Test(placement, upstream_names_the_node_that_was_not_understood) {
+    model_builder b = build_begin(NULL);
+    int32_t x = build_input(&b, "x", TORT_FLOAT, 1, (const int64_t[]){4});
+    int32_t strange = build_node(&b, "NoSuchOperator", "strange", (const int32_t[]){x, -1});
+    build_output(&b, build_node(&b, "Relu", "relu", (const int32_t[]){strange, -1}));
+    fixture f = {.model = build_end(&b, &f.error)};
+    cr_assert_not_null(f.model, "an unknown operator is not a broken model");
+    f.status = tort_session_create(NULL, f.model, NULL, &f.session, &f.error);
+    cr_assert_eq(f.status, TORT_E_PLACEMENT);
+    cr_expect_eq(node_of(&f, 0)->verdicts[0].code, TORT_NO_OP);
+    cr_expect_eq(node_of(&f, 1)->verdicts[0].code, TORT_UPSTREAM);
+    cr_expect(strstr(node_of(&f, 1)->verdicts[0].message, "\"strange\""));
+    cr_expect(strstr(f.error.msg, "2 nodes with no provider"), "%s", f.error.msg);
+    close_fixture(&f);
+}
+
+/* ---- rules of the user
+ * ---------------------------------------------------------------------------------------------------- */
+
+Test(placement, require) {
+    fixture f = open_with(fault_providers, "fault:open=OLD_DRIVER,cpu", (tort_session_options){.require = "fault"});
+    cr_expect_eq(f.status, TORT_E_PLACEMENT);
+    cr_expect(strstr(f.error.msg, "OLD_DRIVER: told to fail. drop the option open"), "%s", f.error.msg);
+    cr_expect_not_null(f.session);
+    close_fixture(&f);
+    f = open_fake("cpu", (tort_session_options){.require = "fake"});
+    cr_expect_eq(f.status, TORT_E_PLACEMENT);
+    cr_expect(strstr(f.error.msg, "not in the chain"), "%s", f.error.msg);
+    close_fixture(&f);
+}
+
+Test(placement, strict_and_allow) {
+    fixture f = open_fake("fake,cpu", (tort_session_options){.strict = true});
+    cr_expect_eq(f.status, TORT_E_PLACEMENT);
+    cr_expect(strstr(f.error.msg, "1 node is not on fake"), "%s", f.error.msg);
+    close_fixture(&f);
+    f = open_fake("fake,cpu", (tort_session_options){.strict = true, .allow = "Resize,Exp"});
+    cr_expect_eq(f.status, TORT_OK, "%s", f.error.msg);
+    close_fixture(&f);
+}
+
+Test(placement, pins) {
+    const char *by_name[] = {"relu=cpu"}, *by_index[] = {"#2=cpu"};
+    fixture f = open_fake("fake,cpu", (tort_session_options){.pins = by_name, .pin_count = 1});
+    cr_expect_str_eq(node_of(&f, 0)->provider, "cpu");
+    cr_expect_eq(node_of(&f, 0)->verdicts[0].code, TORT_PINNED);
+    cr_expect_str_eq(node_of(&f, 2)->provider, "fake");
+    close_fixture(&f);
+    f = open_fake("fake,cpu", (tort_session_options){.pins = by_index, .pin_count = 1});
+    cr_expect_str_eq(node_of(&f, 2)->provider, "cpu");
+    close_fixture(&f);
+}
+
+Test(placement, wrong_names_are_errors_with_the_nearest_right_one) {
+    const char *unknown[] = {"rellu=cpu"};
+    fixture f = open_fake("fake,cpu", (tort_session_options){.pins = unknown, .pin_count = 1});
+    cr_expect_eq(f.status, TORT_E_USAGE);
+    cr_expect(strstr(f.error.msg, "no node \"rellu\""), "%s", f.error.msg);
+    close_fixture(&f);
+    f = open_fake("cpuu", (tort_session_options){0});
+    cr_expect_eq(f.status, TORT_E_USAGE);
+    cr_expect(strstr(f.error.msg, "did you mean \"cpu\""), "%s", f.error.msg);
+    close_fixture(&f);
+    f = open_fake("TensorRT,cpu", (tort_session_options){0});
+    cr_expect_eq(f.status, TORT_E_USAGE);
+    cr_expect(strstr(f.error.msg, "not in this build"), "%s", f.error.msg);
+    close_fixture(&f);
+    f = open_fake("cpu:colour=red", (tort_session_options){0});
+    cr_expect_eq(f.status, TORT_E_USAGE);
+    cr_expect(strstr(f.error.msg, "has no option \"colour\""), "%s", f.error.msg);
+    close_fixture(&f);
+}
+
+/* ---- failures while planning and running
+ * -------------------------------------------------------------------------------------- */
+
+Test(failure, prepare_and_size) {
+    fixture f = open_fault("fault:prepare=1,cpu");
+    cr_expect_eq(f.status, TORT_E_RUN);
+    cr_expect(strstr(f.error.msg, "\"relu\" (Relu-14): prepare told to fail"), "%s", f.error.msg);
+    close_fixture(&f);
+    f = open_fault("fault:size=1,cpu");
+    cr_expect_eq(f.status, TORT_E_RUN);
+    close_fixture(&f);
+    f = open_fault("fault:scratch=huge,cpu");
+    cr_expect_eq(f.status, TORT_E_MEMORY);
+    close_fixture(&f);
+}
+
+Test(failure, running_names_the_node_and_the_session_stays_usable) {
+    fixture f = open_fault("fault:run=1,cpu");
+    float y[6];
+    cr_assert_eq(f.status, TORT_OK, "%s", f.error.msg);
+    cr_expect_eq(run_chain(&f, y), TORT_E_RUN);
+    cr_expect_eq(f.error.node, 0);
+    cr_expect_str_eq(f.error.provider, "fault");
+    cr_expect(strstr(f.error.msg, "kernel told to fail"), "%s", f.error.msg);
+    cr_expect_eq(run_chain(&f, y), TORT_OK, "%s", f.error.msg);
+    close_fixture(&f);
+}
+
+Test(failure, copy_alloc_and_sync) {
+    const char *chains[] = {"fault:copy=1,cpu", "fault:copy=2,cpu", "fault:alloc=1,cpu", "fault:sync=1,cpu"};
+    for (size_t i = 0; i < sizeof chains / sizeof *chains; i++) {
+        fixture f = open_fault(chains[i]);
+        float y[6];
+        cr_assert_eq(f.status, TORT_OK, "%s", f.error.msg);
+        cr_expect_neq(run_chain(&f, y), TORT_OK, "%s", chains[i]);
+        cr_expect_str_eq(f.error.provider, "fault", "%s: %s", chains[i], f.error.msg);
+        cr_expect_eq(run_chain(&f, y), TORT_OK, "%s: %s", chains[i], f.error.msg);
+        close_fixture(&f);
+    }
+}
+
+Test(failure, lost_device_is_sticky) {
+    fixture f = open_fault("fault:lost=1,cpu");
+    float y[6];
+    cr_expect_eq(run_chain(&f, y), TORT_E_DEVICE_LOST);
+    cr_expect_eq(run_chain(&f, y), TORT_E_DEVICE_LOST);
+    close_fixture(&f);
+}
