@@ -130,12 +130,6 @@ static tort_status size_conv(const tort_target *target, const tort_node_view *no
     return fits ? TORT_OK : tort_out_of_memory(error, SIZE_MAX);
 }
 
-static void *take(char **scratch, size_t bytes) {
-    void *taken = *scratch;
-    *scratch += (bytes + TORT_HOST_ALIGN - 1) / TORT_HOST_ALIGN * TORT_HOST_ALIGN;
-    return taken;
-}
-
 /* Outputs column_first .. +columns of an image as runs along the stored rows. */
 static void pack_pixels(const tort_packed_gemm *gemm, int64_t k_first, int64_t k_count, int64_t column_first,
                         int32_t columns, float *panel) {
@@ -160,7 +154,7 @@ static void store_channels(void *arg, int64_t begin, int64_t end) {
         int64_t first, last;
         tort_cpu_share(job->params->channels, 1, part, job->parts, &first, &last);
         for (int64_t c = first; c < last; c++)
-            tort_planes_store(&job->planes, job->image + c * plane, 0, job->stored + c * job->planes.plane);
+            job->simd->store_planes(&job->planes, job->image + c * plane, 0, job->stored + c * job->planes.plane);
     }
 }
 
@@ -214,10 +208,10 @@ static tort_status run_conv(const tort_call *call) {
     size_t stored = 0;
     tort_planes_init(&job.planes, &p->window);
     stored_size(&job.planes, p->channels, &stored);
-    job.offsets = take(&scratch, (size_t)k * sizeof(int64_t));
-    job.stored = take(&scratch, stored);
+    job.offsets = tort_cpu_take(&scratch, (size_t)k * sizeof(int64_t));
+    job.stored = tort_cpu_take(&scratch, stored);
     job.buffer_bytes = tort_packed_gemm_buffer(device->simd, true, false);
-    job.buffers = take(&scratch, job.buffer_bytes * (size_t)job.parts);
+    job.buffers = tort_cpu_take(&scratch, job.buffer_bytes * (size_t)job.parts);
     const float *packed = weights->packed;
     if (!packed) {
         packed = (const float *)scratch;
@@ -254,51 +248,39 @@ typedef struct depthwise_job {
     const tort_simd *simd;
     tort_planes planes;
     const int64_t *offsets;
-    float *stored; /* one channel a part */
+    float *buffers; /* one a part */
     const float *x, *weights, *bias;
     float *y;
     int32_t parts;
 } depthwise_job;
 
-static int64_t stored_channel(const tort_planes *planes) {
-    return (planes->plane + 2 * TORT_PLANE_TAIL - 1) / TORT_PLANE_TAIL * TORT_PLANE_TAIL;
-}
-
-/* A channel is always stored, so that vectors may read behind it. */
 static tort_status size_depthwise(const tort_target *target, const tort_node_view *node, size_t *scratch,
                                   tort_error *error) {
     const tort_conv_params *p = node->params;
-    tort_planes planes;
-    int64_t stored;
-    *scratch = 0;
-    tort_planes_init(&planes, &p->window);
-    if (tort_cpu_reserve(scratch, (size_t)planes.kernel_size * sizeof(int64_t)) &&
-        !__builtin_mul_overflow(stored_channel(&planes), (int64_t)target->threads, &stored) &&
-        tort_cpu_reserve_floats(scratch, stored))
-        return TORT_OK;
-    return tort_out_of_memory(error, SIZE_MAX);
+    return tort_planes_size(target, &p->window, scratch, error);
+}
+
+static void filter_outputs(const void *arg, int64_t filter, float *out, int64_t width, const float *source) {
+    const depthwise_job *job = arg;
+    const int64_t size = job->planes.kernel_size;
+    job->simd->weighted_sum(out, width, source, job->offsets, job->weights + filter * size, size,
+                            job->bias ? job->bias[filter] : 0);
 }
 
 static void depthwise_part(void *arg, int64_t begin, int64_t end) {
     const depthwise_job *job = arg;
     const tort_planes *planes = &job->planes;
     const tort_conv_params *p = job->params;
-    const int64_t input = planes->input[0] * planes->input[1] * planes->input[2], width = planes->output[2];
+    const int64_t input = planes->input[0] * planes->input[1] * planes->input[2];
     const int64_t per_channel = p->filters / p->group;
     for (int64_t part = begin; part < end; part++) {
-        float *stored = job->stored + part * stored_channel(planes);
+        float *buffer = job->buffers + part * tort_planes_buffer(planes);
         int64_t first, last;
         tort_cpu_share(p->batch * p->channels, 1, part, job->parts, &first, &last);
         for (int64_t channel = first; channel < last; channel++) {
-            tort_planes_store(planes, job->x + channel * input, 0, stored);
-            for (int64_t f = channel * per_channel; f < (channel + 1) * per_channel; f++) {
-                const int64_t filter = f % p->filters;
-                for (int64_t row = 0; row < planes->output[0] * planes->output[1]; row++)
-                    job->simd->weighted_sum(job->y + f * planes->outputs + row * width, width,
-                                            stored + tort_planes_row(planes, row), job->offsets,
-                                            job->weights + filter * planes->kernel_size, planes->kernel_size,
-                                            job->bias ? job->bias[filter] : 0);
-            }
+            job->simd->store_planes(planes, job->x + channel * input, 0, buffer);
+            for (int64_t f = channel * per_channel; f < (channel + 1) * per_channel; f++)
+                tort_planes_each(planes, filter_outputs, job, f % p->filters, buffer, job->y + f * planes->outputs);
         }
     }
 }
@@ -316,10 +298,10 @@ static tort_status run_depthwise(const tort_call *call) {
     if (call->input_count > 2 && tort_present(&call->inputs[2])) job.bias = call->inputs[2].data;
     char *scratch = call->scratch;
     tort_planes_init(&job.planes, &p->window);
-    int64_t *offsets = take(&scratch, (size_t)job.planes.kernel_size * sizeof(int64_t));
+    int64_t *offsets = tort_cpu_take(&scratch, (size_t)job.planes.kernel_size * sizeof(int64_t));
     tort_planes_offsets(&job.planes, offsets);
     job.offsets = offsets;
-    job.stored = (float *)scratch;
+    job.buffers = (float *)scratch;
     tort_cpu_parts(call, job.parts, depthwise_part, &job);
     return TORT_OK;
 }

@@ -49,3 +49,9 @@ bool tort_cpu_reserve_floats(size_t *total, int64_t count) {
     size_t bytes;
     return tort_mul_size((size_t)count, sizeof(float), &bytes) && tort_cpu_reserve(total, bytes);
 }
+
+void *tort_cpu_take(char **scratch, size_t bytes) {
+    void *taken = *scratch;
+    *scratch += (bytes + TORT_HOST_ALIGN - 1) / TORT_HOST_ALIGN * TORT_HOST_ALIGN;
+    return taken;
+}

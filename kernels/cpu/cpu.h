@@ -28,6 +28,9 @@ tort_verdict tort_cpu_claim_float(const tort_target *target, const tort_node_vie
 bool tort_cpu_reserve(size_t *total, size_t bytes);
 bool tort_cpu_reserve_floats(size_t *total, int64_t count);
 
+/* The next part of scratch, of a size that was reserved in the same order. */
+void *tort_cpu_take(char **scratch, size_t bytes);
+
 extern const tort_kernel tort_cpu_conv[], tort_cpu_gemm[], tort_cpu_matmul[], tort_cpu_pool[];
 
 #endif

@@ -20,28 +20,16 @@ typedef struct pool_job {
     const tort_simd *simd;
     tort_planes planes;
     const int64_t *offsets;
-    float *stored; /* one channel a part */
+    float *buffers; /* one a part */
     const float *x;
     float *y;
     int32_t parts;
 } pool_job;
 
-static int64_t stored_channel(const tort_planes *planes) {
-    return (planes->plane + 2 * TORT_PLANE_TAIL - 1) / TORT_PLANE_TAIL * TORT_PLANE_TAIL;
-}
-
 static tort_status size_pool(const tort_target *target, const tort_node_view *node, size_t *scratch,
                              tort_error *error) {
     const tort_pool_params *p = node->params;
-    tort_planes planes;
-    int64_t stored;
-    *scratch = 0;
-    tort_planes_init(&planes, &p->window);
-    if (tort_cpu_reserve(scratch, (size_t)planes.kernel_size * sizeof(int64_t)) &&
-        !__builtin_mul_overflow(stored_channel(&planes), (int64_t)target->threads, &stored) &&
-        tort_cpu_reserve_floats(scratch, stored))
-        return TORT_OK;
-    return tort_out_of_memory(error, SIZE_MAX);
+    return tort_planes_size(target, &p->window, scratch, error);
 }
 
 /* Divides the sums of row `row` by what their windows count. */
@@ -59,27 +47,31 @@ static void divide_row(const pool_job *job, int64_t row, float *y) {
     }
 }
 
+static void pool_outputs(const void *arg, int64_t channel, float *out, int64_t width, const float *source) {
+    const pool_job *job = arg;
+    (void)channel;
+    if (job->params->kind == TORT_POOL_MAX)
+        job->simd->maximum(out, width, source, job->offsets, job->planes.kernel_size);
+    else
+        job->simd->weighted_sum(out, width, source, job->offsets, NULL, job->planes.kernel_size, 0);
+}
+
 static void pool_part(void *arg, int64_t begin, int64_t end) {
     const pool_job *job = arg;
     const tort_planes *planes = &job->planes;
-    const int64_t input = planes->input[0] * planes->input[1] * planes->input[2], width = planes->output[2];
+    const int64_t input = planes->input[0] * planes->input[1] * planes->input[2];
     const bool max = job->params->kind == TORT_POOL_MAX;
     for (int64_t part = begin; part < end; part++) {
-        float *stored = job->stored + part * stored_channel(planes);
+        float *buffer = job->buffers + part * tort_planes_buffer(planes);
         int64_t first, last;
         tort_cpu_share(job->params->batch * job->params->channels, 1, part, job->parts, &first, &last);
         for (int64_t channel = first; channel < last; channel++) {
-            tort_planes_store(planes, job->x + channel * input, max ? -INFINITY : 0, stored);
-            for (int64_t row = 0; row < planes->output[0] * planes->output[1]; row++) {
-                const float *source = stored + tort_planes_row(planes, row);
-                float *y = job->y + channel * planes->outputs + row * width;
-                if (max) {
-                    job->simd->maximum(y, width, source, job->offsets, planes->kernel_size);
-                } else {
-                    job->simd->weighted_sum(y, width, source, job->offsets, NULL, planes->kernel_size, 0);
-                    divide_row(job, row, y);
-                }
-            }
+            float *y = job->y + channel * planes->outputs;
+            job->simd->store_planes(planes, job->x + channel * input, max ? -INFINITY : 0, buffer);
+            tort_planes_each(planes, pool_outputs, job, channel, buffer, y);
+            if (max) continue;
+            for (int64_t row = 0; row < planes->output[0] * planes->output[1]; row++)
+                divide_row(job, row, y + row * planes->output[2]);
         }
     }
 }
@@ -93,12 +85,12 @@ static tort_status run_pool(const tort_call *call) {
                     .parts = device->threads,
                     .x = call->inputs[0].data,
                     .y = call->outputs[0].data};
-    int64_t *offsets = call->scratch;
+    char *scratch = call->scratch;
     tort_planes_init(&job.planes, &p->window);
+    int64_t *offsets = tort_cpu_take(&scratch, (size_t)job.planes.kernel_size * sizeof(int64_t));
     tort_planes_offsets(&job.planes, offsets);
     job.offsets = offsets;
-    const int64_t unit = TORT_HOST_ALIGN / (int64_t)sizeof *offsets;
-    job.stored = (float *)(offsets + (job.planes.kernel_size + unit - 1) / unit * unit);
+    job.buffers = (float *)scratch;
     tort_cpu_parts(call, job.parts, pool_part, &job);
     return TORT_OK;
 }

@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct tort_planes;
+
 /* One tile of a matrix product: C (rows, columns) = or += A (rows, k) * B (k, columns). A is packed as k times
  * tile_rows, B as k times tile_columns; what lies behind rows and columns is read but not used. */
 typedef struct tort_tile {
@@ -40,6 +42,8 @@ typedef struct tort_simd {
      * behind count are 0. Packs A with tile_rows lanes, or a transposed B with tile_columns. */
     void (*pack_lanes)(float *panel, int32_t lanes, const float *source, int64_t lane_stride, int64_t k_stride,
                        int32_t count, int64_t k, float scale);
+    /* The stored form (planes.h) of one channel of the input; padding gets `fill`. */
+    void (*store_planes)(const struct tort_planes *planes, const float *channel, float fill, float *stored);
     /* out[i] = bias + sum over j of weights[j] * source[offsets[j] + i]; weights NULL: all 1. Reads up to width-1
      * elements behind what it needs. */
     void (*weighted_sum)(float *out, int64_t width, const float *source, const int64_t *offsets, const float *weights,

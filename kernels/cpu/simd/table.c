@@ -12,6 +12,7 @@ const tort_simd SIMD(tort_simd) = {
     .tile = SIMD(tort_simd_tile),
     .pack_runs = SIMD(tort_simd_pack_runs),
     .pack_lanes = SIMD(tort_simd_pack_lanes),
+    .store_planes = SIMD(tort_simd_store_planes),
     .weighted_sum = SIMD(tort_simd_weighted_sum),
     .maximum = SIMD(tort_simd_maximum),
     .row_product = SIMD(tort_simd_row_product),
