@@ -51,6 +51,7 @@ extern const tort_op tort_ops_softmax[];
 extern const tort_op tort_ops_reduce[];
 extern const tort_op tort_ops_arg_reduce[];
 extern const tort_op tort_ops_integer_matmul[];
+extern const tort_op tort_ops_integer_conv[];
 extern const tort_op tort_ops_attention[];
 extern const tort_op tort_ops_window[];
 
@@ -104,6 +105,7 @@ const tort_op *const tort_op_families[] = {
     tort_ops_reduce,
     tort_ops_arg_reduce,
     tort_ops_integer_matmul,
+    tort_ops_integer_conv,
     tort_ops_attention,
     tort_ops_window,
     NULL,
