@@ -129,7 +129,7 @@ BUILD_ALL = @$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(s
 .PHONY: all
 ## Build build/tinyort, libtinyort.a, libtinyort.so and tinyort.pc; with CUDA libtinyort_cuda.a too.
 all: $(TINYORT) $(LIBRARY) $(CUDA_LIBRARY) $(SHARED) $(PKGCONFIG)
-	@echo "tinyort: $(CUDA_STATE)"
+	@echo "tinyort: $(CUDA_STATE); $(CUDASIM_STATE)"
 
 .PHONY: setup
 ## Install what building, testing and formatting need: Debian packages, and Python packages into build/venv.
@@ -162,7 +162,7 @@ asan:
 check-layers:
 	@.ci/check_layers.sh .
 
-FORMATTED = $(shell find runtime loader ops kernels tests -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh')
+FORMATTED = $(shell find runtime loader ops kernels tests -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cpp')
 .PHONY: format format-check
 ## Rewrite every source in the tree's format.
 format:

@@ -10,7 +10,7 @@ set -eu
 PYTHON_PACKAGES="onnx==1.23.2 numpy scikit-learn"
 CUDA_PACKAGES="cuda-toolkit[nvcc,cudart,cccl]==13.0.*"
 
-# What shows that a package is there (a header found by the compiler, or a program on PATH), and the package.
+# What shows that a package is there (a header found by the compiler, a program on PATH, ...), and the package.
 needed() {
     case $1 in
     build)
@@ -23,6 +23,9 @@ needed() {
         ;;
     test)
         echo "header:criterion/criterion.h libcriterion-dev"
+        echo "program:g++ g++"
+        echo "program:clang++ clang"
+        echo "sanitizers:clang++ libclang-rt-dev"
         echo "python:ensurepip python3-venv"
         ;;
     cuda)
@@ -41,6 +44,7 @@ is_there() {
     case $1 in
     program:*) command -v "${1#*:}" >/dev/null 2>&1 ;;
     header:*) printf '#include <stdio.h>\n#include <%s>\n' "${1#*:}" | "${CC:-cc}" -E -o /dev/null - 2>/dev/null ;;
+    sanitizers:*) echo 'int main() {}' | "${1#*:}" -x c++ -fsanitize=address,undefined -o /dev/null - 2>/dev/null ;;
     python:*) python3 -c "import ${1#*:}" 2>/dev/null ;;
     esac
 }

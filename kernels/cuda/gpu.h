@@ -1,0 +1,198 @@
+/* gpu.h - the one header that a kernel file (.cu) includes: the device language, launch(), and every instruction that
+ * CUDA C++ has no name for.
+ *
+ * Under nvcc it includes CUDA's headers; under a host compiler, kernels/cudasim/device.h, which has the same names, so
+ * that one source runs on a GPU and on the simulated device. Inline PTX stands here and nowhere else, one function an
+ * instruction, fragments as plain arrays. README.md in this folder holds the rules for kernel authors. */
+#ifndef TORT_KERNELS_CUDA_GPU_H
+#define TORT_KERNELS_CUDA_GPU_H
+
+#ifndef __CUDACC__
+#include "kernels/cudasim/device.h"
+#else
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+#include <stdint.h>
+
+/* ---- launching: the error is returned, arguments convert to the kernel's own parameter types ---- */
+
+template <class T> struct exactly { typedef T type; };
+
+template <class... Parameters>
+static inline cudaError_t launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared_bytes,
+                                 cudaStream_t stream, typename exactly<Parameters>::type... arguments) {
+    void *pointers[] = {(void *)&arguments..., nullptr};
+    return cudaLaunchKernel((const void *)kernel, grid, block, pointers, shared_bytes, stream);
+}
+
+/* Loads the kernel's code now rather than at its first launch; fails where the device has no image of it. */
+template <class... Parameters> static inline cudaError_t load_kernel(void (*kernel)(Parameters...)) {
+    struct cudaFuncAttributes attributes;
+    return cudaFuncGetAttributes(&attributes, (const void *)kernel);
+}
+
+/* Needed before a launch with more than 48 KiB of dynamic shared memory. */
+template <class... Parameters>
+static inline cudaError_t allow_dynamic_shared(void (*kernel)(Parameters...), size_t bytes) {
+    return cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
+}
+
+/* The launch's dynamic shared memory, aligned to 16 bytes. */
+template <class T> static __device__ __forceinline__ T *dynamic_shared() {
+    extern __shared__ __align__(16) unsigned char tort_dynamic_shared[];
+    return reinterpret_cast<T *>(tort_dynamic_shared);
+}
+
+/* ---- tensor cores: d = a * b + c, float accumulators ----
+ * Lane l holds, with g = l / 4 and t = l % 4:
+ *   a of m16n8k16: a[0] = A[g][2t, 2t+1], a[1] = A[g+8][2t, 2t+1], a[2] and a[3] the same 8 columns on;
+ *   b of m16n8k16: b[0] = B[2t, 2t+1][g], b[1] the same 8 rows on;
+ *   a of m16n8k8 (tf32): A[g][t], A[g+8][t], A[g][t+4], A[g+8][t+4];   b: B[t][g], B[t+4][g];
+ *   c, d: [g][2t], [g][2t+1], [g+8][2t], [g+8][2t+1]. */
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+#define TORT_SM80 1
+#endif
+
+static __device__ __forceinline__ void mma_m16n8k16_f16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2],
+                                                        const float (&c)[4]) {
+#ifdef TORT_SM80
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+                 "{%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%10,%11,%12,%13};"
+                 : "=f"(d[0]), "=f"(d[1]), "=f"(d[2]), "=f"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "f"(c[0]), "f"(c[1]), "f"(c[2]),
+                   "f"(c[3]));
+#else /* sm_75 has k8 only: the fragments of k16 are two of k8 side by side */
+    float sum[4] = {c[0], c[1], c[2], c[3]};
+    for (int i = 0; i < 2; i++)
+        asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0,%1,%2,%3},{%4,%5},{%6},{%0,%1,%2,%3};"
+                     : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+                     : "r"(a[2 * i]), "r"(a[2 * i + 1]), "r"(b[i]));
+    for (int i = 0; i < 4; i++) d[i] = sum[i];
+#endif
+}
+
+/* sm_80 and newer; claims must refuse older devices. */
+static __device__ __forceinline__ void mma_m16n8k16_bf16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2],
+                                                         const float (&c)[4]) {
+#ifdef TORT_SM80
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+                 "{%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%10,%11,%12,%13};"
+                 : "=f"(d[0]), "=f"(d[1]), "=f"(d[2]), "=f"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "f"(c[0]), "f"(c[1]), "f"(c[2]),
+                   "f"(c[3]));
+#else
+    (void)a, (void)b, (void)c, (void)d;
+    __trap();
+#endif
+}
+
+/* sm_80 and newer. Operands come from float_to_tf32. */
+static __device__ __forceinline__ void mma_m16n8k8_tf32(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2],
+                                                        const float (&c)[4]) {
+#ifdef TORT_SM80
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
+                 "{%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%10,%11,%12,%13};"
+                 : "=f"(d[0]), "=f"(d[1]), "=f"(d[2]), "=f"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "f"(c[0]), "f"(c[1]), "f"(c[2]),
+                   "f"(c[3]));
+#else
+    (void)a, (void)b, (void)c, (void)d;
+    __trap();
+#endif
+}
+
+static __device__ __forceinline__ uint32_t float_to_tf32(float value) {
+    uint32_t bits = 0;
+#ifdef TORT_SM80
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(value));
+#else
+    (void)value;
+    __trap();
+#endif
+    return bits;
+}
+
+/* ---- ldmatrix: 8x8 matrices of 16-bit elements from shared memory; lane i names row i % 8 of matrix i / 8, 16 bytes
+ * aligned to 16. r[m] of lane l holds elements 2(l%4), 2(l%4)+1 of row l/4 of matrix m, or of its transpose. x2 reads
+ * the addresses of lanes 0 to 15 only; the others' must be valid all the same. ---- */
+
+static __device__ __forceinline__ uint32_t shared_address(const void *pointer) {
+    return (uint32_t)__cvta_generic_to_shared(pointer);
+}
+static __device__ __forceinline__ void ldmatrix_x2(uint32_t (&r)[2], const void *row) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0,%1},[%2];"
+                 : "=r"(r[0]), "=r"(r[1])
+                 : "r"(shared_address(row))
+                 : "memory");
+}
+static __device__ __forceinline__ void ldmatrix_x4(uint32_t (&r)[4], const void *row) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3},[%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(shared_address(row))
+                 : "memory");
+}
+static __device__ __forceinline__ void ldmatrix_x2_trans(uint32_t (&r)[2], const void *row) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0,%1},[%2];"
+                 : "=r"(r[0]), "=r"(r[1])
+                 : "r"(shared_address(row))
+                 : "memory");
+}
+static __device__ __forceinline__ void ldmatrix_x4_trans(uint32_t (&r)[4], const void *row) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3},[%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(shared_address(row))
+                 : "memory");
+}
+
+/* ---- cp.async: global to shared memory without registers; the data are there only after cp_async_wait, for the thread
+ * that copied, and for others after a barrier behind it. sm_75 copies at once. zero_fill: what is not valid is not read
+ * and becomes zero. ---- */
+
+static __device__ __forceinline__ void cp_async16_zero_fill(void *shared, const void *global, unsigned valid_bytes) {
+#ifdef TORT_SM80
+    asm volatile("cp.async.cg.shared.global [%0],[%1],16,%2;" ::"r"(shared_address(shared)), "l"(global),
+                 "r"(valid_bytes)
+                 : "memory");
+#else
+    for (unsigned i = 0; i < 16; i++)
+        ((unsigned char *)shared)[i] = i < valid_bytes ? ((const unsigned char *)global)[i] : (unsigned char)0;
+#endif
+}
+static __device__ __forceinline__ void cp_async16(void *shared, const void *global) {
+#ifdef TORT_SM80
+    asm volatile("cp.async.cg.shared.global [%0],[%1],16;" ::"r"(shared_address(shared)), "l"(global) : "memory");
+#else
+    *(int4 *)shared = *(const int4 *)global;
+#endif
+}
+static __device__ __forceinline__ void cp_async4_zero_fill(void *shared, const void *global, bool valid) {
+#ifdef TORT_SM80
+    const unsigned valid_bytes = valid ? 4u : 0u;
+    asm volatile("cp.async.ca.shared.global [%0],[%1],4,%2;" ::"r"(shared_address(shared)), "l"(global),
+                 "r"(valid_bytes)
+                 : "memory");
+#else
+    *(int *)shared = valid ? *(const int *)global : 0;
+#endif
+}
+static __device__ __forceinline__ void cp_async4(void *shared, const void *global) {
+    cp_async4_zero_fill(shared, global, true);
+}
+/* Closes a group of the copies since the last commit. */
+static __device__ __forceinline__ void cp_async_commit() {
+#ifdef TORT_SM80
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+/* Waits until at most so many of the newest groups are still on their way. */
+template <int groups_left> static __device__ __forceinline__ void cp_async_wait() {
+#ifdef TORT_SM80
+    asm volatile("cp.async.wait_group %0;" ::"n"(groups_left) : "memory");
+#endif
+}
+
+#endif
+#endif

@@ -1,0 +1,161 @@
+/* api.cpp - the simulated machine's state, the gate of every API function, and the control table that tests use.
+ * Read next: api_device.cpp. */
+#include "kernels/cudasim/api.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+namespace cudasim {
+
+namespace {
+
+cudasim_settings default_settings() {
+    cudasim_settings settings = {};
+    settings.device_count = 2;
+    settings.driver_version = settings.runtime_version = 13000;
+    settings.capability = 80;
+    settings.memory_bytes = (size_t)1 << 30;
+    settings.cublas_version = 13;
+    settings.cudnn_version = 9;
+    return settings;
+}
+
+/* A thread_local would be emulated by shared.cpp in a build that emulates them all. */
+pthread_key_t thread_key;
+
+void create_thread_key() {
+    pthread_key_create(&thread_key, [](void *state) { delete (ThreadState *)state; });
+}
+
+} // namespace
+
+Machine::Machine() : settings(default_settings()), all_calls(0), fail_countdown(0), fail_code(0) {
+    for (int i = 0; i < max_devices; i++) devices[i].default_stream.device = i;
+}
+
+/* Never destroyed: an application may free device memory while it exits. */
+Machine &machine() {
+    static Machine *the_machine = new Machine();
+    return *the_machine;
+}
+
+ThreadState &thread_state() {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, create_thread_key);
+    ThreadState *state = (ThreadState *)pthread_getspecific(thread_key);
+    if (!state) {
+        state = new ThreadState();
+        pthread_setspecific(thread_key, state);
+    }
+    return *state;
+}
+
+/* On a GPU these leave the context unusable: every later call returns them again. */
+bool loses_device(cudaError_t error) {
+    return error == cudaErrorIllegalAddress || error == cudaErrorLaunchFailure || error == cudaErrorMisalignedAddress ||
+           error == cudaErrorLaunchTimeout || error == cudaErrorHardwareStackError ||
+           error == cudaErrorECCUncorrectable;
+}
+
+Call::Call(const char *function, Needs needs) : error(cudaSuccess), guard(machine().lock) {
+    Machine &all = machine();
+    all.calls[function]++;
+    all.all_calls++;
+    const bool counts = all.fail_function.empty() || all.fail_function == function;
+    if (all.fail_countdown && counts && !--all.fail_countdown) {
+        error = result((cudaError_t)all.fail_code);
+        if (loses_device(error)) all.devices[device()].lost = error;
+        return;
+    }
+    const cudasim_settings &settings = all.settings;
+    if (needs == Needs::nothing) return;
+    if (settings.driver_version < settings.runtime_version)
+        error = cudaErrorInsufficientDriver;
+    else if (settings.initialization_error)
+        error = (cudaError_t)settings.initialization_error;
+    else if (!settings.device_count)
+        error = cudaErrorNoDevice;
+    else if (needs == Needs::device)
+        error = all.devices[device()].lost;
+    result(error);
+}
+
+cudaError_t Call::result(cudaError_t outcome) {
+    if (outcome) thread_state().last_error = outcome;
+    return outcome;
+}
+
+cudaError_t Call::freed(cudaError_t outcome) {
+    return error ? error : result(outcome);
+}
+
+int Call::device() const {
+    return thread_state().device;
+}
+
+namespace {
+
+typedef std::lock_guard<std::recursive_mutex> Guard;
+
+void configure(const cudasim_settings *settings) {
+    Machine &all = machine();
+    const Guard guard(all.lock);
+    all.settings = *settings;
+    all.failure.clear();
+    all.calls.clear();
+    all.all_calls = all.fail_countdown = 0;
+    for (Device &device : all.devices) {
+        device.lost = cudaSuccess;
+        device.dynamic_shared.clear();
+        device.default_stream.queue.clear();
+        for (cudaStream_t stream : device.streams) stream->queue.clear();
+    }
+    thread_state() = ThreadState();
+}
+
+void fail_nth(const char *function, int nth, int code) {
+    Machine &all = machine();
+    const Guard guard(all.lock);
+    all.fail_function = function ? function : "";
+    all.fail_countdown = nth;
+    all.fail_code = code;
+}
+
+int calls(const char *function) {
+    Machine &all = machine();
+    const Guard guard(all.lock);
+    return function ? all.calls[function] : all.all_calls;
+}
+
+size_t leftovers(char *text, size_t text_size) {
+    Machine &all = machine();
+    const Guard guard(all.lock);
+    size_t buffers = 0, bytes = 0, streams = 0;
+    for (int i = 0; i < max_devices; i++) {
+        buffers += heap_live_buffers(i);
+        bytes += heap_live_bytes(i);
+        streams += all.devices[i].streams.size();
+    }
+    const size_t graphs = all.graphs.size() + all.executables.size();
+    if (text)
+        snprintf(text, text_size,
+                 "%zu device buffers (%zu bytes), %zu pinned, %zu streams, %zu events, %zu graphs, %zu library objects",
+                 buffers, bytes, all.pinned.size(), streams, all.events.size(), graphs, all.library_objects.size());
+    return buffers + all.pinned.size() + streams + all.events.size() + graphs + all.library_objects.size();
+}
+
+const char *failure() {
+    return machine().failure.c_str();
+}
+
+const cudasim_control control = {
+    CUDASIM_CONTROL_VERSION, default_settings, configure, fail_nth, calls, leftovers, failure};
+
+} // namespace
+
+} // namespace cudasim
+
+extern "C" __attribute__((visibility("default"))) const cudasim_control *tinyort_cudasim(void) {
+    return &cudasim::control;
+}

@@ -1,0 +1,60 @@
+/* control.h - what a test may ask of the simulated device: which machine it plays, which call fails, what was left
+ * over.
+ *
+ * Reached through the one symbol that libtinyort-cudasim.so exports. Settings are those of a whole machine; configure
+ * may be called at any time when no kernel runs, and also forgets errors, counts and an armed failure. C and C++.
+ * Read next: cudart.h for the API that obeys these settings. */
+#ifndef CUDASIM_CONTROL_H
+#define CUDASIM_CONTROL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum cudasim_order { CUDASIM_FORWARD, CUDASIM_REVERSE, CUDASIM_RANDOM } cudasim_order;
+
+typedef struct cudasim_settings {
+    int device_count;           /* 0 to 2; 0 is also what a program sees whose devices CUDA_VISIBLE_DEVICES hides */
+    int driver_version;         /* as cudaDriverGetVersion tells it: 13000 is 13.0, 0 is "no driver" */
+    int runtime_version;        /* a driver older than this is cudaErrorInsufficientDriver */
+    int capability;             /* 80 for sm_80 */
+    size_t memory_bytes;        /* of each device */
+    int initialization_error;   /* a cudaError_t that every call which needs a device returns; 0: none */
+    bool no_kernel_image;       /* the binary has no code for the device */
+    bool lazy_streams;          /* work runs only when something waits for it, the youngest stream first */
+    cudasim_order order;        /* of blocks, threads and wake-ups */
+    unsigned seed;              /* of the random order */
+    int cublas_version;         /* installed major version: 13, 12, or 0 for none */
+    int cudnn_version;          /* likewise: 9, 8, or 0 */
+    const char *missing_symbol; /* that neither library has; NULL: all are there. Borrowed */
+    bool stop_at_failure;       /* print a kernel's misbehaviour and abort, for a debugger */
+} cudasim_settings;
+
+typedef struct cudasim_control {
+    unsigned version; /* CUDASIM_CONTROL_VERSION */
+    /* Two devices of sm_80 with 1 GiB, driver and runtime 13.0, cuBLAS 13, cuDNN 9, eager streams, forward order. */
+    cudasim_settings (*defaults)(void);
+    void (*configure)(const cudasim_settings *settings);
+    /* The nth call from now (1: the next) of the function, or of any function if NULL, fails with this cudaError_t; 0
+     * disarms. A code that means a lost device (cudaErrorIllegalAddress, ...LaunchFailure) also loses the device.
+     * Library calls report it as a failed allocation. Free and destroy functions do their work all the same. */
+    void (*fail_nth)(const char *function, int nth, int code);
+    int (*calls)(const char *function); /* since configure; NULL: of all functions */
+    /* How many buffers, streams, events, graphs and library objects live; text (may be NULL) lists them by kind. */
+    size_t (*leftovers)(char *text, size_t text_size);
+    /* What the last kernel or copy did that it must not, and where; "" if none did. Borrowed, until the next failure.
+     */
+    const char *(*failure)(void);
+} cudasim_control;
+
+#define CUDASIM_CONTROL_VERSION 1u
+
+const cudasim_control *tinyort_cudasim(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,387 @@
+/* fake_cudnn.cpp - the simulated cuDNN: descriptors and the forward convolution of library_api.h, 2 or 3 spatial dims.
+ *
+ * The convolution is the plain loop over NCHW and its like. Every call overwrites its workspace, and refuses one that
+ * is smaller than the query said. Combinations that the real library refuses are refused: an identity activation with
+ * any algorithm but IMPLICIT_PRECOMP_GEMM, a tensor that is not fully packed. */
+#include "kernels/cudasim/fake_libraries.h"
+
+using namespace cudasim;
+
+namespace {
+
+const int max_rank = 5;
+const size_t precomputed_workspace = 4096;
+const int minor_version = 19;
+
+Element element_of(cudnnDataType_t type) {
+    return type == CUDNN_DATA_FLOAT ? Element::f32 : type == CUDNN_DATA_HALF ? Element::f16 : Element::bf16;
+}
+
+} // namespace
+
+struct cudnnContext {
+    int device;
+    cudaStream_t stream;
+};
+
+struct cudnnTensorStruct {
+    Element element;
+    int rank, dims[max_rank];
+    size_t count() const {
+        size_t product = rank > 0;
+        for (int i = 0; i < rank; i++) product *= (size_t)dims[i];
+        return product;
+    }
+    size_t bytes() const {
+        return count() * element_size(element);
+    }
+};
+struct cudnnFilterStruct : cudnnTensorStruct {};
+
+struct cudnnConvolutionStruct {
+    int spatial_rank, pads[3], strides[3], dilations[3], groups;
+    cudnnMathType_t math;
+};
+
+struct cudnnActivationStruct {
+    cudnnActivationMode_t mode;
+};
+
+namespace {
+
+template <class T> cudnnStatus_t create(const char *function, T **object) {
+    Call call(function, Needs::nothing);
+    if (call.error) return CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
+    *object = new T();
+    machine().library_objects.insert(*object);
+    return CUDNN_STATUS_SUCCESS;
+}
+
+template <class T> cudnnStatus_t destroy(const char *function, T *object) {
+    Call call(function, Needs::nothing);
+    if (!machine().library_objects.erase(object)) return CUDNN_STATUS_BAD_PARAM;
+    delete object;
+    return call.error ? CUDNN_STATUS_EXECUTION_FAILED : CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t set_dims(cudnnTensorStruct *tensor, cudnnDataType_t type, int rank, const int *dims) {
+    if (rank < 4 || rank > max_rank) return CUDNN_STATUS_NOT_SUPPORTED;
+    for (int i = 0; i < rank; i++)
+        if (dims[i] < 1) return CUDNN_STATUS_BAD_PARAM;
+    tensor->element = element_of(type);
+    tensor->rank = rank;
+    for (int i = 0; i < rank; i++) tensor->dims[i] = dims[i];
+    return CUDNN_STATUS_SUCCESS;
+}
+
+/* One convolution, all that it needs by value, because the descriptors may be gone when it runs. */
+struct Convolution {
+    cudnnTensorStruct x, y, w, bias;
+    cudnnConvolutionStruct how;
+    const void *x_data, *w_data, *z_data, *bias_data;
+    void *y_data, *workspace;
+    size_t workspace_bytes;
+    double alpha, beta; /* of z, which is y where the caller has none */
+    bool relu;
+
+    cudnnStatus_t check() const {
+        if (x.rank != w.rank || x.rank != y.rank || x.rank != how.spatial_rank + 2) return CUDNN_STATUS_BAD_PARAM;
+        if (x.element != w.element || x.element != y.element) return CUDNN_STATUS_NOT_SUPPORTED;
+        if (x.dims[1] != w.dims[1] * how.groups || w.dims[0] % how.groups) return CUDNN_STATUS_BAD_PARAM;
+        if (y.dims[0] != x.dims[0] || y.dims[1] != w.dims[0]) return CUDNN_STATUS_BAD_PARAM;
+        for (int i = 0; i < how.spatial_rank; i++) {
+            const int reach = (w.dims[2 + i] - 1) * how.dilations[i] + 1;
+            const int expected = (x.dims[2 + i] + 2 * how.pads[i] - reach) / how.strides[i] + 1;
+            if (y.dims[2 + i] != expected) return CUDNN_STATUS_BAD_PARAM;
+        }
+        return CUDNN_STATUS_SUCCESS;
+    }
+
+    bool operands_are_valid() const {
+        return operand_is_valid(x_data, x.bytes()) && operand_is_valid(w_data, w.bytes()) &&
+               operand_is_valid(y_data, y.bytes()) && operand_is_valid(workspace, workspace_bytes) &&
+               (!bias_data || operand_is_valid(bias_data, bias.bytes())) &&
+               (!z_data || operand_is_valid(z_data, y.bytes()));
+    }
+
+    float operand(const void *data, long long index) const {
+        const float value = load_element(data, index, x.element);
+        return x.element == Element::f32 && how.math != CUDNN_FMA_MATH ? round_to_tf32(value) : value;
+    }
+
+    /* Spatial dims are always three here; a 2-D convolution has a first one of 1. */
+    int spatial(const cudnnTensorStruct &tensor, int i) const {
+        const int missing = 3 - how.spatial_rank;
+        return i < missing ? 1 : tensor.dims[2 + i - missing];
+    }
+    int setting(const int *values, int i, int otherwise) const {
+        const int missing = 3 - how.spatial_rank;
+        return i < missing ? otherwise : values[i - missing];
+    }
+
+    /* The input coordinate that output o and filter tap r meet in, or -1 in the padding. */
+    int input_at(int i, int o, int r) const {
+        const int at = o * setting(how.strides, i, 1) - setting(how.pads, i, 0) + r * setting(how.dilations, i, 1);
+        return at >= 0 && at < spatial(x, i) ? at : -1;
+    }
+
+    double sum_at(int n, int k, const int *o) const {
+        const int channels = w.dims[1], first_channel = k / (w.dims[0] / how.groups) * channels;
+        const int taps[3] = {spatial(w, 0), spatial(w, 1), spatial(w, 2)};
+        const long long plane = (long long)spatial(x, 0) * spatial(x, 1) * spatial(x, 2);
+        double sum = 0;
+        long long tap = (long long)k * channels * taps[0] * taps[1] * taps[2];
+        for (int c = 0; c < channels; c++) {
+            const long long start = ((long long)n * x.dims[1] + first_channel + c) * plane;
+            for (int d = 0; d < taps[0]; d++)
+                for (int r = 0; r < taps[1]; r++)
+                    for (int s = 0; s < taps[2]; s++, tap++) {
+                        const int at[3] = {input_at(0, o[0], d), input_at(1, o[1], r), input_at(2, o[2], s)};
+                        if (at[0] < 0 || at[1] < 0 || at[2] < 0) continue;
+                        const long long where = ((long long)at[0] * spatial(x, 1) + at[1]) * spatial(x, 2) + at[2];
+                        sum += (double)operand(x_data, start + where) * operand(w_data, tap);
+                    }
+        }
+        return sum;
+    }
+
+    void run() const {
+        if (workspace_bytes) memset(workspace, poison, workspace_bytes);
+        long long index = 0;
+        for (int n = 0; n < y.dims[0]; n++)
+            for (int k = 0; k < y.dims[1]; k++)
+                for (int d = 0; d < spatial(y, 0); d++)
+                    for (int p = 0; p < spatial(y, 1); p++)
+                        for (int q = 0; q < spatial(y, 2); q++, index++) {
+                            const int at[3] = {d, p, q};
+                            double value = alpha * sum_at(n, k, at);
+                            if (beta != 0) value += beta * (double)load_element(z_data, index, y.element);
+                            if (bias_data) value += (double)load_element(bias_data, k, bias.element);
+                            if (relu && value < 0) value = 0;
+                            store_element(y_data, index, y.element, value);
+                        }
+    }
+};
+
+size_t workspace_of(cudnnConvolutionFwdAlgo_t algorithm) {
+    return algorithm == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM ? precomputed_workspace : 0;
+}
+
+bool is_supported(cudnnConvolutionFwdAlgo_t algorithm) {
+    return algorithm == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM ||
+           algorithm == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM;
+}
+
+cudnnStatus_t start(cudnnHandle_t handle, const Convolution &convolution, cudnnConvolutionFwdAlgo_t algorithm) {
+    const cudnnStatus_t status = convolution.check();
+    if (status) return status;
+    if (!is_supported(algorithm)) return CUDNN_STATUS_NOT_SUPPORTED;
+    if (convolution.workspace_bytes < workspace_of(algorithm) || !convolution.operands_are_valid())
+        return CUDNN_STATUS_BAD_PARAM;
+    return library_submit(handle->stream, [convolution] { convolution.run(); }) ? CUDNN_STATUS_SUCCESS
+                                                                                : CUDNN_STATUS_EXECUTION_FAILED;
+}
+
+} // namespace
+
+extern "C" {
+
+size_t cudnnGetVersion(void) {
+    const int major = machine().settings.cudnn_version;
+    return major >= 9 ? (size_t)(major * 10000 + minor_version * 100) : (size_t)(major * 1000 + 907);
+}
+
+const char *cudnnGetErrorString(cudnnStatus_t status) {
+#define CUDASIM_NAME(name, value)                                                                                      \
+    case name: return #name;
+    switch (status) { CUDNN_STATUSES(CUDASIM_NAME) }
+#undef CUDASIM_NAME
+    return "unknown cuDNN status";
+}
+
+cudnnStatus_t cudnnCreate(cudnnHandle_t *handle) {
+    Call call(__func__);
+    *handle = nullptr;
+    if (call.error) return CUDNN_STATUS_NOT_INITIALIZED;
+    *handle = new cudnnContext{call.device(), nullptr};
+    machine().library_objects.insert(*handle);
+    return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t cudnnDestroy(cudnnHandle_t handle) {
+    return destroy(__func__, handle);
+}
+
+cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream) {
+    if (library_call_fails(__func__)) return CUDNN_STATUS_EXECUTION_FAILED;
+    const CUstream_st *found = find_stream(stream);
+    if (!found || (stream && found->device != handle->device)) return CUDNN_STATUS_BAD_PARAM;
+    handle->stream = stream;
+    return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t cudnnCreateTensorDescriptor(cudnnTensorDescriptor_t *descriptor) {
+    return create(__func__, descriptor);
+}
+
+cudnnStatus_t cudnnDestroyTensorDescriptor(cudnnTensorDescriptor_t descriptor) {
+    return destroy(__func__, descriptor);
+}
+
+cudnnStatus_t cudnnSetTensorNdDescriptor(cudnnTensorDescriptor_t descriptor, cudnnDataType_t type, int rank,
+                                         const int dims[], const int strides[]) {
+    if (library_call_fails(__func__)) return CUDNN_STATUS_EXECUTION_FAILED;
+    const cudnnStatus_t status = set_dims(descriptor, type, rank, dims);
+    if (status) return status;
+    int packed = 1;
+    for (int i = rank - 1; i >= 0; i--) {
+        if (strides[i] != packed) return CUDNN_STATUS_NOT_SUPPORTED;
+        packed *= dims[i];
+    }
+    return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t cudnnCreateFilterDescriptor(cudnnFilterDescriptor_t *descriptor) {
+    return create(__func__, descriptor);
+}
+
+cudnnStatus_t cudnnDestroyFilterDescriptor(cudnnFilterDescriptor_t descriptor) {
+    return destroy(__func__, descriptor);
+}
+
+cudnnStatus_t cudnnSetFilterNdDescriptor(cudnnFilterDescriptor_t descriptor, cudnnDataType_t type, cudnnTensorFormat_t,
+                                         int rank, const int dims[]) {
+    if (library_call_fails(__func__)) return CUDNN_STATUS_EXECUTION_FAILED;
+    return set_dims(descriptor, type, rank, dims);
+}
+
+cudnnStatus_t cudnnCreateConvolutionDescriptor(cudnnConvolutionDescriptor_t *descriptor) {
+    return create(__func__, descriptor);
+}
+
+cudnnStatus_t cudnnDestroyConvolutionDescriptor(cudnnConvolutionDescriptor_t descriptor) {
+    return destroy(__func__, descriptor);
+}
+
+cudnnStatus_t cudnnSetConvolutionNdDescriptor(cudnnConvolutionDescriptor_t descriptor, int spatial_rank,
+                                              const int pads[], const int strides[], const int dilations[],
+                                              cudnnConvolutionMode_t mode, cudnnDataType_t compute_type) {
+    if (library_call_fails(__func__)) return CUDNN_STATUS_EXECUTION_FAILED;
+    if (spatial_rank < 2 || spatial_rank > 3 || mode != CUDNN_CROSS_CORRELATION || compute_type != CUDNN_DATA_FLOAT)
+        return CUDNN_STATUS_NOT_SUPPORTED;
+    for (int i = 0; i < spatial_rank; i++) {
+        if (pads[i] < 0 || strides[i] < 1 || dilations[i] < 1) return CUDNN_STATUS_BAD_PARAM;
+        descriptor->pads[i] = pads[i];
+        descriptor->strides[i] = strides[i];
+        descriptor->dilations[i] = dilations[i];
+    }
+    descriptor->spatial_rank = spatial_rank;
+    descriptor->groups = 1;
+    descriptor->math = CUDNN_DEFAULT_MATH;
+    return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t cudnnSetConvolutionGroupCount(cudnnConvolutionDescriptor_t descriptor, int groups) {
+    if (library_call_fails(__func__)) return CUDNN_STATUS_EXECUTION_FAILED;
+    if (groups < 1) return CUDNN_STATUS_BAD_PARAM;
+    descriptor->groups = groups;
+    return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t cudnnSetConvolutionMathType(cudnnConvolutionDescriptor_t descriptor, cudnnMathType_t math) {
+    if (library_call_fails(__func__)) return CUDNN_STATUS_EXECUTION_FAILED;
+    descriptor->math = math;
+    return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t cudnnCreateActivationDescriptor(cudnnActivationDescriptor_t *descriptor) {
+    return create(__func__, descriptor);
+}
+
+cudnnStatus_t cudnnDestroyActivationDescriptor(cudnnActivationDescriptor_t descriptor) {
+    return destroy(__func__, descriptor);
+}
+
+cudnnStatus_t cudnnSetActivationDescriptor(cudnnActivationDescriptor_t descriptor, cudnnActivationMode_t mode,
+                                           cudnnNanPropagation_t, double) {
+    if (library_call_fails(__func__)) return CUDNN_STATUS_EXECUTION_FAILED;
+    descriptor->mode = mode;
+    return CUDNN_STATUS_SUCCESS;
+}
+
+/* Best first, and one that cannot do it, as the real list may hold. */
+cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(cudnnHandle_t, const cudnnTensorDescriptor_t,
+                                                     const cudnnFilterDescriptor_t,
+                                                     const cudnnConvolutionDescriptor_t convolution,
+                                                     const cudnnTensorDescriptor_t, int asked, int *returned,
+                                                     cudnnConvolutionFwdAlgoPerf_t *results) {
+    if (library_call_fails(__func__)) return CUDNN_STATUS_EXECUTION_FAILED;
+    static const cudnnConvolutionFwdAlgo_t ranking[] = {CUDNN_CONVOLUTION_FWD_ALGO_FFT,
+                                                        CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM,
+                                                        CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM};
+    *returned = 0;
+    for (cudnnConvolutionFwdAlgo_t algorithm : ranking) {
+        if (*returned == asked) break;
+        cudnnConvolutionFwdAlgoPerf_t *result = &results[(*returned)++];
+        *result = cudnnConvolutionFwdAlgoPerf_t();
+        result->algo = algorithm;
+        result->status = is_supported(algorithm) ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_NOT_SUPPORTED;
+        result->time = -1;
+        result->memory = workspace_of(algorithm);
+        result->determinism = CUDNN_DETERMINISTIC;
+        result->mathType = convolution->math;
+    }
+    return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t cudnnGetConvolutionForwardWorkspaceSize(cudnnHandle_t, const cudnnTensorDescriptor_t x,
+                                                      const cudnnFilterDescriptor_t w,
+                                                      const cudnnConvolutionDescriptor_t convolution,
+                                                      const cudnnTensorDescriptor_t y,
+                                                      cudnnConvolutionFwdAlgo_t algorithm, size_t *bytes) {
+    if (library_call_fails(__func__)) return CUDNN_STATUS_EXECUTION_FAILED;
+    Convolution query = {};
+    query.x = *x, query.w = *w, query.y = *y, query.how = *convolution;
+    const cudnnStatus_t status = query.check();
+    if (status) return status;
+    if (!is_supported(algorithm)) return CUDNN_STATUS_NOT_SUPPORTED;
+    *bytes = workspace_of(algorithm);
+    return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t handle, const void *alpha,
+                                      const cudnnTensorDescriptor_t x_descriptor, const void *x,
+                                      const cudnnFilterDescriptor_t w_descriptor, const void *w,
+                                      const cudnnConvolutionDescriptor_t convolution,
+                                      cudnnConvolutionFwdAlgo_t algorithm, void *workspace, size_t workspace_bytes,
+                                      const void *beta, const cudnnTensorDescriptor_t y_descriptor, void *y) {
+    if (library_call_fails(__func__)) return CUDNN_STATUS_EXECUTION_FAILED;
+    Convolution work = {};
+    work.x = *x_descriptor, work.w = *w_descriptor, work.y = *y_descriptor, work.how = *convolution;
+    work.x_data = x, work.w_data = w, work.y_data = y, work.z_data = y;
+    work.workspace = workspace, work.workspace_bytes = workspace_bytes;
+    work.alpha = *(const float *)alpha, work.beta = *(const float *)beta;
+    return start(handle, work, algorithm);
+}
+
+cudnnStatus_t cudnnConvolutionBiasActivationForward(
+    cudnnHandle_t handle, const void *alpha1, const cudnnTensorDescriptor_t x_descriptor, const void *x,
+    const cudnnFilterDescriptor_t w_descriptor, const void *w, const cudnnConvolutionDescriptor_t convolution,
+    cudnnConvolutionFwdAlgo_t algorithm, void *workspace, size_t workspace_bytes, const void *alpha2,
+    const cudnnTensorDescriptor_t z_descriptor, const void *z, const cudnnTensorDescriptor_t bias_descriptor,
+    const void *bias, const cudnnActivationDescriptor_t activation, const cudnnTensorDescriptor_t y_descriptor,
+    void *y) {
+    if (library_call_fails(__func__)) return CUDNN_STATUS_EXECUTION_FAILED;
+    Convolution work = {};
+    work.x = *x_descriptor, work.w = *w_descriptor, work.y = *y_descriptor, work.how = *convolution;
+    work.bias = *bias_descriptor;
+    work.x_data = x, work.w_data = w, work.y_data = y, work.z_data = z, work.bias_data = bias;
+    work.workspace = workspace, work.workspace_bytes = workspace_bytes;
+    work.alpha = *(const float *)alpha1, work.beta = *(const float *)alpha2;
+    work.relu = activation->mode == CUDNN_ACTIVATION_RELU;
+    if (bias_descriptor->count() != (size_t)work.y.dims[1] || z_descriptor->count() != work.y.count())
+        return CUDNN_STATUS_BAD_PARAM;
+    if (!work.relu && algorithm != CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM) return CUDNN_STATUS_NOT_SUPPORTED;
+    return start(handle, work, algorithm);
+}
+}

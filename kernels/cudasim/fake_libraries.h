@@ -1,0 +1,52 @@
+/* fake_libraries.h - what the simulated cuBLAS and cuDNN share: their functions' prototypes
+ * (kernels/cuda/library_api.h), the gate, and operands as float arrays. Arithmetic is the plain loop: sums in double,
+ * one rounding to the output type. Where a real library would use TF32, the operands are rounded to it, so that a test
+ * can tell. */
+#ifndef CUDASIM_FAKE_LIBRARIES_H
+#define CUDASIM_FAKE_LIBRARIES_H
+
+#include "kernels/cudasim/api.h"
+#include "kernels/cuda/library_api.h"
+
+extern "C" {
+#define CUDASIM_DECLARE(type, name, parameters) type name parameters;
+CUBLAS_FUNCTIONS(CUDASIM_DECLARE)
+CUDNN_FUNCTIONS(CUDASIM_DECLARE)
+#undef CUDASIM_DECLARE
+}
+
+namespace cudasim {
+
+bool library_call_fails(const char *function);
+bool library_object_lives(const void *object); /* a handle or descriptor that was created and not destroyed */
+/* Work of the library in a stream; the device's memory is open to it. False: no such stream, or the work failed. */
+bool library_submit(cudaStream_t stream, const std::function<void()> &work);
+bool operand_is_valid(const void *memory, size_t bytes); /* device memory, wholly within a live buffer */
+
+enum class Element { f32, f16, bf16 };
+
+inline size_t element_size(Element element) {
+    return element == Element::f32 ? 4 : 2;
+}
+
+inline float load_element(const void *memory, long long index, Element element) {
+    if (element == Element::f32) return ((const float *)memory)[index];
+    if (element == Element::f16) return (float)((const __half *)memory)[index];
+    return (float)((const __nv_bfloat16 *)memory)[index];
+}
+
+inline void store_element(void *memory, long long index, Element element, double value) {
+    if (element == Element::f32)
+        ((float *)memory)[index] = (float)value;
+    else if (element == Element::f16)
+        ((__half *)memory)[index] = __half(value);
+    else
+        ((__nv_bfloat16 *)memory)[index] = __nv_bfloat16(value);
+}
+
+inline float round_to_tf32(float value) {
+    return __uint_as_float(float_to_tf32(value));
+}
+
+} // namespace cudasim
+#endif

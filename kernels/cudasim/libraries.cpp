@@ -1,0 +1,86 @@
+/* libraries.cpp - opening the simulated cuBLAS and cuDNN, and what their functions share with the API.
+ *
+ * A library is "installed" in the version that the settings name, and is found under that version's file name only.
+ * Its functions stand in this very program; their addresses are what cuda_library_symbol gives out.
+ * Read next: fake_cublas.cpp, fake_cudnn.cpp. */
+#include "kernels/cudasim/libraries.h"
+
+#include <stdio.h>
+
+#include "kernels/cudasim/fake_libraries.h"
+
+using namespace cudasim;
+
+namespace {
+
+struct Symbol {
+    const char *name;
+    void *address;
+};
+
+#define CUDASIM_SYMBOL(type, name, parameters) {#name, (void *)name},
+const Symbol cublas_symbols[] = {CUBLAS_FUNCTIONS(CUDASIM_SYMBOL){nullptr, nullptr}};
+const Symbol cudnn_symbols[] = {CUDNN_FUNCTIONS(CUDASIM_SYMBOL){nullptr, nullptr}};
+#undef CUDASIM_SYMBOL
+
+bool is_installed(const char *name, const char *library, int version) {
+    return version && std::string(name) == "lib" + std::string(library) + ".so." + std::to_string(version);
+}
+
+} // namespace
+
+extern "C" {
+
+void *cuda_library_open(const char *file_name) {
+    const std::lock_guard<std::recursive_mutex> guard(machine().lock);
+    const cudasim_settings &settings = machine().settings;
+    if (is_installed(file_name, "cublas", settings.cublas_version)) return const_cast<Symbol *>(cublas_symbols);
+    if (is_installed(file_name, "cudnn", settings.cudnn_version)) return const_cast<Symbol *>(cudnn_symbols);
+    machine().library_error = std::string(file_name) + ": cannot open shared object file: No such file or directory";
+    return nullptr;
+}
+
+void *cuda_library_symbol(void *library, const char *name) {
+    const std::lock_guard<std::recursive_mutex> guard(machine().lock);
+    const char *missing = machine().settings.missing_symbol;
+    for (const Symbol *symbol = (const Symbol *)library; symbol->name; symbol++)
+        if (!strcmp(symbol->name, name) && !(missing && !strcmp(missing, name))) return symbol->address;
+    machine().library_error = "undefined symbol: " + std::string(name);
+    return nullptr;
+}
+
+const char *cuda_library_error(void) {
+    return machine().library_error.c_str();
+}
+
+void cuda_library_close(void *) {}
+}
+
+namespace cudasim {
+
+bool library_call_fails(const char *function) {
+    return Call(function, Needs::nothing).error != cudaSuccess;
+}
+
+bool library_submit(cudaStream_t handle, const std::function<void()> &work) {
+    const std::lock_guard<std::recursive_mutex> guard(machine().lock);
+    CUstream_st *stream = find_stream(handle);
+    if (!stream || machine().devices[stream->device].lost) return false;
+    const int device = stream->device;
+    return !submit(stream, [=] {
+        const HeapAccess access(device);
+        work();
+        return cudaSuccess;
+    });
+}
+
+bool library_object_lives(const void *object) {
+    const std::lock_guard<std::recursive_mutex> guard(machine().lock);
+    return machine().library_objects.count(object) != 0;
+}
+
+bool operand_is_valid(const void *memory, size_t bytes) {
+    return !bytes || heap_owns(memory, bytes);
+}
+
+} // namespace cudasim

@@ -1,0 +1,19 @@
+/* libraries.h - how host code opens the simulated cuBLAS and cuDNN: dlopen's part, for library names that exist only in
+ * the simulation. Which of them are "installed", and in which version, is a setting (control.h). C and C++. */
+#ifndef CUDASIM_LIBRARIES_H
+#define CUDASIM_LIBRARIES_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* "libcublas.so.13" and the like. NULL: not installed; cuda_library_error says so in dlerror's words. */
+void *cuda_library_open(const char *file_name);
+void *cuda_library_symbol(void *library, const char *name);
+const char *cuda_library_error(void);
+void cuda_library_close(void *library);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,232 @@
+/* race.cpp - the race checker: kernels compiled with -fsanitize=thread call the hooks below at each memory access.
+ *
+ * ThreadSanitizer's own runtime is not linked; only its compiler pass is used. A shadow cell for every byte remembers
+ * who wrote and read it last, and when, in epochs that barriers advance. Two accesses of different threads, one of them
+ * a write, are a race unless a barrier, a __syncwarp (same warp) or the launch's end lies between. Blocks of a grid are
+ * never ordered. Accesses outside live buffers, to host memory and at misaligned addresses are errors too.
+ * In programs whose kernels are not instrumented nothing here ever acts. */
+#include "kernels/cudasim/sim.h"
+
+#include <link.h>
+#include <unordered_map>
+#include <vector>
+
+namespace cudasim {
+
+namespace {
+
+struct Cell {
+    uint32_t write_epoch, read_epoch; /* 0: never */
+    uint16_t writer, reader;          /* thread in its block */
+    uint16_t write_warp_epoch, read_warp_epoch;
+    bool atomic_write;
+    bool read_by_warps;   /* in read_epoch, by threads of several warps */
+    bool read_by_threads; /* in read_epoch and read_warp_epoch, by several threads of one warp */
+};
+
+const uintptr_t cells_a_page = 4096;
+std::unordered_map<uintptr_t, std::vector<Cell>> shadow;
+uintptr_t last_page;
+Cell *last_cells;
+
+/* Epochs grow for ever: those from launch_start on belong to this launch, from block_start on to this block. */
+uint32_t epoch = 1, launch_start = 1, block_start = 1;
+uint16_t warp_epoch[max_block_threads / 32];
+bool instrumented;
+
+Cell *cell_of(uintptr_t address) {
+    const uintptr_t page = address / cells_a_page;
+    if (page != last_page || !last_cells) {
+        std::vector<Cell> &cells = shadow[page];
+        if (cells.empty()) cells.resize(cells_a_page);
+        last_cells = cells.data();
+        last_page = page;
+    }
+    return last_cells + address % cells_a_page;
+}
+
+/* Is an access of that time by another thread ordered before what `thread` does now? */
+bool ordered(uint32_t then, int other, uint16_t other_warp_epoch, int thread, bool in_shared) {
+    if (then < launch_start) return true;
+    if (then < block_start) return in_shared; /* another block; shared memory is the block's own */
+    if (other == thread || then != epoch) return true;
+    return other / 32 == thread / 32 && other_warp_epoch != warp_epoch[thread / 32];
+}
+
+bool written_unordered(const Cell *cell, int thread, bool in_shared, Access access) {
+    if (!cell->write_epoch || (access == Access::atomic && cell->atomic_write)) return false;
+    return !ordered(cell->write_epoch, cell->writer, cell->write_warp_epoch, thread, in_shared);
+}
+
+bool read_unordered(const Cell *cell, int thread, bool in_shared) {
+    if (!cell->read_epoch) return false;
+    if (!ordered(cell->read_epoch, cell->reader, cell->read_warp_epoch, thread, in_shared)) return true;
+    if (cell->read_epoch != epoch) return false;
+    return cell->read_by_warps || (cell->read_by_threads && cell->read_warp_epoch == warp_epoch[thread / 32]);
+}
+
+void note_read(Cell *cell, int thread) {
+    const uint16_t now = warp_epoch[thread / 32];
+    const bool same_epoch = cell->read_epoch == epoch;
+    const bool other_warp = cell->reader / 32 != thread / 32;
+    cell->read_by_warps = same_epoch && (cell->read_by_warps || other_warp);
+    cell->read_by_threads =
+        same_epoch && !other_warp && cell->read_warp_epoch == now && (cell->read_by_threads || cell->reader != thread);
+    cell->read_epoch = epoch;
+    cell->reader = (uint16_t)thread;
+    cell->read_warp_epoch = now;
+}
+
+void note_write(Cell *cell, int thread, Access access) {
+    cell->write_epoch = epoch;
+    cell->writer = (uint16_t)thread;
+    cell->write_warp_epoch = warp_epoch[thread / 32];
+    cell->atomic_write = access == Access::atomic;
+}
+
+/* Constant tables and literals lie in the data of some loaded object. */
+bool in_loaded_object(uintptr_t address) {
+    return dl_iterate_phdr(
+        [](dl_phdr_info *object, size_t, void *sought) {
+            for (int i = 0; i < object->dlpi_phnum; i++) {
+                const auto &segment = object->dlpi_phdr[i];
+                const uintptr_t start = object->dlpi_addr + segment.p_vaddr;
+                if (segment.p_type == PT_LOAD && *(uintptr_t *)sought - start < segment.p_memsz) return 1;
+            }
+            return 0;
+        },
+        &address);
+}
+
+const char *verb(Access access) {
+    return access == Access::read ? "reads" : "writes";
+}
+
+void check_bounds(uintptr_t address, size_t size, Access access, const void *code, bool in_shared) {
+    const void *pointer = (const void *)address;
+    if (in_shared ? shared_owns(address, size) : heap_owns(pointer, size)) return;
+    stop_kernel(cudaErrorIllegalAddress, "out of bounds: kernel %s %zu bytes at %p, not within any %s (code %p)",
+                verb(access), size, pointer, in_shared ? "__shared__ array" : "live device buffer", code);
+}
+
+void hook(const void *address, size_t size, Access access, const void *code, bool must_be_aligned = true);
+
+} // namespace
+
+void race_next_launch() {
+    launch_start = ++epoch;
+}
+
+void race_next_block() {
+    block_start = ++epoch;
+    memset(warp_epoch, 0, sizeof warp_epoch);
+}
+
+void race_next_phase() {
+    epoch++;
+}
+
+void race_next_warp(int warp) {
+    warp_epoch[warp]++;
+}
+
+void race_forget(const void *memory, size_t size) {
+    if (!instrumented) return;
+    const uintptr_t first = (uintptr_t)memory / cells_a_page, last = ((uintptr_t)memory + size) / cells_a_page;
+    for (uintptr_t page = first; page <= last; page++) shadow.erase(page);
+    last_cells = nullptr;
+}
+
+void race_access(int thread, const void *memory, size_t size, Access access, const void *code) {
+    if (!instrumented) return;
+    const uintptr_t address = (uintptr_t)memory;
+    const bool in_shared = shared_contains(address);
+    if (!in_shared && heap_device(memory) < 0) {
+        if (on_current_stack(address) || in_loaded_object(address)) return;
+        stop_kernel(cudaErrorIllegalAddress, "kernel %s host memory at %p (code %p)", verb(access), memory, code);
+    }
+    check_bounds(address, size, access, code, in_shared);
+    for (size_t i = 0; i < size; i++) {
+        Cell *cell = cell_of(address + i);
+        const bool after_write = written_unordered(cell, thread, in_shared, access);
+        const bool after_read = !after_write && access != Access::read && read_unordered(cell, thread, in_shared);
+        if (after_write || after_read)
+            stop_kernel(cudaErrorLaunchFailure,
+                        "race: thread %d %s %s memory that thread %d %s, with no barrier between (%p, code %p)", thread,
+                        verb(access), in_shared ? "shared" : "global", after_write ? cell->writer : cell->reader,
+                        after_write ? "wrote" : "read", (const void *)(address + i), code);
+        if (access == Access::read)
+            note_read(cell, thread);
+        else
+            note_write(cell, thread, access);
+    }
+}
+
+void note_atomic(const void *address, size_t size) {
+    hook(address, size, Access::atomic, __builtin_return_address(0));
+}
+
+namespace {
+
+void hook(const void *address, size_t size, Access access, const void *code, bool must_be_aligned) {
+    if (!in_kernel()) return;
+    if (must_be_aligned && (uintptr_t)address % size)
+        stop_kernel(cudaErrorMisalignedAddress, "misaligned: kernel %s %zu bytes at %p (code %p)", verb(access), size,
+                    address, code);
+    race_access(current_thread(), address, size, access, code);
+}
+
+} // namespace
+
+extern "C" {
+#pragma GCC visibility push(hidden)
+
+#define CUDASIM_HOOKS(size)                                                                                            \
+    void __tsan_read##size(const void *address) {                                                                      \
+        hook(address, size, Access::read, __builtin_return_address(0));                                                \
+    }                                                                                                                  \
+    void __tsan_write##size(const void *address) {                                                                     \
+        hook(address, size, Access::write, __builtin_return_address(0));                                               \
+    }                                                                                                                  \
+    void __tsan_read_write##size(const void *address) {                                                                \
+        hook(address, size, Access::write, __builtin_return_address(0));                                               \
+    }                                                                                                                  \
+    void __tsan_unaligned_read##size(const void *address) {                                                            \
+        hook(address, size, Access::read, __builtin_return_address(0), false);                                         \
+    }                                                                                                                  \
+    void __tsan_unaligned_write##size(const void *address) {                                                           \
+        hook(address, size, Access::write, __builtin_return_address(0), false);                                        \
+    }
+CUDASIM_HOOKS(1)
+CUDASIM_HOOKS(2)
+CUDASIM_HOOKS(4)
+CUDASIM_HOOKS(8)
+CUDASIM_HOOKS(16)
+#undef CUDASIM_HOOKS
+
+/* Called once by every instrumented file, before main. */
+void __tsan_init() {
+    instrumented = true;
+}
+void __tsan_func_entry(void *) {}
+void __tsan_func_exit() {}
+/* Copies of whole structs. Compilers that still call memcpy for them: the build renames it in kernel objects. */
+void *__tsan_memcpy(void *to, const void *from, size_t size) {
+    if (size) hook(from, size, Access::read, __builtin_return_address(0), false);
+    if (size) hook(to, size, Access::write, __builtin_return_address(0), false);
+    return memcpy(to, from, size);
+}
+void *__tsan_memset(void *to, int value, size_t size) {
+    if (size) hook(to, size, Access::write, __builtin_return_address(0), false);
+    return memset(to, value, size);
+}
+void *__tsan_memmove(void *to, const void *from, size_t size) {
+    if (size) hook(from, size, Access::read, __builtin_return_address(0), false);
+    if (size) hook(to, size, Access::write, __builtin_return_address(0), false);
+    return memmove(to, from, size);
+}
+
+#pragma GCC visibility pop
+}
+
+} // namespace cudasim

@@ -1,0 +1,77 @@
+# The simulated CUDA device: build/libtinyort-cudasim.so, from this folder and the very sources of kernels/cuda.
+#
+# Any C++17 compiler for x86-64 builds it; nothing of NVIDIA's is needed. clang++ is taken where it is there, because with
+# -femulated-tls the simulator sees every __shared__ array; under g++ results are the same and fewer mistakes are caught.
+# `cudasim_mode` makes the rules for one way of compiling everything; tests/cudasim/tests.mk uses it for further ways.
+
+ifeq ($(MACHINE),x86_64)
+CUDASIM_CLANG := $(shell command -v clang++)
+# A build with sanitizers has one compiler's runtime library: that of $(CC).
+CUDASIM_CXX ?= $(or $(if $(SANITIZE),$(if $(findstring clang,$(CC)),$(CUDASIM_CLANG),g++)),$(CUDASIM_CLANG),$(shell command -v g++))
+endif
+
+ifeq ($(CUDASIM_CXX),)
+CUDASIM_STATE := without the simulated CUDA device ($(if $(filter x86_64,$(MACHINE)),no clang++ or g++,it needs x86-64))
+else
+CUDASIM_STATE := with the simulated CUDA device (--ep cudasim)
+CUDASIM_LIBRARY := $(BUILD)/libtinyort-cudasim.so
+CUDASIM_SOURCES := $(wildcard kernels/cudasim/*.cpp)
+CUDASIM_DEVICE_SOURCES := $(wildcard kernels/cuda/*.cu)
+CUDASIM_HOST_SOURCES := $(wildcard kernels/cuda/*.c)
+
+CUDASIM_CPPFLAGS := $(TORT_CPPFLAGS) -DTORT_CUDA=1 -DTORT_CUDASIM=1
+CUDASIM_CXXFLAGS := -std=c++17 -g -ffp-contract=off -fno-math-errno -fPIC -fvisibility=hidden -fvisibility-inlines-hidden -pthread \
+    -Wall -Wextra -Wno-unknown-pragmas -Werror
+CUDASIM_STRICT := -Wshadow -Wconversion -Wno-sign-conversion
+
+# Flags that depend on the compiler $(1).
+cudasim_compiler_flags = $(if $(findstring clang,$(1)),-DCUDASIM_EMULATED_TLS -Wno-pass-failed)
+cudasim_kernel_flags = $(if $(findstring clang,$(1)),-femulated-tls)
+
+# $(1) name of the mode, $(2) C++ compiler, $(3) flags for everything, $(4) more for kernels, $(5) what objcopy does to kernels.
+define cudasim_mode
+$$(OBJ)/cudasim/$(1)/flags: FORCE
+	@mkdir -p $$(@D)
+	@echo '$(2) $$(CUDASIM_CPPFLAGS) $$(CUDASIM_CXXFLAGS) $(3) $(4) $(5)' | cmp -s - $$@ || \
+	    echo '$(2) $$(CUDASIM_CPPFLAGS) $$(CUDASIM_CXXFLAGS) $(3) $(4) $(5)' > $$@
+
+$$(OBJ)/cudasim/$(1)/%.o: %.cpp $$(OBJ)/cudasim/$(1)/flags
+	@mkdir -p $$(@D)
+	@echo "  CXX   $$< (cudasim $(1))"
+	$$(Q)$(2) $$(CUDASIM_CPPFLAGS) $$(CUDASIM_CXXFLAGS) $$(CUDASIM_STRICT) $(call cudasim_compiler_flags,$(2)) $(3) -MMD -MP -c -o $$@ $$<
+
+$$(OBJ)/cudasim/$(1)/%.cu.o: %.cu $$(OBJ)/cudasim/$(1)/flags
+	@mkdir -p $$(@D)
+	@echo "  CXX   $$< (cudasim $(1))"
+	$$(Q)$(2) $$(CUDASIM_CPPFLAGS) $$(CUDASIM_CXXFLAGS) $(call cudasim_compiler_flags,$(2)) $(call cudasim_kernel_flags,$(2)) $(3) $(4) \
+	    -MMD -MP -x c++ -c -o $$@ $$<
+	$(if $(5),$$(Q)objcopy $(5) $$@)
+endef
+
+# The mode of the shared object; tests take it for their own where it is the same.
+CUDASIM_MODE := $(if $(SANITIZE),sanitized,$(if $(findstring clang,$(CUDASIM_CXX)),clang,gnu))
+$(eval $(call cudasim_mode,$(CUDASIM_MODE),$(CUDASIM_CXX),-O2 $(SANITIZE_FLAGS),,))
+CUDASIM_OBJECTS := $(CUDASIM_SOURCES:%.cpp=$(OBJ)/cudasim/$(CUDASIM_MODE)/%.o)
+CUDASIM_DEVICE_OBJECTS := $(CUDASIM_DEVICE_SOURCES:%.cu=$(OBJ)/cudasim/$(CUDASIM_MODE)/%.cu.o)
+CUDASIM_HOST_OBJECTS := $(CUDASIM_HOST_SOURCES:%.c=$(OBJ)/cudasim/$(CUDASIM_MODE)/%.o)
+
+$(OBJ)/cudasim/$(CUDASIM_MODE)/%.o: %.c $(OBJ)/flags
+	@mkdir -p $(@D)
+	@echo "  CC    $< (cudasim)"
+	$(Q)$(COMPILE) -DTORT_CUDA=1 -DTORT_CUDASIM=1 $(WARNINGS) -c -o $@ $<
+
+# What the provider needs of the runtime comes out of libtinyort.a, and stays inside.
+$(CUDASIM_LIBRARY): $(CUDASIM_OBJECTS) $(CUDASIM_DEVICE_OBJECTS) $(CUDASIM_HOST_OBJECTS) $(LIBRARY) kernels/cudasim/exports.map
+	@mkdir -p $(@D)
+	@echo "  LINK  $@"
+	$(Q)$(CUDASIM_CXX) $(SANITIZE_FLAGS) $(LDFLAGS) -shared -static-libstdc++ -static-libgcc \
+	    -Wl,--version-script=kernels/cudasim/exports.map $(if $(SANITIZE),,-Wl,-z,defs) \
+	    -o $@ $(filter %.o %.a,$^) $(LIBRARY_LIBS)
+
+all: $(CUDASIM_LIBRARY)
+
+.PHONY: clean-cudasim
+clean-cudasim:
+	rm -f $(CUDASIM_LIBRARY)
+clean: clean-cudasim
+endif

@@ -1,0 +1,180 @@
+/* warp.cpp - what warp collectives and asynchronous copies compute, each in one place for all lanes.
+ *
+ * Fragment layouts are those of the PTX ISA (kernels/cuda/gpu.h writes them out). Every lane's operands lie in its
+ * Lane; the results go there too. Accumulation is in float, in the order of k; a GPU's order is its own, so results are
+ * compared with a tolerance. Who waits for whom is block.cpp's business. Read next: shared.cpp. */
+#include "kernels/cudasim/warp.h"
+
+namespace cudasim {
+
+namespace {
+
+template <class F> void for_each_lane(unsigned mask, F act) {
+    for (int i = 0; i < 32; i++)
+        if (mask >> i & 1) act(i);
+}
+
+/* Multiplies the 16 x depth matrix a by the depth x 8 matrix b, both already spread out, onto the lanes' c. */
+void multiply(Lane *const *lanes, const float (*a)[16], const float (*b)[8], int depth) {
+    for (int lane = 0; lane < 32; lane++) {
+        MmaInput input;
+        memcpy(&input, lanes[lane]->input, sizeof input);
+        float d[4];
+        for (int i = 0; i < 4; i++) {
+            const int row = lane / 4 + i / 2 * 8, column = lane % 4 * 2 + i % 2;
+            d[i] = input.c[i];
+            for (int k = 0; k < depth; k++) d[i] += a[row][k] * b[k][column];
+        }
+        memcpy(lanes[lane]->output, d, sizeof d);
+    }
+}
+
+/* Each 32-bit register holds two neighbouring elements of a row of a, of a column of b. */
+template <class T> void multiply_16_bit(Lane *const *lanes) {
+    float a[16][16], b[16][8];
+    for (int lane = 0; lane < 32; lane++) {
+        MmaInput input;
+        memcpy(&input, lanes[lane]->input, sizeof input);
+        const int group = lane / 4, pair = lane % 4 * 2;
+        for (int i = 0; i < 8; i++) {
+            const uint16_t bits = (uint16_t)(input.a[i / 2] >> i % 2 * 16);
+            a[group + i / 2 % 2 * 8][pair + i % 2 + i / 4 * 8] = (float)T::from_bits(bits);
+        }
+        for (int i = 0; i < 4; i++) {
+            const uint16_t bits = (uint16_t)(input.b[i / 2] >> i % 2 * 16);
+            b[pair + i % 2 + i / 2 * 8][group] = (float)T::from_bits(bits);
+        }
+    }
+    multiply(lanes, a, b, 16);
+}
+
+/* The tensor core reads the upper 19 bits only. */
+float tfloat32(uint32_t bits) {
+    return float_of_bits(bits & 0xffffe000u);
+}
+
+void load_matrices(Lane *const *lanes, int matrices, bool transposed) {
+    const uint16_t *rows[32];
+    for (int i = 0; i < 8 * matrices; i++) {
+        memcpy(&rows[i], lanes[i]->input, sizeof rows[i]);
+        if ((uintptr_t)rows[i] % 16)
+            stop_kernel(cudaErrorMisalignedAddress, "ldmatrix: row address %p is not aligned to 16 bytes",
+                        (const void *)rows[i]);
+        race_access(lanes[i]->thread, rows[i], 16, Access::read, __builtin_return_address(0));
+    }
+    for (int lane = 0; lane < 32; lane++) {
+        for (int m = 0; m < matrices; m++) {
+            uint16_t pair[2];
+            for (int i = 0; i < 2; i++) {
+                const int row = lane / 4, column = lane % 4 * 2 + i;
+                pair[i] = transposed ? rows[m * 8 + column][row] : rows[m * 8 + row][column];
+            }
+            memcpy(lanes[lane]->output + 4 * m, pair, sizeof pair);
+        }
+    }
+}
+
+} // namespace
+
+void synchronize_warp(Lane *const *, unsigned) {}
+
+/* From a lane outside the mask comes an undefined value: the poison. */
+void shuffle(Lane *const *lanes, unsigned mask) {
+    for_each_lane(mask, [&](int i) {
+        ShuffleInput own, other;
+        memcpy(&own, lanes[i]->input, sizeof own);
+        const bool defined = own.source >= 0 && own.source < 32 && mask >> own.source & 1;
+        if (defined)
+            memcpy(&other, lanes[own.source]->input, sizeof other);
+        else
+            memset(&other, poison, sizeof other);
+        memcpy(lanes[i]->output, &other.value, sizeof other.value);
+    });
+}
+
+void ballot(Lane *const *lanes, unsigned mask) {
+    unsigned votes = 0;
+    for_each_lane(mask, [&](int i) {
+        int predicate;
+        memcpy(&predicate, lanes[i]->input, sizeof predicate);
+        if (predicate) votes |= 1u << i;
+    });
+    for_each_lane(mask, [&](int i) { memcpy(lanes[i]->output, &votes, sizeof votes); });
+}
+
+void mma_m16n8k16_half(Lane *const *lanes, unsigned) {
+    multiply_16_bit<__half>(lanes);
+}
+
+void mma_m16n8k16_bfloat16(Lane *const *lanes, unsigned) {
+    multiply_16_bit<__nv_bfloat16>(lanes);
+}
+
+void mma_m16n8k8_tfloat32(Lane *const *lanes, unsigned) {
+    float a[16][16], b[8][8];
+    for (int lane = 0; lane < 32; lane++) {
+        MmaInput input;
+        memcpy(&input, lanes[lane]->input, sizeof input);
+        const int group = lane / 4, k = lane % 4;
+        for (int i = 0; i < 4; i++) a[group + i % 2 * 8][k + i / 2 * 4] = tfloat32(input.a[i]);
+        for (int i = 0; i < 2; i++) b[k + i * 4][group] = tfloat32(input.b[i]);
+    }
+    multiply(lanes, a, b, 8);
+}
+
+void load_matrix_x2(Lane *const *lanes, unsigned) {
+    load_matrices(lanes, 2, false);
+}
+void load_matrix_x4(Lane *const *lanes, unsigned) {
+    load_matrices(lanes, 4, false);
+}
+void load_matrix_x2_transposed(Lane *const *lanes, unsigned) {
+    load_matrices(lanes, 2, true);
+}
+void load_matrix_x4_transposed(Lane *const *lanes, unsigned) {
+    load_matrices(lanes, 4, true);
+}
+
+/* ---- cp.async: adversarial, the destination holds poison until the wait, which brings the data ---- */
+
+void AsyncCopies::reset() {
+    copies.clear();
+    groups = 0;
+}
+
+void AsyncCopies::start(int thread, void *shared, const void *global, size_t size, size_t valid, Site site) {
+    if (((uintptr_t)shared | (uintptr_t)global) % size)
+        stop_kernel(cudaErrorMisalignedAddress, "cp.async (%s:%d): %p and %p are not both aligned to %zu bytes",
+                    site.file, site.line, shared, global, size);
+    if (valid > size || !shared_contains((uintptr_t)shared))
+        stop_kernel(cudaErrorIllegalAddress, "cp.async (%s:%d): %zu valid bytes of %zu to %p", site.file, site.line,
+                    valid, size, shared);
+    if (valid) race_access(thread, global, valid, Access::read, __builtin_return_address(0));
+    race_access(thread, shared, size, Access::write, __builtin_return_address(0));
+    memset(shared, poison, size);
+    copies.push_back({shared, global, size, valid, groups});
+}
+
+void AsyncCopies::commit() {
+    groups++;
+}
+
+void AsyncCopies::wait(int thread, int groups_left) {
+    size_t kept = 0;
+    for (const Copy &copy : copies) {
+        if (copy.group >= groups - groups_left) {
+            copies[kept++] = copy;
+            continue;
+        }
+        race_access(thread, copy.shared, copy.size, Access::write, __builtin_return_address(0));
+        if (copy.valid) memcpy(copy.shared, copy.global, copy.valid);
+        memset((char *)copy.shared + copy.valid, 0, copy.size - copy.valid);
+    }
+    copies.resize(kept);
+}
+
+bool AsyncCopies::pending() const {
+    return !copies.empty();
+}
+
+} // namespace cudasim

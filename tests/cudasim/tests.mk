@@ -1,0 +1,51 @@
+# Tests of the simulated CUDA device itself. Every program is built in several ways, because each way catches other mistakes:
+# clang (as in libtinyort-cudasim.so), asan (clang++, address and undefined-behaviour sanitizers), race (kernels instrumented
+# for the race checker), gcc (g++, undefined-behaviour sanitizer). clang++ must be there; `make setup` installs it.
+
+ifneq ($(CUDASIM_CXX),)
+TESTS += test-cudasim
+
+CUDASIM_TEST_MODES := clang asan race gcc
+CUDASIM_TEST_PROGRAMS := sample_test planted_bug
+CUDASIM_TEST_DEVICE_sample_test := sample_kernels
+CUDASIM_TEST_DEVICE_planted_bug := planted_bugs
+CUDASIM_TESTS := $(BUILD)/tests/cudasim
+
+$(if $(filter-out clang,$(CUDASIM_MODE)),$(eval $(call cudasim_mode,clang,clang++,-O2,,)))
+$(eval $(call cudasim_mode,asan,clang++,-O1 -fno-omit-frame-pointer -fsanitize=address$(comma)undefined -fno-sanitize-recover=all,,))
+$(eval $(call cudasim_mode,gcc,g++,-O1 -fsanitize=undefined -fno-sanitize-recover=all,,))
+# Only kernels are instrumented; copies of whole structs, which compilers leave to memcpy, must reach the checker too.
+$(eval $(call cudasim_mode,race,clang++,-O1,-fsanitize=thread,\
+    --redefine-sym memcpy=__tsan_memcpy --redefine-sym memmove=__tsan_memmove --redefine-sym memset=__tsan_memset))
+
+CUDASIM_LINK_clang := clang++ -pthread
+CUDASIM_LINK_asan := clang++ -pthread -fsanitize=address,undefined
+CUDASIM_LINK_race := clang++ -pthread
+CUDASIM_LINK_gcc := g++ -pthread -fsanitize=undefined
+
+# $(1) program, $(2) mode. The simulator itself is the same in the race mode as in the clang mode.
+define cudasim_test_program
+$(CUDASIM_TESTS)/$(1).$(2): $(CUDASIM_SOURCES:%.cpp=$(OBJ)/cudasim/$(patsubst race,clang,$(2))/%.o) \
+    $(OBJ)/cudasim/$(patsubst race,clang,$(2))/tests/cudasim/$(1).o \
+    $(CUDASIM_TEST_DEVICE_$(1):%=$(OBJ)/cudasim/$(2)/tests/cudasim/%.cu.o)
+	@mkdir -p $$(@D)
+	@echo "  LINK  $$@"
+	$$(Q)$$(CUDASIM_LINK_$(2)) -o $$@ $$^
+endef
+$(foreach program,$(CUDASIM_TEST_PROGRAMS),$(foreach mode,$(CUDASIM_TEST_MODES),\
+    $(eval $(call cudasim_test_program,$(program),$(mode)))))
+
+CUDASIM_RUN := $(filter-out planted_bug,$(CUDASIM_TEST_PROGRAMS))
+CUDASIM_BINARIES := $(foreach program,$(CUDASIM_TEST_PROGRAMS),$(CUDASIM_TEST_MODES:%=$(CUDASIM_TESTS)/$(program).%))
+
+.PHONY: test-cudasim
+## Test the simulated CUDA device: kernels in every order and build, the fake API, planted bugs.
+test-cudasim: $(CUDASIM_BINARIES) $(CUDASIM_LIBRARY)
+	@status=0; \
+	for program in $(CUDASIM_RUN); do for mode in $(CUDASIM_TEST_MODES); do \
+	    echo "$$program ($$mode)"; $(CUDASIM_TESTS)/$$program.$$mode || status=1; \
+	done; done; \
+	sh tests/cudasim/planted_bugs.sh $(CUDASIM_TESTS)/planted_bug tests/cudasim/planted_bugs.expected $(CUDASIM_TEST_MODES) || status=1; \
+	sh tests/cudasim/exports.sh $(CUDASIM_LIBRARY) || status=1; \
+	exit $$status
+endif
