@@ -1,0 +1,104 @@
+/* dynamic.c - tests of values whose shape depends on data. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "tests/build_model.h"
+#include "tests/fake_provider.h"
+
+/* y = Neg(NonZero(x)) as int64 of shape [2, count], and its Shape; x of shape [n]. */
+static tort_model *nonzero_model(tort_error *error) {
+    model_builder b = build_begin(NULL);
+    int32_t x = build_input(&b, "x", TORT_FLOAT, 1, (const int64_t[]){-1});
+    int32_t where = build_node(&b, "NonZero", "where", (const int32_t[]){x, -1});
+    build_output(&b, build_node(&b, "Neg", "neg", (const int32_t[]){where, -1}));
+    build_output(&b, build_node(&b, "Shape", "shape", (const int32_t[]){where, -1}));
+    return build_end(&b, error);
+}
+
+static tort_status run_nonzero(tort_session *session, tort_context *context, const float *values, int64_t count,
+                               int64_t expected, tort_error *error) {
+    tort_tensor x = {.type = TORT_FLOAT, .rank = 1, .dims = {count}};
+    memcpy(&x.data, &values, sizeof values);
+    tort_tensor outputs[2] = {{.data = NULL}, {.data = NULL}};
+    (void)session;
+    tort_status status = tort_context_run(context, &x, 1, outputs, 2, error);
+    if (status) return status;
+    cr_expect_eq(outputs[0].rank, 2);
+    cr_expect_eq(outputs[0].dims[1], expected);
+    const int64_t *shape = outputs[1].data;
+    cr_expect_eq(shape[0], 1);
+    cr_expect_eq(shape[1], expected);
+    return TORT_OK;
+}
+
+Test(dynamic, shapes_follow_the_data) {
+    tort_error error;
+    tort_model *model = nonzero_model(&error);
+    tort_session *session = NULL;
+    tort_context *context = NULL;
+    cr_assert_eq(tort_session_create(NULL, model, NULL, &session, &error), TORT_OK, "%s", error.msg);
+    cr_expect_str_eq(tort_session_report(session)->nodes[2].provider, "host");
+    cr_assert_eq(tort_context_create(session, &context, &error), TORT_OK, "%s", error.msg);
+    const float some[] = {1, 0, 2, 0, 3}, none[] = {0, 0}, all[] = {1, 1, 1};
+    cr_expect_eq(run_nonzero(session, context, some, 5, 3, &error), TORT_OK, "%s", error.msg);
+    cr_expect_eq(run_nonzero(session, context, none, 2, 0, &error), TORT_OK, "%s", error.msg);
+    cr_expect_eq(run_nonzero(session, context, all, 3, 3, &error), TORT_OK, "%s", error.msg);
+    tort_context_free(context);
+    tort_session_free(session);
+    tort_model_free(model);
+}
+
+Test(dynamic, the_limit_holds_and_the_session_stays_usable) {
+    tort_error error;
+    tort_model *model = nonzero_model(&error);
+    tort_session *session = NULL;
+    tort_context *context = NULL;
+    tort_session_options options = {.struct_size = sizeof options, .dynamic_limit = 64};
+    cr_assert_eq(tort_session_create(NULL, model, &options, &session, &error), TORT_OK, "%s", error.msg);
+    cr_assert_eq(tort_context_create(session, &context, &error), TORT_OK, "%s", error.msg);
+    float many[100];
+    for (int i = 0; i < 100; i++) many[i] = 1;
+    cr_expect_eq(run_nonzero(session, context, many, 100, 100, &error), TORT_E_MEMORY);
+    cr_expect(strstr(error.msg, "dynamic_limit"), "%s", error.msg);
+    cr_expect_eq(error.node, 0);
+    cr_expect_eq(run_nonzero(session, context, many, 2, 2, &error), TORT_OK, "%s", error.msg);
+    tort_context_free(context);
+    tort_session_free(session);
+    tort_model_free(model);
+}
+
+/* Reshape to a shape that is only known while running, with one node on another device in between. */
+Test(dynamic, a_live_reshape_and_a_device) {
+    model_builder b = build_begin(NULL);
+    tort_error error;
+    int32_t x = build_input(&b, "x", TORT_FLOAT, 1, (const int64_t[]){6});
+    int32_t shape = build_input(&b, "shape", TORT_INT64, 1, (const int64_t[]){2});
+    int32_t relu = build_node(&b, "Relu", "relu", (const int32_t[]){x, -1});
+    int32_t reshaped = build_node(&b, "Reshape", "reshape", (const int32_t[]){relu, shape, -1});
+    build_output(&b, build_node(&b, "Neg", "neg", (const int32_t[]){reshaped, -1}));
+    tort_model *model = build_end(&b, &error);
+    tort_session *session = NULL;
+    tort_context *context = NULL;
+    tort_session_options options = {.struct_size = sizeof options, .chain = "fake,cpu", .providers = fake_providers};
+    cr_assert_eq(tort_session_create(NULL, model, &options, &session, &error), TORT_OK, "%s", error.msg);
+    cr_expect_str_eq(tort_session_report(session)->nodes[1].provider, "host");
+    cr_expect_str_eq(tort_session_report(session)->nodes[2].provider, "fake");
+    cr_assert_eq(tort_context_create(session, &context, &error), TORT_OK, "%s", error.msg);
+    float values[6] = {1, -2, 3, 4, 5, 6};
+    int64_t to[2] = {3, -1}, wrong[2] = {4, 4};
+    tort_tensor inputs[2] = {{.type = TORT_FLOAT, .rank = 1, .dims = {6}, .data = values},
+                             {.type = TORT_INT64, .rank = 1, .dims = {2}, .data = to}};
+    tort_tensor output = {.data = NULL};
+    cr_assert_eq(tort_context_run(context, inputs, 2, &output, 1, &error), TORT_OK, "%s", error.msg);
+    cr_expect_eq(output.rank, 2);
+    cr_expect_eq(output.dims[0], 3);
+    cr_expect_eq(output.dims[1], 2);
+    cr_expect_float_eq(((const float *)output.data)[2], -3.0f, 1e-6f);
+    inputs[1].data = wrong;
+    output.data = NULL;
+    cr_expect_eq(tort_context_run(context, inputs, 2, &output, 1, &error), TORT_E_RUN, "%s", error.msg);
+    cr_expect(strstr(error.msg, "\"reshape\" (Reshape-21)"), "%s", error.msg);
+    tort_context_free(context);
+    tort_session_free(session);
+    tort_model_free(model);
+}
