@@ -45,7 +45,7 @@ Test(shape, names_are_interned_and_unknowns_are_not) {
     cr_assert_neq(seq, batch);
     cr_assert_lt(batch, 0);
     cr_assert_neq(tort_dim_fresh(&dims, false), tort_dim_fresh(&dims, false));
-    char name[8];
+    char name[16];
     for (int i = 0; i < 500; i++) {
         snprintf(name, sizeof name, "s%d", i);
         tort_dim d = tort_dim_symbol(&dims, name);
