@@ -332,13 +332,16 @@ static tort_status load_node(tort_loader *loader, tort_scope *scope, TortOnnx__N
     return load_operator(loader, scope, proto, &node);
 }
 
+enum { MOST_NAMED = 8 }; /* nodes around each other that an error names */
+
 tort_status tort_load_nodes(tort_loader *loader, tort_scope *scope, TortOnnx__NodeProto **nodes, size_t count,
                             int32_t file_index) {
     for (size_t i = 0; i < count; i++) {
         tort_status status = load_node(loader, scope, nodes[i], i, file_index < 0 ? (int32_t)i : file_index);
         if (!status) continue;
-        tort_error_prefix(loader->error, "node %zu \"%.100s\" (%.60s)", i, tort_text_of(nodes[i]->name),
-                          tort_text_of(nodes[i]->op_type));
+        if (loader->depth <= MOST_NAMED) /* else the outer ones fill the message */
+            tort_error_prefix(loader->error, "node %zu \"%.100s\" (%.60s)", i, tort_text_of(nodes[i]->name),
+                              tort_text_of(nodes[i]->op_type));
         if (loader->error && scope->graph == 0 && !scope->call) loader->error->node = (int32_t)i;
         return status;
     }

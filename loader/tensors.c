@@ -116,9 +116,9 @@ static tort_status check_length(tort_loader *loader, const tort_weight *weight, 
 static tort_status parse_size(tort_loader *loader, const char *key, const char *text, uint64_t *size) {
     *size = 0;
     for (const char *at = text; *at; at++) {
-        if (*at < '0' || *at > '9' || *size > (UINT64_MAX - 9) / 10)
+        if (*at < '0' || *at > '9' || __builtin_mul_overflow(*size, 10, size) ||
+            __builtin_add_overflow(*size, (uint64_t)(*at - '0'), size))
             return tort_fail(loader->error, TORT_E_MODEL, "external_data: %s is \"%.40s\"", key, text);
-        *size = *size * 10 + (uint64_t)(*at - '0');
     }
     if (!*text) return tort_fail(loader->error, TORT_E_MODEL, "external_data: %s is empty", key);
     return TORT_OK;

@@ -9,6 +9,7 @@
 #define DEEPEST_MESSAGE 100            /* as protobuf's own parsers */
 #define LARGEST_SLIM ((size_t)1 << 30) /* the parser's sizes are 31 bits */
 #define MOST_FIELDS 20
+#define MOST_NAMED 20    /* fields within each other that an error names */
 #define PIECE_FIELD 1000 /* of TensorProto in onnx.proto, see there */
 
 typedef enum wire_type { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_LENGTH = 2, WIRE_FIXED32 = 5 } wire_type;
@@ -274,6 +275,14 @@ static tort_status read_tag(wire_pass *pass, uint64_t end, uint32_t *number, wir
     return TORT_OK;
 }
 
+/* Which field is wrong; of messages that are nested deep the outer ones alone, else they fill the message. */
+static void name_field(const wire_pass *pass, const wire_field *field, int32_t index) {
+    if (field->repeated)
+        tort_error_prefix(pass->error, "%s %d", field->name, index);
+    else
+        tort_error_prefix(pass->error, "%s", field->name);
+}
+
 static tort_status slim_message(wire_pass *pass, const tort_wire_message *message, uint64_t end, int depth) {
     int32_t seen[MOST_FIELDS] = {0}; /* of every field, to say which one is wrong */
     while (pass->position < end) {
@@ -298,8 +307,7 @@ static tort_status slim_message(wire_pass *pass, const tort_wire_message *messag
                 tort_fail(pass->error, TORT_E_MODEL, "byte %llu: the field is there twice", (unsigned long long)at);
         else
             status = slim_field(pass, field, type, end, depth);
-        if (status && field->repeated) tort_error_prefix(pass->error, "%s %d", field->name, seen[i]);
-        if (status && !field->repeated) tort_error_prefix(pass->error, "%s", field->name);
+        if (status && depth <= MOST_NAMED) name_field(pass, field, seen[i]);
         if (status) return status;
         seen[i]++;
     }

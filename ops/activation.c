@@ -4,6 +4,7 @@
 #include "ops/activation.h"
 
 #include "ops/elementwise.h"
+#include "ops/shapes.h"
 #include "ops/vector_math.h"
 
 #include <math.h>
@@ -186,18 +187,9 @@ static tort_status resolve_clip(tort_resolve *resolve) {
 }
 
 static tort_status infer_clip(tort_infer *infer) {
-    static const char *const names[] = {"input", "min", "max"};
-    for (int32_t i = 1; i <= 2; i++) {
-        if (!tort_has_input(infer->node, i)) continue;
-        const tort_info *info = &infer->node->inputs[i];
-        for (int32_t d = 0; d < info->rank; d++) {
-            if (tort_dim_known(info->dims[d]) && info->dims[d] != 1)
-                return tort_fail(infer->error, TORT_E_MODEL, "%s has %lld elements, expected a scalar", names[i],
-                                 (long long)info->dims[d]);
-        }
-    }
     tort_infer_same(infer, 0, 0);
-    return TORT_OK;
+    tort_status status = tort_check_single(infer, 1, "min");
+    return status != TORT_OK ? status : tort_check_single(infer, 2, "max");
 }
 
 /* Where low > high, the result is high. */

@@ -20,8 +20,7 @@ static tort_status infer_batch_norm(tort_infer *infer) {
     const tort_info *x = &infer->node->inputs[0];
     if (x->rank == 0) return tort_fail(infer->error, TORT_E_MODEL, "X is a scalar; expected (batch, channels, ...)");
     tort_infer_same(infer, 0, 0);
-    for (int32_t o = 1; o < infer->node->output_count; o++)
-        if (tort_has_output(infer->node, o)) tort_infer_same(infer, o, o % 2 == 1 ? 3 : 4);
+    for (int32_t o = 1; o <= 4; o++) tort_infer_same(infer, o, o % 2 == 1 ? 3 : 4);
     return TORT_OK;
 }
 

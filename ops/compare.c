@@ -2,21 +2,31 @@
  *
  * Comparisons with NaN are false. Strings are equal if their bytes are. */
 #include "ops/elementwise.h"
+#include "ops/shapes.h"
 
 #include <string.h>
 
 /* ---- infer ---------------------------------------------------------------------------------------------------------
  */
 
-/* One and the same symbol equals itself, whatever it will be. */
+/* Sizes are not negative: `seq + 1 > seq` and `seq > -1` hold whatever seq will be. */
+static bool surely_less(tort_dims *dims, tort_scalar a, tort_scalar b) {
+    tort_scalar gap = tort_scalar_sub(dims, tort_scalar_sub(dims, b, a), tort_scalar_known(1));
+    return tort_scalar_nonnegative(dims, gap);
+}
+
 static tort_scalar scalar_equal(tort_dims *dims, tort_scalar a, tort_scalar b) {
     if (tort_scalar_same(a, b)) return tort_scalar_known(1);
-    return a.symbolic || b.symbolic ? tort_scalar_unknown(dims, false) : tort_scalar_known(0);
+    if (!a.symbolic && !b.symbolic) return tort_scalar_known(0);
+    bool differ = surely_less(dims, a, b) || surely_less(dims, b, a);
+    return differ ? tort_scalar_known(0) : tort_scalar_unknown(dims, false);
 }
 
 static tort_scalar scalar_less(tort_dims *dims, tort_scalar a, tort_scalar b) {
-    if (tort_scalar_same(a, b)) return tort_scalar_known(0);
-    return a.symbolic || b.symbolic ? tort_scalar_unknown(dims, false) : tort_scalar_known(a.value < b.value);
+    if (!a.symbolic && !b.symbolic) return tort_scalar_known(a.value < b.value);
+    if (surely_less(dims, a, b)) return tort_scalar_known(1);
+    bool not_less = tort_scalar_nonnegative(dims, tort_scalar_sub(dims, a, b));
+    return not_less ? tort_scalar_known(0) : tort_scalar_unknown(dims, false);
 }
 
 static tort_scalar scalar_greater(tort_dims *dims, tort_scalar a, tort_scalar b) {

@@ -10,7 +10,7 @@
 
 /* ---- infer ------------------------------------------------------------------------------------------------------- */
 
-static tort_status infer_conv(tort_infer *infer) {
+tort_status tort_infer_conv(tort_infer *infer) {
     const tort_info *x = &infer->node->inputs[0], *w = &infer->node->inputs[1];
     const int64_t group = tort_attr_int(infer->node, "group");
     const int32_t rank = x->rank >= 0 ? x->rank : w->rank;
@@ -58,7 +58,7 @@ static tort_status infer_conv(tort_infer *infer) {
 
 /* ---- resolve ----------------------------------------------------------------------------------------------------- */
 
-static tort_status resolve_conv(tort_resolve *resolve) {
+tort_status tort_resolve_conv(tort_resolve *resolve) {
     tort_conv_params *params = resolve->params;
     const tort_info *x = &resolve->node->inputs[0], *w = &resolve->node->inputs[1];
     const int32_t rank = x->rank >= 0 ? x->rank : w->rank;
@@ -82,12 +82,13 @@ static tort_status resolve_conv(tort_resolve *resolve) {
 /* ---- the plain loop ---------------------------------------------------------------------------------------------- */
 
 typedef struct conv_task {
-    tort_conv_loop loop;
+    const tort_conv_loop *loop;
     tort_conv_row row;
+    tort_conv_store store;
 } conv_task;
 
-static void conv_row(const tort_conv_loop *loop, int64_t n, int64_t m, const int64_t *out, int64_t first, int64_t last,
-                     double *acc) {
+void tort_conv_row_of(const tort_conv_loop *loop, int64_t n, int64_t m, const int64_t *out, int64_t first, int64_t last,
+                      double *acc) {
     const tort_conv_params *p = loop->params;
     const tort_sliding *window = &p->window;
     const int32_t x = window->axes - 1;
@@ -115,7 +116,7 @@ static void conv_row(const tort_conv_loop *loop, int64_t n, int64_t m, const int
 
 static void conv_rows(void *arg, int64_t begin, int64_t end) {
     const conv_task *task = arg;
-    const tort_conv_loop *loop = &task->loop;
+    const tort_conv_loop *loop = task->loop;
     const tort_sliding *window = &loop->params->window;
     const int64_t width = window->output[window->axes - 1], filters = loop->params->filters;
     double acc[TORT_BLOCK];
@@ -126,24 +127,33 @@ static void conv_rows(void *arg, int64_t begin, int64_t end) {
         for (int64_t first = 0; first < width; first += TORT_BLOCK) {
             const int64_t last = width - first < TORT_BLOCK ? width : first + TORT_BLOCK;
             task->row(loop, plane / filters, plane % filters, out, first, last, acc);
-            tort_store_doubles(loop->y->type, loop->y->data, row * width + first, last - first, acc);
+            task->store(loop, plane % filters, row * width + first, last - first, acc);
         }
     }
 }
 
-tort_status tort_conv_run(const tort_call *call, tort_conv_row row) {
-    const tort_conv_params *params = call->params;
+void tort_conv_rows(const tort_call *call, tort_conv_loop *loop, tort_conv_row row, tort_conv_store store) {
+    const tort_conv_params *params = loop->params;
     const tort_sliding *window = &params->window;
-    if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
-    conv_task task = {.loop = {.params = params, .y = &call->outputs[0]}, .row = row};
-    tort_conv_loop *loop = &task.loop;
+    if (tort_count(&call->outputs[0]) == 0) return;
     loop->output_rows = tort_sliding_rows(window, window->output);
     loop->input_rows = tort_sliding_rows(window, window->input);
     loop->kernel_rows = tort_sliding_rows(window, window->kernel);
-    tort_widen_inputs(call, 3, &loop->type, loop->data);
+    conv_task task = {loop, row, store};
     const int64_t products = params->channels / params->group * loop->kernel_rows * window->kernel[window->axes - 1];
     tort_parallel(call, params->batch * params->filters * loop->output_rows,
                   products * window->output[window->axes - 1] / 2 + 1, conv_rows, &task);
+}
+
+static void store_rounded(const tort_conv_loop *loop, int64_t m, int64_t first, int64_t count, const double *acc) {
+    (void)m;
+    tort_store_doubles(loop->y->type, loop->y->data, first, count, acc);
+}
+
+tort_status tort_conv_run(const tort_call *call, tort_conv_row row) {
+    tort_conv_loop loop = {.params = call->params, .y = &call->outputs[0]};
+    tort_widen_inputs(call, 3, &loop.type, loop.data);
+    tort_conv_rows(call, &loop, row, store_rounded);
     return TORT_OK;
 }
 
@@ -152,15 +162,15 @@ double tort_conv_bias(const tort_conv_loop *loop, int64_t m) {
 }
 
 static tort_status run_conv(const tort_call *call) {
-    return tort_conv_run(call, conv_row);
+    return tort_conv_run(call, tort_conv_row_of);
 }
 
 #define CONV_ATTRIBUTES "auto_pad:string=NOTSET dilations:ints group:int=1 kernel_shape:ints pads:ints strides:ints"
 #define CONV(since_, until_, types_)                                                                                   \
     {                                                                                                                  \
         .domain = "", .name = "Conv", .since = since_, .until = until_, .inputs = "X:T W:T B?:T", .outputs = "Y:T",    \
-        .types = types_, .attributes = CONV_ATTRIBUTES, .params_size = sizeof(tort_conv_params), .infer = infer_conv,  \
-        .resolve = resolve_conv, .reference = run_conv                                                                 \
+        .types = types_, .attributes = CONV_ATTRIBUTES, .params_size = sizeof(tort_conv_params),                       \
+        .infer = tort_infer_conv, .resolve = tort_resolve_conv, .reference = run_conv                                  \
     }
 
 const tort_op tort_ops_conv[] = {

@@ -14,20 +14,31 @@ typedef struct tort_conv_params {
     int64_t batch, channels, filters, group;
 } tort_conv_params;
 
-/* What both plain loops need at hand. */
+tort_status tort_infer_conv(tort_infer *infer);       /* inputs X, W and B */
+tort_status tort_resolve_conv(tort_resolve *resolve); /* params are tort_conv_params */
+
+/* What the plain loops need at hand; `arg` is for `store`. */
 typedef struct tort_conv_loop {
     const tort_conv_params *params;
     const tort_tensor *y;
-    tort_type type;                               /* of data: float or double */
-    const void *data[3];                          /* X, W, B; NULL where there is no B */
-    int64_t output_rows, input_rows, kernel_rows; /* of one plane */
+    tort_type type;      /* of data: float or double */
+    const void *data[3]; /* X, W, B; NULL where there is no B */
+    const void *arg;
+    int64_t output_rows, input_rows, kernel_rows; /* of one plane; tort_conv_rows fills them in */
 } tort_conv_loop;
 
 /* Makes outputs first..last of one row: image n, filter m, coordinates `out` along the other axes. */
 typedef void (*tort_conv_row)(const tort_conv_loop *loop, int64_t n, int64_t m, const int64_t *out, int64_t first,
                               int64_t last, double *acc);
+/* Stores outputs first .. first+count-1 of all of Y, which belong to filter m. */
+typedef void (*tort_conv_store)(const tort_conv_loop *loop, int64_t m, int64_t first, int64_t count, const double *acc);
 
-/* Runs `row` over all rows of Y, on several threads where that pays, and stores them. */
+/* The row of Conv. */
+void tort_conv_row_of(const tort_conv_loop *loop, int64_t n, int64_t m, const int64_t *out, int64_t first, int64_t last,
+                      double *acc);
+/* Runs `row` over all rows of Y, on several threads where that pays. */
+void tort_conv_rows(const tort_call *call, tort_conv_loop *loop, tort_conv_row row, tort_conv_store store);
+/* The same for the inputs X, W and B as they are, rounded to the type of Y. */
 tort_status tort_conv_run(const tort_call *call, tort_conv_row row);
 double tort_conv_bias(const tort_conv_loop *loop, int64_t m);
 

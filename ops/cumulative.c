@@ -1,5 +1,176 @@
-#include "runtime/op.h"
+/* cumulative.c - CumSum and CumProd along an axis.
+ *
+ * x is [outer, length, inner]. Floats accumulate in double and round once an element; integers wrap. Where inner is 1,
+ * blocks follow each other along the axis; otherwise a block is a part of inner, carried along the axis as a whole. */
+#include "ops/numeric.h"
+#include "ops/shapes.h"
+
+typedef struct cumulative {
+    bool exclusive, reverse;
+} cumulative;
+
+static tort_status infer_cumulative(tort_infer *infer) {
+    const tort_info *x = &infer->node->inputs[0];
+    int64_t axis;
+    int32_t count, normalized;
+    tort_infer_same(infer, 0, 0);
+    tort_status status = tort_check_single(infer, 1, "axis");
+    if (status != TORT_OK) return status;
+    if (x->rank < 0 || !tort_view_integers(infer->node, 1, &axis, 1, &count) || count != 1) return TORT_OK;
+    return tort_normalize_axis(infer->error, axis, x->rank, &normalized);
+}
+
+static tort_status resolve_cumulative(tort_resolve *resolve) {
+    cumulative *params = resolve->params;
+    params->exclusive = tort_attr_int(resolve->node, "exclusive") != 0;
+    params->reverse = tort_attr_int(resolve->node, "reverse") != 0;
+    return TORT_OK;
+}
+
+typedef union block {
+    double d[TORT_BLOCK];
+    uint64_t u[TORT_BLOCK];
+    int64_t i[TORT_BLOCK];
+} block;
+
+typedef struct accumulation {
+    const tort_call *call;
+    bool product, exclusive, reverse, in_double;
+    int64_t length, inner;
+    int64_t parts; /* blocks of inner */
+} accumulation;
+
+static void load(const accumulation *a, int64_t first, int64_t count, block *to) {
+    const tort_tensor *x = &a->call->inputs[0];
+    if (a->in_double) {
+        tort_load_doubles(x->type, x->data, first, count, to->d);
+    } else {
+        tort_load_integers(x->type, x->data, first, count, to->i);
+    }
+}
+
+static void store(const accumulation *a, int64_t first, int64_t count, const block *from) {
+    const tort_tensor *out = &a->call->outputs[0];
+    if (a->in_double) {
+        tort_store_doubles(out->type, out->data, first, count, from->d);
+    } else {
+        tort_store_integers(out->type, out->data, first, count, from->i);
+    }
+}
+
+static double join_doubles(const accumulation *a, double x, double y) {
+    return a->product ? x * y : x + y;
+}
+static uint64_t join_integers(const accumulation *a, uint64_t x, uint64_t y) {
+    return a->product ? x * y : x + y;
+}
+
+static void start(const accumulation *a, int64_t count, block *sums) {
+    for (int64_t i = 0; i < count; i++) {
+        if (a->in_double) {
+            sums->d[i] = a->product;
+        } else {
+            sums->u[i] = a->product;
+        }
+    }
+}
+
+/* A line of inner == 1, from its element `first` on. */
+static void along_line(const accumulation *a, int64_t first) {
+    block values, sum;
+    start(a, 1, &sum);
+    for (int64_t done = 0; done < a->length; done += TORT_BLOCK) {
+        int64_t count = a->length - done < TORT_BLOCK ? a->length - done : TORT_BLOCK;
+        int64_t at = first + (a->reverse ? a->length - done - count : done);
+        load(a, at, count, &values);
+        for (int64_t k = 0; k < count; k++) {
+            int64_t i = a->reverse ? count - 1 - k : k;
+            if (a->in_double) {
+                double before = sum.d[0];
+                sum.d[0] = join_doubles(a, before, values.d[i]);
+                values.d[i] = a->exclusive ? before : sum.d[0];
+            } else {
+                uint64_t before = sum.u[0];
+                sum.u[0] = join_integers(a, before, values.u[i]);
+                values.u[i] = a->exclusive ? before : sum.u[0];
+            }
+        }
+        store(a, at, count, &values);
+    }
+}
+
+/* `count` neighbours of inner, from element `first` on, with all that lies behind them along the axis. */
+static void across(const accumulation *a, int64_t first, int64_t count) {
+    block values, sums;
+    start(a, count, &sums);
+    for (int64_t done = 0; done < a->length; done++) {
+        int64_t at = first + (a->reverse ? a->length - 1 - done : done) * a->inner;
+        load(a, at, count, &values);
+        if (a->exclusive) store(a, at, count, &sums);
+        for (int64_t i = 0; i < count; i++) {
+            if (a->in_double) {
+                sums.d[i] = join_doubles(a, sums.d[i], values.d[i]);
+            } else {
+                sums.u[i] = join_integers(a, sums.u[i], values.u[i]);
+            }
+        }
+        if (!a->exclusive) store(a, at, count, &sums);
+    }
+}
+
+static void accumulate(void *arg, int64_t begin, int64_t end) {
+    const accumulation *a = arg;
+    for (int64_t line = begin; line < end; line++) {
+        int64_t outer = line / a->parts, part = line % a->parts * TORT_BLOCK;
+        int64_t first = outer * a->length * a->inner + part;
+        if (a->inner == 1) {
+            along_line(a, first);
+        } else {
+            across(a, first, a->inner - part < TORT_BLOCK ? a->inner - part : TORT_BLOCK);
+        }
+    }
+}
+
+static tort_status run_cumulative(const tort_call *call, bool product) {
+    const cumulative *params = call->params;
+    const tort_tensor *x = &call->inputs[0];
+    int64_t given, outer = 1;
+    int32_t axis;
+    tort_load_integers(call->inputs[1].type, call->inputs[1].data, 0, 1, &given);
+    if (tort_normalize_axis(call->error, given, x->rank, &axis) != TORT_OK)
+        return tort_fail(call->error, TORT_E_RUN, "axis is %lld, expected -%d to %d", (long long)given, x->rank,
+                         x->rank - 1);
+    accumulation a = {.call = call,
+                      .product = product,
+                      .exclusive = params->exclusive,
+                      .reverse = params->reverse,
+                      .in_double = tort_type_is_float(x->type),
+                      .length = x->dims[axis],
+                      .inner = 1};
+    for (int32_t d = 0; d < x->rank; d++) {
+        if (d < axis) outer *= x->dims[d];
+        if (d > axis) a.inner *= x->dims[d];
+    }
+    if (tort_count(x) == 0) return TORT_OK;
+    a.parts = (a.inner + TORT_BLOCK - 1) / TORT_BLOCK;
+    int64_t width = a.inner < TORT_BLOCK ? a.inner : TORT_BLOCK;
+    tort_parallel(call, outer * a.parts, a.length * width * 2, accumulate, &a);
+    return TORT_OK;
+}
+
+static tort_status run_sum(const tort_call *call) {
+    return run_cumulative(call, false);
+}
+static tort_status run_product(const tort_call *call) {
+    return run_cumulative(call, true);
+}
 
 const tort_op tort_ops_cumulative[] = {
+    {"", "CumProd", 26, 28, "x:T axis:T2", "y:T", "T=high13 T2=int32|int64", "exclusive:int=0 reverse:int=0", 0, 0,
+     sizeof(cumulative), infer_cumulative, resolve_cumulative, run_product},
+    {"", "CumSum", 11, 13, "x:T axis:T2", "y:T", "T=high|-float16 T2=int32|int64", "exclusive:int=0 reverse:int=0", 0,
+     0, sizeof(cumulative), infer_cumulative, resolve_cumulative, run_sum},
+    {"", "CumSum", 14, 28, "x:T axis:T2", "y:T", "T=high13 T2=int32|int64", "exclusive:int=0 reverse:int=0", 0, 0,
+     sizeof(cumulative), infer_cumulative, resolve_cumulative, run_sum},
     {0},
 };

@@ -1,5 +1,200 @@
-#include "runtime/op.h"
+/* integer_matmul.c - MatMulInteger and QLinearMatMul: MatMul of quantized matrices.
+ *
+ * A zero point or scale is one number, or one a row of A or column of B (a vector, or a tensor that broadcasts).
+ * The sum of MatMulInteger wraps to int32. Read next: quantized.h. */
+#include "ops/matmul.h"
+#include "ops/quantized.h"
+#include "ops/shapes.h"
+
+/* ---- infer and resolve ---------------------------------------------------------------------------------------------
+ */
+
+static const int32_t integer_operands[] = {0, 1}, linear_operands[] = {0, 3};
+
+/* A scale or zero point, input i, that is a vector has one number for each of the `count` rows or columns; -1: any. */
+static tort_status check_vector(tort_infer *infer, int32_t i, tort_dim count, const char *name) {
+    if (!tort_has_input(infer->node, i)) return TORT_OK;
+    const tort_info *info = &infer->node->inputs[i];
+    if (info->rank != 1 || !tort_dim_known(info->dims[0]) || info->dims[0] == 1) return TORT_OK;
+    if (!tort_dim_known(count) || info->dims[0] == count) return TORT_OK;
+    return tort_fail(infer->error, TORT_E_MODEL, "%s has %lld elements, expected 1 or %lld", name,
+                     (long long)info->dims[0], (long long)count);
+}
+
+/* Numbers that belong to A (`of_a`) or B must broadcast to it. */
+static tort_status check_operand(tort_infer *infer, int32_t operand, int32_t i, bool of_a, const char *name) {
+    const tort_info *matrix = &infer->node->inputs[operand];
+    if (!tort_has_input(infer->node, i) || matrix->rank < 0 || infer->node->inputs[i].rank < 0) return TORT_OK;
+    const tort_info *numbers = &infer->node->inputs[i];
+    if (numbers->rank <= 1) {
+        tort_dim count = of_a ? matrix->rank > 1 ? matrix->dims[matrix->rank - 2] : 1 : matrix->dims[matrix->rank - 1];
+        return check_vector(infer, i, count, name);
+    }
+    for (int32_t d = 0; d < numbers->rank; d++) {
+        int32_t own = d + matrix->rank - numbers->rank;
+        tort_dim size = numbers->dims[d], wanted = own >= 0 ? matrix->dims[own] : 1;
+        bool summed = d == numbers->rank - (of_a ? 1 : 2); /* one number for all that is summed up */
+        if (summed) wanted = 1;
+        if (!tort_dim_known(size) || !tort_dim_known(wanted) || size == 1 || size == wanted) continue;
+        return tort_fail(infer->error, TORT_E_MODEL, "%s has %lld elements along dimension %d, expected 1 or %lld",
+                         name, (long long)size, d, (long long)wanted);
+    }
+    return TORT_OK;
+}
+
+static tort_status infer_product(tort_infer *infer, const int32_t *from, tort_type type) {
+    tort_operands operands;
+    tort_operands_of(infer->node, 2, from, &operands);
+    tort_infer inner = *infer;
+    inner.node = &operands.view;
+    tort_status status = tort_infer_matmul(&inner);
+    infer->outputs[0].type = type;
+    return status;
+}
+
+static tort_status infer_integer(tort_infer *infer) {
+    tort_status status = infer_product(infer, integer_operands, TORT_INT32);
+    if (status == TORT_OK) status = check_operand(infer, 0, 2, true, "a_zero_point");
+    return status != TORT_OK ? status : check_operand(infer, 1, 3, false, "b_zero_point");
+}
+
+static tort_status infer_linear(tort_infer *infer) {
+    static const struct {
+        int32_t operand, input;
+        const char *name;
+    } numbers[] = {{0, 1, "a_scale"}, {0, 2, "a_zero_point"}, {3, 4, "b_scale"}, {3, 5, "b_zero_point"}};
+    tort_status status = infer_product(infer, linear_operands, infer->node->inputs[7].type);
+    for (int32_t i = 0; status == TORT_OK && i < 4; i++) {
+        status = check_operand(infer, numbers[i].operand, numbers[i].input, numbers[i].operand == 0, numbers[i].name);
+    }
+    if (status == TORT_OK) status = tort_check_single(infer, 6, "y_scale");
+    return status != TORT_OK ? status : tort_check_single(infer, 7, "y_zero_point");
+}
+
+static tort_status resolve_product(tort_resolve *resolve, const int32_t *from) {
+    tort_operands operands;
+    tort_operands_of(resolve->node, 2, from, &operands);
+    tort_resolve inner = *resolve;
+    inner.node = &operands.view;
+    tort_status status = tort_resolve_matmul(&inner);
+    if (status != TORT_OK) return status;
+    if (tort_operands_scratch(&operands.inputs[0], &operands.inputs[1], &resolve->scratch_bytes)) return TORT_OK;
+    return tort_out_of_memory(resolve->error, SIZE_MAX);
+}
+static tort_status resolve_integer(tort_resolve *resolve) {
+    return resolve_product(resolve, integer_operands);
+}
+static tort_status resolve_linear(tort_resolve *resolve) {
+    return resolve_product(resolve, linear_operands);
+}
+
+/* ---- reference -----------------------------------------------------------------------------------------------------
+ */
+
+typedef struct product {
+    const tort_matmul_params *params;
+    const tort_tensor *y;
+    const float *a, *b;                   /* less their zero points */
+    const tort_tensor *a_scale, *b_scale; /* NULL: MatMulInteger */
+    float y_scale, y_zero_point;
+} product;
+
+static void multiply(const product *p, int64_t first, int64_t count, double *acc) {
+    const tort_matmul_params *shape = p->params;
+    int64_t row = first / shape->n, column = first % shape->n, a, b;
+    tort_matmul_offsets(shape, row / shape->m, &a, &b);
+    const tort_product_row r = {.a = p->a,
+                                .b = p->b,
+                                .k = shape->k,
+                                .a_first = a + row % shape->m * shape->k,
+                                .a_step = 1,
+                                .b_first = b + column,
+                                .b_row_step = shape->n,
+                                .b_column_step = 1};
+    tort_product_floats(TORT_FLOAT, &r, count, acc);
+}
+
+static void finish(const product *p, const tort_loop *loop, int64_t first, int64_t count, const int64_t *offsets,
+                   const double *acc) {
+    float factor[TORT_BLOCK], zero_point[TORT_BLOCK], a[TORT_BLOCK], b[TORT_BLOCK];
+    if (p->a_scale == NULL) {
+        for (int64_t i = 0; i < count; i++) ((int32_t *)p->y->data)[first + i] = (int32_t)(uint32_t)(int64_t)acc[i];
+        return;
+    }
+    int64_t a_step = loop->steps[0], b_step = loop->steps[1];
+    tort_load_floats(p->a_scale->type, p->a_scale->data, offsets[0], a_step ? count : 1, a);
+    tort_load_floats(p->b_scale->type, p->b_scale->data, offsets[1], b_step ? count : 1, b);
+    for (int64_t i = 0; i < count; i++) {
+        factor[i] = a[i * a_step] * b[i * b_step] / p->y_scale;
+        zero_point[i] = p->y_zero_point;
+    }
+    tort_requantize(p->y, first, count, acc, factor, zero_point);
+}
+
+/* The elements of Y in pieces that lie in one row of it. */
+static void product_row(void *arg, const tort_loop *loop, int64_t first, int64_t count, const int64_t *offsets) {
+    const product *p = arg;
+    double acc[TORT_BLOCK];
+    for (int64_t at = 0; at < count;) {
+        int64_t piece = p->params->n - (first + at) % p->params->n, starts[TORT_LOOP_OPERANDS];
+        if (piece > count - at) piece = count - at;
+        if (piece > TORT_BLOCK) piece = TORT_BLOCK;
+        for (int32_t k = 0; k < loop->operands; k++) starts[k] = offsets[k] + at * loop->steps[k];
+        multiply(p, first + at, piece, acc);
+        finish(p, loop, first + at, piece, starts, acc);
+        at += piece;
+    }
+}
+
+/* Fills in the operands, inputs number a and b, in scratch. */
+static void widen(const tort_call *call, int32_t a, int32_t a_zero, int32_t b, int32_t b_zero, product *p) {
+    tort_tensor zero;
+    const tort_tensor *left = &call->inputs[a], *right = &call->inputs[b];
+    float *a_out = call->scratch, *b_out = a_out + tort_count(left);
+    int32_t rows = a_zero < call->input_count && call->inputs[a_zero].rank == 1; /* a vector is a column */
+    tort_subtract_zero_point(call, left, tort_optional_input(call, a_zero, rows, &zero), a_out);
+    tort_subtract_zero_point(call, right, tort_optional_input(call, b_zero, 0, &zero), b_out);
+    p->a = a_out;
+    p->b = b_out;
+}
+
+static tort_status run_integer(const tort_call *call) {
+    product p = {.params = call->params, .y = &call->outputs[0]};
+    tort_loop loop = tort_loop_broadcast(p.y, NULL, 0);
+    if (loop.count == 0) return TORT_OK;
+    widen(call, 0, 2, 1, 3, &p);
+    tort_loop_parallel(call, &loop, 8 * p.params->k + 16, product_row, &p);
+    return TORT_OK;
+}
+
+static tort_status run_linear(const tort_call *call) {
+    product p = {.params = call->params, .y = &call->outputs[0]};
+    tort_tensor scales[2];
+    p.a_scale = tort_optional_input(call, 1, call->inputs[1].rank == 1 && call->inputs[1].dims[0] > 1, &scales[0]);
+    p.b_scale = tort_optional_input(call, 4, 0, &scales[1]);
+    tort_load_floats(call->inputs[6].type, call->inputs[6].data, 0, 1, &p.y_scale);
+    tort_load_floats(call->inputs[7].type, call->inputs[7].data, 0, 1, &p.y_zero_point);
+    tort_loop loop = tort_loop_broadcast(p.y, scales, 2);
+    if (loop.count == 0) return TORT_OK;
+    widen(call, 0, 2, 3, 5, &p);
+    tort_loop_parallel(call, &loop, 8 * p.params->k + 16, product_row, &p);
+    return TORT_OK;
+}
+
+/* ---- rows ----------------------------------------------------------------------------------------------------------
+ */
 
 const tort_op tort_ops_integer_matmul[] = {
+    {"", "MatMulInteger", 10, 28, "A:T1 B:T2 a_zero_point?:T1 b_zero_point?:T2", "Y:T3",
+     "T1=int8|uint8 T2=int8|uint8 T3=int32", "", 0, 0, sizeof(tort_matmul_params), infer_integer, resolve_integer,
+     run_integer},
+    {"", "QLinearMatMul", 10, 20,
+     "a:T1 a_scale:float a_zero_point:T1 b:T2 b_scale:float b_zero_point:T2 y_scale:float y_zero_point:T3", "y:T3",
+     "T1=int8|uint8 T2=int8|uint8 T3=int8|uint8", "", 0, 0, sizeof(tort_matmul_params), infer_linear, resolve_linear,
+     run_linear},
+    {"", "QLinearMatMul", 21, 28,
+     "a:T1 a_scale:TS a_zero_point:T1 b:T2 b_scale:TS b_zero_point:T2 y_scale:TS y_zero_point:T3", "y:T3",
+     "TS=floats13|-double T1=int8|uint8|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz T2=int8|uint8|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz T3=int8|uint8|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz",
+     "", 0, 0, sizeof(tort_matmul_params), infer_linear, resolve_linear, run_linear},
     {0},
 };

@@ -21,7 +21,7 @@ static tort_info batch_of(const tort_info *info) {
     return batch;
 }
 
-static tort_status infer_matmul(tort_infer *infer) {
+tort_status tort_infer_matmul(tort_infer *infer) {
     const tort_info *a = &infer->node->inputs[0], *b = &infer->node->inputs[1];
     infer->outputs[0].type = a->type;
     if (a->rank == 0 || b->rank == 0)
@@ -48,7 +48,7 @@ static void batch_strides(const tort_info *info, int64_t size, const tort_matmul
     for (int32_t i = 0; i < p->batch_rank; i++) strides[i] *= size;
 }
 
-static tort_status resolve_matmul(tort_resolve *resolve) {
+tort_status tort_resolve_matmul(tort_resolve *resolve) {
     tort_matmul_params *p = resolve->params;
     const tort_info *a = &resolve->node->inputs[0], *b = &resolve->node->inputs[1], *y = &resolve->node->outputs[0];
     p->m = a->rank == 1 ? 1 : tort_known_dim(a, a->rank - 2);
@@ -186,8 +186,8 @@ static tort_status run_matmul(const tort_call *call) {
 #define MATMUL(since_, until_, types_)                                                                                 \
     {                                                                                                                  \
         .domain = "", .name = "MatMul", .since = since_, .until = until_, .inputs = "A:T B:T", .outputs = "Y:T",       \
-        .types = types_, .attributes = "", .params_size = sizeof(tort_matmul_params), .infer = infer_matmul,           \
-        .resolve = resolve_matmul, .reference = run_matmul                                                             \
+        .types = types_, .attributes = "", .params_size = sizeof(tort_matmul_params), .infer = tort_infer_matmul,      \
+        .resolve = tort_resolve_matmul, .reference = run_matmul                                                        \
     }
 
 const tort_op tort_ops_matmul[] = {

@@ -14,6 +14,9 @@ typedef struct tort_matmul_params {
     int64_t batch_dims[TORT_MAX_RANK], a_strides[TORT_MAX_RANK], b_strides[TORT_MAX_RANK];
 } tort_matmul_params;
 
+tort_status tort_infer_matmul(tort_infer *infer);       /* inputs A and B */
+tort_status tort_resolve_matmul(tort_resolve *resolve); /* params are tort_matmul_params */
+
 /* Element offsets of the matrices of product number `batch`. */
 void tort_matmul_offsets(const tort_matmul_params *params, int64_t batch, int64_t *a, int64_t *b);
 

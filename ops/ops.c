@@ -50,7 +50,14 @@ extern const tort_op tort_ops_batch_norm[];
 extern const tort_op tort_ops_softmax[];
 extern const tort_op tort_ops_reduce[];
 extern const tort_op tort_ops_arg_reduce[];
+extern const tort_op tort_ops_nms[];
+extern const tort_op tort_ops_roi[];
+extern const tort_op tort_ops_loss[];
+extern const tort_op tort_ops_fourier[];
+extern const tort_op tort_ops_rotary[];
+extern const tort_op tort_ops_linear_attention[];
 extern const tort_op tort_ops_integer_matmul[];
+extern const tort_op tort_ops_integer_conv[];
 extern const tort_op tort_ops_attention[];
 extern const tort_op tort_ops_window[];
 
@@ -103,7 +110,14 @@ const tort_op *const tort_op_families[] = {
     tort_ops_softmax,
     tort_ops_reduce,
     tort_ops_arg_reduce,
+    tort_ops_nms,
+    tort_ops_roi,
+    tort_ops_loss,
+    tort_ops_fourier,
+    tort_ops_rotary,
+    tort_ops_linear_attention,
     tort_ops_integer_matmul,
+    tort_ops_integer_conv,
     tort_ops_attention,
     tort_ops_window,
     NULL,

@@ -1,5 +1,189 @@
-#include "runtime/op.h"
+/* random.c - RandomNormal, RandomUniform (and Like), Bernoulli and Multinomial, by the generator of generator.h.
+ *
+ * One thread draws all numbers in the order of the elements, so that a seed gives the same tensor everywhere. */
+#include "ops/generator.h"
+#include "ops/numeric.h"
+#include "ops/shapes.h"
+
+#include <math.h>
+
+typedef struct distribution {
+    tort_seed seed;
+    double base, scale; /* low and width of a uniform, mean and deviation of a normal one */
+} distribution;
+
+/* ---- infer ---------------------------------------------------------------------------------------------------------
+ */
+
+static tort_status infer_shaped(tort_infer *infer) {
+    int32_t rank;
+    const int64_t *shape = tort_attr_ints(infer->node, "shape", &rank);
+    tort_dim dims[TORT_MAX_RANK];
+    tort_status status = tort_check_rank(infer->error, rank);
+    if (status != TORT_OK) return status;
+    for (int32_t d = 0; d < rank; d++) {
+        if (shape[d] < 0) return tort_fail(infer->error, TORT_E_MODEL, "attribute shape has %lld", (long long)shape[d]);
+        dims[d] = shape[d];
+    }
+    tort_infer_shape(infer, 0, (tort_type)tort_attr_int(infer->node, "dtype"), rank, dims);
+    return TORT_OK;
+}
+
+/* The shape of the input, and its type unless dtype says another. */
+static tort_status infer_like(tort_infer *infer) {
+    const tort_attribute *dtype = tort_attr(infer->node, "dtype");
+    tort_infer_same(infer, 0, 0);
+    if (dtype != NULL) infer->outputs[0].type = (tort_type)dtype->u.i;
+    return TORT_OK;
+}
+
+static tort_status infer_multinomial(tort_infer *infer) {
+    const tort_info *x = &infer->node->inputs[0];
+    int64_t samples = tort_attr_int(infer->node, "sample_size");
+    if (x->rank >= 0 && x->rank != 2)
+        return tort_fail(infer->error, TORT_E_MODEL, "the input has rank %d, expected [batch, classes]", x->rank);
+    if (samples < 0) return tort_fail(infer->error, TORT_E_MODEL, "sample_size is %lld", (long long)samples);
+    tort_dim batch = x->rank == 2 ? x->dims[0] : tort_dim_fresh(infer->dims, false);
+    tort_infer_shape(infer, 0, (tort_type)tort_attr_int(infer->node, "dtype"), 2, (tort_dim[]){batch, samples});
+    return TORT_OK;
+}
+
+/* ---- resolve -------------------------------------------------------------------------------------------------------
+ */
+
+static tort_status resolve_uniform(tort_resolve *resolve) {
+    distribution *params = resolve->params;
+    params->seed = tort_resolve_seed(resolve->node);
+    params->base = tort_attr_float(resolve->node, "low");
+    params->scale = (double)tort_attr_float(resolve->node, "high") - params->base;
+    return TORT_OK;
+}
+
+static tort_status resolve_normal(tort_resolve *resolve) {
+    distribution *params = resolve->params;
+    params->seed = tort_resolve_seed(resolve->node);
+    params->base = tort_attr_float(resolve->node, "mean");
+    params->scale = tort_attr_float(resolve->node, "scale");
+    return TORT_OK;
+}
+
+static tort_status resolve_seeded(tort_resolve *resolve) {
+    distribution *params = resolve->params;
+    params->seed = tort_resolve_seed(resolve->node);
+    return TORT_OK;
+}
+
+/* ---- reference -----------------------------------------------------------------------------------------------------
+ */
+
+static tort_status draw(const tort_call *call, double (*number)(tort_generator *)) {
+    const distribution *params = call->params;
+    const tort_tensor *out = &call->outputs[0];
+    int64_t count = tort_count(out);
+    tort_generator generator;
+    tort_generator_start(&generator, &params->seed);
+    for (int64_t i = 0; i < count; i++) {
+        double value = number(&generator) * params->scale + params->base;
+        tort_store_doubles(out->type, out->data, i, 1, &value);
+    }
+    return TORT_OK;
+}
+
+static tort_status run_uniform(const tort_call *call) {
+    return draw(call, tort_generator_uniform);
+}
+static tort_status run_normal(const tort_call *call) {
+    return draw(call, tort_generator_normal);
+}
+
+static tort_status run_bernoulli(const tort_call *call) {
+    const distribution *params = call->params;
+    const tort_tensor *x = &call->inputs[0], *out = &call->outputs[0];
+    int64_t count = tort_count(out);
+    tort_generator generator;
+    tort_generator_start(&generator, &params->seed);
+    for (int64_t i = 0; i < count; i++) {
+        double p;
+        tort_load_doubles(x->type, x->data, i, 1, &p);
+        if (!(p >= 0 && p <= 1))
+            return tort_fail(call->error, TORT_E_RUN, "element %lld is %g, expected a probability from 0 to 1",
+                             (long long)i, p);
+        double value = tort_generator_decide(&generator, p);
+        tort_store_doubles(out->type, out->data, i, 1, &value);
+    }
+    return TORT_OK;
+}
+
+/* Class of a row of `classes` logarithms: the first whose share, summed up, passes u in [0, 1). */
+static int64_t pick(const tort_tensor *x, int64_t first, int64_t classes, double u) {
+    double most = -INFINITY, total = 0, sum = 0, value;
+    for (int64_t c = 0; c < classes; c++) {
+        tort_load_doubles(x->type, x->data, first + c, 1, &value);
+        most = value > most ? value : most;
+    }
+    for (int64_t c = 0; c < classes; c++) {
+        tort_load_doubles(x->type, x->data, first + c, 1, &value);
+        total += exp(value - most);
+    }
+    for (int64_t c = 0; c < classes; c++) {
+        tort_load_doubles(x->type, x->data, first + c, 1, &value);
+        sum += exp(value - most);
+        if (sum > u * total) return c;
+    }
+    return classes - 1;
+}
+
+static tort_status run_multinomial(const tort_call *call) {
+    const distribution *params = call->params;
+    const tort_tensor *x = &call->inputs[0], *out = &call->outputs[0];
+    int64_t classes = x->dims[1], samples = out->dims[1], count = tort_count(out);
+    if (count > 0 && classes == 0) return tort_fail(call->error, TORT_E_RUN, "there are no classes to draw from");
+    tort_generator generator;
+    tort_generator_start(&generator, &params->seed);
+    for (int64_t i = 0; i < count; i++) {
+        int64_t class = pick(x, i / samples * classes, classes, tort_generator_uniform(&generator));
+        tort_store_integers(out->type, out->data, i, 1, &class);
+    }
+    return TORT_OK;
+}
+
+/* ---- rows ----------------------------------------------------------------------------------------------------------
+ */
 
 const tort_op tort_ops_random[] = {
+    {"", "Bernoulli", 15, 21, "input:T1", "output:T2", "T1=floats T2=numeric13|bool", "dtype:int seed:float", 0,
+     TORT_OP_RANDOM, sizeof(distribution), infer_like, resolve_seeded, run_bernoulli},
+    {"", "Bernoulli", 22, 28, "input:T1", "output:T2", "T1=floats13 T2=numeric13|bool", "dtype:int seed:float", 0,
+     TORT_OP_RANDOM, sizeof(distribution), infer_like, resolve_seeded, run_bernoulli},
+    {"", "Multinomial", 7, 21, "input:T1", "output:T2", "T1=floats T2=int32|int64",
+     "dtype:int=6 sample_size:int=1 seed:float", 0, TORT_OP_RANDOM, sizeof(distribution), infer_multinomial,
+     resolve_seeded, run_multinomial},
+    {"", "Multinomial", 22, 28, "input:T1", "output:T2", "T1=floats13 T2=int32|int64",
+     "dtype:int=6 sample_size:int=1 seed:float", 0, TORT_OP_RANDOM, sizeof(distribution), infer_multinomial,
+     resolve_seeded, run_multinomial},
+    {"", "RandomNormal", 1, 21, "", "output:T", "T=floats",
+     "dtype:int=1 mean:float=0.0 scale:float=1.0 seed:float shape:ints!", 0, TORT_OP_RANDOM, sizeof(distribution),
+     infer_shaped, resolve_normal, run_normal},
+    {"", "RandomNormal", 22, 28, "", "output:T", "T=floats13",
+     "dtype:int=1 mean:float=0.0 scale:float=1.0 seed:float shape:ints!", 0, TORT_OP_RANDOM, sizeof(distribution),
+     infer_shaped, resolve_normal, run_normal},
+    {"", "RandomNormalLike", 1, 21, "input:T1", "output:T2", "T1=all T2=floats",
+     "dtype:int mean:float=0.0 scale:float=1.0 seed:float", 0, TORT_OP_RANDOM, sizeof(distribution), infer_like,
+     resolve_normal, run_normal},
+    {"", "RandomNormalLike", 22, 28, "input:T1", "output:T2", "T1=all13 T2=floats13",
+     "dtype:int mean:float=0.0 scale:float=1.0 seed:float", 0, TORT_OP_RANDOM, sizeof(distribution), infer_like,
+     resolve_normal, run_normal},
+    {"", "RandomUniform", 1, 21, "", "output:T", "T=floats",
+     "dtype:int=1 high:float=1.0 low:float=0.0 seed:float shape:ints!", 0, TORT_OP_RANDOM, sizeof(distribution),
+     infer_shaped, resolve_uniform, run_uniform},
+    {"", "RandomUniform", 22, 28, "", "output:T", "T=floats13",
+     "dtype:int=1 high:float=1.0 low:float=0.0 seed:float shape:ints!", 0, TORT_OP_RANDOM, sizeof(distribution),
+     infer_shaped, resolve_uniform, run_uniform},
+    {"", "RandomUniformLike", 1, 21, "input:T1", "output:T2", "T1=all T2=floats",
+     "dtype:int high:float=1.0 low:float=0.0 seed:float", 0, TORT_OP_RANDOM, sizeof(distribution), infer_like,
+     resolve_uniform, run_uniform},
+    {"", "RandomUniformLike", 22, 28, "input:T1", "output:T2", "T1=all13 T2=floats13",
+     "dtype:int high:float=1.0 low:float=0.0 seed:float", 0, TORT_OP_RANDOM, sizeof(distribution), infer_like,
+     resolve_uniform, run_uniform},
     {0},
 };

@@ -177,3 +177,15 @@ bool tort_infer_entries(const tort_infer *infer, int32_t i, tort_scalar *values,
     for (int32_t k = 0; k < *count; k++) values[k] = tort_scalar_unknown(infer->dims, true);
     return true;
 }
+
+tort_status tort_check_single(const tort_infer *infer, int32_t i, const char *name) {
+    if (!tort_has_input(infer->node, i)) return TORT_OK;
+    const tort_info *info = &infer->node->inputs[i];
+    for (int32_t d = 0; d < info->rank; d++) {
+        if (tort_dim_known(info->dims[d]) && info->dims[d] != 1)
+            return tort_fail(infer->error, TORT_E_MODEL,
+                             "%s has %lld elements along dimension %d, expected a single element", name,
+                             (long long)info->dims[d], d);
+    }
+    return TORT_OK;
+}

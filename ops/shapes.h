@@ -51,6 +51,9 @@ void tort_infer_unknown_dims(const tort_infer *infer, int32_t o, tort_type type,
 /* Output o gets this type and nothing else. */
 void tort_infer_unknown(const tort_infer *infer, int32_t o, tort_type type);
 
+/* TORT_E_MODEL if input i is known to have other than one element; `name` is that of the schema. */
+tort_status tort_check_single(const tort_infer *infer, int32_t i, const char *name);
+
 /* TORT_E_UNSUPPORTED if a rank is above TORT_MAX_RANK. */
 tort_status tort_check_rank(tort_error *error, int64_t rank);
 

@@ -66,7 +66,7 @@ tort_status tort_context_adopt(tort_context *context, tort_planned *planned, tor
     tort_context_drop_plan(context);
     context->planned = planned;
     size_t slots = (size_t)plan->slot_count, params = 16;
-    int32_t widest = 2;
+    int32_t widest = TORT_INFER_OUTPUTS;
     for (int32_t i = 0; i < plan->step_count; i++) {
         const tort_step *step = &plan->steps[i];
         if (step->input_count + step->output_count > widest) widest = step->input_count + step->output_count;

@@ -111,7 +111,7 @@ static bool fold_constant_node(folder *f, const tort_node *node) {
     if (!(node->op->flags & TORT_OP_CONSTANT) || node->outputs[0] < 0) return false;
     for (int32_t i = 0; i < node->attribute_count; i++) {
         const tort_attribute *attribute = &node->attributes[i];
-        if (attribute->kind != TORT_ATTR_TENSOR) continue;
+        if (attribute->kind != TORT_ATTR_TENSOR && attribute->kind != TORT_ATTR_SPARSE_TENSOR) continue;
         int32_t weight = attribute->u.weights[0];
         become_constant(f->session, node->outputs[0], weight, NULL, f->session->model->weights[weight].bytes);
         return true;

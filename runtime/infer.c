@@ -251,7 +251,8 @@ tort_status tort_infer_compare(tort_infer *infer) {
 
 tort_status tort_pass_init(tort_pass *pass, const tort_model *model, const tort_graph *graph, tort_info *infos,
                            tort_dims *dims, tort_arena *arena, tort_error *error) {
-    *pass = (tort_pass){.model = model, .graph = graph, .infos = infos, .dims = dims, .arena = arena, .widest = 1};
+    *pass = (tort_pass){
+        .model = model, .graph = graph, .infos = infos, .dims = dims, .arena = arena, .widest = TORT_INFER_OUTPUTS};
     for (int32_t i = 0; i < graph->node_count; i++) {
         const tort_node *node = &graph->nodes[i];
         if (node->input_count > pass->widest) pass->widest = node->input_count;
@@ -356,7 +357,7 @@ tort_status tort_pass_infer(tort_pass *pass, int32_t index, tort_error *error) {
     tort_node_view view = tort_pass_view(pass, index);
     if (!node->op || !inputs_known(pass, node)) return TORT_OK;
     tort_status status = tort_check_types(&view, error);
-    for (int32_t i = 0; i < node->output_count; i++) pass->out[i] = absent();
+    for (int32_t i = 0; i < node->output_count || i < TORT_INFER_OUTPUTS; i++) pass->out[i] = absent();
     tort_infer infer = {.node = &view, .outputs = pass->out, .dims = pass->dims, .arena = pass->arena, .error = error};
     view.outputs = pass->out;
     if (!status && node->op->infer) {

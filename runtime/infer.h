@@ -4,6 +4,9 @@
 
 #include "runtime/op.h"
 
+/* Room at least for this many outputs: an infer function may fill those of its row that the node does not have. */
+#define TORT_INFER_OUTPUTS 8
+
 /* A pass over one graph. `infos` stands for what is known of each value in this pass: the model's own after load,
  * a session's with fixed shapes, a plan's with concrete ones. */
 typedef struct tort_pass {

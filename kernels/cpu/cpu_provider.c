@@ -5,7 +5,7 @@
  * provider claims every operator that has a plain loop, and the report names the fast rows that refused.
  * Options: threads=N, isa=v2|v3|v4|neon|auto. It must not know files, models or other providers.
  * Read next: conv.c for a family with packed weights, simd/gemm.c for the inner loops. */
-#include "runtime/provider.h"
+#include "kernels/cpu/cpu.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -169,6 +169,15 @@ static void cpu_open(const tort_provider_config *config, void **device, tort_tar
         }
         target->instructions = up_to(set);
     }
+    tort_cpu_device *made = tort_alloc(config->env, sizeof *made);
+    if (!made) {
+        snprintf(condition->code, sizeof condition->code, "NO_MEMORY");
+        snprintf(condition->message, sizeof condition->message, "%zu bytes could not be allocated", sizeof *made);
+        return;
+    }
+    *made = (tort_cpu_device){
+        .env = *config->env, .simd = tort_simd_choose(target->instructions), .threads = target->threads};
+    *device = made;
     char processor[64];
     processor_name(processor, sizeof processor);
     describe_target(target, processor);
@@ -194,7 +203,10 @@ static tort_status cpu_describe(const tort_provider_config *config, const char *
 }
 
 static void cpu_close(void *device) {
-    (void)device;
+    tort_cpu_device *made = device;
+    if (!made) return;
+    const tort_env env = made->env;
+    tort_free(&env, made, sizeof *made);
 }
 
 /* ---- kernels ----------------------------------------------------------------------------------------------------- */
@@ -211,8 +223,7 @@ static const tort_kernel reference_kernels[] = {
 };
 
 static const tort_kernel *const kernels[] = {
-    reference_kernels,
-    NULL,
+    tort_cpu_conv, tort_cpu_gemm, tort_cpu_matmul, tort_cpu_pool, reference_kernels, NULL,
 };
 
 static const char *const option_keys[] = {"threads", "isa", NULL};

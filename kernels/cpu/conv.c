@@ -1,0 +1,325 @@
+/* conv.c - Conv in fp32 with 1 to 3 spatial axes: as a matrix product, or channel by channel where each filter reads
+ * one channel (depthwise).
+ *
+ * As a product: weights (filters, k) are A, packed ahead; B (k, outputs) is never whole, its panels are put together
+ * from the padded channels (planes.h) just before they are used, k being channels/group times kernel positions.
+ * Read next: planes.h, packed_gemm.h. */
+#include "ops/conv.h"
+#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/packed_gemm.h"
+#include "kernels/cpu/planes.h"
+
+/* ---- claims and weights ------------------------------------------------------------------------------------------ */
+
+static tort_verdict claim_conv(const tort_target *target, const tort_node_view *node) {
+    const tort_conv_params *p = node->params;
+    if (p->window.axes < 1 || p->window.axes > 3)
+        return tort_no(TORT_NO_SHAPE, "", "is for 1 to 3 spatial axes, the input has %d", (int)p->window.axes);
+    for (int32_t i = 0; i < p->window.axes; i++)
+        if (p->window.kernel[i] < 0 || p->filters < 0 || p->channels < 0)
+            return tort_no(TORT_NO_DYNAMIC, "", "the shape of W or the number of channels is not known");
+    return tort_cpu_claim_float(target, node);
+}
+
+static tort_verdict claim_depthwise(const tort_target *target, const tort_node_view *node) {
+    const tort_conv_params *p = node->params;
+    tort_verdict verdict = claim_conv(target, node);
+    if (verdict.code != TORT_YES) return verdict;
+    if (p->channels != p->group)
+        return tort_no(TORT_NO_SHAPE, "", "is for one channel a group, W has %lld",
+                       (long long)(p->group ? p->channels / p->group : 0));
+    return tort_yes();
+}
+
+/* Rows of k: products that make an output. */
+static int64_t products(const tort_conv_params *p) {
+    int64_t k = p->channels / p->group;
+    for (int32_t i = 0; i < p->window.axes; i++) k *= p->window.kernel[i];
+    return k;
+}
+
+/* Weights of all groups, each packed by tort_pack_a. */
+typedef struct conv_weights {
+    size_t bytes;
+    float *packed; /* NULL: the weights are not constant and are packed at each run */
+} conv_weights;
+
+static int64_t packed_group_size(const tort_simd *simd, const tort_conv_params *p) {
+    return tort_packed_a_size(simd, p->filters / p->group, products(p));
+}
+
+static bool packed_bytes(const tort_simd *simd, const tort_conv_params *p, size_t *bytes) {
+    return tort_mul_size((size_t)packed_group_size(simd, p), sizeof(float), bytes) &&
+           tort_mul_size(*bytes, (size_t)p->group, bytes);
+}
+
+static void pack_weights(const tort_simd *simd, const tort_conv_params *p, const float *weights, float *packed) {
+    const int64_t k = products(p), filters = p->filters / p->group, size = packed_group_size(simd, p);
+    for (int64_t g = 0; g < p->group; g++)
+        tort_pack_a(simd, packed + g * size, weights + g * filters * k, k, 1, filters, k);
+}
+
+static tort_status prepare_conv(tort_prepare *prepare) {
+    const tort_conv_params *p = prepare->node->params;
+    const tort_cpu_device *device = prepare->device;
+    const float *weights = prepare->node->inputs[1].data;
+    conv_weights *made = tort_alloc_zero(prepare->env, 1, sizeof *made);
+    if (!made) return tort_out_of_memory(prepare->error, sizeof *made);
+    prepare->prepared = made;
+    if (!weights) return TORT_OK;
+    if (!packed_bytes(device->simd, p, &made->bytes)) made->bytes = SIZE_MAX;
+    made->packed = made->bytes == SIZE_MAX ? NULL : tort_alloc_aligned(prepare->env, made->bytes);
+    if (!made->packed) {
+        const size_t bytes = made->bytes;
+        tort_free(prepare->env, made, sizeof *made);
+        prepare->prepared = NULL;
+        return tort_out_of_memory(prepare->error, bytes);
+    }
+    pack_weights(device->simd, p, weights, made->packed);
+    prepare->bytes = made->bytes;
+    prepare->consumed = 1u << 1;
+    return TORT_OK;
+}
+
+static void release_conv(void *device, const tort_env *env, void *prepared) {
+    conv_weights *made = prepared;
+    (void)device;
+    if (!made) return;
+    tort_free_aligned(env, made->packed, made->bytes);
+    tort_free(env, made, sizeof *made);
+}
+
+/* ---- as a matrix product ----------------------------------------------------------------------------------------- */
+
+/* Everything a run needs; the parts of scratch follow in this order. */
+typedef struct conv_job {
+    const tort_call *call;
+    const tort_conv_params *params;
+    const tort_simd *simd;
+    tort_planes planes;
+    tort_packed_gemm gemm;
+    int64_t *offsets; /* of each row of k, from the first channel of the group */
+    float *stored;    /* channels of one image; unused if planes.direct */
+    float *buffers;   /* one a part */
+    const float *image, *channels;
+    size_t buffer_bytes;
+    int32_t parts;
+    int64_t column_tile, row_tile, column_tiles, row_tiles;
+} conv_job;
+
+static bool stored_size(const tort_planes *planes, int64_t channels, size_t *total) {
+    int64_t count;
+    if (planes->direct) return true;
+    return !__builtin_mul_overflow(planes->plane, channels, &count) &&
+           tort_cpu_reserve_floats(total, count + TORT_PLANE_TAIL);
+}
+
+static tort_status size_conv(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                             tort_error *error) {
+    const tort_conv_params *p = node->params;
+    const tort_simd *simd = tort_simd_choose(target->instructions);
+    const size_t buffer = tort_packed_gemm_buffer(simd, true, false);
+    tort_planes planes;
+    size_t weights = 0;
+    *scratch = 0;
+    tort_planes_init(&planes, &p->window);
+    bool fits = tort_cpu_reserve(scratch, (size_t)products(p) * sizeof(int64_t)) &&
+                stored_size(&planes, p->channels, scratch) &&
+                tort_cpu_reserve(scratch, buffer * (size_t)target->threads);
+    if (fits && !node->inputs[1].constant) fits = packed_bytes(simd, p, &weights) && tort_cpu_reserve(scratch, weights);
+    return fits ? TORT_OK : tort_out_of_memory(error, SIZE_MAX);
+}
+
+/* Outputs column_first .. +columns of an image as runs along the stored rows. */
+static void pack_pixels(const tort_packed_gemm *gemm, int64_t k_first, int64_t k_count, int64_t column_first,
+                        int32_t columns, float *panel) {
+    const conv_job *job = gemm->b_arg;
+    const int64_t width = job->planes.output[2];
+    tort_run runs[64]; /* the widest panel has 32 columns */
+    int32_t count = 0;
+    for (int32_t at = 0; at < columns;) {
+        const int64_t pixel = column_first + at, x = pixel % width;
+        const int64_t left = columns - at, length = width - x < left ? width - x : left;
+        runs[count++] =
+            (tort_run){.offset = tort_planes_row(&job->planes, pixel / width) + x, .at = at, .length = (int32_t)length};
+        at += (int32_t)length;
+    }
+    job->simd->pack_runs(panel, job->channels, job->offsets + k_first, k_count, runs, count, !job->planes.direct);
+}
+
+static void store_channels(void *arg, int64_t begin, int64_t end) {
+    const conv_job *job = arg;
+    const int64_t plane = job->planes.input[0] * job->planes.input[1] * job->planes.input[2];
+    for (int64_t part = begin; part < end; part++) {
+        int64_t first, last;
+        tort_cpu_share(job->params->channels, 1, part, job->parts, &first, &last);
+        for (int64_t c = first; c < last; c++)
+            job->simd->store_planes(&job->planes, job->image + c * plane, 0, job->stored + c * job->planes.plane);
+    }
+}
+
+static void multiply_tiles(void *arg, int64_t begin, int64_t end) {
+    const conv_job *job = arg;
+    for (int64_t part = begin; part < end; part++) {
+        float *buffer = job->buffers + (size_t)part * job->buffer_bytes / sizeof(float);
+        int64_t first, last;
+        tort_cpu_share(job->column_tiles * job->row_tiles, 1, part, job->parts, &first, &last);
+        for (int64_t t = first; t < last; t++) {
+            const int64_t m = t % job->row_tiles * job->row_tile, n = t / job->row_tiles * job->column_tile;
+            const int64_t m_last = m + job->row_tile, n_last = n + job->column_tile;
+            tort_packed_gemm_block(&job->gemm, m, m_last < job->gemm.m ? m_last : job->gemm.m, n,
+                                   n_last < job->gemm.n ? n_last : job->gemm.n, buffer);
+        }
+    }
+}
+
+/* Cuts the product of a group into tiles: columns as they fit a buffer; rows too, where there are more parts. */
+static void choose_tiles(conv_job *job) {
+    const int64_t lanes = job->simd->tile_columns, rows = job->simd->tile_rows, m = job->gemm.m, n = job->gemm.n;
+    const int64_t wanted = (n + 8 * lanes - 1) / (8 * lanes);
+    job->column_tile = ((n + wanted - 1) / wanted + lanes - 1) / lanes * lanes;
+    job->column_tiles = (n + job->column_tile - 1) / job->column_tile;
+    job->row_tiles = 1;
+    if (job->parts > 1 && job->column_tiles < 4 * job->parts)
+        job->row_tiles = (4 * job->parts + job->column_tiles - 1) / job->column_tiles;
+    const int64_t most = (m + 4 * rows - 1) / (4 * rows); /* a row tile is worth packing its columns for */
+    if (job->row_tiles > most) job->row_tiles = most;
+    job->row_tile = ((m + job->row_tiles - 1) / job->row_tiles + rows - 1) / rows * rows;
+    job->row_tiles = (m + job->row_tile - 1) / job->row_tile;
+}
+
+static void fill_offsets(const conv_job *job) {
+    const int64_t size = job->planes.kernel_size, per_group = job->params->channels / job->params->group;
+    if (per_group == 0) return;
+    tort_planes_offsets(&job->planes, job->offsets);
+    for (int64_t c = per_group - 1; c >= 0; c--)
+        for (int64_t j = 0; j < size; j++) job->offsets[c * size + j] = job->offsets[j] + c * job->planes.plane;
+}
+
+static tort_status run_conv(const tort_call *call) {
+    const tort_conv_params *p = call->params;
+    const tort_cpu_device *device = call->device;
+    const conv_weights *weights = call->prepared;
+    if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
+    conv_job job = {.call = call, .params = p, .simd = device->simd, .parts = device->threads};
+    const int64_t filters = p->filters / p->group, per_group = p->channels / p->group, k = products(p);
+    const float *bias = call->input_count > 2 && tort_present(&call->inputs[2]) ? call->inputs[2].data : NULL;
+    char *scratch = call->scratch;
+    size_t stored = 0;
+    tort_planes_init(&job.planes, &p->window);
+    stored_size(&job.planes, p->channels, &stored);
+    job.offsets = tort_cpu_take(&scratch, (size_t)k * sizeof(int64_t));
+    job.stored = tort_cpu_take(&scratch, stored);
+    job.buffer_bytes = tort_packed_gemm_buffer(device->simd, true, false);
+    job.buffers = tort_cpu_take(&scratch, job.buffer_bytes * (size_t)job.parts);
+    const float *packed = weights->packed;
+    if (!packed) {
+        packed = (const float *)scratch;
+        pack_weights(device->simd, p, call->inputs[1].data, (float *)scratch);
+    }
+    fill_offsets(&job);
+    job.gemm = (tort_packed_gemm){.simd = device->simd,
+                                  .m = filters,
+                                  .n = job.planes.outputs,
+                                  .k = k,
+                                  .pack_b = pack_pixels,
+                                  .b_arg = &job,
+                                  .c_stride = job.planes.outputs};
+    choose_tiles(&job);
+    const int64_t input = job.planes.input[0] * job.planes.input[1] * job.planes.input[2];
+    for (int64_t n = 0; n < p->batch; n++) {
+        job.image = (const float *)call->inputs[0].data + n * p->channels * input;
+        if (!job.planes.direct) tort_cpu_parts(call, job.parts, store_channels, &job);
+        for (int64_t g = 0; g < p->group; g++) {
+            job.channels = (job.planes.direct ? job.image : job.stored) + g * per_group * job.planes.plane;
+            job.gemm.packed_a = packed + g * packed_group_size(device->simd, p);
+            job.gemm.row_bias = bias ? bias + g * filters : NULL;
+            job.gemm.c = (float *)call->outputs[0].data + (n * p->filters + g * filters) * job.planes.outputs;
+            tort_cpu_parts(call, job.parts, multiply_tiles, &job);
+        }
+    }
+    return TORT_OK;
+}
+
+/* ---- depthwise --------------------------------------------------------------------------------------------------- */
+
+typedef struct depthwise_job {
+    const tort_conv_params *params;
+    const tort_simd *simd;
+    tort_planes planes;
+    const int64_t *offsets;
+    float *buffers; /* one a part */
+    const float *x, *weights, *bias;
+    float *y;
+    int32_t parts;
+} depthwise_job;
+
+static tort_status size_depthwise(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                                  tort_error *error) {
+    const tort_conv_params *p = node->params;
+    return tort_planes_size(target, &p->window, scratch, error);
+}
+
+static void filter_outputs(const void *arg, int64_t filter, float *out, int64_t width, const float *source) {
+    const depthwise_job *job = arg;
+    const int64_t size = job->planes.kernel_size;
+    job->simd->weighted_sum(out, width, source, job->offsets, job->weights + filter * size, size,
+                            job->bias ? job->bias[filter] : 0);
+}
+
+static void depthwise_part(void *arg, int64_t begin, int64_t end) {
+    const depthwise_job *job = arg;
+    const tort_planes *planes = &job->planes;
+    const tort_conv_params *p = job->params;
+    const int64_t input = planes->input[0] * planes->input[1] * planes->input[2];
+    const int64_t per_channel = p->filters / p->group;
+    for (int64_t part = begin; part < end; part++) {
+        float *buffer = job->buffers + part * tort_planes_buffer(planes);
+        int64_t first, last;
+        tort_cpu_share(p->batch * p->channels, 1, part, job->parts, &first, &last);
+        for (int64_t channel = first; channel < last; channel++) {
+            job->simd->store_planes(planes, job->x + channel * input, 0, buffer);
+            for (int64_t f = channel * per_channel; f < (channel + 1) * per_channel; f++)
+                tort_planes_each(planes, filter_outputs, job, f % p->filters, buffer, job->y + f * planes->outputs);
+        }
+    }
+}
+
+static tort_status run_depthwise(const tort_call *call) {
+    const tort_conv_params *p = call->params;
+    const tort_cpu_device *device = call->device;
+    if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
+    depthwise_job job = {.params = p,
+                         .simd = device->simd,
+                         .parts = device->threads,
+                         .x = call->inputs[0].data,
+                         .weights = call->inputs[1].data,
+                         .y = call->outputs[0].data};
+    if (call->input_count > 2 && tort_present(&call->inputs[2])) job.bias = call->inputs[2].data;
+    char *scratch = call->scratch;
+    tort_planes_init(&job.planes, &p->window);
+    int64_t *offsets = tort_cpu_take(&scratch, (size_t)job.planes.kernel_size * sizeof(int64_t));
+    tort_planes_offsets(&job.planes, offsets);
+    job.offsets = offsets;
+    job.buffers = (float *)scratch;
+    tort_cpu_parts(call, job.parts, depthwise_part, &job);
+    return TORT_OK;
+}
+
+const tort_kernel tort_cpu_conv[] = {
+    {.domain = "",
+     .op = "Conv",
+     .name = "conv_depthwise",
+     .claim = claim_depthwise,
+     .size = size_depthwise,
+     .run = run_depthwise},
+    {.domain = "",
+     .op = "Conv",
+     .name = "conv_packed_gemm",
+     .claim = claim_conv,
+     .size = size_conv,
+     .prepare = prepare_conv,
+     .run = run_conv,
+     .release = release_conv},
+    {.op = NULL},
+};

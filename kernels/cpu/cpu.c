@@ -1,0 +1,57 @@
+/* cpu.c - what the kernels of the provider `cpu` share, see cpu.h. */
+#include "kernels/cpu/cpu.h"
+
+#if defined(__x86_64__)
+extern const tort_simd tort_simd_v2, tort_simd_v3, tort_simd_v4;
+static const tort_simd *const tables[] = {&tort_simd_v4, &tort_simd_v3, &tort_simd_v2, NULL}; /* best first */
+#elif defined(__aarch64__)
+extern const tort_simd tort_simd_neon;
+static const tort_simd *const tables[] = {&tort_simd_neon, NULL};
+#else
+static const tort_simd *const tables[] = {NULL};
+#endif
+
+const tort_simd *tort_simd_choose(uint32_t instructions) {
+    for (int i = 0; tables[i]; i++)
+        if (tables[i]->instructions & instructions) return tables[i];
+    return NULL;
+}
+
+void tort_cpu_parts(const tort_call *call, int32_t parts, void (*body)(void *arg, int64_t begin, int64_t end),
+                    void *arg) {
+    if (parts <= 1)
+        body(arg, 0, 1);
+    else
+        call->env->parallel_for(call->env->parallel_ud, parts, 1, body, arg);
+}
+
+void tort_cpu_share(int64_t count, int64_t unit, int64_t part, int64_t parts, int64_t *begin, int64_t *end) {
+    const int64_t units = (count + unit - 1) / unit;
+    *begin = units * part / parts * unit;
+    *end = units * (part + 1) / parts * unit;
+    if (*begin > count) *begin = count;
+    if (*end > count) *end = count;
+}
+
+tort_verdict tort_cpu_claim_float(const tort_target *target, const tort_node_view *node) {
+    if (node->inputs[0].type != TORT_FLOAT)
+        return tort_no(TORT_NO_TYPE, "", "is for float, the input is %s", tort_type_name(node->inputs[0].type));
+    if (!tort_simd_choose(target->instructions))
+        return tort_no(TORT_NO_CAPABILITY, "", "there are no inner loops for this processor");
+    return tort_yes();
+}
+
+bool tort_cpu_reserve(size_t *total, size_t bytes) {
+    return tort_align_size(bytes, TORT_HOST_ALIGN, &bytes) && tort_add_size(*total, bytes, total);
+}
+
+bool tort_cpu_reserve_floats(size_t *total, int64_t count) {
+    size_t bytes;
+    return tort_mul_size((size_t)count, sizeof(float), &bytes) && tort_cpu_reserve(total, bytes);
+}
+
+void *tort_cpu_take(char **scratch, size_t bytes) {
+    void *taken = *scratch;
+    *scratch += (bytes + TORT_HOST_ALIGN - 1) / TORT_HOST_ALIGN * TORT_HOST_ALIGN;
+    return taken;
+}

@@ -1,0 +1,36 @@
+/* cpu.h - what the kernels of this provider share: its device, parts of work, the lists of rows.
+ *
+ * Work is cut into as many parts as the provider has threads, so that each part can have a buffer of its own in the
+ * scratch whose size was told before. Read next: cpu_provider.c, conv.c. */
+#ifndef TORT_KERNELS_CPU_CPU_H
+#define TORT_KERNELS_CPU_CPU_H
+
+#include "kernels/cpu/simd.h"
+#include "runtime/provider.h"
+
+/* What open makes and kernels get as call->device. */
+typedef struct tort_cpu_device {
+    tort_env env;
+    const tort_simd *simd; /* NULL: plain loops only */
+    int32_t threads;
+} tort_cpu_device;
+
+/* Runs body over the parts 0..threads: at most `parts`, on as many threads. */
+void tort_cpu_parts(const tort_call *call, int32_t parts, void (*body)(void *arg, int64_t begin, int64_t end),
+                    void *arg);
+/* Part number `part` of `parts` of 0..count, in multiples of `unit`. */
+void tort_cpu_share(int64_t count, int64_t unit, int64_t part, int64_t parts, int64_t *begin, int64_t *end);
+
+/* What every fast kernel asks: fp32 throughout, and an instruction set that there are inner loops for. */
+tort_verdict tort_cpu_claim_float(const tort_target *target, const tort_node_view *node);
+
+/* Sums of sizes that were checked for overflow; `bytes` is rounded up to 64. False on overflow. */
+bool tort_cpu_reserve(size_t *total, size_t bytes);
+bool tort_cpu_reserve_floats(size_t *total, int64_t count);
+
+/* The next part of scratch, of a size that was reserved in the same order. */
+void *tort_cpu_take(char **scratch, size_t bytes);
+
+extern const tort_kernel tort_cpu_conv[], tort_cpu_gemm[], tort_cpu_matmul[], tort_cpu_pool[];
+
+#endif

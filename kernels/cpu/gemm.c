@@ -1,0 +1,71 @@
+/* gemm.c - Gemm in fp32: a constant B is packed ahead, times alpha; anything else on the way.
+ *
+ * C becomes the bias of the product where it is one row; else Y starts as beta * C and the product is added.
+ * Read next: product.h. */
+#include "ops/gemm.h"
+#include "kernels/cpu/product.h"
+
+#include <string.h>
+
+static tort_verdict claim_gemm(const tort_target *target, const tort_node_view *node) {
+    return tort_cpu_claim_float(target, node);
+}
+
+static bool packs_b(const tort_node_view *node) {
+    return node->inputs[1].constant && node->inputs[1].rank == 2;
+}
+
+static tort_status prepare_gemm(tort_prepare *prepare) {
+    const tort_gemm_params *p = prepare->node->params;
+    const tort_info *b = &prepare->node->inputs[1];
+    if (!packs_b(prepare->node) || !b->data) return TORT_OK;
+    const int64_t width = b->dims[1];
+    return tort_product_prepare(prepare, b->data, p->trans_b ? 1 : width, p->trans_b ? width : 1, b->dims[!p->trans_b],
+                                b->dims[p->trans_b], p->alpha);
+}
+
+static tort_status size_gemm(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                             tort_error *error) {
+    return tort_product_size(target, packs_b(node), scratch, error);
+}
+
+static void start_with_c(const tort_gemm_params *p, const float *c, float *y) {
+    for (int64_t i = 0; i < p->m; i++)
+        for (int64_t j = 0; j < p->n; j++) y[i * p->n + j] = p->beta * c[i * p->c_row_stride + j * p->c_column_stride];
+}
+
+static tort_status run_gemm(const tort_call *call) {
+    const tort_gemm_params *p = call->params;
+    if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
+    tort_packed_gemm gemm = {.m = p->m,
+                             .n = p->n,
+                             .k = p->k,
+                             .a = call->inputs[0].data,
+                             .a_row_stride = p->trans_a ? 1 : p->k,
+                             .a_k_stride = p->trans_a ? p->m : 1,
+                             .scale = call->prepared ? 1 : p->alpha,
+                             .b = call->inputs[1].data,
+                             .b_k_stride = p->trans_b ? 1 : p->n,
+                             .b_column_stride = p->trans_b ? p->k : 1,
+                             .c = call->outputs[0].data,
+                             .c_stride = p->n};
+    if (p->has_c && p->beta == 1 && p->c_row_stride == 0 && p->c_column_stride == 1) {
+        gemm.column_bias = call->inputs[2].data;
+    } else if (p->has_c) {
+        start_with_c(p, call->inputs[2].data, gemm.c);
+        gemm.accumulate = true;
+    }
+    return tort_product_run(call, &gemm, NULL);
+}
+
+const tort_kernel tort_cpu_gemm[] = {
+    {.domain = "",
+     .op = "Gemm",
+     .name = "gemm_packed",
+     .claim = claim_gemm,
+     .size = size_gemm,
+     .prepare = prepare_gemm,
+     .run = run_gemm,
+     .release = tort_product_release},
+    {.op = NULL},
+};

@@ -1,0 +1,150 @@
+/* packed_gemm.c - the loops around a tile of the matrix product.
+ *
+ * k is cut into blocks of DEPTH, so that a panel of B (16 KiB with AVX2) stays in the first cache while all panels of
+ * A pass by; a block of A, or of B where that is packed on the way, stays in the second. Packed ahead, an operand is
+ * stored block by block in the order in which it is read. Read next: packed_gemm.h, simd/gemm.c. */
+#include "kernels/cpu/packed_gemm.h"
+
+#define DEPTH 256        /* of a block of k */
+#define ROWS_PACKED 336  /* of A at a time where it is packed ahead; a multiple of every tile_rows (4, 6, 8, 14) */
+#define ROWS_BUFFER 168  /* of A at a time where it is packed on the way; a multiple too */
+#define COLUMNS_BUFFER 8 /* panels of B at a time where it is packed on the way and A ahead ... */
+#define COLUMNS_BOTH 16  /* ... and where both are packed on the way, so that A is packed less often */
+#define SLACK 64         /* floats behind a panel that packing may write */
+
+static int64_t round_up(int64_t value, int64_t unit) {
+    return (value + unit - 1) / unit * unit;
+}
+
+static int64_t min64(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+/* ---- packing ahead ----------------------------------------------------------------------------------------------- */
+
+int64_t tort_packed_a_size(const tort_simd *simd, int64_t m, int64_t k) {
+    return round_up(m, simd->tile_rows) * k + SLACK;
+}
+
+int64_t tort_packed_b_size(const tort_simd *simd, int64_t n, int64_t k) {
+    return round_up(n, simd->tile_columns) * k + SLACK;
+}
+
+/* `lanes` is the tile's rows or columns; count the rows of A or columns of B. */
+static void pack_ahead(const tort_simd *simd, int32_t lanes, float *packed, const float *source, int64_t lane_stride,
+                       int64_t k_stride, int64_t count, int64_t k, float scale) {
+    for (int64_t block = 0; block < k; block += DEPTH) {
+        const int64_t depth = min64(DEPTH, k - block);
+        for (int64_t first = 0; first < count; first += lanes) {
+            simd->pack_lanes(packed, lanes, source + first * lane_stride + block * k_stride, lane_stride, k_stride,
+                             (int32_t)min64(lanes, count - first), depth, scale);
+            packed += depth * lanes;
+        }
+    }
+}
+
+void tort_pack_a(const tort_simd *simd, float *packed, const float *a, int64_t row_stride, int64_t k_stride, int64_t m,
+                 int64_t k) {
+    pack_ahead(simd, simd->tile_rows, packed, a, row_stride, k_stride, m, k, 1);
+}
+
+void tort_pack_b(const tort_simd *simd, float *packed, const float *b, int64_t k_stride, int64_t column_stride,
+                 int64_t n, int64_t k, float scale) {
+    pack_ahead(simd, simd->tile_columns, packed, b, column_stride, k_stride, n, k, scale);
+}
+
+/* ---- packing on the way ------------------------------------------------------------------------------------------ */
+
+void tort_pack_b_matrix(const tort_packed_gemm *gemm, int64_t k_first, int64_t k_count, int64_t column_first,
+                        int32_t columns, float *panel) {
+    const tort_simd *simd = gemm->simd;
+    const float *source = gemm->b + k_first * gemm->b_k_stride + column_first * gemm->b_column_stride;
+    if (gemm->b_column_stride != 1) {
+        simd->pack_lanes(panel, simd->tile_columns, source, gemm->b_column_stride, gemm->b_k_stride, columns, k_count,
+                         1);
+        return;
+    }
+    const tort_run run = {.offset = 0, .at = 0, .length = columns};
+    int64_t offsets[DEPTH];
+    for (int64_t i = 0; i < k_count; i++) offsets[i] = i * gemm->b_k_stride;
+    simd->pack_runs(panel, source, offsets, k_count, &run, 1, false);
+}
+
+static int64_t panels_at_once(bool a_packed) {
+    return a_packed ? COLUMNS_BUFFER : COLUMNS_BOTH;
+}
+
+static int64_t a_buffer_floats(bool a_packed) {
+    return a_packed ? 0 : round_up((int64_t)ROWS_BUFFER * DEPTH + SLACK, 16);
+}
+
+size_t tort_packed_gemm_buffer(const tort_simd *simd, bool a_packed, bool b_packed) {
+    const int64_t b = b_packed ? 0 : panels_at_once(a_packed) * simd->tile_columns * DEPTH + SLACK;
+    return (size_t)round_up(a_buffer_floats(a_packed) + b, 16) * sizeof(float);
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------------------------ */
+
+/* Where the panels of a block of k lie: `a` and `b` point to the panels of row m_first and column n_first. */
+typedef struct block {
+    int64_t k_first, depth, m_first, m_last, n_first, n_last;
+    const float *a, *b;
+} block;
+
+static void multiply(const tort_packed_gemm *g, const block *at) {
+    const int32_t tile_rows = g->simd->tile_rows, tile_columns = g->simd->tile_columns;
+    tort_tile tile = {.k = at->depth, .c_stride = g->c_stride, .accumulate = g->accumulate || at->k_first > 0};
+    for (int64_t n = at->n_first; n < at->n_last; n += tile_columns) {
+        tile.b = at->b + (n - at->n_first) * at->depth;
+        tile.columns = (int32_t)min64(tile_columns, at->n_last - n);
+        tile.column_bias = g->column_bias ? g->column_bias + n : NULL;
+        for (int64_t m = at->m_first; m < at->m_last; m += tile_rows) {
+            tile.a = at->a + (m - at->m_first) * at->depth;
+            tile.rows = (int32_t)min64(tile_rows, at->m_last - m);
+            tile.row_bias = g->row_bias ? g->row_bias + m : NULL;
+            tile.c = g->c + m * g->c_stride + n;
+            g->simd->tile(&tile);
+        }
+    }
+}
+
+/* All rows against columns at->n_first..n_last, whose panels are at->b. */
+static void multiply_rows(const tort_packed_gemm *g, block *at, int64_t m_first, int64_t m_last, float *a_buffer) {
+    const int64_t lanes = g->simd->tile_rows, step = g->packed_a ? ROWS_PACKED : ROWS_BUFFER;
+    for (at->m_first = m_first; at->m_first < m_last; at->m_first += step) {
+        at->m_last = min64(m_last, at->m_first + step);
+        if (g->packed_a) {
+            at->a = g->packed_a + round_up(g->m, lanes) * at->k_first + at->m_first * at->depth;
+        } else {
+            for (int64_t m = at->m_first; m < at->m_last; m += lanes)
+                g->simd->pack_lanes(a_buffer + (m - at->m_first) * at->depth, (int32_t)lanes,
+                                    g->a + m * g->a_row_stride + at->k_first * g->a_k_stride, g->a_row_stride,
+                                    g->a_k_stride, (int32_t)min64(lanes, at->m_last - m), at->depth, g->scale);
+            at->a = a_buffer;
+        }
+        multiply(g, at);
+    }
+}
+
+void tort_packed_gemm_block(const tort_packed_gemm *g, int64_t m_first, int64_t m_last, int64_t n_first, int64_t n_last,
+                            float *buffer) {
+    const int64_t lanes = g->simd->tile_columns;
+    float *b_buffer = buffer + a_buffer_floats(g->packed_a != NULL);
+    const int64_t step = g->packed_b ? n_last - n_first : panels_at_once(g->packed_a != NULL) * lanes;
+    /* k may be 0: then the tiles only set C to the bias. */
+    for (int64_t k = 0; k == 0 || k < g->k; k += DEPTH) {
+        block at = {.k_first = k, .depth = min64(DEPTH, g->k - k)};
+        for (at.n_first = n_first; at.n_first < n_last; at.n_first += step) {
+            at.n_last = min64(n_last, at.n_first + step);
+            if (g->packed_b) {
+                at.b = g->packed_b + round_up(g->n, lanes) * k + at.n_first * at.depth;
+            } else {
+                for (int64_t n = at.n_first; n < at.n_last; n += lanes)
+                    g->pack_b(g, k, at.depth, n, (int32_t)min64(lanes, at.n_last - n),
+                              b_buffer + (n - at.n_first) * at.depth);
+                at.b = b_buffer;
+            }
+            multiply_rows(g, &at, m_first, m_last, buffer);
+        }
+    }
+}

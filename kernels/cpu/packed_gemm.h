@@ -1,0 +1,51 @@
+/* packed_gemm.h - a matrix product cut into blocks that fit the caches, over packed panels.
+ *
+ * C (m, n) = A (m, k) * B (k, n). Either operand is packed ahead (a weight), or block by block into a buffer while the
+ * product is made. It must not know operators or threads: callers give each thread its part of C and a buffer.
+ * Read next: packed_gemm.c, then matmul.c and conv.c, which use it. */
+#ifndef TORT_KERNELS_CPU_PACKED_GEMM_H
+#define TORT_KERNELS_CPU_PACKED_GEMM_H
+
+#include "kernels/cpu/simd.h"
+
+#include <stddef.h>
+
+typedef struct tort_packed_gemm {
+    const tort_simd *simd;
+    int64_t m, n, k;
+    /* A: packed by tort_pack_a, or as it lies, times scale. */
+    const float *packed_a;
+    const float *a;
+    int64_t a_row_stride, a_k_stride;
+    float scale;
+    /* B: packed by tort_pack_b, or made by pack_b: rows k_first .. +k_count of `columns` columns from column_first. */
+    const float *packed_b;
+    void (*pack_b)(const struct tort_packed_gemm *gemm, int64_t k_first, int64_t k_count, int64_t column_first,
+                   int32_t columns, float *panel);
+    const float *b;
+    int64_t b_k_stride, b_column_stride; /* of tort_pack_b_matrix */
+    const void *b_arg;                   /* of another pack_b */
+    float *c;
+    int64_t c_stride;
+    const float *row_bias, *column_bias; /* m, n elements, or NULL */
+    bool accumulate;                     /* C += ; then no bias is added */
+} tort_packed_gemm;
+
+/* Floats of an operand packed ahead. */
+int64_t tort_packed_a_size(const tort_simd *simd, int64_t m, int64_t k);
+int64_t tort_packed_b_size(const tort_simd *simd, int64_t n, int64_t k);
+void tort_pack_a(const tort_simd *simd, float *packed, const float *a, int64_t row_stride, int64_t k_stride, int64_t m,
+                 int64_t k);
+void tort_pack_b(const tort_simd *simd, float *packed, const float *b, int64_t k_stride, int64_t column_stride,
+                 int64_t n, int64_t k, float scale);
+/* For pack_b: B as a matrix with strides. */
+void tort_pack_b_matrix(const tort_packed_gemm *gemm, int64_t k_first, int64_t k_count, int64_t column_first,
+                        int32_t columns, float *panel);
+
+/* Bytes of the buffer that tort_packed_gemm_block needs for operands that are not packed ahead. */
+size_t tort_packed_gemm_buffer(const tort_simd *simd, bool a_packed, bool b_packed);
+/* Rows m_first..m_last of columns n_first..n_last of C; both firsts are multiples of the tile. */
+void tort_packed_gemm_block(const tort_packed_gemm *gemm, int64_t m_first, int64_t m_last, int64_t n_first,
+                            int64_t n_last, float *buffer);
+
+#endif

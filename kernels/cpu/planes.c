@@ -1,0 +1,114 @@
+/* planes.c - the layout of channels for windows, see planes.h. */
+#include "kernels/cpu/planes.h"
+
+#include <string.h>
+
+#define SHORT_ROW 64 /* outputs; longer rows are made one by one */
+
+static int64_t round_up(int64_t value, int64_t unit) {
+    return (value + unit - 1) / unit * unit;
+}
+
+/* A window that sees single elements without padding has no geometry left: one long row. */
+static void flatten_pointwise(tort_planes *p) {
+    for (int i = 0; i < 3; i++)
+        if (p->kernel[i] != 1 || p->source_step[i] != 1 || p->begin[i] != 0 || p->input[i] != p->output[i]) return;
+    p->input[2] = p->output[2] = p->outputs;
+    p->input[0] = p->input[1] = p->output[0] = p->output[1] = 1;
+}
+
+/* Large strides over large padding may overflow: such a plane is too large for any scratch. */
+static void multiply_lengths(tort_planes *p) {
+    int64_t rows;
+    if (__builtin_mul_overflow(p->phases[1] * p->length[1], p->phases[2] * p->length[2], &p->slice) ||
+        __builtin_mul_overflow(p->slice, p->length[0], &p->plane) || p->plane > INT64_MAX / 16 ||
+        __builtin_mul_overflow(p->length[2], p->output[1], &rows) || rows > INT64_MAX / 16)
+        p->slice = p->plane = INT64_MAX / 16;
+}
+
+void tort_planes_init(tort_planes *p, const tort_sliding *window) {
+    p->outputs = p->kernel_size = p->slice_step = 1;
+    for (int i = 0; i < 3; i++) {
+        const int32_t axis = i - (3 - window->axes);
+        const bool given = axis >= 0;
+        const int64_t stride = given ? window->strides[axis] : 1;
+        p->input[i] = given ? window->input[axis] : 1;
+        p->output[i] = given ? window->output[axis] : 1;
+        p->kernel[i] = given ? window->kernel[axis] : 1;
+        p->dilations[i] = given ? window->dilations[axis] : 1;
+        p->begin[i] = given ? window->begin[axis] : 0;
+        /* What no window sees is not stored: with a kernel of 1 only every stride-th element is. */
+        p->source_step[i] = p->kernel[i] == 1 ? stride : 1;
+        p->phases[i] = p->kernel[i] == 1 || i == 0 ? 1 : stride;
+        if (i == 0 && p->kernel[i] != 1) p->slice_step = stride;
+        p->outputs *= p->output[i];
+        p->kernel_size *= p->kernel[i];
+    }
+    flatten_pointwise(p);
+    p->direct = true;
+    for (int i = 0; i < 3; i++) {
+        const int64_t step = i == 0 ? p->slice_step : p->phases[i];
+        const int64_t seen = (p->output[i] - 1) * step + (p->kernel[i] - 1) * p->dilations[i] + 1;
+        p->length[i] = (seen + p->phases[i] - 1) / p->phases[i];
+        p->direct = p->direct && p->begin[i] == 0 && p->source_step[i] == 1 && p->phases[i] == 1 && seen <= p->input[i];
+    }
+    if (p->direct) memcpy(p->length, p->input, sizeof p->length);
+    multiply_lengths(p);
+}
+
+void tort_planes_offsets(const tort_planes *p, int64_t *offsets) {
+    const int64_t phase = p->length[1] * p->length[2];
+    for (int64_t d = 0; d < p->kernel[0]; d++)
+        for (int64_t h = 0; h < p->kernel[1]; h++)
+            for (int64_t w = 0; w < p->kernel[2]; w++) {
+                const int64_t y = h * p->dilations[1], x = w * p->dilations[2];
+                *offsets++ = d * p->dilations[0] * p->slice +
+                             (y % p->phases[1] * p->phases[2] + x % p->phases[2]) * phase +
+                             y / p->phases[1] * p->length[2] + x / p->phases[2];
+            }
+}
+
+int64_t tort_planes_row(const tort_planes *p, int64_t row) {
+    return row / p->output[1] * p->slice_step * p->slice + row % p->output[1] * p->length[2];
+}
+
+/* ---- single channels --------------------------------------------------------------------------------------------- */
+
+static int64_t stored_floats(const tort_planes *p) {
+    return round_up(p->plane + TORT_PLANE_TAIL, 16);
+}
+
+int64_t tort_planes_buffer(const tort_planes *p) {
+    return stored_floats(p) + round_up(p->output[1] * p->length[2] + TORT_PLANE_TAIL, 16);
+}
+
+tort_status tort_planes_size(const tort_target *target, const tort_sliding *window, size_t *scratch,
+                             tort_error *error) {
+    tort_planes planes;
+    int64_t floats;
+    *scratch = 0;
+    tort_planes_init(&planes, window);
+    if (tort_cpu_reserve(scratch, (size_t)planes.kernel_size * sizeof(int64_t)) &&
+        !__builtin_mul_overflow(tort_planes_buffer(&planes), (int64_t)target->threads, &floats) &&
+        tort_cpu_reserve_floats(scratch, floats))
+        return TORT_OK;
+    return tort_out_of_memory(error, SIZE_MAX);
+}
+
+void tort_planes_each(const tort_planes *p, tort_planes_body body, const void *arg, int64_t channel, float *buffer,
+                      float *out) {
+    const int64_t rows = p->output[1], width = p->output[2], pitch = p->length[2];
+    const bool at_once = width < SHORT_ROW && pitch <= 2 * width + TORT_PLANE_TAIL;
+    float *wide = buffer + stored_floats(p);
+    for (int64_t d = 0; d < p->output[0]; d++) {
+        const float *source = buffer + tort_planes_row(p, d * rows);
+        float *to = out + d * rows * width;
+        if (!at_once) {
+            for (int64_t h = 0; h < rows; h++) body(arg, channel, to + h * width, width, source + h * pitch);
+            continue;
+        }
+        body(arg, channel, wide, (rows - 1) * pitch + width, source);
+        for (int64_t h = 0; h < rows; h++)
+            for (int64_t x = 0; x < width; x++) to[h * width + x] = wide[h * pitch + x];
+    }
+}

@@ -1,0 +1,48 @@
+/* planes.h - channels of an image laid out so that every window position is one offset: padded, and cut by the strides.
+ *
+ * With strides s and t along height and width a channel is stored as s * t smaller planes, each of every s-th row and
+ * every t-th column, so that what neighbouring outputs read at one kernel position lies together: output (d, h, x)
+ * reads kernel position j at slice(d) + h * pitch + x + offset(j). Read next: planes.c, simd/planes.c. */
+#ifndef TORT_KERNELS_CPU_PLANES_H
+#define TORT_KERNELS_CPU_PLANES_H
+
+#include "kernels/cpu/cpu.h"
+#include "ops/sliding.h"
+
+#define TORT_PLANE_TAIL 16 /* floats behind the last plane that vectors may read: the widest vector */
+
+/* Axes are depth, height, width; those that the operator does not have are 1. */
+typedef struct tort_planes {
+    int64_t input[3], output[3], kernel[3], dilations[3], begin[3];
+    int64_t phases[3];      /* planes along height and width; depth has one */
+    int64_t source_step[3]; /* element i of phase p is input element (i * phases + p) * source_step - begin */
+    int64_t length[3];      /* of a phase: slices, rows, columns; a row's pitch is length[2] */
+    int64_t slice_step;     /* slices from one output slice to the next */
+    int64_t slice, plane;   /* stored elements of a slice of all phases, and of a channel */
+    bool direct;            /* what is stored is the input itself */
+    int64_t outputs;        /* of a channel */
+    int64_t kernel_size;
+} tort_planes;
+
+/* The layout for a window of at most 3 axes with all sizes known. */
+void tort_planes_init(tort_planes *planes, const tort_sliding *window);
+/* Offset of each kernel position, kernel_size of them. */
+void tort_planes_offsets(const tort_planes *planes, int64_t *offsets);
+/* Where the outputs of row `row` (depth * height + height) begin to read. */
+int64_t tort_planes_row(const tort_planes *planes, int64_t row);
+
+/* ---- filters and pools of single channels ---- */
+
+/* Makes `width` outputs from source. arg is the caller's. */
+typedef void (*tort_planes_body)(const void *arg, int64_t channel, float *out, int64_t width, const float *source);
+
+/* Scratch of kernels that go channel by channel: the offsets, then a buffer for each thread. */
+tort_status tort_planes_size(const tort_target *target, const tort_sliding *window, size_t *scratch, tort_error *error);
+/* One channel's buffer: what is stored of it, and rows of outputs with the pitch of what is stored. */
+int64_t tort_planes_buffer(const tort_planes *planes); /* floats */
+/* Calls body for all outputs of a channel that was stored at the start of buffer: row by row, or, where rows are short,
+ * for all rows of a slice at once, which makes some elements between rows that are dropped. */
+void tort_planes_each(const tort_planes *planes, tort_planes_body body, const void *arg, int64_t channel, float *buffer,
+                      float *out);
+
+#endif

@@ -1,0 +1,61 @@
+/* simd.h - the inner loops that are compiled once for each instruction set, as a table of functions.
+ *
+ * kernels/cpu/simd/ is one source for all sets, written with the compiler's vector types; the provider chooses a table
+ * at open. Everything here is fp32. Read next: simd/gemm.c, then packed_gemm.c, which calls it. */
+#ifndef TORT_KERNELS_CPU_SIMD_H
+#define TORT_KERNELS_CPU_SIMD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct tort_planes;
+
+/* One tile of a matrix product: C (rows, columns) = or += A (rows, k) * B (k, columns). A is packed as k times
+ * tile_rows, B as k times tile_columns; what lies behind rows and columns is read but not used. */
+typedef struct tort_tile {
+    const float *a, *b;
+    float *c;
+    int64_t k, c_stride; /* elements between rows of C */
+    int32_t rows, columns;
+    bool accumulate;          /* += ; then no bias is added */
+    const float *row_bias;    /* one a row, or NULL */
+    const float *column_bias; /* one a column, or NULL */
+} tort_tile;
+
+/* `length` elements that lie together in the source, for positions at .. at+length of a row of a packed panel. */
+typedef struct tort_run {
+    int64_t offset;
+    int32_t at, length;
+} tort_run;
+
+typedef struct tort_simd {
+    const char *name;
+    uint32_t instructions;           /* the TORT_CPU_ bit */
+    int32_t tile_rows, tile_columns; /* of tort_tile */
+    int32_t width;                   /* floats in a vector */
+    void (*tile)(const tort_tile *tile);
+    /* Row i of a panel (tile_columns wide) becomes the runs of source + offsets[i]. Writes up to `width` floats behind
+     * the panel; reads up to width-1 floats behind a run if `may_overread`. */
+    void (*pack_runs)(float *panel, const float *source, const int64_t *offsets, int64_t rows, const tort_run *runs,
+                      int32_t run_count, bool may_overread);
+    /* panel[j * lanes + i] = scale * source[i * lane_stride + j * k_stride] for i < count <= lanes, j < k; the lanes
+     * behind count are 0. Packs A with tile_rows lanes, or a transposed B with tile_columns. */
+    void (*pack_lanes)(float *panel, int32_t lanes, const float *source, int64_t lane_stride, int64_t k_stride,
+                       int32_t count, int64_t k, float scale);
+    /* The stored form (planes.h) of one channel of the input; padding gets `fill`. */
+    void (*store_planes)(const struct tort_planes *planes, const float *channel, float fill, float *stored);
+    /* out[i] = bias + sum over j of weights[j] * source[offsets[j] + i]; weights NULL: all 1. Reads up to width-1
+     * elements behind what it needs. */
+    void (*weighted_sum)(float *out, int64_t width, const float *source, const int64_t *offsets, const float *weights,
+                         int64_t count, float bias);
+    /* out[i] = the largest source[offsets[j] + i], count >= 1; NaN wins. Reads as far as weighted_sum. */
+    void (*maximum)(float *out, int64_t width, const float *source, const int64_t *offsets, int64_t count);
+    /* y (n) = a (k) * B (k, n) + column_bias (NULL: 0); rows of B are b_stride apart. */
+    void (*row_product)(float *y, int64_t n, const float *a, int64_t k, const float *b, int64_t b_stride,
+                        const float *column_bias);
+} tort_simd;
+
+/* The best table for a target's instructions; NULL: none fits. */
+const tort_simd *tort_simd_choose(uint32_t instructions);
+
+#endif

@@ -1,0 +1,137 @@
+/* gemm.c - the inner loops of the matrix product: a tile of C that stays in registers, and the packing of its operands.
+ *
+ * A step of the loop over k loads one row of the packed B and multiplies it with each of the tile's elements of A.
+ * Read next: vector.h for the tile's size, ../packed_gemm.c for the loops around this one. */
+#include "kernels/cpu/simd/vector.h"
+
+#include <string.h>
+
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE void start_tile(const tort_tile *t, int rows, int vectors, vector acc[TILE_ROWS][TILE_VECTORS]) {
+    for (int i = 0; i < rows; i++)
+        for (int v = 0; v < vectors; v++) {
+            if (t->accumulate)
+                acc[i][v] = load(t->c + i * t->c_stride + v * WIDTH);
+            else
+                acc[i][v] = broadcast(t->row_bias ? t->row_bias[i] : 0);
+            if (!t->accumulate && t->column_bias) acc[i][v] += load(t->column_bias + v * WIDTH);
+        }
+}
+
+/* rows and vectors are constants where this is inlined, so that acc lives in registers. */
+INLINE void whole_tile(const tort_tile *t, int rows, int vectors) {
+    vector acc[TILE_ROWS][TILE_VECTORS];
+    start_tile(t, rows, vectors, acc);
+    const float *a = t->a, *b = t->b;
+    for (int64_t k = 0; k < t->k; k++) {
+        vector row[TILE_VECTORS];
+        for (int v = 0; v < vectors; v++) row[v] = load(b + v * WIDTH);
+        for (int i = 0; i < rows; i++) {
+            const vector factor = broadcast(a[i]);
+            for (int v = 0; v < vectors; v++) acc[i][v] += factor * row[v];
+        }
+        a += TILE_ROWS;
+        b += TILE_COLUMNS;
+    }
+    for (int i = 0; i < rows; i++)
+        for (int v = 0; v < vectors; v++) store(t->c + i * t->c_stride + v * WIDTH, acc[i][v]);
+}
+
+#define CASE(n)                                                                                                        \
+    case n:                                                                                                            \
+        if (t->columns > (TILE_VECTORS - 1) * WIDTH)                                                                   \
+            whole_tile(t, n, TILE_VECTORS);                                                                            \
+        else                                                                                                           \
+            whole_tile(t, n, 1);                                                                                       \
+        return;
+
+static void dispatch(const tort_tile *t) {
+    switch (t->rows) {
+        CASE(1)
+        CASE(2)
+        CASE(3)
+        CASE(4)
+#if TILE_ROWS > 4
+        CASE(5)
+        CASE(6)
+#endif
+#if TILE_ROWS > 6
+        CASE(7)
+        CASE(8)
+#endif
+#if TILE_ROWS > 8
+        CASE(9)
+        CASE(10)
+        CASE(11)
+        CASE(12)
+        CASE(13)
+        CASE(14)
+#endif
+    default: return;
+    }
+}
+
+/* A tile that is not a whole number of vectors wide is made in a buffer of its own. */
+void SIMD(tort_simd_tile)(const tort_tile *t) {
+    if (t->columns == TILE_COLUMNS || t->columns == WIDTH) {
+        dispatch(t);
+        return;
+    }
+    float c[TILE_ROWS * TILE_COLUMNS], bias[TILE_COLUMNS] = {0};
+    const size_t bytes = (size_t)t->columns * sizeof(float);
+    tort_tile copy = *t;
+    copy.c = c;
+    copy.c_stride = TILE_COLUMNS;
+    if (t->accumulate)
+        for (int32_t i = 0; i < t->rows; i++) memcpy(c + i * TILE_COLUMNS, t->c + i * t->c_stride, bytes);
+    if (t->column_bias) {
+        memcpy(bias, t->column_bias, bytes);
+        copy.column_bias = bias;
+    }
+    dispatch(&copy);
+    for (int32_t i = 0; i < t->rows; i++) memcpy(t->c + i * t->c_stride, c + i * TILE_COLUMNS, bytes);
+}
+
+/* ---- packing ----------------------------------------------------------------------------------------------------- */
+
+/* Exactly `length` elements, the last ones by a vector that overlaps those before it. */
+INLINE void copy_exactly(float *to, const float *from, int32_t length) {
+    if (length < WIDTH) {
+        for (int32_t i = 0; i < length; i++) to[i] = from[i];
+        return;
+    }
+    for (int32_t i = 0; i + WIDTH <= length; i += WIDTH) store(to + i, load(from + i));
+    store(to + length - WIDTH, load(from + length - WIDTH));
+}
+
+void SIMD(tort_simd_pack_runs)(float *panel, const float *source, const int64_t *offsets, int64_t rows,
+                               const tort_run *runs, int32_t run_count, bool may_overread) {
+    if (run_count == 1 && runs[0].at == 0 && runs[0].length == TILE_COLUMNS) {
+        for (int64_t k = 0; k < rows; k++)
+            for (int v = 0; v < TILE_VECTORS; v++)
+                store(panel + k * TILE_COLUMNS + v * WIDTH, load(source + offsets[k] + runs[0].offset + v * WIDTH));
+        return;
+    }
+    for (int64_t k = 0; k < rows; k++) {
+        const float *from = source + offsets[k];
+        float *to = panel + k * TILE_COLUMNS;
+        /* What a run writes too much is overwritten by the next run, or by the next row. */
+        for (int32_t r = 0; r < run_count; r++) {
+            if (!may_overread)
+                copy_exactly(to + runs[r].at, from + runs[r].offset, runs[r].length);
+            else
+                for (int32_t i = 0; i < runs[r].length; i += WIDTH)
+                    store(to + runs[r].at + i, load(from + runs[r].offset + i));
+        }
+    }
+}
+
+void SIMD(tort_simd_pack_lanes)(float *panel, int32_t lanes, const float *source, int64_t lane_stride, int64_t k_stride,
+                                int32_t count, int64_t k, float scale) {
+    if (count < lanes) memset(panel, 0, (size_t)(k * lanes) * sizeof(float));
+    for (int32_t i = 0; i < count; i++) {
+        const float *from = source + i * lane_stride;
+        for (int64_t j = 0; j < k; j++) panel[j * lanes + i] = from[j * k_stride] * scale;
+    }
+}

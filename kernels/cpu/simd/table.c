@@ -1,0 +1,19 @@
+/* table.c - the table of one instruction set. Read next: gemm.c, rows.c. */
+#include "kernels/cpu/simd/vector.h"
+
+extern const tort_simd SIMD(tort_simd);
+
+const tort_simd SIMD(tort_simd) = {
+    .name = TEXT(TORT_SIMD),
+    .instructions = INSTRUCTIONS,
+    .tile_rows = TILE_ROWS,
+    .tile_columns = TILE_COLUMNS,
+    .width = WIDTH,
+    .tile = SIMD(tort_simd_tile),
+    .pack_runs = SIMD(tort_simd_pack_runs),
+    .pack_lanes = SIMD(tort_simd_pack_lanes),
+    .store_planes = SIMD(tort_simd_store_planes),
+    .weighted_sum = SIMD(tort_simd_weighted_sum),
+    .maximum = SIMD(tort_simd_maximum),
+    .row_product = SIMD(tort_simd_row_product),
+};

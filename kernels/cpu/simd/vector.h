@@ -1,0 +1,69 @@
+/* vector.h - the vector type of the instruction set that a source is compiled for, and the names of its symbols.
+ *
+ * TORT_SIMD (v2, v3, v4, neon) is given by the build. Only the files of this folder include it. */
+#ifndef TORT_KERNELS_CPU_SIMD_VECTOR_H
+#define TORT_KERNELS_CPU_SIMD_VECTOR_H
+
+#include "kernels/cpu/simd.h"
+#include "runtime/provider.h"
+
+#define JOIN_EXPANDED(a, b) a##_##b
+#define JOIN(a, b) JOIN_EXPANDED(a, b)
+#define SIMD(name) JOIN(name, TORT_SIMD) /* SIMD(tort_simd_tile) is tort_simd_tile_v3 */
+#define TEXT_EXPANDED(a) #a
+#define TEXT(a) TEXT_EXPANDED(a)
+
+/* WIDTH floats a vector; a tile of the matrix product is TILE_ROWS times TILE_VECTORS vectors, so many that they, a
+ * row of B and a broadcast element of A fill the registers. */
+#if defined(__AVX512F__)
+#define WIDTH 16
+#define TILE_ROWS 14
+#define TILE_VECTORS 2
+#define INSTRUCTIONS TORT_CPU_V4
+#elif defined(__AVX2__)
+#define WIDTH 8
+#define TILE_ROWS 6
+#define TILE_VECTORS 2
+#define INSTRUCTIONS TORT_CPU_V3
+#elif defined(__aarch64__)
+#define WIDTH 4
+#define TILE_ROWS 8
+#define TILE_VECTORS 2
+#define INSTRUCTIONS TORT_CPU_NEON
+#else
+#define WIDTH 4
+#define TILE_ROWS 4
+#define TILE_VECTORS 2
+#define INSTRUCTIONS TORT_CPU_V2
+#endif
+#define TILE_COLUMNS (TILE_VECTORS * WIDTH)
+
+typedef float vector __attribute__((vector_size(WIDTH * 4)));
+typedef float loose_vector __attribute__((vector_size(WIDTH * 4), aligned(4), may_alias)); /* at any address */
+typedef int32_t mask __attribute__((vector_size(WIDTH * 4)));
+
+static inline vector load(const float *from) {
+    return *(const loose_vector *)from;
+}
+
+static inline void store(float *to, vector value) {
+    *(loose_vector *)to = value;
+}
+
+static inline vector broadcast(float value) {
+    return value - (vector){0}; /* not + 0, which would turn -0 into 0 and so cost an addition */
+}
+
+void SIMD(tort_simd_tile)(const tort_tile *tile);
+void SIMD(tort_simd_pack_runs)(float *panel, const float *source, const int64_t *offsets, int64_t rows,
+                               const tort_run *runs, int32_t run_count, bool may_overread);
+void SIMD(tort_simd_pack_lanes)(float *panel, int32_t lanes, const float *source, int64_t lane_stride, int64_t k_stride,
+                                int32_t count, int64_t k, float scale);
+void SIMD(tort_simd_store_planes)(const struct tort_planes *planes, const float *channel, float fill, float *stored);
+void SIMD(tort_simd_weighted_sum)(float *out, int64_t width, const float *source, const int64_t *offsets,
+                                  const float *weights, int64_t count, float bias);
+void SIMD(tort_simd_maximum)(float *out, int64_t width, const float *source, const int64_t *offsets, int64_t count);
+void SIMD(tort_simd_row_product)(float *y, int64_t n, const float *a, int64_t k, const float *b, int64_t b_stride,
+                                 const float *column_bias);
+
+#endif

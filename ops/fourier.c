@@ -1,0 +1,327 @@
+/* fourier.c - DFT and STFT: discrete Fourier transforms of any length.
+ *
+ * A mixed-radix transform in double: a length n with prime factors p costs n times their sum. A real signal counts
+ * as a complex one without imaginary part; the inverse of a one-sided spectrum completes it by symmetry. */
+#include "ops/extent.h"
+
+#include <math.h>
+
+typedef struct complex_number {
+    double re, im;
+} complex_number;
+
+/* Lanes along an axis; a lane is `length` numbers, of which one lies `inner` numbers behind the other. */
+typedef struct fourier_params {
+    int64_t outer, inner;
+    int64_t in_length, in_parts;   /* numbers of a lane; 1: real, 2: complex */
+    int64_t out_length, out_parts; /* bins that are kept */
+    int64_t length;                /* of the transform; a signal is padded with zeros or cut */
+    bool inverse;
+    bool completes;             /* the inverse of a one-sided spectrum */
+    int64_t frame_step, frames; /* STFT: the in_length of a lane is that of a frame */
+    int64_t signal_length;
+} fourier_params;
+
+/* ---- the transform ----------------------------------------------------------------------------------------------- */
+
+typedef struct fourier_plan {
+    int64_t length;
+    const complex_number *roots; /* exp(-2 pi i k / length) for k in 0 .. length-1; conjugates for the inverse */
+    complex_number *column;      /* room for the largest factor */
+} fourier_plan;
+
+static int64_t smallest_factor(int64_t n) {
+    if (n % 4 == 0) return 4;
+    for (int64_t p = 2; p <= n / p; p++)
+        if (n % p == 0) return p;
+    return n;
+}
+
+/* out = transform of the n numbers in[0], in[stride] ... where stride * n is the plan's length. */
+static void transform(const fourier_plan *plan, const complex_number *in, int64_t stride, complex_number *out,
+                      int64_t n) {
+    if (n == 1) {
+        out[0] = in[0];
+        return;
+    }
+    const int64_t p = smallest_factor(n), m = n / p, length = plan->length;
+    complex_number *column = plan->column;
+    for (int64_t k = 0; k < p; k++) transform(plan, in + k * stride, stride * p, out + k * m, m);
+    for (int64_t u = 0; u < m; u++) {
+        for (int64_t k = 0; k < p; k++) column[k] = out[u + k * m];
+        for (int64_t q = 0; q < p; q++) {
+            const int64_t step = stride * (u + q * m) % length;
+            complex_number sum = column[0];
+            for (int64_t k = 1, at = step; k < p; k++) {
+                complex_number root = plan->roots[at];
+                sum.re += column[k].re * root.re - column[k].im * root.im;
+                sum.im += column[k].re * root.im + column[k].im * root.re;
+                at += step;
+                if (at >= length) at -= length;
+            }
+            out[u + q * m] = sum;
+        }
+    }
+}
+
+static void fill_roots(complex_number *roots, int64_t length, bool inverse) {
+    const double turn = (inverse ? 2 : -2) * 3.14159265358979323846 / (double)length;
+    for (int64_t k = 0; k < length; k++) roots[k] = (complex_number){cos(turn * (double)k), sin(turn * (double)k)};
+}
+
+/* Scratch: the roots, then for each worker a lane in, a lane out, and a column. */
+static int64_t worker_count(int64_t lanes) {
+    return lanes < 16 ? lanes : 16;
+}
+
+static tort_status count_scratch(tort_resolve *resolve, int64_t length, int64_t lanes) {
+    size_t bytes;
+    if (!tort_mul_size((size_t)length, 1 + 3 * (size_t)worker_count(lanes), &bytes) ||
+        !tort_mul_size(bytes, sizeof(complex_number), &resolve->scratch_bytes))
+        return tort_fail(resolve->error, TORT_E_MEMORY, "a transform of length %lld does not fit in memory",
+                         (long long)length);
+    return TORT_OK;
+}
+
+/* ---- DFT: infer and resolve -------------------------------------------------------------------------------------- */
+
+/* The axis: an attribute in DFT-17, an input in DFT-20. False: its value is not known yet. */
+static tort_status dft_axis(const tort_node_view *node, tort_error *error, int32_t rank, int32_t *axis, bool *known) {
+    int64_t wanted = node->op->since < 20 ? tort_attr_int(node, "axis") : -2;
+    int32_t count = 1;
+    *known = true;
+    if (node->op->since >= 20 && tort_has_input(node, 2))
+        *known = tort_view_integers(node, 2, &wanted, 1, &count) && count == 1;
+    if (!*known) return TORT_OK;
+    tort_status status = tort_normalize_axis(error, wanted, rank, axis);
+    if (status == TORT_OK && *axis == rank - 1)
+        return tort_fail(error, TORT_E_MODEL, "axis %lld is that of real and imaginary parts", (long long)wanted);
+    return status;
+}
+
+static tort_status infer_dft(tort_infer *infer) {
+    const tort_node_view *node = infer->node;
+    const tort_info *input = &node->inputs[0];
+    const bool inverse = tort_attr_int(node, "inverse") != 0, onesided = tort_attr_int(node, "onesided") != 0;
+    tort_dim dims[TORT_MAX_RANK];
+    int32_t axis, count;
+    bool known;
+    infer->outputs[0].type = input->type;
+    if (input->rank < 0) return TORT_OK;
+    if (input->rank < 2)
+        return tort_fail(infer->error, TORT_E_MODEL, "the input has rank %d; expected 2 or more", input->rank);
+    tort_dim parts = input->dims[input->rank - 1];
+    if (tort_dim_known(parts) && parts != 1 && parts != 2)
+        return tort_fail(infer->error, TORT_E_MODEL, "the last dimension is %lld; expected 1 (real) or 2 (complex)",
+                         (long long)parts);
+    tort_status status = dft_axis(node, infer->error, input->rank, &axis, &known);
+    if (status != TORT_OK) return status;
+    for (int32_t d = 0; d < input->rank - 1; d++) dims[d] = known ? input->dims[d] : tort_dim_fresh(infer->dims, true);
+    dims[input->rank - 1] = inverse && onesided ? 1 : 2;
+    if (known) {
+        tort_dim length = input->dims[axis];
+        tort_scalar given;
+        if (inverse && onesided) length = tort_dim_mul(infer->dims, tort_dim_add_const(infer->dims, length, -1), 2);
+        if (tort_has_input(node, 1)) {
+            length = tort_dim_fresh(infer->dims, true);
+            if (tort_infer_integers(infer, 1, &given, 1, &count) && count == 1)
+                length = tort_scalar_to_dim(infer->dims, given);
+        }
+        if (onesided && !inverse)
+            length = tort_dim_add_const(infer->dims, tort_dim_floordiv(infer->dims, length, 2), 1);
+        dims[axis] = length;
+    }
+    tort_infer_shape(infer, 0, input->type, input->rank, dims);
+    return TORT_OK;
+}
+
+static tort_status resolve_dft(tort_resolve *resolve) {
+    const tort_node_view *node = resolve->node;
+    const tort_info *input = &node->inputs[0], *output = &node->outputs[0];
+    fourier_params *params = resolve->params;
+    const bool onesided = tort_attr_int(node, "onesided") != 0;
+    int32_t axis, count;
+    bool known;
+    params->inverse = tort_attr_int(node, "inverse") != 0;
+    params->completes = params->inverse && onesided;
+    if (!tort_shape_known(input) || !tort_shape_known(output)) return TORT_OK;
+    tort_status status = dft_axis(node, resolve->error, input->rank, &axis, &known);
+    if (status != TORT_OK || !known) return status;
+    params->in_parts = input->dims[input->rank - 1];
+    params->out_parts = output->dims[output->rank - 1];
+    if (onesided && params->inverse != (params->in_parts == 2))
+        return tort_fail(resolve->error, TORT_E_MODEL,
+                         "onesided=1 takes a real signal, or a complex spectrum (inverse)");
+    params->outer = tort_extent(input->dims, 0, axis);
+    params->inner = tort_extent(input->dims, axis + 1, input->rank - 1);
+    params->in_length = input->dims[axis];
+    params->out_length = output->dims[axis];
+    params->length = params->completes ? params->out_length : params->in_length;
+    if (tort_has_input(node, 1) && !tort_view_integers(node, 1, &params->length, 1, &count)) return TORT_OK;
+    if (params->length < 1)
+        return tort_fail(resolve->error, TORT_E_MODEL, "the length of the transform is %lld; expected 1 or more",
+                         (long long)params->length);
+    return count_scratch(resolve, params->length, params->outer * params->inner);
+}
+
+/* ---- STFT: infer and resolve ------------------------------------------------------------------------------------- */
+
+enum { SIGNAL, FRAME_STEP, WINDOW, FRAME_LENGTH }; /* inputs */
+
+/* The frame's length as far as it is known: an input, else the window's, else the signal's. */
+static tort_scalar frame_length(const tort_infer *infer) {
+    const tort_node_view *node = infer->node;
+    tort_scalar length;
+    int32_t count;
+    if (tort_has_input(node, FRAME_LENGTH)) {
+        if (tort_infer_integers(infer, FRAME_LENGTH, &length, 1, &count) && count == 1) return length;
+        return tort_scalar_unknown(infer->dims, true);
+    }
+    const tort_info *from = &node->inputs[tort_has_input(node, WINDOW) ? WINDOW : SIGNAL];
+    int32_t axis = tort_has_input(node, WINDOW) ? 0 : 1;
+    return from->rank > axis ? tort_scalar_of_dim(from->dims[axis]) : tort_scalar_unknown(infer->dims, false);
+}
+
+static tort_status infer_stft(tort_infer *infer) {
+    const tort_node_view *node = infer->node;
+    const tort_info *signal = &node->inputs[SIGNAL];
+    int64_t step;
+    int32_t count;
+    infer->outputs[0].type = signal->type;
+    if (signal->rank < 0) return TORT_OK;
+    if (signal->rank != 3)
+        return tort_fail(infer->error, TORT_E_MODEL, "the signal has rank %d; expected 3 (batch, length, 1 or 2)",
+                         signal->rank);
+    tort_scalar length = frame_length(infer);
+    if (!length.symbolic && length.value < 1)
+        return tort_fail(infer->error, TORT_E_MODEL, "the frame length is %lld; expected 1 or more",
+                         (long long)length.value);
+    tort_dim frames = tort_dim_fresh(infer->dims, true), bins = tort_scalar_to_dim(infer->dims, length);
+    if (tort_view_integers(node, FRAME_STEP, &step, 1, &count) && count == 1) {
+        if (step < 1)
+            return tort_fail(infer->error, TORT_E_MODEL, "frame_step is %lld; expected 1 or more", (long long)step);
+        tort_scalar room = tort_scalar_sub(infer->dims, tort_scalar_of_dim(signal->dims[1]), length);
+        if (!room.symbolic && room.value < 0)
+            return tort_fail(infer->error, TORT_E_MODEL, "the signal has %lld samples, a frame %lld",
+                             (long long)signal->dims[1], (long long)length.value);
+        frames = tort_dim_add_const(infer->dims, tort_dim_floordiv(infer->dims, room.value, step), 1);
+    }
+    if (tort_attr_int(node, "onesided") != 0)
+        bins = tort_dim_add_const(infer->dims, tort_dim_floordiv(infer->dims, bins, 2), 1);
+    const tort_dim dims[4] = {signal->dims[0], frames, bins, 2};
+    tort_infer_shape(infer, 0, signal->type, 4, dims);
+    return TORT_OK;
+}
+
+static tort_status resolve_stft(tort_resolve *resolve) {
+    const tort_node_view *node = resolve->node;
+    const tort_info *signal = &node->inputs[SIGNAL], *window = &node->inputs[WINDOW], *output = &node->outputs[0];
+    fourier_params *params = resolve->params;
+    const bool windowed = tort_has_input(node, WINDOW);
+    int32_t count;
+    if (!tort_shape_known(signal) || !tort_shape_known(output) || (windowed && !tort_shape_known(window)))
+        return TORT_OK;
+    params->signal_length = signal->dims[1];
+    params->in_parts = signal->dims[2];
+    params->in_length = windowed ? window->dims[0] : params->signal_length;
+    if (tort_has_input(node, FRAME_LENGTH) && !tort_view_integers(node, FRAME_LENGTH, &params->in_length, 1, &count))
+        return TORT_OK;
+    if (!tort_view_integers(node, FRAME_STEP, &params->frame_step, 1, &count)) return TORT_OK;
+    if (params->in_parts != 1 && params->in_parts != 2)
+        return tort_fail(resolve->error, TORT_E_MODEL, "the last dimension of the signal is %lld; expected 1 or 2",
+                         (long long)params->in_parts);
+    if (windowed && (window->rank != 1 || window->dims[0] != params->in_length))
+        return tort_fail(resolve->error, TORT_E_MODEL, "the window must have shape [%lld], the length of a frame",
+                         (long long)params->in_length);
+    params->frames = output->dims[1];
+    params->outer = signal->dims[0] * params->frames;
+    params->inner = 1;
+    params->length = params->in_length;
+    params->out_length = output->dims[2];
+    params->out_parts = 2;
+    return count_scratch(resolve, params->length, params->outer);
+}
+
+/* ---- the loops --------------------------------------------------------------------------------------------------- */
+
+typedef struct fourier_task {
+    const tort_call *call;
+    const fourier_params *params;
+    const tort_tensor *window; /* NULL: none */
+    int64_t workers;
+} fourier_task;
+
+static void load_lane(const fourier_task *task, int64_t lane, complex_number *in) {
+    const fourier_params *params = task->params;
+    const tort_tensor *input = &task->call->inputs[0];
+    int64_t first = lane / params->inner * params->in_length * params->inner + lane % params->inner;
+    if (params->frames > 0)
+        first = lane / params->frames * params->signal_length + lane % params->frames * params->frame_step;
+    int64_t count = params->in_length < params->length ? params->in_length : params->length;
+    memset(in, 0, (size_t)params->length * sizeof *in);
+    for (int64_t i = 0; i < count; i++) {
+        double parts[2] = {0, 0}, weight = 1;
+        tort_load_doubles(input->type, input->data, (first + i * params->inner) * params->in_parts, params->in_parts,
+                          parts);
+        if (task->window) tort_load_doubles(task->window->type, task->window->data, i, 1, &weight);
+        in[i] = (complex_number){parts[0] * weight, parts[1] * weight};
+    }
+    for (int64_t i = params->length / 2 + 1; params->completes && i < params->length; i++)
+        in[i] = (complex_number){in[params->length - i].re, -in[params->length - i].im};
+}
+
+static void transform_lanes(void *arg, int64_t begin, int64_t end) {
+    const fourier_task *task = arg;
+    const fourier_params *params = task->params;
+    const tort_tensor *output = &task->call->outputs[0];
+    const int64_t length = params->length;
+    complex_number *roots = task->call->scratch;
+    for (int64_t worker = begin; worker < end; worker++) {
+        complex_number *in = roots + length * (1 + 3 * worker), *out = in + length;
+        fourier_plan plan = {length, roots, out + length};
+        for (int64_t lane = worker; lane < params->outer * params->inner; lane += task->workers) {
+            load_lane(task, lane, in);
+            transform(&plan, in, 1, out, length);
+            int64_t first = lane / params->inner * params->out_length * params->inner + lane % params->inner;
+            for (int64_t i = 0; i < params->out_length; i++) {
+                double parts[2] = {out[i].re, out[i].im};
+                for (int32_t k = 0; k < 2 && params->inverse; k++) parts[k] /= (double)length;
+                tort_store_doubles(output->type, output->data, (first + i * params->inner) * params->out_parts,
+                                   params->out_parts, parts);
+            }
+        }
+    }
+}
+
+static tort_status fourier(const tort_call *call, const tort_tensor *window) {
+    const fourier_params *params = call->params;
+    const int64_t lanes = params->outer * params->inner;
+    if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
+    fourier_task task = {call, params, window, worker_count(lanes)};
+    fill_roots(call->scratch, params->length, params->inverse);
+    tort_parallel(call, task.workers, lanes / task.workers * params->length * 40, transform_lanes, &task);
+    return TORT_OK;
+}
+
+static tort_status dft(const tort_call *call) {
+    return fourier(call, NULL);
+}
+
+static tort_status stft(const tort_call *call) {
+    bool windowed = call->input_count > WINDOW && tort_present(&call->inputs[WINDOW]);
+    return fourier(call, windowed ? &call->inputs[WINDOW] : NULL);
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+#define TYPES "T1=floats13 T2=int32|int64"
+
+const tort_op tort_ops_fourier[] = {
+    {"", "DFT", 17, 19, "input:T1 dft_length?:T2", "output:T1", TYPES, "axis:int=1 inverse:int=0 onesided:int=0",
+     1u << 1, 0, sizeof(fourier_params), infer_dft, resolve_dft, dft},
+    {"", "DFT", 20, 28, "input:T1 dft_length?:T2 axis?:int64", "output:T1", TYPES, "inverse:int=0 onesided:int=0",
+     1u << 1 | 1u << 2, 0, sizeof(fourier_params), infer_dft, resolve_dft, dft},
+    {"", "STFT", 17, 28, "signal:T1 frame_step:T2 window?:T1 frame_length?:T2", "output:T1", TYPES, "onesided:int=1",
+     1u << 1 | 1u << 3, 0, sizeof(fourier_params), infer_stft, resolve_stft, stft},
+    {0},
+};

@@ -1,0 +1,76 @@
+/* generator.c - MT19937, uniform and normal numbers. */
+#include "ops/generator.h"
+
+#include <math.h>
+#include <time.h>
+
+enum { WORDS = 624, DISTANCE = 397 };
+
+tort_seed tort_resolve_seed(const tort_node_view *node) {
+    const tort_attribute *seed = tort_attr(node, "seed");
+    if (seed == NULL) return (tort_seed){false, 0};
+    if (seed->kind == TORT_ATTR_INT) return (tort_seed){true, (uint32_t)(uint64_t)seed->u.i};
+    bool fits = seed->u.f > -0x1p63f && seed->u.f < 0x1p63f; /* NaN asks for any */
+    return (tort_seed){fits, fits ? (uint32_t)(uint64_t)(int64_t)seed->u.f : 0};
+}
+
+static void fill(tort_generator *g) {
+    for (int i = 0; i < WORDS; i++) {
+        uint32_t joined = (g->state[i] & 0x80000000u) | (g->state[(i + 1) % WORDS] & 0x7fffffffu);
+        g->state[i] = g->state[(i + DISTANCE) % WORDS] ^ joined >> 1 ^ (joined & 1 ? 0x9908b0dfu : 0);
+    }
+    g->next = 0;
+}
+
+void tort_generator_start(tort_generator *generator, const tort_seed *seed) {
+    uint32_t value = seed->value;
+    if (!seed->given) {
+        struct timespec now = {0};
+        timespec_get(&now, TIME_UTC);
+        uint64_t mixed = ((uint64_t)now.tv_sec * 1000000007u) ^ (uint64_t)now.tv_nsec ^ (uint64_t)(uintptr_t)generator;
+        value = (uint32_t)(mixed * 0x9e3779b97f4a7c15u >> 32);
+    }
+    *generator = (tort_generator){.next = WORDS};
+    for (uint32_t i = 0; i < WORDS; i++) {
+        generator->state[i] = value;
+        value = 1812433253u * (value ^ value >> 30) + i + 1;
+    }
+}
+
+static uint32_t next_word(tort_generator *g) {
+    if (g->next == WORDS) fill(g);
+    uint32_t y = g->state[g->next++];
+    y ^= y >> 11;
+    y ^= y << 7 & 0x9d2c5680u;
+    y ^= y << 15 & 0xefc60000u;
+    return y ^ y >> 18;
+}
+
+double tort_generator_uniform(tort_generator *generator) {
+    uint32_t high = next_word(generator) >> 5, low = next_word(generator) >> 6;
+    return (high * 0x1p26 + low) * 0x1p-53;
+}
+
+/* Marsaglia's polar method. */
+double tort_generator_normal(tort_generator *generator) {
+    if (generator->has_spare) {
+        generator->has_spare = false;
+        return generator->spare;
+    }
+    double x, y, square;
+    do {
+        x = 2 * tort_generator_uniform(generator) - 1;
+        y = 2 * tort_generator_uniform(generator) - 1;
+        square = x * x + y * y;
+    } while (square >= 1 || square == 0);
+    double factor = sqrt(-2 * log(square) / square);
+    generator->spare = factor * x;
+    generator->has_spare = true;
+    return factor * y;
+}
+
+bool tort_generator_decide(tort_generator *generator, double p) {
+    if (!(p > 0)) return false; /* draws no number, as numpy */
+    double u = tort_generator_uniform(generator);
+    return p <= 0.5 ? u > 1 - p : u <= p;
+}

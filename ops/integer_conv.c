@@ -1,0 +1,144 @@
+/* integer_conv.c - ConvInteger and QLinearConv: Conv of quantized tensors.
+ *
+ * The zero point and scale of the weights are one number or one a filter. Padding counts as the zero point of x. The
+ * sum of ConvInteger wraps to int32. Read next: quantized.h, conv.c. */
+#include "ops/conv.h"
+#include "ops/quantized.h"
+
+#include <inttypes.h>
+
+/* ---- infer and resolve ---------------------------------------------------------------------------------------------
+ */
+
+static const int32_t integer_operands[] = {0, 1}, linear_operands[] = {0, 3, 8};
+
+/* Input i has one element, or one a filter. */
+static tort_status check_filters(tort_infer *infer, int32_t w, int32_t i, const char *name) {
+    if (!tort_has_input(infer->node, i)) return TORT_OK;
+    const tort_info *weights = &infer->node->inputs[w], *numbers = &infer->node->inputs[i];
+    if (numbers->rank != 1 || weights->rank < 1) return tort_check_single(infer, i, name);
+    tort_dim size = numbers->dims[0], filters = weights->dims[0];
+    if (!tort_dim_known(size) || !tort_dim_known(filters) || size == 1 || size == filters) return TORT_OK;
+    return tort_fail(infer->error, TORT_E_MODEL, "%s has %" PRId64 " elements, expected 1 or %" PRId64 " filters", name,
+                     size, filters);
+}
+
+static tort_status infer_operands(tort_infer *infer, int32_t count, const int32_t *from, tort_type type) {
+    tort_operands operands;
+    tort_operands_of(infer->node, count, from, &operands);
+    tort_infer inner = *infer;
+    inner.node = &operands.view;
+    tort_status status = tort_infer_conv(&inner);
+    infer->outputs[0].type = type;
+    return status;
+}
+
+static tort_status infer_integer(tort_infer *infer) {
+    tort_status status = infer_operands(infer, 2, integer_operands, TORT_INT32);
+    if (status == TORT_OK) status = tort_check_single(infer, 2, "x_zero_point");
+    return status != TORT_OK ? status : check_filters(infer, 1, 3, "w_zero_point");
+}
+
+static tort_status infer_linear(tort_infer *infer) {
+    tort_status status = infer_operands(infer, 3, linear_operands, infer->node->inputs[7].type);
+    if (status == TORT_OK) status = tort_check_single(infer, 1, "x_scale");
+    if (status == TORT_OK) status = tort_check_single(infer, 2, "x_zero_point");
+    if (status == TORT_OK) status = check_filters(infer, 3, 4, "w_scale");
+    if (status == TORT_OK) status = check_filters(infer, 3, 5, "w_zero_point");
+    if (status == TORT_OK) status = tort_check_single(infer, 6, "y_scale");
+    return status != TORT_OK ? status : tort_check_single(infer, 7, "y_zero_point");
+}
+
+static tort_status resolve_operands(tort_resolve *resolve, int32_t count, const int32_t *from) {
+    tort_operands operands;
+    tort_operands_of(resolve->node, count, from, &operands);
+    tort_resolve inner = *resolve;
+    inner.node = &operands.view;
+    tort_status status = tort_resolve_conv(&inner);
+    if (status != TORT_OK) return status;
+    if (tort_operands_scratch(&operands.inputs[0], &operands.inputs[1], &resolve->scratch_bytes)) return TORT_OK;
+    return tort_out_of_memory(resolve->error, SIZE_MAX);
+}
+static tort_status resolve_integer(tort_resolve *resolve) {
+    return resolve_operands(resolve, 2, integer_operands);
+}
+static tort_status resolve_linear(tort_resolve *resolve) {
+    return resolve_operands(resolve, 3, linear_operands);
+}
+
+/* ---- reference -----------------------------------------------------------------------------------------------------
+ */
+
+/* Of QLinearConv. */
+typedef struct linear {
+    const tort_tensor *w_scale, *bias; /* bias NULL: none */
+    float x_scale, y_scale, y_zero_point;
+} linear;
+
+static void store_integers(const tort_conv_loop *loop, int64_t m, int64_t first, int64_t count, const double *acc) {
+    (void)m;
+    int32_t *y = loop->y->data;
+    for (int64_t i = 0; i < count; i++) y[first + i] = (int32_t)(uint32_t)(int64_t)acc[i];
+}
+
+static void store_linear(const tort_conv_loop *loop, int64_t m, int64_t first, int64_t count, const double *acc) {
+    const linear *l = loop->arg;
+    float w_scale, factor[TORT_BLOCK], zero_point[TORT_BLOCK];
+    double sums[TORT_BLOCK], bias = l->bias ? ((const int32_t *)l->bias->data)[m] : 0;
+    tort_load_floats(TORT_FLOAT, l->w_scale->data, tort_count(l->w_scale) > 1 ? m : 0, 1, &w_scale);
+    for (int64_t i = 0; i < count; i++) {
+        sums[i] = acc[i] + bias;
+        factor[i] = l->x_scale * w_scale / l->y_scale;
+        zero_point[i] = l->y_zero_point;
+    }
+    tort_requantize(loop->y, first, count, sums, factor, zero_point);
+}
+
+/* X and W, inputs number x and w, in scratch. */
+static void widen(const tort_call *call, int32_t x, int32_t x_zero, int32_t w, int32_t w_zero, tort_conv_loop *loop) {
+    tort_tensor zero;
+    const tort_tensor *data = &call->inputs[x], *weights = &call->inputs[w];
+    float *x_out = call->scratch, *w_out = x_out + tort_count(data);
+    tort_subtract_zero_point(call, data, tort_optional_input(call, x_zero, 0, &zero), x_out);
+    bool vector = w_zero < call->input_count && call->inputs[w_zero].rank == 1;
+    int32_t inner = vector ? weights->rank - 1 : 0; /* one a filter, the outermost dimension */
+    tort_subtract_zero_point(call, weights, tort_optional_input(call, w_zero, inner, &zero), w_out);
+    loop->type = TORT_FLOAT;
+    loop->data[0] = x_out;
+    loop->data[1] = w_out;
+}
+
+static tort_status run_integer(const tort_call *call) {
+    tort_conv_loop loop = {.params = call->params, .y = &call->outputs[0]};
+    widen(call, 0, 2, 1, 3, &loop);
+    tort_conv_rows(call, &loop, tort_conv_row_of, store_integers);
+    return TORT_OK;
+}
+
+static tort_status run_linear(const tort_call *call) {
+    const tort_tensor *in = call->inputs;
+    linear l = {.w_scale = &in[4], .bias = call->input_count > 8 && tort_present(&in[8]) ? &in[8] : NULL};
+    tort_load_floats(in[1].type, in[1].data, 0, 1, &l.x_scale);
+    tort_load_floats(in[6].type, in[6].data, 0, 1, &l.y_scale);
+    tort_load_floats(in[7].type, in[7].data, 0, 1, &l.y_zero_point);
+    tort_conv_loop loop = {.params = call->params, .y = &call->outputs[0], .arg = &l};
+    widen(call, 0, 2, 3, 5, &loop);
+    tort_conv_rows(call, &loop, tort_conv_row_of, store_linear);
+    return TORT_OK;
+}
+
+/* ---- rows ----------------------------------------------------------------------------------------------------------
+ */
+
+const tort_op tort_ops_integer_conv[] = {
+    {"", "ConvInteger", 10, 28, "x:T1 w:T2 x_zero_point?:T1 w_zero_point?:T2", "y:T3",
+     "T1=int8|uint8 T2=int8|uint8 T3=int32",
+     "auto_pad:string=NOTSET dilations:ints group:int=1 kernel_shape:ints pads:ints strides:ints", 0, 0,
+     sizeof(tort_conv_params), infer_integer, resolve_integer, run_integer},
+    {"", "QLinearConv", 10, 28,
+     "x:T1 x_scale:float x_zero_point:T1 w:T2 w_scale:float w_zero_point:T2 y_scale:float y_zero_point:T3 B?:T4",
+     "y:T3", "T1=int8|uint8 T2=int8|uint8 T3=int8|uint8 T4=int32",
+     "auto_pad:string=NOTSET dilations:ints group:int=1 kernel_shape:ints pads:ints strides:ints", 0, 0,
+     sizeof(tort_conv_params), infer_linear, resolve_linear, run_linear},
+    {0},
+};

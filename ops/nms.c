@@ -1,0 +1,191 @@
+/* nms.c - NonMaxSuppression: of boxes that overlap too much, only the one with the best score stays.
+ *
+ * How many boxes stay depends on the data: infer runs the selection to count them when it has live data, and the
+ * reference runs it again to write them. Areas are computed in float, as others do, so that thresholds cut alike. */
+#include "ops/extent.h"
+
+#include <math.h>
+
+enum { BOXES, SCORES, MAX_BOXES, IOU_THRESHOLD, SCORE_THRESHOLD }; /* inputs */
+
+typedef struct nms_params {
+    int64_t batches, classes, boxes;
+    bool centered; /* boxes are (x center, y center, width, height), else two corners (y, x, y, x) */
+} nms_params;
+
+typedef struct nms_box {
+    float score;
+    int64_t index;
+} nms_box;
+
+/* What the selection reads, and room for one class: `heap` and `kept` hold params.boxes entries each. */
+typedef struct nms_state {
+    nms_params params;
+    const float *boxes, *scores;
+    int64_t max_boxes; /* a class */
+    float iou_threshold, score_threshold;
+    nms_box *heap;
+    int64_t *kept;
+} nms_state;
+
+/* ---- geometry ---------------------------------------------------------------------------------------------------- */
+
+typedef struct nms_corners {
+    float x1, y1, x2, y2; /* x1 <= x2, y1 <= y2 */
+} nms_corners;
+
+static nms_corners corners_of(const float *box, bool centered) {
+    if (centered)
+        return (nms_corners){box[0] - box[2] / 2, box[1] - box[3] / 2, box[0] + box[2] / 2, box[1] + box[3] / 2};
+    return (nms_corners){fminf(box[1], box[3]), fminf(box[0], box[2]), fmaxf(box[1], box[3]), fmaxf(box[0], box[2])};
+}
+
+/* Is the intersection over union of two boxes above the threshold? */
+static bool overlaps(const nms_state *state, const float *boxes, int64_t i, int64_t j) {
+    nms_corners a = corners_of(boxes + 4 * i, state->params.centered);
+    nms_corners b = corners_of(boxes + 4 * j, state->params.centered);
+    float width = fminf(a.x2, b.x2) - fmaxf(a.x1, b.x1), height = fminf(a.y2, b.y2) - fmaxf(a.y1, b.y1);
+    if (!(width > 0) || !(height > 0)) return false;
+    float common = width * height;
+    float area_a = (a.x2 - a.x1) * (a.y2 - a.y1), area_b = (b.x2 - b.x1) * (b.y2 - b.y1);
+    float all = area_a + area_b - common;
+    if (!(area_a > 0) || !(area_b > 0) || !(all > 0)) return false;
+    return common / all > state->iou_threshold;
+}
+
+/* ---- the selection ----------------------------------------------------------------------------------------------- */
+
+static bool better(nms_box a, nms_box b) {
+    return a.score > b.score || (a.score == b.score && a.index < b.index);
+}
+
+/* Lets the box at `at` sink in a heap whose best box is at 0. */
+static void sink(nms_box *heap, int64_t count, int64_t at) {
+    nms_box box = heap[at];
+    for (;;) {
+        int64_t child = 2 * at + 1;
+        if (child >= count) break;
+        if (child + 1 < count && better(heap[child + 1], heap[child])) child++;
+        if (!better(heap[child], box)) break;
+        heap[at] = heap[child];
+        at = child;
+    }
+    heap[at] = box;
+}
+
+/* Fills state->kept with the boxes of one class that stay, best first; returns how many. */
+static int64_t select_class(nms_state *state, const float *boxes, const float *scores) {
+    int64_t count = 0, kept = 0;
+    for (int64_t i = 0; i < state->params.boxes; i++)
+        if (scores[i] > state->score_threshold) state->heap[count++] = (nms_box){scores[i], i};
+    for (int64_t at = count / 2 - 1; at >= 0; at--) sink(state->heap, count, at);
+    while (count > 0 && kept < state->max_boxes) {
+        int64_t best = state->heap[0].index, i = 0;
+        state->heap[0] = state->heap[--count];
+        if (count > 0) sink(state->heap, count, 0);
+        while (i < kept && !overlaps(state, boxes, best, state->kept[i])) i++;
+        if (i == kept) state->kept[kept++] = best;
+    }
+    return kept;
+}
+
+/* Writes (batch, class, box) of every selected box unless `out` is NULL; returns how many there are. */
+static int64_t select_boxes(nms_state *state, int64_t *out) {
+    const nms_params *params = &state->params;
+    int64_t total = 0;
+    if (state->max_boxes <= 0) return 0;
+    for (int64_t b = 0; b < params->batches; b++)
+        for (int64_t c = 0; c < params->classes; c++) {
+            const float *scores = state->scores + (b * params->classes + c) * params->boxes;
+            int64_t kept = select_class(state, state->boxes + b * params->boxes * 4, scores);
+            for (int64_t i = 0; out && i < kept; i++) {
+                out[3 * (total + i)] = b;
+                out[3 * (total + i) + 1] = c;
+                out[3 * (total + i) + 2] = state->kept[i];
+            }
+            total += kept;
+        }
+    return total;
+}
+
+/* ---- infer, resolve, reference ----------------------------------------------------------------------------------- */
+
+static tort_status read_shapes(const tort_node_view *node, tort_error *error, nms_params *params) {
+    const tort_info *boxes = &node->inputs[BOXES], *scores = &node->inputs[SCORES];
+    params->centered = tort_attr_int(node, "center_point_box") != 0;
+    if (!tort_shape_known(boxes) || !tort_shape_known(scores)) return TORT_OK;
+    if (boxes->rank != 3 || scores->rank != 3 || boxes->dims[2] != 4 || boxes->dims[0] != scores->dims[0] ||
+        boxes->dims[1] != scores->dims[2])
+        return tort_fail(error, TORT_E_MODEL,
+                         "expected boxes of shape [batch, boxes, 4] and scores of shape [batch, classes, boxes]");
+    params->batches = boxes->dims[0];
+    params->boxes = boxes->dims[1];
+    params->classes = scores->dims[1];
+    return TORT_OK;
+}
+
+/* The optional inputs; `data` of an input that is absent is NULL. */
+static void read_limits(nms_state *state, const void *const data[5]) {
+    state->boxes = data[BOXES];
+    state->scores = data[SCORES];
+    state->max_boxes = data[MAX_BOXES] ? *(const int64_t *)data[MAX_BOXES] : 0;
+    state->iou_threshold = data[IOU_THRESHOLD] ? *(const float *)data[IOU_THRESHOLD] : 0;
+    state->score_threshold = data[SCORE_THRESHOLD] ? *(const float *)data[SCORE_THRESHOLD] : -INFINITY;
+}
+
+static tort_status infer_nms(tort_infer *infer) {
+    const tort_node_view *node = infer->node;
+    const void *data[5] = {NULL};
+    nms_state state = {0};
+    bool live = tort_shape_known(&node->inputs[BOXES]) && tort_shape_known(&node->inputs[SCORES]);
+    tort_status status = read_shapes(node, infer->error, &state.params);
+    if (status != TORT_OK) return status;
+    for (int32_t i = 0; i < node->input_count; i++) {
+        data[i] = node->inputs[i].data;
+        if (tort_has_input(node, i) && !data[i]) live = false;
+        if (i >= MAX_BOXES && tort_shape_known(&node->inputs[i]) &&
+            tort_extent(node->inputs[i].dims, 0, node->inputs[i].rank) != 1)
+            data[i] = NULL; /* an empty tensor stands for an absent input */
+    }
+    tort_dim dims[2] = {-1, 3};
+    if (live) {
+        size_t count = (size_t)state.params.boxes;
+        read_limits(&state, data);
+        state.heap = tort_arena_array(infer->arena, count + 1, sizeof *state.heap);
+        state.kept = tort_arena_array(infer->arena, count + 1, sizeof *state.kept);
+        if (!state.heap || !state.kept) return tort_out_of_memory(infer->error, count * sizeof *state.heap);
+        dims[0] = select_boxes(&state, NULL);
+    } else {
+        dims[0] = tort_dim_fresh(infer->dims, true);
+    }
+    tort_infer_shape(infer, 0, TORT_INT64, 2, dims);
+    return TORT_OK;
+}
+
+static tort_status resolve_nms(tort_resolve *resolve) {
+    nms_params *params = resolve->params;
+    tort_status status = read_shapes(resolve->node, resolve->error, params);
+    if (status != TORT_OK) return status;
+    if (!tort_mul_size((size_t)params->boxes, sizeof(nms_box) + sizeof(int64_t), &resolve->scratch_bytes))
+        return tort_fail(resolve->error, TORT_E_MEMORY, "%lld boxes do not fit in memory", (long long)params->boxes);
+    return TORT_OK;
+}
+
+static tort_status nms(const tort_call *call) {
+    const void *data[5] = {NULL};
+    nms_state state = {.params = *(const nms_params *)call->params};
+    for (int32_t i = 0; i < call->input_count; i++)
+        if (tort_present(&call->inputs[i]) && tort_count(&call->inputs[i]) > 0) data[i] = call->inputs[i].data;
+    read_limits(&state, data);
+    state.heap = call->scratch;
+    state.kept = (int64_t *)(void *)(state.heap + state.params.boxes);
+    if (tort_count(&call->outputs[0]) > 0) select_boxes(&state, call->outputs[0].data);
+    return TORT_OK;
+}
+
+const tort_op tort_ops_nms[] = {
+    {"", "NonMaxSuppression", 10, 28,
+     "boxes:float scores:float max_output_boxes_per_class?:int64 iou_threshold?:float score_threshold?:float",
+     "selected_indices:int64", "", "center_point_box:int=0", 0x1f, 0, sizeof(nms_params), infer_nms, resolve_nms, nms},
+    {0},
+};

@@ -1,0 +1,33 @@
+/* quantized.h - what products of quantized tensors share: operands less their zero points, and quantized results.
+ *
+ * Operands become floats, which hold every difference of 8-bit numbers exactly; their products are summed in double,
+ * which is exact as well. Read next: integer_matmul.c, integer_conv.c. */
+#ifndef TORT_OPS_QUANTIZED_H
+#define TORT_OPS_QUANTIZED_H
+
+#include "ops/broadcast.h"
+
+/* The node as one of two or three inputs, those with the numbers `from`; for the infer and resolve of MatMul and Conv.
+ */
+typedef struct tort_operands {
+    tort_node_view view;
+    tort_info inputs[3];
+} tort_operands;
+
+void tort_operands_of(const tort_node_view *node, int32_t count, const int32_t *from, tort_operands *operands);
+
+/* Scratch for the operands a and b as floats. False: more than a size_t. Unknown dims count as 0. */
+bool tort_operands_scratch(const tort_info *a, const tort_info *b, size_t *bytes);
+
+/* out[i] = x[i] - zero_point[i]; the zero point broadcasts to x, NULL is 0. */
+void tort_subtract_zero_point(const tort_call *call, const tort_tensor *x, const tort_tensor *zero_point, float *out);
+
+/* The input if it is there, with `trailing` dimensions of 1 behind its own; NULL if not. */
+const tort_tensor *tort_optional_input(const tort_call *call, int32_t i, int32_t trailing, tort_tensor *copy);
+
+/* Elements first .. first+count-1 of `y`: acc[i] * factor[i], rounded to even, plus zero_point[i], saturated.
+ * At most TORT_BLOCK. */
+void tort_requantize(const tort_tensor *y, int64_t first, int64_t count, const double *acc, const float *factor,
+                     const float *zero_point);
+
+#endif

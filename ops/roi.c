@@ -1,0 +1,276 @@
+/* roi.c - RoiAlign and MaxRoiPool: regions of an image, each divided into bins of a fixed number.
+ *
+ * RoiAlign samples each bin bilinearly on a grid and takes the mean or the maximum; MaxRoiPool takes the maximum of
+ * the elements that a bin covers. Both compute in double and round once. */
+#include "ops/extent.h"
+
+#include <math.h>
+
+typedef struct roi_params {
+    int64_t channels, height, width, batches, regions;
+    int64_t bins_high, bins_wide;
+    double spatial_scale;
+    double offset;          /* RoiAlign: what is taken off each corner: 0.5 or 0 */
+    bool max;               /* RoiAlign: maximum, not mean */
+    int64_t sampling_ratio; /* samples a bin and axis; 0: as many as elements */
+} roi_params;
+
+/* ---- infer and resolve ------------------------------------------------------------------------------------------- */
+
+static tort_status infer_roi(tort_infer *infer, int64_t high, int64_t wide) {
+    const tort_info *x = &infer->node->inputs[0], *rois = &infer->node->inputs[1];
+    if (high < 1 || wide < 1)
+        return tort_fail(infer->error, TORT_E_MODEL, "%lld x %lld bins; expected 1 or more each", (long long)high,
+                         (long long)wide);
+    if (x->rank >= 0 && x->rank != 4)
+        return tort_fail(infer->error, TORT_E_MODEL, "X has rank %d; expected 4", x->rank);
+    if (rois->rank >= 0 && rois->rank != 2)
+        return tort_fail(infer->error, TORT_E_MODEL, "rois has rank %d; expected 2", rois->rank);
+    tort_dim regions = rois->rank == 2 ? rois->dims[0] : tort_dim_fresh(infer->dims, false);
+    tort_dim channels = x->rank == 4 ? x->dims[1] : tort_dim_fresh(infer->dims, false);
+    const tort_dim dims[4] = {regions, channels, high, wide};
+    tort_infer_shape(infer, 0, x->type, 4, dims);
+    return TORT_OK;
+}
+
+static tort_status infer_align(tort_infer *infer) {
+    return infer_roi(infer, tort_attr_int(infer->node, "output_height"), tort_attr_int(infer->node, "output_width"));
+}
+
+static tort_status infer_pool(tort_infer *infer) {
+    int32_t count;
+    const int64_t *bins = tort_attr_ints(infer->node, "pooled_shape", &count);
+    if (count != 2) return tort_fail(infer->error, TORT_E_MODEL, "pooled_shape has %d entries; expected 2", count);
+    return infer_roi(infer, bins[0], bins[1]);
+}
+
+static tort_status resolve_roi(tort_resolve *resolve, int64_t columns) {
+    const tort_info *x = &resolve->node->inputs[0], *rois = &resolve->node->inputs[1];
+    const tort_info *output = &resolve->node->outputs[0];
+    roi_params *params = resolve->params;
+    params->spatial_scale = (double)tort_attr_float(resolve->node, "spatial_scale");
+    if (!tort_shape_known(x) || !tort_shape_known(rois) || !tort_shape_known(output)) return TORT_OK;
+    if (rois->dims[1] != columns)
+        return tort_fail(resolve->error, TORT_E_MODEL, "rois has %lld columns; expected %lld", (long long)rois->dims[1],
+                         (long long)columns);
+    params->batches = x->dims[0];
+    params->channels = x->dims[1];
+    params->height = x->dims[2];
+    params->width = x->dims[3];
+    params->regions = rois->dims[0];
+    params->bins_high = output->dims[2];
+    params->bins_wide = output->dims[3];
+    return TORT_OK;
+}
+
+static tort_status resolve_align(tort_resolve *resolve) {
+    const tort_node_view *node = resolve->node;
+    roi_params *params = resolve->params;
+    const char *mode = tort_attr_string(node, "mode");
+    /* RoiAlign-10 knows no half pixels. */
+    const char *transform =
+        node->op->since < 16 ? "output_half_pixel" : tort_attr_string(node, "coordinate_transformation_mode");
+    params->max = strcmp(mode, "max") == 0;
+    if (!params->max && strcmp(mode, "avg") != 0)
+        return tort_fail(resolve->error, TORT_E_MODEL, "mode \"%s\" is not known", mode);
+    bool half_pixel = strcmp(transform, "half_pixel") == 0;
+    if (!half_pixel && strcmp(transform, "output_half_pixel") != 0)
+        return tort_fail(resolve->error, TORT_E_MODEL, "coordinate_transformation_mode \"%s\" is not known", transform);
+    params->offset = half_pixel ? 0.5 : 0;
+    params->sampling_ratio = tort_attr_int(node, "sampling_ratio");
+    const tort_info *rois = &node->inputs[1], *batches = &node->inputs[2];
+    if (tort_shape_known(rois) && tort_shape_known(batches) && rois->rank == 2 &&
+        (batches->rank != 1 || batches->dims[0] != rois->dims[0]))
+        return tort_fail(resolve->error, TORT_E_MODEL, "batch_indices must have shape [%lld], one a region",
+                         (long long)rois->dims[0]);
+    return resolve_roi(resolve, 4);
+}
+
+static tort_status resolve_pool(tort_resolve *resolve) {
+    return resolve_roi(resolve, 5);
+}
+
+/* ---- RoiAlign ---------------------------------------------------------------------------------------------------- */
+
+/* A region in elements of X, with its bins and the samples of a bin. */
+typedef struct roi_region {
+    int64_t batch;
+    double x, y, bin_width, bin_height;
+    int64_t samples_wide, samples_high;
+} roi_region;
+
+static roi_region align_region(const tort_call *call, int64_t r) {
+    const roi_params *params = call->params;
+    double corners[4];
+    tort_load_doubles(call->inputs[1].type, call->inputs[1].data, 4 * r, 4, corners);
+    for (int32_t i = 0; i < 4; i++) corners[i] = corners[i] * params->spatial_scale - params->offset;
+    double width = corners[2] - corners[0], height = corners[3] - corners[1];
+    if (params->offset == 0) { /* the old form has no region below 1 x 1 */
+        width = fmax(width, 1);
+        height = fmax(height, 1);
+    }
+    roi_region region = {.batch = ((const int64_t *)call->inputs[2].data)[r], .x = corners[0], .y = corners[1]};
+    region.bin_width = width / (double)params->bins_wide;
+    region.bin_height = height / (double)params->bins_high;
+    region.samples_wide = region.samples_high = params->sampling_ratio;
+    if (params->sampling_ratio <= 0) {
+        region.samples_wide = (int64_t)fmin(fmax(ceil(region.bin_width), 0), 1e9);
+        region.samples_high = (int64_t)fmin(fmax(ceil(region.bin_height), 0), 1e9);
+    }
+    return region;
+}
+
+/* The four elements around a coordinate and their weights; all weights 0 outside of the image. */
+typedef struct roi_sample {
+    int64_t offsets[4];
+    double weights[4];
+} roi_sample;
+
+static roi_sample sample_at(const roi_params *params, double y, double x) {
+    const double high = (double)params->height, wide = (double)params->width;
+    roi_sample sample = {{0}, {0}};
+    if (!(y >= -1 && y <= high && x >= -1 && x <= wide)) return sample;
+    y = fmin(fmax(y, 0), high - 1);
+    x = fmin(fmax(x, 0), wide - 1);
+    int64_t top = (int64_t)y, left = (int64_t)x;
+    int64_t bottom = top + 1 < params->height ? top + 1 : top, right = left + 1 < params->width ? left + 1 : left;
+    double down = y - (double)top, across = x - (double)left;
+    const int64_t offsets[4] = {top * params->width + left, top * params->width + right, bottom * params->width + left,
+                                bottom * params->width + right};
+    const double weights[4] = {(1 - down) * (1 - across), (1 - down) * across, down * (1 - across), down * across};
+    memcpy(sample.offsets, offsets, sizeof offsets);
+    memcpy(sample.weights, weights, sizeof weights);
+    return sample;
+}
+
+static double element_at(const tort_tensor *tensor, int64_t i) {
+    double value;
+    tort_load_doubles(tensor->type, tensor->data, i, 1, &value);
+    return value;
+}
+
+/* One bin of one channel, whose first element is `base`. The maximum is that of the weighted elements, not of the
+ * interpolated samples: so ONNX defines it. */
+static double align_bin(const tort_call *call, const roi_region *region, int64_t base, int64_t by, int64_t bx) {
+    const roi_params *params = call->params;
+    const tort_tensor *x = &call->inputs[0];
+    double sum = 0, max = 0;
+    bool first = true;
+    for (int64_t sy = 0; sy < region->samples_high; sy++) {
+        double at_y = region->y + (double)by * region->bin_height +
+                      ((double)sy + 0.5) * region->bin_height / (double)region->samples_high;
+        for (int64_t sx = 0; sx < region->samples_wide; sx++) {
+            double at_x = region->x + (double)bx * region->bin_width +
+                          ((double)sx + 0.5) * region->bin_width / (double)region->samples_wide;
+            roi_sample sample = sample_at(params, at_y, at_x);
+            for (int32_t k = 0; k < 4; k++) {
+                double value = sample.weights[k] * element_at(x, base + sample.offsets[k]);
+                sum += value;
+                if (first || value > max) max = value;
+                first = false;
+            }
+        }
+    }
+    int64_t samples = region->samples_high * region->samples_wide;
+    return params->max ? max : sum / (double)(samples > 0 ? samples : 1);
+}
+
+/* Items are (region, channel). */
+static void align_items(void *arg, int64_t begin, int64_t end) {
+    const tort_call *call = arg;
+    const roi_params *params = call->params;
+    const tort_tensor *y = &call->outputs[0];
+    for (int64_t item = begin; item < end; item++) {
+        roi_region region = align_region(call, item / params->channels);
+        int64_t channel = region.batch * params->channels + item % params->channels;
+        for (int64_t bin = 0; bin < params->bins_high * params->bins_wide; bin++) {
+            double value = align_bin(call, &region, channel * params->height * params->width, bin / params->bins_wide,
+                                     bin % params->bins_wide);
+            tort_store_doubles(y->type, y->data, item * params->bins_high * params->bins_wide + bin, 1, &value);
+        }
+    }
+}
+
+static tort_status check_batch(const tort_call *call, int64_t region, double batch) {
+    const roi_params *params = call->params;
+    if (batch >= 0 && batch < (double)params->batches) return TORT_OK;
+    return tort_fail(call->error, TORT_E_RUN, "region %lld is of batch %g, which is not in [0, %lld)",
+                     (long long)region, batch, (long long)params->batches);
+}
+
+static tort_status roi_align(const tort_call *call) {
+    const roi_params *params = call->params;
+    if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
+    if (params->height == 0 || params->width == 0)
+        return tort_fail(call->error, TORT_E_RUN, "X is an empty image: there is nothing to sample");
+    for (int64_t r = 0; r < params->regions; r++) {
+        tort_status status = check_batch(call, r, (double)((const int64_t *)call->inputs[2].data)[r]);
+        if (status != TORT_OK) return status;
+    }
+    int64_t work = params->bins_high * params->bins_wide * 100;
+    tort_parallel(call, params->regions * params->channels, work, align_items, (void *)(uintptr_t)call);
+    return TORT_OK;
+}
+
+/* ---- MaxRoiPool -------------------------------------------------------------------------------------------------- */
+
+/* Where bin `i` of an axis begins and ends, in elements, inside 0 .. size. */
+static void bin_range(double start, double end, int64_t i, int64_t bins, int64_t size, int64_t *from, int64_t *to) {
+    double bin = fmax(end - start + 1, 1) / (double)bins;
+    double low = fmin(fmax(floor((double)i * bin) + start, 0), (double)size);
+    double high = fmin(fmax(ceil((double)(i + 1) * bin) + start, 0), (double)size);
+    *from = low == low ? (int64_t)low : 0;
+    *to = high == high ? (int64_t)high : 0;
+}
+
+static void pool_items(void *arg, int64_t begin, int64_t end) {
+    const tort_call *call = arg;
+    const roi_params *params = call->params;
+    const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
+    for (int64_t item = begin; item < end; item++) {
+        double region[5];
+        tort_load_doubles(call->inputs[1].type, call->inputs[1].data, item / params->channels * 5, 5, region);
+        for (int32_t i = 1; i < 5; i++) region[i] = round(region[i] * params->spatial_scale);
+        int64_t channel = (int64_t)region[0] * params->channels + item % params->channels;
+        for (int64_t bin = 0; bin < params->bins_high * params->bins_wide; bin++) {
+            int64_t top, bottom, left, right;
+            bin_range(region[2], region[4], bin / params->bins_wide, params->bins_high, params->height, &top, &bottom);
+            bin_range(region[1], region[3], bin % params->bins_wide, params->bins_wide, params->width, &left, &right);
+            double max = top < bottom && left < right ? -INFINITY : 0; /* an empty bin is 0 */
+            for (int64_t h = top; h < bottom; h++)
+                for (int64_t w = left; w < right; w++)
+                    max = fmax(max, element_at(x, (channel * params->height + h) * params->width + w));
+            tort_store_doubles(y->type, y->data, item * params->bins_high * params->bins_wide + bin, 1, &max);
+        }
+    }
+}
+
+static tort_status max_roi_pool(const tort_call *call) {
+    const roi_params *params = call->params;
+    if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
+    for (int64_t r = 0; r < params->regions; r++) {
+        tort_status status = check_batch(call, r, element_at(&call->inputs[1], 5 * r));
+        if (status != TORT_OK) return status;
+    }
+    int64_t work = params->height * params->width * 4;
+    tort_parallel(call, params->regions * params->channels, work, pool_items, (void *)(uintptr_t)call);
+    return TORT_OK;
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+#define ALIGN 0, 0, sizeof(roi_params), infer_align, resolve_align, roi_align
+#define POOL 0, 0, sizeof(roi_params), infer_pool, resolve_pool, max_roi_pool
+#define ALIGN_INPUTS "X:T1 rois:T1 batch_indices:T2", "Y:T1"
+#define ALIGN_ATTRIBUTES                                                                                               \
+    "mode:string=avg output_height:int=1 output_width:int=1 sampling_ratio:int=0 spatial_scale:float=1"
+#define TRANSFORM " coordinate_transformation_mode:string=half_pixel"
+
+const tort_op tort_ops_roi[] = {
+    {"", "RoiAlign", 10, 15, ALIGN_INPUTS, "T1=floats T2=int64", ALIGN_ATTRIBUTES, ALIGN},
+    {"", "RoiAlign", 16, 21, ALIGN_INPUTS, "T1=floats T2=int64", ALIGN_ATTRIBUTES TRANSFORM, ALIGN},
+    {"", "RoiAlign", 22, 28, ALIGN_INPUTS, "T1=floats13 T2=int64", ALIGN_ATTRIBUTES TRANSFORM, ALIGN},
+    {"", "MaxRoiPool", 1, 21, "X:T rois:T", "Y:T", "T=floats", "pooled_shape:ints! spatial_scale:float=1", POOL},
+    {"", "MaxRoiPool", 22, 28, "X:T rois:T", "Y:T", "T=floats13", "pooled_shape:ints! spatial_scale:float=1", POOL},
+    {0},
+};

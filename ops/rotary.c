@@ -1,0 +1,108 @@
+/* rotary.c - RotaryEmbedding: pairs of elements of a head are rotated by angles that depend on the position.
+ *
+ * The caches hold cosine and sine of every position: rows that position_ids choose, or rows by (batch, position). */
+#include "ops/attention.h"
+#include "ops/extent.h"
+
+enum { X, COSINES, SINES, POSITIONS }; /* inputs */
+
+static tort_status resolve_rotary(tort_resolve *resolve) {
+    const tort_node_view *node = resolve->node;
+    const tort_info *x = &node->inputs[X], *cosines = &node->inputs[COSINES], *sines = &node->inputs[SINES];
+    tort_rotary_params *params = resolve->params;
+    params->interleaved = tort_attr_int(node, "interleaved") != 0;
+    if (!tort_shape_known(x) || !tort_shape_known(cosines) || !tort_shape_known(sines)) return TORT_OK;
+    const bool packed = x->rank == 3;
+    if (!packed && x->rank != 4)
+        return tort_fail(resolve->error, TORT_E_MODEL, "X has rank %d; expected 3 or 4", x->rank);
+    params->heads = packed ? tort_attr_int(node, "num_heads") : x->dims[1];
+    if (packed && (params->heads < 1 || x->dims[2] % params->heads != 0))
+        return tort_fail(resolve->error, TORT_E_MODEL, "num_heads %lld does not divide the %lld elements of a position",
+                         (long long)params->heads, (long long)x->dims[2]);
+    params->batch = x->dims[0];
+    params->length = packed ? x->dims[1] : x->dims[2];
+    params->size = packed ? x->dims[2] / params->heads : x->dims[3];
+    params->rotated = tort_attr_int(node, "rotary_embedding_dim");
+    if (params->rotated == 0) params->rotated = params->size;
+    if (params->rotated < 0 || params->rotated > params->size || params->rotated % 2 != 0)
+        return tort_fail(resolve->error, TORT_E_MODEL,
+                         "%lld elements of %lld are to be rotated; expected an even number", (long long)params->rotated,
+                         (long long)params->size);
+    if (packed)
+        params->strides = (tort_head_strides){params->length * x->dims[2], params->size, x->dims[2]};
+    else
+        params->strides = (tort_head_strides){params->heads * params->length * params->size,
+                                              params->length * params->size, params->size};
+    const bool chosen = tort_has_input(node, POSITIONS);
+    bool fits = cosines->rank == (chosen ? 2 : 3) && sines->rank == cosines->rank;
+    for (int32_t d = 0; fits && d < cosines->rank; d++) fits = sines->dims[d] == cosines->dims[d];
+    fits = fits && cosines->dims[cosines->rank - 1] == params->rotated / 2;
+    fits = fits && (chosen || (cosines->dims[0] == params->batch && cosines->dims[1] == params->length));
+    if (!fits)
+        return tort_fail(resolve->error, TORT_E_MODEL, "cos_cache and sin_cache must have shape [%s, %lld]",
+                         chosen ? "positions" : "batch, length", (long long)(params->rotated / 2));
+    params->cache_length = cosines->dims[0];
+    const tort_info *positions = &node->inputs[POSITIONS];
+    if (chosen && tort_shape_known(positions) &&
+        (positions->rank != 2 || positions->dims[0] != params->batch || positions->dims[1] != params->length))
+        return tort_fail(resolve->error, TORT_E_MODEL, "position_ids must have shape [%lld, %lld]",
+                         (long long)params->batch, (long long)params->length);
+    return TORT_OK;
+}
+
+static double element_at(const tort_tensor *tensor, int64_t i) {
+    double value;
+    tort_load_doubles(tensor->type, tensor->data, i, 1, &value);
+    return value;
+}
+
+/* Items are (batch, position). */
+static void rotate_positions(void *arg, int64_t begin, int64_t end) {
+    const tort_call *call = arg;
+    const tort_rotary_params *params = call->params;
+    const tort_tensor *x = &call->inputs[X], *y = &call->outputs[0];
+    const int64_t half = params->rotated / 2;
+    const bool chosen = call->input_count > POSITIONS && tort_present(&call->inputs[POSITIONS]);
+    for (int64_t item = begin; item < end; item++) {
+        int64_t row = chosen ? ((const int64_t *)call->inputs[POSITIONS].data)[item] : item;
+        int64_t base = item / params->length * params->strides.batch + item % params->length * params->strides.position;
+        for (int64_t h = 0; h < params->heads; h++) {
+            const int64_t head = base + h * params->strides.head;
+            for (int64_t i = 0; i < half; i++) {
+                int64_t first = head + (params->interleaved ? 2 * i : i);
+                int64_t second = params->interleaved ? first + 1 : first + half;
+                double cosine = element_at(&call->inputs[COSINES], row * half + i);
+                double sine = element_at(&call->inputs[SINES], row * half + i);
+                double a = element_at(x, first), b = element_at(x, second);
+                double real = cosine * a - sine * b, imaginary = sine * a + cosine * b;
+                tort_store_doubles(y->type, y->data, first, 1, &real);
+                tort_store_doubles(y->type, y->data, second, 1, &imaginary);
+            }
+            tort_copy_elements(x->type, y->data, head + params->rotated, x->data, head + params->rotated,
+                               params->size - params->rotated);
+        }
+    }
+}
+
+static tort_status rotary(const tort_call *call) {
+    const tort_rotary_params *params = call->params;
+    if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
+    if (call->input_count > POSITIONS && tort_present(&call->inputs[POSITIONS])) {
+        const int64_t *positions = call->inputs[POSITIONS].data;
+        for (int64_t i = 0; i < params->batch * params->length; i++)
+            if (positions[i] < 0 || positions[i] >= params->cache_length)
+                return tort_fail(call->error, TORT_E_RUN, "position_ids[%lld, %lld] is %lld; the caches have %lld rows",
+                                 (long long)(i / params->length), (long long)(i % params->length),
+                                 (long long)positions[i], (long long)params->cache_length);
+    }
+    tort_parallel(call, params->batch * params->length, params->heads * params->size * 10, rotate_positions,
+                  (void *)(uintptr_t)call);
+    return TORT_OK;
+}
+
+const tort_op tort_ops_rotary[] = {
+    {"", "RotaryEmbedding", 23, 28, "X:T cos_cache:T sin_cache:T position_ids?:M", "Y:T", "T=floats13|-double M=int64",
+     "interleaved:int=0 num_heads:int rotary_embedding_dim:int=0", 0, 0, sizeof(tort_rotary_params),
+     tort_infer_elementwise, resolve_rotary, rotary},
+    {0},
+};

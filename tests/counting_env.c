@@ -1,0 +1,37 @@
+/* counting_env.c - see counting_env.h. A block's size is kept in front of it. Used by one thread at a time. */
+#include "tests/counting_env.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { HEADER = 16 };
+
+static void *counted_alloc(void *ud, void *ptr, size_t old_size, size_t new_size) {
+    tort_counting_env *counting = ud;
+    char *block = ptr ? (char *)ptr - HEADER : NULL;
+    size_t had = 0;
+    if (block) {
+        memcpy(&had, block, sizeof had);
+        counting->wrong_sizes += had != old_size;
+    }
+    if (new_size) {
+        counting->allocations++;
+        bool reached = counting->fail_at && counting->allocations >= counting->fail_at;
+        if (reached && (!counting->fail_once || counting->allocations == counting->fail_at)) return NULL;
+        block = realloc(block, new_size + HEADER);
+        if (!block) return NULL;
+        memcpy(block, &new_size, sizeof new_size);
+        counting->live_blocks += !ptr;
+    } else {
+        free(block);
+        counting->live_blocks -= block != NULL;
+    }
+    counting->live_bytes += new_size - had;
+    if (counting->live_bytes > counting->most_bytes) counting->most_bytes = counting->live_bytes;
+    return new_size ? block + HEADER : NULL;
+}
+
+void tort_counting_env_init(tort_counting_env *counting) {
+    *counting = (tort_counting_env){.env = {.struct_size = sizeof(tort_env), .alloc = counted_alloc}};
+    counting->env.alloc_ud = counting;
+}
