@@ -62,7 +62,9 @@ static void pack_weights(const tort_simd *simd, const tort_conv_params *p, const
 static tort_status prepare_conv(tort_prepare *prepare) {
     const tort_conv_params *p = prepare->node->params;
     const tort_cpu_device *device = prepare->device;
-    const float *weights = prepare->node->inputs[1].data;
+    const float *weights = prepare->node->inputs[1].constant ? prepare->node->inputs[1].data : NULL;
+    if (prepare->node->inputs[1].constant && !weights)
+        return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant W has no data");
     conv_weights *made = tort_alloc_zero(prepare->env, 1, sizeof *made);
     if (!made) return tort_out_of_memory(prepare->error, sizeof *made);
     prepare->prepared = made;

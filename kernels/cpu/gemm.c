@@ -18,7 +18,8 @@ static bool packs_b(const tort_node_view *node) {
 static tort_status prepare_gemm(tort_prepare *prepare) {
     const tort_gemm_params *p = prepare->node->params;
     const tort_info *b = &prepare->node->inputs[1];
-    if (!packs_b(prepare->node) || !b->data) return TORT_OK;
+    if (!packs_b(prepare->node)) return TORT_OK;
+    if (!b->data) return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant B has no data");
     const int64_t width = b->dims[1];
     return tort_product_prepare(prepare, b->data, p->trans_b ? 1 : width, p->trans_b ? width : 1, b->dims[!p->trans_b],
                                 b->dims[p->trans_b], p->alpha);

@@ -18,7 +18,8 @@ static bool packs_b(const tort_node_view *node) {
 
 static tort_status prepare_matmul(tort_prepare *prepare) {
     const tort_info *b = &prepare->node->inputs[1];
-    if (!packs_b(prepare->node) || !b->data) return TORT_OK;
+    if (!packs_b(prepare->node)) return TORT_OK;
+    if (!b->data) return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant B has no data");
     return tort_product_prepare(prepare, b->data, b->dims[1], 1, b->dims[1], b->dims[0], 1);
 }
 

@@ -1,0 +1,480 @@
+/* cpu_kernels.c - every fast row of the provider `cpu` against the plain loop of its operator, on random odd shapes,
+ * with every instruction set that this machine has.
+ *
+ * Inputs are small multiples of 1/8, so that sums of their products are exact in any order: results must be equal but
+ * for the last bit of a division. A row without a case fails, and so does a case that its row never took. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/infer.h"
+#include "runtime/provider.h"
+#include "runtime/threads.h"
+
+extern const tort_provider tort_provider_cpu;
+
+#define ROUNDS 60
+#define GUARD 64 /* bytes behind a buffer that must stay as they are */
+#define GUARD_BYTE 0x5a
+#define MAX_INPUTS 3
+
+/* ---- cases ------------------------------------------------------------------------------------------------------- */
+
+typedef struct random_node {
+    int32_t opset, input_count, attribute_count;
+    tort_tensor inputs[MAX_INPUTS];
+    bool constant[MAX_INPUTS];
+    tort_attribute attributes[12];
+    int64_t lists[6][8];
+    int32_t list_count;
+} random_node;
+
+typedef struct random_source {
+    uint64_t state;
+} random_source;
+
+static int64_t draw(random_source *r, int64_t low, int64_t high) {
+    r->state = r->state * 6364136223846793005u + 1442695040888963407u;
+    return low + (int64_t)((r->state >> 33) % (uint64_t)(high - low + 1));
+}
+
+static bool chance(random_source *r, int percent) {
+    return draw(r, 1, 100) <= percent;
+}
+
+static int64_t pick(random_source *r, const int64_t *values, int32_t count) {
+    return values[draw(r, 0, count - 1)];
+}
+
+static void add_int(random_node *n, const char *name, int64_t value) {
+    n->attributes[n->attribute_count++] =
+        (tort_attribute){.name = name, .kind = TORT_ATTR_INT, .count = 1, .u.i = value};
+}
+
+static void add_float(random_node *n, const char *name, float value) {
+    n->attributes[n->attribute_count++] =
+        (tort_attribute){.name = name, .kind = TORT_ATTR_FLOAT, .count = 1, .u.f = value};
+}
+
+static int64_t *add_list(random_node *n, const char *name, int32_t count) {
+    int64_t *list = n->lists[n->list_count++];
+    n->attributes[n->attribute_count++] =
+        (tort_attribute){.name = name, .kind = TORT_ATTR_INTS, .count = count, .u.ints = list};
+    return list;
+}
+
+static void add_tensor(random_node *n, random_source *r, int32_t rank, const int64_t *dims) {
+    tort_tensor *tensor = &n->inputs[n->input_count++];
+    *tensor = (tort_tensor){.type = TORT_FLOAT, .rank = rank};
+    for (int32_t i = 0; i < rank; i++) tensor->dims[i] = dims[i];
+    int64_t count = tort_count(tensor);
+    float *data = malloc((size_t)count * sizeof *data + GUARD);
+    cr_assert(data);
+    for (int64_t i = 0; i < count; i++) data[i] = (float)draw(r, -8, 8) / 8;
+    tensor->data = data;
+}
+
+/* Strides, dilations and padding of a window over `axes` axes. */
+static void make_window(random_node *n, random_source *r, int32_t axes, const int64_t *kernel) {
+    if (chance(r, 60)) {
+        int64_t *strides = add_list(n, "strides", axes);
+        for (int32_t i = 0; i < axes; i++) strides[i] = draw(r, 1, 3);
+    }
+    if (chance(r, 40)) {
+        int64_t *dilations = add_list(n, "dilations", axes);
+        for (int32_t i = 0; i < axes; i++) dilations[i] = draw(r, 1, 2);
+    }
+    if (chance(r, 25)) {
+        n->attributes[n->attribute_count++] =
+            (tort_attribute){.name = "auto_pad",
+                             .kind = TORT_ATTR_STRING,
+                             .count = 1,
+                             .u.s = chance(r, 50) ? (tort_string){"SAME_UPPER", 10} : (tort_string){"SAME_LOWER", 10}};
+    } else if (chance(r, 70)) {
+        int64_t *pads = add_list(n, "pads", 2 * axes);
+        for (int32_t i = 0; i < 2 * axes; i++) pads[i] = draw(r, 0, kernel[i % axes] - 1);
+    }
+}
+
+/* Small along most axes, and wider than any vector along some. */
+static int64_t draw_size(random_source *r, int32_t axes) {
+    return axes == 3 ? draw(r, 4, 9) : chance(r, 20) ? draw(r, 60, 90) : draw(r, 6, 23);
+}
+
+static void make_conv(random_node *n, random_source *r, bool depthwise) {
+    const int32_t axes = (int32_t)draw(r, 1, 3);
+    const int64_t group = depthwise ? draw(r, 1, 7) : chance(r, 70) ? 1 : draw(r, 2, 3);
+    const int64_t channels = depthwise ? 1 : pick(r, (const int64_t[]){2, 3, 7, 40}, 4);
+    const int64_t filters = depthwise ? draw(r, 1, 2) : pick(r, (const int64_t[]){1, 2, 5, 13, 31, 50}, 6);
+    int64_t x[5] = {draw(r, 1, 2), group * channels}, w[5] = {group * filters, channels};
+    for (int32_t i = 0; i < axes; i++) {
+        w[i + 2] = draw(r, 1, axes == 1 ? 9 : 3);
+        x[i + 2] = draw_size(r, axes);
+    }
+    if (axes == 1) x[2] += 16; /* dilated kernels must fit */
+    add_tensor(n, r, axes + 2, x);
+    add_tensor(n, r, axes + 2, w);
+    if (chance(r, 60)) add_tensor(n, r, 1, w);
+    n->constant[1] = chance(r, 70);
+    n->opset = 11;
+    add_int(n, "group", group);
+    make_window(n, r, axes, w + 2);
+}
+
+static void make_dense_conv(random_node *n, random_source *r) {
+    make_conv(n, r, false);
+}
+
+static void make_depthwise_conv(random_node *n, random_source *r) {
+    make_conv(n, r, true);
+}
+
+static void make_pool(random_node *n, random_source *r, bool average) {
+    const int32_t axes = (int32_t)draw(r, 1, 3);
+    int64_t x[5] = {draw(r, 1, 2), draw(r, 1, 5)};
+    int64_t *kernel = add_list(n, "kernel_shape", axes);
+    for (int32_t i = 0; i < axes; i++) {
+        kernel[i] = draw(r, 1, 3);
+        x[i + 2] = draw_size(r, axes);
+    }
+    add_tensor(n, r, axes + 2, x);
+    make_window(n, r, axes, kernel);
+    n->opset = 19;
+    if (chance(r, 40)) add_int(n, "ceil_mode", 1);
+    if (average && chance(r, 50)) add_int(n, "count_include_pad", 1);
+}
+
+static void make_max_pool(random_node *n, random_source *r) {
+    make_pool(n, r, false);
+}
+
+static void make_average_pool(random_node *n, random_source *r) {
+    make_pool(n, r, true);
+}
+
+static int64_t draw_length(random_source *r) {
+    return pick(r, (const int64_t[]){1, 2, 3, 7, 16, 17, 33, 100, 300}, 9);
+}
+
+static void make_gemm(random_node *n, random_source *r) {
+    const int64_t m = draw_length(r), k = draw_length(r), columns = draw_length(r);
+    const bool trans_a = chance(r, 30), trans_b = chance(r, 50);
+    add_tensor(n, r, 2, trans_a ? (const int64_t[]){k, m} : (const int64_t[]){m, k});
+    add_tensor(n, r, 2, trans_b ? (const int64_t[]){columns, k} : (const int64_t[]){k, columns});
+    if (chance(r, 80)) {
+        const int64_t shapes[4][2] = {{m, columns}, {1, columns}, {m, 1}, {1, 1}};
+        const int64_t *shape = shapes[draw(r, 0, 3)];
+        const bool vector = shape[0] == 1 && chance(r, 50);
+        add_tensor(n, r, vector ? 1 : 2, vector ? shape + 1 : shape);
+    }
+    n->constant[1] = chance(r, 60);
+    n->opset = 13;
+    add_int(n, "transA", trans_a);
+    add_int(n, "transB", trans_b);
+    if (chance(r, 40)) add_float(n, "alpha", 0.5f);
+    if (chance(r, 40)) add_float(n, "beta", chance(r, 50) ? 0.25f : 0.0f);
+}
+
+static void make_matmul(random_node *n, random_source *r) {
+    const int64_t m = draw_length(r), k = draw_length(r), columns = draw_length(r);
+    int64_t a[4], b[4];
+    int32_t batch = (int32_t)draw(r, 0, 2);
+    for (int32_t i = 0; i < batch; i++) {
+        const int64_t size = draw(r, 1, 3);
+        a[i] = chance(r, 70) ? size : 1;
+        b[i] = chance(r, 60) ? size : 1;
+    }
+    a[batch] = m;
+    a[batch + 1] = b[batch] = k;
+    b[batch + 1] = columns;
+    const int32_t skipped = chance(r, 50) ? batch : 0; /* a B of rank 2 serves all batches */
+    if (chance(r, 15))
+        add_tensor(n, r, 1, &k);
+    else
+        add_tensor(n, r, batch + 2, a);
+    if (chance(r, 15))
+        add_tensor(n, r, 1, &k);
+    else
+        add_tensor(n, r, batch + 2 - skipped, b + skipped);
+    n->constant[1] = chance(r, 60);
+    n->opset = 13;
+}
+
+typedef struct kernel_case {
+    const char *op, *kernel;
+    void (*make)(random_node *node, random_source *random);
+} kernel_case;
+
+static const kernel_case cases[] = {
+    {"Conv", "conv_packed_gemm", make_dense_conv},
+    {"Conv", "conv_depthwise", make_depthwise_conv},
+    {"MaxPool", "max_pool_rows", make_max_pool},
+    {"AveragePool", "average_pool_rows", make_average_pool},
+    {"Gemm", "gemm_packed", make_gemm},
+    {"MatMul", "matmul_packed", make_matmul},
+};
+
+/* ---- running a node by hand -------------------------------------------------------------------------------------- */
+
+typedef struct opened {
+    void *device;
+    tort_target target;
+    tort_env env;
+    tort_pool *pool;
+} opened;
+
+/* A buffer with a guard behind it. */
+static void *guarded(size_t bytes) {
+    void *buffer = aligned_alloc(64, (bytes + GUARD + 63) / 64 * 64);
+    cr_assert(buffer);
+    memset(buffer, GUARD_BYTE, bytes + GUARD);
+    return buffer;
+}
+
+static bool guard_intact(const void *buffer, size_t bytes) {
+    for (size_t i = 0; i < GUARD; i++)
+        if (((const uint8_t *)buffer)[bytes + i] != GUARD_BYTE) return false;
+    return true;
+}
+
+static tort_model *model_of(const char *op, random_node *random, const tort_env *env, tort_error *error) {
+    tort_model *model = tort_model_new(env);
+    cr_assert(model && tort_model_add_graph(model, "test", "") == 0);
+    int32_t *ports = tort_arena_array(&model->arena, 2 * MAX_INPUTS + 1, sizeof *ports);
+    cr_assert(ports);
+    tort_graph *graph = &model->graphs[0];
+    graph->inputs = ports + MAX_INPUTS;
+    for (int32_t i = 0; i < random->input_count; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "x%d", i);
+        ports[i] = tort_graph_add_value(model, 0, name);
+        tort_value *value = &graph->values[ports[i]];
+        if (random->constant[i]) {
+            value->weight = tort_model_add_weight_data(model, &random->inputs[i]);
+            cr_assert(value->weight >= 0);
+            continue;
+        }
+        value->info.type = random->inputs[i].type;
+        value->info.rank = random->inputs[i].rank;
+        memcpy(value->info.dims, random->inputs[i].dims, sizeof value->info.dims);
+        graph->inputs[graph->input_count++] = ports[i];
+    }
+    ports[2 * MAX_INPUTS] = tort_graph_add_value(model, 0, "y");
+    graph->outputs = ports + 2 * MAX_INPUTS;
+    graph->output_count = 1;
+    const tort_node node = {.name = "node",
+                            .domain = "",
+                            .op_type = op,
+                            .opset = random->opset,
+                            .inputs = ports,
+                            .outputs = graph->outputs,
+                            .attributes = random->attributes,
+                            .input_count = random->input_count,
+                            .output_count = 1,
+                            .attribute_count = random->attribute_count};
+    cr_assert(tort_graph_add_node(model, 0, &node) == 0);
+    if (tort_model_finish(model, 0, error) == TORT_OK) return model;
+    tort_model_free(model);
+    return NULL;
+}
+
+static void fill_call(tort_call *call, const random_node *random, tort_tensor *inputs, tort_tensor *output,
+                      const opened *cpu) {
+    for (int32_t i = 0; i < random->input_count; i++) inputs[i] = random->inputs[i];
+    *call = (tort_call){.inputs = inputs,
+                        .outputs = output,
+                        .input_count = random->input_count,
+                        .output_count = 1,
+                        .device = cpu->device,
+                        .env = &cpu->env};
+}
+
+/* Runs the row on the node; expected holds the plain loop's result. False: the row refused. */
+static bool run_row(const tort_kernel *row, const random_node *random, tort_node_view *view, const opened *cpu,
+                    const tort_tensor *expected, const char *label) {
+    tort_error error = {0};
+    tort_tensor inputs[MAX_INPUTS], output = *expected;
+    tort_call call;
+    size_t scratch = 0, bytes;
+    tort_info infos[MAX_INPUTS];
+    if (row->claim && row->claim(&cpu->target, view).code != TORT_YES) return false;
+    fill_call(&call, random, inputs, &output, cpu);
+    call.params = view->params;
+    memcpy(infos, view->inputs, (size_t)random->input_count * sizeof *infos);
+    for (int32_t i = 0; i < random->input_count; i++)
+        infos[i].data = random->constant[i] ? random->inputs[i].data : NULL;
+    tort_node_view prepared_view = *view;
+    prepared_view.inputs = infos;
+    tort_prepare prepare = {
+        .node = &prepared_view, .target = &cpu->target, .device = cpu->device, .env = &cpu->env, .error = &error};
+    if (row->prepare) cr_assert(row->prepare(&prepare) == TORT_OK, "%s: %s", label, error.msg);
+    for (int32_t i = 0; i < random->input_count; i++)
+        if (prepare.consumed >> i & 1) inputs[i].data = NULL; /* it says that it never reads it again */
+    if (row->size) cr_assert(row->size(&cpu->target, view, &scratch, &error) == TORT_OK, "%s: %s", label, error.msg);
+    cr_assert(tort_tensor_bytes(expected, &bytes));
+    output.data = guarded(bytes);
+    call.scratch = guarded(scratch);
+    call.prepared = prepare.prepared;
+    call.error = &error;
+    cr_assert(row->run(&call) == TORT_OK, "%s: %s", label, error.msg);
+    cr_expect(guard_intact(output.data, bytes), "%s: wrote behind its output", label);
+    cr_expect(guard_intact(call.scratch, scratch), "%s: wrote behind its scratch", label);
+    const float *want = expected->data, *got = output.data;
+    for (int64_t i = 0; i < tort_count(expected); i++)
+        if (!(fabsf(got[i] - want[i]) <= 1e-6f * fabsf(want[i])) && got[i] != want[i]) {
+            cr_expect(false, "%s: element %lld is %g, the plain loop makes %g", label, (long long)i, (double)got[i],
+                      (double)want[i]);
+            break;
+        }
+    if (row->release) row->release(cpu->device, &cpu->env, prepare.prepared);
+    free(output.data);
+    free(call.scratch);
+    return true;
+}
+
+/* One random node: infers, resolves, runs the plain loop and the row. False: not valid, or refused. */
+static bool run_round(const kernel_case *kernel, const tort_kernel *row, const opened *cpu, uint64_t seed,
+                      const char *label) {
+    random_node random = {0};
+    random_source source = {seed};
+    tort_error error = {0};
+    tort_pass pass;
+    bool taken = false;
+    kernel->make(&random, &source);
+    tort_model *model = model_of(kernel->op, &random, &cpu->env, &error);
+    if (model) {
+        tort_info infos[MAX_INPUTS + 1];
+        for (int32_t i = 0; i < model->graphs[0].value_count; i++) infos[i] = model->graphs[0].values[i].info;
+        cr_assert(tort_pass_init(&pass, model, &model->graphs[0], infos, &model->dims, &model->arena, &error) == 0);
+        tort_node_view view = tort_pass_view(&pass, 0);
+        void *params = aligned_alloc(16, (view.op->params_size + 15) / 16 * 16);
+        cr_assert(params);
+        memset(params, 0, view.op->params_size);
+        tort_resolve resolve = {.node = &view, .params = params, .error = &error};
+        cr_assert(view.op->resolve(&resolve) == TORT_OK, "%s: %s", label, error.msg);
+        view.params = params;
+        tort_tensor inputs[MAX_INPUTS], expected = {.type = view.outputs[0].type, .rank = view.outputs[0].rank};
+        memcpy(expected.dims, view.outputs[0].dims, sizeof expected.dims);
+        size_t bytes;
+        cr_assert(tort_tensor_bytes(&expected, &bytes));
+        expected.data = guarded(bytes);
+        tort_call call;
+        fill_call(&call, &random, inputs, &expected, cpu);
+        call.params = params;
+        call.scratch = guarded(resolve.scratch_bytes);
+        cr_assert(view.op->reference(&call) == TORT_OK);
+        taken = run_row(row, &random, &view, cpu, &expected, label);
+        free(call.scratch);
+        free(expected.data);
+        free(params);
+        tort_pass_free(&pass);
+        tort_model_free(model);
+    }
+    for (int32_t i = 0; i < random.input_count; i++) free(random.inputs[i].data);
+    return taken;
+}
+
+/* ---- tests ------------------------------------------------------------------------------------------------------- */
+
+static const tort_kernel *find_row(const char *op, const char *name) {
+    for (const tort_kernel *const *table = tort_provider_cpu.kernels; *table; table++)
+        for (const tort_kernel *row = *table; row->op; row++)
+            if (strcmp(row->op, op) == 0 && strcmp(row->name, name) == 0) return row;
+    return NULL;
+}
+
+static bool open_cpu(const char *isa, opened *cpu) {
+    const tort_provider_option options[] = {{"isa", isa}, {"threads", "2"}};
+    tort_condition condition;
+    cpu->env = tort_env_complete(NULL);
+    cpu->pool = tort_pool_create(&cpu->env, 2);
+    cr_assert(cpu->pool);
+    cpu->env.parallel_for = tort_pool_parallel_for;
+    cpu->env.parallel_ud = cpu->pool;
+    const tort_provider_config config = {.provider = "cpu", .options = options, .option_count = 2, .env = &cpu->env};
+    tort_provider_cpu.open(&config, &cpu->device, &cpu->target, &condition);
+    if (!condition.ready) {
+        cr_log_warn("cpu_kernels: isa=%s is not tested here: %s\n", isa, condition.message);
+        tort_pool_destroy(cpu->pool);
+    }
+    return condition.ready;
+}
+
+static void run_cases(const char *isa) {
+    opened cpu;
+    if (!open_cpu(isa, &cpu)) return;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        const tort_kernel *row = find_row(cases[c].op, cases[c].kernel);
+        int32_t taken = 0;
+        cr_assert(row, "no row %s for %s", cases[c].kernel, cases[c].op);
+        for (uint64_t seed = 1; seed <= ROUNDS; seed++) {
+            char label[80];
+            snprintf(label, sizeof label, "%s, isa %s, seed %d", cases[c].kernel, isa, (int)seed);
+            taken += run_round(&cases[c], row, &cpu, seed * 7919 + c, label);
+        }
+        cr_expect(taken >= ROUNDS / 2, "%s took %d of %d nodes", cases[c].kernel, (int)taken, ROUNDS);
+    }
+    tort_provider_cpu.close(cpu.device);
+    tort_pool_destroy(cpu.pool);
+}
+
+Test(cpu_kernels, equal_the_plain_loops) {
+    run_cases("auto");
+}
+
+Test(cpu_kernels, of_every_instruction_set) {
+    static const char *const sets[] = {"v2", "v3", "v4", "neon"};
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) run_cases(sets[i]);
+}
+
+Test(cpu_kernels, every_row_has_a_case) {
+    for (const tort_kernel *const *table = tort_provider_cpu.kernels; *table; table++)
+        for (const tort_kernel *row = *table; row->op; row++) {
+            bool found = strcmp(row->op, "*") == 0;
+            for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+                found = found || (strcmp(row->op, cases[c].op) == 0 && strcmp(row->name, cases[c].kernel) == 0);
+            cr_expect(found, "no case for the row %s of %s", row->name, row->op);
+        }
+}
+
+static tort_status no_loop(const tort_call *call) {
+    (void)call;
+    return TORT_OK;
+}
+
+Test(cpu_kernels, the_last_row_takes_what_has_a_plain_loop) {
+    const tort_kernel *const *table = tort_provider_cpu.kernels;
+    while (table[1]) table++;
+    const tort_op with = {.reference = no_loop}, without = {0};
+    tort_node_view node = {.op = &with};
+    const tort_target target = {0};
+    cr_assert_str_eq((*table)->op, "*");
+    cr_expect_eq((*table)->claim(&target, &node).code, TORT_YES);
+    node.op = &without;
+    cr_expect_eq((*table)->claim(&target, &node).code, TORT_NO_OP);
+}
+
+static tort_condition open_with(const char *key, const char *value, tort_target *target) {
+    const tort_provider_option option = {key, value};
+    const tort_env env = tort_env_complete(NULL);
+    const tort_provider_config config = {.provider = "cpu", .options = &option, .option_count = 1, .env = &env};
+    tort_condition condition;
+    void *device;
+    tort_provider_cpu.open(&config, &device, target, &condition);
+    tort_provider_cpu.close(device);
+    return condition;
+}
+
+Test(cpu_kernels, options_are_checked) {
+    tort_target target;
+    cr_expect_str_eq(open_with("threads", "0", &target).code, "BAD_OPTION");
+    cr_expect_str_eq(open_with("threads", "3x", &target).code, "BAD_OPTION");
+    cr_expect_str_eq(open_with("threads", "", &target).code, "BAD_OPTION");
+    cr_expect_str_eq(open_with("isa", "v9", &target).code, "BAD_OPTION");
+    tort_condition condition = open_with("threads", "3", &target);
+    cr_expect(condition.ready, "%s", condition.message);
+    cr_expect_eq(target.threads, 3);
+    cr_expect(strstr(target.description, "3 threads") != NULL, "%s", target.description);
+}
