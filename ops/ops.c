@@ -60,6 +60,7 @@ extern const tort_op tort_ops_integer_matmul[];
 extern const tort_op tort_ops_integer_conv[];
 extern const tort_op tort_ops_attention[];
 extern const tort_op tort_ops_window[];
+extern const tort_op tort_ops_det[];
 
 // clang-format off: a line a family
 const tort_op *const tort_op_families[] = {
@@ -120,5 +121,6 @@ const tort_op *const tort_op_families[] = {
     tort_ops_integer_conv,
     tort_ops_attention,
     tort_ops_window,
+    tort_ops_det,
     NULL,
 };

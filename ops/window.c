@@ -1,5 +1,150 @@
-#include "runtime/op.h"
+/* window.c - HannWindow, HammingWindow, BlackmanWindow and MelWeightMatrix: tables for processing signals. */
+#include "ops/numeric.h"
+#include "ops/shapes.h"
+
+#include <math.h>
+
+/* ---- infer ---------------------------------------------------------------------------------------------------------
+ */
+
+/* What input i, one integer, says of a dimension: value / divisor + more. */
+static tort_status infer_length(tort_infer *infer, int32_t i, const char *name, int64_t divisor, int64_t more,
+                                tort_dim *out) {
+    tort_scalar value;
+    int32_t count;
+    *out = tort_dim_fresh(infer->dims, true);
+    tort_status status = tort_check_single(infer, i, name);
+    if (status != TORT_OK || !tort_infer_integers(infer, i, &value, 1, &count) || count != 1) return status;
+    if (!value.symbolic && value.value < 0)
+        return tort_fail(infer->error, TORT_E_MODEL, "%s is %lld, expected 0 or more", name, (long long)value.value);
+    tort_dim length = tort_scalar_to_dim(infer->dims, value);
+    *out = tort_dim_add_const(infer->dims, tort_dim_floordiv(infer->dims, length, divisor), more);
+    return TORT_OK;
+}
+
+static tort_status infer_window(tort_infer *infer) {
+    tort_dim length;
+    tort_status status = infer_length(infer, 0, "size", 1, 0, &length);
+    if (status != TORT_OK) return status;
+    tort_infer_shape(infer, 0, (tort_type)tort_attr_int(infer->node, "output_datatype"), 1, &length);
+    return TORT_OK;
+}
+
+static tort_status infer_mel(tort_infer *infer) {
+    static const char *const names[] = {"num_mel_bins", "dft_length", "sample_rate", "lower_edge_hertz",
+                                        "upper_edge_hertz"};
+    tort_dim dims[2];
+    tort_status status = infer_length(infer, 1, names[1], 2, 1, &dims[0]);
+    if (status == TORT_OK) status = infer_length(infer, 0, names[0], 1, 0, &dims[1]);
+    for (int32_t i = 2; status == TORT_OK && i < 5; i++) status = tort_check_single(infer, i, names[i]);
+    if (status != TORT_OK) return status;
+    tort_infer_shape(infer, 0, (tort_type)tort_attr_int(infer->node, "output_datatype"), 2, dims);
+    return TORT_OK;
+}
+
+/* ---- windows -------------------------------------------------------------------------------------------------------
+ */
+
+typedef struct window {
+    bool periodic; /* the period is `size`, not size - 1 */
+} window;
+
+static tort_status resolve_window(tort_resolve *resolve) {
+    window *params = resolve->params;
+    params->periodic = tort_attr_int(resolve->node, "periodic") != 0;
+    return TORT_OK;
+}
+
+/* Element n is a - b cos(2 pi n / period) + c cos(4 pi n / period). */
+static tort_status fill_window(const tort_call *call, double a, double b, double c) {
+    const double turn = 6.283185307179586;
+    const window *params = call->params;
+    const tort_tensor *out = &call->outputs[0];
+    int64_t size = out->dims[0];
+    double period = (double)(params->periodic ? size : size - 1);
+    for (int64_t n = 0; n < size; n++) {
+        double angle = turn * (double)n / period;
+        double value = a - b * cos(angle) + c * cos(2 * angle);
+        tort_store_doubles(out->type, out->data, n, 1, &value);
+    }
+    return TORT_OK;
+}
+
+static tort_status run_hann(const tort_call *call) {
+    return fill_window(call, 0.5, 0.5, 0);
+}
+static tort_status run_hamming(const tort_call *call) {
+    return fill_window(call, 25.0 / 46, 21.0 / 46, 0);
+}
+static tort_status run_blackman(const tort_call *call) {
+    return fill_window(call, 0.42, 0.5, 0.08);
+}
+
+/* ---- MelWeightMatrix -----------------------------------------------------------------------------------------------
+ */
+
+typedef struct mel {
+    int64_t bins, length, rate;
+    double low, step; /* in mels; point k is low + k * step */
+} mel;
+
+static double hertz_to_mel(double hertz) {
+    return 2595 * log10(1 + hertz / 700);
+}
+
+/* The spectrogram bin of point k. */
+static int64_t bin_of(const mel *m, int64_t k) {
+    double hertz = 700 * (pow(10, (m->low + (double)k * m->step) / 2595) - 1);
+    return tort_double_to_int64(floor((double)(m->length + 1) * hertz / (double)m->rate));
+}
+
+static mel read_mel(const tort_call *call) {
+    mel m;
+    double edges[2];
+    int64_t *integers[3] = {&m.bins, &m.length, &m.rate};
+    for (int i = 0; i < 3; i++) tort_load_integers(call->inputs[i].type, call->inputs[i].data, 0, 1, integers[i]);
+    for (int i = 0; i < 2; i++) tort_load_doubles(call->inputs[3 + i].type, call->inputs[3 + i].data, 0, 1, &edges[i]);
+    m.low = hertz_to_mel(edges[0]);
+    m.step = (hertz_to_mel(edges[1]) - m.low) / (double)(m.bins + 2);
+    return m;
+}
+
+/* Column i is a triangle over the bins of points i, i + 1 and i + 2. */
+static tort_status run_mel(const tort_call *call) {
+    const tort_tensor *out = &call->outputs[0];
+    int64_t rows = out->dims[0], columns = out->dims[1];
+    mel m = read_mel(call);
+    if (m.rate <= 0)
+        return tort_fail(call->error, TORT_E_RUN, "sample_rate is %lld, expected 1 or more", (long long)m.rate);
+    for (int64_t i = 0; i < columns; i++) {
+        int64_t left = bin_of(&m, i), center = bin_of(&m, i + 1), right = bin_of(&m, i + 2);
+        if (left < 0 || center < left || right < center || center >= rows || right > rows)
+            return tort_fail(call->error, TORT_E_RUN,
+                             "mel bin %lld reaches spectrogram bins %lld to %lld, but dft_length gives %lld: the edges "
+                             "must be from 0 to half of sample_rate",
+                             (long long)i, (long long)left, (long long)right, (long long)rows);
+        for (int64_t j = 0; j < rows; j++) {
+            double weight = j == center ? 1 : 0;
+            if (j >= left && j < center) weight = (double)(j - left) / (double)(center - left);
+            if (j > center && j < right) weight = (double)(right - j) / (double)(right - center);
+            tort_store_doubles(out->type, out->data, j * columns + i, 1, &weight);
+        }
+    }
+    return TORT_OK;
+}
+
+/* ---- rows ----------------------------------------------------------------------------------------------------------
+ */
 
 const tort_op tort_ops_window[] = {
+    {"", "BlackmanWindow", 17, 28, "size:T1", "output:T2", "T1=int32|int64 T2=numeric13",
+     "output_datatype:int=1 periodic:int=1", 1u, 0, sizeof(window), infer_window, resolve_window, run_blackman},
+    {"", "HammingWindow", 17, 28, "size:T1", "output:T2", "T1=int32|int64 T2=numeric13",
+     "output_datatype:int=1 periodic:int=1", 1u, 0, sizeof(window), infer_window, resolve_window, run_hamming},
+    {"", "HannWindow", 17, 28, "size:T1", "output:T2", "T1=int32|int64 T2=numeric13",
+     "output_datatype:int=1 periodic:int=1", 1u, 0, sizeof(window), infer_window, resolve_window, run_hann},
+    {"", "MelWeightMatrix", 17, 28,
+     "num_mel_bins:T1 dft_length:T1 sample_rate:T1 lower_edge_hertz:T2 upper_edge_hertz:T2", "output:T3",
+     "T1=int32|int64 T2=floats13 T3=numeric13", "output_datatype:int=1", 3u, 0, 0, infer_mel, NULL, run_mel},
     {0},
 };
