@@ -150,6 +150,11 @@ test:
 	@.ci/setup.sh build test
 	@.ci/setup.sh venv=$(VENV)
 	$(BUILD_ALL)
+	@$(MAKE) --no-print-directory run-tests
+
+# A make of its own, because which runners there are can depend on what the set-up has just installed.
+.PHONY: run-tests
+run-tests:
 	@MAKE="$(MAKE)" .ci/test.sh $(TESTS)
 
 .PHONY: asan
