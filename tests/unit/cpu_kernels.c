@@ -247,7 +247,7 @@ static tort_model *model_of(const char *op, random_node *random, const tort_env 
     tort_graph *graph = &model->graphs[0];
     graph->inputs = ports + MAX_INPUTS;
     for (int32_t i = 0; i < random->input_count; i++) {
-        char name[8];
+        char name[16];
         snprintf(name, sizeof name, "x%d", i);
         ports[i] = tort_graph_add_value(model, 0, name);
         tort_value *value = &graph->values[ports[i]];
