@@ -119,8 +119,8 @@ static tort_status reshape_balance(const tort_infer *infer, reshape *out) {
         out->dims[open] = tort_dim_quotient(infer->dims, above_count, above, below_count, below);
         return TORT_OK;
     }
-    return tort_fail(infer->error, TORT_E_MODEL, "%lld elements cannot take a shape of %s%lld", (long long)have,
-                     open < 0 ? "" : "-1 times ", (long long)want);
+    return tort_fail(infer->error, TORT_E_MODEL, "the input has %lld elements; the requested shape takes %s%lld",
+                     (long long)have, open < 0 ? "" : "a multiple of ", (long long)want);
 }
 
 static tort_status reshape_to(tort_infer *infer, const tort_scalar *entries, int32_t count) {

@@ -23,47 +23,63 @@ typedef struct element16 {
     uint64_t a, b;
 } element16;
 
-/* A row of elements of one size. The pointers stand at the first element. */
-#define ROW(NAME, T)                                                                                                   \
-    static void NAME(T *restrict dst, int64_t dst_stride, const T *restrict src, int64_t src_stride, int64_t count) {  \
+/* For one size of element: a row with any strides, and a square of TILE rows that are columns of the input. The
+ * pointers stand at the first element; strides are in elements. */
+typedef struct element_mover {
+    void (*row)(void *dst, int64_t dst_stride, const void *src, int64_t src_stride, int64_t count);
+    void (*tile)(void *dst, int64_t dst_row, const void *src, int64_t src_column);
+} element_mover;
+
+#define MOVER(T)                                                                                                       \
+    static void row_##T(void *dst, int64_t dst_stride, const void *src, int64_t src_stride, int64_t count) {           \
+        T *restrict to = dst;                                                                                          \
+        const T *restrict from = src;                                                                                  \
         if (dst_stride == 1 && src_stride == 0) {                                                                      \
-            const T value = *src;                                                                                      \
-            for (int64_t i = 0; i < count; i++) dst[i] = value;                                                        \
+            const T value = *from;                                                                                     \
+            for (int64_t i = 0; i < count; i++) to[i] = value;                                                         \
         } else if (dst_stride == 1) {                                                                                  \
-            for (int64_t i = 0; i < count; i++) dst[i] = src[i * src_stride];                                          \
+            for (int64_t i = 0; i < count; i++) to[i] = from[i * src_stride];                                          \
         } else {                                                                                                       \
-            for (int64_t i = 0; i < count; i++) dst[i * dst_stride] = src[i * src_stride];                             \
+            for (int64_t i = 0; i < count; i++) to[i * dst_stride] = from[i * src_stride];                             \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void tile_##T(void *dst, int64_t dst_row, const void *src, int64_t src_column) {                            \
+        T *restrict to = dst;                                                                                          \
+        const T *restrict from = src;                                                                                  \
+        for (int64_t y = 0; y < TILE; y++) {                                                                           \
+            for (int64_t x = 0; x < TILE; x++) to[y * dst_row + x] = from[x * src_column + y];                         \
         }                                                                                                              \
     }
-ROW(copy_row_1, uint8_t)
-ROW(copy_row_2, uint16_t)
-ROW(copy_row_4, uint32_t)
-ROW(copy_row_8, uint64_t)
-ROW(copy_row_16, element16)
+MOVER(uint8_t)
+MOVER(uint16_t)
+MOVER(uint32_t)
+MOVER(uint64_t)
+MOVER(element16)
+
+/* NULL for packed types. */
+static const element_mover *find_mover(tort_type type) {
+    static const element_mover movers[] = {{row_uint8_t, tile_uint8_t},
+                                           {row_uint16_t, tile_uint16_t},
+                                           {row_uint32_t, tile_uint32_t},
+                                           {row_uint64_t, tile_uint64_t},
+                                           {row_element16, tile_element16}};
+    int bits = tort_type_bits(type);
+    for (int k = 0; k < 5; k++) {
+        if (bits == 8 << k) return &movers[k];
+    }
+    return NULL;
+}
 
 static void copy_row(tort_type type, void *dst, int64_t dst_first, int64_t dst_stride, const void *src,
                      int64_t src_first, int64_t src_stride, int64_t count) {
+    const element_mover *mover = find_mover(type);
+    int64_t bytes = tort_type_bits(type) / 8;
     if (count == 1 || (dst_stride == 1 && src_stride == 1)) {
         tort_copy_elements(type, dst, dst_first, src, src_first, count);
-        return;
-    }
-    switch (tort_type_bits(type)) {
-    case 8:
-        copy_row_1((uint8_t *)dst + dst_first, dst_stride, (const uint8_t *)src + src_first, src_stride, count);
-        break;
-    case 16:
-        copy_row_2((uint16_t *)dst + dst_first, dst_stride, (const uint16_t *)src + src_first, src_stride, count);
-        break;
-    case 32:
-        copy_row_4((uint32_t *)dst + dst_first, dst_stride, (const uint32_t *)src + src_first, src_stride, count);
-        break;
-    case 64:
-        copy_row_8((uint64_t *)dst + dst_first, dst_stride, (const uint64_t *)src + src_first, src_stride, count);
-        break;
-    case 128:
-        copy_row_16((element16 *)dst + dst_first, dst_stride, (const element16 *)src + src_first, src_stride, count);
-        break;
-    default: /* packed */
+    } else if (mover) {
+        mover->row((char *)dst + dst_first * bytes, dst_stride, (const char *)src + src_first * bytes, src_stride,
+                   count);
+    } else {
         for (int64_t i = 0; i < count; i++) {
             tort_copy_elements(type, dst, dst_first + i * dst_stride, src, src_first + i * src_stride, 1);
         }
@@ -151,16 +167,21 @@ typedef struct copy_job {
 
 static void copy_plane(const copy_job *job, int64_t dst_first, int64_t src_first) {
     const tort_box *box = job->box;
+    const element_mover *mover = find_mover(job->type);
     int32_t y = box->rank - 2, x = box->rank - 1;
+    int64_t bytes = tort_type_bits(job->type) / 8, dst_y = box->dst_strides[y], src_y = box->src_strides[y];
+    int64_t dst_x = box->dst_strides[x], src_x = box->src_strides[x];
     for (int64_t top = 0; top < box->dims[y]; top += TILE) {
         int64_t bottom = top + TILE < box->dims[y] ? top + TILE : box->dims[y];
         for (int64_t left = 0; left < box->dims[x]; left += TILE) {
             int64_t width = left + TILE < box->dims[x] ? TILE : box->dims[x] - left;
-            for (int64_t row = top; row < bottom; row++) {
-                copy_row(job->type, job->dst, dst_first + row * box->dst_strides[y] + left * box->dst_strides[x],
-                         box->dst_strides[x], job->src,
-                         src_first + row * box->src_strides[y] + left * box->src_strides[x], box->src_strides[x],
-                         width);
+            int64_t dst = dst_first + top * dst_y + left * dst_x, src = src_first + top * src_y + left * src_x;
+            if (mover && dst_x == 1 && src_y == 1 && bottom - top == TILE && width == TILE) {
+                mover->tile((char *)job->dst + dst * bytes, dst_y, (const char *)job->src + src * bytes, src_x);
+                continue;
+            }
+            for (int64_t row = 0; row < bottom - top; row++) {
+                copy_row(job->type, job->dst, dst + row * dst_y, dst_x, job->src, src + row * src_y, src_x, width);
             }
         }
     }
