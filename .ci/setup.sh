@@ -32,9 +32,13 @@ needed() {
         echo "program:g++ g++"
         echo "python:ensurepip python3-venv"
         ;;
+    fuzz)
+        echo "program:clang clang"
+        echo "fuzzer:clang libclang-rt-14-dev"
+        ;;
     format) echo "program:clang-format clang-format" ;;
     *)
-        echo "setup: unknown set '$1' (build, test, cuda, format, venv=DIR, cuda=DIR)" >&2
+        echo "setup: unknown set '$1' (build, test, fuzz, cuda, format, venv=DIR, cuda=DIR)" >&2
         exit 2
         ;;
     esac
@@ -45,6 +49,7 @@ is_there() {
     program:*) command -v "${1#*:}" >/dev/null 2>&1 ;;
     header:*) printf '#include <stdio.h>\n#include <%s>\n' "${1#*:}" | "${CC:-cc}" -E -o /dev/null - 2>/dev/null ;;
     sanitizers:*) echo 'int main() {}' | "${1#*:}" -x c++ -fsanitize=address,undefined -o /dev/null - 2>/dev/null ;;
+    fuzzer:*) echo 'int LLVMFuzzerTestOneInput() { return 0; }' | "${1#*:}" -x c -w -fsanitize=fuzzer -o /dev/null - 2>/dev/null ;;
     python:*) python3 -c "import ${1#*:}" 2>/dev/null ;;
     esac
 }
