@@ -178,6 +178,9 @@ static tort_status open_link(tort_session *session, tort_link *link, tort_error 
     link->opened = link->condition.ready;
     if (!link->opened && !strcmp(link->condition.code, "BAD_OPTION"))
         return tort_fail(error, TORT_E_USAGE, "provider %s: %s", link->provider->name, link->condition.message);
+    /* A device that is full is down; an application whose allocator is, has to hear it. */
+    if (!link->opened && link->provider->host_memory && !strcmp(link->condition.code, "NO_MEMORY"))
+        return tort_fail(error, TORT_E_MEMORY, "provider %s: %s", link->provider->name, link->condition.message);
     return TORT_OK;
 }
 
