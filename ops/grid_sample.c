@@ -111,7 +111,9 @@ static grid_taps taps_at(const tort_grid_params *params, double x, int64_t size)
     const double last = (double)(size - 1), edge = params->align_corners ? 0 : 0.5;
     grid_taps taps = {.count = 1, .weights = {1}};
     if (params->mode == TORT_GRID_NEAREST) x = nearbyint(x);
-    if (params->padding == TORT_GRID_BORDER && !(x >= -edge && x <= last + edge)) x = x > last ? last : 0;
+    /* Cubic keeps its coordinate, as PyTorch does: only the elements it meets are those of the border. */
+    if (params->padding == TORT_GRID_BORDER && params->mode != TORT_GRID_CUBIC && !(x >= -edge && x <= last + edge))
+        x = x > last ? last : 0;
     if (params->padding == TORT_GRID_REFLECTION && !(x >= -edge && x <= last + edge))
         x = reflect(x, -edge, last + edge);
     if (params->mode == TORT_GRID_NEAREST) {
@@ -119,7 +121,7 @@ static grid_taps taps_at(const tort_grid_params *params, double x, int64_t size)
         taps.indices[0] = padded_index(params, trunc(x), size);
         return taps;
     }
-    if (!isfinite(x)) x = -8; /* far outside: zeros */
+    if (!isfinite(x)) x = x > 0 ? last + 8 : -8; /* as far outside as matters */
     double base = floor(x), fraction = x - base;
     int32_t before = 0;
     if (params->mode == TORT_GRID_LINEAR) {

@@ -31,6 +31,7 @@ static tort_status reduced_axes(const tort_node_view *node, tort_error *error, u
     const int64_t *axes = tort_attr_ints(node, "axes", &count);
     *known = true;
     *mask = 0;
+    if (rank == 0) return TORT_OK; /* a scalar has no axes to reduce */
     if (tort_has_input(node, 1)) {
         *known = tort_view_integers(node, 1, input_axes, TORT_MAX_RANK, &count);
         if (!*known) return TORT_OK;
@@ -386,7 +387,8 @@ static void reduce_integers(void *arg, int64_t begin, int64_t end) {
 static tort_status reduce(const tort_call *call, reduction kind) {
     const tort_reduce_params *params = call->params;
     reduce_task task = {call, params, kind};
-    if (params->kept_count == 0 || tort_count(&call->outputs[0]) == 0) return TORT_OK;
+    if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
+    if (params->kept_count == 0) return tort_fail(call->error, TORT_E_INTERNAL, "the axes were not known in time");
     int64_t blocks = block_count(params);
     int64_t lanes = params->kept_count / blocks;
     int64_t work = params->reduced_count < INT32_MAX ? params->reduced_count * (lanes + 1) : INT32_MAX;

@@ -151,13 +151,14 @@ static tort_dim requested_dim(tort_infer *infer, const resize_request *request, 
                               bool dims_known) {
     const char *policy = tort_attr_string(infer->node, "keep_aspect_ratio_policy");
     bool stretches = policy[0] == '\0' || strcmp(policy, "stretch") == 0;
+    /* Even where the sizes are given, the region must be at hand when the node is resolved. */
+    if (asks_for_crop(infer->node) && !request->crops) return tort_dim_fresh(infer->dims, true);
+    if (!request->has_scales && !request->has_sizes) return tort_dim_fresh(infer->dims, true);
     if (request->has_scales) {
         float scale = request->scales[i];
-        if (!asks_for_crop(infer->node)) return scaled_dim(infer->dims, in, scale);
-        if (!request->crops) return tort_dim_fresh(infer->dims, true);
-        return scaled_dim(infer->dims, in, (request->roi[request->count + i] - request->roi[i]) * scale);
+        if (request->crops) scale *= request->roi[request->count + i] - request->roi[i];
+        return scaled_dim(infer->dims, in, scale);
     }
-    if (!request->has_sizes) return tort_dim_fresh(infer->dims, true);
     if (stretches) return tort_scalar_to_dim(infer->dims, request->sizes[i]);
     if (!dims_known) return tort_dim_fresh(infer->dims, false);
     double scale = common_scale(infer->node, request, infer->node->inputs[0].dims);
@@ -514,6 +515,7 @@ static tort_status resize(const tort_call *call) {
     resize_task task;
     if (tort_count(output) == 0) return TORT_OK;
     if (params->rank == 0) {
+        if (output->rank > 0) return tort_fail(call->error, TORT_E_INTERNAL, "scales or sizes were not known in time");
         tort_copy_elements(output->type, output->data, 0, call->inputs[0].data, 0, tort_count(output));
         return TORT_OK;
     }
