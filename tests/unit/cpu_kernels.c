@@ -396,7 +396,10 @@ static bool open_cpu(const char *isa, opened *cpu) {
     const tort_provider_config config = {.provider = "cpu", .options = options, .option_count = 2, .env = &cpu->env};
     tort_provider_cpu.open(&config, &cpu->device, &cpu->target, &condition);
     if (!condition.ready) {
-        cr_log_warn("cpu_kernels: isa=%s is not tested here: %s\n", isa, condition.message);
+        /* Criterion has no skip within a test; the sum over all runners reads this line. */
+        printf("cpu_kernels: isa=%s is not tested here: %s\n", isa, condition.message);
+        printf("cpu_kernels: 0 passed, 0 failed, 1 skipped\n");
+        fflush(stdout);
         tort_pool_destroy(cpu->pool);
     }
     return condition.ready;
