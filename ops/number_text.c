@@ -18,7 +18,7 @@ static bool survives(tort_type type, const char *written, double value) {
     double read = strtod(written, NULL);
     if (type == TORT_DOUBLE) return read == value;
     if (type == TORT_FLOAT) return (float)read == (float)value;
-    return tort_encode_float(type, read, true) == tort_encode_float(type, value, true);
+    return tort_encode_float(type, read, false) == tort_encode_float(type, value, false);
 }
 
 /* Fewest significant digits of a finite value > 0, without the point; *exponent is that of the first one. */
