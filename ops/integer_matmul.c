@@ -170,7 +170,8 @@ static tort_status run_integer(const tort_call *call) {
 static tort_status run_linear(const tort_call *call) {
     product p = {.params = call->params, .y = &call->outputs[0]};
     tort_tensor scales[2];
-    p.a_scale = tort_optional_input(call, 1, call->inputs[1].rank == 1 && call->inputs[1].dims[0] > 1, &scales[0]);
+    bool columns = call->inputs[3].rank > 1; /* then a vector of rows of A is a column beside them */
+    p.a_scale = tort_optional_input(call, 1, columns && call->inputs[1].rank == 1, &scales[0]);
     p.b_scale = tort_optional_input(call, 4, 0, &scales[1]);
     tort_load_floats(call->inputs[6].type, call->inputs[6].data, 0, 1, &p.y_scale);
     tort_load_floats(call->inputs[7].type, call->inputs[7].data, 0, 1, &p.y_zero_point);
