@@ -23,8 +23,9 @@ static tort_status resolve_along(tort_resolve *resolve, bool coerced) {
         tort_status status = tort_normalize_axis(resolve->error, wanted, input->rank, &axis);
         if (status != TORT_OK) return status;
     }
-    if (!tort_shape_known(input)) return TORT_OK;
     int32_t end = coerced || input->rank == 0 ? input->rank : axis + 1;
+    params->inner = end == input->rank;
+    if (!tort_shape_known(input)) return TORT_OK;
     params->outer = tort_extent(input->dims, 0, axis);
     params->length = tort_extent(input->dims, axis, end);
     params->inner = tort_extent(input->dims, end, input->rank);

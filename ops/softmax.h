@@ -5,7 +5,8 @@
 #include <stdint.h>
 
 /* The tensor seen as [outer, length, inner]: `outer * inner` lanes of `length` elements, `inner` apart. Each lane is
- * normalised on its own. All zero where the shape is not known. */
+ * normalised on its own. All zero where the shape is not known, but inner is 1 as soon as lanes are known to be
+ * contiguous. */
 typedef struct tort_softmax_params {
     int64_t outer, length, inner;
 } tort_softmax_params;

@@ -31,6 +31,7 @@ bool tort_cpu_reserve_floats(size_t *total, int64_t count);
 /* The next part of scratch, of a size that was reserved in the same order. */
 void *tort_cpu_take(char **scratch, size_t bytes);
 
-extern const tort_kernel tort_cpu_conv[], tort_cpu_gemm[], tort_cpu_matmul[], tort_cpu_pool[];
+extern const tort_kernel tort_cpu_conv[], tort_cpu_gemm[], tort_cpu_matmul[], tort_cpu_pool[], tort_cpu_map[],
+    tort_cpu_rows[];
 
 #endif

@@ -223,7 +223,9 @@ static const tort_kernel reference_kernels[] = {
 };
 
 static const tort_kernel *const kernels[] = {
-    tort_cpu_conv, tort_cpu_gemm, tort_cpu_matmul, tort_cpu_pool, reference_kernels, NULL,
+    tort_cpu_conv, tort_cpu_gemm, tort_cpu_matmul,   tort_cpu_pool,
+    tort_cpu_map,  tort_cpu_rows, reference_kernels, /* last: what no fast row takes */
+    NULL,
 };
 
 static const char *const option_keys[] = {"threads", "isa", NULL};

@@ -28,6 +28,17 @@ typedef struct tort_run {
     int32_t at, length;
 } tort_run;
 
+/* Functions of single elements. */
+typedef enum tort_map_kind {
+    TORT_MAP_EXP,
+    TORT_MAP_ERF,
+    TORT_MAP_TANH,
+    TORT_MAP_SIGMOID,
+    TORT_MAP_GELU,
+    TORT_MAP_GELU_TANH,
+    TORT_MAP_COUNT
+} tort_map_kind;
+
 typedef struct tort_simd {
     const char *name;
     uint32_t instructions;           /* the TORT_CPU_ bit */
@@ -53,6 +64,12 @@ typedef struct tort_simd {
     /* y (n) = a (k) * B (k, n) + column_bias (NULL: 0); rows of B are b_stride apart. */
     void (*row_product)(float *y, int64_t n, const float *a, int64_t k, const float *b, int64_t b_stride,
                         const float *column_bias);
+    void (*const *maps)(const float *x, float *y, int64_t count); /* by tort_map_kind */
+    /* Rows may not overlap. */
+    void (*softmax_row)(const float *x, float *y, int64_t count);
+    /* (x - mean) / sqrt(variance + epsilon) * scale + bias (NULL: 0); not centered: the mean counts as 0. */
+    void (*normalize_row)(const float *x, float *y, int64_t count, float epsilon, bool centered, const float *scale,
+                          const float *bias);
 } tort_simd;
 
 /* The best table for a target's instructions; NULL: none fits. */

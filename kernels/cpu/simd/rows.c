@@ -32,12 +32,6 @@ void SIMD(tort_simd_weighted_sum)(float *out, int64_t width, const float *source
     memcpy(out + x, last, (size_t)(width - x) * sizeof(float));
 }
 
-/* NaN in either is the result. */
-INLINE vector larger(vector best, vector value) {
-    const mask keep = (best >= value) | (best != best);
-    return (vector)((keep & (mask)best) | (~keep & (mask)value));
-}
-
 INLINE void max_vectors(float *out, int vectors, const float *source, const int64_t *offsets, int64_t count) {
     vector best[BLOCK];
     for (int v = 0; v < vectors; v++) best[v] = load(source + offsets[0] + v * WIDTH);

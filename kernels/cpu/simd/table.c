@@ -16,4 +16,7 @@ const tort_simd SIMD(tort_simd) = {
     .weighted_sum = SIMD(tort_simd_weighted_sum),
     .maximum = SIMD(tort_simd_maximum),
     .row_product = SIMD(tort_simd_row_product),
+    .maps = SIMD(tort_simd_maps),
+    .softmax_row = SIMD(tort_simd_softmax_row),
+    .normalize_row = SIMD(tort_simd_normalize_row),
 };

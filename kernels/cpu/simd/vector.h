@@ -54,6 +54,12 @@ static inline vector broadcast(float value) {
     return value - (vector){0}; /* not + 0, which would turn -0 into 0 and so cost an addition */
 }
 
+/* NaN in either is the result. */
+static inline vector larger(vector best, vector value) {
+    const mask keep = (best >= value) | (best != best);
+    return (vector)((keep & (mask)best) | (~keep & (mask)value));
+}
+
 void SIMD(tort_simd_tile)(const tort_tile *tile);
 void SIMD(tort_simd_pack_runs)(float *panel, const float *source, const int64_t *offsets, int64_t rows,
                                const tort_run *runs, int32_t run_count, bool may_overread);
@@ -65,5 +71,9 @@ void SIMD(tort_simd_weighted_sum)(float *out, int64_t width, const float *source
 void SIMD(tort_simd_maximum)(float *out, int64_t width, const float *source, const int64_t *offsets, int64_t count);
 void SIMD(tort_simd_row_product)(float *y, int64_t n, const float *a, int64_t k, const float *b, int64_t b_stride,
                                  const float *column_bias);
+void SIMD(tort_simd_softmax_row)(const float *x, float *y, int64_t count);
+void SIMD(tort_simd_normalize_row)(const float *x, float *y, int64_t count, float epsilon, bool centered,
+                                   const float *scale, const float *bias);
+extern void (*const SIMD(tort_simd_maps)[TORT_MAP_COUNT])(const float *, float *, int64_t);
 
 #endif

@@ -1,0 +1,84 @@
+/* maps.c - functions of single elements, and the normalisation of rows: Softmax, LayerNormalization.
+ *
+ * The functions are those of ops/vector_math.h, which compilers make vector code of; here they meet the instruction set
+ * of the machine. Read next: ../map.c, ../rows.c. */
+#include "kernels/cpu/simd/vector.h"
+
+#include "ops/vector_math.h"
+
+#define MAP(name, expression)                                                                                          \
+    static void name(const float *restrict input, float *restrict output, int64_t count) {                             \
+        for (int64_t i = 0; i < count; i++) {                                                                          \
+            const float x = input[i];                                                                                  \
+            output[i] = expression;                                                                                    \
+        }                                                                                                              \
+    }
+MAP(map_exp, tort_expf(x))
+MAP(map_erf, tort_erff(x))
+MAP(map_tanh, tort_tanhf(x))
+MAP(map_sigmoid, tort_sigmoidf(x))
+MAP(map_gelu, 0.5f * x * (1.0f + tort_erff(x * 0.70710678118654752f)))
+MAP(map_gelu_tanh, 0.5f * x * (1.0f + tort_tanhf(0.79788456080286536f * (x + 0.044715f * x * x * x))))
+
+void (*const SIMD(tort_simd_maps)[TORT_MAP_COUNT])(const float *, float *, int64_t) = {
+    [TORT_MAP_EXP] = map_exp,         [TORT_MAP_ERF] = map_erf,   [TORT_MAP_TANH] = map_tanh,
+    [TORT_MAP_SIGMOID] = map_sigmoid, [TORT_MAP_GELU] = map_gelu, [TORT_MAP_GELU_TANH] = map_gelu_tanh,
+};
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+#define CHAINS 4 /* vectors that are added to in turn, so that additions overlap */
+
+static inline float lanes_sum(const vector acc[CHAINS]) {
+    const vector all = (acc[0] + acc[1]) + (acc[2] + acc[3]);
+    float sum = 0;
+    for (int i = 0; i < WIDTH; i++) sum += all[i];
+    return sum;
+}
+
+/* Sum of (x - shift)^power, power 1 or 2. */
+static inline float row_sum(const float *x, int64_t count, float shift, bool squared) {
+    vector acc[CHAINS] = {{0}};
+    int64_t i = 0;
+    for (; i + CHAINS * WIDTH <= count; i += CHAINS * WIDTH)
+        for (int c = 0; c < CHAINS; c++) {
+            const vector value = load(x + i + c * WIDTH) - broadcast(shift);
+            acc[c] += squared ? value * value : value;
+        }
+    float rest = 0;
+    for (; i < count; i++) rest += squared ? (x[i] - shift) * (x[i] - shift) : x[i] - shift;
+    return lanes_sum(acc) + rest;
+}
+
+static float row_max(const float *x, int64_t count) {
+    float best = x[0];
+    int64_t i = 0;
+    if (count >= WIDTH) {
+        vector most = load(x);
+        for (i = WIDTH; i + WIDTH <= count; i += WIDTH) most = larger(most, load(x + i));
+        best = most[0];
+        for (int lane = 1; lane < WIDTH; lane++)
+            if (!(most[lane] <= best) && best == best) best = most[lane];
+    }
+    for (; i < count; i++)
+        if (!(x[i] <= best) && best == best) best = x[i];
+    return best;
+}
+
+void SIMD(tort_simd_softmax_row)(const float *restrict x, float *restrict y, int64_t count) {
+    if (count == 0) return;
+    const float max = row_max(x, count);
+    for (int64_t i = 0; i < count; i++) y[i] = tort_expf(x[i] - max);
+    const float scale = 1 / row_sum(y, count, 0, false);
+    for (int64_t i = 0; i < count; i++) y[i] *= scale;
+}
+
+void SIMD(tort_simd_normalize_row)(const float *restrict x, float *restrict y, int64_t count, float epsilon,
+                                   bool centered, const float *restrict scale, const float *restrict bias) {
+    const float mean = centered ? row_sum(x, count, 0, false) / (float)count : 0;
+    const float factor = 1 / sqrtf(row_sum(x, count, mean, true) / (float)count + epsilon);
+    if (bias)
+        for (int64_t i = 0; i < count; i++) y[i] = (x[i] - mean) * factor * scale[i] + bias[i];
+    else
+        for (int64_t i = 0; i < count; i++) y[i] = (x[i] - mean) * factor * scale[i];
+}
