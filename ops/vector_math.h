@@ -42,7 +42,7 @@ static inline float tort_expf(float x) {
     return p * first * second;
 }
 
-/* e^x - 1, within 3 ulp: without cancellation near 0. */
+/* e^x - 1, within 5 ulp: without cancellation near 0. */
 static inline float tort_expm1f(float x) {
     float p = 0.001394121425f;
     p = p * x + 0.008363235074f;
