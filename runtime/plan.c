@@ -106,7 +106,7 @@ static tort_status add_literal(builder *b, int32_t slot_index) {
     const tort_info *info = &b->planned->infos[slot->value];
     size_t at = (size_t)b->plan->literal_bytes, bytes = slot->bytes > 0 ? (size_t)slot->bytes : 0, end;
     if (!tort_align_size(at + bytes, PARAMS_ALIGN, &end)) return tort_out_of_memory(b->error, bytes);
-    tort_status status = grow_bytes(b, &b->plan->literals, &b->planned->literal_capacity, end);
+    tort_status status = grow_bytes(b, &b->plan->literals, &b->planned->literal_capacity, end + 1); /* never NULL */
     if (status) return status;
     if (b->plan->complete) {
         bool known = info->elements && slot->bytes == (int64_t)info->element_count * tort_type_bits(info->type) / 8;
@@ -249,7 +249,7 @@ static tort_status measure(builder *b, int32_t index, tort_step *step) {
     if (!tort_align_size((size_t)step->params + node->op->params_size, PARAMS_ALIGN, &end))
         return tort_out_of_memory(b->error, 0);
     b->plan->params_bytes = end;
-    tort_status status = grow_bytes(b, &b->planned->params, &b->planned->params_capacity, end);
+    tort_status status = grow_bytes(b, &b->planned->params, &b->planned->params_capacity, end + 1); /* never NULL */
     if (status || step->dynamic || !b->plan->complete) return status;
     void *params = b->planned->params + step->params;
     tort_node_view view = tort_pass_view(&b->pass, index);
