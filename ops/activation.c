@@ -61,6 +61,15 @@ static inline float mishf(float x) {
     return x * (above / (above + 2));
 }
 
+/* Both values are computed before one is chosen: a load behind a condition would keep a loop from becoming vector code.
+ */
+static inline float choosef(bool condition, float yes, float no) {
+    return condition ? yes : no;
+}
+static inline double choose(bool condition, double yes, double no) {
+    return condition ? yes : no;
+}
+
 /* name, expression of float x, expression of double x, work (see tort_map) */
 #define ACTIVATIONS(X)                                                                                                 \
     X(hard_sigmoid, clamp01f(p->alpha *x + p->beta), clamp01(p->alpha *x + p->beta), 8)                                \
@@ -69,11 +78,13 @@ static inline float mishf(float x) {
     X(softplus, (x > 0 ? x : 0) + tort_log1pf(tort_expf(-fabsf(x))), (x > 0 ? x : 0) + log1p(exp(-fabs(x))), 64)       \
     X(softsign, x / (1 + fabsf(x)), x / (1 + fabs(x)), 8)                                                              \
     X(mish, mishf(x), x *tanh((x > 0 ? x : 0) + log1p(exp(-fabs(x)))), 64)                                             \
-    X(elu, x < 0 ? p->alpha * tort_expm1f(x) : x, x < 0 ? p->alpha * expm1(x) : x, 32)                                 \
-    X(selu, p->beta *(x <= 0 ? p->alpha * tort_expm1f(x) : x), p->beta *(x <= 0 ? p->alpha * expm1(x) : x), 32)        \
-    X(celu, x < 0 ? p->alpha * tort_expm1f(x / p->alpha) : x, x < 0 ? p->alpha * expm1(x / p->alpha) : x, 32)          \
+    X(elu, choosef(x < 0, p->alpha * tort_expm1f(x), x), choose(x < 0, p->alpha * expm1(x), x), 32)                    \
+    X(selu, p->beta *choosef(x <= 0, p->alpha * tort_expm1f(x), x), p->beta *choose(x <= 0, p->alpha * expm1(x), x),   \
+      32)                                                                                                              \
+    X(celu, choosef(x < 0, p->alpha * tort_expm1f(x / p->alpha), x), choose(x < 0, p->alpha * expm1(x / p->alpha), x), \
+      32)                                                                                                              \
     X(thresholded_relu, x > p->alpha ? x : x != x ? x : 0, x > p->alpha ? x : x != x ? x : 0, 4)                       \
-    X(leaky_relu, x < 0 ? p->alpha * x : x, x < 0 ? p->alpha * x : x, 4)                                               \
+    X(leaky_relu, choosef(x < 0, p->alpha * x, x), choose(x < 0, p->alpha * x, x), 4)                                  \
     X(swish, x *tort_sigmoidf(p->alpha *x), x / (1 + exp(-p->alpha * x)), 32)
 
 #define DEFINE(name, of_float, of_double, cost)                                                                        \

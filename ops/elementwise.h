@@ -24,8 +24,8 @@ tort_status tort_run_map(const tort_call *call, const tort_map *map, const void 
 
 /* The loop of one expression of x, for tort_map; `p` points to the params. */
 #define TORT_MAP_LOOP(function, ctype, params_type, expression)                                                        \
-    static void function(const void *params, int64_t count, const ctype *input, ctype *output) {                       \
-        const params_type *p = params;                                                                                 \
+    static void function(const void *restrict params, int64_t count, const ctype *input, ctype *output) {              \
+        const params_type *restrict p = params;                                                                        \
         (void)p;                                                                                                       \
         for (int64_t i = 0; i < count; i++) {                                                                          \
             const ctype x = input[i];                                                                                  \
