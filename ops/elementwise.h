@@ -53,7 +53,10 @@ typedef struct tort_binary {
 } tort_binary;
 
 tort_status tort_resolve_binary(tort_resolve *resolve);
+/* Input 1, followed by `trailing` dimensions of 1, must broadcast to the shape of input 0. */
+tort_status tort_check_fits(const tort_infer *infer, int32_t trailing);
 /* For opset 1 to 6: the shape of A, and its type or bool. */
+tort_status tort_infer_binary_old(tort_infer *infer);
 tort_status tort_infer_compare_old(tort_infer *infer);
 
 /* Output 0 from inputs 0 and 1. */
