@@ -38,19 +38,14 @@ static int64_t products(const tort_conv_params *p) {
     return k;
 }
 
-/* Weights of all groups, each packed by tort_pack_a. */
-typedef struct conv_weights {
-    size_t bytes;
-    float *packed; /* NULL: the weights are not constant and are packed at each run */
-} conv_weights;
-
+/* Floats of the weights of all groups, each packed by tort_pack_a; -1: too many. */
 static int64_t packed_group_size(const tort_simd *simd, const tort_conv_params *p) {
     return tort_packed_a_size(simd, p->filters / p->group, products(p));
 }
 
-static bool packed_bytes(const tort_simd *simd, const tort_conv_params *p, size_t *bytes) {
-    return tort_mul_size((size_t)packed_group_size(simd, p), sizeof(float), bytes) &&
-           tort_mul_size(*bytes, (size_t)p->group, bytes);
+static int64_t packed_size(const tort_simd *simd, const tort_conv_params *p) {
+    int64_t size;
+    return __builtin_mul_overflow(packed_group_size(simd, p), p->group, &size) ? -1 : size;
 }
 
 static void pack_weights(const tort_simd *simd, const tort_conv_params *p, const float *weights, float *packed) {
@@ -59,36 +54,17 @@ static void pack_weights(const tort_simd *simd, const tort_conv_params *p, const
         tort_pack_a(simd, packed + g * size, weights + g * filters * k, k, 1, filters, k);
 }
 
+/* Weights that are not constant are packed at each run. */
 static tort_status prepare_conv(tort_prepare *prepare) {
     const tort_conv_params *p = prepare->node->params;
     const tort_cpu_device *device = prepare->device;
-    const float *weights = prepare->node->inputs[1].constant ? prepare->node->inputs[1].data : NULL;
-    if (prepare->node->inputs[1].constant && !weights)
-        return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant W has no data");
-    conv_weights *made = tort_alloc_zero(prepare->env, 1, sizeof *made);
-    if (!made) return tort_out_of_memory(prepare->error, sizeof *made);
-    prepare->prepared = made;
-    if (!weights) return TORT_OK;
-    if (!packed_bytes(device->simd, p, &made->bytes)) made->bytes = SIZE_MAX;
-    made->packed = made->bytes == SIZE_MAX ? NULL : tort_alloc_aligned(prepare->env, made->bytes);
-    if (!made->packed) {
-        const size_t bytes = made->bytes;
-        tort_free(prepare->env, made, sizeof *made);
-        prepare->prepared = NULL;
-        return tort_out_of_memory(prepare->error, bytes);
-    }
-    pack_weights(device->simd, p, weights, made->packed);
-    prepare->bytes = made->bytes;
-    prepare->consumed = 1u << 1;
-    return TORT_OK;
-}
-
-static void release_conv(void *device, const tort_env *env, void *prepared) {
-    conv_weights *made = prepared;
-    (void)device;
-    if (!made) return;
-    tort_free_aligned(env, made->packed, made->bytes);
-    tort_free(env, made, sizeof *made);
+    const tort_info *weights = &prepare->node->inputs[1];
+    float *packed;
+    if (!weights->constant) return TORT_OK;
+    if (!weights->data) return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant W has no data");
+    tort_status status = tort_cpu_packed_new(prepare, packed_size(device->simd, p), &packed);
+    if (!status) pack_weights(device->simd, p, weights->data, packed);
+    return status;
 }
 
 /* ---- as a matrix product ----------------------------------------------------------------------------------------- */
@@ -122,13 +98,13 @@ static tort_status size_conv(const tort_target *target, const tort_node_view *no
     const tort_simd *simd = tort_simd_choose(target->instructions);
     const size_t buffer = tort_packed_gemm_buffer(simd, true, false);
     tort_planes planes;
-    size_t weights = 0;
     *scratch = 0;
     tort_planes_init(&planes, &p->window);
     bool fits = tort_cpu_reserve(scratch, (size_t)products(p) * sizeof(int64_t)) &&
                 stored_size(&planes, p->channels, scratch) &&
                 tort_cpu_reserve(scratch, buffer * (size_t)target->threads);
-    if (fits && !node->inputs[1].constant) fits = packed_bytes(simd, p, &weights) && tort_cpu_reserve(scratch, weights);
+    if (fits && !node->inputs[1].constant)
+        fits = packed_size(simd, p) >= 0 && tort_cpu_reserve_floats(scratch, packed_size(simd, p));
     return fits ? TORT_OK : tort_out_of_memory(error, SIZE_MAX);
 }
 
@@ -201,7 +177,6 @@ static void fill_offsets(const conv_job *job) {
 static tort_status run_conv(const tort_call *call) {
     const tort_conv_params *p = call->params;
     const tort_cpu_device *device = call->device;
-    const conv_weights *weights = call->prepared;
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
     conv_job job = {.call = call, .params = p, .simd = device->simd, .parts = device->threads};
     const int64_t filters = p->filters / p->group, per_group = p->channels / p->group, k = products(p);
@@ -214,7 +189,7 @@ static tort_status run_conv(const tort_call *call) {
     job.stored = tort_cpu_take(&scratch, stored);
     job.buffer_bytes = tort_packed_gemm_buffer(device->simd, true, false);
     job.buffers = tort_cpu_take(&scratch, job.buffer_bytes * (size_t)job.parts);
-    const float *packed = weights->packed;
+    const float *packed = tort_cpu_packed_data(call);
     if (!packed) {
         packed = (const float *)scratch;
         pack_weights(device->simd, p, call->inputs[1].data, (float *)scratch);
@@ -322,6 +297,6 @@ const tort_kernel tort_cpu_conv[] = {
      .size = size_conv,
      .prepare = prepare_conv,
      .run = run_conv,
-     .release = release_conv},
+     .release = tort_cpu_packed_release},
     {.op = NULL},
 };

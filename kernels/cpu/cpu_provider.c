@@ -223,8 +223,8 @@ static const tort_kernel reference_kernels[] = {
 };
 
 static const tort_kernel *const kernels[] = {
-    tort_cpu_conv, tort_cpu_gemm, tort_cpu_matmul,   tort_cpu_pool,
-    tort_cpu_map,  tort_cpu_rows, reference_kernels, /* last: what no fast row takes */
+    tort_cpu_conv, tort_cpu_conv_transpose, tort_cpu_gemm,     tort_cpu_matmul, tort_cpu_pool,
+    tort_cpu_map,  tort_cpu_rows,           reference_kernels, /* last: what no fast row takes */
     NULL,
 };
 

@@ -67,6 +67,6 @@ const tort_kernel tort_cpu_gemm[] = {
      .size = size_gemm,
      .prepare = prepare_gemm,
      .run = run_gemm,
-     .release = tort_product_release},
+     .release = tort_cpu_packed_release},
     {.op = NULL},
 };

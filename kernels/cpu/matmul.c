@@ -68,6 +68,6 @@ const tort_kernel tort_cpu_matmul[] = {
      .size = size_matmul,
      .prepare = prepare_matmul,
      .run = run_matmul,
-     .release = tort_product_release},
+     .release = tort_cpu_packed_release},
     {.op = NULL},
 };

@@ -4,35 +4,13 @@
  * row against a B that is not packed ahead is not worth packing it. Read next: packed_gemm.h. */
 #include "kernels/cpu/product.h"
 
-typedef struct packed_matrix {
-    size_t bytes;
-    float *data;
-} packed_matrix;
-
 tort_status tort_product_prepare(tort_prepare *prepare, const float *b, int64_t k_stride, int64_t column_stride,
                                  int64_t n, int64_t k, float scale) {
     const tort_cpu_device *device = prepare->device;
-    packed_matrix *made = tort_alloc_zero(prepare->env, 1, sizeof *made);
-    if (!made) return tort_out_of_memory(prepare->error, sizeof *made);
-    if (!tort_mul_size((size_t)tort_packed_b_size(device->simd, n, k), sizeof(float), &made->bytes) ||
-        !(made->data = tort_alloc_aligned(prepare->env, made->bytes))) {
-        const size_t bytes = made->bytes;
-        tort_free(prepare->env, made, sizeof *made);
-        return tort_out_of_memory(prepare->error, bytes);
-    }
-    tort_pack_b(device->simd, made->data, b, k_stride, column_stride, n, k, scale);
-    prepare->prepared = made;
-    prepare->bytes = made->bytes;
-    prepare->consumed = 1u << 1;
-    return TORT_OK;
-}
-
-void tort_product_release(void *device, const tort_env *env, void *prepared) {
-    packed_matrix *made = prepared;
-    (void)device;
-    if (!made) return;
-    tort_free_aligned(env, made->data, made->bytes);
-    tort_free(env, made, sizeof *made);
+    float *packed;
+    tort_status status = tort_cpu_packed_new(prepare, tort_packed_b_size(device->simd, n, k), &packed);
+    if (!status) tort_pack_b(device->simd, packed, b, k_stride, column_stride, n, k, scale);
+    return status;
 }
 
 tort_status tort_product_size(const tort_target *target, bool b_packed, size_t *scratch, tort_error *error) {
@@ -91,15 +69,14 @@ static void product_part(void *arg, int64_t begin, int64_t end) {
 
 tort_status tort_product_run(const tort_call *call, tort_packed_gemm *gemm, const tort_matmul_params *batches) {
     const tort_cpu_device *device = call->device;
-    const packed_matrix *packed = call->prepared;
     gemm->simd = device->simd;
-    gemm->packed_b = packed ? packed->data : NULL;
+    gemm->packed_b = tort_cpu_packed_data(call);
     gemm->pack_b = tort_pack_b_matrix;
     product_job job = {.gemm = gemm,
                        .batches = batches,
                        .buffers = call->scratch,
                        .parts = device->threads,
-                       .buffer_bytes = tort_packed_gemm_buffer(device->simd, false, packed != NULL),
+                       .buffer_bytes = tort_packed_gemm_buffer(device->simd, false, gemm->packed_b != NULL),
                        .count = batches ? batches->batches : 1};
     const int64_t small = 32 * 1024; /* products that are done before another thread would have begun */
     if (gemm->m * gemm->n < small && gemm->m * gemm->n * gemm->k * job.count < small) job.parts = 1;

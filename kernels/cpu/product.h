@@ -9,7 +9,6 @@
 /* Packs the constant B (k, n) times scale; input 1 is consumed. */
 tort_status tort_product_prepare(tort_prepare *prepare, const float *b, int64_t k_stride, int64_t column_stride,
                                  int64_t n, int64_t k, float scale);
-void tort_product_release(void *device, const tort_env *env, void *prepared);
 tort_status tort_product_size(const tort_target *target, bool b_packed, size_t *scratch, tort_error *error);
 /* The product that gemm describes, but for its simd and packed_b, which this fills in from call. batches: NULL, or the
  * product is made for each of them, at its offsets in A and B. */

@@ -133,6 +133,26 @@ static void make_depthwise_conv(random_node *n, random_source *r) {
     make_conv(n, r, true);
 }
 
+static void make_conv_transpose(random_node *n, random_source *r) {
+    const int32_t axes = (int32_t)draw(r, 1, 3);
+    const int64_t group = chance(r, 60) ? 1 : draw(r, 2, 3);
+    const int64_t channels = pick(r, (const int64_t[]){1, 3, 7, 40}, 4);
+    const int64_t filters = pick(r, (const int64_t[]){1, 2, 5, 13, 50}, 5);
+    int64_t x[5] = {draw(r, 1, 2), group * channels}, w[5] = {group * channels, filters};
+    for (int32_t i = 0; i < axes; i++) {
+        w[i + 2] = draw(r, 1, axes == 1 ? 9 : 4);
+        x[i + 2] = axes == 1 ? draw(r, 1, 1200) : axes == 2 ? draw(r, 1, 30) : draw(r, 1, 6);
+    }
+    const int64_t bias = group * filters;
+    add_tensor(n, r, axes + 2, x);
+    add_tensor(n, r, axes + 2, w);
+    if (chance(r, 60)) add_tensor(n, r, 1, &bias);
+    n->constant[1] = chance(r, 70);
+    n->opset = 11;
+    add_int(n, "group", group);
+    make_window(n, r, axes, w + 2);
+}
+
 static void make_pool(random_node *n, random_source *r, bool average) {
     const int32_t axes = (int32_t)draw(r, 1, 3);
     int64_t x[5] = {draw(r, 1, 2), draw(r, 1, 5)};
@@ -246,6 +266,7 @@ typedef struct kernel_case {
 static const kernel_case cases[] = {
     {"Conv", "conv_packed_gemm", make_dense_conv},
     {"Conv", "conv_depthwise", make_depthwise_conv},
+    {"ConvTranspose", "conv_transpose_packed_gemm", make_conv_transpose},
     {"MaxPool", "max_pool_rows", make_max_pool},
     {"AveragePool", "average_pool_rows", make_average_pool},
     {"Gemm", "gemm_packed", make_gemm},

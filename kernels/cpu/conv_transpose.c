@@ -1,0 +1,244 @@
+/* conv_transpose.c - ConvTranspose in fp32 with 1 to 3 spatial axes: a matrix product, then sums.
+ *
+ * Each input element adds to kernel_size outputs of every filter. Some filters at a time (a chunk), the product of
+ * their weights (filters * kernel positions, channels) with a stripe of the input gives all those addends, which are
+ * then added to the outputs they belong to. Read next: packed_gemm.h, ops/conv_transpose.c. */
+#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/packed_gemm.h"
+#include "ops/conv.h"
+
+#define STRIPE 512    /* input elements at a time */
+#define CHUNK_ROWS 96 /* rows of a chunk's product, at least one filter */
+
+static int64_t min64(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+/* ---- sizes ------------------------------------------------------------------------------------------------------- */
+
+static int64_t kernel_size(const tort_sliding *window) {
+    int64_t size = 1;
+    for (int32_t i = 0; i < window->axes; i++) size *= window->kernel[i];
+    return size;
+}
+
+/* Filters of a chunk, and chunks of a group. */
+static int64_t chunk_filters(const tort_conv_params *p) {
+    const int64_t fit = CHUNK_ROWS / kernel_size(&p->window), filters = p->filters / p->group;
+    return fit < 1 ? 1 : min64(fit, filters < 1 ? 1 : filters);
+}
+
+static int64_t chunks(const tort_conv_params *p) {
+    const int64_t at_once = chunk_filters(p);
+    return (p->filters / p->group + at_once - 1) / at_once;
+}
+
+static int64_t chunk_size(const tort_simd *simd, const tort_conv_params *p) {
+    return tort_packed_a_size(simd, chunk_filters(p) * kernel_size(&p->window), p->channels / p->group);
+}
+
+/* Floats of the packed weights; -1: too many. */
+static int64_t packed_size(const tort_simd *simd, const tort_conv_params *p) {
+    int64_t size;
+    return __builtin_mul_overflow(chunk_size(simd, p), p->group * chunks(p), &size) ? -1 : size;
+}
+
+/* Floats that a thread keeps addends in. */
+static int64_t addend_floats(const tort_conv_params *p) {
+    return chunk_filters(p) * kernel_size(&p->window) * STRIPE;
+}
+
+/* ---- claim, weights ---------------------------------------------------------------------------------------------- */
+
+static tort_verdict claim_conv_transpose(const tort_target *target, const tort_node_view *node) {
+    const tort_conv_params *p = node->params;
+    if (p->window.axes < 1 || p->window.axes > 3)
+        return tort_no(TORT_NO_SHAPE, "", "is for 1 to 3 spatial axes, the input has %d", (int)p->window.axes);
+    for (int32_t i = 0; i < p->window.axes; i++)
+        if (p->window.kernel[i] < 0 || p->filters < 0 || p->channels < 0)
+            return tort_no(TORT_NO_DYNAMIC, "", "the shape of W or the number of channels is not known");
+    return tort_cpu_claim_float(target, node);
+}
+
+static void pack_weights(const tort_simd *simd, const tort_conv_params *p, const float *weights, float *packed) {
+    const int64_t size = kernel_size(&p->window), filters = p->filters / p->group, channels = p->channels / p->group;
+    const int64_t at_once = chunk_filters(p);
+    for (int64_t g = 0; g < p->group; g++)
+        for (int64_t f = 0; f < filters; f += at_once) {
+            const float *from = weights + g * channels * filters * size + f * size;
+            tort_pack_a(simd, packed, from, 1, filters * size, min64(at_once, filters - f) * size, channels);
+            packed += chunk_size(simd, p);
+        }
+}
+
+static tort_status prepare_conv_transpose(tort_prepare *prepare) {
+    const tort_conv_params *p = prepare->node->params;
+    const tort_cpu_device *device = prepare->device;
+    const tort_info *weights = &prepare->node->inputs[1];
+    float *packed;
+    if (!weights->constant) return TORT_OK;
+    if (!weights->data) return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant W has no data");
+    tort_status status = tort_cpu_packed_new(prepare, packed_size(device->simd, p), &packed);
+    if (!status) pack_weights(device->simd, p, weights->data, packed);
+    return status;
+}
+
+static tort_status size_conv_transpose(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                                       tort_error *error) {
+    const tort_conv_params *p = node->params;
+    const tort_simd *simd = tort_simd_choose(target->instructions);
+    int64_t addends;
+    *scratch = 0;
+    bool fits = tort_cpu_reserve(scratch, tort_packed_gemm_buffer(simd, true, false) * (size_t)target->threads) &&
+                !__builtin_mul_overflow(addend_floats(p), (int64_t)target->threads, &addends) &&
+                tort_cpu_reserve_floats(scratch, addends);
+    if (fits && !node->inputs[1].constant)
+        fits = packed_size(simd, p) >= 0 && tort_cpu_reserve_floats(scratch, packed_size(simd, p));
+    return fits ? TORT_OK : tort_out_of_memory(error, SIZE_MAX);
+}
+
+/* ---- running ----------------------------------------------------------------------------------------------------- */
+
+/* Axes are depth, height, width; those that the operator does not have are 1. */
+typedef struct transpose_job {
+    const tort_conv_params *params;
+    const tort_simd *simd;
+    int64_t input[3], output[3], kernel[3], strides[3], dilations[3], begin[3];
+    int64_t inputs, outputs, kernel_size; /* of a channel */
+    const float *x, *packed, *bias;
+    float *y, *buffers, *addends;
+    size_t buffer_bytes;
+    int32_t parts;
+} transpose_job;
+
+static void fill_axes(transpose_job *job, const tort_sliding *window) {
+    job->inputs = job->outputs = 1;
+    for (int i = 0; i < 3; i++) {
+        const int32_t axis = i - (3 - window->axes);
+        const bool given = axis >= 0;
+        job->input[i] = given ? window->input[axis] : 1;
+        job->output[i] = given ? window->output[axis] : 1;
+        job->kernel[i] = given ? window->kernel[axis] : 1;
+        job->strides[i] = given ? window->strides[axis] : 1;
+        job->dilations[i] = given ? window->dilations[axis] : 1;
+        job->begin[i] = given ? window->begin[axis] : 0;
+        job->inputs *= job->input[i];
+        job->outputs *= job->output[i];
+    }
+    job->kernel_size = kernel_size(window);
+}
+
+/* Adds addends of input elements x .. x+count of one row to an output row, at kernel position kw. */
+static void add_row(const transpose_job *job, int64_t kw, int64_t x, int64_t count, const float *addends, float *row) {
+    const int64_t stride = job->strides[2], shift = kw * job->dilations[2] - job->begin[2];
+    int64_t first = shift < 0 ? (-shift + stride - 1) / stride : 0;
+    int64_t last = job->output[2] > shift ? (job->output[2] - shift + stride - 1) / stride : 0;
+    if (first < x) first = x;
+    if (last > x + count) last = x + count;
+    if (stride == 1)
+        for (int64_t i = first; i < last; i++) row[i + shift] += addends[i - x];
+    else if (stride == 2)
+        for (int64_t i = first; i < last; i++) row[2 * i + shift] += addends[i - x];
+    else
+        for (int64_t i = first; i < last; i++) row[i * stride + shift] += addends[i - x];
+}
+
+/* Adds the addends of one filter, kernel position by kernel position, for input elements begin .. begin+count. */
+static void add_stripe(const transpose_job *job, int64_t begin, int64_t count, const float *addends, float *plane) {
+    const int64_t width = job->input[2];
+    for (int64_t k = 0; k < job->kernel_size; k++, addends += count) {
+        const int64_t kw = k % job->kernel[2], kh = k / job->kernel[2] % job->kernel[1];
+        const int64_t kd = k / job->kernel[2] / job->kernel[1];
+        for (int64_t at = 0; at < count;) {
+            const int64_t x = (begin + at) % width, row = (begin + at) / width;
+            const int64_t length = min64(width - x, count - at);
+            const int64_t h = row % job->input[1] * job->strides[1] + kh * job->dilations[1] - job->begin[1];
+            const int64_t d = row / job->input[1] * job->strides[0] + kd * job->dilations[0] - job->begin[0];
+            if (d >= 0 && d < job->output[0] && h >= 0 && h < job->output[1])
+                add_row(job, kw, x, length, addends + at, plane + (d * job->output[1] + h) * job->output[2]);
+            at += length;
+        }
+    }
+}
+
+/* The filters first .. first+count of group g of image n. */
+static void transpose_chunk(const transpose_job *job, int64_t n, int64_t g, int64_t first, int64_t count,
+                            const float *packed, float *buffer, float *addends) {
+    const tort_conv_params *p = job->params;
+    const int64_t channels = p->channels / p->group, filters = p->filters / p->group;
+    float *y = job->y + (n * p->filters + g * filters + first) * job->outputs;
+    for (int64_t f = 0; f < count; f++) {
+        const float bias = job->bias ? job->bias[g * filters + first + f] : 0;
+        for (int64_t i = 0; i < job->outputs; i++) y[f * job->outputs + i] = bias;
+    }
+    for (int64_t begin = 0; begin < job->inputs; begin += STRIPE) {
+        const int64_t length = min64(STRIPE, job->inputs - begin);
+        const tort_packed_gemm gemm = {.simd = job->simd,
+                                       .m = count * job->kernel_size,
+                                       .n = length,
+                                       .k = channels,
+                                       .packed_a = packed,
+                                       .pack_b = tort_pack_b_matrix,
+                                       .b = job->x + (n * p->channels + g * channels) * job->inputs + begin,
+                                       .b_k_stride = job->inputs,
+                                       .b_column_stride = 1,
+                                       .c = addends,
+                                       .c_stride = length};
+        tort_packed_gemm_block(&gemm, 0, gemm.m, 0, gemm.n, buffer);
+        for (int64_t f = 0; f < count; f++)
+            add_stripe(job, begin, length, addends + f * job->kernel_size * length, y + f * job->outputs);
+    }
+}
+
+static void transpose_part(void *arg, int64_t begin, int64_t end) {
+    const transpose_job *job = arg;
+    const tort_conv_params *p = job->params;
+    const int64_t per_group = chunks(p), at_once = chunk_filters(p), size = chunk_size(job->simd, p);
+    for (int64_t part = begin; part < end; part++) {
+        float *buffer = job->buffers + (size_t)part * job->buffer_bytes / sizeof(float);
+        int64_t first, last;
+        tort_cpu_share(p->batch * p->group * per_group, 1, part, job->parts, &first, &last);
+        for (int64_t task = first; task < last; task++) {
+            const int64_t chunk = task % (p->group * per_group), filter = chunk % per_group * at_once;
+            transpose_chunk(job, task / (p->group * per_group), chunk / per_group, filter,
+                            min64(at_once, p->filters / p->group - filter), job->packed + chunk * size, buffer,
+                            job->addends + part * addend_floats(p));
+        }
+    }
+}
+
+static tort_status run_conv_transpose(const tort_call *call) {
+    const tort_conv_params *p = call->params;
+    const tort_cpu_device *device = call->device;
+    if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
+    transpose_job job = {.params = p,
+                         .simd = device->simd,
+                         .parts = device->threads,
+                         .x = call->inputs[0].data,
+                         .y = call->outputs[0].data,
+                         .packed = tort_cpu_packed_data(call),
+                         .buffer_bytes = tort_packed_gemm_buffer(device->simd, true, false)};
+    if (call->input_count > 2 && tort_present(&call->inputs[2])) job.bias = call->inputs[2].data;
+    fill_axes(&job, &p->window);
+    char *scratch = call->scratch;
+    job.buffers = tort_cpu_take(&scratch, job.buffer_bytes * (size_t)job.parts);
+    job.addends = tort_cpu_take(&scratch, (size_t)(addend_floats(p) * job.parts) * sizeof(float));
+    if (!job.packed) {
+        pack_weights(device->simd, p, call->inputs[1].data, (float *)scratch);
+        job.packed = (const float *)scratch;
+    }
+    tort_cpu_parts(call, job.parts, transpose_part, &job);
+    return TORT_OK;
+}
+
+const tort_kernel tort_cpu_conv_transpose[] = {
+    {.domain = "",
+     .op = "ConvTranspose",
+     .name = "conv_transpose_packed_gemm",
+     .claim = claim_conv_transpose,
+     .size = size_conv_transpose,
+     .prepare = prepare_conv_transpose,
+     .run = run_conv_transpose,
+     .release = tort_cpu_packed_release},
+    {.op = NULL},
+};
