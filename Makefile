@@ -45,8 +45,8 @@ CLI_LIBS := -lpng -ljpeg -lz -lcjson
 
 # ---- sources ----------------------------------------------------------------------------------------------------------
 
-LIBRARY_SOURCES := $(wildcard runtime/*.c loader/*.c ops/*.c kernels/cpu/*.c)
 CUDA_C_SOURCES := $(wildcard kernels/cuda/*.c)
+LIBRARY_SOURCES := $(wildcard runtime/*.c loader/*.c ops/*.c kernels/cpu/*.c) $(CUDA_C_SOURCES)
 CUDA_SOURCES := $(wildcard kernels/cuda/*.cu)
 CLI_SOURCES := $(wildcard runtime/cli/*.c)
 SIMD_SOURCES := $(wildcard kernels/cpu/simd/*.c)
@@ -67,9 +67,11 @@ SIMD_FLAGS_v4 := -march=x86-64-v4 -mprefer-vector-width=512
 SIMD_FLAGS_neon :=
 
 # ---- CUDA -------------------------------------------------------------------------------------------------------------
-# The plain C of kernels/cuda is in every build. With nvcc it is compiled with TORT_CUDA=1 and goes, with the .cu files and
-# NVIDIA's static cudart, into libtinyort_cuda.a: one object whose only global names are ours, so that it lives beside an
-# application's own CUDA code. TORT_CUDA_ARCHS lists the compute capabilities that the binary has code for. The newer way of
+# The plain C of kernels/cuda is in libtinyort.a, where it can plan for a GPU but not run on one. With nvcc it is compiled
+# a second time with TORT_CUDA=1 and goes, with the .cu files and NVIDIA's static cudart, into libtinyort_cuda.a: one object
+# whose only global names are ours, so that it lives beside an application's own CUDA code. The command line and
+# libtinyort.so have it in their list of providers (runtime/providers.c, also compiled twice); an application that links
+# libtinyort.a names tort_provider_cuda in its session options. TORT_CUDA_ARCHS lists the compute capabilities that the binary has code for. The newer way of
 # launching kernels is not used, because its stubs hold guarded statics that need the C++ library.
 
 CUDA ?=
@@ -90,20 +92,20 @@ endif
 ifneq ($(NVCC),)
 CUDA_STATE := built with CUDA by $(NVCC), for compute capabilities $(CUDA_ARCHS)
 CUDA_HOME := $(patsubst %/bin/nvcc,%,$(NVCC))
-CUDA_OBJECTS := $(CUDA_C_SOURCES:%.c=$(OBJ)/%.o) $(CUDA_SOURCES:%.cu=$(OBJ)/%.cu.o)
+CUDA_OBJECTS := $(CUDA_C_SOURCES:%.c=$(OBJ)/with_cuda/%.o) $(CUDA_SOURCES:%.cu=$(OBJ)/%.cu.o)
+CUDA_PROVIDERS := $(OBJ)/with_cuda/runtime/providers.o
 CUDA_LIBRARY := $(BUILD)/libtinyort_cuda.a
 CUDA_LIBS := -ldl -lrt
 comma := ,
 empty :=
 CUDA_DEFINES := -DTORT_CUDA=1 -DTORT_CUDA_ARCHS=$(subst $(empty) $(empty),$(comma),$(strip $(CUDA_ARCHS)))
-$(OBJ)/kernels/cuda/%.o: private TORT_CPPFLAGS += $(CUDA_DEFINES) -isystem $(CUDA_HOME)/include
+$(OBJ)/with_cuda/%.o: private TORT_CPPFLAGS += $(CUDA_DEFINES) -isystem $(CUDA_HOME)/include
 NVCC_FLAGS := $(foreach arch,$(CUDA_ARCHS),-gencode arch=compute_$(arch)$(comma)code=sm_$(arch)) \
     -gencode arch=compute_$(CUDA_PTX)$(comma)code=compute_$(CUDA_PTX) \
     -std=c++17 -O3 -lineinfo -I. -DTORT_CUDA=1 -D__NV_LEGACY_LAUNCH -Werror all-warnings \
     -Xcompiler -D__NV_LEGACY_LAUNCH,-fPIC,-fvisibility=hidden,-fno-exceptions,-fno-rtti,-Wall,-Wextra
 else
 CUDA_STATE := built without CUDA ($(if $(filter 0,$(CUDA)),CUDA=0,no nvcc $(NVCC_NEEDED) on PATH; make CUDA=1 fetches one))
-LIBRARY_SOURCES += $(CUDA_C_SOURCES)
 endif
 
 # ---- products -------------------------------------------------------------------------------------------------------
@@ -220,7 +222,7 @@ endif
 test-unit: $(if $(UNIT_SOURCES),$(BUILD)/tests/unit)
 	$(if $(UNIT_SOURCES),$(BUILD)/tests/unit --jobs 2)
 
-$(BUILD)/tests/unit: $(UNIT_OBJECTS) $(TEST_HELPER_OBJECTS) $(LIBRARY) $(CUDA_LIBRARY)
+$(BUILD)/tests/unit: $(UNIT_OBJECTS) $(TEST_HELPER_OBJECTS) $(CUDA_PROVIDERS) $(LIBRARY) $(CUDA_LIBRARY)
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
 	$(Q)$(LINK) -o $@ $^ -lcriterion $(LIBRARY_LIBS) $(CUDA_LIBS)
@@ -271,7 +273,10 @@ $(PROTO_OBJECT): $(PROTO_HEADER:.h=.c) $(OBJ)/flags
 	$(Q)$(COMPILE) -w -c -o $@ $<
 endif
 
-$(CUDA_C_SOURCES:%.c=$(OBJ)/%.o): $(OBJ)/cuda_flags | $(filter $(NVCC_FETCHED),$(NVCC))
+$(OBJ)/with_cuda/%.o: %.c $(OBJ)/flags $(OBJ)/cuda_flags | $(filter $(NVCC_FETCHED),$(NVCC))
+	@mkdir -p $(@D)
+	@echo "  CC    $< (with CUDA)"
+	$(Q)$(COMPILE) $(WARNINGS) -c -o $@ $<
 
 $(OBJ)/%.cu.o: %.cu $(OBJ)/cuda_flags | $(filter $(NVCC_FETCHED),$(NVCC))
 	@mkdir -p $(@D)
@@ -298,13 +303,13 @@ $(LIBRARY): $(LIBRARY_OBJECTS)
 	@echo "  AR    $@"
 	$(Q)$(AR) rcs $@ $^
 
-$(SHARED): $(LIBRARY_OBJECTS) $(CUDA_LIBRARY)
+$(SHARED): $(if $(CUDA_LIBRARY),$(CUDA_PROVIDERS) $(filter-out $(OBJ)/runtime/providers.o,$(LIBRARY_OBJECTS)),$(LIBRARY_OBJECTS)) $(CUDA_LIBRARY)
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
 	$(Q)$(LINK) -shared -Wl,-soname,libtinyort.so.0 -o $@ $^ $(LIBRARY_LIBS) $(CUDA_LIBS)
 
 # The command line has main in runtime/cli/main.c; until that file is there, nothing is linked.
-$(TINYORT): $(CLI_OBJECTS) $(LIBRARY) $(CUDA_LIBRARY)
+$(TINYORT): $(CLI_OBJECTS) $(CUDA_PROVIDERS) $(LIBRARY) $(CUDA_LIBRARY)
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
 	$(Q)$(if $(wildcard runtime/cli/main.c),$(LINK) -o $@ $^ $(CLI_LIBS) $(LIBRARY_LIBS) $(CUDA_LIBS))

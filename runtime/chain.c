@@ -9,8 +9,7 @@
 
 #include "runtime/session.h"
 
-/* ---- reading
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 /* Copies text up to an unescaped stop character into the arena; *cursor ends on that character or the end. */
 static char *take_token(tort_session *session, const char **cursor, const char *stops) {
@@ -56,14 +55,7 @@ static tort_status read_options(tort_session *session, const char **cursor, tort
     return TORT_OK;
 }
 
-const char *tort_provider_option_get(const tort_provider_config *config, const char *key) {
-    for (int32_t i = 0; i < config->option_count; i++)
-        if (!strcmp(config->options[i].key, key)) return config->options[i].value;
-    return NULL;
-}
-
-/* ---- naming
- * -------------------------------------------------------------------------------------------------------------- */
+/* ---- naming ------------------------------------------------------------------------------------------------------ */
 
 /* Edits between two short words (insert, delete, replace). */
 static size_t distance(const char *a, const char *b) {
@@ -116,6 +108,10 @@ static tort_status find_provider(const tort_session *session, tort_link *link, t
     if (link->provider->abi != TORT_PROVIDER_ABI)
         return tort_fail(error, TORT_E_INTERNAL, "provider %s was built for ABI %u, this is %u", link->provider->name,
                          link->provider->abi, TORT_PROVIDER_ABI);
+    return TORT_OK;
+}
+
+static tort_status check_options(const tort_link *link, tort_error *error) {
     for (int32_t i = 0; i < link->config.option_count; i++) {
         const char *key = link->config.options[i].key;
         const char *const *known = link->provider->option_keys;
@@ -141,8 +137,7 @@ static bool listed(const char *list, const char *name) {
     return false;
 }
 
-/* ---- opening
- * --------------------------------------------------------------------------------------------------------------- */
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
 
 static void set_down(tort_condition *condition, const char *code, const char *message, const char *cure) {
     *condition = (tort_condition){.ready = false};
@@ -166,10 +161,17 @@ static tort_status open_link(tort_session *session, tort_link *link, tort_error 
                  "unset TINYORT_DISABLE");
         return TORT_OK;
     }
+    if (link->provider->load) {
+        const tort_provider *loaded = link->provider->load(&link->condition);
+        if (!loaded) return TORT_OK;
+        link->provider = loaded;
+    }
+    tort_status status = check_options(link, error);
+    if (status) return status;
     if (text) {
         if (!link->provider->describe)
             return tort_fail(error, TORT_E_USAGE, "provider %s cannot plan for a target", link->provider->name);
-        tort_status status = link->provider->describe(&link->config, text, &link->target, error);
+        status = link->provider->describe(&link->config, text, &link->target, error);
         link->described = link->condition.ready = !status;
         snprintf(link->condition.code, sizeof link->condition.code, "TARGET");
         return status;

@@ -7,8 +7,7 @@
 
 #include "runtime/context.h"
 
-/* ---- memory
- * ---------------------------------------------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 static void *place_alloc(const tort_context *context, int32_t memory, size_t bytes) {
     tort_session *session = context->session;
@@ -68,8 +67,7 @@ void tort_dynamic_free_unread(tort_context *context, int32_t step_index) {
     }
 }
 
-/* ---- live inference
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- live inference ---------------------------------------------------------------------------------------------- */
 
 static tort_info info_of(const tort_tensor *tensor) {
     tort_info info = {.type = tensor->type, .composite = -1, .rank = tensor->rank};

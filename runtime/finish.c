@@ -50,8 +50,7 @@ static tort_status name_nodes(tort_model *model, tort_graph *graph, tort_error *
     return status;
 }
 
-/* ---- order
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- order ------------------------------------------------------------------------------------------------------- */
 
 /* Sets the producer of each value; every value has one source at most. */
 static tort_status link_producers(tort_graph *graph, tort_error *error) {
@@ -141,8 +140,7 @@ static tort_status order_nodes(tort_model *model, tort_graph *graph, tort_error 
     return status ? status : link_producers(graph, error);
 }
 
-/* ---- values
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- values ------------------------------------------------------------------------------------------------------ */
 
 /* What weights tell of their values; inputs with an initializer are constants, not inputs. */
 static void settle_values(const tort_model *model, tort_graph *graph, bool is_main) {
@@ -186,8 +184,7 @@ static tort_status check_sources(tort_graph *graph, tort_error *error) {
     return TORT_OK;
 }
 
-/* ---- operators
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- operators --------------------------------------------------------------------------------------------------- */
 
 static tort_status bind_nodes(tort_model *model, tort_graph *graph, const tort_op_table *table, int assume_opset,
                               tort_error *error) {

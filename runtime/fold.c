@@ -10,8 +10,7 @@
 #define BULKY_LIMIT (1u << 16) /* bytes that a TORT_OP_BULKY node may be folded to */
 #define DEFAULT_LIMIT ((uint64_t)64 << 20)
 
-/* ---- constants
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- constants --------------------------------------------------------------------------------------------------- */
 
 tort_status tort_constant_acquire(const tort_session *session, int32_t value, const void **data, tort_error *error) {
     if (session->weights[value] >= 0) return tort_weight_acquire(session->model, session->weights[value], data, error);
@@ -33,8 +32,7 @@ static bool info_tensor(const tort_info *info, tort_tensor *tensor) {
     return true;
 }
 
-/* ---- one node
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- one node ---------------------------------------------------------------------------------------------------- */
 
 typedef struct folder {
     tort_session *session;
@@ -195,8 +193,7 @@ static bool evaluate(folder *f, int32_t index) {
     return true;
 }
 
-/* ---- shape arithmetic
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- shape arithmetic -------------------------------------------------------------------------------------------- */
 
 /* Do shapes alone determine all of this value's elements? */
 static bool determined(const tort_session *session, const tort_info *info) {
@@ -239,8 +236,7 @@ static bool fold_shape_arithmetic(folder *f, const tort_node *node) {
     return live > 0;
 }
 
-/* ---- the whole graph
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- the whole graph --------------------------------------------------------------------------------------------- */
 
 static bool fold_node(folder *f, int32_t index) {
     const tort_node *node = &f->session->graph->nodes[index];

@@ -12,7 +12,7 @@
 
 struct tort_op;
 
-/* ---- values ---------------------------------------------------------------------------------------------------- */
+/* ---- values ------------------------------------------------------------------------------------------------------ */
 
 typedef enum tort_kind { TORT_TENSOR, TORT_SPARSE, TORT_SEQUENCE, TORT_OPTIONAL, TORT_MAP } tort_kind;
 
@@ -65,7 +65,7 @@ typedef struct tort_value {
     int32_t consumers; /* nodes that read it, counted by tort_model_finish */
 } tort_value;
 
-/* ---- nodes ----------------------------------------------------------------------------------------------------- */
+/* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
 typedef enum tort_attribute_kind { /* the numbers of AttributeProto.AttributeType */
                                    TORT_ATTR_FLOAT = 1,
@@ -113,8 +113,7 @@ typedef struct tort_node {
     const int32_t *outputs;
     const tort_attribute *attributes;
     int32_t input_count, output_count, attribute_count;
-    int32_t captured; /* the last `captured` inputs are what its bodies take from outside: every body's inputs end with
-                       * all of them, in this order, also those that only another body of the node uses */
+    int32_t captured;   /* the last `captured` inputs are what its bodies take from outside */
     int32_t file_index; /* index in the file's graph; nodes of one expanded function share it */
 } tort_node;
 

@@ -8,46 +8,7 @@
 
 #include "runtime/check.h"
 
-/* ---- attributes ----------------------------------------------------------------------------------------------------
- */
-
-const tort_attribute *tort_attr(const tort_node_view *node, const char *name) {
-    for (int32_t i = 0; i < node->attribute_count; i++)
-        if (!strcmp(node->attributes[i].name, name)) return &node->attributes[i];
-    return NULL;
-}
-
-int64_t tort_attr_int(const tort_node_view *node, const char *name) {
-    const tort_attribute *attribute = tort_attr(node, name);
-    return attribute && attribute->kind == TORT_ATTR_INT ? attribute->u.i : 0;
-}
-
-float tort_attr_float(const tort_node_view *node, const char *name) {
-    const tort_attribute *attribute = tort_attr(node, name);
-    return attribute && attribute->kind == TORT_ATTR_FLOAT ? attribute->u.f : 0.0f;
-}
-
-const char *tort_attr_string(const tort_node_view *node, const char *name) {
-    const tort_attribute *attribute = tort_attr(node, name);
-    return attribute && attribute->kind == TORT_ATTR_STRING ? attribute->u.s.data : "";
-}
-
-const int64_t *tort_attr_ints(const tort_node_view *node, const char *name, int32_t *count) {
-    const tort_attribute *attribute = tort_attr(node, name);
-    bool given = attribute && attribute->kind == TORT_ATTR_INTS;
-    *count = given ? attribute->count : 0;
-    return given ? attribute->u.ints : NULL;
-}
-
-const float *tort_attr_floats(const tort_node_view *node, const char *name, int32_t *count) {
-    const tort_attribute *attribute = tort_attr(node, name);
-    bool given = attribute && attribute->kind == TORT_ATTR_FLOATS;
-    *count = given ? attribute->count : 0;
-    return given ? attribute->u.floats : NULL;
-}
-
-/* ---- small contents
- * --------------------------------------------------------------------------------------------------- */
+/* ---- small contents ---------------------------------------------------------------------------------------------- */
 
 #define MAX_ELEMENTS 256 /* longer integer tensors are not shape arithmetic */
 
@@ -162,8 +123,7 @@ tort_status tort_infer_set_integers(const tort_infer *infer, int32_t o, const to
     return TORT_OK;
 }
 
-/* ---- shapes
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
 void tort_infer_same(const tort_infer *infer, int32_t o, int32_t i) {
     if (o >= infer->node->output_count) return;
@@ -246,8 +206,7 @@ tort_status tort_infer_compare(tort_infer *infer) {
     return infer_broadcast_all(infer, TORT_BOOL);
 }
 
-/* ---- the driver
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- the driver -------------------------------------------------------------------------------------------------- */
 
 tort_status tort_pass_init(tort_pass *pass, const tort_model *model, const tort_graph *graph, tort_info *infos,
                            tort_dims *dims, tort_arena *arena, tort_error *error) {
@@ -364,7 +323,6 @@ tort_status tort_pass_infer(tort_pass *pass, int32_t index, tort_error *error) {
         status = tort_pass_acquire(pass, index, error);
         if (!status) status = node->op->infer(&infer);
         tort_pass_release(pass, index);
-        if (!status) status = tort_check_output_types(&view, error);
         if (!status && pass->dims->failed) status = tort_out_of_memory(error, 0);
     }
     if (status) {

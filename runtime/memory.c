@@ -10,7 +10,7 @@
 
 #include "runtime/memory.h"
 
-/* ---- the environment ------------------------------------------------------------------------------------------- */
+/* ---- the environment --------------------------------------------------------------------------------------------- */
 
 static void *default_alloc(void *ud, void *ptr, size_t old_size, size_t new_size) {
     (void)ud;
@@ -37,7 +37,7 @@ tort_env tort_env_complete(const tort_env *env) {
     return complete;
 }
 
-/* ---- blocks ---------------------------------------------------------------------------------------------------- */
+/* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
 /* The hook takes a size of 0 for a free, so an empty block is a byte. */
 static size_t at_least_one(size_t size) {
@@ -98,7 +98,7 @@ void tort_free_aligned(const tort_env *env, void *ptr, size_t size) {
     tort_free(env, block, size + TORT_HOST_ALIGN + TORT_TAIL);
 }
 
-/* ---- sizes ----------------------------------------------------------------------------------------------------- */
+/* ---- sizes ------------------------------------------------------------------------------------------------------- */
 
 bool tort_add_size(size_t a, size_t b, size_t *out) {
     return !__builtin_add_overflow(a, b, out);
@@ -113,7 +113,7 @@ bool tort_align_size(size_t a, size_t align, size_t *out) {
     return tort_add_size(a, rest ? align - rest : 0, out);
 }
 
-/* ---- the arena ------------------------------------------------------------------------------------------------- */
+/* ---- the arena --------------------------------------------------------------------------------------------------- */
 
 #define ARENA_ALIGN 16
 #define FIRST_CHUNK 4096

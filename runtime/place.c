@@ -4,29 +4,11 @@
  * the table; the first YES serves. Every answer is kept: refusals of providers before the one that serves, and of
  * better rows of that one. All nodes are asked before an unplaced one is an error, so that one run lists every problem.
  * It must not know operators or providers by name. Read next: plan.c. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "runtime/check.h"
 #include "runtime/session.h"
-
-/* ---- verdicts
- * ---------------------------------------------------------------------------------------------------------- */
-
-tort_verdict tort_yes(void) {
-    return (tort_verdict){.code = TORT_YES};
-}
-
-tort_verdict tort_no(tort_verdict_code code, const char *cure, const char *format, ...) {
-    tort_verdict verdict = {.code = code};
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(verdict.message, sizeof verdict.message, format, arguments);
-    va_end(arguments);
-    snprintf(verdict.cure, sizeof verdict.cure, "%s", cure ? cure : "");
-    return verdict;
-}
 
 #define MAX_SAID 64 /* refusals kept of one node */
 
@@ -53,8 +35,7 @@ static tort_status keep(candidate *c, int32_t provider, const tort_kernel *kerne
     return said->message && said->cure ? TORT_OK : tort_out_of_memory(error, 0);
 }
 
-/* ---- what the core itself must refuse
- * -------------------------------------------------------------------------------------- */
+/* ---- what the core itself must refuse ---------------------------------------------------------------------------- */
 
 static tort_verdict missing_row(const candidate *c) {
     const tort_node *node = c->node;
@@ -117,8 +98,7 @@ static uint64_t node_bytes(const tort_node_view *view) {
     return total;
 }
 
-/* ---- one provider
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- one provider ------------------------------------------------------------------------------------------------ */
 
 static const tort_library_state *ask_library(tort_link *link, tort_library library) {
     tort_library_state *state = &link->libraries[library];
@@ -198,9 +178,7 @@ static tort_verdict precheck(const candidate *c, const tort_link *link) {
     return tort_yes();
 }
 
-/* ---- one node
- * ---------------------------------------------------------------------------------------------------------------------
- */
+/* ---- one node ---------------------------------------------------------------------------------------------------- */
 
 /* "NODE=provider" or "#12=provider"; splits at the last '='. */
 static const char *pin_of(const tort_session *session, const tort_node *node, int32_t index) {
@@ -260,9 +238,7 @@ static tort_status store_said(candidate *c, tort_error *error) {
     return TORT_OK;
 }
 
-/* ---- the graph
- * ----------------------------------------------------------------------------------------------------------------------
- */
+/* ---- the graph --------------------------------------------------------------------------------------------------- */
 
 static tort_status check_pins(const tort_session *session, tort_error *error) {
     const tort_graph *graph = session->graph;
@@ -353,9 +329,7 @@ tort_status tort_place(tort_session *session, tort_error *error) {
     return status ? status : report_unplaced(session, error);
 }
 
-/* ---- --strict
- * ----------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- --strict ---------------------------------------------------------------------------------------------------- */
 
 static bool allowed(const char *list, const char *op) {
     size_t length = strlen(op);

@@ -20,8 +20,7 @@ typedef struct builder {
     tort_error *error;
 } builder;
 
-/* ---- slots
- * ---------------------------------------------------------------------------------------------------------------- */
+/* ---- slots ------------------------------------------------------------------------------------------------------- */
 
 static int32_t *slot_cell(const builder *b, int32_t value, int32_t memory) {
     return &b->slot_of[(size_t)value * (size_t)b->session->memory_count + (size_t)memory];
@@ -85,8 +84,7 @@ static tort_status add_step(builder *b, const tort_step *step) {
     return TORT_OK;
 }
 
-/* ---- literals: integers that shapes determine
- * --------------------------------------------------------------------------------- */
+/* ---- literals: integers that shapes determine -------------------------------------------------------------------- */
 
 /* Makes a zeroed block at least `need` bytes long, keeping what it holds. */
 static tort_status grow_bytes(const builder *b, uint8_t **bytes, uint64_t *capacity, uint64_t need) {
@@ -121,8 +119,7 @@ static tort_status add_literal(builder *b, int32_t slot_index) {
     return TORT_OK;
 }
 
-/* ---- where an operand comes from
- * --------------------------------------------------------------------------------------------------- */
+/* ---- where an operand comes from --------------------------------------------------------------------------------- */
 
 static tort_status ensure(builder *b, int32_t value, int32_t memory, int32_t node, int32_t *slot);
 
@@ -184,9 +181,7 @@ static tort_status ensure(builder *b, int32_t value, int32_t memory, int32_t nod
     return copy_to(b, value, memory, node, slot);
 }
 
-/* ---- steps
- * ---------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- steps ------------------------------------------------------------------------------------------------------- */
 
 static void set_bit_memory(const tort_kernel *kernel, int32_t input, int32_t *memory) {
     if (input < 32 && (kernel->host_inputs >> input & 1)) *memory = 0;
@@ -320,9 +315,7 @@ static tort_status add_host_step(builder *b, int32_t index) {
     return add_step(b, &step);
 }
 
-/* ---- graph outputs
- * ---------------------------------------------------------------------------------------------------------------------
- */
+/* ---- graph outputs ----------------------------------------------------------------------------------------------- */
 
 static const tort_slot *root_of(const tort_plan *plan, const tort_slot *slot) {
     while (slot->home == TORT_HOME_ALIAS) slot = &plan->slots[slot->source];
@@ -346,8 +339,7 @@ static tort_status add_output(builder *b, int32_t port) {
     return status;
 }
 
-/* ---- life times and memory
- * ------------------------------------------------------------------------------------------------------------------ */
+/* ---- life times and memory --------------------------------------------------------------------------------------- */
 
 static void see(tort_plan *plan, int32_t slot, int32_t step) {
     while (slot >= 0) {
@@ -427,9 +419,7 @@ static tort_status lay_out(builder *b) {
     return status;
 }
 
-/* ---- shapes of this plan
- * ----------------------------------------------------------------------------------------------------------------------
- */
+/* ---- shapes of this plan ----------------------------------------------------------------------------------------- */
 
 static tort_status take_input_shapes(builder *b, const tort_tensor *inputs) {
     b->plan->complete = true;
@@ -459,9 +449,7 @@ static tort_status infer_concrete(builder *b) {
     return status;
 }
 
-/* ---- the whole
- * --------------------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 static tort_status build_steps(builder *b) {
     tort_status status = TORT_OK;

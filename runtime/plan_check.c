@@ -58,8 +58,7 @@ static tort_status check_step(const tort_plan *plan, int32_t index, tort_error *
     return TORT_OK;
 }
 
-/* ---- overlap: sorted by offset, only neighbours can meet
- * ------------------------------------------------------------- */
+/* ---- overlap: sorted by offset, only neighbours can meet --------------------------------------------------------- */
 
 typedef struct range {
     uint64_t begin, end;

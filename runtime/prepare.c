@@ -7,8 +7,7 @@
 
 #include "runtime/session.h"
 
-/* ---- packing
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- packing ----------------------------------------------------------------------------------------------------- */
 
 static tort_status hold_inputs(tort_session *session, tort_pass *pass, const tort_node *node, bool hold,
                                tort_error *error) {
@@ -62,8 +61,7 @@ static tort_status prepare_nodes(tort_session *session, tort_error *error) {
     return status;
 }
 
-/* ---- constants
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- constants --------------------------------------------------------------------------------------------------- */
 
 static tort_status keep_on_host(tort_session *session, int32_t value, tort_error *error) {
     tort_constant *constant = &session->constants[value];
@@ -137,8 +135,7 @@ tort_status tort_prepare_all(tort_session *session, tort_error *error) {
     return status;
 }
 
-/* ---- the end of a session
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- the end of a session ---------------------------------------------------------------------------------------- */
 
 void tort_release_all(tort_session *session) {
     const tort_graph *graph = session->graph;

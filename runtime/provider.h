@@ -114,7 +114,10 @@ typedef struct tort_provider {
     uint32_t abi;        /* TORT_PROVIDER_ABI */
     const char *name;    /* as in a chain */
     const char *summary; /* one line for `tinyort providers` */
-    bool host_memory;    /* its kernels read and write host memory: alloc .. copy may be NULL */
+    /* Not NULL: this row only stands for a provider in a shared object of its own. Returns that one's vtable, opened
+     * when it is first named, or NULL with the condition filled; the rest of the row is then not used. */
+    const struct tort_provider *(*load)(tort_condition *condition);
+    bool host_memory; /* its kernels read and write host memory: alloc .. copy may be NULL */
     /* Its kernels: tables that end with a row whose op is NULL; the list ends with NULL. */
     const tort_kernel *const *kernels;
     /* Option keys it knows, ends with NULL. */

@@ -1,12 +1,34 @@
 /* providers.c - the list of providers in this build: the file that who embeds tinyort edits.
  *
  * Beside runtime/cli the only file of the core that may name a provider. */
-#include "runtime/provider.h"
+#include "runtime/plugin.h"
 
 extern const tort_provider tort_provider_cpu;
 
+/* This file is compiled twice where there is a CUDA compiler: see the Makefile. */
+#ifdef TORT_CUDA
+extern const tort_provider tort_provider_cuda;
+#define CUDA_PROVIDER tort_provider_cuda
+#else
+extern const tort_provider tort_provider_cuda_not_built;
+#define CUDA_PROVIDER tort_provider_cuda_not_built
+#endif
+
+static const tort_provider *load_cudasim(tort_condition *condition) {
+    return tort_plugin_load("libtinyort-cudasim.so", condition);
+}
+
+static const tort_provider cudasim = {
+    .abi = TORT_PROVIDER_ABI,
+    .name = "cudasim",
+    .summary = "a SIMULATION of a CUDA device on the CPU: for tests, never for speed",
+    .load = load_cudasim,
+};
+
 const tort_provider *const tort_providers[] = {
+    &CUDA_PROVIDER,
     &tort_provider_cpu,
+    &cudasim,
     NULL,
 };
 

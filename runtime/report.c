@@ -26,8 +26,7 @@ static const char *node_provider(const tort_session *session, int32_t provider) 
     }
 }
 
-/* ---- nodes
- * ---------------------------------------------------------------------------------------------------------------- */
+/* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
 static bool write_verdicts(writer *w, const tort_placement *placement, tort_report_node *out) {
     tort_report_verdict *verdicts = tort_arena_array(w->arena, (size_t)placement->said_count + 1, sizeof *verdicts);
@@ -71,8 +70,7 @@ static bool write_nodes(writer *w) {
     return true;
 }
 
-/* ---- copies
- * --------------------------------------------------------------------------------------------------------------- */
+/* ---- copies ------------------------------------------------------------------------------------------------------ */
 
 static const char *memory_name(const tort_session *session, int32_t memory) {
     if (memory) return session->chain[memory - 1].provider->name;
@@ -104,8 +102,7 @@ static bool write_copies(writer *w) {
     return true;
 }
 
-/* ---- providers
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- providers --------------------------------------------------------------------------------------------------- */
 
 static bool owns_memory(const tort_session *session, int32_t link) {
     int32_t memory = session->chain[link].memory;
@@ -166,8 +163,7 @@ static bool write_providers(writer *w) {
     return true;
 }
 
-/* ---- the whole
- * ---------------------------------------------------------------------------------------------------------------- */
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 tort_status tort_report_make(tort_session *session, const tort_planned *planned, tort_error *error) {
     struct tort_report_store *store = tort_alloc_zero(&session->env, 1, sizeof *store);

@@ -6,8 +6,7 @@
 
 #include "runtime/context.h"
 
-/* ---- what operators may call
- * ------------------------------------------------------------------------------------------------- */
+/* ---- what operators may call ------------------------------------------------------------------------------------- */
 
 #define WORTH_A_THREAD 20000 /* nanoseconds of work: a few times what it costs to wake one */
 
@@ -22,8 +21,7 @@ void tort_parallel(const tort_call *call, int64_t count, int64_t work, void (*bo
         call->env->parallel_for(call->env->parallel_ud, count, grain, body, arg);
 }
 
-/* ---- create, free
- * ---------------------------------------------------------------------------------------------------------------- */
+/* ---- create, free ------------------------------------------------------------------------------------------------ */
 
 static tort_status open_streams(tort_context *context, tort_error *error) {
     tort_session *session = context->session;
@@ -84,9 +82,7 @@ void tort_context_observe(tort_context *context, tort_observer observer, void *u
     context->observer_ud = ud;
 }
 
-/* ---- steps
- * ------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- steps ------------------------------------------------------------------------------------------------------- */
 
 static tort_tensor *operand(const tort_context *context, const tort_step *step, int32_t i) {
     int32_t slot = context->planned->plan.operands[step->operands + i];
@@ -197,9 +193,7 @@ static tort_status run_steps(tort_context *context, tort_error *error) {
     return TORT_OK;
 }
 
-/* ---- the run
- * ----------------------------------------------------------------------------------------------------------------------
- */
+/* ---- the run ----------------------------------------------------------------------------------------------------- */
 
 static void bind(tort_context *context, const tort_tensor *inputs) {
     const tort_plan *plan = &context->planned->plan;

@@ -7,8 +7,7 @@
 #include "runtime/session.h"
 #include "runtime/text.h"
 
-/* ---- options
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- options ----------------------------------------------------------------------------------------------------- */
 
 static const char *copy_text(tort_session *session, const char *text, bool *failed) {
     if (!text) return NULL;
@@ -33,8 +32,7 @@ static tort_status copy_options(tort_session *session, const tort_session_option
     return pins && !failed ? TORT_OK : tort_out_of_memory(error, 0);
 }
 
-/* ---- fixed input shapes
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- fixed input shapes ------------------------------------------------------------------------------------------ */
 
 /* A symbol that one input fixes is fixed in every input. */
 static void bind_symbol(tort_session *session, tort_dim symbol, int64_t size) {
@@ -70,8 +68,7 @@ static tort_status fix_shape(tort_session *session, const tort_input_shape *shap
     return tort_fail(error, TORT_E_INPUT, "the model has no input \"%s\"", shape->name);
 }
 
-/* ---- create, free
- * ----------------------------------------------------------------------------------------------------------------- */
+/* ---- create, free ------------------------------------------------------------------------------------------------ */
 
 static tort_status allocate(tort_session *session, tort_error *error) {
     const tort_graph *graph = session->graph;
@@ -175,9 +172,7 @@ void tort_session_free(tort_session *session) {
     tort_free(&env, session, sizeof *session);
 }
 
-/* ---- plans
- * --------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- plans ------------------------------------------------------------------------------------------------------- */
 
 static bool plan_fits(const tort_session *session, const tort_planned *planned, const tort_tensor *inputs) {
     for (int32_t i = 0; i < session->graph->input_count; i++) {

@@ -11,8 +11,7 @@
 #include "runtime/plan.h"
 #include "runtime/threads.h"
 
-/* ---- chain
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- chain ------------------------------------------------------------------------------------------------------- */
 
 typedef struct tort_library_state {
     bool asked, found;
@@ -32,8 +31,7 @@ typedef struct tort_link {
     tort_library_state libraries[TORT_LIBRARY_COUNT];
 } tort_link;
 
-/* ---- placement
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- placement --------------------------------------------------------------------------------------------------- */
 
 enum { TORT_AT_HOST = -1, TORT_AT_FOLDED = -2, TORT_AT_NOWHERE = -3 };
 
@@ -58,8 +56,7 @@ typedef struct tort_placement {
     size_t prepared_bytes;
 } tort_placement;
 
-/* ---- constants
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- constants --------------------------------------------------------------------------------------------------- */
 
 /* Contents of a value that never change: a weight, or what folding made of it. A value has at most one. */
 typedef struct tort_constant {
@@ -71,9 +68,7 @@ typedef struct tort_constant {
     void **device;    /* per memory (index 1..): the uploaded copy; NULL array until needed */
 } tort_constant;
 
-/* ---- plans
- * --------------------------------------------------------------------------------------------------------------------
- */
+/* ---- plans ------------------------------------------------------------------------------------------------------- */
 
 typedef struct tort_planned {
     struct tort_planned *next;

@@ -16,7 +16,7 @@
 
 #define LOST INT64_MIN /* the id given out when memory is gone */
 
-/* ---- the pool -------------------------------------------------------------------------------------------------- */
+/* ---- the pool ---------------------------------------------------------------------------------------------------- */
 
 void tort_dims_init(tort_dims *dims, const tort_env *env, tort_arena *arena) {
     *dims = (tort_dims){.arena = arena, .env = env};
@@ -137,7 +137,7 @@ bool tort_dim_dynamic(const tort_dims *dims, tort_dim d) {
     return d < 0 && expression(dims, d)->dynamic;
 }
 
-/* ---- operands -------------------------------------------------------------------------------------------------- */
+/* ---- operands ---------------------------------------------------------------------------------------------------- */
 
 /* An operand of an expression: an id, or a number >= 0. */
 static tort_dim operand(tort_dims *dims, tort_scalar s) {
@@ -176,7 +176,7 @@ static int newer(const void *x, const void *y) {
     return (*a < *b) - (*a > *b);
 }
 
-/* ---- sums ------------------------------------------------------------------------------------------------------ */
+/* ---- sums -------------------------------------------------------------------------------------------------------- */
 
 typedef struct term {
     tort_dim id; /* first, for `newer` */
@@ -251,7 +251,7 @@ tort_scalar tort_scalar_sub(tort_dims *dims, tort_scalar a, tort_scalar b) {
     return gather(dims, a, 1, &s) && gather(dims, b, -1, &s) ? build_sum(dims, &s) : unknown_of(dims, a, b);
 }
 
-/* ---- products -------------------------------------------------------------------------------------------------- */
+/* ---- products ---------------------------------------------------------------------------------------------------- */
 
 typedef struct product {
     int64_t factor;
@@ -292,7 +292,7 @@ tort_scalar tort_scalar_mul(tort_dims *dims, tort_scalar a, tort_scalar b) {
     return multiply(dims, a, &p) && multiply(dims, b, &p) ? build_product(dims, &p) : unknown_of(dims, a, b);
 }
 
-/* ---- division -------------------------------------------------------------------------------------------------- */
+/* ---- division ---------------------------------------------------------------------------------------------------- */
 
 static int64_t floor_divide(int64_t a, int64_t b) {
     return a / b - (a % b != 0 && (a < 0) != (b < 0));
@@ -366,7 +366,7 @@ tort_scalar tort_scalar_div(tort_dims *dims, tort_scalar a, tort_scalar b) {
     return b.symbolic && cancel(dims, a, b, &quotient) ? quotient : unknown_of(dims, a, b);
 }
 
-/* ---- minimum and maximum --------------------------------------------------------------------------------------- */
+/* ---- minimum and maximum ----------------------------------------------------------------------------------------- */
 
 /* Is a <= b, or b <= a, whatever the symbols stand for? */
 static bool known_order(const tort_dims *dims, tort_scalar a, tort_scalar b, bool *a_first) {
@@ -397,7 +397,7 @@ tort_scalar tort_scalar_max(tort_dims *dims, tort_scalar a, tort_scalar b) {
     return choose(dims, TORT_DIM_MAX, a, b);
 }
 
-/* ---- dims ------------------------------------------------------------------------------------------------------ */
+/* ---- dims -------------------------------------------------------------------------------------------------------- */
 
 tort_dim tort_scalar_to_dim(tort_dims *dims, tort_scalar s) {
     return s.symbolic || s.value >= 0 ? s.value : tort_dim_fresh(dims, false);
@@ -434,7 +434,7 @@ tort_dim tort_dim_max(tort_dims *dims, tort_dim a, tort_dim b) {
     return tort_scalar_to_dim(dims, tort_scalar_max(dims, tort_scalar_of_dim(a), tort_scalar_of_dim(b)));
 }
 
-/* ---- text ------------------------------------------------------------------------------------------------------ */
+/* ---- text -------------------------------------------------------------------------------------------------------- */
 
 typedef struct writer {
     const tort_dims *dims;

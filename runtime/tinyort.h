@@ -27,7 +27,7 @@
 extern "C" {
 #endif
 
-/* ---- status and error ------------------------------------------------------------------------------------------ */
+/* ---- status and error -------------------------------------------------------------------------------------------- */
 
 typedef enum tort_status {
     TORT_OK = 0,
@@ -53,7 +53,7 @@ typedef struct tort_error {
 
 TORT_API const char *tort_status_name(tort_status status); /* "TORT_E_MODEL"; never NULL */
 
-/* ---- types and tensors ----------------------------------------------------------------------------------------- */
+/* ---- types and tensors ------------------------------------------------------------------------------------------- */
 
 /* The numbers of ONNX's TensorProto.DataType (onnx 1.23). */
 typedef enum tort_type {
@@ -111,7 +111,7 @@ typedef struct tort_tensor {
 TORT_API bool tort_tensor_count(const tort_tensor *tensor, int64_t *count);
 TORT_API bool tort_tensor_bytes(const tort_tensor *tensor, size_t *bytes);
 
-/* ---- environment ----------------------------------------------------------------------------------------------- */
+/* ---- environment ------------------------------------------------------------------------------------------------- */
 
 /* What the library asks of its surroundings. NULL members take the default: the C library's allocator and a pool of
  * `threads` threads that belongs to the session. */
@@ -127,7 +127,7 @@ typedef struct tort_env {
     void *parallel_ud;
 } tort_env;
 
-/* ---- model ----------------------------------------------------------------------------------------------------- */
+/* ---- model ------------------------------------------------------------------------------------------------------- */
 
 typedef struct tort_model tort_model;
 
@@ -166,7 +166,7 @@ TORT_API int32_t tort_model_output_count(const tort_model *model);
 TORT_API tort_port tort_model_input(const tort_model *model, int32_t index);  /* borrowed strings */
 TORT_API tort_port tort_model_output(const tort_model *model, int32_t index); /* borrowed strings */
 
-/* ---- session --------------------------------------------------------------------------------------------------- */
+/* ---- session ----------------------------------------------------------------------------------------------------- */
 
 typedef struct tort_session tort_session;
 struct tort_provider; /* provider.h */
@@ -210,7 +210,7 @@ TORT_API void tort_session_free(tort_session *session); /* NULL is allowed */
 TORT_API tort_status tort_session_plan(tort_session *session, const tort_input_shape *shapes, int32_t count,
                                        tort_error *error);
 
-/* ---- context: running ------------------------------------------------------------------------------------------ */
+/* ---- context: running -------------------------------------------------------------------------------------------- */
 
 typedef struct tort_context tort_context;
 
@@ -228,7 +228,7 @@ TORT_API tort_status tort_context_run(tort_context *context, const tort_tensor *
 typedef void (*tort_observer)(void *ud, int32_t node, const char *value, const tort_tensor *tensor);
 TORT_API void tort_context_observe(tort_context *context, tort_observer observer, void *ud);
 
-/* ---- report: where everything runs, and why --------------------------------------------------------------------- */
+/* ---- report: where everything runs, and why ---------------------------------------------------------------------- */
 
 /* The closed list of answers of a provider to a node. */
 typedef enum tort_verdict_code {

@@ -156,6 +156,6 @@ const cudasim_control control = {
 
 } // namespace cudasim
 
-extern "C" __attribute__((visibility("default"))) const cudasim_control *tinyort_cudasim(void) {
+extern "C" const cudasim_control *tinyort_cudasim(void) {
     return &cudasim::control;
 }

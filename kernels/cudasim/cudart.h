@@ -35,8 +35,12 @@
     X(cudaErrorIllegalAddress, 700, "an illegal memory access was encountered")                                        \
     X(cudaErrorLaunchOutOfResources, 701, "too many resources requested for launch")                                   \
     X(cudaErrorLaunchTimeout, 702, "the launch timed out and was terminated")                                          \
+    X(cudaErrorAssert, 710, "device-side assert triggered")                                                            \
     X(cudaErrorHardwareStackError, 714, "hardware stack error")                                                        \
+    X(cudaErrorIllegalInstruction, 715, "an illegal instruction was encountered")                                      \
     X(cudaErrorMisalignedAddress, 716, "misaligned address")                                                           \
+    X(cudaErrorInvalidAddressSpace, 717, "operation not supported on global/shared address space")                     \
+    X(cudaErrorInvalidPc, 718, "invalid program counter")                                                              \
     X(cudaErrorLaunchFailure, 719, "unspecified launch failure")                                                       \
     X(cudaErrorSystemNotReady, 802, "system not yet initialized")                                                      \
     X(cudaErrorSystemDriverMismatch, 803, "system has unsupported display driver / cuda driver combination")           \

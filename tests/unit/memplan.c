@@ -68,8 +68,7 @@ Test(memplan, random_life_times_never_collide_and_stay_aligned) {
     }
 }
 
-/* ---- plan_check: every kind of damage is found
- * ------------------------------------------------------------------------ */
+/* ---- plan_check: every kind of damage is found ------------------------------------------------------------------- */
 
 /* Two steps over three slots: input -> a -> b, in host memory. */
 typedef struct tiny_plan {

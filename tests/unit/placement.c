@@ -105,8 +105,7 @@ Test(placement, nothing_is_added_to_the_chain) {
     close_fixture(&f);
 }
 
-/* ---- refusals by every code
- * -------------------------------------------------------------------------------------------- */
+/* ---- refusals by every code -------------------------------------------------------------------------------------- */
 
 Test(placement, every_refusal_is_kept) {
     const char *codes[] = {"NO_OP",    "NO_OPSET",   "NO_TYPE",       "NO_KIND",    "NO_ATTR",
@@ -176,8 +175,7 @@ Test(placement, upstream_names_the_node_that_was_not_understood) {
     close_fixture(&f);
 }
 
-/* ---- rules of the user
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- rules of the user ------------------------------------------------------------------------------------------- */
 
 Test(placement, require) {
     fixture f = open_with(fault_providers, "fault:open=OLD_DRIVER,cpu", (tort_session_options){.require = "fault"});
@@ -233,8 +231,7 @@ Test(placement, wrong_names_are_errors_with_the_nearest_right_one) {
     close_fixture(&f);
 }
 
-/* ---- failures while planning and running
- * -------------------------------------------------------------------------------------- */
+/* ---- failures while planning and running ------------------------------------------------------------------------- */
 
 Test(failure, prepare_and_size) {
     fixture f = open_fault("fault:prepare=1,cpu");

@@ -1,0 +1,35 @@
+/* claims.h - what many families claim alike, and what their run functions share. Plain C, in every build. */
+#ifndef TORT_KERNELS_CUDA_CLAIMS_H
+#define TORT_KERNELS_CUDA_CLAIMS_H
+
+#include "kernels/cuda/cuda_provider.h"
+
+/* Element types of kernels that compute: float, and half that is computed in float. */
+typedef enum gpu_type { GPU_FLOAT, GPU_HALF } gpu_type;
+
+static inline gpu_type gpu_type_of(tort_type type) {
+    return type == TORT_FLOAT16 ? GPU_HALF : GPU_FLOAT;
+}
+
+/* YES where input 0 is float or float16. */
+tort_verdict cuda_claim_float(const tort_target *target, const tort_node_view *node);
+/* YES where every input and output that is there is float or float16, all of one type. */
+tort_verdict cuda_claim_all_float(const tort_target *target, const tort_node_view *node);
+/* Data movement: YES for elements of 1, 2, 4 or 8 bytes; not strings, complex128 or packed types. */
+tort_verdict cuda_claim_movable(const tort_target *target, const tort_node_view *node);
+/* The refusal of a type: names input, type and what the kernel computes in. */
+tort_verdict cuda_no_type(const tort_node_view *node, int32_t input, const char *expected);
+
+#if defined(CUDA_DEVICE) && !defined(__cplusplus) /* host code; a .cu file has gpu.h */
+#include "kernels/cuda/device.h"
+
+static inline cudaStream_t cuda_stream_of(const tort_call *call) {
+    return ((const cuda_stream *)call->stream)->stream;
+}
+/* What a launcher returned, as the status of run. */
+static inline tort_status cuda_launched(const tort_call *call, cudaError_t code) {
+    return cuda_status(call->error, code, "kernel launch");
+}
+#endif
+
+#endif

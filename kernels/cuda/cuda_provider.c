@@ -1,0 +1,133 @@
+/* cuda_provider.c - the provider `cuda`: its vtable, its options, the list of its kernel families.
+ *
+ * This file and the families' rows and claims are plain C and in every build, so that a laptop can plan for a board
+ * (--target cuda:sm_87). What touches a device is in builds with CUDA alone: device.c. The simulated device, cudasim,
+ * is this same source under another name. Read next: device.c (why it did not open), README.md (writing a kernel),
+ * then a family. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cuda/cuda_provider.h"
+
+#if defined(TORT_CUDA) || defined(TORT_CUDASIM)
+#include "kernels/cuda/device.h"
+#endif
+
+/* ---- options ----------------------------------------------------------------------------------------------------- */
+
+static const char *const option_keys[] = {"device", "mem_limit", "tf32", "libraries", NULL};
+
+/* "2G", "512M", "1000000" -> bytes; 0 if it is none of these. */
+static uint64_t parse_bytes(const char *text) {
+    char *end;
+    unsigned long long value = strtoull(text, &end, 10);
+    uint64_t unit = *end == 'G' ? 1u << 30 : *end == 'M' ? 1u << 20 : *end == 'K' ? 1u << 10 : 1;
+    if (unit > 1) end++;
+    if (end == text || *end || value > UINT64_MAX / unit) return 0;
+    return value * unit;
+}
+
+static bool parse_switch(const char *text, bool *value) {
+    *value = !strcmp(text, "on") || !strcmp(text, "1") || !*text;
+    return *value || !strcmp(text, "off") || !strcmp(text, "0");
+}
+
+bool cuda_options_parse(const tort_provider_config *config, cuda_options *options, char *message, size_t size) {
+    *options = (cuda_options){.libraries = true};
+    const char *device = tort_provider_option_get(config, "device");
+    const char *limit = tort_provider_option_get(config, "mem_limit");
+    const char *tf32 = tort_provider_option_get(config, "tf32");
+    const char *libraries = tort_provider_option_get(config, "libraries");
+    char *end = NULL;
+    if (device) {
+        long number = strtol(device, &end, 10);
+        if (end == device || *end || number < 0 || number > 1023) {
+            snprintf(message, size, "device=%s is not a device number", device);
+            return false;
+        }
+        options->device = (int)number;
+    }
+    if (limit && !(options->memory_limit = parse_bytes(limit))) {
+        snprintf(message, size, "mem_limit=%s is not a size such as 2G, 512M or a number of bytes", limit);
+        return false;
+    }
+    if (tf32 && !parse_switch(tf32, &options->tf32)) {
+        snprintf(message, size, "tf32=%s is neither on nor off", tf32);
+        return false;
+    }
+    if (libraries && !parse_switch(libraries, &options->libraries)) {
+        snprintf(message, size, "libraries=%s is neither on nor off", libraries);
+        return false;
+    }
+    return true;
+}
+
+/* ---- a device that is not here ----------------------------------------------------------------------------------- */
+
+static tort_status describe(const tort_provider_config *config, const char *text, tort_target *target,
+                            tort_error *error) {
+    cuda_options options;
+    char message[160];
+    if (!cuda_options_parse(config, &options, message, sizeof message))
+        return tort_fail(error, TORT_E_USAGE, "provider %s: %s", config->provider, message);
+    char *end = NULL;
+    long capability = strncmp(text, "sm_", 3) ? 0 : strtol(text + 3, &end, 10);
+    if (capability < 50 || capability > 200 || *end)
+        return tort_fail(error, TORT_E_USAGE,
+                         "target %s:%s is not of the form %s:sm_87 (sm_ and the compute capability without its dot)",
+                         config->provider, text, config->provider);
+    *target = (tort_target){.compute_capability = (int32_t)capability,
+                            .memory = options.memory_limit,
+                            .tf32 = options.tf32,
+                            .libraries = options.libraries};
+    snprintf(target->description, sizeof target->description, "target sm_%ld, not opened", capability);
+    return TORT_OK;
+}
+
+/* ---- without CUDA in the build ----------------------------------------------------------------------------------- */
+
+#if !defined(TORT_CUDA) && !defined(TORT_CUDASIM)
+static void cuda_open(const tort_provider_config *config, void **device, tort_target *target,
+                      tort_condition *condition) {
+    (void)device, (void)target;
+    cuda_options options;
+    *condition = (tort_condition){.ready = false, .code = "NOT_BUILT"};
+    if (!cuda_options_parse(config, &options, condition->message, sizeof condition->message)) {
+        snprintf(condition->code, sizeof condition->code, "BAD_OPTION");
+        return;
+    }
+    snprintf(condition->message, sizeof condition->message, "this tinyort was built without CUDA");
+    snprintf(condition->cure, sizeof condition->cure, "build it with make CUDA=1 (fetches nvcc if there is none)");
+}
+#endif
+
+/* ---- families ---------------------------------------------------------------------------------------------------- */
+
+extern const tort_kernel cuda_unary_kernels[];
+
+static const tort_kernel *const families[] = {
+    cuda_unary_kernels,
+    NULL,
+};
+
+const tort_provider CUDA_PROVIDER_SYMBOL = {
+    .abi = TORT_PROVIDER_ABI,
+    .name = CUDA_PROVIDER_NAME,
+    .summary = CUDA_PROVIDER_SUMMARY,
+    .kernels = families,
+    .option_keys = option_keys,
+    .describe = describe,
+    .open = cuda_open,
+#if defined(TORT_CUDA) || defined(TORT_CUDASIM)
+    .close = cuda_close,
+    .library = cuda_library,
+    .alloc = cuda_alloc,
+    .free = cuda_free,
+    .copy = cuda_copy,
+    .stream_open = cuda_stream_open,
+    .stream_close = cuda_stream_close,
+    .sync = cuda_sync,
+    .memory_free = cuda_memory_free,
+#endif
+};

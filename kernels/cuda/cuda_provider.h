@@ -1,0 +1,40 @@
+/* cuda_provider.h - what the plain C of this folder shares in every build: the provider's name, its options, and how a
+ * family names the functions that only a build with CUDA has. No CUDA header in here. */
+#ifndef TORT_KERNELS_CUDA_CUDA_PROVIDER_H
+#define TORT_KERNELS_CUDA_CUDA_PROVIDER_H
+
+#include "runtime/provider.h"
+
+/* One source, three providers: real, simulated, and the one that can only plan. */
+#if defined(TORT_CUDASIM)
+#define CUDA_PROVIDER_SYMBOL tort_provider_cudasim
+#define CUDA_PROVIDER_NAME "cudasim"
+#define CUDA_PROVIDER_SUMMARY "a SIMULATION of a CUDA device on the CPU: for tests, never for speed"
+#elif defined(TORT_CUDA)
+#define CUDA_PROVIDER_SYMBOL tort_provider_cuda
+#define CUDA_PROVIDER_NAME "cuda"
+#define CUDA_PROVIDER_SUMMARY "NVIDIA GPUs: own kernels, cuBLAS and cuDNN where they are installed"
+#else
+#define CUDA_PROVIDER_SYMBOL tort_provider_cuda_not_built
+#define CUDA_PROVIDER_NAME "cuda"
+#define CUDA_PROVIDER_SUMMARY "NVIDIA GPUs (not in this build: it can plan for them, not run)"
+#endif
+
+/* In a row: `.run = CUDA_ONLY(run_conv)`; the function itself stands inside #ifdef CUDA_DEVICE. */
+#if defined(TORT_CUDA) || defined(TORT_CUDASIM)
+#define CUDA_DEVICE 1
+#define CUDA_ONLY(function) function
+#else
+#define CUDA_ONLY(function) NULL
+#endif
+
+typedef struct cuda_options {
+    int device;
+    uint64_t memory_limit; /* bytes; 0: the device's */
+    bool tf32, libraries;
+} cuda_options;
+
+/* False: message says which option is wrong. */
+bool cuda_options_parse(const tort_provider_config *config, cuda_options *options, char *message, size_t size);
+
+#endif

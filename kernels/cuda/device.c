@@ -1,0 +1,389 @@
+/* device.c - opens a CUDA device, or finds out why not; memory, copies and streams of an open one.
+ *
+ * The probing tells causes apart that CUDA's own error codes blur: without a driver cudaGetDeviceCount speaks of a
+ * driver that is "insufficient", so cudaDriverGetVersion is asked first (0: there is none). It must not know operators.
+ * Read next: libraries.c, then a family such as conv.c. */
+#if defined(TORT_CUDA) || defined(TORT_CUDASIM)
+#include "kernels/cuda/device.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kernels/cuda/cuda_provider.h"
+#include "kernels/cuda/probe.h"
+
+/* ---- why it did not open ----------------------------------------------------------------------------------------- */
+
+static void down(tort_condition *condition, const char *code, const char *cure, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+static void down(tort_condition *condition, const char *code, const char *cure, const char *format, ...) {
+    va_list arguments;
+    *condition = (tort_condition){.ready = false};
+    snprintf(condition->code, sizeof condition->code, "%s", code);
+    snprintf(condition->cure, sizeof condition->cure, "%s", cure);
+    va_start(arguments, format);
+    vsnprintf(condition->message, sizeof condition->message, format, arguments);
+    va_end(arguments);
+}
+
+/* 13000 -> "13.0" */
+static const char *version_text(int version, char *buffer, size_t size) {
+    snprintf(buffer, size, "%d.%d", version / 1000, version % 1000 / 10);
+    return buffer;
+}
+
+static bool check_driver(tort_condition *condition, int *driver) {
+    int toolkit = 0;
+    char have[16], need[16];
+    *driver = 0;
+    cudaDriverGetVersion(driver);
+    cudaRuntimeGetVersion(&toolkit);
+    if (*driver == 0) {
+        down(condition, "NO_DRIVER", "install the NVIDIA driver for this GPU, or take cuda out of the chain",
+             "no NVIDIA driver on this machine (libcuda.so.1 was not found)");
+        return false;
+    }
+    if (*driver / 1000 < toolkit / 1000) {
+        down(condition, "OLD_DRIVER", "update the NVIDIA driver, or build tinyort with an older CUDA toolkit",
+             "the driver supports CUDA %s, this tinyort was built with CUDA %s",
+             version_text(*driver, have, sizeof have), version_text(toolkit, need, sizeof need));
+        return false;
+    }
+    return true;
+}
+
+static bool check_devices(tort_condition *condition, int ordinal) {
+    int count = 0;
+    cudaError_t code = cudaGetDeviceCount(&count);
+    if (code == cudaErrorNoDevice || (code == cudaSuccess && count == 0)) {
+        if (cuda_machine_has_gpu())
+            down(condition, "HIDDEN", "set CUDA_VISIBLE_DEVICES to the device's number, or unset it",
+                 "this machine has an NVIDIA GPU, but CUDA shows none (CUDA_VISIBLE_DEVICES hides it?)");
+        else
+            down(condition, "NO_DEVICE", "use a machine with an NVIDIA GPU, or take cuda out of the chain",
+                 "there is an NVIDIA driver, but no GPU");
+        return false;
+    }
+    if (code != cudaSuccess) {
+        down(condition, "FAILED", "see whether nvidia-smi works", "cudaGetDeviceCount: %s (%s)",
+             cudaGetErrorString(code), cudaGetErrorName(code));
+        return false;
+    }
+    if (ordinal >= count) {
+        down(condition, "NO_DEVICE", "choose another with device=N",
+             "device %d was asked for, but CUDA shows %d (numbered from 0)", ordinal, count);
+        return false;
+    }
+    return true;
+}
+
+#ifdef TORT_CUDASIM
+#define TORT_CUDA_ARCHS 75, 80, 86, 87, 89, 90, 100, 110, 120
+#endif
+
+/* Machine code of one architecture runs on devices of the same major version and no smaller minor one. */
+static bool has_machine_code(int capability, char *all, size_t size) {
+    static const int architectures[] = {TORT_CUDA_ARCHS};
+    bool found = false;
+    *all = '\0';
+    for (size_t i = 0; i < sizeof architectures / sizeof *architectures; i++) {
+        size_t used = strlen(all);
+        snprintf(all + used, size - used, "%ssm_%d", used ? " " : "", architectures[i]);
+        found |= architectures[i] / 10 == capability / 10 && architectures[i] <= capability;
+    }
+    return found;
+}
+
+static bool check_image(tort_condition *condition, const tort_target *target) {
+    char built[160];
+    bool machine_code = has_machine_code(target->compute_capability, built, sizeof built);
+    cudaError_t code = cuda_probe_image();
+    if (code == cudaErrorNoKernelImageForDevice || code == cudaErrorInvalidDeviceFunction) {
+        down(condition, "NO_IMAGE", "build tinyort with CUDA_ARCHS set to this GPU's compute capability",
+             "the GPU is sm_%d, this tinyort has code for %s", target->compute_capability, built);
+        (void)cudaGetLastError();
+        return false;
+    }
+    if (code != cudaSuccess) {
+        down(condition, "FAILED", "see whether nvidia-smi works", "loading code on the GPU: %s (%s)",
+             cudaGetErrorString(code), cudaGetErrorName(code));
+        return false;
+    }
+    if (!machine_code)
+        snprintf(condition->note, sizeof condition->note,
+                 "no machine code for sm_%d (built for %s): the driver compiles PTX at the first start, which takes "
+                 "seconds; build with CUDA_ARCHS=%d to avoid it",
+                 target->compute_capability, built, target->compute_capability);
+    return true;
+}
+
+/* ---- open, close ------------------------------------------------------------------------------------------------- */
+
+static bool read_properties(cuda_device *device, int driver, tort_target *target, tort_condition *condition) {
+    struct cudaDeviceProp properties;
+    size_t free_bytes = 0, total_bytes = 0;
+    char version[16];
+    cudaError_t code = cudaSetDevice(device->ordinal);
+    if (code == cudaSuccess) code = cudaGetDeviceProperties(&properties, device->ordinal);
+    if (code == cudaSuccess) code = cudaMemGetInfo(&free_bytes, &total_bytes);
+    if (code == cudaErrorMemoryAllocation) {
+        down(condition, "NO_MEMORY", "free memory on the GPU (nvidia-smi shows who holds it), or choose another device",
+             "the GPU has no memory left for a CUDA context");
+        return false;
+    }
+    if (code != cudaSuccess) {
+        down(condition, "FAILED", "see whether nvidia-smi works", "opening device %d: %s (%s)", device->ordinal,
+             cudaGetErrorString(code), cudaGetErrorName(code));
+        return false;
+    }
+    if (device->memory_limit > free_bytes) {
+        down(condition, "NO_MEMORY", "lower mem_limit, or free memory on the GPU (nvidia-smi shows who holds it)",
+             "mem_limit asks for %llu bytes, %llu of %llu are free", (unsigned long long)device->memory_limit,
+             (unsigned long long)free_bytes, (unsigned long long)total_bytes);
+        return false;
+    }
+    device->compute_capability = properties.major * 10 + properties.minor;
+    *target = (tort_target){.compute_capability = device->compute_capability,
+                            .driver = driver,
+                            .memory = device->memory_limit ? device->memory_limit : free_bytes,
+                            .tf32 = device->tf32,
+                            .libraries = device->libraries_allowed};
+    snprintf(target->description, sizeof target->description, "%.60s, sm_%d, driver for CUDA %s", properties.name,
+             device->compute_capability, version_text(driver, version, sizeof version));
+    return true;
+}
+
+void cuda_open(const tort_provider_config *config, void **out, tort_target *target, tort_condition *condition) {
+    cuda_options options;
+    char message[160];
+    int driver;
+    *out = NULL;
+    *condition = (tort_condition){.ready = true, .code = "READY"};
+    if (!cuda_options_parse(config, &options, message, sizeof message)) {
+        down(condition, "BAD_OPTION", "", "%s", message);
+        return;
+    }
+    if (!check_driver(condition, &driver) || !check_devices(condition, options.device)) return;
+    cuda_device *device = tort_alloc_zero(config->env, 1, sizeof *device);
+    if (!device) {
+        down(condition, "NO_MEMORY", "", "out of host memory");
+        return;
+    }
+    device->env = *config->env;
+    device->ordinal = options.device;
+    device->tf32 = options.tf32;
+    device->libraries_allowed = options.libraries;
+    device->memory_limit = options.memory_limit;
+    pthread_mutex_init(&device->lock, NULL);
+    if (!read_properties(device, driver, target, condition) || !check_image(condition, target)) {
+        cuda_close(device);
+        return;
+    }
+    *out = device;
+}
+
+void cuda_close(void *opened) {
+    cuda_device *device = opened;
+    cuda_libraries_close(&device->libraries);
+    pthread_mutex_destroy(&device->lock);
+    tort_env env = device->env;
+    tort_free(&env, device, sizeof *device);
+}
+
+bool cuda_library(void *opened, tort_library library, char *message, size_t message_size, char *cure,
+                  size_t cure_size) {
+    cuda_device *device = opened;
+    if (!device->libraries_allowed) {
+        snprintf(message, message_size, "switched off by libraries=off");
+        snprintf(cure, cure_size, "drop libraries=off from the chain");
+        return false;
+    }
+    if (library == TORT_LIBRARY_CUBLAS)
+        return cuda_libraries_open_cublas(&device->libraries, message, message_size, cure, cure_size);
+    if (library == TORT_LIBRARY_CUDNN)
+        return cuda_libraries_open_cudnn(&device->libraries, message, message_size, cure, cure_size);
+    return library == TORT_LIBRARY_NONE;
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+/* The size of each allocation, so that mem_limit can be kept. */
+typedef struct cuda_block {
+    void *ptr;
+    size_t bytes;
+    struct cuda_block *next;
+} cuda_block;
+
+static bool within_limit(const cuda_device *device, size_t bytes) {
+    return !device->memory_limit ||
+           (bytes <= device->memory_limit && device->memory_used <= device->memory_limit - bytes);
+}
+
+void *cuda_alloc(void *opened, size_t bytes) {
+    cuda_device *device = opened;
+    cuda_block *block = tort_alloc_zero(&device->env, 1, sizeof *block);
+    if (!block) return NULL;
+    pthread_mutex_lock(&device->lock);
+    bool allocated = within_limit(device, bytes) && cudaSetDevice(device->ordinal) == cudaSuccess &&
+                     cudaMalloc(&block->ptr, bytes) == cudaSuccess;
+    if (allocated) {
+        block->bytes = bytes;
+        block->next = device->blocks;
+        device->blocks = block;
+        device->memory_used += bytes;
+    } else {
+        (void)cudaGetLastError(); /* out of memory is not sticky: later calls must not see it */
+    }
+    pthread_mutex_unlock(&device->lock);
+    if (allocated) return block->ptr;
+    tort_free(&device->env, block, sizeof *block);
+    return NULL;
+}
+
+void cuda_free(void *opened, void *ptr) {
+    cuda_device *device = opened;
+    pthread_mutex_lock(&device->lock);
+    for (cuda_block **at = &device->blocks; *at; at = &(*at)->next) {
+        cuda_block *block = *at;
+        if (block->ptr != ptr) continue;
+        *at = block->next;
+        device->memory_used -= block->bytes;
+        cudaSetDevice(device->ordinal);
+        cudaFree(ptr);
+        tort_free(&device->env, block, sizeof *block);
+        break;
+    }
+    pthread_mutex_unlock(&device->lock);
+}
+
+uint64_t cuda_memory_free(void *opened) {
+    cuda_device *device = opened;
+    size_t free_bytes = 0, total_bytes = 0;
+    if (cudaSetDevice(device->ordinal) != cudaSuccess || cudaMemGetInfo(&free_bytes, &total_bytes) != cudaSuccess)
+        return 0;
+    uint64_t left = device->memory_limit ? device->memory_limit - device->memory_used : free_bytes;
+    return left < free_bytes ? left : free_bytes;
+}
+
+/* ---- errors ------------------------------------------------------------------------------------------------------ */
+
+/* Codes after which every call on the context fails. */
+static bool is_sticky(cudaError_t code) {
+    return code == cudaErrorIllegalAddress || code == cudaErrorLaunchFailure || code == cudaErrorLaunchTimeout ||
+           code == cudaErrorIllegalInstruction || code == cudaErrorMisalignedAddress ||
+           code == cudaErrorInvalidAddressSpace || code == cudaErrorInvalidPc || code == cudaErrorHardwareStackError ||
+           code == cudaErrorAssert || code == cudaErrorECCUncorrectable || code == cudaErrorDevicesUnavailable;
+}
+
+tort_status cuda_status(tort_error *error, cudaError_t code, const char *what) {
+    if (code == cudaSuccess) return TORT_OK;
+    if (code == cudaErrorMemoryAllocation)
+        return tort_fail(error, TORT_E_MEMORY, "%s: the device is out of memory", what);
+    return tort_fail(error, is_sticky(code) ? TORT_E_DEVICE_LOST : TORT_E_RUN, "%s: %s (%s)", what,
+                     cudaGetErrorString(code), cudaGetErrorName(code));
+}
+
+/* ---- streams and copies ------------------------------------------------------------------------------------------ */
+
+static tort_status open_handles(cuda_stream *stream, tort_error *error) {
+    const cuda_libraries *libraries = &stream->device->libraries;
+    if (libraries->cublas_handle) {
+        cublasStatus_t code = libraries->cublas.cublasCreate_v2(&stream->blas);
+        if (code == CUBLAS_STATUS_SUCCESS) code = libraries->cublas.cublasSetStream_v2(stream->blas, stream->stream);
+        if (code != CUBLAS_STATUS_SUCCESS)
+            return tort_fail(error, TORT_E_RUN, "cuBLAS did not start: %s",
+                             libraries->cublas.cublasGetStatusString(code));
+    }
+    if (libraries->cudnn_handle) {
+        cudnnStatus_t code = libraries->cudnn.cudnnCreate(&stream->dnn);
+        if (code == CUDNN_STATUS_SUCCESS) code = libraries->cudnn.cudnnSetStream(stream->dnn, stream->stream);
+        if (code != CUDNN_STATUS_SUCCESS)
+            return tort_fail(error, TORT_E_RUN, "cuDNN did not start: %s", libraries->cudnn.cudnnGetErrorString(code));
+    }
+    return TORT_OK;
+}
+
+tort_status cuda_stream_open(void *opened, void **out, tort_error *error) {
+    cuda_device *device = opened;
+    cuda_stream *stream = tort_alloc_zero(&device->env, 1, sizeof *stream);
+    if (!stream) return tort_out_of_memory(error, sizeof *stream);
+    stream->device = device;
+    void *word = NULL, *host_word = NULL;
+    cudaError_t code = cudaSetDevice(device->ordinal);
+    if (code == cudaSuccess) code = cudaStreamCreateWithFlags(&stream->stream, cudaStreamNonBlocking);
+    if (code == cudaSuccess) code = cudaMalloc(&word, sizeof(gpu_status));
+    stream->status = word;
+    if (code == cudaSuccess) code = cudaMallocHost(&host_word, sizeof(gpu_status));
+    stream->status_host = host_word;
+    if (code == cudaSuccess) code = cudaMemsetAsync(stream->status, 0, sizeof(gpu_status), stream->stream);
+    if (code == cudaSuccess) code = cudaStreamSynchronize(stream->stream);
+    tort_status status = cuda_status(error, code, "opening a stream");
+    if (!status) status = open_handles(stream, error);
+    if (status) {
+        cuda_stream_close(device, stream);
+        return status;
+    }
+    *out = stream;
+    return TORT_OK;
+}
+
+void cuda_stream_close(void *opened, void *handle) {
+    cuda_device *device = opened;
+    cuda_stream *stream = handle;
+    cudaSetDevice(device->ordinal);
+    if (stream->stream) cudaStreamSynchronize(stream->stream);
+    if (stream->blas) device->libraries.cublas.cublasDestroy_v2(stream->blas);
+    if (stream->dnn) device->libraries.cudnn.cudnnDestroy(stream->dnn);
+    if (stream->status) cudaFree(stream->status);
+    if (stream->status_host) cudaFreeHost(stream->status_host);
+    if (stream->stream) cudaStreamDestroy(stream->stream);
+    tort_free(&device->env, stream, sizeof *stream);
+}
+
+tort_status cuda_copy(void *opened, void *handle, void *dst, const void *src, size_t bytes, tort_direction direction,
+                      tort_error *error) {
+    static const enum cudaMemcpyKind kinds[] = {cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost,
+                                                cudaMemcpyDeviceToDevice};
+    cuda_device *device = opened;
+    cuda_stream *stream = handle;
+    cudaError_t code = cudaSetDevice(device->ordinal);
+    if (code == cudaSuccess && stream) {
+        code = cudaMemcpyAsync(dst, src, bytes, kinds[direction], stream->stream);
+        if (code == cudaSuccess && direction != TORT_ON_DEVICE) code = cudaStreamSynchronize(stream->stream);
+    } else if (code == cudaSuccess) {
+        code = cudaMemcpy(dst, src, bytes, kinds[direction]);
+    }
+    return cuda_status(error, code, "copying");
+}
+
+/* The bad value that the first wrong node left behind. */
+static tort_status report_fault(cuda_stream *stream, tort_error *error) {
+    const gpu_status found = *stream->status_host;
+    cudaError_t code = cudaMemsetAsync(stream->status, 0, sizeof(gpu_status), stream->stream);
+    if (code == cudaSuccess) code = cudaStreamSynchronize(stream->stream);
+    if (code != cudaSuccess) return cuda_status(error, code, "clearing the status word");
+    tort_fail(error, TORT_E_RUN, "index %lld is not in [-%lld, %lld)", (long long)found.value, (long long)found.limit,
+              (long long)found.limit);
+    if (error) error->node = found.node - 1;
+    return TORT_E_RUN;
+}
+
+tort_status cuda_sync(void *opened, void *handle, tort_error *error) {
+    cuda_device *device = opened;
+    cuda_stream *stream = handle;
+    cudaError_t code = cudaSetDevice(device->ordinal);
+    if (code == cudaSuccess && !stream) code = cudaDeviceSynchronize();
+    if (!stream || code != cudaSuccess) return cuda_status(error, code, "waiting for the device");
+    code = cudaMemcpyAsync(stream->status_host, stream->status, sizeof(gpu_status), cudaMemcpyDeviceToHost,
+                           stream->stream);
+    if (code == cudaSuccess) code = cudaStreamSynchronize(stream->stream);
+    if (code != cudaSuccess) return cuda_status(error, code, "waiting for the device");
+    return stream->status_host->node ? report_fault(stream, error) : TORT_OK;
+}
+#else
+typedef int cuda_device_is_in_builds_with_cuda; /* ISO C wants a declaration */
+#endif

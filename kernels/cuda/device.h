@@ -1,0 +1,50 @@
+/* device.h - an open CUDA device and a context's stream on it. For host code of builds with CUDA (or cudasim). */
+#ifndef TORT_KERNELS_CUDA_DEVICE_H
+#define TORT_KERNELS_CUDA_DEVICE_H
+
+#include <pthread.h>
+
+#include "kernels/cuda/cuda_api.h"
+#include "kernels/cuda/libraries.h"
+#include "kernels/cuda/status.h"
+#include "runtime/provider.h"
+
+typedef struct cuda_device {
+    tort_env env;
+    int ordinal;
+    int compute_capability;
+    bool tf32;
+    bool libraries_allowed;
+    uint64_t memory_limit; /* 0: none */
+    uint64_t memory_used;
+    struct cuda_block *blocks; /* what was allocated, so that the limit can be counted */
+    pthread_mutex_t lock;
+    cuda_libraries libraries;
+} cuda_device;
+
+/* What tort_call.stream points to. */
+typedef struct cuda_stream {
+    cuda_device *device;
+    cudaStream_t stream;
+    gpu_status *status;      /* on the device */
+    gpu_status *status_host; /* pinned */
+    cublasHandle_t blas;     /* NULL: not opened */
+    cudnnHandle_t dnn;       /* NULL: not opened */
+} cuda_stream;
+
+void cuda_open(const tort_provider_config *config, void **device, tort_target *target, tort_condition *condition);
+void cuda_close(void *device);
+bool cuda_library(void *device, tort_library library, char *message, size_t message_size, char *cure, size_t cure_size);
+void *cuda_alloc(void *device, size_t bytes);
+void cuda_free(void *device, void *ptr);
+tort_status cuda_copy(void *device, void *stream, void *dst, const void *src, size_t bytes, tort_direction direction,
+                      tort_error *error);
+tort_status cuda_stream_open(void *device, void **stream, tort_error *error);
+void cuda_stream_close(void *device, void *stream);
+tort_status cuda_sync(void *device, void *stream, tort_error *error);
+uint64_t cuda_memory_free(void *device);
+
+/* An error code of CUDA as a status: what was asked, CUDA's own words; a broken context is TORT_E_DEVICE_LOST. */
+tort_status cuda_status(tort_error *error, cudaError_t code, const char *what);
+
+#endif

@@ -1,0 +1,32 @@
+/* libraries.h - cuBLAS and cuDNN, opened at run time, once, when the first claimed node would use them. */
+#ifndef TORT_KERNELS_CUDA_LIBRARIES_H
+#define TORT_KERNELS_CUDA_LIBRARIES_H
+
+#include <stdbool.h>
+
+#include "kernels/cuda/library_api.h"
+
+#define CUDA_LIBRARY_MEMBER(type, name, parameters) type(*name) parameters;
+
+typedef struct cublas_functions {
+    CUBLAS_FUNCTIONS(CUDA_LIBRARY_MEMBER)
+} cublas_functions;
+
+typedef struct cudnn_functions {
+    CUDNN_FUNCTIONS(CUDA_LIBRARY_MEMBER)
+} cudnn_functions;
+
+typedef struct cuda_libraries {
+    void *cublas_handle, *cudnn_handle; /* of dlopen; NULL: not opened */
+    cublas_functions cublas;
+    cudnn_functions cudnn;
+} cuda_libraries;
+
+/* On false, message says what was tried and cure what helps. */
+bool cuda_libraries_open_cublas(cuda_libraries *libraries, char *message, size_t message_size, char *cure,
+                                size_t cure_size);
+bool cuda_libraries_open_cudnn(cuda_libraries *libraries, char *message, size_t message_size, char *cure,
+                               size_t cure_size);
+void cuda_libraries_close(cuda_libraries *libraries);
+
+#endif

@@ -1,0 +1,17 @@
+/* status.h - how a kernel reports a bad value: a word on the device that the first wrong node wins, read at the end of
+ * the run. Plain C, for host code and .cu files. */
+#ifndef TORT_KERNELS_CUDA_STATUS_H
+#define TORT_KERNELS_CUDA_STATUS_H
+
+#include <stdint.h>
+
+typedef enum gpu_fault { GPU_FAULT_NONE, GPU_FAULT_INDEX } gpu_fault;
+
+typedef struct gpu_status {
+    int32_t node;  /* 1 + index of the node that set it; 0: nothing is wrong */
+    int32_t fault; /* gpu_fault */
+    int64_t value; /* what was found: the index */
+    int64_t limit; /* what it must be below: the size of the axis */
+} gpu_status;
+
+#endif
