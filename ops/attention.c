@@ -204,10 +204,10 @@ static void gather_head(const tort_call *call, int32_t input, int64_t batch, int
         int64_t from = batch * strides->batch + head * strides->head + p * strides->position;
         tort_load_doubles(fresh->type, fresh->data, from, size, rows + (past + p) * size);
     }
-    int32_t present = input == KEY ? PRESENT_KEY : PRESENT_VALUE;
-    if (present < call->output_count && tort_present(&call->outputs[present]))
-        tort_store_doubles(call->outputs[present].type, call->outputs[present].data,
-                           index * params->total_length * size, params->total_length * size, rows);
+    const tort_tensor *present = tort_call_output(call, input == KEY ? PRESENT_KEY : PRESENT_VALUE);
+    if (present)
+        tort_store_doubles(present->type, present->data, index * params->total_length * size,
+                           params->total_length * size, rows);
 }
 
 /* ---- one query --------------------------------------------------------------------------------------------------- */
@@ -232,12 +232,11 @@ static double dot(const double *a, const double *b, int64_t count) {
 static void fill_biases(const attention_query *query) {
     const tort_call *call = query->call;
     const tort_attention_params *params = call->params;
-    const tort_tensor *mask =
-        call->input_count > MASK && tort_present(&call->inputs[MASK]) ? &call->inputs[MASK] : NULL;
+    const tort_tensor *mask = tort_call_input(call, MASK), *valid_keys = tort_call_input(call, VALID_KEYS);
     const int64_t total = params->total_length;
     int64_t valid = total, offset = params->past_length;
-    if (call->input_count > VALID_KEYS && tort_present(&call->inputs[VALID_KEYS])) {
-        valid = ((const int64_t *)call->inputs[VALID_KEYS].data)[query->batch];
+    if (valid_keys) {
+        valid = ((const int64_t *)valid_keys->data)[query->batch];
         offset = valid - params->query_length;
     }
     const int64_t *strides = params->mask_strides, at = query->position + offset;
@@ -259,10 +258,10 @@ static void fill_biases(const attention_query *query) {
 static void show_scores(const attention_query *query, int32_t stage) {
     const tort_call *call = query->call;
     const tort_attention_params *params = call->params;
-    if (params->score_output != stage || SCORES >= call->output_count || !tort_present(&call->outputs[SCORES])) return;
+    const tort_tensor *output = tort_call_output(call, SCORES);
+    if (params->score_output != stage || !output) return;
     int64_t row = (query->batch * params->query_heads + query->head) * params->query_length + query->position;
-    tort_store_doubles(call->outputs[SCORES].type, call->outputs[SCORES].data, row * params->total_length,
-                       params->total_length, query->scores);
+    tort_store_doubles(output->type, output->data, row * params->total_length, params->total_length, query->scores);
 }
 
 /* Scores to probabilities; zeros if all keys are hidden. */
@@ -344,16 +343,16 @@ static void attend_heads(void *arg, int64_t begin, int64_t end) {
 static tort_status attention(const tort_call *call) {
     const tort_attention_params *params = call->params;
     const int64_t workers = worker_count(params);
-    if (call->input_count > VALID_KEYS && tort_present(&call->inputs[VALID_KEYS])) {
-        const int64_t *valid = call->inputs[VALID_KEYS].data;
-        for (int64_t b = 0; b < params->batch; b++)
-            if (valid[b] < 0 || valid[b] > params->total_length)
-                return tort_fail(call->error, TORT_E_RUN, "nonpad_kv_seqlen[%lld] is %lld; expected 0 to %lld",
-                                 (long long)b, (long long)valid[b], (long long)params->total_length);
+    const tort_tensor *valid_keys = tort_call_input(call, VALID_KEYS);
+    for (int64_t b = 0; valid_keys && b < params->batch; b++) {
+        const int64_t valid = ((const int64_t *)valid_keys->data)[b];
+        if (valid < 0 || valid > params->total_length)
+            return tort_fail(call->error, TORT_E_RUN, "nonpad_kv_seqlen[%lld] is %lld; expected 0 to %lld",
+                             (long long)b, (long long)valid, (long long)params->total_length);
     }
     double work = (double)params->query_length * (double)params->query_heads * (double)params->total_length *
                   (double)(params->key_size + params->value_size);
-    tort_parallel(call, workers, work < 1e15 ? (int64_t)work : (int64_t)1e15, attend_heads, (void *)(uintptr_t)call);
+    tort_parallel(call, workers, work < 1e15 ? (int64_t)work : (int64_t)1e15, attend_heads, (void *)call);
     return TORT_OK;
 }
 

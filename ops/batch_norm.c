@@ -71,8 +71,8 @@ static double channel_moment(const tort_call *call, int64_t channel, double cent
 
 /* Stores a channel's entry of an output that may be absent. */
 static void put_entry(const tort_call *call, int32_t output, int64_t channel, double value) {
-    if (output >= call->output_count || !tort_present(&call->outputs[output])) return;
-    tort_store_doubles(call->outputs[output].type, call->outputs[output].data, channel, 1, &value);
+    const tort_tensor *tensor = tort_call_output(call, output);
+    if (tensor) tort_store_doubles(tensor->type, tensor->data, channel, 1, &value);
 }
 
 static void normalize_channels(void *arg, int64_t begin, int64_t end) {
@@ -111,7 +111,7 @@ static void normalize_channels(void *arg, int64_t begin, int64_t end) {
 static tort_status batch_norm(const tort_call *call) {
     const tort_batch_norm_params *params = call->params;
     int64_t elements = params->batch * params->inner;
-    tort_parallel(call, params->channels, 50 + elements * 2, normalize_channels, (void *)(uintptr_t)call);
+    tort_parallel(call, params->channels, 50 + elements * 2, normalize_channels, (void *)call);
     return TORT_OK;
 }
 

@@ -39,4 +39,12 @@ static inline void tort_copy_element(char *to, const char *from, size_t size) {
     }
 }
 
+/* Element i as a number: for loops that jump; runs of elements go by tort_load_doubles. */
+static inline double tort_element_at(const tort_tensor *tensor, int64_t i) {
+    if (tensor->type == TORT_FLOAT) return (double)((const float *)tensor->data)[i];
+    double value;
+    tort_load_doubles(tensor->type, tensor->data, i, 1, &value);
+    return value;
+}
+
 #endif

@@ -308,8 +308,7 @@ static tort_status dft(const tort_call *call) {
 }
 
 static tort_status stft(const tort_call *call) {
-    bool windowed = call->input_count > WINDOW && tort_present(&call->inputs[WINDOW]);
-    return fourier(call, windowed ? &call->inputs[WINDOW] : NULL);
+    return fourier(call, tort_call_input(call, WINDOW));
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */

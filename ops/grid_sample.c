@@ -149,13 +149,6 @@ static void point_taps(const tort_call *call, int64_t item, grid_taps *taps) {
     }
 }
 
-static double element_at(const tort_tensor *tensor, int64_t i) {
-    if (tensor->type == TORT_FLOAT) return (double)((const float *)tensor->data)[i];
-    double value;
-    tort_load_doubles(tensor->type, tensor->data, i, 1, &value);
-    return value;
-}
-
 /* The sum over all combinations of taps; base is the channel's first element. */
 static double interpolate(const tort_grid_params *params, const tort_tensor *x, int64_t base, const grid_taps *taps) {
     int32_t at[TORT_MAX_RANK] = {0};
@@ -170,7 +163,7 @@ static double interpolate(const tort_grid_params *params, const tort_tensor *x, 
             offset = offset * params->sizes[d] + index;
             weight *= taps[d].weights[at[d]];
         }
-        if (inside) sum += weight * element_at(x, base + offset);
+        if (inside) sum += weight * tort_element_at(x, base + offset);
         int32_t d = params->spatial - 1;
         while (d >= 0 && ++at[d] == taps[d].count) at[d--] = 0;
         if (d < 0) return sum;
@@ -219,8 +212,7 @@ static tort_status grid_sample(const tort_call *call) {
     static const int64_t taps[] = {1, 2, 4}; /* by mode */
     int64_t work = 20 * params->spatial;
     for (int32_t d = 0; d < params->spatial; d++) work *= taps[params->mode];
-    tort_parallel(call, params->batch * params->points, work * params->channels / 4, sample_points,
-                  (void *)(uintptr_t)call);
+    tort_parallel(call, params->batch * params->points, work * params->channels / 4, sample_points, (void *)call);
     return TORT_OK;
 }
 

@@ -7,16 +7,6 @@
 
 #include <math.h>
 
-static double element_at(const tort_tensor *tensor, int64_t i) {
-    double value;
-    tort_load_doubles(tensor->type, tensor->data, i, 1, &value);
-    return value;
-}
-
-static bool has(const tort_call *call, int32_t input) {
-    return input < call->input_count && tort_present(&call->inputs[input]);
-}
-
 /* ---- LinearAttention --------------------------------------------------------------------------------------------- */
 
 enum { QUERY, KEY, VALUE, PAST_STATE, DECAY, BETA }; /* inputs */
@@ -122,7 +112,7 @@ static void update_state(const tort_call *call, int64_t batch, int64_t head, int
     const int64_t key = (at * params->key_heads + head) * rows;
     for (int64_t i = 0; params->decays && i < rows; i++) {
         int64_t gate = (at * params->key_heads + head) * params->decay_columns + (params->decay_columns > 1 ? i : 0);
-        double decay = exp(element_at(&call->inputs[DECAY], gate));
+        double decay = exp(tort_element_at(&call->inputs[DECAY], gate));
         for (int64_t j = 0; j < columns; j++) state[i * columns + j] *= decay;
     }
     tort_load_doubles(call->inputs[VALUE].type, call->inputs[VALUE].data, (at * params->key_heads + head) * columns,
@@ -130,15 +120,15 @@ static void update_state(const tort_call *call, int64_t batch, int64_t head, int
     if (params->corrects) {
         /* Only what the state does not yet hold under this key is written. */
         double beta =
-            element_at(&call->inputs[BETA], at * params->beta_columns + (params->beta_columns > 1 ? head : 0));
+            tort_element_at(&call->inputs[BETA], at * params->beta_columns + (params->beta_columns > 1 ? head : 0));
         for (int64_t i = 0; i < rows; i++) {
-            double k = element_at(&call->inputs[KEY], key + i);
+            double k = tort_element_at(&call->inputs[KEY], key + i);
             for (int64_t j = 0; j < columns; j++) value[j] -= state[i * columns + j] * k;
         }
         for (int64_t j = 0; j < columns; j++) value[j] *= beta;
     }
     for (int64_t i = 0; i < rows; i++) {
-        double k = element_at(&call->inputs[KEY], key + i);
+        double k = tort_element_at(&call->inputs[KEY], key + i);
         for (int64_t j = 0; j < columns; j++) state[i * columns + j] += k * value[j];
     }
 }
@@ -147,15 +137,15 @@ static void update_state(const tort_call *call, int64_t batch, int64_t head, int
 static void scan_heads(void *arg, int64_t begin, int64_t end) {
     const tort_call *call = arg;
     const linear_params *params = call->params;
-    const tort_tensor *query = &call->inputs[QUERY], *output = &call->outputs[0];
+    const tort_tensor *query = &call->inputs[QUERY], *past = tort_call_input(call, PAST_STATE);
+    const tort_tensor *output = &call->outputs[0], *present = tort_call_output(call, 1);
     const int64_t rows = params->key_size, columns = params->value_size;
     const int64_t group = params->query_heads / params->key_heads;
     for (int64_t item = begin; item < end; item++) {
         const int64_t batch = item / params->key_heads, head = item % params->key_heads;
         double *state = (double *)call->scratch + item * (rows + 1) * columns, *value = state + rows * columns;
-        if (has(call, PAST_STATE))
-            tort_load_doubles(call->inputs[PAST_STATE].type, call->inputs[PAST_STATE].data, item * rows * columns,
-                              rows * columns, state);
+        if (past)
+            tort_load_doubles(past->type, past->data, item * rows * columns, rows * columns, state);
         else
             memset(state, 0, (size_t)(rows * columns) * sizeof *state);
         for (int64_t t = 0; t < params->length; t++) {
@@ -164,22 +154,20 @@ static void scan_heads(void *arg, int64_t begin, int64_t end) {
                 int64_t at = (batch * params->length + t) * params->query_heads + head * group + g;
                 for (int64_t j = 0; j < columns; j++) value[j] = 0;
                 for (int64_t i = 0; i < rows; i++) {
-                    double q = params->scale * element_at(query, at * rows + i);
+                    double q = params->scale * tort_element_at(query, at * rows + i);
                     for (int64_t j = 0; j < columns; j++) value[j] += q * state[i * columns + j];
                 }
                 tort_store_doubles(output->type, output->data, at * columns, columns, value);
             }
         }
-        if (call->output_count > 1 && tort_present(&call->outputs[1]))
-            tort_store_doubles(call->outputs[1].type, call->outputs[1].data, item * rows * columns, rows * columns,
-                               state);
+        if (present) tort_store_doubles(present->type, present->data, item * rows * columns, rows * columns, state);
     }
 }
 
 static tort_status linear_attention(const tort_call *call) {
     const linear_params *params = call->params;
     int64_t work = params->length * params->key_size * (params->value_size + 1) * 4;
-    tort_parallel(call, params->batch * params->key_heads, work, scan_heads, (void *)(uintptr_t)call);
+    tort_parallel(call, params->batch * params->key_heads, work, scan_heads, (void *)call);
     return TORT_OK;
 }
 
@@ -235,31 +223,32 @@ static tort_status resolve_causal(tort_resolve *resolve) {
 /* Position p of a channel: before 0 lies the past state, or zeros. */
 static double position_at(const tort_call *call, int64_t channel, int64_t p) {
     const causal_params *params = call->params;
-    if (p >= 0) return element_at(&call->inputs[INPUT], channel * params->length + p);
-    if (!has(call, PAST)) return 0;
+    if (p >= 0) return tort_element_at(&call->inputs[INPUT], channel * params->length + p);
+    const tort_tensor *past = tort_call_input(call, PAST);
     const int64_t kept = params->kernel - 1;
-    return element_at(&call->inputs[PAST], channel * kept + kept + p);
+    return past ? tort_element_at(past, channel * kept + kept + p) : 0;
 }
 
 /* Items are (batch, channel). */
 static void convolve_channels(void *arg, int64_t begin, int64_t end) {
     const tort_call *call = arg;
     const causal_params *params = call->params;
-    const tort_tensor *output = &call->outputs[0];
+    const tort_tensor *bias = tort_call_input(call, BIAS);
+    const tort_tensor *output = &call->outputs[0], *present = tort_call_output(call, 1);
     const int64_t kept = params->kernel - 1;
     for (int64_t channel = begin; channel < end; channel++) {
         const int64_t c = channel % params->channels;
         for (int64_t p = 0; p < params->length; p++) {
-            double sum = has(call, BIAS) ? element_at(&call->inputs[BIAS], c) : 0;
+            double sum = bias ? tort_element_at(bias, c) : 0;
             for (int64_t k = 0; k < params->kernel; k++)
-                sum += element_at(&call->inputs[WEIGHT], c * params->kernel + k) *
+                sum += tort_element_at(&call->inputs[WEIGHT], c * params->kernel + k) *
                        position_at(call, channel, p - kept + k);
             if (params->silu) sum /= 1 + exp(-sum);
             tort_store_doubles(output->type, output->data, channel * params->length + p, 1, &sum);
         }
-        for (int64_t k = 0; k < kept && call->output_count > 1 && tort_present(&call->outputs[1]); k++) {
+        for (int64_t k = 0; present && k < kept; k++) {
             double value = position_at(call, channel, params->length - kept + k);
-            tort_store_doubles(call->outputs[1].type, call->outputs[1].data, channel * kept + k, 1, &value);
+            tort_store_doubles(present->type, present->data, channel * kept + k, 1, &value);
         }
     }
 }
@@ -267,7 +256,7 @@ static void convolve_channels(void *arg, int64_t begin, int64_t end) {
 static tort_status causal_conv(const tort_call *call) {
     const causal_params *params = call->params;
     int64_t work = (params->length + 1) * params->kernel * 10;
-    tort_parallel(call, params->batch * params->channels, work, convolve_channels, (void *)(uintptr_t)call);
+    tort_parallel(call, params->batch * params->channels, work, convolve_channels, (void *)call);
     return TORT_OK;
 }
 

@@ -65,12 +65,6 @@ static tort_status resolve_loss(tort_resolve *resolve) {
     return TORT_OK;
 }
 
-static double element_at(const tort_tensor *tensor, int64_t i) {
-    double value;
-    tort_load_doubles(tensor->type, tensor->data, i, 1, &value);
-    return value;
-}
-
 /* Minus the score of a sample's class; of softmax, its logarithm. Writes the logarithms of all classes to log_prob
  * unless it is NULL. */
 static double sample_loss(const tort_call *call, int64_t sample, int64_t target, bool softmax,
@@ -81,23 +75,23 @@ static double sample_loss(const tort_call *call, int64_t sample, int64_t target,
     double shift = 0;
     if (softmax) {
         double max = -INFINITY, sum = 0;
-        for (int64_t c = 0; c < params->classes; c++) max = fmax(max, element_at(scores, base + c * params->inner));
-        for (int64_t c = 0; c < params->classes; c++) sum += exp(element_at(scores, base + c * params->inner) - max);
+        for (int64_t c = 0; c < params->classes; c++)
+            max = fmax(max, tort_element_at(scores, base + c * params->inner));
+        for (int64_t c = 0; c < params->classes; c++)
+            sum += exp(tort_element_at(scores, base + c * params->inner) - max);
         shift = max + log(sum);
     }
     for (int64_t c = 0; log_prob && c < params->classes; c++) {
-        double value = element_at(scores, base + c * params->inner) - shift;
+        double value = tort_element_at(scores, base + c * params->inner) - shift;
         tort_store_doubles(log_prob->type, log_prob->data, base + c * params->inner, 1, &value);
     }
-    return target < 0 ? 0 : shift - element_at(scores, base + target * params->inner);
+    return target < 0 ? 0 : shift - tort_element_at(scores, base + target * params->inner);
 }
 
 static tort_status reduce_loss(const tort_call *call, bool softmax) {
     const loss_params *params = call->params;
     const tort_tensor *targets = &call->inputs[TARGETS], *output = &call->outputs[0];
-    const tort_tensor *weights =
-        call->input_count > WEIGHTS && tort_present(&call->inputs[WEIGHTS]) ? &call->inputs[WEIGHTS] : NULL;
-    const tort_tensor *log_prob = call->output_count > 1 && tort_present(&call->outputs[1]) ? &call->outputs[1] : NULL;
+    const tort_tensor *weights = tort_call_input(call, WEIGHTS), *log_prob = tort_call_output(call, 1);
     double sum = 0, weight_sum = 0;
     for (int64_t i = 0; i < params->batch * params->inner; i++) {
         int64_t target = tort_index_at(targets, i);
@@ -105,7 +99,7 @@ static tort_status reduce_loss(const tort_call *call, bool softmax) {
         if (!ignored && (target < 0 || target >= params->classes))
             return tort_fail(call->error, TORT_E_RUN, "target %lld of sample %lld is not in [0, %lld)",
                              (long long)target, (long long)i, (long long)params->classes);
-        double weight = ignored ? 0 : weights ? element_at(weights, target) : 1;
+        double weight = ignored ? 0 : weights ? tort_element_at(weights, target) : 1;
         double loss = sample_loss(call, i, ignored ? -1 : target, softmax, log_prob);
         loss = ignored ? 0 : loss * weight;
         sum += loss;

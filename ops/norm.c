@@ -184,7 +184,8 @@ static void normalize_rows(void *arg, int64_t begin, int64_t end) {
     const tort_call *call = arg;
     const tort_norm_params *params = call->params;
     const tort_tensor *x = &call->inputs[0], *scale = &call->inputs[1], *y = &call->outputs[0];
-    const tort_tensor *bias = call->input_count > 2 && tort_present(&call->inputs[2]) ? &call->inputs[2] : NULL;
+    const tort_tensor *bias = tort_call_input(call, 2), *means = tort_call_output(call, 1);
+    const tort_tensor *inverses = tort_call_output(call, 2);
     double block[TORT_BLOCK], factors[TORT_BLOCK], offsets[TORT_BLOCK] = {0};
     for (int64_t row = begin; row < end; row++) {
         const int64_t first = row * params->size;
@@ -192,9 +193,8 @@ static void normalize_rows(void *arg, int64_t begin, int64_t end) {
         double mean = params->centered ? row_sum(x, first, params->size, 0, 1) / size : 0;
         double variance = row_sum(x, first, params->size, mean, 2) / size;
         double inverse = 1 / sqrt(variance + params->epsilon);
-        for (int32_t o = 1; o < 3; o++)
-            if (o < call->output_count && tort_present(&call->outputs[o]))
-                tort_store_doubles(call->outputs[o].type, call->outputs[o].data, row, 1, o == 1 ? &mean : &inverse);
+        if (means) tort_store_doubles(means->type, means->data, row, 1, &mean);
+        if (inverses) tort_store_doubles(inverses->type, inverses->data, row, 1, &inverse);
         for (int64_t at = 0; at < params->size; at += TORT_BLOCK) {
             int64_t count = tort_block_count(params->size, at);
             tort_load_doubles(x->type, x->data, first + at, count, block);
@@ -209,7 +209,7 @@ static void normalize_rows(void *arg, int64_t begin, int64_t end) {
 static tort_status normalize(const tort_call *call) {
     const tort_norm_params *params = call->params;
     if (params->rows == 0 || params->size == 0) return TORT_OK;
-    tort_parallel(call, params->rows, params->size * 4, normalize_rows, (void *)(uintptr_t)call);
+    tort_parallel(call, params->rows, params->size * 4, normalize_rows, (void *)call);
     return TORT_OK;
 }
 

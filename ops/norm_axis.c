@@ -56,7 +56,7 @@ static tort_status lp_norm(const tort_call *call) {
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
     int64_t groups = (params->inner + TORT_BLOCK - 1) / TORT_BLOCK;
     int64_t work = params->length * tort_block_count(params->inner, 0) * 4;
-    tort_parallel(call, params->outer * groups, work, normalize_lanes, (void *)(uintptr_t)call);
+    tort_parallel(call, params->outer * groups, work, normalize_lanes, (void *)call);
     return TORT_OK;
 }
 
@@ -113,7 +113,7 @@ static tort_status lrn(const tort_call *call) {
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
     int64_t groups = (params->inner + TORT_BLOCK - 1) / TORT_BLOCK;
     int64_t work = params->channels * tort_block_count(params->inner, 0) * 40;
-    tort_parallel(call, params->batch * groups, work, normalize_positions, (void *)(uintptr_t)call);
+    tort_parallel(call, params->batch * groups, work, normalize_positions, (void *)call);
     return TORT_OK;
 }
 
@@ -206,7 +206,7 @@ static void normalize_groups(void *arg, int64_t begin, int64_t end) {
 static tort_status mean_variance_norm(const tort_call *call) {
     const tort_reduce_params *params = call->params;
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
-    tort_parallel(call, params->kept_count, params->reduced_count * 5, normalize_groups, (void *)(uintptr_t)call);
+    tort_parallel(call, params->kept_count, params->reduced_count * 5, normalize_groups, (void *)call);
     return TORT_OK;
 }
 

@@ -105,6 +105,8 @@ static tort_status read_request(const tort_node_view *node, const tort_infer *in
         status = check_count(error, "scales", count, request->count);
     }
     if (status != TORT_OK) return status;
+    if (!tort_has_input(node, inputs.scales) && !(inputs.sizes > 0 && tort_has_input(node, inputs.sizes)))
+        return tort_fail(error, TORT_E_MODEL, "neither scales nor sizes are given; give one");
     if (request->has_scales && request->has_sizes)
         return tort_fail(error, TORT_E_MODEL, "both scales and sizes are given; give one");
     for (int32_t i = 0; request->has_scales && i < request->count; i++)

@@ -143,12 +143,6 @@ static roi_sample sample_at(const roi_params *params, double y, double x) {
     return sample;
 }
 
-static double element_at(const tort_tensor *tensor, int64_t i) {
-    double value;
-    tort_load_doubles(tensor->type, tensor->data, i, 1, &value);
-    return value;
-}
-
 /* One bin of one channel, whose first element is `base`. The maximum is that of the weighted elements, not of the
  * interpolated samples: so ONNX defines it. */
 static double align_bin(const tort_call *call, const roi_region *region, int64_t base, int64_t by, int64_t bx) {
@@ -164,7 +158,7 @@ static double align_bin(const tort_call *call, const roi_region *region, int64_t
                           ((double)sx + 0.5) * region->bin_width / (double)region->samples_wide;
             roi_sample sample = sample_at(params, at_y, at_x);
             for (int32_t k = 0; k < 4; k++) {
-                double value = sample.weights[k] * element_at(x, base + sample.offsets[k]);
+                double value = sample.weights[k] * tort_element_at(x, base + sample.offsets[k]);
                 sum += value;
                 if (first || value > max) max = value;
                 first = false;
@@ -208,7 +202,7 @@ static tort_status roi_align(const tort_call *call) {
         if (status != TORT_OK) return status;
     }
     int64_t work = params->bins_high * params->bins_wide * 100;
-    tort_parallel(call, params->regions * params->channels, work, align_items, (void *)(uintptr_t)call);
+    tort_parallel(call, params->regions * params->channels, work, align_items, (void *)call);
     return TORT_OK;
 }
 
@@ -239,7 +233,7 @@ static void pool_items(void *arg, int64_t begin, int64_t end) {
             double max = top < bottom && left < right ? -INFINITY : 0; /* an empty bin is 0 */
             for (int64_t h = top; h < bottom; h++)
                 for (int64_t w = left; w < right; w++)
-                    max = fmax(max, element_at(x, (channel * params->height + h) * params->width + w));
+                    max = fmax(max, tort_element_at(x, (channel * params->height + h) * params->width + w));
             tort_store_doubles(y->type, y->data, item * params->bins_high * params->bins_wide + bin, 1, &max);
         }
     }
@@ -249,11 +243,11 @@ static tort_status max_roi_pool(const tort_call *call) {
     const roi_params *params = call->params;
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
     for (int64_t r = 0; r < params->regions; r++) {
-        tort_status status = check_batch(call, r, element_at(&call->inputs[1], 5 * r));
+        tort_status status = check_batch(call, r, tort_element_at(&call->inputs[1], 5 * r));
         if (status != TORT_OK) return status;
     }
     int64_t work = params->height * params->width * 4;
-    tort_parallel(call, params->regions * params->channels, work, pool_items, (void *)(uintptr_t)call);
+    tort_parallel(call, params->regions * params->channels, work, pool_items, (void *)call);
     return TORT_OK;
 }
 

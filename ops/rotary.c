@@ -50,30 +50,24 @@ static tort_status resolve_rotary(tort_resolve *resolve) {
     return TORT_OK;
 }
 
-static double element_at(const tort_tensor *tensor, int64_t i) {
-    double value;
-    tort_load_doubles(tensor->type, tensor->data, i, 1, &value);
-    return value;
-}
-
 /* Items are (batch, position). */
 static void rotate_positions(void *arg, int64_t begin, int64_t end) {
     const tort_call *call = arg;
     const tort_rotary_params *params = call->params;
     const tort_tensor *x = &call->inputs[X], *y = &call->outputs[0];
     const int64_t half = params->rotated / 2;
-    const bool chosen = call->input_count > POSITIONS && tort_present(&call->inputs[POSITIONS]);
+    const tort_tensor *positions = tort_call_input(call, POSITIONS);
     for (int64_t item = begin; item < end; item++) {
-        int64_t row = chosen ? ((const int64_t *)call->inputs[POSITIONS].data)[item] : item;
+        int64_t row = positions ? ((const int64_t *)positions->data)[item] : item;
         int64_t base = item / params->length * params->strides.batch + item % params->length * params->strides.position;
         for (int64_t h = 0; h < params->heads; h++) {
             const int64_t head = base + h * params->strides.head;
             for (int64_t i = 0; i < half; i++) {
                 int64_t first = head + (params->interleaved ? 2 * i : i);
                 int64_t second = params->interleaved ? first + 1 : first + half;
-                double cosine = element_at(&call->inputs[COSINES], row * half + i);
-                double sine = element_at(&call->inputs[SINES], row * half + i);
-                double a = element_at(x, first), b = element_at(x, second);
+                double cosine = tort_element_at(&call->inputs[COSINES], row * half + i);
+                double sine = tort_element_at(&call->inputs[SINES], row * half + i);
+                double a = tort_element_at(x, first), b = tort_element_at(x, second);
                 double real = cosine * a - sine * b, imaginary = sine * a + cosine * b;
                 tort_store_doubles(y->type, y->data, first, 1, &real);
                 tort_store_doubles(y->type, y->data, second, 1, &imaginary);
@@ -87,16 +81,16 @@ static void rotate_positions(void *arg, int64_t begin, int64_t end) {
 static tort_status rotary(const tort_call *call) {
     const tort_rotary_params *params = call->params;
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
-    if (call->input_count > POSITIONS && tort_present(&call->inputs[POSITIONS])) {
-        const int64_t *positions = call->inputs[POSITIONS].data;
-        for (int64_t i = 0; i < params->batch * params->length; i++)
-            if (positions[i] < 0 || positions[i] >= params->cache_length)
-                return tort_fail(call->error, TORT_E_RUN, "position_ids[%lld, %lld] is %lld; the caches have %lld rows",
-                                 (long long)(i / params->length), (long long)(i % params->length),
-                                 (long long)positions[i], (long long)params->cache_length);
+    const tort_tensor *chosen = tort_call_input(call, POSITIONS);
+    for (int64_t i = 0; chosen && i < params->batch * params->length; i++) {
+        const int64_t position = ((const int64_t *)chosen->data)[i];
+        if (position < 0 || position >= params->cache_length)
+            return tort_fail(call->error, TORT_E_RUN, "position_ids[%lld, %lld] is %lld; the caches have %lld rows",
+                             (long long)(i / params->length), (long long)(i % params->length), (long long)position,
+                             (long long)params->cache_length);
     }
     tort_parallel(call, params->batch * params->length, params->heads * params->size * 10, rotate_positions,
-                  (void *)(uintptr_t)call);
+                  (void *)call);
     return TORT_OK;
 }
 

@@ -108,6 +108,13 @@ typedef struct tort_call {
 static inline bool tort_present(const tort_tensor *tensor) {
     return tensor->type != TORT_UNDEFINED;
 }
+/* Input or output i of a call; NULL where the node does not have it. */
+static inline const tort_tensor *tort_call_input(const tort_call *call, int32_t i) {
+    return i < call->input_count && tort_present(&call->inputs[i]) ? &call->inputs[i] : NULL;
+}
+static inline const tort_tensor *tort_call_output(const tort_call *call, int32_t i) {
+    return i < call->output_count && tort_present(&call->outputs[i]) ? &call->outputs[i] : NULL;
+}
 int64_t tort_count(const tort_tensor *tensor); /* elements; the shape is known to be valid */
 /* Calls body(arg, begin, end) over 0..count on several threads where that pays (work: rough cost of one item in
  * nanoseconds). */
