@@ -1,0 +1,362 @@
+/* images.c - decodes pictures and makes tensors of them, in the steps that training pipelines use: decode to 8-bit RGB,
+ * resize (triangle filter, wide enough not to alias when shrinking, rounded to 8 bits a pass), crop the middle, scale,
+ * subtract the mean, divide by the deviation, order the channels. A grey input gets 0.299 R + 0.587 G + 0.114 B.
+ * A picture's own orientation tag is not applied. */
+#include <math.h>
+#include <png.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include <jpeglib.h> /* needs stdio.h before it */
+
+#include "ops/numeric.h"
+#include "runtime/cli/cli.h"
+#include "runtime/cli/images.h"
+
+#define MOST_PIXELS ((size_t)1 << 28)
+
+typedef struct picture {
+    int32_t width, height, channels;
+    float *levels; /* [height][width][channels], 0..255 */
+} picture;
+
+static float *new_levels(int32_t width, int32_t height, int32_t channels) {
+    return cli_alloc((size_t)width * (size_t)height, (size_t)channels * sizeof(float));
+}
+
+static tort_status check_size(const char *path, size_t width, size_t height, tort_error *error) {
+    if (width && height && height <= MOST_PIXELS / width) return TORT_OK;
+    return tort_fail(error, TORT_E_INPUT, "%s: %zu x %zu pixels are more than the %zu that are read", path, width,
+                     height, MOST_PIXELS);
+}
+
+/* ---- PNG ------------------------------------------------------------------------------------------------------- */
+
+static tort_status read_png(const char *path, picture *out, tort_error *error) {
+    png_image image = {.version = PNG_IMAGE_VERSION};
+    if (!png_image_begin_read_from_file(&image, path))
+        return tort_fail(error, TORT_E_INPUT, "%s: %s", path, image.message);
+    image.format = PNG_FORMAT_RGBA;
+    tort_status status = check_size(path, image.width, image.height, error);
+    if (status) {
+        png_image_free(&image);
+        return status;
+    }
+    size_t pixels = (size_t)image.width * image.height;
+    png_bytep bytes = cli_alloc(pixels, 4);
+    if (!png_image_finish_read(&image, NULL, bytes, 0, NULL)) {
+        free(bytes);
+        return tort_fail(error, TORT_E_INPUT, "%s: %s", path, image.message);
+    }
+    *out = (picture){(int32_t)image.width, (int32_t)image.height, 3, NULL};
+    out->levels = new_levels(out->width, out->height, 3);
+    for (size_t i = 0; i < pixels; i++)
+        for (size_t c = 0; c < 3; c++) out->levels[i * 3 + c] = bytes[i * 4 + c];
+    free(bytes);
+    return TORT_OK;
+}
+
+/* ---- JPEG ------------------------------------------------------------------------------------------------------ */
+
+typedef struct jpeg_guard {
+    struct jpeg_error_mgr manager; /* first: the library gives back this pointer */
+    jmp_buf escape;
+    char message[JMSG_LENGTH_MAX];
+} jpeg_guard;
+
+static void jpeg_escape(j_common_ptr info) {
+    jpeg_guard *guard = (jpeg_guard *)info->err;
+    guard->manager.format_message(info, guard->message);
+    longjmp(guard->escape, 1);
+}
+
+static void jpeg_silence(j_common_ptr info) {
+    (void)info;
+}
+
+static void read_jpeg_lines(struct jpeg_decompress_struct *info, float *levels, JSAMPLE *line) {
+    size_t row = (size_t)info->output_width * 3;
+    while (info->output_scanline < info->output_height) {
+        float *target = levels + (size_t)info->output_scanline * row;
+        jpeg_read_scanlines(info, &line, 1);
+        for (size_t i = 0; i < row; i++) target[i] = line[i];
+    }
+}
+
+/* What must outlive a jump out of the decoder. */
+typedef struct jpeg_job {
+    struct jpeg_decompress_struct info;
+    jpeg_guard guard;
+    float *levels;
+    JSAMPLE *line;
+    tort_status status;
+} jpeg_job;
+
+static void decode_jpeg(jpeg_job *job, const char *path, FILE *file, picture *out, tort_error *error) {
+    struct jpeg_decompress_struct *info = &job->info;
+    if (setjmp(job->guard.escape)) {
+        job->status = tort_fail(error, TORT_E_INPUT, "%s: %s", path, job->guard.message);
+        return;
+    }
+    jpeg_create_decompress(info);
+    jpeg_stdio_src(info, file);
+    jpeg_read_header(info, TRUE);
+    info->out_color_space = JCS_RGB;
+    job->status = check_size(path, info->image_width, info->image_height, error);
+    if (job->status) return;
+    jpeg_start_decompress(info);
+    job->levels = new_levels((int32_t)info->output_width, (int32_t)info->output_height, 3);
+    job->line = cli_alloc(info->output_width, 3);
+    read_jpeg_lines(info, job->levels, job->line);
+    jpeg_finish_decompress(info);
+    *out = (picture){(int32_t)info->output_width, (int32_t)info->output_height, 3, job->levels};
+}
+
+static tort_status read_jpeg(const char *path, picture *out, tort_error *error) {
+    FILE *file = fopen(path, "rb");
+    if (!file) return tort_fail(error, TORT_E_IO, "'%s' cannot be opened", path);
+    jpeg_job *job = cli_alloc(1, sizeof *job);
+    job->info.err = jpeg_std_error(&job->guard.manager);
+    job->guard.manager.error_exit = jpeg_escape;
+    job->guard.manager.output_message = jpeg_silence;
+    decode_jpeg(job, path, file, out, error);
+    tort_status status = job->status;
+    if (status) free(job->levels);
+    jpeg_destroy_decompress(&job->info);
+    free(job->line);
+    free(job);
+    fclose(file);
+    return status;
+}
+
+/* ---- size ------------------------------------------------------------------------------------------------------ */
+
+static float round_level(float level) {
+    float rounded = floorf(level + 0.5f);
+    return rounded < 0 ? 0 : rounded > 255 ? 255 : rounded;
+}
+
+/* Resamples lines of `in_count` pixels, `step` floats apart, to `out_count` pixels; `lines` of them `line_step` apart.
+ */
+typedef struct axis {
+    int32_t in_count, out_count, lines;
+    size_t in_step, out_step, in_line, out_line;
+} axis;
+
+static void resample(const float *in, float *out, int32_t channels, const axis *a) {
+    double ratio = (double)a->in_count / a->out_count, reach = ratio > 1 ? ratio : 1;
+    float *weights = cli_alloc((size_t)(2 * reach) + 3, sizeof *weights);
+    for (int32_t x = 0; x < a->out_count; x++) {
+        double centre = (x + 0.5) * ratio, total = 0;
+        int32_t first = (int32_t)(centre - reach + 0.5), end = (int32_t)(centre + reach + 0.5);
+        if (centre - reach + 0.5 < 0) first = 0;
+        if (end > a->in_count) end = a->in_count;
+        for (int32_t i = first; i < end; i++) {
+            double far = fabs((i + 0.5 - centre) / reach);
+            weights[i - first] = far < 1 ? (float)(1 - far) : 0;
+            total += weights[i - first];
+        }
+        for (int32_t line = 0; line < a->lines; line++)
+            for (int32_t c = 0; c < channels; c++) {
+                const float *source = in + (size_t)line * a->in_line + c;
+                double sum = 0;
+                for (int32_t i = first; i < end; i++)
+                    sum += (double)weights[i - first] * source[(size_t)i * a->in_step];
+                out[(size_t)line * a->out_line + (size_t)x * a->out_step + (size_t)c] =
+                    round_level((float)(sum / total));
+            }
+    }
+    free(weights);
+}
+
+static void resize(picture *p, int32_t width, int32_t height) {
+    size_t channels = (size_t)p->channels;
+    if (width != p->width) {
+        float *wide = new_levels(width, p->height, p->channels);
+        axis across = {
+            p->width, width, p->height, channels, channels, (size_t)p->width * channels, (size_t)width * channels};
+        resample(p->levels, wide, p->channels, &across);
+        free(p->levels);
+        *p = (picture){width, p->height, p->channels, wide};
+    }
+    if (height != p->height) {
+        float *tall = new_levels(width, height, p->channels);
+        size_t row = (size_t)width * channels;
+        axis down = {p->height, height, width, row, row, channels, channels};
+        resample(p->levels, tall, p->channels, &down);
+        free(p->levels);
+        *p = (picture){width, height, p->channels, tall};
+    }
+}
+
+static void resize_as_asked(picture *p, const cli_image_options *options) {
+    int32_t width = options->resize_width, height = options->resize_height;
+    if (!width) return;
+    if (!height) {
+        int64_t shorter = width;
+        bool upright = p->width <= p->height;
+        int64_t longer = shorter * (upright ? p->height : p->width) / (upright ? p->width : p->height);
+        width = (int32_t)(upright ? shorter : longer);
+        height = (int32_t)(upright ? longer : shorter);
+    }
+    resize(p, width, height);
+}
+
+static tort_status crop(picture *p, int32_t width, int32_t height, const char *path, tort_error *error) {
+    if (!width) return TORT_OK;
+    if (width > p->width || height > p->height)
+        return tort_fail(error, TORT_E_INPUT,
+                         "%s: --crop %dx%d is larger than the picture, which is %dx%d; --resize first", path, width,
+                         height, p->width, p->height);
+    int32_t left = (int32_t)lrint((p->width - width) / 2.0), top = (int32_t)lrint((p->height - height) / 2.0);
+    float *cut = new_levels(width, height, p->channels);
+    size_t row = (size_t)width * (size_t)p->channels, old_row = (size_t)p->width * (size_t)p->channels;
+    for (int32_t y = 0; y < height; y++)
+        memcpy(cut + (size_t)y * row, p->levels + (size_t)(top + y) * old_row + (size_t)(left * p->channels),
+               row * sizeof(float));
+    free(p->levels);
+    *p = (picture){width, height, p->channels, cut};
+    return TORT_OK;
+}
+
+static void make_grey(picture *p) {
+    size_t pixels = (size_t)p->width * (size_t)p->height;
+    float *grey = new_levels(p->width, p->height, 1);
+    for (size_t i = 0; i < pixels; i++) {
+        const float *rgb = p->levels + i * 3;
+        grey[i] = round_level(0.299f * rgb[0] + 0.587f * rgb[1] + 0.114f * rgb[2]);
+    }
+    free(p->levels);
+    p->levels = grey;
+    p->channels = 1;
+}
+
+/* ---- the tensor ------------------------------------------------------------------------------------------------ */
+
+/* Where the dims of a port of this rank and layout stand; -1: there is no such dim. */
+typedef struct placing {
+    int32_t rank, batch, channel, row, column;
+} placing;
+
+static bool is_channel_count(int64_t dim) {
+    return dim == 1 || dim == 3;
+}
+
+static tort_status find_placing(const tort_port *port, cli_image_layout layout, placing *out, tort_error *error) {
+    int32_t rank = port->rank < 0 ? 4 : port->rank;
+    if (rank < 2 || rank > 4)
+        return tort_fail(error, TORT_E_INPUT, "input '%s' has rank %d, which no picture has; give it an .npy",
+                         port->name, rank);
+    if (layout == CLI_LAYOUT_AUTO && port->rank > 2)
+        layout =
+            !is_channel_count(port->dims[rank - 3]) && is_channel_count(port->dims[rank - 1]) ? CLI_NHWC : CLI_NCHW;
+    int32_t first = rank - 3;
+    *out = (placing){rank, rank == 4 ? 0 : -1, first, first + 1, first + 2};
+    if (rank == 2)
+        *out = (placing){2, -1, -1, 0, 1};
+    else if (layout == CLI_NHWC)
+        *out = (placing){rank, out->batch, first + 2, first, first + 1};
+    return TORT_OK;
+}
+
+static tort_status check_fit(const char *path, const picture *p, const tort_port *port, const placing *at,
+                             tort_error *error) {
+    if (port->rank < 0) return TORT_OK;
+    if (at->batch >= 0 && port->dims[at->batch] > 1)
+        return tort_fail(error, TORT_E_INPUT, "input '%s' is a batch of %lld, and %s is one picture; give it an .npy",
+                         port->name, (long long)port->dims[at->batch], path);
+    int64_t width = port->dims[at->column], height = port->dims[at->row];
+    if ((width < 0 || width == p->width) && (height < 0 || height == p->height)) return TORT_OK;
+    if (width < 0) width = p->width;
+    if (height < 0) height = p->height;
+    return tort_fail(error, TORT_E_INPUT, "%s is %dx%d, and input '%s' wants %lldx%lld: add --resize %lldx%lld", path,
+                     p->width, p->height, port->name, (long long)width, (long long)height, (long long)width,
+                     (long long)height);
+}
+
+static tort_status check_channels(const cli_image_options *o, int32_t channels, tort_error *error) {
+    const struct {
+        const char *name;
+        int32_t count;
+    } lists[] = {{"mean", o->mean_count}, {"std", o->std_count}};
+    for (size_t i = 0; i < 2; i++)
+        if (lists[i].count > 1 && lists[i].count != channels)
+            return tort_fail(error, TORT_E_USAGE, "--%s has %d numbers, and the input %d channel%s", lists[i].name,
+                             lists[i].count, channels, channels == 1 ? "" : "s");
+    return TORT_OK;
+}
+
+static float normalized(const cli_image_options *o, float level, int32_t channel, float scale) {
+    float value = level * scale;
+    if (o->mean_count) value -= o->mean[o->mean_count > 1 ? channel : 0];
+    if (o->std_count) value /= o->std[o->std_count > 1 ? channel : 0];
+    return value;
+}
+
+static tort_status fill_tensor(const picture *p, const cli_image_options *o, const placing *at, tort_tensor *tensor,
+                               tort_error *error) {
+    tort_env env = tort_env_complete(NULL);
+    size_t bytes, area = (size_t)p->width * (size_t)p->height, channels = (size_t)p->channels;
+    if (!tort_tensor_bytes(tensor, &bytes) || !(tensor->data = tort_alloc_aligned(&env, bytes)))
+        return tort_out_of_memory(error, 0);
+    float *values = cli_alloc(area * channels, sizeof *values);
+    float scale = o->levels ? o->scale : tensor->type == TORT_UINT8 ? 1.0f : 1.0f / 255.0f;
+    bool last = at->channel > at->row;
+    for (size_t pixel = 0; pixel < area; pixel++)
+        for (int32_t c = 0; c < p->channels; c++) {
+            int32_t source = o->bgr ? p->channels - 1 - c : c;
+            size_t target = last ? pixel * channels + (size_t)c : (size_t)c * area + pixel;
+            values[target] = normalized(o, p->levels[pixel * channels + (size_t)source], c, scale);
+        }
+    tort_store_floats(tensor->type, tensor->data, 0, (int64_t)(area * channels), values);
+    free(values);
+    return TORT_OK;
+}
+
+bool cli_is_image(const char *path) {
+    const char *dot = strrchr(path, '.');
+    return dot && (!strcasecmp(dot, ".png") || !strcasecmp(dot, ".jpg") || !strcasecmp(dot, ".jpeg"));
+}
+
+/* The picture as `port` wants it, before it becomes numbers. */
+static tort_status prepare(const char *path, const tort_port *port, const cli_image_options *options, const placing *at,
+                           picture *p, tort_error *error) {
+    int64_t channels = at->channel < 0 ? 1 : port->rank < 0 ? 3 : port->dims[at->channel];
+    if (channels < 0) channels = 3;
+    if (!is_channel_count(channels))
+        return tort_fail(error, TORT_E_INPUT, "input '%s' wants %lld channels; a picture has 1 or 3 (--layout %s?)",
+                         port->name, (long long)channels, at->channel > at->row ? "nchw" : "nhwc");
+    tort_status status = check_channels(options, (int32_t)channels, error);
+    if (status) return status;
+    resize_as_asked(p, options);
+    status = crop(p, options->crop_width, options->crop_height, path, error);
+    if (!status && channels == 1) make_grey(p);
+    return status ? status : check_fit(path, p, port, at, error);
+}
+
+tort_status cli_image_read(const char *path, const tort_port *port, const cli_image_options *options,
+                           tort_tensor *tensor, tort_error *error) {
+    placing at = {0};
+    tort_status status = find_placing(port, options->layout, &at, error);
+    if (!status && !tort_type_is_float(port->type) && port->type != TORT_UINT8)
+        status = tort_fail(error, TORT_E_INPUT, "input '%s' is %s; a picture can fill floats and uint8", port->name,
+                           tort_type_name(port->type));
+    if (status) return status;
+    const char *dot = strrchr(path, '.');
+    picture p = {0};
+    status = dot && !strcasecmp(dot, ".png") ? read_png(path, &p, error) : read_jpeg(path, &p, error);
+    if (status) return status;
+    status = prepare(path, port, options, &at, &p, error);
+    if (!status) {
+        *tensor = (tort_tensor){.type = port->type, .rank = at.rank};
+        if (at.batch >= 0) tensor->dims[at.batch] = 1;
+        if (at.channel >= 0) tensor->dims[at.channel] = p.channels;
+        tensor->dims[at.row] = p.height;
+        tensor->dims[at.column] = p.width;
+        status = fill_tensor(&p, options, &at, tensor, error);
+    }
+    free(p.levels);
+    return status;
+}

@@ -1,0 +1,125 @@
+/* npz.c - reads a zip archive through its directory at the end: stored and deflated entries, each an .npy.
+ *
+ * Untrusted: every offset and size is checked against the file before it is used. Archives beyond 4 GB (zip64) are
+ * refused by name. */
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "loader/tensor_file.h"
+#include "runtime/cli/cli.h"
+#include "runtime/cli/files.h"
+#include "runtime/cli/npz.h"
+#include "runtime/memory.h"
+
+enum { END_SIZE = 22, ENTRY_SIZE = 46, LOCAL_SIZE = 30, LONGEST_COMMENT = 65535 };
+
+static uint32_t number(const uint8_t *p, int bytes) {
+    uint32_t value = 0;
+    for (int i = bytes - 1; i >= 0; i--) value = value << 8 | p[i];
+    return value;
+}
+
+/* What the directory says of an entry. */
+typedef struct entry {
+    uint32_t method, packed, size, offset;
+    const char *name;
+    size_t name_length;
+} entry;
+
+static const uint8_t *find_end(const uint8_t *bytes, size_t size) {
+    if (size < END_SIZE) return NULL;
+    for (size_t back = END_SIZE; back <= size && back <= END_SIZE + LONGEST_COMMENT; back++)
+        if (number(bytes + size - back, 4) == 0x06054b50) return bytes + size - back;
+    return NULL;
+}
+
+static bool read_entry(const uint8_t *bytes, size_t size, size_t *at, entry *out) {
+    if (*at > size || size - *at < ENTRY_SIZE || number(bytes + *at, 4) != 0x02014b50) return false;
+    const uint8_t *p = bytes + *at;
+    size_t name = number(p + 28, 2), rest = number(p + 30, 2) + number(p + 32, 2);
+    if (size - *at - ENTRY_SIZE < name + rest) return false;
+    *out = (entry){
+        number(p + 10, 2), number(p + 20, 4), number(p + 24, 4), number(p + 42, 4), (const char *)p + ENTRY_SIZE, name};
+    *at += ENTRY_SIZE + name + rest;
+    return true;
+}
+
+/* The packed bytes of an entry lie behind a header of their own, whose lengths may differ from the directory's. */
+static const uint8_t *entry_bytes(const uint8_t *bytes, size_t size, const entry *e) {
+    if (e->offset > size || size - e->offset < LOCAL_SIZE || number(bytes + e->offset, 4) != 0x04034b50) return NULL;
+    size_t start = e->offset + LOCAL_SIZE + number(bytes + e->offset + 26, 2) + number(bytes + e->offset + 28, 2);
+    return start <= size && size - start >= e->packed ? bytes + start : NULL;
+}
+
+static bool inflate_entry(const uint8_t *packed, const entry *e, uint8_t *out) {
+    z_stream stream = {
+        .next_in = (Bytef *)(uintptr_t)packed, .avail_in = e->packed, .next_out = out, .avail_out = e->size};
+    if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) return false;
+    int result = inflate(&stream, Z_FINISH);
+    inflateEnd(&stream);
+    return result == Z_STREAM_END && stream.total_out == e->size;
+}
+
+static tort_status decode_entry(const char *path, const uint8_t *bytes, size_t size, const entry *e,
+                                tort_tensor *tensor, tort_error *error) {
+    tort_env env = tort_env_complete(NULL);
+    if (e->packed == UINT32_MAX || e->size == UINT32_MAX || e->offset == UINT32_MAX)
+        return tort_fail(error, TORT_E_INPUT, "%s: '%.*s' is larger than 4 GB; save it as .npy", path,
+                         (int)e->name_length, e->name);
+    const uint8_t *packed = entry_bytes(bytes, size, e);
+    if (!packed)
+        return tort_fail(error, TORT_E_INPUT, "%s: '%.*s' lies outside the file", path, (int)e->name_length, e->name);
+    if (e->method == 0) return tort_tensor_npy_decode(&env, packed, e->packed, tensor, error);
+    /* deflate cannot shrink more than about 1032 times: a larger claim is a lie that would cost memory */
+    if (e->method != 8 || e->size / 1040 > e->packed)
+        return tort_fail(error, TORT_E_INPUT, "%s: '%.*s' is not packed as NumPy does", path, (int)e->name_length,
+                         e->name);
+    uint8_t *unpacked = cli_alloc(e->size, 1);
+    tort_status status =
+        inflate_entry(packed, e, unpacked)
+            ? tort_tensor_npy_decode(&env, unpacked, e->size, tensor, error)
+            : tort_fail(error, TORT_E_INPUT, "%s: '%.*s' is damaged", path, (int)e->name_length, e->name);
+    free(unpacked);
+    return status;
+}
+
+static tort_status read_arrays(const char *path, const uint8_t *bytes, size_t size, cli_npz *npz, tort_error *error) {
+    const uint8_t *end = find_end(bytes, size);
+    if (!end) return tort_fail(error, TORT_E_INPUT, "%s is not an .npz archive", path);
+    uint32_t count = number(end + 10, 2);
+    size_t at = number(end + 16, 4);
+    npz->arrays = cli_alloc(count, sizeof *npz->arrays);
+    for (uint32_t i = 0; i < count; i++) {
+        entry e;
+        if (!read_entry(bytes, size, &at, &e))
+            return tort_fail(error, TORT_E_INPUT, "%s: the archive's directory is damaged", path);
+        size_t length = e.name_length;
+        if (length > 4 && !memcmp(e.name + length - 4, ".npy", 4)) length -= 4;
+        cli_npz_array *array = &npz->arrays[npz->count];
+        tort_status status = decode_entry(path, bytes, size, &e, &array->tensor, error);
+        if (status) return status;
+        array->name = cli_copy_text(e.name, length);
+        npz->count++;
+    }
+    return TORT_OK;
+}
+
+tort_status cli_npz_read(const char *path, cli_npz *npz, tort_error *error) {
+    *npz = (cli_npz){0};
+    uint8_t *bytes;
+    size_t size;
+    tort_status status = cli_read_file(path, &bytes, &size, error);
+    if (!status) status = read_arrays(path, bytes, size, npz, error);
+    free(bytes);
+    return status;
+}
+
+void cli_npz_free(cli_npz *npz) {
+    tort_env env = tort_env_complete(NULL);
+    for (int32_t i = 0; i < npz->count; i++) {
+        free(npz->arrays[i].name);
+        tort_tensor_file_free(&env, &npz->arrays[i].tensor);
+    }
+    free(npz->arrays);
+}

@@ -1,0 +1,79 @@
+/* options.h - everything that can be typed after `tinyort`, as one table of options, and what it means. */
+#ifndef TORT_CLI_OPTIONS_H
+#define TORT_CLI_OPTIONS_H
+
+#include "runtime/error.h"
+
+/* One bit a subcommand: the table of options says with them which takes what. */
+enum {
+    CLI_CMD_RUN = 1u << 0,
+    CLI_CMD_PLAN = 1u << 1,
+    CLI_CMD_PROVIDERS = 1u << 2,
+    CLI_CMD_INSPECT = 1u << 3,
+    CLI_CMD_OPS = 1u << 4,
+    CLI_CMD_TEST = 1u << 5,
+    CLI_CMD_COMPARE = 1u << 6,
+    CLI_CMD_BENCH = 1u << 7
+};
+
+typedef enum cli_image_layout { CLI_LAYOUT_AUTO, CLI_NCHW, CLI_NHWC } cli_image_layout;
+
+/* How a picture becomes a tensor. Widths and heights in pixels, 0: not asked for. */
+typedef struct cli_image_options {
+    int32_t resize_width, resize_height; /* height 0: the shorter side becomes resize_width */
+    int32_t crop_width, crop_height;
+    float mean[4], std[4]; /* of a channel, after scaling */
+    int32_t mean_count, std_count;
+    float scale; /* what a level of 0..255 is multiplied by */
+    bool levels; /* --scale was given */
+    cli_image_layout layout;
+    bool bgr;
+} cli_image_options;
+
+typedef struct cli_options {
+    const char *command;
+    const char **operands; /* models, directories */
+    int32_t operand_count;
+    const char **chains; /* every --ep */
+    int32_t chain_count;
+    const char *target, *require, *allow;
+    bool strict;
+    const char **pins;
+    int32_t pin_count;
+    tort_input_shape *shapes;
+    int32_t shape_count;
+    const char **inputs; /* every --input, unread */
+    int32_t input_count;
+    bool random;
+    uint64_t seed;
+    cli_image_options image;
+    const char *save;
+    bool save_pb;
+    int32_t top;
+    const char *labels;
+    double seconds;
+    int32_t repeat, warmup;
+    double rtol, atol; /* negative: not given */
+    tort_load_options load;
+    uint64_t dynamic_limit;
+    bool json, help;
+} cli_options;
+
+/* A subcommand as the help shows it. */
+typedef struct cli_command {
+    const char *name;
+    uint32_t bit;
+    const char *operands; /* "MODEL", "DIR...", "" */
+    const char *summary;
+    int (*run)(const cli_options *options);
+} cli_command;
+
+/* Reads the arguments behind the subcommand's name. The options borrow from argv. */
+tort_status cli_options_read(const cli_command *command, int argc, char **argv, cli_options *options,
+                             tort_error *error);
+void cli_options_free(cli_options *options);
+
+/* The usage of a subcommand with the options that it takes, on stdout. */
+void cli_print_usage(const cli_command *command);
+
+#endif

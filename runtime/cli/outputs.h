@@ -1,0 +1,64 @@
+/* outputs.h - what is told of tensors: statistics, the largest entries, files, and whether two are equal. */
+#ifndef TORT_CLI_OUTPUTS_H
+#define TORT_CLI_OUTPUTS_H
+
+#include <cjson/cJSON.h>
+
+#include "runtime/cli/options.h"
+
+/* Over the finite elements; of booleans as 0 and 1. count is of all elements. */
+typedef struct cli_statistics {
+    bool numeric; /* false for strings and complex numbers: nothing else is set then but count */
+    int64_t count, nan, infinite;
+    double minimum, maximum, mean, deviation;
+} cli_statistics;
+
+cli_statistics cli_statistics_of(const tort_tensor *tensor);
+
+/* "1, 2.5, nan" - the first `most` elements as text, "..." where there are more. Into buffer, which is returned. */
+const char *cli_elements_text(const tort_tensor *tensor, int64_t most, char *buffer, size_t size);
+
+/* A table of all outputs, or the same as JSON. */
+void cli_print_outputs(const tort_model *model, const tort_tensor *outputs, int32_t count);
+cJSON *cli_outputs_json(const tort_model *model, const tort_tensor *outputs, int32_t count);
+
+/* One of the `k` largest entries of a row of the last axis. */
+typedef struct cli_top {
+    int64_t row, index;
+    double value;
+    const char *label; /* borrowed from the labels; "" if there is none */
+} cli_top;
+
+/* The names of a file, one a line. The caller frees with cli_labels_free, also after a failure. */
+typedef struct cli_labels {
+    char *text;
+    const char **lines;
+    int64_t count;
+} cli_labels;
+
+tort_status cli_labels_read(const char *path, cli_labels *labels, tort_error *error);
+void cli_labels_free(cli_labels *labels);
+
+/* The k largest of each row, largest first. *tops is the caller's to free. TORT_E_USAGE for what has no order. */
+tort_status cli_top_of(const tort_tensor *tensor, int32_t k, const cli_labels *labels, cli_top **tops, int64_t *count,
+                       tort_error *error);
+
+/* Writes outputs as output_0.npy ... (or .pb) into a folder, which is made if need be. */
+tort_status cli_save_outputs(const cli_options *options, const tort_model *model, const tort_tensor *outputs,
+                             int32_t count, tort_error *error);
+
+/* ---- equality ---- */
+
+/* What "equal" means: |a-b| <= atol + rtol * |b|; integers, booleans and strings exactly; NaN equals NaN. */
+typedef struct cli_tolerance {
+    double rtol, atol;
+} cli_tolerance;
+
+/* The tolerance of a type: as asked for, or 1e-2 for 16-bit floats and `otherwise` for the rest. */
+cli_tolerance cli_tolerance_of(const cli_options *options, tort_type type, cli_tolerance otherwise);
+
+/* True if equal. Otherwise says in one sentence how they differ; *worst is the largest |a-b| in any case. */
+bool cli_tensors_equal(const tort_tensor *found, const tort_tensor *expected, cli_tolerance tolerance, double *worst,
+                       char *text, size_t size);
+
+#endif
