@@ -434,7 +434,34 @@ tort_dim tort_dim_max(tort_dims *dims, tort_dim a, tort_dim b) {
     return tort_scalar_to_dim(dims, tort_scalar_max(dims, tort_scalar_of_dim(a), tort_scalar_of_dim(b)));
 }
 
-/* ---- text -------------------------------------------------------------------------------------------------------- */
+/* ---- evaluation ------------------------------------------------------------------------------------------------ */
+
+/* Recursion is as deep as an expression is large, which is little. */
+bool tort_dim_evaluate(const tort_dims *dims, tort_dim d, const tort_dim_binding *bindings, int32_t count,
+                       int64_t *out) {
+    *out = d;
+    if (d >= 0) return true;
+    for (int32_t i = 0; i < count; i++)
+        if (bindings[i].symbol == d) {
+            *out = bindings[i].size;
+            return true;
+        }
+    const tort_dim_expr *e = expression(dims, d);
+    if (e->op == TORT_DIM_CONST) *out = e->value;
+    if (e->op == TORT_DIM_CONST || e->op == TORT_DIM_SYMBOL) return e->op == TORT_DIM_CONST;
+    int64_t a, b;
+    if (!tort_dim_evaluate(dims, e->a, bindings, count, &a) || !tort_dim_evaluate(dims, e->b, bindings, count, &b))
+        return false;
+    switch (e->op) {
+    case TORT_DIM_ADD: return !__builtin_add_overflow(a, b, out);
+    case TORT_DIM_MUL: return !__builtin_mul_overflow(a, b, out);
+    case TORT_DIM_FLOORDIV: *out = floor_divide(a, b); return true;
+    case TORT_DIM_MIN: *out = a < b ? a : b; return true;
+    default: *out = a > b ? a : b; return true;
+    }
+}
+
+/* ---- text ------------------------------------------------------------------------------------------------------ */
 
 typedef struct writer {
     const tort_dims *dims;

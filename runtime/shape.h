@@ -92,6 +92,16 @@ static inline bool tort_scalar_same(tort_scalar a, tort_scalar b) {
 /* As a dim: a known negative becomes a fresh unknown. */
 tort_dim tort_scalar_to_dim(tort_dims *dims, tort_scalar s);
 
+/* The size of a symbol, for evaluating. */
+typedef struct tort_dim_binding {
+    tort_dim symbol;
+    int64_t size;
+} tort_dim_binding;
+
+/* The number that d is with these bindings; false where a symbol has none, or where the number overflows. */
+bool tort_dim_evaluate(const tort_dims *dims, tort_dim d, const tort_dim_binding *bindings, int32_t count,
+                       int64_t *out);
+
 /* Text such as "batch*(seq+1)" into buffer, always terminated; returns buffer. */
 const char *tort_dim_text(const tort_dims *dims, tort_dim d, char *buffer, size_t size);
 

@@ -110,7 +110,9 @@ void cli_table_print(cli_table *table, FILE *file) {
     }
     for (size_t i = 0; i < columns; i++)
         if (widths[i] && width(table->cells[i].text) > widths[i]) widths[i] = width(table->cells[i].text);
-    for (size_t i = 0; i < table->count; i += columns) print_row(table, i, widths, file);
+    bool titled = false;
+    for (size_t i = 0; i < columns; i++) titled = titled || (widths[i] && *table->cells[i].text);
+    for (size_t i = titled ? 0 : columns; i < table->count; i += columns) print_row(table, i, widths, file);
     for (size_t i = 0; i < table->count; i++) free(table->cells[i].text);
     free(table->cells);
     free(table);

@@ -1,0 +1,130 @@
+/* ops.c - `tinyort ops`: the operator rows of this build; as JSON with everything that a row states, its named sets
+ * of types written out, so that a test can hold it against ONNX's own schemas. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "runtime/check.h"
+#include "runtime/cli/cli.h"
+#include "runtime/cli/table.h"
+
+static cJSON *text_json(const char *text, size_t length) {
+    char *copy = cli_copy_text(text, length);
+    cJSON *item = cJSON_CreateString(copy);
+    free(copy);
+    return item;
+}
+
+static void add_types(cJSON *list, uint64_t mask, const char *before, const char *after) {
+    for (int type = 0; type < TORT_TYPE_COUNT; type++) {
+        if (!(mask >> type & 1)) continue;
+        char *text = cli_format("%s%s%s", before, tort_type_name((tort_type)type), after);
+        cJSON_AddItemToArray(list, cJSON_CreateString(text));
+        free(text);
+    }
+}
+
+/* null where the row is malformed. */
+static cJSON *types_json(const tort_formal *formal, const char *types) {
+    tort_type_set set;
+    if (!tort_formal_types(formal, types, &set)) return cJSON_CreateNull();
+    cJSON *list = cJSON_CreateArray();
+    add_types(list, set.tensor, "tensor(", ")");
+    add_types(list, set.sequence, "seq(tensor(", "))");
+    add_types(list, set.optional, "optional(tensor(", "))");
+    add_types(list, set.optional_sequence, "optional(seq(tensor(", ")))");
+    add_types(list, set.map, "map(", ")");
+    add_types(list, set.sparse, "sparse_tensor(", ")");
+    return list;
+}
+
+static cJSON *formals_json(const char *formals, const char *types) {
+    cJSON *list = cJSON_CreateArray();
+    tort_formal formal;
+    for (const char *cursor = formals; tort_formal_next(&cursor, &formal);) {
+        cJSON *item = cJSON_CreateObject();
+        cJSON_AddItemToObject(item, "name", text_json(formal.name, formal.name_length));
+        cJSON_AddItemToObject(item, "type", text_json(formal.type, formal.type_length));
+        cJSON_AddBoolToObject(item, "optional", formal.mode == '?');
+        cJSON_AddBoolToObject(item, "variadic", formal.mode == '*' || formal.mode == '+');
+        cJSON_AddBoolToObject(item, "mixed", formal.mode == '+');
+        cJSON_AddItemToObject(item, "types", types_json(&formal, types));
+        cJSON_AddItemToArray(list, item);
+    }
+    return list;
+}
+
+static cJSON *attributes_json(const char *attributes) {
+    cJSON *list = cJSON_CreateArray();
+    tort_attribute_formal formal;
+    for (const char *cursor = attributes; tort_attribute_formal_next(&cursor, &formal);) {
+        cJSON *item = cJSON_CreateObject();
+        cJSON_AddItemToObject(item, "name", text_json(formal.name, formal.name_length));
+        cJSON_AddNumberToObject(item, "kind", formal.kind);
+        cJSON_AddBoolToObject(item, "required", formal.required);
+        if (formal.fallback)
+            cJSON_AddItemToObject(item, "default", text_json(formal.fallback, formal.fallback_length));
+        else
+            cJSON_AddNullToObject(item, "default");
+        cJSON_AddItemToArray(list, item);
+    }
+    return list;
+}
+
+static void print_json(const tort_op_table *table) {
+    cJSON *root = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(root, "operators");
+    for (int32_t i = 0; i < table->count; i++) {
+        const tort_op *op = table->rows[i];
+        cJSON *item = cJSON_CreateObject();
+        cJSON_AddStringToObject(item, "domain", op->domain);
+        cJSON_AddStringToObject(item, "name", op->name);
+        cJSON_AddNumberToObject(item, "since", op->since);
+        cJSON_AddNumberToObject(item, "until", op->until);
+        cJSON_AddItemToObject(item, "inputs", formals_json(op->inputs, op->types));
+        cJSON_AddItemToObject(item, "outputs", formals_json(op->outputs, op->types));
+        cJSON_AddItemToObject(item, "attributes", attributes_json(op->attributes));
+        cJSON_AddItemToArray(list, item);
+    }
+    cli_print_json(root);
+}
+
+/* One line an operator: the versions at which it changed, and how far the last of them reaches. */
+static void print_table(const tort_op_table *ops) {
+    cli_table *table = cli_table_new("operator|versions|up to opset>", 0);
+    int32_t operators = 0;
+    for (int32_t i = 0; i < ops->count;) {
+        const tort_op *first = ops->rows[i];
+        char versions[200] = "";
+        int32_t until = 0;
+        for (;
+             i < ops->count && !strcmp(ops->rows[i]->name, first->name) && !strcmp(ops->rows[i]->domain, first->domain);
+             i++) {
+            size_t used = strlen(versions);
+            snprintf(versions + used, sizeof versions - used, "%s%d", used ? " " : "", ops->rows[i]->since);
+            until = ops->rows[i]->until;
+        }
+        cli_cell(table, CLI_BOLD, "%s%s%s", first->domain, *first->domain ? "." : "", first->name);
+        cli_cell(table, CLI_PLAIN, "%s", versions);
+        cli_cell(table, CLI_PLAIN, "%d", until);
+        operators++;
+    }
+    cli_table_print(table, stdout);
+    printf("\n%d operators, %d versions\n", operators, ops->count);
+}
+
+int cli_ops(const cli_options *options) {
+    tort_env env = tort_env_complete(NULL);
+    tort_op_table table;
+    tort_error error = {0};
+    if (!tort_op_table_build(&table, &env)) {
+        tort_out_of_memory(&error, 0);
+        return cli_fail(options->command, &error);
+    }
+    if (options->json)
+        print_json(&table);
+    else
+        print_table(&table);
+    tort_op_table_free(&table, &env);
+    return CLI_OK;
+}
