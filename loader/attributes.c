@@ -51,8 +51,7 @@ static tort_status kind_of(tort_loader *loader, const TortOnnx__AttributeProto *
     return TORT_OK;
 }
 
-/* ---- values --------------------------------------------------------------------------------------------------------
- */
+/* ---- values ----------------------------------------------------------------------------------------------------- */
 
 static bool copy_string(tort_loader *loader, const ProtobufCBinaryData *bytes, tort_string *out) {
     out->length = bytes->len;
@@ -106,8 +105,7 @@ static tort_status load_types(tort_loader *loader, TortOnnx__TypeProto **types, 
     return TORT_OK;
 }
 
-/* ---- bodies --------------------------------------------------------------------------------------------------------
- */
+/* ---- bodies ----------------------------------------------------------------------------------------------------- */
 
 static tort_status load_body(tort_loader *loader, tort_scope *scope, TortOnnx__GraphProto *proto, const char *path,
                              tort_bodies *bodies, int32_t *graph) {
@@ -137,8 +135,7 @@ static tort_status load_bodies(tort_loader *loader, tort_scope *scope, TortOnnx_
     return TORT_OK;
 }
 
-/* ---- the whole -----------------------------------------------------------------------------------------------------
- */
+/* ---- the whole -------------------------------------------------------------------------------------------------- */
 
 static tort_status load_value(tort_loader *loader, tort_scope *scope, TortOnnx__AttributeProto *proto,
                               const char *node_name, tort_attribute *attribute, tort_bodies *bodies) {

@@ -61,8 +61,7 @@ tort_status tort_find_function(tort_loader *loader, const TortOnnx__NodeProto *n
     return TORT_OK;
 }
 
-/* ---- attributes ----------------------------------------------------------------------------------------------------
- */
+/* ---- attributes ------------------------------------------------------------------------------------------------- */
 
 static bool declares_attribute(const TortOnnx__FunctionProto *proto, const char *name) {
     for (size_t i = 0; i < proto->n_attribute; i++)
@@ -129,8 +128,7 @@ static tort_status bind_attributes(tort_loader *loader, const tort_scope *scope,
     return TORT_OK;
 }
 
-/* ---- inputs and outputs --------------------------------------------------------------------------------------------
- */
+/* ---- inputs and outputs ----------------------------------------------------------------------------------------- */
 
 static tort_status bind_inputs(tort_loader *loader, tort_scope *caller, const TortOnnx__NodeProto *node,
                                tort_scope *scope) {
@@ -203,8 +201,7 @@ static tort_status bind_outputs(tort_loader *loader, const tort_scope *caller, c
     return TORT_OK;
 }
 
-/* ---- the call ------------------------------------------------------------------------------------------------------
- */
+/* ---- the call --------------------------------------------------------------------------------------------------- */
 
 static tort_status charge(tort_loader *loader, const tort_function_call *call) {
     const tort_function *function = call->function;

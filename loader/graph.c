@@ -6,8 +6,7 @@
 
 #include "loader/loader.h"
 
-/* ---- scopes --------------------------------------------------------------------------------------------------------
- */
+/* ---- scopes ----------------------------------------------------------------------------------------------------- */
 
 void tort_scope_free(tort_loader *loader, tort_scope *scope) {
     if (scope->names.env) tort_names_free(&scope->names);
@@ -60,8 +59,7 @@ tort_status tort_resolve_name(tort_loader *loader, tort_scope *scope, const char
     return capture(loader, scope, name, outer, value);
 }
 
-/* ---- values --------------------------------------------------------------------------------------------------------
- */
+/* ---- values ----------------------------------------------------------------------------------------------------- */
 
 static tort_status add_initializer(tort_loader *loader, tort_scope *scope, const char *name, int32_t weight) {
     int32_t value;
@@ -166,8 +164,7 @@ static tort_status load_value_info(tort_loader *loader, tort_scope *scope, TortO
     return TORT_OK;
 }
 
-/* ---- nodes ---------------------------------------------------------------------------------------------------------
- */
+/* ---- nodes ------------------------------------------------------------------------------------------------------ */
 
 /* Whether a value has one source only is checked by the core, when the graph is whole. */
 tort_status tort_declare_outputs(tort_loader *loader, tort_scope *scope, TortOnnx__NodeProto **nodes, size_t count) {
@@ -220,8 +217,7 @@ static tort_status resolve_outputs(tort_loader *loader, tort_scope *scope, const
     return TORT_OK;
 }
 
-/* ---- what bodies capture -------------------------------------------------------------------------------------------
- */
+/* ---- what bodies capture ---------------------------------------------------------------------------------------- */
 
 /* The values that the bodies of a node take from outside, each once. */
 typedef struct captures {
@@ -288,8 +284,8 @@ static tort_status resolve_inputs(tort_loader *loader, tort_scope *scope, const 
     return TORT_OK;
 }
 
-static tort_status connect(tort_loader *loader, tort_scope *scope, const TortOnnx__NodeProto *proto,
-                           const tort_bodies *bodies, captures *all, tort_node *node) {
+static tort_status connect_node(tort_loader *loader, tort_scope *scope, const TortOnnx__NodeProto *proto,
+                                const tort_bodies *bodies, captures *all, tort_node *node) {
     tort_status status = unite_captures(loader, bodies, all);
     for (int32_t b = 0; !status && b < bodies->count; b++) status = extend_inputs(loader, &bodies->scopes[b], all);
     if (!status) status = resolve_inputs(loader, scope, proto, all, node);
@@ -304,7 +300,7 @@ static tort_status load_operator(tort_loader *loader, tort_scope *scope, TortOnn
     if (!status) {
         captures all = {0};
         tort_names_init(&all.numbers, loader->env);
-        status = connect(loader, scope, proto, &bodies, &all, node);
+        status = connect_node(loader, scope, proto, &bodies, &all, node);
         tort_names_free(&all.numbers);
     }
     if (!status && tort_graph_add_node(loader->model, scope->graph, node) < 0) status = tort_no_memory(loader);
@@ -313,8 +309,7 @@ static tort_status load_operator(tort_loader *loader, tort_scope *scope, TortOnn
     return status;
 }
 
-/* ---- the whole -----------------------------------------------------------------------------------------------------
- */
+/* ---- the whole -------------------------------------------------------------------------------------------------- */
 
 static tort_status load_node(tort_loader *loader, tort_scope *scope, TortOnnx__NodeProto *proto, size_t index,
                              int32_t file_index) {

@@ -34,8 +34,7 @@ static const struct {
     {'c', 8, TORT_COMPLEX64}, {'c', 16, TORT_COMPLEX128}, {'S', 0, TORT_STRING},  {'U', 0, TORT_STRING},
 };
 
-/* ---- the header ----------------------------------------------------------------------------------------------------
- */
+/* ---- the header ------------------------------------------------------------------------------------------------- */
 
 static tort_status bad_header(tort_error *error, const char *what) {
     return tort_fail(error, TORT_E_INPUT, "not a readable .npy file: %s", what);
@@ -121,8 +120,7 @@ static tort_status read_header(const tort_env *env, const uint8_t *bytes, size_t
     return status;
 }
 
-/* ---- elements ------------------------------------------------------------------------------------------------------
- */
+/* ---- elements --------------------------------------------------------------------------------------------------- */
 
 static tort_type type_of(const npy_header *header) {
     for (size_t i = 0; i < sizeof number_types / sizeof *number_types; i++)
@@ -166,8 +164,7 @@ static void copy_numbers(const npy_header *header, const uint8_t *from, int64_t 
     }
 }
 
-/* ---- text ----------------------------------------------------------------------------------------------------------
- */
+/* ---- text ------------------------------------------------------------------------------------------------------- */
 
 static size_t put_utf8(uint32_t code, char *out) {
     if (code < 0x80) {
@@ -214,8 +211,7 @@ static void copy_texts(const npy_header *header, const uint8_t *from, int64_t co
     }
 }
 
-/* ---- decode --------------------------------------------------------------------------------------------------------
- */
+/* ---- decode ----------------------------------------------------------------------------------------------------- */
 
 tort_status tort_tensor_npy_decode(const tort_env *env, const void *bytes, size_t size, tort_tensor *tensor,
                                    tort_error *error) {
@@ -246,8 +242,7 @@ tort_status tort_tensor_npy_decode(const tort_env *env, const void *bytes, size_
     return TORT_OK;
 }
 
-/* ---- write ---------------------------------------------------------------------------------------------------------
- */
+/* ---- write ------------------------------------------------------------------------------------------------------ */
 
 /* The length of a UTF-8 sequence at `at` and its character; 0 if it is not valid. */
 static size_t get_utf8(const char *at, size_t left, uint32_t *code) {

@@ -11,8 +11,7 @@
 #define NEWEST_IR 14 /* of onnx 1.23 */
 #define DEEPEST_NESTING 64
 
-/* ---- shared by the files of loader/ ---------------------------------------------------------------------------------
- */
+/* ---- shared by the files of loader/ ----------------------------------------------------------------------------- */
 
 const char *tort_text_of(const char *text) {
     return text ? text : "";
@@ -56,8 +55,7 @@ tort_status tort_load_opsets(tort_loader *loader, TortOnnx__OperatorSetIdProto *
     return TORT_OK;
 }
 
-/* ---- the parser ----------------------------------------------------------------------------------------------------
- */
+/* ---- the parser ------------------------------------------------------------------------------------------------- */
 
 /* The parser's memory comes from the scratch arena and goes with it. */
 typedef struct parser_memory {
@@ -94,8 +92,7 @@ tort_status tort_parse(tort_loader *loader, const tort_wire_message *table,
     return status;
 }
 
-/* ---- the header ----------------------------------------------------------------------------------------------------
- */
+/* ---- the header ------------------------------------------------------------------------------------------------- */
 
 static const char *keep_text(tort_loader *loader, const char *text) {
     return tort_arena_text(&loader->model->arena, tort_text_of(text), strlen(tort_text_of(text)));
@@ -154,8 +151,7 @@ static tort_status list_opsets(tort_loader *loader) {
     return status;
 }
 
-/* ---- the whole -----------------------------------------------------------------------------------------------------
- */
+/* ---- the whole -------------------------------------------------------------------------------------------------- */
 
 static tort_status load_main_graph(tort_loader *loader) {
     tort_scope scope = {0};

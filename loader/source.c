@@ -33,7 +33,7 @@ struct tort_source {
     int32_t external_count, external_capacity;
 };
 
-/* ---- opening ----------------------------------------------------------------------------------------------------- */
+/* ---- opening ---------------------------------------------------------------------------------------------------- */
 
 static tort_source *new_source(const tort_env *env, const tort_load_options *options) {
     tort_source *source = tort_alloc_zero(env, 1, sizeof *source);
@@ -130,7 +130,7 @@ const void *tort_source_buffer(const tort_source *source) {
     return source->buffer;
 }
 
-/* ---- external files ---------------------------------------------------------------------------------------------- */
+/* ---- external files --------------------------------------------------------------------------------------------- */
 
 static tort_status open_external(const tort_source *source, const char *location, int *fd, struct stat *facts,
                                  tort_error *error) {
@@ -189,7 +189,7 @@ tort_status tort_source_external(tort_source *source, const char *location, uint
     return TORT_OK;
 }
 
-/* ---- reading ----------------------------------------------------------------------------------------------------- */
+/* ---- reading ---------------------------------------------------------------------------------------------------- */
 
 static tort_status read_fully(int fd, const char *name, uint64_t offset, uint64_t length, void *dst,
                               tort_error *error) {

@@ -11,8 +11,7 @@
 #include "loader/loader.h"
 #include "loader/npy.h"
 
-/* ---- memory --------------------------------------------------------------------------------------------------------
- */
+/* ---- memory ----------------------------------------------------------------------------------------------------- */
 
 /* A block is its size, up to the next aligned address; the elements; the bytes of strings. */
 tort_status tort_tensor_file_alloc(const tort_env *env, tort_tensor *tensor, size_t text, tort_error *error) {
@@ -37,8 +36,7 @@ void tort_tensor_file_free(const tort_env *env, tort_tensor *tensor) {
     tensor->data = NULL;
 }
 
-/* ---- reading -------------------------------------------------------------------------------------------------------
- */
+/* ---- reading ---------------------------------------------------------------------------------------------------- */
 
 /* Strings that are borrowed move behind the elements. */
 static void own_strings(tort_string *strings, size_t count) {
@@ -114,8 +112,7 @@ tort_status tort_tensor_file_read(const tort_env *env, const char *path, tort_te
     return status;
 }
 
-/* ---- writing -------------------------------------------------------------------------------------------------------
- */
+/* ---- writing ---------------------------------------------------------------------------------------------------- */
 
 static size_t encode_varint(uint64_t value, uint8_t *out) {
     size_t size = 0;

@@ -59,8 +59,7 @@ static tort_status load_shape(tort_loader *loader, const TortOnnx__TensorProto *
     return TORT_OK;
 }
 
-/* ---- inline data ---------------------------------------------------------------------------------------------------
- */
+/* ---- inline data ------------------------------------------------------------------------------------------------ */
 
 /* The one field that holds the data (0: none) and the bytes there. */
 static tort_status data_field(tort_loader *loader, const TortOnnx__TensorProto *proto, const tort_weight *weight,
@@ -110,8 +109,7 @@ static tort_status check_length(tort_loader *loader, const tort_weight *weight, 
                      field_name(field), (unsigned long long)length, weight->bytes);
 }
 
-/* ---- external data -------------------------------------------------------------------------------------------------
- */
+/* ---- external data ---------------------------------------------------------------------------------------------- */
 
 static tort_status parse_size(tort_loader *loader, const char *key, const char *text, uint64_t *size) {
     *size = 0;
@@ -148,8 +146,7 @@ static tort_status external_data(tort_loader *loader, const TortOnnx__TensorProt
     return tort_source_external(loader->source, location, weight->offset, weight->length, &weight->file, loader->error);
 }
 
-/* ---- facts ---------------------------------------------------------------------------------------------------------
- */
+/* ---- facts ------------------------------------------------------------------------------------------------------ */
 
 static tort_status inline_data(tort_loader *loader, const TortOnnx__TensorProto *proto, tort_weight *weight) {
     int32_t field;
@@ -181,8 +178,7 @@ tort_status tort_tensor_facts(tort_loader *loader, const TortOnnx__TensorProto *
     return inline_data(loader, proto, weight);
 }
 
-/* ---- contents ------------------------------------------------------------------------------------------------------
- */
+/* ---- contents --------------------------------------------------------------------------------------------------- */
 
 /* Elements 6 bits wide, one after the other from the lowest bit of the first byte. `data` was zeroed. */
 static void store_six_bits(uint8_t *data, size_t index, uint64_t value) {
@@ -254,8 +250,7 @@ tort_status tort_tensor_contents(tort_loader *loader, const TortOnnx__TensorProt
     return tort_source_read(loader->source, facts->file, facts->offset, facts->length, data, loader->error);
 }
 
-/* ---- weights -------------------------------------------------------------------------------------------------------
- */
+/* ---- weights ---------------------------------------------------------------------------------------------------- */
 
 /* The bytes of strings move into the model, which outlives the proto. */
 static tort_status keep_strings(tort_loader *loader, tort_string *strings, size_t count) {

@@ -49,7 +49,7 @@ typedef struct wire_pass {
     uint8_t *storage; /* WINDOW_SIZE bytes that the window uses, unless the model is in memory */
 } wire_pass;
 
-/* ---- reading ----------------------------------------------------------------------------------------------------- */
+/* ---- reading ---------------------------------------------------------------------------------------------------- */
 
 /* Makes the byte at `position`, which must be in the file, part of the window; returns how many follow in it. */
 static tort_status look(wire_pass *pass, size_t *available) {
@@ -99,7 +99,7 @@ static tort_status read_length(wire_pass *pass, uint64_t end, uint64_t *length) 
     return TORT_OK;
 }
 
-/* ---- writing ----------------------------------------------------------------------------------------------------- */
+/* ---- writing ---------------------------------------------------------------------------------------------------- */
 
 static tort_status reserve(wire_pass *pass, size_t more) {
     tort_slim *slim = pass->slim;
@@ -174,7 +174,7 @@ static void end_message(wire_pass *pass, size_t start) {
         at[i] = (uint8_t)((length & 0x7f) | (i < LENGTH_BYTES - 1 ? 0x80 : 0));
 }
 
-/* ---- the pass ---------------------------------------------------------------------------------------------------- */
+/* ---- the pass --------------------------------------------------------------------------------------------------- */
 
 /* Notes `length` bytes of tensor data at the current position and passes over them. */
 static tort_status note_data(wire_pass *pass, const wire_field *field, uint64_t length) {
@@ -335,8 +335,7 @@ void tort_slim_free(const tort_env *env, tort_slim *slim) {
     *slim = (tort_slim){0};
 }
 
-/* ---- the tables: onnx.proto, field by field ------------------------------------------------------------------------
- */
+/* ---- the tables: onnx.proto, field by field --------------------------------------------------------------------- */
 
 #define TABLE(fields)                                                                                                  \
     { fields, (int32_t)(sizeof fields / sizeof *fields) }

@@ -61,7 +61,7 @@ bool tort_weight_store_put(struct tort_weight_store *store, int32_t weight, cons
     return true;
 }
 
-/* ---- decoding ---------------------------------------------------------------------------------------------------- */
+/* ---- decoding --------------------------------------------------------------------------------------------------- */
 
 static void store_integer(void *data, size_t index, size_t element_size, uint64_t value) {
     memcpy((char *)data + index * element_size, &value, element_size); /* little-endian: the low bytes */
@@ -100,7 +100,7 @@ static tort_status read_varints(const tort_model *model, const tort_weight *weig
     return status;
 }
 
-/* ---- acquire, release -------------------------------------------------------------------------------------------- */
+/* ---- acquire, release ------------------------------------------------------------------------------------------- */
 
 static tort_status make_resident(const tort_model *model, int32_t index, weight_home *home, tort_error *error) {
     const tort_weight *weight = &model->weights[index];

@@ -138,8 +138,7 @@ Test(loader_bad, the_nth_allocation_fails) {
     onnx_free(&b);
 }
 
-/* ---- the wire format -----------------------------------------------------------------------------------------------
- */
+/* ---- the wire format -------------------------------------------------------------------------------------------- */
 
 static void refuse(onnx_bytes *b, const char *word) {
     tort_model *model = NULL;

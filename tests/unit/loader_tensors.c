@@ -205,8 +205,7 @@ Test(loader_tensors, empty_and_scalar) {
     expect_bytes(&b, "\x05", 1);
 }
 
-/* ---- sparse --------------------------------------------------------------------------------------------------------
- */
+/* ---- sparse ----------------------------------------------------------------------------------------------------- */
 
 static void sparse(onnx_bytes *b, int rank, const int64_t *dims, int index_rank, const int64_t *index_dims,
                    const int64_t *indices, size_t index_bytes) {
@@ -249,8 +248,7 @@ Test(loader_tensors, sparse_tensors_that_are_wrong) {
     REFUSE(&b, "sparse tensor without values");
 }
 
-/* ---- external data -------------------------------------------------------------------------------------------------
- */
+/* ---- external data ---------------------------------------------------------------------------------------------- */
 
 static char folder[64];
 

@@ -64,8 +64,7 @@ Test(tensor_file, strings) {
     }
 }
 
-/* ---- .npy as NumPy writes it ---------------------------------------------------------------------------------------
- */
+/* ---- .npy as NumPy writes it ------------------------------------------------------------------------------------ */
 
 /* An .npy of version 1 with this dictionary and these elements. */
 static size_t npy(char *out, const char *dictionary, const void *elements, size_t size) {
@@ -152,8 +151,7 @@ Test(tensor_file, npy_truncated_at_every_byte) {
     }
 }
 
-/* ---- failures ------------------------------------------------------------------------------------------------------
- */
+/* ---- failures --------------------------------------------------------------------------------------------------- */
 
 static void write_bytes(const char *file, const void *bytes, size_t size) {
     FILE *out = fopen(file, "wb");
