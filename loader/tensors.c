@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "loader/loader.h"
+#include "runtime/varints.h"
 
 /* The data fields of TensorProto, by their numbers. */
 enum { FLOAT_DATA = 4, INT32_DATA = 5, INT64_DATA = 7, RAW_DATA = 9, DOUBLE_DATA = 10, UINT64_DATA = 11 };
@@ -33,10 +34,6 @@ static int32_t typed_field(tort_type type) {
     case TORT_UINT64: return UINT64_DATA;
     default: return INT32_DATA;
     }
-}
-
-static bool is_float6(tort_type type) {
-    return type == TORT_FLOAT6E2M3 || type == TORT_FLOAT6E3M2;
 }
 
 static tort_tensor tensor_of(const tort_weight *weight) {
@@ -84,19 +81,16 @@ static bool is_varints(int32_t field) {
     return field == INT32_DATA || field == INT64_DATA || field == UINT64_DATA;
 }
 
-/* How many varints a tensor takes: one an element, or one a byte where bytes hold several elements. */
-static uint64_t varint_count(const tort_weight *weight) {
+static size_t element_count(const tort_weight *weight) {
     tort_tensor tensor = tensor_of(weight);
     int64_t count = 0;
-    int bits = tort_type_bits(weight->type);
-    if (bits < 8 && !is_float6(weight->type)) return weight->bytes;
     tort_tensor_count(&tensor, &count);
-    return (uint64_t)count;
+    return (size_t)count;
 }
 
 static tort_status check_length(tort_loader *loader, const tort_weight *weight, int32_t field, uint64_t length) {
     if (is_varints(field)) {
-        uint64_t count = varint_count(weight);
+        uint64_t count = tort_varint_count(weight->type, element_count(weight), weight->bytes);
         if (length >= count && length / 10 <= count) return TORT_OK;
         return tort_fail(loader->error, TORT_E_MODEL, "%s has %llu bytes, which cannot be %llu numbers",
                          field_name(field), (unsigned long long)length, (unsigned long long)count);
@@ -180,37 +174,6 @@ tort_status tort_tensor_facts(tort_loader *loader, const TortOnnx__TensorProto *
 
 /* ---- contents --------------------------------------------------------------------------------------------------- */
 
-/* Elements 6 bits wide, one after the other from the lowest bit of the first byte. `data` was zeroed. */
-static void store_six_bits(uint8_t *data, size_t index, uint64_t value) {
-    for (unsigned b = 0; b < 6; b++) {
-        size_t at = index * 6 + b;
-        if (value >> b & 1) data[at / 8] = (uint8_t)(data[at / 8] | 1u << at % 8);
-    }
-}
-
-static tort_status decode_varints(tort_loader *loader, const tort_weight *weight, const uint8_t *bytes, size_t length,
-                                  uint8_t *data) {
-    size_t count = (size_t)varint_count(weight), at = 0;
-    size_t size = count ? weight->bytes / count : 0;
-    bool float6 = is_float6(weight->type);
-    memset(data, 0, weight->bytes);
-    for (size_t i = 0; i < count; i++) {
-        uint64_t value = 0;
-        for (unsigned shift = 0;; shift += 7) {
-            if (at >= length || shift > 63)
-                return tort_fail(loader->error, TORT_E_MODEL, "its data ends after %zu of %zu numbers", i, count);
-            value |= (uint64_t)(bytes[at] & 0x7f) << shift;
-            if (!(bytes[at++] & 0x80)) break;
-        }
-        if (float6)
-            store_six_bits(data, i, value);
-        else
-            memcpy(data + i * size, &value, size); /* little-endian: the low bytes */
-    }
-    if (at != length) return tort_fail(loader->error, TORT_E_MODEL, "its data is more than %zu numbers", count);
-    return TORT_OK;
-}
-
 static tort_status read_pieces(tort_loader *loader, const TortOnnx__TensorProto *proto, uint8_t *dst) {
     for (size_t i = 0; i < proto->n_piece; i++) {
         const TortOnnx__TensorProto__Piece *piece = proto->piece[i];
@@ -221,15 +184,21 @@ static tort_status read_pieces(tort_loader *loader, const TortOnnx__TensorProto 
     return TORT_OK;
 }
 
+/* One piece after the other. */
 static tort_status varint_contents(tort_loader *loader, const TortOnnx__TensorProto *proto, const tort_weight *weight,
                                    void *data) {
-    size_t length = (size_t)weight->length;
-    uint8_t *encoded = tort_alloc(loader->env, length);
-    if (!encoded) return tort_out_of_memory(loader->error, length);
-    tort_status status = read_pieces(loader, proto, encoded);
-    if (!status) status = decode_varints(loader, weight, encoded, length, data);
-    tort_free(loader->env, encoded, length);
-    return status;
+    tort_varints varints;
+    tort_status status = TORT_OK;
+    tort_varints_begin(&varints, weight->type, element_count(weight), weight->bytes, data);
+    for (size_t i = 0; !status && i < proto->n_piece; i++) {
+        size_t length = (size_t)proto->piece[i]->length;
+        uint8_t *encoded = tort_alloc(loader->env, length);
+        if (!encoded) return tort_out_of_memory(loader->error, length);
+        status = tort_source_read(loader->source, 0, proto->piece[i]->offset, length, encoded, loader->error);
+        if (!status) status = tort_varints_feed(&varints, encoded, length, loader->error);
+        tort_free(loader->env, encoded, length);
+    }
+    return status ? status : tort_varints_end(&varints, loader->error);
 }
 
 static void string_contents(const TortOnnx__TensorProto *proto, tort_string *strings) {
@@ -277,11 +246,10 @@ static tort_status add_decoded(tort_loader *loader, const TortOnnx__TensorProto 
     return status;
 }
 
-/* Whether tort_weight_acquire can read it later: one stretch of a file, in an encoding it knows. */
+/* Whether tort_weight_acquire can read it later: it must be one stretch of a file. */
 static bool can_stay_in_file(const TortOnnx__TensorProto *proto, const tort_weight *facts) {
     if (facts->type == TORT_STRING) return false;
-    if (facts->file > 0 || facts->bytes == 0) return true;
-    return proto->n_piece == 1 && !(facts->encoding == TORT_ENCODING_VARINTS && is_float6(facts->type));
+    return facts->file > 0 || facts->bytes == 0 || proto->n_piece == 1;
 }
 
 tort_status tort_load_tensor(tort_loader *loader, TortOnnx__TensorProto *proto, int32_t *weight) {

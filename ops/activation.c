@@ -61,6 +61,15 @@ static inline float mishf(float x) {
     return x * (above / (above + 2));
 }
 
+/* Both values are computed before one is chosen: a load behind a condition would keep a loop from becoming vector code.
+ */
+static inline float choosef(bool condition, float yes, float no) {
+    return condition ? yes : no;
+}
+static inline double choose(bool condition, double yes, double no) {
+    return condition ? yes : no;
+}
+
 /* name, expression of float x, expression of double x, work (see tort_map) */
 #define ACTIVATIONS(X)                                                                                                 \
     X(hard_sigmoid, clamp01f(p->alpha *x + p->beta), clamp01(p->alpha *x + p->beta), 8)                                \
@@ -69,11 +78,13 @@ static inline float mishf(float x) {
     X(softplus, (x > 0 ? x : 0) + tort_log1pf(tort_expf(-fabsf(x))), (x > 0 ? x : 0) + log1p(exp(-fabs(x))), 64)       \
     X(softsign, x / (1 + fabsf(x)), x / (1 + fabs(x)), 8)                                                              \
     X(mish, mishf(x), x *tanh((x > 0 ? x : 0) + log1p(exp(-fabs(x)))), 64)                                             \
-    X(elu, x < 0 ? p->alpha * tort_expm1f(x) : x, x < 0 ? p->alpha * expm1(x) : x, 32)                                 \
-    X(selu, p->beta *(x <= 0 ? p->alpha * tort_expm1f(x) : x), p->beta *(x <= 0 ? p->alpha * expm1(x) : x), 32)        \
-    X(celu, x < 0 ? p->alpha * tort_expm1f(x / p->alpha) : x, x < 0 ? p->alpha * expm1(x / p->alpha) : x, 32)          \
+    X(elu, choosef(x < 0, p->alpha * tort_expm1f(x), x), choose(x < 0, p->alpha * expm1(x), x), 32)                    \
+    X(selu, p->beta *choosef(x <= 0, p->alpha * tort_expm1f(x), x), p->beta *choose(x <= 0, p->alpha * expm1(x), x),   \
+      32)                                                                                                              \
+    X(celu, choosef(x < 0, p->alpha * tort_expm1f(x / p->alpha), x), choose(x < 0, p->alpha * expm1(x / p->alpha), x), \
+      32)                                                                                                              \
     X(thresholded_relu, x > p->alpha ? x : x != x ? x : 0, x > p->alpha ? x : x != x ? x : 0, 4)                       \
-    X(leaky_relu, x < 0 ? p->alpha * x : x, x < 0 ? p->alpha * x : x, 4)                                               \
+    X(leaky_relu, choosef(x < 0, p->alpha * x, x), choose(x < 0, p->alpha * x, x), 4)                                  \
     X(swish, x *tort_sigmoidf(p->alpha *x), x / (1 + exp(-p->alpha * x)), 32)
 
 #define DEFINE(name, of_float, of_double, cost)                                                                        \
@@ -126,12 +137,20 @@ static tort_status run_shrink(const tort_call *call) {
  */
 
 /* Before opset 7 a slope of one dimension belongs to the channels, dimension 1. */
-static tort_status resolve_prelu(tort_resolve *resolve) {
-    const tort_node_view *node = resolve->node;
-    tort_binary *params = resolve->params;
+static int32_t behind_slope(const tort_node_view *node) {
     const tort_info *x = &node->inputs[0], *slope = &node->inputs[1];
     bool channels = node->opset < 7 && slope->rank == 1 && slope->dims[0] != 1;
-    if (channels && x->rank >= 2) params->trailing = x->rank - 2;
+    return channels && x->rank >= 2 ? x->rank - 2 : 0;
+}
+
+static tort_status infer_prelu(tort_infer *infer) {
+    tort_infer_same(infer, 0, 0);
+    return tort_check_fits(infer, behind_slope(infer->node));
+}
+
+static tort_status resolve_prelu(tort_resolve *resolve) {
+    tort_binary *params = resolve->params;
+    params->trailing = behind_slope(resolve->node);
     return TORT_OK;
 }
 
@@ -155,6 +174,19 @@ static tort_status run_prelu(const tort_call *call) {
 
 /* ---- SwiGLU --------------------------------------------------------------------------------------------------------
  */
+
+static tort_status infer_swiglu(tort_infer *infer) {
+    const tort_info *a = &infer->node->inputs[0], *b = &infer->node->inputs[1];
+    tort_infer_same(infer, 0, 0);
+    if (a->rank >= 0 && b->rank >= 0 && a->rank != b->rank)
+        return tort_fail(infer->error, TORT_E_MODEL, "A has rank %d and B %d, expected one shape", a->rank, b->rank);
+    tort_dim unified;
+    for (int32_t d = 0; d < a->rank && d < b->rank; d++) {
+        tort_status status = tort_dim_unify(infer->error, d, a->dims[d], b->dims[d], &unified);
+        if (status != TORT_OK) return status;
+    }
+    return TORT_OK;
+}
 
 static tort_status resolve_swiglu(tort_resolve *resolve) {
     tort_swiglu *params = resolve->params;
@@ -282,13 +314,13 @@ const tort_op tort_ops_activation[] = {
     {"", "Mish", 18, 21, "X:T", "Y:T", "T=floats", "", 0, 0, 0, tort_infer_elementwise, NULL, run_mish},
     {"", "Mish", 22, 28, "X:T", "Y:T", "T=floats13", "", 0, 0, 0, tort_infer_elementwise, NULL, run_mish},
     {"", "PRelu", 1, 5, "X:T slope:T", "Y:T", "T=floats", "consumed_inputs:ints", 0, 0, sizeof(tort_binary),
-     tort_infer_elementwise, resolve_prelu, run_prelu},
-    {"", "PRelu", 6, 8, "X:T slope:T", "Y:T", "T=floats", "", 0, 0, sizeof(tort_binary), tort_infer_elementwise,
-     resolve_prelu, run_prelu},
-    {"", "PRelu", 9, 15, "X:T slope:T", "Y:T", "T=high", "", 0, 0, sizeof(tort_binary), tort_infer_elementwise,
-     resolve_prelu, run_prelu},
-    {"", "PRelu", 16, 28, "X:T slope:T", "Y:T", "T=high13", "", 0, 0, sizeof(tort_binary), tort_infer_elementwise,
-     resolve_prelu, run_prelu},
+     infer_prelu, resolve_prelu, run_prelu},
+    {"", "PRelu", 6, 8, "X:T slope:T", "Y:T", "T=floats", "", 0, 0, sizeof(tort_binary), infer_prelu, resolve_prelu,
+     run_prelu},
+    {"", "PRelu", 9, 15, "X:T slope:T", "Y:T", "T=high", "", 0, 0, sizeof(tort_binary), infer_prelu, resolve_prelu,
+     run_prelu},
+    {"", "PRelu", 16, 28, "X:T slope:T", "Y:T", "T=high13", "", 0, 0, sizeof(tort_binary), infer_prelu, resolve_prelu,
+     run_prelu},
     {"", "Relu", 1, 5, "X:T", "Y:T", "T=floats", "consumed_inputs:ints", 0, 0, 0, tort_infer_elementwise, NULL,
      run_relu},
     {"", "Relu", 6, 12, "X:T", "Y:T", "T=floats", "", 0, 0, 0, tort_infer_elementwise, NULL, run_relu},
@@ -312,8 +344,8 @@ const tort_op tort_ops_activation[] = {
     {"", "Softsign", 1, 21, "input:T", "output:T", "T=floats", "", 0, 0, 0, tort_infer_elementwise, NULL, run_softsign},
     {"", "Softsign", 22, 28, "input:T", "output:T", "T=floats13", "", 0, 0, 0, tort_infer_elementwise, NULL,
      run_softsign},
-    {"", "SwiGLU", 28, 28, "A:T B:T", "Y:T", "T=floats13", "alpha:float=1.0", 0, 0, sizeof(tort_swiglu),
-     tort_infer_elementwise, resolve_swiglu, run_swiglu},
+    {"", "SwiGLU", 28, 28, "A:T B:T", "Y:T", "T=floats13", "alpha:float=1.0", 0, 0, sizeof(tort_swiglu), infer_swiglu,
+     resolve_swiglu, run_swiglu},
     {"", "Swish", 24, 28, "X:T", "Y:T", "T=floats13", "alpha:float=1.0", 0, 0, sizeof(tort_activation),
      tort_infer_elementwise, resolve_activation, run_swish},
     {"", "ThresholdedRelu", 10, 21, "X:T", "Y:T", "T=floats", "alpha:float=1.0", 0, 0, sizeof(tort_activation),

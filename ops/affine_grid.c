@@ -1,10 +1,8 @@
 /* affine_grid.c - AffineGrid: where each pixel of an output image lies in the input image, for GridSample. */
+#include "ops/affine_grid.h"
+
 #include "ops/numeric.h"
 #include "ops/shapes.h"
-
-typedef struct affine_params {
-    bool align_corners;
-} affine_params;
 
 static tort_status affine_infer(tort_infer *infer) {
     const tort_info *theta = &infer->node->inputs[0], *size = &infer->node->inputs[1];
@@ -44,7 +42,7 @@ static tort_status affine_infer(tort_infer *infer) {
 }
 
 static tort_status affine_resolve(tort_resolve *resolve) {
-    ((affine_params *)resolve->params)->align_corners = tort_attr_int(resolve->node, "align_corners") != 0;
+    ((tort_affine_grid_params *)resolve->params)->align_corners = tort_attr_int(resolve->node, "align_corners") != 0;
     return TORT_OK;
 }
 
@@ -86,7 +84,7 @@ static void affine_rows(void *arg, int64_t begin, int64_t end) {
 }
 
 static tort_status affine_reference(const tort_call *call) {
-    const affine_params *params = call->params;
+    const tort_affine_grid_params *params = call->params;
     affine_job job = {&call->inputs[0], &call->outputs[0], params->align_corners};
     int64_t count = tort_count(job.grid), row = job.grid->dims[job.grid->rank - 2] * (job.grid->rank - 2);
     if (count > 0) tort_parallel(call, count / row, 20 * row, affine_rows, &job);
@@ -95,6 +93,6 @@ static tort_status affine_reference(const tort_call *call) {
 
 const tort_op tort_ops_affine_grid[] = {
     {"", "AffineGrid", 20, 28, "theta:T1 size:T2", "grid:T1", "T1=floats13 T2=int64", "align_corners:int=0", 1u << 1, 0,
-     sizeof(affine_params), affine_infer, affine_resolve, affine_reference},
+     sizeof(tort_affine_grid_params), affine_infer, affine_resolve, affine_reference},
     {0},
 };

@@ -1,26 +1,18 @@
 /* col2im.c - Col2Im: adds overlapping blocks, which stand as columns, together into an image of any dimensions.
  *
  * Each pixel gathers from all blocks that cover it, so that threads never write to one place and sums are in double. */
+#include "ops/col2im.h"
+
 #include "ops/numeric.h"
 #include "ops/shapes.h"
-
-#define MAX_SPATIAL (TORT_MAX_RANK - 2)
-
-typedef struct col2im_params {
-    int32_t spatial;
-    int64_t image[MAX_SPATIAL], block[MAX_SPATIAL];
-    int64_t strides[MAX_SPATIAL], dilations[MAX_SPATIAL], pads[MAX_SPATIAL]; /* pads: at the beginning */
-    int64_t places[MAX_SPATIAL];                                             /* of the block along each axis */
-    int64_t block_size, place_count;
-} col2im_params;
 
 /* ---- what the node asks for ---------------------------------------------------------------------------------- */
 
 static tort_status read_sizes(const tort_node_view *node, tort_error *error, const char *name, int64_t low,
                               int32_t want, int64_t missing, int64_t *values) {
-    int64_t list[2 * MAX_SPATIAL];
+    int64_t list[2 * TORT_COL2IM_RANK];
     int32_t count = 0;
-    if (tort_read_list(node, -1, name, list, 2 * MAX_SPATIAL, &count) == TORT_ABSENT) {
+    if (tort_read_list(node, -1, name, list, 2 * TORT_COL2IM_RANK, &count) == TORT_ABSENT) {
         for (; count < want; count++) list[count] = missing;
     }
     if (count != want) {
@@ -36,11 +28,11 @@ static tort_status read_sizes(const tort_node_view *node, tort_error *error, con
 }
 
 /* Fills what the attributes and, where `sizes` says so, the inputs determine. */
-static tort_status col2im_read(const tort_node_view *node, tort_error *error, col2im_params *p, bool *sizes) {
+static tort_status col2im_read(const tort_node_view *node, tort_error *error, tort_col2im_params *p, bool *sizes) {
     int32_t block_count = 0;
-    int64_t pads[2 * MAX_SPATIAL];
-    *sizes = tort_view_integers(node, 1, p->image, MAX_SPATIAL, &p->spatial) &&
-             tort_view_integers(node, 2, p->block, MAX_SPATIAL, &block_count);
+    int64_t pads[2 * TORT_COL2IM_RANK];
+    *sizes = tort_view_integers(node, 1, p->image, TORT_COL2IM_RANK, &p->spatial) &&
+             tort_view_integers(node, 2, p->block, TORT_COL2IM_RANK, &block_count);
     if (!*sizes) return TORT_OK;
     if (p->spatial != block_count || p->spatial < 1) {
         return tort_fail(error, TORT_E_MODEL, "image_shape has %d entries and block_shape %d; they must be as many",
@@ -68,8 +60,8 @@ static tort_status col2im_read(const tort_node_view *node, tort_error *error, co
 
 static tort_status col2im_infer(tort_infer *infer) {
     const tort_info *input = &infer->node->inputs[0], *shape = &infer->node->inputs[1];
-    col2im_params p = {0};
-    tort_scalar image[MAX_SPATIAL];
+    tort_col2im_params p = {0};
+    tort_scalar image[TORT_COL2IM_RANK];
     int32_t count = 0;
     bool known = false;
     if (input->type == TORT_STRING || input->type == TORT_BOOL) {
@@ -87,7 +79,7 @@ static tort_status col2im_infer(tort_infer *infer) {
         status = tort_check_rank(infer->error, shape->dims[0] + 2);
         if (status) return status;
     }
-    if (input->rank < 0 || !tort_infer_entries(infer, 1, image, MAX_SPATIAL, &count)) return TORT_OK;
+    if (input->rank < 0 || !tort_infer_entries(infer, 1, image, TORT_COL2IM_RANK, &count)) return TORT_OK;
 
     tort_dim dims[TORT_MAX_RANK] = {input->dims[0], tort_dim_fresh(infer->dims, !known)};
     for (int32_t k = 0; k < count; k++) dims[2 + k] = tort_scalar_to_dim(infer->dims, image[k]);
@@ -113,7 +105,7 @@ static tort_status col2im_resolve(tort_resolve *resolve) {
 /* ---- the loop ------------------------------------------------------------------------------------------------ */
 
 typedef struct col2im_job {
-    const col2im_params *p;
+    const tort_col2im_params *p;
     const void *in;
     void *out;
     tort_type type; /* of a part: complex numbers are pairs */
@@ -122,7 +114,7 @@ typedef struct col2im_job {
 
 /* The sum over all blocks that cover the pixel at `position`; `base`: the channel's first element. */
 static double gather(const col2im_job *job, const int64_t *position, int64_t base, int64_t part, int64_t *integer) {
-    const col2im_params *p = job->p;
+    const tort_col2im_params *p = job->p;
     double sum = 0;
     uint64_t exact = 0;
     for (int64_t cell = 0; cell < p->block_size; cell++) {
@@ -153,9 +145,9 @@ static double gather(const col2im_job *job, const int64_t *position, int64_t bas
 
 static void gather_pixels(void *arg, int64_t begin, int64_t end) {
     const col2im_job *job = arg;
-    const col2im_params *p = job->p;
+    const tort_col2im_params *p = job->p;
     for (int64_t pixel = begin; pixel < end; pixel++) {
-        int64_t position[MAX_SPATIAL], rest = pixel % job->pixels, plane = pixel / job->pixels;
+        int64_t position[TORT_COL2IM_RANK], rest = pixel % job->pixels, plane = pixel / job->pixels;
         for (int32_t k = p->spatial - 1; k >= 0; k--) {
             position[k] = rest % p->image[k];
             rest /= p->image[k];
@@ -173,7 +165,7 @@ static void gather_pixels(void *arg, int64_t begin, int64_t end) {
 }
 
 static tort_status col2im_reference(const tort_call *call) {
-    const col2im_params *p = call->params;
+    const tort_col2im_params *p = call->params;
     const tort_tensor *output = &call->outputs[0];
     col2im_job job = {p, call->inputs[0].data, output->data, output->type, 1, 1};
     if (output->type == TORT_COMPLEX64 || output->type == TORT_COMPLEX128) {
@@ -187,7 +179,7 @@ static tort_status col2im_reference(const tort_call *call) {
 
 const tort_op tort_ops_col2im[] = {
     {"", "Col2Im", 18, 28, "input:T image_shape:int64 block_shape:int64", "output:T", "T=all13",
-     "dilations:ints pads:ints strides:ints", 1u << 1 | 1u << 2, 0, sizeof(col2im_params), col2im_infer, col2im_resolve,
-     col2im_reference},
+     "dilations:ints pads:ints strides:ints", 1u << 1 | 1u << 2, 0, sizeof(tort_col2im_params), col2im_infer,
+     col2im_resolve, col2im_reference},
     {0},
 };

@@ -1,13 +1,11 @@
 /* concat.c - Concat and Split: tensors are put together along one axis, or one is taken apart.
  *
  * Both copy, for each position before the axis, one run of elements: everything from the axis on. */
+#include "ops/concat.h"
+
 #include "ops/numeric.h"
 #include "ops/shapes.h"
 #include "ops/strided.h"
-
-typedef struct axis_params {
-    int32_t axis;
-} axis_params;
 
 static int64_t elements(const tort_tensor *tensor, int32_t begin, int32_t end) {
     int64_t count = 1;
@@ -83,7 +81,7 @@ static tort_status concat_infer(tort_infer *infer) {
 }
 
 static tort_status concat_resolve(tort_resolve *resolve) {
-    axis_params *params = resolve->params;
+    tort_concat_params *params = resolve->params;
     const tort_node_view *node = resolve->node;
     for (int32_t i = 0; i < node->input_count; i++) {
         if (node->inputs[i].rank < 0) continue;
@@ -93,7 +91,7 @@ static tort_status concat_resolve(tort_resolve *resolve) {
 }
 
 static tort_status concat_reference(const tort_call *call) {
-    const axis_params *params = call->params;
+    const tort_concat_params *params = call->params;
     const tort_tensor *output = &call->outputs[0];
     int64_t outer = elements(output, 0, params->axis), row = elements(output, params->axis, output->rank), first = 0;
     for (int32_t i = 0; i < call->input_count; i++) {
@@ -109,13 +107,6 @@ static tort_status concat_reference(const tort_call *call) {
 }
 
 /* ---- Split --------------------------------------------------------------------------------------------------- */
-
-/* How long the part of each output is: a list, or one length for all but a shorter end. */
-typedef struct split_params {
-    int32_t axis;
-    const int64_t *list; /* of the attribute; borrowed from the model. NULL: input 1, or equal parts */
-    int64_t part;
-} split_params;
 
 static tort_status check_lengths(const tort_infer *infer, const tort_scalar *list, int32_t count, tort_dim length) {
     int64_t sum = 0;
@@ -232,7 +223,7 @@ static tort_status split_infer(tort_infer *infer) {
 }
 
 static tort_status split_resolve(tort_resolve *resolve) {
-    split_params *params = resolve->params;
+    tort_split_params *params = resolve->params;
     const tort_node_view *node = resolve->node;
     const tort_info *data = &node->inputs[0];
     int32_t count = 0;
@@ -247,7 +238,7 @@ static tort_status split_resolve(tort_resolve *resolve) {
 
 /* Where the next part begins. An output that is absent has no shape of its own to tell. */
 static int64_t part_length(const tort_call *call, int32_t i) {
-    const split_params *params = call->params;
+    const tort_split_params *params = call->params;
     int64_t length = params->part;
     if (call->input_count > 1 && tort_present(&call->inputs[1])) {
         tort_load_integers(call->inputs[1].type, call->inputs[1].data, i, 1, &length);
@@ -258,7 +249,7 @@ static int64_t part_length(const tort_call *call, int32_t i) {
 }
 
 static tort_status split_reference(const tort_call *call) {
-    const split_params *params = call->params;
+    const tort_split_params *params = call->params;
     const tort_tensor *input = &call->inputs[0];
     int64_t outer = elements(input, 0, params->axis), inner = elements(input, params->axis + 1, input->rank);
     int64_t row = input->dims[params->axis] * inner, first = 0;
@@ -279,11 +270,15 @@ static tort_status split_reference(const tort_call *call) {
 /* ---- rows ---------------------------------------------------------------------------------------------------- */
 
 #define CONCAT(SINCE, UNTIL, ALL, ATTRIBUTES)                                                                          \
-    {"", "Concat", SINCE, UNTIL, "inputs*:T", "concat_result:T", "T=" ALL, ATTRIBUTES, 0, 0, sizeof(axis_params),      \
-     concat_infer, concat_resolve, concat_reference}
+    {                                                                                                                  \
+        "", "Concat", SINCE, UNTIL, "inputs*:T", "concat_result:T", "T=" ALL, ATTRIBUTES, 0, 0,                        \
+            sizeof(tort_concat_params), concat_infer, concat_resolve, concat_reference                                 \
+    }
 #define SPLIT(SINCE, UNTIL, INPUTS, ALL, ATTRIBUTES, SHAPE_INPUTS)                                                     \
-    {"", "Split", SINCE, UNTIL, INPUTS, "outputs*:T", "T=" ALL, ATTRIBUTES, SHAPE_INPUTS, 0, sizeof(split_params),     \
-     split_infer, split_resolve, split_reference}
+    {                                                                                                                  \
+        "", "Split", SINCE, UNTIL, INPUTS, "outputs*:T", "T=" ALL, ATTRIBUTES, SHAPE_INPUTS, 0,                        \
+            sizeof(tort_split_params), split_infer, split_resolve, split_reference                                     \
+    }
 
 const tort_op tort_ops_concat[] = {
     CONCAT(1, 3, "floats", "axis:int"),

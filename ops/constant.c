@@ -3,6 +3,8 @@
  * A Constant with a tensor attribute never runs: its output is that weight (TORT_OP_CONSTANT). A sparse one has been
  * made dense by the loader. ConstantOfShape makes large values of small ones, so it is folded only where it is small.
  */
+#include "ops/constant.h"
+
 #include "ops/numeric.h"
 #include "ops/shapes.h"
 #include "ops/strided.h"
@@ -92,12 +94,9 @@ static tort_status constant_reference(const tort_call *call) {
 
 /* ---- ConstantOfShape ----------------------------------------------------------------------------------------- */
 
-typedef struct fill_params {
-    unsigned char value[16]; /* one element */
-} fill_params;
-
 /* The type of attribute value, a tensor of one element; its bytes go to `value` if that is not NULL. */
-static tort_status fill_value(const tort_node_view *node, tort_error *error, tort_type *type, fill_params *params) {
+static tort_status fill_value(const tort_node_view *node, tort_error *error, tort_type *type,
+                              tort_fill_params *params) {
     const tort_attribute *attribute = tort_attr(node, "value");
     *type = TORT_FLOAT;
     if (!attribute) return TORT_OK; /* 0.0f */
@@ -120,7 +119,7 @@ static tort_status fill_value(const tort_node_view *node, tort_error *error, tor
 static tort_status fill_infer(tort_infer *infer) {
     tort_scalar entries[TORT_MAX_ELEMENTS];
     tort_type type;
-    fill_params params = {{0}};
+    tort_fill_params params = {{0}};
     int32_t rank = 0;
     tort_status status = fill_value(infer->node, infer->error, &type, &params);
     if (status) return status;
@@ -152,7 +151,7 @@ static tort_status fill_resolve(tort_resolve *resolve) {
 }
 
 static tort_status fill_reference(const tort_call *call) {
-    const fill_params *params = call->params;
+    const tort_fill_params *params = call->params;
     const tort_tensor *output = &call->outputs[0];
     tort_fill_elements(output->type, output->data, 0, tort_count(output), params->value, 0);
     return TORT_OK;
@@ -172,7 +171,7 @@ static tort_status fill_reference(const tort_call *call) {
     {                                                                                                                  \
         "", "ConstantOfShape", SINCE, UNTIL, "input:T1", "output:T2",                                                  \
             "T1=int64 T2=" T "|-string|-complex64|-complex128", "value:tensor", 1u << 0, TORT_OP_BULKY,                \
-            sizeof(fill_params), fill_infer, fill_resolve, fill_reference                                              \
+            sizeof(tort_fill_params), fill_infer, fill_resolve, fill_reference                                         \
     }
 
 const tort_op tort_ops_constant[] = {

@@ -61,26 +61,53 @@ tort_status tort_run_map(const tort_call *call, const tort_map *map, const void 
 /* ---- two inputs ---------------------------------------------------------------------------------------------------
  */
 
-/* Before opset 7 `axis` names the dimension of A that B's first one is aligned with. */
-tort_status tort_resolve_binary(tort_resolve *resolve) {
-    const tort_node_view *node = resolve->node;
-    tort_binary *params = resolve->params;
+/* Before opset 7 `axis` names the dimension of A that B's first one is aligned with; by default B's last with A's. */
+static tort_status align(const tort_node_view *node, int32_t *trailing, tort_error *error) {
     const tort_attribute *axis = tort_attr(node, "axis");
     int32_t rank = node->inputs[0].rank, b_rank = node->inputs[1].rank;
+    *trailing = 0;
     if (axis == NULL || rank < 0 || b_rank < 0) return TORT_OK;
     int64_t aligned = axis->u.i < 0 ? axis->u.i + rank : axis->u.i;
     if (aligned < 0 || aligned + b_rank > rank) {
-        return tort_fail(resolve->error, TORT_E_MODEL, "axis %lld does not align B of rank %d with A of rank %d",
+        return tort_fail(error, TORT_E_MODEL, "axis %lld does not align B of rank %d with A of rank %d",
                          (long long)axis->u.i, b_rank, rank);
     }
-    params->trailing = rank - b_rank - (int32_t)aligned;
+    *trailing = rank - b_rank - (int32_t)aligned;
     return TORT_OK;
 }
 
-tort_status tort_infer_compare_old(tort_infer *infer) {
-    tort_infer_same(infer, 0, 0);
-    infer->outputs[0].type = TORT_BOOL;
+tort_status tort_resolve_binary(tort_resolve *resolve) {
+    tort_binary *params = resolve->params;
+    return align(resolve->node, &params->trailing, resolve->error);
+}
+
+tort_status tort_check_fits(const tort_infer *infer, int32_t trailing) {
+    const tort_info *a = &infer->node->inputs[0], *b = &infer->node->inputs[1];
+    if (a->rank < 0 || b->rank < 0) return TORT_OK;
+    if (b->rank + trailing > a->rank)
+        return tort_fail(infer->error, TORT_E_MODEL, "input 1 has rank %d and does not broadcast to input 0 of rank %d",
+                         b->rank + trailing, a->rank);
+    for (int32_t d = 0; d < b->rank; d++) {
+        tort_dim size = b->dims[d], wanted = a->dims[a->rank - b->rank - trailing + d];
+        if (size == 1 || size == wanted || !tort_dim_known(size) || !tort_dim_known(wanted)) continue;
+        return tort_fail(infer->error, TORT_E_MODEL,
+                         "input 1 has %lld elements along dimension %d, expected 1 or the %lld of input 0",
+                         (long long)size, d, (long long)wanted);
+    }
     return TORT_OK;
+}
+
+tort_status tort_infer_binary_old(tort_infer *infer) {
+    int32_t trailing;
+    tort_infer_same(infer, 0, 0);
+    tort_status status = align(infer->node, &trailing, infer->error);
+    return status != TORT_OK ? status : tort_check_fits(infer, trailing);
+}
+
+tort_status tort_infer_compare_old(tort_infer *infer) {
+    tort_status status = tort_infer_binary_old(infer);
+    infer->outputs[0].type = TORT_BOOL;
+    return status;
 }
 
 /* B as it broadcasts: with its trailing dimensions. */

@@ -24,8 +24,8 @@ tort_status tort_run_map(const tort_call *call, const tort_map *map, const void 
 
 /* The loop of one expression of x, for tort_map; `p` points to the params. */
 #define TORT_MAP_LOOP(function, ctype, params_type, expression)                                                        \
-    static void function(const void *params, int64_t count, const ctype *input, ctype *output) {                       \
-        const params_type *p = params;                                                                                 \
+    static void function(const void *restrict params, int64_t count, const ctype *input, ctype *output) {              \
+        const params_type *restrict p = params;                                                                        \
         (void)p;                                                                                                       \
         for (int64_t i = 0; i < count; i++) {                                                                          \
             const ctype x = input[i];                                                                                  \
@@ -53,7 +53,10 @@ typedef struct tort_binary {
 } tort_binary;
 
 tort_status tort_resolve_binary(tort_resolve *resolve);
+/* Input 1, followed by `trailing` dimensions of 1, must broadcast to the shape of input 0. */
+tort_status tort_check_fits(const tort_infer *infer, int32_t trailing);
 /* For opset 1 to 6: the shape of A, and its type or bool. */
+tort_status tort_infer_binary_old(tort_infer *infer);
 tort_status tort_infer_compare_old(tort_infer *infer);
 
 /* Output 0 from inputs 0 and 1. */

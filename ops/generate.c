@@ -1,4 +1,6 @@
 /* generate.c - operators that make a tensor of a few numbers: EyeLike, Range, OneHot. */
+#include "ops/generate.h"
+
 #include "ops/numeric.h"
 #include "ops/shapes.h"
 #include "ops/strided.h"
@@ -6,10 +8,6 @@
 #include <math.h>
 
 /* ---- EyeLike ------------------------------------------------------------------------------------------------- */
-
-typedef struct eye_params {
-    int64_t diagonal; /* 0 the main one, above it > 0 */
-} eye_params;
 
 static tort_status eye_infer(tort_infer *infer) {
     const tort_node_view *node = infer->node;
@@ -30,13 +28,13 @@ static tort_status eye_infer(tort_infer *infer) {
 }
 
 static tort_status eye_resolve(tort_resolve *resolve) {
-    ((eye_params *)resolve->params)->diagonal = tort_attr_int(resolve->node, "k");
+    ((tort_eye_params *)resolve->params)->diagonal = tort_attr_int(resolve->node, "k");
     return TORT_OK;
 }
 
 static tort_status eye_reference(const tort_call *call) {
     const tort_tensor *output = &call->outputs[0];
-    int64_t k = ((const eye_params *)call->params)->diagonal, rows = output->dims[0], columns = output->dims[1];
+    int64_t k = ((const tort_eye_params *)call->params)->diagonal, rows = output->dims[0], columns = output->dims[1];
     const int64_t zero = 0, one = 1;
     if (rows == 0 || columns == 0) return TORT_OK;
     int64_t zero_element[2] = {0, 0};
@@ -157,10 +155,6 @@ static tort_status range_reference(const tort_call *call) {
 
 /* ---- OneHot -------------------------------------------------------------------------------------------------- */
 
-typedef struct one_hot_params {
-    int32_t axis; /* of the output */
-} one_hot_params;
-
 static tort_status one_hot_axis(const tort_node_view *node, tort_error *error, int32_t *axis) {
     return tort_normalize_axis(error, tort_attr_int(node, "axis"), node->inputs[0].rank + 1, axis);
 }
@@ -200,13 +194,13 @@ static tort_status one_hot_infer(tort_infer *infer) {
 
 static tort_status one_hot_resolve(tort_resolve *resolve) {
     if (resolve->node->inputs[0].rank < 0) return TORT_OK;
-    return one_hot_axis(resolve->node, resolve->error, &((one_hot_params *)resolve->params)->axis);
+    return one_hot_axis(resolve->node, resolve->error, &((tort_one_hot_params *)resolve->params)->axis);
 }
 
 /* Indices outside [-depth, depth) leave their row at "off". */
 static tort_status one_hot_reference(const tort_call *call) {
     const tort_tensor *indices = &call->inputs[0], *values = &call->inputs[2], *output = &call->outputs[0];
-    int32_t axis = ((const one_hot_params *)call->params)->axis;
+    int32_t axis = ((const tort_one_hot_params *)call->params)->axis;
     int64_t depth = output->dims[axis], inner = 1, count = tort_count(indices);
     for (int32_t k = axis; k < indices->rank; k++) inner *= indices->dims[k];
     tort_fill_elements(output->type, output->data, 0, tort_count(output), values->data, 0);
@@ -230,7 +224,7 @@ static tort_status one_hot_reference(const tort_call *call) {
 #define EYE_LIKE(SINCE, UNTIL, NUMBERS)                                                                                \
     {                                                                                                                  \
         "", "EyeLike", SINCE, UNTIL, "input:T1", "output:T2", "T1=" NUMBERS "|bool T2=" NUMBERS "|bool",               \
-            "dtype:int k:int=0", 0, 0, sizeof(eye_params), eye_infer, eye_resolve, eye_reference                       \
+            "dtype:int k:int=0", 0, 0, sizeof(tort_eye_params), eye_infer, eye_resolve, eye_reference                  \
     }
 #define RANGE(SINCE, UNTIL, T, ATTRIBUTES)                                                                             \
     {                                                                                                                  \
@@ -240,7 +234,7 @@ static tort_status one_hot_reference(const tort_call *call) {
 #define ONE_HOT(SINCE, UNTIL, ALL)                                                                                     \
     {                                                                                                                  \
         "", "OneHot", SINCE, UNTIL, "indices:T1 depth:T2 values:T3", "output:T3", "T1=numeric T2=numeric T3=" ALL,     \
-            "axis:int=-1", 1u << 1, TORT_OP_BULKY, sizeof(one_hot_params), one_hot_infer, one_hot_resolve,             \
+            "axis:int=-1", 1u << 1, TORT_OP_BULKY, sizeof(tort_one_hot_params), one_hot_infer, one_hot_resolve,        \
             one_hot_reference                                                                                          \
     }
 

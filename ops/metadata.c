@@ -239,8 +239,7 @@ static tort_status unsqueeze_infer(tort_infer *infer) {
 /* ---- Identity ----------------------------------------------------------------------------------------------- */
 
 static tort_status identity_infer(tort_infer *infer) {
-    infer->outputs[0] = infer->node->inputs[0];
-    infer->outputs[0].data = NULL;
+    tort_infer_same(infer, 0, 0);
     return infer->node->inputs[0].kind == TORT_TENSOR ? tort_infer_forward_elements(infer, 0, 0) : TORT_OK;
 }
 

@@ -39,6 +39,7 @@ extern const tort_op tort_ops_affine_grid[];
 extern const tort_op tort_ops_col2im[];
 extern const tort_op tort_ops_conv[];
 extern const tort_op tort_ops_conv_transpose[];
+extern const tort_op tort_ops_deform_conv[];
 extern const tort_op tort_ops_pool[];
 extern const tort_op tort_ops_max_unpool[];
 extern const tort_op tort_ops_gemm[];
@@ -100,6 +101,7 @@ const tort_op *const tort_op_families[] = {
     tort_ops_col2im,
     tort_ops_conv,
     tort_ops_conv_transpose,
+    tort_ops_deform_conv,
     tort_ops_pool,
     tort_ops_max_unpool,
     tort_ops_gemm,

@@ -112,7 +112,7 @@ static tort_status pad_infer(tort_infer *infer) {
 static tort_status pad_resolve(tort_resolve *resolve) {
     const tort_node_view *node = resolve->node;
     const tort_info *data = &node->inputs[0], *output = &node->outputs[0];
-    tort_pad *pad = resolve->params;
+    tort_pad_params *pad = resolve->params;
     int64_t axes[TORT_MAX_RANK], pads[2 * TORT_MAX_RANK];
     int32_t pad_count = 0, axis_count = 0;
     tort_known known;
@@ -150,7 +150,7 @@ static int64_t modulo(int64_t a, int64_t b) {
     return rest < 0 ? rest + b : rest;
 }
 
-int64_t tort_pad_source(const tort_pad *pad, int32_t axis, int64_t size, int64_t at) {
+int64_t tort_pad_source(const tort_pad_params *pad, int32_t axis, int64_t size, int64_t at) {
     int64_t before = pad->before[axis], after = pad->after[axis];
     int64_t low = before < 0 ? -before : 0, count = size - low + (after < 0 ? after : 0); /* what is not cut */
     int64_t i = at - (before > 0 ? before : 0);
@@ -209,7 +209,7 @@ static void pad_rows(void *arg, int64_t begin, int64_t end) {
 }
 
 static void make_maps(const tort_call *call, pad_job *job) {
-    const tort_pad *pad = call->params;
+    const tort_pad_params *pad = call->params;
     int64_t strides[TORT_MAX_RANK], *map = call->scratch;
     tort_strides(job->rank, job->input->dims, strides);
     for (int32_t k = 0; k < job->rank; k++) {
@@ -226,7 +226,7 @@ static void make_maps(const tort_call *call, pad_job *job) {
 }
 
 static tort_status pad_reference(const tort_call *call) {
-    const tort_pad *pad = call->params;
+    const tort_pad_params *pad = call->params;
     pad_job job = {.input = &call->inputs[0], .output = &call->outputs[0], .rank = pad->rank};
     bool given = call->input_count > 2 && tort_present(&call->inputs[2]);
     unsigned char value[16] = {0};
@@ -250,7 +250,7 @@ static tort_status pad_reference(const tort_call *call) {
 
 /* ---- rows ---------------------------------------------------------------------------------------------------- */
 
-#define PAD_FUNCTIONS sizeof(tort_pad), pad_infer, pad_resolve, pad_reference
+#define PAD_FUNCTIONS sizeof(tort_pad_params), pad_infer, pad_resolve, pad_reference
 #define PAD(SINCE, UNTIL, ALL)                                                                                         \
     {                                                                                                                  \
         "", "Pad", SINCE, UNTIL, "data:T pads:int64 constant_value?:T axes?:Tind", "output:T",                         \

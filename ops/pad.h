@@ -2,20 +2,20 @@
 #ifndef TORT_OPS_PAD_H
 #define TORT_OPS_PAD_H
 
-#include "runtime/op.h"
+#include "runtime/tinyort.h"
 
 typedef enum tort_pad_mode { TORT_PAD_CONSTANT, TORT_PAD_REFLECT, TORT_PAD_EDGE, TORT_PAD_WRAP } tort_pad_mode;
 
 /* Negative amounts cut: what is cut is not seen by reflect, edge and wrap either. In constant mode the value is input 2,
  * or `value` where there is none. */
-typedef struct tort_pad {
+typedef struct tort_pad_params {
     tort_pad_mode mode;
     int32_t rank;
     int64_t before[TORT_MAX_RANK], after[TORT_MAX_RANK];
     float value; /* attribute of opset 1 and 2 */
-} tort_pad;
+} tort_pad_params;
 
 /* Where output position `at` of an axis of `size` elements reads; -1: the constant. */
-int64_t tort_pad_source(const tort_pad *pad, int32_t axis, int64_t size, int64_t at);
+int64_t tort_pad_source(const tort_pad_params *pad, int32_t axis, int64_t size, int64_t at);
 
 #endif

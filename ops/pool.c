@@ -258,21 +258,40 @@ static void pool_rows(void *arg, int64_t begin, int64_t end) {
     }
 }
 
+/* A plane as one window. Four chains, so that additions need not wait for each other. */
+#define REDUCE_PLANE(T, name)                                                                                          \
+    static double sum_##name(const T *x, int64_t count) {                                                              \
+        double sums[4] = {0, 0, 0, 0};                                                                                 \
+        int64_t i = 0;                                                                                                 \
+        for (; i + 4 <= count; i += 4)                                                                                 \
+            for (int64_t c = 0; c < 4; c++) sums[c] += (double)x[i + c];                                               \
+        for (; i < count; i++) sums[0] += (double)x[i];                                                                \
+        return (sums[0] + sums[1]) + (sums[2] + sums[3]);                                                              \
+    }                                                                                                                  \
+    static double sum_powers_##name(const T *x, int64_t count, double p) {                                             \
+        double sum = 0;                                                                                                \
+        for (int64_t i = 0; i < count; i++) sum += power((double)x[i], p);                                             \
+        return sum;                                                                                                    \
+    }                                                                                                                  \
+    static double max_##name(const T *x, int64_t count, double best) {                                                 \
+        for (int64_t i = 0; i < count; i++)                                                                            \
+            if (exceeds((double)x[i], best)) best = (double)x[i];                                                      \
+        return best;                                                                                                   \
+    }                                                                                                                  \
+    static double reduce_##name(const pool_job *job, const T *x) {                                                     \
+        const double p = job->params->p;                                                                               \
+        if (job->params->kind == TORT_POOL_MAX) return max_##name(x, job->plane, job->lowest);                         \
+        if (job->params->kind == TORT_POOL_LP) return root(sum_powers_##name(x, job->plane, p), p);                    \
+        return sum_##name(x, job->plane) / (double)job->plane;                                                         \
+    }
+REDUCE_PLANE(float, float)
+REDUCE_PLANE(double, double)
+
 static void pool_planes(void *arg, int64_t begin, int64_t end) {
     const pool_job *job = arg;
-    const tort_pool_params *p = job->params;
     for (int64_t plane = begin; plane < end; plane++) {
-        const int64_t first = plane * job->plane, last = first + job->plane;
-        double result = p->kind == TORT_POOL_MAX ? job->lowest : 0;
-        for (int64_t i = first; i < last; i++) {
-            const double value = load(job, i);
-            if (p->kind == TORT_POOL_MAX)
-                result = exceeds(value, result) ? value : result;
-            else
-                result += p->kind == TORT_POOL_LP ? power(value, p->p) : value;
-        }
-        if (p->kind == TORT_POOL_AVERAGE) result /= (double)job->plane;
-        if (p->kind == TORT_POOL_LP) result = root(result, p->p);
+        const double result = job->type == TORT_DOUBLE ? reduce_double(job, (const double *)job->x + plane * job->plane)
+                                                       : reduce_float(job, (const float *)job->x + plane * job->plane);
         tort_store_doubles(job->y->type, job->y->data, plane, 1, &result);
     }
 }

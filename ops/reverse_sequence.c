@@ -1,10 +1,8 @@
 /* reverse_sequence.c - ReverseSequence: the first part of each sequence of a batch backwards, the rest as it is. */
+#include "ops/reverse_sequence.h"
+
 #include "ops/numeric.h"
 #include "ops/shapes.h"
-
-typedef struct reverse_params {
-    bool batch_first; /* [batch, time, ...] instead of [time, batch, ...] */
-} reverse_params;
 
 static tort_status reverse_infer(tort_infer *infer) {
     const tort_node_view *node = infer->node;
@@ -29,12 +27,12 @@ static tort_status reverse_infer(tort_infer *infer) {
 }
 
 static tort_status reverse_resolve(tort_resolve *resolve) {
-    ((reverse_params *)resolve->params)->batch_first = tort_attr_int(resolve->node, "batch_axis") == 0;
+    ((tort_reverse_params *)resolve->params)->batch_first = tort_attr_int(resolve->node, "batch_axis") == 0;
     return TORT_OK;
 }
 
 static tort_status reverse_reference(const tort_call *call) {
-    const reverse_params *params = call->params;
+    const tort_reverse_params *params = call->params;
     const tort_tensor *input = &call->inputs[0];
     const int64_t *lengths = call->inputs[1].data;
     int64_t batches = input->dims[params->batch_first ? 0 : 1], times = input->dims[params->batch_first ? 1 : 0];
@@ -57,7 +55,7 @@ static tort_status reverse_reference(const tort_call *call) {
 #define REVERSE_SEQUENCE(SINCE, UNTIL, ALL)                                                                            \
     {                                                                                                                  \
         "", "ReverseSequence", SINCE, UNTIL, "input:T sequence_lens:int64", "Y:T", "T=" ALL,                           \
-            "batch_axis:int=1 time_axis:int=0", 0, 0, sizeof(reverse_params), reverse_infer, reverse_resolve,          \
+            "batch_axis:int=1 time_axis:int=0", 0, 0, sizeof(tort_reverse_params), reverse_infer, reverse_resolve,     \
             reverse_reference                                                                                          \
     }
 

@@ -1,6 +1,8 @@
 /* select.c - NonZero, Compress and Trilu: keep some elements and leave out or clear the others.
  *
  * How many NonZero and Compress keep depends on data: their infer counts, once it is given the contents. */
+#include "ops/select.h"
+
 #include "ops/numeric.h"
 #include "ops/shapes.h"
 
@@ -77,12 +79,7 @@ static tort_status nonzero_reference(const tort_call *call) {
 
 /* ---- Compress ------------------------------------------------------------------------------------------------ */
 
-typedef struct compress_params {
-    bool flat; /* no axis: the input counts as one list */
-    int32_t axis;
-} compress_params;
-
-static tort_status compress_axis(const tort_node_view *node, tort_error *error, compress_params *params) {
+static tort_status compress_axis(const tort_node_view *node, tort_error *error, tort_compress_params *params) {
     params->flat = !tort_attr(node, "axis");
     if (params->flat || node->inputs[0].rank < 0) return TORT_OK;
     return tort_normalize_axis(error, tort_attr_int(node, "axis"), node->inputs[0].rank, &params->axis);
@@ -90,7 +87,7 @@ static tort_status compress_axis(const tort_node_view *node, tort_error *error, 
 
 static tort_status compress_infer(tort_infer *infer) {
     const tort_info *input = &infer->node->inputs[0], *condition = &infer->node->inputs[1];
-    compress_params params = {0};
+    tort_compress_params params = {0};
     tort_status status = compress_axis(infer->node, infer->error, &params);
     if (status) return status;
     tort_infer_unknown(infer, 0, input->type);
@@ -115,7 +112,7 @@ static tort_status compress_resolve(tort_resolve *resolve) {
 }
 
 static tort_status compress_reference(const tort_call *call) {
-    const compress_params *params = call->params;
+    const tort_compress_params *params = call->params;
     const tort_tensor *input = &call->inputs[0], *condition = &call->inputs[1];
     const uint8_t *keep = condition->data;
     int64_t length = tort_count(input), outer = 1, inner = 1, to = 0;
@@ -138,10 +135,6 @@ static tort_status compress_reference(const tort_call *call) {
 
 /* ---- Trilu --------------------------------------------------------------------------------------------------- */
 
-typedef struct trilu_params {
-    bool upper;
-} trilu_params;
-
 static tort_status trilu_infer(tort_infer *infer) {
     const tort_info *input = &infer->node->inputs[0];
     if (input->rank >= 0 && input->rank < 2) {
@@ -152,7 +145,7 @@ static tort_status trilu_infer(tort_infer *infer) {
 }
 
 static tort_status trilu_resolve(tort_resolve *resolve) {
-    ((trilu_params *)resolve->params)->upper = tort_attr_int(resolve->node, "upper") != 0;
+    ((tort_trilu_params *)resolve->params)->upper = tort_attr_int(resolve->node, "upper") != 0;
     return TORT_OK;
 }
 
@@ -185,7 +178,7 @@ static void trilu_rows(void *arg, int64_t begin, int64_t end) {
 }
 
 static tort_status trilu_reference(const tort_call *call) {
-    const trilu_params *params = call->params;
+    const tort_trilu_params *params = call->params;
     const tort_tensor *input = &call->inputs[0];
     trilu_job job = {.in = input->data, .out = call->outputs[0].data, .upper = params->upper};
     job.element = (size_t)tort_type_bits(input->type) / 8;
@@ -212,7 +205,7 @@ static tort_status trilu_reference(const tort_call *call) {
 #define COMPRESS(SINCE, UNTIL, ALL)                                                                                    \
     {                                                                                                                  \
         "", "Compress", SINCE, UNTIL, "input:T condition:T1", "output:T", "T=" ALL " T1=bool", "axis:int", 1u << 1, 0, \
-            sizeof(compress_params), compress_infer, compress_resolve, compress_reference                              \
+            sizeof(tort_compress_params), compress_infer, compress_resolve, compress_reference                         \
     }
 
 const tort_op tort_ops_select[] = {
@@ -220,7 +213,7 @@ const tort_op tort_ops_select[] = {
     NON_ZERO(13, 28, "all13"),
     COMPRESS(9, 27, "all"),
     COMPRESS(28, 28, "all13"),
-    {"", "Trilu", 14, 28, "input:T k?:int64", "output:T", "T=all13", "upper:int=1", 0, 0, sizeof(trilu_params),
+    {"", "Trilu", 14, 28, "input:T k?:int64", "output:T", "T=all13", "upper:int=1", 0, 0, sizeof(tort_trilu_params),
      trilu_infer, trilu_resolve, trilu_reference},
     {0},
 };

@@ -167,7 +167,7 @@ static tort_status slice_infer(tort_infer *infer) {
 static tort_status slice_resolve(tort_resolve *resolve) {
     const tort_node_view *node = resolve->node;
     const tort_info *data = &node->inputs[0];
-    tort_slice *slice = resolve->params;
+    tort_slice_params *slice = resolve->params;
     int64_t starts[TORT_MAX_RANK], ends[TORT_MAX_RANK], axes[TORT_MAX_RANK], steps[TORT_MAX_RANK];
     int32_t count = 0, axis_count = 0, step_count = 0;
     slice->rank = data->rank;
@@ -191,7 +191,7 @@ static tort_status slice_resolve(tort_resolve *resolve) {
 }
 
 static tort_status slice_reference(const tort_call *call) {
-    const tort_slice *slice = call->params;
+    const tort_slice_params *slice = call->params;
     const tort_tensor *data = &call->inputs[0], *output = &call->outputs[0];
     int64_t src_strides[TORT_MAX_RANK], dst_strides[TORT_MAX_RANK];
     tort_strides(data->rank, data->dims, src_strides);
@@ -209,13 +209,13 @@ static tort_status slice_reference(const tort_call *call) {
 #define SLICE(SINCE, UNTIL, ALL)                                                                                       \
     {                                                                                                                  \
         "", "Slice", SINCE, UNTIL, "data:T starts:Tind ends:Tind axes?:Tind steps?:Tind", "output:T",                  \
-            "T=" ALL " Tind=int32|int64", "", 1u << 1 | 1u << 2 | 1u << 3 | 1u << 4, 0, sizeof(tort_slice),            \
+            "T=" ALL " Tind=int32|int64", "", 1u << 1 | 1u << 2 | 1u << 3 | 1u << 4, 0, sizeof(tort_slice_params),     \
             slice_infer, slice_resolve, slice_reference                                                                \
     }
 
 const tort_op tort_ops_slice[] = {
-    {"", "Slice", 1, 9, "data:T", "output:T", "T=all", "axes:ints ends:ints! starts:ints!", 0, 0, sizeof(tort_slice),
-     slice_infer, slice_resolve, slice_reference},
+    {"", "Slice", 1, 9, "data:T", "output:T", "T=all", "axes:ints ends:ints! starts:ints!", 0, 0,
+     sizeof(tort_slice_params), slice_infer, slice_resolve, slice_reference},
     SLICE(10, 12, "all"),
     SLICE(13, 28, "all13"),
     {0},

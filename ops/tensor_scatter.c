@@ -1,15 +1,12 @@
 /* tensor_scatter.c - TensorScatter: writes new keys or values into a cache of fixed length, one place a batch. */
+#include "ops/tensor_scatter.h"
+
 #include "ops/numeric.h"
 #include "ops/shapes.h"
 
 #include <string.h>
 
-typedef struct cache_params {
-    int32_t axis; /* of the sequence; not 0 */
-    bool circular;
-} cache_params;
-
-static tort_status cache_read(const tort_node_view *node, tort_error *error, cache_params *params) {
+static tort_status cache_read(const tort_node_view *node, tort_error *error, tort_tensor_scatter_params *params) {
     const char *mode = tort_attr_string(node, "mode");
     params->circular = !strcmp(mode, "circular");
     if (!params->circular && strcmp(mode, "linear")) {
@@ -23,7 +20,7 @@ static tort_status cache_read(const tort_node_view *node, tort_error *error, cac
 
 static tort_status cache_infer(tort_infer *infer) {
     const tort_info *past = &infer->node->inputs[0], *update = &infer->node->inputs[1];
-    cache_params params = {0};
+    tort_tensor_scatter_params params = {0};
     tort_status status = cache_read(infer->node, infer->error, &params);
     if (status) return status;
     tort_infer_same(infer, 0, 0);
@@ -50,7 +47,7 @@ static tort_status cache_resolve(tort_resolve *resolve) {
 }
 
 static tort_status cache_reference(const tort_call *call) {
-    const cache_params *params = call->params;
+    const tort_tensor_scatter_params *params = call->params;
     const tort_tensor *past = &call->inputs[0], *update = &call->inputs[1];
     bool given = call->input_count > 2 && tort_present(&call->inputs[2]);
     int64_t outer = 1, inner = 1, length = past->dims[params->axis], count = update->dims[params->axis];
@@ -76,6 +73,7 @@ static tort_status cache_reference(const tort_call *call) {
 
 const tort_op tort_ops_tensor_scatter[] = {
     {"", "TensorScatter", 24, 28, "past_cache:T update:T write_indices?:int64", "present_cache:T", "T=all24",
-     "axis:int=-2 mode:string=linear", 0, 0, sizeof(cache_params), cache_infer, cache_resolve, cache_reference},
+     "axis:int=-2 mode:string=linear", 0, 0, sizeof(tort_tensor_scatter_params), cache_infer, cache_resolve,
+     cache_reference},
     {0},
 };

@@ -40,14 +40,14 @@ static tort_status transpose_infer(tort_infer *infer) {
 }
 
 static tort_status transpose_resolve(tort_resolve *resolve) {
-    tort_transpose *params = resolve->params;
+    tort_transpose_params *params = resolve->params;
     params->rank = resolve->node->inputs[0].rank;
     if (params->rank < 0) return TORT_OK;
     return read_perm(resolve->node, resolve->error, params->rank, params->perm);
 }
 
 static tort_status transpose_reference(const tort_call *call) {
-    const tort_transpose *params = call->params;
+    const tort_transpose_params *params = call->params;
     const tort_tensor *input = &call->inputs[0], *output = &call->outputs[0];
     int64_t src_strides[TORT_MAX_RANK], dst_strides[TORT_MAX_RANK];
     tort_strides(input->rank, input->dims, src_strides);
@@ -62,7 +62,7 @@ static tort_status transpose_reference(const tort_call *call) {
 
 /* ---- DepthToSpace, SpaceToDepth ------------------------------------------------------------------------------ */
 
-static tort_status read_depth_space(const tort_node_view *node, tort_error *error, tort_depth_space *out) {
+static tort_status read_depth_space(const tort_node_view *node, tort_error *error, tort_depth_space_params *out) {
     const char *mode = tort_attr_string(node, "mode"); /* "" in versions without one */
     out->block = tort_attr_int(node, "blocksize");
     out->channel_first = !strcmp(mode, "CRD");
@@ -97,7 +97,7 @@ static tort_status multiply(const tort_infer *infer, tort_dim d, int64_t by, tor
 /* Either operator: the one divides what the other multiplies. */
 static tort_status depth_space_infer(tort_infer *infer, bool to_space) {
     const tort_info *input = &infer->node->inputs[0];
-    tort_depth_space params;
+    tort_depth_space_params params;
     tort_dim dims[4];
     tort_status status = read_depth_space(infer->node, infer->error, &params);
     if (status) return status;
@@ -134,7 +134,7 @@ typedef struct six_dims {
 } six_dims;
 enum { BATCH, CHANNEL, ROW, BLOCK_ROW, COLUMN, BLOCK_COLUMN };
 
-static six_dims split_dims(const tort_tensor *wide, const tort_depth_space *params) {
+static six_dims split_dims(const tort_tensor *wide, const tort_depth_space_params *params) {
     int64_t block = params->block, channels = wide->dims[1];
     int64_t rows = wide->dims[2] / block, columns = wide->dims[3] / block, plane = rows * columns;
     int64_t channel = params->channel_first ? block * block : 1; /* in planes */
@@ -170,18 +170,18 @@ static tort_status space_to_depth_reference(const tort_call *call) {
 
 #define TRANSPOSE(SINCE, UNTIL, ALL)                                                                                   \
     {                                                                                                                  \
-        "", "Transpose", SINCE, UNTIL, "data:T", "transposed:T", "T=" ALL, "perm:ints", 0, 0, sizeof(tort_transpose),  \
-            transpose_infer, transpose_resolve, transpose_reference                                                    \
+        "", "Transpose", SINCE, UNTIL, "data:T", "transposed:T", "T=" ALL, "perm:ints", 0, 0,                          \
+            sizeof(tort_transpose_params), transpose_infer, transpose_resolve, transpose_reference                     \
     }
 #define DEPTH_TO_SPACE(SINCE, UNTIL, ALL, ATTRIBUTES)                                                                  \
     {                                                                                                                  \
-        "", "DepthToSpace", SINCE, UNTIL, "input:T", "output:T", "T=" ALL, ATTRIBUTES, 0, 0, sizeof(tort_depth_space), \
-            depth_to_space_infer, depth_space_resolve, depth_to_space_reference                                        \
+        "", "DepthToSpace", SINCE, UNTIL, "input:T", "output:T", "T=" ALL, ATTRIBUTES, 0, 0,                           \
+            sizeof(tort_depth_space_params), depth_to_space_infer, depth_space_resolve, depth_to_space_reference       \
     }
 #define SPACE_TO_DEPTH(SINCE, UNTIL, ALL, ATTRIBUTES)                                                                  \
     {                                                                                                                  \
-        "", "SpaceToDepth", SINCE, UNTIL, "input:T", "output:T", "T=" ALL, ATTRIBUTES, 0, 0, sizeof(tort_depth_space), \
-            space_to_depth_infer, depth_space_resolve, space_to_depth_reference                                        \
+        "", "SpaceToDepth", SINCE, UNTIL, "input:T", "output:T", "T=" ALL, ATTRIBUTES, 0, 0,                           \
+            sizeof(tort_depth_space_params), space_to_depth_infer, depth_space_resolve, space_to_depth_reference       \
     }
 
 const tort_op tort_ops_transpose[] = {

@@ -2,18 +2,18 @@
 #ifndef TORT_OPS_TRANSPOSE_H
 #define TORT_OPS_TRANSPOSE_H
 
-#include "runtime/op.h"
+#include "runtime/tinyort.h"
 
 /* Output dimension k is input dimension perm[k]. */
-typedef struct tort_transpose {
+typedef struct tort_transpose_params {
     int32_t rank;
     int32_t perm[TORT_MAX_RANK];
-} tort_transpose;
+} tort_transpose_params;
 
 /* A pixel of C*block*block channels against a block*block square of pixels with C channels. */
-typedef struct tort_depth_space {
+typedef struct tort_depth_space_params {
     int64_t block;
     bool channel_first; /* mode CRD: depth is (C, block, block); else DCR: (block, block, C) */
-} tort_depth_space;
+} tort_depth_space_params;
 
 #endif

@@ -405,9 +405,9 @@ static tort_status bind_type(bindings *bound, const tort_formal *formal, const t
     return TORT_OK;
 }
 
-static tort_status check_type(const tort_node_view *node, const tort_formal *formal, int32_t input, bindings *bound,
-                              tort_error *error) {
-    const tort_info *info = &node->inputs[input];
+/* `bound` is NULL for outputs: what they have in common with inputs is for infer to know. */
+static tort_status check_type(const tort_node_view *node, const tort_formal *formal, const char *what, int32_t at,
+                              const tort_info *info, bindings *bound, tort_error *error) {
     if (info->type == TORT_UNDEFINED) return TORT_OK;
     tort_type_set set;
     if (!tort_formal_types(formal, node->op->types, &set))
@@ -417,24 +417,33 @@ static tort_status check_type(const tort_node_view *node, const tort_formal *for
         size_t length = 0;
         const char *text = constraint(node->op->types, formal->type, formal->type_length, &length);
         if (!text) text = formal->type, length = formal->type_length;
-        return tort_fail(error, TORT_E_MODEL, "input %d (%.*s) is of type %s%s, expected %.*s", input,
+        return tort_fail(error, TORT_E_MODEL, "%s %d (%.*s) is of type %s%s, expected %.*s", what, at,
                          (int)formal->name_length, formal->name, info->kind == TORT_TENSOR ? "" : "non-tensor of ",
                          tort_type_name(info->type), (int)length, text);
     }
-    return formal->mode == '+' ? TORT_OK : bind_type(bound, formal, info, input, error);
+    return formal->mode == '+' || !bound ? TORT_OK : bind_type(bound, formal, info, at, error);
+}
+
+static tort_status check_types(const tort_node_view *node, const char *formals, const char *what,
+                               const tort_info *infos, int32_t count, bindings *bound, tort_error *error) {
+    const char *cursor = formals;
+    tort_formal formal;
+    tort_status status = TORT_OK;
+    for (int32_t at = 0; !status && at < count && tort_formal_next(&cursor, &formal); at++) {
+        if (formal.mode == ' ' || formal.mode == '?') {
+            status = check_type(node, &formal, what, at, &infos[at], bound, error);
+            continue;
+        }
+        for (; !status && at < count; at++) status = check_type(node, &formal, what, at, &infos[at], bound, error);
+    }
+    return status;
 }
 
 tort_status tort_check_types(const tort_node_view *node, tort_error *error) {
-    const char *cursor = node->op->inputs;
-    tort_formal formal;
     bindings bound = {.count = 0};
-    tort_status status = TORT_OK;
-    for (int32_t at = 0; !status && at < node->input_count && tort_formal_next(&cursor, &formal); at++) {
-        if (formal.mode == ' ' || formal.mode == '?') {
-            status = check_type(node, &formal, at, &bound, error);
-            continue;
-        }
-        for (; !status && at < node->input_count; at++) status = check_type(node, &formal, at, &bound, error);
-    }
-    return status;
+    return check_types(node, node->op->inputs, "input", node->inputs, node->input_count, &bound, error);
+}
+
+tort_status tort_check_output_types(const tort_node_view *node, tort_error *error) {
+    return check_types(node, node->op->outputs, "output", node->outputs, node->output_count, NULL, error);
 }

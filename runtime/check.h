@@ -51,5 +51,7 @@ bool tort_attribute_formal_next(const char **cursor, tort_attribute_formal *form
 tort_status tort_check_node(tort_model *model, tort_node *node, tort_error *error);
 /* Types of the inputs, as far as they are known, against the row's constraints. */
 tort_status tort_check_types(const tort_node_view *node, tort_error *error);
+/* The same of the outputs, which attributes such as `to` and `dtype` may have given any type. */
+tort_status tort_check_output_types(const tort_node_view *node, tort_error *error);
 
 #endif

@@ -113,7 +113,8 @@ typedef struct tort_node {
     const int32_t *outputs;
     const tort_attribute *attributes;
     int32_t input_count, output_count, attribute_count;
-    int32_t captured;   /* the last `captured` inputs are what its bodies take from outside */
+    int32_t captured; /* the last `captured` inputs are what its bodies take from outside: every body's inputs end with
+                       * all of them, in this order, also those that only another body of the node uses */
     int32_t file_index; /* index in the file's graph; nodes of one expanded function share it */
 } tort_node;
 

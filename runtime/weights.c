@@ -8,6 +8,8 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "runtime/varints.h"
+
 typedef struct weight_home {
     const void *data; /* NULL: not resident */
     void *owned;      /* what to free, NULL if data is a view */
@@ -63,40 +65,25 @@ bool tort_weight_store_put(struct tort_weight_store *store, int32_t weight, cons
 
 /* ---- decoding --------------------------------------------------------------------------------------------------- */
 
-static void store_integer(void *data, size_t index, size_t element_size, uint64_t value) {
-    memcpy((char *)data + index * element_size, &value, element_size); /* little-endian: the low bytes */
-}
+enum { VARINT_WINDOW = 1 << 16 };
 
-/* Packed varints, one an element; a float16 stands in an int32 as its bits, a 4-bit type packed as bytes. */
-static tort_status decode_varints(const uint8_t *bytes, size_t length, const tort_weight *weight, void *data,
-                                  tort_error *error) {
-    int bits = tort_type_bits(weight->type);
-    size_t element_size = bits < 8 ? 1 : (size_t)bits / 8;
-    size_t count = weight->bytes / element_size, at = 0;
-    for (size_t i = 0; i < count; i++) {
-        uint64_t value = 0;
-        for (unsigned shift = 0;; shift += 7) {
-            if (at >= length || shift > 63)
-                return tort_fail(error, TORT_E_MODEL, "initializer ends after %zu of %zu elements", i, count);
-            uint8_t byte = bytes[at++];
-            value |= (uint64_t)(byte & 0x7f) << shift;
-            if (!(byte & 0x80)) break;
-        }
-        store_integer(data, i, element_size, value);
-    }
-    if (at != length)
-        return tort_fail(error, TORT_E_MODEL, "initializer has more than the %zu elements of its shape", count);
-    return TORT_OK;
-}
-
+/* Reads through a small window: encoded and decoded bytes are never both held whole. */
 static tort_status read_varints(const tort_model *model, const tort_weight *weight, void *data, tort_error *error) {
-    size_t length = (size_t)weight->length;
-    uint8_t *encoded = tort_alloc(&model->env, length ? length : 1);
-    if (!encoded) return tort_out_of_memory(error, length);
-    tort_status status =
-        model->source_read(model->source_ud, weight->file, weight->offset, weight->length, encoded, error);
-    if (!status) status = decode_varints(encoded, length, weight, data, error);
-    tort_free(&model->env, encoded, length ? length : 1);
+    tort_tensor shape = {.type = weight->type, .rank = weight->rank};
+    int64_t elements;
+    memcpy(shape.dims, weight->dims, sizeof shape.dims);
+    uint8_t *window = tort_alloc(&model->env, VARINT_WINDOW);
+    if (!window) return tort_out_of_memory(error, VARINT_WINDOW);
+    tort_varints varints;
+    tort_status status = tort_tensor_count(&shape, &elements) ? TORT_OK : TORT_E_INTERNAL;
+    if (!status) tort_varints_begin(&varints, weight->type, (size_t)elements, weight->bytes, data);
+    for (uint64_t at = 0, part; !status && at < weight->length; at += part) {
+        part = weight->length - at < VARINT_WINDOW ? weight->length - at : VARINT_WINDOW;
+        status = model->source_read(model->source_ud, weight->file, weight->offset + at, part, window, error);
+        if (!status) status = tort_varints_feed(&varints, window, (size_t)part, error);
+    }
+    if (!status) status = tort_varints_end(&varints, error);
+    tort_free(&model->env, window, VARINT_WINDOW);
     return status;
 }
 

@@ -4,6 +4,8 @@
 # -femulated-tls the simulator sees every __shared__ array; under g++ results are the same and fewer mistakes are caught.
 # `cudasim_mode` makes the rules for one way of compiling everything; tests/cudasim/tests.mk uses it for further ways.
 
+comma := ,
+
 ifeq ($(MACHINE),x86_64)
 CUDASIM_CLANG := $(shell command -v clang++)
 # A build with sanitizers has one compiler's runtime library: that of $(CC).
@@ -13,7 +15,7 @@ endif
 ifeq ($(CUDASIM_CXX),)
 CUDASIM_STATE := without the simulated CUDA device ($(if $(filter x86_64,$(MACHINE)),no clang++ or g++,it needs x86-64))
 else
-CUDASIM_STATE := with the simulated CUDA device (--ep cudasim)
+CUDASIM_STATE := with the simulated CUDA device
 CUDASIM_LIBRARY := $(BUILD)/libtinyort-cudasim.so
 CUDASIM_SOURCES := $(wildcard kernels/cudasim/*.cpp)
 CUDASIM_DEVICE_SOURCES := $(wildcard kernels/cuda/*.cu)

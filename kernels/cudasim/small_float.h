@@ -93,14 +93,15 @@ template <class Format> struct alignas(2) SmallFloat {
     }
     CUDASIM_ARITHMETIC(+)
     CUDASIM_ARITHMETIC(-)
-    CUDASIM_ARITHMETIC(*) CUDASIM_ARITHMETIC(/)
+    CUDASIM_ARITHMETIC(*)
+    CUDASIM_ARITHMETIC(/)
 #undef CUDASIM_ARITHMETIC
 #define CUDASIM_COMPARISON(op)                                                                                         \
     friend bool operator op(SmallFloat a, SmallFloat b) {                                                              \
         return (float)a op(float) b;                                                                                   \
     }
-        CUDASIM_COMPARISON(==) CUDASIM_COMPARISON(!=) CUDASIM_COMPARISON(<) CUDASIM_COMPARISON(<=) CUDASIM_COMPARISON(>)
-            CUDASIM_COMPARISON(>=)
+    CUDASIM_COMPARISON(==)
+    CUDASIM_COMPARISON(!=) CUDASIM_COMPARISON(<) CUDASIM_COMPARISON(<=) CUDASIM_COMPARISON(>) CUDASIM_COMPARISON(>=)
 #undef CUDASIM_COMPARISON
 };
 

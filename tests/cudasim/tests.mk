@@ -6,8 +6,11 @@ ifneq ($(CUDASIM_CXX),)
 TESTS += test-cudasim
 
 CUDASIM_TEST_MODES := clang asan race gcc
-CUDASIM_TEST_PROGRAMS := sample_test planted_bug
+CUDASIM_TEST_PROGRAMS := sample_test instruction_test api_test library_test planted_bug
 CUDASIM_TEST_DEVICE_sample_test := sample_kernels
+CUDASIM_TEST_DEVICE_instruction_test := sample_kernels
+CUDASIM_TEST_DEVICE_api_test := sample_kernels
+CUDASIM_TEST_DEVICE_library_test := sample_kernels
 CUDASIM_TEST_DEVICE_planted_bug := planted_bugs
 CUDASIM_TESTS := $(BUILD)/tests/cudasim
 # The machine without the provider that runs on it.
@@ -49,5 +52,7 @@ test-cudasim: $(CUDASIM_BINARIES) $(CUDASIM_LIBRARY)
 	done; done; \
 	sh tests/cudasim/planted_bugs.sh $(CUDASIM_TESTS)/planted_bug tests/cudasim/planted_bugs.expected $(CUDASIM_TEST_MODES) || status=1; \
 	sh tests/cudasim/exports.sh $(CUDASIM_LIBRARY) || status=1; \
+	sh tests/cudasim/nvidia_headers.sh "$(CC)" "$(CUDA_HOME:%=%/include)" || status=1; \
+	sh tests/cudasim/nvcc.sh "$(NVCC)" $(CUDASIM_TESTS)/sample_kernels.nvcc.o || status=1; \
 	exit $$status
 endif

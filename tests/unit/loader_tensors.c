@@ -152,6 +152,30 @@ Test(loader_tensors, data_one_element_at_a_time) {
     expect_bytes(&b, (const float[]){0, 1, 2}, 12);
 }
 
+/* More than one window of the reader, with numbers of one to ten bytes across its edges. */
+Test(loader_tensors, many_varints) {
+    enum { COUNT = 40000 };
+    onnx_bytes b = {0}, packed = {0}, number = {0};
+    int64_t *numbers = malloc(COUNT * sizeof *numbers);
+    cr_assert(numbers);
+    for (int i = 0; i < COUNT; i++) {
+        numbers[i] = (int64_t)((uint64_t)i * 0x9e3779b97f4a7c15u >> i % 64);
+        number.size = 0;
+        onnx_int(&number, 1, numbers[i]);
+        onnx_raw(&packed, number.data + 1, number.size - 1);
+    }
+    onnx_begin_model(&b, 17);
+    onnx_begin_tensor(&b, GRAPH_INITIALIZER, "w", TORT_INT64, 1, (const int64_t[]){COUNT});
+    onnx_blob(&b, TENSOR_INT64S, packed.data, packed.size);
+    onnx_end(&b);
+    onnx_end(&b);
+    cr_assert_gt(b.size, 3 << 16);
+    expect_bytes(&b, numbers, COUNT * sizeof *numbers);
+    onnx_free(&packed);
+    onnx_free(&number);
+    free(numbers);
+}
+
 Test(loader_tensors, sizes_that_overflow) {
     static const int64_t shapes[][3] = {{INT64_MAX, 2, 1},
                                         {INT64_MAX, 1, 1},
@@ -415,6 +439,42 @@ Test(loader_external, a_file_that_is_exchanged_is_noticed, .init = make_folder, 
     write_file("w.bin", numbers, 4);
     cr_assert_eq(tort_weight_acquire(model, 0, &data, &error), TORT_E_IO);
     tort_model_free(model);
+}
+
+/* A file is read through a window, a buffer is not: both must give the same model. */
+Test(loader_external, a_large_graph_in_a_file, .init = make_folder, .fini = remove_folder) {
+    enum { COUNT = 20000 };
+    onnx_bytes b = {0};
+    onnx_begin_model(&b, 17);
+    for (int i = 0; i < COUNT; i++) {
+        char name[64], node[64];
+        snprintf(name, sizeof name, "value/%d", i);
+        snprintf(node, sizeof node, "node:%d.%.*s", i, i % 40, "........................................");
+        onnx_begin_node(&b, GRAPH_NODE, "Constant", node, "", name);
+        onnx_begin_attribute(&b, "value", 4);
+        onnx_tensor(&b, ATTR_T, "", TORT_INT32, 0, NULL, &i, 4);
+        onnx_end(&b);
+        onnx_blob(&b, 9, "stack trace", 11);
+        onnx_end(&b);
+    }
+    onnx_value(&b, GRAPH_OUTPUT, "value/7", TORT_INT32, 0, NULL);
+    onnx_end(&b);
+    write_file("model.onnx", b.data, b.size);
+    tort_model *models[2];
+    cr_assert_eq(tort_model_load(NULL, in_folder("model.onnx"), NULL, &models[0], NULL), TORT_OK);
+    cr_assert_eq(tort_model_load_buffer(NULL, b.data, b.size, NULL, &models[1], NULL), TORT_OK);
+    for (int i = 0; i < COUNT; i++) {
+        cr_assert_str_eq(models[0]->graphs[0].nodes[i].name, models[1]->graphs[0].nodes[i].name);
+        for (int m = 0; m < 2; m++) {
+            const void *data;
+            cr_assert_eq(tort_weight_acquire(models[m], i, &data, NULL), TORT_OK);
+            cr_assert_eq(*(const int32_t *)data, i);
+            tort_weight_release(models[m], i);
+        }
+    }
+    tort_model_free(models[0]);
+    tort_model_free(models[1]);
+    onnx_free(&b);
 }
 
 static int give(void *ud, const char *location, uint64_t offset, uint64_t length, void *dst) {

@@ -1,0 +1,18 @@
+/* concat.h - params of Concat and Split, for every provider. */
+#ifndef TORT_OPS_CONCAT_H
+#define TORT_OPS_CONCAT_H
+
+#include "runtime/tinyort.h"
+
+typedef struct tort_concat_params {
+    int32_t axis;
+} tort_concat_params;
+
+/* How long the part of each output is: a list, or one length for all but a shorter end. */
+typedef struct tort_split_params {
+    int32_t axis;
+    const int64_t *list; /* of the attribute; borrowed from the model. NULL: input 1, or equal parts */
+    int64_t part;
+} tort_split_params;
+
+#endif

@@ -1,0 +1,59 @@
+/* tensor_file.c - libFuzzer's entry: any bytes are read as a tensor, from memory as .npy and from a file as .pb; what
+ * can be read is written and read again. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "loader/tensor_file.h"
+#include "tests/counting_env.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+static void require(bool holds, const char *what) {
+    if (holds) return;
+    fprintf(stderr, "fuzz: %s\n", what);
+    abort();
+}
+
+/* A path of this process's own with this ending. */
+static const char *temporary(const char *ending) {
+    static char path[64];
+    snprintf(path, sizeof path, "/tmp/tinyort_fuzz_%ld%s", (long)getpid(), ending);
+    return path;
+}
+
+static void write_again(const tort_env *env, const tort_tensor *tensor, const char *ending) {
+    tort_tensor back;
+    const char *path = temporary(ending);
+    require(tort_tensor_file_write(path, "x", tensor, NULL) == TORT_OK, "what was read cannot be written");
+    require(tort_tensor_file_read(env, path, &back, NULL) == TORT_OK, "what was written cannot be read");
+    tort_tensor_file_free(env, &back);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
+    tort_counting_env counting;
+    tort_counting_env_init(&counting);
+    tort_tensor tensor;
+    tort_error error = {0};
+    bool npy = size > 0 && bytes[0] == 0x93;
+    tort_status status;
+    if (npy) {
+        status = tort_tensor_npy_decode(&counting.env, bytes, size, &tensor, &error);
+    } else {
+        const char *path = temporary(".pb");
+        FILE *file = fopen(path, "wb");
+        require(file && fwrite(bytes, 1, size, file) == size && fclose(file) == 0, "cannot write a file in /tmp");
+        status = tort_tensor_file_read(&counting.env, path, &tensor, &error);
+    }
+    require(!status || error.msg[0], "a failure without a message");
+    if (!status) {
+        write_again(&counting.env, &tensor, ".pb");
+        write_again(&counting.env, &tensor, ".npy");
+        tort_tensor_file_free(&counting.env, &tensor);
+    }
+    remove(temporary(".pb"));
+    remove(temporary(".npy"));
+    require(counting.live_blocks == 0, "memory is left");
+    require(counting.wrong_sizes == 0, "memory was handed back with a wrong size");
+    return 0;
+}
