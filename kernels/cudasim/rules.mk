@@ -15,9 +15,9 @@ endif
 ifeq ($(CUDASIM_CXX),)
 CUDASIM_STATE := without the simulated CUDA device ($(if $(filter x86_64,$(MACHINE)),no clang++ or g++,it needs x86-64))
 else
-CUDASIM_STATE := with the simulated CUDA device
+CUDASIM_STATE := with the simulated CUDA device (--ep cudasim)
 CUDASIM_LIBRARY := $(BUILD)/libtinyort-cudasim.so
-CUDASIM_SOURCES := $(wildcard kernels/cudasim/*.cpp)
+CUDASIM_SOURCES := $(filter-out kernels/cudasim/plugin.cpp,$(wildcard kernels/cudasim/*.cpp))
 CUDASIM_DEVICE_SOURCES := $(wildcard kernels/cuda/*.cu)
 CUDASIM_HOST_SOURCES := $(wildcard kernels/cuda/*.c)
 
@@ -26,9 +26,12 @@ CUDASIM_CXXFLAGS := -std=c++17 -g -ffp-contract=off -fno-math-errno -fPIC -fvisi
     -Wall -Wextra -Wno-unknown-pragmas -Werror
 CUDASIM_STRICT := -Wshadow -Wconversion -Wno-sign-conversion
 
-# Flags that depend on the compiler $(1).
+CUDASIM_CFLAGS := -std=c11 -g $(FLOAT) -fPIC -fvisibility=hidden -pthread
+
+# What depends on the C++ compiler $(1).
 cudasim_compiler_flags = $(if $(findstring clang,$(1)),-DCUDASIM_EMULATED_TLS -Wno-pass-failed)
 cudasim_kernel_flags = $(if $(findstring clang,$(1)),-femulated-tls)
+cudasim_c_compiler = $(if $(findstring clang,$(1)),$(1:++=),$(1:++=cc))
 
 # $(1) name of the mode, $(2) C++ compiler, $(3) flags for everything, $(4) more for kernels, $(5) what objcopy does to kernels.
 define cudasim_mode
@@ -48,27 +51,29 @@ $$(OBJ)/cudasim/$(1)/%.cu.o: %.cu $$(OBJ)/cudasim/$(1)/flags
 	$$(Q)$(2) $$(CUDASIM_CPPFLAGS) $$(CUDASIM_CXXFLAGS) $(call cudasim_compiler_flags,$(2)) $(call cudasim_kernel_flags,$(2)) $(3) $(4) \
 	    -MMD -MP -x c++ -c -o $$@ $$<
 	$(if $(5),$$(Q)objcopy $(5) $$@)
+
+$$(OBJ)/cudasim/$(1)/%.o: %.c $$(OBJ)/cudasim/$(1)/flags
+	@mkdir -p $$(@D)
+	@echo "  CC    $$< (cudasim $(1))"
+	$$(Q)$(call cudasim_c_compiler,$(2)) $$(CUDASIM_CPPFLAGS) $$(CUDASIM_CFLAGS) $$(WARNINGS) $(3) -MMD -MP -c -o $$@ $$<
 endef
+
+# The objects of a mode: the machine; the provider that runs on it. In the race mode only kernels differ from clang's.
+cudasim_simulator = $(CUDASIM_SOURCES:%.cpp=$(OBJ)/cudasim/$(patsubst race,clang,$(1))/%.o)
+cudasim_provider = $(CUDASIM_DEVICE_SOURCES:%.cu=$(OBJ)/cudasim/$(1)/%.cu.o) \
+    $(patsubst %.c,$(OBJ)/cudasim/$(patsubst race,clang,$(1))/%.o,$(CUDASIM_HOST_SOURCES)) \
+    $(OBJ)/cudasim/$(patsubst race,clang,$(1))/kernels/cudasim/plugin.o
 
 # The mode of the shared object; tests take it for their own where it is the same.
 CUDASIM_MODE := $(if $(SANITIZE),sanitized,$(if $(findstring clang,$(CUDASIM_CXX)),clang,gnu))
 $(eval $(call cudasim_mode,$(CUDASIM_MODE),$(CUDASIM_CXX),-O2 $(SANITIZE_FLAGS),,))
-CUDASIM_OBJECTS := $(CUDASIM_SOURCES:%.cpp=$(OBJ)/cudasim/$(CUDASIM_MODE)/%.o)
-CUDASIM_DEVICE_OBJECTS := $(CUDASIM_DEVICE_SOURCES:%.cu=$(OBJ)/cudasim/$(CUDASIM_MODE)/%.cu.o)
-CUDASIM_HOST_OBJECTS := $(CUDASIM_HOST_SOURCES:%.c=$(OBJ)/cudasim/$(CUDASIM_MODE)/%.o)
-
-$(OBJ)/cudasim/$(CUDASIM_MODE)/%.o: %.c $(OBJ)/flags
-	@mkdir -p $(@D)
-	@echo "  CC    $< (cudasim)"
-	$(Q)$(COMPILE) -DTORT_CUDA=1 -DTORT_CUDASIM=1 $(WARNINGS) -c -o $@ $<
 
 # What the provider needs of the runtime comes out of libtinyort.a, and stays inside.
-$(CUDASIM_LIBRARY): $(CUDASIM_OBJECTS) $(CUDASIM_DEVICE_OBJECTS) $(CUDASIM_HOST_OBJECTS) $(LIBRARY) kernels/cudasim/exports.map
+$(CUDASIM_LIBRARY): $(call cudasim_simulator,$(CUDASIM_MODE)) $(call cudasim_provider,$(CUDASIM_MODE)) $(LIBRARY) kernels/cudasim/exports.map
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
-	$(Q)$(CUDASIM_CXX) $(SANITIZE_FLAGS) $(LDFLAGS) -shared -static-libstdc++ -static-libgcc \
-	    -Wl,--version-script=kernels/cudasim/exports.map $(if $(SANITIZE),,-Wl,-z,defs) \
-	    -o $@ $(filter %.o %.a,$^) $(LIBRARY_LIBS)
+	$(Q)$(CUDASIM_CXX) $(SANITIZE_FLAGS) $(LDFLAGS) -shared $(if $(SANITIZE),,-static-libstdc++ -static-libgcc -Wl,-z,defs) \
+	    -Wl,--version-script=kernels/cudasim/exports.map -o $@ $(filter %.o %.a,$^) $(LIBRARY_LIBS)
 
 all: $(CUDASIM_LIBRARY)
 

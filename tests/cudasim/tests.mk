@@ -2,8 +2,9 @@
 # clang (as in libtinyort-cudasim.so), asan (clang++, address and undefined-behaviour sanitizers), race (kernels instrumented
 # for the race checker), gcc (g++, undefined-behaviour sanitizer). clang++ must be there; `make setup` installs it.
 
-ifneq ($(CUDASIM_CXX),)
 TESTS += test-cudasim
+
+ifneq ($(CUDASIM_CXX),)
 
 CUDASIM_TEST_MODES := clang asan race gcc
 CUDASIM_TEST_PROGRAMS := sample_test instruction_test api_test library_test planted_bug
@@ -13,8 +14,6 @@ CUDASIM_TEST_DEVICE_api_test := sample_kernels
 CUDASIM_TEST_DEVICE_library_test := sample_kernels
 CUDASIM_TEST_DEVICE_planted_bug := planted_bugs
 CUDASIM_TESTS := $(BUILD)/tests/cudasim
-# The machine without the provider that runs on it.
-CUDASIM_MACHINE_SOURCES := $(filter-out kernels/cudasim/plugin.cpp,$(CUDASIM_SOURCES))
 
 $(if $(filter-out clang,$(CUDASIM_MODE)),$(eval $(call cudasim_mode,clang,clang++,-O2,,)))
 $(eval $(call cudasim_mode,asan,clang++,-O1 -fno-omit-frame-pointer -fsanitize=address$(comma)undefined -fno-sanitize-recover=all,,))
@@ -28,9 +27,9 @@ CUDASIM_LINK_asan := clang++ -pthread -fsanitize=address,undefined
 CUDASIM_LINK_race := clang++ -pthread
 CUDASIM_LINK_gcc := g++ -pthread -fsanitize=undefined
 
-# $(1) program, $(2) mode. The simulator itself is the same in the race mode as in the clang mode.
+# $(1) program, $(2) mode.
 define cudasim_test_program
-$(CUDASIM_TESTS)/$(1).$(2): $(CUDASIM_MACHINE_SOURCES:%.cpp=$(OBJ)/cudasim/$(patsubst race,clang,$(2))/%.o) \
+$(CUDASIM_TESTS)/$(1).$(2): $(call cudasim_simulator,$(2)) \
     $(OBJ)/cudasim/$(patsubst race,clang,$(2))/tests/cudasim/$(1).o \
     $(CUDASIM_TEST_DEVICE_$(1):%=$(OBJ)/cudasim/$(2)/tests/cudasim/%.cu.o)
 	@mkdir -p $$(@D)
@@ -43,16 +42,27 @@ $(foreach program,$(CUDASIM_TEST_PROGRAMS),$(foreach mode,$(CUDASIM_TEST_MODES),
 CUDASIM_RUN := $(filter-out planted_bug,$(CUDASIM_TEST_PROGRAMS))
 CUDASIM_BINARIES := $(foreach program,$(CUDASIM_TEST_PROGRAMS),$(CUDASIM_TEST_MODES:%=$(CUDASIM_TESTS)/$(program).%))
 
+$(CUDASIM_TESTS)/open_test: tests/cudasim/open_test.c kernels/cudasim/control.h runtime/plugin.h
+	@mkdir -p $(@D)
+	@echo "  LINK  $@"
+	$(Q)$(CC) $(TORT_CPPFLAGS) $(CPPFLAGS) $(CUDASIM_CFLAGS) $(CFLAGS) $(WARNINGS) $(LDFLAGS) -o $@ $< -ldl
+
 .PHONY: test-cudasim
 ## Test the simulated CUDA device: kernels in every order and build, the fake API, planted bugs.
-test-cudasim: $(CUDASIM_BINARIES) $(CUDASIM_LIBRARY)
+test-cudasim: $(CUDASIM_BINARIES) $(CUDASIM_TESTS)/open_test $(CUDASIM_LIBRARY)
 	@status=0; \
 	for program in $(CUDASIM_RUN); do for mode in $(CUDASIM_TEST_MODES); do \
 	    echo "$$program ($$mode)"; $(CUDASIM_TESTS)/$$program.$$mode || status=1; \
 	done; done; \
 	sh tests/cudasim/planted_bugs.sh $(CUDASIM_TESTS)/planted_bug tests/cudasim/planted_bugs.expected $(CUDASIM_TEST_MODES) || status=1; \
 	sh tests/cudasim/exports.sh $(CUDASIM_LIBRARY) || status=1; \
+	$(CUDASIM_TESTS)/open_test $(abspath $(CUDASIM_LIBRARY)) || status=1; \
 	sh tests/cudasim/nvidia_headers.sh "$(CC)" "$(CUDA_HOME:%=%/include)" || status=1; \
 	sh tests/cudasim/nvcc.sh "$(NVCC)" $(CUDASIM_TESTS)/sample_kernels.nvcc.o || status=1; \
 	exit $$status
+else
+.PHONY: test-cudasim
+test-cudasim:
+	@echo "skipped: tests of the simulated CUDA device: this build is $(CUDASIM_STATE)"
+	@echo "cudasim: 0 passed, 0 failed, 1 skipped"
 endif
