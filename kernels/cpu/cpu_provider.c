@@ -169,7 +169,8 @@ static void cpu_open(const tort_provider_config *config, void **device, tort_tar
         }
         target->instructions = up_to(set);
     }
-    tort_cpu_device *made = tort_alloc(config->env, sizeof *made);
+    const tort_env env = tort_env_complete(config->env);
+    tort_cpu_device *made = tort_alloc(&env, sizeof *made);
     if (!made) {
         snprintf(condition->code, sizeof condition->code, "NO_MEMORY");
         snprintf(condition->message, sizeof condition->message, "%zu bytes could not be allocated", sizeof *made);
