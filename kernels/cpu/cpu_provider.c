@@ -176,8 +176,7 @@ static void cpu_open(const tort_provider_config *config, void **device, tort_tar
         snprintf(condition->message, sizeof condition->message, "%zu bytes could not be allocated", sizeof *made);
         return;
     }
-    *made = (tort_cpu_device){
-        .env = *config->env, .simd = tort_simd_choose(target->instructions), .threads = target->threads};
+    *made = (tort_cpu_device){.env = env, .simd = tort_simd_choose(target->instructions), .threads = target->threads};
     *device = made;
     char processor[64];
     processor_name(processor, sizeof processor);
