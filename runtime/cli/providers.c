@@ -41,6 +41,11 @@ static void open_provider(const tort_provider *provider, const tort_env *env, op
     }
     tort_provider_config config = {.provider = provider->name, .env = env};
     void *device = NULL;
+    if (provider->load) { /* in a shared object of its own */
+        provider = provider->load(&out->condition);
+        if (!provider) return;
+        out->provider = provider;
+    }
     provider->open(&config, &device, &out->target, &out->condition);
     if (!out->condition.ready) return;
     for (int i = TORT_LIBRARY_NONE + 1; provider->library && i < TORT_LIBRARY_COUNT; i++) {
