@@ -42,6 +42,8 @@ LINK = $(CC) $(TORT_CFLAGS) $(CFLAGS) $(LDFLAGS)
 
 LIBRARY_LIBS := -lprotobuf-c -lm -lpthread
 CLI_LIBS := -lpng -ljpeg -lz -lcjson
+# Where the command line finds libtinyort-cudasim.so: beside itself in build/, in ../lib where it is installed.
+RPATH := -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib'
 
 # ---- sources ----------------------------------------------------------------------------------------------------------
 
@@ -312,7 +314,7 @@ $(SHARED): $(if $(CUDA_LIBRARY),$(CUDA_PROVIDERS) $(filter-out $(OBJ)/runtime/pr
 $(TINYORT): $(CLI_OBJECTS) $(CUDA_PROVIDERS) $(LIBRARY) $(CUDA_LIBRARY)
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
-	$(Q)$(if $(wildcard runtime/cli/main.c),$(LINK) -o $@ $^ $(CLI_LIBS) $(LIBRARY_LIBS) $(CUDA_LIBS))
+	$(Q)$(if $(wildcard runtime/cli/main.c),$(LINK) $(RPATH) -o $@ $^ $(CLI_LIBS) $(LIBRARY_LIBS) $(CUDA_LIBS))
 
 $(PKGCONFIG): Makefile $(OBJ)/cuda_flags $(wildcard runtime/tinyort.h)
 	@mkdir -p $(@D)

@@ -8,7 +8,5 @@
 
 /* Writes header and elements; false when the file refuses them. */
 bool tort_npy_write(FILE *file, const tort_tensor *tensor);
-/* Memory for a tensor whose type and shape are set, and `text` more bytes for its strings. */
-tort_status tort_tensor_file_alloc(const tort_env *env, tort_tensor *tensor, size_t text, tort_error *error);
 
 #endif

@@ -47,8 +47,8 @@ bool cuda_libraries_open_cublas(cuda_libraries *libraries, char *message, size_t
                                 size_t cure_size) {
     static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", NULL};
     if (libraries->cublas_handle) return true;
-    snprintf(cure, cure_size, "install cuBLAS 13 or 12 where the loader finds it; until then the own kernel serves");
     void *library = open_first(names, message, message_size);
+    snprintf(cure, cure_size, "install cuBLAS 13 or 12 where the loader finds it; until then the own kernel serves");
     if (!library) return false;
     const char *missing = fill_table(library, cublas_symbols, &libraries->cublas);
     if (missing) {
@@ -57,6 +57,7 @@ bool cuda_libraries_open_cublas(cuda_libraries *libraries, char *message, size_t
         return false;
     }
     libraries->cublas_handle = library;
+    *cure = '\0';
     return true;
 }
 
@@ -64,8 +65,8 @@ bool cuda_libraries_open_cudnn(cuda_libraries *libraries, char *message, size_t 
                                size_t cure_size) {
     static const char *const names[] = {"libcudnn.so.9", NULL}, *const old_names[] = {"libcudnn.so.8", NULL};
     if (libraries->cudnn_handle) return true;
-    snprintf(cure, cure_size, "install cuDNN 9 where the loader finds it; until then the own kernel serves");
     void *library = open_first(names, message, message_size);
+    snprintf(cure, cure_size, "install cuDNN 9 where the loader finds it; until then the own kernel serves");
     if (!library) {
         char unused[8];
         void *old = open_first(old_names, unused, sizeof unused);
@@ -82,6 +83,7 @@ bool cuda_libraries_open_cudnn(cuda_libraries *libraries, char *message, size_t 
         return false;
     }
     libraries->cudnn_handle = library;
+    *cure = '\0';
     return true;
 }
 

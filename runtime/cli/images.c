@@ -13,6 +13,7 @@
 
 #include "ops/numeric.h"
 #include "runtime/cli/cli.h"
+#include "loader/tensor_file.h"
 #include "runtime/cli/images.h"
 
 #define MOST_PIXELS ((size_t)1 << 28)
@@ -298,9 +299,9 @@ static float normalized(const cli_image_options *o, float level, int32_t channel
 static tort_status fill_tensor(const picture *p, const cli_image_options *o, const placing *at, tort_tensor *tensor,
                                tort_error *error) {
     tort_env env = tort_env_complete(NULL);
-    size_t bytes, area = (size_t)p->width * (size_t)p->height, channels = (size_t)p->channels;
-    if (!tort_tensor_bytes(tensor, &bytes) || !(tensor->data = tort_alloc_aligned(&env, bytes)))
-        return tort_out_of_memory(error, 0);
+    size_t area = (size_t)p->width * (size_t)p->height, channels = (size_t)p->channels;
+    tort_status status = tort_tensor_file_alloc(&env, tensor, 0, error);
+    if (status) return status;
     float *values = cli_alloc(area * channels, sizeof *values);
     float scale = o->levels ? o->scale : tensor->type == TORT_UINT8 ? 1.0f : 1.0f / 255.0f;
     bool last = at->channel > at->row;

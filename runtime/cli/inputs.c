@@ -121,12 +121,27 @@ static tort_status full_shape(const reader *r, const tort_port *port, const char
                      port->rank < 0 ? "1x3x224x224" : cli_shape_text(port->rank, dims, NULL, example, sizeof example));
 }
 
+/* Sizes that the model leaves open become 1, and that is said. */
+static tort_tensor *sized_as_one(const tort_port *port, tort_tensor *tensor) {
+    char declared[200], taken[200];
+    bool open = false;
+    *tensor = (tort_tensor){.type = port->type, .rank = port->rank};
+    for (int32_t i = 0; i < port->rank; i++) {
+        open = open || port->dims[i] < 0;
+        tensor->dims[i] = port->dims[i] < 0 ? 1 : port->dims[i];
+    }
+    if (open)
+        fprintf(stderr, "input '%s' is %s: taken as %s (--shape %s=... for another size)\n", port->name,
+                port_shape(port, declared, sizeof declared),
+                cli_shape_text(tensor->rank, tensor->dims, NULL, taken, sizeof taken), port->name);
+    return tensor;
+}
+
 static tort_status new_tensor_data(const reader *r, tort_tensor *tensor, size_t *bytes) {
     tort_env env = tort_env_complete(NULL);
     if (!tort_tensor_bytes(tensor, bytes))
         return tort_fail(r->error, TORT_E_USAGE, "the shape is too large for any memory");
-    tensor->data = tort_alloc_aligned(&env, *bytes);
-    return tensor->data ? TORT_OK : tort_out_of_memory(r->error, *bytes);
+    return tort_tensor_file_alloc(&env, tensor, 0, r->error);
 }
 
 static tort_status read_raw(const reader *r, const char *file, const tort_port *port, tort_tensor *tensor) {
@@ -244,8 +259,8 @@ static tort_status read_random(const reader *r, int32_t index) {
                          port.name, tort_type_name(port.type));
     tort_tensor *tensor = &r->inputs->tensors[index];
     size_t bytes;
-    tort_status status = full_shape(r, &port, "--random", tensor);
-    if (!status) status = new_tensor_data(r, tensor, &bytes);
+    tort_status status = port.rank < 0 ? full_shape(r, &port, "--random", tensor) : TORT_OK;
+    if (!status) status = new_tensor_data(r, sized_as_one(&port, tensor), &bytes);
     if (!status)
         fill_random(tensor, r->options->seed * 1000003u + (uint64_t)index);
     else

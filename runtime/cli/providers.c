@@ -39,6 +39,11 @@ static void open_provider(const tort_provider *provider, const tort_env *env, op
         snprintf(out->condition.cure, sizeof out->condition.cure, "unset TINYORT_DISABLE");
         return;
     }
+    if (provider->load) {
+        const tort_provider *loaded = provider->load(&out->condition);
+        if (!loaded) return;
+        out->provider = provider = loaded;
+    }
     tort_provider_config config = {.provider = provider->name, .env = env};
     void *device = NULL;
     if (provider->load) { /* in a shared object of its own */

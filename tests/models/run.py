@@ -1,0 +1,122 @@
+"""Exports real networks and compares tinyort with onnxruntime on seeded inputs, at sizes other than the export's too.
+
+    run.py --tinyort build/tinyort --folder build/models [--only NAME,...] [--dynamo both|true|false]
+
+Prints one line a model and exporter, then `N passed, N failed, N skipped`. An export that PyTorch itself refuses is a
+skip, and is named. Equal means |a-b| <= 1e-4 + 1e-3 |b|.
+"""
+
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+import warnings
+
+import numpy
+import onnxruntime
+import torch
+
+from models import MODELS
+
+warnings.filterwarnings("ignore")
+
+
+def export(entry, path, dynamo):
+    module = entry["make"]()
+    options = dict(input_names=entry["names"], opset_version=18)
+    if dynamo:
+        symbols = {}
+        shapes = {
+            name: {axis: symbols.setdefault(label, torch.export.Dim(label, min=1, max=4096)) for axis, label in axes.items()}
+            for name, axes in entry["axes"].items()
+        }
+        torch.onnx.export(module, entry["example"], str(path), dynamo=True, dynamic_shapes=tuple(shapes[n] for n in entry["names"]),
+                          verbose=False, **options)
+    else:
+        torch.onnx.export(module, entry["example"], str(path), dynamo=False, dynamic_axes=entry["axes"], **options)
+
+
+def reference(path, feeds):
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    options.intra_op_num_threads = 2
+    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    wanted = {port.name for port in session.get_inputs()}
+    return session.run(None, {name: value for name, value in feeds.items() if name in wanted}), wanted
+
+
+def difference(got, want):
+    """The largest excess over the tolerance, 0 where all is equal; a sentence where shapes differ."""
+    if got.shape != want.shape or got.dtype != want.dtype:
+        return f"{got.dtype}{list(got.shape)} instead of {want.dtype}{list(want.shape)}"
+    if want.dtype.kind != "f":
+        return "" if numpy.array_equal(got, want) else "integers differ"
+    close = numpy.isclose(got, want, rtol=1e-3, atol=1e-4, equal_nan=True)
+    if close.all():
+        return ""
+    worst = numpy.nanmax(numpy.abs(got - want))
+    return f"{(~close).sum()} of {close.size} elements differ, by {worst:.3g} at most (values up to {numpy.abs(want).max():.3g})"
+
+
+def unexplained(tinyort, path):
+    """Nodes without a place, and nodes off the first provider without a verdict."""
+    done = subprocess.run([tinyort, "plan", path, "--json"], capture_output=True, text=True)
+    if done.returncode:
+        return done.stderr.strip().splitlines()[-1:]
+    return [node["path"] for node in json.loads(done.stdout)["nodes"] if not node["provider"]]
+
+
+def check(tinyort, path, entry):
+    for number, inputs in enumerate(entry["runs"]):
+        folder = path.with_suffix(f".run{number}")
+        folder.mkdir(exist_ok=True)
+        feeds = {name: value.numpy() for name, value in zip(entry["names"], inputs)}
+        want, wanted = reference(path, feeds)
+        command = [tinyort, "run", path, "--save", folder]
+        for name, value in feeds.items():
+            if name in wanted:
+                numpy.save(folder / f"{name}.npy", value)
+                command += ["--input", f"{name}={folder / name}.npy"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            return f"run {number}: exit {done.returncode}: {(done.stderr.strip().splitlines() or ['no message'])[-1]}"
+        for index, value in enumerate(want):
+            problem = difference(numpy.load(folder / f"output_{index}.npy"), value)
+            if problem:
+                return f"run {number}, output {index}: {problem}"
+    bad = unexplained(tinyort, path)
+    return f"no place for {bad}" if bad else ""
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tinyort", default="build/tinyort")
+    parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("build/models"))
+    parser.add_argument("--only", default="")
+    parser.add_argument("--dynamo", default="both", choices=["both", "true", "false"])
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    passed = failed = skipped = 0
+    names = options.only.split(",") if options.only else MODELS
+    for name in names:
+        for dynamo in {"both": [True, False], "true": [True], "false": [False]}[options.dynamo]:
+            label = f"{name} (dynamo={dynamo})"
+            path = options.folder / f"{name}.{'dynamo' if dynamo else 'script'}.onnx"
+            try:
+                if not path.exists():
+                    export(MODELS[name], path, dynamo)
+            except Exception as error:  # PyTorch's own refusal
+                skipped += 1
+                print(f"SKIP {label}: export failed: {str(error).strip().splitlines()[0][:150]}", flush=True)
+                path.unlink(missing_ok=True)
+                continue
+            problem = check(options.tinyort, path, MODELS[name])
+            passed, failed = passed + (not problem), failed + bool(problem)
+            print(f"{'FAIL' if problem else 'PASS'} {label}{': ' + problem if problem else ''}", flush=True)
+    print(f"{passed} passed, {failed} failed, {skipped} skipped")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
