@@ -1,6 +1,6 @@
 /* activation.c - the activations of one tensor, and PRelu and SwiGLU, which take two.
  *
- * NaN stays NaN in all of them. Softplus is max(x, 0) + log(1 + e^-|x|), which cannot overflow. */
+ * NaN stays NaN in all of them. */
 #include "ops/activation.h"
 
 #include "ops/elementwise.h"
@@ -75,7 +75,7 @@ static inline double choose(bool condition, double yes, double no) {
     X(hard_sigmoid, clamp01f(p->alpha *x + p->beta), clamp01(p->alpha *x + p->beta), 8)                                \
     X(hard_swish, x *clamp01f(x *(1.0f / 6) + 0.5f), x *clamp01(x / 6 + 0.5), 8)                                       \
     X(sigmoid, tort_sigmoidf(x), 1 / (1 + exp(-x)), 32)                                                                \
-    X(softplus, (x > 0 ? x : 0) + tort_log1pf(tort_expf(-fabsf(x))), (x > 0 ? x : 0) + log1p(exp(-fabs(x))), 64)       \
+    X(softplus, tort_softplusf(x), (x > 0 ? x : 0) + log1p(exp(-fabs(x))), 48)                                         \
     X(softsign, x / (1 + fabsf(x)), x / (1 + fabs(x)), 8)                                                              \
     X(mish, mishf(x), x *tanh((x > 0 ? x : 0) + log1p(exp(-fabs(x)))), 64)                                             \
     X(elu, choosef(x < 0, p->alpha * tort_expm1f(x), x), choose(x < 0, p->alpha * expm1(x), x), 32)                    \

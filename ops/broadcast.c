@@ -90,23 +90,97 @@ void tort_loop_run(const tort_loop *loop, int64_t begin, int64_t end, tort_row r
     }
 }
 
+bool tort_loop_short(const tort_loop *loop) {
+    return loop->rank > 1 && loop->dims[loop->rank - 1] < 32;
+}
+
+/* Counts to the next row and returns how far operand k moves. */
+static inline int64_t row_distance(const tort_loop *loop, int32_t k, int64_t *index) {
+    int64_t distance = 0;
+    for (int32_t d = loop->rank - 2; d >= 0; d--) {
+        distance += loop->strides[k][d];
+        if (++index[d] < loop->dims[d]) break;
+        index[d] = 0;
+        distance -= loop->strides[k][d] * loop->dims[d];
+    }
+    return distance;
+}
+
+typedef struct wide {
+    uint64_t low, high;
+} wide;
+
+/* From the row of `index` on, element `within` of it, which starts at `from`. */
+#define GATHER(ctype, name)                                                                                            \
+    static void gather_##name(const tort_loop *loop, int32_t k, int64_t *index, int64_t within, int64_t count,         \
+                              const ctype *from, ctype *to) {                                                          \
+        const int64_t step = loop->steps[k], width = loop->dims[loop->rank - 1];                                       \
+        while (count > 0) {                                                                                            \
+            int64_t n = width - within < count ? width - within : count;                                               \
+            for (int64_t i = 0; i < n; i++) to[i] = from[(within + i) * step];                                         \
+            to += n, count -= n, within = 0;                                                                           \
+            if (count > 0) from += row_distance(loop, k, index);                                                       \
+        }                                                                                                              \
+    }
+GATHER(uint8_t, bytes1)
+GATHER(uint16_t, bytes2)
+GATHER(uint32_t, bytes4)
+GATHER(uint64_t, bytes8)
+GATHER(wide, bytes16)
+
+void tort_loop_gather(const tort_loop *loop, int32_t k, int64_t first, int64_t count, size_t size, const void *data,
+                      void *out) {
+    int64_t index[TORT_LOOP_RANK], start = 0, rest = first, within = 0;
+    for (int32_t d = loop->rank - 1; d >= 0; d--) {
+        index[d] = rest % loop->dims[d];
+        rest /= loop->dims[d];
+        if (d == loop->rank - 1) {
+            within = index[d];
+        } else {
+            start += index[d] * loop->strides[k][d];
+        }
+    }
+    const char *from = (const char *)data + start * (int64_t)size;
+    switch (size) {
+    case 1: gather_bytes1(loop, k, index, within, count, (const void *)from, out); break;
+    case 2: gather_bytes2(loop, k, index, within, count, (const void *)from, out); break;
+    case 4: gather_bytes4(loop, k, index, within, count, (const void *)from, out); break;
+    case 8: gather_bytes8(loop, k, index, within, count, (const void *)from, out); break;
+    default: gather_bytes16(loop, k, index, within, count, (const void *)from, out); break;
+    }
+}
+
 typedef struct parallel {
     const tort_loop *loop;
     tort_row row;
+    tort_piece piece; /* NULL: by rows */
     void *arg;
 } parallel;
 
 /* A multiple of 8 elements is a whole number of bytes for every packed type. */
-#define PIECE 512
+#define PIECE TORT_BLOCK
 
 static void run_pieces(void *arg, int64_t begin, int64_t end) {
     const parallel *p = arg;
     int64_t last = end * PIECE < p->loop->count ? end * PIECE : p->loop->count;
-    tort_loop_run(p->loop, begin * PIECE, last, p->row, p->arg);
+    if (p->piece == NULL) {
+        tort_loop_run(p->loop, begin * PIECE, last, p->row, p->arg);
+        return;
+    }
+    for (int64_t at = begin * PIECE; at < last; at += PIECE) {
+        p->piece(p->arg, p->loop, at, last - at < PIECE ? last - at : PIECE);
+    }
+}
+
+static void run_parallel(const tort_call *call, int64_t work, parallel *p) {
+    if (p->loop->count == 0) return;
+    tort_parallel(call, (p->loop->count + PIECE - 1) / PIECE, work * (PIECE / 16), run_pieces, p);
 }
 
 void tort_loop_parallel(const tort_call *call, const tort_loop *loop, int64_t work, tort_row row, void *arg) {
-    parallel p = {loop, row, arg};
-    if (loop->count == 0) return;
-    tort_parallel(call, (loop->count + PIECE - 1) / PIECE, work * (PIECE / 16), run_pieces, &p);
+    run_parallel(call, work, &(parallel){.loop = loop, .row = row, .arg = arg});
+}
+
+void tort_loop_pieces(const tort_call *call, const tort_loop *loop, int64_t work, tort_piece piece, void *arg) {
+    run_parallel(call, work, &(parallel){.loop = loop, .piece = piece, .arg = arg});
 }

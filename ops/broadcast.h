@@ -32,10 +32,22 @@ void tort_loop_ready(tort_loop *loop);                           /* merges dimen
 /* All of it: `count` inputs broadcast to the shape of `out`, to which they are known to fit. */
 tort_loop tort_loop_broadcast(const tort_tensor *out, const tort_tensor *inputs, int32_t count);
 
+/* Whether rows are so short that operands are better laid out beside each other first, by tort_loop_gather. */
+bool tort_loop_short(const tort_loop *loop);
+/* Elements first .. first+count-1 of the output: out[i] = the element of operand k, of `size` bytes (1, 2, 4, 8, 16).
+ */
+void tort_loop_gather(const tort_loop *loop, int32_t k, int64_t first, int64_t count, size_t size, const void *data,
+                      void *out);
+
 /* Elements begin .. end-1 of the output. */
 void tort_loop_run(const tort_loop *loop, int64_t begin, int64_t end, tort_row row, void *arg);
 /* All elements, on several threads where that pays; `work` is the rough cost of an element in nanoseconds times 16.
  * Threads share no byte of a packed output. */
 void tort_loop_parallel(const tort_call *call, const tort_loop *loop, int64_t work, tort_row row, void *arg);
+
+/* Elements first .. first+count-1 of the output, at most TORT_BLOCK, wherever rows end. */
+typedef void (*tort_piece)(void *arg, const tort_loop *loop, int64_t first, int64_t count);
+/* The same by pieces, for short rows. */
+void tort_loop_pieces(const tort_call *call, const tort_loop *loop, int64_t work, tort_piece piece, void *arg);
 
 #endif

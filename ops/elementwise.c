@@ -155,6 +155,24 @@ static void pair_row_small(void *arg, const tort_loop *loop, int64_t first, int6
     }
 }
 
+/* Short rows: the operands of a piece side by side, then one loop. */
+static void pair_piece(void *arg, const tort_loop *loop, int64_t first, int64_t count) {
+    const pair_run *run = arg;
+    size_t size = (size_t)tort_type_bits(run->type) / 8, out_size = (size_t)tort_type_bits(run->out_type) / 8;
+    uint64_t a[TORT_BLOCK * 2], b[TORT_BLOCK * 2]; /* 16 bytes an element */
+    tort_loop_gather(loop, 0, first, count, size, run->a, a);
+    tort_loop_gather(loop, 1, first, count, size, run->b, b);
+    if (!tort_type_is_small_float(run->type)) {
+        run->loop(run->params, count, a, 1, b, 1, (char *)run->out + (size_t)first * out_size);
+        return;
+    }
+    tort_loop side_by_side = {.rank = 1, .operands = 2, .steps = {1, 1}};
+    pair_run piece = *run;
+    piece.a = a;
+    piece.b = b;
+    pair_row_small(&piece, &side_by_side, first, count, (int64_t[2]){0, 0});
+}
+
 tort_status tort_run_pair(const tort_call *call, const tort_pair *pair) {
     const tort_tensor *out = &call->outputs[0];
     tort_tensor inputs[2] = {call->inputs[0], aligned_b(call)};
@@ -167,7 +185,11 @@ tort_status tort_run_pair(const tort_call *call, const tort_pair *pair) {
                     .a = inputs[0].data,
                     .b = inputs[1].data,
                     .out = out->data};
-    tort_loop_parallel(call, &loop, pair->work, small ? pair_row_small : pair_row, &run);
+    if (tort_loop_short(&loop)) {
+        tort_loop_pieces(call, &loop, pair->work + 32, pair_piece, &run);
+    } else {
+        tort_loop_parallel(call, &loop, pair->work, small ? pair_row_small : pair_row, &run);
+    }
     return TORT_OK;
 }
 

@@ -24,20 +24,21 @@ typedef struct float_format {
     special_values special;
 } float_format;
 
+static const float_format float16 = {16, 10, 15, 0x7bff, 0x7e00, SPECIAL_IEEE};
+static const float_format bfloat16 = {16, 7, 127, 0x7f7f, 0x7fc0, SPECIAL_IEEE};
+static const float_format e4m3fn = {8, 3, 7, 0x7e, 0x7f, SPECIAL_TOP_NAN};
+static const float_format e4m3fnuz = {8, 3, 8, 0x7f, 0x80, SPECIAL_MINUS_ZERO};
+static const float_format e5m2 = {8, 2, 15, 0x7b, 0x7e, SPECIAL_IEEE};
+static const float_format e5m2fnuz = {8, 2, 16, 0x7f, 0x80, SPECIAL_MINUS_ZERO};
+static const float_format e2m3 = {6, 3, 1, 0x1f, 0x20, SPECIAL_NONE};
+static const float_format e3m2 = {6, 2, 3, 0x1f, 0x20, SPECIAL_NONE};
+static const float_format e2m1 = {4, 1, 1, 0x07, 0x08, SPECIAL_NONE};
+
 /* float8e8m0 has neither sign nor mantissa and is handled apart. */
 static const float_format *format_of(tort_type type) {
-    static const float_format half = {16, 10, 15, 0x7bff, 0x7e00, SPECIAL_IEEE};
-    static const float_format bfloat = {16, 7, 127, 0x7f7f, 0x7fc0, SPECIAL_IEEE};
-    static const float_format e4m3fn = {8, 3, 7, 0x7e, 0x7f, SPECIAL_TOP_NAN};
-    static const float_format e4m3fnuz = {8, 3, 8, 0x7f, 0x80, SPECIAL_MINUS_ZERO};
-    static const float_format e5m2 = {8, 2, 15, 0x7b, 0x7e, SPECIAL_IEEE};
-    static const float_format e5m2fnuz = {8, 2, 16, 0x7f, 0x80, SPECIAL_MINUS_ZERO};
-    static const float_format e2m3 = {6, 3, 1, 0x1f, 0x20, SPECIAL_NONE};
-    static const float_format e3m2 = {6, 2, 3, 0x1f, 0x20, SPECIAL_NONE};
-    static const float_format e2m1 = {4, 1, 1, 0x07, 0x08, SPECIAL_NONE};
     switch (type) {
-    case TORT_FLOAT16: return &half;
-    case TORT_BFLOAT16: return &bfloat;
+    case TORT_FLOAT16: return &float16;
+    case TORT_BFLOAT16: return &bfloat16;
     case TORT_FLOAT8E4M3FN: return &e4m3fn;
     case TORT_FLOAT8E4M3FNUZ: return &e4m3fnuz;
     case TORT_FLOAT8E5M2: return &e5m2;
@@ -143,8 +144,7 @@ uint16_t tort_float_to_bfloat16(float value) {
 /* ---- small floats in general --------------------------------------------------------------------------------------
  */
 
-static bool is_nan_code(const float_format *format, uint32_t code) {
-    uint32_t magnitude = code & ((1u << (format->bits - 1)) - 1);
+static inline bool is_nan_code(const float_format *format, uint32_t code, uint32_t magnitude) {
     switch (format->special) {
     case SPECIAL_IEEE: return magnitude > format->largest + 1;
     case SPECIAL_TOP_NAN: return magnitude > format->largest;
@@ -154,17 +154,24 @@ static bool is_nan_code(const float_format *format, uint32_t code) {
     return false;
 }
 
-float tort_decode_float(tort_type type, uint32_t code) {
-    if (type == TORT_FLOAT8E8M0) { /* code 0 is 2^-127, a subnormal float */
-        return code == 0xff ? NAN : bits_float(code == 0 ? 0x00400000u : code << 23);
-    }
-    const float_format *format = format_of(type);
-    uint32_t sign = code >> (format->bits - 1), magnitude = code & ((1u << (format->bits - 1)) - 1);
-    if (is_nan_code(format, code)) return sign ? -NAN : NAN;
-    if (magnitude > format->largest) return sign ? -INFINITY : INFINITY;
+/* With a constant format the cases vanish and loops become vector code. */
+static inline float decode(const float_format *format, uint32_t code) {
+    uint32_t top = (uint32_t)format->bits - 1, sign = code >> top << 31, magnitude = code & ((1u << top) - 1);
     float scale = bits_float((uint32_t)(254 - format->bias) << 23); /* 2^(127 - bias), as in half_to_float */
-    float value = bits_float(magnitude << (23 - format->mantissa)) * scale;
-    return sign ? -value : value;
+    uint32_t bits = float_bits(bits_float(magnitude << (23 - format->mantissa)) * scale);
+    bits = choose(-(uint32_t)(magnitude > format->largest), 0x7f800000u, bits);
+    bits = choose(-(uint32_t)is_nan_code(format, code, magnitude), 0x7fc00000u, bits);
+    return bits_float(bits | sign);
+}
+
+/* Code 0 is 2^-127, a subnormal float. */
+static inline float decode_e8m0(uint32_t code) {
+    uint32_t bits = choose(-(uint32_t)(code == 0), 0x00400000u, code << 23);
+    return bits_float(choose(-(uint32_t)(code == 0xff), 0x7fc00000u, bits));
+}
+
+float tort_decode_float(tort_type type, uint32_t code) {
+    return type == TORT_FLOAT8E8M0 ? decode_e8m0(code) : decode(format_of(type), code);
 }
 
 /* |value| = fraction * 2^exponent with fraction in [1, 2); for a subnormal double, exponent -1023 and fraction < 1. */
@@ -250,8 +257,12 @@ void tort_set_bits(int bits, void *data, int64_t index, uint32_t code) {
     if (shift + bits > 8) bytes[1] = (uint8_t)((bytes[1] & ~(mask >> 8)) | word >> 8);
 }
 
-static inline int64_t signed_code(int bits, uint32_t code) {
-    return (int64_t)code - ((int64_t)(code >> (bits - 1)) << bits);
+static inline int32_t signed_code(int bits, uint32_t code) {
+    return (int32_t)code - (int32_t)(code >> (bits - 1) << bits);
+}
+
+static inline uint32_t nibble(const uint8_t *bytes, int64_t index) {
+    return (uint32_t)bytes[index >> 1] >> (index & 1) * 4 & 15u;
 }
 
 /* ---- loading ------------------------------------------------------------------------------------------------------
@@ -276,7 +287,7 @@ static double load_odd(tort_type type, const void *data, int64_t index) {
     switch (type) {
     case TORT_BOOL: return code != 0;
     case TORT_INT4:
-    case TORT_INT2: return (double)signed_code(bits, code);
+    case TORT_INT2: return signed_code(bits, code);
     case TORT_UINT4:
     case TORT_UINT2: return code;
     default: return tort_decode_float(type, code);
@@ -290,9 +301,14 @@ static double load_odd(tort_type type, const void *data, int64_t index) {
         return;                                                                                                        \
     }
 
+#define LOAD_BYTES(expression)                                                                                         \
+    for (int64_t i = 0; i < count; i++) out[i] = expression;                                                           \
+    return;
+
 #define AS float
 void tort_load_floats(tort_type type, const void *data, int64_t first, int64_t count, float *out) {
     const uint16_t *codes = data;
+    const uint8_t *bytes = data;
     switch (type) {
         TORT_FOR_NATIVE(COPY_AS)
     case TORT_FLOAT16:
@@ -301,10 +317,20 @@ void tort_load_floats(tort_type type, const void *data, int64_t first, int64_t c
     case TORT_BFLOAT16:
         for (int64_t i = 0; i < count; i++) out[i] = bits_float((uint32_t)codes[first + i] << 16);
         return;
+    case TORT_FLOAT8E4M3FN: LOAD_BYTES(decode(&e4m3fn, bytes[first + i]))
+    case TORT_FLOAT8E4M3FNUZ: LOAD_BYTES(decode(&e4m3fnuz, bytes[first + i]))
+    case TORT_FLOAT8E5M2: LOAD_BYTES(decode(&e5m2, bytes[first + i]))
+    case TORT_FLOAT8E5M2FNUZ: LOAD_BYTES(decode(&e5m2fnuz, bytes[first + i]))
+    case TORT_FLOAT8E8M0: LOAD_BYTES(decode_e8m0(bytes[first + i]))
+    case TORT_BOOL: LOAD_BYTES(bytes[first + i] != 0)
+    case TORT_UINT4: LOAD_BYTES((float)nibble(bytes, first + i))
+    case TORT_INT4: LOAD_BYTES((float)signed_code(4, nibble(bytes, first + i)))
+    case TORT_FLOAT4E2M1: LOAD_BYTES(decode(&e2m1, nibble(bytes, first + i)))
     default:
         for (int64_t i = 0; i < count; i++) out[i] = (float)load_odd(type, data, first + i);
     }
 }
+#undef LOAD_BYTES
 #undef AS
 
 #define AS double
@@ -386,6 +412,9 @@ void tort_store_floats(tort_type type, void *data, int64_t first, int64_t count,
         return;
     case TORT_BFLOAT16:
         for (int64_t i = 0; i < count; i++) codes[first + i] = float_to_bfloat16(in[i]);
+        return;
+    case TORT_BOOL:
+        for (int64_t i = 0; i < count; i++) ((uint8_t *)data)[first + i] = in[i] != 0;
         return;
     default:
         for (int64_t i = 0; i < count; i++) store_odd(type, data, first + i, in[i]);

@@ -11,19 +11,22 @@
 #include <stdint.h>
 #include <string.h>
 
-static inline float tort_float_of_bits(uint32_t bits) {
+/* A call in a loop would stop vectorization, so the compiler has no say. */
+#define TORT_INLINE static inline __attribute__((always_inline))
+
+TORT_INLINE float tort_float_of_bits(uint32_t bits) {
     float value;
     memcpy(&value, &bits, sizeof value);
     return value;
 }
-static inline uint32_t tort_bits_of_float(float value) {
+TORT_INLINE uint32_t tort_bits_of_float(float value) {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
     return bits;
 }
 
 /* e^x, within 1.5 ulp: x = n ln 2 + r, |r| <= ln 2 / 2. */
-static inline float tort_expf(float x) {
+TORT_INLINE float tort_expf(float x) {
     x = x > 89.0f ? 89.0f : x; /* overflows; comparisons this way round let NaN pass */
     x = x < -104.0f ? -104.0f : x;
     const float round = 0x1.8p23f; /* adding it leaves the nearest integer in the lowest bits */
@@ -43,7 +46,7 @@ static inline float tort_expf(float x) {
 }
 
 /* e^x - 1, within 5 ulp: without cancellation near 0. */
-static inline float tort_expm1f(float x) {
+TORT_INLINE float tort_expm1f(float x) {
     float p = 0.001394121425f;
     p = p * x + 0.008363235074f;
     p = p * x + 0.04166637413f;
@@ -54,7 +57,7 @@ static inline float tort_expm1f(float x) {
 }
 
 /* Natural logarithm, within 2 ulp: x = 2^n (1 + f), sqrt(1/2) <= 1 + f < sqrt(2). */
-static inline float tort_logf(float x) {
+TORT_INLINE float tort_logf(float x) {
     float scaled = x < 0x1p-126f ? x * 0x1p23f : x; /* subnormals */
     uint32_t bits = tort_bits_of_float(scaled) - 0x3f3504f3u;
     float n = (float)((int32_t)bits >> 23) - (x < 0x1p-126f ? 23.0f : 0.0f);
@@ -75,15 +78,20 @@ static inline float tort_logf(float x) {
 }
 
 /* log(1 + x), within 3 ulp: the rounding error of 1 + x is added back. */
-static inline float tort_log1pf(float x) {
+TORT_INLINE float tort_log1pf(float x) {
     float u = 1.0f + x;
-    float error = x - (u - 1.0f);
-    float result = tort_logf(u) + (u < INFINITY ? error / u : 0.0f);
-    return x > -0x1p-24f && x < 0x1p-24f ? x : result;
+    float correction = (x - (u - 1.0f)) / u;
+    return tort_logf(u) + (u > 0.0f && u < INFINITY ? correction : 0.0f);
+}
+
+/* log(1 + e^x), within 3 ulp: max(x, 0) + log(1 + e^-|x|), which cannot overflow. */
+TORT_INLINE float tort_softplusf(float x) {
+    float e = tort_expf(-fabsf(x)), u = 1.0f + e;
+    return (x > 0.0f ? x : 0.0f) + (tort_logf(u) + (e - (u - 1.0f)) / u);
 }
 
 /* Within 2 ulp. */
-static inline float tort_tanhf(float x) {
+TORT_INLINE float tort_tanhf(float x) {
     float a = fabsf(x), z = x * x;
     float p = -0.005717036561f;
     p = p * z + 0.020650579003f;
@@ -96,13 +104,13 @@ static inline float tort_tanhf(float x) {
 }
 
 /* 1 / (1 + e^-x), within 3 ulp; e^-|x| cannot overflow. */
-static inline float tort_sigmoidf(float x) {
+TORT_INLINE float tort_sigmoidf(float x) {
     float e = tort_expf(-fabsf(x));
     return (x < 0.0f ? e : 1.0f) / (1.0f + e);
 }
 
 /* Within 2 ulp: a polynomial below 0.9; above it 1 - e^-q, where the polynomial q is -log(erfc). */
-static inline float tort_erff(float x) {
+TORT_INLINE float tort_erff(float x) {
     float a = fabsf(x), z = x * x;
     float p = 8.538839154237e-05f;
     p = p * z - 8.181927283233e-04f;

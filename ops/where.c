@@ -30,7 +30,10 @@ static tort_status infer_where(tort_infer *infer) {
 #define DEFINE(ctype, name)                                                                                            \
     static inline void choose_##name(int64_t count, const uint8_t *c, int64_t c_step, const ctype *x, int64_t x_step,  \
                                      const ctype *y, int64_t y_step, ctype *out) {                                     \
-        for (int64_t i = 0; i < count; i++) out[i] = c[i * c_step] ? x[i * x_step] : y[i * y_step];                    \
+        for (int64_t i = 0; i < count; i++) {                                                                          \
+            const ctype yes = x[i * x_step], no = y[i * y_step]; /* read both: no branch */                            \
+            out[i] = c[i * c_step] ? yes : no;                                                                         \
+        }                                                                                                              \
     }                                                                                                                  \
     static void where_##name(const tort_call *call, const tort_loop *loop, int64_t first, int64_t count,               \
                              const int64_t *offsets) {                                                                 \

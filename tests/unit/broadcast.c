@@ -44,3 +44,20 @@ Test(broadcast, dimensions_that_are_walked_alike_are_merged) {
     loop = tort_loop_broadcast(&scalar, &scalar, 1);
     cr_assert_eq(loop.count, 1);
 }
+
+Test(broadcast, operands_of_short_rows_are_laid_out_side_by_side) {
+    tort_tensor out = {.type = TORT_FLOAT, .rank = 3, .dims = {4, 5, 3}};
+    tort_tensor inputs[2] = {{.type = TORT_FLOAT, .rank = 3, .dims = {4, 1, 3}},
+                             {.type = TORT_FLOAT, .rank = 1, .dims = {3}}};
+    uint32_t data[12], laid_out[60];
+    for (uint32_t i = 0; i < 12; i++) data[i] = i;
+    tort_loop loop = tort_loop_broadcast(&out, inputs, 2);
+    cr_assert(tort_loop_short(&loop));
+    for (int64_t first = 0; first < 60; first += 7) {
+        int64_t count = 60 - first < 7 ? 60 - first : 7;
+        tort_loop_gather(&loop, 0, first, count, 4, data, laid_out);
+        for (int64_t i = 0; i < count; i++) cr_assert_eq(laid_out[i], (first + i) / 15 * 3 + (first + i) % 3);
+        tort_loop_gather(&loop, 1, first, count, 4, data, laid_out);
+        for (int64_t i = 0; i < count; i++) cr_assert_eq(laid_out[i], (first + i) % 3);
+    }
+}

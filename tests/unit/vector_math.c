@@ -26,6 +26,10 @@ static double sigmoid(double x) {
     return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x));
 }
 
+static double softplus(double x) {
+    return (x > 0 ? x : 0) + log1p(exp(-fabs(x)));
+}
+
 /* clang-format off */
 Test(vector_math, exp_is_within_its_bound) { check("exp", tort_expf, exp, 1.5); }
 Test(vector_math, expm1_is_within_its_bound) { check("expm1", tort_expm1f, expm1, 5); }
@@ -34,4 +38,5 @@ Test(vector_math, log1p_is_within_its_bound) { check("log1p", tort_log1pf, log1p
 Test(vector_math, tanh_is_within_its_bound) { check("tanh", tort_tanhf, tanh, 2); }
 Test(vector_math, erf_is_within_its_bound) { check("erf", tort_erff, erf, 2); }
 Test(vector_math, sigmoid_is_within_its_bound) { check("sigmoid", tort_sigmoidf, sigmoid, 3); }
+Test(vector_math, softplus_is_within_its_bound) { check("softplus", tort_softplusf, softplus, 3); }
 /* clang-format on */
