@@ -149,24 +149,52 @@ static void point_taps(const tort_call *call, int64_t item, grid_taps *taps) {
     }
 }
 
-/* The sum over all combinations of taps; base is the channel's first element. */
-static double interpolate(const tort_grid_params *params, const tort_tensor *x, int64_t base, const grid_taps *taps) {
-    int32_t at[TORT_MAX_RANK] = {0};
-    double sum = 0;
-    for (;;) {
+/* Adds weight times the element at `offset` of each channel from `first` on (counted over all batches) to sums. */
+static void add_channels(const tort_grid_params *params, const tort_tensor *x, int64_t first, int64_t count,
+                         int64_t offset, double weight, double *sums) {
+    const int64_t elements = tort_extent(params->sizes, 0, params->spatial);
+    for (int64_t c = 0; c < count; c++) sums[c] += weight * tort_element_at(x, (first + c) * elements + offset);
+}
+
+/* The sums over all combinations of taps, of `count` channels. */
+static void interpolate(const tort_grid_params *params, const tort_tensor *x, const grid_taps *taps, int64_t first,
+                        int64_t count, double *sums) {
+    int32_t at[TORT_MAX_RANK] = {0}, d;
+    for (int64_t c = 0; c < count; c++) sums[c] = 0;
+    do {
         int64_t offset = 0;
         double weight = 1;
         bool inside = true;
-        for (int32_t d = 0; d < params->spatial; d++) {
+        for (d = 0; d < params->spatial; d++) {
             int64_t index = taps[d].indices[at[d]];
             inside = inside && index >= 0;
             offset = offset * params->sizes[d] + index;
             weight *= taps[d].weights[at[d]];
         }
-        if (inside) sum += weight * tort_element_at(x, base + offset);
-        int32_t d = params->spatial - 1;
+        if (inside) add_channels(params, x, first, count, offset, weight, sums);
+        d = params->spatial - 1;
         while (d >= 0 && ++at[d] == taps[d].count) at[d--] = 0;
-        if (d < 0) return sum;
+    } while (d >= 0);
+}
+
+/* The element that the taps of mode nearest name, for each channel; zeros if it is outside. */
+static void copy_nearest(const tort_call *call, const grid_taps *taps, int64_t first, int64_t count, int64_t point) {
+    const tort_grid_params *params = call->params;
+    const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
+    const int64_t elements = tort_extent(params->sizes, 0, params->spatial);
+    const size_t size = (size_t)tort_type_bits(x->type) / 8;
+    int64_t offset = 0;
+    bool inside = true;
+    for (int32_t d = 0; d < params->spatial; d++) {
+        inside = inside && taps[d].indices[0] >= 0;
+        offset = offset * params->sizes[d] + taps[d].indices[0];
+    }
+    for (int64_t c = first; c < first + count; c++) {
+        char *to = (char *)y->data + (size_t)(c * params->points + point) * size;
+        if (inside)
+            tort_copy_element(to, (const char *)x->data + (size_t)(c * elements + offset) * size, size);
+        else
+            memset(to, 0, size);
     }
 }
 
@@ -174,31 +202,21 @@ static double interpolate(const tort_grid_params *params, const tort_tensor *x, 
 static void sample_points(void *arg, int64_t begin, int64_t end) {
     const tort_call *call = arg;
     const tort_grid_params *params = call->params;
-    const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
-    const int64_t elements = tort_extent(params->sizes, 0, params->spatial);
-    const size_t size = (size_t)tort_type_bits(x->type) / 8;
+    const tort_tensor *y = &call->outputs[0];
     grid_taps taps[TORT_MAX_RANK];
+    double sums[TORT_BLOCK];
     for (int64_t item = begin; item < end; item++) {
+        const int64_t batch = item / params->points, point = item % params->points;
         point_taps(call, item, taps);
-        for (int64_t c = 0; c < params->channels; c++) {
-            int64_t channel = item / params->points * params->channels + c;
-            int64_t to = channel * params->points + item % params->points, base = channel * elements;
-            if (params->mode != TORT_GRID_NEAREST) {
-                double value = interpolate(params, x, base, taps);
-                tort_store_doubles(y->type, y->data, to, 1, &value);
-                continue;
-            }
-            int64_t offset = 0;
-            bool inside = true;
-            for (int32_t d = 0; d < params->spatial; d++) {
-                inside = inside && taps[d].indices[0] >= 0;
-                offset = offset * params->sizes[d] + taps[d].indices[0];
-            }
-            char *element = (char *)y->data + (size_t)to * size;
-            if (inside)
-                tort_copy_element(element, (const char *)x->data + (size_t)(base + offset) * size, size);
-            else
-                memset(element, 0, size);
+        if (params->mode == TORT_GRID_NEAREST) {
+            copy_nearest(call, taps, batch * params->channels, params->channels, point);
+            continue;
+        }
+        for (int64_t first = 0; first < params->channels; first += TORT_BLOCK) {
+            int64_t count = tort_block_count(params->channels, first), channel = batch * params->channels + first;
+            interpolate(params, &call->inputs[0], taps, channel, count, sums);
+            for (int64_t c = 0; c < count; c++)
+                tort_store_doubles(y->type, y->data, (channel + c) * params->points + point, 1, &sums[c]);
         }
     }
 }

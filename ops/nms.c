@@ -137,7 +137,9 @@ static tort_status infer_nms(tort_infer *infer) {
     const tort_node_view *node = infer->node;
     const void *data[5] = {NULL};
     nms_state state = {0};
-    bool live = tort_shape_known(&node->inputs[BOXES]) && tort_shape_known(&node->inputs[SCORES]);
+    /* Constants are not selected from while a model is loaded: that may take long. Then the run counts them. */
+    bool live = tort_shape_known(&node->inputs[BOXES]) && tort_shape_known(&node->inputs[SCORES]) &&
+                !node->inputs[SCORES].constant;
     tort_status status = read_shapes(node, infer->error, &state.params);
     if (status != TORT_OK) return status;
     for (int32_t i = 0; i < node->input_count; i++) {

@@ -478,36 +478,60 @@ static void interpolate_rows(void *arg, int64_t begin, int64_t end) {
     }
 }
 
+/* to[i] = from[indices[i]], elements of `size` bytes. */
+static void copy_indexed(char *to, const char *from, const int64_t *indices, int64_t count, size_t size) {
+#define COPY(type)                                                                                                     \
+    for (int64_t i = 0; i < count; i++) ((type *)(void *)to)[i] = ((const type *)(const void *)from)[indices[i]]
+    switch (size) {
+    case 1: COPY(uint8_t); break;
+    case 2: COPY(uint16_t); break;
+    case 4: COPY(uint32_t); break;
+    case 8: COPY(uint64_t); break;
+    default: COPY(tort_string); break;
+    }
+#undef COPY
+}
+
+/* A row that has, or may have, elements outside of the input, or whose elements are runs. */
+static void nearest_runs(const resize_task *task, int64_t row, bool inside, const char *from) {
+    const tort_tensor *output = &task->call->outputs[0];
+    const int64_t length = task->params->axes[task->row_axis].out, *indices = task->tables[task->row_axis].indices;
+    const size_t bytes = (size_t)task->inner * (size_t)tort_type_bits(output->type) / 8;
+    for (int64_t o = 0; o < length; o++) {
+        const int64_t first = (row * length + o) * task->inner;
+        if (inside && indices[o] >= 0) {
+            memcpy((char *)output->data + (size_t)(row * length + o) * bytes, from + (size_t)indices[o] * bytes, bytes);
+            continue;
+        }
+        for (int64_t i = 0; i < task->inner; i++) {
+            double value = task->params->extrapolation;
+            store_part(output, first + i, 1, &value);
+        }
+    }
+}
+
 static void nearest_rows(void *arg, int64_t begin, int64_t end) {
     const resize_task *task = arg;
     const tort_resize_axis *axis = &task->params->axes[task->row_axis];
     const tort_tensor *output = &task->call->outputs[0];
-    const int64_t *indices = task->tables[task->row_axis].indices;
-    const size_t size = (size_t)tort_type_bits(output->type) / 8, bytes = (size_t)task->inner * size;
+    const size_t size = (size_t)tort_type_bits(output->type) / 8;
+    const bool plain = task->inner == 1 && task->params->transform != TORT_RESIZE_TF_CROP_AND_RESIZE;
     int64_t coordinates[TORT_MAX_RANK];
     for (int64_t row = begin; row < end; row++) {
         int64_t from = 0;
         bool inside = true;
         row_coordinates(task, row, coordinates);
-        for (int32_t d = 0; d < task->row_axis; d++) {
+        for (int32_t d = 0; d < task->row_axis && inside; d++) {
             int64_t index = task->tables[d].indices[coordinates[d]];
-            inside = inside && index >= 0;
-            from += index * task->strides[d];
+            inside = index >= 0;
+            if (inside) from += index * task->strides[d];
         }
-        char *to = (char *)output->data + (size_t)(row * axis->out) * bytes;
-        for (int64_t o = 0; o < axis->out; o++, to += bytes) {
-            const char *source =
-                (const char *)task->call->inputs[0].data + (from + indices[o] * task->inner) * (int64_t)size;
-            if (!inside || indices[o] < 0)
-                for (int64_t i = 0; i < task->inner; i++) {
-                    double value = task->params->extrapolation;
-                    store_part(output, (row * axis->out + o) * task->inner + i, 1, &value);
-                }
-            else if (task->inner == 1)
-                tort_copy_element(to, source, size);
-            else
-                memcpy(to, source, bytes);
-        }
+        const char *source = (const char *)task->call->inputs[0].data + (size_t)from * size;
+        if (plain)
+            copy_indexed((char *)output->data + (size_t)(row * axis->out) * size, source,
+                         task->tables[task->row_axis].indices, axis->out, size);
+        else
+            nearest_runs(task, row, inside, source);
     }
 }
 
