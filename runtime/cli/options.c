@@ -36,6 +36,7 @@ typedef enum option_id {
     OPTION_WARMUP,
     OPTION_RTOL,
     OPTION_ATOL,
+    OPTION_SHAPES_ONLY,
     OPTION_ASSUME_OPSET,
     OPTION_ALLOW_LINKS,
     OPTION_MAP,
@@ -87,6 +88,7 @@ static const struct {
     [OPTION_WARMUP] = {"warmup", "N", CLI_CMD_BENCH, "runs before measuring (default 2)"},
     [OPTION_RTOL] = {"rtol", "R", CLI_CMD_TEST | CLI_CMD_COMPARE, "equal means |a-b| <= A + R*|b| ..."},
     [OPTION_ATOL] = {"atol", "A", CLI_CMD_TEST | CLI_CMD_COMPARE, "... (default: by type, see README.md)"},
+    [OPTION_SHAPES_ONLY] = {"shapes-only", NULL, CLI_CMD_TEST, "compare types and shapes alone: for random values"},
     [OPTION_ASSUME_OPSET] = {"assume-opset", "N", LOADING, "treat a newer opset as this one"},
     [OPTION_ALLOW_LINKS] = {"allow-links", NULL, LOADING, "external data may be a link or have several names"},
     [OPTION_MAP] = {"map", NULL, LOADING, "map external data instead of reading it"},
@@ -268,6 +270,7 @@ static tort_status apply(cli_options *o, option_id id, const char *value, tort_e
     case OPTION_WARMUP: status = read_int32(id, value, 0, &o->warmup, error); break;
     case OPTION_RTOL: status = read_number(id, value, 0, &o->rtol, error); break;
     case OPTION_ATOL: status = read_number(id, value, 0, &o->atol, error); break;
+    case OPTION_SHAPES_ONLY: o->shapes_only = true; break;
     case OPTION_ASSUME_OPSET: status = read_int32(id, value, 1, &o->load.assume_opset, error); break;
     case OPTION_ALLOW_LINKS: o->load.allow_links = true; break;
     case OPTION_MAP: o->load.map_external = true; break;

@@ -54,6 +54,7 @@ typedef struct cli_options {
     double seconds;
     int32_t repeat, warmup;
     double rtol, atol; /* negative: not given */
+    bool shapes_only;
     tort_load_options load;
     uint64_t dynamic_limit;
     bool json, help;

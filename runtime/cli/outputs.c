@@ -42,6 +42,10 @@ static bool same_shape(const tort_tensor *a, const tort_tensor *b) {
     return same;
 }
 
+bool cli_same_form(const tort_tensor *a, const tort_tensor *b) {
+    return a->type == b->type && same_shape(a, b);
+}
+
 static double distance(double found, double expected) {
     if (isnan(found) && isnan(expected)) return 0;
     if (found == expected) return 0;
@@ -63,7 +67,7 @@ static int64_t first_difference(const tort_tensor *found, const tort_tensor *exp
         for (int64_t i = 0; i < length; i++) {
             double d = distance(x[i], y[i]);
             if (d > *worst) *worst = d;
-            if (at < 0 && d > 0 && !(d <= tolerance.atol + tolerance.rtol * fabs(y[i]))) at = first + i;
+            if (at < 0 && d > 0 && (isinf(d) || d > tolerance.atol + tolerance.rtol * fabs(y[i]))) at = first + i;
         }
     }
     return complex && at >= 0 ? at / 2 : at;

@@ -57,6 +57,8 @@ typedef struct cli_tolerance {
 /* The tolerance of a type: as asked for, or 1e-2 for 16-bit floats and `otherwise` for the rest. */
 cli_tolerance cli_tolerance_of(const cli_options *options, tort_type type, cli_tolerance otherwise);
 
+/* True if type and shape are the same. */
+bool cli_same_form(const tort_tensor *a, const tort_tensor *b);
 /* True if equal. Otherwise says in one sentence how they differ; *worst is the largest |a-b| in any case. */
 bool cli_tensors_equal(const tort_tensor *found, const tort_tensor *expected, cli_tolerance tolerance, double *worst,
                        char *text, size_t size);

@@ -1,0 +1,146 @@
+"""Runs ONNX's backend cases through `tinyort test` and holds what happens against expected.txt.
+
+Usage: run.py TINYORT FOLDER EXPECTED [--ep CHAIN] [--print] [PATTERN...]
+FOLDER is what make_cases.py wrote. Cases run in batches, several a process; when a process dies, the case after the last
+one that it reported has crashed, and the rest of the batch is run again. --print shows the outcome of each case in the
+form of the list, for editing it.
+
+What a case did is `yes` (passed), a code such as NO_OP (skipped: refused for that reason) or `no` (wrong, failed or crashed).
+The list has lines `PATTERN PROVIDER=OUTCOME...`; of several that fit a case, the last counts. Besides the outcomes above it
+knows `shape`: values are random, so that only types and shapes are compared. `rtol=R` and `atol=A` on a line set a tolerance.
+Whatever the list does not state is a failure: a wrong result, a skip, and a pass where a refusal is listed.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+BATCH = 60
+SECONDS_A_BATCH = 240
+
+
+def read_expectations(path):
+    """[(pattern, {word: value}, line number)] of every line."""
+    expectations = []
+    for number, line in enumerate(Path(path).read_text().splitlines(), 1):
+        words = line.split("#")[0].split()
+        if words:
+            expectations.append((words[0], dict(word.split("=", 1) for word in words[1:]), number))
+    return expectations
+
+
+def expect(case, expectations, provider, used):
+    """Adds to a case what the list says of it."""
+    case["expected"] = None
+    for pattern, words, number in expectations:
+        if fnmatchcase(case["kind"] + "/" + case["name"], pattern):
+            used.add(number)
+            case["expected"] = words.get(provider, case["expected"])
+            case["rtol"] = words.get("rtol", case["rtol"])
+            case["atol"] = words.get("atol", case["atol"])
+
+
+def run_process(tinyort, chain, cases):
+    """Runs one process; the reports it printed, and how it ended if not by itself."""
+    first = cases[0]
+    command = [tinyort, "test", "--json", "--ep", chain]
+    for name in ("rtol", "atol"):
+        if first[name] is not None:
+            command += ["--" + name, str(first[name])]
+    if first["expected"] == "shape":
+        command += ["--shapes-only"]
+    command += [case["folder"] for case in cases]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=SECONDS_A_BATCH)
+        text, end = done.stdout, f"ended with {done.returncode}: {done.stderr.strip()[-200:]}"
+    except subprocess.TimeoutExpired as late:
+        text, end = (late.stdout or b"").decode(errors="replace"), f"took more than {SECONDS_A_BATCH} s"
+    reports = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+    return reports, end
+
+
+def run_batch(tinyort, chain, cases):
+    """(case, outcome, reason) of every case."""
+    results = []
+    while cases:
+        reports, end = run_process(tinyort, chain, cases)
+        for case, report in zip(cases, reports):
+            outcome = {"PASS": "yes", "FAIL": "no"}.get(report["outcome"], report["code"])
+            results.append((case, outcome, report["reason"]))
+        if len(reports) < len(cases):
+            results.append((cases[len(reports)], "no", "crashed: the process " + end))
+        cases = cases[len(reports) + 1 :]
+    return results
+
+
+def batches(cases):
+    """Cases of one process share a tolerance."""
+    groups = {}
+    for case in cases:
+        groups.setdefault((case["rtol"], case["atol"], case["expected"] == "shape"), []).append(case)
+    for group in groups.values():
+        for start in range(0, len(group), BATCH):
+            yield group[start : start + BATCH]
+
+
+def verdict(case, outcome):
+    """passed, failed or skipped, and what is wrong."""
+    expected = "yes" if case["expected"] == "shape" else case["expected"]
+    if expected is None:
+        return "failed", "the list does not name this case"
+    if outcome == expected:
+        return ("passed", "") if outcome == "yes" else ("skipped", "")
+    if outcome == "yes":
+        return "failed", f"passes, but the list says {expected}: update the list"
+    return "failed", f"expected {expected}, found {outcome}"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("tinyort")
+    parser.add_argument("folder")
+    parser.add_argument("list")
+    parser.add_argument("patterns", nargs="*", help="run only cases whose name contains one of these")
+    parser.add_argument("--ep", default="cpu")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--print", action="store_true")
+    options = parser.parse_args()
+
+    provider = options.ep.split(",")[0].split(":")[0]
+    expectations, used = read_expectations(options.list), set()
+    cases = json.loads((Path(options.folder) / "cases.json").read_text())
+    for case in cases:
+        expect(case, expectations, provider, used)
+    if options.patterns:
+        cases = [case for case in cases if any(pattern in case["name"] for pattern in options.patterns)]
+
+    counts, reasons = Counter(), Counter()
+    with ThreadPoolExecutor(options.jobs) as pool:
+        for results in pool.map(lambda batch: run_batch(options.tinyort, options.ep, batch), batches(cases)):
+            for case, outcome, reason in results:
+                name = case["kind"] + "/" + case["name"]
+                kind, problem = verdict(case, outcome)
+                counts[kind] += 1
+                if kind == "skipped":
+                    reasons[outcome] += 1
+                if options.print:
+                    print(f"{name} {provider}={outcome}  # {reason}")
+                elif problem:
+                    print(f"FAILED {name}: {problem}: {reason}")
+    for _, _, number in expectations:
+        if number not in used and not options.patterns:
+            counts["failed"] += 1
+            print(f"FAILED {options.list}:{number}: no case has this name")
+    if reasons:
+        print("skipped as listed: " + ", ".join(f"{count} {code}" for code, count in reasons.most_common()))
+    print(f"node: {counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")
+    sys.exit(1 if counts["failed"] or not counts["passed"] else 0)
+
+
+if __name__ == "__main__":
+    main()

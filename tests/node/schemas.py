@@ -1,0 +1,142 @@
+"""Holds every operator row of `tinyort ops --json` against ONNX's own schemas.
+
+Usage: schemas.py TINYORT. For each row: its first version exists, and `until` ends where a later version begins; it fits the
+schema of each version from first to last: names, optional and variadic marks and types of inputs and outputs, kinds, defaults
+and required marks of attributes. For each operator that has a row, every version has one, and no two overlap. Operators of a
+domain without schemas are counted as skipped.
+"""
+
+import json
+import struct
+import subprocess
+import sys
+
+import onnx.defs
+from onnx import AttributeProto, helper
+
+Option = onnx.defs.OpSchema.FormalParameterOption
+NEWEST = {"": onnx.defs.onnx_opset_version()}  # the build's TORT_NEWEST_OPSET; other domains have no limit here
+
+
+def schemas_by_operator():
+    """{(domain, name): {since: schema}}"""
+    result = {}
+    for schema in onnx.defs.get_all_schemas_with_history():
+        result.setdefault((schema.domain, schema.name), {})[schema.since_version] = schema
+    return result
+
+
+def check_until(row, versions):
+    later = [since for since in versions if since > row["until"]]
+    end = min(later) - 1 if later else NEWEST.get(row["domain"], row["until"])
+    if row["until"] != end:
+        yield f"until is {row['until']}, where the version in force ends with {end}"
+
+
+def check_formals(row, what, formals):
+    given = row[what]
+    if len(given) != len(formals):
+        yield f"{what}: {len(given)}, the schema has {len(formals)}"
+        return
+    for ours, theirs in zip(given, formals):
+        where = f"{what} {theirs.name}"
+        if ours["name"] != theirs.name.rstrip("."):  # "outputs..." of Split-1
+            yield f"{where}: called {ours['name']}"
+        if ours["optional"] != (theirs.option == Option.Optional):
+            yield f"{where}: optional is {ours['optional']}"
+        if ours["variadic"] != (theirs.option == Option.Variadic):
+            yield f"{where}: variadic is {ours['variadic']}"
+        if theirs.option == Option.Variadic and ours["mixed"] == theirs.is_homogeneous:
+            yield f"{where}: mixed types is {ours['mixed']}"
+        if ours["types"] is None:
+            yield f"{where}: the row's types are malformed"
+            continue
+        types, wanted = set(ours["types"]), set(theirs.types)
+        if types != wanted:
+            yield f"{where}: types lack {sorted(wanted - types)}, exceed by {sorted(types - wanted)}"
+
+
+def same_default(kind, text, wanted):
+    """Is a row's text the default of the schema? Floats are compared as the 32-bit numbers that both stand for."""
+    as_float = lambda value: struct.pack("f", float(value))
+    if kind == AttributeProto.INT:
+        return int(text) == wanted
+    if kind == AttributeProto.FLOAT:
+        return as_float(text) == as_float(wanted)
+    if kind == AttributeProto.STRING:
+        return text == wanted.decode()
+    if kind == AttributeProto.INTS:
+        return [int(word) for word in text.split(",") if word] == list(wanted)
+    if kind == AttributeProto.FLOATS:
+        return [as_float(word) for word in text.split(",") if word] == [as_float(value) for value in wanted]
+    if kind == AttributeProto.STRINGS:
+        return [word for word in text.split(",") if word] == [value.decode() for value in wanted]
+    return False
+
+
+def check_attributes(row, schema):
+    ours = {attribute["name"]: attribute for attribute in row["attributes"]}
+    for name in ours.keys() ^ schema.attributes.keys():
+        yield f"attribute {name}: " + ("not in the schema" if name in ours else "missing")
+    for name, theirs in schema.attributes.items():
+        if name not in ours:
+            continue
+        attribute = ours[name]
+        if attribute["kind"] != theirs.type.value:
+            yield f"attribute {name}: kind is {attribute['kind']}, the schema's is {theirs.type.value}"
+        if attribute["required"] != theirs.required:
+            yield f"attribute {name}: required is {attribute['required']}"
+        has_default = theirs.default_value.type != AttributeProto.UNDEFINED
+        if (attribute["default"] is not None) != has_default:
+            yield f"attribute {name}: default is {attribute['default']}, the schema has {'one' if has_default else 'none'}"
+        elif has_default:
+            wanted = helper.get_attribute_value(theirs.default_value)
+            if not same_default(theirs.default_value.type, attribute["default"], wanted):
+                yield f"attribute {name}: default is {attribute['default']}, the schema's is {wanted}"
+
+
+def check_row(row, versions):
+    if row["since"] not in versions:
+        return [f"there is no version {row['since']}, but {sorted(versions)}"]
+    problems = list(check_until(row, versions))
+    for since, schema in sorted(versions.items()):
+        if not row["since"] <= since <= row["until"]:
+            continue
+        if schema.deprecated and not schema.inputs:
+            continue  # it says no more than that the operator should not be used; old files do
+        found = [*check_formals(row, "inputs", schema.inputs), *check_formals(row, "outputs", schema.outputs)]
+        problems += [f"version {since}: {problem}" for problem in found + list(check_attributes(row, schema))]
+    return problems
+
+
+def main():
+    text = subprocess.run([sys.argv[1], "ops", "--json"], check=True, capture_output=True, text=True).stdout
+    rows = json.loads(text)["operators"]
+    schemas = schemas_by_operator()
+    domains = {domain for domain, _ in schemas}
+    passed = failed = skipped = 0
+    covered = {}
+    for row in rows:
+        name = f"{row['domain']}{'.' if row['domain'] else ''}{row['name']}-{row['since']}"
+        key = (row["domain"], row["name"])
+        if row["domain"] not in domains:
+            skipped += 1
+            continue
+        covered.setdefault(key, []).append(row)
+        problems = check_row(row, schemas[key]) if key in schemas else ["ONNX has no such operator"]
+        for problem in problems:
+            print(f"FAILED {name}: {problem}")
+        passed += not problems
+        failed += bool(problems)
+    for key, own in sorted(covered.items()):
+        for since, schema in sorted(schemas.get(key, {}).items()):
+            count = sum(row["since"] <= since <= row["until"] for row in own)
+            if count != 1 and not (schema.deprecated and count == 0):
+                print(f"FAILED {key[1]}: version {since} has {count} rows")
+                failed += 1
+    print(f"schemas: {passed} passed, {failed} failed, {skipped} skipped")
+    sys.exit(1 if failed or not passed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,18 @@
+# ONNX's own backend cases, made by the onnx package, against the list of what must happen; and every operator row against
+# ONNX's schemas.
+TESTS += test-node test-schemas
+
+NODE_CASES := $(BUILD)/node-cases
+
+.PHONY: test-node
+## Run ONNX's backend cases on the cpu provider against tests/node/expected.txt.
+test-node: $(NODE_CASES)/cases.json $(TINYORT)
+	@$(VENV)/bin/python tests/node/run.py $(TINYORT) $(NODE_CASES) tests/node/expected.txt
+
+.PHONY: test-schemas
+## Hold every operator row against ONNX's schemas.
+test-schemas: $(TINYORT)
+	@$(VENV)/bin/python tests/node/schemas.py $(TINYORT)
+
+$(NODE_CASES)/cases.json: tests/node/make_cases.py
+	@$(VENV)/bin/python -W ignore tests/node/make_cases.py $(NODE_CASES)
