@@ -1,0 +1,305 @@
+/* kernel_case.c - see kernel_case.h for the language of the case table. */
+#include "tests/cuda/kernel_case.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops/numeric.h"
+#include "runtime/check.h"
+
+enum { MOST_ELEMENTS = 30000 };
+
+/* ---- random numbers: xorshift, so that a seed gives the same cases everywhere ---- */
+
+uint64_t kernel_case_random(uint64_t *state) {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state >> 11;
+}
+
+static double uniform(uint64_t *state, double low, double high) {
+    return low + (high - low) * (double)(kernel_case_random(state) & 0xffffff) / 0xffffff;
+}
+
+static int64_t random_extent(char letter, uint64_t *state) {
+    static const int64_t small[] = {1, 2, 3, 4, 5, 7, 8, 16, 17, 33, 35, 50},
+                         large[] = {1, 31, 64, 65, 257, 768, 1031, 1500};
+    return isupper((unsigned char)letter) ? large[kernel_case_random(state) % (sizeof large / sizeof *large)]
+                                          : small[kernel_case_random(state) % (sizeof small / sizeof *small)];
+}
+
+/* ---- reading ---- */
+
+static const char *skip_to(const char *at, char stop) {
+    while (*at && *at != stop) at++;
+    return at;
+}
+
+/* The field of a line between its semicolons. */
+static const char *field(const char *line, int index) {
+    for (; index > 0 && *line; index--) {
+        line = skip_to(line, ';');
+        if (*line) line++;
+    }
+    return line + strspn(line, " ");
+}
+
+static tort_type type_named(const char *word, size_t length, tort_type letter) {
+    static const struct {
+        const char *word;
+        tort_type type;
+    } types[] = {{"f32", TORT_FLOAT}, {"f16", TORT_FLOAT16}, {"f64", TORT_DOUBLE},
+                 {"i8", TORT_INT8},   {"i32", TORT_INT32},   {"i64", TORT_INT64},
+                 {"u8", TORT_UINT8},  {"bool", TORT_BOOL},   {"bf16", TORT_BFLOAT16}};
+    if (length == 1 && *word == 'T') return letter;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strlen(types[i].word) == length && !memcmp(types[i].word, word, length)) return types[i].type;
+    return TORT_UNDEFINED;
+}
+
+/* "3*c+2": sums and differences of products, from left to right; ends before ',' or anything else. */
+static int64_t evaluate(const int64_t *extents, const char **at) {
+    int64_t total = 0, sign = 1;
+    for (;;) {
+        if (**at == '-' || **at == '+') sign = *(*at)++ == '-' ? -1 : 1;
+        int64_t product = 1;
+        for (;;) {
+            if (isalpha((unsigned char)**at)) {
+                product *= extents[(unsigned char)*(*at)++];
+            } else {
+                product *= strtoll(*at, (char **)at, 10);
+            }
+            if (**at != '*') break;
+            (*at)++;
+        }
+        total += sign * product;
+        if (**at != '+' && **at != '-') return total;
+    }
+}
+
+const tort_op *kernel_case_row(const char *line) {
+    char name[CASE_WORD];
+    int opset;
+    if (sscanf(line, "%63s %d;", name, &opset) != 2) return NULL;
+    for (const tort_op *const *family = tort_op_families; *family; family++)
+        for (const tort_op *row = *family; row->name; row++)
+            if (!strcmp(row->name, name) && !*row->domain && row->since <= opset && opset <= row->until) return row;
+    return NULL;
+}
+
+bool kernel_case_has_type_letter(const char *line) {
+    return strstr(field(line, 2), "T[") != NULL;
+}
+
+void kernel_case_letters(const char *line, char letters[CASE_WORD]) {
+    size_t count = 0;
+    for (const char *at = field(line, 2); *at && *at != ';'; at++) {
+        if (*at != '[') continue;
+        for (; *at && *at != ']'; at++)
+            if (isalpha((unsigned char)*at) && !memchr(letters, *at, count)) letters[count++] = *at;
+    }
+    letters[count] = '\0';
+}
+
+/* ---- values ---- */
+
+static void fill(tort_tensor *tensor, int64_t count, double low, double high, uint64_t *random) {
+    for (int64_t i = 0; i < count; i++) {
+        if (tort_type_is_float(tensor->type)) {
+            double value = uniform(random, low, high);
+            tort_store_doubles(tensor->type, tensor->data, i, 1, &value);
+        } else {
+            int64_t span = (int64_t)(high - low) + 1;
+            int64_t value = (int64_t)low + (int64_t)(kernel_case_random(random) % (uint64_t)span);
+            tort_store_integers(tensor->type, tensor->data, i, 1, &value);
+        }
+    }
+}
+
+static bool fill_literally(const kernel_case *c, tort_tensor *tensor, int64_t count, const char **at) {
+    for (int64_t i = 0; i < count; i++) {
+        if (tort_type_is_float(tensor->type)) {
+            double value = strtod(*at, (char **)at);
+            tort_store_doubles(tensor->type, tensor->data, i, 1, &value);
+        } else {
+            int64_t value = evaluate(c->extents, at);
+            tort_store_integers(tensor->type, tensor->data, i, 1, &value);
+        }
+        if (i + 1 < count && *(*at)++ != ',') return false;
+    }
+    return true;
+}
+
+/* One input, up to a space or the end of the field. */
+static bool read_input(kernel_case *c, const char **at, case_input *out, uint64_t *random) {
+    tort_tensor *tensor = &out->tensor;
+    int64_t count;
+    size_t bytes;
+    if (**at == '-') {
+        (*at)++;
+        return true;
+    }
+    const char *open = *at + strcspn(*at, "[; ");
+    tensor->type = type_named(*at, (size_t)(open - *at), c->type);
+    if (*open != '[' || tensor->type == TORT_UNDEFINED) return false;
+    for (*at = open + 1; **at != ']'; *at += **at == ',') {
+        if (!**at || tensor->rank == TORT_MAX_RANK) return false;
+        int64_t dim = evaluate(c->extents, at);
+        tensor->dims[tensor->rank++] = dim > 0 ? dim : 0;
+    }
+    ++*at;
+    if (!tort_tensor_count(tensor, &count) || !tort_tensor_bytes(tensor, &bytes)) return false;
+    tensor->data = calloc(1, bytes + 64);
+    if (!tensor->data) return false;
+    double low = tensor->type == TORT_BOOL || tensor->type == TORT_UINT8 ? 0
+                 : tort_type_is_float(tensor->type)                      ? -3
+                                                                         : -9;
+    double high = tensor->type == TORT_BOOL ? 1 : tort_type_is_float(tensor->type) ? 3 : 9;
+    out->constant = **at == '=';
+    if (**at == '=') {
+        ++*at;
+        return fill_literally(c, tensor, count, at);
+    }
+    if (**at == '~') {
+        low = strtod(*at + 1, (char **)at);
+        high = strtod(*at + 1, (char **)at);
+    }
+    fill(tensor, count, low, high, random);
+    return true;
+}
+
+static bool read_inputs(kernel_case *c, uint64_t *random) {
+    for (const char *at = field(c->line, 2); *at && *at != ';'; at += strspn(at, " ")) {
+        if (c->input_count == CASE_TENSORS || !read_input(c, &at, &c->inputs[c->input_count++], random)) return false;
+        if (*at && *at != ' ' && *at != ';') return false;
+    }
+    for (int32_t i = 1; c->constant_weights && i < c->input_count; i++) c->inputs[i].constant = true;
+    return true;
+}
+
+/* The attributes with {letter} replaced. */
+static void bind_attributes(kernel_case *c) {
+    size_t used = 0;
+    for (const char *at = field(c->line, 1); *at && *at != ';' && used + 24 < sizeof c->attributes;) {
+        if (*at == '{') {
+            at++;
+            used += (size_t)sprintf(c->attributes + used, "%lld", (long long)evaluate(c->extents, &at));
+            at++;
+        } else {
+            c->attributes[used++] = *at++;
+        }
+    }
+    c->attributes[used] = '\0';
+}
+
+static int64_t largest_input(const kernel_case *c) {
+    int64_t largest = 0, count = 0;
+    for (int32_t i = 0; i < c->input_count; i++)
+        if (c->inputs[i].tensor.type && tort_tensor_count(&c->inputs[i].tensor, &count) && count > largest)
+            largest = count;
+    return largest;
+}
+
+bool kernel_case_make(const char *line, tort_type type, char empty, bool constant_weights, uint64_t *random,
+                      kernel_case *c) {
+    char letters[CASE_WORD];
+    kernel_case_letters(line, letters);
+    for (int attempt = 0;; attempt++) {
+        *c = (kernel_case){.line = line, .type = type, .constant_weights = constant_weights, .output_count = 1};
+        memset(c->extents, 0xff, sizeof c->extents);
+        for (const char *letter = letters; *letter; letter++)
+            c->extents[(unsigned char)*letter] = *letter == empty ? 0 : random_extent(*letter, random);
+        const char *outputs = field(line, 3);
+        if (*outputs) c->output_count = atoi(outputs);
+        bind_attributes(c);
+        if (sscanf(line, "%63s %d;", c->name, &c->opset) != 2 || !read_inputs(c, random)) {
+            printf("not a case: %s\n", line);
+            kernel_case_free(c);
+            return false;
+        }
+        if (largest_input(c) <= MOST_ELEMENTS || attempt == 100) return true;
+        kernel_case_free(c);
+    }
+}
+
+void kernel_case_free(kernel_case *c) {
+    for (int32_t i = 0; i < c->input_count; i++) free(c->inputs[i].tensor.data);
+    c->input_count = 0;
+}
+
+/* ---- the model ---- */
+
+enum { ATTR_FLOATS = 7 }; /* field of AttributeProto */
+
+static tort_attribute_kind kind_of(const tort_op *row, const char *name, size_t length) {
+    tort_attribute_formal formal;
+    const char *cursor = row->attributes;
+    while (tort_attribute_formal_next(&cursor, &formal))
+        if (formal.name_length == length && !memcmp(formal.name, name, length)) return formal.kind;
+    printf("%s has no attribute %.*s\n", row->name, (int)length, name);
+    exit(1);
+}
+
+/* One "name=value"; a list is "1,2,3". */
+static void write_attribute(onnx_bytes *b, const tort_op *row, const char *text) {
+    const char *value = strchr(text, '=') + 1;
+    char name[CASE_WORD];
+    snprintf(name, sizeof name, "%.*s", (int)(value - 1 - text), text);
+    tort_attribute_kind kind = kind_of(row, name, strlen(name));
+    onnx_begin_attribute(b, name, (int)kind);
+    if (kind == TORT_ATTR_STRING) onnx_text(b, ATTR_S, value);
+    if (kind == TORT_ATTR_INT) onnx_int(b, ATTR_I, strtoll(value, NULL, 10));
+    if (kind == TORT_ATTR_FLOAT) onnx_float(b, ATTR_F, strtof(value, NULL));
+    for (const char *at = value; kind == TORT_ATTR_INTS && *at; at += *at == ',')
+        onnx_int(b, ATTR_INTS, strtoll(at, (char **)&at, 10));
+    for (const char *at = value; kind == TORT_ATTR_FLOATS && *at; at += *at == ',')
+        onnx_float(b, ATTR_FLOATS, strtof(at, (char **)&at));
+    onnx_end(b);
+}
+
+void kernel_case_write(const kernel_case *c, onnx_bytes *b) {
+    char inputs[CASE_WORD] = "", outputs[CASE_WORD] = "", attributes[sizeof c->attributes], name[16];
+    const tort_op *row = kernel_case_row(c->line);
+    for (int32_t i = 0; i < c->input_count; i++)
+        sprintf(inputs + strlen(inputs), c->inputs[i].tensor.type ? "x%d " : "- ", (int)i);
+    for (int32_t i = 0; i < c->output_count; i++) sprintf(outputs + strlen(outputs), "y%d ", (int)i);
+    onnx_begin_model(b, c->opset);
+    onnx_begin_node(b, GRAPH_NODE, c->name, "node", inputs, outputs);
+    memcpy(attributes, c->attributes, sizeof attributes);
+    for (char *rest, *word = strtok_r(attributes, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+        write_attribute(b, row, word);
+    onnx_end(b);
+    for (int32_t i = 0; i < c->input_count; i++) {
+        const tort_tensor *tensor = &c->inputs[i].tensor;
+        size_t bytes = 0;
+        if (!tensor->type) continue;
+        snprintf(name, sizeof name, "x%d", (int)i);
+        (void)tort_tensor_bytes(tensor, &bytes);
+        if (c->inputs[i].constant)
+            onnx_tensor(b, GRAPH_INITIALIZER, name, tensor->type, tensor->rank, tensor->dims, tensor->data, bytes);
+        else
+            onnx_value(b, GRAPH_INPUT, name, tensor->type, tensor->rank, tensor->dims);
+    }
+    for (int32_t i = 0; i < c->output_count; i++) {
+        snprintf(name, sizeof name, "y%d", (int)i);
+        onnx_begin(b, GRAPH_OUTPUT);
+        onnx_text(b, 1, name); /* ValueInfoProto.name; type and shape are inferred */
+        onnx_end(b);
+    }
+    onnx_end(b);
+}
+
+void kernel_case_describe(const kernel_case *c, char *text, size_t size) {
+    size_t used =
+        (size_t)snprintf(text, size, "%s-%d %s {%s}", c->name, c->opset, tort_type_name(c->type), c->attributes);
+    for (int32_t i = 0; i < c->input_count && used + 32 < size; i++) {
+        const tort_tensor *tensor = &c->inputs[i].tensor;
+        used += (size_t)snprintf(text + used, size - used, "%s[", i ? " " : "; ");
+        for (int32_t d = 0; d < tensor->rank && used + 32 < size; d++)
+            used += (size_t)snprintf(text + used, size - used, d ? ",%lld" : "%lld", (long long)tensor->dims[d]);
+        used += (size_t)snprintf(text + used, size - used, "]%s", c->inputs[i].constant ? " constant" : "");
+    }
+}

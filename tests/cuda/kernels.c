@@ -1,0 +1,309 @@
+/* kernels.c - holds every row of the CUDA table against the plain loop of ops/: random shapes, types and values.
+ *
+ *   kernels cudasim|cuda [OPERATOR [SEED]]
+ *
+ * A program of its own that needs no test library, so that it can be carried to a machine with a GPU. The cases are
+ * lines of case_table.c (language: kernel_case.h); a row of the provider that no case has run fails. On the simulated
+ * device a kernel runs forward, in reverse, in random order and with lazy streams, with equal bits; on a GPU twice.
+ * Tensors lie in guarded buffers (guarded.h), in every second trial one element off the device's alignment. */
+#include <dlfcn.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cudasim/control.h"
+#include "ops/numeric.h"
+#include "runtime/plugin.h"
+#include "tests/cuda/guarded.h"
+#include "tests/cuda/kernel_case.h"
+
+extern const char *const kernel_cases[];
+
+enum { TRIALS = 4, MOST_RUNS = 4, MOST_COVERED = 512 };
+
+typedef struct tester {
+    const tort_provider *provider;
+    const cudasim_control *control; /* NULL on a GPU */
+    const tort_kernel *covered[MOST_COVERED];
+    int32_t covered_count;
+    int passed, failed;
+    uint64_t random;
+} tester;
+
+/* ---- the reference: a provider that runs the plain loop of every operator ---- */
+
+static void reference_open(const tort_provider_config *config, void **device, tort_target *target,
+                           tort_condition *condition) {
+    (void)config;
+    *device = NULL;
+    *target = (tort_target){.description = "plain loops"};
+    *condition = (tort_condition){.ready = true, .code = "READY"};
+}
+
+static const tort_kernel reference_rows[] = {{.domain = "", .op = "*", .name = "reference"}, {.op = NULL}};
+static const tort_kernel *const reference_tables[] = {reference_rows, NULL};
+static const tort_provider reference = {.abi = TORT_PROVIDER_ABI,
+                                        .name = "reference",
+                                        .summary = "plain loops",
+                                        .host_memory = true,
+                                        .kernels = reference_tables,
+                                        .open = reference_open};
+
+/* ---- running a case on one provider ---- */
+
+typedef struct running {
+    tort_model *model;
+    tort_session *session;
+    tort_context *context;
+    tort_tensor inputs[CASE_TENSORS], outputs[CASE_TENSORS];
+    int32_t input_count;
+    tort_error error;
+} running;
+
+static tort_status start(running *r, const kernel_case *c, const onnx_bytes *model, const tort_provider *provider,
+                         const char *chain) {
+    const tort_provider *const providers[] = {provider, NULL};
+    tort_session_options options = {
+        .struct_size = sizeof options, .chain = chain, .providers = providers, .unfolded = true};
+    *r = (running){0};
+    for (int32_t i = 0; i < c->input_count; i++)
+        if (c->inputs[i].tensor.type && !c->inputs[i].constant) r->inputs[r->input_count++] = c->inputs[i].tensor;
+    tort_status status = tort_model_load_buffer(NULL, model->data, model->size, NULL, &r->model, &r->error);
+    if (!status) status = tort_session_create(NULL, r->model, &options, &r->session, &r->error);
+    if (!status) status = tort_context_create(r->session, &r->context, &r->error);
+    return status;
+}
+
+static tort_status run(running *r, const kernel_case *c) {
+    memset(r->outputs, 0, sizeof r->outputs);
+    return tort_context_run(r->context, r->inputs, r->input_count, r->outputs, c->output_count, &r->error);
+}
+
+static void stop(running *r) {
+    tort_context_free(r->context);
+    tort_session_free(r->session);
+    tort_model_free(r->model);
+}
+
+/* ---- comparing ---- */
+
+static bool close_enough(tort_type type, double a, double b) {
+    if (a == b || (isnan(a) && isnan(b))) return true;
+    if (!tort_type_is_float(type)) return false;
+    return type == TORT_FLOAT16 ? fabs(a - b) <= 2e-3 + 2e-3 * fabs(b) : fabs(a - b) <= 1e-5 + 1e-4 * fabs(b);
+}
+
+/* "" if both are the same, else where and how they differ. */
+static void compare(const tort_tensor *found, const tort_tensor *wanted, char *text, size_t size) {
+    int64_t count = 0;
+    *text = '\0';
+    bool alike = found->type == wanted->type && found->rank == wanted->rank;
+    for (int32_t d = 0; alike && d < wanted->rank; d++) alike = found->dims[d] == wanted->dims[d];
+    if (!alike || !tort_tensor_count(wanted, &count)) {
+        snprintf(text, size, "type or shape differ");
+        return;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        double a, b;
+        tort_load_doubles(found->type, found->data, i, 1, &a);
+        tort_load_doubles(wanted->type, wanted->data, i, 1, &b);
+        if (close_enough(wanted->type, a, b)) continue;
+        snprintf(text, size, "element %lld of %lld is %.9g, expected %.9g", (long long)i, (long long)count, a, b);
+        return;
+    }
+}
+
+/* ---- one trial ---- */
+
+static bool fail(tester *t, const kernel_case *c, const char *kernel, const char *problem, const char *detail) {
+    char text[400];
+    kernel_case_describe(c, text, sizeof text);
+    printf("FAILED: %s (%s): %s %s\n", text, kernel, problem, detail);
+    t->failed++;
+    return false;
+}
+
+static void configure(const tester *t, int run_index) {
+    static const cudasim_order orders[MOST_RUNS] = {CUDASIM_FORWARD, CUDASIM_REVERSE, CUDASIM_RANDOM, CUDASIM_FORWARD};
+    if (!t->control) return;
+    cudasim_settings settings = t->control->defaults();
+    settings.order = orders[run_index];
+    settings.seed = 7;
+    settings.lazy_streams = run_index == 3;
+    t->control->configure(&settings);
+}
+
+/* Runs on the device in every order; the first run is held against the reference, the others against its bits. */
+static bool run_all(tester *t, const kernel_case *c, running *device, const running *expected, const char *kernel) {
+    void *bits[CASE_TENSORS] = {NULL};
+    size_t bytes[CASE_TENSORS] = {0};
+    char text[200] = "";
+    bool good = true;
+    for (int k = 0; good && k < (t->control ? MOST_RUNS : 2); k++) {
+        configure(t, k);
+        tort_status status = run(device, c);
+        const char *failure = t->control ? t->control->failure() : "";
+        if (status)
+            good = fail(t, c, kernel, device->error.msg, failure);
+        else if (*failure)
+            good = fail(t, c, kernel, "misbehaved:", failure);
+        for (int32_t i = 0; good && i < c->output_count; i++) {
+            const tort_tensor *output = &device->outputs[i];
+            if (k == 0) {
+                compare(output, &expected->outputs[i], text, sizeof text);
+                if (*text) good = fail(t, c, kernel, text, "");
+                (void)tort_tensor_bytes(output, &bytes[i]);
+                bits[i] = malloc(bytes[i] + 1);
+                if (bits[i] && bytes[i]) memcpy(bits[i], output->data, bytes[i]);
+            } else if (bytes[i] && memcmp(bits[i], output->data, bytes[i])) {
+                good = fail(t, c, kernel, "another order of blocks and threads gives other bits", "");
+            }
+        }
+    }
+    for (int32_t i = 0; i < c->output_count; i++) free(bits[i]);
+    configure(t, 0);
+    return good;
+}
+
+static void cover(tester *t, const tort_kernel *row) {
+    for (int32_t i = 0; i < t->covered_count; i++)
+        if (t->covered[i] == row) return;
+    if (t->covered_count < MOST_COVERED) t->covered[t->covered_count++] = row;
+}
+
+/* What the device made of a case whose reference ran, or was refused with `refused`. True: it ran. */
+static bool hold(tester *t, const kernel_case *c, const onnx_bytes *model, const running *expected, tort_status refused,
+                 const tort_provider *provider, int64_t shift) {
+    running device;
+    bool ran = false;
+    configure(t, 0);
+    tort_status status = start(&device, c, model, provider, provider->name);
+    const tort_report *report = device.session ? tort_session_report(device.session) : NULL;
+    const tort_report_node *node = report && report->node_count ? &report->nodes[0] : NULL;
+    const tort_kernel *row = node && node->kernel ? guarded_row(node->op, node->kernel) : NULL;
+    if (refused) {
+        if (!status) {
+            guarded_select(row, shift);
+            status = row ? run(&device, c) : TORT_OK;
+        }
+        if (!status) fail(t, c, "", "the reference refuses it, the device does not:", expected->error.msg);
+    } else if (status) {
+        fail(t, c, "", "was not placed:", device.error.msg);
+    } else if (!row) {
+        fail(t, c, node && node->kernel ? node->kernel : "", "is no kernel of the device:", node ? node->op : "");
+    } else {
+        guarded_select(row, shift);
+        if (run_all(t, c, &device, expected, row->name)) t->passed++;
+        cover(t, row);
+        ran = true;
+    }
+    stop(&device);
+    return ran;
+}
+
+/* One random instance. True: a kernel of the device ran. */
+static bool try_case(tester *t, const char *line, tort_type type, char empty, int trial, bool libraries) {
+    kernel_case c;
+    onnx_bytes model = {0};
+    running expected;
+    if (!kernel_case_make(line, type, empty, trial % 4 >= 2, &t->random, &c)) {
+        t->failed++;
+        return false;
+    }
+    kernel_case_write(&c, &model);
+    tort_status refused = start(&expected, &c, &model, &reference, "reference");
+    if (!refused) refused = run(&expected, &c);
+    bool ran = hold(t, &c, &model, &expected, refused, guarded_provider(t->provider, libraries), trial % 2);
+    stop(&expected);
+    onnx_free(&model);
+    kernel_case_free(&c);
+    return ran;
+}
+
+/* ---- the table ---- */
+
+static bool has_library_row(const tester *t, const char *op) {
+    for (const tort_kernel *const *table = t->provider->kernels; *table; table++)
+        for (const tort_kernel *row = *table; row->op; row++)
+            if (row->needs && !strcmp(row->op, op)) return true;
+    return false;
+}
+
+static void run_line(tester *t, const char *line) {
+    static const tort_type types[] = {TORT_FLOAT, TORT_FLOAT16};
+    const tort_op *op = kernel_case_row(line);
+    char letters[CASE_WORD];
+    if (!op) {
+        printf("FAILED: not a case, or the operator is not in this build: %s\n", line);
+        t->failed++;
+        return;
+    }
+    kernel_case_letters(line, letters);
+    for (int libraries = 0; libraries <= has_library_row(t, op->name); libraries++)
+        for (int k = 0; k < (kernel_case_has_type_letter(line) ? 2 : 1); k++) {
+            int ran = 0;
+            for (int trial = 0; trial < TRIALS; trial++) ran += try_case(t, line, types[k], 0, trial, libraries);
+            for (int i = 0; letters[i]; i++) try_case(t, line, types[k], letters[i], i, libraries);
+            if (ran) continue;
+            printf("FAILED: no kernel ran in any trial of %s\n", line);
+            t->failed++;
+        }
+}
+
+/* Rows without a case, or whose cases all went to other rows. */
+static void check_coverage(tester *t) {
+    for (const tort_kernel *const *table = t->provider->kernels; *table; table++)
+        for (const tort_kernel *row = *table; row->op; row++) {
+            bool found = false;
+            for (int32_t i = 0; i < t->covered_count; i++) found |= t->covered[i] == row;
+            if (found) continue;
+            printf("FAILED: no case runs %s of %s; add one to case_table.c\n", row->name, row->op);
+            t->failed++;
+        }
+}
+
+static void check_leftovers(tester *t) {
+    char text[400];
+    if (!t->control || t->control->leftovers(text, sizeof text) == 0) return;
+    printf("FAILED: left over on the device: %s\n", text);
+    t->failed++;
+}
+
+/* ---- the provider ---- */
+
+static const tort_provider *find_provider(const char *name, const cudasim_control **control) {
+    tort_condition condition = {.ready = true};
+    const tort_plugin *(*entry)(void) = NULL;
+    *control = NULL;
+    for (const tort_provider *const *at = tort_providers; *at; at++) {
+        if (strcmp((*at)->name, name)) continue;
+        if (!(*at)->load) return *at;
+        const tort_provider *loaded = (*at)->load(&condition);
+        void *library = loaded ? dlopen("libtinyort-cudasim.so", RTLD_NOW | RTLD_LOCAL) : NULL;
+        void *symbol = library ? dlsym(library, "tort_provider_plugin") : NULL;
+        memcpy(&entry, &symbol, sizeof entry);
+        if (entry) *control = entry()->extra;
+        if (!loaded) printf("%s: %s\n", condition.message, condition.cure);
+        return loaded;
+    }
+    return NULL;
+}
+
+int main(int argc, char **argv) {
+    tester t = {.random = argc > 3 ? strtoull(argv[3], NULL, 10) : 88172645463325252u};
+    const char *only = argc > 2 && *argv[2] ? argv[2] : NULL;
+    t.provider = argc > 1 ? find_provider(argv[1], &t.control) : NULL;
+    if (!t.provider) {
+        printf("usage: kernels cudasim|cuda [OPERATOR [SEED]]\n");
+        return 2;
+    }
+    for (int i = 0; kernel_cases[i]; i++) {
+        const tort_op *op = kernel_case_row(kernel_cases[i]);
+        if (!only || (op && !strcmp(op->name, only))) run_line(&t, kernel_cases[i]);
+    }
+    if (!only) check_coverage(&t);
+    check_leftovers(&t);
+    printf("cuda-kernels: %d passed, %d failed\n", t.passed, t.failed);
+    return t.failed != 0 || t.passed == 0;
+}
