@@ -73,8 +73,9 @@ SIMD_FLAGS_neon :=
 # a second time with TORT_CUDA=1 and goes, with the .cu files and NVIDIA's static cudart, into libtinyort_cuda.a: one object
 # whose only global names are ours, so that it lives beside an application's own CUDA code. The command line and
 # libtinyort.so have it in their list of providers (runtime/providers.c, also compiled twice); an application that links
-# libtinyort.a names tort_provider_cuda in its session options. TORT_CUDA_ARCHS lists the compute capabilities that the binary has code for. The newer way of
-# launching kernels is not used, because its stubs hold guarded statics that need the C++ library.
+# libtinyort.a names tort_provider_cuda in its session options. TORT_CUDA_ARCHS lists the compute capabilities that the
+# binary has code for. The newer way of launching kernels is not used, because its stubs hold guarded statics that need the
+# C++ library.
 
 CUDA ?=
 CUDA_ARCHS ?= 75 80 86 87 89 90 100 110 120
@@ -312,16 +313,15 @@ $(SHARED): $(if $(CUDA_LIBRARY),$(CUDA_PROVIDERS) $(filter-out $(OBJ)/runtime/pr
 	@echo "  LINK  $@"
 	$(Q)$(LINK) -shared -Wl,-soname,libtinyort.so.0 -o $@ $^ $(LIBRARY_LIBS) $(CUDA_LIBS)
 
-# The command line has main in runtime/cli/main.c; until that file is there, nothing is linked.
 $(TINYORT): $(CLI_OBJECTS) $(CUDA_PROVIDERS) $(LIBRARY) $(CUDA_LIBRARY)
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
-	$(Q)$(if $(wildcard runtime/cli/main.c),$(LINK) $(RPATH) -o $@ $^ $(CLI_LIBS) $(LIBRARY_LIBS) $(CUDA_LIBS))
+	$(Q)$(LINK) $(RPATH) -o $@ $^ $(CLI_LIBS) $(LIBRARY_LIBS) $(CUDA_LIBS)
 
-$(PKGCONFIG): Makefile $(OBJ)/cuda_flags $(wildcard runtime/tinyort.h)
+$(PKGCONFIG): Makefile $(wildcard runtime/tinyort.h)
 	@mkdir -p $(@D)
 	@printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' 'Name: tinyort' \
 	    'Description: A minimal ONNX inference runtime' 'Version: $(VERSION)' 'Cflags: -I$${includedir}' \
-	    'Libs: -L$${libdir} -ltinyort' 'Libs.private: $(if $(CUDA_LIBRARY),-ltinyort_cuda) $(LIBRARY_LIBS) $(CUDA_LIBS)' > $@
+	    'Libs: -L$${libdir} -ltinyort' 'Libs.private: $(LIBRARY_LIBS)' > $@
 
 -include $(shell find $(OBJ) -name '*.d' 2>/dev/null)

@@ -12,13 +12,13 @@ static inline gpu_type gpu_type_of(tort_type type) {
 }
 
 /* YES where input 0 is float or float16. */
-tort_verdict cuda_claim_float(const tort_target *target, const tort_node_view *node);
+tort_verdict tort_cuda_claim_float(const tort_target *target, const tort_node_view *node);
 /* YES where every input and output that is there is float or float16, all of one type. */
-tort_verdict cuda_claim_all_float(const tort_target *target, const tort_node_view *node);
+tort_verdict tort_cuda_claim_all_float(const tort_target *target, const tort_node_view *node);
 /* Data movement: YES for elements of 1, 2, 4 or 8 bytes; not strings, complex128 or packed types. */
-tort_verdict cuda_claim_movable(const tort_target *target, const tort_node_view *node);
+tort_verdict tort_cuda_claim_movable(const tort_target *target, const tort_node_view *node);
 /* The refusal of a type: names input, type and what the kernel computes in. */
-tort_verdict cuda_no_type(const tort_node_view *node, int32_t input, const char *expected);
+tort_verdict tort_cuda_no_type(const tort_node_view *node, int32_t input, const char *expected);
 
 #if defined(CUDA_DEVICE) && !defined(__cplusplus) /* host code; a .cu file has gpu.h */
 #include "kernels/cuda/device.h"

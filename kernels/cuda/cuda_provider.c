@@ -33,7 +33,7 @@ static bool parse_switch(const char *text, bool *value) {
     return *value || !strcmp(text, "off") || !strcmp(text, "0");
 }
 
-bool cuda_options_parse(const tort_provider_config *config, cuda_options *options, char *message, size_t size) {
+bool tort_cuda_options_parse(const tort_provider_config *config, cuda_options *options, char *message, size_t size) {
     *options = (cuda_options){.libraries = true};
     const char *device = tort_provider_option_get(config, "device");
     const char *limit = tort_provider_option_get(config, "mem_limit");
@@ -69,7 +69,7 @@ static tort_status describe(const tort_provider_config *config, const char *text
                             tort_error *error) {
     cuda_options options;
     char message[160];
-    if (!cuda_options_parse(config, &options, message, sizeof message))
+    if (!tort_cuda_options_parse(config, &options, message, sizeof message))
         return tort_fail(error, TORT_E_USAGE, "provider %s: %s", config->provider, message);
     char *end = NULL;
     long capability = strncmp(text, "sm_", 3) ? 0 : strtol(text + 3, &end, 10);
@@ -93,7 +93,7 @@ static void cuda_open(const tort_provider_config *config, void **device, tort_ta
     (void)device, (void)target;
     cuda_options options;
     *condition = (tort_condition){.ready = false, .code = "NOT_BUILT"};
-    if (!cuda_options_parse(config, &options, condition->message, sizeof condition->message)) {
+    if (!tort_cuda_options_parse(config, &options, condition->message, sizeof condition->message)) {
         snprintf(condition->code, sizeof condition->code, "BAD_OPTION");
         return;
     }
@@ -104,10 +104,10 @@ static void cuda_open(const tort_provider_config *config, void **device, tort_ta
 
 /* ---- families ---------------------------------------------------------------------------------------------------- */
 
-extern const tort_kernel cuda_unary_kernels[];
+extern const tort_kernel tort_cuda_unary_kernels[];
 
 static const tort_kernel *const families[] = {
-    cuda_unary_kernels,
+    tort_cuda_unary_kernels,
     NULL,
 };
 

@@ -35,6 +35,6 @@ typedef struct cuda_options {
 } cuda_options;
 
 /* False: message says which option is wrong. */
-bool cuda_options_parse(const tort_provider_config *config, cuda_options *options, char *message, size_t size);
+bool tort_cuda_options_parse(const tort_provider_config *config, cuda_options *options, char *message, size_t size);
 
 #endif

@@ -163,7 +163,7 @@ void cuda_open(const tort_provider_config *config, void **out, tort_target *targ
     int driver;
     *out = NULL;
     *condition = (tort_condition){.ready = true, .code = "READY"};
-    if (!cuda_options_parse(config, &options, message, sizeof message)) {
+    if (!tort_cuda_options_parse(config, &options, message, sizeof message)) {
         down(condition, "BAD_OPTION", "", "%s", message);
         return;
     }

@@ -70,11 +70,11 @@ static tort_status run_gelu(const tort_call *call) {
 
 #define ROW(op_name, function)                                                                                         \
     {                                                                                                                  \
-        .domain = "", .op = op_name, .name = "unary", .claim = cuda_claim_float,                                       \
+        .domain = "", .op = op_name, .name = "unary", .claim = tort_cuda_claim_float,                                  \
         .prepare = CUDA_ONLY(prepare_##function), .run = CUDA_ONLY(run_##function)                                     \
     }
 
-const tort_kernel cuda_unary_kernels[] = {
+const tort_kernel tort_cuda_unary_kernels[] = {
     ROW("Abs", abs),
     ROW("Ceil", ceil),
     ROW("Cos", cos),

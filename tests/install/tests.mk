@@ -1,0 +1,7 @@
+# What `make install` leaves: files, symbols, and a program built against them alone.
+TESTS += test-install
+
+.PHONY: test-install
+## Test what make install leaves, as an application sees it.
+test-install: all
+	@CC="$(CC)" LINK_FLAGS="$(SANITIZE_FLAGS)" MAKE="$(MAKE)" sh tests/install/test.sh $(BUILD)/tests/install
