@@ -8,7 +8,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-INLINE void start_tile(const tort_tile *t, int rows, int vectors, vector acc[TILE_ROWS][TILE_VECTORS]) {
+INLINE void start_tile(const tort_tile *t, int rows, int vectors, vector (*acc)[TILE_VECTORS]) {
     for (int i = 0; i < rows; i++)
         for (int v = 0; v < vectors; v++) {
             if (t->accumulate)
@@ -38,6 +38,22 @@ INLINE void whole_tile(const tort_tile *t, int rows, int vectors) {
         for (int v = 0; v < vectors; v++) store(t->c + i * t->c_stride + v * WIDTH, acc[i][v]);
 }
 
+/* A single row would wait for each of its sums: four steps of k at a time have sums of their own. */
+static void one_row(const tort_tile *t) {
+    vector acc[4][TILE_VECTORS];
+    start_tile(t, 1, TILE_VECTORS, acc);
+    for (int s = 1; s < 4; s++)
+        for (int v = 0; v < TILE_VECTORS; v++) acc[s][v] = broadcast(0);
+    const float *a = t->a, *b = t->b;
+    int64_t k = 0;
+    for (; k + 4 <= t->k; k += 4)
+        for (int s = 0; s < 4; s++, a += TILE_ROWS, b += TILE_COLUMNS)
+            for (int v = 0; v < TILE_VECTORS; v++) acc[s][v] += broadcast(a[0]) * load(b + v * WIDTH);
+    for (; k < t->k; k++, a += TILE_ROWS, b += TILE_COLUMNS)
+        for (int v = 0; v < TILE_VECTORS; v++) acc[0][v] += broadcast(a[0]) * load(b + v * WIDTH);
+    for (int v = 0; v < TILE_VECTORS; v++) store(t->c + v * WIDTH, (acc[0][v] + acc[1][v]) + (acc[2][v] + acc[3][v]));
+}
+
 #define CASE(n)                                                                                                        \
     case n:                                                                                                            \
         if (t->columns > (TILE_VECTORS - 1) * WIDTH)                                                                   \
@@ -48,7 +64,12 @@ INLINE void whole_tile(const tort_tile *t, int rows, int vectors) {
 
 static void dispatch(const tort_tile *t) {
     switch (t->rows) {
-        CASE(1)
+    case 1:
+        if (t->columns > (TILE_VECTORS - 1) * WIDTH)
+            one_row(t);
+        else
+            whole_tile(t, 1, 1);
+        return;
         CASE(2)
         CASE(3)
         CASE(4)

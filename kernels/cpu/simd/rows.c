@@ -50,27 +50,27 @@ void SIMD(tort_simd_maximum)(float *out, int64_t width, const float *source, con
     memcpy(out + x, last, (size_t)(width - x) * sizeof(float));
 }
 
-INLINE void product_vectors(float *y, int vectors, const float *a, int64_t k, const float *b, int64_t b_stride,
-                            const float *bias) {
-    vector acc[BLOCK];
-    for (int v = 0; v < vectors; v++) acc[v] = bias ? load(bias + v * WIDTH) : broadcast(0);
-    for (int64_t j = 0; j < k; j++) {
-        const vector factor = broadcast(a[j]);
-        for (int v = 0; v < vectors; v++) acc[v] += factor * load(b + j * b_stride + v * WIDTH);
+/* y += the sum of `steps` rows of B, each times its element of a. */
+INLINE void add_rows(float *restrict y, int64_t n, const float *a, int steps, const float *restrict b,
+                     int64_t b_stride) {
+    int64_t x = 0;
+    for (; x + WIDTH <= n; x += WIDTH) {
+        vector sum = load(y + x);
+        for (int j = 0; j < steps; j++) sum += broadcast(a[j]) * load(b + j * b_stride + x);
+        store(y + x, sum);
     }
-    for (int v = 0; v < vectors; v++) store(y + v * WIDTH, acc[v]);
+    for (; x < n; x++)
+        for (int j = 0; j < steps; j++) y[x] += a[j] * b[j * b_stride + x];
 }
 
+/* B is read once, some whole rows at a time; y stays in the cache. */
 void SIMD(tort_simd_row_product)(float *y, int64_t n, const float *a, int64_t k, const float *b, int64_t b_stride,
                                  const float *column_bias) {
-    int64_t x = 0;
-    for (; x + BLOCK * WIDTH <= n; x += BLOCK * WIDTH)
-        product_vectors(y + x, BLOCK, a, k, b + x, b_stride, column_bias ? column_bias + x : NULL);
-    for (; x + WIDTH <= n; x += WIDTH)
-        product_vectors(y + x, 1, a, k, b + x, b_stride, column_bias ? column_bias + x : NULL);
-    for (; x < n; x++) {
-        float sum = column_bias ? column_bias[x] : 0;
-        for (int64_t j = 0; j < k; j++) sum += a[j] * b[j * b_stride + x];
-        y[x] = sum;
-    }
+    if (column_bias)
+        memcpy(y, column_bias, (size_t)n * sizeof(float));
+    else
+        memset(y, 0, (size_t)n * sizeof(float));
+    int64_t j = 0;
+    for (; j + BLOCK <= k; j += BLOCK) add_rows(y, n, a + j, BLOCK, b + j * b_stride, b_stride);
+    for (; j < k; j++) add_rows(y, n, a + j, 1, b + j * b_stride, b_stride);
 }
