@@ -1,6 +1,7 @@
-"""Writes a chain of matrix products with a gigabyte (10^9 bytes) of float32 weights.
+"""Writes a chain of products with a gigabyte (10^9 bytes) of float32 weights.
 
-Usage: make_model.py FORM PATH, where FORM is how the weights are stored:
+Usage: make_model.py FORM OPERATOR PATH, where OPERATOR is MatMul, Gemm (weights transposed) or Conv (1x1), and FORM is
+how the weights are stored:
   raw       raw_data in the model's file
   typed     float_data in the model's file
   external  one file beside the model, PATH.data
@@ -37,13 +38,14 @@ def weight_data(index, shape):
     return (random.random(shape, dtype=np.float32) - np.float32(0.5)) * np.float32(0.02)
 
 
-def shape_of(index):
-    return (ROWS, COLUMNS) if index % 2 == 0 else (COLUMNS, ROWS)
+def shape_of(index, operator):
+    inner, outer = (ROWS, COLUMNS) if index % 2 == 0 else (COLUMNS, ROWS)
+    return {"MatMul": (inner, outer), "Gemm": (outer, inner), "Conv": (outer, inner, 1, 1)}[operator]
 
 
-def header_of(index, form, location):
+def header_of(index, form, operator, location):
     """A weight without its data."""
-    tensor = TensorProto(name=f"w{index}", data_type=TensorProto.FLOAT, dims=shape_of(index))
+    tensor = TensorProto(name=f"w{index}", data_type=TensorProto.FLOAT, dims=shape_of(index, operator))
     if form == "external":
         tensor.data_location = TensorProto.EXTERNAL
         size = ROWS * COLUMNS * 4
@@ -53,14 +55,15 @@ def header_of(index, form, location):
 
 
 def main():
-    form, path = sys.argv[1], Path(sys.argv[2])
+    form, operator, path = sys.argv[1], sys.argv[2], Path(sys.argv[3])
     data_path = path.with_name(path.name + ".data")
+    attributes = {"transB": 1} if operator == "Gemm" else {}
     nodes = [
-        helper.make_node("MatMul", [f"x{i}", f"w{i}"], [f"x{i + 1}"], name=f"product_{i}") for i in range(WEIGHTS)
+        helper.make_node(operator, [f"x{i}", f"w{i}"], [f"x{i + 1}"], name=f"product_{i}", **attributes)
+        for i in range(WEIGHTS)
     ]
-    ports = [
-        helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, ROWS]) for name in ("x0", f"x{WEIGHTS}")
-    ]
+    shape = [1, ROWS, 1, 1] if operator == "Conv" else [1, ROWS]
+    ports = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name in ("x0", f"x{WEIGHTS}")]
     graph = helper.make_graph(nodes, "products", ports[:1], ports[1:]).SerializeToString()
     model = helper.make_model(helper.make_graph([], "", [], []), opset_imports=[helper.make_opsetid("", 17)])
     model.ClearField("graph")
@@ -68,7 +71,7 @@ def main():
     data_size = ROWS * COLUMNS * 4
     heads = []
     for i in range(WEIGHTS):
-        head = header_of(i, form, data_path.name)
+        head = header_of(i, form, operator, data_path.name)
         tail = field(data_field, data_size) if data_field else b""
         inline = data_size if data_field else 0
         heads.append(field(GRAPH_INITIALIZER, len(head) + len(tail) + inline) + head + tail)
@@ -77,7 +80,7 @@ def main():
         out.write(model.SerializeToString() + field(MODEL_GRAPH, size) + graph)
         for i, head in enumerate(heads):
             out.write(head)
-            (out if data_field else data).write(weight_data(i, shape_of(i)).tobytes())
+            (out if data_field else data).write(weight_data(i, shape_of(i, operator)).tobytes())
 
 
 main()

@@ -30,11 +30,11 @@ check() {
     fi
 }
 
-for form in raw typed external; do
-    model=$folder/$form.onnx
-    "$python" tests/memory/make_model.py $form "$model" || exit 1
-    check "plan, $form weights" "$tinyort" plan "$model"
-    check "run, $form weights" "$tinyort" run "$model" --random 1
+for kind in "raw MatMul" "typed Gemm" "external MatMul" "raw Conv" "external Gemm"; do
+    model=$folder/model.onnx
+    "$python" tests/memory/make_model.py $kind "$model" || exit 1
+    check "plan, weights $kind" "$tinyort" plan "$model"
+    check "run, weights $kind" "$tinyort" run "$model" --random 1
     rm -f "$model" "$model.data"
 done
 echo "memory: $passed passed, $failed failed"
