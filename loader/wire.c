@@ -91,12 +91,15 @@ static tort_status read_varint(wire_pass *pass, uint64_t end, uint64_t *value) {
 static tort_status read_length(wire_pass *pass, uint64_t end, uint64_t *length) {
     tort_status status = read_varint(pass, end, length);
     if (status) return status;
-    if (*length > end - pass->position)
+    uint64_t left = end - pass->position;
+    if (*length <= left) return TORT_OK;
+    if (end == tort_source_size(pass->source))
         return tort_fail(pass->error, TORT_E_MODEL,
-                         "byte %llu: a length of %llu where the enclosing message has %llu bytes left",
-                         (unsigned long long)pass->position, (unsigned long long)*length,
-                         (unsigned long long)(end - pass->position));
-    return TORT_OK;
+                         "byte %llu: a length of %llu, but the file ends after %llu: is it cut short?",
+                         (unsigned long long)pass->position, (unsigned long long)*length, (unsigned long long)left);
+    return tort_fail(pass->error, TORT_E_MODEL,
+                     "byte %llu: a length of %llu where the enclosing message has %llu bytes left",
+                     (unsigned long long)pass->position, (unsigned long long)*length, (unsigned long long)left);
 }
 
 /* ---- writing ---------------------------------------------------------------------------------------------------- */
@@ -270,7 +273,8 @@ static tort_status read_tag(wire_pass *pass, uint64_t end, uint32_t *number, wir
     *type = (wire_type)(tag & 7);
     bool known = *type == WIRE_VARINT || *type == WIRE_FIXED64 || *type == WIRE_LENGTH || *type == WIRE_FIXED32;
     if (tag > UINT32_MAX || *number == 0 || !known)
-        return tort_fail(pass->error, TORT_E_MODEL, "byte %llu: not a field of a protobuf message (tag %llu)",
+        return tort_fail(pass->error, TORT_E_MODEL,
+                         "byte %llu: not a field of a protobuf message (tag %llu): is this an ONNX file?",
                          (unsigned long long)at, (unsigned long long)tag);
     return TORT_OK;
 }
