@@ -10,4 +10,4 @@ show() {
 }
 
 show "$tinyort" run models/digits.onnx --ep cuda,cpu --input models/pictures/7.png --top 3 --labels models/digits.labels.txt
-show "$tinyort" plan models/digits.onnx --ep cuda,cpu
+show "$tinyort" plan models/digits.onnx --ep cuda,cpu --shape image=1x1x8x8
