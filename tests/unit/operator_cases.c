@@ -1,5 +1,6 @@
 /* operator_cases.c - runs single operators on literal inputs: old versions and their old forms above all, which ONNX's
- * own cases (all of the newest version) do not reach. The cases are lines of text in operator_case_table.c.
+ * own cases (all of the newest version) do not reach. The cases are lines of text in operator_case_table.c
+ * and elementwise_case_table.c.
  *
  * Each runs twice: with all inputs given at the run, and with all but the first as constants of the model, so that
  * shapes are once inferred from live data and once planned. An operator that has a case needs one for each row. */
@@ -14,9 +15,10 @@
 #include "runtime/check.h"
 #include "tests/onnx_bytes.h"
 
-extern const char *const operator_cases[];
+extern const char *const operator_cases[], *const elementwise_cases[];
+static const char *const *const tables[] = {operator_cases, elementwise_cases, NULL};
 
-enum { MOST_TENSORS = 8, MOST_ELEMENTS = 256, WORD = 64 };
+enum { MOST_TENSORS = 10, MOST_ELEMENTS = 256, WORD = 64 };
 
 /* ---- reading a case ---------------------------------------------------------------------------------------------- */
 
@@ -38,9 +40,32 @@ static tort_type type_of(const char *word) {
     static const struct {
         const char *word;
         tort_type type;
-    } types[] = {{"f32", TORT_FLOAT}, {"f64", TORT_DOUBLE}, {"f16", TORT_FLOAT16}, {"i8", TORT_INT8},
-                 {"i32", TORT_INT32}, {"i64", TORT_INT64},  {"u8", TORT_UINT8},    {"u64", TORT_UINT64},
-                 {"bool", TORT_BOOL}, {"str", TORT_STRING}};
+    } types[] = {{"f32", TORT_FLOAT},
+                 {"f64", TORT_DOUBLE},
+                 {"f16", TORT_FLOAT16},
+                 {"i8", TORT_INT8},
+                 {"i32", TORT_INT32},
+                 {"i64", TORT_INT64},
+                 {"u8", TORT_UINT8},
+                 {"u64", TORT_UINT64},
+                 {"bool", TORT_BOOL},
+                 {"str", TORT_STRING},
+                 {"bf16", TORT_BFLOAT16},
+                 {"i16", TORT_INT16},
+                 {"u16", TORT_UINT16},
+                 {"u32", TORT_UINT32},
+                 {"i4", TORT_INT4},
+                 {"u4", TORT_UINT4},
+                 {"i2", TORT_INT2},
+                 {"u2", TORT_UINT2},
+                 {"f8e4m3fn", TORT_FLOAT8E4M3FN},
+                 {"f8e4m3fnuz", TORT_FLOAT8E4M3FNUZ},
+                 {"f8e5m2", TORT_FLOAT8E5M2},
+                 {"f8e5m2fnuz", TORT_FLOAT8E5M2FNUZ},
+                 {"f8e8m0", TORT_FLOAT8E8M0},
+                 {"f6e2m3", TORT_FLOAT6E2M3},
+                 {"f6e3m2", TORT_FLOAT6E3M2},
+                 {"f4e2m1", TORT_FLOAT4E2M1}};
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
         if (!strcmp(types[i].word, word)) return types[i].type;
     cr_assert(false, "unknown type \"%s\"", word);
@@ -54,7 +79,7 @@ static const char *read_tensor(const char *at, case_tensor *out) {
     memset(out, 0, sizeof *out);
     at += strspn(at, " ");
     if (*at == '-' && (at[1] == '\0' || strchr("; ", at[1]))) return at + 1;
-    cr_assert_eq(sscanf(at, "%7[a-z0-9]%n", type, &length), 1, "a tensor was expected at \"%.30s\"", at);
+    cr_assert_eq(sscanf(at, "%15[a-z0-9]%n", type, &length), 1, "a tensor was expected at \"%.30s\"", at);
     at += length;
     out->tensor.type = type_of(type);
     out->tensor.data = out->data;
@@ -143,9 +168,14 @@ static void names_of(char letter, const case_tensor *tensors, int32_t count, cha
     text[0] = '\0';
     for (int32_t i = 0; i < count; i++) {
         char word[8] = "- ";
-        if (tort_present(&tensors[i].tensor)) snprintf(word, sizeof word, "%c%d ", letter, (int)(i & 7));
+        if (tort_present(&tensors[i].tensor)) snprintf(word, sizeof word, "%c%d ", letter, (int)(i % 10));
         strcat(text, word);
     }
+}
+
+/* Strings have no raw form and stay inputs. */
+static bool is_constant(const operator_case *c, int32_t i, bool constants) {
+    return constants && i > 0 && c->inputs[i].tensor.type != TORT_STRING;
 }
 
 static void write_model(onnx_bytes *b, const operator_case *c, bool constants) {
@@ -166,7 +196,7 @@ static void write_model(onnx_bytes *b, const operator_case *c, bool constants) {
         name[1] = (char)('0' + i);
         if (!tort_present(tensor)) continue;
         cr_assert(tort_tensor_bytes(tensor, &bytes));
-        if (constants && i > 0)
+        if (is_constant(c, i, constants))
             onnx_tensor(b, GRAPH_INITIALIZER, name, tensor->type, tensor->rank, tensor->dims, tensor->data, bytes);
         else
             onnx_value(b, GRAPH_INPUT, name, tensor->type, tensor->rank, tensor->dims);
@@ -217,7 +247,8 @@ static void run_case(const char *text, const operator_case *c, bool constants) {
     tort_session_options options = {.struct_size = sizeof options, .unfolded = true};
     write_model(&bytes, c, constants);
     for (int32_t i = 0; i < c->input_count; i++)
-        if (tort_present(&c->inputs[i].tensor) && !(constants && i > 0)) inputs[input_count++] = c->inputs[i].tensor;
+        if (tort_present(&c->inputs[i].tensor) && !is_constant(c, i, constants))
+            inputs[input_count++] = c->inputs[i].tensor;
     for (int32_t i = 0; i < c->output_count; i++) output_count += tort_present(&c->outputs[i].tensor);
     tort_status status = tort_model_load_buffer(NULL, bytes.data, bytes.size, NULL, &model, &error);
     if (!status) status = tort_session_create(NULL, model, &options, &session, &error);
@@ -234,10 +265,12 @@ static void run_case(const char *text, const operator_case *c, bool constants) {
 
 Test(operator_cases, every_case_gives_the_stated_outputs) {
     static operator_case c;
-    for (int32_t i = 0; operator_cases[i]; i++) {
-        read_case(operator_cases[i], &c);
-        run_case(operator_cases[i], &c, false);
-        run_case(operator_cases[i], &c, true);
+    for (int32_t t = 0; tables[t]; t++) {
+        for (int32_t i = 0; tables[t][i]; i++) {
+            read_case(tables[t][i], &c);
+            run_case(tables[t][i], &c, false);
+            run_case(tables[t][i], &c, true);
+        }
     }
 }
 
@@ -245,11 +278,13 @@ static bool has_case(const tort_op *row, int *cases_of_operator) {
     static operator_case c;
     bool found = false;
     *cases_of_operator = 0;
-    for (int32_t i = 0; operator_cases[i]; i++) {
-        read_case(operator_cases[i], &c);
-        if (strcmp(c.name, row->name) || *row->domain) continue;
-        ++*cases_of_operator;
-        found |= row->since <= c.opset && c.opset <= row->until;
+    for (int32_t t = 0; tables[t]; t++) {
+        for (int32_t i = 0; tables[t][i]; i++) {
+            read_case(tables[t][i], &c);
+            if (strcmp(c.name, row->name) || *row->domain) continue;
+            ++*cases_of_operator;
+            found |= row->since <= c.opset && c.opset <= row->until;
+        }
     }
     return found;
 }
