@@ -1,7 +1,8 @@
 """Writes ONNX's own backend test cases as directories, with an index of all of them.
 
 The onnx package makes its node cases in memory and carries others as files. Usage: make_cases.py FOLDER.
-FOLDER/node/CASE/{model.onnx, test_data_set_N/input_K.pb, output_K.pb}, FOLDER/light/CASE/... and FOLDER/cases.json:
+FOLDER/node/CASE/{model.onnx, test_data_set_N/input_K.pb, output_K.pb}, FOLDER/light/CASE/..., FOLDER/older/CASE@OPSET (see
+older.py) and FOLDER/cases.json:
 [{"name", "kind", "folder", "rtol", "atol"}], where tolerances are null unless a case asks for its own.
 """
 
@@ -14,6 +15,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, numpy_helper
 from onnx.backend.test.case.node import collect_testcases
+from older import older_models
 
 USUAL_TOLERANCE = (1e-3, 1e-7)  # of a case that asks for nothing
 DATA = Path(onnx.__file__).parent / "backend" / "test" / "data"
@@ -54,6 +56,14 @@ def node_cases(root):
         folder = root / "node" / case.name
         write_case(folder, case.model, case.data_sets)
         yield {"name": case.name, "kind": "node", "folder": str(folder), **tolerances(case.rtol, case.atol)}
+        for opset, model in older_models(case.model):
+            name = f"{case.name}@{opset}"
+            older = root / "older" / name
+            older.mkdir(parents=True)
+            (older / "model.onnx").write_bytes(model.SerializeToString())
+            for data in folder.glob("test_data_set_*"):
+                (older / data.name).symlink_to(Path("../../node") / case.name / data.name)
+            yield {"name": name, "kind": "older", "folder": str(older), **tolerances(case.rtol, case.atol)}
 
 
 def file_cases(kind):

@@ -5,7 +5,7 @@ TESTS += test-node test-schemas
 NODE_CASES := $(BUILD)/node-cases
 
 .PHONY: test-node
-## Run ONNX's backend cases on the cpu provider against tests/node/expected.txt.
+## Run ONNX's backend cases on the cpu provider, under older opsets too, against tests/node/expected.txt.
 test-node: $(NODE_CASES)/cases.json $(TINYORT)
 	@$(VENV)/bin/python tests/node/run.py $(TINYORT) $(NODE_CASES) tests/node/expected.txt
 
