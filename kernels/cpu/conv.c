@@ -4,21 +4,24 @@
  * As a product: weights (filters, k) are A, packed ahead; B (k, outputs) is never whole, its panels are put together
  * from the padded channels (planes.h) just before they are used, k being channels/group times kernel positions.
  * Read next: planes.h, packed_gemm.h. */
-#include "ops/conv.h"
-#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/conv.h"
 #include "kernels/cpu/packed_gemm.h"
 #include "kernels/cpu/planes.h"
 
 /* ---- claims and weights ------------------------------------------------------------------------------------------ */
 
-static tort_verdict claim_conv(const tort_target *target, const tort_node_view *node) {
-    const tort_conv_params *p = node->params;
+tort_verdict tort_cpu_claim_window(const tort_target *target, const tort_conv_params *p) {
     if (p->window.axes < 1 || p->window.axes > 3)
         return tort_no(TORT_NO_SHAPE, "", "is for 1 to 3 spatial axes, the input has %d", (int)p->window.axes);
     for (int32_t i = 0; i < p->window.axes; i++)
         if (p->window.kernel[i] < 0 || p->filters < 0 || p->channels < 0)
             return tort_no(TORT_NO_DYNAMIC, "", "the shape of W or the number of channels is not known");
-    return tort_cpu_claim_float(target, node);
+    return tort_cpu_claim_processor(target);
+}
+
+static tort_verdict claim_conv(const tort_target *target, const tort_node_view *node) {
+    const tort_verdict verdict = tort_cpu_claim_window(target, node->params);
+    return verdict.code != TORT_YES ? verdict : tort_cpu_claim_float(target, node);
 }
 
 static tort_verdict claim_depthwise(const tort_target *target, const tort_node_view *node) {
@@ -43,12 +46,12 @@ static int64_t packed_group_size(const tort_simd *simd, const tort_conv_params *
     return tort_packed_a_size(simd, p->filters / p->group, products(p));
 }
 
-static int64_t packed_size(const tort_simd *simd, const tort_conv_params *p) {
+int64_t tort_cpu_conv_packed_size(const tort_simd *simd, const tort_conv_params *p) {
     int64_t size;
     return __builtin_mul_overflow(packed_group_size(simd, p), p->group, &size) ? -1 : size;
 }
 
-static void pack_weights(const tort_simd *simd, const tort_conv_params *p, const float *weights, float *packed) {
+void tort_cpu_conv_pack(const tort_simd *simd, const tort_conv_params *p, const float *weights, float *packed) {
     const int64_t k = products(p), filters = p->filters / p->group, size = packed_group_size(simd, p);
     for (int64_t g = 0; g < p->group; g++)
         tort_pack_a(simd, packed + g * size, weights + g * filters * k, k, 1, filters, k);
@@ -62,8 +65,8 @@ static tort_status prepare_conv(tort_prepare *prepare) {
     float *packed;
     if (!weights->constant) return TORT_OK;
     if (!weights->data) return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant W has no data");
-    tort_status status = tort_cpu_packed_new(prepare, packed_size(device->simd, p), &packed);
-    if (!status) pack_weights(device->simd, p, weights->data, packed);
+    tort_status status = tort_cpu_packed_new(prepare, tort_cpu_conv_packed_size(device->simd, p), &packed);
+    if (!status) tort_cpu_conv_pack(device->simd, p, weights->data, packed);
     return status;
 }
 
@@ -71,7 +74,6 @@ static tort_status prepare_conv(tort_prepare *prepare) {
 
 /* Everything a run needs; the parts of scratch follow in this order. */
 typedef struct conv_job {
-    const tort_call *call;
     const tort_conv_params *params;
     const tort_simd *simd;
     tort_planes planes;
@@ -92,20 +94,23 @@ static bool stored_size(const tort_planes *planes, int64_t channels, size_t *tot
            tort_cpu_reserve_floats(total, count + TORT_PLANE_TAIL);
 }
 
+bool tort_cpu_conv_reserve(const tort_target *target, const tort_conv_params *p, size_t *scratch) {
+    const size_t buffer = tort_packed_gemm_buffer(tort_simd_choose(target->instructions), true, false);
+    tort_planes planes;
+    tort_planes_init(&planes, &p->window);
+    return tort_cpu_reserve(scratch, (size_t)products(p) * sizeof(int64_t)) &&
+           stored_size(&planes, p->channels, scratch) && tort_cpu_reserve(scratch, buffer * (size_t)target->threads);
+}
+
 static tort_status size_conv(const tort_target *target, const tort_node_view *node, size_t *scratch,
                              tort_error *error) {
     const tort_conv_params *p = node->params;
-    const tort_simd *simd = tort_simd_choose(target->instructions);
-    const size_t buffer = tort_packed_gemm_buffer(simd, true, false);
-    tort_planes planes;
+    const int64_t weights =
+        node->inputs[1].constant ? 0 : tort_cpu_conv_packed_size(tort_simd_choose(target->instructions), p);
     *scratch = 0;
-    tort_planes_init(&planes, &p->window);
-    bool fits = tort_cpu_reserve(scratch, (size_t)products(p) * sizeof(int64_t)) &&
-                stored_size(&planes, p->channels, scratch) &&
-                tort_cpu_reserve(scratch, buffer * (size_t)target->threads);
-    if (fits && !node->inputs[1].constant)
-        fits = packed_size(simd, p) >= 0 && tort_cpu_reserve_floats(scratch, packed_size(simd, p));
-    return fits ? TORT_OK : tort_out_of_memory(error, SIZE_MAX);
+    if (weights >= 0 && tort_cpu_reserve_floats(scratch, weights) && tort_cpu_conv_reserve(target, p, scratch))
+        return TORT_OK;
+    return tort_out_of_memory(error, SIZE_MAX);
 }
 
 /* Outputs column_first .. +columns of an image as runs along the stored rows. */
@@ -174,14 +179,12 @@ static void fill_offsets(const conv_job *job) {
         for (int64_t j = 0; j < size; j++) job->offsets[c * size + j] = job->offsets[j] + c * job->planes.plane;
 }
 
-static tort_status run_conv(const tort_call *call) {
+void tort_cpu_conv_run(const tort_call *call, const float *x, const float *packed, const float *bias, float *y,
+                       int32_t *sums, char *scratch) {
     const tort_conv_params *p = call->params;
     const tort_cpu_device *device = call->device;
-    if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
-    conv_job job = {.call = call, .params = p, .simd = device->simd, .parts = device->threads};
+    conv_job job = {.params = p, .simd = device->simd, .parts = device->threads};
     const int64_t filters = p->filters / p->group, per_group = p->channels / p->group, k = products(p);
-    const float *bias = call->input_count > 2 && tort_present(&call->inputs[2]) ? call->inputs[2].data : NULL;
-    char *scratch = call->scratch;
     size_t stored = 0;
     tort_planes_init(&job.planes, &p->window);
     stored_size(&job.planes, p->channels, &stored);
@@ -189,11 +192,6 @@ static tort_status run_conv(const tort_call *call) {
     job.stored = tort_cpu_take(&scratch, stored);
     job.buffer_bytes = tort_packed_gemm_buffer(device->simd, true, false);
     job.buffers = tort_cpu_take(&scratch, job.buffer_bytes * (size_t)job.parts);
-    const float *packed = tort_cpu_packed_data(call);
-    if (!packed) {
-        packed = (const float *)scratch;
-        pack_weights(device->simd, p, call->inputs[1].data, (float *)scratch);
-    }
     fill_offsets(&job);
     job.gemm = (tort_packed_gemm){.simd = device->simd,
                                   .m = filters,
@@ -205,16 +203,33 @@ static tort_status run_conv(const tort_call *call) {
     choose_tiles(&job);
     const int64_t input = job.planes.input[0] * job.planes.input[1] * job.planes.input[2];
     for (int64_t n = 0; n < p->batch; n++) {
-        job.image = (const float *)call->inputs[0].data + n * p->channels * input;
+        job.image = x + n * p->channels * input;
         if (!job.planes.direct) tort_cpu_parts(call, job.parts, store_channels, &job);
         for (int64_t g = 0; g < p->group; g++) {
+            const int64_t first = (n * p->filters + g * filters) * job.planes.outputs;
             job.channels = (job.planes.direct ? job.image : job.stored) + g * per_group * job.planes.plane;
             job.gemm.packed_a = packed + g * packed_group_size(device->simd, p);
             job.gemm.row_bias = bias ? bias + g * filters : NULL;
-            job.gemm.c = (float *)call->outputs[0].data + (n * p->filters + g * filters) * job.planes.outputs;
+            job.gemm.c = y ? y + first : NULL;
+            job.gemm.sums = sums ? sums + first : NULL;
             tort_cpu_parts(call, job.parts, multiply_tiles, &job);
         }
     }
+}
+
+static tort_status run_conv(const tort_call *call) {
+    const tort_conv_params *p = call->params;
+    const tort_cpu_device *device = call->device;
+    const float *packed = tort_cpu_packed_data(call);
+    const float *bias = call->input_count > 2 && tort_present(&call->inputs[2]) ? call->inputs[2].data : NULL;
+    char *scratch = call->scratch;
+    if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
+    if (!packed) {
+        float *made = tort_cpu_take(&scratch, (size_t)tort_cpu_conv_packed_size(device->simd, p) * sizeof(float));
+        tort_cpu_conv_pack(device->simd, p, call->inputs[1].data, made);
+        packed = made;
+    }
+    tort_cpu_conv_run(call, call->inputs[0].data, packed, bias, call->outputs[0].data, NULL, scratch);
     return TORT_OK;
 }
 

@@ -33,12 +33,15 @@ void tort_cpu_share(int64_t count, int64_t unit, int64_t part, int64_t parts, in
     if (*end > count) *end = count;
 }
 
+tort_verdict tort_cpu_claim_processor(const tort_target *target) {
+    if (tort_simd_choose(target->instructions)) return tort_yes();
+    return tort_no(TORT_NO_CAPABILITY, "", "there are no inner loops for this processor");
+}
+
 tort_verdict tort_cpu_claim_float(const tort_target *target, const tort_node_view *node) {
     if (node->inputs[0].type != TORT_FLOAT)
         return tort_no(TORT_NO_TYPE, "", "is for float, the input is %s", tort_type_name(node->inputs[0].type));
-    if (!tort_simd_choose(target->instructions))
-        return tort_no(TORT_NO_CAPABILITY, "", "there are no inner loops for this processor");
-    return tort_yes();
+    return tort_cpu_claim_processor(target);
 }
 
 bool tort_cpu_reserve(size_t *total, size_t bytes) {

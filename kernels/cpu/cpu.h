@@ -21,6 +21,8 @@ void tort_cpu_parts(const tort_call *call, int32_t parts, void (*body)(void *arg
 /* Part number `part` of `parts` of 0..count, in multiples of `unit`. */
 void tort_cpu_share(int64_t count, int64_t unit, int64_t part, int64_t parts, int64_t *begin, int64_t *end);
 
+/* An instruction set that there are inner loops for. */
+tort_verdict tort_cpu_claim_processor(const tort_target *target);
 /* What every fast kernel asks: fp32 throughout, and an instruction set that there are inner loops for. */
 tort_verdict tort_cpu_claim_float(const tort_target *target, const tort_node_view *node);
 
@@ -43,7 +45,7 @@ const float *tort_cpu_packed_data(const tort_call *call);
 /* The next part of scratch, of a size that was reserved in the same order. */
 void *tort_cpu_take(char **scratch, size_t bytes);
 
-extern const tort_kernel tort_cpu_conv[], tort_cpu_conv_transpose[], tort_cpu_gemm[], tort_cpu_matmul[],
-    tort_cpu_pool[], tort_cpu_map[], tort_cpu_rows[];
+extern const tort_kernel tort_cpu_conv[], tort_cpu_conv_transpose[], tort_cpu_conv_integer[], tort_cpu_gemm[],
+    tort_cpu_matmul[], tort_cpu_pool[], tort_cpu_map[], tort_cpu_rows[];
 
 #endif

@@ -56,7 +56,7 @@ static tort_status run_gemm(const tort_call *call) {
         start_with_c(p, call->inputs[2].data, gemm.c);
         gemm.accumulate = true;
     }
-    return tort_product_run(call, &gemm, NULL);
+    return tort_product_run(call, &gemm, NULL, call->scratch);
 }
 
 const tort_kernel tort_cpu_gemm[] = {

@@ -5,7 +5,7 @@
  * stored block by block in the order in which it is read. Read next: packed_gemm.h, simd/gemm.c. */
 #include "kernels/cpu/packed_gemm.h"
 
-#define DEPTH 256        /* of a block of k */
+#define DEPTH 256        /* of a block of k; 256 * 255 * 255 is below 2^24, which `sums` relies on */
 #define ROWS_PACKED 336  /* of A at a time where it is packed ahead; a multiple of every tile_rows (4, 6, 8, 14) */
 #define ROWS_BUFFER 168  /* of A at a time where it is packed on the way; a multiple too */
 #define COLUMNS_BUFFER 8 /* panels of B at a time where it is packed on the way and A ahead ... */
@@ -91,6 +91,24 @@ typedef struct block {
     const float *a, *b;
 } block;
 
+#define MOST_TILE 512 /* elements of the largest tile */
+
+/* A tile of whole numbers: adds it to the sums, or begins them. */
+static void add_to_sums(const tort_packed_gemm *g, const tort_tile *tile, int64_t m, int64_t n, bool begins) {
+    float c[MOST_TILE];
+    tort_tile exact = *tile;
+    exact.c = c;
+    exact.c_stride = g->simd->tile_columns;
+    exact.accumulate = false;
+    g->simd->tile(&exact);
+    for (int32_t i = 0; i < tile->rows; i++) {
+        int32_t *row = g->sums + (m + i) * g->c_stride + n;
+        const float *from = c + i * exact.c_stride;
+        for (int32_t j = 0; j < tile->columns; j++)
+            row[j] = (int32_t)((begins ? 0 : (uint32_t)row[j]) + (uint32_t)(int32_t)from[j]);
+    }
+}
+
 static void multiply(const tort_packed_gemm *g, const block *at) {
     const int32_t tile_rows = g->simd->tile_rows, tile_columns = g->simd->tile_columns;
     tort_tile tile = {.k = at->depth, .c_stride = g->c_stride, .accumulate = g->accumulate || at->k_first > 0};
@@ -102,6 +120,10 @@ static void multiply(const tort_packed_gemm *g, const block *at) {
             tile.a = at->a + (m - at->m_first) * at->depth;
             tile.rows = (int32_t)min64(tile_rows, at->m_last - m);
             tile.row_bias = g->row_bias ? g->row_bias + m : NULL;
+            if (g->sums) {
+                add_to_sums(g, &tile, m, n, at->k_first == 0);
+                continue;
+            }
             tile.c = g->c + m * g->c_stride + n;
             g->simd->tile(&tile);
         }

@@ -39,7 +39,7 @@ static void multiply_share(const tort_packed_gemm *g, int64_t part, int64_t part
         tort_cpu_share(g->n, columns, part, parts, &n_first, &n_last);
     if (m_first == m_last || n_first == n_last) return;
     const bool contiguous = g->a_k_stride == 1 && g->b_column_stride == 1;
-    if (g->packed_b || g->m > 1 || !contiguous || g->scale != 1 || g->accumulate)
+    if (g->packed_b || g->m > 1 || !contiguous || g->scale != 1 || g->accumulate || g->sums)
         tort_packed_gemm_block(g, m_first, m_last, n_first, n_last, buffer);
     else
         g->simd->row_product(g->c + n_first, n_last - n_first, g->a, g->k, g->b + n_first, g->b_k_stride,
@@ -60,21 +60,34 @@ static void product_part(void *arg, int64_t begin, int64_t end) {
                 tort_matmul_offsets(job->batches, i, &a, &b);
                 gemm.a += a;
                 gemm.b += b;
-                gemm.c += i * gemm.m * gemm.n;
+                if (gemm.sums)
+                    gemm.sums += i * gemm.m * gemm.n;
+                else
+                    gemm.c += i * gemm.m * gemm.n;
             }
             multiply_share(&gemm, whole ? 0 : part, whole ? 1 : job->parts, buffer);
         }
     }
 }
 
-tort_status tort_product_run(const tort_call *call, tort_packed_gemm *gemm, const tort_matmul_params *batches) {
+bool tort_product_is_one(const tort_matmul_params *p) {
+    int64_t dense = p->m * p->k;
+    for (int32_t i = p->batch_rank - 1; i >= 0; i--) {
+        if (p->batch_dims[i] != 1 && (p->b_strides[i] != 0 || p->a_strides[i] != dense)) return false;
+        dense *= p->batch_dims[i];
+    }
+    return true;
+}
+
+tort_status tort_product_run(const tort_call *call, tort_packed_gemm *gemm, const tort_matmul_params *batches,
+                             void *buffers) {
     const tort_cpu_device *device = call->device;
     gemm->simd = device->simd;
     gemm->packed_b = tort_cpu_packed_data(call);
     gemm->pack_b = tort_pack_b_matrix;
     product_job job = {.gemm = gemm,
                        .batches = batches,
-                       .buffers = call->scratch,
+                       .buffers = buffers,
                        .parts = device->threads,
                        .buffer_bytes = tort_packed_gemm_buffer(device->simd, false, gemm->packed_b != NULL),
                        .count = batches ? batches->batches : 1};

@@ -11,7 +11,10 @@ tort_status tort_product_prepare(tort_prepare *prepare, const float *b, int64_t 
                                  int64_t n, int64_t k, float scale);
 tort_status tort_product_size(const tort_target *target, bool b_packed, size_t *scratch, tort_error *error);
 /* The product that gemm describes, but for its simd and packed_b, which this fills in from call. batches: NULL, or the
- * product is made for each of them, at its offsets in A and B. */
-tort_status tort_product_run(const tort_call *call, tort_packed_gemm *gemm, const tort_matmul_params *batches);
+ * product is made for each of them, at its offsets in A and B. buffers: the part of scratch that was asked for. */
+tort_status tort_product_run(const tort_call *call, tort_packed_gemm *gemm, const tort_matmul_params *batches,
+                             void *buffers);
+/* All batches are one product: the rows of A lie together, and B is the same for all. */
+bool tort_product_is_one(const tort_matmul_params *params);
 
 #endif

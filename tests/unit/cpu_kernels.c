@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ops/numeric.h"
 #include "runtime/infer.h"
 #include "runtime/provider.h"
 #include "runtime/threads.h"
@@ -19,7 +20,7 @@ extern const tort_provider tort_provider_cpu;
 #define ROUNDS 60
 #define GUARD 64 /* bytes behind a buffer that must stay as they are */
 #define GUARD_BYTE 0x5a
-#define MAX_INPUTS 3
+#define MAX_INPUTS 9
 
 /* ---- cases ------------------------------------------------------------------------------------------------------- */
 
@@ -67,15 +68,35 @@ static int64_t *add_list(random_node *n, const char *name, int32_t count) {
     return list;
 }
 
-static void add_tensor(random_node *n, random_source *r, int32_t rank, const int64_t *dims) {
+static tort_tensor *add_buffer(random_node *n, tort_type type, int32_t rank, const int64_t *dims) {
     tort_tensor *tensor = &n->inputs[n->input_count++];
-    *tensor = (tort_tensor){.type = TORT_FLOAT, .rank = rank};
+    *tensor = (tort_tensor){.type = type, .rank = rank};
     for (int32_t i = 0; i < rank; i++) tensor->dims[i] = dims[i];
-    int64_t count = tort_count(tensor);
-    float *data = malloc((size_t)count * sizeof *data + GUARD);
-    cr_assert(data);
-    for (int64_t i = 0; i < count; i++) data[i] = (float)draw(r, -8, 8) / 8;
-    tensor->data = data;
+    tensor->data = malloc((size_t)tort_count(tensor) * sizeof(double) + GUARD);
+    cr_assert(tensor->data);
+    return tensor;
+}
+
+static void add_tensor(random_node *n, random_source *r, int32_t rank, const int64_t *dims) {
+    const tort_tensor *tensor = add_buffer(n, TORT_FLOAT, rank, dims);
+    float *data = tensor->data;
+    for (int64_t i = 0; i < tort_count(tensor); i++) data[i] = (float)draw(r, -8, 8) / 8;
+}
+
+/* Any value of an integer type of 8 bits; of int32, small ones. */
+static void add_integers(random_node *n, random_source *r, tort_type type, int32_t rank, const int64_t *dims) {
+    const tort_tensor *tensor = add_buffer(n, type, rank, dims);
+    for (int64_t i = 0; i < tort_count(tensor); i++) {
+        const int64_t value = type == TORT_UINT8  ? draw(r, 0, 255)
+                              : type == TORT_INT8 ? draw(r, -128, 127)
+                                                  : draw(r, -999, 999);
+        tort_store_integers(type, tensor->data, i, 1, &value);
+    }
+}
+
+static void add_scale(random_node *n, random_source *r, int32_t rank, const int64_t *dims) {
+    const tort_tensor *tensor = add_buffer(n, TORT_FLOAT, rank, dims);
+    for (int64_t i = 0; i < tort_count(tensor); i++) ((float *)tensor->data)[i] = (float)draw(r, 1, 40) / 1024;
 }
 
 /* Strides, dilations and padding of a window over `axes` axes. */
@@ -151,6 +172,67 @@ static void make_conv_transpose(random_node *n, random_source *r) {
     n->opset = 11;
     add_int(n, "group", group);
     make_window(n, r, axes, w + 2);
+}
+
+static tort_type byte_type(random_source *r) {
+    return chance(r, 50) ? TORT_UINT8 : TORT_INT8;
+}
+
+static void make_matmul_integer(random_node *n, random_source *r) {
+    const int64_t m = draw(r, 1, 40), k = draw(r, 1, 700), columns = draw(r, 1, 40), batch = draw(r, 1, 3);
+    const int64_t a[3] = {batch, m, k}, b[3] = {batch, k, columns};
+    const tort_type a_type = byte_type(r), b_type = byte_type(r);
+    const int32_t rank = (int32_t)draw(r, 2, 3);
+    add_integers(n, r, a_type, rank, a + 3 - rank);
+    const int32_t b_rank = chance(r, 50) ? 2 : rank; /* a B of rank 2 serves all batches */
+    add_integers(n, r, b_type, b_rank, b + 3 - b_rank);
+    if (chance(r, 70)) add_integers(n, r, a_type, 0, a);
+    if (n->input_count == 3 && chance(r, 70)) add_integers(n, r, b_type, (int32_t)draw(r, 0, 1), &columns);
+    n->constant[1] = chance(r, 50);
+    n->opset = 10;
+}
+
+static void make_integer_window(random_node *n, random_source *r, int64_t x[4], int64_t w[4]) {
+    const int64_t group = chance(r, 70) ? 1 : 2;
+    x[0] = draw(r, 1, 2);
+    w[1] = draw(r, 4, 40);
+    x[1] = group * w[1];
+    w[0] = group * draw(r, 1, 9);
+    for (int32_t i = 2; i < 4; i++) {
+        x[i] = draw(r, 6, 15);
+        w[i] = draw(r, 1, 3);
+    }
+    n->opset = 10;
+    add_int(n, "group", group);
+    make_window(n, r, 2, w + 2);
+}
+
+static void make_conv_integer(random_node *n, random_source *r) {
+    int64_t x[4], w[4];
+    const tort_type x_type = byte_type(r), w_type = byte_type(r);
+    make_integer_window(n, r, x, w);
+    add_integers(n, r, x_type, 4, x);
+    add_integers(n, r, w_type, 4, w);
+    if (chance(r, 70)) add_integers(n, r, x_type, 0, x);
+    if (n->input_count == 3 && chance(r, 70)) add_integers(n, r, w_type, (int32_t)draw(r, 0, 1), w);
+    n->constant[1] = n->constant[3] = true;
+}
+
+static void make_qlinear_conv(random_node *n, random_source *r) {
+    int64_t x[4], w[4];
+    const tort_type x_type = byte_type(r), w_type = byte_type(r);
+    const int32_t rank = (int32_t)draw(r, 0, 1);
+    make_integer_window(n, r, x, w);
+    add_integers(n, r, x_type, 4, x);
+    add_scale(n, r, 0, x);
+    add_integers(n, r, x_type, 0, x);
+    add_integers(n, r, w_type, 4, w);
+    add_scale(n, r, rank, w);
+    add_integers(n, r, w_type, rank, w);
+    add_scale(n, r, 0, x);
+    add_integers(n, r, x_type, 0, x);
+    if (chance(r, 60)) add_integers(n, r, TORT_INT32, 1, w);
+    n->constant[3] = n->constant[5] = true;
 }
 
 static void make_pool(random_node *n, random_source *r, bool average) {
@@ -271,6 +353,9 @@ static const kernel_case cases[] = {
     {"AveragePool", "average_pool_rows", make_average_pool},
     {"Gemm", "gemm_packed", make_gemm},
     {"MatMul", "matmul_packed", make_matmul},
+    {"MatMulInteger", "matmul_integer_packed", make_matmul_integer},
+    {"ConvInteger", "conv_integer_packed_gemm", make_conv_integer},
+    {"QLinearConv", "qlinear_conv_packed_gemm", make_qlinear_conv},
     {"Exp", "exp_vectors", make_map},
     {"Erf", "erf_vectors", make_map},
     {"Tanh", "tanh_vectors", make_map},
@@ -355,13 +440,15 @@ static void fill_call(tort_call *call, const random_node *random, tort_tensor *i
                         .env = &cpu->env};
 }
 
-static void compare(const float *want, const float *got, int64_t count, float tolerance, const char *label) {
-    const float relative = tolerance > 0 ? tolerance : 1e-6f, absolute = tolerance / 10;
-    for (int64_t i = 0; i < count; i++) {
-        if (got[i] == want[i] || (isnan(got[i]) && isnan(want[i]))) continue;
-        if (fabsf(got[i] - want[i]) <= absolute + relative * fabsf(want[i])) continue;
-        cr_expect(false, "%s: element %lld is %g, the plain loop makes %g", label, (long long)i, (double)got[i],
-                  (double)want[i]);
+static void compare(const tort_tensor *wanted, const tort_tensor *found, float tolerance, const char *label) {
+    const double relative = tolerance > 0 ? (double)tolerance : 1e-6, absolute = (double)tolerance / 10;
+    for (int64_t i = 0; i < tort_count(wanted); i++) {
+        double want, got;
+        tort_load_doubles(wanted->type, wanted->data, i, 1, &want);
+        tort_load_doubles(found->type, found->data, i, 1, &got);
+        if (got == want || (isnan(got) && isnan(want))) continue;
+        if (wanted->type == TORT_FLOAT && fabs(got - want) <= absolute + relative * fabs(want)) continue;
+        cr_expect(false, "%s: element %lld is %g, the plain loop makes %g", label, (long long)i, got, want);
         return;
     }
 }
@@ -396,7 +483,7 @@ static bool run_row(const tort_kernel *row, const random_node *random, tort_node
     cr_assert(row->run(&call) == TORT_OK, "%s: %s", label, error.msg);
     cr_expect(guard_intact(output.data, bytes), "%s: wrote behind its output", label);
     cr_expect(guard_intact(call.scratch, scratch), "%s: wrote behind its scratch", label);
-    compare(expected->data, output.data, tort_count(expected), random->tolerance, label);
+    compare(expected, &output, random->tolerance, label);
     if (row->release) row->release(cpu->device, &cpu->env, prepare.prepared);
     free(output.data);
     free(call.scratch);

@@ -1,0 +1,182 @@
+/* conv_integer.c - ConvInteger and QLinearConv by the float product of conv.c, whose sums of whole numbers are exact.
+ *
+ * Weights less their zero points are packed ahead as floats; X less its zero point becomes floats in scratch.
+ * Read next: conv.c, packed_gemm.h; ops/integer_conv.c for the meaning. */
+#include "kernels/cpu/conv.h"
+#include "ops/quantized.h"
+
+/* The numbers of the inputs; -1 where the operator has none. */
+typedef struct integer_inputs {
+    int32_t x, x_zero, w, w_zero;
+} integer_inputs;
+
+static const integer_inputs plain = {.x = 0, .x_zero = 2, .w = 1, .w_zero = 3};
+static const integer_inputs linear = {.x = 0, .x_zero = 2, .w = 3, .w_zero = 5};
+
+static tort_verdict claim(const tort_target *target, const tort_node_view *node, const integer_inputs *in) {
+    const tort_conv_params *p = node->params;
+    const tort_verdict verdict = tort_cpu_claim_window(target, p);
+    if (verdict.code != TORT_YES) return verdict;
+    if (!node->inputs[in->w].constant || (tort_has_input(node, in->w_zero) && !node->inputs[in->w_zero].constant))
+        return tort_no(TORT_NO_DYNAMIC, "", "W and its zero point must be constants");
+    if (p->channels / p->group < 4)
+        return tort_no(TORT_NO_SHAPE, "", "is for 4 and more channels a group, W has %lld",
+                       (long long)(p->channels / p->group));
+    return tort_yes();
+}
+
+static tort_verdict claim_plain(const tort_target *target, const tort_node_view *node) {
+    return claim(target, node, &plain);
+}
+
+static tort_verdict claim_linear(const tort_target *target, const tort_node_view *node) {
+    return claim(target, node, &linear);
+}
+
+/* ---- weights ----------------------------------------------------------------------------------------------------- */
+
+/* The zero point is one number, or one a filter. */
+static void widen_weights(const tort_info *w, const tort_info *zero, int64_t filters, int64_t per_filter, float *out) {
+    tort_load_floats(w->type, w->data, 0, filters * per_filter, out);
+    if (!zero) return;
+    for (int64_t m = 0; m < filters; m++) {
+        float z;
+        tort_load_floats(zero->type, zero->data, zero->rank == 1 && zero->dims[0] > 1 ? m : 0, 1, &z);
+        for (int64_t i = 0; i < per_filter; i++) out[m * per_filter + i] -= z;
+    }
+}
+
+static tort_status prepare(tort_prepare *prepare, const integer_inputs *in) {
+    const tort_conv_params *p = prepare->node->params;
+    const tort_cpu_device *device = prepare->device;
+    const tort_info *w = &prepare->node->inputs[in->w];
+    const tort_info *zero = tort_has_input(prepare->node, in->w_zero) ? &prepare->node->inputs[in->w_zero] : NULL;
+    int64_t per_filter = p->channels / p->group;
+    for (int32_t i = 0; i < p->window.axes; i++) per_filter *= p->window.kernel[i];
+    if (!w->data || (zero && !zero->data))
+        return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant W or its zero point has no data");
+    size_t bytes;
+    float *packed, *floats = NULL;
+    if (tort_mul_size((size_t)(p->filters * per_filter), sizeof *floats, &bytes))
+        floats = tort_alloc(prepare->env, bytes + 1);
+    if (!floats) return tort_out_of_memory(prepare->error, bytes);
+    tort_status status = tort_cpu_packed_new(prepare, tort_cpu_conv_packed_size(device->simd, p), &packed);
+    if (!status) {
+        widen_weights(w, zero, p->filters, per_filter, floats);
+        tort_cpu_conv_pack(device->simd, p, floats, packed);
+        prepare->consumed = 1u << in->w;
+    }
+    tort_free(prepare->env, floats, bytes + 1);
+    return status;
+}
+
+static tort_status prepare_plain(tort_prepare *p) {
+    return prepare(p, &plain);
+}
+
+static tort_status prepare_linear(tort_prepare *p) {
+    return prepare(p, &linear);
+}
+
+/* ---- running ----------------------------------------------------------------------------------------------------- */
+
+static bool reserve_like(const tort_info *info, size_t *scratch) {
+    int64_t count = 1;
+    for (int32_t i = 0; i < info->rank; i++)
+        if (__builtin_mul_overflow(count, info->dims[i], &count)) return false;
+    return tort_cpu_reserve_floats(scratch, count);
+}
+
+static tort_status size_plain(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                              tort_error *error) {
+    *scratch = 0;
+    if (reserve_like(&node->inputs[0], scratch) && tort_cpu_conv_reserve(target, node->params, scratch)) return TORT_OK;
+    return tort_out_of_memory(error, SIZE_MAX);
+}
+
+/* The sums too. */
+static tort_status size_linear(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                               tort_error *error) {
+    *scratch = 0;
+    if (reserve_like(&node->outputs[0], scratch) && reserve_like(&node->inputs[0], scratch) &&
+        tort_cpu_conv_reserve(target, node->params, scratch))
+        return TORT_OK;
+    return tort_out_of_memory(error, SIZE_MAX);
+}
+
+static void add_up(const tort_call *call, int32_t *sums, char *scratch) {
+    tort_tensor zero;
+    float *x = tort_cpu_take(&scratch, (size_t)tort_count(&call->inputs[0]) * sizeof *x);
+    tort_subtract_zero_point(call, &call->inputs[0], tort_optional_input(call, 2, 0, &zero), x);
+    tort_cpu_conv_run(call, x, tort_cpu_packed_data(call), NULL, NULL, sums, scratch);
+}
+
+static tort_status run_plain(const tort_call *call) {
+    if (tort_count(&call->outputs[0]) > 0) add_up(call, call->outputs[0].data, call->scratch);
+    return TORT_OK;
+}
+
+typedef struct linear_job {
+    const tort_call *call;
+    const int32_t *sums, *bias; /* bias NULL: none */
+    int64_t plane;              /* elements of a filter's output */
+    float x_scale, y_scale, y_zero_point;
+} linear_job;
+
+static void quantize_planes(void *arg, int64_t begin, int64_t end) {
+    const linear_job *job = arg;
+    const tort_conv_params *p = job->call->params;
+    const tort_tensor *w_scale = &job->call->inputs[4];
+    float factor[TORT_BLOCK], zero_point[TORT_BLOCK], scale;
+    double sums[TORT_BLOCK];
+    for (int64_t i = 0; i < TORT_BLOCK; i++) zero_point[i] = job->y_zero_point;
+    for (int64_t plane = begin; plane < end; plane++) {
+        const int64_t m = plane % p->filters;
+        const double bias = job->bias ? job->bias[m] : 0;
+        tort_load_floats(w_scale->type, w_scale->data, tort_count(w_scale) > 1 ? m : 0, 1, &scale);
+        for (int64_t i = 0; i < TORT_BLOCK; i++) factor[i] = job->x_scale * scale / job->y_scale;
+        for (int64_t at = 0; at < job->plane; at += TORT_BLOCK) {
+            const int64_t first = plane * job->plane + at;
+            const int64_t count = job->plane - at < TORT_BLOCK ? job->plane - at : TORT_BLOCK;
+            for (int64_t i = 0; i < count; i++) sums[i] = job->sums[first + i] + bias;
+            tort_requantize(&job->call->outputs[0], first, count, sums, factor, zero_point);
+        }
+    }
+}
+
+static tort_status run_linear(const tort_call *call) {
+    const tort_conv_params *p = call->params;
+    const tort_tensor *in = call->inputs;
+    const int64_t count = tort_count(&call->outputs[0]);
+    char *scratch = call->scratch;
+    if (count == 0) return TORT_OK;
+    int32_t *sums = tort_cpu_take(&scratch, (size_t)count * sizeof *sums);
+    add_up(call, sums, scratch);
+    linear_job job = {.call = call, .sums = sums, .plane = count / (p->batch * p->filters)};
+    if (call->input_count > 8 && tort_present(&in[8])) job.bias = in[8].data;
+    tort_load_floats(in[1].type, in[1].data, 0, 1, &job.x_scale);
+    tort_load_floats(in[6].type, in[6].data, 0, 1, &job.y_scale);
+    tort_load_floats(in[7].type, in[7].data, 0, 1, &job.y_zero_point);
+    tort_parallel(call, p->batch * p->filters, 4 * job.plane, quantize_planes, &job);
+    return TORT_OK;
+}
+
+const tort_kernel tort_cpu_conv_integer[] = {
+    {.domain = "",
+     .op = "ConvInteger",
+     .name = "conv_integer_packed_gemm",
+     .claim = claim_plain,
+     .size = size_plain,
+     .prepare = prepare_plain,
+     .run = run_plain,
+     .release = tort_cpu_packed_release},
+    {.domain = "",
+     .op = "QLinearConv",
+     .name = "qlinear_conv_packed_gemm",
+     .claim = claim_linear,
+     .size = size_linear,
+     .prepare = prepare_linear,
+     .run = run_linear,
+     .release = tort_cpu_packed_release},
+    {.op = NULL},
+};
