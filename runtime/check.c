@@ -413,7 +413,8 @@ static tort_status check_type(const tort_node_view *node, const tort_formal *for
     if (!tort_formal_types(formal, node->op->types, &set))
         return tort_fail(error, TORT_E_INTERNAL, "row of the operator has a malformed type \"%.*s\"",
                          (int)formal->type_length, formal->type);
-    if (!(allowed_for(&set, info, node->model) >> info->type & 1)) {
+    bool known = (unsigned)info->type < TORT_TYPE_COUNT; /* infer may take a type from an attribute */
+    if (!known || !(allowed_for(&set, info, node->model) >> info->type & 1)) {
         size_t length = 0;
         const char *text = constraint(node->op->types, formal->type, formal->type_length, &length);
         if (!text) text = formal->type, length = formal->type_length;

@@ -269,6 +269,28 @@ Test(loader_bad, what_is_not_read_costs_nothing) {
     free(text);
 }
 
+/* An operator that takes the type of its output from an attribute. */
+Test(loader_bad, types_that_do_not_exist) {
+    static const int64_t types[] = {-1, 0, 8, 29, 64, 93, INT32_MAX, INT64_MIN};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        onnx_bytes b = {0};
+        const int64_t dims[] = {3};
+        onnx_begin_model(&b, 25);
+        onnx_begin_node(&b, GRAPH_NODE, "QuantizeLinear", "", "x scale", "y");
+        onnx_int_attribute(&b, "output_dtype", types[i]);
+        onnx_end(&b);
+        onnx_begin_node(&b, GRAPH_NODE, "Cast", "", "x", "z");
+        onnx_int_attribute(&b, "to", types[i]);
+        onnx_end(&b);
+        onnx_value(&b, GRAPH_INPUT, "x", TORT_FLOAT, 1, dims);
+        onnx_value(&b, GRAPH_INPUT, "scale", TORT_FLOAT, 0, NULL);
+        onnx_value(&b, GRAPH_OUTPUT, "y", TORT_UINT8, 1, dims);
+        onnx_end(&b);
+        attempt_exactly(b.data, b.size);
+        onnx_free(&b);
+    }
+}
+
 /* A file cannot claim to hold what only wire.c writes. */
 Test(loader_bad, private_fields_are_not_taken_from_a_file) {
     onnx_bytes b = {0};
