@@ -8,19 +8,6 @@
 
 /* ---- what operators may call ------------------------------------------------------------------------------------- */
 
-#define WORTH_A_THREAD 20000 /* nanoseconds of work: a few times what it costs to wake one */
-
-void tort_parallel(const tort_call *call, int64_t count, int64_t work, void (*body)(void *, int64_t, int64_t),
-                   void *arg) {
-    if (count <= 0) return;
-    int64_t grain = work > 0 ? WORTH_A_THREAD / work : WORTH_A_THREAD;
-    if (grain < 1) grain = 1;
-    if (!call->env || !call->env->parallel_for || count <= grain)
-        body(arg, 0, count);
-    else
-        call->env->parallel_for(call->env->parallel_ud, count, grain, body, arg);
-}
-
 /* ---- create, free ------------------------------------------------------------------------------------------------ */
 
 static tort_status open_streams(tort_context *context, tort_error *error) {

@@ -1,0 +1,143 @@
+/* binary.cu - functions of two tensors with broadcasting. half is computed in float and rounded once; integers wrap,
+ * and what is divided by 0 is 0, as in ops/arithmetic.c.
+ *
+ * Memory-bound: a thread takes a stride of output elements. Read first: binary.c. */
+#include "kernels/cuda/gpu.h"
+
+#include "kernels/cuda/binary.h"
+#include "kernels/cuda/grid.h"
+
+/* ---- functions: what an element is computed in, and what becomes of it ---- */
+
+template <class T> struct computed { typedef T type; };
+template <> struct computed<half> { typedef float type; };
+
+template <class T> static __device__ __forceinline__ T divide(T a, T b) {
+    if (b == (T)0) return (T)0;
+    return b == (T)-1 ? (T)(0 - (uint64_t)a) : (T)(a / b); /* the least integer divided by -1 overflows */
+}
+static __device__ __forceinline__ float divide(float a, float b) {
+    return a / b;
+}
+
+/* Unsigned arithmetic of 64 bits wraps in every narrower width too. */
+template <int function, class T> static __device__ __forceinline__ T integers(T a, T b) {
+    switch (function) {
+    case GPU_ADD: return (T)((uint64_t)a + (uint64_t)b);
+    case GPU_SUB: return (T)((uint64_t)a - (uint64_t)b);
+    default: return (T)((uint64_t)a * (uint64_t)b);
+    }
+}
+template <int function> static __device__ __forceinline__ float integers(float a, float b) {
+    return function == GPU_ADD ? a + b : function == GPU_SUB ? a - b : a * b;
+}
+
+/* x != x is NaN, which Max and Min let through. */
+template <int function, class T> static __device__ __forceinline__ T apply(T a, T b) {
+    switch (function) {
+    case GPU_DIV: return divide(a, b);
+    case GPU_MAX: return b > a || b != b ? b : a;
+    case GPU_MIN: return b < a || b != b ? b : a;
+    case GPU_POW: return (T)powf((float)a, (float)b);
+    case GPU_PRELU: return a < (T)0 ? (T)(a * b) : a;
+    default: return integers<function>(a, b);
+    }
+}
+
+template <int function, class T> static __device__ __forceinline__ uint8_t compare(T a, T b) {
+    switch (function) {
+    case GPU_EQUAL: return a == b;
+    case GPU_LESS: return a < b;
+    case GPU_LESS_OR_EQUAL: return a <= b;
+    case GPU_AND: return a && b;
+    case GPU_OR: return a || b;
+    case GPU_XOR: return a != b;
+    }
+    return 0;
+}
+
+/* ---- kernels ---- */
+
+template <int function, class T> static __global__ void arithmetic(const gpu_loop loop, const T *a, const T *b, T *y) {
+    typedef typename computed<T>::type C;
+    for (size_t i = grid_first(); i < loop.count; i += grid_stride()) {
+        int64_t at[2];
+        loop_offsets(loop, i, at);
+        y[i] = (T)apply<function>((C)a[at[0]], (C)b[at[1]]);
+    }
+}
+
+template <int function, class T>
+static __global__ void comparison(const gpu_loop loop, const T *a, const T *b, uint8_t *y) {
+    typedef typename computed<T>::type C;
+    for (size_t i = grid_first(); i < loop.count; i += grid_stride()) {
+        int64_t at[2];
+        loop_offsets(loop, i, at);
+        y[i] = compare<function>((C)a[at[0]], (C)b[at[1]]);
+    }
+}
+
+static __global__ void negation(const uint8_t *x, uint8_t *y, size_t count) {
+    for (size_t i = grid_first(); i < count; i += grid_stride()) y[i] = !x[i];
+}
+
+/* ---- launchers ---- */
+
+template <int function, class T>
+static cudaError_t run_arithmetic(cudaStream_t stream, const gpu_loop *loop, const void *a, const void *b, void *y) {
+    return launch(arithmetic<function, T>, grid_blocks(loop->count), GRID_THREADS, 0, stream, *loop, (const T *)a,
+                  (const T *)b, (T *)y);
+}
+template <int function, class T>
+static cudaError_t run_comparison(cudaStream_t stream, const gpu_loop *loop, const void *a, const void *b, void *y) {
+    return launch(comparison<function, T>, grid_blocks(loop->count), GRID_THREADS, 0, stream, *loop, (const T *)a,
+                  (const T *)b, (uint8_t *)y);
+}
+template <int function, class T> static cudaError_t load_arithmetic() {
+    return load_kernel(arithmetic<function, T>);
+}
+template <int function, class T> static cudaError_t load_comparison() {
+    return load_kernel(comparison<function, T>);
+}
+
+typedef struct binary_row {
+    cudaError_t (*run)(cudaStream_t, const gpu_loop *, const void *, const void *, void *);
+    cudaError_t (*load)();
+} binary_row;
+
+#define ENTRY(kind, function, type)                                                                                    \
+    { run_##kind<function, type>, load_##kind<function, type> }
+#define FLOATS(kind, function) ENTRY(kind, function, float), ENTRY(kind, function, half)
+#define NUMBERS(kind, function) FLOATS(kind, function), ENTRY(kind, function, int32_t), ENTRY(kind, function, int64_t)
+
+/* In the order of gpu_binary and gpu_number; gpu_has_binary tells which are there. A bool is a byte, 0 or 1. */
+static const binary_row rows[GPU_BINARY_COUNT][GPU_NUMBER_BOOL + 1] = {
+    {NUMBERS(arithmetic, GPU_ADD)},
+    {NUMBERS(arithmetic, GPU_SUB)},
+    {NUMBERS(arithmetic, GPU_MUL)},
+    {NUMBERS(arithmetic, GPU_DIV)},
+    {NUMBERS(arithmetic, GPU_MAX)},
+    {NUMBERS(arithmetic, GPU_MIN)},
+    {FLOATS(arithmetic, GPU_POW)},
+    {FLOATS(arithmetic, GPU_PRELU)},
+    {NUMBERS(comparison, GPU_EQUAL), ENTRY(comparison, GPU_EQUAL, uint8_t)},
+    {NUMBERS(comparison, GPU_LESS)},
+    {NUMBERS(comparison, GPU_LESS_OR_EQUAL)},
+    {{}, {}, {}, {}, ENTRY(comparison, GPU_AND, uint8_t)},
+    {{}, {}, {}, {}, ENTRY(comparison, GPU_OR, uint8_t)},
+    {{}, {}, {}, {}, ENTRY(comparison, GPU_XOR, uint8_t)},
+};
+
+cudaError_t gpu_run_binary(cudaStream_t stream, gpu_binary function, gpu_number type, const gpu_loop *loop,
+                           const void *a, const void *b, void *y) {
+    return loop->count ? rows[function][type].run(stream, loop, a, b, y) : cudaSuccess;
+}
+
+cudaError_t gpu_load_binary(gpu_binary function, gpu_number type) {
+    return rows[function][type].load();
+}
+
+cudaError_t gpu_run_not(cudaStream_t stream, const void *x, void *y, size_t count) {
+    if (!count) return cudaSuccess;
+    return launch(negation, grid_blocks(count), GRID_THREADS, 0, stream, (const uint8_t *)x, (uint8_t *)y, count);
+}

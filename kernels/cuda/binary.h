@@ -1,0 +1,48 @@
+/* binary.h - functions of two tensors with broadcasting: what binary.c asks of binary.cu. Plain C. */
+#ifndef TORT_KERNELS_CUDA_BINARY_H
+#define TORT_KERNELS_CUDA_BINARY_H
+
+#include "kernels/cuda/broadcast.h"
+#include "kernels/cuda/number.h"
+
+typedef enum gpu_binary {
+    GPU_ADD,
+    GPU_SUB,
+    GPU_MUL,
+    GPU_DIV,
+    GPU_MAX,
+    GPU_MIN,
+    GPU_POW,   /* float and half only, as PRelu */
+    GPU_PRELU, /* b is the slope */
+    GPU_EQUAL, /* from here on the result is a bool */
+    GPU_LESS,
+    GPU_LESS_OR_EQUAL,
+    GPU_AND, /* from here on a and b are bools */
+    GPU_OR,
+    GPU_XOR,
+    GPU_BINARY_COUNT
+} gpu_binary;
+
+/* Is there a kernel of this function for elements of this type? */
+static inline bool gpu_has_binary(gpu_binary function, gpu_number type) {
+    if (function >= GPU_AND) return type == GPU_NUMBER_BOOL;
+    if (function == GPU_POW || function == GPU_PRELU) return type <= GPU_NUMBER_HALF;
+    return type <= GPU_NUMBER_INT64 || (function == GPU_EQUAL && type == GPU_NUMBER_BOOL);
+}
+
+#ifdef CUDA_DEVICE
+#ifdef __cplusplus
+extern "C" {
+#endif
+/* y = f(a, b), operands 0 and 1 of the loop; y may be a where their elements lie alike. */
+cudaError_t gpu_run_binary(cudaStream_t stream, gpu_binary function, gpu_number type, const gpu_loop *loop,
+                           const void *a, const void *b, void *y);
+cudaError_t gpu_load_binary(gpu_binary function, gpu_number type);
+/* y[i] = !x[i] */
+cudaError_t gpu_run_not(cudaStream_t stream, const void *x, void *y, size_t count);
+#ifdef __cplusplus
+}
+#endif
+#endif
+
+#endif

@@ -1,0 +1,54 @@
+/* broadcast.h - numpy's broadcasting on the device: which elements of the inputs go into element i of the output.
+ *
+ * ops/broadcast.h merges the dimensions, so that tensors of one shape are one dimension and cost no division. Plain C,
+ * but for the function that kernels call. */
+#ifndef TORT_KERNELS_CUDA_BROADCAST_H
+#define TORT_KERNELS_CUDA_BROADCAST_H
+
+#include "kernels/cuda/claims.h"
+
+#define GPU_LOOP_OPERANDS 3
+#define GPU_LOOP_RANK 10
+
+/* A kernel's parameter, by value. Strides are in elements; 0 repeats. */
+typedef struct gpu_loop {
+    size_t count; /* elements of the output */
+    int32_t rank;
+    int64_t dims[GPU_LOOP_RANK];
+    int64_t strides[GPU_LOOP_OPERANDS][GPU_LOOP_RANK];
+} gpu_loop;
+
+#ifdef __cplusplus
+/* The offsets of the first `operands` operands for element i. 64-bit division is many times slower than that of 32. */
+template <int operands>
+static __device__ __forceinline__ void loop_offsets(const gpu_loop &loop, size_t i, int64_t (&offsets)[operands]) {
+    const bool is_small = loop.count <= UINT32_MAX;
+    size_t rest = i;
+    for (int k = 0; k < operands; k++) offsets[k] = 0;
+    for (int d = loop.rank - 1; d >= 0; d--) {
+        const size_t dim = (size_t)loop.dims[d];
+        const size_t quotient = d == 0 ? 0 : is_small ? (uint32_t)rest / (uint32_t)dim : rest / dim;
+        const int64_t coordinate = (int64_t)(rest - quotient * dim);
+        for (int k = 0; k < operands; k++) offsets[k] += coordinate * loop.strides[k][d];
+        rest = quotient;
+    }
+}
+#else
+#include "ops/broadcast.h"
+
+static inline gpu_loop gpu_loop_of(const tort_loop *from) {
+    gpu_loop loop = {.count = (size_t)from->count, .rank = from->rank};
+    for (int32_t d = 0; d < from->rank; d++) {
+        loop.dims[d] = from->dims[d];
+        for (int32_t k = 0; k < from->operands && k < GPU_LOOP_OPERANDS; k++) loop.strides[k][d] = from->strides[k][d];
+    }
+    return loop;
+}
+
+static inline gpu_loop gpu_loop_broadcast(const tort_tensor *out, const tort_tensor *inputs, int32_t count) {
+    const tort_loop loop = tort_loop_broadcast(out, inputs, count);
+    return gpu_loop_of(&loop);
+}
+#endif
+
+#endif

@@ -1,0 +1,71 @@
+/* cast.c - rows and claims of Cast, CastLike and Clip. Kernels: cast.cu, clip.cu. */
+#include "kernels/cuda/cast.h"
+
+#include "ops/activation.h"
+
+/* ---- claims ------------------------------------------------------------------------------------------------------ */
+
+static tort_verdict claim_cast(const tort_target *target, const tort_node_view *node) {
+    static const char cure[] = "let cpu have the node";
+    (void)target;
+    if (gpu_number_of(node->inputs[0].type) == GPU_NUMBER_COUNT)
+        return tort_cuda_no_type(node, 0, "float, float16, int64, int32, int8, uint8 or bool");
+    if (gpu_number_of(node->outputs[0].type) == GPU_NUMBER_COUNT)
+        return tort_no(TORT_NO_TYPE, cure,
+                       "the target is %s, the kernel makes float, float16, int64, int32, int8, uint8 or bool",
+                       tort_type_name(node->outputs[0].type));
+    return tort_yes();
+}
+
+static tort_verdict claim_clip(const tort_target *target, const tort_node_view *node) {
+    (void)target;
+    if (gpu_number_of(node->inputs[0].type) <= GPU_NUMBER_INT64) return tort_yes();
+    return tort_cuda_no_type(node, 0, "float, float16, int32 or int64");
+}
+
+/* ---- run --------------------------------------------------------------------------------------------------------- */
+
+#ifdef CUDA_DEVICE
+static tort_status prepare_cast(tort_prepare *p) {
+    const gpu_number from = gpu_number_of(p->node->inputs[0].type), to = gpu_number_of(p->node->outputs[0].type);
+    return cuda_status(p->error, gpu_load_cast(from, to), "loading a kernel");
+}
+
+static tort_status run_cast(const tort_call *call) {
+    const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
+    return cuda_launched(call, gpu_run_cast(cuda_stream_of(call), gpu_number_of(x->type), gpu_number_of(y->type),
+                                            x->data, y->data, (size_t)tort_count(y)));
+}
+
+static tort_status prepare_clip(tort_prepare *p) {
+    return cuda_status(p->error, gpu_load_clip(gpu_number_of(p->node->inputs[0].type)), "loading a kernel");
+}
+
+/* The bound that input i gives, on the device; NULL: none. */
+static const void *bound(const tort_call *call, int32_t i) {
+    return i < call->input_count && tort_present(&call->inputs[i]) ? call->inputs[i].data : NULL;
+}
+
+static tort_status run_clip(const tort_call *call) {
+    const tort_clip *params = call->params;
+    const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
+    return cuda_launched(call, gpu_run_clip(cuda_stream_of(call), gpu_number_of(x->type), x->data, y->data,
+                                            (size_t)tort_count(y), bound(call, 1), bound(call, 2), params->low,
+                                            params->high));
+}
+#endif
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+#define ROW(op_name, row_name)                                                                                         \
+    {                                                                                                                  \
+        .domain = "", .op = op_name, .name = #row_name, .claim = claim_##row_name,                                     \
+        .prepare = CUDA_ONLY(prepare_##row_name), .run = CUDA_ONLY(run_##row_name)                                     \
+    }
+
+const tort_kernel tort_cuda_cast_kernels[] = {
+    ROW("Cast", cast),
+    ROW("CastLike", cast),
+    ROW("Clip", clip),
+    {.op = NULL},
+};

@@ -1,0 +1,32 @@
+/* number.h - the element types that kernels compute in, convert and compare. Plain C. */
+#ifndef TORT_KERNELS_CUDA_NUMBER_H
+#define TORT_KERNELS_CUDA_NUMBER_H
+
+#include "runtime/tinyort.h"
+
+typedef enum gpu_number {
+    GPU_NUMBER_FLOAT,
+    GPU_NUMBER_HALF,
+    GPU_NUMBER_INT32,
+    GPU_NUMBER_INT64,
+    GPU_NUMBER_BOOL,
+    GPU_NUMBER_UINT8,
+    GPU_NUMBER_INT8,
+    GPU_NUMBER_COUNT
+} gpu_number;
+
+/* GPU_NUMBER_COUNT: none of them. */
+static inline gpu_number gpu_number_of(tort_type type) {
+    switch (type) {
+    case TORT_FLOAT: return GPU_NUMBER_FLOAT;
+    case TORT_FLOAT16: return GPU_NUMBER_HALF;
+    case TORT_INT32: return GPU_NUMBER_INT32;
+    case TORT_INT64: return GPU_NUMBER_INT64;
+    case TORT_BOOL: return GPU_NUMBER_BOOL;
+    case TORT_UINT8: return GPU_NUMBER_UINT8;
+    case TORT_INT8: return GPU_NUMBER_INT8;
+    default: return GPU_NUMBER_COUNT;
+    }
+}
+
+#endif

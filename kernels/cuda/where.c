@@ -1,0 +1,37 @@
+/* where.c - row and claim of Where. Kernel: where.cu. */
+#include "kernels/cuda/where.h"
+
+static tort_verdict claim_where(const tort_target *target, const tort_node_view *node) {
+    (void)target;
+    const tort_type type = node->inputs[1].type;
+    const int bits = tort_type_bits(type);
+    if (type != TORT_STRING && (bits == 8 || bits == 16 || bits == 32 || bits == 64)) return tort_yes();
+    return tort_cuda_no_type(node, 1, "elements of 1, 2, 4 or 8 bytes");
+}
+
+#ifdef CUDA_DEVICE
+static size_t element_bytes(tort_type type) {
+    return (size_t)tort_type_bits(type) / 8;
+}
+
+static tort_status prepare_where(tort_prepare *p) {
+    return cuda_status(p->error, gpu_load_where(element_bytes(p->node->inputs[1].type)), "loading a kernel");
+}
+
+static tort_status run_where(const tort_call *call) {
+    const tort_tensor *in = call->inputs, *out = &call->outputs[0];
+    const gpu_loop loop = gpu_loop_broadcast(out, in, 3);
+    return cuda_launched(call, gpu_run_where(cuda_stream_of(call), element_bytes(out->type), &loop, in[0].data,
+                                             in[1].data, in[2].data, out->data));
+}
+#endif
+
+const tort_kernel tort_cuda_where_kernels[] = {
+    {.domain = "",
+     .op = "Where",
+     .name = "where",
+     .claim = claim_where,
+     .prepare = CUDA_ONLY(prepare_where),
+     .run = CUDA_ONLY(run_where)},
+    {.op = NULL},
+};
