@@ -156,7 +156,9 @@ const tort_op tort_ops_arithmetic[] = {
      run_div},
     {"", "Mod", 10, 12, "A:T B:T", "C:T", "T=numeric", "fmod:int=0", 0, 0, sizeof(modulo), tort_infer_binary,
      resolve_mod, run_mod},
-    {"", "Mod", 13, 28, "A:T B:T", "C:T", "T=numeric13", "fmod:int=0", 0, 0, sizeof(modulo), tort_infer_binary,
+    {"", "Mod", 13, 27, "A:T B:T", "C:T", "T=numeric13", "fmod:int=0", 0, 0, sizeof(modulo), tort_infer_binary,
+     resolve_mod, run_mod},
+    {"", "Mod", 28, 28, "A:T B:T", "C:T", "T=numeric13", "fmod:int=0", 0, 0, sizeof(modulo), tort_infer_binary,
      resolve_mod, run_mod},
     {0},
 };

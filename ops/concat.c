@@ -282,10 +282,12 @@ static tort_status split_reference(const tort_call *call) {
 
 const tort_op tort_ops_concat[] = {
     CONCAT(1, 3, "floats", "axis:int"),
-    CONCAT(4, 12, "all", "axis:int!"),
+    CONCAT(4, 10, "all", "axis:int!"),
+    CONCAT(11, 12, "all", "axis:int!"),
     CONCAT(13, 28, "all13", "axis:int!"),
     SPLIT(1, 1, "input:T split?:T", "floats", "axis:int split:ints", 1u << 1),
-    SPLIT(2, 12, "input:T", "all", "axis:int=0 split:ints", 0),
+    SPLIT(2, 10, "input:T", "all", "axis:int=0 split:ints", 0),
+    SPLIT(11, 12, "input:T", "all", "axis:int=0 split:ints", 0),
     SPLIT(13, 17, "input:T split?:int64", "all13", "axis:int=0", 1u << 1),
     SPLIT(18, 28, "input:T split?:int64", "all13", "axis:int=0 num_outputs:int", 1u << 1),
     {0},

@@ -174,7 +174,8 @@ static tort_status run_conv(const tort_call *call) {
     }
 
 const tort_op tort_ops_conv[] = {
-    CONV(1, 21, "T=floats"),
+    CONV(1, 10, "T=floats"),
+    CONV(11, 21, "T=floats"),
     CONV(22, TORT_NEWEST_OPSET, "T=floats13"),
     {0},
 };

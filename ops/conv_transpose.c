@@ -248,7 +248,8 @@ static tort_status run_conv_transpose(const tort_call *call) {
     }
 
 const tort_op tort_ops_conv_transpose[] = {
-    CONV_TRANSPOSE(1, 21, "T=floats"),
+    CONV_TRANSPOSE(1, 10, "T=floats"),
+    CONV_TRANSPOSE(11, 21, "T=floats"),
     CONV_TRANSPOSE(22, TORT_NEWEST_OPSET, "T=floats13"),
     {0},
 };

@@ -253,7 +253,9 @@ static tort_status gather_nd(const tort_call *call) {
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 const tort_op tort_ops_gather[] = {
-    {"", "Gather", 1, 12, "data:T indices:Tind", "output:T", "T=all Tind=int32|int64", "axis:int=0", 0, 0,
+    {"", "Gather", 1, 10, "data:T indices:Tind", "output:T", "T=all Tind=int32|int64", "axis:int=0", 0, 0,
+     sizeof(tort_gather_params), infer_gather, resolve_gather, gather},
+    {"", "Gather", 11, 12, "data:T indices:Tind", "output:T", "T=all Tind=int32|int64", "axis:int=0", 0, 0,
      sizeof(tort_gather_params), infer_gather, resolve_gather, gather},
     {"", "Gather", 13, 28, "data:T indices:Tind", "output:T", "T=all13 Tind=int32|int64", "axis:int=0", 0, 0,
      sizeof(tort_gather_params), infer_gather, resolve_gather, gather},

@@ -165,7 +165,8 @@ static tort_status run_gemm(const tort_call *call) {
     }
 
 const tort_op tort_ops_gemm[] = {
-    GEMM(1, 6, "A:T B:T C:T", "T=floats", ATTRIBUTES " broadcast:int=0"),
+    GEMM(1, 5, "A:T B:T C:T", "T=floats", ATTRIBUTES " broadcast:int=0"),
+    GEMM(6, 6, "A:T B:T C:T", "T=floats", ATTRIBUTES " broadcast:int=0"),
     GEMM(7, 8, "A:T B:T C:T", "T=floats", ATTRIBUTES),
     GEMM(9, 10, "A:T B:T C:T", "T=high", ATTRIBUTES),
     GEMM(11, 12, "A:T B:T C?:T", "T=high", ATTRIBUTES),

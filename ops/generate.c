@@ -243,7 +243,8 @@ const tort_op tort_ops_generate[] = {
     EYE_LIKE(22, 28, "numeric13"),
     RANGE(11, 26, "float|double", ""),
     RANGE(27, 28, "floats13", "stash_type:int=1"),
-    ONE_HOT(9, 27, "all"),
+    ONE_HOT(9, 10, "all"),
+    ONE_HOT(11, 27, "all"),
     ONE_HOT(28, 28, "all13"),
     {0},
 };

@@ -125,7 +125,8 @@ static tort_status softmax_cross_entropy(const tort_call *call) {
 #define SCE "scores:T labels:Tind weights?:T", "output:T log_prob?:T"
 
 const tort_op tort_ops_loss[] = {
-    {"", "NegativeLogLikelihoodLoss", 12, 21, NLL, "T=floats Tind=int32|int64", BY(negative_log_likelihood)},
+    {"", "NegativeLogLikelihoodLoss", 12, 12, NLL, "T=floats Tind=int32|int64", BY(negative_log_likelihood)},
+    {"", "NegativeLogLikelihoodLoss", 13, 21, NLL, "T=floats Tind=int32|int64", BY(negative_log_likelihood)},
     {"", "NegativeLogLikelihoodLoss", 22, 28, NLL, "T=floats13 Tind=int32|int64", BY(negative_log_likelihood)},
     {"", "SoftmaxCrossEntropyLoss", 12, 12, SCE, "T=floats Tind=int32|int64", BY(softmax_cross_entropy)},
     {"", "SoftmaxCrossEntropyLoss", 13, 28, SCE, "T=floats13 Tind=int32|int64", BY(softmax_cross_entropy)},

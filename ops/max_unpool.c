@@ -141,7 +141,8 @@ static tort_status run_max_unpool(const tort_call *call) {
     }
 
 const tort_op tort_ops_max_unpool[] = {
-    MAX_UNPOOL(9, 21, "T1=floats T2=int64"),
+    MAX_UNPOOL(9, 10, "T1=floats T2=int64"),
+    MAX_UNPOOL(11, 21, "T1=floats T2=int64"),
     MAX_UNPOOL(22, TORT_NEWEST_OPSET, "T1=floats13 T2=int64"),
     {0},
 };

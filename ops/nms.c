@@ -186,7 +186,10 @@ static tort_status nms(const tort_call *call) {
 }
 
 const tort_op tort_ops_nms[] = {
-    {"", "NonMaxSuppression", 10, 28,
+    {"", "NonMaxSuppression", 10, 10,
+     "boxes:float scores:float max_output_boxes_per_class?:int64 iou_threshold?:float score_threshold?:float",
+     "selected_indices:int64", "", "center_point_box:int=0", 0x1f, 0, sizeof(nms_params), infer_nms, resolve_nms, nms},
+    {"", "NonMaxSuppression", 11, 28,
      "boxes:float scores:float max_output_boxes_per_class?:int64 iou_threshold?:float score_threshold?:float",
      "selected_indices:int64", "", "center_point_box:int=0", 0x1f, 0, sizeof(nms_params), infer_nms, resolve_nms, nms},
     {0},

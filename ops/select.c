@@ -211,7 +211,8 @@ static tort_status trilu_reference(const tort_call *call) {
 const tort_op tort_ops_select[] = {
     NON_ZERO(9, 12, "all"),
     NON_ZERO(13, 28, "all13"),
-    COMPRESS(9, 27, "all"),
+    COMPRESS(9, 10, "all"),
+    COMPRESS(11, 27, "all"),
     COMPRESS(28, 28, "all13"),
     {"", "Trilu", 14, 28, "input:T k?:int64", "output:T", "T=all13", "upper:int=1", 0, 0, sizeof(tort_trilu_params),
      trilu_infer, trilu_resolve, trilu_reference},

@@ -216,7 +216,8 @@ static tort_status slice_reference(const tort_call *call) {
 const tort_op tort_ops_slice[] = {
     {"", "Slice", 1, 9, "data:T", "output:T", "T=all", "axes:ints ends:ints! starts:ints!", 0, 0,
      sizeof(tort_slice_params), slice_infer, slice_resolve, slice_reference},
-    SLICE(10, 12, "all"),
+    SLICE(10, 10, "all"),
+    SLICE(11, 12, "all"),
     SLICE(13, 28, "all13"),
     {0},
 };

@@ -61,26 +61,33 @@ static bool inflate_entry(const uint8_t *packed, const entry *e, uint8_t *out) {
     return result == Z_STREAM_END && stream.total_out == e->size;
 }
 
+/* The bytes of an entry; *owned is what the caller frees of them. */
+static tort_status unpack_entry(const uint8_t *bytes, size_t size, const entry *e, const uint8_t **data,
+                                uint8_t **owned, tort_error *error) {
+    *owned = NULL;
+    if (e->packed == UINT32_MAX || e->size == UINT32_MAX || e->offset == UINT32_MAX)
+        return tort_fail(error, TORT_E_INPUT, "is larger than 4 GB; save it as .npy");
+    *data = entry_bytes(bytes, size, e);
+    if (!*data) return tort_fail(error, TORT_E_INPUT, "lies outside the file");
+    if (e->method == 0 && e->packed == e->size) return TORT_OK;
+    /* deflate cannot shrink more than about 1032 times: a larger claim is a lie that would cost memory */
+    if (e->method != 8 || e->size / 1040 > e->packed)
+        return tort_fail(error, TORT_E_INPUT, "is not packed as NumPy does");
+    *owned = cli_alloc(e->size, 1);
+    if (!inflate_entry(*data, e, *owned)) return tort_fail(error, TORT_E_INPUT, "is damaged");
+    *data = *owned;
+    return TORT_OK;
+}
+
 static tort_status decode_entry(const char *path, const uint8_t *bytes, size_t size, const entry *e,
                                 tort_tensor *tensor, tort_error *error) {
     tort_env env = tort_env_complete(NULL);
-    if (e->packed == UINT32_MAX || e->size == UINT32_MAX || e->offset == UINT32_MAX)
-        return tort_fail(error, TORT_E_INPUT, "%s: '%.*s' is larger than 4 GB; save it as .npy", path,
-                         (int)e->name_length, e->name);
-    const uint8_t *packed = entry_bytes(bytes, size, e);
-    if (!packed)
-        return tort_fail(error, TORT_E_INPUT, "%s: '%.*s' lies outside the file", path, (int)e->name_length, e->name);
-    if (e->method == 0) return tort_tensor_npy_decode(&env, packed, e->packed, tensor, error);
-    /* deflate cannot shrink more than about 1032 times: a larger claim is a lie that would cost memory */
-    if (e->method != 8 || e->size / 1040 > e->packed)
-        return tort_fail(error, TORT_E_INPUT, "%s: '%.*s' is not packed as NumPy does", path, (int)e->name_length,
-                         e->name);
-    uint8_t *unpacked = cli_alloc(e->size, 1);
-    tort_status status =
-        inflate_entry(packed, e, unpacked)
-            ? tort_tensor_npy_decode(&env, unpacked, e->size, tensor, error)
-            : tort_fail(error, TORT_E_INPUT, "%s: '%.*s' is damaged", path, (int)e->name_length, e->name);
-    free(unpacked);
+    const uint8_t *data = NULL;
+    uint8_t *owned;
+    tort_status status = unpack_entry(bytes, size, e, &data, &owned, error);
+    if (!status) status = tort_tensor_npy_decode(&env, data, e->size, tensor, error);
+    if (status) tort_error_prefix(error, "%s: '%.*s'", path, (int)e->name_length, e->name);
+    free(owned);
     return status;
 }
 

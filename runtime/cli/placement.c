@@ -68,10 +68,16 @@ void cli_print_placement(const tort_report *report, FILE *file) {
     fputc('\n', file);
 }
 
+static bool only_down(const tort_report_node *node) {
+    bool down = true;
+    for (int32_t k = 0; k < node->verdict_count; k++) down = down && provider_is_down(&node->verdicts[k]);
+    return down;
+}
+
 void cli_print_unplaced(const tort_report *report) {
     for (int32_t i = 0; i < report->node_count; i++) {
         const tort_report_node *node = &report->nodes[i];
-        if (node->provider) continue;
+        if (node->provider || only_down(node)) continue;
         fprintf(stderr, "  %s (%s%s%s-%d):", node->path, node->domain, *node->domain ? "." : "", node->op, node->since);
         for (int32_t k = 0; k < node->verdict_count; k++) {
             const tort_report_verdict *verdict = &node->verdicts[k];

@@ -144,7 +144,8 @@ static cJSON *node_json(const tort_report_node *node) {
     else
         cJSON_AddNullToObject(object, "provider");
     cJSON_AddStringToObject(object, "kernel", node->kernel);
-    cJSON_AddItemToObject(object, "from", cJSON_CreateStringArray(node->from, node->from_count));
+    cJSON *from = cJSON_AddArrayToObject(object, "from");
+    for (int32_t i = 0; i < node->from_count; i++) cJSON_AddItemToArray(from, cJSON_CreateString(node->from[i]));
     cJSON *verdicts = cJSON_AddArrayToObject(object, "verdicts");
     for (int32_t i = 0; i < node->verdict_count; i++) {
         const tort_report_verdict *verdict = &node->verdicts[i];

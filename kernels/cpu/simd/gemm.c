@@ -38,20 +38,21 @@ INLINE void whole_tile(const tort_tile *t, int rows, int vectors) {
         for (int v = 0; v < vectors; v++) store(t->c + i * t->c_stride + v * WIDTH, acc[i][v]);
 }
 
-/* A single row would wait for each of its sums: four steps of k at a time have sums of their own. */
-static void one_row(const tort_tile *t) {
+/* A single row would wait for each of its sums: four steps of k at a time have sums of their own. Every column is
+ * summed in the same order, whatever the width of its tile, so that columns that are equal stay equal. */
+INLINE void one_row(const tort_tile *t, int vectors) {
     vector acc[4][TILE_VECTORS];
-    start_tile(t, 1, TILE_VECTORS, acc);
+    start_tile(t, 1, vectors, acc);
     for (int s = 1; s < 4; s++)
-        for (int v = 0; v < TILE_VECTORS; v++) acc[s][v] = broadcast(0);
+        for (int v = 0; v < vectors; v++) acc[s][v] = broadcast(0);
     const float *a = t->a, *b = t->b;
     int64_t k = 0;
     for (; k + 4 <= t->k; k += 4)
         for (int s = 0; s < 4; s++, a += TILE_ROWS, b += TILE_COLUMNS)
-            for (int v = 0; v < TILE_VECTORS; v++) acc[s][v] += broadcast(a[0]) * load(b + v * WIDTH);
+            for (int v = 0; v < vectors; v++) acc[s][v] += broadcast(a[0]) * load(b + v * WIDTH);
     for (; k < t->k; k++, a += TILE_ROWS, b += TILE_COLUMNS)
-        for (int v = 0; v < TILE_VECTORS; v++) acc[0][v] += broadcast(a[0]) * load(b + v * WIDTH);
-    for (int v = 0; v < TILE_VECTORS; v++) store(t->c + v * WIDTH, (acc[0][v] + acc[1][v]) + (acc[2][v] + acc[3][v]));
+        for (int v = 0; v < vectors; v++) acc[0][v] += broadcast(a[0]) * load(b + v * WIDTH);
+    for (int v = 0; v < vectors; v++) store(t->c + v * WIDTH, (acc[0][v] + acc[1][v]) + (acc[2][v] + acc[3][v]));
 }
 
 #define CASE(n)                                                                                                        \
@@ -66,9 +67,9 @@ static void dispatch(const tort_tile *t) {
     switch (t->rows) {
     case 1:
         if (t->columns > (TILE_VECTORS - 1) * WIDTH)
-            one_row(t);
+            one_row(t, TILE_VECTORS);
         else
-            whole_tile(t, 1, 1);
+            one_row(t, 1);
         return;
         CASE(2)
         CASE(3)
