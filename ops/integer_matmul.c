@@ -2,14 +2,15 @@
  *
  * A zero point or scale is one number, or one a row of A or column of B (a vector, or a tensor that broadcasts).
  * The sum of MatMulInteger wraps to int32. Read next: quantized.h. */
-#include "ops/matmul.h"
+#include "ops/integer_matmul.h"
+
 #include "ops/quantized.h"
 #include "ops/shapes.h"
 
 /* ---- infer and resolve ---------------------------------------------------------------------------------------------
  */
 
-static const int32_t integer_operands[] = {0, 1}, linear_operands[] = {0, 3};
+const int32_t tort_integer_matmul_operands[2] = {0, 1}, tort_linear_matmul_operands[2] = {0, 3};
 
 /* A scale or zero point, input i, that is a vector has one number for each of the `count` rows or columns; -1: any. */
 static tort_status check_vector(tort_infer *infer, int32_t i, tort_dim count, const char *name) {
@@ -53,7 +54,7 @@ static tort_status infer_product(tort_infer *infer, const int32_t *from, tort_ty
 }
 
 static tort_status infer_integer(tort_infer *infer) {
-    tort_status status = infer_product(infer, integer_operands, TORT_INT32);
+    tort_status status = infer_product(infer, tort_integer_matmul_operands, TORT_INT32);
     if (status == TORT_OK) status = check_operand(infer, 0, 2, true, "a_zero_point");
     return status != TORT_OK ? status : check_operand(infer, 1, 3, false, "b_zero_point");
 }
@@ -63,7 +64,7 @@ static tort_status infer_linear(tort_infer *infer) {
         int32_t operand, input;
         const char *name;
     } numbers[] = {{0, 1, "a_scale"}, {0, 2, "a_zero_point"}, {3, 4, "b_scale"}, {3, 5, "b_zero_point"}};
-    tort_status status = infer_product(infer, linear_operands, infer->node->inputs[7].type);
+    tort_status status = infer_product(infer, tort_linear_matmul_operands, infer->node->inputs[7].type);
     for (int32_t i = 0; status == TORT_OK && i < 4; i++) {
         status = check_operand(infer, numbers[i].operand, numbers[i].input, numbers[i].operand == 0, numbers[i].name);
     }
@@ -82,24 +83,82 @@ static tort_status resolve_product(tort_resolve *resolve, const int32_t *from) {
     return tort_out_of_memory(resolve->error, SIZE_MAX);
 }
 static tort_status resolve_integer(tort_resolve *resolve) {
-    return resolve_product(resolve, integer_operands);
+    return resolve_product(resolve, tort_integer_matmul_operands);
 }
 static tort_status resolve_linear(tort_resolve *resolve) {
-    return resolve_product(resolve, linear_operands);
+    return resolve_product(resolve, tort_linear_matmul_operands);
+}
+
+/* ---- the product ---------------------------------------------------------------------------------------------------
+ */
+
+/* A vector that belongs to the rows of A is a column beside them; where Y has no columns it stays a vector. */
+static int32_t behind(const tort_call *call, int32_t i, bool columns) {
+    return columns && i < call->input_count && call->inputs[i].rank == 1;
+}
+
+void tort_integer_product_open(const tort_call *call, bool linear, float *floats, tort_integer_product *product) {
+    const int32_t b = linear ? 3 : 1, a_zero = 2, b_zero = linear ? 5 : 3;
+    const tort_tensor *left = &call->inputs[0], *right = &call->inputs[b];
+    tort_tensor zero;
+    *product = (tort_integer_product){.params = call->params, .y = &call->outputs[0]};
+    if (linear) {
+        product->a_scale = tort_optional_input(call, 1, behind(call, 1, right->rank > 1), &product->scales[0]);
+        product->b_scale = tort_optional_input(call, 4, 0, &product->scales[1]);
+        tort_load_floats(call->inputs[6].type, call->inputs[6].data, 0, 1, &product->y_scale);
+        tort_load_floats(call->inputs[7].type, call->inputs[7].data, 0, 1, &product->y_zero_point);
+    }
+    product->loop = tort_loop_broadcast(product->y, product->scales, linear ? 2 : 0);
+    if (product->loop.count == 0) return;
+    float *a_out = floats, *b_out = floats + tort_count(left);
+    const tort_tensor *a_zeros = tort_optional_input(call, a_zero, behind(call, a_zero, true), &zero);
+    tort_subtract_zero_point(call, left, a_zeros, a_out);
+    tort_subtract_zero_point(call, right, tort_optional_input(call, b_zero, 0, &zero), b_out);
+    product->a = a_out;
+    product->b = b_out;
+}
+
+static void finish(const tort_integer_product *p, const tort_loop *loop, int64_t first, int64_t count,
+                   const int64_t *offsets, const double *sums) {
+    float factor[TORT_BLOCK], zero_point[TORT_BLOCK], a[TORT_BLOCK], b[TORT_BLOCK];
+    if (p->a_scale == NULL) {
+        for (int64_t i = 0; i < count; i++) ((int32_t *)p->y->data)[first + i] = (int32_t)(uint32_t)(int64_t)sums[i];
+        return;
+    }
+    int64_t a_step = loop->steps[0], b_step = loop->steps[1];
+    tort_load_floats(p->a_scale->type, p->a_scale->data, offsets[0], a_step ? count : 1, a);
+    tort_load_floats(p->b_scale->type, p->b_scale->data, offsets[1], b_step ? count : 1, b);
+    for (int64_t i = 0; i < count; i++) {
+        factor[i] = a[i * a_step] * b[i * b_step] / p->y_scale;
+        zero_point[i] = p->y_zero_point;
+    }
+    tort_requantize(p->y, first, count, sums, factor, zero_point);
+}
+
+/* The elements of Y in pieces that lie in one row of it. */
+static void product_row(void *arg, const tort_loop *loop, int64_t first, int64_t count, const int64_t *offsets) {
+    const tort_integer_product *p = arg;
+    double sums[TORT_BLOCK];
+    for (int64_t at = 0; at < count;) {
+        int64_t piece = p->params->n - (first + at) % p->params->n, starts[TORT_LOOP_OPERANDS];
+        if (piece > count - at) piece = count - at;
+        if (piece > TORT_BLOCK) piece = TORT_BLOCK;
+        for (int32_t k = 0; k < loop->operands; k++) starts[k] = offsets[k] + at * loop->steps[k];
+        p->sums(p, first + at, piece, sums);
+        finish(p, loop, first + at, piece, starts, sums);
+        at += piece;
+    }
+}
+
+void tort_integer_product_finish(const tort_call *call, const tort_integer_product *product, int64_t work) {
+    tort_integer_product copy = *product;
+    tort_loop_parallel(call, &copy.loop, work, product_row, &copy);
 }
 
 /* ---- reference -----------------------------------------------------------------------------------------------------
  */
 
-typedef struct product {
-    const tort_matmul_params *params;
-    const tort_tensor *y;
-    const float *a, *b;                   /* less their zero points */
-    const tort_tensor *a_scale, *b_scale; /* NULL: MatMulInteger */
-    float y_scale, y_zero_point;
-} product;
-
-static void multiply(const product *p, int64_t first, int64_t count, double *acc) {
+static void multiply(const tort_integer_product *p, int64_t first, int64_t count, double *sums) {
     const tort_matmul_params *shape = p->params;
     int64_t row = first / shape->n, column = first % shape->n, a, b;
     tort_matmul_offsets(shape, row / shape->m, &a, &b);
@@ -111,75 +170,21 @@ static void multiply(const product *p, int64_t first, int64_t count, double *acc
                                 .b_first = b + column,
                                 .b_row_step = shape->n,
                                 .b_column_step = 1};
-    tort_product_floats(TORT_FLOAT, &r, count, acc);
+    tort_product_floats(TORT_FLOAT, &r, count, sums);
 }
 
-static void finish(const product *p, const tort_loop *loop, int64_t first, int64_t count, const int64_t *offsets,
-                   const double *acc) {
-    float factor[TORT_BLOCK], zero_point[TORT_BLOCK], a[TORT_BLOCK], b[TORT_BLOCK];
-    if (p->a_scale == NULL) {
-        for (int64_t i = 0; i < count; i++) ((int32_t *)p->y->data)[first + i] = (int32_t)(uint32_t)(int64_t)acc[i];
-        return;
-    }
-    int64_t a_step = loop->steps[0], b_step = loop->steps[1];
-    tort_load_floats(p->a_scale->type, p->a_scale->data, offsets[0], a_step ? count : 1, a);
-    tort_load_floats(p->b_scale->type, p->b_scale->data, offsets[1], b_step ? count : 1, b);
-    for (int64_t i = 0; i < count; i++) {
-        factor[i] = a[i * a_step] * b[i * b_step] / p->y_scale;
-        zero_point[i] = p->y_zero_point;
-    }
-    tort_requantize(p->y, first, count, acc, factor, zero_point);
+static tort_status run(const tort_call *call, bool linear) {
+    tort_integer_product p;
+    tort_integer_product_open(call, linear, call->scratch, &p);
+    p.sums = multiply;
+    tort_integer_product_finish(call, &p, 8 * p.params->k + 16);
+    return TORT_OK;
 }
-
-/* The elements of Y in pieces that lie in one row of it. */
-static void product_row(void *arg, const tort_loop *loop, int64_t first, int64_t count, const int64_t *offsets) {
-    const product *p = arg;
-    double acc[TORT_BLOCK];
-    for (int64_t at = 0; at < count;) {
-        int64_t piece = p->params->n - (first + at) % p->params->n, starts[TORT_LOOP_OPERANDS];
-        if (piece > count - at) piece = count - at;
-        if (piece > TORT_BLOCK) piece = TORT_BLOCK;
-        for (int32_t k = 0; k < loop->operands; k++) starts[k] = offsets[k] + at * loop->steps[k];
-        multiply(p, first + at, piece, acc);
-        finish(p, loop, first + at, piece, starts, acc);
-        at += piece;
-    }
-}
-
-/* Fills in the operands, inputs number a and b, in scratch. */
-static void widen(const tort_call *call, int32_t a, int32_t a_zero, int32_t b, int32_t b_zero, product *p) {
-    tort_tensor zero;
-    const tort_tensor *left = &call->inputs[a], *right = &call->inputs[b];
-    float *a_out = call->scratch, *b_out = a_out + tort_count(left);
-    int32_t rows = a_zero < call->input_count && call->inputs[a_zero].rank == 1; /* a vector is a column */
-    tort_subtract_zero_point(call, left, tort_optional_input(call, a_zero, rows, &zero), a_out);
-    tort_subtract_zero_point(call, right, tort_optional_input(call, b_zero, 0, &zero), b_out);
-    p->a = a_out;
-    p->b = b_out;
-}
-
 static tort_status run_integer(const tort_call *call) {
-    product p = {.params = call->params, .y = &call->outputs[0]};
-    tort_loop loop = tort_loop_broadcast(p.y, NULL, 0);
-    if (loop.count == 0) return TORT_OK;
-    widen(call, 0, 2, 1, 3, &p);
-    tort_loop_parallel(call, &loop, 8 * p.params->k + 16, product_row, &p);
-    return TORT_OK;
+    return run(call, false);
 }
-
 static tort_status run_linear(const tort_call *call) {
-    product p = {.params = call->params, .y = &call->outputs[0]};
-    tort_tensor scales[2];
-    bool columns = call->inputs[3].rank > 1; /* then a vector of rows of A is a column beside them */
-    p.a_scale = tort_optional_input(call, 1, columns && call->inputs[1].rank == 1, &scales[0]);
-    p.b_scale = tort_optional_input(call, 4, 0, &scales[1]);
-    tort_load_floats(call->inputs[6].type, call->inputs[6].data, 0, 1, &p.y_scale);
-    tort_load_floats(call->inputs[7].type, call->inputs[7].data, 0, 1, &p.y_zero_point);
-    tort_loop loop = tort_loop_broadcast(p.y, scales, 2);
-    if (loop.count == 0) return TORT_OK;
-    widen(call, 0, 2, 3, 5, &p);
-    tort_loop_parallel(call, &loop, 8 * p.params->k + 16, product_row, &p);
-    return TORT_OK;
+    return run(call, true);
 }
 
 /* ---- rows ----------------------------------------------------------------------------------------------------------

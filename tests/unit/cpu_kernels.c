@@ -340,6 +340,24 @@ static void make_layer_norm(random_node *n, random_source *r) {
     n->tolerance = 1e-4f; /* a variance of few elements may nearly cancel */
 }
 
+/* The scales are powers of 2, so that their products are exact in any order. */
+static void make_qlinear_matmul(random_node *n, random_source *r) {
+    const int64_t a[2] = {draw(r, 1, 40), pick(r, (const int64_t[]){1, 7, 257, 1000}, 4)},
+                  b[2] = {a[1], draw(r, 1, 40)};
+    for (int32_t i = 0; i < 3; i++) {
+        const tort_type type = byte_type(r);
+        const int32_t rank = i < 2 && chance(r, 30);
+        const int64_t length = i == 0 ? a[0] : b[1];
+        if (i < 2) add_integers(n, r, type, 2, i ? b : a);
+        add_tensor(n, r, rank, &length);
+        float *scale = n->inputs[n->input_count - 1].data;
+        for (int64_t j = 0; j < (rank ? length : 1); j++) scale[j] = (float)(1 << draw(r, 0, 3)) / 64;
+        if (i == 2) scale[0] *= 256;
+        add_integers(n, r, type, rank, &length);
+    }
+    n->opset = 10;
+}
+
 typedef struct kernel_case {
     const char *op, *kernel;
     void (*make)(random_node *node, random_source *random);
@@ -354,6 +372,7 @@ static const kernel_case cases[] = {
     {"Gemm", "gemm_packed", make_gemm},
     {"MatMul", "matmul_packed", make_matmul},
     {"MatMulInteger", "matmul_integer_packed", make_matmul_integer},
+    {"QLinearMatMul", "qlinear_matmul_packed", make_qlinear_matmul},
     {"ConvInteger", "conv_integer_packed_gemm", make_conv_integer},
     {"QLinearConv", "qlinear_conv_packed_gemm", make_qlinear_conv},
     {"Exp", "exp_vectors", make_map},

@@ -1,0 +1,35 @@
+/* integer_matmul.h - MatMulInteger and QLinearMatMul as any provider of the host makes them: operands less their zero
+ * points as floats, exact sums of products, and what becomes of the sums. Read next: integer_matmul.c. */
+#ifndef TORT_OPS_INTEGER_MATMUL_H
+#define TORT_OPS_INTEGER_MATMUL_H
+
+#include "ops/broadcast.h"
+#include "ops/matmul.h"
+
+/* Inputs of the operator that A and B are. */
+extern const int32_t tort_integer_matmul_operands[2]; /* MatMulInteger */
+extern const int32_t tort_linear_matmul_operands[2];  /* QLinearMatMul */
+
+typedef struct tort_integer_product tort_integer_product;
+
+/* Elements first .. first+count-1 of Y, which lie in one row, before scales and output type: at most TORT_BLOCK. */
+typedef void (*tort_product_sums)(const tort_integer_product *product, int64_t first, int64_t count, double *sums);
+
+struct tort_integer_product {
+    const tort_matmul_params *params;
+    const tort_tensor *y;
+    const float *a, *b;                   /* less their zero points, as the operands lie */
+    const tort_tensor *a_scale, *b_scale; /* NULL: MatMulInteger */
+    tort_tensor scales[2];                /* what they point to */
+    float y_scale, y_zero_point;
+    tort_loop loop; /* over Y, with the scales */
+    tort_product_sums sums;
+    const void *arg; /* for sums */
+};
+
+/* Fills in all but sums and arg. `floats` has room for A and B, see tort_operands_scratch. */
+void tort_integer_product_open(const tort_call *call, bool linear, float *floats, tort_integer_product *product);
+/* Makes Y of the sums, on several threads where that pays; `work` as for tort_loop_parallel. */
+void tort_integer_product_finish(const tort_call *call, const tort_integer_product *product, int64_t work);
+
+#endif
