@@ -219,15 +219,6 @@ typedef struct attention_query {
     int64_t batch, head, position;
 } attention_query;
 
-static double dot(const double *a, const double *b, int64_t count) {
-    double sums[4] = {0};
-    int64_t i = 0;
-    for (; i + 4 <= count; i += 4)
-        for (int32_t k = 0; k < 4; k++) sums[k] += a[i + k] * b[i + k];
-    for (; i < count; i++) sums[0] += a[i] * b[i];
-    return sums[0] + sums[1] + (sums[2] + sums[3]);
-}
-
 /* What is added to each score: 0, an entry of a float mask, or -inf for a key that is hidden. */
 static void fill_biases(const attention_query *query) {
     const tort_call *call = query->call;
@@ -289,7 +280,7 @@ static void attend(const attention_query *query) {
                    query->position * params->query.position;
     tort_load_doubles(q->type, q->data, from, key_size, query->query);
     for (int64_t j = 0; j < total; j++)
-        query->scores[j] = params->scale * dot(query->query, query->keys + j * key_size, key_size);
+        query->scores[j] = params->scale * tort_dot(query->query, query->keys + j * key_size, key_size);
     show_scores(query, 0);
     if (params->softcap > 0)
         for (int64_t j = 0; j < total; j++)

@@ -57,6 +57,7 @@ extern const tort_op tort_ops_loss[];
 extern const tort_op tort_ops_fourier[];
 extern const tort_op tort_ops_rotary[];
 extern const tort_op tort_ops_linear_attention[];
+extern const tort_op tort_ops_rnn[];
 extern const tort_op tort_ops_integer_matmul[];
 extern const tort_op tort_ops_integer_conv[];
 extern const tort_op tort_ops_attention[];
@@ -119,6 +120,7 @@ const tort_op *const tort_op_families[] = {
     tort_ops_fourier,
     tort_ops_rotary,
     tort_ops_linear_attention,
+    tort_ops_rnn,
     tort_ops_integer_matmul,
     tort_ops_integer_conv,
     tort_ops_attention,

@@ -1,0 +1,41 @@
+/* rnn.h - params of RNN, LSTM and GRU, for every provider. */
+#ifndef TORT_OPS_RNN_H
+#define TORT_OPS_RNN_H
+
+#include "runtime/tinyort.h"
+
+typedef enum tort_rnn_cell { TORT_CELL_RNN, TORT_CELL_LSTM, TORT_CELL_GRU } tort_rnn_cell;
+
+typedef enum tort_rnn_function {
+    TORT_RNN_RELU,
+    TORT_RNN_TANH,
+    TORT_RNN_SIGMOID,
+    TORT_RNN_AFFINE,
+    TORT_RNN_LEAKY_RELU,
+    TORT_RNN_THRESHOLDED_RELU,
+    TORT_RNN_SCALED_TANH,
+    TORT_RNN_HARD_SIGMOID,
+    TORT_RNN_ELU,
+    TORT_RNN_SOFTSIGN,
+    TORT_RNN_SOFTPLUS
+} tort_rnn_function;
+
+typedef struct tort_rnn_activation {
+    tort_rnn_function function;
+    double alpha, beta;
+} tort_rnn_activation;
+
+/* W is [directions, gates * hidden, input], R [directions, gates * hidden, hidden], B [directions, 2 * gates * hidden].
+ * The gates of LSTM are in the order input, output, forget, cell; those of GRU update, reset, hidden. */
+typedef struct tort_rnn_params {
+    tort_rnn_cell cell;
+    int32_t gates, directions;
+    bool reverse;     /* the first direction goes from the end to the beginning; the second always does */
+    bool batch_first; /* layout 1: X is [batch, length, input], Y [batch, length, directions, hidden] */
+    bool input_forget, linear_before_reset;
+    double clip;                           /* of what goes into the gates' functions; INFINITY: none */
+    tort_rnn_activation activations[2][3]; /* of a direction: f, g, h as ONNX calls them */
+    int64_t length, batch, input, hidden;
+} tort_rnn_params;
+
+#endif
