@@ -10,8 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- attributes ---------------------------------------------------------------------------------------------------
- */
+/* ---- attributes -------------------------------------------------------------------------------------------------- */
 
 static tort_status resolve_activation(tort_resolve *resolve) {
     const tort_node_view *node = resolve->node;
@@ -43,8 +42,7 @@ static tort_status resolve_gelu(tort_resolve *resolve) {
     return tort_fail(resolve->error, TORT_E_MODEL, "approximate is \"%s\", expected \"none\" or \"tanh\"", approximate);
 }
 
-/* ---- one input -----------------------------------------------------------------------------------------------------
- */
+/* ---- one input --------------------------------------------------------------------------------------------------- */
 
 static inline float clamp01f(float x) {
     x = x < 0 ? 0 : x;
@@ -133,8 +131,7 @@ static tort_status run_shrink(const tort_call *call) {
     return tort_run_map(call, &map, call->params);
 }
 
-/* ---- PRelu ---------------------------------------------------------------------------------------------------------
- */
+/* ---- PRelu ------------------------------------------------------------------------------------------------------- */
 
 /* Before opset 7 a slope of one dimension belongs to the channels, dimension 1. */
 static int32_t behind_slope(const tort_node_view *node) {
@@ -172,8 +169,7 @@ static tort_status run_prelu(const tort_call *call) {
     return tort_run_pair(call, &pair);
 }
 
-/* ---- SwiGLU --------------------------------------------------------------------------------------------------------
- */
+/* ---- SwiGLU ------------------------------------------------------------------------------------------------------ */
 
 static tort_status infer_swiglu(tort_infer *infer) {
     const tort_info *a = &infer->node->inputs[0], *b = &infer->node->inputs[1];
@@ -202,8 +198,7 @@ static tort_status run_swiglu(const tort_call *call) {
     return tort_run_pair(call, &pair);
 }
 
-/* ---- Clip ----------------------------------------------------------------------------------------------------------
- */
+/* ---- Clip -------------------------------------------------------------------------------------------------------- */
 
 /* Without a bound (or with the default of opset 6, the largest float) there is none: infinities stay. */
 static float bound(const tort_node_view *node, const char *name, float none) {
@@ -271,8 +266,7 @@ static tort_status run_clip(const tort_call *call) {
     return tort_run_map(call, &map, &bounds);
 }
 
-/* ---- rows ----------------------------------------------------------------------------------------------------------
- */
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 const tort_op tort_ops_activation[] = {
     {"", "Celu", 12, 27, "X:T", "Y:T", "T=float", "alpha:float=1.0", 0, 0, sizeof(tort_activation),

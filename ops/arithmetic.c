@@ -6,8 +6,7 @@
 
 #include <math.h>
 
-/* ---- infer ---------------------------------------------------------------------------------------------------------
- */
+/* ---- infer ------------------------------------------------------------------------------------------------------- */
 
 #define INFER(name)                                                                                                    \
     static tort_status infer_##name(tort_infer *infer) {                                                               \
@@ -19,8 +18,7 @@ INFER(sub)
 INFER(mul)
 INFER(div)
 
-/* ---- Add, Sub, Mul -------------------------------------------------------------------------------------------------
- */
+/* ---- Add, Sub, Mul ----------------------------------------------------------------------------------------------- */
 
 /* Unsigned arithmetic of 64 bits wraps in every narrower width too. */
 #define DEFINE(enumerator, ctype, type)                                                                                \
@@ -38,8 +36,7 @@ DEFINE(TORT_FLOAT, float, float)
 DEFINE(TORT_DOUBLE, double, double)
 #undef DEFINE
 
-/* ---- Div, Mod ------------------------------------------------------------------------------------------------------
- */
+/* ---- Div, Mod ---------------------------------------------------------------------------------------------------- */
 
 typedef struct modulo {
     tort_binary binary;
@@ -76,8 +73,7 @@ static tort_status resolve_mod(tort_resolve *resolve) {
     return TORT_OK;
 }
 
-/* ---- reference -----------------------------------------------------------------------------------------------------
- */
+/* ---- reference --------------------------------------------------------------------------------------------------- */
 
 #define ADD(enumerator, ctype, type) [enumerator] = add_##type,
 #define SUB(enumerator, ctype, type) [enumerator] = sub_##type,
@@ -110,8 +106,7 @@ static tort_status run_mod(const tort_call *call) {
     return tort_run_pair(call, params->c_like ? &rem_pair : &mod_pair);
 }
 
-/* ---- rows ----------------------------------------------------------------------------------------------------------
- */
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 const tort_op tort_ops_arithmetic[] = {
     {"", "Add", 1, 5, "A:T B:T", "C:T", "T=floats", "axis:int broadcast:int=0 consumed_inputs:ints", 0, 0,

@@ -11,8 +11,7 @@
 #include "ops/number_text.h"
 #include "ops/shapes.h"
 
-/* ---- infer ---------------------------------------------------------------------------------------------------------
- */
+/* ---- infer ------------------------------------------------------------------------------------------------------- */
 
 /* Opset 1 names the type: "FLOAT16". */
 static tort_type type_named(const char *name) {
@@ -82,8 +81,7 @@ static tort_status infer_bit_cast(tort_infer *infer) {
     return TORT_OK;
 }
 
-/* ---- resolve -------------------------------------------------------------------------------------------------------
- */
+/* ---- resolve ----------------------------------------------------------------------------------------------------- */
 
 static tort_status resolve_cast(tort_resolve *resolve) {
     tort_cast *params = resolve->params;
@@ -101,8 +99,7 @@ static tort_status resolve_cast(tort_resolve *resolve) {
     return TORT_OK;
 }
 
-/* ---- numbers -------------------------------------------------------------------------------------------------------
- */
+/* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
 static bool is_float8_or_less(tort_type type) {
     return tort_type_is_float(type) && tort_type_bits(type) <= 8;
@@ -159,8 +156,7 @@ static void cast_blocks(void *arg, int64_t begin, int64_t end) {
     }
 }
 
-/* ---- text ----------------------------------------------------------------------------------------------------------
- */
+/* ---- text -------------------------------------------------------------------------------------------------------- */
 
 static tort_status numbers_to_text(const tort_call *call) {
     const tort_tensor *in = &call->inputs[0];
@@ -213,8 +209,7 @@ static tort_status text_to_numbers(const tort_call *call) {
     return TORT_OK;
 }
 
-/* ---- reference -----------------------------------------------------------------------------------------------------
- */
+/* ---- reference --------------------------------------------------------------------------------------------------- */
 
 static tort_status run_cast(const tort_call *call) {
     tort_type from = call->inputs[0].type, to = call->outputs[0].type;
@@ -231,8 +226,7 @@ static tort_status run_bit_cast(const tort_call *call) {
     return TORT_OK;
 }
 
-/* ---- rows ----------------------------------------------------------------------------------------------------------
- */
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 const tort_op tort_ops_cast[] = {
     {"", "Cast", 1, 5, "input:T1", "output:T2", "T1=numeric|bool T2=numeric|bool", "to:string!", 0, 0,

@@ -6,8 +6,7 @@
 
 #include <string.h>
 
-/* ---- infer ---------------------------------------------------------------------------------------------------------
- */
+/* ---- infer ------------------------------------------------------------------------------------------------------- */
 
 /* Sizes are not negative: `seq + 1 > seq` and `seq > -1` hold whatever seq will be. */
 static bool surely_less(tort_dims *dims, tort_scalar a, tort_scalar b) {
@@ -45,8 +44,7 @@ static tort_scalar scalar_greater_or_equal(tort_dims *dims, tort_scalar a, tort_
     return scalar_not(dims, scalar_less(dims, a, b));
 }
 
-/* ---- reference -----------------------------------------------------------------------------------------------------
- */
+/* ---- reference --------------------------------------------------------------------------------------------------- */
 
 static inline bool same_text(tort_string a, tort_string b) {
     return a.length == b.length && (a.length == 0 || memcmp(a.data, b.data, a.length) == 0);
@@ -83,8 +81,7 @@ OPERATOR(less_or_equal, TORT_FOR_NATIVE(LESS_OR_EQUAL))
 OPERATOR(greater, TORT_FOR_NATIVE(GREATER))
 OPERATOR(greater_or_equal, TORT_FOR_NATIVE(GREATER_OR_EQUAL))
 
-/* ---- rows ----------------------------------------------------------------------------------------------------------
- */
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 const tort_op tort_ops_compare[] = {
     {"", "Equal", 1, 6, "A:T B:T", "C:T1", "T=bool|int32|int64 T1=bool", "axis:int broadcast:int=0", 0, 0,

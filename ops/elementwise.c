@@ -58,8 +58,7 @@ tort_status tort_run_map(const tort_call *call, const tort_map *map, const void 
     return TORT_OK;
 }
 
-/* ---- two inputs ---------------------------------------------------------------------------------------------------
- */
+/* ---- two inputs -------------------------------------------------------------------------------------------------- */
 
 /* Before opset 7 `axis` names the dimension of A that B's first one is aligned with; by default B's last with A's. */
 static tort_status align(const tort_node_view *node, int32_t *trailing, tort_error *error) {
@@ -193,8 +192,7 @@ tort_status tort_run_pair(const tort_call *call, const tort_pair *pair) {
     return TORT_OK;
 }
 
-/* ---- integers carried by shapes -----------------------------------------------------------------------------------
- */
+/* ---- integers carried by shapes ---------------------------------------------------------------------------------- */
 
 tort_status tort_infer_elements(tort_infer *infer, tort_scalar (*combine)(tort_dims *, tort_scalar, tort_scalar)) {
     enum { MOST = TORT_MAX_ELEMENTS };

@@ -33,8 +33,7 @@ tort_status tort_run_map(const tort_call *call, const tort_map *map, const void 
         }                                                                                                              \
     }
 
-/* ---- two inputs, broadcast ----------------------------------------------------------------------------------------
- */
+/* ---- two inputs, broadcast --------------------------------------------------------------------------------------- */
 
 /* out[i] = f(a[i * a_step], b[i * b_step]); a step is 1 or 0; params are the call's. */
 typedef void (*tort_pair_loop)(const void *params, int64_t count, const void *a, int64_t a_step, const void *b,
@@ -90,8 +89,7 @@ tort_status tort_run_pair(const tort_call *call, const tort_pair *pair);
         }                                                                                                              \
     }
 
-/* ---- integers carried by shapes -----------------------------------------------------------------------------------
- */
+/* ---- integers carried by shapes ---------------------------------------------------------------------------------- */
 
 /* Gives output 0 the contents combine(a, b), broadcast, where shapes determine inputs 0 and 1; see tort_infer_integers.
  */

@@ -7,8 +7,7 @@
 
 #include <inttypes.h>
 
-/* ---- infer and resolve ---------------------------------------------------------------------------------------------
- */
+/* ---- infer and resolve ------------------------------------------------------------------------------------------- */
 
 static const int32_t integer_operands[] = {0, 1}, linear_operands[] = {0, 3, 8};
 
@@ -66,8 +65,7 @@ static tort_status resolve_linear(tort_resolve *resolve) {
     return resolve_operands(resolve, 3, linear_operands);
 }
 
-/* ---- reference -----------------------------------------------------------------------------------------------------
- */
+/* ---- reference --------------------------------------------------------------------------------------------------- */
 
 /* Of QLinearConv. */
 typedef struct linear {
@@ -127,8 +125,7 @@ static tort_status run_linear(const tort_call *call) {
     return TORT_OK;
 }
 
-/* ---- rows ----------------------------------------------------------------------------------------------------------
- */
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 const tort_op tort_ops_integer_conv[] = {
     {"", "ConvInteger", 10, 28, "x:T1 w:T2 x_zero_point?:T1 w_zero_point?:T2", "y:T3",

@@ -7,8 +7,7 @@
 #include "ops/quantized.h"
 #include "ops/shapes.h"
 
-/* ---- infer and resolve ---------------------------------------------------------------------------------------------
- */
+/* ---- infer and resolve ------------------------------------------------------------------------------------------- */
 
 const int32_t tort_integer_matmul_operands[2] = {0, 1}, tort_linear_matmul_operands[2] = {0, 3};
 
@@ -89,8 +88,7 @@ static tort_status resolve_linear(tort_resolve *resolve) {
     return resolve_product(resolve, tort_linear_matmul_operands);
 }
 
-/* ---- the product ---------------------------------------------------------------------------------------------------
- */
+/* ---- the product ------------------------------------------------------------------------------------------------- */
 
 /* A vector that belongs to the rows of A is a column beside them; where Y has no columns it stays a vector. */
 static int32_t behind(const tort_call *call, int32_t i, bool columns) {
@@ -155,8 +153,7 @@ void tort_integer_product_finish(const tort_call *call, const tort_integer_produ
     tort_loop_parallel(call, &copy.loop, work, product_row, &copy);
 }
 
-/* ---- reference -----------------------------------------------------------------------------------------------------
- */
+/* ---- reference --------------------------------------------------------------------------------------------------- */
 
 static void multiply(const tort_integer_product *p, int64_t first, int64_t count, double *sums) {
     const tort_matmul_params *shape = p->params;
@@ -187,8 +184,7 @@ static tort_status run_linear(const tort_call *call) {
     return run(call, true);
 }
 
-/* ---- rows ----------------------------------------------------------------------------------------------------------
- */
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 const tort_op tort_ops_integer_matmul[] = {
     {"", "MatMulInteger", 10, 28, "A:T1 B:T2 a_zero_point?:T1 b_zero_point?:T2", "Y:T3",

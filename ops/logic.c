@@ -44,8 +44,7 @@ OPERATOR(bitwise_and, TORT_FOR_INTEGERS(BITWISE_AND))
 OPERATOR(bitwise_or, TORT_FOR_INTEGERS(BITWISE_OR))
 OPERATOR(bitwise_xor, TORT_FOR_INTEGERS(BITWISE_XOR))
 
-/* ---- BitShift ------------------------------------------------------------------------------------------------------
- */
+/* ---- BitShift ---------------------------------------------------------------------------------------------------- */
 
 typedef struct shift {
     tort_binary binary;
@@ -66,8 +65,7 @@ static tort_status run_shift(const tort_call *call) {
     return tort_run_pair(call, params->left ? &left : &right);
 }
 
-/* ---- rows ----------------------------------------------------------------------------------------------------------
- */
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 const tort_op tort_ops_logic[] = {
     {"", "And", 1, 6, "A:T B:T", "C:T1", "T=bool T1=bool", "axis:int broadcast:int=0", 0, 0, sizeof(tort_binary),

@@ -10,8 +10,7 @@
 
 #include "ops/numeric.h"
 
-/* ---- to text -------------------------------------------------------------------------------------------------------
- */
+/* ---- to text ----------------------------------------------------------------------------------------------------- */
 
 /* Whether `value`, written and read again, is the same element of `type`. */
 static bool survives(tort_type type, const char *written, double value) {
@@ -64,8 +63,7 @@ size_t tort_float_to_text(tort_type type, double value, char text[TORT_NUMBER_TE
     return (size_t)(out - text);
 }
 
-/* ---- from text -----------------------------------------------------------------------------------------------------
- */
+/* ---- from text --------------------------------------------------------------------------------------------------- */
 
 static tort_string without_blanks(tort_string text) {
     while (text.length > 0 && isspace((unsigned char)text.data[0])) text.data++, text.length--;

@@ -141,8 +141,7 @@ uint16_t tort_float_to_bfloat16(float value) {
     return float_to_bfloat16(value);
 }
 
-/* ---- small floats in general --------------------------------------------------------------------------------------
- */
+/* ---- small floats in general ------------------------------------------------------------------------------------- */
 
 static inline bool is_nan_code(const float_format *format, uint32_t code, uint32_t magnitude) {
     switch (format->special) {
@@ -230,8 +229,7 @@ uint32_t tort_encode_float(tort_type type, double value, bool saturate) {
     return magnitude | sign;
 }
 
-/* ---- packed elements ----------------------------------------------------------------------------------------------
- */
+/* ---- packed elements --------------------------------------------------------------------------------------------- */
 
 uint32_t tort_get_bits(int bits, const void *data, int64_t index) {
     const uint8_t *bytes = data;
@@ -265,8 +263,7 @@ static inline uint32_t nibble(const uint8_t *bytes, int64_t index) {
     return (uint32_t)bytes[index >> 1] >> (index & 1) * 4 & 15u;
 }
 
-/* ---- loading ------------------------------------------------------------------------------------------------------
- */
+/* ---- loading ----------------------------------------------------------------------------------------------------- */
 
 int64_t tort_double_to_int64(double value) {
     if (value >= 0x1p63) return INT64_MAX;
@@ -351,6 +348,9 @@ void tort_load_doubles(tort_type type, const void *data, int64_t first, int64_t 
 void tort_load_integers(tort_type type, const void *data, int64_t first, int64_t count, int64_t *out) {
     switch (type) {
         TORT_FOR_INTEGERS(COPY_AS)
+    case TORT_BOOL:
+        for (int64_t i = 0; i < count; i++) out[i] = ((const uint8_t *)data)[first + i] != 0;
+        return;
     case TORT_FLOAT:
         for (int64_t i = 0; i < count; i++) out[i] = tort_double_to_int64(((const float *)data)[first + i]);
         return;
@@ -364,8 +364,7 @@ void tort_load_integers(tort_type type, const void *data, int64_t first, int64_t
 #undef AS
 #undef COPY_AS
 
-/* ---- storing ------------------------------------------------------------------------------------------------------
- */
+/* ---- storing ----------------------------------------------------------------------------------------------------- */
 
 static void store_odd(tort_type type, void *data, int64_t index, double value) {
     int bits = tort_type_bits(type);
@@ -448,6 +447,9 @@ void tort_store_integers(tort_type type, void *data, int64_t first, int64_t coun
     case TORT_DOUBLE:
         for (int64_t i = 0; i < count; i++) ((double *)data)[first + i] = (double)in[i];
         return;
+    case TORT_BOOL:
+        for (int64_t i = 0; i < count; i++) ((uint8_t *)data)[first + i] = in[i] != 0;
+        return;
     case TORT_INT4:
     case TORT_UINT4:
     case TORT_INT2:
@@ -462,8 +464,7 @@ void tort_store_integers(tort_type type, void *data, int64_t first, int64_t coun
 #undef STORE_INTEGERS
 #undef STORE_AS
 
-/* ---- moving -------------------------------------------------------------------------------------------------------
- */
+/* ---- moving ------------------------------------------------------------------------------------------------------ */
 
 void tort_copy_elements(tort_type type, void *dst, int64_t dst_first, const void *src, int64_t src_first,
                         int64_t count) {

@@ -8,8 +8,7 @@
 
 #include "ops/shapes.h"
 
-/* ---- infer ---------------------------------------------------------------------------------------------------------
- */
+/* ---- infer ------------------------------------------------------------------------------------------------------- */
 
 /* The number of elements along dimension d that the scale must have. */
 static tort_dim scales_along(tort_infer *infer, int32_t d, int32_t axis, int64_t block) {
@@ -92,8 +91,7 @@ static tort_status infer_dynamic_quantize(tort_infer *infer) {
     return TORT_OK;
 }
 
-/* ---- resolve -------------------------------------------------------------------------------------------------------
- */
+/* ---- resolve ----------------------------------------------------------------------------------------------------- */
 
 static tort_status resolve_quantize(tort_resolve *resolve) {
     const tort_node_view *node = resolve->node;
@@ -123,8 +121,7 @@ static tort_status resolve_quantize(tort_resolve *resolve) {
     return TORT_OK;
 }
 
-/* ---- scales beside their elements ----------------------------------------------------------------------------------
- */
+/* ---- scales beside their elements -------------------------------------------------------------------------------- */
 
 /* out[k] = the number of `values` (scales or zero points) that belongs to element first + k. */
 static void lay_out(const tort_quantize *p, const tort_tensor *values, int64_t first, int64_t count, float *out) {
@@ -151,8 +148,7 @@ static void lay_out(const tort_quantize *p, const tort_tensor *values, int64_t f
     }
 }
 
-/* ---- QuantizeLinear ------------------------------------------------------------------------------------------------
- */
+/* ---- QuantizeLinear ---------------------------------------------------------------------------------------------- */
 
 static void round_to(tort_type precision, int64_t count, float *x) {
     uint16_t rounded[TORT_BLOCK];
@@ -221,8 +217,7 @@ static tort_status run_quantize(const tort_call *call) {
     return TORT_OK;
 }
 
-/* ---- DequantizeLinear ----------------------------------------------------------------------------------------------
- */
+/* ---- DequantizeLinear -------------------------------------------------------------------------------------------- */
 
 static void dequantize_blocks(void *arg, int64_t begin, int64_t end) {
     const tort_call *call = arg;
@@ -248,8 +243,7 @@ static tort_status run_dequantize(const tort_call *call) {
     return TORT_OK;
 }
 
-/* ---- DynamicQuantizeLinear -----------------------------------------------------------------------------------------
- */
+/* ---- DynamicQuantizeLinear --------------------------------------------------------------------------------------- */
 
 /* The range of x, widened to hold 0. Several lanes side by side become vector code. NaN is passed over. */
 static void range_with_zero(const float *x, int64_t count, float *low, float *high) {
@@ -307,8 +301,7 @@ static tort_status run_dynamic_quantize(const tort_call *call) {
     return TORT_OK;
 }
 
-/* ---- rows ----------------------------------------------------------------------------------------------------------
- */
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 const tort_op tort_ops_quantize[] = {
     {"", "QuantizeLinear", 10, 12, "x:T1 y_scale:float y_zero_point?:T2", "y:T2", "T1=int32|float T2=int8|uint8", "", 0,

@@ -12,8 +12,7 @@ typedef struct distribution {
     double base, scale; /* low and width of a uniform, mean and deviation of a normal one */
 } distribution;
 
-/* ---- infer ---------------------------------------------------------------------------------------------------------
- */
+/* ---- infer ------------------------------------------------------------------------------------------------------- */
 
 static tort_status infer_shaped(tort_infer *infer) {
     int32_t rank;
@@ -48,8 +47,7 @@ static tort_status infer_multinomial(tort_infer *infer) {
     return TORT_OK;
 }
 
-/* ---- resolve -------------------------------------------------------------------------------------------------------
- */
+/* ---- resolve ----------------------------------------------------------------------------------------------------- */
 
 static tort_status resolve_uniform(tort_resolve *resolve) {
     distribution *params = resolve->params;
@@ -73,8 +71,7 @@ static tort_status resolve_seeded(tort_resolve *resolve) {
     return TORT_OK;
 }
 
-/* ---- reference -----------------------------------------------------------------------------------------------------
- */
+/* ---- reference --------------------------------------------------------------------------------------------------- */
 
 static tort_status draw(const tort_call *call, double (*number)(tort_generator *)) {
     const distribution *params = call->params;
@@ -147,8 +144,7 @@ static tort_status run_multinomial(const tort_call *call) {
     return TORT_OK;
 }
 
-/* ---- rows ----------------------------------------------------------------------------------------------------------
- */
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 const tort_op tort_ops_random[] = {
     {"", "Bernoulli", 15, 21, "input:T1", "output:T2", "T1=floats T2=numeric13|bool", "dtype:int seed:float", 0,

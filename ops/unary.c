@@ -8,8 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- functions of floats ------------------------------------------------------------------------------------------
- */
+/* ---- functions of floats ----------------------------------------------------------------------------------------- */
 
 /* name, expression of float x, expression of double x, work (see tort_map) */
 #define FLOAT_FUNCTIONS(X)                                                                                             \
@@ -42,8 +41,7 @@
     }
 FLOAT_FUNCTIONS(DEFINE)
 
-/* ---- functions of integers too -------------------------------------------------------------------------------------
- */
+/* ---- functions of integers too ----------------------------------------------------------------------------------- */
 
 /* name, expression of float, double, int64 and uint64 x, work */
 #define NUMBER_FUNCTIONS(X)                                                                                            \
@@ -63,8 +61,7 @@ FLOAT_FUNCTIONS(DEFINE)
     }
 NUMBER_FUNCTIONS(DEFINE_NUMBERS)
 
-/* ---- bits ----------------------------------------------------------------------------------------------------------
- */
+/* ---- bits -------------------------------------------------------------------------------------------------------- */
 
 /* `flip` is applied to bytes: 0xff for all bits, 1 for bools. */
 static tort_status run_flipped(const tort_call *call, uint8_t flip) {
@@ -83,8 +80,7 @@ static tort_status run_bitwise_not(const tort_call *call) {
     return run_flipped(call, 0xff);
 }
 
-/* ---- IsInf, IsNaN --------------------------------------------------------------------------------------------------
- */
+/* ---- IsInf, IsNaN ------------------------------------------------------------------------------------------------ */
 
 typedef struct infinities {
     bool negative, positive;
@@ -137,8 +133,7 @@ static tort_status run_is_nan(const tort_call *call) {
     return TORT_OK;
 }
 
-/* ---- rows ----------------------------------------------------------------------------------------------------------
- */
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 const tort_op tort_ops_unary[] = {
     {"", "Abs", 1, 5, "X:T", "Y:T", "T=floats", "consumed_inputs:ints", 0, 0, 0, tort_infer_elementwise, NULL, run_abs},

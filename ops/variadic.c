@@ -5,8 +5,7 @@
 #include "ops/elementwise.h"
 #include "ops/shapes.h"
 
-/* ---- infer ---------------------------------------------------------------------------------------------------------
- */
+/* ---- infer ------------------------------------------------------------------------------------------------------- */
 
 static tort_status infer_extreme(tort_infer *infer, tort_scalar (*combine)(tort_dims *, tort_scalar, tort_scalar)) {
     tort_status status = tort_infer_binary(infer);
@@ -21,8 +20,7 @@ static tort_status infer_min(tort_infer *infer) {
     return infer_extreme(infer, tort_scalar_min);
 }
 
-/* ---- joining a row to the block -------------------------------------------------------------------------------------
- */
+/* ---- joining a row to the block ---------------------------------------------------------------------------------- */
 
 typedef enum join { JOIN_SUM, JOIN_MAX, JOIN_MIN } join;
 
@@ -111,8 +109,7 @@ static void join_blocks(void *arg, int64_t begin, int64_t end) {
     }
 }
 
-/* ---- reference -----------------------------------------------------------------------------------------------------
- */
+/* ---- reference --------------------------------------------------------------------------------------------------- */
 
 static tort_status run_joined(const tort_call *call, join how, bool mean) {
     joining j = {.call = call, .how = how, .mean = mean};

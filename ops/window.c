@@ -4,8 +4,7 @@
 
 #include <math.h>
 
-/* ---- infer ---------------------------------------------------------------------------------------------------------
- */
+/* ---- infer ------------------------------------------------------------------------------------------------------- */
 
 /* What input i, one integer, says of a dimension: value / divisor + more. */
 static tort_status infer_length(tort_infer *infer, int32_t i, const char *name, int64_t divisor, int64_t more,
@@ -42,8 +41,7 @@ static tort_status infer_mel(tort_infer *infer) {
     return TORT_OK;
 }
 
-/* ---- windows -------------------------------------------------------------------------------------------------------
- */
+/* ---- windows ----------------------------------------------------------------------------------------------------- */
 
 typedef struct window {
     bool periodic; /* the period is `size`, not size - 1 */
@@ -80,8 +78,7 @@ static tort_status run_blackman(const tort_call *call) {
     return fill_window(call, 0.42, 0.5, 0.08);
 }
 
-/* ---- MelWeightMatrix -----------------------------------------------------------------------------------------------
- */
+/* ---- MelWeightMatrix --------------------------------------------------------------------------------------------- */
 
 typedef struct mel {
     int64_t bins, length, rate;
@@ -133,8 +130,7 @@ static tort_status run_mel(const tort_call *call) {
     return TORT_OK;
 }
 
-/* ---- rows ----------------------------------------------------------------------------------------------------------
- */
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 const tort_op tort_ops_window[] = {
     {"", "BlackmanWindow", 17, 28, "size:T1", "output:T2", "T1=int32|int64 T2=numeric13",
