@@ -106,11 +106,15 @@ static void cuda_open(const tort_provider_config *config, void **device, tort_ta
 
 extern const tort_kernel tort_cuda_binary_kernels[];
 extern const tort_kernel tort_cuda_cast_kernels[];
+extern const tort_kernel tort_cuda_norm_kernels[];
+extern const tort_kernel tort_cuda_reduce_kernels[];
+extern const tort_kernel tort_cuda_softmax_kernels[];
 extern const tort_kernel tort_cuda_unary_kernels[];
 extern const tort_kernel tort_cuda_where_kernels[];
 
 static const tort_kernel *const families[] = {
-    tort_cuda_binary_kernels, tort_cuda_cast_kernels, tort_cuda_unary_kernels, tort_cuda_where_kernels, NULL,
+    tort_cuda_binary_kernels,  tort_cuda_cast_kernels,  tort_cuda_norm_kernels,  tort_cuda_reduce_kernels,
+    tort_cuda_softmax_kernels, tort_cuda_unary_kernels, tort_cuda_where_kernels, NULL, /* ends the list */
 };
 
 const tort_provider CUDA_PROVIDER_SYMBOL = {

@@ -1,0 +1,39 @@
+/* block.h - one value out of those of all threads of a block. For .cu files, after gpu.h. */
+#ifndef TORT_KERNELS_CUDA_BLOCK_H
+#define TORT_KERNELS_CUDA_BLOCK_H
+
+#define BLOCK_MOST_WARPS 8
+
+/* Whole warps for a block that works on `count` elements. */
+static inline unsigned block_threads(size_t count) {
+    const size_t most = 32 * BLOCK_MOST_WARPS;
+    return (unsigned)(count >= most ? most : (count + 31) / 32 * 32 + (count == 0 ? 32 : 0));
+}
+
+struct join_sum {
+    template <class C> static __device__ __forceinline__ C of(C a, C b) {
+        return a + b;
+    }
+};
+struct join_max { /* passes over NaN, as fmaxf */
+    static __device__ __forceinline__ float of(float a, float b) {
+        return fmaxf(a, b);
+    }
+};
+
+/* Every thread gets Join of all threads' values, in an order that does not depend on timing. The block is
+ * one-dimensional, of whole warps, and all its threads call this. `shared` holds BLOCK_MOST_WARPS elements and may be
+ * used again at once. */
+template <class Join, class C> static __device__ __forceinline__ C block_join(C value, C *shared) {
+    const unsigned warp = threadIdx.x / 32, warps = blockDim.x / 32;
+    for (int offset = 16; offset; offset >>= 1) value = Join::of(value, __shfl_xor_sync(~0u, value, offset));
+    if (warps == 1) return value;
+    __syncthreads(); /* the last call's reads are over */
+    if (threadIdx.x % 32 == 0) shared[warp] = value;
+    __syncthreads();
+    value = shared[0];
+    for (unsigned i = 1; i < warps; i++) value = Join::of(value, shared[i]);
+    return value;
+}
+
+#endif

@@ -1,0 +1,45 @@
+/* reduce.h - reductions over axes: what reduce.c asks of reduce.cu. Plain C. */
+#ifndef TORT_KERNELS_CUDA_REDUCE_H
+#define TORT_KERNELS_CUDA_REDUCE_H
+
+#include "kernels/cuda/broadcast.h"
+#include "kernels/cuda/number.h"
+
+typedef enum gpu_reduction {
+    GPU_REDUCE_SUM,
+    GPU_REDUCE_MEAN,
+    GPU_REDUCE_MAX,
+    GPU_REDUCE_MIN,
+    GPU_REDUCE_PROD,
+    GPU_REDUCE_L1, /* from here on floats only */
+    GPU_REDUCE_L2,
+    GPU_REDUCE_LOG_SUM,
+    GPU_REDUCE_LOG_SUM_EXP,
+    GPU_REDUCE_SUM_SQUARE,
+    GPU_REDUCTION_COUNT
+} gpu_reduction;
+
+static inline bool gpu_has_reduction(gpu_reduction kind, gpu_number type) {
+    return type <= GPU_NUMBER_HALF || (type <= GPU_NUMBER_INT64 && kind <= GPU_REDUCE_PROD);
+}
+
+/* Where the inputs are: output i goes over elements kept(i) + reduced(j) for all j. Operand 0 of both loops. */
+typedef struct gpu_reduce {
+    gpu_loop kept, reduced;
+    bool columns; /* neighbouring outputs have neighbouring inputs */
+} gpu_reduce;
+
+#ifdef CUDA_DEVICE
+#ifdef __cplusplus
+extern "C" {
+#endif
+cudaError_t gpu_run_reduce(cudaStream_t stream, gpu_reduction kind, gpu_number type, const gpu_reduce *reduce,
+                           const void *x, void *y);
+/* Loads both forms: which one serves is known with the shapes. */
+cudaError_t gpu_load_reduce(gpu_reduction kind, gpu_number type);
+#ifdef __cplusplus
+}
+#endif
+#endif
+
+#endif
