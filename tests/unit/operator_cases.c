@@ -149,8 +149,9 @@ enum { ATTR_FLOATS = 7 }; /* field of AttributeProto */
 /* One "name=value"; a list is "1,2,3". */
 static void write_attribute(onnx_bytes *b, const tort_op *row, const char *text) {
     const char *value = strchr(text, '=') + 1;
-    char name[WORD];
+    char name[WORD], words[256];
     snprintf(name, sizeof name, "%.*s", (int)(value - 1 - text), text);
+    snprintf(words, sizeof words, "%s", value);
     tort_attribute_kind kind = kind_of(row, name, strlen(name));
     onnx_begin_attribute(b, name, (int)kind);
     if (kind == TORT_ATTR_STRING) onnx_text(b, ATTR_S, value);
@@ -158,6 +159,9 @@ static void write_attribute(onnx_bytes *b, const tort_op *row, const char *text)
     if (kind == TORT_ATTR_FLOAT) onnx_float(b, ATTR_F, strtof(value, NULL));
     for (const char *at = value; kind == TORT_ATTR_INTS && *at; at += *at == ',')
         onnx_int(b, ATTR_INTS, strtoll(at, (char **)&at, 10));
+    for (char *rest, *word = kind == TORT_ATTR_STRINGS ? strtok_r(words, ",", &rest) : NULL; word;
+         word = strtok_r(NULL, ",", &rest))
+        onnx_text(b, ATTR_STRINGS, word);
     for (const char *at = value; kind == TORT_ATTR_FLOATS && *at; at += *at == ',')
         onnx_float(b, ATTR_FLOATS, strtof(at, (char **)&at));
     onnx_end(b);
