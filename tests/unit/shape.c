@@ -153,6 +153,19 @@ Test(shape, text_reads_like_arithmetic) {
     cr_assert_str_eq(tort_dim_text(&dims, tort_dim_fresh(&dims, false), text, 2), "?");
 }
 
+Test(shape, expressions_are_evaluated) {
+    const tort_dim_binding bindings[] = {{batch, 3}, {h, 7}};
+    int64_t out;
+    tort_dim all = tort_dim_mul(&dims, batch, tort_dim_ceildiv(&dims, tort_dim_add_const(&dims, h, -2), 2));
+    cr_assert(tort_dim_evaluate(&dims, all, bindings, 2, &out) && out == 9);
+    cr_assert(tort_dim_evaluate(&dims, tort_dim_max(&dims, batch, h), bindings, 2, &out) && out == 7);
+    cr_assert(tort_dim_evaluate(&dims, tort_dim_min(&dims, batch, h), bindings, 2, &out) && out == 3);
+    cr_assert(tort_dim_evaluate(&dims, 5, NULL, 0, &out) && out == 5);
+    cr_assert_not(tort_dim_evaluate(&dims, tort_dim_add(&dims, batch, seq), bindings, 2, &out));
+    const tort_dim_binding large = {batch, INT64_MAX};
+    cr_assert_not(tort_dim_evaluate(&dims, tort_dim_mul(&dims, batch, 2), &large, 1, &out));
+}
+
 static int32_t allocations_left;
 
 static void *failing_alloc(void *ud, void *ptr, size_t old_size, size_t new_size) {
