@@ -49,7 +49,6 @@ extern const tort_op tort_ops_norm[];
 extern const tort_op tort_ops_norm_axis[];
 extern const tort_op tort_ops_batch_norm[];
 extern const tort_op tort_ops_softmax[];
-extern const tort_op tort_ops_recurrent[];
 extern const tort_op tort_ops_reduce[];
 extern const tort_op tort_ops_arg_reduce[];
 extern const tort_op tort_ops_nms[];
@@ -113,7 +112,6 @@ const tort_op *const tort_op_families[] = {
     tort_ops_norm_axis,
     tort_ops_batch_norm,
     tort_ops_softmax,
-    tort_ops_recurrent,
     tort_ops_reduce,
     tort_ops_arg_reduce,
     tort_ops_nms,
