@@ -207,6 +207,15 @@ tort_status tort_chain_require(const tort_session *session, tort_error *error) {
     return TORT_OK;
 }
 
+/* A target that no provider of the chain answers to would be ignored unseen. */
+static tort_status check_target(const tort_session *session, tort_error *error) {
+    if (!session->options.target) return TORT_OK;
+    for (int32_t i = 0; i < session->chain_count; i++)
+        if (target_text(session, &session->chain[i])) return TORT_OK;
+    return tort_fail(error, TORT_E_USAGE, "target \"%s\" is for no provider of the chain \"%s\" (as in cuda:sm_87)",
+                     session->options.target, session->options.chain);
+}
+
 tort_status tort_chain_open(tort_session *session, tort_error *error) {
     const char *cursor = session->options.chain;
     int32_t count = 1 + count_unescaped(cursor, ',', "");
@@ -225,7 +234,7 @@ tort_status tort_chain_open(tort_session *session, tort_error *error) {
         if (*cursor == ',') cursor++;
     }
     session->memory_count = session->chain_count + 1;
-    return status;
+    return status ? status : check_target(session, error);
 }
 
 void tort_chain_close(tort_session *session) {

@@ -14,6 +14,7 @@
 #include "runtime/cli/inputs.h"
 #include "runtime/cli/npz.h"
 #include "runtime/cli/suggest.h"
+#include "runtime/graph.h"
 
 typedef struct reader {
     const cli_options *options;
@@ -277,8 +278,22 @@ static tort_status missing_input(const reader *r, int32_t index) {
                      port.name, tort_type_name(port.type), port_shape(&port, shape, sizeof shape), port.name);
 }
 
+/* A sequence, an optional or a map has no public form to pass it in. */
+static tort_status check_kinds(const tort_model *model, tort_error *error) {
+    const tort_graph *graph = &model->graphs[0];
+    for (int32_t i = 0; i < graph->input_count; i++) {
+        const tort_value *value = &graph->values[graph->inputs[i]];
+        if (value->info.kind != TORT_TENSOR)
+            return tort_fail(error, TORT_E_UNSUPPORTED,
+                             "input '%s' is a sequence, optional or map; only tensors can be given", value->name);
+    }
+    return TORT_OK;
+}
+
 tort_status cli_inputs_read(const cli_options *options, const tort_model *model, cli_inputs *inputs,
                             tort_error *error) {
+    tort_status kinds = check_kinds(model, error);
+    if (kinds) return kinds;
     inputs->count = tort_model_input_count(model);
     inputs->tensors = cli_alloc((size_t)inputs->count, sizeof *inputs->tensors);
     reader r = {options, model, inputs, error};

@@ -195,7 +195,7 @@ static void print_ports(const tort_model *model, const char *title, const int32_
 static const char *count_text(double count, char *buffer, size_t size) {
     static const char *const units[] = {"", " k", " M", " G", " T"};
     size_t unit = 0;
-    while (count >= 9999.5 && unit + 1 < sizeof units / sizeof *units) {
+    while (count >= (unit ? 999.95 : 9999.5) && unit + 1 < sizeof units / sizeof *units) {
         count /= 1000;
         unit++;
     }

@@ -88,7 +88,10 @@ static void print_top(const job *j) {
         const cli_top *top = &j->tops[i];
         rank = i && j->tops[i - 1].row == top->row ? rank + 1 : 1;
         cli_colour colour = rank == 1 ? CLI_GREEN : CLI_PLAIN;
-        cli_cell(table, CLI_DIM, several ? "%lld" : "", (long long)top->row);
+        if (several)
+            cli_cell(table, CLI_DIM, "%lld", (long long)top->row);
+        else
+            cli_cell(table, CLI_DIM, "%s", "");
         cli_cell(table, CLI_DIM, "%lld", (long long)rank);
         cli_cell(table, CLI_PLAIN, "%lld", (long long)top->index);
         cli_cell(table, colour, "%.4f", top->value);

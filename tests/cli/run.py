@@ -133,6 +133,8 @@ def test_placement(suite, folder):
     suite.expect(4, "DISABLED", "run", DIGITS, "--random", "1", "--ep", "cuda,cpu", "--require", "cuda", **disabled)
     suite.expect(4, "strict", "run", DIGITS, "--random", "1", "--ep", "cuda,cpu", "--strict", **disabled)
     suite.expect(4, "placement: ", "run", DIGITS, "--random", "1", "--ep", "cuda", **disabled)
+    suite.expect(2, "for no provider", "plan", DIGITS, "--ep", "cuda,cpu", "--target", "cude:sm_87")
+    suite.expect(0, "target sm_87, not opened", "plan", DIGITS, "--ep", "cuda,cpu", "--target", "cuda:sm_87")
     suite.expect(2, "conv9", "plan", DIGITS, "--pin", "conv9=cpu")
     plan = suite.run("plan", DIGITS, "--json").json()
     wanted = {"schema", "model", "chain", "providers", "nodes", "copies", "folded", "memory", "summary"}
