@@ -1,4 +1,5 @@
-/* rows.c - normalisation of contiguous rows in fp32: Softmax along the last axis, LayerNormalization.
+/* rows.c - normalisation of contiguous rows in fp32: Softmax and LogSoftmax along the last axis, LayerNormalization,
+ * InstanceNormalization.
  *
  * Read next: simd/maps.c. */
 #include "kernels/cpu/cpu.h"
@@ -16,24 +17,32 @@ static tort_verdict claim_softmax(const tort_target *target, const tort_node_vie
 
 typedef struct row_job {
     const tort_simd *simd;
+    void (*softmax)(const float *x, float *y, int64_t count);
     const tort_norm_params *norm;
     const float *x, *scale, *bias;
     float *y;
-    int64_t length;
+    int64_t length, channels;
 } row_job;
 
 static void softmax_rows(void *arg, int64_t begin, int64_t end) {
     const row_job *job = arg;
     for (int64_t row = begin; row < end; row++)
-        job->simd->softmax_row(job->x + row * job->length, job->y + row * job->length, job->length);
+        job->softmax(job->x + row * job->length, job->y + row * job->length, job->length);
+}
+
+static tort_status run_rows(const tort_call *call, void (*softmax)(const float *x, float *y, int64_t count)) {
+    const tort_softmax_params *p = call->params;
+    row_job job = {.softmax = softmax, .x = call->inputs[0].data, .y = call->outputs[0].data, .length = p->length};
+    if (tort_count(&call->outputs[0]) > 0) tort_parallel(call, p->outer, p->length + 1, softmax_rows, &job);
+    return TORT_OK;
 }
 
 static tort_status run_softmax(const tort_call *call) {
-    const tort_softmax_params *p = call->params;
-    const tort_cpu_device *device = call->device;
-    row_job job = {.simd = device->simd, .x = call->inputs[0].data, .y = call->outputs[0].data, .length = p->length};
-    if (tort_count(&call->outputs[0]) > 0) tort_parallel(call, p->outer, p->length + 1, softmax_rows, &job);
-    return TORT_OK;
+    return run_rows(call, ((const tort_cpu_device *)call->device)->simd->softmax_row);
+}
+
+static tort_status run_log_softmax(const tort_call *call) {
+    return run_rows(call, ((const tort_cpu_device *)call->device)->simd->log_softmax_row);
 }
 
 /* ---- LayerNormalization ------------------------------------------------------------------------------------------ */
@@ -63,7 +72,7 @@ static void norm_rows(void *arg, int64_t begin, int64_t end) {
     const row_job *job = arg;
     for (int64_t row = begin; row < end; row++)
         job->simd->normalize_row(job->x + row * job->length, job->y + row * job->length, job->length,
-                                 (float)job->norm->epsilon, job->norm->centered, job->scale, job->bias);
+                                 (float)job->norm->epsilon, job->norm->centered, job->scale, job->bias, false);
 }
 
 static tort_status run_layer_norm(const tort_call *call) {
@@ -80,8 +89,41 @@ static tort_status run_layer_norm(const tort_call *call) {
     return TORT_OK;
 }
 
+/* ---- InstanceNormalization ----------------------------------------------------------------------------------------
+ */
+
+static void instance_rows(void *arg, int64_t begin, int64_t end) {
+    const row_job *job = arg;
+    for (int64_t row = begin; row < end; row++)
+        job->simd->normalize_row(job->x + row * job->length, job->y + row * job->length, job->length,
+                                 (float)job->norm->epsilon, true, job->scale + row % job->channels,
+                                 job->bias + row % job->channels, true);
+}
+
+/* A row is a channel, whose scale and bias are one number each. */
+static tort_status run_instance_norm(const tort_call *call) {
+    const tort_norm_params *p = call->params;
+    const tort_cpu_device *device = call->device;
+    row_job job = {.simd = device->simd,
+                   .norm = p,
+                   .x = call->inputs[0].data,
+                   .scale = call->inputs[1].data,
+                   .bias = call->inputs[2].data,
+                   .y = call->outputs[0].data,
+                   .length = p->size,
+                   .channels = call->inputs[0].dims[1]};
+    if (tort_count(&call->outputs[0]) > 0) tort_parallel(call, p->rows, p->size / 2 + 1, instance_rows, &job);
+    return TORT_OK;
+}
+
 const tort_kernel tort_cpu_rows[] = {
     {.domain = "", .op = "Softmax", .name = "softmax_rows", .claim = claim_softmax, .run = run_softmax},
+    {.domain = "", .op = "LogSoftmax", .name = "log_softmax_rows", .claim = claim_softmax, .run = run_log_softmax},
+    {.domain = "",
+     .op = "InstanceNormalization",
+     .name = "instance_norm_rows",
+     .claim = tort_cpu_claim_float,
+     .run = run_instance_norm},
     {.domain = "",
      .op = "LayerNormalization",
      .name = "layer_norm_rows",

@@ -67,9 +67,11 @@ typedef struct tort_simd {
     void (*const *maps)(const float *x, float *y, int64_t count); /* by tort_map_kind */
     /* Rows may not overlap. */
     void (*softmax_row)(const float *x, float *y, int64_t count);
-    /* (x - mean) / sqrt(variance + epsilon) * scale + bias (NULL: 0); not centered: the mean counts as 0. */
+    void (*log_softmax_row)(const float *x, float *y, int64_t count);
+    /* (x - mean) / sqrt(variance + epsilon) * scale + bias (NULL: 0); not centered: the mean counts as 0. Scale and
+     * bias are rows as well, or one number each. */
     void (*normalize_row)(const float *x, float *y, int64_t count, float epsilon, bool centered, const float *scale,
-                          const float *bias);
+                          const float *bias, bool one_scale);
 } tort_simd;
 
 /* The best table for a target's instructions; NULL: none fits. */

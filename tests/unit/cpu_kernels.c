@@ -358,6 +358,15 @@ static void make_qlinear_matmul(random_node *n, random_source *r) {
     n->opset = 10;
 }
 
+static void make_instance_norm(random_node *n, random_source *r) {
+    const int64_t dims[4] = {draw(r, 1, 3), draw(r, 1, 5), draw(r, 2, 9), draw(r, 3, 20)};
+    add_tensor(n, r, (int32_t)draw(r, 3, 4), dims);
+    add_tensor(n, r, 1, dims + 1);
+    add_tensor(n, r, 1, dims + 1);
+    n->opset = 6;
+    n->tolerance = 1e-4f; /* a variance of few elements may nearly cancel */
+}
+
 typedef struct kernel_case {
     const char *op, *kernel;
     void (*make)(random_node *node, random_source *random);
@@ -381,6 +390,8 @@ static const kernel_case cases[] = {
     {"Sigmoid", "sigmoid_vectors", make_map},
     {"Gelu", "gelu_vectors", make_gelu},
     {"Softmax", "softmax_rows", make_softmax},
+    {"LogSoftmax", "log_softmax_rows", make_softmax},
+    {"InstanceNormalization", "instance_norm_rows", make_instance_norm},
     {"LayerNormalization", "layer_norm_rows", make_layer_norm},
 };
 

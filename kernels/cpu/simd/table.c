@@ -18,5 +18,6 @@ const tort_simd SIMD(tort_simd) = {
     .row_product = SIMD(tort_simd_row_product),
     .maps = SIMD(tort_simd_maps),
     .softmax_row = SIMD(tort_simd_softmax_row),
+    .log_softmax_row = SIMD(tort_simd_log_softmax_row),
     .normalize_row = SIMD(tort_simd_normalize_row),
 };

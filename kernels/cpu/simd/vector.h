@@ -72,8 +72,9 @@ void SIMD(tort_simd_maximum)(float *out, int64_t width, const float *source, con
 void SIMD(tort_simd_row_product)(float *y, int64_t n, const float *a, int64_t k, const float *b, int64_t b_stride,
                                  const float *column_bias);
 void SIMD(tort_simd_softmax_row)(const float *x, float *y, int64_t count);
+void SIMD(tort_simd_log_softmax_row)(const float *x, float *y, int64_t count);
 void SIMD(tort_simd_normalize_row)(const float *x, float *y, int64_t count, float epsilon, bool centered,
-                                   const float *scale, const float *bias);
+                                   const float *scale, const float *bias, bool one_scale);
 extern void (*const SIMD(tort_simd_maps)[TORT_MAP_COUNT])(const float *, float *, int64_t);
 
 #endif
