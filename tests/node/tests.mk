@@ -1,6 +1,6 @@
 # ONNX's own backend cases, made by the onnx package, against the list of what must happen; and every operator row against
 # ONNX's schemas.
-TESTS += test-node test-schemas
+TESTS += test-node test-node-runner test-schemas
 
 NODE_CASES := $(BUILD)/node-cases
 
@@ -8,6 +8,11 @@ NODE_CASES := $(BUILD)/node-cases
 ## Run ONNX's backend cases on the cpu provider, under older opsets too, against tests/node/expected.txt.
 test-node: $(NODE_CASES)/cases.json $(TINYORT)
 	@$(VENV)/bin/python tests/node/run.py $(TINYORT) $(NODE_CASES) tests/node/expected.txt
+
+.PHONY: test-node-runner
+## Test the runner of the backend cases itself.
+test-node-runner:
+	@$(VENV)/bin/python tests/node/run_test.py
 
 .PHONY: test-schemas
 ## Hold every operator row against ONNX's schemas.
