@@ -63,7 +63,7 @@ static int run_command(const cli_command *command, int argc, char **argv) {
     else
         result = command->run(&options);
     cli_options_free(&options);
-    if (fflush(stdout) != 0 && result == CLI_OK) {
+    if ((fflush(stdout) != 0 || ferror(stdout)) && result == CLI_OK) {
         fprintf(stderr, "tinyort %s: the output could not be written\n", command->name);
         result = CLI_FAILED;
     }

@@ -342,6 +342,9 @@ tort_status cli_options_read(const cli_command *command, int argc, char **argv, 
         tort_status status = apply(options, found == 'h' ? OPTION_HELP : (option_id)(found - 256), optarg, error);
         if (status) return status;
     }
+    if (options->chain_count > 1 && command->bit != CLI_CMD_COMPARE)
+        return tort_fail(error, TORT_E_USAGE, "--ep is given %d times; a chain is one list: --ep %s,%s",
+                         options->chain_count, options->chains[0], options->chains[1]);
     while (optind < argc) options->operands[options->operand_count++] = argv[optind++];
     if (!options->help && !*command->operands && options->operand_count)
         return tort_fail(error, TORT_E_USAGE, "'%s' takes no operand, but got '%s'", command->name,

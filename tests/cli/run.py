@@ -88,6 +88,10 @@ def test_usage(suite, folder):
     suite.expect(2, "wants a value", "run", DIGITS, "--top")
     suite.expect(2, "takes no value", "run", DIGITS, "--json=yes")
     suite.expect(2, "did you mean 'npy'?", "run", DIGITS, "--format", "np")
+    suite.expect(2, "a chain is one list: --ep cpu,cuda", "run", DIGITS, "--ep", "cpu", "--ep", "cuda")
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([suite.tinyort, "ops"], stdout=full, stderr=subprocess.PIPE, text=True)
+        suite.check(done.returncode == 5 and "could not be written" in done.stderr, "output that cannot be written")
     suite.expect(2, "not an option of 'plan'", "plan", DIGITS, "--top", "1")
 
 
@@ -151,6 +155,20 @@ def test_placement(suite, folder):
     suite.check(failed["nodes"][0]["provider"] is None, "a refused plan is printed all the same")
     suite.check(failed["nodes"][0]["verdicts"][0]["code"] == "NO_OP", "with its verdict")
     suite.check(failed["nodes"][1]["verdicts"][0]["code"] == "UPSTREAM", "a node behind it names its cause")
+
+
+def test_pin_and_allow(suite, folder):
+    board = ("plan", DIGITS, "--ep", "cuda,cpu", "--target", "cuda:sm_87")
+    free = suite.run(*board, "--json").json()
+    on_cuda = [node for node in free["nodes"] if node["provider"] == "cuda"]
+    suite.check(on_cuda, "cuda claims something of digits.onnx")
+    for pin in (f"{on_cuda[0]['path']}=cpu", f"#{on_cuda[0]['index']}=cpu"):
+        pinned = suite.run(*board, "--json", "--pin", pin).json()["nodes"][on_cuda[0]["index"]]
+        suite.check(pinned["provider"] == "cpu", f"--pin {pin} moves the node")
+        suite.check(pinned["verdicts"][0]["code"] == "PINNED", f"--pin {pin} is the verdict")
+        suite.expect(4, "strict", *board, "--pin", pin, "--strict")
+    elsewhere = {node["op"] for node in free["nodes"] if node["provider"] == "cpu"} | {on_cuda[0]["op"]}
+    suite.expect(0, "cuda", *board, "--pin", pin, "--strict", "--allow", ",".join(sorted(elsewhere)))
 
 
 def test_input_files(suite, folder):
