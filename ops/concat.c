@@ -90,20 +90,25 @@ static tort_status concat_resolve(tort_resolve *resolve) {
     return TORT_OK;
 }
 
-static tort_status concat_reference(const tort_call *call) {
+tort_status tort_move_concat(const tort_call *call, tort_box_mover move) {
     const tort_concat_params *params = call->params;
     const tort_tensor *output = &call->outputs[0];
     int64_t outer = elements(output, 0, params->axis), row = elements(output, params->axis, output->rank), first = 0;
-    for (int32_t i = 0; i < call->input_count; i++) {
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; !status && i < call->input_count; i++) {
         const tort_tensor *input = &call->inputs[i];
         int64_t run = elements(input, params->axis, input->rank);
         tort_box box = {.dst_first = first};
         tort_box_add(&box, outer, row, run);
         tort_box_add(&box, run, 1, 1);
-        tort_copy_box(call, input->type, output->data, input->data, &box);
+        status = move(call, input->type, output->data, input->data, &box);
         first += run;
     }
-    return TORT_OK;
+    return status;
+}
+
+static tort_status concat_reference(const tort_call *call) {
+    return tort_move_concat(call, tort_copy_box);
 }
 
 /* ---- Split --------------------------------------------------------------------------------------------------- */
@@ -248,23 +253,28 @@ static int64_t part_length(const tort_call *call, int32_t i) {
     return length;
 }
 
-static tort_status split_reference(const tort_call *call) {
+tort_status tort_move_split(const tort_call *call, tort_box_mover move) {
     const tort_split_params *params = call->params;
     const tort_tensor *input = &call->inputs[0];
     int64_t outer = elements(input, 0, params->axis), inner = elements(input, params->axis + 1, input->rank);
     int64_t row = input->dims[params->axis] * inner, first = 0;
-    for (int32_t i = 0; i < call->output_count; i++) {
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; !status && i < call->output_count; i++) {
         const tort_tensor *output = &call->outputs[i];
         if (tort_present(output)) {
             int64_t run = output->dims[params->axis] * inner;
             tort_box box = {.src_first = first};
             tort_box_add(&box, outer, run, row);
             tort_box_add(&box, run, 1, 1);
-            tort_copy_box(call, input->type, output->data, input->data, &box);
+            status = move(call, input->type, output->data, input->data, &box);
         }
         first += part_length(call, i) * inner;
     }
-    return TORT_OK;
+    return status;
+}
+
+static tort_status split_reference(const tort_call *call) {
+    return tort_move_split(call, tort_copy_box);
 }
 
 /* ---- rows ---------------------------------------------------------------------------------------------------- */

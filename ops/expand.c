@@ -48,15 +48,18 @@ static tort_status expand_infer(tort_infer *infer) {
     return repeat_elements(infer, output.rank == 0 ? 1 : output.dims[0]);
 }
 
-static tort_status expand_reference(const tort_call *call) {
+tort_status tort_move_expand(const tort_call *call, tort_box_mover move) {
     const tort_tensor *input = &call->inputs[0], *output = &call->outputs[0];
     int64_t src_strides[TORT_MAX_RANK], dst_strides[TORT_MAX_RANK];
     tort_broadcast_strides(input->rank, input->dims, output->rank, output->dims, src_strides);
     tort_strides(output->rank, output->dims, dst_strides);
     tort_box box = {0};
     for (int32_t k = 0; k < output->rank; k++) tort_box_add(&box, output->dims[k], dst_strides[k], src_strides[k]);
-    tort_copy_box(call, input->type, output->data, input->data, &box);
-    return TORT_OK;
+    return move(call, input->type, output->data, input->data, &box);
+}
+
+static tort_status expand_reference(const tort_call *call) {
+    return tort_move_expand(call, tort_copy_box);
 }
 
 /* ---- Tile ---------------------------------------------------------------------------------------------------- */
@@ -125,7 +128,7 @@ static tort_status tile_axis_infer(tort_infer *infer) {
 }
 
 /* The output as [repeats[0], dims[0], repeats[1], dims[1], ...]: the input does not move along the repeats. */
-static tort_status tile_reference(const tort_call *call) {
+tort_status tort_move_tile(const tort_call *call, tort_box_mover move) {
     const tort_tensor *input = &call->inputs[0], *output = &call->outputs[0];
     int64_t src_strides[TORT_MAX_RANK], dst_strides[TORT_MAX_RANK];
     if (tort_count(output) == 0) return TORT_OK;
@@ -136,8 +139,11 @@ static tort_status tile_reference(const tort_call *call) {
         tort_box_add(&box, output->dims[k] / input->dims[k], dst_strides[k] * input->dims[k], 0);
         tort_box_add(&box, input->dims[k], dst_strides[k], src_strides[k]);
     }
-    tort_copy_box(call, input->type, output->data, input->data, &box);
-    return TORT_OK;
+    return move(call, input->type, output->data, input->data, &box);
+}
+
+static tort_status tile_reference(const tort_call *call) {
+    return tort_move_tile(call, tort_copy_box);
 }
 
 /* ---- rows ---------------------------------------------------------------------------------------------------- */

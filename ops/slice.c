@@ -190,7 +190,7 @@ static tort_status slice_resolve(tort_resolve *resolve) {
     return TORT_OK;
 }
 
-static tort_status slice_reference(const tort_call *call) {
+tort_status tort_move_slice(const tort_call *call, tort_box_mover move) {
     const tort_slice_params *slice = call->params;
     const tort_tensor *data = &call->inputs[0], *output = &call->outputs[0];
     int64_t src_strides[TORT_MAX_RANK], dst_strides[TORT_MAX_RANK];
@@ -202,8 +202,11 @@ static tort_status slice_reference(const tort_call *call) {
         int64_t stride = output->dims[k] > 1 ? slice->steps[k] * src_strides[k] : 0; /* a lone step may be huge */
         tort_box_add(&box, output->dims[k], dst_strides[k], stride);
     }
-    tort_copy_box(call, data->type, output->data, data->data, &box);
-    return TORT_OK;
+    return move(call, data->type, output->data, data->data, &box);
+}
+
+static tort_status slice_reference(const tort_call *call) {
+    return tort_move_slice(call, tort_copy_box);
 }
 
 #define SLICE(SINCE, UNTIL, ALL)                                                                                       \

@@ -93,7 +93,7 @@ void tort_fill_elements(tort_type type, void *dst, int64_t first, int64_t count,
 /* ---- the box ------------------------------------------------------------------------------------------------ */
 
 /* Drops dims of one element and merges neighbours that are one dim in both layouts. False: the box is empty. */
-static bool simplify(const tort_box *box, tort_box *out) {
+bool tort_box_simplify(const tort_box *box, tort_box *out) {
     *out = (tort_box){.dst_first = box->dst_first, .src_first = box->src_first};
     for (int32_t k = 0; k < box->rank; k++) {
         if (box->dims[k] == 0) return false;
@@ -217,9 +217,9 @@ static void copy_items(void *arg, int64_t begin, int64_t end) {
     }
 }
 
-void tort_copy_box(const tort_call *call, tort_type type, void *dst, const void *src, const tort_box *given) {
+tort_status tort_copy_box(const tort_call *call, tort_type type, void *dst, const void *src, const tort_box *given) {
     tort_box box;
-    if (!simplify(given, &box)) return;
+    if (!tort_box_simplify(given, &box)) return TORT_OK;
     copy_job job = {type, dst, src, &box, order_loops(&box)};
     int32_t last = box.rank - 1;
     int64_t items = 1, item_elements = box.dims[last];
@@ -230,4 +230,5 @@ void tort_copy_box(const tort_call *call, tort_type type, void *dst, const void 
     } else {
         tort_parallel(call, items, 5 + item_elements / 4, copy_items, &job);
     }
+    return TORT_OK;
 }

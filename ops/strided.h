@@ -21,8 +21,24 @@ typedef struct tort_box {
 
 /* Appends a dimension inside those that the box has. */
 void tort_box_add(tort_box *box, int64_t dim, int64_t dst_stride, int64_t src_stride);
-/* Copies the box, on several threads where that pays. */
-void tort_copy_box(const tort_call *call, tort_type type, void *dst, const void *src, const tort_box *box);
+/* The same box with dims of 1 left out, and dims merged that lie one behind the other in both layouts; rank 1 at least.
+ * False: the box is empty. */
+bool tort_box_simplify(const tort_box *box, tort_box *simple);
+/* Copies a box somewhere: in host memory, or on a device. */
+typedef tort_status (*tort_box_mover)(const tort_call *call, tort_type type, void *dst, const void *src,
+                                      const tort_box *box);
+/* The mover of host memory; on several threads where that pays. Always TORT_OK. */
+tort_status tort_copy_box(const tort_call *call, tort_type type, void *dst, const void *src, const tort_box *box);
+
+/* Operators that come down to boxes, for whoever can move one: each decodes params and shapes and moves box by box. */
+tort_status tort_move_transpose(const tort_call *call, tort_box_mover move);
+tort_status tort_move_depth_to_space(const tort_call *call, tort_box_mover move);
+tort_status tort_move_space_to_depth(const tort_call *call, tort_box_mover move);
+tort_status tort_move_slice(const tort_call *call, tort_box_mover move);
+tort_status tort_move_concat(const tort_call *call, tort_box_mover move);
+tort_status tort_move_split(const tort_call *call, tort_box_mover move);
+tort_status tort_move_expand(const tort_call *call, tort_box_mover move);
+tort_status tort_move_tile(const tort_call *call, tort_box_mover move);
 /* dst[first .. first+count) = element `index` of src; dst and src are different tensors. */
 void tort_fill_elements(tort_type type, void *dst, int64_t first, int64_t count, const void *src, int64_t index);
 

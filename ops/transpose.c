@@ -46,7 +46,7 @@ static tort_status transpose_resolve(tort_resolve *resolve) {
     return read_perm(resolve->node, resolve->error, params->rank, params->perm);
 }
 
-static tort_status transpose_reference(const tort_call *call) {
+tort_status tort_move_transpose(const tort_call *call, tort_box_mover move) {
     const tort_transpose_params *params = call->params;
     const tort_tensor *input = &call->inputs[0], *output = &call->outputs[0];
     int64_t src_strides[TORT_MAX_RANK], dst_strides[TORT_MAX_RANK];
@@ -56,8 +56,11 @@ static tort_status transpose_reference(const tort_call *call) {
     for (int32_t k = 0; k < params->rank; k++) {
         tort_box_add(&box, output->dims[k], dst_strides[k], src_strides[params->perm[k]]);
     }
-    tort_copy_box(call, input->type, output->data, input->data, &box);
-    return TORT_OK;
+    return move(call, input->type, output->data, input->data, &box);
+}
+
+static tort_status transpose_reference(const tort_call *call) {
+    return tort_move_transpose(call, tort_copy_box);
 }
 
 /* ---- DepthToSpace, SpaceToDepth ------------------------------------------------------------------------------ */
@@ -148,22 +151,28 @@ static six_dims split_dims(const tort_tensor *wide, const tort_depth_space_param
     };
 }
 
-static tort_status depth_to_space_reference(const tort_call *call) {
+tort_status tort_move_depth_to_space(const tort_call *call, tort_box_mover move) {
     static const int order[6] = {BATCH, CHANNEL, ROW, BLOCK_ROW, COLUMN, BLOCK_COLUMN};
     six_dims d = split_dims(&call->outputs[0], call->params);
     tort_box box = {0};
     for (int32_t k = 0; k < 6; k++) tort_box_add(&box, d.dims[order[k]], d.wide[order[k]], d.deep[order[k]]);
-    tort_copy_box(call, call->inputs[0].type, call->outputs[0].data, call->inputs[0].data, &box);
-    return TORT_OK;
+    return move(call, call->inputs[0].type, call->outputs[0].data, call->inputs[0].data, &box);
 }
 
-static tort_status space_to_depth_reference(const tort_call *call) {
+static tort_status depth_to_space_reference(const tort_call *call) {
+    return tort_move_depth_to_space(call, tort_copy_box);
+}
+
+tort_status tort_move_space_to_depth(const tort_call *call, tort_box_mover move) {
     static const int order[6] = {BATCH, BLOCK_ROW, BLOCK_COLUMN, CHANNEL, ROW, COLUMN};
     six_dims d = split_dims(&call->inputs[0], call->params);
     tort_box box = {0};
     for (int32_t k = 0; k < 6; k++) tort_box_add(&box, d.dims[order[k]], d.deep[order[k]], d.wide[order[k]]);
-    tort_copy_box(call, call->inputs[0].type, call->outputs[0].data, call->inputs[0].data, &box);
-    return TORT_OK;
+    return move(call, call->inputs[0].type, call->outputs[0].data, call->inputs[0].data, &box);
+}
+
+static tort_status space_to_depth_reference(const tort_call *call) {
+    return tort_move_space_to_depth(call, tort_copy_box);
 }
 
 /* ---- rows ---------------------------------------------------------------------------------------------------- */

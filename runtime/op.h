@@ -101,6 +101,7 @@ typedef struct tort_call {
     void *device;           /* of the provider's open */
     void *stream;           /* of the provider's stream_open */
     const tort_env *env;    /* env->parallel_for is set */
+    int32_t node;           /* index in the graph; for a device that reports a bad value later */
     struct tort_text *text; /* for new strings, see tort_call_text */
     tort_error *error;
 } tort_call;

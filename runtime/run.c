@@ -6,8 +6,6 @@
 
 #include "runtime/context.h"
 
-/* ---- what operators may call ------------------------------------------------------------------------------------- */
-
 /* ---- create, free ------------------------------------------------------------------------------------------------ */
 
 static tort_status open_streams(tort_context *context, tort_error *error) {
@@ -97,6 +95,7 @@ static tort_status run_kernel(tort_context *context, const tort_step *step, tort
                       .device = link->device,
                       .stream = context->streams[step->provider],
                       .env = &session->env,
+                      .node = step->node,
                       .text = context->text,
                       .error = error};
     const tort_op *op = session->graph->nodes[step->node].op;
@@ -245,7 +244,10 @@ static tort_status sync_all(tort_context *context, tort_error *error) {
         const tort_link *link = &session->chain[i];
         if (!link->opened || !link->provider->sync) continue;
         tort_status status = link->provider->sync(link->device, context->streams[i], first ? NULL : error);
-        if (status && !first && error) error->provider = link->provider->name;
+        if (status && !first && error) {
+            error->provider = link->provider->name;
+            if (error->node >= 0) tort_error_at_node(error, session->graph, error->node);
+        }
         if (!first) first = status;
     }
     return first;

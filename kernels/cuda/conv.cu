@@ -1,0 +1,115 @@
+/* conv.cu - Conv over one or two spatial axes: as an implicit matrix product, and directly where every channel is a
+ * group of its own. Read first: conv.c, product.cuh. */
+#include "kernels/cuda/product.cuh"
+
+#include "kernels/cuda/matmul.h"
+
+/* ---- implicit product: weights (filters, channels*kernel) by windows (channels*kernel, batch*out_h*out_w) ---- */
+
+template <class T> struct weight_rows {
+    const T *data;
+    int64_t length; /* channels * kernel_h * kernel_w */
+    __device__ T operator()(int64_t filter, int64_t at) const {
+        return data[filter * length + at];
+    }
+};
+
+/* Element `at` of the window of output pixel `pixel`, zero in the padding. */
+template <class T> struct windows {
+    const T *data; /* of this group's first channel in image 0 */
+    gpu_conv p;
+    __device__ T operator()(int64_t at, int64_t pixel) const {
+        const int64_t column = at % p.kernel_w, row = at / p.kernel_w % p.kernel_h,
+                      channel = at / (p.kernel_w * p.kernel_h);
+        const int64_t out_w = pixel % p.out_w, out_h = pixel / p.out_w % p.out_h, image = pixel / (p.out_w * p.out_h);
+        const int64_t h = out_h * p.stride_h - p.pad_h + row * p.dilation_h;
+        const int64_t w = out_w * p.stride_w - p.pad_w + column * p.dilation_w;
+        if (h < 0 || h >= p.in_h || w < 0 || w >= p.in_w) return (T)0.0f;
+        return data[((image * p.group * p.channels + channel) * p.in_h + h) * p.in_w + w];
+    }
+};
+
+template <class T> struct biased_output {
+    T *data;
+    const T *bias;                                /* of this group's first filter; NULL: none */
+    int64_t filters, group_filters_first, pixels; /* filters of all groups; pixels of one image */
+    __device__ void operator()(int64_t filter, int64_t pixel, float sum) const {
+        const int64_t image = pixel / pixels, at = pixel % pixels;
+        if (bias) sum += (float)bias[filter];
+        data[(image * filters + group_filters_first + filter) * pixels + at] = (T)sum;
+    }
+};
+
+/* Tiles of the output along x, groups along y. */
+template <class T> static __global__ void conv(gpu_conv p, const T *x, const T *w, const T *bias, T *y) {
+    const int64_t group = blockIdx.y, length = p.channels * p.kernel_h * p.kernel_w;
+    const int64_t pixels = p.out_h * p.out_w, columns = p.batch * pixels, tiles_across = (columns + TILE - 1) / TILE;
+    const int64_t row = (int64_t)blockIdx.x / tiles_across * TILE, column = (int64_t)blockIdx.x % tiles_across * TILE;
+    const weight_rows<T> left = {w + group * p.filters * length, length};
+    const windows<T> right = {x + group * p.channels * p.in_h * p.in_w, p};
+    const biased_output<T> out = {y, bias ? bias + group * p.filters : nullptr, p.group * p.filters, group * p.filters,
+                                  pixels};
+    product<T>::run(left, right, out, p.filters, columns, length, row, column);
+}
+
+/* ---- depthwise: one thread an output; filters is how many outputs a channel has ---- */
+
+template <class T>
+static __global__ void conv_depthwise(gpu_conv p, const T *x, const T *w, const T *bias, T *y, size_t count) {
+    const size_t stride = (size_t)gridDim.x * blockDim.x;
+    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride) {
+        const int64_t out_w = (int64_t)i % p.out_w, out_h = (int64_t)i / p.out_w % p.out_h;
+        const int64_t plane = (int64_t)i / (p.out_w * p.out_h), filters = p.group * p.filters;
+        const int64_t filter = plane % filters, image = plane / filters;
+        const T *input = x + (image * p.group + filter / p.filters) * p.in_h * p.in_w;
+        const T *weight = w + filter * p.kernel_h * p.kernel_w;
+        float sum = bias ? (float)bias[filter] : 0.0f;
+        for (int64_t row = 0; row < p.kernel_h; row++) {
+            const int64_t h = out_h * p.stride_h - p.pad_h + row * p.dilation_h;
+            if (h < 0 || h >= p.in_h) continue;
+            for (int64_t column = 0; column < p.kernel_w; column++) {
+                const int64_t at = out_w * p.stride_w - p.pad_w + column * p.dilation_w;
+                if (at < 0 || at >= p.in_w) continue;
+                sum += (float)input[h * p.in_w + at] * (float)weight[row * p.kernel_w + column];
+            }
+        }
+        y[i] = (T)sum;
+    }
+}
+
+/* ---- launchers ---- */
+
+#define THREADS 256
+#define MOST_BLOCKS 65535
+
+template <class T>
+static cudaError_t run(cudaStream_t stream, const gpu_conv *p, const void *x, const void *w, const void *bias,
+                       void *y) {
+    const int64_t columns = p->batch * p->out_h * p->out_w;
+    const int64_t tiles = ((p->filters + TILE - 1) / TILE) * ((columns + TILE - 1) / TILE);
+    if (!columns || !p->filters || !p->group) return cudaSuccess;
+    if (tiles > INT32_MAX || p->group > MOST_BLOCKS) return cudaErrorInvalidValue;
+    return launch(conv<T>, dim3((unsigned)tiles, (unsigned)p->group), product<T>::THREADS, 0, stream, *p, (const T *)x,
+                  (const T *)w, (const T *)bias, (T *)y);
+}
+
+template <class T>
+static cudaError_t run_depthwise(cudaStream_t stream, const gpu_conv *p, const void *x, const void *w, const void *bias,
+                                 void *y) {
+    const size_t count = (size_t)(p->batch * p->group * p->filters * p->out_h * p->out_w);
+    const size_t blocks = (count + THREADS - 1) / THREADS;
+    if (!count) return cudaSuccess;
+    return launch(conv_depthwise<T>, (unsigned)(blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS), THREADS, 0, stream, *p,
+                  (const T *)x, (const T *)w, (const T *)bias, (T *)y, count);
+}
+
+cudaError_t gpu_run_conv(cudaStream_t stream, gpu_type type, const gpu_conv *p, const void *x, const void *w,
+                         const void *bias, void *y) {
+    return type == GPU_HALF ? run<half>(stream, p, x, w, bias, y) : run<float>(stream, p, x, w, bias, y);
+}
+
+cudaError_t gpu_run_conv_depthwise(cudaStream_t stream, gpu_type type, const gpu_conv *p, const void *x, const void *w,
+                                   const void *bias, void *y) {
+    return type == GPU_HALF ? run_depthwise<half>(stream, p, x, w, bias, y)
+                            : run_depthwise<float>(stream, p, x, w, bias, y);
+}

@@ -1,0 +1,166 @@
+/* matmul.c - rows and claims of MatMul and Gemm: cuBLAS where it is found, else the own tiled kernel.
+ *
+ * cuBLAS thinks in columns: a row-major product Y = A B is to it Y' = B' A', so operands are given in reverse. */
+#include "kernels/cuda/matmul.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "ops/gemm.h"
+#include "ops/matmul.h"
+
+#ifdef CUDA_DEVICE
+/* ---- params ------------------------------------------------------------------------------------------------------ */
+
+static gpu_matmul of_matmul(const tort_matmul_params *params) {
+    gpu_matmul p = {.m = params->m,
+                    .n = params->n,
+                    .k = params->k,
+                    .batches = params->batches,
+                    .a_row = params->k,
+                    .a_column = 1,
+                    .b_row = params->n,
+                    .b_column = 1,
+                    .batch_rank = params->batch_rank,
+                    .alpha = 1.0f};
+    memcpy(p.batch_dims, params->batch_dims, sizeof p.batch_dims);
+    memcpy(p.a_batch, params->a_strides, sizeof p.a_batch);
+    memcpy(p.b_batch, params->b_strides, sizeof p.b_batch);
+    return p;
+}
+
+static gpu_matmul of_gemm(const tort_gemm_params *params) {
+    return (gpu_matmul){.m = params->m,
+                        .n = params->n,
+                        .k = params->k,
+                        .batches = 1,
+                        .a_row = params->trans_a ? 1 : params->k,
+                        .a_column = params->trans_a ? params->m : 1,
+                        .b_row = params->trans_b ? 1 : params->n,
+                        .b_column = params->trans_b ? params->k : 1,
+                        .c_row = params->c_row_stride,
+                        .c_column = params->c_column_stride,
+                        .alpha = params->alpha,
+                        .beta = params->beta};
+}
+
+/* ---- the own kernel ---------------------------------------------------------------------------------------------- */
+
+static tort_status run_product(const tort_call *call, const gpu_matmul *p, const void *c) {
+    const tort_tensor *a = &call->inputs[0];
+    return cuda_launched(call, gpu_run_matmul(cuda_stream_of(call), gpu_type_of(a->type), p, a->data,
+                                              call->inputs[1].data, c, call->outputs[0].data));
+}
+
+static tort_status run_matmul(const tort_call *call) {
+    gpu_matmul p = of_matmul(call->params);
+    return run_product(call, &p, NULL);
+}
+
+static tort_status run_gemm(const tort_call *call) {
+    const tort_gemm_params *params = call->params;
+    gpu_matmul p = of_gemm(params);
+    return run_product(call, &p, params->has_c ? call->inputs[2].data : NULL);
+}
+
+/* ---- cuBLAS ------------------------------------------------------------------------------------------------------ */
+
+/* One product, or a batch of them at even distances. */
+static tort_status call_cublas(const tort_call *call, const gpu_matmul *p, const void *a, const void *b, void *y,
+                               int64_t batches, int64_t a_stride, int64_t b_stride) {
+    const cuda_stream *stream = call->stream;
+    const cublas_functions *cublas = &stream->device->libraries.cublas;
+    bool half = call->inputs[0].type == TORT_FLOAT16;
+    cudaDataType type = half ? CUDA_R_16F : CUDA_R_32F;
+    cublasComputeType_t compute = stream->device->tf32 && !half ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+    bool b_transposed = p->b_column != 1, a_transposed = p->a_column != 1;
+    const float beta = 0.0f;
+    cublasStatus_t code = cublas->cublasGemmStridedBatchedEx(
+        stream->blas, b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N, a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N, (int)p->n,
+        (int)p->m, (int)p->k, &p->alpha, b, type, (int)(b_transposed ? p->b_column : p->b_row), b_stride, a, type,
+        (int)(a_transposed ? p->a_column : p->a_row), a_stride, &beta, y, type, (int)p->n, p->m * p->n, (int)batches,
+        compute, CUBLAS_GEMM_DEFAULT);
+    if (code == CUBLAS_STATUS_SUCCESS) return TORT_OK;
+    return tort_fail(call->error, TORT_E_RUN, "cuBLAS: %s", cublas->cublasGetStatusString(code));
+}
+
+/* Is the whole batch one walk at an even distance? Then *stride is that distance. */
+static bool even_stride(const gpu_matmul *p, const int64_t *strides, int64_t *stride) {
+    *stride = p->batch_rank ? strides[p->batch_rank - 1] : 0;
+    for (int32_t i = p->batch_rank - 1; i > 0; i--)
+        if (p->batch_dims[i - 1] != 1 && strides[i - 1] != strides[i] * p->batch_dims[i]) return false;
+    return true;
+}
+
+static tort_status run_matmul_cublas(const tort_call *call) {
+    gpu_matmul p = of_matmul(call->params);
+    const char *a = call->inputs[0].data, *b = call->inputs[1].data;
+    char *y = call->outputs[0].data;
+    int64_t a_stride, b_stride, bytes = tort_type_bits(call->inputs[0].type) / 8;
+    if (!p.m || !p.n || !p.batches) return TORT_OK;
+    if (!p.k) return run_product(call, &p, NULL); /* a sum of nothing is zero: the own kernel writes it */
+    if (even_stride(&p, p.a_batch, &a_stride) && even_stride(&p, p.b_batch, &b_stride))
+        return call_cublas(call, &p, a, b, y, p.batches, a_stride, b_stride);
+    tort_status status = TORT_OK;
+    for (int64_t i = 0; !status && i < p.batches; i++) {
+        int64_t a_first, b_first;
+        tort_matmul_offsets(call->params, i, &a_first, &b_first);
+        status = call_cublas(call, &p, a + a_first * bytes, b + b_first * bytes, y + i * p.m * p.n * bytes, 1, 0, 0);
+    }
+    return status;
+}
+
+static tort_status run_gemm_cublas(const tort_call *call) {
+    const tort_gemm_params *params = call->params;
+    gpu_matmul p = of_gemm(params);
+    if (!p.m || !p.n) return TORT_OK;
+    return call_cublas(call, &p, call->inputs[0].data, call->inputs[1].data, call->outputs[0].data, 1, 0, 0);
+}
+#endif
+
+/* ---- claims ------------------------------------------------------------------------------------------------------ */
+
+static bool fits_int(int64_t value) {
+    return value <= INT_MAX;
+}
+
+static tort_verdict claim_matmul_cublas(const tort_target *target, const tort_node_view *node) {
+    const tort_matmul_params *params = node->params;
+    if (!fits_int(params->m) || !fits_int(params->n) || !fits_int(params->k) || !fits_int(params->batches))
+        return tort_no(TORT_NO_SHAPE, "", "a size is above 2^31 - 1, which cuBLAS does not count to");
+    return tort_cuda_claim_all_float(target, node);
+}
+
+static tort_verdict claim_gemm_cublas(const tort_target *target, const tort_node_view *node) {
+    const tort_gemm_params *params = node->params;
+    if (params->has_c)
+        return tort_no(TORT_NO_ATTR, "", "C is added by the own kernel; cuBLAS would need a pass of its own for it");
+    if (params->k == 0) return tort_no(TORT_NO_SHAPE, "", "the matrices have nothing in common to sum over");
+    if (!fits_int(params->m) || !fits_int(params->n) || !fits_int(params->k))
+        return tort_no(TORT_NO_SHAPE, "", "a size is above 2^31 - 1, which cuBLAS does not count to");
+    return tort_cuda_claim_all_float(target, node);
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+const tort_kernel tort_cuda_matmul_kernels[] = {
+    {.domain = "",
+     .op = "MatMul",
+     .name = "matmul_cublas",
+     .needs = TORT_LIBRARY_CUBLAS,
+     .claim = claim_matmul_cublas,
+     .run = CUDA_ONLY(run_matmul_cublas)},
+    {.domain = "",
+     .op = "MatMul",
+     .name = "matmul_tiled",
+     .claim = tort_cuda_claim_all_float,
+     .run = CUDA_ONLY(run_matmul)},
+    {.domain = "",
+     .op = "Gemm",
+     .name = "gemm_cublas",
+     .needs = TORT_LIBRARY_CUBLAS,
+     .claim = claim_gemm_cublas,
+     .run = CUDA_ONLY(run_gemm_cublas)},
+    {.domain = "", .op = "Gemm", .name = "gemm_tiled", .claim = tort_cuda_claim_all_float, .run = CUDA_ONLY(run_gemm)},
+    {.op = NULL},
+};

@@ -1,0 +1,74 @@
+/* pool.c - rows and claims of MaxPool, AveragePool and the global pools, over one or two spatial axes. */
+#include "ops/pool.h"
+#include "kernels/cuda/pool.h"
+
+/* ---- claims ------------------------------------------------------------------------------------------------------ */
+
+static tort_verdict claim_pool(const tort_target *target, const tort_node_view *node) {
+    const tort_pool_params *params = node->params;
+    if (node->inputs[0].rank < 0)
+        return tort_no(TORT_NO_DYNAMIC, "fix the rank of the input", "the rank of X is unknown while planning");
+    if (params->window.axes < 1 || params->window.axes > 2)
+        return tort_no(TORT_NO_SHAPE, "let cpu have the node", "%d spatial axes, the kernel has 1 or 2",
+                       params->window.axes);
+    if (tort_has_output(node, 1))
+        return tort_no(TORT_NO_ATTR, "let cpu have the node", "the output Indices is wanted, the kernel has none");
+    return tort_cuda_claim_float(target, node);
+}
+
+static tort_verdict claim_global(const tort_target *target, const tort_node_view *node) {
+    if (node->inputs[0].rank < 0)
+        return tort_no(TORT_NO_DYNAMIC, "fix the rank of the input", "the rank of X is unknown while planning");
+    return tort_cuda_claim_float(target, node);
+}
+
+#ifdef CUDA_DEVICE
+static tort_status run_pool(const tort_call *call) {
+    const tort_pool_params *params = call->params;
+    const tort_sliding *window = &params->window;
+    int32_t w = window->axes - 1;
+    bool flat = window->axes == 1;
+    gpu_pool p = {.planes = params->batch * params->channels,
+                  .in_h = flat ? 1 : window->input[0],
+                  .in_w = window->input[w],
+                  .out_h = flat ? 1 : window->output[0],
+                  .out_w = window->output[w],
+                  .kernel_h = flat ? 1 : window->kernel[0],
+                  .kernel_w = window->kernel[w],
+                  .stride_h = flat ? 1 : window->strides[0],
+                  .stride_w = window->strides[w],
+                  .dilation_h = flat ? 1 : window->dilations[0],
+                  .dilation_w = window->dilations[w],
+                  .pad_h = flat ? 0 : window->begin[0],
+                  .pad_w = window->begin[w],
+                  .pad_h_end = flat ? 0 : window->end[0],
+                  .pad_w_end = window->end[w],
+                  .maximum = params->kind == TORT_POOL_MAX,
+                  .count_include_pad = params->count_include_pad};
+    return cuda_launched(call, gpu_run_pool(cuda_stream_of(call), gpu_type_of(call->inputs[0].type), &p,
+                                            call->inputs[0].data, call->outputs[0].data));
+}
+
+static tort_status run_global(const tort_call *call) {
+    const tort_pool_params *params = call->params;
+    int64_t planes = params->batch * params->channels;
+    int64_t pixels = planes ? tort_count(&call->inputs[0]) / planes : 0;
+    return cuda_launched(call, gpu_run_global_pool(cuda_stream_of(call), gpu_type_of(call->inputs[0].type),
+                                                   params->kind == TORT_POOL_MAX, planes, pixels, call->inputs[0].data,
+                                                   call->outputs[0].data));
+}
+#endif
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+const tort_kernel tort_cuda_pool_kernels[] = {
+    {.domain = "", .op = "MaxPool", .name = "pool_window", .claim = claim_pool, .run = CUDA_ONLY(run_pool)},
+    {.domain = "", .op = "AveragePool", .name = "pool_window", .claim = claim_pool, .run = CUDA_ONLY(run_pool)},
+    {.domain = "",
+     .op = "GlobalAveragePool",
+     .name = "pool_global",
+     .claim = claim_global,
+     .run = CUDA_ONLY(run_global)},
+    {.domain = "", .op = "GlobalMaxPool", .name = "pool_global", .claim = claim_global, .run = CUDA_ONLY(run_global)},
+    {.op = NULL},
+};

@@ -1,0 +1,28 @@
+/* pool.h - pooling over one or two spatial axes: what pool.c asks of pool.cu. Plain C. */
+#ifndef TORT_KERNELS_CUDA_POOL_H
+#define TORT_KERNELS_CUDA_POOL_H
+
+#include "kernels/cuda/claims.h"
+
+/* Sizes in elements; planes is batch * channels. A 1-D pool has one row. */
+typedef struct gpu_pool {
+    int64_t planes, in_h, in_w, out_h, out_w, kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w;
+    int64_t pad_h, pad_w, pad_h_end, pad_w_end;
+    bool maximum;           /* else the average */
+    bool count_include_pad; /* an average divides by what lies in the padded input */
+} gpu_pool;
+
+#ifdef CUDA_DEVICE
+#ifdef __cplusplus
+extern "C" {
+#endif
+cudaError_t gpu_run_pool(cudaStream_t stream, gpu_type type, const gpu_pool *p, const void *x, void *y);
+/* One block a plane: the average or the maximum of all its `pixels`. */
+cudaError_t gpu_run_global_pool(cudaStream_t stream, gpu_type type, bool maximum, int64_t planes, int64_t pixels,
+                                const void *x, void *y);
+#ifdef __cplusplus
+}
+#endif
+#endif
+
+#endif
