@@ -74,12 +74,13 @@ static tort_status call_cublas(const tort_call *call, const gpu_matmul *p, const
     cudaDataType type = half ? CUDA_R_16F : CUDA_R_32F;
     cublasComputeType_t compute = stream->device->tf32 && !half ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
     bool b_transposed = p->b_column != 1, a_transposed = p->a_column != 1;
+    int64_t a_length = a_transposed ? p->a_column : p->a_row > p->k ? p->a_row : p->k; /* of a stored row */
+    int64_t b_length = b_transposed ? p->b_column : p->b_row > p->n ? p->b_row : p->n;
     const float beta = 0.0f;
     cublasStatus_t code = cublas->cublasGemmStridedBatchedEx(
         stream->blas, b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N, a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N, (int)p->n,
-        (int)p->m, (int)p->k, &p->alpha, b, type, (int)(b_transposed ? p->b_column : p->b_row), b_stride, a, type,
-        (int)(a_transposed ? p->a_column : p->a_row), a_stride, &beta, y, type, (int)p->n, p->m * p->n, (int)batches,
-        compute, CUBLAS_GEMM_DEFAULT);
+        (int)p->m, (int)p->k, &p->alpha, b, type, (int)b_length, b_stride, a, type, (int)a_length, a_stride, &beta, y,
+        type, (int)p->n, p->m * p->n, (int)batches, compute, CUBLAS_GEMM_DEFAULT);
     if (code == CUBLAS_STATUS_SUCCESS) return TORT_OK;
     return tort_fail(call->error, TORT_E_RUN, "cuBLAS: %s", cublas->cublasGetStatusString(code));
 }

@@ -54,7 +54,7 @@ static cudaError_t run(cudaStream_t stream, const gpu_matmul *p, const void *a, 
     if (tiles > INT32_MAX) return cudaErrorInvalidValue;
     for (int64_t first = 0; first < p->batches; first += MOST_BATCHES) {
         const int64_t batches = p->batches - first < MOST_BATCHES ? p->batches - first : MOST_BATCHES;
-        const cudaError_t code = launch(matmul<T>, dim3((unsigned)tiles, (unsigned)batches), product<T>::THREADS, 0,
+        const cudaError_t code = launch(matmul<T>, dim3((unsigned)tiles, (unsigned)batches), product<T>::BLOCK_SIZE, 0,
                                         stream, *p, first, (const T *)a, (const T *)b, (const T *)c, (T *)y);
         if (code != cudaSuccess) return code;
     }

@@ -94,7 +94,7 @@ static __device__ void product_halves(const A &a, const B &b, const Y &y, int64_
 /* The product of one block, for either type. */
 template <class T> struct product;
 template <> struct product<float> {
-    enum { THREADS = FLOAT_THREADS };
+    enum { BLOCK_SIZE = FLOAT_THREADS };
     template <class A, class B, class Y>
     static __device__ void run(const A &a, const B &b, const Y &y, int64_t m, int64_t n, int64_t k, int64_t row,
                                int64_t column) {
@@ -102,7 +102,7 @@ template <> struct product<float> {
     }
 };
 template <> struct product<half> {
-    enum { THREADS = HALF_THREADS };
+    enum { BLOCK_SIZE = HALF_THREADS };
     template <class A, class B, class Y>
     static __device__ void run(const A &a, const B &b, const Y &y, int64_t m, int64_t n, int64_t k, int64_t row,
                                int64_t column) {
