@@ -117,17 +117,17 @@ extern const tort_kernel tort_cuda_unary_kernels[];
 extern const tort_kernel tort_cuda_where_kernels[];
 
 static const tort_kernel *const families[] = {
-    tort_cuda_binary_kernels, //
-    tort_cuda_cast_kernels, //
-    tort_cuda_conv_kernels, //
-    tort_cuda_matmul_kernels, //
-    tort_cuda_move_kernels, //
-    tort_cuda_norm_kernels, //
-    tort_cuda_pool_kernels, //
-    tort_cuda_reduce_kernels, //
+    tort_cuda_binary_kernels,  //
+    tort_cuda_cast_kernels,    //
+    tort_cuda_conv_kernels,    //
+    tort_cuda_matmul_kernels,  //
+    tort_cuda_move_kernels,    //
+    tort_cuda_norm_kernels,    //
+    tort_cuda_pool_kernels,    //
+    tort_cuda_reduce_kernels,  //
     tort_cuda_softmax_kernels, //
-    tort_cuda_unary_kernels, //
-    tort_cuda_where_kernels, //
+    tort_cuda_unary_kernels,   //
+    tort_cuda_where_kernels,   //
     NULL,
 };
 
