@@ -128,8 +128,7 @@ int cli_bench(const cli_options *options) {
     measurement m = {0};
     tort_error error = {0};
     tort_status status = work(options, &m, &model, &session, &context, &inputs, &error);
-    int result = status ? cli_fail(options->command, &error) : CLI_OK;
-    if (status == TORT_E_PLACEMENT && session) cli_print_unplaced(tort_session_report(session));
+    int result = status ? cli_fail_session(options->command, &error, session) : CLI_OK;
     if (!status && options->json)
         print_json(options, &m);
     else if (!status)

@@ -47,8 +47,9 @@ tort_status cli_open_session(const cli_options *options, const tort_model *model
 
 /* The last line of every run: "placement: 58 cuda, 3 cpu (of 61; 9 folded) - ...". */
 void cli_print_placement(const tort_report *report, FILE *file);
-/* Every node that no provider takes, one a line on stderr. */
-void cli_print_unplaced(const tort_report *report);
+/* Like cli_fail; where nodes have no provider, each with its verdicts and cures on a line of its own. session may be
+ * NULL. */
+int cli_fail_session(const char *command, const tort_error *error, const tort_session *session);
 
 /* A line on stderr while something long goes on, and its removal; nothing unless stderr is a terminal. */
 void cli_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -74,18 +74,30 @@ static bool only_down(const tort_report_node *node) {
     return down;
 }
 
-void cli_print_unplaced(const tort_report *report) {
-    for (int32_t i = 0; i < report->node_count; i++) {
-        const tort_report_node *node = &report->nodes[i];
-        if (node->provider || only_down(node)) continue;
-        fprintf(stderr, "  %s (%s%s%s-%d):", node->path, node->domain, *node->domain ? "." : "", node->op, node->since);
-        for (int32_t k = 0; k < node->verdict_count; k++) {
-            const tort_report_verdict *verdict = &node->verdicts[k];
-            if (verdict->code == TORT_YES) continue;
-            fprintf(stderr, "%s %s %s", k ? ";" : "", verdict->provider, tort_verdict_name(verdict->code));
-            if (*verdict->message) fprintf(stderr, ", %s", verdict->message);
-            if (*verdict->cure) fprintf(stderr, " (%s)", verdict->cure);
-        }
-        fputc('\n', stderr);
+static void print_unplaced(const tort_report_node *node) {
+    fprintf(stderr, "  %s (%s%s%s-%d):", node->path, node->domain, *node->domain ? "." : "", node->op, node->since);
+    for (int32_t k = 0; k < node->verdict_count; k++) {
+        const tort_report_verdict *verdict = &node->verdicts[k];
+        if (verdict->code == TORT_YES) continue;
+        fprintf(stderr, "%s %s %s", k ? ";" : "", verdict->provider, tort_verdict_name(verdict->code));
+        if (*verdict->message) fprintf(stderr, ", %s", verdict->message);
+        if (*verdict->cure) fprintf(stderr, " (%s)", verdict->cure);
     }
+    fputc('\n', stderr);
+}
+
+int cli_fail_session(const char *command, const tort_error *error, const tort_session *session) {
+    const tort_report *report = session ? tort_session_report(session) : NULL;
+    if (error->code != TORT_E_PLACEMENT || !report || !report->unplaced) return cli_fail(command, error);
+    int32_t listed = 0;
+    for (int32_t i = 0; i < report->node_count; i++)
+        listed += !report->nodes[i].provider && !only_down(&report->nodes[i]);
+    tort_error brief = *error;
+    snprintf(brief.msg, sizeof brief.msg, "%d node%s no provider%s", report->unplaced,
+             report->unplaced == 1 ? " has" : "s have",
+             listed ? ":" : ": nothing that could take them has opened; cause and cure are in the last line");
+    int result = cli_fail(command, &brief);
+    for (int32_t i = 0; i < report->node_count; i++)
+        if (!report->nodes[i].provider && !only_down(&report->nodes[i])) print_unplaced(&report->nodes[i]);
+    return result;
 }

@@ -105,8 +105,7 @@ int cli_run(const cli_options *options) {
     job j = {0};
     tort_error error = {0};
     tort_status status = work(&j, options, &error);
-    int result = status ? cli_fail(options->command, &error) : CLI_OK;
-    if (status == TORT_E_PLACEMENT && j.session) cli_print_unplaced(tort_session_report(j.session));
+    int result = status ? cli_fail_session(options->command, &error, j.session) : CLI_OK;
     if (!status && options->json)
         print_json(&j);
     else if (!status) {
