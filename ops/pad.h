@@ -6,8 +6,8 @@
 
 typedef enum tort_pad_mode { TORT_PAD_CONSTANT, TORT_PAD_REFLECT, TORT_PAD_EDGE, TORT_PAD_WRAP } tort_pad_mode;
 
-/* Negative amounts cut: what is cut is not seen by reflect, edge and wrap either. In constant mode the value is input 2,
- * or `value` where there is none. */
+/* Negative amounts cut: what is cut is not seen by reflect, edge and wrap either. In constant mode the value is input
+ * 2, or `value` where there is none. */
 typedef struct tort_pad_params {
     tort_pad_mode mode;
     int32_t rank;

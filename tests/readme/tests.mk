@@ -2,5 +2,6 @@
 TESTS += test-readme
 
 .PHONY: test-readme
+## Compile and run the program in README.md.
 test-readme: $(LIBRARY)
 	@sh tests/readme/test.sh $(BUILD) $(CC)
