@@ -89,8 +89,8 @@ static cudaError_t run(cudaStream_t stream, const gpu_conv *p, const void *x, co
     const int64_t tiles = ((p->filters + TILE - 1) / TILE) * ((columns + TILE - 1) / TILE);
     if (!columns || !p->filters || !p->group) return cudaSuccess;
     if (tiles > INT32_MAX || p->group > MOST_BLOCKS) return cudaErrorInvalidValue;
-    return launch(conv<T>, dim3((unsigned)tiles, (unsigned)p->group), product<T>::BLOCK_SIZE, 0, stream, *p, (const T *)x,
-                  (const T *)w, (const T *)bias, (T *)y);
+    return launch(conv<T>, dim3((unsigned)tiles, (unsigned)p->group), product<T>::BLOCK_SIZE, 0, stream, *p,
+                  (const T *)x, (const T *)w, (const T *)bias, (T *)y);
 }
 
 template <class T>
