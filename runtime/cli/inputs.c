@@ -309,6 +309,7 @@ tort_status cli_inputs_read(const cli_options *options, const tort_model *model,
                                inputs->count == 1 ? "" : "s");
         else
             status = read_one(&r, file, index);
+        if (status == TORT_E_UNSUPPORTED) error->code = status = TORT_E_INPUT; /* the file is at fault, not the build */
         if (status) return status;
     }
     for (int32_t i = 0; i < inputs->count; i++) {

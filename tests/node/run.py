@@ -46,7 +46,7 @@ def expect(case, expectations, provider, used):
 
 
 def run_process(tinyort, chain, cases):
-    """Runs one process; the reports it printed, and how it ended if not by itself."""
+    """Runs one process; the reports it printed, and how it ended if not in order (a sanitizer may speak up at the end)."""
     first = cases[0]
     command = [tinyort, "test", "--json", "--ep", chain]
     for name in ("rtol", "atol"):
@@ -58,10 +58,12 @@ def run_process(tinyort, chain, cases):
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=SECONDS_A_BATCH)
         text, end = done.stdout, f"ended with {done.returncode}: {done.stderr.strip()[-200:]}"
+        orderly = done.returncode in (0, 5)
     except subprocess.TimeoutExpired as late:
         text, end = (late.stdout or b"").decode(errors="replace"), f"took more than {SECONDS_A_BATCH} s"
+        orderly = False
     reports = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
-    return reports, end
+    return reports, None if orderly else end
 
 
 def run_batch(tinyort, chain, cases):
@@ -73,7 +75,9 @@ def run_batch(tinyort, chain, cases):
             outcome = {"PASS": "yes", "FAIL": "no"}.get(report["outcome"], report["code"])
             results.append((case, outcome, report["reason"]))
         if len(reports) < len(cases):
-            results.append((cases[len(reports)], "no", "crashed: the process " + end))
+            results.append((cases[len(reports)], "no", "crashed: the process " + (end or "stopped reporting")))
+        elif end:
+            results[-1] = (cases[-1], "no", f"crashed: after this and {len(cases) - 1} other cases, the process {end}")
         cases = cases[len(reports) + 1 :]
     return results
 

@@ -1,6 +1,7 @@
 """Tests run.py itself on a stand-in for tinyort: that it sees crashes, wrong results, unlisted skips and outdated lists.
 
-Usage: run_test.py. The stand-in reports of each case what the case's name says, and dies at one that is called crash.
+Usage: run_test.py. The stand-in reports of each case what the case's name says, and dies at one that is called
+crash, or at the end after one that is called leak.
 """
 
 import json
@@ -12,13 +13,17 @@ from pathlib import Path
 
 STAND_IN = """#!{python}
 import json, os, sys
+leaks = False
 for folder in sys.argv[1:]:
     name = folder.split("/")[-1].split("-")[0]
     if name == "crash":
         os.abort()
+    if name == "leak":
+        name, leaks = "PASS", True
     if name in ("PASS", "FAIL", "NO_OP"):
         outcome = name if name != "NO_OP" else "SKIP"
         print(json.dumps({{"case": folder, "outcome": outcome, "code": name if outcome == "SKIP" else "", "reason": ""}}), flush=True)
+sys.exit(23 if leaks else 0)
 """
 
 # what it is, names of the cases, the list, the last line, whether the run succeeds
@@ -33,6 +38,7 @@ CASES = [
     ("a line for no case fails", ["PASS-1"], "* cpu=yes\nnode/gone cpu=yes", "1 passed, 1 failed, 0 skipped", False),
     ("a crash is its case's alone", ["PASS-1", "crash-1", "PASS-2"], "* cpu=yes", "2 passed, 1 failed, 0 skipped", False),
     ("crashes in a row too", ["crash-1", "crash-2", "PASS-2"], "* cpu=yes", "1 passed, 2 failed, 0 skipped", False),
+    ("a process that ends out of order fails", ["leak-1", "PASS-1"], "* cpu=yes", "1 passed, 1 failed, 0 skipped", False),
     ("no case at all fails", [], "", "0 passed, 0 failed, 0 skipped", False),
 ]
 
@@ -56,7 +62,7 @@ def main():
             done = run(Path(folder), names, text)
         good = done.stdout.strip().endswith("node: " + last) and (done.returncode == 0) == succeeds
         crashes = [line for line in done.stdout.splitlines() if "crashed" in line]
-        good = good and len(crashes) == sum(name.startswith("crash") for name in names)
+        good = good and len(crashes) == sum(name.startswith(("crash", "leak")) for name in names)
         passed, failed = passed + good, failed + (not good)
         if not good:
             print(f"FAILED {what}: {done.stdout}{done.stderr}")
