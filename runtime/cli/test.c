@@ -177,9 +177,26 @@ static verdict run_model(test *t) {
     return status ? from_error("planning", &error) : run_sets(t);
 }
 
-static verdict run_case(const cli_options *options, const char *folder) {
+/* Where each node ran and, away from the first provider, why: [["Conv", "cpu", "NO_TYPE"] ...]. */
+static cJSON *placement_json(const tort_report *report) {
+    cJSON *list = cJSON_CreateArray();
+    for (int32_t i = 0; i < report->node_count; i++) {
+        const tort_report_node *node = &report->nodes[i];
+        bool fell_back = node->provider && strcmp(node->provider, report->providers[0].name) && node->verdict_count;
+        cJSON *item = cJSON_CreateArray();
+        cJSON_AddItemToArray(item, cJSON_CreateString(node->op));
+        cJSON_AddItemToArray(item, cJSON_CreateString(node->provider ? node->provider : "nowhere"));
+        cJSON_AddItemToArray(item, cJSON_CreateString(fell_back ? tort_verdict_name(node->verdicts[0].code) : ""));
+        cJSON_AddItemToArray(list, item);
+    }
+    return list;
+}
+
+/* The placement is the caller's; NULL where there is none or nobody asked for JSON. */
+static verdict run_case(const cli_options *options, const char *folder, cJSON **placement) {
     test t = {.options = options, .folder = folder};
     verdict v = run_model(&t);
+    *placement = t.session && options->json ? placement_json(tort_session_report(t.session)) : NULL;
     tort_context_free(t.context);
     tort_session_free(t.session);
     tort_model_free(t.model);
@@ -188,7 +205,8 @@ static verdict run_case(const cli_options *options, const char *folder) {
 
 /* ---- all ------------------------------------------------------------------------------------------------------- */
 
-static void print_case(const cli_options *options, const char *folder, const verdict *v) {
+/* Owns the placement. */
+static void print_case(const cli_options *options, const char *folder, const verdict *v, cJSON *placement) {
     static const cli_colour colours[] = {CLI_GREEN, CLI_RED, CLI_YELLOW};
     if (options->json) {
         cJSON *item = cJSON_CreateObject();
@@ -196,6 +214,7 @@ static void print_case(const cli_options *options, const char *folder, const ver
         cJSON_AddStringToObject(item, "outcome", outcome_names[v->outcome]);
         cJSON_AddStringToObject(item, "code", v->code);
         cJSON_AddStringToObject(item, "reason", v->reason);
+        cJSON_AddItemToObject(item, "nodes", placement ? placement : cJSON_CreateArray());
         char *text = cJSON_PrintUnformatted(item);
         puts(text ? text : "{}");
         cJSON_free(text);
@@ -214,10 +233,11 @@ int cli_test(const cli_options *options) {
     int32_t counts[3] = {0};
     for (int32_t i = 0; i < options->operand_count; i++) {
         if (options->operand_count > 20 && !options->json) cli_progress("%d of %d", i + 1, options->operand_count);
-        verdict v = run_case(options, options->operands[i]);
+        cJSON *placement;
+        verdict v = run_case(options, options->operands[i], &placement);
         cli_progress_end();
         counts[v.outcome]++;
-        print_case(options, options->operands[i], &v);
+        print_case(options, options->operands[i], &v, placement);
     }
     if (!options->json) printf("%d passed, %d failed, %d skipped\n", counts[PASS], counts[FAIL], counts[SKIP]);
     return counts[FAIL] ? CLI_FAILED : CLI_OK;

@@ -1,6 +1,6 @@
 """Runs ONNX's backend cases through `tinyort test` and holds what happens against expected.txt.
 
-Usage: run.py TINYORT FOLDER EXPECTED [--ep CHAIN] [--print] [PATTERN...]
+Usage: run.py TINYORT FOLDER EXPECTED [--ep CHAIN] [--kinds K,...] [--print] [--placement FILE [--write]] [PATTERN...]
 FOLDER is what make_cases.py wrote. Cases run in batches, several a process; when a process dies, the case after the last
 one that it reported has crashed, and the rest of the batch is run again. --print shows the outcome of each case in the
 form of the list, for editing it.
@@ -21,6 +21,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 BATCH = 60
+PLACED = Counter()  # (operator, provider, why not on the first) -> nodes, over all cases
 SECONDS_A_BATCH = 240
 
 
@@ -40,7 +41,7 @@ def expect(case, expectations, provider, used):
     for pattern, words, number in expectations:
         if fnmatchcase(case["kind"] + "/" + case["name"], pattern):
             used.add(number)
-            case["expected"] = words.get(provider, case["expected"])
+            case["expected"] = words.get(provider, words.get("cpu", case["expected"]))
             case["rtol"] = words.get("rtol", case["rtol"])
             case["atol"] = words.get("atol", case["atol"])
 
@@ -73,6 +74,8 @@ def run_batch(tinyort, chain, cases):
         reports, end = run_process(tinyort, chain, cases)
         for case, report in zip(cases, reports):
             outcome = {"PASS": "yes", "FAIL": "no"}.get(report["outcome"], report["code"])
+            for placed in report["nodes"]:
+                PLACED[tuple(placed)] += 1
             results.append((case, outcome, report["reason"]))
         if len(reports) < len(cases):
             results.append((cases[len(reports)], "no", "crashed: the process " + (end or "stopped reporting")))
@@ -104,6 +107,27 @@ def verdict(case, outcome):
     return "failed", f"expected {expected}, found {outcome}"
 
 
+def placement_lines():
+    """One line an operator: how many of its nodes ran where, and why not on the first provider."""
+    operators = {}
+    for (operator, provider, code), count in sorted(PLACED.items()):
+        operators.setdefault(operator, []).append(f"{count} {provider}{' ' + code if code else ''}")
+    return [f"{operator}: {', '.join(parts)}" for operator, parts in operators.items()]
+
+
+def check_placement(path, write):
+    """Holds the placement of all nodes against the list; the number of differing lines."""
+    lines = placement_lines()
+    if write:
+        Path(path).write_text("\n".join(lines) + "\n")
+    known = Path(path).read_text().splitlines()
+    for line in sorted(set(lines) - set(known)):
+        print(f"FAILED {path} does not say: {line}")
+    for line in sorted(set(known) - set(lines)):
+        print(f"FAILED {path} says, but it is not so: {line}")
+    return len(set(lines) ^ set(known))
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("tinyort")
@@ -112,7 +136,10 @@ def main():
     parser.add_argument("patterns", nargs="*", help="run only cases whose name contains one of these")
     parser.add_argument("--ep", default="cpu")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--kinds", help="run only these kinds of cases: node,older,simple ...")
     parser.add_argument("--print", action="store_true")
+    parser.add_argument("--placement", help="file that says how many nodes of each operator run where, and why")
+    parser.add_argument("--write", action="store_true", help="write that file anew")
     options = parser.parse_args()
 
     provider = options.ep.split(",")[0].split(":")[0]
@@ -120,6 +147,8 @@ def main():
     cases = json.loads((Path(options.folder) / "cases.json").read_text())
     for case in cases:
         expect(case, expectations, provider, used)
+    if options.kinds:
+        cases = [case for case in cases if case["kind"] in options.kinds.split(",")]
     if options.patterns:
         cases = [case for case in cases if any(pattern in case["name"] for pattern in options.patterns)]
 
@@ -140,6 +169,9 @@ def main():
         if number not in used and not options.patterns:
             counts["failed"] += 1
             print(f"FAILED {options.list}:{number}: no case has this name")
+    if options.placement and not options.patterns:
+        wrong = check_placement(options.placement, options.write)
+        counts["failed" if wrong else "passed"] += max(wrong, 1)
     if reasons:
         print("skipped as listed: " + ", ".join(f"{count} {code}" for code, count in reasons.most_common()))
     print(f"node: {counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")

@@ -9,6 +9,16 @@ NODE_CASES := $(BUILD)/node-cases
 test-node: $(NODE_CASES)/cases.json $(TINYORT)
 	@$(VENV)/bin/python tests/node/run.py $(TINYORT) $(NODE_CASES) tests/node/expected.txt
 
+ifneq ($(CUDASIM_CXX),)
+TESTS += test-node-cudasim
+
+.PHONY: test-node-cudasim
+## Run ONNX's own backend cases on the simulated CUDA device: outcomes as on cpu, placement as in tests/node/cudasim.txt.
+test-node-cudasim: $(NODE_CASES)/cases.json $(TINYORT) $(CUDASIM_LIBRARY)
+	@$(VENV)/bin/python tests/node/run.py $(TINYORT) $(NODE_CASES) tests/node/expected.txt --ep cudasim,cpu \
+	    --placement tests/node/cudasim.txt --kinds node,simple,pytorch-operator,pytorch-converted
+endif
+
 .PHONY: test-node-runner
 ## Test the runner of the backend cases itself.
 test-node-runner:
