@@ -1,7 +1,8 @@
 /* kernels.c - holds every row of the CUDA table against the plain loop of ops/: random shapes, types and values.
  *
- *   kernels cudasim|cuda [OPERATOR [SEED]]
+ *   kernels [--brief] cudasim|cuda [OPERATOR [SEED]]
  *
+ * --brief, for slow builds: two trials of each case, in one order, and no empty tensors.
  * A program of its own that needs no test library, so that it can be carried to a machine with a GPU. The cases are
  * lines of case_table.c (language: kernel_case.h); a row of the provider that no case has run fails. On the simulated
  * device a kernel runs forward, in reverse, in random order and with lazy streams, with equal bits; on a GPU twice.
@@ -28,6 +29,7 @@ typedef struct tester {
     const tort_kernel *covered[MOST_COVERED];
     int32_t covered_count;
     int passed, failed;
+    bool brief;
     uint64_t random;
 } tester;
 
@@ -140,7 +142,8 @@ static bool run_all(tester *t, const kernel_case *c, running *device, const runn
     size_t bytes[CASE_TENSORS] = {0};
     char text[200] = "";
     bool good = true;
-    for (int k = 0; good && k < (t->control ? MOST_RUNS : 2); k++) {
+    const int runs = t->brief ? 1 : t->control ? MOST_RUNS : 2;
+    for (int k = 0; good && k < runs; k++) {
         configure(t, k);
         tort_status status = run(device, c);
         const char *failure = t->control ? t->control->failure() : "";
@@ -243,8 +246,9 @@ static void run_line(tester *t, const char *line) {
     for (int libraries = 0; libraries <= has_library_row(t, op->name); libraries++)
         for (int k = 0; k < (kernel_case_has_type_letter(line) ? 2 : 1); k++) {
             int ran = 0;
-            for (int trial = 0; trial < TRIALS; trial++) ran += try_case(t, line, types[k], 0, trial, libraries);
-            for (int i = 0; letters[i]; i++) try_case(t, line, types[k], letters[i], i, libraries);
+            for (int trial = 0; trial < (t->brief ? 2 : TRIALS); trial++)
+                ran += try_case(t, line, types[k], 0, trial, libraries);
+            for (int i = 0; letters[i] && !t->brief; i++) try_case(t, line, types[k], letters[i], i, libraries);
             if (ran) continue;
             printf("FAILED: no kernel ran in any trial of %s\n", line);
             t->failed++;
@@ -291,11 +295,14 @@ static const tort_provider *find_provider(const char *name, const cudasim_contro
 }
 
 int main(int argc, char **argv) {
-    tester t = {.random = argc > 3 ? strtoull(argv[3], NULL, 10) : 88172645463325252u};
+    const bool brief = argc > 1 && !strcmp(argv[1], "--brief");
+    argc -= brief;
+    argv += brief;
+    tester t = {.brief = brief, .random = argc > 3 ? strtoull(argv[3], NULL, 10) : 88172645463325252u};
     const char *only = argc > 2 && *argv[2] ? argv[2] : NULL;
     t.provider = argc > 1 ? find_provider(argv[1], &t.control) : NULL;
     if (!t.provider) {
-        printf("usage: kernels cudasim|cuda [OPERATOR [SEED]]\n");
+        printf("usage: kernels [--brief] cudasim|cuda [OPERATOR [SEED]]\n");
         return 2;
     }
     for (int i = 0; kernel_cases[i]; i++) {
