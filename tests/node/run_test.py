@@ -22,7 +22,9 @@ for folder in sys.argv[1:]:
         name, leaks = "PASS", True
     if name in ("PASS", "FAIL", "NO_OP"):
         outcome = name if name != "NO_OP" else "SKIP"
-        print(json.dumps({{"case": folder, "outcome": outcome, "code": name if outcome == "SKIP" else "", "reason": ""}}), flush=True)
+        code = name if outcome == "SKIP" else ""
+        report = {{"case": folder, "outcome": outcome, "code": code, "reason": "", "nodes": []}}
+        print(json.dumps(report), flush=True)
 sys.exit(23 if leaks else 0)
 """
 
