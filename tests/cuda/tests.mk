@@ -37,3 +37,12 @@ test-cuda-kernels: $(CUDA_TESTS)/kernels $(CUDASIM_LIBRARY) $(CUDA_KERNEL_MODES:
 	    $(CUDA_KERNEL_RUN_$(mode)) LD_LIBRARY_PATH=$(CUDA_TESTS)/$(mode) $(CUDA_TESTS)/kernels --brief cudasim || status=1;) \
 	exit $$status
 endif
+
+ifneq ($(CUDASIM_CXX),)
+TESTS += test-cuda-networks
+
+.PHONY: test-cuda-networks
+## Small networks of well-known families on the simulated device, against cpu.
+test-cuda-networks: $(TINYORT) $(CUDASIM_LIBRARY)
+	@$(VENV)/bin/python tests/cuda/networks.py $(TINYORT)
+endif
