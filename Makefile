@@ -295,7 +295,7 @@ $(NVCC_FETCHED):
 $(OBJ)/tinyort_cuda.o: $(CUDA_OBJECTS)
 	@echo "  LD    $@"
 	$(Q)$(LD) -r --force-group-allocation -o $@ $^ -L$(CUDA_HOME)/lib64 -L$(CUDA_HOME)/lib -lcudart_static
-	$(Q)$(OBJCOPY) --wildcard --keep-global-symbol='tort_*' $@
+	$(Q)$(OBJCOPY) --keep-global-symbol=tort_provider_cuda $@
 
 $(BUILD)/libtinyort_cuda.a: $(OBJ)/tinyort_cuda.o
 	@rm -f $@

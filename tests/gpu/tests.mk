@@ -1,7 +1,7 @@
 # What only a GPU can tell. Not part of `make test`; tests/gpu/RESULTS.md holds what it said.
 
 ifneq ($(CUDA_LIBRARY),)
-$(BUILD)/tests/gpu/kernels: $(CUDA_TEST_OBJECTS) $(OBJ)/tests/onnx_bytes.o $(CUDA_PROVIDERS) $(LIBRARY) $(CUDA_LIBRARY)
+$(BUILD)/tests/gpu/kernels: $(CUDA_TEST_OBJECTS) $(CUDA_PROVIDERS) $(LIBRARY) $(CUDA_LIBRARY)
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
 	$(Q)$(LINK) -o $@ $^ $(LIBRARY_LIBS) $(CUDA_LIBS)
