@@ -1,8 +1,8 @@
 /* cuda_api.h - the CUDA runtime API for host code: NVIDIA's, or the simulated device's when built with TORT_CUDASIM.
  *
  * Host code of this folder includes this header instead of cuda_runtime_api.h and uses CUDA's own names; it neither
- * sees nor asks which of the two it has. Libraries (cuBLAS, cuDNN) are opened at run time through the four functions
- * below, so that a test can take them away. Read next: library_api.h. */
+ * sees nor asks which of the two it has. Libraries (cuBLAS, cuDNN) are opened at run time, and the machine is looked
+ * at, through the functions below, so that a test can take both away. Read next: library_api.h. */
 #ifndef TORT_KERNELS_CUDA_CUDA_API_H
 #define TORT_KERNELS_CUDA_CUDA_API_H
 
@@ -15,6 +15,8 @@
 
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
+#include <stdbool.h>
+#include <unistd.h>
 
 /* NULL: not found or not loadable; cuda_library_error says why. */
 static inline void *cuda_library_open(const char *file_name) {
@@ -30,6 +32,10 @@ static inline const char *cuda_library_error(void) {
 }
 static inline void cuda_library_close(void *library) {
     (void)dlclose(library);
+}
+/* Has this machine a GPU, whatever CUDA is told to show? */
+static inline bool cuda_machine_has_gpu(void) {
+    return access("/dev/nvidia0", F_OK) == 0 || access("/dev/nvidia1", F_OK) == 0 || access("/dev/dxg", F_OK) == 0;
 }
 
 #endif

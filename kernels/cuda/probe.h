@@ -1,8 +1,6 @@
-/* probe.h - two questions of device.c that need device code or a look at the machine. */
+/* probe.h - a question of device.c that needs device code. */
 #ifndef TORT_KERNELS_CUDA_PROBE_H
 #define TORT_KERNELS_CUDA_PROBE_H
-
-#include <stdbool.h>
 
 #include "kernels/cuda/cuda_api.h"
 
@@ -12,8 +10,6 @@ extern "C" {
 
 /* Has the binary an image of its kernels for the current device? Loads one of them. */
 cudaError_t cuda_probe_image(void);
-/* Has this machine a GPU, whatever CUDA is told to show? */
-bool cuda_machine_has_gpu(void);
 
 #ifdef __cplusplus
 }

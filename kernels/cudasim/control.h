@@ -23,6 +23,7 @@ typedef struct cudasim_settings {
     int capability;             /* 80 for sm_80 */
     size_t memory_bytes;        /* of each device */
     int initialization_error;   /* a cudaError_t that every call which needs a device returns; 0: none */
+    bool machine_has_gpu;       /* whatever CUDA shows of it; with device_count 0 it is hidden */
     bool no_kernel_image;       /* the binary has no code for the device */
     bool lazy_streams;          /* work runs only when something waits for it, the youngest stream first */
     cudasim_order order;        /* of blocks, threads and wake-ups */

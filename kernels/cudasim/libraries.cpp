@@ -54,6 +54,11 @@ const char *cuda_library_error(void) {
 }
 
 void cuda_library_close(void *) {}
+
+bool cuda_machine_has_gpu(void) {
+    const std::lock_guard<std::recursive_mutex> guard(machine().lock);
+    return machine().settings.machine_has_gpu;
+}
 }
 
 namespace cudasim {
