@@ -237,6 +237,18 @@ tort_status tort_chain_open(tort_session *session, tort_error *error) {
     return status ? status : check_target(session, error);
 }
 
+tort_status tort_link_alloc_failed(const tort_link *link, uint64_t bytes, const char *purpose, tort_error *error) {
+    const tort_provider *provider = link->provider;
+    tort_status status = provider->sync ? provider->sync(link->device, NULL, error) : TORT_OK;
+    if (status != TORT_E_DEVICE_LOST) {
+        uint64_t left = provider->memory_free ? provider->memory_free(link->device) : 0;
+        status = tort_fail(error, TORT_E_MEMORY, "%s has no %llu bytes for %s (%llu are free)", provider->name,
+                           (unsigned long long)bytes, purpose, (unsigned long long)left);
+    }
+    if (error) error->provider = provider->name;
+    return status;
+}
+
 void tort_chain_close(tort_session *session) {
     for (int32_t i = session->chain_count - 1; i >= 0; i--) {
         tort_link *link = &session->chain[i];

@@ -26,13 +26,7 @@ static tort_status grow_arena(tort_context *context, int32_t memory, uint64_t by
     if (memory) {
         const tort_link *link = &session->chain[memory - 1];
         region->base = link->provider->alloc(link->device, (size_t)bytes);
-        if (!region->base) {
-            uint64_t left = link->provider->memory_free ? link->provider->memory_free(link->device) : 0;
-            tort_fail(error, TORT_E_MEMORY, "%s has no %llu bytes for values (%llu are free)", link->provider->name,
-                      (unsigned long long)bytes, (unsigned long long)left);
-            if (error) error->provider = link->provider->name;
-            return TORT_E_MEMORY;
-        }
+        if (!region->base) return tort_link_alloc_failed(link, bytes, "values", error);
     } else {
         region->base = tort_alloc_aligned(&session->env, (size_t)bytes);
         if (!region->base) return tort_out_of_memory(error, (size_t)bytes);

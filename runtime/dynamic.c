@@ -32,6 +32,8 @@ static tort_status region_alloc(tort_context *context, int32_t memory, size_t by
                          "dynamic_limit)",
                          bytes, (unsigned long long)context->dynamic_bytes, (unsigned long long)limit);
     region->base = place_alloc(context, memory, bytes);
+    if (!region->base && memory)
+        return tort_link_alloc_failed(&context->session->chain[memory - 1], bytes, "values", error);
     if (!region->base) return tort_out_of_memory(error, bytes);
     region->bytes = bytes;
     context->dynamic_bytes += bytes;

@@ -3,6 +3,7 @@
  * Weight by weight: a kernel that packs one gets its plain copy for that moment only, so no weight is held twice. What
  * some kernel still reads as it is stays: in host memory, or uploaded once to a device. It must not decide where a
  * node runs. Read next: run.c. */
+#include <stdio.h>
 #include <string.h>
 
 #include "runtime/session.h"
@@ -82,9 +83,11 @@ static tort_status upload(tort_session *session, int32_t value, int32_t memory, 
     tort_status status = tort_constant_acquire(session, value, &data, error);
     if (status) return status;
     void *place = link->provider->alloc(link->device, constant->bytes ? constant->bytes : 1);
-    if (!place)
-        status = tort_fail(error, TORT_E_MEMORY, "%s has no %zu bytes for weight \"%s\"", link->provider->name,
-                           constant->bytes, session->graph->values[value].name);
+    if (!place) {
+        char purpose[128];
+        snprintf(purpose, sizeof purpose, "weight \"%s\"", session->graph->values[value].name);
+        status = tort_link_alloc_failed(link, constant->bytes, purpose, error);
+    }
     if (!status && constant->bytes)
         status = link->provider->copy(link->device, NULL, place, data, constant->bytes, TORT_TO_DEVICE, error);
     if (!status && link->provider->sync) status = link->provider->sync(link->device, NULL, error);

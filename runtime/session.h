@@ -109,6 +109,8 @@ struct tort_session {
 tort_status tort_chain_open(tort_session *session, tort_error *error);
 void tort_chain_close(tort_session *session);
 tort_status tort_chain_require(const tort_session *session, tort_error *error); /* --require */
+/* Why the device gave no memory: it is lost, or has too little of it; the message says how much. */
+tort_status tort_link_alloc_failed(const tort_link *link, uint64_t bytes, const char *purpose, tort_error *error);
 
 /* Evaluates what does not depend on inputs, and marks what shapes determine. */
 tort_status tort_fold(tort_session *session, tort_error *error);
