@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "kernels/cuda/cuda_provider.h"
 #include "kernels/cuda/probe.h"
@@ -105,6 +104,14 @@ static bool check_image(tort_condition *condition, const tort_target *target) {
     if (code == cudaErrorNoKernelImageForDevice || code == cudaErrorInvalidDeviceFunction) {
         down(condition, "NO_IMAGE", "build tinyort with CUDA_ARCHS set to this GPU's compute capability",
              "the GPU is sm_%d, this tinyort has code for %s", target->compute_capability, built);
+        (void)cudaGetLastError();
+        return false;
+    }
+    if (code == cudaErrorInvalidPtx || code == cudaErrorUnsupportedPtxVersion) {
+        down(condition, "NO_IMAGE",
+             "build tinyort with CUDA_ARCHS set to this GPU's compute capability, or update the driver",
+             "the GPU is sm_%d, this tinyort has code for %s, and the driver does not compile its PTX: %s (%s)",
+             target->compute_capability, built, cudaGetErrorString(code), cudaGetErrorName(code));
         (void)cudaGetLastError();
         return false;
     }
@@ -287,6 +294,12 @@ tort_status cuda_status(tort_error *error, cudaError_t code, const char *what) {
                      cudaGetErrorString(code), cudaGetErrorName(code));
 }
 
+tort_status cuda_library_failed(tort_error *error, const cuda_stream *stream, const char *library, const char *words) {
+    cudaError_t code = cudaStreamSynchronize(stream->stream);
+    if (is_sticky(code)) return cuda_status(error, code, library);
+    return tort_fail(error, TORT_E_RUN, "%s: %s", library, words);
+}
+
 /* ---- streams and copies ------------------------------------------------------------------------------------------ */
 
 static tort_status open_handles(cuda_stream *stream, tort_error *error) {
@@ -295,14 +308,13 @@ static tort_status open_handles(cuda_stream *stream, tort_error *error) {
         cublasStatus_t code = libraries->cublas.cublasCreate_v2(&stream->blas);
         if (code == CUBLAS_STATUS_SUCCESS) code = libraries->cublas.cublasSetStream_v2(stream->blas, stream->stream);
         if (code != CUBLAS_STATUS_SUCCESS)
-            return tort_fail(error, TORT_E_RUN, "cuBLAS did not start: %s",
-                             libraries->cublas.cublasGetStatusString(code));
+            return cuda_library_failed(error, stream, "starting cuBLAS", libraries->cublas.cublasGetStatusString(code));
     }
     if (libraries->cudnn_handle) {
         cudnnStatus_t code = libraries->cudnn.cudnnCreate(&stream->dnn);
         if (code == CUDNN_STATUS_SUCCESS) code = libraries->cudnn.cudnnSetStream(stream->dnn, stream->stream);
         if (code != CUDNN_STATUS_SUCCESS)
-            return tort_fail(error, TORT_E_RUN, "cuDNN did not start: %s", libraries->cudnn.cudnnGetErrorString(code));
+            return cuda_library_failed(error, stream, "starting cuDNN", libraries->cudnn.cudnnGetErrorString(code));
     }
     return TORT_OK;
 }

@@ -47,4 +47,7 @@ uint64_t cuda_memory_free(void *device);
 /* An error code of CUDA as a status: what was asked, CUDA's own words; a broken context is TORT_E_DEVICE_LOST. */
 tort_status cuda_status(tort_error *error, cudaError_t code, const char *what);
 
+/* The status of a library call that failed with these words: they hide a lost device, so CUDA is asked. */
+tort_status cuda_library_failed(tort_error *error, const cuda_stream *stream, const char *library, const char *words);
+
 #endif

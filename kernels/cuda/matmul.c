@@ -82,7 +82,7 @@ static tort_status call_cublas(const tort_call *call, const gpu_matmul *p, const
         (int)p->m, (int)p->k, &p->alpha, b, type, (int)b_length, b_stride, a, type, (int)a_length, a_stride, &beta, y,
         type, (int)p->n, p->m * p->n, (int)batches, compute, CUBLAS_GEMM_DEFAULT);
     if (code == CUBLAS_STATUS_SUCCESS) return TORT_OK;
-    return tort_fail(call->error, TORT_E_RUN, "cuBLAS: %s", cublas->cublasGetStatusString(code));
+    return cuda_library_failed(call->error, stream, "cuBLAS", cublas->cublasGetStatusString(code));
 }
 
 /* Is the whole batch one walk at an even distance? Then *stride is that distance. */
