@@ -1,16 +1,20 @@
 # Tests of the CUDA kernels. The same program runs on the simulated device here, with each way of building it (see
 # tests/cudasim/tests.mk), and on a GPU by `kernels cuda`.
 
-CUDA_TEST_OBJECTS := $(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/cuda/*.c)) $(OBJ)/tests/onnx_bytes.o
+CUDA_PROVIDER_TEST_OBJECTS := $(patsubst %,$(OBJ)/tests/%.o,cuda/provider cuda/provider_model onnx_bytes)
+CUDA_TEST_OBJECTS := $(filter-out $(CUDA_PROVIDER_TEST_OBJECTS),$(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/cuda/*.c))) \
+    $(OBJ)/tests/onnx_bytes.o
 CUDA_TESTS := $(BUILD)/tests/cuda
 
 $(CUDA_TESTS)/kernels: $(CUDA_TEST_OBJECTS) $(LIBRARY)
+$(CUDA_TESTS)/provider: $(CUDA_PROVIDER_TEST_OBJECTS) $(LIBRARY)
+$(CUDA_TESTS)/kernels $(CUDA_TESTS)/provider:
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
 	$(Q)$(LINK) -o $@ $^ $(LIBRARY_LIBS) -ldl
 
 ifneq ($(CUDASIM_CXX),)
-TESTS += test-cuda-kernels
+TESTS += test-cuda-kernels test-cuda-provider
 
 # The program finds the shared object by LD_LIBRARY_PATH: one folder a mode.
 CUDA_KERNEL_MODES := asan race gcc
@@ -40,6 +44,11 @@ endif
 
 ifneq ($(CUDASIM_CXX),)
 TESTS += test-cuda-networks
+
+.PHONY: test-cuda-provider
+## Test the CUDA provider on the simulated device: why it does not open, each call that fails, devices, limits.
+test-cuda-provider: $(CUDA_TESTS)/provider $(CUDASIM_LIBRARY)
+	LD_LIBRARY_PATH=$(BUILD) $(CUDA_TESTS)/provider tests/cuda/probing.expected
 
 .PHONY: test-cuda-networks
 ## Small networks of well-known families on the simulated device, against cpu.
