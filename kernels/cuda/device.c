@@ -177,7 +177,8 @@ void cuda_open(const tort_provider_config *config, void **out, tort_target *targ
     if (!check_driver(condition, &driver) || !check_devices(condition, options.device)) return;
     cuda_device *device = tort_alloc_zero(config->env, 1, sizeof *device);
     if (!device) {
-        down(condition, "NO_MEMORY", "", "out of host memory");
+        down(condition, "NO_MEMORY", "free memory of this machine, or let the allocator given to tinyort have more",
+             "the host has no memory for the provider's %zu bytes", sizeof *device);
         return;
     }
     device->env = *config->env;
