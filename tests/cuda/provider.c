@@ -14,11 +14,13 @@
 #include "kernels/cudasim/control.h"
 #include "kernels/cudasim/cudart.h"
 #include "runtime/plugin.h"
+#include "tests/counting_env.h"
 #include "tests/cuda/provider_model.h"
 
 typedef struct tester {
     const tort_provider *provider;
     const cudasim_control *control;
+    tort_counting_env *memory;            /* host memory of every session */
     provider_model model;                 /* of some twenty nodes */
     float expected[PROVIDER_MODEL_COUNT]; /* its output on cpu */
     int passed, failed;
@@ -43,7 +45,7 @@ static tort_status open_session(const tester *t, const provider_model *model, co
     const tort_provider *const providers[] = {t->provider, NULL};
     tort_session_options options = {
         .struct_size = sizeof options, .chain = chain, .providers = providers, .unfolded = true};
-    return tort_session_create(NULL, model->model, &options, session, error);
+    return tort_session_create(&t->memory->env, model->model, &options, session, error);
 }
 
 /* Every output is what cpu makes, within rounding. */
@@ -56,6 +58,9 @@ static bool is_right(const tester *t, const float *found) {
 static void check_leftovers(tester *t, const char *what) {
     char text[300];
     if (t->control->leftovers(text, sizeof text)) check(t, false, what, text);
+    if (!t->memory->live_blocks && !t->memory->wrong_sizes) return;
+    check(t, false, what, "host memory is not freed, or with another size");
+    t->memory->live_blocks = t->memory->wrong_sizes = 0; /* told once */
 }
 
 /* ---- why it did not open ---- */
@@ -281,6 +286,27 @@ static void fail_every_call(tester *t, const char *chain, int code) {
     configure(t, NULL);
 }
 
+static void fail_every_allocation(tester *t, const char *chain) {
+    char what[120];
+    tort_error error;
+    tort_counting_env *memory = t->memory;
+    configure(t, NULL);
+    memory->allocations = 0;
+    tort_status status = use(t, chain, chain, &error);
+    check(t, !status, chain, status ? error.msg : "");
+    const int64_t allocations = memory->allocations;
+    for (int64_t n = 1; n <= allocations; n++) {
+        snprintf(what, sizeof what, "%s: host allocation %lld of %lld", chain, (long long)n, (long long)allocations);
+        memory->allocations = 0;
+        memory->fail_at = n;
+        memory->fail_once = true;
+        status = use(t, chain, what, &error);
+        memory->fail_at = 0;
+        check(t, !status || status == TORT_E_MEMORY, what, status ? error.msg : "");
+        check_leftovers(t, what);
+    }
+}
+
 /* ---- a lost device, a bad value ---- */
 
 static void check_lost(tester *t) {
@@ -418,7 +444,10 @@ static bool run_on_cpu(tester *t) {
 
 int main(int argc, char **argv) {
     static tester t;
+    static tort_counting_env memory;
     static const int codes[] = {cudaErrorMemoryAllocation, cudaErrorUnknown, cudaErrorLaunchFailure};
+    tort_counting_env_init(&memory);
+    t.memory = &memory;
     if (argc < 2 || !find_provider(&t) || !provider_model_make(&t.model) || !run_on_cpu(&t)) {
         printf("usage: provider PROBING.expected, with libtinyort-cudasim.so where the loader looks\n");
         return 2;
@@ -428,6 +457,7 @@ int main(int argc, char **argv) {
         fail_every_call(&t, "cudasim,cpu:threads=1", codes[i]);
         fail_every_call(&t, "cudasim:libraries=off,cpu:threads=1", codes[i]);
     }
+    fail_every_allocation(&t, "cudasim,cpu:threads=1");
     check_lost(&t);
     check_bad_index(&t, "cpu");
     check_bad_index(&t, "cudasim,cpu");
