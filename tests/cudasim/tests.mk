@@ -60,6 +60,30 @@ test-cudasim: $(CUDASIM_BINARIES) $(CUDASIM_TESTS)/open_test $(CUDASIM_LIBRARY)
 	sh tests/cudasim/nvidia_headers.sh "$(CC)" "$(CUDA_HOME:%=%/include)" || status=1; \
 	sh tests/cudasim/nvcc.sh "$(NVCC)" $(CUDASIM_TESTS)/sample_kernels.nvcc.o || status=1; \
 	exit $$status
+
+# The provider's kernels under the checks: the program of tests/cuda on shared objects of the modes race and asan. The
+# program itself has no sanitizer, so the runtime library of the latter is loaded before it.
+CUDASIM_SHARED_FLAGS_asan := -fsanitize=address,undefined -shared-libasan
+CUDASIM_ASAN_RUNTIME = $(shell clang++ -print-file-name=libclang_rt.asan-x86_64.so)
+
+define cudasim_checked_library
+$(CUDASIM_TESTS)/$(1)/libtinyort-cudasim.so: $(call cudasim_simulator,$(1)) $(call cudasim_provider,$(1)) $(LIBRARY) \
+    kernels/cudasim/exports.map
+	@mkdir -p $$(@D)
+	@echo "  LINK  $$@"
+	$$(Q)clang++ $$(CUDASIM_SHARED_FLAGS_$(1)) $$(LDFLAGS) -shared -Wl,--version-script=kernels/cudasim/exports.map \
+	    -o $$@ $$(filter %.o %.a,$$^) $$(LIBRARY_LIBS)
+endef
+$(foreach mode,race asan,$(eval $(call cudasim_checked_library,$(mode))))
+
+TESTS += test-cuda-races test-cuda-bounds
+.PHONY: test-cuda-races test-cuda-bounds
+## Hold every CUDA kernel against the plain loops, under the race checker of the simulated device.
+test-cuda-races: $(BUILD)/tests/cuda/kernels $(CUDASIM_TESTS)/race/libtinyort-cudasim.so
+	LD_LIBRARY_PATH=$(CUDASIM_TESTS)/race $(BUILD)/tests/cuda/kernels cudasim
+## The same under the address and undefined-behaviour sanitizers.
+test-cuda-bounds: $(BUILD)/tests/cuda/kernels $(CUDASIM_TESTS)/asan/libtinyort-cudasim.so
+	LD_LIBRARY_PATH=$(CUDASIM_TESTS)/asan LD_PRELOAD=$(CUDASIM_ASAN_RUNTIME) $(BUILD)/tests/cuda/kernels cudasim
 else
 .PHONY: test-cudasim
 test-cudasim:
