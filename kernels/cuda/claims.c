@@ -35,3 +35,11 @@ tort_verdict tort_cuda_claim_movable(const tort_target *target, const tort_node_
     if (node->inputs[0].type != TORT_STRING && (bits == 8 || bits == 16 || bits == 32 || bits == 64)) return tort_yes();
     return tort_cuda_no_type(node, 0, "elements of 1, 2, 4 or 8 bytes");
 }
+
+tort_verdict tort_cuda_claim_spatial(const tort_node_view *node, int32_t axes) {
+    if (node->inputs[0].rank < 0)
+        return tort_no(TORT_NO_DYNAMIC, "fix the rank of the input", "the rank of X is unknown while planning");
+    if (axes < 1 || axes > 2)
+        return tort_no(TORT_NO_SHAPE, "let cpu have the node", "%d spatial axes, the kernel has 1 or 2", axes);
+    return tort_yes();
+}

@@ -17,6 +17,8 @@ tort_verdict tort_cuda_claim_float(const tort_target *target, const tort_node_vi
 tort_verdict tort_cuda_claim_all_float(const tort_target *target, const tort_node_view *node);
 /* Data movement: YES for elements of 1, 2, 4 or 8 bytes; not strings, complex128 or packed types. */
 tort_verdict tort_cuda_claim_movable(const tort_target *target, const tort_node_view *node);
+/* Windows over spatial axes: YES where the rank is known and there are one or two of them. */
+tort_verdict tort_cuda_claim_spatial(const tort_node_view *node, int32_t axes);
 /* The refusal of a type: names input, type and what the kernel computes in. */
 tort_verdict tort_cuda_no_type(const tort_node_view *node, int32_t input, const char *expected);
 

@@ -6,11 +6,8 @@
 
 static tort_verdict claim_pool(const tort_target *target, const tort_node_view *node) {
     const tort_pool_params *params = node->params;
-    if (node->inputs[0].rank < 0)
-        return tort_no(TORT_NO_DYNAMIC, "fix the rank of the input", "the rank of X is unknown while planning");
-    if (params->window.axes < 1 || params->window.axes > 2)
-        return tort_no(TORT_NO_SHAPE, "let cpu have the node", "%d spatial axes, the kernel has 1 or 2",
-                       params->window.axes);
+    tort_verdict verdict = tort_cuda_claim_spatial(node, params->window.axes);
+    if (verdict.code != TORT_YES) return verdict;
     if (tort_has_output(node, 1))
         return tort_no(TORT_NO_ATTR, "let cpu have the node", "the output Indices is wanted, the kernel has none");
     return tort_cuda_claim_float(target, node);
