@@ -95,6 +95,13 @@ static int32_t wanted_threads(const tort_session *session) {
     return 1;
 }
 
+/* A device that was described, not opened, takes no weights. */
+static bool only_planned(const tort_session *session) {
+    bool described = false;
+    for (int32_t i = 0; i < session->chain_count; i++) described |= session->chain[i].described;
+    return described || session->options.plan_only;
+}
+
 /* The whole planning phase. A placement that is refused still leaves a report. */
 static tort_status plan_session(tort_session *session, tort_error *error) {
     tort_status status = tort_chain_open(session, error);
@@ -112,7 +119,7 @@ static tort_status plan_session(tort_session *session, tort_error *error) {
     if (!status) status = tort_chain_require(session, error);
     if (!status) status = tort_place_strict(session, error);
     tort_planned *planned = NULL;
-    if (!status && !session->options.plan_only) status = tort_prepare_all(session, error);
+    if (!status && !only_planned(session)) status = tort_prepare_all(session, error);
     if (!status) status = tort_plan_make(session, NULL, &planned, error);
     if (!status || status == TORT_E_PLACEMENT) {
         tort_status reported = tort_report_make(session, planned, status ? NULL : error);
@@ -123,9 +130,7 @@ static tort_status plan_session(tort_session *session, tort_error *error) {
     else
         tort_planned_free(session, planned);
     if (status) return status;
-    bool described = false;
-    for (int32_t i = 0; i < session->chain_count; i++) described |= session->chain[i].described;
-    session->runnable = !described && !session->options.plan_only;
+    session->runnable = !only_planned(session);
     return TORT_OK;
 }
 
