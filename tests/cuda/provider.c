@@ -55,9 +55,14 @@ static bool is_right(const tester *t, const float *found) {
     return true;
 }
 
-static void check_leftovers(tester *t, const char *what) {
+static void check_leftovers_of_device(tester *t, const char *what) {
     char text[300];
     if (t->control->leftovers(text, sizeof text)) check(t, false, what, text);
+}
+
+/* When no session is left. */
+static void check_leftovers(tester *t, const char *what) {
+    check_leftovers_of_device(t, what);
     if (!t->memory->live_blocks && !t->memory->wrong_sizes) return;
     check(t, false, what, "host memory is not freed, or with another size");
     t->memory->live_blocks = t->memory->wrong_sizes = 0; /* told once */
@@ -416,6 +421,61 @@ static void check_limits(tester *t) {
     check(t, refused > 1 && ran > 1, "mem_limit", "some limits are too small and some are enough");
 }
 
+/* A plan for a device that is not there needs none; a name that is no target is refused. */
+static void check_targets(tester *t) {
+    static const char *const wrong[] = {"cudasim:87", "cudasim:sm_", "cudasim:sm_8x", "cudasim:sm_999"};
+    const tort_provider *const providers[] = {t->provider, NULL};
+    tort_session_options options = {.struct_size = sizeof options, .chain = "cudasim,cpu", .providers = providers};
+    tort_session *session = NULL;
+    tort_context *context = NULL;
+    tort_error error;
+    configure(t, NULL);
+    options.target = "cudasim:sm_87";
+    tort_status status = tort_session_create(&t->memory->env, t->model.model, &options, &session, &error);
+    check(t, !status && !t->control->calls(NULL), options.target, status ? error.msg : "the device was called");
+    if (!status) status = tort_context_create(session, &context, &error);
+    check(t, status == TORT_E_USAGE, options.target, "a session that is only planned must not run");
+    tort_session_free(session);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        options.target = wrong[i];
+        status = tort_session_create(&t->memory->env, t->model.model, &options, &session, &error);
+        check(t, status == TORT_E_USAGE && strstr(error.msg, "sm_87"), wrong[i], status ? error.msg : "was taken");
+        tort_session_free(session);
+    }
+    check_leftovers(t, "after targets");
+}
+
+/* Streams with cuDNN, which no kernel asks for so far: the provider is asked itself. */
+static void check_cudnn_stream(tester *t) {
+    static const char *const functions[] = {"cudnnCreate", "cudnnSetStream", NULL};
+    const tort_provider *p = t->provider;
+    const tort_env env = tort_env_complete(&t->memory->env);
+    const tort_provider_config config = {.provider = "cudasim", .env = &env};
+    tort_target target;
+    tort_condition condition;
+    tort_error error;
+    char message[160], cure[160];
+    void *device, *stream;
+    configure(t, NULL);
+    p->open(&config, &device, &target, &condition);
+    bool found = device && p->library(device, TORT_LIBRARY_CUDNN, message, sizeof message, cure, sizeof cure);
+    check(t, found, "cuDNN", "was not found");
+    if (!found) return;
+    for (int i = 0; functions[i]; i++) {
+        t->control->fail_nth(functions[i], 1, cudaErrorUnknown);
+        check(t, p->stream_open(device, &stream, &error) == TORT_E_RUN && strstr(error.msg, "starting cuDNN: "),
+              functions[i], error.msg);
+        check_leftovers_of_device(t, functions[i]);
+    }
+    bool opened = !p->stream_open(device, &stream, &error);
+    check(t, opened, "a stream with cuDNN", opened ? "" : error.msg);
+    if (opened) p->stream_close(device, stream);
+    t->control->fail_nth("cudaMemGetInfo", 1, cudaErrorUnknown);
+    check(t, p->memory_free(device) == 0, "memory_free", "a failed question is answered");
+    p->close(device);
+    check_leftovers(t, "after cuDNN");
+}
+
 /* ---- the program ---- */
 
 static bool find_provider(tester *t) {
@@ -464,6 +524,8 @@ int main(int argc, char **argv) {
     check_devices(&t, false);
     check_devices(&t, true);
     check_limits(&t);
+    check_targets(&t);
+    check_cudnn_stream(&t);
     provider_model_free(&t.model);
     check_leftovers(&t, "at the end");
     printf("cuda-provider: %d passed, %d failed\n", t.passed, t.failed);
