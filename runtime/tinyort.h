@@ -281,7 +281,8 @@ typedef struct tort_report_provider {
     const char *description; /* "NVIDIA H100, sm_90, driver 580": what opened; "" when down */
     const char *message, *cure;
     int32_t nodes;
-    int64_t weight_bytes, peak_bytes, naive_bytes; /* -1: not known while a shape is unknown */
+    int64_t weight_bytes; /* held by it, packed or uploaded; of a session that only plans: as they are in the file */
+    int64_t peak_bytes, naive_bytes; /* -1: not known while a shape is unknown */
     int32_t copies_in;
 } tort_report_provider;
 
