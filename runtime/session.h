@@ -6,6 +6,7 @@
 #define TORT_RUNTIME_SESSION_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "runtime/infer.h"
 #include "runtime/plan.h"
@@ -100,7 +101,7 @@ struct tort_session {
     uint64_t folded_bytes;
     tort_placement *placements; /* node_count */
     bool runnable;
-    bool lost;            /* the device: sticky */
+    atomic_bool lost;     /* the device: sticky; contexts on several threads set and read it */
     pthread_mutex_t lock; /* of plans and report */
     tort_planned *plans;  /* newest first */
     struct tort_report_store *report;
