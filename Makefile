@@ -105,7 +105,7 @@ CUDA_DEFINES := -DTORT_CUDA=1 -DTORT_CUDA_ARCHS=$(subst $(empty) $(empty),$(comm
 $(OBJ)/with_cuda/%.o: private TORT_CPPFLAGS += $(CUDA_DEFINES) -isystem $(CUDA_HOME)/include
 NVCC_FLAGS := $(foreach arch,$(CUDA_ARCHS),-gencode arch=compute_$(arch)$(comma)code=sm_$(arch)) \
     -gencode arch=compute_$(CUDA_PTX)$(comma)code=compute_$(CUDA_PTX) \
-    -std=c++17 -O3 -lineinfo -I. -DTORT_CUDA=1 -D__NV_LEGACY_LAUNCH -Werror all-warnings \
+    -std=c++17 -O3 -lineinfo --compress-mode=size -I. -DTORT_CUDA=1 -D__NV_LEGACY_LAUNCH -Werror all-warnings \
     -Xcompiler -D__NV_LEGACY_LAUNCH,-fPIC,-fvisibility=hidden,-fno-exceptions,-fno-rtti,-Wall,-Wextra
 else
 CUDA_STATE := built without CUDA ($(if $(filter 0,$(CUDA)),CUDA=0,no nvcc $(NVCC_NEEDED) on PATH; make CUDA=1 fetches one))
