@@ -129,8 +129,7 @@ static tort_status check_options(const tort_link *link, tort_error *error) {
     return TORT_OK;
 }
 
-/* Is `name` in the comma-separated list? */
-static bool listed(const char *list, const char *name) {
+bool tort_listed(const char *list, const char *name) {
     size_t length = strlen(name);
     for (const char *p = list ? list : ""; *p; p += strcspn(p, ","), p += *p == ',')
         if (strcspn(p, ",") == length && !memcmp(p, name, length)) return true;
@@ -156,7 +155,7 @@ static const char *target_text(const tort_session *session, const tort_link *lin
 
 static tort_status open_link(tort_session *session, tort_link *link, tort_error *error) {
     const char *text = target_text(session, link);
-    if (listed(session->options.disabled, link->provider->name)) {
+    if (tort_listed(session->options.disabled, link->provider->name)) {
         set_down(&link->condition, "DISABLED", "switched off by TINYORT_DISABLE or the option `disabled`",
                  "unset TINYORT_DISABLE");
         return TORT_OK;

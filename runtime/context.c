@@ -85,19 +85,8 @@ tort_status tort_context_adopt(tort_context *context, tort_planned *planned, tor
     return status;
 }
 
-static bool still_fits(const tort_context *context, const tort_tensor *inputs) {
-    const tort_planned *planned = context->planned;
-    const tort_graph *graph = context->session->graph;
-    for (int32_t i = 0; planned && i < graph->input_count; i++) {
-        if (planned->infos[graph->inputs[i]].rank != inputs[i].rank) return false;
-        for (int32_t d = 0; d < inputs[i].rank; d++)
-            if (planned->input_dims[i * TORT_MAX_RANK + d] != inputs[i].dims[d]) return false;
-    }
-    return planned != NULL;
-}
-
 tort_status tort_context_choose_plan(tort_context *context, const tort_tensor *inputs, tort_error *error) {
-    if (still_fits(context, inputs)) return TORT_OK;
+    if (context->planned && tort_plan_fits(context->session, context->planned, inputs)) return TORT_OK;
     tort_planned *planned = NULL;
     tort_status status = tort_session_find_plan(context->session, inputs, &planned, error);
     return status ? status : tort_context_adopt(context, planned, error);

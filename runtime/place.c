@@ -331,20 +331,13 @@ tort_status tort_place(tort_session *session, tort_error *error) {
 
 /* ---- --strict ---------------------------------------------------------------------------------------------------- */
 
-static bool allowed(const char *list, const char *op) {
-    size_t length = strlen(op);
-    for (const char *p = list ? list : ""; *p; p += strcspn(p, ","), p += *p == ',')
-        if (strcspn(p, ",") == length && !memcmp(p, op, length)) return true;
-    return false;
-}
-
 tort_status tort_place_strict(const tort_session *session, tort_error *error) {
     if (!session->options.strict) return TORT_OK;
     char text[400] = "";
     int32_t count = 0, left_out = 0, first = -1;
     for (int32_t i = 0; i < session->graph->node_count; i++) {
         if (session->placements[i].provider <= 0) continue;
-        if (allowed(session->options.allow, session->graph->nodes[i].op_type)) continue;
+        if (tort_listed(session->options.allow, session->graph->nodes[i].op_type)) continue;
         if (first < 0) first = i;
         count++;
         list_node(text, sizeof text, session, i, &left_out);

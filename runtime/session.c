@@ -179,7 +179,7 @@ void tort_session_free(tort_session *session) {
 
 /* ---- plans ------------------------------------------------------------------------------------------------------- */
 
-static bool plan_fits(const tort_session *session, const tort_planned *planned, const tort_tensor *inputs) {
+bool tort_plan_fits(const tort_session *session, const tort_planned *planned, const tort_tensor *inputs) {
     for (int32_t i = 0; i < session->graph->input_count; i++) {
         const tort_info *info = &planned->infos[session->graph->inputs[i]];
         if (info->rank != inputs[i].rank) return false;
@@ -212,7 +212,7 @@ tort_status tort_session_find_plan(tort_session *session, const tort_tensor *inp
     pthread_mutex_lock(&session->lock);
     tort_status status = TORT_OK;
     tort_planned *found = session->plans;
-    while (found && !plan_fits(session, found, inputs)) found = found->next;
+    while (found && !tort_plan_fits(session, found, inputs)) found = found->next;
     if (!found) {
         forget_oldest(session);
         status = tort_plan_make(session, inputs, &found, error);

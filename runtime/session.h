@@ -109,6 +109,7 @@ struct tort_session {
 
 tort_status tort_chain_open(tort_session *session, tort_error *error);
 void tort_chain_close(tort_session *session);
+bool tort_listed(const char *list, const char *name);                           /* in "a,b,c"; list may be NULL */
 tort_status tort_chain_require(const tort_session *session, tort_error *error); /* --require */
 /* Why the device gave no memory: it is lost, or has too little of it; the message says how much. */
 tort_status tort_link_alloc_failed(const tort_link *link, uint64_t bytes, const char *purpose, tort_error *error);
@@ -139,6 +140,8 @@ void tort_planned_free(const tort_session *session, tort_planned *planned);
 /* The plan for exactly these input shapes; makes it where there is none. It stays until left. Takes the lock. */
 tort_status tort_session_find_plan(tort_session *session, const tort_tensor *inputs, tort_planned **planned,
                                    tort_error *error);
+/* Was the plan made for exactly these input shapes? */
+bool tort_plan_fits(const tort_session *session, const tort_planned *planned, const tort_tensor *inputs);
 void tort_session_leave_plan(tort_session *session, tort_planned *planned);
 /* Types, ranks and known dims of a run's inputs against what the session planned for. */
 tort_status tort_check_inputs(const tort_session *session, const tort_tensor *inputs, int32_t count, tort_error *error);
