@@ -1,4 +1,4 @@
-/* move.c - rows and claims of data movement: Transpose, Slice, Concat, Split, Expand, Tile, Pad, Gather and the like.
+/* move.c - rows and claims of data movement: Transpose, Slice, Concat, Split, Expand, Tile, Pad and the like.
  *
  * ops/ decodes each into boxes (strided.h); here a box is moved by a kernel instead of by loops. Elements are moved by
  * size: float, half and every integer type alike. */
@@ -6,18 +6,11 @@
 
 #include <string.h>
 
-#include "ops/gather.h"
 #include "ops/numeric.h"
 #include "ops/pad.h"
 #include "ops/strided.h"
 
 /* ---- claims ------------------------------------------------------------------------------------------------------ */
-
-static tort_verdict claim_gather(const tort_target *target, const tort_node_view *node) {
-    tort_type type = node->inputs[1].type;
-    if (type != TORT_INT32 && type != TORT_INT64) return tort_cuda_no_type(node, 1, "int32 or int64");
-    return tort_cuda_claim_movable(target, node);
-}
 
 static tort_verdict claim_pad(const tort_target *target, const tort_node_view *node) {
     const tort_pad_params *params = node->params;
@@ -85,20 +78,6 @@ static tort_status run_pad(const tort_call *call) {
     }
     return move_box(call, x->type, y->data, x->data, &box);
 }
-
-static tort_status run_gather(const tort_call *call) {
-    const tort_gather_params *params = call->params;
-    const cuda_stream *stream = call->stream;
-    gpu_gather gather = {.outer = params->outer,
-                         .size = params->size,
-                         .inner = params->inner,
-                         .index_count = params->index_count,
-                         .index_bytes = element_bytes(&call->inputs[1]),
-                         .node = call->node};
-    return cuda_launched(call,
-                         gpu_run_gather(stream->stream, element_bytes(&call->inputs[0]), &gather, call->inputs[0].data,
-                                        call->inputs[1].data, call->outputs[0].data, stream->status));
-}
 #endif
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
@@ -119,6 +98,5 @@ const tort_kernel tort_cuda_move_kernels[] = {
     ROW("Expand", "move_box", tort_cuda_claim_movable, 1u << 1, run_expand),
     ROW("Tile", "move_box", tort_cuda_claim_movable, 1u << 1 | 1u << 2, run_tile),
     ROW("Pad", "pad_constant", claim_pad, 1u << 1 | 1u << 2 | 1u << 3, run_pad),
-    ROW("Gather", "gather", claim_gather, 0, run_gather),
     {.op = NULL},
 };

@@ -1,9 +1,8 @@
-/* move.cu - data movement: boxes between strided layouts, filling, and Gather. Elements are moved by size, whatever
+/* move.cu - data movement: boxes between strided layouts, and filling. Elements are moved by size, whatever
  * they mean. Memory-bound: neighbouring threads write neighbouring elements. Read first: move.c. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/move.h"
-#include "kernels/cuda/status.h"
 
 /* ---- kernels ---- */
 
@@ -25,30 +24,6 @@ template <class T> static __global__ void copy_box(T *dst, const T *src, gpu_box
 template <class T> static __global__ void fill(T *dst, size_t count, T value) {
     const size_t stride = (size_t)gridDim.x * blockDim.x;
     for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride) dst[i] = value;
-}
-
-/* The first wrong node wins the status word; what it writes for that element does not matter. */
-static __device__ void report_index(gpu_status *status, int32_t node, int64_t value, int64_t limit) {
-    if (atomicCAS(&status->node, 0, node + 1) != 0) return;
-    status->fault = GPU_FAULT_INDEX;
-    status->value = value;
-    status->limit = limit;
-}
-
-template <class T, class I>
-static __global__ void gather(const T *data, const I *indices, T *output, gpu_gather g, size_t count,
-                              gpu_status *status) {
-    const size_t stride = (size_t)gridDim.x * blockDim.x;
-    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride) {
-        const size_t inner = i % (size_t)g.inner, rest = i / (size_t)g.inner;
-        const size_t at = rest % (size_t)g.index_count, outer = rest / (size_t)g.index_count;
-        const int64_t found = (int64_t)indices[at];
-        const int64_t index = found < 0 ? found + g.size : found;
-        if (index < 0 || index >= g.size)
-            report_index(status, g.node, found, g.size);
-        else
-            output[i] = data[(outer * (size_t)g.size + (size_t)index) * (size_t)g.inner + inner];
-    }
 }
 
 /* ---- launchers ---- */
@@ -88,27 +63,5 @@ cudaError_t gpu_fill(cudaStream_t stream, int element_bytes, void *dst, size_t c
     case 2: return run_fill<uint16_t>(stream, dst, count, value);
     case 4: return run_fill<uint32_t>(stream, dst, count, value);
     default: return run_fill<uint64_t>(stream, dst, count, value);
-    }
-}
-
-template <class T>
-static cudaError_t run_gather(cudaStream_t stream, const gpu_gather *g, const void *data, const void *indices,
-                              void *output, void *status) {
-    const size_t count = (size_t)g->outer * (size_t)g->index_count * (size_t)g->inner;
-    if (!count) return cudaSuccess;
-    if (g->index_bytes == 4)
-        return launch(gather<T, int32_t>, blocks_for(count), THREADS, 0, stream, (const T *)data,
-                      (const int32_t *)indices, (T *)output, *g, count, (gpu_status *)status);
-    return launch(gather<T, int64_t>, blocks_for(count), THREADS, 0, stream, (const T *)data, (const int64_t *)indices,
-                  (T *)output, *g, count, (gpu_status *)status);
-}
-
-cudaError_t gpu_run_gather(cudaStream_t stream, int element_bytes, const gpu_gather *g, const void *data,
-                           const void *indices, void *output, void *status) {
-    switch (element_bytes) {
-    case 1: return run_gather<uint8_t>(stream, g, data, indices, output, status);
-    case 2: return run_gather<uint16_t>(stream, g, data, indices, output, status);
-    case 4: return run_gather<uint32_t>(stream, g, data, indices, output, status);
-    default: return run_gather<uint64_t>(stream, g, data, indices, output, status);
     }
 }

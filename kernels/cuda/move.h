@@ -12,13 +12,6 @@ typedef struct gpu_box {
     int64_t dims[GPU_BOX_RANK], dst_strides[GPU_BOX_RANK], src_strides[GPU_BOX_RANK];
 } gpu_box;
 
-/* The axis of a Gather: data seen as [outer, size, inner], output as [outer, index_count, inner]. */
-typedef struct gpu_gather {
-    int64_t outer, size, inner, index_count;
-    int32_t index_bytes; /* 4 or 8 */
-    int32_t node;        /* who reports an index out of range */
-} gpu_gather;
-
 #ifdef CUDA_DEVICE
 #ifdef __cplusplus
 extern "C" {
@@ -26,9 +19,6 @@ extern "C" {
 /* element_bytes is 1, 2, 4 or 8; dst and src point at the first element of the box. */
 cudaError_t gpu_copy_box(cudaStream_t stream, int element_bytes, void *dst, const void *src, const gpu_box *box);
 cudaError_t gpu_fill(cudaStream_t stream, int element_bytes, void *dst, size_t count, const void *value);
-struct gpu_status;
-cudaError_t gpu_run_gather(cudaStream_t stream, int element_bytes, const gpu_gather *gather, const void *data,
-                           const void *indices, void *output, void *status);
 #ifdef __cplusplus
 }
 #endif

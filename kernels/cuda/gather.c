@@ -1,0 +1,92 @@
+/* gather.c - rows and claims of Gather, GatherElements and GatherND. Elements are moved by size: float, half and every
+ * integer type alike. An index out of range is found on the device and reported at the end of the run (status.h).
+ * Kernels: gather.cu. Read next: scatter.c, the inverse. */
+#include "kernels/cuda/gather.h"
+
+#include "ops/numeric.h"
+
+/* ---- claims ------------------------------------------------------------------------------------------------------ */
+
+static tort_verdict claim_gather(const tort_target *target, const tort_node_view *node) {
+    tort_type type = node->inputs[1].type;
+    if (type != TORT_INT32 && type != TORT_INT64) return tort_cuda_no_type(node, 1, "int32 or int64");
+    return tort_cuda_claim_movable(target, node);
+}
+
+/* ---- run --------------------------------------------------------------------------------------------------------- */
+
+#ifdef CUDA_DEVICE
+static int32_t bytes_of(tort_type type) {
+    return tort_type_bits(type) / 8;
+}
+
+static tort_status prepare(tort_prepare *p, gpu_gather_kind kind) {
+    const tort_info *in = p->node->inputs;
+    return cuda_status(p->error, gpu_load_gather(kind, bytes_of(in[0].type), bytes_of(in[1].type)), "loading a kernel");
+}
+
+gpu_indexing gpu_indexing_of(const tort_call *call) {
+    const cuda_stream *stream = call->stream;
+    return (gpu_indexing){.element_bytes = bytes_of(call->inputs[0].type),
+                          .index_bytes = bytes_of(call->inputs[1].type),
+                          .node = call->node,
+                          .data = call->inputs[0].data,
+                          .indices = call->inputs[1].data,
+                          .output = call->outputs[0].data,
+                          .status = stream->status};
+}
+
+gpu_elements gpu_elements_of(const tort_tensor *data, const tort_tensor *indices, int32_t axis) {
+    gpu_elements elements = {.loop = {.count = (size_t)tort_count(indices), .rank = indices->rank}};
+    tort_strides(data->rank, data->dims, elements.loop.strides[0]);
+    for (int32_t d = 0; d < indices->rank; d++) elements.loop.dims[d] = indices->dims[d];
+    elements.size = data->dims[axis];
+    elements.step = elements.loop.strides[0][axis];
+    elements.loop.strides[0][axis] = 0;
+    return elements;
+}
+
+static tort_status prepare_gather(tort_prepare *p) {
+    return prepare(p, GPU_GATHER);
+}
+
+static tort_status run_gather(const tort_call *call) {
+    const gpu_indexing indexing = gpu_indexing_of(call);
+    return cuda_launched(call, gpu_run_gather(cuda_stream_of(call), &indexing, call->params));
+}
+
+static tort_status prepare_gather_elements(tort_prepare *p) {
+    return prepare(p, GPU_GATHER_ELEMENTS);
+}
+
+static tort_status run_gather_elements(const tort_call *call) {
+    const tort_gather_elements_params *params = call->params;
+    const gpu_indexing indexing = gpu_indexing_of(call);
+    const gpu_elements elements = gpu_elements_of(&call->inputs[0], &call->inputs[1], params->axis);
+    return cuda_launched(call, gpu_run_gather_elements(cuda_stream_of(call), &indexing, &elements));
+}
+
+static tort_status prepare_gather_nd(tort_prepare *p) {
+    return prepare(p, GPU_GATHER_ND);
+}
+
+static tort_status run_gather_nd(const tort_call *call) {
+    const gpu_indexing indexing = gpu_indexing_of(call);
+    return cuda_launched(call, gpu_run_gather_nd(cuda_stream_of(call), &indexing, call->params));
+}
+#endif
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+#define ROW(op_name, function)                                                                                         \
+    {                                                                                                                  \
+        .domain = "", .op = op_name, .name = #function, .claim = claim_gather,                                         \
+        .prepare = CUDA_ONLY(prepare_##function), .run = CUDA_ONLY(run_##function)                                     \
+    }
+
+const tort_kernel tort_cuda_gather_kernels[] = {
+    ROW("Gather", gather),
+    ROW("GatherElements", gather_elements),
+    ROW("GatherND", gather_nd),
+    {.op = NULL},
+};

@@ -1,0 +1,116 @@
+/* gather.cu - elements and slices by index. A thread takes a stride of output elements; neighbours write neighbours.
+ * Read first: gather.c. */
+#include "kernels/cuda/gpu.h"
+
+#include "kernels/cuda/gather.h"
+#include "kernels/cuda/grid.h"
+#include "kernels/cuda/index.h"
+
+/* ---- kernels ---- */
+
+/* data as [outer, size, inner], output as [outer, index_count, inner]. */
+template <class T, class I>
+static __global__ void gather(const tort_gather_params g, size_t count, int32_t node, const T *data, const I *indices,
+                              T *output, gpu_status *status) {
+    for (size_t i = grid_first(); i < count; i += grid_stride()) {
+        const size_t inner = i % (size_t)g.inner, rest = i / (size_t)g.inner;
+        const size_t outer = rest / (size_t)g.index_count;
+        int64_t index = (int64_t)indices[rest % (size_t)g.index_count];
+        if (wrap_index(index, g.size, node, status))
+            output[i] = data[(outer * (size_t)g.size + (size_t)index) * (size_t)g.inner + inner];
+    }
+}
+
+template <class T, class I>
+static __global__ void gather_elements(const gpu_elements e, int32_t node, const T *data, const I *indices, T *output,
+                                       gpu_status *status) {
+    for (size_t i = grid_first(); i < e.loop.count; i += grid_stride()) {
+        int64_t at[1], index = (int64_t)indices[i];
+        loop_offsets(e.loop, i, at);
+        if (wrap_index(index, e.size, node, status)) output[i] = data[at[0] + index * e.step];
+    }
+}
+
+/* data as [batch, indexed axes ..., inner], indices as [batch, tuples, tuple_length]. */
+template <class T>
+static __global__ void gather_nd(const tort_gather_nd_params g, size_t count, int32_t node, const T *data,
+                                 const int64_t *indices, T *output, gpu_status *status) {
+    for (size_t i = grid_first(); i < count; i += grid_stride()) {
+        const size_t tuple = i / (size_t)g.inner;
+        int64_t from = (int64_t)(tuple / (size_t)g.tuples) * g.batch_stride + (int64_t)(i % (size_t)g.inner);
+        bool good = true;
+        for (int k = 0; good && k < g.tuple_length; k++) {
+            int64_t index = indices[tuple * (size_t)g.tuple_length + (size_t)k];
+            good = wrap_index(index, g.sizes[k], node, status);
+            if (good) from += index * g.strides[k];
+        }
+        if (good) output[i] = data[from];
+    }
+}
+
+/* ---- launchers ---- */
+
+template <class T, class I>
+static cudaError_t run(cudaStream_t stream, const gpu_indexing *call, const tort_gather_params *g, size_t count) {
+    return launch(gather<T, I>, grid_blocks(count), GRID_THREADS, 0, stream, *g, count, call->node,
+                  (const T *)call->data, (const I *)call->indices, (T *)call->output, (gpu_status *)call->status);
+}
+template <class T, class I>
+static cudaError_t run_elements(cudaStream_t stream, const gpu_indexing *call, const gpu_elements *e) {
+    return launch(gather_elements<T, I>, grid_blocks(e->loop.count), GRID_THREADS, 0, stream, *e, call->node,
+                  (const T *)call->data, (const I *)call->indices, (T *)call->output, (gpu_status *)call->status);
+}
+template <class T>
+static cudaError_t run_nd(cudaStream_t stream, const gpu_indexing *call, const tort_gather_nd_params *g, size_t count) {
+    return launch(gather_nd<T>, grid_blocks(count), GRID_THREADS, 0, stream, *g, count, call->node,
+                  (const T *)call->data, (const int64_t *)call->indices, (T *)call->output, (gpu_status *)call->status);
+}
+
+template <class T, class I> static cudaError_t load(gpu_gather_kind kind) {
+    switch (kind) {
+    case GPU_GATHER: return load_kernel(gather<T, I>);
+    case GPU_GATHER_ELEMENTS: return load_kernel(gather_elements<T, I>);
+    default: return load_kernel(gather_nd<T>);
+    }
+}
+
+typedef struct gather_row {
+    cudaError_t (*gather)(cudaStream_t, const gpu_indexing *, const tort_gather_params *, size_t);
+    cudaError_t (*elements)(cudaStream_t, const gpu_indexing *, const gpu_elements *);
+    cudaError_t (*nd)(cudaStream_t, const gpu_indexing *, const tort_gather_nd_params *, size_t);
+    cudaError_t (*load)(gpu_gather_kind);
+} gather_row;
+
+#define ENTRY(T, I)                                                                                                    \
+    { run<T, I>, run_elements<T, I>, run_nd<T>, load<T, I> }
+
+/* By the bytes of an element (1, 2, 4, 8) and of an index (4, 8). */
+static const gather_row rows[4][2] = {
+    {ENTRY(uint8_t, int32_t), ENTRY(uint8_t, int64_t)},
+    {ENTRY(uint16_t, int32_t), ENTRY(uint16_t, int64_t)},
+    {ENTRY(uint32_t, int32_t), ENTRY(uint32_t, int64_t)},
+    {ENTRY(uint64_t, int32_t), ENTRY(uint64_t, int64_t)},
+};
+
+static const gather_row *row_of(int32_t element_bytes, int32_t index_bytes) {
+    const int size = element_bytes == 1 ? 0 : element_bytes == 2 ? 1 : element_bytes == 4 ? 2 : 3;
+    return &rows[size][index_bytes == 8];
+}
+
+cudaError_t gpu_run_gather(cudaStream_t stream, const gpu_indexing *call, const tort_gather_params *g) {
+    const size_t count = (size_t)g->outer * (size_t)g->index_count * (size_t)g->inner;
+    return count ? row_of(call->element_bytes, call->index_bytes)->gather(stream, call, g, count) : cudaSuccess;
+}
+
+cudaError_t gpu_run_gather_elements(cudaStream_t stream, const gpu_indexing *call, const gpu_elements *e) {
+    return e->loop.count ? row_of(call->element_bytes, call->index_bytes)->elements(stream, call, e) : cudaSuccess;
+}
+
+cudaError_t gpu_run_gather_nd(cudaStream_t stream, const gpu_indexing *call, const tort_gather_nd_params *g) {
+    const size_t count = (size_t)g->batch * (size_t)g->tuples * (size_t)g->inner;
+    return count ? row_of(call->element_bytes, call->index_bytes)->nd(stream, call, g, count) : cudaSuccess;
+}
+
+cudaError_t gpu_load_gather(gpu_gather_kind kind, int32_t element_bytes, int32_t index_bytes) {
+    return row_of(element_bytes, index_bytes)->load(kind);
+}

@@ -1,0 +1,117 @@
+/* scatter.c - rows and claims of ScatterElements, ScatterND and the old Scatter: a copy of data in which elements or
+ * slices are replaced by updates or combined with them. Indices may repeat: updates count in their order, as on cpu.
+ * Kernels: scatter.cu. Read first: gather.c. */
+#include "kernels/cuda/scatter.h"
+
+#include "ops/extent.h"
+#include "runtime/memory.h"
+
+/* ---- claims ------------------------------------------------------------------------------------------------------ */
+
+static tort_verdict claim_scatter(const tort_target *target, const tort_node_view *node) {
+    const tort_scatter_params *params = node->params;
+    tort_type type = node->inputs[1].type;
+    if (type != TORT_INT32 && type != TORT_INT64) return tort_cuda_no_type(node, 1, "int32 or int64");
+    if (!gpu_has_scatter(params->reduction, gpu_number_of(node->inputs[0].type)))
+        return tort_cuda_no_type(node, 0, "float, float16, int32 or int64 where updates are combined");
+    return tort_cuda_claim_movable(target, node);
+}
+
+/* Where updates replace each other, the number of the last one for each slice. */
+static tort_status size_of_last(const tort_node_view *node, int64_t inner, size_t *scratch, tort_error *error) {
+    const tort_scatter_params *params = node->params;
+    const int64_t count = tort_extent(node->outputs[0].dims, 0, node->outputs[0].rank);
+    *scratch = 0;
+    if (params->reduction != TORT_SCATTER_REPLACE || !inner) return TORT_OK;
+    if (tort_mul_size((size_t)(count / inner), sizeof(unsigned long long), scratch)) return TORT_OK;
+    return tort_fail(error, TORT_E_MEMORY, "the size of the scratch memory overflows");
+}
+
+static tort_status size_scatter_elements(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                                         tort_error *error) {
+    (void)target;
+    return size_of_last(node, 1, scratch, error);
+}
+
+static tort_status size_scatter_nd(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                                   tort_error *error) {
+    (void)target;
+    return size_of_last(node, ((const tort_scatter_params *)node->params)->nd.inner, scratch, error);
+}
+
+/* ---- run --------------------------------------------------------------------------------------------------------- */
+
+#ifdef CUDA_DEVICE
+static tort_status prepare(tort_prepare *p, bool tuples) {
+    const tort_scatter_params *params = p->node->params;
+    const tort_info *in = p->node->inputs;
+    const gpu_scatter scatter = {.reduction = params->reduction, .type = gpu_number_of(in[0].type), .tuples = tuples};
+    const gpu_indexing indexing = {.element_bytes = tort_type_bits(in[0].type) / 8,
+                                   .index_bytes = tort_type_bits(in[1].type) / 8};
+    return cuda_status(p->error, gpu_load_scatter(&indexing, &scatter), "loading a kernel");
+}
+
+static tort_status run(const tort_call *call, gpu_scatter *scatter) {
+    const tort_scatter_params *params = call->params;
+    const tort_tensor *data = &call->inputs[0];
+    const gpu_indexing indexing = gpu_indexing_of(call);
+    cudaStream_t stream = cuda_stream_of(call);
+    size_t bytes = 0;
+    (void)tort_tensor_bytes(data, &bytes);
+    if (!bytes) return TORT_OK;
+    scatter->reduction = params->reduction;
+    scatter->type = gpu_number_of(data->type);
+    scatter->slices = (size_t)tort_count(data) / scatter->inner;
+    scatter->updates = call->inputs[2].data;
+    scatter->last = call->scratch;
+    cudaError_t code = cudaMemcpyAsync(call->outputs[0].data, data->data, bytes, cudaMemcpyDeviceToDevice, stream);
+    if (code == cudaSuccess && scatter->count) code = gpu_run_scatter(stream, &indexing, scatter);
+    return cuda_launched(call, code);
+}
+
+static tort_status prepare_scatter_elements(tort_prepare *p) {
+    return prepare(p, false);
+}
+
+static tort_status run_scatter_elements(const tort_call *call) {
+    const tort_scatter_params *params = call->params;
+    const tort_tensor *indices = &call->inputs[1];
+    gpu_scatter scatter = {.count = (size_t)tort_count(indices),
+                           .inner = 1,
+                           .length = (size_t)indices->dims[params->axis],
+                           .tail = (size_t)tort_extent(indices->dims, params->axis + 1, indices->rank),
+                           .elements = gpu_elements_of(&call->inputs[0], indices, params->axis)};
+    return run(call, &scatter);
+}
+
+static tort_status prepare_scatter_nd(tort_prepare *p) {
+    return prepare(p, true);
+}
+
+static tort_status run_scatter_nd(const tort_call *call) {
+    const tort_scatter_params *params = call->params;
+    const tort_gather_nd_params *nd = &params->nd;
+    gpu_scatter scatter = {.tuples = true,
+                           .count = (size_t)nd->tuples,
+                           .inner = (size_t)nd->inner,
+                           .length = (size_t)nd->tuples,
+                           .tail = (size_t)nd->inner,
+                           .nd = *nd};
+    return run(call, &scatter);
+}
+#endif
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+#define ROW(op_name, function)                                                                                         \
+    {                                                                                                                  \
+        .domain = "", .op = op_name, .name = #function, .claim = claim_scatter, .size = size_##function,               \
+        .prepare = CUDA_ONLY(prepare_##function), .run = CUDA_ONLY(run_##function)                                     \
+    }
+
+const tort_kernel tort_cuda_scatter_kernels[] = {
+    ROW("Scatter", scatter_elements),
+    ROW("ScatterElements", scatter_elements),
+    ROW("ScatterND", scatter_nd),
+    {.op = NULL},
+};

@@ -1,0 +1,175 @@
+/* scatter.cu - updates by index, the same result in any order of threads. Replacing: a first pass notes the last update
+ * of each slice, a second one lets only that one write. Combining: a thread applies, one after another, all updates
+ * that may meet, so float sums are those of cpu; it is slow where few threads have many updates each.
+ * Read first: scatter.c. */
+#include "kernels/cuda/gpu.h"
+
+#include "kernels/cuda/grid.h"
+#include "kernels/cuda/index.h"
+#include "kernels/cuda/scatter.h"
+
+/* ---- where an update goes: the first element of its slice; -1: nowhere, its index is out of range ---- */
+
+template <class I> struct by_element {
+    gpu_elements e;
+    const I *indices;
+    int32_t node;
+    gpu_status *status;
+
+    __device__ __forceinline__ int64_t target(size_t update) const {
+        int64_t at[1], index = (int64_t)indices[update];
+        if (!wrap_index(index, e.size, node, status)) return -1;
+        loop_offsets(e.loop, update, at);
+        return at[0] + index * e.step;
+    }
+};
+
+struct by_tuple {
+    tort_gather_nd_params nd;
+    const int64_t *indices;
+    int32_t node;
+    gpu_status *status;
+
+    __device__ __forceinline__ int64_t target(size_t update) const {
+        int64_t to = 0;
+        for (int k = 0; k < nd.tuple_length; k++) {
+            int64_t index = indices[update * (size_t)nd.tuple_length + (size_t)k];
+            if (!wrap_index(index, nd.sizes[k], node, status)) return -1;
+            to += index * nd.strides[k];
+        }
+        return to;
+    }
+};
+
+/* ---- kernels ---- */
+
+/* last[slice] = 1 + the greatest number of an update that goes there. */
+template <class Where>
+static __global__ void note_last(const Where where, size_t count, size_t inner, unsigned long long *last) {
+    for (size_t u = grid_first(); u < count; u += grid_stride()) {
+        const int64_t to = where.target(u);
+        if (to >= 0) atomicMax(&last[(size_t)to / inner], (unsigned long long)u + 1);
+    }
+}
+
+template <class Where, class T>
+static __global__ void replace(const Where where, size_t count, size_t inner, const unsigned long long *last,
+                               const T *updates, T *output) {
+    for (size_t i = grid_first(); i < count * inner; i += grid_stride()) {
+        const size_t u = i / inner;
+        const int64_t to = where.target(u);
+        if (to >= 0 && last[(size_t)to / inner] == u + 1) output[(size_t)to + i % inner] = updates[i];
+    }
+}
+
+/* half is combined in float and rounded each time. */
+template <class T> struct computed { typedef T type; };
+template <> struct computed<half> { typedef float type; };
+
+static __device__ __forceinline__ float combined(tort_scatter_reduction reduction, float a, float b) {
+    switch (reduction) {
+    case TORT_SCATTER_ADD: return a + b;
+    case TORT_SCATTER_MUL: return a * b;
+    case TORT_SCATTER_MAX: return a >= b || a != a ? a : b; /* NaN wins */
+    default: return a <= b || a != a ? a : b;
+    }
+}
+template <class T> static __device__ __forceinline__ T combined(tort_scatter_reduction reduction, T a, T b) {
+    switch (reduction) { /* unsigned arithmetic wraps */
+    case TORT_SCATTER_ADD: return (T)((uint64_t)a + (uint64_t)b);
+    case TORT_SCATTER_MUL: return (T)((uint64_t)a * (uint64_t)b);
+    case TORT_SCATTER_MAX: return a >= b ? a : b;
+    default: return a <= b ? a : b;
+    }
+}
+
+/* The updates' elements as [lanes, length, tail]: a thread goes along one `length`. */
+template <class Where, class T>
+static __global__ void combine(const Where where, tort_scatter_reduction reduction, size_t threads, size_t length,
+                               size_t tail, size_t inner, const T *updates, T *output) {
+    typedef typename computed<T>::type C;
+    for (size_t t = grid_first(); t < threads; t += grid_stride())
+        for (size_t j = 0; j < length; j++) {
+            const size_t i = (t / tail * length + j) * tail + t % tail;
+            const int64_t to = where.target(i / inner);
+            if (to < 0) continue;
+            T *place = output + to + i % inner;
+            *place = (T)combined(reduction, (C)*place, (C)updates[i]);
+        }
+}
+
+/* ---- launchers ---- */
+
+template <class Where, class T>
+static cudaError_t run_replace(cudaStream_t stream, const gpu_scatter *s, const Where &where, void *output) {
+    cudaError_t code = cudaMemsetAsync(s->last, 0, s->slices * sizeof *s->last, stream);
+    if (code == cudaSuccess)
+        code = launch(note_last<Where>, grid_blocks(s->count), GRID_THREADS, 0, stream, where, s->count, s->inner,
+                      s->last);
+    if (code != cudaSuccess) return code;
+    return launch(replace<Where, T>, grid_blocks(s->count * s->inner), GRID_THREADS, 0, stream, where, s->count,
+                  s->inner, s->last, (const T *)s->updates, (T *)output);
+}
+
+template <class Where, class T>
+static cudaError_t run_combine(cudaStream_t stream, const gpu_scatter *s, const Where &where, void *output) {
+    const size_t threads = s->count * s->inner / s->length;
+    return launch(combine<Where, T>, grid_blocks(threads), GRID_THREADS, 0, stream, where, s->reduction, threads,
+                  s->length, s->tail, s->inner, (const T *)s->updates, (T *)output);
+}
+
+template <class Where>
+static cudaError_t run(cudaStream_t stream, const gpu_scatter *s, int32_t element_bytes, const Where &where,
+                       void *output) {
+    if (s->reduction == TORT_SCATTER_REPLACE) switch (element_bytes) {
+        case 1: return run_replace<Where, uint8_t>(stream, s, where, output);
+        case 2: return run_replace<Where, uint16_t>(stream, s, where, output);
+        case 4: return run_replace<Where, uint32_t>(stream, s, where, output);
+        default: return run_replace<Where, uint64_t>(stream, s, where, output);
+        }
+    switch (s->type) {
+    case GPU_NUMBER_FLOAT: return run_combine<Where, float>(stream, s, where, output);
+    case GPU_NUMBER_HALF: return run_combine<Where, half>(stream, s, where, output);
+    case GPU_NUMBER_INT32: return run_combine<Where, int32_t>(stream, s, where, output);
+    default: return run_combine<Where, int64_t>(stream, s, where, output);
+    }
+}
+
+template <class Where> static cudaError_t load(const gpu_scatter *s, int32_t element_bytes) {
+    if (s->reduction == TORT_SCATTER_REPLACE) {
+        const cudaError_t code = load_kernel(note_last<Where>);
+        if (code != cudaSuccess) return code;
+        switch (element_bytes) {
+        case 1: return load_kernel(replace<Where, uint8_t>);
+        case 2: return load_kernel(replace<Where, uint16_t>);
+        case 4: return load_kernel(replace<Where, uint32_t>);
+        default: return load_kernel(replace<Where, uint64_t>);
+        }
+    }
+    switch (s->type) {
+    case GPU_NUMBER_FLOAT: return load_kernel(combine<Where, float>);
+    case GPU_NUMBER_HALF: return load_kernel(combine<Where, half>);
+    case GPU_NUMBER_INT32: return load_kernel(combine<Where, int32_t>);
+    default: return load_kernel(combine<Where, int64_t>);
+    }
+}
+
+template <class I>
+static cudaError_t run_elements(cudaStream_t stream, const gpu_indexing *call, const gpu_scatter *s) {
+    const by_element<I> where = {s->elements, (const I *)call->indices, call->node, (gpu_status *)call->status};
+    return run(stream, s, call->element_bytes, where, call->output);
+}
+
+cudaError_t gpu_run_scatter(cudaStream_t stream, const gpu_indexing *call, const gpu_scatter *s) {
+    if (s->tuples) {
+        const by_tuple where = {s->nd, (const int64_t *)call->indices, call->node, (gpu_status *)call->status};
+        return run(stream, s, call->element_bytes, where, call->output);
+    }
+    return call->index_bytes == 4 ? run_elements<int32_t>(stream, call, s) : run_elements<int64_t>(stream, call, s);
+}
+
+cudaError_t gpu_load_scatter(const gpu_indexing *call, const gpu_scatter *s) {
+    if (s->tuples) return load<by_tuple>(s, call->element_bytes);
+    return call->index_bytes == 4 ? load<by_element<int32_t>>(s, call->element_bytes)
+                                  : load<by_element<int64_t>>(s, call->element_bytes);
+}
