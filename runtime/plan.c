@@ -137,7 +137,9 @@ static tort_status add_copy(builder *b, int32_t from, int32_t to, int32_t node) 
     tort_step step = {.kind = TORT_STEP_COPY,
                       .node = node,
                       .provider = owner_of(target->memory ? target->memory : source->memory),
-                      .direction = target->memory ? TORT_TO_DEVICE : TORT_TO_HOST,
+                      .direction = source->memory == target->memory ? TORT_ON_DEVICE
+                                   : target->memory                 ? TORT_TO_DEVICE
+                                                                    : TORT_TO_HOST,
                       .operands = operands,
                       .input_count = 1,
                       .output_count = 1,
@@ -322,16 +324,17 @@ static const tort_slot *root_of(const tort_plan *plan, const tort_slot *slot) {
     return slot;
 }
 
-/* An output must be in host memory and the context's own: what is the caller's input or a weight is copied. */
+/* An output must be in the memory it is bound to and the context's own: what is the caller's input or a weight is
+ * copied. */
 static tort_status add_output(builder *b, int32_t port) {
-    int32_t value = b->graph->outputs[port], slot;
-    tort_status status = ensure(b, value, 0, -1, &slot);
+    int32_t value = b->graph->outputs[port], memory = b->session->output_memory[port], slot;
+    tort_status status = ensure(b, value, memory, -1, &slot);
     if (status) return status;
     tort_home home = root_of(b->plan, &b->plan->slots[slot])->home;
     if (home != TORT_HOME_ARENA && home != TORT_HOME_DYNAMIC) {
-        int32_t copy = add_slot(b, value, 0, TORT_HOME_ARENA, -1);
+        int32_t copy = add_slot(b, value, memory, TORT_HOME_ARENA, -1);
         if (copy < 0) return tort_out_of_memory(b->error, 0);
-        *slot_cell(b, value, 0) = slot; /* another output of the same value gets a copy of its own */
+        *slot_cell(b, value, memory) = slot; /* another output of the same value gets a copy of its own */
         status = add_copy(b, slot, copy, -1);
         slot = copy;
     }
@@ -454,7 +457,7 @@ static tort_status infer_concrete(builder *b) {
 static tort_status build_steps(builder *b) {
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < b->graph->input_count; i++) {
-        b->plan->input_slots[i] = add_slot(b, b->graph->inputs[i], 0, TORT_HOME_INPUT, i);
+        b->plan->input_slots[i] = add_slot(b, b->graph->inputs[i], b->session->input_memory[i], TORT_HOME_INPUT, i);
         if (b->plan->input_slots[i] < 0) status = tort_out_of_memory(b->error, 0);
     }
     for (int32_t i = 0; !status && i < b->graph->node_count; i++) {

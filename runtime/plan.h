@@ -55,7 +55,7 @@ typedef struct tort_plan {
     tort_slot *slots;
     tort_step *steps;
     int32_t *operands;
-    int32_t *input_slots, *output_slots; /* in host memory; in the order of the model's ports */
+    int32_t *input_slots, *output_slots; /* where they are bound; in the order of the model's ports */
     uint8_t *literals;
     int32_t slot_count, step_count, operand_count, input_count, output_count;
     uint64_t literal_bytes, params_bytes;

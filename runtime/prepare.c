@@ -132,8 +132,12 @@ tort_status tort_prepare_all(tort_session *session, tort_error *error) {
         if (session->placements[i].provider < TORT_AT_HOST) continue;
         for (int32_t k = 0; !status && k < graph->nodes[i].input_count; k++) status = keep_input(session, i, k, error);
     }
-    for (int32_t i = 0; !status && i < graph->output_count; i++)
-        if (tort_is_constant(session, graph->outputs[i])) status = keep_on_host(session, graph->outputs[i], error);
+    for (int32_t i = 0; !status && i < graph->output_count; i++) {
+        if (!tort_is_constant(session, graph->outputs[i])) continue;
+        int32_t memory = session->output_memory[i];
+        status = memory ? upload(session, graph->outputs[i], memory, error)
+                        : keep_on_host(session, graph->outputs[i], error);
+    }
     if (!status) drop_unread(session);
     return status;
 }

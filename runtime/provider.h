@@ -9,7 +9,7 @@
 
 #include "runtime/op.h"
 
-#define TORT_PROVIDER_ABI 1u
+#define TORT_PROVIDER_ABI 2u
 
 /* ---- verdicts ---------------------------------------------------------------------------------------------------- */
 
@@ -108,7 +108,8 @@ typedef struct tort_kernel {
 /* ---- the provider --------------------------------------------------------------------------------------------------
  */
 
-typedef enum tort_direction { TORT_TO_DEVICE, TORT_TO_HOST, TORT_ON_DEVICE } tort_direction;
+/* Who may read and write at a pointer. */
+enum { TORT_REACH_HOST = 1u << 0, TORT_REACH_DEVICE = 1u << 1 };
 
 typedef struct tort_provider {
     uint32_t abi;        /* TORT_PROVIDER_ABI */
@@ -143,6 +144,9 @@ typedef struct tort_provider {
     tort_status (*sync)(void *device, void *stream, tort_error *error);
     /* Bytes free now on the device, for the report; 0 unknown. NULL: not known. */
     uint64_t (*memory_free)(void *device);
+    /* Whose memory is this? TORT_REACH bits, so that a pointer of the application in the wrong memory is an error and
+     * not a crash. NULL: it cannot tell. */
+    uint32_t (*reach)(void *device, const void *pointer);
 } tort_provider;
 
 /* The providers of this build, ends with NULL. In providers.c. */

@@ -220,21 +220,35 @@ static void bind_outputs(tort_context *context, const tort_tensor *outputs) {
     }
 }
 
-static tort_status deliver(tort_context *context, tort_tensor *outputs, tort_error *error) {
+/* What could not be written in place is copied to the caller's buffers; copies on a device end with the run. */
+static tort_status fill_outputs(tort_context *context, const tort_tensor *outputs, tort_error *error) {
     const tort_plan *plan = &context->planned->plan;
-    for (int32_t i = 0; i < plan->output_count; i++) {
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; !status && i < plan->output_count; i++) {
         const tort_tensor *tensor = &context->tensors[plan->output_slots[i]];
-        if (!outputs[i].data) {
-            outputs[i] = *tensor;
-            continue;
-        }
+        const int32_t memory = plan->slots[plan->output_slots[i]].memory;
         size_t bytes;
+        if (!outputs[i].data) continue;
         if (!same_shape(tensor, &outputs[i]) || !tort_tensor_bytes(tensor, &bytes))
             return tort_fail(error, TORT_E_INPUT, "the buffer for output %d does not have the output's type and shape",
                              i);
-        if (outputs[i].data != tensor->data && bytes) memcpy(outputs[i].data, tensor->data, bytes);
+        if (outputs[i].data == tensor->data || !bytes) continue;
+        if (!memory) {
+            memcpy(outputs[i].data, tensor->data, bytes);
+            continue;
+        }
+        const tort_link *link = &context->session->chain[memory - 1];
+        status = link->provider->copy(link->device, context->streams[memory - 1], outputs[i].data, tensor->data, bytes,
+                                      TORT_ON_DEVICE, error);
+        if (status && error) error->provider = link->provider->name;
     }
-    return TORT_OK;
+    return status;
+}
+
+static void lend_outputs(const tort_context *context, tort_tensor *outputs) {
+    const tort_plan *plan = &context->planned->plan;
+    for (int32_t i = 0; i < plan->output_count; i++)
+        if (!outputs[i].data) outputs[i] = context->tensors[plan->output_slots[i]];
 }
 
 static tort_status sync_all(tort_context *context, tort_error *error) {
@@ -263,6 +277,7 @@ tort_status tort_context_run(tort_context *context, const tort_tensor *inputs, i
         return tort_fail(error, TORT_E_INPUT, "room for %d outputs given, the model has %d", output_count,
                          session->graph->output_count);
     tort_status status = tort_check_inputs(session, inputs, input_count, error);
+    if (!status) status = tort_check_pointers(session, inputs, outputs, error);
     if (!status) status = tort_context_choose_plan(context, inputs, error);
     if (status) return status;
     tort_dynamic_free_all(context);
@@ -270,9 +285,10 @@ tort_status tort_context_run(tort_context *context, const tort_tensor *inputs, i
     bind(context, inputs);
     bind_outputs(context, outputs);
     status = run_steps(context, error);
+    if (!status) status = fill_outputs(context, outputs, error);
     tort_status synced = sync_all(context, status ? NULL : error);
     if (!status) status = synced;
-    if (!status) status = deliver(context, outputs, error);
+    if (!status) lend_outputs(context, outputs);
     if (status == TORT_E_DEVICE_LOST || synced == TORT_E_DEVICE_LOST) session->lost = true;
     return status;
 }

@@ -16,6 +16,13 @@ static const char *copy_text(tort_session *session, const char *text, bool *fail
     return copy;
 }
 
+static const char *const *copy_texts(tort_session *session, const char *const *texts, int32_t count, bool *failed) {
+    const char **copies = tort_arena_array(&session->arena, (size_t)count + 1, sizeof *copies);
+    for (int32_t i = 0; copies && i < count; i++) copies[i] = copy_text(session, texts[i], failed);
+    if (!copies) *failed = true;
+    return copies;
+}
+
 static tort_status copy_options(tort_session *session, const tort_session_options *options, tort_error *error) {
     tort_session_options *mine = &session->options;
     bool failed = false;
@@ -25,11 +32,10 @@ static tort_status copy_options(tort_session *session, const tort_session_option
     mine->disabled = copy_text(session, mine->disabled, &failed);
     mine->require = copy_text(session, mine->require, &failed);
     mine->allow = copy_text(session, mine->allow, &failed);
-    const char **pins = tort_arena_array(&session->arena, (size_t)mine->pin_count + 1, sizeof *pins);
-    for (int32_t i = 0; pins && i < mine->pin_count; i++) pins[i] = copy_text(session, mine->pins[i], &failed);
-    mine->pins = pins;
+    mine->pins = copy_texts(session, mine->pins, mine->pin_count, &failed);
+    mine->bindings = copy_texts(session, mine->bindings, mine->binding_count, &failed);
     if (!mine->dynamic_limit) mine->dynamic_limit = (uint64_t)1 << 30;
-    return pins && !failed ? TORT_OK : tort_out_of_memory(error, 0);
+    return failed ? tort_out_of_memory(error, 0) : TORT_OK;
 }
 
 /* ---- fixed input shapes ------------------------------------------------------------------------------------------ */
@@ -77,8 +83,11 @@ static tort_status allocate(tort_session *session, tort_error *error) {
     session->constants = tort_arena_array(&session->arena, values + 1, sizeof *session->constants);
     session->weights = tort_arena_array(&session->arena, values + 1, sizeof *session->weights);
     session->placements = tort_arena_array(&session->arena, (size_t)graph->node_count + 1, sizeof *session->placements);
+    session->input_memory = tort_arena_array(&session->arena, (size_t)graph->input_count + 1, sizeof(int32_t));
+    session->output_memory = tort_arena_array(&session->arena, (size_t)graph->output_count + 1, sizeof(int32_t));
     session->text = tort_text_new(&session->env);
-    if (!session->infos || !session->constants || !session->weights || !session->placements || !session->text ||
+    if (!session->input_memory || !session->output_memory || !session->infos || !session->constants ||
+        !session->weights || !session->placements || !session->text ||
         !tort_dims_copy(&session->dims, &session->model->dims, &session->env, &session->arena))
         return tort_out_of_memory(error, values * sizeof *session->infos);
     for (int32_t v = 0; v < graph->value_count; v++) {
@@ -118,6 +127,7 @@ static tort_status plan_session(tort_session *session, tort_error *error) {
     if (!status) status = tort_place(session, error);
     if (!status) status = tort_chain_require(session, error);
     if (!status) status = tort_place_strict(session, error);
+    if (!status) status = tort_bind_ports(session, error);
     tort_planned *planned = NULL;
     if (!status && !only_planned(session)) status = tort_prepare_all(session, error);
     if (!status) status = tort_plan_make(session, NULL, &planned, error);

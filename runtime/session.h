@@ -1,7 +1,7 @@
 /* session.h - what the parts of the core share of a session. Private to runtime/.
  *
  * One writer per fact: chain.c opens providers, fold.c sets `folded`, place.c alone sets where a node runs, prepare.c
- * fills prepared and constants, plan.c makes plans, report.c only reads. */
+ * fills prepared and constants, bind.c says where inputs and outputs are, plan.c makes plans, report.c only reads. */
 #ifndef TORT_RUNTIME_SESSION_H
 #define TORT_RUNTIME_SESSION_H
 
@@ -94,10 +94,11 @@ struct tort_session {
     tort_dims dims;
     tort_link *chain;
     int32_t chain_count, memory_count;
-    tort_info *infos;         /* with fixed shapes, value_count */
-    tort_constant *constants; /* value_count */
-    int32_t *weights;         /* value_count: the model's weight that the value is, -1 */
-    struct tort_text *text;   /* strings made while folding */
+    int32_t *input_memory, *output_memory; /* a model input, output: the memory that it is bound to; 0: host */
+    tort_info *infos;                      /* with fixed shapes, value_count */
+    tort_constant *constants;              /* value_count */
+    int32_t *weights;                      /* value_count: the model's weight that the value is, -1 */
+    struct tort_text *text;                /* strings made while folding */
     uint64_t folded_bytes;
     tort_placement *placements; /* node_count */
     bool runnable;
@@ -129,6 +130,11 @@ void tort_constant_release(const tort_session *session, int32_t value);
 tort_status tort_place(tort_session *session, tort_error *error);
 /* --strict, --allow. */
 tort_status tort_place_strict(const tort_session *session, tort_error *error);
+
+/* bind.c: which memory each input and output is in; later, whether their pointers are. */
+tort_status tort_bind_ports(tort_session *session, tort_error *error);
+tort_status tort_check_pointers(const tort_session *session, const tort_tensor *inputs, const tort_tensor *outputs,
+                                tort_error *error);
 
 /* Packs weights, uploads constants. */
 tort_status tort_prepare_all(tort_session *session, tort_error *error);

@@ -98,8 +98,9 @@ typedef struct tort_string {
     size_t length;
 } tort_string;
 
-/* A dense row-major tensor in host memory, or a device pointer where a function says so. A struct that is passed
- * around by value; it borrows `data`. Types below 8 bits are packed exactly as ONNX's raw_data. Rank 0 is a scalar. */
+/* A dense row-major tensor in host memory, or in that of the provider which its input or output is bound to. A struct
+ * that is passed around by value; it borrows `data`. Types below 8 bits are packed exactly as ONNX's raw_data. Rank 0
+ * is a scalar. */
 typedef struct tort_tensor {
     tort_type type;
     int32_t rank;
@@ -196,6 +197,10 @@ typedef struct tort_session_options {
     bool unfolded;          /* no folding and no fusion: every node runs (compare uses it) */
     uint64_t fold_limit;    /* bytes that folded constants may take; 0: 64 MiB and twice the weights at most */
     uint64_t dynamic_limit; /* bytes for values whose shape depends on data, a context; 0: 1 GiB */
+    /* Inputs and outputs that stay in the memory of a provider, "NAME=cuda", or "*=cuda" for all of them; a later one
+     * replaces an earlier one. What is not named is in host memory, and the plan copies. */
+    const char *const *bindings;
+    int32_t binding_count;
 } tort_session_options;
 
 /* Plans the model for a chain of providers: places every node, and prepares weights unless plan_only. On
@@ -219,9 +224,26 @@ TORT_API void tort_context_free(tort_context *context); /* NULL is allowed */
 
 /* Runs the model. `inputs` in the order of the model's inputs, borrowed for the call. outputs[i].data NULL: filled with
  * memory of the context, valid until its next run or free; not NULL: the caller's buffer of matching type and exact
- * shape, written in place. */
+ * shape, written in place. The data of a bound input or output is memory of that provider: an input must be complete
+ * when the call is made (wait for your own stream first); outputs are complete when it returns. A pointer into other
+ * memory is TORT_E_INPUT, where the provider can tell. */
 TORT_API tort_status tort_context_run(tort_context *context, const tort_tensor *inputs, int32_t input_count,
                                       tort_tensor *outputs, int32_t output_count, tort_error *error);
+
+/* Memory of a provider of the chain for bound inputs and outputs, for an application that does not speak to the device
+ * itself; one that does may bring its own (cudaMalloc on the same device). The caller frees it, before the session. */
+TORT_API tort_status tort_memory_alloc(tort_session *session, const char *provider, size_t bytes, void **memory,
+                                       tort_error *error);
+TORT_API void tort_memory_free(tort_session *session, const char *provider, void *memory, size_t bytes);
+
+/* The provider whose memory an input or output of the model is bound to; NULL: host memory. */
+TORT_API const char *tort_session_input_memory(const tort_session *session, int32_t index);
+TORT_API const char *tort_session_output_memory(const tort_session *session, int32_t index);
+
+/* Copies between host memory and that of a provider, or inside the latter; returns when the bytes have arrived. */
+typedef enum tort_direction { TORT_TO_DEVICE, TORT_TO_HOST, TORT_ON_DEVICE } tort_direction;
+TORT_API tort_status tort_memory_copy(tort_context *context, const char *provider, void *to, const void *from,
+                                      size_t bytes, tort_direction direction, tort_error *error);
 
 /* Called after every step with each value it made, by name, in host memory (copied there where it is not); valid for
  * the call. For debugging and comparing: it slows the run down and allocates. NULL stops it. */
@@ -289,7 +311,7 @@ typedef struct tort_report_provider {
 typedef struct tort_report_copy {
     const char *value, *from, *to;
     int64_t bytes;      /* -1: not known before the run */
-    const char *before; /* path of the node that needs it */
+    const char *before; /* path of the node that needs it; "": an output, at the end */
 } tort_report_copy;
 
 typedef struct tort_report {

@@ -153,5 +153,6 @@ const tort_provider CUDA_PROVIDER_SYMBOL = {
     .stream_close = cuda_stream_close,
     .sync = cuda_sync,
     .memory_free = cuda_memory_free,
+    .reach = cuda_reach,
 #endif
 };

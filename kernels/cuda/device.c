@@ -277,6 +277,18 @@ uint64_t cuda_memory_free(void *opened) {
     return left < free_bytes ? left : free_bytes;
 }
 
+/* Pinned and managed memory is within reach of both. Where CUDA cannot tell, the copy or kernel will. */
+uint32_t cuda_reach(void *opened, const void *pointer) {
+    const cuda_device *device = opened;
+    const uint32_t both = TORT_REACH_HOST | TORT_REACH_DEVICE;
+    struct cudaPointerAttributes found;
+    cudaError_t code = cudaSetDevice(device->ordinal);
+    if (code == cudaSuccess) code = cudaPointerGetAttributes(&found, pointer);
+    if (code != cudaSuccess) return both;
+    if (found.type == cudaMemoryTypeDevice) return found.device == device->ordinal ? TORT_REACH_DEVICE : 0;
+    return found.type != cudaMemoryTypeUnregistered && found.devicePointer == pointer ? both : TORT_REACH_HOST;
+}
+
 /* ---- errors ------------------------------------------------------------------------------------------------------ */
 
 /* Codes after which every call on the context fails. */

@@ -43,6 +43,7 @@ tort_status cuda_stream_open(void *device, void **stream, tort_error *error);
 void cuda_stream_close(void *device, void *stream);
 tort_status cuda_sync(void *device, void *stream, tort_error *error);
 uint64_t cuda_memory_free(void *device);
+uint32_t cuda_reach(void *device, const void *pointer);
 
 /* An error code of CUDA as a status: what was asked, CUDA's own words; a broken context is TORT_E_DEVICE_LOST. */
 tort_status cuda_status(tort_error *error, cudaError_t code, const char *what);

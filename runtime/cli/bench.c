@@ -1,5 +1,6 @@
 /* bench.c - `tinyort bench`: latency of single runs of one context, after a warm-up, with inputs from files or at
- * random (seed 0). What is measured is tort_context_run alone. */
+ * random (seed 0). What is measured is tort_context_run alone, which copies inputs to a device and outputs back unless
+ * --bind leaves them there. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,8 +45,39 @@ static int threads_of(const char *chain) {
     return online > 0 ? (int)online : 1;
 }
 
-static tort_status measure(const cli_options *options, tort_context *context, const cli_inputs *inputs,
-                           int32_t output_count, measurement *m, tort_error *error) {
+/* ---- inputs that stay in a provider's memory ---- */
+
+/* Moves the bound ones there: tensors[i].data is then that memory. */
+static tort_status move_inputs(tort_session *session, tort_context *context, const cli_inputs *inputs,
+                               tort_tensor *tensors, tort_error *error) {
+    tort_status status = TORT_OK;
+    memcpy(tensors, inputs->tensors, (size_t)inputs->count * sizeof *tensors);
+    for (int32_t i = 0; !status && i < inputs->count; i++) {
+        const char *provider = tort_session_input_memory(session, i);
+        size_t bytes;
+        if (!provider || !tort_tensor_bytes(&tensors[i], &bytes)) continue;
+        status = tort_memory_alloc(session, provider, bytes, &tensors[i].data, error);
+        if (!status)
+            status = tort_memory_copy(context, provider, tensors[i].data, inputs->tensors[i].data, bytes,
+                                      TORT_TO_DEVICE, error);
+    }
+    return status;
+}
+
+static void free_moved(tort_session *session, const cli_inputs *inputs, tort_tensor *tensors) {
+    for (int32_t i = 0; i < inputs->count; i++) {
+        const char *provider = tort_session_input_memory(session, i);
+        size_t bytes;
+        if (provider && tensors[i].data != inputs->tensors[i].data && tort_tensor_bytes(&tensors[i], &bytes))
+            tort_memory_free(session, provider, tensors[i].data, bytes);
+    }
+    free(tensors);
+}
+
+/* ---- measuring ---- */
+
+static tort_status measure(const cli_options *options, tort_context *context, const tort_tensor *inputs,
+                           int32_t input_count, int32_t output_count, measurement *m, tort_error *error) {
     tort_tensor *outputs = cli_alloc((size_t)output_count, sizeof *outputs);
     double seconds = options->seconds > 0 ? options->seconds : 3, begin = 0;
     int32_t most = options->repeat ? options->repeat : MOST_RUNS;
@@ -56,7 +88,7 @@ static tort_status measure(const cli_options *options, tort_context *context, co
         if (i == 0) begin = start;
         if (i > 0 && !options->repeat && start - begin >= seconds) break;
         memset(outputs, 0, (size_t)output_count * sizeof *outputs);
-        status = tort_context_run(context, inputs->tensors, inputs->count, outputs, output_count, error);
+        status = tort_context_run(context, inputs, input_count, outputs, output_count, error);
         double taken = 1e3 * (cli_seconds() - start);
         if (i >= 0 && !status) m->milliseconds[m->runs++] = taken;
         if (taken > 200) cli_progress("run %d: %.0f ms", i + 1, taken);
@@ -64,6 +96,15 @@ static tort_status measure(const cli_options *options, tort_context *context, co
     cli_progress_end();
     free(outputs);
     if (!status) qsort(m->milliseconds, (size_t)m->runs, sizeof *m->milliseconds, by_size);
+    return status;
+}
+
+static tort_status measure_bound(const cli_options *options, tort_session *session, tort_context *context,
+                                 const cli_inputs *inputs, int32_t output_count, measurement *m, tort_error *error) {
+    tort_tensor *tensors = cli_alloc((size_t)inputs->count, sizeof *tensors);
+    tort_status status = move_inputs(session, context, inputs, tensors, error);
+    if (!status) status = measure(options, context, tensors, inputs->count, output_count, m, error);
+    free_moved(session, inputs, tensors);
     return status;
 }
 
@@ -83,7 +124,7 @@ static tort_status work(const cli_options *options, measurement *m, tort_model *
     status = cli_open_session(options, *model, &session_options, session, error);
     if (!status) status = tort_context_create(*session, context, error);
     m->load_ms = 1e3 * (loaded - start + cli_seconds() - read);
-    if (!status) status = measure(options, *context, inputs, tort_model_output_count(*model), m, error);
+    if (!status) status = measure_bound(options, *session, *context, inputs, tort_model_output_count(*model), m, error);
     return status == TORT_E_MEMORY && *context ? (error->code = TORT_E_RUN) : status;
 }
 

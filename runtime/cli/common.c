@@ -95,6 +95,8 @@ tort_session_options cli_session_options(const cli_options *options, const char 
         .allow = options->allow,
         .pins = options->pins,
         .pin_count = options->pin_count,
+        .bindings = options->bindings,
+        .binding_count = options->binding_count,
         .shapes = options->shapes,
         .shape_count = options->shape_count,
         .dynamic_limit = options->dynamic_limit,

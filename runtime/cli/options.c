@@ -17,6 +17,7 @@ typedef enum option_id {
     OPTION_STRICT,
     OPTION_ALLOW,
     OPTION_PIN,
+    OPTION_BIND,
     OPTION_INPUT,
     OPTION_SHAPE,
     OPTION_RANDOM,
@@ -64,6 +65,8 @@ static const struct {
     [OPTION_STRICT] = {"strict", NULL, PLANNING, "every node must be on the first provider"},
     [OPTION_ALLOW] = {"allow", "OP,...", PLANNING, "operators that --strict lets pass"},
     [OPTION_PIN] = {"pin", "NODE=EP", PLANNING, "put a node, by name or as '#12', on this provider (repeatable)"},
+    [OPTION_BIND] = {"bind", "NAME=EP", CLI_CMD_PLAN | CLI_CMD_BENCH,
+                     "an input or output ('*': all) stays in this provider's memory, uncopied (repeatable)"},
     [OPTION_INPUT] = {"input", "[NAME=]FILE", RUNNING,
                       "an input: .npy .npz .pb .raw .png .jpg, by name or in the model's order (repeatable)"},
     [OPTION_SHAPE] = {"shape", "NAME=1x3x224x224", PLANNING | CLI_CMD_INSPECT,
@@ -249,6 +252,7 @@ static tort_status apply(cli_options *o, option_id id, const char *value, tort_e
     case OPTION_STRICT: o->strict = true; break;
     case OPTION_ALLOW: o->allow = value; break;
     case OPTION_PIN: o->pins[o->pin_count++] = value; break;
+    case OPTION_BIND: o->bindings[o->binding_count++] = value; break;
     case OPTION_INPUT: o->inputs[o->input_count++] = value; break;
     case OPTION_SHAPE:
         status = read_shape(value, &o->shapes[o->shape_count], error);
@@ -326,6 +330,7 @@ tort_status cli_options_read(const cli_command *command, int argc, char **argv, 
     options->operands = cli_alloc(most, sizeof *options->operands);
     options->chains = cli_alloc(most, sizeof *options->chains);
     options->pins = cli_alloc(most, sizeof *options->pins);
+    options->bindings = cli_alloc(most, sizeof *options->bindings);
     options->inputs = cli_alloc(most, sizeof *options->inputs);
     options->shapes = cli_alloc(most, sizeof *options->shapes);
     struct option accepted[OPTION_COUNT + 1];
@@ -363,6 +368,7 @@ void cli_options_free(cli_options *options) {
     free(options->operands);
     free(options->chains);
     free(options->pins);
+    free(options->bindings);
     free(options->inputs);
     free(options->shapes);
 }

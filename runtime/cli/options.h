@@ -40,6 +40,8 @@ typedef struct cli_options {
     bool strict;
     const char **pins;
     int32_t pin_count;
+    const char **bindings;
+    int32_t binding_count;
     tort_input_shape *shapes;
     int32_t shape_count;
     const char **inputs; /* every --input, unread */

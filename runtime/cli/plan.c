@@ -72,11 +72,12 @@ static void explain(const tort_report_node *node, sentence *why) {
     for (int32_t i = 0; i < node->from_count; i++) add(why, i ? " + " : "; fused from ", node->from[i]);
 }
 
-static void print_copies(const tort_report *report, const tort_report_node *node, cli_table *table) {
+/* before: path of a node; "" for the outputs, which are copied at the end. */
+static void print_copies(const tort_report *report, const char *before, cli_table *table) {
     sentence copies = {0};
     for (int32_t i = 0; i < report->copy_count; i++) {
         const tort_report_copy *copy = &report->copies[i];
-        if (strcmp(copy->before, node->path) != 0) continue;
+        if (strcmp(copy->before, before) != 0) continue;
         char buffer[32], piece[300];
         snprintf(piece, sizeof piece, "%s of '%s' %s->%s", known_bytes(copy->bytes, buffer, sizeof buffer), copy->value,
                  copy->from, copy->to);
@@ -92,7 +93,7 @@ static void print_nodes(const tort_report *report) {
     for (int32_t i = 0; i < report->node_count; i++) {
         const tort_report_node *node = &report->nodes[i];
         if (node->provider && !strcmp(node->provider, "folded")) continue;
-        print_copies(report, node, table);
+        print_copies(report, node->path, table);
         sentence why = {0};
         explain(node, &why);
         bool first = node->provider && !strcmp(node->provider, report->providers[0].name);
@@ -109,6 +110,7 @@ static void print_nodes(const tort_report *report) {
         cli_cell(table, CLI_PLAIN, "%s", node->kernel);
         cli_cell(table, node->provider ? CLI_DIM : CLI_RED, "%s", why.text);
     }
+    print_copies(report, "", table);
     cli_table_print(table, stdout);
 }
 

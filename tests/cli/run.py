@@ -291,6 +291,18 @@ def test_compare_bench(suite, folder):
     suite.check(list(told["latency_ms"]) == ["min", "median", "mean", "p90", "p99"], "latencies of bench --json")
 
 
+def test_bind(suite, folder):
+    suite.expect(0, "0 conv1", "plan", DIGITS, "--bind", "*=cpu")
+    suite.expect(2, 'no input or output "picture"', "plan", DIGITS, "--bind", "picture=cpu")
+    suite.expect(2, "not of the form NAME=PROVIDER", "bench", DIGITS, "--bind", "image")
+    suite.expect(2, "provider cuda is not in the chain cpu", "plan", DIGITS, "--bind", "image=cuda")
+    suite.expect(2, "--bind", "run", DIGITS, "--bind", "image=cpu")
+    told = suite.run("plan", DIGITS, "--ep", "cuda", "--target", "cuda:sm_90", "--bind", "*=cuda", "--json").json()
+    suite.check(told["copies"] == [], "a bound plan has no copies")
+    told = suite.run("plan", DIGITS, "--ep", "cuda", "--target", "cuda:sm_90", "--json").json()
+    suite.check([c["before"] for c in told["copies"]] == ["conv1", ""], "copies of a plan, the last at the end")
+
+
 def main():
     suite = Suite(sys.argv[1])
     for name, test in sorted(globals().items()):

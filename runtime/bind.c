@@ -1,0 +1,176 @@
+/* bind.c - inputs and outputs that stay in the memory of a provider: which they are, whether a pointer is really
+ * there, and memory for them.
+ *
+ * The plan is made for these memories, so a bound value costs no copy, and nothing is decided in the run. It must not
+ * know what a device is: it asks the provider. Read next: plan.c, run.c. */
+#include <string.h>
+
+#include "runtime/session.h"
+#include "runtime/context.h"
+
+/* ---- names ------------------------------------------------------------------------------------------------------- */
+
+/* The first provider of the chain of that name; NULL: there is none. */
+static tort_link *link_named(const tort_session *session, const char *name) {
+    for (int32_t i = 0; i < session->chain_count; i++)
+        if (!strcmp(session->chain[i].config.provider, name)) return &session->chain[i];
+    return NULL;
+}
+
+static tort_status usable_link(const tort_session *session, const char *name, tort_link **link, tort_error *error) {
+    *link = link_named(session, name);
+    if (!*link)
+        return tort_fail(error, TORT_E_USAGE, "provider %s is not in the chain %s", name, session->options.chain);
+    if ((*link)->opened || (*link)->described) return TORT_OK;
+    const tort_condition *condition = &(*link)->condition;
+    return tort_fail(error, TORT_E_PLACEMENT, "%s did not open: %s, %s%s%s", name, condition->code, condition->message,
+                     *condition->cure ? "; " : "", condition->cure);
+}
+
+/* ---- bindings ---------------------------------------------------------------------------------------------------- */
+
+static bool can_leave_host(const tort_info *info) {
+    return info->kind == TORT_TENSOR && info->type != TORT_STRING;
+}
+
+/* Binds the ports of that name, or all ("*"); counts the names that met. */
+static tort_status bind_named(const tort_session *session, const char *name, size_t length, int32_t memory,
+                              const int32_t *values, int32_t count, int32_t *memories, int32_t *met,
+                              tort_error *error) {
+    const bool all = length == 1 && *name == '*';
+    for (int32_t i = 0; i < count; i++) {
+        const tort_value *value = &session->graph->values[values[i]];
+        if (!all && (strlen(value->name) != length || memcmp(value->name, name, length))) continue;
+        ++*met;
+        if (memory && !can_leave_host(&session->infos[values[i]])) {
+            if (all) continue;
+            return tort_fail(error, TORT_E_USAGE, "binding \"%s\": strings, sequences and maps stay in host memory",
+                             value->name);
+        }
+        memories[i] = memory;
+    }
+    return TORT_OK;
+}
+
+static tort_status bind_one(tort_session *session, const char *binding, tort_error *error) {
+    const tort_graph *graph = session->graph;
+    const char *equals = strrchr(binding, '=');
+    if (!equals) return tort_fail(error, TORT_E_USAGE, "binding \"%s\" is not of the form NAME=PROVIDER", binding);
+    tort_link *link;
+    int32_t met = 0;
+    size_t length = (size_t)(equals - binding);
+    tort_status status = usable_link(session, equals + 1, &link, error);
+    if (status) {
+        tort_error_prefix(error, "binding \"%s\"", binding);
+        return status;
+    }
+    status = bind_named(session, binding, length, link->memory, graph->inputs, graph->input_count,
+                        session->input_memory, &met, error);
+    if (!status)
+        status = bind_named(session, binding, length, link->memory, graph->outputs, graph->output_count,
+                            session->output_memory, &met, error);
+    if (!status && !met)
+        status = tort_fail(error, TORT_E_USAGE,
+                           "binding \"%s\": the model has no input or output \"%.*s\" (tinyort inspect lists them)",
+                           binding, (int)length, binding);
+    return status;
+}
+
+tort_status tort_bind_ports(tort_session *session, tort_error *error) {
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; !status && i < session->options.binding_count; i++)
+        status = bind_one(session, session->options.bindings[i], error);
+    return status;
+}
+
+static const char *memory_name(const tort_session *session, int32_t memory) {
+    return memory ? session->chain[memory - 1].config.provider : NULL;
+}
+
+const char *tort_session_input_memory(const tort_session *session, int32_t index) {
+    return memory_name(session, session->input_memory[index]);
+}
+
+const char *tort_session_output_memory(const tort_session *session, int32_t index) {
+    return memory_name(session, session->output_memory[index]);
+}
+
+/* ---- pointers ---------------------------------------------------------------------------------------------------- */
+
+/* A pointer for bound memory must be within reach of that device, one for host memory within reach of the host. */
+static tort_status check_pointer(const tort_session *session, const char *role, const char *name, int32_t memory,
+                                 const void *data, tort_error *error) {
+    for (int32_t i = 0; data && i < session->chain_count; i++) {
+        const tort_link *link = &session->chain[i];
+        if (!link->opened || !link->provider->reach || (memory && link->memory != memory)) continue;
+        const uint32_t reach = link->provider->reach(link->device, data);
+        if (reach & (memory ? TORT_REACH_DEVICE : TORT_REACH_HOST)) continue;
+        if (memory)
+            return tort_fail(error, TORT_E_INPUT,
+                             "%s \"%s\" is bound to %s, but its data is not in memory that this device reaches", role,
+                             name, link->provider->name);
+        return tort_fail(error, TORT_E_INPUT,
+                         "the data of %s \"%s\" is device memory: bind it, \"%s=%s\", or give host memory", role, name,
+                         name, link->provider->name);
+    }
+    return TORT_OK;
+}
+
+tort_status tort_check_pointers(const tort_session *session, const tort_tensor *inputs, const tort_tensor *outputs,
+                                tort_error *error) {
+    const tort_graph *graph = session->graph;
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; !status && i < graph->input_count; i++)
+        status = check_pointer(session, "input", graph->values[graph->inputs[i]].name, session->input_memory[i],
+                               inputs[i].data, error);
+    for (int32_t i = 0; !status && i < graph->output_count; i++)
+        status = check_pointer(session, "output", graph->values[graph->outputs[i]].name, session->output_memory[i],
+                               outputs[i].data, error);
+    return status;
+}
+
+/* ---- memory for an application ----------------------------------------------------------------------------------- */
+
+tort_status tort_memory_alloc(tort_session *session, const char *provider, size_t bytes, void **memory,
+                              tort_error *error) {
+    tort_link *link;
+    *memory = NULL;
+    if (error) *error = (tort_error){.node = -1};
+    tort_status status = usable_link(session, provider, &link, error);
+    if (status) return status;
+    if (!link->opened) return tort_fail(error, TORT_E_USAGE, "%s is only planned for, it was not opened", provider);
+    if (!link->memory) {
+        *memory = tort_alloc_aligned(&session->env, bytes);
+        return *memory ? TORT_OK : tort_out_of_memory(error, bytes);
+    }
+    *memory = link->provider->alloc(link->device, bytes ? bytes : 1);
+    return *memory ? TORT_OK : tort_link_alloc_failed(link, bytes, "a buffer of the application", error);
+}
+
+void tort_memory_free(tort_session *session, const char *provider, void *memory, size_t bytes) {
+    tort_link *link = link_named(session, provider);
+    if (!link || !memory) return;
+    if (link->memory)
+        link->provider->free(link->device, memory);
+    else
+        tort_free_aligned(&session->env, memory, bytes);
+}
+
+tort_status tort_memory_copy(tort_context *context, const char *provider, void *to, const void *from, size_t bytes,
+                             tort_direction direction, tort_error *error) {
+    tort_session *session = context->session;
+    tort_link *link;
+    if (error) *error = (tort_error){.node = -1};
+    tort_status status = usable_link(session, provider, &link, error);
+    if (status || !bytes) return status;
+    if (!link->memory) {
+        memcpy(to, from, bytes);
+        return TORT_OK;
+    }
+    void *stream = context->streams[link - session->chain];
+    status = link->provider->copy(link->device, stream, to, from, bytes, direction, error);
+    if (!status && link->provider->sync) status = link->provider->sync(link->device, stream, error);
+    if (status == TORT_E_DEVICE_LOST) session->lost = true;
+    if (status && error) error->provider = link->provider->name;
+    return status;
+}
