@@ -292,9 +292,9 @@ def test_compare_bench(suite, folder):
 
 
 def test_bind(suite, folder):
-    suite.expect(0, "0 conv1", "plan", DIGITS, "--bind", "*=cpu")
+    suite.expect(0, "0  conv1", "plan", DIGITS, "--bind", "*=cpu")
     suite.expect(2, 'no input or output "picture"', "plan", DIGITS, "--bind", "picture=cpu")
-    suite.expect(2, "not of the form NAME=PROVIDER", "bench", DIGITS, "--bind", "image")
+    suite.expect(2, "not of the form NAME=PROVIDER", "plan", DIGITS, "--bind", "image")
     suite.expect(2, "provider cuda is not in the chain cpu", "plan", DIGITS, "--bind", "image=cuda")
     suite.expect(2, "--bind", "run", DIGITS, "--bind", "image=cpu")
     told = suite.run("plan", DIGITS, "--ep", "cuda", "--target", "cuda:sm_90", "--bind", "*=cuda", "--json").json()
