@@ -2,12 +2,10 @@
  *
  * x is [outer, length, inner]. Floats accumulate in double and round once an element; integers wrap. Where inner is 1,
  * blocks follow each other along the axis; otherwise a block is a part of inner, carried along the axis as a whole. */
-#include "ops/numeric.h"
-#include "ops/shapes.h"
+#include "ops/cumulative.h"
 
-typedef struct cumulative {
-    bool exclusive, reverse;
-} cumulative;
+#include "ops/extent.h"
+#include "ops/shapes.h"
 
 static tort_status infer_cumulative(tort_infer *infer) {
     const tort_info *x = &infer->node->inputs[0];
@@ -21,7 +19,7 @@ static tort_status infer_cumulative(tort_infer *infer) {
 }
 
 static tort_status resolve_cumulative(tort_resolve *resolve) {
-    cumulative *params = resolve->params;
+    tort_cumulative_params *params = resolve->params;
     params->exclusive = tort_attr_int(resolve->node, "exclusive") != 0;
     params->reverse = tort_attr_int(resolve->node, "reverse") != 0;
     return TORT_OK;
@@ -131,30 +129,34 @@ static void accumulate(void *arg, int64_t begin, int64_t end) {
     }
 }
 
-static tort_status run_cumulative(const tort_call *call, bool product) {
-    const cumulative *params = call->params;
+tort_status tort_cumulative_view_of(const tort_call *call, tort_cumulative_view *view) {
     const tort_tensor *x = &call->inputs[0];
-    int64_t given, outer = 1;
+    int64_t given;
     int32_t axis;
     tort_load_integers(call->inputs[1].type, call->inputs[1].data, 0, 1, &given);
     if (tort_normalize_axis(call->error, given, x->rank, &axis) != TORT_OK)
         return tort_fail(call->error, TORT_E_RUN, "axis is %lld, expected -%d to %d", (long long)given, x->rank,
                          x->rank - 1);
+    *view = (tort_cumulative_view){.outer = tort_extent(x->dims, 0, axis),
+                                   .length = x->dims[axis],
+                                   .inner = tort_extent(x->dims, axis + 1, x->rank)};
+    return TORT_OK;
+}
+
+static tort_status run_cumulative(const tort_call *call, bool product) {
+    const tort_cumulative_params *params = call->params;
+    tort_cumulative_view view;
+    tort_status status = tort_cumulative_view_of(call, &view);
+    if (status || tort_count(&call->inputs[0]) == 0) return status;
     accumulation a = {.call = call,
                       .product = product,
                       .exclusive = params->exclusive,
                       .reverse = params->reverse,
-                      .in_double = tort_type_is_float(x->type),
-                      .length = x->dims[axis],
-                      .inner = 1};
-    for (int32_t d = 0; d < x->rank; d++) {
-        if (d < axis) outer *= x->dims[d];
-        if (d > axis) a.inner *= x->dims[d];
-    }
-    if (tort_count(x) == 0) return TORT_OK;
-    a.parts = (a.inner + TORT_BLOCK - 1) / TORT_BLOCK;
-    int64_t width = a.inner < TORT_BLOCK ? a.inner : TORT_BLOCK;
-    tort_parallel(call, outer * a.parts, a.length * width * 2, accumulate, &a);
+                      .in_double = tort_type_is_float(call->inputs[0].type),
+                      .length = view.length,
+                      .inner = view.inner,
+                      .parts = (view.inner + TORT_BLOCK - 1) / TORT_BLOCK};
+    tort_parallel(call, view.outer * a.parts, a.length * tort_block_count(a.inner, 0) * 2, accumulate, &a);
     return TORT_OK;
 }
 
@@ -167,10 +169,10 @@ static tort_status run_product(const tort_call *call) {
 
 const tort_op tort_ops_cumulative[] = {
     {"", "CumProd", 26, 28, "x:T axis:T2", "y:T", "T=high13 T2=int32|int64", "exclusive:int=0 reverse:int=0", 0, 0,
-     sizeof(cumulative), infer_cumulative, resolve_cumulative, run_product},
+     sizeof(tort_cumulative_params), infer_cumulative, resolve_cumulative, run_product},
     {"", "CumSum", 11, 13, "x:T axis:T2", "y:T", "T=high|-float16 T2=int32|int64", "exclusive:int=0 reverse:int=0", 0,
-     0, sizeof(cumulative), infer_cumulative, resolve_cumulative, run_sum},
+     0, sizeof(tort_cumulative_params), infer_cumulative, resolve_cumulative, run_sum},
     {"", "CumSum", 14, 28, "x:T axis:T2", "y:T", "T=high13 T2=int32|int64", "exclusive:int=0 reverse:int=0", 0, 0,
-     sizeof(cumulative), infer_cumulative, resolve_cumulative, run_sum},
+     sizeof(tort_cumulative_params), infer_cumulative, resolve_cumulative, run_sum},
     {0},
 };

@@ -65,3 +65,12 @@ cudaError_t gpu_fill(cudaStream_t stream, int element_bytes, void *dst, size_t c
     default: return run_fill<uint64_t>(stream, dst, count, value);
     }
 }
+
+cudaError_t gpu_load_fill(int element_bytes) {
+    switch (element_bytes) {
+    case 1: return load_kernel(fill<uint8_t>);
+    case 2: return load_kernel(fill<uint16_t>);
+    case 4: return load_kernel(fill<uint32_t>);
+    default: return load_kernel(fill<uint64_t>);
+    }
+}

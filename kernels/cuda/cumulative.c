@@ -1,0 +1,51 @@
+/* cumulative.c - rows and claims of CumSum and CumProd. The axis is an input, read on the host. Kernel: cumulative.cu.
+ */
+#include "kernels/cuda/cumulative.h"
+
+#include "ops/cumulative.h"
+
+static tort_verdict claim_cumulative(const tort_target *target, const tort_node_view *node) {
+    (void)target;
+    if (gpu_number_of(node->inputs[0].type) <= GPU_NUMBER_INT64) return tort_yes();
+    return tort_cuda_no_type(node, 0, "float, float16, int32 or int64");
+}
+
+#ifdef CUDA_DEVICE
+static tort_status prepare(tort_prepare *p) {
+    return cuda_status(p->error, gpu_load_cumulative(gpu_number_of(p->node->inputs[0].type)), "loading a kernel");
+}
+
+static tort_status run(const tort_call *call, bool product) {
+    const tort_cumulative_params *params = call->params;
+    tort_cumulative_view view;
+    tort_status status = tort_cumulative_view_of(call, &view);
+    if (status) return status;
+    const gpu_cumulative cumulative = {.outer = (size_t)view.outer,
+                                       .length = (size_t)view.length,
+                                       .inner = (size_t)view.inner,
+                                       .product = product,
+                                       .exclusive = params->exclusive,
+                                       .reverse = params->reverse};
+    return cuda_launched(call, gpu_run_cumulative(cuda_stream_of(call), gpu_number_of(call->inputs[0].type),
+                                                  &cumulative, call->inputs[0].data, call->outputs[0].data));
+}
+
+static tort_status run_sum(const tort_call *call) {
+    return run(call, false);
+}
+static tort_status run_product(const tort_call *call) {
+    return run(call, true);
+}
+#endif
+
+#define ROW(op_name, function)                                                                                         \
+    {                                                                                                                  \
+        .domain = "", .op = op_name, .name = "cumulative", .host_inputs = 1u << 1, .claim = claim_cumulative,          \
+        .prepare = CUDA_ONLY(prepare), .run = CUDA_ONLY(function)                                                      \
+    }
+
+const tort_kernel tort_cuda_cumulative_kernels[] = {
+    ROW("CumSum", run_sum),
+    ROW("CumProd", run_product),
+    {.op = NULL},
+};

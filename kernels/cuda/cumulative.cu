@@ -1,0 +1,84 @@
+/* cumulative.cu - sums and products so far along an axis. A warp goes along each line, 32 elements at a time, and
+ * carries the total on. Floats accumulate in double, as on cpu; integers in 64 bits that wrap.
+ * Read first: cumulative.c. */
+#include "kernels/cuda/gpu.h"
+
+#include "kernels/cuda/cumulative.h"
+
+#define WARPS 8
+#define MOST_BLOCKS 65535
+
+template <class T> struct accumulator { typedef uint64_t type; };
+template <> struct accumulator<float> { typedef double type; };
+template <> struct accumulator<half> { typedef double type; };
+
+/* half has conversions from and to float only. */
+template <class A, class T> static __device__ __forceinline__ A load(T x) {
+    return (A)x;
+}
+template <> __device__ __forceinline__ double load<double, half>(half x) {
+    return (double)(float)x;
+}
+template <class T, class A> static __device__ __forceinline__ void store(T *to, A value) {
+    *to = (T)value;
+}
+static __device__ __forceinline__ void store(half *to, double value) {
+    *to = (half)(float)value;
+}
+
+template <class A> static __device__ __forceinline__ A join(bool product, A a, A b) {
+    return product ? a * b : a + b;
+}
+
+/* ---- kernel ---- */
+
+template <class T> static __global__ void cumulative(const gpu_cumulative c, const T *x, T *y) {
+    typedef typename accumulator<T>::type A;
+    const A identity = c.product ? (A)1 : (A)0;
+    const unsigned lane = threadIdx.x % 32;
+    const size_t lines = c.outer * c.inner, step = (size_t)gridDim.x * WARPS;
+    for (size_t line = (size_t)blockIdx.x * WARPS + threadIdx.x / 32; line < lines; line += step) {
+        const size_t first = line / c.inner * c.length * c.inner + line % c.inner;
+        A total = identity; /* of all elements before these 32 */
+        for (size_t done = 0; done < c.length; done += 32) {
+            const size_t k = done + lane;
+            const size_t at = first + (c.reverse ? c.length - 1 - k : k) * c.inner;
+            A value = k < c.length ? load<A>(x[at]) : identity;
+            for (unsigned distance = 1; distance < 32; distance *= 2) {
+                const A before = __shfl_up_sync(~0u, value, distance);
+                if (lane >= distance) value = join(c.product, before, value);
+            }
+            const A all = __shfl_sync(~0u, value, 31), before = __shfl_up_sync(~0u, value, 1);
+            if (c.exclusive) value = lane ? before : identity;
+            if (k < c.length) store(&y[at], join(c.product, total, value));
+            total = join(c.product, total, all);
+        }
+    }
+}
+
+/* ---- launchers ---- */
+
+template <class T> static cudaError_t run(cudaStream_t stream, const gpu_cumulative *c, const void *x, void *y) {
+    const size_t blocks = (c->outer * c->inner + WARPS - 1) / WARPS;
+    return launch(cumulative<T>, (unsigned)(blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS), 32 * WARPS, 0, stream, *c,
+                  (const T *)x, (T *)y);
+}
+
+cudaError_t gpu_run_cumulative(cudaStream_t stream, gpu_number type, const gpu_cumulative *c, const void *x, void *y) {
+    if (!c->outer || !c->length || !c->inner) return cudaSuccess;
+    switch (type) {
+    case GPU_NUMBER_FLOAT: return run<float>(stream, c, x, y);
+    case GPU_NUMBER_HALF: return run<half>(stream, c, x, y);
+    case GPU_NUMBER_INT32: return run<int32_t>(stream, c, x, y);
+    default: return run<int64_t>(stream, c, x, y);
+    }
+}
+
+cudaError_t gpu_load_cumulative(gpu_number type) {
+    switch (type) {
+    case GPU_NUMBER_FLOAT: return load_kernel(cumulative<float>);
+    case GPU_NUMBER_HALF: return load_kernel(cumulative<half>);
+    case GPU_NUMBER_INT32: return load_kernel(cumulative<int32_t>);
+    default: return load_kernel(cumulative<int64_t>);
+    }
+}

@@ -1,0 +1,27 @@
+/* cumulative.h - sums and products so far along an axis: what cumulative.c asks of cumulative.cu. Plain C. */
+#ifndef TORT_KERNELS_CUDA_CUMULATIVE_H
+#define TORT_KERNELS_CUDA_CUMULATIVE_H
+
+#include "kernels/cuda/number.h"
+#include "kernels/cuda/claims.h"
+
+/* x and y as [outer, length, inner]. */
+typedef struct gpu_cumulative {
+    size_t outer, length, inner;
+    bool product, exclusive, reverse;
+} gpu_cumulative;
+
+#ifdef CUDA_DEVICE
+#ifdef __cplusplus
+extern "C" {
+#endif
+/* Types up to int64. */
+cudaError_t gpu_run_cumulative(cudaStream_t stream, gpu_number type, const gpu_cumulative *cumulative, const void *x,
+                               void *y);
+cudaError_t gpu_load_cumulative(gpu_number type);
+#ifdef __cplusplus
+}
+#endif
+#endif
+
+#endif

@@ -1,0 +1,125 @@
+/* generate.c - rows and claims of Range, ConstantOfShape, OneHot and Trilu. What decides their shapes, and the diagonal
+ * of Trilu, is read on the host. Kernels: generate.cu, and the filling of move.cu. */
+#include "kernels/cuda/generate.h"
+
+#include "kernels/cuda/move.h"
+#include "ops/constant.h"
+#include "ops/extent.h"
+#include "ops/generate.h"
+#include "ops/select.h"
+
+/* ---- claims ------------------------------------------------------------------------------------------------------ */
+
+static bool is_movable(tort_type type) {
+    const int bits = tort_type_bits(type);
+    return type != TORT_STRING && (bits == 8 || bits == 16 || bits == 32 || bits == 64);
+}
+
+static tort_verdict claim_range(const tort_target *target, const tort_node_view *node) {
+    (void)target;
+    if (gpu_number_of(node->inputs[0].type) <= GPU_NUMBER_INT64) return tort_yes();
+    return tort_cuda_no_type(node, 0, "float, float16, int32 or int64");
+}
+
+static tort_verdict claim_fill(const tort_target *target, const tort_node_view *node) {
+    (void)target;
+    if (is_movable(node->outputs[0].type)) return tort_yes();
+    return tort_no(TORT_NO_TYPE, "let cpu have the node",
+                   "value is %s, the kernel takes elements of 1, 2, 4 or 8 bytes",
+                   tort_type_name(node->outputs[0].type));
+}
+
+static tort_verdict claim_one_hot(const tort_target *target, const tort_node_view *node) {
+    (void)target;
+    if (gpu_number_of(node->inputs[0].type) > GPU_NUMBER_INT64)
+        return tort_cuda_no_type(node, 0, "float, float16, int32 or int64");
+    return is_movable(node->inputs[2].type) ? tort_yes() : tort_cuda_no_type(node, 2, "elements of 1, 2, 4 or 8 bytes");
+}
+
+/* ---- run --------------------------------------------------------------------------------------------------------- */
+
+#ifdef CUDA_DEVICE
+static int bytes_of(tort_type type) {
+    return tort_type_bits(type) / 8;
+}
+
+static tort_status prepare_range(tort_prepare *p) {
+    return cuda_status(p->error, gpu_load_range(gpu_number_of(p->node->inputs[0].type)), "loading a kernel");
+}
+
+static tort_status run_range(const tort_call *call) {
+    const tort_tensor *start = &call->inputs[0], *step = &call->inputs[2], *output = &call->outputs[0];
+    gpu_range range = {0};
+    if (tort_type_is_float(output->type)) {
+        tort_load_doubles(start->type, start->data, 0, 1, &range.real_start);
+        tort_load_doubles(step->type, step->data, 0, 1, &range.real_step);
+    } else {
+        tort_load_integers(start->type, start->data, 0, 1, &range.start);
+        tort_load_integers(step->type, step->data, 0, 1, &range.step);
+    }
+    return cuda_launched(call, gpu_run_range(cuda_stream_of(call), gpu_number_of(output->type), &range, output->data,
+                                             (size_t)tort_count(output)));
+}
+
+static tort_status prepare_fill(tort_prepare *p) {
+    return cuda_status(p->error, gpu_load_fill(bytes_of(p->node->outputs[0].type)), "loading a kernel");
+}
+
+static tort_status run_fill(const tort_call *call) {
+    const tort_fill_params *params = call->params;
+    const tort_tensor *output = &call->outputs[0];
+    return cuda_launched(call, gpu_fill(cuda_stream_of(call), bytes_of(output->type), output->data,
+                                        (size_t)tort_count(output), params->value));
+}
+
+static tort_status prepare_one_hot(tort_prepare *p) {
+    const tort_info *in = p->node->inputs;
+    return cuda_status(p->error, gpu_load_one_hot(gpu_number_of(in[0].type), bytes_of(in[2].type)), "loading a kernel");
+}
+
+static tort_status run_one_hot(const tort_call *call) {
+    const tort_one_hot_params *params = call->params;
+    const tort_tensor *indices = &call->inputs[0], *output = &call->outputs[0];
+    const gpu_one_hot one_hot = {.count = (size_t)tort_count(output),
+                                 .inner = (size_t)tort_extent(output->dims, params->axis + 1, output->rank),
+                                 .depth = output->dims[params->axis]};
+    return cuda_launched(call,
+                         gpu_run_one_hot(cuda_stream_of(call), gpu_number_of(indices->type), bytes_of(output->type),
+                                         &one_hot, indices->data, call->inputs[2].data, output->data));
+}
+
+static tort_status prepare_triangle(tort_prepare *p) {
+    return cuda_status(p->error, gpu_load_triangle(bytes_of(p->node->inputs[0].type)), "loading a kernel");
+}
+
+static tort_status run_triangle(const tort_call *call) {
+    const tort_trilu_params *params = call->params;
+    const tort_tensor *x = &call->inputs[0], *k = tort_call_input(call, 1);
+    gpu_triangle triangle = {.count = (size_t)tort_count(x),
+                             .rows = x->dims[x->rank - 2],
+                             .columns = x->dims[x->rank - 1],
+                             .diagonal = k ? *(const int64_t *)k->data : 0,
+                             .upper = params->upper};
+    /* Further out there is nothing, and sums could overflow. */
+    if (triangle.diagonal > triangle.columns) triangle.diagonal = triangle.columns;
+    if (triangle.diagonal < -triangle.rows) triangle.diagonal = -triangle.rows;
+    return cuda_launched(
+        call, gpu_run_triangle(cuda_stream_of(call), bytes_of(x->type), &triangle, x->data, call->outputs[0].data));
+}
+#endif
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+#define ROW(op_name, function, claims, host)                                                                           \
+    {                                                                                                                  \
+        .domain = "", .op = op_name, .name = #function, .host_inputs = host, .claim = claims,                          \
+        .prepare = CUDA_ONLY(prepare_##function), .run = CUDA_ONLY(run_##function)                                     \
+    }
+
+const tort_kernel tort_cuda_generate_kernels[] = {
+    ROW("Range", range, claim_range, 1u << 0 | 1u << 1 | 1u << 2),
+    ROW("ConstantOfShape", fill, claim_fill, 1u << 0),
+    ROW("OneHot", one_hot, claim_one_hot, 1u << 1),
+    ROW("Trilu", triangle, tort_cuda_claim_movable, 1u << 1),
+    {.op = NULL},
+};

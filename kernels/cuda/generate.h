@@ -1,0 +1,46 @@
+/* generate.h - tensors made of a few numbers: what generate.c asks of generate.cu. Plain C. */
+#ifndef TORT_KERNELS_CUDA_GENERATE_H
+#define TORT_KERNELS_CUDA_GENERATE_H
+
+#include "kernels/cuda/claims.h"
+#include "kernels/cuda/number.h"
+
+/* The first number and the step of a Range: `real` of floats, `integer` of the others. */
+typedef struct gpu_range {
+    double real_start, real_step;
+    int64_t start, step;
+} gpu_range;
+
+/* OneHot: indices as [outer, inner], output as [outer, depth, inner]. */
+typedef struct gpu_one_hot {
+    size_t count, inner; /* count: elements of the output */
+    int64_t depth;
+} gpu_one_hot;
+
+/* Trilu: matrices; column - row of the diagonal that is the border, which is kept. */
+typedef struct gpu_triangle {
+    size_t count; /* elements of all matrices */
+    int64_t rows, columns, diagonal;
+    bool upper;
+} gpu_triangle;
+
+#ifdef CUDA_DEVICE
+#ifdef __cplusplus
+extern "C" {
+#endif
+/* Types up to int64. */
+cudaError_t gpu_run_range(cudaStream_t stream, gpu_number type, const gpu_range *range, void *output, size_t count);
+cudaError_t gpu_load_range(gpu_number type);
+/* Indices of types float to int64; values: off, then on; elements of 1, 2, 4 or 8 bytes. */
+cudaError_t gpu_run_one_hot(cudaStream_t stream, gpu_number type, int element_bytes, const gpu_one_hot *one_hot,
+                            const void *indices, const void *values, void *output);
+cudaError_t gpu_load_one_hot(gpu_number type, int element_bytes);
+cudaError_t gpu_run_triangle(cudaStream_t stream, int element_bytes, const gpu_triangle *triangle, const void *x,
+                             void *y);
+cudaError_t gpu_load_triangle(int element_bytes);
+#ifdef __cplusplus
+}
+#endif
+#endif
+
+#endif
