@@ -283,10 +283,11 @@ $(OBJ)/with_cuda/%.o: %.c $(OBJ)/flags $(OBJ)/cuda_flags | $(filter $(NVCC_FETCH
 	@echo "  CC    $< (with CUDA)"
 	$(Q)$(COMPILE) $(WARNINGS) -c -o $@ $<
 
+# What ptxas says of every kernel stays beside the object, for check-spills.
 $(OBJ)/%.cu.o: %.cu $(OBJ)/cuda_flags | $(filter $(NVCC_FETCHED),$(NVCC))
 	@mkdir -p $(@D)
 	@echo "  NVCC  $<"
-	$(Q)$(NVCC) $(NVCC_FLAGS) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
+	$(Q)$(NVCC) $(NVCC_FLAGS) -Xptxas -v -MMD -MP -MF $(@:.o=.d) -c -o $@ $< > $(@:.o=.ptxas) 2>&1 || { cat $(@:.o=.ptxas); exit 1; }
 
 $(NVCC_FETCHED):
 	@.ci/setup.sh cuda=build/cuda

@@ -51,9 +51,8 @@ template <int function, class T> static __device__ __forceinline__ uint8_t compa
     case GPU_LESS_OR_EQUAL: return a <= b;
     case GPU_AND: return a && b;
     case GPU_OR: return a || b;
-    case GPU_XOR: return a != b;
+    default: return a != b; /* GPU_XOR */
     }
-    return 0;
 }
 
 /* ---- kernels ---- */

@@ -2,6 +2,7 @@
  * group of its own. Read first: conv.c, product.cuh. */
 #include "kernels/cuda/product.cuh"
 
+#include "kernels/cuda/grid.h"
 #include "kernels/cuda/matmul.h"
 
 /* ---- implicit product: weights (filters, channels*kernel) by windows (channels*kernel, batch*out_h*out_w) ---- */
@@ -42,22 +43,21 @@ template <class T> struct biased_output {
 
 /* Tiles of the output along x, groups along y. */
 template <class T> static __global__ void conv(gpu_conv p, const T *x, const T *w, const T *bias, T *y) {
-    const int64_t group = blockIdx.y, length = p.channels * p.kernel_h * p.kernel_w;
-    const int64_t pixels = p.out_h * p.out_w, columns = p.batch * pixels, tiles_across = (columns + TILE - 1) / TILE;
-    const int64_t row = (int64_t)blockIdx.x / tiles_across * TILE, column = (int64_t)blockIdx.x % tiles_across * TILE;
-    const weight_rows<T> left = {w + group * p.filters * length, length};
-    const windows<T> right = {x + group * p.channels * p.in_h * p.in_w, p};
-    const biased_output<T> out = {y, bias ? bias + group * p.filters : nullptr, p.group * p.filters, group * p.filters,
-                                  pixels};
-    product<T>::run(left, right, out, p.filters, columns, length, row, column);
+    const int64_t length = p.channels * p.kernel_h * p.kernel_w, pixels = p.out_h * p.out_w;
+    for (int64_t group = blockIdx.y; group < p.group; group += gridDim.y) {
+        const weight_rows<T> left = {w + group * p.filters * length, length};
+        const windows<T> right = {x + group * p.channels * p.in_h * p.in_w, p};
+        const biased_output<T> out = {y, bias ? bias + group * p.filters : nullptr, p.group * p.filters,
+                                      group * p.filters, pixels};
+        product<T>::run(left, right, out, p.filters, p.batch * pixels, length);
+    }
 }
 
 /* ---- depthwise: one thread an output; filters is how many outputs a channel has ---- */
 
 template <class T>
 static __global__ void conv_depthwise(gpu_conv p, const T *x, const T *w, const T *bias, T *y, size_t count) {
-    const size_t stride = (size_t)gridDim.x * blockDim.x;
-    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride) {
+    for (size_t i = grid_first(); i < count; i += grid_stride()) {
         const int64_t out_w = (int64_t)i % p.out_w, out_h = (int64_t)i / p.out_w % p.out_h;
         const int64_t plane = (int64_t)i / (p.out_w * p.out_h), filters = p.group * p.filters;
         const int64_t filter = plane % filters, image = plane / filters;
@@ -79,28 +79,22 @@ static __global__ void conv_depthwise(gpu_conv p, const T *x, const T *w, const 
 
 /* ---- launchers ---- */
 
-#define THREADS 256
-#define MOST_BLOCKS 65535
-
 template <class T>
 static cudaError_t run(cudaStream_t stream, const gpu_conv *p, const void *x, const void *w, const void *bias,
                        void *y) {
-    const int64_t columns = p->batch * p->out_h * p->out_w;
-    const int64_t tiles = ((p->filters + TILE - 1) / TILE) * ((columns + TILE - 1) / TILE);
-    if (!columns || !p->filters || !p->group) return cudaSuccess;
-    if (tiles > INT32_MAX || p->group > MOST_BLOCKS) return cudaErrorInvalidValue;
-    return launch(conv<T>, dim3((unsigned)tiles, (unsigned)p->group), product<T>::BLOCK_SIZE, 0, stream, *p,
-                  (const T *)x, (const T *)w, (const T *)bias, (T *)y);
+    const int64_t tiles = tile_count(p->filters, p->batch * p->out_h * p->out_w);
+    if (!tiles || !p->group) return cudaSuccess;
+    return launch(conv<T>, dim3(grid_extent((size_t)tiles), grid_extent((size_t)p->group)), product<T>::BLOCK_SIZE, 0,
+                  stream, *p, (const T *)x, (const T *)w, (const T *)bias, (T *)y);
 }
 
 template <class T>
 static cudaError_t run_depthwise(cudaStream_t stream, const gpu_conv *p, const void *x, const void *w, const void *bias,
                                  void *y) {
     const size_t count = (size_t)(p->batch * p->group * p->filters * p->out_h * p->out_w);
-    const size_t blocks = (count + THREADS - 1) / THREADS;
     if (!count) return cudaSuccess;
-    return launch(conv_depthwise<T>, (unsigned)(blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS), THREADS, 0, stream, *p,
-                  (const T *)x, (const T *)w, (const T *)bias, (T *)y, count);
+    return launch(conv_depthwise<T>, grid_blocks(count), GRID_THREADS, 0, stream, *p, (const T *)x, (const T *)w,
+                  (const T *)bias, (T *)y, count);
 }
 
 cudaError_t gpu_run_conv(cudaStream_t stream, gpu_type type, const gpu_conv *p, const void *x, const void *w,

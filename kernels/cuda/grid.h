@@ -4,11 +4,18 @@
 #define TORT_KERNELS_CUDA_GRID_H
 
 #define GRID_THREADS 256
+#ifndef GRID_MOST_BLOCKS /* tests build with few, so that every loop over the grid goes round more than once */
 #define GRID_MOST_BLOCKS 65535
+#endif
 
+/* The grid's extent along a dimension whose blocks take `count` pieces of work in turn: blockIdx.x, + gridDim.x, ... */
+static inline unsigned grid_extent(size_t count) {
+    return (unsigned)(count < GRID_MOST_BLOCKS ? count : GRID_MOST_BLOCKS);
+}
+
+/* The blocks of a kernel whose threads take `count` elements in turn. */
 static inline unsigned grid_blocks(size_t count) {
-    const size_t blocks = (count + GRID_THREADS - 1) / GRID_THREADS;
-    return (unsigned)(blocks < GRID_MOST_BLOCKS ? blocks : GRID_MOST_BLOCKS);
+    return grid_extent((count + GRID_THREADS - 1) / GRID_THREADS);
 }
 
 /* The loop of such a kernel: for (size_t i = grid_first(); i < count; i += grid_stride()) */

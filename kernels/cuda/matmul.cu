@@ -1,6 +1,7 @@
 /* matmul.cu - products of matrices with any strides and broadcast batches. Read first: matmul.c, product.cuh. */
 #include "kernels/cuda/product.cuh"
 
+#include "kernels/cuda/grid.h"
 #include "kernels/cuda/matmul.h"
 
 /* ---- operands ---- */
@@ -27,38 +28,29 @@ template <class T> struct scaled_output {
 
 /* ---- kernel: tiles of the output along x, products of the batch along y ---- */
 
-template <class T>
-static __global__ void matmul(gpu_matmul p, int64_t first_batch, const T *a, const T *b, const T *c, T *y) {
-    const int64_t tiles_across = (p.n + TILE - 1) / TILE, batch = first_batch + blockIdx.y;
-    const int64_t row = (int64_t)blockIdx.x / tiles_across * TILE, column = (int64_t)blockIdx.x % tiles_across * TILE;
-    int64_t a_first = 0, b_first = 0, rest = batch;
-    for (int i = p.batch_rank - 1; i >= 0; i--) {
-        const int64_t at = rest % p.batch_dims[i];
-        rest /= p.batch_dims[i];
-        a_first += at * p.a_batch[i];
-        b_first += at * p.b_batch[i];
+template <class T> static __global__ void matmul(gpu_matmul p, const T *a, const T *b, const T *c, T *y) {
+    for (int64_t batch = blockIdx.y; batch < p.batches; batch += gridDim.y) {
+        int64_t a_first = 0, b_first = 0, rest = batch;
+        for (int i = p.batch_rank - 1; i >= 0; i--) {
+            const int64_t at = rest % p.batch_dims[i];
+            rest /= p.batch_dims[i];
+            a_first += at * p.a_batch[i];
+            b_first += at * p.b_batch[i];
+        }
+        const strided_matrix<T> left = {a + a_first, p.a_row, p.a_column}, right = {b + b_first, p.b_row, p.b_column};
+        const scaled_output<T> out = {y + batch * p.m * p.n, c, p.n, p.c_row, p.c_column, p.alpha, p.beta};
+        product<T>::run(left, right, out, p.m, p.n, p.k);
     }
-    const strided_matrix<T> left = {a + a_first, p.a_row, p.a_column}, right = {b + b_first, p.b_row, p.b_column};
-    const scaled_output<T> out = {y + batch * p.m * p.n, c, p.n, p.c_row, p.c_column, p.alpha, p.beta};
-    product<T>::run(left, right, out, p.m, p.n, p.k, row, column);
 }
 
 /* ---- launcher ---- */
 
-#define MOST_BATCHES 65535
-
 template <class T>
 static cudaError_t run(cudaStream_t stream, const gpu_matmul *p, const void *a, const void *b, const void *c, void *y) {
-    const int64_t tiles = ((p->m + TILE - 1) / TILE) * ((p->n + TILE - 1) / TILE);
-    if (!p->m || !p->n || !p->batches) return cudaSuccess;
-    if (tiles > INT32_MAX) return cudaErrorInvalidValue;
-    for (int64_t first = 0; first < p->batches; first += MOST_BATCHES) {
-        const int64_t batches = p->batches - first < MOST_BATCHES ? p->batches - first : MOST_BATCHES;
-        const cudaError_t code = launch(matmul<T>, dim3((unsigned)tiles, (unsigned)batches), product<T>::BLOCK_SIZE, 0,
-                                        stream, *p, first, (const T *)a, (const T *)b, (const T *)c, (T *)y);
-        if (code != cudaSuccess) return code;
-    }
-    return cudaSuccess;
+    const int64_t tiles = tile_count(p->m, p->n);
+    if (!tiles || !p->batches) return cudaSuccess;
+    return launch(matmul<T>, dim3(grid_extent((size_t)tiles), grid_extent((size_t)p->batches)), product<T>::BLOCK_SIZE,
+                  0, stream, *p, (const T *)a, (const T *)b, (const T *)c, (T *)y);
 }
 
 cudaError_t gpu_run_matmul(cudaStream_t stream, gpu_type type, const gpu_matmul *p, const void *a, const void *b,

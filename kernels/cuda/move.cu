@@ -2,13 +2,13 @@
  * they mean. Memory-bound: neighbouring threads write neighbouring elements. Read first: move.c. */
 #include "kernels/cuda/gpu.h"
 
+#include "kernels/cuda/grid.h"
 #include "kernels/cuda/move.h"
 
 /* ---- kernels ---- */
 
 template <class T> static __global__ void copy_box(T *dst, const T *src, gpu_box box, size_t count) {
-    const size_t stride = (size_t)gridDim.x * blockDim.x;
-    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride) {
+    for (size_t i = grid_first(); i < count; i += grid_stride()) {
         size_t rest = i;
         int64_t to = 0, from = 0;
         for (int k = box.rank - 1; k > 0; k--) {
@@ -22,25 +22,16 @@ template <class T> static __global__ void copy_box(T *dst, const T *src, gpu_box
 }
 
 template <class T> static __global__ void fill(T *dst, size_t count, T value) {
-    const size_t stride = (size_t)gridDim.x * blockDim.x;
-    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride) dst[i] = value;
+    for (size_t i = grid_first(); i < count; i += grid_stride()) dst[i] = value;
 }
 
 /* ---- launchers ---- */
-
-#define THREADS 256
-#define MOST_BLOCKS 65535
-
-static unsigned blocks_for(size_t count) {
-    const size_t blocks = (count + THREADS - 1) / THREADS;
-    return (unsigned)(blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS);
-}
 
 template <class T> static cudaError_t run_box(cudaStream_t stream, void *dst, const void *src, const gpu_box *box) {
     size_t count = 1;
     for (int k = 0; k < box->rank; k++) count *= (size_t)box->dims[k];
     if (!count) return cudaSuccess;
-    return launch(copy_box<T>, blocks_for(count), THREADS, 0, stream, (T *)dst, (const T *)src, *box, count);
+    return launch(copy_box<T>, grid_blocks(count), GRID_THREADS, 0, stream, (T *)dst, (const T *)src, *box, count);
 }
 
 cudaError_t gpu_copy_box(cudaStream_t stream, int element_bytes, void *dst, const void *src, const gpu_box *box) {
@@ -54,7 +45,7 @@ cudaError_t gpu_copy_box(cudaStream_t stream, int element_bytes, void *dst, cons
 
 template <class T> static cudaError_t run_fill(cudaStream_t stream, void *dst, size_t count, const void *value) {
     if (!count) return cudaSuccess;
-    return launch(fill<T>, blocks_for(count), THREADS, 0, stream, (T *)dst, count, *(const T *)value);
+    return launch(fill<T>, grid_blocks(count), GRID_THREADS, 0, stream, (T *)dst, count, *(const T *)value);
 }
 
 cudaError_t gpu_fill(cudaStream_t stream, int element_bytes, void *dst, size_t count, const void *value) {

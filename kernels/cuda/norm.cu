@@ -56,8 +56,7 @@ template <class T, class S> static __global__ void normalize_channels(const gpu_
 /* ---- launchers ---- */
 
 template <class T> static cudaError_t run_rows(cudaStream_t stream, const gpu_norm *norm) {
-    return launch(normalize_rows<T>, (unsigned)(norm->rows < GRID_MOST_BLOCKS ? norm->rows : GRID_MOST_BLOCKS),
-                  block_threads(norm->size), 0, stream, *norm);
+    return launch(normalize_rows<T>, grid_extent(norm->rows), block_threads(norm->size), 0, stream, *norm);
 }
 
 cudaError_t gpu_run_norm(cudaStream_t stream, gpu_type type, const gpu_norm *norm) {

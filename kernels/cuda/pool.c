@@ -51,8 +51,8 @@ static tort_status run_global(const tort_call *call) {
     int64_t planes = params->batch * params->channels;
     int64_t pixels = planes ? tort_count(&call->inputs[0]) / planes : 0;
     return cuda_launched(call, gpu_run_global_pool(cuda_stream_of(call), gpu_type_of(call->inputs[0].type),
-                                                   params->kind == TORT_POOL_MAX, planes, pixels, call->inputs[0].data,
-                                                   call->outputs[0].data));
+                                                   params->kind == TORT_POOL_MAX, (size_t)planes, (size_t)pixels,
+                                                   call->inputs[0].data, call->outputs[0].data));
 }
 #endif
 

@@ -18,7 +18,7 @@ extern "C" {
 #endif
 cudaError_t gpu_run_pool(cudaStream_t stream, gpu_type type, const gpu_pool *p, const void *x, void *y);
 /* One block a plane: the average or the maximum of all its `pixels`. */
-cudaError_t gpu_run_global_pool(cudaStream_t stream, gpu_type type, bool maximum, int64_t planes, int64_t pixels,
+cudaError_t gpu_run_global_pool(cudaStream_t stream, gpu_type type, bool maximum, size_t planes, size_t pixels,
                                 const void *x, void *y);
 #ifdef __cplusplus
 }

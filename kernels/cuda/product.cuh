@@ -82,8 +82,12 @@ static __device__ void product_halves(const A &a, const B &b, const Y &y, int64_
         }
         __syncthreads();
     }
+    /* An index that is not constant would put sum into local memory. */
+#pragma unroll
     for (int i = 0; i < 2; i++)
+#pragma unroll
         for (int j = 0; j < 4; j++)
+#pragma unroll
             for (int part = 0; part < 4; part++) {
                 const int64_t at_row = first_row + row + i * 16 + group + part / 2 * 8;
                 const int64_t at_column = first_column + column + j * 8 + pair + part % 2;
@@ -91,22 +95,30 @@ static __device__ void product_halves(const A &a, const B &b, const Y &y, int64_
             }
 }
 
-/* The product of one block, for either type. */
+/* ---- either type ---- */
+
+static inline int64_t tile_count(int64_t m, int64_t n) {
+    return ((m + TILE - 1) / TILE) * ((n + TILE - 1) / TILE);
+}
+
+/* Blocks along x take the tiles of an (m, n) output in turn. */
 template <class T> struct product;
 template <> struct product<float> {
     enum { BLOCK_SIZE = FLOAT_THREADS };
     template <class A, class B, class Y>
-    static __device__ void run(const A &a, const B &b, const Y &y, int64_t m, int64_t n, int64_t k, int64_t row,
-                               int64_t column) {
-        product_floats(a, b, y, m, n, k, row, column);
+    static __device__ void run(const A &a, const B &b, const Y &y, int64_t m, int64_t n, int64_t k) {
+        const int64_t across = (n + TILE - 1) / TILE, tiles = (m + TILE - 1) / TILE * across;
+        for (int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x)
+            product_floats(a, b, y, m, n, k, tile / across * TILE, tile % across * TILE);
     }
 };
 template <> struct product<half> {
     enum { BLOCK_SIZE = HALF_THREADS };
     template <class A, class B, class Y>
-    static __device__ void run(const A &a, const B &b, const Y &y, int64_t m, int64_t n, int64_t k, int64_t row,
-                               int64_t column) {
-        product_halves(a, b, y, m, n, k, row, column);
+    static __device__ void run(const A &a, const B &b, const Y &y, int64_t m, int64_t n, int64_t k) {
+        const int64_t across = (n + TILE - 1) / TILE, tiles = (m + TILE - 1) / TILE * across;
+        for (int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x)
+            product_halves(a, b, y, m, n, k, tile / across * TILE, tile % across * TILE);
     }
 };
 

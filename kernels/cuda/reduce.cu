@@ -7,11 +7,11 @@
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/block.h"
+#include "kernels/cuda/grid.h"
 #include "kernels/cuda/reduce.h"
 
 #define COLUMNS 32
 #define SLICES 8
-#define MOST_BLOCKS 65535
 
 /* ---- what is done with an element ---- */
 
@@ -172,8 +172,7 @@ static __global__ void columns(const gpu_loop kept, const gpu_loop reduced, cons
 template <int kind, class T>
 static cudaError_t run(cudaStream_t stream, const gpu_reduce *reduce, const void *x, void *y) {
     const gpu_loop &kept = reduce->kept, &reduced = reduce->reduced;
-    const size_t blocks = reduce->columns ? (kept.count + COLUMNS - 1) / COLUMNS : kept.count;
-    const unsigned grid = (unsigned)(blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS);
+    const unsigned grid = grid_extent(reduce->columns ? (kept.count + COLUMNS - 1) / COLUMNS : kept.count);
     if (reduce->columns)
         return launch(columns<kind, T>, grid, dim3(COLUMNS, SLICES), 0, stream, kept, reduced, (const T *)x, (T *)y);
     return launch(rows<kind, T>, grid, block_threads(reduced.count), 0, stream, kept, reduced, (const T *)x, (T *)y);

@@ -46,8 +46,8 @@ static __global__ void lanes(const T *x, T *y, size_t count, size_t length, size
 template <bool logarithm, class T>
 static cudaError_t run(cudaStream_t stream, const void *x, void *y, size_t outer, size_t length, size_t inner) {
     if (inner == 1)
-        return launch(rows<logarithm, T>, (unsigned)(outer < GRID_MOST_BLOCKS ? outer : GRID_MOST_BLOCKS),
-                      block_threads(length), 0, stream, (const T *)x, (T *)y, outer, length);
+        return launch(rows<logarithm, T>, grid_extent(outer), block_threads(length), 0, stream, (const T *)x, (T *)y,
+                      outer, length);
     return launch(lanes<logarithm, T>, grid_blocks(outer * inner), GRID_THREADS, 0, stream, (const T *)x, (T *)y,
                   outer * inner, length, inner);
 }

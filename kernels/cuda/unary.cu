@@ -3,6 +3,7 @@
  * Memory-bound: a thread takes a stride of elements, neighbours read neighbours. Read first: unary.c. */
 #include "kernels/cuda/gpu.h"
 
+#include "kernels/cuda/grid.h"
 #include "kernels/cuda/unary.h"
 
 /* ---- kernel ---- */
@@ -29,28 +30,21 @@ template <int function> static __device__ __forceinline__ float apply(float x, f
     case GPU_SIN: return sinf(x);
     case GPU_SOFTPLUS: return x > 0.0f ? x + log1pf(expf(-x)) : log1pf(expf(x));
     case GPU_SQRT: return sqrtf(x);
-    case GPU_TANH: return tanhf(x);
+    default: return tanhf(x); /* GPU_TANH */
     }
-    return x;
 }
 
 template <int function, class T> static __global__ void unary(const T *x, T *y, size_t count, float alpha, float beta) {
-    const size_t stride = (size_t)gridDim.x * blockDim.x;
-    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride)
-        y[i] = (T)apply<function>((float)x[i], alpha, beta);
+    for (size_t i = grid_first(); i < count; i += grid_stride()) y[i] = (T)apply<function>((float)x[i], alpha, beta);
 }
 
 /* ---- launchers ---- */
 
-#define THREADS 256
-#define MOST_BLOCKS 65535
-
 template <int function, class T>
 static cudaError_t run(cudaStream_t stream, const void *x, void *y, size_t count, float alpha, float beta) {
-    const size_t blocks = (count + THREADS - 1) / THREADS;
     if (!count) return cudaSuccess;
-    return launch(unary<function, T>, (unsigned)(blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS), THREADS, 0, stream,
-                  (const T *)x, (T *)y, count, alpha, beta);
+    return launch(unary<function, T>, grid_blocks(count), GRID_THREADS, 0, stream, (const T *)x, (T *)y, count, alpha,
+                  beta);
 }
 
 /* One row a function and type; the compiler makes a kernel of each. */

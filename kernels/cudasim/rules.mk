@@ -58,8 +58,9 @@ $$(OBJ)/cudasim/$(1)/%.o: %.c $$(OBJ)/cudasim/$(1)/flags
 	$$(Q)$(call cudasim_c_compiler,$(2)) $$(CUDASIM_CPPFLAGS) $$(CUDASIM_CFLAGS) $$(WARNINGS) $(3) -MMD -MP -c -o $$@ $$<
 endef
 
-# The objects of a mode: the machine; the provider that runs on it. In the race mode only kernels differ from clang's.
-cudasim_simulator = $(CUDASIM_SOURCES:%.cpp=$(OBJ)/cudasim/$(patsubst race,clang,$(1))/%.o)
+# The objects of a mode: the machine; the provider that runs on it. In the race mode only kernels differ from clang's, in
+# that of coverage only the provider.
+cudasim_simulator = $(CUDASIM_SOURCES:%.cpp=$(OBJ)/cudasim/$(patsubst race,clang,$(1:coverage=clang))/%.o)
 cudasim_provider = $(CUDASIM_DEVICE_SOURCES:%.cu=$(OBJ)/cudasim/$(1)/%.cu.o) \
     $(patsubst %.c,$(OBJ)/cudasim/$(patsubst race,clang,$(1))/%.o,$(CUDASIM_HOST_SOURCES)) \
     $(OBJ)/cudasim/$(patsubst race,clang,$(1))/kernels/cudasim/plugin.o

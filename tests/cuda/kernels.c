@@ -1,8 +1,8 @@
 /* kernels.c - holds every row of the CUDA table against the plain loop of ops/: random shapes, types and values.
  *
- *   kernels [--brief] cudasim|cuda [OPERATOR [SEED]]
+ *   kernels [--brief|--once] cudasim|cuda [OPERATOR [SEED]]
  *
- * --brief, for slow builds: two trials of each case, in one order, and no empty tensors.
+ * --once runs every trial in one order only; --brief, for slow builds, has fewer trials too, and no empty tensors.
  * A program of its own that needs no test library, so that it can be carried to a machine with a GPU. The cases are
  * lines of case_table.c (language: kernel_case.h); a row of the provider that no case has run fails. On the simulated
  * device a kernel runs forward, in reverse, in random order and with lazy streams, with equal bits; on a GPU twice.
@@ -29,7 +29,7 @@ typedef struct tester {
     const tort_kernel *covered[MOST_COVERED];
     int32_t covered_count;
     int passed, failed;
-    bool brief;
+    bool brief, once;
     uint64_t random;
 } tester;
 
@@ -142,7 +142,7 @@ static bool run_all(tester *t, const kernel_case *c, running *device, const runn
     size_t bytes[CASE_TENSORS] = {0};
     char text[200] = "";
     bool good = true;
-    const int runs = t->brief ? 1 : t->control ? MOST_RUNS : 2;
+    const int runs = t->once ? 1 : t->control ? MOST_RUNS : 2;
     for (int k = 0; good && k < runs; k++) {
         configure(t, k);
         tort_status status = run(device, c);
@@ -296,13 +296,14 @@ static const tort_provider *find_provider(const char *name, const cudasim_contro
 
 int main(int argc, char **argv) {
     const bool brief = argc > 1 && !strcmp(argv[1], "--brief");
-    argc -= brief;
-    argv += brief;
-    tester t = {.brief = brief, .random = argc > 3 ? strtoull(argv[3], NULL, 10) : 88172645463325252u};
+    const bool once = brief || (argc > 1 && !strcmp(argv[1], "--once"));
+    argc -= once;
+    argv += once;
+    tester t = {.brief = brief, .once = once, .random = argc > 3 ? strtoull(argv[3], NULL, 10) : 88172645463325252u};
     const char *only = argc > 2 && *argv[2] ? argv[2] : NULL;
     t.provider = argc > 1 ? find_provider(argv[1], &t.control) : NULL;
     if (!t.provider) {
-        printf("usage: kernels [--brief] cudasim|cuda [OPERATOR [SEED]]\n");
+        printf("usage: kernels [--brief|--once] cudasim|cuda [OPERATOR [SEED]]\n");
         return 2;
     }
     for (int i = 0; kernel_cases[i]; i++) {

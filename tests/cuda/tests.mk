@@ -1,5 +1,5 @@
-# Tests of the CUDA kernels. The same program runs on the simulated device here, with each way of building it (see
-# tests/cudasim/tests.mk), and on a GPU by `kernels cuda`.
+# Tests of the CUDA provider and its kernels. The same program runs on the simulated device here, with each way of building it
+# (the modes of tests/cudasim/tests.mk, and one that counts which lines run), and on a GPU by `kernels cuda`.
 
 CUDA_PROVIDER_TEST_OBJECTS := $(patsubst %,$(OBJ)/tests/%.o,cuda/provider cuda/provider_model onnx_bytes counting_env)
 CUDA_TEST_OBJECTS := $(filter-out $(CUDA_PROVIDER_TEST_OBJECTS),$(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/cuda/*.c))) \
@@ -14,36 +14,46 @@ $(CUDA_TESTS)/kernels $(CUDA_TESTS)/provider:
 	$(Q)$(LINK) -o $@ $^ $(LIBRARY_LIBS) -ldl
 
 ifneq ($(CUDASIM_CXX),)
-TESTS += test-cuda-kernels test-cuda-provider
+TESTS += test-cuda-kernels test-cuda-races test-cuda-bounds test-cuda-provider test-cuda-networks
 
-# The program finds the shared object by LD_LIBRARY_PATH: one folder a mode.
-CUDA_KERNEL_MODES := asan race gcc
-CUDA_KERNEL_LINK_asan := clang++ -shared -shared-libasan -fsanitize=address,undefined
-CUDA_KERNEL_LINK_race := clang++ -shared
-CUDA_KERNEL_LINK_gcc := g++ -shared -fsanitize=undefined
-CUDA_KERNEL_RUN_asan = LD_PRELOAD=$(shell clang++ -print-file-name=libclang_rt.asan-$(MACHINE).so)
+# A program finds the shared object by LD_LIBRARY_PATH: one folder a mode.
+CUDA_COVERAGE_FLAGS := -fprofile-instr-generate -fcoverage-mapping
+$(eval $(call cudasim_mode,coverage,clang++,-O1 $(CUDA_COVERAGE_FLAGS),-DGRID_MOST_BLOCKS=7,))
+CUDA_MODES := asan race gcc coverage
+CUDA_MODE_LINK_asan := clang++ -shared -shared-libasan -fsanitize=address,undefined
+CUDA_MODE_LINK_race := clang++ -shared
+CUDA_MODE_LINK_gcc := g++ -shared -fsanitize=undefined
+CUDA_MODE_LINK_coverage := clang++ -shared $(CUDA_COVERAGE_FLAGS)
 
-define cuda_kernel_mode
+define cuda_mode_library
 $(CUDA_TESTS)/$(1)/libtinyort-cudasim.so: $(call cudasim_simulator,$(1)) $(call cudasim_provider,$(1)) $(LIBRARY) \
     kernels/cudasim/exports.map
 	@mkdir -p $$(@D)
 	@echo "  LINK  $$@"
-	$$(Q)$$(CUDA_KERNEL_LINK_$(1)) -Wl,--version-script=kernels/cudasim/exports.map -o $$@ $$(filter %.o %.a,$$^) $$(LIBRARY_LIBS)
+	$$(Q)$$(CUDA_MODE_LINK_$(1)) $$(LDFLAGS) -Wl,--version-script=kernels/cudasim/exports.map -o $$@ $$(filter %.o %.a,$$^) \
+	    $$(LIBRARY_LIBS)
 endef
-$(foreach mode,$(CUDA_KERNEL_MODES),$(eval $(call cuda_kernel_mode,$(mode))))
+$(foreach mode,$(CUDA_MODES),$(eval $(call cuda_mode_library,$(mode))))
 
 .PHONY: test-cuda-kernels
-## Hold every CUDA kernel against the plain loops, on the simulated device: plain, sanitizers, race checker.
-test-cuda-kernels: $(CUDA_TESTS)/kernels $(CUDASIM_LIBRARY) $(CUDA_KERNEL_MODES:%=$(CUDA_TESTS)/%/libtinyort-cudasim.so)
+## Hold every CUDA kernel against the plain loops, on the simulated device: plain, and g++ with the undefined-behaviour sanitizer.
+test-cuda-kernels: $(CUDA_TESTS)/kernels $(CUDASIM_LIBRARY) $(CUDA_TESTS)/gcc/libtinyort-cudasim.so
 	@status=0; \
 	echo "kernels ($(CUDASIM_MODE))"; LD_LIBRARY_PATH=$(BUILD) $(CUDA_TESTS)/kernels cudasim || status=1; \
-	$(foreach mode,$(CUDA_KERNEL_MODES),echo "kernels ($(mode))"; \
-	    $(CUDA_KERNEL_RUN_$(mode)) LD_LIBRARY_PATH=$(CUDA_TESTS)/$(mode) $(CUDA_TESTS)/kernels --brief cudasim || status=1;) \
+	echo "kernels (gcc)"; LD_LIBRARY_PATH=$(CUDA_TESTS)/gcc $(CUDA_TESTS)/kernels --brief cudasim || status=1; \
 	exit $$status
-endif
 
-ifneq ($(CUDASIM_CXX),)
-TESTS += test-cuda-networks
+.PHONY: test-cuda-races
+## The same under the race checker of the simulated device.
+test-cuda-races: $(CUDA_TESTS)/kernels $(CUDA_TESTS)/race/libtinyort-cudasim.so
+	LD_LIBRARY_PATH=$(CUDA_TESTS)/race $(CUDA_TESTS)/kernels cudasim
+
+# The program itself has no sanitizer, so their runtime library is loaded before it.
+.PHONY: test-cuda-bounds
+## The same under the address and undefined-behaviour sanitizers.
+test-cuda-bounds: $(CUDA_TESTS)/kernels $(CUDA_TESTS)/asan/libtinyort-cudasim.so
+	LD_LIBRARY_PATH=$(CUDA_TESTS)/asan LD_PRELOAD=$$(clang++ -print-file-name=libclang_rt.asan-$(MACHINE).so) \
+	    $(CUDA_TESTS)/kernels cudasim
 
 .PHONY: test-cuda-provider
 ## Test the CUDA provider on the simulated device: why it does not open, each call that fails, devices, limits.
@@ -54,4 +64,9 @@ test-cuda-provider: $(CUDA_TESTS)/provider $(CUDASIM_LIBRARY)
 ## Small networks of well-known families on the simulated device, against cpu.
 test-cuda-networks: $(TINYORT) $(CUDASIM_LIBRARY)
 	@$(VENV)/bin/python tests/cuda/networks.py $(TINYORT)
+
+.PHONY: test-cuda-coverage
+## Run the tests above on a provider that counts which lines run; fail for one that none of them runs.
+test-cuda-coverage: $(CUDA_TESTS)/kernels $(CUDA_TESTS)/provider $(TINYORT) $(CUDA_TESTS)/coverage/libtinyort-cudasim.so
+	@$(VENV)/bin/python tests/cuda/coverage.py $(CUDA_TESTS) $(TINYORT)
 endif

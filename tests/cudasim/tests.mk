@@ -18,8 +18,9 @@ CUDASIM_TESTS := $(BUILD)/tests/cudasim
 $(if $(filter-out clang,$(CUDASIM_MODE)),$(eval $(call cudasim_mode,clang,clang++,-O2,,)))
 $(eval $(call cudasim_mode,asan,clang++,-O1 -fno-omit-frame-pointer -fsanitize=address$(comma)undefined -fno-sanitize-recover=all,,))
 $(eval $(call cudasim_mode,gcc,g++,-O1 -fsanitize=undefined -fno-sanitize-recover=all,,))
-# Only kernels are instrumented; copies of whole structs, which compilers leave to memcpy, must reach the checker too.
-$(eval $(call cudasim_mode,race,clang++,-O1,-fsanitize=thread,\
+# Only kernels are instrumented; copies of whole structs, which compilers leave to memcpy, must reach the checker too. Grids are
+# narrow, so that loops over a grid go round and use shared memory again.
+$(eval $(call cudasim_mode,race,clang++,-O1,-fsanitize=thread -DGRID_MOST_BLOCKS=7,\
     --redefine-sym memcpy=__tsan_memcpy --redefine-sym memmove=__tsan_memmove --redefine-sym memset=__tsan_memset))
 
 CUDASIM_LINK_clang := clang++ -pthread
@@ -60,30 +61,6 @@ test-cudasim: $(CUDASIM_BINARIES) $(CUDASIM_TESTS)/open_test $(CUDASIM_LIBRARY)
 	sh tests/cudasim/nvidia_headers.sh "$(CC)" "$(CUDA_HOME:%=%/include)" || status=1; \
 	sh tests/cudasim/nvcc.sh "$(NVCC)" $(CUDASIM_TESTS)/sample_kernels.nvcc.o || status=1; \
 	exit $$status
-
-# The provider's kernels under the checks: the program of tests/cuda on shared objects of the modes race and asan. The
-# program itself has no sanitizer, so the runtime library of the latter is loaded before it.
-CUDASIM_SHARED_FLAGS_asan := -fsanitize=address,undefined -shared-libasan
-CUDASIM_ASAN_RUNTIME = $(shell clang++ -print-file-name=libclang_rt.asan-x86_64.so)
-
-define cudasim_checked_library
-$(CUDASIM_TESTS)/$(1)/libtinyort-cudasim.so: $(call cudasim_simulator,$(1)) $(call cudasim_provider,$(1)) $(LIBRARY) \
-    kernels/cudasim/exports.map
-	@mkdir -p $$(@D)
-	@echo "  LINK  $$@"
-	$$(Q)clang++ $$(CUDASIM_SHARED_FLAGS_$(1)) $$(LDFLAGS) -shared -Wl,--version-script=kernels/cudasim/exports.map \
-	    -o $$@ $$(filter %.o %.a,$$^) $$(LIBRARY_LIBS)
-endef
-$(foreach mode,race asan,$(eval $(call cudasim_checked_library,$(mode))))
-
-TESTS += test-cuda-races test-cuda-bounds
-.PHONY: test-cuda-races test-cuda-bounds
-## Hold every CUDA kernel against the plain loops, under the race checker of the simulated device.
-test-cuda-races: $(BUILD)/tests/cuda/kernels $(CUDASIM_TESTS)/race/libtinyort-cudasim.so
-	LD_LIBRARY_PATH=$(CUDASIM_TESTS)/race $(BUILD)/tests/cuda/kernels cudasim
-## The same under the address and undefined-behaviour sanitizers.
-test-cuda-bounds: $(BUILD)/tests/cuda/kernels $(CUDASIM_TESTS)/asan/libtinyort-cudasim.so
-	LD_LIBRARY_PATH=$(CUDASIM_TESTS)/asan LD_PRELOAD=$(CUDASIM_ASAN_RUNTIME) $(BUILD)/tests/cuda/kernels cudasim
 else
 .PHONY: test-cudasim
 test-cudasim:
