@@ -115,6 +115,7 @@ extern const tort_kernel tort_cuda_move_kernels[];
 extern const tort_kernel tort_cuda_norm_kernels[];
 extern const tort_kernel tort_cuda_pool_kernels[];
 extern const tort_kernel tort_cuda_reduce_kernels[];
+extern const tort_kernel tort_cuda_resize_kernels[];
 extern const tort_kernel tort_cuda_scatter_kernels[];
 extern const tort_kernel tort_cuda_softmax_kernels[];
 extern const tort_kernel tort_cuda_unary_kernels[];
@@ -132,6 +133,7 @@ static const tort_kernel *const families[] = {
     tort_cuda_norm_kernels,       //
     tort_cuda_pool_kernels,       //
     tort_cuda_reduce_kernels,     //
+    tort_cuda_resize_kernels,     //
     tort_cuda_scatter_kernels,    //
     tort_cuda_softmax_kernels,    //
     tort_cuda_unary_kernels,      //

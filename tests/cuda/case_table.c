@@ -249,5 +249,26 @@ const char *const kernel_cases[] = {
     "CumSum 11; reverse=1; i32[a]~-2000000000,2000000000 i64[]=0",
     "CumProd 26; ; T[a,b]~0.9,1.1 i64[]=1",
     "CumProd 26; exclusive=1; i64[a,b] i64[]=0",
+    /* ---- resize.c ---- */
+    "Resize 19; mode=linear; T[a,b,c+1,d+1] - - i64[4]=a,b,2*c+3,d+2",
+    "Resize 19; mode=linear coordinate_transformation_mode=align_corners; T[2,3,a+1,b+1] - f32[4]=1,1,2.5,1.7",
+    "Resize 19; mode=linear coordinate_transformation_mode=pytorch_half_pixel; T[2,a+1,b+3] - - i64[3]=2,1,2",
+    "Resize 19; mode=linear antialias=1; T[2,a+9,b+9] - f32[3]=1,0.4,0.6",
+    "Resize 19; mode=linear antialias=1 exclude_outside=1; T[a+9] - f32[1]=0.3",
+    "Resize 19; mode=linear coordinate_transformation_mode=half_pixel_symmetric; T[2,a+3] - f32[2]=1,1.3",
+    "Resize 19; mode=linear coordinate_transformation_mode=tf_crop_and_resize extrapolation_value=7; T[2,a+3,5] "
+    "f32[6]=0,-0.2,0.4,1,1.3,0.8 - i64[3]=2,9,6",
+    "Resize 19; mode=cubic; T[2,a+4,b+4] - f32[3]=1,1.7,0.8",
+    "Resize 19; mode=cubic cubic_coeff_a=-0.5 exclude_outside=1 coordinate_transformation_mode=asymmetric; T[a+4,b+4] - "
+    "f32[2]=1.2,2",
+    "Resize 19; axes=2,1 keep_aspect_ratio_policy=not_larger mode=linear; T[2,a+2,b+2] - - i64[2]=7,9",
+    "Resize 19; ; T[a,b,c+1,d+1] - f32[4]=1,1,2,2",
+    "Resize 19; nearest_mode=floor coordinate_transformation_mode=asymmetric; T[2,a+1,b+1] - f32[3]=1,2.3,0.7",
+    "Resize 19; nearest_mode=ceil; T[2,a+1] - f32[2]=1,1.5",
+    "Resize 13; nearest_mode=round_prefer_ceil coordinate_transformation_mode=tf_half_pixel_for_nn; T[2,a+1] f32[0]= - "
+    "i64[2]=2,17",
+    "Resize 10; mode=nearest; T[a+1,b+1] f32[2]=0.6,3",
+    "Upsample 9; mode=linear; T[2,3,a+1,b+1] f32[4]=1,1,2,3",
+    "Upsample 9; mode=nearest; T[2,3,a+1,b+1] f32[4]=1,1,2,3",
     NULL,
 };
