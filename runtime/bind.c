@@ -22,9 +22,7 @@ static tort_status usable_link(const tort_session *session, const char *name, to
     if (!*link)
         return tort_fail(error, TORT_E_USAGE, "provider %s is not in the chain %s", name, session->options.chain);
     if ((*link)->opened || (*link)->described) return TORT_OK;
-    const tort_condition *condition = &(*link)->condition;
-    return tort_fail(error, TORT_E_PLACEMENT, "%s did not open: %s, %s%s%s", name, condition->code, condition->message,
-                     *condition->cure ? "; " : "", condition->cure);
+    return tort_link_down(*link, error);
 }
 
 /* ---- bindings ---------------------------------------------------------------------------------------------------- */

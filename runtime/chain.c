@@ -196,10 +196,9 @@ tort_status tort_chain_require(const tort_session *session, tort_error *error) {
         if (!found)
             return tort_fail(error, TORT_E_PLACEMENT, "required provider %.*s is not in the chain", (int)length, p);
         if (!found->condition.ready) {
-            tort_fail(error, TORT_E_PLACEMENT, "required provider %s did not open: %s: %s. %s", found->provider->name,
-                      found->condition.code, found->condition.message, found->condition.cure);
-            if (error) error->provider = found->provider->name;
-            return TORT_E_PLACEMENT;
+            tort_status status = tort_link_down(found, error);
+            tort_error_prefix(error, "required provider");
+            return status;
         }
         p += length + (p[length] == ',');
     }
@@ -236,6 +235,14 @@ tort_status tort_chain_open(tort_session *session, tort_error *error) {
     return status ? status : check_target(session, error);
 }
 
+tort_status tort_link_down(const tort_link *link, tort_error *error) {
+    const tort_condition *condition = &link->condition;
+    tort_fail(error, TORT_E_PLACEMENT, "%s did not open: %s, %s%s%s", link->config.provider, condition->code,
+              condition->message, *condition->cure ? "; " : "", condition->cure);
+    if (error) error->provider = link->provider->name;
+    return TORT_E_PLACEMENT;
+}
+
 tort_status tort_link_alloc_failed(const tort_link *link, uint64_t bytes, const char *purpose, tort_error *error) {
     const tort_provider *provider = link->provider;
     tort_status status = provider->sync ? provider->sync(link->device, NULL, error) : TORT_OK;
@@ -246,6 +253,20 @@ tort_status tort_link_alloc_failed(const tort_link *link, uint64_t bytes, const 
     }
     if (error) error->provider = provider->name;
     return status;
+}
+
+const tort_library_state *tort_link_library(tort_link *link, tort_library library) {
+    tort_library_state *state = &link->libraries[library];
+    if (state->asked) return state;
+    state->asked = true;
+    if (link->described) {
+        state->found = link->target.libraries; /* a plan for a device that is not here trusts its description */
+        if (!state->found) snprintf(state->message, sizeof state->message, "switched off by libraries=off");
+    } else if (link->provider->library) {
+        state->found = link->provider->library(link->device, library, state->message, sizeof state->message,
+                                               state->cure, sizeof state->cure);
+    }
+    return state;
 }
 
 void tort_chain_close(tort_session *session) {

@@ -100,20 +100,6 @@ static uint64_t node_bytes(const tort_node_view *view) {
 
 /* ---- one provider ------------------------------------------------------------------------------------------------ */
 
-static const tort_library_state *ask_library(tort_link *link, tort_library library) {
-    tort_library_state *state = &link->libraries[library];
-    if (state->asked) return state;
-    state->asked = true;
-    if (link->described) {
-        state->found = link->target.libraries; /* a plan for a device that is not here trusts its description */
-        snprintf(state->message, sizeof state->message, "switched off by libraries=off");
-    } else if (link->provider->library) {
-        state->found = link->provider->library(link->device, library, state->message, sizeof state->message,
-                                               state->cure, sizeof state->cure);
-    }
-    return state;
-}
-
 static bool kernel_matches(const tort_kernel *kernel, const tort_node *node) {
     if (!strcmp(kernel->op, "*")) return true;
     return !strcmp(kernel->op, node->op_type) && !strcmp(kernel->domain ? kernel->domain : "", node->domain);
@@ -124,7 +110,7 @@ static tort_verdict ask_kernel(candidate *c, tort_link *link, const tort_kernel 
         return tort_no(TORT_NO_OP, "", "no plain loop for %s in this build", c->node->op_type);
     tort_verdict verdict = kernel->claim ? kernel->claim(&link->target, c->view) : tort_yes();
     if (verdict.code != TORT_YES || kernel->needs == TORT_LIBRARY_NONE) return verdict;
-    const tort_library_state *library = ask_library(link, kernel->needs);
+    const tort_library_state *library = tort_link_library(link, kernel->needs);
     if (library->found) return verdict;
     return tort_no(TORT_NO_LIBRARY, library->cure, "%s", library->message);
 }

@@ -15,7 +15,7 @@
 
 typedef struct tort_verdict {
     tort_verdict_code code;
-    char message[160]; /* what was found and what was expected; "" for YES */
+    char message[360]; /* what was found and what was expected; "" for YES; a condition's message fits */
     char cure[160];    /* what the user can do; may be "" */
 } tort_verdict;
 
@@ -32,6 +32,8 @@ typedef enum tort_library {
     TORT_LIBRARY_CUDNN,
     TORT_LIBRARY_COUNT
 } tort_library;
+
+const char *tort_library_name(tort_library library); /* "cuBLAS"; "" for NONE */
 
 enum {                        /* tort_target.instructions, for cpu */
        TORT_CPU_V2 = 1u << 0, /* x86-64-v2: SSE4.2 */
@@ -129,8 +131,8 @@ typedef struct tort_provider {
     /* Opens the device, or says in the condition why not. *device may be NULL where none is needed. */
     void (*open)(const tort_provider_config *config, void **device, tort_target *target, tort_condition *condition);
     void (*close)(void *device);
-    /* Is a library there? Asked once a library, when the first node would use it. NULL: none is ever. On false fills
-     * message (file names tried) and cure. */
+    /* Is a library there? Asked once a library, when the first node would use it. NULL: none is ever. On true fills
+     * message with its version ("13.1"), on false with the file names tried, and cure. */
     bool (*library)(void *device, tort_library library, char *message, size_t message_size, char *cure,
                     size_t cure_size);
     void *(*alloc)(void *device, size_t bytes); /* aligned to TORT_DEVICE_ALIGN; NULL: out of memory */

@@ -1,6 +1,7 @@
 /* report.c - says where everything runs and why, from what the other parts decided. It decides nothing.
  *
  * The report is plain structs for any front end; runtime/cli turns them into tables and JSON. */
+#include <stdio.h>
 #include <string.h>
 
 #include "runtime/session.h"
@@ -144,6 +145,18 @@ static const char *keep(writer *w, const char *text) {
     return copy ? copy : "";
 }
 
+/* "NVIDIA H100, sm_90, driver for CUDA 13.0, cuBLAS 13.1": the target, and the libraries that a node asked for. */
+static const char *describe(writer *w, const tort_link *link) {
+    char text[sizeof link->target.description + TORT_LIBRARY_COUNT * 200];
+    size_t used = (size_t)snprintf(text, sizeof text, "%s", link->target.description);
+    if (!link->condition.ready) return "";
+    for (tort_library i = TORT_LIBRARY_NONE; i < TORT_LIBRARY_COUNT; i++)
+        if (link->libraries[i].found && *link->libraries[i].message)
+            used += (size_t)snprintf(text + used, sizeof text - used, ", %s %s", tort_library_name(i),
+                                     link->libraries[i].message);
+    return keep(w, text);
+}
+
 static bool write_providers(writer *w) {
     const tort_session *session = w->session;
     tort_report_provider *providers = tort_arena_array(w->arena, (size_t)session->chain_count + 1, sizeof *providers);
@@ -155,7 +168,7 @@ static bool write_providers(writer *w) {
             .name = link->provider->name,
             .ready = link->condition.ready,
             .code = link->condition.ready && !*link->condition.code ? "READY" : link->condition.code,
-            .description = link->condition.ready ? link->target.description : "",
+            .description = describe(w, link),
             .message = keep(w, link->condition.ready ? link->condition.note : link->condition.message),
             .cure = link->condition.cure,
             .peak_bytes = -1,

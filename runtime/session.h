@@ -16,7 +16,7 @@
 
 typedef struct tort_library_state {
     bool asked, found;
-    char message[160], cure[160];
+    char message[160], cure[160]; /* found: the message is its version */
 } tort_library_state;
 
 typedef struct tort_link {
@@ -112,6 +112,10 @@ tort_status tort_chain_open(tort_session *session, tort_error *error);
 void tort_chain_close(tort_session *session);
 bool tort_listed(const char *list, const char *name);                           /* in "a,b,c"; list may be NULL */
 tort_status tort_chain_require(const tort_session *session, tort_error *error); /* --require */
+/* Why the provider did not open, as TORT_E_PLACEMENT. */
+tort_status tort_link_down(const tort_link *link, tort_error *error);
+/* Is the library there? The provider is asked once. */
+const tort_library_state *tort_link_library(tort_link *link, tort_library library);
 /* Why the device gave no memory: it is lost, or has too little of it; the message says how much. */
 tort_status tort_link_alloc_failed(const tort_link *link, uint64_t bytes, const char *purpose, tort_error *error);
 

@@ -29,6 +29,23 @@ static void down(tort_condition *condition, const char *code, const char *cure, 
     va_end(arguments);
 }
 
+/* What helps against an error of the driver, as far as the code tells. */
+static const char *cure_of(cudaError_t code) {
+    switch (code) {
+    case cudaErrorDevicesUnavailable:
+        return "see whether another process holds the GPU alone (nvidia-smi -q -d COMPUTE shows its compute mode)";
+    case cudaErrorSystemDriverMismatch:
+        return "reboot: the running kernel module and libcuda.so.1 are of different driver versions";
+    case cudaErrorSystemNotReady:
+        return "start the service of the machine's NVSwitches (nvidia-fabricmanager), or see whether nvidia-smi works";
+    case cudaErrorCompatNotSupportedOnDevice:
+        return "take the cuda-compat folder out of LD_LIBRARY_PATH: this GPU needs the libcuda.so.1 of its own driver";
+    case cudaErrorStubLibrary:
+        return "take the toolkit's stubs folder out of LD_LIBRARY_PATH: it shadows the driver's libcuda.so.1";
+    default: return "see whether nvidia-smi works";
+    }
+}
+
 /* 13000 -> "13.0" */
 static const char *version_text(int version, char *buffer, size_t size) {
     snprintf(buffer, size, "%d.%d", version / 1000, version % 1000 / 10);
@@ -68,13 +85,13 @@ static bool check_devices(tort_condition *condition, int ordinal) {
         return false;
     }
     if (code != cudaSuccess) {
-        down(condition, "FAILED", "see whether nvidia-smi works", "cudaGetDeviceCount: %s (%s)",
-             cudaGetErrorString(code), cudaGetErrorName(code));
+        down(condition, "FAILED", cure_of(code), "cudaGetDeviceCount: %s (%s)", cudaGetErrorString(code),
+             cudaGetErrorName(code));
         return false;
     }
     if (ordinal >= count) {
         down(condition, "NO_DEVICE", "choose another with device=N",
-             "device %d was asked for, but CUDA shows %d (numbered from 0)", ordinal, count);
+             "device %d was asked for, but CUDA shows %d (the first is device 0)", ordinal, count);
         return false;
     }
     return true;
@@ -116,8 +133,8 @@ static bool check_image(tort_condition *condition, const tort_target *target) {
         return false;
     }
     if (code != cudaSuccess) {
-        down(condition, "FAILED", "see whether nvidia-smi works", "loading code on the GPU: %s (%s)",
-             cudaGetErrorString(code), cudaGetErrorName(code));
+        down(condition, "FAILED", cure_of(code), "loading code on the GPU: %s (%s)", cudaGetErrorString(code),
+             cudaGetErrorName(code));
         return false;
     }
     if (!machine_code)
@@ -143,7 +160,7 @@ static bool read_properties(cuda_device *device, int driver, tort_target *target
         return false;
     }
     if (code != cudaSuccess) {
-        down(condition, "FAILED", "see whether nvidia-smi works", "opening device %d: %s (%s)", device->ordinal,
+        down(condition, "FAILED", cure_of(code), "opening device %d: %s (%s)", device->ordinal,
              cudaGetErrorString(code), cudaGetErrorName(code));
         return false;
     }

@@ -43,10 +43,28 @@ static void *open_first(const char *const *names, char *message, size_t size) {
     return NULL;
 }
 
+static void tell_cublas_version(const cuda_libraries *libraries, char *message, size_t size) {
+    int major, minor;
+    cublasStatus_t code = libraries->cublas.cublasGetProperty(MAJOR_VERSION, &major);
+    if (code == CUBLAS_STATUS_SUCCESS) code = libraries->cublas.cublasGetProperty(MINOR_VERSION, &minor);
+    if (code == CUBLAS_STATUS_SUCCESS)
+        snprintf(message, size, "%d.%d", major, minor);
+    else
+        snprintf(message, size, "of unknown version");
+}
+
+static void tell_cudnn_version(const cuda_libraries *libraries, char *message, size_t size) {
+    const size_t version = libraries->cudnn.cudnnGetVersion(); /* 91900 is 9.19 */
+    snprintf(message, size, "%zu.%zu", version / 10000, version % 10000 / 100);
+}
+
 bool cuda_libraries_open_cublas(cuda_libraries *libraries, char *message, size_t message_size, char *cure,
                                 size_t cure_size) {
     static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", NULL};
-    if (libraries->cublas_handle) return true;
+    if (libraries->cublas_handle) {
+        tell_cublas_version(libraries, message, message_size);
+        return true;
+    }
     void *library = open_first(names, message, message_size);
     snprintf(cure, cure_size, "install cuBLAS 13 or 12 where the loader finds it; until then the own kernel serves");
     if (!library) return false;
@@ -57,6 +75,7 @@ bool cuda_libraries_open_cublas(cuda_libraries *libraries, char *message, size_t
         return false;
     }
     libraries->cublas_handle = library;
+    tell_cublas_version(libraries, message, message_size);
     *cure = '\0';
     return true;
 }
@@ -64,7 +83,10 @@ bool cuda_libraries_open_cublas(cuda_libraries *libraries, char *message, size_t
 bool cuda_libraries_open_cudnn(cuda_libraries *libraries, char *message, size_t message_size, char *cure,
                                size_t cure_size) {
     static const char *const names[] = {"libcudnn.so.9", NULL}, *const old_names[] = {"libcudnn.so.8", NULL};
-    if (libraries->cudnn_handle) return true;
+    if (libraries->cudnn_handle) {
+        tell_cudnn_version(libraries, message, message_size);
+        return true;
+    }
     void *library = open_first(names, message, message_size);
     snprintf(cure, cure_size, "install cuDNN 9 where the loader finds it; until then the own kernel serves");
     if (!library) {
@@ -83,6 +105,7 @@ bool cuda_libraries_open_cudnn(cuda_libraries *libraries, char *message, size_t 
         return false;
     }
     libraries->cudnn_handle = library;
+    tell_cudnn_version(libraries, message, message_size);
     *cure = '\0';
     return true;
 }

@@ -22,7 +22,7 @@ typedef struct cuda_libraries {
     cudnn_functions cudnn;
 } cuda_libraries;
 
-/* On false, message says what was tried and cure what helps. */
+/* Message gets the version, "13.1"; on false it says what was tried and cure what helps. */
 bool cuda_libraries_open_cublas(cuda_libraries *libraries, char *message, size_t message_size, char *cure,
                                 size_t cure_size);
 bool cuda_libraries_open_cudnn(cuda_libraries *libraries, char *message, size_t message_size, char *cure,

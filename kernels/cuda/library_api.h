@@ -14,6 +14,7 @@
     X(cublasStatus_t, CUBLAS_STATUSES)                                                                                 \
     X(cublasOperation_t, CUBLAS_OPERATIONS)                                                                            \
     X(cublasComputeType_t, CUBLAS_COMPUTE_TYPES)                                                                       \
+    X(libraryPropertyType, LIBRARY_PROPERTIES)                                                                         \
     X(cublasGemmAlgo_t, CUBLAS_GEMM_ALGORITHMS)                                                                        \
     X(cublasMath_t, CUBLAS_MATH_MODES)                                                                                 \
     X(cudaDataType, CUDA_DATA_TYPES)                                                                                   \
@@ -26,6 +27,8 @@
     X(cudnnActivationMode_t, CUDNN_ACTIVATIONS)                                                                        \
     X(cudnnDeterminism_t, CUDNN_DETERMINISMS)                                                                          \
     X(cudnnConvolutionFwdAlgo_t, CUDNN_FORWARD_ALGORITHMS)
+
+#define LIBRARY_PROPERTIES(X) X(MAJOR_VERSION, 0) X(MINOR_VERSION, 1) X(PATCH_LEVEL, 2)
 
 #define CUBLAS_STATUSES(X)                                                                                             \
     X(CUBLAS_STATUS_SUCCESS, 0)                                                                                        \
@@ -130,7 +133,7 @@ typedef struct {
 #define CUBLAS_FUNCTIONS(X)                                                                                            \
     X(cublasStatus_t, cublasCreate_v2, (cublasHandle_t * handle))                                                      \
     X(cublasStatus_t, cublasDestroy_v2, (cublasHandle_t handle))                                                       \
-    X(cublasStatus_t, cublasGetVersion_v2, (cublasHandle_t handle, int *version))                                      \
+    X(cublasStatus_t, cublasGetProperty, (libraryPropertyType which, int *value))                                      \
     X(const char *, cublasGetStatusString, (cublasStatus_t status))                                                    \
     X(cublasStatus_t, cublasSetStream_v2, (cublasHandle_t handle, cudaStream_t stream))                                \
     X(cublasStatus_t, cublasSetWorkspace_v2, (cublasHandle_t handle, void *workspace, size_t bytes))                   \

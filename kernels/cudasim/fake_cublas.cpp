@@ -140,9 +140,9 @@ cublasStatus_t cublasDestroy_v2(cublasHandle_t handle) {
     return call.error ? CUBLAS_STATUS_INTERNAL_ERROR : CUBLAS_STATUS_SUCCESS;
 }
 
-cublasStatus_t cublasGetVersion_v2(cublasHandle_t, int *version) {
-    if (library_call_fails(__func__)) return CUBLAS_STATUS_ALLOC_FAILED;
-    *version = machine().settings.cublas_version * 10000 + minor_version * 100;
+cublasStatus_t cublasGetProperty(libraryPropertyType which, int *value) {
+    if (library_call_fails(__func__)) return CUBLAS_STATUS_INVALID_VALUE;
+    *value = which == MAJOR_VERSION ? machine().settings.cublas_version : which == MINOR_VERSION ? minor_version : 0;
     return CUBLAS_STATUS_SUCCESS;
 }
 

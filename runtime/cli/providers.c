@@ -6,63 +6,20 @@
 
 #include "runtime/cli/cli.h"
 #include "runtime/cli/table.h"
-#include "runtime/memory.h"
-#include "runtime/provider.h"
+#include "runtime/session.h"
 
-typedef struct library_answer {
-    bool asked, found;
-    char message[160], cure[160];
-} library_answer;
-
-/* What opening a provider with its defaults told. */
-typedef struct opened {
-    const tort_provider *provider;
-    tort_condition condition;
-    tort_target target;
-    library_answer libraries[TORT_LIBRARY_COUNT];
-} opened;
-
-static const char *const library_names[TORT_LIBRARY_COUNT] = {"", "cuBLAS", "cuDNN"};
-
-static bool listed(const char *list, const char *name) {
-    size_t length = strlen(name);
-    for (const char *p = list ? list : ""; *p; p += strcspn(p, ","), p += *p == ',')
-        if (strcspn(p, ",") == length && !memcmp(p, name, length)) return true;
-    return false;
+/* Every provider of the build, as a chain. The caller frees. */
+static char *whole_chain(void) {
+    char *chain = cli_copy_text("", 0);
+    for (const tort_provider *const *provider = tort_providers; *provider; provider++) {
+        char *longer = cli_format("%s%s%s", chain, *chain ? "," : "", (*provider)->name);
+        free(chain);
+        chain = longer;
+    }
+    return chain;
 }
 
-static void open_provider(const tort_provider *provider, const tort_env *env, opened *out) {
-    *out = (opened){.provider = provider};
-    if (listed(getenv("TINYORT_DISABLE"), provider->name)) {
-        snprintf(out->condition.code, sizeof out->condition.code, "DISABLED");
-        snprintf(out->condition.message, sizeof out->condition.message, "switched off by TINYORT_DISABLE");
-        snprintf(out->condition.cure, sizeof out->condition.cure, "unset TINYORT_DISABLE");
-        return;
-    }
-    if (provider->load) {
-        const tort_provider *loaded = provider->load(&out->condition);
-        if (!loaded) return;
-        out->provider = provider = loaded;
-    }
-    tort_provider_config config = {.provider = provider->name, .env = env};
-    void *device = NULL;
-    if (provider->load) { /* in a shared object of its own */
-        provider = provider->load(&out->condition);
-        if (!provider) return;
-        out->provider = provider;
-    }
-    provider->open(&config, &device, &out->target, &out->condition);
-    if (!out->condition.ready) return;
-    for (int i = TORT_LIBRARY_NONE + 1; provider->library && i < TORT_LIBRARY_COUNT; i++) {
-        library_answer *answer = &out->libraries[i];
-        answer->asked = true;
-        answer->found = provider->library(device, (tort_library)i, answer->message, sizeof answer->message,
-                                          answer->cure, sizeof answer->cure);
-    }
-    if (provider->close) provider->close(device);
-}
-
-static cJSON *provider_json(const opened *o) {
+static cJSON *provider_json(const tort_link *o) {
     cJSON *item = cJSON_CreateObject();
     cJSON_AddStringToObject(item, "name", o->provider->name);
     cJSON_AddStringToObject(item, "summary", o->provider->summary);
@@ -76,7 +33,7 @@ static cJSON *provider_json(const opened *o) {
     for (int i = 0; i < TORT_LIBRARY_COUNT; i++) {
         if (!o->libraries[i].asked) continue;
         cJSON *library = cJSON_CreateObject();
-        cJSON_AddStringToObject(library, "name", library_names[i]);
+        cJSON_AddStringToObject(library, "name", tort_library_name((tort_library)i));
         cJSON_AddBoolToObject(library, "found", o->libraries[i].found);
         cJSON_AddStringToObject(library, "message", o->libraries[i].message);
         cJSON_AddStringToObject(library, "cure", o->libraries[i].cure);
@@ -91,7 +48,7 @@ static void print_line(const char *title, const char *text) {
     if (*text) printf("  %-8s %s\n", title, text);
 }
 
-static void print_provider(const opened *o) {
+static void print_provider(const tort_link *o) {
     cli_colour colour = o->condition.ready ? CLI_GREEN : CLI_RED;
     printf("%s%s%s  %s%s%s%s%s\n", cli_colour_begin(stdout, CLI_BOLD), o->provider->name,
            cli_colour_end(stdout, CLI_BOLD), cli_colour_begin(stdout, colour),
@@ -103,10 +60,10 @@ static void print_provider(const opened *o) {
     print_line("cure", o->condition.cure);
     print_line("note", o->condition.note);
     for (int i = 0; i < TORT_LIBRARY_COUNT; i++) {
-        const library_answer *answer = &o->libraries[i];
+        const tort_library_state *answer = &o->libraries[i];
         if (!answer->asked) continue;
-        printf("  %-8s %s%s%s%s%s\n", library_names[i], answer->found ? "found" : "missing",
-               *answer->message ? ": " : "", answer->message, *answer->cure ? "; " : "", answer->cure);
+        printf("  %-8s %s%s%s%s\n", tort_library_name((tort_library)i),
+               answer->found ? "" : "not used: ", answer->message, *answer->cure ? "; " : "", answer->cure);
     }
     char keys[300] = "";
     for (const char *const *key = o->provider->option_keys; key && *key; key++) {
@@ -116,20 +73,37 @@ static void print_provider(const opened *o) {
     print_line("options", keys);
 }
 
-int cli_providers(const cli_options *options) {
-    tort_env env = tort_env_complete(NULL);
-    cJSON *root = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(root, "providers");
-    for (const tort_provider *const *provider = tort_providers; *provider; provider++) {
-        opened o;
-        open_provider(*provider, &env, &o);
-        if (options->json)
-            cJSON_AddItemToArray(list, provider_json(&o));
-        else
-            print_provider(&o);
+/* Opens the providers as a session would, and asks each for its libraries. */
+static tort_status open_all(tort_session *session, tort_error *error) {
+    tort_status status = tort_chain_open(session, error);
+    for (int32_t i = 0; !status && i < session->chain_count; i++) {
+        tort_link *link = &session->chain[i];
+        for (int k = TORT_LIBRARY_NONE + 1; link->opened && link->provider->library && k < TORT_LIBRARY_COUNT; k++)
+            tort_link_library(link, (tort_library)k);
     }
-    if (options->json)
+    return status;
+}
+
+int cli_providers(const cli_options *options) {
+    char *chain = options->chain_count ? cli_copy_text(options->chains[0], strlen(options->chains[0])) : whole_chain();
+    tort_session session = {.env = tort_env_complete(NULL), /* no model: only its chain is used */
+                            .options = {.chain = chain, .disabled = getenv("TINYORT_DISABLE")}};
+    tort_error error;
+    tort_arena_init(&session.arena, &session.env);
+    tort_status status = open_all(&session, &error);
+    cJSON *root = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(root, "providers");
+    for (int32_t i = 0; !status && i < session.chain_count; i++) {
+        if (options->json)
+            cJSON_AddItemToArray(list, provider_json(&session.chain[i]));
+        else
+            print_provider(&session.chain[i]);
+    }
+    if (options->json && !status)
         cli_print_json(root);
     else
         cJSON_Delete(root);
-    return CLI_OK;
+    tort_chain_close(&session);
+    tort_arena_free(&session.arena);
+    free(chain);
+    return status ? cli_fail(options->command, &error) : CLI_OK;
 }

@@ -93,6 +93,15 @@ static void hidden_device(cudasim_settings *s) {
 static void broken_driver(cudasim_settings *s) {
     s->initialization_error = cudaErrorSystemDriverMismatch;
 }
+static void no_fabric(cudasim_settings *s) {
+    s->initialization_error = cudaErrorSystemNotReady;
+}
+static void compatibility_driver(cudasim_settings *s) {
+    s->initialization_error = cudaErrorCompatNotSupportedOnDevice;
+}
+static void stub_driver(cudasim_settings *s) {
+    s->initialization_error = cudaErrorStubLibrary;
+}
 static void no_image(cudasim_settings *s) {
     s->no_kernel_image = true;
 }
@@ -127,6 +136,9 @@ static const situation situations[] = {
     {"no device", "cudasim,cpu", no_device, NULL, 0},
     {"hidden device", "cudasim,cpu", hidden_device, NULL, 0},
     {"broken driver", "cudasim,cpu", broken_driver, NULL, 0},
+    {"NVSwitches not started", "cudasim,cpu", no_fabric, NULL, 0},
+    {"driver for forward compatibility", "cudasim,cpu", compatibility_driver, NULL, 0},
+    {"stub driver", "cudasim,cpu", stub_driver, NULL, 0},
     {"device out of range", "cudasim:device=2,cpu", NULL, NULL, 0},
     {"busy device", "cudasim,cpu", NULL, "cudaMemGetInfo", cudaErrorDevicesUnavailable},
     {"full device", "cudasim,cpu", NULL, "cudaMemGetInfo", cudaErrorMemoryAllocation},
