@@ -105,7 +105,7 @@ CUDA_DEFINES := -DTORT_CUDA=1 -DTORT_CUDA_ARCHS=$(subst $(empty) $(empty),$(comm
 $(OBJ)/with_cuda/%.o: private TORT_CPPFLAGS += $(CUDA_DEFINES) -isystem $(CUDA_HOME)/include
 NVCC_FLAGS := $(foreach arch,$(CUDA_ARCHS),-gencode arch=compute_$(arch)$(comma)code=sm_$(arch)) \
     -gencode arch=compute_$(CUDA_PTX)$(comma)code=compute_$(CUDA_PTX) \
-    -std=c++17 -O3 -lineinfo --compress-mode=size -I. -DTORT_CUDA=1 -D__NV_LEGACY_LAUNCH -Werror all-warnings \
+    -std=c++17 -O3 -lineinfo --compress-mode=size -Xptxas -v -I. -DTORT_CUDA=1 -D__NV_LEGACY_LAUNCH -Werror all-warnings \
     -Xcompiler -D__NV_LEGACY_LAUNCH,-fPIC,-fvisibility=hidden,-fno-exceptions,-fno-rtti,-Wall,-Wextra
 else
 CUDA_STATE := built without CUDA ($(if $(filter 0,$(CUDA)),CUDA=0,no nvcc $(NVCC_NEEDED) on PATH; make CUDA=1 fetches one))
@@ -174,6 +174,12 @@ asan:
 check-layers:
 	@.ci/check_layers.sh .
 
+.PHONY: check-spills
+## Compile every CUDA kernel for every architecture; list registers and memory, fail on spills. ALL=1 lists every kernel.
+check-spills: $(CUDA_SOURCES:%.cu=$(if $(NVCC),$(OBJ)/%.cu.o))
+	$(if $(NVCC),,@echo "skipped: registers of CUDA kernels (no nvcc here)"; echo "cuda-spills: 0 passed, 0 failed, 1 skipped")
+	$(if $(NVCC),@.ci/check_spills.sh "$(CUDA_ARCHS)" $(CUDA_SOURCES:%.cu=$(OBJ)/%.cu.ptxas))
+
 FORMATTED = $(shell find runtime loader ops kernels tests -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cpp')
 .PHONY: format format-check
 ## Rewrite every source in the tree's format.
@@ -217,7 +223,7 @@ clean:
 # A runner is a target that fails when a test fails and prints `NAME: N passed, N failed[, N skipped]` or Criterion's summary;
 # .ci/test.sh runs all of $(TESTS) and sums them up.
 
-TESTS :=
+TESTS := check-spills
 ifneq ($(UNIT_SOURCES),)
 TESTS += test-unit
 endif
@@ -287,7 +293,7 @@ $(OBJ)/with_cuda/%.o: %.c $(OBJ)/flags $(OBJ)/cuda_flags | $(filter $(NVCC_FETCH
 $(OBJ)/%.cu.o: %.cu $(OBJ)/cuda_flags | $(filter $(NVCC_FETCHED),$(NVCC))
 	@mkdir -p $(@D)
 	@echo "  NVCC  $<"
-	$(Q)$(NVCC) $(NVCC_FLAGS) -Xptxas -v -MMD -MP -MF $(@:.o=.d) -c -o $@ $< > $(@:.o=.ptxas) 2>&1 || { cat $(@:.o=.ptxas); exit 1; }
+	$(Q)$(NVCC) $(NVCC_FLAGS) -MMD -MP -MF $(@:.o=.d) -c -o $@ $< > $(@:.o=.ptxas) 2>&1 || { cat $(@:.o=.ptxas); exit 1; }
 
 $(NVCC_FETCHED):
 	@.ci/setup.sh cuda=build/cuda

@@ -7,10 +7,9 @@
 /* ---- claims ------------------------------------------------------------------------------------------------------ */
 
 static tort_verdict claim_types(const tort_node_view *node, gpu_binary function, const char *expected) {
-    for (int32_t i = 0; i < node->input_count; i++)
-        if (!gpu_has_binary(function, gpu_number_of(node->inputs[i].type)) ||
-            node->inputs[i].type != node->inputs[0].type)
-            return tort_cuda_no_type(node, i, expected);
+    if (!gpu_has_binary(function, gpu_number_of(node->inputs[0].type))) return tort_cuda_no_type(node, 0, expected);
+    for (int32_t i = 1; i < node->input_count; i++)
+        if (node->inputs[i].type != node->inputs[0].type) return tort_cuda_not_alike(node, i, 0);
     return tort_yes();
 }
 
@@ -21,7 +20,7 @@ static tort_verdict claim_numbers(const tort_target *target, const tort_node_vie
 
 static tort_verdict claim_floats(const tort_target *target, const tort_node_view *node) {
     (void)target;
-    return claim_types(node, GPU_POW, "float or float16, both inputs alike");
+    return claim_types(node, GPU_POW, "float or float16");
 }
 
 static tort_verdict claim_equal(const tort_target *target, const tort_node_view *node) {
@@ -37,7 +36,8 @@ static tort_verdict claim_bools(const tort_target *target, const tort_node_view 
 /* Sums of more than two go through the output, which in float16 would round more than once. */
 static tort_verdict claim_sum(const tort_target *target, const tort_node_view *node) {
     if (node->input_count > 2 && node->inputs[0].type == TORT_FLOAT16)
-        return tort_no(TORT_NO_TYPE, "use Add of two, or float32", "Sum of %d float16 tensors; the kernel adds two",
+        return tort_no(TORT_NO_TYPE, "write it as Add nodes, or let cpu have the node",
+                       "%d inputs of float16: the kernel adds two at a time and would round each time",
                        node->input_count);
     return claim_numbers(target, node);
 }

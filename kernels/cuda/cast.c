@@ -17,12 +17,6 @@ static tort_verdict claim_cast(const tort_target *target, const tort_node_view *
     return tort_yes();
 }
 
-static tort_verdict claim_clip(const tort_target *target, const tort_node_view *node) {
-    (void)target;
-    if (gpu_number_of(node->inputs[0].type) <= GPU_NUMBER_INT64) return tort_yes();
-    return tort_cuda_no_type(node, 0, "float, float16, int32 or int64");
-}
-
 /* ---- run --------------------------------------------------------------------------------------------------------- */
 
 #ifdef CUDA_DEVICE
@@ -57,15 +51,15 @@ static tort_status run_clip(const tort_call *call) {
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-#define ROW(op_name, row_name)                                                                                         \
+#define ROW(op_name, row_name, claims)                                                                                 \
     {                                                                                                                  \
-        .domain = "", .op = op_name, .name = #row_name, .claim = claim_##row_name,                                     \
-        .prepare = CUDA_ONLY(prepare_##row_name), .run = CUDA_ONLY(run_##row_name)                                     \
+        .domain = "", .op = op_name, .name = #row_name, .claim = claims, .prepare = CUDA_ONLY(prepare_##row_name),     \
+        .run = CUDA_ONLY(run_##row_name)                                                                               \
     }
 
 const tort_kernel tort_cuda_cast_kernels[] = {
-    ROW("Cast", cast),
-    ROW("CastLike", cast),
-    ROW("Clip", clip),
+    ROW("Cast", cast, claim_cast),
+    ROW("CastLike", cast, claim_cast),
+    ROW("Clip", clip, tort_cuda_claim_number),
     {.op = NULL},
 };

@@ -1,45 +1,59 @@
 /* claims.c - refusals that many families share (claims.h). Pure: they look at the node and the target, not at a device.
- */
+ * That inputs which the operator wants of one type are of one type was checked before any claim (runtime/check.c). */
 #include "kernels/cuda/claims.h"
 
+#include "kernels/cuda/number.h"
+#include "ops/numeric.h"
+
 tort_verdict tort_cuda_no_type(const tort_node_view *node, int32_t input, const char *expected) {
-    return tort_no(TORT_NO_TYPE, "let cpu have the node, or export the model in float32 or float16",
-                   "input %d is %s, the kernel takes %s", input, tort_type_name(node->inputs[input].type), expected);
+    const tort_type type = node->inputs[input].type;
+    const char *cure = tort_type_is_float(type) ? "let cpu have the node, or export the model in float32 or float16"
+                                                : "let cpu have the node";
+    return tort_no(TORT_NO_TYPE, cure, "input %d is %s, the kernel takes %s", input, tort_type_name(type), expected);
 }
 
-static bool is_float(tort_type type) {
-    return type == TORT_FLOAT || type == TORT_FLOAT16;
+tort_verdict tort_cuda_not_alike(const tort_node_view *node, int32_t input, int32_t like) {
+    return tort_no(TORT_NO_TYPE, "put a Cast before it, or let cpu have the node",
+                   "input %d is %s and input %d is %s, the kernel takes both of one type", input,
+                   tort_type_name(node->inputs[input].type), like, tort_type_name(node->inputs[like].type));
 }
 
 tort_verdict tort_cuda_claim_float(const tort_target *target, const tort_node_view *node) {
     (void)target;
-    return is_float(node->inputs[0].type) ? tort_yes() : tort_cuda_no_type(node, 0, "float or float16");
+    if (gpu_number_of(node->inputs[0].type) <= GPU_NUMBER_HALF) return tort_yes();
+    return tort_cuda_no_type(node, 0, "float or float16");
 }
 
-tort_verdict tort_cuda_claim_all_float(const tort_target *target, const tort_node_view *node) {
+tort_verdict tort_cuda_claim_number(const tort_target *target, const tort_node_view *node) {
     (void)target;
-    for (int32_t i = 0; i < node->input_count; i++)
-        if (tort_has_input(node, i) &&
-            (!is_float(node->inputs[i].type) || node->inputs[i].type != node->inputs[0].type))
-            return tort_cuda_no_type(node, i, "float or float16, all inputs alike");
-    for (int32_t i = 0; i < node->output_count; i++)
-        if (tort_has_output(node, i) && node->outputs[i].type != node->inputs[0].type)
-            return tort_no(TORT_NO_TYPE, "let cpu have the node", "output %d is %s, the kernel makes %s", i,
-                           tort_type_name(node->outputs[i].type), tort_type_name(node->inputs[0].type));
-    return tort_yes();
+    if (gpu_number_of(node->inputs[0].type) <= GPU_NUMBER_INT64) return tort_yes();
+    return tort_cuda_no_type(node, 0, "float, float16, int32 or int64");
+}
+
+bool tort_cuda_is_movable(tort_type type) {
+    const int bits = tort_type_bits(type);
+    return type != TORT_STRING && (bits == 8 || bits == 16 || bits == 32 || bits == 64);
+}
+
+tort_verdict tort_cuda_claim_moved(const tort_node_view *node, int32_t input) {
+    if (tort_cuda_is_movable(node->inputs[input].type)) return tort_yes();
+    return tort_cuda_no_type(node, input, "elements of 1, 2, 4 or 8 bytes");
 }
 
 tort_verdict tort_cuda_claim_movable(const tort_target *target, const tort_node_view *node) {
     (void)target;
-    int bits = tort_type_bits(node->inputs[0].type);
-    if (node->inputs[0].type != TORT_STRING && (bits == 8 || bits == 16 || bits == 32 || bits == 64)) return tort_yes();
-    return tort_cuda_no_type(node, 0, "elements of 1, 2, 4 or 8 bytes");
+    return tort_cuda_claim_moved(node, 0);
+}
+
+tort_verdict tort_cuda_claim_rank(const tort_node_view *node) {
+    if (node->inputs[0].rank >= 0) return tort_yes();
+    return tort_no(TORT_NO_DYNAMIC, "give the model's inputs their shapes (--shape NAME=1x3x224x224)",
+                   "the rank of X is unknown while planning");
 }
 
 tort_verdict tort_cuda_claim_spatial(const tort_node_view *node, int32_t axes) {
-    if (node->inputs[0].rank < 0)
-        return tort_no(TORT_NO_DYNAMIC, "fix the rank of the input", "the rank of X is unknown while planning");
-    if (axes < 1 || axes > 2)
+    tort_verdict verdict = tort_cuda_claim_rank(node);
+    if (verdict.code == TORT_YES && (axes < 1 || axes > 2))
         return tort_no(TORT_NO_SHAPE, "let cpu have the node", "%d spatial axes, the kernel has 1 or 2", axes);
-    return tort_yes();
+    return verdict;
 }

@@ -13,14 +13,21 @@ static inline gpu_type gpu_type_of(tort_type type) {
 
 /* YES where input 0 is float or float16. */
 tort_verdict tort_cuda_claim_float(const tort_target *target, const tort_node_view *node);
-/* YES where every input and output that is there is float or float16, all of one type. */
-tort_verdict tort_cuda_claim_all_float(const tort_target *target, const tort_node_view *node);
+/* YES where input 0 is float, float16, int32 or int64. */
+tort_verdict tort_cuda_claim_number(const tort_target *target, const tort_node_view *node);
 /* Data movement: YES for elements of 1, 2, 4 or 8 bytes; not strings, complex128 or packed types. */
 tort_verdict tort_cuda_claim_movable(const tort_target *target, const tort_node_view *node);
+/* The same of another input; and the question itself. */
+tort_verdict tort_cuda_claim_moved(const tort_node_view *node, int32_t input);
+bool tort_cuda_is_movable(tort_type type);
+/* YES where the rank of input 0 is known. */
+tort_verdict tort_cuda_claim_rank(const tort_node_view *node);
 /* Windows over spatial axes: YES where the rank is known and there are one or two of them. */
 tort_verdict tort_cuda_claim_spatial(const tort_node_view *node, int32_t axes);
 /* The refusal of a type: names input, type and what the kernel computes in. */
 tort_verdict tort_cuda_no_type(const tort_node_view *node, int32_t input, const char *expected);
+/* The refusal of an input whose type is not that of input `like`. */
+tort_verdict tort_cuda_not_alike(const tort_node_view *node, int32_t input, int32_t like);
 
 #if defined(CUDA_DEVICE) && !defined(__cplusplus) /* host code; a .cu file has gpu.h */
 #include "kernels/cuda/device.h"

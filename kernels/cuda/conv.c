@@ -9,7 +9,7 @@ static tort_verdict claim_conv(const tort_target *target, const tort_node_view *
     const tort_conv_params *params = node->params;
     tort_verdict verdict = tort_cuda_claim_spatial(node, params->window.axes);
     if (verdict.code != TORT_YES) return verdict;
-    return tort_cuda_claim_all_float(target, node);
+    return tort_cuda_claim_float(target, node);
 }
 
 static tort_verdict claim_depthwise(const tort_target *target, const tort_node_view *node) {

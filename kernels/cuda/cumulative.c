@@ -4,12 +4,6 @@
 
 #include "ops/cumulative.h"
 
-static tort_verdict claim_cumulative(const tort_target *target, const tort_node_view *node) {
-    (void)target;
-    if (gpu_number_of(node->inputs[0].type) <= GPU_NUMBER_INT64) return tort_yes();
-    return tort_cuda_no_type(node, 0, "float, float16, int32 or int64");
-}
-
 #ifdef CUDA_DEVICE
 static tort_status prepare(tort_prepare *p) {
     return cuda_status(p->error, gpu_load_cumulative(gpu_number_of(p->node->inputs[0].type)), "loading a kernel");
@@ -40,7 +34,7 @@ static tort_status run_product(const tort_call *call) {
 
 #define ROW(op_name, function)                                                                                         \
     {                                                                                                                  \
-        .domain = "", .op = op_name, .name = "cumulative", .host_inputs = 1u << 1, .claim = claim_cumulative,          \
+        .domain = "", .op = op_name, .name = "cumulative", .host_inputs = 1u << 1, .claim = tort_cuda_claim_number,    \
         .prepare = CUDA_ONLY(prepare), .run = CUDA_ONLY(function)                                                      \
     }
 

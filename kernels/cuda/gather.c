@@ -5,14 +5,6 @@
 
 #include "ops/numeric.h"
 
-/* ---- claims ------------------------------------------------------------------------------------------------------ */
-
-static tort_verdict claim_gather(const tort_target *target, const tort_node_view *node) {
-    tort_type type = node->inputs[1].type;
-    if (type != TORT_INT32 && type != TORT_INT64) return tort_cuda_no_type(node, 1, "int32 or int64");
-    return tort_cuda_claim_movable(target, node);
-}
-
 /* ---- run --------------------------------------------------------------------------------------------------------- */
 
 #ifdef CUDA_DEVICE
@@ -80,7 +72,7 @@ static tort_status run_gather_nd(const tort_call *call) {
 
 #define ROW(op_name, function)                                                                                         \
     {                                                                                                                  \
-        .domain = "", .op = op_name, .name = #function, .claim = claim_gather,                                         \
+        .domain = "", .op = op_name, .name = #function, .claim = tort_cuda_claim_movable,                              \
         .prepare = CUDA_ONLY(prepare_##function), .run = CUDA_ONLY(run_##function)                                     \
     }
 

@@ -10,30 +10,17 @@
 
 /* ---- claims ------------------------------------------------------------------------------------------------------ */
 
-static bool is_movable(tort_type type) {
-    const int bits = tort_type_bits(type);
-    return type != TORT_STRING && (bits == 8 || bits == 16 || bits == 32 || bits == 64);
-}
-
-static tort_verdict claim_range(const tort_target *target, const tort_node_view *node) {
-    (void)target;
-    if (gpu_number_of(node->inputs[0].type) <= GPU_NUMBER_INT64) return tort_yes();
-    return tort_cuda_no_type(node, 0, "float, float16, int32 or int64");
-}
-
 static tort_verdict claim_fill(const tort_target *target, const tort_node_view *node) {
     (void)target;
-    if (is_movable(node->outputs[0].type)) return tort_yes();
+    if (tort_cuda_is_movable(node->outputs[0].type)) return tort_yes();
     return tort_no(TORT_NO_TYPE, "let cpu have the node",
                    "value is %s, the kernel takes elements of 1, 2, 4 or 8 bytes",
                    tort_type_name(node->outputs[0].type));
 }
 
 static tort_verdict claim_one_hot(const tort_target *target, const tort_node_view *node) {
-    (void)target;
-    if (gpu_number_of(node->inputs[0].type) > GPU_NUMBER_INT64)
-        return tort_cuda_no_type(node, 0, "float, float16, int32 or int64");
-    return is_movable(node->inputs[2].type) ? tort_yes() : tort_cuda_no_type(node, 2, "elements of 1, 2, 4 or 8 bytes");
+    const tort_verdict verdict = tort_cuda_claim_number(target, node);
+    return verdict.code == TORT_YES ? tort_cuda_claim_moved(node, 2) : verdict;
 }
 
 /* ---- run --------------------------------------------------------------------------------------------------------- */
@@ -117,7 +104,7 @@ static tort_status run_triangle(const tort_call *call) {
     }
 
 const tort_kernel tort_cuda_generate_kernels[] = {
-    ROW("Range", range, claim_range, 1u << 0 | 1u << 1 | 1u << 2),
+    ROW("Range", range, tort_cuda_claim_number, 1u << 0 | 1u << 1 | 1u << 2),
     ROW("ConstantOfShape", fill, claim_fill, 1u << 0),
     ROW("OneHot", one_hot, claim_one_hot, 1u << 1),
     ROW("Trilu", triangle, tort_cuda_claim_movable, 1u << 1),

@@ -74,8 +74,8 @@ static tort_status call_cublas(const tort_call *call, const gpu_matmul *p, const
     cudaDataType type = half ? CUDA_R_16F : CUDA_R_32F;
     cublasComputeType_t compute = stream->device->tf32 && !half ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
     bool b_transposed = p->b_column != 1, a_transposed = p->a_column != 1;
-    int64_t a_length = a_transposed ? p->a_column : p->a_row > p->k ? p->a_row : p->k; /* of a stored row */
-    int64_t b_length = b_transposed ? p->b_column : p->b_row > p->n ? p->b_row : p->n;
+    int64_t a_length = a_transposed ? p->a_column : p->k; /* of a stored row */
+    int64_t b_length = b_transposed ? p->b_column : p->n;
     const float beta = 0.0f;
     cublasStatus_t code = cublas->cublasGemmStridedBatchedEx(
         stream->blas, b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N, a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N, (int)p->n,
@@ -129,17 +129,17 @@ static tort_verdict claim_matmul_cublas(const tort_target *target, const tort_no
     const tort_matmul_params *params = node->params;
     if (!fits_int(params->m) || !fits_int(params->n) || !fits_int(params->k) || !fits_int(params->batches))
         return tort_no(TORT_NO_SHAPE, "", "a size is above 2^31 - 1, which cuBLAS does not count to");
-    return tort_cuda_claim_all_float(target, node);
+    return tort_cuda_claim_float(target, node);
 }
 
 static tort_verdict claim_gemm_cublas(const tort_target *target, const tort_node_view *node) {
     const tort_gemm_params *params = node->params;
     if (params->has_c)
         return tort_no(TORT_NO_ATTR, "", "C is added by the own kernel; cuBLAS would need a pass of its own for it");
-    if (params->k == 0) return tort_no(TORT_NO_SHAPE, "", "the matrices have nothing in common to sum over");
+    if (params->k == 0) return tort_no(TORT_NO_SHAPE, "", "there is nothing to sum over (K is 0)");
     if (!fits_int(params->m) || !fits_int(params->n) || !fits_int(params->k))
         return tort_no(TORT_NO_SHAPE, "", "a size is above 2^31 - 1, which cuBLAS does not count to");
-    return tort_cuda_claim_all_float(target, node);
+    return tort_cuda_claim_float(target, node);
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
@@ -154,7 +154,7 @@ const tort_kernel tort_cuda_matmul_kernels[] = {
     {.domain = "",
      .op = "MatMul",
      .name = "matmul_tiled",
-     .claim = tort_cuda_claim_all_float,
+     .claim = tort_cuda_claim_float,
      .run = CUDA_ONLY(run_matmul)},
     {.domain = "",
      .op = "Gemm",
@@ -162,6 +162,6 @@ const tort_kernel tort_cuda_matmul_kernels[] = {
      .needs = TORT_LIBRARY_CUBLAS,
      .claim = claim_gemm_cublas,
      .run = CUDA_ONLY(run_gemm_cublas)},
-    {.domain = "", .op = "Gemm", .name = "gemm_tiled", .claim = tort_cuda_claim_all_float, .run = CUDA_ONLY(run_gemm)},
+    {.domain = "", .op = "Gemm", .name = "gemm_tiled", .claim = tort_cuda_claim_float, .run = CUDA_ONLY(run_gemm)},
     {.op = NULL},
 };

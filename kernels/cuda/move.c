@@ -13,10 +13,11 @@
 /* ---- claims ------------------------------------------------------------------------------------------------------ */
 
 static tort_verdict claim_pad(const tort_target *target, const tort_node_view *node) {
+    static const char *const mode_names[] = {"constant", "reflect", "edge", "wrap"};
     const tort_pad_params *params = node->params;
     if (params->mode != TORT_PAD_CONSTANT)
-        return tort_no(TORT_NO_ATTR, "let cpu have the node",
-                       "mode is not constant, the kernel only pads with a value");
+        return tort_no(TORT_NO_ATTR, "let cpu have the node", "mode is %s, the kernel has constant",
+                       mode_names[params->mode]);
     return tort_cuda_claim_movable(target, node);
 }
 

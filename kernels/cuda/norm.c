@@ -10,7 +10,7 @@ static tort_verdict claim_norm(const tort_target *target, const tort_node_view *
     tort_verdict verdict = tort_cuda_claim_float(target, node);
     for (int32_t i = 1; verdict.code == TORT_YES && i < node->input_count; i++)
         if (tort_has_input(node, i) && node->inputs[i].type != node->inputs[0].type)
-            verdict = tort_cuda_no_type(node, i, "scale and bias of the type of input 0");
+            verdict = tort_cuda_not_alike(node, i, 0);
     for (int32_t i = 1; verdict.code == TORT_YES && i < node->output_count; i++)
         if (tort_has_output(node, i) && node->outputs[i].type != TORT_FLOAT)
             verdict = tort_no(TORT_NO_TYPE, "export with stash_type=1", "output %d is %s, the kernel makes float", i,
@@ -26,9 +26,10 @@ static tort_verdict claim_batch_norm(const tort_target *target, const tort_node_
         return tort_no(TORT_NO_ATTR, "export the model for inference (training_mode=0), or let cpu have the node",
                        "training: the statistics of the batch are asked for, the kernel takes given ones");
     const tort_type type = node->inputs[0].type, statistics = node->inputs[1].type;
-    for (int32_t i = 1; i < node->input_count; i++)
-        if (node->inputs[i].type != statistics || (statistics != TORT_FLOAT && statistics != type))
-            return tort_cuda_no_type(node, i, "inputs 1 to 4 alike, float or the type of input 0");
+    if (statistics != TORT_FLOAT && statistics != type)
+        return tort_cuda_no_type(node, 1, "float or the type of input 0");
+    for (int32_t i = 2; i < node->input_count; i++)
+        if (node->inputs[i].type != statistics) return tort_cuda_not_alike(node, i, 1);
     return tort_yes();
 }
 

@@ -14,9 +14,8 @@ static tort_verdict claim_pool(const tort_target *target, const tort_node_view *
 }
 
 static tort_verdict claim_global(const tort_target *target, const tort_node_view *node) {
-    if (node->inputs[0].rank < 0)
-        return tort_no(TORT_NO_DYNAMIC, "fix the rank of the input", "the rank of X is unknown while planning");
-    return tort_cuda_claim_float(target, node);
+    const tort_verdict verdict = tort_cuda_claim_rank(node);
+    return verdict.code == TORT_YES ? tort_cuda_claim_float(target, node) : verdict;
 }
 
 #ifdef CUDA_DEVICE

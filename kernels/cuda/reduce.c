@@ -4,14 +4,6 @@
 
 #include "ops/reduce.h"
 
-/* ---- claims ------------------------------------------------------------------------------------------------------ */
-
-static tort_verdict claim_numbers(const tort_target *target, const tort_node_view *node) {
-    (void)target;
-    if (gpu_has_reduction(GPU_REDUCE_SUM, gpu_number_of(node->inputs[0].type))) return tort_yes();
-    return tort_cuda_no_type(node, 0, "float, float16, int32 or int64");
-}
-
 /* ---- run --------------------------------------------------------------------------------------------------------- */
 
 #ifdef CUDA_DEVICE
@@ -68,11 +60,11 @@ RUN(sum_square, GPU_REDUCE_SUM_SQUARE)
     }
 
 const tort_kernel tort_cuda_reduce_kernels[] = {
-    ROW("ReduceSum", claim_numbers, sum),
-    ROW("ReduceMean", claim_numbers, mean),
-    ROW("ReduceMax", claim_numbers, max),
-    ROW("ReduceMin", claim_numbers, min),
-    ROW("ReduceProd", claim_numbers, prod),
+    ROW("ReduceSum", tort_cuda_claim_number, sum),
+    ROW("ReduceMean", tort_cuda_claim_number, mean),
+    ROW("ReduceMax", tort_cuda_claim_number, max),
+    ROW("ReduceMin", tort_cuda_claim_number, min),
+    ROW("ReduceProd", tort_cuda_claim_number, prod),
     ROW("ReduceL1", tort_cuda_claim_float, l1),
     ROW("ReduceL2", tort_cuda_claim_float, l2),
     ROW("ReduceLogSum", tort_cuda_claim_float, log_sum),

@@ -10,8 +10,6 @@
 
 static tort_verdict claim_scatter(const tort_target *target, const tort_node_view *node) {
     const tort_scatter_params *params = node->params;
-    tort_type type = node->inputs[1].type;
-    if (type != TORT_INT32 && type != TORT_INT64) return tort_cuda_no_type(node, 1, "int32 or int64");
     if (!gpu_has_scatter(params->reduction, gpu_number_of(node->inputs[0].type)))
         return tort_cuda_no_type(node, 0, "float, float16, int32 or int64 where updates are combined");
     return tort_cuda_claim_movable(target, node);

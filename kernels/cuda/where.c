@@ -3,10 +3,7 @@
 
 static tort_verdict claim_where(const tort_target *target, const tort_node_view *node) {
     (void)target;
-    const tort_type type = node->inputs[1].type;
-    const int bits = tort_type_bits(type);
-    if (type != TORT_STRING && (bits == 8 || bits == 16 || bits == 32 || bits == 64)) return tort_yes();
-    return tort_cuda_no_type(node, 1, "elements of 1, 2, 4 or 8 bytes");
+    return tort_cuda_claim_moved(node, 1);
 }
 
 #ifdef CUDA_DEVICE

@@ -34,6 +34,7 @@ def run_tests(folder, tinyort):
     for command in (
         [folder / "kernels", "--once", "cudasim"],
         [folder / "provider", HERE / "probing.expected"],
+        [sys.executable, "-W", "ignore", HERE / "claims.py", tinyort],
         [sys.executable, HERE / "networks.py", tinyort],
     ):
         done = subprocess.run(command, env=environment, capture_output=True, text=True)

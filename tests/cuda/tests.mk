@@ -14,7 +14,7 @@ $(CUDA_TESTS)/kernels $(CUDA_TESTS)/provider:
 	$(Q)$(LINK) -o $@ $^ $(LIBRARY_LIBS) -ldl
 
 ifneq ($(CUDASIM_CXX),)
-TESTS += test-cuda-kernels test-cuda-races test-cuda-bounds test-cuda-provider test-cuda-networks
+TESTS += test-cuda-kernels test-cuda-races test-cuda-bounds test-cuda-provider test-cuda-claims test-cuda-networks
 
 # A program finds the shared object by LD_LIBRARY_PATH: one folder a mode.
 CUDA_COVERAGE_FLAGS := -fprofile-instr-generate -fcoverage-mapping
@@ -59,6 +59,11 @@ test-cuda-bounds: $(CUDA_TESTS)/kernels $(CUDA_TESTS)/asan/libtinyort-cudasim.so
 ## Test the CUDA provider on the simulated device: why it does not open, each call that fails, devices, limits.
 test-cuda-provider: $(CUDA_TESTS)/provider $(CUDASIM_LIBRARY)
 	LD_LIBRARY_PATH=$(BUILD) $(CUDA_TESTS)/provider tests/cuda/probing.expected
+
+.PHONY: test-cuda-claims
+## Hold what the CUDA provider refuses, and its words, against tests/cuda/claims.expected.
+test-cuda-claims: $(TINYORT) $(CUDASIM_LIBRARY)
+	@$(VENV)/bin/python -W ignore tests/cuda/claims.py $(TINYORT)
 
 .PHONY: test-cuda-networks
 ## Small networks of well-known families on the simulated device, against cpu.

@@ -1,0 +1,109 @@
+"""What the claims of the CUDA provider refuse, and in which words.
+
+Usage: claims.py TINYORT [--write]. claims.expected holds nodes, one a line, and under each what `tinyort plan` says of the rows
+that refused it: code, message, cure. A node is "NAME OPSET; attribute=value ...; input input ...; outputs" (the last may be
+left out: 1), where an input is "-" (absent), TYPE[dims], or TYPE? (its rank is unknown); a dimension is a number or a name;
+"=1,2" behind it makes a constant. An attribute that is a tensor is TYPE:number. Nothing is run, so shapes may be larger than any
+memory. A node that goes elsewhere must be told a cure. --write renews the answers, to be read before they are kept.
+"""
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+EXPECTED = Path("tests/cuda/claims.expected")
+TYPES = {
+    "f32": TensorProto.FLOAT, "f16": TensorProto.FLOAT16, "f64": TensorProto.DOUBLE, "bf16": TensorProto.BFLOAT16,
+    "i8": TensorProto.INT8, "i16": TensorProto.INT16, "i32": TensorProto.INT32, "i64": TensorProto.INT64,
+    "u8": TensorProto.UINT8, "u64": TensorProto.UINT64, "bool": TensorProto.BOOL, "str": TensorProto.STRING,
+    "c64": TensorProto.COMPLEX64, "c128": TensorProto.COMPLEX128, "i4": TensorProto.INT4,
+}  # fmt: skip
+INPUT = re.compile(r"(\w+)(\?|\[(.*?)\])(?:=(.*))?$")
+
+
+def attribute(schema, word):
+    name, _, text = word.partition("=")
+    kind = schema.attributes[name].type.name
+    if kind == "TENSOR":
+        element, _, value = text.partition(":")
+        return helper.make_attribute(name, helper.make_tensor(name, TYPES[element], [1], [float(value)]))
+    number = float if kind in ("FLOAT", "FLOATS") else str if kind in ("STRING", "STRINGS") else int
+    values = [number(part) for part in text.split(",")]
+    return helper.make_attribute(name, values if kind.endswith("S") else values[0])
+
+
+def make_model(line):
+    head, attributes, inputs, outputs = ([*line.split(";"), ""])[:4]
+    op, opset = head.split()
+    names, graph_inputs, constants = [], [], []
+    for word in inputs.split():
+        names.append("" if word == "-" else f"x{len(names)}")
+        if word == "-":
+            continue
+        kind, unknown, dims, values = INPUT.match(word).groups()
+        shape = None if unknown == "?" else [int(d) if d.isdigit() else d for d in dims.split(",") if d]
+        if values is None:
+            graph_inputs.append(helper.make_tensor_value_info(names[-1], TYPES[kind], shape))
+        else:
+            array = np.array(values.split(","), helper.tensor_dtype_to_np_dtype(TYPES[kind])).reshape(shape)
+            constants.append(numpy_helper.from_array(array, names[-1]))
+    made = [f"y{i}" for i in range(int(outputs or 1))]
+    node = helper.make_node(op, names, made, name="node")
+    schema = onnx.defs.get_schema(op, int(opset))
+    node.attribute.extend(attribute(schema, word) for word in attributes.split())
+    graph = helper.make_graph([node], "claim", graph_inputs, [onnx.ValueInfoProto(name=name) for name in made], constants)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", int(opset))], ir_version=10)
+
+
+def answers(tinyort, folder, line):
+    """The lines that belong under this one."""
+    path = Path(folder) / "claim.onnx"
+    path.write_bytes(make_model(line).SerializeToString())
+    done = subprocess.run([tinyort, "plan", path, "--ep", "cudasim,cpu", "--target", "cudasim:sm_80", "--json"], capture_output=True, text=True)
+    if done.returncode:
+        return [f"  {done.stderr.strip().splitlines()[0]}"]
+    node = json.loads(done.stdout)["nodes"][0]
+    refused = [f"  {v['kernel']}: {v['code']}: {v['message']}; {v['cure']}".rstrip("; ") for v in node["verdicts"]]
+    lost = [v for v in node["verdicts"] if v["provider"] == "cudasim" != node["provider"]]
+    return [*refused, *("  no cure" for v in lost if not v["cure"]), f"  runs on {node['provider']}"]
+
+
+def read_expected():
+    """[(line, answers)], with comments and empty lines as lines without any."""
+    cases = []
+    for line in EXPECTED.read_text().splitlines():
+        if line.startswith("  "):
+            cases[-1][1].append(line)
+        else:
+            cases.append((line, []))
+    return cases
+
+
+def main():
+    cases, found = read_expected(), []
+    with tempfile.TemporaryDirectory() as folder:
+        for line, _ in cases:
+            is_node = line and not line.startswith("#")
+            found.append(answers(sys.argv[1], folder, line) if is_node else [])
+    if "--write" in sys.argv:
+        EXPECTED.write_text("".join("\n".join([line, *lines]) + "\n" for (line, _), lines in zip(cases, found)))
+        return
+    failed = 0
+    for (line, expected), lines in zip(cases, found):
+        if lines != expected:
+            failed += 1
+            print("FAILED: " + "\n".join([line, *lines, "expected:", *expected]))
+    passed = sum(bool(lines) for lines in found) - failed
+    print(f"cuda-claims: {passed} passed, {failed} failed")
+    sys.exit(1 if failed or not passed else 0)
+
+
+if __name__ == "__main__":
+    main()
