@@ -1,4 +1,4 @@
-/* tensor_file.c - single tensors in files: memory, the .pb side, and the choice by the path's ending. See npy.c for the
+/* tensor_file.c - single tensors in files: the .pb side, and the choice by the path's ending. See npy.c for the
  * other side.
  *
  * A .pb goes the way of a model: slim copy, generated parser, then its data read straight to where it belongs. Here
@@ -10,31 +10,6 @@
 
 #include "loader/loader.h"
 #include "loader/npy.h"
-
-/* ---- memory ----------------------------------------------------------------------------------------------------- */
-
-/* A block is its size, up to the next aligned address; the elements; the bytes of strings. */
-tort_status tort_tensor_file_alloc(const tort_env *env, tort_tensor *tensor, size_t text, tort_error *error) {
-    size_t size;
-    if (!tort_tensor_bytes(tensor, &size) || !tort_add_size(size, text, &size) ||
-        !tort_add_size(size, TORT_HOST_ALIGN, &size))
-        return tort_fail(error, TORT_E_INPUT, "the product of its dimensions overflows");
-    char *block = tort_alloc_aligned(env, size);
-    if (!block) return tort_out_of_memory(error, size);
-    memcpy(block, &size, sizeof size);
-    tensor->data = block + TORT_HOST_ALIGN;
-    return TORT_OK;
-}
-
-void tort_tensor_file_free(const tort_env *env, tort_tensor *tensor) {
-    tort_env complete = tort_env_complete(env);
-    if (!tensor->data) return;
-    char *block = (char *)tensor->data - TORT_HOST_ALIGN;
-    size_t size;
-    memcpy(&size, block, sizeof size);
-    tort_free_aligned(&complete, block, size);
-    tensor->data = NULL;
-}
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
 #ifndef TORT_LOADER_TENSOR_FILE_H
 #define TORT_LOADER_TENSOR_FILE_H
 
-#include "runtime/error.h"
+#include "loader/tensor_memory.h"
 
 /* Reads a tensor; the ending of the path tells the format. The caller frees it with tort_tensor_file_free.
  * TORT_E_UNSUPPORTED where the file holds no tensor (a SequenceProto, an object array). */
@@ -16,10 +16,5 @@ tort_status tort_tensor_npy_decode(const tort_env *env, const void *bytes, size_
 /* Writes a tensor; the ending tells the format. `name` goes into a .pb. A type that NumPy does not have (bfloat16,
  * 8 bits and below) is written as .npy in the unsigned integers that hold its bits, unpacked. */
 tort_status tort_tensor_file_write(const char *path, const char *name, const tort_tensor *tensor, tort_error *error);
-/* Memory for a tensor whose type and shape are set, and `text` more bytes for its strings. Freed like one that was
- * read. */
-tort_status tort_tensor_file_alloc(const tort_env *env, tort_tensor *tensor, size_t text, tort_error *error);
-/* Frees data, and strings, of a tensor that was read. */
-void tort_tensor_file_free(const tort_env *env, tort_tensor *tensor);
 
 #endif

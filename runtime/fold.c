@@ -10,17 +10,7 @@
 #define BULKY_LIMIT (1u << 16) /* bytes that a TORT_OP_BULKY node may be folded to */
 #define DEFAULT_LIMIT ((uint64_t)64 << 20)
 
-/* ---- constants --------------------------------------------------------------------------------------------------- */
-
-tort_status tort_constant_acquire(const tort_session *session, int32_t value, const void **data, tort_error *error) {
-    if (session->weights[value] >= 0) return tort_weight_acquire(session->model, session->weights[value], data, error);
-    *data = session->constants[value].folded;
-    return TORT_OK;
-}
-
-void tort_constant_release(const tort_session *session, int32_t value) {
-    if (session->weights[value] >= 0) tort_weight_release(session->model, session->weights[value]);
-}
+/* ---- one node ---------------------------------------------------------------------------------------------------- */
 
 static bool info_tensor(const tort_info *info, tort_tensor *tensor) {
     *tensor = (tort_tensor){.type = info->type, .rank = info->rank};
@@ -32,23 +22,12 @@ static bool info_tensor(const tort_info *info, tort_tensor *tensor) {
     return true;
 }
 
-/* ---- one node ---------------------------------------------------------------------------------------------------- */
-
 typedef struct folder {
     tort_session *session;
     tort_pass pass;
     tort_tensor *inputs, *outputs; /* pass.widest of each */
     uint64_t budget;
 } folder;
-
-tort_status tort_resolve_node(const tort_node_view *view, void *params, size_t *scratch, tort_error *error) {
-    *scratch = 0;
-    if (!view->op->resolve) return TORT_OK;
-    tort_resolve resolve = {.node = view, .params = params, .error = error};
-    tort_status status = view->op->resolve(&resolve);
-    *scratch = resolve.scratch_bytes;
-    return status;
-}
 
 /* May this node be evaluated now? Fills the shapes of its tensors. */
 static bool can_evaluate(folder *f, const tort_node *node) {
@@ -207,12 +186,6 @@ static bool all_known(const tort_info *info) {
     for (int32_t i = 0; i < info->element_count; i++)
         if (info->elements[i].symbolic) return false;
     return true;
-}
-
-void tort_write_elements(const tort_info *info, void *data) {
-    size_t size = (size_t)tort_type_bits(info->type) / 8;
-    for (int32_t i = 0; i < info->element_count; i++)
-        memcpy((char *)data + (size_t)i * size, &info->elements[i].value, size);
 }
 
 /* The node's integers are known while planning: it never runs. Known numbers become a constant at once. */

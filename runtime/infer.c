@@ -334,3 +334,20 @@ tort_status tort_pass_infer(tort_pass *pass, int32_t index, tort_error *error) {
         if (node->outputs[i] >= 0) store_output(pass, node->outputs[i], &pass->out[i]);
     return TORT_OK;
 }
+
+/* ---- what else planning and running ask of a node's infos ---- */
+
+tort_status tort_resolve_node(const tort_node_view *view, void *params, size_t *scratch, tort_error *error) {
+    *scratch = 0;
+    if (!view->op->resolve) return TORT_OK;
+    tort_resolve resolve = {.node = view, .params = params, .error = error};
+    tort_status status = view->op->resolve(&resolve);
+    *scratch = resolve.scratch_bytes;
+    return status;
+}
+
+void tort_write_elements(const tort_info *info, void *data) {
+    size_t size = (size_t)tort_type_bits(info->type) / 8;
+    for (int32_t i = 0; i < info->element_count; i++)
+        memcpy((char *)data + (size_t)i * size, &info->elements[i].value, size);
+}

@@ -33,6 +33,11 @@ void tort_pass_release(tort_pass *pass, int32_t node);
  * type, leaves its outputs as declared. */
 tort_status tort_pass_infer(tort_pass *pass, int32_t node, tort_error *error);
 
+/* Resolves the params of a node for the infos in view; copies into `params`. */
+tort_status tort_resolve_node(const tort_node_view *view, void *params, size_t *scratch, tort_error *error);
+/* Stores info->elements, all known, as numbers of info->type. */
+void tort_write_elements(const tort_info *info, void *data);
+
 /* Puts `node 12 "conv1" (Conv-11, opset 17): ` in front of the message and the index into the error. */
 void tort_error_at_node(tort_error *error, const tort_graph *graph, int32_t node);
 

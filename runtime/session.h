@@ -124,8 +124,6 @@ tort_status tort_fold(tort_session *session, tort_error *error);
 static inline bool tort_is_constant(const tort_session *session, int32_t value) {
     return session->infos[value].constant;
 }
-/* Stores info->elements, all known, as numbers of info->type. */
-void tort_write_elements(const tort_info *info, void *data);
 /* Contents of a constant in host memory; pair with release. */
 tort_status tort_constant_acquire(const tort_session *session, int32_t value, const void **data, tort_error *error);
 void tort_constant_release(const tort_session *session, int32_t value);
@@ -159,8 +157,5 @@ tort_status tort_check_inputs(const tort_session *session, const tort_tensor *in
 /* Writes the report anew from placement and the plan (which may be NULL). */
 tort_status tort_report_make(tort_session *session, const tort_planned *planned, tort_error *error);
 void tort_report_free(tort_session *session);
-
-/* Resolves the params of a node for the infos in view; copies into `params`. */
-tort_status tort_resolve_node(const tort_node_view *view, void *params, size_t *scratch, tort_error *error);
 
 #endif

@@ -12,41 +12,6 @@
 #include "runtime/cli/suggest.h"
 #include "runtime/memory.h"
 
-/* ---- memory ---------------------------------------------------------------------------------------------------- */
-
-static void *checked(void *ptr) {
-    if (ptr) return ptr;
-    fprintf(stderr, "tinyort: out of memory\n");
-    exit(CLI_INTERNAL);
-}
-
-void *cli_alloc(size_t count, size_t size) {
-    return checked(calloc(count ? count : 1, size ? size : 1));
-}
-
-void *cli_realloc(void *ptr, size_t count, size_t size) {
-    size_t bytes;
-    return checked(tort_mul_size(count, size, &bytes) ? realloc(ptr, bytes ? bytes : 1) : NULL);
-}
-
-char *cli_copy_text(const char *text, size_t length) {
-    char *copy = cli_alloc(length + 1, 1);
-    memcpy(copy, text, length);
-    return copy;
-}
-
-char *cli_format(const char *format, ...) {
-    va_list arguments, again;
-    va_start(arguments, format);
-    va_copy(again, arguments);
-    int length = vsnprintf(NULL, 0, format, arguments);
-    va_end(arguments);
-    char *text = cli_alloc((size_t)length + 1, 1);
-    vsnprintf(text, (size_t)length + 1, format, again);
-    va_end(again);
-    return text;
-}
-
 /* ---- errors ---------------------------------------------------------------------------------------------------- */
 
 static int exit_status(tort_status status) {
@@ -202,7 +167,7 @@ const char *cli_bytes_text(double bytes, char *buffer, size_t size) {
 }
 
 void cli_print_json(struct cJSON *root) {
-    char *text = checked(cJSON_Print(root));
+    char *text = cli_check_memory(cJSON_Print(root));
     puts(text);
     cJSON_free(text);
     cJSON_Delete(root);

@@ -1,0 +1,13 @@
+/* tensor_memory.h - memory of a tensor that comes from a file: one block, with the bytes of its strings. */
+#ifndef TORT_LOADER_TENSOR_MEMORY_H
+#define TORT_LOADER_TENSOR_MEMORY_H
+
+#include "runtime/error.h"
+
+/* Memory for a tensor whose type and shape are set, and `text` more bytes for its strings. Freed like one that was
+ * read. */
+tort_status tort_tensor_file_alloc(const tort_env *env, tort_tensor *tensor, size_t text, tort_error *error);
+/* Frees data, and strings, of a tensor that was read. */
+void tort_tensor_file_free(const tort_env *env, tort_tensor *tensor);
+
+#endif

@@ -1,0 +1,40 @@
+/* memory.c - memory and small texts of the command line: who has none left can only end. */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/cli/cli.h"
+#include "runtime/memory.h"
+
+void *cli_check_memory(void *ptr) {
+    if (ptr) return ptr;
+    fprintf(stderr, "tinyort: out of memory\n");
+    exit(CLI_INTERNAL);
+}
+
+void *cli_alloc(size_t count, size_t size) {
+    return cli_check_memory(calloc(count ? count : 1, size ? size : 1));
+}
+
+void *cli_realloc(void *ptr, size_t count, size_t size) {
+    size_t bytes;
+    return cli_check_memory(tort_mul_size(count, size, &bytes) ? realloc(ptr, bytes ? bytes : 1) : NULL);
+}
+
+char *cli_copy_text(const char *text, size_t length) {
+    char *copy = cli_alloc(length + 1, 1);
+    memcpy(copy, text, length);
+    return copy;
+}
+
+char *cli_format(const char *format, ...) {
+    va_list arguments, again;
+    va_start(arguments, format);
+    va_copy(again, arguments);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    char *text = cli_alloc((size_t)length + 1, 1);
+    vsnprintf(text, (size_t)length + 1, format, again);
+    va_end(again);
+    return text;
+}
