@@ -27,8 +27,10 @@ typedef struct difference {
 
 typedef struct comparison {
     const cli_options *options;
+    const tort_model *model;
     kept *buckets[BUCKETS];
     int32_t kept_count, compared, different, missing;
+    int32_t outputs_different; /* of the model's own outputs */
     double worst;
     difference first;
 } comparison;
@@ -68,6 +70,12 @@ static void keep(void *ud, int32_t node, const char *value, const tort_tensor *t
     c->kept_count++;
 }
 
+static bool is_output(const tort_model *model, const char *value) {
+    for (int32_t i = 0; i < tort_model_output_count(model); i++)
+        if (!strcmp(tort_model_output(model, i).name, value)) return true;
+    return false;
+}
+
 static void compare_value(void *ud, int32_t node, const char *value, const tort_tensor *tensor) {
     comparison *c = ud;
     kept **link = bucket_of(c, value);
@@ -86,6 +94,7 @@ static void compare_value(void *ud, int32_t node, const char *value, const tort_
     if (worst > c->worst) c->worst = worst;
     if (!equal) {
         c->different++;
+        c->outputs_different += is_output(c->model, value);
         if (c->first.node < 0 || node < c->first.node) {
             c->first.node = node;
             snprintf(c->first.value, sizeof c->first.value, "%s", value);
@@ -130,6 +139,7 @@ static void print_json(const comparison *c, const tort_session *session) {
     cJSON_AddStringToObject(root, "b", c->options->chains[1]);
     cJSON_AddNumberToObject(root, "compared", c->compared);
     cJSON_AddNumberToObject(root, "different", c->different);
+    cJSON_AddNumberToObject(root, "outputs_different", c->outputs_different);
     cJSON_AddNumberToObject(root, "largest_difference", c->worst);
     const tort_report_node *node = node_at(session, c->first.node);
     if (node) {
@@ -156,6 +166,9 @@ static void print_text(const comparison *c, const tort_session *session) {
     printf("%d differ; the first is node #%d %s (%s-%d, %s %s):\n  '%s' on %s %s on %s\n", c->different, node->index,
            node->path, node->op, node->since, node->provider ? node->provider : "?", node->kernel, c->first.value, b,
            c->first.text, a);
+    int32_t outputs = tort_model_output_count(c->model);
+    printf("of the model's %d output%s, %d differ%s\n", outputs, outputs == 1 ? "" : "s", c->outputs_different,
+           c->outputs_different == 1 ? "s" : "");
 }
 
 int cli_compare(const cli_options *options) {
@@ -172,6 +185,7 @@ int cli_compare(const cli_options *options) {
     if (options->chain_count != 2)
         status = tort_fail(&error, TORT_E_USAGE, "tell it both chains: --ep A --ep B, not %d", options->chain_count);
     if (!status) status = cli_open_model(options, options->operands[0], &model, &error);
+    c->model = model;
     if (!status) status = cli_check_shapes(options, model, &error);
     if (!status) status = cli_inputs_read(&filled, model, &inputs, &error);
     if (!status) status = run_observed(c, model, options->chains[0], &inputs, keep, &sessions[0], &error);
