@@ -16,6 +16,7 @@
 #include "runtime/plugin.h"
 #include "tests/counting_env.h"
 #include "tests/cuda/provider_bindings.h"
+#include "tests/cuda/provider_threads.h"
 #include "tests/cuda/provider_model.h"
 
 typedef struct tester {
@@ -540,6 +541,7 @@ int main(int argc, char **argv) {
     check_targets(&t);
     check_cudnn_stream(&t);
     provider_bindings_check(t.provider, t.control, &memory.env, &t.model, t.expected, &t.passed, &t.failed);
+    provider_threads_check(t.provider, t.control, &t.model, t.expected, &t.passed, &t.failed);
     provider_model_free(&t.model);
     check_leftovers(&t, "at the end");
     printf("cuda-provider: %d passed, %d failed\n", t.passed, t.failed);
