@@ -65,7 +65,7 @@ struct cJSON;
 void cli_print_json(struct cJSON *root); /* on stdout; frees it */
 
 /* Memory of the command line itself: ends the program when there is none. */
-void *cli_check_memory(void *ptr); /* itself; NULL ends the program */
+void *cli_check_memory(void *ptr);          /* itself; NULL ends the program */
 void *cli_alloc(size_t count, size_t size); /* zeroed */
 void *cli_realloc(void *ptr, size_t count, size_t size);
 char *cli_copy_text(const char *text, size_t length);

@@ -180,7 +180,8 @@ Test(placement, upstream_names_the_node_that_was_not_understood) {
 Test(placement, require) {
     fixture f = open_with(fault_providers, "fault:open=OLD_DRIVER,cpu", (tort_session_options){.require = "fault"});
     cr_expect_eq(f.status, TORT_E_PLACEMENT);
-    cr_expect(strstr(f.error.msg, "fault did not open: OLD_DRIVER, told to fail; drop the option open"), "%s", f.error.msg);
+    cr_expect(strstr(f.error.msg, "fault did not open: OLD_DRIVER, told to fail; drop the option open"), "%s",
+              f.error.msg);
     cr_expect_not_null(f.session);
     close_fixture(&f);
     f = open_fake("cpu", (tort_session_options){.require = "fake"});
