@@ -27,6 +27,7 @@ struct tort_context {
     int32_t dynamic_count; /* regions now allocated */
     uint64_t dynamic_bytes;
     uint8_t *params; /* of the dynamic step that runs, params_bytes of the largest operator */
+    void *fitted;    /* of the dynamic step that runs */
     size_t params_bytes;
     tort_region scratch;
     int32_t scratch_memory;
@@ -41,6 +42,7 @@ void tort_context_free_arena(tort_context *context, int32_t memory);
 
 /* dynamic.c: steps whose shapes depend on data. */
 tort_status tort_dynamic_prepare(tort_context *context, const tort_step *step, tort_error *error);
+void tort_dynamic_unfit(tort_context *context, const tort_step *step); /* after the step, also if it failed */
 tort_status tort_dynamic_shape(tort_context *context, const tort_step *step, tort_error *error);
 void tort_dynamic_free_unread(tort_context *context, int32_t step_index);
 void tort_dynamic_free_all(tort_context *context);

@@ -149,18 +149,42 @@ static tort_status infer_live(tort_context *context, tort_node_view *view, tort_
     return status;
 }
 
+static tort_status reserve_scratch(tort_context *context, int32_t memory, size_t bytes, tort_error *error) {
+    if (bytes <= context->scratch.bytes) return TORT_OK;
+    region_free(context, context->scratch_memory, &context->scratch);
+    context->scratch_memory = memory;
+    return region_alloc(context, memory, bytes, &context->scratch, error);
+}
+
 static tort_status resolve_live(tort_context *context, const tort_step *step, tort_node_view *view, tort_error *error) {
-    const tort_link *link = &context->session->chain[step->provider];
-    const tort_kernel *kernel = context->session->placements[step->node].kernel;
+    tort_session *session = context->session;
+    const tort_link *link = &session->chain[step->provider];
+    const tort_kernel *kernel = session->placements[step->node].kernel;
     size_t scratch = 0;
     memset(context->params, 0, context->params_bytes);
     tort_status status = tort_resolve_node(view, context->params, &scratch, error);
     view->params = context->params;
     if (!status && kernel->size) status = kernel->size(&link->target, view, &scratch, error);
-    if (status || scratch <= context->scratch.bytes) return status;
-    region_free(context, context->scratch_memory, &context->scratch);
-    context->scratch_memory = link->memory;
-    return region_alloc(context, link->memory, scratch, &context->scratch, error);
+    if (!status) status = reserve_scratch(context, link->memory, scratch, error);
+    if (status || !kernel->fit) return status;
+    tort_fit fit = {.node = view,
+                    .target = &link->target,
+                    .scratch = scratch,
+                    .device = link->device,
+                    .stream = context->streams[step->provider],
+                    .env = &session->env,
+                    .error = error};
+    status = kernel->fit(&fit);
+    context->fitted = fit.fitted;
+    return status;
+}
+
+void tort_dynamic_unfit(tort_context *context, const tort_step *step) {
+    const tort_session *session = context->session;
+    if (context->fitted)
+        session->placements[step->node].kernel->unfit(session->chain[step->provider].device, &session->env,
+                                                      context->fitted);
+    context->fitted = NULL;
 }
 
 static tort_status prepare_copy(tort_context *context, const tort_step *step, tort_error *error) {

@@ -98,6 +98,7 @@ typedef struct tort_call {
     int32_t input_count, output_count;
     void *scratch;          /* scratch_bytes of resolve or of the kernel's size, aligned to 64 */
     void *prepared;         /* of the kernel's prepare */
+    void *fitted;           /* of the kernel's fit */
     void *device;           /* of the provider's open */
     void *stream;           /* of the provider's stream_open */
     const tort_env *env;    /* env->parallel_for is set */

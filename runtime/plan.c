@@ -530,6 +530,7 @@ tort_status tort_plan_make(tort_session *session, const tort_tensor *inputs, tor
 void tort_planned_free(const tort_session *session, tort_planned *planned) {
     if (!planned) return;
     const tort_env *env = &session->env;
+    tort_unfit_plan(session, planned);
     tort_free(env, planned->plan.slots, (size_t)planned->slot_capacity * sizeof *planned->plan.slots);
     tort_free(env, planned->plan.steps, (size_t)planned->step_capacity * sizeof *planned->plan.steps);
     tort_free(env, planned->plan.operands, (size_t)planned->operand_capacity * sizeof *planned->plan.operands);

@@ -1,4 +1,4 @@
-/* prepare.c - the live part of planning: packs weights and brings constants to where they are read.
+/* prepare.c - the live part of planning: packs weights, brings constants to where they are read, fits kernels to plans.
  *
  * Weight by weight: a kernel that packs one gets its plain copy for that moment only, so no weight is held twice. What
  * some kernel still reads as it is stays: in host memory, or uploaded once to a device. It must not decide where a
@@ -140,6 +140,60 @@ tort_status tort_prepare_all(tort_session *session, tort_error *error) {
     }
     if (!status) drop_unread(session);
     return status;
+}
+
+/* ---- plans ------------------------------------------------------------------------------------------------------- */
+
+static tort_status fit_step(tort_session *session, tort_planned *planned, tort_pass *pass, int32_t index,
+                            tort_error *error) {
+    const tort_step *step = &planned->plan.steps[index];
+    const tort_link *link = &session->chain[step->provider];
+    tort_node_view view = tort_pass_view(pass, step->node);
+    view.params = planned->params + step->params;
+    tort_fit fit = {.node = &view,
+                    .target = &link->target,
+                    .scratch = (size_t)step->scratch_bytes,
+                    .device = link->device,
+                    .env = &session->env,
+                    .error = error};
+    tort_status status = session->placements[step->node].kernel->fit(&fit);
+    planned->fitted[index] = fit.fitted;
+    if (status) {
+        tort_error_at_node(error, session->graph, step->node);
+        if (error) error->provider = link->provider->name;
+    }
+    return status;
+}
+
+static bool is_fitted(const tort_session *session, const tort_step *step) {
+    return step->kind == TORT_STEP_KERNEL && !step->dynamic && session->placements[step->node].kernel->fit;
+}
+
+tort_status tort_fit_plan(tort_session *session, tort_planned *planned, tort_error *error) {
+    const tort_plan *plan = &planned->plan;
+    tort_pass pass;
+    planned->fitted = tort_alloc_zero(&session->env, (size_t)plan->step_count + 1, sizeof *planned->fitted);
+    if (!planned->fitted) return tort_out_of_memory(error, (size_t)plan->step_count * sizeof *planned->fitted);
+    tort_status status =
+        tort_pass_init(&pass, session->model, session->graph, planned->infos, &planned->dims, &planned->arena, error);
+    if (status) return status;
+    pass.weights = session->weights;
+    for (int32_t i = 0; !status && i < plan->step_count; i++)
+        if (is_fitted(session, &plan->steps[i])) status = fit_step(session, planned, &pass, i, error);
+    tort_pass_free(&pass);
+    return status;
+}
+
+void tort_unfit_plan(const tort_session *session, tort_planned *planned) {
+    const tort_plan *plan = &planned->plan;
+    for (int32_t i = 0; planned->fitted && i < plan->step_count; i++) {
+        if (!planned->fitted[i]) continue;
+        const tort_step *step = &plan->steps[i];
+        session->placements[step->node].kernel->unfit(session->chain[step->provider].device, &session->env,
+                                                      planned->fitted[i]);
+    }
+    tort_free(&session->env, planned->fitted, ((size_t)plan->step_count + 1) * sizeof *planned->fitted);
+    planned->fitted = NULL;
 }
 
 /* ---- the end of a session ---------------------------------------------------------------------------------------- */

@@ -93,6 +93,21 @@ typedef struct tort_prepare {
     tort_error *error;
 } tort_prepare;
 
+/* What fit may use and must give back: what depends on the shapes of one plan, such as a library's descriptors and
+ * its choice of an algorithm. A step whose shapes depend on data is fitted right before it runs. */
+typedef struct tort_fit {
+    const tort_node_view *node; /* shapes and params as for size: concrete */
+    const tort_target *target;
+    size_t scratch; /* bytes of scratch that run will have */
+    void *device;
+    void
+        *stream; /* of the context that is about to run the step; NULL while planning, when no other fit is under way */
+    const tort_env *env;
+    void *
+        fitted; /* to fill: goes to run, which leaves it as it is, for contexts share it, and to unfit; NULL: nothing */
+    tort_error *error;
+} tort_fit;
+
 /* Several rows an operator; in the order of the table the first that claims, serves. */
 typedef struct tort_kernel {
     const char *domain, *op; /* op "*": any operator */
@@ -105,6 +120,8 @@ typedef struct tort_kernel {
     tort_status (*prepare)(tort_prepare *prepare);                      /* NULL: nothing to prepare */
     tort_status (*run)(const tort_call *call);                          /* NULL: the operator's reference */
     void (*release)(void *device, const tort_env *env, void *prepared); /* NULL where prepare is */
+    tort_status (*fit)(tort_fit *fit);                                  /* NULL: nothing depends on the plan */
+    void (*unfit)(void *device, const tort_env *env, void *fitted);     /* NULL where fit is */
 } tort_kernel;
 
 /* ---- the provider --------------------------------------------------------------------------------------------------

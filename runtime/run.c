@@ -78,12 +78,13 @@ static tort_status run_kernel(tort_context *context, const tort_step *step, tort
     const tort_session *session = context->session;
     const tort_placement *placement = &session->placements[step->node];
     const tort_link *link = &session->chain[step->provider];
+    const tort_planned *planned = context->planned;
     for (int32_t i = 0; i < step->input_count + step->output_count; i++) {
         const tort_tensor *tensor = operand(context, step, i);
         context->operands[i] = tensor ? *tensor : (tort_tensor){.type = TORT_UNDEFINED};
     }
     uint8_t *arena = context->arenas[link->memory].base;
-    tort_call call = {.params = step->dynamic ? context->params : context->planned->params + step->params,
+    tort_call call = {.params = step->dynamic ? context->params : planned->params + step->params,
                       .inputs = context->operands,
                       .outputs = context->operands + step->input_count,
                       .input_count = step->input_count,
@@ -92,6 +93,7 @@ static tort_status run_kernel(tort_context *context, const tort_step *step, tort
                                  : arena       ? arena + step->scratch_offset
                                                : NULL,
                       .prepared = placement->prepared,
+                      .fitted = step->dynamic ? context->fitted : planned->fitted[step - planned->plan.steps],
                       .device = link->device,
                       .stream = context->streams[step->provider],
                       .env = &session->env,
@@ -117,7 +119,15 @@ static tort_status run_copy(tort_context *context, const tort_step *step, tort_e
                                 step->direction, error);
 }
 
+static tort_status run_dynamic_kernel(tort_context *context, const tort_step *step, tort_error *error) {
+    tort_status status = tort_dynamic_prepare(context, step, error);
+    if (!status) status = run_kernel(context, step, error);
+    tort_dynamic_unfit(context, step);
+    return status;
+}
+
 static tort_status run_step(tort_context *context, const tort_step *step, tort_error *error) {
+    if (step->dynamic && step->kind == TORT_STEP_KERNEL) return run_dynamic_kernel(context, step, error);
     tort_status status = step->dynamic ? tort_dynamic_prepare(context, step, error) : TORT_OK;
     if (status) return status;
     switch (step->kind) {
@@ -279,6 +289,7 @@ tort_status tort_context_run(tort_context *context, const tort_tensor *inputs, i
     tort_status status = tort_check_inputs(session, inputs, input_count, error);
     if (!status) status = tort_check_pointers(session, inputs, outputs, error);
     if (!status) status = tort_context_choose_plan(context, inputs, error);
+    if (status == TORT_E_DEVICE_LOST) session->lost = true;
     if (status) return status;
     tort_dynamic_free_all(context);
     tort_text_clear(context->text);

@@ -131,6 +131,7 @@ static tort_status plan_session(tort_session *session, tort_error *error) {
     tort_planned *planned = NULL;
     if (!status && !only_planned(session)) status = tort_prepare_all(session, error);
     if (!status) status = tort_plan_make(session, NULL, &planned, error);
+    if (!status && !only_planned(session) && planned->plan.complete) status = tort_fit_plan(session, planned, error);
     if (!status || status == TORT_E_PLACEMENT) {
         tort_status reported = tort_report_make(session, planned, status ? NULL : error);
         if (!status) status = reported;
@@ -226,6 +227,7 @@ tort_status tort_session_find_plan(tort_session *session, const tort_tensor *inp
     if (!found) {
         forget_oldest(session);
         status = tort_plan_make(session, inputs, &found, error);
+        if (!status && session->runnable) status = tort_fit_plan(session, found, error);
         if (!status) status = tort_report_make(session, found, error);
         if (status) {
             tort_planned_free(session, found);

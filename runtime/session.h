@@ -80,6 +80,7 @@ typedef struct tort_planned {
     tort_info *infos;    /* concrete, value_count; owned */
     uint8_t *params;     /* resolved params of static steps, plan.params_bytes; owned */
     int64_t *input_dims; /* TORT_MAX_RANK a model input: what it was made for; owned */
+    void **fitted;       /* a step: of kernel->fit; NULL array: not fitted; owned */
     tort_dims dims;
     tort_arena arena;
 } tort_planned;
@@ -141,6 +142,9 @@ tort_status tort_check_pointers(const tort_session *session, const tort_tensor *
 /* Packs weights, uploads constants. */
 tort_status tort_prepare_all(tort_session *session, tort_error *error);
 void tort_release_all(tort_session *session);
+/* Lets the kernels of static steps make what the plan's shapes ask for. */
+tort_status tort_fit_plan(tort_session *session, tort_planned *planned, tort_error *error);
+void tort_unfit_plan(const tort_session *session, tort_planned *planned);
 
 /* Makes a plan for these input shapes (NULL: as far as the session knows them). */
 tort_status tort_plan_make(tort_session *session, const tort_tensor *inputs, tort_planned **planned, tort_error *error);

@@ -50,10 +50,3 @@ tort_verdict tort_cuda_claim_rank(const tort_node_view *node) {
     return tort_no(TORT_NO_DYNAMIC, "give the model's inputs their shapes (--shape NAME=1x3x224x224)",
                    "the rank of X is unknown while planning");
 }
-
-tort_verdict tort_cuda_claim_spatial(const tort_node_view *node, int32_t axes) {
-    tort_verdict verdict = tort_cuda_claim_rank(node);
-    if (verdict.code == TORT_YES && (axes < 1 || axes > 2))
-        return tort_no(TORT_NO_SHAPE, "let cpu have the node", "%d spatial axes, the kernel has 1 or 2", axes);
-    return verdict;
-}

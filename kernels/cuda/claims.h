@@ -22,8 +22,6 @@ tort_verdict tort_cuda_claim_moved(const tort_node_view *node, int32_t input);
 bool tort_cuda_is_movable(tort_type type);
 /* YES where the rank of input 0 is known. */
 tort_verdict tort_cuda_claim_rank(const tort_node_view *node);
-/* Windows over spatial axes: YES where the rank is known and there are one or two of them. */
-tort_verdict tort_cuda_claim_spatial(const tort_node_view *node, int32_t axes);
 /* The refusal of a type: names input, type and what the kernel computes in. */
 tort_verdict tort_cuda_no_type(const tort_node_view *node, int32_t input, const char *expected);
 /* The refusal of an input whose type is not that of input `like`. */

@@ -2,8 +2,8 @@
  * group of its own. Read first: conv.c, product.cuh. */
 #include "kernels/cuda/product.cuh"
 
+#include "kernels/cuda/conv.h"
 #include "kernels/cuda/grid.h"
-#include "kernels/cuda/matmul.h"
 
 /* ---- implicit product: weights (filters, channels*kernel) by windows (channels*kernel, batch*out_h*out_w) ---- */
 
@@ -20,13 +20,14 @@ template <class T> struct windows {
     const T *data; /* of this group's first channel in image 0 */
     gpu_conv p;
     __device__ T operator()(int64_t at, int64_t pixel) const {
-        const int64_t column = at % p.kernel_w, row = at / p.kernel_w % p.kernel_h,
-                      channel = at / (p.kernel_w * p.kernel_h);
-        const int64_t out_w = pixel % p.out_w, out_h = pixel / p.out_w % p.out_h, image = pixel / (p.out_w * p.out_h);
-        const int64_t h = out_h * p.stride_h - p.pad_h + row * p.dilation_h;
-        const int64_t w = out_w * p.stride_w - p.pad_w + column * p.dilation_w;
-        if (h < 0 || h >= p.in_h || w < 0 || w >= p.in_w) return (T)0.0f;
-        return data[((image * p.group * p.channels + channel) * p.in_h + h) * p.in_w + w];
+        const gpu_window &g = p.window;
+        const int64_t column = at % g.kernel_w, row = at / g.kernel_w % g.kernel_h,
+                      channel = at / (g.kernel_w * g.kernel_h);
+        const int64_t out_w = pixel % g.out_w, out_h = pixel / g.out_w % g.out_h, image = pixel / (g.out_w * g.out_h);
+        const int64_t h = out_h * g.stride_h - g.pad_h + row * g.dilation_h;
+        const int64_t w = out_w * g.stride_w - g.pad_w + column * g.dilation_w;
+        if (h < 0 || h >= g.in_h || w < 0 || w >= g.in_w) return (T)0.0f;
+        return data[((image * p.group * p.channels + channel) * g.in_h + h) * g.in_w + w];
     }
 };
 
@@ -43,10 +44,11 @@ template <class T> struct biased_output {
 
 /* Tiles of the output along x, groups along y. */
 template <class T> static __global__ void conv(gpu_conv p, const T *x, const T *w, const T *bias, T *y) {
-    const int64_t length = p.channels * p.kernel_h * p.kernel_w, pixels = p.out_h * p.out_w;
+    const gpu_window &g = p.window;
+    const int64_t length = p.channels * g.kernel_h * g.kernel_w, pixels = g.out_h * g.out_w;
     for (int64_t group = blockIdx.y; group < p.group; group += gridDim.y) {
         const weight_rows<T> left = {w + group * p.filters * length, length};
-        const windows<T> right = {x + group * p.channels * p.in_h * p.in_w, p};
+        const windows<T> right = {x + group * p.channels * g.in_h * g.in_w, p};
         const biased_output<T> out = {y, bias ? bias + group * p.filters : nullptr, p.group * p.filters,
                                       group * p.filters, pixels};
         product<T>::run(left, right, out, p.filters, p.batch * pixels, length);
@@ -57,20 +59,21 @@ template <class T> static __global__ void conv(gpu_conv p, const T *x, const T *
 
 template <class T>
 static __global__ void conv_depthwise(gpu_conv p, const T *x, const T *w, const T *bias, T *y, size_t count) {
+    const gpu_window &g = p.window;
     for (size_t i = grid_first(); i < count; i += grid_stride()) {
-        const int64_t out_w = (int64_t)i % p.out_w, out_h = (int64_t)i / p.out_w % p.out_h;
-        const int64_t plane = (int64_t)i / (p.out_w * p.out_h), filters = p.group * p.filters;
+        const int64_t out_w = (int64_t)i % g.out_w, out_h = (int64_t)i / g.out_w % g.out_h;
+        const int64_t plane = (int64_t)i / (g.out_w * g.out_h), filters = p.group * p.filters;
         const int64_t filter = plane % filters, image = plane / filters;
-        const T *input = x + (image * p.group + filter / p.filters) * p.in_h * p.in_w;
-        const T *weight = w + filter * p.kernel_h * p.kernel_w;
+        const T *input = x + (image * p.group + filter / p.filters) * g.in_h * g.in_w;
+        const T *weight = w + filter * g.kernel_h * g.kernel_w;
         float sum = bias ? (float)bias[filter] : 0.0f;
-        for (int64_t row = 0; row < p.kernel_h; row++) {
-            const int64_t h = out_h * p.stride_h - p.pad_h + row * p.dilation_h;
-            if (h < 0 || h >= p.in_h) continue;
-            for (int64_t column = 0; column < p.kernel_w; column++) {
-                const int64_t at = out_w * p.stride_w - p.pad_w + column * p.dilation_w;
-                if (at < 0 || at >= p.in_w) continue;
-                sum += (float)input[h * p.in_w + at] * (float)weight[row * p.kernel_w + column];
+        for (int64_t row = 0; row < g.kernel_h; row++) {
+            const int64_t h = out_h * g.stride_h - g.pad_h + row * g.dilation_h;
+            if (h < 0 || h >= g.in_h) continue;
+            for (int64_t column = 0; column < g.kernel_w; column++) {
+                const int64_t at = out_w * g.stride_w - g.pad_w + column * g.dilation_w;
+                if (at < 0 || at >= g.in_w) continue;
+                sum += (float)input[h * g.in_w + at] * (float)weight[row * g.kernel_w + column];
             }
         }
         y[i] = (T)sum;
@@ -82,7 +85,7 @@ static __global__ void conv_depthwise(gpu_conv p, const T *x, const T *w, const 
 template <class T>
 static cudaError_t run(cudaStream_t stream, const gpu_conv *p, const void *x, const void *w, const void *bias,
                        void *y) {
-    const int64_t tiles = tile_count(p->filters, p->batch * p->out_h * p->out_w);
+    const int64_t tiles = tile_count(p->filters, p->batch * p->window.out_h * p->window.out_w);
     if (!tiles || !p->group) return cudaSuccess;
     return launch(conv<T>, dim3(grid_extent((size_t)tiles), grid_extent((size_t)p->group)), product<T>::BLOCK_SIZE, 0,
                   stream, *p, (const T *)x, (const T *)w, (const T *)bias, (T *)y);
@@ -91,7 +94,7 @@ static cudaError_t run(cudaStream_t stream, const gpu_conv *p, const void *x, co
 template <class T>
 static cudaError_t run_depthwise(cudaStream_t stream, const gpu_conv *p, const void *x, const void *w, const void *bias,
                                  void *y) {
-    const size_t count = (size_t)(p->batch * p->group * p->filters * p->out_h * p->out_w);
+    const size_t count = (size_t)(p->batch * p->group * p->filters * p->window.out_h * p->window.out_w);
     if (!count) return cudaSuccess;
     return launch(conv_depthwise<T>, grid_blocks(count), GRID_THREADS, 0, stream, *p, (const T *)x, (const T *)w,
                   (const T *)bias, (T *)y, count);

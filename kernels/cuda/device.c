@@ -213,10 +213,27 @@ void cuda_open(const tort_provider_config *config, void **out, tort_target *targ
 
 void cuda_close(void *opened) {
     cuda_device *device = opened;
+    if (device->dnn) device->libraries.cudnn.cudnnDestroy(device->dnn);
     cuda_libraries_close(&device->libraries);
     pthread_mutex_destroy(&device->lock);
     tort_env env = device->env;
     tort_free(&env, device, sizeof *device);
+}
+
+/* cuDNN is a family of files that find each other only when it starts, so that shows whether it is there. */
+static bool start_cudnn(cuda_device *device, char *message, size_t message_size, char *cure, size_t cure_size) {
+    const cudnn_functions *cudnn = &device->libraries.cudnn;
+    if (device->dnn) return true;
+    if (!cuda_libraries_open_cudnn(&device->libraries, message, message_size, cure, cure_size)) return false;
+    cudnnStatus_t code = CUDNN_STATUS_NOT_INITIALIZED;
+    if (cudaSetDevice(device->ordinal) == cudaSuccess) code = cudnn->cudnnCreate(&device->dnn);
+    if (code == CUDNN_STATUS_SUCCESS) return true;
+    device->dnn = NULL;
+    snprintf(message, message_size, "cuDNN was found but does not start: %s", cudnn->cudnnGetErrorString(code));
+    snprintf(cure, cure_size,
+             "see that all files of cuDNN 9 (libcudnn*.so.9) are of one version, for this driver; until then the own "
+             "kernel serves");
+    return false;
 }
 
 bool cuda_library(void *opened, tort_library library, char *message, size_t message_size, char *cure,
@@ -229,8 +246,7 @@ bool cuda_library(void *opened, tort_library library, char *message, size_t mess
     }
     if (library == TORT_LIBRARY_CUBLAS)
         return cuda_libraries_open_cublas(&device->libraries, message, message_size, cure, cure_size);
-    if (library == TORT_LIBRARY_CUDNN)
-        return cuda_libraries_open_cudnn(&device->libraries, message, message_size, cure, cure_size);
+    if (library == TORT_LIBRARY_CUDNN) return start_cudnn(device, message, message_size, cure, cure_size);
     return library == TORT_LIBRARY_NONE;
 }
 
@@ -325,7 +341,7 @@ tort_status cuda_status(tort_error *error, cudaError_t code, const char *what) {
 }
 
 tort_status cuda_library_failed(tort_error *error, const cuda_stream *stream, const char *library, const char *words) {
-    cudaError_t code = cudaStreamSynchronize(stream->stream);
+    cudaError_t code = stream ? cudaStreamSynchronize(stream->stream) : cudaDeviceSynchronize();
     if (is_sticky(code)) return cuda_status(error, code, library);
     return tort_fail(error, TORT_E_RUN, "%s: %s", library, words);
 }
@@ -340,7 +356,7 @@ static tort_status open_handles(cuda_stream *stream, tort_error *error) {
         if (code != CUBLAS_STATUS_SUCCESS)
             return cuda_library_failed(error, stream, "starting cuBLAS", libraries->cublas.cublasGetStatusString(code));
     }
-    if (libraries->cudnn_handle) {
+    if (stream->device->dnn) {
         cudnnStatus_t code = libraries->cudnn.cudnnCreate(&stream->dnn);
         if (code == CUDNN_STATUS_SUCCESS) code = libraries->cudnn.cudnnSetStream(stream->dnn, stream->stream);
         if (code != CUDNN_STATUS_SUCCESS)

@@ -20,6 +20,7 @@ typedef struct cuda_device {
     struct cuda_block *blocks; /* what was allocated, so that the limit can be counted */
     pthread_mutex_t lock;
     cuda_libraries libraries;
+    cudnnHandle_t dnn; /* for questions while planning, one at a time; NULL: cuDNN is not there or was not asked for */
 } cuda_device;
 
 /* What tort_call.stream points to. */
@@ -48,7 +49,8 @@ uint32_t cuda_reach(void *device, const void *pointer);
 /* An error code of CUDA as a status: what was asked, CUDA's own words; a broken context is TORT_E_DEVICE_LOST. */
 tort_status cuda_status(tort_error *error, cudaError_t code, const char *what);
 
-/* The status of a library call that failed with these words: they hide a lost device, so CUDA is asked. */
+/* The status of a library call that failed with these words: they hide a lost device, so CUDA is asked. stream is NULL
+ * where none was used. */
 tort_status cuda_library_failed(tort_error *error, const cuda_stream *stream, const char *library, const char *words);
 
 #endif

@@ -80,6 +80,16 @@ bool cuda_libraries_open_cublas(cuda_libraries *libraries, char *message, size_t
     return true;
 }
 
+/* cuDNN counts 8907 for 8.9.7 and, from 9 on, 91900 for 9.19.0. */
+static void tell_old_cudnn(void *library, char *message, size_t size) {
+    size_t (*get_version)(void) = NULL;
+    void *symbol = cuda_library_symbol(library, "cudnnGetVersion");
+    memcpy(&get_version, &symbol, sizeof get_version);
+    size_t version = get_version ? get_version() : 0;
+    snprintf(message, size, "cuDNN %zu.%zu.%zu was found (libcudnn.so.8), libcudnn.so.9 is needed", version / 1000,
+             version / 100 % 10, version % 100);
+}
+
 bool cuda_libraries_open_cudnn(cuda_libraries *libraries, char *message, size_t message_size, char *cure,
                                size_t cure_size) {
     static const char *const names[] = {"libcudnn.so.9", NULL}, *const old_names[] = {"libcudnn.so.8", NULL};
@@ -93,7 +103,7 @@ bool cuda_libraries_open_cudnn(cuda_libraries *libraries, char *message, size_t 
         char unused[8];
         void *old = open_first(old_names, unused, sizeof unused);
         if (old) {
-            snprintf(message, message_size, "libcudnn.so.8 was found, libcudnn.so.9 is needed");
+            tell_old_cudnn(old, message, message_size);
             cuda_library_close(old);
         }
         return false;

@@ -6,7 +6,7 @@
 
 static tort_verdict claim_pool(const tort_target *target, const tort_node_view *node) {
     const tort_pool_params *params = node->params;
-    tort_verdict verdict = tort_cuda_claim_spatial(node, params->window.axes);
+    tort_verdict verdict = tort_cuda_claim_window(node, &params->window, 2);
     if (verdict.code != TORT_YES) return verdict;
     if (tort_has_output(node, 1))
         return tort_no(TORT_NO_ATTR, "let cpu have the node", "the output Indices is wanted, the kernel has none");
@@ -21,24 +21,8 @@ static tort_verdict claim_global(const tort_target *target, const tort_node_view
 #ifdef CUDA_DEVICE
 static tort_status run_pool(const tort_call *call) {
     const tort_pool_params *params = call->params;
-    const tort_sliding *window = &params->window;
-    int32_t w = window->axes - 1;
-    bool flat = window->axes == 1;
-    gpu_pool p = {.planes = params->batch * params->channels,
-                  .in_h = flat ? 1 : window->input[0],
-                  .in_w = window->input[w],
-                  .out_h = flat ? 1 : window->output[0],
-                  .out_w = window->output[w],
-                  .kernel_h = flat ? 1 : window->kernel[0],
-                  .kernel_w = window->kernel[w],
-                  .stride_h = flat ? 1 : window->strides[0],
-                  .stride_w = window->strides[w],
-                  .dilation_h = flat ? 1 : window->dilations[0],
-                  .dilation_w = window->dilations[w],
-                  .pad_h = flat ? 0 : window->begin[0],
-                  .pad_w = window->begin[w],
-                  .pad_h_end = flat ? 0 : window->end[0],
-                  .pad_w_end = window->end[w],
+    gpu_pool p = {.window = tort_cuda_window(&params->window),
+                  .planes = params->batch * params->channels,
                   .maximum = params->kind == TORT_POOL_MAX,
                   .count_include_pad = params->count_include_pad};
     return cuda_launched(call, gpu_run_pool(cuda_stream_of(call), gpu_type_of(call->inputs[0].type), &p,

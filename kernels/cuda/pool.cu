@@ -14,19 +14,20 @@ static __device__ float larger(float a, float b) {
 }
 
 template <class T> static __global__ void pool(gpu_pool p, const T *x, T *y, size_t count) {
+    const gpu_window &g = p.window;
     for (size_t i = grid_first(); i < count; i += grid_stride()) {
-        const int64_t out_w = (int64_t)i % p.out_w, out_h = (int64_t)i / p.out_w % p.out_h;
-        const T *plane = x + (int64_t)i / (p.out_w * p.out_h) * p.in_h * p.in_w;
-        const int64_t first_h = out_h * p.stride_h - p.pad_h, first_w = out_w * p.stride_w - p.pad_w;
+        const int64_t out_w = (int64_t)i % g.out_w, out_h = (int64_t)i / g.out_w % g.out_h;
+        const T *plane = x + (int64_t)i / (g.out_w * g.out_h) * g.in_h * g.in_w;
+        const int64_t first_h = out_h * g.stride_h - g.pad_h, first_w = out_w * g.stride_w - g.pad_w;
         float best = -INFINITY, sum = 0.0f;
         int64_t seen = 0, padded = 0;
-        for (int64_t row = 0; row < p.kernel_h; row++) {
-            const int64_t h = first_h + row * p.dilation_h;
-            for (int64_t column = 0; column < p.kernel_w; column++) {
-                const int64_t w = first_w + column * p.dilation_w;
-                padded += h < p.in_h + p.pad_h_end && w < p.in_w + p.pad_w_end;
-                if (h < 0 || h >= p.in_h || w < 0 || w >= p.in_w) continue;
-                const float value = (float)plane[h * p.in_w + w];
+        for (int64_t row = 0; row < g.kernel_h; row++) {
+            const int64_t h = first_h + row * g.dilation_h;
+            for (int64_t column = 0; column < g.kernel_w; column++) {
+                const int64_t w = first_w + column * g.dilation_w;
+                padded += h < g.in_h + g.pad_h_end && w < g.in_w + g.pad_w_end;
+                if (h < 0 || h >= g.in_h || w < 0 || w >= g.in_w) continue;
+                const float value = (float)plane[h * g.in_w + w];
                 best = larger(value, best);
                 sum += value;
                 seen++;
@@ -57,7 +58,7 @@ template <class T> static __global__ void global_pool(bool maximum, size_t plane
 /* ---- launchers ---- */
 
 template <class T> static cudaError_t run(cudaStream_t stream, const gpu_pool *p, const void *x, void *y) {
-    const size_t count = (size_t)(p->planes * p->out_h * p->out_w);
+    const size_t count = (size_t)(p->planes * p->window.out_h * p->window.out_w);
     if (!count) return cudaSuccess;
     return launch(pool<T>, grid_blocks(count), GRID_THREADS, 0, stream, *p, (const T *)x, (T *)y, count);
 }

@@ -2,12 +2,11 @@
 #ifndef TORT_KERNELS_CUDA_POOL_H
 #define TORT_KERNELS_CUDA_POOL_H
 
-#include "kernels/cuda/claims.h"
+#include "kernels/cuda/window.h"
 
-/* Sizes in elements; planes is batch * channels. A 1-D pool has one row. */
 typedef struct gpu_pool {
-    int64_t planes, in_h, in_w, out_h, out_w, kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w;
-    int64_t pad_h, pad_w, pad_h_end, pad_w_end;
+    gpu_window window;
+    int64_t planes;         /* batch * channels */
     bool maximum;           /* else the average */
     bool count_include_pad; /* an average divides by what lies in the padded input */
 } gpu_pool;

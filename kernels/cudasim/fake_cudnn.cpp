@@ -1,16 +1,20 @@
 /* fake_cudnn.cpp - the simulated cuDNN: descriptors and the forward convolution of library_api.h, 2 or 3 spatial dims.
  *
  * The convolution is the plain loop over NCHW and its like. Every call overwrites its workspace, and refuses one that
- * is smaller than the query said. Combinations that the real library refuses are refused: an identity activation with
- * any algorithm but IMPLICIT_PRECOMP_GEMM, a tensor that is not fully packed. */
+ * is smaller than the query said. What the manual of the real library rules out is refused: an identity activation with
+ * any algorithm but IMPLICIT_PRECOMP_GEMM, fewer than 4 dims, 2^31 elements, an X that is also Y, a dead handle or
+ * descriptor. Stricter than that, a tensor must be fully packed and its data aligned to 16 bytes, which every fast
+ * algorithm of the real one wants. */
 #include "kernels/cudasim/fake_libraries.h"
+
+#include <limits.h>
 
 using namespace cudasim;
 
 namespace {
 
 const int max_rank = 5;
-const size_t precomputed_workspace = 4096;
+const size_t precomputed_workspace = 4096, alignment = 16;
 const int minor_version = 19;
 
 Element element_of(cudnnDataType_t type) {
@@ -45,6 +49,7 @@ struct cudnnConvolutionStruct {
 
 struct cudnnActivationStruct {
     cudnnActivationMode_t mode;
+    cudnnNanPropagation_t nan;
 };
 
 namespace {
@@ -64,10 +69,20 @@ template <class T> cudnnStatus_t destroy(const char *function, T *object) {
     return call.error ? CUDNN_STATUS_EXECUTION_FAILED : CUDNN_STATUS_SUCCESS;
 }
 
+template <class... T> bool all_live(const T *...objects) {
+    bool live = true;
+    for (const void *object : {(const void *)objects...}) live = live && library_object_lives(object);
+    return live;
+}
+
 cudnnStatus_t set_dims(cudnnTensorStruct *tensor, cudnnDataType_t type, int rank, const int *dims) {
     if (rank < 4 || rank > max_rank) return CUDNN_STATUS_NOT_SUPPORTED;
-    for (int i = 0; i < rank; i++)
+    long long count = 1;
+    for (int i = 0; i < rank; i++) {
         if (dims[i] < 1) return CUDNN_STATUS_BAD_PARAM;
+        count *= dims[i];
+        if (count > INT_MAX) return CUDNN_STATUS_NOT_SUPPORTED;
+    }
     tensor->element = element_of(type);
     tensor->rank = rank;
     for (int i = 0; i < rank; i++) tensor->dims[i] = dims[i];
@@ -98,7 +113,9 @@ struct Convolution {
     }
 
     bool operands_are_valid() const {
-        return operand_is_valid(x_data, x.bytes()) && operand_is_valid(w_data, w.bytes()) &&
+        for (const void *data : {x_data, w_data, (const void *)y_data, (const void *)workspace})
+            if ((uintptr_t)data % alignment) return false;
+        return x_data != y_data && operand_is_valid(x_data, x.bytes()) && operand_is_valid(w_data, w.bytes()) &&
                operand_is_valid(y_data, y.bytes()) && operand_is_valid(workspace, workspace_bytes) &&
                (!bias_data || operand_is_valid(bias_data, bias.bytes())) &&
                (!z_data || operand_is_valid(z_data, y.bytes()));
@@ -163,11 +180,28 @@ struct Convolution {
     }
 };
 
-size_t workspace_of(cudnnConvolutionFwdAlgo_t algorithm) {
+/* Is `a` of shape (1, channels, 1, 1) to the tensor of those channels? */
+bool is_one_a_channel(const cudnnTensorStruct &a, const cudnnTensorStruct &tensor) {
+    return a.rank == tensor.rank && a.element == tensor.element && a.dims[1] == tensor.dims[1] &&
+           a.count() == (size_t)tensor.dims[1];
+}
+
+/* Winograd's tiles of 4x4 for 2x2 outputs of a 3x3 window are four times as large as the tensors. */
+size_t workspace_of(cudnnConvolutionFwdAlgo_t algorithm, const Convolution &c) {
+    if (algorithm == CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED)
+        return 4 * (c.x.bytes() + c.y.bytes()) + 2 * c.w.bytes();
     return algorithm == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM ? precomputed_workspace : 0;
 }
 
-bool is_supported(cudnnConvolutionFwdAlgo_t algorithm) {
+bool suits_winograd(const Convolution &c) {
+    bool suits = c.how.spatial_rank == 2;
+    for (int i = 0; suits && i < 2; i++)
+        suits = c.w.dims[2 + i] == 3 && c.how.strides[i] == 1 && c.how.dilations[i] == 1;
+    return suits;
+}
+
+bool is_supported(cudnnConvolutionFwdAlgo_t algorithm, const Convolution &c) {
+    if (algorithm == CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED) return suits_winograd(c);
     return algorithm == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM ||
            algorithm == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM;
 }
@@ -175,8 +209,8 @@ bool is_supported(cudnnConvolutionFwdAlgo_t algorithm) {
 cudnnStatus_t start(cudnnHandle_t handle, const Convolution &convolution, cudnnConvolutionFwdAlgo_t algorithm) {
     const cudnnStatus_t status = convolution.check();
     if (status) return status;
-    if (!is_supported(algorithm)) return CUDNN_STATUS_NOT_SUPPORTED;
-    if (convolution.workspace_bytes < workspace_of(algorithm) || !convolution.operands_are_valid())
+    if (!is_supported(algorithm, convolution)) return CUDNN_STATUS_NOT_SUPPORTED;
+    if (convolution.workspace_bytes < workspace_of(algorithm, convolution) || !convolution.operands_are_valid())
         return CUDNN_STATUS_BAD_PARAM;
     return library_submit(handle->stream, [convolution] { convolution.run(); }) ? CUDNN_STATUS_SUCCESS
                                                                                 : CUDNN_STATUS_EXECUTION_FAILED;
@@ -214,6 +248,7 @@ cudnnStatus_t cudnnDestroy(cudnnHandle_t handle) {
 
 cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream) {
     if (library_call_fails(__func__)) return CUDNN_STATUS_EXECUTION_FAILED;
+    if (!all_live(handle)) return CUDNN_STATUS_BAD_PARAM;
     const CUstream_st *found = find_stream(stream);
     if (!found || (stream && found->device != handle->device)) return CUDNN_STATUS_BAD_PARAM;
     handle->stream = stream;
@@ -303,49 +338,57 @@ cudnnStatus_t cudnnDestroyActivationDescriptor(cudnnActivationDescriptor_t descr
 }
 
 cudnnStatus_t cudnnSetActivationDescriptor(cudnnActivationDescriptor_t descriptor, cudnnActivationMode_t mode,
-                                           cudnnNanPropagation_t, double) {
+                                           cudnnNanPropagation_t nan, double) {
     if (library_call_fails(__func__)) return CUDNN_STATUS_EXECUTION_FAILED;
     descriptor->mode = mode;
+    descriptor->nan = nan;
     return CUDNN_STATUS_SUCCESS;
 }
 
-/* Best first, and one that cannot do it, as the real list may hold. */
-cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(cudnnHandle_t, const cudnnTensorDescriptor_t,
-                                                     const cudnnFilterDescriptor_t,
+/* Best first, and one that cannot do it, as the real list may hold. The math type of an offer need not be the one that
+ * was asked for: a caller that takes it over without a look gets TF32. */
+cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(cudnnHandle_t handle, const cudnnTensorDescriptor_t x,
+                                                     const cudnnFilterDescriptor_t w,
                                                      const cudnnConvolutionDescriptor_t convolution,
-                                                     const cudnnTensorDescriptor_t, int asked, int *returned,
+                                                     const cudnnTensorDescriptor_t y, int asked, int *returned,
                                                      cudnnConvolutionFwdAlgoPerf_t *results) {
     if (library_call_fails(__func__)) return CUDNN_STATUS_EXECUTION_FAILED;
-    static const cudnnConvolutionFwdAlgo_t ranking[] = {CUDNN_CONVOLUTION_FWD_ALGO_FFT,
-                                                        CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM,
-                                                        CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM};
+    static const cudnnConvolutionFwdAlgo_t ranking[] = {
+        CUDNN_CONVOLUTION_FWD_ALGO_FFT, CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED,
+        CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM, CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM};
+    if (!all_live(handle, x, w, convolution, y)) return CUDNN_STATUS_BAD_PARAM;
+    Convolution query = {};
+    query.x = *x, query.w = *w, query.y = *y, query.how = *convolution;
+    const cudnnStatus_t status = query.check();
+    if (status) return status;
     *returned = 0;
     for (cudnnConvolutionFwdAlgo_t algorithm : ranking) {
         if (*returned == asked) break;
         cudnnConvolutionFwdAlgoPerf_t *result = &results[(*returned)++];
         *result = cudnnConvolutionFwdAlgoPerf_t();
         result->algo = algorithm;
-        result->status = is_supported(algorithm) ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_NOT_SUPPORTED;
+        result->status = is_supported(algorithm, query) ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_NOT_SUPPORTED;
         result->time = -1;
-        result->memory = workspace_of(algorithm);
+        result->memory = workspace_of(algorithm, query);
         result->determinism = CUDNN_DETERMINISTIC;
-        result->mathType = convolution->math;
+        result->mathType = query.x.element == Element::f32 ? CUDNN_DEFAULT_MATH : convolution->math;
     }
     return CUDNN_STATUS_SUCCESS;
 }
 
-cudnnStatus_t cudnnGetConvolutionForwardWorkspaceSize(cudnnHandle_t, const cudnnTensorDescriptor_t x,
+cudnnStatus_t cudnnGetConvolutionForwardWorkspaceSize(cudnnHandle_t handle, const cudnnTensorDescriptor_t x,
                                                       const cudnnFilterDescriptor_t w,
                                                       const cudnnConvolutionDescriptor_t convolution,
                                                       const cudnnTensorDescriptor_t y,
                                                       cudnnConvolutionFwdAlgo_t algorithm, size_t *bytes) {
     if (library_call_fails(__func__)) return CUDNN_STATUS_EXECUTION_FAILED;
+    if (!all_live(handle, x, w, convolution, y)) return CUDNN_STATUS_BAD_PARAM;
     Convolution query = {};
     query.x = *x, query.w = *w, query.y = *y, query.how = *convolution;
     const cudnnStatus_t status = query.check();
     if (status) return status;
-    if (!is_supported(algorithm)) return CUDNN_STATUS_NOT_SUPPORTED;
-    *bytes = workspace_of(algorithm);
+    if (!is_supported(algorithm, query)) return CUDNN_STATUS_NOT_SUPPORTED;
+    *bytes = workspace_of(algorithm, query);
     return CUDNN_STATUS_SUCCESS;
 }
 
@@ -356,12 +399,32 @@ cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t handle, const void *alpha,
                                       cudnnConvolutionFwdAlgo_t algorithm, void *workspace, size_t workspace_bytes,
                                       const void *beta, const cudnnTensorDescriptor_t y_descriptor, void *y) {
     if (library_call_fails(__func__)) return CUDNN_STATUS_EXECUTION_FAILED;
+    if (!all_live(handle, x_descriptor, w_descriptor, convolution, y_descriptor)) return CUDNN_STATUS_BAD_PARAM;
     Convolution work = {};
     work.x = *x_descriptor, work.w = *w_descriptor, work.y = *y_descriptor, work.how = *convolution;
     work.x_data = x, work.w_data = w, work.y_data = y, work.z_data = y;
     work.workspace = workspace, work.workspace_bytes = workspace_bytes;
     work.alpha = *(const float *)alpha, work.beta = *(const float *)beta;
     return start(handle, work, algorithm);
+}
+
+/* c = alpha * a + beta * c, where a is one value a channel. */
+cudnnStatus_t cudnnAddTensor(cudnnHandle_t handle, const void *alpha, const cudnnTensorDescriptor_t a_descriptor,
+                             const void *a, const void *beta, const cudnnTensorDescriptor_t c_descriptor, void *c) {
+    if (library_call_fails(__func__)) return CUDNN_STATUS_EXECUTION_FAILED;
+    if (!all_live(handle, a_descriptor, c_descriptor)) return CUDNN_STATUS_BAD_PARAM;
+    const cudnnTensorStruct added = *a_descriptor, sum = *c_descriptor;
+    if (!is_one_a_channel(added, sum)) return CUDNN_STATUS_NOT_SUPPORTED;
+    if (!operand_is_valid(a, added.bytes()) || !operand_is_valid(c, sum.bytes())) return CUDNN_STATUS_BAD_PARAM;
+    const double scale = *(const float *)alpha, keep = *(const float *)beta;
+    const auto work = [=] {
+        const long long channels = sum.dims[1], pixels = (long long)sum.count() / sum.dims[0] / channels;
+        for (long long i = 0; i < (long long)sum.count(); i++)
+            store_element(c, i, sum.element,
+                          scale * load_element(a, i / pixels % channels, added.element) +
+                              keep * load_element(c, i, sum.element));
+    };
+    return library_submit(handle->stream, work) ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_EXECUTION_FAILED;
 }
 
 cudnnStatus_t cudnnConvolutionBiasActivationForward(
@@ -372,6 +435,9 @@ cudnnStatus_t cudnnConvolutionBiasActivationForward(
     const void *bias, const cudnnActivationDescriptor_t activation, const cudnnTensorDescriptor_t y_descriptor,
     void *y) {
     if (library_call_fails(__func__)) return CUDNN_STATUS_EXECUTION_FAILED;
+    if (!all_live(handle, x_descriptor, w_descriptor, convolution, z_descriptor, bias_descriptor, activation,
+                  y_descriptor))
+        return CUDNN_STATUS_BAD_PARAM;
     Convolution work = {};
     work.x = *x_descriptor, work.w = *w_descriptor, work.y = *y_descriptor, work.how = *convolution;
     work.bias = *bias_descriptor;
@@ -379,8 +445,9 @@ cudnnStatus_t cudnnConvolutionBiasActivationForward(
     work.workspace = workspace, work.workspace_bytes = workspace_bytes;
     work.alpha = *(const float *)alpha1, work.beta = *(const float *)alpha2;
     work.relu = activation->mode == CUDNN_ACTIVATION_RELU;
-    if (bias_descriptor->count() != (size_t)work.y.dims[1] || z_descriptor->count() != work.y.count())
-        return CUDNN_STATUS_BAD_PARAM;
+    if (!is_one_a_channel(work.bias, work.y) || z_descriptor->count() != work.y.count() ||
+        activation->nan != CUDNN_NOT_PROPAGATE_NAN)
+        return CUDNN_STATUS_NOT_SUPPORTED;
     if (!work.relu && algorithm != CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM) return CUDNN_STATUS_NOT_SUPPORTED;
     return start(handle, work, algorithm);
 }

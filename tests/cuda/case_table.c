@@ -2,7 +2,7 @@
  * claim with several ways through needs one for each. */
 #include <stddef.h>
 
-extern const char *const kernel_cases[];
+extern const char *const kernel_cases[], *const library_cases[];
 
 const char *const kernel_cases[] = {
     /* ---- binary.c ---- */
@@ -172,6 +172,13 @@ const char *const kernel_cases[] = {
     "Conv 22; auto_pad=SAME_UPPER strides=2,2; T[1,3,a+3,b+3]~-1,1 T[d,3,4,3]~-1,1 T[d]",
     "Conv 22; group={c} pads=1,1,1,1; T[2,c,a+3,b+3]~-1,1 T[2*c,1,3,3]~-1,1 T[2*c]",
     "Conv 22; pads=2,1; T[2,c,a+5]~-1,1 T[d,c,4]~-1,1 T[d]",
+    /* ---- conv_cudnn.c: the bias within the convolution, and after it ---- */
+    "Conv 22; pads=2,2 dilations=3 strides=2; T[2,c,a+9]~-1,1 T[d,c,4]~-1,1 T[d]",
+    "Conv 22; pads=2,1,2,1 strides=2,3; T[2,c,a+5,b+4]~-1,1 T[d,c,5,4]~-1,1 T[d]",
+    "Conv 22; ; T[1,c,a+3,b+3]~-1,1 T[d,c,3,3]~-1,1 T[d]",
+    "Conv 22; group=3 pads=1,0,1,0 dilations=2,1; T[2,6,a+5,b+5]~-1,1 T[9,2,3,2]~-1,1 T[9]",
+    "Conv 22; ; T[a,c,1,1]~-1,1 T[d,c,1,1]~-1,1 T[d]",
+    "Conv 22; strides=2,2 pads=1,1,0,1; T[1,c,2*a+2,2*b+3]~-1,1 T[d,c,3,3]~-1,1",
     /* ---- pool.c ---- */
     "MaxPool 22; kernel_shape=3,2 strides=2,1 pads=1,0,1,1; T[2,c,a+4,b+4]",
     "MaxPool 22; kernel_shape=3,3 strides=2,2 ceil_mode=1 dilations=1,2; T[2,c,a+6,b+6]",
@@ -270,5 +277,13 @@ const char *const kernel_cases[] = {
     "Resize 10; mode=nearest; T[a+1,b+1] f32[2]=0.6,3",
     "Upsample 9; mode=linear; T[2,3,a+1,b+1] f32[4]=1,1,2,3",
     "Upsample 9; mode=nearest; T[2,3,a+1,b+1] f32[4]=1,1,2,3",
+    NULL,
+};
+
+/* What only a library's row takes: these run where it is there. */
+const char *const library_cases[] = {
+    "Conv 22; pads=1,0,1,1,0,1 strides=1,2,1; T[2,c,a+3,5,6]~-1,1 T[d,c,3,2,3]~-1,1 T[d]",
+    "Conv 22; group=2 dilations=1,2,1; T[1,4,a+3,5,b+3]~-1,1 T[6,2,2,2,2]~-1,1",
+    "Conv 22; group={c}; T[1,c,3,a+2,3]~-1,1 T[2*c,1,2,2,2]~-1,1 T[2*c]",
     NULL,
 };

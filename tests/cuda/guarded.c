@@ -121,7 +121,7 @@ const tort_provider *guarded_provider(const tort_provider *provider, bool librar
 
 void guarded_select(const tort_kernel *row, int64_t shift) {
     guarded.selected = row;
-    guarded.shift = shift;
+    guarded.shift = row && row->needs == TORT_LIBRARY_CUDNN ? 0 : shift;
 }
 
 const tort_kernel *guarded_row(const char *op, const char *name) {

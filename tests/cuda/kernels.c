@@ -19,7 +19,7 @@
 #include "tests/cuda/guarded.h"
 #include "tests/cuda/kernel_case.h"
 
-extern const char *const kernel_cases[];
+extern const char *const kernel_cases[], *const library_cases[];
 
 enum { TRIALS = 4, MOST_RUNS = 4, MOST_COVERED = 512 };
 
@@ -233,7 +233,8 @@ static bool has_library_row(const tester *t, const char *op) {
     return false;
 }
 
-static void run_line(tester *t, const char *line) {
+/* Without libraries and with them, as far as the operator has rows of both. */
+static void run_line(tester *t, const char *line, bool library_only) {
     static const tort_type types[] = {TORT_FLOAT, TORT_FLOAT16};
     const tort_op *op = kernel_case_row(line);
     char letters[CASE_WORD];
@@ -243,7 +244,7 @@ static void run_line(tester *t, const char *line) {
         return;
     }
     kernel_case_letters(line, letters);
-    for (int libraries = 0; libraries <= has_library_row(t, op->name); libraries++)
+    for (int libraries = library_only; libraries <= has_library_row(t, op->name); libraries++)
         for (int k = 0; k < (kernel_case_has_type_letter(line) ? 2 : 1); k++) {
             int ran = 0;
             for (int trial = 0; trial < (t->brief ? 2 : TRIALS); trial++)
@@ -308,7 +309,11 @@ int main(int argc, char **argv) {
     }
     for (int i = 0; kernel_cases[i]; i++) {
         const tort_op *op = kernel_case_row(kernel_cases[i]);
-        if (!only || (op && !strcmp(op->name, only))) run_line(&t, kernel_cases[i]);
+        if (!only || (op && !strcmp(op->name, only))) run_line(&t, kernel_cases[i], false);
+    }
+    for (int i = 0; library_cases[i]; i++) {
+        const tort_op *op = kernel_case_row(library_cases[i]);
+        if (!only || (op && !strcmp(op->name, only))) run_line(&t, library_cases[i], true);
     }
     if (!only) check_coverage(&t);
     check_leftovers(&t);

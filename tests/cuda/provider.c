@@ -57,14 +57,10 @@ static bool is_right(const tester *t, const float *found) {
     return true;
 }
 
-static void check_leftovers_of_device(tester *t, const char *what) {
-    char text[300];
-    if (t->control->leftovers(text, sizeof text)) check(t, false, what, text);
-}
-
 /* When no session is left. */
 static void check_leftovers(tester *t, const char *what) {
-    check_leftovers_of_device(t, what);
+    char text[300];
+    if (t->control->leftovers(text, sizeof text)) check(t, false, what, text);
     if (!t->memory->live_blocks && !t->memory->wrong_sizes) return;
     check(t, false, what, "host memory is not freed, or with another size");
     t->memory->live_blocks = t->memory->wrong_sizes = 0; /* told once */
@@ -162,10 +158,12 @@ static const situation situations[] = {
     {"cuBLAS 11, cuDNN 8", "cudasim,cpu", old_libraries, NULL, 0},
     {"cuBLAS without a symbol", "cudasim,cpu", no_gemm, NULL, 0},
     {"cuDNN without a symbol", "cudasim,cpu", no_convolution, NULL, 0},
+    {"cuDNN that does not start", "cudasim,cpu", NULL, "cudnnCreate", cudaErrorUnknown},
     {"libraries=off", "cudasim:libraries=off,cpu", NULL, NULL, 0},
 };
 
-/* The provider's line of the report, and where the MatMul runs and why not better. */
+/* The provider's line of the report, where the MatMul and a Conv run and why not better; what depends on the window of
+ * the Conv alone is left out. */
 static void tell_report(const tort_report *report, FILE *out) {
     const tort_report_provider *p = &report->providers[0];
     fprintf(out, "  %s%s%s\n", p->code, *p->description ? ": " : "", p->description);
@@ -173,30 +171,15 @@ static void tell_report(const tort_report *report, FILE *out) {
     if (*p->cure) fprintf(out, "  cure: %s\n", p->cure);
     for (int32_t i = 0; i < report->node_count; i++) {
         const tort_report_node *node = &report->nodes[i];
-        if (strcmp(node->op, "MatMul")) continue;
-        fprintf(out, "  MatMul: %s %s\n", node->provider, node->kernel);
-        for (int32_t v = 0; v < node->verdict_count; v++)
+        if (strcmp(node->name, "matmul") && strcmp(node->name, "conv")) continue;
+        fprintf(out, "  %s: %s %s\n", node->op, node->provider, node->kernel);
+        for (int32_t v = 0; v < node->verdict_count; v++) {
+            if (node->verdicts[v].code == TORT_NO_SHAPE) continue;
             fprintf(out, "  not %s: %s: %s; %s\n",
                     *node->verdicts[v].kernel ? node->verdicts[v].kernel : node->verdicts[v].provider,
                     tort_verdict_name(node->verdicts[v].code), node->verdicts[v].message, node->verdicts[v].cure);
+        }
     }
-}
-
-/* No kernel asks for cuDNN so far: the provider is asked itself. */
-static void tell_cudnn(const tester *t, const char *chain, FILE *out) {
-    const tort_env env = tort_env_complete(NULL);
-    const tort_provider_option off = {"libraries", "off"};
-    const tort_provider_config config = {
-        .provider = "cudasim", .options = &off, .option_count = strstr(chain, "libraries=off") ? 1 : 0, .env = &env};
-    tort_target target;
-    tort_condition condition;
-    char message[160] = "", cure[160] = "";
-    void *device;
-    t->provider->open(&config, &device, &target, &condition);
-    if (!condition.ready) return;
-    if (!t->provider->library(device, TORT_LIBRARY_CUDNN, message, sizeof message, cure, sizeof cure))
-        fprintf(out, "  no cuDNN: %s; %s\n", message, cure);
-    t->provider->close(device);
 }
 
 static void tell(tester *t, const situation *s, FILE *out) {
@@ -211,7 +194,6 @@ static void tell(tester *t, const situation *s, FILE *out) {
         fprintf(out, "  %s: %s\n", tort_status_name(error.code), error.msg);
     else
         tell_report(tort_session_report(session), out);
-    if (session && !s->failing) tell_cudnn(t, s->chain, out);
     tort_session_free(session);
 }
 
@@ -338,12 +320,12 @@ static void check_lost(tester *t) {
     if (!status) status = tort_context_create(session, &context, &error);
     check(t, !status, "a session", status ? error.msg : "");
     if (status) return;
-    t->control->fail_nth("cudaLaunchKernel", 3, cudaErrorIllegalAddress);
+    t->control->fail_nth("cudaLaunchKernel", 2, cudaErrorIllegalAddress); /* behind Convs of cuDNN and norm */
     status = provider_model_run(&t->model, context, output, &error);
     check(t, status == TORT_E_DEVICE_LOST, "a kernel that loses the device", error.msg);
     check(t,
           strstr(error.msg, "illegal memory access") && error.provider && !strcmp(error.provider, "cudasim") &&
-              error.node == 2 && strstr(error.msg, "relu"),
+              error.node == 3 && strstr(error.msg, "relu"),
           "the message of a lost device names cause, provider and node", error.msg);
     status = provider_model_run(&t->model, context, output, &error);
     check(t, status == TORT_E_DEVICE_LOST && strstr(error.msg, "new session"), "the run after it", error.msg);
@@ -459,8 +441,8 @@ static void check_targets(tester *t) {
     check_leftovers(t, "after targets");
 }
 
-/* Streams with cuDNN, which no kernel asks for so far: the provider is asked itself. */
-static void check_cudnn_stream(tester *t) {
+/* What the functions of a stream answer when CUDA or cuDNN fails; the provider is asked itself. */
+static void check_stream(tester *t) {
     static const char *const functions[] = {"cudnnCreate", "cudnnSetStream", NULL};
     const tort_provider *p = t->provider;
     const tort_env env = tort_env_complete(&t->memory->env);
@@ -468,18 +450,19 @@ static void check_cudnn_stream(tester *t) {
     tort_target target;
     tort_condition condition;
     tort_error error;
-    char message[160], cure[160];
+    char message[160], cure[160], text[300];
     void *device, *stream;
     configure(t, NULL);
     p->open(&config, &device, &target, &condition);
     bool found = device && p->library(device, TORT_LIBRARY_CUDNN, message, sizeof message, cure, sizeof cure);
     check(t, found, "cuDNN", "was not found");
     if (!found) return;
+    const size_t before = t->control->leftovers(text, sizeof text);
     for (int i = 0; functions[i]; i++) {
         t->control->fail_nth(functions[i], 1, cudaErrorUnknown);
         check(t, p->stream_open(device, &stream, &error) == TORT_E_RUN && strstr(error.msg, "starting cuDNN: "),
               functions[i], error.msg);
-        check_leftovers_of_device(t, functions[i]);
+        check(t, t->control->leftovers(text, sizeof text) == before, functions[i], text);
     }
     bool opened = !p->stream_open(device, &stream, &error);
     check(t, opened, "a stream with cuDNN", opened ? "" : error.msg);
@@ -487,7 +470,7 @@ static void check_cudnn_stream(tester *t) {
     t->control->fail_nth("cudaMemGetInfo", 1, cudaErrorUnknown);
     check(t, p->memory_free(device) == 0, "memory_free", "a failed question is answered");
     p->close(device);
-    check_leftovers(t, "after cuDNN");
+    check_leftovers(t, "after streams");
 }
 
 /* ---- the program ---- */
@@ -539,7 +522,7 @@ int main(int argc, char **argv) {
     check_devices(&t, true);
     check_limits(&t);
     check_targets(&t);
-    check_cudnn_stream(&t);
+    check_stream(&t);
     provider_bindings_check(t.provider, t.control, &memory.env, &t.model, t.expected, &t.passed, &t.failed);
     provider_threads_check(t.provider, t.control, &t.model, t.expected, &t.passed, &t.failed);
     provider_model_free(&t.model);

@@ -26,6 +26,7 @@ static void weights(onnx_bytes *b) {
     const int64_t starts[] = {0}, ends[] = {2}, axes[] = {2}, last[] = {1}, wide[] = {2, 4}, pads[] = {0, 1, 0, 1};
     weight(b, "conv_w", 4, (const int64_t[]){4, 3, 3, 3}, 0.0f);
     weight(b, "conv_b", 1, (const int64_t[]){4}, 0.0f);
+    weight(b, "mix_w", 4, (const int64_t[]){4, 4, 1, 1}, 0.0f);
     weight(b, "norm_scale", 1, (const int64_t[]){4}, 1.0f);
     weight(b, "norm_var", 1, (const int64_t[]){4}, 1.0f);
     weight(b, "matmul_w", 2, (const int64_t[]){2, 5}, 0.0f);
@@ -43,7 +44,8 @@ static void weights(onnx_bytes *b) {
 
 static void nodes(onnx_bytes *b) {
     onnx_node(b, "Conv", "conv", "image conv_w conv_b", "v0");                                /* 2 4 4 3 */
-    onnx_node(b, "BatchNormalization", "norm", "v0 norm_scale conv_b conv_b norm_var", "v1"); /* 2 4 4 3 */
+    onnx_node(b, "Conv", "mix", "v0 mix_w conv_b", "m0");                                     /* 2 4 4 3 */
+    onnx_node(b, "BatchNormalization", "norm", "m0 norm_scale conv_b conv_b norm_var", "v1"); /* 2 4 4 3 */
     onnx_node(b, "Relu", "relu", "v1", "v2");
     onnx_node(b, "Transpose", "transpose", "v2", "v3");    /* 3 4 4 2 */
     onnx_node(b, "MatMul", "matmul", "v3 matmul_w", "v4"); /* 3 4 4 5 */

@@ -87,7 +87,7 @@ static bool describe(Network *n) {
            !lib.cudnnSetConvolutionNdDescriptor(n->convolution, 2, ones, ones, ones, CUDNN_CROSS_CORRELATION,
                                                 CUDNN_DATA_FLOAT) &&
            !lib.cudnnSetConvolutionMathType(n->convolution, CUDNN_FMA_MATH) &&
-           !lib.cudnnSetActivationDescriptor(n->relu, CUDNN_ACTIVATION_RELU, CUDNN_PROPAGATE_NAN, 0) &&
+           !lib.cudnnSetActivationDescriptor(n->relu, CUDNN_ACTIVATION_RELU, CUDNN_NOT_PROPAGATE_NAN, 0) &&
            !lib.cudnnGetConvolutionForwardWorkspaceSize(n->cudnn, n->x_shape, n->w_shape, n->convolution, n->y_shape,
                                                         algorithm, &n->workspace_bytes);
 }

@@ -1,0 +1,37 @@
+/* conv.h - Conv on the device: what conv.c asks of conv.cu and of conv_cudnn.c. Plain C. */
+#ifndef TORT_KERNELS_CUDA_CONV_H
+#define TORT_KERNELS_CUDA_CONV_H
+
+#include "kernels/cuda/window.h"
+
+/* Weights (filters, channels * kernel) of a group by the input's windows. Sizes in elements. */
+typedef struct gpu_conv {
+    gpu_window window;
+    int64_t batch, group, channels, filters; /* channels and filters of one group */
+} gpu_conv;
+
+/* The functions of the row conv_cudnn; conv_cudnn.c. */
+tort_verdict tort_cuda_conv_cudnn_claim(const tort_target *target, const tort_node_view *node);
+tort_status tort_cuda_conv_cudnn_size(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                                      tort_error *error);
+#ifdef CUDA_DEVICE
+#ifdef __cplusplus
+extern "C" {
+#endif
+/* bias is NULL where there is none. */
+cudaError_t gpu_run_conv(cudaStream_t stream, gpu_type type, const gpu_conv *p, const void *x, const void *w,
+                         const void *bias, void *y);
+cudaError_t gpu_run_conv_depthwise(cudaStream_t stream, gpu_type type, const gpu_conv *p, const void *x, const void *w,
+                                   const void *bias, void *y);
+#ifdef __cplusplus
+}
+#else
+tort_status tort_cuda_conv_cudnn_fit(tort_fit *fit);
+void tort_cuda_conv_cudnn_unfit(void *device, const tort_env *env, void *fitted);
+tort_status tort_cuda_conv_cudnn_run(const tort_call *call);
+/* As the row conv_implicit_gemm does. */
+tort_status tort_cuda_conv_run(const tort_call *call);
+#endif
+#endif
+
+#endif
