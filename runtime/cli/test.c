@@ -177,7 +177,7 @@ static verdict run_model(test *t) {
     return status ? from_error("planning", &error) : run_sets(t);
 }
 
-/* Where each node ran and, away from the first provider, why: [["Conv", "cpu", "NO_TYPE"] ...]. */
+/* Where each node ran and, away from the first provider, why: [["Conv", "cpu", "NO_TYPE", "its type is ..."] ...]. */
 static cJSON *placement_json(const tort_report *report) {
     cJSON *list = cJSON_CreateArray();
     for (int32_t i = 0; i < report->node_count; i++) {
@@ -187,6 +187,7 @@ static cJSON *placement_json(const tort_report *report) {
         cJSON_AddItemToArray(item, cJSON_CreateString(node->op));
         cJSON_AddItemToArray(item, cJSON_CreateString(node->provider ? node->provider : "nowhere"));
         cJSON_AddItemToArray(item, cJSON_CreateString(fell_back ? tort_verdict_name(node->verdicts[0].code) : ""));
+        cJSON_AddItemToArray(item, cJSON_CreateString(fell_back ? node->verdicts[0].message : ""));
         cJSON_AddItemToArray(list, item);
     }
     return list;

@@ -22,6 +22,7 @@ from pathlib import Path
 
 BATCH = 60
 PLACED = Counter()  # (operator, provider, why not on the first) -> nodes, over all cases
+FALLEN = {}  # (operator, provider, why not on the first, in words) -> names of the cases
 SECONDS_A_BATCH = 240
 
 
@@ -74,8 +75,10 @@ def run_batch(tinyort, chain, cases):
         reports, end = run_process(tinyort, chain, cases)
         for case, report in zip(cases, reports):
             outcome = {"PASS": "yes", "FAIL": "no"}.get(report["outcome"], report["code"])
-            for placed in report["nodes"]:
-                PLACED[tuple(placed)] += 1
+            for operator, where, code, words in report["nodes"]:
+                PLACED[operator, where, code] += 1
+                if code:
+                    FALLEN.setdefault((operator, where, f"{code} {words}"), set()).add(f"{case['kind']}/{case['name']}")
             results.append((case, outcome, report["reason"]))
         if len(reports) < len(cases):
             results.append((cases[len(reports)], "no", "crashed: the process " + (end or "stopped reporting")))
@@ -108,11 +111,16 @@ def verdict(case, outcome):
 
 
 def placement_lines():
-    """One line an operator: how many of its nodes ran where, and why not on the first provider."""
+    """An operator a line: how many of its nodes ran where. Then the cases that fell back, under the reason."""
     operators = {}
     for (operator, provider, code), count in sorted(PLACED.items()):
         operators.setdefault(operator, []).append(f"{count} {provider}{' ' + code if code else ''}")
-    return [f"{operator}: {', '.join(parts)}" for operator, parts in operators.items()]
+    lines = ["# Nodes of the backend cases by operator: where they run."]
+    lines += [f"{operator}: {', '.join(parts)}" for operator, parts in operators.items()]
+    lines += ["", "# Cases with nodes that are not on the first provider, and why. All others run there, or are folded."]
+    for (operator, provider, why), names in sorted(FALLEN.items()):
+        lines += [f"{operator} on {provider}: {why}"] + [f"    {operator} {name}" for name in sorted(names)]
+    return lines
 
 
 def check_placement(path, write):
@@ -138,7 +146,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--kinds", help="run only these kinds of cases: node,older,simple ...")
     parser.add_argument("--print", action="store_true")
-    parser.add_argument("--placement", help="file that says how many nodes of each operator run where, and why")
+    parser.add_argument("--placement", help="file that says where the nodes of the cases run, and why")
     parser.add_argument("--write", action="store_true", help="write that file anew")
     options = parser.parse_args()
 
