@@ -33,6 +33,11 @@ tort_status tort_run_map(const tort_call *call, const tort_map *map, const void 
         }                                                                                                              \
     }
 
+/* IsInf: which infinities count. */
+typedef struct tort_infinities {
+    bool negative, positive;
+} tort_infinities;
+
 /* ---- two inputs, broadcast --------------------------------------------------------------------------------------- */
 
 /* out[i] = f(a[i * a_step], b[i * b_step]); a step is 1 or 0; params are the call's. */

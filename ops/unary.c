@@ -82,10 +82,6 @@ static tort_status run_bitwise_not(const tort_call *call) {
 
 /* ---- IsInf, IsNaN ------------------------------------------------------------------------------------------------ */
 
-typedef struct infinities {
-    bool negative, positive;
-} infinities;
-
 static tort_status infer_bool(tort_infer *infer) {
     tort_infer_same(infer, 0, 0);
     infer->outputs[0].type = TORT_BOOL;
@@ -93,7 +89,7 @@ static tort_status infer_bool(tort_infer *infer) {
 }
 
 static tort_status resolve_is_inf(tort_resolve *resolve) {
-    infinities *params = resolve->params;
+    tort_infinities *params = resolve->params;
     params->negative = tort_attr_int(resolve->node, "detect_negative") != 0;
     params->positive = tort_attr_int(resolve->node, "detect_positive") != 0;
     return TORT_OK;
@@ -121,7 +117,7 @@ static void test_blocks(void *arg, int64_t begin, int64_t end) {
 }
 
 static tort_status run_is_inf(const tort_call *call) {
-    const infinities *params = call->params;
+    const tort_infinities *params = call->params;
     predicate test = {call, false, params->negative ? -INFINITY : NAN, params->positive ? INFINITY : NAN};
     tort_parallel(call, (tort_count(&call->inputs[0]) + TORT_BLOCK - 1) / TORT_BLOCK, TORT_BLOCK, test_blocks, &test);
     return TORT_OK;
@@ -170,9 +166,10 @@ const tort_op tort_ops_unary[] = {
     {"", "Floor", 6, 12, "X:T", "Y:T", "T=floats", "", 0, 0, 0, tort_infer_elementwise, NULL, run_floor},
     {"", "Floor", 13, 28, "X:T", "Y:T", "T=floats13", "", 0, 0, 0, tort_infer_elementwise, NULL, run_floor},
     {"", "IsInf", 10, 19, "X:T1", "Y:T2", "T1=float|double T2=bool", "detect_negative:int=1 detect_positive:int=1", 0,
-     0, sizeof(infinities), infer_bool, resolve_is_inf, run_is_inf},
+     0, sizeof(tort_infinities), infer_bool, resolve_is_inf, run_is_inf},
     {"", "IsInf", 20, 28, "X:T1", "Y:T2", "T1=floats13|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz T2=bool",
-     "detect_negative:int=1 detect_positive:int=1", 0, 0, sizeof(infinities), infer_bool, resolve_is_inf, run_is_inf},
+     "detect_negative:int=1 detect_positive:int=1", 0, 0, sizeof(tort_infinities), infer_bool, resolve_is_inf,
+     run_is_inf},
     {"", "IsNaN", 9, 12, "X:T1", "Y:T2", "T1=floats T2=bool", "", 0, 0, 0, infer_bool, NULL, run_is_nan},
     {"", "IsNaN", 13, 19, "X:T1", "Y:T2", "T1=floats13 T2=bool", "", 0, 0, 0, infer_bool, NULL, run_is_nan},
     {"", "IsNaN", 20, 28, "X:T1", "Y:T2", "T1=floats13|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz T2=bool",

@@ -8,34 +8,94 @@
 
 /* ---- kernel ---- */
 
+static __device__ __forceinline__ float clamp01(float x) {
+    x = x < 0.0f ? 0.0f : x;
+    return x > 1.0f ? 1.0f : x; /* NaN stays NaN, here and below */
+}
+
+/* x tanh(log(1 + e^x)) = x (n^2 + 2n) / (n^2 + 2n + 2) with n = e^x, which is done before n^2 overflows. */
+static __device__ __forceinline__ float mish(float x) {
+    const float n = expf(x < 20.0f ? x : 20.0f), above = n * (n + 2.0f);
+    return x * (above / (above + 2.0f));
+}
+
 template <int function> static __device__ __forceinline__ float apply(float x, float alpha, float beta) {
     switch (function) {
-    case GPU_ABS: return fabsf(x);
+    case GPU_ACOS: return acosf(x);
+    case GPU_ACOSH: return acoshf(x);
+    case GPU_ASIN: return asinf(x);
+    case GPU_ASINH: return asinhf(x);
+    case GPU_ATAN: return atanf(x);
+    case GPU_ATANH: return atanhf(x);
     case GPU_CEIL: return ceilf(x);
+    case GPU_CELU: return x < 0.0f ? alpha * expm1f(x / alpha) : x;
     case GPU_COS: return cosf(x);
-    case GPU_ELU: return x > 0.0f ? x : alpha * (expf(x) - 1.0f);
+    case GPU_COSH: return coshf(x);
+    case GPU_ELU: return x < 0.0f ? alpha * expm1f(x) : x;
     case GPU_ERF: return erff(x);
     case GPU_EXP: return expf(x);
     case GPU_FLOOR: return floorf(x);
     case GPU_GELU: return 0.5f * x * (1.0f + erff(x * 0.70710678f));
     case GPU_GELU_TANH: return 0.5f * x * (1.0f + tanhf(0.79788456f * (x + 0.044715f * x * x * x)));
-    case GPU_HARD_SIGMOID: return fmaxf(0.0f, fminf(1.0f, alpha * x + beta));
-    case GPU_HARD_SWISH: return x * fmaxf(0.0f, fminf(1.0f, x / 6.0f + 0.5f));
+    case GPU_HARD_SIGMOID: return clamp01(alpha * x + beta);
+    case GPU_HARD_SWISH: return x * clamp01(x / 6.0f + 0.5f);
     case GPU_LEAKY_RELU: return x < 0.0f ? alpha * x : x;
     case GPU_LOG: return logf(x);
-    case GPU_NEG: return -x;
+    case GPU_MISH: return mish(x);
     case GPU_RECIPROCAL: return 1.0f / x;
-    case GPU_RELU: return x < 0.0f ? 0.0f : x; /* NaN stays NaN */
+    case GPU_ROUND: return rintf(x); /* to nearest even */
+    case GPU_SELU: return beta * (x <= 0.0f ? alpha * expm1f(x) : x);
+    case GPU_SHRINK: return x < -alpha ? x + beta : x > alpha ? x - beta : x != x ? x : 0.0f;
     case GPU_SIGMOID: return 1.0f / (1.0f + expf(-x));
     case GPU_SIN: return sinf(x);
+    case GPU_SINH: return sinhf(x);
     case GPU_SOFTPLUS: return x > 0.0f ? x + log1pf(expf(-x)) : log1pf(expf(x));
+    case GPU_SOFTSIGN: return x / (1.0f + fabsf(x));
     case GPU_SQRT: return sqrtf(x);
-    default: return tanhf(x); /* GPU_TANH */
+    case GPU_SWISH: return x / (1.0f + expf(-alpha * x));
+    case GPU_TAN: return tanf(x);
+    case GPU_TANH: return tanhf(x);
+    case GPU_THRESHOLDED_RELU: return x > alpha || x != x ? x : 0.0f;
+    case GPU_ABS: return fabsf(x);
+    case GPU_NEG: return -x;
+    case GPU_RELU: return x < 0.0f ? 0.0f : x;
+    default: return x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : x; /* GPU_SIGN */
     }
 }
 
+/* The negative of the least integer is itself. */
+template <int function> static __device__ __forceinline__ int64_t apply(int64_t x, float, float) {
+    const int64_t negative = (int64_t)(0 - (uint64_t)x);
+    switch (function) {
+    case GPU_ABS: return x < 0 ? negative : x;
+    case GPU_NEG: return negative;
+    case GPU_RELU: return x < 0 ? 0 : x;
+    default: return (x > 0) - (x < 0);
+    }
+}
+
+/* What an element is computed in. */
+template <class T> struct computed { typedef int64_t type; };
+template <> struct computed<float> { typedef float type; };
+template <> struct computed<half> { typedef float type; };
+
 template <int function, class T> static __global__ void unary(const T *x, T *y, size_t count, float alpha, float beta) {
-    for (size_t i = grid_first(); i < count; i += grid_stride()) y[i] = (T)apply<function>((float)x[i], alpha, beta);
+    typedef typename computed<T>::type C;
+    for (size_t i = grid_first(); i < count; i += grid_stride()) y[i] = (T)apply<function>((C)x[i], alpha, beta);
+}
+
+static __device__ __forceinline__ bool holds(gpu_predicate predicate, float x) {
+    switch (predicate) {
+    case GPU_IS_NAN: return x != x;
+    case GPU_IS_INF: return x == INFINITY || x == -INFINITY;
+    case GPU_IS_MINUS_INF: return x == -INFINITY;
+    case GPU_IS_PLUS_INF: return x == INFINITY;
+    default: return false;
+    }
+}
+
+template <class T> static __global__ void test(gpu_predicate predicate, const T *x, uint8_t *y, size_t count) {
+    for (size_t i = grid_first(); i < count; i += grid_stride()) y[i] = holds(predicate, (float)x[i]);
 }
 
 /* ---- launchers ---- */
@@ -57,27 +117,75 @@ template <int function, class T> static cudaError_t load() {
     return load_kernel(unary<function, T>);
 }
 
-#define ROW(function)                                                                                                  \
-    {                                                                                                                  \
-        {run<function, float>, load<function, float>}, {                                                               \
-            run<function, half>, load<function, half>                                                                  \
-        }                                                                                                              \
-    }
+#define ENTRY(function, type)                                                                                          \
+    { run<function, type>, load<function, type> }
+#define FLOATS(function)                                                                                               \
+    { ENTRY(function, float), ENTRY(function, half) }
+#define NUMBERS(function)                                                                                              \
+    { ENTRY(function, float), ENTRY(function, half), ENTRY(function, int32_t), ENTRY(function, int64_t) }
 
-/* In the order of gpu_unary. */
-static const unary_row rows[GPU_UNARY_COUNT][2] = {
-    ROW(GPU_ABS),        ROW(GPU_CEIL),       ROW(GPU_COS),  ROW(GPU_ELU),       ROW(GPU_ERF),
-    ROW(GPU_EXP),        ROW(GPU_FLOOR),      ROW(GPU_GELU), ROW(GPU_GELU_TANH), ROW(GPU_HARD_SIGMOID),
-    ROW(GPU_HARD_SWISH), ROW(GPU_LEAKY_RELU), ROW(GPU_LOG),  ROW(GPU_NEG),       ROW(GPU_RECIPROCAL),
-    ROW(GPU_RELU),       ROW(GPU_SIGMOID),    ROW(GPU_SIN),  ROW(GPU_SOFTPLUS),  ROW(GPU_SQRT),
-    ROW(GPU_TANH),
+/* In the order of gpu_unary and gpu_number; gpu_has_unary tells which are there. */
+static const unary_row rows[GPU_UNARY_COUNT][GPU_NUMBER_INT64 + 1] = {
+    FLOATS(GPU_ACOS),
+    FLOATS(GPU_ACOSH),
+    FLOATS(GPU_ASIN),
+    FLOATS(GPU_ASINH),
+    FLOATS(GPU_ATAN),
+    FLOATS(GPU_ATANH),
+    FLOATS(GPU_CEIL),
+    FLOATS(GPU_CELU),
+    FLOATS(GPU_COS),
+    FLOATS(GPU_COSH),
+    FLOATS(GPU_ELU),
+    FLOATS(GPU_ERF),
+    FLOATS(GPU_EXP),
+    FLOATS(GPU_FLOOR),
+    FLOATS(GPU_GELU),
+    FLOATS(GPU_GELU_TANH),
+    FLOATS(GPU_HARD_SIGMOID),
+    FLOATS(GPU_HARD_SWISH),
+    FLOATS(GPU_LEAKY_RELU),
+    FLOATS(GPU_LOG),
+    FLOATS(GPU_MISH),
+    FLOATS(GPU_RECIPROCAL),
+    FLOATS(GPU_ROUND),
+    FLOATS(GPU_SELU),
+    FLOATS(GPU_SHRINK),
+    FLOATS(GPU_SIGMOID),
+    FLOATS(GPU_SIN),
+    FLOATS(GPU_SINH),
+    FLOATS(GPU_SOFTPLUS),
+    FLOATS(GPU_SOFTSIGN),
+    FLOATS(GPU_SQRT),
+    FLOATS(GPU_SWISH),
+    FLOATS(GPU_TAN),
+    FLOATS(GPU_TANH),
+    FLOATS(GPU_THRESHOLDED_RELU),
+    NUMBERS(GPU_ABS),
+    NUMBERS(GPU_NEG),
+    NUMBERS(GPU_RELU),
+    NUMBERS(GPU_SIGN),
 };
 
-cudaError_t gpu_run_unary(cudaStream_t stream, gpu_unary function, gpu_type type, const void *x, void *y, size_t count,
-                          float alpha, float beta) {
+cudaError_t gpu_run_unary(cudaStream_t stream, gpu_unary function, gpu_number type, const void *x, void *y,
+                          size_t count, float alpha, float beta) {
     return rows[function][type].run(stream, x, y, count, alpha, beta);
 }
 
-cudaError_t gpu_load_unary(gpu_unary function, gpu_type type) {
+cudaError_t gpu_load_unary(gpu_unary function, gpu_number type) {
     return rows[function][type].load();
+}
+
+cudaError_t gpu_run_predicate(cudaStream_t stream, gpu_predicate predicate, gpu_type type, const void *x, void *y,
+                              size_t count) {
+    if (!count) return cudaSuccess;
+    if (type == GPU_HALF)
+        return launch(test<half>, grid_blocks(count), GRID_THREADS, 0, stream, predicate, (const half *)x, (uint8_t *)y,
+                      count);
+    return launch(test<float>, grid_blocks(count), GRID_THREADS, 0, stream, predicate, (const float *)x, (uint8_t *)y,
+                  count);
+}
+
+cudaError_t gpu_load_predicate(gpu_type type) {
+    return type == GPU_HALF ? load_kernel(test<half>) : load_kernel(test<float>);
 }

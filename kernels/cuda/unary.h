@@ -3,11 +3,19 @@
 #define TORT_KERNELS_CUDA_UNARY_H
 
 #include "kernels/cuda/claims.h"
+#include "kernels/cuda/number.h"
 
 typedef enum gpu_unary {
-    GPU_ABS,
+    GPU_ACOS,
+    GPU_ACOSH,
+    GPU_ASIN,
+    GPU_ASINH,
+    GPU_ATAN,
+    GPU_ATANH,
     GPU_CEIL,
+    GPU_CELU,
     GPU_COS,
+    GPU_COSH,
     GPU_ELU,
     GPU_ERF,
     GPU_EXP,
@@ -18,25 +26,48 @@ typedef enum gpu_unary {
     GPU_HARD_SWISH,
     GPU_LEAKY_RELU,
     GPU_LOG,
-    GPU_NEG,
+    GPU_MISH,
     GPU_RECIPROCAL,
-    GPU_RELU,
+    GPU_ROUND,
+    GPU_SELU,
+    GPU_SHRINK,
     GPU_SIGMOID,
     GPU_SIN,
+    GPU_SINH,
     GPU_SOFTPLUS,
+    GPU_SOFTSIGN,
     GPU_SQRT,
+    GPU_SWISH,
+    GPU_TAN,
     GPU_TANH,
+    GPU_THRESHOLDED_RELU,
+    GPU_ABS, /* from here on integers too */
+    GPU_NEG,
+    GPU_RELU,
+    GPU_SIGN,
     GPU_UNARY_COUNT
 } gpu_unary;
+
+/* Is there a kernel of this function for elements of this type? */
+static inline bool gpu_has_unary(gpu_unary function, gpu_number type) {
+    return type <= (function >= GPU_ABS ? GPU_NUMBER_INT64 : GPU_NUMBER_HALF);
+}
+
+/* Questions about a float. */
+typedef enum gpu_predicate { GPU_IS_NAN, GPU_IS_INF, GPU_IS_MINUS_INF, GPU_IS_PLUS_INF, GPU_IS_NEVER } gpu_predicate;
 
 #ifdef CUDA_DEVICE
 #ifdef __cplusplus
 extern "C" {
 #endif
 /* y[i] = f(x[i]), count elements; x and y may be the same. */
-cudaError_t gpu_run_unary(cudaStream_t stream, gpu_unary function, gpu_type type, const void *x, void *y, size_t count,
-                          float alpha, float beta);
-cudaError_t gpu_load_unary(gpu_unary function, gpu_type type);
+cudaError_t gpu_run_unary(cudaStream_t stream, gpu_unary function, gpu_number type, const void *x, void *y,
+                          size_t count, float alpha, float beta);
+cudaError_t gpu_load_unary(gpu_unary function, gpu_number type);
+/* The result is a byte, 0 or 1; float or half. */
+cudaError_t gpu_run_predicate(cudaStream_t stream, gpu_predicate predicate, gpu_type type, const void *x, void *y,
+                              size_t count);
+cudaError_t gpu_load_predicate(gpu_type type);
 #ifdef __cplusplus
 }
 #endif
