@@ -3,10 +3,15 @@
 
 MODELS_VENV ?= build/venv-models
 
-.PHONY: test-models
+.PHONY: test-models test-models-cudasim
 ## Compare real networks exported by torchvision and transformers with onnxruntime (long; installs PyTorch). ONLY=NAME,...
 test-models: all $(MODELS_VENV)/ready
 	$(MODELS_VENV)/bin/python tests/models/run.py --tinyort $(TINYORT) --folder $(BUILD)/models $(if $(ONLY),--only $(ONLY))
+
+## The same networks and more at small widths on the simulated CUDA device: every node must be there. ONLY=NAME,...
+test-models-cudasim: all $(CUDASIM_LIBRARY) $(MODELS_VENV)/ready
+	$(MODELS_VENV)/bin/python tests/models/run.py --tinyort $(TINYORT) --folder $(BUILD)/models-narrow --narrow --ep cudasim,cpu \
+	    $(if $(ONLY),--only $(ONLY))
 
 $(MODELS_VENV)/ready:
 	python3 -m venv $(MODELS_VENV)
