@@ -2,19 +2,21 @@
 # (the modes of tests/cudasim/tests.mk, and one that counts which lines run), and on a GPU by `kernels cuda`.
 
 CUDA_PROVIDER_TEST_OBJECTS := $(patsubst %,$(OBJ)/tests/%.o,cuda/provider cuda/provider_bindings cuda/provider_threads cuda/provider_model onnx_bytes counting_env)
-CUDA_TEST_OBJECTS := $(filter-out $(CUDA_PROVIDER_TEST_OBJECTS),$(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/cuda/*.c))) \
+CUDA_CONVOLUTION_TEST_OBJECTS := $(patsubst %,$(OBJ)/tests/%.o,cuda/convolution onnx_bytes counting_env)
+CUDA_TEST_OBJECTS := $(filter-out $(CUDA_PROVIDER_TEST_OBJECTS) $(CUDA_CONVOLUTION_TEST_OBJECTS),$(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/cuda/*.c))) \
     $(OBJ)/tests/onnx_bytes.o
 CUDA_TESTS := $(BUILD)/tests/cuda
 
 $(CUDA_TESTS)/kernels: $(CUDA_TEST_OBJECTS) $(LIBRARY)
 $(CUDA_TESTS)/provider: $(CUDA_PROVIDER_TEST_OBJECTS) $(LIBRARY)
-$(CUDA_TESTS)/kernels $(CUDA_TESTS)/provider:
+$(CUDA_TESTS)/convolution: $(CUDA_CONVOLUTION_TEST_OBJECTS) $(LIBRARY)
+$(CUDA_TESTS)/kernels $(CUDA_TESTS)/provider $(CUDA_TESTS)/convolution:
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
 	$(Q)$(LINK) -o $@ $^ $(LIBRARY_LIBS) -ldl
 
 ifneq ($(CUDASIM_CXX),)
-TESTS += test-cuda-kernels test-cuda-races test-cuda-bounds test-cuda-provider test-cuda-claims test-cuda-networks
+TESTS += test-cuda-kernels test-cuda-races test-cuda-bounds test-cuda-provider test-cuda-convolution test-cuda-claims test-cuda-networks
 
 # A program finds the shared object by LD_LIBRARY_PATH: one folder a mode.
 CUDA_COVERAGE_FLAGS := -fprofile-instr-generate -fcoverage-mapping
@@ -59,6 +61,11 @@ test-cuda-bounds: $(CUDA_TESTS)/kernels $(CUDA_TESTS)/asan/libtinyort-cudasim.so
 ## Test the CUDA provider on the simulated device: why it does not open, each call that fails, devices, limits.
 test-cuda-provider: $(CUDA_TESTS)/provider $(CUDASIM_LIBRARY)
 	LD_LIBRARY_PATH=$(BUILD) $(CUDA_TESTS)/provider tests/cuda/probing.expected
+
+.PHONY: test-cuda-convolution
+## Test Conv by cuDNN on the simulated device: shapes, threads, workspace, TF32, each call that fails.
+test-cuda-convolution: $(CUDA_TESTS)/convolution $(CUDASIM_LIBRARY)
+	LD_LIBRARY_PATH=$(BUILD) $(CUDA_TESTS)/convolution
 
 .PHONY: test-cuda-claims
 ## Hold what the CUDA provider refuses, and its words, against tests/cuda/claims.expected.

@@ -156,6 +156,8 @@ Test(shape_arithmetic, reshape_solves_an_entry_of_which_nothing_is_known) {
 Test(shape_arithmetic, reshape_of_empty_tensors) {
     cr_assert_eq(INFER("Reshape", SHAPED(0, 4, 5), LIST(number(0), number(-1))), 0);
     assert_shape(0, "[0, 20]");
+    cr_assert_eq(INFER("Reshape", SHAPED(0), LIST(number(0), number(3))), 0);
+    assert_shape(0, "[0, 3]");
     cr_assert_eq(INFER_WITH("Reshape", integer("allowzero", 1), 1, SHAPED(3, 0), LIST(number(0), number(7))), 0);
     assert_shape(0, "[0, 7]");
 }
