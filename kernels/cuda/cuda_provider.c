@@ -118,6 +118,7 @@ extern const tort_kernel tort_cuda_reduce_kernels[];
 extern const tort_kernel tort_cuda_resize_kernels[];
 extern const tort_kernel tort_cuda_scatter_kernels[];
 extern const tort_kernel tort_cuda_softmax_kernels[];
+extern const tort_kernel tort_cuda_topk_kernels[];
 extern const tort_kernel tort_cuda_unary_kernels[];
 extern const tort_kernel tort_cuda_where_kernels[];
 
@@ -136,6 +137,7 @@ static const tort_kernel *const families[] = {
     tort_cuda_resize_kernels,     //
     tort_cuda_scatter_kernels,    //
     tort_cuda_softmax_kernels,    //
+    tort_cuda_topk_kernels,       //
     tort_cuda_unary_kernels,      //
     tort_cuda_where_kernels,      //
     NULL,

@@ -201,7 +201,6 @@ NARROW = {
     "qwen2": text("Qwen2Model", "Qwen2Config", **LLAMA),
     "opt": text("OPTModel", "OPTConfig", use_cache=False, ffn_dim=128, word_embed_proj_dim=64, **{k: v for k, v in SMALL.items() if k != "intermediate_size"}),
     "gpt_neox": text("GPTNeoXModel", "GPTNeoXConfig", use_cache=False, **SMALL),
-    "mamba": text("MambaModel", "MambaConfig", use_cache=False, hidden_size=64, num_hidden_layers=2, vocab_size=99),
     "dinov2": pictures("Dinov2Model", "Dinov2Config", 42, **(PATCHES | {"image_size": 28, "patch_size": 7})),
     "beit": pictures("BeitModel", "BeitConfig", 32, use_relative_position_bias=True, **PATCHES),
     "segformer": pictures("SegformerForSemanticSegmentation", "SegformerConfig", 64, hidden_sizes=[16, 32, 48, 64],

@@ -1,0 +1,74 @@
+/* topk.c - rows and claims of TopK, ArgMax and ArgMin: the first elements along an axis, in order. Kernels: topk.cu. */
+#include "kernels/cuda/topk.h"
+
+#include "ops/reduce.h"
+#include "ops/topk.h"
+
+/* The plain loop of TopK has heaps in scratch memory; the kernels need none. */
+static tort_status size_topk(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                             tort_error *error) {
+    (void)target, (void)node, (void)error;
+    *scratch = 0;
+    return TORT_OK;
+}
+
+#ifdef CUDA_DEVICE
+static tort_status prepare(tort_prepare *p) {
+    return cuda_status(p->error, gpu_load_topk(gpu_number_of(p->node->inputs[0].type)), "loading a kernel");
+}
+
+static tort_status run(const tort_call *call, const gpu_topk *topk) {
+    return cuda_launched(call, gpu_run_topk(cuda_stream_of(call), gpu_number_of(call->inputs[0].type), topk));
+}
+
+/* NaN counts as larger than every number. */
+static tort_status run_topk(const tort_call *call) {
+    const tort_topk_params *params = call->params;
+    const tort_tensor *values = tort_call_output(call, 0), *indices = tort_call_output(call, 1);
+    const gpu_topk topk = {.outer = (size_t)params->outer,
+                           .length = (size_t)params->length,
+                           .inner = (size_t)params->inner,
+                           .k = (size_t)params->k,
+                           .largest = params->largest,
+                           .nan_first = params->largest,
+                           .x = call->inputs[0].data,
+                           .values = values ? values->data : NULL,
+                           .indices = indices ? indices->data : NULL};
+    return run(call, &topk);
+}
+
+/* NaN counts as the largest of ArgMax and the smallest of ArgMin. */
+static tort_status run_arg(const tort_call *call, bool largest) {
+    const tort_arg_reduce_params *params = call->params;
+    const gpu_topk topk = {.outer = (size_t)params->outer,
+                           .length = (size_t)params->length,
+                           .inner = (size_t)params->inner,
+                           .k = 1,
+                           .largest = largest,
+                           .nan_first = true,
+                           .last = params->select_last,
+                           .x = call->inputs[0].data,
+                           .indices = call->outputs[0].data};
+    return run(call, &topk);
+}
+
+static tort_status run_arg_max(const tort_call *call) {
+    return run_arg(call, true);
+}
+static tort_status run_arg_min(const tort_call *call) {
+    return run_arg(call, false);
+}
+#endif
+
+#define ROW(op_name, row_name, host, function)                                                                         \
+    {                                                                                                                  \
+        .domain = "", .op = op_name, .name = row_name, .host_inputs = host, .claim = tort_cuda_claim_number,           \
+        .size = size_topk, .prepare = CUDA_ONLY(prepare), .run = CUDA_ONLY(function)                                   \
+    }
+
+const tort_kernel tort_cuda_topk_kernels[] = {
+    ROW("TopK", "topk", 1u << 1, run_topk),
+    ROW("ArgMax", "arg_reduce", 0, run_arg_max),
+    ROW("ArgMin", "arg_reduce", 0, run_arg_min),
+    {.op = NULL},
+};

@@ -1,0 +1,130 @@
+/* topk.cu - the first k elements along an axis, in order. Elements become keys whose order is the wanted one; each of k
+ * passes over the axis finds the first element behind the one found before, so nothing is stored between them. That is
+ * fast for the small k of networks and slow for sorting a long axis.
+ *
+ * Two forms: a block for each line where its elements are neighbours, else a thread. Read first: topk.c. */
+#include "kernels/cuda/gpu.h"
+
+#include "kernels/cuda/block.h"
+#include "kernels/cuda/grid.h"
+#include "kernels/cuda/topk.h"
+
+/* ---- order ---- */
+
+/* An element by its key, greater is earlier; index -1: none. */
+struct entry {
+    uint64_t key;
+    int64_t index;
+};
+
+/* Floats as integers of the same order; both zeros are equal. */
+static __device__ __forceinline__ uint64_t key_of(const gpu_topk &t, float x) {
+    if (x != x) return t.nan_first ? UINT64_MAX : 0;
+    const uint32_t bits = __float_as_uint(x + 0.0f);
+    const uint32_t ordered = bits >> 31 ? ~bits : bits | 0x80000000u;
+    return 1 + (uint64_t)(t.largest ? ordered : ~ordered);
+}
+static __device__ __forceinline__ uint64_t key_of(const gpu_topk &t, half x) {
+    return key_of(t, (float)x);
+}
+template <class T> static __device__ __forceinline__ uint64_t key_of(const gpu_topk &t, T x) {
+    const uint64_t ordered = (uint64_t)(int64_t)x ^ (uint64_t)1 << 63;
+    return t.largest ? ordered : ~ordered;
+}
+
+static __device__ __forceinline__ bool is_before(const gpu_topk &t, const entry &a, const entry &b) {
+    if (a.index < 0 || b.index < 0) return b.index < 0 && a.index >= 0;
+    if (a.key != b.key) return a.key > b.key;
+    return t.last ? a.index > b.index : a.index < b.index;
+}
+
+/* The first entry behind `found` (index -1: of all) among elements first, first + step ... of a line. */
+template <class T>
+static __device__ __forceinline__ entry next_of(const gpu_topk &t, const T *line, size_t first, size_t step,
+                                                const entry &found) {
+    entry best = {0, -1};
+    for (size_t i = first; i < t.length; i += step) {
+        const entry candidate = {key_of(t, line[i * t.inner]), (int64_t)i};
+        if ((found.index < 0 || is_before(t, found, candidate)) && is_before(t, candidate, best)) best = candidate;
+    }
+    return best;
+}
+
+/* ---- kernels ---- */
+
+template <class T>
+static __device__ __forceinline__ void store(const gpu_topk &t, const T *line, size_t to, const entry &found) {
+    if (t.values) ((T *)t.values)[to] = line[(size_t)found.index * t.inner];
+    if (t.indices) t.indices[to] = found.index;
+}
+
+/* The first of all threads' entries; every thread gets it. */
+static __device__ entry first_of_block(const gpu_topk &t, entry mine, entry *shared) {
+    for (int offset = 16; offset; offset >>= 1) {
+        const entry other = {__shfl_xor_sync(~0u, mine.key, offset), __shfl_xor_sync(~0u, mine.index, offset)};
+        if (is_before(t, other, mine)) mine = other;
+    }
+    __syncthreads(); /* the last call's reads are over */
+    if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = mine;
+    __syncthreads();
+    entry best = shared[0];
+    for (unsigned i = 1; i < blockDim.x / 32; i++)
+        if (is_before(t, shared[i], best)) best = shared[i];
+    return best;
+}
+
+template <class T> static __global__ void rows(const gpu_topk t) {
+    __shared__ entry shared[BLOCK_MOST_WARPS];
+    for (size_t row = blockIdx.x; row < t.outer * t.inner; row += gridDim.x) {
+        const T *line = (const T *)t.x + row / t.inner * t.length * t.inner + row % t.inner;
+        entry found = {0, -1};
+        for (size_t j = 0; j < t.k; j++) {
+            found = first_of_block(t, next_of(t, line, threadIdx.x, blockDim.x, found), shared);
+            if (threadIdx.x == 0) store(t, line, (row / t.inner * t.k + j) * t.inner + row % t.inner, found);
+        }
+    }
+}
+
+template <class T> static __global__ void columns(const gpu_topk t) {
+    for (size_t column = grid_first(); column < t.outer * t.inner; column += grid_stride()) {
+        const size_t outer = column / t.inner, inner = column % t.inner;
+        const T *line = (const T *)t.x + outer * t.length * t.inner + inner;
+        entry found = {0, -1};
+        for (size_t j = 0; j < t.k; j++) {
+            found = next_of(t, line, 0, 1, found);
+            store(t, line, (outer * t.k + j) * t.inner + inner, found);
+        }
+    }
+}
+
+/* ---- launchers ---- */
+
+template <class T> static cudaError_t run(cudaStream_t stream, const gpu_topk *t) {
+    const size_t lines = t->outer * t->inner;
+    if (t->inner > 1) return launch(columns<T>, grid_blocks(lines), GRID_THREADS, 0, stream, *t);
+    return launch(rows<T>, grid_extent(lines), block_threads(t->length), 0, stream, *t);
+}
+
+template <class T> static cudaError_t load() {
+    const cudaError_t code = load_kernel(rows<T>);
+    return code == cudaSuccess ? load_kernel(columns<T>) : code;
+}
+
+cudaError_t gpu_run_topk(cudaStream_t stream, gpu_number type, const gpu_topk *t) {
+    if (!t->outer || !t->inner || !t->k) return cudaSuccess;
+    switch (type) {
+    case GPU_NUMBER_FLOAT: return run<float>(stream, t);
+    case GPU_NUMBER_HALF: return run<half>(stream, t);
+    case GPU_NUMBER_INT32: return run<int32_t>(stream, t);
+    default: return run<int64_t>(stream, t);
+    }
+}
+
+cudaError_t gpu_load_topk(gpu_number type) {
+    switch (type) {
+    case GPU_NUMBER_FLOAT: return load<float>();
+    case GPU_NUMBER_HALF: return load<half>();
+    case GPU_NUMBER_INT32: return load<int32_t>();
+    default: return load<int64_t>();
+    }
+}

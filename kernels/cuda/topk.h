@@ -1,0 +1,31 @@
+/* topk.h - the first elements of an order along an axis: what topk.c asks of topk.cu. Plain C. */
+#ifndef TORT_KERNELS_CUDA_TOPK_H
+#define TORT_KERNELS_CUDA_TOPK_H
+
+#include "kernels/cuda/claims.h"
+#include "kernels/cuda/number.h"
+
+/* x as [outer, length, inner], the outputs as [outer, k, inner]. */
+typedef struct gpu_topk {
+    size_t outer, length, inner, k;
+    bool largest;   /* first; else the smallest */
+    bool nan_first; /* NaN comes before all numbers, else behind them */
+    bool last;      /* of equal elements the last comes first */
+    const void *x;
+    void *values;     /* may be NULL */
+    int64_t *indices; /* may be NULL */
+} gpu_topk;
+
+#ifdef CUDA_DEVICE
+#ifdef __cplusplus
+extern "C" {
+#endif
+/* Types up to int64. */
+cudaError_t gpu_run_topk(cudaStream_t stream, gpu_number type, const gpu_topk *topk);
+cudaError_t gpu_load_topk(gpu_number type);
+#ifdef __cplusplus
+}
+#endif
+#endif
+
+#endif
