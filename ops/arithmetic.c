@@ -38,11 +38,6 @@ DEFINE(TORT_DOUBLE, double, double)
 
 /* ---- Div, Mod ---------------------------------------------------------------------------------------------------- */
 
-typedef struct modulo {
-    tort_binary binary;
-    bool c_like; /* fmod=1: the sign of A, as C's % and fmod; otherwise that of B */
-} modulo;
-
 /* -1 is a case of its own: the least integer divided by it overflows. */
 #define DEFINE(enumerator, ctype, type)                                                                                \
     TORT_PAIR_LOOP(div_##type, ctype, ctype, void, b == 0 ? 0 : b == -1 ? (ctype)(0 - (uint64_t)a) : a / b)            \
@@ -68,7 +63,7 @@ TORT_PAIR_LOOP(rem_float, float, float, void, fmodf(a, b))
 TORT_PAIR_LOOP(rem_double, double, double, void, fmod(a, b))
 
 static tort_status resolve_mod(tort_resolve *resolve) {
-    modulo *params = resolve->params;
+    tort_modulo *params = resolve->params;
     params->c_like = tort_attr_int(resolve->node, "fmod") != 0;
     return TORT_OK;
 }
@@ -102,7 +97,7 @@ static tort_status run_div(const tort_call *call) {
     return tort_run_pair(call, &div_pair);
 }
 static tort_status run_mod(const tort_call *call) {
-    const modulo *params = call->params;
+    const tort_modulo *params = call->params;
     return tort_run_pair(call, params->c_like ? &rem_pair : &mod_pair);
 }
 
@@ -149,11 +144,11 @@ const tort_op tort_ops_arithmetic[] = {
      run_div},
     {"", "Div", 14, 28, "A:T B:T", "C:T", "T=numeric13", "", 0, 0, sizeof(tort_binary), infer_div, tort_resolve_binary,
      run_div},
-    {"", "Mod", 10, 12, "A:T B:T", "C:T", "T=numeric", "fmod:int=0", 0, 0, sizeof(modulo), tort_infer_binary,
+    {"", "Mod", 10, 12, "A:T B:T", "C:T", "T=numeric", "fmod:int=0", 0, 0, sizeof(tort_modulo), tort_infer_binary,
      resolve_mod, run_mod},
-    {"", "Mod", 13, 27, "A:T B:T", "C:T", "T=numeric13", "fmod:int=0", 0, 0, sizeof(modulo), tort_infer_binary,
+    {"", "Mod", 13, 27, "A:T B:T", "C:T", "T=numeric13", "fmod:int=0", 0, 0, sizeof(tort_modulo), tort_infer_binary,
      resolve_mod, run_mod},
-    {"", "Mod", 28, 28, "A:T B:T", "C:T", "T=numeric13", "fmod:int=0", 0, 0, sizeof(modulo), tort_infer_binary,
+    {"", "Mod", 28, 28, "A:T B:T", "C:T", "T=numeric13", "fmod:int=0", 0, 0, sizeof(tort_modulo), tort_infer_binary,
      resolve_mod, run_mod},
     {0},
 };

@@ -56,6 +56,12 @@ typedef struct tort_binary {
     int32_t trailing;
 } tort_binary;
 
+/* Mod. */
+typedef struct tort_modulo {
+    tort_binary binary;
+    bool c_like; /* fmod=1: the sign of A, as C's % and fmod; otherwise that of B */
+} tort_modulo;
+
 tort_status tort_resolve_binary(tort_resolve *resolve);
 /* Input 1, followed by `trailing` dimensions of 1, must broadcast to the shape of input 0. */
 tort_status tort_check_fits(const tort_infer *infer, int32_t trailing);

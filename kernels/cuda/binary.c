@@ -33,6 +33,11 @@ static tort_verdict claim_bools(const tort_target *target, const tort_node_view 
     return claim_types(node, GPU_AND, "bool");
 }
 
+static tort_verdict claim_integers(const tort_target *target, const tort_node_view *node) {
+    (void)target;
+    return claim_types(node, GPU_BIT_AND, "int32 or int64");
+}
+
 /* Sums of more than two go through the output, which in float16 would round more than once. */
 static tort_verdict claim_sum(const tort_target *target, const tort_node_view *node) {
     if (node->input_count > 2 && node->inputs[0].type == TORT_FLOAT16)
@@ -101,6 +106,9 @@ RUN(mul, GPU_MUL, run_pair(call, GPU_MUL, 0))
 RUN(div, GPU_DIV, run_pair(call, GPU_DIV, 0))
 RUN(pow, GPU_POW, run_pair(call, GPU_POW, 0))
 RUN(prelu, GPU_PRELU, run_pair(call, GPU_PRELU, 0))
+RUN(bit_and, GPU_BIT_AND, run_pair(call, GPU_BIT_AND, 0))
+RUN(bit_or, GPU_BIT_OR, run_pair(call, GPU_BIT_OR, 0))
+RUN(bit_xor, GPU_BIT_XOR, run_pair(call, GPU_BIT_XOR, 0))
 RUN(equal, GPU_EQUAL, run_pair(call, GPU_EQUAL, 0))
 RUN(less, GPU_LESS, run_pair(call, GPU_LESS, 0))
 RUN(less_or_equal, GPU_LESS_OR_EQUAL, run_pair(call, GPU_LESS_OR_EQUAL, 0))
@@ -112,6 +120,18 @@ RUN(xor, GPU_XOR, run_pair(call, GPU_XOR, 0))
 RUN(max, GPU_MAX, run_all(call, GPU_MAX))
 RUN(min, GPU_MIN, run_all(call, GPU_MIN))
 RUN(sum, GPU_ADD, run_all(call, GPU_ADD))
+
+static gpu_binary mod_of(const tort_modulo *params) {
+    return params->c_like ? GPU_REMAINDER : GPU_MODULO;
+}
+
+static tort_status prepare_mod(tort_prepare *p) {
+    return prepare(p, mod_of(p->node->params));
+}
+
+static tort_status run_mod(const tort_call *call) {
+    return run_pair(call, mod_of(call->params), 0);
+}
 #endif
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
@@ -129,6 +149,10 @@ const tort_kernel tort_cuda_binary_kernels[] = {
     ROW("Div", claim_numbers, div),
     ROW("Pow", claim_floats, pow),
     ROW("PRelu", claim_floats, prelu),
+    ROW("Mod", claim_numbers, mod),
+    ROW("BitwiseAnd", claim_integers, bit_and),
+    ROW("BitwiseOr", claim_integers, bit_or),
+    ROW("BitwiseXor", claim_integers, bit_xor),
     ROW("Equal", claim_equal, equal),
     ROW("Less", claim_numbers, less),
     ROW("LessOrEqual", claim_numbers, less_or_equal),

@@ -20,6 +20,27 @@ static __device__ __forceinline__ float divide(float a, float b) {
     return a / b;
 }
 
+template <class T> static __device__ __forceinline__ T remainder_of(T a, T b) {
+    return b == (T)0 || b == (T)-1 ? (T)0 : (T)(a % b);
+}
+static __device__ __forceinline__ float remainder_of(float a, float b) {
+    return fmodf(a, b);
+}
+
+/* A zero has the sign of b too; NaN stays. */
+template <class T> static __device__ __forceinline__ T modulo(T a, T b) {
+    const T rest = remainder_of(a, b);
+    if (rest == (T)0) return b < (T)0 ? -(T)0 : (T)0;
+    return (rest < (T)0) != (b < (T)0) ? (T)(rest + b) : rest;
+}
+
+template <int function, class T> static __device__ __forceinline__ T bits(T a, T b) {
+    return function == GPU_BIT_AND ? a & b : function == GPU_BIT_OR ? a | b : a ^ b;
+}
+template <int function> static __device__ __forceinline__ float bits(float a, float) { /* is in no row */
+    return a;
+}
+
 /* Unsigned arithmetic of 64 bits wraps in every narrower width too. */
 template <int function, class T> static __device__ __forceinline__ T integers(T a, T b) {
     switch (function) {
@@ -40,6 +61,11 @@ template <int function, class T> static __device__ __forceinline__ T apply(T a, 
     case GPU_MIN: return b < a || b != b ? b : a;
     case GPU_POW: return (T)powf((float)a, (float)b);
     case GPU_PRELU: return a < (T)0 ? (T)(a * b) : a;
+    case GPU_REMAINDER: return remainder_of(a, b);
+    case GPU_MODULO: return modulo(a, b);
+    case GPU_BIT_AND:
+    case GPU_BIT_OR:
+    case GPU_BIT_XOR: return bits<function>(a, b);
     default: return integers<function>(a, b);
     }
 }
@@ -108,6 +134,7 @@ typedef struct binary_row {
     { run_##kind<function, type>, load_##kind<function, type> }
 #define FLOATS(kind, function) ENTRY(kind, function, float), ENTRY(kind, function, half)
 #define NUMBERS(kind, function) FLOATS(kind, function), ENTRY(kind, function, int32_t), ENTRY(kind, function, int64_t)
+#define INTEGERS(kind, function) {}, {}, ENTRY(kind, function, int32_t), ENTRY(kind, function, int64_t)
 
 /* In the order of gpu_binary and gpu_number; gpu_has_binary tells which are there. A bool is a byte, 0 or 1. */
 static const binary_row rows[GPU_BINARY_COUNT][GPU_NUMBER_BOOL + 1] = {
@@ -119,6 +146,11 @@ static const binary_row rows[GPU_BINARY_COUNT][GPU_NUMBER_BOOL + 1] = {
     {NUMBERS(arithmetic, GPU_MIN)},
     {FLOATS(arithmetic, GPU_POW)},
     {FLOATS(arithmetic, GPU_PRELU)},
+    {NUMBERS(arithmetic, GPU_REMAINDER)},
+    {NUMBERS(arithmetic, GPU_MODULO)},
+    {INTEGERS(arithmetic, GPU_BIT_AND)},
+    {INTEGERS(arithmetic, GPU_BIT_OR)},
+    {INTEGERS(arithmetic, GPU_BIT_XOR)},
     {NUMBERS(comparison, GPU_EQUAL), ENTRY(comparison, GPU_EQUAL, uint8_t)},
     {NUMBERS(comparison, GPU_LESS)},
     {NUMBERS(comparison, GPU_LESS_OR_EQUAL)},

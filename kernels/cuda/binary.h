@@ -12,8 +12,13 @@ typedef enum gpu_binary {
     GPU_DIV,
     GPU_MAX,
     GPU_MIN,
-    GPU_POW,   /* float and half only, as PRelu */
-    GPU_PRELU, /* b is the slope */
+    GPU_POW,       /* float and half only, as PRelu */
+    GPU_PRELU,     /* b is the slope */
+    GPU_REMAINDER, /* has the sign of a */
+    GPU_MODULO,    /* has the sign of b */
+    GPU_BIT_AND,   /* integers only, as the next two */
+    GPU_BIT_OR,
+    GPU_BIT_XOR,
     GPU_EQUAL, /* from here on the result is a bool */
     GPU_LESS,
     GPU_LESS_OR_EQUAL,
@@ -27,6 +32,7 @@ typedef enum gpu_binary {
 static inline bool gpu_has_binary(gpu_binary function, gpu_number type) {
     if (function >= GPU_AND) return type == GPU_NUMBER_BOOL;
     if (function == GPU_POW || function == GPU_PRELU) return type <= GPU_NUMBER_HALF;
+    if (function >= GPU_BIT_AND && function <= GPU_BIT_XOR) return type == GPU_NUMBER_INT32 || type == GPU_NUMBER_INT64;
     return type <= GPU_NUMBER_INT64 || (function == GPU_EQUAL && type == GPU_NUMBER_BOOL);
 }
 
