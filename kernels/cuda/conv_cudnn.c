@@ -62,13 +62,13 @@ static bool count_elements(const tort_info *info, int64_t *count) {
     return *count <= INT_MAX;
 }
 
-/* Elements of X, W and Y together. */
+/* Elements of X, W and Y together; 0 where one of them is unknown or has none. */
 static bool count_all(const tort_node_view *node, int64_t *total) {
     int64_t x, w, y;
     if (!count_elements(&node->inputs[0], &x) || !count_elements(&node->inputs[1], &w) ||
         !count_elements(&node->outputs[0], &y))
         return false;
-    *total = x + w + y;
+    *total = x && w && y ? x + w + y : 0;
     return true;
 }
 
@@ -207,7 +207,6 @@ enum { MOST_ALGORITHMS = 16 };
  * tensor cores or not is its choice; TF32 is not. What a combination then needs, only this second question tells. */
 static cudnnStatus_t take_offer(const fitting *f, const cudnnConvolutionFwdAlgoPerf_t *offer, fitted_conv *conv) {
     if (offer->status != CUDNN_STATUS_SUCCESS) return offer->status;
-    if (offer->determinism != CUDNN_DETERMINISTIC) return CUDNN_STATUS_NOT_SUPPORTED;
     const cudnnMathType_t math = wanted_math(f) == CUDNN_FMA_MATH ? CUDNN_FMA_MATH : offer->mathType;
     conv->algorithm = offer->algo;
     cudnnStatus_t code = f->cudnn->cudnnSetConvolutionMathType(conv->window, math);
@@ -218,8 +217,7 @@ static cudnnStatus_t take_offer(const fitting *f, const cudnnConvolutionFwdAlgoP
 
 static tort_status choose_algorithm(const fitting *f, fitted_conv *conv) {
     cudnnConvolutionFwdAlgoPerf_t offers[MOST_ALGORITHMS];
-    cudnnStatus_t refusal = CUDNN_STATUS_NOT_SUPPORTED;
-    size_t least = SIZE_MAX; /* workspace of the algorithms that were too large */
+    cudnnStatus_t refusal = CUDNN_STATUS_SUCCESS;
     int count = 0;
     tort_status status =
         check(f, "cudnnGetConvolutionForwardAlgorithm_v7",
@@ -228,18 +226,13 @@ static tort_status choose_algorithm(const fitting *f, fitted_conv *conv) {
     if (status) return status;
     for (int i = 0; i < count; i++) { /* the fastest first */
         cudnnStatus_t code = take_offer(f, &offers[i], conv);
-        if (code != CUDNN_STATUS_SUCCESS) {
-            refusal = code;
-            continue;
-        }
-        if (conv->workspace <= f->fit->scratch) return TORT_OK;
-        if (conv->workspace < least) least = conv->workspace;
+        if (code == CUDNN_STATUS_SUCCESS && conv->workspace <= f->fit->scratch) return TORT_OK;
+        if (code != CUDNN_STATUS_SUCCESS) refusal = code;
     }
-    if (least == SIZE_MAX) return check(f, "cudnnGetConvolutionForwardWorkspaceSize", refusal);
-    return tort_fail(f->fit->error, TORT_E_MEMORY,
-                     "cuDNN needs %zu bytes of workspace, at most %zu are for one node; raise mem_limit, or switch "
-                     "cuDNN off by libraries=off",
-                     least, f->fit->scratch);
+    return tort_fail(f->fit->error, TORT_E_RUN,
+                     "cudnnGetConvolutionForwardAlgorithm_v7 offers no algorithm that works (%s) within %zu bytes of "
+                     "workspace; switch cuDNN off by libraries=off",
+                     f->cudnn->cudnnGetErrorString(refusal), f->fit->scratch);
 }
 
 /* The convolution may add the bias itself, but without an activation only by this algorithm. Groups and a third axis
@@ -269,13 +262,6 @@ void tort_cuda_conv_cudnn_unfit(void *opened, const tort_env *env, void *fitted)
     tort_free(env, conv, sizeof *conv);
 }
 
-/* Nothing to write, or nothing to sum: cuDNN has no tensors without elements. */
-static bool is_empty(const tort_node_view *node) {
-    int64_t x, w, y;
-    return !count_elements(&node->inputs[0], &x) || !count_elements(&node->inputs[1], &w) ||
-           !count_elements(&node->outputs[0], &y) || !x || !w || !y;
-}
-
 tort_status tort_cuda_conv_cudnn_fit(tort_fit *fit) {
     const tort_conv_params *params = fit->node->params;
     cuda_device *device = fit->device;
@@ -284,7 +270,9 @@ tort_status tort_cuda_conv_cudnn_fit(tort_fit *fit) {
                        .cudnn = &device->libraries.cudnn,
                        .handle = stream ? stream->dnn : device->dnn,
                        .type = fit->node->inputs[0].type == TORT_FLOAT16 ? CUDNN_DATA_HALF : CUDNN_DATA_FLOAT};
-    if (is_empty(fit->node)) return TORT_OK;
+    int64_t elements = 0;
+    (void)count_all(fit->node, &elements); /* size has refused what is too large */
+    if (!elements) return TORT_OK;         /* nothing to write, or nothing to sum: cuDNN has no such tensors */
     fitted_conv *conv = tort_alloc_zero(fit->env, 1, sizeof *conv);
     if (!conv) return tort_out_of_memory(fit->error, sizeof *conv);
     tort_status status = cuda_status(fit->error, cudaSetDevice(device->ordinal), "choosing the device");

@@ -223,8 +223,8 @@ void cuda_close(void *opened) {
 /* cuDNN is a family of files that find each other only when it starts, so that shows whether it is there. */
 static bool start_cudnn(cuda_device *device, char *message, size_t message_size, char *cure, size_t cure_size) {
     const cudnn_functions *cudnn = &device->libraries.cudnn;
-    if (device->dnn) return true;
     if (!cuda_libraries_open_cudnn(&device->libraries, message, message_size, cure, cure_size)) return false;
+    if (device->dnn) return true;
     cudnnStatus_t code = CUDNN_STATUS_NOT_INITIALIZED;
     if (cudaSetDevice(device->ordinal) == cudaSuccess) code = cudnn->cudnnCreate(&device->dnn);
     if (code == CUDNN_STATUS_SUCCESS) return true;

@@ -82,10 +82,12 @@ bool cuda_libraries_open_cublas(cuda_libraries *libraries, char *message, size_t
 
 /* cuDNN counts 8907 for 8.9.7 and, from 9 on, 91900 for 9.19.0. */
 static void tell_old_cudnn(void *library, char *message, size_t size) {
-    size_t (*get_version)(void) = NULL;
+    size_t (*get_version)(void);
     void *symbol = cuda_library_symbol(library, "cudnnGetVersion");
+    snprintf(message, size, "libcudnn.so.8 was found, libcudnn.so.9 is needed");
+    if (!symbol) return;
     memcpy(&get_version, &symbol, sizeof get_version);
-    size_t version = get_version ? get_version() : 0;
+    const size_t version = get_version();
     snprintf(message, size, "cuDNN %zu.%zu.%zu was found (libcudnn.so.8), libcudnn.so.9 is needed", version / 1000,
              version / 100 % 10, version % 100);
 }

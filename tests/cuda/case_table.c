@@ -228,6 +228,7 @@ const char *const kernel_cases[] = {
     "Conv 22; ; T[1,c,a+3,b+3]~-1,1 T[d,c,3,3]~-1,1 T[d]",
     "Conv 22; group=3 pads=1,0,1,0 dilations=2,1; T[2,6,a+5,b+5]~-1,1 T[9,2,3,2]~-1,1 T[9]",
     "Conv 22; ; T[a,c,1,1]~-1,1 T[d,c,1,1]~-1,1 T[d]",
+    "Conv 22; pads=2,2,2,2; T[2,c,a,b]~-1,1 T[d,c,3,3]~-1,1 T[d]",
     "Conv 22; strides=2,2 pads=1,1,0,1; T[1,c,2*a+2,2*b+3]~-1,1 T[d,c,3,3]~-1,1",
     /* ---- pool.c ---- */
     "MaxPool 22; kernel_shape=3,2 strides=2,1 pads=1,0,1,1; T[2,c,a+4,b+4]",

@@ -354,6 +354,64 @@ static void check_tf32(tester *t) {
     check_leftovers(t, "TF32");
 }
 
+/* ---- what cuDNN cannot be given ---- */
+
+static void check_too_large(tester *t, const tort_model *model) {
+    const tort_input_shape huge = {.name = "x", .rank = 4, .dims = {10000000, 3, 9, 9}};
+    opened o;
+    play(t, 9);
+    tort_status status = open_session(t, model, "cudasim", NULL, &o);
+    check(t, !status, "too large", o.error.msg);
+    if (!status) status = tort_session_plan(o.session, &huge, 1, &o.error);
+    check(t, status == TORT_E_UNSUPPORTED && strstr(o.error.msg, "first") && strstr(o.error.msg, "2^31"), "too large",
+          o.error.msg);
+    close_session(&o);
+    check_leftovers(t, "too large");
+}
+
+/* A caller's own buffer, off its alignment, for a Conv over three axes, which no own kernel has. */
+static void check_unaligned(tester *t) {
+    static const char *const bindings[] = {"x=cudasim"};
+    const tort_provider *const providers[] = {t->provider, NULL};
+    const tort_session_options options = {.struct_size = sizeof options,
+                                          .chain = "cudasim",
+                                          .providers = providers,
+                                          .bindings = bindings,
+                                          .binding_count = 1};
+    const float weights[] = {2.0f, 3.0f};
+    onnx_bytes b = {0};
+    tort_model *model = NULL;
+    opened o = {NULL, NULL, {.node = -1}};
+    void *memory = NULL;
+    onnx_begin_model(&b, 18);
+    onnx_tensor(&b, GRAPH_INITIALIZER, "w", TORT_FLOAT, 5, (const int64_t[]){1, 2, 1, 1, 1}, weights, sizeof weights);
+    onnx_value(&b, GRAPH_INPUT, "x", TORT_FLOAT, 5, (const int64_t[]){1, 2, 1, 1, 1});
+    onnx_node(&b, "Conv", "conv", "x w", "y");
+    onnx_value(&b, GRAPH_OUTPUT, "y", TORT_FLOAT, 5, (const int64_t[]){1, 1, 1, 1, 1});
+    onnx_end(&b);
+    play(t, 9);
+    tort_status status = tort_model_load_buffer(NULL, b.data, b.size, NULL, &model, &o.error);
+    if (!status) status = tort_session_create(&t->memory->env, model, &options, &o.session, &o.error);
+    if (!status) status = tort_context_create(o.session, &o.context, &o.error);
+    if (!status) status = tort_memory_alloc(o.session, "cudasim", 64, &memory, &o.error);
+    check(t, !status, "unaligned", o.error.msg);
+    for (int offset = 0; !status && offset <= 4; offset += 4) {
+        float *x = (float *)memory + offset / 4;
+        tort_tensor input = {TORT_FLOAT, 5, {1, 2, 1, 1, 1}, x}, output = {.data = NULL};
+        status = tort_memory_copy(o.context, "cudasim", x, (const float[]){1.0f, 10.0f}, 2 * sizeof *x, TORT_TO_DEVICE,
+                                  &o.error);
+        if (!status) status = tort_context_run(o.context, &input, 1, &output, 1, &o.error);
+        if (!offset) check(t, !status && *(const float *)output.data == 32.0f, "aligned", o.error.msg);
+    }
+    check(t, status == TORT_E_INPUT && strstr(o.error.msg, "\"conv\"") && strstr(o.error.msg, "16 bytes"), "unaligned",
+          o.error.msg);
+    if (memory) tort_memory_free(o.session, "cudasim", memory, 64);
+    close_session(&o);
+    tort_model_free(model);
+    onnx_free(&b);
+    check_leftovers(t, "unaligned");
+}
+
 /* ---- not there, not needed, failing ---- */
 
 static void check_opening(tester *t, const tort_model *model) {
@@ -480,6 +538,8 @@ int main(void) {
     check_threads(&t, model);
     check_workspace(&t, model);
     check_tf32(&t);
+    check_too_large(&t, model);
+    check_unaligned(&t);
     check_opening(&t, model);
     check_errors(&t, model);
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {

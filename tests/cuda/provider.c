@@ -119,6 +119,10 @@ static void old_libraries(cudasim_settings *s) {
     s->cublas_version = 11;
     s->cudnn_version = 8;
 }
+static void silent_libraries(cudasim_settings *s) {
+    s->cudnn_version = 8;
+    s->missing_symbol = "cudnnGetVersion";
+}
 static void no_gemm(cudasim_settings *s) {
     s->missing_symbol = "cublasGemmStridedBatchedEx";
 }
@@ -157,6 +161,7 @@ static const situation situations[] = {
     {"cuBLAS 12", "cudasim,cpu", older_libraries, NULL, 0},
     {"cuBLAS 11, cuDNN 8", "cudasim,cpu", old_libraries, NULL, 0},
     {"cuBLAS without a symbol", "cudasim,cpu", no_gemm, NULL, 0},
+    {"cuDNN 8 that tells no version", "cudasim,cpu", silent_libraries, NULL, 0},
     {"cuDNN without a symbol", "cudasim,cpu", no_convolution, NULL, 0},
     {"cuDNN that does not start", "cudasim,cpu", NULL, "cudnnCreate", cudaErrorUnknown},
     {"libraries=off", "cudasim:libraries=off,cpu", NULL, NULL, 0},
@@ -454,8 +459,13 @@ static void check_stream(tester *t) {
     void *device, *stream;
     configure(t, NULL);
     p->open(&config, &device, &target, &condition);
-    bool found = device && p->library(device, TORT_LIBRARY_CUDNN, message, sizeof message, cure, sizeof cure);
-    check(t, found, "cuDNN", "was not found");
+    bool found = device != NULL;
+    for (int i = 0; found && i < 2; i++) /* the second answer is like the first */
+        found = p->library(device, TORT_LIBRARY_CUBLAS, message, sizeof message, cure, sizeof cure) &&
+                !strcmp(message, "13.1") &&
+                p->library(device, TORT_LIBRARY_CUDNN, message, sizeof message, cure, sizeof cure) &&
+                !strcmp(message, "9.19") && p->library(device, TORT_LIBRARY_NONE, message, 0, cure, 0);
+    check(t, found, "the libraries", "were not found");
     if (!found) return;
     const size_t before = t->control->leftovers(text, sizeof text);
     for (int i = 0; functions[i]; i++) {

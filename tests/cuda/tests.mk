@@ -79,6 +79,6 @@ test-cuda-networks: $(TINYORT) $(CUDASIM_LIBRARY)
 
 .PHONY: test-cuda-coverage
 ## Run the tests above on a provider that counts which lines run; fail for one that none of them runs.
-test-cuda-coverage: $(CUDA_TESTS)/kernels $(CUDA_TESTS)/provider $(TINYORT) $(CUDA_TESTS)/coverage/libtinyort-cudasim.so
+test-cuda-coverage: $(CUDA_TESTS)/kernels $(CUDA_TESTS)/provider $(CUDA_TESTS)/convolution $(TINYORT) $(CUDA_TESTS)/coverage/libtinyort-cudasim.so
 	@$(VENV)/bin/python tests/cuda/coverage.py $(CUDA_TESTS) $(TINYORT)
 endif
