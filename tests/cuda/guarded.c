@@ -4,13 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ROWS = 512, MOST_TENSORS = 32, GUARD = 256, SENTINEL = 0xa5 };
+#include "tests/cuda/wrapped.h"
+
+enum { MOST_TENSORS = 32, GUARD = 256, SENTINEL = 0xa5 };
 
 static struct {
     const tort_provider *inner;
-    tort_provider outer;
-    tort_kernel rows[MOST_ROWS];
-    const tort_kernel *tables[2];
     const tort_kernel *selected;
     int64_t shift;
 } guarded;
@@ -104,29 +103,11 @@ static tort_status run_guarded(const tort_call *call) {
 }
 
 const tort_provider *guarded_provider(const tort_provider *provider, bool libraries) {
-    int32_t count = 0;
     guarded.inner = provider;
-    guarded.outer = *provider;
-    for (const tort_kernel *const *table = provider->kernels; *table; table++)
-        for (const tort_kernel *row = *table; row->op; row++) {
-            if ((row->needs && !libraries) || count + 1 == MOST_ROWS) continue;
-            guarded.rows[count] = *row;
-            guarded.rows[count++].run = run_guarded;
-        }
-    guarded.rows[count] = (tort_kernel){.op = NULL};
-    guarded.tables[0] = guarded.rows;
-    guarded.outer.kernels = guarded.tables;
-    return &guarded.outer;
+    return wrapped_provider(provider, libraries, run_guarded);
 }
 
 void guarded_select(const tort_kernel *row, int64_t shift) {
     guarded.selected = row;
     guarded.shift = row && row->needs == TORT_LIBRARY_CUDNN ? 0 : shift;
-}
-
-const tort_kernel *guarded_row(const char *op, const char *name) {
-    for (const tort_kernel *const *table = guarded.inner->kernels; *table; table++)
-        for (const tort_kernel *row = *table; row->op; row++)
-            if (!strcmp(row->op, op) && !strcmp(row->name, name)) return row;
-    return NULL;
 }

@@ -5,13 +5,11 @@
 
 #include "runtime/provider.h"
 
-/* Static state: one session at a time. The result has the name and all functions of `provider`. Rows that need a
- * library are left out unless `libraries`. */
+/* Static state: one session at a time. The result has the name and all functions of `provider` (wrapped.h). Rows that
+ * need a library are left out unless `libraries`. */
 const tort_provider *guarded_provider(const tort_provider *provider, bool libraries);
 /* Which row runs from now on, and how many elements its tensors lie behind the alignment that the device gives (none
  * for cuDNN, which may rely on it). */
 void guarded_select(const tort_kernel *row, int64_t shift);
-/* The row of the wrapped provider by operator and name; NULL: there is none. */
-const tort_kernel *guarded_row(const char *op, const char *name);
 
 #endif

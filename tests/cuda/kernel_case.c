@@ -220,7 +220,7 @@ bool kernel_case_make(const char *line, tort_type type, char empty, bool constan
             kernel_case_free(c);
             return false;
         }
-        if (largest_input(c) <= MOST_ELEMENTS || attempt == 100) return true;
+        if (!*letters || largest_input(c) <= MOST_ELEMENTS || attempt == 100) return true;
         kernel_case_free(c);
     }
 }

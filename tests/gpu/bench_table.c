@@ -1,0 +1,63 @@
+/* bench_table.c - what bench.c times, in the language of tests/cuda/kernel_case.h, with sizes of real networks instead
+ * of letters. Tensors of the first part are larger than the caches of a GPU; products have the shapes of BERT-base
+ * (4096 rows: 32 texts of 128 tokens), ViT-B/16, a language model's single row, and ResNet-50 with 32 pictures. */
+#include <stddef.h>
+
+extern const char *const bench_lines[];
+
+const char *const bench_lines[] = {
+    /* ---- bound by memory ---- */
+    "Relu 14; ; T[32,1024,1024]",
+    "Gelu 20; ; T[8192,3072]",
+    "Tanh 13; ; T[8192,3072]",
+    "Clip 13; ; T[32,96,112,112] T[]=0 T[]=6",
+    "Cast 13; to=10; f32[32,1024,1024]",
+    "Cast 13; to=1; f16[32,1024,1024]",
+    "Add 14; ; T[64,512,768] T[64,512,768]",
+    "Add 14; ; T[64,512,768] T[768]",
+    "Add 14; ; T[32,12,256,256] T[32,1,1,256]",
+    "Mul 14; ; T[32,256,56,56] T[32,256,1,1]",
+    "Where 16; ; bool[32,12,256,256] T[32,12,256,256] T[32,12,256,256]",
+    "Where 16; ; bool[32,1,256,256] T[32,12,256,256] T[]=-10000",
+    "Softmax 13; axis=-1; T[32,12,256,256]",
+    "Softmax 13; axis=-1; T[512,50257]",
+    "LayerNormalization 17; axis=-1; T[64,512,768] T[768] T[768]",
+    "BatchNormalization 15; ; T[32,256,56,56] T[256] T[256] T[256] T[256]~0.5,2",
+    "ReduceMean 18; ; T[64,512,768] i64[1]=-1",
+    "ReduceMean 18; keepdims=0; T[32,256,56,56] i64[2]=2,3",
+    "ReduceSum 13; keepdims=0; T[8192,4096] i64[1]=0",
+    "GlobalAveragePool 1; ; T[256,2048,7,7]",
+    "MaxPool 12; kernel_shape=3,3 strides=2,2 pads=1,1,1,1; T[32,64,112,112]",
+    "Transpose 21; perm=0,2,1,3; T[64,512,12,64]",
+    "Transpose 21; perm=0,3,1,2; T[32,56,56,256]",
+    "Transpose 21; perm=1,0; T[8192,4096]",
+    "Concat 13; axis=1; T[64,256,28,28] T[64,256,28,28]",
+    "Gather 13; axis=0; T[30522,768] i64[256,128]~0,1500",
+
+    /* ---- products: BERT-base, ViT-B/16, one row, a square, classifiers ---- */
+    "MatMul 13; ; T[4096,768]~-1,1 T[768,768]~-1,1",
+    "MatMul 13; ; T[4096,768]~-1,1 T[768,3072]~-1,1",
+    "MatMul 13; ; T[4096,3072]~-1,1 T[3072,768]~-1,1",
+    "MatMul 13; ; T[6304,768]~-1,1 T[768,2304]~-1,1",
+    "MatMul 13; ; T[32,12,128,64]~-1,1 T[32,12,64,128]~-1,1",
+    "MatMul 13; ; T[32,12,128,128]~0,1 T[32,12,128,64]~-1,1",
+    "MatMul 13; ; T[1,4096]~-1,1 T[4096,4096]~-1,1",
+    "MatMul 13; ; T[4096,4096]~-1,1 T[4096,4096]~-1,1",
+    "Gemm 13; transB=1; T[4096,768]~-1,1 T[3072,768]~-1,1",
+    "Gemm 13; transB=1; T[32,2048]~-1,1 T[1000,2048]~-1,1 T[1000]",
+
+    /* ---- convolutions: ResNet-50, one picture, a depthwise layer, the patches of ViT ---- */
+    "Conv 11; strides=2,2 pads=3,3,3,3; T[32,3,224,224]~-1,1 T[64,3,7,7]~-1,1",
+    "Conv 11; ; T[32,64,56,56]~-1,1 T[256,64,1,1]~-1,1",
+    "Conv 11; pads=1,1,1,1; T[32,64,56,56]~-1,1 T[64,64,3,3]~-1,1",
+    "Conv 11; strides=2,2 pads=1,1,1,1; T[32,128,56,56]~-1,1 T[128,128,3,3]~-1,1",
+    "Conv 11; pads=1,1,1,1; T[32,128,28,28]~-1,1 T[128,128,3,3]~-1,1 T[128]",
+    "Conv 11; ; T[32,1024,14,14]~-1,1 T[256,1024,1,1]~-1,1",
+    "Conv 11; pads=1,1,1,1; T[32,256,14,14]~-1,1 T[256,256,3,3]~-1,1",
+    "Conv 11; strides=2,2; T[32,1024,14,14]~-1,1 T[2048,1024,1,1]~-1,1",
+    "Conv 11; pads=1,1,1,1; T[32,512,7,7]~-1,1 T[512,512,3,3]~-1,1",
+    "Conv 11; pads=1,1,1,1; T[1,256,14,14]~-1,1 T[256,256,3,3]~-1,1",
+    "Conv 11; group={384} pads=1,1,1,1; T[32,384,14,14]~-1,1 T[384,1,3,3]~-1,1",
+    "Conv 11; strides=16,16; T[32,3,224,224]~-1,1 T[768,3,16,16]~-1,1 T[768]",
+    NULL,
+};
