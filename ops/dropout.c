@@ -2,18 +2,11 @@
  *
  * Before opset 7 training mode is is_test=0, from 12 on an input; opset 7 to 11 only infer. The mask tells what was
  * kept. The rest is scaled by 1 / (1 - ratio), so that the mean stays. */
-#include "ops/generator.h"
+#include "ops/dropout.h"
 #include "ops/numeric.h"
 #include "ops/shapes.h"
 
 #include <string.h>
-
-typedef struct dropout {
-    tort_seed seed;
-    float ratio;      /* where it is an attribute */
-    bool by_inputs;   /* ratio and training_mode are inputs 1 and 2 */
-    bool is_training; /* where an attribute says so */
-} dropout;
 
 static tort_status infer_dropout(tort_infer *infer) {
     tort_infer_same(infer, 0, 0);
@@ -25,7 +18,7 @@ static tort_status infer_dropout(tort_infer *infer) {
 
 static tort_status resolve_dropout(tort_resolve *resolve) {
     const tort_node_view *node = resolve->node;
-    dropout *params = resolve->params;
+    tort_dropout_params *params = resolve->params;
     params->seed = tort_resolve_seed(node);
     params->by_inputs = node->op->since >= 12;
     params->is_training = node->op->until < 7 && tort_attr_int(node, "is_test") == 0;
@@ -35,7 +28,7 @@ static tort_status resolve_dropout(tort_resolve *resolve) {
 
 /* The share to drop; 0 while inferring. */
 static tort_status ratio_of(const tort_call *call, double *ratio) {
-    const dropout *params = call->params;
+    const tort_dropout_params *params = call->params;
     bool training = params->is_training;
     *ratio = params->by_inputs ? 0.5 : params->ratio;
     if (params->by_inputs && call->input_count > 1 && tort_present(&call->inputs[1]))
@@ -48,7 +41,7 @@ static tort_status ratio_of(const tort_call *call, double *ratio) {
 }
 
 static void drop(const tort_call *call, double ratio, const tort_tensor *mask) {
-    const dropout *params = call->params;
+    const tort_dropout_params *params = call->params;
     const tort_tensor *x = &call->inputs[0], *out = &call->outputs[0];
     int64_t count = tort_count(x);
     tort_generator generator;
@@ -80,20 +73,20 @@ static tort_status run_dropout(const tort_call *call) {
 
 const tort_op tort_ops_dropout[] = {
     {"", "Dropout", 1, 5, "data:T", "output:T mask?:T", "T=floats",
-     "consumed_inputs:ints is_test:int=0 ratio:float=0.5", 0, TORT_OP_RANDOM, sizeof(dropout), infer_dropout,
-     resolve_dropout, run_dropout},
+     "consumed_inputs:ints is_test:int=0 ratio:float=0.5", 0, TORT_OP_RANDOM, sizeof(tort_dropout_params),
+     infer_dropout, resolve_dropout, run_dropout},
     {"", "Dropout", 6, 6, "data:T", "output:T mask?:T", "T=floats", "is_test:int=0 ratio:float=0.5", 0, TORT_OP_RANDOM,
-     sizeof(dropout), infer_dropout, resolve_dropout, run_dropout},
+     sizeof(tort_dropout_params), infer_dropout, resolve_dropout, run_dropout},
     {"", "Dropout", 7, 9, "data:T", "output:T mask?:T", "T=floats", "ratio:float=0.5", 0, TORT_OP_RANDOM,
-     sizeof(dropout), infer_dropout, resolve_dropout, run_dropout},
+     sizeof(tort_dropout_params), infer_dropout, resolve_dropout, run_dropout},
     {"", "Dropout", 10, 11, "data:T", "output:T mask?:T1", "T=floats T1=bool", "ratio:float=0.5", 0, TORT_OP_RANDOM,
-     sizeof(dropout), infer_dropout, resolve_dropout, run_dropout},
+     sizeof(tort_dropout_params), infer_dropout, resolve_dropout, run_dropout},
     {"", "Dropout", 12, 12, "data:T ratio?:T1 training_mode?:T2", "output:T mask?:T2", "T=floats T1=floats T2=bool",
-     "seed:int", 0, TORT_OP_RANDOM, sizeof(dropout), infer_dropout, resolve_dropout, run_dropout},
+     "seed:int", 0, TORT_OP_RANDOM, sizeof(tort_dropout_params), infer_dropout, resolve_dropout, run_dropout},
     {"", "Dropout", 13, 21, "data:T ratio?:T1 training_mode?:T2", "output:T mask?:T2", "T=floats13 T1=floats T2=bool",
-     "seed:int", 0, TORT_OP_RANDOM, sizeof(dropout), infer_dropout, resolve_dropout, run_dropout},
+     "seed:int", 0, TORT_OP_RANDOM, sizeof(tort_dropout_params), infer_dropout, resolve_dropout, run_dropout},
     {"", "Dropout", 22, 28, "data:T ratio?:T1 training_mode?:T2", "output:T mask?:T2",
      "T=floats13|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz T1=floats13|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz T2=bool",
-     "seed:int", 0, TORT_OP_RANDOM, sizeof(dropout), infer_dropout, resolve_dropout, run_dropout},
+     "seed:int", 0, TORT_OP_RANDOM, sizeof(tort_dropout_params), infer_dropout, resolve_dropout, run_dropout},
     {0},
 };

@@ -34,13 +34,6 @@ template <class T> static __device__ __forceinline__ T modulo(T a, T b) {
     return (rest < (T)0) != (b < (T)0) ? (T)(rest + b) : rest;
 }
 
-template <int function, class T> static __device__ __forceinline__ T bits(T a, T b) {
-    return function == GPU_BIT_AND ? a & b : function == GPU_BIT_OR ? a | b : a ^ b;
-}
-template <int function> static __device__ __forceinline__ float bits(float a, float) { /* is in no row */
-    return a;
-}
-
 /* Unsigned arithmetic of 64 bits wraps in every narrower width too. */
 template <int function, class T> static __device__ __forceinline__ T integers(T a, T b) {
     switch (function) {
@@ -63,9 +56,6 @@ template <int function, class T> static __device__ __forceinline__ T apply(T a, 
     case GPU_PRELU: return a < (T)0 ? (T)(a * b) : a;
     case GPU_REMAINDER: return remainder_of(a, b);
     case GPU_MODULO: return modulo(a, b);
-    case GPU_BIT_AND:
-    case GPU_BIT_OR:
-    case GPU_BIT_XOR: return bits<function>(a, b);
     default: return integers<function>(a, b);
     }
 }
@@ -102,6 +92,15 @@ static __global__ void comparison(const gpu_loop loop, const T *a, const T *b, u
     }
 }
 
+template <int function, class T> static __global__ void bitwise(const gpu_loop loop, const T *a, const T *b, T *y) {
+    for (size_t i = grid_first(); i < loop.count; i += grid_stride()) {
+        int64_t at[2];
+        loop_offsets(loop, i, at);
+        const T x = a[at[0]], z = b[at[1]];
+        y[i] = function == GPU_BIT_AND ? x & z : function == GPU_BIT_OR ? x | z : x ^ z;
+    }
+}
+
 static __global__ void negation(const uint8_t *x, uint8_t *y, size_t count) {
     for (size_t i = grid_first(); i < count; i += grid_stride()) y[i] = !x[i];
 }
@@ -117,6 +116,14 @@ template <int function, class T>
 static cudaError_t run_comparison(cudaStream_t stream, const gpu_loop *loop, const void *a, const void *b, void *y) {
     return launch(comparison<function, T>, grid_blocks(loop->count), GRID_THREADS, 0, stream, *loop, (const T *)a,
                   (const T *)b, (uint8_t *)y);
+}
+template <int function, class T>
+static cudaError_t run_bitwise(cudaStream_t stream, const gpu_loop *loop, const void *a, const void *b, void *y) {
+    return launch(bitwise<function, T>, grid_blocks(loop->count), GRID_THREADS, 0, stream, *loop, (const T *)a,
+                  (const T *)b, (T *)y);
+}
+template <int function, class T> static cudaError_t load_bitwise() {
+    return load_kernel(bitwise<function, T>);
 }
 template <int function, class T> static cudaError_t load_arithmetic() {
     return load_kernel(arithmetic<function, T>);
@@ -148,9 +155,9 @@ static const binary_row rows[GPU_BINARY_COUNT][GPU_NUMBER_BOOL + 1] = {
     {FLOATS(arithmetic, GPU_PRELU)},
     {NUMBERS(arithmetic, GPU_REMAINDER)},
     {NUMBERS(arithmetic, GPU_MODULO)},
-    {INTEGERS(arithmetic, GPU_BIT_AND)},
-    {INTEGERS(arithmetic, GPU_BIT_OR)},
-    {INTEGERS(arithmetic, GPU_BIT_XOR)},
+    {INTEGERS(bitwise, GPU_BIT_AND)},
+    {INTEGERS(bitwise, GPU_BIT_OR)},
+    {INTEGERS(bitwise, GPU_BIT_XOR)},
     {NUMBERS(comparison, GPU_EQUAL), ENTRY(comparison, GPU_EQUAL, uint8_t)},
     {NUMBERS(comparison, GPU_LESS)},
     {NUMBERS(comparison, GPU_LESS_OR_EQUAL)},

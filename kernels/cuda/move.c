@@ -1,4 +1,4 @@
-/* move.c - rows and claims of data movement: Transpose, Slice, Concat, Split, Expand, Tile, Pad and the like.
+/* move.c - rows and claims of data movement: Transpose, Slice, Concat, Split, Expand, Tile and the like, and Dropout.
  *
  * ops/ decodes each into boxes (strided.h); here a box is moved by a kernel instead of by loops. Elements are moved by
  * size: float, half and every integer type alike. */
@@ -6,18 +6,20 @@
 
 #include <string.h>
 
+#include "ops/dropout.h"
 #include "ops/numeric.h"
-#include "ops/pad.h"
 #include "ops/strided.h"
 
 /* ---- claims ------------------------------------------------------------------------------------------------------ */
 
-static tort_verdict claim_pad(const tort_target *target, const tort_node_view *node) {
-    static const char *const mode_names[] = {"constant", "reflect", "edge", "wrap"};
-    const tort_pad_params *params = node->params;
-    if (params->mode != TORT_PAD_CONSTANT)
-        return tort_no(TORT_NO_ATTR, "let cpu have the node", "mode is %s, the kernel has constant",
-                       mode_names[params->mode]);
+/* The identity, unless the model is trained: then elements are drawn at random. */
+static tort_verdict claim_dropout(const tort_target *target, const tort_node_view *node) {
+    const tort_dropout_params *params = node->params;
+    const bool asked = params->by_inputs && tort_has_input(node, 2);
+    const bool *training = asked ? node->inputs[2].data : &params->is_training;
+    if (!training || *training)
+        return tort_no(TORT_NO_ATTR, "export the model for inference, or let cpu have the node",
+                       training ? "training mode, the kernel infers" : "training_mode is known only while running");
     return tort_cuda_claim_movable(target, node);
 }
 
@@ -52,32 +54,22 @@ MOVE(split)
 MOVE(expand)
 MOVE(tile)
 
-/* Fills with the value, then moves what of the input is seen. The value is read on the host. */
-static tort_status run_pad(const tort_call *call) {
-    const tort_pad_params *params = call->params;
-    const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
-    bool given = call->input_count > 2 && tort_present(&call->inputs[2]);
-    uint64_t value = 0;
-    if (given)
-        memcpy(&value, call->inputs[2].data, (size_t)element_bytes(y));
-    else
-        tort_store_floats(y->type, &value, 0, 1, &params->value);
-    tort_status status =
-        cuda_launched(call, gpu_fill(cuda_stream_of(call), element_bytes(y), y->data, (size_t)tort_count(y), &value));
-    if (status) return status;
-    int64_t src_strides[TORT_MAX_RANK], dst_strides[TORT_MAX_RANK];
-    tort_box box = {0};
-    tort_strides(x->rank, x->dims, src_strides);
-    tort_strides(y->rank, y->dims, dst_strides);
-    for (int32_t k = 0; k < x->rank; k++) {
-        int64_t cut = params->before[k] < 0 ? -params->before[k] : 0;
-        int64_t cut_after = params->after[k] < 0 ? -params->after[k] : 0;
-        int64_t seen = x->dims[k] - cut - cut_after;
-        box.src_first += cut * src_strides[k];
-        box.dst_first += (params->before[k] > 0 ? params->before[k] : 0) * dst_strides[k];
-        tort_box_add(&box, seen > 0 ? seen : 0, dst_strides[k], src_strides[k]);
+static tort_status run_dropout(const tort_call *call) {
+    const tort_tensor *x = &call->inputs[0], *mask = tort_call_output(call, 1);
+    const int64_t one = 1;
+    uint64_t kept = 0;
+    size_t bytes = 0;
+    tort_status status = TORT_OK;
+    (void)tort_tensor_bytes(x, &bytes);
+    if (!bytes) return TORT_OK;
+    if (mask) {
+        tort_store_integers(mask->type, &kept, 0, 1, &one);
+        status = cuda_launched(
+            call, gpu_fill(cuda_stream_of(call), element_bytes(mask), mask->data, (size_t)tort_count(mask), &kept));
     }
-    return move_box(call, x->type, y->data, x->data, &box);
+    if (status) return status;
+    return cuda_launched(
+        call, cudaMemcpyAsync(call->outputs[0].data, x->data, bytes, cudaMemcpyDeviceToDevice, cuda_stream_of(call)));
 }
 #endif
 
@@ -98,6 +90,6 @@ const tort_kernel tort_cuda_move_kernels[] = {
     ROW("Split", "move_box", tort_cuda_claim_movable, 1u << 1, run_split),
     ROW("Expand", "move_box", tort_cuda_claim_movable, 1u << 1, run_expand),
     ROW("Tile", "move_box", tort_cuda_claim_movable, 1u << 1 | 1u << 2, run_tile),
-    ROW("Pad", "pad_constant", claim_pad, 1u << 1 | 1u << 2 | 1u << 3, run_pad),
+    ROW("Dropout", "copy", claim_dropout, 1u << 1 | 1u << 2, run_dropout),
     {.op = NULL},
 };

@@ -254,8 +254,20 @@ const char *const kernel_cases[] = {
     "Split 18; axis=0 num_outputs=2; T[2*a,b]; 2",
     "Expand 13; ; T[a,1,b] i64[4]=2,1,3,1",
     "Tile 13; ; T[a,b] i64[2]=2,3",
+    "Dropout 22; ; T[a,b]; 2",
+    "Dropout 13; ; T[a,b] T[]=0.5 bool[]=0",
+    "Dropout 9; ; T[a,b]; 2",
+    "Dropout 10; ; T[a,b]; 2",
+    /* ---- pad.c ---- */
     "Pad 13; ; T[a,b] i64[4]=1,0,2,3",
     "Pad 13; mode=constant; T[a+1,b+2] i64[4]=1,-1,-1,2 T[]=3",
+    "Pad 13; ; u8[a,b] i64[4]=1,0,2,3 u8[]=7",
+    "Pad 18; ; i64[a,b,c] i64[2]=2,1 i64[] i64[1]=1",
+    "Pad 13; mode=reflect; T[2,a+3,b+2] i64[6]=0,2,1,0,1,3",
+    "Pad 13; mode=reflect; T[a+5] i64[2]=-2,9",
+    "Pad 13; mode=edge; T[a+1,b+2] i64[4]=3,-1,2,4",
+    "Pad 19; mode=wrap; T[a+2,b+3] i64[4]=3,1,2,5",
+    "Pad 2; pads=1,2,0,3 value=1.5; T[a,b]",
     /* ---- gather.c ---- */
     "Gather 13; axis=0; T[a+9,b] i64[c]~-9,8",
     "Gather 13; axis=1; T[a,9+b,3] i32[c,2]~-9,8",
@@ -346,6 +358,12 @@ const char *const kernel_cases[] = {
     "ArgMin 13; axis=1 select_last_index=1; i64[a,b+1,c]~-3,3",
     "ArgMin 13; axis=0; T[6]=2,nan,-0,0,-inf,nan",
     "ArgMin 11; axis=1; i32[a,b+1]",
+    /* ---- conv_transpose.c ---- */
+    "ConvTranspose 22; ; T[2,c,a,b]~-1,1 T[c,d,3,2]~-1,1",
+    "ConvTranspose 22; strides=2,3 pads=1,0,0,2 output_padding=1,1; T[2,c,a+2,b+2]~-1,1 T[c,d,3,4]~-1,1 T[d]",
+    "ConvTranspose 22; group=2 dilations=2,1 strides=1,2; T[1,6,a+1,b+1]~-1,1 T[6,d,2,3]~-1,1 T[2*d]",
+    "ConvTranspose 22; auto_pad=SAME_LOWER strides=2,2; T[1,3,a+1,b+1]~-1,1 T[3,d,3,3]~-1,1",
+    "ConvTranspose 11; output_shape=13 strides=3; T[2,c,4]~-1,1 T[c,d,5]~-1,1 T[d]",
     NULL,
 };
 
@@ -372,5 +390,11 @@ const char *const library_cases[] = {
     "ArgMin 13; axis=1 select_last_index=1; i64[a,b+1,c]~-3,3",
     "ArgMin 13; axis=0; T[6]=2,nan,-0,0,-inf,nan",
     "ArgMin 11; axis=1; i32[a,b+1]",
+    /* ---- conv_transpose.c ---- */
+    "ConvTranspose 22; ; T[2,c,a,b]~-1,1 T[c,d,3,2]~-1,1",
+    "ConvTranspose 22; strides=2,3 pads=1,0,0,2 output_padding=1,1; T[2,c,a+2,b+2]~-1,1 T[c,d,3,4]~-1,1 T[d]",
+    "ConvTranspose 22; group=2 dilations=2,1 strides=1,2; T[1,6,a+1,b+1]~-1,1 T[6,d,2,3]~-1,1 T[2*d]",
+    "ConvTranspose 22; auto_pad=SAME_LOWER strides=2,2; T[1,3,a+1,b+1]~-1,1 T[3,d,3,3]~-1,1",
+    "ConvTranspose 11; output_shape=13 strides=3; T[2,c,4]~-1,1 T[c,d,5]~-1,1 T[d]",
     NULL,
 };

@@ -1,0 +1,40 @@
+/* conv_transpose.c - row and claim of ConvTranspose. Output sizes, output_padding and automatic padding are decoded by
+ * ops/conv_transpose.c. Kernel: conv_transpose.cu. */
+#include "kernels/cuda/conv_transpose.h"
+
+#include "ops/conv.h"
+
+static tort_verdict claim_conv_transpose(const tort_target *target, const tort_node_view *node) {
+    const tort_conv_params *params = node->params;
+    tort_verdict verdict = tort_cuda_claim_window(node, &params->window, 2);
+    return verdict.code == TORT_YES ? tort_cuda_claim_float(target, node) : verdict;
+}
+
+#ifdef CUDA_DEVICE
+static tort_status prepare_conv_transpose(tort_prepare *p) {
+    return cuda_status(p->error, gpu_load_conv_transpose(gpu_type_of(p->node->inputs[0].type)), "loading a kernel");
+}
+
+static tort_status run_conv_transpose(const tort_call *call) {
+    const tort_conv_params *params = call->params;
+    const gpu_conv p = {.window = tort_cuda_window(&params->window),
+                        .batch = params->batch,
+                        .group = params->group,
+                        .channels = params->channels / params->group,
+                        .filters = params->filters / params->group};
+    const tort_tensor *x = &call->inputs[0], *bias = tort_call_input(call, 2);
+    return cuda_launched(call,
+                         gpu_run_conv_transpose(cuda_stream_of(call), gpu_type_of(x->type), &p, x->data,
+                                                call->inputs[1].data, bias ? bias->data : NULL, call->outputs[0].data));
+}
+#endif
+
+const tort_kernel tort_cuda_conv_transpose_kernels[] = {
+    {.domain = "",
+     .op = "ConvTranspose",
+     .name = "conv_transpose",
+     .claim = claim_conv_transpose,
+     .prepare = CUDA_ONLY(prepare_conv_transpose),
+     .run = CUDA_ONLY(run_conv_transpose)},
+    {.op = NULL},
+};

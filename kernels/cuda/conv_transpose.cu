@@ -1,0 +1,61 @@
+/* conv_transpose.cu - ConvTranspose: a thread makes an output out of all inputs that reach it, so that nothing is added
+ * by two threads. Input i reaches output i * stride + k * dilation - pad. Sums in float. Read first: conv_transpose.c.
+ */
+#include "kernels/cuda/gpu.h"
+
+#include "kernels/cuda/conv_transpose.h"
+#include "kernels/cuda/grid.h"
+
+/* ---- kernel ---- */
+
+/* The input along an axis that kernel position k brings to `out`; -1: none. */
+static __device__ __forceinline__ int64_t source(int64_t out, int64_t k, int64_t stride, int64_t dilation, int64_t pad,
+                                                 int64_t size) {
+    const int64_t at = out + pad - k * dilation;
+    return at >= 0 && at % stride == 0 && at / stride < size ? at / stride : -1;
+}
+
+template <class T>
+static __global__ void conv_transpose(const gpu_conv p, size_t count, const T *x, const T *w, const T *bias, T *y) {
+    const gpu_window &g = p.window;
+    const int64_t filters = p.filters * p.group, plane = g.in_h * g.in_w, kernel = g.kernel_h * g.kernel_w;
+    for (size_t i = grid_first(); i < count; i += grid_stride()) {
+        const int64_t out_w = (int64_t)i % g.out_w, out_h = (int64_t)i / g.out_w % g.out_h;
+        const int64_t rest = (int64_t)i / (g.out_w * g.out_h), filter = rest % filters;
+        const int64_t group = filter / p.filters, first = group * p.channels; /* channel */
+        const T *from = x + (rest / filters * p.channels * p.group + first) * plane;
+        const T *weights = w + (first * p.filters + filter % p.filters) * kernel;
+        float sum = bias ? (float)bias[filter] : 0.0f;
+        for (int64_t row = 0; row < g.kernel_h; row++) {
+            const int64_t in_h = source(out_h, row, g.stride_h, g.dilation_h, g.pad_h, g.in_h);
+            for (int64_t column = 0; in_h >= 0 && column < g.kernel_w; column++) {
+                const int64_t in_w = source(out_w, column, g.stride_w, g.dilation_w, g.pad_w, g.in_w);
+                if (in_w < 0) continue;
+                const T *pixel = from + in_h * g.in_w + in_w, *weight = weights + row * g.kernel_w + column;
+                for (int64_t c = 0; c < p.channels; c++)
+                    sum += (float)pixel[c * plane] * (float)weight[c * p.filters * kernel];
+            }
+        }
+        y[i] = (T)sum;
+    }
+}
+
+/* ---- launchers ---- */
+
+template <class T>
+static cudaError_t run(cudaStream_t stream, const gpu_conv *p, const void *x, const void *w, const void *bias,
+                       void *y) {
+    const size_t count = (size_t)(p->batch * p->group * p->filters * p->window.out_h * p->window.out_w);
+    if (!count) return cudaSuccess;
+    return launch(conv_transpose<T>, grid_blocks(count), GRID_THREADS, 0, stream, *p, count, (const T *)x, (const T *)w,
+                  (const T *)bias, (T *)y);
+}
+
+cudaError_t gpu_run_conv_transpose(cudaStream_t stream, gpu_type type, const gpu_conv *p, const void *x, const void *w,
+                                   const void *bias, void *y) {
+    return type == GPU_HALF ? run<half>(stream, p, x, w, bias, y) : run<float>(stream, p, x, w, bias, y);
+}
+
+cudaError_t gpu_load_conv_transpose(gpu_type type) {
+    return type == GPU_HALF ? load_kernel(conv_transpose<half>) : load_kernel(conv_transpose<float>);
+}

@@ -1,0 +1,21 @@
+/* conv_transpose.h - what conv_transpose.c asks of conv_transpose.cu. Plain C. */
+#ifndef TORT_KERNELS_CUDA_CONV_TRANSPOSE_H
+#define TORT_KERNELS_CUDA_CONV_TRANSPOSE_H
+
+#include "kernels/cuda/conv.h"
+
+#ifdef CUDA_DEVICE
+#ifdef __cplusplus
+extern "C" {
+#endif
+/* In the window, in_* and out_* are those of X and Y; weights are (channels, filters of a group, kernel). bias is NULL
+ * where there is none. */
+cudaError_t gpu_run_conv_transpose(cudaStream_t stream, gpu_type type, const gpu_conv *p, const void *x, const void *w,
+                                   const void *bias, void *y);
+cudaError_t gpu_load_conv_transpose(gpu_type type);
+#ifdef __cplusplus
+}
+#endif
+#endif
+
+#endif

@@ -1,0 +1,38 @@
+/* pad.c - row and claim of Pad, all modes. How much is added or cut is read on the host; the value stays where it is.
+ * Elements are moved by size. Kernel: pad.cu. */
+#include "kernels/cuda/pad.h"
+
+#include <string.h>
+
+#include "ops/numeric.h"
+
+#ifdef CUDA_DEVICE
+static int element_bytes(tort_type type) {
+    return tort_type_bits(type) / 8;
+}
+
+static tort_status prepare_pad(tort_prepare *p) {
+    return cuda_status(p->error, gpu_load_pad(element_bytes(p->node->inputs[0].type)), "loading a kernel");
+}
+
+static tort_status run_pad(const tort_call *call) {
+    const tort_pad_params *params = call->params;
+    const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0], *value = tort_call_input(call, 2);
+    gpu_pad pad = {.params = *params, .count = (size_t)tort_count(y), .device_value = value ? value->data : NULL};
+    memcpy(pad.in, x->dims, sizeof pad.in);
+    memcpy(pad.out, y->dims, sizeof pad.out);
+    if (params->value != 0.0f) tort_store_floats(y->type, &pad.value, 0, 1, &params->value);
+    return cuda_launched(call, gpu_run_pad(cuda_stream_of(call), element_bytes(y->type), &pad, x->data, y->data));
+}
+#endif
+
+const tort_kernel tort_cuda_pad_kernels[] = {
+    {.domain = "",
+     .op = "Pad",
+     .name = "pad",
+     .host_inputs = 1u << 1 | 1u << 3,
+     .claim = tort_cuda_claim_movable,
+     .prepare = CUDA_ONLY(prepare_pad),
+     .run = CUDA_ONLY(run_pad)},
+    {.op = NULL},
+};

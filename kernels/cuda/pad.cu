@@ -1,0 +1,70 @@
+/* pad.cu - padding: a thread takes a stride of output elements and asks where each reads, axis by axis, as
+ * tort_pad_source of ops/pad.c. Read first: pad.c. */
+#include "kernels/cuda/gpu.h"
+
+#include "kernels/cuda/grid.h"
+#include "kernels/cuda/pad.h"
+
+/* ---- kernel ---- */
+
+static __device__ __forceinline__ int64_t modulo(int64_t a, int64_t b) {
+    const int64_t rest = a % b;
+    return rest < 0 ? rest + b : rest;
+}
+
+/* Where output position `at` of an axis of `size` elements reads; -1: the value. What is cut is not seen. */
+static __device__ int64_t source(const tort_pad_params &p, int d, int64_t size, int64_t at) {
+    const int64_t before = p.before[d], after = p.after[d];
+    const int64_t low = before < 0 ? -before : 0, count = size - low + (after < 0 ? after : 0);
+    const int64_t i = at - (before > 0 ? before : 0);
+    if (i >= 0 && i < count) return low + i;
+    switch (p.mode) {
+    case TORT_PAD_CONSTANT: return -1;
+    case TORT_PAD_EDGE: return i < 0 ? low : low + count - 1;
+    case TORT_PAD_WRAP: return low + modulo(i, count);
+    case TORT_PAD_REFLECT: break;
+    }
+    if (count == 1) return low;
+    const int64_t mirrored = modulo(i, 2 * (count - 1));
+    return low + (mirrored < count ? mirrored : 2 * (count - 1) - mirrored);
+}
+
+template <class T> static __global__ void pad(const gpu_pad p, T value, const T *x, T *y) {
+    if (p.device_value) value = *(const T *)p.device_value;
+    for (size_t i = grid_first(); i < p.count; i += grid_stride()) {
+        size_t rest = i;
+        int64_t from = 0, stride = 1;
+        for (int d = p.params.rank - 1; d >= 0 && from >= 0; d--) {
+            const int64_t at = source(p.params, d, p.in[d], (int64_t)(rest % (size_t)p.out[d]));
+            from = at < 0 ? -1 : from + at * stride;
+            rest /= (size_t)p.out[d];
+            stride *= p.in[d];
+        }
+        y[i] = from < 0 ? value : x[from];
+    }
+}
+
+/* ---- launchers ---- */
+
+template <class T> static cudaError_t run(cudaStream_t stream, const gpu_pad *p, const void *x, void *y) {
+    return launch(pad<T>, grid_blocks(p->count), GRID_THREADS, 0, stream, *p, (T)p->value, (const T *)x, (T *)y);
+}
+
+cudaError_t gpu_run_pad(cudaStream_t stream, int element_bytes, const gpu_pad *p, const void *x, void *y) {
+    if (!p->count) return cudaSuccess;
+    switch (element_bytes) { /* a little-endian value begins with the bytes of the narrow type */
+    case 1: return run<uint8_t>(stream, p, x, y);
+    case 2: return run<uint16_t>(stream, p, x, y);
+    case 4: return run<uint32_t>(stream, p, x, y);
+    default: return run<uint64_t>(stream, p, x, y);
+    }
+}
+
+cudaError_t gpu_load_pad(int element_bytes) {
+    switch (element_bytes) {
+    case 1: return load_kernel(pad<uint8_t>);
+    case 2: return load_kernel(pad<uint16_t>);
+    case 4: return load_kernel(pad<uint32_t>);
+    default: return load_kernel(pad<uint64_t>);
+    }
+}

@@ -1,0 +1,28 @@
+/* pad.h - padding: what pad.c asks of pad.cu. Plain C. */
+#ifndef TORT_KERNELS_CUDA_PAD_H
+#define TORT_KERNELS_CUDA_PAD_H
+
+#include "kernels/cuda/claims.h"
+#include "ops/pad.h"
+
+typedef struct gpu_pad {
+    tort_pad_params params;
+    size_t count; /* elements of the output */
+    int64_t in[TORT_MAX_RANK], out[TORT_MAX_RANK];
+    uint64_t value;           /* one element, for constant mode ... */
+    const void *device_value; /* ... where this is NULL */
+} gpu_pad;
+
+#ifdef CUDA_DEVICE
+#ifdef __cplusplus
+extern "C" {
+#endif
+/* Elements of 1, 2, 4 or 8 bytes. */
+cudaError_t gpu_run_pad(cudaStream_t stream, int element_bytes, const gpu_pad *pad, const void *x, void *y);
+cudaError_t gpu_load_pad(int element_bytes);
+#ifdef __cplusplus
+}
+#endif
+#endif
+
+#endif
