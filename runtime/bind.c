@@ -169,6 +169,5 @@ tort_status tort_memory_copy(tort_context *context, const char *provider, void *
     status = link->provider->copy(link->device, stream, to, from, bytes, direction, error);
     if (!status && link->provider->sync) status = link->provider->sync(link->device, stream, error);
     if (status == TORT_E_DEVICE_LOST) session->lost = true;
-    if (status && error) error->provider = link->provider->name;
-    return status;
+    return status ? tort_link_failed(link, status, error) : TORT_OK;
 }

@@ -243,16 +243,22 @@ tort_status tort_link_down(const tort_link *link, tort_error *error) {
     return TORT_E_PLACEMENT;
 }
 
+tort_status tort_link_failed(const tort_link *link, tort_status status, tort_error *error) {
+    if (!error) return status;
+    error->provider = link->provider->name;
+    tort_error_prefix(error, "%s", link->provider->name);
+    return status;
+}
+
 tort_status tort_link_alloc_failed(const tort_link *link, uint64_t bytes, const char *purpose, tort_error *error) {
     const tort_provider *provider = link->provider;
     tort_status status = provider->sync ? provider->sync(link->device, NULL, error) : TORT_OK;
-    if (status != TORT_E_DEVICE_LOST) {
-        uint64_t left = provider->memory_free ? provider->memory_free(link->device) : 0;
-        status = tort_fail(error, TORT_E_MEMORY, "%s has no %llu bytes for %s (%llu are free)", provider->name,
-                           (unsigned long long)bytes, purpose, (unsigned long long)left);
-    }
+    if (status == TORT_E_DEVICE_LOST) return tort_link_failed(link, status, error);
+    uint64_t left = provider->memory_free ? provider->memory_free(link->device) : 0;
+    tort_fail(error, TORT_E_MEMORY, "%s has no %llu bytes for %s (%llu are free)", provider->name,
+              (unsigned long long)bytes, purpose, (unsigned long long)left);
     if (error) error->provider = provider->name;
-    return status;
+    return TORT_E_MEMORY;
 }
 
 const tort_library_state *tort_link_library(tort_link *link, tort_library library) {

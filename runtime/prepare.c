@@ -72,6 +72,17 @@ static tort_status keep_on_host(tort_session *session, int32_t value, tort_error
     return status;
 }
 
+static tort_status copy_weight(const tort_session *session, int32_t value, const tort_link *link, void *place,
+                               const void *data, tort_error *error) {
+    const size_t bytes = session->constants[value].bytes;
+    tort_status status = TORT_OK;
+    if (bytes) status = link->provider->copy(link->device, NULL, place, data, bytes, TORT_TO_DEVICE, error);
+    if (!status && link->provider->sync) status = link->provider->sync(link->device, NULL, error);
+    if (!status) return TORT_OK;
+    tort_error_prefix(error, "weight \"%s\"", session->graph->values[value].name);
+    return tort_link_failed(link, status, error);
+}
+
 static tort_status upload(tort_session *session, int32_t value, int32_t memory, tort_error *error) {
     tort_constant *constant = &session->constants[value];
     tort_link *link = &session->chain[memory - 1];
@@ -88,9 +99,7 @@ static tort_status upload(tort_session *session, int32_t value, int32_t memory, 
         snprintf(purpose, sizeof purpose, "weight \"%s\"", session->graph->values[value].name);
         status = tort_link_alloc_failed(link, constant->bytes, purpose, error);
     }
-    if (!status && constant->bytes)
-        status = link->provider->copy(link->device, NULL, place, data, constant->bytes, TORT_TO_DEVICE, error);
-    if (!status && link->provider->sync) status = link->provider->sync(link->device, NULL, error);
+    if (place) status = copy_weight(session, value, link, place, data, error);
     constant->device[memory] = place;
     link->weight_bytes += constant->bytes;
     tort_constant_release(session, value);

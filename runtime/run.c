@@ -11,10 +11,10 @@
 static tort_status open_streams(tort_context *context, tort_error *error) {
     tort_session *session = context->session;
     for (int32_t i = 0; i < session->chain_count; i++) {
-        tort_link *link = &session->chain[i];
+        const tort_link *link = &session->chain[i];
         if (!link->opened || !link->provider->stream_open) continue;
         tort_status status = link->provider->stream_open(link->device, &context->streams[i], error);
-        if (status) return status;
+        if (status) return tort_link_failed(link, status, error);
     }
     return TORT_OK;
 }
@@ -142,6 +142,10 @@ static tort_status run_step(tort_context *context, const tort_step *step, tort_e
 /* Which node, which provider: the error of a step says both. */
 static void locate_error(const tort_context *context, const tort_step *step, tort_error *error) {
     if (!error) return;
+    if (step->node < 0 && step->provider >= 0) {
+        tort_link_failed(&context->session->chain[step->provider], error->code, error);
+        return;
+    }
     if (step->provider >= 0) error->provider = context->session->chain[step->provider].provider->name;
     if (step->node >= 0) tort_error_at_node(error, context->session->graph, step->node);
 }
@@ -250,7 +254,7 @@ static tort_status fill_outputs(tort_context *context, const tort_tensor *output
         const tort_link *link = &context->session->chain[memory - 1];
         status = link->provider->copy(link->device, context->streams[memory - 1], outputs[i].data, tensor->data, bytes,
                                       TORT_ON_DEVICE, error);
-        if (status && error) error->provider = link->provider->name;
+        if (status) tort_link_failed(link, status, error);
     }
     return status;
 }
@@ -268,11 +272,14 @@ static tort_status sync_all(tort_context *context, tort_error *error) {
         const tort_link *link = &session->chain[i];
         if (!link->opened || !link->provider->sync) continue;
         tort_status status = link->provider->sync(link->device, context->streams[i], first ? NULL : error);
-        if (status && !first && error) {
-            error->provider = link->provider->name;
-            if (error->node >= 0) tort_error_at_node(error, session->graph, error->node);
-        }
-        if (!first) first = status;
+        if (first || !status) continue;
+        first = status;
+        if (!error) continue;
+        error->provider = link->provider->name;
+        if (error->node >= 0)
+            tort_error_at_node(error, session->graph, error->node);
+        else
+            tort_link_failed(link, status, error);
     }
     return first;
 }

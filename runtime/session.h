@@ -117,6 +117,8 @@ tort_status tort_chain_require(const tort_session *session, tort_error *error); 
 tort_status tort_link_down(const tort_link *link, tort_error *error);
 /* Is the library there? The provider is asked once. */
 const tort_library_state *tort_link_library(tort_link *link, tort_library library);
+/* A call of the provider failed outside of any node: the error names the provider. Returns the status. */
+tort_status tort_link_failed(const tort_link *link, tort_status status, tort_error *error);
 /* Why the device gave no memory: it is lost, or has too little of it; the message says how much. */
 tort_status tort_link_alloc_failed(const tort_link *link, uint64_t bytes, const char *purpose, tort_error *error);
 

@@ -4,9 +4,9 @@
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/cumulative.h"
+#include "kernels/cuda/grid.h"
 
 #define WARPS 8
-#define MOST_BLOCKS 65535
 
 template <class T> struct accumulator { typedef uint64_t type; };
 template <> struct accumulator<float> { typedef double type; };
@@ -59,9 +59,8 @@ template <class T> static __global__ void cumulative(const gpu_cumulative c, con
 /* ---- launchers ---- */
 
 template <class T> static cudaError_t run(cudaStream_t stream, const gpu_cumulative *c, const void *x, void *y) {
-    const size_t blocks = (c->outer * c->inner + WARPS - 1) / WARPS;
-    return launch(cumulative<T>, (unsigned)(blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS), 32 * WARPS, 0, stream, *c,
-                  (const T *)x, (T *)y);
+    const unsigned grid = grid_extent((c->outer * c->inner + WARPS - 1) / WARPS);
+    return launch(cumulative<T>, grid, 32 * WARPS, 0, stream, *c, (const T *)x, (T *)y);
 }
 
 cudaError_t gpu_run_cumulative(cudaStream_t stream, gpu_number type, const gpu_cumulative *c, const void *x, void *y) {

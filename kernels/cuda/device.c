@@ -246,8 +246,7 @@ bool cuda_library(void *opened, tort_library library, char *message, size_t mess
     }
     if (library == TORT_LIBRARY_CUBLAS)
         return cuda_libraries_open_cublas(&device->libraries, message, message_size, cure, cure_size);
-    if (library == TORT_LIBRARY_CUDNN) return start_cudnn(device, message, message_size, cure, cure_size);
-    return library == TORT_LIBRARY_NONE;
+    return start_cudnn(device, message, message_size, cure, cure_size);
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
@@ -423,7 +422,9 @@ static tort_status report_fault(cuda_stream *stream, tort_error *error) {
     const gpu_status found = *stream->status_host;
     cudaError_t code = cudaMemsetAsync(stream->status, 0, sizeof(gpu_status), stream->stream);
     if (code == cudaSuccess) code = cudaStreamSynchronize(stream->stream);
-    if (code != cudaSuccess) return cuda_status(error, code, "clearing the status word");
+    if (code != cudaSuccess) /* what later runs would find in the word is not theirs */
+        return tort_fail(error, TORT_E_DEVICE_LOST, "clearing the status word: %s (%s)", cudaGetErrorString(code),
+                         cudaGetErrorName(code));
     tort_fail(error, TORT_E_RUN, "index %lld is not in [-%lld, %lld)", (long long)found.value, (long long)found.limit,
               (long long)found.limit);
     if (error) error->node = found.node - 1;

@@ -16,7 +16,7 @@ typedef struct gpu_box {
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* element_bytes is 1, 2, 4 or 8; dst and src point at the first element of the box. */
+/* element_bytes is 1, 2, 4 or 8; dst and src point at the first element of the box, which is not empty. */
 cudaError_t gpu_copy_box(cudaStream_t stream, int element_bytes, void *dst, const void *src, const gpu_box *box);
 cudaError_t gpu_fill(cudaStream_t stream, int element_bytes, void *dst, size_t count, const void *value);
 cudaError_t gpu_load_fill(int element_bytes);

@@ -69,14 +69,14 @@ template <int kind> struct join {
 
 /* total takes in x; `lost` is what earlier additions rounded away. */
 template <int kind> static __device__ __forceinline__ void take(float &total, float &lost, float x) {
-    if (kind == GPU_REDUCE_MAX || kind == GPU_REDUCE_MIN || kind == GPU_REDUCE_PROD) {
+    if constexpr (kind == GPU_REDUCE_MAX || kind == GPU_REDUCE_MIN || kind == GPU_REDUCE_PROD) {
         total = join<kind>::of(total, x);
-        return;
+    } else {
+        const float addend = x - lost, sum = total + addend;
+        lost = (sum - total) - addend;
+        if (lost != lost) lost = 0.0f; /* infinities have no rounding error */
+        total = sum;
     }
-    const float addend = x - lost, sum = total + addend;
-    lost = (sum - total) - addend;
-    if (lost != lost) lost = 0.0f; /* infinities have no rounding error */
-    total = sum;
 }
 template <int kind> static __device__ __forceinline__ void take(int64_t &total, int64_t &, int64_t x) {
     total = join<kind>::of(total, x);
@@ -113,9 +113,6 @@ share(const gpu_loop &reduced, const T *x, size_t first, size_t step, typename a
 static __device__ __forceinline__ float shift_of(float largest) {
     return largest - largest == 0.0f ? largest : 0.0f;
 }
-static __device__ __forceinline__ int64_t shift_of(int64_t) {
-    return 0;
-}
 
 /* ---- kernels ---- */
 
@@ -127,7 +124,7 @@ static __global__ void rows(const gpu_loop kept, const gpu_loop reduced, const T
         int64_t at[1];
         loop_offsets(kept, i, at);
         A shift = 0;
-        if (kind == GPU_REDUCE_LOG_SUM_EXP) {
+        if constexpr (kind == GPU_REDUCE_LOG_SUM_EXP) {
             shift = share<GPU_REDUCE_MAX>(reduced, x + at[0], threadIdx.x, blockDim.x, shift);
             shift = shift_of(block_join<join<GPU_REDUCE_MAX>>(shift, shared));
         }
@@ -157,7 +154,7 @@ static __global__ void columns(const gpu_loop kept, const gpu_loop reduced, cons
         int64_t at[1] = {0};
         if (there) loop_offsets(kept, i, at);
         A shift = 0, total = identity<kind, T>();
-        if (kind == GPU_REDUCE_LOG_SUM_EXP) {
+        if constexpr (kind == GPU_REDUCE_LOG_SUM_EXP) {
             if (there) shift = share<GPU_REDUCE_MAX>(reduced, x + at[0], threadIdx.y, SLICES, shift);
             shift = shift_of(join_slices<GPU_REDUCE_MAX>(shift, shared));
         }
@@ -193,7 +190,7 @@ typedef struct reduce_row {
 #define FLOATS(kind) ENTRY(kind, float), ENTRY(kind, half)
 #define NUMBERS(kind) FLOATS(kind), ENTRY(kind, int32_t), ENTRY(kind, int64_t)
 
-/* In the order of gpu_reduction and gpu_number; gpu_has_reduction tells which are there. */
+/* In the order of gpu_reduction and gpu_number; claims keep to those that are there. */
 static const reduce_row table[GPU_REDUCTION_COUNT][GPU_NUMBER_INT64 + 1] = {
     {NUMBERS(GPU_REDUCE_SUM)},       {NUMBERS(GPU_REDUCE_MEAN)},   {NUMBERS(GPU_REDUCE_MAX)},
     {NUMBERS(GPU_REDUCE_MIN)},       {NUMBERS(GPU_REDUCE_PROD)},   {FLOATS(GPU_REDUCE_L1)},

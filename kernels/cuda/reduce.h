@@ -19,10 +19,6 @@ typedef enum gpu_reduction {
     GPU_REDUCTION_COUNT
 } gpu_reduction;
 
-static inline bool gpu_has_reduction(gpu_reduction kind, gpu_number type) {
-    return type <= GPU_NUMBER_HALF || (type <= GPU_NUMBER_INT64 && kind <= GPU_REDUCE_PROD);
-}
-
 /* Where the inputs are: output i goes over elements kept(i) + reduced(j) for all j. Operand 0 of both loops. */
 typedef struct gpu_reduce {
     gpu_loop kept, reduced;

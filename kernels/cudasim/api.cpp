@@ -149,8 +149,17 @@ const char *failure() {
     return machine().failure.c_str();
 }
 
+void *host_alloc(size_t bytes) {
+    void *memory = nullptr;
+    return cudaMallocHost(&memory, bytes) == cudaSuccess ? memory : nullptr;
+}
+
+void host_free(void *memory) {
+    cudaFreeHost(memory);
+}
+
 const cudasim_control control = {
-    CUDASIM_CONTROL_VERSION, default_settings, configure, fail_nth, calls, leftovers, failure};
+    CUDASIM_CONTROL_VERSION, default_settings, configure, fail_nth, calls, leftovers, failure, host_alloc, host_free};
 
 } // namespace
 

@@ -104,6 +104,8 @@ class Call {
 
 bool loses_device(cudaError_t error);
 
+bool is_pinned(const void *memory, size_t bytes); /* wholly within one page-locked block; api_memory.cpp */
+
 size_t shared_bytes_on_request(); /* what one block may have after cudaFuncSetAttribute; api_device.cpp */
 
 /* ---- streams, in api_stream.cpp ---- */

@@ -10,6 +10,15 @@
 
 using namespace cudasim;
 
+bool cudasim::is_pinned(const void *memory, size_t bytes) {
+    const auto &pinned = machine().pinned;
+    const auto next = pinned.upper_bound((char *)const_cast<void *>(memory));
+    if (next == pinned.begin()) return false;
+    const auto &[block, size] = *std::prev(next);
+    const size_t offset = (size_t)((const char *)memory - block);
+    return offset <= size && bytes <= size - offset;
+}
+
 namespace {
 
 bool says_device(enum cudaMemcpyKind kind, bool destination) {
@@ -36,19 +45,11 @@ cudaError_t run_copy(void *to, const void *from, size_t bytes, enum cudaMemcpyKi
     return cudaSuccess;
 }
 
-bool is_pinned(const void *memory) {
-    const auto &pinned = machine().pinned;
-    const auto next = pinned.upper_bound((char *)const_cast<void *>(memory));
-    if (next == pinned.begin()) return false;
-    const auto &block = *std::prev(next);
-    return (const char *)memory < block.first + block.second;
-}
-
 cudaError_t submit_copy(CUstream_st *stream, void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind) {
     if (!bytes) return cudaSuccess;
     if (!copy_is_valid(to, from, bytes, kind)) return cudaErrorInvalidValue;
     const bool to_device = heap_device(to) >= 0, from_device = heap_device(from) >= 0;
-    if (to_device && !from_device && !is_pinned(from) && !stream->capture) {
+    if (to_device && !from_device && !is_pinned(from, bytes) && !stream->capture) {
         /* The driver stages ordinary host memory before it returns, so the caller may reuse it. */
         const std::string staged((const char *)from, bytes);
         return submit(stream, [=] { return run_copy(to, staged.data(), bytes, kind); });
@@ -162,7 +163,7 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
     const int device = heap_device(pointer);
     if (device >= 0 && heap_owns(pointer, 0))
         *attributes = {cudaMemoryTypeDevice, device, plain, nullptr};
-    else if (is_pinned(pointer))
+    else if (is_pinned(pointer, 1))
         *attributes = {cudaMemoryTypeHost, call.device(), plain, plain};
     else
         *attributes = {cudaMemoryTypeUnregistered, -2, nullptr, plain};

@@ -49,9 +49,12 @@ typedef struct cudasim_control {
     /* What the last kernel or copy did that it must not, and where; "" if none did. Borrowed, until the next failure.
      */
     const char *(*failure)(void);
+    /* cudaMallocHost and cudaFreeHost, for a test that is not linked to the API; NULL where it fails. */
+    void *(*host_alloc)(size_t bytes);
+    void (*host_free)(void *memory);
 } cudasim_control;
 
-#define CUDASIM_CONTROL_VERSION 1u
+#define CUDASIM_CONTROL_VERSION 2u
 
 const cudasim_control *tinyort_cudasim(void);
 

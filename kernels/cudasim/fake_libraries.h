@@ -21,7 +21,7 @@ bool library_call_fails(const char *function);
 bool library_object_lives(const void *object); /* a handle or descriptor that was created and not destroyed */
 /* Work of the library in a stream; the device's memory is open to it. False: no such stream, or the work failed. */
 bool library_submit(cudaStream_t stream, const std::function<void()> &work);
-bool operand_is_valid(const void *memory, size_t bytes); /* device memory, wholly within a live buffer */
+bool operand_is_valid(const void *memory, size_t bytes); /* device or pinned memory, wholly within a live buffer */
 
 enum class Element { f32, f16, bf16 };
 

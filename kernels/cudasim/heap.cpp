@@ -27,8 +27,9 @@ struct Buffer {
 
 struct Arena {
     char *start;
-    size_t used; /* bytes from the start that were ever handed out */
-    int open;    /* nesting depth */
+    size_t used;   /* bytes from the start that were ever handed out */
+    size_t opened; /* bytes from the start, of what is open: what lies before holds no live buffer */
+    int open;      /* nesting depth */
     std::map<char *, Buffer> live;
     std::multimap<size_t, char *> free_blocks; /* by size */
     size_t live_bytes;
@@ -41,8 +42,14 @@ size_t round_up(size_t value, size_t multiple) {
 }
 
 void protect(Arena &arena, int protection) {
-    const size_t size = std::min(arena_bytes, round_up(arena.used, huge_page));
-    if (size) mprotect(arena.start, size, protection);
+    const size_t end = std::min(arena_bytes, round_up(arena.used, huge_page));
+    if (end > arena.opened) mprotect(arena.start + arena.opened, end - arena.opened, protection);
+}
+
+/* The first live byte, or the end of what was ever used. */
+size_t first_live(const Arena &arena) {
+    const size_t first = arena.live.empty() ? arena.used : (size_t)(arena.live.begin()->second.block - arena.start);
+    return first / huge_page * huge_page;
 }
 
 bool create(Arena &arena) {
@@ -70,6 +77,8 @@ char *take_block(Arena &arena, size_t size, size_t *taken) {
     char *block = found->second;
     *taken = found->first;
     arena.free_blocks.erase(found);
+    arena.opened = std::min(arena.opened, (size_t)(block - arena.start) / huge_page * huge_page);
+    if (arena.open) protect(arena, PROT_READ | PROT_WRITE);
     return block;
 }
 
@@ -83,7 +92,10 @@ const std::pair<char *const, Buffer> *find(const void *memory) {
 } // namespace
 
 void heap_open(int device) {
-    if (!arenas[device].open++) protect(arenas[device], PROT_READ | PROT_WRITE);
+    Arena &arena = arenas[device];
+    if (arena.open++) return;
+    arena.opened = first_live(arena);
+    protect(arena, PROT_READ | PROT_WRITE);
 }
 
 void heap_close(int device) {
@@ -97,12 +109,12 @@ void *heap_allocate(int device, size_t bytes) {
     char *block = take_block(arena, round_up(lead + bytes + lead, page), &taken);
     if (!block) return nullptr;
     char *memory = block + lead;
+    arena.live[memory] = {bytes, block, taken};
+    arena.live_bytes += bytes;
     HeapAccess access(device);
     ASAN_POISON_MEMORY_REGION(block, taken);
     ASAN_UNPOISON_MEMORY_REGION(memory, bytes);
     memset(memory, poison, bytes);
-    arena.live[memory] = {bytes, block, taken};
-    arena.live_bytes += bytes;
     return memory;
 }
 

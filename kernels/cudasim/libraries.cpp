@@ -85,7 +85,7 @@ bool library_object_lives(const void *object) {
 }
 
 bool operand_is_valid(const void *memory, size_t bytes) {
-    return !bytes || heap_owns(memory, bytes);
+    return !bytes || heap_owns(memory, bytes) || is_pinned(memory, bytes);
 }
 
 } // namespace cudasim

@@ -1,13 +1,14 @@
 /* kernel_case.h - one line of the case table, made into a model of one node with random shapes and values.
  *
- * A line is "NAME OPSET; attribute=value ...; input input ...; outputs" (the last field may be left out: 1):
+ * A line is "NAME OPSET; attribute=value ...; input input ...; outputs" (the last field may be left out: 1), behind a
+ * "!" where the run must be refused, for its values, by the plain loop and the device alike:
  *   input      "-" (absent), or TYPE[dims], then at most one of
  *                "=1,-2,a"    a constant with these values, such as axes
  *                "~low,high"  random values in this range; else floats in [-3, 3], integers in [-9, 9]
  *   TYPE       f32 f16 f64 i8 i32 i64 u8 bool, or T: the case runs once with f32 and once with f16
  *   dims       sums of products of numbers and letters, "3*c", "h+2", "h-1". A small letter is a random extent up to
- * 50, a capital one up to 1500; in further trials each letter in turn is 0 {a}        in an attribute: the extent of
- * that letter */
+ *              50, a capital one up to 1500; in further trials each letter in turn is 0
+ *   {a}        in an attribute: the extent of that letter */
 #ifndef TORT_TESTS_CUDA_KERNEL_CASE_H
 #define TORT_TESTS_CUDA_KERNEL_CASE_H
 

@@ -31,6 +31,7 @@ typedef struct tester {
     const tort_kernel *covered[MOST_COVERED];
     int32_t covered_count;
     int passed, failed, skipped;
+    int refused; /* runs that reference and device refused with one code, naming one node */
     bool brief, once, own;
     uint64_t random;
 } tester;
@@ -200,6 +201,7 @@ static bool hold(tester *t, const kernel_case *c, const onnx_bytes *model, const
             status = row ? run(&device, c) : TORT_OK;
         }
         if (!status) fail(t, c, "", "the reference refuses it, the device does not:", expected->error.msg);
+        t->refused += row && status == refused && device.error.node == expected->error.node;
     } else if (status && library_is_missing(t, node)) {
         t->skipped++;
     } else if (status) {
@@ -244,27 +246,36 @@ static bool has_library_row(const tester *t, const char *op) {
     return false;
 }
 
+/* All trials of a line for one type; must they be refused? */
+static void run_trials(tester *t, const char *line, tort_type type, bool libraries, bool must_refuse) {
+    const int trials = t->brief ? 2 : TRIALS, refused = t->refused, skipped = t->skipped;
+    char letters[CASE_WORD];
+    int ran = 0;
+    for (int trial = 0; trial < trials; trial++) ran += try_case(t, line, type, 0, trial, libraries);
+    if (must_refuse ? t->refused == refused + trials : ran > 0 || t->skipped > skipped) {
+        t->passed += must_refuse ? trials : 0;
+    } else {
+        printf("FAILED: %s: %s\n", must_refuse ? "is not refused in every trial" : "no kernel ran in any trial", line);
+        t->failed++;
+    }
+    kernel_case_letters(line, letters);
+    for (int i = 0; letters[i] && !t->brief && !must_refuse; i++) try_case(t, line, type, letters[i], i, libraries);
+}
+
 /* Without libraries and with them, as far as the operator has rows of both. */
 static void run_line(tester *t, const char *line, bool library_only) {
     static const tort_type types[] = {TORT_FLOAT, TORT_FLOAT16};
+    const bool must_refuse = *line == '!';
+    line += must_refuse;
     const tort_op *op = kernel_case_row(line);
-    char letters[CASE_WORD];
     if (!op) {
         printf("FAILED: not a case, or the operator is not in this build: %s\n", line);
         t->failed++;
         return;
     }
-    kernel_case_letters(line, letters);
     for (int libraries = library_only; libraries <= (!t->own && has_library_row(t, op->name)); libraries++)
-        for (int k = 0; k < (kernel_case_has_type_letter(line) ? 2 : 1); k++) {
-            int ran = 0, skipped = t->skipped;
-            for (int trial = 0; trial < (t->brief ? 2 : TRIALS); trial++)
-                ran += try_case(t, line, types[k], 0, trial, libraries);
-            for (int i = 0; letters[i] && !t->brief; i++) try_case(t, line, types[k], letters[i], i, libraries);
-            if (ran || t->skipped > skipped) continue;
-            printf("FAILED: no kernel ran in any trial of %s\n", line);
-            t->failed++;
-        }
+        for (int k = 0; k < (kernel_case_has_type_letter(line) ? 2 : 1); k++)
+            run_trials(t, line, types[k], libraries, must_refuse);
 }
 
 /* Rows without a case, or whose cases all went to other rows. */
@@ -326,7 +337,7 @@ int main(int argc, char **argv) {
         return 2;
     }
     for (int i = 0; kernel_cases[i]; i++) {
-        const tort_op *op = kernel_case_row(kernel_cases[i]);
+        const tort_op *op = kernel_case_row(kernel_cases[i] + (*kernel_cases[i] == '!'));
         if (!only || (op && !strcmp(op->name, only))) run_line(&t, kernel_cases[i], false);
     }
     for (int i = 0; library_cases[i]; i++) {

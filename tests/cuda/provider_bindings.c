@@ -1,21 +1,16 @@
-/* provider_bindings.c - see provider_bindings.h. */
-#include "tests/cuda/provider_bindings.h"
-
-#include <math.h>
+/* provider_bindings.c - the CUDA provider with inputs and outputs that stay on the device: device pointers in and out,
+ * aligned and not, streams eager and lazy; pinned memory; pointers into the wrong memory; each call of CUDA fails once.
+ * Read first: provider_tester.h. */
 #include <stdio.h>
 #include <string.h>
 
 #include "kernels/cudasim/cudart.h"
+#include "tests/cuda/provider_tester.h"
 
 enum { IMAGE_BYTES = 2 * 3 * 6 * 5 * sizeof(float), OUTPUT_BYTES = PROVIDER_MODEL_COUNT * sizeof(float) };
 
 typedef struct bound {
-    const tort_provider *provider;
-    const cudasim_control *control;
-    const tort_env *env;
-    provider_model *model;
-    const float *expected;
-    int passed, failed;
+    tester *t;
     tort_session *session;
     tort_context *context;
     uint8_t *image, *output; /* on the device, with room before them */
@@ -23,16 +18,14 @@ typedef struct bound {
 } bound;
 
 static void check(bound *b, bool good, const char *what, const char *detail) {
-    b->passed += good;
-    b->failed += !good;
-    if (!good) printf("FAILED: bindings: %s: %s\n", what, detail);
+    tester_check(b->t, good, what, detail);
 }
 
 enum { ROOM = 64 }; /* bytes, so that pointers may be off their alignment */
 
 static tort_status open_bound(bound *b, const char *chain) {
     static const char *const bindings[] = {"image=cudasim", "y=cudasim"};
-    const tort_provider *const providers[] = {b->provider, NULL};
+    const tort_provider *const providers[] = {b->t->provider, NULL};
     tort_session_options options = {.struct_size = sizeof options,
                                     .chain = chain,
                                     .providers = providers,
@@ -41,7 +34,7 @@ static tort_status open_bound(bound *b, const char *chain) {
     void *image = NULL, *output = NULL;
     b->session = NULL;
     b->context = NULL;
-    tort_status status = tort_session_create(b->env, b->model->model, &options, &b->session, &b->error);
+    tort_status status = tort_session_create(&b->t->memory->env, b->t->model.model, &options, &b->session, &b->error);
     if (!status) status = tort_context_create(b->session, &b->context, &b->error);
     if (!status) status = tort_memory_alloc(b->session, "cudasim", IMAGE_BYTES + ROOM, &image, &b->error);
     if (!status) status = tort_memory_alloc(b->session, "cudasim", OUTPUT_BYTES + ROOM, &output, &b->error);
@@ -51,18 +44,17 @@ static tort_status open_bound(bound *b, const char *chain) {
 }
 
 static void close_bound(bound *b) {
-    char text[300];
     if (b->session) {
         tort_memory_free(b->session, "cudasim", b->image, IMAGE_BYTES + ROOM);
         tort_memory_free(b->session, "cudasim", b->output, OUTPUT_BYTES + ROOM);
     }
     tort_context_free(b->context);
     tort_session_free(b->session);
-    if (b->control->leftovers(text, sizeof text)) check(b, false, "leftovers", text);
+    tester_check_leftovers(b->t, "bindings");
 }
 
 static tort_status run(bound *b, void *image, void *output, void **made) {
-    const tort_tensor inputs[] = {{TORT_FLOAT, 4, {2, 3, 6, 5}, image}, {TORT_INT64, 1, {2}, b->model->ids}};
+    const tort_tensor inputs[] = {{TORT_FLOAT, 4, {2, 3, 6, 5}, image}, {TORT_INT64, 1, {2}, b->t->model.ids}};
     tort_tensor outputs[] = {{TORT_FLOAT, 2, {2, 6}, output}};
     tort_status status = tort_context_run(b->context, inputs, 2, outputs, 1, &b->error);
     *made = outputs[0].data;
@@ -72,7 +64,7 @@ static tort_status run(bound *b, void *image, void *output, void **made) {
 /* Uploads, runs, brings the output back; offset in bytes for both pointers. output_given: the caller's buffer. */
 static tort_status round_trip(bound *b, int offset, bool output_given, float *found) {
     void *made = NULL;
-    tort_status status = tort_memory_copy(b->context, "cudasim", b->image + offset, b->model->image, IMAGE_BYTES,
+    tort_status status = tort_memory_copy(b->context, "cudasim", b->image + offset, b->t->model.image, IMAGE_BYTES,
                                           TORT_TO_DEVICE, &b->error);
     if (!status) status = run(b, b->image + offset, output_given ? b->output + offset : NULL, &made);
     if (!status && output_given && made != b->output + offset) check(b, false, "the output", "is not the buffer given");
@@ -80,39 +72,34 @@ static tort_status round_trip(bound *b, int offset, bool output_given, float *fo
     return status;
 }
 
-static bool is_right(const bound *b, const float *found) {
-    for (int i = 0; i < PROVIDER_MODEL_COUNT; i++)
-        if (!(fabsf(found[i] - b->expected[i]) <= 1e-5f + 1e-4f * fabsf(b->expected[i]))) return false;
-    return true;
-}
-
 static void check_round_trips(bound *b, bool lazy) {
-    cudasim_settings settings = b->control->defaults();
+    cudasim_settings settings = b->t->control->defaults();
     float found[PROVIDER_MODEL_COUNT];
     settings.lazy_streams = lazy;
-    b->control->configure(&settings);
+    b->t->control->configure(&settings);
     tort_status status = open_bound(b, "cudasim");
     if (!status) check(b, tort_session_report(b->session)->copy_count == 1, "copies", "only 'ids' is to be copied");
     for (int offset = 0; !status && offset <= 12; offset += 4)
         for (int given = 0; !status && given < 2; given++) {
             status = round_trip(b, offset, given, found);
-            if (!status) check(b, is_right(b, found), lazy ? "lazy streams" : "eager streams", "wrong values");
+            if (!status)
+                check(b, tester_is_right(b->t, found), lazy ? "lazy streams" : "eager streams", "wrong values");
         }
     check(b, !status, "a bound run", status ? b->error.msg : "");
-    check(b, !*b->control->failure(), "a bound run", b->control->failure());
+    check(b, !*b->t->control->failure(), "a bound run", b->t->control->failure());
     close_bound(b);
 }
 
 static void check_wrong_memory(bound *b) {
     tort_session *second = NULL;
-    const tort_provider *const providers[] = {b->provider, NULL};
+    const tort_provider *const providers[] = {b->t->provider, NULL};
     tort_session_options options = {.struct_size = sizeof options, .chain = "cudasim:device=1", .providers = providers};
     void *elsewhere = NULL, *made;
     float host[2 * 3 * 6 * 5] = {0}, found[PROVIDER_MODEL_COUNT];
-    cudasim_settings settings = b->control->defaults();
-    b->control->configure(&settings);
+    cudasim_settings settings = b->t->control->defaults();
+    b->t->control->configure(&settings);
     tort_status status = open_bound(b, "cudasim");
-    if (!status) status = tort_session_create(b->env, b->model->model, &options, &second, &b->error);
+    if (!status) status = tort_session_create(&b->t->memory->env, b->t->model.model, &options, &second, &b->error);
     if (!status) status = tort_memory_alloc(second, "cudasim", IMAGE_BYTES, &elsewhere, &b->error);
     check(b, !status, "two devices", status ? b->error.msg : "");
     if (!status) {
@@ -124,7 +111,7 @@ static void check_wrong_memory(bound *b) {
         check(b, run(b, b->image, host, &made) == TORT_E_INPUT && strstr(b->error.msg, "output \"y\""),
               "host memory for a bound output", b->error.msg);
         status = round_trip(b, 0, true, found);
-        check(b, !status && is_right(b, found), "the run after them", status ? b->error.msg : "wrong values");
+        check(b, !status && tester_is_right(b->t, found), "the run after them", status ? b->error.msg : "wrong values");
     }
     if (second) tort_memory_free(second, "cudasim", elsewhere, IMAGE_BYTES);
     tort_session_free(second);
@@ -133,33 +120,49 @@ static void check_wrong_memory(bound *b) {
 
 /* Each call of CUDA fails once: a named error or none, right values without one, and nothing is left behind. */
 static void check_failing_calls(bound *b, int code) {
-    cudasim_settings settings = b->control->defaults();
+    cudasim_settings settings = b->t->control->defaults();
     float found[PROVIDER_MODEL_COUNT];
     char what[80];
     int calls = 1, failures = 0;
     for (int n = 0; n <= calls; n++) { /* 0: none fails, to count them */
-        b->control->configure(&settings);
-        if (n) b->control->fail_nth(NULL, n, code);
+        b->t->control->configure(&settings);
+        if (n) b->t->control->fail_nth(NULL, n, code);
         tort_status status = open_bound(b, "cudasim");
         if (!status) status = round_trip(b, 4, true, found);
-        if (!n) calls = b->control->calls(NULL);
+        if (!n) calls = b->t->control->calls(NULL);
         snprintf(what, sizeof what, "error %d in call %d of %d", code, n, calls);
         failures += status != TORT_OK;
-        check(b, status ? n && *b->error.msg : is_right(b, found), what, status ? b->error.msg : "wrong values");
-        b->control->fail_nth(NULL, 0, 0);
+        check(b, status ? n && *b->error.msg : tester_is_right(b->t, found), what,
+              status ? b->error.msg : "wrong values");
+        b->t->control->fail_nth(NULL, 0, 0);
         close_bound(b);
     }
     check(b, failures > calls / 2, "failing calls", "most went unnoticed");
 }
 
-void provider_bindings_check(const tort_provider *provider, const cudasim_control *control, const tort_env *env,
-                             provider_model *model, const float *expected, int *passed, int *failed) {
-    bound b = {.provider = provider, .control = control, .env = env, .model = model, .expected = expected};
+/* Pinned memory is within reach of the device, whichever side it is bound to; other host memory is not. */
+static void check_pinned(bound *b) {
+    float *pinned = b->t->control->host_alloc(IMAGE_BYTES + OUTPUT_BYTES),
+          *output = pinned + IMAGE_BYTES / sizeof(float);
+    void *made;
+    tester_configure(b->t, NULL);
+    tort_status status = open_bound(b, "cudasim");
+    check(b, !status && pinned, "a session for pinned memory", status ? b->error.msg : "");
+    if (!status && pinned) {
+        memcpy(pinned, b->t->model.image, IMAGE_BYTES);
+        status = run(b, pinned, output, &made);
+        check(b, !status && tester_is_right(b->t, output), "pinned memory", status ? b->error.msg : "wrong values");
+    }
+    if (pinned) b->t->control->host_free(pinned);
+    close_bound(b);
+}
+
+void provider_test_bindings(tester *t) {
+    bound b = {.t = t};
     check_round_trips(&b, false);
     check_round_trips(&b, true);
+    check_pinned(&b);
     check_wrong_memory(&b);
     check_failing_calls(&b, cudaErrorUnknown);
     check_failing_calls(&b, cudaErrorMemoryAllocation);
-    *passed += b.passed;
-    *failed += b.failed;
 }

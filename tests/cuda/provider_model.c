@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/graph.h"
+
 /* Small, of either sign, never the same in a row of weights. */
 static float value_at(int i) {
     return (float)((i * 37 + 11) % 23 - 11) / 16.0f;
@@ -20,6 +22,21 @@ static void weight(onnx_bytes *b, const char *name, int rank, const int64_t *dim
 static void integers(onnx_bytes *b, const char *name, int count, const int64_t *values) {
     const int64_t dims[] = {count};
     onnx_tensor(b, GRAPH_INITIALIZER, name, TORT_INT64, 1, dims, values, (size_t)count * sizeof *values);
+}
+
+/* Of the nodes behind "tanh". */
+static void more_weights(onnx_bytes *b) {
+    const int64_t one[] = {1}, depth[] = {6}, rows[] = {1, 0}, sizes[] = {2, 3}, repeats[] = {1, 2};
+    const float low[] = {-0.5f}, high[] = {0.75f};
+    weight(b, "values", 1, (const int64_t[]){2}, 0.0f);
+    weight(b, "updates", 2, (const int64_t[]){2, 6}, 0.0f);
+    onnx_tensor(b, GRAPH_INITIALIZER, "low", TORT_FLOAT, 0, NULL, low, sizeof low);
+    onnx_tensor(b, GRAPH_INITIALIZER, "high", TORT_FLOAT, 0, NULL, high, sizeof high);
+    onnx_tensor(b, GRAPH_INITIALIZER, "axis", TORT_INT64, 0, NULL, one, sizeof one);
+    onnx_tensor(b, GRAPH_INITIALIZER, "depth", TORT_INT64, 0, NULL, depth, sizeof depth);
+    onnx_tensor(b, GRAPH_INITIALIZER, "rows", TORT_INT64, 2, (const int64_t[]){2, 1}, rows, sizeof rows);
+    integers(b, "sizes", 2, sizes);
+    integers(b, "repeats", 2, repeats);
 }
 
 static void weights(onnx_bytes *b) {
@@ -40,6 +57,7 @@ static void weights(onnx_bytes *b) {
     integers(b, "last", 1, last);
     integers(b, "wide", 2, wide);
     integers(b, "pads", 4, pads);
+    more_weights(b);
 }
 
 static void nodes(onnx_bytes *b) {
@@ -47,7 +65,13 @@ static void nodes(onnx_bytes *b) {
     onnx_node(b, "Conv", "mix", "v0 mix_w conv_b", "m0");                                     /* 2 4 4 3 */
     onnx_node(b, "BatchNormalization", "norm", "m0 norm_scale conv_b conv_b norm_var", "v1"); /* 2 4 4 3 */
     onnx_node(b, "Relu", "relu", "v1", "v2");
-    onnx_node(b, "Transpose", "transpose", "v2", "v3");    /* 3 4 4 2 */
+    onnx_begin_node(b, GRAPH_NODE, "MaxPool", "pool", "v2", "p"); /* 2 4 4 3 */
+    onnx_begin_attribute(b, "kernel_shape", TORT_ATTR_INTS);
+    onnx_int(b, ATTR_INTS, 1);
+    onnx_int(b, ATTR_INTS, 1);
+    onnx_end(b);
+    onnx_end(b);
+    onnx_node(b, "Transpose", "transpose", "p", "v3");     /* 3 4 4 2 */
     onnx_node(b, "MatMul", "matmul", "v3 matmul_w", "v4"); /* 3 4 4 5 */
     onnx_node(b, "Add", "add", "v4 row", "v5");
     onnx_node(b, "LayerNormalization", "layer", "v5 row row", "v6");
@@ -66,7 +90,29 @@ static void nodes(onnx_bytes *b) {
     onnx_node(b, "Expand", "expand", "v16 wide", "v17");      /* 2 4 */
     onnx_node(b, "Sub", "sub", "v17 v15", "v18");
     onnx_node(b, "Pad", "pad", "v18 pads", "v19"); /* 2 6 */
-    onnx_node(b, "Tanh", "tanh", "v19", "y");
+    onnx_node(b, "Tanh", "tanh", "v19", "v20");
+}
+
+/* [2, 6] each, but where said. */
+static void more_nodes(onnx_bytes *b) {
+    onnx_node(b, "Clip", "clip", "v20 low high", "w0");
+    onnx_node(b, "CumSum", "cumulative", "w0 axis", "w1");
+    onnx_node(b, "Less", "less", "w1 w0", "w2");
+    onnx_node(b, "Where", "where", "w2 w0 w1", "w3");
+    onnx_begin_node(b, GRAPH_NODE, "Cast", "cast", "w2", "w4");
+    onnx_int_attribute(b, "to", TORT_FLOAT);
+    onnx_end(b);
+    onnx_node(b, "OneHot", "one_hot", "ids depth values", "w5");
+    onnx_node(b, "Sum", "sum", "w3 w4 w5", "w6");
+    onnx_node(b, "ScatterND", "scatter", "w6 rows updates", "w7");
+    onnx_node(b, "Add", "add_scattered", "w7 w6", "w8");
+    onnx_begin_node(b, GRAPH_NODE, "Resize", "resize", "w8 - - sizes", "w9"); /* 2 3 */
+    onnx_begin_attribute(b, "mode", TORT_ATTR_STRING);
+    onnx_text(b, ATTR_S, "linear");
+    onnx_end(b);
+    onnx_end(b);
+    onnx_node(b, "Tile", "tile", "w9 repeats", "w10");
+    onnx_node(b, "Trilu", "triangle", "w10", "y");
 }
 
 bool provider_model_make(provider_model *model) {
@@ -79,6 +125,7 @@ bool provider_model_make(provider_model *model) {
     onnx_value(b, GRAPH_INPUT, "image", TORT_FLOAT, 4, (const int64_t[]){2, 3, 6, 5});
     onnx_value(b, GRAPH_INPUT, "ids", TORT_INT64, 1, (const int64_t[]){2});
     nodes(b);
+    more_nodes(b);
     onnx_value(b, GRAPH_OUTPUT, "y", TORT_FLOAT, 2, (const int64_t[]){2, 6});
     onnx_end(b);
     if (!tort_model_load_buffer(NULL, b->data, b->size, NULL, &model->model, &error)) return true;

@@ -1,4 +1,4 @@
-/* provider_model.h - a model of some twenty small nodes, one of each kind that the CUDA provider serves. */
+/* provider_model.h - a model of some thirty small nodes, of every family that the CUDA provider serves. */
 #ifndef TORT_TESTS_CUDA_PROVIDER_MODEL_H
 #define TORT_TESTS_CUDA_PROVIDER_MODEL_H
 

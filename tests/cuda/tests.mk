@@ -1,7 +1,7 @@
 # Tests of the CUDA provider and its kernels. The same program runs on the simulated device here, with each way of building it
 # (the modes of tests/cudasim/tests.mk, and one that counts which lines run), and on a GPU by `kernels cuda`.
 
-CUDA_PROVIDER_TEST_OBJECTS := $(patsubst %,$(OBJ)/tests/%.o,cuda/provider cuda/provider_bindings cuda/provider_threads cuda/provider_model onnx_bytes counting_env)
+CUDA_PROVIDER_TEST_OBJECTS := $(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/cuda/provider*.c) tests/onnx_bytes.c tests/counting_env.c)
 CUDA_CONVOLUTION_TEST_OBJECTS := $(patsubst %,$(OBJ)/tests/%.o,cuda/convolution onnx_bytes counting_env)
 CUDA_TEST_OBJECTS := $(filter-out $(CUDA_PROVIDER_TEST_OBJECTS) $(CUDA_CONVOLUTION_TEST_OBJECTS),$(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/cuda/*.c))) \
     $(OBJ)/tests/onnx_bytes.o

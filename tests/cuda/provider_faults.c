@@ -1,0 +1,186 @@
+/* provider_faults.c - what happens when any call of CUDA or of a library, or any allocation of host memory, fails; a
+ * lost device; a bad value. Read first: provider_tester.h. */
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/cudasim/cudart.h"
+#include "tests/cuda/provider_tester.h"
+
+/* ---- one use of everything, of which any call may fail ---- */
+
+/* After a failed run of a device that lives, the next one is right; a lost one says so for good. */
+static void check_after(tester *t, tort_context *context, tort_status status, const char *what) {
+    float output[PROVIDER_MODEL_COUNT];
+    tort_error error;
+    tort_status next = provider_model_run(&t->model, context, output, &error);
+    if (status == TORT_E_DEVICE_LOST)
+        tester_check(t, next == TORT_E_DEVICE_LOST, what, "a lost device does not stay lost");
+    else if (next)
+        tester_check(t, false, what, error.msg);
+    else
+        tester_check(t, tester_is_right(t, output), what, "the run after the failed one gives wrong values");
+}
+
+static tort_status use(tester *t, const char *chain, const char *what, tort_error *error) {
+    tort_session *session = NULL;
+    tort_context *context = NULL;
+    float output[PROVIDER_MODEL_COUNT];
+    tort_status status = tester_open(t, &t->model, chain, &session, error);
+    if (!status) status = tort_context_create(session, &context, error);
+    for (int i = 0; !status && i < 2; i++) {
+        status = provider_model_run(&t->model, context, output, error);
+        if (!status && !tester_is_right(t, output))
+            tester_check(t, false, what, "a run that reports no failure gives wrong values");
+        if (status) check_after(t, context, status, what);
+    }
+    if (session) {
+        const tort_report_provider *p = &tort_session_report(session)->providers[0];
+        if (!p->ready && (!*p->message || !*p->cure))
+            tester_check(t, false, what, "did not open, and does not say why");
+    }
+    tort_context_free(context);
+    tort_session_free(session);
+    return status;
+}
+
+static const char *code_name(int code) {
+    return code == cudaErrorMemoryAllocation ? "out of memory" : code == cudaErrorUnknown ? "unknown" : "lost device";
+}
+
+static void fail_every_call(tester *t, const char *chain, int code) {
+    char what[120];
+    tort_error error;
+    tester_configure(t, NULL);
+    if (use(t, chain, chain, &error)) {
+        tester_check(t, false, chain, error.msg);
+        return;
+    }
+    int calls = t->control->calls(NULL), failures = 0;
+    bool lost = code == cudaErrorLaunchFailure;
+    for (int n = 1; n <= calls; n++) {
+        snprintf(what, sizeof what, "%s: %s in call %d of %d", chain, code_name(code), n, calls);
+        tester_configure(t, NULL);
+        t->control->fail_nth(NULL, n, code);
+        tort_status status = use(t, chain, what, &error);
+        failures += status != TORT_OK;
+        bool named = lost ? status == TORT_E_DEVICE_LOST : status == TORT_E_RUN || status == TORT_E_MEMORY;
+        named = named && error.provider && !strcmp(error.provider, "cudasim");
+        named = named && (error.node >= 0 || strstr(error.msg, "cudasim"));
+        tester_check(t, !status || (named && error.code == status), what, status ? error.msg : "");
+        tester_check_leftovers(t, what);
+    }
+    tester_check(t, failures > calls / 2, chain, "most of the failed calls went unnoticed");
+    tester_configure(t, NULL);
+}
+
+static void fail_every_allocation(tester *t, const char *chain) {
+    char what[120];
+    tort_error error;
+    tort_counting_env *memory = t->memory;
+    tester_configure(t, NULL);
+    memory->allocations = 0;
+    tort_status status = use(t, chain, chain, &error);
+    tester_check(t, !status, chain, status ? error.msg : "");
+    const int64_t allocations = memory->allocations;
+    for (int64_t n = 1; n <= allocations; n++) {
+        snprintf(what, sizeof what, "%s: host allocation %lld of %lld", chain, (long long)n, (long long)allocations);
+        memory->allocations = 0;
+        memory->fail_at = n;
+        memory->fail_once = true;
+        status = use(t, chain, what, &error);
+        memory->fail_at = 0;
+        tester_check(t, !status || status == TORT_E_MEMORY, what, status ? error.msg : "");
+        tester_check_leftovers(t, what);
+    }
+}
+
+/* ---- a lost device, a bad value ---- */
+
+static void check_lost(tester *t) {
+    tort_session *session = NULL;
+    tort_context *context = NULL;
+    tort_error error;
+    float output[PROVIDER_MODEL_COUNT];
+    tester_configure(t, NULL);
+    tort_status status = tester_open(t, &t->model, "cudasim,cpu", &session, &error);
+    if (!status) status = tort_context_create(session, &context, &error);
+    tester_check(t, !status, "a session", status ? error.msg : "");
+    if (status) return;
+    t->control->fail_nth("cudaLaunchKernel", 2, cudaErrorIllegalAddress); /* behind Convs of cuDNN and norm */
+    status = provider_model_run(&t->model, context, output, &error);
+    tester_check(t, status == TORT_E_DEVICE_LOST, "a kernel that loses the device", error.msg);
+    tester_check(t,
+                 strstr(error.msg, "illegal memory access") && error.provider && !strcmp(error.provider, "cudasim") &&
+                     error.node == 3 && strstr(error.msg, "relu"),
+                 "the message of a lost device names cause, provider and node", error.msg);
+    status = provider_model_run(&t->model, context, output, &error);
+    tester_check(t, status == TORT_E_DEVICE_LOST && strstr(error.msg, "new session"), "the run after it", error.msg);
+    tort_context_free(context);
+    tort_session_free(session);
+    tester_check_leftovers(t, "after a lost device");
+}
+
+static void check_bad_index(tester *t, const char *chain) {
+    tort_session *session = NULL;
+    tort_context *context = NULL;
+    tort_error error;
+    float output[PROVIDER_MODEL_COUNT];
+    tester_configure(t, NULL);
+    tort_status status = tester_open(t, &t->model, chain, &session, &error);
+    if (!status) status = tort_context_create(session, &context, &error);
+    tester_check(t, !status, chain, status ? error.msg : "");
+    if (status) return;
+    t->model.ids[1] = 7;
+    status = provider_model_run(&t->model, context, output, &error);
+    t->model.ids[1] = PROVIDER_MODEL_ID;
+    tester_check(t,
+                 status == TORT_E_RUN && strstr(error.msg, "index 7") && strstr(error.msg, "not in [-3, 3)") &&
+                     strstr(error.msg, "\"gather\"") && error.node >= 0,
+                 "a bad index names node, index and range", error.msg);
+    status = provider_model_run(&t->model, context, output, &error);
+    tester_check(t, !status && tester_is_right(t, output), "the run after a bad index",
+                 status ? error.msg : "wrong values");
+    tort_context_free(context);
+    tort_session_free(session);
+    tester_check_leftovers(t, "after a bad index");
+}
+
+/* If the status word cannot be cleared, later runs would find what is not theirs: the context is lost. */
+static void check_stale_status(tester *t) {
+    tort_session *session = NULL;
+    tort_context *context = NULL;
+    tort_error error;
+    float output[PROVIDER_MODEL_COUNT];
+    tester_configure(t, NULL);
+    tort_status status = tester_open(t, &t->model, "cudasim,cpu", &session, &error);
+    if (!status) status = tort_context_create(session, &context, &error);
+    const int before = t->control->calls("cudaMemsetAsync");
+    if (!status) status = provider_model_run(&t->model, context, output, &error);
+    tester_check(t, !status, "a run", status ? error.msg : "");
+    if (!status) {
+        t->model.ids[1] = 7;
+        t->control->fail_nth("cudaMemsetAsync", t->control->calls("cudaMemsetAsync") - before + 1, cudaErrorUnknown);
+        status = provider_model_run(&t->model, context, output, &error);
+        t->model.ids[1] = PROVIDER_MODEL_ID;
+        tester_check(t, status == TORT_E_DEVICE_LOST && strstr(error.msg, "clearing the status word"),
+                     "a status word that is not cleared", error.msg);
+        status = provider_model_run(&t->model, context, output, &error);
+        tester_check(t, status == TORT_E_DEVICE_LOST, "the run after it", "is not refused");
+    }
+    tort_context_free(context);
+    tort_session_free(session);
+    tester_check_leftovers(t, "after a stale status word");
+}
+
+void provider_test_faults(tester *t) {
+    static const int codes[] = {cudaErrorMemoryAllocation, cudaErrorUnknown, cudaErrorLaunchFailure};
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+        fail_every_call(t, "cudasim,cpu:threads=1", codes[i]);
+        fail_every_call(t, "cudasim:libraries=off,cpu:threads=1", codes[i]);
+    }
+    fail_every_allocation(t, "cudasim,cpu:threads=1");
+    check_lost(t);
+    check_bad_index(t, "cpu");
+    check_bad_index(t, "cudasim,cpu");
+    check_stale_status(t);
+}
