@@ -27,6 +27,7 @@ bench_networks() {
 
 describe_machine
 echo "command: $0 $*"
+require_cuda gpu-bench
 for part in ${*:-kernels networks}; do
     case $part in
     kernels) ./bench || status=1 ;;

@@ -70,11 +70,7 @@ check_with() {
 
 describe_machine
 find_sanitizer
-./tinyort providers --ep cuda
-if ! ./tinyort run models/digits.onnx --ep cuda,cpu --require cuda --random 1 > /dev/null; then
-    echo "gpu-check: 0 passed: cuda does not open here, so nothing was checked"
-    exit 1
-fi
+require_cuda gpu-check
 for name in ${*:-kernels digits memcheck racecheck initcheck synccheck}; do
     case $name in
     kernels) check_kernels ;;

@@ -1,24 +1,20 @@
 # machine.sh - what check.sh and bench.sh ask of the machine; sourced by both, in the folder of the programs. Where NVIDIA's libraries
 # and compute-sanitizer lie, and one line about each.
 
-# Where cuBLAS and cuDNN may lie that the loader does not search: the toolkit's folder, those of PyTorch.
-library_folders() {
-    for at in /usr/local/cuda*/lib64 /usr/local/cuda*/targets/*/lib; do
-        [ ! -e "$at/libcublas.so.13" ] && [ ! -e "$at/libcublas.so.12" ] && [ ! -e "$at/libcudnn.so.9" ] || echo "$at"
+# The folder of a library (a file name, * allowed) that the loader does not find by itself: PyTorch brings cuBLAS and cuDNN in folders
+# of its own, toolkits and some containers have others. Nothing where the loader finds it, or where it is not.
+folder_of() {
+    if PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2> /dev/null | grep -q "$1"; then return; fi
+    packages=$(python3 -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])' 2> /dev/null)
+    for at in "${packages:-none}"/nvidia/*/lib/$1 /usr/local/nvidia/lib64/$1 /usr/local/cuda*/lib64/$1 /usr/local/cuda*/targets/*/lib/$1; do
+        [ ! -e "$at" ] || { dirname "$at"; return; }
     done
-    command -v python3 > /dev/null && python3 - << 'PYTHON'
-import glob
-import sysconfig
-
-for name in ("libcublas.so.1[23]", "libcudnn.so.9"):
-    for path in glob.glob(f"{sysconfig.get_paths()['purelib']}/nvidia/*/lib/{name}"):
-        print(path.rsplit("/", 1)[0])
-PYTHON
 }
 
 find_libraries() {
-    for folder in $(library_folders | sort -u); do
-        LD_LIBRARY_PATH=${LD_LIBRARY_PATH:-}${LD_LIBRARY_PATH:+:}$folder
+    for name in libcuda.so.1 "libcublas.so.1[23]" libcudnn.so.9; do
+        folder=$(folder_of "$name")
+        [ -z "$folder" ] || LD_LIBRARY_PATH=${LD_LIBRARY_PATH:-}${LD_LIBRARY_PATH:+:}$folder
     done
     export LD_LIBRARY_PATH
     echo "LD_LIBRARY_PATH: ${LD_LIBRARY_PATH:-empty}"
@@ -42,4 +38,12 @@ describe_machine() {
         echo "nvidia-smi is not installed"
     fi
     find_libraries
+}
+
+# Ends the script where cuda does not open, with cause and cure. $1: what is then not done.
+require_cuda() {
+    ./tinyort providers --ep cuda
+    ./tinyort run models/digits.onnx --ep cuda,cpu --require cuda --random 1 > /dev/null 2>&1 && return
+    echo "$1: cuda does not open here, so nothing was done"
+    exit 1
 }

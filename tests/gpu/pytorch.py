@@ -224,7 +224,7 @@ def main():
     passed = failed = 0
     for name in ("resnet50", "bert"):
         for batch in (1, 2 if arguments.tiny else 32):
-            for dtype in ("float32", "TF32", "float16") if arguments.ep != "cpu" else ("float32", "float16"):
+            for dtype in ("float32", "TF32", "float16") if not arguments.ep.startswith("cpu") else ("float32", "float16"):
                 try:
                     line, fine = row(arguments, name, batch, dtype)
                 except RuntimeError as error:
