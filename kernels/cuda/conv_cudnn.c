@@ -94,7 +94,8 @@ enum { WORKSPACE_FOR_TABLES = 64 << 10, WORKSPACE_PER_BYTE = 2, WORKSPACE_PART_O
 tort_status tort_cuda_conv_cudnn_size(const tort_target *target, const tort_node_view *node, size_t *scratch,
                                       tort_error *error) {
     int64_t elements;
-    if (!count_all(node, &elements)) return tort_fail(error, TORT_E_UNSUPPORTED, "%s", TOO_LARGE);
+    if (!count_all(node, &elements))
+        return tort_fail(error, TORT_E_UNSUPPORTED, "%s; switch it off by libraries=off", TOO_LARGE);
     const uint64_t bytes = (uint64_t)elements * (uint64_t)(tort_type_bits(node->inputs[0].type) / 8);
     uint64_t most = WORKSPACE_FOR_TABLES + WORKSPACE_PER_BYTE * bytes;
     if (target->memory && most > target->memory / WORKSPACE_PART_OF_MEMORY)

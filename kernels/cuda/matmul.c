@@ -1,7 +1,9 @@
 /* matmul.c - rows and claims of MatMul and Gemm: cuBLAS where it is found, else the own tiled kernel.
  *
- * cuBLAS thinks in columns: a row-major product Y = A B is to it Y' = B' A', so operands are given in reverse. */
+ * cuBLAS adds to what Y holds, so a Gemm first spreads its C over Y. It thinks in columns: a row-major product Y = A B
+ * is to it Y' = B' A', so operands are given in reverse. */
 #include "kernels/cuda/matmul.h"
+#include "kernels/cuda/move.h"
 
 #include <limits.h>
 #include <string.h>
@@ -41,7 +43,7 @@ static gpu_matmul of_gemm(const tort_gemm_params *params) {
                         .c_row = params->c_row_stride,
                         .c_column = params->c_column_stride,
                         .alpha = params->alpha,
-                        .beta = params->beta};
+                        .beta = params->has_c ? params->beta : 0.0f};
 }
 
 /* ---- the own kernel ---------------------------------------------------------------------------------------------- */
@@ -65,7 +67,7 @@ static tort_status run_gemm(const tort_call *call) {
 
 /* ---- cuBLAS ------------------------------------------------------------------------------------------------------ */
 
-/* One product, or a batch of them at even distances. */
+/* One product, or a batch of them at even distances. What Y holds is added, times beta. */
 static tort_status call_cublas(const tort_call *call, const gpu_matmul *p, const void *a, const void *b, void *y,
                                int64_t batches, int64_t a_stride, int64_t b_stride) {
     const cuda_stream *stream = call->stream;
@@ -76,11 +78,10 @@ static tort_status call_cublas(const tort_call *call, const gpu_matmul *p, const
     bool b_transposed = p->b_column != 1, a_transposed = p->a_column != 1;
     int64_t a_length = a_transposed ? p->a_column : p->k; /* of a stored row */
     int64_t b_length = b_transposed ? p->b_column : p->n;
-    const float beta = 0.0f;
     cublasStatus_t code = cublas->cublasGemmStridedBatchedEx(
         stream->blas, b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N, a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N, (int)p->n,
-        (int)p->m, (int)p->k, &p->alpha, b, type, (int)b_length, b_stride, a, type, (int)a_length, a_stride, &beta, y,
-        type, (int)p->n, p->m * p->n, (int)batches, compute, CUBLAS_GEMM_DEFAULT);
+        (int)p->m, (int)p->k, &p->alpha, b, type, (int)b_length, b_stride, a, type, (int)a_length, a_stride, &p->beta,
+        y, type, (int)p->n, p->m * p->n, (int)batches, compute, CUBLAS_GEMM_DEFAULT);
     if (code == CUBLAS_STATUS_SUCCESS) return TORT_OK;
     return cuda_library_failed(call->error, stream, "cuBLAS", cublas->cublasGetStatusString(code));
 }
@@ -111,35 +112,66 @@ static tort_status run_matmul_cublas(const tort_call *call) {
     return status;
 }
 
+/* Y = C, repeated along the axes where C has one element. */
+static tort_status spread_over_output(const tort_call *call, const gpu_matmul *p, const void *c) {
+    const gpu_box box = {
+        .rank = 2, .dims = {p->m, p->n}, .dst_strides = {p->n, 1}, .src_strides = {p->c_row, p->c_column}};
+    return cuda_launched(call, gpu_copy_box(cuda_stream_of(call), tort_type_bits(call->inputs[2].type) / 8,
+                                            call->outputs[0].data, c, &box));
+}
+
 static tort_status run_gemm_cublas(const tort_call *call) {
     const tort_gemm_params *params = call->params;
     gpu_matmul p = of_gemm(params);
+    const void *c = params->has_c ? call->inputs[2].data : NULL;
     if (!p.m || !p.n) return TORT_OK;
+    if (!p.k) return run_product(call, &p, c); /* a product of nothing, but not of beta and C */
+    tort_status status = c ? spread_over_output(call, &p, c) : TORT_OK;
+    if (status) return status;
     return call_cublas(call, &p, call->inputs[0].data, call->inputs[1].data, call->outputs[0].data, 1, 0, 0);
 }
 #endif
 
 /* ---- claims ------------------------------------------------------------------------------------------------------ */
 
-static bool fits_int(int64_t value) {
-    return value <= INT_MAX;
+#define TOO_LARGE "a size is above 2^31 - 1, which cuBLAS does not count to"
+
+/* Sizes that are not yet known are negative. */
+static bool fits_cublas(int64_t m, int64_t n, int64_t k, int64_t batches) {
+    return m <= INT_MAX && n <= INT_MAX && k <= INT_MAX && batches <= INT_MAX;
 }
 
 static tort_verdict claim_matmul_cublas(const tort_target *target, const tort_node_view *node) {
     const tort_matmul_params *params = node->params;
-    if (!fits_int(params->m) || !fits_int(params->n) || !fits_int(params->k) || !fits_int(params->batches))
-        return tort_no(TORT_NO_SHAPE, "", "a size is above 2^31 - 1, which cuBLAS does not count to");
+    if (!fits_cublas(params->m, params->n, params->k, params->batches)) return tort_no(TORT_NO_SHAPE, "", TOO_LARGE);
     return tort_cuda_claim_float(target, node);
 }
 
 static tort_verdict claim_gemm_cublas(const tort_target *target, const tort_node_view *node) {
     const tort_gemm_params *params = node->params;
-    if (params->has_c)
-        return tort_no(TORT_NO_ATTR, "", "C is added by the own kernel; cuBLAS would need a pass of its own for it");
-    if (params->k == 0) return tort_no(TORT_NO_SHAPE, "", "there is nothing to sum over (K is 0)");
-    if (!fits_int(params->m) || !fits_int(params->n) || !fits_int(params->k))
-        return tort_no(TORT_NO_SHAPE, "", "a size is above 2^31 - 1, which cuBLAS does not count to");
+    if (!fits_cublas(params->m, params->n, params->k, 1)) return tort_no(TORT_NO_SHAPE, "", TOO_LARGE);
     return tort_cuda_claim_float(target, node);
+}
+
+/* ---- sizes that claims could not know yet ------------------------------------------------------------------------ */
+
+static tort_status check_size(bool fits, size_t *scratch, tort_error *error) {
+    *scratch = 0;
+    return fits ? TORT_OK : tort_fail(error, TORT_E_UNSUPPORTED, "%s; switch it off by libraries=off", TOO_LARGE);
+}
+
+static tort_status size_matmul_cublas(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                                      tort_error *error) {
+    const tort_matmul_params *params = node->params;
+    (void)target;
+    return check_size(fits_cublas(params->m, params->n, params->k, params->batches), scratch, error);
+}
+
+static tort_status size_gemm_cublas(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                                    tort_error *error) {
+    const tort_gemm_params *params = node->params;
+    (void)target;
+    return check_size(fits_cublas(params->m, params->n, params->k, 1), scratch, error);
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
@@ -150,6 +182,7 @@ const tort_kernel tort_cuda_matmul_kernels[] = {
      .name = "matmul_cublas",
      .needs = TORT_LIBRARY_CUBLAS,
      .claim = claim_matmul_cublas,
+     .size = size_matmul_cublas,
      .run = CUDA_ONLY(run_matmul_cublas)},
     {.domain = "",
      .op = "MatMul",
@@ -161,6 +194,7 @@ const tort_kernel tort_cuda_matmul_kernels[] = {
      .name = "gemm_cublas",
      .needs = TORT_LIBRARY_CUBLAS,
      .claim = claim_gemm_cublas,
+     .size = size_gemm_cublas,
      .run = CUDA_ONLY(run_gemm_cublas)},
     {.domain = "", .op = "Gemm", .name = "gemm_tiled", .claim = tort_cuda_claim_float, .run = CUDA_ONLY(run_gemm)},
     {.op = NULL},

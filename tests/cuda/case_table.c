@@ -216,6 +216,8 @@ const char *const kernel_cases[] = {
     "Gemm 13; transB=1; T[a,k] T[b,k]",
     "Gemm 13; transB=1 beta=2.0; T[a,k] T[b,k] T[b]",
     "Gemm 13; ; T[a,k] T[k,b] T[a,1]",
+    "Gemm 13; transA=1 alpha=0.5 beta=-1.5; T[k,a] T[k,b] T[a,b]",
+    "Gemm 13; beta=0.25; T[a,k] T[k,b] T[]",
     /* ---- conv.c ---- */
     "Conv 22; pads=1,1,1,1; T[2,c,a+3,b+3]~-1,1 T[d,c,3,3]~-1,1",
     "Conv 22; pads=1,1,1,1; T[2,c,a+3,b+3]~-1,1 T[d,c,3,3]~-1,1 T[d]",

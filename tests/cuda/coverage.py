@@ -1,6 +1,6 @@
 """Which lines of the CUDA provider its tests run on the simulated device: kernels and host code, every file of kernels/cuda.
 
-Usage: coverage.py FOLDER TINYORT, where FOLDER holds the programs kernels, provider and convolution, and in coverage/ a shared object that
+Usage: coverage.py FOLDER TINYORT, where FOLDER holds the programs kernels, provider and library_rows, and in coverage/ a shared object that
 clang++ built with counters. A line is covered when every region of code on it has run, so the second half of
 `if (code) return code;` counts too; the instances of a template count together. A line that is not covered fails, unless
 uncovered.txt has it with a reason; an entry there that is covered, or is no line of its file, fails as well. Whatever the list
@@ -34,7 +34,7 @@ def run_tests(folder, tinyort):
     for command in (
         [folder / "kernels", "--once", "cudasim"],
         [folder / "provider", HERE / "probing.expected"],
-        [folder / "convolution"],
+        [folder / "library_rows"],
         [sys.executable, "-W", "ignore", HERE / "claims.py", tinyort],
         [sys.executable, HERE / "networks.py", tinyort],
     ):

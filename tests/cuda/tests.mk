@@ -2,21 +2,21 @@
 # (the modes of tests/cudasim/tests.mk, and one that counts which lines run), and on a GPU by `kernels cuda`.
 
 CUDA_PROVIDER_TEST_OBJECTS := $(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/cuda/provider*.c) tests/onnx_bytes.c tests/counting_env.c)
-CUDA_CONVOLUTION_TEST_OBJECTS := $(patsubst %,$(OBJ)/tests/%.o,cuda/convolution onnx_bytes counting_env)
-CUDA_TEST_OBJECTS := $(filter-out $(CUDA_PROVIDER_TEST_OBJECTS) $(CUDA_CONVOLUTION_TEST_OBJECTS),$(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/cuda/*.c))) \
+CUDA_LIBRARY_TEST_OBJECTS := $(patsubst %,$(OBJ)/tests/%.o,cuda/library_rows onnx_bytes counting_env)
+CUDA_TEST_OBJECTS := $(filter-out $(CUDA_PROVIDER_TEST_OBJECTS) $(CUDA_LIBRARY_TEST_OBJECTS),$(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/cuda/*.c))) \
     $(OBJ)/tests/onnx_bytes.o
 CUDA_TESTS := $(BUILD)/tests/cuda
 
 $(CUDA_TESTS)/kernels: $(CUDA_TEST_OBJECTS) $(LIBRARY)
 $(CUDA_TESTS)/provider: $(CUDA_PROVIDER_TEST_OBJECTS) $(LIBRARY)
-$(CUDA_TESTS)/convolution: $(CUDA_CONVOLUTION_TEST_OBJECTS) $(LIBRARY)
-$(CUDA_TESTS)/kernels $(CUDA_TESTS)/provider $(CUDA_TESTS)/convolution:
+$(CUDA_TESTS)/library_rows: $(CUDA_LIBRARY_TEST_OBJECTS) $(LIBRARY)
+$(CUDA_TESTS)/kernels $(CUDA_TESTS)/provider $(CUDA_TESTS)/library_rows:
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
 	$(Q)$(LINK) -o $@ $^ $(LIBRARY_LIBS) -ldl
 
 ifneq ($(CUDASIM_CXX),)
-TESTS += test-cuda-kernels test-cuda-races test-cuda-bounds test-cuda-provider test-cuda-convolution test-cuda-claims test-cuda-networks
+TESTS += test-cuda-kernels test-cuda-races test-cuda-bounds test-cuda-provider test-cuda-library-rows test-cuda-claims test-cuda-networks
 
 # A program finds the shared object by LD_LIBRARY_PATH: one folder a mode.
 CUDA_COVERAGE_FLAGS := -fprofile-instr-generate -fcoverage-mapping
@@ -62,10 +62,10 @@ test-cuda-bounds: $(CUDA_TESTS)/kernels $(CUDA_TESTS)/asan/libtinyort-cudasim.so
 test-cuda-provider: $(CUDA_TESTS)/provider $(CUDASIM_LIBRARY)
 	LD_LIBRARY_PATH=$(BUILD) $(CUDA_TESTS)/provider tests/cuda/probing.expected
 
-.PHONY: test-cuda-convolution
-## Test Conv by cuDNN on the simulated device: shapes, threads, workspace, TF32, each call that fails.
-test-cuda-convolution: $(CUDA_TESTS)/convolution $(CUDASIM_LIBRARY)
-	LD_LIBRARY_PATH=$(BUILD) $(CUDA_TESTS)/convolution
+.PHONY: test-cuda-library-rows
+## Test Conv by cuDNN and what else libraries serve on the simulated device: shapes, threads, workspace, TF32, failing calls.
+test-cuda-library-rows: $(CUDA_TESTS)/library_rows $(CUDASIM_LIBRARY)
+	LD_LIBRARY_PATH=$(BUILD) $(CUDA_TESTS)/library_rows
 
 .PHONY: test-cuda-claims
 ## Hold what the CUDA provider refuses, and its words, against tests/cuda/claims.expected.
@@ -79,6 +79,6 @@ test-cuda-networks: $(TINYORT) $(CUDASIM_LIBRARY)
 
 .PHONY: test-cuda-coverage
 ## Run the tests above on a provider that counts which lines run; fail for one that none of them runs.
-test-cuda-coverage: $(CUDA_TESTS)/kernels $(CUDA_TESTS)/provider $(CUDA_TESTS)/convolution $(TINYORT) $(CUDA_TESTS)/coverage/libtinyort-cudasim.so
+test-cuda-coverage: $(CUDA_TESTS)/kernels $(CUDA_TESTS)/provider $(CUDA_TESTS)/library_rows $(TINYORT) $(CUDA_TESTS)/coverage/libtinyort-cudasim.so
 	@$(VENV)/bin/python tests/cuda/coverage.py $(CUDA_TESTS) $(TINYORT)
 endif

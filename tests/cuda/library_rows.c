@@ -1,5 +1,6 @@
-/* convolution.c - Conv by cuDNN on the simulated device: that it is really called, at several shapes and from several
- * threads, within its workspace, without TF32, and what is said where it fails or is not there.
+/* library_rows.c - kernels that libraries serve, on the simulated device; above all Conv by cuDNN: that it is really
+ * called, at several shapes and from several threads, within its workspace, without TF32, and what is said where it
+ * fails or is not there.
  *
  * A program of its own, as its settings are those of the whole machine (kernels/cudasim/control.h). The simulated
  * cuDNN has an algorithm that is the fastest for windows of 3x3 and needs much workspace (WINOGRAD_NONFUSED), one that
@@ -354,19 +355,33 @@ static void check_tf32(tester *t) {
     check_leftovers(t, "TF32");
 }
 
-/* ---- what cuDNN cannot be given ---- */
+/* ---- what a library cannot be given ---- */
 
-static void check_too_large(tester *t, const tort_model *model) {
-    const tort_input_shape huge = {.name = "x", .rank = 4, .dims = {10000000, 3, 9, 9}};
-    opened o;
+/* One node whose input is [N,...], which a plan makes too large for the library's counts. */
+static void check_too_large(tester *t, const char *op, int rank, const int64_t *weight_dims, int64_t batch) {
+    tort_input_shape huge = {.name = "x", .rank = rank, .dims = {batch, 2, 1, 1}};
+    onnx_bytes b = {0};
+    tort_model *model = NULL;
+    opened o = {NULL, NULL, {.node = -1}};
+    onnx_begin_model(&b, 18);
+    weight(&b, "w", rank, weight_dims);
+    onnx_value(&b, GRAPH_INPUT, "x", TORT_FLOAT, rank, (const int64_t[]){-1, 2, 1, 1});
+    onnx_node(&b, op, "large", "x w", "y");
+    onnx_begin(&b, GRAPH_OUTPUT);
+    onnx_text(&b, 1, "y"); /* ValueInfoProto.name; type and shape are inferred */
+    onnx_end(&b);
+    onnx_end(&b);
     play(t, 9);
-    tort_status status = open_session(t, model, "cudasim", NULL, &o);
-    check(t, !status, "too large", o.error.msg);
+    tort_status status = tort_model_load_buffer(NULL, b.data, b.size, NULL, &model, &o.error);
+    if (!status) status = open_session(t, model, "cudasim", NULL, &o);
+    check(t, !status, op, o.error.msg);
     if (!status) status = tort_session_plan(o.session, &huge, 1, &o.error);
-    check(t, status == TORT_E_UNSUPPORTED && strstr(o.error.msg, "first") && strstr(o.error.msg, "2^31"), "too large",
+    check(t, status == TORT_E_UNSUPPORTED && strstr(o.error.msg, "large") && strstr(o.error.msg, "2^31"), op,
           o.error.msg);
     close_session(&o);
-    check_leftovers(t, "too large");
+    tort_model_free(model);
+    onnx_free(&b);
+    check_leftovers(t, op);
 }
 
 /* A caller's own buffer, off its alignment, for a Conv over three axes, which no own kernel has. */
@@ -538,7 +553,9 @@ int main(void) {
     check_threads(&t, model);
     check_workspace(&t, model);
     check_tf32(&t);
-    check_too_large(&t, model);
+    check_too_large(&t, "Conv", 4, (const int64_t[]){4, 2, 1, 1}, (int64_t)1 << 30);
+    check_too_large(&t, "MatMul", 2, (const int64_t[]){2, 3}, (int64_t)1 << 31);
+    check_too_large(&t, "Gemm", 2, (const int64_t[]){2, 3}, (int64_t)1 << 31);
     check_unaligned(&t);
     check_opening(&t, model);
     check_errors(&t, model);
@@ -548,6 +565,6 @@ int main(void) {
     }
     tort_model_free(model);
     tort_model_free(reshaped);
-    printf("cuda-convolution: %d passed, %d failed\n", t.passed, t.failed);
+    printf("cuda-library-rows: %d passed, %d failed\n", t.passed, t.failed);
     return t.failed != 0 || t.passed == 0;
 }
