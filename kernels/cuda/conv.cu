@@ -7,27 +7,31 @@
 
 /* ---- implicit product: weights (filters, channels*kernel) by windows (channels*kernel, batch*out_h*out_w) ---- */
 
-template <class T> struct weight_rows {
-    const T *data;
-    int64_t length; /* channels * kernel_h * kernel_w */
-    __device__ T operator()(int64_t filter, int64_t at) const {
-        return data[filter * length + at];
-    }
-};
-
-/* Element `at` of the window of output pixel `pixel`, zero in the padding. */
+/* The windows of the output's pixels, zero in the padding. */
 template <class T> struct windows {
     const T *data; /* of this group's first channel in image 0 */
     gpu_conv p;
-    __device__ T operator()(int64_t at, int64_t pixel) const {
+    struct line_type { /* of one pixel: elements are (channel, row, column) */
+        const T *image;
+        const gpu_window *g;
+        int64_t first_h, first_w;
+        __device__ __forceinline__ T operator()(int64_t at) const {
+            const int64_t rows = at / g->kernel_w, column = at - rows * g->kernel_w;
+            const int64_t channel = rows / g->kernel_h, row = rows - channel * g->kernel_h;
+            const int64_t h = first_h + row * g->dilation_h, w = first_w + column * g->dilation_w;
+            if (h < 0 || h >= g->in_h || w < 0 || w >= g->in_w) return (T)0.0f;
+            return image[(channel * g->in_h + h) * g->in_w + w];
+        }
+    };
+    __device__ __forceinline__ bool along_k() const {
+        return false;
+    }
+    __device__ __forceinline__ line_type line(int64_t pixel) const {
         const gpu_window &g = p.window;
-        const int64_t column = at % g.kernel_w, row = at / g.kernel_w % g.kernel_h,
-                      channel = at / (g.kernel_w * g.kernel_h);
-        const int64_t out_w = pixel % g.out_w, out_h = pixel / g.out_w % g.out_h, image = pixel / (g.out_w * g.out_h);
-        const int64_t h = out_h * g.stride_h - g.pad_h + row * g.dilation_h;
-        const int64_t w = out_w * g.stride_w - g.pad_w + column * g.dilation_w;
-        if (h < 0 || h >= g.in_h || w < 0 || w >= g.in_w) return (T)0.0f;
-        return data[((image * p.group * p.channels + channel) * g.in_h + h) * g.in_w + w];
+        const int64_t rows = pixel / g.out_w, out_w = pixel - rows * g.out_w;
+        const int64_t image = rows / g.out_h, out_h = rows - image * g.out_h;
+        return {data + image * p.group * p.channels * g.in_h * g.in_w, &g, out_h * g.stride_h - g.pad_h,
+                out_w * g.stride_w - g.pad_w};
     }
 };
 
@@ -47,7 +51,7 @@ template <class T> static __global__ void conv(gpu_conv p, const T *x, const T *
     const gpu_window &g = p.window;
     const int64_t length = p.channels * g.kernel_h * g.kernel_w, pixels = g.out_h * g.out_w;
     for (int64_t group = blockIdx.y; group < p.group; group += gridDim.y) {
-        const weight_rows<T> left = {w + group * p.filters * length, length};
+        const strided_lines<T> left = {w + group * p.filters * length, length, 1};
         const windows<T> right = {x + group * p.channels * g.in_h * g.in_w, p};
         const biased_output<T> out = {y, bias ? bias + group * p.filters : nullptr, p.group * p.filters,
                                       group * p.filters, pixels};

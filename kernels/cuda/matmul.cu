@@ -4,15 +4,7 @@
 #include "kernels/cuda/grid.h"
 #include "kernels/cuda/matmul.h"
 
-/* ---- operands ---- */
-
-template <class T> struct strided_matrix {
-    const T *data;
-    int64_t row_stride, column_stride;
-    __device__ T operator()(int64_t row, int64_t column) const {
-        return data[row * row_stride + column * column_stride];
-    }
-};
+/* ---- output ---- */
 
 template <class T> struct scaled_output {
     T *data;
@@ -37,7 +29,7 @@ template <class T> static __global__ void matmul(gpu_matmul p, const T *a, const
             a_first += at * p.a_batch[i];
             b_first += at * p.b_batch[i];
         }
-        const strided_matrix<T> left = {a + a_first, p.a_row, p.a_column}, right = {b + b_first, p.b_row, p.b_column};
+        const strided_lines<T> left = {a + a_first, p.a_row, p.a_column}, right = {b + b_first, p.b_column, p.b_row};
         const scaled_output<T> out = {y + batch * p.m * p.n, c, p.n, p.c_row, p.c_column, p.alpha, p.beta};
         product<T>::run(left, right, out, p.m, p.n, p.k);
     }

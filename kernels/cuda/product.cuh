@@ -1,6 +1,8 @@
-/* product.cuh - a tiled matrix product whose operands come from functors: plain matrices for matmul.cu, windows of an
- * image for conv.cu.
+/* product.cuh - a tiled matrix product over operands of any kind: plain matrices for matmul.cu, windows of an image for
+ * conv.cu.
  *
+ * An operand is a set of lines of length k: the rows of A, the columns of B. line(i) works out where line i is, and its
+ * operator()(at) reads an element; along_k tells whether neighbours in memory are neighbours in a line.
  * A block makes a tile of TILE by TILE outputs, STEP columns of A and rows of B at a time, through shared memory. float
  * multiplies in registers, 4 by 4 outputs a thread (256 threads); half goes to the tensor cores, 32 by 32 outputs a
  * warp (128 threads), with float accumulators. Edges are filled with zeros, so any shape is right. */
@@ -11,6 +13,55 @@
 
 enum { TILE = 64, FLOAT_STEP = 16, HALF_STEP = 32, HALF_PAD = 8, FLOAT_THREADS = 256, HALF_THREADS = 128 };
 
+/* ---- operands ---- */
+
+template <class T> struct strided_lines {
+    const T *data;
+    int64_t line_stride, k_stride;
+    struct line_type {
+        const T *data;
+        int64_t stride;
+        __device__ __forceinline__ T operator()(int64_t at) const {
+            return data[at * stride];
+        }
+    };
+    __device__ __forceinline__ bool along_k() const {
+        return k_stride == 1;
+    }
+    __device__ __forceinline__ line_type line(int64_t i) const {
+        return {data + i * line_stride, k_stride};
+    }
+};
+
+/* The line that a thread stays with, where threads go across lines. */
+template <class Operand>
+static __device__ __forceinline__ typename Operand::line_type own_line(const Operand &operand, int64_t first,
+                                                                       int64_t lines) {
+    const int64_t line = first + threadIdx.x % TILE;
+    return operand.line(line < lines ? line : first);
+}
+
+/* Brings elements at..at+STEP of TILE lines into a tile, zeros where the operand ends. Neighbouring threads read
+ * neighbours in memory; across lines, each has one line only, so that its place is not worked out again. */
+template <int STEP, int THREADS, int LINE_STRIDE, int STEP_STRIDE, class S, class Operand>
+static __device__ __forceinline__ void fill_tile(S *tile, const Operand &operand,
+                                                 const typename Operand::line_type &own, int64_t first, int64_t lines,
+                                                 int64_t at, int64_t k) {
+    const S zero = (S)0.0f;
+    if (operand.along_k()) {
+        for (int i = (int)threadIdx.x; i < TILE * STEP; i += THREADS) {
+            const int line = i / STEP, step = i % STEP;
+            const bool inside = first + line < lines && at + step < k;
+            tile[line * LINE_STRIDE + step * STEP_STRIDE] = inside ? (S)operand.line(first + line)(at + step) : zero;
+        }
+        return;
+    }
+    const int line = (int)threadIdx.x % TILE;
+    const int64_t end = first + line < lines ? k : 0;
+    for (int step = (int)threadIdx.x / TILE; step < STEP; step += THREADS / TILE)
+        tile[line * LINE_STRIDE + step * STEP_STRIDE] = at + step < end ? (S)own(at + step) : zero;
+}
+
 /* ---- float ---- */
 
 template <class A, class B, class Y>
@@ -18,18 +69,12 @@ static __device__ void product_floats(const A &a, const B &b, const Y &y, int64_
                                       int64_t first_row, int64_t first_column) {
     __shared__ float tile_a[FLOAT_STEP][TILE + 1], tile_b[FLOAT_STEP][TILE + 1];
     const int thread = (int)threadIdx.x, row = thread / 16 * 4, column = thread % 16 * 4;
+    const auto own_a = own_line(a, first_row, m);
+    const auto own_b = own_line(b, first_column, n);
     float sum[4][4] = {};
     for (int64_t at = 0; at < k; at += FLOAT_STEP) {
-        for (int i = thread; i < TILE * FLOAT_STEP; i += FLOAT_THREADS) {
-            const int step = i % FLOAT_STEP, line = i / FLOAT_STEP;
-            const bool inside = first_row + line < m && at + step < k;
-            tile_a[step][line] = inside ? (float)a(first_row + line, at + step) : 0.0f;
-        }
-        for (int i = thread; i < TILE * FLOAT_STEP; i += FLOAT_THREADS) {
-            const int line = i % TILE, step = i / TILE;
-            const bool inside = first_column + line < n && at + step < k;
-            tile_b[step][line] = inside ? (float)b(at + step, first_column + line) : 0.0f;
-        }
+        fill_tile<FLOAT_STEP, FLOAT_THREADS, 1, TILE + 1>(&tile_a[0][0], a, own_a, first_row, m, at, k);
+        fill_tile<FLOAT_STEP, FLOAT_THREADS, 1, TILE + 1>(&tile_b[0][0], b, own_b, first_column, n, at, k);
         __syncthreads();
         for (int step = 0; step < FLOAT_STEP; step++) {
             float left[4], right[4];
@@ -55,17 +100,12 @@ static __device__ void product_halves(const A &a, const B &b, const Y &y, int64_
     __shared__ __align__(16) half tile_b[TILE][HALF_STEP + HALF_PAD]; /* columns of B */
     const int thread = (int)threadIdx.x, warp = thread / 32, lane = thread % 32;
     const int row = warp / 2 * 32, column = warp % 2 * 32, group = lane / 4, pair = lane % 4 * 2;
-    const half zero = (half)0.0f;
+    const auto own_a = own_line(a, first_row, m);
+    const auto own_b = own_line(b, first_column, n);
     float sum[2][4][4] = {};
     for (int64_t at = 0; at < k; at += HALF_STEP) {
-        for (int i = thread; i < TILE * HALF_STEP; i += HALF_THREADS) {
-            const int step = i % HALF_STEP, line = i / HALF_STEP;
-            tile_a[line][step] = first_row + line < m && at + step < k ? a(first_row + line, at + step) : zero;
-        }
-        for (int i = thread; i < TILE * HALF_STEP; i += HALF_THREADS) {
-            const int line = i % TILE, step = i / TILE;
-            tile_b[line][step] = first_column + line < n && at + step < k ? b(at + step, first_column + line) : zero;
-        }
+        fill_tile<HALF_STEP, HALF_THREADS, HALF_STEP + HALF_PAD, 1>(&tile_a[0][0], a, own_a, first_row, m, at, k);
+        fill_tile<HALF_STEP, HALF_THREADS, HALF_STEP + HALF_PAD, 1>(&tile_b[0][0], b, own_b, first_column, n, at, k);
         __syncthreads();
         for (int step = 0; step < HALF_STEP; step += 16) {
             uint32_t left[2][4], right[4][2];
