@@ -5,7 +5,7 @@
  * know what a device is: it asks the provider. Read next: plan.c, run.c. */
 #include <string.h>
 
-#include "runtime/session.h"
+#include "runtime/session_state.h"
 #include "runtime/context.h"
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "runtime/session.h"
+#include "runtime/session_state.h"
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 

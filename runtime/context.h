@@ -2,7 +2,7 @@
 #ifndef TORT_RUNTIME_CONTEXT_H
 #define TORT_RUNTIME_CONTEXT_H
 
-#include "runtime/session.h"
+#include "runtime/session_state.h"
 #include "runtime/text.h"
 
 typedef struct tort_region {

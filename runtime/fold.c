@@ -5,7 +5,7 @@
  * ask for any amount (ConstantOfShape). It must not know operators or providers. Read next: place.c. */
 #include <string.h>
 
-#include "runtime/session.h"
+#include "runtime/session_state.h"
 
 #define BULKY_LIMIT (1u << 16) /* bytes that a TORT_OP_BULKY node may be folded to */
 #define DEFAULT_LIMIT ((uint64_t)64 << 20)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "runtime/check.h"
-#include "runtime/session.h"
+#include "runtime/session_state.h"
 
 #define MAX_SAID 64 /* refusals kept of one node */
 

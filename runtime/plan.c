@@ -5,7 +5,7 @@
  * Read next: memplan.c, plan_check.c, run.c. */
 #include <string.h>
 
-#include "runtime/session.h"
+#include "runtime/session_state.h"
 
 #define PARAMS_ALIGN 16
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/session.h"
+#include "runtime/session_state.h"
 
 /* ---- packing ----------------------------------------------------------------------------------------------------- */
 

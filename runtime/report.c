@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/session.h"
+#include "runtime/session_state.h"
 
 struct tort_report_store {
     tort_arena arena;

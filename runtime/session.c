@@ -4,7 +4,7 @@
  * only gains plans, under its lock. Read next, in this order: chain.c fold.c place.c prepare.c plan.c. */
 #include <string.h>
 
-#include "runtime/session.h"
+#include "runtime/session_state.h"
 #include "runtime/text.h"
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */

@@ -6,7 +6,7 @@
 
 #include "runtime/cli/cli.h"
 #include "runtime/cli/table.h"
-#include "runtime/session.h"
+#include "runtime/session_state.h"
 
 /* Every provider of the build, as a chain. The caller frees. */
 static char *whole_chain(void) {

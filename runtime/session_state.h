@@ -1,9 +1,9 @@
-/* session.h - what the parts of the core share of a session. Private to runtime/.
+/* session_state.h - what the parts of the core share of a session. Private to runtime/.
  *
  * One writer per fact: chain.c opens providers, fold.c sets `folded`, place.c alone sets where a node runs, prepare.c
  * fills prepared and constants, bind.c says where inputs and outputs are, plan.c makes plans, report.c only reads. */
-#ifndef TORT_RUNTIME_SESSION_H
-#define TORT_RUNTIME_SESSION_H
+#ifndef TORT_RUNTIME_SESSION_STATE_H
+#define TORT_RUNTIME_SESSION_STATE_H
 
 #include <pthread.h>
 #include <stdatomic.h>
