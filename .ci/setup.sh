@@ -26,6 +26,7 @@ needed() {
         echo "program:g++ g++"
         echo "program:clang++ clang"
         echo "sanitizers:clang++ libclang-rt-dev"
+        echo "tool:llvm-cov llvm"
         echo "python:ensurepip python3-venv"
         ;;
     cuda)
@@ -50,6 +51,7 @@ is_there() {
     header:*) printf '#include <stdio.h>\n#include <%s>\n' "${1#*:}" | "${CC:-cc}" -E -o /dev/null - 2>/dev/null ;;
     sanitizers:*) echo 'int main() {}' | "${1#*:}" -x c++ -fsanitize=address,undefined -o /dev/null - 2>/dev/null ;;
     fuzzer:*) echo 'int LLVMFuzzerTestOneInput() { return 0; }' | "${1#*:}" -x c -w -fsanitize=fuzzer -o /dev/null - 2>/dev/null ;;
+    tool:*) command -v "$(clang++ -print-prog-name="${1#*:}" 2>/dev/null)" >/dev/null ;; # of clang's own version
     python:*) python3 -c "import ${1#*:}" 2>/dev/null ;;
     esac
 }

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "kernels/cuda/cuda_provider.h"
-#include "kernels/cuda/probe.h"
+#include "kernels/cuda/move.h"
 
 /* ---- why it did not open ----------------------------------------------------------------------------------------- */
 
@@ -117,7 +117,7 @@ static bool has_machine_code(int capability, char *all, size_t size) {
 static bool check_image(tort_condition *condition, const tort_target *target) {
     char built[160];
     bool machine_code = has_machine_code(target->compute_capability, built, sizeof built);
-    cudaError_t code = cuda_probe_image();
+    cudaError_t code = gpu_load_fill(1); /* any kernel tells */
     if (code == cudaErrorNoKernelImageForDevice || code == cudaErrorInvalidDeviceFunction) {
         down(condition, "NO_IMAGE", "build tinyort with CUDA_ARCHS set to this GPU's compute capability",
              "the GPU is sm_%d, this tinyort has code for %s", target->compute_capability, built);

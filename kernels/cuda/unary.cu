@@ -124,7 +124,7 @@ template <int function, class T> static cudaError_t load() {
 #define NUMBERS(function)                                                                                              \
     { ENTRY(function, float), ENTRY(function, half), ENTRY(function, int32_t), ENTRY(function, int64_t) }
 
-/* In the order of gpu_unary and gpu_number; gpu_has_unary tells which are there. */
+/* In the order of gpu_unary and gpu_number; claims keep to those that are there. */
 static const unary_row rows[GPU_UNARY_COUNT][GPU_NUMBER_INT64 + 1] = {
     FLOATS(GPU_ACOS),
     FLOATS(GPU_ACOSH),

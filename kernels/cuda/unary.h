@@ -48,11 +48,6 @@ typedef enum gpu_unary {
     GPU_UNARY_COUNT
 } gpu_unary;
 
-/* Is there a kernel of this function for elements of this type? */
-static inline bool gpu_has_unary(gpu_unary function, gpu_number type) {
-    return type <= (function >= GPU_ABS ? GPU_NUMBER_INT64 : GPU_NUMBER_HALF);
-}
-
 /* Questions about a float. */
 typedef enum gpu_predicate { GPU_IS_NAN, GPU_IS_INF, GPU_IS_MINUS_INF, GPU_IS_PLUS_INF, GPU_IS_NEVER } gpu_predicate;
 

@@ -232,6 +232,21 @@ void kernel_case_free(kernel_case *c) {
 
 /* ---- the model ---- */
 
+/* "TYPE:number" as a tensor of one element. */
+static void write_tensor(onnx_bytes *b, const char *text) {
+    const char *colon = strchr(text, ':');
+    const int64_t dims[] = {1};
+    const tort_type type = type_named(text, (size_t)(colon - text), TORT_FLOAT);
+    uint64_t element = 0;
+    const double value = strtod(colon + 1, NULL);
+    const int64_t integer = (int64_t)value;
+    if (tort_type_is_float(type))
+        tort_store_doubles(type, &element, 0, 1, &value);
+    else
+        tort_store_integers(type, &element, 0, 1, &integer);
+    onnx_tensor(b, ATTR_T, "", type, 1, dims, &element, (size_t)tort_type_bits(type) / 8);
+}
+
 enum { ATTR_FLOATS = 7 }; /* field of AttributeProto */
 
 static tort_attribute_kind kind_of(const tort_op *row, const char *name, size_t length) {
@@ -243,7 +258,7 @@ static tort_attribute_kind kind_of(const tort_op *row, const char *name, size_t 
     exit(1);
 }
 
-/* One "name=value"; a list is "1,2,3". */
+/* One "name=value"; a list is "1,2,3", a tensor "i64:7". */
 static void write_attribute(onnx_bytes *b, const tort_op *row, const char *text) {
     const char *value = strchr(text, '=') + 1;
     char name[CASE_WORD];
@@ -251,6 +266,7 @@ static void write_attribute(onnx_bytes *b, const tort_op *row, const char *text)
     tort_attribute_kind kind = kind_of(row, name, strlen(name));
     onnx_begin_attribute(b, name, (int)kind);
     if (kind == TORT_ATTR_STRING) onnx_text(b, ATTR_S, value);
+    if (kind == TORT_ATTR_TENSOR) write_tensor(b, value);
     if (kind == TORT_ATTR_INT) onnx_int(b, ATTR_I, strtoll(value, NULL, 10));
     if (kind == TORT_ATTR_FLOAT) onnx_float(b, ATTR_F, strtof(value, NULL));
     for (const char *at = value; kind == TORT_ATTR_INTS && *at; at += *at == ',')

@@ -37,6 +37,7 @@ static void more_weights(onnx_bytes *b) {
     onnx_tensor(b, GRAPH_INITIALIZER, "rows", TORT_INT64, 2, (const int64_t[]){2, 1}, rows, sizeof rows);
     integers(b, "sizes", 2, sizes);
     integers(b, "repeats", 2, repeats);
+    integers(b, "most", 1, depth);
 }
 
 static void weights(onnx_bytes *b) {
@@ -112,7 +113,10 @@ static void more_nodes(onnx_bytes *b) {
     onnx_end(b);
     onnx_end(b);
     onnx_node(b, "Tile", "tile", "w9 repeats", "w10");
-    onnx_node(b, "Trilu", "triangle", "w10", "y");
+    onnx_node(b, "Trilu", "triangle", "w10", "w11");
+    onnx_node(b, "TopK", "topk", "w11 most", "w12 -");
+    onnx_node(b, "Dropout", "dropout", "w12", "w13 mask");
+    onnx_node(b, "Where", "where_kept", "mask w13 w11", "y");
 }
 
 bool provider_model_make(provider_model *model) {

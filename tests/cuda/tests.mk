@@ -16,7 +16,7 @@ $(CUDA_TESTS)/kernels $(CUDA_TESTS)/provider $(CUDA_TESTS)/library_rows:
 	$(Q)$(LINK) -o $@ $^ $(LIBRARY_LIBS) -ldl
 
 ifneq ($(CUDASIM_CXX),)
-TESTS += test-cuda-kernels test-cuda-races test-cuda-bounds test-cuda-provider test-cuda-library-rows test-cuda-claims test-cuda-networks
+TESTS += test-cuda-kernels test-cuda-races test-cuda-bounds test-cuda-provider test-cuda-library-rows test-cuda-claims test-cuda-networks test-cuda-coverage
 
 # A program finds the shared object by LD_LIBRARY_PATH: one folder a mode.
 CUDA_COVERAGE_FLAGS := -fprofile-instr-generate -fcoverage-mapping
