@@ -164,6 +164,7 @@ static tort_status resolve_live(tort_context *context, const tort_step *step, to
     memset(context->params, 0, context->params_bytes);
     tort_status status = tort_resolve_node(view, context->params, &scratch, error);
     view->params = context->params;
+    if (!tort_runs_reference(link->provider, kernel)) scratch = 0; /* resolve asked for the plain loop */
     if (!status && kernel->size) status = kernel->size(&link->target, view, &scratch, error);
     if (!status) status = reserve_scratch(context, link->memory, scratch, error);
     if (status || !kernel->fit) return status;

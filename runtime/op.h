@@ -96,7 +96,7 @@ typedef struct tort_call {
     const tort_tensor *inputs;
     const tort_tensor *outputs; /* the kernel writes to outputs[i].data */
     int32_t input_count, output_count;
-    void *scratch;          /* scratch_bytes of resolve or of the kernel's size, aligned to 64 */
+    void *scratch;          /* of the kernel's size, or scratch_bytes of resolve for `reference`; aligned to 64 */
     void *prepared;         /* of the kernel's prepare */
     void *fitted;           /* of the kernel's fit */
     void *device;           /* of the provider's open */

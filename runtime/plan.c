@@ -254,8 +254,9 @@ static tort_status measure(builder *b, int32_t index, tort_step *step) {
     status = tort_pass_acquire(&b->pass, index, b->error);
     if (!status) status = tort_resolve_node(&view, params, &scratch, b->error);
     view.params = params;
+    const tort_link *link = &b->session->chain[placement->provider];
+    if (!tort_runs_reference(link->provider, placement->kernel)) scratch = 0; /* resolve asked for the plain loop */
     if (!status && placement->kernel->size) {
-        const tort_link *link = &b->session->chain[placement->provider];
         status = placement->kernel->size(&link->target, &view, &scratch, b->error);
     }
     if (status) tort_error_at_node(b->error, b->graph, index);

@@ -115,7 +115,7 @@ typedef struct tort_kernel {
     uint32_t host_inputs;    /* inputs whose VALUES it needs in host memory */
     tort_library needs;
     tort_verdict (*claim)(const tort_target *target, const tort_node_view *node); /* pure; NULL: yes */
-    /* Pure: bytes of scratch for these concrete shapes; NULL: what resolve asked for. */
+    /* Pure: bytes of scratch for these concrete shapes; NULL: none, or what the operator's reference needs. */
     tort_status (*size)(const tort_target *target, const tort_node_view *node, size_t *scratch, tort_error *error);
     tort_status (*prepare)(tort_prepare *prepare);                      /* NULL: nothing to prepare */
     tort_status (*run)(const tort_call *call);                          /* NULL: the operator's reference */
@@ -167,6 +167,12 @@ typedef struct tort_provider {
      * not a crash. NULL: it cannot tell. */
     uint32_t (*reach)(void *device, const void *pointer);
 } tort_provider;
+
+/* Does the row run the operator's plain loop? Not in the memory of a device, even where the row of a described one has
+ * no code in this build. */
+static inline bool tort_runs_reference(const tort_provider *provider, const tort_kernel *kernel) {
+    return provider->host_memory && !kernel->run;
+}
 
 /* The providers of this build, ends with NULL. In providers.c. */
 extern const tort_provider *const tort_providers[];

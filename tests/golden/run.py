@@ -24,8 +24,8 @@ def value(name, shape, kind=TensorProto.FLOAT):
     return helper.make_tensor_value_info(name, kind, shape)
 
 
-def weight(name, *shape):
-    return numpy_helper.from_array(np.full(shape, 0.5, np.float32), name)
+def weight(name, *shape, dtype=np.float32):
+    return numpy_helper.from_array(np.full(shape, 0.5, dtype), name)
 
 
 def integers(name, *values):
@@ -90,6 +90,22 @@ def unnamed_nodes():
     return model(nodes, [value("x", [2])], [value("y", [2])], [])
 
 
+def half_block():
+    """Halfs for a board: what a library takes and how much workspace it may have, what it refuses, and what without it."""
+    node = helper.make_node
+    nodes = [
+        node("Conv", ["x", "w1", "b1"], ["c1"], "even", pads=[1, 1, 1, 1]),
+        node("Conv", ["c1", "w2"], ["c2"], "uneven", auto_pad="SAME_UPPER", strides=[2, 2]),
+        node("GlobalAveragePool", ["c2"], ["g"], "pool"),
+        node("Flatten", ["g"], ["f"], "flatten"),
+        node("Gemm", ["f", "w3", "b3"], ["y"], "fc", transB=1),
+    ]
+    shapes = {"w1": (8, 3, 3, 3), "b1": (8,), "w2": (8, 8, 3, 3), "w3": (4, 8), "b3": (4,)}
+    weights = [weight(name, *shape, dtype=np.float16) for name, shape in shapes.items()]
+    half = TensorProto.FLOAT16
+    return model(nodes, [value("x", [1, 3, 64, 64], half)], [value("y", [1, 4], half)], weights)
+
+
 # name, model, options, exit status
 CASES = [
     ("residual_block", residual_block, ["--ep", CPU], 0),
@@ -97,12 +113,14 @@ CASES = [
     ("shape_arithmetic_batch_3", shape_arithmetic, ["--ep", CPU, "--shape", "x=3x4x6"], 0),
     ("unknown_operator", unknown_operator, ["--ep", CPU], 4),
     ("unnamed_nodes", unnamed_nodes, ["--ep", CPU], 0),
+    ("half_block_sm_87", half_block, ["--ep", "cuda", "--target", "cuda:sm_87"], 0),
+    ("half_block_sm_87_alone", half_block, ["--ep", "cuda:libraries=off", "--target", "cuda:sm_87"], 0),
     ("provider_down", unnamed_nodes, ["--ep", "cuda," + CPU], 0),
 ]
 
 
 def plan_text(tinyort, path, options, status):
-    environment = {**os.environ, "TINYORT_DISABLE": "cuda"}
+    environment = {**os.environ, "TINYORT_DISABLE": "" if "--target" in options else "cuda"}
     command = [tinyort, "plan", str(path), "--json", *options]
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     if done.returncode != status:
