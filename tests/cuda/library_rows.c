@@ -62,32 +62,30 @@ static void weight(onnx_bytes *b, const char *name, int rank, const int64_t *dim
 }
 
 /* A Conv of 3x3, then one of 1x1, each with a bias; from x [N,3,9,9], or from x [N] brought into the shape that an
- * input tells while running. */
-static tort_model *make_model(bool reshaped) {
-    onnx_bytes b = {0};
+ * input tells while running. The model borrows the bytes. */
+static tort_model *make_model(bool reshaped, onnx_bytes *b) {
     tort_model *model = NULL;
     tort_error error;
-    onnx_begin_model(&b, 18);
-    weight(&b, "w1", 4, (const int64_t[]){4, 3, 3, 3});
-    weight(&b, "b1", 1, (const int64_t[]){4});
-    weight(&b, "w2", 4, (const int64_t[]){5, 4, 1, 1});
-    weight(&b, "b2", 1, (const int64_t[]){5});
-    onnx_value(&b, GRAPH_INPUT, "x", TORT_FLOAT, reshaped ? 1 : 4, (const int64_t[]){-1, 3, 9, 9});
+    onnx_begin_model(b, 18);
+    weight(b, "w1", 4, (const int64_t[]){4, 3, 3, 3});
+    weight(b, "b1", 1, (const int64_t[]){4});
+    weight(b, "w2", 4, (const int64_t[]){5, 4, 1, 1});
+    weight(b, "b2", 1, (const int64_t[]){5});
+    onnx_value(b, GRAPH_INPUT, "x", TORT_FLOAT, reshaped ? 1 : 4, (const int64_t[]){-1, 3, 9, 9});
     if (reshaped) {
-        onnx_value(&b, GRAPH_INPUT, "shape", TORT_INT64, 1, (const int64_t[]){4});
-        onnx_node(&b, "Reshape", "reshape", "x shape", "r");
+        onnx_value(b, GRAPH_INPUT, "shape", TORT_INT64, 1, (const int64_t[]){4});
+        onnx_node(b, "Reshape", "reshape", "x shape", "r");
     }
-    onnx_node(&b, "Conv", "first", reshaped ? "r w1 b1" : "x w1 b1", "c");
-    onnx_node(&b, "Conv", "second", "c w2 b2", "y");
-    onnx_begin(&b, GRAPH_OUTPUT);
-    onnx_text(&b, 1, "y"); /* ValueInfoProto.name; type and shape are inferred */
-    onnx_end(&b);
-    onnx_end(&b);
-    if (tort_model_load_buffer(NULL, b.data, b.size, NULL, &model, &error)) {
+    onnx_node(b, "Conv", "first", reshaped ? "r w1 b1" : "x w1 b1", "c");
+    onnx_node(b, "Conv", "second", "c w2 b2", "y");
+    onnx_begin(b, GRAPH_OUTPUT);
+    onnx_text(b, 1, "y"); /* ValueInfoProto.name; type and shape are inferred */
+    onnx_end(b);
+    onnx_end(b);
+    if (tort_model_load_buffer(NULL, b->data, b->size, NULL, &model, &error)) {
         printf("the model of this test: %s\n", error.msg);
         exit(2);
     }
-    onnx_free(&b);
     return model;
 }
 
@@ -546,7 +544,8 @@ int main(void) {
         printf("libtinyort-cudasim.so is not where the loader looks\n");
         return 2;
     }
-    tort_model *model = make_model(false), *reshaped = make_model(true);
+    onnx_bytes bytes = {0}, more_bytes = {0};
+    tort_model *model = make_model(false, &bytes), *reshaped = make_model(true, &more_bytes);
     check_one_shape(&t, model);
     check_shapes(&t, model, false);
     check_shapes(&t, reshaped, true);
@@ -565,6 +564,8 @@ int main(void) {
     }
     tort_model_free(model);
     tort_model_free(reshaped);
+    onnx_free(&bytes);
+    onnx_free(&more_bytes);
     printf("cuda-library-rows: %d passed, %d failed\n", t.passed, t.failed);
     return t.failed != 0 || t.passed == 0;
 }
