@@ -241,6 +241,57 @@ static void test_tf32() {
     check(product_with(CUBLAS_TF32_TENSOR_OP_MATH, CUBLAS_COMPUTE_32F_PEDANTIC) == exact, "pedantic overrules");
 }
 
+/* ---- what cuDNN refuses, and how its algorithms differ ---- */
+
+static void test_cudnn_refusals(const Inputs &in) {
+    play([](cudasim_settings &) {});
+    Network n;
+    Floats y;
+    check(run(&n, in, &y), "the network runs");
+    const float one = 1, zero = 0;
+    const auto convolve = [&](const float *x, cudnnConvolutionFwdAlgo_t chosen, size_t bytes, float *out) {
+        return lib.cudnnConvolutionForward(n.cudnn, &one, n.x_shape, x, n.w_shape, n.w, n.convolution, chosen,
+                                           n.workspace, bytes, &zero, n.y_shape, out);
+    };
+    const auto convolve_biased = [&](cudnnConvolutionFwdAlgo_t chosen) {
+        return lib.cudnnConvolutionBiasActivationForward(n.cudnn, &one, n.x_shape, n.x, n.w_shape, n.w, n.convolution,
+                                                         chosen, n.workspace, n.workspace_bytes, &zero, n.y_shape,
+                                                         n.conv, n.bias_shape, n.bias, n.relu, n.y_shape, n.conv);
+    };
+    const auto describe_activation = [&](cudnnActivationMode_t mode, cudnnNanPropagation_t nan) {
+        check(!lib.cudnnSetActivationDescriptor(n.relu, mode, nan, 0), "cudnnSetActivationDescriptor");
+    };
+    const int dims[4] = {2, 1 << 15, 1 << 15, 1}, strides[4] = {1 << 30, 1 << 15, 1, 1}, none[4] = {1, 0, 1, 1};
+    check(convolve(n.x, algorithm, n.workspace_bytes - 1, n.conv) == CUDNN_STATUS_BAD_PARAM, "too little workspace");
+    check(convolve(n.x + 1, algorithm, n.workspace_bytes, n.conv) == CUDNN_STATUS_BAD_PARAM, "a misaligned tensor");
+    check(convolve(n.x, algorithm, n.workspace_bytes, n.x) == CUDNN_STATUS_BAD_PARAM, "a result over its operand");
+    check(convolve(n.x, CUDNN_CONVOLUTION_FWD_ALGO_FFT, n.workspace_bytes, n.conv) == CUDNN_STATUS_NOT_SUPPORTED,
+          "FFT");
+    check(!convolve(n.x, CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM, 0, n.conv), "IMPLICIT_GEMM without workspace");
+    check(!lib.cudnnAddTensor(n.cudnn, &one, n.bias_shape, n.bias, &one, n.y_shape, n.conv), "cudnnAddTensor");
+    check(lib.cudnnAddTensor(n.cudnn, &one, n.x_shape, n.x, &one, n.y_shape, n.conv) == CUDNN_STATUS_NOT_SUPPORTED,
+          "adding a tensor that is not one value a channel");
+    describe_activation(CUDNN_ACTIVATION_RELU, CUDNN_PROPAGATE_NAN);
+    check(convolve_biased(algorithm) == CUDNN_STATUS_NOT_SUPPORTED, "NaN propagated");
+    describe_activation(CUDNN_ACTIVATION_IDENTITY, CUDNN_NOT_PROPAGATE_NAN);
+    check(convolve_biased(CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM) == CUDNN_STATUS_NOT_SUPPORTED,
+          "no activation with another algorithm than IMPLICIT_PRECOMP_GEMM");
+    check(!convolve_biased(algorithm), "no activation with it");
+    check(lib.cudnnSetTensorNdDescriptor(n.x_shape, CUDNN_DATA_FLOAT, 4, dims, strides) == CUDNN_STATUS_NOT_SUPPORTED,
+          "2^31 elements");
+    check(lib.cudnnSetTensorNdDescriptor(n.x_shape, CUDNN_DATA_FLOAT, 4, none, strides) == CUDNN_STATUS_BAD_PARAM,
+          "no elements");
+    check(lib.cudnnSetTensorNdDescriptor(n.x_shape, CUDNN_DATA_FLOAT, 3, dims, strides) == CUDNN_STATUS_NOT_SUPPORTED,
+          "three dims");
+    const cudnnTensorDescriptor_t gone = n.x_shape;
+    check(!lib.cudnnDestroyTensorDescriptor(gone), "cudnnDestroyTensorDescriptor");
+    check(convolve(n.x, algorithm, n.workspace_bytes, n.conv) == CUDNN_STATUS_BAD_PARAM, "a dead descriptor");
+    n.x_shape = nullptr;
+    check(!cudaStreamSynchronize(n.stream), "synchronize");
+    release(&n);
+    check_released("after refusals", 0);
+}
+
 static void test_batched_half() {
     play([](cudasim_settings &) {});
     enum { m = 3, n = 2, k = 4, batch = 2 };
@@ -286,6 +337,7 @@ int main() {
     test_lazy_streams(in, expected);
     test_tf32();
     test_batched_half();
+    test_cudnn_refusals(in);
     check_released("at the end", 0);
     return summary("cudasim-libraries");
 }
