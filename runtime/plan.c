@@ -407,18 +407,28 @@ static tort_status lay_out_memory(builder *b, int32_t memory) {
     return status;
 }
 
+/* Weights and values together, against what the device may give. */
+static tort_status check_room(const builder *b, int32_t link_index) {
+    const tort_link *link = &b->session->chain[link_index];
+    const uint64_t values = b->plan->arena_bytes[link_index + 1], limit = link->target.memory;
+    uint64_t weights = link->weight_bytes;
+    tort_status status = TORT_OK;
+    if (!limit) return TORT_OK;
+    if (!b->session->prepared) status = tort_constants_read(b->session, link_index, &weights, b->error);
+    if (status || (weights <= limit && values <= limit - weights)) return status;
+    return tort_fail(
+        b->error, TORT_E_MEMORY,
+        "%s needs %llu bytes for weights and %llu for values, but may use %llu: raise mem_limit, lower the "
+        "batch, or pin nodes to another provider",
+        link->provider->name, (unsigned long long)weights, (unsigned long long)values, (unsigned long long)limit);
+}
+
 static tort_status lay_out(builder *b) {
     tort_status status = TORT_OK;
     set_life_times(b);
     for (int32_t m = 0; !status && m < b->plan->memory_count; m++) {
         status = lay_out_memory(b, m);
-        uint64_t limit = m ? b->session->chain[m - 1].target.memory : 0;
-        if (!status && limit && b->plan->arena_bytes[m] > limit)
-            status = tort_fail(b->error, TORT_E_MEMORY,
-                               "%s needs %llu bytes for values, but may use %llu: raise mem_limit, lower the batch, or "
-                               "pin nodes to another provider",
-                               b->session->chain[m - 1].provider->name, (unsigned long long)b->plan->arena_bytes[m],
-                               (unsigned long long)limit);
+        if (!status && m) status = check_room(b, m - 1);
     }
     return status;
 }

@@ -134,9 +134,28 @@ static void drop_unread(tort_session *session) {
     }
 }
 
+/* One error with all that is needed, before a device is filled weight by weight. */
+static tort_status check_room(const tort_session *session, tort_error *error) {
+    for (int32_t i = 0; i < session->chain_count; i++) {
+        const tort_link *link = &session->chain[i];
+        uint64_t bytes;
+        if (!link->memory || !link->target.memory) continue;
+        tort_status status = tort_constants_read(session, i, &bytes, error);
+        if (status) return status;
+        if (bytes > link->target.memory)
+            return tort_fail(
+                error, TORT_E_MEMORY,
+                "%s needs %llu bytes for weights alone, but may use %llu: raise mem_limit, or pin nodes to "
+                "another provider",
+                link->provider->name, (unsigned long long)bytes, (unsigned long long)link->target.memory);
+    }
+    return TORT_OK;
+}
+
 tort_status tort_prepare_all(tort_session *session, tort_error *error) {
     const tort_graph *graph = session->graph;
-    tort_status status = prepare_nodes(session, error);
+    tort_status status = check_room(session, error);
+    if (!status) status = prepare_nodes(session, error);
     for (int32_t i = 0; !status && i < graph->node_count; i++) {
         if (session->placements[i].provider < TORT_AT_HOST) continue;
         for (int32_t k = 0; !status && k < graph->nodes[i].input_count; k++) status = keep_input(session, i, k, error);
@@ -148,6 +167,7 @@ tort_status tort_prepare_all(tort_session *session, tort_error *error) {
                         : keep_on_host(session, graph->outputs[i], error);
     }
     if (!status) drop_unread(session);
+    session->prepared = !status;
     return status;
 }
 

@@ -123,23 +123,6 @@ static int64_t host_constants(const tort_session *session) {
     return bytes;
 }
 
-/* Before anything is prepared: the constants that nodes of this provider read, each once, unpacked. `seen` has a byte a
- * value, zeroed. */
-static int64_t constants_read(const tort_session *session, int32_t link, uint8_t *seen) {
-    const tort_graph *graph = session->graph;
-    int64_t bytes = 0;
-    for (int32_t n = 0; n < graph->node_count; n++) {
-        const tort_node *node = &graph->nodes[n];
-        for (int32_t i = 0; session->placements[n].provider == link && i < node->input_count; i++) {
-            int32_t value = node->inputs[i];
-            if (value < 0 || seen[value] || !tort_is_constant(session, value)) continue;
-            seen[value] = 1;
-            bytes += (int64_t)session->constants[value].bytes;
-        }
-    }
-    return bytes;
-}
-
 static const char *keep(writer *w, const char *text) {
     const char *copy = tort_arena_text(w->arena, text, strlen(text));
     return copy ? copy : "";
@@ -175,12 +158,12 @@ static bool write_providers(writer *w) {
             .naive_bytes = -1,
             .weight_bytes = (int64_t)link->weight_bytes};
         for (int32_t n = 0; n < session->graph->node_count; n++) out->nodes += session->placements[n].provider == i;
-        bool owner = owns_memory(session, i), prepared = !session->options.plan_only;
+        bool owner = owns_memory(session, i), prepared = session->prepared;
         if (prepared && owner && !link->memory) out->weight_bytes += host_constants(session);
         if (!prepared) { /* nothing is packed or held yet */
-            uint8_t *seen = tort_arena_alloc(w->arena, (size_t)session->graph->value_count + 1);
-            if (!seen) return false;
-            out->weight_bytes = constants_read(session, i, seen);
+            uint64_t bytes;
+            if (tort_constants_read(session, i, &bytes, NULL)) return false;
+            out->weight_bytes = (int64_t)bytes;
         }
         const tort_plan *plan = w->planned ? &w->planned->plan : NULL;
         if (plan && plan->complete) {

@@ -111,7 +111,7 @@ static bool only_planned(const tort_session *session) {
     return described || session->options.plan_only;
 }
 
-/* The whole planning phase. A placement that is refused still leaves a report. */
+/* The whole planning phase. A placement that is refused, or does not fit, still leaves a report. */
 static tort_status plan_session(tort_session *session, tort_error *error) {
     tort_status status = tort_chain_open(session, error);
     for (int32_t i = 0; !status && i < session->options.shape_count; i++)
@@ -128,11 +128,12 @@ static tort_status plan_session(tort_session *session, tort_error *error) {
     if (!status) status = tort_chain_require(session, error);
     if (!status) status = tort_place_strict(session, error);
     if (!status) status = tort_bind_ports(session, error);
+    const bool placed = !status || status == TORT_E_PLACEMENT;
     tort_planned *planned = NULL;
     if (!status && !only_planned(session)) status = tort_prepare_all(session, error);
     if (!status) status = tort_plan_make(session, NULL, &planned, error);
     if (!status && !only_planned(session) && planned->plan.complete) status = tort_fit_plan(session, planned, error);
-    if (!status || status == TORT_E_PLACEMENT) {
+    if (placed && (!status || status == TORT_E_PLACEMENT || status == TORT_E_MEMORY)) {
         tort_status reported = tort_report_make(session, planned, status ? NULL : error);
         if (!status) status = reported;
     }
@@ -161,7 +162,7 @@ tort_status tort_session_create(const tort_env *env, const tort_model *model, co
     if (!status) status = copy_options(session, options, error);
     if (!status) status = plan_session(session, error);
     session->options.shapes = NULL; /* borrowed for the call only */
-    if (status && !(status == TORT_E_PLACEMENT && session->report)) {
+    if (status && !session->report) {
         tort_session_free(session);
         return status;
     }

@@ -102,6 +102,7 @@ struct tort_session {
     struct tort_text *text;                /* strings made while folding */
     uint64_t folded_bytes;
     tort_placement *placements; /* node_count */
+    bool prepared;              /* weights are where nodes read them */
     bool runnable;
     atomic_bool lost;     /* the device: sticky; contexts on several threads set and read it */
     pthread_mutex_t lock; /* of plans and report */
@@ -130,6 +131,8 @@ static inline bool tort_is_constant(const tort_session *session, int32_t value) 
 /* Contents of a constant in host memory; pair with release. */
 tort_status tort_constant_acquire(const tort_session *session, int32_t value, const void **data, tort_error *error);
 void tort_constant_release(const tort_session *session, int32_t value);
+/* Bytes of the constants that nodes on this provider of the chain read in its memory, each once, unpacked. */
+tort_status tort_constants_read(const tort_session *session, int32_t link, uint64_t *bytes, tort_error *error);
 
 /* The one function that decides where nodes run. TORT_E_PLACEMENT names every node without a provider. */
 tort_status tort_place(tort_session *session, tort_error *error);

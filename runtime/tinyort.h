@@ -204,8 +204,9 @@ typedef struct tort_session_options {
 } tort_session_options;
 
 /* Plans the model for a chain of providers: places every node, and prepares weights unless plan_only. On
- * TORT_E_PLACEMENT the session is returned all the same, for its report; it cannot run. The caller frees it with
- * tort_session_free, before the model. Borrows the model; copies the options. */
+ * TORT_E_PLACEMENT, and on TORT_E_MEMORY where a device is too small, the session is returned all the same, for its
+ * report; it cannot run. The caller frees it with tort_session_free, before the model. Borrows the model; copies the
+ * options. */
 TORT_API tort_status tort_session_create(const tort_env *env, const tort_model *model,
                                          const tort_session_options *options, tort_session **session,
                                          tort_error *error);

@@ -140,6 +140,19 @@ Test(placement, node_that_cannot_fit_is_refused) {
     close_fixture(&f);
 }
 
+/* Each node fits, all together do not: one error with what is needed, and the report all the same. */
+Test(placement, chain_that_cannot_fit_is_one_error_with_its_report) {
+    fixture f = open_fault("fault:memory=60,cpu");
+    cr_expect_eq(f.status, TORT_E_MEMORY, "%s", f.error.msg);
+    cr_expect(strstr(f.error.msg, "fault needs 0 bytes for weights and "), "%s", f.error.msg);
+    cr_expect(strstr(f.error.msg, "for values, but may use 60: raise mem_limit"), "%s", f.error.msg);
+    cr_assert_not_null(f.session);
+    cr_expect_str_eq(node_of(&f, 0)->provider, "fault");
+    tort_context *context = NULL;
+    cr_expect_eq(tort_context_create(f.session, &context, NULL), TORT_E_USAGE);
+    close_fixture(&f);
+}
+
 Test(placement, provider_that_does_not_open_says_why_at_every_node) {
     fixture f = open_fault("fault:open=NO_DRIVER,cpu");
     cr_assert_eq(f.status, TORT_OK);
