@@ -4,7 +4,7 @@
  *   fault:claim=NO_ATTR             every claim answers with that code
  *   fault:library=missing           its kernels need a library that is not there
  *   fault:memory=1000               has that many bytes
- *   fault:alloc=3  fault:copy=2  fault:run=1  fault:sync=1  fault:prepare=1  fault:size=1
+ *   fault:alloc=3  fault:copy=2  fault:run=1  fault:sync=1  fault:prepare=1  fault:fit=1  fault:size=1
  *                                   the n-th call of that kind fails
  *   fault:lost=1                    the n-th kernel loses the device
  *   fault:scratch=huge              asks for more scratch than an address space has */
@@ -15,9 +15,9 @@
 #include "tests/fake_provider.h"
 
 typedef struct fault_device {
-    int alloc, copy, run, sync, prepare, lost; /* fail at this call, counted down; 0: never */
+    int alloc, copy, run, sync, prepare, fit, lost; /* fail at this call, counted down; 0: never */
     bool library_missing;
-    int64_t live; /* allocations not freed yet */
+    int64_t live; /* allocations and fits not given back yet */
 } fault_device;
 
 /* What claims and sizes answer: they see a target, so the options travel in it. */
@@ -49,6 +49,7 @@ static void fault_open(const tort_provider_config *config, void **device, tort_t
                             .run = number(config, "run"),
                             .sync = number(config, "sync"),
                             .prepare = number(config, "prepare"),
+                            .fit = number(config, "fit"),
                             .lost = number(config, "lost"),
                             .library_missing = tort_provider_option_get(config, "library") != NULL};
     const char *scratch = tort_provider_option_get(config, "scratch");
@@ -64,7 +65,7 @@ static void fault_open(const tort_provider_config *config, void **device, tort_t
 static void fault_close(void *device) {
     fault_device *fault = device;
     if (fault->live) {
-        fprintf(stderr, "fault provider: %lld allocations leaked\n", (long long)fault->live);
+        fprintf(stderr, "fault provider: %lld allocations or fits leaked\n", (long long)fault->live);
         abort();
     }
     free(fault);
@@ -136,8 +137,33 @@ static void fault_release(void *device, const tort_env *env, void *prepared) {
     free(prepared);
 }
 
+/* What it makes is the number of elements that it was asked for. */
+static tort_status fault_fit(tort_fit *fit) {
+    fault_device *fault = fit->device;
+    int64_t *count = malloc(sizeof *count);
+    if (due(&fault->fit) || !count) {
+        free(count);
+        return tort_fail(fit->error, TORT_E_RUN, "fit told to fail");
+    }
+    const tort_info *y = &fit->node->outputs[0];
+    *count = 1;
+    for (int32_t d = 0; d < y->rank; d++) *count *= y->dims[d];
+    fit->fitted = count;
+    fault->live++;
+    return TORT_OK;
+}
+
+static void fault_unfit(void *device, const tort_env *env, void *fitted) {
+    (void)env;
+    ((fault_device *)device)->live--;
+    free(fitted);
+}
+
 static tort_status fault_run(const tort_call *call) {
     fault_device *fault = call->device;
+    const int64_t *fitted = call->fitted;
+    if (!fitted || *fitted != tort_count(&call->outputs[0]))
+        return tort_fail(call->error, TORT_E_INTERNAL, "fitted to another shape");
     if (due(&fault->run)) return tort_fail(call->error, TORT_E_RUN, "kernel told to fail");
     if (due(&fault->lost)) return tort_fail(call->error, TORT_E_DEVICE_LOST, "device told to get lost");
     const float *x = call->inputs[0].data;
@@ -155,13 +181,15 @@ static const tort_kernel kernels[] = {
      .size = fault_size,
      .prepare = fault_prepare,
      .run = fault_run,
-     .release = fault_release},
+     .release = fault_release,
+     .fit = fault_fit,
+     .unfit = fault_unfit},
     {.op = NULL},
 };
 
 static const tort_kernel *const tables[] = {kernels, NULL};
-static const char *const option_keys[] = {"open", "claim",   "library", "memory", "alloc",   "copy", "run",
-                                          "sync", "prepare", "size",    "lost",   "scratch", NULL};
+static const char *const option_keys[] = {"open", "claim",   "library", "memory", "alloc", "copy",    "run",
+                                          "sync", "prepare", "fit",     "size",   "lost",  "scratch", NULL};
 static const tort_provider fault = {.abi = TORT_PROVIDER_ABI,
                                     .name = "fault",
                                     .summary = "for tests",

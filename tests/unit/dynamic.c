@@ -102,3 +102,44 @@ Test(dynamic, a_live_reshape_and_a_device) {
     tort_session_free(session);
     tort_model_free(model);
 }
+
+/* A kernel is fitted once to each shape that a plan is made for, and to a shape that only the run tells. */
+static void check_fits(bool reshaped) {
+    model_builder b = build_begin(NULL);
+    tort_error error;
+    int32_t x = build_input(&b, "x", TORT_FLOAT, 1, (const int64_t[]){-1});
+    int32_t shape = reshaped ? build_input(&b, "shape", TORT_INT64, 1, (const int64_t[]){2}) : -1;
+    if (reshaped) x = build_node(&b, "Reshape", "reshape", (const int32_t[]){x, shape, -1});
+    build_output(&b, build_node(&b, "Relu", "relu", (const int32_t[]){x, -1}));
+    tort_model *model = build_end(&b, &error);
+    tort_session *session = NULL;
+    tort_context *context = NULL;
+    tort_session_options options = {
+        .struct_size = sizeof options, .chain = "fault:fit=3,cpu", .providers = fault_providers};
+    cr_assert_eq(tort_session_create(NULL, model, &options, &session, &error), TORT_OK, "%s", error.msg);
+    cr_assert_eq(tort_context_create(session, &context, &error), TORT_OK, "%s", error.msg);
+    const int64_t counts[] = {4, 6, 4, 8, 8};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        float values[8] = {1, -2, 3, -4, 5, -6, 7, -8};
+        int64_t to[2] = {2, counts[i] / 2};
+        tort_tensor inputs[2] = {{.type = TORT_FLOAT, .rank = 1, .dims = {counts[i]}, .data = values},
+                                 {.type = TORT_INT64, .rank = 1, .dims = {2}, .data = to}};
+        tort_tensor output = {.data = NULL};
+        tort_status status = tort_context_run(context, inputs, reshaped ? 2 : 1, &output, 1, &error);
+        if (status) cr_expect(strstr(error.msg, "\"relu\" (Relu-14): fit told to fail"), "%s", error.msg);
+        if (!status) cr_expect_float_eq(((const float *)output.data)[3], 0.0f, 1e-6f);
+        /* The third fit fails: of the third run where each run fits, else of the third shape; then it is made. */
+        cr_expect_eq(status != TORT_OK, i == (reshaped ? 2 : 3), "run %zu: %s", i, error.msg);
+    }
+    tort_context_free(context);
+    tort_session_free(session);
+    tort_model_free(model);
+}
+
+Test(dynamic, a_kernel_is_fitted_to_each_plan) {
+    check_fits(false);
+}
+
+Test(dynamic, a_kernel_is_fitted_while_running) {
+    check_fits(true);
+}

@@ -247,10 +247,15 @@ Test(placement, wrong_names_are_errors_with_the_nearest_right_one) {
 
 /* ---- failures while planning and running ------------------------------------------------------------------------- */
 
-Test(failure, prepare_and_size) {
+Test(failure, prepare_fit_and_size) {
     fixture f = open_fault("fault:prepare=1,cpu");
     cr_expect_eq(f.status, TORT_E_RUN);
     cr_expect(strstr(f.error.msg, "\"relu\" (Relu-14): prepare told to fail"), "%s", f.error.msg);
+    close_fixture(&f);
+    f = open_fault("fault:fit=1,cpu");
+    cr_expect_eq(f.status, TORT_E_RUN);
+    cr_expect(strstr(f.error.msg, "\"relu\" (Relu-14): fit told to fail"), "%s", f.error.msg);
+    cr_expect_str_eq(f.error.provider, "fault");
     close_fixture(&f);
     f = open_fault("fault:size=1,cpu");
     cr_expect_eq(f.status, TORT_E_RUN);
