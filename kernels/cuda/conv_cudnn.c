@@ -126,7 +126,7 @@ typedef struct fitting {
 
 static tort_status check(const fitting *f, const char *function, cudnnStatus_t code) {
     if (code == CUDNN_STATUS_SUCCESS) return TORT_OK;
-    return cuda_library_failed(f->fit->error, f->fit->stream, function, f->cudnn->cudnnGetErrorString(code));
+    return cuda_cudnn_failed(f->fit->error, f->fit->device, f->fit->stream, function, code);
 }
 
 /* Two outer dims and the spatial ones; cuDNN has at least two of those, so a 1-D Conv gets a row of height 1. Returns
@@ -304,8 +304,7 @@ static tort_status run_empty(const tort_call *call) {
 static tort_status check_call(const tort_call *call, const char *function, cudnnStatus_t code) {
     const cuda_stream *stream = call->stream;
     if (code == CUDNN_STATUS_SUCCESS) return TORT_OK;
-    return cuda_library_failed(call->error, stream, function,
-                               stream->device->libraries.cudnn.cudnnGetErrorString(code));
+    return cuda_cudnn_failed(call->error, stream->device, stream, function, code);
 }
 
 /* cuDNN chose its algorithm for tensors as a device aligns them. A caller's own buffer may lie at any element. */

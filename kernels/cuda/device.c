@@ -220,16 +220,25 @@ void cuda_close(void *opened) {
     tort_free(&env, device, sizeof *device);
 }
 
+/* The name of the code, and cuDNN's own sentence on what went wrong last in this thread, where it has one. */
+static void cudnn_words(const cudnn_functions *cudnn, cudnnStatus_t code, char *words, size_t size) {
+    char sentence[160] = "";
+    cudnn->cudnnGetLastErrorString(sentence, sizeof sentence);
+    snprintf(words, size, "%s%s%s", cudnn->cudnnGetErrorString(code), *sentence ? ": " : "", sentence);
+}
+
 /* cuDNN is a family of files that find each other only when it starts, so that shows whether it is there. */
 static bool start_cudnn(cuda_device *device, char *message, size_t message_size, char *cure, size_t cure_size) {
     const cudnn_functions *cudnn = &device->libraries.cudnn;
+    char words[112];
     if (!cuda_libraries_open_cudnn(&device->libraries, message, message_size, cure, cure_size)) return false;
     if (device->dnn) return true;
     cudnnStatus_t code = CUDNN_STATUS_NOT_INITIALIZED;
     if (cudaSetDevice(device->ordinal) == cudaSuccess) code = cudnn->cudnnCreate(&device->dnn);
     if (code == CUDNN_STATUS_SUCCESS) return true;
     device->dnn = NULL;
-    snprintf(message, message_size, "cuDNN was found but does not start: %s", cudnn->cudnnGetErrorString(code));
+    cudnn_words(cudnn, code, words, sizeof words);
+    snprintf(message, message_size, "cuDNN was found but does not start: %s", words);
     snprintf(cure, cure_size,
              "see that all files of cuDNN 9 (libcudnn*.so.9) are of one version, for this driver; until then the own "
              "kernel serves");
@@ -345,6 +354,13 @@ tort_status cuda_library_failed(tort_error *error, const cuda_stream *stream, co
     return tort_fail(error, TORT_E_RUN, "%s: %s", library, words);
 }
 
+tort_status cuda_cudnn_failed(tort_error *error, const cuda_device *device, const cuda_stream *stream,
+                              const char *function, cudnnStatus_t code) {
+    char words[208];
+    cudnn_words(&device->libraries.cudnn, code, words, sizeof words);
+    return cuda_library_failed(error, stream, function, words);
+}
+
 /* ---- streams and copies ------------------------------------------------------------------------------------------ */
 
 static tort_status open_handles(cuda_stream *stream, tort_error *error) {
@@ -359,7 +375,7 @@ static tort_status open_handles(cuda_stream *stream, tort_error *error) {
         cudnnStatus_t code = libraries->cudnn.cudnnCreate(&stream->dnn);
         if (code == CUDNN_STATUS_SUCCESS) code = libraries->cudnn.cudnnSetStream(stream->dnn, stream->stream);
         if (code != CUDNN_STATUS_SUCCESS)
-            return cuda_library_failed(error, stream, "starting cuDNN", libraries->cudnn.cudnnGetErrorString(code));
+            return cuda_cudnn_failed(error, stream->device, stream, "starting cuDNN", code);
     }
     return TORT_OK;
 }

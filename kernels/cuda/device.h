@@ -52,5 +52,8 @@ tort_status cuda_status(tort_error *error, cudaError_t code, const char *what);
 /* The status of a library call that failed with these words: they hide a lost device, so CUDA is asked. stream is NULL
  * where none was used. */
 tort_status cuda_library_failed(tort_error *error, const cuda_stream *stream, const char *library, const char *words);
+/* The same of a call of cuDNN. */
+tort_status cuda_cudnn_failed(tort_error *error, const cuda_device *device, const cuda_stream *stream,
+                              const char *function, cudnnStatus_t code);
 
 #endif

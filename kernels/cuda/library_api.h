@@ -152,6 +152,7 @@ typedef struct {
 #define CUDNN_FUNCTIONS(X)                                                                                             \
     X(size_t, cudnnGetVersion, (void))                                                                                 \
     X(const char *, cudnnGetErrorString, (cudnnStatus_t status))                                                       \
+    X(void, cudnnGetLastErrorString, (char *message, size_t max_size))                                                 \
     X(cudnnStatus_t, cudnnCreate, (cudnnHandle_t * handle))                                                            \
     X(cudnnStatus_t, cudnnDestroy, (cudnnHandle_t handle))                                                             \
     X(cudnnStatus_t, cudnnSetStream, (cudnnHandle_t handle, cudaStream_t stream))                                      \

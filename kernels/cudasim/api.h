@@ -66,7 +66,7 @@ struct Machine {
     std::set<cudaGraphExec_t> executables;
     std::map<char *, size_t> pinned;        /* page-locked host memory */
     std::set<const void *> library_objects; /* handles and descriptors of the fake libraries */
-    std::string library_error;
+    std::string library_error, cudnn_error;
     std::string failure;
     /* Injection and counting. */
     std::map<std::string, int> calls;

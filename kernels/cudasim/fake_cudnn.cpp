@@ -8,6 +8,7 @@
 #include "kernels/cudasim/fake_libraries.h"
 
 #include <limits.h>
+#include <stdio.h>
 
 using namespace cudasim;
 
@@ -54,9 +55,21 @@ struct cudnnActivationStruct {
 
 namespace {
 
+/* A call that a test lets fail leaves a sentence behind, as the real library does for most failures. */
+void tell_failure(const char *function) {
+    const std::lock_guard<std::recursive_mutex> guard(machine().lock);
+    machine().cudnn_error = std::string(function) + " was told to fail";
+}
+
+bool fails(const char *function) {
+    const bool told = library_call_fails(function);
+    if (told) tell_failure(function);
+    return told;
+}
+
 template <class T> cudnnStatus_t create(const char *function, T **object) {
-    Call call(function, Needs::nothing);
-    if (call.error) return CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
+    if (fails(function)) return CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
+    const std::lock_guard<std::recursive_mutex> guard(machine().lock);
     *object = new T();
     machine().library_objects.insert(*object);
     return CUDNN_STATUS_SUCCESS;
@@ -233,10 +246,20 @@ const char *cudnnGetErrorString(cudnnStatus_t status) {
     return "unknown cuDNN status";
 }
 
+/* Of all threads; the real library keeps one for each. */
+void cudnnGetLastErrorString(char *message, size_t max_size) {
+    const std::lock_guard<std::recursive_mutex> guard(machine().lock);
+    snprintf(message, max_size, "%s", machine().cudnn_error.c_str());
+    machine().cudnn_error.clear();
+}
+
 cudnnStatus_t cudnnCreate(cudnnHandle_t *handle) {
     Call call(__func__);
     *handle = nullptr;
-    if (call.error) return CUDNN_STATUS_NOT_INITIALIZED;
+    if (call.error) {
+        tell_failure(__func__);
+        return CUDNN_STATUS_NOT_INITIALIZED;
+    }
     *handle = new cudnnContext{call.device(), nullptr};
     machine().library_objects.insert(*handle);
     return CUDNN_STATUS_SUCCESS;
@@ -247,7 +270,7 @@ cudnnStatus_t cudnnDestroy(cudnnHandle_t handle) {
 }
 
 cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream) {
-    if (library_call_fails(__func__)) return CUDNN_STATUS_EXECUTION_FAILED;
+    if (fails(__func__)) return CUDNN_STATUS_EXECUTION_FAILED;
     if (!all_live(handle)) return CUDNN_STATUS_BAD_PARAM;
     const CUstream_st *found = find_stream(stream);
     if (!found || (stream && found->device != handle->device)) return CUDNN_STATUS_BAD_PARAM;
@@ -265,7 +288,7 @@ cudnnStatus_t cudnnDestroyTensorDescriptor(cudnnTensorDescriptor_t descriptor) {
 
 cudnnStatus_t cudnnSetTensorNdDescriptor(cudnnTensorDescriptor_t descriptor, cudnnDataType_t type, int rank,
                                          const int dims[], const int strides[]) {
-    if (library_call_fails(__func__)) return CUDNN_STATUS_EXECUTION_FAILED;
+    if (fails(__func__)) return CUDNN_STATUS_EXECUTION_FAILED;
     const cudnnStatus_t status = set_dims(descriptor, type, rank, dims);
     if (status) return status;
     int packed = 1;
@@ -286,7 +309,7 @@ cudnnStatus_t cudnnDestroyFilterDescriptor(cudnnFilterDescriptor_t descriptor) {
 
 cudnnStatus_t cudnnSetFilterNdDescriptor(cudnnFilterDescriptor_t descriptor, cudnnDataType_t type, cudnnTensorFormat_t,
                                          int rank, const int dims[]) {
-    if (library_call_fails(__func__)) return CUDNN_STATUS_EXECUTION_FAILED;
+    if (fails(__func__)) return CUDNN_STATUS_EXECUTION_FAILED;
     return set_dims(descriptor, type, rank, dims);
 }
 
@@ -301,7 +324,7 @@ cudnnStatus_t cudnnDestroyConvolutionDescriptor(cudnnConvolutionDescriptor_t des
 cudnnStatus_t cudnnSetConvolutionNdDescriptor(cudnnConvolutionDescriptor_t descriptor, int spatial_rank,
                                               const int pads[], const int strides[], const int dilations[],
                                               cudnnConvolutionMode_t mode, cudnnDataType_t compute_type) {
-    if (library_call_fails(__func__)) return CUDNN_STATUS_EXECUTION_FAILED;
+    if (fails(__func__)) return CUDNN_STATUS_EXECUTION_FAILED;
     if (spatial_rank < 2 || spatial_rank > 3 || mode != CUDNN_CROSS_CORRELATION || compute_type != CUDNN_DATA_FLOAT)
         return CUDNN_STATUS_NOT_SUPPORTED;
     for (int i = 0; i < spatial_rank; i++) {
@@ -317,14 +340,14 @@ cudnnStatus_t cudnnSetConvolutionNdDescriptor(cudnnConvolutionDescriptor_t descr
 }
 
 cudnnStatus_t cudnnSetConvolutionGroupCount(cudnnConvolutionDescriptor_t descriptor, int groups) {
-    if (library_call_fails(__func__)) return CUDNN_STATUS_EXECUTION_FAILED;
+    if (fails(__func__)) return CUDNN_STATUS_EXECUTION_FAILED;
     if (groups < 1) return CUDNN_STATUS_BAD_PARAM;
     descriptor->groups = groups;
     return CUDNN_STATUS_SUCCESS;
 }
 
 cudnnStatus_t cudnnSetConvolutionMathType(cudnnConvolutionDescriptor_t descriptor, cudnnMathType_t math) {
-    if (library_call_fails(__func__)) return CUDNN_STATUS_EXECUTION_FAILED;
+    if (fails(__func__)) return CUDNN_STATUS_EXECUTION_FAILED;
     descriptor->math = math;
     return CUDNN_STATUS_SUCCESS;
 }
@@ -339,7 +362,7 @@ cudnnStatus_t cudnnDestroyActivationDescriptor(cudnnActivationDescriptor_t descr
 
 cudnnStatus_t cudnnSetActivationDescriptor(cudnnActivationDescriptor_t descriptor, cudnnActivationMode_t mode,
                                            cudnnNanPropagation_t nan, double) {
-    if (library_call_fails(__func__)) return CUDNN_STATUS_EXECUTION_FAILED;
+    if (fails(__func__)) return CUDNN_STATUS_EXECUTION_FAILED;
     descriptor->mode = mode;
     descriptor->nan = nan;
     return CUDNN_STATUS_SUCCESS;
@@ -352,7 +375,7 @@ cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(cudnnHandle_t handle, const
                                                      const cudnnConvolutionDescriptor_t convolution,
                                                      const cudnnTensorDescriptor_t y, int asked, int *returned,
                                                      cudnnConvolutionFwdAlgoPerf_t *results) {
-    if (library_call_fails(__func__)) return CUDNN_STATUS_EXECUTION_FAILED;
+    if (fails(__func__)) return CUDNN_STATUS_EXECUTION_FAILED;
     static const cudnnConvolutionFwdAlgo_t ranking[] = {
         CUDNN_CONVOLUTION_FWD_ALGO_FFT, CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED,
         CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM, CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM};
@@ -381,7 +404,7 @@ cudnnStatus_t cudnnGetConvolutionForwardWorkspaceSize(cudnnHandle_t handle, cons
                                                       const cudnnConvolutionDescriptor_t convolution,
                                                       const cudnnTensorDescriptor_t y,
                                                       cudnnConvolutionFwdAlgo_t algorithm, size_t *bytes) {
-    if (library_call_fails(__func__)) return CUDNN_STATUS_EXECUTION_FAILED;
+    if (fails(__func__)) return CUDNN_STATUS_EXECUTION_FAILED;
     if (!all_live(handle, x, w, convolution, y)) return CUDNN_STATUS_BAD_PARAM;
     Convolution query = {};
     query.x = *x, query.w = *w, query.y = *y, query.how = *convolution;
@@ -398,7 +421,7 @@ cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t handle, const void *alpha,
                                       const cudnnConvolutionDescriptor_t convolution,
                                       cudnnConvolutionFwdAlgo_t algorithm, void *workspace, size_t workspace_bytes,
                                       const void *beta, const cudnnTensorDescriptor_t y_descriptor, void *y) {
-    if (library_call_fails(__func__)) return CUDNN_STATUS_EXECUTION_FAILED;
+    if (fails(__func__)) return CUDNN_STATUS_EXECUTION_FAILED;
     if (!all_live(handle, x_descriptor, w_descriptor, convolution, y_descriptor)) return CUDNN_STATUS_BAD_PARAM;
     Convolution work = {};
     work.x = *x_descriptor, work.w = *w_descriptor, work.y = *y_descriptor, work.how = *convolution;
@@ -411,7 +434,7 @@ cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t handle, const void *alpha,
 /* c = alpha * a + beta * c, where a is one value a channel. */
 cudnnStatus_t cudnnAddTensor(cudnnHandle_t handle, const void *alpha, const cudnnTensorDescriptor_t a_descriptor,
                              const void *a, const void *beta, const cudnnTensorDescriptor_t c_descriptor, void *c) {
-    if (library_call_fails(__func__)) return CUDNN_STATUS_EXECUTION_FAILED;
+    if (fails(__func__)) return CUDNN_STATUS_EXECUTION_FAILED;
     if (!all_live(handle, a_descriptor, c_descriptor)) return CUDNN_STATUS_BAD_PARAM;
     const cudnnTensorStruct added = *a_descriptor, sum = *c_descriptor;
     if (!is_one_a_channel(added, sum)) return CUDNN_STATUS_NOT_SUPPORTED;
@@ -434,7 +457,7 @@ cudnnStatus_t cudnnConvolutionBiasActivationForward(
     const cudnnTensorDescriptor_t z_descriptor, const void *z, const cudnnTensorDescriptor_t bias_descriptor,
     const void *bias, const cudnnActivationDescriptor_t activation, const cudnnTensorDescriptor_t y_descriptor,
     void *y) {
-    if (library_call_fails(__func__)) return CUDNN_STATUS_EXECUTION_FAILED;
+    if (fails(__func__)) return CUDNN_STATUS_EXECUTION_FAILED;
     if (!all_live(handle, x_descriptor, w_descriptor, convolution, z_descriptor, bias_descriptor, activation,
                   y_descriptor))
         return CUDNN_STATUS_BAD_PARAM;
