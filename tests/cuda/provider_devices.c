@@ -165,6 +165,30 @@ static void check_planted_mistake(tester *t, bool lazy) {
     tester_check_leftovers(t, "after a copy that does not wait");
 }
 
+/* Free is what the device has free, and no more than what a limit leaves. */
+static void check_memory_free(tester *t, bool limited) {
+    const tort_provider *p = t->provider;
+    const tort_env env = tort_env_complete(&t->memory->env);
+    const tort_provider_option limit = {"mem_limit", "1M"};
+    const tort_provider_config config = {
+        .provider = "cudasim", .options = &limit, .option_count = limited, .env = &env};
+    tort_target target;
+    tort_condition condition;
+    void *device;
+    tester_configure(t, NULL);
+    p->open(&config, &device, &target, &condition);
+    tester_check(t, condition.ready, "memory_free", condition.message);
+    if (!condition.ready) return;
+    void *used = p->alloc(device, 4096);
+    const uint64_t all = limited ? 1 << 20 : t->control->defaults().memory_bytes;
+    tester_check(t, used && p->memory_free(device) == all - 4096, "memory_free", "counts otherwise");
+    if (used) p->free(device, used);
+    t->control->fail_nth("cudaMemGetInfo", 1, cudaErrorUnknown);
+    tester_check(t, p->memory_free(device) == 0, "memory_free", "a failed question is answered");
+    p->close(device);
+    tester_check_leftovers(t, "after memory_free");
+}
+
 /* What the functions of a stream answer when CUDA or cuDNN fails; the provider is asked itself. */
 static void check_stream(tester *t) {
     static const char *const functions[] = {"cudnnCreate", "cudnnSetStream", NULL};
@@ -193,8 +217,6 @@ static void check_stream(tester *t) {
     bool opened = !p->stream_open(device, &stream, &error);
     tester_check(t, opened, "a stream with cuDNN", opened ? "" : error.msg);
     if (opened) p->stream_close(device, stream);
-    t->control->fail_nth("cudaMemGetInfo", 1, cudaErrorUnknown);
-    tester_check(t, p->memory_free(device) == 0, "memory_free", "a failed question is answered");
     p->close(device);
     tester_check_leftovers(t, "after streams");
 }
@@ -204,6 +226,8 @@ void provider_test_devices(tester *t) {
     check_devices(t, true);
     check_limits(t);
     check_targets(t);
+    check_memory_free(t, false);
+    check_memory_free(t, true);
     check_stream(t);
     check_tf32(t);
     check_planted_mistake(t, false);
