@@ -294,7 +294,10 @@ tort_status tort_cuda_conv_cudnn_fit(tort_fit *fit) {
 static tort_status run_empty(const tort_call *call) {
     const tort_conv_params *params = call->params;
     const tort_tensor *bias = tort_call_input(call, 2);
-    gpu_conv p = {.window = {.out_h = 1, .out_w = 1}, .batch = params->batch, .group = 1, .filters = params->filters};
+    gpu_conv p = {.window = {.out_h = 1, .out_w = 1, .kernel_h = 1, .kernel_w = 1},
+                  .batch = params->batch,
+                  .group = 1,
+                  .filters = params->filters};
     for (int32_t i = 0; i < params->window.axes; i++) p.window.out_w *= params->window.output[i];
     return cuda_launched(call,
                          gpu_run_conv(cuda_stream_of(call), gpu_type_of(call->inputs[0].type), &p, call->inputs[0].data,
