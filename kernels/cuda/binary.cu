@@ -1,11 +1,11 @@
 /* binary.cu - functions of two tensors with broadcasting. half is computed in float and rounded once; integers wrap,
  * and what is divided by 0 is 0, as in ops/arithmetic.c.
  *
- * Memory-bound: a thread takes a stride of output elements. Read first: binary.c. */
+ * Memory-bound: elements go in packs where rows allow. Read first: binary.c, pack.h. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/binary.h"
-#include "kernels/cuda/grid.h"
+#include "kernels/cuda/pack.h"
 
 /* ---- functions: what an element is computed in, and what becomes of it ---- */
 
@@ -73,32 +73,48 @@ template <int function, class T> static __device__ __forceinline__ uint8_t compa
 
 /* ---- kernels ---- */
 
-template <int function, class T> static __global__ void arithmetic(const gpu_loop loop, const T *a, const T *b, T *y) {
+/* What becomes of a pair of elements: the kind of function is a type, so that one kernel serves all. */
+template <int function, class T> struct arithmetic {
+    typedef T result;
     typedef typename computed<T>::type C;
-    for (size_t i = grid_first(); i < loop.count; i += grid_stride()) {
+    static __device__ __forceinline__ T of(T a, T b) {
+        return (T)apply<function>((C)a, (C)b);
+    }
+};
+
+template <int function, class T> struct comparison {
+    typedef uint8_t result;
+    typedef typename computed<T>::type C;
+    static __device__ __forceinline__ uint8_t of(T a, T b) {
+        return compare<function>((C)a, (C)b);
+    }
+};
+
+template <int function, class T> struct bitwise {
+    typedef T result;
+    static __device__ __forceinline__ T of(T a, T b) {
+        return function == GPU_BIT_AND ? a & b : function == GPU_BIT_OR ? a | b : a ^ b;
+    }
+};
+
+template <int size, class F, class T>
+static __device__ __forceinline__ void binary_range(const gpu_loop &loop, const T *a, const T *b, typename F::result *y,
+                                                    size_t first, size_t end) {
+    for (size_t i = first + grid_first() * size; i < end; i += grid_stride() * size) {
         int64_t at[2];
         loop_offsets(loop, i, at);
-        y[i] = (T)apply<function>((C)a[at[0]], (C)b[at[1]]);
+        const pack<T, size> left = load_operand<size>(loop, 0, a, at[0]), right = load_operand<size>(loop, 1, b, at[1]);
+        pack<typename F::result, size> value;
+#pragma unroll
+        for (int k = 0; k < size; k++) value.at[k] = F::of(left.at[k], right.at[k]);
+        store_pack(y + i, value);
     }
 }
 
-template <int function, class T>
-static __global__ void comparison(const gpu_loop loop, const T *a, const T *b, uint8_t *y) {
-    typedef typename computed<T>::type C;
-    for (size_t i = grid_first(); i < loop.count; i += grid_stride()) {
-        int64_t at[2];
-        loop_offsets(loop, i, at);
-        y[i] = compare<function>((C)a[at[0]], (C)b[at[1]]);
-    }
-}
-
-template <int function, class T> static __global__ void bitwise(const gpu_loop loop, const T *a, const T *b, T *y) {
-    for (size_t i = grid_first(); i < loop.count; i += grid_stride()) {
-        int64_t at[2];
-        loop_offsets(loop, i, at);
-        const T x = a[at[0]], z = b[at[1]];
-        y[i] = function == GPU_BIT_AND ? x & z : function == GPU_BIT_OR ? x | z : x ^ z;
-    }
+template <class F, class T>
+static __global__ void binary(const gpu_loop loop, size_t packed, const T *a, const T *b, typename F::result *y) {
+    binary_range<pack_size<T>::VALUE, F>(loop, a, b, y, 0, packed);
+    binary_range<1, F>(loop, a, b, y, packed, loop.count);
 }
 
 static __global__ void negation(const uint8_t *x, uint8_t *y, size_t count) {
@@ -107,29 +123,18 @@ static __global__ void negation(const uint8_t *x, uint8_t *y, size_t count) {
 
 /* ---- launchers ---- */
 
-template <int function, class T>
-static cudaError_t run_arithmetic(cudaStream_t stream, const gpu_loop *loop, const void *a, const void *b, void *y) {
-    return launch(arithmetic<function, T>, grid_blocks(loop->count), GRID_THREADS, 0, stream, *loop, (const T *)a,
-                  (const T *)b, (T *)y);
+template <class F, class T>
+static cudaError_t run(cudaStream_t stream, const gpu_loop *loop, const void *a, const void *b, void *y) {
+    typedef typename F::result Y;
+    constexpr int size = pack_size<T>::VALUE;
+    size_t packed = rows_packed<size>(loop, (Y *)y);
+    if (packed && !(operand_packable<size>(loop, 0, (const T *)a) && operand_packable<size>(loop, 1, (const T *)b)))
+        packed = 0;
+    return launch(binary<F, T>, pack_blocks<size>(loop->count, packed), GRID_THREADS, 0, stream, *loop, packed,
+                  (const T *)a, (const T *)b, (Y *)y);
 }
-template <int function, class T>
-static cudaError_t run_comparison(cudaStream_t stream, const gpu_loop *loop, const void *a, const void *b, void *y) {
-    return launch(comparison<function, T>, grid_blocks(loop->count), GRID_THREADS, 0, stream, *loop, (const T *)a,
-                  (const T *)b, (uint8_t *)y);
-}
-template <int function, class T>
-static cudaError_t run_bitwise(cudaStream_t stream, const gpu_loop *loop, const void *a, const void *b, void *y) {
-    return launch(bitwise<function, T>, grid_blocks(loop->count), GRID_THREADS, 0, stream, *loop, (const T *)a,
-                  (const T *)b, (T *)y);
-}
-template <int function, class T> static cudaError_t load_bitwise() {
-    return load_kernel(bitwise<function, T>);
-}
-template <int function, class T> static cudaError_t load_arithmetic() {
-    return load_kernel(arithmetic<function, T>);
-}
-template <int function, class T> static cudaError_t load_comparison() {
-    return load_kernel(comparison<function, T>);
+template <class F, class T> static cudaError_t load() {
+    return load_kernel(binary<F, T>);
 }
 
 typedef struct binary_row {
@@ -138,7 +143,7 @@ typedef struct binary_row {
 } binary_row;
 
 #define ENTRY(kind, function, type)                                                                                    \
-    { run_##kind<function, type>, load_##kind<function, type> }
+    { run<kind<function, type>, type>, load<kind<function, type>, type> }
 #define FLOATS(kind, function) ENTRY(kind, function, float), ENTRY(kind, function, half)
 #define NUMBERS(kind, function) FLOATS(kind, function), ENTRY(kind, function, int32_t), ENTRY(kind, function, int64_t)
 #define INTEGERS(kind, function) {}, {}, ENTRY(kind, function, int32_t), ENTRY(kind, function, int64_t)

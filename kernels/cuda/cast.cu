@@ -3,7 +3,7 @@
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/cast.h"
-#include "kernels/cuda/grid.h"
+#include "kernels/cuda/pack.h"
 
 /* ---- kernel ---- */
 
@@ -57,8 +57,20 @@ template <> struct store<boolean> {
     }
 };
 
-template <class From, class To> static __global__ void cast(const From *x, To *y, size_t count) {
-    for (size_t i = grid_first(); i < count; i += grid_stride()) y[i] = store<To>::from(load(x[i]));
+template <int size, class From, class To>
+static __device__ __forceinline__ void cast_range(const From *x, To *y, size_t first, size_t end) {
+    for (size_t i = first + grid_first() * size; i < end; i += grid_stride() * size) {
+        const pack<From, size> value = load_pack<size>(x + i);
+        pack<To, size> result;
+#pragma unroll
+        for (int k = 0; k < size; k++) result.at[k] = store<To>::from(load(value.at[k]));
+        store_pack(y + i, result);
+    }
+}
+
+template <class From, class To> static __global__ void cast(const From *x, To *y, size_t packed, size_t count) {
+    cast_range<pack_size<From, To>::VALUE>(x, y, 0, packed);
+    cast_range<1>(x, y, packed, count);
 }
 
 /* ---- launchers ---- */
@@ -69,7 +81,10 @@ typedef struct cast_row {
 } cast_row;
 
 template <class From, class To> static cudaError_t run(cudaStream_t stream, const void *x, void *y, size_t count) {
-    return launch(cast<From, To>, grid_blocks(count), GRID_THREADS, 0, stream, (const From *)x, (To *)y, count);
+    constexpr int size = pack_size<From, To>::VALUE;
+    const size_t packed = packed_count<size>(count, (const From *)x, (To *)y);
+    return launch(cast<From, To>, pack_blocks<size>(count, packed), GRID_THREADS, 0, stream, (const From *)x, (To *)y,
+                  packed, count);
 }
 template <class From, class To> static cudaError_t load_cast() {
     return load_kernel(cast<From, To>);

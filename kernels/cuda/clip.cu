@@ -3,19 +3,31 @@
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/cast.h"
-#include "kernels/cuda/grid.h"
+#include "kernels/cuda/pack.h"
 
 /* ---- kernel ---- */
 
 /* C is what T is compared in: float for half. */
+template <int size, class T, class C>
+static __device__ __forceinline__ void clip_range(const T *x, T *y, size_t first, size_t end, C low, C high) {
+    for (size_t i = first + grid_first() * size; i < end; i += grid_stride() * size) {
+        pack<T, size> value = load_pack<size>(x + i);
+#pragma unroll
+        for (int k = 0; k < size; k++) {
+            const C at = (C)value.at[k];
+            value.at[k] = (T)(at < low ? (low > high ? high : low) : at > high ? high : at);
+        }
+        store_pack(y + i, value);
+    }
+}
+
 template <class T, class C>
-static __global__ void clip(const T *x, T *y, size_t count, const T *low_data, const T *high_data, C low, C high) {
+static __global__ void clip(const T *x, T *y, size_t packed, size_t count, const T *low_data, const T *high_data, C low,
+                            C high) {
     if (low_data) low = (C)*low_data;
     if (high_data) high = (C)*high_data;
-    for (size_t i = grid_first(); i < count; i += grid_stride()) {
-        const C value = (C)x[i];
-        y[i] = (T)(value < low ? (low > high ? high : low) : value > high ? high : value);
-    }
+    clip_range<pack_size<T>::VALUE>(x, y, 0, packed, low, high);
+    clip_range<1>(x, y, packed, count, low, high);
 }
 
 /* ---- launchers ---- */
@@ -23,8 +35,9 @@ static __global__ void clip(const T *x, T *y, size_t count, const T *low_data, c
 template <class T, class C>
 static cudaError_t run(cudaStream_t stream, const void *x, void *y, size_t count, const void *low_data,
                        const void *high_data, C low, C high) {
-    return launch(clip<T, C>, grid_blocks(count), GRID_THREADS, 0, stream, (const T *)x, (T *)y, count,
-                  (const T *)low_data, (const T *)high_data, low, high);
+    const size_t packed = packed_count<pack_size<T>::VALUE>(count, (const T *)x, (T *)y);
+    return launch(clip<T, C>, pack_blocks<pack_size<T>::VALUE>(count, packed), GRID_THREADS, 0, stream, (const T *)x,
+                  (T *)y, packed, count, (const T *)low_data, (const T *)high_data, low, high);
 }
 
 cudaError_t gpu_run_clip(cudaStream_t stream, gpu_number type, const void *x, void *y, size_t count,

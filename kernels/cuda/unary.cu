@@ -1,9 +1,9 @@
 /* unary.cu - functions of one tensor, element by element. half is computed in float and rounded once.
  *
- * Memory-bound: a thread takes a stride of elements, neighbours read neighbours. Read first: unary.c. */
+ * Memory-bound: elements go in packs. Read first: unary.c, pack.h. */
 #include "kernels/cuda/gpu.h"
 
-#include "kernels/cuda/grid.h"
+#include "kernels/cuda/pack.h"
 #include "kernels/cuda/unary.h"
 
 /* ---- kernel ---- */
@@ -79,9 +79,22 @@ template <class T> struct computed { typedef int64_t type; };
 template <> struct computed<float> { typedef float type; };
 template <> struct computed<half> { typedef float type; };
 
-template <int function, class T> static __global__ void unary(const T *x, T *y, size_t count, float alpha, float beta) {
+template <int function, int size, class T>
+static __device__ __forceinline__ void unary_range(const T *x, T *y, size_t first, size_t end, float alpha,
+                                                   float beta) {
     typedef typename computed<T>::type C;
-    for (size_t i = grid_first(); i < count; i += grid_stride()) y[i] = (T)apply<function>((C)x[i], alpha, beta);
+    for (size_t i = first + grid_first() * size; i < end; i += grid_stride() * size) {
+        pack<T, size> value = load_pack<size>(x + i);
+#pragma unroll
+        for (int k = 0; k < size; k++) value.at[k] = (T)apply<function>((C)value.at[k], alpha, beta);
+        store_pack(y + i, value);
+    }
+}
+
+template <int function, class T>
+static __global__ void unary(const T *x, T *y, size_t packed, size_t count, float alpha, float beta) {
+    unary_range<function, pack_size<T>::VALUE>(x, y, 0, packed, alpha, beta);
+    unary_range<function, 1>(x, y, packed, count, alpha, beta);
 }
 
 static __device__ __forceinline__ bool holds(gpu_predicate predicate, float x) {
@@ -103,8 +116,9 @@ template <class T> static __global__ void test(gpu_predicate predicate, const T 
 template <int function, class T>
 static cudaError_t run(cudaStream_t stream, const void *x, void *y, size_t count, float alpha, float beta) {
     if (!count) return cudaSuccess;
-    return launch(unary<function, T>, grid_blocks(count), GRID_THREADS, 0, stream, (const T *)x, (T *)y, count, alpha,
-                  beta);
+    const size_t packed = packed_count<pack_size<T>::VALUE>(count, (const T *)x, (T *)y);
+    return launch(unary<function, T>, pack_blocks<pack_size<T>::VALUE>(count, packed), GRID_THREADS, 0, stream,
+                  (const T *)x, (T *)y, packed, count, alpha, beta);
 }
 
 /* One row a function and type; the compiler makes a kernel of each. */
