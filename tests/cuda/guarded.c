@@ -11,11 +11,11 @@ enum { MOST_TENSORS = 32, GUARD = 256, SENTINEL = 0xa5 };
 static struct {
     const tort_provider *inner;
     const tort_kernel *selected;
-    int64_t shift;
+    guarded_shift shift;
 } guarded;
 
-/* A tensor's own device buffer: GUARD sentinels, `shift` elements, the data, GUARD sentinels (none behind an input,
- * where the end of the buffer itself is the guard). */
+/* A tensor's own device buffer: GUARD sentinels, one element if shifted, the data, GUARD sentinels (none behind an
+ * input, where the end of the buffer itself is the guard). */
 typedef struct buffer {
     unsigned char *device, *host;
     size_t before, bytes, total;
@@ -25,9 +25,10 @@ static tort_status copy(const tort_call *call, void *dst, const void *src, size_
     return bytes ? guarded.inner->copy(call->device, call->stream, dst, src, bytes, direction, call->error) : TORT_OK;
 }
 
-static tort_status open_buffer(const tort_call *call, const tort_tensor *tensor, size_t behind, buffer *b) {
+static tort_status open_buffer(const tort_call *call, const tort_tensor *tensor, bool shifted, size_t behind,
+                               buffer *b) {
     if (!tort_tensor_bytes(tensor, &b->bytes)) return tort_fail(call->error, TORT_E_INTERNAL, "a tensor has no size");
-    b->before = GUARD + (size_t)guarded.shift * (size_t)tort_type_bits(tensor->type) / 8;
+    b->before = GUARD + (shifted ? (size_t)tort_type_bits(tensor->type) / 8 : 0);
     b->total = b->before + b->bytes + behind;
     b->device = guarded.inner->alloc(call->device, b->total);
     b->host = malloc(b->total);
@@ -42,11 +43,12 @@ static void close_buffer(const tort_call *call, buffer *b) {
 }
 
 static tort_status give_input(const tort_call *call, int32_t i, tort_tensor *tensor, buffer *b) {
-    tort_status status = open_buffer(call, tensor, 0, b);
+    const bool last = i == call->input_count - 1;
+    tort_status status =
+        open_buffer(call, tensor, guarded.shift == SHIFT_ALL || (guarded.shift == SHIFT_LAST_INPUT && last), 0, b);
     if (!status) status = copy(call, b->host + b->before, tensor->data, b->bytes, TORT_TO_HOST);
     if (!status) status = copy(call, b->device, b->host, b->total, TORT_TO_DEVICE);
     tensor->data = b->device + b->before;
-    (void)i;
     return status;
 }
 
@@ -89,7 +91,7 @@ static tort_status run_guarded(const tort_call *call) {
     for (int32_t i = 0; i < call->output_count; i++) {
         outputs[i] = call->outputs[i];
         if (status || !tort_present(&outputs[i])) continue;
-        status = open_buffer(call, &outputs[i], GUARD, &out[i]);
+        status = open_buffer(call, &outputs[i], guarded.shift == SHIFT_ALL, GUARD, &out[i]);
         outputs[i].data = out[i].device + out[i].before;
     }
     if (!status) status = guarded.selected->run(&inner);
@@ -107,7 +109,7 @@ const tort_provider *guarded_provider(const tort_provider *provider, bool librar
     return wrapped_provider(provider, libraries, run_guarded);
 }
 
-void guarded_select(const tort_kernel *row, int64_t shift) {
+void guarded_select(const tort_kernel *row, guarded_shift shift) {
     guarded.selected = row;
-    guarded.shift = row && row->needs == TORT_LIBRARY_CUDNN ? 0 : shift;
+    guarded.shift = row && row->needs == TORT_LIBRARY_CUDNN ? SHIFT_NONE : shift;
 }

@@ -8,8 +8,10 @@
 /* Static state: one session at a time. The result has the name and all functions of `provider` (wrapped.h). Rows that
  * need a library are left out unless `libraries`. */
 const tort_provider *guarded_provider(const tort_provider *provider, bool libraries);
-/* Which row runs from now on, and how many elements its tensors lie behind the alignment that the device gives (none
- * for cuDNN, which may rely on it). */
-void guarded_select(const tort_kernel *row, int64_t shift);
+/* Which tensors of a kernel lie one element behind the alignment that the device gives. */
+typedef enum guarded_shift { SHIFT_NONE, SHIFT_ALL, SHIFT_LAST_INPUT, SHIFT_COUNT } guarded_shift;
+
+/* Which row runs from now on, and how its tensors lie (aligned for cuDNN, which may rely on it). */
+void guarded_select(const tort_kernel *row, guarded_shift shift);
 
 #endif

@@ -7,7 +7,7 @@
  * said so. A program of its own that needs no test library, so that it can be carried to a machine with a GPU. The
  * cases are lines of case_table.c (language: kernel_case.h); a row of the provider that no case has run fails. On the
  * simulated device a kernel runs forward, in reverse, in random order and with lazy streams, with equal bits; on a GPU
- * twice. Tensors lie in guarded buffers (guarded.h), in every second trial one element off the device's alignment. */
+ * twice. Tensors lie in guarded buffers (guarded.h), in some trials one element off the device's alignment. */
 #include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
@@ -205,7 +205,7 @@ static bool library_is_missing(const tester *t, const tort_report_node *node) {
 
 /* What the device made of a case whose reference ran, or was refused with `refused`. True: it ran. */
 static bool hold(tester *t, const kernel_case *c, const onnx_bytes *model, const running *expected, tort_status refused,
-                 const tort_provider *provider, int64_t shift) {
+                 const tort_provider *provider, guarded_shift shift) {
     running device;
     bool ran = false;
     configure(t, 0);
@@ -248,7 +248,8 @@ static bool try_case(tester *t, const char *line, tort_type type, char empty, in
     kernel_case_write(&c, &model);
     tort_status refused = start(&expected, &c, &model, &reference, "reference");
     if (!refused) refused = run(&expected, &c);
-    bool ran = hold(t, &c, &model, &expected, refused, guarded_provider(t->provider, libraries), trial % 2);
+    bool ran = hold(t, &c, &model, &expected, refused, guarded_provider(t->provider, libraries),
+                    (guarded_shift)(trial % SHIFT_COUNT));
     stop(&expected);
     onnx_free(&model);
     kernel_case_free(&c);
