@@ -343,6 +343,7 @@ static const tort_provider *find_provider(const char *name, const cudasim_contro
 
 int main(int argc, char **argv) {
     tester t = {.random = 88172645463325252u};
+    setvbuf(stdout, NULL, _IOLBF, 0); /* what failed is known even if a later case crashes */
     for (; argc > 1 && !strncmp(argv[1], "--", 2); argc--, argv++) {
         t.brief |= !strcmp(argv[1], "--brief");
         t.once |= t.brief || !strcmp(argv[1], "--once");

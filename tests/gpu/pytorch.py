@@ -213,7 +213,7 @@ def main():
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--ep", default="cuda")
     parser.add_argument("--pairs", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=1)
+    parser.add_argument("--seconds", type=float, default=0.5)
     arguments = parser.parse_args()
     tinyort_path = arguments.tinyort
     if torch is not None and arguments.device == "cuda" and not torch.cuda.is_available():
