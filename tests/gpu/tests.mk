@@ -37,8 +37,8 @@ ifneq ($(CUDA_LIBRARY),)
 # A library is linked from its archive where Debian has one; cJSON has none, so its shared object lies beside the program. What
 # belongs to the C library stays shared.
 gpu_archive = $(if $(filter -lm -lpthread,$(1)),,$(filter /%,$(shell $(CC) -print-file-name=$(1:-l%=lib%.a))))
-GPU_LIBS := $(foreach library,$(CLI_LIBS) $(LIBRARY_LIBS),$(or $(call gpu_archive,$(library)),$(library))) $(CUDA_LIBS)
-GPU_BESIDE := $(patsubst -l%,%,$(filter-out -lm -lpthread,$(filter -l%,$(filter-out $(CUDA_LIBS),$(GPU_LIBS)))))
+GPU_LIBS = $(foreach library,$(CLI_LIBS) $(LIBRARY_LIBS),$(or $(call gpu_archive,$(library)),$(library))) $(CUDA_LIBS)
+GPU_BESIDE = $(patsubst -l%,%,$(filter-out -lm -lpthread,$(filter -l%,$(filter-out $(CUDA_LIBS),$(GPU_LIBS)))))
 GPU_PROGRAMS := $(addprefix $(GPU)/,tinyort kernels bench mistakes networks)
 GPU_SCRIPTS := check.sh bench.sh machine.sh pytorch.py
 
