@@ -104,6 +104,7 @@ static void cuda_open(const tort_provider_config *config, void **device, tort_ta
 
 /* ---- families ---------------------------------------------------------------------------------------------------- */
 
+extern const tort_kernel tort_cuda_attention_kernels[];
 extern const tort_kernel tort_cuda_binary_kernels[];
 extern const tort_kernel tort_cuda_cast_kernels[];
 extern const tort_kernel tort_cuda_conv_kernels[];
@@ -125,6 +126,7 @@ extern const tort_kernel tort_cuda_unary_kernels[];
 extern const tort_kernel tort_cuda_where_kernels[];
 
 static const tort_kernel *const families[] = {
+    tort_cuda_attention_kernels,      //
     tort_cuda_binary_kernels,         //
     tort_cuda_cast_kernels,           //
     tort_cuda_conv_kernels,           //

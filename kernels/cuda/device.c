@@ -441,8 +441,12 @@ static tort_status report_fault(cuda_stream *stream, tort_error *error) {
     if (code != cudaSuccess) /* what later runs would find in the word is not theirs */
         return tort_fail(error, TORT_E_DEVICE_LOST, "clearing the status word: %s (%s)", cudaGetErrorString(code),
                          cudaGetErrorName(code));
-    tort_fail(error, TORT_E_RUN, "index %lld is not in [-%lld, %lld)", (long long)found.value, (long long)found.limit,
-              (long long)found.limit);
+    if (found.fault == GPU_FAULT_RANGE)
+        tort_fail(error, TORT_E_RUN, "an input holds %lld; expected 0 to %lld", (long long)found.value,
+                  (long long)found.limit);
+    else
+        tort_fail(error, TORT_E_RUN, "index %lld is not in [-%lld, %lld)", (long long)found.value,
+                  (long long)found.limit, (long long)found.limit);
     if (error) error->node = found.node - 1;
     return TORT_E_RUN;
 }

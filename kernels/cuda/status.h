@@ -5,13 +5,17 @@
 
 #include <stdint.h>
 
-typedef enum gpu_fault { GPU_FAULT_NONE, GPU_FAULT_INDEX } gpu_fault;
+typedef enum gpu_fault {
+    GPU_FAULT_NONE,
+    GPU_FAULT_INDEX, /* not in [-limit, limit) */
+    GPU_FAULT_RANGE  /* not in [0, limit] */
+} gpu_fault;
 
 typedef struct gpu_status {
     int32_t node;  /* 1 + index of the node that set it; 0: nothing is wrong */
     int32_t fault; /* gpu_fault */
-    int64_t value; /* what was found: the index */
-    int64_t limit; /* what it must be below: the size of the axis */
+    int64_t value; /* what was found */
+    int64_t limit; /* of what may be there */
 } gpu_status;
 
 #endif

@@ -59,6 +59,9 @@ static void weights(onnx_bytes *b) {
     integers(b, "wide", 2, wide);
     integers(b, "pads", 4, pads);
     more_weights(b);
+    weight(b, "angles", 3, (const int64_t[]){1, 3, 1}, 0.0f);
+    integers(b, "by_head", 4, (const int64_t[]){1, 1, 3, 2});
+    integers(b, "by_row", 2, (const int64_t[]){2, 3});
 }
 
 static void nodes(onnx_bytes *b) {
@@ -112,7 +115,11 @@ static void more_nodes(onnx_bytes *b) {
     onnx_text(b, ATTR_S, "linear");
     onnx_end(b);
     onnx_end(b);
-    onnx_node(b, "Tile", "tile", "w9 repeats", "w10");
+    onnx_node(b, "Reshape", "heads", "w9 by_head", "h0"); /* 1 1 3 2 */
+    onnx_node(b, "Attention", "attention", "h0 h0 h0", "h1");
+    onnx_node(b, "RotaryEmbedding", "rotary", "h1 angles angles", "h2");
+    onnx_node(b, "Reshape", "rows", "h2 by_row", "h3"); /* 2 3 */
+    onnx_node(b, "Tile", "tile", "h3 repeats", "w10");
     onnx_node(b, "Trilu", "triangle", "w10", "w11");
     onnx_node(b, "TopK", "topk", "w11 most", "w12 -");
     onnx_node(b, "Dropout", "dropout", "w12", "w13 mask");
@@ -124,7 +131,7 @@ bool provider_model_make(provider_model *model) {
     tort_error error;
     for (int i = 0; i < 2 * 3 * 6 * 5; i++) model->image[i] = value_at(i + 5);
     model->ids[1] = PROVIDER_MODEL_ID;
-    onnx_begin_model(b, 18);
+    onnx_begin_model(b, 23);
     weights(b);
     onnx_value(b, GRAPH_INPUT, "image", TORT_FLOAT, 4, (const int64_t[]){2, 3, 6, 5});
     onnx_value(b, GRAPH_INPUT, "ids", TORT_INT64, 1, (const int64_t[]){2});

@@ -1,0 +1,177 @@
+/* attention.cu - softmax(query * keys, masked) * values. A block takes one query at a time: its threads make the
+ * scores, join for the largest and for the sum, then each makes elements of the output. Everything is computed in
+ * float.
+ *
+ * The scores lie in global memory, so that any number of keys fits. A query whose keys are all hidden yields zeros.
+ * Read first: attention.c, ops/attention.c (the meaning). */
+#include "kernels/cuda/gpu.h"
+
+#include "kernels/cuda/attention.h"
+#include "kernels/cuda/block.h"
+#include "kernels/cuda/grid.h"
+#include "kernels/cuda/index.h"
+
+/* ---- keys and values: those of the past, then the new ones ---- */
+
+template <class T>
+static __device__ __forceinline__ const T *row_of(const void *past, const void *fresh, const tort_head_strides &strides,
+                                                  int64_t past_length, int64_t batch, int64_t head, int64_t heads,
+                                                  int64_t size, int64_t j) {
+    if (j < past_length) return (const T *)past + ((batch * heads + head) * past_length + j) * size;
+    return (const T *)fresh + batch * strides.batch + head * strides.head + (j - past_length) * strides.position;
+}
+
+/* present = past and new ones, [batch, heads, total_length, size] */
+template <class T>
+static __global__ void join_past(const tort_attention_params p, const tort_head_strides strides, int64_t size,
+                                 size_t count, const void *past, const void *fresh, T *present) {
+    for (size_t i = grid_first(); i < count; i += grid_stride()) {
+        const int64_t row = (int64_t)(i / (size_t)size), head = row / p.total_length;
+        present[i] = row_of<T>(past, fresh, strides, p.past_length, head / p.key_heads, head % p.key_heads, p.key_heads,
+                               size, row % p.total_length)[i % (size_t)size];
+    }
+}
+
+/* ---- one query ---- */
+
+struct query_place {
+    int64_t batch, head, position;
+    int64_t valid, at; /* keys that may be seen; the key at this query's own position */
+};
+
+static __device__ __forceinline__ query_place place_of(const gpu_attention &a, size_t row) {
+    const tort_attention_params &p = a.params;
+    query_place q;
+    q.position = (int64_t)(row % (size_t)p.query_length);
+    q.head = (int64_t)(row / (size_t)p.query_length) % p.query_heads;
+    q.batch = (int64_t)(row / (size_t)(p.query_length * p.query_heads));
+    q.valid = p.total_length;
+    q.at = q.position + p.past_length;
+    if (!a.valid_keys) return q;
+    q.valid = a.valid_keys[q.batch];
+    if (q.valid < 0 || q.valid > p.total_length) {
+        report_fault((gpu_status *)a.status, a.node, GPU_FAULT_RANGE, q.valid, p.total_length);
+        q.valid = 0;
+    }
+    q.at = q.position + q.valid - p.query_length;
+    return q;
+}
+
+/* What is added to the score of key j: 0, an entry of a float mask, or -inf where it is hidden. */
+static __device__ __forceinline__ float bias_of(const gpu_attention &a, const query_place &q, int64_t j) {
+    const tort_attention_params &p = a.params;
+    if (j >= p.mask_length || j >= q.valid || (p.causal && j > q.at) ||
+        (p.left_window >= 0 && j < q.at - p.left_window) || (p.right_window >= 0 && j > q.at + p.right_window))
+        return -INFINITY;
+    if (!a.mask) return 0.0f;
+    const int64_t i = q.batch * p.mask_strides[0] + q.head * p.mask_strides[1] + q.position * p.mask_strides[2] +
+                      j * p.mask_strides[3];
+    switch (a.mask_type) {
+    case GPU_NUMBER_FLOAT: return ((const float *)a.mask)[i];
+    case GPU_NUMBER_HALF: return (float)((const half *)a.mask)[i];
+    default: return ((const uint8_t *)a.mask)[i] ? 0.0f : -INFINITY;
+    }
+}
+
+template <class T>
+static __device__ __forceinline__ void show(const gpu_attention &a, int stage, size_t row, int64_t j, float score) {
+    if (a.shown && a.params.score_output == stage)
+        ((T *)a.shown)[row * (size_t)a.params.total_length + (size_t)j] = (T)score;
+}
+
+template <class T>
+static __device__ __forceinline__ float score_of(const gpu_attention &a, const query_place &q, size_t row, int64_t j,
+                                                 float bias) {
+    const tort_attention_params &p = a.params;
+    const T *query =
+        (const T *)a.query + q.batch * p.query.batch + q.head * p.query.head + q.position * p.query.position;
+    const T *key = row_of<T>(a.past_key, a.key, p.key, p.past_length, q.batch, q.head / (p.query_heads / p.key_heads),
+                             p.key_heads, p.key_size, j);
+    float score = 0.0f;
+    for (int64_t i = 0; i < p.key_size; i++) score += (float)query[i] * (float)key[i];
+    score *= (float)p.scale;
+    show<T>(a, 0, row, j, score);
+    if (p.softcap > 0) score = (float)p.softcap * tanhf(score / (float)p.softcap);
+    show<T>(a, 1, row, j, score);
+    score += bias;
+    show<T>(a, 2, row, j, score);
+    return score;
+}
+
+/* ---- kernel ---- */
+
+template <class T> static __global__ void attend(const gpu_attention a) {
+    __shared__ float shared[BLOCK_MOST_WARPS];
+    const tort_attention_params &p = a.params;
+    const size_t rows = (size_t)p.batch * (size_t)p.query_heads * (size_t)p.query_length;
+    float *scores = a.scores + (size_t)blockIdx.x * (size_t)p.total_length;
+    for (size_t row = blockIdx.x; row < rows; row += gridDim.x) {
+        const query_place q = place_of(a, row);
+        float largest = -INFINITY, visible = 0.0f, sum = 0.0f;
+        for (int64_t j = threadIdx.x; j < p.total_length; j += blockDim.x) {
+            const float bias = bias_of(a, q, j);
+            scores[j] = score_of<T>(a, q, row, j, bias);
+            largest = fmaxf(largest, scores[j]);
+            if (bias != -INFINITY) visible = 1.0f;
+        }
+        largest = block_join<join_max>(largest, shared);
+        visible = block_join<join_max>(visible, shared);
+        for (int64_t j = threadIdx.x; j < p.total_length; j += blockDim.x) {
+            scores[j] = visible == 0.0f || scores[j] == -INFINITY ? 0.0f : expf(scores[j] - largest);
+            sum += scores[j];
+        }
+        sum = block_join<join_sum>(sum, shared);
+        for (int64_t j = threadIdx.x; j < p.total_length; j += blockDim.x) {
+            if (sum != 0.0f) scores[j] /= sum;
+            show<T>(a, 3, row, j, scores[j]);
+        }
+        __syncthreads(); /* all scores are there */
+        T *output = (T *)a.output + q.batch * p.output.batch + q.head * p.output.head + q.position * p.output.position;
+        for (int64_t i = threadIdx.x; i < p.value_size; i += blockDim.x) {
+            float total = 0.0f;
+            for (int64_t j = 0; j < p.total_length; j++) {
+                const T *value = row_of<T>(a.past_value, a.value, p.value, p.past_length, q.batch,
+                                           q.head / (p.query_heads / p.key_heads), p.key_heads, p.value_size, j);
+                if (scores[j] != 0.0f) total += scores[j] * (float)value[i];
+            }
+            output[i] = (T)total;
+        }
+        __syncthreads(); /* the scores have been read */
+    }
+}
+
+/* ---- launchers ---- */
+
+template <class T>
+static cudaError_t join(cudaStream_t stream, const gpu_attention *a, const tort_head_strides &strides, int64_t size,
+                        const void *past, const void *fresh, void *present) {
+    const tort_attention_params &p = a->params;
+    const size_t count = (size_t)p.batch * (size_t)p.key_heads * (size_t)p.total_length * (size_t)size;
+    if (!present || !count) return cudaSuccess;
+    return launch(join_past<T>, grid_blocks(count), GRID_THREADS, 0, stream, p, strides, size, count, past, fresh,
+                  (T *)present);
+}
+
+template <class T> static cudaError_t run(cudaStream_t stream, const gpu_attention *a) {
+    const tort_attention_params &p = a->params;
+    const size_t blocks = gpu_attention_blocks(&p);
+    cudaError_t code = join<T>(stream, a, p.key, p.key_size, a->past_key, a->key, a->present_key);
+    if (code == cudaSuccess)
+        code = join<T>(stream, a, p.value, p.value_size, a->past_value, a->value, a->present_value);
+    if (code != cudaSuccess || !blocks) return code;
+    const size_t work = (size_t)(p.total_length > p.value_size ? p.total_length : p.value_size);
+    return launch(attend<T>, grid_extent(blocks), block_threads(work), 0, stream, *a);
+}
+
+template <class T> static cudaError_t load() {
+    const cudaError_t code = load_kernel(attend<T>);
+    return code == cudaSuccess ? load_kernel(join_past<T>) : code;
+}
+
+cudaError_t gpu_run_attention(cudaStream_t stream, gpu_type type, const gpu_attention *a) {
+    return type == GPU_HALF ? run<half>(stream, a) : run<float>(stream, a);
+}
+
+cudaError_t gpu_load_attention(gpu_type type) {
+    return type == GPU_HALF ? load<half>() : load<float>();
+}

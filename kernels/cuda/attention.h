@@ -1,0 +1,58 @@
+/* attention.h - Attention and RotaryEmbedding: what attention.c asks of attention.cu. Plain C. */
+#ifndef TORT_KERNELS_CUDA_ATTENTION_H
+#define TORT_KERNELS_CUDA_ATTENTION_H
+
+#include "kernels/cuda/claims.h"
+#include "kernels/cuda/number.h"
+#include "ops/attention.h"
+
+/* What a node does not have is NULL. Each block has a row of total_length floats in `scores`. */
+typedef struct gpu_attention {
+    tort_attention_params params;
+    const void *query, *key, *value, *past_key, *past_value;
+    const void *mask;
+    gpu_number mask_type;      /* float, half or bool */
+    const int64_t *valid_keys; /* one a batch: keys behind are hidden */
+    void *output, *present_key, *present_value, *shown;
+    float *scores; /* scratch */
+    int32_t node;  /* who reports a wrong number of valid keys */
+    void *status;
+} gpu_attention;
+
+/* Queries of all heads and batches. */
+static inline size_t gpu_attention_rows(const tort_attention_params *params) {
+    return (size_t)params->batch * (size_t)params->query_heads * (size_t)params->query_length;
+}
+
+/* Blocks take rows in turn; more would only make the scratch memory larger. */
+static inline size_t gpu_attention_blocks(const tort_attention_params *params) {
+    const size_t rows = gpu_attention_rows(params), most = 1024;
+    return rows < most ? rows : most;
+}
+
+/* RotaryEmbedding: caches are [rows, rotated / 2]; positions, one each of (batch, position), may be NULL. */
+typedef struct gpu_rotary {
+    tort_rotary_params params;
+    size_t count; /* elements of x */
+    bool packed;  /* [batch, length, heads, size], else [batch, heads, length, size] */
+    const void *x, *cosines, *sines;
+    const int64_t *positions;
+    void *y;
+    int32_t node; /* who reports a wrong position */
+    void *status;
+} gpu_rotary;
+
+#ifdef CUDA_DEVICE
+#ifdef __cplusplus
+extern "C" {
+#endif
+cudaError_t gpu_run_attention(cudaStream_t stream, gpu_type type, const gpu_attention *attention);
+cudaError_t gpu_load_attention(gpu_type type);
+cudaError_t gpu_run_rotary(cudaStream_t stream, gpu_type type, const gpu_rotary *rotary);
+cudaError_t gpu_load_rotary(gpu_type type);
+#ifdef __cplusplus
+}
+#endif
+#endif
+
+#endif

@@ -1,0 +1,57 @@
+/* rotary.cu - RotaryEmbedding: pairs of elements of a head are rotated by the angle of their position. A thread takes a
+ * stride of elements and makes each out of its pair. Computed in float. Read first: attention.c. */
+#include "kernels/cuda/gpu.h"
+
+#include "kernels/cuda/attention.h"
+#include "kernels/cuda/grid.h"
+#include "kernels/cuda/index.h"
+
+/* ---- kernel ---- */
+
+/* Which (batch, position) row i of elements of x belongs to. */
+static __device__ __forceinline__ int64_t place_of(const gpu_rotary &r, int64_t row) {
+    const tort_rotary_params &p = r.params;
+    if (r.packed) return row / p.heads;
+    return row / (p.heads * p.length) * p.length + row % p.length;
+}
+
+template <class T> static __global__ void rotate(const gpu_rotary r) {
+    const tort_rotary_params &p = r.params;
+    const int64_t half_size = p.rotated / 2;
+    const T *x = (const T *)r.x, *cosines = (const T *)r.cosines, *sines = (const T *)r.sines;
+    for (size_t i = grid_first(); i < r.count; i += grid_stride()) {
+        const int64_t row = (int64_t)i / p.size, at = (int64_t)i % p.size;
+        if (at >= p.rotated) {
+            ((T *)r.y)[i] = x[i];
+            continue;
+        }
+        int64_t angle = place_of(r, row);
+        if (r.positions) {
+            angle = r.positions[angle];
+            if (angle < 0 || angle >= p.cache_length) {
+                report_fault((gpu_status *)r.status, r.node, GPU_FAULT_RANGE, angle, p.cache_length - 1);
+                continue;
+            }
+        }
+        const bool second = p.interleaved ? at % 2 : at >= half_size;
+        const int64_t pair = p.interleaved ? at / 2 : at % half_size, distance = p.interleaved ? 1 : half_size;
+        const float cosine = (float)cosines[angle * half_size + pair], sine = (float)sines[angle * half_size + pair];
+        const float own = (float)x[i], other = (float)x[second ? (int64_t)i - distance : (int64_t)i + distance];
+        ((T *)r.y)[i] = (T)(cosine * own + (second ? sine : -sine) * other);
+    }
+}
+
+/* ---- launchers ---- */
+
+template <class T> static cudaError_t run(cudaStream_t stream, const gpu_rotary *r) {
+    return launch(rotate<T>, grid_blocks(r->count), GRID_THREADS, 0, stream, *r);
+}
+
+cudaError_t gpu_run_rotary(cudaStream_t stream, gpu_type type, const gpu_rotary *r) {
+    if (!r->count) return cudaSuccess;
+    return type == GPU_HALF ? run<half>(stream, r) : run<float>(stream, r);
+}
+
+cudaError_t gpu_load_rotary(gpu_type type) {
+    return type == GPU_HALF ? load_kernel(rotate<half>) : load_kernel(rotate<float>);
+}
