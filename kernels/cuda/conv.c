@@ -21,10 +21,7 @@ static tort_verdict claim_depthwise(const tort_target *target, const tort_node_v
 }
 
 #ifdef CUDA_DEVICE
-typedef cudaError_t (*conv_launcher)(cudaStream_t, gpu_type, const gpu_conv *, const void *, const void *, const void *,
-                                     void *);
-
-static tort_status run_with(const tort_call *call, conv_launcher launcher) {
+tort_status tort_cuda_conv_run_by(const tort_call *call, gpu_conv_launcher *launcher) {
     const tort_conv_params *params = call->params;
     const gpu_conv p = {.window = tort_cuda_window(&params->window),
                         .batch = params->batch,
@@ -38,11 +35,11 @@ static tort_status run_with(const tort_call *call, conv_launcher launcher) {
 }
 
 tort_status tort_cuda_conv_run(const tort_call *call) {
-    return run_with(call, gpu_run_conv);
+    return tort_cuda_conv_run_by(call, gpu_run_conv);
 }
 
 static tort_status run_depthwise(const tort_call *call) {
-    return run_with(call, gpu_run_conv_depthwise);
+    return tort_cuda_conv_run_by(call, gpu_run_conv_depthwise);
 }
 #endif
 

@@ -16,16 +16,7 @@ static tort_status prepare_conv_transpose(tort_prepare *p) {
 }
 
 static tort_status run_conv_transpose(const tort_call *call) {
-    const tort_conv_params *params = call->params;
-    const gpu_conv p = {.window = tort_cuda_window(&params->window),
-                        .batch = params->batch,
-                        .group = params->group,
-                        .channels = params->channels / params->group,
-                        .filters = params->filters / params->group};
-    const tort_tensor *x = &call->inputs[0], *bias = tort_call_input(call, 2);
-    return cuda_launched(call,
-                         gpu_run_conv_transpose(cuda_stream_of(call), gpu_type_of(x->type), &p, x->data,
-                                                call->inputs[1].data, bias ? bias->data : NULL, call->outputs[0].data));
+    return tort_cuda_conv_run_by(call, gpu_run_conv_transpose);
 }
 #endif
 

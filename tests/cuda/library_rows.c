@@ -6,7 +6,6 @@
  * cuDNN has an algorithm that is the fastest for windows of 3x3 and needs much workspace (WINOGRAD_NONFUSED), one that
  * needs 4 KiB and alone can add a bias (IMPLICIT_PRECOMP_GEMM), and one that needs none; which of them ran shows in
  * the functions that were called. */
-#include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -15,9 +14,9 @@
 
 #include "kernels/cudasim/control.h"
 #include "kernels/cudasim/cudart.h"
-#include "runtime/plugin.h"
 #include "tests/counting_env.h"
 #include "tests/onnx_bytes.h"
+#include "tests/cuda/simulator.h"
 
 enum { MOST = 16384 };
 
@@ -525,23 +524,12 @@ static void fail_every_call(tester *t, const tort_model *model, bool reshaped, i
 
 /* ---- the program ---- */
 
-static bool find_provider(tester *t) {
-    const tort_plugin *(*entry)(void) = NULL;
-    void *library = dlopen("libtinyort-cudasim.so", RTLD_NOW | RTLD_LOCAL);
-    void *symbol = library ? dlsym(library, "tort_provider_plugin") : NULL;
-    memcpy(&entry, &symbol, sizeof entry);
-    if (!entry) return false;
-    t->provider = entry()->provider;
-    t->control = entry()->extra;
-    return t->control->version == CUDASIM_CONTROL_VERSION;
-}
-
 int main(void) {
     static const int codes[] = {cudaErrorMemoryAllocation, cudaErrorUnknown, cudaErrorLaunchFailure};
     tort_counting_env memory;
     tester t = {.memory = &memory};
     tort_counting_env_init(&memory);
-    if (!find_provider(&t)) {
+    if (!simulator_open(&t.provider, &t.control)) {
         printf("libtinyort-cudasim.so is not where the loader looks\n");
         return 2;
     }

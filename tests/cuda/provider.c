@@ -6,7 +6,6 @@
  * A program of its own, as its settings are those of the whole machine (kernels/cudasim/control.h). The provider is
  * reached as an application reaches it: a chain, a session, its report. Read next: provider_faults.c,
  * provider_devices.c, provider_bindings.c. */
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include "kernels/cudasim/cudart.h"
 #include "tests/cuda/provider_tester.h"
 #include "tests/cuda/provider_threads.h"
+#include "tests/cuda/simulator.h"
 
 /* ---- why it did not open ---- */
 
@@ -180,17 +180,6 @@ static void check_probing(tester *t, const char *path) {
 
 /* ---- the program ---- */
 
-static bool find_provider(tester *t) {
-    const tort_plugin *(*entry)(void) = NULL;
-    void *library = dlopen("libtinyort-cudasim.so", RTLD_NOW | RTLD_LOCAL);
-    void *symbol = library ? dlsym(library, "tort_provider_plugin") : NULL;
-    memcpy(&entry, &symbol, sizeof entry);
-    if (!entry) return false;
-    t->provider = entry()->provider;
-    t->control = entry()->extra;
-    return t->control->version == CUDASIM_CONTROL_VERSION;
-}
-
 static bool run_on_cpu(tester *t) {
     tort_session *session = NULL;
     tort_context *context = NULL;
@@ -209,7 +198,7 @@ int main(int argc, char **argv) {
     static tort_counting_env memory;
     tort_counting_env_init(&memory);
     t.memory = &memory;
-    if (argc < 2 || !find_provider(&t) || !provider_model_make(&t.model) || !run_on_cpu(&t)) {
+    if (argc < 2 || !simulator_open(&t.provider, &t.control) || !provider_model_make(&t.model) || !run_on_cpu(&t)) {
         printf("usage: provider PROBING.expected, with libtinyort-cudasim.so where the loader looks\n");
         return 2;
     }

@@ -1,0 +1,11 @@
+/* simulator.h - the simulated device as tests reach it: its provider, and what arranges it. */
+#ifndef TORT_TESTS_CUDA_SIMULATOR_H
+#define TORT_TESTS_CUDA_SIMULATOR_H
+
+#include "kernels/cudasim/control.h"
+#include "runtime/provider.h"
+
+/* Opens libtinyort-cudasim.so where the loader looks; false: it is not there, or of another build. */
+bool simulator_open(const tort_provider **provider, const cudasim_control **control);
+
+#endif
