@@ -23,6 +23,29 @@ typedef struct reader {
     tort_error *error;
 } reader;
 
+/* The size of a symbol in a shape of the input that `port` describes; -1: it does not say. */
+static int64_t size_of_symbol(const tort_port *port, const char *symbol, int32_t rank, const int64_t *dims) {
+    for (int32_t i = 0; i < port->rank && i < rank; i++)
+        if (port->dims[i] < 0 && port->dim_names[i] && !strcmp(port->dim_names[i], symbol)) return dims[i];
+    return -1;
+}
+
+/* What --shape says of a symbol, of whichever input that has it. */
+static int64_t symbol_by_shape(const cli_options *options, const tort_model *model, const char *symbol) {
+    int64_t size = -1;
+    for (int32_t i = 0; size < 0 && i < tort_model_input_count(model); i++) {
+        tort_port port = tort_model_input(model, i);
+        for (int32_t k = 0; size < 0 && k < options->shape_count; k++)
+            if (!strcmp(options->shapes[k].name, port.name))
+                size = size_of_symbol(&port, symbol, options->shapes[k].rank, options->shapes[k].dims);
+    }
+    return size;
+}
+
+static bool is_open(const tort_port *port, int32_t dim) {
+    return port->dims[dim] < 0 && port->dim_names[dim] && *port->dim_names[dim];
+}
+
 tort_port cli_input_port(const cli_options *options, const tort_model *model, int32_t index) {
     tort_port port = tort_model_input(model, index);
     for (int32_t i = 0; i < options->shape_count; i++) {
@@ -31,6 +54,8 @@ tort_port cli_input_port(const cli_options *options, const tort_model *model, in
         port.rank = shape->rank;
         memcpy(port.dims, shape->dims, sizeof port.dims);
     }
+    for (int32_t i = 0; i < port.rank; i++)
+        if (is_open(&port, i)) port.dims[i] = symbol_by_shape(options, model, port.dim_names[i]);
     return port;
 }
 
@@ -120,6 +145,16 @@ static tort_status full_shape(const reader *r, const tort_port *port, const char
     return tort_fail(r->error, TORT_E_USAGE, "%s: the shape of input '%s' is %s: say it, as in --shape %s=%s", what,
                      port->name, port_shape(port, declared, sizeof declared), port->name,
                      port->rank < 0 ? "1x3x224x224" : cli_shape_text(port->rank, dims, NULL, example, sizeof example));
+}
+
+/* Symbols that inputs given as files have settled. */
+static void settle_symbols(const reader *r, tort_port *port) {
+    for (int32_t i = 0; i < port->rank; i++)
+        for (int32_t k = 0; is_open(port, i) && k < r->inputs->count; k++) {
+            const tort_tensor *given = &r->inputs->tensors[k];
+            tort_port other = tort_model_input(r->model, k);
+            if (is_given(r, k)) port->dims[i] = size_of_symbol(&other, port->dim_names[i], given->rank, given->dims);
+        }
 }
 
 /* Sizes that the model leaves open become 1, and that is said. */
@@ -260,6 +295,7 @@ static tort_status read_random(const reader *r, int32_t index) {
                          port.name, tort_type_name(port.type));
     tort_tensor *tensor = &r->inputs->tensors[index];
     size_t bytes;
+    settle_symbols(r, &port);
     tort_status status = port.rank < 0 ? full_shape(r, &port, "--random", tensor) : TORT_OK;
     if (!status) status = new_tensor_data(r, sized_as_one(&port, tensor), &bytes);
     if (!status)

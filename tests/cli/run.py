@@ -291,6 +291,18 @@ def test_compare_bench(suite, folder):
     suite.check(list(told["latency_ms"]) == ["min", "median", "mean", "p90", "p99"], "latencies of bench --json")
 
 
+def test_symbols(suite, folder):
+    names = ("a", "b")
+    inputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n"]) for name in names]
+    output = helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n"])
+    graph = helper.make_graph([helper.make_node("Add", names, ["y"])], "sum", inputs, [output])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)]), folder / "sum.onnx")
+    np.save(folder / "four.npy", np.ones(4, np.float32))
+    suite.expect(0, "float  3 ", "run", folder / "sum.onnx", "--random", "1", "--shape", "b=3")
+    suite.expect(0, "float  4 ", "run", folder / "sum.onnx", "--random", "1", "--input", f"b={folder}/four.npy")
+    suite.expect(0, "taken as 1 ", "run", folder / "sum.onnx", "--random", "1")
+
+
 def test_bind(suite, folder):
     suite.expect(0, "0  conv1", "plan", DIGITS, "--bind", "*=cpu")
     suite.expect(2, 'no input or output "picture"', "plan", DIGITS, "--bind", "picture=cpu")
