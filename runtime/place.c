@@ -118,7 +118,8 @@ static tort_verdict ask_kernel(candidate *c, tort_link *link, const tort_kernel 
 /* Offers the node to the rows of one provider. Keeps its refusals; true when a row took the node. */
 static bool ask_rows(candidate *c, int32_t provider, tort_error *error, tort_status *status) {
     tort_link *link = &c->session->chain[provider];
-    tort_verdict furthest = tort_no(TORT_NO_OP, "", "%s has no kernel for %s", link->provider->name, c->node->op_type);
+    tort_verdict furthest = tort_no(TORT_NO_OP, link->provider->host_memory ? "" : "let cpu have the node",
+                                    "%s has no kernel for %s", link->provider->name, c->node->op_type);
     const tort_kernel *furthest_kernel = NULL;
     int32_t before = c->said_count;
     for (const tort_kernel *const *table = link->provider->kernels; *table; table++) {
