@@ -50,7 +50,7 @@ static __device__ __forceinline__ query_place place_of(const gpu_attention &a, s
     if (!a.valid_keys) return q;
     q.valid = a.valid_keys[q.batch];
     if (q.valid < 0 || q.valid > p.total_length) {
-        report_fault((gpu_status *)a.status, a.node, GPU_FAULT_RANGE, q.valid, p.total_length);
+        report_fault((gpu_status *)a.status, a.node, GPU_FAULT_RANGE, q.valid, (size_t)q.batch, p.total_length);
         q.valid = 0;
     }
     q.at = q.position + q.valid - p.query_length;

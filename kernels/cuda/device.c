@@ -442,11 +442,11 @@ static tort_status report_fault(cuda_stream *stream, tort_error *error) {
         return tort_fail(error, TORT_E_DEVICE_LOST, "clearing the status word: %s (%s)", cudaGetErrorString(code),
                          cudaGetErrorName(code));
     if (found.fault == GPU_FAULT_RANGE)
-        tort_fail(error, TORT_E_RUN, "an input holds %lld; expected 0 to %lld", (long long)found.value,
-                  (long long)found.limit);
+        tort_fail(error, TORT_E_RUN, "an input holds %lld as its element %lld; expected 0 to %lld",
+                  (long long)found.value, (long long)found.place, (long long)found.limit);
     else
-        tort_fail(error, TORT_E_RUN, "index %lld is not in [-%lld, %lld)", (long long)found.value,
-                  (long long)found.limit, (long long)found.limit);
+        tort_fail(error, TORT_E_RUN, "index %lld, element %lld of indices, is not in [-%lld, %lld)",
+                  (long long)found.value, (long long)found.place, (long long)found.limit, (long long)found.limit);
     if (error) error->node = found.node - 1;
     return TORT_E_RUN;
 }

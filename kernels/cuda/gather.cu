@@ -15,8 +15,8 @@ static __global__ void gather(const tort_gather_params g, size_t count, int32_t 
     for (size_t i = grid_first(); i < count; i += grid_stride()) {
         const size_t inner = i % (size_t)g.inner, rest = i / (size_t)g.inner;
         const size_t outer = rest / (size_t)g.index_count;
-        int64_t index = (int64_t)indices[rest % (size_t)g.index_count];
-        if (wrap_index(index, g.size, node, status))
+        int64_t index;
+        if (read_index(indices, rest % (size_t)g.index_count, g.size, node, status, &index))
             output[i] = data[(outer * (size_t)g.size + (size_t)index) * (size_t)g.inner + inner];
     }
 }
@@ -25,9 +25,9 @@ template <class T, class I>
 static __global__ void gather_elements(const gpu_elements e, int32_t node, const T *data, const I *indices, T *output,
                                        gpu_status *status) {
     for (size_t i = grid_first(); i < e.loop.count; i += grid_stride()) {
-        int64_t at[1], index = (int64_t)indices[i];
+        int64_t at[1], index;
         loop_offsets(e.loop, i, at);
-        if (wrap_index(index, e.size, node, status)) output[i] = data[at[0] + index * e.step];
+        if (read_index(indices, i, e.size, node, status, &index)) output[i] = data[at[0] + index * e.step];
     }
 }
 
@@ -40,8 +40,8 @@ static __global__ void gather_nd(const tort_gather_nd_params g, size_t count, in
         int64_t from = (int64_t)(tuple / (size_t)g.tuples) * g.batch_stride + (int64_t)(i % (size_t)g.inner);
         bool good = true;
         for (int k = 0; good && k < g.tuple_length; k++) {
-            int64_t index = indices[tuple * (size_t)g.tuple_length + (size_t)k];
-            good = wrap_index(index, g.sizes[k], node, status);
+            int64_t index;
+            good = read_index(indices, tuple * (size_t)g.tuple_length + (size_t)k, g.sizes[k], node, status, &index);
             if (good) from += index * g.strides[k];
         }
         if (good) output[i] = data[from];

@@ -7,21 +7,23 @@
 
 /* The first wrong node wins the status word. */
 static __device__ __forceinline__ void report_fault(gpu_status *status, int32_t node, gpu_fault fault, int64_t value,
-                                                    int64_t limit) {
+                                                    size_t place, int64_t limit) {
     if (atomicCAS(&status->node, 0, node + 1) != 0) return;
     status->fault = fault;
     status->value = value;
+    status->place = (int64_t)place;
     status->limit = limit;
 }
 
-/* Brings an index into an axis of `size` elements; false if it is not in [-size, size), and reported: what is written
- * for that element does not matter. */
-static __device__ __forceinline__ bool wrap_index(int64_t &index, int64_t size, int32_t node, gpu_status *status) {
-    if (index >= -size && index < size) {
-        if (index < 0) index += size;
-        return true;
-    }
-    report_fault(status, node, GPU_FAULT_INDEX, index, size);
+/* Reads an index into an axis of `size` elements and wraps it; false if it is not in [-size, size), and reported: what
+ * is written for that element does not matter. */
+template <class I>
+static __device__ __forceinline__ bool read_index(const I *indices, size_t place, int64_t size, int32_t node,
+                                                  gpu_status *status, int64_t *index) {
+    const int64_t found = (int64_t)indices[place];
+    *index = found < 0 ? found + size : found;
+    if (found >= -size && found < size) return true;
+    report_fault(status, node, GPU_FAULT_INDEX, found, place, size);
     return false;
 }
 

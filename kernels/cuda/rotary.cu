@@ -25,11 +25,12 @@ template <class T> static __global__ void rotate(const gpu_rotary r) {
             ((T *)r.y)[i] = x[i];
             continue;
         }
-        int64_t angle = place_of(r, row);
+        const int64_t place = place_of(r, row);
+        int64_t angle = place;
         if (r.positions) {
-            angle = r.positions[angle];
+            angle = r.positions[place];
             if (angle < 0 || angle >= p.cache_length) {
-                report_fault((gpu_status *)r.status, r.node, GPU_FAULT_RANGE, angle, p.cache_length - 1);
+                report_fault((gpu_status *)r.status, r.node, GPU_FAULT_RANGE, angle, (size_t)place, p.cache_length - 1);
                 continue;
             }
         }

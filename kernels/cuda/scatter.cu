@@ -17,8 +17,8 @@ template <class I> struct by_element {
     gpu_status *status;
 
     __device__ __forceinline__ int64_t target(size_t update) const {
-        int64_t at[1], index = (int64_t)indices[update];
-        if (!wrap_index(index, e.size, node, status)) return -1;
+        int64_t at[1], index;
+        if (!read_index(indices, update, e.size, node, status, &index)) return -1;
         loop_offsets(e.loop, update, at);
         return at[0] + index * e.step;
     }
@@ -33,8 +33,9 @@ struct by_tuple {
     __device__ __forceinline__ int64_t target(size_t update) const {
         int64_t to = 0;
         for (int k = 0; k < nd.tuple_length; k++) {
-            int64_t index = indices[update * (size_t)nd.tuple_length + (size_t)k];
-            if (!wrap_index(index, nd.sizes[k], node, status)) return -1;
+            const size_t place = update * (size_t)nd.tuple_length + (size_t)k;
+            int64_t index;
+            if (!read_index(indices, place, nd.sizes[k], node, status, &index)) return -1;
             to += index * nd.strides[k];
         }
         return to;

@@ -15,6 +15,7 @@ typedef struct gpu_status {
     int32_t node;  /* 1 + index of the node that set it; 0: nothing is wrong */
     int32_t fault; /* gpu_fault */
     int64_t value; /* what was found */
+    int64_t place; /* which element of its tensor that is, counted row by row */
     int64_t limit; /* of what may be there */
 } gpu_status;
 

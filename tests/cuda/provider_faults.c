@@ -134,9 +134,9 @@ static void check_bad_index(tester *t, const char *chain) {
     status = provider_model_run(&t->model, context, output, &error);
     t->model.ids[1] = PROVIDER_MODEL_ID;
     tester_check(t,
-                 status == TORT_E_RUN && strstr(error.msg, "index 7") && strstr(error.msg, "not in [-3, 3)") &&
-                     strstr(error.msg, "\"gather\"") && error.node >= 0,
-                 "a bad index names node, index and range", error.msg);
+                 status == TORT_E_RUN && strstr(error.msg, "index 7") && strstr(error.msg, "of indices") &&
+                     strstr(error.msg, "not in [-3, 3)") && strstr(error.msg, "\"gather\"") && error.node >= 0,
+                 "a bad index names node, index, place and range", error.msg);
     status = provider_model_run(&t->model, context, output, &error);
     tester_check(t, !status && tester_is_right(t, output), "the run after a bad index",
                  status ? error.msg : "wrong values");
