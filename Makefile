@@ -211,7 +211,7 @@ uninstall:
 ## List the targets.
 help:
 	@awk '/^## / { text = substr($$0, 4); next } \
-	      /^[a-z][a-z-]*:/ && text { name = $$0; sub(/:.*/, "", name); printf "  %-18s %s\n", name, text; text = "" }' \
+	      /^[a-z][a-z-]*:/ && text { name = $$0; sub(/:.*/, "", name); printf "  %-22s %s\n", name, text; text = "" }' \
 	     $(MAKEFILE_LIST)
 
 .PHONY: clean
