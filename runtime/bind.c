@@ -5,20 +5,12 @@
  * know what a device is: it asks the provider. Read next: plan.c, run.c. */
 #include <string.h>
 
-#include "runtime/session_state.h"
 #include "runtime/context.h"
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
-/* The first provider of the chain of that name; NULL: there is none. */
-static tort_link *link_named(const tort_session *session, const char *name) {
-    for (int32_t i = 0; i < session->chain_count; i++)
-        if (!strcmp(session->chain[i].config.provider, name)) return &session->chain[i];
-    return NULL;
-}
-
 static tort_status usable_link(const tort_session *session, const char *name, tort_link **link, tort_error *error) {
-    *link = link_named(session, name);
+    *link = tort_link_named(session, name);
     if (!*link)
         return tort_fail(error, TORT_E_USAGE, "provider %s is not in the chain %s", name, session->options.chain);
     if ((*link)->opened || (*link)->described) return TORT_OK;
@@ -137,21 +129,12 @@ tort_status tort_memory_alloc(tort_session *session, const char *provider, size_
     tort_status status = usable_link(session, provider, &link, error);
     if (status) return status;
     if (!link->opened) return tort_fail(error, TORT_E_USAGE, "%s is only planned for, it was not opened", provider);
-    if (!link->memory) {
-        *memory = tort_alloc_aligned(&session->env, bytes);
-        return *memory ? TORT_OK : tort_out_of_memory(error, bytes);
-    }
-    *memory = link->provider->alloc(link->device, bytes ? bytes : 1);
-    return *memory ? TORT_OK : tort_link_alloc_failed(link, bytes, "a buffer of the application", error);
+    return tort_chain_alloc(session, link->memory, bytes, "a buffer of the application", memory, error);
 }
 
 void tort_memory_free(tort_session *session, const char *provider, void *memory, size_t bytes) {
-    tort_link *link = link_named(session, provider);
-    if (!link || !memory) return;
-    if (link->memory)
-        link->provider->free(link->device, memory);
-    else
-        tort_free_aligned(&session->env, memory, bytes);
+    const tort_link *link = tort_link_named(session, provider);
+    if (link && memory) tort_chain_free(session, link->memory, memory, bytes);
 }
 
 tort_status tort_memory_copy(tort_context *context, const char *provider, void *to, const void *from, size_t bytes,

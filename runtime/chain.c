@@ -261,6 +261,30 @@ tort_status tort_link_alloc_failed(const tort_link *link, uint64_t bytes, const 
     return TORT_E_MEMORY;
 }
 
+tort_link *tort_link_named(const tort_session *session, const char *name) {
+    for (int32_t i = 0; i < session->chain_count; i++)
+        if (!strcmp(session->chain[i].config.provider, name)) return &session->chain[i];
+    return NULL;
+}
+
+tort_status tort_chain_alloc(const tort_session *session, int32_t memory, size_t bytes, const char *purpose, void **out,
+                             tort_error *error) {
+    if (!memory) {
+        *out = tort_alloc_aligned(&session->env, bytes);
+        return *out ? TORT_OK : tort_out_of_memory(error, bytes);
+    }
+    const tort_link *link = &session->chain[memory - 1];
+    *out = link->provider->alloc(link->device, bytes ? bytes : 1);
+    return *out ? TORT_OK : tort_link_alloc_failed(link, bytes, purpose, error);
+}
+
+void tort_chain_free(const tort_session *session, int32_t memory, void *ptr, size_t bytes) {
+    if (memory)
+        session->chain[memory - 1].provider->free(session->chain[memory - 1].device, ptr);
+    else
+        tort_free_aligned(&session->env, ptr, bytes);
+}
+
 const tort_library_state *tort_link_library(tort_link *link, tort_library library) {
     tort_library_state *state = &link->libraries[library];
     if (state->asked) return state;

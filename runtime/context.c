@@ -7,12 +7,8 @@
 
 void tort_context_free_arena(tort_context *context, int32_t memory) {
     tort_region *region = &context->arenas[memory];
-    tort_session *session = context->session;
     if (!region->base) return;
-    if (memory)
-        session->chain[memory - 1].provider->free(session->chain[memory - 1].device, region->base);
-    else
-        tort_free_aligned(&session->env, region->base, region->bytes);
+    tort_chain_free(context->session, memory, region->base, region->bytes);
     *region = (tort_region){0};
 }
 
@@ -23,16 +19,10 @@ static tort_status grow_arena(tort_context *context, int32_t memory, uint64_t by
     if (bytes <= region->bytes) return TORT_OK;
     if (memory && (session->chain[memory - 1].memory != memory || !session->chain[memory - 1].opened)) return TORT_OK;
     tort_context_free_arena(context, memory);
-    if (memory) {
-        const tort_link *link = &session->chain[memory - 1];
-        region->base = link->provider->alloc(link->device, (size_t)bytes);
-        if (!region->base) return tort_link_alloc_failed(link, bytes, "values", error);
-    } else {
-        region->base = tort_alloc_aligned(&session->env, (size_t)bytes);
-        if (!region->base) return tort_out_of_memory(error, (size_t)bytes);
-    }
-    region->bytes = (size_t)bytes;
-    return TORT_OK;
+    void *base;
+    tort_status status = tort_chain_alloc(session, memory, (size_t)bytes, "values", &base, error);
+    if (!status) *region = (tort_region){base, (size_t)bytes};
+    return status;
 }
 
 void tort_context_drop_plan(tort_context *context) {

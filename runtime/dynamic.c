@@ -9,20 +9,6 @@
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-static void *place_alloc(const tort_context *context, int32_t memory, size_t bytes) {
-    tort_session *session = context->session;
-    if (!memory) return tort_alloc_aligned(&session->env, bytes);
-    return session->chain[memory - 1].provider->alloc(session->chain[memory - 1].device, bytes ? bytes : 1);
-}
-
-static void place_free(const tort_context *context, int32_t memory, const tort_region *region) {
-    tort_session *session = context->session;
-    if (!memory)
-        tort_free_aligned(&session->env, region->base, region->bytes);
-    else
-        session->chain[memory - 1].provider->free(session->chain[memory - 1].device, region->base);
-}
-
 static tort_status region_alloc(tort_context *context, int32_t memory, size_t bytes, tort_region *region,
                                 tort_error *error) {
     uint64_t limit = context->session->options.dynamic_limit;
@@ -31,18 +17,17 @@ static tort_status region_alloc(tort_context *context, int32_t memory, size_t by
                          "a value whose shape depends on data needs %zu bytes; %llu of at most %llu are in use (option "
                          "dynamic_limit)",
                          bytes, (unsigned long long)context->dynamic_bytes, (unsigned long long)limit);
-    region->base = place_alloc(context, memory, bytes);
-    if (!region->base && memory)
-        return tort_link_alloc_failed(&context->session->chain[memory - 1], bytes, "values", error);
-    if (!region->base) return tort_out_of_memory(error, bytes);
-    region->bytes = bytes;
+    void *base;
+    tort_status status = tort_chain_alloc(context->session, memory, bytes, "values", &base, error);
+    if (status) return status;
+    *region = (tort_region){base, bytes};
     context->dynamic_bytes += bytes;
     return TORT_OK;
 }
 
 static void region_free(tort_context *context, int32_t memory, tort_region *region) {
     if (!region->base) return;
-    place_free(context, memory, region);
+    tort_chain_free(context->session, memory, region->base, region->bytes);
     context->dynamic_bytes -= region->bytes;
     *region = (tort_region){0};
 }

@@ -232,18 +232,16 @@ static tort_status check_pins(const tort_session *session, tort_error *error) {
     for (int32_t i = 0; i < session->options.pin_count; i++) {
         const char *pin = session->options.pins[i], *equals = strrchr(pin, '=');
         if (!equals) return tort_fail(error, TORT_E_USAGE, "pin \"%s\" is not of the form NODE=provider", pin);
-        bool node_found = false, provider_found = false;
+        bool node_found = false;
         for (int32_t n = 0; n < graph->node_count && !node_found; n++) {
             const char *want = pin_of(session, &graph->nodes[n], n);
             node_found = want == equals + 1;
         }
-        for (int32_t p = 0; p < session->chain_count; p++)
-            provider_found |= !strcmp(session->chain[p].provider->name, equals + 1);
         if (!node_found)
             return tort_fail(error, TORT_E_USAGE,
                              "pin \"%s\": the model has no node \"%.*s\" (tinyort plan lists names; #12 pins by index)",
                              pin, (int)(equals - pin), pin);
-        if (!provider_found)
+        if (!tort_link_named(session, equals + 1))
             return tort_fail(error, TORT_E_USAGE, "pin \"%s\": provider %s is not in the chain", pin, equals + 1);
     }
     return TORT_OK;

@@ -93,12 +93,10 @@ static tort_status upload(tort_session *session, int32_t value, int32_t memory, 
     const void *data = NULL;
     tort_status status = tort_constant_acquire(session, value, &data, error);
     if (status) return status;
-    void *place = link->provider->alloc(link->device, constant->bytes ? constant->bytes : 1);
-    if (!place) {
-        char purpose[128];
-        snprintf(purpose, sizeof purpose, "weight \"%s\"", session->graph->values[value].name);
-        status = tort_link_alloc_failed(link, constant->bytes, purpose, error);
-    }
+    void *place;
+    char purpose[128];
+    snprintf(purpose, sizeof purpose, "weight \"%s\"", session->graph->values[value].name);
+    status = tort_chain_alloc(session, memory, constant->bytes, purpose, &place, error);
     if (place) status = copy_weight(session, value, link, place, data, error);
     constant->device[memory] = place;
     link->weight_bytes += constant->bytes;
@@ -239,8 +237,7 @@ void tort_release_all(tort_session *session) {
     for (int32_t v = 0; session->constants && v < graph->value_count; v++) {
         tort_constant *constant = &session->constants[v];
         for (int32_t m = 1; constant->device && m < session->memory_count; m++)
-            if (constant->device[m])
-                session->chain[m - 1].provider->free(session->chain[m - 1].device, constant->device[m]);
+            if (constant->device[m]) tort_chain_free(session, m, constant->device[m], constant->bytes);
         if (constant->held) tort_constant_release(session, v);
         if (constant->folded) tort_free_aligned(&session->env, constant->folded, constant->bytes);
     }

@@ -100,11 +100,11 @@ typedef struct tort_fit {
     const tort_target *target;
     size_t scratch; /* bytes of scratch that run will have */
     void *device;
-    void
-        *stream; /* of the context that is about to run the step; NULL while planning, when no other fit is under way */
+    /* Of the context that is about to run the step; NULL while planning, when no other fit is under way. */
+    void *stream;
     const tort_env *env;
-    void *
-        fitted; /* to fill: goes to run, which leaves it as it is, for contexts share it, and to unfit; NULL: nothing */
+    /* To fill: goes to unfit and to run, which leaves it as it is, as contexts share it; NULL: nothing. */
+    void *fitted;
     tort_error *error;
 } tort_fit;
 

@@ -122,6 +122,12 @@ const tort_library_state *tort_link_library(tort_link *link, tort_library librar
 tort_status tort_link_failed(const tort_link *link, tort_status status, tort_error *error);
 /* Why the device gave no memory: it is lost, or has too little of it; the message says how much. */
 tort_status tort_link_alloc_failed(const tort_link *link, uint64_t bytes, const char *purpose, tort_error *error);
+/* The first provider of the chain of that name; NULL: there is none. */
+tort_link *tort_link_named(const tort_session *session, const char *name);
+/* Bytes of a memory: 0 is the host's, 1 + i that of chain provider i. purpose goes into the error, "values". */
+tort_status tort_chain_alloc(const tort_session *session, int32_t memory, size_t bytes, const char *purpose, void **out,
+                             tort_error *error);
+void tort_chain_free(const tort_session *session, int32_t memory, void *ptr, size_t bytes);
 
 /* Evaluates what does not depend on inputs, and marks what shapes determine. */
 tort_status tort_fold(tort_session *session, tort_error *error);

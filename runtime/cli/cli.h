@@ -5,6 +5,7 @@
 #ifndef TORT_CLI_CLI_H
 #define TORT_CLI_CLI_H
 
+#include <stdarg.h>
 #include <stdio.h>
 
 #include "runtime/cli/options.h"
@@ -69,6 +70,7 @@ void *cli_check_memory(void *ptr);          /* itself; NULL ends the program */
 void *cli_alloc(size_t count, size_t size); /* zeroed */
 void *cli_realloc(void *ptr, size_t count, size_t size);
 char *cli_copy_text(const char *text, size_t length);
+char *cli_format_list(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
 char *cli_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -27,14 +27,20 @@ char *cli_copy_text(const char *text, size_t length) {
     return copy;
 }
 
-char *cli_format(const char *format, ...) {
-    va_list arguments, again;
-    va_start(arguments, format);
+char *cli_format_list(const char *format, va_list arguments) {
+    va_list again;
     va_copy(again, arguments);
     int length = vsnprintf(NULL, 0, format, arguments);
-    va_end(arguments);
     char *text = cli_alloc((size_t)length + 1, 1);
     vsnprintf(text, (size_t)length + 1, format, again);
     va_end(again);
+    return text;
+}
+
+char *cli_format(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    char *text = cli_format_list(format, arguments);
+    va_end(arguments);
     return text;
 }

@@ -46,15 +46,10 @@ cli_table *cli_table_new(const char *titles, int indent) {
 }
 
 void cli_cell(cli_table *table, cli_colour colour, const char *format, ...) {
-    va_list arguments, again;
+    va_list arguments;
     va_start(arguments, format);
-    va_copy(again, arguments);
-    int length = vsnprintf(NULL, 0, format, arguments);
+    add_cell(table, cli_format_list(format, arguments), colour);
     va_end(arguments);
-    char *text = cli_alloc((size_t)length + 1, 1);
-    vsnprintf(text, (size_t)length + 1, format, again);
-    va_end(again);
-    add_cell(table, text, colour);
 }
 
 void cli_row_end(cli_table *table) {
