@@ -184,8 +184,7 @@ static bool run_on_cpu(tester *t) {
     tort_session *session = NULL;
     tort_context *context = NULL;
     tort_error error;
-    tort_status status = tester_open(t, &t->model, "cpu", &session, &error);
-    if (!status) status = tort_context_create(session, &context, &error);
+    tort_status status = tester_start(t, "cpu", &session, &context, &error);
     if (!status) status = provider_model_run(&t->model, context, t->expected, &error);
     if (status) printf("FAILED: on cpu: %s\n", error.msg);
     tort_context_free(context);

@@ -102,8 +102,7 @@ static void check_lost(tester *t) {
     tort_error error;
     float output[PROVIDER_MODEL_COUNT];
     tester_configure(t, NULL);
-    tort_status status = tester_open(t, &t->model, "cudasim,cpu", &session, &error);
-    if (!status) status = tort_context_create(session, &context, &error);
+    tort_status status = tester_start(t, "cudasim,cpu", &session, &context, &error);
     tester_check(t, !status, "a session", status ? error.msg : "");
     if (status) return;
     t->control->fail_nth("cudaLaunchKernel", 2, cudaErrorIllegalAddress); /* behind Convs of cuDNN and norm */
@@ -126,8 +125,7 @@ static void check_bad_index(tester *t, const char *chain) {
     tort_error error;
     float output[PROVIDER_MODEL_COUNT];
     tester_configure(t, NULL);
-    tort_status status = tester_open(t, &t->model, chain, &session, &error);
-    if (!status) status = tort_context_create(session, &context, &error);
+    tort_status status = tester_start(t, chain, &session, &context, &error);
     tester_check(t, !status, chain, status ? error.msg : "");
     if (status) return;
     t->model.ids[1] = 7;
@@ -152,8 +150,7 @@ static void check_stale_status(tester *t) {
     tort_error error;
     float output[PROVIDER_MODEL_COUNT];
     tester_configure(t, NULL);
-    tort_status status = tester_open(t, &t->model, "cudasim,cpu", &session, &error);
-    if (!status) status = tort_context_create(session, &context, &error);
+    tort_status status = tester_start(t, "cudasim,cpu", &session, &context, &error);
     const int before = t->control->calls("cudaMemsetAsync");
     if (!status) status = provider_model_run(&t->model, context, output, &error);
     tester_check(t, !status, "a run", status ? error.msg : "");

@@ -26,6 +26,12 @@ tort_status tester_open(const tester *t, const provider_model *model, const char
     return tort_session_create(&t->memory->env, model->model, &options, session, error);
 }
 
+tort_status tester_start(const tester *t, const char *chain, tort_session **session, tort_context **context,
+                         tort_error *error) {
+    tort_status status = tester_open(t, &t->model, chain, session, error);
+    return status ? status : tort_context_create(*session, context, error);
+}
+
 /* Every output is what cpu makes, within rounding. */
 bool tester_is_right(const tester *t, const float *found) {
     for (int i = 0; i < PROVIDER_MODEL_COUNT; i++)

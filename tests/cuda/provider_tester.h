@@ -22,6 +22,9 @@ void tester_check(tester *t, bool good, const char *what, const char *detail);
 void tester_configure(tester *t, const cudasim_settings *settings);
 tort_status tester_open(const tester *t, const provider_model *model, const char *chain, tort_session **session,
                         tort_error *error);
+/* A session of the tester's model, and a context of it; the caller frees both, also after a failure. */
+tort_status tester_start(const tester *t, const char *chain, tort_session **session, tort_context **context,
+                         tort_error *error);
 /* Every output is what cpu makes, within rounding. */
 bool tester_is_right(const tester *t, const float *found);
 void tester_check_device(tester *t, const char *what); /* nothing is left on it */
