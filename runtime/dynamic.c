@@ -160,16 +160,16 @@ static tort_status resolve_live(tort_context *context, const tort_step *step, to
                     .stream = context->streams[step->provider],
                     .env = &session->env,
                     .error = error};
-    status = kernel->fit(&fit);
+    status = tort_link_noted(link, kernel->fit(&fit));
     context->fitted = fit.fitted;
     return status;
 }
 
 void tort_dynamic_unfit(tort_context *context, const tort_step *step) {
     const tort_session *session = context->session;
-    if (context->fitted)
-        session->placements[step->node].kernel->unfit(session->chain[step->provider].device, &session->env,
-                                                      context->fitted);
+    if (!context->fitted) return;
+    const tort_link *link = &session->chain[step->provider];
+    session->placements[step->node].kernel->unfit(link->device, &session->env, context->fitted);
     context->fitted = NULL;
 }
 

@@ -12,8 +12,7 @@ static tort_status open_streams(tort_context *context, tort_error *error) {
     tort_session *session = context->session;
     for (int32_t i = 0; i < session->chain_count; i++) {
         const tort_link *link = &session->chain[i];
-        if (!link->opened || !link->provider->stream_open) continue;
-        tort_status status = link->provider->stream_open(link->device, &context->streams[i], error);
+        tort_status status = tort_link_stream_open(link, &context->streams[i], error);
         if (status) return tort_link_failed(link, status, error);
     }
     return TORT_OK;
@@ -54,8 +53,7 @@ void tort_context_free(tort_context *context) {
     tort_context_drop_plan(context);
     for (int32_t m = 0; context->arenas && m < session->memory_count; m++) tort_context_free_arena(context, m);
     for (int32_t i = 0; context->streams && i < session->chain_count; i++)
-        if (context->streams[i])
-            session->chain[i].provider->stream_close(session->chain[i].device, context->streams[i]);
+        if (context->streams[i]) tort_link_stream_close(&session->chain[i], context->streams[i]);
     if (context->text) tort_text_free(context->text);
     tort_arena_free(&context->arena);
     tort_env env = session->env;
@@ -101,7 +99,7 @@ static tort_status run_kernel(tort_context *context, const tort_step *step, tort
                       .text = context->text,
                       .error = error};
     const tort_op *op = session->graph->nodes[step->node].op;
-    return placement->kernel->run ? placement->kernel->run(&call) : op->reference(&call);
+    return tort_link_noted(link, placement->kernel->run ? placement->kernel->run(&call) : op->reference(&call));
 }
 
 static tort_status run_copy(tort_context *context, const tort_step *step, tort_error *error) {
@@ -115,8 +113,7 @@ static tort_status run_copy(tort_context *context, const tort_step *step, tort_e
         return TORT_OK;
     }
     const tort_link *link = &context->session->chain[step->provider];
-    return link->provider->copy(link->device, context->streams[step->provider], to->data, from->data, bytes,
-                                step->direction, error);
+    return tort_link_copy(link, context->streams[step->provider], to->data, from->data, bytes, step->direction, error);
 }
 
 static tort_status run_dynamic_kernel(tort_context *context, const tort_step *step, tort_error *error) {
@@ -164,8 +161,8 @@ static tort_status observe(tort_context *context, const tort_step *step, tort_er
             const tort_link *link = &session->chain[where->memory - 1];
             copy = tort_alloc_aligned(&session->env, bytes);
             if (!copy) return tort_out_of_memory(error, bytes);
-            tort_status status = link->provider->copy(link->device, context->streams[where->memory - 1], copy,
-                                                      tensor.data, bytes, TORT_TO_HOST, error);
+            tort_status status = tort_link_copy(link, context->streams[where->memory - 1], copy, tensor.data, bytes,
+                                                TORT_TO_HOST, error);
             if (status) {
                 tort_free_aligned(&session->env, copy, bytes);
                 return status;
@@ -178,19 +175,34 @@ static tort_status observe(tort_context *context, const tort_step *step, tort_er
     return TORT_OK;
 }
 
+/* The provider whose device is the thread's current one; it changes with the provider of a step, not with every step.
+ */
+typedef struct entered {
+    int32_t provider, before; /* -1: none */
+} entered;
+
+static void enter(const tort_session *session, entered *now, int32_t provider) {
+    if (now->provider == provider) return;
+    if (now->provider >= 0) tort_link_leave(&session->chain[now->provider], now->before);
+    *now = (entered){provider, provider >= 0 ? tort_link_enter(&session->chain[provider]) : 0};
+}
+
 static tort_status run_steps(tort_context *context, tort_error *error) {
     const tort_plan *plan = &context->planned->plan;
-    for (int32_t i = 0; i < plan->step_count; i++) {
+    entered now = {-1, 0};
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; !status && i < plan->step_count; i++) {
         const tort_step *step = &plan->steps[i];
-        tort_status status = run_step(context, step, error);
+        if (step->kind == TORT_STEP_KERNEL) enter(context->session, &now, step->provider);
+        status = run_step(context, step, error);
         if (!status && context->observer) status = observe(context, step, error);
-        if (status) {
+        if (status)
             locate_error(context, step, error);
-            return status;
-        }
-        if (context->dynamic_count) tort_dynamic_free_unread(context, i);
+        else if (context->dynamic_count)
+            tort_dynamic_free_unread(context, i);
     }
-    return TORT_OK;
+    enter(context->session, &now, -1);
+    return status;
 }
 
 /* ---- the run ----------------------------------------------------------------------------------------------------- */
@@ -252,8 +264,8 @@ static tort_status fill_outputs(tort_context *context, const tort_tensor *output
             continue;
         }
         const tort_link *link = &context->session->chain[memory - 1];
-        status = link->provider->copy(link->device, context->streams[memory - 1], outputs[i].data, tensor->data, bytes,
-                                      TORT_ON_DEVICE, error);
+        status = tort_link_copy(link, context->streams[memory - 1], outputs[i].data, tensor->data, bytes,
+                                TORT_ON_DEVICE, error);
         if (status) tort_link_failed(link, status, error);
     }
     return status;
@@ -270,8 +282,7 @@ static tort_status sync_all(tort_context *context, tort_error *error) {
     tort_status first = TORT_OK;
     for (int32_t i = 0; i < session->chain_count; i++) {
         const tort_link *link = &session->chain[i];
-        if (!link->opened || !link->provider->sync) continue;
-        tort_status status = link->provider->sync(link->device, context->streams[i], first ? NULL : error);
+        tort_status status = tort_link_sync(link, context->streams[i], first ? NULL : error);
         if (first || !status) continue;
         first = status;
         if (!error) continue;
@@ -296,7 +307,6 @@ tort_status tort_context_run(tort_context *context, const tort_tensor *inputs, i
     tort_status status = tort_check_inputs(session, inputs, input_count, error);
     if (!status) status = tort_check_pointers(session, inputs, outputs, error);
     if (!status) status = tort_context_choose_plan(context, inputs, error);
-    if (status == TORT_E_DEVICE_LOST) session->lost = true;
     if (status) return status;
     tort_dynamic_free_all(context);
     tort_text_clear(context->text);
@@ -307,6 +317,5 @@ tort_status tort_context_run(tort_context *context, const tort_tensor *inputs, i
     tort_status synced = sync_all(context, status ? NULL : error);
     if (!status) status = synced;
     if (!status) lend_outputs(context, outputs);
-    if (status == TORT_E_DEVICE_LOST || synced == TORT_E_DEVICE_LOST) session->lost = true;
     return status;
 }

@@ -111,8 +111,8 @@ static bool only_planned(const tort_session *session) {
     return described || session->options.plan_only;
 }
 
-/* The whole planning phase. A placement that is refused, or does not fit, still leaves a report. */
-static tort_status plan_session(tort_session *session, tort_error *error) {
+/* The whole planning phase. A placement that is refused, or does not fit, still leaves a session to report on. */
+static tort_status plan_session(tort_session *session, bool *reportable, tort_error *error) {
     tort_status status = tort_chain_open(session, error);
     for (int32_t i = 0; !status && i < session->options.shape_count; i++)
         status = fix_shape(session, &session->options.shapes[i], error);
@@ -128,19 +128,16 @@ static tort_status plan_session(tort_session *session, tort_error *error) {
     if (!status) status = tort_chain_require(session, error);
     if (!status) status = tort_place_strict(session, error);
     if (!status) status = tort_bind_ports(session, error);
-    const bool placed = !status || status == TORT_E_PLACEMENT;
+    *reportable = !status || status == TORT_E_PLACEMENT;
     tort_planned *planned = NULL;
     if (!status && !only_planned(session)) status = tort_prepare_all(session, error);
     if (!status) status = tort_plan_make(session, NULL, &planned, error);
     if (!status && !only_planned(session) && planned->plan.complete) status = tort_fit_plan(session, planned, error);
-    if (placed && (!status || status == TORT_E_PLACEMENT || status == TORT_E_MEMORY)) {
-        tort_status reported = tort_report_make(session, planned, status ? NULL : error);
-        if (!status) status = reported;
-    }
+    if (status && status != TORT_E_PLACEMENT && status != TORT_E_MEMORY) *reportable = false;
     if (!status && planned->plan.complete)
         session->plans = planned;
     else
-        tort_planned_free(session, planned);
+        session->draft = planned;
     if (status) return status;
     session->runnable = !only_planned(session);
     return TORT_OK;
@@ -160,9 +157,10 @@ tort_status tort_session_create(const tort_env *env, const tort_model *model, co
     tort_arena_init(&session->arena, &session->env);
     tort_status status = allocate(session, error);
     if (!status) status = copy_options(session, options, error);
-    if (!status) status = plan_session(session, error);
+    bool reportable = false;
+    if (!status) status = plan_session(session, &reportable, error);
     session->options.shapes = NULL; /* borrowed for the call only */
-    if (status && !session->report) {
+    if (status && !reportable) {
         tort_session_free(session);
         return status;
     }
@@ -177,8 +175,8 @@ void tort_session_free(tort_session *session) {
         tort_planned_free(session, session->plans);
         session->plans = next;
     }
+    tort_planned_free(session, session->draft);
     tort_release_all(session);
-    tort_report_free(session);
     tort_chain_close(session);
     tort_pool_destroy(session->pool);
     tort_text_free(session->text);
@@ -229,13 +227,14 @@ tort_status tort_session_find_plan(tort_session *session, const tort_tensor *inp
         forget_oldest(session);
         status = tort_plan_make(session, inputs, &found, error);
         if (!status && session->runnable) status = tort_fit_plan(session, found, error);
-        if (!status) status = tort_report_make(session, found, error);
         if (status) {
             tort_planned_free(session, found);
             found = NULL;
         } else {
             found->next = session->plans;
             session->plans = found;
+            tort_planned_free(session, session->draft);
+            session->draft = NULL;
         }
     }
     if (found) found->users++;

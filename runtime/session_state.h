@@ -27,6 +27,7 @@ typedef struct tort_link {
     bool described; /* a target without a device */
     tort_target target;
     tort_condition condition;
+    atomic_bool *lost;     /* the session's */
     int32_t memory;        /* 0: host memory */
     uint64_t weight_bytes; /* constants and packed weights that it holds */
     tort_library_state libraries[TORT_LIBRARY_COUNT];
@@ -41,6 +42,7 @@ typedef struct tort_said {
     const char *kernel;
     tort_verdict_code code;
     const char *message, *cure;
+    int32_t root; /* UPSTREAM: the node at fault; -1 */
 } tort_said;
 
 typedef struct tort_placement {
@@ -50,6 +52,8 @@ typedef struct tort_placement {
     const tort_said *said;
     int32_t said_count;
     bool folded;  /* by fold.c, before place.c looks */
+    bool pinned;  /* by an option, to `pin` */
+    int32_t pin;  /* chain index */
     void *params; /* resolved with what is known while placing; in the session's arena; NULL: none */
     size_t scratch_bytes;
     void *prepared;    /* of kernel->prepare */
@@ -107,7 +111,7 @@ struct tort_session {
     atomic_bool lost;     /* the device: sticky; contexts on several threads set and read it */
     pthread_mutex_t lock; /* of plans and report */
     tort_planned *plans;  /* newest first */
-    struct tort_report_store *report;
+    tort_planned *draft;  /* before there is any of them: with shapes that are not known yet; for the report */
 };
 
 tort_status tort_chain_open(tort_session *session, tort_error *error);
@@ -118,16 +122,30 @@ tort_status tort_chain_require(const tort_session *session, tort_error *error); 
 tort_status tort_link_down(const tort_link *link, tort_error *error);
 /* Is the library there? The provider is asked once. */
 const tort_library_state *tort_link_library(tort_link *link, tort_library library);
-/* A call of the provider failed outside of any node: the error names the provider. Returns the status. */
-tort_status tort_link_failed(const tort_link *link, tort_status status, tort_error *error);
-/* Why the device gave no memory: it is lost, or has too little of it; the message says how much. */
-tort_status tort_link_alloc_failed(const tort_link *link, uint64_t bytes, const char *purpose, tort_error *error);
 /* The first provider of the chain of that name; NULL: there is none. */
 tort_link *tort_link_named(const tort_session *session, const char *name);
 /* Bytes of a memory: 0 is the host's, 1 + i that of chain provider i. purpose goes into the error, "values". */
 tort_status tort_chain_alloc(const tort_session *session, int32_t memory, size_t bytes, const char *purpose, void **out,
                              tort_error *error);
 void tort_chain_free(const tort_session *session, int32_t memory, void *ptr, size_t bytes);
+
+/* link.c: the provider's vtable, with the device made current for the call and given back. Around a kernel's own
+ * functions (run, prepare, fit ...) the caller enters and leaves; what enter returns, leave gets. */
+int32_t tort_link_enter(const tort_link *link);
+void tort_link_leave(const tort_link *link, int32_t before);
+tort_status tort_link_noted(const tort_link *link, tort_status status); /* itself; a lost device is noted */
+tort_status tort_link_copy(const tort_link *link, void *stream, void *dst, const void *src, size_t bytes,
+                           tort_direction direction, tort_error *error);
+tort_status tort_link_sync(const tort_link *link, void *stream, tort_error *error);
+tort_status tort_link_stream_open(const tort_link *link, void **stream, tort_error *error);
+void tort_link_stream_close(const tort_link *link, void *stream);
+uint32_t tort_link_reach(const tort_link *link, const void *pointer);
+void *tort_link_alloc(const tort_link *link, size_t bytes); /* NULL: none; tort_link_alloc_failed says why */
+void tort_link_free(const tort_link *link, void *memory, size_t bytes);
+/* A call of the provider failed outside of any node: the error names the provider. Returns the status. */
+tort_status tort_link_failed(const tort_link *link, tort_status status, tort_error *error);
+/* Why the device gave no memory: it is lost, or has too little of it; the message says how much. */
+tort_status tort_link_alloc_failed(const tort_link *link, uint64_t bytes, const char *purpose, tort_error *error);
 
 /* Evaluates what does not depend on inputs, and marks what shapes determine. */
 tort_status tort_fold(tort_session *session, tort_error *error);
@@ -140,6 +158,9 @@ void tort_constant_release(const tort_session *session, int32_t value);
 /* Bytes of the constants that nodes on this provider of the chain read in its memory, each once, unpacked. */
 tort_status tort_constants_read(const tort_session *session, int32_t link, uint64_t *bytes, tort_error *error);
 
+/* pins.c: what the user wants where; then, whether each of these nodes runs on a provider at all. */
+tort_status tort_read_pins(tort_session *session, tort_error *error);
+tort_status tort_check_pins(const tort_session *session, tort_error *error);
 /* The one function that decides where nodes run. TORT_E_PLACEMENT names every node without a provider. */
 tort_status tort_place(tort_session *session, tort_error *error);
 /* --strict, --allow. */
@@ -168,9 +189,5 @@ bool tort_plan_fits(const tort_session *session, const tort_planned *planned, co
 void tort_session_leave_plan(tort_session *session, tort_planned *planned);
 /* Types, ranks and known dims of a run's inputs against what the session planned for. */
 tort_status tort_check_inputs(const tort_session *session, const tort_tensor *inputs, int32_t count, tort_error *error);
-
-/* Writes the report anew from placement and the plan (which may be NULL). */
-tort_status tort_report_make(tort_session *session, const tort_planned *planned, tort_error *error);
-void tort_report_free(tort_session *session);
 
 #endif

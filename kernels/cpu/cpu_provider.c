@@ -28,11 +28,15 @@ typedef struct instruction_set {
 /* Best last. Each set of a machine contains those before it. */
 static const instruction_set instruction_sets[] = {
 #if defined(__x86_64__)
+#define BUILT_FOR "x86-64-v2 x86-64-v3 x86-64-v4"
     {"v2", "x86-64-v2", TORT_CPU_V2},
     {"v3", "x86-64-v3", TORT_CPU_V3},
     {"v4", "x86-64-v4", TORT_CPU_V4},
 #elif defined(__aarch64__)
+#define BUILT_FOR "aarch64-neon"
     {"neon", "aarch64 NEON", TORT_CPU_NEON},
+#else
+#define BUILT_FOR "plain C"
 #endif
     {NULL, NULL, 0},
 };
@@ -243,6 +247,7 @@ const tort_provider tort_provider_cpu = {
     .abi = TORT_PROVIDER_ABI,
     .name = "cpu",
     .summary = "the host's processor: plain loops for every operator, fast kernels for the dear ones",
+    .built_for = BUILT_FOR,
     .host_memory = true,
     .kernels = kernels,
     .option_keys = option_keys,
