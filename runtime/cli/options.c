@@ -9,6 +9,7 @@
 
 #include "runtime/cli/cli.h"
 #include "runtime/cli/suggest.h"
+#include "runtime/provider.h"
 
 typedef enum option_id {
     OPTION_EP,
@@ -134,19 +135,8 @@ static tort_status read_number(option_id id, const char *text, double least, dou
     return TORT_OK;
 }
 
-/* "2G", "512M", "64k", "1000". */
 static tort_status read_bytes(option_id id, const char *text, uint64_t *out, tort_error *error) {
-    char *end;
-    errno = 0;
-    unsigned long long value = strtoull(text, &end, 10);
-    static const char units[] = "kMGT";
-    const char *unit = *end ? strchr(units, *end) : NULL;
-    int shift = unit ? 10 * (int)(unit - units + 1) : 0;
-    if (unit) end++;
-    if (end == text || *text == '-' || *end || errno || value > UINT64_MAX >> shift)
-        return wrong_value(id, text, "bytes such as 512M or 2G", error);
-    *out = (uint64_t)value << shift;
-    return TORT_OK;
+    return tort_read_size(text, out) ? TORT_OK : wrong_value(id, text, "bytes such as 512M or 2G", error);
 }
 
 /* "WxH", or "N" where height stays 0. */
