@@ -73,13 +73,22 @@ SIMD_FLAGS_neon :=
 # a second time with TORT_CUDA=1 and goes, with the .cu files and NVIDIA's static cudart, into libtinyort_cuda.a: one object
 # whose only global names are ours, so that it lives beside an application's own CUDA code. The command line and
 # libtinyort.so have it in their list of providers (runtime/providers.c, also compiled twice); an application that links
-# libtinyort.a names tort_provider_cuda in its session options. TORT_CUDA_ARCHS lists the compute capabilities that the
-# binary has code for. The newer way of launching kernels is not used, because its stubs hold guarded statics that need the
-# C++ library.
+# libtinyort.a names tort_provider_cuda in its session options. The newer way of launching kernels is not used, because its
+# stubs hold guarded statics that need the C++ library.
+#
+# CUDA_ARCHS is what machine code is made for. PTX, which the driver compiles for any newer device, comes in every kind of code
+# that gpu.h tells apart by architecture: 80 has all of it, for devices that come after this list and for those that a shorter
+# list leaves out; 75 is for a Turing that a shorter list leaves out. TORT_CUDA_IMAGES tells kernels/cuda/images.c, so that
+# plans and claims know what a device will run; without CUDA it is the list that a build with CUDA would have.
 
 CUDA ?=
-CUDA_ARCHS ?= 75 80 86 87 89 90 100 110 120
-CUDA_PTX := 75
+CUDA_ALL_ARCHS := 75 80 86 87 89 90 100 110 120
+CUDA_ARCHS ?= $(CUDA_ALL_ARCHS)
+CUDA_PTX := 75 80
+empty :=
+comma := ,
+space := $(empty) $(empty)
+cuda_images = -DTORT_CUDA_IMAGES=\"$(subst $(space),\ ,$(strip $(1:%=sm_%) $(CUDA_PTX:%=PTX-%)))\"
 NVCC_FETCHED := build/cuda/nvidia/cu13/bin/nvcc
 NVCC_NEEDED := 13
 
@@ -99,12 +108,10 @@ CUDA_OBJECTS := $(CUDA_C_SOURCES:%.c=$(OBJ)/with_cuda/%.o) $(CUDA_SOURCES:%.cu=$
 CUDA_PROVIDERS := $(OBJ)/with_cuda/runtime/providers.o
 CUDA_LIBRARY := $(BUILD)/libtinyort_cuda.a
 CUDA_LIBS := -ldl -lrt
-comma := ,
-empty :=
-CUDA_DEFINES := -DTORT_CUDA=1 -DTORT_CUDA_ARCHS=$(subst $(empty) $(empty),$(comma),$(strip $(CUDA_ARCHS)))
+CUDA_DEFINES := -DTORT_CUDA=1 $(call cuda_images,$(CUDA_ARCHS))
 $(OBJ)/with_cuda/%.o: private TORT_CPPFLAGS += $(CUDA_DEFINES) -isystem $(CUDA_HOME)/include
 NVCC_FLAGS := $(foreach arch,$(CUDA_ARCHS),-gencode arch=compute_$(arch)$(comma)code=sm_$(arch)) \
-    -gencode arch=compute_$(CUDA_PTX)$(comma)code=compute_$(CUDA_PTX) \
+    $(foreach ptx,$(CUDA_PTX),-gencode arch=compute_$(ptx)$(comma)code=compute_$(ptx)) \
     -std=c++17 -O3 -lineinfo --compress-mode=size -Xptxas -v -I. -DTORT_CUDA=1 -D__NV_LEGACY_LAUNCH -Werror all-warnings \
     -Xcompiler -D__NV_LEGACY_LAUNCH,-fPIC,-fvisibility=hidden,-fno-exceptions,-fno-rtti,-Wall,-Wextra
 else
@@ -283,6 +290,9 @@ $(PROTO_OBJECT): $(PROTO_HEADER:.h=.c) $(OBJ)/flags
 	@echo "  CC    $<"
 	$(Q)$(COMPILE) -w -c -o $@ $<
 endif
+
+$(OBJ)/kernels/cuda/images.o: private TORT_CPPFLAGS += $(call cuda_images,$(CUDA_ALL_ARCHS))
+$(OBJ)/kernels/cuda/images.o: Makefile
 
 $(OBJ)/with_cuda/%.o: %.c $(OBJ)/flags $(OBJ)/cuda_flags | $(filter $(NVCC_FETCHED),$(NVCC))
 	@mkdir -p $(@D)

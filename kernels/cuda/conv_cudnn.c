@@ -276,8 +276,7 @@ tort_status tort_cuda_conv_cudnn_fit(tort_fit *fit) {
     if (!elements) return TORT_OK;         /* nothing to write, or nothing to sum: cuDNN has no such tensors */
     fitted_conv *conv = tort_alloc_zero(fit->env, 1, sizeof *conv);
     if (!conv) return tort_out_of_memory(fit->error, sizeof *conv);
-    tort_status status = cuda_status(fit->error, cudaSetDevice(device->ordinal), "choosing the device");
-    if (!status) status = describe_tensors(&f, params, tort_has_input(fit->node, 2), conv);
+    tort_status status = describe_tensors(&f, params, tort_has_input(fit->node, 2), conv);
     if (!status) status = describe_window(&f, params, conv);
     if (!status) status = choose_algorithm(&f, conv);
     if (!status) status = choose_bias(&f, params, conv);

@@ -13,6 +13,7 @@
 
 #else
 
+#include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <stdbool.h>

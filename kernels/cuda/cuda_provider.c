@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "kernels/cuda/cuda_provider.h"
+#include "kernels/cuda/images.h"
 
 #if defined(TORT_CUDA) || defined(TORT_CUDASIM)
 #include "kernels/cuda/device.h"
@@ -17,16 +18,6 @@
 /* ---- options ----------------------------------------------------------------------------------------------------- */
 
 static const char *const option_keys[] = {"device", "mem_limit", "tf32", "libraries", NULL};
-
-/* "2G", "512M", "1000000" -> bytes; 0 if it is none of these. */
-static uint64_t parse_bytes(const char *text) {
-    char *end;
-    unsigned long long value = strtoull(text, &end, 10);
-    uint64_t unit = *end == 'G' ? 1u << 30 : *end == 'M' ? 1u << 20 : *end == 'K' ? 1u << 10 : 1;
-    if (unit > 1) end++;
-    if (end == text || *end || value > UINT64_MAX / unit) return 0;
-    return value * unit;
-}
 
 static bool parse_switch(const char *text, bool *value) {
     *value = !strcmp(text, "on") || !strcmp(text, "1") || !*text;
@@ -48,7 +39,7 @@ bool tort_cuda_options_parse(const tort_provider_config *config, cuda_options *o
         }
         options->device = (int)number;
     }
-    if (limit && !(options->memory_limit = parse_bytes(limit))) {
+    if (limit && (!tort_read_size(limit, &options->memory_limit) || !options->memory_limit)) {
         snprintf(message, size, "mem_limit=%s is not a size such as 2G, 512M or a number of bytes", limit);
         return false;
     }
@@ -63,12 +54,24 @@ bool tort_cuda_options_parse(const tort_provider_config *config, cuda_options *o
     return true;
 }
 
+/* ---- what it computes in ----------------------------------------------------------------------------------------- */
+
+void tort_cuda_describe_tf32(tort_target *target) {
+    enum { FIRST_WITH_TF32 = 80 };
+    const size_t used = strlen(target->description);
+    if (!target->tf32) return;
+    snprintf(target->description + used, sizeof target->description - used, ", tf32=on %s",
+             target->compute_capability < FIRST_WITH_TF32 ? "without effect before sm_80"
+             : !target->libraries                         ? "without effect: libraries=off"
+                                                          : "for cuBLAS and cuDNN");
+}
+
 /* ---- a device that is not here ----------------------------------------------------------------------------------- */
 
 static tort_status describe(const tort_provider_config *config, const char *text, tort_target *target,
                             tort_error *error) {
     cuda_options options;
-    char message[160];
+    char message[160], by_ptx[48] = "";
     if (!tort_cuda_options_parse(config, &options, message, sizeof message))
         return tort_fail(error, TORT_E_USAGE, "provider %s: %s", config->provider, message);
     char *end = NULL;
@@ -77,11 +80,19 @@ static tort_status describe(const tort_provider_config *config, const char *text
         return tort_fail(error, TORT_E_USAGE,
                          "target %s:%s is not of the form %s:sm_87 (sm_ and the compute capability without its dot)",
                          config->provider, text, config->provider);
+    const cuda_image image = tort_cuda_image_of((int32_t)capability);
+    if (!image.code) {
+        tort_cuda_image_cure((int32_t)capability, message, sizeof message);
+        return tort_fail(error, TORT_E_USAGE, "target %s:%s: NO_IMAGE, this tinyort has code for %s; %s",
+                         config->provider, text, tort_cuda_images, message);
+    }
     *target = (tort_target){.compute_capability = (int32_t)capability,
                             .memory = options.memory_limit,
                             .tf32 = options.tf32,
                             .libraries = options.libraries};
-    snprintf(target->description, sizeof target->description, "target sm_%ld, not opened", capability);
+    if (image.ptx) snprintf(by_ptx, sizeof by_ptx, ", PTX-%d compiled at the first start", image.code);
+    snprintf(target->description, sizeof target->description, "target sm_%ld, not opened%s", capability, by_ptx);
+    tort_cuda_describe_tf32(target);
     return TORT_OK;
 }
 
@@ -153,12 +164,15 @@ const tort_provider CUDA_PROVIDER_SYMBOL = {
     .abi = TORT_PROVIDER_ABI,
     .name = CUDA_PROVIDER_NAME,
     .summary = CUDA_PROVIDER_SUMMARY,
+    .built_for = tort_cuda_images,
     .kernels = families,
     .option_keys = option_keys,
     .describe = describe,
     .open = cuda_open,
 #if defined(TORT_CUDA) || defined(TORT_CUDASIM)
     .close = cuda_close,
+    .enter = cuda_enter,
+    .leave = cuda_leave,
     .library = cuda_library,
     .alloc = cuda_alloc,
     .free = cuda_free,

@@ -37,4 +37,7 @@ typedef struct cuda_options {
 /* False: message says which option is wrong. */
 bool tort_cuda_options_parse(const tort_provider_config *config, cuda_options *options, char *message, size_t size);
 
+/* Adds to the description what the option tf32=on does on this device, or that it does nothing. */
+void tort_cuda_describe_tf32(tort_target *target);
+
 #endif

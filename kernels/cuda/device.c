@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "kernels/cuda/cuda_provider.h"
+#include "kernels/cuda/images.h"
 #include "kernels/cuda/move.h"
 
 /* ---- why it did not open ----------------------------------------------------------------------------------------- */
@@ -97,30 +98,12 @@ static bool check_devices(tort_condition *condition, int ordinal) {
     return true;
 }
 
-#ifdef TORT_CUDASIM
-#define TORT_CUDA_ARCHS 75, 80, 86, 87, 89, 90, 100, 110, 120
-#endif
-
-/* Machine code of one architecture runs on devices of the same major version and no smaller minor one. */
-static bool has_machine_code(int capability, char *all, size_t size) {
-    static const int architectures[] = {TORT_CUDA_ARCHS};
-    bool found = false;
-    *all = '\0';
-    for (size_t i = 0; i < sizeof architectures / sizeof *architectures; i++) {
-        size_t used = strlen(all);
-        snprintf(all + used, size - used, "%ssm_%d", used ? " " : "", architectures[i]);
-        found |= architectures[i] / 10 == capability / 10 && architectures[i] <= capability;
-    }
-    return found;
-}
-
-static bool check_image(tort_condition *condition, const tort_target *target) {
-    char built[160];
-    bool machine_code = has_machine_code(target->compute_capability, built, sizeof built);
-    cudaError_t code = gpu_load_fill(1); /* any kernel tells */
+static bool check_image(tort_condition *condition, int capability) {
+    const cuda_image image = tort_cuda_image_of(capability);
+    cudaError_t code = image.code ? gpu_load_fill(1) : cudaErrorNoKernelImageForDevice; /* any kernel tells */
     if (code == cudaErrorNoKernelImageForDevice || code == cudaErrorInvalidDeviceFunction) {
-        down(condition, "NO_IMAGE", "build tinyort with CUDA_ARCHS set to this GPU's compute capability",
-             "the GPU is sm_%d, this tinyort has code for %s", target->compute_capability, built);
+        down(condition, "NO_IMAGE", "", "the GPU is sm_%d, this tinyort has code for %s", capability, tort_cuda_images);
+        tort_cuda_image_cure(capability, condition->cure, sizeof condition->cure);
         (void)cudaGetLastError();
         return false;
     }
@@ -128,7 +111,7 @@ static bool check_image(tort_condition *condition, const tort_target *target) {
         down(condition, "NO_IMAGE",
              "build tinyort with CUDA_ARCHS set to this GPU's compute capability, or update the driver",
              "the GPU is sm_%d, this tinyort has code for %s, and the driver does not compile its PTX: %s (%s)",
-             target->compute_capability, built, cudaGetErrorString(code), cudaGetErrorName(code));
+             capability, tort_cuda_images, cudaGetErrorString(code), cudaGetErrorName(code));
         (void)cudaGetLastError();
         return false;
     }
@@ -137,33 +120,54 @@ static bool check_image(tort_condition *condition, const tort_target *target) {
              cudaGetErrorName(code));
         return false;
     }
-    if (!machine_code)
+    if (image.ptx)
         snprintf(condition->note, sizeof condition->note,
-                 "no machine code for sm_%d (built for %s): the driver compiles PTX at the first start, which takes "
+                 "no machine code for sm_%d (built for %s): the driver compiles PTX-%d at the first start, which takes "
                  "seconds; build with CUDA_ARCHS=%d to avoid it",
-                 target->compute_capability, built, target->compute_capability);
+                 capability, tort_cuda_images, image.code, capability);
     return true;
 }
 
+/* ---- the current device ------------------------------------------------------------------------------------------ */
+
+int32_t cuda_enter(void *opened) {
+    const cuda_device *device = opened;
+    return cuda_context_push(&device->context);
+}
+
+void cuda_leave(void *opened, int32_t before) {
+    const cuda_device *device = opened;
+    if (before) cuda_context_pop(&device->context);
+}
+
+/* For calls that go to whichever device is current, and would do so unseen where entering ours had failed. */
+static cudaError_t check_current(const cuda_device *device) {
+    int current = -1;
+    cudaError_t code = cudaGetDevice(&current);
+    return code == cudaSuccess && current != device->ordinal ? cudaErrorInvalidDevice : code;
+}
+
 /* ---- open, close ------------------------------------------------------------------------------------------------- */
+
+static bool opened_well(const cuda_device *device, cudaError_t code, tort_condition *condition) {
+    if (code == cudaSuccess) return true;
+    if (code == cudaErrorMemoryAllocation)
+        down(condition, "NO_MEMORY", "free memory on the GPU (nvidia-smi shows who holds it), or choose another device",
+             "the GPU has no memory left for a CUDA context");
+    else
+        down(condition, "FAILED", cure_of(code), "opening device %d: %s (%s)", device->ordinal,
+             cudaGetErrorString(code), cudaGetErrorName(code));
+    return false;
+}
 
 static bool read_properties(cuda_device *device, int driver, tort_target *target, tort_condition *condition) {
     struct cudaDeviceProp properties;
     size_t free_bytes = 0, total_bytes = 0;
     char version[16];
-    cudaError_t code = cudaSetDevice(device->ordinal);
+    cudaError_t code = check_current(device);
     if (code == cudaSuccess) code = cudaGetDeviceProperties(&properties, device->ordinal);
     if (code == cudaSuccess) code = cudaMemGetInfo(&free_bytes, &total_bytes);
-    if (code == cudaErrorMemoryAllocation) {
-        down(condition, "NO_MEMORY", "free memory on the GPU (nvidia-smi shows who holds it), or choose another device",
-             "the GPU has no memory left for a CUDA context");
-        return false;
-    }
-    if (code != cudaSuccess) {
-        down(condition, "FAILED", cure_of(code), "opening device %d: %s (%s)", device->ordinal,
-             cudaGetErrorString(code), cudaGetErrorName(code));
-        return false;
-    }
+    if (!opened_well(device, code, condition)) return false;
     if (device->memory_limit > free_bytes) {
         down(condition, "NO_MEMORY", "lower mem_limit, or free memory on the GPU (nvidia-smi shows who holds it)",
              "mem_limit asks for %llu bytes, %llu of %llu are free", (unsigned long long)device->memory_limit,
@@ -178,7 +182,17 @@ static bool read_properties(cuda_device *device, int driver, tort_target *target
                             .libraries = device->libraries_allowed};
     snprintf(target->description, sizeof target->description, "%.60s, sm_%d, driver for CUDA %s", properties.name,
              device->compute_capability, version_text(driver, version, sizeof version));
+    tort_cuda_describe_tf32(target);
     return true;
+}
+
+static bool start(cuda_device *device, int driver, tort_target *target, tort_condition *condition) {
+    if (!opened_well(device, cuda_context_open(&device->context, device->ordinal), condition)) return false;
+    const int32_t before = cuda_enter(device);
+    const bool started =
+        read_properties(device, driver, target, condition) && check_image(condition, device->compute_capability);
+    cuda_leave(device, before);
+    return started;
 }
 
 void cuda_open(const tort_provider_config *config, void **out, tort_target *target, tort_condition *condition) {
@@ -204,17 +218,21 @@ void cuda_open(const tort_provider_config *config, void **out, tort_target *targ
     device->libraries_allowed = options.libraries;
     device->memory_limit = options.memory_limit;
     pthread_mutex_init(&device->lock, NULL);
-    if (!read_properties(device, driver, target, condition) || !check_image(condition, target)) {
+    if (start(device, driver, target, condition))
+        *out = device;
+    else
         cuda_close(device);
-        return;
-    }
-    *out = device;
 }
 
 void cuda_close(void *opened) {
     cuda_device *device = opened;
-    if (device->dnn) device->libraries.cudnn.cudnnDestroy(device->dnn);
+    if (device->dnn) {
+        const int32_t before = cuda_enter(device);
+        device->libraries.cudnn.cudnnDestroy(device->dnn);
+        cuda_leave(device, before);
+    }
     cuda_libraries_close(&device->libraries);
+    cuda_context_close(&device->context);
     pthread_mutex_destroy(&device->lock);
     tort_env env = device->env;
     tort_free(&env, device, sizeof *device);
@@ -234,7 +252,7 @@ static bool start_cudnn(cuda_device *device, char *message, size_t message_size,
     if (!cuda_libraries_open_cudnn(&device->libraries, message, message_size, cure, cure_size)) return false;
     if (device->dnn) return true;
     cudnnStatus_t code = CUDNN_STATUS_NOT_INITIALIZED;
-    if (cudaSetDevice(device->ordinal) == cudaSuccess) code = cudnn->cudnnCreate(&device->dnn);
+    if (check_current(device) == cudaSuccess) code = cudnn->cudnnCreate(&device->dnn);
     if (code == CUDNN_STATUS_SUCCESS) return true;
     device->dnn = NULL;
     cudnn_words(cudnn, code, words, sizeof words);
@@ -269,8 +287,8 @@ void *cuda_alloc(void *opened, size_t bytes) {
     cuda_device *device = opened;
     void *ptr = NULL;
     pthread_mutex_lock(&device->lock);
-    bool allocated = within_limit(device, bytes) && cudaSetDevice(device->ordinal) == cudaSuccess &&
-                     cudaMalloc(&ptr, bytes) == cudaSuccess;
+    bool allocated =
+        within_limit(device, bytes) && check_current(device) == cudaSuccess && cudaMalloc(&ptr, bytes) == cudaSuccess;
     if (allocated)
         device->memory_used += bytes;
     else
@@ -283,7 +301,6 @@ void cuda_free(void *opened, void *ptr, size_t bytes) {
     cuda_device *device = opened;
     pthread_mutex_lock(&device->lock);
     device->memory_used -= bytes;
-    cudaSetDevice(device->ordinal);
     cudaFree(ptr);
     pthread_mutex_unlock(&device->lock);
 }
@@ -291,8 +308,7 @@ void cuda_free(void *opened, void *ptr, size_t bytes) {
 uint64_t cuda_memory_free(void *opened) {
     cuda_device *device = opened;
     size_t free_bytes = 0, total_bytes = 0;
-    if (cudaSetDevice(device->ordinal) != cudaSuccess || cudaMemGetInfo(&free_bytes, &total_bytes) != cudaSuccess)
-        return 0;
+    if (check_current(device) != cudaSuccess || cudaMemGetInfo(&free_bytes, &total_bytes) != cudaSuccess) return 0;
     uint64_t left = device->memory_limit ? device->memory_limit - device->memory_used : free_bytes;
     return left < free_bytes ? left : free_bytes;
 }
@@ -302,9 +318,7 @@ uint32_t cuda_reach(void *opened, const void *pointer) {
     const cuda_device *device = opened;
     const uint32_t both = TORT_REACH_HOST | TORT_REACH_DEVICE;
     struct cudaPointerAttributes found;
-    cudaError_t code = cudaSetDevice(device->ordinal);
-    if (code == cudaSuccess) code = cudaPointerGetAttributes(&found, pointer);
-    if (code != cudaSuccess) return both;
+    if (cudaPointerGetAttributes(&found, pointer) != cudaSuccess) return both;
     if (found.type == cudaMemoryTypeDevice) return found.device == device->ordinal ? TORT_REACH_DEVICE : 0;
     return found.type != cudaMemoryTypeUnregistered && found.devicePointer == pointer ? both : TORT_REACH_HOST;
 }
@@ -365,7 +379,7 @@ tort_status cuda_stream_open(void *opened, void **out, tort_error *error) {
     if (!stream) return tort_out_of_memory(error, sizeof *stream);
     stream->device = device;
     void *word = NULL, *host_word = NULL;
-    cudaError_t code = cudaSetDevice(device->ordinal);
+    cudaError_t code = check_current(device);
     if (code == cudaSuccess) code = cudaStreamCreateWithFlags(&stream->stream, cudaStreamNonBlocking);
     if (code == cudaSuccess) code = cudaMalloc(&word, sizeof(gpu_status));
     stream->status = word;
@@ -386,7 +400,6 @@ tort_status cuda_stream_open(void *opened, void **out, tort_error *error) {
 void cuda_stream_close(void *opened, void *handle) {
     cuda_device *device = opened;
     cuda_stream *stream = handle;
-    cudaSetDevice(device->ordinal);
     if (stream->stream) cudaStreamSynchronize(stream->stream);
     if (stream->blas) device->libraries.cublas.cublasDestroy_v2(stream->blas);
     if (stream->dnn) device->libraries.cudnn.cudnnDestroy(stream->dnn);
@@ -402,12 +415,13 @@ tort_status cuda_copy(void *opened, void *handle, void *dst, const void *src, si
                                                 cudaMemcpyDeviceToDevice};
     cuda_device *device = opened;
     cuda_stream *stream = handle;
-    cudaError_t code = cudaSetDevice(device->ordinal);
-    if (code == cudaSuccess && stream) {
+    cudaError_t code;
+    if (stream) {
         code = cudaMemcpyAsync(dst, src, bytes, kinds[direction], stream->stream);
         if (code == cudaSuccess && direction != TORT_ON_DEVICE) code = cudaStreamSynchronize(stream->stream);
-    } else if (code == cudaSuccess) {
-        code = cudaMemcpy(dst, src, bytes, kinds[direction]);
+    } else {
+        code = check_current(device);
+        if (code == cudaSuccess) code = cudaMemcpy(dst, src, bytes, kinds[direction]);
     }
     return cuda_status(error, code, "copying");
 }
@@ -433,14 +447,17 @@ static tort_status report_fault(cuda_stream *stream, tort_error *error) {
 tort_status cuda_sync(void *opened, void *handle, tort_error *error) {
     cuda_device *device = opened;
     cuda_stream *stream = handle;
-    cudaError_t code = cudaSetDevice(device->ordinal);
-    if (code == cudaSuccess && !stream) code = cudaDeviceSynchronize();
-    if (!stream || code != cudaSuccess) return cuda_status(error, code, "waiting for the device");
-    code = cudaMemcpyAsync(stream->status_host, stream->status, sizeof(gpu_status), cudaMemcpyDeviceToHost,
-                           stream->stream);
-    if (code == cudaSuccess) code = cudaStreamSynchronize(stream->stream);
+    cudaError_t code;
+    if (stream) {
+        code = cudaMemcpyAsync(stream->status_host, stream->status, sizeof(gpu_status), cudaMemcpyDeviceToHost,
+                               stream->stream);
+        if (code == cudaSuccess) code = cudaStreamSynchronize(stream->stream);
+    } else {
+        code = check_current(device);
+        if (code == cudaSuccess) code = cudaDeviceSynchronize();
+    }
     if (code != cudaSuccess) return cuda_status(error, code, "waiting for the device");
-    return stream->status_host->node ? report_fault(stream, error) : TORT_OK;
+    return stream && stream->status_host->node ? report_fault(stream, error) : TORT_OK;
 }
 #else
 typedef int cuda_device_is_in_builds_with_cuda; /* ISO C wants a declaration */

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include "kernels/cuda/context.h"
 #include "kernels/cuda/cuda_api.h"
 #include "kernels/cuda/libraries.h"
 #include "kernels/cuda/status.h"
@@ -18,6 +19,7 @@ typedef struct cuda_device {
     uint64_t memory_limit; /* 0: none */
     uint64_t memory_used;
     pthread_mutex_t lock;
+    cuda_context context;
     cuda_libraries libraries;
     cudnnHandle_t dnn; /* for questions while planning, one at a time; NULL: cuDNN is not there or was not asked for */
 } cuda_device;
@@ -34,6 +36,8 @@ typedef struct cuda_stream {
 
 void cuda_open(const tort_provider_config *config, void **device, tort_target *target, tort_condition *condition);
 void cuda_close(void *device);
+int32_t cuda_enter(void *device);
+void cuda_leave(void *device, int32_t before);
 bool cuda_library(void *device, tort_library library, char *message, size_t message_size, char *cure, size_t cure_size);
 void *cuda_alloc(void *device, size_t bytes);
 void cuda_free(void *device, void *ptr, size_t bytes);

@@ -74,7 +74,7 @@ static __device__ __forceinline__ void mma_m16n8k16_f16(float (&d)[4], const uin
 #endif
 }
 
-/* sm_80 and newer; claims must refuse older devices. */
+/* Code for sm_80 and newer; a claim must have looked at tort_cuda_image_of (images.h), not at the device. */
 static __device__ __forceinline__ void mma_m16n8k16_bf16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2],
                                                          const float (&c)[4]) {
 #ifdef TORT_SM80
@@ -89,7 +89,7 @@ static __device__ __forceinline__ void mma_m16n8k16_bf16(float (&d)[4], const ui
 #endif
 }
 
-/* sm_80 and newer. Operands come from float_to_tf32. */
+/* Likewise. Operands come from float_to_tf32. */
 static __device__ __forceinline__ void mma_m16n8k8_tf32(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2],
                                                         const float (&c)[4]) {
 #ifdef TORT_SM80

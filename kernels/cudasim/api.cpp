@@ -78,6 +78,7 @@ Call::Call(const char *function, Needs needs) : error(cudaSuccess), guard(machin
         error = cudaErrorNoDevice;
     else if (needs == Needs::device)
         error = all.devices[device()].lost;
+    if (needs == Needs::device && !error) all.devices[device()].used = true;
     result(error);
 }
 
@@ -91,7 +92,7 @@ cudaError_t Call::freed(cudaError_t outcome) {
 }
 
 int Call::device() const {
-    return thread_state().device;
+    return thread_state().device();
 }
 
 namespace {
@@ -107,6 +108,7 @@ void configure(const cudasim_settings *settings) {
     all.all_calls = all.fail_countdown = 0;
     for (Device &device : all.devices) {
         device.lost = cudaSuccess;
+        device.used = false;
         device.dynamic_shared.clear();
         device.default_stream.queue.clear();
         for (cudaStream_t stream : device.streams) stream->queue.clear();
@@ -131,18 +133,21 @@ int calls(const char *function) {
 size_t leftovers(char *text, size_t text_size) {
     Machine &all = machine();
     const Guard guard(all.lock);
-    size_t buffers = 0, bytes = 0, streams = 0;
+    size_t buffers = 0, bytes = 0, streams = 0, contexts = 0;
     for (int i = 0; i < max_devices; i++) {
         buffers += heap_live_buffers(i);
         bytes += heap_live_bytes(i);
         streams += all.devices[i].streams.size();
+        contexts += (size_t)all.devices[i].retained;
     }
     const size_t graphs = all.graphs.size() + all.executables.size();
     if (text)
         snprintf(text, text_size,
-                 "%zu device buffers (%zu bytes), %zu pinned, %zu streams, %zu events, %zu graphs, %zu library objects",
-                 buffers, bytes, all.pinned.size(), streams, all.events.size(), graphs, all.library_objects.size());
-    return buffers + all.pinned.size() + streams + all.events.size() + graphs + all.library_objects.size();
+                 "%zu device buffers (%zu bytes), %zu pinned, %zu streams, %zu events, %zu graphs, %zu contexts, %zu "
+                 "library objects",
+                 buffers, bytes, all.pinned.size(), streams, all.events.size(), graphs, contexts,
+                 all.library_objects.size());
+    return buffers + all.pinned.size() + streams + all.events.size() + graphs + contexts + all.library_objects.size();
 }
 
 const char *failure() {
@@ -158,8 +163,32 @@ void host_free(void *memory) {
     cudaFreeHost(memory);
 }
 
-const cudasim_control control = {
-    CUDASIM_CONTROL_VERSION, default_settings, configure, fail_nth, calls, leftovers, failure, host_alloc, host_free};
+void set_device(int device) {
+    thread_state() = ThreadState();
+    thread_state().chosen = device;
+}
+
+int current_device() {
+    return thread_state().device();
+}
+
+bool is_used(int device) {
+    const Guard guard(machine().lock);
+    return machine().devices[device].used;
+}
+
+const cudasim_control control = {CUDASIM_CONTROL_VERSION,
+                                 default_settings,
+                                 configure,
+                                 fail_nth,
+                                 calls,
+                                 leftovers,
+                                 failure,
+                                 host_alloc,
+                                 host_free,
+                                 set_device,
+                                 current_device,
+                                 is_used};
 
 } // namespace
 

@@ -1,8 +1,8 @@
 /* api.h - the state behind the fake CUDA API, and the gate that each of its functions passes.
  *
  * One recursive lock around everything: calls of several threads are served one after the other, kernels included.
- * The functions are in api_device.cpp, api_memory.cpp, api_stream.cpp, api_launch.cpp, fake_cublas.cpp, fake_cudnn.cpp;
- * they use sim.h and know nothing of each other. Read next: api.cpp. */
+ * The functions are in api_device.cpp, api_context.cpp, api_memory.cpp, api_stream.cpp, api_launch.cpp,
+ * fake_cublas.cpp, fake_cudnn.cpp; they use sim.h and know nothing of each other. Read next: api.cpp. */
 #ifndef CUDASIM_API_H
 #define CUDASIM_API_H
 
@@ -51,6 +51,8 @@ namespace cudasim {
 
 struct Device {
     cudaError_t lost = cudaSuccess; /* sticky: what every call returns since */
+    bool used = false;              /* CUDA was started on it: on a GPU that takes memory */
+    int retained = 0;               /* how often its primary context is held */
     CUstream_st default_stream;
     std::vector<cudaStream_t> streams; /* in order of creation */
     /* Dynamic shared memory that cudaFuncSetAttribute allowed. */
@@ -80,8 +82,12 @@ Machine &machine();
 
 /* Of the calling operating system thread. */
 struct ThreadState {
-    int device = 0;
+    int chosen = 0;          /* by cudaSetDevice */
+    std::vector<int> pushed; /* devices of the contexts on the driver's stack: the last one is current */
     cudaError_t last_error = cudaSuccess;
+    int device() const {
+        return pushed.empty() ? chosen : pushed.back();
+    }
 };
 ThreadState &thread_state();
 

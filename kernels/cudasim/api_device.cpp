@@ -1,6 +1,6 @@
 /* api_device.cpp - the fake CUDA API: versions, devices, their properties, errors as text.
  *
- * A simulated device says so in its name. Read next: api_memory.cpp. */
+ * A simulated device says so in its name. Read next: api_context.cpp. */
 #include "kernels/cudasim/api.h"
 
 #include <stdio.h>
@@ -57,7 +57,7 @@ cudaError_t cudaGetLastError(void) {
     const std::lock_guard<std::recursive_mutex> guard(machine().lock);
     ThreadState &thread = thread_state();
     const cudaError_t error = thread.last_error;
-    thread.last_error = machine().devices[thread.device].lost;
+    thread.last_error = machine().devices[thread.device()].lost;
     return error;
 }
 
@@ -106,7 +106,9 @@ cudaError_t cudaSetDevice(int device) {
     Call call(__func__, Needs::driver);
     if (call.error) return call.error;
     if (!device_exists(device)) return call.result(cudaErrorInvalidDevice);
-    thread_state().device = device;
+    ThreadState &thread = thread_state();
+    (thread.pushed.empty() ? thread.chosen : thread.pushed.back()) = device;
+    machine().devices[device].used = true;
     return call.result(machine().devices[device].lost);
 }
 

@@ -97,7 +97,7 @@ cudaError_t break_capture(CUgraph_st *graph) {
 namespace cudasim {
 
 CUstream_st *find_stream(cudaStream_t handle) {
-    if (!handle) return &machine().devices[thread_state().device].default_stream;
+    if (!handle) return &machine().devices[thread_state().device()].default_stream;
     return stream_exists(handle) ? handle : nullptr;
 }
 

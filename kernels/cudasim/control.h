@@ -30,7 +30,7 @@ typedef struct cudasim_settings {
     unsigned seed;              /* of the random order */
     int cublas_version;         /* installed major version: 13, 12, or 0 for none */
     int cudnn_version;          /* likewise: 9, 8, or 0 */
-    const char *missing_symbol; /* that neither library has; NULL: all are there. Borrowed */
+    const char *missing_symbol; /* that neither driver nor library has; NULL: all are there. Borrowed */
     bool stop_at_failure;       /* print a kernel's misbehaviour and abort, for a debugger */
 } cudasim_settings;
 
@@ -52,9 +52,14 @@ typedef struct cudasim_control {
     /* cudaMallocHost and cudaFreeHost, for a test that is not linked to the API; NULL where it fails. */
     void *(*host_alloc)(size_t bytes);
     void (*host_free)(void *memory);
+    /* The calling thread's current device, as an application would choose and ask for it; neither starts CUDA on it. */
+    void (*set_device)(int device);
+    int (*current_device)(void);
+    /* Was CUDA started on the device since configure? */
+    bool (*is_used)(int device);
 } cudasim_control;
 
-#define CUDASIM_CONTROL_VERSION 2u
+#define CUDASIM_CONTROL_VERSION 3u
 
 const cudasim_control *tinyort_cudasim(void);
 

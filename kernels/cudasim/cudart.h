@@ -92,7 +92,13 @@
     X(cudaEventDefault, 0)                                                                                             \
     X(cudaEventDisableTiming, 2)                                                                                       \
     X(cudaHostAllocDefault, 0)                                                                                         \
-    X(cudaHostAllocPortable, 1)
+    X(cudaHostAllocPortable, 1)                                                                                        \
+    X(cudaEnableDefault, 0)
+
+#define CUDASIM_ENTRY_POINT_RESULTS(X)                                                                                 \
+    X(cudaDriverEntryPointSuccess, 0)                                                                                  \
+    X(cudaDriverEntryPointSymbolNotFound, 1)                                                                           \
+    X(cudaDriverEntryPointVersionNotSufficent, 2)
 
 #ifndef CUDASIM_AGAINST_NVIDIA_HEADERS
 
@@ -105,6 +111,7 @@ enum cudaMemcpyKind { CUDASIM_COPY_KINDS(CUDASIM_ENUMERATE) };
 enum cudaMemoryType { CUDASIM_MEMORY_TYPES(CUDASIM_ENUMERATE) };
 enum cudaFuncAttribute { CUDASIM_FUNCTION_ATTRIBUTES(CUDASIM_ENUMERATE) };
 enum cudaStreamCaptureMode { CUDASIM_CAPTURE_MODES(CUDASIM_ENUMERATE) };
+enum cudaDriverEntryPointQueryResult { CUDASIM_ENTRY_POINT_RESULTS(CUDASIM_ENUMERATE) };
 enum { CUDASIM_FLAGS(CUDASIM_ENUMERATE) };
 #undef CUDASIM_ENUMERATE
 
@@ -113,6 +120,12 @@ typedef struct CUstream_st *cudaStream_t;
 typedef struct CUevent_st *cudaEvent_t;
 typedef struct CUgraph_st *cudaGraph_t;
 typedef struct CUgraphExec_st *cudaGraphExec_t;
+
+/* Of the driver's own API, which the functions of CUDASIM_DRIVER_FUNCTIONS are of; its errors have cudaError's values.
+ */
+typedef enum cudaError_enum { CUDA_SUCCESS = 0, CUDA_ERROR_UNKNOWN = 999 } CUresult;
+typedef int CUdevice;
+typedef struct CUctx_st *CUcontext;
 
 struct cudaDeviceProp {
     char name[256];
@@ -159,6 +172,9 @@ struct cudaFuncAttributes {
     X(cudaError_t, cudaDeviceGetAttribute, (int *value, enum cudaDeviceAttr attribute, int device))                    \
     X(cudaError_t, cudaDeviceGetPCIBusId, (char *text, int length, int device))                                        \
     X(cudaError_t, cudaDeviceSynchronize, (void))                                                                      \
+    X(cudaError_t, cudaGetDriverEntryPointByVersion,                                                                   \
+      (const char *symbol, void **function, unsigned int version, unsigned long long flags,                            \
+       enum cudaDriverEntryPointQueryResult *result))                                                                  \
     X(cudaError_t, cudaMemGetInfo, (size_t * free_bytes, size_t * total_bytes))                                        \
     X(cudaError_t, cudaMalloc, (void **memory, size_t bytes))                                                          \
     X(cudaError_t, cudaFree, (void *memory))                                                                           \
@@ -199,12 +215,21 @@ struct cudaFuncAttributes {
     X(cudaError_t, cudaGraphDestroy, (cudaGraph_t graph))                                                              \
     X(cudaError_t, cudaGraphExecDestroy, (cudaGraphExec_t executable))
 
+/* Found by cudaGetDriverEntryPointByVersion. */
+#define CUDASIM_DRIVER_FUNCTIONS(X)                                                                                    \
+    X(CUresult, cuDeviceGet, (CUdevice * device, int ordinal))                                                         \
+    X(CUresult, cuDevicePrimaryCtxRetain, (CUcontext * context, CUdevice device))                                      \
+    X(CUresult, cuDevicePrimaryCtxRelease, (CUdevice device))                                                          \
+    X(CUresult, cuCtxPushCurrent, (CUcontext context))                                                                 \
+    X(CUresult, cuCtxPopCurrent, (CUcontext * context))
+
 #ifndef CUDASIM_AGAINST_NVIDIA_HEADERS
 #ifdef __cplusplus
 extern "C" {
 #endif
 #define CUDASIM_DECLARE(type, name, parameters) type name parameters;
 CUDASIM_FUNCTIONS(CUDASIM_DECLARE)
+CUDASIM_DRIVER_FUNCTIONS(CUDASIM_DECLARE)
 #undef CUDASIM_DECLARE
 #ifdef __cplusplus
 }

@@ -115,8 +115,9 @@ cublasStatus_t multiply(cublasHandle_t handle, Product &product, cudaDataType a_
         !product.b.is_valid(product.k, product.n, product.batch) ||
         !product.c.is_valid(product.m, product.n, product.batch))
         return CUBLAS_STATUS_INVALID_VALUE;
-    return library_submit(handle->stream, [product] { product.run(); }) ? CUBLAS_STATUS_SUCCESS
-                                                                        : CUBLAS_STATUS_EXECUTION_FAILED;
+    return library_submit(handle->device, handle->stream, [product] { product.run(); })
+               ? CUBLAS_STATUS_SUCCESS
+               : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 
 } // namespace

@@ -225,8 +225,9 @@ cudnnStatus_t start(cudnnHandle_t handle, const Convolution &convolution, cudnnC
     if (!is_supported(algorithm, convolution)) return CUDNN_STATUS_NOT_SUPPORTED;
     if (convolution.workspace_bytes < workspace_of(algorithm, convolution) || !convolution.operands_are_valid())
         return CUDNN_STATUS_BAD_PARAM;
-    return library_submit(handle->stream, [convolution] { convolution.run(); }) ? CUDNN_STATUS_SUCCESS
-                                                                                : CUDNN_STATUS_EXECUTION_FAILED;
+    return library_submit(handle->device, handle->stream, [convolution] { convolution.run(); })
+               ? CUDNN_STATUS_SUCCESS
+               : CUDNN_STATUS_EXECUTION_FAILED;
 }
 
 } // namespace
@@ -447,7 +448,7 @@ cudnnStatus_t cudnnAddTensor(cudnnHandle_t handle, const void *alpha, const cudn
                           scale * load_element(a, i / pixels % channels, added.element) +
                               keep * load_element(c, i, sum.element));
     };
-    return library_submit(handle->stream, work) ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_EXECUTION_FAILED;
+    return library_submit(handle->device, handle->stream, work) ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_EXECUTION_FAILED;
 }
 
 cudnnStatus_t cudnnConvolutionBiasActivationForward(

@@ -19,8 +19,9 @@ namespace cudasim {
 
 bool library_call_fails(const char *function);
 bool library_object_lives(const void *object); /* a handle or descriptor that was created and not destroyed */
-/* Work of the library in a stream; the device's memory is open to it. False: no such stream, or the work failed. */
-bool library_submit(cudaStream_t stream, const std::function<void()> &work);
+/* Work of the library in a stream of the handle's device, which must be current; the device's memory is open to it.
+ * False: another device is current, no such stream, or the work failed. */
+bool library_submit(int device, cudaStream_t stream, const std::function<void()> &work);
 bool operand_is_valid(const void *memory, size_t bytes); /* device or pinned memory, wholly within a live buffer */
 
 enum class Element { f32, f16, bf16 };

@@ -67,11 +67,11 @@ bool library_call_fails(const char *function) {
     return Call(function, Needs::nothing).error != cudaSuccess;
 }
 
-bool library_submit(cudaStream_t handle, const std::function<void()> &work) {
+bool library_submit(int device, cudaStream_t handle, const std::function<void()> &work) {
     const std::lock_guard<std::recursive_mutex> guard(machine().lock);
     CUstream_st *stream = find_stream(handle);
-    if (!stream || machine().devices[stream->device].lost) return false;
-    const int device = stream->device;
+    if (!stream || stream->device != device || thread_state().device() != device) return false;
+    if (machine().devices[device].lost) return false;
     return !submit(stream, [=] {
         const HeapAccess access(device);
         work();

@@ -4,8 +4,6 @@
 # -femulated-tls the simulator sees every __shared__ array; under g++ results are the same and fewer mistakes are caught.
 # `cudasim_mode` makes the rules for one way of compiling everything; tests/cudasim/tests.mk uses it for further ways.
 
-comma := ,
-
 ifeq ($(MACHINE),x86_64)
 CUDASIM_CLANG := $(shell command -v clang++)
 # A build with sanitizers has one compiler's runtime library: that of $(CC).
@@ -21,7 +19,7 @@ CUDASIM_SOURCES := $(filter-out kernels/cudasim/plugin.cpp,$(wildcard kernels/cu
 CUDASIM_DEVICE_SOURCES := $(wildcard kernels/cuda/*.cu)
 CUDASIM_HOST_SOURCES := $(wildcard kernels/cuda/*.c)
 
-CUDASIM_CPPFLAGS := $(TORT_CPPFLAGS) -DTORT_CUDA=1 -DTORT_CUDASIM=1
+CUDASIM_CPPFLAGS := $(TORT_CPPFLAGS) -DTORT_CUDA=1 -DTORT_CUDASIM=1 $(call cuda_images,$(CUDA_ALL_ARCHS))
 CUDASIM_CXXFLAGS := -std=c++17 -g -ffp-contract=off -fno-math-errno -fPIC -fvisibility=hidden -fvisibility-inlines-hidden -pthread \
     -Wall -Wextra -Wno-unknown-pragmas -Werror
 CUDASIM_STRICT := -Wshadow -Wconversion -Wno-sign-conversion

@@ -1,11 +1,12 @@
 /* provider.c - the host code of the CUDA provider on the simulated device: why it does not open, in its own words, and
  * the program that runs the other files' tests too.
  *
- *   provider PROBING.expected
+ *   provider PROBING.expected           (or --write PROBING.expected, after a change on purpose)
  *
  * A program of its own, as its settings are those of the whole machine (kernels/cudasim/control.h). The provider is
- * reached as an application reaches it: a chain, a session, its report. Read next: provider_faults.c,
- * provider_devices.c, provider_bindings.c. */
+ * reached as an application reaches it: a chain, a session, its report. Read next: provider_images.c,
+ * provider_faults.c, provider_devices.c, provider_current.c,
+ * provider_bindings.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +60,9 @@ static void minor_version(cudasim_settings *s) {
 static void newer_device(cudasim_settings *s) {
     s->capability = 130;
 }
+static void older_device(cudasim_settings *s) {
+    s->capability = 70;
+}
 static void no_libraries(cudasim_settings *s) {
     s->cublas_version = s->cudnn_version = 0;
 }
@@ -76,6 +80,9 @@ static void silent_libraries(cudasim_settings *s) {
 static void no_gemm(cudasim_settings *s) {
     s->missing_symbol = "cublasGemmStridedBatchedEx";
 }
+static void no_contexts(cudasim_settings *s) {
+    s->missing_symbol = "cuCtxPushCurrent";
+}
 static void no_convolution(cudasim_settings *s) {
     s->missing_symbol = "cudnnConvolutionForward";
 }
@@ -92,10 +99,13 @@ static const situation situations[] = {
     {"driver for forward compatibility", "cudasim,cpu", compatibility_driver, NULL, 0},
     {"stub driver", "cudasim,cpu", stub_driver, NULL, 0},
     {"device out of range", "cudasim:device=2,cpu", NULL, NULL, 0},
-    {"busy device", "cudasim,cpu", NULL, "cudaMemGetInfo", cudaErrorDevicesUnavailable},
-    {"full device", "cudasim,cpu", NULL, "cudaMemGetInfo", cudaErrorMemoryAllocation},
+    {"full device", "cudasim,cpu", NULL, "cuDevicePrimaryCtxRetain", cudaErrorMemoryAllocation},
+    {"nearly full device", "cudasim,cpu", NULL, "cudaMemGetInfo", cudaErrorMemoryAllocation},
+    {"device that another process holds", "cudasim,cpu", NULL, "cuDevicePrimaryCtxRetain", cudaErrorDevicesUnavailable},
+    {"driver without a function", "cudasim,cpu", no_contexts, NULL, 0},
     {"limit above what is free", "cudasim:mem_limit=2G,cpu", NULL, NULL, 0},
     {"no kernel image", "cudasim,cpu", no_image, NULL, 0},
+    {"a device before all images", "cudasim,cpu", older_device, NULL, 0},
     {"PTX that the driver refuses", "cudasim,cpu", newer_device, "cudaFuncGetAttributes",
      cudaErrorUnsupportedPtxVersion},
     {"code does not load", "cudasim,cpu", NULL, "cudaFuncGetAttributes", cudaErrorUnknown},
@@ -115,6 +125,8 @@ static const situation situations[] = {
     {"cuDNN without a symbol", "cudasim,cpu", no_convolution, NULL, 0},
     {"cuDNN that does not start", "cudasim,cpu", NULL, "cudnnCreate", cudaErrorUnknown},
     {"libraries=off", "cudasim:libraries=off,cpu", NULL, NULL, 0},
+    {"TF32", "cudasim:tf32=on,cpu", NULL, NULL, 0},
+    {"TF32 without libraries", "cudasim:tf32=on:libraries=off,cpu", NULL, NULL, 0},
 };
 
 /* The provider's line of the report, where the MatMul and a Conv run and why not better; what depends on the window of
@@ -153,6 +165,12 @@ static void tell(tester *t, const situation *s, FILE *out) {
         tort_report_free(report);
     }
     tort_session_free(session);
+}
+
+static void write_probing(tester *t, const char *path) {
+    FILE *file = fopen(path, "w");
+    for (size_t i = 0; file && i < sizeof situations / sizeof *situations; i++) tell(t, &situations[i], file);
+    if (!file || fclose(file)) tester_check(t, false, path, "cannot be written");
 }
 
 /* Holds each situation against its lines in the file: its name, then lines that begin with two spaces. */
@@ -201,13 +219,20 @@ int main(int argc, char **argv) {
     static tort_counting_env memory;
     tort_counting_env_init(&memory);
     t.memory = &memory;
+    const bool writes = argc == 3 && !strcmp(argv[1], "--write");
     if (argc < 2 || !simulator_open(&t.provider, &t.control) || !provider_model_make(&t.model) || !run_on_cpu(&t)) {
-        printf("usage: provider PROBING.expected, with libtinyort-cudasim.so where the loader looks\n");
+        printf("usage: provider [--write] PROBING.expected, with libtinyort-cudasim.so where the loader looks\n");
         return 2;
     }
+    if (writes) {
+        write_probing(&t, argv[2]);
+        return t.failed != 0;
+    }
     check_probing(&t, argv[1]);
+    provider_test_images(&t);
     provider_test_faults(&t);
     provider_test_devices(&t);
+    provider_test_current(&t);
     provider_test_bindings(&t);
     provider_threads_check(t.provider, t.control, &t.model, t.expected, &t.passed, &t.failed);
     provider_model_free(&t.model);

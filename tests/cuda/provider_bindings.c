@@ -6,6 +6,7 @@
 
 #include "kernels/cudasim/cudart.h"
 #include "tests/cuda/provider_tester.h"
+#include "tests/cuda/simulator.h"
 #include "tests/report_of.h"
 
 enum { IMAGE_BYTES = 2 * 3 * 6 * 5 * sizeof(float), OUTPUT_BYTES = PROVIDER_MODEL_COUNT * sizeof(float) };
@@ -128,13 +129,13 @@ static void check_failing_calls(bound *b, int code) {
     cudasim_settings settings = b->t->control->defaults();
     float found[PROVIDER_MODEL_COUNT];
     char what[80];
-    int calls = 1, failures = 0;
+    int calls = 1, that_matter = 0, failures = 0;
     for (int n = 0; n <= calls; n++) { /* 0: none fails, to count them */
         b->t->control->configure(&settings);
         if (n) b->t->control->fail_nth(NULL, n, code);
         tort_status status = open_bound(b, "cudasim");
         if (!status) status = round_trip(b, 4, true, found);
-        if (!n) calls = b->t->control->calls(NULL);
+        if (!n) calls = b->t->control->calls(NULL), that_matter = simulator_calls_that_matter(b->t->control);
         snprintf(what, sizeof what, "error %d in call %d of %d", code, n, calls);
         failures += status != TORT_OK;
         check(b, status ? n && *b->error.msg : tester_is_right(b->t, found), what,
@@ -142,7 +143,7 @@ static void check_failing_calls(bound *b, int code) {
         b->t->control->fail_nth(NULL, 0, 0);
         close_bound(b);
     }
-    check(b, failures > calls / 2, "failing calls", "most went unnoticed");
+    check(b, failures > that_matter / 2, "failing calls", "most went unnoticed");
 }
 
 /* Pinned memory is within reach of the device, whichever side it is bound to; other host memory is not. */

@@ -47,7 +47,7 @@ static void check_limits(tester *t) {
         const int shift = bytes >> 20 ? 20 : bytes >> 10 ? 10 : 0;
         snprintf(chain, sizeof chain, "cudasim:mem_limit=%d%s,cpu", bytes >> shift,
                  shift == 20 ? "M"
-                 : shift     ? "K"
+                 : shift     ? "k"
                              : "");
         tester_configure(t, NULL);
         tort_status status = tester_open(t, &t->model, chain, &session, &error);

@@ -16,3 +16,7 @@ bool simulator_open(const tort_provider **provider, const cudasim_control **cont
     *control = entry()->extra;
     return (*control)->version == CUDASIM_CONTROL_VERSION;
 }
+
+int simulator_calls_that_matter(const cudasim_control *control) {
+    return control->calls(NULL) - control->calls("cuCtxPushCurrent") - control->calls("cuCtxPopCurrent");
+}

@@ -8,4 +8,8 @@
 /* Opens libtinyort-cudasim.so where the loader looks; false: it is not there, or of another build. */
 bool simulator_open(const tort_provider **provider, const cudasim_control **control);
 
+/* Calls of CUDA since configure, without those that make a device current and give it back: on the device that is
+ * current anyway, the failure of one of those changes nothing. */
+int simulator_calls_that_matter(const cudasim_control *control);
+
 #endif

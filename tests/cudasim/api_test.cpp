@@ -277,6 +277,39 @@ static void test_streams_of_another_device() {
     succeeds(cudaFree(a), "cudaFree");
 }
 
+/* The driver's stack of contexts: the top is current, and what cudaSetDevice chose is below it. */
+static void test_contexts() {
+    play_default();
+    CUcontext contexts[2] = {nullptr, nullptr}, popped = nullptr;
+    CUdevice device = -1;
+    void *found = nullptr;
+    enum cudaDriverEntryPointQueryResult result;
+    succeeds(cudaGetDriverEntryPointByVersion("cuCtxPushCurrent", &found, 12000, cudaEnableDefault, &result), "lookup");
+    check(found == (void *)cuCtxPushCurrent && result == cudaDriverEntryPointSuccess, "a function that is there");
+    succeeds(cudaGetDriverEntryPointByVersion("cuCtxDance", &found, 12000, cudaEnableDefault, &result), "lookup");
+    check(!found && result == cudaDriverEntryPointSymbolNotFound, "a function that is not there");
+    check(!control->is_used(0) && !control->is_used(1), "looking functions up starts CUDA on a device");
+    check(cuDeviceGet(&device, 2) == (CUresult)cudaErrorInvalidDevice, "a third device");
+    check(!cuDeviceGet(&device, 1) && device == 1, "the second device");
+    check(!cuDevicePrimaryCtxRetain(&contexts[1], 1), "its context");
+    check(control->is_used(1) && !control->is_used(0), "holding a context starts CUDA on its device alone");
+    check(!cuCtxPushCurrent(contexts[1]), "a push");
+    check(control->current_device() == 1, "current after a push: %d", control->current_device());
+    float *a = upload({1});
+    check(!cuDevicePrimaryCtxRetain(&contexts[0], 0) && !cuCtxPushCurrent(contexts[0]), "a push on top");
+    check(control->current_device() == 0, "current after the second push: %d", control->current_device());
+    check(!cuCtxPopCurrent(&popped) && popped == contexts[0], "a pop");
+    check(!cuCtxPopCurrent(&popped) && popped == contexts[1], "the other pop");
+    check(cuCtxPopCurrent(&popped) == (CUresult)cudaErrorInvalidValue, "nothing to pop");
+    check(control->current_device() == 0, "current at the end: %d", control->current_device());
+    succeeds(cudaFree(a), "cudaFree");
+    char text[256];
+    check(control->leftovers(text, sizeof text) == 2, "contexts are counted: %s", text);
+    check(!cuDevicePrimaryCtxRelease(0) && !cuDevicePrimaryCtxRelease(1), "releasing them");
+    check(cuCtxPushCurrent(contexts[1]) == (CUresult)cudaErrorInvalidValue, "a context that nobody holds");
+    check(cuDevicePrimaryCtxRelease(1) == (CUresult)cudaErrorInvalidDevice, "a release too many");
+}
+
 /* Two threads, a device each, many launches: the lock keeps them apart and results are each one's own. */
 static void test_threads() {
     play_default();
@@ -311,6 +344,7 @@ int main() {
     test_lost_device();
     test_lazy_use_after_free();
     test_streams_of_another_device();
+    test_contexts();
     test_threads();
     char text[256];
     check(!control->leftovers(text, sizeof text), "left over: %s", text);

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #ifdef CUDART
+#include <cuda.h>
 #include <cuda_runtime_api.h>
 #define CUDASIM_AGAINST_NVIDIA_HEADERS
 #include "kernels/cudasim/cudart.h"
@@ -28,8 +29,18 @@ CUDASIM_COPY_KINDS(CHECK_VALUE)
 CUDASIM_MEMORY_TYPES(CHECK_VALUE)
 CUDASIM_FUNCTION_ATTRIBUTES(CHECK_VALUE)
 CUDASIM_CAPTURE_MODES(CHECK_VALUE)
+CUDASIM_ENTRY_POINT_RESULTS(CHECK_VALUE)
 CUDASIM_FLAGS(CHECK_VALUE)
 CUDASIM_FUNCTIONS(CHECK_TYPE)
+CUDASIM_DRIVER_FUNCTIONS(CHECK_TYPE)
+/* What the provider takes an error of the driver for. */
+#define CHECK_SAME(driver, runtime) static_assert((int)driver == (int)runtime, #driver);
+CHECK_SAME(CUDA_SUCCESS, cudaSuccess)
+CHECK_SAME(CUDA_ERROR_OUT_OF_MEMORY, cudaErrorMemoryAllocation)
+CHECK_SAME(CUDA_ERROR_DEVICE_UNAVAILABLE, cudaErrorDevicesUnavailable)
+CHECK_SAME(CUDA_ERROR_SYSTEM_NOT_READY, cudaErrorSystemNotReady)
+CHECK_SAME(CUDA_ERROR_SYSTEM_DRIVER_MISMATCH, cudaErrorSystemDriverMismatch)
+CHECK_SAME(CUDA_ERROR_ILLEGAL_ADDRESS, cudaErrorIllegalAddress)
 #ifdef PLANT_ERROR
 CHECK_VALUE(cudaErrorNoDevice, 101)
 #endif

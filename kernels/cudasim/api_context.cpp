@@ -1,0 +1,88 @@
+/* api_context.cpp - the fake CUDA API: the few functions of the driver's own API that make a device current by its
+ * primary context, and how they are found. Their errors are numbered as cudaError's are. Read next: api_memory.cpp. */
+#include "kernels/cudasim/api.h"
+
+using namespace cudasim;
+
+/* A primary context; there is one a device, and it is as old as the machine. */
+struct CUctx_st {
+    int device;
+};
+
+namespace {
+
+CUctx_st primary[max_devices] = {{0}, {1}};
+
+CUresult as_driver(cudaError_t error) {
+    return (CUresult)error;
+}
+
+struct Function {
+    const char *name;
+    void *address;
+};
+
+#define CUDASIM_SYMBOL(type, name, parameters) {#name, (void *)name},
+const Function functions[] = {CUDASIM_DRIVER_FUNCTIONS(CUDASIM_SYMBOL)};
+#undef CUDASIM_SYMBOL
+
+} // namespace
+
+extern "C" {
+
+CUresult cuDeviceGet(CUdevice *device, int ordinal) {
+    Call call(__func__, Needs::driver);
+    if (call.error) return as_driver(call.error);
+    if (ordinal < 0 || ordinal >= machine().settings.device_count) return as_driver(cudaErrorInvalidDevice);
+    *device = ordinal;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
+    Call call(__func__, Needs::driver);
+    if (call.error) return as_driver(call.error);
+    if (device < 0 || device >= machine().settings.device_count) return as_driver(cudaErrorInvalidDevice);
+    machine().devices[device].used = true;
+    machine().devices[device].retained++;
+    *context = &primary[device];
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
+    Call call(__func__, Needs::driver);
+    if (device < 0 || device >= max_devices || !machine().devices[device].retained)
+        return as_driver(cudaErrorInvalidDevice);
+    machine().devices[device].retained--;
+    return as_driver(call.error);
+}
+
+CUresult cuCtxPushCurrent(CUcontext context) {
+    Call call(__func__, Needs::driver);
+    if (call.error) return as_driver(call.error);
+    if (!context || !machine().devices[context->device].retained) return as_driver(cudaErrorInvalidValue);
+    thread_state().pushed.push_back(context->device);
+    return CUDA_SUCCESS;
+}
+
+/* Does its work also when it is made to fail, as functions that free do. */
+CUresult cuCtxPopCurrent(CUcontext *context) {
+    Call call(__func__, Needs::driver);
+    std::vector<int> &pushed = thread_state().pushed;
+    if (pushed.empty()) return as_driver(cudaErrorInvalidValue);
+    *context = &primary[pushed.back()];
+    pushed.pop_back();
+    return as_driver(call.error);
+}
+
+cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned int, unsigned long long,
+                                             enum cudaDriverEntryPointQueryResult *result) {
+    Call call(__func__, Needs::driver);
+    if (call.error) return call.error;
+    const char *missing = machine().settings.missing_symbol;
+    *function = nullptr;
+    for (const Function &known : functions)
+        if (!strcmp(known.name, symbol) && !(missing && !strcmp(missing, symbol))) *function = known.address;
+    *result = *function ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
+    return cudaSuccess;
+}
+}
