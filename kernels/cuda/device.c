@@ -60,8 +60,10 @@ static bool check_driver(tort_condition *condition, int *driver) {
     cudaDriverGetVersion(driver);
     cudaRuntimeGetVersion(&toolkit);
     if (*driver == 0) {
-        down(condition, "NO_DRIVER", "install the NVIDIA driver for this GPU, or take cuda out of the chain",
-             "no NVIDIA driver on this machine (libcuda.so.1 was not found)");
+        *condition = (tort_condition){.ready = false};
+        const bool absent = cuda_driver_is_absent(condition->message, sizeof condition->message, condition->cure,
+                                                  sizeof condition->cure);
+        snprintf(condition->code, sizeof condition->code, absent ? "NO_DRIVER" : "FAILED");
         return false;
     }
     if (*driver / 1000 < toolkit / 1000) {

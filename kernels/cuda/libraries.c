@@ -1,10 +1,13 @@
 /* libraries.c - finds cuBLAS and cuDNN by name and fills the tables of their functions.
  *
- * They are large and often missing, so nothing links them; a node that would use one asks, and the answer with the
- * file names that were tried is its verdict. Versions 13 and 12 of cuBLAS, 9 of cuDNN; 8 is refused by name. */
+ * They are large and often missing, so nothing links them; a node that would use one asks, and the answer is its
+ * verdict: which files are not there, or are broken, or too old. Likewise of the driver, where it does not answer.
+ * Read next: library_file.h, library_api.h. */
 #if defined(TORT_CUDA) || defined(TORT_CUDASIM)
 #include "kernels/cuda/libraries.h"
 
+#include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -29,19 +32,116 @@ static const char *fill_table(void *library, const library_symbol *symbols, void
     return NULL;
 }
 
-/* Opens the first of the names; on failure message ends up with all of them and the loader's last words. */
-static void *open_first(const char *const *names, char *message, size_t size) {
-    char tried[96] = "", reason[96] = "";
-    for (; *names; names++) {
-        void *library = cuda_library_open(*names);
-        if (library) return library;
-        snprintf(reason, sizeof reason, "%s", cuda_library_error());
-        size_t used = strlen(tried);
-        snprintf(tried + used, sizeof tried - used, "%s%s", used ? ", " : "", *names);
-    }
-    snprintf(message, size, "tried %s: %s", tried, reason);
+/* ---- files: not there, broken, too old --------------------------------------------------------------------------- */
+
+/* The loader says the name alone where no file has it, and a path where it has found one. */
+static bool is_absent(const char *file_name, const char *words) {
+    const size_t length = strlen(file_name);
+    return !strncmp(words, file_name, length) && words[length] == ':' && strstr(words, strerror(ENOENT));
+}
+
+typedef struct library_files {
+    const char *title, *versions; /* "cuBLAS", "13 or 12" */
+    const char *names[3];         /* in the order in which they are tried; ends with NULL */
+    const char *old;              /* of a version that is too old */
+} library_files;
+
+static const library_files cublas_files = {
+    "cuBLAS", "13 or 12", {"libcublas.so.13", "libcublas.so.12", NULL}, "libcublas.so.11"};
+static const library_files cudnn_files = {"cuDNN", "9", {"libcudnn.so.9", NULL}, "libcudnn.so.8"};
+
+/* What an answer is written to. */
+typedef struct answer {
+    char *message, *cure;
+    size_t message_size, cure_size;
+} answer;
+
+static void *refuse(const answer *a, const char *cure, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+static void *refuse(const answer *a, const char *cure, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(a->message, a->message_size, format, arguments);
+    va_end(arguments);
+    snprintf(a->cure, a->cure_size, "%s; until then the own kernel serves", cure);
     return NULL;
 }
+
+/* cuDNN counts 8907 for 8.9.7 and, from 9 on, 91900 for 9.19.0. */
+static void *refuse_old(const answer *a, const library_files *files, void *library) {
+    char cure[80];
+    size_t (*get_version)(void);
+    void *symbol = cuda_library_symbol(library, "cudnnGetVersion");
+    snprintf(cure, sizeof cure, "install %s %s beside it", files->title, files->versions);
+    if (!symbol) return refuse(a, cure, "%s was found, %s %s is needed", files->old, files->title, files->versions);
+    memcpy(&get_version, &symbol, sizeof get_version);
+    const size_t version = get_version();
+    return refuse(a, cure, "%s %zu.%zu.%zu was found (%s), %s is needed", files->title, version / 1000,
+                  version / 100 % 10, version % 100, files->old, files->names[0]);
+}
+
+/* Opens the first of the names that loads; NULL: the answer says what is wrong with the files that are there. */
+static void *open_first(const library_files *files, const answer *a) {
+    char broken[160] = "", absent[64] = "", cure[80];
+    for (const char *const *name = files->names; *name; name++) {
+        void *library = cuda_library_open(*name);
+        if (library) return library;
+        const char *words = cuda_library_error();
+        const size_t used = strlen(absent);
+        if (is_absent(*name, words))
+            snprintf(absent + used, sizeof absent - used, "%s%s", used ? " or " : "", *name);
+        else if (!*broken)
+            snprintf(broken, sizeof broken, "%s was found but does not load: %s", *name, words);
+    }
+    if (*broken) {
+        snprintf(cure, sizeof cure, "install %s %s anew, whole and for this machine", files->title, files->versions);
+        return refuse(a, cure, "%s", broken);
+    }
+    void *old = cuda_library_open(files->old);
+    if (old) {
+        refuse_old(a, files, old);
+        cuda_library_close(old);
+        return NULL;
+    }
+    snprintf(cure, sizeof cure, "install %s %s where the loader finds it", files->title, files->versions);
+    return refuse(a, cure, "the loader finds no %s", absent);
+}
+
+/* Opens the library and fills its table. */
+static void *open_library(const library_files *files, const library_symbol *symbols, void *table, const answer *a) {
+    char cure[80];
+    void *library = open_first(files, a);
+    const char *missing = library ? fill_table(library, symbols, table) : NULL;
+    if (!missing) return library;
+    cuda_library_close(library);
+    snprintf(cure, sizeof cure, "install %s %s anew: this is not the whole of it", files->title, files->versions);
+    return refuse(a, cure, "%s was found but has no %s", files->title, missing);
+}
+
+bool cuda_driver_is_absent(char *message, size_t message_size, char *cure, size_t cure_size) {
+    static const char name[] = "libcuda.so.1";
+    void *library = cuda_library_open(name);
+    const char *words = library ? "" : cuda_library_error();
+    if (!library && is_absent(name, words)) {
+        snprintf(message, message_size, "no NVIDIA driver on this machine (%s was not found)", name);
+        snprintf(cure, cure_size, "install the NVIDIA driver for this GPU, or take cuda out of the chain");
+        return true;
+    }
+    const bool whole = library && cuda_library_symbol(library, "cuInit");
+    if (!library)
+        snprintf(message, message_size, "the NVIDIA driver's %s was found but does not load: %s", name, words);
+    else if (!whole)
+        snprintf(message, message_size, "%s was found but has no cuInit: it is not the NVIDIA driver's", name);
+    else
+        snprintf(message, message_size, "the NVIDIA driver's %s loads, but the driver tells no version", name);
+    snprintf(cure, cure_size,
+             whole ? "see whether nvidia-smi works"
+                   : "install the NVIDIA driver anew, or take the folder of this file out of LD_LIBRARY_PATH");
+    if (library) cuda_library_close(library);
+    return false;
+}
+
+/* ---- versions ---------------------------------------------------------------------------------------------------- */
 
 static void tell_cublas_version(const cuda_libraries *libraries, char *message, size_t size) {
     int major, minor;
@@ -60,65 +160,21 @@ static void tell_cudnn_version(const cuda_libraries *libraries, char *message, s
 
 bool cuda_libraries_open_cublas(cuda_libraries *libraries, char *message, size_t message_size, char *cure,
                                 size_t cure_size) {
-    static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", NULL};
-    if (libraries->cublas_handle) {
-        tell_cublas_version(libraries, message, message_size);
-        return true;
-    }
-    void *library = open_first(names, message, message_size);
-    snprintf(cure, cure_size, "install cuBLAS 13 or 12 where the loader finds it; until then the own kernel serves");
-    if (!library) return false;
-    const char *missing = fill_table(library, cublas_symbols, &libraries->cublas);
-    if (missing) {
-        snprintf(message, message_size, "cuBLAS was found but has no %s", missing);
-        cuda_library_close(library);
-        return false;
-    }
-    libraries->cublas_handle = library;
+    const answer a = {message, cure, message_size, cure_size};
+    if (!libraries->cublas_handle)
+        libraries->cublas_handle = open_library(&cublas_files, cublas_symbols, &libraries->cublas, &a);
+    if (!libraries->cublas_handle) return false;
     tell_cublas_version(libraries, message, message_size);
-    *cure = '\0';
     return true;
-}
-
-/* cuDNN counts 8907 for 8.9.7 and, from 9 on, 91900 for 9.19.0. */
-static void tell_old_cudnn(void *library, char *message, size_t size) {
-    size_t (*get_version)(void);
-    void *symbol = cuda_library_symbol(library, "cudnnGetVersion");
-    snprintf(message, size, "libcudnn.so.8 was found, libcudnn.so.9 is needed");
-    if (!symbol) return;
-    memcpy(&get_version, &symbol, sizeof get_version);
-    const size_t version = get_version();
-    snprintf(message, size, "cuDNN %zu.%zu.%zu was found (libcudnn.so.8), libcudnn.so.9 is needed", version / 1000,
-             version / 100 % 10, version % 100);
 }
 
 bool cuda_libraries_open_cudnn(cuda_libraries *libraries, char *message, size_t message_size, char *cure,
                                size_t cure_size) {
-    static const char *const names[] = {"libcudnn.so.9", NULL}, *const old_names[] = {"libcudnn.so.8", NULL};
-    if (libraries->cudnn_handle) {
-        tell_cudnn_version(libraries, message, message_size);
-        return true;
-    }
-    void *library = open_first(names, message, message_size);
-    snprintf(cure, cure_size, "install cuDNN 9 where the loader finds it; until then the own kernel serves");
-    if (!library) {
-        char unused[8];
-        void *old = open_first(old_names, unused, sizeof unused);
-        if (old) {
-            tell_old_cudnn(old, message, message_size);
-            cuda_library_close(old);
-        }
-        return false;
-    }
-    const char *missing = fill_table(library, cudnn_symbols, &libraries->cudnn);
-    if (missing) {
-        snprintf(message, message_size, "cuDNN was found but has no %s", missing);
-        cuda_library_close(library);
-        return false;
-    }
-    libraries->cudnn_handle = library;
+    const answer a = {message, cure, message_size, cure_size};
+    if (!libraries->cudnn_handle)
+        libraries->cudnn_handle = open_library(&cudnn_files, cudnn_symbols, &libraries->cudnn, &a);
+    if (!libraries->cudnn_handle) return false;
     tell_cudnn_version(libraries, message, message_size);
-    *cure = '\0';
     return true;
 }
 

@@ -22,7 +22,11 @@ typedef struct cuda_libraries {
     cudnn_functions cudnn;
 } cuda_libraries;
 
-/* Message gets the version, "13.1"; on false it says what was tried and cure what helps. */
+/* Why does the driver tell no version? True: it is not installed; false: what is there is broken. */
+bool cuda_driver_is_absent(char *message, size_t message_size, char *cure, size_t cure_size);
+
+/* Message gets the version, "13.1"; on false it says which files are missing, broken or too old, and cure what helps.
+ */
 bool cuda_libraries_open_cublas(cuda_libraries *libraries, char *message, size_t message_size, char *cure,
                                 size_t cure_size);
 bool cuda_libraries_open_cudnn(cuda_libraries *libraries, char *message, size_t message_size, char *cure,

@@ -30,6 +30,8 @@ typedef struct cudasim_settings {
     unsigned seed;              /* of the random order */
     int cublas_version;         /* installed major version: 13, 12, or 0 for none */
     int cudnn_version;          /* likewise: 9, 8, or 0 */
+    bool driver_file;           /* libcuda.so.1 is there, also where driver_version is 0 */
+    const char *broken_file;    /* "libcublas.so.13": is there and does not load; NULL: none is broken. Borrowed */
     const char *missing_symbol; /* that neither driver nor library has; NULL: all are there. Borrowed */
     bool stop_at_failure;       /* print a kernel's misbehaviour and abort, for a debugger */
 } cudasim_settings;

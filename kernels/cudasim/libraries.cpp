@@ -21,6 +21,7 @@ struct Symbol {
 #define CUDASIM_SYMBOL(type, name, parameters) {#name, (void *)name},
 const Symbol cublas_symbols[] = {CUBLAS_FUNCTIONS(CUDASIM_SYMBOL){nullptr, nullptr}};
 const Symbol cudnn_symbols[] = {CUDNN_FUNCTIONS(CUDASIM_SYMBOL){nullptr, nullptr}};
+const Symbol driver_symbols[] = {{"cuInit", (void *)cuDeviceGet}, {nullptr, nullptr}}; /* is there; nobody calls it */
 #undef CUDASIM_SYMBOL
 
 bool is_installed(const char *name, const char *library, int version) {
@@ -34,6 +35,11 @@ extern "C" {
 void *cuda_library_open(const char *file_name) {
     const std::lock_guard<std::recursive_mutex> guard(machine().lock);
     const cudasim_settings &settings = machine().settings;
+    if (settings.broken_file && !strcmp(settings.broken_file, file_name)) {
+        machine().library_error = "/simulated/" + std::string(file_name) + ": file too short";
+        return nullptr;
+    }
+    if (settings.driver_file && !strcmp(file_name, "libcuda.so.1")) return const_cast<Symbol *>(driver_symbols);
     if (is_installed(file_name, "cublas", settings.cublas_version)) return const_cast<Symbol *>(cublas_symbols);
     if (is_installed(file_name, "cudnn", settings.cudnn_version)) return const_cast<Symbol *>(cudnn_symbols);
     machine().library_error = std::string(file_name) + ": cannot open shared object file: No such file or directory";

@@ -1,6 +1,6 @@
-/* libraries.h - how host code opens the simulated cuBLAS and cuDNN: dlopen's part, for library names that exist only in
- * the simulation. Which of them are "installed", and in which version, is a setting (control.h), and so
- * is whether the machine has a GPU. C and C++. */
+/* libraries.h - how host code opens the simulated cuBLAS and cuDNN: dlopen's part, as kernels/cuda/library_file.h has
+ * it, for library names that exist only in the simulation. Which of them are "installed", and in which version, is a
+ * setting (control.h), and so is whether the machine has a GPU. C and C++. */
 #ifndef CUDASIM_LIBRARIES_H
 #define CUDASIM_LIBRARIES_H
 

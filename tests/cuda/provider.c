@@ -29,6 +29,19 @@ typedef struct situation {
 static void no_driver(cudasim_settings *s) {
     s->driver_version = 0;
 }
+static void broken_driver_file(cudasim_settings *s) {
+    s->driver_version = 0;
+    s->broken_file = "libcuda.so.1";
+}
+static void foreign_driver_file(cudasim_settings *s) {
+    s->driver_version = 0;
+    s->driver_file = true;
+    s->missing_symbol = "cuInit";
+}
+static void mute_driver(cudasim_settings *s) {
+    s->driver_version = 0;
+    s->driver_file = true;
+}
 static void old_driver(cudasim_settings *s) {
     s->driver_version = 12040;
 }
@@ -77,6 +90,18 @@ static void silent_libraries(cudasim_settings *s) {
     s->cudnn_version = 8;
     s->missing_symbol = "cudnnGetVersion";
 }
+static void broken_cublas(cudasim_settings *s) {
+    s->cublas_version = 0;
+    s->broken_file = "libcublas.so.13";
+}
+static void broken_and_older_cublas(cudasim_settings *s) {
+    s->cublas_version = 12;
+    s->broken_file = "libcublas.so.13";
+}
+static void broken_cudnn(cudasim_settings *s) {
+    s->cudnn_version = 8;
+    s->broken_file = "libcudnn.so.9";
+}
 static void no_gemm(cudasim_settings *s) {
     s->missing_symbol = "cublasGemmStridedBatchedEx";
 }
@@ -91,6 +116,9 @@ static const situation situations[] = {
     {"ready", "cudasim,cpu", NULL, NULL, 0},
     {"second device", "cudasim:device=1,cpu", NULL, NULL, 0},
     {"no driver", "cudasim,cpu", no_driver, NULL, 0},
+    {"driver whose file is broken", "cudasim,cpu", broken_driver_file, NULL, 0},
+    {"file that is not the driver's", "cudasim,cpu", foreign_driver_file, NULL, 0},
+    {"driver without a version", "cudasim,cpu", mute_driver, NULL, 0},
     {"driver older than the toolkit", "cudasim,cpu", old_driver, NULL, 0},
     {"no device", "cudasim,cpu", no_device, NULL, 0},
     {"hidden device", "cudasim,cpu", hidden_device, NULL, 0},
@@ -120,6 +148,9 @@ static const situation situations[] = {
     {"no libraries", "cudasim,cpu", no_libraries, NULL, 0},
     {"cuBLAS 12", "cudasim,cpu", older_libraries, NULL, 0},
     {"cuBLAS 11, cuDNN 8", "cudasim,cpu", old_libraries, NULL, 0},
+    {"broken cuBLAS", "cudasim,cpu", broken_cublas, NULL, 0},
+    {"broken cuBLAS 13 beside cuBLAS 12", "cudasim,cpu", broken_and_older_cublas, NULL, 0},
+    {"broken cuDNN 9 beside cuDNN 8", "cudasim,cpu", broken_cudnn, NULL, 0},
     {"cuBLAS without a symbol", "cudasim,cpu", no_gemm, NULL, 0},
     {"cuDNN 8 that tells no version", "cudasim,cpu", silent_libraries, NULL, 0},
     {"cuDNN without a symbol", "cudasim,cpu", no_convolution, NULL, 0},

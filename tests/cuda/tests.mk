@@ -3,7 +3,8 @@
 
 CUDA_PROVIDER_TEST_OBJECTS := $(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/cuda/provider*.c) tests/cuda/simulator.c tests/onnx_bytes.c tests/counting_env.c tests/report_of.c)
 CUDA_LIBRARY_TEST_OBJECTS := $(patsubst %,$(OBJ)/tests/%.o,cuda/library_rows cuda/simulator onnx_bytes counting_env report_of)
-CUDA_TEST_OBJECTS := $(filter-out $(CUDA_PROVIDER_TEST_OBJECTS) $(CUDA_LIBRARY_TEST_OBJECTS),$(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/cuda/*.c))) \
+CUDA_TEST_OBJECTS := $(filter-out $(CUDA_PROVIDER_TEST_OBJECTS) $(CUDA_LIBRARY_TEST_OBJECTS) $(OBJ)/tests/cuda/library_files.o \
+    $(OBJ)/tests/cuda/stub_library.o,$(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/cuda/*.c))) \
     $(OBJ)/tests/onnx_bytes.o $(OBJ)/tests/report_of.o
 CUDA_TESTS := $(BUILD)/tests/cuda
 
@@ -16,7 +17,7 @@ $(CUDA_TESTS)/kernels $(CUDA_TESTS)/provider $(CUDA_TESTS)/library_rows:
 	$(Q)$(LINK) -o $@ $^ $(LIBRARY_LIBS) -ldl
 
 ifneq ($(CUDASIM_CXX),)
-TESTS += test-cuda-kernels test-cuda-races test-cuda-bounds test-cuda-provider test-cuda-library-rows test-cuda-claims test-cuda-networks test-cuda-coverage
+TESTS += test-cuda-kernels test-cuda-races test-cuda-bounds test-cuda-provider test-cuda-library-files test-cuda-library-rows test-cuda-claims test-cuda-networks test-cuda-coverage
 
 # A program finds the shared object by LD_LIBRARY_PATH: one folder a mode.
 CUDA_COVERAGE_FLAGS := -fprofile-instr-generate -fcoverage-mapping
@@ -61,6 +62,18 @@ test-cuda-bounds: $(CUDA_TESTS)/kernels $(CUDA_TESTS)/asan/libtinyort-cudasim.so
 ## Test the CUDA provider on the simulated device: why it does not open, each call that fails, devices, limits.
 test-cuda-provider: $(CUDA_TESTS)/provider $(CUDASIM_LIBRARY)
 	LD_LIBRARY_PATH=$(BUILD) $(CUDA_TESTS)/provider tests/cuda/probing.expected
+
+# libraries.c is compiled against the simulated device's header, and has the real loader under it.
+CUDA_LIBRARY_FILES_OBJECTS := $(patsubst %,$(OBJ)/cudasim/$(CUDASIM_MODE)/%.o,tests/cuda/library_files kernels/cuda/libraries)
+$(CUDA_TESTS)/library_files: $(CUDA_LIBRARY_FILES_OBJECTS)
+	@mkdir -p $(@D)
+	@echo "  LINK  $@"
+	$(Q)$(CUDASIM_CXX) $(SANITIZE_FLAGS) $(LDFLAGS) -o $@ $^ -ldl
+
+.PHONY: test-cuda-library-files
+## Test what is said of files that are missing, broken or too old: the driver, cuBLAS and cuDNN; and that none is unmapped.
+test-cuda-library-files: $(CUDA_TESTS)/library_files $(if $(CUDA_LIBRARY),$(TINYORT))
+	@sh tests/cuda/library_files.sh "$(CC)" $(CUDA_TESTS)/library_files $(if $(CUDA_LIBRARY),$(TINYORT))
 
 .PHONY: test-cuda-library-rows
 ## Test Conv by cuDNN and what else libraries serve on the simulated device: shapes, threads, workspace, TF32, failing calls.
