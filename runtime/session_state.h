@@ -92,7 +92,7 @@ typedef struct tort_planned {
 struct tort_session {
     tort_env env; /* the application's, counted in the account; parallel_for is set */
     tort_account account;
-    tort_pool *pool;
+    tort_pool *pool; /* NULL: the application runs in parallel, or nothing does yet */
     const tort_model *model;
     const tort_graph *graph;
     tort_session_options options; /* strings copied into arena */
