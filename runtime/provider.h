@@ -69,6 +69,10 @@ typedef struct tort_provider_config {
 
 const char *tort_provider_option_get(const tort_provider_config *config, const char *key); /* NULL if absent */
 
+/* Reads bytes as users type them: "1000", "64k", "512M", "2G", "1T"; whole numbers, units of 1024 in either case.
+ * False: it is none of these, or too large; *bytes is then left alone. In sizes.c. */
+bool tort_read_size(const char *text, uint64_t *bytes);
+
 /* How opening ended. code is one word for machines: "READY", "NO_DRIVER", "OLD_DRIVER", "NO_DEVICE", "HIDDEN",
  * "NO_IMAGE", "NO_MEMORY", "NOT_BUILT", "DISABLED", "UNKNOWN", "BAD_OPTION", "FAILED". */
 typedef struct tort_condition {
