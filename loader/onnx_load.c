@@ -201,11 +201,15 @@ static void set_source(tort_model *model, tort_source *source) {
 static tort_status load_model(const tort_env *env, const char *path, const void *bytes, size_t size,
                               const tort_load_options *options, tort_model **out, tort_error *error) {
     *out = NULL;
+    if (error) *error = (tort_error){.node = -1};
+    tort_status status = env ? tort_check_struct_size(env->struct_size, "tort_env", error) : TORT_OK;
+    if (!status && options) status = tort_check_struct_size(options->struct_size, "tort_load_options", error);
+    if (status) return status;
     tort_model *model = tort_model_new(env);
     if (!model) return tort_out_of_memory(error, sizeof *model);
     tort_source *source = NULL;
-    tort_status status = path ? tort_source_open_file(&model->env, path, options, &source, error)
-                              : tort_source_open_buffer(&model->env, bytes, size, options, &source, error);
+    status = path ? tort_source_open_file(&model->env, path, options, &source, error)
+                  : tort_source_open_buffer(&model->env, bytes, size, options, &source, error);
     if (!status) {
         set_source(model, source);
         status = load(model, path ? path : "", error);

@@ -126,6 +126,7 @@ tort_status tort_memory_alloc(tort_session *session, const char *provider, size_
     tort_link *link;
     *memory = NULL;
     if (error) *error = (tort_error){.node = -1};
+    if (session->lost) return tort_session_lost(error);
     tort_status status = usable_link(session, provider, &link, error);
     if (status) return status;
     if (!link->opened) return tort_fail(error, TORT_E_USAGE, "%s is only planned for, it was not opened", provider);
@@ -142,6 +143,7 @@ tort_status tort_memory_copy(tort_context *context, const char *provider, void *
     tort_session *session = context->session;
     tort_link *link;
     if (error) *error = (tort_error){.node = -1};
+    if (session->lost) return tort_session_lost(error);
     tort_status status = usable_link(session, provider, &link, error);
     if (status || !bytes) return status;
     if (!link->memory) {

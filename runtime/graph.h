@@ -7,6 +7,7 @@
 #ifndef TORT_RUNTIME_GRAPH_H
 #define TORT_RUNTIME_GRAPH_H
 
+#include "runtime/account.h"
 #include "runtime/error.h"
 #include "runtime/shape.h"
 
@@ -138,7 +139,8 @@ typedef struct tort_property {
 } tort_property;
 
 struct tort_model {
-    tort_env env;
+    tort_env env; /* the application's, counted in the account */
+    tort_account account;
     tort_arena arena;
     tort_dims dims;
     int64_t ir_version;

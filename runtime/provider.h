@@ -44,11 +44,11 @@ enum {                        /* tort_target.instructions, for cpu */
 
 /* A device as data, so that a plan for a board can be made on a laptop. */
 typedef struct tort_target {
-    char description[128];      /* "NVIDIA H100, sm_90, driver 580" */
+    char description[128];      /* "NVIDIA H100, sm_90, driver 580"; of the host without its threads */
     int32_t compute_capability; /* 87 for sm_87; 0 where it has no meaning */
     int32_t driver;             /* CUDA driver version as cudaDriverGetVersion tells it; 0 unknown */
     uint32_t instructions;
-    int32_t threads;
+    int32_t threads; /* asked for; a session may get fewer, and says so in its report */
     uint64_t memory;  /* bytes that may be used: the device's, or mem_limit; 0 unknown */
     bool values_only; /* memory is a limit for values alone, whatever the weights take */
     bool tf32;        /* the option of that name */

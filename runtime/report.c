@@ -137,11 +137,23 @@ static const char *keep(writer *w, const char *text) {
     return copy ? copy : "";
 }
 
-/* "NVIDIA H100, sm_90, driver for CUDA 13.0, cuBLAS 13.1": the target, and the libraries that a node asked for. */
+/* Threads that host kernels really run on; 0: the application's, or none of this process. */
+static int32_t threads_of(const tort_session *session, const tort_link *link) {
+    const bool here = link->condition.ready && !link->memory && link->target.threads && session->pool;
+    return here ? tort_pool_threads(session->pool) : 0;
+}
+
+/* "NVIDIA H100, sm_90, driver for CUDA 13.0, cuBLAS 13.1": the target, the threads, the libraries that a node asked
+ * for. */
 static const char *describe(writer *w, const tort_link *link) {
-    char text[sizeof link->target.description + TORT_LIBRARY_COUNT * 200];
+    char text[sizeof link->target.description + TORT_LIBRARY_COUNT * 200 + 40];
     size_t used = (size_t)snprintf(text, sizeof text, "%s", link->target.description);
+    const int32_t threads = threads_of(w->session, link);
     if (!link->condition.ready) return "";
+    if (threads)
+        used += (size_t)snprintf(text + used, sizeof text - used, ", %d thread%s", threads, threads == 1 ? "" : "s");
+    else if (!link->memory && link->target.threads)
+        used += (size_t)snprintf(text + used, sizeof text - used, ", the application's threads");
     for (tort_library i = TORT_LIBRARY_NONE; i < TORT_LIBRARY_COUNT; i++)
         if (link->libraries[i].found && *link->libraries[i].message)
             used += (size_t)snprintf(text + used, sizeof text - used, ", %s %s", tort_library_name(i),
@@ -161,6 +173,7 @@ static bool write_providers(writer *w) {
             .ready = link->condition.ready,
             .code = link->condition.ready && !*link->condition.code ? "READY" : link->condition.code,
             .description = describe(w, link),
+            .threads = threads_of(session, link),
             .message = keep(w, link->condition.ready ? link->condition.note : link->condition.message),
             .cure = link->condition.cure,
             .peak_bytes = -1,

@@ -21,6 +21,7 @@ static tort_status open_streams(tort_context *context, tort_error *error) {
 tort_status tort_context_create(tort_session *session, tort_context **out, tort_error *error) {
     *out = NULL;
     if (error) *error = (tort_error){.node = -1};
+    if (session->lost) return tort_session_lost(error);
     if (!session->runnable)
         return tort_fail(error, TORT_E_USAGE, "the session was made only to plan, or its placement was refused");
     tort_context *context = tort_alloc_zero(&session->env, 1, sizeof *context);
@@ -30,15 +31,14 @@ tort_status tort_context_create(tort_session *session, tort_context **out, tort_
     context->text = tort_text_new(&session->env);
     context->streams = tort_arena_array(&context->arena, (size_t)session->chain_count, sizeof *context->streams);
     context->arenas = tort_arena_array(&context->arena, (size_t)session->memory_count, sizeof *context->arenas);
-    tort_status status = context->text && context->streams && context->arenas ? open_streams(context, error)
-                                                                              : tort_out_of_memory(error, 0);
-    if (!status && session->plans) { /* shapes are fixed: everything is allocated here, nothing in the run */
-        pthread_mutex_lock(&session->lock);
-        tort_planned *planned = session->plans;
-        planned->users++;
-        pthread_mutex_unlock(&session->lock);
-        status = tort_context_adopt(context, planned, error);
-    }
+    context->scratch = tort_arena_array(&context->arena, (size_t)session->memory_count, sizeof *context->scratch);
+    context->direct = tort_arena_array(&context->arena, (size_t)session->graph->output_count + 1, sizeof(bool));
+    tort_status status = TORT_OK;
+    if (!context->text || !context->streams || !context->arenas || !context->scratch || !context->direct)
+        status = tort_out_of_memory(error, 0);
+    if (!status) status = open_streams(context, error);
+    tort_planned *planned = status ? NULL : tort_session_last_plan(session);
+    if (planned) status = tort_context_adopt(context, planned, error); /* nothing is left to allocate in the run */
     if (status) {
         tort_context_free(context);
         return status;
@@ -87,7 +87,7 @@ static tort_status run_kernel(tort_context *context, const tort_step *step, tort
                       .outputs = context->operands + step->input_count,
                       .input_count = step->input_count,
                       .output_count = step->output_count,
-                      .scratch = step->dynamic ? context->scratch.base
+                      .scratch = step->dynamic ? context->scratch[link->memory].base
                                  : arena       ? arena + step->scratch_offset
                                                : NULL,
                       .prepared = placement->prepared,
@@ -136,15 +136,22 @@ static tort_status run_step(tort_context *context, const tort_step *step, tort_e
     return TORT_OK;
 }
 
-/* Which node, which provider: the error of a step says both. */
+/* Which node, which provider: the error of a step says both. A device that runs behind the host may have been lost in
+ * any step up to this one, unless it is waited for after each. */
 static void locate_error(const tort_context *context, const tort_step *step, tort_error *error) {
+    const tort_session *session = context->session;
+    const tort_link *link = step->provider >= 0 ? &session->chain[step->provider] : NULL;
     if (!error) return;
-    if (step->node < 0 && step->provider >= 0) {
-        tort_link_failed(&context->session->chain[step->provider], error->code, error);
+    if (step->node < 0 && link) {
+        tort_link_failed(link, error->code, error);
         return;
     }
-    if (step->provider >= 0) error->provider = context->session->chain[step->provider].provider->name;
-    if (step->node >= 0) tort_error_at_node(error, context->session->graph, step->node);
+    if (link) error->provider = link->provider->name;
+    if (step->node >= 0) tort_error_at_node(error, session->graph, step->node);
+    if (error->code != TORT_E_DEVICE_LOST || !link || !link->provider->stream_open || session->options.wait_steps)
+        return;
+    tort_error_prefix(error, "at or before this node (the option wait_steps, --step-by-step, finds which)");
+    error->node = -1;
 }
 
 static tort_status observe(tort_context *context, const tort_step *step, tort_error *error) {
@@ -195,6 +202,8 @@ static tort_status run_steps(tort_context *context, tort_error *error) {
         const tort_step *step = &plan->steps[i];
         if (step->kind == TORT_STEP_KERNEL) enter(context->session, &now, step->provider);
         status = run_step(context, step, error);
+        if (!status && step->kind == TORT_STEP_KERNEL && context->session->options.wait_steps)
+            status = tort_link_sync(&context->session->chain[step->provider], context->streams[step->provider], error);
         if (!status && context->observer) status = observe(context, step, error);
         if (status)
             locate_error(context, step, error);
@@ -231,52 +240,6 @@ static void bind(tort_context *context, const tort_tensor *inputs) {
     }
 }
 
-/* The caller's buffer takes the place of an arena slot where that is safe; else it is filled at the end. */
-static bool same_shape(const tort_tensor *a, const tort_tensor *b) {
-    return a->type == b->type && a->rank == b->rank &&
-           !memcmp(a->dims, b->dims, (size_t)(a->rank > 0 ? a->rank : 0) * sizeof *a->dims);
-}
-
-static void bind_outputs(tort_context *context, const tort_tensor *outputs) {
-    const tort_plan *plan = &context->planned->plan;
-    for (int32_t i = 0; i < plan->output_count; i++) {
-        tort_tensor *tensor = &context->tensors[plan->output_slots[i]];
-        bool arena = plan->slots[plan->output_slots[i]].home == TORT_HOME_ARENA;
-        if (outputs[i].data && arena && same_shape(tensor, &outputs[i])) tensor->data = outputs[i].data;
-    }
-}
-
-/* What could not be written in place is copied to the caller's buffers; copies on a device end with the run. */
-static tort_status fill_outputs(tort_context *context, const tort_tensor *outputs, tort_error *error) {
-    const tort_plan *plan = &context->planned->plan;
-    tort_status status = TORT_OK;
-    for (int32_t i = 0; !status && i < plan->output_count; i++) {
-        const tort_tensor *tensor = &context->tensors[plan->output_slots[i]];
-        const int32_t memory = plan->slots[plan->output_slots[i]].memory;
-        size_t bytes;
-        if (!outputs[i].data) continue;
-        if (!same_shape(tensor, &outputs[i]) || !tort_tensor_bytes(tensor, &bytes))
-            return tort_fail(error, TORT_E_INPUT, "the buffer for output %d does not have the output's type and shape",
-                             i);
-        if (outputs[i].data == tensor->data || !bytes) continue;
-        if (!memory) {
-            memcpy(outputs[i].data, tensor->data, bytes);
-            continue;
-        }
-        const tort_link *link = &context->session->chain[memory - 1];
-        status = tort_link_copy(link, context->streams[memory - 1], outputs[i].data, tensor->data, bytes,
-                                TORT_ON_DEVICE, error);
-        if (status) tort_link_failed(link, status, error);
-    }
-    return status;
-}
-
-static void lend_outputs(const tort_context *context, tort_tensor *outputs) {
-    const tort_plan *plan = &context->planned->plan;
-    for (int32_t i = 0; i < plan->output_count; i++)
-        if (!outputs[i].data) outputs[i] = context->tensors[plan->output_slots[i]];
-}
-
 static tort_status sync_all(tort_context *context, tort_error *error) {
     tort_session *session = context->session;
     tort_status first = TORT_OK;
@@ -299,8 +262,7 @@ tort_status tort_context_run(tort_context *context, const tort_tensor *inputs, i
                              tort_tensor *outputs, int32_t output_count, tort_error *error) {
     tort_session *session = context->session;
     if (error) *error = (tort_error){.node = -1};
-    if (session->lost)
-        return tort_fail(error, TORT_E_DEVICE_LOST, "the device was lost in an earlier run: make a new session");
+    if (session->lost) return tort_session_lost(error);
     if (output_count != session->graph->output_count)
         return tort_fail(error, TORT_E_INPUT, "room for %d outputs given, the model has %d", output_count,
                          session->graph->output_count);
@@ -311,11 +273,12 @@ tort_status tort_context_run(tort_context *context, const tort_tensor *inputs, i
     tort_dynamic_free_all(context);
     tort_text_clear(context->text);
     bind(context, inputs);
-    bind_outputs(context, outputs);
+    status = tort_outputs_bind(context, inputs, outputs, error);
+    if (status) return status;
     status = run_steps(context, error);
-    if (!status) status = fill_outputs(context, outputs, error);
+    if (!status) status = tort_outputs_fill(context, outputs, error);
     tort_status synced = sync_all(context, status ? NULL : error);
     if (!status) status = synced;
-    if (!status) lend_outputs(context, outputs);
+    if (!status) tort_outputs_lend(context, outputs);
     return status;
 }

@@ -90,8 +90,9 @@ typedef struct tort_planned {
 } tort_planned;
 
 struct tort_session {
-    tort_env env;
-    tort_pool *pool;
+    tort_env env; /* the application's, counted in the account; parallel_for is set */
+    tort_account account;
+    tort_pool *pool; /* NULL: the application runs in parallel, or nothing does yet */
     const tort_model *model;
     const tort_graph *graph;
     tort_session_options options; /* strings copied into arena */
@@ -106,13 +107,19 @@ struct tort_session {
     struct tort_text *text;                /* strings made while folding */
     uint64_t folded_bytes;
     tort_placement *placements; /* node_count */
+    int32_t *same_dim;          /* an input's dimension: where its symbol stands first, see inputs.c */
+    bool placed;                /* every node has a place: there can be plans */
     bool prepared;              /* weights are where nodes read them */
     bool runnable;
-    atomic_bool lost;     /* the device: sticky; contexts on several threads set and read it */
-    pthread_mutex_t lock; /* of plans and report */
-    tort_planned *plans;  /* newest first */
-    tort_planned *draft;  /* before there is any of them: with shapes that are not known yet; for the report */
+    atomic_bool lost;         /* the device: sticky; contexts on several threads set and read it */
+    pthread_mutex_t planning; /* held while a plan is made; taken before `lock` */
+    pthread_mutex_t lock;     /* of the list of plans; never held for long */
+    tort_planned *plans;      /* the one used last first */
+    tort_planned *draft;      /* before there is any of them: with shapes that are not known yet; for the report */
 };
+
+/* What every later call on a session whose device was lost answers. */
+tort_status tort_session_lost(tort_error *error);
 
 tort_status tort_chain_open(tort_session *session, tort_error *error);
 void tort_chain_close(tort_session *session);
@@ -181,13 +188,17 @@ void tort_unfit_plan(const tort_session *session, tort_planned *planned);
 /* Makes a plan for these input shapes (NULL: as far as the session knows them). */
 tort_status tort_plan_make(tort_session *session, const tort_tensor *inputs, tort_planned **planned, tort_error *error);
 void tort_planned_free(const tort_session *session, tort_planned *planned);
-/* The plan for exactly these input shapes; makes it where there is none. It stays until left. Takes the lock. */
+/* The plan for exactly these input shapes; makes it where there is none. It stays until left. Takes the locks. */
 tort_status tort_session_find_plan(tort_session *session, const tort_tensor *inputs, tort_planned **planned,
                                    tort_error *error);
+/* The plan used last, held until it is left; NULL: there is none. Takes the lock. */
+tort_planned *tort_session_last_plan(tort_session *session);
 /* Was the plan made for exactly these input shapes? */
 bool tort_plan_fits(const tort_session *session, const tort_planned *planned, const tort_tensor *inputs);
 void tort_session_leave_plan(tort_session *session, tort_planned *planned);
-/* Types, ranks and known dims of a run's inputs against what the session planned for. */
+/* inputs.c: shapes and sizes of symbols that the options fix; then types, ranks, known dims and symbols of a run's
+ * inputs against what the session planned for. */
+tort_status tort_fix_inputs(tort_session *session, tort_error *error);
 tort_status tort_check_inputs(const tort_session *session, const tort_tensor *inputs, int32_t count, tort_error *error);
 
 #endif

@@ -353,7 +353,8 @@ typedef struct tort_report {
     tort_report_memory memory;
 } tort_report;
 
-/* A snapshot that describes the newest plan. The caller frees it, before the session, to which its strings belong. */
+/* A snapshot that describes the plan used last. The caller frees it, before the session, to which its strings belong.
+ */
 TORT_API tort_status tort_session_report(tort_session *session, tort_report **report, tort_error *error);
 TORT_API void tort_report_free(tort_report *report); /* NULL is allowed */
 

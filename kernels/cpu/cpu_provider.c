@@ -136,8 +136,7 @@ static bool read_threads(const tort_provider_config *config, int32_t *threads) {
 
 static void describe_target(tort_target *target, const char *processor) {
     const instruction_set *set = best_set(target->instructions);
-    snprintf(target->description, sizeof target->description, "%s, %s, %d thread%s", processor,
-             set ? set->name : "plain C", (int)target->threads, target->threads == 1 ? "" : "s");
+    snprintf(target->description, sizeof target->description, "%s, %s", processor, set ? set->name : "plain C");
 }
 
 static void refuse(tort_condition *condition, const char *message, const char *cure) {
