@@ -41,6 +41,18 @@ static const char *cure_of(cudaError_t code) {
         return "start the service of the machine's NVSwitches (nvidia-fabricmanager), or see whether nvidia-smi works";
     case cudaErrorCompatNotSupportedOnDevice:
         return "take the cuda-compat folder out of LD_LIBRARY_PATH: this GPU needs the libcuda.so.1 of its own driver";
+    case cudaErrorECCUncorrectable:
+        return "the GPU's memory is failing: see nvidia-smi -q -d ECC; start the program anew, on another GPU if need be";
+    case cudaErrorLaunchTimeout:
+        return "use a GPU without a display, whose driver stops no long kernel; start the program anew";
+    case cudaErrorIllegalAddress:
+    case cudaErrorLaunchFailure:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorHardwareStackError:
+    case cudaErrorAssert: return "start the program anew: after this CUDA does nothing more for it";
     case cudaErrorStubLibrary:
         return "take the toolkit's stubs folder out of LD_LIBRARY_PATH: it shadows the driver's libcuda.so.1";
     default: return "see whether nvidia-smi works";
@@ -339,8 +351,10 @@ tort_status cuda_status(tort_error *error, cudaError_t code, const char *what) {
     if (code == cudaSuccess) return TORT_OK;
     if (code == cudaErrorMemoryAllocation)
         return tort_fail(error, TORT_E_MEMORY, "%s: the device is out of memory", what);
-    return tort_fail(error, is_sticky(code) ? TORT_E_DEVICE_LOST : TORT_E_RUN, "%s: %s (%s)", what,
-                     cudaGetErrorString(code), cudaGetErrorName(code));
+    if (is_sticky(code))
+        return tort_fail(error, TORT_E_DEVICE_LOST, "%s: %s (%s); %s", what, cudaGetErrorString(code),
+                         cudaGetErrorName(code), cure_of(code));
+    return tort_fail(error, TORT_E_RUN, "%s: %s (%s)", what, cudaGetErrorString(code), cudaGetErrorName(code));
 }
 
 tort_status cuda_library_failed(tort_error *error, const cuda_stream *stream, const char *library, const char *words) {
@@ -434,8 +448,8 @@ static tort_status report_fault(cuda_stream *stream, tort_error *error) {
     cudaError_t code = cudaMemsetAsync(stream->status, 0, sizeof(gpu_status), stream->stream);
     if (code == cudaSuccess) code = cudaStreamSynchronize(stream->stream);
     if (code != cudaSuccess) /* what later runs would find in the word is not theirs */
-        return tort_fail(error, TORT_E_DEVICE_LOST, "clearing the status word: %s (%s)", cudaGetErrorString(code),
-                         cudaGetErrorName(code));
+        return tort_fail(error, TORT_E_DEVICE_LOST, "clearing the status word: %s (%s); make a new session",
+                         cudaGetErrorString(code), cudaGetErrorName(code));
     if (found.fault == GPU_FAULT_RANGE)
         tort_fail(error, TORT_E_RUN, "an input holds %lld as its element %lld; expected 0 to %lld",
                   (long long)found.value, (long long)found.place, (long long)found.limit);

@@ -30,7 +30,8 @@ void create_thread_key() {
 
 } // namespace
 
-Machine::Machine() : settings(default_settings()), all_calls(0), fail_countdown(0), fail_code(0) {
+Machine::Machine()
+    : settings(default_settings()), all_calls(0), fail_countdown(0), fail_code(0), fault_countdown(0), fault_code(0) {
     for (int i = 0; i < max_devices; i++) devices[i].default_stream.device = i;
 }
 
@@ -105,7 +106,7 @@ void configure(const cudasim_settings *settings) {
     all.settings = *settings;
     all.failure.clear();
     all.calls.clear();
-    all.all_calls = all.fail_countdown = 0;
+    all.all_calls = all.fail_countdown = all.fault_countdown = 0;
     for (Device &device : all.devices) {
         device.lost = cudaSuccess;
         device.used = false;
@@ -122,6 +123,13 @@ void fail_nth(const char *function, int nth, int code) {
     all.fail_function = function ? function : "";
     all.fail_countdown = nth;
     all.fail_code = code;
+}
+
+void fault_nth(int nth, int code) {
+    Machine &all = machine();
+    const Guard guard(all.lock);
+    all.fault_countdown = nth;
+    all.fault_code = code;
 }
 
 int calls(const char *function) {
@@ -181,6 +189,7 @@ const cudasim_control control = {CUDASIM_CONTROL_VERSION,
                                  default_settings,
                                  configure,
                                  fail_nth,
+                                 fault_nth,
                                  calls,
                                  leftovers,
                                  failure,

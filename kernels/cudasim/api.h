@@ -75,6 +75,7 @@ struct Machine {
     int all_calls;
     std::string fail_function;
     int fail_countdown, fail_code;
+    int fault_countdown, fault_code; /* of kernels */
 
     Machine();
 };

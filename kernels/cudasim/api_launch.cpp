@@ -35,6 +35,7 @@ struct alignas(16) Chunk {
 struct Launch {
     Grid grid;
     std::vector<std::vector<Chunk>> arguments;
+    cudaError_t fault; /* not success: it is made to fail */
 
     void add_argument(const void *value, size_t size) {
         arguments.emplace_back((size + sizeof(Chunk) - 1) / sizeof(Chunk));
@@ -42,6 +43,7 @@ struct Launch {
     }
 
     cudaError_t run() {
+        if (fault) return fault;
         std::vector<void *> pointers;
         for (std::vector<Chunk> &argument : arguments) pointers.push_back(argument.data());
         grid.arguments = pointers.data();
@@ -89,6 +91,8 @@ cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void *
     if (!find_kernel(function, &launch.grid.kernel)) return call.result(cudaErrorInvalidDeviceFunction);
     if (!fits_the_device(grid, block)) return call.result(cudaErrorInvalidConfiguration);
     if (shared_bytes > dynamic_shared_allowed(stream->device, function)) return call.result(cudaErrorInvalidValue);
+    Machine &all = machine();
+    if (all.fault_countdown && !--all.fault_countdown) launch.fault = (cudaError_t)all.fault_code;
     launch.grid.function = function;
     launch.grid.grid = grid;
     launch.grid.block = block;

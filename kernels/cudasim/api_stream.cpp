@@ -2,8 +2,9 @@
  *
  * Eager streams run work when it is submitted. Lazy streams run it only when something waits for it, and a wait for the
  * whole device serves the youngest stream first: host code that forgets to synchronize reads old data, every time.
- * Streams order among themselves as CUDA's do: the default stream and blocking streams wait for each other, others only
- * through events. Read next: api_launch.cpp. */
+ * Where a lazy stream's queue is limited, a kernel's fault is met by a later, innocent call, as on a GPU. Streams order
+ * among themselves as CUDA's do: the default stream and blocking streams wait for each other, others only through
+ * events. Read next: api_launch.cpp. */
 #include "kernels/cudasim/api.h"
 
 #include <algorithm>
@@ -122,7 +123,9 @@ cudaError_t submit(CUstream_st *stream, const Work &work) {
         });
     }
     stream->submitted++;
-    return machine().settings.lazy_streams ? cudaSuccess : drain(stream);
+    const cudasim_settings &settings = machine().settings;
+    if (!settings.lazy_streams) return drain(stream);
+    return settings.queue_length ? drain_until(stream, stream->submitted - settings.queue_length) : cudaSuccess;
 }
 
 cudaError_t drain(CUstream_st *stream) {

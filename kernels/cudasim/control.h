@@ -26,6 +26,7 @@ typedef struct cudasim_settings {
     bool machine_has_gpu;       /* whatever CUDA shows of it; with device_count 0 it is hidden */
     bool no_kernel_image;       /* the binary has no code for the device */
     bool lazy_streams;          /* work runs only when something waits for it, the youngest stream first */
+    int queue_length;           /* the most that a lazy stream holds back: one more, and the oldest runs; 0: no limit */
     cudasim_order order;        /* of blocks, threads and wake-ups */
     unsigned seed;              /* of the random order */
     int cublas_version;         /* installed major version: 13, 12, or 0 for none */
@@ -45,6 +46,9 @@ typedef struct cudasim_control {
      * disarms. A code that means a lost device (cudaErrorIllegalAddress, ...LaunchFailure) also loses the device.
      * Library calls report it as a failed allocation. Free and destroy functions do their work all the same. */
     void (*fail_nth)(const char *function, int nth, int code);
+    /* The nth kernel launched from now (1: the next) loses the device, with this cudaError_t, when it runs: its launch
+     * succeeds where streams are lazy. 0 disarms. */
+    void (*fault_nth)(int nth, int code);
     int (*calls)(const char *function); /* since configure; NULL: of all functions */
     /* How many buffers, streams, events, graphs and library objects live; text (may be NULL) lists them by kind. */
     size_t (*leftovers)(char *text, size_t text_size);

@@ -6,6 +6,7 @@
 #include "kernels/cudasim/cudart.h"
 #include "tests/cuda/provider_tester.h"
 #include "tests/cuda/simulator.h"
+#include "tests/report_of.h"
 
 /* ---- one use of everything, of which any call may fail ---- */
 
@@ -68,7 +69,7 @@ static void fail_every_call(tester *t, const char *chain, int code) {
         failures += status != TORT_OK;
         bool named = lost ? status == TORT_E_DEVICE_LOST : status == TORT_E_RUN || status == TORT_E_MEMORY;
         named = named && error.provider && !strcmp(error.provider, "cudasim");
-        named = named && (error.node >= 0 || strstr(error.msg, "cudasim"));
+        named = named && (error.node >= 0 || strstr(error.msg, "cudasim") || strstr(error.msg, "at or before"));
         tester_check(t, !status || (named && error.code == status), what, status ? error.msg : "");
         tester_check_leftovers(t, what);
     }
@@ -99,27 +100,77 @@ static void fail_every_allocation(tester *t, const char *chain) {
 
 /* ---- a lost device, a bad value ---- */
 
-static void check_lost(tester *t) {
+/* A new session does not open on a device that is lost to the whole program, and says what helps. */
+static void check_lost_for_all(tester *t) {
+    tort_session *session = NULL;
+    tort_error error;
+    tort_status status = tester_open(t, &t->model, "cudasim,cpu", &session, &error);
+    tester_check(t, !status, "a session after a lost device", status ? error.msg : "");
+    tort_report *report = status ? NULL : report_of(session);
+    tester_check(t,
+                 report && !report->providers[0].ready && strstr(report->providers[0].cure, "start the program anew"),
+                 "a session after a lost device", report ? report->providers[0].cure : "");
+    tort_report_free(report);
+    tort_session_free(session);
+}
+
+/* One run of which a kernel fails; the error. */
+static void run_to_loss(tester *t, const cudasim_settings *settings, bool wait_steps, int kernel, tort_error *error) {
+    const tort_provider *const providers[] = {t->provider, NULL};
+    tort_session_options options = {.struct_size = sizeof options,
+                                    .chain = "cudasim,cpu",
+                                    .providers = providers,
+                                    .unfolded = true,
+                                    .wait_steps = wait_steps};
     tort_session *session = NULL;
     tort_context *context = NULL;
-    tort_error error;
     float output[PROVIDER_MODEL_COUNT];
-    tester_configure(t, NULL);
-    tort_status status = tester_start(t, "cudasim,cpu", &session, &context, &error);
-    tester_check(t, !status, "a session", status ? error.msg : "");
-    if (status) return;
-    t->control->fail_nth("cudaLaunchKernel", 2, cudaErrorIllegalAddress); /* behind Convs of cuDNN and norm */
-    status = provider_model_run(&t->model, context, output, &error);
-    tester_check(t, status == TORT_E_DEVICE_LOST, "a kernel that loses the device", error.msg);
-    tester_check(t,
-                 strstr(error.msg, "illegal memory access") && error.provider && !strcmp(error.provider, "cudasim") &&
-                     error.node == 3 && strstr(error.msg, "relu"),
-                 "the message of a lost device names cause, provider and node", error.msg);
-    status = provider_model_run(&t->model, context, output, &error);
-    tester_check(t, status == TORT_E_DEVICE_LOST && strstr(error.msg, "new session"), "the run after it", error.msg);
+    tort_error later;
+    tester_configure(t, settings);
+    tort_status status = tort_session_create(&t->memory->env, t->model.model, &options, &session, error);
+    if (!status) status = tort_context_create(session, &context, error);
+    tester_check(t, !status, "a session", status ? error->msg : "");
+    if (!status) {
+        t->control->fault_nth(kernel, cudaErrorIllegalAddress);
+        status = provider_model_run(&t->model, context, output, error);
+        tester_check(t, status == TORT_E_DEVICE_LOST, "a kernel that loses the device", error->msg);
+        status = provider_model_run(&t->model, context, output, &later);
+        tester_check(t, status == TORT_E_DEVICE_LOST && strstr(later.msg, "new session"), "the run after it",
+                     later.msg);
+        check_lost_for_all(t);
+    }
     tort_context_free(context);
     tort_session_free(session);
     tester_check_leftovers(t, "after a lost device");
+}
+
+/* The fault of a kernel shows at once, at a later node, or at the end; only waiting after each step finds the node. */
+static void check_lost(tester *t) {
+    enum { RELU = 2 }; /* which kernel it is: behind Convs of cuDNN and norm */
+    static const struct {
+        bool lazy;
+        int queue_length;
+        bool wait_steps;
+        const char *named; /* that the message names */
+    } cases[] = {
+        {false, 0, false, "\"relu\""}, {false, 0, true, "\"relu\""}, {true, 3, false, "\"matmul\""},
+        {true, 3, true, "\"relu\""},   {true, 0, false, NULL},       {true, 0, true, "\"relu\""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cudasim_settings settings = t->control->defaults();
+        tort_error error = {.msg = ""};
+        settings.lazy_streams = cases[i].lazy;
+        settings.queue_length = cases[i].queue_length;
+        run_to_loss(t, &settings, cases[i].wait_steps, RELU, &error);
+        tester_check(t,
+                     strstr(error.msg, "illegal memory access") && strstr(error.msg, "start the program anew") &&
+                         error.provider && !strcmp(error.provider, "cudasim"),
+                     "the message of a lost device names cause, cure and provider", error.msg);
+        if (cases[i].named) tester_check(t, strstr(error.msg, cases[i].named), cases[i].named, error.msg);
+        const bool sure = !strstr(error.msg, "at or before") && error.node == 3;
+        const bool unsure = (strstr(error.msg, "at or before") || !cases[i].named) && error.node == -1;
+        tester_check(t, cases[i].wait_steps ? sure : unsure, "the node of a lost device", error.msg);
+    }
 }
 
 static void check_bad_index(tester *t, const char *chain) {
