@@ -34,7 +34,7 @@ tort_status tort_cuda_conv_run_by(const tort_call *call, gpu_conv_launcher *laun
                                   call->inputs[1].data, bias ? bias->data : NULL, call->outputs[0].data));
 }
 
-tort_status tort_cuda_conv_run(const tort_call *call) {
+static tort_status run_conv(const tort_call *call) {
     return tort_cuda_conv_run_by(call, gpu_run_conv);
 }
 
@@ -59,10 +59,6 @@ const tort_kernel tort_cuda_conv_kernels[] = {
      .fit = CUDA_ONLY(tort_cuda_conv_cudnn_fit),
      .unfit = CUDA_ONLY(tort_cuda_conv_cudnn_unfit),
      .run = CUDA_ONLY(tort_cuda_conv_cudnn_run)},
-    {.domain = "",
-     .op = "Conv",
-     .name = "conv_implicit_gemm",
-     .claim = claim_conv,
-     .run = CUDA_ONLY(tort_cuda_conv_run)},
+    {.domain = "", .op = "Conv", .name = "conv_implicit_gemm", .claim = claim_conv, .run = CUDA_ONLY(run_conv)},
     {.op = NULL},
 };

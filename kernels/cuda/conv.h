@@ -29,8 +29,6 @@ cudaError_t gpu_run_conv_depthwise(cudaStream_t stream, gpu_type type, const gpu
 tort_status tort_cuda_conv_cudnn_fit(tort_fit *fit);
 void tort_cuda_conv_cudnn_unfit(void *device, const tort_env *env, void *fitted);
 tort_status tort_cuda_conv_cudnn_run(const tort_call *call);
-/* As the row conv_implicit_gemm does. */
-tort_status tort_cuda_conv_run(const tort_call *call);
 /* Decodes the call for one of the launchers: those above, and that of ConvTranspose. */
 typedef cudaError_t gpu_conv_launcher(cudaStream_t stream, gpu_type type, const gpu_conv *p, const void *x,
                                       const void *w, const void *bias, void *y);

@@ -1,12 +1,12 @@
 /* conv_cudnn.c - Conv by cuDNN: what it can express, how much workspace it may have, which algorithm it takes.
  *
  * Everything that depends on shapes is settled when a plan is made: size states the most workspace that the node will
- * have, fit makes cuDNN's descriptors and takes the best algorithm that lives within it. run only calls, with the
- * context's own handle and workspace; descriptors are read alone, so contexts share them.
- * The own kernel stands in where cuDNN cannot be asked: for sums over nothing, which it has no descriptors for, and for
- * buffers of a caller that lie off the device's alignment.
- * Read next: library_api.h, kernels/cudasim/fake_cudnn.cpp. */
+ * have, fit makes cuDNN's descriptors and takes the best algorithm that lives within it and works: it tries, as cuDNN
+ * may refuse to run what it has offered. run only calls, with the context's own handle and workspace; descriptors are
+ * read alone, so contexts share them. Sums over nothing, which cuDNN has no descriptors for, are written by an own
+ * kernel. Read next: library_api.h, kernels/cudasim/fake_cudnn.cpp. */
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "ops/conv.h"
@@ -117,15 +117,49 @@ typedef struct fitted_conv {
     size_t workspace;
 } fitted_conv;
 
+/* What one convolution reads and writes. */
+typedef struct operands {
+    const void *x, *w, *bias; /* bias: NULL where there is none */
+    void *y, *workspace;
+} operands;
+
+/* Convolves; on failure *function is the one that failed. */
+static cudnnStatus_t convolve(const cudnn_functions *cudnn, cudnnHandle_t handle, const fitted_conv *conv,
+                              const operands *o, const char **function) {
+    static const float one = 1.0f, zero = 0.0f;
+    if (conv->identity) { /* alpha2 is 0, so z is not read; it must still be a tensor like y */
+        *function = "cudnnConvolutionBiasActivationForward";
+        return cudnn->cudnnConvolutionBiasActivationForward(
+            handle, &one, conv->x, o->x, conv->w, o->w, conv->window, conv->algorithm, o->workspace, conv->workspace,
+            &zero, conv->y, o->y, conv->bias, o->bias, conv->identity, conv->y, o->y);
+    }
+    *function = "cudnnConvolutionForward";
+    cudnnStatus_t code =
+        cudnn->cudnnConvolutionForward(handle, &one, conv->x, o->x, conv->w, o->w, conv->window, conv->algorithm,
+                                       o->workspace, conv->workspace, &zero, conv->y, o->y);
+    if (code != CUDNN_STATUS_SUCCESS || !conv->bias) return code;
+    *function = "cudnnAddTensor";
+    return cudnn->cudnnAddTensor(handle, &one, conv->bias, o->bias, &one, conv->y, o->y);
+}
+
 typedef struct fitting {
     const tort_fit *fit;
     const cudnn_functions *cudnn;
     cudnnHandle_t handle;
     cudnnDataType_t type;
+    void *memory; /* of the trial; NULL: there is none, so nothing is tried */
+    size_t memory_bytes;
+    operands trial;
+    char refusals[160]; /* of algorithms, each with its reason */
 } fitting;
+
+#define SWITCH_OFF "switch cuDNN off by libraries=off"
 
 static tort_status check(const fitting *f, const char *function, cudnnStatus_t code) {
     if (code == CUDNN_STATUS_SUCCESS) return TORT_OK;
+    if (code == CUDNN_STATUS_NOT_SUPPORTED)
+        return tort_fail(f->fit->error, TORT_E_UNSUPPORTED, "%s: %s; " SWITCH_OFF, function,
+                         f->cudnn->cudnnGetErrorString(code));
     return cuda_cudnn_failed(f->fit->error, f->fit->device, f->fit->stream, function, code);
 }
 
@@ -200,54 +234,120 @@ static tort_status describe_window(const fitting *f, const tort_conv_params *p, 
     return status;
 }
 
+/* ---- fit: the trial ---------------------------------------------------------------------------------------------- */
+
+/* Tensors to try on, of any contents. A step that is fitted in each run is not tried; nor is one for which there is no
+ * memory, which is no error. */
+static void begin_trial(fitting *f) {
+    enum { OPERANDS = 5 };
+    const tort_node_view *node = f->fit->node;
+    const tort_info *tensors[OPERANDS - 1] = {&node->inputs[0], &node->inputs[1], &node->outputs[0],
+                                              tort_has_input(node, 2) ? &node->inputs[2] : NULL};
+    const size_t element = f->type == CUDNN_DATA_HALF ? 2 : 4;
+    size_t at[OPERANDS], bytes = 0;
+    int64_t count;
+    for (int i = 0; i < OPERANDS; i++) {
+        at[i] = bytes;
+        if (i == OPERANDS - 1)
+            bytes += f->fit->scratch;
+        else if (tensors[i] && count_elements(tensors[i], &count))
+            bytes += (size_t)count * element;
+        bytes = (bytes + TORT_DEVICE_ALIGN - 1) / TORT_DEVICE_ALIGN * TORT_DEVICE_ALIGN;
+    }
+    char *memory = f->fit->stream ? NULL : cuda_alloc(f->fit->device, bytes);
+    if (!memory) return;
+    f->memory = memory;
+    f->memory_bytes = bytes;
+    f->trial = (operands){.x = memory + at[0],
+                          .w = memory + at[1],
+                          .y = memory + at[2],
+                          .bias = memory + at[3],
+                          .workspace = memory + at[4]};
+}
+
+static void end_trial(const fitting *f) {
+    if (f->memory) cuda_free(f->fit->device, f->memory, f->memory_bytes);
+}
+
+static void note_refusal(fitting *f, const fitted_conv *conv, cudnnStatus_t code) {
+    const size_t used = strlen(f->refusals);
+    snprintf(f->refusals + used, sizeof f->refusals - used, "%salgorithm %d%s: %s", used ? ", " : "",
+             (int)conv->algorithm, conv->identity ? " with the bias" : "", f->cudnn->cudnnGetErrorString(code));
+}
+
+/* Does it run? An error is of the device; a refusal is noted. */
+static tort_status try_out(fitting *f, const fitted_conv *conv, bool *works) {
+    const char *function = "";
+    *works = !f->memory && !conv->identity; /* what only a trial can tell is not taken without one */
+    if (!f->memory) return TORT_OK;
+    cudnnStatus_t code = convolve(f->cudnn, f->handle, conv, &f->trial, &function);
+    tort_status status = cuda_wait_unstreamed(f->fit->error, function);
+    *works = !status && code == CUDNN_STATUS_SUCCESS;
+    if (status == TORT_E_DEVICE_LOST) return status;
+    if (!*works) note_refusal(f, conv, status ? CUDNN_STATUS_EXECUTION_FAILED : code);
+    return TORT_OK;
+}
+
 /* ---- fit: the algorithm ------------------------------------------------------------------------------------------ */
 
 enum { MOST_ALGORITHMS = 16 };
 
 /* Sets algorithm and workspace. cuDNN may offer an algorithm with another math type than was asked for: for halfs,
  * tensor cores or not is its choice; TF32 is not. What a combination then needs, only this second question tells. */
-static cudnnStatus_t take_offer(const fitting *f, const cudnnConvolutionFwdAlgoPerf_t *offer, fitted_conv *conv) {
-    if (offer->status != CUDNN_STATUS_SUCCESS) return offer->status;
+static bool take_offer(fitting *f, const cudnnConvolutionFwdAlgoPerf_t *offer, fitted_conv *conv) {
     const cudnnMathType_t math = wanted_math(f) == CUDNN_FMA_MATH ? CUDNN_FMA_MATH : offer->mathType;
+    cudnnStatus_t code = offer->status;
     conv->algorithm = offer->algo;
-    cudnnStatus_t code = f->cudnn->cudnnSetConvolutionMathType(conv->window, math);
-    if (code != CUDNN_STATUS_SUCCESS) return code;
-    return f->cudnn->cudnnGetConvolutionForwardWorkspaceSize(f->handle, conv->x, conv->w, conv->window, conv->y,
-                                                             offer->algo, &conv->workspace);
+    if (code == CUDNN_STATUS_SUCCESS) code = f->cudnn->cudnnSetConvolutionMathType(conv->window, math);
+    if (code == CUDNN_STATUS_SUCCESS)
+        code = f->cudnn->cudnnGetConvolutionForwardWorkspaceSize(f->handle, conv->x, conv->w, conv->window, conv->y,
+                                                                 offer->algo, &conv->workspace);
+    if (code != CUDNN_STATUS_SUCCESS) note_refusal(f, conv, code);
+    return code == CUDNN_STATUS_SUCCESS && conv->workspace <= f->fit->scratch;
 }
 
-static tort_status choose_algorithm(const fitting *f, fitted_conv *conv) {
+/* The convolution may add the bias itself, but without an activation only by this algorithm. Groups and a third axis
+ * are left to the separate call, as nothing says that they are supported. */
+static bool may_add_bias(const tort_conv_params *p, const fitted_conv *conv) {
+    return conv->bias && conv->algorithm == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM && p->group == 1 &&
+           p->window.axes <= 2;
+}
+
+static void drop_identity(const cudnn_functions *cudnn, fitted_conv *conv) {
+    if (conv->identity) cudnn->cudnnDestroyActivationDescriptor(conv->identity);
+    conv->identity = NULL;
+}
+
+/* With its bias in one call, or in two. */
+static tort_status try_offer(fitting *f, const tort_conv_params *p, fitted_conv *conv, bool *works) {
+    if (may_add_bias(p, conv)) {
+        tort_status status =
+            check(f, "cudnnCreateActivationDescriptor", f->cudnn->cudnnCreateActivationDescriptor(&conv->identity));
+        if (!status)
+            status = check(f, "cudnnSetActivationDescriptor",
+                           f->cudnn->cudnnSetActivationDescriptor(conv->identity, CUDNN_ACTIVATION_IDENTITY,
+                                                                  CUDNN_NOT_PROPAGATE_NAN, 0.0));
+        if (!status) status = try_out(f, conv, works);
+        if (status || *works) return status;
+        drop_identity(f->cudnn, conv);
+    }
+    return try_out(f, conv, works);
+}
+
+static tort_status choose(fitting *f, const tort_conv_params *p, fitted_conv *conv) {
     cudnnConvolutionFwdAlgoPerf_t offers[MOST_ALGORITHMS];
-    cudnnStatus_t refusal = CUDNN_STATUS_SUCCESS;
     int count = 0;
     tort_status status =
         check(f, "cudnnGetConvolutionForwardAlgorithm_v7",
               f->cudnn->cudnnGetConvolutionForwardAlgorithm_v7(f->handle, conv->x, conv->w, conv->window, conv->y,
                                                                MOST_ALGORITHMS, &count, offers));
-    if (status) return status;
-    for (int i = 0; i < count; i++) { /* the fastest first */
-        cudnnStatus_t code = take_offer(f, &offers[i], conv);
-        if (code == CUDNN_STATUS_SUCCESS && conv->workspace <= f->fit->scratch) return TORT_OK;
-        if (code != CUDNN_STATUS_SUCCESS) refusal = code;
-    }
-    return tort_fail(f->fit->error, TORT_E_RUN,
-                     "cudnnGetConvolutionForwardAlgorithm_v7 offers no algorithm that works (%s) within %zu bytes of "
-                     "workspace; switch cuDNN off by libraries=off",
-                     f->cudnn->cudnnGetErrorString(refusal), f->fit->scratch);
-}
-
-/* The convolution may add the bias itself, but without an activation only by this algorithm. Groups and a third axis
- * are left to the separate call, as nothing says that they are supported. */
-static tort_status choose_bias(const fitting *f, const tort_conv_params *p, fitted_conv *conv) {
-    if (!conv->bias || conv->algorithm != CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM || p->group != 1 ||
-        p->window.axes > 2)
-        return TORT_OK;
-    tort_status status =
-        check(f, "cudnnCreateActivationDescriptor", f->cudnn->cudnnCreateActivationDescriptor(&conv->identity));
-    if (status) return status;
-    return check(f, "cudnnSetActivationDescriptor",
-                 f->cudnn->cudnnSetActivationDescriptor(conv->identity, CUDNN_ACTIVATION_IDENTITY,
-                                                        CUDNN_NOT_PROPAGATE_NAN, 0.0));
+    bool works = false;
+    for (int i = 0; !status && !works && i < count; i++) /* the fastest first */
+        if (take_offer(f, &offers[i], conv)) status = try_offer(f, p, conv, &works);
+    if (status || works) return status;
+    return tort_fail(f->fit->error, TORT_E_UNSUPPORTED,
+                     "cuDNN has no algorithm that works here within %zu bytes of workspace (%s); " SWITCH_OFF,
+                     f->fit->scratch, f->refusals);
 }
 
 void tort_cuda_conv_cudnn_unfit(void *opened, const tort_env *env, void *fitted) {
@@ -259,7 +359,7 @@ void tort_cuda_conv_cudnn_unfit(void *opened, const tort_env *env, void *fitted)
     if (conv->bias) cudnn->cudnnDestroyTensorDescriptor(conv->bias);
     if (conv->w) cudnn->cudnnDestroyFilterDescriptor(conv->w);
     if (conv->window) cudnn->cudnnDestroyConvolutionDescriptor(conv->window);
-    if (conv->identity) cudnn->cudnnDestroyActivationDescriptor(conv->identity);
+    drop_identity(cudnn, conv);
     tort_free(env, conv, sizeof *conv);
 }
 
@@ -267,10 +367,10 @@ tort_status tort_cuda_conv_cudnn_fit(tort_fit *fit) {
     const tort_conv_params *params = fit->node->params;
     cuda_device *device = fit->device;
     const cuda_stream *stream = fit->stream;
-    const fitting f = {.fit = fit,
-                       .cudnn = &device->libraries.cudnn,
-                       .handle = stream ? stream->dnn : device->dnn,
-                       .type = fit->node->inputs[0].type == TORT_FLOAT16 ? CUDNN_DATA_HALF : CUDNN_DATA_FLOAT};
+    fitting f = {.fit = fit,
+                 .cudnn = &device->libraries.cudnn,
+                 .handle = stream ? stream->dnn : device->dnn,
+                 .type = fit->node->inputs[0].type == TORT_FLOAT16 ? CUDNN_DATA_HALF : CUDNN_DATA_FLOAT};
     int64_t elements = 0;
     (void)count_all(fit->node, &elements); /* size has refused what is too large */
     if (!elements) return TORT_OK;         /* nothing to write, or nothing to sum: cuDNN has no such tensors */
@@ -278,8 +378,11 @@ tort_status tort_cuda_conv_cudnn_fit(tort_fit *fit) {
     if (!conv) return tort_out_of_memory(fit->error, sizeof *conv);
     tort_status status = describe_tensors(&f, params, tort_has_input(fit->node, 2), conv);
     if (!status) status = describe_window(&f, params, conv);
-    if (!status) status = choose_algorithm(&f, conv);
-    if (!status) status = choose_bias(&f, params, conv);
+    if (!status) {
+        begin_trial(&f);
+        status = choose(&f, params, conv);
+        end_trial(&f);
+    }
     if (status)
         tort_cuda_conv_cudnn_unfit(device, fit->env, conv);
     else
@@ -303,53 +406,18 @@ static tort_status run_empty(const tort_call *call) {
                                       call->inputs[1].data, bias ? bias->data : NULL, call->outputs[0].data));
 }
 
-static tort_status check_call(const tort_call *call, const char *function, cudnnStatus_t code) {
+tort_status tort_cuda_conv_cudnn_run(const tort_call *call) {
     const cuda_stream *stream = call->stream;
+    const tort_tensor *bias = tort_call_input(call, 2);
+    const operands o = {.x = call->inputs[0].data,
+                        .w = call->inputs[1].data,
+                        .bias = bias ? bias->data : NULL,
+                        .y = call->outputs[0].data,
+                        .workspace = call->scratch};
+    const char *function;
+    if (!call->fitted) return run_empty(call);
+    cudnnStatus_t code = convolve(&stream->device->libraries.cudnn, stream->dnn, call->fitted, &o, &function);
     if (code == CUDNN_STATUS_SUCCESS) return TORT_OK;
     return cuda_cudnn_failed(call->error, stream->device, stream, function, code);
-}
-
-/* cuDNN chose its algorithm for tensors as a device aligns them. A caller's own buffer may lie at any element. */
-enum { ALIGNMENT = 16 };
-
-static bool is_aligned(const tort_call *call) {
-    uintptr_t bits = (uintptr_t)call->outputs[0].data;
-    for (int32_t i = 0; i < call->input_count; i++)
-        if (tort_call_input(call, i)) bits |= (uintptr_t)call->inputs[i].data;
-    return bits % ALIGNMENT == 0;
-}
-
-static tort_status run_unaligned(const tort_call *call) {
-    const tort_conv_params *params = call->params;
-    if (params->window.axes <= 2) return tort_cuda_conv_run(call);
-    return tort_fail(call->error, TORT_E_INPUT,
-                     "the caller's buffer for an input or output is not aligned to %d bytes, which cuDNN needs",
-                     ALIGNMENT);
-}
-
-tort_status tort_cuda_conv_cudnn_run(const tort_call *call) {
-    static const float one = 1.0f, zero = 0.0f;
-    const fitted_conv *conv = call->fitted;
-    const cuda_stream *stream = call->stream;
-    const cudnn_functions *cudnn = &stream->device->libraries.cudnn;
-    const void *x = call->inputs[0].data, *w = call->inputs[1].data;
-    void *y = call->outputs[0].data;
-    if (!conv) return run_empty(call);
-    if (!is_aligned(call)) return run_unaligned(call);
-    if (conv->identity) /* alpha2 is 0, so z is not read; it must still be a tensor like y */
-        return check_call(call, "cudnnConvolutionBiasActivationForward",
-                          cudnn->cudnnConvolutionBiasActivationForward(
-                              stream->dnn, &one, conv->x, x, conv->w, w, conv->window, conv->algorithm, call->scratch,
-                              conv->workspace, &zero, conv->y, y, conv->bias, call->inputs[2].data, conv->identity,
-                              conv->y, y));
-    tort_status status =
-        check_call(call, "cudnnConvolutionForward",
-                   cudnn->cudnnConvolutionForward(stream->dnn, &one, conv->x, x, conv->w, w, conv->window,
-                                                  conv->algorithm, call->scratch, conv->workspace, &zero, conv->y, y));
-    if (!status && conv->bias)
-        status =
-            check_call(call, "cudnnAddTensor",
-                       cudnn->cudnnAddTensor(stream->dnn, &one, conv->bias, call->inputs[2].data, &one, conv->y, y));
-    return status;
 }
 #endif

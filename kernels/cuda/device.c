@@ -357,6 +357,12 @@ tort_status cuda_status(tort_error *error, cudaError_t code, const char *what) {
     return tort_fail(error, TORT_E_RUN, "%s: %s (%s)", what, cudaGetErrorString(code), cudaGetErrorName(code));
 }
 
+tort_status cuda_wait_unstreamed(tort_error *error, const char *what) {
+    cudaError_t code = cudaStreamSynchronize(NULL);
+    if (code != cudaSuccess) (void)cudaGetLastError();
+    return cuda_status(error, code, what);
+}
+
 tort_status cuda_library_failed(tort_error *error, const cuda_stream *stream, const char *library, const char *words) {
     cudaError_t code = stream ? cudaStreamSynchronize(stream->stream) : cudaDeviceSynchronize();
     if (is_sticky(code)) return cuda_status(error, code, library);

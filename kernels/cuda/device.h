@@ -52,6 +52,10 @@ uint32_t cuda_reach(void *device, const void *pointer);
 /* An error code of CUDA as a status: what was asked, CUDA's own words; a broken context is TORT_E_DEVICE_LOST. */
 tort_status cuda_status(tort_error *error, cudaError_t code, const char *what);
 
+/* Waits for work that was given to no stream. A failure that is not sticky is forgotten: the next call must not see it.
+ */
+tort_status cuda_wait_unstreamed(tort_error *error, const char *what);
+
 /* The status of a library call that failed with these words: they hide a lost device, so CUDA is asked. stream is NULL
  * where none was used. */
 tort_status cuda_library_failed(tort_error *error, const cuda_stream *stream, const char *library, const char *words);

@@ -4,7 +4,7 @@
  * is smaller than the query said. What the manual of the real library rules out is refused: an identity activation with
  * any algorithm but IMPLICIT_PRECOMP_GEMM, fewer than 4 dims, 2^31 elements, an X that is also Y, a dead handle or
  * descriptor. Stricter than that, a tensor must be fully packed and its data aligned to 16 bytes, which every fast
- * algorithm of the real one wants. */
+ * algorithm of the real one wants. What it offers it may still refuse to run, if a test says so. */
 #include "kernels/cudasim/fake_libraries.h"
 
 #include <limits.h>
@@ -219,10 +219,18 @@ bool is_supported(cudnnConvolutionFwdAlgo_t algorithm, const Convolution &c) {
            algorithm == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM;
 }
 
-cudnnStatus_t start(cudnnHandle_t handle, const Convolution &convolution, cudnnConvolutionFwdAlgo_t algorithm) {
+bool is_unsupported(const char *function) {
+    const char *unsupported = machine().settings.unsupported;
+    return unsupported && !strcmp(unsupported, function);
+}
+
+cudnnStatus_t start(const char *function, cudnnHandle_t handle, const Convolution &convolution,
+                    cudnnConvolutionFwdAlgo_t algorithm) {
     const cudnnStatus_t status = convolution.check();
     if (status) return status;
-    if (!is_supported(algorithm, convolution)) return CUDNN_STATUS_NOT_SUPPORTED;
+    if (!is_supported(algorithm, convolution) || is_unsupported(function) ||
+        machine().settings.unsupported_algorithms >> algorithm & 1)
+        return CUDNN_STATUS_NOT_SUPPORTED;
     if (convolution.workspace_bytes < workspace_of(algorithm, convolution) || !convolution.operands_are_valid())
         return CUDNN_STATUS_BAD_PARAM;
     return library_submit(handle->device, handle->stream, [convolution] { convolution.run(); })
@@ -381,6 +389,7 @@ cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(cudnnHandle_t handle, const
         CUDNN_CONVOLUTION_FWD_ALGO_FFT, CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED,
         CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM, CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM};
     if (!all_live(handle, x, w, convolution, y)) return CUDNN_STATUS_BAD_PARAM;
+    if (is_unsupported(__func__)) return CUDNN_STATUS_NOT_SUPPORTED;
     Convolution query = {};
     query.x = *x, query.w = *w, query.y = *y, query.how = *convolution;
     const cudnnStatus_t status = query.check();
@@ -429,7 +438,7 @@ cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t handle, const void *alpha,
     work.x_data = x, work.w_data = w, work.y_data = y, work.z_data = y;
     work.workspace = workspace, work.workspace_bytes = workspace_bytes;
     work.alpha = *(const float *)alpha, work.beta = *(const float *)beta;
-    return start(handle, work, algorithm);
+    return start(__func__, handle, work, algorithm);
 }
 
 /* c = alpha * a + beta * c, where a is one value a channel. */
@@ -473,6 +482,6 @@ cudnnStatus_t cudnnConvolutionBiasActivationForward(
         activation->nan != CUDNN_NOT_PROPAGATE_NAN)
         return CUDNN_STATUS_NOT_SUPPORTED;
     if (!work.relu && algorithm != CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM) return CUDNN_STATUS_NOT_SUPPORTED;
-    return start(handle, work, algorithm);
+    return start(__func__, handle, work, algorithm);
 }
 }

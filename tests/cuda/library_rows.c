@@ -5,7 +5,7 @@
  * A program of its own, as its settings are those of the whole machine (kernels/cudasim/control.h). The simulated
  * cuDNN has an algorithm that is the fastest for windows of 3x3 and needs much workspace (WINOGRAD_NONFUSED), one that
  * needs 4 KiB and alone can add a bias (IMPLICIT_PRECOMP_GEMM), and one that needs none; which of them ran shows in
- * the functions that were called. */
+ * the functions that were called. What it offers it may still refuse to run. */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -26,7 +26,12 @@ typedef struct tester {
     const cudasim_control *control;
     tort_counting_env *memory; /* host memory of sessions on the device */
     int passed, failed;
+    int marked[3]; /* calls of what `counted` names up to the mark */
 } tester;
+
+/* What convolves: also tried once for each plan, before its first run. */
+static const char *const counted[] = {"cudnnConvolutionForward", "cudnnAddTensor",
+                                      "cudnnConvolutionBiasActivationForward"};
 
 static void check(tester *t, bool good, const char *what, const char *detail) {
     t->passed += good;
@@ -41,10 +46,16 @@ static void check_leftovers(tester *t, const char *what) {
     t->memory->live_blocks = t->memory->wrong_sizes = 0; /* told once */
 }
 
-static void play(const tester *t, int cudnn_version) {
+/* Calls are counted from here on. */
+static void mark(tester *t) {
+    for (int i = 0; i < 3; i++) t->marked[i] = t->control->calls(counted[i]);
+}
+
+static void play(tester *t, int cudnn_version) {
     cudasim_settings settings = t->control->defaults();
     settings.cudnn_version = cudnn_version;
     t->control->configure(&settings);
+    mark(t);
 }
 
 /* ---- models ---- */
@@ -187,7 +198,9 @@ static void check_run(tester *t, opened *o, bool reshaped, int64_t batch, const 
 
 static void check_calls(tester *t, const char *function, int expected, const char *what) {
     char text[120];
-    const int calls = t->control->calls(function);
+    int calls = t->control->calls(function);
+    for (int i = 0; i < 3; i++)
+        if (!strcmp(function, counted[i])) calls -= t->marked[i];
     snprintf(text, sizeof text, "%d calls of %s, expected %d", calls, function, expected);
     check(t, calls == expected, what, text);
 }
@@ -206,6 +219,7 @@ static void check_one_shape(tester *t, const tort_model *model) {
     if (!status) {
         check(t, !strcmp(kernel_of(&o, "first"), "conv_cudnn") && !strcmp(kernel_of(&o, "second"), "conv_cudnn"),
               "the report names conv_cudnn", kernel_of(&o, "first"));
+        mark(t);
         check_run(t, &o, false, 2, e, "one shape");
         const int descriptors = t->control->calls("cudnnCreateTensorDescriptor");
         const int64_t allocations = t->memory->allocations;
@@ -239,7 +253,9 @@ static void check_shapes(tester *t, const tort_model *model, bool reshaped) {
     }
     /* Four batches, one of them empty; or each run anew. */
     check_calls(t, "cudnnGetConvolutionForwardAlgorithm_v7", reshaped ? 10 : 6, what);
-    check_calls(t, "cudnnConvolutionForward", 5, what);
+    /* Both Convs of five batches, whose bias is then added apart; or the first of them, tried for each plan. */
+    check_calls(t, "cudnnConvolutionForward", reshaped ? 10 : 5 + 3, what);
+    check_calls(t, "cudnnConvolutionBiasActivationForward", reshaped ? 0 : 5 + 3, what);
     close_session(&o);
     check_leftovers(t, what);
     free(e);
@@ -302,6 +318,7 @@ static void check_algorithm(tester *t, const tort_model *model, const char *chai
     play(t, 9);
     tort_status status = open_session(t, model, chain, shape, &o);
     check(t, !status, chain, o.error.msg);
+    mark(t);
     if (!status) check_run(t, &o, false, batch, e, chain);
     check_calls(t, "cudnnConvolutionForward", forward, chain);
     check_calls(t, "cudnnConvolutionBiasActivationForward", with_bias, chain);
@@ -351,7 +368,7 @@ static void check_tf32(tester *t) {
     play(t, 9);
     check(t, product_of(t, "cudasim", x, 3.0f) == x * 3.0f, "float32", "is not exact");
     check(t, product_of(t, "cudasim:tf32=on", x, 3.0f) != x * 3.0f, "tf32=on", "makes no difference");
-    check_calls(t, "cudnnConvolutionForward", 2, "TF32");
+    check_calls(t, "cudnnConvolutionForward", 4, "TF32: a trial and a run, twice");
     check_leftovers(t, "TF32");
 }
 
@@ -384,47 +401,85 @@ static void check_too_large(tester *t, const char *op, int rank, const int64_t *
     check_leftovers(t, op);
 }
 
-/* A caller's own buffer, off its alignment, for a Conv over three axes, which no own kernel has. */
-static void check_unaligned(tester *t) {
-    static const char *const bindings[] = {"x=cudasim"};
-    const tort_provider *const providers[] = {t->provider, NULL};
-    const tort_session_options options = {.struct_size = sizeof options,
-                                          .chain = "cudasim",
-                                          .providers = providers,
-                                          .bindings = bindings,
-                                          .binding_count = 1};
-    const float weights[] = {2.0f, 3.0f};
-    onnx_bytes b = {0};
-    tort_model *model = NULL;
-    opened o = {NULL, NULL, {.node = -1}};
-    void *memory = NULL;
-    onnx_begin_model(&b, 18);
-    onnx_tensor(&b, GRAPH_INITIALIZER, "w", TORT_FLOAT, 5, (const int64_t[]){1, 2, 1, 1, 1}, weights, sizeof weights);
-    onnx_value(&b, GRAPH_INPUT, "x", TORT_FLOAT, 5, (const int64_t[]){1, 2, 1, 1, 1});
-    onnx_node(&b, "Conv", "conv", "x w", "y");
-    onnx_value(&b, GRAPH_OUTPUT, "y", TORT_FLOAT, 5, (const int64_t[]){1, 1, 1, 1, 1});
-    onnx_end(&b);
-    play(t, 9);
-    tort_status status = tort_model_load_buffer(NULL, b.data, b.size, NULL, &model, &o.error);
-    if (!status) status = tort_session_create(&t->memory->env, model, &options, &o.session, &o.error);
-    if (!status) status = tort_context_create(o.session, &o.context, &o.error);
-    if (!status) status = tort_memory_alloc(o.session, "cudasim", 64, &memory, &o.error);
-    check(t, !status, "unaligned", o.error.msg);
-    for (int offset = 0; !status && offset <= 4; offset += 4) {
-        float *x = (float *)memory + offset / 4;
-        tort_tensor input = {TORT_FLOAT, 5, {1, 2, 1, 1, 1}, x}, output = {.data = NULL};
-        status = tort_memory_copy(o.context, "cudasim", x, (const float[]){1.0f, 10.0f}, 2 * sizeof *x, TORT_TO_DEVICE,
-                                  &o.error);
-        if (!status) status = tort_context_run(o.context, &input, 1, &output, 1, &o.error);
-        if (!offset) check(t, !status && *(const float *)output.data == 32.0f, "aligned", o.error.msg);
+/* ---- what cuDNN offers and then refuses ---- */
+
+/* Opens at a fixed shape and runs on a machine of which `settings` are; which functions one run calls. */
+static void check_refusal(tester *t, const tort_model *model, const cudasim_settings *settings, int forward,
+                          int with_bias, const char *what) {
+    static const int64_t shape[] = {2, 3, 9, 9};
+    expectation *e = malloc(sizeof *e);
+    opened o;
+    if (!e) exit(2);
+    expect(t, model, false, 2, e);
+    t->control->configure(settings);
+    tort_status status = open_session(t, model, "cudasim", shape, &o);
+    check(t, !status, what, o.error.msg);
+    mark(t);
+    if (!status) {
+        check(t, !strcmp(kernel_of(&o, "second"), "conv_cudnn"), what, kernel_of(&o, "second"));
+        check_run(t, &o, false, 2, e, what);
+        check_calls(t, "cudnnConvolutionForward", forward, what);
+        check_calls(t, "cudnnConvolutionBiasActivationForward", with_bias, what);
     }
-    check(t, status == TORT_E_INPUT && strstr(o.error.msg, "\"conv\"") && strstr(o.error.msg, "16 bytes"), "unaligned",
-          o.error.msg);
-    if (memory) tort_memory_free(o.session, "cudasim", memory, 64);
     close_session(&o);
-    tort_model_free(model);
-    onnx_free(&b);
-    check_leftovers(t, "unaligned");
+    check_leftovers(t, what);
+    free(e);
+}
+
+/* Nothing of cuDNN works: the plan is refused, with the node, the algorithms and what to do. */
+static void check_all_refused(tester *t, const tort_model *model, const cudasim_settings *settings, const char *words) {
+    static const int64_t shape[] = {2, 3, 9, 9};
+    opened o;
+    t->control->configure(settings);
+    tort_status status = open_session(t, model, "cudasim", shape, &o);
+    check(t,
+          status == TORT_E_UNSUPPORTED && strstr(o.error.msg, "\"first\"") && strstr(o.error.msg, words) &&
+              strstr(o.error.msg, "CUDNN_STATUS_NOT_SUPPORTED") && strstr(o.error.msg, "libraries=off"),
+          "a Conv that cuDNN cannot do", o.error.msg);
+    close_session(&o);
+    check_leftovers(t, "a Conv that cuDNN cannot do");
+}
+
+static void check_refusals(tester *t, const tort_model *model) {
+    enum { IMPLICIT_GEMM = 0, PRECOMPUTED = 1, WINOGRAD = 7 };
+    cudasim_settings settings = t->control->defaults();
+    check_refusal(t, model, &settings, 1, 1, "nothing is refused");
+    settings.unsupported = "cudnnConvolutionBiasActivationForward";
+    check_refusal(t, model, &settings, 2, 0, "the bias is refused");
+    settings.unsupported = NULL;
+    settings.unsupported_algorithms = 1u << WINOGRAD;
+    check_refusal(t, model, &settings, 0, 2, "Winograd is refused");
+    settings.unsupported_algorithms = 1u << WINOGRAD | 1u << PRECOMPUTED;
+    check_refusal(t, model, &settings, 2, 0, "all but the last algorithm are refused");
+    settings.unsupported_algorithms = 1u << WINOGRAD | 1u << PRECOMPUTED | 1u << IMPLICIT_GEMM;
+    check_all_refused(t, model, &settings, "algorithm 1 with the bias: ");
+    settings.unsupported_algorithms = 0;
+    settings.unsupported = "cudnnGetConvolutionForwardAlgorithm_v7";
+    check_all_refused(t, model, &settings, "cudnnGetConvolutionForwardAlgorithm_v7: ");
+}
+
+/* Without memory to try on, the form is taken that the query of its workspace vouches for. */
+static void check_no_trial(tester *t, const tort_model *model) {
+    static const tort_input_shape shape = {"x", 4, {3, 3, 9, 9}};
+    expectation *e = malloc(sizeof *e);
+    opened o;
+    if (!e) exit(2);
+    expect(t, model, false, 3, e);
+    play(t, 9);
+    tort_status status = open_session(t, model, "cudasim", NULL, &o);
+    for (int n = 1; !status && n <= 2; n++) { /* the second session_plan finds the plan of the first */
+        if (n == 1) t->control->fail_nth("cudaMalloc", 2, cudaErrorMemoryAllocation);
+        status = tort_session_plan(o.session, &shape, 1, &o.error);
+    }
+    check(t, !status, "no memory to try on", o.error.msg);
+    check_calls(t, "cudnnConvolutionForward", 1, "the first Conv was tried");
+    check_calls(t, "cudnnConvolutionBiasActivationForward", 0, "the second was not");
+    mark(t);
+    if (!status) check_run(t, &o, false, 3, e, "no memory to try on");
+    check_calls(t, "cudnnConvolutionForward", 2, "untried, the bias is added apart");
+    close_session(&o);
+    check_leftovers(t, "no memory to try on");
+    free(e);
 }
 
 /* ---- not there, not needed, failing ---- */
@@ -547,7 +602,8 @@ int main(void) {
     check_too_large(&t, "Conv", 4, (const int64_t[]){4, 2, 1, 1}, (int64_t)1 << 30);
     check_too_large(&t, "MatMul", 2, (const int64_t[]){2, 3}, (int64_t)1 << 31);
     check_too_large(&t, "Gemm", 2, (const int64_t[]){2, 3}, (int64_t)1 << 31);
-    check_unaligned(&t);
+    check_refusals(&t, model);
+    check_no_trial(&t, model);
     check_opening(&t, model);
     check_errors(&t, model);
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {

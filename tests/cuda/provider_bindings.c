@@ -1,6 +1,6 @@
 /* provider_bindings.c - the CUDA provider with inputs and outputs that stay on the device: device pointers in and out,
- * aligned and not, streams eager and lazy; pinned memory; pointers into the wrong memory; each call of CUDA fails once.
- * Read first: provider_tester.h. */
+ * at the start of a buffer and inside it, streams eager and lazy; pinned memory; pointers into the wrong memory; each
+ * call of CUDA fails once. Read first: provider_tester.h. */
 #include <stdio.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ static void check(bound *b, bool good, const char *what, const char *detail) {
     tester_check(b->t, good, what, detail);
 }
 
-enum { ROOM = 64 }; /* bytes, so that pointers may be off their alignment */
+enum { ROOM = 64 }; /* bytes, so that pointers may lie inside a buffer */
 
 static tort_status open_bound(bound *b, const char *chain) {
     static const char *const bindings[] = {"image=cudasim", "y=cudasim"};
@@ -85,7 +85,7 @@ static void check_round_trips(bound *b, bool lazy) {
         check(b, report->copy_count == 1, "copies", "only 'ids' is to be copied");
         tort_report_free(report);
     }
-    for (int offset = 0; !status && offset <= 12; offset += 4)
+    for (int offset = 0; !status && offset < ROOM; offset += 16)
         for (int given = 0; !status && given < 2; given++) {
             status = round_trip(b, offset, given, found);
             if (!status)
@@ -134,7 +134,7 @@ static void check_failing_calls(bound *b, int code) {
         b->t->control->configure(&settings);
         if (n) b->t->control->fail_nth(NULL, n, code);
         tort_status status = open_bound(b, "cudasim");
-        if (!status) status = round_trip(b, 4, true, found);
+        if (!status) status = round_trip(b, 16, true, found);
         if (!n) calls = b->t->control->calls(NULL), that_matter = simulator_calls_that_matter(b->t->control);
         snprintf(what, sizeof what, "error %d in call %d of %d", code, n, calls);
         failures += status != TORT_OK;
