@@ -130,12 +130,12 @@ tort_status tort_memory_alloc(tort_session *session, const char *provider, size_
     tort_status status = usable_link(session, provider, &link, error);
     if (status) return status;
     if (!link->opened) return tort_fail(error, TORT_E_USAGE, "%s is only planned for, it was not opened", provider);
-    return tort_chain_alloc(session, link->memory, bytes, "a buffer of the application", memory, error);
+    return tort_chain_alloc(session, &session->env, link->memory, bytes, "a buffer of the application", memory, error);
 }
 
 void tort_memory_free(tort_session *session, const char *provider, void *memory, size_t bytes) {
     const tort_link *link = tort_link_named(session, provider);
-    if (link && memory) tort_chain_free(session, link->memory, memory, bytes);
+    if (link && memory) tort_chain_free(session, &session->env, link->memory, memory, bytes);
 }
 
 tort_status tort_memory_copy(tort_context *context, const char *provider, void *to, const void *from, size_t bytes,

@@ -261,10 +261,10 @@ tort_link *tort_link_named(const tort_session *session, const char *name) {
     return NULL;
 }
 
-tort_status tort_chain_alloc(const tort_session *session, int32_t memory, size_t bytes, const char *purpose, void **out,
-                             tort_error *error) {
+tort_status tort_chain_alloc(const tort_session *session, const tort_env *env, int32_t memory, size_t bytes,
+                             const char *purpose, void **out, tort_error *error) {
     if (!memory) {
-        *out = tort_alloc_aligned(&session->env, bytes);
+        *out = tort_alloc_aligned(env, bytes);
         return *out ? TORT_OK : tort_out_of_memory(error, bytes);
     }
     const tort_link *link = &session->chain[memory - 1];
@@ -272,11 +272,11 @@ tort_status tort_chain_alloc(const tort_session *session, int32_t memory, size_t
     return *out ? TORT_OK : tort_link_alloc_failed(link, bytes, purpose, error);
 }
 
-void tort_chain_free(const tort_session *session, int32_t memory, void *ptr, size_t bytes) {
+void tort_chain_free(const tort_session *session, const tort_env *env, int32_t memory, void *ptr, size_t bytes) {
     if (memory)
         tort_link_free(&session->chain[memory - 1], ptr, bytes);
     else
-        tort_free_aligned(&session->env, ptr, bytes);
+        tort_free_aligned(env, ptr, bytes);
 }
 
 const tort_library_state *tort_link_library(tort_link *link, tort_library library) {

@@ -12,6 +12,8 @@ typedef struct tort_region {
 
 struct tort_context {
     tort_session *session;
+    tort_env env; /* the application's, counted in the account: apart from that of the session */
+    tort_account account;
     tort_arena arena;      /* what lives as long as the context */
     void **streams;        /* a chain provider */
     tort_region *arenas;   /* a memory: values and scratch of the plan */
@@ -35,7 +37,9 @@ struct tort_context {
     tort_info *infos;     /* 2 * widest: inputs and outputs of the step that runs */
 };
 
-/* context.c: sizing for a plan. */
+/* context.c: sizing for a plan; what its tables take of the allocator, and the arena in host memory. */
+size_t tort_context_bytes(const tort_session *session, const tort_plan *plan);
+size_t tort_arena_bytes(const tort_plan *plan);
 tort_status tort_context_choose_plan(tort_context *context, const tort_tensor *inputs, tort_error *error);
 tort_status tort_context_adopt(tort_context *context, tort_planned *planned, tort_error *error);
 void tort_context_drop_plan(tort_context *context);

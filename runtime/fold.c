@@ -58,7 +58,6 @@ static void become_constant(tort_session *session, int32_t value, int32_t weight
     session->constants[value].bytes = bytes;
     session->infos[value].constant = true;
     session->infos[value].data = data;
-    if (weight < 0) session->folded_bytes += bytes;
 }
 
 /* A constant under another shape is the same weight: nothing is copied. */

@@ -24,11 +24,15 @@ tort_status tort_context_create(tort_session *session, tort_context **out, tort_
     if (session->lost) return tort_session_lost(error);
     if (!session->runnable)
         return tort_fail(error, TORT_E_USAGE, "the session was made only to plan, or its placement was refused");
-    tort_context *context = tort_alloc_zero(&session->env, 1, sizeof *context);
+    const tort_env *outer = &session->account.inner;
+    tort_context *context = tort_alloc_zero(outer, 1, sizeof *context);
     if (!context) return tort_out_of_memory(error, sizeof *context);
     context->session = session;
-    tort_arena_init(&context->arena, &session->env);
-    context->text = tort_text_new(&session->env);
+    context->env = tort_account_open(&context->account, outer, sizeof *context);
+    context->env.parallel_for = session->env.parallel_for;
+    context->env.parallel_ud = session->env.parallel_ud;
+    tort_arena_init(&context->arena, &context->env);
+    context->text = tort_text_new(&context->env);
     context->streams = tort_arena_array(&context->arena, (size_t)session->chain_count, sizeof *context->streams);
     context->arenas = tort_arena_array(&context->arena, (size_t)session->memory_count, sizeof *context->arenas);
     context->scratch = tort_arena_array(&context->arena, (size_t)session->memory_count, sizeof *context->scratch);
@@ -56,8 +60,7 @@ void tort_context_free(tort_context *context) {
         if (context->streams[i]) tort_link_stream_close(&session->chain[i], context->streams[i]);
     if (context->text) tort_text_free(context->text);
     tort_arena_free(&context->arena);
-    tort_env env = session->env;
-    tort_free(&env, context, sizeof *context);
+    tort_free(&session->account.inner, context, sizeof *context);
 }
 
 void tort_context_observe(tort_context *context, tort_observer observer, void *ud) {
@@ -90,11 +93,12 @@ static tort_status run_kernel(tort_context *context, const tort_step *step, tort
                       .scratch = step->dynamic ? context->scratch[link->memory].base
                                  : arena       ? arena + step->scratch_offset
                                                : NULL,
+                      .packed = placement->packed,
                       .prepared = placement->prepared,
                       .fitted = step->dynamic ? context->fitted : planned->fitted[step - planned->plan.steps],
                       .device = link->device,
                       .stream = context->streams[step->provider],
-                      .env = &session->env,
+                      .env = &context->env,
                       .node = step->node,
                       .text = context->text,
                       .error = error};
@@ -166,18 +170,18 @@ static tort_status observe(tort_context *context, const tort_step *step, tort_er
         if (!tort_tensor_bytes(&tensor, &bytes)) continue;
         if (where->memory) {
             const tort_link *link = &session->chain[where->memory - 1];
-            copy = tort_alloc_aligned(&session->env, bytes);
+            copy = tort_alloc_aligned(&context->env, bytes);
             if (!copy) return tort_out_of_memory(error, bytes);
             tort_status status = tort_link_copy(link, context->streams[where->memory - 1], copy, tensor.data, bytes,
                                                 TORT_TO_HOST, error);
             if (status) {
-                tort_free_aligned(&session->env, copy, bytes);
+                tort_free_aligned(&context->env, copy, bytes);
                 return status;
             }
             tensor.data = copy;
         }
         context->observer(context->observer_ud, step->node, session->graph->values[where->value].name, &tensor);
-        if (copy) tort_free_aligned(&session->env, copy, bytes);
+        if (copy) tort_free_aligned(&context->env, copy, bytes);
     }
     return TORT_OK;
 }
