@@ -5,13 +5,18 @@
 #ifndef TORT_RUNTIME_ACCOUNT_H
 #define TORT_RUNTIME_ACCOUNT_H
 
-#include <stdatomic.h>
-
 #include "runtime/memory.h"
 
+#ifdef __cplusplus /* kernels' sources come by here and look at no account; not every C++ has C's atomics */
+typedef size_t tort_account_bytes;
+#else
+#include <stdatomic.h>
+typedef atomic_size_t tort_account_bytes;
+#endif
+
 typedef struct tort_account {
-    tort_env inner;           /* the application's */
-    atomic_size_t held, most; /* bytes now, and at their most */
+    tort_env inner;                /* the application's */
+    tort_account_bytes held, most; /* bytes now, and at their most */
 } tort_account;
 
 /* Starts an account on `inner`, in which `own` bytes are held already, and returns an environment that counts in it: a
