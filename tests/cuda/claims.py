@@ -66,7 +66,7 @@ def answers(tinyort, folder, line):
     """The lines that belong under this one."""
     path = Path(folder) / "claim.onnx"
     path.write_bytes(make_model(line).SerializeToString())
-    done = subprocess.run([tinyort, "plan", path, "--ep", "cudasim,cpu", "--target", "cudasim:sm_80", "--json"], capture_output=True, text=True)
+    done = subprocess.run([tinyort, "plan", path, "--ep", "cudasim,cpu:mem_limit=64T", "--target", "cudasim:sm_80", "--json"], capture_output=True, text=True)
     if done.returncode:
         return [f"  {done.stderr.strip().splitlines()[0]}"]
     node = json.loads(done.stdout)["nodes"][0]
