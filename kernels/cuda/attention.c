@@ -37,7 +37,7 @@ static tort_status size_attention(const tort_target *target, const tort_node_vie
 
 #ifdef CUDA_DEVICE
 static tort_status prepare_attention(tort_prepare *p) {
-    return cuda_status(p->error, gpu_load_attention(gpu_type_of(p->node->inputs[0].type)), "loading a kernel");
+    return cuda_loaded(p, gpu_load_attention(gpu_type_of(p->node->inputs[0].type)));
 }
 
 static const void *input_data(const tort_call *call, int32_t i) {
@@ -73,7 +73,7 @@ static tort_status run_attention(const tort_call *call) {
 }
 
 static tort_status prepare_rotary(tort_prepare *p) {
-    return cuda_status(p->error, gpu_load_rotary(gpu_type_of(p->node->inputs[0].type)), "loading a kernel");
+    return cuda_loaded(p, gpu_load_rotary(gpu_type_of(p->node->inputs[0].type)));
 }
 
 static tort_status run_rotary(const tort_call *call) {

@@ -51,7 +51,7 @@ static tort_verdict claim_sum(const tort_target *target, const tort_node_view *n
 
 #ifdef CUDA_DEVICE
 static tort_status prepare(tort_prepare *p, gpu_binary function) {
-    return cuda_status(p->error, gpu_load_binary(function, gpu_number_of(p->node->inputs[0].type)), "loading a kernel");
+    return cuda_loaded(p, gpu_load_binary(function, gpu_number_of(p->node->inputs[0].type)));
 }
 
 static tort_status launch_pair(const tort_call *call, gpu_binary function, const tort_tensor pair[2]) {
@@ -86,6 +86,10 @@ static tort_status run_all(const tort_call *call, gpu_binary function) {
         status = launch_pair(call, function, pair);
     }
     return status;
+}
+
+static tort_status prepare_not(tort_prepare *p) {
+    return cuda_loaded(p, gpu_load_not());
 }
 
 static tort_status run_not(const tort_call *call) {
@@ -164,6 +168,11 @@ const tort_kernel tort_cuda_binary_kernels[] = {
     ROW("Max", claim_numbers, max),
     ROW("Min", claim_numbers, min),
     ROW("Sum", claim_sum, sum),
-    {.domain = "", .op = "Not", .name = "not", .claim = claim_bools, .run = CUDA_ONLY(run_not)},
+    {.domain = "",
+     .op = "Not",
+     .name = "not",
+     .claim = claim_bools,
+     .prepare = CUDA_ONLY(prepare_not),
+     .run = CUDA_ONLY(run_not)},
     {.op = NULL},
 };

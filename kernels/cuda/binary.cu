@@ -184,3 +184,7 @@ cudaError_t gpu_run_not(cudaStream_t stream, const void *x, void *y, size_t coun
     if (!count) return cudaSuccess;
     return launch(negation, grid_blocks(count), GRID_THREADS, 0, stream, (const uint8_t *)x, (uint8_t *)y, count);
 }
+
+cudaError_t gpu_load_not() {
+    return load_kernel(negation);
+}

@@ -46,6 +46,7 @@ cudaError_t gpu_run_binary(cudaStream_t stream, gpu_binary function, gpu_number 
 cudaError_t gpu_load_binary(gpu_binary function, gpu_number type);
 /* y[i] = !x[i] */
 cudaError_t gpu_run_not(cudaStream_t stream, const void *x, void *y, size_t count);
+cudaError_t gpu_load_not(void);
 #ifdef __cplusplus
 }
 #endif

@@ -22,7 +22,7 @@ static tort_verdict claim_cast(const tort_target *target, const tort_node_view *
 #ifdef CUDA_DEVICE
 static tort_status prepare_cast(tort_prepare *p) {
     const gpu_number from = gpu_number_of(p->node->inputs[0].type), to = gpu_number_of(p->node->outputs[0].type);
-    return cuda_status(p->error, gpu_load_cast(from, to), "loading a kernel");
+    return cuda_loaded(p, gpu_load_cast(from, to));
 }
 
 static tort_status run_cast(const tort_call *call) {
@@ -32,7 +32,7 @@ static tort_status run_cast(const tort_call *call) {
 }
 
 static tort_status prepare_clip(tort_prepare *p) {
-    return cuda_status(p->error, gpu_load_clip(gpu_number_of(p->node->inputs[0].type)), "loading a kernel");
+    return cuda_loaded(p, gpu_load_clip(gpu_number_of(p->node->inputs[0].type)));
 }
 
 /* The bound that input i gives, on the device; NULL: none. */

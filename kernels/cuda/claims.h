@@ -37,6 +37,10 @@ static inline cudaStream_t cuda_stream_of(const tort_call *call) {
 static inline tort_status cuda_launched(const tort_call *call, cudaError_t code) {
     return cuda_status(call->error, code, "kernel launch");
 }
+/* What a loader returned, as the status of prepare. */
+static inline tort_status cuda_loaded(const tort_prepare *prepare, cudaError_t code) {
+    return cuda_status(prepare->error, code, "loading a kernel");
+}
 #endif
 
 #endif

@@ -34,8 +34,16 @@ tort_status tort_cuda_conv_run_by(const tort_call *call, gpu_conv_launcher *laun
                                   call->inputs[1].data, bias ? bias->data : NULL, call->outputs[0].data));
 }
 
+static tort_status prepare_conv(tort_prepare *p) {
+    return cuda_loaded(p, gpu_load_conv(gpu_type_of(p->node->inputs[0].type)));
+}
+
 static tort_status run_conv(const tort_call *call) {
     return tort_cuda_conv_run_by(call, gpu_run_conv);
+}
+
+static tort_status prepare_depthwise(tort_prepare *p) {
+    return cuda_loaded(p, gpu_load_conv_depthwise(gpu_type_of(p->node->inputs[0].type)));
 }
 
 static tort_status run_depthwise(const tort_call *call) {
@@ -49,16 +57,27 @@ static tort_status run_depthwise(const tort_call *call) {
  * reading X and writing Y once, which the direct kernel does without workspace; cuDNN's general algorithms would run a
  * product of one row a group. */
 const tort_kernel tort_cuda_conv_kernels[] = {
-    {.domain = "", .op = "Conv", .name = "conv_depthwise", .claim = claim_depthwise, .run = CUDA_ONLY(run_depthwise)},
+    {.domain = "",
+     .op = "Conv",
+     .name = "conv_depthwise",
+     .claim = claim_depthwise,
+     .prepare = CUDA_ONLY(prepare_depthwise),
+     .run = CUDA_ONLY(run_depthwise)},
     {.domain = "",
      .op = "Conv",
      .name = "conv_cudnn",
      .needs = TORT_LIBRARY_CUDNN,
      .claim = tort_cuda_conv_cudnn_claim,
      .size = tort_cuda_conv_cudnn_size,
+     .prepare = CUDA_ONLY(tort_cuda_conv_cudnn_prepare),
      .fit = CUDA_ONLY(tort_cuda_conv_cudnn_fit),
      .unfit = CUDA_ONLY(tort_cuda_conv_cudnn_unfit),
      .run = CUDA_ONLY(tort_cuda_conv_cudnn_run)},
-    {.domain = "", .op = "Conv", .name = "conv_implicit_gemm", .claim = claim_conv, .run = CUDA_ONLY(run_conv)},
+    {.domain = "",
+     .op = "Conv",
+     .name = "conv_implicit_gemm",
+     .claim = claim_conv,
+     .prepare = CUDA_ONLY(prepare_conv),
+     .run = CUDA_ONLY(run_conv)},
     {.op = NULL},
 };

@@ -114,3 +114,11 @@ cudaError_t gpu_run_conv_depthwise(cudaStream_t stream, gpu_type type, const gpu
     return type == GPU_HALF ? run_depthwise<half>(stream, p, x, w, bias, y)
                             : run_depthwise<float>(stream, p, x, w, bias, y);
 }
+
+cudaError_t gpu_load_conv(gpu_type type) {
+    return type == GPU_HALF ? load_kernel(conv<half>) : load_kernel(conv<float>);
+}
+
+cudaError_t gpu_load_conv_depthwise(gpu_type type) {
+    return type == GPU_HALF ? load_kernel(conv_depthwise<half>) : load_kernel(conv_depthwise<float>);
+}

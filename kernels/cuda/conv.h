@@ -21,11 +21,14 @@ extern "C" {
 /* bias is NULL where there is none. */
 cudaError_t gpu_run_conv(cudaStream_t stream, gpu_type type, const gpu_conv *p, const void *x, const void *w,
                          const void *bias, void *y);
+cudaError_t gpu_load_conv(gpu_type type);
 cudaError_t gpu_run_conv_depthwise(cudaStream_t stream, gpu_type type, const gpu_conv *p, const void *x, const void *w,
                                    const void *bias, void *y);
+cudaError_t gpu_load_conv_depthwise(gpu_type type);
 #ifdef __cplusplus
 }
 #else
+tort_status tort_cuda_conv_cudnn_prepare(tort_prepare *p);
 tort_status tort_cuda_conv_cudnn_fit(tort_fit *fit);
 void tort_cuda_conv_cudnn_unfit(void *device, const tort_env *env, void *fitted);
 tort_status tort_cuda_conv_cudnn_run(const tort_call *call);

@@ -390,7 +390,16 @@ tort_status tort_cuda_conv_cudnn_fit(tort_fit *fit) {
     return status;
 }
 
-/* ---- run --------------------------------------------------------------------------------------------------------- */
+/* ---- prepare, run ------------------------------------------------------------------------------------------------ */
+
+/* The own kernel, where it may be asked for: something is empty, or not known yet. What cuDNN has to load, the trial in
+ * fit makes it load. */
+tort_status tort_cuda_conv_cudnn_prepare(tort_prepare *p) {
+    int64_t elements = 0;
+    (void)count_all(p->node, &elements);
+    if (elements) return TORT_OK;
+    return cuda_loaded(p, gpu_load_conv(gpu_type_of(p->node->inputs[0].type)));
+}
 
 /* An empty X, or no channels: every sum is over nothing, so Y is the bias alone. */
 static tort_status run_empty(const tort_call *call) {

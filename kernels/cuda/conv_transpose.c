@@ -12,7 +12,7 @@ static tort_verdict claim_conv_transpose(const tort_target *target, const tort_n
 
 #ifdef CUDA_DEVICE
 static tort_status prepare_conv_transpose(tort_prepare *p) {
-    return cuda_status(p->error, gpu_load_conv_transpose(gpu_type_of(p->node->inputs[0].type)), "loading a kernel");
+    return cuda_loaded(p, gpu_load_conv_transpose(gpu_type_of(p->node->inputs[0].type)));
 }
 
 static tort_status run_conv_transpose(const tort_call *call) {

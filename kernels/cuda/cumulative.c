@@ -6,7 +6,7 @@
 
 #ifdef CUDA_DEVICE
 static tort_status prepare(tort_prepare *p) {
-    return cuda_status(p->error, gpu_load_cumulative(gpu_number_of(p->node->inputs[0].type)), "loading a kernel");
+    return cuda_loaded(p, gpu_load_cumulative(gpu_number_of(p->node->inputs[0].type)));
 }
 
 static tort_status run(const tort_call *call, bool product) {

@@ -14,7 +14,7 @@ static int32_t bytes_of(tort_type type) {
 
 static tort_status prepare(tort_prepare *p, gpu_gather_kind kind) {
     const tort_info *in = p->node->inputs;
-    return cuda_status(p->error, gpu_load_gather(kind, bytes_of(in[0].type), bytes_of(in[1].type)), "loading a kernel");
+    return cuda_loaded(p, gpu_load_gather(kind, bytes_of(in[0].type), bytes_of(in[1].type)));
 }
 
 gpu_indexing gpu_indexing_of(const tort_call *call) {

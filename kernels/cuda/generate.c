@@ -31,7 +31,7 @@ static int bytes_of(tort_type type) {
 }
 
 static tort_status prepare_range(tort_prepare *p) {
-    return cuda_status(p->error, gpu_load_range(gpu_number_of(p->node->inputs[0].type)), "loading a kernel");
+    return cuda_loaded(p, gpu_load_range(gpu_number_of(p->node->inputs[0].type)));
 }
 
 static tort_status run_range(const tort_call *call) {
@@ -49,7 +49,7 @@ static tort_status run_range(const tort_call *call) {
 }
 
 static tort_status prepare_fill(tort_prepare *p) {
-    return cuda_status(p->error, gpu_load_fill(bytes_of(p->node->outputs[0].type)), "loading a kernel");
+    return cuda_loaded(p, gpu_load_fill(bytes_of(p->node->outputs[0].type)));
 }
 
 static tort_status run_fill(const tort_call *call) {
@@ -61,7 +61,7 @@ static tort_status run_fill(const tort_call *call) {
 
 static tort_status prepare_one_hot(tort_prepare *p) {
     const tort_info *in = p->node->inputs;
-    return cuda_status(p->error, gpu_load_one_hot(gpu_number_of(in[0].type), bytes_of(in[2].type)), "loading a kernel");
+    return cuda_loaded(p, gpu_load_one_hot(gpu_number_of(in[0].type), bytes_of(in[2].type)));
 }
 
 static tort_status run_one_hot(const tort_call *call) {
@@ -76,7 +76,7 @@ static tort_status run_one_hot(const tort_call *call) {
 }
 
 static tort_status prepare_triangle(tort_prepare *p) {
-    return cuda_status(p->error, gpu_load_triangle(bytes_of(p->node->inputs[0].type)), "loading a kernel");
+    return cuda_loaded(p, gpu_load_triangle(bytes_of(p->node->inputs[0].type)));
 }
 
 static tort_status run_triangle(const tort_call *call) {

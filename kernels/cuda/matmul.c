@@ -48,6 +48,10 @@ static gpu_matmul of_gemm(const tort_gemm_params *params) {
 
 /* ---- the own kernel ---------------------------------------------------------------------------------------------- */
 
+static tort_status prepare_product(tort_prepare *p) {
+    return cuda_loaded(p, gpu_load_matmul(gpu_type_of(p->node->inputs[0].type)));
+}
+
 static tort_status run_product(const tort_call *call, const gpu_matmul *p, const void *c) {
     const tort_tensor *a = &call->inputs[0];
     return cuda_launched(call, gpu_run_matmul(cuda_stream_of(call), gpu_type_of(a->type), p, a->data,
@@ -94,6 +98,12 @@ static bool even_stride(const gpu_matmul *p, const int64_t *strides, int64_t *st
     return true;
 }
 
+/* The own kernel, where it may be asked for: k is 0, or not known yet. */
+static tort_status prepare_matmul_cublas(tort_prepare *p) {
+    const tort_matmul_params *params = p->node->params;
+    return params->k > 0 ? TORT_OK : prepare_product(p);
+}
+
 static tort_status run_matmul_cublas(const tort_call *call) {
     gpu_matmul p = of_matmul(call->params);
     const char *a = call->inputs[0].data, *b = call->inputs[1].data;
@@ -118,6 +128,14 @@ static tort_status spread_over_output(const tort_call *call, const gpu_matmul *p
         .rank = 2, .dims = {p->m, p->n}, .dst_strides = {p->n, 1}, .src_strides = {p->c_row, p->c_column}};
     return cuda_launched(call, gpu_copy_box(cuda_stream_of(call), tort_type_bits(call->inputs[2].type) / 8,
                                             call->outputs[0].data, c, &box));
+}
+
+static tort_status prepare_gemm_cublas(tort_prepare *p) {
+    const tort_gemm_params *params = p->node->params;
+    const int element_bytes = tort_type_bits(p->node->inputs[0].type) / 8;
+    tort_status status = TORT_OK;
+    if (params->has_c) status = cuda_loaded(p, gpu_load_copy_box(element_bytes));
+    return status || params->k > 0 ? status : prepare_product(p);
 }
 
 static tort_status run_gemm_cublas(const tort_call *call) {
@@ -183,11 +201,13 @@ const tort_kernel tort_cuda_matmul_kernels[] = {
      .needs = TORT_LIBRARY_CUBLAS,
      .claim = claim_matmul_cublas,
      .size = size_matmul_cublas,
+     .prepare = CUDA_ONLY(prepare_matmul_cublas),
      .run = CUDA_ONLY(run_matmul_cublas)},
     {.domain = "",
      .op = "MatMul",
      .name = "matmul_tiled",
      .claim = tort_cuda_claim_float,
+     .prepare = CUDA_ONLY(prepare_product),
      .run = CUDA_ONLY(run_matmul)},
     {.domain = "",
      .op = "Gemm",
@@ -195,7 +215,13 @@ const tort_kernel tort_cuda_matmul_kernels[] = {
      .needs = TORT_LIBRARY_CUBLAS,
      .claim = claim_gemm_cublas,
      .size = size_gemm_cublas,
+     .prepare = CUDA_ONLY(prepare_gemm_cublas),
      .run = CUDA_ONLY(run_gemm_cublas)},
-    {.domain = "", .op = "Gemm", .name = "gemm_tiled", .claim = tort_cuda_claim_float, .run = CUDA_ONLY(run_gemm)},
+    {.domain = "",
+     .op = "Gemm",
+     .name = "gemm_tiled",
+     .claim = tort_cuda_claim_float,
+     .prepare = CUDA_ONLY(prepare_product),
+     .run = CUDA_ONLY(run_gemm)},
     {.op = NULL},
 };

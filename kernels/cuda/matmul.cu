@@ -49,3 +49,7 @@ cudaError_t gpu_run_matmul(cudaStream_t stream, gpu_type type, const gpu_matmul 
                            const void *c, void *y) {
     return type == GPU_HALF ? run<half>(stream, p, a, b, c, y) : run<float>(stream, p, a, b, c, y);
 }
+
+cudaError_t gpu_load_matmul(gpu_type type) {
+    return type == GPU_HALF ? load_kernel(matmul<half>) : load_kernel(matmul<float>);
+}

@@ -20,6 +20,7 @@ extern "C" {
 #endif
 cudaError_t gpu_run_matmul(cudaStream_t stream, gpu_type type, const gpu_matmul *p, const void *a, const void *b,
                            const void *c, void *y);
+cudaError_t gpu_load_matmul(gpu_type type);
 #ifdef __cplusplus
 }
 #endif

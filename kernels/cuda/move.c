@@ -28,6 +28,16 @@ static int element_bytes(const tort_tensor *tensor) {
     return tort_type_bits(tensor->type) / 8;
 }
 
+static tort_status prepare_move(tort_prepare *p) {
+    return cuda_loaded(p, gpu_load_copy_box(tort_type_bits(p->node->inputs[0].type) / 8));
+}
+
+/* X is copied by CUDA itself. */
+static tort_status prepare_dropout(tort_prepare *p) {
+    if (!tort_has_output(p->node, 1)) return TORT_OK;
+    return cuda_loaded(p, gpu_load_fill(tort_type_bits(p->node->outputs[1].type) / 8));
+}
+
 /* The mover of device memory, for the decoders of ops/. */
 static tort_status move_box(const tort_call *call, tort_type type, void *dst, const void *src, const tort_box *box) {
     tort_box simple;
@@ -75,21 +85,22 @@ static tort_status run_dropout(const tort_call *call) {
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-#define ROW(op_name, kernel_name, claims, host, function)                                                              \
+#define ROW(op_name, kernel_name, claims, host, prepares, runs)                                                        \
     {                                                                                                                  \
         .domain = "", .op = op_name, .name = kernel_name, .host_inputs = host, .claim = claims,                        \
-        .run = CUDA_ONLY(function)                                                                                     \
+        .prepare = CUDA_ONLY(prepares), .run = CUDA_ONLY(runs)                                                         \
     }
+#define MOVED(op_name, host, name) ROW(op_name, "move_box", tort_cuda_claim_movable, host, prepare_move, run_##name)
 
 const tort_kernel tort_cuda_move_kernels[] = {
-    ROW("Transpose", "move_box", tort_cuda_claim_movable, 0, run_transpose),
-    ROW("DepthToSpace", "move_box", tort_cuda_claim_movable, 0, run_depth_to_space),
-    ROW("SpaceToDepth", "move_box", tort_cuda_claim_movable, 0, run_space_to_depth),
-    ROW("Slice", "move_box", tort_cuda_claim_movable, 1u << 1 | 1u << 2 | 1u << 3 | 1u << 4, run_slice),
-    ROW("Concat", "move_box", tort_cuda_claim_movable, 0, run_concat),
-    ROW("Split", "move_box", tort_cuda_claim_movable, 1u << 1, run_split),
-    ROW("Expand", "move_box", tort_cuda_claim_movable, 1u << 1, run_expand),
-    ROW("Tile", "move_box", tort_cuda_claim_movable, 1u << 1 | 1u << 2, run_tile),
-    ROW("Dropout", "copy", claim_dropout, 1u << 1 | 1u << 2, run_dropout),
+    MOVED("Transpose", 0, transpose),
+    MOVED("DepthToSpace", 0, depth_to_space),
+    MOVED("SpaceToDepth", 0, space_to_depth),
+    MOVED("Slice", 1u << 1 | 1u << 2 | 1u << 3 | 1u << 4, slice),
+    MOVED("Concat", 0, concat),
+    MOVED("Split", 1u << 1, split),
+    MOVED("Expand", 1u << 1, expand),
+    MOVED("Tile", 1u << 1 | 1u << 2, tile),
+    ROW("Dropout", "copy", claim_dropout, 1u << 1 | 1u << 2, prepare_dropout, run_dropout),
     {.op = NULL},
 };

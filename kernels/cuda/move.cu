@@ -42,6 +42,15 @@ cudaError_t gpu_copy_box(cudaStream_t stream, int element_bytes, void *dst, cons
     }
 }
 
+cudaError_t gpu_load_copy_box(int element_bytes) {
+    switch (element_bytes) {
+    case 1: return load_kernel(copy_box<uint8_t>);
+    case 2: return load_kernel(copy_box<uint16_t>);
+    case 4: return load_kernel(copy_box<uint32_t>);
+    default: return load_kernel(copy_box<uint64_t>);
+    }
+}
+
 template <class T> static cudaError_t run_fill(cudaStream_t stream, void *dst, size_t count, const void *value) {
     if (!count) return cudaSuccess;
     return launch(fill<T>, grid_blocks(count), GRID_THREADS, 0, stream, (T *)dst, count, *(const T *)value);

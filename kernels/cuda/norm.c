@@ -37,7 +37,7 @@ static tort_verdict claim_batch_norm(const tort_target *target, const tort_node_
 
 #ifdef CUDA_DEVICE
 static tort_status prepare_norm(tort_prepare *p) {
-    return cuda_status(p->error, gpu_load_norm(gpu_type_of(p->node->inputs[0].type)), "loading a kernel");
+    return cuda_loaded(p, gpu_load_norm(gpu_type_of(p->node->inputs[0].type)));
 }
 
 static void *output_data(const tort_call *call, int32_t i) {
@@ -69,7 +69,7 @@ static tort_status run_norm(const tort_call *call) {
 
 static tort_status prepare_batch_norm(tort_prepare *p) {
     const gpu_type type = gpu_type_of(p->node->inputs[0].type), statistics = gpu_type_of(p->node->inputs[1].type);
-    return cuda_status(p->error, gpu_load_batch_norm(type, statistics), "loading a kernel");
+    return cuda_loaded(p, gpu_load_batch_norm(type, statistics));
 }
 
 static tort_status run_batch_norm(const tort_call *call) {

@@ -12,7 +12,7 @@ static int element_bytes(tort_type type) {
 }
 
 static tort_status prepare_pad(tort_prepare *p) {
-    return cuda_status(p->error, gpu_load_pad(element_bytes(p->node->inputs[0].type)), "loading a kernel");
+    return cuda_loaded(p, gpu_load_pad(element_bytes(p->node->inputs[0].type)));
 }
 
 static tort_status run_pad(const tort_call *call) {

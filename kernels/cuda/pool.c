@@ -19,6 +19,10 @@ static tort_verdict claim_global(const tort_target *target, const tort_node_view
 }
 
 #ifdef CUDA_DEVICE
+static tort_status prepare_pool(tort_prepare *p) {
+    return cuda_loaded(p, gpu_load_pool(gpu_type_of(p->node->inputs[0].type)));
+}
+
 static tort_status run_pool(const tort_call *call) {
     const tort_pool_params *params = call->params;
     gpu_pool p = {.window = tort_cuda_window(&params->window),
@@ -27,6 +31,10 @@ static tort_status run_pool(const tort_call *call) {
                   .count_include_pad = params->count_include_pad};
     return cuda_launched(call, gpu_run_pool(cuda_stream_of(call), gpu_type_of(call->inputs[0].type), &p,
                                             call->inputs[0].data, call->outputs[0].data));
+}
+
+static tort_status prepare_global(tort_prepare *p) {
+    return cuda_loaded(p, gpu_load_global_pool(gpu_type_of(p->node->inputs[0].type)));
 }
 
 static tort_status run_global(const tort_call *call) {
@@ -41,14 +49,16 @@ static tort_status run_global(const tort_call *call) {
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
+#define ROW(op_name, row_name, claims, function)                                                                       \
+    {                                                                                                                  \
+        .domain = "", .op = op_name, .name = row_name, .claim = claims, .prepare = CUDA_ONLY(prepare_##function),      \
+        .run = CUDA_ONLY(run_##function)                                                                               \
+    }
+
 const tort_kernel tort_cuda_pool_kernels[] = {
-    {.domain = "", .op = "MaxPool", .name = "pool_window", .claim = claim_pool, .run = CUDA_ONLY(run_pool)},
-    {.domain = "", .op = "AveragePool", .name = "pool_window", .claim = claim_pool, .run = CUDA_ONLY(run_pool)},
-    {.domain = "",
-     .op = "GlobalAveragePool",
-     .name = "pool_global",
-     .claim = claim_global,
-     .run = CUDA_ONLY(run_global)},
-    {.domain = "", .op = "GlobalMaxPool", .name = "pool_global", .claim = claim_global, .run = CUDA_ONLY(run_global)},
+    ROW("MaxPool", "pool_window", claim_pool, pool),
+    ROW("AveragePool", "pool_window", claim_pool, pool),
+    ROW("GlobalAveragePool", "pool_global", claim_global, global),
+    ROW("GlobalMaxPool", "pool_global", claim_global, global),
     {.op = NULL},
 };

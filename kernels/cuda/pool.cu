@@ -79,3 +79,11 @@ cudaError_t gpu_run_global_pool(cudaStream_t stream, gpu_type type, bool maximum
     return type == GPU_HALF ? run_global<half>(stream, maximum, planes, pixels, x, y)
                             : run_global<float>(stream, maximum, planes, pixels, x, y);
 }
+
+cudaError_t gpu_load_pool(gpu_type type) {
+    return type == GPU_HALF ? load_kernel(pool<half>) : load_kernel(pool<float>);
+}
+
+cudaError_t gpu_load_global_pool(gpu_type type) {
+    return type == GPU_HALF ? load_kernel(global_pool<half>) : load_kernel(global_pool<float>);
+}

@@ -21,7 +21,7 @@ static gpu_reduce reduce_of(const tort_reduce_params *params) {
 }
 
 static tort_status prepare(tort_prepare *p, gpu_reduction kind) {
-    return cuda_status(p->error, gpu_load_reduce(kind, gpu_number_of(p->node->inputs[0].type)), "loading a kernel");
+    return cuda_loaded(p, gpu_load_reduce(kind, gpu_number_of(p->node->inputs[0].type)));
 }
 
 static tort_status run(const tort_call *call, gpu_reduction kind) {

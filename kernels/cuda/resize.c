@@ -22,7 +22,7 @@ static tort_status size_resize(const tort_target *target, const tort_node_view *
 
 #ifdef CUDA_DEVICE
 static tort_status prepare_resize(tort_prepare *p) {
-    return cuda_status(p->error, gpu_load_resize(gpu_type_of(p->node->inputs[0].type)), "loading a kernel");
+    return cuda_loaded(p, gpu_load_resize(gpu_type_of(p->node->inputs[0].type)));
 }
 
 static tort_status run_resize(const tort_call *call) {

@@ -46,7 +46,7 @@ static tort_status prepare(tort_prepare *p, bool tuples) {
     const gpu_scatter scatter = {.reduction = params->reduction, .type = gpu_number_of(in[0].type), .tuples = tuples};
     const gpu_indexing indexing = {.element_bytes = tort_type_bits(in[0].type) / 8,
                                    .index_bytes = tort_type_bits(in[1].type) / 8};
-    return cuda_status(p->error, gpu_load_scatter(&indexing, &scatter), "loading a kernel");
+    return cuda_loaded(p, gpu_load_scatter(&indexing, &scatter));
 }
 
 static tort_status run(const tort_call *call, gpu_scatter *scatter) {

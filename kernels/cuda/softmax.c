@@ -6,7 +6,7 @@
 #include "ops/softmax.h"
 
 static tort_status prepare(tort_prepare *p, bool logarithm) {
-    return cuda_status(p->error, gpu_load_softmax(gpu_type_of(p->node->inputs[0].type), logarithm), "loading a kernel");
+    return cuda_loaded(p, gpu_load_softmax(gpu_type_of(p->node->inputs[0].type), logarithm));
 }
 
 static tort_status run(const tort_call *call, bool logarithm) {

@@ -14,7 +14,7 @@ static tort_status size_topk(const tort_target *target, const tort_node_view *no
 
 #ifdef CUDA_DEVICE
 static tort_status prepare(tort_prepare *p) {
-    return cuda_status(p->error, gpu_load_topk(gpu_number_of(p->node->inputs[0].type)), "loading a kernel");
+    return cuda_loaded(p, gpu_load_topk(gpu_number_of(p->node->inputs[0].type)));
 }
 
 static tort_status run(const tort_call *call, const gpu_topk *topk) {

@@ -12,7 +12,7 @@
 #ifdef CUDA_DEVICE
 /* Loads the kernel's code, so that the first run does not. */
 static tort_status prepare(tort_prepare *p, gpu_unary function) {
-    return cuda_status(p->error, gpu_load_unary(function, gpu_number_of(p->node->inputs[0].type)), "loading a kernel");
+    return cuda_loaded(p, gpu_load_unary(function, gpu_number_of(p->node->inputs[0].type)));
 }
 
 static tort_status run(const tort_call *call, gpu_unary function, float alpha, float beta) {
@@ -93,7 +93,7 @@ static gpu_predicate predicate_of(const tort_infinities *asked) {
 }
 
 static tort_status prepare_predicate(tort_prepare *p) {
-    return cuda_status(p->error, gpu_load_predicate(gpu_type_of(p->node->inputs[0].type)), "loading a kernel");
+    return cuda_loaded(p, gpu_load_predicate(gpu_type_of(p->node->inputs[0].type)));
 }
 
 static tort_status run_predicate(const tort_call *call, gpu_predicate predicate) {

@@ -12,7 +12,7 @@ static size_t element_bytes(tort_type type) {
 }
 
 static tort_status prepare_where(tort_prepare *p) {
-    return cuda_status(p->error, gpu_load_where(element_bytes(p->node->inputs[1].type)), "loading a kernel");
+    return cuda_loaded(p, gpu_load_where(element_bytes(p->node->inputs[1].type)));
 }
 
 static tort_status run_where(const tort_call *call) {

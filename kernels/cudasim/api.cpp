@@ -106,7 +106,7 @@ void configure(const cudasim_settings *settings) {
     all.settings = *settings;
     all.failure.clear();
     all.calls.clear();
-    all.all_calls = all.fail_countdown = all.fault_countdown = 0;
+    all.all_calls = all.fail_countdown = all.fault_countdown = all.late_loads = 0;
     for (Device &device : all.devices) {
         device.lost = cudaSuccess;
         device.used = false;
@@ -180,6 +180,16 @@ int current_device() {
     return thread_state().device();
 }
 
+int late_loads() {
+    const Guard guard(machine().lock);
+    return machine().late_loads;
+}
+
+void unload() {
+    const Guard guard(machine().lock);
+    for (Device &device : machine().devices) device.loaded.clear();
+}
+
 bool is_used(int device) {
     const Guard guard(machine().lock);
     return machine().devices[device].used;
@@ -197,6 +207,8 @@ const cudasim_control control = {CUDASIM_CONTROL_VERSION,
                                  host_free,
                                  set_device,
                                  current_device,
+                                 late_loads,
+                                 unload,
                                  is_used};
 
 } // namespace

@@ -55,6 +55,7 @@ struct Device {
     int retained = 0;               /* how often its primary context is held */
     CUstream_st default_stream;
     std::vector<cudaStream_t> streams; /* in order of creation */
+    std::set<const void *> loaded;     /* functions whose code is there */
     /* Dynamic shared memory that cudaFuncSetAttribute allowed. */
     std::map<const void *, size_t> dynamic_shared;
 };
@@ -76,6 +77,7 @@ struct Machine {
     std::string fail_function;
     int fail_countdown, fail_code;
     int fault_countdown, fault_code; /* of kernels */
+    int late_loads = 0;
 
     Machine();
 };

@@ -63,6 +63,7 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const v
     if (machine().settings.no_kernel_image) return call.result(cudaErrorNoKernelImageForDevice);
     Kernel kernel;
     if (!find_kernel(function, &kernel)) return call.result(cudaErrorInvalidDeviceFunction);
+    machine().devices[call.device()].loaded.insert(function);
     *attributes = cudaFuncAttributes();
     attributes->maxThreadsPerBlock = max_block_threads;
     attributes->binaryVersion = attributes->ptxVersion = machine().settings.capability;
@@ -76,6 +77,7 @@ cudaError_t cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute at
     if (machine().settings.no_kernel_image) return call.result(cudaErrorNoKernelImageForDevice);
     if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
     if (value < 0 || (size_t)value > shared_bytes_on_request()) return call.result(cudaErrorInvalidValue);
+    machine().devices[call.device()].loaded.insert(function);
     machine().devices[call.device()].dynamic_shared[function] = (size_t)value;
     return cudaSuccess;
 }
@@ -92,6 +94,7 @@ cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void *
     if (!fits_the_device(grid, block)) return call.result(cudaErrorInvalidConfiguration);
     if (shared_bytes > dynamic_shared_allowed(stream->device, function)) return call.result(cudaErrorInvalidValue);
     Machine &all = machine();
+    all.late_loads += all.devices[stream->device].loaded.insert(function).second;
     if (all.fault_countdown && !--all.fault_countdown) launch.fault = (cudaError_t)all.fault_code;
     launch.grid.function = function;
     launch.grid.grid = grid;

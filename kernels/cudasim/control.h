@@ -63,6 +63,10 @@ typedef struct cudasim_control {
     /* The calling thread's current device, as an application would choose and ask for it; neither starts CUDA on it. */
     void (*set_device)(int device);
     int (*current_device)(void);
+    /* How many kernels' code was loaded by their own first launch since configure, not ahead of it; and as if none had
+     * been loaded yet. */
+    int (*late_loads)(void);
+    void (*unload)(void);
     /* Was CUDA started on the device since configure? */
     bool (*is_used)(int device);
 } cudasim_control;

@@ -6,8 +6,9 @@
  * --own leaves out the rows that call NVIDIA's libraries. On a GPU a row whose library is not installed is skipped, and
  * said so. A program of its own that needs no test library, so that it can be carried to a machine with a GPU. The
  * cases are lines of case_table.c (language: kernel_case.h); a row of the provider that no case has run fails. On the
- * simulated device a kernel runs forward, in reverse, in random order and with lazy streams, with equal bits; on a GPU
- * twice. Tensors lie in guarded buffers (guarded.h), in some trials one element off the device's alignment. */
+ * simulated device a kernel runs forward, in reverse, in random order and with lazy streams, with equal bits, and its
+ * code must have been loaded before; on a GPU twice. Tensors lie in guarded buffers (guarded.h), in some trials one
+ * element off the device's alignment. */
 #include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
@@ -171,6 +172,8 @@ static bool run_all(tester *t, const kernel_case *c, running *device, const runn
             good = fail(t, c, kernel, device->error.msg, failure);
         else if (*failure)
             good = fail(t, c, kernel, "misbehaved:", failure);
+        if (good && t->control && t->control->late_loads())
+            good = fail(t, c, kernel, "the run loads code that prepare should have loaded", "");
         for (int32_t i = 0; good && i < c->output_count; i++) {
             const tort_tensor *output = &device->outputs[i];
             if (k == 0) {
@@ -210,6 +213,7 @@ static bool hold(tester *t, const kernel_case *c, const onnx_bytes *model, const
     running device;
     bool ran = false;
     configure(t, 0);
+    if (t->control) t->control->unload();
     tort_status status = start(&device, c, model, provider, provider->name);
     tort_report *report = device.session ? report_of(device.session) : NULL;
     const tort_report_node *node = report && report->node_count ? &report->nodes[0] : NULL;
