@@ -1,6 +1,6 @@
 #!/bin/sh
 # What ptxas said of every CUDA kernel: registers, shared memory, stack (local memory), spills. A kernel whose registers spill
-# fails, and so does a file that was not compiled for every architecture.
+# fails, and so does a file that was not compiled for every architecture, and a kernel's name that another file has too.
 # Usage: check_spills.sh "ARCHITECTURES" LOG... (each what `nvcc -Xptxas -v` printed); ALL=1 lists every kernel, else only those
 # with a stack and the ten with the most registers.
 set -eu
@@ -41,12 +41,16 @@ else
     # Of each kernel the architecture that takes the most.
     sort -t "$(printf '\t')" -k3,3nr "$rows" | awk -F '\t' '!seen[$1, $8]++ && ++count <= 10' | show
 fi
-awk -F '\t' '
+# A profiler shows a kernel's name and not its file.
+same=$(awk -F '\t' '$3 != "-" { name = $8; sub(/<.*/, "", name); if (!((name, $1) in seen) && count[name]++) print name; seen[name, $1] = 1 }' "$rows" | tr '\n' ' ')
+[ -z "$same" ] || echo "FAILED: two files have kernels of one name: $same"
+awk -F '\t' -v same="$same" '
     $8 == "MISSING" { print "FAILED: " $1 " was not compiled for " $2; failed++; next }
     $6 + $7 > 0 { print "FAILED: registers spill: " $8 " on " $2; failed++; next }
     { passed++; stacks += $5 > 0 }
     END {
         printf "%d with a stack in local memory\n", stacks
+        failed += same != ""
         printf "cuda-spills: %d passed, %d failed\n", passed, failed
         exit failed || !passed
     }' "$rows"

@@ -23,8 +23,8 @@ static __device__ __forceinline__ const T *row_of(const void *past, const void *
 
 /* present = past and new ones, [batch, heads, total_length, size] */
 template <class T>
-static __global__ void join_past(const tort_attention_params p, const tort_head_strides strides, int64_t size,
-                                 size_t count, const void *past, const void *fresh, T *present) {
+static __global__ void attention_join_past(const tort_attention_params p, const tort_head_strides strides, int64_t size,
+                                           size_t count, const void *past, const void *fresh, T *present) {
     for (size_t i = grid_first(); i < count; i += grid_stride()) {
         const int64_t row = (int64_t)(i / (size_t)size), head = row / p.total_length;
         present[i] = row_of<T>(past, fresh, strides, p.past_length, head / p.key_heads, head % p.key_heads, p.key_heads,
@@ -100,7 +100,7 @@ static __device__ __forceinline__ float score_of(const gpu_attention &a, const q
 
 /* ---- kernel ---- */
 
-template <class T> static __global__ void attend(const gpu_attention a) {
+template <class T> static __global__ void attention(const gpu_attention a) {
     __shared__ float shared[BLOCK_MOST_WARPS];
     const tort_attention_params &p = a.params;
     const size_t rows = (size_t)p.batch * (size_t)p.query_heads * (size_t)p.query_length;
@@ -148,8 +148,8 @@ static cudaError_t join(cudaStream_t stream, const gpu_attention *a, const tort_
     const tort_attention_params &p = a->params;
     const size_t count = (size_t)p.batch * (size_t)p.key_heads * (size_t)p.total_length * (size_t)size;
     if (!present || !count) return cudaSuccess;
-    return launch(join_past<T>, grid_blocks(count), GRID_THREADS, 0, stream, p, strides, size, count, past, fresh,
-                  (T *)present);
+    return launch(attention_join_past<T>, grid_blocks(count), GRID_THREADS, 0, stream, p, strides, size, count, past,
+                  fresh, (T *)present);
 }
 
 template <class T> static cudaError_t run(cudaStream_t stream, const gpu_attention *a) {
@@ -160,12 +160,12 @@ template <class T> static cudaError_t run(cudaStream_t stream, const gpu_attenti
         code = join<T>(stream, a, p.value, p.value_size, a->past_value, a->value, a->present_value);
     if (code != cudaSuccess || !blocks) return code;
     const size_t work = (size_t)(p.total_length > p.value_size ? p.total_length : p.value_size);
-    return launch(attend<T>, grid_extent(blocks), block_threads(work), 0, stream, *a);
+    return launch(attention<T>, grid_extent(blocks), block_threads(work), 0, stream, *a);
 }
 
 template <class T> static cudaError_t load() {
-    const cudaError_t code = load_kernel(attend<T>);
-    return code == cudaSuccess ? load_kernel(join_past<T>) : code;
+    const cudaError_t code = load_kernel(attention<T>);
+    return code == cudaSuccess ? load_kernel(attention_join_past<T>) : code;
 }
 
 cudaError_t gpu_run_attention(cudaStream_t stream, gpu_type type, const gpu_attention *a) {

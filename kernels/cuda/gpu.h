@@ -50,7 +50,9 @@ template <class T> static __device__ __forceinline__ T *dynamic_shared() {
  *   a of m16n8k16: a[0] = A[g][2t, 2t+1], a[1] = A[g+8][2t, 2t+1], a[2] and a[3] the same 8 columns on;
  *   b of m16n8k16: b[0] = B[2t, 2t+1][g], b[1] the same 8 rows on;
  *   a of m16n8k8 (tf32): A[g][t], A[g+8][t], A[g][t+4], A[g+8][t+4];   b: B[t][g], B[t+4][g];
- *   c, d: [g][2t], [g][2t+1], [g+8][2t], [g+8][2t+1]. */
+ *   c, d: [g][2t], [g][2t+1], [g+8][2t], [g+8][2t+1].
+ * They are volatile though they touch no memory: the whole warp must execute them, so the compiler must not move them
+ * behind a branch that only some lanes take. */
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 #define TORT_SM80 1

@@ -117,7 +117,7 @@ static __device__ __forceinline__ float shift_of(float largest) {
 /* ---- kernels ---- */
 
 template <int kind, class T>
-static __global__ void rows(const gpu_loop kept, const gpu_loop reduced, const T *x, T *y) {
+static __global__ void reduce_rows(const gpu_loop kept, const gpu_loop reduced, const T *x, T *y) {
     typedef typename accumulator<T>::type A;
     __shared__ A shared[BLOCK_MOST_WARPS];
     for (size_t i = blockIdx.x; i < kept.count; i += gridDim.x) {
@@ -145,7 +145,7 @@ template <int kind, class A> static __device__ __forceinline__ A join_slices(A v
 }
 
 template <int kind, class T>
-static __global__ void columns(const gpu_loop kept, const gpu_loop reduced, const T *x, T *y) {
+static __global__ void reduce_columns(const gpu_loop kept, const gpu_loop reduced, const T *x, T *y) {
     typedef typename accumulator<T>::type A;
     __shared__ A shared[SLICES][COLUMNS];
     for (size_t first = (size_t)blockIdx.x * COLUMNS; first < kept.count; first += (size_t)gridDim.x * COLUMNS) {
@@ -171,13 +171,15 @@ static cudaError_t run(cudaStream_t stream, const gpu_reduce *reduce, const void
     const gpu_loop &kept = reduce->kept, &reduced = reduce->reduced;
     const unsigned grid = grid_extent(reduce->columns ? (kept.count + COLUMNS - 1) / COLUMNS : kept.count);
     if (reduce->columns)
-        return launch(columns<kind, T>, grid, dim3(COLUMNS, SLICES), 0, stream, kept, reduced, (const T *)x, (T *)y);
-    return launch(rows<kind, T>, grid, block_threads(reduced.count), 0, stream, kept, reduced, (const T *)x, (T *)y);
+        return launch(reduce_columns<kind, T>, grid, dim3(COLUMNS, SLICES), 0, stream, kept, reduced, (const T *)x,
+                      (T *)y);
+    return launch(reduce_rows<kind, T>, grid, block_threads(reduced.count), 0, stream, kept, reduced, (const T *)x,
+                  (T *)y);
 }
 
 template <int kind, class T> static cudaError_t load() {
-    const cudaError_t code = load_kernel(rows<kind, T>);
-    return code == cudaSuccess ? load_kernel(columns<kind, T>) : code;
+    const cudaError_t code = load_kernel(reduce_rows<kind, T>);
+    return code == cudaSuccess ? load_kernel(reduce_columns<kind, T>) : code;
 }
 
 typedef struct reduce_row {

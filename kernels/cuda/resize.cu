@@ -59,7 +59,7 @@ static __device__ double tap_weight(const tort_resize_params &p, const tort_resi
     return weight_of(p, (index - x) * (is_stretched(p, axis) ? axis.scale : 1));
 }
 
-static __global__ void fill_table(const tort_resize_params p, int d, gpu_tap *table) {
+static __global__ void resize_table(const tort_resize_params p, int d, gpu_tap *table) {
     const tort_resize_axis &axis = p.axes[d];
     for (size_t out = grid_first(); out < (size_t)axis.out; out += grid_stride()) {
         gpu_tap *taps = table + out * (size_t)axis.taps;
@@ -110,7 +110,7 @@ static __device__ __forceinline__ float combination(const gpu_resize &r, const i
     return weight;
 }
 
-template <class T> static __global__ void combine(const gpu_resize r, const T *x, T *y) {
+template <class T> static __global__ void resize_combine(const gpu_resize r, const T *x, T *y) {
     for (size_t i = grid_first(); i < r.count; i += grid_stride()) {
         int64_t out[TORT_MAX_RANK], element;
         size_t rest = i;
@@ -133,11 +133,11 @@ template <class T> static __global__ void combine(const gpu_resize r, const T *x
 template <class T> static cudaError_t run(cudaStream_t stream, const gpu_resize *r, const void *x, void *y) {
     for (int d = 0; d < r->params.rank; d++) {
         if (r->tables[d] < 0) continue;
-        const cudaError_t code = launch(fill_table, grid_blocks((size_t)r->params.axes[d].out), GRID_THREADS, 0, stream,
-                                        r->params, d, r->taps + r->tables[d]);
+        const cudaError_t code = launch(resize_table, grid_blocks((size_t)r->params.axes[d].out), GRID_THREADS, 0,
+                                        stream, r->params, d, r->taps + r->tables[d]);
         if (code != cudaSuccess) return code;
     }
-    return launch(combine<T>, grid_blocks(r->count), GRID_THREADS, 0, stream, *r, (const T *)x, (T *)y);
+    return launch(resize_combine<T>, grid_blocks(r->count), GRID_THREADS, 0, stream, *r, (const T *)x, (T *)y);
 }
 
 cudaError_t gpu_run_resize(cudaStream_t stream, gpu_type type, const gpu_resize *r, const void *x, void *y) {
@@ -146,7 +146,7 @@ cudaError_t gpu_run_resize(cudaStream_t stream, gpu_type type, const gpu_resize 
 }
 
 cudaError_t gpu_load_resize(gpu_type type) {
-    const cudaError_t code = load_kernel(fill_table);
+    const cudaError_t code = load_kernel(resize_table);
     if (code != cudaSuccess) return code;
-    return type == GPU_HALF ? load_kernel(combine<half>) : load_kernel(combine<float>);
+    return type == GPU_HALF ? load_kernel(resize_combine<half>) : load_kernel(resize_combine<float>);
 }

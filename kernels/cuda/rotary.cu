@@ -15,7 +15,7 @@ static __device__ __forceinline__ int64_t place_of(const gpu_rotary &r, int64_t 
     return row / (p.heads * p.length) * p.length + row % p.length;
 }
 
-template <class T> static __global__ void rotate(const gpu_rotary r) {
+template <class T> static __global__ void rotary(const gpu_rotary r) {
     const tort_rotary_params &p = r.params;
     const int64_t half_size = p.rotated / 2;
     const T *x = (const T *)r.x, *cosines = (const T *)r.cosines, *sines = (const T *)r.sines;
@@ -45,7 +45,7 @@ template <class T> static __global__ void rotate(const gpu_rotary r) {
 /* ---- launchers ---- */
 
 template <class T> static cudaError_t run(cudaStream_t stream, const gpu_rotary *r) {
-    return launch(rotate<T>, grid_blocks(r->count), GRID_THREADS, 0, stream, *r);
+    return launch(rotary<T>, grid_blocks(r->count), GRID_THREADS, 0, stream, *r);
 }
 
 cudaError_t gpu_run_rotary(cudaStream_t stream, gpu_type type, const gpu_rotary *r) {
@@ -54,5 +54,5 @@ cudaError_t gpu_run_rotary(cudaStream_t stream, gpu_type type, const gpu_rotary 
 }
 
 cudaError_t gpu_load_rotary(gpu_type type) {
-    return type == GPU_HALF ? load_kernel(rotate<half>) : load_kernel(rotate<float>);
+    return type == GPU_HALF ? load_kernel(rotary<half>) : load_kernel(rotary<float>);
 }

@@ -46,7 +46,7 @@ struct by_tuple {
 
 /* last[slice] = 1 + the greatest number of an update that goes there. */
 template <class Where>
-static __global__ void note_last(const Where where, size_t count, size_t inner, unsigned long long *last) {
+static __global__ void scatter_note_last(const Where where, size_t count, size_t inner, unsigned long long *last) {
     for (size_t u = grid_first(); u < count; u += grid_stride()) {
         const int64_t to = where.target(u);
         if (to >= 0) atomicMax(&last[(size_t)to / inner], (unsigned long long)u + 1);
@@ -54,8 +54,8 @@ static __global__ void note_last(const Where where, size_t count, size_t inner, 
 }
 
 template <class Where, class T>
-static __global__ void replace(const Where where, size_t count, size_t inner, const unsigned long long *last,
-                               const T *updates, T *output) {
+static __global__ void scatter_replace(const Where where, size_t count, size_t inner, const unsigned long long *last,
+                                       const T *updates, T *output) {
     for (size_t i = grid_first(); i < count * inner; i += grid_stride()) {
         const size_t u = i / inner;
         const int64_t to = where.target(u);
@@ -86,8 +86,8 @@ template <class T> static __device__ __forceinline__ T combined(tort_scatter_red
 
 /* The updates' elements as [lanes, length, tail]: a thread goes along one `length`. */
 template <class Where, class T>
-static __global__ void combine(const Where where, tort_scatter_reduction reduction, size_t threads, size_t length,
-                               size_t tail, size_t inner, const T *updates, T *output) {
+static __global__ void scatter_combine(const Where where, tort_scatter_reduction reduction, size_t threads,
+                                       size_t length, size_t tail, size_t inner, const T *updates, T *output) {
     typedef typename computed<T>::type C;
     for (size_t t = grid_first(); t < threads; t += grid_stride())
         for (size_t j = 0; j < length; j++) {
@@ -105,18 +105,18 @@ template <class Where, class T>
 static cudaError_t run_replace(cudaStream_t stream, const gpu_scatter *s, const Where &where, void *output) {
     cudaError_t code = cudaMemsetAsync(s->last, 0, s->slices * sizeof *s->last, stream);
     if (code == cudaSuccess)
-        code = launch(note_last<Where>, grid_blocks(s->count), GRID_THREADS, 0, stream, where, s->count, s->inner,
-                      s->last);
+        code = launch(scatter_note_last<Where>, grid_blocks(s->count), GRID_THREADS, 0, stream, where, s->count,
+                      s->inner, s->last);
     if (code != cudaSuccess) return code;
-    return launch(replace<Where, T>, grid_blocks(s->count * s->inner), GRID_THREADS, 0, stream, where, s->count,
+    return launch(scatter_replace<Where, T>, grid_blocks(s->count * s->inner), GRID_THREADS, 0, stream, where, s->count,
                   s->inner, s->last, (const T *)s->updates, (T *)output);
 }
 
 template <class Where, class T>
 static cudaError_t run_combine(cudaStream_t stream, const gpu_scatter *s, const Where &where, void *output) {
     const size_t threads = s->count * s->inner / s->length;
-    return launch(combine<Where, T>, grid_blocks(threads), GRID_THREADS, 0, stream, where, s->reduction, threads,
-                  s->length, s->tail, s->inner, (const T *)s->updates, (T *)output);
+    return launch(scatter_combine<Where, T>, grid_blocks(threads), GRID_THREADS, 0, stream, where, s->reduction,
+                  threads, s->length, s->tail, s->inner, (const T *)s->updates, (T *)output);
 }
 
 template <class Where>
@@ -138,20 +138,20 @@ static cudaError_t run(cudaStream_t stream, const gpu_scatter *s, int32_t elemen
 
 template <class Where> static cudaError_t load(const gpu_scatter *s, int32_t element_bytes) {
     if (s->reduction == TORT_SCATTER_REPLACE) {
-        const cudaError_t code = load_kernel(note_last<Where>);
+        const cudaError_t code = load_kernel(scatter_note_last<Where>);
         if (code != cudaSuccess) return code;
         switch (element_bytes) {
-        case 1: return load_kernel(replace<Where, uint8_t>);
-        case 2: return load_kernel(replace<Where, uint16_t>);
-        case 4: return load_kernel(replace<Where, uint32_t>);
-        default: return load_kernel(replace<Where, uint64_t>);
+        case 1: return load_kernel(scatter_replace<Where, uint8_t>);
+        case 2: return load_kernel(scatter_replace<Where, uint16_t>);
+        case 4: return load_kernel(scatter_replace<Where, uint32_t>);
+        default: return load_kernel(scatter_replace<Where, uint64_t>);
         }
     }
     switch (s->type) {
-    case GPU_NUMBER_FLOAT: return load_kernel(combine<Where, float>);
-    case GPU_NUMBER_HALF: return load_kernel(combine<Where, half>);
-    case GPU_NUMBER_INT32: return load_kernel(combine<Where, int32_t>);
-    default: return load_kernel(combine<Where, int64_t>);
+    case GPU_NUMBER_FLOAT: return load_kernel(scatter_combine<Where, float>);
+    case GPU_NUMBER_HALF: return load_kernel(scatter_combine<Where, half>);
+    case GPU_NUMBER_INT32: return load_kernel(scatter_combine<Where, int32_t>);
+    default: return load_kernel(scatter_combine<Where, int64_t>);
     }
 }
 

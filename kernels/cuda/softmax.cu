@@ -15,7 +15,7 @@ template <bool logarithm> static __device__ __forceinline__ float normalized(flo
     return logarithm ? x - largest - logf(sum) : expf(x - largest) / sum;
 }
 
-template <bool logarithm, class T> static __global__ void rows(const T *x, T *y, size_t count, size_t length) {
+template <bool logarithm, class T> static __global__ void softmax_rows(const T *x, T *y, size_t count, size_t length) {
     __shared__ float shared[BLOCK_MOST_WARPS];
     for (size_t row = blockIdx.x; row < count; row += gridDim.x) {
         const T *from = x + row * length;
@@ -30,7 +30,7 @@ template <bool logarithm, class T> static __global__ void rows(const T *x, T *y,
 }
 
 template <bool logarithm, class T>
-static __global__ void lanes(const T *x, T *y, size_t count, size_t length, size_t inner) {
+static __global__ void softmax_lanes(const T *x, T *y, size_t count, size_t length, size_t inner) {
     for (size_t lane = grid_first(); lane < count; lane += grid_stride()) {
         const size_t first = lane / inner * length * inner + lane % inner;
         float largest = -INFINITY, sum = 0.0f;
@@ -46,15 +46,15 @@ static __global__ void lanes(const T *x, T *y, size_t count, size_t length, size
 template <bool logarithm, class T>
 static cudaError_t run(cudaStream_t stream, const void *x, void *y, size_t outer, size_t length, size_t inner) {
     if (inner == 1)
-        return launch(rows<logarithm, T>, grid_extent(outer), block_threads(length), 0, stream, (const T *)x, (T *)y,
-                      outer, length);
-    return launch(lanes<logarithm, T>, grid_blocks(outer * inner), GRID_THREADS, 0, stream, (const T *)x, (T *)y,
-                  outer * inner, length, inner);
+        return launch(softmax_rows<logarithm, T>, grid_extent(outer), block_threads(length), 0, stream, (const T *)x,
+                      (T *)y, outer, length);
+    return launch(softmax_lanes<logarithm, T>, grid_blocks(outer * inner), GRID_THREADS, 0, stream, (const T *)x,
+                  (T *)y, outer * inner, length, inner);
 }
 
 template <bool logarithm, class T> static cudaError_t load() {
-    const cudaError_t code = load_kernel(rows<logarithm, T>);
-    return code == cudaSuccess ? load_kernel(lanes<logarithm, T>) : code;
+    const cudaError_t code = load_kernel(softmax_rows<logarithm, T>);
+    return code == cudaSuccess ? load_kernel(softmax_lanes<logarithm, T>) : code;
 }
 
 cudaError_t gpu_run_softmax(cudaStream_t stream, gpu_type type, bool logarithm, const void *x, void *y, size_t outer,

@@ -73,7 +73,7 @@ static __device__ entry first_of_block(const gpu_topk &t, entry mine, entry *sha
     return best;
 }
 
-template <class T> static __global__ void rows(const gpu_topk t) {
+template <class T> static __global__ void topk_rows(const gpu_topk t) {
     __shared__ entry shared[BLOCK_MOST_WARPS];
     for (size_t row = blockIdx.x; row < t.outer * t.inner; row += gridDim.x) {
         const T *line = (const T *)t.x + row / t.inner * t.length * t.inner + row % t.inner;
@@ -85,7 +85,7 @@ template <class T> static __global__ void rows(const gpu_topk t) {
     }
 }
 
-template <class T> static __global__ void columns(const gpu_topk t) {
+template <class T> static __global__ void topk_columns(const gpu_topk t) {
     for (size_t column = grid_first(); column < t.outer * t.inner; column += grid_stride()) {
         const size_t outer = column / t.inner, inner = column % t.inner;
         const T *line = (const T *)t.x + outer * t.length * t.inner + inner;
@@ -101,13 +101,13 @@ template <class T> static __global__ void columns(const gpu_topk t) {
 
 template <class T> static cudaError_t run(cudaStream_t stream, const gpu_topk *t) {
     const size_t lines = t->outer * t->inner;
-    if (t->inner > 1) return launch(columns<T>, grid_blocks(lines), GRID_THREADS, 0, stream, *t);
-    return launch(rows<T>, grid_extent(lines), block_threads(t->length), 0, stream, *t);
+    if (t->inner > 1) return launch(topk_columns<T>, grid_blocks(lines), GRID_THREADS, 0, stream, *t);
+    return launch(topk_rows<T>, grid_extent(lines), block_threads(t->length), 0, stream, *t);
 }
 
 template <class T> static cudaError_t load() {
-    const cudaError_t code = load_kernel(rows<T>);
-    return code == cudaSuccess ? load_kernel(columns<T>) : code;
+    const cudaError_t code = load_kernel(topk_rows<T>);
+    return code == cudaSuccess ? load_kernel(topk_columns<T>) : code;
 }
 
 cudaError_t gpu_run_topk(cudaStream_t stream, gpu_number type, const gpu_topk *t) {

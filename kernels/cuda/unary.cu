@@ -107,7 +107,8 @@ static __device__ __forceinline__ bool holds(gpu_predicate predicate, float x) {
     }
 }
 
-template <class T> static __global__ void test(gpu_predicate predicate, const T *x, uint8_t *y, size_t count) {
+template <class T>
+static __global__ void unary_predicate(gpu_predicate predicate, const T *x, uint8_t *y, size_t count) {
     for (size_t i = grid_first(); i < count; i += grid_stride()) y[i] = holds(predicate, (float)x[i]);
 }
 
@@ -194,12 +195,12 @@ cudaError_t gpu_run_predicate(cudaStream_t stream, gpu_predicate predicate, gpu_
                               size_t count) {
     if (!count) return cudaSuccess;
     if (type == GPU_HALF)
-        return launch(test<half>, grid_blocks(count), GRID_THREADS, 0, stream, predicate, (const half *)x, (uint8_t *)y,
-                      count);
-    return launch(test<float>, grid_blocks(count), GRID_THREADS, 0, stream, predicate, (const float *)x, (uint8_t *)y,
-                  count);
+        return launch(unary_predicate<half>, grid_blocks(count), GRID_THREADS, 0, stream, predicate, (const half *)x,
+                      (uint8_t *)y, count);
+    return launch(unary_predicate<float>, grid_blocks(count), GRID_THREADS, 0, stream, predicate, (const float *)x,
+                  (uint8_t *)y, count);
 }
 
 cudaError_t gpu_load_predicate(gpu_type type) {
-    return type == GPU_HALF ? load_kernel(test<half>) : load_kernel(test<float>);
+    return type == GPU_HALF ? load_kernel(unary_predicate<half>) : load_kernel(unary_predicate<float>);
 }
