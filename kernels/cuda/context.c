@@ -2,7 +2,9 @@
  *
  * By the driver's stack of contexts, not by cudaSetDevice: taking the top off restores exactly what the caller had, a
  * context of its own making too, and touches no other device. cudaSetDevice back to a device that the program has never
- * used would start CUDA there, which costs time and memory, and fails where another process holds that GPU alone. */
+ * used would start CUDA there, which costs time and memory, and fails where another process holds that GPU alone.
+ * A primary context is held and never released, as CUDA's own runtime does: the last release would destroy it with all
+ * code in it and with what cuBLAS and cuDNN, which stay mapped, keep there; and the next session would start anew. */
 #if defined(TORT_CUDA) || defined(TORT_CUDASIM)
 #include "kernels/cuda/context.h"
 
@@ -18,7 +20,6 @@ static cudaError_t find_functions(cuda_context *context) {
     } functions[] = {
         {"cuDeviceGet", offsetof(cuda_context, get)},
         {"cuDevicePrimaryCtxRetain", offsetof(cuda_context, retain)},
-        {"cuDevicePrimaryCtxRelease", offsetof(cuda_context, release)},
         {"cuCtxPushCurrent", offsetof(cuda_context, push)},
         {"cuCtxPopCurrent", offsetof(cuda_context, pop)},
     };
@@ -35,17 +36,9 @@ static cudaError_t find_functions(cuda_context *context) {
 }
 
 cudaError_t cuda_context_open(cuda_context *context, int ordinal) {
-    *context = (cuda_context){.primary = NULL};
     cudaError_t code = find_functions(context);
     if (code == cudaSuccess) code = (cudaError_t)context->get(&context->device, ordinal);
-    if (code == cudaSuccess) code = (cudaError_t)context->retain(&context->primary, context->device);
-    if (code != cudaSuccess) context->primary = NULL;
-    return code;
-}
-
-void cuda_context_close(cuda_context *context) {
-    if (context->primary) context->release(context->device);
-    context->primary = NULL;
+    return code == cudaSuccess ? (cudaError_t)context->retain(&context->primary, context->device) : code;
 }
 
 bool cuda_context_push(const cuda_context *context) {

@@ -10,16 +10,14 @@ typedef struct cuda_context {
     /* Functions of the driver. */
     CUresult (*get)(CUdevice *device, int ordinal);
     CUresult (*retain)(CUcontext *context, CUdevice device);
-    CUresult (*release)(CUdevice device);
     CUresult (*push)(CUcontext context);
     CUresult (*pop)(CUcontext *context);
     CUdevice device;
-    CUcontext primary; /* the one that the whole process shares; NULL: not held */
+    CUcontext primary; /* the one that the whole process shares */
 } cuda_context;
 
-/* Starts CUDA on the device, and holds its primary context until the close. */
+/* Starts CUDA on the device, where nobody has; it stays started as long as the process lives. */
 cudaError_t cuda_context_open(cuda_context *context, int ordinal);
-void cuda_context_close(cuda_context *context); /* also of one that did not open */
 /* Makes the device current for the calling thread; the pop gives back what was. False: it failed, nothing to pop. */
 bool cuda_context_push(const cuda_context *context);
 void cuda_context_pop(const cuda_context *context);

@@ -246,7 +246,6 @@ void cuda_close(void *opened) {
         cuda_leave(device, before);
     }
     cuda_libraries_close(&device->libraries);
-    cuda_context_close(&device->context);
     pthread_mutex_destroy(&device->lock);
     tort_env env = device->env;
     tort_free(&env, device, sizeof *device);

@@ -141,21 +141,18 @@ int calls(const char *function) {
 size_t leftovers(char *text, size_t text_size) {
     Machine &all = machine();
     const Guard guard(all.lock);
-    size_t buffers = 0, bytes = 0, streams = 0, contexts = 0;
+    size_t buffers = 0, bytes = 0, streams = 0;
     for (int i = 0; i < max_devices; i++) {
         buffers += heap_live_buffers(i);
         bytes += heap_live_bytes(i);
         streams += all.devices[i].streams.size();
-        contexts += (size_t)all.devices[i].retained;
     }
     const size_t graphs = all.graphs.size() + all.executables.size();
     if (text)
         snprintf(text, text_size,
-                 "%zu device buffers (%zu bytes), %zu pinned, %zu streams, %zu events, %zu graphs, %zu contexts, %zu "
-                 "library objects",
-                 buffers, bytes, all.pinned.size(), streams, all.events.size(), graphs, contexts,
-                 all.library_objects.size());
-    return buffers + all.pinned.size() + streams + all.events.size() + graphs + contexts + all.library_objects.size();
+                 "%zu device buffers (%zu bytes), %zu pinned, %zu streams, %zu events, %zu graphs, %zu library objects",
+                 buffers, bytes, all.pinned.size(), streams, all.events.size(), graphs, all.library_objects.size());
+    return buffers + all.pinned.size() + streams + all.events.size() + graphs + all.library_objects.size();
 }
 
 const char *failure() {

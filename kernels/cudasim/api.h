@@ -52,7 +52,6 @@ namespace cudasim {
 struct Device {
     cudaError_t lost = cudaSuccess; /* sticky: what every call returns since */
     bool used = false;              /* CUDA was started on it: on a GPU that takes memory */
-    int retained = 0;               /* how often its primary context is held */
     CUstream_st default_stream;
     std::vector<cudaStream_t> streams; /* in order of creation */
     std::set<const void *> loaded;     /* functions whose code is there */

@@ -43,23 +43,14 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
     if (call.error) return as_driver(call.error);
     if (device < 0 || device >= machine().settings.device_count) return as_driver(cudaErrorInvalidDevice);
     machine().devices[device].used = true;
-    machine().devices[device].retained++;
     *context = &primary[device];
     return CUDA_SUCCESS;
-}
-
-CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
-    Call call(__func__, Needs::driver);
-    if (device < 0 || device >= max_devices || !machine().devices[device].retained)
-        return as_driver(cudaErrorInvalidDevice);
-    machine().devices[device].retained--;
-    return as_driver(call.error);
 }
 
 CUresult cuCtxPushCurrent(CUcontext context) {
     Call call(__func__, Needs::driver);
     if (call.error) return as_driver(call.error);
-    if (!context || !machine().devices[context->device].retained) return as_driver(cudaErrorInvalidValue);
+    if (!context) return as_driver(cudaErrorInvalidValue);
     thread_state().pushed.push_back(context->device);
     return CUDA_SUCCESS;
 }

@@ -219,7 +219,6 @@ struct cudaFuncAttributes {
 #define CUDASIM_DRIVER_FUNCTIONS(X)                                                                                    \
     X(CUresult, cuDeviceGet, (CUdevice * device, int ordinal))                                                         \
     X(CUresult, cuDevicePrimaryCtxRetain, (CUcontext * context, CUdevice device))                                      \
-    X(CUresult, cuDevicePrimaryCtxRelease, (CUdevice device))                                                          \
     X(CUresult, cuCtxPushCurrent, (CUcontext context))                                                                 \
     X(CUresult, cuCtxPopCurrent, (CUcontext * context))
 

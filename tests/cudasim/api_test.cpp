@@ -303,11 +303,7 @@ static void test_contexts() {
     check(cuCtxPopCurrent(&popped) == (CUresult)cudaErrorInvalidValue, "nothing to pop");
     check(control->current_device() == 0, "current at the end: %d", control->current_device());
     succeeds(cudaFree(a), "cudaFree");
-    char text[256];
-    check(control->leftovers(text, sizeof text) == 2, "contexts are counted: %s", text);
-    check(!cuDevicePrimaryCtxRelease(0) && !cuDevicePrimaryCtxRelease(1), "releasing them");
-    check(cuCtxPushCurrent(contexts[1]) == (CUresult)cudaErrorInvalidValue, "a context that nobody holds");
-    check(cuDevicePrimaryCtxRelease(1) == (CUresult)cudaErrorInvalidDevice, "a release too many");
+    check(cuCtxPushCurrent(nullptr) == (CUresult)cudaErrorInvalidValue, "a push of no context");
 }
 
 /* Two threads, a device each, many launches: the lock keeps them apart and results are each one's own. */
