@@ -5,10 +5,12 @@
 #   setup.sh [--check] SET...   the Debian packages of the sets build, test, format; --check only says what is missing
 #   setup.sh venv=DIR           a Python environment in DIR with the packages the tests use
 #   setup.sh cuda=DIR           NVIDIA's compiler, headers and static cudart in DIR (300 MB), and what they need from Debian
+#   setup.sh sanitizer=FILE     compute-sanitizer as a .tar.gz (12 MB), to be carried to a machine with a GPU
 set -eu
 
 PYTHON_PACKAGES="onnx==1.23.2 numpy scikit-learn"
 CUDA_PACKAGES="cuda-toolkit[nvcc,cudart,cccl]==13.0.*"
+SANITIZER_PACKAGE="nvidia-cuda-sanitizer-api==13.5.*" # those before lack a program that starts what is checked
 
 # What shows that a package is there (a header found by the compiler, a program on PATH, ...), and the package.
 needed() {
@@ -39,7 +41,7 @@ needed() {
         ;;
     format) echo "program:clang-format clang-format" ;;
     *)
-        echo "setup: unknown set '$1' (build, test, fuzz, cuda, format, venv=DIR, cuda=DIR)" >&2
+        echo "setup: unknown set '$1' (build, test, fuzz, cuda, format, venv=DIR, cuda=DIR, sanitizer=FILE)" >&2
         exit 2
         ;;
     esac
@@ -118,6 +120,22 @@ fetch_cuda() {
     rm -rf "$1.part"
 }
 
+fetch_sanitizer() {
+    echo "setup: fetching from PyPI: $SANITIZER_PACKAGE"
+    folder=$(mktemp -d)
+    python3 -m venv "$folder/pip"
+    "$folder/pip/bin/pip" download --quiet --disable-pip-version-check --no-deps -d "$folder" "$SANITIZER_PACKAGE"
+    python3 -m zipfile -e "$folder"/nvidia_cuda_sanitizer_api-*.whl "$folder/wheel"
+    tool=$(dirname "$(find "$folder/wheel" -name TreeLauncherSubreaper -not -path '*/x86/*')")
+    rm -rf "$tool/docs" "$tool/include" "$tool/x86"
+    chmod +x "$tool/compute-sanitizer" "$tool"/TreeLauncher*
+    [ "$(basename "$tool")" = compute-sanitizer ] || { echo "setup: $SANITIZER_PACKAGE is laid out in another way" >&2; exit 1; }
+    mkdir -p "$(dirname "$1")"
+    tar -czf "$1.part" -C "$(dirname "$tool")" compute-sanitizer
+    mv "$1.part" "$1"
+    rm -rf "$folder"
+}
+
 check_only=no
 sets=""
 for argument in "$@"; do
@@ -125,6 +143,7 @@ for argument in "$@"; do
     --check) check_only=yes ;;
     venv=*) make_venv "${argument#venv=}" ;;
     cuda=*) fetch_cuda "${argument#cuda=}" ;;
+    sanitizer=*) fetch_sanitizer "${argument#sanitizer=}" ;;
     *) sets="$sets $argument" ;;
     esac
 done

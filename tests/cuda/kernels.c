@@ -1,14 +1,15 @@
 /* kernels.c - holds every row of the CUDA table against the plain loop of ops/: random shapes, types and values.
  *
- *   kernels [--brief|--once] [--own] cudasim|cuda [OPERATOR [SEED]]
+ *   kernels [--brief|--once] [--own] [--only OPERATOR,...] [--part I/N] [--seed SEED] [--keep-open] cudasim|cuda
  *
  * --once runs every trial in one order only; --brief, for slow builds, has fewer trials too, and no empty tensors;
- * --own leaves out the rows that call NVIDIA's libraries. On a GPU a row whose library is not installed is skipped, and
- * said so. A program of its own that needs no test library, so that it can be carried to a machine with a GPU. The
- * cases are lines of case_table.c (language: kernel_case.h); a row of the provider that no case has run fails. On the
- * simulated device a kernel runs forward, in reverse, in random order and with lazy streams, with equal bits, and its
- * code must have been loaded before; on a GPU twice. Tensors lie in guarded buffers (guarded.h), in some trials one
- * element off the device's alignment. */
+ * --own leaves out the rows that call NVIDIA's libraries; --part runs every Nth case, from the Ith on. On a GPU the
+ * device is opened once (kept_open.h), here with --keep-open; a row whose library is not installed is skipped, and said
+ * so. A program of its own that needs no test library, so that it can be carried to a machine with a GPU. The cases are
+ * lines of case_table.c (language: kernel_case.h); a row that no case has run fails. On the simulated device a kernel
+ * runs forward, in reverse, in random order and with lazy streams, with equal bits, and its code must have been loaded
+ * before; on a GPU twice. Tensors lie in guarded buffers (guarded.h), in some trials one element off the device's
+ * alignment. */
 #include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@
 #include "ops/numeric.h"
 #include "runtime/plugin.h"
 #include "tests/cuda/guarded.h"
+#include "tests/cuda/kept_open.h"
 #include "tests/cuda/kernel_case.h"
 #include "tests/cuda/wrapped.h"
 #include "tests/report_of.h"
@@ -347,30 +349,83 @@ static const tort_provider *find_provider(const char *name, const cudasim_contro
     return NULL;
 }
 
+/* ---- the program ---- */
+
+typedef struct selection {
+    const char *only; /* "Conv,MatMul"; NULL: every operator */
+    int part, parts;  /* lines are dealt out to the parts in turn; 1 of 1: all */
+} selection;
+
+static bool is_listed(const char *list, const char *name) {
+    const size_t length = strlen(name);
+    for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',')
+        if (strcspn(at, ",") == length && !memcmp(at, name, length)) return true;
+    return false;
+}
+
+/* Is it this run's to do? Lines are counted where they are asked for. */
+static bool is_selected(const selection *selected, const char *line, int *count) {
+    const tort_op *op = kernel_case_row(line + (*line == '!'));
+    if (selected->only && !(op && is_listed(selected->only, op->name))) return false;
+    return (*count)++ % selected->parts == selected->part - 1;
+}
+
+static void run_lines(tester *t, const selection *selected) {
+    int count = 0;
+    for (int i = 0; kernel_cases[i]; i++)
+        if (is_selected(selected, kernel_cases[i], &count)) run_line(t, kernel_cases[i], false);
+    for (int i = 0; library_cases[i]; i++)
+        if (is_selected(selected, library_cases[i], &count)) run_line(t, library_cases[i], true);
+    if (!count) printf("FAILED: no case is of %s\n", selected->only);
+    if (!selected->only && selected->parts == 1) check_coverage(t);
+}
+
+/* The provider's name; NULL: the arguments are wrong. */
+static const char *read_arguments(int argc, char **argv, tester *t, selection *selected, bool *keep_open) {
+    const char *name = NULL;
+    for (int i = 1; i < argc; i++) {
+        const char *value = i + 1 < argc ? argv[i + 1] : "";
+        char rest;
+        if (!strcmp(argv[i], "--brief")) {
+            t->brief = t->once = true;
+        } else if (!strcmp(argv[i], "--once")) {
+            t->once = true;
+        } else if (!strcmp(argv[i], "--own")) {
+            t->own = true;
+        } else if (!strcmp(argv[i], "--keep-open")) {
+            *keep_open = true;
+        } else if (!strcmp(argv[i], "--only") && *value) {
+            selected->only = argv[++i];
+        } else if (!strcmp(argv[i], "--part") &&
+                   sscanf(value, "%d/%d%c", &selected->part, &selected->parts, &rest) == 2) {
+            i++;
+        } else if (!strcmp(argv[i], "--seed") && *value) {
+            t->random = strtoull(argv[++i], NULL, 10);
+        } else if (!name && *argv[i] != '-') {
+            name = argv[i];
+        } else {
+            return NULL;
+        }
+    }
+    return selected->part >= 1 && selected->part <= selected->parts ? name : NULL;
+}
+
 int main(int argc, char **argv) {
     tester t = {.random = 88172645463325252u};
+    selection selected = {.part = 1, .parts = 1};
+    bool keep = false;
     setvbuf(stdout, NULL, _IOLBF, 0); /* what failed is known even if a later case crashes */
-    for (; argc > 1 && !strncmp(argv[1], "--", 2); argc--, argv++) {
-        t.brief |= !strcmp(argv[1], "--brief");
-        t.once |= t.brief || !strcmp(argv[1], "--once");
-        t.own |= !strcmp(argv[1], "--own");
-    }
-    if (argc > 3) t.random = strtoull(argv[3], NULL, 10);
-    const char *only = argc > 2 && *argv[2] ? argv[2] : NULL;
-    t.provider = argc > 1 ? find_provider(argv[1], &t.control) : NULL;
+    const char *name = read_arguments(argc, argv, &t, &selected, &keep);
+    t.provider = name ? find_provider(name, &t.control) : NULL;
     if (!t.provider) {
-        printf("usage: kernels [--brief|--once] [--own] cudasim|cuda [OPERATOR [SEED]]\n");
+        printf("usage: kernels [--brief|--once] [--own] [--only OPERATOR,...] [--part I/N] [--seed SEED] [--keep-open] "
+               "cudasim|cuda\n");
         return 2;
     }
-    for (int i = 0; kernel_cases[i]; i++) {
-        const tort_op *op = kernel_case_row(kernel_cases[i] + (*kernel_cases[i] == '!'));
-        if (!only || (op && !strcmp(op->name, only))) run_line(&t, kernel_cases[i], false);
-    }
-    for (int i = 0; library_cases[i]; i++) {
-        const tort_op *op = kernel_case_row(library_cases[i]);
-        if (!only || (op && !strcmp(op->name, only))) run_line(&t, library_cases[i], true);
-    }
-    if (!only) check_coverage(&t);
+    keep |= !t.control;
+    if (keep) t.provider = kept_open(t.provider);
+    run_lines(&t, &selected);
+    if (keep) kept_open_end();
     check_leftovers(&t);
     printf("cuda-kernels: %d passed, %d failed", t.passed, t.failed);
     printf(t.skipped ? ", %d skipped\n" : "\n", t.skipped);

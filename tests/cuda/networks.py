@@ -1,10 +1,11 @@
-"""ResNet-50, MobileNetV2, ViT and BERT on the simulated CUDA device alone, against cpu, value by value.
+"""ResNet-50, MobileNetV2, ViT and BERT on the CUDA provider alone, against cpu: on the simulated device, or on a GPU.
 
-Usage: networks.py TINYORT. The graphs have the depth, the operators and the order of the real networks, as exporters write them;
+Usage: networks.py TINYORT [PROVIDER], cudasim by default. The graphs have the depth, the operators and the order of the real networks, as exporters write them;
 widths and pictures are small, weights are seeded. Each is made in two forms (an older exporter's: opset 14, normalizations
 and GELU taken apart, shape arithmetic in many nodes; a newer one's: opset 20 and its operators), in float32 and in float16,
-with a symbolic batch, and run with two sizes, with cuBLAS and without. The chain is cudasim alone, so a node without a kernel
-there is a failure.
+with a symbolic batch, and run with two sizes, with cuBLAS and without. The chain is that provider alone, so a node without a
+kernel there is a failure. On the simulated device every value must be near that of cpu; on a GPU, whose libraries round in ways of
+their own, the outputs.
 """
 
 import itertools
@@ -294,17 +295,19 @@ def check(tinyort, path, chain, feeds):
         np.save(path.parent / f"{name}.npy", value)
         command += ["--input", f"{name}={path.parent / name}.npy"]
     done = subprocess.run(command, capture_output=True, text=True)
-    return "" if done.returncode == 0 else (done.stdout + done.stderr).strip()
+    good = done.returncode == 0 or (not chain.startswith("cudasim") and "output, 0 differ" in done.stdout)
+    return "" if good else (done.stdout + done.stderr).strip()
 
 
 def main():
     passed = failed = 0
+    provider = sys.argv[2] if len(sys.argv) > 2 else "cudasim"
     with tempfile.TemporaryDirectory() as folder:
         for (make, (convolutions, feeds)), old, dtype in itertools.product(NETWORKS.items(), (True, False), (np.float32, np.float16)):
             graph, path = Graph(old, dtype), Path(folder) / "network.onnx"
             graph.save(path, make(graph))
             assert sum(node.op_type == "Conv" for node in graph.nodes) == convolutions
-            for chain, feed in itertools.product(("cudasim", "cudasim:libraries=off"), feeds(dtype)):
+            for chain, feed in itertools.product((provider, f"{provider}:libraries=off"), feeds(dtype)):
                 problem = check(sys.argv[1], path, chain, feed)
                 passed, failed = passed + (not problem), failed + bool(problem)
                 if problem:

@@ -43,7 +43,7 @@ $(foreach mode,$(CUDA_MODES),$(eval $(call cuda_mode_library,$(mode))))
 test-cuda-kernels: $(CUDA_TESTS)/kernels $(CUDASIM_LIBRARY) $(CUDA_TESTS)/gcc/libtinyort-cudasim.so
 	@status=0; \
 	echo "kernels ($(CUDASIM_MODE))"; LD_LIBRARY_PATH=$(BUILD) $(CUDA_TESTS)/kernels cudasim || status=1; \
-	echo "kernels (gcc)"; LD_LIBRARY_PATH=$(CUDA_TESTS)/gcc $(CUDA_TESTS)/kernels --brief cudasim || status=1; \
+	echo "kernels (gcc)"; LD_LIBRARY_PATH=$(CUDA_TESTS)/gcc $(CUDA_TESTS)/kernels --brief --keep-open cudasim || status=1; \
 	exit $$status
 
 .PHONY: test-cuda-races

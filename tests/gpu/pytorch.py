@@ -1,16 +1,26 @@
-"""Times the networks of networks.c: tinyort against PyTorch eager, same weights, same inputs, taking turns.
+"""Times the networks of networks.c: tinyort against PyTorch at its best, same weights, same inputs, taking turns.
 
-Usage: pytorch.py FOLDER [--tiny] [--tinyort PROGRAM] [--device cuda|cpu] [--ep CHAIN] [--pairs N] [--seconds S]
+Usage: pytorch.py FOLDER [--networks resnet50,bert] [--batches 1,32] [--types float32,TF32,float16] [--settings eager,tuned,compiled]
+                  [--pairs N] [--seconds S] [--minutes M] [--apart] [--tiny] [--tinyort PROGRAM] [--device cuda|cpu] [--ep CHAIN]
 
 Both sides keep inputs and outputs in the device's memory and wait for the device after each run; what is timed is one run
-as the application sees it, host work included. tinyort runs as a program of its own (`tinyort bench --bind '*=cuda'`).
-PyTorch's side is plain: NCHW, cudnn.benchmark off, scaled_dot_product_attention. Prints a table in Markdown; needs nothing
-but PyTorch, and says so where it is missing and times tinyort alone. Exits with 1 if outputs differ or a run fails.
+as the application sees it, host work included. tinyort runs as a program of its own (`tinyort bench --bind '*=cuda'`), with
+TINYORT_LIBRARY_PATH in front of its LD_LIBRARY_PATH, which PyTorch does not see. PyTorch runs in several settings, and the ratio
+is to the fastest of them:
+  eager      NCHW, cudnn.benchmark off
+  tuned      channels last where there are channels, cudnn.benchmark, replayed as a CUDA graph
+  compiled   torch.compile(mode="reduce-overhead"), on the tensors of `tuned`
+A setting that fails is named below the table and left out. --apart times all of tinyort first and then all of PyTorch: for a GPU in
+exclusive mode, which one program holds at a time. After --minutes no network is begun; what was left out is said. Prints a table in
+Markdown; needs nothing but PyTorch, and says so where it is missing and times tinyort alone. Exits with 1 if outputs differ or a
+run fails.
 """
 
 import argparse
+import itertools
 import json
 import math
+import os
 import statistics
 import subprocess
 import sys
@@ -24,20 +34,19 @@ try:
 except ImportError as error:
     torch, why_not = None, str(error)
 
-tinyort_path = Path(__file__).parent / "tinyort"
-
 
 class Weights:
     """Hands out the weights in the order in which networks.c made them."""
 
-    def __init__(self, path, device, dtype):
+    def __init__(self, path, device, dtype, channels_last):
         self.all = torch.frombuffer(bytearray(Path(path).read_bytes()), dtype=torch.float32)
-        self.device, self.dtype, self.at = device, dtype, 0
+        self.device, self.dtype, self.channels_last, self.at = device, dtype, channels_last, 0
 
     def take(self, *shape):
         count = math.prod(shape)
         self.at += count
-        return self.all[self.at - count : self.at].view(*shape).to(self.device, self.dtype)
+        taken = self.all[self.at - count : self.at].view(*shape).to(self.device, self.dtype)
+        return taken.to(memory_format=torch.channels_last) if self.channels_last and len(shape) == 4 else taken
 
     def end(self):
         assert self.at == len(self.all), "the network has other weights than the file"
@@ -122,117 +131,273 @@ def bert(w, tiny):
     return run
 
 
-# ---- the two sides
+NETWORKS = {"resnet50": resnet50, "bert": bert}
+SETTINGS = ("eager", "tuned", "compiled")
+
+# ---- files
 
 
-def read_npy(path):
-    """A tensor out of a file of numpy's, without numpy."""
-    data = Path(path).read_bytes()
+def read_npy(data):
+    """A tensor out of the bytes of a file of numpy's, without numpy."""
     start = 10 + int.from_bytes(data[8:10], "little")
     header = eval(data[10:start].decode("latin1"), {})  # a dict, in a file that this script's own programs wrote
     dtype = {"<f4": torch.float32, "<f2": torch.float16, "<i8": torch.int64}[header["descr"]]
     return torch.frombuffer(bytearray(data[start:]), dtype=dtype).view(*header["shape"])
 
 
-def tinyort(command, model, chain, feed, *more):
-    done = subprocess.run([tinyort_path, command, model, "--ep", chain, "--input", feed, *more], capture_output=True, text=True)
+class Case:
+    """One line of the table: a network, a batch, a type; and what was found of it."""
+
+    def __init__(self, arguments, name, batch, dtype):
+        self.name, self.batch, self.dtype = name, batch, dtype
+        half = ".float16" if dtype == "float16" else ""
+        folder = Path(arguments.folder)
+        self.model, self.weights = folder / f"{name}{half}.onnx", folder / f"{name}.weights"
+        self.feed = folder / f"{name}.{batch}{'' if name == 'bert' else half}.npy"
+        self.chain = arguments.ep + (":tf32=on" if dtype == "TF32" else "")
+        self.output = None  # of tinyort, as a file's bytes
+        self.ours, self.theirs, self.difference, self.close, self.problem = [], {}, None, True, None
+
+    def text(self):
+        return f"| {self.name} | {self.batch} | {self.dtype} |"
+
+
+# ---- tinyort
+
+
+def tinyort(arguments, command, case, *more):
+    paths = [path for path in (os.environ.get("TINYORT_LIBRARY_PATH"), os.environ.get("LD_LIBRARY_PATH")) if path]
+    environment = dict(os.environ, LD_LIBRARY_PATH=":".join(paths))
+    words = [arguments.tinyort, command, case.model, "--ep", case.chain, "--input", case.feed, *more]
+    done = subprocess.run(words, capture_output=True, text=True, env=environment)
     if done.returncode:
-        raise RuntimeError(f"tinyort {command} {model}: {done.stderr.strip()}")
+        raise RuntimeError(f"tinyort {command} {case.model}: {done.stderr.strip()}")
     return done.stdout
 
 
-def time_tinyort(model, chain, feed, seconds):
-    name = chain.split(":")[0]
+def save_output(arguments, case):
+    with tempfile.TemporaryDirectory() as folder:
+        tinyort(arguments, "run", case, "--save", folder)
+        case.output = (Path(folder) / "output_0.npy").read_bytes()
+
+
+def time_tinyort(arguments, case):
+    name = case.chain.split(":")[0]
     bound = [] if name == "cpu" else ["--bind", f"*={name}"]
-    out = tinyort("bench", model, chain, feed, "--seconds", str(seconds), "--warmup", "10", "--json", *bound)
-    return json.loads(out)["latency_ms"]["median"]
+    out = tinyort(arguments, "bench", case, "--seconds", str(arguments.seconds), "--warmup", "10", "--json", *bound)
+    case.ours.append(json.loads(out)["latency_ms"]["median"])
 
 
-def time_torch(run, x, seconds):
-    wait = torch.cuda.synchronize if x.is_cuda else lambda: None
+# ---- PyTorch
+
+
+def build(arguments, case, channels_last):
+    """The network as a function, and its input."""
+    weights = Weights(case.weights, arguments.device, torch.float16 if case.dtype == "float16" else torch.float32, channels_last)
+    run = NETWORKS[case.name](weights, arguments.tiny)
+    weights.end()
+    x = read_npy(case.feed.read_bytes()).to(arguments.device)
+    return run, x.to(memory_format=torch.channels_last) if channels_last and x.dim() == 4 else x
+
+
+def as_graph(run, x):
+    """Replays what one run launches, into the same output."""
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            run(x)
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        output = run(x)
+
+    def replay():
+        graph.replay()
+        return output
+
+    return replay
+
+
+def prepare(arguments, case, setting):
+    """A function that runs the network once."""
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = case.dtype == "TF32"
+    torch.backends.cudnn.benchmark = setting != "eager"
+    run, x = build(arguments, case, setting != "eager")
+    if setting == "compiled":
+        torch.compiler.reset()
+        compiled = torch.compile(run, mode="reduce-overhead")
+        return lambda: compiled(x)
+    if setting == "tuned" and x.is_cuda:
+        return as_graph(run, x)
+    return lambda: run(x)
+
+
+def time_torch(arguments, run):
+    wait = torch.cuda.synchronize if arguments.device == "cuda" else lambda: None
     times, begin = [], None
     for i in range(-10, 1000000):
         if i == 0:
             begin = time.perf_counter()
         start = time.perf_counter()
-        run(x)
+        run()
         wait()
         now = time.perf_counter()
         if i >= 0:
             times.append(1e3 * (now - start))
-            if now - begin > seconds:
+            if now - begin > arguments.seconds:
                 break
     return statistics.median(times)
 
 
-def compare(model, chain, feed, expected, dtype):
-    """The largest difference, and whether every value is close enough."""
-    with tempfile.TemporaryDirectory() as folder:
-        tinyort("run", model, chain, feed, "--save", folder)
-        found = read_npy(Path(folder) / "output_0.npy").double()
-    expected = expected.double().cpu()
-    difference = (found - expected).abs()
-    exact = dtype == "float32"
-    close = difference <= ((1e-4 + 1e-3 * expected.abs()) if exact else 1e-2 * expected.abs().max())
-    return difference.max().item(), bool(close.all()) and found.shape == expected.shape
+class Peer:
+    """PyTorch on one case, in every setting that works."""
+
+    def __init__(self, arguments, case, notes):
+        self.arguments, self.case, self.runs = arguments, case, {}
+        for setting in arguments.settings:
+            try:
+                run = prepare(arguments, case, setting)
+                self.compare(setting, run().double().cpu())
+                self.runs[setting] = run
+                case.theirs[setting] = []
+            except Exception as error:  # the peer's own: whatever it raises, the others are still worth timing
+                notes.append(f"{case.text().strip('| ')}: PyTorch {setting} was left out: {type(error).__name__}: {error}".splitlines()[0])
+        if not self.runs:
+            raise RuntimeError("no setting of PyTorch works; see below")
+
+    def compare(self, setting, expected):
+        """By the largest value: through fifty layers errors spread over all of an output, its small values too."""
+        found = read_npy(self.case.output).double()
+        if found.shape != expected.shape:
+            raise RuntimeError(f"shapes {tuple(found.shape)} and {tuple(expected.shape)} differ")
+        difference = ((found - expected).abs().max() / expected.abs().max()).item()
+        if setting == self.arguments.settings[0] or self.case.difference is None:
+            self.case.difference = difference
+            self.case.close = difference <= (1e-3 if self.case.dtype == "float32" else 1e-2)
+
+    def time(self):
+        for setting, run in self.runs.items():
+            self.case.theirs[setting].append(time_torch(self.arguments, run))
 
 
 # ---- the table
 
 
-def row(arguments, name, batch, dtype):
-    """One line of the table, and whether it is fine."""
-    half = ".float16" if dtype == "float16" else ""
-    folder = Path(arguments.folder)
-    model, feed = folder / f"{name}{half}.onnx", folder / f"{name}.{batch}{'' if name == 'bert' else half}.npy"
-    chain = arguments.ep + (":tf32=on" if dtype == "TF32" else "")
-    start = f"| {name} | {batch} | {dtype} |"
-    if torch is None:
-        ours = [time_tinyort(model, chain, feed, arguments.seconds) for _ in range(arguments.pairs)]
-        return f"{start} {statistics.median(ours):.3f} | skipped | | not compared |", True
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = dtype == "TF32"
-    weights = Weights(folder / f"{name}.weights", arguments.device, torch.float16 if half else torch.float32)
-    run = {"resnet50": resnet50, "bert": bert}[name](weights, arguments.tiny)
-    weights.end()
-    x = read_npy(feed).to(arguments.device)
+def guarded(case, function, *arguments):
+    """One case that fails is one line of the table, whatever it raises."""
+    if case.problem is None:
+        try:
+            return function(*arguments)
+        except Exception as error:
+            case.problem = f"{type(error).__name__}: {error}".replace("\n", " ").replace("|", "/")
+    return None
+
+
+def measure_ours(arguments, case, pairs):
+    if case.output is None:
+        save_output(arguments, case)
+    for _ in range(pairs):
+        time_tinyort(arguments, case)
+
+
+def measure_theirs(arguments, case, notes, pairs, before_each=lambda: None):
     with torch.inference_mode():
-        difference, close = compare(model, chain, feed, run(x), dtype)
-        pairs = [(time_tinyort(model, chain, feed, arguments.seconds), time_torch(run, x, arguments.seconds)) for _ in range(arguments.pairs)]
-    ours, theirs = (statistics.median(side) for side in zip(*pairs))
-    ratios = sorted(a / b for a, b in pairs)
-    verdict = f"{difference:.1e}" if close else f"{difference:.1e} DIFFERS"
-    return f"{start} {ours:.3f} | {theirs:.3f} | {statistics.median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f}) | {verdict} |", close
+        peer = Peer(arguments, case, notes)
+        for _ in range(pairs):
+            before_each()
+            peer.time()
+
+
+def measure_by_turns(arguments, case, notes):
+    measure_ours(arguments, case, 0)
+    measure_theirs(arguments, case, notes, arguments.pairs, lambda: time_tinyort(arguments, case))
+
+
+def line(arguments, case):
+    """Its line of the table, and whether it is fine."""
+    if case.problem is not None:
+        return f"{case.text()} FAILED: {case.problem} |", False
+    ours = statistics.median(case.ours)
+    if torch is None:
+        return f"{case.text()} {ours:.3f} | skipped | | | not compared |", True
+    medians = {setting: statistics.median(times) for setting, times in case.theirs.items()}
+    best = min(medians, key=medians.get)
+    ratios = sorted(a / b for a, b in zip(case.ours, case.theirs[best]))
+    eager = f"{medians['eager']:.3f}" if "eager" in medians else ""
+    verdict = f"{case.difference:.1e}" + ("" if case.close else " DIFFERS")
+    spread = f"{statistics.median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})"
+    return f"{case.text()} {ours:.3f} | {eager} | {medians[best]:.3f} ({best}) | {spread} | {verdict} |", case.close
+
+
+def report(arguments, case, counts):
+    text, fine = line(arguments, case)
+    print(text, flush=True)
+    counts[fine] += 1
+    if torch is not None and arguments.device == "cuda" and torch.cuda.is_initialized():
+        torch.cuda.empty_cache()
+
+
+def read_arguments():
+    def listed(*known):
+        def read(text):
+            words = [word for word in text.split(",") if word]
+            for word in words:
+                if known and word not in known:
+                    raise argparse.ArgumentTypeError(f"{word} is none of {', '.join(known)}")
+            return words
+
+        return read
+
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder")
+    parser.add_argument("--networks", type=listed(*NETWORKS), default=list(NETWORKS))
+    parser.add_argument("--batches", type=listed())
+    parser.add_argument("--types", type=listed("float32", "TF32", "float16"))
+    parser.add_argument("--settings", type=listed(*SETTINGS), default=list(SETTINGS))
+    parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=0.5)
+    parser.add_argument("--minutes", type=float, default=math.inf)
+    parser.add_argument("--apart", action="store_true")
+    parser.add_argument("--tiny", action="store_true")
+    parser.add_argument("--tinyort", default=Path(__file__).parent / "tinyort")
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--ep", default="cuda")
+    arguments = parser.parse_args()
+    arguments.batches = arguments.batches or ["1", "2" if arguments.tiny else "32"]
+    arguments.types = arguments.types or (["float32", "float16"] if arguments.ep.startswith("cpu") else ["float32", "TF32", "float16"])
+    return arguments
 
 
 def main():
-    global torch, why_not, tinyort_path
-    parser = argparse.ArgumentParser()
-    parser.add_argument("folder")
-    parser.add_argument("--tiny", action="store_true")
-    parser.add_argument("--tinyort", default=tinyort_path)
-    parser.add_argument("--device", default="cuda")
-    parser.add_argument("--ep", default="cuda")
-    parser.add_argument("--pairs", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=0.5)
-    arguments = parser.parse_args()
-    tinyort_path = arguments.tinyort
+    global torch, why_not
+    arguments, notes, counts, begin = read_arguments(), [], {True: 0, False: 0}, time.monotonic()
     if torch is not None and arguments.device == "cuda" and not torch.cuda.is_available():
         torch, why_not = None, "torch.cuda.is_available() is false"
+    cases = [Case(arguments, *each) for each in itertools.product(arguments.networks, arguments.batches, arguments.types)]
+    late = []
     print("### Networks\n")
-    print(f"PyTorch {torch.__version__} eager, {arguments.device}" if torch else f"PyTorch was skipped: {why_not}")
-    print("\n| network | batch | type | tinyort ms | PyTorch ms | tinyort / PyTorch (range) | largest difference |\n|---|---|---|---|---|---|---|")
-    passed = failed = 0
-    for name in ("resnet50", "bert"):
-        for batch in (1, 2 if arguments.tiny else 32):
-            for dtype in ("float32", "TF32", "float16") if not arguments.ep.startswith("cpu") else ("float32", "float16"):
-                try:
-                    line, fine = row(arguments, name, batch, dtype)
-                except RuntimeError as error:
-                    line, fine = f"| {name} | {batch} | {dtype} | FAILED: {error} |", False
-                print(line, flush=True)
-                passed, failed = passed + fine, failed + (not fine)
-    print(f"\ngpu-networks: {passed} passed, {failed} failed")
-    sys.exit(1 if failed else 0)
+    print(f"PyTorch {torch.__version__}, {arguments.device}, " + ("one side after the other" if arguments.apart else "by turns") if torch else f"PyTorch was skipped: {why_not}")
+    print("\n| network | batch | type | tinyort ms | PyTorch eager ms | PyTorch's best ms | tinyort / best (range) | largest difference |\n|" + "---|" * 8)
+    for case in cases if arguments.apart else []:
+        guarded(case, measure_ours, arguments, case, arguments.pairs)
+    for case in cases:
+        if time.monotonic() - begin > 60 * arguments.minutes:
+            late.append(case.text().strip("| "))
+            continue
+        if torch is None and not arguments.apart:
+            guarded(case, measure_ours, arguments, case, arguments.pairs)
+        elif torch is not None and arguments.apart:
+            guarded(case, measure_theirs, arguments, case, notes, arguments.pairs)
+        elif torch is not None:
+            guarded(case, measure_by_turns, arguments, case, notes)
+        report(arguments, case, counts)
+    for note in notes:
+        print(f"\n{note}")
+    if late:
+        print(f"\nThe {arguments.minutes:g} minutes were up before: {'; '.join(late)}.")
+    print(f"\ngpu-networks: {counts[True]} passed, {counts[False]} failed" + (f", {len(late)} left out" if late else ""))
+    sys.exit(1 if counts[False] or not counts[True] else 0)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 # What only a GPU can tell: tests/gpu/RESULTS.md holds what it said. The programs are made here and carried: `make gpu-bundle` puts
-# them with the models and scripts they need into build/gpu, one folder that needs the C library, NVIDIA's driver and a shell.
+# them with the models and scripts they need into build/gpu, one folder that needs the C library, NVIDIA's driver and a shell. It has
+# NVIDIA's compute-sanitizer too, fetched from PyPI (COMPUTE_SANITIZER=0: not), for machines that have none.
 # A tree that was carried with build/gpu, but without the objects of its build, runs what lies there and builds nothing.
 # What `make test` runs of this are the same programs on the simulated device, with tiny sizes.
 
@@ -41,6 +42,8 @@ GPU_LIBS = $(foreach library,$(CLI_LIBS) $(LIBRARY_LIBS),$(or $(call gpu_archive
 GPU_BESIDE = $(patsubst -l%,%,$(filter-out -lm -lpthread,$(filter -l%,$(filter-out $(CUDA_LIBS),$(GPU_LIBS)))))
 GPU_PROGRAMS := $(addprefix $(GPU)/,tinyort kernels bench mistakes networks)
 GPU_SCRIPTS := check.sh bench.sh machine.sh pytorch.py
+COMPUTE_SANITIZER ?= 1
+GPU_SANITIZER := $(if $(filter-out 0,$(COMPUTE_SANITIZER)),build/cuda-sanitizer/compute-sanitizer.tar.gz)
 
 $(GPU)/tinyort: $(CLI_OBJECTS) $(CUDA_PROVIDERS) $(LIBRARY) $(CUDA_LIBRARY)
 $(GPU)/kernels: $(CUDA_TEST_OBJECTS) $(CUDA_PROVIDERS) $(LIBRARY) $(CUDA_LIBRARY)
@@ -59,10 +62,16 @@ $(GPU)/bench $(GPU)/mistakes:
 	@echo "  LINK  $@"
 	$(Q)$(LINK) -Wl,--as-needed -s -o $@ $^ -L$(CUDA_HOME)/lib64 -L$(CUDA_HOME)/lib -lcudart_static $(GPU_LIBS)
 
+build/cuda-sanitizer/compute-sanitizer.tar.gz:
+	@.ci/setup.sh sanitizer=$@ || { echo "make COMPUTE_SANITIZER=0 does without"; exit 1; }
+
 .PHONY: gpu-bundle
 ## Make build/gpu and build/tinyort-gpu.tar.gz: all that gpu-check and gpu-bench need on a machine with a GPU.
-gpu-bundle: $(GPU_PROGRAMS)
+gpu-bundle: $(GPU_PROGRAMS) $(GPU_SANITIZER)
 	@cp -p $(GPU_SCRIPTS:%=tests/gpu/%) $(GPU)
+	@cp -p tests/cuda/networks.py $(GPU)/onnx_networks.py
+	@rm -f $(GPU)/compute-sanitizer.tar.gz
+	$(if $(GPU_SANITIZER),@cp -p $(GPU_SANITIZER) $(GPU))
 	@for library in $(GPU_BESIDE); do \
 	    path=$$($(CC) -print-file-name=lib$$library.so) && \
 	    cp "$$path" $(GPU)/"$$(objdump -p "$$path" | awk '/SONAME/ { print $$2 }')" || exit 1; \
@@ -77,7 +86,7 @@ endif
 
 # Without $(OBJ) this tree was carried here.
 .PHONY: gpu-check gpu-bench
-## Check every CUDA kernel on this machine's GPU, with compute-sanitizer where it is installed.
+## Check every CUDA kernel and whole networks on this machine's GPU, and with compute-sanitizer.
 gpu-check:
 ## Time kernels and networks on this machine's GPU, beside cuBLAS, cuDNN and PyTorch where they are installed.
 gpu-bench:
