@@ -46,9 +46,14 @@ static table_sizes sizes_for(const tort_session *session, const tort_plan *plan)
     return (table_sizes){(size_t)plan->slot_count + 1, widest + 1, 2 * widest + 1, params};
 }
 
+size_t tort_context_ports(const tort_session *session) {
+    return (size_t)session->graph->input_count + (size_t)session->graph->output_count + 1;
+}
+
 size_t tort_context_bytes(const tort_session *session, const tort_plan *plan) {
     const table_sizes sizes = sizes_for(session, plan);
     return sizeof(tort_context) + tort_text_bytes() + TORT_ARENA_FIRST +
+           tort_context_ports(session) * (sizeof(bool) + sizeof(tort_buffer)) +
            sizes.slots * (sizeof(tort_tensor) + sizeof(tort_region)) + sizes.operands * sizeof(tort_tensor) +
            sizes.infos * sizeof(tort_info) + sizes.params;
 }

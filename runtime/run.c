@@ -36,9 +36,12 @@ tort_status tort_context_create(tort_session *session, tort_context **out, tort_
     context->streams = tort_arena_array(&context->arena, (size_t)session->chain_count, sizeof *context->streams);
     context->arenas = tort_arena_array(&context->arena, (size_t)session->memory_count, sizeof *context->arenas);
     context->scratch = tort_arena_array(&context->arena, (size_t)session->memory_count, sizeof *context->scratch);
-    context->direct = tort_arena_array(&context->arena, (size_t)session->graph->output_count + 1, sizeof(bool));
+    const size_t ports = tort_context_ports(session);
+    context->direct = tort_alloc_zero(&context->env, ports, sizeof *context->direct);
+    context->buffers = tort_alloc_zero(&context->env, ports, sizeof *context->buffers);
     tort_status status = TORT_OK;
-    if (!context->text || !context->streams || !context->arenas || !context->scratch || !context->direct)
+    if (!context->text || !context->streams || !context->arenas || !context->scratch || !context->direct ||
+        !context->buffers)
         status = tort_out_of_memory(error, 0);
     if (!status) status = open_streams(context, error);
     tort_planned *planned = status ? NULL : tort_session_last_plan(session);
@@ -55,9 +58,13 @@ void tort_context_free(tort_context *context) {
     if (!context) return;
     tort_session *session = context->session;
     tort_context_drop_plan(context);
+    tort_dynamic_drain(context);
     for (int32_t m = 0; context->arenas && m < session->memory_count; m++) tort_context_free_arena(context, m);
     for (int32_t i = 0; context->streams && i < session->chain_count; i++)
         if (context->streams[i]) tort_link_stream_close(&session->chain[i], context->streams[i]);
+    const size_t ports = tort_context_ports(session);
+    tort_free(&context->env, context->direct, ports * sizeof *context->direct);
+    tort_free(&context->env, context->buffers, ports * sizeof *context->buffers);
     if (context->text) tort_text_free(context->text);
     tort_arena_free(&context->arena);
     tort_free(&session->account.inner, context, sizeof *context);

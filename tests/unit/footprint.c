@@ -58,12 +58,26 @@ static tort_model *chain(const tort_env *env, tort_error *error) {
     return build_end(&b, error);
 }
 
+/* Nothing but outputs. */
+static tort_model *fan(const tort_env *env, tort_error *error) {
+    model_builder b = build_begin(env);
+    int32_t x = build_input(&b, "x", TORT_FLOAT, 1, (const int64_t[]){3});
+    for (int i = 0; i < 2000; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "node_%d", i);
+        build_output(&b, build_node(&b, "Relu", name, (const int32_t[]){x, -1}));
+    }
+    return build_end(&b, error);
+}
+
 typedef tort_model *(*model_maker)(const tort_env *env, tort_error *error);
 
 /* ---- the bytes of a run ------------------------------------------------------------------------------------------ */
 
 static tort_status run_zeros(const tort_model *model, tort_context *context, tort_error *error) {
-    tort_tensor inputs[4] = {{.data = NULL}}, outputs[4] = {{.data = NULL}};
+    tort_tensor inputs[4] = {{.data = NULL}};
+    static tort_tensor outputs[2000];
+    memset(outputs, 0, sizeof outputs);
     static float zeros[20 * 300];
     for (int32_t i = 0; i < tort_model_input_count(model); i++) {
         tort_port port = tort_model_input(model, i);
@@ -132,6 +146,7 @@ Test(footprint, a_plan_tells_what_a_run_holds) {
     check_total(products, "products on fake and cpu", "fake,cpu:threads=1");
     check_total(chain, "chain", "cpu:threads=1");
     check_total(chain, "chain on fake and cpu", "fake,cpu:threads=1");
+    check_total(fan, "fan", "cpu:threads=1");
 }
 
 /* ---- the bytes of a device --------------------------------------------------------------------------------------- */
