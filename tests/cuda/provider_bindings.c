@@ -1,6 +1,6 @@
 /* provider_bindings.c - the CUDA provider with inputs and outputs that stay on the device: device pointers in and out,
- * at the start of a buffer and inside it, streams eager and lazy; pinned memory; pointers into the wrong memory; each
- * call of CUDA fails once. Read first: provider_tester.h. */
+ * at the start of a buffer and inside it, streams eager and lazy; pinned memory; pointers into the wrong memory, or off
+ * their alignment; each call of CUDA fails once. Read first: provider_tester.h. */
 #include <stdio.h>
 #include <string.h>
 
@@ -116,6 +116,8 @@ static void check_wrong_memory(bound *b) {
               "memory of another device", b->error.msg);
         check(b, run(b, b->image, host, &made) == TORT_E_INPUT && strstr(b->error.msg, "output \"y\""),
               "host memory for a bound output", b->error.msg);
+        check(b, run(b, b->image + 4, NULL, &made) == TORT_E_INPUT && strstr(b->error.msg, "multiple of 16 bytes"),
+              "device memory off its alignment", b->error.msg);
         status = round_trip(b, 0, true, found);
         check(b, !status && tester_is_right(b->t, found), "the run after them", status ? b->error.msg : "wrong values");
     }
