@@ -5,7 +5,7 @@ static struct {
     const tort_provider *inner;
     tort_provider outer;
     tort_env env; /* outlives every session's own */
-    bool opened;
+    bool opened, libraries;
     void *device, *stream;
     tort_target target;
     tort_condition condition;
@@ -14,7 +14,7 @@ static struct {
 /* Libraries before the stream, which gets its handles of them when it is made. */
 static void open_libraries_and_stream(void) {
     const int32_t before = kept.inner->enter ? kept.inner->enter(kept.device) : 0;
-    for (int i = TORT_LIBRARY_NONE + 1; i < TORT_LIBRARY_COUNT; i++) {
+    for (int i = TORT_LIBRARY_NONE + 1; kept.libraries && i < TORT_LIBRARY_COUNT; i++) {
         char message[160], cure[160];
         (void)kept.inner->library(kept.device, (tort_library)i, message, sizeof message, cure, sizeof cure);
     }
@@ -56,8 +56,9 @@ static void take_stream_back(void *device, void *stream) {
     (void)device, (void)stream;
 }
 
-const tort_provider *kept_open(const tort_provider *provider) {
+const tort_provider *kept_open(const tort_provider *provider, bool libraries) {
     kept.inner = provider;
+    kept.libraries = libraries;
     kept.outer = *provider;
     kept.outer.open = open_once;
     kept.outer.close = close_later;

@@ -6,8 +6,9 @@
 
 #include "runtime/provider.h"
 
-/* Static state: one at a time, one session at a time. The result has the name and the rows of `provider`. */
-const tort_provider *kept_open(const tort_provider *provider);
+/* Static state: one at a time, one session at a time. The result has the name and the rows of `provider`. libraries:
+ * may they be opened? */
+const tort_provider *kept_open(const tort_provider *provider, bool libraries);
 /* When no session is left. */
 void kept_open_end(void);
 

@@ -423,7 +423,7 @@ int main(int argc, char **argv) {
         return 2;
     }
     keep |= !t.control;
-    if (keep) t.provider = kept_open(t.provider);
+    if (keep) t.provider = kept_open(t.provider, !t.own);
     run_lines(&t, &selected);
     if (keep) kept_open_end();
     check_leftovers(&t);
