@@ -150,7 +150,7 @@ typedef struct fitting {
     void *memory; /* of the trial; NULL: there is none, so nothing is tried */
     size_t memory_bytes;
     operands trial;
-    char refusals[160]; /* of algorithms, each with its reason */
+    char refusals[280]; /* of algorithms, each with its reason */
 } fitting;
 
 #define SWITCH_OFF "switch cuDNN off by libraries=off"
@@ -269,10 +269,20 @@ static void end_trial(const fitting *f) {
     if (f->memory) cuda_free(f->fit->device, f->memory, f->memory_bytes);
 }
 
+/* Without the beginning that all names share. */
+static const char *algorithm_name(cudnnConvolutionFwdAlgo_t algorithm) {
+#define ALGORITHM(name, value) [value] = #name,
+    static const char *const names[] = {CUDNN_FORWARD_ALGORITHMS(ALGORITHM)};
+#undef ALGORITHM
+    if ((size_t)algorithm >= sizeof names / sizeof *names) return "an algorithm without a name";
+    return names[algorithm] + strlen("CUDNN_CONVOLUTION_FWD_ALGO_");
+}
+
 static void note_refusal(fitting *f, const fitted_conv *conv, cudnnStatus_t code) {
     const size_t used = strlen(f->refusals);
-    snprintf(f->refusals + used, sizeof f->refusals - used, "%salgorithm %d%s: %s", used ? ", " : "",
-             (int)conv->algorithm, conv->identity ? " with the bias" : "", f->cudnn->cudnnGetErrorString(code));
+    snprintf(f->refusals + used, sizeof f->refusals - used, "%s%s%s: %s", used ? ", " : "",
+             algorithm_name(conv->algorithm), conv->identity ? " with the bias" : "",
+             f->cudnn->cudnnGetErrorString(code));
 }
 
 /* Does it run? An error is of the device; a refusal is noted. */
@@ -281,9 +291,9 @@ static tort_status try_out(fitting *f, const fitted_conv *conv, bool *works) {
     *works = !f->memory && !conv->identity; /* what only a trial can tell is not taken without one */
     if (!f->memory) return TORT_OK;
     cudnnStatus_t code = convolve(f->cudnn, f->handle, conv, &f->trial, &function);
-    tort_status status = cuda_wait_unstreamed(f->fit->error, function);
+    tort_status status = cuda_wait_unstreamed(NULL, function);
     *works = !status && code == CUDNN_STATUS_SUCCESS;
-    if (status == TORT_E_DEVICE_LOST) return status;
+    if (status == TORT_E_DEVICE_LOST) return cuda_wait_unstreamed(f->fit->error, function);
     if (!*works) note_refusal(f, conv, status ? CUDNN_STATUS_EXECUTION_FAILED : code);
     return TORT_OK;
 }
@@ -347,7 +357,7 @@ static tort_status choose(fitting *f, const tort_conv_params *p, fitted_conv *co
     if (status || works) return status;
     return tort_fail(f->fit->error, TORT_E_UNSUPPORTED,
                      "cuDNN has no algorithm that works here within %zu bytes of workspace (%s); " SWITCH_OFF,
-                     f->fit->scratch, f->refusals);
+                     f->fit->scratch, *f->refusals ? f->refusals : "each needs more");
 }
 
 void tort_cuda_conv_cudnn_unfit(void *opened, const tort_env *env, void *fitted) {

@@ -452,7 +452,7 @@ static void check_refusals(tester *t, const tort_model *model) {
     settings.unsupported_algorithms = 1u << WINOGRAD | 1u << PRECOMPUTED;
     check_refusal(t, model, &settings, 2, 0, "all but the last algorithm are refused");
     settings.unsupported_algorithms = 1u << WINOGRAD | 1u << PRECOMPUTED | 1u << IMPLICIT_GEMM;
-    check_all_refused(t, model, &settings, "algorithm 1 with the bias: ");
+    check_all_refused(t, model, &settings, "IMPLICIT_GEMM: ");
     settings.unsupported_algorithms = 0;
     settings.unsupported = "cudnnGetConvolutionForwardAlgorithm_v7";
     check_all_refused(t, model, &settings, "cudnnGetConvolutionForwardAlgorithm_v7: ");
