@@ -8,7 +8,7 @@
 #include "loader/loader.h"
 #include "loader/wire.h"
 
-#define NEWEST_IR 14 /* of onnx 1.23 */
+#define NEWEST_IR TORT_NEWEST_IR
 #define DEEPEST_NESTING 64
 
 /* ---- shared by the files of loader/ ----------------------------------------------------------------------------- */

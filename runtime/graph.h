@@ -13,6 +13,8 @@
 
 struct tort_op;
 
+#define TORT_NEWEST_IR 14 /* version of the file format, onnx 1.23 */
+
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
 typedef enum tort_kind { TORT_TENSOR, TORT_SPARSE, TORT_SEQUENCE, TORT_OPTIONAL, TORT_MAP } tort_kind;
