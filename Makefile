@@ -258,6 +258,15 @@ $(BUILD)/prerequisites: .ci/setup.sh
 	@.ci/setup.sh --check build
 	@touch $@
 
+# The commit is told to one object alone: a new one compiles nothing else again. Outside of git it is unknown.
+COMMIT := $(or $(if $(shell git rev-parse --show-cdup 2>/dev/null),,$(shell \
+    git describe --always --dirty --exclude='*' --abbrev=12 2>/dev/null)),unknown)
+$(OBJ)/commit: FORCE
+	@mkdir -p $(@D)
+	@echo '$(COMMIT)' | cmp -s - $@ || echo '$(COMMIT)' > $@
+$(OBJ)/runtime/cli/version.o: private TORT_CPPFLAGS += -DTORT_COMMIT='"$(COMMIT)"'
+$(OBJ)/runtime/cli/version.o: $(OBJ)/commit
+
 $(OBJ)/%.o: %.c $(OBJ)/flags | $(BUILD)/prerequisites $(PROTO_HEADER)
 	@mkdir -p $(@D)
 	@echo "  CC    $<"
