@@ -1,0 +1,35 @@
+"""Tests of the command line as a user types it: exit statuses, what is printed where, files that are written.
+
+Usage: run.py TINYORT [NAME...], from the root of the tree; a NAME is a file of tests (hostile) or one of them
+(test_names). Works on models/digits.onnx and on small models made here.
+"""
+
+import importlib
+import sys
+import tempfile
+from pathlib import Path
+
+from suite import Suite
+
+sys.dont_write_bytecode = True
+FILES = ("usage", "refused", "running", "inputs", "random_inputs", "placement", "one_way", "plan_text", "hostile",
+         "testing", "comparing", "benching", "saving")
+
+
+def main():
+    suite, names = Suite(sys.argv[1]), sys.argv[2:]
+    for file in FILES:
+        for name, test in sorted(vars(importlib.import_module(file)).items()):
+            if not name.startswith("test_") or (names and file not in names and name not in names):
+                continue
+            with tempfile.TemporaryDirectory() as folder:
+                try:
+                    test(suite, Path(folder))
+                except Exception as error:  # the others are worth running all the same
+                    suite.check(False, f"{file}.{name} ended with {error!r} in line {error.__traceback__.tb_next.tb_lineno}")
+    print(f"cli: {suite.passed} passed, {suite.failed} failed")
+    sys.exit(1 if suite.failed or not suite.passed else 0)
+
+
+if __name__ == "__main__":
+    main()

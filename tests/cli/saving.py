@@ -1,0 +1,53 @@
+"""--save: a file is there whole or not at all, and what cannot be written is known before the run."""
+
+import os
+import resource
+import signal
+import subprocess
+
+import numpy as np
+from onnx import TensorProto
+
+from suite import DIGITS, identity_model
+
+RUN = ("run", DIGITS, "--random", "1", "--save")
+
+
+def test_folders(suite, folder):
+    suite.expect(0, "placement", *RUN, folder / "a" / "b" / "c")
+    suite.check(np.load(folder / "a" / "b" / "c" / "output_0.npy").shape == (1, 10), "folders are made")
+    suite.expect(0, "placement", *RUN, str(folder / "a" / "b") + "/")
+    suite.check((folder / "a" / "b" / "output_0.npy").exists(), "a folder that is there, with a slash")
+    (folder / "file").write_text("x")
+    for wrong in (folder / "file", folder / "file" / "x", ""):
+        result = suite.expect(2, "--save", *RUN, wrong)
+        suite.check("taken as" not in result.err and "placement" not in result.err, f"'{wrong}' is refused before anything is loaded")
+    if os.getuid() != 0:  # root may write everywhere
+        (folder / "locked").mkdir(mode=0o500)
+        suite.expect(2, "--save", *RUN, folder / "locked" / "x")
+    result = suite.expect(3, "there is no file", "run", folder / "none.onnx", "--save", folder / "early")
+    suite.check(not (folder / "early").exists(), "nothing is made for a run that does not come about")
+
+
+def limited(limit):
+    """A disk that is full after so many bytes of a file."""
+
+    def prepare():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    return prepare
+
+
+def test_a_full_disk(suite, folder):
+    identity_model(folder / "m.onnx", TensorProto.FLOAT, [100000])
+    for form in ("npy", "pb"):
+        target = folder / form
+        target.mkdir()
+        (target / f"output_0.{form}").write_bytes(b"what was there before")
+        done = subprocess.run([suite.tinyort, "run", folder / "m.onnx", "--random", "1", "--save", target, "--format", form],
+                              capture_output=True, text=True, preexec_fn=limited(4096))
+        suite.check(done.returncode == 5 and f"output_0.{form}' cannot be written: File too large" in done.stderr, f"{done.returncode}: {done.stderr}")
+        left = {path.name: path.read_bytes() for path in target.iterdir()}
+        suite.check(left == {f"output_0.{form}": b"what was there before"}, f"no part of a file is left: {list(left)}")
+        suite.check(".tinyort" not in done.stderr, "and its passing name is not told")
