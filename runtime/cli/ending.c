@@ -137,6 +137,7 @@ static void print_reason(const cli_reason *reason) {
         if (*verdict->message) cli_print(stderr, ", %s", verdict->message);
         if (*verdict->cure) cli_print(stderr, " (%s)", verdict->cure);
     }
+    if (reason->varies) cli_print(stderr, " (numbers differ)");
     if (reason->behind)
         cli_print(stderr, "; + %d node%s behind %s", reason->behind, reason->behind == 1 ? "" : "s",
                   reason->nodes == 1 ? "it" : "them");

@@ -89,7 +89,7 @@ static const struct {
     {"cuda", "tf32", "tf32=on           products of float32 in TensorFloat-32: faster, 3 digits (default off)"},
     {"cuda", "libraries", "libraries=off     the own kernels alone, without cuBLAS and cuDNN (default on)"},
     {"cpu", "threads", "threads=4         threads (default: one for each processor)"},
-    {"cpu", "isa", "isa=v3            instruction set: v2, v3, v4 of x86-64, or neon (default: the best there is)"},
+    {"cpu", "isa", "isa=v3            instruction set: v2, v3, v4 of x86-64, or neon (default: the best)"},
     {"cpu", "mem_limit", "mem_limit=2G      bytes that values may take: k, M, G"},
 };
 
@@ -101,19 +101,27 @@ static bool has_key(const char *provider, const char *key) {
     return false;
 }
 
-static void print_provider_options(bool all) {
-    cli_print(stdout, all ? "Options of providers, as in --ep cuda:device=1:mem_limit=2G,cpu:threads=4\n"
-                          : "Options of providers:");
+/* On one line: "cuda: device= mem_limit=; cpu: threads=". */
+static void print_provider_keys(void) {
+    const char *before = "";
+    cli_print(stdout, "Options of providers:");
     for (size_t i = 0; i < sizeof provider_options / sizeof *provider_options; i++) {
-        if (!has_key(provider_options[i].provider, provider_options[i].key)) continue;
-        if (all)
-            cli_print(stdout, "  %-5s %s\n", provider_options[i].provider, provider_options[i].text);
-        else
-            cli_print(stdout, " %s:%s=", provider_options[i].provider, provider_options[i].key);
+        const char *provider = provider_options[i].provider;
+        if (!has_key(provider, provider_options[i].key)) continue;
+        if (strcmp(provider, before) != 0) cli_print(stdout, "%s %s:", *before ? ";" : "", provider);
+        cli_print(stdout, " %s=", provider_options[i].key);
+        before = provider;
     }
-    cli_print(stdout,
-              all ? "In the environment\n  TINYORT_DISABLE=cuda,...  switches providers off, as if they did not open\n"
-                  : "\n('tinyort providers --help' explains them; TINYORT_DISABLE=cuda switches one off)\n");
+    cli_print(stdout, "\n('tinyort providers --help' explains them; TINYORT_DISABLE=cuda switches one off)\n");
+}
+
+static void print_provider_options(void) {
+    cli_print(stdout, "Options of providers, as in --ep cuda:device=1:mem_limit=2G,cpu:threads=4\n");
+    for (size_t i = 0; i < sizeof provider_options / sizeof *provider_options; i++)
+        if (has_key(provider_options[i].provider, provider_options[i].key))
+            cli_print(stdout, "  %-5s %s\n", provider_options[i].provider, provider_options[i].text);
+    cli_print(stdout, "In the environment\n"
+                      "  TINYORT_DISABLE=cuda,...  switches providers off, as if they did not open\n");
 }
 
 void cli_print_usage(const cli_command *command) {
@@ -130,5 +138,8 @@ void cli_print_usage(const cli_command *command) {
                       21 - (int)strlen(row->name) - (row->value != NULL), row->value ? row->value : "", row->help);
         }
     }
-    if (cli_option_table[OPTION_EP].commands & command->bit) print_provider_options(command->bit == CLI_CMD_PROVIDERS);
+    if (command->bit == CLI_CMD_PROVIDERS)
+        print_provider_options();
+    else if (cli_option_table[OPTION_EP].commands & command->bit)
+        print_provider_keys();
 }

@@ -7,6 +7,7 @@
 
 #include "runtime/cli/cli.h"
 #include "runtime/cli/option_table.h"
+#include "runtime/provider.h"
 #include "runtime/suggest.h"
 
 static tort_status wrong_value(cli_option id, const char *text, const char *wanted, tort_error *error) {
@@ -43,19 +44,9 @@ tort_status cli_read_number(cli_option id, const char *text, double least, doubl
     return TORT_OK;
 }
 
-/* "2G", "512M", "64k", "1000". */
 tort_status cli_read_bytes(cli_option id, const char *text, uint64_t *out, tort_error *error) {
-    char *end;
-    errno = 0;
-    unsigned long long value = strtoull(text, &end, 10);
-    static const char units[] = "kMGT";
-    const char *unit = *end ? strchr(units, *end) : NULL;
-    int shift = unit ? 10 * (int)(unit - units + 1) : 0;
-    if (unit) end++;
-    if (end == text || *text == '-' || *end || errno || !value || value > UINT64_MAX >> shift)
-        return wrong_value(id, text, "bytes such as 64k, 512M or 2G", error);
-    *out = (uint64_t)value << shift;
-    return TORT_OK;
+    if (tort_read_size(text, out) && *out) return TORT_OK;
+    return wrong_value(id, text, "bytes such as 64k, 512M or 2G", error);
 }
 
 tort_status cli_read_word(cli_option id, const char *text, const char *const *words, size_t count, size_t *chosen,

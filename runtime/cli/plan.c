@@ -90,6 +90,7 @@ static void print_reasons(const tort_report *report, int width) {
         const cli_reason *reason = &reasons.list[i];
         const tort_report_node *node = reason->examples[0];
         char *why = cli_reason_text(node, true);
+        if (reason->varies) cli_append(&why, " (numbers differ)");
         if (reason->behind)
             cli_append(&why, "; + %d node%s behind %s", reason->behind, reason->behind == 1 ? "" : "s",
                        reason->nodes == 1 ? node->path : "them");

@@ -61,9 +61,20 @@ char *cli_reason_text(const tort_report_node *node, bool with_cures) {
 /* ---- groups -------------------------------------------------------------------------------------------------------
  */
 
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+static const char *behind_number(const char *text) {
+    while (is_digit(*text)) text++;
+    return text;
+}
+
 static uint64_t add_to_hash(uint64_t hash, const char *text) {
     for (const char *p = text ? text : "-";; p++) {
-        hash = (hash ^ (unsigned char)*p) * 1099511628211u;
+        const bool number = is_digit(*p);
+        hash = (hash ^ (number ? '0' : (unsigned char)*p)) * 1099511628211u;
+        if (number) p = behind_number(p) - 1;
         if (!*p) return hash;
     }
 }
@@ -82,13 +93,29 @@ static bool same_text(const char *a, const char *b) {
     return a == b || (a && b && !strcmp(a, b));
 }
 
-static bool alike(const tort_report_node *a, const tort_report_node *b) {
+/* The same but for their numbers. */
+static bool alike_text(const char *a, const char *b, bool *varies) {
+    if (a == b) return true;
+    for (; a && b; a++, b++) {
+        if (is_digit(*a) && is_digit(*b)) {
+            const char *p = behind_number(a), *q = behind_number(b);
+            *varies = *varies || p - a != q - b || memcmp(a, b, (size_t)(p - a)) != 0;
+            a = p;
+            b = q;
+        }
+        if (*a != *b) return false;
+        if (!*a) return true;
+    }
+    return false;
+}
+
+static bool alike(const tort_report_node *a, const tort_report_node *b, bool *varies) {
     bool same = a->verdict_count == b->verdict_count && same_text(a->provider, b->provider) &&
                 !strcmp(a->domain, b->domain) && !strcmp(a->op, b->op);
     for (int32_t i = 0; same && i < a->verdict_count; i++) {
         const tort_report_verdict *x = &a->verdicts[i], *y = &b->verdicts[i];
         same = x->code == y->code && same_text(x->provider, y->provider) && same_text(x->kernel, y->kernel) &&
-               same_text(x->message, y->message) && same_text(x->cure, y->cure);
+               alike_text(x->message, y->message, varies) && alike_text(x->cure, y->cure, varies);
     }
     return same;
 }
@@ -115,8 +142,13 @@ static int by_rank(const void *a, const void *b) {
 /* An open hash table of indices into reasons->list, twice as large as the nodes. */
 static cli_reason *reason_of(cli_reasons *reasons, int32_t *table, size_t mask, const tort_report_node *node) {
     size_t at = (size_t)hash_of(node) & mask;
-    while (table[at] >= 0 && !alike(reasons->list[table[at]].examples[0], node)) at = (at + 1) & mask;
+    bool varies = false;
+    while (table[at] >= 0 && !alike(reasons->list[table[at]].examples[0], node, &varies)) {
+        at = (at + 1) & mask;
+        varies = false;
+    }
     if (table[at] < 0) table[at] = reasons->count++;
+    reasons->list[table[at]].varies |= varies;
     return &reasons->list[table[at]];
 }
 

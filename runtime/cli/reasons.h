@@ -6,11 +6,12 @@
 
 enum { CLI_EXAMPLES = 3 };
 
-/* Nodes of one operator that are in one place for the same reasons. */
+/* Nodes of one operator that are in one place for the same reasons, but for the numbers in them. */
 typedef struct cli_reason {
     const tort_report_node *examples[CLI_EXAMPLES]; /* the first of them */
     int32_t nodes;
     int32_t behind; /* further nodes that could not be placed because of these */
+    bool varies;    /* the numbers in the reasons differ from node to node */
 } cli_reason;
 
 typedef struct cli_reasons {

@@ -5,7 +5,7 @@ import re
 import numpy as np
 from onnx import TensorProto, helper
 
-from suite import NO_CUDA, floats, save_model, tensor, unknown_operator, visible, weight
+from suite import DIGITS, NO_CUDA, floats, save_model, tensor, unknown_operator, visible, weight
 
 BOARD = ("--ep", "cuda,cpu", "--target", "cuda:sm_87")
 LAYER = "/model/encoder/layers.{0}/self_attention/rotary_embedding/{1}"
@@ -70,6 +70,13 @@ def test_reasons_come_first(suite, folder):
     told = suite.run("plan", folder / "m.onnx", *BOARD, "--json").json()
     cures = {v["cure"] for node in told["nodes"] for v in node["verdicts"] if v["cure"]}
     suite.check(all(f"-> {cure}" in summary for cure in cures), f"the summary has the cures: {cures}")
+
+
+def test_numbers_do_not_part_reasons(suite, folder):
+    told = suite.run("plan", DIGITS, "--json", "--ep", "cpu").json()
+    messages = [v["message"] for node in told["nodes"] for v in node["verdicts"] if "NO_SHAPE" == v["code"]]
+    suite.check(len(set(messages)) == 2, f"two nodes, refused for 16 and 32 channels: {messages}")
+    suite.expect(0, f"    2  Conv-11  cpu      conv_depthwise: NO_SHAPE {messages[0]} (numbers differ)", "plan", DIGITS)
 
 
 def test_nodes_behind_an_unknown_one_are_one_row(suite, folder):
