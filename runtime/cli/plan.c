@@ -236,7 +236,6 @@ static void fill_json(cJSON *root, const tort_model *model, const char *path, co
     for (int32_t i = 0; i < model->opset_count; i++)
         cli_json_number(opsets, model->opsets[i].domain, model->opsets[i].version);
     cli_json_plan(root, report);
-    cli_json_placement(root, report);
 }
 
 static tort_status work(cli_options *options, tort_model **model, tort_session **session, tort_error *error) {

@@ -18,16 +18,24 @@ static cJSON *provider_json(const tort_report_provider *provider) {
     return item;
 }
 
-void cli_json_placement(cJSON *object, const tort_report *report) {
-    cJSON *providers = cJSON_AddArrayToObject(object, "providers"), *summary = cJSON_CreateObject();
-    for (int32_t i = 0; i < report->provider_count; i++) {
+static void add_providers(cJSON *object, const tort_report *report) {
+    cJSON *providers = cJSON_AddArrayToObject(object, "providers");
+    for (int32_t i = 0; i < report->provider_count; i++)
         cJSON_AddItemToArray(providers, provider_json(&report->providers[i]));
+}
+
+static void add_summary(cJSON *object, const tort_report *report) {
+    cJSON *summary = cJSON_AddObjectToObject(object, "summary");
+    for (int32_t i = 0; i < report->provider_count; i++)
         cli_json_number(summary, report->providers[i].name, report->providers[i].nodes);
-    }
     cli_json_number(summary, "host", report->host);
     cli_json_number(summary, "folded", report->folded);
     cli_json_number(summary, "unplaced", report->unplaced);
-    cJSON_AddItemToObject(object, "summary", summary);
+}
+
+void cli_json_placement(cJSON *object, const tort_report *report) {
+    add_providers(object, report);
+    add_summary(object, report);
 }
 
 /* ---- the plan -----------------------------------------------------------------------------------------------------
@@ -93,9 +101,11 @@ static void add_memory(cJSON *object, const tort_report *report) {
 }
 
 void cli_json_plan(cJSON *object, const tort_report *report) {
-    cJSON *chain = cJSON_AddArrayToObject(object, "chain"), *nodes = cJSON_AddArrayToObject(object, "nodes");
+    cJSON *chain = cJSON_AddArrayToObject(object, "chain");
     for (int32_t i = 0; i < report->provider_count; i++)
         cJSON_AddItemToArray(chain, cJSON_CreateString(report->providers[i].name));
+    add_providers(object, report);
+    cJSON *nodes = cJSON_AddArrayToObject(object, "nodes");
     cJSON *copies = cJSON_AddArrayToObject(object, "copies"), *folded = cJSON_AddArrayToObject(object, "folded");
     for (int32_t i = 0; i < report->node_count; i++) {
         const tort_report_node *node = &report->nodes[i];
@@ -105,6 +115,7 @@ void cli_json_plan(cJSON *object, const tort_report *report) {
     }
     for (int32_t i = 0; i < report->copy_count; i++) cJSON_AddItemToArray(copies, copy_json(&report->copies[i]));
     add_memory(object, report);
+    add_summary(object, report);
 }
 
 /* ---- errors -------------------------------------------------------------------------------------------------------

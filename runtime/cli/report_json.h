@@ -7,7 +7,7 @@
 
 /* "providers": what opened, and why not; "summary": nodes of each, of host, folded and unplaced. */
 void cli_json_placement(cJSON *object, const tort_report *report);
-/* "chain": names; "nodes", "copies", "folded", "memory", "host_memory": the rest of a plan. */
+/* The same and the rest of a plan: "chain" (names), "nodes", "copies", "folded", "memory", "host_memory". */
 void cli_json_plan(cJSON *object, const tort_report *report);
 /* "error": how a command failed, with its exit status. report: NULL where there is none. */
 void cli_json_error(cJSON *object, const tort_error *error, int exit_status, const tort_report *report);
