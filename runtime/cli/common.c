@@ -15,10 +15,12 @@ const char *cli_shape_text(int32_t rank, const int64_t *dims, const char *const 
         snprintf(buffer, size, rank < 0 ? "of any rank" : "scalar");
         return buffer;
     }
+    bool named = false;
+    for (int32_t i = 0; i < rank; i++) named = named || (dims[i] < 0 && dim_names && *dim_names[i]);
     size_t used = 0;
     buffer[0] = 0;
     for (int32_t i = 0; i < rank && used < size; i++) {
-        const char *by = i ? "x" : "";
+        const char *by = i == 0 ? "" : named ? " x " : "x";
         int length;
         if (dims[i] >= 0)
             length = snprintf(buffer + used, size - used, "%s%lld", by, (long long)dims[i]);

@@ -138,16 +138,19 @@ static void settle_symbols(const reader *r, tort_port *port) {
 /* Sizes that the model leaves open become 1, and that is said. */
 static tort_tensor *sized_as_one(const tort_port *port, tort_tensor *tensor) {
     char declared[200], taken[200];
+    const char *symbol = NULL;
     bool open = false;
     *tensor = (tort_tensor){.type = port->type, .rank = port->rank};
-    for (int32_t i = 0; i < port->rank; i++) {
+    for (int32_t i = port->rank - 1; i >= 0; i--) {
         open = open || port->dims[i] < 0;
+        if (is_open(port, i)) symbol = port->dim_names[i];
         tensor->dims[i] = port->dims[i] < 0 ? 1 : port->dims[i];
     }
-    if (open)
-        cli_print(stderr, "input '%s' is %s: taken as %s (--shape %s=... for another size)\n", port->name,
-                  port_shape(port, declared, sizeof declared),
-                  cli_shape_text(tensor->rank, tensor->dims, NULL, taken, sizeof taken), port->name);
+    if (!open) return tensor;
+    cli_print(stderr, "input '%s' is %s: taken as %s", port->name, port_shape(port, declared, sizeof declared),
+              cli_shape_text(tensor->rank, tensor->dims, NULL, taken, sizeof taken));
+    cli_print(stderr, symbol ? " (--shape %s=2 for another size)\n" : " (--shape %s=... for another size)\n",
+              symbol ? symbol : port->name);
     return tensor;
 }
 

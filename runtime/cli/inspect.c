@@ -42,16 +42,22 @@ static bool concrete(const tort_model *model, const known_sizes *sizes, int32_t 
     return info->rank >= 0 && tort_tensor_count(out, &count);
 }
 
-static const char *value_shape(const tort_model *model, const tort_info *info, char *buffer, size_t size) {
-    if (info->rank <= 0) return info->rank < 0 ? "of any rank" : "scalar";
-    buffer[0] = 0;
-    for (int32_t d = 0; d < info->rank; d++) {
-        char dim[100];
-        size_t used = strlen(buffer);
-        snprintf(buffer + used, size - used, "%s%s", d ? "x" : "",
-                 tort_dim_text(&model->dims, info->dims[d], dim, sizeof dim));
-    }
-    return buffer;
+/* Sizes that have a name or a formula; an unknown that inference made up is "?". The caller frees. */
+static char *value_shape(const tort_model *model, const tort_info *info) {
+    if (info->rank <= 0) return cli_format(info->rank < 0 ? "of any rank" : "scalar");
+    char *text = cli_copy_text("", 0);
+    bool named = false;
+    for (int pass = 0; pass < 2; pass++)
+        for (int32_t d = 0; d < info->rank; d++) {
+            char dim[100];
+            tort_dim_text(&model->dims, info->dims[d], dim, sizeof dim);
+            const bool known = tort_dim_known(info->dims[d]), unknown = !known && *dim == '?';
+            if (pass == 0)
+                named = named || (!known && !unknown);
+            else
+                cli_append(&text, "%s%s", d == 0 ? "" : named ? " x " : "x", unknown ? "?" : dim);
+        }
+    return text;
 }
 
 /* ---- counts ---------------------------------------------------------------------------------------------------- */
@@ -190,10 +196,11 @@ static void print_ports(const tort_model *model, const char *title, const int32_
     cli_table *table = cli_table_new("~||", 2);
     for (int32_t i = 0; i < count; i++) {
         const tort_value *value = &model->graphs[0].values[values[i]];
-        char type[80], shape[500];
+        char type[80], *shape = value_shape(model, &value->info);
         cli_cell(table, CLI_BOLD, "%s", value->name);
         cli_cell(table, CLI_PLAIN, "%s", kind_name(&value->info, type, sizeof type));
-        cli_cell(table, CLI_PLAIN, "%s", value_shape(model, &value->info, shape, sizeof shape));
+        cli_cell(table, CLI_PLAIN, "%s", shape);
+        free(shape);
     }
     cli_print(stdout, "%s\n", title);
     cli_table_print(table, stdout, width);
@@ -210,30 +217,37 @@ static const char *count_text(double count, char *buffer, size_t size) {
     return buffer;
 }
 
-static void print_flops(const summary *s) {
-    char text[32];
-    cli_print(stdout, "FLOPs       %s", count_text(s->flops, text, sizeof text));
-    if (s->unknown_flops) cli_print(stdout, " and those of %d nodes whose shapes need --shape", s->unknown_flops);
-    cli_print(stdout, " (convolutions and matrix products, 2 a multiply-add)\n");
+static void add_line(cli_table *table, const char *title, char *text) {
+    cli_cell(table, CLI_DIM, "%s", title);
+    cli_cell(table, CLI_PLAIN, "%s", text);
+    free(text);
 }
 
-static void print_head(const tort_model *model, const summary *s) {
-    char parameters[32], bytes[32];
-    cli_print(stdout, "model       %s", *model->graph_name ? model->graph_name : "(unnamed)");
+static void print_head(const tort_model *model, const summary *s, int width) {
+    char parameters[32], bytes[32], flops[32];
+    cli_table *table = cli_table_new("|", 0);
+    char *made = cli_format("%s", *model->graph_name ? model->graph_name : "(unnamed)");
     if (*model->producer)
-        cli_print(stdout, ", made by %s%s%s", model->producer, *model->producer_version ? " " : "",
-                  model->producer_version);
-    cli_print(stdout, "\nIR version  %lld, opsets:", (long long)model->ir_version);
+        cli_append(&made, ", made by %s%s%s", model->producer, *model->producer_version ? " " : "",
+                   model->producer_version);
+    add_line(table, "model", made);
+    char *versions = cli_format("%lld, opsets:", (long long)model->ir_version);
     for (int32_t i = 0; i < model->opset_count; i++)
-        cli_print(stdout, "%s %s %lld", i ? "," : "", *model->opsets[i].domain ? model->opsets[i].domain : "ai.onnx",
-                  (long long)model->opsets[i].version);
-    cli_print(stdout, "\nparameters  %s in %s\n", count_text(s->parameters, parameters, sizeof parameters),
-              cli_bytes_text(s->parameter_bytes, bytes, sizeof bytes));
-    print_flops(s);
+        cli_append(&versions, "%s %s %lld", i ? "," : "",
+                   *model->opsets[i].domain ? model->opsets[i].domain : "ai.onnx", (long long)model->opsets[i].version);
+    add_line(table, "IR version", versions);
+    add_line(table, "parameters",
+             cli_format("%s in %s", count_text(s->parameters, parameters, sizeof parameters),
+                        cli_bytes_text(s->parameter_bytes, bytes, sizeof bytes)));
+    char *work = cli_format("%s", count_text(s->flops, flops, sizeof flops));
+    if (s->unknown_flops) cli_append(&work, " and those of %d nodes whose shapes need --shape", s->unknown_flops);
+    cli_append(&work, " (convolutions and matrix products, 2 a multiply-add)");
+    add_line(table, "FLOPs", work);
+    cli_table_print(table, stdout, width);
 }
 
 static void print_operators(const tort_model *model, const summary *s, int width) {
-    cli_print(stdout, "operators   %d nodes%s\n", s->nodes, model->graph_count > 1 ? ", those of bodies included" : "");
+    cli_print(stdout, "operators: %d nodes%s\n", s->nodes, model->graph_count > 1 ? ", those of bodies included" : "");
     cli_table *table = cli_table_new("~|>||", 2);
     for (int32_t i = 0; i < s->op_kinds; i++) {
         const op_count *op = &s->ops[i];
@@ -254,7 +268,7 @@ static void print_operators(const tort_model *model, const summary *s, int width
 
 static void print_text(const tort_model *model, const summary *s, int width) {
     const tort_graph *graph = &model->graphs[0];
-    print_head(model, s);
+    print_head(model, s, width);
     print_ports(model, "inputs", graph->inputs, graph->input_count, width);
     print_ports(model, "outputs", graph->outputs, graph->output_count, width);
     print_operators(model, s, width);

@@ -45,7 +45,8 @@ static void print_providers(const tort_report *report, int width) {
     cli_table_print(table, stdout, width);
 }
 
-static void print_memory(const tort_report_memory *memory) {
+/* What depends on shapes is not known while one is open. */
+static void print_memory(const tort_report_memory *memory, int width) {
     const struct {
         const char *name;
         int64_t bytes;
@@ -54,13 +55,18 @@ static void print_memory(const tort_report_memory *memory) {
                  {"session", memory->session},
                  {"context", memory->context},
                  {"arena", memory->arena}};
-    char buffer[32];
-    if (!memory->total) return;
-    cli_print(stdout, "host memory: %s =", cli_bytes_text((double)memory->total, buffer, sizeof buffer));
+    char buffer[32], *text = cli_copy_text("", 0);
+    if (memory->total > 0) cli_append(&text, "%s = ", cli_bytes_text((double)memory->total, buffer, sizeof buffer));
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        cli_print(stdout, "%s %s %s", i ? "," : "", parts[i].name,
-                  cli_bytes_text((double)parts[i].bytes, buffer, sizeof buffer));
-    cli_print(stdout, "\n");
+        if (parts[i].bytes >= 0)
+            cli_append(&text, "%s%s %s", i ? ", " : "", parts[i].name,
+                       cli_bytes_text((double)parts[i].bytes, buffer, sizeof buffer));
+    if (memory->total < 0) cli_append(&text, "; the rest once shapes are known (--shape)");
+    cli_table *table = cli_table_new("|", 0);
+    cli_cell(table, CLI_PLAIN, "host memory:");
+    cli_cell(table, CLI_DIM, "%s", text);
+    cli_table_print(table, stdout, width);
+    free(text);
 }
 
 /* ---- cells --------------------------------------------------------------------------------------------------------
@@ -260,7 +266,7 @@ int cli_plan(cli_options *options) {
     else if (report) {
         const int width = cli_width(stdout, options->width);
         print_providers(report, width);
-        print_memory(&report->memory);
+        print_memory(&report->memory, width);
         print_reasons(report, width);
         print_nodes(options, report, width);
     }

@@ -92,12 +92,11 @@ static void shrink_names(const cli_table *table, int *widths, int too_wide) {
     }
 }
 
-/* The last column can be broken into lines: it leaves room to the names, but for a third of the line. */
+/* The last column can be broken into lines: names come first, it gets what they leave, but for a least width. */
 static void fit_widths(const cli_table *table, int *widths, int width) {
-    int last = table->columns - 1, natural = widths[last], room = width / 3;
+    int last = table->columns - 1, natural = widths[last];
     if (!width || total_width(table, widths) <= width) return;
-    if (room < LEAST_LAST) room = LEAST_LAST;
-    if (widths[last] > room && !table->shrinks[last]) widths[last] = room;
+    if (widths[last] > LEAST_LAST && !table->shrinks[last]) widths[last] = LEAST_LAST;
     shrink_names(table, widths, total_width(table, widths) - width);
     int left = width - total_width(table, widths);
     if (left > 0) widths[last] = widths[last] + left < natural ? widths[last] + left : natural;

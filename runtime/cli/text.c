@@ -159,25 +159,47 @@ static const char *ending_of(const char *text, const char *end, int columns) {
     return text;
 }
 
-static bool is_joint(char c) {
-    return c == '/' || c == '.' || c == '_' || c == ':';
+/* A name that is no path, or whose last part alone is too long. */
+static char *shorten_word(const char *text, const char *end, int kept) {
+    const char *tail = ending_of(text, end, kept - kept * 2 / 5);
+    return cli_format("%.*s…%s", (int)beginning_of(text, end, kept - cli_columns(tail)), text, tail);
+}
+
+/* The end of the part behind `from`, which is at a separator or at the beginning of a text. */
+static const char *next_part(const char *from, const char *end, char separator) {
+    const char *found = from < end ? memchr(from + 1, separator, (size_t)(end - from - 1)) : NULL;
+    return found ? found : end;
+}
+
+static const char *previous_part(const char *text, const char *from, char separator) {
+    while (from > text && *--from != separator) {}
+    return from;
 }
 
 char *cli_shorten(const char *text, int columns) {
-    const char *end = text + strlen(text);
+    const char *end = text + strlen(text), separator = strchr(text, '/') ? '/' : '.';
     if (cli_columns(text) <= columns) return cli_copy_text(text, (size_t)(end - text));
-    const int kept = columns > 3 ? columns - 1 : 2, slack = kept / 4;
-    /* The end of a path tells more than its beginning. */
-    const char *tail = ending_of(text, end, kept - kept * 2 / 5), *joint = tail;
-    while (joint < end && !is_joint(*joint)) joint++;
-    if (joint < end && joint - tail <= slack) tail = joint;
-    size_t head = beginning_of(text, end, kept - cli_columns_of(tail, (size_t)(end - tail)));
-    for (size_t cut = head; cut > 0 && head - cut <= (size_t)slack; cut--)
-        if (is_joint(text[cut - 1])) {
-            head = cut;
-            break;
-        }
-    return cli_format("%.*s…%s", (int)head, text, tail);
+    const int kept = columns > 3 ? columns - 1 : 2;
+    const char *tail = previous_part(text, end, separator), *head = text;
+    if (tail == text || cli_columns(tail) > kept * 3 / 4) return shorten_word(text, end, kept);
+    /* The first two parts tell the model and the layer; then as many of the last as there is room for. */
+    int left = kept - cli_columns(tail) - 1; /* a separator stands before the "…" too */
+    for (int parts = 0; parts < 2; parts++) {
+        const char *longer = next_part(head, tail, separator);
+        const int more = cli_columns_of(head, (size_t)(longer - head));
+        if (longer == tail || more > left) break;
+        left -= more;
+        head = longer;
+    }
+    for (const char *longer = previous_part(text, tail, separator); longer > head;
+         longer = previous_part(text, tail, separator)) {
+        const int more = cli_columns_of(longer, (size_t)(tail - longer));
+        if (more > left) break;
+        left -= more;
+        tail = longer;
+    }
+    if (head > text) return cli_format("%.*s%c…%s", (int)(head - text), text, separator, tail);
+    return cli_format("%.*s…%s", (int)beginning_of(text, tail, left + 1), text, tail);
 }
 
 size_t cli_line_of(const char *text, int columns, const char **next) {

@@ -26,8 +26,8 @@ int cli_columns(const char *text);
 /* The same for the first `length` bytes. */
 int cli_columns_of(const char *text, size_t length);
 
-/* The text if it fits in so many columns, else its beginning and its end around "…", cut at '/', '.' or '_' where that
- * costs little. The caller frees. */
+/* The text if it fits in so many columns, else its beginning and its end around "…", of a path whole parts of it:
+ * "/model/layers.11/…/Conv". The caller frees. */
 char *cli_shorten(const char *text, int columns);
 
 /* The longest beginning of a text that fits in so many columns and ends before a blank; a word that is longer than all

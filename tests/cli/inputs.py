@@ -28,7 +28,7 @@ def test_input_files(suite, folder):
     np.save(folder / "double.npy", array.astype(np.float64))
     suite.expect(3, ["double", "wants float"], "run", model, "--input", folder / "double.npy")
     np.save(folder / "long.npy", np.zeros((2, 4), np.float32))
-    suite.expect(3, ["2x4", "nx3"], "run", model, "--input", folder / "long.npy")
+    suite.expect(3, ["2x4", "n x 3"], "run", model, "--input", folder / "long.npy")
     np.savez(folder / "two.npz", x=array, z=array)
     suite.expect(3, "no input 'z'", "run", model, "--input", folder / "two.npz")
     suite.expect(2, "given twice", "run", model, "--input", f"x={folder / 'x.npy'}", "--input", f"x={folder / 'x.npy'}")

@@ -138,7 +138,9 @@ def test_east_asian_names_are_aligned(suite, folder):
 
 
 def test_host_memory(suite, folder):
-    """What the library counts is shown, or nothing is."""
-    told = suite.run("plan", "models/digits.onnx", "--shape", "N=1", "--json").json()["host_memory"]
-    out = suite.run("plan", "models/digits.onnx", "--shape", "N=1").out
-    suite.check(("host memory: " in out) == bool(told["total"]), f"{told}")
+    told = suite.run("plan", DIGITS, "--shape", "N=1", "--json").json()["host_memory"]
+    parts = [told[key] for key in ("model", "weights", "session", "context", "arena")]
+    suite.check(all(part > 0 for part in parts) and told["total"] == sum(parts), f"{told}")
+    suite.expect(0, ["host memory:", "= model", "arena"], "plan", DIGITS, "--shape", "N=1")
+    suite.check(suite.run("plan", DIGITS, "--json").json()["host_memory"]["total"] is None, "not known while a shape is open")
+    suite.expect(0, ["host memory:  model", "once shapes are known"], "plan", DIGITS)
