@@ -145,13 +145,16 @@ static void print_reason(const cli_reason *reason) {
 }
 
 static void print_unplaced(const cli_options *options, const tort_report *report) {
+    enum { MOST_LISTED = 20 };
     cli_reasons reasons = cli_reasons_of(report);
     int32_t listed = 0;
     while (listed < reasons.count && !reasons.list[listed].examples[0]->provider) listed++;
     cli_print(stderr, "tinyort %s: %d node%s no provider%s\n", options->command, report->unplaced,
               report->unplaced == 1 ? " has" : "s have",
               listed ? ":" : ": nothing that could take them has opened; cause and cure are in the last line");
-    for (int32_t i = 0; i < listed; i++) print_reason(&reasons.list[i]);
+    for (int32_t i = 0; i < listed && i < MOST_LISTED; i++) print_reason(&reasons.list[i]);
+    if (listed > MOST_LISTED)
+        cli_print(stderr, "  ... and %d more operators and reasons (tinyort plan shows all)\n", listed - MOST_LISTED);
     cli_reasons_free(&reasons);
 }
 

@@ -72,19 +72,23 @@ static const char *behind_number(const char *text) {
 
 static uint64_t add_to_hash(uint64_t hash, const char *text) {
     for (const char *p = text ? text : "-";; p++) {
-        const bool number = is_digit(*p);
-        hash = (hash ^ (number ? '0' : (unsigned char)*p)) * 1099511628211u;
-        if (number) p = behind_number(p) - 1;
+        hash = (hash ^ (unsigned char)*p) * 1099511628211u;
         if (!*p) return hash;
     }
 }
 
+static uint64_t add_to_hash_without_numbers(uint64_t hash, const char *text) {
+    for (; *text; text++)
+        if (!is_digit(*text)) hash = (hash ^ (unsigned char)*text) * 1099511628211u;
+    return hash;
+}
+
 static uint64_t hash_of(const tort_report_node *node) {
-    uint64_t hash =
-        add_to_hash(add_to_hash(add_to_hash(14695981039346656037u, node->domain), node->op), node->provider);
+    uint64_t hash = add_to_hash(add_to_hash(add_to_hash(14695981039346656037u, node->domain), node->op), node->provider);
     for (int32_t i = 0; i < node->verdict_count; i++) {
         const tort_report_verdict *verdict = &node->verdicts[i];
-        hash = add_to_hash(add_to_hash(add_to_hash(hash, verdict->provider), verdict->kernel), verdict->message);
+        hash = add_to_hash(add_to_hash(hash, verdict->provider), verdict->kernel);
+        hash = add_to_hash_without_numbers(hash, verdict->message);
     }
     return hash;
 }

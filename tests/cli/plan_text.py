@@ -97,6 +97,14 @@ def test_unknown_operators_are_grouped(suite, folder):
     suite.expect(4, "   40  my.Sinus-1  nowhere", "plan", folder / "m.onnx")
 
 
+def test_many_reasons_are_cut(suite, folder):
+    nodes = [helper.make_node(f"Sinus{'abcdefghijklmnopqrstuvwxyz'[i]}", ["x"], [f"y{i}"], domain="my") for i in range(25)]
+    save_model(folder / "m.onnx", nodes, [floats("x", [2])], [floats(f"y{i}", [2]) for i in range(25)], domains=["my"])
+    result = suite.expect(4, "... and 5 more operators and reasons", "run", folder / "m.onnx", "--random", "1")
+    suite.check(len(result.err.splitlines()) <= 24, f"{len(result.err.splitlines())} lines on stderr")
+    suite.check(suite.run("plan", folder / "m.onnx").out.count("my.Sinus") == 50, "the plan has all of them, twice")
+
+
 def test_only(suite, folder):
     layers(folder / "m.onnx", 3)
     plan = ("plan", folder / "m.onnx", *BOARD)
