@@ -79,6 +79,7 @@ static tort_status unknown_provider(const char *name, tort_error *error) {
     char known[128], word[64];
     const char *names[16];
     size_t count = 0, length = strlen(name);
+    if (!length) return tort_fail(error, TORT_E_USAGE, "the chain has an empty name: is there a comma too many?");
     if (length > strlen(suffix) && !strcasecmp(name + length - strlen(suffix), suffix)) length -= strlen(suffix);
     snprintf(word, sizeof word, "%.*s", length < sizeof word ? (int)length : (int)sizeof word - 1, name);
     for (const tort_foreign_provider *foreign = tort_foreign_providers; foreign->name; foreign++)
