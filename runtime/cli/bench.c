@@ -125,6 +125,7 @@ static tort_status work(cli_options *options, measurement *m, tort_model **model
     if (!status) status = tort_context_create(*session, context, error);
     m->load_ms = 1e3 * (loaded - start + cli_seconds() - read);
     if (status) return status;
+    cli_inputs_tell(inputs);
     if (signal(SIGINT, interrupt) == SIG_IGN) signal(SIGINT, SIG_IGN);
     status = measure_bound(options, *session, *context, inputs, tort_model_output_count(*model), m, error);
     if (status && !interrupted) cli_inputs_explain(inputs, *model, error);

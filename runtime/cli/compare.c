@@ -164,6 +164,7 @@ static tort_status run_observed(comparison *c, int32_t which, tort_observer obse
     int32_t output_count = tort_model_output_count(c->model);
     tort_tensor *outputs = cli_alloc((size_t)output_count, sizeof *outputs);
     status = tort_context_create(c->sessions[which], &context, error);
+    if (!status && which == 0) cli_inputs_tell(&c->inputs);
     if (!status) {
         cli_progress("running on %s", chain);
         tort_context_observe(context, observer, c);

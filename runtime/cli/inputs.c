@@ -135,8 +135,8 @@ static void settle_symbols(const reader *r, tort_port *port) {
         }
 }
 
-/* Sizes that the model leaves open become 1, and that is said. */
-static tort_tensor *sized_as_one(const tort_port *port, tort_tensor *tensor) {
+/* Sizes that the model leaves open become 1, and that will be said. */
+static tort_tensor *sized_as_one(const tort_port *port, tort_tensor *tensor, char **notes) {
     char declared[200], taken[200];
     const char *symbol = NULL;
     bool open = false;
@@ -147,10 +147,10 @@ static tort_tensor *sized_as_one(const tort_port *port, tort_tensor *tensor) {
         tensor->dims[i] = port->dims[i] < 0 ? 1 : port->dims[i];
     }
     if (!open) return tensor;
-    cli_print(stderr, "input '%s' is %s: taken as %s", port->name, port_shape(port, declared, sizeof declared),
-              cli_shape_text(tensor->rank, tensor->dims, NULL, taken, sizeof taken));
-    cli_print(stderr, symbol ? " (--shape %s=2 for another size)\n" : " (--shape %s=... for another size)\n",
-              symbol ? symbol : port->name);
+    cli_append(notes, "input '%s' is %s: taken as %s (--shape %s=%s for another size)", port->name,
+               port_shape(port, declared, sizeof declared),
+               cli_shape_text(tensor->rank, tensor->dims, NULL, taken, sizeof taken), symbol ? symbol : port->name,
+               symbol ? "2" : "...");
     return tensor;
 }
 
@@ -253,7 +253,7 @@ static tort_status read_random(const reader *r, int32_t index) {
     size_t bytes;
     settle_symbols(r, &port);
     tort_status status = port.rank < 0 ? full_shape(r, &port, "--random", tensor) : TORT_OK;
-    if (!status) status = new_tensor_data(r, sized_as_one(&port, tensor), &bytes);
+    if (!status) status = new_tensor_data(r, sized_as_one(&port, tensor, &r->inputs->notes[index]), &bytes);
     if (!status) status = cli_fill_random(r->options, r->model, index, tensor, r->error);
     if (status && !tensor->data) *tensor = (tort_tensor){0};
     r->inputs->random[index] = true;
@@ -327,6 +327,8 @@ tort_status cli_inputs_read(const cli_options *options, const tort_model *model,
     inputs->count = tort_model_input_count(model);
     inputs->tensors = cli_alloc((size_t)inputs->count, sizeof *inputs->tensors);
     inputs->random = cli_alloc((size_t)inputs->count, sizeof *inputs->random);
+    inputs->notes = cli_alloc((size_t)inputs->count, sizeof *inputs->notes);
+    for (int32_t i = 0; i < inputs->count; i++) inputs->notes[i] = cli_copy_text("", 0);
     reader r = {.options = options, .model = model, .inputs = inputs, .error = error};
     for (int32_t i = 0; !status && i < options->input_count; i++) status = read_given(&r, options->inputs[i]);
     if (!status && options->image.first && !r.pictures)
@@ -335,6 +337,11 @@ tort_status cli_inputs_read(const cli_options *options, const tort_model *model,
     for (int32_t i = 0; !status && i < inputs->count; i++)
         if (!is_given(&r, i)) status = options->random ? read_random(&r, i) : missing_input(&r, i);
     return status ? status : check_random(&r);
+}
+
+void cli_inputs_tell(const cli_inputs *inputs) {
+    for (int32_t i = 0; i < inputs->count; i++)
+        if (*inputs->notes[i]) cli_print(stderr, "%s\n", inputs->notes[i]);
 }
 
 void cli_inputs_explain(const cli_inputs *inputs, const tort_model *model, tort_error *error) {
@@ -355,7 +362,11 @@ void cli_inputs_explain(const cli_inputs *inputs, const tort_model *model, tort_
 
 void cli_inputs_free(cli_inputs *inputs) {
     tort_env env = tort_env_complete(NULL);
-    for (int32_t i = 0; i < inputs->count; i++) tort_tensor_file_free(&env, &inputs->tensors[i]);
+    for (int32_t i = 0; i < inputs->count; i++) {
+        tort_tensor_file_free(&env, &inputs->tensors[i]);
+        if (inputs->notes) free(inputs->notes[i]);
+    }
+    free(inputs->notes);
     free(inputs->tensors);
     free(inputs->random);
     *inputs = (cli_inputs){0};

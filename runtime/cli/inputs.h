@@ -8,6 +8,7 @@
 typedef struct cli_inputs {
     tort_tensor *tensors;
     bool *random; /* filled at random */
+    char **notes; /* what was assumed of each; "" */
     int32_t count;
 } cli_inputs;
 
@@ -15,6 +16,9 @@ typedef struct cli_inputs {
  * for it. The caller frees with cli_inputs_free, also after a failure. */
 tort_status cli_inputs_read(const cli_options *options, const tort_model *model, cli_inputs *inputs, tort_error *error);
 void cli_inputs_free(cli_inputs *inputs);
+
+/* What was assumed, on stderr: once it is certain that there will be a run. */
+void cli_inputs_tell(const cli_inputs *inputs);
 
 /* After a run that failed: where integers were random, they may be why, and the message says how to give others. */
 void cli_inputs_explain(const cli_inputs *inputs, const tort_model *model, tort_error *error);

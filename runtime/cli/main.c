@@ -59,8 +59,10 @@ static int unknown_command(const char *word) {
         cli_print(stderr, "tinyort: say what to do with the model: 'tinyort run %s' or 'tinyort inspect %s'\n", word,
                   word);
     else
-        cli_print(stderr, "tinyort: there is no command '%s'%s; 'tinyort' alone lists them\n", word,
-                  tort_did_you_mean(word, names, COMMAND_COUNT + 3, hint, sizeof hint));
+        cli_print(stderr, "tinyort: there is no command '%s'%s\n", word,
+                  *tort_did_you_mean(word, names, COMMAND_COUNT + 3, hint, sizeof hint)
+                      ? hint
+                      : "; 'tinyort' alone lists them");
     return CLI_USAGE;
 }
 

@@ -61,9 +61,24 @@ static tort_status check_operands(const cli_command *command, const cli_options 
     return TORT_OK;
 }
 
+/* A list without a name asks for nothing. */
+static tort_status check_lists(const cli_options *options, tort_error *error) {
+    const struct {
+        cli_option option;
+        const char *list;
+    } lists[] = {{OPTION_REQUIRE, options->require}, {OPTION_ALLOW, options->allow}};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        if (lists[i].list && !lists[i].list[strspn(lists[i].list, ",")])
+            return tort_fail(error, TORT_E_USAGE, "--%s wants %s, and '%s' has no name",
+                             cli_option_table[lists[i].option].name, cli_option_table[lists[i].option].value,
+                             lists[i].list);
+    return TORT_OK;
+}
+
 tort_status cli_options_check(const cli_command *command, const cli_options *options, tort_error *error) {
     if (options->help) return TORT_OK;
     tort_status status = check_operands(command, options, error);
     if (!status) status = check_chains(command, options, error);
+    if (!status) status = check_lists(options, error);
     return status ? status : check_pairs(options, error);
 }

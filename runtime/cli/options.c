@@ -22,6 +22,8 @@ static tort_status apply_random(cli_options *o, const char *value, tort_error *e
         return status;
     }
     tort_status status = cli_read_integer(OPTION_RANDOM, value, 0, INT64_MAX, &seed, error);
+    if (status)
+        tort_fail(error, status, "--random wants a seed from 0 up, or a range as in NAME=0..9, not '%s'", value);
     o->seed = (uint64_t)seed;
     return status;
 }

@@ -84,7 +84,8 @@ static uint64_t add_to_hash_without_numbers(uint64_t hash, const char *text) {
 }
 
 static uint64_t hash_of(const tort_report_node *node) {
-    uint64_t hash = add_to_hash(add_to_hash(add_to_hash(14695981039346656037u, node->domain), node->op), node->provider);
+    uint64_t hash =
+        add_to_hash(add_to_hash(add_to_hash(14695981039346656037u, node->domain), node->op), node->provider);
     for (int32_t i = 0; i < node->verdict_count; i++) {
         const tort_report_verdict *verdict = &node->verdicts[i];
         hash = add_to_hash(add_to_hash(hash, verdict->provider), verdict->kernel);

@@ -47,6 +47,7 @@ static tort_status prepare(job *j, cli_options *options, tort_error *error) {
 static tort_status run_once(job *j, tort_error *error) {
     tort_status status = tort_context_create(j->session, &j->context, error);
     if (status) return status;
+    cli_inputs_tell(&j->inputs);
     j->output_count = tort_model_output_count(j->model);
     j->outputs = cli_alloc((size_t)j->output_count, sizeof *j->outputs);
     cli_progress("running");

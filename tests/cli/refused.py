@@ -34,6 +34,10 @@ def test_options_that_apply_to_no_input(suite, folder):
     suite.expect(2, "is given twice", "plan", DIGITS, "--shape", "N=1", "--shape", "N=2")
     suite.expect(2, "--shape N=1", "plan", DIGITS, "--shape", "N=1x2")
     suite.expect(2, "did you mean 'image'?", "run", DIGITS, "--random", "imag=0..1")
+    suite.expect(2, "has no name", "plan", DIGITS, "--require", "")
+    suite.expect(2, "has no name", "plan", DIGITS, "--strict", "--allow", ",")
+    early = suite.expect(2, "unknown provider", "run", DIGITS, "--random", "1", "--ep", "xyz")
+    suite.check("taken as" not in early.err, "what is assumed of inputs is told where there is a run")
 
 
 def test_names_of_operators(suite, folder):
@@ -54,6 +58,8 @@ def test_names_of_providers(suite, folder):
     suite.expect(2, '"cuda:device=1"', *plan, "cuda1,cpu")
     suite.expect(2, '"cuda:device=0"', *plan, "cuda:0")
     suite.expect(2, "it takes: threads", *plan, "cpu:thread=2")
+    suite.expect(2, "a comma too many", *plan, "cpu,")
+    suite.expect(2, "in the chain twice", *plan, "cpu,cpu")
     suite.expect(2, "did you mean 'cuda'?", "run", DIGITS, "--random", "1", TINYORT_DISABLE="cudaa")
     suite.expect(2, "no provider 'cudaa'", "providers", TINYORT_DISABLE="cpu,cudaa")
     suite.expect(0, "DISABLED", "providers", "--ep", "cuda", **NO_CUDA)
