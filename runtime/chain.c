@@ -220,6 +220,22 @@ tort_status tort_chain_require(const tort_session *session, tort_error *error) {
     return TORT_OK;
 }
 
+/* A name that nothing answers to would switch nothing off, unseen. */
+static tort_status check_disabled(const tort_session *session, tort_error *error) {
+    for (const char *p = session->options.disabled ? session->options.disabled : ""; *p;) {
+        const size_t length = strcspn(p, ",");
+        char name[64];
+        snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), p);
+        if (length && !provider_named(session->options.providers, name) && !provider_named(tort_providers, name)) {
+            tort_status status = unknown_provider(name, error);
+            tort_error_prefix(error, "the list of providers to switch off");
+            return status;
+        }
+        p += length + (p[length] == ',');
+    }
+    return TORT_OK;
+}
+
 /* A target that no provider of the chain answers to would be ignored unseen. */
 static tort_status check_target(const tort_session *session, tort_error *error) {
     if (!session->options.target) return TORT_OK;
@@ -234,7 +250,7 @@ tort_status tort_chain_open(tort_session *session, tort_error *error) {
     int32_t count = 1 + count_unescaped(cursor, ',', "");
     session->chain = tort_arena_array(&session->arena, (size_t)count, sizeof *session->chain);
     if (!session->chain) return tort_out_of_memory(error, (size_t)count * sizeof *session->chain);
-    tort_status status = TORT_OK;
+    tort_status status = check_disabled(session, error);
     for (int32_t i = 0; !status && i < count; i++) {
         tort_link *link = &session->chain[i];
         link->lost = &session->lost;
