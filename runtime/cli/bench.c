@@ -38,7 +38,7 @@ static double mean(const measurement *m) {
     return sum / m->runs;
 }
 
-/* ---- inputs that stay in a provider's memory ---- */
+/* ---- inputs that stay in a provider's memory --------------------------------------------------------------------- */
 
 /* Moves the bound ones there: tensors[i].data is then that memory. */
 static tort_status move_inputs(tort_session *session, tort_context *context, const cli_inputs *inputs,
@@ -67,7 +67,7 @@ static void free_moved(tort_session *session, const cli_inputs *inputs, tort_ten
     free(tensors);
 }
 
-/* ---- measuring ---- */
+/* ---- measuring --------------------------------------------------------------------------------------------------- */
 
 static volatile sig_atomic_t interrupted;
 
@@ -132,7 +132,7 @@ static tort_status work(cli_options *options, measurement *m, tort_model **model
     return status;
 }
 
-/* ---- telling ---- */
+/* ---- telling ----------------------------------------------------------------------------------------------------- */
 
 /* The most memory that this process ever held. The kernel's own count starts with what the shell held before it became
  * this program, so the one of its memory map is better where there is one; both are in units of 1024 bytes. */

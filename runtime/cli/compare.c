@@ -42,8 +42,7 @@ typedef struct comparison {
     bool same_placement;
 } comparison;
 
-/* ---- values -------------------------------------------------------------------------------------------------------
- */
+/* ---- values ------------------------------------------------------------------------------------------------------ */
 
 static tort_tensor copy_tensor(const tort_tensor *tensor) {
     tort_tensor copy = *tensor;
@@ -127,8 +126,7 @@ static void finish_comparing(comparison *c, bool ran) {
         }
 }
 
-/* ---- the two runs -------------------------------------------------------------------------------------------------
- */
+/* ---- the two runs ------------------------------------------------------------------------------------------------ */
 
 /* Is this the name of a provider of the chain? */
 static bool names_provider(const char *chain, const char *name, size_t length) {
@@ -219,8 +217,7 @@ static tort_status judge(const comparison *c, bool chains_alike, tort_error *err
     return TORT_OK;
 }
 
-/* ---- telling ------------------------------------------------------------------------------------------------------
- */
+/* ---- telling ----------------------------------------------------------------------------------------------------- */
 
 static const tort_report_node *node_at(const tort_report *report, int32_t index) {
     return index >= 0 && index < report->node_count ? &report->nodes[index] : NULL;

@@ -6,6 +6,7 @@
 #include "runtime/cli/ending.h"
 #include "runtime/cli/reasons.h"
 #include "runtime/cli/report_json.h"
+#include "runtime/cli/text.h"
 
 int cli_exit_status(tort_status status) {
     switch (status) {
@@ -30,8 +31,7 @@ tort_report *cli_report(tort_session *session) {
     return cli_check_memory(report);
 }
 
-/* ---- the placement line -------------------------------------------------------------------------------------------
- */
+/* ---- the placement line ------------------------------------------------------------------------------------------ */
 
 char *cli_counts_text(const tort_report *report) {
     char *text = cli_copy_text("", 0);
@@ -63,7 +63,7 @@ int32_t cli_fallen_back(const tort_report *report) {
 /* " - 3 nodes fell back: Resize_31 NO_ATTR, ...". Nodes that left because their provider is down are not listed: the
  * provider is. Nor are those that only stand behind another. */
 static void append_nodes(char **line, const tort_report *report, mention kind, const char *text) {
-    enum { MOST_NAMED = 3 };
+    enum { MOST_NAMED = 3, LONGEST_NAME = 80 };
     int32_t count = 0, named = 0, behind = 0;
     char *names = cli_copy_text("", 0);
     for (int32_t i = 0; i < report->node_count; i++) {
@@ -73,7 +73,10 @@ static void append_nodes(char **line, const tort_report *report, mention kind, c
         const bool follows = kind == WITHOUT_PROVIDER && cli_root_of(node) >= 0;
         behind += follows;
         if (follows || ++named > MOST_NAMED) continue;
-        cli_append(&names, "%s%s", named > 1 ? ", " : " ", node->path);
+        char *whole = cli_print_text("%s", node->path), *name = cli_shorten(whole, LONGEST_NAME);
+        cli_append(&names, "%s%s", named > 1 ? ", " : " ", name);
+        free(name);
+        free(whole);
         const tort_report_verdict *refusal = cli_refusal_elsewhere(node);
         if (kind != PINNED && refusal) cli_append(&names, " %s", tort_verdict_name(refusal->code));
     }
@@ -119,8 +122,7 @@ static void print_placement(const tort_report *report, const char *chain) {
     free(line);
 }
 
-/* ---- failures -----------------------------------------------------------------------------------------------------
- */
+/* ---- failures ---------------------------------------------------------------------------------------------------- */
 
 /* "  Resize_31, Resize_40 (2 Resize-13): cuda NO_ATTR, ... (cure); + 7 nodes behind them" */
 static void print_reason(const cli_reason *reason) {
@@ -166,8 +168,7 @@ static void print_failure(const cli_options *options, const tort_error *error, c
         cli_print(stderr, "tinyort %s: %s\n", options->command, error->msg);
 }
 
-/* ---- the end ------------------------------------------------------------------------------------------------------
- */
+/* ---- the end ----------------------------------------------------------------------------------------------------- */
 
 cJSON *cli_json_of(const cli_options *options) {
     return options->json ? cli_json_new() : NULL;

@@ -24,8 +24,7 @@ bool cli_same_form(const tort_tensor *a, const tort_tensor *b) {
     return a->type == b->type && same_shape(a, b);
 }
 
-/* ---- elements -----------------------------------------------------------------------------------------------------
- */
+/* ---- elements ---------------------------------------------------------------------------------------------------- */
 
 /* What a comparison of all elements found. */
 typedef struct tally {
@@ -84,8 +83,7 @@ static void compare_exactly(const tort_tensor *found, const tort_tensor *expecte
     }
 }
 
-/* ---- in words -----------------------------------------------------------------------------------------------------
- */
+/* ---- in words ---------------------------------------------------------------------------------------------------- */
 
 /* "[1, 0, 3]" of a flat index. */
 static const char *index_text(const tort_tensor *tensor, int64_t flat, char *buffer, size_t size) {

@@ -11,8 +11,7 @@
 #include "runtime/cli/files.h"
 #include "runtime/suggest.h"
 
-/* ---- reading ------------------------------------------------------------------------------------------------------
- */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 /* The nearest name to path's last part in its folder, as a question; "" if there is none. */
 static void nearest_file(const char *path, char *hint, size_t size) {
@@ -72,8 +71,7 @@ tort_status cli_read_file(const char *path, uint8_t **bytes, size_t *size, tort_
     return TORT_OK;
 }
 
-/* ---- folders ------------------------------------------------------------------------------------------------------
- */
+/* ---- folders ----------------------------------------------------------------------------------------------------- */
 
 static tort_status no_folder(const char *option, const char *folder, const char *why, tort_error *error) {
     return tort_fail(error, TORT_E_USAGE, "%s: nothing can be written to the folder '%s': %s", option, folder, why);
@@ -116,8 +114,7 @@ tort_status cli_make_folder(const char *option, const char *folder, tort_error *
     return error->code = TORT_E_RUN;
 }
 
-/* ---- new files ----------------------------------------------------------------------------------------------------
- */
+/* ---- new files --------------------------------------------------------------------------------------------------- */
 
 /* What a signal has to remove; at most one file is being written. */
 static const char *volatile unfinished_path;

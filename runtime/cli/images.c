@@ -34,7 +34,7 @@ static tort_status check_size(const char *path, size_t width, size_t height, tor
                      height, MOST_PIXELS);
 }
 
-/* ---- PNG ------------------------------------------------------------------------------------------------------- */
+/* ---- PNG --------------------------------------------------------------------------------------------------------- */
 
 static tort_status read_png(const char *path, picture *out, tort_error *error) {
     png_image image = {.version = PNG_IMAGE_VERSION};
@@ -60,7 +60,7 @@ static tort_status read_png(const char *path, picture *out, tort_error *error) {
     return TORT_OK;
 }
 
-/* ---- JPEG ------------------------------------------------------------------------------------------------------ */
+/* ---- JPEG -------------------------------------------------------------------------------------------------------- */
 
 typedef struct jpeg_guard {
     struct jpeg_error_mgr manager; /* first: the library gives back this pointer */
@@ -148,7 +148,7 @@ static tort_status read_picture(const char *path, picture *out, tort_error *erro
                      (int)length, (const char *)begin);
 }
 
-/* ---- size ------------------------------------------------------------------------------------------------------ */
+/* ---- size -------------------------------------------------------------------------------------------------------- */
 
 static float round_level(float level) {
     float rounded = floorf(level + 0.5f);
@@ -250,7 +250,7 @@ static void make_grey(picture *p) {
     p->channels = 1;
 }
 
-/* ---- the tensor ------------------------------------------------------------------------------------------------ */
+/* ---- the tensor -------------------------------------------------------------------------------------------------- */
 
 /* Where the dims of a port of this rank and layout stand; -1: there is no such dim. */
 typedef struct placing {

@@ -80,8 +80,7 @@ static const struct {
     {"Where", 1},     {"GatherElements", 0}, {"Where", 2},    {"Dropout", 0},
 };
 
-/* ---- constants ----------------------------------------------------------------------------------------------------
- */
+/* ---- constants --------------------------------------------------------------------------------------------------- */
 
 /* The weight that a value is, or that its Constant node has; -1: neither. */
 static int32_t weight_of(const tort_graph *graph, int32_t value) {
@@ -113,8 +112,7 @@ static bool largest_of(const tort_model *model, const tort_node *node, int32_t i
     return true;
 }
 
-/* ---- what a use asks for ------------------------------------------------------------------------------------------
- */
+/* ---- what a use asks for ----------------------------------------------------------------------------------------- */
 
 static int64_t attribute(const tort_node *node, const char *name) {
     for (int32_t i = 0; i < node->attribute_count; i++)
@@ -170,8 +168,7 @@ static cli_range range_of_use(const tort_model *model, const tort_node *node, us
     return (cli_range){1, 1};
 }
 
-/* ---- following a value --------------------------------------------------------------------------------------------
- */
+/* ---- following a value ------------------------------------------------------------------------------------------- */
 
 /* What the uses of an input ask for. */
 typedef struct wanted {

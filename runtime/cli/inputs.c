@@ -40,7 +40,7 @@ static const char *port_shape(const tort_port *port, char *buffer, size_t size) 
     return cli_shape_text(port->rank, port->dims, port->dim_names, buffer, size);
 }
 
-/* ---- names ----------------------------------------------------------------------------------------------------- */
+/* ---- names ------------------------------------------------------------------------------------------------------- */
 
 static tort_status unknown_name(const reader *r, const char *name, tort_status code) {
     const char **names = cli_alloc((size_t)r->inputs->count, sizeof *names);
@@ -89,7 +89,7 @@ static int32_t next_input(const reader *r) {
     return -1;
 }
 
-/* ---- files ----------------------------------------------------------------------------------------------------- */
+/* ---- files ------------------------------------------------------------------------------------------------------- */
 
 static tort_status check_tensor(const reader *r, const char *file, const tort_port *port, const tort_tensor *tensor) {
     char wanted[200], found[200];
@@ -204,7 +204,7 @@ static tort_status read_one(const reader *r, const char *file, int32_t index) {
     return status;
 }
 
-/* ---- archives -------------------------------------------------------------------------------------------------- */
+/* ---- archives ---------------------------------------------------------------------------------------------------- */
 
 /* Moves an array into an input. */
 static tort_status take_array(const reader *r, const char *file, cli_npz_array *array, int32_t index) {
@@ -242,7 +242,7 @@ static tort_status read_archive(const reader *r, const char *file, int32_t index
     return status;
 }
 
-/* ---- random ---------------------------------------------------------------------------------------------------- */
+/* ---- random ------------------------------------------------------------------------------------------------------ */
 
 static tort_status read_random(const reader *r, int32_t index) {
     tort_port port = cli_input_port(r->options, r->model, index);
@@ -281,7 +281,7 @@ static tort_status check_random(const reader *r) {
                      r->inputs->count ? "every input is given by --input" : "the model has no input");
 }
 
-/* ---- all ------------------------------------------------------------------------------------------------------- */
+/* ---- all --------------------------------------------------------------------------------------------------------- */
 
 static tort_status missing_input(const reader *r, int32_t index) {
     tort_port port = cli_input_port(r->options, r->model, index);

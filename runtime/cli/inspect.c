@@ -10,7 +10,7 @@
 #include "runtime/cli/table.h"
 #include "runtime/op.h"
 
-/* ---- shapes ---------------------------------------------------------------------------------------------------- */
+/* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
 /* The symbols that --shape gives a size. */
 typedef struct known_sizes {
@@ -60,7 +60,7 @@ static char *value_shape(const tort_model *model, const tort_info *info) {
     return text;
 }
 
-/* ---- counts ---------------------------------------------------------------------------------------------------- */
+/* ---- counts ------------------------------------------------------------------------------------------------------ */
 
 typedef struct op_count {
     const tort_node *node; /* the first of its kind */
@@ -184,7 +184,7 @@ static void count_parameters(summary *s, const tort_model *model) {
         }
 }
 
-/* ---- text ------------------------------------------------------------------------------------------------------ */
+/* ---- text -------------------------------------------------------------------------------------------------------- */
 
 static const char *kind_name(const tort_info *info, char *buffer, size_t size) {
     static const char *const before[] = {"", "sparse ", "sequence of ", "optional ", "map to "};
@@ -282,7 +282,7 @@ static void print_text(const tort_model *model, const summary *s, int width) {
     cli_table_print(table, stdout, width);
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------------------------ */
+/* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
 static cJSON *ports_json(const tort_model *model, const int32_t *values, int32_t count) {
     cJSON *list = cJSON_CreateArray();

@@ -10,8 +10,7 @@
 #include "runtime/provider.h"
 #include "runtime/suggest.h"
 
-/* ---- names --------------------------------------------------------------------------------------------------------
- */
+/* ---- names ------------------------------------------------------------------------------------------------------- */
 
 /* A list of names that grows; it borrows them. */
 typedef struct name_list {
@@ -33,8 +32,7 @@ static bool has_name(const name_list *list, const char *name) {
     return false;
 }
 
-/* ---- shapes -------------------------------------------------------------------------------------------------------
- */
+/* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
 /* The symbolic dimensions of the model's inputs. */
 static name_list symbols_of(const tort_model *model) {
@@ -122,8 +120,7 @@ static tort_status check_shapes(cli_options *options, const tort_model *model, t
     return status;
 }
 
-/* ---- operators ----------------------------------------------------------------------------------------------------
- */
+/* ---- operators --------------------------------------------------------------------------------------------------- */
 
 /* Every operator of this build and of the model; a table of 200 names and one of a model are searched linearly. */
 static name_list operators_of(const tort_model *model) {
@@ -193,8 +190,7 @@ tort_status cli_check_environment(tort_error *error) {
     return status;
 }
 
-/* ---- opening ------------------------------------------------------------------------------------------------------
- */
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
 
 tort_status cli_open_model(const cli_options *options, const char *path, tort_model **model, tort_error *error) {
     *model = NULL;
@@ -237,8 +233,7 @@ tort_status cli_open_session(const tort_model *model, const tort_session_options
     return status;
 }
 
-/* ---- inputs as --shape has them -----------------------------------------------------------------------------------
- */
+/* ---- inputs as --shape has them ---------------------------------------------------------------------------------- */
 
 /* The size of a symbol in a shape of the input that `port` describes; -1: it does not say. */
 static int64_t size_of_symbol(const tort_port *port, const char *symbol, const tort_input_shape *shape) {

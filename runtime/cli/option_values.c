@@ -14,8 +14,7 @@ static tort_status wrong_value(cli_option id, const char *text, const char *want
     return tort_fail(error, TORT_E_USAGE, "--%s wants %s, not '%s'", cli_option_table[id].name, wanted, text);
 }
 
-/* ---- numbers ------------------------------------------------------------------------------------------------------
- */
+/* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
 tort_status cli_read_integer(cli_option id, const char *text, int64_t least, int64_t most, int64_t *out,
                              tort_error *error) {
@@ -58,8 +57,7 @@ tort_status cli_read_word(cli_option id, const char *text, const char *const *wo
                      cli_option_table[id].value, text, tort_did_you_mean(text, words, count, hint, sizeof hint));
 }
 
-/* ---- shapes and ranges --------------------------------------------------------------------------------------------
- */
+/* ---- shapes and ranges ------------------------------------------------------------------------------------------- */
 
 /* "NAME=1x3x224x224"; "NAME=" is a scalar. The name is copied: argv is not ours to cut. */
 tort_status cli_read_shape(const char *text, tort_input_shape *shape, tort_error *error) {
@@ -99,8 +97,7 @@ tort_status cli_read_range(const char *text, cli_random_range *range, tort_error
     return TORT_OK;
 }
 
-/* ---- pictures -----------------------------------------------------------------------------------------------------
- */
+/* ---- pictures ---------------------------------------------------------------------------------------------------- */
 
 /* "WxH", or "N" where height stays 0. */
 static tort_status read_extent(cli_option id, const char *text, int32_t *width, int32_t *height, tort_error *error) {

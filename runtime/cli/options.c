@@ -9,8 +9,7 @@
 #include "runtime/cli/option_table.h"
 #include "runtime/suggest.h"
 
-/* ---- applying -----------------------------------------------------------------------------------------------------
- */
+/* ---- applying ---------------------------------------------------------------------------------------------------- */
 
 /* A seed, or a range of one input. */
 static tort_status apply_random(cli_options *o, const char *value, tort_error *error) {
@@ -74,8 +73,7 @@ static tort_status apply(cli_options *o, cli_option id, const char *value, tort_
     return status;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------
- */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 /* "--re could be --repeat or --require". */
 static tort_status ambiguous_option(const cli_command *command, const char *word, tort_error *error) {

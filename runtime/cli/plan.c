@@ -11,8 +11,7 @@
 #include "runtime/cli/text.h"
 #include "runtime/graph.h"
 
-/* ---- providers and memory -----------------------------------------------------------------------------------------
- */
+/* ---- providers and memory ---------------------------------------------------------------------------------------- */
 
 static void print_providers(const tort_report *report, int width) {
     cli_table *table = cli_table_new("provider|nodes>|copies in>|weights>|arena>|", 0);
@@ -69,8 +68,7 @@ static void print_memory(const tort_report_memory *memory, int width) {
     free(text);
 }
 
-/* ---- cells --------------------------------------------------------------------------------------------------------
- */
+/* ---- cells ------------------------------------------------------------------------------------------------------- */
 
 static void op_cell(cli_table *table, const tort_report_node *node) {
     cli_cell(table, CLI_PLAIN, "%s%s%s-%d", node->domain, *node->domain ? "." : "", node->op, node->since);
@@ -85,8 +83,7 @@ static void place_cell(cli_table *table, const tort_report_node *node, const cha
     cli_cell(table, colour, "%s", node->provider ? node->provider : "nowhere");
 }
 
-/* ---- reasons ------------------------------------------------------------------------------------------------------
- */
+/* ---- reasons ----------------------------------------------------------------------------------------------------- */
 
 /* What is not as it could be, one row an operator and reason: the summary of what the nodes below say one by one. */
 static void print_reasons(const tort_report *report, int width) {
@@ -111,8 +108,7 @@ static void print_reasons(const tort_report *report, int width) {
     cli_reasons_free(&reasons);
 }
 
-/* ---- nodes --------------------------------------------------------------------------------------------------------
- */
+/* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
 /* The copies of a report in the order of the nodes that need them; those of outputs last. */
 typedef struct copy_list {
@@ -231,8 +227,7 @@ static void print_nodes(const cli_options *options, const tort_report *report, i
     free(copies.sorted);
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------------------------
- */
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 static void fill_json(cJSON *root, const tort_model *model, const char *path, const tort_report *report) {
     cJSON *object = cJSON_AddObjectToObject(root, "model");

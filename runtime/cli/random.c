@@ -50,8 +50,7 @@ static void fill_target(tort_tensor *tensor) {
     for (int64_t i = 0; i < count; i++) tort_store_integers(tensor->type, tensor->data, i, 1, &(int64_t){i ? 1 : -1});
 }
 
-/* ---- ranges -------------------------------------------------------------------------------------------------------
- */
+/* ---- ranges ------------------------------------------------------------------------------------------------------ */
 
 /* What an integer type holds, as far as doubles count exactly. */
 static cli_range range_of_type(tort_type type) {

@@ -31,8 +31,7 @@ int32_t cli_root_of(const tort_report_node *node) {
     return -1;
 }
 
-/* ---- in words -----------------------------------------------------------------------------------------------------
- */
+/* ---- in words ---------------------------------------------------------------------------------------------------- */
 
 /* Is this worth a word? A YES is not, and a provider that is down has its own line. */
 static bool counts(const tort_report_node *node, const tort_report_verdict *verdict) {
@@ -58,8 +57,7 @@ char *cli_reason_text(const tort_report_node *node, bool with_cures) {
     return text;
 }
 
-/* ---- groups -------------------------------------------------------------------------------------------------------
- */
+/* ---- groups ------------------------------------------------------------------------------------------------------ */
 
 static bool is_digit(char c) {
     return c >= '0' && c <= '9';

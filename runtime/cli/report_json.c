@@ -3,8 +3,7 @@
 
 #include "runtime/cli/report_json.h"
 
-/* ---- placement ----------------------------------------------------------------------------------------------------
- */
+/* ---- placement --------------------------------------------------------------------------------------------------- */
 
 static cJSON *provider_json(const tort_report_provider *provider) {
     cJSON *item = cJSON_CreateObject();
@@ -38,8 +37,7 @@ void cli_json_placement(cJSON *object, const tort_report *report) {
     add_summary(object, report);
 }
 
-/* ---- the plan -----------------------------------------------------------------------------------------------------
- */
+/* ---- the plan ---------------------------------------------------------------------------------------------------- */
 
 static cJSON *verdict_json(const tort_report_verdict *verdict) {
     cJSON *item = cJSON_CreateObject();
@@ -118,8 +116,7 @@ void cli_json_plan(cJSON *object, const tort_report *report) {
     add_summary(object, report);
 }
 
-/* ---- errors -------------------------------------------------------------------------------------------------------
- */
+/* ---- errors ------------------------------------------------------------------------------------------------------ */
 
 /* What the user can do about it, where the report says so: of the provider that is at fault, else of the node. */
 static const char *cure_of(const tort_error *error, const tort_report *report) {

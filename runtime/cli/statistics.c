@@ -45,7 +45,7 @@ cli_statistics cli_statistics_of(const tort_tensor *tensor) {
     return s;
 }
 
-/* ---- elements as text ------------------------------------------------------------------------------------------ */
+/* ---- elements as text -------------------------------------------------------------------------------------------- */
 
 static int print_element(const tort_tensor *tensor, int64_t index, char *buffer, size_t size) {
     if (tensor->type == TORT_STRING) {
@@ -95,7 +95,7 @@ const char *cli_elements_text(const tort_tensor *tensor, int64_t most, char *buf
     return buffer;
 }
 
-/* ---- all outputs ----------------------------------------------------------------------------------------------- */
+/* ---- all outputs ------------------------------------------------------------------------------------------------- */
 
 void cli_print_outputs(const tort_model *model, const tort_tensor *outputs, int32_t count, int width) {
     cli_table *table = cli_table_new("output~|type|shape|min>|max>|mean>|std>|nan>|inf>|first", 0);
@@ -147,7 +147,7 @@ cJSON *cli_outputs_json(const tort_model *model, const tort_tensor *outputs, int
     return list;
 }
 
-/* ---- labels and the largest entries ---------------------------------------------------------------------------- */
+/* ---- labels and the largest entries ------------------------------------------------------------------------------ */
 
 tort_status cli_labels_read(const char *path, cli_labels *labels, tort_error *error) {
     *labels = (cli_labels){0};

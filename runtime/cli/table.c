@@ -59,8 +59,7 @@ void cli_row_end(cli_table *table) {
     while (table->count % (size_t)table->columns != 0) add_cell(table, cli_copy_text("", 0), CLI_PLAIN);
 }
 
-/* ---- widths -------------------------------------------------------------------------------------------------------
- */
+/* ---- widths ------------------------------------------------------------------------------------------------------ */
 
 /* Of each column; 0 for one without content, whose title is not shown either. */
 static void natural_widths(const cli_table *table, int *widths) {
@@ -102,8 +101,7 @@ static void fit_widths(const cli_table *table, int *widths, int width) {
     if (left > 0) widths[last] = widths[last] + left < natural ? widths[last] + left : natural;
 }
 
-/* ---- printing -----------------------------------------------------------------------------------------------------
- */
+/* ---- printing ---------------------------------------------------------------------------------------------------- */
 
 static void print_cell(FILE *file, bool colours, const cell *c, const char *text, size_t length) {
     if (colours && c->colour != CLI_PLAIN)

@@ -59,7 +59,7 @@ static verdict from_error(const char *where, const tort_error *error) {
     return v;
 }
 
-/* ---- tensors of a data set ------------------------------------------------------------------------------------- */
+/* ---- tensors of a data set --------------------------------------------------------------------------------------- */
 
 static void free_tensors(tort_tensor *tensors, int32_t count) {
     tort_env env = tort_env_complete(NULL);
@@ -128,7 +128,7 @@ static verdict run_set(test *t, const char *set) {
     return v;
 }
 
-/* ---- a case ---------------------------------------------------------------------------------------------------- */
+/* ---- a case ------------------------------------------------------------------------------------------------------ */
 
 /* A value that is no tensor has no public form to pass it in. */
 static bool only_tensors(const tort_model *model, const char **name) {
@@ -220,7 +220,7 @@ static verdict run_model(test *t) {
     return status ? from_error("planning", &error) : run_sets(t);
 }
 
-/* ---- telling ---------------------------------------------------------------------------------------------------- */
+/* ---- telling ----------------------------------------------------------------------------------------------------- */
 
 /* Where each node ran and, away from the first provider, why: [["Conv", "cpu", "NO_TYPE", "its type is ..."] ...]. */
 static cJSON *nodes_json(const tort_report *report) {
@@ -262,7 +262,7 @@ static void print_case(const char *folder, const verdict *v, const tort_report *
     cli_print(stdout, "\n");
 }
 
-/* ---- the sum ---------------------------------------------------------------------------------------------------- */
+/* ---- the sum ----------------------------------------------------------------------------------------------------- */
 
 /* Of all cases: outcomes, and their placements as one report that lists no nodes. */
 typedef struct sum {

@@ -65,8 +65,7 @@ static void find_libraries(library *libraries, char *jpeg, size_t size) {
     memcpy(libraries, found, sizeof found);
 }
 
-/* ---- opsets -------------------------------------------------------------------------------------------------------
- */
+/* ---- opsets ------------------------------------------------------------------------------------------------------ */
 
 /* The versions of a domain that rows of this build hold for. */
 typedef struct domain {
@@ -94,8 +93,7 @@ static const char *domain_name(const domain *d) {
     return *d->name ? d->name : "ai.onnx";
 }
 
-/* ---- telling ------------------------------------------------------------------------------------------------------
- */
+/* ---- telling ----------------------------------------------------------------------------------------------------- */
 
 static void fill_json(cJSON *root) {
     library libraries[LIBRARIES];
