@@ -2,13 +2,14 @@
 
 import os
 import resource
+import select
 import signal
 import subprocess
 
 import numpy as np
 from onnx import TensorProto
 
-from suite import DIGITS, identity_model
+from suite import DIGITS, SECONDS, identity_model
 
 RUN = ("run", DIGITS, "--random", "1", "--save")
 
@@ -51,3 +52,22 @@ def test_a_full_disk(suite, folder):
         left = {path.name: path.read_bytes() for path in target.iterdir()}
         suite.check(left == {f"output_0.{form}": b"what was there before"}, f"no part of a file is left: {list(left)}")
         suite.check(".tinyort" not in done.stderr, "and its passing name is not told")
+
+
+def test_an_interruption(suite, folder):
+    """The program waits for its labels; the file that it will write is then a pipe that takes only a part."""
+    identity_model(folder / "m.onnx", TensorProto.FLOAT, [100000])
+    target, labels = folder / "out", folder / "labels"
+    target.mkdir()
+    os.mkfifo(labels)
+    program = subprocess.Popen([suite.tinyort, "run", folder / "m.onnx", "--random", "1", "--top", "1", "--labels", labels, "--save", target],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    os.mkfifo(target / f".tinyort-{program.pid}-output_0.npy")
+    reader = os.open(target / f".tinyort-{program.pid}-output_0.npy", os.O_RDONLY | os.O_NONBLOCK)
+    with open(labels, "w") as names:
+        names.write("a\n" * 100000)
+    suite.check(select.select([reader], [], [], SECONDS)[0], "a file has another name until it is whole")
+    program.send_signal(signal.SIGINT)
+    suite.check(program.wait(timeout=SECONDS) == -signal.SIGINT, "Ctrl-C ends the run")
+    suite.check(not list(target.iterdir()), f"and leaves nothing: {list(target.iterdir())}")
+    os.close(reader)
