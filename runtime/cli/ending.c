@@ -6,6 +6,7 @@
 #include "runtime/cli/ending.h"
 #include "runtime/cli/reasons.h"
 #include "runtime/cli/report_json.h"
+#include "runtime/cli/table.h"
 #include "runtime/cli/text.h"
 
 int cli_exit_status(tort_status status) {
@@ -124,37 +125,32 @@ static void print_placement(const tort_report *report, const char *chain) {
 
 /* ---- failures ---------------------------------------------------------------------------------------------------- */
 
-/* "  Resize_31, Resize_40 (2 Resize-13): cuda NO_ATTR, ... (cure); + 7 nodes behind them" */
-static void print_reason(const cli_reason *reason) {
+/* "  Resize_31, Resize_40 (2 Resize-13)  cuda: NO_ATTR ... -> cure; + 7 nodes behind them" */
+static void add_reason(cli_table *table, const cli_reason *reason) {
     const tort_report_node *node = reason->examples[0];
+    char *names = cli_copy_text("", 0), *why = cli_group_text(reason);
     for (int32_t i = 0; i < CLI_EXAMPLES && i < reason->nodes; i++)
-        cli_print(stderr, "%s%s", i ? ", " : "  ", reason->examples[i]->path);
-    cli_print(stderr, "%s (", reason->nodes > CLI_EXAMPLES ? " ..." : "");
-    if (reason->nodes > 1) cli_print(stderr, "%d ", reason->nodes);
-    cli_print(stderr, "%s%s%s-%d):", node->domain, *node->domain ? "." : "", node->op, node->since);
-    for (int32_t k = 0; k < node->verdict_count; k++) {
-        const tort_report_verdict *verdict = &node->verdicts[k];
-        if (verdict->code == TORT_YES) continue;
-        cli_print(stderr, "%s %s %s", k ? ";" : "", verdict->provider, tort_verdict_name(verdict->code));
-        if (*verdict->message) cli_print(stderr, ", %s", verdict->message);
-        if (*verdict->cure) cli_print(stderr, " (%s)", verdict->cure);
-    }
-    if (reason->varies) cli_print(stderr, " (numbers differ)");
-    if (reason->behind)
-        cli_print(stderr, "; + %d node%s behind %s", reason->behind, reason->behind == 1 ? "" : "s",
-                  reason->nodes == 1 ? "it" : "them");
-    cli_print(stderr, "\n");
+        cli_append(&names, "%s%s", i ? ", " : "", reason->examples[i]->path);
+    cli_append(&names, "%s (", reason->nodes > CLI_EXAMPLES ? " ..." : "");
+    if (reason->nodes > 1) cli_append(&names, "%d ", reason->nodes);
+    cli_append(&names, "%s%s%s-%d)", node->domain, *node->domain ? "." : "", node->op, node->since);
+    cli_cell(table, CLI_BOLD, "%s", names);
+    cli_cell(table, CLI_PLAIN, "%s", why);
+    free(names);
+    free(why);
 }
 
 static void print_unplaced(const cli_options *options, const tort_report *report) {
     enum { MOST_LISTED = 20 };
     cli_reasons reasons = cli_reasons_of(report);
+    cli_table *table = cli_table_new("~|", 2);
     int32_t listed = 0;
     while (listed < reasons.count && !reasons.list[listed].examples[0]->provider) listed++;
     cli_print(stderr, "tinyort %s: %d node%s no provider%s\n", options->command, report->unplaced,
               report->unplaced == 1 ? " has" : "s have",
               listed ? ":" : ": nothing that could take them has opened; cause and cure are in the last line");
-    for (int32_t i = 0; i < listed && i < MOST_LISTED; i++) print_reason(&reasons.list[i]);
+    for (int32_t i = 0; i < listed && i < MOST_LISTED; i++) add_reason(table, &reasons.list[i]);
+    cli_table_print(table, stderr, cli_width(stderr, 0));
     if (listed > MOST_LISTED)
         cli_print(stderr, "  ... and %d more operators and reasons (tinyort plan shows all)\n", listed - MOST_LISTED);
     cli_reasons_free(&reasons);

@@ -92,11 +92,7 @@ static void print_reasons(const tort_report *report, int width) {
     for (int32_t i = 0; i < reasons.count; i++) {
         const cli_reason *reason = &reasons.list[i];
         const tort_report_node *node = reason->examples[0];
-        char *why = cli_reason_text(node, true);
-        if (reason->varies) cli_append(&why, " (numbers differ)");
-        if (reason->behind)
-            cli_append(&why, "; + %d node%s behind %s", reason->behind, reason->behind == 1 ? "" : "s",
-                       reason->nodes == 1 ? node->path : "them");
+        char *why = cli_group_text(reason);
         cli_cell(table, CLI_PLAIN, "%d", reason->nodes);
         op_cell(table, node);
         place_cell(table, node, report->providers[0].name);
@@ -222,7 +218,8 @@ static void print_nodes(const cli_options *options, const tort_report *report, i
     print_copies(&copies, -1, options->only_count == 0, name_width, table);
     cli_print(stdout, "\n");
     cli_table_print(table, stdout, width);
-    if (options->only_count) cli_print(stdout, "%s%d of %d nodes (--only)\n", shown ? "\n" : "", shown, listed);
+    if (options->only_count && shown) cli_print(stdout, "\n");
+    if (options->only_count) cli_print(stdout, "%d of %d nodes (--only)\n", shown, listed);
     free(behind);
     free(copies.sorted);
 }

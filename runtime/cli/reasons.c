@@ -38,22 +38,44 @@ static bool counts(const tort_report_node *node, const tort_report_verdict *verd
     return verdict->code != TORT_YES && !(cli_is_down(verdict) && (node->provider || !cli_only_down(node)));
 }
 
+/* Do two providers say the very same, as the core makes them of an operator that no build has? */
+static bool says_the_same(const tort_report_node *node, int32_t i, int32_t k) {
+    const tort_report_verdict *a = &node->verdicts[i], *b = &node->verdicts[k];
+    return counts(node, b) && a->code == b->code && !strcmp(a->message, b->message) && !strcmp(a->cure, b->cure) &&
+           strcmp(a->provider, b->provider) != 0;
+}
+
+/* Who says it: a kernel of the provider that serves, or another provider. */
+static const char *speaker(const tort_report_node *node, const tort_report_verdict *verdict) {
+    return node->provider && !strcmp(verdict->provider, node->provider) ? verdict->kernel : verdict->provider;
+}
+
 char *cli_reason_text(const tort_report_node *node, bool with_cures) {
     char *text = cli_copy_text("", 0);
     for (int32_t i = 0; i < node->verdict_count; i++) {
         const tort_report_verdict *verdict = &node->verdicts[i];
         if (!counts(node, verdict)) continue;
-        const bool better_row = node->provider && !strcmp(verdict->provider, node->provider);
-        cli_append(&text, "%s%s", *text ? "; " : "", better_row ? verdict->kernel : verdict->provider);
+        cli_append(&text, "%s%s", *text ? "; " : "", speaker(node, verdict));
         if (cli_is_down(verdict)) {
             cli_append(&text, " did not open");
             continue;
         }
+        for (; i + 1 < node->verdict_count && says_the_same(node, i, i + 1); i++)
+            cli_append(&text, ", %s", speaker(node, &node->verdicts[i + 1]));
         cli_append(&text, ": %s%s%s", tort_verdict_name(verdict->code), *verdict->message ? " " : "", verdict->message);
         if (with_cures && *verdict->cure) cli_append(&text, " -> %s", verdict->cure);
     }
     for (int32_t i = 0; i < node->from_count; i++)
         cli_append(&text, "%s%s", i ? " + " : *text ? "; fused from " : "fused from ", node->from[i]);
+    return text;
+}
+
+char *cli_group_text(const cli_reason *reason) {
+    char *text = cli_reason_text(reason->examples[0], true);
+    if (reason->varies) cli_append(&text, " (numbers differ)");
+    if (reason->behind)
+        cli_append(&text, "; + %d node%s behind %s", reason->behind, reason->behind == 1 ? "" : "s",
+                   reason->nodes == 1 ? reason->examples[0]->path : "them");
     return text;
 }
 

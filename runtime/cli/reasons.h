@@ -26,6 +26,8 @@ void cli_reasons_free(cli_reasons *reasons);
 /* Why a node is where it is: what refused it before. A provider that is down says so once, elsewhere. The caller frees.
  */
 char *cli_reason_text(const tort_report_node *node, bool with_cures);
+/* The same of a group, with cures, and how many nodes stand behind it. The caller frees. */
+char *cli_group_text(const cli_reason *reason);
 
 /* The node that is the cause of this one's trouble; -1: it has its own, or none. */
 int32_t cli_root_of(const tort_report_node *node);

@@ -84,7 +84,7 @@ def test_nodes_behind_an_unknown_one_are_one_row(suite, folder):
     plan = suite.expect(4, ["sinus", "+ 233 nodes behind sinus"], "plan", folder / "m.onnx")
     suite.check(len(plan.out.splitlines()) < 15, f"a plan of {len(plan.out.splitlines())} lines")
     for command in ("run", "bench"):
-        result = suite.expect(4, ["sinus (my.Sinus-1)", "NO_OP", "tinyort ops lists", "+ 233 nodes behind it"], command, folder / "m.onnx", *(("--random", "1") if command == "run" else ()))
+        result = suite.expect(4, ["sinus (my.Sinus-1)", "NO_OP", "tinyort ops lists", "+ 233 nodes behind sinus"], command, folder / "m.onnx", *(("--random", "1") if command == "run" else ()))
         suite.check(len(result.err.splitlines()) <= 4, f"{command}: {len(result.err.splitlines())} lines on stderr")
         suite.check("234 nodes without a provider: sinus NO_OP and 233 behind it" in result.placements()[0], result.err)
 
@@ -95,6 +95,13 @@ def test_unknown_operators_are_grouped(suite, folder):
     result = suite.expect(4, "sinus_0, sinus_1, sinus_2 ... (40 my.Sinus-1)", "run", folder / "m.onnx", "--random", "1")
     suite.check(len(result.err.splitlines()) <= 4, f"{len(result.err.splitlines())} lines on stderr")
     suite.expect(4, "   40  my.Sinus-1  nowhere", "plan", folder / "m.onnx")
+
+
+def test_providers_that_say_the_same(suite, folder):
+    unknown_operator(folder / "m.onnx")
+    suite.expect(4, "cuda, cpu: NO_OP", "plan", folder / "m.onnx", *BOARD)
+    told = suite.run("plan", folder / "m.onnx", *BOARD, "--json").json()
+    suite.check([v["provider"] for v in told["nodes"][0]["verdicts"]] == ["cuda", "cpu"], "the JSON has each")
 
 
 def test_many_reasons_are_cut(suite, folder):
@@ -114,7 +121,8 @@ def test_only(suite, folder):
     relus = table(suite.expect(0, "3 of 9 nodes (--only)", *plan, "--only", "Relu"))
     suite.check("Relu-14" in relus and "Cast-13" not in relus, relus)
     suite.expect(0, "9 of 9 nodes (--only)", *plan, "--only", "Relu", "--only", "Cast")
-    suite.expect(0, "0 of 9 nodes (--only)", *plan, "--only", "unplaced")
+    none = suite.expect(0, "0 of 9 nodes (--only)", *plan, "--only", "unplaced")
+    suite.check("\\" not in none.out + suite.run(*plan, "--only", "Relu").out, "line ends of our own are no escapes")
     unknown_operator(folder / "u.onnx", behind=3)
     suite.expect(4, ["1 of 4 nodes", "+ 3 nodes behind sinus"], "plan", folder / "u.onnx", "--only", "unplaced")
 
