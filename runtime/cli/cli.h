@@ -1,9 +1,9 @@
 /* cli.h - what the subcommands share: their entries, small texts, memory. How they open things is in opening.h, how
  * they end in ending.h.
  *
- * The command line is an application of tinyort.h like any other; only `inspect`, `ops`, `providers`, `test`,
- * `version` and what checks names and index inputs look at the core's private headers. Every helper returns a status
- * and fills an error; the subcommand's end tells it once. */
+ * The command line is an application of tinyort.h like any other; what shows more than that tells (inspect, ops,
+ * providers, the opsets of a plan) or asks the graph what was meant (names, index inputs) looks at the core's private
+ * headers. Every helper returns a status and fills an error; the subcommand's end tells it once. */
 #ifndef TORT_CLI_CLI_H
 #define TORT_CLI_CLI_H
 

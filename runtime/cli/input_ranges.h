@@ -8,8 +8,8 @@ typedef struct cli_range {
     double low, high; /* both included */
 } cli_range;
 
-/* Follows input `index` through what only moves values (Cast, Reshape ...) to the nodes that take indices, lengths or
- * sizes from it. False: nothing there asks for anything. */
+/* Follows input `index` through what only moves values (Cast, Reshape ...) to the nodes of the main graph that take
+ * indices, lengths or sizes from it. False: nothing there asks for anything. */
 bool cli_range_of_input(const tort_model *model, int32_t index, cli_range *range);
 
 /* Does it give a Reshape its target? Then -1, 1, 1 ... is a value that always fits. */

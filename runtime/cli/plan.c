@@ -199,11 +199,7 @@ static void print_nodes(const cli_options *options, const tort_report *report, i
     cli_table *table = cli_table_new("#>|node~|op~|runs on|kernel~|why", 0);
     copy_list copies = sorted_copies(report);
     const int name_width = width ? 20 : INT_MAX; /* of what stands in a sentence, which can only be broken at blanks */
-    int32_t *behind = cli_alloc((size_t)report->node_count, sizeof *behind), shown = 0, listed = 0;
-    for (int32_t i = 0; i < report->node_count; i++) {
-        int32_t root = report->nodes[i].provider ? -1 : cli_root_of(&report->nodes[i]);
-        if (root >= 0 && root < report->node_count) behind[root]++;
-    }
+    int32_t *behind = cli_behind(report), shown = 0, listed = 0;
     for (int32_t i = 0; i < report->node_count; i++) {
         const tort_report_node *node = &report->nodes[i];
         if (node->provider && !strcmp(node->provider, "folded")) continue;

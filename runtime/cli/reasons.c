@@ -31,6 +31,15 @@ int32_t cli_root_of(const tort_report_node *node) {
     return -1;
 }
 
+int32_t *cli_behind(const tort_report *report) {
+    int32_t *behind = cli_alloc((size_t)report->node_count, sizeof *behind);
+    for (int32_t i = 0; i < report->node_count; i++) {
+        const int32_t root = report->nodes[i].provider ? -1 : cli_root_of(&report->nodes[i]);
+        if (root >= 0 && root < report->node_count) behind[root]++;
+    }
+    return behind;
+}
+
 /* ---- in words ---------------------------------------------------------------------------------------------------- */
 
 /* Is this worth a word? A YES is not, and a provider that is down has its own line. */
@@ -179,15 +188,11 @@ static cli_reason *reason_of(cli_reasons *reasons, int32_t *table, size_t mask, 
 
 cli_reasons cli_reasons_of(const tort_report *report) {
     cli_reasons reasons = {cli_alloc((size_t)report->node_count, sizeof *reasons.list), 0};
-    int32_t *behind = cli_alloc((size_t)report->node_count, sizeof *behind);
+    int32_t *behind = cli_behind(report);
     size_t size = 2;
     while (size < 2 * (size_t)report->node_count) size *= 2;
     int32_t *table = cli_alloc(size, sizeof *table);
     memset(table, -1, size * sizeof *table);
-    for (int32_t i = 0; i < report->node_count; i++) {
-        int32_t root = report->nodes[i].provider ? -1 : cli_root_of(&report->nodes[i]);
-        if (root >= 0 && root < report->node_count) behind[root]++;
-    }
     for (int32_t i = 0; i < report->node_count; i++) {
         const tort_report_node *node = &report->nodes[i];
         if (!has_reason(node)) continue;

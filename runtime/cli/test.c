@@ -252,13 +252,13 @@ static void print_case(const char *folder, const verdict *v, const tort_report *
     static const cli_colour colours[] = {CLI_GREEN, CLI_RED, CLI_YELLOW};
     cli_print_colour(stdout, colours[v->outcome], "%s", outcome_names[v->outcome]);
     cli_print(stdout, " %s", folder);
-    if (v->outcome == SKIP) cli_print(stdout, ": %s %s", v->code, v->reason);
-    if (v->outcome == FAIL) cli_print(stdout, ": %s", v->reason);
-    if (v->outcome == PASS && report) {
+    if (v->outcome != SKIP && report) {
         char *counts = cli_counts_text(report);
         cli_print(stdout, "  (%s)", counts);
         free(counts);
     }
+    if (v->outcome == SKIP) cli_print(stdout, ": %s %s", v->code, v->reason);
+    if (v->outcome == FAIL) cli_print(stdout, ": %s", v->reason);
     cli_print(stdout, "\n");
 }
 
