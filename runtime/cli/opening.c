@@ -128,7 +128,7 @@ static name_list operators_of(const tort_model *model) {
     for (const tort_op *const *family = tort_op_families; *family; family++)
         for (const tort_op *row = *family; row->name; row++)
             if (!list.count || strcmp(list.names[list.count - 1], row->name)) add_name(&list, row->name);
-    for (int32_t g = 0; g < model->graph_count; g++)
+    for (int32_t g = 0; model && g < model->graph_count; g++)
         for (int32_t n = 0; n < model->graphs[g].node_count; n++)
             if (!model->graphs[g].nodes[n].op) add_name(&list, model->graphs[g].nodes[n].op_type);
     return list;
@@ -137,8 +137,8 @@ static name_list operators_of(const tort_model *model) {
 static tort_status check_operator(const char *option, const name_list *operators, const char *name, tort_error *error) {
     char hint[200];
     if (has_name(operators, name)) return TORT_OK;
-    return tort_fail(error, TORT_E_USAGE, "--%s: neither this build nor the model has an operator '%s'%s", option, name,
-                     tort_did_you_mean(name, operators->names, operators->count, hint, sizeof hint));
+    return tort_fail(error, TORT_E_USAGE, "--%s: there is no operator '%s' in this build or in the model%s", option,
+                     name, tort_did_you_mean(name, operators->names, operators->count, hint, sizeof hint));
 }
 
 static tort_status check_allow(const cli_options *options, const name_list *operators, tort_error *error) {
@@ -162,7 +162,7 @@ static tort_status check_only(const cli_options *options, const name_list *opera
 }
 
 tort_status cli_check_names(cli_options *options, const tort_model *model, tort_error *error) {
-    tort_status status = check_shapes(options, model, error);
+    tort_status status = model ? check_shapes(options, model, error) : TORT_OK;
     if (status || (!options->allow && !options->only_count)) return status;
     name_list operators = operators_of(model);
     status = check_allow(options, &operators, error);

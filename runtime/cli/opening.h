@@ -8,7 +8,7 @@
 tort_status cli_open_model(const cli_options *options, const char *path, tort_model **model, tort_error *error);
 
 /* Holds --shape, --allow and --only against the model: names that are not there, shapes that do not fit. Sizes of
- * dimensions move from options->shapes to options->symbols. */
+ * dimensions move from options->shapes to options->symbols. model NULL, where there are many: operators alone. */
 tort_status cli_check_names(cli_options *options, const tort_model *model, tort_error *error);
 
 /* Holds TINYORT_DISABLE against the providers of this build. */

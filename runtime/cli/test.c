@@ -342,6 +342,7 @@ int cli_test(cli_options *options) {
     tort_error error = {0};
     tort_status status = cli_check_environment(&error);
     options->json_lines = true;
+    if (!status) status = cli_check_names(options, NULL, &error);
     if (!status && options->require) status = cli_check_required(options, &error);
     for (int32_t i = 0; !status && i < options->operand_count; i++) {
         if (options->operand_count > 20 && !options->json) cli_progress("%d of %d", i + 1, options->operand_count);

@@ -44,6 +44,7 @@ def test_names_of_operators(suite, folder):
     suite.expect(2, ["'Comv'", "did you mean 'Conv'?"], "run", DIGITS, "--random", "1", "--strict", "--allow", "Relu,Comv")
     suite.expect(0, "placement", "run", DIGITS, "--random", "1", "--strict", "--allow", "Relu,TopK")
     suite.expect(2, "did you mean 'Conv'?", "plan", DIGITS, "--only", "conv")
+    suite.expect(2, "did you mean 'Conv'?", "test", "models", "--strict", "--allow", "Comv")
 
 
 def test_names_of_providers(suite, folder):
