@@ -27,7 +27,7 @@ def main():
                     test(suite, Path(folder))
                 except Exception as error:  # the others are worth running all the same
                     suite.check(False, f"{file}.{name} ended with {error!r} in line {error.__traceback__.tb_next.tb_lineno}")
-    print(f"cli: {suite.passed} passed, {suite.failed} failed")
+    print(f"cli: {suite.passed} passed, {suite.failed} failed" + (f", {suite.skipped} skipped" if suite.skipped else ""))
     sys.exit(1 if suite.failed or not suite.passed else 0)
 
 

@@ -36,7 +36,7 @@ class Suite:
     """Counts checks; each test is a function of it and a folder of its own."""
 
     def __init__(self, tinyort):
-        self.tinyort, self.passed, self.failed = tinyort, 0, 0
+        self.tinyort, self.passed, self.failed, self.skipped = tinyort, 0, 0, 0
 
     def run(self, *arguments, **environment):
         done = subprocess.run([self.tinyort, *map(str, arguments)], capture_output=True, env={**os.environ, **environment}, timeout=SECONDS)
@@ -70,6 +70,10 @@ class Suite:
         else:
             self.failed += 1
             print(f"FAILED {text}")
+
+    def skip(self, text):
+        self.skipped += 1
+        print(f"skipped: {text}")
 
     def expect(self, status, said, *arguments, **environment):
         """The exit status, and words that stand in what is printed on stderr (on stdout where all is well)."""
