@@ -210,24 +210,28 @@ tort_status tort_infer_compare(tort_infer *infer) {
 
 tort_status tort_pass_init(tort_pass *pass, const tort_model *model, const tort_graph *graph, tort_info *infos,
                            tort_dims *dims, tort_arena *arena, tort_error *error) {
-    *pass = (tort_pass){
-        .model = model, .graph = graph, .infos = infos, .dims = dims, .arena = arena, .widest = TORT_INFER_OUTPUTS};
+    *pass = (tort_pass){.model = model,
+                        .graph = graph,
+                        .infos = infos,
+                        .dims = dims,
+                        .arena = arena,
+                        .most_outputs = TORT_INFER_OUTPUTS};
     for (int32_t i = 0; i < graph->node_count; i++) {
         const tort_node *node = &graph->nodes[i];
-        if (node->input_count > pass->widest) pass->widest = node->input_count;
-        if (node->output_count > pass->widest) pass->widest = node->output_count;
+        if (node->input_count > pass->most_inputs) pass->most_inputs = node->input_count;
+        if (node->output_count > pass->most_outputs) pass->most_outputs = node->output_count;
     }
-    pass->in = tort_alloc_zero(&model->env, (size_t)pass->widest, sizeof *pass->in);
-    pass->out = tort_alloc_zero(&model->env, (size_t)pass->widest, sizeof *pass->out);
+    pass->widest = pass->most_inputs > pass->most_outputs ? pass->most_inputs : pass->most_outputs;
+    pass->in = tort_alloc_zero(&model->env, (size_t)pass->most_inputs, sizeof *pass->in);
+    pass->out = tort_alloc_zero(&model->env, (size_t)pass->most_outputs, sizeof *pass->out);
     if (pass->in && pass->out) return TORT_OK;
     tort_pass_free(pass);
     return tort_out_of_memory(error, (size_t)pass->widest * sizeof *pass->in);
 }
 
 void tort_pass_free(tort_pass *pass) {
-    size_t size = (size_t)pass->widest * sizeof *pass->in;
-    tort_free(&pass->model->env, pass->in, size);
-    tort_free(&pass->model->env, pass->out, size);
+    tort_free(&pass->model->env, pass->in, (size_t)pass->most_inputs * sizeof *pass->in);
+    tort_free(&pass->model->env, pass->out, (size_t)pass->most_outputs * sizeof *pass->out);
     pass->in = pass->out = NULL;
 }
 

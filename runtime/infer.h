@@ -16,8 +16,9 @@ typedef struct tort_pass {
     const int32_t *weights; /* the weight of each value, -1; NULL: as in the graph */
     tort_dims *dims;
     tort_arena *arena;
-    tort_info *in, *out; /* scratch for one node, owned */
-    int32_t widest;      /* most inputs or outputs of a node */
+    tort_info *in, *out;               /* scratch for one node, owned */
+    int32_t most_inputs, most_outputs; /* of a node: what in and out have room for */
+    int32_t widest;                    /* the larger of the two */
 } tort_pass;
 
 tort_status tort_pass_init(tort_pass *pass, const tort_model *model, const tort_graph *graph, tort_info *infos,
