@@ -5,10 +5,10 @@
 
 #include "runtime/graph.h"
 
-struct tort_weight_store *tort_weight_store_new(const tort_env *env); /* NULL: out of memory */
+struct tort_weight_store *tort_weight_store_new(const tort_env *env); /* borrows env; NULL: out of memory */
 void tort_weight_store_free(struct tort_weight_store *store);
 bool tort_weight_store_grow(struct tort_weight_store *store, int32_t count);
-/* Copies bytes in for good. */
-bool tort_weight_store_put(struct tort_weight_store *store, int32_t weight, const void *bytes, size_t size);
+/* Memory for the bytes of a weight, for good; NULL: out of memory. */
+void *tort_weight_store_put(struct tort_weight_store *store, int32_t weight, size_t size);
 
 #endif

@@ -1,0 +1,112 @@
+/* What loading may cost: of every model that is made to cost much, at each of three sizes, the most memory that is held
+ * at once is within what loader/budget.h states, and grows as the file does. That the larger ones end at all, within
+ * the time that a test may take, is part of it: no path may take quadratic time. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "loader/budget.h"
+#include "tests/adversarial.h"
+#include "tests/counting_env.h"
+
+/* Loads, checks what came of it, and returns the most that was held at once. */
+static size_t peak_of(const adversarial_shape *shape, const onnx_bytes *b) {
+    tort_counting_env counting;
+    tort_counting_env_init(&counting);
+    tort_model *model = NULL;
+    tort_error error = {0};
+    tort_status status = tort_model_load_buffer(&counting.env, b->data, b->size, NULL, &model, &error);
+    cr_assert_eq(status, shape->expected, "%s: %s: %s", shape->name, tort_status_name(status), error.msg);
+    if (shape->words)
+        cr_assert(strstr(error.msg, shape->words), "%s: \"%s\" is not in: %s", shape->name, shape->words, error.msg);
+    tort_model_free(model);
+    cr_assert_eq(counting.live_blocks, 0);
+    cr_assert_eq(counting.wrong_sizes, 0);
+    return counting.most_bytes;
+}
+
+/* Memory that comes in steps (chunks of arenas, tables that double) may grow by this much more than the file. */
+enum { STEPS = 2 };
+
+static void check_shape(const adversarial_shape *shape, size_t granted) {
+    size_t first = 0, first_size = 0;
+    for (int factor = 1; factor <= 4; factor *= 2) {
+        onnx_bytes b = {0};
+        shape->write(&b, shape->n * factor);
+        size_t peak = peak_of(shape, &b), limit = tort_budget_of_file(b.size) + TORT_LOAD_BASE + granted;
+        cr_assert_leq(peak, limit, "%s: %zu bytes for a file of %zu", shape->name, peak, b.size);
+        if (factor == 1) {
+            first = peak;
+            first_size = b.size;
+        }
+        double growth = (double)peak / (double)first, file_growth = (double)b.size / (double)first_size;
+        cr_assert_leq(growth, file_growth * STEPS, "%s: %zu times the file takes %.1f times the memory", shape->name,
+                      (size_t)factor, growth);
+        onnx_free(&b);
+    }
+}
+
+static bool expands_calls(const adversarial_shape *shape) {
+    return strcmp(shape->name, "calls") == 0;
+}
+
+Test(loader_bounds, memory_is_a_stated_multiple_of_the_file) {
+    for (const adversarial_shape *shape = adversarial_shapes; shape->name; shape++)
+        check_shape(shape, expands_calls(shape) ? TORT_MOST_EXPANDED : 0);
+}
+
+/* What the loader builds is within the multiple by itself, and not only because the budget says no. */
+Test(loader_bounds, models_that_load_need_no_refusal) {
+    for (const adversarial_shape *shape = adversarial_shapes; shape->name; shape++) {
+        bool multiplies = expands_calls(shape) || strcmp(shape->name, "deep captures") == 0;
+        if (shape->expected || multiplies) continue;
+        onnx_bytes b = {0};
+        shape->write(&b, shape->n * 16);
+        cr_assert_gt(b.size, 1 << 20);
+        cr_assert_leq(peak_of(shape, &b), tort_budget_of_file(b.size) + ((size_t)2 << 20), "%s", shape->name);
+        onnx_free(&b);
+    }
+}
+
+/* A call costs what the function costs, whatever the file's own size is; and it is counted before it is made. */
+Test(loader_bounds, calls_that_multiply_are_refused_before_they_take_memory) {
+    enum { LEVELS = 12, CALLS = 10 };
+    onnx_bytes b = {0};
+    onnx_opset(&b, MODEL_OPSET, "", 17);
+    for (int level = 0; level < LEVELS; level++) {
+        char name[8] = {'F', (char)('a' + level), 0}, next[8] = {'F', (char)('a' + level + 1), 0};
+        onnx_begin(&b, MODEL_FUNCTION);
+        onnx_text(&b, FUNCTION_NAME, name);
+        for (int i = 0; i < CALLS; i++) {
+            onnx_begin_node(&b, FUNCTION_NODE, next, "", "", "");
+            onnx_end(&b);
+        }
+        onnx_end(&b);
+    }
+    onnx_begin_model(&b, 17);
+    onnx_node(&b, "Fa", "", "", "");
+    onnx_end(&b);
+    const adversarial_shape shape = {"calls that multiply", NULL, 0, TORT_E_MODEL, "expand to more than 512 MiB"};
+    cr_assert_leq(peak_of(&shape, &b), tort_budget_of_file(b.size) + TORT_LOAD_BASE + TORT_MOST_EXPANDED);
+    onnx_free(&b);
+}
+
+/* A model that was loaded takes and gives back memory of its application, not of the budget that is gone. */
+Test(loader_bounds, the_budget_ends_with_the_loading) {
+    onnx_bytes b = {0};
+    tort_counting_env counting;
+    tort_counting_env_init(&counting);
+    tort_model *model = NULL;
+    tort_session *session = NULL;
+    tort_error error = {0};
+    onnx_begin_model(&b, 17);
+    onnx_value(&b, GRAPH_INPUT, "x", TORT_FLOAT, 1, (const int64_t[]){1 << 20});
+    onnx_node(&b, "Neg", "", "x", "y");
+    onnx_value(&b, GRAPH_OUTPUT, "y", TORT_FLOAT, 1, (const int64_t[]){1 << 20});
+    onnx_end(&b);
+    cr_assert_eq(tort_model_load_buffer(&counting.env, b.data, b.size, NULL, &model, &error), TORT_OK, "%s", error.msg);
+    cr_assert_eq(tort_session_create(&counting.env, model, NULL, &session, &error), TORT_OK, "%s", error.msg);
+    tort_session_free(session);
+    tort_model_free(model);
+    cr_assert_eq(counting.live_blocks, 0);
+    onnx_free(&b);
+}
