@@ -410,6 +410,28 @@ static void constants(onnx_bytes *b, int n) {
     end(b, &graph);
 }
 
+/* One large weight, which every node takes for a shape: reading it once for each would take quadratic time. */
+static void shapes_from_a_large_weight(onnx_bytes *b, int n) {
+    onnx_bytes graph = {0}, tensor = {0}, packed = {0};
+    begin(b);
+    onnx_int(&tensor, TENSOR_DIMS, 25 * (int64_t)n);
+    onnx_int(&tensor, TENSOR_TYPE, TORT_INT64);
+    onnx_text(&tensor, TENSOR_NAME, "w");
+    for (int i = 0; i < 25 * n; i++) onnx_raw(&packed, "\x01", 1);
+    put(&tensor, TENSOR_INT64S, &packed);
+    put(&graph, GRAPH_INITIALIZER, &tensor);
+    put_value(&graph, GRAPH_INPUT, "x", -1);
+    for (int i = 0; i < n; i++) {
+        onnx_bytes node = {0};
+        onnx_text(&node, NODE_INPUT, "x");
+        onnx_text(&node, NODE_INPUT, "w");
+        onnx_text(&node, NODE_OUTPUT, name_of('v', i));
+        onnx_text(&node, NODE_OP, "Tile");
+        put(&graph, GRAPH_NODE, &node);
+    }
+    end(b, &graph);
+}
+
 /* Elements of a tensor, each with a tag of its own, and a name between every two. */
 static void scattered_elements(onnx_bytes *b, int n) {
     onnx_bytes graph = {0}, tensor = {0};
@@ -674,6 +696,7 @@ const adversarial_shape adversarial_shapes[] = {
     {"types", types, 20000, TORT_OK, NULL},
     {"initializers", initializers, 10000, TORT_OK, NULL},
     {"constants", constants, 3000, TORT_OK, NULL},
+    {"shapes from a large weight", shapes_from_a_large_weight, 2000, TORT_OK, NULL},
     {"scattered elements", scattered_elements, 25000, TORT_OK, NULL},
     {"tensor strings", tensor_strings, 50000, TORT_OK, NULL},
     {"dims", dims, 50000, TORT_E_UNSUPPORTED, "tinyort handles at most 8"},
