@@ -20,11 +20,12 @@ void tort_names_free(tort_names *names) {
     tort_names_init(names, names->env);
 }
 
-/* FNV-1a, its high bits folded into the low ones that choose the slot. */
+/* FNV-1a, then mixed so that all of its bits take part in the low ones, which choose the slot. */
 static uint32_t hash_of(const tort_names *names, const char *name) {
     uint64_t hash = 14695981039346656037u ^ names->seed;
     for (const unsigned char *at = (const unsigned char *)name; *at; at++) hash = (hash ^ *at) * 1099511628211u;
-    return (uint32_t)(hash ^ hash >> 32);
+    hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15u;
+    return (uint32_t)(hash >> 32);
 }
 
 static tort_name_slot *slot_of(const tort_names *names, const char *name, uint32_t hash) {
