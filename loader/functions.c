@@ -134,8 +134,7 @@ tort_status tort_attribute_reference(tort_loader *loader, const tort_scope *scop
 static tort_status bind_attribute(tort_loader *loader, const tort_scope *scope, tort_message proto, const char *name,
                                   tort_function_call *call) {
     int32_t number;
-    if (!tort_names_find(&call->function->parameters, name, &number))
-        return tort_fail(loader->error, TORT_E_MODEL, "the function has no such parameter");
+    if (!tort_names_find(&call->function->parameters, name, &number)) return TORT_OK; /* nothing can refer to it */
     if (call->parameters[number].at) return tort_fail(loader->error, TORT_E_MODEL, "it is there twice");
     const char *reference = tort_text_in(proto, ATTRIBUTE_REF_ATTR_NAME);
     if (*reference) {

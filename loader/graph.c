@@ -65,7 +65,7 @@ tort_status tort_resolve_name(tort_loader *loader, tort_scope *scope, const char
 
 static tort_status add_initializer(tort_loader *loader, tort_scope *scope, const char *name, int32_t weight) {
     int32_t value;
-    if (!*name) return tort_fail(loader->error, TORT_E_MODEL, "it has no name");
+    if (!*name) return TORT_OK; /* nothing can read it */
     if (tort_names_find(&scope->names, name, &value))
         return tort_fail(loader->error, TORT_E_MODEL, "there are two of this name");
     tort_status status = tort_declare_value(loader, scope, name, &value);
