@@ -55,7 +55,7 @@ Test(loader_bounds, memory_is_a_stated_multiple_of_the_file) {
 }
 
 /* What the loader builds is within the multiple by itself, and not only because the budget says no. */
-Test(loader_bounds, models_that_load_need_no_refusal) {
+Test(loader_bounds, models_that_load_need_no_refusal, .timeout = 300) {
     for (const adversarial_shape *shape = adversarial_shapes; shape->name; shape++) {
         bool multiplies = expands_calls(shape) || strcmp(shape->name, "deep captures") == 0;
         if (shape->expected || multiplies) continue;
