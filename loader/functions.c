@@ -254,7 +254,7 @@ static tort_status charge(tort_loader *loader, const tort_function_call *call) {
     if (loader->expanded > TORT_MOST_EXPANDED)
         return tort_fail(loader->error, TORT_E_MODEL, "the calls of functions expand to more than %zu MiB",
                          TORT_MOST_EXPANDED >> 20);
-    tort_budget_grant(loader->budget, (size_t)cost);
+    tort_allow_more(loader, (size_t)cost);
     return TORT_OK;
 }
 

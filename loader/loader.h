@@ -1,11 +1,11 @@
 /* loader.h - what the files of loader/ share while one model is loaded. Private to loader/.
  *
- * Reading order: onnx_load.c (the whole), budget.h (what it may cost), graph.c (scopes, values, nodes), bodies.c (what
+ * Reading order: onnx_load.c (the whole), limits.h (what it may cost), graph.c (scopes, values, nodes), bodies.c (what
  * bodies capture), functions.c (calls expanded in place), attributes.c, tensors.c and sparse.c (weights), types.c. */
 #ifndef TORT_LOADER_LOADER_H
 #define TORT_LOADER_LOADER_H
 
-#include "loader/budget.h"
+#include "loader/limits.h"
 #include "loader/source.h"
 #include "loader/wire.h"
 #include "runtime/graph.h"
@@ -43,7 +43,6 @@ typedef struct tort_scope {
 
 typedef struct tort_loader {
     const tort_env *env; /* the model's */
-    tort_budget *budget;
     tort_model *model;
     tort_source *source;
     tort_error *error;
@@ -65,6 +64,8 @@ typedef struct tort_loader {
 const char *tort_domain_of(const char *domain);
 /* Fails with TORT_E_MEMORY. */
 tort_status tort_no_memory(tort_loader *loader);
+/* Lets the loading take so many bytes more, for what the file describes and does not hold. */
+void tort_allow_more(tort_loader *loader, size_t bytes);
 
 /* Bounds how deep graphs and calls are nested, because each level takes stack. */
 tort_status tort_enter(tort_loader *loader);

@@ -1,7 +1,7 @@
 /* onnx_load.c - tort_model_load: untrusted bytes become a checked model.
  *
  * The steps: open the source; slim copy (wire.c), which becomes the model's; header, imports, functions, the main graph
- * with all below it; tort_model_finish. Weights are not read. All memory comes through a budget (budget.h). Whatever
+ * with all below it; tort_model_finish. Weights are not read. Memory has a limit (limits.h). Whatever
  * fails, everything is freed and the error says where. Read next: wire.h, graph.c. */
 #include <string.h>
 
@@ -19,6 +19,12 @@ const char *tort_domain_of(const char *domain) {
 
 tort_status tort_no_memory(tort_loader *loader) {
     return tort_fail(loader->error, TORT_E_MEMORY, "out of memory while loading the model");
+}
+
+void tort_allow_more(tort_loader *loader, size_t bytes) {
+    tort_account *account = &loader->model->account;
+    size_t limit;
+    tort_account_limit(account, tort_add_size(account->limit, bytes, &limit) ? limit : SIZE_MAX);
 }
 
 tort_status tort_enter(tort_loader *loader) {
@@ -161,9 +167,8 @@ static tort_status load_parts(tort_loader *loader, const char *path) {
 }
 
 /* Fills `model` from its source. */
-static tort_status load(tort_model *model, tort_budget *budget, const char *path, tort_error *error) {
-    tort_loader loader = {
-        .env = &model->env, .budget = budget, .model = model, .source = model->source_ud, .error = error};
+static tort_status load(tort_model *model, const char *path, tort_error *error) {
+    tort_loader loader = {.env = &model->env, .model = model, .source = model->source_ud, .error = error};
     tort_arena_init(&loader.scratch, loader.env);
     tort_names_init(&loader.opsets, loader.env);
     tort_names_init(&loader.function_numbers, loader.env);
@@ -184,45 +189,48 @@ static void set_source(tort_model *model, tort_source *source) {
     model->source_close = tort_source_close;
 }
 
-static tort_status over_budget(const tort_budget *budget, uint64_t file_size, tort_error *error) {
-    return tort_fail(error, TORT_E_MODEL,
-                     "a file of %llu bytes that describes a graph of more than %zu MiB, which is the limit for it: %d "
-                     "bytes for each of its own and %zu MiB",
-                     (unsigned long long)file_size, budget->limit >> 20, TORT_LOAD_FACTOR, TORT_LOAD_BASE >> 20);
+static tort_status over_limit(const tort_source *source, const tort_model *model, tort_error *error) {
+    return tort_fail(
+        error, TORT_E_MODEL,
+        "loading takes more than %zu MiB of memory, the limit for a file of %llu bytes (%d for each and %zu "
+        "MiB): a part of it describes far more than it holds",
+        model->account.limit >> 20, (unsigned long long)tort_source_size(source), TORT_LOAD_FACTOR,
+        TORT_LOAD_BASE >> 20);
+}
+
+/* Fills `model` from its source within the limit for its size, which ends with the loading. */
+static tort_status load_limited(tort_model *model, tort_source *source, const char *path, tort_error *error) {
+    tort_account_limit(&model->account, tort_load_limit(tort_source_size(source)));
+    tort_status status = tort_recognize_file(source, error);
+    if (!status) status = load(model, path, error);
+    if (!status) status = tort_model_finish(model, tort_source_options(source)->assume_opset, error);
+    if (status && model->account.refused) status = over_limit(source, model, error);
+    tort_account_limit(&model->account, SIZE_MAX);
+    return status;
 }
 
 /* path NULL: the model is in memory. */
-static tort_status load_budgeted(tort_budget *budget, const char *path, const void *bytes, size_t size,
-                                 const tort_load_options *options, tort_model **out, tort_error *error) {
-    tort_model *model = tort_model_new(&budget->env);
+static tort_status load_model(const tort_env *env, const char *path, const void *bytes, size_t size,
+                              const tort_load_options *options, tort_model **out, tort_error *error) {
+    *out = NULL;
+    if (error) *error = (tort_error){.node = -1};
+    tort_status status = env ? tort_check_struct_size(env->struct_size, "tort_env", error) : TORT_OK;
+    if (!status && options) status = tort_check_struct_size(options->struct_size, "tort_load_options", error);
+    if (status) return status;
+    tort_model *model = tort_model_new(env);
     if (!model) return tort_out_of_memory(error, sizeof *model);
     tort_source *source = NULL;
-    tort_status status = path ? tort_source_open_file(&model->env, path, options, &source, error)
-                              : tort_source_open_buffer(&model->env, bytes, size, options, &source, error);
+    status = path ? tort_source_open_file(&model->env, path, options, &source, error)
+                  : tort_source_open_buffer(&model->env, bytes, size, options, &source, error);
     if (!status) {
         set_source(model, source);
-        tort_budget_grant(budget, tort_budget_of_file(tort_source_size(source)));
-        status = tort_recognize_file(source, error);
-        if (!status) status = load(model, budget, path ? path : "", error);
-        if (!status) status = tort_model_finish(model, tort_source_options(source)->assume_opset, error);
-        if (status && budget->refused) status = over_budget(budget, tort_source_size(source), error);
+        status = load_limited(model, source, path ? path : "", error);
         if (status && path) tort_error_prefix(error, "%.150s", path);
     }
     if (status)
         tort_model_free(model);
     else
         *out = model;
-    return status;
-}
-
-/* The budget ends with the loading; the model's memory is the caller's env's from then on. */
-static tort_status load_model(const tort_env *env, const char *path, const void *bytes, size_t size,
-                              const tort_load_options *options, tort_model **out, tort_error *error) {
-    tort_budget budget;
-    *out = NULL;
-    tort_budget_init(&budget, env);
-    tort_status status = load_budgeted(&budget, path, bytes, size, options, out, error);
-    if (!status) (*out)->env = budget.below;
     return status;
 }
 

@@ -252,11 +252,7 @@ const void *tort_source_view(void *opened, int32_t file, uint64_t offset, uint64
     const tort_source *source = opened;
     const char *base = file == 0 ? source->buffer : source->externals[file - 1].mapping;
     if (!base) return NULL;
-    uint64_t readable = source->size;
-    if (file > 0) { /* the last page of a mapping can be read to its end */
-        uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-        readable = ((uint64_t)source->externals[file - 1].facts.st_size + page - 1) / page * page;
-    }
-    if (offset > readable || length > readable - offset || readable - offset - length < TORT_TAIL) return NULL;
+    const uint64_t readable = file > 0 ? (uint64_t)source->externals[file - 1].facts.st_size : source->size;
+    if (offset > readable || length > readable - offset) return NULL;
     return (uintptr_t)(base + offset) % TORT_HOST_ALIGN == 0 ? base + offset : NULL;
 }

@@ -28,8 +28,7 @@ tort_status tort_source_external(tort_source *source, const char *location, uint
 
 tort_status tort_source_read(void *source, int32_t file, uint64_t offset, uint64_t length, void *dst,
                              tort_error *error);
-/* The bytes in place where they are in memory, aligned to TORT_HOST_ALIGN, with TORT_TAIL readable bytes behind them;
- * NULL otherwise. */
+/* The bytes in place where they are in memory, aligned to TORT_HOST_ALIGN; NULL otherwise. */
 const void *tort_source_view(void *source, int32_t file, uint64_t offset, uint64_t length);
 
 #endif

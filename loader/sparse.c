@@ -90,7 +90,7 @@ static tort_status load_new(tort_loader *loader, tort_message message, sparse_pa
     tort_status status = load_parts(loader, message, parts);
     if (status) return status;
     loader->sparse_bytes += parts->dense_bytes;
-    tort_budget_grant(loader->budget, parts->dense_bytes);
+    tort_allow_more(loader, parts->dense_bytes);
     void *values = tort_alloc(loader->env, parts->values.bytes);
     void *indices = tort_alloc(loader->env, parts->indices.bytes);
     *weight = values && indices ? tort_model_add_weight_space(loader->model, &parts->dense) : -1;

@@ -92,8 +92,8 @@ static tort_status check_pointer(const tort_session *session, const char *role, 
                                  const void *data, tort_error *error) {
     for (int32_t i = 0; data && i < session->chain_count; i++) {
         const tort_link *link = &session->chain[i];
-        if (!link->opened || !link->provider->reach || (memory && link->memory != memory)) continue;
-        const uint32_t reach = link->provider->reach(link->device, data);
+        if (memory && link->memory != memory) continue;
+        const uint32_t reach = tort_link_reach(link, data);
         if (reach & (memory ? TORT_REACH_DEVICE : TORT_REACH_HOST)) continue;
         if (memory)
             return tort_fail(error, TORT_E_INPUT,
@@ -149,8 +149,7 @@ tort_status tort_memory_copy(tort_context *context, const char *provider, void *
         return TORT_OK;
     }
     void *stream = context->streams[link - session->chain];
-    status = link->provider->copy(link->device, stream, to, from, bytes, direction, error);
-    if (!status && link->provider->sync) status = link->provider->sync(link->device, stream, error);
-    if (status == TORT_E_DEVICE_LOST) session->lost = true;
+    status = tort_link_copy(link, stream, to, from, bytes, direction, error);
+    if (!status) status = tort_link_sync(link, stream, error);
     return status ? tort_link_failed(link, status, error) : TORT_OK;
 }

@@ -222,6 +222,7 @@ tort_status tort_chain_open(tort_session *session, tort_error *error) {
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < count; i++) {
         tort_link *link = &session->chain[i];
+        link->lost = &session->lost;
         link->config = (tort_provider_config){.provider = take_token(session, &cursor, ":,"), .env = &session->env};
         if (!link->config.provider) return tort_out_of_memory(error, 0);
         status = read_options(session, &cursor, link, error);
@@ -243,24 +244,6 @@ tort_status tort_link_down(const tort_link *link, tort_error *error) {
     return TORT_E_PLACEMENT;
 }
 
-tort_status tort_link_failed(const tort_link *link, tort_status status, tort_error *error) {
-    if (!error) return status;
-    error->provider = link->provider->name;
-    tort_error_prefix(error, "%s", link->provider->name);
-    return status;
-}
-
-tort_status tort_link_alloc_failed(const tort_link *link, uint64_t bytes, const char *purpose, tort_error *error) {
-    const tort_provider *provider = link->provider;
-    tort_status status = provider->sync ? provider->sync(link->device, NULL, error) : TORT_OK;
-    if (status == TORT_E_DEVICE_LOST) return tort_link_failed(link, status, error);
-    uint64_t left = provider->memory_free ? provider->memory_free(link->device) : 0;
-    tort_fail(error, TORT_E_MEMORY, "%s has no %llu bytes for %s (%llu are free)", provider->name,
-              (unsigned long long)bytes, purpose, (unsigned long long)left);
-    if (error) error->provider = provider->name;
-    return TORT_E_MEMORY;
-}
-
 tort_link *tort_link_named(const tort_session *session, const char *name) {
     for (int32_t i = 0; i < session->chain_count; i++)
         if (!strcmp(session->chain[i].config.provider, name)) return &session->chain[i];
@@ -274,13 +257,13 @@ tort_status tort_chain_alloc(const tort_session *session, int32_t memory, size_t
         return *out ? TORT_OK : tort_out_of_memory(error, bytes);
     }
     const tort_link *link = &session->chain[memory - 1];
-    *out = link->provider->alloc(link->device, bytes ? bytes : 1);
+    *out = tort_link_alloc(link, bytes);
     return *out ? TORT_OK : tort_link_alloc_failed(link, bytes, purpose, error);
 }
 
 void tort_chain_free(const tort_session *session, int32_t memory, void *ptr, size_t bytes) {
     if (memory)
-        session->chain[memory - 1].provider->free(session->chain[memory - 1].device, ptr);
+        tort_link_free(&session->chain[memory - 1], ptr, bytes);
     else
         tort_free_aligned(&session->env, ptr, bytes);
 }
@@ -293,8 +276,10 @@ const tort_library_state *tort_link_library(tort_link *link, tort_library librar
         state->found = link->target.libraries; /* a plan for a device that is not here trusts its description */
         if (!state->found) snprintf(state->message, sizeof state->message, "switched off by libraries=off");
     } else if (link->provider->library) {
+        const int32_t before = tort_link_enter(link);
         state->found = link->provider->library(link->device, library, state->message, sizeof state->message,
                                                state->cure, sizeof state->cure);
+        tort_link_leave(link, before);
     }
     return state;
 }

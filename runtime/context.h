@@ -20,6 +20,8 @@ struct tort_context {
     tort_tensor *operands; /* of the step that runs */
     int32_t widest;
     struct tort_text *text;
+    const tort_tensor *outputs; /* the caller's, while a run goes on */
+    bool *direct;               /* an output: written straight into the caller's buffer */
     tort_observer observer;
     void *observer_ud;
     /* For steps whose shapes depend on data; see dynamic.c. */
@@ -29,9 +31,8 @@ struct tort_context {
     uint8_t *params; /* of the dynamic step that runs, params_bytes of the largest operator */
     void *fitted;    /* of the dynamic step that runs */
     size_t params_bytes;
-    tort_region scratch;
-    int32_t scratch_memory;
-    tort_info *infos; /* 2 * widest: inputs and outputs of the step that runs */
+    tort_region *scratch; /* a memory: of dynamic steps */
+    tort_info *infos;     /* 2 * widest: inputs and outputs of the step that runs */
 };
 
 /* context.c: sizing for a plan. */
@@ -39,6 +40,15 @@ tort_status tort_context_choose_plan(tort_context *context, const tort_tensor *i
 tort_status tort_context_adopt(tort_context *context, tort_planned *planned, tort_error *error);
 void tort_context_drop_plan(tort_context *context);
 void tort_context_free_arena(tort_context *context, int32_t memory);
+
+/* outputs.c: takes the caller's buffers for the slots that they stand for, before the first step; gives such a slot its
+ * place (NULL: memory of the context) when its size comes out only while running; fills the other buffers at the end;
+ * tells where the outputs are that had none. */
+tort_status tort_outputs_bind(tort_context *context, const tort_tensor *inputs, const tort_tensor *outputs,
+                              tort_error *error);
+void *tort_outputs_place(const tort_context *context, int32_t slot, size_t bytes);
+tort_status tort_outputs_fill(tort_context *context, const tort_tensor *outputs, tort_error *error);
+void tort_outputs_lend(const tort_context *context, tort_tensor *outputs);
 
 /* dynamic.c: steps whose shapes depend on data. */
 tort_status tort_dynamic_prepare(tort_context *context, const tort_step *step, tort_error *error);

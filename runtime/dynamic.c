@@ -41,17 +41,23 @@ static void free_slot(tort_context *context, int32_t slot) {
 void tort_dynamic_free_all(tort_context *context) {
     if (!context->planned) return;
     for (int32_t i = 0; context->dynamic_count && i < context->planned->plan.slot_count; i++) free_slot(context, i);
-    region_free(context, context->scratch_memory, &context->scratch);
+    for (int32_t m = 0; m < context->session->memory_count; m++) region_free(context, m, &context->scratch[m]);
+}
+
+/* Frees what this step was the last to read. */
+static void free_operand(tort_context *context, int32_t slot, int32_t step_index) {
+    const tort_plan *plan = &context->planned->plan;
+    while (slot >= 0 && plan->slots[slot].home == TORT_HOME_ALIAS) slot = plan->slots[slot].source;
+    if (slot >= 0 && plan->slots[slot].last_step == step_index) free_slot(context, slot);
 }
 
 void tort_dynamic_free_unread(tort_context *context, int32_t step_index) {
     const tort_plan *plan = &context->planned->plan;
     const tort_step *step = &plan->steps[step_index];
-    for (int32_t i = 0; i < step->input_count + step->output_count; i++) {
-        int32_t slot = plan->operands[step->operands + i];
-        while (slot >= 0 && plan->slots[slot].home == TORT_HOME_ALIAS) slot = plan->slots[slot].source;
-        if (slot >= 0 && plan->slots[slot].last_step == step_index) free_slot(context, slot);
-    }
+    for (int32_t i = 0; i < step->input_count + step->output_count; i++)
+        free_operand(context, plan->operands[step->operands + i], step_index);
+    for (int32_t i = 0; i < step->shape_count; i++)
+        free_operand(context, plan->operands[step->shape_operands + i], step_index);
 }
 
 /* ---- live inference ---------------------------------------------------------------------------------------------- */
@@ -78,7 +84,7 @@ static tort_node_view live_view(tort_context *context, const tort_step *step) {
             in[i] = info_of(&context->tensors[slot]);
             if (plan->slots[slot].memory == 0) in[i].data = context->tensors[slot].data;
         }
-        int32_t live = step->shape_operands >= 0 ? plan->operands[step->shape_operands + i] : -1;
+        int32_t live = i < step->shape_count ? plan->operands[step->shape_operands + i] : -1;
         if (live >= 0) {
             in[i] = info_of(&context->tensors[live]);
             in[i].data = context->tensors[live].data;
@@ -115,6 +121,8 @@ static tort_status allocate_output(tort_context *context, int32_t slot, const to
         if (where->bytes >= 0 && bytes == (uint64_t)where->bytes) return TORT_OK;
         return tort_fail(error, TORT_E_INTERNAL, "an output is not of the size that was planned");
     }
+    tensor->data = tort_outputs_place(context, slot, bytes);
+    if (tensor->data) return TORT_OK;
     tort_status status = region_alloc(context, where->memory, bytes, &context->dynamic[slot], error);
     if (status) return status;
     context->dynamic_count++;
@@ -127,6 +135,7 @@ static tort_status infer_live(tort_context *context, tort_node_view *view, tort_
     tort_infer infer = {
         .node = view, .outputs = context->infos + context->widest, .dims = dims, .arena = arena, .error = error};
     tort_status status = view->op->infer(&infer);
+    if (!status && dims->failed) status = tort_out_of_memory(error, 0);
     if (status == TORT_E_MODEL) { /* what is wrong now is data, not the file */
         status = TORT_E_RUN;
         if (error) error->code = status;
@@ -135,10 +144,10 @@ static tort_status infer_live(tort_context *context, tort_node_view *view, tort_
 }
 
 static tort_status reserve_scratch(tort_context *context, int32_t memory, size_t bytes, tort_error *error) {
-    if (bytes <= context->scratch.bytes) return TORT_OK;
-    region_free(context, context->scratch_memory, &context->scratch);
-    context->scratch_memory = memory;
-    return region_alloc(context, memory, bytes, &context->scratch, error);
+    tort_region *scratch = &context->scratch[memory];
+    if (bytes <= scratch->bytes) return TORT_OK;
+    region_free(context, memory, scratch);
+    return region_alloc(context, memory, bytes, scratch, error);
 }
 
 static tort_status resolve_live(tort_context *context, const tort_step *step, tort_node_view *view, tort_error *error) {
@@ -160,16 +169,16 @@ static tort_status resolve_live(tort_context *context, const tort_step *step, to
                     .stream = context->streams[step->provider],
                     .env = &session->env,
                     .error = error};
-    status = kernel->fit(&fit);
+    status = tort_link_noted(link, kernel->fit(&fit));
     context->fitted = fit.fitted;
     return status;
 }
 
 void tort_dynamic_unfit(tort_context *context, const tort_step *step) {
     const tort_session *session = context->session;
-    if (context->fitted)
-        session->placements[step->node].kernel->unfit(session->chain[step->provider].device, &session->env,
-                                                      context->fitted);
+    if (!context->fitted) return;
+    const tort_link *link = &session->chain[step->provider];
+    session->placements[step->node].kernel->unfit(link->device, &session->env, context->fitted);
     context->fitted = NULL;
 }
 

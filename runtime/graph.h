@@ -7,6 +7,7 @@
 #ifndef TORT_RUNTIME_GRAPH_H
 #define TORT_RUNTIME_GRAPH_H
 
+#include "runtime/account.h"
 #include "runtime/error.h"
 #include "runtime/shape.h"
 
@@ -138,7 +139,8 @@ typedef struct tort_property {
 } tort_property;
 
 struct tort_model {
-    tort_env env;
+    tort_env env; /* the application's, counted in the account */
+    tort_account account;
     tort_arena arena;
     tort_dims dims;
     int64_t ir_version;
@@ -171,7 +173,7 @@ int32_t tort_model_add_graph(tort_model *model, const char *name, const char *pa
 int32_t tort_model_add_weight(tort_model *model, const tort_weight *weight);         /* -1: out of memory */
 /* A weight whose bytes are in memory: copies them into the model. -1: out of memory */
 int32_t tort_model_add_weight_data(tort_model *model, const tort_tensor *tensor);
-/* The same where the bytes come later: sets tensor->data to where they belong. */
+/* The same where the bytes come later: sets tensor->data to where they belong, which is zeroed. */
 int32_t tort_model_add_weight_space(tort_model *model, tort_tensor *tensor);
 int32_t tort_model_add_composite(tort_model *model, const tort_composite *composite); /* interned; -1 */
 int32_t tort_graph_add_value(tort_model *model, int32_t graph, const char *name);     /* rank -1, no type; -1 */

@@ -304,10 +304,11 @@ static bool inputs_known(const tort_pass *pass, const tort_node *node) {
     return true;
 }
 
-/* What infer left open: unknown dims of a declared rank, so that later nodes know at least that. */
+/* What infer left open: unknown dims of a declared rank, so that later nodes know at least that. A value that was
+ * folded is known already. */
 static void store_output(const tort_pass *pass, int32_t value, const tort_info *inferred) {
     tort_info *info = &pass->infos[value];
-    if (inferred->type == TORT_UNDEFINED) return;
+    if (inferred->type == TORT_UNDEFINED || info->constant) return;
     tort_info merged = *inferred;
     if (merged.kind == TORT_TENSOR && merged.rank < 0 && info->rank >= 0 && info->kind == TORT_TENSOR) {
         merged.rank = info->rank; /* a declared size may be wrong: only its rank is taken */

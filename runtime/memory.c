@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/error.h"
 #include "runtime/memory.h"
 
 /* ---- the environment --------------------------------------------------------------------------------------------- */
@@ -22,19 +23,18 @@ static void *default_alloc(void *ud, void *ptr, size_t old_size, size_t new_size
     return realloc(ptr, new_size);
 }
 
-static void serial_for(void *ud, int64_t count, int64_t grain, void (*body)(void *, int64_t, int64_t), void *arg) {
-    (void)ud;
-    (void)grain;
-    if (count > 0) body(arg, 0, count);
-}
-
 tort_env tort_env_complete(const tort_env *env) {
     tort_env complete = {0};
     if (env) memcpy(&complete, env, env->struct_size < sizeof complete ? env->struct_size : sizeof complete);
     complete.struct_size = sizeof complete;
     if (!complete.alloc) complete.alloc = default_alloc;
-    if (!complete.parallel_for) complete.parallel_for = serial_for;
     return complete;
+}
+
+tort_status tort_check_struct_size(size_t struct_size, const char *what, tort_error *error) {
+    if (struct_size) return TORT_OK;
+    return tort_fail(error, TORT_E_USAGE, "%s has struct_size 0: set it to sizeof(%s), or all of it would be ignored",
+                     what, what);
 }
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
@@ -74,20 +74,19 @@ bool tort_grow(const tort_env *env, void **array, int32_t *capacity, int32_t nee
     return true;
 }
 
-static bool aligned_block_size(size_t size, size_t *bytes) {
-    return tort_add_size(size, TORT_HOST_ALIGN + TORT_TAIL, bytes);
+size_t tort_aligned_bytes(size_t size) {
+    size_t bytes;
+    return tort_add_size(size, TORT_HOST_ALIGN, &bytes) ? bytes : SIZE_MAX;
 }
 
 /* The start of the block that the hook gave stands right before the aligned address: a block of the hook is aligned
  * like malloc's, so there is always room for a pointer. */
 void *tort_alloc_aligned(const tort_env *env, size_t size) {
-    size_t bytes;
-    if (!aligned_block_size(size, &bytes)) return NULL;
-    char *block = tort_alloc(env, bytes);
+    const size_t bytes = tort_aligned_bytes(size);
+    char *block = bytes < SIZE_MAX ? tort_alloc(env, bytes) : NULL;
     if (!block) return NULL;
     char *aligned = block + TORT_HOST_ALIGN - (uintptr_t)block % TORT_HOST_ALIGN;
     memcpy(aligned - sizeof block, &block, sizeof block);
-    memset(aligned + size, 0, bytes - (size_t)(aligned - block) - size);
     return aligned;
 }
 
@@ -95,7 +94,7 @@ void tort_free_aligned(const tort_env *env, void *ptr, size_t size) {
     if (!ptr) return;
     char *block;
     memcpy(&block, (char *)ptr - sizeof block, sizeof block);
-    tort_free(env, block, size + TORT_HOST_ALIGN + TORT_TAIL);
+    tort_free(env, block, tort_aligned_bytes(size));
 }
 
 /* ---- sizes ------------------------------------------------------------------------------------------------------- */

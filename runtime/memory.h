@@ -9,10 +9,12 @@
 
 #define TORT_HOST_ALIGN 64 /* of host offsets and weights, so that vector loads need no prologue */
 #define TORT_DEVICE_ALIGN 256
-#define TORT_TAIL 64 /* bytes behind every host buffer that vector tails may read */
 
-/* The environment with every default filled in. */
+/* The environment with the default allocator filled in; parallel_for stays NULL where the application gave none: a
+ * session puts its pool there. */
 tort_env tort_env_complete(const tort_env *env);
+/* A size that the caller forgot to set would drop all that it asked for. TORT_E_USAGE naming `what`. */
+tort_status tort_check_struct_size(size_t struct_size, const char *what, tort_error *error);
 
 void *tort_alloc(const tort_env *env, size_t size);                    /* uninitialised; NULL on failure */
 void *tort_alloc_zero(const tort_env *env, size_t count, size_t size); /* NULL on failure or overflow */
@@ -20,8 +22,9 @@ void *tort_alloc_zero(const tort_env *env, size_t count, size_t size); /* NULL o
 bool tort_grow(const tort_env *env, void **array, int32_t *capacity, int32_t need, size_t size);
 void tort_free(const tort_env *env, void *ptr, size_t size);
 
-/* A block aligned to TORT_HOST_ALIGN with TORT_TAIL readable bytes behind it. Free with the same size. */
+/* A block aligned to TORT_HOST_ALIGN. Free with the same size. */
 void *tort_alloc_aligned(const tort_env *env, size_t size);
+size_t tort_aligned_bytes(size_t size); /* that such a block takes of the allocator; SIZE_MAX on overflow */
 void tort_free_aligned(const tort_env *env, void *ptr, size_t size);
 
 bool tort_add_size(size_t a, size_t b, size_t *out); /* false on overflow */

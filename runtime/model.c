@@ -10,7 +10,7 @@ tort_model *tort_model_new(const tort_env *env) {
     tort_env complete = tort_env_complete(env);
     tort_model *model = tort_alloc_zero(&complete, 1, sizeof *model);
     if (!model) return NULL;
-    model->env = complete;
+    model->env = tort_account_open(&model->account, &complete, sizeof *model);
     tort_arena_init(&model->arena, &model->env);
     tort_dims_init(&model->dims, &model->env, &model->arena);
     model->path = model->producer = model->producer_version = model->graph_name = "";
@@ -25,7 +25,7 @@ tort_model *tort_model_new(const tort_env *env) {
 void tort_model_free(tort_model *model) {
     if (!model) return;
     if (model->source_close) model->source_close(model->source_ud);
-    tort_env env = model->env;
+    const tort_env env = model->env, outer = model->account.inner;
     if (model->store) tort_weight_store_free(model->store);
     for (int32_t g = 0; g < model->graph_count; g++) {
         const tort_graph *graph = &model->graphs[g];
@@ -38,7 +38,7 @@ void tort_model_free(tort_model *model) {
     tort_free(&env, model->composite_buckets, (size_t)model->composite_bucket_count * sizeof(int32_t));
     tort_dims_free(&model->dims);
     tort_arena_free(&model->arena);
-    tort_free(&env, model, sizeof *model);
+    tort_free(&outer, model, sizeof *model);
 }
 
 /* ---- arrays that are made to measure ----------------------------------------------------------------------------- */

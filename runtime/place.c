@@ -15,21 +15,45 @@
 /* One node while it is being placed. */
 typedef struct candidate {
     tort_session *session;
+    const tort_op_table *rows; /* of this build */
     int32_t index;
     const tort_node *node;
     const tort_node_view *view;
     tort_placement *placement;
-    const char *pinned; /* provider, or NULL */
     tort_said said[MAX_SAID];
     int32_t said_count;
 } candidate;
+
+/* An input without a type comes from a node that could not be understood: its index, the node's own where the value is
+ * made by none; -1: there is no such input. */
+static int32_t unknown_source(const candidate *c) {
+    for (int32_t i = 0; i < c->node->input_count; i++) {
+        int32_t value = c->node->inputs[i];
+        if (value < 0 || c->session->infos[value].type != TORT_UNDEFINED) continue;
+        int32_t producer = c->session->graph->values[value].producer;
+        return producer >= 0 ? producer : c->index;
+    }
+    return -1;
+}
+
+/* The first of the nodes that were not understood, one because of the other. */
+static int32_t root_of(const candidate *c) {
+    int32_t source = unknown_source(c);
+    const tort_placement *before = source >= 0 ? &c->session->placements[source] : NULL;
+    for (int32_t i = 0; before && i < before->said_count; i++)
+        if (before->said[i].root >= 0) return before->said[i].root;
+    return source;
+}
 
 static tort_status keep(candidate *c, int32_t provider, const tort_kernel *kernel, const tort_verdict *verdict,
                         tort_error *error) {
     if (c->said_count == MAX_SAID) return TORT_OK;
     tort_arena *arena = &c->session->arena;
     tort_said *said = &c->said[c->said_count++];
-    *said = (tort_said){.provider = provider, .kernel = kernel ? kernel->name : "", .code = verdict->code};
+    *said = (tort_said){.provider = provider,
+                        .kernel = kernel ? kernel->name : "",
+                        .code = verdict->code,
+                        .root = verdict->code == TORT_UPSTREAM ? root_of(c) : -1};
     said->message = tort_arena_text(arena, verdict->message, strlen(verdict->message));
     said->cure = tort_arena_text(arena, verdict->cure, strlen(verdict->cure));
     return said->message && said->cure ? TORT_OK : tort_out_of_memory(error, 0);
@@ -39,38 +63,21 @@ static tort_status keep(candidate *c, int32_t provider, const tort_kernel *kerne
 
 static tort_verdict missing_row(const candidate *c) {
     const tort_node *node = c->node;
-    tort_op_table table;
     const tort_op *const *family;
     int32_t count;
     const char *dot = *node->domain ? "::" : "";
-    if (!tort_op_table_build(&table, &c->session->env)) return tort_no(TORT_NO_OP, "", "out of memory");
-    tort_op_find(&table, node->domain, node->op_type, node->opset, &family, &count);
-    tort_verdict verdict;
+    tort_op_find(c->rows, node->domain, node->op_type, node->opset, &family, &count);
     if (!count)
-        verdict =
-            tort_no(TORT_NO_OP, "tinyort ops lists what this build has",
-                    "operator %s%s%s (opset %d) is not in this build", node->domain, dot, node->op_type, node->opset);
-    else if (node->opset < family[0]->since)
-        verdict = tort_no(TORT_NO_OPSET, "export the model again with that opset: the file is not valid ONNX",
-                          "%s%s%s exists since opset %d, but the model imports opset %d", node->domain, dot,
-                          node->op_type, family[0]->since, node->opset);
-    else
-        verdict = tort_no(TORT_NO_OPSET, "export the model with an opset that has it",
-                          "%s%s%s is known up to opset %d, but the model imports opset %d", node->domain, dot,
-                          node->op_type, family[count - 1]->until, node->opset);
-    tort_op_table_free(&table, &c->session->env);
-    return verdict;
-}
-
-/* An input without a type comes from a node that could not be understood. */
-static const tort_node *unknown_source(const candidate *c) {
-    for (int32_t i = 0; i < c->node->input_count; i++) {
-        int32_t value = c->node->inputs[i];
-        if (value < 0 || c->session->infos[value].type != TORT_UNDEFINED) continue;
-        int32_t producer = c->session->graph->values[value].producer;
-        return producer >= 0 ? &c->session->graph->nodes[producer] : c->node;
-    }
-    return NULL;
+        return tort_no(TORT_NO_OP, "tinyort ops lists what this build has",
+                       "operator %s%s%s (opset %d) is not in this build", node->domain, dot, node->op_type,
+                       node->opset);
+    if (node->opset < family[0]->since)
+        return tort_no(TORT_NO_OPSET, "export the model again with that opset: the file is not valid ONNX",
+                       "%s%s%s exists since opset %d, but the model imports opset %d", node->domain, dot, node->op_type,
+                       family[0]->since, node->opset);
+    return tort_no(TORT_NO_OPSET, "export the model with an opset that has it",
+                   "%s%s%s is known up to opset %d, but the model imports opset %d", node->domain, dot, node->op_type,
+                   family[count - 1]->until, node->opset);
 }
 
 static bool only_tensors(const tort_node_view *view) {
@@ -148,13 +155,15 @@ static tort_verdict precheck(const candidate *c, const tort_link *link) {
     if (!condition->ready)
         return tort_no(!strcmp(condition->code, "DISABLED") ? TORT_DISABLED : TORT_PROVIDER_DOWN, condition->cure,
                        "%s: %s", condition->code, condition->message);
-    if (c->pinned && strcmp(c->pinned, link->provider->name))
-        return tort_no(TORT_PINNED, "remove the pin", "pinned to %s", c->pinned);
+    if (c->placement->pinned && link != &c->session->chain[c->placement->pin])
+        return tort_no(TORT_PINNED, "remove the pin", "pinned to %s",
+                       c->session->chain[c->placement->pin].provider->name);
     if (!c->node->op) return missing_row(c);
-    const tort_node *source = unknown_source(c);
-    if (source)
+    if (unknown_source(c) >= 0) {
+        const tort_node *root = &c->session->graph->nodes[root_of(c)];
         return tort_no(TORT_UPSTREAM, "", "an input has no type, because node \"%s\" (%s) was not understood",
-                       source->name, source->op_type);
+                       root->name, root->op_type);
+    }
     if (!link->provider->host_memory && !only_tensors(c->view))
         return tort_no(TORT_NO_KIND, "add cpu to the chain", "only tensors can be on %s", link->provider->name);
     uint64_t bytes = node_bytes(c->view);
@@ -167,28 +176,14 @@ static tort_verdict precheck(const candidate *c, const tort_link *link) {
 
 /* ---- one node ---------------------------------------------------------------------------------------------------- */
 
-/* "NODE=provider" or "#12=provider"; splits at the last '='. */
-static const char *pin_of(const tort_session *session, const tort_node *node, int32_t index) {
-    char number[16];
-    snprintf(number, sizeof number, "#%d", index);
-    for (int32_t i = 0; i < session->options.pin_count; i++) {
-        const char *pin = session->options.pins[i], *equals = strrchr(pin, '=');
-        size_t length = (size_t)(equals - pin);
-        if ((strlen(node->name) == length && !memcmp(pin, node->name, length)) ||
-            (strlen(number) == length && !memcmp(pin, number, length)))
-            return equals + 1;
-    }
-    return NULL;
-}
-
 static bool is_host_step(const candidate *c) {
-    if (!c->node->op || unknown_source(c)) return false;
+    if (!c->node->op || unknown_source(c) >= 0) return false;
     uint32_t flags = c->node->op->flags;
     return (flags & (TORT_OP_ALIAS | TORT_OP_METADATA)) && only_tensors(c->view);
 }
 
 static tort_status resolve_for_claims(candidate *c, tort_node_view *view, tort_error *error) {
-    if (!c->node->op || unknown_source(c)) return TORT_OK;
+    if (!c->node->op || unknown_source(c) >= 0) return TORT_OK;
     size_t size = c->node->op->params_size;
     c->placement->params = tort_arena_alloc(&c->session->arena, size + 1);
     if (!c->placement->params) return tort_out_of_memory(error, size);
@@ -227,26 +222,6 @@ static tort_status store_said(candidate *c, tort_error *error) {
 
 /* ---- the graph --------------------------------------------------------------------------------------------------- */
 
-static tort_status check_pins(const tort_session *session, tort_error *error) {
-    const tort_graph *graph = session->graph;
-    for (int32_t i = 0; i < session->options.pin_count; i++) {
-        const char *pin = session->options.pins[i], *equals = strrchr(pin, '=');
-        if (!equals) return tort_fail(error, TORT_E_USAGE, "pin \"%s\" is not of the form NODE=provider", pin);
-        bool node_found = false;
-        for (int32_t n = 0; n < graph->node_count && !node_found; n++) {
-            const char *want = pin_of(session, &graph->nodes[n], n);
-            node_found = want == equals + 1;
-        }
-        if (!node_found)
-            return tort_fail(error, TORT_E_USAGE,
-                             "pin \"%s\": the model has no node \"%.*s\" (tinyort plan lists names; #12 pins by index)",
-                             pin, (int)(equals - pin), pin);
-        if (!tort_link_named(session, equals + 1))
-            return tort_fail(error, TORT_E_USAGE, "pin \"%s\": provider %s is not in the chain", pin, equals + 1);
-    }
-    return TORT_OK;
-}
-
 /* Adds "Resize_31 (Resize-13) cuda: NO_ATTR ..." to a list that ends in "and N more" when it is full. */
 static void list_node(char *text, size_t size, const tort_session *session, int32_t index, int32_t *left_out) {
     const tort_node *node = &session->graph->nodes[index];
@@ -282,35 +257,45 @@ static tort_status report_unplaced(const tort_session *session, tort_error *erro
     return TORT_E_PLACEMENT;
 }
 
-tort_status tort_place(tort_session *session, tort_error *error) {
-    tort_pass pass;
-    tort_status status = check_pins(session, error);
-    if (status) return status;
-    status =
-        tort_pass_init(&pass, session->model, session->graph, session->infos, &session->dims, &session->arena, error);
-    if (status) return status;
-    pass.weights = session->weights;
-    candidate c = {.session = session};
+static tort_status place_all(candidate *c, tort_pass *pass, tort_error *error) {
+    tort_session *session = c->session;
+    tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < session->graph->node_count; i++) {
-        c.placement = &session->placements[i];
-        c.node = &session->graph->nodes[i];
-        c.index = i;
-        c.said_count = 0;
-        if (c.placement->folded) {
-            c.placement->provider = TORT_AT_FOLDED;
+        c->placement = &session->placements[i];
+        c->node = &session->graph->nodes[i];
+        c->index = i;
+        c->said_count = 0;
+        if (c->placement->folded) {
+            c->placement->provider = TORT_AT_FOLDED;
             continue;
         }
-        tort_node_view view = tort_pass_view(&pass, i);
-        c.view = &view;
-        c.pinned = pin_of(session, c.node, i);
-        status = tort_pass_acquire(&pass, i, error);
-        if (!status) status = resolve_for_claims(&c, &view, error);
+        tort_node_view view = tort_pass_view(pass, i);
+        c->view = &view;
+        status = tort_pass_acquire(pass, i, error);
+        if (!status) status = resolve_for_claims(c, &view, error);
         if (status) tort_error_at_node(error, session->graph, i);
-        if (!status) status = place_node(&c, error);
-        if (!status) status = store_said(&c, error);
-        tort_pass_release(&pass, i);
+        if (!status) status = place_node(c, error);
+        if (!status) status = store_said(c, error);
+        tort_pass_release(pass, i);
     }
-    tort_pass_free(&pass);
+    return status;
+}
+
+tort_status tort_place(tort_session *session, tort_error *error) {
+    tort_pass pass;
+    tort_op_table rows;
+    tort_status status = tort_read_pins(session, error);
+    if (status) return status;
+    if (!tort_op_table_build(&rows, &session->env)) return tort_out_of_memory(error, 0);
+    status =
+        tort_pass_init(&pass, session->model, session->graph, session->infos, &session->dims, &session->arena, error);
+    if (!status) {
+        pass.weights = session->weights;
+        status = place_all(&(candidate){.session = session, .rows = &rows}, &pass, error);
+        tort_pass_free(&pass);
+    }
+    tort_op_table_free(&rows, &session->env);
+    if (!status) status = tort_check_pins(session, error);
     return status ? status : report_unplaced(session, error);
 }
 
@@ -321,7 +306,7 @@ tort_status tort_place_strict(const tort_session *session, tort_error *error) {
     char text[400] = "";
     int32_t count = 0, left_out = 0, first = -1;
     for (int32_t i = 0; i < session->graph->node_count; i++) {
-        if (session->placements[i].provider <= 0) continue;
+        if (session->placements[i].provider <= 0 || session->placements[i].pinned) continue;
         if (tort_listed(session->options.allow, session->graph->nodes[i].op_type)) continue;
         if (first < 0) first = i;
         count++;

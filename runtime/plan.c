@@ -51,6 +51,7 @@ static int32_t add_slot(builder *b, int32_t value, int32_t memory, tort_home hom
                       .memory = memory,
                       .home = home,
                       .source = source,
+                      .output = -1,
                       .type = info->type,
                       .rank = info->rank,
                       .bytes = -1,
@@ -143,7 +144,6 @@ static tort_status add_copy(builder *b, int32_t from, int32_t to, int32_t node) 
                       .operands = operands,
                       .input_count = 1,
                       .output_count = 1,
-                      .shape_operands = -1,
                       .dynamic = target->home == TORT_HOME_DYNAMIC};
     return add_step(b, &step);
 }
@@ -225,8 +225,9 @@ static bool step_is_dynamic(const builder *b, const tort_step *step) {
 /* Host slots for the inputs whose values determine shapes, so that the step can infer while running. */
 static tort_status add_shape_operands(builder *b, int32_t index, tort_step *step) {
     const tort_node *node = &b->graph->nodes[index];
-    step->shape_operands = reserve_operands(b, node->input_count + 1);
+    step->shape_operands = reserve_operands(b, node->input_count);
     if (step->shape_operands < 0) return tort_out_of_memory(b->error, 0);
+    step->shape_count = node->input_count;
     for (int32_t i = 0; i < node->input_count && i < 32; i++) {
         int32_t slot;
         if (node->inputs[i] < 0 || !(node->op->shape_inputs >> i & 1)) continue;
@@ -235,6 +236,16 @@ static tort_status add_shape_operands(builder *b, int32_t index, tort_step *step
         b->plan->operands[step->shape_operands + i] = slot;
     }
     return TORT_OK;
+}
+
+/* Is a shape of this node still unknown when all input shapes are known? */
+static bool depends_on_data(const builder *b, const tort_node *node) {
+    bool unknown = false;
+    for (int32_t i = 0; i < node->input_count; i++)
+        unknown |= node->inputs[i] >= 0 && !concrete(&b->planned->infos[node->inputs[i]]);
+    for (int32_t i = 0; i < node->output_count; i++)
+        unknown |= node->outputs[i] >= 0 && !concrete(&b->planned->infos[node->outputs[i]]);
+    return unknown && b->plan->complete;
 }
 
 /* Reserves the step's params, and for a step of known shapes decodes them and sizes its scratch. */
@@ -272,18 +283,13 @@ static tort_status add_kernel(builder *b, int32_t index) {
     tort_step step = {.kind = TORT_STEP_KERNEL,
                       .node = index,
                       .provider = placement->provider,
+                      .memory = memory,
                       .input_count = node->input_count,
-                      .output_count = node->output_count,
-                      .shape_operands = -1};
+                      .output_count = node->output_count};
     step.operands = reserve_operands(b, node->input_count + node->output_count);
     if (step.operands < 0) return tort_out_of_memory(b->error, 0);
     tort_status status = add_inputs(b, index, step.operands, memory, placement->kernel);
-    bool unknown = false;
-    for (int32_t i = 0; i < node->input_count; i++)
-        unknown |= node->inputs[i] >= 0 && !concrete(&b->planned->infos[node->inputs[i]]);
-    for (int32_t i = 0; i < node->output_count; i++)
-        unknown |= node->outputs[i] >= 0 && !concrete(&b->planned->infos[node->outputs[i]]);
-    if (!status && unknown && b->plan->complete) status = add_shape_operands(b, index, &step);
+    if (!status && depends_on_data(b, node)) status = add_shape_operands(b, index, &step);
     if (!status) status = add_outputs(b, index, step.operands + node->input_count, memory, TORT_HOME_ARENA, -1);
     if (status) return status;
     step.dynamic = b->plan->complete && step_is_dynamic(b, &step);
@@ -299,16 +305,15 @@ static tort_status add_host_step(builder *b, int32_t index) {
                       .node = index,
                       .provider = -1,
                       .input_count = 1,
-                      .output_count = 1,
-                      .shape_operands = -1};
+                      .output_count = 1};
+    if (node->outputs[0] < 0) return TORT_OK; /* nobody wants it */
     int32_t memory = b->home_of[node->inputs[0]] > 0 ? b->home_of[node->inputs[0]] : 0, input;
     step.operands = reserve_operands(b, 2);
     if (step.operands < 0) return tort_out_of_memory(b->error, 0);
     tort_status status = ensure(b, node->inputs[0], memory, index, &input);
     if (status) return status;
     b->plan->operands[step.operands] = input;
-    if (b->plan->complete && !concrete(&b->planned->infos[node->outputs[0]]))
-        status = add_shape_operands(b, index, &step);
+    if (depends_on_data(b, node)) status = add_shape_operands(b, index, &step);
     if (status) return status;
     int32_t output = alias ? add_slot(b, node->outputs[0], memory, TORT_HOME_ALIAS, input)
                            : add_slot(b, node->outputs[0], 0, TORT_HOME_ARENA, -1);
@@ -320,25 +325,27 @@ static tort_status add_host_step(builder *b, int32_t index) {
 
 /* ---- graph outputs ----------------------------------------------------------------------------------------------- */
 
-static const tort_slot *root_of(const tort_plan *plan, const tort_slot *slot) {
-    while (slot->home == TORT_HOME_ALIAS) slot = &plan->slots[slot->source];
-    return slot;
+/* The slot whose bytes a slot has. */
+static tort_slot *root_of(tort_plan *plan, int32_t slot) {
+    while (plan->slots[slot].home == TORT_HOME_ALIAS) slot = plan->slots[slot].source;
+    return &plan->slots[slot];
 }
 
-/* An output must be in the memory it is bound to and the context's own: what is the caller's input or a weight is
- * copied. */
+/* An output must be in the memory it is bound to, and its bytes the context's and its own: what is the caller's input,
+ * a weight, or an output already, is copied. */
 static tort_status add_output(builder *b, int32_t port) {
     int32_t value = b->graph->outputs[port], memory = b->session->output_memory[port], slot;
     tort_status status = ensure(b, value, memory, -1, &slot);
     if (status) return status;
-    tort_home home = root_of(b->plan, &b->plan->slots[slot])->home;
-    if (home != TORT_HOME_ARENA && home != TORT_HOME_DYNAMIC) {
+    const tort_slot *root = root_of(b->plan, slot);
+    if ((root->home != TORT_HOME_ARENA && root->home != TORT_HOME_DYNAMIC) || root->output >= 0) {
         int32_t copy = add_slot(b, value, memory, TORT_HOME_ARENA, -1);
         if (copy < 0) return tort_out_of_memory(b->error, 0);
         *slot_cell(b, value, memory) = slot; /* another output of the same value gets a copy of its own */
         status = add_copy(b, slot, copy, -1);
         slot = copy;
     }
+    root_of(b->plan, slot)->output = port;
     b->plan->output_slots[port] = slot;
     return status;
 }
@@ -364,8 +371,7 @@ static void set_life_times(builder *b) {
         const tort_step *step = &plan->steps[i];
         for (int32_t k = 0; k < step->input_count + step->output_count; k++)
             see(plan, plan->operands[step->operands + k], i);
-        for (int32_t k = 0; step->shape_operands >= 0 && k < b->graph->nodes[step->node].input_count; k++)
-            see(plan, plan->operands[step->shape_operands + k], i);
+        for (int32_t k = 0; k < step->shape_count; k++) see(plan, plan->operands[step->shape_operands + k], i);
     }
     for (int32_t i = 0; i < plan->output_count; i++) see(plan, plan->output_slots[i], plan->step_count);
 }
@@ -382,14 +388,13 @@ static tort_status lay_out_memory(builder *b, int32_t memory) {
         tort_slot *slot = &plan->slots[i];
         if (slot->memory != memory || slot->home != TORT_HOME_ARENA || slot->bytes < 0 || slot->last_step < 0) continue;
         targets[count] = &slot->offset;
-        blocks[count++] =
-            (tort_block){(uint64_t)slot->bytes + (memory ? 0 : TORT_TAIL), 0, slot->first_step, slot->last_step};
+        blocks[count++] = (tort_block){(uint64_t)slot->bytes, 0, slot->first_step, slot->last_step};
     }
     for (int32_t i = 0; !status && i < plan->step_count; i++) {
         tort_step *step = &plan->steps[i];
-        if (!step->scratch_bytes || b->session->chain[step->provider].memory != memory) continue;
+        if (!step->scratch_bytes || step->memory != memory) continue;
         targets[count] = &step->scratch_offset;
-        blocks[count++] = (tort_block){step->scratch_bytes + (memory ? 0 : TORT_TAIL), 0, i, i};
+        blocks[count++] = (tort_block){step->scratch_bytes, 0, i, i};
     }
     if (!status) {
         uint64_t naive = 0;
@@ -450,16 +455,17 @@ static tort_status take_input_shapes(builder *b, const tort_tensor *inputs) {
     return TORT_OK;
 }
 
-static bool has_constant_output(const builder *b, const tort_node *node) {
+/* A node whose outputs are all constant has nothing left to infer. */
+static bool is_settled(const builder *b, const tort_node *node) {
     for (int32_t i = 0; i < node->output_count; i++)
-        if (node->outputs[i] >= 0 && b->planned->infos[node->outputs[i]].constant) return true;
-    return false;
+        if (node->outputs[i] >= 0 && !b->planned->infos[node->outputs[i]].constant) return false;
+    return true;
 }
 
 static tort_status infer_concrete(builder *b) {
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < b->graph->node_count; i++)
-        if (!has_constant_output(b, &b->graph->nodes[i])) status = tort_pass_infer(&b->pass, i, b->error);
+        if (!is_settled(b, &b->graph->nodes[i])) status = tort_pass_infer(&b->pass, i, b->error);
     return status;
 }
 
@@ -504,6 +510,8 @@ static tort_status allocate(builder *b) {
     memset(b->home_of, 0xff, (values + 1) * sizeof *b->home_of);
     memcpy(planned->infos, b->session->infos, values * sizeof *planned->infos);
     b->plan->memory_count = b->session->memory_count;
+    b->plan->node_count = b->graph->node_count;
+    b->plan->value_count = b->graph->value_count;
     b->plan->input_count = b->graph->input_count;
     b->plan->output_count = b->graph->output_count;
     return TORT_OK;

@@ -28,6 +28,7 @@ typedef struct tort_slot {
     int64_t bytes;               /* -1: not known before the run */
     uint64_t offset;
     int32_t first_step, last_step; /* life time, both included, through aliases too */
+    int32_t output;                /* the output of the model whose bytes these are, and no other's; -1 */
 } tort_slot;
 
 typedef enum tort_step_kind {
@@ -41,12 +42,15 @@ typedef struct tort_step {
     tort_step_kind kind;
     int32_t node;             /* COPY: the node that needs it, -1: the end of the run */
     int32_t provider;         /* chain index; COPY: whose copy function moves the bytes; -1: the executor */
+    int32_t memory;           /* KERNEL: the provider's, where its scratch is */
     tort_direction direction; /* COPY */
     int32_t operands;         /* first in plan->operands: inputs, then outputs; -1 in there: absent */
     int32_t input_count, output_count;
-    int32_t shape_operands; /* dynamic: first of input_count host slots for values that determine shapes; -1: none */
-    uint64_t params;        /* offset of the operator's params */
-    uint64_t scratch_offset, scratch_bytes; /* in the arena of the provider's memory */
+    int32_t
+        shape_operands;  /* dynamic: first of as many host slots, an input each, for values that determine shapes ... */
+    int32_t shape_count; /* ... the node's inputs; 0: none */
+    uint64_t params;     /* offset of the operator's params */
+    uint64_t scratch_offset, scratch_bytes; /* in the arena of `memory` */
     bool dynamic;                           /* infers and resolves while running */
 } tort_step;
 
@@ -58,6 +62,7 @@ typedef struct tort_plan {
     int32_t *input_slots, *output_slots; /* where they are bound; in the order of the model's ports */
     uint8_t *literals;
     int32_t slot_count, step_count, operand_count, input_count, output_count;
+    int32_t node_count, value_count; /* of the graph that indices refer to */
     uint64_t literal_bytes, params_bytes;
     int32_t memory_count;
     uint64_t *arena_bytes; /* a memory: what memplan.c came to */
@@ -65,7 +70,8 @@ typedef struct tort_plan {
 } tort_plan;
 
 /* Offsets for blocks with life times, best fit by decreasing size; returns the bytes needed. Pure, and tested alone.
- * Blocks whose times do not meet may share bytes. align: a power of two. UINT64_MAX on overflow. */
+ * Blocks whose times do not meet may share bytes; their sizes are rounded up to `align`, a power of two. UINT64_MAX on
+ * overflow, or where the planner itself finds no memory. */
 typedef struct tort_block {
     uint64_t bytes, offset; /* offset is the result */
     int32_t first, last;

@@ -1,95 +1,199 @@
 /* plan_check.c - guards every plan before it runs, whoever made it: this build, a file, a test.
  *
- * Bounds of every index and offset, order of steps, and that no two slots that live at one time share bytes. What it
- * lets through, run.c trusts. */
+ * Every index, offset and size is within its bounds; a value is made before it is read and lives until it was read
+ * last; no two things that live at one time share bytes, scratch included. What it lets through, run.c trusts. It knows
+ * plain data alone: neither kernels nor the graph. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "runtime/plan.h"
+#include "runtime/timeline.h"
 
 static tort_status bad(tort_error *error, const char *what, int32_t index) {
     return tort_fail(error, TORT_E_INTERNAL, "the plan is not sound: %s %d", what, index);
 }
 
-static bool slot_or_absent(const tort_plan *plan, int32_t slot) {
-    return slot >= -1 && slot < plan->slot_count;
+/* [offset, offset + bytes) within [0, room). */
+static bool within(uint64_t offset, uint64_t bytes, uint64_t room) {
+    return offset <= room && bytes <= room - offset;
+}
+
+/* ---- slots ------------------------------------------------------------------------------------------------------- */
+
+static tort_status check_shape(const tort_slot *slot, int32_t index, tort_error *error) {
+    tort_tensor tensor = {.type = slot->type, .rank = slot->rank};
+    size_t bytes;
+    if (slot->rank > TORT_MAX_RANK) return bad(error, "rank of slot", index);
+    if (slot->bytes < 0) return TORT_OK; /* known only while running */
+    memcpy(tensor.dims, slot->dims, sizeof tensor.dims);
+    if (slot->rank < 0 || !tort_tensor_bytes(&tensor, &bytes) || bytes != (uint64_t)slot->bytes)
+        return bad(error, "size of slot", index);
+    return TORT_OK;
+}
+
+static tort_status check_alias(const tort_plan *plan, int32_t index, tort_error *error) {
+    const tort_slot *slot = &plan->slots[index];
+    if (slot->source < 0 || slot->source >= index) return bad(error, "source of slot", index);
+    const tort_slot *source = &plan->slots[slot->source];
+    if (source->memory != slot->memory) return bad(error, "memory of the alias in slot", index);
+    if (source->bytes >= 0 && slot->bytes >= 0 && source->bytes != slot->bytes)
+        return bad(error, "size of the alias in slot", index);
+    if (slot->last_step >= 0 && (source->first_step > slot->first_step || source->last_step < slot->last_step))
+        return bad(error, "life time of what is aliased by slot", index);
+    return TORT_OK;
+}
+
+/* Where the bytes of a slot of a complete plan are. */
+static tort_status check_place(const tort_plan *plan, int32_t index, tort_error *error) {
+    const tort_slot *slot = &plan->slots[index];
+    const bool arena = slot->home == TORT_HOME_ARENA;
+    if (!arena && slot->home != TORT_HOME_LITERAL) return TORT_OK;
+    if (slot->bytes < 0) return bad(error, "unknown size of slot", index);
+    if (!arena && slot->memory) return bad(error, "literal on a device in slot", index);
+    if (!within(slot->offset, (uint64_t)slot->bytes, arena ? plan->arena_bytes[slot->memory] : plan->literal_bytes))
+        return bad(error, "offset of slot", index);
+    const uint64_t align = !arena ? 16 : slot->memory ? TORT_DEVICE_ALIGN : TORT_HOST_ALIGN;
+    return slot->offset % align ? bad(error, "alignment of slot", index) : TORT_OK;
 }
 
 static tort_status check_slot(const tort_plan *plan, int32_t index, tort_error *error) {
     const tort_slot *slot = &plan->slots[index];
+    if (slot->value < 0 || slot->value >= plan->value_count) return bad(error, "value of slot", index);
     if (slot->memory < 0 || slot->memory >= plan->memory_count) return bad(error, "memory of slot", index);
-    if (slot->rank > TORT_MAX_RANK) return bad(error, "rank of slot", index);
-    if (slot->home == TORT_HOME_ALIAS && (slot->source < 0 || slot->source >= index))
-        return bad(error, "source of slot", index);
-    if (slot->home == TORT_HOME_ALIAS && plan->slots[slot->source].memory != slot->memory)
-        return bad(error, "memory of the alias in slot", index);
+    if (slot->output < -1 || slot->output >= plan->output_count) return bad(error, "output of slot", index);
     if (slot->home == TORT_HOME_INPUT && (slot->source < 0 || slot->source >= plan->input_count))
         return bad(error, "input of slot", index);
-    if (!plan->complete || slot->last_step < 0) return TORT_OK;
-    uint64_t bytes = slot->bytes < 0 ? 0 : (uint64_t)slot->bytes;
-    uint64_t room = slot->home == TORT_HOME_ARENA     ? plan->arena_bytes[slot->memory]
-                    : slot->home == TORT_HOME_LITERAL ? plan->literal_bytes
-                                                      : UINT64_MAX;
-    if (slot->home == TORT_HOME_ARENA && slot->bytes < 0) return bad(error, "unknown size of slot", index);
-    if (slot->home != TORT_HOME_ARENA && slot->home != TORT_HOME_LITERAL) return TORT_OK;
-    if (slot->offset > room || bytes > room - slot->offset) return bad(error, "offset of slot", index);
-    if (slot->offset % (slot->memory ? TORT_DEVICE_ALIGN : 16)) return bad(error, "alignment of slot", index);
+    if (slot->last_step > plan->step_count) return bad(error, "life time of slot", index);
+    tort_status status = check_shape(slot, index, error);
+    if (!status && slot->home == TORT_HOME_ALIAS) status = check_alias(plan, index, error);
+    if (!status && plan->complete && slot->last_step >= 0) status = check_place(plan, index, error);
+    return status;
+}
+
+/* ---- steps ------------------------------------------------------------------------------------------------------- */
+
+static bool operands_exist(const tort_plan *plan, int32_t first, int64_t count) {
+    return first >= 0 && count >= 0 && first + count <= plan->operand_count;
+}
+
+/* A value that is read was made before, by a step or by whoever gave it, and is there until then. */
+static tort_status check_read(const tort_plan *plan, int32_t index, int32_t operand, tort_error *error) {
+    const int32_t slot = plan->operands[operand];
+    if (slot < -1 || slot >= plan->slot_count) return bad(error, "operand of step", index);
+    if (slot < 0) return TORT_OK;
+    const tort_slot *s = &plan->slots[slot];
+    const bool made = s->home == TORT_HOME_ARENA || s->home == TORT_HOME_DYNAMIC || s->home == TORT_HOME_ALIAS;
+    if (made && s->first_step >= index) return bad(error, "an input that is not made yet in step", index);
+    return s->last_step < index ? bad(error, "an input that is gone in step", index) : TORT_OK;
+}
+
+static tort_status check_write(const tort_plan *plan, int32_t index, int32_t operand, tort_error *error) {
+    const int32_t slot = plan->operands[operand];
+    if (slot < -1 || slot >= plan->slot_count) return bad(error, "operand of step", index);
+    if (slot < 0) return TORT_OK;
+    const tort_slot *s = &plan->slots[slot];
+    if (s->home != TORT_HOME_ARENA && s->home != TORT_HOME_DYNAMIC && s->home != TORT_HOME_ALIAS)
+        return bad(error, "an output that is not to be written in step", index);
+    if (s->first_step != index) return bad(error, "an output made twice by step", index);
+    return TORT_OK;
+}
+
+static tort_status check_kind(const tort_plan *plan, int32_t index, tort_error *error) {
+    const tort_step *step = &plan->steps[index];
+    const bool kernel = step->kind == TORT_STEP_KERNEL;
+    if (step->provider < (kernel ? 0 : -1) || step->provider >= plan->memory_count - 1)
+        return bad(error, "provider of step", index);
+    if (step->node < (step->kind == TORT_STEP_COPY ? -1 : 0) || step->node >= plan->node_count)
+        return bad(error, "node of step", index);
+    if (!kernel && (step->input_count != 1 || step->output_count != 1)) return bad(error, "operands of step", index);
+    if (step->params > plan->params_bytes) return bad(error, "params of step", index);
+    if (!kernel || !plan->complete || !step->scratch_bytes) return TORT_OK;
+    if (step->memory < 0 || step->memory >= plan->memory_count) return bad(error, "memory of step", index);
+    if (!within(step->scratch_offset, step->scratch_bytes, plan->arena_bytes[step->memory]) ||
+        step->scratch_offset % (step->memory ? TORT_DEVICE_ALIGN : TORT_HOST_ALIGN))
+        return bad(error, "scratch of step", index);
     return TORT_OK;
 }
 
 static tort_status check_step(const tort_plan *plan, int32_t index, tort_error *error) {
     const tort_step *step = &plan->steps[index];
-    int64_t last = (int64_t)step->operands + step->input_count + step->output_count;
-    if (step->operands < 0 || step->input_count < 0 || step->output_count < 0 || last > plan->operand_count)
+    if (step->input_count < 0 || step->output_count < 0 ||
+        !operands_exist(plan, step->operands, (int64_t)step->input_count + step->output_count))
         return bad(error, "operands of step", index);
-    if (step->shape_operands >= 0 && (int64_t)step->shape_operands + step->input_count > plan->operand_count)
+    if (!operands_exist(plan, step->shape_operands, step->shape_count))
         return bad(error, "shape operands of step", index);
-    if (step->params > plan->params_bytes) return bad(error, "params of step", index);
-    if (step->provider >= plan->memory_count - 1) return bad(error, "provider of step", index);
-    for (int32_t i = 0; i < step->input_count + step->output_count; i++) {
-        int32_t slot = plan->operands[step->operands + i];
-        if (!slot_or_absent(plan, slot)) return bad(error, "operand of step", index);
-        if (slot < 0) continue;
-        bool is_output = i >= step->input_count;
-        if (is_output && plan->slots[slot].first_step != index && plan->slots[slot].home != TORT_HOME_ALIAS)
-            return bad(error, "an output made twice by step", index);
-        if (!is_output && plan->slots[slot].first_step >= index && plan->slots[slot].home == TORT_HOME_ARENA)
-            return bad(error, "an input that is not made yet in step", index);
-    }
+    tort_status status = check_kind(plan, index, error);
+    for (int32_t i = 0; !status && i < step->input_count; i++)
+        status = check_read(plan, index, step->operands + i, error);
+    for (int32_t i = 0; !status && i < step->shape_count; i++)
+        status = check_read(plan, index, step->shape_operands + i, error);
+    for (int32_t i = 0; !status && i < step->output_count; i++)
+        status = check_write(plan, index, step->operands + step->input_count + i, error);
+    if (status || step->kind != TORT_STEP_COPY) return status;
+    const int32_t from = plan->operands[step->operands], to = plan->operands[step->operands + 1];
+    if (from < 0 || to < 0 || plan->slots[from].bytes != plan->slots[to].bytes)
+        return bad(error, "what is copied by step", index);
     return TORT_OK;
 }
 
-/* ---- overlap: sorted by offset, only neighbours can meet --------------------------------------------------------- */
+static tort_status check_output(const tort_plan *plan, int32_t port, tort_error *error) {
+    int32_t slot = plan->output_slots[port];
+    if (slot < 0 || slot >= plan->slot_count) return bad(error, "output", port);
+    while (plan->slots[slot].home == TORT_HOME_ALIAS) slot = plan->slots[slot].source;
+    if (plan->slots[slot].output != port) return bad(error, "bytes that are not an output's own, of output", port);
+    return plan->slots[slot].last_step < plan->step_count ? bad(error, "life time of output", port) : TORT_OK;
+}
 
+/* ---- overlap ----------------------------------------------------------------------------------------------------- */
+
+/* Bytes of an arena for a time: of a slot, or the scratch of a step. */
 typedef struct range {
     uint64_t begin, end;
     int32_t first, last, memory, index;
 } range;
 
-static int compare_range(const void *a, const void *b) {
+static int compare_ranges(const void *a, const void *b) {
     const range *x = a, *y = b;
     if (x->memory != y->memory) return x->memory < y->memory ? -1 : 1;
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-static tort_status check_overlap(const tort_env *env, const tort_plan *plan, tort_error *error) {
-    size_t room = (size_t)plan->slot_count + (size_t)plan->step_count;
-    range *ranges = tort_alloc_zero(env, room + 1, sizeof *ranges);
+static size_t collect_ranges(const tort_plan *plan, range *ranges) {
     size_t count = 0;
-    if (!ranges) return tort_out_of_memory(error, room * sizeof *ranges);
     for (int32_t i = 0; i < plan->slot_count; i++) {
         const tort_slot *s = &plan->slots[i];
         if (s->home != TORT_HOME_ARENA || s->bytes <= 0 || s->last_step < 0) continue;
         ranges[count++] = (range){s->offset, s->offset + (uint64_t)s->bytes, s->first_step, s->last_step, s->memory, i};
     }
-    qsort(ranges, count, sizeof *ranges, compare_range);
+    for (int32_t i = 0; i < plan->step_count; i++) {
+        const tort_step *s = &plan->steps[i];
+        if (s->scratch_bytes)
+            ranges[count++] = (range){s->scratch_offset, s->scratch_offset + s->scratch_bytes, i, i, s->memory, i};
+    }
+    return count;
+}
+
+/* Taken by their begin, two ranges share bytes if one of an earlier begin, alive at the same time, ends behind it. */
+static tort_status check_overlap(const tort_env *env, const tort_plan *plan, tort_error *error) {
+    const size_t room = (size_t)plan->slot_count + (size_t)plan->step_count + 1;
+    range *ranges = tort_alloc_zero(env, room, sizeof *ranges);
+    tort_timeline ends;
+    if (!ranges || !tort_timeline_open(&ends, env, plan->step_count + 1)) {
+        tort_free(env, ranges, room * sizeof *ranges);
+        return tort_out_of_memory(error, room * sizeof *ranges);
+    }
+    const size_t count = collect_ranges(plan, ranges);
+    qsort(ranges, count, sizeof *ranges, compare_ranges);
     tort_status status = TORT_OK;
-    for (size_t i = 0; !status && i < count; i++)
-        for (size_t k = i + 1; !status && k < count; k++) {
-            if (ranges[k].memory != ranges[i].memory || ranges[k].begin >= ranges[i].end) break;
-            if (ranges[i].first <= ranges[k].last && ranges[k].first <= ranges[i].last)
-                status = bad(error, "two values at one place and time, one in slot", ranges[k].index);
-        }
-    tort_free(env, ranges, (room + 1) * sizeof *ranges);
+    for (size_t i = 0; !status && i < count; i++) {
+        const range *r = &ranges[i];
+        if (i && r->memory != ranges[i - 1].memory) tort_timeline_clear(&ends);
+        if (tort_timeline_highest(&ends, r->first, r->last) > r->begin)
+            status = bad(error, "two things at one place and time, one in slot or step", r->index);
+        tort_timeline_raise(&ends, r->first, r->last, r->end);
+    }
+    tort_timeline_close(&ends, env);
+    tort_free(env, ranges, room * sizeof *ranges);
     return status;
 }
 
@@ -97,8 +201,7 @@ tort_status tort_plan_check(const tort_env *env, const tort_plan *plan, tort_err
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < plan->slot_count; i++) status = check_slot(plan, i, error);
     for (int32_t i = 0; !status && i < plan->step_count; i++) status = check_step(plan, i, error);
-    for (int32_t i = 0; !status && i < plan->output_count; i++)
-        if (plan->output_slots[i] < 0 || plan->output_slots[i] >= plan->slot_count) status = bad(error, "output", i);
+    for (int32_t i = 0; !status && i < plan->output_count; i++) status = check_output(plan, i, error);
     if (!status && plan->complete) status = check_overlap(env, plan, error);
     return status;
 }

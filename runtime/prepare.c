@@ -35,7 +35,9 @@ static tort_status prepare_node(tort_session *session, tort_pass *pass, int32_t 
     tort_prepare prepare = {
         .node = &view, .target = &link->target, .device = link->device, .env = &session->env, .error = error};
     tort_status status = hold_inputs(session, pass, node, true, error);
-    if (!status) status = placement->kernel->prepare(&prepare);
+    const int32_t before = tort_link_enter(link);
+    if (!status) status = tort_link_noted(link, placement->kernel->prepare(&prepare));
+    tort_link_leave(link, before);
     hold_inputs(session, pass, node, false, NULL);
     if (status) {
         tort_error_at_node(error, session->graph, index);
@@ -76,8 +78,8 @@ static tort_status copy_weight(const tort_session *session, int32_t value, const
                                const void *data, tort_error *error) {
     const size_t bytes = session->constants[value].bytes;
     tort_status status = TORT_OK;
-    if (bytes) status = link->provider->copy(link->device, NULL, place, data, bytes, TORT_TO_DEVICE, error);
-    if (!status && link->provider->sync) status = link->provider->sync(link->device, NULL, error);
+    if (bytes) status = tort_link_copy(link, NULL, place, data, bytes, TORT_TO_DEVICE, error);
+    if (!status) status = tort_link_sync(link, NULL, error);
     if (!status) return TORT_OK;
     tort_error_prefix(error, "weight \"%s\"", session->graph->values[value].name);
     return tort_link_failed(link, status, error);
@@ -183,7 +185,9 @@ static tort_status fit_step(tort_session *session, tort_planned *planned, tort_p
                     .device = link->device,
                     .env = &session->env,
                     .error = error};
-    tort_status status = session->placements[step->node].kernel->fit(&fit);
+    const int32_t before = tort_link_enter(link);
+    tort_status status = tort_link_noted(link, session->placements[step->node].kernel->fit(&fit));
+    tort_link_leave(link, before);
     planned->fitted[index] = fit.fitted;
     if (status) {
         tort_error_at_node(error, session->graph, step->node);
@@ -216,8 +220,10 @@ void tort_unfit_plan(const tort_session *session, tort_planned *planned) {
     for (int32_t i = 0; planned->fitted && i < plan->step_count; i++) {
         if (!planned->fitted[i]) continue;
         const tort_step *step = &plan->steps[i];
-        session->placements[step->node].kernel->unfit(session->chain[step->provider].device, &session->env,
-                                                      planned->fitted[i]);
+        const tort_link *link = &session->chain[step->provider];
+        const int32_t before = tort_link_enter(link);
+        session->placements[step->node].kernel->unfit(link->device, &session->env, planned->fitted[i]);
+        tort_link_leave(link, before);
     }
     tort_free(&session->env, planned->fitted, ((size_t)plan->step_count + 1) * sizeof *planned->fitted);
     planned->fitted = NULL;
@@ -230,8 +236,10 @@ void tort_release_all(tort_session *session) {
     for (int32_t i = 0; session->placements && i < graph->node_count; i++) {
         tort_placement *placement = &session->placements[i];
         if (placement->provider < 0 || !placement->prepared) continue;
-        if (placement->kernel->release)
-            placement->kernel->release(session->chain[placement->provider].device, &session->env, placement->prepared);
+        const tort_link *link = &session->chain[placement->provider];
+        const int32_t before = tort_link_enter(link);
+        if (placement->kernel->release) placement->kernel->release(link->device, &session->env, placement->prepared);
+        tort_link_leave(link, before);
         placement->prepared = NULL;
     }
     for (int32_t v = 0; session->constants && v < graph->value_count; v++) {

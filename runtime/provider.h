@@ -9,7 +9,7 @@
 
 #include "runtime/op.h"
 
-#define TORT_PROVIDER_ABI 2u
+#define TORT_PROVIDER_ABI 3u
 
 /* ---- verdicts ---------------------------------------------------------------------------------------------------- */
 
@@ -44,14 +44,15 @@ enum {                        /* tort_target.instructions, for cpu */
 
 /* A device as data, so that a plan for a board can be made on a laptop. */
 typedef struct tort_target {
-    char description[128];      /* "NVIDIA H100, sm_90, driver 580" */
+    char description[128];      /* "NVIDIA H100, sm_90, driver 580"; of the host without its threads */
     int32_t compute_capability; /* 87 for sm_87; 0 where it has no meaning */
     int32_t driver;             /* CUDA driver version as cudaDriverGetVersion tells it; 0 unknown */
     uint32_t instructions;
-    int32_t threads;
-    uint64_t memory; /* bytes that may be used: the device's, or mem_limit; 0 unknown */
-    bool tf32;       /* the option of that name */
-    bool libraries;  /* false: libraries=off */
+    int32_t threads; /* asked for; a session may get fewer, and says so in its report */
+    uint64_t memory;  /* bytes that may be used: the device's, or mem_limit; 0 unknown */
+    bool values_only; /* memory is a limit for values alone, whatever the weights take */
+    bool tf32;        /* the option of that name */
+    bool libraries;   /* false: libraries=off */
 } tort_target;
 
 /* One "name:key=value:key=value" of the chain. */
@@ -117,6 +118,10 @@ typedef struct tort_kernel {
     tort_verdict (*claim)(const tort_target *target, const tort_node_view *node); /* pure; NULL: yes */
     /* Pure: bytes of scratch for these concrete shapes; NULL: none, or what the operator's reference needs. */
     tort_status (*size)(const tort_target *target, const tort_node_view *node, size_t *scratch, tort_error *error);
+    /* Pure: what prepare will report in `bytes` and `consumed`, so that a plan tells what weights will take before one
+     * is read. NULL: prepare holds no bytes and consumes nothing. */
+    tort_status (*packed)(const tort_target *target, const tort_node_view *node, size_t *bytes, uint32_t *consumed,
+                          tort_error *error);
     tort_status (*prepare)(tort_prepare *prepare);                      /* NULL: nothing to prepare */
     tort_status (*run)(const tort_call *call);                          /* NULL: the operator's reference */
     void (*release)(void *device, const tort_env *env, void *prepared); /* NULL where prepare is */
@@ -131,9 +136,10 @@ typedef struct tort_kernel {
 enum { TORT_REACH_HOST = 1u << 0, TORT_REACH_DEVICE = 1u << 1 };
 
 typedef struct tort_provider {
-    uint32_t abi;        /* TORT_PROVIDER_ABI */
-    const char *name;    /* as in a chain */
-    const char *summary; /* one line for `tinyort providers` */
+    uint32_t abi;          /* TORT_PROVIDER_ABI */
+    const char *name;      /* as in a chain */
+    const char *summary;   /* one line for `tinyort providers` */
+    const char *built_for; /* what this build has code for: "sm_80 sm_90 PTX-75", "x86-64-v2 v3 v4"; NULL: anything */
     /* Not NULL: this row only stands for a provider in a shared object of its own. Returns that one's vtable, opened
      * when it is first named, or NULL with the condition filled; the rest of the row is then not used. */
     const struct tort_provider *(*load)(tort_condition *condition);
@@ -152,8 +158,13 @@ typedef struct tort_provider {
      * message with its version ("13.1"), on false with the file names tried, and cure. */
     bool (*library)(void *device, tort_library library, char *message, size_t message_size, char *cure,
                     size_t cure_size);
-    void *(*alloc)(void *device, size_t bytes); /* aligned to TORT_DEVICE_ALIGN; NULL: out of memory */
-    void (*free)(void *device, void *ptr);
+    void *(*alloc)(void *device, size_t bytes);          /* aligned to TORT_DEVICE_ALIGN; NULL: out of memory */
+    void (*free)(void *device, void *ptr, size_t bytes); /* of the size that alloc was asked for */
+    /* A thread is about to use the device, or done with it: every call of tinyort.h that reaches a device is between
+     * the two. What enter returns, leave gets: the thread's own current device, say, to be restored. NULL: nothing to
+     * do. */
+    int32_t (*enter)(void *device);
+    void (*leave)(void *device, int32_t before);
     /* Ordered after what was put on the stream; TO_HOST returns when the bytes have arrived. */
     tort_status (*copy)(void *device, void *stream, void *dst, const void *src, size_t bytes, tort_direction direction,
                         tort_error *error);

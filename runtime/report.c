@@ -1,15 +1,18 @@
 /* report.c - says where everything runs and why, from what the other parts decided. It decides nothing.
  *
- * The report is plain structs for any front end; runtime/cli turns them into tables and JSON. */
+ * The report is plain structs for any front end, made when it is asked for; runtime/cli turns it into tables and JSON.
+ */
 #include <stdio.h>
 #include <string.h>
 
 #include "runtime/session_state.h"
 
-struct tort_report_store {
-    tort_arena arena;
+/* What tort_session_report hands out is the first member. */
+typedef struct report_store {
     tort_report report;
-};
+    tort_env env;
+    tort_arena arena;
+} report_store;
 
 typedef struct writer {
     tort_session *session;
@@ -38,7 +41,8 @@ static bool write_verdicts(writer *w, const tort_placement *placement, tort_repo
                                             .kernel = said->kernel,
                                             .code = said->code,
                                             .message = said->message,
-                                            .cure = said->cure};
+                                            .cure = said->cure,
+                                            .root = said->root};
     }
     out->verdicts = verdicts;
     out->verdict_count = placement->said_count;
@@ -53,18 +57,22 @@ static bool write_nodes(writer *w) {
         const tort_node *node = &graph->nodes[i];
         const tort_placement *placement = &w->session->placements[i];
         nodes[i] = (tort_report_node){.index = i,
+                                      .file_index = node->file_index,
                                       .path = node->name,
                                       .name = node->name,
                                       .op = node->op_type,
                                       .domain = node->domain,
                                       .since = node->op ? node->op->since : node->opset,
                                       .provider = node_provider(w->session, placement->provider),
-                                      .kernel = placement->label ? placement->label : ""};
+                                      .kernel = placement->label ? placement->label : "",
+                                      .pinned = placement->pinned,
+                                      .fell_back = placement->provider > 0 && !placement->pinned};
         if (!write_verdicts(w, placement, &nodes[i])) return false;
         w->report->folded += placement->provider == TORT_AT_FOLDED;
         w->report->host += placement->provider == TORT_AT_HOST;
         w->report->unplaced += placement->provider == TORT_AT_NOWHERE;
-        w->report->fallen_back += placement->provider > 0;
+        w->report->fallen_back += nodes[i].fell_back;
+        w->report->pinned += placement->pinned;
     }
     w->report->nodes = nodes;
     w->report->node_count = graph->node_count;
@@ -96,7 +104,8 @@ static bool write_copies(writer *w) {
                                           .from = memory_name(w->session, from->memory),
                                           .to = memory_name(w->session, to->memory),
                                           .bytes = to->bytes,
-                                          .before = step->node >= 0 ? graph->nodes[step->node].name : ""};
+                                          .before = step->node >= 0 ? graph->nodes[step->node].name : "",
+                                          .node = step->node};
     }
     w->report->copies = copies;
     w->report->copy_count = count;
@@ -128,11 +137,23 @@ static const char *keep(writer *w, const char *text) {
     return copy ? copy : "";
 }
 
-/* "NVIDIA H100, sm_90, driver for CUDA 13.0, cuBLAS 13.1": the target, and the libraries that a node asked for. */
+/* Threads that host kernels really run on; 0: the application's, or none of this process. */
+static int32_t threads_of(const tort_session *session, const tort_link *link) {
+    const bool here = link->condition.ready && !link->memory && link->target.threads && session->pool;
+    return here ? tort_pool_threads(session->pool) : 0;
+}
+
+/* "NVIDIA H100, sm_90, driver for CUDA 13.0, cuBLAS 13.1": the target, the threads, the libraries that a node asked
+ * for. */
 static const char *describe(writer *w, const tort_link *link) {
-    char text[sizeof link->target.description + TORT_LIBRARY_COUNT * 200];
+    char text[sizeof link->target.description + TORT_LIBRARY_COUNT * 200 + 40];
     size_t used = (size_t)snprintf(text, sizeof text, "%s", link->target.description);
+    const int32_t threads = threads_of(w->session, link);
     if (!link->condition.ready) return "";
+    if (threads)
+        used += (size_t)snprintf(text + used, sizeof text - used, ", %d thread%s", threads, threads == 1 ? "" : "s");
+    else if (!link->memory && link->target.threads)
+        used += (size_t)snprintf(text + used, sizeof text - used, ", the application's threads");
     for (tort_library i = TORT_LIBRARY_NONE; i < TORT_LIBRARY_COUNT; i++)
         if (link->libraries[i].found && *link->libraries[i].message)
             used += (size_t)snprintf(text + used, sizeof text - used, ", %s %s", tort_library_name(i),
@@ -152,6 +173,7 @@ static bool write_providers(writer *w) {
             .ready = link->condition.ready,
             .code = link->condition.ready && !*link->condition.code ? "READY" : link->condition.code,
             .description = describe(w, link),
+            .threads = threads_of(session, link),
             .message = keep(w, link->condition.ready ? link->condition.note : link->condition.message),
             .cure = link->condition.cure,
             .peak_bytes = -1,
@@ -183,28 +205,31 @@ static bool write_providers(writer *w) {
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
-tort_status tort_report_make(tort_session *session, const tort_planned *planned, tort_error *error) {
-    struct tort_report_store *store = tort_alloc_zero(&session->env, 1, sizeof *store);
+tort_status tort_session_report(tort_session *session, tort_report **report, tort_error *error) {
+    *report = NULL;
+    if (error) *error = (tort_error){.node = -1};
+    report_store *store = tort_alloc_zero(&session->env, 1, sizeof *store);
     if (!store) return tort_out_of_memory(error, sizeof *store);
-    tort_arena_init(&store->arena, &session->env);
-    writer w = {.session = session, .planned = planned, .arena = &store->arena, .report = &store->report};
-    if (!write_nodes(&w) || !write_copies(&w) || !write_providers(&w)) {
-        tort_arena_free(&store->arena);
-        tort_free(&session->env, store, sizeof *store);
-        return tort_out_of_memory(error, 0);
-    }
-    tort_report_free(session);
-    session->report = store;
-    return TORT_OK;
+    store->env = session->env;
+    tort_arena_init(&store->arena, &store->env);
+    pthread_mutex_lock(&session->lock);
+    writer w = {.session = session,
+                .planned = session->plans ? session->plans : session->draft,
+                .arena = &store->arena,
+                .report = &store->report};
+    const bool written = write_nodes(&w) && write_copies(&w) && write_providers(&w);
+    pthread_mutex_unlock(&session->lock);
+    *report = &store->report;
+    if (written) return TORT_OK;
+    tort_report_free(*report);
+    *report = NULL;
+    return tort_out_of_memory(error, 0);
 }
 
-void tort_report_free(tort_session *session) {
-    if (!session->report) return;
-    tort_arena_free(&session->report->arena);
-    tort_free(&session->env, session->report, sizeof *session->report);
-    session->report = NULL;
-}
-
-const tort_report *tort_session_report(const tort_session *session) {
-    return &session->report->report;
+void tort_report_free(tort_report *report) {
+    if (!report) return;
+    report_store *store = (report_store *)report;
+    tort_env env = store->env;
+    tort_arena_free(&store->arena);
+    tort_free(&env, store, sizeof *store);
 }

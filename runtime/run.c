@@ -12,8 +12,7 @@ static tort_status open_streams(tort_context *context, tort_error *error) {
     tort_session *session = context->session;
     for (int32_t i = 0; i < session->chain_count; i++) {
         const tort_link *link = &session->chain[i];
-        if (!link->opened || !link->provider->stream_open) continue;
-        tort_status status = link->provider->stream_open(link->device, &context->streams[i], error);
+        tort_status status = tort_link_stream_open(link, &context->streams[i], error);
         if (status) return tort_link_failed(link, status, error);
     }
     return TORT_OK;
@@ -22,6 +21,7 @@ static tort_status open_streams(tort_context *context, tort_error *error) {
 tort_status tort_context_create(tort_session *session, tort_context **out, tort_error *error) {
     *out = NULL;
     if (error) *error = (tort_error){.node = -1};
+    if (session->lost) return tort_session_lost(error);
     if (!session->runnable)
         return tort_fail(error, TORT_E_USAGE, "the session was made only to plan, or its placement was refused");
     tort_context *context = tort_alloc_zero(&session->env, 1, sizeof *context);
@@ -31,15 +31,14 @@ tort_status tort_context_create(tort_session *session, tort_context **out, tort_
     context->text = tort_text_new(&session->env);
     context->streams = tort_arena_array(&context->arena, (size_t)session->chain_count, sizeof *context->streams);
     context->arenas = tort_arena_array(&context->arena, (size_t)session->memory_count, sizeof *context->arenas);
-    tort_status status = context->text && context->streams && context->arenas ? open_streams(context, error)
-                                                                              : tort_out_of_memory(error, 0);
-    if (!status && session->plans) { /* shapes are fixed: everything is allocated here, nothing in the run */
-        pthread_mutex_lock(&session->lock);
-        tort_planned *planned = session->plans;
-        planned->users++;
-        pthread_mutex_unlock(&session->lock);
-        status = tort_context_adopt(context, planned, error);
-    }
+    context->scratch = tort_arena_array(&context->arena, (size_t)session->memory_count, sizeof *context->scratch);
+    context->direct = tort_arena_array(&context->arena, (size_t)session->graph->output_count + 1, sizeof(bool));
+    tort_status status = TORT_OK;
+    if (!context->text || !context->streams || !context->arenas || !context->scratch || !context->direct)
+        status = tort_out_of_memory(error, 0);
+    if (!status) status = open_streams(context, error);
+    tort_planned *planned = status ? NULL : tort_session_last_plan(session);
+    if (planned) status = tort_context_adopt(context, planned, error); /* nothing is left to allocate in the run */
     if (status) {
         tort_context_free(context);
         return status;
@@ -54,8 +53,7 @@ void tort_context_free(tort_context *context) {
     tort_context_drop_plan(context);
     for (int32_t m = 0; context->arenas && m < session->memory_count; m++) tort_context_free_arena(context, m);
     for (int32_t i = 0; context->streams && i < session->chain_count; i++)
-        if (context->streams[i])
-            session->chain[i].provider->stream_close(session->chain[i].device, context->streams[i]);
+        if (context->streams[i]) tort_link_stream_close(&session->chain[i], context->streams[i]);
     if (context->text) tort_text_free(context->text);
     tort_arena_free(&context->arena);
     tort_env env = session->env;
@@ -89,7 +87,7 @@ static tort_status run_kernel(tort_context *context, const tort_step *step, tort
                       .outputs = context->operands + step->input_count,
                       .input_count = step->input_count,
                       .output_count = step->output_count,
-                      .scratch = step->dynamic ? context->scratch.base
+                      .scratch = step->dynamic ? context->scratch[link->memory].base
                                  : arena       ? arena + step->scratch_offset
                                                : NULL,
                       .prepared = placement->prepared,
@@ -101,7 +99,7 @@ static tort_status run_kernel(tort_context *context, const tort_step *step, tort
                       .text = context->text,
                       .error = error};
     const tort_op *op = session->graph->nodes[step->node].op;
-    return placement->kernel->run ? placement->kernel->run(&call) : op->reference(&call);
+    return tort_link_noted(link, placement->kernel->run ? placement->kernel->run(&call) : op->reference(&call));
 }
 
 static tort_status run_copy(tort_context *context, const tort_step *step, tort_error *error) {
@@ -115,8 +113,7 @@ static tort_status run_copy(tort_context *context, const tort_step *step, tort_e
         return TORT_OK;
     }
     const tort_link *link = &context->session->chain[step->provider];
-    return link->provider->copy(link->device, context->streams[step->provider], to->data, from->data, bytes,
-                                step->direction, error);
+    return tort_link_copy(link, context->streams[step->provider], to->data, from->data, bytes, step->direction, error);
 }
 
 static tort_status run_dynamic_kernel(tort_context *context, const tort_step *step, tort_error *error) {
@@ -139,15 +136,22 @@ static tort_status run_step(tort_context *context, const tort_step *step, tort_e
     return TORT_OK;
 }
 
-/* Which node, which provider: the error of a step says both. */
+/* Which node, which provider: the error of a step says both. A device that runs behind the host may have been lost in
+ * any step up to this one, unless it is waited for after each. */
 static void locate_error(const tort_context *context, const tort_step *step, tort_error *error) {
+    const tort_session *session = context->session;
+    const tort_link *link = step->provider >= 0 ? &session->chain[step->provider] : NULL;
     if (!error) return;
-    if (step->node < 0 && step->provider >= 0) {
-        tort_link_failed(&context->session->chain[step->provider], error->code, error);
+    if (step->node < 0 && link) {
+        tort_link_failed(link, error->code, error);
         return;
     }
-    if (step->provider >= 0) error->provider = context->session->chain[step->provider].provider->name;
-    if (step->node >= 0) tort_error_at_node(error, context->session->graph, step->node);
+    if (link) error->provider = link->provider->name;
+    if (step->node >= 0) tort_error_at_node(error, session->graph, step->node);
+    if (error->code != TORT_E_DEVICE_LOST || !link || !link->provider->stream_open || session->options.wait_steps)
+        return;
+    tort_error_prefix(error, "at or before this node (the option wait_steps, --step-by-step, finds which)");
+    error->node = -1;
 }
 
 static tort_status observe(tort_context *context, const tort_step *step, tort_error *error) {
@@ -164,8 +168,8 @@ static tort_status observe(tort_context *context, const tort_step *step, tort_er
             const tort_link *link = &session->chain[where->memory - 1];
             copy = tort_alloc_aligned(&session->env, bytes);
             if (!copy) return tort_out_of_memory(error, bytes);
-            tort_status status = link->provider->copy(link->device, context->streams[where->memory - 1], copy,
-                                                      tensor.data, bytes, TORT_TO_HOST, error);
+            tort_status status = tort_link_copy(link, context->streams[where->memory - 1], copy, tensor.data, bytes,
+                                                TORT_TO_HOST, error);
             if (status) {
                 tort_free_aligned(&session->env, copy, bytes);
                 return status;
@@ -178,19 +182,36 @@ static tort_status observe(tort_context *context, const tort_step *step, tort_er
     return TORT_OK;
 }
 
+/* The provider whose device is the thread's current one; it changes with the provider of a step, not with every step.
+ */
+typedef struct entered {
+    int32_t provider, before; /* -1: none */
+} entered;
+
+static void enter(const tort_session *session, entered *now, int32_t provider) {
+    if (now->provider == provider) return;
+    if (now->provider >= 0) tort_link_leave(&session->chain[now->provider], now->before);
+    *now = (entered){provider, provider >= 0 ? tort_link_enter(&session->chain[provider]) : 0};
+}
+
 static tort_status run_steps(tort_context *context, tort_error *error) {
     const tort_plan *plan = &context->planned->plan;
-    for (int32_t i = 0; i < plan->step_count; i++) {
+    entered now = {-1, 0};
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; !status && i < plan->step_count; i++) {
         const tort_step *step = &plan->steps[i];
-        tort_status status = run_step(context, step, error);
+        if (step->kind == TORT_STEP_KERNEL) enter(context->session, &now, step->provider);
+        status = run_step(context, step, error);
+        if (!status && step->kind == TORT_STEP_KERNEL && context->session->options.wait_steps)
+            status = tort_link_sync(&context->session->chain[step->provider], context->streams[step->provider], error);
         if (!status && context->observer) status = observe(context, step, error);
-        if (status) {
+        if (status)
             locate_error(context, step, error);
-            return status;
-        }
-        if (context->dynamic_count) tort_dynamic_free_unread(context, i);
+        else if (context->dynamic_count)
+            tort_dynamic_free_unread(context, i);
     }
-    return TORT_OK;
+    enter(context->session, &now, -1);
+    return status;
 }
 
 /* ---- the run ----------------------------------------------------------------------------------------------------- */
@@ -219,59 +240,12 @@ static void bind(tort_context *context, const tort_tensor *inputs) {
     }
 }
 
-/* The caller's buffer takes the place of an arena slot where that is safe; else it is filled at the end. */
-static bool same_shape(const tort_tensor *a, const tort_tensor *b) {
-    return a->type == b->type && a->rank == b->rank &&
-           !memcmp(a->dims, b->dims, (size_t)(a->rank > 0 ? a->rank : 0) * sizeof *a->dims);
-}
-
-static void bind_outputs(tort_context *context, const tort_tensor *outputs) {
-    const tort_plan *plan = &context->planned->plan;
-    for (int32_t i = 0; i < plan->output_count; i++) {
-        tort_tensor *tensor = &context->tensors[plan->output_slots[i]];
-        bool arena = plan->slots[plan->output_slots[i]].home == TORT_HOME_ARENA;
-        if (outputs[i].data && arena && same_shape(tensor, &outputs[i])) tensor->data = outputs[i].data;
-    }
-}
-
-/* What could not be written in place is copied to the caller's buffers; copies on a device end with the run. */
-static tort_status fill_outputs(tort_context *context, const tort_tensor *outputs, tort_error *error) {
-    const tort_plan *plan = &context->planned->plan;
-    tort_status status = TORT_OK;
-    for (int32_t i = 0; !status && i < plan->output_count; i++) {
-        const tort_tensor *tensor = &context->tensors[plan->output_slots[i]];
-        const int32_t memory = plan->slots[plan->output_slots[i]].memory;
-        size_t bytes;
-        if (!outputs[i].data) continue;
-        if (!same_shape(tensor, &outputs[i]) || !tort_tensor_bytes(tensor, &bytes))
-            return tort_fail(error, TORT_E_INPUT, "the buffer for output %d does not have the output's type and shape",
-                             i);
-        if (outputs[i].data == tensor->data || !bytes) continue;
-        if (!memory) {
-            memcpy(outputs[i].data, tensor->data, bytes);
-            continue;
-        }
-        const tort_link *link = &context->session->chain[memory - 1];
-        status = link->provider->copy(link->device, context->streams[memory - 1], outputs[i].data, tensor->data, bytes,
-                                      TORT_ON_DEVICE, error);
-        if (status) tort_link_failed(link, status, error);
-    }
-    return status;
-}
-
-static void lend_outputs(const tort_context *context, tort_tensor *outputs) {
-    const tort_plan *plan = &context->planned->plan;
-    for (int32_t i = 0; i < plan->output_count; i++)
-        if (!outputs[i].data) outputs[i] = context->tensors[plan->output_slots[i]];
-}
-
 static tort_status sync_all(tort_context *context, tort_error *error) {
     tort_session *session = context->session;
     tort_status first = TORT_OK;
     for (int32_t i = 0; i < session->chain_count; i++) {
         const tort_link *link = &session->chain[i];
-        if (!link->opened || !link->provider->sync) continue;
-        tort_status status = link->provider->sync(link->device, context->streams[i], first ? NULL : error);
+        tort_status status = tort_link_sync(link, context->streams[i], first ? NULL : error);
         if (first || !status) continue;
         first = status;
         if (!error) continue;
@@ -288,25 +262,23 @@ tort_status tort_context_run(tort_context *context, const tort_tensor *inputs, i
                              tort_tensor *outputs, int32_t output_count, tort_error *error) {
     tort_session *session = context->session;
     if (error) *error = (tort_error){.node = -1};
-    if (session->lost)
-        return tort_fail(error, TORT_E_DEVICE_LOST, "the device was lost in an earlier run: make a new session");
+    if (session->lost) return tort_session_lost(error);
     if (output_count != session->graph->output_count)
         return tort_fail(error, TORT_E_INPUT, "room for %d outputs given, the model has %d", output_count,
                          session->graph->output_count);
     tort_status status = tort_check_inputs(session, inputs, input_count, error);
     if (!status) status = tort_check_pointers(session, inputs, outputs, error);
     if (!status) status = tort_context_choose_plan(context, inputs, error);
-    if (status == TORT_E_DEVICE_LOST) session->lost = true;
     if (status) return status;
     tort_dynamic_free_all(context);
     tort_text_clear(context->text);
     bind(context, inputs);
-    bind_outputs(context, outputs);
+    status = tort_outputs_bind(context, inputs, outputs, error);
+    if (status) return status;
     status = run_steps(context, error);
-    if (!status) status = fill_outputs(context, outputs, error);
+    if (!status) status = tort_outputs_fill(context, outputs, error);
     tort_status synced = sync_all(context, status ? NULL : error);
     if (!status) status = synced;
-    if (!status) lend_outputs(context, outputs);
-    if (status == TORT_E_DEVICE_LOST || synced == TORT_E_DEVICE_LOST) session->lost = true;
+    if (!status) tort_outputs_lend(context, outputs);
     return status;
 }

@@ -26,6 +26,9 @@ static const char *const *copy_texts(tort_session *session, const char *const *t
 static tort_status copy_options(tort_session *session, const tort_session_options *options, tort_error *error) {
     tort_session_options *mine = &session->options;
     bool failed = false;
+    tort_status status =
+        options ? tort_check_struct_size(options->struct_size, "tort_session_options", error) : TORT_OK;
+    if (status) return status;
     if (options) memcpy(mine, options, options->struct_size < sizeof *mine ? options->struct_size : sizeof *mine);
     mine->chain = copy_text(session, mine->chain ? mine->chain : "cpu", &failed);
     mine->target = copy_text(session, mine->target, &failed);
@@ -36,42 +39,6 @@ static tort_status copy_options(tort_session *session, const tort_session_option
     mine->bindings = copy_texts(session, mine->bindings, mine->binding_count, &failed);
     if (!mine->dynamic_limit) mine->dynamic_limit = (uint64_t)1 << 30;
     return failed ? tort_out_of_memory(error, 0) : TORT_OK;
-}
-
-/* ---- fixed input shapes ------------------------------------------------------------------------------------------ */
-
-/* A symbol that one input fixes is fixed in every input. */
-static void bind_symbol(tort_session *session, tort_dim symbol, int64_t size) {
-    for (int32_t i = 0; i < session->graph->input_count; i++) {
-        tort_info *info = &session->infos[session->graph->inputs[i]];
-        for (int32_t d = 0; d < info->rank; d++)
-            if (info->dims[d] == symbol) info->dims[d] = size;
-    }
-}
-
-static tort_status fix_shape(tort_session *session, const tort_input_shape *shape, tort_error *error) {
-    const tort_graph *graph = session->graph;
-    for (int32_t i = 0; i < graph->input_count; i++) {
-        const tort_value *value = &graph->values[graph->inputs[i]];
-        if (strcmp(value->name, shape->name)) continue;
-        tort_info *info = &session->infos[graph->inputs[i]];
-        if (info->rank >= 0 && info->rank != shape->rank)
-            return tort_fail(error, TORT_E_INPUT, "shape of input \"%s\" has rank %d, the model says %d", shape->name,
-                             shape->rank, info->rank);
-        if (info->rank < 0)
-            for (int32_t d = 0; d < shape->rank; d++) info->dims[d] = tort_dim_fresh(&session->dims, false);
-        info->rank = shape->rank;
-        for (int32_t d = 0; d < shape->rank; d++) {
-            tort_dim before = info->dims[d];
-            if (shape->dims[d] < 0) continue; /* left open */
-            if (tort_dim_known(before) && before != shape->dims[d])
-                return tort_fail(error, TORT_E_INPUT, "dimension %d of input \"%s\" is %lld, the model says %lld", d,
-                                 shape->name, (long long)shape->dims[d], (long long)before);
-            if (!tort_dim_known(before)) bind_symbol(session, before, shape->dims[d]);
-        }
-        return TORT_OK;
-    }
-    return tort_fail(error, TORT_E_INPUT, "the model has no input \"%s\"", shape->name);
 }
 
 /* ---- create, free ------------------------------------------------------------------------------------------------ */
@@ -111,11 +78,10 @@ static bool only_planned(const tort_session *session) {
     return described || session->options.plan_only;
 }
 
-/* The whole planning phase. A placement that is refused, or does not fit, still leaves a report. */
-static tort_status plan_session(tort_session *session, tort_error *error) {
+/* The whole planning phase. A placement that is refused, or does not fit, still leaves a session to report on. */
+static tort_status plan_session(tort_session *session, bool *reportable, tort_error *error) {
     tort_status status = tort_chain_open(session, error);
-    for (int32_t i = 0; !status && i < session->options.shape_count; i++)
-        status = fix_shape(session, &session->options.shapes[i], error);
+    if (!status) status = tort_fix_inputs(session, error);
     if (status) return status;
     if (!session->env.parallel_for) {
         session->pool = tort_pool_create(&session->env, wanted_threads(session));
@@ -128,19 +94,17 @@ static tort_status plan_session(tort_session *session, tort_error *error) {
     if (!status) status = tort_chain_require(session, error);
     if (!status) status = tort_place_strict(session, error);
     if (!status) status = tort_bind_ports(session, error);
-    const bool placed = !status || status == TORT_E_PLACEMENT;
+    session->placed = !status;
+    *reportable = !status || status == TORT_E_PLACEMENT;
     tort_planned *planned = NULL;
     if (!status && !only_planned(session)) status = tort_prepare_all(session, error);
     if (!status) status = tort_plan_make(session, NULL, &planned, error);
     if (!status && !only_planned(session) && planned->plan.complete) status = tort_fit_plan(session, planned, error);
-    if (placed && (!status || status == TORT_E_PLACEMENT || status == TORT_E_MEMORY)) {
-        tort_status reported = tort_report_make(session, planned, status ? NULL : error);
-        if (!status) status = reported;
-    }
+    if (status && status != TORT_E_PLACEMENT && status != TORT_E_MEMORY) *reportable = false;
     if (!status && planned->plan.complete)
         session->plans = planned;
     else
-        tort_planned_free(session, planned);
+        session->draft = planned;
     if (status) return status;
     session->runnable = !only_planned(session);
     return TORT_OK;
@@ -151,18 +115,23 @@ tort_status tort_session_create(const tort_env *env, const tort_model *model, co
     *out = NULL;
     if (error) *error = (tort_error){.node = -1};
     tort_env complete = tort_env_complete(env);
+    tort_status status = env ? tort_check_struct_size(env->struct_size, "tort_env", error) : TORT_OK;
+    if (status) return status;
     tort_session *session = tort_alloc_zero(&complete, 1, sizeof *session);
     if (!session) return tort_out_of_memory(error, sizeof *session);
-    session->env = complete;
+    session->env = tort_account_open(&session->account, &complete, sizeof *session);
     session->model = model;
     session->graph = &model->graphs[0];
     pthread_mutex_init(&session->lock, NULL);
+    pthread_mutex_init(&session->planning, NULL);
     tort_arena_init(&session->arena, &session->env);
-    tort_status status = allocate(session, error);
+    status = allocate(session, error);
     if (!status) status = copy_options(session, options, error);
-    if (!status) status = plan_session(session, error);
+    bool reportable = false;
+    if (!status) status = plan_session(session, &reportable, error);
     session->options.shapes = NULL; /* borrowed for the call only */
-    if (status && !session->report) {
+    session->options.symbols = NULL;
+    if (status && !reportable) {
         tort_session_free(session);
         return status;
     }
@@ -177,16 +146,21 @@ void tort_session_free(tort_session *session) {
         tort_planned_free(session, session->plans);
         session->plans = next;
     }
+    tort_planned_free(session, session->draft);
     tort_release_all(session);
-    tort_report_free(session);
     tort_chain_close(session);
     tort_pool_destroy(session->pool);
     tort_text_free(session->text);
     tort_dims_free(&session->dims);
     tort_arena_free(&session->arena);
     pthread_mutex_destroy(&session->lock);
-    tort_env env = session->env;
-    tort_free(&env, session, sizeof *session);
+    pthread_mutex_destroy(&session->planning);
+    const tort_env outer = session->account.inner;
+    tort_free(&outer, session, sizeof *session);
+}
+
+tort_status tort_session_lost(tort_error *error) {
+    return tort_fail(error, TORT_E_DEVICE_LOST, "the device was lost in an earlier call: make a new session");
 }
 
 /* ---- plans ------------------------------------------------------------------------------------------------------- */
@@ -203,45 +177,77 @@ bool tort_plan_fits(const tort_session *session, const tort_planned *planned, co
 
 #define MAX_PLANS 64 /* kept of one session; a model fed with ever new shapes must not grow for ever */
 
-static bool may_forget(const tort_planned *planned) {
-    return planned->users == 0;
-}
-
-/* Frees the oldest plan that no context holds. */
-static void forget_oldest(tort_session *session) {
+/* Takes the plan that was used least recently out of the list, if there are many and no context holds it. */
+static tort_planned *forget_oldest(tort_session *session) {
     tort_planned **victim = NULL;
     int32_t count = 0;
     for (tort_planned **p = &session->plans; *p; p = &(*p)->next, count++)
-        if (may_forget(*p)) victim = p;
-    if (count < MAX_PLANS || !victim) return;
+        if ((*p)->users == 0) victim = p;
+    if (count < MAX_PLANS || !victim) return NULL;
     tort_planned *old = *victim;
     *victim = old->next;
+    return old;
+}
+
+static void put_first(tort_session *session, tort_planned *planned) {
+    planned->next = session->plans;
+    session->plans = planned;
+}
+
+/* The plan for these shapes, held and first in the list; NULL: there is none. Takes the lock. */
+static tort_planned *hold_plan(tort_session *session, const tort_tensor *inputs) {
+    pthread_mutex_lock(&session->lock);
+    tort_planned **link = &session->plans;
+    while (*link && !tort_plan_fits(session, *link, inputs)) link = &(*link)->next;
+    tort_planned *found = *link;
+    if (found) {
+        *link = found->next;
+        put_first(session, found);
+        found->users++;
+    }
+    pthread_mutex_unlock(&session->lock);
+    return found;
+}
+
+/* Makes a plan while other contexts go on running theirs. */
+static tort_status add_plan(tort_session *session, const tort_tensor *inputs, tort_planned **out, tort_error *error) {
+    tort_planned *made = NULL;
+    tort_status status = tort_plan_make(session, inputs, &made, error);
+    if (!status && session->runnable) status = tort_fit_plan(session, made, error);
+    if (status) {
+        tort_planned_free(session, made);
+        return status;
+    }
+    pthread_mutex_lock(&session->lock);
+    tort_planned *old = forget_oldest(session), *draft = session->draft;
+    session->draft = NULL;
+    made->users = 1;
+    put_first(session, made);
+    pthread_mutex_unlock(&session->lock);
     tort_planned_free(session, old);
+    tort_planned_free(session, draft);
+    *out = made;
+    return TORT_OK;
 }
 
 tort_status tort_session_find_plan(tort_session *session, const tort_tensor *inputs, tort_planned **planned,
                                    tort_error *error) {
-    pthread_mutex_lock(&session->lock);
     tort_status status = TORT_OK;
-    tort_planned *found = session->plans;
-    while (found && !tort_plan_fits(session, found, inputs)) found = found->next;
-    if (!found) {
-        forget_oldest(session);
-        status = tort_plan_make(session, inputs, &found, error);
-        if (!status && session->runnable) status = tort_fit_plan(session, found, error);
-        if (!status) status = tort_report_make(session, found, error);
-        if (status) {
-            tort_planned_free(session, found);
-            found = NULL;
-        } else {
-            found->next = session->plans;
-            session->plans = found;
-        }
-    }
-    if (found) found->users++;
-    *planned = found;
-    pthread_mutex_unlock(&session->lock);
+    *planned = hold_plan(session, inputs);
+    if (*planned) return TORT_OK;
+    pthread_mutex_lock(&session->planning); /* one at a time: another may be making this very plan */
+    *planned = hold_plan(session, inputs);
+    if (!*planned) status = add_plan(session, inputs, planned, error);
+    pthread_mutex_unlock(&session->planning);
     return status;
+}
+
+tort_planned *tort_session_last_plan(tort_session *session) {
+    pthread_mutex_lock(&session->lock);
+    tort_planned *planned = session->plans;
+    if (planned) planned->users++;
+    pthread_mutex_unlock(&session->lock);
+    return planned;
 }
 
 void tort_session_leave_plan(tort_session *session, tort_planned *planned) {
@@ -250,37 +256,12 @@ void tort_session_leave_plan(tort_session *session, tort_planned *planned) {
     pthread_mutex_unlock(&session->lock);
 }
 
-tort_status tort_check_inputs(const tort_session *session, const tort_tensor *inputs, int32_t count,
-                              tort_error *error) {
-    const tort_graph *graph = session->graph;
-    if (count != graph->input_count)
-        return tort_fail(error, TORT_E_INPUT, "%d inputs given, the model has %d", count, graph->input_count);
-    for (int32_t i = 0; i < count; i++) {
-        const tort_info *info = &session->infos[graph->inputs[i]];
-        const char *name = graph->values[graph->inputs[i]].name;
-        size_t bytes;
-        if (info->kind != TORT_TENSOR)
-            return tort_fail(error, TORT_E_UNSUPPORTED, "input \"%s\" is not a tensor: this build takes only tensors",
-                             name);
-        if (inputs[i].type != info->type)
-            return tort_fail(error, TORT_E_INPUT, "input \"%s\" is of type %s, the model wants %s", name,
-                             tort_type_name(inputs[i].type), tort_type_name(info->type));
-        if (inputs[i].rank < 0 || inputs[i].rank > TORT_MAX_RANK || !tort_tensor_bytes(&inputs[i], &bytes))
-            return tort_fail(error, TORT_E_INPUT, "input \"%s\" has no valid shape", name);
-        if (bytes && !inputs[i].data) return tort_fail(error, TORT_E_INPUT, "input \"%s\" has no data", name);
-        if (info->rank >= 0 && info->rank != inputs[i].rank)
-            return tort_fail(error, TORT_E_INPUT, "input \"%s\" has rank %d, the model wants %d", name, inputs[i].rank,
-                             info->rank);
-        for (int32_t d = 0; d < info->rank; d++)
-            if (tort_dim_known(info->dims[d]) && info->dims[d] != inputs[i].dims[d])
-                return tort_fail(error, TORT_E_INPUT, "dimension %d of input \"%s\" is %lld, the model wants %lld", d,
-                                 name, (long long)inputs[i].dims[d], (long long)info->dims[d]);
-    }
-    return TORT_OK;
-}
-
 tort_status tort_session_plan(tort_session *session, const tort_input_shape *shapes, int32_t count, tort_error *error) {
     const tort_graph *graph = session->graph;
+    if (error) *error = (tort_error){.node = -1};
+    if (session->lost) return tort_session_lost(error);
+    if (!session->placed)
+        return tort_fail(error, TORT_E_USAGE, "the session's placement was refused: there is nothing to plan");
     if (count != graph->input_count)
         return tort_fail(error, TORT_E_INPUT, "%d shapes given, the model has %d inputs", count, graph->input_count);
     tort_tensor *inputs = tort_alloc_zero(&session->env, (size_t)count + 1, sizeof *inputs);

@@ -27,6 +27,7 @@ typedef struct tort_link {
     bool described; /* a target without a device */
     tort_target target;
     tort_condition condition;
+    atomic_bool *lost;     /* the session's */
     int32_t memory;        /* 0: host memory */
     uint64_t weight_bytes; /* constants and packed weights that it holds */
     tort_library_state libraries[TORT_LIBRARY_COUNT];
@@ -41,6 +42,7 @@ typedef struct tort_said {
     const char *kernel;
     tort_verdict_code code;
     const char *message, *cure;
+    int32_t root; /* UPSTREAM: the node at fault; -1 */
 } tort_said;
 
 typedef struct tort_placement {
@@ -50,6 +52,8 @@ typedef struct tort_placement {
     const tort_said *said;
     int32_t said_count;
     bool folded;  /* by fold.c, before place.c looks */
+    bool pinned;  /* by an option, to `pin` */
+    int32_t pin;  /* chain index */
     void *params; /* resolved with what is known while placing; in the session's arena; NULL: none */
     size_t scratch_bytes;
     void *prepared;    /* of kernel->prepare */
@@ -86,8 +90,9 @@ typedef struct tort_planned {
 } tort_planned;
 
 struct tort_session {
-    tort_env env;
-    tort_pool *pool;
+    tort_env env; /* the application's, counted in the account; parallel_for is set */
+    tort_account account;
+    tort_pool *pool; /* NULL: the application runs in parallel, or nothing does yet */
     const tort_model *model;
     const tort_graph *graph;
     tort_session_options options; /* strings copied into arena */
@@ -102,13 +107,19 @@ struct tort_session {
     struct tort_text *text;                /* strings made while folding */
     uint64_t folded_bytes;
     tort_placement *placements; /* node_count */
+    int32_t *same_dim;          /* an input's dimension: where its symbol stands first, see inputs.c */
+    bool placed;                /* every node has a place: there can be plans */
     bool prepared;              /* weights are where nodes read them */
     bool runnable;
-    atomic_bool lost;     /* the device: sticky; contexts on several threads set and read it */
-    pthread_mutex_t lock; /* of plans and report */
-    tort_planned *plans;  /* newest first */
-    struct tort_report_store *report;
+    atomic_bool lost;         /* the device: sticky; contexts on several threads set and read it */
+    pthread_mutex_t planning; /* held while a plan is made; taken before `lock` */
+    pthread_mutex_t lock;     /* of the list of plans; never held for long */
+    tort_planned *plans;      /* the one used last first */
+    tort_planned *draft;      /* before there is any of them: with shapes that are not known yet; for the report */
 };
+
+/* What every later call on a session whose device was lost answers. */
+tort_status tort_session_lost(tort_error *error);
 
 tort_status tort_chain_open(tort_session *session, tort_error *error);
 void tort_chain_close(tort_session *session);
@@ -118,16 +129,30 @@ tort_status tort_chain_require(const tort_session *session, tort_error *error); 
 tort_status tort_link_down(const tort_link *link, tort_error *error);
 /* Is the library there? The provider is asked once. */
 const tort_library_state *tort_link_library(tort_link *link, tort_library library);
-/* A call of the provider failed outside of any node: the error names the provider. Returns the status. */
-tort_status tort_link_failed(const tort_link *link, tort_status status, tort_error *error);
-/* Why the device gave no memory: it is lost, or has too little of it; the message says how much. */
-tort_status tort_link_alloc_failed(const tort_link *link, uint64_t bytes, const char *purpose, tort_error *error);
 /* The first provider of the chain of that name; NULL: there is none. */
 tort_link *tort_link_named(const tort_session *session, const char *name);
 /* Bytes of a memory: 0 is the host's, 1 + i that of chain provider i. purpose goes into the error, "values". */
 tort_status tort_chain_alloc(const tort_session *session, int32_t memory, size_t bytes, const char *purpose, void **out,
                              tort_error *error);
 void tort_chain_free(const tort_session *session, int32_t memory, void *ptr, size_t bytes);
+
+/* link.c: the provider's vtable, with the device made current for the call and given back. Around a kernel's own
+ * functions (run, prepare, fit ...) the caller enters and leaves; what enter returns, leave gets. */
+int32_t tort_link_enter(const tort_link *link);
+void tort_link_leave(const tort_link *link, int32_t before);
+tort_status tort_link_noted(const tort_link *link, tort_status status); /* itself; a lost device is noted */
+tort_status tort_link_copy(const tort_link *link, void *stream, void *dst, const void *src, size_t bytes,
+                           tort_direction direction, tort_error *error);
+tort_status tort_link_sync(const tort_link *link, void *stream, tort_error *error);
+tort_status tort_link_stream_open(const tort_link *link, void **stream, tort_error *error);
+void tort_link_stream_close(const tort_link *link, void *stream);
+uint32_t tort_link_reach(const tort_link *link, const void *pointer);
+void *tort_link_alloc(const tort_link *link, size_t bytes); /* NULL: none; tort_link_alloc_failed says why */
+void tort_link_free(const tort_link *link, void *memory, size_t bytes);
+/* A call of the provider failed outside of any node: the error names the provider. Returns the status. */
+tort_status tort_link_failed(const tort_link *link, tort_status status, tort_error *error);
+/* Why the device gave no memory: it is lost, or has too little of it; the message says how much. */
+tort_status tort_link_alloc_failed(const tort_link *link, uint64_t bytes, const char *purpose, tort_error *error);
 
 /* Evaluates what does not depend on inputs, and marks what shapes determine. */
 tort_status tort_fold(tort_session *session, tort_error *error);
@@ -140,6 +165,9 @@ void tort_constant_release(const tort_session *session, int32_t value);
 /* Bytes of the constants that nodes on this provider of the chain read in its memory, each once, unpacked. */
 tort_status tort_constants_read(const tort_session *session, int32_t link, uint64_t *bytes, tort_error *error);
 
+/* pins.c: what the user wants where; then, whether each of these nodes runs on a provider at all. */
+tort_status tort_read_pins(tort_session *session, tort_error *error);
+tort_status tort_check_pins(const tort_session *session, tort_error *error);
 /* The one function that decides where nodes run. TORT_E_PLACEMENT names every node without a provider. */
 tort_status tort_place(tort_session *session, tort_error *error);
 /* --strict, --allow. */
@@ -160,17 +188,17 @@ void tort_unfit_plan(const tort_session *session, tort_planned *planned);
 /* Makes a plan for these input shapes (NULL: as far as the session knows them). */
 tort_status tort_plan_make(tort_session *session, const tort_tensor *inputs, tort_planned **planned, tort_error *error);
 void tort_planned_free(const tort_session *session, tort_planned *planned);
-/* The plan for exactly these input shapes; makes it where there is none. It stays until left. Takes the lock. */
+/* The plan for exactly these input shapes; makes it where there is none. It stays until left. Takes the locks. */
 tort_status tort_session_find_plan(tort_session *session, const tort_tensor *inputs, tort_planned **planned,
                                    tort_error *error);
+/* The plan used last, held until it is left; NULL: there is none. Takes the lock. */
+tort_planned *tort_session_last_plan(tort_session *session);
 /* Was the plan made for exactly these input shapes? */
 bool tort_plan_fits(const tort_session *session, const tort_planned *planned, const tort_tensor *inputs);
 void tort_session_leave_plan(tort_session *session, tort_planned *planned);
-/* Types, ranks and known dims of a run's inputs against what the session planned for. */
+/* inputs.c: shapes and sizes of symbols that the options fix; then types, ranks, known dims and symbols of a run's
+ * inputs against what the session planned for. */
+tort_status tort_fix_inputs(tort_session *session, tort_error *error);
 tort_status tort_check_inputs(const tort_session *session, const tort_tensor *inputs, int32_t count, tort_error *error);
-
-/* Writes the report anew from placement and the plan (which may be NULL). */
-tort_status tort_report_make(tort_session *session, const tort_planned *planned, tort_error *error);
-void tort_report_free(tort_session *session);
 
 #endif

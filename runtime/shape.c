@@ -343,6 +343,22 @@ static tort_scalar floor_quotient(tort_dims *dims, tort_scalar a, int64_t diviso
     return tort_scalar_add(dims, build_sum(dims, &quotient), divide_rest(dims, &rest, divisor));
 }
 
+static bool divides(int64_t divisor, const sum *s) {
+    bool all = s->constant % divisor == 0;
+    for (int32_t i = 0; i < s->count; i++) all = all && s->terms[i].factor % divisor == 0;
+    return all;
+}
+
+/* a / divisor towards zero, divisor >= 1: the floor where a is not negative or there is no rest; else an expression of
+ * its own. */
+static tort_scalar truncated_quotient(tort_dims *dims, tort_scalar a, int64_t divisor) {
+    sum all = {0};
+    if (!a.symbolic) return tort_scalar_known(a.value / divisor);
+    if (!gather(dims, a, 1, &all)) return unknown_of(dims, a, a);
+    if (!may_be_negative(dims, a.value) || divides(divisor, &all)) return floor_quotient(dims, a, divisor);
+    return make(dims, TORT_DIM_TRUNCDIV, a.value, divisor);
+}
+
 /* a / b where every factor of b is one of a: the case of Reshape's -1. False: not so. */
 static bool cancel(tort_dims *dims, tort_scalar a, tort_scalar b, tort_scalar *out) {
     product above = {.factor = 1}, below = {.factor = 1};
@@ -353,7 +369,7 @@ static bool cancel(tort_dims *dims, tort_scalar a, tort_scalar b, tort_scalar *o
         if (k == above.count) return false;
         above.ids[k] = above.ids[--above.count];
     }
-    *out = floor_quotient(dims, build_product(dims, &above), below.factor);
+    *out = truncated_quotient(dims, build_product(dims, &above), below.factor);
     return true;
 }
 
@@ -362,7 +378,7 @@ tort_scalar tort_scalar_div(tort_dims *dims, tort_scalar a, tort_scalar b) {
         if (b.value == 0 || (a.value == INT64_MIN && b.value == -1)) return unknown_of(dims, a, b);
         return tort_scalar_known(a.value / b.value);
     }
-    if (!b.symbolic && b.value >= 1) return floor_quotient(dims, a, b.value);
+    if (!b.symbolic && b.value >= 1) return truncated_quotient(dims, a, b.value);
     tort_scalar quotient;
     return b.symbolic && cancel(dims, a, b, &quotient) ? quotient : unknown_of(dims, a, b);
 }
@@ -457,6 +473,7 @@ bool tort_dim_evaluate(const tort_dims *dims, tort_dim d, const tort_dim_binding
     case TORT_DIM_ADD: return !__builtin_add_overflow(a, b, out);
     case TORT_DIM_MUL: return !__builtin_mul_overflow(a, b, out);
     case TORT_DIM_FLOORDIV: *out = floor_divide(a, b); return true;
+    case TORT_DIM_TRUNCDIV: *out = a / b; return true;
     case TORT_DIM_MIN: *out = a < b ? a : b; return true;
     default: *out = a > b ? a : b; return true;
     }
@@ -512,7 +529,7 @@ static void write_expression(writer *w, const tort_dim_expr *e) {
         write_term(w, e->b, false);
     } else if (e->op == TORT_DIM_MUL) {
         write_product(w, e);
-    } else if (e->op == TORT_DIM_FLOORDIV) {
+    } else if (e->op == TORT_DIM_FLOORDIV || e->op == TORT_DIM_TRUNCDIV) {
         write_dim(w, e->a, PRODUCT);
         put(w, "/%lld", (long long)e->b);
     } else {

@@ -19,6 +19,7 @@ typedef enum tort_dim_op {
     TORT_DIM_ADD,
     TORT_DIM_MUL,
     TORT_DIM_FLOORDIV, /* of a sum whose terms the divisor does not divide, by a known number */
+    TORT_DIM_TRUNCDIV, /* towards zero, as ONNX divides integers, where that may differ from the floor */
     TORT_DIM_MIN,
     TORT_DIM_MAX
 } tort_dim_op;
@@ -84,7 +85,7 @@ tort_scalar tort_scalar_unknown(tort_dims *dims, bool dynamic);
 tort_scalar tort_scalar_add(tort_dims *dims, tort_scalar a, tort_scalar b);
 tort_scalar tort_scalar_sub(tort_dims *dims, tort_scalar a, tort_scalar b);
 tort_scalar tort_scalar_mul(tort_dims *dims, tort_scalar a, tort_scalar b);
-tort_scalar tort_scalar_div(tort_dims *dims, tort_scalar a, tort_scalar b); /* ONNX's: towards zero for known ones */
+tort_scalar tort_scalar_div(tort_dims *dims, tort_scalar a, tort_scalar b); /* ONNX's: towards zero */
 tort_scalar tort_scalar_min(tort_dims *dims, tort_scalar a, tort_scalar b);
 tort_scalar tort_scalar_max(tort_dims *dims, tort_scalar a, tort_scalar b);
 static inline bool tort_scalar_same(tort_scalar a, tort_scalar b) {

@@ -195,8 +195,14 @@ typedef struct tort_input_shape {
     int64_t dims[TORT_MAX_RANK];
 } tort_input_shape;
 
+/* A size of a symbolic dimension, by its name in the model: {"batch", 1}. */
+typedef struct tort_symbol_size {
+    const char *name;
+    int64_t size;
+} tort_symbol_size;
+
 typedef struct tort_session_options {
-    size_t struct_size;
+    size_t struct_size;      /* sizeof(tort_session_options); 0 is TORT_E_USAGE, so that no option is lost unseen */
     const char *chain;       /* "cuda:device=1:mem_limit=2G,cpu:threads=2"; NULL: "cpu". Nothing is ever added to it. */
     const char *target;      /* "cuda:sm_87": plan for that device without opening it; such a session cannot run */
     const char *disabled;    /* providers switched off, "cuda,..."; the command line passes TINYORT_DISABLE here */
@@ -207,11 +213,15 @@ typedef struct tort_session_options {
     int32_t pin_count;
     const tort_input_shape *shapes;
     int32_t shape_count;
+    const tort_symbol_size *symbols; /* fixed in every input that has the symbol */
+    int32_t symbol_count;
     /* Providers of the application, ends with NULL; looked up before those of the build. Borrowed. */
     const struct tort_provider *const *providers;
-    bool plan_only;         /* weights are not prepared; such a session cannot run */
-    bool unfolded;          /* no folding and no fusion: every node runs (compare uses it) */
-    uint64_t fold_limit;    /* bytes that folded constants may take; 0: 64 MiB and twice the weights at most */
+    bool plan_only;  /* weights are not prepared; such a session cannot run */
+    bool unfolded;   /* no folding and no fusion: every node runs (compare uses it) */
+    bool wait_steps; /* wait for the device after every step: slow, but an error names its node for certain */
+    uint64_t
+        fold_limit; /* bytes that folded constants may take; 0: 64 MiB, or as much as the weights if that is more */
     uint64_t dynamic_limit; /* bytes for values whose shape depends on data, a context; 0: 1 GiB */
     /* Inputs and outputs that stay in the memory of a provider, "NAME=cuda", or "*=cuda" for all of them; a later one
      * replaces an earlier one. What is not named is in host memory, and the plan copies. */
@@ -291,22 +301,26 @@ typedef enum tort_verdict_code {
 
 TORT_API const char *tort_verdict_name(tort_verdict_code code); /* "NO_ATTR"; never NULL */
 
-/* What one provider said of one node. All strings belong to the session. */
+/* What one provider said of one node. */
 typedef struct tort_report_verdict {
     const char *provider;
     const char *kernel; /* the row that got furthest, "" if none */
     tort_verdict_code code;
     const char *message, *cure;
+    int32_t root; /* UPSTREAM: index of the node that is the cause of it all; else -1 */
 } tort_report_verdict;
 
 typedef struct tort_report_node {
-    int32_t index;    /* in its graph, as in the file */
-    const char *path; /* "Conv_12", or "Loop_3/body/Add_1" for a node of a body */
+    int32_t index;      /* in the order in which nodes run: what "#12" means in a pin */
+    int32_t file_index; /* in its graph in the file; nodes of one expanded function share it */
+    const char *path;   /* "Conv_12", or "Loop_3/body/Add_1" for a node of a body */
     const char *name, *op, *domain;
     int32_t since; /* version of the operator */
     /* Where it runs: a provider of the chain, "host" (a step of the executor), "folded", or NULL: nowhere. */
     const char *provider;
     const char *kernel;
+    bool pinned;    /* by an option */
+    bool fell_back; /* a provider before the one that serves refused it; a node that was pinned there did not */
     const tort_report_verdict *verdicts; /* better rows that refused, and providers before the one that serves */
     int32_t verdict_count;
     const char *const *from; /* original nodes of a fusion */
@@ -319,9 +333,10 @@ typedef struct tort_report_provider {
     const char *code;        /* "READY", "NO_DRIVER" ... */
     const char *description; /* "NVIDIA H100, sm_90, driver 580": what opened; "" when down */
     const char *message, *cure;
+    int32_t threads; /* that its kernels really run on; 0: not threads of this process, or the application's */
     int32_t nodes;
-    int64_t weight_bytes; /* held by it, packed or uploaded; of a session that only plans: as they are in the file */
-    int64_t peak_bytes, naive_bytes; /* -1: not known while a shape is unknown */
+    int64_t weight_bytes;            /* in its memory, packed where its kernels pack */
+    int64_t peak_bytes, naive_bytes; /* of a context's values and scratch; -1: not known while a shape is unknown */
     int32_t copies_in;
 } tort_report_provider;
 
@@ -329,7 +344,19 @@ typedef struct tort_report_copy {
     const char *value, *from, *to;
     int64_t bytes;      /* -1: not known before the run */
     const char *before; /* path of the node that needs it; "": an output, at the end */
+    int32_t node;       /* its index; -1: an output */
 } tort_report_copy;
+
+/* Bytes of host memory, as an allocator counts them, from the end of tort_context_create on; what loading and preparing
+ * take for a moment is not in here, nor are values whose shape depends on data (dynamic_limit bounds those). */
+typedef struct tort_report_memory {
+    int64_t model;   /* the graph: nodes, names, shapes */
+    int64_t weights; /* as nodes read them: packed, or as they are in the file */
+    int64_t session; /* placement, verdicts, the newest plan */
+    int64_t context; /* tables of one context; -1 while a shape is unknown */
+    int64_t arena;   /* values and scratch of one context; -1 while a shape is unknown */
+    int64_t total;   /* all of it, with one context; -1 while a shape is unknown */
+} tort_report_memory;
 
 typedef struct tort_report {
     const tort_report_provider *providers; /* in the order of the chain */
@@ -338,11 +365,14 @@ typedef struct tort_report {
     int32_t node_count;
     const tort_report_copy *copies;
     int32_t copy_count;
-    int32_t folded, host, unplaced, fallen_back; /* counts of nodes */
+    int32_t folded, host, unplaced, fallen_back, pinned; /* counts of nodes */
+    tort_report_memory memory;
 } tort_report;
 
-/* Borrowed from the session; describes the newest plan. Never NULL. */
-TORT_API const tort_report *tort_session_report(const tort_session *session);
+/* A snapshot that describes the plan used last. The caller frees it, before the session, to which its strings belong.
+ */
+TORT_API tort_status tort_session_report(tort_session *session, tort_report **report, tort_error *error);
+TORT_API void tort_report_free(tort_report *report); /* NULL is allowed */
 
 #ifdef __cplusplus
 }

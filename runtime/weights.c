@@ -55,6 +55,7 @@ bool tort_weight_store_grow(struct tort_weight_store *store, int32_t count) {
 void *tort_weight_store_put(struct tort_weight_store *store, int32_t weight, size_t size) {
     weight_home *home = &store->homes[weight];
     home->owned = tort_alloc_aligned(store->env, size);
+    if (home->owned && size) memset(home->owned, 0, size);
     home->owned_size = size;
     home->data = home->owned;
     home->holds = 1; /* never dropped: it cannot be read again */

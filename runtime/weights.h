@@ -8,7 +8,7 @@
 struct tort_weight_store *tort_weight_store_new(const tort_env *env); /* borrows env; NULL: out of memory */
 void tort_weight_store_free(struct tort_weight_store *store);
 bool tort_weight_store_grow(struct tort_weight_store *store, int32_t count);
-/* Memory for the bytes of a weight, for good; NULL: out of memory. */
+/* Memory for the bytes of a weight, zeroed, for good; NULL: out of memory. */
 void *tort_weight_store_put(struct tort_weight_store *store, int32_t weight, size_t size);
 
 #endif

@@ -688,7 +688,7 @@ const adversarial_shape adversarial_shapes[] = {
     {"inputs of rank 8", inputs_of_rank_8, 3000, TORT_OK, NULL},
     {"broadcasts", broadcasts, 5000, TORT_OK, NULL},
     {"value_infos of one name", value_infos_of_one_name, 4000, TORT_OK, NULL},
-    {"shape arithmetic", shape_arithmetic, 4000, TORT_E_MODEL, "which is the limit for it"},
+    {"shape arithmetic", shape_arithmetic, 4000, TORT_E_MODEL, "the limit for a file of"},
     {"attributes", attributes, 10000, TORT_OK, NULL},
     {"integers", integers, 100000, TORT_OK, NULL},
     {"empty strings", empty_strings, 50000, TORT_OK, NULL},

@@ -2,6 +2,7 @@
 #include "tests/build_model.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MAX_PORTS 16

@@ -21,8 +21,8 @@ static void *fake_alloc(void *device, size_t bytes) {
     return aligned_alloc(TORT_DEVICE_ALIGN, (bytes + TORT_DEVICE_ALIGN - 1) / TORT_DEVICE_ALIGN * TORT_DEVICE_ALIGN);
 }
 
-static void fake_free(void *device, void *ptr) {
-    (void)device;
+static void fake_free(void *device, void *ptr, size_t bytes) {
+    (void)device, (void)bytes;
     free(ptr);
 }
 

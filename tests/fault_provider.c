@@ -84,7 +84,8 @@ static void *fault_alloc(void *device, size_t bytes) {
     return ptr;
 }
 
-static void fault_free(void *device, void *ptr) {
+static void fault_free(void *device, void *ptr, size_t bytes) {
+    (void)bytes;
     ((fault_device *)device)->live--;
     free(ptr);
 }

@@ -83,8 +83,7 @@ typedef struct conv_job {
     float *buffers;   /* one a part */
     const float *image, *channels;
     size_t buffer_bytes;
-    int32_t parts;
-    int64_t column_tile, row_tile, column_tiles, row_tiles;
+    int32_t parts, row_parts, column_parts; /* row_parts * column_parts of the parts multiply */
 } conv_job;
 
 static bool stored_size(const tort_planes *planes, int64_t channels, size_t *total) {
@@ -141,34 +140,37 @@ static void store_channels(void *arg, int64_t begin, int64_t end) {
     }
 }
 
-static void multiply_tiles(void *arg, int64_t begin, int64_t end) {
+#define PANELS 8 /* columns that are multiplied for all of k before the next, so that their outputs stay near */
+
+/* A part multiplies its share of the rows by its share of the columns. */
+static void multiply_share(void *arg, int64_t begin, int64_t end) {
     const conv_job *job = arg;
+    const int64_t lanes = job->simd->tile_columns;
     for (int64_t part = begin; part < end; part++) {
         float *buffer = job->buffers + (size_t)part * job->buffer_bytes / sizeof(float);
-        int64_t first, last;
-        tort_cpu_share(job->column_tiles * job->row_tiles, 1, part, job->parts, &first, &last);
-        for (int64_t t = first; t < last; t++) {
-            const int64_t m = t % job->row_tiles * job->row_tile, n = t / job->row_tiles * job->column_tile;
-            const int64_t m_last = m + job->row_tile, n_last = n + job->column_tile;
-            tort_packed_gemm_block(&job->gemm, m, m_last < job->gemm.m ? m_last : job->gemm.m, n,
-                                   n_last < job->gemm.n ? n_last : job->gemm.n, buffer);
-        }
+        int64_t m_first, m_last, n_first, n_last;
+        tort_cpu_share(job->gemm.m, job->simd->tile_rows, part % job->row_parts, job->row_parts, &m_first, &m_last);
+        tort_cpu_share(job->gemm.n, lanes, part / job->row_parts, job->column_parts, &n_first, &n_last);
+        for (int64_t n = n_first; n < n_last && m_first < m_last; n += PANELS * lanes)
+            tort_packed_gemm_block(&job->gemm, m_first, m_last, n,
+                                   n + PANELS * lanes < n_last ? n + PANELS * lanes : n_last, buffer);
     }
 }
 
-/* Cuts the product of a group into tiles: columns as they fit a buffer; rows too, where there are more parts. */
-static void choose_tiles(conv_job *job) {
-    const int64_t lanes = job->simd->tile_columns, rows = job->simd->tile_rows, m = job->gemm.m, n = job->gemm.n;
-    const int64_t wanted = (n + 8 * lanes - 1) / (8 * lanes);
-    job->column_tile = ((n + wanted - 1) / wanted + lanes - 1) / lanes * lanes;
-    job->column_tiles = (n + job->column_tile - 1) / job->column_tile;
-    job->row_tiles = 1;
-    if (job->parts > 1 && job->column_tiles < 4 * job->parts)
-        job->row_tiles = (4 * job->parts + job->column_tiles - 1) / job->column_tiles;
-    const int64_t most = (m + 4 * rows - 1) / (4 * rows); /* a row tile is worth packing its columns for */
-    if (job->row_tiles > most) job->row_tiles = most;
-    job->row_tile = ((m + job->row_tiles - 1) / job->row_tiles + rows - 1) / rows * rows;
-    job->row_tiles = (m + job->row_tile - 1) / job->row_tile;
+/* Rows against columns: the split whose largest share takes the least. Each share packs the columns that it reads,
+ * which costs about as much as two tiles of rows. */
+static void choose_split(conv_job *job) {
+    const int64_t rows = job->simd->tile_rows, lanes = job->simd->tile_columns;
+    const int64_t row_tiles = (job->gemm.m + rows - 1) / rows, panels = (job->gemm.n + lanes - 1) / lanes;
+    int64_t least = INT64_MAX;
+    for (int32_t r = 1; r <= job->parts; r++) {
+        const int32_t c = job->parts / r;
+        const int64_t cost = ((panels + c - 1) / c) * ((row_tiles + r - 1) / r + 2);
+        if (cost >= least) continue;
+        least = cost;
+        job->row_parts = r;
+        job->column_parts = c;
+    }
 }
 
 static void fill_offsets(const conv_job *job) {
@@ -200,7 +202,7 @@ void tort_cpu_conv_run(const tort_call *call, const float *x, const float *packe
                                   .pack_b = pack_pixels,
                                   .b_arg = &job,
                                   .c_stride = job.planes.outputs};
-    choose_tiles(&job);
+    choose_split(&job);
     const int64_t input = job.planes.input[0] * job.planes.input[1] * job.planes.input[2];
     for (int64_t n = 0; n < p->batch; n++) {
         job.image = x + n * p->channels * input;
@@ -212,7 +214,7 @@ void tort_cpu_conv_run(const tort_call *call, const float *x, const float *packe
             job.gemm.row_bias = bias ? bias + g * filters : NULL;
             job.gemm.c = y ? y + first : NULL;
             job.gemm.sums = sums ? sums + first : NULL;
-            tort_cpu_parts(call, job.parts, multiply_tiles, &job);
+            tort_cpu_parts(call, job.row_parts * job.column_parts, multiply_share, &job);
         }
     }
 }

@@ -28,11 +28,15 @@ typedef struct instruction_set {
 /* Best last. Each set of a machine contains those before it. */
 static const instruction_set instruction_sets[] = {
 #if defined(__x86_64__)
+#define BUILT_FOR "x86-64-v2 x86-64-v3 x86-64-v4"
     {"v2", "x86-64-v2", TORT_CPU_V2},
     {"v3", "x86-64-v3", TORT_CPU_V3},
     {"v4", "x86-64-v4", TORT_CPU_V4},
 #elif defined(__aarch64__)
+#define BUILT_FOR "aarch64-neon"
     {"neon", "aarch64 NEON", TORT_CPU_NEON},
+#else
+#define BUILT_FOR "plain C"
 #endif
     {NULL, NULL, 0},
 };
@@ -132,8 +136,7 @@ static bool read_threads(const tort_provider_config *config, int32_t *threads) {
 
 static void describe_target(tort_target *target, const char *processor) {
     const instruction_set *set = best_set(target->instructions);
-    snprintf(target->description, sizeof target->description, "%s, %s, %d thread%s", processor,
-             set ? set->name : "plain C", (int)target->threads, target->threads == 1 ? "" : "s");
+    snprintf(target->description, sizeof target->description, "%s, %s", processor, set ? set->name : "plain C");
 }
 
 static void refuse(tort_condition *condition, const char *message, const char *cure) {
@@ -243,6 +246,7 @@ const tort_provider tort_provider_cpu = {
     .abi = TORT_PROVIDER_ABI,
     .name = "cpu",
     .summary = "the host's processor: plain loops for every operator, fast kernels for the dear ones",
+    .built_for = BUILT_FOR,
     .host_memory = true,
     .kernels = kernels,
     .option_keys = option_keys,

@@ -260,13 +260,6 @@ bool cuda_library(void *opened, tort_library library, char *message, size_t mess
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-/* The size of each allocation, so that mem_limit can be kept. */
-typedef struct cuda_block {
-    void *ptr;
-    size_t bytes;
-    struct cuda_block *next;
-} cuda_block;
-
 static bool within_limit(const cuda_device *device, size_t bytes) {
     return !device->memory_limit ||
            (bytes <= device->memory_limit && device->memory_used <= device->memory_limit - bytes);
@@ -274,38 +267,24 @@ static bool within_limit(const cuda_device *device, size_t bytes) {
 
 void *cuda_alloc(void *opened, size_t bytes) {
     cuda_device *device = opened;
-    cuda_block *block = tort_alloc_zero(&device->env, 1, sizeof *block);
-    if (!block) return NULL;
+    void *ptr = NULL;
     pthread_mutex_lock(&device->lock);
     bool allocated = within_limit(device, bytes) && cudaSetDevice(device->ordinal) == cudaSuccess &&
-                     cudaMalloc(&block->ptr, bytes) == cudaSuccess;
-    if (allocated) {
-        block->bytes = bytes;
-        block->next = device->blocks;
-        device->blocks = block;
+                     cudaMalloc(&ptr, bytes) == cudaSuccess;
+    if (allocated)
         device->memory_used += bytes;
-    } else {
+    else
         (void)cudaGetLastError(); /* out of memory is not sticky: later calls must not see it */
-    }
     pthread_mutex_unlock(&device->lock);
-    if (allocated) return block->ptr;
-    tort_free(&device->env, block, sizeof *block);
-    return NULL;
+    return allocated ? ptr : NULL;
 }
 
-void cuda_free(void *opened, void *ptr) {
+void cuda_free(void *opened, void *ptr, size_t bytes) {
     cuda_device *device = opened;
     pthread_mutex_lock(&device->lock);
-    for (cuda_block **at = &device->blocks; *at; at = &(*at)->next) {
-        cuda_block *block = *at;
-        if (block->ptr != ptr) continue;
-        *at = block->next;
-        device->memory_used -= block->bytes;
-        cudaSetDevice(device->ordinal);
-        cudaFree(ptr);
-        tort_free(&device->env, block, sizeof *block);
-        break;
-    }
+    device->memory_used -= bytes;
+    cudaSetDevice(device->ordinal);
+    cudaFree(ptr);
     pthread_mutex_unlock(&device->lock);
 }
 

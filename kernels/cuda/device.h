@@ -17,7 +17,6 @@ typedef struct cuda_device {
     bool libraries_allowed;
     uint64_t memory_limit; /* 0: none */
     uint64_t memory_used;
-    struct cuda_block *blocks; /* what was allocated, so that the limit can be counted */
     pthread_mutex_t lock;
     cuda_libraries libraries;
     cudnnHandle_t dnn; /* for questions while planning, one at a time; NULL: cuDNN is not there or was not asked for */
@@ -37,7 +36,7 @@ void cuda_open(const tort_provider_config *config, void **device, tort_target *t
 void cuda_close(void *device);
 bool cuda_library(void *device, tort_library library, char *message, size_t message_size, char *cure, size_t cure_size);
 void *cuda_alloc(void *device, size_t bytes);
-void cuda_free(void *device, void *ptr);
+void cuda_free(void *device, void *ptr, size_t bytes);
 tort_status cuda_copy(void *device, void *stream, void *dst, const void *src, size_t bytes, tort_direction direction,
                       tort_error *error);
 tort_status cuda_stream_open(void *device, void **stream, tort_error *error);

@@ -175,7 +175,7 @@ int cli_bench(const cli_options *options) {
     else if (!status)
         print_text(options, &m);
     fflush(stdout);
-    if (session) cli_print_placement(tort_session_report(session), stderr);
+    if (session) cli_print_placement(session, stderr);
     free(m.milliseconds);
     tort_context_free(context);
     cli_inputs_free(&inputs);

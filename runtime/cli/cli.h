@@ -46,11 +46,13 @@ tort_session_options cli_session_options(const cli_options *options, const char 
 tort_status cli_open_session(const cli_options *options, const tort_model *model,
                              const tort_session_options *session_options, tort_session **session, tort_error *error);
 
+/* What a session decided. The caller frees with tort_report_free, before the session. */
+tort_report *cli_report(tort_session *session);
 /* The last line of every run: "placement: 58 cuda, 3 cpu (of 61; 9 folded) - ...". */
-void cli_print_placement(const tort_report *report, FILE *file);
+void cli_print_placement(tort_session *session, FILE *file);
 /* Like cli_fail; where nodes have no provider, each with its verdicts and cures on a line of its own. session may be
  * NULL. */
-int cli_fail_session(const char *command, const tort_error *error, const tort_session *session);
+int cli_fail_session(const char *command, const tort_error *error, tort_session *session);
 
 /* A line on stderr while something long goes on, and its removal; nothing unless stderr is a terminal. */
 void cli_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -128,12 +128,11 @@ static tort_status run_observed(comparison *c, const tort_model *model, const ch
     return status;
 }
 
-static const tort_report_node *node_at(const tort_session *session, int32_t index) {
-    const tort_report *report = tort_session_report(session);
+static const tort_report_node *node_at(const tort_report *report, int32_t index) {
     return index >= 0 && index < report->node_count ? &report->nodes[index] : NULL;
 }
 
-static void print_json(const comparison *c, const tort_session *session) {
+static void print_json(const comparison *c, const tort_report *report) {
     cJSON *root = cJSON_CreateObject();
     cJSON_AddStringToObject(root, "a", c->options->chains[0]);
     cJSON_AddStringToObject(root, "b", c->options->chains[1]);
@@ -141,7 +140,7 @@ static void print_json(const comparison *c, const tort_session *session) {
     cJSON_AddNumberToObject(root, "different", c->different);
     cJSON_AddNumberToObject(root, "outputs_different", c->outputs_different);
     cJSON_AddNumberToObject(root, "largest_difference", c->worst);
-    const tort_report_node *node = node_at(session, c->first.node);
+    const tort_report_node *node = node_at(report, c->first.node);
     if (node) {
         cJSON *first = cJSON_AddObjectToObject(root, "first");
         cJSON_AddNumberToObject(first, "index", node->index);
@@ -155,10 +154,10 @@ static void print_json(const comparison *c, const tort_session *session) {
     cli_print_json(root);
 }
 
-static void print_text(const comparison *c, const tort_session *session) {
+static void print_text(const comparison *c, const tort_report *report) {
     const char *a = c->options->chains[0], *b = c->options->chains[1];
     printf("%d values compared, %s against %s; the largest difference is %g\n", c->compared, b, a, c->worst);
-    const tort_report_node *node = node_at(session, c->first.node);
+    const tort_report_node *node = node_at(report, c->first.node);
     if (!node) {
         printf("no node differs\n");
         return;
@@ -191,13 +190,15 @@ int cli_compare(const cli_options *options) {
     if (!status) status = run_observed(c, model, options->chains[0], &inputs, keep, &sessions[0], &error);
     if (!status) status = run_observed(c, model, options->chains[1], &inputs, compare_value, &sessions[1], &error);
     int result = status ? cli_fail(options->command, &error) : c->different ? CLI_FAILED : CLI_OK;
+    tort_report *report = status ? NULL : cli_report(sessions[1]);
     if (!status && options->json)
-        print_json(c, sessions[1]);
+        print_json(c, report);
     else if (!status)
-        print_text(c, sessions[1]);
+        print_text(c, report);
+    tort_report_free(report);
     fflush(stdout);
     for (int i = 0; i < 2; i++) {
-        if (sessions[i]) cli_print_placement(tort_session_report(sessions[i]), stderr);
+        if (sessions[i]) cli_print_placement(sessions[i], stderr);
         tort_session_free(sessions[i]);
     }
     for (int i = 0; i < BUCKETS; i++)

@@ -43,7 +43,14 @@ static void print_nodes(const tort_report *report, bool placed, const char *text
     }
 }
 
-void cli_print_placement(const tort_report *report, FILE *file) {
+tort_report *cli_report(tort_session *session) {
+    tort_report *report;
+    tort_session_report(session, &report, NULL);
+    return cli_check_memory(report);
+}
+
+void cli_print_placement(tort_session *session, FILE *file) {
+    tort_report *report = cli_report(session);
     cli_progress_end();
     fprintf(file, "placement:");
     int32_t total = report->host + report->unplaced;
@@ -66,6 +73,7 @@ void cli_print_placement(const tort_report *report, FILE *file) {
     }
     if (report->fallen_back || report->unplaced) fprintf(file, " (tinyort plan shows all)");
     fputc('\n', file);
+    tort_report_free(report);
 }
 
 static bool only_down(const tort_report_node *node) {
@@ -86,9 +94,7 @@ static void print_unplaced(const tort_report_node *node) {
     fputc('\n', stderr);
 }
 
-int cli_fail_session(const char *command, const tort_error *error, const tort_session *session) {
-    const tort_report *report = session ? tort_session_report(session) : NULL;
-    if (error->code != TORT_E_PLACEMENT || !report || !report->unplaced) return cli_fail(command, error);
+static int fail_unplaced(const char *command, const tort_error *error, const tort_report *report) {
     int32_t listed = 0;
     for (int32_t i = 0; i < report->node_count; i++)
         listed += !report->nodes[i].provider && !only_down(&report->nodes[i]);
@@ -99,5 +105,13 @@ int cli_fail_session(const char *command, const tort_error *error, const tort_se
     int result = cli_fail(command, &brief);
     for (int32_t i = 0; i < report->node_count; i++)
         if (!report->nodes[i].provider && !only_down(&report->nodes[i])) print_unplaced(&report->nodes[i]);
+    return result;
+}
+
+int cli_fail_session(const char *command, const tort_error *error, tort_session *session) {
+    if (error->code != TORT_E_PLACEMENT || !session) return cli_fail(command, error);
+    tort_report *report = cli_report(session);
+    int result = report->unplaced ? fail_unplaced(command, error, report) : cli_fail(command, error);
+    tort_report_free(report);
     return result;
 }

@@ -234,12 +234,14 @@ int cli_plan(const cli_options *options) {
         session_options.plan_only = true;
         status = cli_open_session(options, model, &session_options, &session, &error);
     }
+    tort_report *report = session ? cli_report(session) : NULL;
     if (session && options->json)
-        print_json(model, options->operands[0], tort_session_report(session));
+        print_json(model, options->operands[0], report);
     else if (session) {
-        print_providers(tort_session_report(session));
-        print_nodes(tort_session_report(session));
+        print_providers(report);
+        print_nodes(report);
     }
+    tort_report_free(report);
     fflush(stdout);
     int result = status ? cli_fail(options->command, &error) : CLI_OK;
     tort_session_free(session);

@@ -71,12 +71,13 @@ static void print_json(const job *j) {
             cJSON_AddItemToArray(list, item);
         }
     }
-    const tort_report *report = tort_session_report(j->session);
+    tort_report *report = cli_report(j->session);
     for (int32_t i = 0; i < report->provider_count; i++)
         cJSON_AddNumberToObject(placement, report->providers[i].name, report->providers[i].nodes);
     cJSON_AddNumberToObject(placement, "host", report->host);
     cJSON_AddNumberToObject(placement, "folded", report->folded);
     cJSON_AddItemToObject(root, "placement", placement);
+    tort_report_free(report);
     cli_print_json(root);
 }
 
@@ -114,7 +115,7 @@ int cli_run(const cli_options *options) {
     }
     if (j.session) {
         fflush(stdout);
-        cli_print_placement(tort_session_report(j.session), stderr);
+        cli_print_placement(j.session, stderr);
     }
     job_free(&j);
     return result;

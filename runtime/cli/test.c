@@ -131,16 +131,20 @@ static bool only_tensors(const tort_model *model, const char **name) {
     return true;
 }
 
-static verdict from_placement(const tort_report *report, const tort_error *error) {
+static verdict from_placement(tort_session *session, const tort_error *error) {
+    tort_report *report = cli_report(session);
+    verdict v = fail("placing", error->msg);
     for (int32_t i = 0; i < report->node_count; i++) {
         const tort_report_node *node = &report->nodes[i];
         if (node->provider || !node->verdict_count) continue;
         const tort_report_verdict *said = &node->verdicts[node->verdict_count - 1];
         char text[600];
         snprintf(text, sizeof text, "%s (%s-%d) %s", node->path, node->op, node->since, said->message);
-        return skip(tort_verdict_name(said->code), text);
+        v = skip(tort_verdict_name(said->code), text);
+        break;
     }
-    return fail("placing", error->msg);
+    tort_report_free(report);
+    return v;
 }
 
 static verdict run_sets(test *t) {
@@ -171,14 +175,15 @@ static verdict run_model(test *t) {
     }
     tort_session_options session_options = cli_session_options(t->options, t->options->chains[0]);
     status = tort_session_create(NULL, t->model, &session_options, &t->session, &error);
-    if (status == TORT_E_PLACEMENT && t->session) return from_placement(tort_session_report(t->session), &error);
+    if (status == TORT_E_PLACEMENT && t->session) return from_placement(t->session, &error);
     if (status) return from_error("planning", &error);
     status = tort_context_create(t->session, &t->context, &error);
     return status ? from_error("planning", &error) : run_sets(t);
 }
 
 /* Where each node ran and, away from the first provider, why: [["Conv", "cpu", "NO_TYPE", "its type is ..."] ...]. */
-static cJSON *placement_json(const tort_report *report) {
+static cJSON *placement_json(tort_session *session) {
+    tort_report *report = cli_report(session);
     cJSON *list = cJSON_CreateArray();
     for (int32_t i = 0; i < report->node_count; i++) {
         const tort_report_node *node = &report->nodes[i];
@@ -190,6 +195,7 @@ static cJSON *placement_json(const tort_report *report) {
         cJSON_AddItemToArray(item, cJSON_CreateString(fell_back ? node->verdicts[0].message : ""));
         cJSON_AddItemToArray(list, item);
     }
+    tort_report_free(report);
     return list;
 }
 
@@ -197,7 +203,7 @@ static cJSON *placement_json(const tort_report *report) {
 static verdict run_case(const cli_options *options, const char *folder, cJSON **placement) {
     test t = {.options = options, .folder = folder};
     verdict v = run_model(&t);
-    *placement = t.session && options->json ? placement_json(tort_session_report(t.session)) : NULL;
+    *placement = t.session && options->json ? placement_json(t.session) : NULL;
     tort_context_free(t.context);
     tort_session_free(t.session);
     tort_model_free(t.model);

@@ -38,7 +38,7 @@ static tort_status open_buffer(const tort_call *call, const tort_tensor *tensor,
 }
 
 static void close_buffer(const tort_call *call, buffer *b) {
-    if (b->device) guarded.inner->free(call->device, b->device);
+    if (b->device) guarded.inner->free(call->device, b->device, b->total);
     free(b->host);
 }
 

@@ -20,6 +20,7 @@
 #include "tests/cuda/guarded.h"
 #include "tests/cuda/kernel_case.h"
 #include "tests/cuda/wrapped.h"
+#include "tests/report_of.h"
 
 extern const char *const kernel_cases[], *const library_cases[];
 
@@ -210,7 +211,7 @@ static bool hold(tester *t, const kernel_case *c, const onnx_bytes *model, const
     bool ran = false;
     configure(t, 0);
     tort_status status = start(&device, c, model, provider, provider->name);
-    const tort_report *report = device.session ? tort_session_report(device.session) : NULL;
+    tort_report *report = device.session ? report_of(device.session) : NULL;
     const tort_report_node *node = report && report->node_count ? &report->nodes[0] : NULL;
     const tort_kernel *row = node && node->kernel ? wrapped_row(node->op, node->kernel) : NULL;
     if (refused) {
@@ -232,6 +233,7 @@ static bool hold(tester *t, const kernel_case *c, const onnx_bytes *model, const
         cover(t, row);
         ran = true;
     }
+    tort_report_free(report);
     stop(&device);
     return ran;
 }

@@ -14,6 +14,7 @@
 #include "tests/cuda/provider_tester.h"
 #include "tests/cuda/provider_threads.h"
 #include "tests/cuda/simulator.h"
+#include "tests/report_of.h"
 
 /* ---- why it did not open ---- */
 
@@ -146,8 +147,11 @@ static void tell(tester *t, const situation *s, FILE *out) {
     fprintf(out, "%s (%s)\n", s->name, s->chain);
     if (tester_open(t, &t->model, s->chain, &session, &error))
         fprintf(out, "  %s: %s\n", tort_status_name(error.code), error.msg);
-    else
-        tell_report(tort_session_report(session), out);
+    else {
+        tort_report *report = report_of(session);
+        tell_report(report, out);
+        tort_report_free(report);
+    }
     tort_session_free(session);
 }
 

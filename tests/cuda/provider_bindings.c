@@ -6,6 +6,7 @@
 
 #include "kernels/cudasim/cudart.h"
 #include "tests/cuda/provider_tester.h"
+#include "tests/report_of.h"
 
 enum { IMAGE_BYTES = 2 * 3 * 6 * 5 * sizeof(float), OUTPUT_BYTES = PROVIDER_MODEL_COUNT * sizeof(float) };
 
@@ -78,7 +79,11 @@ static void check_round_trips(bound *b, bool lazy) {
     settings.lazy_streams = lazy;
     b->t->control->configure(&settings);
     tort_status status = open_bound(b, "cudasim");
-    if (!status) check(b, tort_session_report(b->session)->copy_count == 1, "copies", "only 'ids' is to be copied");
+    if (!status) {
+        tort_report *report = report_of(b->session);
+        check(b, report->copy_count == 1, "copies", "only 'ids' is to be copied");
+        tort_report_free(report);
+    }
     for (int offset = 0; !status && offset <= 12; offset += 4)
         for (int given = 0; !status && given < 2; given++) {
             status = round_trip(b, offset, given, found);

@@ -182,7 +182,7 @@ static void check_memory_free(tester *t, bool limited) {
     void *used = p->alloc(device, 4096);
     const uint64_t all = limited ? 1 << 20 : t->control->defaults().memory_bytes;
     tester_check(t, used && p->memory_free(device) == all - 4096, "memory_free", "counts otherwise");
-    if (used) p->free(device, used);
+    if (used) p->free(device, used, 4096);
     t->control->fail_nth("cudaMemGetInfo", 1, cudaErrorUnknown);
     tester_check(t, p->memory_free(device) == 0, "memory_free", "a failed question is answered");
     p->close(device);

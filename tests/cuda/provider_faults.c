@@ -33,11 +33,13 @@ static tort_status use(tester *t, const char *chain, const char *what, tort_erro
             tester_check(t, false, what, "a run that reports no failure gives wrong values");
         if (status) check_after(t, context, status, what);
     }
-    if (session) {
-        const tort_report_provider *p = &tort_session_report(session)->providers[0];
+    tort_report *report = NULL;
+    if (session && !tort_session_report(session, &report, NULL)) {
+        const tort_report_provider *p = &report->providers[0];
         if (!p->ready && (!*p->message || !*p->cure))
             tester_check(t, false, what, "did not open, and does not say why");
     }
+    tort_report_free(report);
     tort_context_free(context);
     tort_session_free(session);
     return status;

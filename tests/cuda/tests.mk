@@ -1,10 +1,10 @@
 # Tests of the CUDA provider and its kernels. The same program runs on the simulated device here, with each way of building it
 # (the modes of tests/cudasim/tests.mk, and one that counts which lines run), and on a GPU by `kernels cuda`.
 
-CUDA_PROVIDER_TEST_OBJECTS := $(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/cuda/provider*.c) tests/cuda/simulator.c tests/onnx_bytes.c tests/counting_env.c)
-CUDA_LIBRARY_TEST_OBJECTS := $(patsubst %,$(OBJ)/tests/%.o,cuda/library_rows cuda/simulator onnx_bytes counting_env)
+CUDA_PROVIDER_TEST_OBJECTS := $(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/cuda/provider*.c) tests/cuda/simulator.c tests/onnx_bytes.c tests/counting_env.c tests/report_of.c)
+CUDA_LIBRARY_TEST_OBJECTS := $(patsubst %,$(OBJ)/tests/%.o,cuda/library_rows cuda/simulator onnx_bytes counting_env report_of)
 CUDA_TEST_OBJECTS := $(filter-out $(CUDA_PROVIDER_TEST_OBJECTS) $(CUDA_LIBRARY_TEST_OBJECTS),$(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/cuda/*.c))) \
-    $(OBJ)/tests/onnx_bytes.o
+    $(OBJ)/tests/onnx_bytes.o $(OBJ)/tests/report_of.o
 CUDA_TESTS := $(BUILD)/tests/cuda
 
 $(CUDA_TESTS)/kernels: $(CUDA_TEST_OBJECTS) $(LIBRARY)

@@ -20,6 +20,7 @@
 #include "ops/numeric.h"
 #include "tests/cuda/kernel_case.h"
 #include "tests/cuda/wrapped.h"
+#include "tests/report_of.h"
 
 extern const char *const bench_lines[];
 extern const tort_provider CUDA_PROVIDER_SYMBOL;
@@ -141,8 +142,10 @@ static tort_status open_side(side *s, const kernel_case *c, const tort_model *mo
     if (!status) status = tort_context_create(s->session, &s->context, &s->error);
     if (!status) status = upload(s, c);
     if (status) return status;
-    const tort_report_node *node = &tort_session_report(s->session)->nodes[0];
+    tort_report *report = report_of(s->session);
+    const tort_report_node *node = &report->nodes[0];
     s->row = node->kernel ? wrapped_row(node->op, node->kernel) : NULL;
+    tort_report_free(report);
     return s->row ? TORT_OK : tort_fail(&s->error, TORT_E_PLACEMENT, "no kernel of the device serves it");
 }
 
@@ -276,15 +279,18 @@ static void print_memory(const char *name, const side *own, const measured *m) {
 
 /* Why no library row serves. */
 static void print_refusal(const side *library) {
-    const tort_report_node *node = &tort_session_report(library->session)->nodes[0];
+    tort_report *report = report_of(library->session);
+    const tort_report_node *node = &report->nodes[0];
     for (int32_t i = 0; i < node->verdict_count; i++) {
         const tort_report_verdict *verdict = &node->verdicts[i];
         const tort_kernel *row = wrapped_row(node->op, verdict->kernel);
         if (!row || !row->needs) continue;
         printf("%s: %s %s | | | | |\n", verdict->kernel, tort_verdict_name(verdict->code), verdict->message);
+        tort_report_free(report);
         return;
     }
     printf("none | | | | |\n");
+    tort_report_free(report);
 }
 
 static void print_product(const char *name, const side *own, const side *library, const measured *m) {
@@ -404,7 +410,9 @@ static bool print_device(const char *line) {
     kernel_case_write(&c, &bytes);
     tort_status status = tort_model_load_buffer(NULL, bytes.data, bytes.size, NULL, &model, &error);
     if (!status) status = tort_session_create(NULL, model, &options, &session, &error);
-    printf("%s\n", status ? error.msg : tort_session_report(session)->providers[0].description);
+    tort_report *report = status ? NULL : report_of(session);
+    printf("%s\n", report ? report->providers[0].description : error.msg);
+    tort_report_free(report);
     tort_session_free(session);
     tort_model_free(model);
     onnx_free(&bytes);

@@ -4,7 +4,7 @@
 # What `make test` runs of this are the same programs on the simulated device, with tiny sizes.
 
 GPU := $(BUILD)/gpu
-GPU_BENCH_SOURCES := tests/gpu/bench.c tests/gpu/bench_table.c tests/cuda/kernel_case.c tests/cuda/wrapped.c tests/onnx_bytes.c
+GPU_BENCH_SOURCES := tests/gpu/bench.c tests/gpu/bench_table.c tests/cuda/kernel_case.c tests/cuda/wrapped.c tests/onnx_bytes.c tests/report_of.c
 
 ifneq ($(CUDASIM_CXX),)
 TESTS += test-gpu-bench

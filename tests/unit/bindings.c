@@ -6,6 +6,7 @@
 #include "runtime/provider.h"
 #include "tests/build_model.h"
 #include "tests/fake_provider.h"
+#include "tests/report_of.h"
 
 /* ---- a provider that knows its own memory ---- */
 
@@ -28,10 +29,10 @@ static void *known_alloc(void *device, size_t bytes) {
     return NULL;
 }
 
-static void known_free(void *device, void *ptr) {
+static void known_free(void *device, void *ptr, size_t bytes) {
     for (int i = 0; i < MOST_BLOCKS; i++)
         if (blocks[i].begin == ptr) blocks[i].begin = NULL;
-    fake_providers[0]->free(device, ptr);
+    fake_providers[0]->free(device, ptr, bytes);
 }
 
 static uint32_t known_reach(void *device, const void *pointer) {
@@ -131,7 +132,9 @@ Test(bindings, a_bound_run_copies_nothing) {
     fixture f;
     open_bound(&f, false, "fake", (const char *const[]){"x=fake", "neg_out=fake"}, 2);
     cr_assert_eq(f.status, TORT_OK, "%s", f.error.msg);
-    cr_expect_eq(tort_session_report(f.session)->copy_count, 0);
+    tort_report *report = report_of(f.session);
+    cr_expect_eq(report->copy_count, 0);
+    tort_report_free(report);
     cr_expect_str_eq(tort_session_input_memory(f.session, 0), "fake");
     cr_expect_str_eq(tort_session_output_memory(f.session, 0), "fake");
     float *x = device_floats(&f, image, 4), *y = device_floats(&f, NULL, 4), back[4] = {0};
@@ -191,11 +194,12 @@ Test(bindings, the_plan_copies_what_another_provider_reads) {
     fixture f;
     open_bound(&f, false, "cpu,fake", (const char *const[]){"*=fake"}, 1);
     cr_assert_eq(f.status, TORT_OK, "%s", f.error.msg);
-    const tort_report *report = tort_session_report(f.session);
+    tort_report *report = report_of(f.session);
     cr_assert_eq(report->copy_count, 2);
     cr_expect_str_eq(report->copies[0].from, "fake");
     cr_expect_str_eq(report->copies[1].to, "fake");
     cr_expect_str_eq(report->copies[1].before, "");
+    tort_report_free(report);
     float *x = device_floats(&f, image, 4), back[4] = {0};
     tort_tensor input = floats(x), output = {.data = NULL};
     cr_assert_eq(tort_context_run(f.context, &input, 1, &output, 1, &f.error), TORT_OK, "%s", f.error.msg);

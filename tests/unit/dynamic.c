@@ -4,6 +4,7 @@
 
 #include "tests/build_model.h"
 #include "tests/fake_provider.h"
+#include "tests/report_of.h"
 
 /* y = Neg(NonZero(x)) as int64 of shape [2, count], and its Shape; x of shape [n]. */
 static tort_model *nonzero_model(tort_error *error) {
@@ -37,7 +38,9 @@ Test(dynamic, shapes_follow_the_data) {
     tort_session *session = NULL;
     tort_context *context = NULL;
     cr_assert_eq(tort_session_create(NULL, model, NULL, &session, &error), TORT_OK, "%s", error.msg);
-    cr_expect_str_eq(tort_session_report(session)->nodes[2].provider, "host");
+    tort_report *report = report_of(session);
+    cr_expect_str_eq(report->nodes[2].provider, "host");
+    tort_report_free(report);
     cr_assert_eq(tort_context_create(session, &context, &error), TORT_OK, "%s", error.msg);
     const float some[] = {1, 0, 2, 0, 3}, none[] = {0, 0}, all[] = {1, 1, 1};
     cr_expect_eq(run_nonzero(session, context, some, 5, 3, &error), TORT_OK, "%s", error.msg);
@@ -81,8 +84,10 @@ Test(dynamic, a_live_reshape_and_a_device) {
     tort_context *context = NULL;
     tort_session_options options = {.struct_size = sizeof options, .chain = "fake,cpu", .providers = fake_providers};
     cr_assert_eq(tort_session_create(NULL, model, &options, &session, &error), TORT_OK, "%s", error.msg);
-    cr_expect_str_eq(tort_session_report(session)->nodes[1].provider, "host");
-    cr_expect_str_eq(tort_session_report(session)->nodes[2].provider, "fake");
+    tort_report *report = report_of(session);
+    cr_expect_str_eq(report->nodes[1].provider, "host");
+    cr_expect_str_eq(report->nodes[2].provider, "fake");
+    tort_report_free(report);
     cr_assert_eq(tort_context_create(session, &context, &error), TORT_OK, "%s", error.msg);
     float values[6] = {1, -2, 3, 4, 5, 6};
     int64_t to[2] = {3, -1}, wrong[2] = {4, 4};

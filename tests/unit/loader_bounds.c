@@ -1,10 +1,11 @@
 /* What loading may cost: of every model that is made to cost much, at each of three sizes, the most memory that is held
- * at once is within what loader/budget.h states, and grows as the file does. That the larger ones end at all, within
+ * at once is within what loader/limits.h states, and grows as the file does. That the larger ones end at all, within
  * the time that a test may take, is part of it: no path may take quadratic time. */
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "loader/budget.h"
+#include "loader/limits.h"
+#include "runtime/graph.h"
 #include "tests/adversarial.h"
 #include "tests/counting_env.h"
 
@@ -32,7 +33,7 @@ static void check_shape(const adversarial_shape *shape, size_t granted) {
     for (int factor = 1; factor <= 4; factor *= 2) {
         onnx_bytes b = {0};
         shape->write(&b, shape->n * factor);
-        size_t peak = peak_of(shape, &b), limit = tort_budget_of_file(b.size) + TORT_LOAD_BASE + granted;
+        size_t peak = peak_of(shape, &b), limit = tort_load_limit(b.size) + granted;
         cr_assert_leq(peak, limit, "%s: %zu bytes for a file of %zu", shape->name, peak, b.size);
         if (factor == 1) {
             first = peak;
@@ -54,7 +55,7 @@ Test(loader_bounds, memory_is_a_stated_multiple_of_the_file) {
         check_shape(shape, expands_calls(shape) ? TORT_MOST_EXPANDED : 0);
 }
 
-/* What the loader builds is within the multiple by itself, and not only because the budget says no. */
+/* What the loader builds is within the multiple by itself, and not only because the limit says no. */
 Test(loader_bounds, models_that_load_need_no_refusal, .timeout = 300) {
     for (const adversarial_shape *shape = adversarial_shapes; shape->name; shape++) {
         bool multiplies = expands_calls(shape) || strcmp(shape->name, "deep captures") == 0;
@@ -62,7 +63,7 @@ Test(loader_bounds, models_that_load_need_no_refusal, .timeout = 300) {
         onnx_bytes b = {0};
         shape->write(&b, shape->n * 16);
         cr_assert_gt(b.size, 1 << 20);
-        cr_assert_leq(peak_of(shape, &b), tort_budget_of_file(b.size) + ((size_t)2 << 20), "%s", shape->name);
+        cr_assert_leq(peak_of(shape, &b), b.size * TORT_LOAD_FACTOR + ((size_t)2 << 20), "%s", shape->name);
         onnx_free(&b);
     }
 }
@@ -86,26 +87,42 @@ Test(loader_bounds, calls_that_multiply_are_refused_before_they_take_memory) {
     onnx_node(&b, "Fa", "", "", "");
     onnx_end(&b);
     const adversarial_shape shape = {"calls that multiply", NULL, 0, TORT_E_MODEL, "expand to more than 512 MiB"};
-    cr_assert_leq(peak_of(&shape, &b), tort_budget_of_file(b.size) + TORT_LOAD_BASE + TORT_MOST_EXPANDED);
+    cr_assert_leq(peak_of(&shape, &b), tort_load_limit(b.size) + TORT_MOST_EXPANDED);
     onnx_free(&b);
 }
 
-/* A model that was loaded takes and gives back memory of its application, not of the budget that is gone. */
-Test(loader_bounds, the_budget_ends_with_the_loading) {
+static int give_zeros(void *ud, const char *location, uint64_t offset, uint64_t length, void *dst) {
+    (void)ud;
+    (void)location;
+    (void)offset;
+    memset(dst, 0, length);
+    return 0;
+}
+
+/* A model that was loaded takes what memory it needs: a weight of 32 MiB beside a file of some 100 bytes. */
+Test(loader_bounds, the_limit_ends_with_the_loading) {
+    enum { ELEMENTS = 8 << 20 };
     onnx_bytes b = {0};
     tort_counting_env counting;
     tort_counting_env_init(&counting);
-    tort_model *model = NULL;
-    tort_session *session = NULL;
-    tort_error error = {0};
     onnx_begin_model(&b, 17);
-    onnx_value(&b, GRAPH_INPUT, "x", TORT_FLOAT, 1, (const int64_t[]){1 << 20});
-    onnx_node(&b, "Neg", "", "x", "y");
-    onnx_value(&b, GRAPH_OUTPUT, "y", TORT_FLOAT, 1, (const int64_t[]){1 << 20});
+    onnx_begin_tensor(&b, GRAPH_INITIALIZER, "w", TORT_FLOAT, 1, (const int64_t[]){ELEMENTS});
+    onnx_int(&b, TENSOR_LOCATION, 1);
+    onnx_begin(&b, TENSOR_EXTERNAL);
+    onnx_text(&b, 1, "location");
+    onnx_text(&b, 2, "w.bin");
     onnx_end(&b);
-    cr_assert_eq(tort_model_load_buffer(&counting.env, b.data, b.size, NULL, &model, &error), TORT_OK, "%s", error.msg);
-    cr_assert_eq(tort_session_create(&counting.env, model, NULL, &session, &error), TORT_OK, "%s", error.msg);
-    tort_session_free(session);
+    onnx_end(&b);
+    onnx_end(&b);
+    tort_model *model = NULL;
+    tort_error error = {0};
+    const tort_load_options options = {.struct_size = sizeof options, .external = give_zeros};
+    tort_status status = tort_model_load_buffer(&counting.env, b.data, b.size, &options, &model, &error);
+    cr_assert_eq(status, TORT_OK, "%s", error.msg);
+    const void *data;
+    cr_assert_gt(ELEMENTS * sizeof(float), tort_load_limit(b.size));
+    cr_assert_eq(tort_weight_acquire(model, 0, &data, &error), TORT_OK, "%s", error.msg);
+    tort_weight_release(model, 0);
     tort_model_free(model);
     cr_assert_eq(counting.live_blocks, 0);
     onnx_free(&b);

@@ -5,10 +5,12 @@
 
 #include "tests/build_model.h"
 #include "tests/fake_provider.h"
+#include "tests/report_of.h"
 
 typedef struct fixture {
     tort_model *model;
     tort_session *session;
+    tort_report *report; /* NULL where there is no session */
     tort_error error;
     tort_status status;
 } fixture;
@@ -32,6 +34,7 @@ static fixture open_with(const tort_provider *const *providers, const char *chai
     options.chain = chain;
     options.providers = providers;
     f.status = tort_session_create(NULL, f.model, &options, &f.session, &f.error);
+    if (f.session) f.report = report_of(f.session);
     return f;
 }
 
@@ -44,12 +47,13 @@ static fixture open_fault(const char *chain) {
 }
 
 static void close_fixture(fixture *f) {
+    tort_report_free(f->report);
     tort_session_free(f->session);
     tort_model_free(f->model);
 }
 
 static const tort_report_node *node_of(const fixture *f, int32_t index) {
-    return &tort_session_report(f->session)->nodes[index];
+    return &f->report->nodes[index];
 }
 
 static tort_status run_chain(fixture *f, float *y) {
@@ -73,7 +77,7 @@ Test(placement, first_provider_that_says_yes_serves) {
     cr_expect_str_eq(node_of(&f, 0)->kernel, "fake_relu");
     cr_expect_str_eq(node_of(&f, 1)->provider, "cpu");
     cr_expect_str_eq(node_of(&f, 2)->provider, "fake");
-    cr_expect_eq(tort_session_report(f.session)->fallen_back, 1);
+    cr_expect_eq(f.report->fallen_back, 1);
     cr_assert_eq(node_of(&f, 1)->verdict_count, 1);
     cr_expect_eq(node_of(&f, 1)->verdicts[0].code, TORT_NO_OP);
     close_fixture(&f);
@@ -81,7 +85,7 @@ Test(placement, first_provider_that_says_yes_serves) {
 
 Test(placement, copies_are_steps_and_reported) {
     fixture f = open_fake("fake,cpu", (tort_session_options){0});
-    const tort_report *report = tort_session_report(f.session);
+    const tort_report *report = f.report;
     cr_assert_eq(report->copy_count, 4); /* x to fake, relu to cpu, exp to fake, y to cpu */
     cr_expect_str_eq(report->copies[0].value, "x");
     cr_expect_str_eq(report->copies[1].from, "fake");
@@ -101,7 +105,7 @@ Test(placement, nothing_is_added_to_the_chain) {
     cr_expect(strstr(f.error.msg, "\"exp\" (Exp-13)"), "%s", f.error.msg);
     cr_assert_not_null(f.session, "the report is there also when placement fails");
     cr_expect_null(node_of(&f, 1)->provider);
-    cr_expect_eq(tort_session_report(f.session)->unplaced, 1);
+    cr_expect_eq(f.report->unplaced, 1);
     close_fixture(&f);
 }
 
@@ -156,7 +160,7 @@ Test(placement, chain_that_cannot_fit_is_one_error_with_its_report) {
 Test(placement, provider_that_does_not_open_says_why_at_every_node) {
     fixture f = open_fault("fault:open=NO_DRIVER,cpu");
     cr_assert_eq(f.status, TORT_OK);
-    const tort_report_provider *down = &tort_session_report(f.session)->providers[0];
+    const tort_report_provider *down = &f.report->providers[0];
     cr_expect_not(down->ready);
     cr_expect_str_eq(down->code, "NO_DRIVER");
     cr_expect_str_eq(down->message, "told to fail");
@@ -176,15 +180,20 @@ Test(placement, upstream_names_the_node_that_was_not_understood) {
     model_builder b = build_begin(NULL);
     int32_t x = build_input(&b, "x", TORT_FLOAT, 1, (const int64_t[]){4});
     int32_t strange = build_node(&b, "NoSuchOperator", "strange", (const int32_t[]){x, -1});
-    build_output(&b, build_node(&b, "Relu", "relu", (const int32_t[]){strange, -1}));
+    int32_t relu = build_node(&b, "Relu", "relu", (const int32_t[]){strange, -1});
+    build_output(&b, build_node(&b, "Neg", "neg", (const int32_t[]){relu, -1}));
     fixture f = {.model = build_end(&b, &f.error)};
     cr_assert_not_null(f.model, "an unknown operator is not a broken model");
     f.status = tort_session_create(NULL, f.model, NULL, &f.session, &f.error);
     cr_assert_eq(f.status, TORT_E_PLACEMENT);
+    f.report = report_of(f.session);
     cr_expect_eq(node_of(&f, 0)->verdicts[0].code, TORT_NO_OP);
     cr_expect_eq(node_of(&f, 1)->verdicts[0].code, TORT_UPSTREAM);
     cr_expect(strstr(node_of(&f, 1)->verdicts[0].message, "\"strange\""));
-    cr_expect(strstr(f.error.msg, "2 nodes with no provider"), "%s", f.error.msg);
+    cr_expect_eq(node_of(&f, 0)->verdicts[0].root, -1);
+    cr_expect_eq(node_of(&f, 1)->verdicts[0].root, 0);
+    cr_expect_eq(node_of(&f, 2)->verdicts[0].root, 0, "the root, not the node before");
+    cr_expect(strstr(f.error.msg, "3 nodes with no provider"), "%s", f.error.msg);
     close_fixture(&f);
 }
 

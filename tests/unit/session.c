@@ -5,6 +5,7 @@
 
 #include "tests/build_model.h"
 #include "tests/fake_provider.h"
+#include "tests/report_of.h"
 
 /* An allocator that counts, and fails at the n-th request. */
 typedef struct counting {
@@ -74,10 +75,11 @@ Test(session, constants_fold_and_are_reported) {
     tort_model *model = small_model(NULL, &error);
     tort_session *session = NULL;
     cr_assert_eq(tort_session_create(NULL, model, NULL, &session, &error), TORT_OK, "%s", error.msg);
-    const tort_report *report = tort_session_report(session);
+    tort_report *report = report_of(session);
     cr_expect_eq(report->folded, 1);
     cr_expect_str_eq(report->nodes[0].provider, "folded");
     cr_expect_eq(report->providers[0].nodes, 3);
+    tort_report_free(report);
     tort_session_free(session);
     tort_model_free(model);
 }

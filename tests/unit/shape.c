@@ -198,3 +198,82 @@ Test(shape, without_memory_dims_say_so) {
         tort_arena_free(&small);
     }
 }
+
+/* ---- against plain arithmetic ---- */
+
+enum { SYMBOLS = 3, NODES = 12 };
+
+/* A random expression: leaves, then operations on two earlier entries. */
+typedef struct expression {
+    char op[NODES]; /* 's' symbol a, 'n' number a, else of entries a and b */
+    int64_t a[NODES], b[NODES];
+} expression;
+
+static expression random_expression(void) {
+    expression e;
+    for (int i = 0; i < NODES; i++) {
+        const bool leaf = i < 5;
+        e.op[i] = leaf ? (i < SYMBOLS ? 's' : 'n') : "+-*/<>"[rand() % 6];
+        e.a[i] = leaf ? (i < SYMBOLS ? i : rand() % 9 - 3) : rand() % i;
+        e.b[i] = leaf ? 0 : rand() % i;
+    }
+    return e;
+}
+
+/* False where the operation has no value: a division by zero. */
+static bool calculate(const expression *e, const int64_t *symbols, int64_t *values) {
+    for (int i = 0; i < NODES; i++) {
+        const int64_t a = i < 5 ? 0 : values[e->a[i]], b = i < 5 ? 0 : values[e->b[i]];
+        if (e->op[i] == '/' && b == 0) return false;
+        if (llabs(a) > 1 << 20 || llabs(b) > 1 << 20) return false;
+        values[i] = e->op[i] == 's'   ? symbols[e->a[i]]
+                    : e->op[i] == 'n' ? e->a[i]
+                    : e->op[i] == '+' ? a + b
+                    : e->op[i] == '-' ? a - b
+                    : e->op[i] == '*' ? a * b
+                    : e->op[i] == '/' ? a / b
+                    : e->op[i] == '<' ? (a < b ? a : b)
+                                      : (a > b ? a : b);
+    }
+    return true;
+}
+
+static void build_symbolic(const expression *e, tort_scalar *values) {
+    const tort_dim symbols[SYMBOLS] = {batch, seq, h};
+    for (int i = 0; i < NODES; i++) {
+        const tort_scalar a = i < 5 ? number(0) : values[e->a[i]], b = i < 5 ? number(0) : values[e->b[i]];
+        values[i] = e->op[i] == 's'   ? of(symbols[e->a[i]])
+                    : e->op[i] == 'n' ? number(e->a[i])
+                    : e->op[i] == '+' ? tort_scalar_add(&dims, a, b)
+                    : e->op[i] == '-' ? tort_scalar_sub(&dims, a, b)
+                    : e->op[i] == '*' ? tort_scalar_mul(&dims, a, b)
+                    : e->op[i] == '/' ? tort_scalar_div(&dims, a, b)
+                    : e->op[i] == '<' ? tort_scalar_min(&dims, a, b)
+                                      : tort_scalar_max(&dims, a, b);
+    }
+}
+
+/* Whatever form an expression is brought into, its number is that of plain integers; sizes of 0 included. */
+Test(shape, symbols_calculate_as_numbers_do) {
+    srand(5);
+    int64_t compared = 0, symbols[SYMBOLS], values[NODES];
+    for (int round = 0; round < 20000; round++) {
+        const expression e = random_expression();
+        tort_scalar symbolic[NODES];
+        build_symbolic(&e, symbolic);
+        cr_assert_not(dims.failed);
+        for (int trial = 0; trial < 8; trial++) {
+            for (int s = 0; s < SYMBOLS; s++) symbols[s] = rand() % 7;
+            if (!calculate(&e, symbols, values)) continue;
+            const tort_dim_binding bindings[] = {{batch, symbols[0]}, {seq, symbols[1]}, {h, symbols[2]}};
+            for (int i = 5; i < NODES; i++) {
+                int64_t found = symbolic[i].value;
+                if (symbolic[i].symbolic && !tort_dim_evaluate(&dims, found, bindings, SYMBOLS, &found)) continue;
+                compared++;
+                cr_assert_eq(found, values[i], "%c of %d and %d: %d, expected %d", e.op[i], (int)e.a[i], (int)e.b[i],
+                             (int)found, (int)values[i]);
+            }
+        }
+    }
+    cr_assert_gt(compared, 100000);
+}

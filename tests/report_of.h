@@ -1,0 +1,10 @@
+/* report_of.h - the report of a session, for tests that want no more than that. */
+#ifndef TORT_TESTS_REPORT_OF_H
+#define TORT_TESTS_REPORT_OF_H
+
+#include "runtime/tinyort.h"
+
+/* The caller frees it, before the session. Ends the program where there is no memory for it. */
+tort_report *report_of(tort_session *session);
+
+#endif
