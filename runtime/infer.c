@@ -215,6 +215,7 @@ tort_status tort_pass_init(tort_pass *pass, const tort_model *model, const tort_
                         .infos = infos,
                         .dims = dims,
                         .arena = arena,
+                        .most_inputs = TORT_INFER_INPUTS,
                         .most_outputs = TORT_INFER_OUTPUTS};
     for (int32_t i = 0; i < graph->node_count; i++) {
         const tort_node *node = &graph->nodes[i];
@@ -243,6 +244,7 @@ tort_node_view tort_pass_view(tort_pass *pass, int32_t index) {
     const tort_node *node = &pass->graph->nodes[index];
     for (int32_t i = 0; i < node->input_count; i++)
         pass->in[i] = node->inputs[i] >= 0 ? pass->infos[node->inputs[i]] : absent();
+    for (int32_t i = node->input_count; i < TORT_INFER_INPUTS; i++) pass->in[i] = absent();
     for (int32_t i = 0; i < node->output_count; i++)
         pass->out[i] = node->outputs[i] >= 0 ? pass->infos[node->outputs[i]] : absent();
     return (tort_node_view){.op = node->op,

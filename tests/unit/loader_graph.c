@@ -340,6 +340,28 @@ Test(loader_graph, refusals_name_the_node_and_the_field) {
     REFUSE(&b, TORT_E_UNSUPPORTED, "input 0 \"x\"", "rank 9");
 }
 
+/* An operator that takes a list takes one at least: there would be no type of what it gives. */
+Test(loader_graph, a_list_of_inputs_is_not_empty) {
+    static const char *const ops[] = {"Sum", "Mean", "Min", "Max", "Concat", "Einsum"};
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        for (int absent = 0; absent < 2; absent++) {
+            onnx_bytes b = {0};
+            onnx_begin_model(&b, 17);
+            onnx_begin_node(&b, GRAPH_NODE, ops[i], "", absent ? "-" : "", "y");
+            if (i == 4) onnx_int_attribute(&b, "axis", 0);
+            if (i == 5) {
+                onnx_begin_attribute(&b, "equation", 3);
+                onnx_text(&b, ATTR_S, "a->a");
+                onnx_end(&b);
+            }
+            onnx_end(&b);
+            input_and_output(&b, "x", "y");
+            onnx_end(&b);
+            REFUSE(&b, TORT_E_MODEL, ops[i], "input 0", "required but missing");
+        }
+    }
+}
+
 Test(loader_graph, names_must_be_unique) {
     onnx_bytes b = {0};
     const float w[] = {1, 2, 3};
