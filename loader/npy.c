@@ -62,7 +62,8 @@ static tort_status read_type(const char *at, npy_header *header, tort_error *err
     if (!at || (*at != '\'' && *at != '"'))
         return tort_fail(error, TORT_E_UNSUPPORTED, "an .npy file of a structured type");
     at++;
-    if (strchr("<>|=", *at)) header->swapped = *at++ == '>';
+    if (*at && strchr("<>|=", *at)) header->swapped = *at++ == '>';
+    if (!*at) return bad_header(error, "its descr does not end");
     header->kind = *at++;
     if (header->kind == '?') {
         header->kind = 'b';
@@ -231,6 +232,8 @@ tort_status tort_tensor_npy_decode(const tort_env *env, const void *bytes, size_
         return tort_fail(error, TORT_E_INPUT, "the .npy file has %zu bytes of elements; its shape asks for more",
                          size - header.data);
     bool is_text = found.type == TORT_STRING;
+    if (is_text && width == 0 && (uint64_t)count > size) /* strings of no bytes are not in the file, but in memory */
+        return tort_fail(error, TORT_E_INPUT, "a file of %zu bytes with %lld empty strings", size, (long long)count);
     status = tort_tensor_file_alloc(&complete, &found, is_text ? need : 0, error);
     if (status) return status;
     const uint8_t *elements = (const uint8_t *)bytes + header.data;
