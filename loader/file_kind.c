@@ -1,5 +1,4 @@
-/* file_kind.c - see file_kind.h. No row may match the first bytes of a model that the loader takes: those are fields of
- * ModelProto, mostly ir_version (byte 0x08). */
+/* file_kind.c - see file_kind.h. */
 #include "loader/file_kind.h"
 
 #include <string.h>
@@ -78,12 +77,11 @@ static const char *kind_of(const uint8_t *bytes, size_t size) {
     return is_text(bytes, size) ? text_kind(bytes, size) : NULL;
 }
 
-tort_status tort_recognize_file(tort_source *source, tort_error *error) {
+void tort_explain_file(tort_source *source, tort_error *error) {
     uint8_t bytes[LOOKED_AT];
     uint64_t file_size = tort_source_size(source);
     size_t size = file_size < LOOKED_AT ? (size_t)file_size : LOOKED_AT;
-    if (size == 0) return tort_fail(error, TORT_E_MODEL, "the file is empty: was its download cut short?");
-    tort_status status = tort_source_read(source, 0, 0, size, bytes, error);
-    const char *kind = status ? NULL : kind_of(bytes, size);
-    return kind ? tort_fail(error, TORT_E_MODEL, "this is %s", kind) : status;
+    if (size == 0) tort_fail(error, TORT_E_MODEL, "the file is empty: was its download cut short?");
+    const char *kind = size && !tort_source_read(source, 0, 0, size, bytes, NULL) ? kind_of(bytes, size) : NULL;
+    if (kind) tort_fail(error, TORT_E_MODEL, "this is %s", kind);
 }

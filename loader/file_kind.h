@@ -4,7 +4,7 @@
 
 #include "loader/source.h"
 
-/* Refuses what cannot be a model by its first bytes; whatever else is wrong the loader finds. */
-tort_status tort_recognize_file(tort_source *source, tort_error *error);
+/* For a file that could not be read as a model: where its first bytes tell what it is instead, the error says that. */
+void tort_explain_file(tort_source *source, tort_error *error);
 
 #endif

@@ -13,6 +13,22 @@
     128u /* of a node whose name begins others; a longer one goes by its operator and index                            \
           */
 
+/* ---- what calls cost --------------------------------------------------------------------------------------------- */
+
+/* What a call copies counts as if it stood in the file in place of the call, and may take as much memory. */
+static tort_status charge(tort_loader *loader, uint64_t cost) {
+    loader->expanded += cost;
+    if (loader->expanded > TORT_MOST_EXPANDED)
+        return tort_fail(loader->error, TORT_E_MODEL, "the calls of functions expand to more than %zu MiB",
+                         TORT_MOST_EXPANDED >> 20);
+    tort_allow_more(loader, (size_t)cost);
+    return TORT_OK;
+}
+
+static uint64_t cost_of(tort_message message) {
+    return (uint64_t)(message.end - message.at) * TORT_LOAD_FACTOR;
+}
+
 /* ---- finding functions ------------------------------------------------------------------------------------------- */
 
 /* "domain:name:overload", until the next key is made; NULL: out of memory. */
@@ -50,7 +66,7 @@ static bool load_parameters(tort_loader *loader, tort_function *function) {
 
 static void measure(tort_function *function) {
     tort_message rest = function->message;
-    function->cost = (uint64_t)(rest.end - rest.at) * TORT_LOAD_FACTOR;
+    function->cost = cost_of(rest);
     for (tort_field field; tort_next_field(&rest, &field);) {
         if (field.number == FUNCTION_INPUT) function->input_count++;
         if (field.number == FUNCTION_OUTPUT) function->output_count++;
@@ -123,6 +139,9 @@ tort_status tort_attribute_reference(tort_loader *loader, const tort_scope *scop
         return tort_fail(loader->error, TORT_E_MODEL, "it refers to \"%.100s\", which is no parameter of the function",
                          name);
     *referred = scope->call->parameters[number];
+    if (!referred->at) return TORT_OK;
+    tort_status status = charge(loader, cost_of(*referred));
+    if (status) return status;
     int32_t given = tort_attribute_type(*referred);
     if (type && given && type != given)
         return tort_fail(loader->error, TORT_E_MODEL, "its type is %d, but the call gives \"%.100s\" of type %d", type,
@@ -246,18 +265,6 @@ static const char *call_prefix(tort_loader *loader, const tort_scope *caller, co
     return key ? strchr(key, ':') + 1 : NULL;
 }
 
-/* A call may take memory as if the function stood in its place. */
-static tort_status charge(tort_loader *loader, const tort_function_call *call) {
-    const tort_function *function = call->function;
-    uint64_t cost = function->cost + (function->name_count + 1) * (strlen(call->prefix) + NAME_COST);
-    loader->expanded += cost;
-    if (loader->expanded > TORT_MOST_EXPANDED)
-        return tort_fail(loader->error, TORT_E_MODEL, "the calls of functions expand to more than %zu MiB",
-                         TORT_MOST_EXPANDED >> 20);
-    tort_allow_more(loader, (size_t)cost);
-    return TORT_OK;
-}
-
 static tort_status expand(tort_loader *loader, tort_scope *caller, const tort_node_proto *node, tort_scope *scope,
                           int32_t file_index) {
     tort_message message = scope->call->function->message;
@@ -272,7 +279,9 @@ static tort_status expand_call(tort_loader *loader, tort_scope *caller, tort_fun
                                const tort_node_proto *node, int32_t file_index) {
     tort_scope scope = {.call = call, .graph = caller->graph};
     tort_names_init(&scope.names, loader->env);
-    tort_status status = charge(loader, call);
+    const tort_function *function = call->function;
+    tort_status status =
+        charge(loader, function->cost + (function->name_count + 1) * (strlen(call->prefix) + NAME_COST));
     if (!status) status = bind_attributes(loader, caller, node, call);
     if (!status) status = expand(loader, caller, node, &scope, file_index);
     tort_scope_free(loader, &scope);

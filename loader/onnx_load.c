@@ -84,8 +84,6 @@ static tort_status load_header(tort_loader *loader, const char *path) {
     for (tort_field field; tort_next_of(&message, MODEL_IR_VERSION, &field);)
         model->ir_version = (int64_t)field.integer;
     message = loader->message;
-    if (!find_message(message, MODEL_GRAPH).at)
-        return tort_fail(loader->error, TORT_E_MODEL, "there is no graph in it; is it an ONNX model?");
     if (model->ir_version < 1 || model->ir_version > NEWEST_IR)
         return tort_fail(loader->error, TORT_E_MODEL, "ir_version is %lld; tinyort reads 1 to %d",
                          (long long)model->ir_version, NEWEST_IR);
@@ -157,6 +155,9 @@ static tort_status load_main_graph(tort_loader *loader) {
 
 static tort_status load_parts(tort_loader *loader, const char *path) {
     tort_status status = take_slim_copy(loader);
+    if (!status && !find_message(loader->message, MODEL_GRAPH).at)
+        status = tort_fail(loader->error, TORT_E_MODEL, "there is no graph in it; is it an ONNX model?");
+    if (status == TORT_E_MODEL) tort_explain_file(loader->source, loader->error);
     if (!status) status = load_header(loader, path);
     if (!status) status = load_metadata(loader);
     if (!status) status = tort_load_opsets(loader, loader->message, MODEL_OPSET_IMPORT, &loader->opsets);
@@ -201,8 +202,7 @@ static tort_status over_limit(const tort_source *source, const tort_model *model
 /* Fills `model` from its source within the limit for its size, which ends with the loading. */
 static tort_status load_limited(tort_model *model, tort_source *source, const char *path, tort_error *error) {
     tort_account_limit(&model->account, tort_load_limit(tort_source_size(source)));
-    tort_status status = tort_recognize_file(source, error);
-    if (!status) status = load(model, path, error);
+    tort_status status = load(model, path, error);
     if (!status) status = tort_model_finish(model, tort_source_options(source)->assume_opset, error);
     if (status && model->account.refused) status = over_limit(source, model, error);
     tort_account_limit(&model->account, SIZE_MAX);

@@ -663,6 +663,36 @@ static void parameters(onnx_bytes *b, int n) {
     end(b, &graph);
 }
 
+/* One large attribute, which every node of a function takes: reading it once for each would take quadratic time, and
+ * where it is a list, memory. */
+static void references(onnx_bytes *b, int n, int field) {
+    onnx_bytes graph = {0}, function = {0}, value = {0};
+    begin(b);
+    onnx_text(&function, FUNCTION_NAME, "F");
+    onnx_text(&value, ATTR_NAME, "p");
+    for (int i = 0; i < n; i++) onnx_int(&value, field, 0);
+    put(&function, FUNCTION_DEFAULT, &value);
+    for (int i = 0; i < n; i++) {
+        onnx_bytes node = {0}, attribute = {0};
+        onnx_text(&attribute, ATTR_NAME, "a");
+        onnx_text(&attribute, ATTR_REF, "p");
+        onnx_text(&node, NODE_OP, "A");
+        put(&node, NODE_ATTRIBUTE, &attribute);
+        put(&function, FUNCTION_NODE, &node);
+    }
+    put(b, MODEL_FUNCTION, &function);
+    put_node(&graph, GRAPH_NODE, "F", NULL, NULL);
+    end(b, &graph);
+}
+
+static void references_to_a_number(onnx_bytes *b, int n) {
+    references(b, n, ATTR_I);
+}
+
+static void references_to_a_list(onnx_bytes *b, int n) {
+    references(b, n, ATTR_INTS);
+}
+
 #define TWICE "there a second time"
 
 const adversarial_shape adversarial_shapes[] = {
@@ -711,5 +741,7 @@ const adversarial_shape adversarial_shapes[] = {
     {"empty calls", empty_calls, 12000, TORT_OK, NULL},
     {"calls", calls, 1000, TORT_OK, NULL},
     {"parameters", parameters, 4000, TORT_OK, NULL},
+    {"references to a number", references_to_a_number, 6000, TORT_E_MODEL, "expand to more than"},
+    {"references to a list", references_to_a_list, 6000, TORT_E_MODEL, "expand to more than"},
     {NULL, NULL, 0, TORT_OK, NULL},
 };
