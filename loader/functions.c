@@ -8,10 +8,10 @@
 
 #include "loader/loader.h"
 
-#define NAME_COST 64 /* of a name in a call, beside the name of the call */
-#define LONGEST_NAME_OF_CALL                                                                                           \
-    128u /* of a node whose name begins others; a longer one goes by its operator and index                            \
-          */
+enum {
+    NAME_COST = 64,            /* of a name in a call, beside the name of the call */
+    LONGEST_NAME_OF_CALL = 128 /* a call with a longer name goes by its function and index: names in it add up */
+};
 
 /* ---- what calls cost --------------------------------------------------------------------------------------------- */
 
@@ -31,12 +31,15 @@ static uint64_t cost_of(tort_message message) {
 
 /* ---- finding functions ------------------------------------------------------------------------------------------- */
 
-/* "domain:name:overload", until the next key is made; NULL: out of memory. */
+/* Domain, name and overload in one, so that no two that differ give the same; valid until the next key is made. NULL:
+ * out of memory. */
 static const char *function_key(tort_loader *loader, const char *domain, const char *name, const char *overload) {
-    size_t size = strlen(domain) + strlen(name) + strlen(overload) + 3;
+    enum { NUMBERS = 48 };
+    size_t domain_size = strlen(domain), name_size = strlen(name);
+    size_t size = NUMBERS + domain_size + name_size + strlen(overload);
     if (size > INT32_MAX || !tort_grow(loader->env, (void **)&loader->key, &loader->key_capacity, (int32_t)size, 1))
         return NULL;
-    snprintf(loader->key, size, "%s:%s:%s", domain, name, overload);
+    snprintf(loader->key, size, "%zu %zu %s%s%s", domain_size, name_size, domain, name, overload);
     return loader->key;
 }
 
@@ -258,7 +261,7 @@ static const char *call_prefix(tort_loader *loader, const tort_scope *caller, co
     bool named = *node->name && strlen(node->name) <= LONGEST_NAME_OF_CALL;
     tort_arena *arena = &loader->scratch;
     const char *name =
-        named ? node->name : tort_arena_format(arena, "%.*s_%zu", (int)LONGEST_NAME_OF_CALL, node->op_type, index);
+        named ? node->name : tort_arena_format(arena, "%.*s_%zu", LONGEST_NAME_OF_CALL, node->op_type, index);
     if (!name) return NULL;
     const char *key = tort_arena_format(arena, "%d:%s%s%s", caller->graph, around, slash, name);
     if (key) key = tort_names_add_unique(&loader->prefixes, arena, key);

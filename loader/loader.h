@@ -50,7 +50,7 @@ typedef struct tort_loader {
     int32_t depth;               /* of graphs and calls within each other */
     tort_message message;        /* ModelProto */
     tort_names opsets;           /* the model's imports: domain -> version */
-    tort_names function_numbers; /* "domain:name:overload" -> number */
+    tort_names function_numbers; /* of keys made of domain, name and overload */
     tort_function *functions;
     int32_t function_count;
     tort_names prefixes; /* of calls, so that no two are the same: -> how often it was asked for */
