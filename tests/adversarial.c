@@ -269,7 +269,7 @@ static void shape_arithmetic(onnx_bytes *b, int n) {
     onnx_bytes graph = {0};
     begin(b);
     for (int k = 0; k < 32; k++) {
-        char value[8], shape[8];
+        char value[16], shape[16];
         snprintf(value, sizeof value, "x%d", k);
         snprintf(shape, sizeof shape, "s%d", k);
         put_value(&graph, GRAPH_INPUT, value, 8);
@@ -277,7 +277,7 @@ static void shape_arithmetic(onnx_bytes *b, int n) {
     }
     onnx_bytes concat = {0}, attribute = {0};
     for (int k = 0; k < 32; k++) {
-        char shape[8];
+        char shape[16];
         snprintf(shape, sizeof shape, "s%d", k);
         onnx_text(&concat, NODE_INPUT, shape);
     }
@@ -368,7 +368,7 @@ static void types(onnx_bytes *b, int n) {
         for (int k = 0; k < DEEP; k++) {
             onnx_bytes outer = {0}, type = {0};
             put(&outer, 1, &inner);
-            put(&type, (i / DEEP / 28) >> k & 1 ? 4 : 9, &outer);
+            put(&type, (uint64_t)(i / DEEP / 28) >> k & 1 ? 4 : 9, &outer);
             inner = type;
         }
         put(&attribute, 15, &inner);

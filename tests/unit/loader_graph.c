@@ -484,7 +484,7 @@ Test(loader_graph, every_node_has_a_name_of_its_own) {
     onnx_begin_model(&b, 17);
     onnx_value(&b, GRAPH_INPUT, "x", TORT_FLOAT, 1, three);
     for (int i = 0; i < COUNT; i++) {
-        char out[8];
+        char out[16];
         snprintf(out, sizeof out, "y%d", i);
         onnx_node(&b, "Neg", given[i], "x", out);
     }
