@@ -126,15 +126,16 @@ tort_status tort_memory_alloc(tort_session *session, const char *provider, size_
     tort_link *link;
     *memory = NULL;
     if (error) *error = (tort_error){.node = -1};
+    if (session->lost) return tort_session_lost(error);
     tort_status status = usable_link(session, provider, &link, error);
     if (status) return status;
     if (!link->opened) return tort_fail(error, TORT_E_USAGE, "%s is only planned for, it was not opened", provider);
-    return tort_chain_alloc(session, link->memory, bytes, "a buffer of the application", memory, error);
+    return tort_chain_alloc(session, &session->env, link->memory, bytes, "a buffer of the application", memory, error);
 }
 
 void tort_memory_free(tort_session *session, const char *provider, void *memory, size_t bytes) {
     const tort_link *link = tort_link_named(session, provider);
-    if (link && memory) tort_chain_free(session, link->memory, memory, bytes);
+    if (link && memory) tort_chain_free(session, &session->env, link->memory, memory, bytes);
 }
 
 tort_status tort_memory_copy(tort_context *context, const char *provider, void *to, const void *from, size_t bytes,
@@ -142,6 +143,7 @@ tort_status tort_memory_copy(tort_context *context, const char *provider, void *
     tort_session *session = context->session;
     tort_link *link;
     if (error) *error = (tort_error){.node = -1};
+    if (session->lost) return tort_session_lost(error);
     tort_status status = usable_link(session, provider, &link, error);
     if (status || !bytes) return status;
     if (!link->memory) {

@@ -101,6 +101,16 @@ static const tort_provider *provider_named(const tort_provider *const *list, con
     return NULL;
 }
 
+/* Pins, bindings and reports speak of providers by name. */
+static tort_status check_unique(const tort_session *session, const tort_link *link, tort_error *error) {
+    for (const tort_link *before = session->chain; before < link; before++)
+        if (!strcmp(before->config.provider, link->config.provider))
+            return tort_fail(error, TORT_E_USAGE,
+                             "provider %s is in the chain twice: name it once, with all its options",
+                             link->config.provider);
+    return TORT_OK;
+}
+
 static tort_status find_provider(const tort_session *session, tort_link *link, tort_error *error) {
     link->provider = provider_named(session->options.providers, link->config.provider);
     if (!link->provider) link->provider = provider_named(tort_providers, link->config.provider);
@@ -227,6 +237,7 @@ tort_status tort_chain_open(tort_session *session, tort_error *error) {
         if (!link->config.provider) return tort_out_of_memory(error, 0);
         status = read_options(session, &cursor, link, error);
         if (!status) status = find_provider(session, link, error);
+        if (!status) status = check_unique(session, link, error);
         if (!status) status = open_link(session, link, error);
         link->memory = link->provider && link->provider->host_memory ? 0 : i + 1;
         session->chain_count = i + 1;
@@ -250,10 +261,10 @@ tort_link *tort_link_named(const tort_session *session, const char *name) {
     return NULL;
 }
 
-tort_status tort_chain_alloc(const tort_session *session, int32_t memory, size_t bytes, const char *purpose, void **out,
-                             tort_error *error) {
+tort_status tort_chain_alloc(const tort_session *session, const tort_env *env, int32_t memory, size_t bytes,
+                             const char *purpose, void **out, tort_error *error) {
     if (!memory) {
-        *out = tort_alloc_aligned(&session->env, bytes);
+        *out = tort_alloc_aligned(env, bytes);
         return *out ? TORT_OK : tort_out_of_memory(error, bytes);
     }
     const tort_link *link = &session->chain[memory - 1];
@@ -261,11 +272,11 @@ tort_status tort_chain_alloc(const tort_session *session, int32_t memory, size_t
     return *out ? TORT_OK : tort_link_alloc_failed(link, bytes, purpose, error);
 }
 
-void tort_chain_free(const tort_session *session, int32_t memory, void *ptr, size_t bytes) {
+void tort_chain_free(const tort_session *session, const tort_env *env, int32_t memory, void *ptr, size_t bytes) {
     if (memory)
         tort_link_free(&session->chain[memory - 1], ptr, bytes);
     else
-        tort_free_aligned(&session->env, ptr, bytes);
+        tort_free_aligned(env, ptr, bytes);
 }
 
 const tort_library_state *tort_link_library(tort_link *link, tort_library library) {

@@ -10,8 +10,16 @@ typedef struct tort_region {
     size_t bytes;
 } tort_region;
 
+/* Bytes of the caller. */
+typedef struct tort_buffer {
+    uintptr_t begin, end;
+    int32_t memory, port; /* an output, or -1 - an input */
+} tort_buffer;
+
 struct tort_context {
     tort_session *session;
+    tort_env env; /* the application's, counted in the account: apart from that of the session */
+    tort_account account;
     tort_arena arena;      /* what lives as long as the context */
     void **streams;        /* a chain provider */
     tort_region *arenas;   /* a memory: values and scratch of the plan */
@@ -22,6 +30,7 @@ struct tort_context {
     struct tort_text *text;
     const tort_tensor *outputs; /* the caller's, while a run goes on */
     bool *direct;               /* an output: written straight into the caller's buffer */
+    tort_buffer *buffers;       /* room for every input and output, to hold them against each other */
     tort_observer observer;
     void *observer_ud;
     /* For steps whose shapes depend on data; see dynamic.c. */
@@ -35,7 +44,11 @@ struct tort_context {
     tort_info *infos;     /* 2 * widest: inputs and outputs of the step that runs */
 };
 
-/* context.c: sizing for a plan. */
+/* context.c: the length of a table with an entry for every input and output, never 0; sizing for a plan; what its
+ * tables take of the allocator, and the arena in host memory. */
+size_t tort_context_ports(const tort_session *session);
+size_t tort_context_bytes(const tort_session *session, const tort_plan *plan);
+size_t tort_arena_bytes(const tort_plan *plan);
 tort_status tort_context_choose_plan(tort_context *context, const tort_tensor *inputs, tort_error *error);
 tort_status tort_context_adopt(tort_context *context, tort_planned *planned, tort_error *error);
 void tort_context_drop_plan(tort_context *context);

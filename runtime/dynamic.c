@@ -9,6 +9,13 @@
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
+/* What steps on data may take of host memory; a device keeps its own limit. */
+static uint64_t room_left(const tort_context *context, int32_t memory) {
+    const uint64_t limit = memory ? UINT64_MAX : tort_room_for_values(context->session, memory);
+    const uint64_t taken = context->planned->plan.arena_bytes[memory] + context->dynamic_bytes;
+    return taken < limit ? limit - taken : 0;
+}
+
 static tort_status region_alloc(tort_context *context, int32_t memory, size_t bytes, tort_region *region,
                                 tort_error *error) {
     uint64_t limit = context->session->options.dynamic_limit;
@@ -17,8 +24,15 @@ static tort_status region_alloc(tort_context *context, int32_t memory, size_t by
                          "a value whose shape depends on data needs %zu bytes; %llu of at most %llu are in use (option "
                          "dynamic_limit)",
                          bytes, (unsigned long long)context->dynamic_bytes, (unsigned long long)limit);
+    if (bytes > room_left(context, memory))
+        return tort_fail(
+            error, TORT_E_MEMORY,
+            "a value whose shape depends on data needs %zu bytes, %llu are left of what %s may use (option "
+            "mem_limit)",
+            bytes, (unsigned long long)room_left(context, memory),
+            tort_memory_owner(context->session, memory)->provider->name);
     void *base;
-    tort_status status = tort_chain_alloc(context->session, memory, bytes, "values", &base, error);
+    tort_status status = tort_chain_alloc(context->session, &context->env, memory, bytes, "values", &base, error);
     if (status) return status;
     *region = (tort_region){base, bytes};
     context->dynamic_bytes += bytes;
@@ -27,7 +41,7 @@ static tort_status region_alloc(tort_context *context, int32_t memory, size_t by
 
 static void region_free(tort_context *context, int32_t memory, tort_region *region) {
     if (!region->base) return;
-    tort_chain_free(context->session, memory, region->base, region->bytes);
+    tort_chain_free(context->session, &context->env, memory, region->base, region->bytes);
     context->dynamic_bytes -= region->bytes;
     *region = (tort_region){0};
 }
@@ -167,7 +181,7 @@ static tort_status resolve_live(tort_context *context, const tort_step *step, to
                     .scratch = scratch,
                     .device = link->device,
                     .stream = context->streams[step->provider],
-                    .env = &session->env,
+                    .env = &context->env,
                     .error = error};
     status = tort_link_noted(link, kernel->fit(&fit));
     context->fitted = fit.fitted;
@@ -178,7 +192,7 @@ void tort_dynamic_unfit(tort_context *context, const tort_step *step) {
     const tort_session *session = context->session;
     if (!context->fitted) return;
     const tort_link *link = &session->chain[step->provider];
-    session->placements[step->node].kernel->unfit(link->device, &session->env, context->fitted);
+    session->placements[step->node].kernel->unfit(link->device, &context->env, context->fitted);
     context->fitted = NULL;
 }
 
@@ -192,7 +206,7 @@ static tort_status prepare_copy(tort_context *context, const tort_step *step, to
 tort_status tort_dynamic_prepare(tort_context *context, const tort_step *step, tort_error *error) {
     if (step->kind == TORT_STEP_COPY) return prepare_copy(context, step, error);
     if (step->kind == TORT_STEP_SHAPE) return TORT_OK;
-    const tort_env *env = &context->session->env;
+    const tort_env *env = &context->env;
     tort_arena arena;
     tort_dims dims;
     tort_arena_init(&arena, env);
@@ -211,7 +225,7 @@ tort_status tort_dynamic_prepare(tort_context *context, const tort_step *step, t
 
 /* Shape and Size of a live value: infer tells the integers. */
 tort_status tort_dynamic_shape(tort_context *context, const tort_step *step, tort_error *error) {
-    const tort_env *env = &context->session->env;
+    const tort_env *env = &context->env;
     tort_arena arena;
     tort_dims dims;
     tort_arena_init(&arena, env);

@@ -58,7 +58,6 @@ static void become_constant(tort_session *session, int32_t value, int32_t weight
     session->constants[value].bytes = bytes;
     session->infos[value].constant = true;
     session->infos[value].data = data;
-    if (weight < 0) session->folded_bytes += bytes;
 }
 
 /* A constant under another shape is the same weight: nothing is copied. */
@@ -218,16 +217,24 @@ static bool fold_node(folder *f, int32_t index) {
     return can_evaluate(f, node) && evaluate(f, index);
 }
 
-/* Nodes whose outputs nobody reads any more, from the last to the first. */
+static bool has_output(const tort_node *node) {
+    for (int32_t k = 0; k < node->output_count; k++)
+        if (node->outputs[k] >= 0) return true;
+    return false;
+}
+
+/* Nodes whose outputs nobody reads any more, from the last to the first; where every node is to run, only those that
+ * have no output at all. */
 static tort_status mark_unread(tort_session *session, tort_error *error) {
     const tort_graph *graph = session->graph;
+    const bool keep = session->options.unfolded;
     int32_t *readers = tort_alloc_zero(&session->env, (size_t)graph->value_count + 1, sizeof *readers);
     if (!readers) return tort_out_of_memory(error, (size_t)graph->value_count * sizeof *readers);
     for (int32_t i = 0; i < graph->output_count; i++) readers[graph->outputs[i]]++;
     for (int32_t i = graph->node_count - 1; i >= 0; i--) {
         const tort_node *node = &graph->nodes[i];
         tort_placement *placement = &session->placements[i];
-        bool read = node->output_count == 0;
+        bool read = keep && has_output(node);
         for (int32_t k = 0; k < node->output_count; k++) read |= node->outputs[k] >= 0 && readers[node->outputs[k]];
         if (!read && node->op && !placement->folded) {
             placement->folded = true;
@@ -273,7 +280,7 @@ tort_status tort_fold(tort_session *session, tort_error *error) {
     f.outputs = tort_alloc_zero(&session->env, width, sizeof *f.outputs);
     status =
         f.inputs && f.outputs ? infer_and_fold(&f, error) : tort_out_of_memory(error, 2 * width * sizeof *f.inputs);
-    if (!status && !session->options.unfolded) status = mark_unread(session, error);
+    if (!status) status = mark_unread(session, error);
     tort_free(&session->env, f.inputs, width * sizeof *f.inputs);
     tort_free(&session->env, f.outputs, width * sizeof *f.outputs);
     tort_pass_free(&f.pass);

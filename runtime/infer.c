@@ -267,7 +267,6 @@ void tort_error_at_node(tort_error *error, const tort_graph *graph, int32_t inde
                       node->op_type, node->op ? node->op->since : node->opset);
 }
 
-#define SMALL_WEIGHT 1024             /* bytes; read for inference whatever the operator wants with it */
 #define LARGEST_SHAPE_INPUT (1 << 15) /* bytes; a larger one is not read: each of many nodes may ask for it */
 
 static int32_t weight_of(const tort_pass *pass, int32_t value) {
@@ -280,7 +279,7 @@ tort_status tort_pass_acquire(tort_pass *pass, int32_t index, tort_error *error)
         int32_t weight = node->inputs[i] >= 0 ? weight_of(pass, node->inputs[i]) : -1;
         if (weight < 0 || pass->in[i].data) continue;
         bool wanted = node->op && i < 32 && (node->op->shape_inputs >> i & 1);
-        if (pass->model->weights[weight].bytes > (wanted ? LARGEST_SHAPE_INPUT : SMALL_WEIGHT)) continue;
+        if (pass->model->weights[weight].bytes > (wanted ? LARGEST_SHAPE_INPUT : TORT_SMALL_WEIGHT)) continue;
         tort_status status = tort_weight_acquire(pass->model, weight, &pass->in[i].data, error);
         if (status) {
             tort_pass_release(pass, index);

@@ -4,6 +4,9 @@
 
 #include "runtime/op.h"
 
+/* Bytes; a weight of no more is read for inference whatever the operator wants with it. */
+#define TORT_SMALL_WEIGHT 1024
+
 /* Room at least for this many outputs: an infer function may fill those of its row that the node does not have. */
 #define TORT_INFER_OUTPUTS 8
 /* So many inputs can be looked at, whether the node has them or not. */

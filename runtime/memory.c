@@ -115,7 +115,6 @@ bool tort_align_size(size_t a, size_t align, size_t *out) {
 /* ---- the arena --------------------------------------------------------------------------------------------------- */
 
 #define ARENA_ALIGN 16
-#define FIRST_CHUNK 4096
 #define LARGEST_CHUNK (1 << 20)
 
 typedef struct tort_chunk {
@@ -138,7 +137,7 @@ void tort_arena_free(tort_arena *arena) {
 
 /* Chunks double, so that a large model takes few; one that would not fit gets a chunk of its own size. */
 static tort_chunk *add_chunk(tort_arena *arena, size_t need) {
-    size_t header, size = FIRST_CHUNK;
+    size_t header, size = TORT_ARENA_FIRST;
     if (arena->chunks) size = arena->chunks->size < LARGEST_CHUNK / 2 ? arena->chunks->size * 2 : LARGEST_CHUNK;
     tort_align_size(sizeof(tort_chunk), ARENA_ALIGN, &header);
     if (!tort_add_size(need, header, &need)) return NULL;

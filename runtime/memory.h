@@ -31,6 +31,8 @@ bool tort_add_size(size_t a, size_t b, size_t *out); /* false on overflow */
 bool tort_mul_size(size_t a, size_t b, size_t *out);
 bool tort_align_size(size_t a, size_t align, size_t *out);
 
+#define TORT_ARENA_FIRST 4096 /* bytes of an arena's first chunk; later ones double, to a limit */
+
 /* Chunks of memory that are freed together. */
 typedef struct tort_arena {
     const tort_env *env; /* borrows */

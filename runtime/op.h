@@ -97,6 +97,7 @@ typedef struct tort_call {
     const tort_tensor *outputs; /* the kernel writes to outputs[i].data */
     int32_t input_count, output_count;
     void *scratch;          /* of the kernel's size, or scratch_bytes of resolve for `reference`; aligned to 64 */
+    const void *packed;     /* weights that the kernel's prepare packed; NULL: none */
     void *prepared;         /* of the kernel's prepare */
     void *fitted;           /* of the kernel's fit */
     void *device;           /* of the provider's open */

@@ -6,6 +6,7 @@
  * must not know kernels. Read next: run.c. */
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/context.h"
@@ -38,28 +39,53 @@ static tort_status wrong_buffer(const tort_context *context, int32_t port, const
 
 /* ---- before the run ---------------------------------------------------------------------------------------------- */
 
-static bool overlap(const tort_tensor *a, const tort_tensor *b) {
-    size_t a_bytes, b_bytes;
-    if (!a->data || !b->data || !tort_tensor_bytes(a, &a_bytes) || !tort_tensor_bytes(b, &b_bytes)) return false;
-    const uintptr_t x = (uintptr_t)a->data, y = (uintptr_t)b->data;
-    return a_bytes && b_bytes && x < y + b_bytes && y < x + a_bytes;
+static int compare_buffers(const void *a, const void *b) {
+    const tort_buffer *x = a, *y = b;
+    if (x->memory != y->memory) return x->memory < y->memory ? -1 : 1;
+    if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
+    return (x->port > y->port) - (x->port < y->port);
 }
 
-static bool is_an_input(const tort_context *context, const tort_tensor *inputs, const tort_tensor *output,
-                        int32_t port) {
+/* The bytes of a tensor of the caller; outputs are ports 0.., inputs -1... */
+static void add_buffer(tort_context *context, int32_t *count, const tort_tensor *tensor, int32_t memory, int32_t port) {
+    size_t bytes;
+    if (!tensor->data || !tort_tensor_bytes(tensor, &bytes) || !bytes) return;
+    const uintptr_t begin = (uintptr_t)tensor->data;
+    context->buffers[(*count)++] = (tort_buffer){begin, begin + bytes, memory, port};
+}
+
+static tort_status shared_bytes(const tort_context *context, int32_t a, int32_t b, tort_error *error) {
+    return tort_fail(error, TORT_E_INPUT, "the buffers for outputs %d \"%s\" and %d \"%s\" share bytes", a,
+                     output_name(context, a), b, output_name(context, b));
+}
+
+/* Two outputs may not share bytes; one that shares some with an input is not written directly. In the order of their
+ * begins, a buffer meets those before it that end behind its begin. */
+static tort_status check_buffers(tort_context *context, const tort_tensor *inputs, const tort_tensor *outputs,
+                                 tort_error *error) {
     const tort_session *session = context->session;
+    int32_t count = 0;
+    for (int32_t i = 0; i < session->graph->output_count; i++)
+        add_buffer(context, &count, &outputs[i], session->output_memory[i], i);
+    if (!count) return TORT_OK;
     for (int32_t i = 0; i < session->graph->input_count; i++)
-        if (session->input_memory[i] == session->output_memory[port] && overlap(output, &inputs[i])) return true;
-    return false;
-}
-
-static tort_status check_apart(const tort_context *context, const tort_tensor *outputs, int32_t port,
-                               tort_error *error) {
-    const tort_session *session = context->session;
-    for (int32_t i = 0; i < port; i++)
-        if (session->output_memory[i] == session->output_memory[port] && overlap(&outputs[i], &outputs[port]))
-            return tort_fail(error, TORT_E_INPUT, "the buffers for outputs %d \"%s\" and %d \"%s\" share bytes", i,
-                             output_name(context, i), port, output_name(context, port));
+        add_buffer(context, &count, &inputs[i], session->input_memory[i], -1 - i);
+    qsort(context->buffers, (size_t)count, sizeof *context->buffers, compare_buffers);
+    const tort_buffer *output = NULL; /* the last one; those before it end before it begins */
+    uintptr_t input_end = 0;          /* the furthest of the inputs so far */
+    for (int32_t i = 0; i < count; i++) {
+        const tort_buffer *buffer = &context->buffers[i];
+        if (i && buffer->memory != context->buffers[i - 1].memory) output = NULL, input_end = 0;
+        const bool meets_output = output && output->end > buffer->begin;
+        if (buffer->port < 0) {
+            if (meets_output) context->direct[output->port] = false;
+            if (buffer->end > input_end) input_end = buffer->end;
+            continue;
+        }
+        if (meets_output) return shared_bytes(context, output->port, buffer->port, error);
+        if (input_end > buffer->begin) context->direct[buffer->port] = false;
+        output = buffer;
+    }
     return TORT_OK;
 }
 
@@ -73,19 +99,19 @@ tort_status tort_outputs_bind(tort_context *context, const tort_tensor *inputs, 
     const tort_plan *plan = &context->planned->plan;
     context->outputs = outputs;
     for (int32_t i = 0; i < plan->output_count; i++) {
-        const tort_slot *slot = &plan->slots[plan->output_slots[i]], *root = root_of(plan, plan->output_slots[i]);
-        context->direct[i] = false;
-        if (!outputs[i].data) continue;
         const tort_tensor *planned = &context->tensors[plan->output_slots[i]];
-        if (slot->bytes >= 0 && !same_shape(planned, &outputs[i]))
+        const bool known = plan->slots[plan->output_slots[i]].bytes >= 0;
+        context->direct[i] = outputs[i].data != NULL;
+        if (outputs[i].data && known && !same_shape(planned, &outputs[i]))
             return wrong_buffer(context, i, &outputs[i], planned, error);
-        tort_status status = check_apart(context, outputs, i, error);
-        if (status) return status;
-        context->direct[i] = root->output == i && !is_an_input(context, inputs, &outputs[i], i);
+    }
+    tort_status status = check_buffers(context, inputs, outputs, error);
+    for (int32_t i = 0; !status && i < plan->output_count; i++) {
+        const tort_slot *root = root_of(plan, plan->output_slots[i]);
         if (context->direct[i] && root->home == TORT_HOME_ARENA)
             context->tensors[root - plan->slots].data = outputs[i].data;
     }
-    return TORT_OK;
+    return status;
 }
 
 void *tort_outputs_place(const tort_context *context, int32_t slot, size_t bytes) {

@@ -89,18 +89,19 @@ static bool only_tensors(const tort_node_view *view) {
 }
 
 /* Bytes of the tensors of this node alone, as far as they are known. */
-static uint64_t node_bytes(const tort_node_view *view) {
+static uint64_t node_bytes(const tort_node_view *view, bool weights) {
     uint64_t total = 0;
     for (int32_t i = 0; i < view->input_count + view->output_count; i++) {
         const tort_info *info = i < view->input_count ? &view->inputs[i] : &view->outputs[i - view->input_count];
         tort_tensor tensor = {.type = info->type, .rank = info->rank > 0 ? info->rank : 0};
         size_t bytes = 0;
-        bool known = info->type != TORT_UNDEFINED && info->rank >= 0;
+        bool known = info->type != TORT_UNDEFINED && info->rank >= 0 && (weights || !info->constant);
         for (int32_t d = 0; known && d < info->rank; d++) {
             known = tort_dim_known(info->dims[d]);
             tensor.dims[d] = info->dims[d];
         }
-        if (known && tort_tensor_bytes(&tensor, &bytes)) total += bytes;
+        if (known && !tort_tensor_bytes(&tensor, &bytes)) return UINT64_MAX; /* more than there is of anything */
+        if (known) total += bytes;
     }
     return total;
 }
@@ -166,11 +167,15 @@ static tort_verdict precheck(const candidate *c, const tort_link *link) {
     }
     if (!link->provider->host_memory && !only_tensors(c->view))
         return tort_no(TORT_NO_KIND, "add cpu to the chain", "only tensors can be on %s", link->provider->name);
-    uint64_t bytes = node_bytes(c->view);
-    if (link->target.memory && bytes > link->target.memory)
-        return tort_no(TORT_NO_MEMORY, "raise mem_limit, or lower the batch",
-                       "its tensors need %llu bytes, %s may use %llu", (unsigned long long)bytes, link->provider->name,
-                       (unsigned long long)link->target.memory);
+    const uint64_t bytes = node_bytes(c->view, !link->target.values_only), limit = link->target.memory;
+    if (limit && bytes > limit)
+        return tort_no(TORT_NO_MEMORY,
+                       link->target.values_only ? "allow more with the option mem_limit, as in cpu:mem_limit=32G"
+                                                : "raise mem_limit, or lower the batch",
+                       "its %s %llu bytes, %s may use %llu%s",
+                       link->target.values_only ? "values need" : "tensors need", (unsigned long long)bytes,
+                       link->provider->name, (unsigned long long)limit,
+                       link->target.values_only ? " where no mem_limit says otherwise" : "");
     return tort_yes();
 }
 
@@ -192,6 +197,14 @@ static tort_status resolve_for_claims(candidate *c, tort_node_view *view, tort_e
     return status;
 }
 
+/* What the kernel will pack of the node's weights: told now, done when they are prepared. */
+static tort_status size_packing(candidate *c, tort_error *error) {
+    tort_placement *placement = c->placement;
+    if (placement->provider < 0 || !placement->kernel->pack_size) return TORT_OK;
+    const tort_target *target = &c->session->chain[placement->provider].target;
+    return placement->kernel->pack_size(target, c->view, &placement->packed_bytes, &placement->consumed, error);
+}
+
 static tort_status place_node(candidate *c, tort_error *error) {
     c->placement->provider = TORT_AT_NOWHERE;
     if (is_host_step(c)) {
@@ -207,7 +220,7 @@ static tort_status place_node(candidate *c, tort_error *error) {
         else if (ask_rows(c, p, error, &status))
             break;
     }
-    return status;
+    return status ? status : size_packing(c, error);
 }
 
 static tort_status store_said(candidate *c, tort_error *error) {
@@ -273,9 +286,9 @@ static tort_status place_all(candidate *c, tort_pass *pass, tort_error *error) {
         c->view = &view;
         status = tort_pass_acquire(pass, i, error);
         if (!status) status = resolve_for_claims(c, &view, error);
-        if (status) tort_error_at_node(error, session->graph, i);
         if (!status) status = place_node(c, error);
         if (!status) status = store_said(c, error);
+        if (status) tort_error_at_node(error, session->graph, i);
         tort_pass_release(pass, i);
     }
     return status;

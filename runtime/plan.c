@@ -3,6 +3,7 @@
  * It decides the order, the copies between memories and every size; memplan.c gives the offsets. With unknown input
  * shapes the plan is incomplete: it can be reported, not run. It must not decide where a node runs: place.c has.
  * Read next: memplan.c, plan_check.c, run.c. */
+#include <stdio.h>
 #include <string.h>
 
 #include "runtime/session_state.h"
@@ -412,20 +413,40 @@ static tort_status lay_out_memory(builder *b, int32_t memory) {
     return status;
 }
 
-/* Weights and values together, against what the device may give. */
-static tort_status check_room(const builder *b, int32_t link_index) {
-    const tort_link *link = &b->session->chain[link_index];
-    const uint64_t values = b->plan->arena_bytes[link_index + 1], limit = link->target.memory;
-    uint64_t weights = link->weight_bytes;
-    tort_status status = TORT_OK;
-    if (!limit) return TORT_OK;
-    if (!b->session->prepared) status = tort_constants_read(b->session, link_index, &weights, b->error);
-    if (status || (weights <= limit && values <= limit - weights)) return status;
-    return tort_fail(
-        b->error, TORT_E_MEMORY,
-        "%s needs %llu bytes for weights and %llu for values, but may use %llu: raise mem_limit, lower the "
-        "batch, or pin nodes to another provider",
-        link->provider->name, (unsigned long long)weights, (unsigned long long)values, (unsigned long long)limit);
+/* The node that makes the largest value of a memory; -1: none does. */
+static int32_t largest_maker(const builder *b, int32_t memory, uint64_t *bytes) {
+    int32_t node = -1;
+    *bytes = 0;
+    for (int32_t i = 0; i < b->plan->slot_count; i++) {
+        const tort_slot *slot = &b->plan->slots[i];
+        if (slot->memory != memory || slot->home != TORT_HOME_ARENA || slot->bytes <= (int64_t)*bytes) continue;
+        *bytes = (uint64_t)slot->bytes;
+        node = b->graph->values[slot->value].producer;
+    }
+    return node;
+}
+
+/* Weights and values together, against what the memory's provider may use. */
+static tort_status check_room(const builder *b, int32_t memory) {
+    const tort_session *session = b->session;
+    const uint64_t values = b->plan->arena_bytes[memory];
+    if (values <= tort_room_for_values(session, memory)) return TORT_OK;
+    const tort_link *link = tort_memory_owner(session, memory);
+    uint64_t largest;
+    const int32_t maker = largest_maker(b, memory, &largest);
+    char weights[64] = "", most[160] = "";
+    if (!link->target.values_only)
+        snprintf(weights, sizeof weights, "%llu bytes for weights and ",
+                 (unsigned long long)session->weight_bytes[memory]);
+    if (maker >= 0)
+        snprintf(most, sizeof most, " (the largest, %llu, is made by node %d \"%.60s\")", (unsigned long long)largest,
+                 maker, b->graph->nodes[maker].name);
+    tort_fail(b->error, TORT_E_MEMORY, "%s needs %s%llu for values%s, but may use %llu%s: %s, or lower the batch",
+              link->provider->name, weights, (unsigned long long)values, most, (unsigned long long)link->target.memory,
+              link->target.values_only ? " where no mem_limit says otherwise" : "",
+              memory ? "raise mem_limit, pin nodes to another provider" : "allow more with the option mem_limit");
+    if (b->error) b->error->provider = link->provider->name;
+    return TORT_E_MEMORY;
 }
 
 static tort_status lay_out(builder *b) {
@@ -433,7 +454,7 @@ static tort_status lay_out(builder *b) {
     set_life_times(b);
     for (int32_t m = 0; !status && m < b->plan->memory_count; m++) {
         status = lay_out_memory(b, m);
-        if (!status && m) status = check_room(b, m - 1);
+        if (!status) status = check_room(b, m);
     }
     return status;
 }

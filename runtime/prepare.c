@@ -29,12 +29,21 @@ static tort_status hold_inputs(tort_session *session, tort_pass *pass, const tor
 static tort_status prepare_node(tort_session *session, tort_pass *pass, int32_t index, tort_error *error) {
     tort_placement *placement = &session->placements[index];
     const tort_node *node = &session->graph->nodes[index];
-    tort_link *link = &session->chain[placement->provider];
+    const tort_link *link = &session->chain[placement->provider];
     tort_node_view view = tort_pass_view(pass, index);
     view.params = placement->params;
-    tort_prepare prepare = {
-        .node = &view, .target = &link->target, .device = link->device, .env = &session->env, .error = error};
-    tort_status status = hold_inputs(session, pass, node, true, error);
+    tort_status status = TORT_OK;
+    if (placement->packed_bytes)
+        status = tort_chain_alloc(session, &session->env, link->memory, placement->packed_bytes, "packed weights",
+                                  &placement->packed, error);
+    if (status) return status;
+    tort_prepare prepare = {.node = &view,
+                            .target = &link->target,
+                            .device = link->device,
+                            .env = &session->env,
+                            .packed = placement->packed,
+                            .error = error};
+    status = hold_inputs(session, pass, node, true, error);
     const int32_t before = tort_link_enter(link);
     if (!status) status = tort_link_noted(link, placement->kernel->prepare(&prepare));
     tort_link_leave(link, before);
@@ -45,9 +54,6 @@ static tort_status prepare_node(tort_session *session, tort_pass *pass, int32_t 
         return status;
     }
     placement->prepared = prepare.prepared;
-    placement->consumed = prepare.consumed;
-    placement->prepared_bytes = prepare.bytes;
-    link->weight_bytes += prepare.bytes;
     return TORT_OK;
 }
 
@@ -85,81 +91,66 @@ static tort_status copy_weight(const tort_session *session, int32_t value, const
     return tort_link_failed(link, status, error);
 }
 
+/* The next place in the block of a device that holds all constants it reads. */
+static tort_status take_place(tort_session *session, int32_t memory, size_t bytes, void **place, tort_error *error) {
+    tort_upload *block = &session->uploads[memory];
+    size_t aligned, end;
+    if (!block->base) {
+        void *base;
+        tort_status status = tort_chain_alloc(session, &session->env, memory, (size_t)session->constant_bytes[memory],
+                                              "weights", &base, error);
+        if (status) return status;
+        *block = (tort_upload){.base = base, .bytes = (size_t)session->constant_bytes[memory]};
+    }
+    if (!tort_align_size(bytes, TORT_DEVICE_ALIGN, &aligned) || !tort_add_size(block->used, aligned, &end) ||
+        end > block->bytes)
+        return tort_fail(error, TORT_E_INTERNAL, "more constants to upload than were counted");
+    *place = block->base + block->used;
+    block->used = end;
+    return TORT_OK;
+}
+
 static tort_status upload(tort_session *session, int32_t value, int32_t memory, tort_error *error) {
     tort_constant *constant = &session->constants[value];
-    tort_link *link = &session->chain[memory - 1];
+    const void *data = NULL;
     if (!constant->device)
         constant->device = tort_arena_array(&session->arena, (size_t)session->memory_count, sizeof(void *));
     if (!constant->device) return tort_out_of_memory(error, 0);
     if (constant->device[memory]) return TORT_OK;
-    const void *data = NULL;
-    tort_status status = tort_constant_acquire(session, value, &data, error);
+    void *place = NULL;
+    tort_status status = take_place(session, memory, constant->bytes, &place, error);
+    if (!status) status = tort_constant_acquire(session, value, &data, error);
     if (status) return status;
-    void *place;
-    char purpose[128];
-    snprintf(purpose, sizeof purpose, "weight \"%s\"", session->graph->values[value].name);
-    status = tort_chain_alloc(session, memory, constant->bytes, purpose, &place, error);
-    if (place) status = copy_weight(session, value, link, place, data, error);
+    status = copy_weight(session, value, &session->chain[memory - 1], place, data, error);
     constant->device[memory] = place;
-    link->weight_bytes += constant->bytes;
     tort_constant_release(session, value);
     return status;
 }
 
 static tort_status keep_input(tort_session *session, int32_t index, int32_t input, tort_error *error) {
-    const tort_placement *placement = &session->placements[index];
-    const tort_node *node = &session->graph->nodes[index];
-    int32_t value = node->inputs[input];
-    if (value < 0 || !tort_is_constant(session, value)) return TORT_OK;
-    uint32_t bit = input < 32 ? 1u << input : 0;
-    if (placement->consumed & bit) return TORT_OK;
-    bool on_host = placement->provider < 0 || session->chain[placement->provider].memory == 0 ||
-                   (placement->kernel->host_inputs & bit);
-    tort_status status = TORT_OK;
-    if (on_host || (node->op->shape_inputs & bit)) status = keep_on_host(session, value, error);
-    if (!status && !on_host) status = upload(session, value, session->chain[placement->provider].memory, error);
-    return status;
+    const int32_t value = session->graph->nodes[index].inputs[input];
+    const tort_reads reads = tort_constant_reads(session, index, input);
+    tort_status status = reads.host ? keep_on_host(session, value, error) : TORT_OK;
+    return !status && reads.memory ? upload(session, value, reads.memory, error) : status;
 }
-
-#define SMALL_CONSTANT 4096 /* bytes; inference may look at it again */
 
 /* Folded bytes that no kernel reads in host memory any more. */
 static void drop_unread(tort_session *session) {
     for (int32_t v = 0; v < session->graph->value_count; v++) {
         tort_constant *constant = &session->constants[v];
-        if (!constant->folded || constant->held || constant->bytes <= SMALL_CONSTANT) continue;
+        if (!constant->folded || constant->held || constant->bytes <= TORT_SMALL_CONSTANT) continue;
         tort_free_aligned(&session->env, constant->folded, constant->bytes);
         constant->folded = NULL;
         session->infos[v].data = NULL;
     }
 }
 
-/* One error with all that is needed, before a device is filled weight by weight. */
-static tort_status check_room(const tort_session *session, tort_error *error) {
-    for (int32_t i = 0; i < session->chain_count; i++) {
-        const tort_link *link = &session->chain[i];
-        uint64_t bytes;
-        if (!link->memory || !link->target.memory) continue;
-        tort_status status = tort_constants_read(session, i, &bytes, error);
-        if (status) return status;
-        if (bytes > link->target.memory)
-            return tort_fail(
-                error, TORT_E_MEMORY,
-                "%s needs %llu bytes for weights alone, but may use %llu: raise mem_limit, or pin nodes to "
-                "another provider",
-                link->provider->name, (unsigned long long)bytes, (unsigned long long)link->target.memory);
-    }
-    return TORT_OK;
-}
-
 tort_status tort_prepare_all(tort_session *session, tort_error *error) {
     const tort_graph *graph = session->graph;
-    tort_status status = check_room(session, error);
-    if (!status) status = prepare_nodes(session, error);
-    for (int32_t i = 0; !status && i < graph->node_count; i++) {
-        if (session->placements[i].provider < TORT_AT_HOST) continue;
+    session->uploads = tort_arena_array(&session->arena, (size_t)session->memory_count, sizeof *session->uploads);
+    tort_status status = session->uploads ? prepare_nodes(session, error) : tort_out_of_memory(error, 0);
+    for (int32_t i = 0; !status && i < graph->node_count; i++)
         for (int32_t k = 0; !status && k < graph->nodes[i].input_count; k++) status = keep_input(session, i, k, error);
-    }
     for (int32_t i = 0; !status && i < graph->output_count; i++) {
         if (!tort_is_constant(session, graph->outputs[i])) continue;
         int32_t memory = session->output_memory[i];
@@ -200,11 +191,15 @@ static bool is_fitted(const tort_session *session, const tort_step *step) {
     return step->kind == TORT_STEP_KERNEL && !step->dynamic && session->placements[step->node].kernel->fit;
 }
 
+size_t tort_fitted_bytes(const tort_plan *plan) {
+    return ((size_t)plan->step_count + 1) * sizeof(void *);
+}
+
 tort_status tort_fit_plan(tort_session *session, tort_planned *planned, tort_error *error) {
     const tort_plan *plan = &planned->plan;
     tort_pass pass;
-    planned->fitted = tort_alloc_zero(&session->env, (size_t)plan->step_count + 1, sizeof *planned->fitted);
-    if (!planned->fitted) return tort_out_of_memory(error, (size_t)plan->step_count * sizeof *planned->fitted);
+    planned->fitted = tort_alloc_zero(&session->env, 1, tort_fitted_bytes(plan));
+    if (!planned->fitted) return tort_out_of_memory(error, tort_fitted_bytes(plan));
     tort_status status =
         tort_pass_init(&pass, session->model, session->graph, planned->infos, &planned->dims, &planned->arena, error);
     if (status) return status;
@@ -225,7 +220,7 @@ void tort_unfit_plan(const tort_session *session, tort_planned *planned) {
         session->placements[step->node].kernel->unfit(link->device, &session->env, planned->fitted[i]);
         tort_link_leave(link, before);
     }
-    tort_free(&session->env, planned->fitted, ((size_t)plan->step_count + 1) * sizeof *planned->fitted);
+    tort_free(&session->env, planned->fitted, tort_fitted_bytes(plan));
     planned->fitted = NULL;
 }
 
@@ -235,18 +230,23 @@ void tort_release_all(tort_session *session) {
     const tort_graph *graph = session->graph;
     for (int32_t i = 0; session->placements && i < graph->node_count; i++) {
         tort_placement *placement = &session->placements[i];
-        if (placement->provider < 0 || !placement->prepared) continue;
+        if (!placement->prepared && !placement->packed) continue;
         const tort_link *link = &session->chain[placement->provider];
         const int32_t before = tort_link_enter(link);
-        if (placement->kernel->release) placement->kernel->release(link->device, &session->env, placement->prepared);
+        if (placement->prepared && placement->kernel->release)
+            placement->kernel->release(link->device, &session->env, placement->prepared);
         tort_link_leave(link, before);
         placement->prepared = NULL;
+        if (placement->packed)
+            tort_chain_free(session, &session->env, link->memory, placement->packed, placement->packed_bytes);
+        placement->packed = NULL;
     }
     for (int32_t v = 0; session->constants && v < graph->value_count; v++) {
         tort_constant *constant = &session->constants[v];
-        for (int32_t m = 1; constant->device && m < session->memory_count; m++)
-            if (constant->device[m]) tort_chain_free(session, m, constant->device[m], constant->bytes);
         if (constant->held) tort_constant_release(session, v);
         if (constant->folded) tort_free_aligned(&session->env, constant->folded, constant->bytes);
     }
+    for (int32_t m = 1; session->uploads && m < session->memory_count; m++)
+        if (session->uploads[m].base)
+            tort_chain_free(session, &session->env, m, session->uploads[m].base, session->uploads[m].bytes);
 }

@@ -48,7 +48,7 @@ typedef struct tort_target {
     int32_t compute_capability; /* 87 for sm_87; 0 where it has no meaning */
     int32_t driver;             /* CUDA driver version as cudaDriverGetVersion tells it; 0 unknown */
     uint32_t instructions;
-    int32_t threads; /* asked for; a session may get fewer, and says so in its report */
+    int32_t threads;  /* asked for; a session may get fewer, and says so in its report */
     uint64_t memory;  /* bytes that may be used: the device's, or mem_limit; 0 unknown */
     bool values_only; /* memory is a limit for values alone, whatever the weights take */
     bool tf32;        /* the option of that name */
@@ -69,6 +69,10 @@ typedef struct tort_provider_config {
 
 const char *tort_provider_option_get(const tort_provider_config *config, const char *key); /* NULL if absent */
 
+/* Reads bytes as users type them: "1000", "64k", "512M", "2G", "1T"; whole numbers, units of 1024 in either case.
+ * False: it is none of these, or too large; *bytes is then left alone. In sizes.c. */
+bool tort_read_size(const char *text, uint64_t *bytes);
+
 /* How opening ended. code is one word for machines: "READY", "NO_DRIVER", "OLD_DRIVER", "NO_DEVICE", "HIDDEN",
  * "NO_IMAGE", "NO_MEMORY", "NOT_BUILT", "DISABLED", "UNKNOWN", "BAD_OPTION", "FAILED". */
 typedef struct tort_condition {
@@ -88,9 +92,8 @@ typedef struct tort_prepare {
     const tort_target *target;
     void *device;
     const tort_env *env;
-    void *prepared;    /* to fill: goes to run and release */
-    size_t bytes;      /* to fill: device bytes that it holds */
-    uint32_t consumed; /* to fill: bit i: input i is packed, run never reads it again */
+    void *packed;   /* to write to: as many bytes as pack_size said, in the provider's memory; NULL: none */
+    void *prepared; /* to fill: whatever else run needs; goes to run and release */
     tort_error *error;
 } tort_prepare;
 
@@ -118,10 +121,10 @@ typedef struct tort_kernel {
     tort_verdict (*claim)(const tort_target *target, const tort_node_view *node); /* pure; NULL: yes */
     /* Pure: bytes of scratch for these concrete shapes; NULL: none, or what the operator's reference needs. */
     tort_status (*size)(const tort_target *target, const tort_node_view *node, size_t *scratch, tort_error *error);
-    /* Pure: what prepare will report in `bytes` and `consumed`, so that a plan tells what weights will take before one
-     * is read. NULL: prepare holds no bytes and consumes nothing. */
-    tort_status (*packed)(const tort_target *target, const tort_node_view *node, size_t *bytes, uint32_t *consumed,
-                          tort_error *error);
+    /* Pure: bytes of packed weights that prepare will write, so that a plan tells what they take before one is read;
+     * bit i of *consumed: input i is in there, and run never reads it again. NULL: nothing is packed. */
+    tort_status (*pack_size)(const tort_target *target, const tort_node_view *node, size_t *bytes, uint32_t *consumed,
+                             tort_error *error);
     tort_status (*prepare)(tort_prepare *prepare);                      /* NULL: nothing to prepare */
     tort_status (*run)(const tort_call *call);                          /* NULL: the operator's reference */
     void (*release)(void *device, const tort_env *env, void *prepared); /* NULL where prepare is */

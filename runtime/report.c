@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/session_state.h"
+#include "runtime/context.h"
+#include "runtime/weights.h"
 
 /* What tort_session_report hands out is the first member. */
 typedef struct report_store {
@@ -122,16 +123,6 @@ static bool owns_memory(const tort_session *session, int32_t link) {
     return true;
 }
 
-/* Constants that stay in host memory; those of a device are counted as they are uploaded. */
-static int64_t host_constants(const tort_session *session) {
-    int64_t bytes = 0;
-    for (int32_t v = 0; v < session->graph->value_count; v++) {
-        const tort_constant *constant = &session->constants[v];
-        if (constant->held) bytes += (int64_t)constant->bytes;
-    }
-    return bytes;
-}
-
 static const char *keep(writer *w, const char *text) {
     const char *copy = tort_arena_text(w->arena, text, strlen(text));
     return copy ? copy : "";
@@ -177,16 +168,10 @@ static bool write_providers(writer *w) {
             .message = keep(w, link->condition.ready ? link->condition.note : link->condition.message),
             .cure = link->condition.cure,
             .peak_bytes = -1,
-            .naive_bytes = -1,
-            .weight_bytes = (int64_t)link->weight_bytes};
+            .naive_bytes = -1};
         for (int32_t n = 0; n < session->graph->node_count; n++) out->nodes += session->placements[n].provider == i;
-        bool owner = owns_memory(session, i), prepared = session->prepared;
-        if (prepared && owner && !link->memory) out->weight_bytes += host_constants(session);
-        if (!prepared) { /* nothing is packed or held yet */
-            uint64_t bytes;
-            if (tort_constants_read(session, i, &bytes, NULL)) return false;
-            out->weight_bytes = (int64_t)bytes;
-        }
+        const bool owner = owns_memory(session, i);
+        if (owner && session->weight_bytes) out->weight_bytes = (int64_t)session->weight_bytes[link->memory];
         const tort_plan *plan = w->planned ? &w->planned->plan : NULL;
         if (plan && plan->complete) {
             out->peak_bytes = owner ? (int64_t)plan->arena_bytes[link->memory] : 0;
@@ -203,14 +188,44 @@ static bool write_providers(writer *w) {
     return true;
 }
 
+/* ---- host memory ------------------------------------------------------------------------------------------------- */
+
+/* What weights hold of the session's own account now: packed ones in host memory, and results of folding. */
+static size_t weights_of_session(const tort_session *session) {
+    size_t bytes = 0;
+    for (int32_t i = 0; i < session->graph->node_count; i++) {
+        const tort_placement *placement = &session->placements[i];
+        if (placement->packed && !session->chain[placement->provider].memory)
+            bytes += tort_aligned_bytes(placement->packed_bytes);
+    }
+    for (int32_t v = 0; v < session->graph->value_count; v++) bytes += tort_folded_bytes(&session->constants[v]);
+    return bytes;
+}
+
+static void write_memory(writer *w) {
+    tort_session *session = w->session;
+    tort_report_memory *memory = &w->report->memory;
+    const tort_plan *plan = w->planned ? &w->planned->plan : NULL;
+    *memory = (tort_report_memory){.context = -1, .arena = -1, .total = -1};
+    memory->model = (int64_t)(session->model->account.held - tort_weights_resident(session->model));
+    memory->session = (int64_t)(session->account.held - weights_of_session(session));
+    if (session->weight_bytes) memory->weights = (int64_t)session->weight_bytes[0];
+    if (!plan || !plan->complete) return;
+    if (!w->planned->fitted) memory->session += (int64_t)tort_fitted_bytes(plan); /* it is only planned */
+    memory->context = (int64_t)tort_context_bytes(session, plan);
+    memory->arena = (int64_t)tort_arena_bytes(plan);
+    memory->total = memory->model + memory->weights + memory->session + memory->context + memory->arena;
+}
+
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 tort_status tort_session_report(tort_session *session, tort_report **report, tort_error *error) {
     *report = NULL;
     if (error) *error = (tort_error){.node = -1};
-    report_store *store = tort_alloc_zero(&session->env, 1, sizeof *store);
+    const tort_env outer = session->account.inner; /* a report does not count itself */
+    report_store *store = tort_alloc_zero(&outer, 1, sizeof *store);
     if (!store) return tort_out_of_memory(error, sizeof *store);
-    store->env = session->env;
+    store->env = outer;
     tort_arena_init(&store->arena, &store->env);
     pthread_mutex_lock(&session->lock);
     writer w = {.session = session,
@@ -218,6 +233,7 @@ tort_status tort_session_report(tort_session *session, tort_report **report, tor
                 .arena = &store->arena,
                 .report = &store->report};
     const bool written = write_nodes(&w) && write_copies(&w) && write_providers(&w);
+    write_memory(&w);
     pthread_mutex_unlock(&session->lock);
     *report = &store->report;
     if (written) return TORT_OK;

@@ -24,17 +24,24 @@ tort_status tort_context_create(tort_session *session, tort_context **out, tort_
     if (session->lost) return tort_session_lost(error);
     if (!session->runnable)
         return tort_fail(error, TORT_E_USAGE, "the session was made only to plan, or its placement was refused");
-    tort_context *context = tort_alloc_zero(&session->env, 1, sizeof *context);
+    const tort_env *outer = &session->account.inner;
+    tort_context *context = tort_alloc_zero(outer, 1, sizeof *context);
     if (!context) return tort_out_of_memory(error, sizeof *context);
     context->session = session;
-    tort_arena_init(&context->arena, &session->env);
-    context->text = tort_text_new(&session->env);
+    context->env = tort_account_open(&context->account, outer, sizeof *context);
+    context->env.parallel_for = session->env.parallel_for;
+    context->env.parallel_ud = session->env.parallel_ud;
+    tort_arena_init(&context->arena, &context->env);
+    context->text = tort_text_new(&context->env);
     context->streams = tort_arena_array(&context->arena, (size_t)session->chain_count, sizeof *context->streams);
     context->arenas = tort_arena_array(&context->arena, (size_t)session->memory_count, sizeof *context->arenas);
     context->scratch = tort_arena_array(&context->arena, (size_t)session->memory_count, sizeof *context->scratch);
-    context->direct = tort_arena_array(&context->arena, (size_t)session->graph->output_count + 1, sizeof(bool));
+    const size_t ports = tort_context_ports(session);
+    context->direct = tort_alloc_zero(&context->env, ports, sizeof *context->direct);
+    context->buffers = tort_alloc_zero(&context->env, ports, sizeof *context->buffers);
     tort_status status = TORT_OK;
-    if (!context->text || !context->streams || !context->arenas || !context->scratch || !context->direct)
+    if (!context->text || !context->streams || !context->arenas || !context->scratch || !context->direct ||
+        !context->buffers)
         status = tort_out_of_memory(error, 0);
     if (!status) status = open_streams(context, error);
     tort_planned *planned = status ? NULL : tort_session_last_plan(session);
@@ -54,10 +61,12 @@ void tort_context_free(tort_context *context) {
     for (int32_t m = 0; context->arenas && m < session->memory_count; m++) tort_context_free_arena(context, m);
     for (int32_t i = 0; context->streams && i < session->chain_count; i++)
         if (context->streams[i]) tort_link_stream_close(&session->chain[i], context->streams[i]);
+    const size_t ports = tort_context_ports(session);
+    tort_free(&context->env, context->direct, ports * sizeof *context->direct);
+    tort_free(&context->env, context->buffers, ports * sizeof *context->buffers);
     if (context->text) tort_text_free(context->text);
     tort_arena_free(&context->arena);
-    tort_env env = session->env;
-    tort_free(&env, context, sizeof *context);
+    tort_free(&session->account.inner, context, sizeof *context);
 }
 
 void tort_context_observe(tort_context *context, tort_observer observer, void *ud) {
@@ -90,11 +99,12 @@ static tort_status run_kernel(tort_context *context, const tort_step *step, tort
                       .scratch = step->dynamic ? context->scratch[link->memory].base
                                  : arena       ? arena + step->scratch_offset
                                                : NULL,
+                      .packed = placement->packed,
                       .prepared = placement->prepared,
                       .fitted = step->dynamic ? context->fitted : planned->fitted[step - planned->plan.steps],
                       .device = link->device,
                       .stream = context->streams[step->provider],
-                      .env = &session->env,
+                      .env = &context->env,
                       .node = step->node,
                       .text = context->text,
                       .error = error};
@@ -166,18 +176,18 @@ static tort_status observe(tort_context *context, const tort_step *step, tort_er
         if (!tort_tensor_bytes(&tensor, &bytes)) continue;
         if (where->memory) {
             const tort_link *link = &session->chain[where->memory - 1];
-            copy = tort_alloc_aligned(&session->env, bytes);
+            copy = tort_alloc_aligned(&context->env, bytes);
             if (!copy) return tort_out_of_memory(error, bytes);
             tort_status status = tort_link_copy(link, context->streams[where->memory - 1], copy, tensor.data, bytes,
                                                 TORT_TO_HOST, error);
             if (status) {
-                tort_free_aligned(&session->env, copy, bytes);
+                tort_free_aligned(&context->env, copy, bytes);
                 return status;
             }
             tensor.data = copy;
         }
         context->observer(context->observer_ud, step->node, session->graph->values[where->value].name, &tensor);
-        if (copy) tort_free_aligned(&session->env, copy, bytes);
+        if (copy) tort_free_aligned(&context->env, copy, bytes);
     }
     return TORT_OK;
 }

@@ -94,9 +94,12 @@ static tort_status plan_session(tort_session *session, bool *reportable, tort_er
     if (!status) status = tort_chain_require(session, error);
     if (!status) status = tort_place_strict(session, error);
     if (!status) status = tort_bind_ports(session, error);
+    if (!status) status = tort_hold_small_weights(session, error);
+    if (!status) status = tort_count_weights(session, error);
     session->placed = !status;
     *reportable = !status || status == TORT_E_PLACEMENT;
     tort_planned *planned = NULL;
+    if (!status) status = tort_check_weights(session, error);
     if (!status && !only_planned(session)) status = tort_prepare_all(session, error);
     if (!status) status = tort_plan_make(session, NULL, &planned, error);
     if (!status && !only_planned(session) && planned->plan.complete) status = tort_fit_plan(session, planned, error);

@@ -27,9 +27,8 @@ typedef struct tort_link {
     bool described; /* a target without a device */
     tort_target target;
     tort_condition condition;
-    atomic_bool *lost;     /* the session's */
-    int32_t memory;        /* 0: host memory */
-    uint64_t weight_bytes; /* constants and packed weights that it holds */
+    atomic_bool *lost; /* the session's */
+    int32_t memory;    /* 0: host memory */
     tort_library_state libraries[TORT_LIBRARY_COUNT];
 } tort_link;
 
@@ -56,9 +55,10 @@ typedef struct tort_placement {
     int32_t pin;  /* chain index */
     void *params; /* resolved with what is known while placing; in the session's arena; NULL: none */
     size_t scratch_bytes;
-    void *prepared;    /* of kernel->prepare */
-    uint32_t consumed; /* inputs that prepare packed */
-    size_t prepared_bytes;
+    size_t packed_bytes; /* of kernel->pack_size */
+    uint32_t consumed;   /* inputs that are in there */
+    void *packed;        /* owned, in the provider's memory; NULL before prepare.c */
+    void *prepared;      /* of kernel->prepare */
 } tort_placement;
 
 /* ---- constants --------------------------------------------------------------------------------------------------- */
@@ -70,8 +70,16 @@ typedef struct tort_constant {
     size_t bytes;
     const void *host; /* while held in host memory for running; NULL */
     bool held;        /* host is an acquired weight */
-    void **device;    /* per memory (index 1..): the uploaded copy; NULL array until needed */
+    void **device;    /* per memory (index 1..): where it was uploaded to; NULL array until needed */
 } tort_constant;
+
+#define TORT_SMALL_CONSTANT 4096 /* bytes; a folded constant of no more is never dropped */
+
+/* All constants that a device reads, one behind another: one allocation of it. */
+typedef struct tort_upload {
+    uint8_t *base; /* owned; NULL */
+    size_t bytes, used;
+} tort_upload;
 
 /* ---- plans ------------------------------------------------------------------------------------------------------- */
 
@@ -105,11 +113,13 @@ struct tort_session {
     tort_constant *constants;              /* value_count */
     int32_t *weights;                      /* value_count: the model's weight that the value is, -1 */
     struct tort_text *text;                /* strings made while folding */
-    uint64_t folded_bytes;
-    tort_placement *placements; /* node_count */
-    int32_t *same_dim;          /* an input's dimension: where its symbol stands first, see inputs.c */
-    bool placed;                /* every node has a place: there can be plans */
-    bool prepared;              /* weights are where nodes read them */
+    tort_placement *placements;            /* node_count */
+    uint64_t *weight_bytes;                /* a memory: what weights take of it, packed and as they are */
+    uint64_t *constant_bytes;              /* of these, what is not packed */
+    tort_upload *uploads;                  /* a memory */
+    int32_t *same_dim;                     /* an input's dimension: where its symbol stands first, see inputs.c */
+    bool placed;                           /* every node has a place: there can be plans */
+    bool prepared;                         /* weights are where nodes read them */
     bool runnable;
     atomic_bool lost;         /* the device: sticky; contexts on several threads set and read it */
     pthread_mutex_t planning; /* held while a plan is made; taken before `lock` */
@@ -131,10 +141,11 @@ tort_status tort_link_down(const tort_link *link, tort_error *error);
 const tort_library_state *tort_link_library(tort_link *link, tort_library library);
 /* The first provider of the chain of that name; NULL: there is none. */
 tort_link *tort_link_named(const tort_session *session, const char *name);
-/* Bytes of a memory: 0 is the host's, 1 + i that of chain provider i. purpose goes into the error, "values". */
-tort_status tort_chain_alloc(const tort_session *session, int32_t memory, size_t bytes, const char *purpose, void **out,
-                             tort_error *error);
-void tort_chain_free(const tort_session *session, int32_t memory, void *ptr, size_t bytes);
+/* Bytes of a memory: 0 is the host's, by `env`, 1 + i that of chain provider i. purpose goes into the error, "values".
+ */
+tort_status tort_chain_alloc(const tort_session *session, const tort_env *env, int32_t memory, size_t bytes,
+                             const char *purpose, void **out, tort_error *error);
+void tort_chain_free(const tort_session *session, const tort_env *env, int32_t memory, void *ptr, size_t bytes);
 
 /* link.c: the provider's vtable, with the device made current for the call and given back. Around a kernel's own
  * functions (run, prepare, fit ...) the caller enters and leaves; what enter returns, leave gets. */
@@ -162,8 +173,24 @@ static inline bool tort_is_constant(const tort_session *session, int32_t value) 
 /* Contents of a constant in host memory; pair with release. */
 tort_status tort_constant_acquire(const tort_session *session, int32_t value, const void **data, tort_error *error);
 void tort_constant_release(const tort_session *session, int32_t value);
-/* Bytes of the constants that nodes on this provider of the chain read in its memory, each once, unpacked. */
-tort_status tort_constants_read(const tort_session *session, int32_t link, uint64_t *bytes, tort_error *error);
+/* Where a placed node reads a constant input as it is: in host memory, and in that of its provider (0: no other). */
+typedef struct tort_reads {
+    bool host;
+    int32_t memory;
+} tort_reads;
+
+tort_reads tort_constant_reads(const tort_session *session, int32_t node, int32_t input);
+/* Keeps the weights in host memory that inference looks at for each plan. */
+tort_status tort_hold_small_weights(tort_session *session, tort_error *error);
+size_t tort_folded_bytes(const tort_constant *constant); /* that its folded contents take of the allocator */
+/* Fills weight_bytes and constant_bytes for the nodes as they are placed. */
+tort_status tort_count_weights(tort_session *session, tort_error *error);
+/* Weights alone against what each memory may give. */
+tort_status tort_check_weights(const tort_session *session, tort_error *error);
+/* The provider whose limit holds for a memory; NULL: none does. */
+const tort_link *tort_memory_owner(const tort_session *session, int32_t memory);
+/* What one context may take of a memory; UINT64_MAX: there is no limit. */
+uint64_t tort_room_for_values(const tort_session *session, int32_t memory);
 
 /* pins.c: what the user wants where; then, whether each of these nodes runs on a provider at all. */
 tort_status tort_read_pins(tort_session *session, tort_error *error);
@@ -183,6 +210,7 @@ tort_status tort_prepare_all(tort_session *session, tort_error *error);
 void tort_release_all(tort_session *session);
 /* Lets the kernels of static steps make what the plan's shapes ask for. */
 tort_status tort_fit_plan(tort_session *session, tort_planned *planned, tort_error *error);
+size_t tort_fitted_bytes(const tort_plan *plan); /* of the list of what kernels made, not of what they made */
 void tort_unfit_plan(const tort_session *session, tort_planned *planned);
 
 /* Makes a plan for these input shapes (NULL: as far as the session knows them). */

@@ -16,6 +16,10 @@ struct tort_text *tort_text_new(const tort_env *env) {
     return text;
 }
 
+size_t tort_text_bytes(void) {
+    return sizeof(struct tort_text);
+}
+
 void tort_text_clear(struct tort_text *text) {
     tort_arena_free(&text->arena);
     tort_arena_init(&text->arena, &text->env);

@@ -6,6 +6,7 @@
 #include "runtime/memory.h"
 
 struct tort_text *tort_text_new(const tort_env *env); /* NULL: out of memory */
+size_t tort_text_bytes(void);                         /* of an empty one */
 void tort_text_clear(struct tort_text *text);
 void tort_text_free(struct tort_text *text);
 

@@ -22,6 +22,7 @@ struct tort_weight_store {
     pthread_mutex_t lock;
     weight_home *homes;
     int32_t capacity;
+    size_t resident; /* bytes of homes that can be dropped */
 };
 
 struct tort_weight_store *tort_weight_store_new(const tort_env *env) {
@@ -88,13 +89,30 @@ static tort_status read_varints(const tort_model *model, const tort_weight *weig
 
 /* ---- acquire, release ------------------------------------------------------------------------------------------- */
 
+/* The weight where the source has it, aligned; NULL: it has to be read. */
+static const void *in_place(const tort_model *model, const tort_weight *weight) {
+    if (weight->encoding != TORT_ENCODING_RAW || !model->source_view || !weight->bytes) return NULL;
+    const void *data = model->source_view(model->source_ud, weight->file, weight->offset, weight->length);
+    return (uintptr_t)data % TORT_HOST_ALIGN == 0 ? data : NULL;
+}
+
+size_t tort_weight_home_bytes(const tort_model *model, int32_t index) {
+    const tort_weight *weight = &model->weights[index];
+    if (weight->encoding == TORT_ENCODING_MEMORY || in_place(model, weight)) return 0;
+    return tort_aligned_bytes(weight->bytes);
+}
+
+size_t tort_weights_resident(const tort_model *model) {
+    pthread_mutex_lock(&model->store->lock);
+    const size_t resident = model->store->resident;
+    pthread_mutex_unlock(&model->store->lock);
+    return resident;
+}
+
 static tort_status make_resident(const tort_model *model, int32_t index, weight_home *home, tort_error *error) {
     const tort_weight *weight = &model->weights[index];
-    if (weight->encoding == TORT_ENCODING_RAW && model->source_view && weight->bytes) {
-        home->data = model->source_view(model->source_ud, weight->file, weight->offset, weight->length);
-        if (home->data && (uintptr_t)home->data % TORT_HOST_ALIGN == 0) return TORT_OK;
-        home->data = NULL;
-    }
+    home->data = in_place(model, weight);
+    if (home->data) return TORT_OK;
     void *data = tort_alloc_aligned(&model->env, weight->bytes);
     if (!data) return tort_out_of_memory(error, weight->bytes);
     tort_status status = TORT_OK;
@@ -108,6 +126,7 @@ static tort_status make_resident(const tort_model *model, int32_t index, weight_
     }
     home->data = home->owned = data;
     home->owned_size = weight->bytes;
+    model->store->resident += tort_aligned_bytes(weight->bytes);
     return TORT_OK;
 }
 
@@ -128,6 +147,10 @@ tort_status tort_weight_acquire(const tort_model *model, int32_t weight, const v
 void tort_weight_release(const tort_model *model, int32_t weight) {
     struct tort_weight_store *store = model->store;
     pthread_mutex_lock(&store->lock);
-    if (--store->homes[weight].holds == 0) home_drop(store, &store->homes[weight]);
+    weight_home *home = &store->homes[weight];
+    if (--home->holds == 0) {
+        if (home->owned) store->resident -= tort_aligned_bytes(home->owned_size);
+        home_drop(store, home);
+    }
     pthread_mutex_unlock(&store->lock);
 }

@@ -6,7 +6,7 @@
  *   fault:memory=1000               has that many bytes
  *   fault:alloc=3  fault:copy=2  fault:run=1  fault:sync=1  fault:prepare=1  fault:fit=1  fault:size=1
  *                                   the n-th call of that kind fails
- *   fault:lost=1                    the n-th kernel loses the device
+ *   fault:lost=1  fault:lost_copy=1  fault:lost_sync=1   the n-th kernel, copy, sync loses the device
  *   fault:scratch=huge              asks for more scratch than an address space has */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,8 @@
 #include "tests/fake_provider.h"
 
 typedef struct fault_device {
-    int alloc, copy, run, sync, prepare, fit, lost; /* fail at this call, counted down; 0: never */
+    int alloc, copy, run, sync, prepare, fit, lost, lost_copy,
+        lost_sync; /* fail at this call, counted down; 0: never */
     bool library_missing;
     int64_t live; /* allocations and fits not given back yet */
 } fault_device;
@@ -51,6 +52,8 @@ static void fault_open(const tort_provider_config *config, void **device, tort_t
                             .prepare = number(config, "prepare"),
                             .fit = number(config, "fit"),
                             .lost = number(config, "lost"),
+                            .lost_copy = number(config, "lost_copy"),
+                            .lost_sync = number(config, "lost_sync"),
                             .library_missing = tort_provider_option_get(config, "library") != NULL};
     const char *scratch = tort_provider_option_get(config, "scratch");
     *target = (tort_target){.description = "fails on purpose",
@@ -93,6 +96,7 @@ static void fault_free(void *device, void *ptr, size_t bytes) {
 static tort_status fault_copy(void *device, void *stream, void *dst, const void *src, size_t bytes,
                               tort_direction direction, tort_error *error) {
     (void)stream, (void)direction;
+    if (due(&((fault_device *)device)->lost_copy)) return tort_fail(error, TORT_E_DEVICE_LOST, "lost in a copy");
     if (due(&((fault_device *)device)->copy)) return tort_fail(error, TORT_E_RUN, "copy told to fail");
     memcpy(dst, src, bytes);
     return TORT_OK;
@@ -100,6 +104,7 @@ static tort_status fault_copy(void *device, void *stream, void *dst, const void 
 
 static tort_status fault_sync(void *device, void *stream, tort_error *error) {
     (void)stream;
+    if (due(&((fault_device *)device)->lost_sync)) return tort_fail(error, TORT_E_DEVICE_LOST, "lost in a wait");
     if (due(&((fault_device *)device)->sync)) return tort_fail(error, TORT_E_RUN, "sync told to fail");
     return TORT_OK;
 }
@@ -189,8 +194,9 @@ static const tort_kernel kernels[] = {
 };
 
 static const tort_kernel *const tables[] = {kernels, NULL};
-static const char *const option_keys[] = {"open", "claim",   "library", "memory", "alloc", "copy",    "run",
-                                          "sync", "prepare", "fit",     "size",   "lost",  "scratch", NULL};
+static const char *const option_keys[] = {"open",      "claim",     "library", "memory", "alloc", "copy",
+                                          "run",       "sync",      "prepare", "fit",    "size",  "lost",
+                                          "lost_copy", "lost_sync", "scratch", NULL};
 static const tort_provider fault = {.abi = TORT_PROVIDER_ABI,
                                     .name = "fault",
                                     .summary = "for tests",

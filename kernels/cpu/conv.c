@@ -58,16 +58,20 @@ void tort_cpu_conv_pack(const tort_simd *simd, const tort_conv_params *p, const 
 }
 
 /* Weights that are not constant are packed at each run. */
+static tort_status pack_size_conv(const tort_target *target, const tort_node_view *node, size_t *bytes,
+                                  uint32_t *consumed, tort_error *error) {
+    if (!node->inputs[1].constant) return TORT_OK;
+    const tort_simd *simd = tort_simd_choose(target->instructions);
+    return tort_cpu_pack_floats(tort_cpu_conv_packed_size(simd, node->params), bytes, consumed, error);
+}
+
 static tort_status prepare_conv(tort_prepare *prepare) {
-    const tort_conv_params *p = prepare->node->params;
     const tort_cpu_device *device = prepare->device;
     const tort_info *weights = &prepare->node->inputs[1];
-    float *packed;
-    if (!weights->constant) return TORT_OK;
+    if (!prepare->packed) return TORT_OK;
     if (!weights->data) return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant W has no data");
-    tort_status status = tort_cpu_packed_new(prepare, tort_cpu_conv_packed_size(device->simd, p), &packed);
-    if (!status) tort_cpu_conv_pack(device->simd, p, weights->data, packed);
-    return status;
+    tort_cpu_conv_pack(device->simd, prepare->node->params, weights->data, prepare->packed);
+    return TORT_OK;
 }
 
 /* ---- as a matrix product ----------------------------------------------------------------------------------------- */
@@ -222,7 +226,7 @@ void tort_cpu_conv_run(const tort_call *call, const float *x, const float *packe
 static tort_status run_conv(const tort_call *call) {
     const tort_conv_params *p = call->params;
     const tort_cpu_device *device = call->device;
-    const float *packed = tort_cpu_packed_data(call);
+    const float *packed = call->packed;
     const float *bias = call->input_count > 2 && tort_present(&call->inputs[2]) ? call->inputs[2].data : NULL;
     char *scratch = call->scratch;
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
@@ -312,8 +316,8 @@ const tort_kernel tort_cpu_conv[] = {
      .name = "conv_packed_gemm",
      .claim = claim_conv,
      .size = size_conv,
+     .pack_size = pack_size_conv,
      .prepare = prepare_conv,
-     .run = run_conv,
-     .release = tort_cpu_packed_release},
+     .run = run_conv},
     {.op = NULL},
 };

@@ -46,6 +46,24 @@ static void widen_weights(const tort_info *w, const tort_info *zero, int64_t fil
     }
 }
 
+static tort_status pack_size(const tort_target *target, const tort_node_view *node, const integer_inputs *in,
+                             size_t *bytes, uint32_t *consumed, tort_error *error) {
+    const tort_simd *simd = tort_simd_choose(target->instructions);
+    tort_status status = tort_cpu_pack_floats(tort_cpu_conv_packed_size(simd, node->params), bytes, consumed, error);
+    *consumed = 1u << in->w;
+    return status;
+}
+
+static tort_status pack_size_plain(const tort_target *target, const tort_node_view *node, size_t *bytes,
+                                   uint32_t *consumed, tort_error *error) {
+    return pack_size(target, node, &plain, bytes, consumed, error);
+}
+
+static tort_status pack_size_linear(const tort_target *target, const tort_node_view *node, size_t *bytes,
+                                    uint32_t *consumed, tort_error *error) {
+    return pack_size(target, node, &linear, bytes, consumed, error);
+}
+
 static tort_status prepare(tort_prepare *prepare, const integer_inputs *in) {
     const tort_conv_params *p = prepare->node->params;
     const tort_cpu_device *device = prepare->device;
@@ -55,19 +73,15 @@ static tort_status prepare(tort_prepare *prepare, const integer_inputs *in) {
     for (int32_t i = 0; i < p->window.axes; i++) per_filter *= p->window.kernel[i];
     if (!w->data || (zero && !zero->data))
         return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant W or its zero point has no data");
-    size_t bytes;
-    float *packed, *floats = NULL;
+    size_t bytes = SIZE_MAX;
+    float *floats = NULL;
     if (tort_mul_size((size_t)(p->filters * per_filter), sizeof *floats, &bytes))
         floats = tort_alloc(prepare->env, bytes + 1);
     if (!floats) return tort_out_of_memory(prepare->error, bytes);
-    tort_status status = tort_cpu_packed_new(prepare, tort_cpu_conv_packed_size(device->simd, p), &packed);
-    if (!status) {
-        widen_weights(w, zero, p->filters, per_filter, floats);
-        tort_cpu_conv_pack(device->simd, p, floats, packed);
-        prepare->consumed = 1u << in->w;
-    }
+    widen_weights(w, zero, p->filters, per_filter, floats);
+    tort_cpu_conv_pack(device->simd, p, floats, prepare->packed);
     tort_free(prepare->env, floats, bytes + 1);
-    return status;
+    return TORT_OK;
 }
 
 static tort_status prepare_plain(tort_prepare *p) {
@@ -108,7 +122,7 @@ static void add_up(const tort_call *call, int32_t *sums, char *scratch) {
     tort_tensor zero;
     float *x = tort_cpu_take(&scratch, (size_t)tort_count(&call->inputs[0]) * sizeof *x);
     tort_subtract_zero_point(call, &call->inputs[0], tort_optional_input(call, 2, 0, &zero), x);
-    tort_cpu_conv_run(call, x, tort_cpu_packed_data(call), NULL, NULL, sums, scratch);
+    tort_cpu_conv_run(call, x, call->packed, NULL, NULL, sums, scratch);
 }
 
 static tort_status run_plain(const tort_call *call) {
@@ -167,16 +181,16 @@ const tort_kernel tort_cpu_conv_integer[] = {
      .name = "conv_integer_packed_gemm",
      .claim = claim_plain,
      .size = size_plain,
+     .pack_size = pack_size_plain,
      .prepare = prepare_plain,
-     .run = run_plain,
-     .release = tort_cpu_packed_release},
+     .run = run_plain},
     {.domain = "",
      .op = "QLinearConv",
      .name = "qlinear_conv_packed_gemm",
      .claim = claim_linear,
      .size = size_linear,
+     .pack_size = pack_size_linear,
      .prepare = prepare_linear,
-     .run = run_linear,
-     .release = tort_cpu_packed_release},
+     .run = run_linear},
     {.op = NULL},
 };

@@ -71,16 +71,20 @@ static void pack_weights(const tort_simd *simd, const tort_conv_params *p, const
         }
 }
 
+static tort_status pack_size_conv_transpose(const tort_target *target, const tort_node_view *node, size_t *bytes,
+                                            uint32_t *consumed, tort_error *error) {
+    if (!node->inputs[1].constant) return TORT_OK;
+    const tort_simd *simd = tort_simd_choose(target->instructions);
+    return tort_cpu_pack_floats(packed_size(simd, node->params), bytes, consumed, error);
+}
+
 static tort_status prepare_conv_transpose(tort_prepare *prepare) {
-    const tort_conv_params *p = prepare->node->params;
     const tort_cpu_device *device = prepare->device;
     const tort_info *weights = &prepare->node->inputs[1];
-    float *packed;
-    if (!weights->constant) return TORT_OK;
+    if (!prepare->packed) return TORT_OK;
     if (!weights->data) return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant W has no data");
-    tort_status status = tort_cpu_packed_new(prepare, packed_size(device->simd, p), &packed);
-    if (!status) pack_weights(device->simd, p, weights->data, packed);
-    return status;
+    pack_weights(device->simd, prepare->node->params, weights->data, prepare->packed);
+    return TORT_OK;
 }
 
 static tort_status size_conv_transpose(const tort_target *target, const tort_node_view *node, size_t *scratch,
@@ -216,7 +220,7 @@ static tort_status run_conv_transpose(const tort_call *call) {
                          .parts = device->threads,
                          .x = call->inputs[0].data,
                          .y = call->outputs[0].data,
-                         .packed = tort_cpu_packed_data(call),
+                         .packed = call->packed,
                          .buffer_bytes = tort_packed_gemm_buffer(device->simd, true, false)};
     if (call->input_count > 2 && tort_present(&call->inputs[2])) job.bias = call->inputs[2].data;
     fill_axes(&job, &p->window);
@@ -237,8 +241,8 @@ const tort_kernel tort_cpu_conv_transpose[] = {
      .name = "conv_transpose_packed_gemm",
      .claim = claim_conv_transpose,
      .size = size_conv_transpose,
+     .pack_size = pack_size_conv_transpose,
      .prepare = prepare_conv_transpose,
-     .run = run_conv_transpose,
-     .release = tort_cpu_packed_release},
+     .run = run_conv_transpose},
     {.op = NULL},
 };

@@ -59,32 +59,8 @@ void *tort_cpu_take(char **scratch, size_t bytes) {
     return taken;
 }
 
-tort_status tort_cpu_packed_new(tort_prepare *prepare, int64_t count, float **data) {
-    tort_cpu_packed *made = tort_alloc_zero(prepare->env, 1, sizeof *made);
-    if (!made) return tort_out_of_memory(prepare->error, sizeof *made);
-    if (!tort_mul_size((size_t)count, sizeof(float), &made->bytes)) made->bytes = SIZE_MAX;
-    made->data = made->bytes == SIZE_MAX ? NULL : tort_alloc_aligned(prepare->env, made->bytes);
-    if (!made->data) {
-        const size_t bytes = made->bytes;
-        tort_free(prepare->env, made, sizeof *made);
-        return tort_out_of_memory(prepare->error, bytes);
-    }
-    *data = made->data;
-    prepare->prepared = made;
-    prepare->bytes = made->bytes;
-    prepare->consumed = 1u << 1;
+tort_status tort_cpu_pack_floats(int64_t count, size_t *bytes, uint32_t *consumed, tort_error *error) {
+    if (count < 0 || !tort_mul_size((size_t)count, sizeof(float), bytes)) return tort_out_of_memory(error, SIZE_MAX);
+    *consumed = 1u << 1;
     return TORT_OK;
-}
-
-void tort_cpu_packed_release(void *device, const tort_env *env, void *prepared) {
-    tort_cpu_packed *made = prepared;
-    (void)device;
-    if (!made) return;
-    tort_free_aligned(env, made->data, made->bytes);
-    tort_free(env, made, sizeof *made);
-}
-
-const float *tort_cpu_packed_data(const tort_call *call) {
-    const tort_cpu_packed *packed = call->prepared;
-    return packed ? packed->data : NULL;
 }

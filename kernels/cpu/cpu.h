@@ -30,17 +30,8 @@ tort_verdict tort_cpu_claim_float(const tort_target *target, const tort_node_vie
 bool tort_cpu_reserve(size_t *total, size_t bytes);
 bool tort_cpu_reserve_floats(size_t *total, int64_t count);
 
-/* Weights packed by a kernel's prepare: what it keeps in `prepared`. */
-typedef struct tort_cpu_packed {
-    size_t bytes;
-    float *data;
-} tort_cpu_packed;
-
-/* Makes prepare->prepared a tort_cpu_packed of `count` floats in place of input 1; the caller fills its data. */
-tort_status tort_cpu_packed_new(tort_prepare *prepare, int64_t count, float **data);
-void tort_cpu_packed_release(void *device, const tort_env *env, void *prepared);
-/* Its data, NULL where nothing was prepared. */
-const float *tort_cpu_packed_data(const tort_call *call);
+/* What pack_size answers for `count` floats in place of input 1; negative: more than a size_t. */
+tort_status tort_cpu_pack_floats(int64_t count, size_t *bytes, uint32_t *consumed, tort_error *error);
 
 /* The next part of scratch, of a size that was reserved in the same order. */
 void *tort_cpu_take(char **scratch, size_t bytes);

@@ -3,7 +3,7 @@
  *
  * Fast rows stand first; the last table has one row for any operator, which runs the plain loop of ops/. So this
  * provider claims every operator that has a plain loop, and the report names the fast rows that refused.
- * Options: threads=N, isa=v2|v3|v4|neon|auto. It must not know files, models or other providers.
+ * Options: threads=N, isa=v2|v3|v4|neon|auto, mem_limit=SIZE. It must not know files, models or other providers.
  * Read next: conv.c for a family with packed weights, simd/gemm.c for the inner loops. */
 #include "kernels/cpu/cpu.h"
 
@@ -16,6 +16,7 @@
 #endif
 
 #define MAX_THREADS 1024
+#define MOST_VALUES ((uint64_t)8 << 30) /* bytes that values may take where no mem_limit says otherwise */
 
 /* ---- instruction sets -------------------------------------------------------------------------------------------- */
 
@@ -134,6 +135,18 @@ static bool read_threads(const tort_provider_config *config, int32_t *threads) {
     return true;
 }
 
+/* mem_limit is for weights and values. Without one, weights take what the model has, and values are bounded, so that a
+ * few bytes of model cannot ask for all of the machine. */
+static bool read_memory(const tort_provider_config *config, tort_target *target) {
+    const char *text = tort_provider_option_get(config, "mem_limit");
+    if (text) return tort_read_size(text, &target->memory) && target->memory > 0;
+    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    const uint64_t machine = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : MOST_VALUES;
+    target->memory = machine < MOST_VALUES ? machine : MOST_VALUES;
+    target->values_only = true;
+    return true;
+}
+
 static void describe_target(tort_target *target, const char *processor) {
     const instruction_set *set = best_set(target->instructions);
     snprintf(target->description, sizeof target->description, "%s, %s", processor, set ? set->name : "plain C");
@@ -153,6 +166,10 @@ static void cpu_open(const tort_provider_config *config, void **device, tort_tar
     memset(condition, 0, sizeof *condition);
     if (!read_threads(config, &target->threads)) {
         refuse(condition, "option threads is not a number from 1 to 1024", "write threads=4, or leave it out");
+        return;
+    }
+    if (!read_memory(config, target)) {
+        refuse(condition, "option mem_limit is not a size", "write bytes, or a number with k, M, G or T: mem_limit=2G");
         return;
     }
     target->instructions = detect_instructions();
@@ -200,6 +217,8 @@ static tort_status cpu_describe(const tort_provider_config *config, const char *
                          text);
     if (!read_threads(config, &target->threads))
         return tort_fail(error, TORT_E_USAGE, "option threads of cpu is not a number from 1 to %d", MAX_THREADS);
+    if (!read_memory(config, target))
+        return tort_fail(error, TORT_E_USAGE, "option mem_limit of cpu is not a size, as in mem_limit=2G");
     target->instructions = up_to(set);
     describe_target(target, "any processor");
     return TORT_OK;
@@ -240,7 +259,7 @@ static const tort_kernel *const kernels[] = {
     NULL,
 };
 
-static const char *const option_keys[] = {"threads", "isa", NULL};
+static const char *const option_keys[] = {"threads", "isa", "mem_limit", NULL};
 
 const tort_provider tort_provider_cpu = {
     .abi = TORT_PROVIDER_ABI,

@@ -15,13 +15,20 @@ static bool packs_b(const tort_node_view *node) {
     return node->inputs[1].constant && node->inputs[1].rank == 2;
 }
 
+static tort_status pack_size_gemm(const tort_target *target, const tort_node_view *node, size_t *bytes,
+                                  uint32_t *consumed, tort_error *error) {
+    const tort_gemm_params *p = node->params;
+    const tort_info *b = &node->inputs[1];
+    if (!packs_b(node)) return TORT_OK;
+    return tort_product_pack_size(target, b->dims[!p->trans_b], b->dims[p->trans_b], bytes, consumed, error);
+}
+
 static tort_status prepare_gemm(tort_prepare *prepare) {
     const tort_gemm_params *p = prepare->node->params;
     const tort_info *b = &prepare->node->inputs[1];
-    if (!packs_b(prepare->node)) return TORT_OK;
-    if (!b->data) return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant B has no data");
+    if (!prepare->packed) return TORT_OK;
     const int64_t width = b->dims[1];
-    return tort_product_prepare(prepare, b->data, p->trans_b ? 1 : width, p->trans_b ? width : 1, b->dims[!p->trans_b],
+    return tort_product_prepare(prepare, p->trans_b ? 1 : width, p->trans_b ? width : 1, b->dims[!p->trans_b],
                                 b->dims[p->trans_b], p->alpha);
 }
 
@@ -44,7 +51,7 @@ static tort_status run_gemm(const tort_call *call) {
                              .a = call->inputs[0].data,
                              .a_row_stride = p->trans_a ? 1 : p->k,
                              .a_k_stride = p->trans_a ? p->m : 1,
-                             .scale = call->prepared ? 1 : p->alpha,
+                             .scale = call->packed ? 1 : p->alpha,
                              .b = call->inputs[1].data,
                              .b_k_stride = p->trans_b ? 1 : p->n,
                              .b_column_stride = p->trans_b ? p->k : 1,
@@ -65,8 +72,8 @@ const tort_kernel tort_cpu_gemm[] = {
      .name = "gemm_packed",
      .claim = claim_gemm,
      .size = size_gemm,
+     .pack_size = pack_size_gemm,
      .prepare = prepare_gemm,
-     .run = run_gemm,
-     .release = tort_cpu_packed_release},
+     .run = run_gemm},
     {.op = NULL},
 };

@@ -17,11 +17,17 @@ static bool packs_b(const tort_node_view *node) {
     return node->inputs[1].constant && node->inputs[1].rank == 2;
 }
 
+static tort_status pack_size_matmul(const tort_target *target, const tort_node_view *node, size_t *bytes,
+                                    uint32_t *consumed, tort_error *error) {
+    const tort_info *b = &node->inputs[1];
+    if (!packs_b(node)) return TORT_OK;
+    return tort_product_pack_size(target, b->dims[1], b->dims[0], bytes, consumed, error);
+}
+
 static tort_status prepare_matmul(tort_prepare *prepare) {
     const tort_info *b = &prepare->node->inputs[1];
-    if (!packs_b(prepare->node)) return TORT_OK;
-    if (!b->data) return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant B has no data");
-    return tort_product_prepare(prepare, b->data, b->dims[1], 1, b->dims[1], b->dims[0], 1);
+    if (!prepare->packed) return TORT_OK;
+    return tort_product_prepare(prepare, b->dims[1], 1, b->dims[1], b->dims[0], 1);
 }
 
 static tort_status size_matmul(const tort_target *target, const tort_node_view *node, size_t *scratch,
@@ -104,9 +110,9 @@ const tort_kernel tort_cpu_matmul[] = {
      .name = "matmul_packed",
      .claim = claim_matmul,
      .size = size_matmul,
+     .pack_size = pack_size_matmul,
      .prepare = prepare_matmul,
-     .run = run_matmul,
-     .release = tort_cpu_packed_release},
+     .run = run_matmul},
     {.domain = "",
      .op = "MatMulInteger",
      .name = "matmul_integer_packed",

@@ -4,13 +4,19 @@
  * row against a B that is not packed ahead is not worth packing it. Read next: packed_gemm.h. */
 #include "kernels/cpu/product.h"
 
-tort_status tort_product_prepare(tort_prepare *prepare, const float *b, int64_t k_stride, int64_t column_stride,
-                                 int64_t n, int64_t k, float scale) {
+tort_status tort_product_pack_size(const tort_target *target, int64_t n, int64_t k, size_t *bytes, uint32_t *consumed,
+                                   tort_error *error) {
+    return tort_cpu_pack_floats(tort_packed_b_size(tort_simd_choose(target->instructions), n, k), bytes, consumed,
+                                error);
+}
+
+tort_status tort_product_prepare(tort_prepare *prepare, int64_t k_stride, int64_t column_stride, int64_t n, int64_t k,
+                                 float scale) {
     const tort_cpu_device *device = prepare->device;
-    float *packed;
-    tort_status status = tort_cpu_packed_new(prepare, tort_packed_b_size(device->simd, n, k), &packed);
-    if (!status) tort_pack_b(device->simd, packed, b, k_stride, column_stride, n, k, scale);
-    return status;
+    const float *b = prepare->node->inputs[1].data;
+    if (!b) return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant B has no data");
+    tort_pack_b(device->simd, prepare->packed, b, k_stride, column_stride, n, k, scale);
+    return TORT_OK;
 }
 
 tort_status tort_product_size(const tort_target *target, bool b_packed, size_t *scratch, tort_error *error) {
@@ -83,7 +89,7 @@ tort_status tort_product_run(const tort_call *call, tort_packed_gemm *gemm, cons
                              void *buffers) {
     const tort_cpu_device *device = call->device;
     gemm->simd = device->simd;
-    gemm->packed_b = tort_cpu_packed_data(call);
+    gemm->packed_b = call->packed;
     gemm->pack_b = tort_pack_b_matrix;
     product_job job = {.gemm = gemm,
                        .batches = batches,

@@ -6,9 +6,11 @@
 #include "kernels/cpu/packed_gemm.h"
 #include "ops/matmul.h"
 
-/* Packs the constant B (k, n) times scale; input 1 is consumed. */
-tort_status tort_product_prepare(tort_prepare *prepare, const float *b, int64_t k_stride, int64_t column_stride,
-                                 int64_t n, int64_t k, float scale);
+/* Input 1, a constant B (k, n), packed times scale: its size, and the packing. */
+tort_status tort_product_pack_size(const tort_target *target, int64_t n, int64_t k, size_t *bytes, uint32_t *consumed,
+                                   tort_error *error);
+tort_status tort_product_prepare(tort_prepare *prepare, int64_t k_stride, int64_t column_stride, int64_t n, int64_t k,
+                                 float scale);
 tort_status tort_product_size(const tort_target *target, bool b_packed, size_t *scratch, tort_error *error);
 /* The product that gemm describes, but for its simd and packed_b, which this fills in from call. batches: NULL, or the
  * product is made for each of them, at its offsets in A and B. buffers: the part of scratch that was asked for. */

@@ -501,22 +501,31 @@ static bool run_row(const tort_kernel *row, const random_node *random, tort_node
     prepared_view.inputs = infos;
     tort_prepare prepare = {
         .node = &prepared_view, .target = &cpu->target, .device = cpu->device, .env = &cpu->env, .error = &error};
+    size_t packed = 0;
+    uint32_t consumed = 0;
+    if (row->pack_size)
+        cr_assert(row->pack_size(&cpu->target, &prepared_view, &packed, &consumed, &error) == TORT_OK, "%s: %s", label,
+                  error.msg);
+    if (packed) prepare.packed = guarded(packed);
     if (row->prepare) cr_assert(row->prepare(&prepare) == TORT_OK, "%s: %s", label, error.msg);
     for (int32_t i = 0; i < random->input_count; i++)
-        if (prepare.consumed >> i & 1) inputs[i].data = NULL; /* it says that it never reads it again */
+        if (consumed >> i & 1) inputs[i].data = NULL; /* it says that it never reads it again */
     if (row->size) cr_assert(row->size(&cpu->target, view, &scratch, &error) == TORT_OK, "%s: %s", label, error.msg);
     cr_assert(tort_tensor_bytes(expected, &bytes));
     output.data = guarded(bytes);
     call.scratch = guarded(scratch);
+    call.packed = prepare.packed;
     call.prepared = prepare.prepared;
     call.error = &error;
     cr_assert(row->run(&call) == TORT_OK, "%s: %s", label, error.msg);
     cr_expect(guard_intact(output.data, bytes), "%s: wrote behind its output", label);
     cr_expect(guard_intact(call.scratch, scratch), "%s: wrote behind its scratch", label);
+    if (packed) cr_expect(guard_intact(prepare.packed, packed), "%s: wrote behind its packed weights", label);
     compare(expected, &output, random->tolerance, label);
     if (row->release) row->release(cpu->device, &cpu->env, prepare.prepared);
     free(output.data);
     free(call.scratch);
+    free(prepare.packed);
     return true;
 }
 

@@ -148,3 +148,138 @@ Test(dynamic, a_kernel_is_fitted_to_each_plan) {
 Test(dynamic, a_kernel_is_fitted_while_running) {
     check_fits(true);
 }
+
+/* ---- scratch of steps whose shapes only the run tells is in the memory of their provider ---- */
+
+enum { MOST_BLOCKS = 64 };
+
+static struct {
+    char *begin;
+    size_t bytes;
+} blocks[MOST_BLOCKS];
+
+static void *tracked_alloc(void *device, size_t bytes) {
+    char *memory = fake_providers[0]->alloc(device, bytes);
+    int at = 0;
+    while (at < MOST_BLOCKS && blocks[at].begin) at++;
+    cr_assert_lt(at, MOST_BLOCKS);
+    blocks[at].begin = memory;
+    blocks[at].bytes = bytes;
+    return memory;
+}
+
+static void tracked_free(void *device, void *memory, size_t bytes) {
+    for (int i = 0; i < MOST_BLOCKS; i++)
+        if (blocks[i].begin == memory) blocks[i].begin = NULL;
+    fake_providers[0]->free(device, memory, bytes);
+}
+
+static tort_status small_scratch(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                                 tort_error *error) {
+    (void)target, (void)node, (void)error;
+    *scratch = 64;
+    return TORT_OK;
+}
+
+static tort_status relu_with_scratch(const tort_call *call) {
+    const char *scratch = call->scratch;
+    for (int i = 0; i < MOST_BLOCKS; i++)
+        if (blocks[i].begin && scratch >= blocks[i].begin && scratch + 64 <= blocks[i].begin + blocks[i].bytes)
+            return (*fake_providers[0]->kernels)[0].run(call);
+    return tort_fail(call->error, TORT_E_INTERNAL, "the scratch is not in the device's memory");
+}
+
+static const tort_kernel scratch_kernels[] = {
+    {.domain = "", .op = "Relu", .name = "relu", .size = small_scratch, .run = relu_with_scratch},
+    {.op = NULL},
+};
+
+Test(dynamic, scratch_is_kept_by_memory) {
+    const tort_kernel *const tables[] = {scratch_kernels, NULL};
+    tort_provider tracked = *fake_providers[0];
+    tracked.alloc = tracked_alloc;
+    tracked.free = tracked_free;
+    tracked.kernels = tables;
+    const tort_provider *const providers[] = {&tracked, NULL};
+    static int64_t three[] = {3};
+    model_builder b = build_begin(NULL);
+    tort_error error;
+    int32_t x = build_input(&b, "x", TORT_FLOAT, 1, (const int64_t[]){8}), top[2];
+    int32_t shape = build_input(&b, "shape", TORT_INT64, 1, (const int64_t[]){2});
+    int32_t k = build_weight(&b, "k", &(tort_tensor){.type = TORT_INT64, .rank = 1, .dims = {1}, .data = three});
+    int32_t live = build_node(&b, "Reshape", "reshape", (const int32_t[]){x, shape, -1});
+    build_wide_node(&b, "TopK", "top", (const int32_t[]){live, k, -1}, "11", top); /* its scratch is the larger one */
+    build_output(&b, build_node(&b, "Relu", "relu", (const int32_t[]){top[0], -1}));
+    tort_model *model = build_end(&b, &error);
+    tort_session *session = NULL;
+    tort_context *context = NULL;
+    tort_session_options options = {.struct_size = sizeof options, .chain = "fake,cpu", .providers = providers};
+    cr_assert_eq(tort_session_create(NULL, model, &options, &session, &error), TORT_OK, "%s", error.msg);
+    cr_assert_eq(tort_context_create(session, &context, &error), TORT_OK, "%s", error.msg);
+    float values[8] = {1, -2, 3, -4, 5, -6, 7, -8};
+    int64_t to[2] = {2, 4};
+    tort_tensor inputs[2] = {{.type = TORT_FLOAT, .rank = 1, .dims = {8}, .data = values},
+                             {.type = TORT_INT64, .rank = 1, .dims = {2}, .data = to}};
+    tort_tensor output = {.data = NULL};
+    cr_assert_eq(tort_context_run(context, inputs, 2, &output, 1, &error), TORT_OK, "%s", error.msg);
+    cr_expect_float_eq(((const float *)output.data)[3], 7.0f, 1e-6f);
+    tort_context_free(context);
+    tort_session_free(session);
+    tort_model_free(model);
+}
+
+/* ---- a view of a value whose shape only the run tells, under a shape that is known ---- */
+
+Test(dynamic, a_known_shape_of_an_unknown_value) {
+    static int64_t square[] = {2, 1};
+    model_builder b = build_begin(NULL);
+    tort_error error;
+    int32_t x = build_input(&b, "x", TORT_FLOAT, 1, (const int64_t[]){4});
+    int32_t to = build_weight(&b, "to", &(tort_tensor){.type = TORT_INT64, .rank = 1, .dims = {2}, .data = square});
+    int32_t found = build_node(&b, "NonZero", "found", (const int32_t[]){x, -1});
+    build_output(&b, build_node(&b, "Reshape", "reshape", (const int32_t[]){found, to, -1}));
+    tort_model *model = build_end(&b, &error);
+    tort_session *session = NULL;
+    tort_context *context = NULL;
+    cr_assert_eq(tort_session_create(NULL, model, NULL, &session, &error), TORT_OK, "%s", error.msg);
+    cr_assert_eq(tort_context_create(session, &context, &error), TORT_OK, "%s", error.msg);
+    float two[4] = {0, 1, 0, 1}, three[4] = {1, 1, 0, 1};
+    tort_tensor input = {.type = TORT_FLOAT, .rank = 1, .dims = {4}, .data = two}, output = {.data = NULL};
+    cr_assert_eq(tort_context_run(context, &input, 1, &output, 1, &error), TORT_OK, "%s", error.msg);
+    cr_expect_eq(((const int64_t *)output.data)[1], 3);
+    input.data = three;
+    output.data = NULL;
+    cr_expect_eq(tort_context_run(context, &input, 1, &output, 1, &error), TORT_E_RUN, "%s", error.msg);
+    tort_context_free(context);
+    tort_session_free(session);
+    tort_model_free(model);
+}
+
+/* ---- outputs that nobody wants ---- */
+
+Test(dynamic, a_node_without_outputs_that_are_wanted_is_no_step) {
+    static int64_t square[] = {2, 2};
+    model_builder b = build_begin(NULL);
+    tort_error error;
+    int32_t x = build_input(&b, "x", TORT_FLOAT, 1, (const int64_t[]){4}), none;
+    int32_t to = build_weight(&b, "to", &(tort_tensor){.type = TORT_INT64, .rank = 1, .dims = {2}, .data = square});
+    build_wide_node(&b, "Reshape", "unwanted_view", (const int32_t[]){x, to, -1}, "0", &none);
+    build_wide_node(&b, "Relu", "unwanted_value", (const int32_t[]){x, -1}, "0", &none);
+    build_output(&b, build_node(&b, "Neg", "neg", (const int32_t[]){x, -1}));
+    tort_model *model = build_end(&b, &error);
+    cr_assert_not_null(model, "%s", error.msg);
+    for (int unfolded = 0; unfolded < 2; unfolded++) {
+        tort_session *session = NULL;
+        tort_context *context = NULL;
+        tort_session_options options = {.struct_size = sizeof options, .unfolded = unfolded};
+        cr_assert_eq(tort_session_create(NULL, model, &options, &session, &error), TORT_OK, "%s", error.msg);
+        cr_assert_eq(tort_context_create(session, &context, &error), TORT_OK, "%s", error.msg);
+        float values[4] = {1, -2, 3, -4};
+        tort_tensor input = {.type = TORT_FLOAT, .rank = 1, .dims = {4}, .data = values}, output = {.data = NULL};
+        cr_assert_eq(tort_context_run(context, &input, 1, &output, 1, &error), TORT_OK, "%s", error.msg);
+        cr_expect_float_eq(((const float *)output.data)[1], 2.0f, 1e-6f);
+        tort_context_free(context);
+        tort_session_free(session);
+    }
+    tort_model_free(model);
+}

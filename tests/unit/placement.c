@@ -234,6 +234,85 @@ Test(placement, pins) {
     close_fixture(&f);
 }
 
+Test(placement, a_pin_is_no_fallback_and_passes_strict) {
+    const char *pins[] = {"relu=cpu"};
+    fixture f =
+        open_fake("fake,cpu", (tort_session_options){.pins = pins, .pin_count = 1, .strict = true, .allow = "Exp"});
+    cr_assert_eq(f.status, TORT_OK, "%s", f.error.msg);
+    cr_expect_eq(f.report->pinned, 1);
+    cr_expect_eq(f.report->fallen_back, 1, "Exp alone, which fake has not");
+    cr_expect(node_of(&f, 0)->pinned && !node_of(&f, 0)->fell_back);
+    cr_expect(!node_of(&f, 1)->pinned && node_of(&f, 1)->fell_back);
+    cr_expect_eq(node_of(&f, 0)->verdicts[0].code, TORT_PINNED);
+    close_fixture(&f);
+}
+
+Test(placement, two_pins_on_a_node_agree_or_are_an_error) {
+    const char *agree[] = {"relu=cpu", "#0=cpu"}, *differ[] = {"relu=cpu", "#0=fake"};
+    fixture f = open_fake("fake,cpu", (tort_session_options){.pins = agree, .pin_count = 2});
+    cr_assert_eq(f.status, TORT_OK, "%s", f.error.msg);
+    cr_expect_str_eq(node_of(&f, 0)->provider, "cpu");
+    close_fixture(&f);
+    f = open_fake("fake,cpu", (tort_session_options){.pins = differ, .pin_count = 2});
+    cr_expect_eq(f.status, TORT_E_USAGE);
+    cr_expect_str_eq(f.error.msg, "pin \"#0=fake\": node \"relu\" is pinned to cpu already");
+    close_fixture(&f);
+}
+
+/* x -> Reshape (a view) -> Relu, beside a sum of two constants, which folds. */
+static tort_status open_settled(fixture *f, const char *pin) {
+    static int64_t square[] = {2, 2};
+    static float one[] = {1};
+    model_builder b = build_begin(NULL);
+    int32_t x = build_input(&b, "x", TORT_FLOAT, 1, (const int64_t[]){4});
+    int32_t to = build_weight(&b, "to", &(tort_tensor){.type = TORT_INT64, .rank = 1, .dims = {2}, .data = square});
+    int32_t w = build_weight(&b, "w", &(tort_tensor){.type = TORT_FLOAT, .rank = 1, .dims = {1}, .data = one});
+    int32_t sum = build_node(&b, "Add", "sum", (const int32_t[]){w, w, -1});
+    int32_t view = build_node(&b, "Reshape", "view", (const int32_t[]){x, to, -1});
+    build_output(&b, build_node(&b, "Add", "add", (const int32_t[]){view, sum, -1}));
+    *f = (fixture){.model = build_end(&b, &f->error)};
+    tort_session_options options = {.struct_size = sizeof options, .pins = &pin, .pin_count = 1};
+    return f->status = tort_session_create(NULL, f->model, &options, &f->session, &f->error);
+}
+
+Test(placement, a_pin_on_what_no_provider_runs_is_answered) {
+    fixture f;
+    cr_expect_eq(open_settled(&f, "view=cpu"), TORT_E_USAGE);
+    cr_expect(strstr(f.error.msg, "\"view\" (Reshape-21): is pinned to cpu, but runs on no provider"), "%s",
+              f.error.msg);
+    cr_expect(strstr(f.error.msg, "(host)"), "%s", f.error.msg);
+    close_fixture(&f);
+    cr_expect_eq(open_settled(&f, "sum=cpu"), TORT_E_USAGE);
+    cr_expect(strstr(f.error.msg, "computed while planning (folded)"), "%s", f.error.msg);
+    close_fixture(&f);
+    cr_expect_eq(open_settled(&f, "add=cpu"), TORT_OK, "%s", f.error.msg);
+    close_fixture(&f);
+}
+
+Test(placement, a_forgotten_struct_size_is_an_error_and_drops_no_option) {
+    fixture f = {.model = chain_model(&f.error)};
+    tort_session_options options = {.chain = "fake", .strict = true};
+    cr_expect_eq(tort_session_create(NULL, f.model, &options, &f.session, &f.error), TORT_E_USAGE);
+    cr_expect(strstr(f.error.msg, "sizeof(tort_session_options)"), "%s", f.error.msg);
+    cr_expect_null(f.session);
+    const tort_env env = {.alloc = NULL};
+    cr_expect_eq(tort_session_create(&env, f.model, NULL, &f.session, &f.error), TORT_E_USAGE);
+    cr_expect(strstr(f.error.msg, "sizeof(tort_env)"), "%s", f.error.msg);
+    tort_model *model = NULL;
+    const tort_load_options load = {.allow_links = true};
+    cr_expect_eq(tort_model_load(NULL, "models/digits.onnx", &load, &model, &f.error), TORT_E_USAGE);
+    cr_expect(strstr(f.error.msg, "sizeof(tort_load_options)"), "%s", f.error.msg);
+    cr_expect_eq(tort_model_load(&env, "models/digits.onnx", NULL, &model, &f.error), TORT_E_USAGE);
+    close_fixture(&f);
+}
+
+Test(placement, a_provider_is_in_a_chain_once) {
+    fixture f = open_fake("cpu:threads=1,fake,cpu", (tort_session_options){0});
+    cr_expect_eq(f.status, TORT_E_USAGE);
+    cr_expect_str_eq(f.error.msg, "provider cpu is in the chain twice: name it once, with all its options");
+    close_fixture(&f);
+}
+
 Test(placement, wrong_names_are_errors_with_the_nearest_right_one) {
     const char *unknown[] = {"rellu=cpu"};
     fixture f = open_fake("fake,cpu", (tort_session_options){.pins = unknown, .pin_count = 1});
@@ -299,10 +378,80 @@ Test(failure, copy_alloc_and_sync) {
     }
 }
 
+/* Whatever is asked of the session afterwards: the same answer. */
 Test(failure, lost_device_is_sticky) {
     fixture f = open_fault("fault:lost=1,cpu");
+    tort_context *context = NULL, *another = NULL;
     float y[6];
+    void *memory = NULL;
+    cr_assert_eq(f.status, TORT_OK, "%s", f.error.msg);
+    cr_assert_eq(tort_context_create(f.session, &context, &f.error), TORT_OK, "%s", f.error.msg);
     cr_expect_eq(run_chain(&f, y), TORT_E_DEVICE_LOST);
+    const tort_input_shape shape = {"x", 2, {2, 3}};
+    for (int i = 0; i < 2; i++) {
+        cr_expect_eq(tort_context_create(f.session, &another, &f.error), TORT_E_DEVICE_LOST);
+        cr_expect_null(another);
+        cr_expect_eq(tort_session_plan(f.session, &shape, 1, &f.error), TORT_E_DEVICE_LOST);
+        cr_expect_eq(tort_memory_alloc(f.session, "fault", 16, &memory, &f.error), TORT_E_DEVICE_LOST);
+        cr_expect_eq(tort_memory_copy(context, "fault", y, y, 4, TORT_TO_HOST, &f.error), TORT_E_DEVICE_LOST);
+        cr_expect(strstr(f.error.msg, "make a new session"), "%s", f.error.msg);
+        float x[6] = {0};
+        tort_tensor input = {.type = TORT_FLOAT, .rank = 2, .dims = {2, 3}, .data = x}, output = {.data = NULL};
+        cr_expect_eq(tort_context_run(context, &input, 1, &output, 1, &f.error), TORT_E_DEVICE_LOST);
+    }
+    tort_context_free(context);
+    close_fixture(&f);
+}
+
+/* Wherever the device is lost, it is noticed. */
+Test(failure, a_device_lost_outside_of_a_run_is_lost_too) {
+    const char *chains[] = {"fault:lost_sync=1,cpu", "fault:lost_copy=1,cpu"};
+    for (size_t i = 0; i < sizeof chains / sizeof *chains; i++) {
+        fixture f = open_fault(chains[i]);
+        tort_context *context = NULL;
+        void *memory = NULL;
+        float y[4] = {0};
+        cr_assert_eq(f.status, TORT_OK, "%s", f.error.msg);
+        cr_assert_eq(tort_context_create(f.session, &context, &f.error), TORT_OK, "%s", f.error.msg);
+        cr_assert_eq(tort_memory_alloc(f.session, "fault", sizeof y, &memory, &f.error), TORT_OK, "%s", f.error.msg);
+        cr_expect_eq(tort_memory_copy(context, "fault", memory, y, sizeof y, TORT_TO_DEVICE, &f.error),
+                     TORT_E_DEVICE_LOST);
+        tort_memory_free(f.session, "fault", memory, sizeof y);
+        cr_expect_eq(tort_memory_alloc(f.session, "fault", 16, &memory, &f.error), TORT_E_DEVICE_LOST, "%s", chains[i]);
+        tort_context_free(context);
+        close_fixture(&f);
+    }
+}
+
+Test(failure, a_session_whose_placement_was_refused_plans_nothing) {
+    fixture f = open_fake("fake", (tort_session_options){0});
+    const tort_input_shape shape = {"x", 2, {2, 3}};
+    cr_assert_eq(f.status, TORT_E_PLACEMENT);
+    cr_expect_eq(tort_session_plan(f.session, &shape, 1, &f.error), TORT_E_USAGE);
+    cr_expect(strstr(f.error.msg, "placement was refused"), "%s", f.error.msg);
+    close_fixture(&f);
+}
+
+static tort_status open_no_stream(void *device, void **stream, tort_error *error) {
+    (void)device, (void)error;
+    *stream = NULL;
+    return TORT_OK;
+}
+
+/* A device with streams works behind the host's back: a kernel that reports the loss need not have caused it. */
+Test(failure, a_lost_device_blames_a_node_only_where_it_is_certain) {
+    tort_provider late = *fault_providers[0];
+    late.stream_open = open_no_stream;
+    const tort_provider *const providers[] = {&late, NULL};
+    float y[6];
+    fixture f = open_with(providers, "fault:lost=1,cpu", (tort_session_options){0});
     cr_expect_eq(run_chain(&f, y), TORT_E_DEVICE_LOST);
+    cr_expect_eq(f.error.node, -1);
+    cr_expect(strstr(f.error.msg, "at or before this node"), "%s", f.error.msg);
+    close_fixture(&f);
+    f = open_with(providers, "fault:lost_sync=1,cpu", (tort_session_options){.wait_steps = true});
+    cr_expect_eq(run_chain(&f, y), TORT_E_DEVICE_LOST);
+    cr_expect_eq(f.error.node, 0);
+    cr_expect(!strstr(f.error.msg, "at or before") && strstr(f.error.msg, "\"relu\" (Relu-14)"), "%s", f.error.msg);
     close_fixture(&f);
 }

@@ -1,0 +1,102 @@
+/* growth.c - how the time of planning grows with the graph: a chain, and a fan of nodes that all read one value, planned
+ * at once and again for a new shape. Prints milliseconds, the fastest of a few rounds, and what five times the nodes
+ * cost in comparison: 5 is linear.
+ *
+ * Usage: growth [NODES]; NODES (default 50000) and a fifth of them are compared. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "tests/build_model.h"
+
+enum { ROUNDS = 5 };
+
+typedef enum graph_form { CHAIN, FAN } graph_form;
+
+static const char *const form_names[] = {"chain", "fan"};
+
+static double milliseconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return 1e3 * (double)now.tv_sec + 1e-6 * (double)now.tv_nsec;
+}
+
+static void die(const char *what, const tort_error *error) {
+    fprintf(stderr, "growth: %s: %s\n", what, error->msg);
+    exit(1);
+}
+
+/* x of shape [n, 4]. A chain has one output; of a fan every node is one, so that all of its values live to the end. */
+static tort_model *make_model(graph_form form, int32_t nodes) {
+    model_builder b = build_begin(NULL);
+    tort_error error = {.msg = ""};
+    const int32_t x = build_input(&b, "x", TORT_FLOAT, 2, (const int64_t[]){-1, 4});
+    int32_t value = x;
+    for (int32_t i = 0; i < nodes; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "node_%d", i);
+        value = build_node(&b, i % 2 ? "Relu" : "Neg", name, (const int32_t[]){form == FAN ? x : value, -1});
+        if (form == FAN) build_output(&b, value);
+    }
+    if (form == CHAIN) build_output(&b, value);
+    tort_model *model = build_end(&b, &error);
+    if (!model) die("building", &error);
+    return model;
+}
+
+typedef struct measured {
+    double plan, replan; /* a new session for a known shape; a new shape in an old session */
+} measured;
+
+static double time_plan(const tort_model *model) {
+    const tort_symbol_size n = {"n", 2};
+    const tort_session_options options = {
+        .struct_size = sizeof options, .plan_only = true, .symbols = &n, .symbol_count = 1};
+    tort_session *session = NULL;
+    tort_error error;
+    const double begin = milliseconds();
+    if (tort_session_create(NULL, model, &options, &session, &error)) die("planning", &error);
+    const double taken = milliseconds() - begin;
+    tort_session_free(session);
+    return taken;
+}
+
+static double time_replan(tort_session *session, int64_t size) {
+    const tort_input_shape shape = {"x", 2, {size, 4}};
+    tort_error error;
+    const double begin = milliseconds();
+    if (tort_session_plan(session, &shape, 1, &error)) die("planning again", &error);
+    return milliseconds() - begin;
+}
+
+static measured measure(graph_form form, int32_t nodes) {
+    measured best = {1e9, 1e9};
+    tort_model *model = make_model(form, nodes);
+    tort_session *session = NULL;
+    tort_error error;
+    if (tort_session_create(NULL, model, NULL, &session, &error)) die("opening", &error);
+    for (int round = 0; round < ROUNDS; round++) {
+        const double plan = time_plan(model), replan = time_replan(session, 3 + round);
+        if (plan < best.plan) best.plan = plan;
+        if (replan < best.replan) best.replan = replan;
+    }
+    tort_session_free(session);
+    tort_model_free(model);
+    return best;
+}
+
+int main(int argc, char **argv) {
+    const int32_t nodes = argc > 1 ? (int32_t)strtol(argv[1], NULL, 10) : 50000;
+    if (nodes < 10 || nodes > 10000000) {
+        fprintf(stderr, "usage: growth [NODES], 10 to 10000000\n");
+        return 2;
+    }
+    printf("graph   nodes     plan ms  new shape ms\n");
+    for (graph_form form = CHAIN; form <= FAN; form++) {
+        const measured few = measure(form, nodes / 5), many = measure(form, nodes);
+        printf("%-5s %7d  %10.1f  %12.1f\n", form_names[form], nodes / 5, few.plan, few.replan);
+        printf("%-5s %7d  %10.1f  %12.1f\n", form_names[form], nodes, many.plan, many.replan);
+        printf("%-5s   ratio  %10.2f  %12.2f\n", form_names[form], many.plan / few.plan, many.replan / few.replan);
+    }
+    return 0;
+}
