@@ -97,12 +97,12 @@ static tort_status load_header(tort_loader *loader, const char *path) {
 static tort_status load_metadata(tort_loader *loader) {
     tort_message rest = loader->message;
     size_t count = (size_t)tort_count_of(rest, MODEL_METADATA_PROPS);
-    tort_property *metadata = tort_arena_array(&loader->model->arena, count, sizeof *metadata);
+    tort_metadata *metadata = tort_arena_array(&loader->model->arena, count, sizeof *metadata);
     if (!metadata) return tort_no_memory(loader);
     tort_field field;
     for (size_t i = 0; tort_next_of(&rest, MODEL_METADATA_PROPS, &field); i++)
         metadata[i] =
-            (tort_property){tort_text_in(field.message, PROPERTY_KEY), tort_text_in(field.message, PROPERTY_VALUE)};
+            (tort_metadata){tort_text_in(field.message, PROPERTY_KEY), tort_text_in(field.message, PROPERTY_VALUE)};
     loader->model->metadata = metadata;
     loader->model->metadata_count = (int32_t)count;
     return TORT_OK;

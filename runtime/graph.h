@@ -134,10 +134,6 @@ typedef struct tort_opset {
     int64_t version;
 } tort_opset;
 
-typedef struct tort_property {
-    const char *key, *text;
-} tort_property;
-
 struct tort_model {
     tort_env env; /* the application's, counted in the account */
     tort_account account;
@@ -147,7 +143,7 @@ struct tort_model {
     const char *path, *producer, *producer_version, *graph_name; /* "" where the file has none */
     tort_opset *opsets;
     int32_t opset_count;
-    tort_property *metadata;
+    tort_metadata *metadata;
     int32_t metadata_count;
     tort_graph *graphs; /* graphs[0] is the main graph */
     int32_t graph_count, graph_capacity;

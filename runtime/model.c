@@ -118,18 +118,19 @@ static bool same_composite(const tort_composite *x, const tort_composite *y) {
            x->inner == y->inner;
 }
 
-static uint64_t hash_composite(const tort_composite *composite) {
+/* Starts from an address, so that a file cannot be made whose types all collide. */
+static uint64_t hash_composite(const tort_model *model, const tort_composite *composite) {
     const uint64_t words[] = {(uint64_t)composite->kind, (uint64_t)composite->key, (uint64_t)composite->element,
                               (uint64_t)composite->type, (uint64_t)composite->inner};
-    uint64_t hash = 14695981039346656037u;
+    uint64_t hash = 14695981039346656037u ^ (uintptr_t)model;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) hash = (hash ^ words[i]) * 1099511628211u;
-    return hash ^ hash >> 32;
+    return (hash ^ hash >> 32) * 0x9e3779b97f4a7c15u >> 32;
 }
 
 /* The bucket that holds an equal composite, or the empty one where it belongs. */
 static int32_t *composite_bucket(const tort_model *model, const tort_composite *composite) {
     uint64_t mask = (uint64_t)model->composite_bucket_count - 1;
-    for (uint64_t i = hash_composite(composite) & mask;; i = (i + 1) & mask) {
+    for (uint64_t i = hash_composite(model, composite) & mask;; i = (i + 1) & mask) {
         int32_t *bucket = &model->composite_buckets[i];
         if (*bucket == 0 || same_composite(&model->composites[*bucket - 1], composite)) return bucket;
     }
@@ -269,5 +270,5 @@ int32_t tort_model_metadata_count(const tort_model *model) {
 
 tort_metadata tort_model_metadata(const tort_model *model, int32_t index) {
     if (index < 0 || index >= model->metadata_count) return (tort_metadata){"", ""};
-    return (tort_metadata){model->metadata[index].key, model->metadata[index].text};
+    return model->metadata[index];
 }

@@ -241,7 +241,7 @@ static void print_text(const tort_model *model, const summary *s) {
     }
     cli_table_print(table, stdout);
     for (int32_t i = 0; i < model->metadata_count; i++)
-        printf("%s%s: %s\n", i ? "  " : "metadata\n  ", model->metadata[i].key, model->metadata[i].text);
+        printf("%s%s: %s\n", i ? "  " : "metadata\n  ", model->metadata[i].key, model->metadata[i].value);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------------------------ */
@@ -297,7 +297,7 @@ static void print_json(const tort_model *model, const summary *s) {
     }
     cJSON *metadata = cJSON_AddObjectToObject(root, "metadata");
     for (int32_t i = 0; i < model->metadata_count; i++)
-        cJSON_AddStringToObject(metadata, model->metadata[i].key, model->metadata[i].text);
+        cJSON_AddStringToObject(metadata, model->metadata[i].key, model->metadata[i].value);
     cli_print_json(root);
 }
 

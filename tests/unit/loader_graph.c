@@ -59,7 +59,7 @@ Test(loader_graph, header_and_sample) {
     cr_assert_eq(model->ir_version, 10);
     cr_assert_str_eq(model->producer, "tests");
     cr_assert_eq(model->metadata_count, 1);
-    cr_assert_str_eq(model->metadata[0].text, "value");
+    cr_assert_str_eq(model->metadata[0].value, "value");
     cr_assert_eq(model->opset_count, 2);
     cr_assert_eq(tort_model_input_count(model), 3);
     tort_port batch = tort_model_input(model, 2);
