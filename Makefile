@@ -186,10 +186,13 @@ format-check:
 	@clang-format --dry-run -Werror $(FORMATTED) && echo "format: ok"
 
 INSTALL_LIB = $(DESTDIR)$(PREFIX)/lib
+INSTALL_INCLUDE = $(DESTDIR)$(PREFIX)/include
+# What a provider outside of this tree includes: provider.h and what that needs, and the params of the operators.
+PROVIDER_HEADERS := $(patsubst %,runtime/%.h,tinyort provider op graph shape account memory error) $(wildcard ops/*.h)
 .PHONY: install uninstall
 ## Install under PREFIX (default /usr/local); DESTDIR is put before it.
 install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(INSTALL_LIB)/pkgconfig $(DESTDIR)$(PREFIX)/include
+	install -d $(DESTDIR)$(PREFIX)/bin $(INSTALL_LIB)/pkgconfig $(INSTALL_INCLUDE)
 	install -m 755 $(TINYORT) $(DESTDIR)$(PREFIX)/bin/tinyort
 	install -m 644 $(LIBRARY) $(INSTALL_LIB)/libtinyort.a
 	$(if $(CUDA_LIBRARY),install -m 644 $(CUDA_LIBRARY) $(INSTALL_LIB)/libtinyort_cuda.a)
@@ -197,11 +200,17 @@ install: all
 	ln -sf libtinyort.so.$(VERSION) $(INSTALL_LIB)/libtinyort.so.0
 	ln -sf libtinyort.so.$(VERSION) $(INSTALL_LIB)/libtinyort.so
 	sed 's|^prefix=.*|prefix=$(PREFIX)|' $(PKGCONFIG) > $(INSTALL_LIB)/pkgconfig/tinyort.pc
-	install -m 644 runtime/tinyort.h $(DESTDIR)$(PREFIX)/include/tinyort.h
+	sed 's|^prefix=.*|prefix=$(PREFIX)|; s|^Name: .*|Name: tinyort-provider|; s|^Cflags: .*|Cflags: -I$${includedir}/tinyort|' \
+	    $(PKGCONFIG) > $(INSTALL_LIB)/pkgconfig/tinyort-provider.pc
+	install -m 644 runtime/tinyort.h $(INSTALL_INCLUDE)/tinyort.h
+	install -d $(INSTALL_INCLUDE)/tinyort/runtime $(INSTALL_INCLUDE)/tinyort/ops
+	install -m 644 $(filter runtime/%,$(PROVIDER_HEADERS)) $(INSTALL_INCLUDE)/tinyort/runtime
+	install -m 644 $(filter ops/%,$(PROVIDER_HEADERS)) $(INSTALL_INCLUDE)/tinyort/ops
 ## Remove what install put under PREFIX.
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/tinyort $(INSTALL_LIB)/libtinyort.a $(INSTALL_LIB)/libtinyort_cuda.a $(INSTALL_LIB)/libtinyort.so*
-	rm -f $(INSTALL_LIB)/pkgconfig/tinyort.pc $(DESTDIR)$(PREFIX)/include/tinyort.h
+	rm -f $(INSTALL_LIB)/pkgconfig/tinyort.pc $(INSTALL_LIB)/pkgconfig/tinyort-provider.pc $(INSTALL_INCLUDE)/tinyort.h
+	rm -rf $(INSTALL_INCLUDE)/tinyort
 
 .PHONY: help
 ## List the targets.

@@ -16,20 +16,20 @@ tort_env tort_env_complete(const tort_env *env);
 /* A size that the caller forgot to set would drop all that it asked for. TORT_E_USAGE naming `what`. */
 tort_status tort_check_struct_size(size_t struct_size, const char *what, tort_error *error);
 
-void *tort_alloc(const tort_env *env, size_t size);                    /* uninitialised; NULL on failure */
-void *tort_alloc_zero(const tort_env *env, size_t count, size_t size); /* NULL on failure or overflow */
+TORT_API void *tort_alloc(const tort_env *env, size_t size);                    /* uninitialised; NULL on failure */
+TORT_API void *tort_alloc_zero(const tort_env *env, size_t count, size_t size); /* NULL on failure or overflow */
 /* Grows an array of `size`-byte elements to hold at least `need`, doubling; updates *capacity. False: unchanged. */
 bool tort_grow(const tort_env *env, void **array, int32_t *capacity, int32_t need, size_t size);
-void tort_free(const tort_env *env, void *ptr, size_t size);
+TORT_API void tort_free(const tort_env *env, void *ptr, size_t size);
 
 /* A block aligned to TORT_HOST_ALIGN. Free with the same size. */
-void *tort_alloc_aligned(const tort_env *env, size_t size);
+TORT_API void *tort_alloc_aligned(const tort_env *env, size_t size);
 size_t tort_aligned_bytes(size_t size); /* that such a block takes of the allocator; SIZE_MAX on overflow */
-void tort_free_aligned(const tort_env *env, void *ptr, size_t size);
+TORT_API void tort_free_aligned(const tort_env *env, void *ptr, size_t size);
 
-bool tort_add_size(size_t a, size_t b, size_t *out); /* false on overflow */
-bool tort_mul_size(size_t a, size_t b, size_t *out);
-bool tort_align_size(size_t a, size_t align, size_t *out);
+TORT_API bool tort_add_size(size_t a, size_t b, size_t *out); /* false on overflow */
+TORT_API bool tort_mul_size(size_t a, size_t b, size_t *out);
+TORT_API bool tort_align_size(size_t a, size_t align, size_t *out);
 
 #define TORT_ARENA_FIRST 4096 /* bytes of an arena's first chunk; later ones double, to a limit */
 

@@ -25,12 +25,12 @@ typedef struct tort_node_view {
 
 /* Attributes by name. check.c has made sure of kinds and filled in the defaults of the row, so these cannot fail:
  * an attribute that is absent and has no default reads as 0, 0.0f, "" or an empty list. */
-const tort_attribute *tort_attr(const tort_node_view *node, const char *name); /* NULL if absent */
-int64_t tort_attr_int(const tort_node_view *node, const char *name);
-float tort_attr_float(const tort_node_view *node, const char *name);
-const char *tort_attr_string(const tort_node_view *node, const char *name);
-const int64_t *tort_attr_ints(const tort_node_view *node, const char *name, int32_t *count);
-const float *tort_attr_floats(const tort_node_view *node, const char *name, int32_t *count);
+TORT_API const tort_attribute *tort_attr(const tort_node_view *node, const char *name); /* NULL if absent */
+TORT_API int64_t tort_attr_int(const tort_node_view *node, const char *name);
+TORT_API float tort_attr_float(const tort_node_view *node, const char *name);
+TORT_API const char *tort_attr_string(const tort_node_view *node, const char *name);
+TORT_API const int64_t *tort_attr_ints(const tort_node_view *node, const char *name, int32_t *count);
+TORT_API const float *tort_attr_floats(const tort_node_view *node, const char *name, int32_t *count);
 
 static inline bool tort_has_input(const tort_node_view *node, int32_t i) {
     return i < node->input_count && node->inputs[i].type != TORT_UNDEFINED;
@@ -57,9 +57,9 @@ typedef struct tort_infer {
  * A rank 0 or 1 tensor; *count <= max, else false. Symbolic entries are marked. */
 bool tort_infer_integers(const tort_infer *infer, int32_t i, tort_scalar *values, int32_t max, int32_t *count);
 /* The same, but true only if every entry is a known number. */
-bool tort_view_integers(const tort_node_view *node, int32_t i, int64_t *values, int32_t max, int32_t *count);
+TORT_API bool tort_view_integers(const tort_node_view *node, int32_t i, int64_t *values, int32_t max, int32_t *count);
 /* The floats of constant or live input i (any float type), at most max. */
-bool tort_view_floats(const tort_node_view *node, int32_t i, float *values, int32_t max, int32_t *count);
+TORT_API bool tort_view_floats(const tort_node_view *node, int32_t i, float *values, int32_t max, int32_t *count);
 /* Gives output o the contents `values` (copied to infer->arena): shape arithmetic. At most 256; more is ignored. */
 tort_status tort_infer_set_integers(const tort_infer *infer, int32_t o, const tort_scalar *values, int32_t count);
 
@@ -118,13 +118,13 @@ static inline const tort_tensor *tort_call_input(const tort_call *call, int32_t 
 static inline const tort_tensor *tort_call_output(const tort_call *call, int32_t i) {
     return i < call->output_count && tort_present(&call->outputs[i]) ? &call->outputs[i] : NULL;
 }
-int64_t tort_count(const tort_tensor *tensor); /* elements; the shape is known to be valid */
+TORT_API int64_t tort_count(const tort_tensor *tensor); /* elements; the shape is known to be valid */
 /* Calls body(arg, begin, end) over 0..count on several threads where that pays (work: rough cost of one item in
  * nanoseconds). */
-void tort_parallel(const tort_call *call, int64_t count, int64_t work, void (*body)(void *, int64_t, int64_t),
-                   void *arg);
+TORT_API void tort_parallel(const tort_call *call, int64_t count, int64_t work, void (*body)(void *, int64_t, int64_t),
+                            void *arg);
 /* Memory for the bytes of a new string, valid until the context's next run; NULL: out of memory. */
-char *tort_call_text(const tort_call *call, size_t length);
+TORT_API char *tort_call_text(const tort_call *call, size_t length);
 
 /* ---- the row ----------------------------------------------------------------------------------------------------- */
 

@@ -2,7 +2,8 @@
  *
  * A kernel row holds claim and run side by side, so that what a provider says it can do and what it does cannot
  * drift apart. A refusal is a value: a code out of a closed list, a sentence, and what the user can do.
- * A provider must not decide where a node runs (place.c does), nor know other providers.
+ * A provider must not decide where a node runs (place.c does), nor know other providers. It can live outside this tree:
+ * `make install` brings this header and those it includes, and the library exports what is marked TORT_API.
  * Read next: tests/fake_provider.c, a whole provider in 60 lines; then place.c. */
 #ifndef TORT_RUNTIME_PROVIDER_H
 #define TORT_RUNTIME_PROVIDER_H
@@ -19,8 +20,8 @@ typedef struct tort_verdict {
     char cure[160];    /* what the user can do; may be "" */
 } tort_verdict;
 
-tort_verdict tort_yes(void);
-tort_verdict tort_no(tort_verdict_code code, const char *cure, const char *format, ...)
+TORT_API tort_verdict tort_yes(void);
+TORT_API tort_verdict tort_no(tort_verdict_code code, const char *cure, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* ---- the target: what claim and size may look at ------------------------------------------------------------------
@@ -33,7 +34,7 @@ typedef enum tort_library {
     TORT_LIBRARY_COUNT
 } tort_library;
 
-const char *tort_library_name(tort_library library); /* "cuBLAS"; "" for NONE */
+TORT_API const char *tort_library_name(tort_library library); /* "cuBLAS"; "" for NONE */
 
 enum {                        /* tort_target.instructions, for cpu */
        TORT_CPU_V2 = 1u << 0, /* x86-64-v2: SSE4.2 */
@@ -67,11 +68,11 @@ typedef struct tort_provider_config {
     const tort_env *env;
 } tort_provider_config;
 
-const char *tort_provider_option_get(const tort_provider_config *config, const char *key); /* NULL if absent */
+TORT_API const char *tort_provider_option_get(const tort_provider_config *config, const char *key); /* NULL if absent */
 
 /* Reads bytes as users type them: "1000", "64k", "512M", "2G", "1T"; whole numbers, units of 1024 in either case.
  * False: it is none of these, or too large; *bytes is then left alone. In sizes.c. */
-bool tort_read_size(const char *text, uint64_t *bytes);
+TORT_API bool tort_read_size(const char *text, uint64_t *bytes);
 
 /* How opening ended. code is one word for machines: "READY", "NO_DRIVER", "OLD_DRIVER", "NO_DEVICE", "HIDDEN",
  * "NO_IMAGE", "NO_MEMORY", "NOT_BUILT", "DISABLED", "UNKNOWN", "BAD_OPTION", "FAILED". */

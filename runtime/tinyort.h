@@ -52,6 +52,7 @@ typedef struct tort_error {
 } tort_error;
 
 TORT_API const char *tort_status_name(tort_status status); /* "TORT_E_MODEL"; never NULL */
+TORT_API const char *tort_version(void);                   /* of the library that runs: TORT_VERSION when it was built */
 
 /* ---- types and tensors ------------------------------------------------------------------------------------------- */
 

@@ -83,6 +83,10 @@ int tort_type_bits(tort_type type) {
     return is_type(type) ? type_table[type].bits : 0;
 }
 
+const char *tort_version(void) {
+    return TORT_VERSION;
+}
+
 const char *tort_status_name(tort_status status) {
     return (unsigned)status < sizeof status_names / sizeof *status_names ? status_names[status] : "unknown";
 }
