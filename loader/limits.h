@@ -2,7 +2,7 @@
  *
  *   TORT_LOAD_FACTOR bytes for each byte of the file and TORT_LOAD_BASE beside;
  *   for calls of functions as if the function stood in place of each call, TORT_MOST_EXPANDED at most;
- *   for sparse tensors what they take once they are dense, TORT_MOST_SPARSE at most.
+ *   for sparse tensors what they take once they are dense, and while that is done, TORT_MOST_SPARSE at most.
  *
  * Weights that stay in their files are not read while loading and cost nothing. What the loader builds of a file stays
  * below this by itself, mostly far below; the limit makes it a promise also where a few bytes describe much: values

@@ -57,7 +57,7 @@ typedef struct tort_loader {
     char *key;           /* room for a key of function_numbers */
     int32_t key_capacity;
     uint64_t expanded;   /* cost of the function calls so far, in bytes */
-    size_t sparse_bytes; /* of sparse tensors that were expanded */
+    size_t sparse_bytes; /* that expanding sparse tensors took */
 } tort_loader;
 
 /* "" for "ai.onnx". */

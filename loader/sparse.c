@@ -8,6 +8,7 @@ typedef struct sparse_parts {
     tort_tensor_proto values_proto, indices_proto; /* without a message: missing */
     tort_tensor dense;
     size_t dense_bytes, element_size;
+    size_t cost; /* bytes while it is expanded: the dense tensor and both parts, which may come from external data */
     tort_weight values, indices; /* facts */
     size_t count;                /* of the values that are given */
     bool linear;                 /* indices are [count] offsets; otherwise [count, rank] coordinates */
@@ -21,6 +22,14 @@ static tort_status load_facts(tort_loader *loader, const tort_tensor_proto *prot
     return status;
 }
 
+/* False: beyond what all sparse tensors of a model may take. */
+static bool measure(const tort_loader *loader, sparse_parts *parts) {
+    return tort_tensor_bytes(&parts->dense, &parts->dense_bytes) &&
+           tort_add_size(parts->dense_bytes, parts->values.bytes, &parts->cost) &&
+           tort_add_size(parts->cost, parts->indices.bytes, &parts->cost) &&
+           parts->cost <= TORT_MOST_SPARSE - loader->sparse_bytes;
+}
+
 static tort_status load_parts(tort_loader *loader, tort_message message, sparse_parts *parts) {
     tort_status status = load_facts(loader, &parts->values_proto, "values", &parts->values);
     if (!status) status = load_facts(loader, &parts->indices_proto, "indices", &parts->indices);
@@ -31,8 +40,7 @@ static tort_status load_parts(tort_loader *loader, tort_message message, sparse_
     if (type == TORT_STRING || bits % 8 != 0)
         return tort_fail(loader->error, TORT_E_UNSUPPORTED, "a sparse tensor of %s", tort_type_name(type));
     parts->element_size = (size_t)bits / 8;
-    if (!tort_tensor_bytes(&parts->dense, &parts->dense_bytes) ||
-        parts->dense_bytes > TORT_MOST_SPARSE - loader->sparse_bytes)
+    if (!measure(loader, parts))
         return tort_fail(loader->error, TORT_E_MODEL, "the sparse tensors take more than %zu MiB once they are dense",
                          TORT_MOST_SPARSE >> 20);
     const tort_weight *values = &parts->values, *indices = &parts->indices;
@@ -89,8 +97,8 @@ static tort_status expand(tort_loader *loader, const sparse_parts *parts, void *
 static tort_status load_new(tort_loader *loader, tort_message message, sparse_parts *parts, int32_t *weight) {
     tort_status status = load_parts(loader, message, parts);
     if (status) return status;
-    loader->sparse_bytes += parts->dense_bytes;
-    tort_allow_more(loader, parts->dense_bytes);
+    loader->sparse_bytes += parts->cost;
+    tort_allow_more(loader, parts->cost);
     void *values = tort_alloc(loader->env, parts->values.bytes);
     void *indices = tort_alloc(loader->env, parts->indices.bytes);
     *weight = values && indices ? tort_model_add_weight_space(loader->model, &parts->dense) : -1;

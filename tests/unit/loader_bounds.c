@@ -91,6 +91,27 @@ Test(loader_bounds, calls_that_multiply_are_refused_before_they_take_memory) {
     onnx_free(&b);
 }
 
+/* What sparse tensors become is bounded for a whole model, and counted before it is made. */
+Test(loader_bounds, sparse_tensors_have_a_limit_of_their_own) {
+    const int64_t none[] = {0};
+    for (int count = 1; count <= 2; count++) {
+        onnx_bytes b = {0};
+        onnx_begin_model(&b, 17);
+        for (int i = 0; i < count; i++) {
+            onnx_begin(&b, GRAPH_SPARSE);
+            onnx_tensor(&b, 1, i ? "v" : "w", TORT_INT8, 1, none, "", 0);
+            onnx_tensor(&b, 2, "", TORT_INT64, 1, none, "", 0);
+            onnx_int(&b, 3, 200 << 20);
+            onnx_end(&b);
+        }
+        onnx_end(&b);
+        const adversarial_shape one = {"one sparse tensor", NULL, 0, TORT_OK, NULL};
+        const adversarial_shape two = {"two", NULL, 0, TORT_E_MODEL, "more than 256 MiB once they are dense"};
+        cr_assert_leq(peak_of(count == 1 ? &one : &two, &b), tort_load_limit(b.size) + TORT_MOST_SPARSE);
+        onnx_free(&b);
+    }
+}
+
 static int give_zeros(void *ud, const char *location, uint64_t offset, uint64_t length, void *dst) {
     (void)ud;
     (void)location;
