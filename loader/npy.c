@@ -264,9 +264,9 @@ static size_t get_utf8(const char *at, size_t left, uint32_t *code) {
     return *code <= 0x10ffff ? length : 0;
 }
 
-/* Characters of the longest string; false if one is not UTF-8. */
+/* Characters of the longest string, at least one, as NumPy has it; false if one is not UTF-8. */
 static bool longest_text(const tort_string *strings, int64_t count, size_t *longest) {
-    *longest = 0;
+    *longest = 1;
     for (int64_t i = 0; i < count; i++) {
         size_t characters = 0;
         for (size_t at = 0, length; at < strings[i].length; at += length, characters++) {

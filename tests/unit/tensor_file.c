@@ -64,6 +64,20 @@ Test(tensor_file, strings) {
     }
 }
 
+/* NumPy gives every string a character at least, and so a file of strings is never shorter than their number. */
+Test(tensor_file, many_empty_strings) {
+    enum { COUNT = 1000 };
+    tort_string strings[COUNT];
+    for (int i = 0; i < COUNT; i++) strings[i] = (tort_string){"", 0};
+    const tort_tensor tensor = {.type = TORT_STRING, .rank = 1, .dims = {COUNT}, .data = strings};
+    for (int pass = 0; pass < 2; pass++) {
+        tort_tensor back;
+        round_trip(&tensor, pass ? ".pb" : ".npy", &back);
+        for (int i = 0; i < COUNT; i++) cr_assert_eq(((const tort_string *)back.data)[i].length, 0);
+        tort_tensor_file_free(NULL, &back);
+    }
+}
+
 /* ---- .npy as NumPy writes it ------------------------------------------------------------------------------------ */
 
 /* An .npy of version 1 with this dictionary and these elements. */
