@@ -48,17 +48,16 @@ static const char *value_of(const char *text, const char *key) {
     return at + strspn(at, " :");
 }
 
-static bool read_number(const char **at, uint64_t *number) {
+static bool read_number(const char **at, int64_t *number) {
     if (**at < '0' || **at > '9') return false;
-    for (*number = 0; **at >= '0' && **at <= '9'; (*at)++) {
-        if (*number > (INT64_MAX - 9) / 10) return false;
-        *number = *number * 10 + (uint64_t)(**at - '0');
-    }
+    for (*number = 0; **at >= '0' && **at <= '9'; (*at)++)
+        if (__builtin_mul_overflow(*number, 10, number) || __builtin_add_overflow(*number, **at - '0', number))
+            return false;
     return true;
 }
 
 static tort_status read_type(const char *at, npy_header *header, tort_error *error) {
-    uint64_t width = 0;
+    int64_t width = 0;
     if (!at || (*at != '\'' && *at != '"'))
         return tort_fail(error, TORT_E_UNSUPPORTED, "an .npy file of a structured type");
     at++;
@@ -83,13 +82,13 @@ static tort_status read_type(const char *at, npy_header *header, tort_error *err
 static tort_status read_shape(const char *at, npy_header *header, tort_error *error) {
     if (!at || *at++ != '(') return bad_header(error, "it has no shape");
     for (;;) {
-        uint64_t dim;
+        int64_t dim;
         at += strspn(at, " ,");
         if (*at == ')') return TORT_OK;
         if (!read_number(&at, &dim)) return bad_header(error, "its shape is not a tuple of sizes");
         if (header->rank == TORT_MAX_RANK)
             return tort_fail(error, TORT_E_UNSUPPORTED, "a tensor of rank above %d", TORT_MAX_RANK);
-        header->dims[header->rank++] = (int64_t)dim;
+        header->dims[header->rank++] = dim;
     }
 }
 

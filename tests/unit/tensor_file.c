@@ -64,6 +64,17 @@ Test(tensor_file, strings) {
     }
 }
 
+/* A tensor without elements may have any other size. */
+Test(tensor_file, the_largest_sizes) {
+    const tort_tensor tensor = {.type = TORT_UINT8, .rank = 3, .dims = {INT64_MAX, 0, 1}, .data = (char[1]){0}};
+    for (int pass = 0; pass < 2; pass++) {
+        tort_tensor back;
+        round_trip(&tensor, pass ? ".pb" : ".npy", &back);
+        cr_assert_eq(back.dims[0], INT64_MAX);
+        tort_tensor_file_free(NULL, &back);
+    }
+}
+
 /* NumPy gives every string a character at least, and so a file of strings is never shorter than their number. */
 Test(tensor_file, many_empty_strings) {
     enum { COUNT = 1000 };
