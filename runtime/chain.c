@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "runtime/session_state.h"
+#include "runtime/suggest.h"
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
@@ -57,42 +58,45 @@ static tort_status read_options(tort_session *session, const char **cursor, tort
 
 /* ---- naming ------------------------------------------------------------------------------------------------------ */
 
-/* Edits between two short words (insert, delete, replace). */
-static size_t distance(const char *a, const char *b) {
-    size_t row[32], n = strlen(b);
-    if (strlen(a) > 30 || n > 30) return 99;
-    for (size_t j = 0; j <= n; j++) row[j] = j;
-    for (size_t i = 1; a[i - 1]; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= n; j++) {
-            size_t best = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            if (row[j] + 1 < best) best = row[j] + 1;
-            if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
-            row[j] = best;
-        }
-    }
-    return row[n];
+/* "cuda, cpu, cudasim" into buffer, which is returned. */
+static const char *known_providers(char *buffer, size_t size) {
+    size_t used = 0;
+    buffer[0] = 0;
+    for (const tort_provider *const *p = tort_providers; *p && used < size; p++)
+        used += (size_t)snprintf(buffer + used, size - used, "%s%s", used ? ", " : "", (*p)->name);
+    return buffer;
 }
 
+static bool takes_option(const tort_provider *provider, const char *key) {
+    for (const char *const *known = provider->option_keys; known && *known; known++)
+        if (!strcmp(*known, key)) return true;
+    return false;
+}
+
+/* Names that other runtimes give to providers: "CUDAExecutionProvider", "cuda0". */
 static tort_status unknown_provider(const char *name, tort_error *error) {
+    static const char suffix[] = "ExecutionProvider";
+    char known[128], word[64];
+    const char *names[16];
+    size_t count = 0, length = strlen(name);
+    if (length > strlen(suffix) && !strcasecmp(name + length - strlen(suffix), suffix)) length -= strlen(suffix);
+    snprintf(word, sizeof word, "%.*s", length < sizeof word ? (int)length : (int)sizeof word - 1, name);
     for (const tort_foreign_provider *foreign = tort_foreign_providers; foreign->name; foreign++)
-        if (!strcasecmp(name, foreign->name))
+        if (!strcasecmp(word, foreign->name))
             return tort_fail(error, TORT_E_USAGE, "provider \"%s\" is not in this build: %s", name, foreign->hint);
-    const char *nearest = NULL;
-    size_t best = 3;
-    char known[128] = "";
-    for (const tort_provider *const *p = tort_providers; *p; p++) {
-        size_t edits = distance(name, (*p)->name);
-        if (edits < best) best = edits, nearest = (*p)->name;
-        size_t used = strlen(known);
-        snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", (*p)->name);
+    for (const tort_provider *const *p = tort_providers; *p && count < 16; p++) {
+        const size_t own = strlen((*p)->name), digits = strspn(word + (own < length ? own : length), "0123456789");
+        if (!strncasecmp(word, (*p)->name, own) && digits && own + digits == length && takes_option(*p, "device"))
+            return tort_fail(error, TORT_E_USAGE, "unknown provider \"%s\": the device is an option, \"%s:device=%s\"",
+                             name, (*p)->name, word + own);
+        names[count++] = (*p)->name;
     }
+    const char *nearest = tort_nearest(word, names, count);
     if (nearest)
         return tort_fail(error, TORT_E_USAGE, "unknown provider \"%s\": did you mean \"%s\"? (this build has: %s)",
-                         name, nearest, known);
-    return tort_fail(error, TORT_E_USAGE, "unknown provider \"%s\" (this build has: %s)", name, known);
+                         name, nearest, known_providers(known, sizeof known));
+    return tort_fail(error, TORT_E_USAGE, "unknown provider \"%s\" (this build has: %s)", name,
+                     known_providers(known, sizeof known));
 }
 
 static const tort_provider *provider_named(const tort_provider *const *list, const char *name) {
@@ -122,19 +126,19 @@ static tort_status find_provider(const tort_session *session, tort_link *link, t
 }
 
 static tort_status check_options(const tort_link *link, tort_error *error) {
+    const tort_provider *provider = link->provider;
     for (int32_t i = 0; i < link->config.option_count; i++) {
         const char *key = link->config.options[i].key;
-        const char *const *known = link->provider->option_keys;
+        if (takes_option(provider, key)) continue;
+        if (*key && !key[strspn(key, "0123456789")] && takes_option(provider, "device"))
+            return tort_fail(error, TORT_E_USAGE, "provider %s has no option \"%s\": write \"%s:device=%s\"",
+                             provider->name, key, provider->name, key);
         char all[160] = "";
-        bool found = false;
-        for (; known && *known; known++) {
-            found |= !strcmp(*known, key);
-            size_t used = strlen(all);
-            snprintf(all + used, sizeof all - used, "%s%s", used ? ", " : "", *known);
-        }
-        if (!found)
-            return tort_fail(error, TORT_E_USAGE, "provider %s has no option \"%s\" (it takes: %s)",
-                             link->provider->name, key, *all ? all : "none");
+        size_t used = 0;
+        for (const char *const *known = provider->option_keys; known && *known && used < sizeof all; known++)
+            used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", used ? ", " : "", *known);
+        return tort_fail(error, TORT_E_USAGE, "provider %s has no option \"%s\" (it takes: %s)", provider->name, key,
+                         *all ? all : "none");
     }
     return TORT_OK;
 }
@@ -215,6 +219,22 @@ tort_status tort_chain_require(const tort_session *session, tort_error *error) {
     return TORT_OK;
 }
 
+/* A name that nothing answers to would switch nothing off, unseen. */
+static tort_status check_disabled(const tort_session *session, tort_error *error) {
+    for (const char *p = session->options.disabled ? session->options.disabled : ""; *p;) {
+        const size_t length = strcspn(p, ",");
+        char name[64];
+        snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), p);
+        if (length && !provider_named(session->options.providers, name) && !provider_named(tort_providers, name)) {
+            tort_status status = unknown_provider(name, error);
+            tort_error_prefix(error, "the list of providers to switch off");
+            return status;
+        }
+        p += length + (p[length] == ',');
+    }
+    return TORT_OK;
+}
+
 /* A target that no provider of the chain answers to would be ignored unseen. */
 static tort_status check_target(const tort_session *session, tort_error *error) {
     if (!session->options.target) return TORT_OK;
@@ -229,7 +249,7 @@ tort_status tort_chain_open(tort_session *session, tort_error *error) {
     int32_t count = 1 + count_unescaped(cursor, ',', "");
     session->chain = tort_arena_array(&session->arena, (size_t)count, sizeof *session->chain);
     if (!session->chain) return tort_out_of_memory(error, (size_t)count * sizeof *session->chain);
-    tort_status status = TORT_OK;
+    tort_status status = check_disabled(session, error);
     for (int32_t i = 0; !status && i < count; i++) {
         tort_link *link = &session->chain[i];
         link->lost = &session->lost;

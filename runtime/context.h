@@ -10,6 +10,14 @@ typedef struct tort_region {
     size_t bytes;
 } tort_region;
 
+#define TORT_MOST_SPARES 16
+
+/* A region that no value uses now. */
+typedef struct tort_spare {
+    tort_region region;
+    int32_t memory;
+} tort_spare;
+
 /* Bytes of the caller. */
 typedef struct tort_buffer {
     uintptr_t begin, end;
@@ -34,9 +42,11 @@ struct tort_context {
     tort_observer observer;
     void *observer_ud;
     /* For steps whose shapes depend on data; see dynamic.c. */
-    tort_region *dynamic;  /* a slot: what its step allocated */
-    int32_t dynamic_count; /* regions now allocated */
-    uint64_t dynamic_bytes;
+    tort_region *dynamic;   /* a slot: what its step allocated */
+    int32_t dynamic_count;  /* regions now allocated */
+    uint64_t dynamic_bytes; /* of all regions, spare ones included */
+    tort_spare spares[TORT_MOST_SPARES];
+    int32_t spare_count;
     uint8_t *params; /* of the dynamic step that runs, params_bytes of the largest operator */
     void *fitted;    /* of the dynamic step that runs */
     size_t params_bytes;
@@ -68,6 +78,7 @@ tort_status tort_dynamic_prepare(tort_context *context, const tort_step *step, t
 void tort_dynamic_unfit(tort_context *context, const tort_step *step); /* after the step, also if it failed */
 tort_status tort_dynamic_shape(tort_context *context, const tort_step *step, tort_error *error);
 void tort_dynamic_free_unread(tort_context *context, int32_t step_index);
-void tort_dynamic_free_all(tort_context *context);
+void tort_dynamic_free_all(tort_context *context); /* regions become spare */
+void tort_dynamic_drain(tort_context *context);    /* spare regions are given back */
 
 #endif

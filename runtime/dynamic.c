@@ -16,9 +16,37 @@ static uint64_t room_left(const tort_context *context, int32_t memory) {
     return taken < limit ? limit - taken : 0;
 }
 
-static tort_status region_alloc(tort_context *context, int32_t memory, size_t bytes, tort_region *region,
-                                tort_error *error) {
-    uint64_t limit = context->session->options.dynamic_limit;
+static void give_back(tort_context *context, int32_t memory, tort_region *region) {
+    tort_chain_free(context->session, &context->env, memory, region->base, region->bytes);
+    context->dynamic_bytes -= region->bytes;
+    *region = (tort_region){0};
+}
+
+void tort_dynamic_drain(tort_context *context) {
+    while (context->spare_count > 0) {
+        tort_spare *spare = &context->spares[--context->spare_count];
+        give_back(context, spare->memory, &spare->region);
+    }
+}
+
+/* A spare region of that memory that is large enough, and not much larger. */
+static bool take_spare(tort_context *context, int32_t memory, size_t bytes, tort_region *region) {
+    tort_spare *best = NULL;
+    for (int32_t i = 0; i < context->spare_count; i++) {
+        tort_spare *spare = &context->spares[i];
+        if (spare->memory != memory || spare->region.bytes < bytes || spare->region.bytes / 2 > bytes) continue;
+        if (!best || spare->region.bytes < best->region.bytes) best = spare;
+    }
+    if (!best) return false;
+    *region = best->region;
+    *best = context->spares[--context->spare_count];
+    return true;
+}
+
+static tort_status check_limits(tort_context *context, int32_t memory, size_t bytes, tort_error *error) {
+    const uint64_t limit = context->session->options.dynamic_limit;
+    if (bytes > limit || context->dynamic_bytes > limit - bytes || bytes > room_left(context, memory))
+        tort_dynamic_drain(context);
     if (bytes > limit || context->dynamic_bytes > limit - bytes)
         return tort_fail(error, TORT_E_MEMORY,
                          "a value whose shape depends on data needs %zu bytes; %llu of at most %llu are in use (option "
@@ -31,18 +59,38 @@ static tort_status region_alloc(tort_context *context, int32_t memory, size_t by
             "mem_limit)",
             bytes, (unsigned long long)room_left(context, memory),
             tort_memory_owner(context->session, memory)->provider->name);
+    return TORT_OK;
+}
+
+static tort_status region_alloc(tort_context *context, int32_t memory, size_t bytes, tort_region *region,
+                                tort_error *error) {
     void *base;
-    tort_status status = tort_chain_alloc(context->session, &context->env, memory, bytes, "values", &base, error);
+    if (take_spare(context, memory, bytes, region)) return TORT_OK;
+    tort_status status = check_limits(context, memory, bytes, error);
+    if (!status) status = tort_chain_alloc(context->session, &context->env, memory, bytes, "values", &base, error);
     if (status) return status;
     *region = (tort_region){base, bytes};
     context->dynamic_bytes += bytes;
     return TORT_OK;
 }
 
+/* Kept for the next value, since a device is slow to allocate and to free; the smallest goes where there is no room. */
 static void region_free(tort_context *context, int32_t memory, tort_region *region) {
     if (!region->base) return;
-    tort_chain_free(context->session, &context->env, memory, region->base, region->bytes);
-    context->dynamic_bytes -= region->bytes;
+    tort_spare *to = &context->spares[context->spare_count];
+    if (context->spare_count < TORT_MOST_SPARES) {
+        context->spare_count++;
+    } else {
+        to = &context->spares[0];
+        for (int32_t i = 1; i < context->spare_count; i++)
+            if (context->spares[i].region.bytes < to->region.bytes) to = &context->spares[i];
+        if (to->region.bytes >= region->bytes) {
+            give_back(context, memory, region);
+            return;
+        }
+        give_back(context, to->memory, &to->region);
+    }
+    *to = (tort_spare){*region, memory};
     *region = (tort_region){0};
 }
 

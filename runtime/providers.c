@@ -33,6 +33,8 @@ const tort_provider *const tort_providers[] = {
 };
 
 const tort_foreign_provider tort_foreign_providers[] = {
+    {"gpu", "an NVIDIA GPU is cuda, as in cuda,cpu"},
+    {"nvidia", "an NVIDIA GPU is cuda, as in cuda,cpu"},
     {"tensorrt", "TensorRT compiles whole graphs; tinyort runs its own kernels on the same GPU: use cuda"},
     {"nvtensorrtrtx", "TensorRT RTX is not part of tinyort: use cuda"},
     {"openvino", "OpenVINO is not part of tinyort: use cpu"},

@@ -58,6 +58,7 @@ void tort_context_free(tort_context *context) {
     if (!context) return;
     tort_session *session = context->session;
     tort_context_drop_plan(context);
+    tort_dynamic_drain(context);
     for (int32_t m = 0; context->arenas && m < session->memory_count; m++) tort_context_free_arena(context, m);
     for (int32_t i = 0; context->streams && i < session->chain_count; i++)
         if (context->streams[i]) tort_link_stream_close(&session->chain[i], context->streams[i]);

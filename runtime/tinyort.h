@@ -52,7 +52,7 @@ typedef struct tort_error {
 } tort_error;
 
 TORT_API const char *tort_status_name(tort_status status); /* "TORT_E_MODEL"; never NULL */
-TORT_API const char *tort_version(void);                   /* of the library that runs: TORT_VERSION when it was built */
+TORT_API const char *tort_version(void); /* of the library that runs: TORT_VERSION when it was built */
 
 /* ---- types and tensors ------------------------------------------------------------------------------------------- */
 
@@ -250,11 +250,13 @@ typedef struct tort_context tort_context;
 TORT_API tort_status tort_context_create(tort_session *session, tort_context **context, tort_error *error);
 TORT_API void tort_context_free(tort_context *context); /* NULL is allowed */
 
-/* Runs the model. `inputs` in the order of the model's inputs, borrowed for the call. outputs[i].data NULL: filled with
- * memory of the context, valid until its next run or free; not NULL: the caller's buffer of matching type and exact
- * shape, written in place. The data of a bound input or output is memory of that provider: an input must be complete
- * when the call is made (wait for your own stream first); outputs are complete when it returns. A pointer into other
- * memory is TORT_E_INPUT, where the provider can tell. */
+/* Runs the model. `inputs` in the order of the model's inputs, borrowed for the call; a symbolic dimension must have
+ * one size wherever it stands. outputs[i].data NULL: filled with memory of the context, valid until its next run or
+ * free; not NULL: the caller's buffer of matching type and exact shape, written by the node that makes the output. One
+ * that shares bytes with an input is filled by a copy at the end instead; two outputs that share bytes are
+ * TORT_E_INPUT. Data is aligned to its elements, on a device to 16 bytes. The data of a bound input or output is memory
+ * of that provider: an input must be complete when the call is made (wait for your own stream first); outputs are
+ * complete when it returns. A pointer into other memory is TORT_E_INPUT, where the provider can tell. */
 TORT_API tort_status tort_context_run(tort_context *context, const tort_tensor *inputs, int32_t input_count,
                                       tort_tensor *outputs, int32_t output_count, tort_error *error);
 

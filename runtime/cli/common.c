@@ -9,7 +9,7 @@
 
 #include "runtime/cli/cli.h"
 #include "runtime/cli/files.h"
-#include "runtime/cli/suggest.h"
+#include "runtime/suggest.h"
 #include "runtime/memory.h"
 
 /* ---- errors ---------------------------------------------------------------------------------------------------- */
@@ -80,7 +80,7 @@ static tort_status check_shape(const tort_model *model, const tort_input_shape *
     char hint[200], given[200], declared[200];
     if (at < 0)
         status = tort_fail(error, TORT_E_USAGE, "--shape: the model has no input '%s'%s", shape->name,
-                           cli_did_you_mean(shape->name, names, (size_t)count, hint, sizeof hint));
+                           tort_did_you_mean(shape->name, names, (size_t)count, hint, sizeof hint));
     free(names);
     if (status) return status;
     tort_port port = tort_model_input(model, at);

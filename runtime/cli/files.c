@@ -7,7 +7,7 @@
 
 #include "runtime/cli/cli.h"
 #include "runtime/cli/files.h"
-#include "runtime/cli/suggest.h"
+#include "runtime/suggest.h"
 
 /* The nearest name to path's last part in its folder, as a question; "" if there is none. */
 static void nearest_file(const char *path, char *hint, size_t size) {
@@ -22,7 +22,7 @@ static void nearest_file(const char *path, char *hint, size_t size) {
         names[count++] = cli_copy_text(entry->d_name, strlen(entry->d_name));
     }
     if (dir) closedir(dir);
-    const char *nearest = cli_nearest(name, (const char *const *)names, count);
+    const char *nearest = tort_nearest(name, (const char *const *)names, count);
     hint[0] = 0;
     if (nearest) snprintf(hint, size, "; did you mean '%s%s'?", slash ? folder : "", nearest);
     for (size_t i = 0; i < count; i++) free(names[i]);

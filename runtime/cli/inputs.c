@@ -13,7 +13,7 @@
 #include "runtime/cli/images.h"
 #include "runtime/cli/inputs.h"
 #include "runtime/cli/npz.h"
-#include "runtime/cli/suggest.h"
+#include "runtime/suggest.h"
 #include "runtime/graph.h"
 
 typedef struct reader {
@@ -74,7 +74,7 @@ static tort_status unknown_name(const reader *r, const char *name, tort_status c
     const char **names = cli_alloc((size_t)r->inputs->count, sizeof *names);
     for (int32_t i = 0; i < r->inputs->count; i++) names[i] = tort_model_input(r->model, i).name;
     char hint[200];
-    cli_did_you_mean(name, names, (size_t)r->inputs->count, hint, sizeof hint);
+    tort_did_you_mean(name, names, (size_t)r->inputs->count, hint, sizeof hint);
     if (!*hint && r->inputs->count) snprintf(hint, sizeof hint, "; its first is '%s'", names[0]);
     free(names);
     return tort_fail(r->error, code, "the model has no input '%s'%s", name, hint);

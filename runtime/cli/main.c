@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "runtime/cli/cli.h"
-#include "runtime/cli/suggest.h"
+#include "runtime/suggest.h"
 
 static const cli_command commands[] = {
     {"run", CLI_CMD_RUN, "MODEL", "Runs a model once, and says where every node ran.", cli_run},
@@ -48,7 +48,7 @@ static int unknown_command(const char *word) {
                 word);
     else
         fprintf(stderr, "tinyort: there is no command '%s'%s; 'tinyort' alone lists them\n", word,
-                cli_did_you_mean(word, names, COMMAND_COUNT, hint, sizeof hint));
+                tort_did_you_mean(word, names, COMMAND_COUNT, hint, sizeof hint));
     return CLI_USAGE;
 }
 

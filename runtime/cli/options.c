@@ -8,7 +8,7 @@
 #include <strings.h>
 
 #include "runtime/cli/cli.h"
-#include "runtime/cli/suggest.h"
+#include "runtime/suggest.h"
 
 typedef enum option_id {
     OPTION_EP,
@@ -189,7 +189,7 @@ static tort_status read_word(option_id id, const char *text, const char *const *
         if (!strcasecmp(text, words[*chosen])) return TORT_OK;
     char hint[80];
     return tort_fail(error, TORT_E_USAGE, "--%s wants %s, not '%s'%s", table[id].name, table[id].value, text,
-                     cli_did_you_mean(text, words, count, hint, sizeof hint));
+                     tort_did_you_mean(text, words, count, hint, sizeof hint));
 }
 
 /* "NAME=1x3x224x224"; "NAME=" is a scalar. The name is copied: argv is not ours to cut. */
@@ -305,7 +305,7 @@ static tort_status unknown_option(const cli_command *command, const char *text, 
         if (!strcmp(word, table[id].name)) return tort_fail(error, TORT_E_USAGE, "--%s takes no value", word);
         names[count++] = table[id].name;
     }
-    const char *nearest = cli_nearest(word, names, count);
+    const char *nearest = tort_nearest(word, names, count);
     if (nearest)
         snprintf(hint, sizeof hint, "; did you mean --%s?", nearest);
     else

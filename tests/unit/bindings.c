@@ -126,6 +126,32 @@ static tort_tensor floats(void *data) {
     return (tort_tensor){.type = TORT_FLOAT, .rank = 1, .dims = {4}, .data = data};
 }
 
+/* ---- addresses ---- */
+
+Test(bindings, data_is_aligned_to_its_elements_and_on_a_device_to_16_bytes) {
+    fixture f;
+    open_bound(&f, false, "fake", (const char *const[]){"x=fake", "neg_out=fake"}, 2);
+    cr_assert_eq(f.status, TORT_OK, "%s", f.error.msg);
+    float *x = device_floats(&f, image, 4), *y = device_floats(&f, NULL, 4);
+    tort_tensor input = floats(x + 1), output = floats(y);
+    cr_expect_eq(tort_context_run(f.context, &input, 1, &output, 1, &f.error), TORT_E_INPUT);
+    cr_expect(strstr(f.error.msg, "the data of input \"x\" is at an address that is not a multiple of 16"), "%s",
+              f.error.msg);
+    input.data = x;
+    output.data = y + 2;
+    cr_expect_eq(tort_context_run(f.context, &input, 1, &output, 1, &f.error), TORT_E_INPUT);
+    cr_expect(strstr(f.error.msg, "output \"neg_out\""), "%s", f.error.msg);
+    free_floats(&f, x, 4), free_floats(&f, y, 4);
+    close_bound(&f);
+    open_bound(&f, false, "cpu", NULL, 0);
+    char raw[20] = {0};
+    input = floats(raw + ((uintptr_t)raw % 4 == 0 ? 2 : 0));
+    output = (tort_tensor){.data = NULL};
+    cr_expect_eq(tort_context_run(f.context, &input, 1, &output, 1, &f.error), TORT_E_INPUT);
+    cr_expect(strstr(f.error.msg, "not a multiple of 4"), "%s", f.error.msg);
+    close_bound(&f);
+}
+
 /* ---- bound, and run ---- */
 
 Test(bindings, a_bound_run_copies_nothing) {

@@ -158,7 +158,10 @@ static struct {
     size_t bytes;
 } blocks[MOST_BLOCKS];
 
+static int tracked_calls;
+
 static void *tracked_alloc(void *device, size_t bytes) {
+    tracked_calls++;
     char *memory = fake_providers[0]->alloc(device, bytes);
     int at = 0;
     while (at < MOST_BLOCKS && blocks[at].begin) at++;
@@ -223,6 +226,12 @@ Test(dynamic, scratch_is_kept_by_memory) {
     tort_tensor output = {.data = NULL};
     cr_assert_eq(tort_context_run(context, inputs, 2, &output, 1, &error), TORT_OK, "%s", error.msg);
     cr_expect_float_eq(((const float *)output.data)[3], 7.0f, 1e-6f);
+    tracked_calls = 0;
+    for (int run = 0; run < 3; run++) {
+        output.data = NULL;
+        cr_assert_eq(tort_context_run(context, inputs, 2, &output, 1, &error), TORT_OK, "%s", error.msg);
+    }
+    cr_expect_eq(tracked_calls, 0, "what a run gave back serves the next");
     tort_context_free(context);
     tort_session_free(session);
     tort_model_free(model);

@@ -170,9 +170,14 @@ Test(placement, provider_that_does_not_open_says_why_at_every_node) {
 }
 
 Test(placement, disabled_provider) {
-    fixture f = open_fake("fake,cpu", (tort_session_options){.disabled = "other,fake"});
-    cr_assert_eq(f.status, TORT_OK);
+    fixture f = open_fake("fake,cpu", (tort_session_options){.disabled = "cuda,fake"});
+    cr_assert_eq(f.status, TORT_OK, "%s", f.error.msg);
     cr_expect_eq(node_of(&f, 0)->verdicts[0].code, TORT_DISABLED);
+    close_fixture(&f);
+    f = open_fake("fake,cpu", (tort_session_options){.disabled = "cuda,fakee"});
+    cr_expect_eq(f.status, TORT_E_USAGE);
+    cr_expect(strstr(f.error.msg, "the list of providers to switch off: unknown provider \"fakee\""), "%s",
+              f.error.msg);
     close_fixture(&f);
 }
 

@@ -2,8 +2,9 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
-#include "runtime/cli/suggest.h"
+#include "runtime/suggest.h"
 
 #define LONGEST 63
 
@@ -35,11 +36,13 @@ static int distance(const char *a, const char *b) {
     return rows[m % 3][n];
 }
 
-const char *cli_nearest(const char *word, const char *const *candidates, size_t count) {
+const char *tort_nearest(const char *word, const char *const *candidates, size_t count) {
     const char *best = NULL;
-    int limit = (int)strlen(word) * 2 / 3, fewest = limit < 2 ? 2 : limit;
+    /* A third of the word, and at least one edit: but of a single letter that would leave nothing. */
+    int limit = (int)strlen(word) * 2 / 3, least_limit = strlen(word) < 2 ? 1 : 2;
+    int fewest = limit < least_limit ? least_limit : limit;
     for (size_t i = 0; i < count; i++) {
-        int edits = distance(word, candidates[i]);
+        int edits = strcasecmp(word, candidates[i]) ? distance(word, candidates[i]) : 1;
         if (edits > fewest || (best && edits == fewest)) continue;
         best = candidates[i];
         fewest = edits;
@@ -47,8 +50,9 @@ const char *cli_nearest(const char *word, const char *const *candidates, size_t 
     return best;
 }
 
-const char *cli_did_you_mean(const char *word, const char *const *candidates, size_t count, char *buffer, size_t size) {
-    const char *nearest = cli_nearest(word, candidates, count);
+const char *tort_did_you_mean(const char *word, const char *const *candidates, size_t count, char *buffer,
+                              size_t size) {
+    const char *nearest = tort_nearest(word, candidates, count);
     if (nearest)
         snprintf(buffer, size, "; did you mean '%s'?", nearest);
     else
