@@ -14,8 +14,6 @@ CUDA_PACKAGES="cuda-toolkit[nvcc,cudart,cccl]==13.0.*"
 needed() {
     case $1 in
     build)
-        echo "program:protoc-c protobuf-c-compiler"
-        echo "header:protobuf-c/protobuf-c.h libprotobuf-c-dev"
         echo "header:png.h libpng-dev"
         echo "header:jpeglib.h libjpeg-dev"
         echo "header:zlib.h zlib1g-dev"

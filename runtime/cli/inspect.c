@@ -277,7 +277,7 @@ static void print_text(const tort_model *model, const summary *s, int width) {
     cli_table *table = cli_table_new("~|", 2);
     for (int32_t i = 0; i < model->metadata_count; i++) {
         cli_cell(table, CLI_PLAIN, "%s:", model->metadata[i].key);
-        cli_cell(table, CLI_PLAIN, "%s", model->metadata[i].text);
+        cli_cell(table, CLI_PLAIN, "%s", model->metadata[i].value);
     }
     cli_table_print(table, stdout, width);
 }
@@ -337,7 +337,7 @@ static void fill_json(const tort_model *model, const summary *s, cJSON *root) {
     cJSON_AddItemToObject(root, "operators", operators_json(s));
     cJSON *metadata = cJSON_AddObjectToObject(root, "metadata");
     for (int32_t i = 0; i < model->metadata_count; i++)
-        cli_json_text(metadata, model->metadata[i].key, model->metadata[i].text);
+        cli_json_text(metadata, model->metadata[i].key, model->metadata[i].value);
 }
 
 int cli_inspect(cli_options *options) {

@@ -34,8 +34,6 @@
 #define ARCHITECTURE "unknown"
 #endif
 
-const char *protobuf_c_version(void); /* of the library; its header is seen in loader/ alone */
-
 /* What a provider of this build has code for; NULL: it is not in this build. */
 static const char *built_for(const tort_provider *row) {
     tort_condition condition = {.ready = false};
@@ -48,7 +46,7 @@ typedef struct library {
     const char *name, *version;
 } library;
 
-enum { LIBRARIES = 5 };
+enum { LIBRARIES = 4 };
 
 static void find_libraries(library *libraries, char *jpeg, size_t size) {
 #ifdef LIBJPEG_TURBO_VERSION_NUMBER
@@ -57,11 +55,8 @@ static void find_libraries(library *libraries, char *jpeg, size_t size) {
 #else
     snprintf(jpeg, size, "interface %d", JPEG_LIB_VERSION);
 #endif
-    const library found[LIBRARIES] = {{"protobuf-c", protobuf_c_version()},
-                                      {"libpng", png_get_libpng_ver(NULL)},
-                                      {"libjpeg", jpeg},
-                                      {"zlib", zlibVersion()},
-                                      {"cJSON", cJSON_Version()}};
+    const library found[LIBRARIES] = {
+        {"libpng", png_get_libpng_ver(NULL)}, {"libjpeg", jpeg}, {"zlib", zlibVersion()}, {"cJSON", cJSON_Version()}};
     memcpy(libraries, found, sizeof found);
 }
 
