@@ -21,7 +21,6 @@ V ?=
 Q := $(if $(V),,@)
 
 OBJ := $(BUILD)/obj
-GEN := $(BUILD)/gen
 VERSION := $(or $(shell sed -n 's/^\#define TORT_VERSION "\(.*\)"/\1/p' runtime/tinyort.h 2>/dev/null),0.1.0)
 
 .DEFAULT_GOAL := all
@@ -35,12 +34,12 @@ VERSION := $(or $(shell sed -n 's/^\#define TORT_VERSION "\(.*\)"/\1/p' runtime/
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Werror
 FLOAT := -ffp-contract=off -fno-math-errno -fno-trapping-math
 SANITIZE_FLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
-TORT_CPPFLAGS := -I. -I$(GEN) -D_POSIX_C_SOURCE=200809L
+TORT_CPPFLAGS := -I. -D_POSIX_C_SOURCE=200809L
 TORT_CFLAGS := -std=c11 $(OPT) $(FLOAT) -fPIC -fvisibility=hidden -pthread $(SANITIZE_FLAGS)
 COMPILE = $(CC) $(TORT_CPPFLAGS) $(CPPFLAGS) $(TORT_CFLAGS) $(CFLAGS) -MMD -MP
 LINK = $(CC) $(TORT_CFLAGS) $(CFLAGS) $(LDFLAGS)
 
-LIBRARY_LIBS := -lprotobuf-c -lm -lpthread
+LIBRARY_LIBS := -lm -lpthread
 CLI_LIBS := -lpng -ljpeg -lz -lcjson
 # Where the command line finds libtinyort-cudasim.so: beside itself in build/, in ../lib where it is installed.
 RPATH := -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib'
@@ -52,7 +51,6 @@ LIBRARY_SOURCES := $(wildcard runtime/*.c loader/*.c ops/*.c kernels/cpu/*.c) $(
 CUDA_SOURCES := $(wildcard kernels/cuda/*.cu)
 CLI_SOURCES := $(wildcard runtime/cli/*.c)
 SIMD_SOURCES := $(wildcard kernels/cpu/simd/*.c)
-PROTO := $(wildcard loader/onnx.proto)
 TEST_HELPER_SOURCES := $(wildcard tests/*.c)
 UNIT_SOURCES := $(wildcard tests/unit/*.c)
 
@@ -120,10 +118,8 @@ endif
 
 # ---- products -------------------------------------------------------------------------------------------------------
 
-PROTO_HEADER := $(PROTO:%.proto=$(GEN)/%.pb-c.h)
-PROTO_OBJECT := $(PROTO:%.proto=$(OBJ)/gen/%.pb-c.o)
 SIMD_OBJECTS := $(foreach set,$(SIMD_SETS),$(SIMD_SOURCES:%.c=$(OBJ)/%.$(set).o))
-LIBRARY_OBJECTS := $(LIBRARY_SOURCES:%.c=$(OBJ)/%.o) $(SIMD_OBJECTS) $(PROTO_OBJECT)
+LIBRARY_OBJECTS := $(LIBRARY_SOURCES:%.c=$(OBJ)/%.o) $(SIMD_OBJECTS)
 CLI_OBJECTS := $(CLI_SOURCES:%.c=$(OBJ)/%.o)
 TEST_HELPER_OBJECTS := $(TEST_HELPER_SOURCES:%.c=$(OBJ)/%.o)
 UNIT_OBJECTS := $(UNIT_SOURCES:%.c=$(OBJ)/%.o)
@@ -233,7 +229,7 @@ help:
 .PHONY: clean
 ## Remove everything built, but for the Python environment and the fetched CUDA compiler.
 clean:
-	rm -rf $(OBJ) $(GEN) $(BUILD)/prerequisites $(BUILD)/asan $(BUILD)/tests $(TINYORT) $(LIBRARY) $(BUILD)/libtinyort_cuda.a $(SHARED) $(PKGCONFIG)
+	rm -rf $(OBJ) $(BUILD)/prerequisites $(BUILD)/asan $(BUILD)/tests $(TINYORT) $(LIBRARY) $(BUILD)/libtinyort_cuda.a $(SHARED) $(PKGCONFIG)
 
 # ---- tests ------------------------------------------------------------------------------------------------------------
 # A runner is a target that fails when a test fails and prints `NAME: N passed, N failed[, N skipped]` or Criterion's summary;
@@ -274,7 +270,16 @@ $(BUILD)/prerequisites: .ci/setup.sh
 	@.ci/setup.sh --check build
 	@touch $@
 
-$(OBJ)/%.o: %.c $(OBJ)/flags | $(BUILD)/prerequisites $(PROTO_HEADER)
+# The commit is told to one object alone: a new one compiles nothing else again. Outside of git it is unknown.
+COMMIT := $(or $(if $(shell git rev-parse --show-cdup 2>/dev/null),,$(shell \
+    git describe --always --dirty --exclude='*' --abbrev=12 2>/dev/null)),unknown)
+$(OBJ)/commit: FORCE
+	@mkdir -p $(@D)
+	@echo '$(COMMIT)' | cmp -s - $@ || echo '$(COMMIT)' > $@
+$(OBJ)/runtime/cli/version.o: private TORT_CPPFLAGS += -DTORT_COMMIT='"$(COMMIT)"'
+$(OBJ)/runtime/cli/version.o: $(OBJ)/commit
+
+$(OBJ)/%.o: %.c $(OBJ)/flags | $(BUILD)/prerequisites
 	@mkdir -p $(@D)
 	@echo "  CC    $<"
 	$(Q)$(COMPILE) $(WARNINGS) -c -o $@ $<
@@ -286,19 +291,6 @@ $$(OBJ)/kernels/cpu/simd/%.$(1).o: kernels/cpu/simd/%.c $$(OBJ)/flags | $$(BUILD
 	$$(Q)$$(COMPILE) $$(WARNINGS) -ffp-contract=fast $$(SIMD_FLAGS_$(1)) -DTORT_SIMD=$(1) -c -o $$@ $$<
 endef
 $(foreach set,$(SIMD_SETS),$(eval $(call simd_rule,$(set))))
-
-# Generated code is compiled without our warnings.
-ifneq ($(PROTO),)
-$(PROTO_HEADER) $(PROTO_HEADER:.h=.c) &: $(PROTO) | $(BUILD)/prerequisites
-	@mkdir -p $(GEN)
-	@echo "  GEN   $(PROTO)"
-	$(Q)protoc-c --c_out=$(GEN) $(PROTO)
-
-$(PROTO_OBJECT): $(PROTO_HEADER:.h=.c) $(OBJ)/flags
-	@mkdir -p $(@D)
-	@echo "  CC    $<"
-	$(Q)$(COMPILE) -w -c -o $@ $<
-endif
 
 $(OBJ)/kernels/cuda/images.o: private TORT_CPPFLAGS += $(call cuda_images,$(CUDA_ALL_ARCHS))
 $(OBJ)/kernels/cuda/images.o: Makefile

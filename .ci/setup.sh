@@ -16,8 +16,6 @@ SANITIZER_PACKAGE="nvidia-cuda-sanitizer-api==13.5.*" # those before lack a prog
 needed() {
     case $1 in
     build)
-        echo "program:protoc-c protobuf-c-compiler"
-        echo "header:protobuf-c/protobuf-c.h libprotobuf-c-dev"
         echo "header:png.h libpng-dev"
         echo "header:jpeglib.h libjpeg-dev"
         echo "header:zlib.h zlib1g-dev"

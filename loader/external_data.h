@@ -3,7 +3,8 @@
  * A model is untrusted: a `location` such as ../../etc/passwd, or a symbolic link in a downloaded folder, would let it
  * read any file into its weights. So a location is a relative path of plain names; every folder on the way and the file
  * are opened without following links; a file with several (hard) links is refused too, since it may be any file of the
- * disk. The caller can allow links (download caches are full of them). */
+ * disk. The caller can allow links (download caches are full of them). What can still happen to a file that was opened
+ * is told in source.h. */
 #ifndef TORT_LOADER_EXTERNAL_DATA_H
 #define TORT_LOADER_EXTERNAL_DATA_H
 

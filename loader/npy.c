@@ -48,21 +48,21 @@ static const char *value_of(const char *text, const char *key) {
     return at + strspn(at, " :");
 }
 
-static bool read_number(const char **at, uint64_t *number) {
+static bool read_number(const char **at, int64_t *number) {
     if (**at < '0' || **at > '9') return false;
-    for (*number = 0; **at >= '0' && **at <= '9'; (*at)++) {
-        if (*number > (INT64_MAX - 9) / 10) return false;
-        *number = *number * 10 + (uint64_t)(**at - '0');
-    }
+    for (*number = 0; **at >= '0' && **at <= '9'; (*at)++)
+        if (__builtin_mul_overflow(*number, 10, number) || __builtin_add_overflow(*number, **at - '0', number))
+            return false;
     return true;
 }
 
 static tort_status read_type(const char *at, npy_header *header, tort_error *error) {
-    uint64_t width = 0;
+    int64_t width = 0;
     if (!at || (*at != '\'' && *at != '"'))
         return tort_fail(error, TORT_E_UNSUPPORTED, "an .npy file of a structured type");
     at++;
-    if (strchr("<>|=", *at)) header->swapped = *at++ == '>';
+    if (*at && strchr("<>|=", *at)) header->swapped = *at++ == '>';
+    if (!*at) return bad_header(error, "its descr does not end");
     header->kind = *at++;
     if (header->kind == '?') {
         header->kind = 'b';
@@ -82,13 +82,13 @@ static tort_status read_type(const char *at, npy_header *header, tort_error *err
 static tort_status read_shape(const char *at, npy_header *header, tort_error *error) {
     if (!at || *at++ != '(') return bad_header(error, "it has no shape");
     for (;;) {
-        uint64_t dim;
+        int64_t dim;
         at += strspn(at, " ,");
         if (*at == ')') return TORT_OK;
         if (!read_number(&at, &dim)) return bad_header(error, "its shape is not a tuple of sizes");
         if (header->rank == TORT_MAX_RANK)
             return tort_fail(error, TORT_E_UNSUPPORTED, "a tensor of rank above %d", TORT_MAX_RANK);
-        header->dims[header->rank++] = (int64_t)dim;
+        header->dims[header->rank++] = dim;
     }
 }
 
@@ -231,6 +231,8 @@ tort_status tort_tensor_npy_decode(const tort_env *env, const void *bytes, size_
         return tort_fail(error, TORT_E_INPUT, "the .npy file has %zu bytes of elements; its shape asks for more",
                          size - header.data);
     bool is_text = found.type == TORT_STRING;
+    if (is_text && width == 0 && (uint64_t)count > size) /* strings of no bytes are not in the file, but in memory */
+        return tort_fail(error, TORT_E_INPUT, "a file of %zu bytes with %lld empty strings", size, (long long)count);
     status = tort_tensor_file_alloc(&complete, &found, is_text ? need : 0, error);
     if (status) return status;
     const uint8_t *elements = (const uint8_t *)bytes + header.data;
@@ -261,9 +263,9 @@ static size_t get_utf8(const char *at, size_t left, uint32_t *code) {
     return *code <= 0x10ffff ? length : 0;
 }
 
-/* Characters of the longest string; false if one is not UTF-8. */
+/* Characters of the longest string, at least one, as NumPy has it; false if one is not UTF-8. */
 static bool longest_text(const tort_string *strings, int64_t count, size_t *longest) {
-    *longest = 0;
+    *longest = 1;
     for (int64_t i = 0; i < count; i++) {
         size_t characters = 0;
         for (size_t at = 0, length; at < strings[i].length; at += length, characters++) {

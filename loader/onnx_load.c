@@ -1,28 +1,29 @@
 /* onnx_load.c - tort_model_load: untrusted bytes become a checked model.
  *
- * The steps: open the source; slim copy (wire.c); the generated parser; header, imports, functions, the main graph with
- * all below it; tort_model_finish. Weights are not read. Whatever fails, everything is freed and the error says where.
- * Read next: wire.h, graph.c. */
+ * The steps: open the source; slim copy (wire.c), which becomes the model's; header, imports, functions, the main graph
+ * with all below it; tort_model_finish. Weights are not read. Memory has a limit (limits.h). Whatever
+ * fails, everything is freed and the error says where. Read next: wire.h, graph.c. */
 #include <string.h>
 
+#include "loader/file_kind.h"
 #include "loader/loader.h"
-#include "loader/wire.h"
 
-#define NEWEST_IR 14 /* of onnx 1.23 */
 #define DEEPEST_NESTING 64
 
 /* ---- shared by the files of loader/ ----------------------------------------------------------------------------- */
 
-const char *tort_text_of(const char *text) {
-    return text ? text : "";
-}
-
 const char *tort_domain_of(const char *domain) {
-    return !domain || strcmp(domain, "ai.onnx") == 0 ? "" : domain;
+    return strcmp(domain, "ai.onnx") == 0 ? "" : domain;
 }
 
 tort_status tort_no_memory(tort_loader *loader) {
     return tort_fail(loader->error, TORT_E_MEMORY, "out of memory while loading the model");
+}
+
+void tort_allow_more(tort_loader *loader, size_t bytes) {
+    tort_account *account = &loader->model->account;
+    size_t limit;
+    tort_account_limit(account, tort_add_size(account->limit, bytes, &limit) ? limit : SIZE_MAX);
 }
 
 tort_status tort_enter(tort_loader *loader) {
@@ -35,117 +36,92 @@ void tort_leave(tort_loader *loader) {
     loader->depth--;
 }
 
-tort_status tort_load_opsets(tort_loader *loader, TortOnnx__OperatorSetIdProto **imports, size_t count,
-                             tort_names *opsets) {
-    for (size_t i = 0; i < count; i++) {
-        const char *domain = tort_domain_of(imports[i]->domain);
-        int64_t version = imports[i]->version;
+static tort_opset read_opset(tort_message message) {
+    tort_opset opset = {.domain = ""};
+    for (tort_field field; tort_next_field(&message, &field);) {
+        if (field.number == OPSET_DOMAIN) opset.domain = tort_domain_of(field.text);
+        if (field.number == OPSET_VERSION) opset.version = (int64_t)field.integer;
+    }
+    return opset;
+}
+
+static bool is_version(int64_t version) {
+    return version >= 1 && version <= INT32_MAX;
+}
+
+tort_status tort_load_opsets(tort_loader *loader, tort_message message, uint32_t number, tort_names *opsets) {
+    tort_field field;
+    for (size_t i = 0; tort_next_of(&message, number, &field); i++) {
+        tort_opset opset = read_opset(field.message);
         int32_t known = 0;
-        if (version < 1 || version > INT32_MAX)
-            return tort_fail(loader->error, TORT_E_MODEL, "opset_import %zu: domain \"%.100s\" has version %lld", i,
-                             domain, (long long)version);
-        if (!tort_names_find(opsets, domain, &known)) {
-            if (!tort_names_add(opsets, domain, (int32_t)version)) return tort_no_memory(loader);
-        } else if (known != version) {
+        if (!is_version(opset.version) && *opset.domain) continue; /* harmless until a node is of that domain */
+        if (!is_version(opset.version))
+            return tort_fail(loader->error, TORT_E_MODEL, "opset_import %zu: the main domain has version %lld", i,
+                             (long long)opset.version);
+        if (!tort_names_find(opsets, opset.domain, &known)) {
+            if (!tort_names_add(opsets, opset.domain, (int32_t)opset.version)) return tort_no_memory(loader);
+        } else if (known != opset.version) {
             return tort_fail(loader->error, TORT_E_MODEL,
-                             "opset_import %zu: domain \"%.100s\" has versions %d and %lld", i, domain, known,
-                             (long long)version);
+                             "opset_import %zu: domain \"%.100s\" has versions %d and %lld", i, opset.domain, known,
+                             (long long)opset.version);
         }
     }
     return TORT_OK;
 }
 
-/* ---- the parser ------------------------------------------------------------------------------------------------- */
-
-/* The parser's memory comes from the scratch arena and goes with it. */
-typedef struct parser_memory {
-    tort_arena *arena;
-    bool failed;
-} parser_memory;
-
-static void *parser_alloc(void *ud, size_t size) {
-    parser_memory *memory = ud;
-    void *ptr = tort_arena_alloc(memory->arena, size);
-    memory->failed |= !ptr;
-    return ptr;
-}
-
-static void parser_free(void *ud, void *ptr) {
-    (void)ud;
-    (void)ptr;
-}
-
-tort_status tort_parse(tort_loader *loader, const tort_wire_message *table,
-                       const ProtobufCMessageDescriptor *descriptor, ProtobufCMessage **message) {
-    tort_slim slim;
-    tort_status status = tort_wire_slim(loader->env, loader->source, table, &slim, loader->error);
-    if (!status) {
-        parser_memory memory = {&loader->scratch, false};
-        ProtobufCAllocator allocator = {parser_alloc, parser_free, &memory};
-        *message = protobuf_c_message_unpack(descriptor, &allocator, slim.size, slim.bytes);
-        if (!*message && memory.failed)
-            status = tort_no_memory(loader);
-        else if (!*message)
-            status = tort_fail(loader->error, TORT_E_MODEL, "a field that the protobuf parser refuses");
-    }
-    tort_slim_free(loader->env, &slim);
-    return status;
-}
-
 /* ---- the header ------------------------------------------------------------------------------------------------- */
 
-static const char *keep_text(tort_loader *loader, const char *text) {
-    return tort_arena_text(&loader->model->arena, tort_text_of(text), strlen(tort_text_of(text)));
+static tort_message find_message(tort_message message, uint32_t number) {
+    tort_field field;
+    return tort_next_of(&message, number, &field) ? field.message : (tort_message){NULL, NULL};
 }
 
 static tort_status load_header(tort_loader *loader, const char *path) {
-    const TortOnnx__ModelProto *proto = loader->proto;
     tort_model *model = loader->model;
-    if (!proto->graph) return tort_fail(loader->error, TORT_E_MODEL, "there is no graph in it; is it an ONNX model?");
-    if (proto->ir_version < 1 || proto->ir_version > NEWEST_IR)
+    tort_message message = loader->message;
+    model->ir_version = 0;
+    for (tort_field field; tort_next_of(&message, MODEL_IR_VERSION, &field);)
+        model->ir_version = (int64_t)field.integer;
+    message = loader->message;
+    if (model->ir_version < 1 || model->ir_version > TORT_NEWEST_IR)
         return tort_fail(loader->error, TORT_E_MODEL, "ir_version is %lld; tinyort reads 1 to %d",
-                         (long long)proto->ir_version, NEWEST_IR);
-    model->ir_version = proto->ir_version;
-    model->path = keep_text(loader, path);
-    model->producer = keep_text(loader, proto->producer_name);
-    model->producer_version = keep_text(loader, proto->producer_version);
-    model->graph_name = keep_text(loader, proto->graph->name);
-    if (!model->path || !model->producer || !model->producer_version || !model->graph_name)
-        return tort_no_memory(loader);
-    return TORT_OK;
+                         (long long)model->ir_version, TORT_NEWEST_IR);
+    model->producer = tort_text_in(message, MODEL_PRODUCER_NAME);
+    model->producer_version = tort_text_in(message, MODEL_PRODUCER_VERSION);
+    model->graph_name = tort_text_in(find_message(message, MODEL_GRAPH), GRAPH_NAME);
+    model->path = tort_arena_text(&model->arena, path, strlen(path));
+    return model->path ? TORT_OK : tort_no_memory(loader);
 }
 
 static tort_status load_metadata(tort_loader *loader) {
-    const TortOnnx__ModelProto *proto = loader->proto;
-    tort_property *metadata = tort_arena_array(&loader->model->arena, proto->n_metadata_props, sizeof *metadata);
+    tort_message rest = loader->message;
+    size_t count = (size_t)tort_count_of(rest, MODEL_METADATA_PROPS);
+    tort_metadata *metadata = tort_arena_array(&loader->model->arena, count, sizeof *metadata);
     if (!metadata) return tort_no_memory(loader);
-    for (size_t i = 0; i < proto->n_metadata_props; i++) {
-        metadata[i].key = keep_text(loader, proto->metadata_props[i]->key);
-        metadata[i].text = keep_text(loader, proto->metadata_props[i]->value);
-        if (!metadata[i].key || !metadata[i].text) return tort_no_memory(loader);
-    }
+    tort_field field;
+    for (size_t i = 0; tort_next_of(&rest, MODEL_METADATA_PROPS, &field); i++)
+        metadata[i] =
+            (tort_metadata){tort_text_in(field.message, PROPERTY_KEY), tort_text_in(field.message, PROPERTY_VALUE)};
     loader->model->metadata = metadata;
-    loader->model->metadata_count = (int32_t)proto->n_metadata_props;
+    loader->model->metadata_count = (int32_t)count;
     return TORT_OK;
 }
 
-/* Every domain once, in the order of the file. */
+/* Every domain once, in the order of the file; they have been counted. */
 static tort_status list_opsets(tort_loader *loader) {
-    const TortOnnx__ModelProto *proto = loader->proto;
     tort_model *model = loader->model;
-    model->opsets = tort_arena_array(&model->arena, proto->n_opset_import, sizeof *model->opsets);
+    tort_message rest = loader->message;
+    model->opsets = tort_arena_array(&model->arena, (size_t)loader->opsets.count, sizeof *model->opsets);
     if (!model->opsets) return tort_no_memory(loader);
     tort_names listed;
     tort_names_init(&listed, loader->env);
     tort_status status = TORT_OK;
-    for (size_t i = 0; !status && i < proto->n_opset_import; i++) {
-        const char *domain = tort_domain_of(proto->opset_import[i]->domain);
+    for (tort_field field; !status && tort_next_of(&rest, MODEL_OPSET_IMPORT, &field);) {
+        tort_opset opset = read_opset(field.message);
         int32_t number;
-        if (tort_names_find(&listed, domain, &number)) continue;
-        tort_opset *opset = &model->opsets[model->opset_count];
-        *opset = (tort_opset){keep_text(loader, domain), proto->opset_import[i]->version};
-        if (!opset->domain || !tort_names_add(&listed, domain, model->opset_count)) status = tort_no_memory(loader);
-        model->opset_count++;
+        if (!is_version(opset.version) || tort_names_find(&listed, opset.domain, &number)) continue;
+        if (!tort_names_add(&listed, opset.domain, model->opset_count)) status = tort_no_memory(loader);
+        if (!status) model->opsets[model->opset_count++] = opset;
     }
     tort_names_free(&listed);
     return status;
@@ -153,23 +129,37 @@ static tort_status list_opsets(tort_loader *loader) {
 
 /* ---- the whole -------------------------------------------------------------------------------------------------- */
 
+/* The slim copy moves into the model, whose names it holds. */
+static tort_status take_slim_copy(tort_loader *loader) {
+    tort_slim slim;
+    tort_status status = tort_wire_slim(loader->env, loader->source, &tort_wire_model, &slim, loader->error);
+    uint8_t *bytes = status ? NULL : tort_arena_alloc(&loader->model->arena, slim.size);
+    if (bytes) {
+        if (slim.size) memcpy(bytes, slim.bytes, slim.size);
+        loader->message = (tort_message){bytes, bytes + slim.size};
+    } else if (!status) {
+        status = tort_no_memory(loader);
+    }
+    tort_slim_free(loader->env, &slim);
+    return status;
+}
+
 static tort_status load_main_graph(tort_loader *loader) {
     tort_scope scope = {0};
     int32_t graph;
-    tort_status status = tort_load_graph(loader, loader->proto->graph, "", &scope, &graph);
+    tort_status status = tort_load_graph(loader, find_message(loader->message, MODEL_GRAPH), &scope, &graph);
     tort_scope_free(loader, &scope);
     return status;
 }
 
-static tort_status load_proto(tort_loader *loader, const char *path) {
-    ProtobufCMessage *message = NULL;
-    tort_status status = tort_parse(loader, &tort_wire_model, &tort_onnx__model_proto__descriptor, &message);
-    if (status) return status;
-    loader->proto = (TortOnnx__ModelProto *)message;
-    status = load_header(loader, path);
+static tort_status load_parts(tort_loader *loader, const char *path) {
+    tort_status status = take_slim_copy(loader);
+    if (!status && !find_message(loader->message, MODEL_GRAPH).at)
+        status = tort_fail(loader->error, TORT_E_MODEL, "there is no graph in it; is it an ONNX model?");
+    if (status == TORT_E_MODEL) tort_explain_file(loader->source, loader->error);
+    if (!status) status = load_header(loader, path);
     if (!status) status = load_metadata(loader);
-    if (!status)
-        status = tort_load_opsets(loader, loader->proto->opset_import, loader->proto->n_opset_import, &loader->opsets);
+    if (!status) status = tort_load_opsets(loader, loader->message, MODEL_OPSET_IMPORT, &loader->opsets);
     if (!status) status = list_opsets(loader);
     if (!status) status = tort_load_functions(loader);
     if (!status) status = load_main_graph(loader);
@@ -182,10 +172,12 @@ static tort_status load(tort_model *model, const char *path, tort_error *error) 
     tort_arena_init(&loader.scratch, loader.env);
     tort_names_init(&loader.opsets, loader.env);
     tort_names_init(&loader.function_numbers, loader.env);
-    tort_status status = load_proto(&loader, path);
+    tort_names_init(&loader.prefixes, loader.env);
+    tort_status status = load_parts(&loader, path);
     tort_functions_free(&loader);
     tort_names_free(&loader.opsets);
     tort_names_free(&loader.function_numbers);
+    tort_names_free(&loader.prefixes);
     tort_arena_free(&loader.scratch);
     return status;
 }
@@ -195,6 +187,25 @@ static void set_source(tort_model *model, tort_source *source) {
     model->source_read = tort_source_read;
     model->source_view = tort_source_view;
     model->source_close = tort_source_close;
+}
+
+static tort_status over_limit(const tort_source *source, const tort_model *model, tort_error *error) {
+    return tort_fail(
+        error, TORT_E_MODEL,
+        "loading takes more than %zu MiB of memory, the limit for a file of %llu bytes (%d for each and %zu "
+        "MiB): a part of it describes far more than it holds",
+        model->account.limit >> 20, (unsigned long long)tort_source_size(source), TORT_LOAD_FACTOR,
+        TORT_LOAD_BASE >> 20);
+}
+
+/* Fills `model` from its source within the limit for its size, which ends with the loading. */
+static tort_status load_limited(tort_model *model, tort_source *source, const char *path, tort_error *error) {
+    tort_account_limit(&model->account, tort_load_limit(tort_source_size(source)));
+    tort_status status = load(model, path, error);
+    if (!status) status = tort_model_finish(model, tort_source_options(source)->assume_opset, error);
+    if (status && model->account.refused) status = over_limit(source, model, error);
+    tort_account_limit(&model->account, SIZE_MAX);
+    return status;
 }
 
 /* path NULL: the model is in memory. */
@@ -212,8 +223,7 @@ static tort_status load_model(const tort_env *env, const char *path, const void 
                   : tort_source_open_buffer(&model->env, bytes, size, options, &source, error);
     if (!status) {
         set_source(model, source);
-        status = load(model, path ? path : "", error);
-        if (!status) status = tort_model_finish(model, tort_source_options(source)->assume_opset, error);
+        status = load_limited(model, source, path ? path : "", error);
         if (status && path) tort_error_prefix(error, "%.150s", path);
     }
     if (status)

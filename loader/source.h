@@ -1,6 +1,12 @@
 /* source.h - the bytes of a model: file 0 is the model itself (a file, or the caller's buffer), files 1.. are the
  * external ones that its tensors name. Reading is thread-safe; a source is what stands behind the model's source_read,
- * source_view and source_close. */
+ * source_view and source_close.
+ *
+ * Weights are read when they are needed, so the files must stay as they are while the model lives. An external file
+ * that was exchanged for another is noticed and refused. Two things are not: a file that is written in place gives the
+ * new bytes to whoever reads next, without any word (an update should write a new file and rename it); and a file that
+ * is cut short while it is mapped (tort_load_options.map_external) ends the process with SIGBUS when a lost page is
+ * read, as with every mapping; without mapping that is an error. Map only files that nobody else writes. */
 #ifndef TORT_LOADER_SOURCE_H
 #define TORT_LOADER_SOURCE_H
 

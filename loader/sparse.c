@@ -4,39 +4,45 @@
 
 #include "loader/loader.h"
 
-#define LARGEST_SPARSE ((size_t)256 << 20) /* bytes of all sparse tensors of a model, once dense */
-
 typedef struct sparse_parts {
+    tort_tensor_proto values_proto, indices_proto; /* without a message: missing */
     tort_tensor dense;
     size_t dense_bytes, element_size;
+    size_t cost; /* bytes while it is expanded: the dense tensor and both parts, which may come from external data */
     tort_weight values, indices; /* facts */
     size_t count;                /* of the values that are given */
     bool linear;                 /* indices are [count] offsets; otherwise [count, rank] coordinates */
 } sparse_parts;
 
-static tort_status load_facts(tort_loader *loader, const TortOnnx__TensorProto *proto, const char *part,
+static tort_status load_facts(tort_loader *loader, const tort_tensor_proto *proto, const char *part,
                               tort_weight *facts) {
-    if (!proto) return tort_fail(loader->error, TORT_E_MODEL, "sparse tensor without %s", part);
+    if (!proto->message.at) return tort_fail(loader->error, TORT_E_MODEL, "sparse tensor without %s", part);
     tort_status status = tort_tensor_facts(loader, proto, facts);
     if (status) tort_error_prefix(loader->error, "%s", part);
     return status;
 }
 
-static tort_status load_parts(tort_loader *loader, const TortOnnx__SparseTensorProto *proto, sparse_parts *parts) {
-    *parts = (sparse_parts){0};
-    tort_status status = load_facts(loader, proto->values, "values", &parts->values);
-    if (!status) status = load_facts(loader, proto->indices, "indices", &parts->indices);
-    if (!status) status = tort_load_dims(loader, proto->dims, proto->n_dims, &parts->dense.rank, parts->dense.dims);
+/* False: beyond what all sparse tensors of a model may take. */
+static bool measure(const tort_loader *loader, sparse_parts *parts) {
+    return tort_tensor_bytes(&parts->dense, &parts->dense_bytes) &&
+           tort_add_size(parts->dense_bytes, parts->values.bytes, &parts->cost) &&
+           tort_add_size(parts->cost, parts->indices.bytes, &parts->cost) &&
+           parts->cost <= TORT_MOST_SPARSE - loader->sparse_bytes;
+}
+
+static tort_status load_parts(tort_loader *loader, tort_message message, sparse_parts *parts) {
+    tort_status status = load_facts(loader, &parts->values_proto, "values", &parts->values);
+    if (!status) status = load_facts(loader, &parts->indices_proto, "indices", &parts->indices);
+    if (!status) status = tort_load_dims(loader, message, SPARSE_DIMS, &parts->dense.rank, parts->dense.dims);
     if (status) return status;
     tort_type type = parts->dense.type = parts->values.type;
     int bits = tort_type_bits(type);
     if (type == TORT_STRING || bits % 8 != 0)
         return tort_fail(loader->error, TORT_E_UNSUPPORTED, "a sparse tensor of %s", tort_type_name(type));
     parts->element_size = (size_t)bits / 8;
-    if (!tort_tensor_bytes(&parts->dense, &parts->dense_bytes) ||
-        parts->dense_bytes > LARGEST_SPARSE - loader->sparse_bytes)
+    if (!measure(loader, parts))
         return tort_fail(loader->error, TORT_E_MODEL, "the sparse tensors take more than %zu MiB once they are dense",
-                         LARGEST_SPARSE >> 20);
+                         TORT_MOST_SPARSE >> 20);
     const tort_weight *values = &parts->values, *indices = &parts->indices;
     if (values->rank != 1) return tort_fail(loader->error, TORT_E_MODEL, "values have rank %d, not 1", values->rank);
     parts->count = (size_t)values->dims[0];
@@ -80,39 +86,41 @@ static tort_status scatter(tort_loader *loader, const sparse_parts *parts, const
     return TORT_OK;
 }
 
-/* Reads both parts and adds the dense weight; the three blocks are the caller's. */
-static tort_status expand(tort_loader *loader, const TortOnnx__SparseTensorProto *proto, const sparse_parts *parts,
-                          void *values, void *indices, int32_t *weight) {
-    tort_status status = tort_tensor_contents(loader, proto->values, &parts->values, values);
-    if (!status) status = tort_tensor_contents(loader, proto->indices, &parts->indices, indices);
-    if (!status) status = scatter(loader, parts, values, indices);
-    if (status) return status;
-    *weight = tort_model_add_weight_data(loader->model, &parts->dense);
-    return *weight < 0 ? tort_no_memory(loader) : TORT_OK;
+/* Reads both parts and puts the values into their places; the two blocks are the caller's. */
+static tort_status expand(tort_loader *loader, const sparse_parts *parts, void *values, void *indices) {
+    tort_status status = tort_tensor_contents(loader, &parts->values_proto, &parts->values, values);
+    if (!status) status = tort_tensor_contents(loader, &parts->indices_proto, &parts->indices, indices);
+    return status ? status : scatter(loader, parts, values, indices);
 }
 
-tort_status tort_load_sparse(tort_loader *loader, TortOnnx__SparseTensorProto *proto, int32_t *weight) {
-    if (proto->has_weight) {
-        *weight = proto->weight;
-        return TORT_OK;
-    }
-    sparse_parts parts;
-    tort_status status = load_parts(loader, proto, &parts);
+/* Adds the dense weight. */
+static tort_status load_new(tort_loader *loader, tort_message message, sparse_parts *parts, int32_t *weight) {
+    tort_status status = load_parts(loader, message, parts);
     if (status) return status;
-    parts.dense.data = tort_alloc_zero(loader->env, 1, parts.dense_bytes);
-    void *values = tort_alloc(loader->env, parts.values.bytes);
-    void *indices = tort_alloc(loader->env, parts.indices.bytes);
-    if (parts.dense.data && values && indices)
-        status = expand(loader, proto, &parts, values, indices, weight);
-    else
-        status = tort_no_memory(loader);
-    if (!status) {
-        loader->sparse_bytes += parts.dense_bytes;
-        proto->has_weight = true;
-        proto->weight = *weight;
+    loader->sparse_bytes += parts->cost;
+    tort_allow_more(loader, parts->cost);
+    void *values = tort_alloc(loader->env, parts->values.bytes);
+    void *indices = tort_alloc(loader->env, parts->indices.bytes);
+    *weight = values && indices ? tort_model_add_weight_space(loader->model, &parts->dense) : -1;
+    status = *weight < 0 ? tort_no_memory(loader) : expand(loader, parts, values, indices);
+    tort_free(loader->env, values, parts->values.bytes);
+    tort_free(loader->env, indices, parts->indices.bytes);
+    return status;
+}
+
+/* Which weight it became is noted with its values. */
+tort_status tort_load_sparse(tort_loader *loader, tort_message message, const char **name, int32_t *weight) {
+    sparse_parts parts = {0};
+    tort_message rest = message;
+    for (tort_field field; tort_next_field(&rest, &field);) {
+        if (field.number == SPARSE_VALUES) parts.values_proto = tort_read_tensor(field.message);
+        if (field.number == SPARSE_INDICES) parts.indices_proto = tort_read_tensor(field.message);
     }
-    tort_free(loader->env, parts.dense.data, parts.dense_bytes);
-    tort_free(loader->env, values, parts.values.bytes);
-    tort_free(loader->env, indices, parts.indices.bytes);
+    bool has_values = parts.values_proto.message.at;
+    *name = has_values ? parts.values_proto.name : "";
+    *weight = has_values ? tort_noted_weight(parts.values_proto.note) : -1;
+    if (*weight >= 0) return TORT_OK;
+    tort_status status = load_new(loader, message, &parts, weight);
+    if (!status) tort_note_weight(parts.values_proto.note, *weight);
     return status;
 }

@@ -1,8 +1,8 @@
 /* tensor_file.c - single tensors in files: the .pb side, and the choice by the path's ending. See npy.c for the
  * other side.
  *
- * A .pb goes the way of a model: slim copy, generated parser, then its data read straight to where it belongs. Here
- * sequences, optionals and maps have their place when they come. */
+ * A .pb goes the way of a model: slim copy, then its data read straight to where it belongs. Here sequences, optionals
+ * and maps have their place when they come. */
 #include "loader/tensor_file.h"
 
 #include <errno.h>
@@ -23,32 +23,35 @@ static void own_strings(tort_string *strings, size_t count) {
     }
 }
 
-static tort_status read_proto(tort_loader *loader, tort_tensor *tensor) {
-    ProtobufCMessage *message = NULL;
+static size_t text_bytes(tort_message message) {
+    size_t bytes = 0;
+    for (tort_field field; tort_next_of(&message, TENSOR_STRING_DATA, &field);) bytes += field.length;
+    return bytes;
+}
+
+static tort_status read_message(tort_loader *loader, tort_message message, tort_tensor *tensor) {
     tort_weight facts;
-    tort_status status = tort_parse(loader, &tort_wire_tensor, &tort_onnx__tensor_proto__descriptor, &message);
-    const TortOnnx__TensorProto *proto = (const TortOnnx__TensorProto *)message;
-    if (!status) status = tort_tensor_facts(loader, proto, &facts);
+    tort_tensor_proto proto = tort_read_tensor(message);
+    tort_status status = tort_tensor_facts(loader, &proto, &facts);
     if (status) return status;
-    size_t text = 0;
-    for (size_t i = 0; i < proto->n_string_data; i++) text += proto->string_data[i].len;
     *tensor = (tort_tensor){.type = facts.type, .rank = facts.rank};
     memcpy(tensor->dims, facts.dims, sizeof tensor->dims);
-    status = tort_tensor_file_alloc(loader->env, tensor, text, loader->error);
+    status = tort_tensor_file_alloc(loader->env, tensor, text_bytes(message), loader->error);
     if (status) return status;
-    status = tort_tensor_contents(loader, proto, &facts, tensor->data);
+    status = tort_tensor_contents(loader, &proto, &facts, tensor->data);
     if (status) tort_tensor_file_free(loader->env, tensor);
     if (!status && facts.type == TORT_STRING) own_strings(tensor->data, facts.bytes / sizeof(tort_string));
     return status;
 }
 
 static tort_status read_pb(const tort_env *env, const char *path, tort_tensor *tensor, tort_error *error) {
+    tort_slim slim;
     tort_loader loader = {.env = env, .error = error};
     tort_status status = tort_source_open_file(env, path, NULL, &loader.source, error);
     if (status) return status;
-    tort_arena_init(&loader.scratch, env);
-    status = read_proto(&loader, tensor);
-    tort_arena_free(&loader.scratch);
+    status = tort_wire_slim(env, loader.source, &tort_wire_tensor, &slim, error);
+    if (!status) status = read_message(&loader, (tort_message){slim.bytes, slim.bytes + slim.size}, tensor);
+    tort_slim_free(env, &slim);
     tort_source_close(loader.source);
     return status;
 }
@@ -89,36 +92,29 @@ tort_status tort_tensor_file_read(const tort_env *env, const char *path, tort_te
 
 /* ---- writing ---------------------------------------------------------------------------------------------------- */
 
-static size_t encode_varint(uint64_t value, uint8_t *out) {
-    size_t size = 0;
-    for (; value > 0x7f; value >>= 7) out[size++] = (uint8_t)(value | 0x80);
-    out[size++] = (uint8_t)value;
-    return size;
-}
-
-/* A field of TensorProto: an integer (wire type 0), or the length of the bytes that follow (2). */
-static bool put_field(FILE *file, uint32_t number, uint32_t wire_type, uint64_t value) {
+/* A field of TensorProto: an integer, or the length of the bytes that follow. */
+static bool put_field(FILE *file, uint32_t number, tort_wire_type wire_type, uint64_t value) {
     uint8_t bytes[20];
-    size_t size = encode_varint(number << 3 | wire_type, bytes);
-    size += encode_varint(value, bytes + size);
+    size_t size = tort_encode_varint(number << 3 | (uint32_t)wire_type, bytes);
+    size += tort_encode_varint(value, bytes + size);
     return fwrite(bytes, 1, size, file) == size;
 }
 
 static bool put_bytes(FILE *file, uint32_t number, const void *bytes, size_t size) {
-    return put_field(file, number, 2, size) && (size == 0 || fwrite(bytes, 1, size, file) == size);
+    return put_field(file, number, TORT_WIRE_LENGTH, size) && (size == 0 || fwrite(bytes, 1, size, file) == size);
 }
 
 static bool write_pb(FILE *file, const char *name, const tort_tensor *tensor) {
-    enum { DIMS = 1, DATA_TYPE = 2, STRING_DATA = 6, NAME = 8, RAW_DATA = 9 };
     size_t bytes;
     bool ok = tort_tensor_bytes(tensor, &bytes);
-    for (int32_t d = 0; ok && d < tensor->rank; d++) ok = put_field(file, DIMS, 0, (uint64_t)tensor->dims[d]);
-    if (ok) ok = put_field(file, DATA_TYPE, 0, (uint64_t)tensor->type);
-    if (ok && name && *name) ok = put_bytes(file, NAME, name, strlen(name));
-    if (tensor->type != TORT_STRING) return ok && put_bytes(file, RAW_DATA, tensor->data, bytes);
+    for (int32_t d = 0; ok && d < tensor->rank; d++)
+        ok = put_field(file, TENSOR_DIMS, TORT_WIRE_VARINT, (uint64_t)tensor->dims[d]);
+    if (ok) ok = put_field(file, TENSOR_DATA_TYPE, TORT_WIRE_VARINT, (uint64_t)tensor->type);
+    if (ok && name && *name) ok = put_bytes(file, TENSOR_NAME, name, strlen(name));
+    if (tensor->type != TORT_STRING) return ok && put_bytes(file, TENSOR_RAW_DATA, tensor->data, bytes);
     const tort_string *strings = tensor->data;
     for (size_t i = 0; ok && i < bytes / sizeof *strings; i++)
-        ok = put_bytes(file, STRING_DATA, strings[i].data, strings[i].length);
+        ok = put_bytes(file, TENSOR_STRING_DATA, strings[i].data, strings[i].length);
     return ok;
 }
 

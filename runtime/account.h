@@ -17,10 +17,14 @@ typedef atomic_size_t tort_account_bytes;
 typedef struct tort_account {
     tort_env inner;                /* the application's */
     tort_account_bytes held, most; /* bytes now, and at their most */
+    size_t limit;                  /* of held; SIZE_MAX: none. Changed while one thread uses the account */
+    bool refused;                  /* an allocation would have gone beyond the limit */
 } tort_account;
 
 /* Starts an account on `inner`, in which `own` bytes are held already, and returns an environment that counts in it: a
  * copy of inner but for its allocator. The account must stay where it is. */
 tort_env tort_account_open(tort_account *account, const tort_env *inner, size_t own);
+/* From now on an allocation that would go beyond the limit fails. */
+void tort_account_limit(tort_account *account, size_t limit);
 
 #endif

@@ -79,6 +79,7 @@ static tort_status unknown_provider(const char *name, tort_error *error) {
     char known[128], word[64];
     const char *names[16];
     size_t count = 0, length = strlen(name);
+    if (!length) return tort_fail(error, TORT_E_USAGE, "the chain has an empty name: is there a comma too many?");
     if (length > strlen(suffix) && !strcasecmp(name + length - strlen(suffix), suffix)) length -= strlen(suffix);
     snprintf(word, sizeof word, "%.*s", length < sizeof word ? (int)length : (int)sizeof word - 1, name);
     for (const tort_foreign_provider *foreign = tort_foreign_providers; foreign->name; foreign++)
@@ -192,7 +193,8 @@ static tort_status open_link(tort_session *session, tort_link *link, tort_error 
     link->provider->open(&link->config, &link->device, &link->target, &link->condition);
     link->opened = link->condition.ready;
     if (!link->opened && !strcmp(link->condition.code, "BAD_OPTION"))
-        return tort_fail(error, TORT_E_USAGE, "provider %s: %s", link->provider->name, link->condition.message);
+        return tort_fail(error, TORT_E_USAGE, "provider %s: %s%s%s", link->provider->name, link->condition.message,
+                         *link->condition.cure ? "; " : "", link->condition.cure);
     /* A device that is full is down; an application whose allocator is, has to hear it. */
     if (!link->opened && link->provider->host_memory && !strcmp(link->condition.code, "NO_MEMORY"))
         return tort_fail(error, TORT_E_MEMORY, "provider %s: %s", link->provider->name, link->condition.message);
@@ -208,7 +210,9 @@ tort_status tort_chain_require(const tort_session *session, tort_error *error) {
             if (strlen(name) == length && !memcmp(name, p, length)) found = &session->chain[i];
         }
         if (!found)
-            return tort_fail(error, TORT_E_PLACEMENT, "required provider %.*s is not in the chain", (int)length, p);
+            return tort_fail(error, TORT_E_PLACEMENT,
+                             "required provider %.*s is not in the chain \"%s\": nothing is ever added to it",
+                             (int)length, p, session->options.chain);
         if (!found->condition.ready) {
             tort_status status = tort_link_down(found, error);
             tort_error_prefix(error, "required provider");

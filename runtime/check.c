@@ -240,12 +240,14 @@ static tort_status check_arity(const char *formals, const char *what, const int3
     tort_formal formal;
     int32_t at = 0;
     for (; tort_formal_next(&cursor, &formal); at++) {
-        if (formal.mode == '*' || formal.mode == '+') return TORT_OK;
         bool given = at < count && values[at] >= 0;
         bool absent_output = at < count && *what == 'o'; /* an output nobody wants has an empty name */
-        if (formal.mode == ' ' && !given && !absent_output)
+        bool many = formal.mode == '*' || formal.mode == '+';
+        bool required = formal.mode == ' ' || (many && at == 0 && *what == 'i'); /* one at least of a list in front */
+        if (required && !given && !absent_output)
             return tort_fail(error, TORT_E_MODEL, "%s %d (%.*s) is required but missing", what, at,
                              (int)formal.name_length, formal.name);
+        if (many) return TORT_OK;
     }
     for (int32_t i = at; i < count; i++)
         if (values[i] >= 0)

@@ -1,53 +1,79 @@
 /* finish.c - the end of loading: makes what the loader built a checked model.
  *
- * Names every node, puts nodes into an order in which they can run, binds each to its operator's row, checks arity,
- * attributes and types, and infers types and symbolic shapes. A node whose operator this build lacks is no error here:
- * place.c reports all of them in one go. Read next: check.c, infer.c. */
+ * Names every node and body, puts nodes into an order in which they can run, binds each to its operator's row, checks
+ * arity, attributes and types, and infers types and symbolic shapes. A node whose operator this build lacks is no error
+ * here: place.c reports all of them in one go. Read next: check.c, infer.c. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/check.h"
 #include "runtime/infer.h"
+#include "runtime/names.h"
 
-/* ---- names ---------------------------------------------------------------------------------------------------------
- */
+/* ---- names ------------------------------------------------------------------------------------------------------- */
 
-typedef struct named_node {
-    const char *name;
-    int32_t index;
-} named_node;
-
-static int compare_named(const void *a, const void *b) {
-    const named_node *x = a, *y = b;
-    int order = strcmp(x->name, y->name);
-    return order ? order : (x->index > y->index) - (x->index < y->index);
-}
-
-/* An unnamed node is "Conv_12"; the second of a name gets "#2". */
-static tort_status name_nodes(tort_model *model, tort_graph *graph, tort_error *error) {
-    size_t count = (size_t)graph->node_count;
-    named_node *sorted = tort_alloc_zero(&model->env, count + 1, sizeof *sorted);
-    if (!sorted) return tort_out_of_memory(error, count * sizeof *sorted);
-    tort_status status = TORT_OK;
-    for (int32_t i = 0; !status && i < graph->node_count; i++) {
+/* First every node that the file names keeps its name, so that "Conv_12" made for another cannot take it away; of those
+ * with one name the first. Then the others get theirs: an unnamed node "Conv_12", a duplicate "name#2". */
+static bool name_all(tort_model *model, tort_graph *graph, tort_names *names, bool *named) {
+    int32_t other;
+    for (int32_t i = 0; i < graph->node_count; i++) {
+        const char *name = graph->nodes[i].name;
+        if (!name || !*name || tort_names_find(names, name, &other)) continue;
+        if (!tort_names_add(names, name, 1)) return false;
+        named[i] = true;
+    }
+    for (int32_t i = 0; i < graph->node_count; i++) {
         tort_node *node = &graph->nodes[i];
+        if (named[i]) continue;
         if (!node->name || !*node->name)
             node->name = tort_arena_format(&model->arena, "%s_%d", node->op_type, node->file_index);
-        if (!node->name) status = tort_out_of_memory(error, 0);
-        sorted[i] = (named_node){node->name, i};
+        if (node->name) node->name = tort_names_add_unique(names, &model->arena, node->name);
+        if (!node->name) return false;
     }
-    if (!status) qsort(sorted, count, sizeof *sorted, compare_named);
-    int repeat = 1;
-    for (size_t i = 1; !status && i < count; i++) {
-        repeat = strcmp(sorted[i].name, sorted[i - 1].name) ? 1 : repeat + 1;
-        if (repeat == 1) continue;
-        const char *name = tort_arena_format(&model->arena, "%s#%d", sorted[i].name, repeat);
-        if (!name) status = tort_out_of_memory(error, 0);
-        graph->nodes[sorted[i].index].name = name;
+    return true;
+}
+
+static tort_status name_nodes(tort_model *model, tort_graph *graph, tort_error *error) {
+    size_t count = (size_t)graph->node_count;
+    bool *named = tort_alloc_zero(&model->env, count, sizeof *named);
+    tort_names names;
+    tort_names_init(&names, &model->env);
+    bool ok = named && name_all(model, graph, &names, named);
+    tort_names_free(&names);
+    tort_free(&model->env, named, count * sizeof *named);
+    return ok ? TORT_OK : tort_out_of_memory(error, count * sizeof *named);
+}
+
+enum { LONGEST_IN_PATH = 128 }; /* of a node's name; a longer one goes by its operator and index: paths add up */
+
+static const char *path_of(tort_model *model, const tort_graph *around, const tort_node *node,
+                           const tort_attribute *attribute, int32_t i) {
+    char name[2 * LONGEST_IN_PATH], number[16] = "";
+    const char *slash = *around->path ? "/" : "";
+    if (strlen(node->name) <= LONGEST_IN_PATH)
+        snprintf(name, sizeof name, "%s", node->name);
+    else
+        snprintf(name, sizeof name, "%.*s_%d", LONGEST_IN_PATH, node->op_type, node->file_index);
+    if (attribute->kind == TORT_ATTR_GRAPHS) snprintf(number, sizeof number, "_%d", i);
+    return tort_arena_format(&model->arena, "%s%s%s/%.*s%s", around->path, slash, name, LONGEST_IN_PATH,
+                             attribute->name, number);
+}
+
+/* A body is called after its node and the attribute: "Loop_3/body". */
+static tort_status name_bodies(tort_model *model, const tort_graph *graph, tort_error *error) {
+    for (int32_t n = 0; n < graph->node_count; n++) {
+        const tort_node *node = &graph->nodes[n];
+        for (int32_t a = 0; a < node->attribute_count; a++) {
+            const tort_attribute *attribute = &node->attributes[a];
+            if (attribute->kind != TORT_ATTR_GRAPH && attribute->kind != TORT_ATTR_GRAPHS) continue;
+            for (int32_t i = 0; i < attribute->count; i++) {
+                const char *path = path_of(model, graph, node, attribute, i);
+                if (!path) return tort_out_of_memory(error, LONGEST_IN_PATH);
+                model->graphs[attribute->u.graphs[i]].path = path;
+            }
+        }
     }
-    tort_free(&model->env, sorted, (count + 1) * sizeof *sorted);
-    return status;
+    return TORT_OK;
 }
 
 /* ---- order ------------------------------------------------------------------------------------------------------- */
@@ -232,6 +258,7 @@ tort_status tort_model_finish(tort_model *model, int assume_opset, tort_error *e
     for (int32_t g = 0; !status && g < model->graph_count; g++) {
         tort_graph *graph = &model->graphs[g];
         status = name_nodes(model, graph, error);
+        if (!status) status = name_bodies(model, graph, error);
         settle_values(model, graph, g == 0);
         if (!status) status = order_nodes(model, graph, error);
         if (!status) status = check_sources(graph, error);

@@ -1,7 +1,7 @@
 /* graph.h - the checked graph in memory: values, nodes and attributes as arrays, referring to each other by index.
  *
- * loader/ fills it through the functions below; infer.c completes types and shapes; nothing later changes it but
- * fold.c and fuse.c, which mark nodes. It must not know files, providers or operators.
+ * loader/ fills it through the functions below, finish.c checks it, infer.c completes types and shapes; after that
+ * nothing changes it, and sessions share it. It must not know files, providers or operators.
  * A body (If, Loop, Scan) is a graph of its own, named by index in the model; what it takes from outside is an
  * explicit input of its node (appended to the node's inputs, see tort_node.captured). */
 #ifndef TORT_RUNTIME_GRAPH_H
@@ -12,6 +12,8 @@
 #include "runtime/shape.h"
 
 struct tort_op;
+
+#define TORT_NEWEST_IR 14 /* version of the file format, onnx 1.23 */
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
@@ -105,7 +107,7 @@ typedef struct tort_attribute {
 } tort_attribute;
 
 typedef struct tort_node {
-    const char *name;   /* never "": an unnamed node is "Conv_12", a duplicate gets "#2" */
+    const char *name;   /* of this node alone in its graph: an unnamed one is "Conv_12", a second one gets "#2" */
     const char *domain; /* "" for ai.onnx */
     const char *op_type;
     int32_t opset;            /* version of the domain that the model (or function) imports */
@@ -134,10 +136,6 @@ typedef struct tort_opset {
     int64_t version;
 } tort_opset;
 
-typedef struct tort_property {
-    const char *key, *text;
-} tort_property;
-
 struct tort_model {
     tort_env env; /* the application's, counted in the account */
     tort_account account;
@@ -147,7 +145,7 @@ struct tort_model {
     const char *path, *producer, *producer_version, *graph_name; /* "" where the file has none */
     tort_opset *opsets;
     int32_t opset_count;
-    tort_property *metadata;
+    tort_metadata *metadata;
     int32_t metadata_count;
     tort_graph *graphs; /* graphs[0] is the main graph */
     int32_t graph_count, graph_capacity;
@@ -156,6 +154,8 @@ struct tort_model {
     struct tort_weight_store *store; /* weights.c: what is resident, how often it is held, a lock */
     tort_composite *composites;
     int32_t composite_count, composite_capacity;
+    int32_t *composite_buckets; /* of their hash: index + 1, 0 where empty */
+    int32_t composite_bucket_count;
     /* Reads `length` bytes at `offset` of a file into dst; set by the loader, which also frees source_ud. */
     tort_status (*source_read)(void *ud, int32_t file, uint64_t offset, uint64_t length, void *dst, tort_error *error);
     /* The bytes themselves if the source has them in memory or mapped, aligned for `type`; else NULL. */
@@ -171,14 +171,22 @@ int32_t tort_model_add_graph(tort_model *model, const char *name, const char *pa
 int32_t tort_model_add_weight(tort_model *model, const tort_weight *weight);         /* -1: out of memory */
 /* A weight whose bytes are in memory: copies them into the model. -1: out of memory */
 int32_t tort_model_add_weight_data(tort_model *model, const tort_tensor *tensor);
+/* The same where the bytes come later: sets tensor->data to where they belong, which is zeroed. */
+int32_t tort_model_add_weight_space(tort_model *model, tort_tensor *tensor);
 int32_t tort_model_add_composite(tort_model *model, const tort_composite *composite); /* interned; -1 */
 int32_t tort_graph_add_value(tort_model *model, int32_t graph, const char *name);     /* rank -1, no type; -1 */
 /* Copies the node (its arrays must already be in the model's arena). -1: out of memory */
 int32_t tort_graph_add_node(tort_model *model, int32_t graph, const tort_node *node);
 
-/* Binds every node to its operator row, sorts nodes, checks arity, attributes and types, gives names to nodes, infers
- * types and shapes. The loader calls it last; a valid model with operators that this build lacks is TORT_OK (place
- * reports them). */
+/* Room for so many more, so that none is wasted where the number is known; trim gives back what is not used. False: out
+ * of memory. */
+bool tort_model_reserve_weights(tort_model *model, int32_t more);
+bool tort_graph_reserve(tort_model *model, int32_t graph, int32_t values, int32_t nodes);
+bool tort_graph_trim(tort_model *model, int32_t graph);
+
+/* Gives names to nodes and paths to bodies, sorts nodes, binds each to its operator row, checks arity, attributes and
+ * types, infers types and shapes. The loader calls it last; a valid model with operators that this build lacks is
+ * TORT_OK (place reports them). */
 tort_status tort_model_finish(tort_model *model, int assume_opset, tort_error *error);
 
 /* ---- weights ----------------------------------------------------------------------------------------------------- */

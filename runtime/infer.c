@@ -210,24 +210,29 @@ tort_status tort_infer_compare(tort_infer *infer) {
 
 tort_status tort_pass_init(tort_pass *pass, const tort_model *model, const tort_graph *graph, tort_info *infos,
                            tort_dims *dims, tort_arena *arena, tort_error *error) {
-    *pass = (tort_pass){
-        .model = model, .graph = graph, .infos = infos, .dims = dims, .arena = arena, .widest = TORT_INFER_OUTPUTS};
+    *pass = (tort_pass){.model = model,
+                        .graph = graph,
+                        .infos = infos,
+                        .dims = dims,
+                        .arena = arena,
+                        .most_inputs = TORT_INFER_INPUTS,
+                        .most_outputs = TORT_INFER_OUTPUTS};
     for (int32_t i = 0; i < graph->node_count; i++) {
         const tort_node *node = &graph->nodes[i];
-        if (node->input_count > pass->widest) pass->widest = node->input_count;
-        if (node->output_count > pass->widest) pass->widest = node->output_count;
+        if (node->input_count > pass->most_inputs) pass->most_inputs = node->input_count;
+        if (node->output_count > pass->most_outputs) pass->most_outputs = node->output_count;
     }
-    pass->in = tort_alloc_zero(&model->env, (size_t)pass->widest, sizeof *pass->in);
-    pass->out = tort_alloc_zero(&model->env, (size_t)pass->widest, sizeof *pass->out);
+    pass->widest = pass->most_inputs > pass->most_outputs ? pass->most_inputs : pass->most_outputs;
+    pass->in = tort_alloc_zero(&model->env, (size_t)pass->most_inputs, sizeof *pass->in);
+    pass->out = tort_alloc_zero(&model->env, (size_t)pass->most_outputs, sizeof *pass->out);
     if (pass->in && pass->out) return TORT_OK;
     tort_pass_free(pass);
     return tort_out_of_memory(error, (size_t)pass->widest * sizeof *pass->in);
 }
 
 void tort_pass_free(tort_pass *pass) {
-    size_t size = (size_t)pass->widest * sizeof *pass->in;
-    tort_free(&pass->model->env, pass->in, size);
-    tort_free(&pass->model->env, pass->out, size);
+    tort_free(&pass->model->env, pass->in, (size_t)pass->most_inputs * sizeof *pass->in);
+    tort_free(&pass->model->env, pass->out, (size_t)pass->most_outputs * sizeof *pass->out);
     pass->in = pass->out = NULL;
 }
 
@@ -239,6 +244,7 @@ tort_node_view tort_pass_view(tort_pass *pass, int32_t index) {
     const tort_node *node = &pass->graph->nodes[index];
     for (int32_t i = 0; i < node->input_count; i++)
         pass->in[i] = node->inputs[i] >= 0 ? pass->infos[node->inputs[i]] : absent();
+    for (int32_t i = node->input_count; i < TORT_INFER_INPUTS; i++) pass->in[i] = absent();
     for (int32_t i = 0; i < node->output_count; i++)
         pass->out[i] = node->outputs[i] >= 0 ? pass->infos[node->outputs[i]] : absent();
     return (tort_node_view){.op = node->op,
@@ -261,6 +267,8 @@ void tort_error_at_node(tort_error *error, const tort_graph *graph, int32_t inde
                       node->op_type, node->op ? node->op->since : node->opset);
 }
 
+#define LARGEST_SHAPE_INPUT (1 << 15) /* bytes; a larger one is not read: each of many nodes may ask for it */
+
 static int32_t weight_of(const tort_pass *pass, int32_t value) {
     return pass->weights ? pass->weights[value] : pass->graph->values[value].weight;
 }
@@ -271,7 +279,7 @@ tort_status tort_pass_acquire(tort_pass *pass, int32_t index, tort_error *error)
         int32_t weight = node->inputs[i] >= 0 ? weight_of(pass, node->inputs[i]) : -1;
         if (weight < 0 || pass->in[i].data) continue;
         bool wanted = node->op && i < 32 && (node->op->shape_inputs >> i & 1);
-        if (!wanted && pass->model->weights[weight].bytes > TORT_SMALL_WEIGHT) continue;
+        if (pass->model->weights[weight].bytes > (wanted ? LARGEST_SHAPE_INPUT : TORT_SMALL_WEIGHT)) continue;
         tort_status status = tort_weight_acquire(pass->model, weight, &pass->in[i].data, error);
         if (status) {
             tort_pass_release(pass, index);

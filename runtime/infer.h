@@ -9,6 +9,8 @@
 
 /* Room at least for this many outputs: an infer function may fill those of its row that the node does not have. */
 #define TORT_INFER_OUTPUTS 8
+/* So many inputs can be looked at, whether the node has them or not. */
+#define TORT_INFER_INPUTS 8
 
 /* A pass over one graph. `infos` stands for what is known of each value in this pass: the model's own after load,
  * a session's with fixed shapes, a plan's with concrete ones. */
@@ -19,8 +21,9 @@ typedef struct tort_pass {
     const int32_t *weights; /* the weight of each value, -1; NULL: as in the graph */
     tort_dims *dims;
     tort_arena *arena;
-    tort_info *in, *out; /* scratch for one node, owned */
-    int32_t widest;      /* most inputs or outputs of a node */
+    tort_info *in, *out;               /* scratch for one node, owned */
+    int32_t most_inputs, most_outputs; /* of a node: what in and out have room for */
+    int32_t widest;                    /* the larger of the two */
 } tort_pass;
 
 tort_status tort_pass_init(tort_pass *pass, const tort_model *model, const tort_graph *graph, tort_info *infos,

@@ -35,20 +35,53 @@ void tort_model_free(tort_model *model) {
     tort_free(&env, model->graphs, (size_t)model->graph_capacity * sizeof *model->graphs);
     tort_free(&env, model->weights, (size_t)model->weight_capacity * sizeof *model->weights);
     tort_free(&env, model->composites, (size_t)model->composite_capacity * sizeof *model->composites);
+    tort_free(&env, model->composite_buckets, (size_t)model->composite_bucket_count * sizeof(int32_t));
     tort_dims_free(&model->dims);
     tort_arena_free(&model->arena);
     tort_free(&outer, model, sizeof *model);
+}
+
+/* ---- arrays that are made to measure ----------------------------------------------------------------------------- */
+
+/* Exactly `capacity` elements, at least as many as are used. */
+static bool resize(const tort_env *env, void **array, int32_t *capacity, int32_t wanted, size_t size) {
+    size_t bytes;
+    if (wanted == *capacity) return true;
+    if (!tort_mul_size((size_t)wanted, size, &bytes)) return false;
+    void *block = env->alloc(env->alloc_ud, *array, (size_t)*capacity * size, bytes);
+    if (!block && bytes) return false;
+    *array = block;
+    *capacity = wanted;
+    return true;
+}
+
+/* Room for `need` elements: exactly that much the first time, growing by half at least after that. */
+static bool reserve(const tort_env *env, void **array, int32_t *capacity, int32_t need, size_t size) {
+    if (need <= *capacity) return true;
+    int32_t half = *capacity > INT32_MAX / 3 * 2 ? INT32_MAX : *capacity + *capacity / 2;
+    return resize(env, array, capacity, half > need ? half : need, size);
+}
+
+/* ---- building ---------------------------------------------------------------------------------------------------- */
+
+static const char *keep_text(tort_model *model, const char *text) {
+    return *text ? tort_arena_text(&model->arena, text, strlen(text)) : "";
 }
 
 int32_t tort_model_add_graph(tort_model *model, const char *name, const char *path) {
     if (!tort_grow(&model->env, (void **)&model->graphs, &model->graph_capacity, model->graph_count + 1,
                    sizeof *model->graphs))
         return -1;
-    tort_graph graph = {.name = tort_arena_text(&model->arena, name, strlen(name)),
-                        .path = tort_arena_text(&model->arena, path, strlen(path))};
+    tort_graph graph = {.name = keep_text(model, name), .path = keep_text(model, path)};
     if (!graph.name || !graph.path) return -1;
     model->graphs[model->graph_count] = graph;
     return model->graph_count++;
+}
+
+bool tort_model_reserve_weights(tort_model *model, int32_t more) {
+    int32_t need = model->weight_count + more;
+    return reserve(&model->env, (void **)&model->weights, &model->weight_capacity, need, sizeof *model->weights) &&
+           tort_weight_store_grow(model->store, need);
 }
 
 int32_t tort_model_add_weight(tort_model *model, const tort_weight *weight) {
@@ -60,27 +93,90 @@ int32_t tort_model_add_weight(tort_model *model, const tort_weight *weight) {
     return model->weight_count++;
 }
 
-int32_t tort_model_add_weight_data(tort_model *model, const tort_tensor *tensor) {
+int32_t tort_model_add_weight_space(tort_model *model, tort_tensor *tensor) {
     tort_weight weight = {.type = tensor->type, .rank = tensor->rank, .encoding = TORT_ENCODING_MEMORY};
     memcpy(weight.dims, tensor->dims, sizeof weight.dims);
     if (!tort_tensor_bytes(tensor, &weight.bytes)) return -1;
     int32_t index = tort_model_add_weight(model, &weight);
-    if (index < 0 || !tort_weight_store_put(model->store, index, tensor->data, weight.bytes)) return -1;
+    if (index < 0) return -1;
+    tensor->data = tort_weight_store_put(model->store, index, weight.bytes);
+    return tensor->data ? index : -1;
+}
+
+int32_t tort_model_add_weight_data(tort_model *model, const tort_tensor *tensor) {
+    tort_tensor copy = *tensor;
+    size_t bytes;
+    int32_t index = tort_model_add_weight_space(model, &copy);
+    if (index >= 0 && tort_tensor_bytes(tensor, &bytes) && bytes) memcpy(copy.data, tensor->data, bytes);
     return index;
 }
 
-int32_t tort_model_add_composite(tort_model *model, const tort_composite *composite) {
-    for (int32_t i = 0; i < model->composite_count; i++) {
-        const tort_composite *have = &model->composites[i];
-        if (have->kind == composite->kind && have->key == composite->key && have->element == composite->element &&
-            have->type == composite->type && have->inner == composite->inner)
-            return i;
+/* ---- composites -------------------------------------------------------------------------------------------------- */
+
+static bool same_composite(const tort_composite *x, const tort_composite *y) {
+    return x->kind == y->kind && x->key == y->key && x->element == y->element && x->type == y->type &&
+           x->inner == y->inner;
+}
+
+/* Starts from an address, so that a file cannot be made whose types all collide. */
+static uint64_t hash_composite(const tort_model *model, const tort_composite *composite) {
+    const uint64_t words[] = {(uint64_t)composite->kind, (uint64_t)composite->key, (uint64_t)composite->element,
+                              (uint64_t)composite->type, (uint64_t)composite->inner};
+    uint64_t hash = 14695981039346656037u ^ (uintptr_t)model;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) hash = (hash ^ words[i]) * 1099511628211u;
+    return (hash ^ hash >> 32) * 0x9e3779b97f4a7c15u >> 32;
+}
+
+/* The bucket that holds an equal composite, or the empty one where it belongs. */
+static int32_t *composite_bucket(const tort_model *model, const tort_composite *composite) {
+    uint64_t mask = (uint64_t)model->composite_bucket_count - 1;
+    for (uint64_t i = hash_composite(model, composite) & mask;; i = (i + 1) & mask) {
+        int32_t *bucket = &model->composite_buckets[i];
+        if (*bucket == 0 || same_composite(&model->composites[*bucket - 1], composite)) return bucket;
     }
+}
+
+static bool grow_composites(tort_model *model) {
     if (!tort_grow(&model->env, (void **)&model->composites, &model->composite_capacity, model->composite_count + 1,
                    sizeof *model->composites))
-        return -1;
-    model->composites[model->composite_count] = *composite;
-    return model->composite_count++;
+        return false;
+    int32_t before = model->composite_bucket_count, *old = model->composite_buckets;
+    if (model->composite_count < before / 2) return true;
+    if (before > INT32_MAX / 2) return false;
+    int32_t count = before ? before * 2 : 8, *buckets = tort_alloc_zero(&model->env, (size_t)count, sizeof *buckets);
+    if (!buckets) return false;
+    model->composite_buckets = buckets;
+    model->composite_bucket_count = count;
+    for (int32_t i = 0; i < model->composite_count; i++) *composite_bucket(model, &model->composites[i]) = i + 1;
+    tort_free(&model->env, old, (size_t)before * sizeof *old);
+    return true;
+}
+
+int32_t tort_model_add_composite(tort_model *model, const tort_composite *composite) {
+    if (!grow_composites(model)) return -1;
+    int32_t *bucket = composite_bucket(model, composite);
+    if (*bucket == 0) {
+        model->composites[model->composite_count++] = *composite;
+        *bucket = model->composite_count;
+    }
+    return *bucket - 1;
+}
+
+/* ---- graphs ------------------------------------------------------------------------------------------------------ */
+
+bool tort_graph_reserve(tort_model *model, int32_t graph_index, int32_t values, int32_t nodes) {
+    tort_graph *graph = &model->graphs[graph_index];
+    return reserve(&model->env, (void **)&graph->values, &graph->value_capacity, graph->value_count + values,
+                   sizeof *graph->values) &&
+           reserve(&model->env, (void **)&graph->nodes, &graph->node_capacity, graph->node_count + nodes,
+                   sizeof *graph->nodes);
+}
+
+bool tort_graph_trim(tort_model *model, int32_t graph_index) {
+    tort_graph *graph = &model->graphs[graph_index];
+    return resize(&model->env, (void **)&graph->values, &graph->value_capacity, graph->value_count,
+                  sizeof *graph->values) &&
+           resize(&model->env, (void **)&graph->nodes, &graph->node_capacity, graph->node_count, sizeof *graph->nodes);
 }
 
 int32_t tort_graph_add_value(tort_model *model, int32_t graph_index, const char *name) {
@@ -88,10 +184,8 @@ int32_t tort_graph_add_value(tort_model *model, int32_t graph_index, const char 
     if (!tort_grow(&model->env, (void **)&graph->values, &graph->value_capacity, graph->value_count + 1,
                    sizeof *graph->values))
         return -1;
-    tort_value value = {.name = tort_arena_text(&model->arena, name, strlen(name)),
-                        .info = {.rank = -1, .composite = -1},
-                        .producer = -1,
-                        .weight = -1};
+    tort_value value = {
+        .name = keep_text(model, name), .info = {.rank = -1, .composite = -1}, .producer = -1, .weight = -1};
     if (!value.name) return -1;
     graph->values[graph->value_count] = value;
     return graph->value_count++;
@@ -124,6 +218,13 @@ static tort_port port_of(const tort_model *model, int32_t value_index) {
     return port;
 }
 
+static tort_port port_at(const tort_model *model, const int32_t *values, int32_t count, int32_t index) {
+    if (index >= 0 && index < count) return port_of(model, values[index]);
+    tort_port none = {.name = "", .rank = -1};
+    for (int32_t i = 0; i < TORT_MAX_RANK; i++) none.dim_names[i] = "";
+    return none;
+}
+
 int32_t tort_model_input_count(const tort_model *model) {
     return model->graphs[0].input_count;
 }
@@ -133,9 +234,41 @@ int32_t tort_model_output_count(const tort_model *model) {
 }
 
 tort_port tort_model_input(const tort_model *model, int32_t index) {
-    return port_of(model, model->graphs[0].inputs[index]);
+    return port_at(model, model->graphs[0].inputs, model->graphs[0].input_count, index);
 }
 
 tort_port tort_model_output(const tort_model *model, int32_t index) {
-    return port_of(model, model->graphs[0].outputs[index]);
+    return port_at(model, model->graphs[0].outputs, model->graphs[0].output_count, index);
+}
+
+const char *tort_model_graph_name(const tort_model *model) {
+    return model->graph_name;
+}
+
+const char *tort_model_producer(const tort_model *model) {
+    return model->producer;
+}
+
+const char *tort_model_producer_version(const tort_model *model) {
+    return model->producer_version;
+}
+
+int64_t tort_model_ir_version(const tort_model *model) {
+    return model->ir_version;
+}
+
+int64_t tort_model_opset(const tort_model *model, const char *domain) {
+    if (!domain || strcmp(domain, "ai.onnx") == 0) domain = "";
+    for (int32_t i = 0; i < model->opset_count; i++)
+        if (strcmp(model->opsets[i].domain, domain) == 0) return model->opsets[i].version;
+    return 0;
+}
+
+int32_t tort_model_metadata_count(const tort_model *model) {
+    return model->metadata_count;
+}
+
+tort_metadata tort_model_metadata(const tort_model *model, int32_t index) {
+    if (index < 0 || index >= model->metadata_count) return (tort_metadata){"", ""};
+    return model->metadata[index];
 }

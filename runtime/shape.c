@@ -19,17 +19,18 @@
 /* ---- the pool ---------------------------------------------------------------------------------------------------- */
 
 void tort_dims_init(tort_dims *dims, const tort_env *env, tort_arena *arena) {
-    *dims = (tort_dims){.arena = arena, .env = env};
+    *dims = (tort_dims){.arena = arena, .env = env, .seed = (uintptr_t)dims};
 }
 
 void tort_dims_free(tort_dims *dims) {
     tort_free(dims->env, dims->exprs, (size_t)dims->capacity * sizeof *dims->exprs);
     tort_free(dims->env, dims->buckets, (size_t)dims->bucket_count * sizeof *dims->buckets);
-    *dims = (tort_dims){.arena = dims->arena, .env = dims->env};
+    tort_dims_init(dims, dims->env, dims->arena);
 }
 
 bool tort_dims_copy(tort_dims *copy, const tort_dims *dims, const tort_env *env, tort_arena *arena) {
     tort_dims_init(copy, env, arena);
+    copy->seed = dims->seed; /* the buckets are copied as they are */
     size_t exprs = (size_t)dims->count * sizeof *dims->exprs;
     size_t buckets = (size_t)dims->bucket_count * sizeof *dims->buckets;
     if (!dims->count) return true;
@@ -55,12 +56,12 @@ const tort_dim_expr *tort_dim_expression(const tort_dims *dims, tort_dim d) {
     return expression(dims, d);
 }
 
-static uint64_t hash_expression(const tort_dim_expr *e) {
-    uint64_t hash = 14695981039346656037u;
+static uint64_t hash_expression(const tort_dims *dims, const tort_dim_expr *e) {
+    uint64_t hash = 14695981039346656037u ^ dims->seed;
     const uint64_t words[] = {(uint64_t)e->op, (uint64_t)e->value, (uint64_t)e->a, (uint64_t)e->b};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) hash = (hash ^ words[i]) * 1099511628211u;
     for (const char *c = e->name; c && *c; c++) hash = (hash ^ (unsigned char)*c) * 1099511628211u;
-    return hash ^ hash >> 29;
+    return (hash ^ hash >> 32) * 0x9e3779b97f4a7c15u >> 32;
 }
 
 static bool same_expression(const tort_dim_expr *x, const tort_dim_expr *y) {
@@ -71,7 +72,7 @@ static bool same_expression(const tort_dim_expr *x, const tort_dim_expr *y) {
 /* The bucket that holds an equal expression, or the empty one where it belongs. */
 static int32_t *find_bucket(const tort_dims *dims, const tort_dim_expr *e) {
     uint64_t mask = (uint64_t)dims->bucket_count - 1;
-    for (uint64_t i = hash_expression(e) & mask;; i = (i + 1) & mask) {
+    for (uint64_t i = hash_expression(dims, e) & mask;; i = (i + 1) & mask) {
         int32_t *bucket = &dims->buckets[i];
         if (*bucket == 0 || same_expression(&dims->exprs[*bucket - 1], e)) return bucket;
     }

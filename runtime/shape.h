@@ -42,7 +42,8 @@ typedef struct tort_dims {
     int32_t count, capacity;
     int32_t *buckets; /* of the interning hash: index + 1, 0 where empty */
     int32_t bucket_count;
-    bool failed; /* out of memory */
+    uint64_t seed; /* of the hash: an address, so that a model cannot be made whose expressions all collide */
+    bool failed;   /* out of memory */
 } tort_dims;
 
 void tort_dims_init(tort_dims *dims, const tort_env *env, tort_arena *arena);

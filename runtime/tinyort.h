@@ -165,8 +165,24 @@ typedef struct tort_port {
 
 TORT_API int32_t tort_model_input_count(const tort_model *model);
 TORT_API int32_t tort_model_output_count(const tort_model *model);
-TORT_API tort_port tort_model_input(const tort_model *model, int32_t index);  /* borrowed strings */
-TORT_API tort_port tort_model_output(const tort_model *model, int32_t index); /* borrowed strings */
+/* Strings are borrowed. An index that is not there gives an empty port: name "", type UNDEFINED, rank -1. */
+TORT_API tort_port tort_model_input(const tort_model *model, int32_t index);
+TORT_API tort_port tort_model_output(const tort_model *model, int32_t index);
+
+/* What the file says of itself; strings are borrowed from the model, "" where the file has none. */
+typedef struct tort_metadata {
+    const char *key, *value;
+} tort_metadata;
+
+TORT_API const char *tort_model_graph_name(const tort_model *model);
+TORT_API const char *tort_model_producer(const tort_model *model);
+TORT_API const char *tort_model_producer_version(const tort_model *model);
+TORT_API int64_t tort_model_ir_version(const tort_model *model);
+/* The version of a domain that the model imports; NULL, "" and "ai.onnx": the main domain. 0: it does not import it. */
+TORT_API int64_t tort_model_opset(const tort_model *model, const char *domain);
+TORT_API int32_t tort_model_metadata_count(const tort_model *model);
+/* Both strings are "" where there is none of this index. */
+TORT_API tort_metadata tort_model_metadata(const tort_model *model, int32_t index);
 
 /* ---- session ----------------------------------------------------------------------------------------------------- */
 

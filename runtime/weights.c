@@ -18,7 +18,7 @@ typedef struct weight_home {
 } weight_home;
 
 struct tort_weight_store {
-    tort_env env;
+    const tort_env *env; /* borrows the model's */
     pthread_mutex_t lock;
     weight_home *homes;
     int32_t capacity;
@@ -28,40 +28,39 @@ struct tort_weight_store {
 struct tort_weight_store *tort_weight_store_new(const tort_env *env) {
     struct tort_weight_store *store = tort_alloc_zero(env, 1, sizeof *store);
     if (!store) return NULL;
-    store->env = *env;
+    store->env = env;
     pthread_mutex_init(&store->lock, NULL);
     return store;
 }
 
 static void home_drop(struct tort_weight_store *store, weight_home *home) {
-    if (home->owned) tort_free_aligned(&store->env, home->owned, home->owned_size);
+    if (home->owned) tort_free_aligned(store->env, home->owned, home->owned_size);
     *home = (weight_home){0};
 }
 
 void tort_weight_store_free(struct tort_weight_store *store) {
     for (int32_t i = 0; i < store->capacity; i++) home_drop(store, &store->homes[i]);
-    tort_env env = store->env;
-    tort_free(&env, store->homes, (size_t)store->capacity * sizeof *store->homes);
+    const tort_env *env = store->env;
+    tort_free(env, store->homes, (size_t)store->capacity * sizeof *store->homes);
     pthread_mutex_destroy(&store->lock);
-    tort_free(&env, store, sizeof *store);
+    tort_free(env, store, sizeof *store);
 }
 
 bool tort_weight_store_grow(struct tort_weight_store *store, int32_t count) {
     int32_t before = store->capacity;
-    if (!tort_grow(&store->env, (void **)&store->homes, &store->capacity, count, sizeof *store->homes)) return false;
+    if (!tort_grow(store->env, (void **)&store->homes, &store->capacity, count, sizeof *store->homes)) return false;
     for (int32_t i = before; i < store->capacity; i++) store->homes[i] = (weight_home){0};
     return true;
 }
 
-bool tort_weight_store_put(struct tort_weight_store *store, int32_t weight, const void *bytes, size_t size) {
+void *tort_weight_store_put(struct tort_weight_store *store, int32_t weight, size_t size) {
     weight_home *home = &store->homes[weight];
-    home->owned = tort_alloc_aligned(&store->env, size);
-    if (!home->owned) return false;
-    if (size) memcpy(home->owned, bytes, size);
+    home->owned = tort_alloc_aligned(store->env, size);
+    if (home->owned && size) memset(home->owned, 0, size);
     home->owned_size = size;
     home->data = home->owned;
     home->holds = 1; /* never dropped: it cannot be read again */
-    return true;
+    return home->owned;
 }
 
 /* ---- decoding --------------------------------------------------------------------------------------------------- */

@@ -1,16 +1,17 @@
 /* bench.c - `tinyort bench`: latency of single runs of one context, after a warm-up, with inputs from files or at
  * random (seed 0). What is measured is tort_context_run alone, which copies inputs to a device and outputs back unless
- * --bind leaves them there. */
+ * --bind leaves them there. What it says of the device and of threads is what the report says, not what was typed.
+ * Ctrl-C ends the measuring, not the program: what there is is told, and the exit status is 130. */
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
-
-#include <cjson/cJSON.h>
 
 #include "runtime/cli/cli.h"
 #include "runtime/cli/inputs.h"
+#include "runtime/cli/opening.h"
+#include "runtime/cli/report_json.h"
 
 #define MOST_RUNS 1000000
 
@@ -37,15 +38,7 @@ static double mean(const measurement *m) {
     return sum / m->runs;
 }
 
-/* Threads that the cpu provider of the chain uses: its option, or one for each processor. */
-static int threads_of(const char *chain) {
-    const char *option = chain ? strstr(chain, "threads=") : NULL;
-    if (option) return atoi(option + strlen("threads="));
-    long online = sysconf(_SC_NPROCESSORS_ONLN);
-    return online > 0 ? (int)online : 1;
-}
-
-/* ---- inputs that stay in a provider's memory ---- */
+/* ---- inputs that stay in a provider's memory --------------------------------------------------------------------- */
 
 /* Moves the bound ones there: tensors[i].data is then that memory. */
 static tort_status move_inputs(tort_session *session, tort_context *context, const cli_inputs *inputs,
@@ -74,7 +67,14 @@ static void free_moved(tort_session *session, const cli_inputs *inputs, tort_ten
     free(tensors);
 }
 
-/* ---- measuring ---- */
+/* ---- measuring --------------------------------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int number) {
+    interrupted = 1;
+    signal(number, SIG_DFL); /* a second one ends the program, in the middle of a run too */
+}
 
 static tort_status measure(const cli_options *options, tort_context *context, const tort_tensor *inputs,
                            int32_t input_count, int32_t output_count, measurement *m, tort_error *error) {
@@ -83,7 +83,7 @@ static tort_status measure(const cli_options *options, tort_context *context, co
     int32_t most = options->repeat ? options->repeat : MOST_RUNS;
     m->milliseconds = cli_alloc((size_t)most, sizeof *m->milliseconds);
     tort_status status = TORT_OK;
-    for (int32_t i = -options->warmup; !status && m->runs < most; i++) {
+    for (int32_t i = -options->warmup; !status && !interrupted && m->runs < most; i++) {
         double start = cli_seconds();
         if (i == 0) begin = start;
         if (i > 0 && !options->repeat && start - begin >= seconds) break;
@@ -95,7 +95,8 @@ static tort_status measure(const cli_options *options, tort_context *context, co
     }
     cli_progress_end();
     free(outputs);
-    if (!status) qsort(m->milliseconds, (size_t)m->runs, sizeof *m->milliseconds, by_size);
+    qsort(m->milliseconds, (size_t)m->runs, sizeof *m->milliseconds, by_size);
+    if (!status && !m->runs) status = tort_fail(error, TORT_E_RUN, "interrupted before a run was measured");
     return status;
 }
 
@@ -108,39 +109,60 @@ static tort_status measure_bound(const cli_options *options, tort_session *sessi
     return status;
 }
 
-static tort_status work(const cli_options *options, measurement *m, tort_model **model, tort_session **session,
+static tort_status work(cli_options *options, measurement *m, tort_model **model, tort_session **session,
                         tort_context **context, cli_inputs *inputs, tort_error *error) {
+    tort_status status = cli_check_environment(error);
     double start = cli_seconds();
-    tort_status status = cli_open_model(options, options->operands[0], model, error);
-    if (status) return status;
+    if (!status) status = cli_open_model(options, options->operands[0], model, error);
     double loaded = cli_seconds();
-    cli_options filled = *options;
-    filled.random = true;
-    status = cli_check_shapes(options, *model, error);
-    if (!status) status = cli_inputs_read(&filled, *model, inputs, error);
+    options->random = true;
+    if (!status) status = cli_check_names(options, *model, error);
+    if (!status) status = cli_inputs_read(options, *model, inputs, error);
     if (status) return status;
     double read = cli_seconds();
     tort_session_options session_options = cli_session_options(options, options->chains[0]);
-    status = cli_open_session(options, *model, &session_options, session, error);
+    status = cli_open_session(*model, &session_options, session, error);
     if (!status) status = tort_context_create(*session, context, error);
     m->load_ms = 1e3 * (loaded - start + cli_seconds() - read);
-    if (!status) status = measure_bound(options, *session, *context, inputs, tort_model_output_count(*model), m, error);
-    return status == TORT_E_MEMORY && *context ? (error->code = TORT_E_RUN) : status;
+    if (status) return status;
+    cli_inputs_tell(inputs);
+    if (signal(SIGINT, interrupt) == SIG_IGN) signal(SIGINT, SIG_IGN);
+    status = measure_bound(options, *session, *context, inputs, tort_model_output_count(*model), m, error);
+    if (status && !interrupted) cli_inputs_explain(inputs, *model, error);
+    return status;
 }
 
-/* The most memory that this process ever held; the kernel counts in units of 1024 bytes. */
+/* ---- telling ----------------------------------------------------------------------------------------------------- */
+
+/* The most memory that this process ever held. The kernel's own count starts with what the shell held before it became
+ * this program, so the one of its memory map is better where there is one; both are in units of 1024 bytes. */
 static double peak_resident_bytes(void) {
+    char line[200];
+    double kilobytes = 0;
+    FILE *file = fopen("/proc/self/status", "r");
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "VmHWM: %lf kB", &kilobytes) == 1) break;
+    if (file) fclose(file);
     struct rusage usage;
-    return getrusage(RUSAGE_SELF, &usage) == 0 ? 1024.0 * (double)usage.ru_maxrss : 0;
+    if (kilobytes == 0 && getrusage(RUSAGE_SELF, &usage) == 0) kilobytes = (double)usage.ru_maxrss;
+    return 1024 * kilobytes;
 }
 
-static void print_json(const cli_options *options, const measurement *m) {
-    const char *chain = options->chain_count ? options->chains[0] : "cpu";
-    cJSON *root = cJSON_CreateObject();
-    cJSON_AddStringToObject(root, "model", options->operands[0]);
-    cJSON_AddStringToObject(root, "chain", chain);
-    cJSON_AddNumberToObject(root, "threads", threads_of(chain));
-    cJSON_AddNumberToObject(root, "runs", m->runs);
+/* Threads that the nodes ran on: of the provider with the most of them; 0: not threads of this process. */
+static int32_t threads_of(const tort_report *report) {
+    int32_t threads = 0;
+    for (int32_t i = 0; i < report->provider_count; i++)
+        if (report->providers[i].nodes && report->providers[i].threads > threads)
+            threads = report->providers[i].threads;
+    return threads;
+}
+
+static void fill_json(const cli_options *options, const measurement *m, const tort_report *report, cJSON *root) {
+    cli_json_text(root, "model", options->operands[0]);
+    cli_json_text(root, "chain", options->chain_count ? options->chains[0] : "cpu");
+    cli_json_number(root, "threads", threads_of(report) ? threads_of(report) : -1);
+    cli_json_number(root, "runs", m->runs);
+    cJSON_AddBoolToObject(root, "interrupted", interrupted != 0);
     cJSON *latency = cJSON_AddObjectToObject(root, "latency_ms");
     cJSON_AddNumberToObject(latency, "min", m->milliseconds[0]);
     cJSON_AddNumberToObject(latency, "median", percentile(m, 0.5));
@@ -149,19 +171,27 @@ static void print_json(const cli_options *options, const measurement *m) {
     cJSON_AddNumberToObject(latency, "p99", percentile(m, 0.99));
     cJSON_AddNumberToObject(root, "load_ms", m->load_ms);
     cJSON_AddNumberToObject(root, "peak_rss_bytes", peak_resident_bytes());
-    cli_print_json(root);
 }
 
-static void print_text(const cli_options *options, const measurement *m) {
-    const char *chain = options->chain_count ? options->chains[0] : "cpu";
-    char peak[32];
-    printf("%s on %s, %d threads, %d runs\n", options->operands[0], chain, threads_of(chain), m->runs);
-    printf("  min %.3f   median %.3f   mean %.3f   p90 %.3f   p99 %.3f ms\n", m->milliseconds[0], percentile(m, 0.5),
-           mean(m), percentile(m, 0.9), percentile(m, 0.99));
-    printf("  load %.1f ms, peak memory %s\n", m->load_ms, cli_bytes_text(peak_resident_bytes(), peak, sizeof peak));
+static void print_text(const cli_options *options, const measurement *m, const tort_report *report) {
+    char peak[32], *counts = cli_counts_text(report);
+    const int32_t threads = threads_of(report);
+    cli_print(stdout, "%s on --ep %s: %s\n", options->operands[0], options->chain_count ? options->chains[0] : "cpu",
+              counts);
+    for (int32_t i = 0; i < report->provider_count; i++)
+        if (!report->providers[i].ready)
+            cli_print_colour(stdout, CLI_YELLOW, "  nothing ran on %s, which did not open\n",
+                             report->providers[i].name);
+    cli_print(stdout, "  min %.3f   median %.3f   mean %.3f   p90 %.3f   p99 %.3f ms\n", m->milliseconds[0],
+              percentile(m, 0.5), mean(m), percentile(m, 0.9), percentile(m, 0.99));
+    cli_print(stdout, "  %d run%s%s", m->runs, m->runs == 1 ? "" : "s", interrupted ? " until interrupted" : "");
+    if (threads) cli_print(stdout, ", %d thread%s", threads, threads == 1 ? "" : "s");
+    cli_print(stdout, ", load %.1f ms, peak memory %s\n", m->load_ms,
+              cli_bytes_text(peak_resident_bytes(), peak, sizeof peak));
+    free(counts);
 }
 
-int cli_bench(const cli_options *options) {
+int cli_bench(cli_options *options) {
     tort_model *model = NULL;
     tort_session *session = NULL;
     tort_context *context = NULL;
@@ -169,13 +199,18 @@ int cli_bench(const cli_options *options) {
     measurement m = {0};
     tort_error error = {0};
     tort_status status = work(options, &m, &model, &session, &context, &inputs, &error);
-    int result = status ? cli_fail_session(options->command, &error, session) : CLI_OK;
-    if (!status && options->json)
-        print_json(options, &m);
-    else if (!status)
-        print_text(options, &m);
-    fflush(stdout);
-    if (session) cli_print_placement(session, stderr);
+    cJSON *json = cli_json_of(options);
+    tort_report *report = status ? NULL : cli_report(session);
+    if (report && json)
+        fill_json(options, &m, report, json);
+    else if (report)
+        print_text(options, &m, report);
+    tort_report_free(report);
+    int result = cli_end(options, &(cli_ending){.error = &error,
+                                                .exit_status = interrupted ? CLI_INTERRUPTED : 0,
+                                                .sessions = &session,
+                                                .session_count = 1,
+                                                .json = json});
     free(m.milliseconds);
     tort_context_free(context);
     cli_inputs_free(&inputs);

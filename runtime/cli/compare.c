@@ -1,13 +1,15 @@
 /* compare.c - `tinyort compare`: runs a model on two chains, without folding or fusion, and holds every value that the
- * nodes make against each other. What matters is the first node that differs: later ones inherit its error. */
+ * nodes make against each other. What matters is the first node that differs: later ones inherit its error.
+ *
+ * Exit 5 where values differ, or one run made a value that the other did not. Two different chains that came to the
+ * same placement (a device is down) have compared a device with itself: exit 4. */
 #include <stdlib.h>
 #include <string.h>
 
-#include <cjson/cJSON.h>
-
 #include "runtime/cli/cli.h"
+#include "runtime/cli/equality.h"
 #include "runtime/cli/inputs.h"
-#include "runtime/cli/outputs.h"
+#include "runtime/cli/opening.h"
 #include "runtime/op.h"
 
 /* A value of the first run, kept until the second has made it too. */
@@ -18,28 +20,29 @@ typedef struct kept {
     struct kept *next_in_bucket;
 } kept;
 
-enum { BUCKETS = 4096 };
+enum { BUCKETS = 4096, MOST_MISSING = 3 };
 
+/* How one value differs. */
 typedef struct difference {
     int32_t node; /* -1: none */
-    char value[200], text[500];
+    char *value, *text;
 } difference;
 
 typedef struct comparison {
     const cli_options *options;
-    const tort_model *model;
-    kept *buckets[BUCKETS];
-    int32_t kept_count, compared, different, missing;
+    tort_model *model;
+    cli_inputs inputs;
+    tort_session *sessions[2];
+    kept *buckets[BUCKETS]; /* by node, in the order in which values were made */
+    int32_t compared, different, missing;
+    char *missing_names[MOST_MISSING];
     int32_t outputs_different; /* of the model's own outputs */
     double worst;
     difference first;
+    bool same_placement;
 } comparison;
 
-static kept **bucket_of(comparison *c, const char *name) {
-    uint32_t hash = 2166136261u;
-    for (; *name; name++) hash = (hash ^ (unsigned char)*name) * 16777619u;
-    return &c->buckets[hash % BUCKETS];
-}
+/* ---- values ------------------------------------------------------------------------------------------------------ */
 
 static tort_tensor copy_tensor(const tort_tensor *tensor) {
     tort_tensor copy = *tensor;
@@ -62,12 +65,15 @@ static void free_kept(kept *k) {
     free(k);
 }
 
+static kept **bucket_of(comparison *c, int32_t node) {
+    return &c->buckets[(uint32_t)node % BUCKETS];
+}
+
 static void keep(void *ud, int32_t node, const char *value, const tort_tensor *tensor) {
-    comparison *c = ud;
-    kept **bucket = bucket_of(c, value), *k = cli_alloc(1, sizeof *k);
-    *k = (kept){cli_copy_text(value, strlen(value)), node, copy_tensor(tensor), *bucket};
-    *bucket = k;
-    c->kept_count++;
+    kept **link = bucket_of(ud, node);
+    while (*link) link = &(*link)->next_in_bucket;
+    *link = cli_alloc(1, sizeof **link);
+    **link = (kept){cli_copy_text(value, strlen(value)), node, copy_tensor(tensor), NULL};
 }
 
 static bool is_output(const tort_model *model, const char *value) {
@@ -76,138 +82,229 @@ static bool is_output(const tort_model *model, const char *value) {
     return false;
 }
 
+/* A value that only one of the runs made is a difference. */
+static void count_missing(comparison *c, const char *value) {
+    if (c->missing < MOST_MISSING) c->missing_names[c->missing] = cli_copy_text(value, strlen(value));
+    c->missing++;
+    c->outputs_different += is_output(c->model, value);
+}
+
 static void compare_value(void *ud, int32_t node, const char *value, const tort_tensor *tensor) {
     comparison *c = ud;
-    kept **link = bucket_of(c, value);
-    while (*link && strcmp((*link)->name, value) != 0) link = &(*link)->next_in_bucket;
-    kept *k = *link;
+    kept **link = bucket_of(c, node), *k;
+    while ((k = *link) && (k->node != node || strcmp(k->name, value) != 0)) link = &k->next_in_bucket;
     if (!k) {
-        c->missing++;
+        count_missing(c, value);
         return;
     }
     *link = k->next_in_bucket;
-    cli_tolerance tolerance = cli_tolerance_of(c->options, tensor->type, (cli_tolerance){1e-3, 1e-4});
     double worst;
-    char text[sizeof c->first.text];
     c->compared++;
-    bool equal = cli_tensors_equal(tensor, &k->tensor, tolerance, &worst, text, sizeof text);
+    char *text =
+        cli_difference(tensor, &k->tensor, cli_tolerance_of(c->options, tensor->type, CLI_WHOLE_MODEL), &worst);
     if (worst > c->worst) c->worst = worst;
-    if (!equal) {
+    if (text) {
         c->different++;
         c->outputs_different += is_output(c->model, value);
-        if (c->first.node < 0 || node < c->first.node) {
-            c->first.node = node;
-            snprintf(c->first.value, sizeof c->first.value, "%s", value);
-            memcpy(c->first.text, text, sizeof text);
-        }
     }
+    if (text && (c->first.node < 0 || node < c->first.node)) {
+        free(c->first.value);
+        free(c->first.text);
+        c->first = (difference){node, cli_copy_text(value, strlen(value)), text};
+    } else
+        free(text);
     free_kept(k);
 }
 
-/* ---- the two runs ---------------------------------------------------------------------------------------------- */
+/* What is left in the buckets, the second run did not make. */
+static void finish_comparing(comparison *c, bool ran) {
+    for (int i = 0; i < BUCKETS; i++)
+        for (kept *k = c->buckets[i], *next; k; k = next) {
+            next = k->next_in_bucket;
+            if (ran) count_missing(c, k->name);
+            free_kept(k);
+        }
+}
 
-/* Runs on one chain with an observer; *session stays open for its report. */
-static tort_status run_observed(comparison *c, const tort_model *model, const char *chain, const cli_inputs *inputs,
-                                tort_observer observer, tort_session **session, tort_error *error) {
+/* ---- the two runs ------------------------------------------------------------------------------------------------ */
+
+/* Is this the name of a provider of the chain? */
+static bool names_provider(const char *chain, const char *name, size_t length) {
+    for (bool begins = true; *chain; begins = *chain++ == ',') {
+        if (begins && !strncmp(chain, name, length) && strchr(":,", chain[length])) return true;
+        if (*chain == '\\' && chain[1]) chain++;
+    }
+    return false;
+}
+
+/* --require asks of each chain what it has; what neither has is asked of both, to be refused. The caller frees. */
+static char *required_of(const cli_options *options, int32_t which) {
+    char *list = cli_copy_text("", 0);
+    for (const char *p = options->require ? options->require : ""; *p; p += strcspn(p, ","), p += *p == ',') {
+        const size_t length = strcspn(p, ",");
+        if (names_provider(options->chains[which], p, length) || !names_provider(options->chains[1 - which], p, length))
+            cli_append(&list, "%s%.*s", *list ? "," : "", (int)length, p);
+    }
+    return list;
+}
+
+/* Runs on one chain with an observer; the session stays open for its report. */
+static tort_status run_observed(comparison *c, int32_t which, tort_observer observer, tort_error *error) {
+    const char *chain = c->options->chains[which];
     tort_session_options session_options = cli_session_options(c->options, chain);
+    char *required = required_of(c->options, which);
     session_options.unfolded = true;
-    tort_status status = cli_open_session(c->options, model, &session_options, session, error);
+    session_options.require = required;
+    tort_status status = cli_open_session(c->model, &session_options, &c->sessions[which], error);
+    free(required);
     if (status) return status;
     tort_context *context = NULL;
-    int32_t output_count = tort_model_output_count(model);
+    int32_t output_count = tort_model_output_count(c->model);
     tort_tensor *outputs = cli_alloc((size_t)output_count, sizeof *outputs);
-    status = tort_context_create(*session, &context, error);
+    status = tort_context_create(c->sessions[which], &context, error);
+    if (!status && which == 0) cli_inputs_tell(&c->inputs);
     if (!status) {
         cli_progress("running on %s", chain);
         tort_context_observe(context, observer, c);
-        status = tort_context_run(context, inputs->tensors, inputs->count, outputs, output_count, error);
+        status = tort_context_run(context, c->inputs.tensors, c->inputs.count, outputs, output_count, error);
         cli_progress_end();
+        if (status) cli_inputs_explain(&c->inputs, c->model, error);
     }
     tort_context_free(context);
     free(outputs);
     return status;
 }
 
+static bool same_text(const char *a, const char *b) {
+    return a == b || (a && b && !strcmp(a, b));
+}
+
+/* Are the providers of the two chains the same, in the same order? Then whoever typed them wanted them so. */
+static bool same_chains(const tort_report *a, const tort_report *b) {
+    bool same = a->provider_count == b->provider_count;
+    for (int32_t i = 0; same && i < a->provider_count; i++) same = !strcmp(a->providers[i].name, b->providers[i].name);
+    return same;
+}
+
+static bool same_placement(const tort_report *a, const tort_report *b) {
+    bool same = a->node_count == b->node_count;
+    for (int32_t i = 0; same && i < a->node_count; i++) same = same_text(a->nodes[i].provider, b->nodes[i].provider);
+    return same;
+}
+
+static tort_status work(comparison *c, cli_options *options, tort_error *error) {
+    tort_status status = cli_check_environment(error);
+    options->random = options->random || options->input_count == 0;
+    if (!status) status = cli_open_model(options, options->operands[0], &c->model, error);
+    if (!status) status = cli_check_names(options, c->model, error);
+    if (!status) status = cli_inputs_read(options, c->model, &c->inputs, error);
+    if (!status) status = run_observed(c, 0, keep, error);
+    if (!status) status = run_observed(c, 1, compare_value, error);
+    finish_comparing(c, !status);
+    return status;
+}
+
+/* Whether what was found is a failure. */
+static tort_status judge(const comparison *c, bool chains_alike, tort_error *error) {
+    const int32_t different = c->different + c->missing;
+    if (different)
+        return tort_fail(error, TORT_E_RUN, "%d value%s differ%s", different, different == 1 ? "" : "s",
+                         different == 1 ? "s" : "");
+    if (c->same_placement && !chains_alike)
+        return tort_fail(error, TORT_E_PLACEMENT,
+                         "--ep %s and --ep %s came to the same placement: this compared a provider with itself",
+                         c->options->chains[0], c->options->chains[1]);
+    return TORT_OK;
+}
+
+/* ---- telling ----------------------------------------------------------------------------------------------------- */
+
 static const tort_report_node *node_at(const tort_report *report, int32_t index) {
     return index >= 0 && index < report->node_count ? &report->nodes[index] : NULL;
 }
 
-static void print_json(const comparison *c, const tort_report *report) {
-    cJSON *root = cJSON_CreateObject();
-    cJSON_AddStringToObject(root, "a", c->options->chains[0]);
-    cJSON_AddStringToObject(root, "b", c->options->chains[1]);
-    cJSON_AddNumberToObject(root, "compared", c->compared);
-    cJSON_AddNumberToObject(root, "different", c->different);
-    cJSON_AddNumberToObject(root, "outputs_different", c->outputs_different);
+static void fill_json(const comparison *c, const tort_report *report, cJSON *root) {
+    cli_json_text(root, "a", c->options->chains[0]);
+    cli_json_text(root, "b", c->options->chains[1]);
+    cJSON_AddBoolToObject(root, "same_placement", c->same_placement);
+    cli_json_number(root, "compared", c->compared);
+    cli_json_number(root, "different", c->different);
+    cli_json_number(root, "missing", c->missing);
+    cli_json_number(root, "outputs_different", c->outputs_different);
     cJSON_AddNumberToObject(root, "largest_difference", c->worst);
     const tort_report_node *node = node_at(report, c->first.node);
-    if (node) {
-        cJSON *first = cJSON_AddObjectToObject(root, "first");
-        cJSON_AddNumberToObject(first, "index", node->index);
-        cJSON_AddStringToObject(first, "path", node->path);
-        cJSON_AddStringToObject(first, "op", node->op);
-        cJSON_AddStringToObject(first, "kernel", node->kernel);
-        cJSON_AddStringToObject(first, "value", c->first.value);
-        cJSON_AddStringToObject(first, "difference", c->first.text);
-    } else
+    if (!node) {
         cJSON_AddNullToObject(root, "first");
-    cli_print_json(root);
+        return;
+    }
+    cJSON *first = cJSON_AddObjectToObject(root, "first");
+    cli_json_number(first, "index", node->index);
+    cli_json_text(first, "path", node->path);
+    cli_json_text(first, "op", node->op);
+    cli_json_text(first, "kernel", node->kernel);
+    cli_json_text(first, "value", c->first.value);
+    cli_json_text(first, "difference", c->first.text);
+}
+
+static void print_missing(const comparison *c) {
+    if (!c->missing) return;
+    cli_print(stdout, "%d value%s made by one of the runs alone:", c->missing, c->missing == 1 ? " was" : "s were");
+    for (int32_t i = 0; i < c->missing && i < MOST_MISSING; i++)
+        cli_print(stdout, "%s '%s'", i ? "," : "", c->missing_names[i]);
+    cli_print(stdout, "%s\n", c->missing > MOST_MISSING ? " ..." : "");
 }
 
 static void print_text(const comparison *c, const tort_report *report) {
     const char *a = c->options->chains[0], *b = c->options->chains[1];
-    printf("%d values compared, %s against %s; the largest difference is %g\n", c->compared, b, a, c->worst);
+    if (c->same_placement) {
+        char *counts = cli_counts_text(report);
+        cli_print_colour(stdout, CLI_YELLOW, "both chains placed every node alike (%s): no two devices are compared\n",
+                         counts);
+        free(counts);
+    }
+    cli_print(stdout, "%d values compared, %s against %s; the largest difference is %g\n", c->compared, b, a, c->worst);
+    print_missing(c);
     const tort_report_node *node = node_at(report, c->first.node);
     if (!node) {
-        printf("no node differs\n");
+        if (!c->missing) cli_print(stdout, "no node differs\n");
         return;
     }
-    printf("%d differ; the first is node #%d %s (%s-%d, %s %s):\n  '%s' on %s %s on %s\n", c->different, node->index,
-           node->path, node->op, node->since, node->provider ? node->provider : "?", node->kernel, c->first.value, b,
-           c->first.text, a);
+    cli_print(stdout, "%d differ; the first is node #%d %s (%s-%d, %s %s):\n  '%s' on %s: %s on %s\n", c->different,
+              node->index, node->path, node->op, node->since, node->provider ? node->provider : "?", node->kernel,
+              c->first.value, b, c->first.text, a);
     int32_t outputs = tort_model_output_count(c->model);
-    printf("of the model's %d output%s, %d differ%s\n", outputs, outputs == 1 ? "" : "s", c->outputs_different,
-           c->outputs_different == 1 ? "s" : "");
+    cli_print(stdout, "of the model's %d output%s, %d differ%s\n", outputs, outputs == 1 ? "" : "s",
+              c->outputs_different, c->outputs_different == 1 ? "s" : "");
 }
 
-int cli_compare(const cli_options *options) {
+/* What a comparison that came to its end has to say. */
+static void tell(comparison *c, cJSON *json, tort_error *error) {
+    tort_report *a = cli_report(c->sessions[0]), *b = cli_report(c->sessions[1]);
+    c->same_placement = same_placement(a, b);
+    judge(c, same_chains(a, b), error);
+    if (json)
+        fill_json(c, b, json);
+    else
+        print_text(c, b);
+    tort_report_free(a);
+    tort_report_free(b);
+}
+
+int cli_compare(cli_options *options) {
     comparison *c = cli_alloc(1, sizeof *c);
     c->options = options;
     c->first.node = -1;
-    tort_model *model = NULL;
-    tort_session *sessions[2] = {NULL, NULL};
-    cli_inputs inputs = {0};
     tort_error error = {0};
-    tort_status status = TORT_OK;
-    cli_options filled = *options;
-    filled.random = options->random || options->input_count == 0;
-    if (options->chain_count != 2)
-        status = tort_fail(&error, TORT_E_USAGE, "tell it both chains: --ep A --ep B, not %d", options->chain_count);
-    if (!status) status = cli_open_model(options, options->operands[0], &model, &error);
-    c->model = model;
-    if (!status) status = cli_check_shapes(options, model, &error);
-    if (!status) status = cli_inputs_read(&filled, model, &inputs, &error);
-    if (!status) status = run_observed(c, model, options->chains[0], &inputs, keep, &sessions[0], &error);
-    if (!status) status = run_observed(c, model, options->chains[1], &inputs, compare_value, &sessions[1], &error);
-    int result = status ? cli_fail(options->command, &error) : c->different ? CLI_FAILED : CLI_OK;
-    tort_report *report = status ? NULL : cli_report(sessions[1]);
-    if (!status && options->json)
-        print_json(c, report);
-    else if (!status)
-        print_text(c, report);
-    tort_report_free(report);
-    fflush(stdout);
-    for (int i = 0; i < 2; i++) {
-        if (sessions[i]) cli_print_placement(sessions[i], stderr);
-        tort_session_free(sessions[i]);
-    }
-    for (int i = 0; i < BUCKETS; i++)
-        for (kept *k = c->buckets[i], *next; k; k = next) {
-            next = k->next_in_bucket;
-            free_kept(k);
-        }
-    cli_inputs_free(&inputs);
-    tort_model_free(model);
+    cJSON *json = cli_json_of(options);
+    if (!work(c, options, &error)) tell(c, json, &error);
+    int result =
+        cli_end(options, &(cli_ending){.error = &error, .sessions = c->sessions, .session_count = 2, .json = json});
+    for (int i = 0; i < 2; i++) tort_session_free(c->sessions[i]);
+    for (int i = 0; i < MOST_MISSING; i++) free(c->missing_names[i]);
+    free(c->first.value);
+    free(c->first.text);
+    cli_inputs_free(&c->inputs);
+    tort_model_free(c->model);
     free(c);
     return result;
 }

@@ -1,13 +1,17 @@
-/* files.c - reads whole files, and asks back when a name is misspelt. */
+/* files.c - reads whole files, asks back when a name is misspelt, and leaves no half of a file behind. */
 #include <dirent.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "runtime/cli/cli.h"
 #include "runtime/cli/files.h"
 #include "runtime/suggest.h"
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 /* The nearest name to path's last part in its folder, as a question; "" if there is none. */
 static void nearest_file(const char *path, char *hint, size_t size) {
@@ -65,4 +69,84 @@ tort_status cli_read_file(const char *path, uint8_t **bytes, size_t *size, tort_
     *bytes = all;
     *size = used;
     return TORT_OK;
+}
+
+/* ---- folders ----------------------------------------------------------------------------------------------------- */
+
+static tort_status no_folder(const char *option, const char *folder, const char *why, tort_error *error) {
+    return tort_fail(error, TORT_E_USAGE, "%s: nothing can be written to the folder '%s': %s", option, folder, why);
+}
+
+tort_status cli_check_folder(const char *option, const char *folder, tort_error *error) {
+    if (!*folder) return no_folder(option, folder, "it has no name", error);
+    struct stat facts;
+    char *there = cli_copy_text(folder, strlen(folder));
+    size_t length = strlen(there);
+    while (length && stat(there, &facts) != 0 && errno == ENOENT) { /* up to what exists */
+        while (length && there[length - 1] == '/') there[--length] = 0;
+        while (length && there[length - 1] != '/') there[--length] = 0;
+    }
+    const char *found = length ? there : ".";
+    tort_status status = TORT_OK;
+    if (stat(found, &facts) != 0)
+        status = no_folder(option, folder, strerror(errno), error);
+    else if (!S_ISDIR(facts.st_mode))
+        status = tort_fail(error, TORT_E_USAGE, "%s: '%s' is a file, not a folder", option, found);
+    else if (access(found, W_OK | X_OK) != 0)
+        status = no_folder(option, folder, strerror(errno), error);
+    free(there);
+    return status;
+}
+
+tort_status cli_make_folder(const char *option, const char *folder, tort_error *error) {
+    char *path = cli_copy_text(folder, strlen(folder));
+    int result = 0;
+    for (char *p = path + 1; result == 0 && *path && *p; p++) {
+        if (*p != '/') continue;
+        *p = 0;
+        result = mkdir(path, 0777) != 0 && errno != EEXIST ? -1 : 0;
+        *p = '/';
+    }
+    if (result == 0 && mkdir(path, 0777) != 0 && errno != EEXIST) result = -1;
+    free(path);
+    if (result == 0) return TORT_OK;
+    no_folder(option, folder, strerror(errno), error);
+    return error->code = TORT_E_RUN;
+}
+
+/* ---- new files --------------------------------------------------------------------------------------------------- */
+
+/* What a signal has to remove; at most one file is being written. */
+static const char *volatile unfinished_path;
+
+static void remove_unfinished(int number) {
+    if (unfinished_path) unlink(unfinished_path);
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+static void on_interruption(void (*action)(int)) {
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (signal(numbers[i], action) == SIG_IGN) signal(numbers[i], SIG_IGN); /* as under nohup */
+}
+
+cli_new_file cli_new_file_begin(const char *folder, const char *name) {
+    cli_new_file file = {cli_format("%s/%s", folder, name),
+                         cli_format("%s/.tinyort-%ld-%s", folder, (long)getpid(), name)};
+    unfinished_path = file.unfinished;
+    on_interruption(remove_unfinished);
+    return file;
+}
+
+tort_status cli_new_file_end(cli_new_file *file, tort_status status, tort_error *error) {
+    if (!status && rename(file->unfinished, file->path) != 0)
+        status = tort_fail(error, TORT_E_RUN, "cannot write '%s': %s", file->path, strerror(errno));
+    if (status) unlink(file->unfinished);
+    on_interruption(SIG_DFL);
+    unfinished_path = NULL;
+    free(file->path);
+    free(file->unfinished);
+    *file = (cli_new_file){0};
+    return status;
 }

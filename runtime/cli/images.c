@@ -2,6 +2,7 @@
  * resize (triangle filter, wide enough not to alias when shrinking, rounded to 8 bits a pass), crop the middle, scale,
  * subtract the mean, divide by the deviation, order the channels. A grey input gets 0.299 R + 0.587 G + 0.114 B.
  * A picture's own orientation tag is not applied. */
+#include <errno.h>
 #include <math.h>
 #include <png.h>
 #include <setjmp.h>
@@ -33,7 +34,7 @@ static tort_status check_size(const char *path, size_t width, size_t height, tor
                      height, MOST_PIXELS);
 }
 
-/* ---- PNG ------------------------------------------------------------------------------------------------------- */
+/* ---- PNG --------------------------------------------------------------------------------------------------------- */
 
 static tort_status read_png(const char *path, picture *out, tort_error *error) {
     png_image image = {.version = PNG_IMAGE_VERSION};
@@ -59,7 +60,7 @@ static tort_status read_png(const char *path, picture *out, tort_error *error) {
     return TORT_OK;
 }
 
-/* ---- JPEG ------------------------------------------------------------------------------------------------------ */
+/* ---- JPEG -------------------------------------------------------------------------------------------------------- */
 
 typedef struct jpeg_guard {
     struct jpeg_error_mgr manager; /* first: the library gives back this pointer */
@@ -132,7 +133,22 @@ static tort_status read_jpeg(const char *path, picture *out, tort_error *error) 
     return status;
 }
 
-/* ---- size ------------------------------------------------------------------------------------------------------ */
+/* What a file is, its first bytes say: its name may be wrong. */
+static tort_status read_picture(const char *path, picture *out, tort_error *error) {
+    static const uint8_t png[] = {0x89, 'P', 'N', 'G'}, jpeg[] = {0xff, 0xd8, 0xff};
+    uint8_t begin[4] = {0};
+    FILE *file = fopen(path, "rb");
+    if (!file) return tort_fail(error, TORT_E_IO, "'%s' cannot be opened: %s", path, strerror(errno));
+    const size_t length = fread(begin, 1, sizeof begin, file);
+    fclose(file);
+    if (length >= sizeof png && !memcmp(begin, png, sizeof png)) return read_png(path, out, error);
+    if (length >= sizeof jpeg && !memcmp(begin, jpeg, sizeof jpeg)) return read_jpeg(path, out, error);
+    if (!length) return tort_fail(error, TORT_E_INPUT, "%s is empty", path);
+    return tort_fail(error, TORT_E_INPUT, "%s is neither a PNG nor a JPEG picture: it begins with '%.*s'", path,
+                     (int)length, (const char *)begin);
+}
+
+/* ---- size -------------------------------------------------------------------------------------------------------- */
 
 static float round_level(float level) {
     float rounded = floorf(level + 0.5f);
@@ -234,7 +250,7 @@ static void make_grey(picture *p) {
     p->channels = 1;
 }
 
-/* ---- the tensor ------------------------------------------------------------------------------------------------ */
+/* ---- the tensor -------------------------------------------------------------------------------------------------- */
 
 /* Where the dims of a port of this rank and layout stand; -1: there is no such dim. */
 typedef struct placing {
@@ -345,11 +361,9 @@ tort_status cli_image_read(const char *path, const tort_port *port, const cli_im
         status = tort_fail(error, TORT_E_INPUT, "input '%s' is %s; a picture can fill floats and uint8", port->name,
                            tort_type_name(port->type));
     if (status) return status;
-    const char *dot = strrchr(path, '.');
     picture p = {0};
-    status = dot && !strcasecmp(dot, ".png") ? read_png(path, &p, error) : read_jpeg(path, &p, error);
-    if (status) return status;
-    status = prepare(path, port, options, &at, &p, error);
+    status = read_picture(path, &p, error);
+    if (!status) status = prepare(path, port, options, &at, &p, error);
     if (!status) {
         *tensor = (tort_tensor){.type = port->type, .rank = at.rank};
         if (at.batch >= 0) tensor->dims[at.batch] = 1;

@@ -7,56 +7,28 @@
 #include <strings.h>
 
 #include "loader/tensor_file.h"
-#include "ops/numeric.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/files.h"
 #include "runtime/cli/images.h"
+#include "runtime/cli/input_ranges.h"
 #include "runtime/cli/inputs.h"
 #include "runtime/cli/npz.h"
-#include "runtime/suggest.h"
+#include "runtime/cli/opening.h"
+#include "runtime/cli/option_table.h"
+#include "runtime/cli/random.h"
 #include "runtime/graph.h"
+#include "runtime/suggest.h"
 
 typedef struct reader {
     const cli_options *options;
     const tort_model *model;
     cli_inputs *inputs;
+    int32_t pictures; /* files of them */
     tort_error *error;
 } reader;
 
-/* The size of a symbol in a shape of the input that `port` describes; -1: it does not say. */
-static int64_t size_of_symbol(const tort_port *port, const char *symbol, int32_t rank, const int64_t *dims) {
-    for (int32_t i = 0; i < port->rank && i < rank; i++)
-        if (port->dims[i] < 0 && port->dim_names[i] && !strcmp(port->dim_names[i], symbol)) return dims[i];
-    return -1;
-}
-
-/* What --shape says of a symbol, of whichever input that has it. */
-static int64_t symbol_by_shape(const cli_options *options, const tort_model *model, const char *symbol) {
-    int64_t size = -1;
-    for (int32_t i = 0; size < 0 && i < tort_model_input_count(model); i++) {
-        tort_port port = tort_model_input(model, i);
-        for (int32_t k = 0; size < 0 && k < options->shape_count; k++)
-            if (!strcmp(options->shapes[k].name, port.name))
-                size = size_of_symbol(&port, symbol, options->shapes[k].rank, options->shapes[k].dims);
-    }
-    return size;
-}
-
 static bool is_open(const tort_port *port, int32_t dim) {
     return port->dims[dim] < 0 && port->dim_names[dim] && *port->dim_names[dim];
-}
-
-tort_port cli_input_port(const cli_options *options, const tort_model *model, int32_t index) {
-    tort_port port = tort_model_input(model, index);
-    for (int32_t i = 0; i < options->shape_count; i++) {
-        const tort_input_shape *shape = &options->shapes[i];
-        if (strcmp(shape->name, port.name) != 0) continue;
-        port.rank = shape->rank;
-        memcpy(port.dims, shape->dims, sizeof port.dims);
-    }
-    for (int32_t i = 0; i < port.rank; i++)
-        if (is_open(&port, i)) port.dims[i] = symbol_by_shape(options, model, port.dim_names[i]);
-    return port;
 }
 
 static bool has_ending(const char *path, const char *ending) {
@@ -68,7 +40,7 @@ static const char *port_shape(const tort_port *port, char *buffer, size_t size) 
     return cli_shape_text(port->rank, port->dims, port->dim_names, buffer, size);
 }
 
-/* ---- names ----------------------------------------------------------------------------------------------------- */
+/* ---- names ------------------------------------------------------------------------------------------------------- */
 
 static tort_status unknown_name(const reader *r, const char *name, tort_status code) {
     const char **names = cli_alloc((size_t)r->inputs->count, sizeof *names);
@@ -117,7 +89,7 @@ static int32_t next_input(const reader *r) {
     return -1;
 }
 
-/* ---- files ----------------------------------------------------------------------------------------------------- */
+/* ---- files ------------------------------------------------------------------------------------------------------- */
 
 static tort_status check_tensor(const reader *r, const char *file, const tort_port *port, const tort_tensor *tensor) {
     char wanted[200], found[200];
@@ -147,29 +119,38 @@ static tort_status full_shape(const reader *r, const tort_port *port, const char
                      port->rank < 0 ? "1x3x224x224" : cli_shape_text(port->rank, dims, NULL, example, sizeof example));
 }
 
+/* The size of a symbol in a tensor that was given for the input that `port` describes; -1: it does not say. */
+static int64_t size_in_tensor(const tort_port *port, const char *symbol, const tort_tensor *tensor) {
+    for (int32_t i = 0; i < port->rank && i < tensor->rank; i++)
+        if (is_open(port, i) && !strcmp(port->dim_names[i], symbol)) return tensor->dims[i];
+    return -1;
+}
+
 /* Symbols that inputs given as files have settled. */
 static void settle_symbols(const reader *r, tort_port *port) {
     for (int32_t i = 0; i < port->rank; i++)
         for (int32_t k = 0; is_open(port, i) && k < r->inputs->count; k++) {
-            const tort_tensor *given = &r->inputs->tensors[k];
             tort_port other = tort_model_input(r->model, k);
-            if (is_given(r, k)) port->dims[i] = size_of_symbol(&other, port->dim_names[i], given->rank, given->dims);
+            if (is_given(r, k)) port->dims[i] = size_in_tensor(&other, port->dim_names[i], &r->inputs->tensors[k]);
         }
 }
 
-/* Sizes that the model leaves open become 1, and that is said. */
-static tort_tensor *sized_as_one(const tort_port *port, tort_tensor *tensor) {
+/* Sizes that the model leaves open become 1, and that will be said. */
+static tort_tensor *sized_as_one(const tort_port *port, tort_tensor *tensor, char **notes) {
     char declared[200], taken[200];
+    const char *symbol = NULL;
     bool open = false;
     *tensor = (tort_tensor){.type = port->type, .rank = port->rank};
-    for (int32_t i = 0; i < port->rank; i++) {
+    for (int32_t i = port->rank - 1; i >= 0; i--) {
         open = open || port->dims[i] < 0;
+        if (is_open(port, i)) symbol = port->dim_names[i];
         tensor->dims[i] = port->dims[i] < 0 ? 1 : port->dims[i];
     }
-    if (open)
-        fprintf(stderr, "input '%s' is %s: taken as %s (--shape %s=... for another size)\n", port->name,
-                port_shape(port, declared, sizeof declared),
-                cli_shape_text(tensor->rank, tensor->dims, NULL, taken, sizeof taken), port->name);
+    if (!open) return tensor;
+    cli_append(notes, "input '%s' is %s: taken as %s (--shape %s=%s for another size)", port->name,
+               port_shape(port, declared, sizeof declared),
+               cli_shape_text(tensor->rank, tensor->dims, NULL, taken, sizeof taken), symbol ? symbol : port->name,
+               symbol ? "2" : "...");
     return tensor;
 }
 
@@ -223,7 +204,7 @@ static tort_status read_one(const reader *r, const char *file, int32_t index) {
     return status;
 }
 
-/* ---- archives -------------------------------------------------------------------------------------------------- */
+/* ---- archives ---------------------------------------------------------------------------------------------------- */
 
 /* Moves an array into an input. */
 static tort_status take_array(const reader *r, const char *file, cli_npz_array *array, int32_t index) {
@@ -261,51 +242,46 @@ static tort_status read_archive(const reader *r, const char *file, int32_t index
     return status;
 }
 
-/* ---- random ---------------------------------------------------------------------------------------------------- */
-
-/* splitmix64: the same numbers everywhere for a seed. */
-static uint64_t next_random(uint64_t *state) {
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
-static void fill_random(tort_tensor *tensor, uint64_t seed) {
-    int64_t count = tort_count(tensor);
-    float block[TORT_BLOCK];
-    uint64_t state = seed;
-    for (int64_t first = 0; first < count; first += TORT_BLOCK) {
-        int64_t length = count - first < TORT_BLOCK ? count - first : TORT_BLOCK;
-        for (int64_t i = 0; i < length; i++) {
-            uint64_t bits = next_random(&state);
-            if (tort_type_is_float(tensor->type))
-                block[i] = (float)(bits >> 40) * 0x1p-24f;
-            else
-                block[i] = (float)(bits % (tensor->type == TORT_BOOL || tort_type_bits(tensor->type) < 8 ? 2 : 10));
-        }
-        tort_store_floats(tensor->type, tensor->data, first, length, block);
-    }
-}
+/* ---- random ------------------------------------------------------------------------------------------------------ */
 
 static tort_status read_random(const reader *r, int32_t index) {
     tort_port port = cli_input_port(r->options, r->model, index);
-    if (!tort_type_is_float(port.type) && !tort_type_is_integer(port.type) && port.type != TORT_BOOL)
+    if (!cli_can_be_random(port.type))
         return tort_fail(r->error, TORT_E_USAGE, "--random cannot fill input '%s', which is %s; give it a file",
                          port.name, tort_type_name(port.type));
     tort_tensor *tensor = &r->inputs->tensors[index];
     size_t bytes;
     settle_symbols(r, &port);
     tort_status status = port.rank < 0 ? full_shape(r, &port, "--random", tensor) : TORT_OK;
-    if (!status) status = new_tensor_data(r, sized_as_one(&port, tensor), &bytes);
-    if (!status)
-        fill_random(tensor, r->options->seed * 1000003u + (uint64_t)index);
-    else
-        *tensor = (tort_tensor){0};
+    if (!status) status = new_tensor_data(r, sized_as_one(&port, tensor, &r->inputs->notes[index]), &bytes);
+    if (!status) status = cli_fill_random(r->options, r->model, index, tensor, r->error);
+    if (status && !tensor->data) *tensor = (tort_tensor){0};
+    r->inputs->random[index] = true;
     return status;
 }
 
-/* ---- all ------------------------------------------------------------------------------------------------------- */
+/* --random where there is nothing to fill, and ranges of inputs that are not filled. */
+static tort_status check_random(const reader *r) {
+    const cli_options *options = r->options;
+    int32_t filled = 0;
+    for (int32_t i = 0; i < r->inputs->count; i++) filled += r->inputs->random[i];
+    for (int32_t i = 0; i < options->range_count; i++) {
+        const char *name = options->ranges[i].name;
+        int32_t index = find_input(r, name, strlen(name));
+        if (index < 0) {
+            tort_status status = unknown_name(r, name, TORT_E_USAGE);
+            tort_error_prefix(r->error, "--random");
+            return status;
+        }
+        if (!r->inputs->random[index])
+            return tort_fail(r->error, TORT_E_USAGE, "--random %s=...: input '%s' is given by --input", name, name);
+    }
+    if (filled || !cli_is_given(options, OPTION_RANDOM)) return TORT_OK;
+    return tort_fail(r->error, TORT_E_USAGE, "--random: %s",
+                     r->inputs->count ? "every input is given by --input" : "the model has no input");
+}
+
+/* ---- all --------------------------------------------------------------------------------------------------------- */
 
 static tort_status missing_input(const reader *r, int32_t index) {
     tort_port port = cli_input_port(r->options, r->model, index);
@@ -326,39 +302,72 @@ static tort_status check_kinds(const tort_model *model, tort_error *error) {
     return TORT_OK;
 }
 
+/* One --input. */
+static tort_status read_given(reader *r, const char *text) {
+    int32_t index;
+    const char *file;
+    tort_status status = split(r, text, &index, &file);
+    if (status) return status;
+    r->pictures += cli_is_image(file);
+    if (has_ending(file, ".npz"))
+        status = read_archive(r, file, index);
+    else if (index < 0 && (index = next_input(r)) < 0)
+        status = tort_fail(r->error, TORT_E_USAGE, "--input %s: the model has only %d input%s", file, r->inputs->count,
+                           r->inputs->count == 1 ? "" : "s");
+    else
+        status = read_one(r, file, index);
+    if (status == TORT_E_UNSUPPORTED) r->error->code = status = TORT_E_INPUT; /* the file is at fault, not the build */
+    return status;
+}
+
 tort_status cli_inputs_read(const cli_options *options, const tort_model *model, cli_inputs *inputs,
                             tort_error *error) {
-    tort_status kinds = check_kinds(model, error);
-    if (kinds) return kinds;
+    tort_status status = check_kinds(model, error);
+    if (status) return status;
     inputs->count = tort_model_input_count(model);
     inputs->tensors = cli_alloc((size_t)inputs->count, sizeof *inputs->tensors);
-    reader r = {options, model, inputs, error};
-    for (int32_t i = 0; i < options->input_count; i++) {
-        int32_t index;
-        const char *file;
-        tort_status status = split(&r, options->inputs[i], &index, &file);
-        if (status) return status;
-        if (has_ending(file, ".npz"))
-            status = read_archive(&r, file, index);
-        else if (index < 0 && (index = next_input(&r)) < 0)
-            status = tort_fail(error, TORT_E_USAGE, "--input %s: the model has only %d input%s", file, inputs->count,
-                               inputs->count == 1 ? "" : "s");
-        else
-            status = read_one(&r, file, index);
-        if (status == TORT_E_UNSUPPORTED) error->code = status = TORT_E_INPUT; /* the file is at fault, not the build */
-        if (status) return status;
-    }
+    inputs->random = cli_alloc((size_t)inputs->count, sizeof *inputs->random);
+    inputs->notes = cli_alloc((size_t)inputs->count, sizeof *inputs->notes);
+    for (int32_t i = 0; i < inputs->count; i++) inputs->notes[i] = cli_copy_text("", 0);
+    reader r = {.options = options, .model = model, .inputs = inputs, .error = error};
+    for (int32_t i = 0; !status && i < options->input_count; i++) status = read_given(&r, options->inputs[i]);
+    if (!status && options->image.first && !r.pictures)
+        status = tort_fail(error, TORT_E_USAGE, "--%s is for pictures, and no --input is a .png or .jpg",
+                           options->image.first);
+    for (int32_t i = 0; !status && i < inputs->count; i++)
+        if (!is_given(&r, i)) status = options->random ? read_random(&r, i) : missing_input(&r, i);
+    return status ? status : check_random(&r);
+}
+
+void cli_inputs_tell(const cli_inputs *inputs) {
+    for (int32_t i = 0; i < inputs->count; i++)
+        if (*inputs->notes[i]) cli_print(stderr, "%s\n", inputs->notes[i]);
+}
+
+void cli_inputs_explain(const cli_inputs *inputs, const tort_model *model, tort_error *error) {
+    if (error->code != TORT_E_RUN && error->code != TORT_E_INPUT) return;
+    int32_t found = -1;
     for (int32_t i = 0; i < inputs->count; i++) {
-        if (is_given(&r, i)) continue;
-        tort_status status = options->random ? read_random(&r, i) : missing_input(&r, i);
-        if (status) return status;
+        if (!inputs->random || !inputs->random[i] || !cli_is_counted(inputs->tensors[i].type)) continue;
+        const bool reaches = cli_input_reaches(model, i, error->node);
+        if (found < 0 || reaches) found = i;
+        if (reaches) break;
     }
-    return TORT_OK;
+    if (found < 0) return;
+    const char *name = tort_model_input(model, found).name;
+    size_t used = strlen(error->msg);
+    snprintf(error->msg + used, sizeof error->msg - used,
+             "; input '%s' has random values: give it others by --random %s=0..9 or --input %s=FILE", name, name, name);
 }
 
 void cli_inputs_free(cli_inputs *inputs) {
     tort_env env = tort_env_complete(NULL);
-    for (int32_t i = 0; i < inputs->count; i++) tort_tensor_file_free(&env, &inputs->tensors[i]);
+    for (int32_t i = 0; i < inputs->count; i++) {
+        tort_tensor_file_free(&env, &inputs->tensors[i]);
+        if (inputs->notes) free(inputs->notes[i]);
+    }
+    free(inputs->notes);
     free(inputs->tensors);
+    free(inputs->random);
     *inputs = (cli_inputs){0};
 }

@@ -7,6 +7,8 @@
 /* One tensor an input of the model, in its order. */
 typedef struct cli_inputs {
     tort_tensor *tensors;
+    bool *random; /* filled at random */
+    char **notes; /* what was assumed of each; "" */
     int32_t count;
 } cli_inputs;
 
@@ -15,7 +17,10 @@ typedef struct cli_inputs {
 tort_status cli_inputs_read(const cli_options *options, const tort_model *model, cli_inputs *inputs, tort_error *error);
 void cli_inputs_free(cli_inputs *inputs);
 
-/* An input of the model, with the shape that --shape gives it. */
-tort_port cli_input_port(const cli_options *options, const tort_model *model, int32_t index);
+/* What was assumed, on stderr: once it is certain that there will be a run. */
+void cli_inputs_tell(const cli_inputs *inputs);
+
+/* After a run that failed: where integers were random, they may be why, and the message says how to give others. */
+void cli_inputs_explain(const cli_inputs *inputs, const tort_model *model, tort_error *error);
 
 #endif

@@ -5,13 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cjson/cJSON.h>
-
 #include "runtime/cli/cli.h"
+#include "runtime/cli/opening.h"
 #include "runtime/cli/table.h"
 #include "runtime/op.h"
 
-/* ---- shapes ---------------------------------------------------------------------------------------------------- */
+/* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
 /* The symbols that --shape gives a size. */
 typedef struct known_sizes {
@@ -20,17 +19,15 @@ typedef struct known_sizes {
 } known_sizes;
 
 static known_sizes read_sizes(const cli_options *options, const tort_model *model) {
-    known_sizes sizes = {cli_alloc((size_t)options->shape_count * TORT_MAX_RANK, sizeof *sizes.bindings), 0};
     const tort_graph *graph = &model->graphs[0];
-    for (int32_t s = 0; s < options->shape_count; s++)
-        for (int32_t i = 0; i < graph->input_count; i++) {
-            const tort_value *value = &graph->values[graph->inputs[i]];
-            const tort_input_shape *shape = &options->shapes[s];
-            if (strcmp(value->name, shape->name) != 0 || value->info.rank != shape->rank) continue;
-            for (int32_t d = 0; d < shape->rank; d++)
-                if (!tort_dim_known(value->info.dims[d]))
-                    sizes.bindings[sizes.count++] = (tort_dim_binding){value->info.dims[d], shape->dims[d]};
-        }
+    known_sizes sizes = {cli_alloc((size_t)graph->input_count * TORT_MAX_RANK, sizeof *sizes.bindings), 0};
+    for (int32_t i = 0; i < graph->input_count; i++) {
+        const tort_info *info = &graph->values[graph->inputs[i]].info;
+        tort_port port = cli_input_port(options, model, i);
+        for (int32_t d = 0; d < info->rank && d < port.rank; d++)
+            if (!tort_dim_known(info->dims[d]) && port.dims[d] >= 0)
+                sizes.bindings[sizes.count++] = (tort_dim_binding){info->dims[d], port.dims[d]};
+    }
     return sizes;
 }
 
@@ -45,29 +42,35 @@ static bool concrete(const tort_model *model, const known_sizes *sizes, int32_t 
     return info->rank >= 0 && tort_tensor_count(out, &count);
 }
 
-static const char *value_shape(const tort_model *model, const tort_info *info, char *buffer, size_t size) {
-    if (info->rank <= 0) return info->rank < 0 ? "of any rank" : "scalar";
-    buffer[0] = 0;
-    for (int32_t d = 0; d < info->rank; d++) {
-        char dim[100];
-        size_t used = strlen(buffer);
-        snprintf(buffer + used, size - used, "%s%s", d ? "x" : "",
-                 tort_dim_text(&model->dims, info->dims[d], dim, sizeof dim));
-    }
-    return buffer;
+/* Sizes that have a name or a formula; an unknown that inference made up is "?". The caller frees. */
+static char *value_shape(const tort_model *model, const tort_info *info) {
+    if (info->rank <= 0) return cli_format(info->rank < 0 ? "of any rank" : "scalar");
+    char *text = cli_copy_text("", 0);
+    bool named = false;
+    for (int pass = 0; pass < 2; pass++)
+        for (int32_t d = 0; d < info->rank; d++) {
+            char dim[100];
+            tort_dim_text(&model->dims, info->dims[d], dim, sizeof dim);
+            const bool known = tort_dim_known(info->dims[d]), unknown = !known && *dim == '?';
+            if (pass == 0)
+                named = named || (!known && !unknown);
+            else
+                cli_append(&text, "%s%s", d == 0 ? "" : named ? " x " : "x", unknown ? "?" : dim);
+        }
+    return text;
 }
 
-/* ---- counts ---------------------------------------------------------------------------------------------------- */
+/* ---- counts ------------------------------------------------------------------------------------------------------ */
 
 typedef struct op_count {
     const tort_node *node; /* the first of its kind */
-    int32_t nodes;
+    int32_t nodes, unknown_flops;
     double flops;
 } op_count;
 
 typedef struct summary {
     op_count *ops;
-    int32_t op_kinds, nodes, unknown_flops, without_row;
+    int32_t op_kinds, nodes, unknown_flops;
     double flops, parameters, parameter_bytes;
 } summary;
 
@@ -126,38 +129,49 @@ static double node_flops(const tort_model *model, const known_sizes *sizes, cons
     return 0;
 }
 
-static op_count *count_of(summary *s, const tort_node *node) {
-    for (int32_t i = 0; i < s->op_kinds; i++)
-        if (!strcmp(s->ops[i].node->op_type, node->op_type) && !strcmp(s->ops[i].node->domain, node->domain))
-            return &s->ops[i];
-    s->ops[s->op_kinds] = (op_count){.node = node};
-    return &s->ops[s->op_kinds++];
+static int by_operator(const void *a, const void *b) {
+    const tort_node *x = *(const tort_node *const *)a, *y = *(const tort_node *const *)b;
+    int order = strcmp(x->op_type, y->op_type);
+    if (order == 0) order = strcmp(x->domain, y->domain);
+    return order ? order : (x > y) - (x < y);
 }
 
 static int most_nodes_first(const void *a, const void *b) {
     const op_count *x = a, *y = b;
     if (x->nodes != y->nodes) return x->nodes < y->nodes ? 1 : -1;
-    return strcmp(x->node->op_type, y->node->op_type);
+    return by_operator(&x->node, &y->node);
 }
 
-static summary summarize(const tort_model *model, const known_sizes *sizes) {
-    summary s = {0};
-    for (int32_t g = 0; g < model->graph_count; g++) s.nodes += model->graphs[g].node_count;
-    s.ops = cli_alloc((size_t)s.nodes, sizeof *s.ops);
+static bool in_main_graph(const tort_model *model, const tort_node *node) {
+    const tort_graph *graph = &model->graphs[0];
+    return node >= graph->nodes && node < graph->nodes + graph->node_count;
+}
+
+static void count_operators(summary *s, const tort_model *model, const known_sizes *sizes) {
+    for (int32_t g = 0; g < model->graph_count; g++) s->nodes += model->graphs[g].node_count;
+    const tort_node **sorted = cli_alloc((size_t)s->nodes, sizeof *sorted);
+    int32_t filled = 0;
     for (int32_t g = 0; g < model->graph_count; g++)
-        for (int32_t n = 0; n < model->graphs[g].node_count; n++) {
-            const tort_node *node = &model->graphs[g].nodes[n];
-            op_count *count = count_of(&s, node);
-            count->nodes++;
-            s.without_row += !node->op;
-            double flops = g == 0 ? node_flops(model, sizes, node) : 0;
-            if (flops < 0)
-                s.unknown_flops++;
-            else
-                count->flops += flops;
-        }
-    qsort(s.ops, (size_t)s.op_kinds, sizeof *s.ops, most_nodes_first);
-    for (int32_t i = 0; i < s.op_kinds; i++) s.flops += s.ops[i].flops;
+        for (int32_t n = 0; n < model->graphs[g].node_count; n++) sorted[filled++] = &model->graphs[g].nodes[n];
+    qsort(sorted, (size_t)filled, sizeof *sorted, by_operator);
+    s->ops = cli_alloc((size_t)s->nodes, sizeof *s->ops);
+    for (int32_t i = 0; i < filled; i++) {
+        const tort_node *node = sorted[i], *before = i ? sorted[i - 1] : NULL;
+        if (!before || strcmp(before->op_type, node->op_type) != 0 || strcmp(before->domain, node->domain) != 0)
+            s->ops[s->op_kinds++] = (op_count){.node = node};
+        op_count *count = &s->ops[s->op_kinds - 1];
+        double flops = in_main_graph(model, node) ? node_flops(model, sizes, node) : 0;
+        count->nodes++;
+        count->unknown_flops += flops < 0;
+        s->unknown_flops += flops < 0;
+        count->flops += flops > 0 ? flops : 0;
+    }
+    free(sorted);
+    qsort(s->ops, (size_t)s->op_kinds, sizeof *s->ops, most_nodes_first);
+    for (int32_t i = 0; i < s->op_kinds; i++) s->flops += s->ops[i].flops;
+}
+
+static void count_parameters(summary *s, const tort_model *model) {
     for (int32_t g = 0; g < model->graph_count; g++)
         for (int32_t v = 0; v < model->graphs[g].value_count; v++) {
             int32_t at = model->graphs[g].values[v].weight;
@@ -165,13 +179,12 @@ static summary summarize(const tort_model *model, const known_sizes *sizes) {
             const tort_weight *weight = &model->weights[at];
             tort_tensor tensor = {.type = weight->type, .rank = weight->rank};
             memcpy(tensor.dims, weight->dims, sizeof tensor.dims);
-            s.parameters += (double)tort_count(&tensor);
-            s.parameter_bytes += (double)weight->bytes;
+            s->parameters += (double)tort_count(&tensor);
+            s->parameter_bytes += (double)weight->bytes;
         }
-    return s;
 }
 
-/* ---- text ------------------------------------------------------------------------------------------------------ */
+/* ---- text -------------------------------------------------------------------------------------------------------- */
 
 static const char *kind_name(const tort_info *info, char *buffer, size_t size) {
     static const char *const before[] = {"", "sparse ", "sequence of ", "optional ", "map to "};
@@ -179,17 +192,18 @@ static const char *kind_name(const tort_info *info, char *buffer, size_t size) {
     return buffer;
 }
 
-static void print_ports(const tort_model *model, const char *title, const int32_t *values, int32_t count) {
-    cli_table *table = cli_table_new("||", 2);
+static void print_ports(const tort_model *model, const char *title, const int32_t *values, int32_t count, int width) {
+    cli_table *table = cli_table_new("~||", 2);
     for (int32_t i = 0; i < count; i++) {
         const tort_value *value = &model->graphs[0].values[values[i]];
-        char type[80], shape[500];
+        char type[80], *shape = value_shape(model, &value->info);
         cli_cell(table, CLI_BOLD, "%s", value->name);
         cli_cell(table, CLI_PLAIN, "%s", kind_name(&value->info, type, sizeof type));
-        cli_cell(table, CLI_PLAIN, "%s", value_shape(model, &value->info, shape, sizeof shape));
+        cli_cell(table, CLI_PLAIN, "%s", shape);
+        free(shape);
     }
-    printf("%s\n", title);
-    cli_table_print(table, stdout);
+    cli_print(stdout, "%s\n", title);
+    cli_table_print(table, stdout, width);
 }
 
 static const char *count_text(double count, char *buffer, size_t size) {
@@ -203,48 +217,72 @@ static const char *count_text(double count, char *buffer, size_t size) {
     return buffer;
 }
 
-static void print_flops(const summary *s) {
-    char text[32];
-    printf("FLOPs       %s", count_text(s->flops, text, sizeof text));
-    if (s->unknown_flops) printf(" and those of %d nodes whose shapes need --shape", s->unknown_flops);
-    printf(" (convolutions and matrix products, 2 a multiply-add)\n");
+static void add_line(cli_table *table, const char *title, char *text) {
+    cli_cell(table, CLI_DIM, "%s", title);
+    cli_cell(table, CLI_PLAIN, "%s", text);
+    free(text);
 }
 
-static void print_text(const tort_model *model, const summary *s) {
-    char parameters[32], bytes[32];
-    printf("model       %s", *model->graph_name ? model->graph_name : "(unnamed)");
+static void print_head(const tort_model *model, const summary *s, int width) {
+    char parameters[32], bytes[32], flops[32];
+    cli_table *table = cli_table_new("|", 0);
+    char *made = cli_format("%s", *model->graph_name ? model->graph_name : "(unnamed)");
     if (*model->producer)
-        printf(", made by %s%s%s", model->producer, *model->producer_version ? " " : "", model->producer_version);
-    printf("\nIR version  %lld, opsets:", (long long)model->ir_version);
+        cli_append(&made, ", made by %s%s%s", model->producer, *model->producer_version ? " " : "",
+                   model->producer_version);
+    add_line(table, "model", made);
+    char *versions = cli_format("%lld, opsets:", (long long)model->ir_version);
     for (int32_t i = 0; i < model->opset_count; i++)
-        printf("%s %s %lld", i ? "," : "", *model->opsets[i].domain ? model->opsets[i].domain : "ai.onnx",
-               (long long)model->opsets[i].version);
-    printf("\nparameters  %s in %s\n", count_text(s->parameters, parameters, sizeof parameters),
-           cli_bytes_text(s->parameter_bytes, bytes, sizeof bytes));
-    print_flops(s);
-    const tort_graph *graph = &model->graphs[0];
-    print_ports(model, "inputs", graph->inputs, graph->input_count);
-    print_ports(model, "outputs", graph->outputs, graph->output_count);
-    printf("operators   %d nodes%s\n", s->nodes, model->graph_count > 1 ? ", those of bodies included" : "");
-    cli_table *table = cli_table_new("|>||", 2);
+        cli_append(&versions, "%s %s %lld", i ? "," : "",
+                   *model->opsets[i].domain ? model->opsets[i].domain : "ai.onnx", (long long)model->opsets[i].version);
+    add_line(table, "IR version", versions);
+    add_line(table, "parameters",
+             cli_format("%s in %s", count_text(s->parameters, parameters, sizeof parameters),
+                        cli_bytes_text(s->parameter_bytes, bytes, sizeof bytes)));
+    char *work = cli_format("%s", count_text(s->flops, flops, sizeof flops));
+    if (s->unknown_flops) cli_append(&work, " and those of %d nodes whose shapes need --shape", s->unknown_flops);
+    cli_append(&work, " (convolutions and matrix products, 2 a multiply-add)");
+    add_line(table, "FLOPs", work);
+    cli_table_print(table, stdout, width);
+}
+
+static void print_operators(const tort_model *model, const summary *s, int width) {
+    cli_print(stdout, "operators: %d nodes%s\n", s->nodes, model->graph_count > 1 ? ", those of bodies included" : "");
+    cli_table *table = cli_table_new("~|>||", 2);
     for (int32_t i = 0; i < s->op_kinds; i++) {
         const op_count *op = &s->ops[i];
         char flops[32];
         cli_cell(table, op->node->op ? CLI_PLAIN : CLI_RED, "%s%s%s", op->node->domain, *op->node->domain ? "." : "",
                  op->node->op_type);
         cli_cell(table, CLI_PLAIN, "%d", op->nodes);
-        if (op->flops > 0)
+        if (op->unknown_flops)
+            cli_cell(table, CLI_DIM, "? FLOPs");
+        else if (op->flops > 0)
             cli_cell(table, CLI_DIM, "%s FLOPs", count_text(op->flops, flops, sizeof flops));
         else
             cli_cell(table, CLI_PLAIN, "%s", "");
         cli_cell(table, CLI_RED, "%s", op->node->op ? "" : "not in this build");
     }
-    cli_table_print(table, stdout);
-    for (int32_t i = 0; i < model->metadata_count; i++)
-        printf("%s%s: %s\n", i ? "  " : "metadata\n  ", model->metadata[i].key, model->metadata[i].text);
+    cli_table_print(table, stdout, width);
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------------------------ */
+static void print_text(const tort_model *model, const summary *s, int width) {
+    const tort_graph *graph = &model->graphs[0];
+    print_head(model, s, width);
+    print_ports(model, "inputs", graph->inputs, graph->input_count, width);
+    print_ports(model, "outputs", graph->outputs, graph->output_count, width);
+    print_operators(model, s, width);
+    if (!model->metadata_count) return;
+    cli_print(stdout, "metadata\n");
+    cli_table *table = cli_table_new("~|", 2);
+    for (int32_t i = 0; i < model->metadata_count; i++) {
+        cli_cell(table, CLI_PLAIN, "%s:", model->metadata[i].key);
+        cli_cell(table, CLI_PLAIN, "%s", model->metadata[i].value);
+    }
+    cli_table_print(table, stdout, width);
+}
+
+/* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
 static cJSON *ports_json(const tort_model *model, const int32_t *values, int32_t count) {
     cJSON *list = cJSON_CreateArray();
@@ -267,56 +305,59 @@ static cJSON *ports_json(const tort_model *model, const int32_t *values, int32_t
     return list;
 }
 
-static void print_json(const tort_model *model, const summary *s) {
-    cJSON *root = cJSON_CreateObject();
+static cJSON *operators_json(const summary *s) {
+    cJSON *operators = cJSON_CreateArray();
+    for (int32_t i = 0; i < s->op_kinds; i++) {
+        const op_count *op = &s->ops[i];
+        cJSON *item = cJSON_CreateObject();
+        cli_json_text(item, "domain", op->node->domain);
+        cli_json_text(item, "op", op->node->op_type);
+        cli_json_number(item, "nodes", op->nodes);
+        cli_json_number(item, "flops", op->unknown_flops ? -1 : (int64_t)op->flops);
+        cJSON_AddBoolToObject(item, "known", op->node->op != NULL);
+        cJSON_AddItemToArray(operators, item);
+    }
+    return operators;
+}
+
+static void fill_json(const tort_model *model, const summary *s, cJSON *root) {
     const tort_graph *graph = &model->graphs[0];
-    cJSON_AddStringToObject(root, "name", model->graph_name);
-    cJSON_AddStringToObject(root, "producer", model->producer);
-    cJSON_AddStringToObject(root, "producer_version", model->producer_version);
-    cJSON_AddNumberToObject(root, "ir_version", (double)model->ir_version);
+    cli_json_text(root, "name", model->graph_name);
+    cli_json_text(root, "producer", model->producer);
+    cli_json_text(root, "producer_version", model->producer_version);
+    cli_json_number(root, "ir_version", model->ir_version);
     cJSON *opsets = cJSON_AddObjectToObject(root, "opsets");
     for (int32_t i = 0; i < model->opset_count; i++)
-        cJSON_AddNumberToObject(opsets, model->opsets[i].domain, (double)model->opsets[i].version);
+        cli_json_number(opsets, model->opsets[i].domain, model->opsets[i].version);
     cJSON_AddItemToObject(root, "inputs", ports_json(model, graph->inputs, graph->input_count));
     cJSON_AddItemToObject(root, "outputs", ports_json(model, graph->outputs, graph->output_count));
     cJSON_AddNumberToObject(root, "parameters", s->parameters);
     cJSON_AddNumberToObject(root, "parameter_bytes", s->parameter_bytes);
-    if (s->unknown_flops)
-        cJSON_AddNullToObject(root, "flops");
-    else
-        cJSON_AddNumberToObject(root, "flops", s->flops);
-    cJSON *operators = cJSON_AddArrayToObject(root, "operators");
-    for (int32_t i = 0; i < s->op_kinds; i++) {
-        cJSON *item = cJSON_CreateObject();
-        cJSON_AddStringToObject(item, "domain", s->ops[i].node->domain);
-        cJSON_AddStringToObject(item, "op", s->ops[i].node->op_type);
-        cJSON_AddNumberToObject(item, "nodes", s->ops[i].nodes);
-        cJSON_AddNumberToObject(item, "flops", s->ops[i].flops);
-        cJSON_AddBoolToObject(item, "known", s->ops[i].node->op != NULL);
-        cJSON_AddItemToArray(operators, item);
-    }
+    cli_json_number(root, "flops", s->unknown_flops ? -1 : (int64_t)s->flops);
+    cJSON_AddItemToObject(root, "operators", operators_json(s));
     cJSON *metadata = cJSON_AddObjectToObject(root, "metadata");
     for (int32_t i = 0; i < model->metadata_count; i++)
-        cJSON_AddStringToObject(metadata, model->metadata[i].key, model->metadata[i].text);
-    cli_print_json(root);
+        cli_json_text(metadata, model->metadata[i].key, model->metadata[i].value);
 }
 
-int cli_inspect(const cli_options *options) {
+int cli_inspect(cli_options *options) {
     tort_model *model = NULL;
     tort_error error = {0};
+    cJSON *json = cli_json_of(options);
     tort_status status = cli_open_model(options, options->operands[0], &model, &error);
-    if (!status) status = cli_check_shapes(options, model, &error);
-    int result = status ? cli_fail(options->command, &error) : CLI_OK;
+    if (!status) status = cli_check_names(options, model, &error);
     if (!status) {
         known_sizes sizes = read_sizes(options, model);
-        summary s = summarize(model, &sizes);
-        if (options->json)
-            print_json(model, &s);
+        summary s = {0};
+        count_operators(&s, model, &sizes);
+        count_parameters(&s, model);
+        if (json)
+            fill_json(model, &s, json);
         else
-            print_text(model, &s);
+            print_text(model, &s, cli_width(stdout, options->width));
         free(sizes.bindings);
         free(s.ops);
     }
     tort_model_free(model);
-    return result;
+    return cli_end_plain(options, &error, json);
 }

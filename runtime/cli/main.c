@@ -17,21 +17,31 @@ static const cli_command commands[] = {
     {"test", CLI_CMD_TEST, "DIR...", "Runs ONNX test directories: model.onnx and test_data_set_N.", cli_test},
     {"compare", CLI_CMD_COMPARE, "MODEL", "Runs a model on two chains (--ep A --ep B): the first node that differs.",
      cli_compare},
-    {"bench", CLI_CMD_BENCH, "MODEL", "Measures the latency of a model.", cli_bench},
+    {"bench", CLI_CMD_BENCH, "MODEL", "Measures the latency of a model; Ctrl-C ends the measuring.", cli_bench},
+    {"version", CLI_CMD_VERSION, "", "Says what this build is: commit, compiler, instruction sets, opsets.",
+     cli_version},
 };
 
 #define COMMAND_COUNT (sizeof commands / sizeof *commands)
 
 static void print_summary(void) {
-    printf("tinyort %s: runs ONNX models, and says where every node ran and why\n\n", TORT_VERSION);
+    cli_print(stdout, "tinyort %s: runs ONNX models, and says where every node ran and why\n\n", TORT_VERSION);
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
         char left[32];
         snprintf(left, sizeof left, "%s %s", commands[i].name, commands[i].operands);
-        printf("  tinyort %-14s %s\n", left, commands[i].summary);
+        cli_print(stdout, "  tinyort %-14s %s\n", left, commands[i].summary);
     }
-    printf("\n'tinyort COMMAND --help' lists the options. A first try:\n"
-           "  tinyort inspect model.onnx\n"
-           "  tinyort run model.onnx --ep cuda,cpu --random 1\n");
+    cli_print(stdout, "\n'tinyort COMMAND --help' lists the options. A first try:\n"
+                      "  tinyort inspect model.onnx\n"
+                      "  tinyort run model.onnx --ep cuda,cpu --random 1\n"
+                      "Exit status: 0 fine, 1 a bug of ours, 2 usage, 3 bad model or input, 4 placement refused,\n"
+                      "5 failed while running, 130 interrupted.\n");
+}
+
+static const cli_command *find_command(const char *word) {
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (!strcmp(word, commands[i].name)) return &commands[i];
+    return NULL;
 }
 
 static bool looks_like_a_model(const char *text) {
@@ -40,46 +50,56 @@ static bool looks_like_a_model(const char *text) {
 }
 
 static int unknown_command(const char *word) {
-    const char *names[COMMAND_COUNT];
+    static const char *const others[] = {"--version", "--help", "help"};
+    const char *names[COMMAND_COUNT + 3];
     for (size_t i = 0; i < COMMAND_COUNT; i++) names[i] = commands[i].name;
+    for (size_t i = 0; i < 3; i++) names[COMMAND_COUNT + i] = others[i];
     char hint[100];
     if (looks_like_a_model(word))
-        fprintf(stderr, "tinyort: say what to do with the model: 'tinyort run %s' or 'tinyort inspect %s'\n", word,
-                word);
+        cli_print(stderr, "tinyort: say what to do with the model: 'tinyort run %s' or 'tinyort inspect %s'\n", word,
+                  word);
     else
-        fprintf(stderr, "tinyort: there is no command '%s'%s; 'tinyort' alone lists them\n", word,
-                tort_did_you_mean(word, names, COMMAND_COUNT, hint, sizeof hint));
+        cli_print(stderr, "tinyort: there is no command '%s'%s\n", word,
+                  *tort_did_you_mean(word, names, COMMAND_COUNT + 3, hint, sizeof hint)
+                      ? hint
+                      : "; 'tinyort' alone lists them");
     return CLI_USAGE;
+}
+
+/* What could not be written is a failure, but for a pipe that nobody reads any more. */
+static int check_output(const cli_command *command, int result) {
+    bool reader_gone;
+    if (cli_flush(&reader_gone)) return result;
+    if (reader_gone) return CLI_READER_GONE;
+    cli_print(stderr, "tinyort %s: the output could not be written\n", command->name);
+    return result == CLI_OK ? CLI_FAILED : result;
 }
 
 static int run_command(const cli_command *command, int argc, char **argv) {
     cli_options options;
     tort_error error = {0};
     int result = CLI_OK;
+    cli_json_start();
     if (cli_options_read(command, argc, argv, &options, &error))
-        result = cli_fail(command->name, &error);
+        result = cli_end_plain(&options, &error, NULL);
     else if (options.help)
         cli_print_usage(command);
     else
         result = command->run(&options);
     cli_options_free(&options);
-    if ((fflush(stdout) != 0 || ferror(stdout)) && result == CLI_OK) {
-        fprintf(stderr, "tinyort %s: the output could not be written\n", command->name);
-        result = CLI_FAILED;
-    }
-    return result;
+    return check_output(command, result);
 }
 
 int main(int argc, char **argv) {
-    if (argc < 2 || !strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
-        print_summary();
-        return CLI_OK;
+    if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+        const cli_command *command = argc > 2 ? find_command(argv[2]) : NULL;
+        if (argc > 2 && !command) return unknown_command(argv[2]);
+        if (command)
+            cli_print_usage(command);
+        else
+            print_summary();
+        return check_output(&commands[0], CLI_OK);
     }
-    if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "version")) {
-        printf("tinyort %s\n", TORT_VERSION);
-        return CLI_OK;
-    }
-    for (size_t i = 0; i < COMMAND_COUNT; i++)
-        if (!strcmp(argv[1], commands[i].name)) return run_command(&commands[i], argc - 1, argv + 1);
-    return unknown_command(argv[1]);
+    const cli_command *command = find_command(!strcmp(argv[1], "--version") ? "version" : argv[1]);
+    return command ? run_command(command, argc - 1, argv + 1) : unknown_command(argv[1]);
 }

@@ -8,7 +8,7 @@
 
 void *cli_check_memory(void *ptr) {
     if (ptr) return ptr;
-    fprintf(stderr, "tinyort: out of memory\n");
+    cli_print(stderr, "tinyort: out of memory\n");
     exit(CLI_INTERNAL);
 }
 
@@ -43,4 +43,15 @@ char *cli_format(const char *format, ...) {
     char *text = cli_format_list(format, arguments);
     va_end(arguments);
     return text;
+}
+
+void cli_append(char **text, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    char *more = cli_format_list(format, arguments);
+    va_end(arguments);
+    size_t used = strlen(*text), length = strlen(more);
+    *text = cli_realloc(*text, used + length + 1, 1);
+    memcpy(*text + used, more, length + 1);
+    free(more);
 }

@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cjson/cJSON.h>
-
 #include "runtime/check.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/table.h"
@@ -72,8 +70,8 @@ static cJSON *attributes_json(const char *attributes) {
     return list;
 }
 
-static void print_json(const tort_op_table *table) {
-    cJSON *root = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(root, "operators");
+static void fill_json(const tort_op_table *table, cJSON *root) {
+    cJSON *list = cJSON_AddArrayToObject(root, "operators");
     for (int32_t i = 0; i < table->count; i++) {
         const tort_op *op = table->rows[i];
         cJSON *item = cJSON_CreateObject();
@@ -86,11 +84,10 @@ static void print_json(const tort_op_table *table) {
         cJSON_AddItemToObject(item, "attributes", attributes_json(op->attributes));
         cJSON_AddItemToArray(list, item);
     }
-    cli_print_json(root);
 }
 
 /* One line an operator: the versions at which it changed, and how far the last of them reaches. */
-static void print_table(const tort_op_table *ops) {
+static void print_table(const tort_op_table *ops, int width) {
     cli_table *table = cli_table_new("operator|versions|up to opset>", 0);
     int32_t operators = 0;
     for (int32_t i = 0; i < ops->count;) {
@@ -109,22 +106,23 @@ static void print_table(const tort_op_table *ops) {
         cli_cell(table, CLI_PLAIN, "%d", until);
         operators++;
     }
-    cli_table_print(table, stdout);
-    printf("\n%d operators, %d versions\n", operators, ops->count);
+    cli_table_print(table, stdout, width);
+    cli_print(stdout, "\n%d operators, %d versions\n", operators, ops->count);
 }
 
-int cli_ops(const cli_options *options) {
+int cli_ops(cli_options *options) {
     tort_env env = tort_env_complete(NULL);
     tort_op_table table;
     tort_error error = {0};
+    cJSON *json = cli_json_of(options);
     if (!tort_op_table_build(&table, &env)) {
         tort_out_of_memory(&error, 0);
-        return cli_fail(options->command, &error);
+        return cli_end_plain(options, &error, json);
     }
-    if (options->json)
-        print_json(&table);
+    if (json)
+        fill_json(&table, json);
     else
-        print_table(&table);
+        print_table(&table, cli_width(stdout, options->width));
     tort_op_table_free(&table, &env);
-    return CLI_OK;
+    return cli_end_plain(options, &error, json);
 }

@@ -1,4 +1,5 @@
-/* options.h - everything that can be typed after `tinyort`, as one table of options, and what it means. */
+/* options.h - everything that can be typed after `tinyort`, and what it means. The table of options is in
+ * option_table.c, the reading of values in option_values.c, what goes together in option_checks.c. */
 #ifndef TORT_CLI_OPTIONS_H
 #define TORT_CLI_OPTIONS_H
 
@@ -13,13 +14,15 @@ enum {
     CLI_CMD_OPS = 1u << 4,
     CLI_CMD_TEST = 1u << 5,
     CLI_CMD_COMPARE = 1u << 6,
-    CLI_CMD_BENCH = 1u << 7
+    CLI_CMD_BENCH = 1u << 7,
+    CLI_CMD_VERSION = 1u << 8
 };
 
 typedef enum cli_image_layout { CLI_LAYOUT_AUTO, CLI_NCHW, CLI_NHWC } cli_image_layout;
 
 /* How a picture becomes a tensor. Widths and heights in pixels, 0: not asked for. */
 typedef struct cli_image_options {
+    const char *first;                   /* of these options that was given, for messages; NULL: none */
     int32_t resize_width, resize_height; /* height 0: the shorter side becomes resize_width */
     int32_t crop_width, crop_height;
     float mean[4], std[4]; /* of a channel, after scaling */
@@ -30,36 +33,52 @@ typedef struct cli_image_options {
     bool bgr;
 } cli_image_options;
 
+/* --random NAME=LOW..HIGH */
+typedef struct cli_random_range {
+    char *name; /* owned */
+    double low, high;
+} cli_random_range;
+
 typedef struct cli_options {
     const char *command;
+    uint64_t given;        /* bit i: option i of the table */
     const char **operands; /* models, directories */
     int32_t operand_count;
     const char **chains; /* every --ep */
     int32_t chain_count;
     const char *target, *require, *allow;
-    bool strict;
+    bool strict, step_by_step;
     const char **pins;
     int32_t pin_count;
     const char **bindings;
     int32_t binding_count;
+    /* --shape: of inputs, and sizes of dimensions; cli_check_shapes sorts out which is which. */
     tort_input_shape *shapes;
     int32_t shape_count;
+    tort_symbol_size *symbols;
+    int32_t symbol_count;
     const char **inputs; /* every --input, unread */
     int32_t input_count;
     bool random;
     uint64_t seed;
+    cli_random_range *ranges;
+    int32_t range_count;
     cli_image_options image;
     const char *save;
     bool save_pb;
     int32_t top;
     const char *labels;
-    double seconds;
+    double seconds; /* 0: not given */
     int32_t repeat, warmup;
     double rtol, atol; /* negative: not given */
     bool shapes_only;
+    const char **only; /* every --only */
+    int32_t only_count;
+    int32_t width; /* 0: as wide as the terminal */
     tort_load_options load;
     uint64_t dynamic_limit;
     bool json, help;
+    bool json_lines; /* a document is one line of several */
 } cli_options;
 
 /* A subcommand as the help shows it. */
@@ -68,7 +87,7 @@ typedef struct cli_command {
     uint32_t bit;
     const char *operands; /* "MODEL", "DIR...", "" */
     const char *summary;
-    int (*run)(const cli_options *options);
+    int (*run)(cli_options *options);
 } cli_command;
 
 /* Reads the arguments behind the subcommand's name. The options borrow from argv. */

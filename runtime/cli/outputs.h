@@ -1,4 +1,4 @@
-/* outputs.h - what is told of tensors: statistics, the largest entries, files, and whether two are equal. */
+/* outputs.h - what is told of tensors: statistics, the largest entries, files. */
 #ifndef TORT_CLI_OUTPUTS_H
 #define TORT_CLI_OUTPUTS_H
 
@@ -19,7 +19,7 @@ cli_statistics cli_statistics_of(const tort_tensor *tensor);
 const char *cli_elements_text(const tort_tensor *tensor, int64_t most, char *buffer, size_t size);
 
 /* A table of all outputs, or the same as JSON. */
-void cli_print_outputs(const tort_model *model, const tort_tensor *outputs, int32_t count);
+void cli_print_outputs(const tort_model *model, const tort_tensor *outputs, int32_t count, int width);
 cJSON *cli_outputs_json(const tort_model *model, const tort_tensor *outputs, int32_t count);
 
 /* One of the `k` largest entries of a row of the last axis. */
@@ -43,24 +43,9 @@ void cli_labels_free(cli_labels *labels);
 tort_status cli_top_of(const tort_tensor *tensor, int32_t k, const cli_labels *labels, cli_top **tops, int64_t *count,
                        tort_error *error);
 
-/* Writes outputs as output_0.npy ... (or .pb) into a folder, which is made if need be. */
+/* Writes outputs as output_0.npy ... (or .pb) into a folder, which is made if need be; each is there whole or not at
+ * all. */
 tort_status cli_save_outputs(const cli_options *options, const tort_model *model, const tort_tensor *outputs,
                              int32_t count, tort_error *error);
-
-/* ---- equality ---- */
-
-/* What "equal" means: |a-b| <= atol + rtol * |b|; integers, booleans and strings exactly; NaN equals NaN. */
-typedef struct cli_tolerance {
-    double rtol, atol;
-} cli_tolerance;
-
-/* The tolerance of a type: as asked for, or 1e-2 for 16-bit floats and `otherwise` for the rest. */
-cli_tolerance cli_tolerance_of(const cli_options *options, tort_type type, cli_tolerance otherwise);
-
-/* True if type and shape are the same. */
-bool cli_same_form(const tort_tensor *a, const tort_tensor *b);
-/* True if equal. Otherwise says in one sentence how they differ; *worst is the largest |a-b| in any case. */
-bool cli_tensors_equal(const tort_tensor *found, const tort_tensor *expected, cli_tolerance tolerance, double *worst,
-                       char *text, size_t size);
 
 #endif

@@ -1,20 +1,19 @@
-/* plan.c - `tinyort plan`: the placement of every node and its reasons, as a table or as JSON. Nothing is run. */
+/* plan.c - `tinyort plan`: the placement of every node and its reasons, as tables or as JSON. Nothing is run. */
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include <cjson/cJSON.h>
-
 #include "runtime/cli/cli.h"
+#include "runtime/cli/opening.h"
+#include "runtime/cli/reasons.h"
+#include "runtime/cli/report_json.h"
 #include "runtime/cli/table.h"
+#include "runtime/cli/text.h"
 #include "runtime/graph.h"
 
-/* ---- table ----------------------------------------------------------------------------------------------------- */
+/* ---- providers and memory ---------------------------------------------------------------------------------------- */
 
-static const char *known_bytes(int64_t bytes, char *buffer, size_t size) {
-    if (bytes < 0) return "?";
-    return cli_bytes_text((double)bytes, buffer, size);
-}
-
-static void print_providers(const tort_report *report) {
+static void print_providers(const tort_report *report, int width) {
     cli_table *table = cli_table_new("provider|nodes>|copies in>|weights>|arena>|", 0);
     for (int32_t i = 0; i < report->provider_count; i++) {
         const tort_report_provider *provider = &report->providers[i];
@@ -28,8 +27,8 @@ static void print_providers(const tort_report *report) {
             continue;
         }
         cli_cell(table, CLI_PLAIN, "%d", provider->copies_in);
-        cli_cell(table, CLI_PLAIN, "%s", known_bytes(provider->weight_bytes, buffer, sizeof buffer));
-        cli_cell(table, CLI_PLAIN, "%s", known_bytes(provider->peak_bytes, buffer, sizeof buffer));
+        cli_cell(table, CLI_PLAIN, "%s", cli_bytes_text((double)provider->weight_bytes, buffer, sizeof buffer));
+        cli_cell(table, CLI_PLAIN, "%s", cli_bytes_text((double)provider->peak_bytes, buffer, sizeof buffer));
         cli_cell(table, CLI_DIM, "%s%s%s", provider->description, *provider->message ? "; " : "", provider->message);
     }
     const struct {
@@ -42,208 +41,226 @@ static void print_providers(const tort_report *report) {
         cli_cell(table, CLI_PLAIN, "%d", others[i].nodes);
         cli_row_end(table);
     }
-    cli_table_print(table, stdout);
+    cli_table_print(table, stdout, width);
 }
 
-/* Text that is put together piece by piece; pieces that do not fit are cut. */
-typedef struct sentence {
-    char text[600];
-    size_t used;
-} sentence;
-
-static void add(sentence *s, const char *between, const char *piece) {
-    if (!*piece || s->used + 1 >= sizeof s->text) return;
-    int length = snprintf(s->text + s->used, sizeof s->text - s->used, "%s%s", s->used ? between : "", piece);
-    s->used += length > 0 ? (size_t)length : 0;
+/* What depends on shapes is not known while one is open. */
+static void print_memory(const tort_report_memory *memory, int width) {
+    const struct {
+        const char *name;
+        int64_t bytes;
+    } parts[] = {{"model", memory->model},
+                 {"weights", memory->weights},
+                 {"session", memory->session},
+                 {"context", memory->context},
+                 {"arena", memory->arena}};
+    char buffer[32], *text = cli_copy_text("", 0);
+    if (memory->total > 0) cli_append(&text, "%s = ", cli_bytes_text((double)memory->total, buffer, sizeof buffer));
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (parts[i].bytes >= 0)
+            cli_append(&text, "%s%s %s", i ? ", " : "", parts[i].name,
+                       cli_bytes_text((double)parts[i].bytes, buffer, sizeof buffer));
+    if (memory->total < 0) cli_append(&text, "; the rest once shapes are known (--shape)");
+    cli_table *table = cli_table_new("|", 0);
+    cli_cell(table, CLI_PLAIN, "host memory:");
+    cli_cell(table, CLI_DIM, "%s", text);
+    cli_table_print(table, stdout, width);
+    free(text);
 }
 
-/* Why a node is where it is: who refused it before. A provider that is down says so once, above. */
-static void explain(const tort_report_node *node, sentence *why) {
-    for (int32_t i = 0; i < node->verdict_count; i++) {
-        const tort_report_verdict *verdict = &node->verdicts[i];
-        bool down = verdict->code == TORT_PROVIDER_DOWN || verdict->code == TORT_DISABLED;
-        if (verdict->code == TORT_YES || (down && node->provider)) continue;
-        bool better_row = node->provider && strcmp(verdict->provider, node->provider) == 0;
-        char piece[500];
-        snprintf(piece, sizeof piece, "%s: %s%s%s", better_row ? verdict->kernel : verdict->provider,
-                 tort_verdict_name(verdict->code), *verdict->message ? " " : "", verdict->message);
-        add(why, "; ", piece);
+/* ---- cells ------------------------------------------------------------------------------------------------------- */
+
+static void op_cell(cli_table *table, const tort_report_node *node) {
+    cli_cell(table, CLI_PLAIN, "%s%s%s-%d", node->domain, *node->domain ? "." : "", node->op, node->since);
+}
+
+static void place_cell(cli_table *table, const tort_report_node *node, const char *first) {
+    const bool host = node->provider && !strcmp(node->provider, "host");
+    const cli_colour colour = !node->provider                  ? CLI_RED
+                              : !strcmp(node->provider, first) ? CLI_GREEN
+                              : host                           ? CLI_DIM
+                                                               : CLI_YELLOW;
+    cli_cell(table, colour, "%s", node->provider ? node->provider : "nowhere");
+}
+
+/* ---- reasons ----------------------------------------------------------------------------------------------------- */
+
+/* What is not as it could be, one row an operator and reason: the summary of what the nodes below say one by one. */
+static void print_reasons(const tort_report *report, int width) {
+    cli_reasons reasons = cli_reasons_of(report);
+    cli_table *table = cli_table_new("nodes>|op~|runs on|why", 0);
+    for (int32_t i = 0; i < reasons.count; i++) {
+        const cli_reason *reason = &reasons.list[i];
+        const tort_report_node *node = reason->examples[0];
+        char *why = cli_group_text(reason);
+        cli_cell(table, CLI_PLAIN, "%d", reason->nodes);
+        op_cell(table, node);
+        place_cell(table, node, report->providers[0].name);
+        cli_cell(table, node->provider ? CLI_PLAIN : CLI_RED, "%s", why);
+        free(why);
     }
-    for (int32_t i = 0; i < node->from_count; i++) add(why, i ? " + " : "; fused from ", node->from[i]);
+    if (reasons.count) cli_print(stdout, "\n");
+    cli_table_print(table, stdout, width);
+    cli_reasons_free(&reasons);
 }
 
-/* before: path of a node; "" for the outputs, which are copied at the end. */
-static void print_copies(const tort_report *report, const char *before, cli_table *table) {
-    sentence copies = {0};
-    for (int32_t i = 0; i < report->copy_count; i++) {
-        const tort_report_copy *copy = &report->copies[i];
-        if (strcmp(copy->before, before) != 0) continue;
-        char buffer[32], piece[300];
-        snprintf(piece, sizeof piece, "%s of '%s' %s->%s", known_bytes(copy->bytes, buffer, sizeof buffer), copy->value,
-                 copy->from, copy->to);
-        add(&copies, ", ", piece);
+/* ---- nodes ------------------------------------------------------------------------------------------------------- */
+
+/* The copies of a report in the order of the nodes that need them; those of outputs last. */
+typedef struct copy_list {
+    const tort_report_copy **sorted;
+    int32_t count, next;
+} copy_list;
+
+static uint32_t place_of(const tort_report_copy *copy) {
+    return (uint32_t)copy->node; /* -1 is the largest */
+}
+
+static int by_node(const void *a, const void *b) {
+    const tort_report_copy *x = *(const tort_report_copy *const *)a, *y = *(const tort_report_copy *const *)b;
+    if (place_of(x) != place_of(y)) return place_of(x) < place_of(y) ? -1 : 1;
+    return (x > y) - (x < y);
+}
+
+static copy_list sorted_copies(const tort_report *report) {
+    copy_list copies = {cli_alloc((size_t)report->copy_count, sizeof *copies.sorted), report->copy_count, 0};
+    for (int32_t i = 0; i < report->copy_count; i++) copies.sorted[i] = &report->copies[i];
+    qsort(copies.sorted, (size_t)copies.count, sizeof *copies.sorted, by_node);
+    return copies;
+}
+
+/* The copies that stand before a node (-1: at the end) in one row, the first of them by name. */
+static void print_copies(copy_list *copies, int32_t node, bool shown, int name_width, cli_table *table) {
+    enum { MOST_NAMED = 3 };
+    int32_t named = 0, left_out = 0;
+    double bytes_left_out = 0;
+    char buffer[32], *text = cli_copy_text("", 0);
+    for (; copies->next < copies->count && place_of(copies->sorted[copies->next]) <= (uint32_t)node; copies->next++) {
+        const tort_report_copy *copy = copies->sorted[copies->next];
+        if (copy->node != node) continue;
+        if (named == MOST_NAMED) {
+            left_out++;
+            bytes_left_out = copy->bytes < 0 || bytes_left_out < 0 ? -1 : bytes_left_out + (double)copy->bytes;
+            continue;
+        }
+        char *shown_name = cli_print_text("%s", copy->value), *name = cli_shorten(shown_name, name_width);
+        cli_append(&text, "%s%s of '%s' %s->%s", named++ ? ", " : "copy ",
+                   cli_bytes_text((double)copy->bytes, buffer, sizeof buffer), name, copy->from, copy->to);
+        free(name);
+        free(shown_name);
     }
-    if (!copies.used) return;
-    for (int column = 0; column < 5; column++) cli_cell(table, CLI_PLAIN, "%s", "");
-    cli_cell(table, CLI_CYAN, "copy %s", copies.text);
+    if (left_out)
+        cli_append(&text, " ... and %d more, %s", left_out, cli_bytes_text(bytes_left_out, buffer, sizeof buffer));
+    if (*text && shown) {
+        for (int column = 0; column < 5; column++) cli_cell(table, CLI_PLAIN, "%s", "");
+        cli_cell(table, CLI_CYAN, "%s", text);
+    }
+    free(text);
 }
 
-static void print_nodes(const tort_report *report) {
-    cli_table *table = cli_table_new("#>|node|op|runs on|kernel|why", 0);
+static bool refused_by_anything(const tort_report_node *node) {
+    for (int32_t i = 0; i < node->verdict_count; i++)
+        if (node->verdicts[i].code != TORT_YES) return true;
+    return !node->provider;
+}
+
+/* Does --only ask for this node? */
+static bool is_asked_for(const cli_options *options, const tort_report_node *node) {
+    bool asked = options->only_count == 0;
+    for (int32_t i = 0; !asked && i < options->only_count; i++) {
+        const char *only = options->only[i];
+        asked = !strcmp(only, "fallback")   ? refused_by_anything(node)
+                : !strcmp(only, "unplaced") ? !node->provider
+                                            : !strcmp(only, node->op);
+    }
+    return asked;
+}
+
+static void print_node(const tort_report_node *node, const char *first, cli_table *table) {
+    char *why = cli_reason_text(node, false);
+    cli_cell(table, CLI_DIM, "%d", node->index);
+    cli_cell(table, CLI_PLAIN, "%s", node->path);
+    op_cell(table, node);
+    place_cell(table, node, first);
+    cli_cell(table, CLI_PLAIN, "%s", node->kernel);
+    cli_cell(table, node->provider ? CLI_DIM : CLI_RED, "%s", why);
+    free(why);
+}
+
+/* Nodes that could not be understood because of `node` are one row behind it. */
+static void print_behind(int32_t behind, const tort_report_node *node, cli_table *table) {
+    if (!behind) return;
+    cli_cell(table, CLI_PLAIN, "%s", "");
+    cli_cell(table, CLI_RED, "+ %d node%s behind %s", behind, behind == 1 ? "" : "s", node->path);
+    cli_row_end(table);
+}
+
+static void print_nodes(const cli_options *options, const tort_report *report, int width) {
+    cli_table *table = cli_table_new("#>|node~|op~|runs on|kernel~|why", 0);
+    copy_list copies = sorted_copies(report);
+    const int name_width = width ? 20 : INT_MAX; /* of what stands in a sentence, which can only be broken at blanks */
+    int32_t *behind = cli_behind(report), shown = 0, listed = 0;
     for (int32_t i = 0; i < report->node_count; i++) {
         const tort_report_node *node = &report->nodes[i];
         if (node->provider && !strcmp(node->provider, "folded")) continue;
-        print_copies(report, node->path, table);
-        sentence why = {0};
-        explain(node, &why);
-        bool first = node->provider && !strcmp(node->provider, report->providers[0].name);
-        bool host = node->provider && !strcmp(node->provider, "host");
-        cli_cell(table, CLI_DIM, "%d", node->index);
-        cli_cell(table, CLI_PLAIN, "%s", node->path);
-        cli_cell(table, CLI_PLAIN, "%s%s%s-%d", node->domain, *node->domain ? "." : "", node->op, node->since);
-        cli_cell(table,
-                 !node->provider ? CLI_RED
-                 : first         ? CLI_GREEN
-                 : host          ? CLI_DIM
-                                 : CLI_YELLOW,
-                 "%s", node->provider ? node->provider : "nowhere");
-        cli_cell(table, CLI_PLAIN, "%s", node->kernel);
-        cli_cell(table, node->provider ? CLI_DIM : CLI_RED, "%s", why.text);
+        const bool asked = is_asked_for(options, node) && (node->provider || cli_root_of(node) < 0);
+        listed++;
+        shown += asked;
+        print_copies(&copies, i, asked, name_width, table);
+        if (!asked) continue;
+        print_node(node, report->providers[0].name, table);
+        print_behind(behind[i], node, table);
     }
-    print_copies(report, "", table);
-    cli_table_print(table, stdout);
+    print_copies(&copies, -1, options->only_count == 0, name_width, table);
+    cli_print(stdout, "\n");
+    cli_table_print(table, stdout, width);
+    if (options->only_count && shown) cli_print(stdout, "\n");
+    if (options->only_count) cli_print(stdout, "%d of %d nodes (--only)\n", shown, listed);
+    free(behind);
+    free(copies.sorted);
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------------------------ */
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
 
-static void add_bytes(cJSON *object, const char *key, int64_t bytes) {
-    if (bytes < 0)
-        cJSON_AddNullToObject(object, key);
-    else
-        cJSON_AddNumberToObject(object, key, (double)bytes);
-}
-
-static cJSON *model_json(const tort_model *model, const char *path) {
-    cJSON *object = cJSON_CreateObject();
-    cJSON_AddStringToObject(object, "path", path);
-    cJSON_AddNumberToObject(object, "ir_version", (double)model->ir_version);
+static void fill_json(cJSON *root, const tort_model *model, const char *path, const tort_report *report) {
+    cJSON *object = cJSON_AddObjectToObject(root, "model");
+    cli_json_text(object, "path", path);
+    cli_json_number(object, "ir_version", model->ir_version);
     cJSON *opsets = cJSON_AddObjectToObject(object, "opsets");
     for (int32_t i = 0; i < model->opset_count; i++)
-        cJSON_AddNumberToObject(opsets, model->opsets[i].domain, (double)model->opsets[i].version);
-    return object;
+        cli_json_number(opsets, model->opsets[i].domain, model->opsets[i].version);
+    cli_json_plan(root, report);
 }
 
-static cJSON *node_json(const tort_report_node *node) {
-    cJSON *object = cJSON_CreateObject();
-    cJSON_AddNumberToObject(object, "index", node->index);
-    cJSON_AddStringToObject(object, "path", node->path);
-    cJSON_AddStringToObject(object, "name", node->name);
-    cJSON_AddStringToObject(object, "op", node->op);
-    cJSON_AddStringToObject(object, "domain", node->domain);
-    cJSON_AddNumberToObject(object, "since", node->since);
-    if (node->provider)
-        cJSON_AddStringToObject(object, "provider", node->provider);
-    else
-        cJSON_AddNullToObject(object, "provider");
-    cJSON_AddStringToObject(object, "kernel", node->kernel);
-    cJSON *from = cJSON_AddArrayToObject(object, "from");
-    for (int32_t i = 0; i < node->from_count; i++) cJSON_AddItemToArray(from, cJSON_CreateString(node->from[i]));
-    cJSON *verdicts = cJSON_AddArrayToObject(object, "verdicts");
-    for (int32_t i = 0; i < node->verdict_count; i++) {
-        const tort_report_verdict *verdict = &node->verdicts[i];
-        cJSON *item = cJSON_CreateObject();
-        cJSON_AddStringToObject(item, "provider", verdict->provider);
-        cJSON_AddStringToObject(item, "kernel", verdict->kernel ? verdict->kernel : "");
-        cJSON_AddStringToObject(item, "code", tort_verdict_name(verdict->code));
-        cJSON_AddStringToObject(item, "message", verdict->message);
-        cJSON_AddStringToObject(item, "cure", verdict->cure);
-        cJSON_AddItemToArray(verdicts, item);
-    }
-    return object;
+static tort_status work(cli_options *options, tort_model **model, tort_session **session, tort_error *error) {
+    tort_status status = cli_check_environment(error);
+    if (!status) status = cli_open_model(options, options->operands[0], model, error);
+    if (!status) status = cli_check_names(options, *model, error);
+    if (status) return status;
+    tort_session_options session_options = cli_session_options(options, options->chains[0]);
+    session_options.plan_only = true;
+    return cli_open_session(*model, &session_options, session, error);
 }
 
-static void add_nodes(cJSON *root, const tort_report *report) {
-    cJSON *nodes = cJSON_AddArrayToObject(root, "nodes"), *copies = cJSON_AddArrayToObject(root, "copies");
-    cJSON *folded = cJSON_AddArrayToObject(root, "folded");
-    for (int32_t i = 0; i < report->node_count; i++) {
-        const tort_report_node *node = &report->nodes[i];
-        cJSON_AddItemToArray(nodes, node_json(node));
-        if (node->provider && !strcmp(node->provider, "folded"))
-            cJSON_AddItemToArray(folded, cJSON_CreateString(node->path));
-    }
-    for (int32_t i = 0; i < report->copy_count; i++) {
-        const tort_report_copy *copy = &report->copies[i];
-        cJSON *item = cJSON_CreateObject();
-        cJSON_AddStringToObject(item, "value", copy->value);
-        add_bytes(item, "bytes", copy->bytes);
-        cJSON_AddStringToObject(item, "from", copy->from);
-        cJSON_AddStringToObject(item, "to", copy->to);
-        cJSON_AddStringToObject(item, "before", copy->before);
-        cJSON_AddItemToArray(copies, item);
-    }
-}
-
-static void add_providers(cJSON *root, const tort_report *report) {
-    cJSON *chain = cJSON_AddArrayToObject(root, "chain"), *providers = cJSON_AddArrayToObject(root, "providers");
-    for (int32_t i = 0; i < report->provider_count; i++) {
-        const tort_report_provider *provider = &report->providers[i];
-        cJSON_AddItemToArray(chain, cJSON_CreateString(provider->name));
-        cJSON *item = cJSON_CreateObject();
-        cJSON_AddStringToObject(item, "name", provider->name);
-        cJSON_AddStringToObject(item, "status", provider->ready ? "ready" : "down");
-        cJSON_AddStringToObject(item, "code", provider->code);
-        cJSON_AddStringToObject(item, "description", provider->description);
-        cJSON_AddStringToObject(item, "message", provider->message);
-        cJSON_AddStringToObject(item, "cure", provider->cure);
-        cJSON_AddItemToArray(providers, item);
-    }
-}
-
-static void add_memory(cJSON *root, const tort_report *report) {
-    cJSON *memory = cJSON_AddObjectToObject(root, "memory"), *summary = cJSON_AddObjectToObject(root, "summary");
-    for (int32_t i = 0; i < report->provider_count; i++) {
-        const tort_report_provider *provider = &report->providers[i];
-        cJSON *item = cJSON_AddObjectToObject(memory, provider->name);
-        add_bytes(item, "weights", provider->weight_bytes);
-        add_bytes(item, "peak", provider->peak_bytes);
-        add_bytes(item, "naive", provider->naive_bytes);
-        cJSON_AddNumberToObject(summary, provider->name, provider->nodes);
-    }
-    cJSON_AddNumberToObject(summary, "host", report->host);
-    cJSON_AddNumberToObject(summary, "folded", report->folded);
-    cJSON_AddNumberToObject(summary, "unplaced", report->unplaced);
-}
-
-static void print_json(const tort_model *model, const char *path, const tort_report *report) {
-    cJSON *root = cJSON_CreateObject();
-    cJSON_AddNumberToObject(root, "schema", 1);
-    cJSON_AddItemToObject(root, "model", model_json(model, path));
-    add_providers(root, report);
-    add_nodes(root, report);
-    add_memory(root, report);
-    cli_print_json(root);
-}
-
-int cli_plan(const cli_options *options) {
+int cli_plan(cli_options *options) {
     tort_model *model = NULL;
     tort_session *session = NULL;
     tort_error error = {0};
-    tort_status status = cli_open_model(options, options->operands[0], &model, &error);
-    if (!status) {
-        tort_session_options session_options = cli_session_options(options, options->chains[0]);
-        session_options.plan_only = true;
-        status = cli_open_session(options, model, &session_options, &session, &error);
-    }
+    work(options, &model, &session, &error);
+    cJSON *json = cli_json_of(options);
     tort_report *report = session ? cli_report(session) : NULL;
-    if (session && options->json)
-        print_json(model, options->operands[0], report);
-    else if (session) {
-        print_providers(report);
-        print_nodes(report);
+    if (report && json)
+        fill_json(json, model, options->operands[0], report);
+    else if (report) {
+        const int width = cli_width(stdout, options->width);
+        print_providers(report, width);
+        print_memory(&report->memory, width);
+        print_reasons(report, width);
+        print_nodes(options, report, width);
     }
     tort_report_free(report);
-    fflush(stdout);
-    int result = status ? cli_fail(options->command, &error) : CLI_OK;
+    int result =
+        cli_end(options, &(cli_ending){.error = &error, .sessions = &session, .session_count = 1, .json = json});
     tort_session_free(session);
     tort_model_free(model);
     return result;

@@ -3,7 +3,9 @@
 #include <stdlib.h>
 
 #include "runtime/cli/cli.h"
+#include "runtime/cli/files.h"
 #include "runtime/cli/inputs.h"
+#include "runtime/cli/opening.h"
 #include "runtime/cli/outputs.h"
 #include "runtime/cli/table.h"
 
@@ -30,58 +32,67 @@ static void job_free(job *j) {
     tort_model_free(j->model);
 }
 
+/* Everything that the user could have mistyped, before anything takes long. */
+static tort_status prepare(job *j, cli_options *options, tort_error *error) {
+    tort_status status = cli_check_environment(error);
+    if (!status && options->save) status = cli_check_folder("--save", options->save, error);
+    if (!status && options->labels) status = cli_labels_read(options->labels, &j->labels, error);
+    if (!status) status = cli_open_model(options, options->operands[0], &j->model, error);
+    if (!status) status = cli_check_names(options, j->model, error);
+    if (!status && options->top && !tort_model_output_count(j->model))
+        status = tort_fail(error, TORT_E_USAGE, "--top: the model has no output");
+    return status ? status : cli_inputs_read(options, j->model, &j->inputs, error);
+}
+
 static tort_status run_once(job *j, tort_error *error) {
     tort_status status = tort_context_create(j->session, &j->context, error);
     if (status) return status;
+    cli_inputs_tell(&j->inputs);
     j->output_count = tort_model_output_count(j->model);
     j->outputs = cli_alloc((size_t)j->output_count, sizeof *j->outputs);
     cli_progress("running");
     status = tort_context_run(j->context, j->inputs.tensors, j->inputs.count, j->outputs, j->output_count, error);
     cli_progress_end();
-    if (status == TORT_E_MEMORY) error->code = status = TORT_E_RUN;
+    if (status) cli_inputs_explain(&j->inputs, j->model, error);
     return status;
 }
 
-static tort_status work(job *j, const cli_options *options, tort_error *error) {
-    tort_status status = cli_open_model(options, options->operands[0], &j->model, error);
-    if (!status) status = cli_check_shapes(options, j->model, error);
-    if (!status) status = cli_inputs_read(options, j->model, &j->inputs, error);
-    if (!status && options->labels) status = cli_labels_read(options->labels, &j->labels, error);
+static tort_status work(job *j, cli_options *options, tort_error *error) {
+    tort_status status = prepare(j, options, error);
     if (status) return status;
     tort_session_options session_options = cli_session_options(options, options->chains[0]);
-    status = cli_open_session(options, j->model, &session_options, &j->session, error);
+    status = cli_open_session(j->model, &session_options, &j->session, error);
     if (!status) status = run_once(j, error);
     if (!status && options->save) status = cli_save_outputs(options, j->model, j->outputs, j->output_count, error);
-    if (!status && options->top && j->output_count)
+    if (!status && options->top)
         status = cli_top_of(&j->outputs[0], options->top, &j->labels, &j->tops, &j->top_count, error);
     return status;
 }
 
-static void print_json(const job *j) {
-    cJSON *root = cJSON_CreateObject(), *placement = cJSON_CreateObject();
+static void fill_json(const job *j, cJSON *root) {
     cJSON_AddItemToObject(root, "outputs", cli_outputs_json(j->model, j->outputs, j->output_count));
     if (j->tops) {
         cJSON *list = cJSON_AddArrayToObject(root, "top");
         for (int64_t i = 0; i < j->top_count; i++) {
             cJSON *item = cJSON_CreateObject();
-            cJSON_AddNumberToObject(item, "row", (double)j->tops[i].row);
-            cJSON_AddNumberToObject(item, "index", (double)j->tops[i].index);
+            cli_json_number(item, "row", j->tops[i].row);
+            cli_json_number(item, "index", j->tops[i].index);
             cJSON_AddNumberToObject(item, "value", j->tops[i].value);
-            cJSON_AddStringToObject(item, "label", j->tops[i].label);
+            cli_json_text(item, "label", j->tops[i].label);
             cJSON_AddItemToArray(list, item);
         }
     }
+    /* Beside "summary", which all commands have: scripts know it by this name. */
     tort_report *report = cli_report(j->session);
+    cJSON *placement = cJSON_AddObjectToObject(root, "placement");
     for (int32_t i = 0; i < report->provider_count; i++)
-        cJSON_AddNumberToObject(placement, report->providers[i].name, report->providers[i].nodes);
-    cJSON_AddNumberToObject(placement, "host", report->host);
-    cJSON_AddNumberToObject(placement, "folded", report->folded);
-    cJSON_AddItemToObject(root, "placement", placement);
+        cli_json_number(placement, report->providers[i].name, report->providers[i].nodes);
+    cli_json_number(placement, "host", report->host);
+    cli_json_number(placement, "folded", report->folded);
     tort_report_free(report);
-    cli_print_json(root);
 }
 
-static void print_top(const job *j) {
+static void print_top(const job *j, int width) {
     cli_table *table = cli_table_new("row>|rank>|index>|value>|label", 0);
     bool several = j->top_count && j->tops[j->top_count - 1].row > 0;
     int64_t rank = 0;
@@ -98,25 +109,24 @@ static void print_top(const job *j) {
         cli_cell(table, colour, "%.4f", top->value);
         cli_cell(table, colour, "%s", top->label);
     }
-    printf("\n");
-    cli_table_print(table, stdout);
+    cli_print(stdout, "\n");
+    cli_table_print(table, stdout, width);
 }
 
-int cli_run(const cli_options *options) {
+int cli_run(cli_options *options) {
     job j = {0};
     tort_error error = {0};
     tort_status status = work(&j, options, &error);
-    int result = status ? cli_fail_session(options->command, &error, j.session) : CLI_OK;
-    if (!status && options->json)
-        print_json(&j);
+    cJSON *json = cli_json_of(options);
+    if (!status && json)
+        fill_json(&j, json);
     else if (!status) {
-        cli_print_outputs(j.model, j.outputs, j.output_count);
-        if (j.tops) print_top(&j);
+        const int width = cli_width(stdout, options->width);
+        cli_print_outputs(j.model, j.outputs, j.output_count, width);
+        if (j.tops) print_top(&j, width);
     }
-    if (j.session) {
-        fflush(stdout);
-        cli_print_placement(j.session, stderr);
-    }
+    int result =
+        cli_end(options, &(cli_ending){.error = &error, .sessions = &j.session, .session_count = 1, .json = json});
     job_free(&j);
     return result;
 }

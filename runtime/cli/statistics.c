@@ -7,7 +7,9 @@
 #include "runtime/cli/cli.h"
 #include "runtime/cli/files.h"
 #include "runtime/cli/outputs.h"
+#include "runtime/cli/json.h"
 #include "runtime/cli/table.h"
+#include "runtime/cli/text.h"
 
 static bool is_numeric(tort_type type) {
     return tort_type_is_float(type) || tort_type_is_integer(type) || type == TORT_BOOL;
@@ -43,12 +45,16 @@ cli_statistics cli_statistics_of(const tort_tensor *tensor) {
     return s;
 }
 
-/* ---- elements as text ------------------------------------------------------------------------------------------ */
+/* ---- elements as text -------------------------------------------------------------------------------------------- */
 
 static int print_element(const tort_tensor *tensor, int64_t index, char *buffer, size_t size) {
     if (tensor->type == TORT_STRING) {
         const tort_string *s = (const tort_string *)tensor->data + index;
-        return snprintf(buffer, size, "\"%.*s\"", s->length > 40 ? 40 : (int)s->length, s->data);
+        const bool cut = s->length > 40;
+        char *shown = cli_escape(s->data, cut ? 40 : s->length); /* with its NULs */
+        int length = snprintf(buffer, size, "\"%s\"%s", shown, cut ? "..." : "");
+        free(shown);
+        return length;
     }
     if (tensor->type == TORT_COMPLEX64) {
         const float *parts = (const float *)tensor->data + 2 * index;
@@ -89,10 +95,10 @@ const char *cli_elements_text(const tort_tensor *tensor, int64_t most, char *buf
     return buffer;
 }
 
-/* ---- all outputs ----------------------------------------------------------------------------------------------- */
+/* ---- all outputs ------------------------------------------------------------------------------------------------- */
 
-void cli_print_outputs(const tort_model *model, const tort_tensor *outputs, int32_t count) {
-    cli_table *table = cli_table_new("output|type|shape|min>|max>|mean>|std>|nan>|inf>|first", 0);
+void cli_print_outputs(const tort_model *model, const tort_tensor *outputs, int32_t count, int width) {
+    cli_table *table = cli_table_new("output~|type|shape|min>|max>|mean>|std>|nan>|inf>|first", 0);
     for (int32_t i = 0; i < count; i++) {
         char shape[200], elements[200];
         const tort_tensor *t = &outputs[i];
@@ -116,7 +122,7 @@ void cli_print_outputs(const tort_model *model, const tort_tensor *outputs, int3
         }
         cli_cell(table, CLI_DIM, "%s", cli_elements_text(t, 4, elements, sizeof elements));
     }
-    cli_table_print(table, stdout);
+    cli_table_print(table, stdout, width);
 }
 
 cJSON *cli_outputs_json(const tort_model *model, const tort_tensor *outputs, int32_t count) {
@@ -141,7 +147,7 @@ cJSON *cli_outputs_json(const tort_model *model, const tort_tensor *outputs, int
     return list;
 }
 
-/* ---- labels and the largest entries ---------------------------------------------------------------------------- */
+/* ---- labels and the largest entries ------------------------------------------------------------------------------ */
 
 tort_status cli_labels_read(const char *path, cli_labels *labels, tort_error *error) {
     *labels = (cli_labels){0};
@@ -153,12 +159,12 @@ tort_status cli_labels_read(const char *path, cli_labels *labels, tort_error *er
     size_t lines = 1;
     for (size_t i = 0; i < size; i++) lines += bytes[i] == '\n';
     labels->lines = cli_alloc(lines, sizeof *labels->lines);
-    for (char *line = labels->text; *line;) {
-        size_t length = strcspn(line, "\r\n"), skip = strspn(line + length, "\r");
-        char *next = line + length + skip + (line[length + skip] == '\n');
-        line[length] = 0;
+    for (char *line = labels->text, *end = line + size; line < end;) {
+        char *newline = memchr(line, '\n', (size_t)(end - line)), *last = newline ? newline : end;
+        if (last > line && last[-1] == '\r') last[-1] = 0;
+        *last = 0;
         labels->lines[labels->count++] = line;
-        line = next;
+        line = last + 1;
     }
     return TORT_OK;
 }

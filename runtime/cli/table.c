@@ -1,22 +1,25 @@
-/* table.c - collects cells, then prints them in columns as wide as their widest cell. */
+/* table.c - collects cells, then prints them in columns as wide as their widest cell, or as the terminal allows. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "runtime/cli/cli.h"
 #include "runtime/cli/table.h"
+#include "runtime/cli/text.h"
 
 #define MOST_COLUMNS 16
 
+enum { GAP = 2, LEAST_NAME = 12, LEAST_LAST = 24 };
+
 typedef struct cell {
-    char *text;
+    char *text; /* escaped */
+    int columns;
     cli_colour colour;
 } cell;
 
 struct cli_table {
     int columns, indent;
-    bool right[MOST_COLUMNS];
+    bool right[MOST_COLUMNS], shrinks[MOST_COLUMNS];
     cell *cells; /* row by row, the titles first */
     size_t count, capacity;
 };
@@ -26,7 +29,7 @@ static void add_cell(cli_table *table, char *text, cli_colour colour) {
         table->capacity = table->capacity ? table->capacity * 2 : 64;
         table->cells = cli_realloc(table->cells, table->capacity, sizeof *table->cells);
     }
-    table->cells[table->count++] = (cell){text, colour};
+    table->cells[table->count++] = (cell){text, cli_columns(text), colour};
 }
 
 cli_table *cli_table_new(const char *titles, int indent) {
@@ -34,10 +37,10 @@ cli_table *cli_table_new(const char *titles, int indent) {
     table->indent = indent;
     for (const char *title = titles;; title++) {
         size_t length = strcspn(title, "|"), shown = length;
-        if (length && title[length - 1] == '>') {
-            table->right[table->columns] = true;
-            shown--;
-        }
+        char mark = length ? title[length - 1] : 0;
+        table->right[table->columns] = mark == '>';
+        table->shrinks[table->columns] = mark == '~';
+        if (mark == '>' || mark == '~') shown--;
         add_cell(table, cli_copy_text(title, shown), CLI_DIM);
         table->columns++;
         title += length;
@@ -48,7 +51,7 @@ cli_table *cli_table_new(const char *titles, int indent) {
 void cli_cell(cli_table *table, cli_colour colour, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    add_cell(table, cli_format_list(format, arguments), colour);
+    add_cell(table, cli_print_list(format, arguments), colour);
     va_end(arguments);
 }
 
@@ -56,58 +59,104 @@ void cli_row_end(cli_table *table) {
     while (table->count % (size_t)table->columns != 0) add_cell(table, cli_copy_text("", 0), CLI_PLAIN);
 }
 
-/* Characters, not bytes: continuation bytes of UTF-8 take no room. */
-static int width(const char *text) {
-    int columns = 0;
-    for (; *text; text++) columns += ((unsigned char)*text & 0xc0) != 0x80;
-    return columns;
+/* ---- widths ------------------------------------------------------------------------------------------------------ */
+
+/* Of each column; 0 for one without content, whose title is not shown either. */
+static void natural_widths(const cli_table *table, int *widths) {
+    size_t columns = (size_t)table->columns;
+    for (size_t i = columns; i < table->count; i++)
+        if (table->cells[i].columns > widths[i % columns]) widths[i % columns] = table->cells[i].columns;
+    for (size_t i = 0; i < columns; i++)
+        if (widths[i] && table->cells[i].columns > widths[i]) widths[i] = table->cells[i].columns;
 }
 
-bool cli_colours(FILE *file) {
-    const char *refused = getenv("NO_COLOR");
-    return (!refused || !*refused) && isatty(fileno(file));
+static int total_width(const cli_table *table, const int *widths) {
+    int total = table->indent, shown = 0;
+    for (int i = 0; i < table->columns; i++) {
+        total += widths[i];
+        shown += widths[i] > 0;
+    }
+    return total + (shown > 1 ? (shown - 1) * GAP : 0);
 }
 
-const char *cli_colour_begin(FILE *file, cli_colour colour) {
-    static const char *const codes[] = {"", "\033[1m", "\033[2m", "\033[31m", "\033[32m", "\033[33m", "\033[36m"};
-    return cli_colours(file) ? codes[colour] : "";
+/* Takes columns from the widest name until the table fits, or every name is as short as it may be. */
+static void shrink_names(const cli_table *table, int *widths, int too_wide) {
+    while (too_wide > 0) {
+        int widest = -1;
+        for (int i = 0; i < table->columns; i++)
+            if (table->shrinks[i] && widths[i] > LEAST_NAME && (widest < 0 || widths[i] > widths[widest])) widest = i;
+        if (widest < 0) return;
+        widths[widest]--;
+        too_wide--;
+    }
 }
 
-const char *cli_colour_end(FILE *file, cli_colour colour) {
-    return colour != CLI_PLAIN && cli_colours(file) ? "\033[0m" : "";
+/* The last column can be broken into lines: names come first, it gets what they leave, but for a least width. */
+static void fit_widths(const cli_table *table, int *widths, int width) {
+    int last = table->columns - 1, natural = widths[last];
+    if (!width || total_width(table, widths) <= width) return;
+    if (widths[last] > LEAST_LAST && !table->shrinks[last]) widths[last] = LEAST_LAST;
+    shrink_names(table, widths, total_width(table, widths) - width);
+    int left = width - total_width(table, widths);
+    if (left > 0) widths[last] = widths[last] + left < natural ? widths[last] + left : natural;
 }
 
-static void print_row(const cli_table *table, size_t first, const int *widths, FILE *file) {
-    int last = table->columns - 1;
+/* ---- printing ---------------------------------------------------------------------------------------------------- */
+
+static void print_cell(FILE *file, bool colours, const cell *c, const char *text, size_t length) {
+    if (colours && c->colour != CLI_PLAIN)
+        cli_print_colour(file, c->colour, "%.*s", (int)length, text);
+    else
+        cli_print(file, "%.*s", (int)length, text);
+}
+
+/* The last cell of a row, broken into lines under its own beginning. */
+static void print_last(FILE *file, bool colours, const cell *c, int begin, int width) {
+    const char *text = c->text;
+    for (bool first = true; first || *text; first = false) {
+        const char *next;
+        size_t length = cli_line_of(text, width, &next);
+        if (!first) cli_print(file, "\n%*s", begin, "");
+        print_cell(file, colours, c, text, length);
+        text = next;
+    }
+}
+
+static void print_row(const cli_table *table, size_t first, const int *widths, FILE *file, bool colours) {
+    int last = table->columns - 1, at = table->indent;
     while (last > 0 && !*table->cells[first + (size_t)last].text) last--;
-    fprintf(file, "%*s", table->indent, "");
-    bool started = false;
+    cli_print(file, "%*s", table->indent, "");
     for (int column = 0; column <= last; column++) {
         const cell *c = &table->cells[first + (size_t)column];
         if (widths[column] == 0) continue;
-        int padding = widths[column] - width(c->text);
-        if (started) fputs("  ", file);
-        started = true;
-        if (table->right[column]) fprintf(file, "%*s", padding, "");
-        fprintf(file, "%s%s%s", cli_colour_begin(file, c->colour), c->text, cli_colour_end(file, c->colour));
-        if (!table->right[column] && column != last) fprintf(file, "%*s", padding, "");
+        if (at > table->indent) cli_print(file, "%*s", GAP, "");
+        at += at > table->indent ? GAP : 0;
+        bool whole = column == table->columns - 1 && !table->shrinks[column];
+        char *shown = whole || c->columns <= widths[column] ? NULL : cli_shorten(c->text, widths[column]);
+        const char *text = shown ? shown : c->text;
+        int padding = widths[column] - cli_columns(text);
+        if (table->right[column]) cli_print(file, "%*s", padding, "");
+        if (whole && c->columns > widths[column])
+            print_last(file, colours, c, at, widths[column]);
+        else
+            print_cell(file, colours, c, text, strlen(text));
+        if (!table->right[column] && column != last) cli_print(file, "%*s", padding, "");
+        at += widths[column];
+        free(shown);
     }
-    fputc('\n', file);
+    cli_print(file, "\n");
 }
 
-void cli_table_print(cli_table *table, FILE *file) {
+void cli_table_print(cli_table *table, FILE *file, int width) {
     cli_row_end(table);
     int widths[MOST_COLUMNS] = {0};
     size_t columns = (size_t)table->columns;
-    for (size_t i = columns; i < table->count; i++) {
-        int cell_width = width(table->cells[i].text);
-        if (cell_width > widths[i % columns]) widths[i % columns] = cell_width;
-    }
-    for (size_t i = 0; i < columns; i++)
-        if (widths[i] && width(table->cells[i].text) > widths[i]) widths[i] = width(table->cells[i].text);
+    const bool colours = cli_colours(file);
+    natural_widths(table, widths);
+    fit_widths(table, widths, width);
     bool titled = false;
     for (size_t i = 0; i < columns; i++) titled = titled || (widths[i] && *table->cells[i].text);
-    for (size_t i = titled ? 0 : columns; i < table->count; i += columns) print_row(table, i, widths, file);
+    for (size_t i = titled ? 0 : columns; i < table->count; i += columns) print_row(table, i, widths, file, colours);
     for (size_t i = 0; i < table->count; i++) free(table->cells[i].text);
     free(table->cells);
     free(table);

@@ -1,18 +1,20 @@
 /* test.c - `tinyort test`: runs ONNX test directories, DIR/model.onnx with DIR/test_data_set_N/input_K.pb, output_K.pb.
  *
- * A case passes if every output of every data set is equal (see cli_tensors_equal). It is skipped, and the reason is
- * named by its code, if a provider refuses a node or this build cannot hold a value. Everything else is a failure.
- * Lines come out as cases end, so that a crash belongs to the case after the last line. */
+ * A case passes if every output of every data set is equal (equality.h): to the tolerance of a single node, or of a
+ * whole model where there are several. It is skipped, and the reason is named by its code, if a provider refuses a node
+ * or this build cannot hold a value. Everything else is a failure; so is a run in which nothing passed. Lines come out
+ * as cases end, so that a crash belongs to the case after the last line. With --json each case is a document on a line
+ * of its own, and the last line is the sum. */
+#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include <cjson/cJSON.h>
-
 #include "loader/tensor_file.h"
 #include "runtime/cli/cli.h"
-#include "runtime/cli/outputs.h"
-#include "runtime/cli/table.h"
+#include "runtime/cli/equality.h"
+#include "runtime/cli/opening.h"
+#include "runtime/cli/report_json.h"
 #include "runtime/graph.h"
 #include "runtime/memory.h"
 
@@ -20,10 +22,12 @@ typedef enum outcome { PASS, FAIL, SKIP } outcome;
 
 static const char *const outcome_names[] = {"PASS", "FAIL", "SKIP"};
 
+/* How a case ended; the strings are owned. */
 typedef struct verdict {
     outcome outcome;
-    char code[32]; /* of a skip: NO_OP ... */
-    char reason[800];
+    const char *code; /* of a skip: NO_OP ... */
+    char *reason;
+    tort_error error; /* of a failure */
 } verdict;
 
 typedef struct test {
@@ -35,28 +39,27 @@ typedef struct test {
 } test;
 
 static verdict pass(void) {
-    return (verdict){.outcome = PASS};
+    return (verdict){.outcome = PASS, .code = ""};
 }
 
-static verdict fail(const char *where, const char *text) {
-    verdict v = {.outcome = FAIL};
-    snprintf(v.reason, sizeof v.reason, "%s%s%s", where, *where ? ": " : "", text);
+/* Takes the reason over. */
+static verdict fail_with(char *reason, tort_status code) {
+    verdict v = {.outcome = FAIL, .code = "", .reason = reason};
+    tort_fail(&v.error, code, "%s", reason);
     return v;
 }
 
-static verdict skip(const char *code, const char *text) {
-    verdict v = {.outcome = SKIP};
-    snprintf(v.code, sizeof v.code, "%s", code);
-    snprintf(v.reason, sizeof v.reason, "%s", text);
-    return v;
+static verdict skip_with(const char *code, char *reason) {
+    return (verdict){.outcome = SKIP, .code = code, .reason = reason};
 }
 
 static verdict from_error(const char *where, const tort_error *error) {
-    if (error->code == TORT_E_UNSUPPORTED) return skip("UNSUPPORTED", error->msg);
-    return fail(where, error->msg);
+    if (error->code == TORT_E_UNSUPPORTED) return skip_with("UNSUPPORTED", cli_format("%s", error->msg));
+    verdict v = {.outcome = FAIL, .code = "", .reason = cli_format("%s: %s", where, error->msg), .error = *error};
+    return v;
 }
 
-/* ---- tensors of a data set ------------------------------------------------------------------------------------- */
+/* ---- tensors of a data set --------------------------------------------------------------------------------------- */
 
 static void free_tensors(tort_tensor *tensors, int32_t count) {
     tort_env env = tort_env_complete(NULL);
@@ -78,20 +81,30 @@ static tort_status read_tensors(const char *set, const char *what, int32_t count
     return status;
 }
 
+/* What rounding may make of a single node, or of a model of several. */
+static cli_tolerance usual_tolerance(const tort_model *model) {
+    int32_t nodes = 0;
+    for (int32_t g = 0; g < model->graph_count; g++) nodes += model->graphs[g].node_count;
+    return nodes > 1 ? CLI_WHOLE_MODEL : CLI_ONE_NODE;
+}
+
 static verdict compare_outputs(const test *t, const tort_tensor *found, const tort_tensor *expected, int32_t count) {
     int32_t compared = 0;
     for (int32_t i = 0; i < count; i++) {
         if (expected[i].type == TORT_UNDEFINED) continue;
         compared++;
-        cli_tolerance tolerance = cli_tolerance_of(t->options, expected[i].type, (cli_tolerance){1e-4, 1e-5});
         if (t->options->shapes_only && cli_same_form(&found[i], &expected[i])) continue;
-        char text[500], where[100];
         double worst;
-        if (cli_tensors_equal(&found[i], &expected[i], tolerance, &worst, text, sizeof text)) continue;
-        snprintf(where, sizeof where, "output %d ('%.60s')", i, tort_model_output(t->model, i).name);
-        return fail(where, text);
+        char *text = cli_difference(&found[i], &expected[i],
+                                    cli_tolerance_of(t->options, expected[i].type, usual_tolerance(t->model)), &worst);
+        if (!text) continue;
+        verdict v =
+            fail_with(cli_format("output %d ('%s'): %s", i, tort_model_output(t->model, i).name, text), TORT_E_RUN);
+        free(text);
+        return v;
     }
-    return compared ? pass() : fail("", "the data set has no output to compare with");
+    if (compared) return pass();
+    return fail_with(cli_format("the data set has no output to compare with"), TORT_E_INPUT);
 }
 
 static verdict run_set(test *t, const char *set) {
@@ -115,7 +128,7 @@ static verdict run_set(test *t, const char *set) {
     return v;
 }
 
-/* ---- a case ---------------------------------------------------------------------------------------------------- */
+/* ---- a case ------------------------------------------------------------------------------------------------------ */
 
 /* A value that is no tensor has no public form to pass it in. */
 static bool only_tensors(const tort_model *model, const char **name) {
@@ -131,16 +144,17 @@ static bool only_tensors(const tort_model *model, const char **name) {
     return true;
 }
 
+/* A node that nobody takes is a skip; --strict, which was asked for, a failure. */
 static verdict from_placement(tort_session *session, const tort_error *error) {
     tort_report *report = cli_report(session);
-    verdict v = fail("placing", error->msg);
+    verdict v = from_error("placing", error);
     for (int32_t i = 0; i < report->node_count; i++) {
         const tort_report_node *node = &report->nodes[i];
         if (node->provider || !node->verdict_count) continue;
         const tort_report_verdict *said = &node->verdicts[node->verdict_count - 1];
-        char text[600];
-        snprintf(text, sizeof text, "%s (%s-%d) %s", node->path, node->op, node->since, said->message);
-        v = skip(tort_verdict_name(said->code), text);
+        free(v.reason);
+        v = skip_with(tort_verdict_name(said->code),
+                      cli_format("%s (%s-%d) %s", node->path, node->op, node->since, said->message));
         break;
     }
     tort_report_free(report);
@@ -158,21 +172,46 @@ static verdict run_sets(test *t) {
         if (v.outcome != PASS) return v;
         if (!there) break;
     }
-    return sets ? pass() : fail("", "there is no test_data_set_0");
+    return sets ? pass() : fail_with(cli_format("there is no test_data_set_0"), TORT_E_IO);
+}
+
+/* The folder above the cases, given in their place? */
+static bool holds_cases(const char *folder) {
+    DIR *dir = opendir(folder);
+    bool found = false;
+    for (const struct dirent *entry; dir && !found && (entry = readdir(dir));) {
+        char *path = cli_format("%s/%s/model.onnx", folder, entry->d_name);
+        struct stat facts;
+        found = *entry->d_name != '.' && stat(path, &facts) == 0;
+        free(path);
+    }
+    if (dir) closedir(dir);
+    return found;
+}
+
+static verdict no_model(const char *folder) {
+    struct stat facts;
+    if (stat(folder, &facts) != 0) return fail_with(cli_format("there is no such folder"), TORT_E_IO);
+    if (!S_ISDIR(facts.st_mode))
+        return fail_with(cli_format("is a file: a case is a folder with model.onnx and test_data_set_0"), TORT_E_IO);
+    return fail_with(holds_cases(folder) ? cli_format("has no model.onnx; its folders do: give them as %s/*", folder)
+                                         : cli_format("has no model.onnx"),
+                     TORT_E_IO);
 }
 
 static verdict run_model(test *t) {
     tort_error error = {0};
+    struct stat facts;
     char *path = cli_format("%s/model.onnx", t->folder);
+    if (stat(path, &facts) != 0) {
+        free(path);
+        return no_model(t->folder);
+    }
     tort_status status = tort_model_load(NULL, path, &t->options->load, &t->model, &error);
     free(path);
     if (status) return from_error("loading", &error);
     const char *name;
-    if (!only_tensors(t->model, &name)) {
-        char text[200];
-        snprintf(text, sizeof text, "'%.100s' is not a tensor", name);
-        return skip("NO_KIND", text);
-    }
+    if (!only_tensors(t->model, &name)) return skip_with("NO_KIND", cli_format("'%s' is not a tensor", name));
     tort_session_options session_options = cli_session_options(t->options, t->options->chains[0]);
     status = tort_session_create(NULL, t->model, &session_options, &t->session, &error);
     if (status == TORT_E_PLACEMENT && t->session) return from_placement(t->session, &error);
@@ -181,71 +220,148 @@ static verdict run_model(test *t) {
     return status ? from_error("planning", &error) : run_sets(t);
 }
 
+/* ---- telling ----------------------------------------------------------------------------------------------------- */
+
 /* Where each node ran and, away from the first provider, why: [["Conv", "cpu", "NO_TYPE", "its type is ..."] ...]. */
-static cJSON *placement_json(tort_session *session) {
-    tort_report *report = cli_report(session);
+static cJSON *nodes_json(const tort_report *report) {
     cJSON *list = cJSON_CreateArray();
-    for (int32_t i = 0; i < report->node_count; i++) {
+    for (int32_t i = 0; report && i < report->node_count; i++) {
         const tort_report_node *node = &report->nodes[i];
-        bool fell_back = node->provider && strcmp(node->provider, report->providers[0].name) && node->verdict_count;
-        cJSON *item = cJSON_CreateArray();
-        cJSON_AddItemToArray(item, cJSON_CreateString(node->op));
-        cJSON_AddItemToArray(item, cJSON_CreateString(node->provider ? node->provider : "nowhere"));
-        cJSON_AddItemToArray(item, cJSON_CreateString(fell_back ? tort_verdict_name(node->verdicts[0].code) : ""));
-        cJSON_AddItemToArray(item, cJSON_CreateString(fell_back ? node->verdicts[0].message : ""));
-        cJSON_AddItemToArray(list, item);
+        bool away = node->provider && strcmp(node->provider, report->providers[0].name) && node->verdict_count;
+        const char *words[] = {node->op, node->provider ? node->provider : "nowhere",
+                               away ? tort_verdict_name(node->verdicts[0].code) : "",
+                               away ? node->verdicts[0].message : ""};
+        cJSON_AddItemToArray(list, cJSON_CreateStringArray(words, 4));
     }
-    tort_report_free(report);
     return list;
 }
 
-/* The placement is the caller's; NULL where there is none or nobody asked for JSON. */
-static verdict run_case(const cli_options *options, const char *folder, cJSON **placement) {
+static void print_case_json(const char *folder, const verdict *v, const tort_report *report) {
+    cJSON *item = cJSON_CreateObject();
+    cli_json_text(item, "case", folder);
+    cli_json_text(item, "outcome", outcome_names[v->outcome]);
+    cli_json_text(item, "code", v->code);
+    cli_json_text(item, "reason", v->reason ? v->reason : "");
+    cJSON_AddItemToObject(item, "nodes", nodes_json(report));
+    if (report) cli_json_placement(item, report);
+    if (v->outcome == FAIL) cli_json_error(item, &v->error, cli_exit_status(v->error.code), report);
+    cli_json_print(item, true);
+}
+
+static void print_case(const char *folder, const verdict *v, const tort_report *report) {
+    static const cli_colour colours[] = {CLI_GREEN, CLI_RED, CLI_YELLOW};
+    cli_print_colour(stdout, colours[v->outcome], "%s", outcome_names[v->outcome]);
+    cli_print(stdout, " %s", folder);
+    if (v->outcome != SKIP && report) {
+        char *counts = cli_counts_text(report);
+        cli_print(stdout, "  (%s)", counts);
+        free(counts);
+    }
+    if (v->outcome == SKIP) cli_print(stdout, ": %s %s", v->code, v->reason);
+    if (v->outcome == FAIL) cli_print(stdout, ": %s", v->reason);
+    cli_print(stdout, "\n");
+}
+
+/* ---- the sum ----------------------------------------------------------------------------------------------------- */
+
+/* Of all cases: outcomes, and their placements as one report that lists no nodes. */
+typedef struct sum {
+    int32_t counts[3], refused; /* of the failures: those that --strict made */
+    tort_report placement;
+    tort_report_provider *providers;
+} sum;
+
+static const char *owned(const char *text) {
+    return cli_copy_text(text, strlen(text));
+}
+
+static void add_placement(sum *s, const tort_report *report) {
+    if (!s->providers) {
+        s->providers = cli_alloc((size_t)report->provider_count, sizeof *s->providers);
+        for (int32_t i = 0; i < report->provider_count; i++) {
+            tort_report_provider *provider = &s->providers[i];
+            *provider = report->providers[i]; /* its strings belong to a session that is about to go */
+            provider->nodes = 0;
+            provider->name = owned(provider->name);
+            provider->code = owned(provider->code);
+            provider->description = owned(provider->description);
+            provider->message = owned(provider->message);
+            provider->cure = owned(provider->cure);
+        }
+        s->placement.providers = s->providers;
+        s->placement.provider_count = report->provider_count;
+    }
+    for (int32_t i = 0; i < report->provider_count; i++) s->providers[i].nodes += report->providers[i].nodes;
+    s->placement.host += report->host;
+    s->placement.folded += report->folded;
+    s->placement.unplaced += report->unplaced;
+    s->placement.fallen_back += cli_fallen_back(report);
+}
+
+static void sum_free(sum *s) {
+    for (int32_t i = 0; i < s->placement.provider_count; i++) {
+        const tort_report_provider *provider = &s->providers[i];
+        const char *texts[] = {provider->name, provider->code, provider->description, provider->message,
+                               provider->cure};
+        for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) free((char *)(uintptr_t)texts[k]);
+    }
+    free(s->providers);
+}
+
+static void run_case(const cli_options *options, const char *folder, sum *s) {
     test t = {.options = options, .folder = folder};
     verdict v = run_model(&t);
-    *placement = t.session && options->json ? placement_json(t.session) : NULL;
+    tort_report *report = t.session ? cli_report(t.session) : NULL;
+    cli_progress_end();
+    if (options->json)
+        print_case_json(folder, &v, report);
+    else
+        print_case(folder, &v, report);
+    fflush(stdout);
+    s->counts[v.outcome]++;
+    s->refused += v.outcome == FAIL && v.error.code == TORT_E_PLACEMENT;
+    if (report) add_placement(s, report);
+    tort_report_free(report);
     tort_context_free(t.context);
     tort_session_free(t.session);
     tort_model_free(t.model);
-    return v;
+    free(v.reason);
 }
 
-/* ---- all ------------------------------------------------------------------------------------------------------- */
-
-/* Owns the placement. */
-static void print_case(const cli_options *options, const char *folder, const verdict *v, cJSON *placement) {
-    static const cli_colour colours[] = {CLI_GREEN, CLI_RED, CLI_YELLOW};
-    if (options->json) {
-        cJSON *item = cJSON_CreateObject();
-        cJSON_AddStringToObject(item, "case", folder);
-        cJSON_AddStringToObject(item, "outcome", outcome_names[v->outcome]);
-        cJSON_AddStringToObject(item, "code", v->code);
-        cJSON_AddStringToObject(item, "reason", v->reason);
-        cJSON_AddItemToObject(item, "nodes", placement ? placement : cJSON_CreateArray());
-        char *text = cJSON_PrintUnformatted(item);
-        puts(text ? text : "{}");
-        cJSON_free(text);
-        cJSON_Delete(item);
-    } else {
-        printf("%s%s%s %s", cli_colour_begin(stdout, colours[v->outcome]), outcome_names[v->outcome],
-               cli_colour_end(stdout, colours[v->outcome]), folder);
-        if (v->outcome == SKIP) printf(": %s %s", v->code, v->reason);
-        if (v->outcome == FAIL) printf(": %s", v->reason);
-        putchar('\n');
-    }
-    fflush(stdout);
+static void judge(const sum *s, int32_t cases, tort_error *error) {
+    const int32_t failed = s->counts[FAIL];
+    if (failed)
+        tort_fail(error, s->refused == failed ? TORT_E_PLACEMENT : TORT_E_RUN, "%d of %d case%s failed", failed, cases,
+                  cases == 1 ? "" : "s");
+    else if (!s->counts[PASS])
+        tort_fail(error, TORT_E_RUN, "no case passed: %s skipped", cases == 1 ? "the only one was" : "all were");
 }
 
-int cli_test(const cli_options *options) {
-    int32_t counts[3] = {0};
-    for (int32_t i = 0; i < options->operand_count; i++) {
+int cli_test(cli_options *options) {
+    sum s = {0};
+    tort_error error = {0};
+    tort_status status = cli_check_environment(&error);
+    options->json_lines = true;
+    if (!status) status = cli_check_names(options, NULL, &error);
+    if (!status && options->require) status = cli_check_required(options, &error);
+    for (int32_t i = 0; !status && i < options->operand_count; i++) {
         if (options->operand_count > 20 && !options->json) cli_progress("%d of %d", i + 1, options->operand_count);
-        cJSON *placement;
-        verdict v = run_case(options, options->operands[i], &placement);
-        cli_progress_end();
-        counts[v.outcome]++;
-        print_case(options, options->operands[i], &v, placement);
+        run_case(options, options->operands[i], &s);
     }
-    if (!options->json) printf("%d passed, %d failed, %d skipped\n", counts[PASS], counts[FAIL], counts[SKIP]);
-    return counts[FAIL] ? CLI_FAILED : CLI_OK;
+    cJSON *json = cli_json_of(options);
+    if (!status) judge(&s, options->operand_count, &error);
+    if (json) {
+        cli_json_number(json, "passed", s.counts[PASS]);
+        cli_json_number(json, "failed", s.counts[FAIL]);
+        cli_json_number(json, "skipped", s.counts[SKIP]);
+    } else if (!status) {
+        char *ran = s.providers ? cli_counts_text(&s.placement) : NULL;
+        cli_print(stdout, "%d passed, %d failed, %d skipped%s%s\n", s.counts[PASS], s.counts[FAIL], s.counts[SKIP],
+                  ran ? "; nodes: " : "", ran ? ran : "");
+        free(ran);
+    }
+    int result =
+        cli_end(options, &(cli_ending){.error = &error, .total = s.providers ? &s.placement : NULL, .json = json});
+    sum_free(&s);
+    return result;
 }

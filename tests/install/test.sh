@@ -29,13 +29,13 @@ foreign_names() {
 
 static_names_are_ours() { nm -g --defined-only "$root/lib/libtinyort.a" | foreign_names; }
 shared_names_are_ours() { nm -D -g --defined-only "$root/lib/libtinyort.so" | foreign_names; }
-header_stands_alone() { echo '#include <tinyort.h>' | "$CC" $(field Cflags) -std=c11 -pedantic -Wall -Wextra -Werror -fsyntax-only -x c -; }
-runs_shared() { "$CC" $(field Cflags) -o "$scratch/shared" "$scratch/program.c" $LINK_FLAGS $(field Libs) && LD_LIBRARY_PATH=$root/lib "$scratch/shared"; }
-runs_static() { "$CC" $(field Cflags) -o "$scratch/static" "$scratch/program.c" $LINK_FLAGS $(field Libs | sed 's/-ltinyort/-l:libtinyort.a/') $(field Libs.private) && "$scratch/static"; }
+header_stands_alone() { echo '#include <tinyort.h>' | $CC $(field Cflags) -std=c11 -pedantic -Wall -Wextra -Werror -fsyntax-only -x c -; }
+runs_shared() { $CC $(field Cflags) -o "$scratch/shared" "$scratch/program.c" $LINK_FLAGS $(field Libs) && LD_LIBRARY_PATH=$root/lib "$scratch/shared"; }
+runs_static() { $CC $(field Cflags) -o "$scratch/static" "$scratch/program.c" $LINK_FLAGS $(field Libs | sed 's/-ltinyort/-l:libtinyort.a/') $(field Libs.private) && "$scratch/static"; }
 # A provider and an application that know nothing of this tree but what is installed.
 provider_builds() {
     mkdir -p "$scratch/outside/tests" && cp tests/fake_provider.c tests/fake_provider.h "$scratch/outside/tests" &&
-        "$CC" $(field Cflags tinyort-provider) -I"$scratch/outside" -std=c11 -Wall -Wextra -Werror -o "$scratch/$1" \
+        $CC $(field Cflags tinyort-provider) -I"$scratch/outside" -std=c11 -Wall -Wextra -Werror -o "$scratch/$1" \
             "$scratch/outside.c" "$scratch/outside/tests/fake_provider.c" $LINK_FLAGS $2
 }
 provider_runs_shared() { provider_builds outside_shared "$(field Libs)" && LD_LIBRARY_PATH=$root/lib "$scratch/outside_shared"; }

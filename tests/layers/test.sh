@@ -11,7 +11,7 @@ clean_tree() {
     rm -rf "${root:?}"/*
     mkdir -p "$root/runtime/cli" "$root/loader" "$root/ops" "$root/kernels/cpu" "$root/kernels/cuda"
     printf '#include "runtime/op.h"\n#include <stdio.h>\nconst char *word = "Untold";\n' > "$root/runtime/plan.c"
-    printf '#include "runtime/tinyort.h"\n#include "loader/wire.h"\n#include "loader/onnx.pb-c.h"\n' > "$root/loader/wire.c"
+    printf '#include "runtime/tinyort.h"\n#include "loader/wire.h"\n' > "$root/loader/wire.c"
     printf '#include "ops/conv.h"\n#include "runtime/op.h"\nrow r = {"", "Conv", 1};\n' > "$root/ops/conv.c"
     printf '#include "ops/conv.h"\n#include "kernels/cpu/gemm.h"\nrow r = {"", "Conv"};\n' > "$root/kernels/cpu/conv.c"
     printf '#include <cuda_runtime.h>\n#include "runtime/op.h"\n' > "$root/kernels/cuda/conv.cu"
@@ -45,6 +45,7 @@ plant runtime/plan.c 'if (strcmp(name, "Conv") == 0) return 1;'
 plant runtime/plan.c '#include "op.h"'
 plant runtime/providers.c '#include <cublas_v2.h>'
 plant runtime/cli/ops.c '#include "loader/onnx.pb-c.h"'
+plant loader/wire.c '#include "loader/onnx.pb-c.h"'
 plant loader/wire.c '#include "ops/conv.h"'
 plant loader/wire.c '#include "kernels/cpu/gemm.h"'
 plant loader/wire.c '#include <cuda.h>'

@@ -59,7 +59,7 @@ Test(loader_graph, header_and_sample) {
     cr_assert_eq(model->ir_version, 10);
     cr_assert_str_eq(model->producer, "tests");
     cr_assert_eq(model->metadata_count, 1);
-    cr_assert_str_eq(model->metadata[0].text, "value");
+    cr_assert_str_eq(model->metadata[0].value, "value");
     cr_assert_eq(model->opset_count, 2);
     cr_assert_eq(tort_model_input_count(model), 3);
     tort_port batch = tort_model_input(model, 2);
@@ -340,6 +340,28 @@ Test(loader_graph, refusals_name_the_node_and_the_field) {
     REFUSE(&b, TORT_E_UNSUPPORTED, "input 0 \"x\"", "rank 9");
 }
 
+/* An operator that takes a list takes one at least: there would be no type of what it gives. */
+Test(loader_graph, a_list_of_inputs_is_not_empty) {
+    static const char *const ops[] = {"Sum", "Mean", "Min", "Max", "Concat", "Einsum"};
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        for (int absent = 0; absent < 2; absent++) {
+            onnx_bytes b = {0};
+            onnx_begin_model(&b, 17);
+            onnx_begin_node(&b, GRAPH_NODE, ops[i], "", absent ? "-" : "", "y");
+            if (i == 4) onnx_int_attribute(&b, "axis", 0);
+            if (i == 5) {
+                onnx_begin_attribute(&b, "equation", 3);
+                onnx_text(&b, ATTR_S, "a->a");
+                onnx_end(&b);
+            }
+            onnx_end(&b);
+            input_and_output(&b, "x", "y");
+            onnx_end(&b);
+            REFUSE(&b, TORT_E_MODEL, ops[i], "input 0", "required but missing");
+        }
+    }
+}
+
 Test(loader_graph, names_must_be_unique) {
     onnx_bytes b = {0};
     const float w[] = {1, 2, 3};
@@ -447,5 +469,236 @@ Test(loader_graph, a_hundred_thousand_constants_load_in_linear_time) {
     tort_model *model = load(&b);
     cr_assert_eq(model->graphs[0].node_count, COUNT);
     cr_assert_eq(model->weight_count, COUNT);
+    done(model, &b);
+}
+
+/* ---- names ------------------------------------------------------------------------------------------------------- */
+
+/* Names that the core makes never take away, or repeat, one that the file has. */
+Test(loader_graph, every_node_has_a_name_of_its_own) {
+    static const char *const given[] = {"", "Neg_0", "twin", "twin", "twin#2", "twin", "Neg_0#2", "", "Neg_7", ""};
+    static const char *const named[] = {"Neg_0#3", "Neg_0",   "twin",    "twin#3", "twin#2",
+                                        "twin#4",  "Neg_0#2", "Neg_7#2", "Neg_7",  "Neg_9"};
+    enum { COUNT = sizeof given / sizeof *given };
+    onnx_bytes b = {0};
+    onnx_begin_model(&b, 17);
+    onnx_value(&b, GRAPH_INPUT, "x", TORT_FLOAT, 1, three);
+    for (int i = 0; i < COUNT; i++) {
+        char out[16];
+        snprintf(out, sizeof out, "y%d", i);
+        onnx_node(&b, "Neg", given[i], "x", out);
+    }
+    onnx_value(&b, GRAPH_OUTPUT, "y0", TORT_FLOAT, 1, three);
+    onnx_end(&b);
+    tort_model *model = load(&b);
+    for (int i = 0; i < COUNT; i++) cr_assert_str_eq(model->graphs[0].nodes[i].name, named[i]);
+    done(model, &b);
+}
+
+/* Begins a node with a body of the attribute `branch`; two calls of onnx_end end the body. */
+static void begin_body(onnx_bytes *b, const char *branch) {
+    onnx_begin_attribute(b, branch, 5);
+    onnx_begin(b, ATTR_G);
+}
+
+Test(loader_graph, bodies_are_called_after_their_node) {
+    char longest[301];
+    memset(longest, 'n', 300);
+    longest[300] = 0;
+    const char *const given[] = {"same", "same", "", longest};
+    const char *const paths[] = {"same/then_branch", "same#2/then_branch", "If_2/then_branch", "If_3/then_branch"};
+    onnx_bytes b = {0};
+    onnx_begin_model(&b, 17);
+    onnx_value(&b, GRAPH_INPUT, "c", TORT_BOOL, 0, NULL);
+    for (int i = 0; i < 4; i++) {
+        onnx_begin_node(&b, GRAPH_NODE, "If", given[i], "c", "");
+        begin_body(&b, "then_branch");
+        onnx_end(&b);
+        onnx_end(&b);
+        onnx_end(&b);
+    }
+    onnx_end(&b);
+    tort_model *model = load(&b);
+    for (int i = 0; i < 4; i++) cr_assert_str_eq(model->graphs[i + 1].path, paths[i]);
+    done(model, &b);
+}
+
+/* Two calls of one name, and one that is unnamed but would be called like another. */
+Test(loader_graph, calls_have_names_of_their_own) {
+    static const char *const given[] = {"call", "call", "", "F_2"};
+    static const char *const named[] = {"call/Neg_0", "call#2/Neg_0", "F_2/Neg_0", "F_2#2/Neg_0"};
+    onnx_bytes b = {0};
+    onnx_begin(&b, MODEL_FUNCTION);
+    onnx_text(&b, FUNCTION_NAME, "F");
+    onnx_text(&b, FUNCTION_INPUT, "a");
+    onnx_begin_node(&b, FUNCTION_NODE, "Neg", "", "a", "inner");
+    onnx_end(&b);
+    onnx_end(&b);
+    onnx_begin_model(&b, 17);
+    onnx_value(&b, GRAPH_INPUT, "x", TORT_FLOAT, 1, three);
+    for (int i = 0; i < 4; i++) onnx_node(&b, "F", given[i], "x", "");
+    onnx_end(&b);
+    tort_model *model = load(&b);
+    for (int i = 0; i < 4; i++) {
+        const tort_node *node = &model->graphs[0].nodes[i];
+        char value[32];
+        snprintf(value, sizeof value, "%.*s/inner", (int)strcspn(named[i], "/"), named[i]);
+        cr_assert_str_eq(node->name, named[i]);
+        cr_assert_str_eq(model->graphs[0].values[node->outputs[0]].name, value);
+    }
+    done(model, &b);
+}
+
+/* ---- what exporters leave out ------------------------------------------------------------------------------------ */
+
+enum { NO_TYPE, EMPTY_TYPE, EMPTY_TENSOR_TYPE, UNDEFINED_ELEMENTS, WAYS };
+
+/* A value whose type says nothing, in one of the ways in which that is written. */
+static void untyped_value(onnx_bytes *b, int field, const char *name, int way) {
+    onnx_begin(b, field);
+    onnx_text(b, 1, name);
+    if (way != NO_TYPE) onnx_begin(b, 2);
+    if (way >= EMPTY_TENSOR_TYPE) onnx_begin(b, 1);
+    if (way == UNDEFINED_ELEMENTS) onnx_int(b, 1, 0);
+    if (way >= EMPTY_TENSOR_TYPE) onnx_end(b);
+    if (way != NO_TYPE) onnx_end(b);
+    onnx_end(b);
+}
+
+Test(loader_graph, bodies_and_outputs_without_types) {
+    for (int way = 0; way < WAYS; way++) {
+        onnx_bytes b = {0};
+        onnx_begin_model(&b, 17);
+        onnx_value(&b, GRAPH_INPUT, "n", TORT_INT64, 0, NULL);
+        onnx_value(&b, GRAPH_INPUT, "x", TORT_FLOAT, 1, three);
+        onnx_begin_node(&b, GRAPH_NODE, "Loop", "loop", "n - x", "y");
+        begin_body(&b, "body");
+        untyped_value(&b, GRAPH_INPUT, "i", way);
+        untyped_value(&b, GRAPH_INPUT, "again", way);
+        untyped_value(&b, GRAPH_INPUT, "a", way);
+        onnx_node(&b, "Neg", "", "a", "m");
+        onnx_node(&b, "Neg", "", "m", "out");
+        untyped_value(&b, GRAPH_VALUE_INFO, "m", way);
+        untyped_value(&b, GRAPH_OUTPUT, "again", way);
+        untyped_value(&b, GRAPH_OUTPUT, "out", way);
+        for (int i = 0; i < 3; i++) onnx_end(&b);
+        onnx_node(&b, "Neg", "neg", "x", "z");
+        untyped_value(&b, GRAPH_OUTPUT, "y", way);
+        untyped_value(&b, GRAPH_OUTPUT, "z", way);
+        onnx_end(&b);
+        tort_model *model = load(&b);
+        const tort_graph *body = &model->graphs[1];
+        cr_assert_eq(body->values[body->outputs[1]].info.type, TORT_UNDEFINED);
+        tort_port z = tort_model_output(model, 1);
+        cr_assert(z.type == TORT_FLOAT && z.rank == 1 && z.dims[0] == 3); /* inferred */
+        done(model, &b);
+    }
+}
+
+/* Only what a caller must give has to have a type, and no initializer stands in for it. */
+Test(loader_graph, an_input_without_a_type_is_refused) {
+    const float w[] = {1, 2, 3};
+    for (int way = 0; way < WAYS; way++) {
+        onnx_bytes b = {0};
+        onnx_begin_model(&b, 17);
+        untyped_value(&b, GRAPH_INPUT, "x", way);
+        onnx_end(&b);
+        REFUSE(&b, TORT_E_MODEL, "input 0 \"x\"", "it has no type");
+        onnx_begin_model(&b, 17);
+        onnx_tensor(&b, GRAPH_INITIALIZER, "w", TORT_FLOAT, 1, three, w, sizeof w);
+        untyped_value(&b, GRAPH_INPUT, "w", way);
+        onnx_node(&b, "Neg", "", "w", "y");
+        onnx_value(&b, GRAPH_OUTPUT, "y", TORT_FLOAT, 1, three);
+        onnx_end(&b);
+        done(load(&b), &b);
+    }
+}
+
+/* None of these can change what the model computes. */
+Test(loader_graph, what_nothing_can_refer_to_is_passed_over) {
+    const float w[] = {1, 2, 3};
+    onnx_bytes b = {0};
+    onnx_opset(&b, MODEL_OPSET, "com.example", 0); /* a domain of no node */
+    onnx_opset(&b, MODEL_OPSET, "com.example.other", -1);
+    onnx_begin(&b, MODEL_FUNCTION);
+    onnx_text(&b, FUNCTION_NAME, "F");
+    onnx_text(&b, FUNCTION_INPUT, "a");
+    onnx_text(&b, FUNCTION_OUTPUT, "b");
+    onnx_begin_node(&b, FUNCTION_NODE, "Neg", "", "a", "b");
+    onnx_end(&b);
+    onnx_end(&b);
+    onnx_begin_model(&b, 17);
+    onnx_tensor(&b, GRAPH_INITIALIZER, "", TORT_FLOAT, 1, three, w, sizeof w); /* a weight without a name */
+    onnx_begin_node(&b, GRAPH_NODE, "F", "", "x", "y");
+    onnx_int_attribute(&b, "note", 1); /* which the function does not declare */
+    onnx_end(&b);
+    input_and_output(&b, "x", "y");
+    onnx_end(&b);
+    tort_model *model = load(&b);
+    cr_assert_eq(model->opset_count, 1);
+    cr_assert_eq(tort_model_opset(model, "com.example"), 0);
+    cr_assert_eq(model->graphs[0].node_count, 1);
+    done(model, &b);
+    onnx_opset(&b, MODEL_OPSET, "", 0);
+    onnx_begin_model(&b, 17);
+    onnx_end(&b);
+    REFUSE(&b, TORT_E_MODEL, "opset_import 0", "main domain has version 0");
+}
+
+Test(loader_graph, a_node_of_many_bodies_is_refused) {
+    onnx_bytes b = {0};
+    onnx_begin_model(&b, 17);
+    onnx_begin_node(&b, GRAPH_NODE, "Many", "many", "", "");
+    for (int i = 0; i < 5; i++) {
+        char name[2] = {(char)('a' + i), 0};
+        begin_body(&b, name);
+        onnx_end(&b);
+        onnx_end(&b);
+    }
+    onnx_end(&b);
+    onnx_end(&b);
+    REFUSE(&b, TORT_E_UNSUPPORTED, "node 0 \"many\" (Many)", "attribute \"e\"", "more than 4 bodies");
+}
+
+/* ---- what an application may ask --------------------------------------------------------------------------------- */
+
+Test(loader_graph, what_a_model_says_of_itself) {
+    onnx_bytes b = {0};
+    onnx_sample_model(&b);
+    onnx_text(&b, 3, "1.2");
+    tort_model *model = load(&b);
+    cr_assert_eq(tort_model_ir_version(model), 10);
+    cr_assert_str_eq(tort_model_producer(model), "tests");
+    cr_assert_str_eq(tort_model_producer_version(model), "1.2");
+    cr_assert_str_eq(tort_model_graph_name(model), "test");
+    cr_assert_eq(tort_model_opset(model, NULL), 17);
+    cr_assert_eq(tort_model_opset(model, ""), 17);
+    cr_assert_eq(tort_model_opset(model, "ai.onnx"), 17);
+    cr_assert_eq(tort_model_opset(model, "local"), 1);
+    cr_assert_eq(tort_model_opset(model, "com.example"), 0);
+    cr_assert_eq(tort_model_metadata_count(model), 1);
+    cr_assert_str_eq(tort_model_metadata(model, 0).key, "key");
+    cr_assert_str_eq(tort_model_metadata(model, 0).value, "value");
+    for (int32_t wrong = -1; wrong < 2; wrong += 2) {
+        cr_assert_str_eq(tort_model_metadata(model, wrong).key, "");
+        cr_assert_str_eq(tort_model_metadata(model, wrong).value, "");
+    }
+    done(model, &b);
+}
+
+Test(loader_graph, a_port_that_is_not_there_is_empty) {
+    static const int32_t wrong[] = {-1, 3, 99, INT32_MAX, INT32_MIN};
+    onnx_bytes b = {0};
+    onnx_sample_model(&b);
+    tort_model *model = load(&b);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        const tort_port ports[] = {tort_model_input(model, wrong[i]), tort_model_output(model, wrong[i])};
+        for (int k = 0; k < 2; k++) {
+            cr_assert_str_eq(ports[k].name, "");
+            cr_assert_eq(ports[k].type, TORT_UNDEFINED);
+            cr_assert_eq(ports[k].rank, -1);
+            for (int d = 0; d < TORT_MAX_RANK; d++) cr_assert_str_eq(ports[k].dim_names[d], "");
+        }
+    }
     done(model, &b);
 }

@@ -64,6 +64,31 @@ Test(tensor_file, strings) {
     }
 }
 
+/* A tensor without elements may have any other size. */
+Test(tensor_file, the_largest_sizes) {
+    const tort_tensor tensor = {.type = TORT_UINT8, .rank = 3, .dims = {INT64_MAX, 0, 1}, .data = (char[1]){0}};
+    for (int pass = 0; pass < 2; pass++) {
+        tort_tensor back;
+        round_trip(&tensor, pass ? ".pb" : ".npy", &back);
+        cr_assert_eq(back.dims[0], INT64_MAX);
+        tort_tensor_file_free(NULL, &back);
+    }
+}
+
+/* NumPy gives every string a character at least, and so a file of strings is never shorter than their number. */
+Test(tensor_file, many_empty_strings) {
+    enum { COUNT = 1000 };
+    tort_string strings[COUNT];
+    for (int i = 0; i < COUNT; i++) strings[i] = (tort_string){"", 0};
+    const tort_tensor tensor = {.type = TORT_STRING, .rank = 1, .dims = {COUNT}, .data = strings};
+    for (int pass = 0; pass < 2; pass++) {
+        tort_tensor back;
+        round_trip(&tensor, pass ? ".pb" : ".npy", &back);
+        for (int i = 0; i < COUNT; i++) cr_assert_eq(((const tort_string *)back.data)[i].length, 0);
+        tort_tensor_file_free(NULL, &back);
+    }
+}
+
 /* ---- .npy as NumPy writes it ------------------------------------------------------------------------------------ */
 
 /* An .npy of version 1 with this dictionary and these elements. */
@@ -134,6 +159,46 @@ Test(tensor_file, npy_that_lies) {
         cr_assert(status == TORT_E_INPUT || status == TORT_E_UNSUPPORTED, "%s", dictionaries[i]);
         cr_assert(error.msg[0] && !tensor.data);
     }
+}
+
+/* Memory behind every block that goes on as an .npy header would: who reads it takes the header for whole. */
+static void *tempting_alloc(void *ud, void *ptr, size_t old_size, size_t new_size) {
+    static const char behind[] = "f4', 'shape': (2,), }";
+    (void)ud;
+    (void)old_size;
+    if (new_size == 0) {
+        free(ptr);
+        return NULL;
+    }
+    char *block = realloc(ptr, new_size + sizeof behind);
+    if (block) memcpy(block + new_size, behind, sizeof behind);
+    return block;
+}
+
+Test(tensor_file, npy_header_that_ends_too_early) {
+    static const char *const starts[] = {"{'fortran_order': False, 'shape': (2,), 'descr': '",
+                                         "{'fortran_order': False, 'shape': (2,), 'descr': '<",
+                                         "{'fortran_order': False, 'descr': '<f4', 'shape': "};
+    const tort_env env = {.struct_size = sizeof env, .alloc = tempting_alloc};
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+        char bytes[1024];
+        size_t size = npy(bytes, starts[i], "12345678", 8);
+        tort_tensor tensor;
+        cr_assert_eq(tort_tensor_npy_decode(&env, bytes, size, &tensor, NULL), TORT_E_INPUT, "%s", starts[i]);
+    }
+}
+
+/* Elements that take no bytes of the file, but 16 each in memory. */
+Test(tensor_file, npy_of_strings_without_bytes) {
+    tort_tensor tensor;
+    tort_error error = {0};
+    const char *few = "{'descr': '|S0', 'fortran_order': False, 'shape': (3,), }\n";
+    cr_assert_eq(decode(few, "", 0, &tensor, &error), TORT_OK, "%s", error.msg);
+    cr_assert_eq(((const tort_string *)tensor.data)[2].length, 0);
+    tort_tensor_file_free(NULL, &tensor);
+    const char *many = "{'descr': '|S0', 'fortran_order': False, 'shape': (100000000,), }\n";
+    cr_assert_eq(decode(many, "", 0, &tensor, &error), TORT_E_INPUT);
+    cr_assert(strstr(error.msg, "100000000 empty strings"), "%s", error.msg);
 }
 
 Test(tensor_file, npy_truncated_at_every_byte) {

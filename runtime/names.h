@@ -1,6 +1,6 @@
 /* names.h - a hash table from names to numbers, so that a model with a hundred thousand names loads in linear time. */
-#ifndef TORT_LOADER_NAMES_H
-#define TORT_LOADER_NAMES_H
+#ifndef TORT_RUNTIME_NAMES_H
+#define TORT_RUNTIME_NAMES_H
 
 #include "runtime/memory.h"
 
@@ -18,5 +18,8 @@ void tort_names_free(tort_names *names);
 bool tort_names_find(const tort_names *names, const char *name, int32_t *number);
 /* Adds a name that is not there yet and borrows it; false: out of memory. */
 bool tort_names_add(tort_names *names, const char *name, int32_t number);
+/* Adds a name that is not there yet: this one, which is borrowed, or with "#2", "#3" and so on behind it, in the arena.
+ * For a table whose numbers are all 1 where they were added; NULL: out of memory. */
+const char *tort_names_add_unique(tort_names *names, tort_arena *arena, const char *name);
 
 #endif

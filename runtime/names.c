@@ -1,7 +1,7 @@
 /* names.c - the hash table: open addressing with linear probing, at most three quarters full.
  *
  * The hash starts from an address, so that a model cannot be made whose names all collide. */
-#include "loader/names.h"
+#include "runtime/names.h"
 
 #include <string.h>
 
@@ -20,11 +20,12 @@ void tort_names_free(tort_names *names) {
     tort_names_init(names, names->env);
 }
 
-/* FNV-1a, its high bits folded into the low ones that choose the slot. */
+/* FNV-1a, then mixed so that all of its bits take part in the low ones, which choose the slot. */
 static uint32_t hash_of(const tort_names *names, const char *name) {
     uint64_t hash = 14695981039346656037u ^ names->seed;
     for (const unsigned char *at = (const unsigned char *)name; *at; at++) hash = (hash ^ *at) * 1099511628211u;
-    return (uint32_t)(hash ^ hash >> 32);
+    hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15u;
+    return (uint32_t)(hash >> 32);
 }
 
 static tort_name_slot *slot_of(const tort_names *names, const char *name, uint32_t hash) {
@@ -45,7 +46,7 @@ bool tort_names_find(const tort_names *names, const char *name, int32_t *number)
 static bool enlarge(tort_names *names) {
     tort_names larger = *names;
     if (names->capacity > INT32_MAX / 2) return false;
-    larger.capacity = names->capacity ? names->capacity * 2 : 16;
+    larger.capacity = names->capacity ? names->capacity * 2 : 4;
     larger.slots = tort_alloc_zero(names->env, (size_t)larger.capacity, sizeof *larger.slots);
     if (!larger.slots) return false;
     for (int32_t i = 0; i < names->capacity; i++) {
@@ -63,4 +64,18 @@ bool tort_names_add(tort_names *names, const char *name, int32_t number) {
     *slot_of(names, name, hash) = (tort_name_slot){name, hash, number};
     names->count++;
     return true;
+}
+
+/* The number of a name is how often it was asked for, so that the n-th does not try all before it. */
+const char *tort_names_add_unique(tort_names *names, tort_arena *arena, const char *name) {
+    int32_t repeat;
+    if (!tort_names_find(names, name, &repeat)) return tort_names_add(names, name, 1) ? name : NULL;
+    const char *other;
+    int32_t taken;
+    do {
+        other = tort_arena_format(arena, "%s#%d", name, ++repeat);
+        if (!other) return NULL;
+    } while (tort_names_find(names, other, &taken));
+    slot_of(names, name, hash_of(names, name))->number = repeat;
+    return tort_names_add(names, other, 1) ? other : NULL;
 }

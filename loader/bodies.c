@@ -1,0 +1,97 @@
+/* bodies.c - what the bodies of a node (If, Loop, Scan) take from around them becomes inputs of the node.
+ *
+ * A body is a graph of its own. graph.c notes what it captured; here the captures of all bodies of a node are united,
+ * appended to the node's inputs, and every body's inputs are made to end with all of them, in one order. */
+#include <string.h>
+
+#include "loader/loader.h"
+
+tort_status tort_load_body(tort_loader *loader, tort_scope *scope, tort_message message, tort_bodies *bodies,
+                           int32_t *graph) {
+    if (bodies->count == TORT_MOST_BODIES)
+        return tort_fail(loader->error, TORT_E_UNSUPPORTED, "a node of more than %d bodies", TORT_MOST_BODIES);
+    tort_scope *body = &bodies->scopes[bodies->count++];
+    *body = (tort_scope){.outer = scope, .call = scope->call};
+    return tort_load_graph(loader, message, body, graph);
+}
+
+/* The values that the bodies of a node take from outside, each once. */
+typedef struct captures {
+    tort_names numbers; /* name in the bodies -> number */
+    int32_t *outer;     /* of each its value outside */
+    int32_t count, capacity;
+} captures;
+
+static const char *captured_name(const tort_loader *loader, const tort_scope *body, int32_t i) {
+    return loader->model->graphs[body->graph].values[body->captured_inner[i]].name;
+}
+
+static bool unite(tort_loader *loader, const tort_bodies *bodies, captures *all) {
+    for (int32_t b = 0; b < bodies->count; b++) {
+        const tort_scope *body = &bodies->scopes[b];
+        for (int32_t i = 0; i < body->captured_count; i++) {
+            int32_t number;
+            const char *name = captured_name(loader, body, i);
+            if (tort_names_find(&all->numbers, name, &number)) continue;
+            if (!tort_grow(loader->env, (void **)&all->outer, &all->capacity, all->count + 1, sizeof *all->outer))
+                return false;
+            all->outer[all->count] = body->captured_outer[i];
+            if (!tort_names_add(&all->numbers, name, all->count++)) return false;
+        }
+    }
+    return true;
+}
+
+/* Appends all captured values to a body's inputs; one that it does not use gets a value without a name. Then the body
+ * is whole. */
+static bool extend_inputs(tort_loader *loader, const tort_scope *body, const captures *all) {
+    tort_graph *graph = &loader->model->graphs[body->graph];
+    int32_t own = graph->input_count, missing = all->count - body->captured_count;
+    if (all->count == 0) return tort_graph_trim(loader->model, body->graph);
+    int32_t *inputs = tort_arena_array(&loader->model->arena, (size_t)own + (size_t)all->count, sizeof *inputs);
+    if (!inputs || !tort_graph_reserve(loader->model, body->graph, missing, 0)) return false;
+    if (own) memcpy(inputs, graph->inputs, (size_t)own * sizeof *inputs);
+    for (int32_t i = 0; i < all->count; i++) inputs[own + i] = -1;
+    for (int32_t i = 0; i < body->captured_count; i++) {
+        int32_t number = 0;
+        tort_names_find(&all->numbers, captured_name(loader, body, i), &number);
+        inputs[own + number] = body->captured_inner[i];
+    }
+    for (int32_t i = own; i < own + all->count; i++) {
+        if (inputs[i] < 0) inputs[i] = tort_graph_add_value(loader->model, body->graph, "");
+        if (inputs[i] < 0) return false;
+    }
+    graph->inputs = inputs;
+    graph->input_count = own + all->count;
+    return tort_graph_trim(loader->model, body->graph);
+}
+
+static tort_status resolve_inputs(tort_loader *loader, tort_scope *scope, const tort_node_proto *proto,
+                                  const captures *all, tort_node *node) {
+    int32_t own = proto->input_count, i = 0;
+    int32_t *inputs = tort_arena_array(&loader->model->arena, (size_t)own + (size_t)all->count, sizeof *inputs);
+    if (!inputs) return tort_no_memory(loader);
+    tort_message rest = proto->message;
+    for (tort_field field; tort_next_of(&rest, NODE_INPUT, &field); i++) {
+        tort_status status = tort_resolve_name(loader, scope, field.text, &inputs[i]);
+        if (status) tort_error_prefix(loader->error, "input %d", i);
+        if (status) return status;
+    }
+    if (all->count) memcpy(inputs + own, all->outer, (size_t)all->count * sizeof *inputs);
+    node->inputs = inputs;
+    node->input_count = own + all->count;
+    node->captured = all->count;
+    return TORT_OK;
+}
+
+tort_status tort_connect_bodies(tort_loader *loader, tort_scope *scope, const tort_node_proto *proto,
+                                const tort_bodies *bodies, tort_node *node) {
+    captures all = {0};
+    tort_names_init(&all.numbers, loader->env);
+    bool ok = unite(loader, bodies, &all);
+    for (int32_t b = 0; ok && b < bodies->count; b++) ok = extend_inputs(loader, &bodies->scopes[b], &all);
+    tort_status status = ok ? resolve_inputs(loader, scope, proto, &all, node) : tort_no_memory(loader);
+    tort_names_free(&all.numbers);
+    tort_free(loader->env, all.outer, (size_t)all.capacity * sizeof *all.outer);
+    return status;
+}

@@ -1,0 +1,217 @@
+/* ending.c - errors, the exit status, and the line that says where everything ran (ending.h). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/cli/cli.h"
+#include "runtime/cli/ending.h"
+#include "runtime/cli/reasons.h"
+#include "runtime/cli/report_json.h"
+#include "runtime/cli/table.h"
+#include "runtime/cli/text.h"
+
+int cli_exit_status(tort_status status) {
+    switch (status) {
+    case TORT_OK: return CLI_OK;
+    case TORT_E_USAGE: return CLI_USAGE;
+    case TORT_E_MODEL:
+    case TORT_E_INPUT:
+    case TORT_E_IO: return CLI_BAD_INPUT;
+    case TORT_E_PLACEMENT:
+    case TORT_E_UNSUPPORTED:
+    case TORT_E_MEMORY: return CLI_REFUSED;
+    case TORT_E_RUN:
+    case TORT_E_DEVICE_LOST: return CLI_FAILED;
+    case TORT_E_INTERNAL: break;
+    }
+    return CLI_INTERNAL;
+}
+
+tort_report *cli_report(tort_session *session) {
+    tort_report *report;
+    tort_session_report(session, &report, NULL);
+    return cli_check_memory(report);
+}
+
+/* ---- the placement line ------------------------------------------------------------------------------------------ */
+
+char *cli_counts_text(const tort_report *report) {
+    char *text = cli_copy_text("", 0);
+    for (int32_t i = 0; i < report->provider_count; i++)
+        cli_append(&text, "%s%d %s", i ? ", " : "", report->providers[i].nodes, report->providers[i].name);
+    if (report->host) cli_append(&text, ", %d host", report->host);
+    return text;
+}
+
+/* Does the line tell of this node under `kind`? */
+typedef enum mention { FELL_BACK, WITHOUT_PROVIDER, PINNED } mention;
+
+static bool is_mentioned(const tort_report_node *node, mention kind) {
+    const tort_report_verdict *refusal = cli_refusal_elsewhere(node);
+    switch (kind) {
+    case FELL_BACK: return node->provider && node->fell_back && refusal && !cli_is_down(refusal);
+    case WITHOUT_PROVIDER: return !node->provider;
+    case PINNED: break;
+    }
+    return node->pinned;
+}
+
+int32_t cli_fallen_back(const tort_report *report) {
+    int32_t count = 0;
+    for (int32_t i = 0; i < report->node_count; i++) count += is_mentioned(&report->nodes[i], FELL_BACK);
+    return count;
+}
+
+/* " - 3 nodes fell back: Resize_31 NO_ATTR, ...". Nodes that left because their provider is down are not listed: the
+ * provider is. Nor are those that only stand behind another. */
+static void append_nodes(char **line, const tort_report *report, mention kind, const char *text) {
+    enum { MOST_NAMED = 3, LONGEST_NAME = 80 };
+    int32_t count = 0, named = 0, behind = 0;
+    char *names = cli_copy_text("", 0);
+    for (int32_t i = 0; i < report->node_count; i++) {
+        const tort_report_node *node = &report->nodes[i];
+        if (!is_mentioned(node, kind)) continue;
+        count++;
+        const bool follows = kind == WITHOUT_PROVIDER && cli_root_of(node) >= 0;
+        behind += follows;
+        if (follows || ++named > MOST_NAMED) continue;
+        char *whole = cli_print_text("%s", node->path), *name = cli_shorten(whole, LONGEST_NAME);
+        cli_append(&names, "%s%s", named > 1 ? ", " : " ", name);
+        free(name);
+        free(whole);
+        const tort_report_verdict *refusal = cli_refusal_elsewhere(node);
+        if (kind != PINNED && refusal) cli_append(&names, " %s", tort_verdict_name(refusal->code));
+    }
+    if (count) {
+        cli_append(line, " - %d node%s %s:%s%s", count, count == 1 ? "" : "s", text, names,
+                   named > MOST_NAMED ? " ..." : "");
+        if (behind) cli_append(line, " and %d behind %s", behind, named == 1 ? "it" : "them");
+    }
+    free(names);
+}
+
+static char *placement_text(const tort_report *report) {
+    char *counts = cli_counts_text(report), *line = cli_format("%s", counts);
+    int32_t total = report->host + report->unplaced;
+    for (int32_t i = 0; i < report->provider_count; i++) total += report->providers[i].nodes;
+    cli_append(&line, " (of %d; %d folded)", total, report->folded);
+    append_nodes(&line, report, FELL_BACK, "fell back");
+    if (!report->nodes && report->fallen_back)
+        cli_append(&line, " - %d node%s fell back", report->fallen_back, report->fallen_back == 1 ? "" : "s");
+    append_nodes(&line, report, WITHOUT_PROVIDER, "without a provider");
+    append_nodes(&line, report, PINNED, "pinned");
+    for (int32_t i = 0; i < report->provider_count; i++) {
+        const tort_report_provider *provider = &report->providers[i];
+        if (provider->ready) {
+            if (*provider->message) cli_append(&line, " - %s: %s", provider->name, provider->message);
+            continue;
+        }
+        cli_append(&line, " - %s did not open: %s, %s", provider->name, provider->code, provider->message);
+        if (*provider->cure) cli_append(&line, "; %s", provider->cure);
+    }
+    if (report->fallen_back || report->unplaced) cli_append(&line, " (tinyort plan shows all)");
+    free(counts);
+    return line;
+}
+
+/* chain: which of several this is; NULL: there is only one. */
+static void print_placement(const tort_report *report, const char *chain) {
+    char *line = placement_text(report);
+    if (chain)
+        cli_print(stderr, "placement: --ep %s: %s\n", chain, line);
+    else
+        cli_print(stderr, "placement: %s\n", line);
+    free(line);
+}
+
+/* ---- failures ---------------------------------------------------------------------------------------------------- */
+
+/* "  Resize_31, Resize_40 (2 Resize-13)  cuda: NO_ATTR ... -> cure; + 7 nodes behind them" */
+static void add_reason(cli_table *table, const cli_reason *reason) {
+    const tort_report_node *node = reason->examples[0];
+    char *names = cli_copy_text("", 0), *why = cli_group_text(reason);
+    for (int32_t i = 0; i < CLI_EXAMPLES && i < reason->nodes; i++)
+        cli_append(&names, "%s%s", i ? ", " : "", reason->examples[i]->path);
+    cli_append(&names, "%s (", reason->nodes > CLI_EXAMPLES ? " ..." : "");
+    if (reason->nodes > 1) cli_append(&names, "%d ", reason->nodes);
+    cli_append(&names, "%s%s%s-%d)", node->domain, *node->domain ? "." : "", node->op, node->since);
+    cli_cell(table, CLI_BOLD, "%s", names);
+    cli_cell(table, CLI_PLAIN, "%s", why);
+    free(names);
+    free(why);
+}
+
+static void print_unplaced(const cli_options *options, const tort_report *report) {
+    enum { MOST_LISTED = 20 };
+    cli_reasons reasons = cli_reasons_of(report);
+    cli_table *table = cli_table_new("~|", 2);
+    int32_t listed = 0;
+    while (listed < reasons.count && !reasons.list[listed].examples[0]->provider) listed++;
+    cli_print(stderr, "tinyort %s: %d node%s no provider%s\n", options->command, report->unplaced,
+              report->unplaced == 1 ? " has" : "s have",
+              listed ? ":" : ": nothing that could take them has opened; cause and cure are in the last line");
+    for (int32_t i = 0; i < listed && i < MOST_LISTED; i++) add_reason(table, &reasons.list[i]);
+    cli_table_print(table, stderr, cli_width(stderr, 0));
+    if (listed > MOST_LISTED)
+        cli_print(stderr, "  ... and %d more operators and reasons (tinyort plan shows all)\n", listed - MOST_LISTED);
+    cli_reasons_free(&reasons);
+}
+
+static void print_failure(const cli_options *options, const tort_error *error, const tort_report *report) {
+    cli_progress_end();
+    if (error->code == TORT_E_PLACEMENT && report && report->unplaced)
+        print_unplaced(options, report);
+    else
+        cli_print(stderr, "tinyort %s: %s\n", options->command, error->msg);
+}
+
+/* ---- the end ----------------------------------------------------------------------------------------------------- */
+
+cJSON *cli_json_of(const cli_options *options) {
+    return options->json ? cli_json_new() : NULL;
+}
+
+static void add_sessions(cJSON *json, const cli_options *options, tort_report *const *reports, int32_t count) {
+    if (count == 1 && reports[0]) cli_json_placement(json, reports[0]);
+    if (count < 2) return;
+    cJSON *list = cJSON_AddArrayToObject(json, "sessions");
+    for (int32_t i = 0; i < count; i++) {
+        if (!reports[i]) continue;
+        cJSON *item = cJSON_CreateObject();
+        cli_json_text(item, "chain", options->chains[i]);
+        cli_json_placement(item, reports[i]);
+        cJSON_AddItemToArray(list, item);
+    }
+}
+
+int cli_end(const cli_options *options, const cli_ending *ending) {
+    const int32_t count = ending->session_count;
+    const tort_error *error = ending->error;
+    const int result = ending->exit_status ? ending->exit_status : cli_exit_status(error->code);
+    tort_report **reports = cli_alloc((size_t)count, sizeof *reports), *last = NULL;
+    fflush(stdout);
+    for (int32_t i = 0; i < count; i++) {
+        if (!ending->sessions[i]) continue;
+        reports[i] = last = cli_report(ending->sessions[i]);
+    }
+    if (options->json) {
+        cJSON *json = ending->json ? ending->json : cli_json_new();
+        if (ending->total) cli_json_placement(json, ending->total);
+        if (!cJSON_HasObjectItem(json, "providers")) add_sessions(json, options, reports, count);
+        if (error->code) cli_json_error(json, error, result, last);
+        cli_json_print(json, options->json_lines);
+    }
+    if (error->code) print_failure(options, error, last);
+    fflush(stdout);
+    cli_progress_end();
+    for (int32_t i = 0; i < count; i++) {
+        if (reports[i]) print_placement(reports[i], count > 1 ? options->chains[i] : NULL);
+        tort_report_free(reports[i]);
+    }
+    if (ending->total) print_placement(ending->total, NULL);
+    free(reports);
+    return result;
+}
+
+int cli_end_plain(const cli_options *options, const tort_error *error, cJSON *json) {
+    return cli_end(options, &(cli_ending){.error = error, .json = json});
+}

@@ -1,0 +1,156 @@
+/* equality.c - compares tensors element by element (equality.h). */
+#include <math.h>
+#include <string.h>
+
+#include "ops/numeric.h"
+#include "runtime/cli/cli.h"
+#include "runtime/cli/equality.h"
+#include "runtime/cli/outputs.h"
+
+cli_tolerance cli_tolerance_of(const cli_options *options, tort_type type, cli_tolerance otherwise) {
+    cli_tolerance t = type == TORT_FLOAT16 || type == TORT_BFLOAT16 ? (cli_tolerance){1e-2, 1e-2} : otherwise;
+    if (options->rtol >= 0) t.rtol = options->rtol;
+    if (options->atol >= 0) t.atol = options->atol;
+    return t;
+}
+
+static bool same_shape(const tort_tensor *a, const tort_tensor *b) {
+    bool same = a->rank == b->rank;
+    for (int32_t i = 0; same && i < a->rank; i++) same = a->dims[i] == b->dims[i];
+    return same;
+}
+
+bool cli_same_form(const tort_tensor *a, const tort_tensor *b) {
+    return a->type == b->type && same_shape(a, b);
+}
+
+/* ---- elements ---------------------------------------------------------------------------------------------------- */
+
+/* What a comparison of all elements found. */
+typedef struct tally {
+    int64_t differing, at; /* how many, and the worst of them */
+    double off;            /* how far that is off */
+    double worst;          /* the largest |a-b| of any element */
+} tally;
+
+static void count_difference(tally *t, int64_t at, double off) {
+    if (t->differing++ && !(off > t->off)) return;
+    t->at = at;
+    t->off = off;
+}
+
+static double distance(double found, double expected) {
+    if (found == expected || (isnan(found) && isnan(expected))) return 0;
+    double d = fabs(found - expected);
+    return isnan(d) ? (double)INFINITY : d;
+}
+
+/* Elements are doubles, two a complex number. */
+static void compare_numbers(const tort_tensor *found, const tort_tensor *expected, cli_tolerance tolerance, tally *t) {
+    bool complex = found->type == TORT_COMPLEX64 || found->type == TORT_COMPLEX128;
+    tort_type type = !complex ? found->type : found->type == TORT_COMPLEX64 ? TORT_FLOAT : TORT_DOUBLE;
+    int64_t parts = complex ? 2 : 1, count = tort_count(found) * parts, last = -1;
+    double x[TORT_BLOCK], y[TORT_BLOCK];
+    for (int64_t first = 0; first < count; first += TORT_BLOCK) {
+        int64_t length = count - first < TORT_BLOCK ? count - first : TORT_BLOCK;
+        tort_load_doubles(type, found->data, first, length, x);
+        tort_load_doubles(type, expected->data, first, length, y);
+        for (int64_t i = 0; i < length; i++) {
+            double d = distance(x[i], y[i]);
+            if (d > t->worst) t->worst = d;
+            if (d == 0 || (isfinite(d) && d <= tolerance.atol + tolerance.rtol * fabs(y[i]))) continue;
+            int64_t at = (first + i) / parts;
+            count_difference(t, at, d);
+            if (at == last) t->differing--; /* the other part of the same number */
+            last = at;
+        }
+    }
+}
+
+/* int64 and uint64 do not fit in a double: their bytes are compared. */
+static void compare_exactly(const tort_tensor *found, const tort_tensor *expected, tally *t) {
+    int64_t count = tort_count(found);
+    const int64_t *x = found->data, *y = expected->data;
+    const tort_string *s = found->data, *u = expected->data;
+    const bool text = found->type == TORT_STRING;
+    for (int64_t i = 0; i < count; i++) {
+        bool same = text ? s[i].length == u[i].length && (!s[i].length || !memcmp(s[i].data, u[i].data, s[i].length))
+                         : x[i] == y[i];
+        if (same) continue;
+        double off = text ? 1 : fabs((double)x[i] - (double)y[i]);
+        count_difference(t, i, off);
+        if (off > t->worst) t->worst = off;
+    }
+}
+
+/* ---- in words ---------------------------------------------------------------------------------------------------- */
+
+/* "[1, 0, 3]" of a flat index. */
+static const char *index_text(const tort_tensor *tensor, int64_t flat, char *buffer, size_t size) {
+    int64_t index[TORT_MAX_RANK] = {0};
+    for (int32_t i = tensor->rank - 1; i >= 0; i--) {
+        index[i] = flat % tensor->dims[i];
+        flat /= tensor->dims[i];
+    }
+    size_t used = (size_t)snprintf(buffer, size, "[");
+    for (int32_t i = 0; i < tensor->rank && used < size; i++)
+        used += (size_t)snprintf(buffer + used, size - used, "%s%lld", i ? ", " : "", (long long)index[i]);
+    if (used < size) snprintf(buffer + used, size - used, "]");
+    return buffer;
+}
+
+static const char *one_element(const tort_tensor *tensor, int64_t index, char *buffer, size_t size) {
+    tort_tensor one = {.type = tensor->type};
+    char held[16];
+    one.data = held;
+    if (tensor->type == TORT_COMPLEX64 || tensor->type == TORT_COMPLEX128 || tensor->type == TORT_STRING)
+        memcpy(held, (const char *)tensor->data + (size_t)index * (size_t)tort_type_bits(tensor->type) / 8,
+               (size_t)tort_type_bits(tensor->type) / 8);
+    else
+        tort_copy_elements(tensor->type, held, 0, tensor->data, index, 1);
+    return cli_elements_text(&one, 1, buffer, size);
+}
+
+/* "1e-4", "2.5e-3", "0". */
+static const char *small_number(double value, char *buffer, size_t size) {
+    if (value == 0 || value >= 1) {
+        snprintf(buffer, size, "%g", value);
+        return buffer;
+    }
+    int exponent = (int)floor(log10(value) + 1e-9);
+    snprintf(buffer, size, "%ge%d", round(value / pow(10, exponent) * 1e6) / 1e6, exponent);
+    return buffer;
+}
+
+static char *tell(const tort_tensor *found, const tort_tensor *expected, cli_tolerance tolerance, const tally *t) {
+    char a[300], b[300], index[200], atol[32], rtol[32];
+    int64_t count = tort_count(found);
+    char *text = cli_format("%lld of %lld element%s differ%s", (long long)t->differing, (long long)count,
+                            count == 1 ? "" : "s", t->differing == 1 ? "s" : "");
+    if (tolerance.atol > 0 || tolerance.rtol > 0)
+        cli_append(&text, " by more than %s + %s*|b|", small_number(tolerance.atol, atol, sizeof atol),
+                   small_number(tolerance.rtol, rtol, sizeof rtol));
+    cli_append(&text, "; the worst, at %s, is %s, expected %s", index_text(found, t->at, index, sizeof index),
+               one_element(found, t->at, a, sizeof a), one_element(expected, t->at, b, sizeof b));
+    if (found->type != TORT_STRING && found->type != TORT_BOOL) cli_append(&text, " (off by %.3g)", t->off);
+    return text;
+}
+
+char *cli_difference(const tort_tensor *found, const tort_tensor *expected, cli_tolerance tolerance, double *worst) {
+    char a[200], b[200];
+    *worst = 0;
+    if (found->type != expected->type)
+        return cli_format("is %s, expected %s", tort_type_name(found->type), tort_type_name(expected->type));
+    if (!same_shape(found, expected))
+        return cli_format("is %s, expected %s", cli_shape_text(found->rank, found->dims, NULL, a, sizeof a),
+                          cli_shape_text(expected->rank, expected->dims, NULL, b, sizeof b));
+    tally t = {0};
+    if (!tort_type_is_float(found->type) && found->type != TORT_COMPLEX64 && found->type != TORT_COMPLEX128)
+        tolerance = (cli_tolerance){0, 0};
+    if (found->type == TORT_INT64 || found->type == TORT_UINT64 || found->type == TORT_STRING)
+        compare_exactly(found, expected, &t);
+    else
+        compare_numbers(found, expected, tolerance, &t);
+    *worst = t.worst;
+    return t.differing ? tell(found, expected, tolerance, &t) : NULL;
+}

@@ -1,0 +1,25 @@
+/* equality.h - whether two tensors are equal, and in one sentence how they differ. */
+#ifndef TORT_CLI_EQUALITY_H
+#define TORT_CLI_EQUALITY_H
+
+#include "runtime/cli/options.h"
+
+/* What "equal" means: |a-b| <= atol + rtol * |b|; integers, booleans and strings exactly; NaN equals NaN. */
+typedef struct cli_tolerance {
+    double rtol, atol;
+} cli_tolerance;
+
+/* Of a single operator, and of a whole model, where roundings add up. */
+#define CLI_ONE_NODE ((cli_tolerance){1e-4, 1e-5})
+#define CLI_WHOLE_MODEL ((cli_tolerance){1e-3, 1e-4})
+
+/* The tolerance of a type: as asked for, or 1e-2 for 16-bit floats and `otherwise` for the rest. */
+cli_tolerance cli_tolerance_of(const cli_options *options, tort_type type, cli_tolerance otherwise);
+
+/* True if type and shape are the same. */
+bool cli_same_form(const tort_tensor *a, const tort_tensor *b);
+/* NULL if equal; otherwise a sentence, which the caller frees: "3 of 1000 elements differ by more than ..." *worst is
+ * the largest |a-b| in any case. */
+char *cli_difference(const tort_tensor *found, const tort_tensor *expected, cli_tolerance tolerance, double *worst);
+
+#endif

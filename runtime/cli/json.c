@@ -1,0 +1,71 @@
+/* json.c - prints JSON that any parser takes and that does nothing to a terminal (json.h). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/cli/cli.h"
+#include "runtime/cli/json.h"
+#include "runtime/cli/text.h"
+
+static void *json_alloc(size_t size) {
+    return cli_check_memory(malloc(size ? size : 1));
+}
+
+void cli_json_start(void) {
+    cJSON_InitHooks(&(cJSON_Hooks){.malloc_fn = json_alloc, .free_fn = free});
+}
+
+cJSON *cli_json_new(void) {
+    cJSON *root = cJSON_CreateObject();
+    cJSON_AddNumberToObject(root, "schema", 1);
+    return root;
+}
+
+/* Outside of strings a document is ASCII, and so are cJSON's own escapes: what is left to replace is inside of one. */
+static void print_safely(const char *text) {
+    const char *end = text + strlen(text);
+    for (const char *from = text; from < end;) {
+        const char *p = from, *next = from;
+        uint32_t c = 0;
+        bool valid = true;
+        for (; p < end; p = next) {
+            valid = cli_next_character(&next, end, &c);
+            if (!valid || (c != '\n' && c != '\t' && cli_is_unsafe(c))) break;
+        }
+        fwrite(from, 1, (size_t)(p - from), stdout);
+        if (p == end) return;
+        if (!valid)
+            cli_print(stdout, "\\ufffd");
+        else if (c > 0xffff)
+            cli_print(stdout, "\\u%04x\\u%04x", 0xd7c0 + (c >> 10), 0xdc00 + (c & 0x3ff));
+        else
+            cli_print(stdout, "\\u%04x", c);
+        from = next;
+    }
+}
+
+void cli_json_print(cJSON *root, bool one_line) {
+    char *text = one_line ? cJSON_PrintUnformatted(root) : cJSON_Print(root);
+    print_safely(text);
+    cli_print(stdout, "\n");
+    cJSON_free(text);
+    cJSON_Delete(root);
+}
+
+void cli_json_text(cJSON *object, const char *key, const char *text) {
+    if (text)
+        cJSON_AddStringToObject(object, key, text);
+    else
+        cJSON_AddNullToObject(object, key);
+}
+
+void cli_json_number(cJSON *object, const char *key, int64_t number) {
+    if (number < 0)
+        cJSON_AddNullToObject(object, key);
+    else
+        cJSON_AddNumberToObject(object, key, (double)number);
+}
+
+void cli_json_texts(cJSON *object, const char *key, const char *const *texts, int32_t count) {
+    cJSON *list = cJSON_AddArrayToObject(object, key);
+    for (int32_t i = 0; i < count; i++) cJSON_AddItemToArray(list, cJSON_CreateString(texts[i]));
+}

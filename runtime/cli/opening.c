@@ -1,0 +1,269 @@
+/* opening.c - opens models and sessions, and holds what was typed against the model's names (opening.h). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/check.h"
+#include "runtime/cli/cli.h"
+#include "runtime/cli/files.h"
+#include "runtime/cli/opening.h"
+#include "runtime/memory.h"
+#include "runtime/provider.h"
+#include "runtime/suggest.h"
+
+/* ---- names ------------------------------------------------------------------------------------------------------- */
+
+/* A list of names that grows; it borrows them. */
+typedef struct name_list {
+    const char **names;
+    size_t count, capacity;
+} name_list;
+
+static void add_name(name_list *list, const char *name) {
+    if (list->count == list->capacity) {
+        list->capacity = 2 * list->capacity + 16;
+        list->names = cli_realloc(list->names, list->capacity, sizeof *list->names);
+    }
+    list->names[list->count++] = name;
+}
+
+static bool has_name(const name_list *list, const char *name) {
+    for (size_t i = 0; i < list->count; i++)
+        if (!strcmp(list->names[i], name)) return true;
+    return false;
+}
+
+/* ---- shapes ------------------------------------------------------------------------------------------------------ */
+
+/* The symbolic dimensions of the model's inputs. */
+static name_list symbols_of(const tort_model *model) {
+    name_list symbols = {0};
+    for (int32_t i = 0; i < tort_model_input_count(model); i++) {
+        tort_port port = tort_model_input(model, i);
+        for (int32_t d = 0; d < port.rank; d++)
+            if (port.dims[d] < 0 && *port.dim_names[d] && !has_name(&symbols, port.dim_names[d]))
+                add_name(&symbols, port.dim_names[d]);
+    }
+    return symbols;
+}
+
+static int32_t input_named(const tort_model *model, const char *name) {
+    for (int32_t i = 0; i < tort_model_input_count(model); i++)
+        if (!strcmp(tort_model_input(model, i).name, name)) return i;
+    return -1;
+}
+
+/* Nothing of that name: asks back, or lists the dimensions. */
+static tort_status unknown_shape(const tort_model *model, const name_list *symbols, const char *name,
+                                 tort_error *error) {
+    name_list all = {0};
+    char hint[300];
+    for (int32_t i = 0; i < tort_model_input_count(model); i++) add_name(&all, tort_model_input(model, i).name);
+    for (size_t i = 0; i < symbols->count; i++) add_name(&all, symbols->names[i]);
+    tort_did_you_mean(name, all.names, all.count, hint, sizeof hint);
+    size_t used = strlen(hint);
+    for (size_t i = 0; !*hint || (i && used < sizeof hint); i++) {
+        if (i == symbols->count) break;
+        used += (size_t)snprintf(hint + used, sizeof hint - used, "%s'%s'",
+                                 i ? ", " : "; dimensions are: ", symbols->names[i]);
+    }
+    free(all.names);
+    return tort_fail(error, TORT_E_USAGE, "--shape: the model has no input and no dimension '%s'%s", name, hint);
+}
+
+static tort_status check_shape(const tort_port *port, const tort_input_shape *shape, tort_error *error) {
+    char given[200], declared[200];
+    bool fits = port->rank < 0 || port->rank == shape->rank;
+    for (int32_t i = 0; fits && i < port->rank; i++) fits = port->dims[i] < 0 || port->dims[i] == shape->dims[i];
+    if (fits) return TORT_OK;
+    return tort_fail(error, TORT_E_USAGE, "--shape: input '%s' is %s in the model, which %s does not fit", port->name,
+                     cli_shape_text(port->rank, port->dims, port->dim_names, declared, sizeof declared),
+                     cli_shape_text(shape->rank, shape->dims, NULL, given, sizeof given));
+}
+
+static tort_status given_twice(const cli_options *options, const char *name, tort_error *error) {
+    bool found = false;
+    for (int32_t i = 0; i < options->shape_count; i++) found = found || !strcmp(options->shapes[i].name, name);
+    for (int32_t i = 0; i < options->symbol_count; i++) found = found || !strcmp(options->symbols[i].name, name);
+    return found ? tort_fail(error, TORT_E_USAGE, "--shape: '%s' is given twice", name) : TORT_OK;
+}
+
+/* One --shape: an input's, or the size of a dimension; an input wins. */
+static tort_status sort_shape(cli_options *options, const tort_model *model, const name_list *symbols,
+                              const tort_input_shape *shape, tort_error *error) {
+    const int32_t input = input_named(model, shape->name);
+    tort_status status = given_twice(options, shape->name, error);
+    if (status) return status;
+    if (input >= 0) {
+        tort_port port = tort_model_input(model, input);
+        options->shapes[options->shape_count++] = *shape;
+        return check_shape(&port, shape, error);
+    }
+    if (!has_name(symbols, shape->name)) return unknown_shape(model, symbols, shape->name, error);
+    options->symbols[options->symbol_count++] = (tort_symbol_size){shape->name, shape->dims[0]};
+    if (shape->rank == 1) return TORT_OK;
+    return tort_fail(error, TORT_E_USAGE, "--shape: '%s' is a dimension: it takes one number, as in --shape %s=1",
+                     shape->name, shape->name);
+}
+
+static tort_status check_shapes(cli_options *options, const tort_model *model, tort_error *error) {
+    name_list symbols = symbols_of(model);
+    const int32_t count = options->shape_count;
+    tort_status status = TORT_OK;
+    options->shape_count = 0; /* filled again, from the same array: never ahead of the reading */
+    for (int32_t i = 0; i < count; i++) {
+        const tort_input_shape shape = options->shapes[i];
+        const int32_t kept = options->shape_count + options->symbol_count;
+        if (!status) status = sort_shape(options, model, &symbols, &shape, error);
+        if (options->shape_count + options->symbol_count == kept) free((char *)(uintptr_t)shape.name);
+    }
+    free(symbols.names);
+    return status;
+}
+
+/* ---- operators --------------------------------------------------------------------------------------------------- */
+
+/* Every operator of this build and of the model; a table of 200 names and one of a model are searched linearly. */
+static name_list operators_of(const tort_model *model) {
+    name_list list = {0};
+    for (const tort_op *const *family = tort_op_families; *family; family++)
+        for (const tort_op *row = *family; row->name; row++)
+            if (!list.count || strcmp(list.names[list.count - 1], row->name)) add_name(&list, row->name);
+    for (int32_t g = 0; model && g < model->graph_count; g++)
+        for (int32_t n = 0; n < model->graphs[g].node_count; n++)
+            if (!model->graphs[g].nodes[n].op) add_name(&list, model->graphs[g].nodes[n].op_type);
+    return list;
+}
+
+static tort_status check_operator(const char *option, const name_list *operators, const char *name, tort_error *error) {
+    char hint[200];
+    if (has_name(operators, name)) return TORT_OK;
+    return tort_fail(error, TORT_E_USAGE, "--%s: there is no operator '%s' in this build or in the model%s", option,
+                     name, tort_did_you_mean(name, operators->names, operators->count, hint, sizeof hint));
+}
+
+static tort_status check_allow(const cli_options *options, const name_list *operators, tort_error *error) {
+    tort_status status = TORT_OK;
+    for (const char *p = options->allow ? options->allow : ""; !status && *p;) {
+        const size_t length = strcspn(p, ",");
+        char *name = cli_copy_text(p, length);
+        if (length) status = check_operator("allow", operators, name, error);
+        free(name);
+        p += length + (p[length] == ',');
+    }
+    return status;
+}
+
+static tort_status check_only(const cli_options *options, const name_list *operators, tort_error *error) {
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; !status && i < options->only_count; i++)
+        if (strcmp(options->only[i], "fallback") != 0 && strcmp(options->only[i], "unplaced") != 0)
+            status = check_operator("only", operators, options->only[i], error);
+    return status;
+}
+
+tort_status cli_check_names(cli_options *options, const tort_model *model, tort_error *error) {
+    tort_status status = model ? check_shapes(options, model, error) : TORT_OK;
+    if (status || (!options->allow && !options->only_count)) return status;
+    name_list operators = operators_of(model);
+    status = check_allow(options, &operators, error);
+    if (!status) status = check_only(options, &operators, error);
+    free(operators.names);
+    return status;
+}
+
+tort_status cli_check_environment(tort_error *error) {
+    const char *disabled = getenv("TINYORT_DISABLE");
+    name_list providers = {0};
+    tort_status status = TORT_OK;
+    char hint[200];
+    for (const tort_provider *const *row = tort_providers; *row; row++) add_name(&providers, (*row)->name);
+    for (const char *p = disabled ? disabled : ""; !status && *p;) {
+        const size_t length = strcspn(p, ",");
+        char *name = cli_copy_text(p, length);
+        if (length && !has_name(&providers, name))
+            status = tort_fail(error, TORT_E_USAGE, "TINYORT_DISABLE: this build has no provider '%s'%s", name,
+                               tort_did_you_mean(name, providers.names, providers.count, hint, sizeof hint));
+        free(name);
+        p += length + (p[length] == ',');
+    }
+    free(providers.names);
+    return status;
+}
+
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
+
+tort_status cli_open_model(const cli_options *options, const char *path, tort_model **model, tort_error *error) {
+    *model = NULL;
+    tort_status status = cli_check_file(path, error);
+    if (status) return status;
+    cli_progress("loading %s", path);
+    status = tort_model_load(NULL, path, &options->load, model, error);
+    cli_progress_end();
+    return status;
+}
+
+tort_session_options cli_session_options(const cli_options *options, const char *chain) {
+    return (tort_session_options){
+        .struct_size = sizeof(tort_session_options),
+        .chain = chain,
+        .target = options->target,
+        .disabled = getenv("TINYORT_DISABLE"),
+        .require = options->require,
+        .strict = options->strict,
+        .allow = options->allow,
+        .pins = options->pins,
+        .pin_count = options->pin_count,
+        .bindings = options->bindings,
+        .binding_count = options->binding_count,
+        .shapes = options->shapes,
+        .shape_count = options->shape_count,
+        .symbols = options->symbols,
+        .symbol_count = options->symbol_count,
+        .wait_steps = options->step_by_step,
+        .dynamic_limit = options->dynamic_limit,
+    };
+}
+
+tort_status cli_open_session(const tort_model *model, const tort_session_options *session_options,
+                             tort_session **session, tort_error *error) {
+    *session = NULL;
+    cli_progress(session_options->plan_only ? "planning" : "planning, and preparing weights");
+    tort_status status = tort_session_create(NULL, model, session_options, session, error);
+    cli_progress_end();
+    return status;
+}
+
+/* ---- inputs as --shape has them ---------------------------------------------------------------------------------- */
+
+/* The size of a symbol in a shape of the input that `port` describes; -1: it does not say. */
+static int64_t size_of_symbol(const tort_port *port, const char *symbol, const tort_input_shape *shape) {
+    for (int32_t i = 0; i < port->rank && i < shape->rank; i++)
+        if (port->dims[i] < 0 && !strcmp(port->dim_names[i], symbol)) return shape->dims[i];
+    return -1;
+}
+
+/* What --shape says of a symbol: by its own name, or of whichever input that has it. */
+static int64_t given_size(const cli_options *options, const tort_model *model, const char *symbol) {
+    for (int32_t i = 0; i < options->symbol_count; i++)
+        if (!strcmp(options->symbols[i].name, symbol)) return options->symbols[i].size;
+    int64_t size = -1;
+    for (int32_t i = 0; size < 0 && i < options->shape_count; i++) {
+        tort_port port = tort_model_input(model, input_named(model, options->shapes[i].name));
+        size = size_of_symbol(&port, symbol, &options->shapes[i]);
+    }
+    return size;
+}
+
+tort_port cli_input_port(const cli_options *options, const tort_model *model, int32_t index) {
+    tort_port port = tort_model_input(model, index);
+    for (int32_t i = 0; i < options->shape_count; i++) {
+        const tort_input_shape *shape = &options->shapes[i];
+        if (strcmp(shape->name, port.name) != 0) continue;
+        port.rank = shape->rank;
+        memcpy(port.dims, shape->dims, sizeof port.dims);
+    }
+    for (int32_t i = 0; i < port.rank; i++)
+        if (port.dims[i] < 0 && port.dim_names[i] && *port.dim_names[i])
+            port.dims[i] = given_size(options, model, port.dim_names[i]);
+    return port;
+}

@@ -1,0 +1,84 @@
+/* option_checks.c - options that would do nothing are refused, with what leads to where the user meant to go.
+ *
+ * Here is what the command line alone tells; what only the model can tell is checked by inputs.c and opening.c. */
+#include <string.h>
+
+#include "runtime/cli/cli.h"
+#include "runtime/cli/option_table.h"
+
+static const struct {
+    cli_option option, needed;
+    const char *text;
+} needs[] = {
+    {OPTION_LABELS, OPTION_TOP, "names the entries that --top lists: add --top 5"},
+    {OPTION_FORMAT, OPTION_SAVE, "is that of the files which --save writes: add --save DIR"},
+    {OPTION_ALLOW, OPTION_STRICT, "excuses operators from --strict: add --strict"},
+};
+
+static const struct {
+    cli_option option, other;
+    const char *text;
+} excludes[] = {
+    {OPTION_SECONDS, OPTION_REPEAT, "both say how long to measure: take one of them"},
+    {OPTION_SHAPES_ONLY, OPTION_RTOL, "compares no values, so that there is nothing to tolerate"},
+    {OPTION_SHAPES_ONLY, OPTION_ATOL, "compares no values, so that there is nothing to tolerate"},
+    {OPTION_ONLY, OPTION_JSON, "is for the table: the JSON has every node"},
+    {OPTION_WIDTH, OPTION_JSON, "is for tables: JSON has no width"},
+};
+
+static tort_status check_pairs(const cli_options *options, tort_error *error) {
+    for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
+        if (cli_is_given(options, needs[i].option) && !cli_is_given(options, needs[i].needed))
+            return tort_fail(error, TORT_E_USAGE, "--%s %s", cli_option_table[needs[i].option].name, needs[i].text);
+    for (size_t i = 0; i < sizeof excludes / sizeof *excludes; i++)
+        if (cli_is_given(options, excludes[i].option) && cli_is_given(options, excludes[i].other))
+            return tort_fail(error, TORT_E_USAGE, "--%s beside --%s %s", cli_option_table[excludes[i].option].name,
+                             cli_option_table[excludes[i].other].name, excludes[i].text);
+    return TORT_OK;
+}
+
+static tort_status check_chains(const cli_command *command, const cli_options *options, tort_error *error) {
+    if (command->bit == CLI_CMD_COMPARE && options->chain_count != 2)
+        return tort_fail(error, TORT_E_USAGE, "tell it both chains: --ep A --ep B, not %d", options->chain_count);
+    if (command->bit != CLI_CMD_COMPARE && options->chain_count > 1)
+        return tort_fail(error, TORT_E_USAGE, "--ep is given %d times; a chain is one list: --ep %s,%s",
+                         options->chain_count, options->chains[0], options->chains[1]);
+    return TORT_OK;
+}
+
+static tort_status check_operands(const cli_command *command, const cli_options *options, tort_error *error) {
+    if (!*command->operands && options->operand_count)
+        return tort_fail(error, TORT_E_USAGE, "'%s' takes no operand, but got '%s'", command->name,
+                         options->operands[0]);
+    if (*command->operands && !options->operand_count)
+        return tort_fail(error, TORT_E_USAGE, "tell it which %s: 'tinyort %s %s'; --help says more", command->operands,
+                         command->name, command->operands);
+    if (!strcmp(command->operands, "MODEL") && options->operand_count > 1)
+        return tort_fail(error, TORT_E_USAGE, "one model at a time: '%s' is one too many (inputs go by --input)",
+                         options->operands[1]);
+    if (!strcmp(command->operands, "MODEL") && !strcmp(options->operands[0], "-"))
+        return tort_fail(error, TORT_E_USAGE, "a model is read from a file, not from standard input");
+    return TORT_OK;
+}
+
+/* A list without a name asks for nothing. */
+static tort_status check_lists(const cli_options *options, tort_error *error) {
+    const struct {
+        cli_option option;
+        const char *list;
+    } lists[] = {{OPTION_REQUIRE, options->require}, {OPTION_ALLOW, options->allow}};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        if (lists[i].list && !lists[i].list[strspn(lists[i].list, ",")])
+            return tort_fail(error, TORT_E_USAGE, "--%s wants %s, and '%s' has no name",
+                             cli_option_table[lists[i].option].name, cli_option_table[lists[i].option].value,
+                             lists[i].list);
+    return TORT_OK;
+}
+
+tort_status cli_options_check(const cli_command *command, const cli_options *options, tort_error *error) {
+    if (options->help) return TORT_OK;
+    tort_status status = check_operands(command, options, error);
+    if (!status) status = check_chains(command, options, error);
+    if (!status) status = check_lists(options, error);
+    return status ? status : check_pairs(options, error);
+}

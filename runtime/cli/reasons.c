@@ -1,0 +1,213 @@
+/* reasons.c - groups the nodes of a report by what refused them (reasons.h). Linear in the nodes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/cli/cli.h"
+#include "runtime/cli/reasons.h"
+
+bool cli_is_down(const tort_report_verdict *verdict) {
+    return verdict->code == TORT_PROVIDER_DOWN || verdict->code == TORT_DISABLED;
+}
+
+bool cli_only_down(const tort_report_node *node) {
+    bool down = node->verdict_count > 0;
+    for (int32_t i = 0; i < node->verdict_count; i++) down = down && cli_is_down(&node->verdicts[i]);
+    return down;
+}
+
+const tort_report_verdict *cli_refusal_elsewhere(const tort_report_node *node) {
+    const tort_report_verdict *found = NULL;
+    for (int32_t i = 0; i < node->verdict_count; i++) {
+        const tort_report_verdict *verdict = &node->verdicts[i];
+        if (verdict->code == TORT_YES || (node->provider && !strcmp(verdict->provider, node->provider))) continue;
+        if (!found || (cli_is_down(found) && !cli_is_down(verdict))) found = verdict;
+    }
+    return found;
+}
+
+int32_t cli_root_of(const tort_report_node *node) {
+    for (int32_t i = 0; i < node->verdict_count; i++)
+        if (node->verdicts[i].root >= 0 && node->verdicts[i].root != node->index) return node->verdicts[i].root;
+    return -1;
+}
+
+int32_t *cli_behind(const tort_report *report) {
+    int32_t *behind = cli_alloc((size_t)report->node_count, sizeof *behind);
+    for (int32_t i = 0; i < report->node_count; i++) {
+        const int32_t root = report->nodes[i].provider ? -1 : cli_root_of(&report->nodes[i]);
+        if (root >= 0 && root < report->node_count) behind[root]++;
+    }
+    return behind;
+}
+
+/* ---- in words ---------------------------------------------------------------------------------------------------- */
+
+/* Is this worth a word? A YES is not, and a provider that is down has its own line. */
+static bool counts(const tort_report_node *node, const tort_report_verdict *verdict) {
+    return verdict->code != TORT_YES && !(cli_is_down(verdict) && (node->provider || !cli_only_down(node)));
+}
+
+/* Do two providers say the very same, as the core makes them of an operator that no build has? */
+static bool says_the_same(const tort_report_node *node, int32_t i, int32_t k) {
+    const tort_report_verdict *a = &node->verdicts[i], *b = &node->verdicts[k];
+    return counts(node, b) && a->code == b->code && !strcmp(a->message, b->message) && !strcmp(a->cure, b->cure) &&
+           strcmp(a->provider, b->provider) != 0;
+}
+
+/* Who says it: a kernel of the provider that serves, or another provider. */
+static const char *speaker(const tort_report_node *node, const tort_report_verdict *verdict) {
+    return node->provider && !strcmp(verdict->provider, node->provider) ? verdict->kernel : verdict->provider;
+}
+
+char *cli_reason_text(const tort_report_node *node, bool with_cures) {
+    char *text = cli_copy_text("", 0);
+    for (int32_t i = 0; i < node->verdict_count; i++) {
+        const tort_report_verdict *verdict = &node->verdicts[i];
+        if (!counts(node, verdict)) continue;
+        cli_append(&text, "%s%s", *text ? "; " : "", speaker(node, verdict));
+        if (cli_is_down(verdict)) {
+            cli_append(&text, " did not open");
+            continue;
+        }
+        for (; i + 1 < node->verdict_count && says_the_same(node, i, i + 1); i++)
+            cli_append(&text, ", %s", speaker(node, &node->verdicts[i + 1]));
+        cli_append(&text, ": %s%s%s", tort_verdict_name(verdict->code), *verdict->message ? " " : "", verdict->message);
+        if (with_cures && *verdict->cure) cli_append(&text, " -> %s", verdict->cure);
+    }
+    for (int32_t i = 0; i < node->from_count; i++)
+        cli_append(&text, "%s%s", i ? " + " : *text ? "; fused from " : "fused from ", node->from[i]);
+    return text;
+}
+
+char *cli_group_text(const cli_reason *reason) {
+    char *text = cli_reason_text(reason->examples[0], true);
+    if (reason->varies) cli_append(&text, " (numbers differ)");
+    if (reason->behind)
+        cli_append(&text, "; + %d node%s behind %s", reason->behind, reason->behind == 1 ? "" : "s",
+                   reason->nodes == 1 ? reason->examples[0]->path : "them");
+    return text;
+}
+
+/* ---- groups ------------------------------------------------------------------------------------------------------ */
+
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+static const char *behind_number(const char *text) {
+    while (is_digit(*text)) text++;
+    return text;
+}
+
+static uint64_t add_to_hash(uint64_t hash, const char *text) {
+    for (const char *p = text ? text : "-";; p++) {
+        hash = (hash ^ (unsigned char)*p) * 1099511628211u;
+        if (!*p) return hash;
+    }
+}
+
+static uint64_t add_to_hash_without_numbers(uint64_t hash, const char *text) {
+    for (; *text; text++)
+        if (!is_digit(*text)) hash = (hash ^ (unsigned char)*text) * 1099511628211u;
+    return hash;
+}
+
+static uint64_t hash_of(const tort_report_node *node) {
+    uint64_t hash =
+        add_to_hash(add_to_hash(add_to_hash(14695981039346656037u, node->domain), node->op), node->provider);
+    for (int32_t i = 0; i < node->verdict_count; i++) {
+        const tort_report_verdict *verdict = &node->verdicts[i];
+        hash = add_to_hash(add_to_hash(hash, verdict->provider), verdict->kernel);
+        hash = add_to_hash_without_numbers(hash, verdict->message);
+    }
+    return hash;
+}
+
+static bool same_text(const char *a, const char *b) {
+    return a == b || (a && b && !strcmp(a, b));
+}
+
+/* The same but for their numbers. */
+static bool alike_text(const char *a, const char *b, bool *varies) {
+    if (a == b) return true;
+    for (; a && b; a++, b++) {
+        if (is_digit(*a) && is_digit(*b)) {
+            const char *p = behind_number(a), *q = behind_number(b);
+            *varies = *varies || p - a != q - b || memcmp(a, b, (size_t)(p - a)) != 0;
+            a = p;
+            b = q;
+        }
+        if (*a != *b) return false;
+        if (!*a) return true;
+    }
+    return false;
+}
+
+static bool alike(const tort_report_node *a, const tort_report_node *b, bool *varies) {
+    bool same = a->verdict_count == b->verdict_count && same_text(a->provider, b->provider) &&
+                !strcmp(a->domain, b->domain) && !strcmp(a->op, b->op);
+    for (int32_t i = 0; same && i < a->verdict_count; i++) {
+        const tort_report_verdict *x = &a->verdicts[i], *y = &b->verdicts[i];
+        same = x->code == y->code && same_text(x->provider, y->provider) && same_text(x->kernel, y->kernel) &&
+               alike_text(x->message, y->message, varies) && alike_text(x->cure, y->cure, varies);
+    }
+    return same;
+}
+
+static bool has_reason(const tort_report_node *node) {
+    if (!node->provider) return cli_root_of(node) < 0 && !cli_only_down(node);
+    for (int32_t i = 0; i < node->verdict_count; i++)
+        if (counts(node, &node->verdicts[i])) return true;
+    return false;
+}
+
+static int rank(const tort_report_node *node) {
+    return !node->provider ? 0 : node->fell_back ? 1 : node->pinned ? 2 : 3;
+}
+
+static int by_rank(const void *a, const void *b) {
+    const cli_reason *x = a, *y = b;
+    int left = rank(x->examples[0]), right = rank(y->examples[0]);
+    if (left != right) return left - right;
+    if (x->nodes != y->nodes) return x->nodes < y->nodes ? 1 : -1;
+    return x->examples[0]->index - y->examples[0]->index;
+}
+
+/* An open hash table of indices into reasons->list, twice as large as the nodes. */
+static cli_reason *reason_of(cli_reasons *reasons, int32_t *table, size_t mask, const tort_report_node *node) {
+    size_t at = (size_t)hash_of(node) & mask;
+    bool varies = false;
+    while (table[at] >= 0 && !alike(reasons->list[table[at]].examples[0], node, &varies)) {
+        at = (at + 1) & mask;
+        varies = false;
+    }
+    if (table[at] < 0) table[at] = reasons->count++;
+    reasons->list[table[at]].varies |= varies;
+    return &reasons->list[table[at]];
+}
+
+cli_reasons cli_reasons_of(const tort_report *report) {
+    cli_reasons reasons = {cli_alloc((size_t)report->node_count, sizeof *reasons.list), 0};
+    int32_t *behind = cli_behind(report);
+    size_t size = 2;
+    while (size < 2 * (size_t)report->node_count) size *= 2;
+    int32_t *table = cli_alloc(size, sizeof *table);
+    memset(table, -1, size * sizeof *table);
+    for (int32_t i = 0; i < report->node_count; i++) {
+        const tort_report_node *node = &report->nodes[i];
+        if (!has_reason(node)) continue;
+        cli_reason *reason = reason_of(&reasons, table, size - 1, node);
+        if (reason->nodes < CLI_EXAMPLES) reason->examples[reason->nodes] = node;
+        reason->nodes++;
+        reason->behind += behind[i];
+    }
+    free(table);
+    free(behind);
+    qsort(reasons.list, (size_t)reasons.count, sizeof *reasons.list, by_rank);
+    return reasons;
+}
+
+void cli_reasons_free(cli_reasons *reasons) {
+    free(reasons->list);
+    *reasons = (cli_reasons){0};
+}

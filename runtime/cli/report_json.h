@@ -1,0 +1,15 @@
+/* report_json.h - what the JSON of every command that opens providers has in common, written in one place. */
+#ifndef TORT_CLI_REPORT_JSON_H
+#define TORT_CLI_REPORT_JSON_H
+
+#include "runtime/cli/json.h"
+#include "runtime/tinyort.h"
+
+/* "providers": what opened, and why not; "summary": nodes of each, of host, folded and unplaced. */
+void cli_json_placement(cJSON *object, const tort_report *report);
+/* The same and the rest of a plan: "chain" (names), "nodes", "copies", "folded", "memory", "host_memory". */
+void cli_json_plan(cJSON *object, const tort_report *report);
+/* "error": how a command failed, with its exit status. report: NULL where there is none. */
+void cli_json_error(cJSON *object, const tort_error *error, int exit_status, const tort_report *report);
+
+#endif

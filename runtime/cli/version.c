@@ -1,0 +1,162 @@
+/* version.c - `tinyort version`: what this build is, for reports of bugs and for scripts.
+ *
+ * TORT_COMMIT is given by the Makefile to this file alone, so that a commit compiles nothing else again. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <png.h>
+#include <zlib.h>
+
+#include <jpeglib.h> /* needs stdio.h before it */
+
+#include "runtime/check.h"
+#include "runtime/cli/cli.h"
+#include "runtime/cli/table.h"
+#include "runtime/provider.h"
+
+#ifndef TORT_COMMIT
+#define TORT_COMMIT "unknown"
+#endif
+
+#if defined(__clang__)
+#define COMPILER "clang " __clang_version__
+#elif defined(__GNUC__)
+#define COMPILER "gcc " __VERSION__
+#else
+#define COMPILER "unknown"
+#endif
+
+#if defined(__x86_64__)
+#define ARCHITECTURE "x86-64"
+#elif defined(__aarch64__)
+#define ARCHITECTURE "aarch64"
+#else
+#define ARCHITECTURE "unknown"
+#endif
+
+/* What a provider of this build has code for; NULL: it is not in this build. */
+static const char *built_for(const tort_provider *row) {
+    tort_condition condition = {.ready = false};
+    if (!row->load) return row->built_for;
+    const tort_provider *loaded = row->load(&condition);
+    return !loaded ? NULL : loaded->built_for ? loaded->built_for : "any device that it simulates";
+}
+
+typedef struct library {
+    const char *name, *version;
+} library;
+
+enum { LIBRARIES = 4 };
+
+static void find_libraries(library *libraries, char *jpeg, size_t size) {
+#ifdef LIBJPEG_TURBO_VERSION_NUMBER
+    snprintf(jpeg, size, "turbo %d.%d.%d, interface %d", LIBJPEG_TURBO_VERSION_NUMBER / 1000000,
+             LIBJPEG_TURBO_VERSION_NUMBER / 1000 % 1000, LIBJPEG_TURBO_VERSION_NUMBER % 1000, JPEG_LIB_VERSION);
+#else
+    snprintf(jpeg, size, "interface %d", JPEG_LIB_VERSION);
+#endif
+    const library found[LIBRARIES] = {
+        {"libpng", png_get_libpng_ver(NULL)}, {"libjpeg", jpeg}, {"zlib", zlibVersion()}, {"cJSON", cJSON_Version()}};
+    memcpy(libraries, found, sizeof found);
+}
+
+/* ---- opsets ------------------------------------------------------------------------------------------------------ */
+
+/* The versions of a domain that rows of this build hold for. */
+typedef struct domain {
+    const char *name;
+    int32_t oldest, newest;
+} domain;
+
+enum { MOST_DOMAINS = 16 };
+
+static int32_t find_domains(domain *domains) {
+    int32_t count = 0;
+    for (const tort_op *const *family = tort_op_families; *family; family++)
+        for (const tort_op *row = *family; row->name; row++) {
+            int32_t i = 0;
+            while (i < count && strcmp(domains[i].name, row->domain) != 0) i++;
+            if (i == MOST_DOMAINS) continue;
+            if (i == count) domains[count++] = (domain){row->domain, row->since, row->until};
+            if (row->since < domains[i].oldest) domains[i].oldest = row->since;
+            if (row->until > domains[i].newest) domains[i].newest = row->until;
+        }
+    return count;
+}
+
+static const char *domain_name(const domain *d) {
+    return *d->name ? d->name : "ai.onnx";
+}
+
+/* ---- telling ----------------------------------------------------------------------------------------------------- */
+
+static void fill_json(cJSON *root) {
+    library libraries[LIBRARIES];
+    domain domains[MOST_DOMAINS];
+    char jpeg[64];
+    const int32_t count = find_domains(domains);
+    find_libraries(libraries, jpeg, sizeof jpeg);
+    cli_json_text(root, "version", TORT_VERSION);
+    cli_json_text(root, "commit", TORT_COMMIT);
+    cli_json_text(root, "compiler", COMPILER);
+    cli_json_text(root, "architecture", ARCHITECTURE);
+    cJSON *built = cJSON_AddObjectToObject(root, "built_for");
+    for (const tort_provider *const *row = tort_providers; *row; row++)
+        cli_json_text(built, (*row)->name, built_for(*row));
+    cJSON *ir = cJSON_AddObjectToObject(root, "ir_versions");
+    cli_json_number(ir, "oldest", 1);
+    cli_json_number(ir, "newest", TORT_NEWEST_IR);
+    cJSON *opsets = cJSON_AddObjectToObject(root, "opsets");
+    for (int32_t i = 0; i < count; i++) {
+        cJSON *range = cJSON_AddObjectToObject(opsets, domain_name(&domains[i]));
+        cli_json_number(range, "oldest", domains[i].oldest);
+        cli_json_number(range, "newest", domains[i].newest);
+    }
+    cJSON *list = cJSON_AddObjectToObject(root, "libraries");
+    for (size_t i = 0; i < LIBRARIES; i++) cli_json_text(list, libraries[i].name, libraries[i].version);
+}
+
+static void print_text(int width) {
+    library libraries[LIBRARIES];
+    domain domains[MOST_DOMAINS];
+    char jpeg[64], *opsets = cli_copy_text("", 0), *linked = cli_copy_text("", 0);
+    const int32_t count = find_domains(domains);
+    find_libraries(libraries, jpeg, sizeof jpeg);
+    for (int32_t i = 0; i < count; i++)
+        cli_append(&opsets, "%s%s %d to %d", i ? ", " : "", domain_name(&domains[i]), domains[i].oldest,
+                   domains[i].newest);
+    for (size_t i = 0; i < LIBRARIES; i++)
+        cli_append(&linked, "%s%s %s", i ? ", " : "", libraries[i].name, libraries[i].version);
+    cli_print(stdout, "tinyort %s\n", TORT_VERSION);
+    cli_table *table = cli_table_new("|", 2);
+    const struct {
+        const char *title, *text;
+    } rows[] = {{"commit", TORT_COMMIT}, {"compiler", COMPILER}, {"architecture", ARCHITECTURE}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        cli_cell(table, CLI_DIM, "%s", rows[i].title);
+        cli_cell(table, CLI_PLAIN, "%s", rows[i].text);
+    }
+    for (const tort_provider *const *row = tort_providers; *row; row++) {
+        const char *text = built_for(*row);
+        cli_cell(table, CLI_DIM, "%s for", (*row)->name);
+        cli_cell(table, CLI_PLAIN, "%s", text ? text : "not in this build");
+    }
+    cli_cell(table, CLI_DIM, "IR versions");
+    cli_cell(table, CLI_PLAIN, "1 to %d", TORT_NEWEST_IR);
+    cli_cell(table, CLI_DIM, "opsets");
+    cli_cell(table, CLI_PLAIN, "%s", opsets);
+    cli_cell(table, CLI_DIM, "libraries");
+    cli_cell(table, CLI_PLAIN, "%s", linked);
+    cli_table_print(table, stdout, width);
+    free(opsets);
+    free(linked);
+}
+
+int cli_version(cli_options *options) {
+    cJSON *json = cli_json_of(options);
+    if (json)
+        fill_json(json);
+    else
+        print_text(cli_width(stdout, options->width));
+    return cli_end_plain(options, &(tort_error){.code = TORT_OK}, json);
+}

@@ -1,0 +1,20 @@
+/* adversarial.h - models that are made to cost much: a table of shapes, each of which can be made as large as one
+ * likes.
+ *
+ * All are written as densely as the format allows, so that a byte of the file asks for as much as it can. */
+#ifndef TORT_TESTS_ADVERSARIAL_H
+#define TORT_TESTS_ADVERSARIAL_H
+
+#include "tests/onnx_bytes.h"
+
+typedef struct adversarial_shape {
+    const char *name;
+    void (*write)(onnx_bytes *b, int n); /* a model of about n of something */
+    int n;                               /* for a file of some 100 kB */
+    tort_status expected;
+    const char *words; /* of the message, where it is refused */
+} adversarial_shape;
+
+extern const adversarial_shape adversarial_shapes[]; /* ends with a name of NULL */
+
+#endif

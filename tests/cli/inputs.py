@@ -1,0 +1,88 @@
+"""Inputs that are files: arrays, archives, pictures."""
+
+import struct
+import zipfile
+import zlib
+
+import numpy as np
+from onnx import TensorProto, numpy_helper
+
+from suite import identity_model
+
+
+def test_input_files(suite, folder):
+    model, array = folder / "m.onnx", np.arange(6, dtype=np.float32).reshape(2, 3)
+    identity_model(model, TensorProto.FLOAT, ["n", 3])
+    np.save(folder / "x.npy", array)
+    np.savez(folder / "stored.npz", x=array)
+    np.savez_compressed(folder / "packed.npz", other=array)
+    (folder / "x.pb").write_bytes(numpy_helper.from_array(array).SerializeToString())
+    (folder / "x.raw").write_bytes(array.tobytes())
+    for name, more in (("x.npy", ()), ("stored.npz", ()), ("packed.npz", ()), ("x.pb", ()), ("x.raw", ("--shape", "x=2x3"))):
+        for prefix in ("", "x="):
+            suite.expect(0, "y", "run", model, "--input", f"{prefix}{folder / name}", "--save", folder / "out", *more)
+            suite.check(np.array_equal(np.load(folder / "out" / "output_0.npy"), array), f"{prefix}{name} arrives as it is")
+            (folder / "out" / "output_0.npy").unlink()
+    suite.expect(2, "--shape x=1x3", "run", model, "--input", folder / "x.raw")
+    suite.expect(3, "24 bytes", "run", model, "--input", folder / "x.raw", "--shape", "x=3x3")
+    np.save(folder / "double.npy", array.astype(np.float64))
+    suite.expect(3, ["double", "wants float"], "run", model, "--input", folder / "double.npy")
+    np.save(folder / "long.npy", np.zeros((2, 4), np.float32))
+    suite.expect(3, ["2x4", "n x 3"], "run", model, "--input", folder / "long.npy")
+    np.savez(folder / "two.npz", x=array, z=array)
+    suite.expect(3, "no input 'z'", "run", model, "--input", folder / "two.npz")
+    suite.expect(2, "given twice", "run", model, "--input", f"x={folder / 'x.npy'}", "--input", f"x={folder / 'x.npy'}")
+    suite.expect(2, "an input is a .npy", "run", model, "--input", "LICENSE")
+    bytes_ = (folder / "stored.npz").read_bytes()
+    for length in range(0, len(bytes_), 7):
+        (folder / "cut.npz").write_bytes(bytes_[:length])
+        suite.expect(3, "cut.npz", "run", model, "--input", folder / "cut.npz")
+    with zipfile.ZipFile(folder / "text.npz", "w") as archive:
+        archive.writestr("x.npy", "no array")
+    suite.expect(3, "text.npz", "run", model, "--input", folder / "text.npz")
+
+
+def write_png(path, pixels):
+    """An 8-bit RGB picture, written with the standard library alone."""
+
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    height, width, _ = pixels.shape
+    lines = b"".join(b"\0" + row.tobytes() for row in pixels)
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(lines)) + chunk(b"IEND", b""))
+
+
+def picture_tensor(suite, folder, model, *options):
+    suite.expect(0, "y", "run", model, "--input", folder / "p.png", "--save", folder / "picture", *options)
+    return np.load(folder / "picture" / "output_0.npy")
+
+
+def test_pictures(suite, folder):
+    pixels = np.random.default_rng(1).integers(0, 256, (6, 8, 3), np.uint8)
+    write_png(folder / "p.png", pixels)
+    nchw, nhwc, bytes_model = folder / "nchw.onnx", folder / "nhwc.onnx", folder / "bytes.onnx"
+    identity_model(nchw, TensorProto.FLOAT, [1, 3, "h", "w"])
+    identity_model(nhwc, TensorProto.FLOAT, ["n", "h", "w", 3])
+    identity_model(bytes_model, TensorProto.UINT8, [1, 3, "h", "w"])
+    unit = pixels.astype(np.float32) / np.float32(255)
+    same = lambda found, wanted: found.shape == wanted.shape and np.allclose(found, wanted, atol=1e-6)
+    suite.check(same(picture_tensor(suite, folder, nchw), unit.transpose(2, 0, 1)[None]), "NCHW")
+    suite.check(same(picture_tensor(suite, folder, nhwc), unit[None]), "NHWC, told from the shape")
+    suite.check(same(picture_tensor(suite, folder, nchw, "--bgr"), unit[..., ::-1].transpose(2, 0, 1)[None]), "BGR")
+    suite.check(np.array_equal(picture_tensor(suite, folder, bytes_model), pixels.transpose(2, 0, 1)[None]), "uint8")
+    levels = pixels.astype(np.float32).transpose(2, 0, 1)[None]
+    suite.check(same(picture_tensor(suite, folder, nchw, "--scale", "1"), levels), "--scale")
+    mean, std = np.array([0.485, 0.456, 0.406], np.float32), np.array([0.229, 0.224, 0.225], np.float32)
+    normal = ((unit - mean) / std).transpose(2, 0, 1)[None]
+    found = picture_tensor(suite, folder, nchw, "--mean", "0.485,0.456,0.406", "--std", "0.229,0.224,0.225")
+    suite.check(np.allclose(found, normal, atol=1e-5), "--mean and --std")
+    found = picture_tensor(suite, folder, nchw, "--crop", "4x2")
+    suite.check(same(found, unit[2:4, 2:6].transpose(2, 0, 1)[None]), "--crop takes the middle")
+    found = picture_tensor(suite, folder, nchw, "--resize", "3")
+    suite.check(found.shape == (1, 3, 3, 4), "--resize of the shorter side keeps the proportions")
+    flat = np.full((6, 8, 3), 77, np.uint8)
+    write_png(folder / "p.png", flat)
+    found = picture_tensor(suite, folder, nchw, "--resize", "5x13", "--scale", "1")
+    suite.check(found.shape == (1, 3, 13, 5) and (found == 77).all(), "an even colour stays what it is")

@@ -1,0 +1,71 @@
+"""Plans: where nodes go, what sends them elsewhere, pins, bindings, the JSON of a plan."""
+
+from onnx import TensorProto, helper
+
+from suite import DIGITS, NO_CUDA, floats, save_model, unknown_operator
+
+BOARD = ("plan", DIGITS, "--ep", "cuda,cpu", "--target", "cuda:sm_87")
+
+
+def test_placement(suite, folder):
+    run = ("run", DIGITS, "--random", "1", "--ep")
+    suite.expect(0, ["cuda did not open: DISABLED", "unset"], *run, "cuda,cpu", **NO_CUDA)
+    suite.expect(4, "DISABLED", *run, "cuda,cpu", "--require", "cuda", **NO_CUDA)
+    suite.expect(4, "strict", *run, "cuda,cpu", "--strict", **NO_CUDA)
+    suite.expect(4, "placement: ", *run, "cuda", **NO_CUDA)
+    suite.expect(2, "for no provider", "plan", DIGITS, "--ep", "cuda,cpu", "--target", "cude:sm_87")
+    suite.expect(0, "target sm_87, not opened", *BOARD)
+
+
+def test_json_of_a_plan(suite, folder):
+    plan = suite.run("plan", DIGITS, "--json").json()
+    wanted = {"schema", "model", "chain", "providers", "nodes", "copies", "folded", "memory", "host_memory", "summary"}
+    suite.check(set(plan) == wanted and plan["schema"] == 1, f"keys of plan --json: {sorted(plan)}")
+    node = {"index", "file_index", "path", "name", "op", "domain", "since", "provider", "kernel", "pinned", "fell_back", "from", "verdicts"}
+    suite.check(all(set(entry) == node for entry in plan["nodes"]), "keys of its nodes")
+    suite.check(sum(plan["summary"].values()) == len(plan["nodes"]), "the summary counts every node once")
+    suite.check([entry["since"] for entry in plan["nodes"]][:3] == [11, 14, 12], "versions of operators")
+    suite.check(set(plan["host_memory"]) == {"model", "weights", "session", "context", "arena", "total"}, "host_memory")
+    unknown_operator(folder / "unknown.onnx", behind=1)
+    failed = suite.expect(4, "sinus", "plan", folder / "unknown.onnx", "--json").json()
+    suite.check(failed["nodes"][0]["provider"] is None, "a refused plan is printed all the same")
+    suite.check(failed["nodes"][0]["verdicts"][0]["code"] == "NO_OP", "with its verdict")
+    behind = failed["nodes"][1]["verdicts"][0]
+    suite.check(behind["code"] == "UPSTREAM" and behind["root"] == 0, "a node behind it names its cause")
+
+
+def test_pin_and_allow(suite, folder):
+    free = suite.run(*BOARD, "--json").json()
+    on_cuda = [node for node in free["nodes"] if node["provider"] == "cuda"]
+    suite.check(on_cuda, "cuda claims something of digits.onnx")
+    elsewhere = {node["op"] for node in free["nodes"] if node["provider"] == "cpu"}
+    for pin in (f"{on_cuda[0]['path']}=cpu", f"#{on_cuda[0]['index']}=cpu"):
+        told = suite.run(*BOARD, "--json", "--pin", pin).json()
+        pinned = told["nodes"][on_cuda[0]["index"]]
+        suite.check(pinned["provider"] == "cpu" and pinned["pinned"], f"--pin {pin} moves the node")
+        suite.check(not pinned["fell_back"], "a node that was put there did not fall back")
+        suite.check(pinned["verdicts"][0]["code"] == "PINNED", f"--pin {pin} is the verdict")
+        strict = (*BOARD, "--pin", pin, "--strict", *(("--allow", ",".join(sorted(elsewhere))) if elsewhere else ()))
+        result = suite.expect(0, "1 node pinned: conv1", *strict)
+        suite.check("fell back" not in result.err, "nor does the placement line say so")
+
+
+def test_strict_allows(suite, folder):
+    nodes = [helper.make_node("Relu", ["x"], ["a"], "relu"), helper.make_node("Cast", ["a"], ["y"], "wide", to=TensorProto.DOUBLE)]
+    save_model(folder / "m.onnx", nodes, [floats("x", [4])], [helper.make_tensor_value_info("y", TensorProto.DOUBLE, [4])])
+    plan = ("plan", folder / "m.onnx", "--ep", "cuda,cpu", "--target", "cuda:sm_87", "--strict")
+    suite.expect(4, ["strict", "wide"], *plan)
+    suite.expect(0, "1 node fell back: wide NO_TYPE", *plan, "--allow", "Cast")
+    suite.expect(4, "strict", *plan, "--allow", "Relu")
+
+
+def test_bind(suite, folder):
+    suite.expect(0, "0  conv1", "plan", DIGITS, "--bind", "*=cpu")
+    suite.expect(2, 'no input or output "picture"', "plan", DIGITS, "--bind", "picture=cpu")
+    suite.expect(2, "not of the form NAME=PROVIDER", "plan", DIGITS, "--bind", "image")
+    suite.expect(2, "provider cuda is not in the chain cpu", "plan", DIGITS, "--bind", "image=cuda")
+    suite.expect(2, "--bind", "run", DIGITS, "--bind", "image=cpu")
+    told = suite.run("plan", DIGITS, "--ep", "cuda", "--target", "cuda:sm_90", "--bind", "*=cuda", "--json").json()
+    suite.check(told["copies"] == [], "a bound plan has no copies")
+    told = suite.run("plan", DIGITS, "--ep", "cuda", "--target", "cuda:sm_90", "--json").json()
+    suite.check([(c["before"], c["node"]) for c in told["copies"]] == [("conv1", 0), ("", None)], "copies of a plan, the last at the end")

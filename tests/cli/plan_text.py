@@ -1,0 +1,162 @@
+"""Reading a plan: the summary of reasons, names that are shortened, lines that fit, what is left out."""
+
+import re
+
+import numpy as np
+from onnx import TensorProto, helper
+
+from suite import DIGITS, NO_CUDA, floats, save_model, tensor, unknown_operator, visible, weight
+
+BOARD = ("--ep", "cuda,cpu", "--target", "cuda:sm_87")
+LAYER = "/model/encoder/layers.{0}/self_attention/rotary_embedding/{1}"
+
+
+def layers(path, count):
+    """Layers as exporters name them: a Cast to double, which cuda refuses, between Relus."""
+    nodes, value = [], "x"
+    for i in range(count):
+        for op, kind in (("Relu", None), ("Cast", TensorProto.DOUBLE), ("Cast", TensorProto.FLOAT)):
+            made = LAYER.format(i, f"{op}_{kind}_output_0")
+            more = {} if kind is None else {"to": kind}
+            nodes.append(helper.make_node(op, [value], [made], LAYER.format(i, f"{op}_{kind}"), **more))
+            value = made
+    save_model(path, nodes, [floats("x", ["batch", 7])], [floats(value, ["batch", 7])])
+
+
+def lines_of(suite, *arguments, columns=100):
+    status, seen = suite.terminal("plan", *arguments, columns=columns)
+    return visible(seen).decode().splitlines()
+
+
+def test_lines_fit_the_terminal(suite, folder):
+    layers(folder / "m.onnx", 4)
+    wide = suite.run("plan", folder / "m.onnx", *BOARD).out
+    words = set(wide.split())
+    suite.check(max(map(len, wide.splitlines())) > 150, "a pipe has no limit")
+    for columns in (100, 80, 132):
+        lines = lines_of(suite, folder / "m.onnx", *BOARD, columns=columns)
+        table = [line for line in lines if not line.startswith("placement: ")]
+        longest = max(table, key=len)
+        suite.check(len(longest) <= columns, f"{columns} columns: {len(longest)}: {longest}")
+        broken = [word for line in table for word in line.split() if word not in words and "…" not in word]
+        suite.check(not broken, f"{columns} columns: words that were broken: {broken[:5]}")
+        suite.check(any("/model/" in line and "…" in line for line in table), "names are shortened in their middle")
+    plain = suite.run("plan", folder / "m.onnx", *BOARD, "--width", "100").out
+    suite.check(max(map(len, plain.splitlines())) <= 100, "--width limits a pipe")
+    suite.check("\x1b" not in plain, "without colours")
+    _, seen = suite.terminal("plan", folder / "m.onnx", *BOARD)
+    suite.check(b"\x1b[32m" in seen, "a terminal has colours")
+    _, seen = suite.terminal("plan", folder / "m.onnx", *BOARD, NO_COLOR="1")
+    suite.check(b"\x1b[3" not in seen, "but for NO_COLOR")
+
+
+def test_explanations_hang_below_themselves(suite, folder):
+    layers(folder / "m.onnx", 1)
+    lines = lines_of(suite, folder / "m.onnx", *BOARD, columns=80)
+    start = next(i for i, line in enumerate(lines) if line.startswith("nodes  op"))
+    column = lines[start].index("why")
+    rows = lines[start + 1 : start + 1 + lines[start + 1 :].index("")]
+    suite.check(any(re.match(" " * column + r"\S", row) for row in rows), f"a long reason goes on below its beginning: {rows}")
+    suite.check(all(row[:column].strip() or row.startswith(" " * column) for row in rows), f"nothing hangs elsewhere: {rows}")
+
+
+def test_reasons_come_first(suite, folder):
+    layers(folder / "m.onnx", 12)
+    out = suite.run("plan", folder / "m.onnx", *BOARD).out
+    summary = out[: out.index(LAYER.format(0, "Relu_None"))]
+    row = next((line for line in summary.splitlines() if re.match(r" +12  Cast-13  cpu +cuda: NO_TYPE", line)), "")
+    suite.check(row, f"12 nodes, one reason, one row: {summary}")
+    suite.check(len(summary.splitlines()) < 14, f"the summary is short: {len(summary.splitlines())} lines")
+    told = suite.run("plan", folder / "m.onnx", *BOARD, "--json").json()
+    cures = {v["cure"] for node in told["nodes"] for v in node["verdicts"] if v["cure"]}
+    suite.check(all(f"-> {cure}" in summary for cure in cures), f"the summary has the cures: {cures}")
+
+
+def test_numbers_do_not_part_reasons(suite, folder):
+    told = suite.run("plan", DIGITS, "--json", "--ep", "cpu").json()
+    messages = [v["message"] for node in told["nodes"] for v in node["verdicts"] if "NO_SHAPE" == v["code"]]
+    suite.check(len(set(messages)) == 2, f"two nodes, refused for 16 and 32 channels: {messages}")
+    suite.expect(0, f"    2  Conv-11  cpu      conv_depthwise: NO_SHAPE {messages[0]} (numbers differ)", "plan", DIGITS)
+
+
+def test_nodes_behind_an_unknown_one_are_one_row(suite, folder):
+    unknown_operator(folder / "m.onnx", behind=233)
+    plan = suite.expect(4, ["sinus", "+ 233 nodes behind sinus"], "plan", folder / "m.onnx")
+    suite.check(len(plan.out.splitlines()) < 15, f"a plan of {len(plan.out.splitlines())} lines")
+    for command in ("run", "bench"):
+        result = suite.expect(4, ["sinus (my.Sinus-1)", "NO_OP", "tinyort ops lists", "+ 233 nodes behind sinus"], command, folder / "m.onnx", *(("--random", "1") if command == "run" else ()))
+        suite.check(len(result.err.splitlines()) <= 4, f"{command}: {len(result.err.splitlines())} lines on stderr")
+        suite.check("234 nodes without a provider: sinus NO_OP and 233 behind it" in result.placements()[0], result.err)
+
+
+def test_unknown_operators_are_grouped(suite, folder):
+    nodes = [helper.make_node("Sinus", ["x"], [f"y{i}"], f"sinus_{i}", domain="my") for i in range(40)]
+    save_model(folder / "m.onnx", nodes, [floats("x", [2])], [floats(f"y{i}", [2]) for i in range(40)], domains=["my"])
+    result = suite.expect(4, "sinus_0, sinus_1, sinus_2 ... (40 my.Sinus-1)", "run", folder / "m.onnx", "--random", "1")
+    suite.check(len(result.err.splitlines()) <= 4, f"{len(result.err.splitlines())} lines on stderr")
+    suite.expect(4, "   40  my.Sinus-1  nowhere", "plan", folder / "m.onnx")
+
+
+def test_providers_that_say_the_same(suite, folder):
+    unknown_operator(folder / "m.onnx")
+    suite.expect(4, "cuda, cpu: NO_OP", "plan", folder / "m.onnx", *BOARD)
+    told = suite.run("plan", folder / "m.onnx", *BOARD, "--json").json()
+    suite.check([v["provider"] for v in told["nodes"][0]["verdicts"]] == ["cuda", "cpu"], "the JSON has each")
+
+
+def test_many_reasons_are_cut(suite, folder):
+    nodes = [helper.make_node(f"Sinus{'abcdefghijklmnopqrstuvwxyz'[i]}", ["x"], [f"y{i}"], domain="my") for i in range(25)]
+    save_model(folder / "m.onnx", nodes, [floats("x", [2])], [floats(f"y{i}", [2]) for i in range(25)], domains=["my"])
+    result = suite.expect(4, "... and 5 more operators and reasons", "run", folder / "m.onnx", "--random", "1")
+    suite.check(len(result.err.splitlines()) <= 24, f"{len(result.err.splitlines())} lines on stderr")
+    suite.check(suite.run("plan", folder / "m.onnx").out.count("my.Sinus") == 50, "the plan has all of them, twice")
+
+
+def test_only(suite, folder):
+    layers(folder / "m.onnx", 3)
+    plan = ("plan", folder / "m.onnx", *BOARD)
+    table = lambda result: result.out.split("\n\n")[2]
+    fallback = table(suite.expect(0, "6 of 9 nodes (--only)", *plan, "--only", "fallback", "--pin", LAYER.format(0, "Cast_1") + "=cpu"))
+    suite.check("Relu" not in fallback.replace("Relu_None_output", "") and "Cast_11" in fallback and "PINNED" in fallback, fallback)
+    relus = table(suite.expect(0, "3 of 9 nodes (--only)", *plan, "--only", "Relu"))
+    suite.check("Relu-14" in relus and "Cast-13" not in relus, relus)
+    suite.expect(0, "9 of 9 nodes (--only)", *plan, "--only", "Relu", "--only", "Cast")
+    none = suite.expect(0, "0 of 9 nodes (--only)", *plan, "--only", "unplaced")
+    suite.check("\\" not in none.out + suite.run(*plan, "--only", "Relu").out, "line ends of our own are no escapes")
+    unknown_operator(folder / "u.onnx", behind=3)
+    suite.expect(4, ["1 of 4 nodes", "+ 3 nodes behind sinus"], "plan", folder / "u.onnx", "--only", "unplaced")
+
+
+def test_copies_that_are_left_out_are_counted(suite, folder):
+    names = [f"x{i}" for i in range(12)]
+    nodes = [helper.make_node("Concat", names, ["y"], "join", axis=0)]
+    save_model(folder / "m.onnx", nodes, [floats(name, [250]) for name in names], [floats("y", [3000])])
+    plan = ("plan", folder / "m.onnx", "--ep", "cuda", "--target", "cuda:sm_87")
+    suite.expect(0, ["copy 1.0 kB of 'x0'", "'x2' host->cuda ... and 9 more, 9.0 kB"], *plan)
+    suite.check(len(suite.run(*plan, "--json").json()["copies"]) == 13, "the JSON has all of them")
+
+
+def test_a_provider_that_is_down_is_told_once(suite, folder):
+    layers(folder / "m.onnx", 2)
+    out = suite.run("plan", folder / "m.onnx", "--ep", "cuda,cpu", **NO_CUDA).out
+    suite.check(out.count("TINYORT_DISABLE") == 2, f"cause and cure, in one row: {out}")
+    out = suite.expect(4, "6 nodes have no provider: nothing that could take them has opened", "plan", folder / "m.onnx", "--ep", "cuda", **NO_CUDA).out
+    suite.check(out.count("TINYORT_DISABLE") == 2 and "cuda did not open" in out, f"also where nothing else is left: {out}")
+
+
+def test_east_asian_names_are_aligned(suite, folder):
+    nodes = [helper.make_node("Abs", ["x"], ["a"], "日本語"), helper.make_node("Neg", ["a"], ["y"], "a\u0308bc")]
+    save_model(folder / "m.onnx", nodes, [floats("x", [2])], [floats("y", [2])])
+    lines = suite.run("plan", folder / "m.onnx").out.splitlines()
+    first, second = (next(line for line in lines if name in line) for name in ("日本語", "a\u0308bc"))
+    # three wide characters take six columns, an accent none
+    suite.check(first.index("Abs-13") + 3 == second.index("Neg-13") - 1, f"aligned as a terminal shows it:\n{first}\n{second}")
+
+
+def test_host_memory(suite, folder):
+    told = suite.run("plan", DIGITS, "--shape", "N=1", "--json").json()["host_memory"]
+    parts = [told[key] for key in ("model", "weights", "session", "context", "arena")]
+    suite.check(all(part > 0 for part in parts) and told["total"] == sum(parts), f"{told}")
+    suite.expect(0, ["host memory:", "= model", "arena"], "plan", DIGITS, "--shape", "N=1")
+    suite.check(suite.run("plan", DIGITS, "--json").json()["host_memory"]["total"] is None, "not known while a shape is open")
+    suite.expect(0, ["host memory:  model", "once shapes are known"], "plan", DIGITS)

@@ -1,0 +1,92 @@
+"""Commands, options and help: what can be typed."""
+
+import os
+import re
+import subprocess
+
+from suite import DIGITS, SEVEN
+
+COMMANDS = ("run", "plan", "providers", "inspect", "ops", "test", "compare", "bench", "version")
+
+
+def test_usage(suite, folder):
+    suite.expect(0, "tinyort run MODEL")
+    suite.expect(2, "did you mean 'run'?", "rnu")
+    suite.expect(2, "did you mean '--version'?", "--verison")
+    suite.expect(2, "tinyort run model.onnx", "model.onnx")
+    suite.expect(2, "tell it which MODEL", "run")
+    suite.expect(2, "one too many", "run", DIGITS, SEVEN)
+    suite.expect(2, "takes no operand", "providers", DIGITS)
+    suite.expect(2, "not from standard input", "run", "-")
+    suite.expect(2, "did you mean --random?", "run", DIGITS, "--radom", "1")
+    suite.expect(2, "there is no option -v;", "run", DIGITS, "-v")
+    suite.expect(2, ["short for several", "--require, --random, --resize"], "run", DIGITS, "--r", "1")
+    suite.expect(2, "--top wants a whole number", "run", DIGITS, "--top", "many")
+    suite.expect(2, "wants a value", "run", DIGITS, "--top")
+    suite.expect(2, "takes no value", "run", DIGITS, "--json=yes")
+    suite.expect(2, "did you mean 'npy'?", "run", DIGITS, "--save", "x", "--format", "np")
+    suite.expect(2, "a chain is one list: --ep cpu,cuda", "run", DIGITS, "--ep", "cpu", "--ep", "cuda")
+    suite.expect(2, "not an option of 'plan'", "plan", DIGITS, "--top", "1")
+
+
+def test_help_fits_a_screen(suite, folder):
+    for command in COMMANDS:
+        text = suite.expect(0, f"usage: tinyort {command}", command, "--help").out
+        suite.check(len(text.splitlines()) <= 40, f"{command} --help has {len(text.splitlines())} lines")
+        longest = max(text.splitlines(), key=len)
+        suite.check(len(longest) <= 100, f"{command} --help: {len(longest)} columns: {longest}")
+        suite.check(suite.run("help", command).out == text, f"help {command}")
+    told = suite.run("providers", "--help").out
+    for option in ("device=", "mem_limit=", "tf32=", "libraries=", "threads=", "isa=", "TINYORT_DISABLE"):
+        suite.check(option in told, f"providers --help says nothing of {option}")
+    known = [option for provider in suite.run("providers", "--json").json()["providers"] for option in provider["options"]]
+    suite.check(all(f"{option}=" in told for option in known), f"providers --help: all of {known}")
+    told = suite.run("run", "--help").out
+    suite.check("TINYORT_DISABLE" in told and "cuda: device=" in told, "run --help tells of provider options")
+
+
+def test_version(suite, folder):
+    suite.expect(0, ["tinyort 0.", "commit", "gcc" if "gcc" in suite.run("version").out else "clang"], "version")
+    suite.check(suite.run("--version").out == suite.run("version").out, "--version")
+    told = suite.run("version", "--json").json()
+    wanted = {"schema", "version", "commit", "compiler", "architecture", "built_for", "ir_versions", "opsets", "libraries"}
+    suite.check(set(told) == wanted, f"keys of version --json: {sorted(told)}")
+    suite.check(re.fullmatch(r"[0-9a-f]{7,}(-dirty)?|unknown", told["commit"]), f"commit {told['commit']}")
+    suite.check(told["opsets"]["ai.onnx"]["newest"] >= 26 and told["opsets"]["ai.onnx"]["oldest"] == 1, "opsets")
+    suite.check(told["ir_versions"]["newest"] >= 13, "IR versions")
+    suite.check(set(told["libraries"]) == {"libpng", "libjpeg", "zlib", "cJSON"}, "libraries")
+    suite.check(all(told["libraries"].values()), "versions of libraries")
+    suite.check(told["built_for"]["cpu"], "instruction sets")
+    suite.expect(2, "takes no operand", "version", "x")
+
+
+def test_output_that_cannot_be_written(suite, folder):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([suite.tinyort, "ops"], stdout=full, stderr=subprocess.PIPE, text=True)
+        suite.check(done.returncode == 5 and "could not be written" in done.stderr, "output that cannot be written")
+
+
+def test_reader_that_has_gone(suite, folder):
+    for ignored in (False, True):
+        read, write = os.pipe()
+        os.close(read)
+        done = subprocess.run([suite.tinyort, "ops", "--json"], stdout=write, stderr=subprocess.PIPE, restore_signals=not ignored)
+        os.close(write)
+        suite.check(not done.stderr, f"a closed pipe is quiet (SIGPIPE ignored: {ignored}): {done.stderr}")
+        suite.check(done.returncode == (141 if ignored else -13), f"its status is {done.returncode}")
+
+
+def test_inspect_and_ops(suite, folder):
+    told = suite.run("inspect", DIGITS, "--json", "--shape", "image=1x1x8x8").json()
+    suite.check(told["parameters"] == 15338, "parameters of digits.onnx")
+    macs = 64 * 16 * 9 + 16 * 32 * 16 * 9 + 4 * 32 * 32 * 9 + 128 * 10
+    suite.check(told["flops"] == 2 * macs, f"FLOPs of digits.onnx: {told['flops']}, counted by hand {2 * macs}")
+    by_symbol = suite.run("inspect", DIGITS, "--json", "--shape", "N=1").json()
+    suite.check(by_symbol["flops"] == 2 * macs, "FLOPs with the size of a dimension by its name")
+    open_shape = suite.run("inspect", DIGITS, "--json").json()
+    suite.check(open_shape["flops"] is None, "FLOPs of an open shape are not known")
+    flops = {operator["op"]: operator["flops"] for operator in open_shape["operators"]}
+    suite.check(flops["Conv"] is None and flops["Gemm"] is None and flops["Relu"] == 0, f"nor are those of its operators: {flops}")
+    suite.check(len(suite.run("ops", "--json").json()["operators"]) > 400, "ops --json")
+    suite.expect(0, "operators", "ops")
+    suite.expect(0, ["Conv", "? FLOPs"], "inspect", DIGITS)
