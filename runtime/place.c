@@ -126,8 +126,7 @@ static tort_verdict ask_kernel(candidate *c, tort_link *link, const tort_kernel 
 /* Offers the node to the rows of one provider. Keeps its refusals; true when a row took the node. */
 static bool ask_rows(candidate *c, int32_t provider, tort_error *error, tort_status *status) {
     tort_link *link = &c->session->chain[provider];
-    tort_verdict furthest = tort_no(TORT_NO_OP, link->provider->host_memory ? "" : "let cpu have the node",
-                                    "%s has no kernel for %s", link->provider->name, c->node->op_type);
+    tort_verdict furthest = tort_no(TORT_NO_OP, "", "%s has no kernel for %s", link->provider->name, c->node->op_type);
     const tort_kernel *furthest_kernel = NULL;
     int32_t before = c->said_count;
     for (const tort_kernel *const *table = link->provider->kernels; *table; table++) {
@@ -166,7 +165,7 @@ static tort_verdict precheck(const candidate *c, const tort_link *link) {
                        root->name, root->op_type);
     }
     if (!link->provider->host_memory && !only_tensors(c->view))
-        return tort_no(TORT_NO_KIND, "add cpu to the chain", "only tensors can be on %s", link->provider->name);
+        return tort_no(TORT_NO_KIND, "", "only tensors can be on %s", link->provider->name);
     const uint64_t bytes = node_bytes(c->view, !link->target.values_only), limit = link->target.memory;
     if (limit && bytes > limit)
         return tort_no(TORT_NO_MEMORY,
@@ -197,6 +196,41 @@ static tort_status resolve_for_claims(candidate *c, tort_node_view *view, tort_e
     return status;
 }
 
+/* A provider of this build that runs the plain loops of operators, if none of the chain does. */
+static const tort_provider *provider_of_loops(const tort_session *session) {
+    for (int32_t i = 0; i < session->chain_count; i++)
+        if (session->chain[i].provider->host_memory) return NULL;
+    for (const tort_provider *const *p = tort_providers; *p; p++)
+        if ((*p)->host_memory) return *p;
+    return NULL;
+}
+
+/* "..., or BEFORE PROVIDER AFTER". */
+static tort_status append_cure(const candidate *c, tort_said *said, const char *before, const char *provider,
+                               const char *after, tort_error *error) {
+    said->cure = tort_arena_format(&c->session->arena, "%s%s%s %s %s", said->cure, *said->cure ? ", or " : "", before,
+                                   provider, after);
+    return said->cure ? TORT_OK : tort_out_of_memory(error, 0);
+}
+
+/* Kernels say what would let them have the node. What else can be done: a node that nobody has can go to a provider
+ * that runs anything, and where it went because nothing helps, the user can say that it may. */
+static tort_status add_cures(candidate *c, tort_error *error) {
+    const tort_placement *placement = c->placement;
+    const tort_provider *other = provider_of_loops(c->session);
+    const bool runs = c->node->op && c->node->op->reference;
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; !status && i < c->said_count; i++) {
+        tort_said *said = &c->said[i];
+        if (placement->provider == TORT_AT_NOWHERE && other && runs)
+            status = append_cure(c, said, "add", other->name, "to the chain", error);
+        else if (placement->provider > 0 && said->provider != placement->provider && !*said->cure)
+            status = append_cure(c, said, "pin the node to", c->session->chain[placement->provider].provider->name,
+                                 "if it may be there", error);
+    }
+    return status;
+}
+
 /* What the kernel will pack of the node's weights: told now, done when they are prepared. */
 static tort_status size_packing(candidate *c, tort_error *error) {
     tort_placement *placement = c->placement;
@@ -220,6 +254,7 @@ static tort_status place_node(candidate *c, tort_error *error) {
         else if (ask_rows(c, p, error, &status))
             break;
     }
+    if (!status) status = add_cures(c, error);
     return status ? status : size_packing(c, error);
 }
 

@@ -41,7 +41,7 @@ static tort_verdict claim_integers(const tort_target *target, const tort_node_vi
 /* Sums of more than two go through the output, which in float16 would round more than once. */
 static tort_verdict claim_sum(const tort_target *target, const tort_node_view *node) {
     if (node->input_count > 2 && node->inputs[0].type == TORT_FLOAT16)
-        return tort_no(TORT_NO_TYPE, "write it as Add nodes, or let cpu have the node",
+        return tort_no(TORT_NO_TYPE, "write it as Add nodes",
                        "%d inputs of float16: the kernel adds two at a time and would round each time",
                        node->input_count);
     return claim_numbers(target, node);

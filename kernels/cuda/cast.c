@@ -6,7 +6,7 @@
 /* ---- claims ------------------------------------------------------------------------------------------------------ */
 
 static tort_verdict claim_cast(const tort_target *target, const tort_node_view *node) {
-    static const char cure[] = "let cpu have the node";
+    static const char cure[] = "";
     (void)target;
     if (gpu_number_of(node->inputs[0].type) == GPU_NUMBER_COUNT)
         return tort_cuda_no_type(node, 0, "float, float16, int64, int32, int8, uint8 or bool");

@@ -7,13 +7,12 @@
 
 tort_verdict tort_cuda_no_type(const tort_node_view *node, int32_t input, const char *expected) {
     const tort_type type = node->inputs[input].type;
-    const char *cure = tort_type_is_float(type) ? "let cpu have the node, or export the model in float32 or float16"
-                                                : "let cpu have the node";
+    const char *cure = tort_type_is_float(type) ? "export the model in float32 or float16" : "";
     return tort_no(TORT_NO_TYPE, cure, "input %d is %s, the kernel takes %s", input, tort_type_name(type), expected);
 }
 
 tort_verdict tort_cuda_not_alike(const tort_node_view *node, int32_t input, int32_t like) {
-    return tort_no(TORT_NO_TYPE, "put a Cast before it, or let cpu have the node",
+    return tort_no(TORT_NO_TYPE, "put a Cast before it",
                    "input %d is %s and input %d is %s, the kernel takes both of one type", input,
                    tort_type_name(node->inputs[input].type), like, tort_type_name(node->inputs[like].type));
 }

@@ -13,8 +13,7 @@
 static tort_verdict claim_fill(const tort_target *target, const tort_node_view *node) {
     (void)target;
     if (tort_cuda_is_movable(node->outputs[0].type)) return tort_yes();
-    return tort_no(TORT_NO_TYPE, "let cpu have the node",
-                   "value is %s, the kernel takes elements of 1, 2, 4 or 8 bytes",
+    return tort_no(TORT_NO_TYPE, "", "value is %s, the kernel takes elements of 1, 2, 4 or 8 bytes",
                    tort_type_name(node->outputs[0].type));
 }
 

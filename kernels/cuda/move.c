@@ -18,7 +18,7 @@ static tort_verdict claim_dropout(const tort_target *target, const tort_node_vie
     const bool asked = params->by_inputs && tort_has_input(node, 2);
     const bool *training = asked ? node->inputs[2].data : &params->is_training;
     if (!training || *training)
-        return tort_no(TORT_NO_ATTR, "export the model for inference, or let cpu have the node",
+        return tort_no(TORT_NO_ATTR, "export the model for inference",
                        training ? "training mode, the kernel infers" : "training_mode is known only while running");
     return tort_cuda_claim_movable(target, node);
 }

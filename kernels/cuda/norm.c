@@ -23,7 +23,7 @@ static tort_verdict claim_batch_norm(const tort_target *target, const tort_node_
     tort_verdict verdict = tort_cuda_claim_float(target, node);
     if (verdict.code != TORT_YES) return verdict;
     if (params->training)
-        return tort_no(TORT_NO_ATTR, "export the model for inference (training_mode=0), or let cpu have the node",
+        return tort_no(TORT_NO_ATTR, "export the model for inference (training_mode=0)",
                        "training: the statistics of the batch are asked for, the kernel takes given ones");
     const tort_type type = node->inputs[0].type, statistics = node->inputs[1].type;
     if (statistics != TORT_FLOAT && statistics != type)

@@ -8,8 +8,7 @@ static tort_verdict claim_pool(const tort_target *target, const tort_node_view *
     const tort_pool_params *params = node->params;
     tort_verdict verdict = tort_cuda_claim_window(node, &params->window, 2);
     if (verdict.code != TORT_YES) return verdict;
-    if (tort_has_output(node, 1))
-        return tort_no(TORT_NO_ATTR, "let cpu have the node", "the output Indices is wanted, the kernel has none");
+    if (tort_has_output(node, 1)) return tort_no(TORT_NO_ATTR, "", "the output Indices is wanted, the kernel has none");
     return tort_cuda_claim_float(target, node);
 }
 

@@ -6,8 +6,7 @@
 tort_verdict tort_cuda_claim_window(const tort_node_view *node, const tort_sliding *sliding, int32_t most) {
     tort_verdict verdict = tort_cuda_claim_rank(node);
     if (verdict.code == TORT_YES && (sliding->axes < 1 || sliding->axes > most))
-        return tort_no(TORT_NO_SHAPE, "let cpu have the node", "%d spatial axes, the kernel has 1 to %d", sliding->axes,
-                       most);
+        return tort_no(TORT_NO_SHAPE, "", "%d spatial axes, the kernel has 1 to %d", sliding->axes, most);
     return verdict;
 }
 

@@ -1,0 +1,123 @@
+"""Runs the commands that README.md shows and holds what they print against what it shows; and the words and figures of README.md
+that a machine can look up.
+
+What differs from machine to machine is put out of the way first, on both sides: the processor's name and threads, bytes of host
+memory that follow from the sizes of structs, and whatever a provider says that did not open. A command on the simulated device is
+skipped where there is none beside TINYORT, and that is counted.
+
+Usage: commands.py TINYORT, from the root of the tree. Prints `readme-commands: N passed, N failed, N skipped`.
+"""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+WIDTH = 120  # characters: the examples are as a terminal of this width shows them
+
+
+def examples(readme):
+    """(command, what it shows) of each block that begins with `$ tinyort`."""
+    for block in re.findall(r"^```\n(\$ tinyort .*?)^```$", readme, re.M | re.S):
+        command, shown = block.split("\n", 1)
+        yield command[len("$ tinyort ") :], shown
+
+
+def settled(text):
+    """Without what depends on the machine."""
+    text = re.sub(r"\s*- cuda did not open: .*", " - cuda did not open", text, flags=re.S)
+    text = re.sub(r"(cpu .*?\s)(\S.*), x86-64-v\d, \d+ threads?", r"\1PROCESSOR", text)
+    text = re.sub(r"host memory: .*", "host memory", text)
+    text = re.sub(r"(cpu +\d+ +\d+ +)\S+ \S*B +\S+ \S*B", r"\1BYTES", text)  # scratch for as many threads
+    return [line.rstrip() for line in text.strip().splitlines()]
+
+
+def told(tinyort, command):
+    import shlex
+
+    arguments = shlex.split(command)
+    if arguments[0] == "plan":
+        arguments += ["--width", str(WIDTH)]
+    done = subprocess.run([tinyort, *arguments], capture_output=True, text=True)
+    placement = [] if arguments[0] == "plan" else done.stderr.splitlines()[-1:]
+    return done.stdout + "\n".join(placement)
+
+
+class Checks:
+    def __init__(self):
+        self.passed = self.failed = self.skipped = 0
+
+    def check(self, condition, text):
+        self.passed += bool(condition)
+        self.failed += not condition
+        if not condition:
+            print(f"FAILED {text}")
+
+
+def check_examples(checks, tinyort, readme):
+    simulated = Path(tinyort).with_name("libtinyort-cudasim.so").exists()
+    for command, shown in examples(readme):
+        if "cudasim" in command and not simulated:
+            checks.skipped += 1
+            print(f"skipped (no simulated device in this build): tinyort {command}")
+            continue
+        found, expected = settled(told(tinyort, command)), settled(shown)
+        same = found == expected
+        checks.check(same, f"README.md shows something else for: tinyort {command}")
+        for line in [] if same else [f"-{a}" for a in expected if a not in found] + [f"+{b}" for b in found if b not in expected]:
+            print(line)
+
+
+def check_words(checks, tinyort, readme):
+    """Targets, files, codes and options that README.md names exist."""
+    makefile = "".join(path.read_text() for path in [Path("Makefile"), *Path("tests").glob("*/*.mk"), *Path("kernels").glob("*/*.mk")])
+    for target in sorted(set(re.findall(r"`?make ([a-z][a-z-]+)", readme))):
+        checks.check(re.search(rf"^(\.PHONY:.*\b)?{target}\b.*", makefile, re.M), f"make {target} is no target")
+    for path in sorted(set(re.findall(r"`((?:runtime|loader|ops|kernels|models|tests)/[\w./]*)`", readme))):
+        checks.check(Path(path).exists(), f"{path} is not there")
+    header = Path("runtime/tinyort.h").read_text()
+    for name in sorted(set(re.findall(r"\b(?:tort_\w+|TORT_\w+)\b", readme))):
+        checks.check(name in header or name in Path("runtime/provider.h").read_text(), f"{name} is not in the interface")
+    for code in sorted(set(re.findall(r"`(NO_[A-Z]+|PROVIDER_DOWN|UPSTREAM|PINNED|DISABLED)`", readme))):
+        checks.check(f"TORT_{code}" in header, f"{code} is no verdict")
+    helps = "".join(
+        subprocess.run([tinyort, command, "--help"], capture_output=True, text=True).stdout
+        for command in ("run", "plan", "test", "bench", "compare", "providers", "inspect")
+    )
+    for option in sorted(set(re.findall(r"`(--[a-z-]+)", readme))):
+        checks.check(option in helps, f"{option} is in no --help")
+    providers = json.loads(subprocess.run([tinyort, "providers", "--json"], capture_output=True, text=True).stdout)["providers"]
+    keys = {provider["name"]: set(provider["options"]) for provider in providers}
+    for name, key in sorted(set(re.findall(r"^\| `(cuda|cpu):(\w+)=", readme, re.M))):
+        checks.check(key in keys[name], f"{name} has no option {key}")
+    for name in ("cuda", "cpu"):
+        shown = set(re.findall(rf"^\| `{name}:(\w+)=", readme, re.M))
+        checks.check(keys[name] <= shown, f"options of {name} that README.md does not tell of: {keys[name] - shown}")
+
+
+def lines_of_code(path):
+    """Lines that are neither blank nor comment alone."""
+    text = re.sub(r"/\*.*?\*/", "", Path(path).read_text(), flags=re.S)
+    return sum(bool(line.strip()) for line in text.splitlines())
+
+
+def check_figures(checks, readme):
+    """Figures of lines: "about N lines (`a.c`, `b.c`)" is right within a tenth."""
+    for figure, files in re.findall(r"about (\d+)\s+lines(?: of code)?\s+\(([^)]*)\)", readme):
+        found = sum(lines_of_code(path) for path in re.findall(r"`([\w/.]+)`", files))
+        checks.check(abs(found - int(figure)) <= int(figure) / 10, f"{files}: {found} lines, README.md says about {figure}")
+
+
+def main():
+    readme = Path("README.md").read_text()
+    checks = Checks()
+    check_examples(checks, sys.argv[1], readme)
+    check_words(checks, sys.argv[1], readme)
+    check_figures(checks, readme)
+    print(f"readme-commands: {checks.passed} passed, {checks.failed} failed, {checks.skipped} skipped")
+    return checks.failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
