@@ -48,7 +48,7 @@ needed() {
 is_there() {
     case $1 in
     program:*) command -v "${1#*:}" >/dev/null 2>&1 ;;
-    header:*) printf '#include <stdio.h>\n#include <%s>\n' "${1#*:}" | "${CC:-cc}" -E -o /dev/null - 2>/dev/null ;;
+    header:*) printf '#include <stdio.h>\n#include <%s>\n' "${1#*:}" | ${CC:-cc} -E -o /dev/null - 2>/dev/null ;;
     sanitizers:*) echo 'int main() {}' | "${1#*:}" -x c++ -fsanitize=address,undefined -o /dev/null - 2>/dev/null ;;
     fuzzer:*) echo 'int LLVMFuzzerTestOneInput() { return 0; }' | "${1#*:}" -x c -w -fsanitize=fuzzer -o /dev/null - 2>/dev/null ;;
     tool:*) command -v "$(clang++ -print-prog-name="${1#*:}" 2>/dev/null)" >/dev/null ;; # of clang's own version
