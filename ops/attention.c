@@ -354,7 +354,7 @@ static tort_status attention(const tort_call *call) {
 #define TYPES "T1=floats13 T2=floats13 U=numeric13|bool"
 #define ATTRIBUTES                                                                                                     \
     "is_causal:int=0 kv_num_heads:int q_num_heads:int qk_matmul_output_mode:int=0 scale:float softcap:float=0 "        \
-    "softmax_precision:int"
+    "softmax_precision:int(floats13)"
 #define BY 0, 0, sizeof(tort_attention_params), infer_attention, resolve_attention, attention
 
 const tort_op tort_ops_attention[] = {

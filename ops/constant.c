@@ -169,9 +169,8 @@ static tort_status fill_reference(const tort_call *call) {
     "value_string:string value_strings:strings"
 #define FILL(SINCE, UNTIL, T)                                                                                          \
     {                                                                                                                  \
-        "", "ConstantOfShape", SINCE, UNTIL, "input:T1", "output:T2",                                                  \
-            "T1=int64 T2=" T "|-string|-complex64|-complex128", "value:tensor", 1u << 0, TORT_OP_BULKY,                \
-            sizeof(tort_fill_params), fill_infer, fill_resolve, fill_reference                                         \
+        "", "ConstantOfShape", SINCE, UNTIL, "input:T1", "output:T2", "T1=int64 T2=" T "|-string|-complex",            \
+            "value:tensor", 1u << 0, TORT_OP_BULKY, sizeof(tort_fill_params), fill_infer, fill_resolve, fill_reference \
     }
 
 const tort_op tort_ops_constant[] = {

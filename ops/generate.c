@@ -12,18 +12,15 @@
 static tort_status eye_infer(tort_infer *infer) {
     const tort_node_view *node = infer->node;
     const tort_info *input = &node->inputs[0];
-    int64_t dtype = tort_attr(node, "dtype") ? tort_attr_int(node, "dtype") : (int64_t)input->type;
-    if (dtype <= TORT_UNDEFINED || dtype >= TORT_TYPE_COUNT) {
-        return tort_fail(infer->error, TORT_E_MODEL, "dtype %lld is not a type", (long long)dtype);
-    }
+    tort_type type = tort_attr(node, "dtype") ? tort_attr_type(node, "dtype") : input->type;
     if (input->rank < 0) {
-        tort_infer_unknown_dims(infer, 0, (tort_type)dtype, 2);
+        tort_infer_unknown_dims(infer, 0, type, 2);
         return TORT_OK;
     }
     if (input->rank != 2) {
         return tort_fail(infer->error, TORT_E_MODEL, "the input must have rank 2; it has rank %d", (int)input->rank);
     }
-    tort_infer_shape(infer, 0, (tort_type)dtype, 2, input->dims);
+    tort_infer_shape(infer, 0, type, 2, input->dims);
     return TORT_OK;
 }
 
@@ -224,7 +221,7 @@ static tort_status one_hot_reference(const tort_call *call) {
 #define EYE_LIKE(SINCE, UNTIL, NUMBERS)                                                                                \
     {                                                                                                                  \
         "", "EyeLike", SINCE, UNTIL, "input:T1", "output:T2", "T1=" NUMBERS "|bool T2=" NUMBERS "|bool",               \
-            "dtype:int k:int=0", 0, 0, sizeof(tort_eye_params), eye_infer, eye_resolve, eye_reference                  \
+            "dtype:int(T2) k:int=0", 0, 0, sizeof(tort_eye_params), eye_infer, eye_resolve, eye_reference              \
     }
 #define RANGE(SINCE, UNTIL, T, ATTRIBUTES)                                                                             \
     {                                                                                                                  \
@@ -242,7 +239,7 @@ const tort_op tort_ops_generate[] = {
     EYE_LIKE(9, 21, "numeric"),
     EYE_LIKE(22, 28, "numeric13"),
     RANGE(11, 26, "float|double", ""),
-    RANGE(27, 28, "floats13", "stash_type:int=1"),
+    RANGE(27, 28, "floats13", "stash_type:int(floats13)=1"),
     ONE_HOT(9, 10, "all"),
     ONE_HOT(11, 27, "all"),
     ONE_HOT(28, 28, "all13"),

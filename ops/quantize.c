@@ -66,7 +66,7 @@ static tort_status infer_shapes(tort_infer *infer, tort_type type) {
 }
 
 static tort_status infer_quantize(tort_infer *infer) {
-    tort_type type = (tort_type)tort_attr_int(infer->node, "output_dtype");
+    tort_type type = tort_attr_type(infer->node, "output_dtype");
     if (tort_has_input(infer->node, 2)) {
         tort_type zero = infer->node->inputs[2].type;
         if (type != TORT_UNDEFINED && type != zero)
@@ -78,7 +78,7 @@ static tort_status infer_quantize(tort_infer *infer) {
 }
 
 static tort_status infer_dequantize(tort_infer *infer) {
-    tort_type type = (tort_type)tort_attr_int(infer->node, "output_dtype");
+    tort_type type = tort_attr_type(infer->node, "output_dtype");
     if (infer->node->op->until < 19) type = TORT_FLOAT;
     return infer_shapes(infer, type == TORT_UNDEFINED ? infer->node->inputs[1].type : type);
 }
@@ -99,7 +99,7 @@ static tort_status resolve_quantize(tort_resolve *resolve) {
     tort_quantize *params = resolve->params;
     const tort_attribute *saturate = tort_attr(node, "saturate");
     params->saturate = saturate == NULL || saturate->u.i != 0;
-    params->precision = (tort_type)tort_attr_int(node, "precision");
+    params->precision = tort_attr_type(node, "precision");
     if (params->precision == TORT_UNDEFINED) params->precision = scale->type;
     params->block = tort_attr_int(node, "block_size");
     if (x->rank < 0 || scale->rank < 0) return TORT_OK;
@@ -303,60 +303,47 @@ static tort_status run_dynamic_quantize(const tort_call *call) {
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
+#define QUANTIZE(SINCE, UNTIL, FORMALS, TYPES, ATTRIBUTES)                                                             \
+    {                                                                                                                  \
+        "", "QuantizeLinear", SINCE, UNTIL, FORMALS, TYPES, ATTRIBUTES, 0, 0, sizeof(tort_quantize), infer_quantize,   \
+            resolve_quantize, run_quantize                                                                             \
+    }
+#define DEQUANTIZE(SINCE, UNTIL, FORMALS, TYPES, ATTRIBUTES)                                                           \
+    {                                                                                                                  \
+        "", "DequantizeLinear", SINCE, UNTIL, FORMALS, TYPES, ATTRIBUTES, 0, 0, sizeof(tort_quantize),                 \
+            infer_dequantize, resolve_quantize, run_dequantize                                                         \
+    }
+#define Q_FLOAT_SCALE "x:T1 y_scale:float y_zero_point?:T2", "y:T2"
+#define Q_SAME_SCALE "x:T1 y_scale:T1 y_zero_point?:T2", "y:T2"
+#define Q_OWN_SCALE "x:T1 y_scale:T2 y_zero_point?:T3", "y:T3"
+#define DQ_FLOAT_SCALE "x:T x_scale:float x_zero_point?:T", "y:float"
+#define DQ_SCALE_OUT "x:T1 x_scale:T2 x_zero_point?:T1", "y:T2"
+#define DQ_ANY_OUT "x:T1 x_scale:T2 x_zero_point?:T1", "y:T3"
+#define FLOATS "floats13|-double"
+#define SCALED "axis:int=1 block_size:int=0 output_dtype:int(T2)=0 saturate:int=1"
+#define PRECISE "axis:int=1 block_size:int=0 output_dtype:int(T3)=0 precision:int(" FLOATS ")=0 saturate:int=1"
+#define BLOCKED "axis:int=1 block_size:int=0"
+
 const tort_op tort_ops_quantize[] = {
-    {"", "QuantizeLinear", 10, 12, "x:T1 y_scale:float y_zero_point?:T2", "y:T2", "T1=int32|float T2=int8|uint8", "", 0,
-     0, sizeof(tort_quantize), infer_quantize, resolve_quantize, run_quantize},
-    {"", "QuantizeLinear", 13, 18, "x:T1 y_scale:float y_zero_point?:T2", "y:T2", "T1=int32|float T2=int8|uint8",
-     "axis:int=1", 0, 0, sizeof(tort_quantize), infer_quantize, resolve_quantize, run_quantize},
-    {"", "QuantizeLinear", 19, 20, "x:T1 y_scale:T1 y_zero_point?:T2", "y:T2",
-     "T1=floats13|int32|-double T2=int8|uint8|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz",
-     "axis:int=1 saturate:int=1", 0, 0, sizeof(tort_quantize), infer_quantize, resolve_quantize, run_quantize},
-    {"", "QuantizeLinear", 21, 22, "x:T1 y_scale:T1 y_zero_point?:T2", "y:T2",
-     "T1=floats13|int32|-double T2=int4|int8|int16|uint4|uint8|uint16|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz",
-     "axis:int=1 block_size:int=0 output_dtype:int=0 saturate:int=1", 0, 0, sizeof(tort_quantize), infer_quantize,
-     resolve_quantize, run_quantize},
-    {"", "QuantizeLinear", 23, 23, "x:T1 y_scale:T2 y_zero_point?:T3", "y:T3",
-     "T1=floats13|int32|-double T2=floats13|int32|-double T3=int4|int8|int16|uint4|uint8|uint16|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz|float4e2m1",
-     "axis:int=1 block_size:int=0 output_dtype:int=0 precision:int=0 saturate:int=1", 0, 0, sizeof(tort_quantize),
-     infer_quantize, resolve_quantize, run_quantize},
-    {"", "QuantizeLinear", 24, 24, "x:T1 y_scale:T2 y_zero_point?:T3", "y:T3",
-     "T1=floats13|int32|-double T2=floats13|int32|float8e8m0|-double T3=int4|int8|int16|uint4|uint8|uint16|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz|float4e2m1",
-     "axis:int=1 block_size:int=0 output_dtype:int=0 precision:int=0 saturate:int=1", 0, 0, sizeof(tort_quantize),
-     infer_quantize, resolve_quantize, run_quantize},
-    {"", "QuantizeLinear", 25, 27, "x:T1 y_scale:T2 y_zero_point?:T3", "y:T3",
-     "T1=floats13|int32|-double T2=floats13|int32|float8e8m0|-double T3=int2|int4|int8|int16|uint2|uint4|uint8|uint16|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz|float4e2m1",
-     "axis:int=1 block_size:int=0 output_dtype:int=0 precision:int=0 saturate:int=1", 0, 0, sizeof(tort_quantize),
-     infer_quantize, resolve_quantize, run_quantize},
-    {"", "QuantizeLinear", 28, 28, "x:T1 y_scale:T2 y_zero_point?:T3", "y:T3",
-     "T1=floats13|int32|-double T2=floats13|int32|float8e8m0|-double T3=int2|int4|int8|int16|uint2|uint4|uint8|uint16|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz|float6e2m3|float6e3m2|float4e2m1",
-     "axis:int=1 block_size:int=0 output_dtype:int=0 precision:int=0 saturate:int=1", 0, 0, sizeof(tort_quantize),
-     infer_quantize, resolve_quantize, run_quantize},
-    {"", "DequantizeLinear", 10, 12, "x:T x_scale:float x_zero_point?:T", "y:float", "T=int8|int32|uint8", "", 0, 0,
-     sizeof(tort_quantize), infer_dequantize, resolve_quantize, run_dequantize},
-    {"", "DequantizeLinear", 13, 18, "x:T x_scale:float x_zero_point?:T", "y:float", "T=int8|int32|uint8", "axis:int=1",
-     0, 0, sizeof(tort_quantize), infer_dequantize, resolve_quantize, run_dequantize},
-    {"", "DequantizeLinear", 19, 20, "x:T1 x_scale:T2 x_zero_point?:T1", "y:T2",
-     "T1=int8|int32|uint8|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz T2=floats13|-double", "axis:int=1", 0,
-     0, sizeof(tort_quantize), infer_dequantize, resolve_quantize, run_dequantize},
-    {"", "DequantizeLinear", 21, 22, "x:T1 x_scale:T2 x_zero_point?:T1", "y:T2",
-     "T1=integers|int4|uint4|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz|-int64|-uint32|-uint64 T2=floats13|-double",
-     "axis:int=1 block_size:int=0", 0, 0, sizeof(tort_quantize), infer_dequantize, resolve_quantize, run_dequantize},
-    {"", "DequantizeLinear", 23, 23, "x:T1 x_scale:T2 x_zero_point?:T1", "y:T3",
-     "T1=integers|int4|uint4|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz|float4e2m1|-int64|-uint32|-uint64 T2=floats13|-double T3=floats13|-double",
-     "axis:int=1 block_size:int=0 output_dtype:int=0", 0, 0, sizeof(tort_quantize), infer_dequantize, resolve_quantize,
-     run_dequantize},
-    {"", "DequantizeLinear", 24, 24, "x:T1 x_scale:T2 x_zero_point?:T1", "y:T3",
-     "T1=integers|int4|uint4|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz|float4e2m1|-int64|-uint32|-uint64 T2=floats13|float8e8m0|-double T3=floats13|-double",
-     "axis:int=1 block_size:int=0 output_dtype:int=0", 0, 0, sizeof(tort_quantize), infer_dequantize, resolve_quantize,
-     run_dequantize},
-    {"", "DequantizeLinear", 25, 27, "x:T1 x_scale:T2 x_zero_point?:T1", "y:T3",
-     "T1=integers|int2|int4|uint2|uint4|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz|float4e2m1|-int64|-uint32|-uint64 T2=floats13|float8e8m0|-double T3=floats13|-double",
-     "axis:int=1 block_size:int=0 output_dtype:int=0", 0, 0, sizeof(tort_quantize), infer_dequantize, resolve_quantize,
-     run_dequantize},
-    {"", "DequantizeLinear", 28, 28, "x:T1 x_scale:T2 x_zero_point?:T1", "y:T3",
-     "T1=all28|-bool|-int64|-uint32|-uint64|-float16|-bfloat16|-float|-double|-float8e8m0|-complex64|-complex128|-string T2=floats13|float8e8m0|-double T3=floats13|-double",
-     "axis:int=1 block_size:int=0 output_dtype:int=0", 0, 0, sizeof(tort_quantize), infer_dequantize, resolve_quantize,
-     run_dequantize},
+    QUANTIZE(10, 12, Q_FLOAT_SCALE, "T1=int32|float T2=int8|uint8", ""),
+    QUANTIZE(13, 18, Q_FLOAT_SCALE, "T1=int32|float T2=int8|uint8", "axis:int=1"),
+    QUANTIZE(19, 20, Q_SAME_SCALE, "T1=int32|" FLOATS " T2=quantized19", "axis:int=1 saturate:int=1"),
+    QUANTIZE(21, 22, Q_SAME_SCALE, "T1=int32|" FLOATS " T2=quantized21", SCALED),
+    QUANTIZE(23, 23, Q_OWN_SCALE, "T1=int32|" FLOATS " T2=int32|" FLOATS " T3=quantized23", PRECISE),
+    QUANTIZE(24, 24, Q_OWN_SCALE, "T1=int32|" FLOATS " T2=int32|float8e8m0|" FLOATS " T3=quantized23", PRECISE),
+    QUANTIZE(25, 27, Q_OWN_SCALE, "T1=int32|" FLOATS " T2=int32|float8e8m0|" FLOATS " T3=quantized25", PRECISE),
+    QUANTIZE(28, 28, Q_OWN_SCALE, "T1=int32|" FLOATS " T2=int32|float8e8m0|" FLOATS " T3=quantized28", PRECISE),
+    DEQUANTIZE(10, 12, DQ_FLOAT_SCALE, "T=int8|int32|uint8", ""),
+    DEQUANTIZE(13, 18, DQ_FLOAT_SCALE, "T=int8|int32|uint8", "axis:int=1"),
+    DEQUANTIZE(19, 20, DQ_SCALE_OUT, "T1=int32|quantized19 T2=" FLOATS, "axis:int=1"),
+    DEQUANTIZE(21, 22, DQ_SCALE_OUT, "T1=int32|quantized21 T2=" FLOATS, BLOCKED),
+    DEQUANTIZE(23, 23, DQ_ANY_OUT, "T1=int32|quantized23 T2=" FLOATS " T3=" FLOATS, BLOCKED " output_dtype:int(T3)=0"),
+    DEQUANTIZE(24, 24, DQ_ANY_OUT, "T1=int32|quantized23 T2=float8e8m0|" FLOATS " T3=" FLOATS,
+               BLOCKED " output_dtype:int(T3)=0"),
+    DEQUANTIZE(25, 27, DQ_ANY_OUT, "T1=int32|quantized25 T2=float8e8m0|" FLOATS " T3=" FLOATS,
+               BLOCKED " output_dtype:int(T3)=0"),
+    DEQUANTIZE(28, 28, DQ_ANY_OUT, "T1=int32|quantized28 T2=float8e8m0|" FLOATS " T3=" FLOATS,
+               BLOCKED " output_dtype:int(T3)=0"),
     {"", "DynamicQuantizeLinear", 11, 28, "x:T1", "y:T2 y_scale:float y_zero_point:T2", "T1=float T2=uint8", "", 0, 0,
      0, infer_dynamic_quantize, NULL, run_dynamic_quantize},
     {0},

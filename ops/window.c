@@ -25,7 +25,7 @@ static tort_status infer_window(tort_infer *infer) {
     tort_dim length;
     tort_status status = infer_length(infer, 0, "size", 1, 0, &length);
     if (status != TORT_OK) return status;
-    tort_infer_shape(infer, 0, (tort_type)tort_attr_int(infer->node, "output_datatype"), 1, &length);
+    tort_infer_shape(infer, 0, tort_attr_type(infer->node, "output_datatype"), 1, &length);
     return TORT_OK;
 }
 
@@ -37,7 +37,7 @@ static tort_status infer_mel(tort_infer *infer) {
     if (status == TORT_OK) status = infer_length(infer, 0, names[0], 1, 0, &dims[1]);
     for (int32_t i = 2; status == TORT_OK && i < 5; i++) status = tort_check_single(infer, i, names[i]);
     if (status != TORT_OK) return status;
-    tort_infer_shape(infer, 0, (tort_type)tort_attr_int(infer->node, "output_datatype"), 2, dims);
+    tort_infer_shape(infer, 0, tort_attr_type(infer->node, "output_datatype"), 2, dims);
     return TORT_OK;
 }
 
@@ -134,13 +134,13 @@ static tort_status run_mel(const tort_call *call) {
 
 const tort_op tort_ops_window[] = {
     {"", "BlackmanWindow", 17, 28, "size:T1", "output:T2", "T1=int32|int64 T2=numeric13",
-     "output_datatype:int=1 periodic:int=1", 1u, 0, sizeof(window), infer_window, resolve_window, run_blackman},
+     "output_datatype:int(T2)=1 periodic:int=1", 1u, 0, sizeof(window), infer_window, resolve_window, run_blackman},
     {"", "HammingWindow", 17, 28, "size:T1", "output:T2", "T1=int32|int64 T2=numeric13",
-     "output_datatype:int=1 periodic:int=1", 1u, 0, sizeof(window), infer_window, resolve_window, run_hamming},
+     "output_datatype:int(T2)=1 periodic:int=1", 1u, 0, sizeof(window), infer_window, resolve_window, run_hamming},
     {"", "HannWindow", 17, 28, "size:T1", "output:T2", "T1=int32|int64 T2=numeric13",
-     "output_datatype:int=1 periodic:int=1", 1u, 0, sizeof(window), infer_window, resolve_window, run_hann},
+     "output_datatype:int(T2)=1 periodic:int=1", 1u, 0, sizeof(window), infer_window, resolve_window, run_hann},
     {"", "MelWeightMatrix", 17, 28,
      "num_mel_bins:T1 dft_length:T1 sample_rate:T1 lower_edge_hertz:T2 upper_edge_hertz:T2", "output:T3",
-     "T1=int32|int64 T2=floats13 T3=numeric13", "output_datatype:int=1", 3u, 0, 0, infer_mel, NULL, run_mel},
+     "T1=int32|int64 T2=floats13 T3=numeric13", "output_datatype:int(T3)=1", 3u, 0, 0, infer_mel, NULL, run_mel},
     {0},
 };

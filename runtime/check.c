@@ -3,6 +3,7 @@
  * It parses the little languages of tort_op (see op.h) and knows no operator. Read next: infer.c. */
 #include "runtime/check.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,14 +102,20 @@ static const named_set named_sets[] = {
     {"all24", "all23|float8e8m0"},
     {"all25", "all24|int2|uint2"},
     {"all28", "all25|float6e2m3|float6e3m2"},
+    {"complex", "complex64|complex128"},
+    {"float8", "float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz"},
+    {"quantized19", "int8|uint8|float8"},
+    {"quantized21", "quantized19|int4|uint4|int16|uint16"},
+    {"quantized23", "quantized21|float4e2m1"},
+    {"quantized25", "quantized23|int2|uint2"},
+    {"quantized28", "quantized25|float6e2m3|float6e3m2"},
 };
 
 static bool tensor_types(const char *text, size_t length, uint64_t *mask);
 
 static bool tensor_token(const char *token, size_t length, uint64_t *mask) {
-    for (int type = TORT_FLOAT; type < TORT_TYPE_COUNT; type++) {
-        const char *name = tort_type_name((tort_type)type);
-        if (strlen(name) != length || memcmp(name, token, length)) continue;
+    tort_type type = tort_type_named(token, length);
+    if (type != TORT_UNDEFINED) {
         *mask = 1ull << type;
         return true;
     }
@@ -184,11 +191,17 @@ static const char *constraint(const char *types, const char *name, size_t name_l
     return NULL;
 }
 
+/* The types that `type`, a constraint's name or types themselves, stands for, as they are written. */
+static const char *types_text(const char *types, const char *type, size_t type_length, size_t *length) {
+    const char *text = constraint(types, type, type_length, length);
+    if (!text) *length = type_length;
+    return text ? text : type;
+}
+
 bool tort_formal_types(const tort_formal *formal, const char *types, tort_type_set *set) {
     size_t length = 0;
-    const char *text = constraint(types, formal->type, formal->type_length, &length);
-    if (text) return tort_type_set_parse(text, length, set);
-    return tort_type_set_parse(formal->type, formal->type_length, set);
+    const char *text = types_text(types, formal->type, formal->type_length, &length);
+    return tort_type_set_parse(text, length, set);
 }
 
 static const struct {
@@ -214,11 +227,16 @@ bool tort_attribute_formal_next(const char **cursor, tort_attribute_formal *form
     if (!*p) return false;
     *formal = (tort_attribute_formal){.name = p, .name_length = strcspn(p, ":")};
     p += formal->name_length + (p[formal->name_length] == ':');
-    size_t kind_length = strcspn(p, "=! ");
+    size_t kind_length = strcspn(p, "(=! ");
     for (size_t i = 0; i < sizeof attribute_kinds / sizeof *attribute_kinds; i++)
         if (strlen(attribute_kinds[i].name) == kind_length && !memcmp(attribute_kinds[i].name, p, kind_length))
             formal->kind = attribute_kinds[i].kind;
     p += kind_length;
+    if (*p == '(') {
+        formal->types = ++p;
+        formal->types_length = strcspn(p, ")");
+        p += formal->types_length + 1;
+    }
     if (*p == '!') {
         formal->required = true;
         p++;
@@ -270,12 +288,36 @@ static bool kind_fits(tort_attribute_kind want, const tort_attribute *given) {
     return list && given->count == 0 && want >= TORT_ATTR_FLOATS && want <= TORT_ATTR_GRAPHS;
 }
 
+/* A number that names a type must name one of those allowed. The row's default, 0 above all, says "not given". */
+static tort_status check_type_attribute(const tort_op *op, const tort_attribute_formal *formal,
+                                        const tort_attribute *given, tort_error *error) {
+    size_t length = 0;
+    const char *text = types_text(op->types, formal->types, formal->types_length, &length);
+    tort_type_set set;
+    if (!tort_type_set_parse(text, length, &set))
+        return tort_fail(error, TORT_E_INTERNAL, "row of the operator has malformed types \"%.*s\"", (int)length, text);
+    const bool named = given->kind == TORT_ATTR_STRING;
+    int64_t type = named ? (int64_t)tort_type_named(given->u.s.data, given->u.s.length) : given->u.i;
+    if (!named && formal->fallback && type == strtoll(formal->fallback, NULL, 10)) return TORT_OK;
+    if (type > TORT_UNDEFINED && type < TORT_TYPE_COUNT && set.tensor >> type & 1) return TORT_OK;
+    char value[64];
+    if (named)
+        snprintf(value, sizeof value, "\"%.40s\"", given->u.s.data);
+    else if (type > TORT_UNDEFINED && type < TORT_TYPE_COUNT)
+        snprintf(value, sizeof value, "%lld (%s)", (long long)type, tort_type_name((tort_type)type));
+    else
+        snprintf(value, sizeof value, "%lld, which is no type", (long long)type);
+    return tort_fail(error, TORT_E_MODEL, "attribute \"%s\" is %s; expected the type %.*s", given->name, value,
+                     (int)length, text);
+}
+
 static tort_status check_given_attribute(const tort_op *op, const tort_attribute *given, tort_error *error) {
     const char *cursor = op->attributes;
     tort_attribute_formal formal;
     while (tort_attribute_formal_next(&cursor, &formal)) {
         if (strlen(given->name) != formal.name_length || memcmp(given->name, formal.name, formal.name_length)) continue;
-        if (kind_fits(formal.kind, given)) return TORT_OK;
+        if (kind_fits(formal.kind, given))
+            return formal.types ? check_type_attribute(op, &formal, given, error) : TORT_OK;
         return tort_fail(error, TORT_E_MODEL, "attribute \"%s\" is of kind %s, expected %s", given->name,
                          attribute_kind_name(given->kind), attribute_kind_name(formal.kind));
     }
@@ -413,11 +455,9 @@ static tort_status check_type(const tort_node_view *node, const tort_formal *for
     if (!tort_formal_types(formal, node->op->types, &set))
         return tort_fail(error, TORT_E_INTERNAL, "row of the operator has a malformed type \"%.*s\"",
                          (int)formal->type_length, formal->type);
-    bool known = (unsigned)info->type < TORT_TYPE_COUNT; /* infer may take a type from an attribute */
-    if (!known || !(allowed_for(&set, info, node->model) >> info->type & 1)) {
+    if (!(allowed_for(&set, info, node->model) >> info->type & 1)) {
         size_t length = 0;
-        const char *text = constraint(node->op->types, formal->type, formal->type_length, &length);
-        if (!text) text = formal->type, length = formal->type_length;
+        const char *text = types_text(node->op->types, formal->type, formal->type_length, &length);
         return tort_fail(error, TORT_E_MODEL, "%s %d (%.*s) is of type %s%s, expected %.*s", what, at,
                          (int)formal->name_length, formal->name, info->kind == TORT_TENSOR ? "" : "non-tensor of ",
                          tort_type_name(info->type), (int)length, text);
@@ -445,6 +485,9 @@ tort_status tort_check_types(const tort_node_view *node, tort_error *error) {
     return check_types(node, node->op->inputs, "input", node->inputs, node->input_count, &bound, error);
 }
 
-tort_status tort_check_output_types(const tort_node_view *node, tort_error *error) {
+tort_status tort_check_output_types(const tort_node_view *node, const int32_t *values, tort_error *error) {
+    for (int32_t i = 0; i < node->output_count; i++)
+        if (values[i] >= 0 && node->outputs[i].type == TORT_UNDEFINED)
+            return tort_fail(error, TORT_E_INTERNAL, "the operator's shape rule gave no type to output %d", i);
     return check_types(node, node->op->outputs, "output", node->outputs, node->output_count, NULL, error);
 }

@@ -24,9 +24,10 @@ typedef struct tort_node_view {
 } tort_node_view;
 
 /* Attributes by name. check.c has made sure of kinds and filled in the defaults of the row, so these cannot fail:
- * an attribute that is absent and has no default reads as 0, 0.0f, "" or an empty list. */
+ * an attribute that is absent and has no default reads as 0, TORT_UNDEFINED, 0.0f, "" or an empty list. */
 const tort_attribute *tort_attr(const tort_node_view *node, const char *name); /* NULL if absent */
 int64_t tort_attr_int(const tort_node_view *node, const char *name);
+tort_type tort_attr_type(const tort_node_view *node, const char *name); /* of an "int(T2)" or "string(T2)" */
 float tort_attr_float(const tort_node_view *node, const char *name);
 const char *tort_attr_string(const tort_node_view *node, const char *name);
 const int64_t *tort_attr_ints(const tort_node_view *node, const char *name, int32_t *count);
@@ -38,6 +39,8 @@ static inline bool tort_has_input(const tort_node_view *node, int32_t i) {
 static inline bool tort_has_output(const tort_node_view *node, int32_t i) {
     return i < node->output_count && node->outputs[i].type != TORT_UNDEFINED;
 }
+
+tort_type tort_type_named(const char *name, size_t length); /* "float16" or "FLOAT16"; TORT_UNDEFINED: no type */
 
 /* ---- infer ------------------------------------------------------------------------------------------------------- */
 
@@ -140,7 +143,9 @@ enum {
  *   inputs, outputs  "X:T W:T B?:T"      name:type, '?' optional, '*' variadic (one type), '+' variadic (mixed types);
  *                                        a type is a constraint's name or a type such as int64; "Y1:seq(T)" for others
  *   types            "T=float16|float|double Tind=int32|int64"; names of sets: see check.c ("floats13", "all21")
- *   attributes       "axis:int=1 to:int! mode:string=nearest pads:ints alpha:float=0.01 body:graph!": '!' is required
+ *   attributes       "axis:int=1 to:int(T2)! mode:string=nearest pads:ints alpha:float=0.01 body:graph!": '!' is
+ *                    required; int(T2) is the number of a type of constraint T2 (or of types: int(int32|int64)) or
+ *                    the row's default, string(T2) its name
  */
 typedef struct tort_op {
     const char *domain, *name;
