@@ -215,8 +215,8 @@ static tort_status resolve_clip(tort_resolve *resolve) {
 
 static tort_status infer_clip(tort_infer *infer) {
     tort_infer_same(infer, 0, 0);
-    tort_status status = tort_check_single(infer, 1, "min");
-    return status != TORT_OK ? status : tort_check_single(infer, 2, "max");
+    tort_status status = tort_check_single(infer->node, 1, "min", infer->error);
+    return status != TORT_OK ? status : tort_check_single(infer->node, 2, "max", infer->error);
 }
 
 /* Where low > high, the result is high. */

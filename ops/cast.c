@@ -18,7 +18,7 @@ static tort_status cast_elements(tort_infer *infer, tort_type type) {
     if (type == TORT_INT32 || type == TORT_INT64) return tort_infer_forward_elements(infer, 0, 0);
     tort_scalar values[TORT_MAX_ELEMENTS];
     int32_t count;
-    if (type != TORT_BOOL || !tort_infer_integers(infer, 0, values, TORT_MAX_ELEMENTS, &count)) return TORT_OK;
+    if (type != TORT_BOOL || !tort_infer_integers(infer, 0, values, &count)) return TORT_OK;
     for (int32_t i = 0; i < count; i++) {
         if (values[i].symbolic) {
             values[i] = tort_scalar_unknown(infer->dims, false);

@@ -12,8 +12,8 @@ static tort_status infer_dropout(tort_infer *infer) {
     tort_infer_same(infer, 0, 0);
     tort_infer_same(infer, 1, 0);
     if (infer->node->op->since >= 10 && infer->node->output_count > 1) infer->outputs[1].type = TORT_BOOL;
-    tort_status status = tort_check_single(infer, 1, "ratio");
-    return status != TORT_OK ? status : tort_check_single(infer, 2, "training_mode");
+    tort_status status = tort_check_single(infer->node, 1, "ratio", infer->error);
+    return status != TORT_OK ? status : tort_check_single(infer->node, 2, "training_mode", infer->error);
 }
 
 static tort_status resolve_dropout(tort_resolve *resolve) {

@@ -195,14 +195,11 @@ tort_status tort_run_pair(const tort_call *call, const tort_pair *pair) {
 /* ---- integers carried by shapes ---------------------------------------------------------------------------------- */
 
 tort_status tort_infer_elements(tort_infer *infer, tort_scalar (*combine)(tort_dims *, tort_scalar, tort_scalar)) {
-    enum { MOST = TORT_MAX_ELEMENTS };
-    tort_scalar a[MOST], b[MOST];
+    tort_scalar a[TORT_MAX_ELEMENTS], b[TORT_MAX_ELEMENTS], out[TORT_MAX_ELEMENTS];
     int32_t a_count, b_count;
-    if (!tort_infer_integers(infer, 0, a, MOST, &a_count) || !tort_infer_integers(infer, 1, b, MOST, &b_count))
-        return TORT_OK;
+    if (!tort_infer_integers(infer, 0, a, &a_count) || !tort_infer_integers(infer, 1, b, &b_count)) return TORT_OK;
     if (a_count != b_count && a_count != 1 && b_count != 1) return TORT_OK;
     int32_t count = a_count == 1 ? b_count : a_count;
-    tort_scalar out[MOST];
     for (int32_t i = 0; i < count; i++) {
         out[i] = combine(infer->dims, a[a_count == 1 ? 0 : i], b[b_count == 1 ? 0 : i]);
     }

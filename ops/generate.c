@@ -93,11 +93,9 @@ static tort_status range_floats(const tort_infer *infer) {
     const tort_node_view *node = infer->node;
     tort_type type = node->inputs[0].type;
     double bounds[3];
+    tort_infer_unknown_dims(infer, 0, type, 1);
     for (int32_t i = 0; i < 3; i++) {
-        if (!node->inputs[i].data) {
-            tort_infer_unknown_dims(infer, 0, type, 1);
-            return TORT_OK;
-        }
+        if (!node->inputs[i].data) return TORT_OK;
         tort_load_doubles(type, node->inputs[i].data, 0, 1, &bounds[i]);
     }
     tort_dim count = float_steps(type, bounds);
@@ -110,19 +108,12 @@ static tort_status range_floats(const tort_infer *infer) {
 }
 
 static tort_status range_infer(tort_infer *infer) {
-    tort_type type = infer->node->inputs[0].type;
+    static const char *const names[] = {"start", "limit", "delta"};
     tort_scalar bounds[3];
-    for (int32_t i = 0; i < 3; i++) {
-        const tort_info *input = &infer->node->inputs[i];
-        int32_t count = 0;
-        if (input->rank > 1 || (input->rank == 1 && tort_dim_known(input->dims[0]) && input->dims[0] != 1)) {
-            return tort_fail(infer->error, TORT_E_MODEL, "input %d must be a scalar", (int)i);
-        }
-        if (!tort_infer_integers(infer, i, &bounds[i], 1, &count)) {
-            bounds[i] = tort_scalar_unknown(infer->dims, true);
-        }
-    }
-    return tort_type_is_float(type) ? range_floats(infer) : range_integers(infer, bounds);
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; i < 3 && !status; i++) status = tort_read_symbol(infer, i, names[i], &bounds[i]);
+    if (status) return status;
+    return tort_type_is_float(infer->node->inputs[0].type) ? range_floats(infer) : range_integers(infer, bounds);
 }
 
 /* output[i] = start + i * delta. */
@@ -156,28 +147,17 @@ static tort_status one_hot_axis(const tort_node_view *node, tort_error *error, i
     return tort_normalize_axis(error, tort_attr_int(node, "axis"), node->inputs[0].rank + 1, axis);
 }
 
-/* Depth may be of any number type. */
-static tort_scalar one_hot_depth(const tort_infer *infer) {
-    const tort_info *depth = &infer->node->inputs[1];
-    tort_scalar value;
-    int32_t count = 0;
-    if (tort_infer_integers(infer, 1, &value, 1, &count) && count == 1) return value;
-    if (!depth->data) return tort_scalar_unknown(infer->dims, true);
-    value.symbolic = false;
-    tort_load_integers(depth->type, depth->data, 0, 1, &value.value);
-    return value;
-}
-
 static tort_status one_hot_infer(tort_infer *infer) {
     const tort_node_view *node = infer->node;
     const tort_info *indices = &node->inputs[0];
     int32_t axis = 0;
+    tort_scalar depth; /* of any number type */
     tort_infer_unknown(infer, 0, node->inputs[2].type);
-    if (indices->rank < 0) return TORT_OK;
-    tort_status status = tort_check_rank(infer->error, indices->rank + 1);
+    tort_status status = tort_read_symbol(infer, 1, "depth", &depth);
+    if (status || indices->rank < 0) return status;
+    status = tort_check_rank(infer->error, indices->rank + 1);
     if (!status) status = one_hot_axis(node, infer->error, &axis);
     if (status) return status;
-    tort_scalar depth = one_hot_depth(infer);
     if (!depth.symbolic && depth.value < 0) {
         return tort_fail(infer->error, TORT_E_MODEL, "depth is %lld", (long long)depth.value);
     }

@@ -67,8 +67,8 @@ static tort_status infer_linear(tort_infer *infer) {
     for (int32_t i = 0; status == TORT_OK && i < 4; i++) {
         status = check_operand(infer, numbers[i].operand, numbers[i].input, numbers[i].operand == 0, numbers[i].name);
     }
-    if (status == TORT_OK) status = tort_check_single(infer, 6, "y_scale");
-    return status != TORT_OK ? status : tort_check_single(infer, 7, "y_zero_point");
+    if (status == TORT_OK) status = tort_check_single(infer->node, 6, "y_scale", infer->error);
+    return status != TORT_OK ? status : tort_check_single(infer->node, 7, "y_zero_point", infer->error);
 }
 
 static tort_status resolve_product(tort_resolve *resolve, const int32_t *from) {

@@ -10,10 +10,8 @@
 static tort_status infer_length(tort_infer *infer, int32_t i, const char *name, int64_t divisor, int64_t more,
                                 tort_dim *out) {
     tort_scalar value;
-    int32_t count;
-    *out = tort_dim_fresh(infer->dims, true);
-    tort_status status = tort_check_single(infer, i, name);
-    if (status != TORT_OK || !tort_infer_integers(infer, i, &value, 1, &count) || count != 1) return status;
+    tort_status status = tort_read_symbol(infer, i, name, &value);
+    if (status != TORT_OK) return status;
     if (!value.symbolic && value.value < 0)
         return tort_fail(infer->error, TORT_E_MODEL, "%s is %lld, expected 0 or more", name, (long long)value.value);
     tort_dim length = tort_scalar_to_dim(infer->dims, value);
@@ -35,7 +33,8 @@ static tort_status infer_mel(tort_infer *infer) {
     tort_dim dims[2];
     tort_status status = infer_length(infer, 1, names[1], 2, 1, &dims[0]);
     if (status == TORT_OK) status = infer_length(infer, 0, names[0], 1, 0, &dims[1]);
-    for (int32_t i = 2; status == TORT_OK && i < 5; i++) status = tort_check_single(infer, i, names[i]);
+    for (int32_t i = 2; status == TORT_OK && i < 5; i++)
+        status = tort_check_single(infer->node, i, names[i], infer->error);
     if (status != TORT_OK) return status;
     tort_infer_shape(infer, 0, tort_attr_type(infer->node, "output_datatype"), 2, dims);
     return TORT_OK;

@@ -56,16 +56,6 @@ typedef struct tort_infer {
     tort_error *error;
 } tort_infer;
 
-/* The integers of input i (int32, int64, bool or small unsigned), as far as they are known: false when nothing is.
- * A rank 0 or 1 tensor; *count <= max, else false. Symbolic entries are marked. */
-bool tort_infer_integers(const tort_infer *infer, int32_t i, tort_scalar *values, int32_t max, int32_t *count);
-/* The same, but true only if every entry is a known number. */
-bool tort_view_integers(const tort_node_view *node, int32_t i, int64_t *values, int32_t max, int32_t *count);
-/* The floats of constant or live input i (any float type), at most max. */
-bool tort_view_floats(const tort_node_view *node, int32_t i, float *values, int32_t max, int32_t *count);
-/* Gives output o the contents `values` (copied to infer->arena): shape arithmetic. At most 256; more is ignored. */
-tort_status tort_infer_set_integers(const tort_infer *infer, int32_t o, const tort_scalar *values, int32_t count);
-
 void tort_infer_same(const tort_infer *infer, int32_t o, int32_t i); /* output o: type and shape of input i */
 void tort_infer_shape(const tort_infer *infer, int32_t o, tort_type type, int32_t rank, const tort_dim *dims);
 /* Multidirectional broadcasting of two shapes (either rank may be -1). TORT_E_MODEL when known dims clash. */
