@@ -81,7 +81,7 @@ static inline double choose(bool condition, double yes, double no) {
       32)                                                                                                              \
     X(celu, choosef(x < 0, p->alpha * tort_expm1f(x / p->alpha), x), choose(x < 0, p->alpha * expm1(x / p->alpha), x), \
       32)                                                                                                              \
-    X(thresholded_relu, x > p->alpha ? x : x != x ? x : 0, x > p->alpha ? x : x != x ? x : 0, 4)                       \
+    X(thresholded_relu, x > p->alpha ? x : 0, x > p->alpha ? x : 0, 4)                                                 \
     X(leaky_relu, choosef(x < 0, p->alpha * x, x), choose(x < 0, p->alpha * x, x), 4)                                  \
     X(swish, x *tort_sigmoidf(p->alpha *x), x / (1 + exp(-p->alpha * x)), 32)
 
@@ -117,7 +117,7 @@ static tort_status run_relu(const tort_call *call) {
 }
 
 /* Integers are computed as doubles and truncated. */
-#define SHRUNK (x < -p->alpha ? x + p->beta : x > p->alpha ? x - p->beta : x != x ? x : 0)
+#define SHRUNK (x < -p->alpha ? x + p->beta : x > p->alpha ? x - p->beta : 0)
 static inline double shrink(double x, const tort_activation *p) {
     return SHRUNK;
 }
@@ -200,10 +200,9 @@ static tort_status run_swiglu(const tort_call *call) {
 
 /* ---- Clip -------------------------------------------------------------------------------------------------------- */
 
-/* Without a bound (or with the default of opset 6, the largest float) there is none: infinities stay. */
+/* Without a bound infinities stay; opset 6 has defaults, the largest floats. */
 static float bound(const tort_node_view *node, const char *name, float none) {
-    const tort_attribute *attribute = tort_attr(node, name);
-    return attribute == NULL || attribute->is_default ? none : attribute->u.f;
+    return tort_attr(node, name) ? tort_attr_float(node, name) : none;
 }
 
 static tort_status resolve_clip(tort_resolve *resolve) {

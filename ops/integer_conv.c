@@ -15,9 +15,9 @@ static const int32_t integer_operands[] = {0, 1}, linear_operands[] = {0, 3, 8};
 static tort_status check_filters(tort_infer *infer, int32_t w, int32_t i, const char *name) {
     if (!tort_has_input(infer->node, i)) return TORT_OK;
     const tort_info *weights = &infer->node->inputs[w], *numbers = &infer->node->inputs[i];
-    if (numbers->rank != 1 || weights->rank < 1) return tort_check_single(infer->node, i, name, infer->error);
-    tort_dim size = numbers->dims[0], filters = weights->dims[0];
-    if (!tort_dim_known(size) || !tort_dim_known(filters) || size == 1 || size == filters) return TORT_OK;
+    if (numbers->rank > 1 || weights->rank == 0) return tort_check_single(infer->node, i, name, infer->error);
+    int64_t size = tort_known_dim(numbers, 0), filters = tort_known_dim(weights, 0);
+    if (size < 0 || filters < 0 || size == 1 || size == filters) return TORT_OK;
     return tort_fail(infer->error, TORT_E_MODEL, "%s has %" PRId64 " elements, expected 1 or %" PRId64 " filters", name,
                      size, filters);
 }

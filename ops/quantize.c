@@ -1,7 +1,7 @@
 /* quantize.c - QuantizeLinear, DequantizeLinear (per tensor, per axis, blocked; every type) and DynamicQuantizeLinear.
  *
- * All arithmetic is in float, a block at a time: the scales and zero points of the block are laid out beside its
- * elements, so that the loops have no cases. */
+ * All arithmetic is in float (of int32 in double), a block at a time: the scales and zero points of the block are laid
+ * out beside its elements, so that the loops have no cases. */
 #include "ops/quantize.h"
 
 #include <math.h>
@@ -124,29 +124,32 @@ static tort_status resolve_quantize(tort_resolve *resolve) {
 /* ---- scales beside their elements -------------------------------------------------------------------------------- */
 
 /* out[k] = the number of `values` (scales or zero points) that belongs to element first + k. */
-static void lay_out(const tort_quantize *p, const tort_tensor *values, int64_t first, int64_t count, float *out) {
-    int64_t inner = p->inner, length = p->length;
-    if (p->granularity == TORT_PER_TENSOR) {
-        tort_load_floats(values->type, values->data, 0, 1, out);
-        for (int64_t k = 1; k < count; k++) out[k] = out[0];
-        return;
+#define LAY_OUT(name, ctype, load)                                                                                     \
+    static void name(const tort_quantize *p, const tort_tensor *values, int64_t first, int64_t count, ctype *out) {    \
+        const int64_t inner = p->inner, length = p->length;                                                            \
+        if (p->granularity == TORT_PER_TENSOR) {                                                                       \
+            load(values->type, values->data, 0, 1, out);                                                               \
+            for (int64_t k = 1; k < count; k++) out[k] = out[0];                                                       \
+            return;                                                                                                    \
+        }                                                                                                              \
+        for (int64_t k = 0; k < count;) {                                                                              \
+            const int64_t i = (first + k) % inner, a = (first + k) / inner % length, o = (first + k) / inner / length; \
+            const bool blocked = p->granularity == TORT_BLOCKED, last = inner == 1; /* the axis is the innermost */    \
+            const int64_t at = blocked ? (o * p->blocks + a / p->block) * inner + i : a;                               \
+            int64_t run = !last ? inner - i : blocked ? p->block - a % p->block : length - a;                          \
+            if (last && run > length - a) run = length - a;                                                            \
+            if (run > count - k) run = count - k;                                                                      \
+            if (blocked != last) { /* neighbours have numbers of their own */                                          \
+                load(values->type, values->data, at, run, out + k);                                                    \
+            } else {                                                                                                   \
+                load(values->type, values->data, at, 1, out + k);                                                      \
+                for (int64_t r = 1; r < run; r++) out[k + r] = out[k];                                                 \
+            }                                                                                                          \
+            k += run;                                                                                                  \
+        }                                                                                                              \
     }
-    for (int64_t k = 0; k < count;) {
-        int64_t i = (first + k) % inner, a = (first + k) / inner % length, o = (first + k) / inner / length;
-        bool blocked = p->granularity == TORT_BLOCKED, last = inner == 1; /* the axis is the innermost dimension */
-        int64_t at = blocked ? (o * p->blocks + a / p->block) * inner + i : a;
-        int64_t run = !last ? inner - i : blocked ? p->block - a % p->block : length - a;
-        if (last && run > length - a) run = length - a;
-        if (run > count - k) run = count - k;
-        if (blocked != last) { /* neighbours have numbers of their own */
-            tort_load_floats(values->type, values->data, at, run, out + k);
-        } else {
-            tort_load_floats(values->type, values->data, at, 1, out + k);
-            for (int64_t r = 1; r < run; r++) out[k + r] = out[k];
-        }
-        k += run;
-    }
-}
+LAY_OUT(lay_out, float, tort_load_floats)
+LAY_OUT(lay_out_wide, double, tort_load_doubles)
 
 /* ---- QuantizeLinear ---------------------------------------------------------------------------------------------- */
 
@@ -219,6 +222,18 @@ static tort_status run_quantize(const tort_call *call) {
 
 /* ---- DequantizeLinear -------------------------------------------------------------------------------------------- */
 
+/* int32 and its differences do not fit a float. */
+static void dequantize_wide(const tort_call *call, int64_t first, int64_t count, bool shifted) {
+    const tort_quantize *params = call->params;
+    const tort_tensor *x = &call->inputs[0], *out = &call->outputs[0];
+    double block[TORT_BLOCK], scale[TORT_BLOCK], zero_point[TORT_BLOCK] = {0};
+    tort_load_doubles(x->type, x->data, first, count, block);
+    lay_out_wide(params, &call->inputs[1], first, count, scale);
+    if (shifted) lay_out_wide(params, &call->inputs[2], first, count, zero_point);
+    for (int64_t i = 0; i < count; i++) block[i] = (block[i] - zero_point[i]) * scale[i];
+    tort_store_doubles(out->type, out->data, first, count, block);
+}
+
 static void dequantize_blocks(void *arg, int64_t begin, int64_t end) {
     const tort_call *call = arg;
     const tort_quantize *params = call->params;
@@ -228,6 +243,10 @@ static void dequantize_blocks(void *arg, int64_t begin, int64_t end) {
     for (int64_t b = begin; b < end; b++) {
         float block[TORT_BLOCK], scale[TORT_BLOCK], zero_point[TORT_BLOCK] = {0};
         int64_t first = b * TORT_BLOCK, count = total - first < TORT_BLOCK ? total - first : TORT_BLOCK;
+        if (x->type == TORT_INT32) {
+            dequantize_wide(call, first, count, shifted);
+            continue;
+        }
         tort_load_floats(x->type, x->data, first, count, block);
         lay_out(params, &call->inputs[1], first, count, scale);
         if (shifted) lay_out(params, &call->inputs[2], first, count, zero_point);

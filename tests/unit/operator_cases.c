@@ -30,9 +30,10 @@ typedef struct case_tensor {
 
 /* How inputs come. */
 typedef enum input_form {
-    LIVE,      /* all at the run, of declared shapes */
-    UNRANKED,  /* all at the run, of undeclared ranks */
-    CONSTANTS, /* all but the first are in the model */
+    LIVE,        /* all at the run, of declared shapes */
+    UNRANKED,    /* all at the run, of undeclared ranks */
+    HALF_RANKED, /* the same of the first half of them */
+    CONSTANTS,   /* all but the first are in the model */
     FORMS
 } input_form;
 
@@ -206,6 +207,10 @@ static bool is_constant(const operator_case *c, int32_t i, input_form form) {
     return form == CONSTANTS && i > 0 && c->inputs[i].tensor.type != TORT_STRING;
 }
 
+static bool is_ranked(const operator_case *c, int32_t i, input_form form) {
+    return form != UNRANKED && (form != HALF_RANKED || i >= c->input_count / 2);
+}
+
 /* An output of a node that is refused has no type. */
 static bool has_output(const operator_case *c, int32_t i) {
     return c->refusal || tort_present(&c->outputs[i].tensor);
@@ -233,7 +238,7 @@ static void write_model(onnx_bytes *b, const operator_case *c, input_form form) 
         if (is_constant(c, i, form))
             onnx_tensor(b, GRAPH_INITIALIZER, name, tensor->type, tensor->rank, tensor->dims, tensor->data, bytes);
         else
-            onnx_value(b, GRAPH_INPUT, name, tensor->type, form == UNRANKED ? -1 : tensor->rank, tensor->dims);
+            onnx_value(b, GRAPH_INPUT, name, tensor->type, is_ranked(c, i, form) ? tensor->rank : -1, tensor->dims);
     }
     name[0] = 'y';
     for (int32_t i = 0; i < c->output_count; i++) {
