@@ -118,8 +118,9 @@ static tort_status reshape_balance(const tort_infer *infer, reshape *out) {
         out->dims[open] = tort_dim_quotient(infer->dims, above_count, above, below_count, below);
         return TORT_OK;
     }
-    return tort_fail(infer->error, TORT_E_MODEL, "the input has %lld elements; the requested shape takes %s%lld",
-                     (long long)have, open < 0 ? "" : "a multiple of ", (long long)want);
+    return tort_fail(infer->error, TORT_E_MODEL, "the input has %lld elements%s; the requested shape takes %s%lld",
+                     (long long)have, above_count < data->rank ? " beside what 0 copies" : "",
+                     open < 0 ? "" : "a multiple of ", (long long)want);
 }
 
 static tort_status reshape_to(tort_infer *infer, const tort_scalar *entries, int32_t count) {

@@ -222,6 +222,20 @@ static bool step_is_dynamic(const builder *b, const tort_step *step) {
     return false;
 }
 
+/* Do values that come while running have a say in the shapes of this node's outputs? Where infer told the shapes
+ * without them (Reshape of 12 elements to a list of one), it is asked again right before the step. */
+static bool shaped_by_data(const builder *b, const tort_node *node) {
+    for (int32_t i = 0; i < node->input_count && i < 32; i++) {
+        if (node->inputs[i] < 0 || !(node->op->shape_inputs >> i & 1)) continue;
+        const tort_info *info = &b->planned->infos[node->inputs[i]];
+        bool known = info->constant || info->elements;
+        for (int32_t k = 0; known && !info->constant && k < info->element_count; k++)
+            known = !info->elements[k].symbolic;
+        if (!known) return true;
+    }
+    return false;
+}
+
 /* Host slots for the inputs whose values determine shapes, so that the step can infer while running. */
 static tort_status add_shape_operands(builder *b, int32_t index, tort_step *step) {
     const tort_node *node = &b->graph->nodes[index];
@@ -278,7 +292,7 @@ static tort_status add_kernel(builder *b, int32_t index) {
     step.operands = reserve_operands(b, node->input_count + node->output_count);
     if (step.operands < 0) return tort_out_of_memory(b->error, 0);
     tort_status status = add_inputs(b, index, step.operands, memory, placement->kernel);
-    bool unknown = false;
+    bool asked = shaped_by_data(b, node), unknown = asked;
     for (int32_t i = 0; i < node->input_count; i++)
         unknown |= node->inputs[i] >= 0 && !concrete(&b->planned->infos[node->inputs[i]]);
     for (int32_t i = 0; i < node->output_count; i++)
@@ -286,7 +300,7 @@ static tort_status add_kernel(builder *b, int32_t index) {
     if (!status && unknown && b->plan->complete) status = add_shape_operands(b, index, &step);
     if (!status) status = add_outputs(b, index, step.operands + node->input_count, memory, TORT_HOME_ARENA, -1);
     if (status) return status;
-    step.dynamic = b->plan->complete && step_is_dynamic(b, &step);
+    step.dynamic = b->plan->complete && (asked || step_is_dynamic(b, &step));
     status = measure(b, index, &step);
     return status ? status : add_step(b, &step);
 }
@@ -307,14 +321,15 @@ static tort_status add_host_step(builder *b, int32_t index) {
     tort_status status = ensure(b, node->inputs[0], memory, index, &input);
     if (status) return status;
     b->plan->operands[step.operands] = input;
-    if (b->plan->complete && !concrete(&b->planned->infos[node->outputs[0]]))
+    const bool asked = shaped_by_data(b, node);
+    if (b->plan->complete && (asked || !concrete(&b->planned->infos[node->outputs[0]])))
         status = add_shape_operands(b, index, &step);
     if (status) return status;
     int32_t output = alias ? add_slot(b, node->outputs[0], memory, TORT_HOME_ALIAS, input)
                            : add_slot(b, node->outputs[0], 0, TORT_HOME_ARENA, -1);
     if (output < 0) return tort_out_of_memory(b->error, 0);
     b->plan->operands[step.operands + 1] = output;
-    step.dynamic = b->plan->complete && step_is_dynamic(b, &step);
+    step.dynamic = b->plan->complete && (asked || step_is_dynamic(b, &step));
     return add_step(b, &step);
 }
 

@@ -81,5 +81,12 @@ const char *const operator_refusals[] = {
     "CumSum 11; ; f32[2] 1 2; i32[2] 0 0 -> error MODEL axis has 2 elements",
     "OneHot 9; ; i64[1] 0; i64[2] 2 2; f32[2] 0 1 -> error MODEL depth has 2 elements",
     "Range 11; ; i64[2] 0 0; i64[] 1; i64[] 1 -> error MODEL start has 2 elements",
+
+    /* Shapes that the plan could tell without the values that come at the run. */
+    "Reshape 5; ; f32[3,4] 0 1 2 3 4 5 6 7 8 9 10 11; i64[1] 5 -> error RUN the input has 12 elements",
+    "Reshape 5; ; f32[3,4] 0 1 2 3 4 5 6 7 8 9 10 11; i64[1] 0 -> error RUN the input has 4 elements beside ",
+    "Reshape 14; ; f32[3,4] 0 1 2 3 4 5 6 7 8 9 10 11; i64[2] 2 100 -> error RUN the input has 12 elements",
+    "Expand 8; ; f32[3,4] 0 1 2 3 4 5 6 7 8 9 10 11; i64[2] 5 4 -> error RUN shapes do not broadcast",
+    "Expand 8; ; f32[3,4] 0 1 2 3 4 5 6 7 8 9 10 11; i64[1] 7 -> error RUN shapes do not broadcast",
     NULL,
 };
