@@ -58,6 +58,7 @@ const tort_op *tort_op_find(const tort_op_table *table, const char *domain, cons
         ++*family_count;
         if (table->rows[i]->since <= opset && opset <= table->rows[i]->until) found = table->rows[i];
     }
+    if (*family_count && (*family)[0]->flags & TORT_OP_EARLY && opset < (*family)[0]->since) found = (*family)[0];
     return found;
 }
 

@@ -12,8 +12,8 @@ typedef struct tort_op_table {
 
 bool tort_op_table_build(tort_op_table *table, const tort_env *env); /* false: out of memory */
 void tort_op_table_free(tort_op_table *table, const tort_env *env);
-/* The row for this version; NULL if none. *family gets the first row of that name, *family_count how many there are
- * (0: the operator is not in this build). */
+/* The row for this version, which may be a later one (TORT_OP_EARLY); NULL if none. *family gets the first row of that
+ * name, *family_count how many there are (0: the operator is not in this build). */
 const tort_op *tort_op_find(const tort_op_table *table, const char *domain, const char *name, int64_t opset,
                             const tort_op *const **family, int32_t *family_count);
 

@@ -126,7 +126,8 @@ enum {
     TORT_OP_CONTROL = 1u << 2,  /* has bodies: a step of the executor */
     TORT_OP_METADATA = 1u << 3, /* reads only the shape of its inputs (Shape, Size): a step of the executor */
     TORT_OP_CONSTANT = 1u << 5, /* its output is its TENSOR attribute, where it has one: never copied */
-    TORT_OP_BULKY = 1u << 4     /* makes large values of small ones: folded only below a small size */
+    TORT_OP_BULKY = 1u << 4,    /* makes large values of small ones: folded only below a small size */
+    TORT_OP_EARLY = 1u << 6     /* of an operator's first row: files of opsets before `since` have it, and mean this */
 };
 
 /* The data members are little languages, parsed by check.c and held against ONNX's schemas by a test:

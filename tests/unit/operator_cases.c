@@ -154,10 +154,12 @@ static void read_case(const char *text, operator_case *out) {
 /* ---- making a model of it ---------------------------------------------------------------------------------------- */
 
 static const tort_op *row_of(const char *name, int opset) {
-    for (const tort_op *const *family = tort_op_families; *family; family++)
-        for (const tort_op *row = *family; row->name; row++)
-            if (!strcmp(row->name, name) && !*row->domain && row->since <= opset && opset <= row->until) return row;
-    return NULL;
+    static tort_op_table table; /* of the process, like the cases */
+    const tort_op *const *family;
+    int32_t count;
+    tort_env env = tort_env_complete(NULL);
+    if (!table.rows) cr_assert(tort_op_table_build(&table, &env));
+    return tort_op_find(&table, "", name, opset, &family, &count);
 }
 
 static tort_attribute_kind kind_of(const tort_op *row, const char *name, size_t length) {
