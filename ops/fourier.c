@@ -189,8 +189,9 @@ static tort_status infer_stft(tort_infer *infer) {
     tort_status status = frame_length(infer, &length);
     if (!status) status = tort_read_number(node, FRAME_STEP, "frame_step", &step, &step_known, infer->error);
     if (status || signal->rank < 0) return status;
-    if (signal->rank != 3)
-        return tort_fail(infer->error, TORT_E_MODEL, "the signal has rank %d; expected 3 (batch, length, 1 or 2)",
+    if (signal->rank != 2 && signal->rank != 3)
+        return tort_fail(infer->error, TORT_E_MODEL,
+                         "the signal has rank %d; expected 3 (batch, length, 1 or 2), or 2 (batch, length)",
                          signal->rank);
     if (!length.symbolic && length.value < 1)
         return tort_fail(infer->error, TORT_E_MODEL, "the frame length is %lld; expected 1 or more",
@@ -222,7 +223,7 @@ static tort_status resolve_stft(tort_resolve *resolve) {
     if (!tort_shape_known(signal) || !tort_shape_known(output) || (windowed && !tort_shape_known(window)))
         return TORT_OK;
     params->signal_length = signal->dims[1];
-    params->in_parts = signal->dims[2];
+    params->in_parts = signal->rank == 3 ? signal->dims[2] : 1;
     params->in_length = windowed ? window->dims[0] : params->signal_length;
     if (tort_has_input(node, FRAME_LENGTH))
         status = tort_read_number(node, FRAME_LENGTH, "frame_length", &params->in_length, &known, resolve->error);

@@ -585,5 +585,6 @@ const char *const operator_cases[] = {
     /* What onnxruntime's optimizer writes into files of opsets before 17. */
     "LayerNormalization 13; axis=-1 epsilon=1e-5; f32[2,2] 1 3 -2 -6; f32[2] 1 2; f32[2] 0 0.5 -> f32[2,2] -0.999995 "
     "2.49999 0.999999 -1.5",
+    "STFT 17; onesided=0; f32[1,4] 1 2 3 5; i64[] 2; -; i64[] 2 -> f32[1,2,2,2] 3 0 -1 0 8 0 -2 0",
     NULL,
 };
