@@ -322,7 +322,8 @@ static tort_status add_host_step(builder *b, int32_t index) {
     if (status) return status;
     b->plan->operands[step.operands] = input;
     const bool asked = shaped_by_data(b, node);
-    if (b->plan->complete && (asked || !concrete(&b->planned->infos[node->outputs[0]])))
+    const tort_info *infos = b->planned->infos;
+    if (b->plan->complete && (asked || !concrete(&infos[node->inputs[0]]) || !concrete(&infos[node->outputs[0]])))
         status = add_shape_operands(b, index, &step);
     if (status) return status;
     int32_t output = alias ? add_slot(b, node->outputs[0], memory, TORT_HOME_ALIAS, input)
