@@ -67,7 +67,7 @@ static tort_status align(const tort_node_view *node, int32_t *trailing, tort_err
     *trailing = 0;
     if (axis == NULL || rank < 0 || b_rank < 0) return TORT_OK;
     int64_t aligned = axis->u.i < 0 ? axis->u.i + rank : axis->u.i;
-    if (aligned < 0 || aligned + b_rank > rank) {
+    if (aligned < 0 || aligned > rank - b_rank) {
         return tort_fail(error, TORT_E_MODEL, "axis %lld does not align B of rank %d with A of rank %d",
                          (long long)axis->u.i, b_rank, rank);
     }

@@ -154,6 +154,9 @@ static tort_status one_hot_infer(tort_infer *infer) {
     tort_scalar depth; /* of any number type */
     tort_infer_unknown(infer, 0, node->inputs[2].type);
     tort_status status = tort_read_symbol(infer, 1, "depth", &depth);
+    const tort_info *pair = &node->inputs[2];
+    if (!status && pair->rank >= 0 && (pair->rank != 1 || (tort_dim_known(pair->dims[0]) && pair->dims[0] != 2)))
+        status = tort_fail(infer->error, TORT_E_MODEL, "values must be a list of two, [off, on]");
     if (status || indices->rank < 0) return status;
     status = tort_check_rank(infer->error, indices->rank + 1);
     if (!status) status = one_hot_axis(node, infer->error, &axis);

@@ -117,7 +117,8 @@ static tort_status resolve_quantize(tort_resolve *resolve) {
         int64_t *size = d < axis ? &params->outer : d == axis ? &params->length : &params->inner;
         *size = x->dims[d] < 0 || *size < 0 ? -1 : *size * x->dims[d];
     }
-    if (params->block > 0 && params->length >= 0) params->blocks = (params->length + params->block - 1) / params->block;
+    if (params->block > 0 && params->length >= 0)
+        params->blocks = params->length / params->block + (params->length % params->block != 0);
     return TORT_OK;
 }
 

@@ -8,7 +8,7 @@ static tort_status reverse_infer(tort_infer *infer) {
     const tort_node_view *node = infer->node;
     const tort_info *input = &node->inputs[0], *lengths = &node->inputs[1];
     int64_t batch = tort_attr_int(node, "batch_axis"), time = tort_attr_int(node, "time_axis");
-    if (batch < 0 || time < 0 || batch + time != 1) {
+    if (batch < 0 || batch > 1 || time != 1 - batch) {
         return tort_fail(infer->error, TORT_E_MODEL, "batch_axis %lld and time_axis %lld must be 0 and 1 or 1 and 0",
                          (long long)batch, (long long)time);
     }

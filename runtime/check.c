@@ -252,6 +252,18 @@ bool tort_attribute_formal_next(const char **cursor, tort_attribute_formal *form
 
 /* ---- arity ------------------------------------------------------------------------------------------------------- */
 
+/* One input or more, none of them absent. */
+static tort_status check_variadic(const tort_formal *formal, const int32_t *values, int32_t count, tort_error *error) {
+    if (count < 1)
+        return tort_fail(error, TORT_E_MODEL, "has no input %.*s, expected one or more", (int)formal->name_length,
+                         formal->name);
+    for (int32_t i = 0; i < count; i++)
+        if (values[i] < 0)
+            return tort_fail(error, TORT_E_MODEL, "input %.*s number %d is missing", (int)formal->name_length,
+                             formal->name, i);
+    return TORT_OK;
+}
+
 /* Counts given values against formals: `what` is "input" or "output". */
 static tort_status check_arity(const char *formals, const char *what, const int32_t *values, int32_t count,
                                tort_error *error) {
@@ -259,6 +271,7 @@ static tort_status check_arity(const char *formals, const char *what, const int3
     tort_formal formal;
     int32_t at = 0;
     for (; tort_formal_next(&cursor, &formal); at++) {
+        if (formal.mode == '*' && *what == 'i') return check_variadic(&formal, values + at, count - at, error);
         if (formal.mode == '*' || formal.mode == '+') return TORT_OK;
         bool given = at < count && values[at] >= 0;
         bool absent_output = at < count && *what == 'o'; /* an output nobody wants has an empty name */

@@ -88,5 +88,14 @@ const char *const operator_refusals[] = {
     "Reshape 14; ; f32[3,4] 0 1 2 3 4 5 6 7 8 9 10 11; i64[2] 2 100 -> error RUN the input has 12 elements",
     "Expand 8; ; f32[3,4] 0 1 2 3 4 5 6 7 8 9 10 11; i64[2] 5 4 -> error RUN shapes do not broadcast",
     "Expand 8; ; f32[3,4] 0 1 2 3 4 5 6 7 8 9 10 11; i64[1] 7 -> error RUN shapes do not broadcast",
+
+    /* Inputs that are missing, absurd numbers, and what would be read beyond its end. */
+    "Max 13; ; f32[1] 1; -; f32[1] 1 -> error MODEL input data_0 number 1 is missing",
+    "Sum 13; ; -; f32[1] 1 -> error MODEL input data_0 number 0 is missing",
+    "Concat 13; axis=0; f32[1] 1; -; f32[1] 1 -> error MODEL input inputs number 1 is missing",
+    "OneHot 11; ; i64[1] 0; i64[] 2; f32[1] 1 -> error MODEL values must be a list of two",
+    "OneHot 11; ; i64[1] 0; i64[] 2; f32[] 1 -> error MODEL values must be a list of two",
+    "ReverseSequence 10; batch_axis=1 time_axis=9223372036854775807; f32[1,1] 1; i64[1] 1 -> error MODEL time_axis",
+    "Div 1; broadcast=1 axis=9223372036854775807; f32[1,1] 1; f32[1] 1 -> error MODEL axis 9223372036854775807 does not",
     NULL,
 };
