@@ -201,7 +201,9 @@ tort_status tort_infer_elements(tort_infer *infer, tort_scalar (*combine)(tort_d
     if (a_count != b_count && a_count != 1 && b_count != 1) return TORT_OK;
     int32_t count = a_count == 1 ? b_count : a_count;
     for (int32_t i = 0; i < count; i++) {
-        out[i] = combine(infer->dims, a[a_count == 1 ? 0 : i], b[b_count == 1 ? 0 : i]);
+        const tort_scalar x = a[a_count == 1 ? 0 : i], y = b[b_count == 1 ? 0 : i];
+        out[i] = combine(infer->dims, x, y);
+        if (out[i].symbolic && !x.symbolic && !y.symbolic) return TORT_OK; /* overflow, x / 0: the loop's to tell */
     }
     return tort_infer_set_integers(infer, 0, out, count);
 }

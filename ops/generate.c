@@ -85,6 +85,7 @@ static tort_status range_integers(const tort_infer *infer, const tort_scalar *bo
     for (int64_t k = 0; k < count; k++) {
         tort_scalar offset = tort_scalar_mul(infer->dims, tort_scalar_known(k), delta);
         values[k] = tort_scalar_add(infer->dims, start, offset);
+        if (values[k].symbolic && !start.symbolic && !delta.symbolic) return TORT_OK; /* it overflows */
     }
     return tort_infer_set_integers(infer, 0, values, (int32_t)count);
 }

@@ -306,13 +306,13 @@ static void dynamic_blocks(void *arg, int64_t begin, int64_t end) {
     }
 }
 
-/* If all of x is 0, its scale is 0 as the formula says, and y and the zero point are 0. */
+/* If all of x is 0 (or nothing), the formula divides 0 by 0: the scale is 1 then, y and the zero point are 0. */
 static tort_status run_dynamic_quantize(const tort_call *call) {
     const tort_tensor *x = &call->inputs[0];
     float low = 0, high = 0;
     int64_t count = tort_count(x);
     if (count > 0) range_with_zero(x->data, count, &low, &high);
-    float scale = (high - low) / 255.0f, zero_point = scale > 0 ? rintf(-low / scale) : 0;
+    float scale = high > low ? (high - low) / 255.0f : 1, zero_point = scale > 0 ? rintf(-low / scale) : 0;
     zero_point = zero_point < 0 ? 0 : zero_point > 255 ? 255 : zero_point;
     *(float *)call->outputs[1].data = scale;
     *(uint8_t *)call->outputs[2].data = (uint8_t)zero_point;

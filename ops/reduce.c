@@ -102,7 +102,12 @@ static tort_status infer_folding(tort_infer *infer, int64_t identity,
     if (output->rank < 0 || output->rank > 1 || (output->rank == 1 && output->dims[0] != 1)) return TORT_OK;
     if (!tort_infer_integers(infer, 0, values, &count) || count == 0) return TORT_OK;
     tort_scalar result = tort_scalar_known(identity);
-    for (int32_t i = 0; i < count; i++) result = i == 0 ? values[0] : fold(infer->dims, result, values[i]);
+    bool symbolic = false;
+    for (int32_t i = 0; i < count; i++) {
+        result = i == 0 ? values[0] : fold(infer->dims, result, values[i]);
+        symbolic |= values[i].symbolic;
+    }
+    if (result.symbolic && !symbolic) return TORT_OK; /* an overflow is the loop's to tell */
     return tort_infer_set_integers(infer, 0, &result, 1);
 }
 

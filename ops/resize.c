@@ -120,18 +120,25 @@ static double common_scale(const tort_node_view *node, const resize_request *req
 
 /* ---- infer ------------------------------------------------------------------------------------------------------- */
 
-/* floor(in * scale), also for a symbolic dimension where the scale is a binary fraction. */
-static tort_dim scaled_dim(tort_dims *dims, tort_dim in, float scale) {
+/* floor(in * scale), in float; also for a symbolic dimension where the scale is a binary fraction. */
+static tort_status scaled_dim(const tort_infer *infer, int32_t axis, tort_dim in, float scale, tort_dim *out) {
+    *out = tort_dim_fresh(infer->dims, false);
     if (tort_dim_known(in)) {
         double size = floor((double)((float)in * scale));
-        return size < 1e18 ? (tort_dim)size : tort_dim_fresh(dims, false);
+        if (!(size < 1e18))
+            return tort_fail(infer->error, TORT_E_MODEL, "axis %d of %lld elements times %g does not fit", (int)axis,
+                             (long long)in, (double)scale);
+        *out = (tort_dim)size;
+        return TORT_OK;
     }
     for (int64_t divisor = 1; divisor <= 64; divisor *= 2) {
         double factor = (double)scale * (double)divisor;
         if (factor > 1e6) break;
-        if (factor == floor(factor)) return tort_dim_floordiv(dims, tort_dim_mul(dims, in, (tort_dim)factor), divisor);
+        if (factor != floor(factor)) continue;
+        *out = tort_dim_floordiv(infer->dims, tort_dim_mul(infer->dims, in, (tort_dim)factor), divisor);
+        break;
     }
-    return tort_dim_fresh(dims, false);
+    return TORT_OK;
 }
 
 /* The sizes may be expressions of shapes; an aspect ratio needs numbers. */
@@ -164,14 +171,15 @@ static tort_status requested_dims(tort_infer *infer, const resize_request *reque
     const bool waits = asks_for_crop(infer->node) && !request->crops;
     if (!waits && request->sizes.known != TORT_ABSENT && request->scales.known != TORT_UNKNOWN)
         return sized_dims(infer, request, dims);
-    for (int32_t i = 0; i < request->count; i++) {
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; i < request->count && !status; i++) {
         const int32_t d = request->axes[i];
-        float scale = request->scales.values[i];
-        if (request->crops) scale *= request->roi.values[request->count + i] - request->roi.values[i];
-        dims[d] = waits || request->scales.known != TORT_KNOWN ? tort_dim_fresh(infer->dims, true)
-                                                               : scaled_dim(infer->dims, dims[d], scale);
+        if (waits || request->scales.known != TORT_KNOWN)
+            dims[d] = tort_dim_fresh(infer->dims, true);
+        else
+            status = scaled_dim(infer, d, dims[d], request->scales.values[i], &dims[d]);
     }
-    return TORT_OK;
+    return status;
 }
 
 static tort_status infer_resize(tort_infer *infer) {

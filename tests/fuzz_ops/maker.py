@@ -30,16 +30,16 @@ def ops(*names, **options):
 
 
 class Node:
-    """What a generator makes. Outputs: how many, or which of them as a list of bools."""
+    """What a generator makes. Outputs: how many, or which of them as a list of bools; `types`: what they are declared as."""
 
-    def __init__(self, inputs, attributes=None, outputs=1):
-        self.inputs = inputs
+    def __init__(self, inputs, attributes=None, outputs=1, types=None):
+        self.inputs, self.types = inputs, types
         self.attributes = {k: v for k, v in (attributes or {}).items() if v is not None}
         self.outputs = [True] * outputs if isinstance(outputs, int) else outputs
 
 
 class Maker:
-    def __init__(self, row, seed, index):
+    def __init__(self, row, seed, index, options):
         self.random = random.Random(f"{seed} {index}")
         self.rng = np.random.default_rng([seed, index])
         self.name, self.since, self.until = row["name"], row["since"], row["until"]
@@ -47,6 +47,7 @@ class Maker:
         self.schema = onnx.defs.get_schema(self.name, self.since, row["domain"])
         self.types = {}
         self.special = self.chance(0.12)
+        self.limits = not options.get("sums")  # of long sums it is open which overflow first
 
     # ---- choices
 
@@ -101,7 +102,7 @@ class Maker:
 
     def tensor(self, constraint, shape, values="usual"):
         number = constraint if isinstance(constraint, int) else self.type(constraint)
-        return Tensor(number, random_array(self.rng, number, shape, values, self.special))
+        return Tensor(number, random_array(self.rng, number, shape, values, self.special, self.limits))
 
     def list(self, values, constraint="tensor(int64)"):
         number = constraint if isinstance(constraint, int) else self.type(constraint)
@@ -267,6 +268,8 @@ class Case:
         for key, value in self.node.attributes.items():
             nodes[-1].attribute.append(self._attribute(key, value))
         values = [helper.make_empty_tensor_value_info(name) for name in outputs if name]
+        for value, number in zip(values, self.node.types or []):
+            value.type.tensor_type.elem_type = number
         graph = helper.make_graph(nodes, "case", inputs, values, initializers)
         newest = any(t is not None and t.type > TensorProto.UINT4 for t in self.node.inputs)
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=13 if newest else 10)
@@ -307,8 +310,8 @@ class Case:
 
 
 def make_case(row, seed, index):
-    maker = Maker(row, seed, index)
     generator, options = GENERATORS[row["name"]]
+    maker = Maker(row, seed, index, options)
     node = generator(maker)
     mutated = maker.mutate(node) if maker.chance(1 / 6) else None
     return Case(maker, node, mutated, options)

@@ -84,16 +84,16 @@ def _floats(rng, count, values):
     return numbers
 
 
-def _special_floats(rng, number, numbers):
+def _special_floats(rng, number, numbers, limits):
     info = ml_dtypes.finfo(dtype_of(number))
     tiny = float(getattr(info, "smallest_subnormal", info.tiny))
-    special = [math.nan, math.inf, -math.inf, 0.0, -0.0, tiny, -tiny, float(info.max), float(info.min), 1.0]
+    special = [math.nan, math.inf, -math.inf, 0.0, -0.0, tiny, -tiny, 1.0] + limits * [float(info.max), float(info.min)]
     for i in np.flatnonzero(rng.random(numbers.size) < 0.3):
         numbers[i] = special[rng.integers(len(special))]
 
 
-def random_array(rng, number, shape, values="usual", special=False):
-    """`special`: NaN, infinities, denormals and the limits of the type are among the values."""
+def random_array(rng, number, shape, values="usual", special=False, limits=True):
+    """`special`: NaN, infinities, denormals and, with `limits`, the largest numbers of the type are among the values."""
     count = int(np.prod(shape, dtype=np.int64))
     if number == STRING:
         return np.array([WORDS[i] for i in rng.integers(len(WORDS), size=count)], dtype=object).reshape(shape)
@@ -113,6 +113,6 @@ def random_array(rng, number, shape, values="usual", special=False):
     else:
         numbers = _floats(rng, count, values)
         if special:
-            _special_floats(rng, number, numbers)
+            _special_floats(rng, number, numbers, limits)
     with np.errstate(all="ignore"):
         return numbers.astype(dtype_of(number)).reshape(shape)

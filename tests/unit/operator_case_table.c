@@ -595,5 +595,18 @@ const char *const operator_cases[] = {
     "Reshape 23; ; f32[2,3] 1 2 3 4 5 6; i64[2] 3 2 -> f32[3,2] 1 2 3 4 5 6",
     "Reshape 24; ; f32[2,3] 1 2 3 4 5 6; i64[2] 3 2 -> f32[3,2] 1 2 3 4 5 6",
     "Reshape 28; ; f32[2,3] 1 2 3 4 5 6; i64[2] 3 2 -> f32[3,2] 1 2 3 4 5 6",
+    /* Where the standard is open: see ops/README.md. */
+    "Resize 13; mode=linear coordinate_transformation_mode=align_corners; f32[1,1,1,5] 1 2 3 4 5; -; f32[4] 1 1 1 1.5 -> "
+    "f32[1,1,1,7] 1 1.66667 2.33333 3 3.66667 4.33333 5",
+    "Resize 13; mode=nearest coordinate_transformation_mode=tf_crop_and_resize nearest_mode=floor; f32[4] 1 2 3 4; "
+    "f32[2] 0.5 1; f32[1] 0.75 -> f32[3] 2 3 4",
+    "DynamicQuantizeLinear 11; ; f32[2] 0 0 -> u8[2] 0 0; f32[] 1; u8[] 0",
+    "MaxPool 12; kernel_shape=3 strides=2 auto_pad=VALID ceil_mode=1; f32[1,1,4] 1 2 3 4 -> f32[1,1,2] 3 4",
+    /* Integers that wrap: shape arithmetic leaves them to the loops. */
+    "ReduceProd 13; keepdims=0 axes=0; i64[2] 9223372036854775807 4 -> i64[] -4",
+    "ReduceSum 11; keepdims=0 axes=0; i64[2] 9223372036854775807 1 -> i64[] -9223372036854775808",
+    "Range 11; ; i64[] 9223372036854775806; i64[] 9223372036854775807; i64[] 5 -> i64[1] 9223372036854775806",
+    "Range 27; ; f32[] 1; f32[] 2; f32[] 0.5 -> f32[2] 1 1.5",
+    "Gemm 13; beta=-1; i32[1,2] 8 2147483647; i32[2,1] 2 3; i32[1] -4 -> i32[1,1] -2147483631",
     NULL,
 };

@@ -97,5 +97,6 @@ const char *const operator_refusals[] = {
     "OneHot 11; ; i64[1] 0; i64[] 2; f32[] 1 -> error MODEL values must be a list of two",
     "ReverseSequence 10; batch_axis=1 time_axis=9223372036854775807; f32[1,1] 1; i64[1] 1 -> error MODEL time_axis",
     "Div 1; broadcast=1 axis=9223372036854775807; f32[1,1] 1; f32[1] 1 -> error MODEL axis 9223372036854775807 does not",
+    "Upsample 1; height_scale=3 width_scale=1e30; f32[1,1,1,1] 1 -> error MODEL axis 3 of 1 elements times 1e+30 does not",
     NULL,
 };

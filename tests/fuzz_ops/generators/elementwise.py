@@ -174,7 +174,8 @@ def cast(m):
     source = m.type("T1")
     to = TensorProto.DataType.Name(target) if m.since < 6 else target
     attributes = {"to": to, **m.flags("saturate"), **m.word("round_mode", "up", "down", "nearest")}
-    return Node([castable(m, m.shape(), source, target)], attributes)
+    types = [target] if m.since < 6 else None  # onnxruntime does not read the name of a type
+    return Node([castable(m, m.shape(), source, target)], attributes, 1, types)
 
 
 @ops("CastLike")
