@@ -64,7 +64,7 @@ static tort_status resolve_cast(tort_resolve *resolve) {
         params->rounding = TORT_ROUND_NEAREST;
     } else if (strcmp(mode, "down") == 0) {
         params->rounding = TORT_ROUND_DOWN;
-    } else if (mode[0] != '\0' && strcmp(mode, "up") != 0) {
+    } else if (tort_attr(resolve->node, "round_mode") && strcmp(mode, "up") != 0) {
         return tort_fail(resolve->error, TORT_E_MODEL, "round_mode is \"%s\", expected up, down or nearest", mode);
     }
     return TORT_OK;

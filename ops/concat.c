@@ -166,6 +166,8 @@ static tort_status split_lengths(const tort_infer *infer, tort_dim length, tort_
         tort_read_long_list(infer->node, infer->dims, 1, "split", outputs, list, &count, &known, infer->error);
     if (status) return status;
     if (known == TORT_ABSENT) return equal_lengths(infer, length, lengths);
+    if (tort_attr(infer->node, "num_outputs"))
+        return tort_fail(infer->error, TORT_E_MODEL, "both split and num_outputs are given; give one");
     if (known == TORT_KNOWN) status = check_lengths(infer, list, count, length);
     for (int32_t i = 0; i < outputs && !status; i++)
         lengths[i] = known == TORT_KNOWN ? tort_scalar_to_dim(infer->dims, list[i]) : tort_dim_fresh(infer->dims, true);

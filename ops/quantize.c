@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include "ops/extent.h"
 #include "ops/shapes.h"
 
 /* ---- infer ------------------------------------------------------------------------------------------------------- */
@@ -57,9 +58,20 @@ static tort_status check_scale(tort_infer *infer, int32_t i, const char *what) {
     return TORT_OK;
 }
 
+/* A zero point for each scale. */
+static tort_status check_pairs(tort_infer *infer) {
+    const tort_info *scale = &infer->node->inputs[1], *zero = &infer->node->inputs[2];
+    if (!tort_has_input(infer->node, 2) || !tort_shape_known(scale) || !tort_shape_known(zero)) return TORT_OK;
+    int64_t scales = tort_extent(scale->dims, 0, scale->rank), zeros = tort_extent(zero->dims, 0, zero->rank);
+    if (scales == zeros) return TORT_OK;
+    return tort_fail(infer->error, TORT_E_MODEL, "the zero point has %lld elements, the scale %lld", (long long)zeros,
+                     (long long)scales);
+}
+
 static tort_status infer_shapes(tort_infer *infer, tort_type type) {
     tort_status status = check_scale(infer, 1, "the scale");
     if (status == TORT_OK) status = check_scale(infer, 2, "the zero point");
+    if (status == TORT_OK) status = check_pairs(infer);
     tort_infer_same(infer, 0, 0);
     infer->outputs[0].type = type;
     return status;

@@ -31,13 +31,15 @@ static tort_status reduced_axes(const tort_node_view *node, tort_error *error, u
     tort_status status = tort_read_numbers(node, 1, "axes", &axes, error);
     *known = axes.known != TORT_UNKNOWN;
     *mask = 0;
-    if (status || !*known || rank <= 0) return status; /* a scalar has no axes to reduce */
+    if (status || !*known || rank < 0) return status;
     for (int32_t i = 0; i < axes.count; i++) {
         int32_t axis;
-        status = tort_normalize_axis(error, axes.values[i], rank, &axis);
+        status =
+            tort_normalize_axis(error, axes.values[i], rank > 0 ? rank : 1, &axis); /* a scalar has axis 0, or -1 */
         if (status != TORT_OK) return status;
         *mask |= 1u << axis;
     }
+    if (rank == 0) *mask = 0;
     /* With noop_with_empty_axes every element is reduced alone: what else the operator does (square, log) remains. */
     if (axes.count == 0 && tort_attr_int(node, "noop_with_empty_axes") == 0) *mask = (1u << rank) - 1;
     return TORT_OK;

@@ -321,8 +321,9 @@ static tort_status resolve_resize(tort_resolve *resolve) {
     resize_request request;
     tort_status status = resolve_words(resolve, params);
     if (status != TORT_OK) return status;
-    if (params->mode != TORT_RESIZE_NEAREST &&
-        (input->type == TORT_STRING || input->type == TORT_COMPLEX64 || input->type == TORT_COMPLEX128))
+    const bool computes = params->mode != TORT_RESIZE_NEAREST ||
+                          params->transform == TORT_RESIZE_TF_CROP_AND_RESIZE; /* what is outside */
+    if (computes && (input->type == TORT_STRING || input->type == TORT_COMPLEX64 || input->type == TORT_COMPLEX128))
         return tort_fail(resolve->error, TORT_E_UNSUPPORTED, "interpolation of %s elements; mode nearest moves them",
                          tort_type_name(input->type));
     params->exclude_outside = tort_attr_int(node, "exclude_outside") != 0;

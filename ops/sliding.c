@@ -14,9 +14,8 @@
 static tort_status read_pads(const tort_node_view *node, tort_sliding *sliding, tort_error *error) {
     int64_t pads[2 * TORT_MAX_SPATIAL];
     const int32_t axes = sliding->axes;
-    if (sliding->auto_pad != TORT_PAD_NOTSET) return TORT_OK;
     tort_status status = tort_read_sizes(node, "pads", 2 * axes, -INT32_MAX, 0, pads, error);
-    for (int32_t i = 0; i < axes && !status; i++) {
+    for (int32_t i = 0; i < axes && !status && sliding->auto_pad == TORT_PAD_NOTSET; i++) {
         sliding->begin[i] = pads[i];
         sliding->end[i] = pads[i + axes];
     }

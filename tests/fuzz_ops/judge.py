@@ -84,17 +84,44 @@ def disagreement(case, name, ours, theirs):
     return _of_outputs(case, name, ours.outputs, theirs.outputs)
 
 
+def _all_nonfinite(case, ours, theirs):
+    """NaN or infinities go in, and each element that differs has one on either side."""
+    arrays = [t.array for t in case.node.inputs if t is not None and is_float(t.type) and t.array.size]
+    if all(np.isfinite(a.astype(np.float64)).all() for a in arrays) or not ours.outputs or not theirs.outputs:
+        return False
+    for a, b in zip(ours.outputs, theirs.outputs):
+        if a.type != b.type or a.shape != b.shape or not is_float(a.type):
+            return False
+        x, y = a.array.astype(np.float64).ravel(), b.array.astype(np.float64).ravel()
+        where = differing(a, b, bool(case.options.get("sums")))
+        if (np.isfinite(x[where]) & np.isfinite(y[where])).any():
+            return False
+    return True
+
+
 class Facts(dict):
     """The names that `when` of an explanation may use."""
 
+    FLAGS = ("align_corners", "allowzero", "antialias", "bilinear", "broadcast", "center_point_box", "ceil_mode",
+             "count_include_pad", "exclude_outside", "exclusive", "fmod", "input_forget", "interleaved", "inverse", "is_causal",
+             "is_case_sensitive", "is_test", "keepdims", "largest", "layout", "linear_before_reset", "noop_with_empty_axes",
+             "onesided", "periodic", "reverse", "saturate", "select_last_index", "sorted", "spatial", "storage_order",
+             "training_mode", "transA", "transB", "upper", "detect_negative", "detect_positive", "output_sequence")
+
     def __init__(self, case, ours, theirs):
         inputs = case.node.inputs
+        arrays = [t.array for t in inputs if t is not None]
         super().__init__(
             np=np,
+            prod=lambda values: int(np.prod(values, dtype=np.int64)),
             any=any, all=all, len=len, abs=abs, min=min, max=max, range=range, zip=zip, isinstance=isinstance, set=set, sum=sum,
             since=case.since,
             opset=case.opset,
             spoilt=case.mutated is not None,
+            odd_flag=any(case.attribute(name) not in (0, 1, None) for name in self.FLAGS),
+            nonfinite=_all_nonfinite(case, ours, theirs),
+            wide=any(a.dtype.kind in "iu" and a.size and max(abs(int(a.min())), abs(int(a.max()))) >= 2**24 for a in arrays),
+            empty=any(a.size == 0 for a in arrays),
             attribute=case.attribute,
             given=lambda name: name in case.node.attributes,
             present=lambda i: i < len(inputs) and inputs[i] is not None,

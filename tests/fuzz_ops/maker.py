@@ -19,7 +19,9 @@ ABSURD = [-(2**63), 2**63 - 1, -1, 0, -(2**31), 2**31, 2**32, 1000, -2, 3]
 
 
 def ops(*names, **options):
-    """Registers the generator of these operators. random=True: only types and shapes of outputs can be compared."""
+    """Registers the generator of these operators. Options: random, only types and shapes of outputs can be compared; sums, the
+    elements are held against the largest of them; limits, the largest numbers of a type are among the inputs (of what sums
+    products it is open which of them overflow first)."""
 
     def register(function):
         for name in names:
@@ -47,7 +49,7 @@ class Maker:
         self.schema = onnx.defs.get_schema(self.name, self.since, row["domain"])
         self.types = {}
         self.special = self.chance(0.12)
-        self.limits = not options.get("sums")  # of long sums it is open which overflow first
+        self.limits = options.get("limits", False)
 
     # ---- choices
 

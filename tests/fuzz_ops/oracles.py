@@ -77,7 +77,8 @@ class Reference:
 # as float, and puts a Cast-6 into models of opsets before 6; types that clash are those in functions it made of a node.
 LACKS = ("NOT_IMPLEMENTED", "NotImplementedError", "not implemented", "RuntimeImplementationError", "No Op registered",
          "not supported", "Unsupported", "unsupported", "or supported", "No corresponding Numpy type", "InsertedPrecisionFreeCast",
-         "bound to different types")
+         "bound to different types", "does not support", "Failed to construct locale", "Tensor type mismatch",
+         "Invalid tensor data type", "does not have valid data type")
 
 
 def code_of(error):

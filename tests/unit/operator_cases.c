@@ -39,7 +39,8 @@ typedef enum input_form {
 } input_form;
 
 /* "NAME OPSET; attribute=value ...; input; input -> output; output", or "... -> error CODE words of the message".
- * CODE is MODEL, or RUN where only values that come at the run are wrong; as constants they are the model's. */
+ * CODE is MODEL, UNSUPPORTED, or RUN where only values that come at the run are wrong; as constants they are the
+ * model's. */
 typedef struct operator_case {
     char name[WORD], attributes[256];
     int opset;
@@ -128,8 +129,11 @@ static const char *read_tensors(const char *at, case_tensor *tensors, int32_t *c
 }
 
 static void read_refusal(const char *at, operator_case *out) {
-    out->refusal = strncmp(at, "RUN ", 4) ? TORT_E_MODEL : TORT_E_RUN;
-    cr_assert(out->refusal == TORT_E_RUN || !strncmp(at, "MODEL ", 6), "no status: %s", at);
+    out->refusal = !strncmp(at, "RUN ", 4)            ? TORT_E_RUN
+                   : !strncmp(at, "MODEL ", 6)        ? TORT_E_MODEL
+                   : !strncmp(at, "UNSUPPORTED ", 12) ? TORT_E_UNSUPPORTED
+                                                      : TORT_OK;
+    cr_assert(out->refusal, "no status: %s", at);
     snprintf(out->message, sizeof out->message, "%s", strchr(at, ' ') + 1);
     out->output_count = 1;
     out->outputs[0] = (case_tensor){0};

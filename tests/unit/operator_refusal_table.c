@@ -98,5 +98,20 @@ const char *const operator_refusals[] = {
     "ReverseSequence 10; batch_axis=1 time_axis=9223372036854775807; f32[1,1] 1; i64[1] 1 -> error MODEL time_axis",
     "Div 1; broadcast=1 axis=9223372036854775807; f32[1,1] 1; f32[1] 1 -> error MODEL axis 9223372036854775807 does not",
     "Upsample 1; height_scale=3 width_scale=1e30; f32[1,1,1,1] 1 -> error MODEL axis 3 of 1 elements times 1e+30 does not",
+    "QuantizeLinear 13; axis=0; f32[3] 1 2 3; f32[3] 1 1 1; u8[1] 0 -> error MODEL the zero point has 1 elements, the scale",
+    "DequantizeLinear 13; axis=0; u8[3] 1 2 3; f32[3] 1 1 1; u8[] 0 -> error MODEL the zero point has 1 elements, the scale",
+
+    /* What contradicts itself, and axes that are none. */
+    "Split 18; num_outputs=1; f32[2] 1 2; i64[1] 2 -> error MODEL both split and num_outputs are given",
+    "Cast 24; to=24 round_mode=; f32[1] 1 -> error MODEL round_mode is",
+    "Transpose 13; perm=-1; f32[1] 1 -> error MODEL perm has -1",
+    "BatchNormalization 9; ; f32[1,2] 1 2; f32[2,1] 1 1; f32[2] 0 0; f32[2] 0 0; f32[2] 1 1 -> error MODEL input 1 must be a",
+    "ReduceSum 11; axes=1; f32[] 1 -> error MODEL axis 1 is not in [-1, 1)",
+    "ReduceSum 13; ; f32[] 1; i64[1] -2 -> error RUN axis -2 is not in [-1, 1)",
+    "ArgMax 13; axis=3; f32[] 1 -> error MODEL axis 3 is not in [-1, 1)",
+    "MaxPool 12; kernel_shape=1 auto_pad=VALID pads=1; f32[1,1,1] 1 -> error MODEL attribute pads has 1 entries, expected 2",
+    "Attention 23; q_num_heads=2; f32[1,1,1,1] 0; f32[1,1,1,1] 0; f32[1,1,1,1] 0 -> error MODEL input 0 has 1 heads",
+    "Resize 11; coordinate_transformation_mode=tf_crop_and_resize; str[1] a; f32[2] 0 1; f32[0]; i64[1] 2 -> error UNSUPPORTED "
+    "interpolation of string elements",
     NULL,
 };

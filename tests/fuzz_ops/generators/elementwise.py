@@ -1,11 +1,16 @@
 """Operators that work element by element, with and without broadcasting; random ones; casts."""
 
 import numpy as np
-from maker import Node, is_float, is_integer, ops
+from maker import Node, is_float, is_integer
+from maker import ops as register
 from onnx import TensorProto
 from values import BOOL, STRING, dtype_of, integer_range, type_number
 
 FLOAT_ATTRIBUTES = ("alpha", "beta", "gamma", "lambd", "bias")
+
+
+def ops(*names, **options):
+    return register(*names, limits=True, **options)
 
 
 def own_attributes(m):

@@ -63,7 +63,8 @@ def dequantize(m):
     inputs = [m.tensor(number, shape), scales(m, m.type(x_scale), entries)]
     if m.chance(0.6) and number != INT32:
         inputs.append(zero_point(m, number, entries))
-    if m.has("output_dtype") and m.chance(0.3):
+    scale_is_no_output = m.has("output_dtype") and m.type(x_scale) not in m.allowed("T3")
+    if scale_is_no_output or (m.has("output_dtype") and m.chance(0.3)):
         attributes["output_dtype"] = m.type("T3")
     return Node(inputs, attributes)
 

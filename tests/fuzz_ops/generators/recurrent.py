@@ -1,6 +1,7 @@
 """LSTM, GRU and RNN."""
 
 import numpy as np
+import onnx.defs
 from maker import Node, Tensor, ops
 from onnx import TensorProto
 
@@ -36,12 +37,14 @@ def recurrent(m):
     inputs = [m.tensor("T", swap([length, batch, size])), m.tensor("T", [count, gates * hidden, size]),
               m.tensor("T", [count, gates * hidden, hidden]),
               m.tensor("T", [count, 2 * gates * hidden]) if m.chance(0.6) else None,
-              Tensor(TensorProto.INT32, np.array([m.number(1, length) for _ in range(batch)])) if m.chance(0.3) else None,
+              Tensor(TensorProto.INT32, np.array([m.number(0 if m.chance(0.1) else 1, length) for _ in range(batch)])) if m.chance(0.3) else None,
               m.tensor("T", swap([count, batch, hidden])) if m.chance(0.4) else None]
     if m.name == "LSTM":
         inputs.append(m.tensor("T", swap([count, batch, hidden])) if m.chance(0.4) else None)
         inputs.append(m.tensor("T", [count, 3 * hidden]) if m.chance(0.3) else None)
     outputs = [m.chance(0.8), m.chance(0.7)] + ([m.chance(0.6)] if m.name == "LSTM" else [])
-    if attributes.get("output_sequence") == 0 or not any(outputs):
+    optional = onnx.defs.OpSchema.FormalParameterOption.Optional
+    outputs = [wanted or formal.option != optional for wanted, formal in zip(outputs, m.schema.outputs)]
+    if not any(outputs):
         outputs[1] = True
     return Node(inputs, attributes, outputs)

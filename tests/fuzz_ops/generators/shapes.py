@@ -3,11 +3,16 @@
 import math
 
 import numpy as np
-from maker import Node, Tensor, is_float, ops
+from maker import Node, Tensor, is_float
+from maker import ops as register
 from onnx import TensorProto
 from values import BOOL, random_array
 
 INT64 = TensorProto.INT64
+
+
+def ops(*names, **options):
+    return register(*names, limits=True, **options)
 
 
 @ops("Shape")
@@ -411,7 +416,7 @@ def constant(m):
     return Node([], {kind: values[kind]()})
 
 
-@ops("Col2Im", sums=True)
+@register("Col2Im", sums=True)
 def col2im(m):
     spatial = m.number(1, 3)
     image, block = [m.number(1, 5) for _ in range(spatial)], [m.number(1, 3) for _ in range(spatial)]
