@@ -7,6 +7,7 @@
 #include "ops/shapes.h"
 #include "ops/vector_math.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -200,15 +201,27 @@ static tort_status run_swiglu(const tort_call *call) {
 
 /* ---- Clip -------------------------------------------------------------------------------------------------------- */
 
-/* Without a bound infinities stay; opset 6 has defaults, the largest floats. */
+/* Without a bound: up to opset 5 infinities stay; opset 6 has the largest floats as defaults, opset 11 the largest
+ * finite number of the type. */
+static float largest(const tort_node_view *node) {
+    if (node->op->since < 11) return INFINITY;
+    switch (node->inputs[0].type) {
+    case TORT_FLOAT16: return 65504.0f;
+    case TORT_BFLOAT16: return 0x1.fep127f;
+    case TORT_FLOAT: return FLT_MAX;
+    default: return INFINITY;
+    }
+}
+
 static float bound(const tort_node_view *node, const char *name, float none) {
     return tort_attr(node, name) ? tort_attr_float(node, name) : none;
 }
 
 static tort_status resolve_clip(tort_resolve *resolve) {
     tort_clip *params = resolve->params;
-    params->low = bound(resolve->node, "min", -INFINITY);
-    params->high = bound(resolve->node, "max", INFINITY);
+    params->low = bound(resolve->node, "min", -largest(resolve->node));
+    params->high = bound(resolve->node, "max", largest(resolve->node));
+    params->limits = resolve->node->op->since >= 11;
     return TORT_OK;
 }
 
@@ -241,7 +254,8 @@ static tort_status run_clip(const tort_call *call) {
         integer_bounds i;
         natural_bounds n;
     } bounds;
-    double low = params->low, high = params->high;
+    const bool wide = params->limits && type == TORT_DOUBLE;
+    double low = wide ? -DBL_MAX : (double)params->low, high = wide ? DBL_MAX : (double)params->high;
     const tort_tensor *low_in = call->input_count > 1 && tort_present(&call->inputs[1]) ? &call->inputs[1] : NULL;
     const tort_tensor *high_in = call->input_count > 2 && tort_present(&call->inputs[2]) ? &call->inputs[2] : NULL;
     if (tort_type_is_float(type)) {

@@ -110,6 +110,9 @@ static tort_status infer_dft(tort_infer *infer) {
     bool known;
     infer->outputs[0].type = input->type;
     tort_status status = tort_has_input(node, 1) ? tort_read_symbol(infer, 1, "dft_length", &given) : TORT_OK;
+    if (!status && tort_has_input(node, 1) && !given.symbolic && given.value < 1)
+        status =
+            tort_fail(infer->error, TORT_E_MODEL, "dft_length is %lld, expected 1 or more", (long long)given.value);
     if (status || input->rank < 0) return status;
     if (input->rank < 2)
         return tort_fail(infer->error, TORT_E_MODEL, "the input has rank %d; expected 2 or more", input->rank);

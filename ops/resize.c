@@ -152,7 +152,12 @@ static tort_status sized_dims(tort_infer *infer, const resize_request *request, 
     if (stretches)
         status =
             tort_read_symbols(infer->node, infer->dims, inputs_of(infer->node).sizes, "sizes", &sizes, infer->error);
-    for (int32_t i = 0; i < request->count; i++) known = known && in[request->axes[i]] > 0;
+    for (int32_t i = 0; i < request->count; i++) {
+        const int32_t d = request->axes[i];
+        if (!stretches && in[d] == 0)
+            return tort_fail(infer->error, TORT_E_MODEL, "axis %d is empty and has no aspect ratio to keep", (int)d);
+        known = known && in[d] > 0;
+    }
     double scale = known && !stretches ? common_scale(infer->node, request, in) : 0;
     for (int32_t i = 0; i < request->count; i++) {
         const int32_t d = request->axes[i];

@@ -447,5 +447,9 @@ const char *const elementwise_cases[] = {
     "ThresholdedRelu 22; ; bf16[2] nan 2 -> bf16[2] 0 2",
     "Clip 6; ; f32[4] inf -inf nan 1 -> f32[4] 3.4028235e38 -3.4028235e38 nan 1",
     "Clip 6; min=0; f64[3] inf 1e300 -1 -> f64[3] 3.4028234663852886e38 3.4028234663852886e38 0",
+    "Clip 12; ; f32[3] inf -inf nan; f32[] 0 -> f32[3] 3.4028235e38 0 nan",
+    "Clip 13; ; f64[2] inf -inf -> f64[2] 1.7976931348623157e308 -1.7976931348623157e308",
+    "Clip 13; ; f16[2] inf -inf; -; f16[] 1 -> f16[2] 1 -65504",
+    "Clip 1; min=0; f32[2] inf -inf -> f32[2] inf 0",
     NULL,
 };

@@ -113,5 +113,8 @@ const char *const operator_refusals[] = {
     "Attention 23; q_num_heads=2; f32[1,1,1,1] 0; f32[1,1,1,1] 0; f32[1,1,1,1] 0 -> error MODEL input 0 has 1 heads",
     "Resize 11; coordinate_transformation_mode=tf_crop_and_resize; str[1] a; f32[2] 0 1; f32[0]; i64[1] 2 -> error UNSUPPORTED "
     "interpolation of string elements",
+    "DFT 17; ; f32[1,2,1] 1 2; i64[] -1 -> error RUN dft_length is -1, expected 1 or more",
+    "Resize 19; axes=0,1 keep_aspect_ratio_policy=not_smaller; f32[0,2]; -; -; i64[2] 3 3 -> error MODEL axis 0 is empty",
+    "ConvTranspose 11; output_padding=0,0,0; f32[1,1,1] 1; f32[1,1,1] 1 -> error MODEL attribute output_padding has 3",
     NULL,
 };
