@@ -5,6 +5,7 @@
 #include "ops/contents.h"
 #include "ops/gather.h"
 #include "ops/index.h"
+#include "ops/shapes.h"
 
 /* ---- Gather ------------------------------------------------------------------------------------------------------ */
 
@@ -179,6 +180,11 @@ static tort_status infer_gather_nd(tort_infer *infer) {
         return tort_fail(infer->error, TORT_E_MODEL,
                          "batch_dims %lld must be below the ranks of data (%d), indices (%d)", (long long)batch,
                          data->rank, indices->rank);
+    for (int32_t i = 0; i < batch; i++) {
+        tort_dim unified;
+        tort_status status = tort_dim_unify(infer->error, i, data->dims[i], indices->dims[i], &unified);
+        if (status != TORT_OK) return status;
+    }
     tort_dim length = indices->dims[indices->rank - 1];
     if (!tort_dim_known(length)) return TORT_OK;
     if (length < 1 || length > data->rank - batch)

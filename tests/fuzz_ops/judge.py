@@ -25,6 +25,7 @@ TOLERANCES = {
     TensorProto.COMPLEX64: (1e-4, 1e-5),
     TensorProto.COMPLEX128: (1e-5, 1e-6),
 }
+SMALL = {TensorProto.FLOAT16, TensorProto.BFLOAT16}
 NEVER = {"INTERNAL", "CRASH", "HANG", "LEAK", "USAGE", "IO", "DEVICE_LOST", "PLACEMENT"}
 
 
@@ -99,6 +100,21 @@ def _all_nonfinite(case, ours, theirs):
     return True
 
 
+def _distance(ours, theirs):
+    """The largest difference of two outputs, and the same in parts of the largest element."""
+    far, scale = 0.0, 1.0
+    for a, b in zip(ours.outputs or [], theirs.outputs or []):
+        if a.shape != b.shape or STRING in (a.type, b.type) or a.type in COMPLEX or not a.array.size:
+            continue
+        x, y = a.array.astype(np.float64), b.array.astype(np.float64)
+        both = np.isfinite(x) & np.isfinite(y)
+        if (~both & ~((x == y) | (np.isnan(x) & np.isnan(y)))).any():
+            return np.inf, np.inf
+        far = max(far, np.abs(x[both] - y[both]).max(initial=0))
+        scale = max(scale, np.abs(y[both]).max(initial=0))
+    return far, far / scale
+
+
 class Facts(dict):
     """The names that `when` of an explanation may use."""
 
@@ -111,6 +127,7 @@ class Facts(dict):
     def __init__(self, case, ours, theirs):
         inputs = case.node.inputs
         arrays = [t.array for t in inputs if t is not None]
+        far, near = _distance(ours, theirs)
         super().__init__(
             np=np,
             prod=lambda values: int(np.prod(values, dtype=np.int64)),
@@ -121,6 +138,10 @@ class Facts(dict):
             nonfinite=_all_nonfinite(case, ours, theirs),
             wide=any(a.dtype.kind in "iu" and a.size and max(abs(int(a.min())), abs(int(a.max()))) >= 2**24 for a in arrays),
             empty=any(a.size == 0 for a in arrays),
+            has_nan=any(t is not None and is_float(t.type) and np.isnan(t.array.astype(np.float64)).any() for t in inputs),
+            far=far,
+            near=near,
+            small=any(t is not None and t.type in SMALL for t in inputs),
             attribute=case.attribute,
             given=lambda name: name in case.node.attributes,
             present=lambda i: i < len(inputs) and inputs[i] is not None,

@@ -116,5 +116,6 @@ const char *const operator_refusals[] = {
     "DFT 17; ; f32[1,2,1] 1 2; i64[] -1 -> error RUN dft_length is -1, expected 1 or more",
     "Resize 19; axes=0,1 keep_aspect_ratio_policy=not_smaller; f32[0,2]; -; -; i64[2] 3 3 -> error MODEL axis 0 is empty",
     "ConvTranspose 11; output_padding=0,0,0; f32[1,1,1] 1; f32[1,1,1] 1 -> error MODEL attribute output_padding has 3",
+    "GatherND 12; batch_dims=1; f32[3,3] 1 2 3 4 5 6 7 8 9; i64[1,3,1] 0 1 2 -> error MODEL inputs have 3 and 1 elements",
     NULL,
 };
