@@ -33,6 +33,7 @@ typedef enum input_form {
     LIVE,        /* all at the run, of declared shapes */
     UNRANKED,    /* all at the run, of undeclared ranks */
     HALF_RANKED, /* the same of the first half of them */
+    REVERSED,    /* the first is in the model, all others come at the run; what can be folded is */
     CONSTANTS,   /* all but the first are in the model */
     COMPUTED,    /* the same, and the first is made right before, of a shape that is only then known */
     FORMS
@@ -211,7 +212,8 @@ static void names_of(char letter, const case_tensor *tensors, int32_t count, cha
 
 /* Strings have no raw form and stay inputs. */
 static bool is_constant(const operator_case *c, int32_t i, input_form form) {
-    return form >= CONSTANTS && i > 0 && c->inputs[i].tensor.type != TORT_STRING;
+    bool wanted = i > 0 ? form >= CONSTANTS : form == REVERSED;
+    return wanted && c->inputs[i].tensor.type != TORT_STRING;
 }
 
 static bool is_ranked(const operator_case *c, int32_t i, input_form form) {
@@ -317,7 +319,7 @@ static void run_case(const char *text, operator_case *c, input_form form) {
     tort_context *context = NULL;
     tort_tensor inputs[MOST_TENSORS + 1], outputs[MOST_TENSORS] = {{0}};
     int32_t input_count = 0, output_count = 0;
-    tort_session_options options = {.struct_size = sizeof options, .unfolded = true};
+    tort_session_options options = {.struct_size = sizeof options, .unfolded = form != REVERSED};
     write_model(&bytes, c, form);
     tort_tensor shape = {
         .type = TORT_INT64, .rank = 1, .dims = {c->inputs[0].tensor.rank}, .data = c->inputs[0].tensor.dims};
