@@ -24,9 +24,6 @@ static tort_status read_dims(const tort_node_view *node, tort_dims *dims, tort_e
     const char *attribute = input == QUERY ? "q_num_heads" : "kv_num_heads";
     if (info->rank == 4) {
         *out = (head_dims){info->dims[0], info->dims[1], info->dims[2], info->dims[3]};
-        if (tort_attr(node, attribute) && tort_dim_known(out->heads) && out->heads != tort_attr_int(node, attribute))
-            return tort_fail(error, TORT_E_MODEL, "input %d has %lld heads, %s is %lld", input, (long long)out->heads,
-                             attribute, (long long)tort_attr_int(node, attribute));
         return TORT_OK;
     }
     int64_t heads = tort_attr_int(node, attribute);

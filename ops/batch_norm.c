@@ -31,6 +31,9 @@ static tort_status resolve_batch_norm(tort_resolve *resolve) {
     params->epsilon = (double)tort_attr_float(node, "epsilon");
     params->momentum = (double)tort_attr_float(node, "momentum");
     params->training = is_training(node);
+    for (int32_t o = 1; o < node->output_count && node->op->since >= 14 && !params->training; o++)
+        if (tort_has_output(node, o))
+            return tort_fail(resolve->error, TORT_E_MODEL, "output %d is only there with training_mode=1", o);
     if (!tort_shape_known(x)) return TORT_OK;
     /* A vector is a batch of one channel. */
     int32_t channel_end = x->rank > 1 ? 2 : 1;

@@ -29,20 +29,19 @@ static tort_status check_scale(tort_infer *infer, int32_t i, const char *what) {
     const tort_node_view *node = infer->node;
     const tort_info *x = &node->inputs[0], *scale = &node->inputs[i];
     if (!tort_has_input(node, i) || x->rank < 0 || scale->rank < 0) return TORT_OK;
-    bool single = true;
-    for (int32_t d = 0; d < scale->rank; d++) single = single && scale->dims[d] == 1;
     int64_t block = tort_attr_int(node, "block_size");
     if (block < 0) return tort_fail(infer->error, TORT_E_MODEL, "block_size is %lld", (long long)block);
-    if (single && block == 0) return TORT_OK;
+    if (block == 0 && scale->rank > 1)
+        return tort_fail(infer->error, TORT_E_MODEL, "%s has rank %d, expected 0 or 1 without block_size", what,
+                         scale->rank);
+    /* One scale, or not known how many: then nothing is to be aligned yet. */
+    if (block == 0 && (scale->rank == 0 || scale->dims[0] == 1 || !tort_dim_known(scale->dims[0]))) return TORT_OK;
     int32_t axis = 0;
     if (x->rank != 1 || tort_attr_int(node, "axis") < 1) {
         tort_status status = tort_normalize_axis(infer->error, tort_attr_int(node, "axis"), x->rank, &axis);
         if (status != TORT_OK) return status;
     }
     if (block == 0) {
-        if (scale->rank != 1)
-            return tort_fail(infer->error, TORT_E_MODEL, "%s has rank %d, expected 0 or 1 without block_size", what,
-                             scale->rank);
         tort_dim expected = x->dims[axis];
         bool known = tort_dim_known(scale->dims[0]) && tort_dim_known(expected);
         return known && scale->dims[0] != expected ? mismatch(infer, what, 0, scale->dims[0], expected) : TORT_OK;

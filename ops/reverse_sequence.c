@@ -16,6 +16,12 @@ static tort_status reverse_infer(tort_infer *infer) {
         return tort_fail(infer->error, TORT_E_MODEL, "the input must have at least two dimensions; it has rank %d",
                          (int)input->rank);
     }
+    if (lengths->rank >= 0 && lengths->rank != 1) {
+        return tort_fail(infer->error, TORT_E_MODEL,
+                         "sequence_lens has rank %d, expected a list with one for each of "
+                         "the batch",
+                         (int)lengths->rank);
+    }
     if (input->rank >= 0 && lengths->rank == 1) {
         tort_dim unified;
         tort_status status =

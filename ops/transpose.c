@@ -75,7 +75,7 @@ static tort_status read_depth_space(const tort_node_view *node, tort_error *erro
     if (out->block < 1 || out->block > INT32_MAX) {
         return tort_fail(error, TORT_E_MODEL, "blocksize %lld is not in [1, 2^31)", (long long)out->block);
     }
-    if (*mode && !out->channel_first && strcmp(mode, "DCR")) {
+    if (tort_attr(node, "mode") && !out->channel_first && strcmp(mode, "DCR")) {
         return tort_fail(error, TORT_E_MODEL, "mode \"%s\" is neither DCR nor CRD", mode);
     }
     return TORT_OK;
