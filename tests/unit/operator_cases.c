@@ -304,7 +304,7 @@ static void compare(const char *text, const tort_tensor *found, const case_tenso
 
 static void check_outcome(const char *text, const operator_case *c, input_form form, tort_status status,
                           const char *message) {
-    bool in_model = form == CONSTANTS && c->input_count > 1;
+    bool in_model = c->input_count > 1 ? form == CONSTANTS : form == REVERSED;
     tort_status wanted = in_model && c->refusal == TORT_E_RUN ? TORT_E_MODEL : c->refusal;
     cr_expect_eq(status, wanted, "%s (form %d): %s, not %s: %s", text, (int)form, tort_status_name(status),
                  tort_status_name(wanted), message);
