@@ -48,6 +48,10 @@ static tort_status infer_attention(tort_infer *infer) {
     if (status == TORT_OK) status = read_dims(node, infer->dims, infer->error, KEY, &key);
     if (status == TORT_OK) status = read_dims(node, infer->dims, infer->error, VALUE, &value);
     if (status != TORT_OK) return status;
+    for (int32_t i = KEY; i <= VALUE; i++)
+        if (node->inputs[i].rank != node->inputs[QUERY].rank)
+            return tort_fail(infer->error, TORT_E_MODEL, "input %d has rank %d; expected that of input 0, %d", i,
+                             node->inputs[i].rank, node->inputs[QUERY].rank);
     if (tort_has_input(node, PAST_KEY) != tort_has_input(node, PAST_VALUE))
         return tort_fail(infer->error, TORT_E_MODEL, "past_key and past_value must be given together");
     if (tort_has_input(node, PAST_KEY) && tort_has_input(node, VALID_KEYS))

@@ -45,15 +45,14 @@ static tort_status check_pads(tort_error *error, int32_t pads, int32_t axes) {
 /* ---- infer --------------------------------------------------------------------------------------------------- */
 
 static tort_status pad_dim(const tort_infer *infer, tort_dim d, tort_scalar before, tort_scalar after, tort_dim *out) {
-    bool known = !before.symbolic && !after.symbolic;
     int64_t size = 0, both = 0;
-    if (known && __builtin_add_overflow(before.value, after.value, &both)) known = false;
-    if (!known || !tort_dim_known(d)) {
+    if (before.symbolic || after.symbolic || !tort_dim_known(d)) {
         tort_scalar sum = tort_scalar_add(infer->dims, tort_scalar_of_dim(d), before);
         *out = tort_scalar_to_dim(infer->dims, tort_scalar_add(infer->dims, sum, after));
         return TORT_OK;
     }
-    tort_status status = tort_size_add(infer->error, d, both, &size);
+    tort_status status = tort_size_add(infer->error, before.value, after.value, &both);
+    if (!status) status = tort_size_add(infer->error, d, both, &size);
     if (status) return status;
     bool made_of_nothing =
         size > 0 && d + (before.value < 0 ? before.value : 0) + (after.value < 0 ? after.value : 0) <= 0;

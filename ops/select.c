@@ -94,6 +94,7 @@ static tort_status compress_infer(tort_infer *infer) {
     if (condition->rank >= 0 && condition->rank != 1)
         return tort_fail(infer->error, TORT_E_MODEL, "condition has rank %d, expected a list (rank 1)",
                          (int)condition->rank);
+    if (input->rank == 0) return tort_fail(infer->error, TORT_E_MODEL, "input has rank 0, expected 1 or more");
     if (input->rank < 0 && !params.flat) return TORT_OK;
 
     tort_dim dims[TORT_MAX_RANK], length = tort_dim_fresh(infer->dims, true), kept = length;

@@ -499,9 +499,24 @@ tort_status tort_check_types(const tort_node_view *node, tort_error *error) {
     return check_types(node, node->op->inputs, "input", node->inputs, node->input_count, &bound, error);
 }
 
-tort_status tort_check_output_types(const tort_node_view *node, const int32_t *values, tort_error *error) {
-    for (int32_t i = 0; i < node->output_count; i++)
-        if (values[i] >= 0 && node->outputs[i].type == TORT_UNDEFINED)
+static bool countable(const tort_info *info) {
+    tort_tensor tensor = {.type = info->type, .rank = info->rank};
+    size_t bytes;
+    if (info->kind != TORT_TENSOR || info->rank < 0) return true;
+    for (int32_t i = 0; i < info->rank; i++) {
+        if (!tort_dim_known(info->dims[i])) return true;
+        tensor.dims[i] = info->dims[i];
+    }
+    return tort_tensor_bytes(&tensor, &bytes) && bytes <= INT64_MAX;
+}
+
+tort_status tort_check_outputs(const tort_node_view *node, const int32_t *values, tort_error *error) {
+    for (int32_t i = 0; i < node->output_count; i++) {
+        if (values[i] < 0) continue;
+        if (node->outputs[i].type == TORT_UNDEFINED)
             return tort_fail(error, TORT_E_INTERNAL, "the operator's shape rule gave no type to output %d", i);
+        if (!countable(&node->outputs[i]))
+            return tort_fail(error, TORT_E_MODEL, "the size of an output overflows");
+    }
     return check_types(node, node->op->outputs, "output", node->outputs, node->output_count, NULL, error);
 }

@@ -207,7 +207,7 @@ tort_status tort_pass_infer(tort_pass *pass, int32_t index, tort_error *error) {
         status = tort_pass_acquire(pass, index, error);
         if (!status) status = node->op->infer(&infer);
         tort_pass_release(pass, index);
-        if (!status) status = tort_check_output_types(&view, node->outputs, error);
+        if (!status) status = tort_check_outputs(&view, node->outputs, error);
         if (!status && pass->dims->failed) status = tort_out_of_memory(error, 0);
     }
     if (status) {

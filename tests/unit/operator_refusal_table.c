@@ -27,6 +27,8 @@ const char *const operator_refusals[] = {
     "DequantizeLinear 23; output_dtype=4294967296; u8[1] 0; f32[] 1 -> error MODEL \"output_dtype\"",
     "QuantizeLinear 21; output_dtype=4294967296; f32[1] 0; f32[] 1 -> error MODEL \"output_dtype\"",
     "QuantizeLinear 23; precision=99; f32[1] 0; f32[] 1 -> error MODEL \"precision\" is 99",
+    "Attention 23; q_num_heads=1 kv_num_heads=1; f32[1,1,1] 0; f32[1,1,1,1] 0; f32[1,1,1] 0 -> error MODEL "
+    "input 1 has rank 4; expected that of input 0, 3",
     "Attention 23; softmax_precision=99; f32[1,1,1,1] 0; f32[1,1,1,1] 0; f32[1,1,1,1] 0 -> error MODEL "
     "\"softmax_precision\"",
     "LayerNormalization 17; stash_type=11; f32[1,1] 0; f32[1] 1 -> error MODEL \"stash_type\" is 11 (double)",
@@ -43,6 +45,7 @@ const char *const operator_refusals[] = {
     "Col2Im 18; ; f32[1,4,1] 1 2 3 4; i64[1,2] 2 2; i64[2] 2 2 -> error MODEL image_shape has rank 2",
     "Col2Im 18; ; f32[1,4,1] 1 2 3 4; i64[2] 2 2; i64[1,2] 2 2 -> error MODEL block_shape has rank 2",
     "Col2Im 18; ; f32[1,4,1] 1 2 3 4; i64[2] 2 2; i64[3] 2 2 1 -> error MODEL block_shape has 3 entries, expected 2",
+    "Compress 11; ; f32[] 1; bool[1] 1 -> error MODEL input has rank 0",
     "Compress 11; ; f32[2] 1 2; bool[1,2] 1 0 -> error MODEL condition has rank 2, expected a list",
     "ConstantOfShape 9; ; i64[1,1] 2 -> error MODEL input has rank 2, expected a list",
     "ConstantOfShape 9; ; i64[1] -1 -> error RUN input has -1 at place 0, expected 0 or more",
@@ -52,9 +55,17 @@ const char *const operator_refusals[] = {
     "Expand 8; ; f32[1] 1; i64[1] -5 -> error RUN shape has -5 at place 0",
     "Pad 11; ; f32[2] 1 2; i64[1,2] 1 1 -> error MODEL pads has rank 2",
     "Pad 11; ; f32[2] 1 2; i64[3] 1 1 1 -> error MODEL 3 pads for 1 axes",
+    "Pad 2; pads=9223372036854775807,1; f32[2] 1 2 -> error MODEL a dimension of 9223372036854775807 + 1 does not fit",
+    "Pad 2; pads=1000000000,1000000000,1000000000,1000000000,0,0; f32[1,1,1] 1 -> error MODEL the size of an output overflows",
     "Pad 18; ; f32[2] 1 2; i64[2] 1 1; -; i64[1,1] 0 -> error MODEL axes has rank 2",
+    "NonMaxSuppression 11; ; f32[1,1,4] 0 0 1 1; f32[1,1,1] 1; i64[2] 1 1 -> error MODEL max_output_boxes_per_class has 2 "
+    "elements",
+    "NonMaxSuppression 11; ; f32[1,1,4] 0 0 1 1; f32[1,1,1] 1; i64[1] 1; f32[2] 0 1 -> error MODEL iou_threshold has 2 "
+    "elements",
     "Reshape 5; ; f32[2] 1 2; i64[1,1] 2 -> error MODEL shape has rank 2",
     "Resize 10; ; f32[1,1] 1; f32[1,2] 2 2 -> error MODEL scales has rank 2",
+    "Resize 13; ; f32[1,1] 1; -; -; i64[2] 6000000000 2300000000000000000 -> error RUN the size of an output overflows",
+    "Upsample 7; scales=9e17,9e17; f32[1,1] 1 -> error MODEL the size of an output overflows",
     "Resize 13; ; f32[1,1] 1; -; -; i64[1,2] 2 2 -> error MODEL sizes has rank 2",
     "Resize 13; ; f32[1,1] 1; -; -; i64[3] 2 2 2 -> error MODEL sizes has 3 entries, expected 2",
     "Upsample 9; ; f32[1,1] 1; f32[1,2] 2 2 -> error MODEL scales has rank 2",
