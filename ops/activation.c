@@ -7,6 +7,7 @@
 #include "ops/shapes.h"
 #include "ops/vector_math.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -81,7 +82,7 @@ static inline double choose(bool condition, double yes, double no) {
       32)                                                                                                              \
     X(celu, choosef(x < 0, p->alpha * tort_expm1f(x / p->alpha), x), choose(x < 0, p->alpha * expm1(x / p->alpha), x), \
       32)                                                                                                              \
-    X(thresholded_relu, x > p->alpha ? x : x != x ? x : 0, x > p->alpha ? x : x != x ? x : 0, 4)                       \
+    X(thresholded_relu, x > p->alpha ? x : 0, x > p->alpha ? x : 0, 4)                                                 \
     X(leaky_relu, choosef(x < 0, p->alpha * x, x), choose(x < 0, p->alpha * x, x), 4)                                  \
     X(swish, x *tort_sigmoidf(p->alpha *x), x / (1 + exp(-p->alpha * x)), 32)
 
@@ -117,7 +118,7 @@ static tort_status run_relu(const tort_call *call) {
 }
 
 /* Integers are computed as doubles and truncated. */
-#define SHRUNK (x < -p->alpha ? x + p->beta : x > p->alpha ? x - p->beta : x != x ? x : 0)
+#define SHRUNK (x < -p->alpha ? x + p->beta : x > p->alpha ? x - p->beta : 0)
 static inline double shrink(double x, const tort_activation *p) {
     return SHRUNK;
 }
@@ -200,23 +201,34 @@ static tort_status run_swiglu(const tort_call *call) {
 
 /* ---- Clip -------------------------------------------------------------------------------------------------------- */
 
-/* Without a bound (or with the default of opset 6, the largest float) there is none: infinities stay. */
+/* Without a bound: up to opset 5 infinities stay; opset 6 has the largest floats as defaults, opset 11 the largest
+ * finite number of the type. */
+static float largest(const tort_node_view *node) {
+    if (node->op->since < 11) return INFINITY;
+    switch (node->inputs[0].type) {
+    case TORT_FLOAT16: return 65504.0f;
+    case TORT_BFLOAT16: return 0x1.fep127f;
+    case TORT_FLOAT: return FLT_MAX;
+    default: return INFINITY;
+    }
+}
+
 static float bound(const tort_node_view *node, const char *name, float none) {
-    const tort_attribute *attribute = tort_attr(node, name);
-    return attribute == NULL || attribute->is_default ? none : attribute->u.f;
+    return tort_attr(node, name) ? tort_attr_float(node, name) : none;
 }
 
 static tort_status resolve_clip(tort_resolve *resolve) {
     tort_clip *params = resolve->params;
-    params->low = bound(resolve->node, "min", -INFINITY);
-    params->high = bound(resolve->node, "max", INFINITY);
+    params->low = bound(resolve->node, "min", -largest(resolve->node));
+    params->high = bound(resolve->node, "max", largest(resolve->node));
+    params->limits = resolve->node->op->since >= 11;
     return TORT_OK;
 }
 
 static tort_status infer_clip(tort_infer *infer) {
     tort_infer_same(infer, 0, 0);
-    tort_status status = tort_check_single(infer, 1, "min");
-    return status != TORT_OK ? status : tort_check_single(infer, 2, "max");
+    tort_status status = tort_check_single(infer->node, 1, "min", infer->error);
+    return status != TORT_OK ? status : tort_check_single(infer->node, 2, "max", infer->error);
 }
 
 /* Where low > high, the result is high. */
@@ -242,7 +254,8 @@ static tort_status run_clip(const tort_call *call) {
         integer_bounds i;
         natural_bounds n;
     } bounds;
-    double low = params->low, high = params->high;
+    const bool wide = params->limits && type == TORT_DOUBLE;
+    double low = wide ? -DBL_MAX : (double)params->low, high = wide ? DBL_MAX : (double)params->high;
     const tort_tensor *low_in = call->input_count > 1 && tort_present(&call->inputs[1]) ? &call->inputs[1] : NULL;
     const tort_tensor *high_in = call->input_count > 2 && tort_present(&call->inputs[2]) ? &call->inputs[2] : NULL;
     if (tort_type_is_float(type)) {

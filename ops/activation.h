@@ -16,9 +16,10 @@ typedef struct tort_swiglu {
     float alpha;
 } tort_swiglu;
 
-/* The bounds of Clip that attributes give (before opset 11); later ones are inputs 1 and 2. */
+/* The bounds of Clip where inputs 1 and 2 (opset 11 on) give none: attributes, or the limits of a type but double. */
 typedef struct tort_clip {
     float low, high;
+    bool limits; /* without a bound the largest finite numbers are the bounds; of double too */
 } tort_clip;
 
 #endif

@@ -5,39 +5,33 @@
 #include "ops/shapes.h"
 
 static tort_status affine_infer(tort_infer *infer) {
-    const tort_info *theta = &infer->node->inputs[0], *size = &infer->node->inputs[1];
-    tort_scalar sizes[5];
-    int32_t count = 0;
+    const tort_info *theta = &infer->node->inputs[0];
+    tort_symbols size;
     if (theta->rank >= 0 && theta->rank != 3) {
         return tort_fail(infer->error, TORT_E_MODEL, "theta must be [N,2,3] or [N,3,4]; it has rank %d",
                          (int)theta->rank);
     }
-    if (!tort_infer_entries(infer, 1, sizes, 5, &count)) {
-        tort_infer_unknown(infer, 0, theta->type);
-        return TORT_OK;
+    tort_infer_unknown(infer, 0, theta->type);
+    tort_status status = tort_read_shape(infer, 1, "size", 0, &size);
+    if (status || size.known != TORT_KNOWN) return status;
+    if (size.count != 4 && size.count != 5) {
+        return tort_fail(infer->error, TORT_E_MODEL, "size has %d entries, expected 4 (N,C,H,W) or 5 (N,C,D,H,W)",
+                         (int)size.count);
     }
-    if (size->rank != 1 || count < 4) {
-        return tort_fail(infer->error, TORT_E_MODEL, "size must be [N,C,H,W] or [N,C,D,H,W]");
-    }
-    int32_t spatial = count - 2;
+    int32_t spatial = size.count - 2;
     for (int32_t k = 1; k < 3 && theta->rank == 3; k++) {
         if (!tort_dim_known(theta->dims[k]) || theta->dims[k] == spatial + k - 1) continue;
         return tort_fail(infer->error, TORT_E_MODEL, "theta has %lld elements along axis %d, size asks for %d",
                          (long long)theta->dims[k], (int)k, (int)(spatial + k - 1));
     }
     tort_dim dims[5];
-    for (int32_t k = 0; k < count; k++) {
-        if (!sizes[k].symbolic && sizes[k].value < 0) {
-            return tort_fail(infer->error, TORT_E_MODEL, "size has %lld at place %d", (long long)sizes[k].value,
-                             (int)k);
-        }
+    for (int32_t k = 0; k < size.count; k++) {
         int32_t to = k < 2 ? 0 : k - 1; /* C leaves no trace */
-        if (k != 1) dims[to] = tort_scalar_to_dim(infer->dims, sizes[k]);
+        if (k != 1) dims[to] = tort_scalar_to_dim(infer->dims, size.values[k]);
     }
-    tort_status status =
-        theta->rank == 3 ? tort_dim_unify(infer->error, 0, theta->dims[0], dims[0], &dims[0]) : TORT_OK;
-    dims[count - 1] = spatial;
-    if (!status) tort_infer_shape(infer, 0, theta->type, count, dims);
+    status = theta->rank == 3 ? tort_dim_unify(infer->error, 0, theta->dims[0], dims[0], &dims[0]) : TORT_OK;
+    dims[size.count - 1] = spatial;
+    if (!status) tort_infer_shape(infer, 0, theta->type, size.count, dims);
     return status;
 }
 

@@ -12,9 +12,10 @@ static tort_status infer_arg(tort_infer *infer) {
     if (data->rank < 0) return TORT_OK;
     tort_dim dims[TORT_MAX_RANK];
     int32_t rank = 0, axis = -1;
+    tort_status status = tort_normalize_axis(infer->error, tort_attr_int(infer->node, "axis"),
+                                             data->rank > 0 ? data->rank : 1, &axis); /* a scalar has axis 0, or -1 */
+    if (status != TORT_OK) return status;
     if (data->rank > 0) {
-        tort_status status = tort_normalize_axis(infer->error, tort_attr_int(infer->node, "axis"), data->rank, &axis);
-        if (status != TORT_OK) return status;
         if (data->dims[axis] == 0)
             return tort_fail(infer->error, TORT_E_MODEL, "axis %d has size 0: it has no largest element", axis);
     }

@@ -48,6 +48,10 @@ static tort_status infer_attention(tort_infer *infer) {
     if (status == TORT_OK) status = read_dims(node, infer->dims, infer->error, KEY, &key);
     if (status == TORT_OK) status = read_dims(node, infer->dims, infer->error, VALUE, &value);
     if (status != TORT_OK) return status;
+    for (int32_t i = KEY; i <= VALUE; i++)
+        if (node->inputs[i].rank != node->inputs[QUERY].rank)
+            return tort_fail(infer->error, TORT_E_MODEL, "input %d has rank %d; expected that of input 0, %d", i,
+                             node->inputs[i].rank, node->inputs[QUERY].rank);
     if (tort_has_input(node, PAST_KEY) != tort_has_input(node, PAST_VALUE))
         return tort_fail(infer->error, TORT_E_MODEL, "past_key and past_value must be given together");
     if (tort_has_input(node, PAST_KEY) && tort_has_input(node, VALID_KEYS))
@@ -354,7 +358,7 @@ static tort_status attention(const tort_call *call) {
 #define TYPES "T1=floats13 T2=floats13 U=numeric13|bool"
 #define ATTRIBUTES                                                                                                     \
     "is_causal:int=0 kv_num_heads:int q_num_heads:int qk_matmul_output_mode:int=0 scale:float softcap:float=0 "        \
-    "softmax_precision:int"
+    "softmax_precision:int(floats13)"
 #define BY 0, 0, sizeof(tort_attention_params), infer_attention, resolve_attention, attention
 
 const tort_op tort_ops_attention[] = {

@@ -31,17 +31,22 @@ static tort_status resolve_batch_norm(tort_resolve *resolve) {
     params->epsilon = (double)tort_attr_float(node, "epsilon");
     params->momentum = (double)tort_attr_float(node, "momentum");
     params->training = is_training(node);
+    for (int32_t o = 1; o < node->output_count && node->op->since >= 14 && !params->training; o++)
+        if (tort_has_output(node, o))
+            return tort_fail(resolve->error, TORT_E_MODEL, "output %d is only there with training_mode=1", o);
     if (!tort_shape_known(x)) return TORT_OK;
     /* A vector is a batch of one channel. */
     int32_t channel_end = x->rank > 1 ? 2 : 1;
-    if (node->op->since < 9 && tort_attr_int(node, "spatial") == 0) channel_end = x->rank;
+    const bool spatial = node->op->since >= 9 || tort_attr_int(node, "spatial") != 0;
+    if (!spatial) channel_end = x->rank;
     params->batch = x->dims[0];
     params->channels = tort_extent(x->dims, 1, channel_end);
     params->inner = tort_extent(x->dims, channel_end, x->rank);
     for (int32_t i = 1; i <= 4; i++)
         if (tort_shape_known(&node->inputs[i]) &&
-            tort_extent(node->inputs[i].dims, 0, node->inputs[i].rank) != params->channels)
-            return tort_fail(resolve->error, TORT_E_MODEL, "input %d must have %lld elements, one a channel", i,
+            ((spatial && node->inputs[i].rank != 1) ||
+             tort_extent(node->inputs[i].dims, 0, node->inputs[i].rank) != params->channels))
+            return tort_fail(resolve->error, TORT_E_MODEL, "input %d must be a list of %lld elements, one a channel", i,
                              (long long)params->channels);
     return TORT_OK;
 }

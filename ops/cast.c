@@ -13,36 +13,12 @@
 
 /* ---- infer ------------------------------------------------------------------------------------------------------- */
 
-/* Opset 1 names the type: "FLOAT16". */
-static tort_type type_named(const char *name) {
-    for (int type = TORT_UNDEFINED + 1; type < TORT_TYPE_COUNT; type++) {
-        const char *known = tort_type_name((tort_type)type);
-        size_t i = 0;
-        while (known[i] != '\0' && (name[i] == known[i] || name[i] == known[i] - 'a' + 'A')) i++;
-        if (known[i] == '\0' && name[i] == '\0') return (tort_type)type;
-    }
-    return TORT_UNDEFINED;
-}
-
-static tort_status target_type(tort_infer *infer, tort_type *type) {
-    const tort_attribute *to = tort_attr(infer->node, "to");
-    if (to->kind == TORT_ATTR_STRING) {
-        *type = type_named(to->u.s.data);
-        if (*type != TORT_UNDEFINED) return TORT_OK;
-        return tort_fail(infer->error, TORT_E_MODEL, "attribute to is \"%s\", which is no type", to->u.s.data);
-    }
-    if (to->u.i <= TORT_UNDEFINED || to->u.i >= TORT_TYPE_COUNT)
-        return tort_fail(infer->error, TORT_E_MODEL, "attribute to is %lld, which is no type", (long long)to->u.i);
-    *type = (tort_type)to->u.i;
-    return TORT_OK;
-}
-
 /* Integers that shapes determine stay what they are; as bool they are compared with 0. */
 static tort_status cast_elements(tort_infer *infer, tort_type type) {
     if (type == TORT_INT32 || type == TORT_INT64) return tort_infer_forward_elements(infer, 0, 0);
     tort_scalar values[TORT_MAX_ELEMENTS];
     int32_t count;
-    if (type != TORT_BOOL || !tort_infer_integers(infer, 0, values, TORT_MAX_ELEMENTS, &count)) return TORT_OK;
+    if (type != TORT_BOOL || !tort_infer_integers(infer, 0, values, &count)) return TORT_OK;
     for (int32_t i = 0; i < count; i++) {
         if (values[i].symbolic) {
             values[i] = tort_scalar_unknown(infer->dims, false);
@@ -54,12 +30,9 @@ static tort_status cast_elements(tort_infer *infer, tort_type type) {
 }
 
 static tort_status infer_cast(tort_infer *infer) {
-    tort_type type = TORT_UNDEFINED;
-    tort_status status = target_type(infer, &type);
-    if (status != TORT_OK) return status;
     tort_infer_same(infer, 0, 0);
-    infer->outputs[0].type = type;
-    return cast_elements(infer, type);
+    infer->outputs[0].type = tort_attr_type(infer->node, "to");
+    return cast_elements(infer, infer->outputs[0].type);
 }
 
 static tort_status infer_cast_like(tort_infer *infer) {
@@ -69,10 +42,8 @@ static tort_status infer_cast_like(tort_infer *infer) {
 }
 
 static tort_status infer_bit_cast(tort_infer *infer) {
-    tort_type type = TORT_UNDEFINED, from = infer->node->inputs[0].type;
-    tort_status status = target_type(infer, &type);
-    if (status != TORT_OK) return status;
-    if (type == TORT_STRING || tort_type_bits(type) != tort_type_bits(from)) {
+    tort_type type = tort_attr_type(infer->node, "to"), from = infer->node->inputs[0].type;
+    if (tort_type_bits(type) != tort_type_bits(from)) {
         return tort_fail(infer->error, TORT_E_MODEL, "%s has %d bits and cannot be seen as %s", tort_type_name(from),
                          tort_type_bits(from), tort_type_name(type));
     }
@@ -93,7 +64,7 @@ static tort_status resolve_cast(tort_resolve *resolve) {
         params->rounding = TORT_ROUND_NEAREST;
     } else if (strcmp(mode, "down") == 0) {
         params->rounding = TORT_ROUND_DOWN;
-    } else if (mode[0] != '\0' && strcmp(mode, "up") != 0) {
+    } else if (tort_attr(resolve->node, "round_mode") && strcmp(mode, "up") != 0) {
         return tort_fail(resolve->error, TORT_E_MODEL, "round_mode is \"%s\", expected up, down or nearest", mode);
     }
     return TORT_OK;
@@ -228,46 +199,39 @@ static tort_status run_bit_cast(const tort_call *call) {
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
+/* `to` is an attribute that names a type of T2. */
+#define CAST(SINCE, UNTIL, TYPES, ATTRIBUTES)                                                                          \
+    {                                                                                                                  \
+        "", "Cast", SINCE, UNTIL, "input:T1", "output:T2", "T1=" TYPES " T2=" TYPES, ATTRIBUTES, 0, 0,                 \
+            sizeof(tort_cast), infer_cast, resolve_cast, run_cast                                                      \
+    }
+#define CAST_LIKE(SINCE, UNTIL, TYPES, ATTRIBUTES)                                                                     \
+    {                                                                                                                  \
+        "", "CastLike", SINCE, UNTIL, "input:T1 target_type:T2", "output:T2", "T1=" TYPES " T2=" TYPES, ATTRIBUTES, 0, \
+            0, sizeof(tort_cast), infer_cast_like, resolve_cast, run_cast                                              \
+    }
+#define TO "to:int(T2)!"
+#define SATURATE "saturate:int=1"
+#define ROUNDS "round_mode:string=up saturate:int=1"
+
 const tort_op tort_ops_cast[] = {
-    {"", "Cast", 1, 5, "input:T1", "output:T2", "T1=numeric|bool T2=numeric|bool", "to:string!", 0, 0,
-     sizeof(tort_cast), infer_cast, resolve_cast, run_cast},
-    {"", "Cast", 6, 8, "input:T1", "output:T2", "T1=numeric|bool T2=numeric|bool", "to:int!", 0, 0, sizeof(tort_cast),
-     infer_cast, resolve_cast, run_cast},
-    {"", "Cast", 9, 12, "input:T1", "output:T2", "T1=numeric|bool|string T2=numeric|bool|string", "to:int!", 0, 0,
-     sizeof(tort_cast), infer_cast, resolve_cast, run_cast},
-    {"", "Cast", 13, 18, "input:T1", "output:T2", "T1=numeric13|bool|string T2=numeric13|bool|string", "to:int!", 0, 0,
-     sizeof(tort_cast), infer_cast, resolve_cast, run_cast},
-    {"", "Cast", 19, 20, "input:T1", "output:T2", "T1=all19|-complex64|-complex128 T2=all19|-complex64|-complex128",
-     "saturate:int=1 to:int!", 0, 0, sizeof(tort_cast), infer_cast, resolve_cast, run_cast},
-    {"", "Cast", 21, 22, "input:T1", "output:T2", "T1=all21|-complex64|-complex128 T2=all21|-complex64|-complex128",
-     "saturate:int=1 to:int!", 0, 0, sizeof(tort_cast), infer_cast, resolve_cast, run_cast},
-    {"", "Cast", 23, 23, "input:T1", "output:T2", "T1=all23|-complex64|-complex128 T2=all23|-complex64|-complex128",
-     "saturate:int=1 to:int!", 0, 0, sizeof(tort_cast), infer_cast, resolve_cast, run_cast},
-    {"", "Cast", 24, 24, "input:T1", "output:T2", "T1=all24|-complex64|-complex128 T2=all24|-complex64|-complex128",
-     "round_mode:string=up saturate:int=1 to:int!", 0, 0, sizeof(tort_cast), infer_cast, resolve_cast, run_cast},
-    {"", "Cast", 25, 27, "input:T1", "output:T2", "T1=all25|-complex64|-complex128 T2=all25|-complex64|-complex128",
-     "round_mode:string=up saturate:int=1 to:int!", 0, 0, sizeof(tort_cast), infer_cast, resolve_cast, run_cast},
-    {"", "Cast", 28, 28, "input:T1", "output:T2", "T1=all28|-complex64|-complex128 T2=all28|-complex64|-complex128",
-     "round_mode:string=up saturate:int=1 to:int!", 0, 0, sizeof(tort_cast), infer_cast, resolve_cast, run_cast},
-    {"", "CastLike", 15, 18, "input:T1 target_type:T2", "output:T2",
-     "T1=numeric13|bool|string T2=numeric13|bool|string", "", 0, 0, sizeof(tort_cast), infer_cast_like, resolve_cast,
-     run_cast},
-    {"", "CastLike", 19, 20, "input:T1 target_type:T2", "output:T2",
-     "T1=all19|-complex64|-complex128 T2=all19|-complex64|-complex128", "saturate:int=1", 0, 0, sizeof(tort_cast),
-     infer_cast_like, resolve_cast, run_cast},
-    {"", "CastLike", 21, 22, "input:T1 target_type:T2", "output:T2",
-     "T1=all21|-complex64|-complex128 T2=all21|-complex64|-complex128", "saturate:int=1", 0, 0, sizeof(tort_cast),
-     infer_cast_like, resolve_cast, run_cast},
-    {"", "CastLike", 23, 23, "input:T1 target_type:T2", "output:T2",
-     "T1=all23|-complex64|-complex128 T2=all23|-complex64|-complex128", "saturate:int=1", 0, 0, sizeof(tort_cast),
-     infer_cast_like, resolve_cast, run_cast},
-    {"", "CastLike", 24, 24, "input:T1 target_type:T2", "output:T2",
-     "T1=all24|-complex64|-complex128 T2=all24|-complex64|-complex128", "round_mode:string=up saturate:int=1", 0, 0,
-     sizeof(tort_cast), infer_cast_like, resolve_cast, run_cast},
-    {"", "CastLike", 25, 28, "input:T1 target_type:T2", "output:T2",
-     "T1=all25|-complex64|-complex128 T2=all25|-complex64|-complex128", "round_mode:string=up saturate:int=1", 0, 0,
-     sizeof(tort_cast), infer_cast_like, resolve_cast, run_cast},
-    {"", "BitCast", 26, 28, "input:T1", "output:T2", "T1=all25|-string T2=all25|-string", "to:int!", 0, 0, 0,
-     infer_bit_cast, NULL, run_bit_cast},
+    CAST(1, 5, "numeric|bool", "to:string(T2)!"),
+    CAST(6, 8, "numeric|bool", TO),
+    CAST(9, 12, "numeric|bool|string", TO),
+    CAST(13, 18, "numeric13|bool|string", TO),
+    CAST(19, 20, "all19|-complex", SATURATE " " TO),
+    CAST(21, 22, "all21|-complex", SATURATE " " TO),
+    CAST(23, 23, "all23|-complex", SATURATE " " TO),
+    CAST(24, 24, "all24|-complex", ROUNDS " " TO),
+    CAST(25, 27, "all25|-complex", ROUNDS " " TO),
+    CAST(28, 28, "all28|-complex", ROUNDS " " TO),
+    CAST_LIKE(15, 18, "numeric13|bool|string", ""),
+    CAST_LIKE(19, 20, "all19|-complex", SATURATE),
+    CAST_LIKE(21, 22, "all21|-complex", SATURATE),
+    CAST_LIKE(23, 23, "all23|-complex", SATURATE),
+    CAST_LIKE(24, 24, "all24|-complex", ROUNDS),
+    CAST_LIKE(25, 28, "all25|-complex", ROUNDS),
+    {"", "BitCast", 26, 28, "input:T1", "output:T2", "T1=all25|-string T2=all25|-string", TO, 0, 0, 0, infer_bit_cast,
+     NULL, run_bit_cast},
     {0},
 };

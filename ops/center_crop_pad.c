@@ -3,37 +3,30 @@
 #include "ops/shapes.h"
 #include "ops/strided.h"
 
-static tort_status crop_axes(const tort_node_view *node, tort_error *error, int64_t *axes, int32_t *count) {
+static tort_status crop_axes(const tort_node_view *node, tort_error *error, tort_numbers *axes) {
     int32_t rank = node->inputs[0].rank;
-    tort_known known = tort_read_list(node, -1, "axes", axes, TORT_MAX_RANK, count);
-    if (known == TORT_UNKNOWN) return tort_fail(error, TORT_E_MODEL, "axes has more entries than the input dimensions");
-    if (known == TORT_ABSENT) {
-        for (*count = 0; *count < rank; ++*count) axes[*count] = *count;
+    tort_status status = tort_read_numbers(node, -1, "axes", axes, error);
+    if (axes->known == TORT_ABSENT) {
+        for (axes->count = 0; axes->count < rank; axes->count++) axes->values[axes->count] = axes->count;
     }
-    return tort_normalize_axes(error, axes, *count, rank);
+    return status ? status : tort_normalize_axes(error, axes->values, axes->count, rank);
 }
 
 static tort_status crop_infer(tort_infer *infer) {
-    const tort_info *input = &infer->node->inputs[0], *shape = &infer->node->inputs[1];
-    tort_scalar sizes[TORT_MAX_RANK];
-    int64_t axes[TORT_MAX_RANK];
-    int32_t axis_count = 0, count = 0;
+    const tort_info *input = &infer->node->inputs[0];
+    tort_symbols shape;
+    tort_numbers axes;
     tort_infer_unknown(infer, 0, input->type);
-    if (input->rank < 0) return TORT_OK;
-    tort_status status = crop_axes(infer->node, infer->error, axes, &axis_count);
+    tort_status status = tort_read_shape(infer, 1, "shape", 0, &shape);
+    if (status || input->rank < 0) return status;
+    status = crop_axes(infer->node, infer->error, &axes);
+    if (!status) status = tort_check_entries(infer->error, "shape", shape.count, axes.count);
     if (status) return status;
-    if (shape->rank > 1 || (shape->rank == 1 && tort_dim_known(shape->dims[0]) && shape->dims[0] != axis_count)) {
-        return tort_fail(infer->error, TORT_E_MODEL, "shape must be a list of %d sizes, one an axis", (int)axis_count);
-    }
     tort_dim dims[TORT_MAX_RANK];
     for (int32_t k = 0; k < input->rank; k++) dims[k] = input->dims[k];
-    bool known = tort_infer_entries(infer, 1, sizes, TORT_MAX_RANK, &count) && count == axis_count;
-    for (int32_t k = 0; k < axis_count; k++) {
-        if (known && !sizes[k].symbolic && sizes[k].value < 0) {
-            return tort_fail(infer->error, TORT_E_MODEL, "shape has %lld at place %d", (long long)sizes[k].value,
-                             (int)k);
-        }
-        dims[axes[k]] = known ? tort_scalar_to_dim(infer->dims, sizes[k]) : tort_dim_fresh(infer->dims, true);
+    for (int32_t k = 0; k < axes.count; k++) {
+        dims[axes.values[k]] = shape.known == TORT_KNOWN ? tort_scalar_to_dim(infer->dims, shape.values[k])
+                                                         : tort_dim_fresh(infer->dims, true);
     }
     tort_infer_shape(infer, 0, input->type, input->rank, dims);
     return TORT_OK;

@@ -8,42 +8,28 @@
 
 /* ---- what the node asks for ---------------------------------------------------------------------------------- */
 
-static tort_status read_sizes(const tort_node_view *node, tort_error *error, const char *name, int64_t low,
-                              int32_t want, int64_t missing, int64_t *values) {
-    int64_t list[2 * TORT_COL2IM_RANK];
-    int32_t count = 0;
-    if (tort_read_list(node, -1, name, list, 2 * TORT_COL2IM_RANK, &count) == TORT_ABSENT) {
-        for (; count < want; count++) list[count] = missing;
-    }
-    if (count != want) {
-        return tort_fail(error, TORT_E_MODEL, "%s has %d entries, needs %d", name, (int)count, (int)want);
-    }
-    for (int32_t k = 0; k < want; k++) {
-        values[k] = list[k];
-        if (list[k] >= low && list[k] <= INT32_MAX) continue;
-        return tort_fail(error, TORT_E_MODEL, "%s has %lld at place %d, not in [%d, 2^31)", name, (long long)list[k],
-                         (int)k, (int)low);
-    }
-    return TORT_OK;
-}
-
 /* Fills what the attributes and, where `sizes` says so, the inputs determine. */
 static tort_status col2im_read(const tort_node_view *node, tort_error *error, tort_col2im_params *p, bool *sizes) {
-    int32_t block_count = 0;
     int64_t pads[2 * TORT_COL2IM_RANK];
-    *sizes = tort_view_integers(node, 1, p->image, TORT_COL2IM_RANK, &p->spatial) &&
-             tort_view_integers(node, 2, p->block, TORT_COL2IM_RANK, &block_count);
-    if (!*sizes) return TORT_OK;
-    if (p->spatial != block_count || p->spatial < 1) {
-        return tort_fail(error, TORT_E_MODEL, "image_shape has %d entries and block_shape %d; they must be as many",
-                         (int)p->spatial, (int)block_count);
-    }
-    tort_status status = read_sizes(node, error, "strides", 1, p->spatial, 1, p->strides);
-    if (!status) status = read_sizes(node, error, "dilations", 1, p->spatial, 1, p->dilations);
-    if (!status) status = read_sizes(node, error, "pads", 0, 2 * p->spatial, 0, pads);
+    tort_numbers image, block;
+    tort_status status = tort_read_numbers(node, 1, "image_shape", &image, error);
+    if (!status) status = tort_read_numbers(node, 2, "block_shape", &block, error);
+    *sizes = !status && image.known == TORT_KNOWN && block.known == TORT_KNOWN;
     if (status) return status;
+    p->spatial = image.count < 0 ? block.count : image.count;
+    if (p->spatial < 0) return TORT_OK;
+    if (p->spatial < 1 || p->spatial > TORT_COL2IM_RANK)
+        return tort_fail(error, TORT_E_MODEL, "image_shape and block_shape have %d entries, expected 1 to %d",
+                         (int)p->spatial, TORT_COL2IM_RANK);
+    status = tort_check_entries(error, "block_shape", block.count, p->spatial);
+    if (!status) status = tort_read_sizes(node, "strides", p->spatial, 1, 1, p->strides, error);
+    if (!status) status = tort_read_sizes(node, "dilations", p->spatial, 1, 1, p->dilations, error);
+    if (!status) status = tort_read_sizes(node, "pads", 2 * p->spatial, 0, 0, pads, error);
+    if (status || !*sizes) return status;
     p->block_size = p->place_count = 1;
     for (int32_t k = 0; k < p->spatial; k++) {
+        p->image[k] = image.values[k];
+        p->block[k] = block.values[k];
         if (p->image[k] < 0 || p->block[k] < 1 || p->image[k] > INT32_MAX || p->block[k] > INT32_MAX) {
             return tort_fail(error, TORT_E_MODEL, "an image of %lld and blocks of %lld along axis %d",
                              (long long)p->image[k], (long long)p->block[k], (int)k);
@@ -59,10 +45,9 @@ static tort_status col2im_read(const tort_node_view *node, tort_error *error, to
 }
 
 static tort_status col2im_infer(tort_infer *infer) {
-    const tort_info *input = &infer->node->inputs[0], *shape = &infer->node->inputs[1];
+    const tort_info *input = &infer->node->inputs[0];
     tort_col2im_params p = {0};
-    tort_scalar image[TORT_COL2IM_RANK];
-    int32_t count = 0;
+    tort_symbols image;
     bool known = false;
     if (input->type == TORT_STRING || input->type == TORT_BOOL) {
         return tort_fail(infer->error, TORT_E_UNSUPPORTED, "blocks of type %s cannot be added up",
@@ -75,14 +60,11 @@ static tort_status col2im_infer(tort_infer *infer) {
     tort_status status = col2im_read(infer->node, infer->error, &p, &known);
     if (status) return status;
     tort_infer_unknown(infer, 0, input->type);
-    if (shape->rank == 1 && tort_dim_known(shape->dims[0])) {
-        status = tort_check_rank(infer->error, shape->dims[0] + 2);
-        if (status) return status;
-    }
-    if (input->rank < 0 || !tort_infer_entries(infer, 1, image, TORT_COL2IM_RANK, &count)) return TORT_OK;
+    status = tort_read_symbols(infer->node, infer->dims, 1, "image_shape", &image, infer->error);
+    if (status || input->rank < 0 || image.known != TORT_KNOWN) return status;
 
     tort_dim dims[TORT_MAX_RANK] = {input->dims[0], tort_dim_fresh(infer->dims, !known)};
-    for (int32_t k = 0; k < count; k++) dims[2 + k] = tort_scalar_to_dim(infer->dims, image[k]);
+    for (int32_t k = 0; k < image.count; k++) dims[2 + k] = tort_scalar_to_dim(infer->dims, image.values[k]);
     if (known) {
         tort_dim depth = input->dims[1], places = input->dims[2];
         if ((tort_dim_known(depth) && depth % p.block_size) || (tort_dim_known(places) && places != p.place_count)) {
@@ -93,7 +75,7 @@ static tort_status col2im_infer(tort_infer *infer) {
         }
         dims[1] = tort_dim_floordiv(infer->dims, depth, p.block_size);
     }
-    tort_infer_shape(infer, 0, input->type, 2 + count, dims);
+    tort_infer_shape(infer, 0, input->type, 2 + image.count, dims);
     return TORT_OK;
 }
 

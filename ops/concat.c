@@ -3,15 +3,9 @@
  * Both copy, for each position before the axis, one run of elements: everything from the axis on. */
 #include "ops/concat.h"
 
-#include "ops/numeric.h"
+#include "ops/extent.h"
 #include "ops/shapes.h"
 #include "ops/strided.h"
-
-static int64_t elements(const tort_tensor *tensor, int32_t begin, int32_t end) {
-    int64_t count = 1;
-    for (int32_t k = begin; k < end; k++) count *= tensor->dims[k];
-    return count;
-}
 
 /* ---- Concat -------------------------------------------------------------------------------------------------- */
 
@@ -21,18 +15,23 @@ static tort_status concat_axis(const tort_node_view *node, tort_error *error, in
     return tort_normalize_axis(error, given, rank, axis);
 }
 
-/* Lists of integers, put one behind the other: the end of most shape arithmetic. */
+/* Lists of integers, put one behind the other: the end of most shape arithmetic. Of some nothing may be known. */
 static tort_status concat_elements(const tort_infer *infer) {
-    tort_scalar values[TORT_MAX_ELEMENTS];
+    tort_scalar values[TORT_MAX_ELEMENTS], part[TORT_MAX_ELEMENTS];
     int32_t total = 0;
     bool any = false;
     for (int32_t i = 0; i < infer->node->input_count; i++) {
+        const tort_info *input = &infer->node->inputs[i];
         int32_t count = 0;
-        if (!tort_infer_entries(infer, i, values + total, TORT_MAX_ELEMENTS - total, &count)) return TORT_OK;
-        total += count;
-        any = any || infer->node->inputs[i].elements || infer->node->inputs[i].data;
+        bool known = tort_infer_integers(infer, i, part, &count);
+        if (!known && (input->rank != 1 || !tort_dim_known(input->dims[0]) || input->dims[0] > TORT_MAX_ELEMENTS))
+            return TORT_OK;
+        if (!known) count = (int32_t)input->dims[0];
+        if (count > TORT_MAX_ELEMENTS - total) return TORT_OK;
+        for (int32_t k = 0; k < count; k++) values[total++] = known ? part[k] : tort_scalar_unknown(infer->dims, true);
+        any = any || known;
     }
-    return !any ? TORT_OK : tort_infer_set_integers(infer, 0, values, total);
+    return any ? tort_infer_set_integers(infer, 0, values, total) : TORT_OK;
 }
 
 static tort_status concat_infer(tort_infer *infer) {
@@ -93,11 +92,12 @@ static tort_status concat_resolve(tort_resolve *resolve) {
 tort_status tort_move_concat(const tort_call *call, tort_box_mover move) {
     const tort_concat_params *params = call->params;
     const tort_tensor *output = &call->outputs[0];
-    int64_t outer = elements(output, 0, params->axis), row = elements(output, params->axis, output->rank), first = 0;
+    int64_t outer = tort_extent(output->dims, 0, params->axis),
+            row = tort_extent(output->dims, params->axis, output->rank), first = 0;
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < call->input_count; i++) {
         const tort_tensor *input = &call->inputs[i];
-        int64_t run = elements(input, params->axis, input->rank);
+        int64_t run = tort_extent(input->dims, params->axis, input->rank);
         tort_box box = {.dst_first = first};
         tort_box_add(&box, outer, row, run);
         tort_box_add(&box, run, 1, 1);
@@ -116,10 +116,8 @@ static tort_status concat_reference(const tort_call *call) {
 static tort_status check_lengths(const tort_infer *infer, const tort_scalar *list, int32_t count, tort_dim length) {
     int64_t sum = 0;
     bool known = tort_dim_known(length);
-    if (count != infer->node->output_count) {
-        return tort_fail(infer->error, TORT_E_MODEL, "split has %d lengths for %d outputs", (int)count,
-                         (int)infer->node->output_count);
-    }
+    tort_status status = tort_check_entries(infer->error, "split", count, infer->node->output_count);
+    if (status) return status;
     for (int32_t i = 0; i < count; i++) {
         known = known && !list[i].symbolic;
         if (list[i].symbolic) continue;
@@ -160,35 +158,19 @@ static tort_status equal_lengths(const tort_infer *infer, tort_dim length, tort_
     return TORT_OK;
 }
 
-/* The lengths that input 1 gives (floats in opset 1). False: nothing is known of them. */
-static bool read_lengths(const tort_infer *infer, tort_scalar *list, int32_t max, int32_t *count) {
-    const tort_info *input = &infer->node->inputs[1];
-    if (input->type == TORT_INT64) return tort_infer_entries(infer, 1, list, max, count);
-    if (!input->data || input->rank != 1 || !tort_dim_known(input->dims[0]) || input->dims[0] > max) return false;
-    *count = (int32_t)input->dims[0];
-    for (int32_t i = 0; i < *count; i++) {
-        list[i].symbolic = false;
-        tort_load_integers(input->type, input->data, i, 1, &list[i].value);
-    }
-    return true;
-}
-
+/* The lengths that input 1 (floats in opset 1) or the attribute gives, else equal ones. */
 static tort_status split_lengths(const tort_infer *infer, tort_dim length, tort_scalar *list, tort_dim *lengths) {
-    const tort_node_view *node = infer->node;
-    int32_t outputs = node->output_count, count = 0;
-    if (tort_has_input(node, 1)) {
-        if (!read_lengths(infer, list, outputs, &count)) {
-            for (int32_t i = 0; i < outputs; i++) lengths[i] = tort_dim_fresh(infer->dims, true);
-            return TORT_OK;
-        }
-    } else if (tort_attr(node, "split")) {
-        const int64_t *ints = tort_attr_ints(node, "split", &count);
-        for (int32_t i = 0; i < count && i < outputs; i++) list[i] = tort_scalar_known(ints[i]);
-    } else {
-        return equal_lengths(infer, length, lengths);
-    }
-    tort_status status = check_lengths(infer, list, count, length);
-    for (int32_t i = 0; i < outputs && !status; i++) lengths[i] = tort_scalar_to_dim(infer->dims, list[i]);
+    int32_t outputs = infer->node->output_count, count = 0;
+    tort_known known;
+    tort_status status =
+        tort_read_long_list(infer->node, infer->dims, 1, "split", outputs, list, &count, &known, infer->error);
+    if (status) return status;
+    if (known == TORT_ABSENT) return equal_lengths(infer, length, lengths);
+    if (tort_attr(infer->node, "num_outputs"))
+        return tort_fail(infer->error, TORT_E_MODEL, "both split and num_outputs are given; give one");
+    if (known == TORT_KNOWN) status = check_lengths(infer, list, count, length);
+    for (int32_t i = 0; i < outputs && !status; i++)
+        lengths[i] = known == TORT_KNOWN ? tort_scalar_to_dim(infer->dims, list[i]) : tort_dim_fresh(infer->dims, true);
     return status;
 }
 
@@ -196,7 +178,7 @@ static tort_status split_outputs(const tort_infer *infer, int32_t axis, const to
     const tort_info *data = &infer->node->inputs[0];
     tort_scalar values[TORT_MAX_ELEMENTS];
     int32_t count = 0, first = 0;
-    bool contents = data->rank == 1 && tort_infer_integers(infer, 0, values, TORT_MAX_ELEMENTS, &count);
+    bool contents = data->rank == 1 && tort_infer_integers(infer, 0, values, &count);
     tort_dim dims[TORT_MAX_RANK];
     for (int32_t k = 0; k < data->rank; k++) dims[k] = data->dims[k];
     for (int32_t i = 0; i < infer->node->output_count; i++) {
@@ -256,7 +238,8 @@ static int64_t part_length(const tort_call *call, int32_t i) {
 tort_status tort_move_split(const tort_call *call, tort_box_mover move) {
     const tort_split_params *params = call->params;
     const tort_tensor *input = &call->inputs[0];
-    int64_t outer = elements(input, 0, params->axis), inner = elements(input, params->axis + 1, input->rank);
+    int64_t outer = tort_extent(input->dims, 0, params->axis),
+            inner = tort_extent(input->dims, params->axis + 1, input->rank);
     int64_t row = input->dims[params->axis] * inner, first = 0;
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < call->output_count; i++) {

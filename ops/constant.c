@@ -117,32 +117,25 @@ static tort_status fill_value(const tort_node_view *node, tort_error *error, tor
 }
 
 static tort_status fill_infer(tort_infer *infer) {
-    tort_scalar entries[TORT_MAX_ELEMENTS];
+    tort_symbols shape;
     tort_type type;
     tort_fill_params params = {{0}};
-    int32_t rank = 0;
     tort_status status = fill_value(infer->node, infer->error, &type, &params);
     if (status) return status;
     tort_infer_unknown(infer, 0, type);
-    if (!tort_infer_entries(infer, 0, entries, TORT_MAX_ELEMENTS, &rank)) return TORT_OK;
-    status = tort_check_rank(infer->error, rank);
-    if (status) return status;
+    status = tort_read_shape(infer, 0, "input", 0, &shape);
+    if (status || shape.known != TORT_KNOWN) return status;
     tort_dim dims[TORT_MAX_RANK];
-    for (int32_t k = 0; k < rank; k++) {
-        if (!entries[k].symbolic && entries[k].value < 0) {
-            return tort_fail(infer->error, TORT_E_MODEL, "the requested shape has %lld at place %d",
-                             (long long)entries[k].value, (int)k);
-        }
-        dims[k] = tort_scalar_to_dim(infer->dims, entries[k]);
-    }
-    tort_infer_shape(infer, 0, type, rank, dims);
+    for (int32_t k = 0; k < shape.count; k++) dims[k] = tort_scalar_to_dim(infer->dims, shape.values[k]);
+    tort_infer_shape(infer, 0, type, shape.count, dims);
 
     bool integers = type == TORT_INT64 || type == TORT_INT32 || type == TORT_BOOL;
-    int64_t count = rank == 0 ? 1 : dims[0], value;
-    if (!integers || rank > 1 || !tort_dim_known(count) || count > TORT_MAX_ELEMENTS) return TORT_OK;
+    int64_t count = shape.count == 0 ? 1 : dims[0], value;
+    if (!integers || shape.count > 1 || !tort_dim_known(count) || count > TORT_MAX_ELEMENTS) return TORT_OK;
+    tort_scalar elements[TORT_MAX_ELEMENTS];
     tort_load_integers(type, params.value, 0, 1, &value);
-    for (int64_t k = 0; k < count; k++) entries[k] = tort_scalar_known(value);
-    return tort_infer_set_integers(infer, 0, entries, (int32_t)count);
+    for (int64_t k = 0; k < count; k++) elements[k] = tort_scalar_known(value);
+    return tort_infer_set_integers(infer, 0, elements, (int32_t)count);
 }
 
 static tort_status fill_resolve(tort_resolve *resolve) {
@@ -169,9 +162,8 @@ static tort_status fill_reference(const tort_call *call) {
     "value_string:string value_strings:strings"
 #define FILL(SINCE, UNTIL, T)                                                                                          \
     {                                                                                                                  \
-        "", "ConstantOfShape", SINCE, UNTIL, "input:T1", "output:T2",                                                  \
-            "T1=int64 T2=" T "|-string|-complex64|-complex128", "value:tensor", 1u << 0, TORT_OP_BULKY,                \
-            sizeof(tort_fill_params), fill_infer, fill_resolve, fill_reference                                         \
+        "", "ConstantOfShape", SINCE, UNTIL, "input:T1", "output:T2", "T1=int64 T2=" T "|-string|-complex",            \
+            "value:tensor", 1u << 0, TORT_OP_BULKY, sizeof(tort_fill_params), fill_infer, fill_resolve, fill_reference \
     }
 
 const tort_op tort_ops_constant[] = {

@@ -11,29 +11,25 @@
 
 /* ---- infer ------------------------------------------------------------------------------------------------------- */
 
-/* output_shape or output_padding: spatial entries only, or none. Some exporters give output_shape with batch and
- * channels in front, which are skipped. */
-static tort_status read_sizes(const tort_node_view *node, const char *name, int32_t axes, int64_t *out, bool *given,
-                              tort_error *error) {
+/* output_shape: an entry for each spatial axis, or none. Some exporters put batch and channels in front, which are
+ * skipped. */
+static tort_status read_output_shape(const tort_node_view *node, int32_t axes, int64_t *out, bool *given,
+                                     tort_error *error) {
     int32_t count;
-    const int64_t *values = tort_attr_ints(node, name, &count);
+    const int64_t *values = tort_attr_ints(node, "output_shape", &count);
     *given = count != 0;
-    if (count == axes + 2)
-        values += 2;
-    else if (count != 0 && count != axes)
-        return tort_fail(error, TORT_E_MODEL, "attribute %s has %d entries, the input has %d spatial axes", name,
-                         (int)count, (int)axes);
+    if (count != axes + 2) return tort_read_sizes(node, "output_shape", axes, 0, 0, out, error);
     for (int32_t i = 0; i < axes; i++) {
-        out[i] = *given ? values[i] : 0;
+        out[i] = values[i + 2];
         if (out[i] < 0 || out[i] > INT32_MAX)
-            return tort_fail(error, TORT_E_MODEL, "attribute %s[%d] is %" PRId64 ", expected 0 to 2147483647", name,
-                             (int)i, out[i]);
+            return tort_fail(error, TORT_E_MODEL, "attribute output_shape[%d] is %" PRId64 ", expected 0 to 2147483647",
+                             (int)i + 2, out[i]);
     }
     return TORT_OK;
 }
 
 typedef struct transpose_sizes {
-    bool shape_given, padding_given;
+    bool shape_given;
     int64_t shape[TORT_MAX_SPATIAL], padding[TORT_MAX_SPATIAL]; /* output_shape, output_padding */
 } transpose_sizes;
 
@@ -42,8 +38,8 @@ static tort_status read_node(const tort_node_view *node, int32_t rank, tort_slid
     const tort_info *w = &node->inputs[1];
     tort_status status = tort_sliding_read(node, rank - 2, window, error);
     if (!status && w->rank >= 0) status = tort_sliding_kernel(window, w->dims + 2, error);
-    if (!status) status = read_sizes(node, "output_shape", rank - 2, sizes->shape, &sizes->shape_given, error);
-    if (!status) status = read_sizes(node, "output_padding", rank - 2, sizes->padding, &sizes->padding_given, error);
+    if (!status) status = read_output_shape(node, rank - 2, sizes->shape, &sizes->shape_given, error);
+    if (!status) status = tort_read_sizes(node, "output_padding", rank - 2, 0, 0, sizes->padding, error);
     return status;
 }
 

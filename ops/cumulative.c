@@ -10,11 +10,11 @@
 static tort_status infer_cumulative(tort_infer *infer) {
     const tort_info *x = &infer->node->inputs[0];
     int64_t axis;
-    int32_t count, normalized;
+    int32_t normalized;
+    bool known;
     tort_infer_same(infer, 0, 0);
-    tort_status status = tort_check_single(infer, 1, "axis");
-    if (status != TORT_OK) return status;
-    if (x->rank < 0 || !tort_view_integers(infer->node, 1, &axis, 1, &count) || count != 1) return TORT_OK;
+    tort_status status = tort_read_number(infer->node, 1, "axis", &axis, &known, infer->error);
+    if (status || x->rank < 0 || !known) return status;
     return tort_normalize_axis(infer->error, axis, x->rank, &normalized);
 }
 

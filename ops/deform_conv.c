@@ -88,8 +88,10 @@ static tort_status infer_deform_conv(tort_infer *infer) {
     }
     if (!status) status = check_moves(infer, INPUT_OFFSET, "offset", window.axes, &window, dims);
     if (!status) status = check_moves(infer, INPUT_MASK, "mask", 1, &window, dims);
-    if (!status && tort_has_input(infer->node, INPUT_B))
-        status = check_dim(infer, "B", &infer->node->inputs[INPUT_B], 0, tort_known_dim(w, 0));
+    const tort_info *b = &infer->node->inputs[INPUT_B];
+    if (!status && tort_has_input(infer->node, INPUT_B) && b->rank >= 0 && b->rank != 1)
+        status = tort_fail(infer->error, TORT_E_MODEL, "B has rank %d, expected 1", (int)b->rank);
+    if (!status && tort_has_input(infer->node, INPUT_B)) status = check_dim(infer, "B", b, 0, tort_known_dim(w, 0));
     if (!status) tort_infer_shape(infer, 0, x->type, rank, dims);
     return status;
 }

@@ -12,8 +12,8 @@ static tort_status infer_dropout(tort_infer *infer) {
     tort_infer_same(infer, 0, 0);
     tort_infer_same(infer, 1, 0);
     if (infer->node->op->since >= 10 && infer->node->output_count > 1) infer->outputs[1].type = TORT_BOOL;
-    tort_status status = tort_check_single(infer, 1, "ratio");
-    return status != TORT_OK ? status : tort_check_single(infer, 2, "training_mode");
+    tort_status status = tort_check_single(infer->node, 1, "ratio", infer->error);
+    return status != TORT_OK ? status : tort_check_single(infer->node, 2, "training_mode", infer->error);
 }
 
 static tort_status resolve_dropout(tort_resolve *resolve) {
@@ -86,7 +86,7 @@ const tort_op tort_ops_dropout[] = {
     {"", "Dropout", 13, 21, "data:T ratio?:T1 training_mode?:T2", "output:T mask?:T2", "T=floats13 T1=floats T2=bool",
      "seed:int", 0, TORT_OP_RANDOM, sizeof(tort_dropout_params), infer_dropout, resolve_dropout, run_dropout},
     {"", "Dropout", 22, 28, "data:T ratio?:T1 training_mode?:T2", "output:T mask?:T2",
-     "T=floats13|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz T1=floats13|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz T2=bool",
-     "seed:int", 0, TORT_OP_RANDOM, sizeof(tort_dropout_params), infer_dropout, resolve_dropout, run_dropout},
+     "T=floats13|float8 T1=floats13|float8 T2=bool", "seed:int", 0, TORT_OP_RANDOM, sizeof(tort_dropout_params),
+     infer_dropout, resolve_dropout, run_dropout},
     {0},
 };

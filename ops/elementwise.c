@@ -67,7 +67,7 @@ static tort_status align(const tort_node_view *node, int32_t *trailing, tort_err
     *trailing = 0;
     if (axis == NULL || rank < 0 || b_rank < 0) return TORT_OK;
     int64_t aligned = axis->u.i < 0 ? axis->u.i + rank : axis->u.i;
-    if (aligned < 0 || aligned + b_rank > rank) {
+    if (aligned < 0 || aligned > rank - b_rank) {
         return tort_fail(error, TORT_E_MODEL, "axis %lld does not align B of rank %d with A of rank %d",
                          (long long)axis->u.i, b_rank, rank);
     }
@@ -195,16 +195,15 @@ tort_status tort_run_pair(const tort_call *call, const tort_pair *pair) {
 /* ---- integers carried by shapes ---------------------------------------------------------------------------------- */
 
 tort_status tort_infer_elements(tort_infer *infer, tort_scalar (*combine)(tort_dims *, tort_scalar, tort_scalar)) {
-    enum { MOST = TORT_MAX_ELEMENTS };
-    tort_scalar a[MOST], b[MOST];
+    tort_scalar a[TORT_MAX_ELEMENTS], b[TORT_MAX_ELEMENTS], out[TORT_MAX_ELEMENTS];
     int32_t a_count, b_count;
-    if (!tort_infer_integers(infer, 0, a, MOST, &a_count) || !tort_infer_integers(infer, 1, b, MOST, &b_count))
-        return TORT_OK;
+    if (!tort_infer_integers(infer, 0, a, &a_count) || !tort_infer_integers(infer, 1, b, &b_count)) return TORT_OK;
     if (a_count != b_count && a_count != 1 && b_count != 1) return TORT_OK;
     int32_t count = a_count == 1 ? b_count : a_count;
-    tort_scalar out[MOST];
     for (int32_t i = 0; i < count; i++) {
-        out[i] = combine(infer->dims, a[a_count == 1 ? 0 : i], b[b_count == 1 ? 0 : i]);
+        const tort_scalar x = a[a_count == 1 ? 0 : i], y = b[b_count == 1 ? 0 : i];
+        out[i] = combine(infer->dims, x, y);
+        if (out[i].symbolic && !x.symbolic && !y.symbolic) return TORT_OK; /* overflow, x / 0: the loop's to tell */
     }
     return tort_infer_set_integers(infer, 0, out, count);
 }

@@ -10,37 +10,20 @@ static tort_status repeat_elements(const tort_infer *infer, tort_dim count) {
     tort_scalar values[TORT_MAX_ELEMENTS];
     int32_t have = 0;
     if (!tort_dim_known(count) || count > TORT_MAX_ELEMENTS) return TORT_OK;
-    if (!tort_infer_integers(infer, 0, values, TORT_MAX_ELEMENTS, &have) || have == 0) return TORT_OK;
+    if (!tort_infer_integers(infer, 0, values, &have) || have == 0) return TORT_OK;
     for (int32_t k = have; k < count; k++) values[k] = values[k - have];
     return tort_infer_set_integers(infer, 0, values, (int32_t)count);
 }
 
-/* The requested shape as an info, so that it can be broadcast against the input's. False: its length is not known. */
-static bool requested_shape(const tort_infer *infer, tort_info *shape, tort_status *status) {
-    tort_scalar entries[TORT_MAX_ELEMENTS];
-    int32_t rank = 0;
-    *status = TORT_OK;
-    if (!tort_infer_entries(infer, 1, entries, TORT_MAX_ELEMENTS, &rank)) return false;
-    *status = tort_check_rank(infer->error, rank);
-    if (*status) return false;
-    shape->rank = rank;
-    for (int32_t k = 0; k < rank; k++) {
-        if (!entries[k].symbolic && entries[k].value < 0) {
-            *status = tort_fail(infer->error, TORT_E_MODEL, "the requested shape has %lld at place %d",
-                                (long long)entries[k].value, (int)k);
-            return false;
-        }
-        shape->dims[k] = tort_scalar_to_dim(infer->dims, entries[k]);
-    }
-    return true;
-}
-
 static tort_status expand_infer(tort_infer *infer) {
     const tort_info *input = &infer->node->inputs[0];
+    tort_symbols requested;
     tort_info shape = {0}, output = *input;
-    tort_status status;
     tort_infer_unknown(infer, 0, input->type);
-    if (input->rank < 0 || !requested_shape(infer, &shape, &status)) return input->rank < 0 ? TORT_OK : status;
+    tort_status status = tort_read_shape(infer, 1, "shape", 0, &requested);
+    if (status || input->rank < 0 || requested.known != TORT_KNOWN) return status;
+    shape.rank = requested.count;
+    for (int32_t k = 0; k < shape.rank; k++) shape.dims[k] = tort_scalar_to_dim(infer->dims, requested.values[k]);
     status = tort_infer_broadcast(infer, input, &shape, &output);
     if (status) return status;
     tort_infer_shape(infer, 0, input->type, output.rank, output.dims);
@@ -86,44 +69,34 @@ static tort_status tile_dims(const tort_infer *infer, const tort_scalar *repeats
 }
 
 static tort_status tile_infer(tort_infer *infer) {
-    const tort_info *input = &infer->node->inputs[0], *list = &infer->node->inputs[1];
-    tort_scalar repeats[TORT_MAX_RANK];
-    int32_t count = 0;
-    if (input->rank < 0) {
-        tort_infer_unknown(infer, 0, input->type);
-        return TORT_OK;
-    }
-    if (list->rank == 1 && tort_dim_known(list->dims[0]) && list->dims[0] != input->rank) {
-        return tort_fail(infer->error, TORT_E_MODEL, "repeats has %lld entries for an input of rank %d",
-                         (long long)list->dims[0], (int)input->rank);
-    }
-    if (!tort_infer_entries(infer, 1, repeats, TORT_MAX_RANK, &count)) {
-        tort_infer_unknown_dims(infer, 0, input->type, input->rank);
-        return TORT_OK;
-    }
-    if (count != input->rank) {
-        return tort_fail(infer->error, TORT_E_MODEL, "repeats must be a list with an entry for each of %d dimensions",
-                         (int)input->rank);
-    }
-    return tile_dims(infer, repeats);
+    const tort_info *input = &infer->node->inputs[0];
+    tort_symbols repeats;
+    tort_infer_unknown(infer, 0, input->type);
+    tort_status status = tort_read_symbols(infer->node, infer->dims, 1, "repeats", &repeats, infer->error);
+    if (status || input->rank < 0) return status;
+    status = tort_check_entries(infer->error, "repeats", repeats.count, input->rank);
+    if (status) return status;
+    if (repeats.known == TORT_KNOWN) return tile_dims(infer, repeats.values);
+    tort_infer_unknown_dims(infer, 0, input->type, input->rank);
+    return TORT_OK;
 }
 
 /* Opset 1: one axis, and how often, as floats. */
 static tort_status tile_axis_infer(tort_infer *infer) {
-    const tort_info *inputs = infer->node->inputs;
+    const tort_info *input = &infer->node->inputs[0];
     tort_scalar repeats[TORT_MAX_RANK];
-    int64_t numbers[2] = {0};
-    tort_infer_unknown(infer, 0, inputs[0].type);
-    if (inputs[0].rank < 0) return TORT_OK;
-    tort_infer_unknown_dims(infer, 0, inputs[0].type, inputs[0].rank);
-    for (int32_t i = 1; i <= 2; i++) {
-        if (!inputs[i].data) return TORT_OK;
-        tort_load_integers(inputs[i].type, inputs[i].data, 0, 1, &numbers[i - 1]);
-    }
+    int64_t tiles, number;
+    bool tiles_known, axis_known;
+    tort_infer_unknown(infer, 0, input->type);
+    tort_status status = tort_read_number(infer->node, 1, "tiles", &tiles, &tiles_known, infer->error);
+    if (!status) status = tort_read_number(infer->node, 2, "axis", &number, &axis_known, infer->error);
+    if (status || input->rank < 0) return status;
+    tort_infer_unknown_dims(infer, 0, input->type, input->rank);
+    if (!tiles_known || !axis_known) return TORT_OK;
     int32_t axis = 0;
-    tort_status status = tort_normalize_axis(infer->error, numbers[1], inputs[0].rank, &axis);
+    status = tort_normalize_axis(infer->error, number, input->rank, &axis);
     if (status) return status;
-    for (int32_t k = 0; k < inputs[0].rank; k++) repeats[k] = tort_scalar_known(k == axis ? numbers[0] : 1);
+    for (int32_t k = 0; k < input->rank; k++) repeats[k] = tort_scalar_known(k == axis ? tiles : 1);
     return tile_dims(infer, repeats);
 }
 

@@ -3,6 +3,7 @@
  * A mixed-radix transform in double: a length n with prime factors p costs n times their sum. A real signal counts
  * as a complex one without imaginary part; the inverse of a one-sided spectrum completes it by symmetry. */
 #include "ops/extent.h"
+#include "ops/shapes.h"
 
 #include <math.h>
 
@@ -88,12 +89,12 @@ static tort_status count_scratch(tort_resolve *resolve, int64_t length, int64_t 
 /* The axis: an attribute in DFT-17, an input in DFT-20. False: its value is not known yet. */
 static tort_status dft_axis(const tort_node_view *node, tort_error *error, int32_t rank, int32_t *axis, bool *known) {
     int64_t wanted = node->op->since < 20 ? tort_attr_int(node, "axis") : -2;
-    int32_t count = 1;
+    tort_status status = TORT_OK;
     *known = true;
     if (node->op->since >= 20 && tort_has_input(node, 2))
-        *known = tort_view_integers(node, 2, &wanted, 1, &count) && count == 1;
-    if (!*known) return TORT_OK;
-    tort_status status = tort_normalize_axis(error, wanted, rank, axis);
+        status = tort_read_number(node, 2, "axis", &wanted, known, error);
+    if (status || !*known) return status;
+    status = tort_normalize_axis(error, wanted, rank, axis);
     if (status == TORT_OK && *axis == rank - 1)
         return tort_fail(error, TORT_E_MODEL, "axis %lld is that of real and imaginary parts", (long long)wanted);
     return status;
@@ -104,29 +105,29 @@ static tort_status infer_dft(tort_infer *infer) {
     const tort_info *input = &node->inputs[0];
     const bool inverse = tort_attr_int(node, "inverse") != 0, onesided = tort_attr_int(node, "onesided") != 0;
     tort_dim dims[TORT_MAX_RANK];
-    int32_t axis, count;
+    tort_scalar given;
+    int32_t axis;
     bool known;
     infer->outputs[0].type = input->type;
-    if (input->rank < 0) return TORT_OK;
+    tort_status status = tort_has_input(node, 1) ? tort_read_symbol(infer, 1, "dft_length", &given) : TORT_OK;
+    if (!status && tort_has_input(node, 1) && !given.symbolic && given.value < 1)
+        status =
+            tort_fail(infer->error, TORT_E_MODEL, "dft_length is %lld, expected 1 or more", (long long)given.value);
+    if (status || input->rank < 0) return status;
     if (input->rank < 2)
         return tort_fail(infer->error, TORT_E_MODEL, "the input has rank %d; expected 2 or more", input->rank);
     tort_dim parts = input->dims[input->rank - 1];
     if (tort_dim_known(parts) && parts != 1 && parts != 2)
         return tort_fail(infer->error, TORT_E_MODEL, "the last dimension is %lld; expected 1 (real) or 2 (complex)",
                          (long long)parts);
-    tort_status status = dft_axis(node, infer->error, input->rank, &axis, &known);
+    status = dft_axis(node, infer->error, input->rank, &axis, &known);
     if (status != TORT_OK) return status;
     for (int32_t d = 0; d < input->rank - 1; d++) dims[d] = known ? input->dims[d] : tort_dim_fresh(infer->dims, true);
     dims[input->rank - 1] = inverse && onesided ? 1 : 2;
     if (known) {
         tort_dim length = input->dims[axis];
-        tort_scalar given;
         if (inverse && onesided) length = tort_dim_mul(infer->dims, tort_dim_add_const(infer->dims, length, -1), 2);
-        if (tort_has_input(node, 1)) {
-            length = tort_dim_fresh(infer->dims, true);
-            if (tort_infer_integers(infer, 1, &given, 1, &count) && count == 1)
-                length = tort_scalar_to_dim(infer->dims, given);
-        }
+        if (tort_has_input(node, 1)) length = tort_scalar_to_dim(infer->dims, given);
         if (onesided && !inverse)
             length = tort_dim_add_const(infer->dims, tort_dim_floordiv(infer->dims, length, 2), 1);
         dims[axis] = length;
@@ -140,7 +141,7 @@ static tort_status resolve_dft(tort_resolve *resolve) {
     const tort_info *input = &node->inputs[0], *output = &node->outputs[0];
     fourier_params *params = resolve->params;
     const bool onesided = tort_attr_int(node, "onesided") != 0;
-    int32_t axis, count;
+    int32_t axis;
     bool known;
     params->inverse = tort_attr_int(node, "inverse") != 0;
     params->completes = params->inverse && onesided;
@@ -157,7 +158,10 @@ static tort_status resolve_dft(tort_resolve *resolve) {
     params->in_length = input->dims[axis];
     params->out_length = output->dims[axis];
     params->length = params->completes ? params->out_length : params->in_length;
-    if (tort_has_input(node, 1) && !tort_view_integers(node, 1, &params->length, 1, &count)) return TORT_OK;
+    if (tort_has_input(node, 1)) {
+        status = tort_read_number(node, 1, "dft_length", &params->length, &known, resolve->error);
+        if (status || !known) return status;
+    }
     if (params->length < 1)
         return tort_fail(resolve->error, TORT_E_MODEL, "the length of the transform is %lld; expected 1 or more",
                          (long long)params->length);
@@ -169,35 +173,34 @@ static tort_status resolve_dft(tort_resolve *resolve) {
 enum { SIGNAL, FRAME_STEP, WINDOW, FRAME_LENGTH }; /* inputs */
 
 /* The frame's length as far as it is known: an input, else the window's, else the signal's. */
-static tort_scalar frame_length(const tort_infer *infer) {
+static tort_status frame_length(const tort_infer *infer, tort_scalar *length) {
     const tort_node_view *node = infer->node;
-    tort_scalar length;
-    int32_t count;
-    if (tort_has_input(node, FRAME_LENGTH)) {
-        if (tort_infer_integers(infer, FRAME_LENGTH, &length, 1, &count) && count == 1) return length;
-        return tort_scalar_unknown(infer->dims, true);
-    }
+    if (tort_has_input(node, FRAME_LENGTH)) return tort_read_symbol(infer, FRAME_LENGTH, "frame_length", length);
     const tort_info *from = &node->inputs[tort_has_input(node, WINDOW) ? WINDOW : SIGNAL];
     int32_t axis = tort_has_input(node, WINDOW) ? 0 : 1;
-    return from->rank > axis ? tort_scalar_of_dim(from->dims[axis]) : tort_scalar_unknown(infer->dims, false);
+    *length = from->rank > axis ? tort_scalar_of_dim(from->dims[axis]) : tort_scalar_unknown(infer->dims, false);
+    return TORT_OK;
 }
 
 static tort_status infer_stft(tort_infer *infer) {
     const tort_node_view *node = infer->node;
     const tort_info *signal = &node->inputs[SIGNAL];
+    tort_scalar length;
     int64_t step;
-    int32_t count;
+    bool step_known;
     infer->outputs[0].type = signal->type;
-    if (signal->rank < 0) return TORT_OK;
-    if (signal->rank != 3)
-        return tort_fail(infer->error, TORT_E_MODEL, "the signal has rank %d; expected 3 (batch, length, 1 or 2)",
+    tort_status status = frame_length(infer, &length);
+    if (!status) status = tort_read_number(node, FRAME_STEP, "frame_step", &step, &step_known, infer->error);
+    if (status || signal->rank < 0) return status;
+    if (signal->rank != 2 && signal->rank != 3)
+        return tort_fail(infer->error, TORT_E_MODEL,
+                         "the signal has rank %d; expected 3 (batch, length, 1 or 2), or 2 (batch, length)",
                          signal->rank);
-    tort_scalar length = frame_length(infer);
     if (!length.symbolic && length.value < 1)
         return tort_fail(infer->error, TORT_E_MODEL, "the frame length is %lld; expected 1 or more",
                          (long long)length.value);
     tort_dim frames = tort_dim_fresh(infer->dims, true), bins = tort_scalar_to_dim(infer->dims, length);
-    if (tort_view_integers(node, FRAME_STEP, &step, 1, &count) && count == 1) {
+    if (step_known) {
         if (step < 1)
             return tort_fail(infer->error, TORT_E_MODEL, "frame_step is %lld; expected 1 or more", (long long)step);
         tort_scalar room = tort_scalar_sub(infer->dims, tort_scalar_of_dim(signal->dims[1]), length);
@@ -218,15 +221,18 @@ static tort_status resolve_stft(tort_resolve *resolve) {
     const tort_info *signal = &node->inputs[SIGNAL], *window = &node->inputs[WINDOW], *output = &node->outputs[0];
     fourier_params *params = resolve->params;
     const bool windowed = tort_has_input(node, WINDOW);
-    int32_t count;
+    bool known = true;
+    tort_status status = TORT_OK;
     if (!tort_shape_known(signal) || !tort_shape_known(output) || (windowed && !tort_shape_known(window)))
         return TORT_OK;
     params->signal_length = signal->dims[1];
-    params->in_parts = signal->dims[2];
+    params->in_parts = signal->rank == 3 ? signal->dims[2] : 1;
     params->in_length = windowed ? window->dims[0] : params->signal_length;
-    if (tort_has_input(node, FRAME_LENGTH) && !tort_view_integers(node, FRAME_LENGTH, &params->in_length, 1, &count))
-        return TORT_OK;
-    if (!tort_view_integers(node, FRAME_STEP, &params->frame_step, 1, &count)) return TORT_OK;
+    if (tort_has_input(node, FRAME_LENGTH))
+        status = tort_read_number(node, FRAME_LENGTH, "frame_length", &params->in_length, &known, resolve->error);
+    if (status || !known) return status;
+    status = tort_read_number(node, FRAME_STEP, "frame_step", &params->frame_step, &known, resolve->error);
+    if (status || !known) return status;
     if (params->in_parts != 1 && params->in_parts != 2)
         return tort_fail(resolve->error, TORT_E_MODEL, "the last dimension of the signal is %lld; expected 1 or 2",
                          (long long)params->in_parts);

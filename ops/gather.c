@@ -2,26 +2,28 @@
  *
  * All of them move bytes and never look at the elements; strings move as their 16-byte pointers. Gather with known
  * contents is part of shape arithmetic. Read next: scatter.c, the inverse. */
+#include "ops/contents.h"
 #include "ops/gather.h"
 #include "ops/index.h"
+#include "ops/shapes.h"
 
 /* ---- Gather ------------------------------------------------------------------------------------------------------ */
 
 /* Contents of the output where those of data (rank 1) and indices are known. */
 static tort_status infer_gathered_elements(tort_infer *infer) {
-    enum { LIMIT = 256 };
     const tort_info *data = &infer->node->inputs[0];
-    tort_scalar values[LIMIT], gathered[LIMIT];
-    int64_t indices[LIMIT];
+    tort_scalar values[TORT_MAX_ELEMENTS], indices[TORT_MAX_ELEMENTS], gathered[TORT_MAX_ELEMENTS];
     int32_t count, index_count;
     if (data->rank != 1) return TORT_OK;
-    if (!tort_view_integers(infer->node, 1, indices, LIMIT, &index_count)) return TORT_OK;
-    if (!tort_infer_integers(infer, 0, values, LIMIT, &count)) return TORT_OK;
+    if (!tort_infer_integers(infer, 1, indices, &index_count)) return TORT_OK;
+    if (!tort_infer_integers(infer, 0, values, &count)) return TORT_OK;
     for (int32_t i = 0; i < index_count; i++) {
-        if (indices[i] < -count || indices[i] >= count)
-            return tort_fail(infer->error, TORT_E_MODEL, "index %lld is not in [-%d, %d)", (long long)indices[i], count,
+        int64_t index = indices[i].value;
+        if (indices[i].symbolic) return TORT_OK;
+        if (index < -count || index >= count)
+            return tort_fail(infer->error, TORT_E_MODEL, "index %lld is not in [-%d, %d)", (long long)index, count,
                              count);
-        gathered[i] = values[indices[i] < 0 ? indices[i] + count : indices[i]];
+        gathered[i] = values[index < 0 ? index + count : index];
     }
     return tort_infer_set_integers(infer, 0, gathered, index_count);
 }
@@ -178,6 +180,11 @@ static tort_status infer_gather_nd(tort_infer *infer) {
         return tort_fail(infer->error, TORT_E_MODEL,
                          "batch_dims %lld must be below the ranks of data (%d), indices (%d)", (long long)batch,
                          data->rank, indices->rank);
+    for (int32_t i = 0; i < batch; i++) {
+        tort_dim unified;
+        tort_status status = tort_dim_unify(infer->error, i, data->dims[i], indices->dims[i], &unified);
+        if (status != TORT_OK) return status;
+    }
     tort_dim length = indices->dims[indices->rank - 1];
     if (!tort_dim_known(length)) return TORT_OK;
     if (length < 1 || length > data->rank - batch)

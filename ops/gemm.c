@@ -136,9 +136,9 @@ static void gemm_rows(void *arg, int64_t begin, int64_t end) {
                 finish_integers(job, r, first, columns, integers);
                 continue;
             }
-            const bool is_signed = tort_type_is_signed(job->type);
-            for (int64_t j = 0; j < columns; j++)
-                floats[j] = is_signed ? (double)(int64_t)integers[j] : (double)integers[j];
+            int64_t wrapped[TORT_BLOCK]; /* as the product of the type is */
+            tort_store_integers(job->type, wrapped, 0, columns, (const int64_t *)integers);
+            tort_load_doubles(job->type, wrapped, 0, columns, floats);
             finish_floats(job, r, first, columns, floats);
         }
 }

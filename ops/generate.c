@@ -12,18 +12,15 @@
 static tort_status eye_infer(tort_infer *infer) {
     const tort_node_view *node = infer->node;
     const tort_info *input = &node->inputs[0];
-    int64_t dtype = tort_attr(node, "dtype") ? tort_attr_int(node, "dtype") : (int64_t)input->type;
-    if (dtype <= TORT_UNDEFINED || dtype >= TORT_TYPE_COUNT) {
-        return tort_fail(infer->error, TORT_E_MODEL, "dtype %lld is not a type", (long long)dtype);
-    }
+    tort_type type = tort_attr(node, "dtype") ? tort_attr_type(node, "dtype") : input->type;
     if (input->rank < 0) {
-        tort_infer_unknown_dims(infer, 0, (tort_type)dtype, 2);
+        tort_infer_unknown_dims(infer, 0, type, 2);
         return TORT_OK;
     }
     if (input->rank != 2) {
         return tort_fail(infer->error, TORT_E_MODEL, "the input must have rank 2; it has rank %d", (int)input->rank);
     }
-    tort_infer_shape(infer, 0, (tort_type)dtype, 2, input->dims);
+    tort_infer_shape(infer, 0, type, 2, input->dims);
     return TORT_OK;
 }
 
@@ -88,6 +85,7 @@ static tort_status range_integers(const tort_infer *infer, const tort_scalar *bo
     for (int64_t k = 0; k < count; k++) {
         tort_scalar offset = tort_scalar_mul(infer->dims, tort_scalar_known(k), delta);
         values[k] = tort_scalar_add(infer->dims, start, offset);
+        if (values[k].symbolic && !start.symbolic && !delta.symbolic) return TORT_OK; /* it overflows */
     }
     return tort_infer_set_integers(infer, 0, values, (int32_t)count);
 }
@@ -96,11 +94,9 @@ static tort_status range_floats(const tort_infer *infer) {
     const tort_node_view *node = infer->node;
     tort_type type = node->inputs[0].type;
     double bounds[3];
+    tort_infer_unknown_dims(infer, 0, type, 1);
     for (int32_t i = 0; i < 3; i++) {
-        if (!node->inputs[i].data) {
-            tort_infer_unknown_dims(infer, 0, type, 1);
-            return TORT_OK;
-        }
+        if (!node->inputs[i].data) return TORT_OK;
         tort_load_doubles(type, node->inputs[i].data, 0, 1, &bounds[i]);
     }
     tort_dim count = float_steps(type, bounds);
@@ -113,19 +109,12 @@ static tort_status range_floats(const tort_infer *infer) {
 }
 
 static tort_status range_infer(tort_infer *infer) {
-    tort_type type = infer->node->inputs[0].type;
+    static const char *const names[] = {"start", "limit", "delta"};
     tort_scalar bounds[3];
-    for (int32_t i = 0; i < 3; i++) {
-        const tort_info *input = &infer->node->inputs[i];
-        int32_t count = 0;
-        if (input->rank > 1 || (input->rank == 1 && tort_dim_known(input->dims[0]) && input->dims[0] != 1)) {
-            return tort_fail(infer->error, TORT_E_MODEL, "input %d must be a scalar", (int)i);
-        }
-        if (!tort_infer_integers(infer, i, &bounds[i], 1, &count)) {
-            bounds[i] = tort_scalar_unknown(infer->dims, true);
-        }
-    }
-    return tort_type_is_float(type) ? range_floats(infer) : range_integers(infer, bounds);
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; i < 3 && !status; i++) status = tort_read_symbol(infer, i, names[i], &bounds[i]);
+    if (status) return status;
+    return tort_type_is_float(infer->node->inputs[0].type) ? range_floats(infer) : range_integers(infer, bounds);
 }
 
 /* output[i] = start + i * delta. */
@@ -159,28 +148,20 @@ static tort_status one_hot_axis(const tort_node_view *node, tort_error *error, i
     return tort_normalize_axis(error, tort_attr_int(node, "axis"), node->inputs[0].rank + 1, axis);
 }
 
-/* Depth may be of any number type. */
-static tort_scalar one_hot_depth(const tort_infer *infer) {
-    const tort_info *depth = &infer->node->inputs[1];
-    tort_scalar value;
-    int32_t count = 0;
-    if (tort_infer_integers(infer, 1, &value, 1, &count) && count == 1) return value;
-    if (!depth->data) return tort_scalar_unknown(infer->dims, true);
-    value.symbolic = false;
-    tort_load_integers(depth->type, depth->data, 0, 1, &value.value);
-    return value;
-}
-
 static tort_status one_hot_infer(tort_infer *infer) {
     const tort_node_view *node = infer->node;
     const tort_info *indices = &node->inputs[0];
     int32_t axis = 0;
+    tort_scalar depth; /* of any number type */
     tort_infer_unknown(infer, 0, node->inputs[2].type);
-    if (indices->rank < 0) return TORT_OK;
-    tort_status status = tort_check_rank(infer->error, indices->rank + 1);
+    tort_status status = tort_read_symbol(infer, 1, "depth", &depth);
+    const tort_info *pair = &node->inputs[2];
+    if (!status && pair->rank >= 0 && (pair->rank != 1 || (tort_dim_known(pair->dims[0]) && pair->dims[0] != 2)))
+        status = tort_fail(infer->error, TORT_E_MODEL, "values must be a list of two, [off, on]");
+    if (status || indices->rank < 0) return status;
+    status = tort_check_rank(infer->error, indices->rank + 1);
     if (!status) status = one_hot_axis(node, infer->error, &axis);
     if (status) return status;
-    tort_scalar depth = one_hot_depth(infer);
     if (!depth.symbolic && depth.value < 0) {
         return tort_fail(infer->error, TORT_E_MODEL, "depth is %lld", (long long)depth.value);
     }
@@ -224,7 +205,7 @@ static tort_status one_hot_reference(const tort_call *call) {
 #define EYE_LIKE(SINCE, UNTIL, NUMBERS)                                                                                \
     {                                                                                                                  \
         "", "EyeLike", SINCE, UNTIL, "input:T1", "output:T2", "T1=" NUMBERS "|bool T2=" NUMBERS "|bool",               \
-            "dtype:int k:int=0", 0, 0, sizeof(tort_eye_params), eye_infer, eye_resolve, eye_reference                  \
+            "dtype:int(T2) k:int=0", 0, 0, sizeof(tort_eye_params), eye_infer, eye_resolve, eye_reference              \
     }
 #define RANGE(SINCE, UNTIL, T, ATTRIBUTES)                                                                             \
     {                                                                                                                  \
@@ -242,7 +223,7 @@ const tort_op tort_ops_generate[] = {
     EYE_LIKE(9, 21, "numeric"),
     EYE_LIKE(22, 28, "numeric13"),
     RANGE(11, 26, "float|double", ""),
-    RANGE(27, 28, "floats13", "stash_type:int=1"),
+    RANGE(27, 28, "floats13", "stash_type:int(floats13)=1"),
     ONE_HOT(9, 10, "all"),
     ONE_HOT(11, 27, "all"),
     ONE_HOT(28, 28, "all13"),

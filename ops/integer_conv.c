@@ -15,9 +15,9 @@ static const int32_t integer_operands[] = {0, 1}, linear_operands[] = {0, 3, 8};
 static tort_status check_filters(tort_infer *infer, int32_t w, int32_t i, const char *name) {
     if (!tort_has_input(infer->node, i)) return TORT_OK;
     const tort_info *weights = &infer->node->inputs[w], *numbers = &infer->node->inputs[i];
-    if (numbers->rank != 1 || weights->rank < 1) return tort_check_single(infer, i, name);
-    tort_dim size = numbers->dims[0], filters = weights->dims[0];
-    if (!tort_dim_known(size) || !tort_dim_known(filters) || size == 1 || size == filters) return TORT_OK;
+    if (numbers->rank > 1 || weights->rank == 0) return tort_check_single(infer->node, i, name, infer->error);
+    int64_t size = tort_known_dim(numbers, 0), filters = tort_known_dim(weights, 0);
+    if (size < 0 || filters < 0 || size == 1 || size == filters) return TORT_OK;
     return tort_fail(infer->error, TORT_E_MODEL, "%s has %" PRId64 " elements, expected 1 or %" PRId64 " filters", name,
                      size, filters);
 }
@@ -34,18 +34,18 @@ static tort_status infer_operands(tort_infer *infer, int32_t count, const int32_
 
 static tort_status infer_integer(tort_infer *infer) {
     tort_status status = infer_operands(infer, 2, integer_operands, TORT_INT32);
-    if (status == TORT_OK) status = tort_check_single(infer, 2, "x_zero_point");
+    if (status == TORT_OK) status = tort_check_single(infer->node, 2, "x_zero_point", infer->error);
     return status != TORT_OK ? status : check_filters(infer, 1, 3, "w_zero_point");
 }
 
 static tort_status infer_linear(tort_infer *infer) {
     tort_status status = infer_operands(infer, 3, linear_operands, infer->node->inputs[7].type);
-    if (status == TORT_OK) status = tort_check_single(infer, 1, "x_scale");
-    if (status == TORT_OK) status = tort_check_single(infer, 2, "x_zero_point");
+    if (status == TORT_OK) status = tort_check_single(infer->node, 1, "x_scale", infer->error);
+    if (status == TORT_OK) status = tort_check_single(infer->node, 2, "x_zero_point", infer->error);
     if (status == TORT_OK) status = check_filters(infer, 3, 4, "w_scale");
     if (status == TORT_OK) status = check_filters(infer, 3, 5, "w_zero_point");
-    if (status == TORT_OK) status = tort_check_single(infer, 6, "y_scale");
-    return status != TORT_OK ? status : tort_check_single(infer, 7, "y_zero_point");
+    if (status == TORT_OK) status = tort_check_single(infer->node, 6, "y_scale", infer->error);
+    return status != TORT_OK ? status : tort_check_single(infer->node, 7, "y_zero_point", infer->error);
 }
 
 static tort_status resolve_operands(tort_resolve *resolve, int32_t count, const int32_t *from) {

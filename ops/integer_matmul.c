@@ -67,8 +67,8 @@ static tort_status infer_linear(tort_infer *infer) {
     for (int32_t i = 0; status == TORT_OK && i < 4; i++) {
         status = check_operand(infer, numbers[i].operand, numbers[i].input, numbers[i].operand == 0, numbers[i].name);
     }
-    if (status == TORT_OK) status = tort_check_single(infer, 6, "y_scale");
-    return status != TORT_OK ? status : tort_check_single(infer, 7, "y_zero_point");
+    if (status == TORT_OK) status = tort_check_single(infer->node, 6, "y_scale", infer->error);
+    return status != TORT_OK ? status : tort_check_single(infer->node, 7, "y_zero_point", infer->error);
 }
 
 static tort_status resolve_product(tort_resolve *resolve, const int32_t *from) {
@@ -196,7 +196,7 @@ const tort_op tort_ops_integer_matmul[] = {
      run_linear},
     {"", "QLinearMatMul", 21, 28,
      "a:T1 a_scale:TS a_zero_point:T1 b:T2 b_scale:TS b_zero_point:T2 y_scale:TS y_zero_point:T3", "y:T3",
-     "TS=floats13|-double T1=int8|uint8|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz T2=int8|uint8|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz T3=int8|uint8|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz",
-     "", 0, 0, sizeof(tort_matmul_params), infer_linear, resolve_linear, run_linear},
+     "TS=floats13|-double T1=quantized19 T2=quantized19 T3=quantized19", "", 0, 0, sizeof(tort_matmul_params),
+     infer_linear, resolve_linear, run_linear},
     {0},
 };

@@ -35,28 +35,17 @@ static tort_status read_window(const tort_node_view *node, int32_t axes, tort_sl
 }
 
 static tort_status infer_given_shape(tort_infer *infer) {
-    const tort_info *x = &infer->node->inputs[0], *shape = &infer->node->inputs[2];
-    tort_scalar values[TORT_MAX_RANK];
-    int32_t count;
-    if (!tort_infer_integers(infer, 2, values, TORT_MAX_RANK, &count)) {
-        tort_dim dims[TORT_MAX_RANK];
-        infer->outputs[0].type = x->type;
-        if (x->rank < 0) return TORT_OK;
-        for (int32_t i = 0; i < x->rank; i++) dims[i] = tort_dim_fresh(infer->dims, true);
-        tort_infer_shape(infer, 0, x->type, x->rank, dims);
-        return TORT_OK;
-    }
-    if (x->rank >= 0 && count != x->rank)
-        return tort_fail(infer->error, TORT_E_MODEL, "output_shape has %d entries, X has rank %d", (int)count,
-                         (int)x->rank);
+    const tort_info *x = &infer->node->inputs[0];
+    tort_symbols shape;
+    tort_status status = tort_read_shape(infer, 2, "output_shape", 0, &shape);
+    if (!status && x->rank >= 0) status = tort_check_entries(infer->error, "output_shape", shape.count, x->rank);
+    if (status) return status;
+    int32_t rank = shape.count < 0 ? x->rank : shape.count;
     tort_dim dims[TORT_MAX_RANK];
-    for (int32_t i = 0; i < count; i++) {
-        if (!values[i].symbolic && values[i].value < 0)
-            return tort_fail(infer->error, shape->data ? TORT_E_RUN : TORT_E_MODEL,
-                             "output_shape[%d] is %" PRId64 ", expected 0 or more", (int)i, values[i].value);
-        dims[i] = tort_scalar_to_dim(infer->dims, values[i]);
-    }
-    tort_infer_shape(infer, 0, x->type, count, dims);
+    for (int32_t i = 0; i < rank; i++)
+        dims[i] = shape.known == TORT_KNOWN ? tort_scalar_to_dim(infer->dims, shape.values[i])
+                                            : tort_dim_fresh(infer->dims, true);
+    tort_infer_shape(infer, 0, x->type, rank, dims);
     return TORT_OK;
 }
 

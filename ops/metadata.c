@@ -68,11 +68,6 @@ static tort_status reshape_entry(const tort_infer *infer, tort_scalar entry, int
         if (out->minus_ones <= 1) return TORT_OK;
         return tort_fail(infer->error, TORT_E_MODEL, "the requested shape has more than one -1");
     }
-    if (!entry.symbolic && entry.value < 0) {
-        return tort_fail(infer->error, TORT_E_MODEL,
-                         "the requested shape has %lld at place %d; only -1 may be negative", (long long)entry.value,
-                         (int)k);
-    }
     out->dims[k] = entry.value;
     if (entry.symbolic || entry.value > 0 || !zero_copies) return TORT_OK;
     if (data->rank < 0) {
@@ -123,8 +118,9 @@ static tort_status reshape_balance(const tort_infer *infer, reshape *out) {
         out->dims[open] = tort_dim_quotient(infer->dims, above_count, above, below_count, below);
         return TORT_OK;
     }
-    return tort_fail(infer->error, TORT_E_MODEL, "the input has %lld elements; the requested shape takes %s%lld",
-                     (long long)have, open < 0 ? "" : "a multiple of ", (long long)want);
+    return tort_fail(infer->error, TORT_E_MODEL, "the input has %lld elements%s; the requested shape takes %s%lld",
+                     (long long)have, above_count < data->rank ? " beside what 0 copies" : "",
+                     open < 0 ? "" : "a multiple of ", (long long)want);
 }
 
 static tort_status reshape_to(tort_infer *infer, const tort_scalar *entries, int32_t count) {
@@ -143,33 +139,18 @@ static tort_status reshape_to(tort_infer *infer, const tort_scalar *entries, int
 }
 
 static tort_status reshape_infer(tort_infer *infer) {
-    const tort_info *shape = &infer->node->inputs[1];
-    tort_scalar entries[TORT_MAX_RANK];
-    int32_t count = 0;
-    if (shape->rank > 1) {
-        return tort_fail(infer->error, TORT_E_MODEL, "shape must be a list; it has rank %d", (int)shape->rank);
-    }
-    if (shape->rank == 1 && tort_dim_known(shape->dims[0])) {
-        tort_status status = tort_check_rank(infer->error, shape->dims[0]);
-        if (status) return status;
-    }
-    if (!tort_infer_entries(infer, 1, entries, TORT_MAX_RANK, &count)) {
-        tort_infer_unknown(infer, 0, infer->node->inputs[0].type);
-        return TORT_OK;
-    }
-    return reshape_to(infer, entries, count);
+    tort_symbols shape;
+    tort_infer_unknown(infer, 0, infer->node->inputs[0].type);
+    tort_status status = tort_read_shape(infer, 1, "shape", -1, &shape);
+    return status || shape.known != TORT_KNOWN ? status : reshape_to(infer, shape.values, shape.count);
 }
 
 /* Opset 1: the shape is an attribute. */
 static tort_status reshape_attribute_infer(tort_infer *infer) {
     if (!tort_attr(infer->node, "shape")) return tort_fail(infer->error, TORT_E_MODEL, "attribute shape is missing");
-    int32_t count = 0;
-    const int64_t *shape = tort_attr_ints(infer->node, "shape", &count);
-    tort_status status = tort_check_rank(infer->error, count);
-    if (status) return status;
-    tort_scalar entries[TORT_MAX_RANK];
-    for (int32_t k = 0; k < count; k++) entries[k] = tort_scalar_known(shape[k]);
-    return reshape_to(infer, entries, count);
+    tort_symbols shape;
+    tort_status status = tort_read_shape(infer, -1, "shape", -1, &shape);
+    return status ? status : reshape_to(infer, shape.values, shape.count);
 }
 
 /* ---- Flatten, Squeeze, Unsqueeze ---------------------------------------------------------------------------- */
@@ -194,20 +175,20 @@ static tort_status flatten_infer(tort_infer *infer) {
 
 static tort_status squeeze_infer(tort_infer *infer) {
     const tort_info *data = &infer->node->inputs[0];
-    int64_t axes[TORT_MAX_RANK];
-    int32_t count = 0, rank = 0;
-    tort_known known = tort_read_list(infer->node, 1, "axes", axes, TORT_MAX_RANK, &count);
+    tort_numbers axes;
+    int32_t rank = 0;
     tort_infer_unknown(infer, 0, data->type);
-    if (data->rank < 0 || known == TORT_UNKNOWN) return TORT_OK;
-    tort_status status = tort_normalize_axes(infer->error, axes, count, data->rank);
+    tort_status status = tort_read_numbers(infer->node, 1, "axes", &axes, infer->error);
+    if (status || data->rank < 0 || axes.known == TORT_UNKNOWN) return status;
+    status = tort_normalize_axes(infer->error, axes.values, axes.count, data->rank);
     if (status) return status;
 
     bool remove[TORT_MAX_RANK] = {false};
-    for (int32_t k = 0; k < count; k++) remove[axes[k]] = true;
+    for (int32_t k = 0; k < axes.count; k++) remove[axes.values[k]] = true;
     tort_dim dims[TORT_MAX_RANK];
     for (int32_t k = 0; k < data->rank; k++) {
         tort_dim d = data->dims[k];
-        if (known == TORT_ABSENT) {
+        if (axes.known == TORT_ABSENT) {
             if (!tort_dim_known(d)) return TORT_OK; /* is it 1? */
             remove[k] = d == 1;
         } else if (remove[k] && tort_dim_known(d) && d != 1) {
@@ -222,18 +203,17 @@ static tort_status squeeze_infer(tort_infer *infer) {
 
 static tort_status unsqueeze_infer(tort_infer *infer) {
     const tort_info *data = &infer->node->inputs[0];
-    int64_t axes[TORT_MAX_RANK];
-    int32_t count = 0;
-    tort_known known = tort_read_list(infer->node, 1, "axes", axes, TORT_MAX_RANK, &count);
+    tort_numbers axes;
     tort_infer_unknown(infer, 0, data->type);
-    if (data->rank < 0 || known != TORT_KNOWN) return TORT_OK;
-    int32_t rank = data->rank + count;
-    tort_status status = tort_check_rank(infer->error, rank);
-    if (!status) status = tort_normalize_axes(infer->error, axes, count, rank);
+    tort_status status = tort_read_numbers(infer->node, 1, "axes", &axes, infer->error);
+    if (status || data->rank < 0 || axes.known != TORT_KNOWN) return status;
+    int32_t rank = data->rank + axes.count;
+    status = tort_check_rank(infer->error, rank);
+    if (!status) status = tort_normalize_axes(infer->error, axes.values, axes.count, rank);
     if (status) return status;
 
     bool added[TORT_MAX_RANK] = {false};
-    for (int32_t k = 0; k < count; k++) added[axes[k]] = true;
+    for (int32_t k = 0; k < axes.count; k++) added[axes.values[k]] = true;
     tort_dim dims[TORT_MAX_RANK];
     for (int32_t k = 0, from = 0; k < rank; k++) dims[k] = added[k] ? 1 : data->dims[from++];
     tort_infer_shape(infer, 0, data->type, rank, dims);

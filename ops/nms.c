@@ -2,6 +2,7 @@
  *
  * How many boxes stay depends on the data: infer runs the selection to count them when it has live data, and the
  * reference runs it again to write them. Areas are computed in float, as others do, so that thresholds cut alike. */
+#include "ops/contents.h"
 #include "ops/extent.h"
 
 #include <math.h>
@@ -133,6 +134,20 @@ static void read_limits(nms_state *state, const void *const data[5]) {
     state->score_threshold = data[SCORE_THRESHOLD] ? *(const float *)data[SCORE_THRESHOLD] : -INFINITY;
 }
 
+/* An empty tensor stands for an absent input. */
+static bool is_empty(const tort_info *info) {
+    return tort_shape_known(info) && tort_extent(info->dims, 0, info->rank) == 0;
+}
+
+static tort_status check_limits(const tort_node_view *node, tort_error *error) {
+    static const char *const names[] = {"max_output_boxes_per_class", "iou_threshold", "score_threshold"};
+    tort_status status = TORT_OK;
+    for (int32_t i = MAX_BOXES; !status && i < node->input_count; i++)
+        if (tort_has_input(node, i) && !is_empty(&node->inputs[i]))
+            status = tort_check_single(node, i, names[i - MAX_BOXES], error);
+    return status;
+}
+
 static tort_status infer_nms(tort_infer *infer) {
     const tort_node_view *node = infer->node;
     const void *data[5] = {NULL};
@@ -141,13 +156,12 @@ static tort_status infer_nms(tort_infer *infer) {
     bool live = tort_shape_known(&node->inputs[BOXES]) && tort_shape_known(&node->inputs[SCORES]) &&
                 !node->inputs[SCORES].constant;
     tort_status status = read_shapes(node, infer->error, &state.params);
+    if (!status) status = check_limits(node, infer->error);
     if (status != TORT_OK) return status;
     for (int32_t i = 0; i < node->input_count; i++) {
         data[i] = node->inputs[i].data;
         if (tort_has_input(node, i) && !data[i]) live = false;
-        if (i >= MAX_BOXES && tort_shape_known(&node->inputs[i]) &&
-            tort_extent(node->inputs[i].dims, 0, node->inputs[i].rank) != 1)
-            data[i] = NULL; /* an empty tensor stands for an absent input */
+        if (i >= MAX_BOXES && is_empty(&node->inputs[i])) data[i] = NULL;
     }
     tort_dim dims[2] = {-1, 3};
     if (live) {

@@ -13,10 +13,7 @@
 /* LayerNormalization: Mean and InvStdDev have X's shape with the normalised axes of size 1. */
 static tort_status infer_layer(tort_infer *infer) {
     const tort_info *input = &infer->node->inputs[0];
-    tort_type stash = (tort_type)tort_attr_int(infer->node, "stash_type");
-    if (stash != TORT_FLOAT && stash != TORT_BFLOAT16)
-        return tort_fail(infer->error, TORT_E_MODEL, "stash_type %d is neither 1 (float) nor 16 (bfloat16)",
-                         (int)stash);
+    tort_type stash = tort_attr_type(infer->node, "stash_type");
     tort_infer_same(infer, 0, 0);
     infer->outputs[1].type = infer->outputs[2].type = stash;
     if (input->rank < 0) return TORT_OK;
@@ -227,12 +224,13 @@ const tort_op tort_ops_norm[] = {
     {"", "InstanceNormalization", 22, 28, "input:T scale:T B:T", "output:T", "T=floats13", "epsilon:float=1e-05",
      INSTANCE},
     {"", "LayerNormalization", 17, 28, "X:T Scale:T B?:T", "Y:T Mean?:U InvStdDev?:U", "T=floats13 U=bfloat16|float",
-     "axis:int=-1 epsilon:float=1e-05 stash_type:int=1", PARAMS, infer_layer, resolve_layer, normalize},
+     "axis:int=-1 epsilon:float=1e-05 stash_type:int(U)=1", 0, TORT_OP_EARLY, sizeof(tort_norm_params), infer_layer,
+     resolve_layer, normalize},
     {"", "GroupNormalization", 18, 20, "X:T scale:T bias:T", "Y:T", "T=floats13", "epsilon:float=1e-05 num_groups:int!",
      GROUP},
     {"", "GroupNormalization", 21, 28, "X:T scale:T bias:T", "Y:T", "T=floats13",
-     "epsilon:float=1e-05 num_groups:int! stash_type:int=1", GROUP},
+     "epsilon:float=1e-05 num_groups:int! stash_type:int(floats13)=1", GROUP},
     {"", "RMSNormalization", 23, 28, "X:T scale:V", "Y:V", "T=floats13 V=floats13",
-     "axis:int=-1 epsilon:float=1e-05 stash_type:int=1", PARAMS, infer_rms, resolve_rms, normalize},
+     "axis:int=-1 epsilon:float=1e-05 stash_type:int(floats13)=1", PARAMS, infer_rms, resolve_rms, normalize},
     {0},
 };

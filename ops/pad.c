@@ -26,35 +26,33 @@ static const char *pads_name(const tort_node_view *node) {
     return node->op->since == 1 ? "paddings" : "pads"; /* an attribute before opset 11 */
 }
 
-/* The axes that the pads are for, normalized. */
-static tort_status pad_axes(const tort_node_view *node, tort_error *error, int64_t *axes, int32_t *count,
-                            tort_known *known) {
-    int32_t rank = node->inputs[0].rank;
-    *known = tort_read_list(node, 3, NULL, axes, TORT_MAX_RANK, count);
-    if (*known == TORT_UNKNOWN) return TORT_OK;
-    if (*known == TORT_ABSENT) {
-        for (*count = 0; *count < rank; ++*count) axes[*count] = *count;
+/* The axes that the pads are for, normalized: an input from opset 18 on, else all. */
+static tort_status pad_axes(const tort_node_view *node, tort_error *error, tort_numbers *axes) {
+    tort_status status = tort_read_numbers(node, 3, "axes", axes, error);
+    if (status || axes->known == TORT_UNKNOWN) return status;
+    if (axes->known == TORT_ABSENT) {
+        for (axes->count = 0; axes->count < node->inputs[0].rank; axes->count++)
+            axes->values[axes->count] = axes->count;
     }
-    return tort_normalize_axes(error, axes, *count, rank);
+    return tort_normalize_axes(error, axes->values, axes->count, node->inputs[0].rank);
 }
 
 static tort_status check_pads(tort_error *error, int32_t pads, int32_t axes) {
-    if (pads == 2 * axes) return TORT_OK;
+    if (pads < 0 || axes < 0 || pads == 2 * axes) return TORT_OK;
     return tort_fail(error, TORT_E_MODEL, "%d pads for %d axes; two an axis are needed", (int)pads, (int)axes);
 }
 
 /* ---- infer --------------------------------------------------------------------------------------------------- */
 
 static tort_status pad_dim(const tort_infer *infer, tort_dim d, tort_scalar before, tort_scalar after, tort_dim *out) {
-    bool known = !before.symbolic && !after.symbolic;
     int64_t size = 0, both = 0;
-    if (known && __builtin_add_overflow(before.value, after.value, &both)) known = false;
-    if (!known || !tort_dim_known(d)) {
+    if (before.symbolic || after.symbolic || !tort_dim_known(d)) {
         tort_scalar sum = tort_scalar_add(infer->dims, tort_scalar_of_dim(d), before);
         *out = tort_scalar_to_dim(infer->dims, tort_scalar_add(infer->dims, sum, after));
         return TORT_OK;
     }
-    tort_status status = tort_size_add(infer->error, d, both, &size);
+    tort_status status = tort_size_add(infer->error, before.value, after.value, &both);
+    if (!status) status = tort_size_add(infer->error, d, both, &size);
     if (status) return status;
     bool made_of_nothing =
         size > 0 && d + (before.value < 0 ? before.value : 0) + (after.value < 0 ? after.value : 0) <= 0;
@@ -67,20 +65,11 @@ static tort_status pad_dim(const tort_infer *infer, tort_dim d, tort_scalar befo
     return TORT_OK;
 }
 
-static bool read_pads(const tort_infer *infer, tort_scalar *pads, int32_t *count) {
-    if (tort_has_input(infer->node, 1)) return tort_infer_entries(infer, 1, pads, 2 * TORT_MAX_RANK, count);
-    const int64_t *list = tort_attr_ints(infer->node, pads_name(infer->node), count);
-    for (int32_t k = 0; k < *count && k < 2 * TORT_MAX_RANK; k++) pads[k] = tort_scalar_known(list[k]);
-    return *count <= 2 * TORT_MAX_RANK;
-}
-
 static tort_status pad_infer(tort_infer *infer) {
     const tort_node_view *node = infer->node;
     const tort_info *data = &node->inputs[0];
-    tort_scalar pads[2 * TORT_MAX_RANK];
-    int64_t axes[TORT_MAX_RANK];
-    int32_t pad_count = 0, axis_count = 0;
-    tort_known known;
+    tort_symbols pads;
+    tort_numbers axes;
     bool mode_known = true;
     pad_mode(node, &mode_known);
     if (!mode_known) {
@@ -88,19 +77,19 @@ static tort_status pad_infer(tort_infer *infer) {
                          tort_attr_string(node, "mode"));
     }
     tort_infer_unknown(infer, 0, data->type);
-    if (data->rank < 0) return TORT_OK;
-    tort_status status = pad_axes(node, infer->error, axes, &axis_count, &known);
+    tort_status status = tort_read_symbols(node, infer->dims, 1, pads_name(node), &pads, infer->error);
+    if (status || data->rank < 0) return status;
+    status = pad_axes(node, infer->error, &axes);
+    if (!status) status = check_pads(infer->error, pads.count, axes.count);
     if (status) return status;
     tort_infer_unknown_dims(infer, 0, data->type, data->rank);
-    if (known == TORT_UNKNOWN || !read_pads(infer, pads, &pad_count)) return TORT_OK;
-    status = check_pads(infer->error, pad_count, axis_count);
-    if (status) return status;
+    if (axes.known == TORT_UNKNOWN || pads.known == TORT_UNKNOWN) return TORT_OK;
 
     tort_dim dims[TORT_MAX_RANK];
     for (int32_t k = 0; k < data->rank; k++) dims[k] = data->dims[k];
-    for (int32_t k = 0; k < axis_count; k++) {
-        tort_dim *d = &dims[axes[k]];
-        status = pad_dim(infer, *d, pads[k], pads[k + axis_count], d);
+    for (int32_t k = 0; k < axes.count; k++) {
+        tort_dim *d = &dims[axes.values[k]];
+        status = pad_dim(infer, *d, pads.values[k], pads.values[k + axes.count], d);
         if (status) return status;
     }
     tort_infer_shape(infer, 0, data->type, data->rank, dims);
@@ -113,23 +102,19 @@ static tort_status pad_resolve(tort_resolve *resolve) {
     const tort_node_view *node = resolve->node;
     const tort_info *data = &node->inputs[0], *output = &node->outputs[0];
     tort_pad_params *pad = resolve->params;
-    int64_t axes[TORT_MAX_RANK], pads[2 * TORT_MAX_RANK];
-    int32_t pad_count = 0, axis_count = 0;
-    tort_known known;
+    tort_numbers axes, pads;
     bool mode_known = true;
     pad->mode = pad_mode(node, &mode_known);
     pad->value = tort_attr_float(node, "value");
     pad->rank = data->rank;
     if (data->rank < 0) return TORT_OK;
-    tort_status status = pad_axes(node, resolve->error, axes, &axis_count, &known);
-    if (status || known == TORT_UNKNOWN) return status;
-    known = tort_read_list(node, 1, pads_name(node), pads, 2 * TORT_MAX_RANK, &pad_count);
-    if (known != TORT_KNOWN) return TORT_OK;
-    status = check_pads(resolve->error, pad_count, axis_count);
-    if (status) return status;
-    for (int32_t k = 0; k < axis_count; k++) {
-        pad->before[axes[k]] = pads[k];
-        pad->after[axes[k]] = pads[k + axis_count];
+    tort_status status = pad_axes(node, resolve->error, &axes);
+    if (!status) status = tort_read_numbers(node, 1, pads_name(node), &pads, resolve->error);
+    if (!status) status = check_pads(resolve->error, pads.count, axes.count);
+    if (status || axes.known == TORT_UNKNOWN || pads.known != TORT_KNOWN) return status;
+    for (int32_t k = 0; k < axes.count; k++) {
+        pad->before[axes.values[k]] = pads.values[k];
+        pad->after[axes.values[k]] = pads.values[k + axes.count];
     }
     for (int32_t k = 0; k < output->rank; k++) { /* the maps */
         size_t bytes = 0;

@@ -1,11 +1,12 @@
 /* quantize.c - QuantizeLinear, DequantizeLinear (per tensor, per axis, blocked; every type) and DynamicQuantizeLinear.
  *
- * All arithmetic is in float, a block at a time: the scales and zero points of the block are laid out beside its
- * elements, so that the loops have no cases. */
+ * All arithmetic is in float (of int32 in double), a block at a time: the scales and zero points of the block are laid
+ * out beside its elements, so that the loops have no cases. */
 #include "ops/quantize.h"
 
 #include <math.h>
 
+#include "ops/extent.h"
 #include "ops/shapes.h"
 
 /* ---- infer ------------------------------------------------------------------------------------------------------- */
@@ -28,20 +29,19 @@ static tort_status check_scale(tort_infer *infer, int32_t i, const char *what) {
     const tort_node_view *node = infer->node;
     const tort_info *x = &node->inputs[0], *scale = &node->inputs[i];
     if (!tort_has_input(node, i) || x->rank < 0 || scale->rank < 0) return TORT_OK;
-    bool single = true;
-    for (int32_t d = 0; d < scale->rank; d++) single = single && scale->dims[d] == 1;
     int64_t block = tort_attr_int(node, "block_size");
     if (block < 0) return tort_fail(infer->error, TORT_E_MODEL, "block_size is %lld", (long long)block);
-    if (single && block == 0) return TORT_OK;
+    if (block == 0 && scale->rank > 1)
+        return tort_fail(infer->error, TORT_E_MODEL, "%s has rank %d, expected 0 or 1 without block_size", what,
+                         scale->rank);
+    /* One scale, or not known how many: then nothing is to be aligned yet. */
+    if (block == 0 && (scale->rank == 0 || scale->dims[0] == 1 || !tort_dim_known(scale->dims[0]))) return TORT_OK;
     int32_t axis = 0;
     if (x->rank != 1 || tort_attr_int(node, "axis") < 1) {
         tort_status status = tort_normalize_axis(infer->error, tort_attr_int(node, "axis"), x->rank, &axis);
         if (status != TORT_OK) return status;
     }
     if (block == 0) {
-        if (scale->rank != 1)
-            return tort_fail(infer->error, TORT_E_MODEL, "%s has rank %d, expected 0 or 1 without block_size", what,
-                             scale->rank);
         tort_dim expected = x->dims[axis];
         bool known = tort_dim_known(scale->dims[0]) && tort_dim_known(expected);
         return known && scale->dims[0] != expected ? mismatch(infer, what, 0, scale->dims[0], expected) : TORT_OK;
@@ -57,16 +57,27 @@ static tort_status check_scale(tort_infer *infer, int32_t i, const char *what) {
     return TORT_OK;
 }
 
+/* A zero point for each scale. */
+static tort_status check_pairs(tort_infer *infer) {
+    const tort_info *scale = &infer->node->inputs[1], *zero = &infer->node->inputs[2];
+    if (!tort_has_input(infer->node, 2) || !tort_shape_known(scale) || !tort_shape_known(zero)) return TORT_OK;
+    int64_t scales = tort_extent(scale->dims, 0, scale->rank), zeros = tort_extent(zero->dims, 0, zero->rank);
+    if (scales == zeros) return TORT_OK;
+    return tort_fail(infer->error, TORT_E_MODEL, "the zero point has %lld elements, the scale %lld", (long long)zeros,
+                     (long long)scales);
+}
+
 static tort_status infer_shapes(tort_infer *infer, tort_type type) {
     tort_status status = check_scale(infer, 1, "the scale");
     if (status == TORT_OK) status = check_scale(infer, 2, "the zero point");
+    if (status == TORT_OK) status = check_pairs(infer);
     tort_infer_same(infer, 0, 0);
     infer->outputs[0].type = type;
     return status;
 }
 
 static tort_status infer_quantize(tort_infer *infer) {
-    tort_type type = (tort_type)tort_attr_int(infer->node, "output_dtype");
+    tort_type type = tort_attr_type(infer->node, "output_dtype");
     if (tort_has_input(infer->node, 2)) {
         tort_type zero = infer->node->inputs[2].type;
         if (type != TORT_UNDEFINED && type != zero)
@@ -78,7 +89,7 @@ static tort_status infer_quantize(tort_infer *infer) {
 }
 
 static tort_status infer_dequantize(tort_infer *infer) {
-    tort_type type = (tort_type)tort_attr_int(infer->node, "output_dtype");
+    tort_type type = tort_attr_type(infer->node, "output_dtype");
     if (infer->node->op->until < 19) type = TORT_FLOAT;
     return infer_shapes(infer, type == TORT_UNDEFINED ? infer->node->inputs[1].type : type);
 }
@@ -99,7 +110,7 @@ static tort_status resolve_quantize(tort_resolve *resolve) {
     tort_quantize *params = resolve->params;
     const tort_attribute *saturate = tort_attr(node, "saturate");
     params->saturate = saturate == NULL || saturate->u.i != 0;
-    params->precision = (tort_type)tort_attr_int(node, "precision");
+    params->precision = tort_attr_type(node, "precision");
     if (params->precision == TORT_UNDEFINED) params->precision = scale->type;
     params->block = tort_attr_int(node, "block_size");
     if (x->rank < 0 || scale->rank < 0) return TORT_OK;
@@ -117,36 +128,40 @@ static tort_status resolve_quantize(tort_resolve *resolve) {
         int64_t *size = d < axis ? &params->outer : d == axis ? &params->length : &params->inner;
         *size = x->dims[d] < 0 || *size < 0 ? -1 : *size * x->dims[d];
     }
-    if (params->block > 0 && params->length >= 0) params->blocks = (params->length + params->block - 1) / params->block;
+    if (params->block > 0 && params->length >= 0)
+        params->blocks = params->length / params->block + (params->length % params->block != 0);
     return TORT_OK;
 }
 
 /* ---- scales beside their elements -------------------------------------------------------------------------------- */
 
 /* out[k] = the number of `values` (scales or zero points) that belongs to element first + k. */
-static void lay_out(const tort_quantize *p, const tort_tensor *values, int64_t first, int64_t count, float *out) {
-    int64_t inner = p->inner, length = p->length;
-    if (p->granularity == TORT_PER_TENSOR) {
-        tort_load_floats(values->type, values->data, 0, 1, out);
-        for (int64_t k = 1; k < count; k++) out[k] = out[0];
-        return;
+#define LAY_OUT(name, ctype, load)                                                                                     \
+    static void name(const tort_quantize *p, const tort_tensor *values, int64_t first, int64_t count, ctype *out) {    \
+        const int64_t inner = p->inner, length = p->length;                                                            \
+        if (p->granularity == TORT_PER_TENSOR) {                                                                       \
+            load(values->type, values->data, 0, 1, out);                                                               \
+            for (int64_t k = 1; k < count; k++) out[k] = out[0];                                                       \
+            return;                                                                                                    \
+        }                                                                                                              \
+        for (int64_t k = 0; k < count;) {                                                                              \
+            const int64_t i = (first + k) % inner, a = (first + k) / inner % length, o = (first + k) / inner / length; \
+            const bool blocked = p->granularity == TORT_BLOCKED, last = inner == 1; /* the axis is the innermost */    \
+            const int64_t at = blocked ? (o * p->blocks + a / p->block) * inner + i : a;                               \
+            int64_t run = !last ? inner - i : blocked ? p->block - a % p->block : length - a;                          \
+            if (last && run > length - a) run = length - a;                                                            \
+            if (run > count - k) run = count - k;                                                                      \
+            if (blocked != last) { /* neighbours have numbers of their own */                                          \
+                load(values->type, values->data, at, run, out + k);                                                    \
+            } else {                                                                                                   \
+                load(values->type, values->data, at, 1, out + k);                                                      \
+                for (int64_t r = 1; r < run; r++) out[k + r] = out[k];                                                 \
+            }                                                                                                          \
+            k += run;                                                                                                  \
+        }                                                                                                              \
     }
-    for (int64_t k = 0; k < count;) {
-        int64_t i = (first + k) % inner, a = (first + k) / inner % length, o = (first + k) / inner / length;
-        bool blocked = p->granularity == TORT_BLOCKED, last = inner == 1; /* the axis is the innermost dimension */
-        int64_t at = blocked ? (o * p->blocks + a / p->block) * inner + i : a;
-        int64_t run = !last ? inner - i : blocked ? p->block - a % p->block : length - a;
-        if (last && run > length - a) run = length - a;
-        if (run > count - k) run = count - k;
-        if (blocked != last) { /* neighbours have numbers of their own */
-            tort_load_floats(values->type, values->data, at, run, out + k);
-        } else {
-            tort_load_floats(values->type, values->data, at, 1, out + k);
-            for (int64_t r = 1; r < run; r++) out[k + r] = out[k];
-        }
-        k += run;
-    }
-}
+LAY_OUT(lay_out, float, tort_load_floats)
+LAY_OUT(lay_out_wide, double, tort_load_doubles)
 
 /* ---- QuantizeLinear ---------------------------------------------------------------------------------------------- */
 
@@ -219,6 +234,18 @@ static tort_status run_quantize(const tort_call *call) {
 
 /* ---- DequantizeLinear -------------------------------------------------------------------------------------------- */
 
+/* int32 and its differences do not fit a float. */
+static void dequantize_wide(const tort_call *call, int64_t first, int64_t count, bool shifted) {
+    const tort_quantize *params = call->params;
+    const tort_tensor *x = &call->inputs[0], *out = &call->outputs[0];
+    double block[TORT_BLOCK], scale[TORT_BLOCK], zero_point[TORT_BLOCK] = {0};
+    tort_load_doubles(x->type, x->data, first, count, block);
+    lay_out_wide(params, &call->inputs[1], first, count, scale);
+    if (shifted) lay_out_wide(params, &call->inputs[2], first, count, zero_point);
+    for (int64_t i = 0; i < count; i++) block[i] = (block[i] - zero_point[i]) * scale[i];
+    tort_store_doubles(out->type, out->data, first, count, block);
+}
+
 static void dequantize_blocks(void *arg, int64_t begin, int64_t end) {
     const tort_call *call = arg;
     const tort_quantize *params = call->params;
@@ -228,6 +255,10 @@ static void dequantize_blocks(void *arg, int64_t begin, int64_t end) {
     for (int64_t b = begin; b < end; b++) {
         float block[TORT_BLOCK], scale[TORT_BLOCK], zero_point[TORT_BLOCK] = {0};
         int64_t first = b * TORT_BLOCK, count = total - first < TORT_BLOCK ? total - first : TORT_BLOCK;
+        if (x->type == TORT_INT32) {
+            dequantize_wide(call, first, count, shifted);
+            continue;
+        }
         tort_load_floats(x->type, x->data, first, count, block);
         lay_out(params, &call->inputs[1], first, count, scale);
         if (shifted) lay_out(params, &call->inputs[2], first, count, zero_point);
@@ -286,13 +317,13 @@ static void dynamic_blocks(void *arg, int64_t begin, int64_t end) {
     }
 }
 
-/* If all of x is 0, its scale is 0 as the formula says, and y and the zero point are 0. */
+/* If all of x is 0 (or nothing), the formula divides 0 by 0: the scale is 1 then, y and the zero point are 0. */
 static tort_status run_dynamic_quantize(const tort_call *call) {
     const tort_tensor *x = &call->inputs[0];
     float low = 0, high = 0;
     int64_t count = tort_count(x);
     if (count > 0) range_with_zero(x->data, count, &low, &high);
-    float scale = (high - low) / 255.0f, zero_point = scale > 0 ? rintf(-low / scale) : 0;
+    float scale = high > low ? (high - low) / 255.0f : 1, zero_point = scale > 0 ? rintf(-low / scale) : 0;
     zero_point = zero_point < 0 ? 0 : zero_point > 255 ? 255 : zero_point;
     *(float *)call->outputs[1].data = scale;
     *(uint8_t *)call->outputs[2].data = (uint8_t)zero_point;
@@ -303,60 +334,47 @@ static tort_status run_dynamic_quantize(const tort_call *call) {
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
+#define QUANTIZE(SINCE, UNTIL, FORMALS, TYPES, ATTRIBUTES)                                                             \
+    {                                                                                                                  \
+        "", "QuantizeLinear", SINCE, UNTIL, FORMALS, TYPES, ATTRIBUTES, 0, 0, sizeof(tort_quantize), infer_quantize,   \
+            resolve_quantize, run_quantize                                                                             \
+    }
+#define DEQUANTIZE(SINCE, UNTIL, FORMALS, TYPES, ATTRIBUTES)                                                           \
+    {                                                                                                                  \
+        "", "DequantizeLinear", SINCE, UNTIL, FORMALS, TYPES, ATTRIBUTES, 0, 0, sizeof(tort_quantize),                 \
+            infer_dequantize, resolve_quantize, run_dequantize                                                         \
+    }
+#define Q_FLOAT_SCALE "x:T1 y_scale:float y_zero_point?:T2", "y:T2"
+#define Q_SAME_SCALE "x:T1 y_scale:T1 y_zero_point?:T2", "y:T2"
+#define Q_OWN_SCALE "x:T1 y_scale:T2 y_zero_point?:T3", "y:T3"
+#define DQ_FLOAT_SCALE "x:T x_scale:float x_zero_point?:T", "y:float"
+#define DQ_SCALE_OUT "x:T1 x_scale:T2 x_zero_point?:T1", "y:T2"
+#define DQ_ANY_OUT "x:T1 x_scale:T2 x_zero_point?:T1", "y:T3"
+#define FLOATS "floats13|-double"
+#define SCALED "axis:int=1 block_size:int=0 output_dtype:int(T2)=0 saturate:int=1"
+#define PRECISE "axis:int=1 block_size:int=0 output_dtype:int(T3)=0 precision:int(" FLOATS ")=0 saturate:int=1"
+#define BLOCKED "axis:int=1 block_size:int=0"
+
 const tort_op tort_ops_quantize[] = {
-    {"", "QuantizeLinear", 10, 12, "x:T1 y_scale:float y_zero_point?:T2", "y:T2", "T1=int32|float T2=int8|uint8", "", 0,
-     0, sizeof(tort_quantize), infer_quantize, resolve_quantize, run_quantize},
-    {"", "QuantizeLinear", 13, 18, "x:T1 y_scale:float y_zero_point?:T2", "y:T2", "T1=int32|float T2=int8|uint8",
-     "axis:int=1", 0, 0, sizeof(tort_quantize), infer_quantize, resolve_quantize, run_quantize},
-    {"", "QuantizeLinear", 19, 20, "x:T1 y_scale:T1 y_zero_point?:T2", "y:T2",
-     "T1=floats13|int32|-double T2=int8|uint8|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz",
-     "axis:int=1 saturate:int=1", 0, 0, sizeof(tort_quantize), infer_quantize, resolve_quantize, run_quantize},
-    {"", "QuantizeLinear", 21, 22, "x:T1 y_scale:T1 y_zero_point?:T2", "y:T2",
-     "T1=floats13|int32|-double T2=int4|int8|int16|uint4|uint8|uint16|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz",
-     "axis:int=1 block_size:int=0 output_dtype:int=0 saturate:int=1", 0, 0, sizeof(tort_quantize), infer_quantize,
-     resolve_quantize, run_quantize},
-    {"", "QuantizeLinear", 23, 23, "x:T1 y_scale:T2 y_zero_point?:T3", "y:T3",
-     "T1=floats13|int32|-double T2=floats13|int32|-double T3=int4|int8|int16|uint4|uint8|uint16|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz|float4e2m1",
-     "axis:int=1 block_size:int=0 output_dtype:int=0 precision:int=0 saturate:int=1", 0, 0, sizeof(tort_quantize),
-     infer_quantize, resolve_quantize, run_quantize},
-    {"", "QuantizeLinear", 24, 24, "x:T1 y_scale:T2 y_zero_point?:T3", "y:T3",
-     "T1=floats13|int32|-double T2=floats13|int32|float8e8m0|-double T3=int4|int8|int16|uint4|uint8|uint16|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz|float4e2m1",
-     "axis:int=1 block_size:int=0 output_dtype:int=0 precision:int=0 saturate:int=1", 0, 0, sizeof(tort_quantize),
-     infer_quantize, resolve_quantize, run_quantize},
-    {"", "QuantizeLinear", 25, 27, "x:T1 y_scale:T2 y_zero_point?:T3", "y:T3",
-     "T1=floats13|int32|-double T2=floats13|int32|float8e8m0|-double T3=int2|int4|int8|int16|uint2|uint4|uint8|uint16|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz|float4e2m1",
-     "axis:int=1 block_size:int=0 output_dtype:int=0 precision:int=0 saturate:int=1", 0, 0, sizeof(tort_quantize),
-     infer_quantize, resolve_quantize, run_quantize},
-    {"", "QuantizeLinear", 28, 28, "x:T1 y_scale:T2 y_zero_point?:T3", "y:T3",
-     "T1=floats13|int32|-double T2=floats13|int32|float8e8m0|-double T3=int2|int4|int8|int16|uint2|uint4|uint8|uint16|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz|float6e2m3|float6e3m2|float4e2m1",
-     "axis:int=1 block_size:int=0 output_dtype:int=0 precision:int=0 saturate:int=1", 0, 0, sizeof(tort_quantize),
-     infer_quantize, resolve_quantize, run_quantize},
-    {"", "DequantizeLinear", 10, 12, "x:T x_scale:float x_zero_point?:T", "y:float", "T=int8|int32|uint8", "", 0, 0,
-     sizeof(tort_quantize), infer_dequantize, resolve_quantize, run_dequantize},
-    {"", "DequantizeLinear", 13, 18, "x:T x_scale:float x_zero_point?:T", "y:float", "T=int8|int32|uint8", "axis:int=1",
-     0, 0, sizeof(tort_quantize), infer_dequantize, resolve_quantize, run_dequantize},
-    {"", "DequantizeLinear", 19, 20, "x:T1 x_scale:T2 x_zero_point?:T1", "y:T2",
-     "T1=int8|int32|uint8|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz T2=floats13|-double", "axis:int=1", 0,
-     0, sizeof(tort_quantize), infer_dequantize, resolve_quantize, run_dequantize},
-    {"", "DequantizeLinear", 21, 22, "x:T1 x_scale:T2 x_zero_point?:T1", "y:T2",
-     "T1=integers|int4|uint4|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz|-int64|-uint32|-uint64 T2=floats13|-double",
-     "axis:int=1 block_size:int=0", 0, 0, sizeof(tort_quantize), infer_dequantize, resolve_quantize, run_dequantize},
-    {"", "DequantizeLinear", 23, 23, "x:T1 x_scale:T2 x_zero_point?:T1", "y:T3",
-     "T1=integers|int4|uint4|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz|float4e2m1|-int64|-uint32|-uint64 T2=floats13|-double T3=floats13|-double",
-     "axis:int=1 block_size:int=0 output_dtype:int=0", 0, 0, sizeof(tort_quantize), infer_dequantize, resolve_quantize,
-     run_dequantize},
-    {"", "DequantizeLinear", 24, 24, "x:T1 x_scale:T2 x_zero_point?:T1", "y:T3",
-     "T1=integers|int4|uint4|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz|float4e2m1|-int64|-uint32|-uint64 T2=floats13|float8e8m0|-double T3=floats13|-double",
-     "axis:int=1 block_size:int=0 output_dtype:int=0", 0, 0, sizeof(tort_quantize), infer_dequantize, resolve_quantize,
-     run_dequantize},
-    {"", "DequantizeLinear", 25, 27, "x:T1 x_scale:T2 x_zero_point?:T1", "y:T3",
-     "T1=integers|int2|int4|uint2|uint4|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz|float4e2m1|-int64|-uint32|-uint64 T2=floats13|float8e8m0|-double T3=floats13|-double",
-     "axis:int=1 block_size:int=0 output_dtype:int=0", 0, 0, sizeof(tort_quantize), infer_dequantize, resolve_quantize,
-     run_dequantize},
-    {"", "DequantizeLinear", 28, 28, "x:T1 x_scale:T2 x_zero_point?:T1", "y:T3",
-     "T1=all28|-bool|-int64|-uint32|-uint64|-float16|-bfloat16|-float|-double|-float8e8m0|-complex64|-complex128|-string T2=floats13|float8e8m0|-double T3=floats13|-double",
-     "axis:int=1 block_size:int=0 output_dtype:int=0", 0, 0, sizeof(tort_quantize), infer_dequantize, resolve_quantize,
-     run_dequantize},
+    QUANTIZE(10, 12, Q_FLOAT_SCALE, "T1=int32|float T2=int8|uint8", ""),
+    QUANTIZE(13, 18, Q_FLOAT_SCALE, "T1=int32|float T2=int8|uint8", "axis:int=1"),
+    QUANTIZE(19, 20, Q_SAME_SCALE, "T1=int32|" FLOATS " T2=quantized19", "axis:int=1 saturate:int=1"),
+    QUANTIZE(21, 22, Q_SAME_SCALE, "T1=int32|" FLOATS " T2=quantized21", SCALED),
+    QUANTIZE(23, 23, Q_OWN_SCALE, "T1=int32|" FLOATS " T2=int32|" FLOATS " T3=quantized23", PRECISE),
+    QUANTIZE(24, 24, Q_OWN_SCALE, "T1=int32|" FLOATS " T2=int32|float8e8m0|" FLOATS " T3=quantized23", PRECISE),
+    QUANTIZE(25, 27, Q_OWN_SCALE, "T1=int32|" FLOATS " T2=int32|float8e8m0|" FLOATS " T3=quantized25", PRECISE),
+    QUANTIZE(28, 28, Q_OWN_SCALE, "T1=int32|" FLOATS " T2=int32|float8e8m0|" FLOATS " T3=quantized28", PRECISE),
+    DEQUANTIZE(10, 12, DQ_FLOAT_SCALE, "T=int8|int32|uint8", ""),
+    DEQUANTIZE(13, 18, DQ_FLOAT_SCALE, "T=int8|int32|uint8", "axis:int=1"),
+    DEQUANTIZE(19, 20, DQ_SCALE_OUT, "T1=int32|quantized19 T2=" FLOATS, "axis:int=1"),
+    DEQUANTIZE(21, 22, DQ_SCALE_OUT, "T1=int32|quantized21 T2=" FLOATS, BLOCKED),
+    DEQUANTIZE(23, 23, DQ_ANY_OUT, "T1=int32|quantized23 T2=" FLOATS " T3=" FLOATS, BLOCKED " output_dtype:int(T3)=0"),
+    DEQUANTIZE(24, 24, DQ_ANY_OUT, "T1=int32|quantized23 T2=float8e8m0|" FLOATS " T3=" FLOATS,
+               BLOCKED " output_dtype:int(T3)=0"),
+    DEQUANTIZE(25, 27, DQ_ANY_OUT, "T1=int32|quantized25 T2=float8e8m0|" FLOATS " T3=" FLOATS,
+               BLOCKED " output_dtype:int(T3)=0"),
+    DEQUANTIZE(28, 28, DQ_ANY_OUT, "T1=int32|quantized28 T2=float8e8m0|" FLOATS " T3=" FLOATS,
+               BLOCKED " output_dtype:int(T3)=0"),
     {"", "DynamicQuantizeLinear", 11, 28, "x:T1", "y:T2 y_scale:float y_zero_point:T2", "T1=float T2=uint8", "", 0, 0,
      0, infer_dynamic_quantize, NULL, run_dynamic_quantize},
     {0},

@@ -24,15 +24,14 @@ static tort_status infer_shaped(tort_infer *infer) {
         if (shape[d] < 0) return tort_fail(infer->error, TORT_E_MODEL, "attribute shape has %lld", (long long)shape[d]);
         dims[d] = shape[d];
     }
-    tort_infer_shape(infer, 0, (tort_type)tort_attr_int(infer->node, "dtype"), rank, dims);
+    tort_infer_shape(infer, 0, tort_attr_type(infer->node, "dtype"), rank, dims);
     return TORT_OK;
 }
 
 /* The shape of the input, and its type unless dtype says another. */
 static tort_status infer_like(tort_infer *infer) {
-    const tort_attribute *dtype = tort_attr(infer->node, "dtype");
     tort_infer_same(infer, 0, 0);
-    if (dtype != NULL) infer->outputs[0].type = (tort_type)dtype->u.i;
+    if (tort_attr(infer->node, "dtype")) infer->outputs[0].type = tort_attr_type(infer->node, "dtype");
     return TORT_OK;
 }
 
@@ -43,7 +42,7 @@ static tort_status infer_multinomial(tort_infer *infer) {
         return tort_fail(infer->error, TORT_E_MODEL, "the input has rank %d, expected [batch, classes]", x->rank);
     if (samples < 0) return tort_fail(infer->error, TORT_E_MODEL, "sample_size is %lld", (long long)samples);
     tort_dim batch = x->rank == 2 ? x->dims[0] : tort_dim_fresh(infer->dims, false);
-    tort_infer_shape(infer, 0, (tort_type)tort_attr_int(infer->node, "dtype"), 2, (tort_dim[]){batch, samples});
+    tort_infer_shape(infer, 0, tort_attr_type(infer->node, "dtype"), 2, (tort_dim[]){batch, samples});
     return TORT_OK;
 }
 
@@ -147,39 +146,39 @@ static tort_status run_multinomial(const tort_call *call) {
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 const tort_op tort_ops_random[] = {
-    {"", "Bernoulli", 15, 21, "input:T1", "output:T2", "T1=floats T2=numeric13|bool", "dtype:int seed:float", 0,
+    {"", "Bernoulli", 15, 21, "input:T1", "output:T2", "T1=floats T2=numeric13|bool", "dtype:int(T2) seed:float", 0,
      TORT_OP_RANDOM, sizeof(distribution), infer_like, resolve_seeded, run_bernoulli},
-    {"", "Bernoulli", 22, 28, "input:T1", "output:T2", "T1=floats13 T2=numeric13|bool", "dtype:int seed:float", 0,
+    {"", "Bernoulli", 22, 28, "input:T1", "output:T2", "T1=floats13 T2=numeric13|bool", "dtype:int(T2) seed:float", 0,
      TORT_OP_RANDOM, sizeof(distribution), infer_like, resolve_seeded, run_bernoulli},
     {"", "Multinomial", 7, 21, "input:T1", "output:T2", "T1=floats T2=int32|int64",
-     "dtype:int=6 sample_size:int=1 seed:float", 0, TORT_OP_RANDOM, sizeof(distribution), infer_multinomial,
+     "dtype:int(T2)=6 sample_size:int=1 seed:float", 0, TORT_OP_RANDOM, sizeof(distribution), infer_multinomial,
      resolve_seeded, run_multinomial},
     {"", "Multinomial", 22, 28, "input:T1", "output:T2", "T1=floats13 T2=int32|int64",
-     "dtype:int=6 sample_size:int=1 seed:float", 0, TORT_OP_RANDOM, sizeof(distribution), infer_multinomial,
+     "dtype:int(T2)=6 sample_size:int=1 seed:float", 0, TORT_OP_RANDOM, sizeof(distribution), infer_multinomial,
      resolve_seeded, run_multinomial},
     {"", "RandomNormal", 1, 21, "", "output:T", "T=floats",
-     "dtype:int=1 mean:float=0.0 scale:float=1.0 seed:float shape:ints!", 0, TORT_OP_RANDOM, sizeof(distribution),
+     "dtype:int(T)=1 mean:float=0.0 scale:float=1.0 seed:float shape:ints!", 0, TORT_OP_RANDOM, sizeof(distribution),
      infer_shaped, resolve_normal, run_normal},
     {"", "RandomNormal", 22, 28, "", "output:T", "T=floats13",
-     "dtype:int=1 mean:float=0.0 scale:float=1.0 seed:float shape:ints!", 0, TORT_OP_RANDOM, sizeof(distribution),
+     "dtype:int(T)=1 mean:float=0.0 scale:float=1.0 seed:float shape:ints!", 0, TORT_OP_RANDOM, sizeof(distribution),
      infer_shaped, resolve_normal, run_normal},
     {"", "RandomNormalLike", 1, 21, "input:T1", "output:T2", "T1=all T2=floats",
-     "dtype:int mean:float=0.0 scale:float=1.0 seed:float", 0, TORT_OP_RANDOM, sizeof(distribution), infer_like,
+     "dtype:int(T2) mean:float=0.0 scale:float=1.0 seed:float", 0, TORT_OP_RANDOM, sizeof(distribution), infer_like,
      resolve_normal, run_normal},
     {"", "RandomNormalLike", 22, 28, "input:T1", "output:T2", "T1=all13 T2=floats13",
-     "dtype:int mean:float=0.0 scale:float=1.0 seed:float", 0, TORT_OP_RANDOM, sizeof(distribution), infer_like,
+     "dtype:int(T2) mean:float=0.0 scale:float=1.0 seed:float", 0, TORT_OP_RANDOM, sizeof(distribution), infer_like,
      resolve_normal, run_normal},
     {"", "RandomUniform", 1, 21, "", "output:T", "T=floats",
-     "dtype:int=1 high:float=1.0 low:float=0.0 seed:float shape:ints!", 0, TORT_OP_RANDOM, sizeof(distribution),
+     "dtype:int(T)=1 high:float=1.0 low:float=0.0 seed:float shape:ints!", 0, TORT_OP_RANDOM, sizeof(distribution),
      infer_shaped, resolve_uniform, run_uniform},
     {"", "RandomUniform", 22, 28, "", "output:T", "T=floats13",
-     "dtype:int=1 high:float=1.0 low:float=0.0 seed:float shape:ints!", 0, TORT_OP_RANDOM, sizeof(distribution),
+     "dtype:int(T)=1 high:float=1.0 low:float=0.0 seed:float shape:ints!", 0, TORT_OP_RANDOM, sizeof(distribution),
      infer_shaped, resolve_uniform, run_uniform},
     {"", "RandomUniformLike", 1, 21, "input:T1", "output:T2", "T1=all T2=floats",
-     "dtype:int high:float=1.0 low:float=0.0 seed:float", 0, TORT_OP_RANDOM, sizeof(distribution), infer_like,
+     "dtype:int(T2) high:float=1.0 low:float=0.0 seed:float", 0, TORT_OP_RANDOM, sizeof(distribution), infer_like,
      resolve_uniform, run_uniform},
     {"", "RandomUniformLike", 22, 28, "input:T1", "output:T2", "T1=all13 T2=floats13",
-     "dtype:int high:float=1.0 low:float=0.0 seed:float", 0, TORT_OP_RANDOM, sizeof(distribution), infer_like,
+     "dtype:int(T2) high:float=1.0 low:float=0.0 seed:float", 0, TORT_OP_RANDOM, sizeof(distribution), infer_like,
      resolve_uniform, run_uniform},
     {0},
 };

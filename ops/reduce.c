@@ -3,6 +3,7 @@
  * Axes are an attribute in old versions and an input in new ones; resolve makes both one view (reduce.h). Floats
  * accumulate in double, integers in 64 bits that wrap; each result is rounded once. What is reduced over nothing is
  * the reduction's identity. ArgMax and ArgMin are in arg_reduce.c. */
+#include "ops/contents.h"
 #include "ops/extent.h"
 #include "ops/reduce.h"
 
@@ -26,25 +27,21 @@ typedef enum reduction {
 /* The reduced axes as a mask. *known is false where they are an input whose contents are not known yet. */
 static tort_status reduced_axes(const tort_node_view *node, tort_error *error, uint32_t *mask, bool *known) {
     const int32_t rank = node->inputs[0].rank;
-    int64_t input_axes[TORT_MAX_RANK];
-    int32_t count = 0;
-    const int64_t *axes = tort_attr_ints(node, "axes", &count);
-    *known = true;
+    tort_numbers axes;
+    tort_status status = tort_read_numbers(node, 1, "axes", &axes, error);
+    *known = axes.known != TORT_UNKNOWN;
     *mask = 0;
-    if (rank == 0) return TORT_OK; /* a scalar has no axes to reduce */
-    if (tort_has_input(node, 1)) {
-        *known = tort_view_integers(node, 1, input_axes, TORT_MAX_RANK, &count);
-        if (!*known) return TORT_OK;
-        axes = input_axes;
-    }
-    for (int32_t i = 0; i < count; i++) {
+    if (status || !*known || rank < 0) return status;
+    for (int32_t i = 0; i < axes.count; i++) {
         int32_t axis;
-        tort_status status = tort_normalize_axis(error, axes[i], rank, &axis);
+        status =
+            tort_normalize_axis(error, axes.values[i], rank > 0 ? rank : 1, &axis); /* a scalar has axis 0, or -1 */
         if (status != TORT_OK) return status;
         *mask |= 1u << axis;
     }
+    if (rank == 0) *mask = 0;
     /* With noop_with_empty_axes every element is reduced alone: what else the operator does (square, log) remains. */
-    if (count == 0 && tort_attr_int(node, "noop_with_empty_axes") == 0) *mask = (1u << rank) - 1;
+    if (axes.count == 0 && tort_attr_int(node, "noop_with_empty_axes") == 0) *mask = (1u << rank) - 1;
     return TORT_OK;
 }
 
@@ -76,9 +73,8 @@ static tort_status infer_reduce(tort_infer *infer) {
     bool known;
     bool keep = tort_attr_int(infer->node, "keepdims") != 0;
     infer->outputs[0].type = data->type;
-    if (data->rank < 0) return TORT_OK;
     tort_status status = reduced_axes(infer->node, infer->error, &mask, &known);
-    if (status != TORT_OK) return status;
+    if (status != TORT_OK || data->rank < 0) return status;
     tort_dim dims[TORT_MAX_RANK];
     int32_t rank = 0;
     if (!known) {
@@ -100,16 +96,20 @@ static tort_status infer_reduce(tort_infer *infer) {
 /* Reductions of shape arithmetic: all of a rank 1 tensor into one number. */
 static tort_status infer_folding(tort_infer *infer, int64_t identity,
                                  tort_scalar (*fold)(tort_dims *, tort_scalar, tort_scalar)) {
-    enum { LIMIT = 256 };
-    tort_scalar values[LIMIT];
+    tort_scalar values[TORT_MAX_ELEMENTS];
     int32_t count;
     tort_status status = infer_reduce(infer);
     const tort_info *output = &infer->outputs[0];
     if (status != TORT_OK || infer->node->inputs[0].rank != 1) return status;
     if (output->rank < 0 || output->rank > 1 || (output->rank == 1 && output->dims[0] != 1)) return TORT_OK;
-    if (!tort_infer_integers(infer, 0, values, LIMIT, &count) || count == 0) return TORT_OK;
+    if (!tort_infer_integers(infer, 0, values, &count) || count == 0) return TORT_OK;
     tort_scalar result = tort_scalar_known(identity);
-    for (int32_t i = 0; i < count; i++) result = i == 0 ? values[0] : fold(infer->dims, result, values[i]);
+    bool symbolic = false;
+    for (int32_t i = 0; i < count; i++) {
+        result = i == 0 ? values[0] : fold(infer->dims, result, values[i]);
+        symbolic |= values[i].symbolic;
+    }
+    if (result.symbolic && !symbolic) return TORT_OK; /* an overflow is the loop's to tell */
     return tort_infer_set_integers(infer, 0, &result, 1);
 }
 

@@ -6,6 +6,7 @@
  * nearest and saturate. */
 #include "ops/extent.h"
 #include "ops/resize.h"
+#include "ops/shapes.h"
 
 #include <math.h>
 
@@ -25,11 +26,10 @@ static resize_inputs inputs_of(const tort_node_view *node) {
 /* What the node says about each of its `axes`. */
 typedef struct resize_request {
     int32_t count, axes[TORT_MAX_RANK];
-    bool has_scales, has_sizes; /* neither: their contents are not known yet */
-    float scales[TORT_MAX_RANK];
-    tort_scalar sizes[TORT_MAX_RANK];
+    tort_floats scales; /* one of scales and sizes is there; the other ABSENT */
+    tort_numbers sizes;
     bool crops; /* tf_crop_and_resize, with roi known */
-    float roi[2 * TORT_MAX_RANK];
+    tort_floats roi;
 } resize_request;
 
 static bool asks_for_crop(const tort_node_view *node) {
@@ -37,87 +37,72 @@ static bool asks_for_crop(const tort_node_view *node) {
 }
 
 static tort_status read_axes(const tort_node_view *node, tort_error *error, resize_request *request) {
-    int32_t count = 0;
-    const int64_t *axes = tort_attr_ints(node, "axes", &count);
     const int32_t rank = node->inputs[0].rank;
-    request->count = count > 0 ? count : rank;
-    if (count > rank) return tort_fail(error, TORT_E_MODEL, "axes has %d entries for an input of rank %d", count, rank);
-    for (int32_t i = 0; i < request->count; i++) {
-        request->axes[i] = i;
-        if (count == 0) continue;
-        tort_status status = tort_normalize_axis(error, axes[i], rank, &request->axes[i]);
-        if (status != TORT_OK) return status;
-    }
-    return TORT_OK;
-}
-
-static tort_status check_count(tort_error *error, const char *what, int32_t count, int32_t wanted) {
-    if (count == wanted) return TORT_OK;
-    return tort_fail(error, TORT_E_MODEL, "%s has %d entries; expected %d, one an axis", what, count, wanted);
-}
-
-/* Scales as attributes: Upsample-1 and -7. */
-static tort_status read_scale_attributes(const tort_node_view *node, tort_error *error, resize_request *request) {
-    int32_t count = 0;
-    const float *scales = tort_attr_floats(node, "scales", &count);
-    request->has_scales = true;
-    if (tort_attr(node, "height_scale")) {
-        if (request->count != 4)
-            return tort_fail(error, TORT_E_MODEL, "the input has rank %d; Upsample-1 takes images of rank 4",
-                             request->count);
-        const float sides[4] = {1, 1, tort_attr_float(node, "height_scale"), tort_attr_float(node, "width_scale")};
-        memcpy(request->scales, sides, sizeof sides);
-        return TORT_OK;
-    }
-    tort_status status = check_count(error, "scales", count, request->count);
-    if (status == TORT_OK) memcpy(request->scales, scales, (size_t)count * sizeof *scales);
+    tort_numbers axes;
+    tort_status status = tort_read_numbers(node, -1, "axes", &axes, error);
+    for (int32_t i = 0; i < rank && axes.count == 0; i++) axes.values[i] = i;
+    request->count = axes.count > 0 ? axes.count : rank;
+    if (!status) status = tort_normalize_axes(error, axes.values, request->count, rank);
+    for (int32_t i = 0; !status && i < request->count; i++) request->axes[i] = (int32_t)axes.values[i];
     return status;
 }
 
-/* `infer` is NULL while resolving: then sizes that are not numbers count as unknown. */
-static tort_status read_sizes(const tort_node_view *node, const tort_infer *infer, int32_t input, tort_error *error,
-                              resize_request *request) {
-    int32_t count = 0;
-    if (infer) {
-        request->has_sizes = tort_infer_integers(infer, input, request->sizes, TORT_MAX_RANK, &count) && count > 0;
-    } else {
-        int64_t values[TORT_MAX_RANK];
-        request->has_sizes = tort_view_integers(node, input, values, TORT_MAX_RANK, &count) && count > 0;
-        for (int32_t i = 0; request->has_sizes && i < count; i++) request->sizes[i] = tort_scalar_known(values[i]);
-    }
-    return request->has_sizes ? check_count(error, "sizes", count, request->count) : TORT_OK;
+/* Upsample-1 has an attribute for each side of an image. */
+static tort_status read_sides(const tort_node_view *node, tort_error *error, resize_request *request) {
+    if (request->count != 4)
+        return tort_fail(error, TORT_E_MODEL, "the input has rank %d; Upsample-1 takes images of rank 4",
+                         request->count);
+    request->scales = (tort_floats){
+        TORT_KNOWN, 4, {1, 1, tort_attr_float(node, "height_scale"), tort_attr_float(node, "width_scale")}};
+    return TORT_OK;
 }
 
-static tort_status read_request(const tort_node_view *node, const tort_infer *infer, tort_error *error,
-                                resize_request *request) {
+/* Up to opset 12 an absent input is written as an empty tensor. */
+static tort_status check_given(tort_error *error, resize_request *request) {
+    tort_floats *scales = &request->scales;
+    tort_numbers *sizes = &request->sizes;
+    if (scales->count == 0) scales->known = TORT_ABSENT;
+    if (sizes->count == 0) sizes->known = TORT_ABSENT;
+    if (scales->known == TORT_ABSENT && sizes->known == TORT_ABSENT)
+        return tort_fail(error, TORT_E_MODEL, "neither scales nor sizes are given; give one");
+    if (scales->count > 0 && sizes->count > 0)
+        return tort_fail(error, TORT_E_MODEL, "both scales and sizes are given; give one");
+    if (scales->known != TORT_ABSENT) {
+        tort_status status = tort_check_entries(error, "scales", scales->count, request->count);
+        if (status != TORT_OK) return status;
+    }
+    for (int32_t i = 0; scales->known == TORT_KNOWN && i < request->count; i++)
+        if (!(scales->values[i] > 0) || isinf(scales->values[i]))
+            return tort_fail(error, TORT_E_MODEL, "scale %g of axis %d is not a positive number",
+                             (double)scales->values[i], request->axes[i]);
+    if (sizes->known != TORT_ABSENT) {
+        tort_status status = tort_check_entries(error, "sizes", sizes->count, request->count);
+        if (status != TORT_OK) return status;
+    }
+    for (int32_t i = 0; sizes->known == TORT_KNOWN && i < request->count; i++)
+        if (sizes->values[i] < 0)
+            return tort_fail(error, TORT_E_MODEL, "size %lld of axis %d is negative", (long long)sizes->values[i],
+                             request->axes[i]);
+    return TORT_OK;
+}
+
+static tort_status read_request(const tort_node_view *node, tort_error *error, resize_request *request) {
     const resize_inputs inputs = inputs_of(node);
-    int32_t count = 0;
     *request = (resize_request){0};
     tort_status status = read_axes(node, error, request);
     if (status != TORT_OK) return status;
-    if (inputs.scales < 0) return read_scale_attributes(node, error, request);
-    /* Up to opset 12 an absent input is written as an empty tensor. */
-    if (inputs.sizes > 0 && tort_has_input(node, inputs.sizes))
-        status = read_sizes(node, infer, inputs.sizes, error, request);
-    if (status == TORT_OK && tort_has_input(node, inputs.scales) &&
-        tort_view_floats(node, inputs.scales, request->scales, TORT_MAX_RANK, &count) && count > 0) {
-        request->has_scales = true;
-        status = check_count(error, "scales", count, request->count);
-    }
-    if (status != TORT_OK) return status;
-    if (!tort_has_input(node, inputs.scales) && !(inputs.sizes > 0 && tort_has_input(node, inputs.sizes)))
-        return tort_fail(error, TORT_E_MODEL, "neither scales nor sizes are given; give one");
-    if (request->has_scales && request->has_sizes)
-        return tort_fail(error, TORT_E_MODEL, "both scales and sizes are given; give one");
-    for (int32_t i = 0; request->has_scales && i < request->count; i++)
-        if (!(request->scales[i] > 0) || isinf(request->scales[i]))
-            return tort_fail(error, TORT_E_MODEL, "scale %g of axis %d is not a positive number",
-                             (double)request->scales[i], request->axes[i]);
-    if (!asks_for_crop(node)) return TORT_OK;
+    if (tort_attr(node, "height_scale"))
+        status = read_sides(node, error, request);
+    else
+        status = tort_read_floats(node, inputs.scales, "scales", &request->scales, error);
+    if (!status && inputs.sizes > 0) status = tort_read_numbers(node, inputs.sizes, "sizes", &request->sizes, error);
+    if (!status) status = check_given(error, request);
+    if (status != TORT_OK || !asks_for_crop(node)) return status;
     if (!tort_has_input(node, inputs.roi))
         return tort_fail(error, TORT_E_MODEL, "tf_crop_and_resize needs the input roi");
-    request->crops = tort_view_floats(node, inputs.roi, request->roi, 2 * TORT_MAX_RANK, &count);
-    return request->crops ? check_count(error, "roi", count, 2 * request->count) : TORT_OK;
+    status = tort_read_floats(node, inputs.roi, "roi", &request->roi, error);
+    request->crops = request->roi.known == TORT_KNOWN;
+    return status ? status : tort_check_entries(error, "roi", request->roi.count, 2 * request->count);
 }
 
 /* With keep_aspect_ratio_policy, the one scale of all axes; 0 where sizes are stretched to. */
@@ -125,9 +110,9 @@ static double common_scale(const tort_node_view *node, const resize_request *req
     const char *policy = tort_attr_string(node, "keep_aspect_ratio_policy");
     bool larger = strcmp(policy, "not_smaller") == 0;
     double common = 0;
-    if (!request->has_sizes || (!larger && strcmp(policy, "not_larger") != 0)) return 0;
+    if (request->sizes.known != TORT_KNOWN || (!larger && strcmp(policy, "not_larger") != 0)) return 0;
     for (int32_t i = 0; i < request->count; i++) {
-        double scale = (double)request->sizes[i].value / (double)in[request->axes[i]];
+        double scale = (double)request->sizes.values[i] / (double)in[request->axes[i]];
         if (i == 0 || (larger ? scale > common : scale < common)) common = scale;
     }
     return common;
@@ -135,36 +120,71 @@ static double common_scale(const tort_node_view *node, const resize_request *req
 
 /* ---- infer ------------------------------------------------------------------------------------------------------- */
 
-/* floor(in * scale), also for a symbolic dimension where the scale is a binary fraction. */
-static tort_dim scaled_dim(tort_dims *dims, tort_dim in, float scale) {
+/* floor(in * scale), in float; also for a symbolic dimension where the scale is a binary fraction. */
+static tort_status scaled_dim(const tort_infer *infer, int32_t axis, tort_dim in, float scale, tort_dim *out) {
+    *out = tort_dim_fresh(infer->dims, false);
     if (tort_dim_known(in)) {
         double size = floor((double)((float)in * scale));
-        return size < 1e18 ? (tort_dim)size : tort_dim_fresh(dims, false);
+        if (!(size < 1e18))
+            return tort_fail(infer->error, TORT_E_MODEL, "axis %d of %lld elements times %g does not fit", (int)axis,
+                             (long long)in, (double)scale);
+        *out = (tort_dim)size;
+        return TORT_OK;
     }
     for (int64_t divisor = 1; divisor <= 64; divisor *= 2) {
         double factor = (double)scale * (double)divisor;
         if (factor > 1e6) break;
-        if (factor == floor(factor)) return tort_dim_floordiv(dims, tort_dim_mul(dims, in, (tort_dim)factor), divisor);
+        if (factor != floor(factor)) continue;
+        *out = tort_dim_floordiv(infer->dims, tort_dim_mul(infer->dims, in, (tort_dim)factor), divisor);
+        break;
     }
-    return tort_dim_fresh(dims, false);
+    return TORT_OK;
 }
 
-static tort_dim requested_dim(tort_infer *infer, const resize_request *request, int32_t i, tort_dim in,
-                              bool dims_known) {
+/* The sizes may be expressions of shapes; an aspect ratio needs numbers. */
+static tort_status sized_dims(tort_infer *infer, const resize_request *request, tort_dim *dims) {
     const char *policy = tort_attr_string(infer->node, "keep_aspect_ratio_policy");
-    bool stretches = policy[0] == '\0' || strcmp(policy, "stretch") == 0;
-    /* Even where the sizes are given, the region must be at hand when the node is resolved. */
-    if (asks_for_crop(infer->node) && !request->crops) return tort_dim_fresh(infer->dims, true);
-    if (!request->has_scales && !request->has_sizes) return tort_dim_fresh(infer->dims, true);
-    if (request->has_scales) {
-        float scale = request->scales[i];
-        if (request->crops) scale *= request->roi[request->count + i] - request->roi[i];
-        return scaled_dim(infer->dims, in, scale);
+    const tort_dim *in = infer->node->inputs[0].dims;
+    const bool stretches = policy[0] == '\0' || strcmp(policy, "stretch") == 0;
+    tort_symbols sizes = {.known = TORT_UNKNOWN};
+    tort_status status = TORT_OK;
+    bool known = request->sizes.known == TORT_KNOWN;
+    if (stretches)
+        status =
+            tort_read_symbols(infer->node, infer->dims, inputs_of(infer->node).sizes, "sizes", &sizes, infer->error);
+    for (int32_t i = 0; i < request->count; i++) {
+        const int32_t d = request->axes[i];
+        if (!stretches && in[d] == 0)
+            return tort_fail(infer->error, TORT_E_MODEL, "axis %d is empty and has no aspect ratio to keep", (int)d);
+        known = known && in[d] > 0;
     }
-    if (stretches) return tort_scalar_to_dim(infer->dims, request->sizes[i]);
-    if (!dims_known) return tort_dim_fresh(infer->dims, false);
-    double scale = common_scale(infer->node, request, infer->node->inputs[0].dims);
-    return (tort_dim)floor(scale * (double)in + 0.5);
+    double scale = known && !stretches ? common_scale(infer->node, request, in) : 0;
+    for (int32_t i = 0; i < request->count; i++) {
+        const int32_t d = request->axes[i];
+        if (sizes.known == TORT_KNOWN)
+            dims[d] = tort_scalar_to_dim(infer->dims, sizes.values[i]);
+        else if (known && !stretches)
+            dims[d] = (tort_dim)floor(scale * (double)in[d] + 0.5);
+        else
+            dims[d] = tort_dim_fresh(infer->dims, request->sizes.known != TORT_KNOWN);
+    }
+    return status;
+}
+
+static tort_status requested_dims(tort_infer *infer, const resize_request *request, tort_dim *dims) {
+    /* Even where the sizes are given, the region must be at hand when the node is resolved. */
+    const bool waits = asks_for_crop(infer->node) && !request->crops;
+    if (!waits && request->sizes.known != TORT_ABSENT && request->scales.known != TORT_UNKNOWN)
+        return sized_dims(infer, request, dims);
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; i < request->count && !status; i++) {
+        const int32_t d = request->axes[i];
+        if (waits || request->scales.known != TORT_KNOWN)
+            dims[d] = tort_dim_fresh(infer->dims, true);
+        else
+            status = scaled_dim(infer, d, dims[d], request->scales.values[i], &dims[d]);
+    }
+    return status;
 }
 
 static tort_status infer_resize(tort_infer *infer) {
@@ -172,25 +192,17 @@ static tort_status infer_resize(tort_infer *infer) {
     resize_request request;
     infer->outputs[0].type = input->type;
     if (input->rank < 0) return TORT_OK;
-    tort_status status = read_request(infer->node, infer, infer->error, &request);
+    tort_status status = read_request(infer->node, infer->error, &request);
     if (status != TORT_OK) return status;
-    bool known = true; /* the dims and sizes that an aspect ratio needs */
-    for (int32_t i = 0; i < request.count; i++)
-        known = known && input->dims[request.axes[i]] > 0 && !request.sizes[i].symbolic;
     tort_dim dims[TORT_MAX_RANK];
     for (int32_t d = 0; d < input->rank; d++) dims[d] = input->dims[d];
-    for (int32_t i = 0; i < request.count; i++) {
-        int32_t d = request.axes[i];
-        if (request.has_sizes && !request.sizes[i].symbolic && request.sizes[i].value < 0)
-            return tort_fail(infer->error, TORT_E_MODEL, "size %lld of axis %d is negative",
-                             (long long)request.sizes[i].value, d);
-        dims[d] = requested_dim(infer, &request, i, input->dims[d], known);
+    status = requested_dims(infer, &request, dims);
+    for (int32_t d = 0; d < input->rank && !status; d++)
         if (input->dims[d] == 0 && dims[d] > 0)
-            return tort_fail(infer->error, TORT_E_MODEL, "axis %d is empty and cannot be resized to %lld", d,
-                             (long long)dims[d]);
-    }
-    tort_infer_shape(infer, 0, input->type, input->rank, dims);
-    return TORT_OK;
+            status = tort_fail(infer->error, TORT_E_MODEL, "axis %d is empty and cannot be resized to %lld", d,
+                               (long long)dims[d]);
+    if (!status) tort_infer_shape(infer, 0, input->type, input->rank, dims);
+    return status;
 }
 
 /* ---- resolve ----------------------------------------------------------------------------------------------------- */
@@ -314,8 +326,9 @@ static tort_status resolve_resize(tort_resolve *resolve) {
     resize_request request;
     tort_status status = resolve_words(resolve, params);
     if (status != TORT_OK) return status;
-    if (params->mode != TORT_RESIZE_NEAREST &&
-        (input->type == TORT_STRING || input->type == TORT_COMPLEX64 || input->type == TORT_COMPLEX128))
+    const bool computes = params->mode != TORT_RESIZE_NEAREST ||
+                          params->transform == TORT_RESIZE_TF_CROP_AND_RESIZE; /* what is outside */
+    if (computes && (input->type == TORT_STRING || input->type == TORT_COMPLEX64 || input->type == TORT_COMPLEX128))
         return tort_fail(resolve->error, TORT_E_UNSUPPORTED, "interpolation of %s elements; mode nearest moves them",
                          tort_type_name(input->type));
     params->exclude_outside = tort_attr_int(node, "exclude_outside") != 0;
@@ -323,9 +336,10 @@ static tort_status resolve_resize(tort_resolve *resolve) {
     params->cubic_a = (double)tort_attr_float(node, "cubic_coeff_a");
     params->extrapolation = (double)tort_attr_float(node, "extrapolation_value");
     if (input->rank < 0 || !tort_shape_known(input) || !tort_shape_known(output)) return TORT_OK;
-    status = read_request(node, NULL, resolve->error, &request);
+    status = read_request(node, resolve->error, &request);
     if (status != TORT_OK) return status;
-    if (!request.has_scales && !request.has_sizes) return TORT_OK;
+    const bool scaled = request.scales.known == TORT_KNOWN;
+    if (!scaled && request.sizes.known != TORT_KNOWN) return TORT_OK;
 
     tort_resize_axis axes[TORT_MAX_RANK];
     for (int32_t d = 0; d < input->rank; d++)
@@ -333,19 +347,19 @@ static tort_status resolve_resize(tort_resolve *resolve) {
     double common = common_scale(node, &request, input->dims);
     for (int32_t i = 0; i < request.count; i++) {
         tort_resize_axis *axis = &axes[request.axes[i]];
-        bool crops = request.crops && (request.roi[i] != 0 || request.roi[request.count + i] != 1);
-        if (request.has_scales)
-            axis->scale = (double)request.scales[i];
+        bool crops = request.crops && (request.roi.values[i] != 0 || request.roi.values[request.count + i] != 1);
+        if (scaled)
+            axis->scale = (double)request.scales.values[i];
         else if (common > 0)
             axis->scale = common;
         else
             axis->scale = (double)axis->out / (double)axis->in;
         /* A crop is as long as its output; elsewhere the fraction that was rounded away counts. */
-        if ((request.has_scales || common > 0) && params->transform != TORT_RESIZE_TF_CROP_AND_RESIZE)
+        if ((scaled || common > 0) && params->transform != TORT_RESIZE_TF_CROP_AND_RESIZE)
             axis->width = axis->scale * (double)axis->in;
         if (request.crops) {
-            axis->start = (double)request.roi[i];
-            axis->end = (double)request.roi[request.count + i];
+            axis->start = (double)request.roi.values[i];
+            axis->end = (double)request.roi.values[request.count + i];
         }
         axis->identity = axis->in == axis->out && axis->scale == 1 && !crops &&
                          params->transform != TORT_RESIZE_TF_HALF_PIXEL_FOR_NN;

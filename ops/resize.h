@@ -30,7 +30,7 @@ typedef struct tort_resize_axis {
     int64_t in, out;
     bool identity;     /* the output is the input along it */
     double scale;      /* out / in, or as the model gives it */
-    double width;      /* length of the output, before it was rounded down to `out` */
+    double width;      /* length of the output, before it was rounded down to `out`; of HALF_PIXEL_SYMMETRIC */
     double start, end; /* of the region, of TF_CROP_AND_RESIZE, in parts of the axis */
     int64_t taps;      /* input elements that go into each output element */
 } tort_resize_axis;

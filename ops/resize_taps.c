@@ -15,12 +15,12 @@ double tort_resize_coordinate(const tort_resize_params *params, const tort_resiz
         return offset + (x + 0.5) / axis->scale - 0.5;
     }
     case TORT_RESIZE_PYTORCH_HALF_PIXEL: return axis->out > 1 ? (x + 0.5) / axis->scale - 0.5 : 0;
-    case TORT_RESIZE_ALIGN_CORNERS: return axis->width == 1 ? 0 : x * (in - 1) / (axis->width - 1);
+    case TORT_RESIZE_ALIGN_CORNERS: return axis->out == 1 ? 0 : x * (in - 1) / (double)(axis->out - 1);
     case TORT_RESIZE_ASYMMETRIC: return x / axis->scale;
     case TORT_RESIZE_TF_HALF_PIXEL_FOR_NN: return (x + 0.5) / axis->scale;
     case TORT_RESIZE_TF_CROP_AND_RESIZE:
-        if (axis->width == 1) return 0.5 * (axis->start + axis->end) * (in - 1);
-        return x * (axis->end - axis->start) * (in - 1) / (axis->width - 1) + axis->start * (in - 1);
+        if (axis->out == 1) return 0.5 * (axis->start + axis->end) * (in - 1);
+        return x * (axis->end - axis->start) * (in - 1) / (double)(axis->out - 1) + axis->start * (in - 1);
     }
     return 0;
 }

@@ -8,13 +8,19 @@ static tort_status reverse_infer(tort_infer *infer) {
     const tort_node_view *node = infer->node;
     const tort_info *input = &node->inputs[0], *lengths = &node->inputs[1];
     int64_t batch = tort_attr_int(node, "batch_axis"), time = tort_attr_int(node, "time_axis");
-    if (batch < 0 || time < 0 || batch + time != 1) {
+    if (batch < 0 || batch > 1 || time != 1 - batch) {
         return tort_fail(infer->error, TORT_E_MODEL, "batch_axis %lld and time_axis %lld must be 0 and 1 or 1 and 0",
                          (long long)batch, (long long)time);
     }
     if (input->rank >= 0 && input->rank < 2) {
         return tort_fail(infer->error, TORT_E_MODEL, "the input must have at least two dimensions; it has rank %d",
                          (int)input->rank);
+    }
+    if (lengths->rank >= 0 && lengths->rank != 1) {
+        return tort_fail(infer->error, TORT_E_MODEL,
+                         "sequence_lens has rank %d, expected a list with one for each of "
+                         "the batch",
+                         (int)lengths->rank);
     }
     if (input->rank >= 0 && lengths->rank == 1) {
         tort_dim unified;

@@ -15,6 +15,8 @@ typedef struct roi_params {
     int64_t sampling_ratio; /* samples a bin and axis; 0: as many as elements */
 } roi_params;
 
+#define MOST_SAMPLES 1024 /* that sampling_ratio may ask for */
+
 /* ---- infer and resolve ------------------------------------------------------------------------------------------- */
 
 static tort_status infer_roi(tort_infer *infer, int64_t high, int64_t wide) {
@@ -78,6 +80,12 @@ static tort_status resolve_align(tort_resolve *resolve) {
         return tort_fail(resolve->error, TORT_E_MODEL, "coordinate_transformation_mode \"%s\" is not known", transform);
     params->offset = half_pixel ? 0.5 : 0;
     params->sampling_ratio = tort_attr_int(node, "sampling_ratio");
+    if (params->sampling_ratio < 0)
+        return tort_fail(resolve->error, TORT_E_MODEL, "sampling_ratio is %lld, expected 0 or more",
+                         (long long)params->sampling_ratio);
+    if (params->sampling_ratio > MOST_SAMPLES)
+        return tort_fail(resolve->error, TORT_E_UNSUPPORTED, "sampling_ratio is %lld; at most %d is supported",
+                         (long long)params->sampling_ratio, MOST_SAMPLES);
     const tort_info *rois = &node->inputs[1], *batches = &node->inputs[2];
     if (tort_shape_known(rois) && tort_shape_known(batches) && rois->rank == 2 &&
         (batches->rank != 1 || batches->dims[0] != rois->dims[0]))
@@ -96,7 +104,7 @@ static tort_status resolve_pool(tort_resolve *resolve) {
 typedef struct roi_region {
     int64_t batch;
     double x, y, bin_width, bin_height;
-    int64_t samples_wide, samples_high;
+    double samples_wide, samples_high; /* whole numbers */
 } roi_region;
 
 static roi_region align_region(const tort_call *call, int64_t r) {
@@ -112,24 +120,41 @@ static roi_region align_region(const tort_call *call, int64_t r) {
     roi_region region = {.batch = ((const int64_t *)call->inputs[2].data)[r], .x = corners[0], .y = corners[1]};
     region.bin_width = width / (double)params->bins_wide;
     region.bin_height = height / (double)params->bins_high;
-    region.samples_wide = region.samples_high = params->sampling_ratio;
-    if (params->sampling_ratio <= 0) {
-        region.samples_wide = (int64_t)fmin(fmax(ceil(region.bin_width), 0), 1e9);
-        region.samples_high = (int64_t)fmin(fmax(ceil(region.bin_height), 0), 1e9);
+    region.samples_wide = region.samples_high = (double)params->sampling_ratio;
+    if (params->sampling_ratio == 0) {
+        region.samples_wide = fmax(ceil(region.bin_width), 0);
+        region.samples_high = fmax(ceil(region.bin_height), 0);
     }
     return region;
 }
 
-/* The four elements around a coordinate and their weights; all weights 0 outside of the image. */
+/* The samples of a bin, first .. first+count-1 of all along an axis, beside which all others are outside of the image
+ * (and zero): a region may be larger than any number of steps. Sample s is at start + (s + 0.5) * step. */
+typedef struct roi_span {
+    double first;
+    int64_t count;
+} roi_span;
+
+static roi_span samples_inside(double start, double bin, double samples, int64_t size) {
+    const double step = bin / samples;
+    if (samples <= MOST_SAMPLES) return (roi_span){0, (int64_t)samples};
+    if (!isfinite(start) || !isfinite(step)) return (roi_span){0, 0};
+    double first = fmax(floor((-1 - start) / step) - 1, 0);
+    double last = fmin(ceil(((double)size - start) / step) + 1, samples);
+    if (!(first < last)) return (roi_span){0, 0};
+    return (roi_span){first, (int64_t)fmin(last - first, 2 * (double)size + 8)}; /* so many: step is above 0.5 */
+}
+
+/* The four elements around a coordinate and their weights. */
 typedef struct roi_sample {
     int64_t offsets[4];
     double weights[4];
 } roi_sample;
 
-static roi_sample sample_at(const roi_params *params, double y, double x) {
+/* False: outside of the image, where all is 0. */
+static bool sample_at(const roi_params *params, double y, double x, roi_sample *sample) {
     const double high = (double)params->height, wide = (double)params->width;
-    roi_sample sample = {{0}, {0}};
-    if (!(y >= -1 && y <= high && x >= -1 && x <= wide)) return sample;
+    if (!(y >= -1 && y <= high && x >= -1 && x <= wide)) return false;
     y = fmin(fmax(y, 0), high - 1);
     x = fmin(fmax(x, 0), wide - 1);
     int64_t top = (int64_t)y, left = (int64_t)x;
@@ -138,9 +163,9 @@ static roi_sample sample_at(const roi_params *params, double y, double x) {
     const int64_t offsets[4] = {top * params->width + left, top * params->width + right, bottom * params->width + left,
                                 bottom * params->width + right};
     const double weights[4] = {(1 - down) * (1 - across), (1 - down) * across, down * (1 - across), down * across};
-    memcpy(sample.offsets, offsets, sizeof offsets);
-    memcpy(sample.weights, weights, sizeof weights);
-    return sample;
+    memcpy(sample->offsets, offsets, sizeof offsets);
+    memcpy(sample->weights, weights, sizeof weights);
+    return true;
 }
 
 /* One bin of one channel, whose first element is `base`. The maximum is that of the weighted elements, not of the
@@ -148,25 +173,28 @@ static roi_sample sample_at(const roi_params *params, double y, double x) {
 static double align_bin(const tort_call *call, const roi_region *region, int64_t base, int64_t by, int64_t bx) {
     const roi_params *params = call->params;
     const tort_tensor *x = &call->inputs[0];
-    double sum = 0, max = 0;
-    bool first = true;
-    for (int64_t sy = 0; sy < region->samples_high; sy++) {
-        double at_y = region->y + (double)by * region->bin_height +
-                      ((double)sy + 0.5) * region->bin_height / (double)region->samples_high;
-        for (int64_t sx = 0; sx < region->samples_wide; sx++) {
-            double at_x = region->x + (double)bx * region->bin_width +
-                          ((double)sx + 0.5) * region->bin_width / (double)region->samples_wide;
-            roi_sample sample = sample_at(params, at_y, at_x);
-            for (int32_t k = 0; k < 4; k++) {
-                double value = sample.weights[k] * tort_element_at(x, base + sample.offsets[k]);
+    const double start_y = region->y + (double)by * region->bin_height;
+    const double start_x = region->x + (double)bx * region->bin_width;
+    const double samples = region->samples_high * region->samples_wide;
+    const roi_span down = samples_inside(start_y, region->bin_height, region->samples_high, params->height);
+    const roi_span across = samples_inside(start_x, region->bin_width, region->samples_wide, params->width);
+    double sum = 0, max = 0, seen = 0;
+    for (int64_t i = 0; i < down.count; i++) {
+        double at_y = start_y + (down.first + (double)i + 0.5) * region->bin_height / region->samples_high;
+        for (int64_t k = 0; k < across.count; k++) {
+            double at_x = start_x + (across.first + (double)k + 0.5) * region->bin_width / region->samples_wide;
+            roi_sample sample;
+            if (!sample_at(params, at_y, at_x, &sample)) continue;
+            for (int32_t n = 0; n < 4; n++) {
+                double value = sample.weights[n] * tort_element_at(x, base + sample.offsets[n]);
                 sum += value;
-                if (first || value > max) max = value;
-                first = false;
+                if ((seen == 0 && n == 0) || value > max) max = value;
             }
+            seen++;
         }
     }
-    int64_t samples = region->samples_high * region->samples_wide;
-    return params->max ? max : sum / (double)(samples > 0 ? samples : 1);
+    if (seen < samples && max < 0) max = 0; /* those outside */
+    return params->max ? max : sum / fmax(samples, 1);
 }
 
 /* Items are (region, channel). */

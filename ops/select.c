@@ -91,6 +91,10 @@ static tort_status compress_infer(tort_infer *infer) {
     tort_status status = compress_axis(infer->node, infer->error, &params);
     if (status) return status;
     tort_infer_unknown(infer, 0, input->type);
+    if (condition->rank >= 0 && condition->rank != 1)
+        return tort_fail(infer->error, TORT_E_MODEL, "condition has rank %d, expected a list (rank 1)",
+                         (int)condition->rank);
+    if (input->rank == 0) return tort_fail(infer->error, TORT_E_MODEL, "input has rank 0, expected 1 or more");
     if (input->rank < 0 && !params.flat) return TORT_OK;
 
     tort_dim dims[TORT_MAX_RANK], length = tort_dim_fresh(infer->dims, true), kept = length;
@@ -98,7 +102,7 @@ static tort_status compress_infer(tort_infer *infer) {
         for (int32_t k = 0; k < input->rank; k++) dims[k] = input->dims[k];
         length = params.flat ? tort_dim_product(infer->dims, input->rank, input->dims) : dims[params.axis];
     }
-    if (condition->data && condition->rank == 1 && tort_dim_known(condition->dims[0]) && tort_dim_known(length)) {
+    if (condition->data && tort_dim_known(condition->dims[0]) && tort_dim_known(length)) {
         int64_t count = condition->dims[0] < length ? condition->dims[0] : length;
         kept = nonzero_count(TORT_BOOL, condition->data, count);
     }

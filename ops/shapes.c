@@ -18,19 +18,6 @@ tort_status tort_normalize_axes(tort_error *error, int64_t *axes, int32_t count,
     return TORT_OK;
 }
 
-tort_known tort_read_list(const tort_node_view *node, int32_t i, const char *name, int64_t *values, int32_t max,
-                          int32_t *count) {
-    *count = 0;
-    if (i >= 0 && tort_has_input(node, i)) {
-        return tort_view_integers(node, i, values, max, count) ? TORT_KNOWN : TORT_UNKNOWN;
-    }
-    if (!name || !tort_attr(node, name)) return TORT_ABSENT;
-    const int64_t *list = tort_attr_ints(node, name, count);
-    if (*count > max) return TORT_UNKNOWN;
-    if (*count > 0) memcpy(values, list, (size_t)*count * sizeof *values);
-    return TORT_KNOWN;
-}
-
 tort_status tort_check_rank(tort_error *error, int64_t rank) {
     if (rank <= TORT_MAX_RANK) return TORT_OK;
     return tort_fail(error, TORT_E_UNSUPPORTED, "the output would have rank %lld; tensors have at most %d dimensions",
@@ -157,35 +144,4 @@ void tort_infer_unknown_dims(const tort_infer *infer, int32_t o, tort_type type,
     tort_dim dims[TORT_MAX_RANK];
     for (int32_t k = 0; k < rank; k++) dims[k] = tort_dim_fresh(infer->dims, true);
     tort_infer_shape(infer, o, type, rank, dims);
-}
-
-tort_status tort_infer_forward_elements(const tort_infer *infer, int32_t o, int32_t i) {
-    tort_scalar values[TORT_MAX_ELEMENTS];
-    int32_t count = 0;
-    if (!tort_infer_integers(infer, i, values, TORT_MAX_ELEMENTS, &count)) return TORT_OK;
-    return tort_infer_set_integers(infer, o, values, count);
-}
-
-bool tort_infer_entries(const tort_infer *infer, int32_t i, tort_scalar *values, int32_t max, int32_t *count) {
-    const tort_info *info = &infer->node->inputs[i];
-    if (info->type != TORT_INT64 && info->type != TORT_INT32 && info->type != TORT_BOOL) return false;
-    if (info->rank < 0 || info->rank > 1) return false;
-    tort_dim size = info->rank == 0 ? 1 : info->dims[0];
-    if (!tort_dim_known(size) || size > max) return false;
-    if (tort_infer_integers(infer, i, values, max, count)) return true;
-    *count = (int32_t)size;
-    for (int32_t k = 0; k < *count; k++) values[k] = tort_scalar_unknown(infer->dims, true);
-    return true;
-}
-
-tort_status tort_check_single(const tort_infer *infer, int32_t i, const char *name) {
-    if (!tort_has_input(infer->node, i)) return TORT_OK;
-    const tort_info *info = &infer->node->inputs[i];
-    for (int32_t d = 0; d < info->rank; d++) {
-        if (tort_dim_known(info->dims[d]) && info->dims[d] != 1)
-            return tort_fail(infer->error, TORT_E_MODEL,
-                             "%s has %lld elements along dimension %d, expected a single element", name,
-                             (long long)info->dims[d], d);
-    }
-    return TORT_OK;
 }

@@ -1,24 +1,14 @@
 /* shapes.h - what the infer and resolve functions of data-moving operators share: axes, products and quotients of
- * symbolic dimensions, and contents that pass through an operator.
+ * symbolic dimensions. The numbers that inputs hold are contents.h's.
  *
  * Symbolic results never guess: what cannot be expressed is a fresh unknown. Sizes are checked for overflow. */
 #ifndef TORT_OPS_SHAPES_H
 #define TORT_OPS_SHAPES_H
 
-#include "runtime/op.h"
-
-#define TORT_MAX_ELEMENTS 256 /* contents of a value that shape arithmetic follows at most */
-
-/* What is known of a list that an input or an attribute gives. */
-typedef enum tort_known { TORT_ABSENT, TORT_KNOWN, TORT_UNKNOWN } tort_known;
+#include "ops/contents.h"
 
 /* Brings `count` axes into 0..rank-1 in place. TORT_E_MODEL if one is out of range or named twice. */
 tort_status tort_normalize_axes(tort_error *error, int64_t *axes, int32_t count, int32_t rank);
-
-/* The list that input i (i >= 0 and present) or else attribute `name` (not NULL) gives; at most `max` numbers.
- * A longer list is TORT_UNKNOWN. */
-tort_known tort_read_list(const tort_node_view *node, int32_t i, const char *name, int64_t *values, int32_t max,
-                          int32_t *count);
 
 /* A dim of a value as far as it is a known number, else (an unknown rank, no such axis) -1. */
 static inline int64_t tort_known_dim(const tort_info *info, int32_t axis) {
@@ -40,19 +30,10 @@ tort_status tort_dim_unify(tort_error *error, int32_t axis, tort_dim a, tort_dim
 tort_status tort_size_add(tort_error *error, int64_t a, int64_t b, int64_t *out);
 tort_status tort_size_mul(tort_error *error, int64_t a, int64_t b, int64_t *out);
 
-/* Output o holds what input i holds, element by element: passes on its known contents. */
-tort_status tort_infer_forward_elements(const tort_infer *infer, int32_t o, int32_t i);
-/* The integers of input i; entries that are not known are marked unknown. False only if the input has a rank above 1,
- * an unknown or too large size, or a type other than int32, int64 and bool. */
-bool tort_infer_entries(const tort_infer *infer, int32_t i, tort_scalar *values, int32_t max, int32_t *count);
-
 /* Output o gets this rank and unknown dims. */
 void tort_infer_unknown_dims(const tort_infer *infer, int32_t o, tort_type type, int32_t rank);
 /* Output o gets this type and nothing else. */
 void tort_infer_unknown(const tort_infer *infer, int32_t o, tort_type type);
-
-/* TORT_E_MODEL if input i is known to have other than one element; `name` is that of the schema. */
-tort_status tort_check_single(const tort_infer *infer, int32_t i, const char *name);
 
 /* TORT_E_UNSUPPORTED if a rank is above TORT_MAX_RANK. */
 tort_status tort_check_rank(tort_error *error, int64_t rank);

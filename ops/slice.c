@@ -80,40 +80,46 @@ static tort_dim symbolic_slice(tort_dims *dims, tort_dim d, tort_scalar start, t
 
 typedef struct slice_list {
     int32_t count;
-    tort_scalar starts[TORT_MAX_RANK], ends[TORT_MAX_RANK], steps[TORT_MAX_RANK];
+    tort_symbols starts, ends, steps;
     int64_t axes[TORT_MAX_RANK];
 } slice_list;
 
-static bool read_scalars(const tort_infer *infer, int32_t i, const char *name, tort_scalar *values, int32_t *count) {
-    if (tort_has_input(infer->node, i)) return tort_infer_entries(infer, i, values, TORT_MAX_RANK, count);
-    const int64_t *list = tort_attr_ints(infer->node, name, count);
-    if (*count > TORT_MAX_RANK) return false;
-    for (int32_t k = 0; k < *count; k++) values[k] = tort_scalar_known(list[k]);
-    return true;
+static tort_status check_counts(const slice_list *list, const tort_numbers *axes, tort_error *error) {
+    const int32_t counts[4] = {list->starts.count, list->ends.count, axes->count, list->steps.count};
+    for (int32_t i = 1; i < 4; i++) {
+        bool given = i == 1 || (i == 2 ? axes->known : list->steps.known) != TORT_ABSENT;
+        if (!given || counts[0] < 0 || counts[i] < 0 || counts[i] == counts[0]) continue;
+        return tort_fail(error, TORT_E_MODEL, "%d starts, %d ends, %d axes, %d steps; they must be as many",
+                         (int)counts[0], (int)counts[1], (int)counts[2], (int)counts[3]);
+    }
+    return TORT_OK;
 }
 
-/* *known false: not even the axes are known. */
-static tort_status read_list(const tort_infer *infer, slice_list *list, bool *known) {
-    int32_t ends = 0, axes = 0, steps = 0, rank = infer->node->inputs[0].rank;
-    *known = read_scalars(infer, 1, "starts", list->starts, &list->count) &&
-             read_scalars(infer, 2, "ends", list->ends, &ends);
-    if (!*known) return TORT_OK;
-    tort_known given = tort_read_list(infer->node, 3, "axes", list->axes, TORT_MAX_RANK, &axes);
-    if (given == TORT_UNKNOWN) *known = false;
-    if (given == TORT_ABSENT || (axes == 0 && list->count > 0 && given == TORT_KNOWN)) {
-        for (axes = 0; axes < list->count; axes++) list->axes[axes] = axes;
+/* With `dims` NULL all must be numbers. *known false: not even the axes are known. */
+static tort_status read_slices(const tort_node_view *node, tort_dims *dims, slice_list *list, bool *known,
+                               tort_error *error) {
+    tort_numbers axes;
+    tort_status status = tort_read_symbols(node, dims, 1, "starts", &list->starts, error);
+    if (!status) status = tort_read_symbols(node, dims, 2, "ends", &list->ends, error);
+    if (!status) status = tort_read_numbers(node, 3, "axes", &axes, error);
+    if (!status) status = tort_read_symbols(node, dims, 4, "steps", &list->steps, error);
+    if (status) return status;
+    list->count = list->starts.count;
+    if (axes.known == TORT_KNOWN && axes.count == 0) axes.known = TORT_ABSENT; /* an empty list says nothing */
+    status = check_counts(list, &axes, error);
+    *known = list->starts.known == TORT_KNOWN && list->ends.known == TORT_KNOWN && axes.known != TORT_UNKNOWN &&
+             list->steps.known != TORT_UNKNOWN;
+    if (status || !*known) return status;
+    if (list->count > node->inputs[0].rank)
+        return tort_fail(error, TORT_E_MODEL, "%d axes to slice in an input of rank %d", (int)list->count,
+                         (int)node->inputs[0].rank);
+    for (int32_t k = 0; k < list->count; k++) {
+        list->axes[k] = axes.known == TORT_ABSENT ? k : axes.values[k];
+        if (list->steps.known == TORT_ABSENT) list->steps.values[k] = tort_scalar_known(1);
+        if (!list->steps.values[k].symbolic && list->steps.values[k].value == 0)
+            return tort_fail(error, TORT_E_MODEL, "the step at place %d is 0", (int)k);
     }
-    if (!tort_has_input(infer->node, 4)) {
-        for (steps = 0; steps < list->count; steps++) list->steps[steps] = tort_scalar_known(1);
-    } else if (!tort_infer_entries(infer, 4, list->steps, TORT_MAX_RANK, &steps)) {
-        *known = false;
-    }
-    if (!*known) return TORT_OK;
-    if (ends != list->count || axes != list->count || steps != list->count) {
-        return tort_fail(infer->error, TORT_E_MODEL, "%d starts, %d ends, %d axes, %d steps; they must be as many",
-                         (int)list->count, (int)ends, (int)axes, (int)steps);
-    }
-    return tort_normalize_axes(infer->error, list->axes, axes, rank);
+    return tort_normalize_axes(error, list->axes, list->count, node->inputs[0].rank);
 }
 
 /* Passes on the part of a list of known contents that the slice takes. */
@@ -121,10 +127,10 @@ static tort_status slice_elements(const tort_infer *infer, const slice_list *lis
     tort_scalar values[TORT_MAX_ELEMENTS], taken[TORT_MAX_ELEMENTS];
     int32_t count = 0;
     if (infer->node->inputs[0].rank != 1 || list->count != 1) return TORT_OK;
-    if (list->starts[0].symbolic || list->ends[0].symbolic || list->steps[0].symbolic) return TORT_OK;
-    if (!tort_infer_integers(infer, 0, values, TORT_MAX_ELEMENTS, &count)) return TORT_OK;
-    int64_t first, step = list->steps[0].value;
-    int64_t length = slice_axis(count, list->starts[0].value, list->ends[0].value, step, &first);
+    tort_scalar start = list->starts.values[0], end = list->ends.values[0], by = list->steps.values[0];
+    if (start.symbolic || end.symbolic || by.symbolic) return TORT_OK;
+    if (!tort_infer_integers(infer, 0, values, &count)) return TORT_OK;
+    int64_t first, step = by.value, length = slice_axis(count, start.value, end.value, step, &first);
     for (int64_t k = 0; k < length; k++) taken[k] = values[first + k * step];
     return tort_infer_set_integers(infer, 0, taken, (int32_t)length);
 }
@@ -137,7 +143,7 @@ static tort_status slice_infer(tort_infer *infer) {
         tort_infer_unknown(infer, 0, data->type);
         return TORT_OK;
     }
-    tort_status status = read_list(infer, &list, &known);
+    tort_status status = read_slices(infer->node, infer->dims, &list, &known, infer->error);
     if (status) return status;
     if (!known) {
         tort_infer_unknown_dims(infer, 0, data->type, data->rank);
@@ -147,9 +153,8 @@ static tort_status slice_infer(tort_infer *infer) {
     for (int32_t k = 0; k < data->rank; k++) dims[k] = data->dims[k];
     for (int32_t k = 0; k < list.count; k++) {
         tort_dim *d = &dims[list.axes[k]];
-        tort_scalar start = list.starts[k], end = list.ends[k], step = list.steps[k];
+        tort_scalar start = list.starts.values[k], end = list.ends.values[k], step = list.steps.values[k];
         int64_t first;
-        if (!step.symbolic && step.value == 0) return tort_fail(infer->error, TORT_E_MODEL, "a step is 0");
         if (step.symbolic) {
             *d = tort_dim_fresh(infer->dims, true);
         } else if (tort_dim_known(*d) && !start.symbolic && !end.symbolic) {
@@ -168,24 +173,19 @@ static tort_status slice_resolve(tort_resolve *resolve) {
     const tort_node_view *node = resolve->node;
     const tort_info *data = &node->inputs[0];
     tort_slice_params *slice = resolve->params;
-    int64_t starts[TORT_MAX_RANK], ends[TORT_MAX_RANK], axes[TORT_MAX_RANK], steps[TORT_MAX_RANK];
-    int32_t count = 0, axis_count = 0, step_count = 0;
+    slice_list list;
+    bool known;
     slice->rank = data->rank;
     for (int32_t k = 0; k < TORT_MAX_RANK; k++) slice->steps[k] = 1;
     if (data->rank < 0) return TORT_OK;
-    if (tort_read_list(node, 1, "starts", starts, TORT_MAX_RANK, &count) != TORT_KNOWN) return TORT_OK;
-    if (tort_read_list(node, 2, "ends", ends, TORT_MAX_RANK, &count) != TORT_KNOWN) return TORT_OK;
-    if (tort_read_list(node, 3, "axes", axes, TORT_MAX_RANK, &axis_count) == TORT_UNKNOWN) return TORT_OK;
-    if (tort_read_list(node, 4, NULL, steps, TORT_MAX_RANK, &step_count) == TORT_UNKNOWN) return TORT_OK;
-    for (; axis_count < count; axis_count++) axes[axis_count] = axis_count;
-    for (; step_count < count; step_count++) steps[step_count] = 1;
-    tort_status status = tort_normalize_axes(resolve->error, axes, count, data->rank);
-    if (status) return status;
-    for (int32_t k = 0; k < count; k++) {
-        int64_t axis = axes[k];
-        slice->steps[axis] = steps[k];
+    tort_status status = read_slices(node, NULL, &list, &known, resolve->error);
+    if (status || !known) return status;
+    for (int32_t k = 0; k < list.count; k++) {
+        int64_t axis = list.axes[k];
+        slice->steps[axis] = list.steps.values[k].value;
         if (!tort_dim_known(data->dims[axis])) continue;
-        slice_axis(data->dims[axis], starts[k], ends[k], steps[k], &slice->starts[axis]);
+        slice_axis(data->dims[axis], list.starts.values[k].value, list.ends.values[k].value, slice->steps[axis],
+                   &slice->starts[axis]);
     }
     return TORT_OK;
 }

@@ -11,41 +11,15 @@
 
 /* ---- attributes -------------------------------------------------------------------------------------------------- */
 
-static tort_status read_list(const tort_node_view *node, const char *name, int32_t axes, int64_t absent, int64_t *out,
-                             tort_error *error) {
-    int32_t count;
-    const int64_t *values = tort_attr_ints(node, name, &count);
-    if (count != 0 && count != axes)
-        return tort_fail(error, TORT_E_MODEL, "attribute %s has %d entries, the input has %d spatial axes", name,
-                         (int)count, (int)axes);
-    for (int32_t i = 0; i < axes; i++) {
-        out[i] = count ? values[i] : absent;
-        if (count && (out[i] < 1 || out[i] > INT32_MAX))
-            return tort_fail(error, TORT_E_MODEL, "attribute %s[%d] is %" PRId64 ", expected 1 to 2147483647", name,
-                             (int)i, out[i]);
-    }
-    return TORT_OK;
-}
-
 static tort_status read_pads(const tort_node_view *node, tort_sliding *sliding, tort_error *error) {
-    int32_t count, axes = sliding->axes;
-    const int64_t *pads = tort_attr_ints(node, "pads", &count);
-    if (count == 0 || sliding->auto_pad != TORT_PAD_NOTSET) return TORT_OK;
-    if (count != 2 * axes)
-        return tort_fail(error, TORT_E_MODEL,
-                         "attribute pads has %d entries, expected %d: a begin and an end for each "
-                         "spatial axis",
-                         (int)count, 2 * (int)axes);
-    for (int32_t i = 0; i < count; i++) {
-        if (pads[i] < -INT32_MAX || pads[i] > INT32_MAX)
-            return tort_fail(error, TORT_E_MODEL, "attribute pads[%d] is %" PRId64 ", expected less than 2147483648",
-                             (int)i, pads[i]);
-        if (i < axes)
-            sliding->begin[i] = pads[i];
-        else
-            sliding->end[i - axes] = pads[i];
+    int64_t pads[2 * TORT_MAX_SPATIAL];
+    const int32_t axes = sliding->axes;
+    tort_status status = tort_read_sizes(node, "pads", 2 * axes, -INT32_MAX, 0, pads, error);
+    for (int32_t i = 0; i < axes && !status && sliding->auto_pad == TORT_PAD_NOTSET; i++) {
+        sliding->begin[i] = pads[i];
+        sliding->end[i] = pads[i + axes];
     }
-    return TORT_OK;
+    return status;
 }
 
 static tort_status read_auto_pad(const tort_node_view *node, tort_auto_pad *out, tort_error *error) {
@@ -72,9 +46,9 @@ tort_status tort_sliding_read(const tort_node_view *node, int32_t axes, tort_sli
     sliding->axes = axes;
     sliding->ceil_mode = tort_attr_int(node, "ceil_mode") != 0;
     tort_status status = read_auto_pad(node, &sliding->auto_pad, error);
-    if (!status) status = read_list(node, "kernel_shape", axes, -1, sliding->kernel, error);
-    if (!status) status = read_list(node, "strides", axes, 1, sliding->strides, error);
-    if (!status) status = read_list(node, "dilations", axes, 1, sliding->dilations, error);
+    if (!status) status = tort_read_sizes(node, "kernel_shape", axes, 1, -1, sliding->kernel, error);
+    if (!status) status = tort_read_sizes(node, "strides", axes, 1, 1, sliding->strides, error);
+    if (!status) status = tort_read_sizes(node, "dilations", axes, 1, 1, sliding->dilations, error);
     if (!status) status = read_pads(node, sliding, error);
     for (int32_t i = 0; i < axes; i++) sliding->input[i] = sliding->output[i] = -1;
     return status;

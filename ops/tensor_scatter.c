@@ -29,6 +29,16 @@ static tort_status cache_infer(tort_infer *infer) {
         return tort_fail(infer->error, TORT_E_MODEL, "the cache has rank %d, the update rank %d", (int)past->rank,
                          (int)update->rank);
     }
+    const tort_info *indices = &infer->node->inputs[2];
+    if (tort_has_input(infer->node, 2) && indices->rank >= 0) {
+        tort_dim unified;
+        if (indices->rank != 1)
+            return tort_fail(infer->error, TORT_E_MODEL,
+                             "write_indices has rank %d, expected a list with one for each "
+                             "of the batch",
+                             (int)indices->rank);
+        status = tort_dim_unify(infer->error, 0, past->dims[0], indices->dims[0], &unified);
+    }
     for (int32_t k = 0; k < past->rank && !status; k++) {
         tort_dim unified;
         if (k != params.axis) {

@@ -3,30 +3,23 @@
  * k is an attribute up to opset 9 and an input from 10 on. Elements become 64-bit keys whose order is the wanted one,
  * so that one heap serves every type. */
 #include "ops/extent.h"
+#include "ops/shapes.h"
 #include "ops/topk.h"
 
 #include <string.h>
 
 /* ---- infer and resolve ------------------------------------------------------------------------------------------- */
 
-/* k as far as it is known. */
-static tort_scalar wanted_count(const tort_infer *infer) {
-    tort_scalar k = tort_scalar_known(tort_attr_int(infer->node, "k"));
-    int32_t count;
-    if (tort_has_input(infer->node, 1) && !(tort_infer_integers(infer, 1, &k, 1, &count) && count == 1))
-        k = tort_scalar_unknown(infer->dims, true);
-    return k;
-}
-
 static tort_status infer_topk(tort_infer *infer) {
     const tort_info *input = &infer->node->inputs[0];
     int32_t axis;
     infer->outputs[0].type = input->type;
     infer->outputs[1].type = TORT_INT64;
-    if (input->rank < 0) return TORT_OK;
-    tort_status status = tort_normalize_axis(infer->error, tort_attr_int(infer->node, "axis"), input->rank, &axis);
+    tort_scalar k = tort_scalar_known(tort_attr_int(infer->node, "k"));
+    tort_status status = tort_has_input(infer->node, 1) ? tort_read_symbol(infer, 1, "K", &k) : TORT_OK;
+    if (status || input->rank < 0) return status;
+    status = tort_normalize_axis(infer->error, tort_attr_int(infer->node, "axis"), input->rank, &axis);
     if (status != TORT_OK) return status;
-    tort_scalar k = wanted_count(infer);
     tort_dim length = input->dims[axis];
     if (!k.symbolic && (k.value < 0 || (tort_dim_known(length) && k.value > length)))
         return tort_fail(infer->error, TORT_E_MODEL, "k is %lld, but axis %d has %lld elements", (long long)k.value,

@@ -21,6 +21,9 @@ static tort_status read_perm(const tort_node_view *node, tort_error *error, int3
         return tort_fail(error, TORT_E_MODEL, "perm has %d entries for an input of rank %d", (int)count, (int)rank);
     }
     for (int32_t k = 0; k < rank; k++) axes[k] = given[k];
+    for (int32_t k = 0; k < count; k++)
+        if (given[k] < 0)
+            return tort_fail(error, TORT_E_MODEL, "perm has %lld, expected axes from 0", (long long)given[k]);
     tort_status status = tort_normalize_axes(error, axes, count, rank);
     for (int32_t k = 0; k < rank && !status; k++) perm[k] = (int32_t)axes[k];
     return status;
@@ -72,7 +75,7 @@ static tort_status read_depth_space(const tort_node_view *node, tort_error *erro
     if (out->block < 1 || out->block > INT32_MAX) {
         return tort_fail(error, TORT_E_MODEL, "blocksize %lld is not in [1, 2^31)", (long long)out->block);
     }
-    if (*mode && !out->channel_first && strcmp(mode, "DCR")) {
+    if (tort_attr(node, "mode") && !out->channel_first && strcmp(mode, "DCR")) {
         return tort_fail(error, TORT_E_MODEL, "mode \"%s\" is neither DCR nor CRD", mode);
     }
     return TORT_OK;

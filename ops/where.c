@@ -3,15 +3,14 @@
 #include "ops/shapes.h"
 
 static tort_status infer_where(tort_infer *infer) {
-    enum { MOST = TORT_MAX_ELEMENTS };
     tort_status status = tort_infer_binary(infer);
     if (status != TORT_OK) return status;
     infer->outputs[0].type = infer->node->inputs[1].type;
-    tort_scalar condition[MOST], x[MOST], y[MOST], out[MOST];
+    tort_scalar condition[TORT_MAX_ELEMENTS], x[TORT_MAX_ELEMENTS], y[TORT_MAX_ELEMENTS], out[TORT_MAX_ELEMENTS];
     int32_t c_count, x_count, y_count;
-    if (!tort_infer_integers(infer, 0, condition, MOST, &c_count)) return TORT_OK;
-    if (!tort_infer_integers(infer, 1, x, MOST, &x_count)) return TORT_OK;
-    if (!tort_infer_integers(infer, 2, y, MOST, &y_count)) return TORT_OK;
+    if (!tort_infer_integers(infer, 0, condition, &c_count)) return TORT_OK;
+    if (!tort_infer_integers(infer, 1, x, &x_count)) return TORT_OK;
+    if (!tort_infer_integers(infer, 2, y, &y_count)) return TORT_OK;
     int32_t count = c_count == 1 ? x_count == 1 ? y_count : x_count : c_count;
     if ((c_count != 1 && c_count != count) || (x_count != 1 && x_count != count) || (y_count != 1 && y_count != count))
         return TORT_OK;

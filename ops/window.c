@@ -10,10 +10,8 @@
 static tort_status infer_length(tort_infer *infer, int32_t i, const char *name, int64_t divisor, int64_t more,
                                 tort_dim *out) {
     tort_scalar value;
-    int32_t count;
-    *out = tort_dim_fresh(infer->dims, true);
-    tort_status status = tort_check_single(infer, i, name);
-    if (status != TORT_OK || !tort_infer_integers(infer, i, &value, 1, &count) || count != 1) return status;
+    tort_status status = tort_read_symbol(infer, i, name, &value);
+    if (status != TORT_OK) return status;
     if (!value.symbolic && value.value < 0)
         return tort_fail(infer->error, TORT_E_MODEL, "%s is %lld, expected 0 or more", name, (long long)value.value);
     tort_dim length = tort_scalar_to_dim(infer->dims, value);
@@ -25,7 +23,7 @@ static tort_status infer_window(tort_infer *infer) {
     tort_dim length;
     tort_status status = infer_length(infer, 0, "size", 1, 0, &length);
     if (status != TORT_OK) return status;
-    tort_infer_shape(infer, 0, (tort_type)tort_attr_int(infer->node, "output_datatype"), 1, &length);
+    tort_infer_shape(infer, 0, tort_attr_type(infer->node, "output_datatype"), 1, &length);
     return TORT_OK;
 }
 
@@ -35,9 +33,10 @@ static tort_status infer_mel(tort_infer *infer) {
     tort_dim dims[2];
     tort_status status = infer_length(infer, 1, names[1], 2, 1, &dims[0]);
     if (status == TORT_OK) status = infer_length(infer, 0, names[0], 1, 0, &dims[1]);
-    for (int32_t i = 2; status == TORT_OK && i < 5; i++) status = tort_check_single(infer, i, names[i]);
+    for (int32_t i = 2; status == TORT_OK && i < 5; i++)
+        status = tort_check_single(infer->node, i, names[i], infer->error);
     if (status != TORT_OK) return status;
-    tort_infer_shape(infer, 0, (tort_type)tort_attr_int(infer->node, "output_datatype"), 2, dims);
+    tort_infer_shape(infer, 0, tort_attr_type(infer->node, "output_datatype"), 2, dims);
     return TORT_OK;
 }
 
@@ -134,13 +133,13 @@ static tort_status run_mel(const tort_call *call) {
 
 const tort_op tort_ops_window[] = {
     {"", "BlackmanWindow", 17, 28, "size:T1", "output:T2", "T1=int32|int64 T2=numeric13",
-     "output_datatype:int=1 periodic:int=1", 1u, 0, sizeof(window), infer_window, resolve_window, run_blackman},
+     "output_datatype:int(T2)=1 periodic:int=1", 1u, 0, sizeof(window), infer_window, resolve_window, run_blackman},
     {"", "HammingWindow", 17, 28, "size:T1", "output:T2", "T1=int32|int64 T2=numeric13",
-     "output_datatype:int=1 periodic:int=1", 1u, 0, sizeof(window), infer_window, resolve_window, run_hamming},
+     "output_datatype:int(T2)=1 periodic:int=1", 1u, 0, sizeof(window), infer_window, resolve_window, run_hamming},
     {"", "HannWindow", 17, 28, "size:T1", "output:T2", "T1=int32|int64 T2=numeric13",
-     "output_datatype:int=1 periodic:int=1", 1u, 0, sizeof(window), infer_window, resolve_window, run_hann},
+     "output_datatype:int(T2)=1 periodic:int=1", 1u, 0, sizeof(window), infer_window, resolve_window, run_hann},
     {"", "MelWeightMatrix", 17, 28,
      "num_mel_bins:T1 dft_length:T1 sample_rate:T1 lower_edge_hertz:T2 upper_edge_hertz:T2", "output:T3",
-     "T1=int32|int64 T2=floats13 T3=numeric13", "output_datatype:int=1", 3u, 0, 0, infer_mel, NULL, run_mel},
+     "T1=int32|int64 T2=floats13 T3=numeric13", "output_datatype:int(T3)=1", 3u, 0, 0, infer_mel, NULL, run_mel},
     {0},
 };

@@ -14,6 +14,13 @@ int64_t tort_attr_int(const tort_node_view *node, const char *name) {
     return attribute && attribute->kind == TORT_ATTR_INT ? attribute->u.i : 0;
 }
 
+tort_type tort_attr_type(const tort_node_view *node, const char *name) {
+    const tort_attribute *attribute = tort_attr(node, name);
+    if (attribute && attribute->kind == TORT_ATTR_STRING)
+        return tort_type_named(attribute->u.s.data, attribute->u.s.length);
+    return attribute && attribute->kind == TORT_ATTR_INT ? (tort_type)attribute->u.i : TORT_UNDEFINED;
+}
+
 float tort_attr_float(const tort_node_view *node, const char *name) {
     const tort_attribute *attribute = tort_attr(node, name);
     return attribute && attribute->kind == TORT_ATTR_FLOAT ? attribute->u.f : 0.0f;

@@ -3,6 +3,7 @@
  * It parses the little languages of tort_op (see op.h) and knows no operator. Read next: infer.c. */
 #include "runtime/check.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,6 +58,7 @@ const tort_op *tort_op_find(const tort_op_table *table, const char *domain, cons
         ++*family_count;
         if (table->rows[i]->since <= opset && opset <= table->rows[i]->until) found = table->rows[i];
     }
+    if (*family_count && (*family)[0]->flags & TORT_OP_EARLY && opset < (*family)[0]->since) found = (*family)[0];
     return found;
 }
 
@@ -101,14 +103,20 @@ static const named_set named_sets[] = {
     {"all24", "all23|float8e8m0"},
     {"all25", "all24|int2|uint2"},
     {"all28", "all25|float6e2m3|float6e3m2"},
+    {"complex", "complex64|complex128"},
+    {"float8", "float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz"},
+    {"quantized19", "int8|uint8|float8"},
+    {"quantized21", "quantized19|int4|uint4|int16|uint16"},
+    {"quantized23", "quantized21|float4e2m1"},
+    {"quantized25", "quantized23|int2|uint2"},
+    {"quantized28", "quantized25|float6e2m3|float6e3m2"},
 };
 
 static bool tensor_types(const char *text, size_t length, uint64_t *mask);
 
 static bool tensor_token(const char *token, size_t length, uint64_t *mask) {
-    for (int type = TORT_FLOAT; type < TORT_TYPE_COUNT; type++) {
-        const char *name = tort_type_name((tort_type)type);
-        if (strlen(name) != length || memcmp(name, token, length)) continue;
+    tort_type type = tort_type_named(token, length);
+    if (type != TORT_UNDEFINED) {
         *mask = 1ull << type;
         return true;
     }
@@ -184,11 +192,17 @@ static const char *constraint(const char *types, const char *name, size_t name_l
     return NULL;
 }
 
+/* The types that `type`, a constraint's name or types themselves, stands for, as they are written. */
+static const char *types_text(const char *types, const char *type, size_t type_length, size_t *length) {
+    const char *text = constraint(types, type, type_length, length);
+    if (!text) *length = type_length;
+    return text ? text : type;
+}
+
 bool tort_formal_types(const tort_formal *formal, const char *types, tort_type_set *set) {
     size_t length = 0;
-    const char *text = constraint(types, formal->type, formal->type_length, &length);
-    if (text) return tort_type_set_parse(text, length, set);
-    return tort_type_set_parse(formal->type, formal->type_length, set);
+    const char *text = types_text(types, formal->type, formal->type_length, &length);
+    return tort_type_set_parse(text, length, set);
 }
 
 static const struct {
@@ -214,11 +228,16 @@ bool tort_attribute_formal_next(const char **cursor, tort_attribute_formal *form
     if (!*p) return false;
     *formal = (tort_attribute_formal){.name = p, .name_length = strcspn(p, ":")};
     p += formal->name_length + (p[formal->name_length] == ':');
-    size_t kind_length = strcspn(p, "=! ");
+    size_t kind_length = strcspn(p, "(=! ");
     for (size_t i = 0; i < sizeof attribute_kinds / sizeof *attribute_kinds; i++)
         if (strlen(attribute_kinds[i].name) == kind_length && !memcmp(attribute_kinds[i].name, p, kind_length))
             formal->kind = attribute_kinds[i].kind;
     p += kind_length;
+    if (*p == '(') {
+        formal->types = ++p;
+        formal->types_length = strcspn(p, ")");
+        p += formal->types_length + 1;
+    }
     if (*p == '!') {
         formal->required = true;
         p++;
@@ -233,6 +252,18 @@ bool tort_attribute_formal_next(const char **cursor, tort_attribute_formal *form
 
 /* ---- arity ------------------------------------------------------------------------------------------------------- */
 
+/* One input or more, none of them absent. */
+static tort_status check_variadic(const tort_formal *formal, const int32_t *values, int32_t count, tort_error *error) {
+    if (count < 1)
+        return tort_fail(error, TORT_E_MODEL, "has no input %.*s, expected one or more", (int)formal->name_length,
+                         formal->name);
+    for (int32_t i = 0; i < count; i++)
+        if (values[i] < 0)
+            return tort_fail(error, TORT_E_MODEL, "input %.*s number %d is missing", (int)formal->name_length,
+                             formal->name, i);
+    return TORT_OK;
+}
+
 /* Counts given values against formals: `what` is "input" or "output". */
 static tort_status check_arity(const char *formals, const char *what, const int32_t *values, int32_t count,
                                tort_error *error) {
@@ -240,14 +271,14 @@ static tort_status check_arity(const char *formals, const char *what, const int3
     tort_formal formal;
     int32_t at = 0;
     for (; tort_formal_next(&cursor, &formal); at++) {
+        bool many = formal.mode == '*' || formal.mode == '+';
+        if (formal.mode == '*' && *what == 'i') return check_variadic(&formal, values + at, count - at, error);
+        if (many) return TORT_OK;
         bool given = at < count && values[at] >= 0;
         bool absent_output = at < count && *what == 'o'; /* an output nobody wants has an empty name */
-        bool many = formal.mode == '*' || formal.mode == '+';
-        bool required = formal.mode == ' ' || (many && at == 0 && *what == 'i'); /* one at least of a list in front */
-        if (required && !given && !absent_output)
+        if (formal.mode == ' ' && !given && !absent_output)
             return tort_fail(error, TORT_E_MODEL, "%s %d (%.*s) is required but missing", what, at,
                              (int)formal.name_length, formal.name);
-        if (many) return TORT_OK;
     }
     for (int32_t i = at; i < count; i++)
         if (values[i] >= 0)
@@ -272,12 +303,36 @@ static bool kind_fits(tort_attribute_kind want, const tort_attribute *given) {
     return list && given->count == 0 && want >= TORT_ATTR_FLOATS && want <= TORT_ATTR_GRAPHS;
 }
 
+/* A number that names a type must name one of those allowed. The row's default, 0 above all, says "not given". */
+static tort_status check_type_attribute(const tort_op *op, const tort_attribute_formal *formal,
+                                        const tort_attribute *given, tort_error *error) {
+    size_t length = 0;
+    const char *text = types_text(op->types, formal->types, formal->types_length, &length);
+    tort_type_set set;
+    if (!tort_type_set_parse(text, length, &set))
+        return tort_fail(error, TORT_E_INTERNAL, "row of the operator has malformed types \"%.*s\"", (int)length, text);
+    const bool named = given->kind == TORT_ATTR_STRING;
+    int64_t type = named ? (int64_t)tort_type_named(given->u.s.data, given->u.s.length) : given->u.i;
+    if (!named && formal->fallback && type == strtoll(formal->fallback, NULL, 10)) return TORT_OK;
+    if (type > TORT_UNDEFINED && type < TORT_TYPE_COUNT && set.tensor >> type & 1) return TORT_OK;
+    char value[64];
+    if (named)
+        snprintf(value, sizeof value, "\"%.40s\"", given->u.s.data);
+    else if (type > TORT_UNDEFINED && type < TORT_TYPE_COUNT)
+        snprintf(value, sizeof value, "%lld (%s)", (long long)type, tort_type_name((tort_type)type));
+    else
+        snprintf(value, sizeof value, "%lld, which is no type", (long long)type);
+    return tort_fail(error, TORT_E_MODEL, "attribute \"%s\" is %s; expected the type %.*s", given->name, value,
+                     (int)length, text);
+}
+
 static tort_status check_given_attribute(const tort_op *op, const tort_attribute *given, tort_error *error) {
     const char *cursor = op->attributes;
     tort_attribute_formal formal;
     while (tort_attribute_formal_next(&cursor, &formal)) {
         if (strlen(given->name) != formal.name_length || memcmp(given->name, formal.name, formal.name_length)) continue;
-        if (kind_fits(formal.kind, given)) return TORT_OK;
+        if (kind_fits(formal.kind, given))
+            return formal.types ? check_type_attribute(op, &formal, given, error) : TORT_OK;
         return tort_fail(error, TORT_E_MODEL, "attribute \"%s\" is of kind %s, expected %s", given->name,
                          attribute_kind_name(given->kind), attribute_kind_name(formal.kind));
     }
@@ -415,11 +470,9 @@ static tort_status check_type(const tort_node_view *node, const tort_formal *for
     if (!tort_formal_types(formal, node->op->types, &set))
         return tort_fail(error, TORT_E_INTERNAL, "row of the operator has a malformed type \"%.*s\"",
                          (int)formal->type_length, formal->type);
-    bool known = (unsigned)info->type < TORT_TYPE_COUNT; /* infer may take a type from an attribute */
-    if (!known || !(allowed_for(&set, info, node->model) >> info->type & 1)) {
+    if (!(allowed_for(&set, info, node->model) >> info->type & 1)) {
         size_t length = 0;
-        const char *text = constraint(node->op->types, formal->type, formal->type_length, &length);
-        if (!text) text = formal->type, length = formal->type_length;
+        const char *text = types_text(node->op->types, formal->type, formal->type_length, &length);
         return tort_fail(error, TORT_E_MODEL, "%s %d (%.*s) is of type %s%s, expected %.*s", what, at,
                          (int)formal->name_length, formal->name, info->kind == TORT_TENSOR ? "" : "non-tensor of ",
                          tort_type_name(info->type), (int)length, text);
@@ -447,6 +500,24 @@ tort_status tort_check_types(const tort_node_view *node, tort_error *error) {
     return check_types(node, node->op->inputs, "input", node->inputs, node->input_count, &bound, error);
 }
 
-tort_status tort_check_output_types(const tort_node_view *node, tort_error *error) {
+static bool countable(const tort_info *info) {
+    tort_tensor tensor = {.type = info->type, .rank = info->rank};
+    size_t bytes;
+    if (info->kind != TORT_TENSOR || info->rank < 0) return true;
+    for (int32_t i = 0; i < info->rank; i++) {
+        if (!tort_dim_known(info->dims[i])) return true;
+        tensor.dims[i] = info->dims[i];
+    }
+    return tort_tensor_bytes(&tensor, &bytes) && bytes <= INT64_MAX;
+}
+
+tort_status tort_check_outputs(const tort_node_view *node, const int32_t *values, tort_error *error) {
+    for (int32_t i = 0; i < node->output_count; i++) {
+        if (values[i] < 0) continue;
+        if (node->outputs[i].type == TORT_UNDEFINED)
+            return tort_fail(error, TORT_E_INTERNAL, "the operator's shape rule gave no type to output %d", i);
+        if (!countable(&node->outputs[i]))
+            return tort_fail(error, TORT_E_MODEL, "the size of an output overflows");
+    }
     return check_types(node, node->op->outputs, "output", node->outputs, node->output_count, NULL, error);
 }

@@ -12,8 +12,8 @@ typedef struct tort_op_table {
 
 bool tort_op_table_build(tort_op_table *table, const tort_env *env); /* false: out of memory */
 void tort_op_table_free(tort_op_table *table, const tort_env *env);
-/* The row for this version; NULL if none. *family gets the first row of that name, *family_count how many there are
- * (0: the operator is not in this build). */
+/* The row for this version, which may be a later one (TORT_OP_EARLY); NULL if none. *family gets the first row of that
+ * name, *family_count how many there are (0: the operator is not in this build). */
 const tort_op *tort_op_find(const tort_op_table *table, const char *domain, const char *name, int64_t opset,
                             const tort_op *const **family, int32_t *family_count);
 
@@ -41,6 +41,8 @@ bool tort_type_set_parse(const char *text, size_t length, tort_type_set *set);
 typedef struct tort_attribute_formal {
     const char *name, *fallback; /* not terminated; fallback NULL: none */
     size_t name_length, fallback_length;
+    const char *types; /* "T2" of "to:int(T2)!", whose value is a type; not terminated; NULL: it is none */
+    size_t types_length;
     tort_attribute_kind kind;
     bool required;
 } tort_attribute_formal;
@@ -51,7 +53,8 @@ bool tort_attribute_formal_next(const char **cursor, tort_attribute_formal *form
 tort_status tort_check_node(tort_model *model, tort_node *node, tort_error *error);
 /* Types of the inputs, as far as they are known, against the row's constraints. */
 tort_status tort_check_types(const tort_node_view *node, tort_error *error);
-/* The same of the outputs, which attributes such as `to` and `dtype` may have given any type. */
-tort_status tort_check_output_types(const tort_node_view *node, tort_error *error);
+/* The same of the outputs that infer told; one that the node has (values[i] >= 0) must have got a type, and its elements,
+ * where all dimensions are known, must be countable. */
+tort_status tort_check_outputs(const tort_node_view *node, const int32_t *values, tort_error *error);
 
 #endif

@@ -165,6 +165,20 @@ static tort_node_view live_view(tort_context *context, const tort_step *step) {
                             .model = context->session->model};
 }
 
+/* A shape that the plan told without the data that has a say in it (shaped_by_data in plan.c) must be what it asks for.
+ */
+static tort_status check_planned(const tort_slot *where, const tort_info *info, tort_error *error) {
+    int32_t d = 0;
+    while (d < info->rank && d < where->rank && info->dims[d] == where->dims[d]) d++;
+    if (d == info->rank && d == where->rank) return TORT_OK;
+    if (info->rank != where->rank)
+        return tort_fail(error, TORT_E_RUN, "the values of its inputs ask for an output of rank %d, its shape for %d",
+                         (int)info->rank, (int)where->rank);
+    return tort_fail(error, TORT_E_RUN,
+                     "the values of its inputs ask for %lld elements along dimension %d, the shapes for %lld",
+                     (long long)info->dims[d], (int)d, (long long)where->dims[d]);
+}
+
 static tort_status allocate_output(tort_context *context, int32_t slot, const tort_info *info, tort_error *error) {
     const tort_slot *where = &context->planned->plan.slots[slot];
     tort_tensor *tensor = &context->tensors[slot];
@@ -178,11 +192,10 @@ static tort_status allocate_output(tort_context *context, int32_t slot, const to
         tensor->dims[d] = info->dims[d];
     }
     if (!tort_tensor_bytes(tensor, &bytes)) return tort_fail(error, TORT_E_RUN, "the size of an output overflows");
+    if (where->bytes >= 0) return check_planned(where, info, error);
     if (where->home == TORT_HOME_ALIAS) return TORT_OK;
-    if (where->home != TORT_HOME_DYNAMIC) {
-        if (where->bytes >= 0 && bytes == (uint64_t)where->bytes) return TORT_OK;
-        return tort_fail(error, TORT_E_INTERNAL, "an output is not of the size that was planned");
-    }
+    if (where->home != TORT_HOME_DYNAMIC)
+        return tort_fail(error, TORT_E_INTERNAL, "an output of unknown size has no memory of its own");
     tensor->data = tort_outputs_place(context, slot, bytes);
     if (tensor->data) return TORT_OK;
     tort_status status = region_alloc(context, where->memory, bytes, &context->dynamic[slot], error);

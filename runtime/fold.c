@@ -60,6 +60,22 @@ static void become_constant(tort_session *session, int32_t value, int32_t weight
     session->infos[value].data = data;
 }
 
+static bool all_known(const tort_info *info) {
+    for (int32_t i = 0; i < info->element_count; i++)
+        if (info->elements[i].symbolic) return false;
+    return true;
+}
+
+/* Are the inputs whose values make the shape at hand? An output may have got its shape without them. */
+static bool shaped(const tort_session *session, const tort_node *node) {
+    for (int32_t i = 1; i < node->input_count && i < 32; i++) {
+        if (node->inputs[i] < 0 || !(node->op->shape_inputs >> i & 1)) continue;
+        const tort_info *info = &session->infos[node->inputs[i]];
+        if (!tort_is_constant(session, node->inputs[i]) && (!info->elements || !all_known(info))) return false;
+    }
+    return true;
+}
+
 /* A constant under another shape is the same weight: nothing is copied. */
 static bool fold_alias(folder *f, const tort_node *node) {
     tort_session *session = f->session;
@@ -67,7 +83,8 @@ static bool fold_alias(folder *f, const tort_node *node) {
     if (!(node->op->flags & TORT_OP_ALIAS) || node->inputs[0] < 0 || node->outputs[0] < 0 || node->output_count > 1)
         return false;
     const tort_constant *constant = &session->constants[node->inputs[0]];
-    if (!tort_is_constant(session, node->inputs[0]) || !info_tensor(&session->infos[node->outputs[0]], &tensor))
+    if (!tort_is_constant(session, node->inputs[0]) || !shaped(session, node) ||
+        !info_tensor(&session->infos[node->outputs[0]], &tensor))
         return false;
     int32_t weight = session->weights[node->inputs[0]];
     if (weight >= 0) {
@@ -178,12 +195,6 @@ static bool determined(const tort_session *session, const tort_info *info) {
     if (!info->elements) return false;
     for (int32_t i = 0; i < info->element_count; i++)
         if (info->elements[i].symbolic && tort_dim_dynamic(&session->dims, info->elements[i].value)) return false;
-    return true;
-}
-
-static bool all_known(const tort_info *info) {
-    for (int32_t i = 0; i < info->element_count; i++)
-        if (info->elements[i].symbolic) return false;
     return true;
 }
 

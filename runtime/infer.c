@@ -1,5 +1,4 @@
-/* infer.c - drives the operators' infer functions, and holds what they share: attributes by name, small integers,
- * broadcasting of symbolic shapes.
+/* infer.c - drives the operators' infer functions, and holds what they share: broadcasting of symbolic shapes, axes.
  *
  * It must not know operators, nor decide anything about placement. Read next: any file of ops/, then fold.c. */
 #include "runtime/infer.h"
@@ -7,121 +6,6 @@
 #include <string.h>
 
 #include "runtime/check.h"
-
-/* ---- small contents ---------------------------------------------------------------------------------------------- */
-
-#define MAX_ELEMENTS 256 /* longer integer tensors are not shape arithmetic */
-
-/* Elements of a tensor of rank 0 or 1 and known size; -1 otherwise. */
-static int64_t vector_count(const tort_info *info) {
-    if (info->kind != TORT_TENSOR || info->rank < 0 || info->rank > 1) return -1;
-    if (info->rank == 0) return 1;
-    return tort_dim_known(info->dims[0]) ? info->dims[0] : -1;
-}
-
-static bool integer_at(tort_type type, const void *data, int64_t i, int64_t *value) {
-    switch (type) {
-    case TORT_INT64: *value = ((const int64_t *)data)[i]; return true;
-    case TORT_INT32: *value = ((const int32_t *)data)[i]; return true;
-    case TORT_INT16: *value = ((const int16_t *)data)[i]; return true;
-    case TORT_INT8: *value = ((const int8_t *)data)[i]; return true;
-    case TORT_BOOL:
-    case TORT_UINT8: *value = ((const uint8_t *)data)[i]; return true;
-    case TORT_UINT16: *value = ((const uint16_t *)data)[i]; return true;
-    case TORT_UINT32: *value = ((const uint32_t *)data)[i]; return true;
-    default: return false;
-    }
-}
-
-static bool info_integers(const tort_info *info, tort_scalar *values, int32_t max, int32_t *count) {
-    if (info->elements) {
-        if (info->element_count > max || info->rank > 1) return false;
-        *count = info->element_count;
-        memcpy(values, info->elements, (size_t)*count * sizeof *values);
-        return true;
-    }
-    int64_t n = vector_count(info);
-    if (!info->data || n < 0 || n > max) return false;
-    *count = (int32_t)n;
-    for (int64_t i = 0; i < n; i++) {
-        int64_t value = 0;
-        if (!integer_at(info->type, info->data, i, &value)) return false;
-        values[i] = tort_scalar_known(value);
-    }
-    return true;
-}
-
-bool tort_infer_integers(const tort_infer *infer, int32_t i, tort_scalar *values, int32_t max, int32_t *count) {
-    return tort_has_input(infer->node, i) && info_integers(&infer->node->inputs[i], values, max, count);
-}
-
-bool tort_view_integers(const tort_node_view *node, int32_t i, int64_t *values, int32_t max, int32_t *count) {
-    tort_scalar scalars[MAX_ELEMENTS];
-    if (!tort_has_input(node, i)) return false;
-    const tort_info *info = &node->inputs[i];
-    if (info->data && max > MAX_ELEMENTS) { /* a long list of numbers: straight from the data */
-        int64_t n = vector_count(info);
-        if (n < 0 || n > max) return false;
-        for (int64_t k = 0; k < n; k++)
-            if (!integer_at(info->type, info->data, k, &values[k])) return false;
-        *count = (int32_t)n;
-        return true;
-    }
-    if (!info_integers(info, scalars, max < MAX_ELEMENTS ? max : MAX_ELEMENTS, count)) return false;
-    for (int32_t k = 0; k < *count; k++) {
-        if (scalars[k].symbolic) return false;
-        values[k] = scalars[k].value;
-    }
-    return true;
-}
-
-static float half_bits_to_float(uint16_t half) {
-    uint32_t sign = (uint32_t)(half & 0x8000u) << 16, exponent = half >> 10 & 31u, mantissa = half & 1023u;
-    float value;
-    if (exponent == 31) {
-        uint32_t bits = sign | 0x7f800000u | mantissa << 13;
-        memcpy(&value, &bits, sizeof value);
-        return value;
-    }
-    value = exponent ? (float)(mantissa | 1024u) : (float)mantissa;
-    for (int shift = (int)(exponent ? exponent : 1) - 25; shift; shift += shift < 0 ? 1 : -1)
-        value *= shift < 0 ? 0.5f : 2.0f;
-    return sign ? -value : value;
-}
-
-static bool float_at(tort_type type, const void *data, int64_t i, float *value) {
-    uint32_t bits;
-    switch (type) {
-    case TORT_FLOAT: *value = ((const float *)data)[i]; return true;
-    case TORT_DOUBLE: *value = (float)((const double *)data)[i]; return true;
-    case TORT_FLOAT16: *value = half_bits_to_float(((const uint16_t *)data)[i]); return true;
-    case TORT_BFLOAT16:
-        bits = (uint32_t)((const uint16_t *)data)[i] << 16;
-        memcpy(value, &bits, sizeof *value);
-        return true;
-    default: return false;
-    }
-}
-
-bool tort_view_floats(const tort_node_view *node, int32_t i, float *values, int32_t max, int32_t *count) {
-    if (!tort_has_input(node, i) || !node->inputs[i].data) return false;
-    int64_t n = vector_count(&node->inputs[i]);
-    if (n < 0 || n > max) return false;
-    for (int64_t k = 0; k < n; k++)
-        if (!float_at(node->inputs[i].type, node->inputs[i].data, k, &values[k])) return false;
-    *count = (int32_t)n;
-    return true;
-}
-
-tort_status tort_infer_set_integers(const tort_infer *infer, int32_t o, const tort_scalar *values, int32_t count) {
-    if (count > MAX_ELEMENTS || o >= infer->node->output_count) return TORT_OK;
-    tort_scalar *copy = tort_arena_array(infer->arena, (size_t)count + 1, sizeof *copy);
-    if (!copy) return tort_out_of_memory(infer->error, (size_t)count * sizeof *copy);
-    if (count) memcpy(copy, values, (size_t)count * sizeof *copy);
-    infer->outputs[o].elements = copy;
-    infer->outputs[o].element_count = count;
-    return TORT_OK;
-}
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
@@ -330,7 +214,7 @@ tort_status tort_pass_infer(tort_pass *pass, int32_t index, tort_error *error) {
         status = tort_pass_acquire(pass, index, error);
         if (!status) status = node->op->infer(&infer);
         tort_pass_release(pass, index);
-        if (!status) status = tort_check_output_types(&view, error);
+        if (!status) status = tort_check_outputs(&view, node->outputs, error);
         if (!status && pass->dims->failed) status = tort_out_of_memory(error, 0);
     }
     if (status) {

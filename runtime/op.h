@@ -24,9 +24,10 @@ typedef struct tort_node_view {
 } tort_node_view;
 
 /* Attributes by name. check.c has made sure of kinds and filled in the defaults of the row, so these cannot fail:
- * an attribute that is absent and has no default reads as 0, 0.0f, "" or an empty list. */
+ * an attribute that is absent and has no default reads as 0, TORT_UNDEFINED, 0.0f, "" or an empty list. */
 TORT_API const tort_attribute *tort_attr(const tort_node_view *node, const char *name); /* NULL if absent */
 TORT_API int64_t tort_attr_int(const tort_node_view *node, const char *name);
+TORT_API tort_type tort_attr_type(const tort_node_view *node, const char *name); /* of an "int(T2)" or "string(T2)" */
 TORT_API float tort_attr_float(const tort_node_view *node, const char *name);
 TORT_API const char *tort_attr_string(const tort_node_view *node, const char *name);
 TORT_API const int64_t *tort_attr_ints(const tort_node_view *node, const char *name, int32_t *count);
@@ -38,6 +39,8 @@ static inline bool tort_has_input(const tort_node_view *node, int32_t i) {
 static inline bool tort_has_output(const tort_node_view *node, int32_t i) {
     return i < node->output_count && node->outputs[i].type != TORT_UNDEFINED;
 }
+
+tort_type tort_type_named(const char *name, size_t length); /* "float16" or "FLOAT16"; TORT_UNDEFINED: no type */
 
 /* ---- infer ------------------------------------------------------------------------------------------------------- */
 
@@ -52,16 +55,6 @@ typedef struct tort_infer {
     tort_arena *arena; /* for `elements` */
     tort_error *error;
 } tort_infer;
-
-/* The integers of input i (int32, int64, bool or small unsigned), as far as they are known: false when nothing is.
- * A rank 0 or 1 tensor; *count <= max, else false. Symbolic entries are marked. */
-bool tort_infer_integers(const tort_infer *infer, int32_t i, tort_scalar *values, int32_t max, int32_t *count);
-/* The same, but true only if every entry is a known number. */
-TORT_API bool tort_view_integers(const tort_node_view *node, int32_t i, int64_t *values, int32_t max, int32_t *count);
-/* The floats of constant or live input i (any float type), at most max. */
-TORT_API bool tort_view_floats(const tort_node_view *node, int32_t i, float *values, int32_t max, int32_t *count);
-/* Gives output o the contents `values` (copied to infer->arena): shape arithmetic. At most 256; more is ignored. */
-tort_status tort_infer_set_integers(const tort_infer *infer, int32_t o, const tort_scalar *values, int32_t count);
 
 void tort_infer_same(const tort_infer *infer, int32_t o, int32_t i); /* output o: type and shape of input i */
 void tort_infer_shape(const tort_infer *infer, int32_t o, tort_type type, int32_t rank, const tort_dim *dims);
@@ -134,14 +127,17 @@ enum {
     TORT_OP_CONTROL = 1u << 2,  /* has bodies: a step of the executor */
     TORT_OP_METADATA = 1u << 3, /* reads only the shape of its inputs (Shape, Size): a step of the executor */
     TORT_OP_CONSTANT = 1u << 5, /* its output is its TENSOR attribute, where it has one: never copied */
-    TORT_OP_BULKY = 1u << 4     /* makes large values of small ones: folded only below a small size */
+    TORT_OP_BULKY = 1u << 4,    /* makes large values of small ones: folded only below a small size */
+    TORT_OP_EARLY = 1u << 6     /* of an operator's first row: files of opsets before `since` have it, and mean this */
 };
 
 /* The data members are little languages, parsed by check.c and held against ONNX's schemas by a test:
  *   inputs, outputs  "X:T W:T B?:T"      name:type, '?' optional, '*' variadic (one type), '+' variadic (mixed types);
  *                                        a type is a constraint's name or a type such as int64; "Y1:seq(T)" for others
  *   types            "T=float16|float|double Tind=int32|int64"; names of sets: see check.c ("floats13", "all21")
- *   attributes       "axis:int=1 to:int! mode:string=nearest pads:ints alpha:float=0.01 body:graph!": '!' is required
+ *   attributes       "axis:int=1 to:int(T2)! mode:string=nearest pads:ints alpha:float=0.01 body:graph!": '!' is
+ *                    required; int(T2) is the number of a type of constraint T2 (or of types: int(int32|int64)) or
+ *                    the row's default, string(T2) its name
  */
 typedef struct tort_op {
     const char *domain, *name;

@@ -216,9 +216,25 @@ static tort_status add_outputs(builder *b, int32_t index, int32_t operands, int3
 }
 
 static bool step_is_dynamic(const builder *b, const tort_step *step) {
+    if (!b->plan->complete) return false;
     for (int32_t i = 0; i < step->input_count + step->output_count; i++) {
         int32_t slot = b->plan->operands[step->operands + i];
         if (slot >= 0 && b->plan->slots[slot].bytes < 0) return true;
+    }
+    return false;
+}
+
+/* Do values that come while running have a say in the shapes of this node's outputs? Where infer told the shapes
+ * without them (Reshape of 12 elements to a list of one), it is asked again right before the step. */
+static bool shaped_by_data(const builder *b, const tort_node *node) {
+    if (!b->plan->complete) return false;
+    for (int32_t i = 0; i < node->input_count && i < 32; i++) {
+        if (node->inputs[i] < 0 || !(node->op->shape_inputs >> i & 1)) continue;
+        const tort_info *info = &b->planned->infos[node->inputs[i]];
+        bool known = info->constant || info->elements;
+        for (int32_t k = 0; known && !info->constant && k < info->element_count; k++)
+            known = !info->elements[k].symbolic;
+        if (!known) return true;
     }
     return false;
 }
@@ -239,8 +255,8 @@ static tort_status add_shape_operands(builder *b, int32_t index, tort_step *step
     return TORT_OK;
 }
 
-/* Is a shape of this node still unknown when all input shapes are known? */
-static bool depends_on_data(const builder *b, const tort_node *node) {
+/* Is a shape of this node still unknown when the shapes of all inputs of the model are known? */
+static bool shapes_unknown(const builder *b, const tort_node *node) {
     bool unknown = false;
     for (int32_t i = 0; i < node->input_count; i++)
         unknown |= node->inputs[i] >= 0 && !concrete(&b->planned->infos[node->inputs[i]]);
@@ -290,10 +306,11 @@ static tort_status add_kernel(builder *b, int32_t index) {
     step.operands = reserve_operands(b, node->input_count + node->output_count);
     if (step.operands < 0) return tort_out_of_memory(b->error, 0);
     tort_status status = add_inputs(b, index, step.operands, memory, placement->kernel);
-    if (!status && depends_on_data(b, node)) status = add_shape_operands(b, index, &step);
+    const bool asked = shaped_by_data(b, node);
+    if (!status && (asked || shapes_unknown(b, node))) status = add_shape_operands(b, index, &step);
     if (!status) status = add_outputs(b, index, step.operands + node->input_count, memory, TORT_HOME_ARENA, -1);
     if (status) return status;
-    step.dynamic = b->plan->complete && step_is_dynamic(b, &step);
+    step.dynamic = asked || step_is_dynamic(b, &step);
     status = measure(b, index, &step);
     return status ? status : add_step(b, &step);
 }
@@ -314,13 +331,14 @@ static tort_status add_host_step(builder *b, int32_t index) {
     tort_status status = ensure(b, node->inputs[0], memory, index, &input);
     if (status) return status;
     b->plan->operands[step.operands] = input;
-    if (depends_on_data(b, node)) status = add_shape_operands(b, index, &step);
+    const bool asked = shaped_by_data(b, node);
+    if (asked || shapes_unknown(b, node)) status = add_shape_operands(b, index, &step);
     if (status) return status;
     int32_t output = alias ? add_slot(b, node->outputs[0], memory, TORT_HOME_ALIAS, input)
                            : add_slot(b, node->outputs[0], 0, TORT_HOME_ARENA, -1);
     if (output < 0) return tort_out_of_memory(b->error, 0);
     b->plan->operands[step.operands + 1] = output;
-    step.dynamic = b->plan->complete && step_is_dynamic(b, &step);
+    step.dynamic = asked || step_is_dynamic(b, &step);
     return add_step(b, &step);
 }
 

@@ -79,6 +79,18 @@ const char *tort_type_name(tort_type type) {
     return is_type(type) ? type_table[type].name : "unknown";
 }
 
+static bool same_word(const char *lower, const char *name, size_t length) {
+    size_t i = 0;
+    while (i < length && lower[i] && (name[i] == lower[i] || (lower[i] >= 'a' && name[i] == lower[i] - 'a' + 'A'))) i++;
+    return i == length && !lower[i];
+}
+
+tort_type tort_type_named(const char *name, size_t length) {
+    for (int type = TORT_FLOAT; type < TORT_TYPE_COUNT; type++)
+        if (same_word(type_table[type].name, name, length)) return (tort_type)type;
+    return TORT_UNDEFINED;
+}
+
 int tort_type_bits(tort_type type) {
     return is_type(type) ? type_table[type].bits : 0;
 }

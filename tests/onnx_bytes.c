@@ -81,10 +81,14 @@ void onnx_begin_model(onnx_bytes *b, int opset) {
 void onnx_value(onnx_bytes *b, int field, const char *name, tort_type type, int rank, const int64_t *dims) {
     onnx_begin(b, field);
     onnx_text(b, 1, name);
+    if (type == TORT_UNDEFINED) {
+        onnx_end(b);
+        return;
+    }
     onnx_begin(b, 2); /* type */
     onnx_begin(b, 1); /* tensor_type */
     onnx_int(b, 1, type);
-    onnx_begin(b, 2); /* shape */
+    if (rank >= 0) onnx_begin(b, 2); /* shape */
     for (int i = 0; i < rank; i++) {
         onnx_begin(b, 1);
         if (dims[i] < 0)
@@ -93,7 +97,7 @@ void onnx_value(onnx_bytes *b, int field, const char *name, tort_type type, int 
             onnx_int(b, 1, dims[i]);
         onnx_end(b);
     }
-    for (int i = 0; i < 4; i++) onnx_end(b);
+    for (int i = 0; i < (rank >= 0 ? 4 : 3); i++) onnx_end(b);
 }
 
 static void put_words(onnx_bytes *b, int field, const char *words) {

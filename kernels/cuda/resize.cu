@@ -16,13 +16,13 @@ static __device__ double coordinate_of(tort_resize_transform transform, const to
     case TORT_RESIZE_HALF_PIXEL_SYMMETRIC:
         return in / 2 * (1 - (double)axis.out / axis.width) + (x + 0.5) / axis.scale - 0.5;
     case TORT_RESIZE_PYTORCH_HALF_PIXEL: return axis.out > 1 ? (x + 0.5) / axis.scale - 0.5 : 0;
-    case TORT_RESIZE_ALIGN_CORNERS: return axis.width == 1 ? 0 : x * (in - 1) / (axis.width - 1);
+    case TORT_RESIZE_ALIGN_CORNERS: return axis.out == 1 ? 0 : x * (in - 1) / (double)(axis.out - 1);
     case TORT_RESIZE_ASYMMETRIC: return x / axis.scale;
     case TORT_RESIZE_TF_HALF_PIXEL_FOR_NN: return (x + 0.5) / axis.scale;
     case TORT_RESIZE_TF_CROP_AND_RESIZE: break;
     }
-    if (axis.width == 1) return 0.5 * (axis.start + axis.end) * (in - 1);
-    return x * (axis.end - axis.start) * (in - 1) / (axis.width - 1) + axis.start * (in - 1);
+    if (axis.out == 1) return 0.5 * (axis.start + axis.end) * (in - 1);
+    return x * (axis.end - axis.start) * (in - 1) / (double)(axis.out - 1) + axis.start * (in - 1);
 }
 
 static __device__ double nearest(tort_resize_rounding rounding, const tort_resize_axis &axis, double x) {

@@ -45,7 +45,7 @@ template <int function> static __device__ __forceinline__ float apply(float x, f
     case GPU_RECIPROCAL: return 1.0f / x;
     case GPU_ROUND: return rintf(x); /* to nearest even */
     case GPU_SELU: return beta * (x <= 0.0f ? alpha * expm1f(x) : x);
-    case GPU_SHRINK: return x < -alpha ? x + beta : x > alpha ? x - beta : x != x ? x : 0.0f;
+    case GPU_SHRINK: return x < -alpha ? x + beta : x > alpha ? x - beta : 0.0f;
     case GPU_SIGMOID: return 1.0f / (1.0f + expf(-x));
     case GPU_SIN: return sinf(x);
     case GPU_SINH: return sinhf(x);
@@ -55,7 +55,7 @@ template <int function> static __device__ __forceinline__ float apply(float x, f
     case GPU_SWISH: return x / (1.0f + expf(-alpha * x));
     case GPU_TAN: return tanf(x);
     case GPU_TANH: return tanhf(x);
-    case GPU_THRESHOLDED_RELU: return x > alpha || x != x ? x : 0.0f;
+    case GPU_THRESHOLDED_RELU: return x > alpha ? x : 0.0f;
     case GPU_ABS: return fabsf(x);
     case GPU_NEG: return -x;
     case GPU_RELU: return x < 0.0f ? 0.0f : x;

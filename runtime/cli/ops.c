@@ -79,6 +79,7 @@ static void fill_json(const tort_op_table *table, cJSON *root) {
         cJSON_AddStringToObject(item, "name", op->name);
         cJSON_AddNumberToObject(item, "since", op->since);
         cJSON_AddNumberToObject(item, "until", op->until);
+        if (op->flags & TORT_OP_EARLY) cJSON_AddTrueToObject(item, "early"); /* older files have it too */
         cJSON_AddItemToObject(item, "inputs", formals_json(op->inputs, op->types));
         cJSON_AddItemToObject(item, "outputs", formals_json(op->outputs, op->types));
         cJSON_AddItemToObject(item, "attributes", attributes_json(op->attributes));

@@ -441,5 +441,15 @@ const char *const elementwise_cases[] = {
     "Det 22; ; bf16[2,2,2] -0 -2.7 1.9 -2.6 -1.3 2.8 0.6 2.3 -> bf16[2] 5.125 -4.65625",
     "MelWeightMatrix 17; ; i64[] 4; i64[] 16; i64[] 8192; f32[] 0; f32[] 4096 -> f32[9,4] 1 0 0 0 0 1 0 0 0 0 1 0 0 "
     "0 0 1 0 0 0 0.5 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0",
+    "Shrink 9; lambd=1 bias=0.5; f32[4] nan 2 -inf 0.5 -> f32[4] 0 1.5 -inf 0",
+    "Shrink 9; ; f64[2] nan inf -> f64[2] 0 inf",
+    "ThresholdedRelu 10; ; f32[3] nan 2 -inf -> f32[3] 0 2 0",
+    "ThresholdedRelu 22; ; bf16[2] nan 2 -> bf16[2] 0 2",
+    "Clip 6; ; f32[4] inf -inf nan 1 -> f32[4] 3.4028235e38 -3.4028235e38 nan 1",
+    "Clip 6; min=0; f64[3] inf 1e300 -1 -> f64[3] 3.4028234663852886e38 3.4028234663852886e38 0",
+    "Clip 12; ; f32[3] inf -inf nan; f32[] 0 -> f32[3] 3.4028235e38 0 nan",
+    "Clip 13; ; f64[2] inf -inf -> f64[2] 1.7976931348623157e308 -1.7976931348623157e308",
+    "Clip 13; ; f16[2] inf -inf; -; f16[] 1 -> f16[2] 1 -65504",
+    "Clip 1; min=0; f32[2] inf -inf -> f32[2] inf 0",
     NULL,
 };

@@ -573,5 +573,40 @@ const char *const operator_cases[] = {
     "-0.1 -0.1 -0.4 -> f32[3,1,2,2] 0.00800961 -0.23705 0.0501479 -0.185879 -0.245777 0.0331271 0.105308 -0.220738 "
     "-0.176665 0.00776754 0.026735 -0.125635; f32[1,2,2] -0.176665 0.00776754 0.026735 -0.125635; f32[1,2,2] -0.232569 "
     "1.07563 0.101158 -0.130054",
+    "ConvInteger 10; ; u8[1,1,1] 3; u8[2,1,1] 1 2; u8[] 0; u8[2] 0 1 -> i32[1,2,1] 3 3",
+    "QLinearConv 10; ; u8[1,1,1] 3; f32[] 1; u8[] 0; u8[2,1,1] 1 2; f32[2] 1 2; u8[2] 0 1; f32[] 0.5; u8[] 1 -> "
+    "u8[1,2,1] 7 13",
+    "DequantizeLinear 10; ; i32[2] 16777217 -5; f32[] 2; i32[] 16777216 -> f32[2] 2 -33554442",
+    "DequantizeLinear 13; ; i32[1] 16777217; f32[] 2; i32[] 16777216 -> f32[1] 2",
+    /* A region far larger than the image, whose samples outside of it are 0: 25 of 1e12, and of 1e36, are inside. */
+    "RoiAlign 16; ; f32[1,1,4,4] 1e12 1e12 1e12 1e12 1e12 1e12 1e12 1e12 1e12 1e12 1e12 1e12 1e12 1e12 1e12 1e12; "
+    "f32[2,4] 0 0 1e6 1e6 0 0 1e18 1e18; i64[2] 0 0 -> f32[2,1,1,1] 25 0",
+    "RoiAlign 10; mode=max; f32[1,1,2,2] -1 -2 -3 -4; f32[1,4] 0 0 1e9 1e9; i64[1] 0 -> f32[1,1,1,1] 0",
+    /* What onnxruntime's optimizer writes into files of opsets before 17. */
+    "LayerNormalization 13; axis=-1 epsilon=1e-5; f32[2,2] 1 3 -2 -6; f32[2] 1 2; f32[2] 0 0.5 -> f32[2,2] -0.999995 "
+    "2.49999 0.999999 -1.5",
+    "STFT 17; onesided=0; f32[1,4] 1 2 3 5; i64[] 2; -; i64[] 2 -> f32[1,2,2,2] 3 0 -1 0 8 0 -2 0",
+    "Reshape 4; shape=3,-1; f32[2,3] 1 2 3 4 5 6 -> f32[3,2] 1 2 3 4 5 6",
+    "Reshape 12; ; f32[2,3] 1 2 3 4 5 6; i64[2] 3 2 -> f32[3,2] 1 2 3 4 5 6",
+    "Reshape 13; ; f32[2,3] 1 2 3 4 5 6; i64[2] 3 2 -> f32[3,2] 1 2 3 4 5 6",
+    "Reshape 18; ; f32[2,3] 1 2 3 4 5 6; i64[2] 3 2 -> f32[3,2] 1 2 3 4 5 6",
+    "Reshape 20; ; f32[2,3] 1 2 3 4 5 6; i64[2] 3 2 -> f32[3,2] 1 2 3 4 5 6",
+    "Reshape 22; ; f32[2,3] 1 2 3 4 5 6; i64[2] 3 2 -> f32[3,2] 1 2 3 4 5 6",
+    "Reshape 23; ; f32[2,3] 1 2 3 4 5 6; i64[2] 3 2 -> f32[3,2] 1 2 3 4 5 6",
+    "Reshape 24; ; f32[2,3] 1 2 3 4 5 6; i64[2] 3 2 -> f32[3,2] 1 2 3 4 5 6",
+    "Reshape 28; ; f32[2,3] 1 2 3 4 5 6; i64[2] 3 2 -> f32[3,2] 1 2 3 4 5 6",
+    /* Where the standard is open: see ops/README.md. */
+    "Resize 13; mode=linear coordinate_transformation_mode=align_corners; f32[1,1,1,5] 1 2 3 4 5; -; f32[4] 1 1 1 1.5 -> "
+    "f32[1,1,1,7] 1 1.66667 2.33333 3 3.66667 4.33333 5",
+    "Resize 13; mode=nearest coordinate_transformation_mode=tf_crop_and_resize nearest_mode=floor; f32[4] 1 2 3 4; "
+    "f32[2] 0.5 1; f32[1] 0.75 -> f32[3] 2 3 4",
+    "DynamicQuantizeLinear 11; ; f32[2] 0 0 -> u8[2] 0 0; f32[] 1; u8[] 0",
+    "MaxPool 12; kernel_shape=3 strides=2 auto_pad=VALID ceil_mode=1; f32[1,1,4] 1 2 3 4 -> f32[1,1,2] 3 4",
+    /* Integers that wrap: shape arithmetic leaves them to the loops. */
+    "ReduceProd 13; keepdims=0 axes=0; i64[2] 9223372036854775807 4 -> i64[] -4",
+    "ReduceSum 11; keepdims=0 axes=0; i64[2] 9223372036854775807 1 -> i64[] -9223372036854775808",
+    "Range 11; ; i64[] 9223372036854775806; i64[] 9223372036854775807; i64[] 5 -> i64[1] 9223372036854775806",
+    "Range 27; ; f32[] 1; f32[] 2; f32[] 0.5 -> f32[2] 1 1.5",
+    "Gemm 13; beta=-1; i32[1,2] 8 2147483647; i32[2,1] 2 3; i32[1] -4 -> i32[1,1] -2147483631",
     NULL,
 };

@@ -2,8 +2,8 @@
  * own cases (all of the newest version) do not reach. The cases are lines of text in operator_case_table.c
  * and elementwise_case_table.c.
  *
- * Each runs twice: with all inputs given at the run, and with all but the first as constants of the model, so that
- * shapes are once inferred from live data and once planned. An operator that has a case needs one for each row. */
+ * Each runs in every way that inputs can come (enum input_form), so that shapes are planned and inferred from live
+ * data. An operator that has a case needs one for each row. operator_refusal_table.c has nodes that must be refused. */
 #include <criterion/criterion.h>
 #include <ctype.h>
 #include <math.h>
@@ -15,7 +15,7 @@
 #include "runtime/check.h"
 #include "tests/onnx_bytes.h"
 
-extern const char *const operator_cases[], *const elementwise_cases[];
+extern const char *const operator_cases[], *const elementwise_cases[], *const operator_refusals[];
 static const char *const *const tables[] = {operator_cases, elementwise_cases, NULL};
 
 enum { MOST_TENSORS = 10, MOST_ELEMENTS = 256, WORD = 64 };
@@ -28,10 +28,25 @@ typedef struct case_tensor {
     _Alignas(64) unsigned char data[MOST_ELEMENTS * 16];
 } case_tensor;
 
-/* "NAME OPSET; attribute=value ...; input; input -> output; output" */
+/* How inputs come. */
+typedef enum input_form {
+    LIVE,        /* all at the run, of declared shapes */
+    UNRANKED,    /* all at the run, of undeclared ranks */
+    HALF_RANKED, /* the same of the first half of them */
+    REVERSED,    /* the first is in the model, all others come at the run; what can be folded is */
+    CONSTANTS,   /* all but the first are in the model */
+    COMPUTED,    /* the same, and the first is made right before, of a shape that is only then known */
+    FORMS
+} input_form;
+
+/* "NAME OPSET; attribute=value ...; input; input -> output; output", or "... -> error CODE words of the message".
+ * CODE is MODEL, UNSUPPORTED, or RUN where only values that come at the run are wrong; as constants they are the
+ * model's. */
 typedef struct operator_case {
     char name[WORD], attributes[256];
     int opset;
+    tort_status refusal; /* TORT_OK: it has outputs */
+    char message[128];
     int32_t input_count, output_count;
     case_tensor inputs[MOST_TENSORS], outputs[MOST_TENSORS];
 } operator_case;
@@ -114,6 +129,17 @@ static const char *read_tensors(const char *at, case_tensor *tensors, int32_t *c
     return at - 1;
 }
 
+static void read_refusal(const char *at, operator_case *out) {
+    out->refusal = !strncmp(at, "RUN ", 4)            ? TORT_E_RUN
+                   : !strncmp(at, "MODEL ", 6)        ? TORT_E_MODEL
+                   : !strncmp(at, "UNSUPPORTED ", 12) ? TORT_E_UNSUPPORTED
+                                                      : TORT_OK;
+    cr_assert(out->refusal, "no status: %s", at);
+    snprintf(out->message, sizeof out->message, "%s", strchr(at, ' ') + 1);
+    out->output_count = 1;
+    out->outputs[0] = (case_tensor){0};
+}
+
 static void read_case(const char *text, operator_case *out) {
     int length = 0;
     out->attributes[0] = '\0';
@@ -122,6 +148,11 @@ static void read_case(const char *text, operator_case *out) {
     snprintf(out->attributes, sizeof out->attributes, "%.*s", (int)(end - at), at);
     at = read_tensors(end + 1, out->inputs, &out->input_count);
     cr_assert_eq(strncmp(at, "->", 2), 0, "\"->\" was expected at \"%.30s\" of %s", at, text);
+    out->refusal = TORT_OK;
+    if (!strncmp(at, "-> error ", 9)) {
+        read_refusal(at + 9, out);
+        return;
+    }
     at = read_tensors(at + 2, out->outputs, &out->output_count);
     cr_assert_eq(*at, '\0', "the case goes on after its outputs: %s", text);
 }
@@ -129,10 +160,12 @@ static void read_case(const char *text, operator_case *out) {
 /* ---- making a model of it ---------------------------------------------------------------------------------------- */
 
 static const tort_op *row_of(const char *name, int opset) {
-    for (const tort_op *const *family = tort_op_families; *family; family++)
-        for (const tort_op *row = *family; row->name; row++)
-            if (!strcmp(row->name, name) && !*row->domain && row->since <= opset && opset <= row->until) return row;
-    return NULL;
+    static tort_op_table table; /* of the process, like the cases */
+    const tort_op *const *family;
+    int32_t count;
+    tort_env env = tort_env_complete(NULL);
+    if (!table.rows) cr_assert(tort_op_table_build(&table, &env));
+    return tort_op_find(&table, "", name, opset, &family, &count);
 }
 
 static tort_attribute_kind kind_of(const tort_op *row, const char *name, size_t length) {
@@ -178,16 +211,43 @@ static void names_of(char letter, const case_tensor *tensors, int32_t count, cha
 }
 
 /* Strings have no raw form and stay inputs. */
-static bool is_constant(const operator_case *c, int32_t i, bool constants) {
-    return constants && i > 0 && c->inputs[i].tensor.type != TORT_STRING;
+static bool is_constant(const operator_case *c, int32_t i, input_form form) {
+    bool wanted = i > 0 ? form >= CONSTANTS : form == REVERSED;
+    return wanted && c->inputs[i].tensor.type != TORT_STRING;
 }
 
-static void write_model(onnx_bytes *b, const operator_case *c, bool constants) {
+static bool is_ranked(const operator_case *c, int32_t i, input_form form) {
+    return form != UNRANKED && (form != HALF_RANKED || i >= c->input_count / 2);
+}
+
+/* An output of a node that is refused has no type. */
+static bool has_output(const operator_case *c, int32_t i) {
+    return c->refusal || tort_present(&c->outputs[i].tensor);
+}
+
+/* x0 is "raw" under the shape "shape", both of which come at the run. */
+static void write_computed(onnx_bytes *b, const tort_tensor *tensor) {
+    const int64_t rank = tensor->rank;
+    onnx_node(b, "Reshape", "before", "raw shape", "x0");
+    onnx_value(b, GRAPH_INPUT, "raw", tensor->type, tensor->rank, tensor->dims);
+    onnx_value(b, GRAPH_INPUT, "shape", TORT_INT64, 1, &rank);
+}
+
+static bool can_be_computed(const operator_case *c) {
+    const tort_op *reshape = c->opset >= 5 ? row_of("Reshape", c->opset) : NULL;
+    const tort_formal data = {.type = "T", .type_length = 1};
+    tort_type_set set;
+    return reshape && tort_present(&c->inputs[0].tensor) && tort_formal_types(&data, reshape->types, &set) &&
+           set.tensor >> c->inputs[0].tensor.type & 1;
+}
+
+static void write_model(onnx_bytes *b, const operator_case *c, input_form form) {
     char inputs[8 * MOST_TENSORS], outputs[8 * MOST_TENSORS], attributes[sizeof c->attributes], name[4] = "x0";
     const tort_op *row = row_of(c->name, c->opset);
     cr_assert_not_null(row, "%s-%d is not in this build", c->name, c->opset);
     names_of('x', c->inputs, c->input_count, inputs);
     names_of('y', c->outputs, c->output_count, outputs);
+    if (c->refusal) snprintf(outputs, sizeof outputs, strchr(row->outputs, ' ') ? "y0 y1" : "y0");
     onnx_begin_model(b, c->opset);
     onnx_begin_node(b, GRAPH_NODE, c->name, "node", inputs, outputs);
     memcpy(attributes, c->attributes, sizeof attributes);
@@ -200,16 +260,18 @@ static void write_model(onnx_bytes *b, const operator_case *c, bool constants) {
         name[1] = (char)('0' + i);
         if (!tort_present(tensor)) continue;
         cr_assert(tort_tensor_bytes(tensor, &bytes));
-        if (is_constant(c, i, constants))
+        if (form == COMPUTED && i == 0)
+            write_computed(b, tensor);
+        else if (is_constant(c, i, form))
             onnx_tensor(b, GRAPH_INITIALIZER, name, tensor->type, tensor->rank, tensor->dims, tensor->data, bytes);
         else
-            onnx_value(b, GRAPH_INPUT, name, tensor->type, tensor->rank, tensor->dims);
+            onnx_value(b, GRAPH_INPUT, name, tensor->type, is_ranked(c, i, form) ? tensor->rank : -1, tensor->dims);
     }
     name[0] = 'y';
     for (int32_t i = 0; i < c->output_count; i++) {
         const tort_tensor *tensor = &c->outputs[i].tensor;
         name[1] = (char)('0' + i);
-        if (tort_present(tensor)) onnx_value(b, GRAPH_OUTPUT, name, tensor->type, tensor->rank, tensor->dims);
+        if (has_output(c, i)) onnx_value(b, GRAPH_OUTPUT, name, tensor->type, tensor->rank, tensor->dims);
     }
     onnx_end(b);
 }
@@ -240,26 +302,39 @@ static void compare(const char *text, const tort_tensor *found, const case_tenso
     }
 }
 
-static void run_case(const char *text, const operator_case *c, bool constants) {
+static void check_outcome(const char *text, const operator_case *c, input_form form, tort_status status,
+                          const char *message) {
+    bool in_model = c->input_count > 1 ? form == CONSTANTS : form == REVERSED;
+    tort_status wanted = in_model && c->refusal == TORT_E_RUN ? TORT_E_MODEL : c->refusal;
+    cr_expect_eq(status, wanted, "%s (form %d): %s, not %s: %s", text, (int)form, tort_status_name(status),
+                 tort_status_name(wanted), message);
+    if (status) cr_expect(strstr(message, c->message), "%s (form %d) says: %s", text, (int)form, message);
+}
+
+static void run_case(const char *text, operator_case *c, input_form form) {
     onnx_bytes bytes = {0};
     tort_error error = {0};
     tort_model *model = NULL;
     tort_session *session = NULL;
     tort_context *context = NULL;
-    tort_tensor inputs[MOST_TENSORS], outputs[MOST_TENSORS] = {{0}};
+    tort_tensor inputs[MOST_TENSORS + 1], outputs[MOST_TENSORS] = {{0}};
     int32_t input_count = 0, output_count = 0;
-    tort_session_options options = {.struct_size = sizeof options, .unfolded = true};
-    write_model(&bytes, c, constants);
-    for (int32_t i = 0; i < c->input_count; i++)
-        if (tort_present(&c->inputs[i].tensor) && !is_constant(c, i, constants))
-            inputs[input_count++] = c->inputs[i].tensor;
-    for (int32_t i = 0; i < c->output_count; i++) output_count += tort_present(&c->outputs[i].tensor);
+    tort_session_options options = {.struct_size = sizeof options, .unfolded = form != REVERSED};
+    write_model(&bytes, c, form);
+    tort_tensor shape = {
+        .type = TORT_INT64, .rank = 1, .dims = {c->inputs[0].tensor.rank}, .data = c->inputs[0].tensor.dims};
+    for (int32_t i = 0; i < c->input_count; i++) {
+        if (!tort_present(&c->inputs[i].tensor) || is_constant(c, i, form)) continue;
+        inputs[input_count++] = c->inputs[i].tensor;
+        if (form == COMPUTED && i == 0) inputs[input_count++] = shape;
+    }
+    for (int32_t i = 0; i < c->output_count; i++) output_count += has_output(c, i);
     tort_status status = tort_model_load_buffer(NULL, bytes.data, bytes.size, NULL, &model, &error);
     if (!status) status = tort_session_create(NULL, model, &options, &session, &error);
     if (!status) status = tort_context_create(session, &context, &error);
     if (!status) status = tort_context_run(context, inputs, input_count, outputs, output_count, &error);
-    cr_assert_eq(status, TORT_OK, "%s: %s", text, error.msg);
-    for (int32_t i = 0, at = 0; i < c->output_count; i++)
+    check_outcome(text, c, form, status, error.msg);
+    for (int32_t i = 0, at = 0; !status && i < c->output_count; i++)
         if (tort_present(&c->outputs[i].tensor)) compare(text, &outputs[at++], &c->outputs[i]);
     tort_context_free(context);
     tort_session_free(session);
@@ -272,9 +347,18 @@ Test(operator_cases, every_case_gives_the_stated_outputs) {
     for (int32_t t = 0; tables[t]; t++) {
         for (int32_t i = 0; tables[t][i]; i++) {
             read_case(tables[t][i], &c);
-            run_case(tables[t][i], &c, false);
-            run_case(tables[t][i], &c, true);
+            for (input_form form = LIVE; form < FORMS; form++)
+                if (form != COMPUTED || can_be_computed(&c)) run_case(tables[t][i], &c, form);
         }
+    }
+}
+
+Test(operator_cases, what_must_be_refused_is_refused_by_name) {
+    static operator_case c;
+    for (int32_t i = 0; operator_refusals[i]; i++) {
+        read_case(operator_refusals[i], &c);
+        cr_assert(c.refusal);
+        for (input_form form = LIVE; form <= CONSTANTS; form++) run_case(operator_refusals[i], &c, form);
     }
 }
 

@@ -1,0 +1,185 @@
+"""Holds random single operators of every row of tinyort against onnxruntime and onnx.reference.
+
+run.py --harness H --tinyort T --folder F [--seed S] [--cases N] [--only Op,...] [--jobs J] [--replay FOLDER]
+
+Case i of a seed is always the same. Prints how often the three agreed, what explanations.toml explains and how often, and each
+case that nothing explains with how to run it alone; exits with 1 if there is one, or an operator without a generator.
+"""
+
+import argparse
+import collections
+import json
+import multiprocessing
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import generators  # noqa: F401 - fills GENERATORS
+from engines import Harness, Oracle
+from judge import NEVER, Explanations, disagreement
+from maker import GENERATORS, make_case
+
+# Operators that cannot be held against anything, and why.
+EXEMPT = {}
+SHOWN = 60
+
+
+def rows_of(tinyort, only):
+    text = subprocess.run([tinyort, "ops", "--json"], check=True, capture_output=True, text=True).stdout
+    rows = json.loads(text)["operators"]
+    missing = sorted({r["name"] for r in rows} - GENERATORS.keys() - EXEMPT.keys())
+    if missing:
+        sys.exit(f"fuzz-ops: no generator for {', '.join(missing)}")
+    rows = [r for r in rows if r["name"] not in EXEMPT and (not only or r["name"] in only)]
+    if not rows:
+        sys.exit(f"fuzz-ops: none of {only} is in this build")
+    return rows
+
+
+class Runner:
+    def __init__(self, options, name):
+        self.harness = Harness(options.harness, Path(options.folder) / f"stderr.{name}")
+        self.oracles = [Oracle("onnxruntime"), Oracle("onnx.reference")]
+
+    def answers(self, case):
+        engines = [self.harness, *self.oracles]
+        for engine in engines:
+            engine.send(case)
+        return [engine.receive() for engine in engines]
+
+    def close(self):
+        for oracle in self.oracles:
+            oracle.close()
+        return self.harness.close()
+
+
+def save(folder, seed, index, case, problems, answers):
+    """The case as `tinyort test` and `tinyort run` read it, and all that is known of it."""
+    place = Path(folder) / "findings" / f"{case.name}-{case.since}-{seed}-{index}"
+    shutil.rmtree(place, ignore_errors=True)
+    data = place / "test_data_set_0"
+    data.mkdir(parents=True)
+    (place / "model.onnx").write_bytes(case.model.SerializeToString())
+    for k, (name, tensor) in enumerate(case.feeds):
+        (data / f"input_{k}.pb").write_bytes(tensor.proto(name).SerializeToString())
+    names = ("tinyort", "onnxruntime", "onnx.reference")
+    (place / "case.json").write_text(json.dumps({
+        "seed": seed, "index": index, "row": [case.name, case.since], "case": case.describe(), "chain": case.chain, "unfolded": case.unfolded,
+        "problems": problems, **{name: str(answer)[:2000] for name, answer in zip(names, answers)}}, indent=1))
+    return place
+
+
+def judge_case(case, answers, explanations, counts):
+    """The problems that nothing explains."""
+    ours, *theirs = answers
+    if ours.code in NEVER:
+        counts["tinyort " + ours.code] += 1
+        return [f"tinyort {ours.code}: {ours.message}"]
+    problems = []
+    for name, answer in zip(("onnxruntime", "onnx.reference"), theirs):
+        found = disagreement(case, name, ours, answer)
+        if found is None:
+            agreed = answer.code == "OK" and ours.code == "OK"
+            counts[f"{name}: " + ("agrees" if agreed else "refuses too" if answer.code == "ERROR" else f"no opinion ({answer.code})")] += 1
+        elif explanations.of(case, found, ours, answer):
+            counts[f"{name}: explained"] += 1
+        else:
+            counts[f"{name}: UNEXPLAINED {found.kind}"] += 1
+            problems.append(str(found))
+    return problems
+
+
+def work(options, rows, name, indices):
+    """Runs some of the cases; returns counts, what was explained how often, and the findings."""
+    explanations, counts, findings = Explanations(), collections.Counter(), []
+    runner = Runner(options, name)
+    for index in indices:
+        case = make_case(rows[index % len(rows)], options.seed, index)
+        answers = runner.answers(case)
+        counts["tinyort: " + ("computes" if answers[0].code == "OK" else f"refuses ({answers[0].code})")] += 1
+        problems = judge_case(case, answers, explanations, counts)
+        if problems:
+            place = save(options.folder, options.seed, index, case, problems, answers)
+            findings.append((index, case.describe(), problems, str(place)))
+    late = runner.close()
+    if late:
+        findings.append((-1, "the whole of a process", [late], ""))
+    return counts, explanations.counts, findings
+
+
+def work_packed(arguments):
+    return work(*arguments)
+
+
+def shards(options):
+    """Slices of 1000 cases: a harness and oracles that live for a slice keep memory and leaks apart."""
+    size = 1000
+    return [range(first, min(first + size, options.cases)) for first in range(0, options.cases, size)]
+
+
+def replay(options, rows):
+    facts = json.loads((Path(options.replay) / "case.json").read_text())
+    row = next(r for r in rows if [r["name"], r["since"]] == facts["row"])
+    case = make_case(row, facts["seed"], facts["index"])
+    runner = Runner(options, "replay")
+    answers = runner.answers(case)
+    print(case.describe())
+    print(f"forms {case.forms}, chain {case.chain}, unfolded {case.unfolded}")
+    for name, answer in zip(("tinyort", "onnxruntime", "onnx.reference"), answers):
+        print(f"{name}: {str(answer)[:1500]}")
+    problems = judge_case(case, answers, Explanations(), collections.Counter())
+    late = runner.close()
+    print("\n".join(problems + ([late] if late else [])) or "nothing unexplained")
+    sys.exit(1 if problems or late else 0)
+
+
+def report(options, counts, explained, findings, seconds):
+    explanations = Explanations()
+    for key, count in sorted(counts.items()):
+        print(f"{count:8d}  {key}")
+    print("explained:")
+    for entry, count in sorted(zip(explanations.entries, explained), key=lambda pair: -pair[1]):
+        operator = entry.get("operator", "all operators")
+        operator = operator if isinstance(operator, str) else ", ".join(operator)
+        print(f"{count:8d}  {entry.get('oracle', 'both')} {entry.get('kind', '')} {operator}: {entry['reason']}")
+    for index, text, problems, place in sorted(findings)[:SHOWN]:
+        print(f"UNEXPLAINED {index}: {text}")
+        for problem in problems:
+            print(f"    {problem[:400]}")
+        print(f"    make fuzz-ops REPLAY={place}")
+    print(f"fuzz-ops: seed {options.seed}, {options.cases} cases in {seconds:.0f} s, {len(findings)} unexplained")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--harness", required=True)
+    parser.add_argument("--tinyort", required=True)
+    parser.add_argument("--folder", required=True)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--cases", type=int, default=100000)
+    parser.add_argument("--only", type=lambda text: text.split(","), default=[])
+    parser.add_argument("--jobs", type=int, default=multiprocessing.cpu_count())
+    parser.add_argument("--replay")
+    options = parser.parse_args()
+    rows = rows_of(options.tinyort, options.only)
+    if options.replay:
+        replay(options, rows_of(options.tinyort, []))
+    shutil.rmtree(Path(options.folder) / "findings", ignore_errors=True)
+    begin = time.time()
+    counts, explained, findings = collections.Counter(), [0] * len(Explanations().entries), []
+    with multiprocessing.Pool(options.jobs) as pool:
+        tasks = [(options, rows, str(k), indices) for k, indices in enumerate(shards(options))]
+        for done, (some, entries, found) in enumerate(pool.imap_unordered(work_packed, tasks), 1):
+            counts += some
+            explained = [a + b for a, b in zip(explained, entries)]
+            findings += found
+            if sys.stderr.isatty() or done % 40 == 0:
+                print(f"{done * 100 // len(tasks)} %, {len(findings)} unexplained", file=sys.stderr)
+    report(options, counts, explained, findings, time.time() - begin)
+    sys.exit(1 if findings or not counts else 0)
+
+
+if __name__ == "__main__":
+    main()
