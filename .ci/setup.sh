@@ -4,11 +4,13 @@
 #
 #   setup.sh [--check] SET...   the Debian packages of the sets build, test, format; --check only says what is missing
 #   setup.sh venv=DIR           a Python environment in DIR with the packages the tests use
+#   setup.sh venv-fuzz=DIR      one with what `make fuzz-ops` compares with: onnxruntime
 #   setup.sh cuda=DIR           NVIDIA's compiler, headers and static cudart in DIR (300 MB), and what they need from Debian
 #   setup.sh sanitizer=FILE     compute-sanitizer as a .tar.gz (12 MB), to be carried to a machine with a GPU
 set -eu
 
 PYTHON_PACKAGES="onnx==1.23.2 numpy scikit-learn"
+ORACLE_PACKAGES="onnx==1.23.2 numpy onnxruntime==1.31.1"
 CUDA_PACKAGES="cuda-toolkit[nvcc,cudart,cccl]==13.0.*"
 SANITIZER_PACKAGE="nvidia-cuda-sanitizer-api==13.5.*" # those before lack a program that starts what is checked
 
@@ -84,11 +86,11 @@ install_packages() {
 }
 
 has_python_packages() {
-    [ -x "$1/bin/python" ] && "$1/bin/python" - $PYTHON_PACKAGES <<'PYTHON'
+    [ -x "$1/bin/python" ] && "$1/bin/python" - "$@" <<'PYTHON'
 import sys
 from importlib.metadata import PackageNotFoundError, version
 
-for requirement in sys.argv[1:]:
+for requirement in sys.argv[2:]:
     name, _, wanted = requirement.partition("==")
     try:
         found = version(name)
@@ -99,11 +101,14 @@ for requirement in sys.argv[1:]:
 PYTHON
 }
 
+# make_venv DIR PACKAGE...
 make_venv() {
-    has_python_packages "$1" && return
-    echo "setup: installing from PyPI into $1: $PYTHON_PACKAGES"
-    [ -x "$1/bin/pip" ] || python3 -m venv "$1"
-    "$1/bin/pip" install --quiet --disable-pip-version-check $PYTHON_PACKAGES
+    has_python_packages "$@" && return
+    directory=$1
+    shift
+    echo "setup: installing from PyPI into $directory: $*"
+    [ -x "$directory/bin/pip" ] || python3 -m venv "$directory"
+    "$directory/bin/pip" install --quiet --disable-pip-version-check "$@"
 }
 
 # Into a folder of another name first, so that an interrupted download leaves nothing that looks complete.
@@ -139,7 +144,8 @@ sets=""
 for argument in "$@"; do
     case $argument in
     --check) check_only=yes ;;
-    venv=*) make_venv "${argument#venv=}" ;;
+    venv=*) make_venv "${argument#venv=}" $PYTHON_PACKAGES ;;
+    venv-fuzz=*) make_venv "${argument#venv-fuzz=}" $ORACLE_PACKAGES ;;
     cuda=*) fetch_cuda "${argument#cuda=}" ;;
     sanitizer=*) fetch_sanitizer "${argument#sanitizer=}" ;;
     *) sets="$sets $argument" ;;

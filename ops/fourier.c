@@ -175,8 +175,10 @@ enum { SIGNAL, FRAME_STEP, WINDOW, FRAME_LENGTH }; /* inputs */
 /* The frame's length as far as it is known: an input, else the window's, else the signal's. */
 static tort_status frame_length(const tort_infer *infer, tort_scalar *length) {
     const tort_node_view *node = infer->node;
-    if (tort_has_input(node, FRAME_LENGTH)) return tort_read_symbol(infer, FRAME_LENGTH, "frame_length", length);
     const tort_info *from = &node->inputs[tort_has_input(node, WINDOW) ? WINDOW : SIGNAL];
+    if (tort_has_input(node, WINDOW) && from->rank >= 0 && from->rank != 1)
+        return tort_fail(infer->error, TORT_E_MODEL, "the window has rank %d; expected 1", from->rank);
+    if (tort_has_input(node, FRAME_LENGTH)) return tort_read_symbol(infer, FRAME_LENGTH, "frame_length", length);
     int32_t axis = tort_has_input(node, WINDOW) ? 0 : 1;
     *length = from->rank > axis ? tort_scalar_of_dim(from->dims[axis]) : tort_scalar_unknown(infer->dims, false);
     return TORT_OK;

@@ -19,6 +19,13 @@ typedef struct linear_params {
     int64_t beta_columns;  /* 1 for all heads, or one a head */
 } linear_params;
 
+static tort_status check_heads(const tort_infer *infer, const char *what, const tort_info *info, const char *name,
+                               int64_t heads) {
+    if (!tort_dim_known(info->dims[2]) || info->dims[2] % heads == 0) return TORT_OK;
+    return tort_fail(infer->error, TORT_E_MODEL, "the last dimension of %s is %lld, not a multiple of %s %lld", what,
+                     (long long)info->dims[2], name, (long long)heads);
+}
+
 static tort_status infer_linear(tort_infer *infer) {
     const tort_node_view *node = infer->node;
     const tort_info *query = &node->inputs[QUERY], *key = &node->inputs[KEY], *value = &node->inputs[VALUE];
@@ -32,6 +39,9 @@ static tort_status infer_linear(tort_infer *infer) {
     if (query->rank != 3 || key->rank != 3 || value->rank != 3)
         return tort_fail(infer->error, TORT_E_MODEL, "query, key and value have ranks %d, %d, %d; expected 3",
                          query->rank, key->rank, value->rank);
+    tort_status status = check_heads(infer, "query", query, "q_num_heads", query_heads);
+    if (!status) status = check_heads(infer, "value", value, "kv_num_heads", key_heads);
+    if (status) return status;
     tort_dim key_size = tort_dim_floordiv(infer->dims, query->dims[2], query_heads);
     tort_dim value_size = tort_dim_floordiv(infer->dims, value->dims[2], key_heads);
     const tort_dim output[3] = {query->dims[0], query->dims[1], tort_dim_mul(infer->dims, value_size, query_heads)};

@@ -82,6 +82,8 @@ bool tort_formal_next(const char **cursor, tort_formal *formal) {
     return true;
 }
 
+enum { MOST_TYPES = 320 }; /* bytes of a list of all types */
+
 typedef struct named_set {
     const char *name;
     const char *parts;
@@ -205,6 +207,18 @@ bool tort_formal_types(const tort_formal *formal, const char *types, tort_type_s
     return tort_type_set_parse(text, length, set);
 }
 
+/* A set of types as a message lists it, "int32, int64": people do not know the names of sets. Where not all are tensors
+ * it is the text of the row, which names containers. */
+static const char *list_types(const tort_type_set *set, const char *text, size_t length, char *out, size_t size) {
+    const bool tensors = !(set->sequence | set->optional | set->optional_sequence | set->map | set->sparse);
+    if (!tensors) snprintf(out, size, "%.*s", (int)length, text);
+    size_t used = 0;
+    for (int type = TORT_UNDEFINED + 1; tensors && type < TORT_TYPE_COUNT && used < size; type++)
+        if (set->tensor >> type & 1)
+            used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "", tort_type_name((tort_type)type));
+    return out;
+}
+
 static const struct {
     const char *name;
     tort_attribute_kind kind;
@@ -322,8 +336,9 @@ static tort_status check_type_attribute(const tort_op *op, const tort_attribute_
         snprintf(value, sizeof value, "%lld (%s)", (long long)type, tort_type_name((tort_type)type));
     else
         snprintf(value, sizeof value, "%lld, which is no type", (long long)type);
-    return tort_fail(error, TORT_E_MODEL, "attribute \"%s\" is %s; expected the type %.*s", given->name, value,
-                     (int)length, text);
+    char types[MOST_TYPES];
+    return tort_fail(error, TORT_E_MODEL, "attribute \"%s\" is %s; expected one of %s", given->name, value,
+                     list_types(&set, text, length, types, sizeof types));
 }
 
 static tort_status check_given_attribute(const tort_op *op, const tort_attribute *given, tort_error *error) {
@@ -473,9 +488,10 @@ static tort_status check_type(const tort_node_view *node, const tort_formal *for
     if (!(allowed_for(&set, info, node->model) >> info->type & 1)) {
         size_t length = 0;
         const char *text = types_text(node->op->types, formal->type, formal->type_length, &length);
-        return tort_fail(error, TORT_E_MODEL, "%s %d (%.*s) is of type %s%s, expected %.*s", what, at,
+        char types[MOST_TYPES];
+        return tort_fail(error, TORT_E_MODEL, "%s %d (%.*s) is of type %s%s; expected %s", what, at,
                          (int)formal->name_length, formal->name, info->kind == TORT_TENSOR ? "" : "non-tensor of ",
-                         tort_type_name(info->type), (int)length, text);
+                         tort_type_name(info->type), list_types(&set, text, length, types, sizeof types));
     }
     return formal->mode == '+' || !bound ? TORT_OK : bind_type(bound, formal, info, at, error);
 }

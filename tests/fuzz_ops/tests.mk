@@ -1,5 +1,5 @@
 # Random models of one operator, held against onnxruntime and onnx.reference; not part of `make test`, because it installs
-# onnxruntime into a Python environment of its own and 100,000 cases take the better part of an hour.
+# onnxruntime into a Python environment of its own.
 #
 # The library is built again under $(BUILD)/fuzz-ops with the sanitizers. SEED= and CASES= choose the cases; what fails lies in
 # $(BUILD)/fuzz-ops/findings, and is run alone by `make fuzz-ops REPLAY=FILE`. ONLY=Conv,Pad takes these operators alone.

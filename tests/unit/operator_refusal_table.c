@@ -9,13 +9,13 @@ const char *const operator_refusals[] = {
     /* Attributes that name a type: no type, one that is not allowed, one only modulo 2^32. */
     "HannWindow 17; output_datatype=0; i64[] 4 -> error MODEL attribute \"output_datatype\" is 0, which is no type",
     "HammingWindow 17; output_datatype=4294967296; i64[] 4 -> error MODEL attribute \"output_datatype\" is 4294967296",
-    "BlackmanWindow 17; output_datatype=-9223372036854775808; i64[] 4 -> error MODEL is no type; expected the type",
+    "BlackmanWindow 17; output_datatype=-9223372036854775808; i64[] 4 -> error MODEL is no type; expected one of",
     "HannWindow 17; output_datatype=4294967297; i64[] 4 -> error MODEL attribute \"output_datatype\" is 4294967297",
-    "HannWindow 17; output_datatype=8; i64[] 4 -> error MODEL is 8 (string); expected the type numeric13",
+    "HannWindow 17; output_datatype=8; i64[] 4 -> error MODEL is 8 (string); expected one of float, uint8, int8",
     "MelWeightMatrix 17; output_datatype=0; i64[] 4; i64[] 16; i64[] 8192; f32[] 0; f32[] 4096 -> error MODEL "
     "\"output_datatype\"",
     "Multinomial 7; dtype=4294967296; f32[1,2] 0 0 -> error MODEL \"dtype\"",
-    "Multinomial 22; dtype=1; f32[1,2] 0 0 -> error MODEL is 1 (float); expected the type int32|int64",
+    "Multinomial 22; dtype=1; f32[1,2] 0 0 -> error MODEL is 1 (float); expected one of int32, int64",
     "Bernoulli 15; dtype=0; f32[1] 0 -> error MODEL \"dtype\"",
     "RandomNormalLike 1; dtype=0; f32[1] 0 -> error MODEL \"dtype\"",
     "RandomUniformLike 22; dtype=4294967296; f32[1] 0 -> error MODEL \"dtype\"",
@@ -79,6 +79,9 @@ const char *const operator_refusals[] = {
     "Split 13; ; f32[2] 1 2; i64[1,1] 2 -> error MODEL split has rank 2",
     "Squeeze 13; ; f32[1] 1; i64[1,1] 0 -> error MODEL axes has rank 2",
     "Unsqueeze 13; ; f32[1] 1; i64[1,1] 0 -> error MODEL axes has rank 2",
+    "STFT 17; onesided=0; f32[1,4,2] 1 2 3 4 5 6 7 8; i64[] 1; f32[] 1 -> error MODEL the window has rank 0; expected 1",
+    "LinearAttention 27; q_num_heads=9223372036854775807 kv_num_heads=1 update_rule=linear; f32[1,1,2] 1 2; f32[1,1,2] 1 2; f32[1,1,2] 1 2 -> "
+    "error MODEL the last dimension of query is 2, not a multiple of q_num_heads 9223372036854775807",
     "STFT 17; ; f32[1,4,1] 1 2 3 4; i64[2] 1 1; -; i64[] 2 -> error MODEL frame_step has 2 elements",
     "STFT 17; ; f32[1,4,1] 1 2 3 4; i64[] 1; -; i64[2] 2 2 -> error MODEL frame_length has 2 elements",
     "Tile 6; ; f32[1] 1; i64[1,1] 2 -> error MODEL repeats has rank 2",
