@@ -150,6 +150,12 @@ static tort_status count_scratch(tort_resolve *resolve, const tort_attention_par
     return TORT_OK;
 }
 
+/* -1 where there is none. A place may be added to it. */
+static int64_t window_size(const tort_node_view *node, const char *name) {
+    int64_t size = tort_attr_int(node, name);
+    return size < INT64_MAX / 2 ? size : INT64_MAX / 2;
+}
+
 static tort_status resolve_attention(tort_resolve *resolve) {
     const tort_node_view *node = resolve->node;
     tort_attention_params *params = resolve->params;
@@ -160,8 +166,8 @@ static tort_status resolve_attention(tort_resolve *resolve) {
     params->score_output = (int32_t)tort_attr_int(node, "qk_matmul_output_mode");
     params->left_window = params->right_window = -1;
     if (node->op->since >= 25) {
-        params->left_window = tort_attr_int(node, "left_window_size");
-        params->right_window = tort_attr_int(node, "right_window_size");
+        params->left_window = window_size(node, "left_window_size");
+        params->right_window = window_size(node, "right_window_size");
     }
     for (int32_t i = 0; i < node->input_count; i++)
         if (tort_has_input(node, i)) known = known && tort_shape_known(&node->inputs[i]);

@@ -90,12 +90,12 @@ static tort_status reshape_balance(const tort_infer *infer, reshape *out) {
     const tort_info *data = &infer->node->inputs[0];
     tort_dim above[TORT_MAX_RANK], below[TORT_MAX_RANK];
     int32_t above_count = 0, below_count = 0, open = -1;
-    bool empty = false; /* the rest need not agree then, if nothing is to be solved */
+    bool empty = false; /* may be: the rest need not agree then, if nothing is to be solved */
     for (int32_t k = 0; k < data->rank; k++) {
         if (k >= out->rank || !out->copied[k])
             above[above_count++] = data->dims[k];
         else
-            empty |= tort_dim_known(data->dims[k]) && data->dims[k] == 0;
+            empty |= !tort_dim_known(data->dims[k]) || data->dims[k] == 0;
     }
     for (int32_t k = 0; k < out->rank; k++) {
         if (out->open[k]) {

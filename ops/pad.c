@@ -77,7 +77,8 @@ static tort_status pad_infer(tort_infer *infer) {
                          tort_attr_string(node, "mode"));
     }
     tort_infer_unknown(infer, 0, data->type);
-    tort_status status = tort_read_symbols(node, infer->dims, 1, pads_name(node), &pads, infer->error);
+    tort_status status = tort_check_single(node, 2, "constant_value", infer->error);
+    if (!status) status = tort_read_symbols(node, infer->dims, 1, pads_name(node), &pads, infer->error);
     if (status || data->rank < 0) return status;
     status = pad_axes(node, infer->error, &axes);
     if (!status) status = check_pads(infer->error, pads.count, axes.count);

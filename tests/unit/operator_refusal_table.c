@@ -79,6 +79,7 @@ const char *const operator_refusals[] = {
     "Split 13; ; f32[2] 1 2; i64[1,1] 2 -> error MODEL split has rank 2",
     "Squeeze 13; ; f32[1] 1; i64[1,1] 0 -> error MODEL axes has rank 2",
     "Unsqueeze 13; ; f32[1] 1; i64[1,1] 0 -> error MODEL axes has rank 2",
+    "Pad 11; ; u8[1] 0; i64[2] 1 2; u8[0] -> error MODEL constant_value has 0 elements along dimension 0",
     "STFT 17; onesided=0; f32[1,4,2] 1 2 3 4 5 6 7 8; i64[] 1; f32[] 1 -> error MODEL the window has rank 0; expected 1",
     "LinearAttention 27; q_num_heads=9223372036854775807 kv_num_heads=1 update_rule=linear; f32[1,1,2] 1 2; f32[1,1,2] 1 2; f32[1,1,2] 1 2 -> "
     "error MODEL the last dimension of query is 2, not a multiple of q_num_heads 9223372036854775807",
