@@ -215,7 +215,8 @@ static const char *list_types(const tort_type_set *set, const char *text, size_t
     size_t used = 0;
     for (int type = TORT_UNDEFINED + 1; tensors && type < TORT_TYPE_COUNT && used < size; type++)
         if (set->tensor >> type & 1)
-            used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "", tort_type_name((tort_type)type));
+            used +=
+                (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "", tort_type_name((tort_type)type));
     return out;
 }
 
@@ -532,8 +533,7 @@ tort_status tort_check_outputs(const tort_node_view *node, const int32_t *values
         if (values[i] < 0) continue;
         if (node->outputs[i].type == TORT_UNDEFINED)
             return tort_fail(error, TORT_E_INTERNAL, "the operator's shape rule gave no type to output %d", i);
-        if (!countable(&node->outputs[i]))
-            return tort_fail(error, TORT_E_MODEL, "the size of an output overflows");
+        if (!countable(&node->outputs[i])) return tort_fail(error, TORT_E_MODEL, "the size of an output overflows");
     }
     return check_types(node, node->op->outputs, "output", node->outputs, node->output_count, NULL, error);
 }

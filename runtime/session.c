@@ -163,7 +163,9 @@ void tort_session_free(tort_session *session) {
 }
 
 tort_status tort_session_lost(tort_error *error) {
-    return tort_fail(error, TORT_E_DEVICE_LOST, "the device was lost in an earlier call: make a new session; on a GPU the program has to be started anew");
+    return tort_fail(
+        error, TORT_E_DEVICE_LOST,
+        "the device was lost in an earlier call: make a new session; on a GPU the program has to be started anew");
 }
 
 /* ---- plans ------------------------------------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
-/* growth.c - how the time of planning grows with the graph: a chain, and a fan of nodes that all read one value, planned
- * at once and again for a new shape. Prints milliseconds, the fastest of a few rounds, and what five times the nodes
- * cost in comparison: 5 is linear.
+/* growth.c - how the time of planning grows with the graph: a chain, and a fan of nodes that all read one value,
+ * planned at once and again for a new shape. Prints milliseconds, the fastest of a few rounds, and what five times the
+ * nodes cost in comparison: 5 is linear.
  *
  * Usage: growth [NODES]; NODES (default 50000) and a fifth of them are compared. */
 #include <stdio.h>
