@@ -106,7 +106,10 @@ static tort_status reshape_balance(const tort_infer *infer, reshape *out) {
     }
     tort_dim have = tort_dim_product(infer->dims, above_count, above);
     tort_dim want = tort_dim_product(infer->dims, below_count, below);
-    bool known = tort_dim_known(have) && tort_dim_known(want);
+    bool known = tort_dim_known(have) && tort_dim_known(want), counted = true;
+    for (int32_t k = 0; k < below_count; k++) counted &= tort_dim_known(below[k]);
+    if (counted && !tort_dim_known(want))
+        return tort_fail(infer->error, TORT_E_MODEL, "the requested shape has more elements than can be counted");
     if (open < 0) {
         if (!known || have == want || empty) return TORT_OK;
     } else if (known) {

@@ -188,7 +188,7 @@ static tort_status allocate_output(tort_context *context, int32_t slot, const to
     tensor->rank = info->rank;
     for (int32_t d = 0; d < info->rank; d++) {
         if (!tort_dim_known(info->dims[d]))
-            return tort_fail(error, TORT_E_INTERNAL, "dimension %d of an output is still unknown while running", d);
+            return tort_fail(error, TORT_E_RUN, "dimension %d of an output is larger than can be counted", (int)d);
         tensor->dims[d] = info->dims[d];
     }
     if (!tort_tensor_bytes(tensor, &bytes)) return tort_fail(error, TORT_E_RUN, "the size of an output overflows");

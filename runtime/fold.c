@@ -66,12 +66,21 @@ static bool all_known(const tort_info *info) {
     return true;
 }
 
-/* Are the inputs whose values make the shape at hand? An output may have got its shape without them. */
+/* Do shapes alone determine all of this value's elements? */
+static bool determined(const tort_session *session, const tort_info *info) {
+    if (!info->elements) return false;
+    for (int32_t i = 0; i < info->element_count; i++)
+        if (info->elements[i].symbolic && tort_dim_dynamic(&session->dims, info->elements[i].value)) return false;
+    return true;
+}
+
+/* Are the inputs whose values make the shape at hand? What an output is may be told without them, but not whether they
+ * agree: a list of four elements under a shape of one entry can only stay a list of four. */
 static bool shaped(const tort_session *session, const tort_node *node) {
     for (int32_t i = 1; i < node->input_count && i < 32; i++) {
         if (node->inputs[i] < 0 || !(node->op->shape_inputs >> i & 1)) continue;
         const tort_info *info = &session->infos[node->inputs[i]];
-        if (!tort_is_constant(session, node->inputs[i]) && (!info->elements || !all_known(info))) return false;
+        if (!tort_is_constant(session, node->inputs[i]) && !determined(session, info)) return false;
     }
     return true;
 }
@@ -190,18 +199,11 @@ static bool evaluate(folder *f, int32_t index) {
 
 /* ---- shape arithmetic -------------------------------------------------------------------------------------------- */
 
-/* Do shapes alone determine all of this value's elements? */
-static bool determined(const tort_session *session, const tort_info *info) {
-    if (!info->elements) return false;
-    for (int32_t i = 0; i < info->element_count; i++)
-        if (info->elements[i].symbolic && tort_dim_dynamic(&session->dims, info->elements[i].value)) return false;
-    return true;
-}
-
 /* The node's integers are known while planning: it never runs. Known numbers become a constant at once. */
 static bool fold_shape_arithmetic(folder *f, const tort_node *node) {
     tort_session *session = f->session;
     int32_t live = 0;
+    if (!shaped(session, node)) return false;
     for (int32_t i = 0; i < node->output_count; i++) {
         if (node->outputs[i] < 0) continue;
         live++;

@@ -77,6 +77,12 @@ def over_limit(ours):
     return ours.code == "PLACEMENT" and "NO_MEMORY" in ours.message
 
 
+def never(case, ours):
+    """What has no explanation. Sizes that nobody can count come from absurd numbers alone."""
+    uncounted = "larger than can be counted" in ours.message and case.mutated is None
+    return uncounted or (ours.code in NEVER and not over_limit(ours))
+
+
 def disagreement(case, name, ours, theirs):
     """None where both agree, or where the oracle has no opinion."""
     if theirs.code in ("UNSUPPORTED", "CRASH", "HANG") or ours.code == "MEMORY" or over_limit(ours):
