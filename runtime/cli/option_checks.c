@@ -39,7 +39,9 @@ static tort_status check_pairs(const cli_options *options, tort_error *error) {
 
 static tort_status check_chains(const cli_command *command, const cli_options *options, tort_error *error) {
     if (command->bit == CLI_CMD_COMPARE && options->chain_count != 2)
-        return tort_fail(error, TORT_E_USAGE, "tell it both chains: --ep A --ep B, not %d", options->chain_count);
+        return tort_fail(error, TORT_E_USAGE,
+                         "it compares two chains, each by an --ep of its own (--ep cuda --ep cpu); %d given",
+                         options->chain_count);
     if (command->bit != CLI_CMD_COMPARE && options->chain_count > 1)
         return tort_fail(error, TORT_E_USAGE, "--ep is given %d times; a chain is one list: --ep %s,%s",
                          options->chain_count, options->chains[0], options->chains[1]);

@@ -88,6 +88,23 @@ static tort_status ambiguous_option(const cli_command *command, const char *word
     return tort_fail(error, TORT_E_USAGE, "--%s is short for several options: %s", word, list);
 }
 
+/* What other tools call an option. NULL: none of theirs. */
+static const char *option_elsewhere(const char *word) {
+    static const struct {
+        const char *word, *option;
+    } words[] = {{"runs", "repeat"},    {"iterations", "repeat"},
+                 {"loops", "repeat"},   {"duration", "seconds"},
+                 {"provider", "ep"},    {"providers", "ep"},
+                 {"device", "ep"},      {"backend", "ep"},
+                 {"output", "save"},    {"out", "save"},
+                 {"against", "ep"},     {"size", "resize"},
+                 {"tolerance", "rtol"}, {"threads", "ep cpu:threads=N"},
+                 {"seed", "random"}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!strcmp(word, words[i].word)) return words[i].option;
+    return NULL;
+}
+
 /* text: the option as it was typed, "--nmae=value". */
 static tort_status unknown_option(const cli_command *command, const char *text, tort_error *error) {
     const char *names[OPTION_COUNT];
@@ -106,7 +123,10 @@ static tort_status unknown_option(const cli_command *command, const char *text, 
     }
     tort_status status = ambiguous_option(command, word, error);
     if (status) return status;
-    const char *nearest = tort_nearest(word, names, count);
+    const char *nearest = tort_nearest(word, names, count), *elsewhere = option_elsewhere(word);
+    for (size_t i = 0; elsewhere && i < count; i++)
+        if (strlen(names[i]) == strcspn(elsewhere, " ") && !strncmp(names[i], elsewhere, strlen(names[i])))
+            nearest = elsewhere;
     if (nearest)
         snprintf(hint, sizeof hint, "; did you mean --%s?", nearest);
     else
@@ -133,8 +153,9 @@ static tort_status read_arguments(const cli_command *command, int argc, char **a
         int found = getopt_long(argc, argv, ":h", accepted, NULL);
         if (found == -1) break;
         if (found == ':')
-            return tort_fail(error, TORT_E_USAGE, "%s wants a value; 'tinyort %s --help' says which", argv[optind - 1],
-                             command->name);
+            return tort_fail(error, TORT_E_USAGE, "--%s wants a value: --%s %s; 'tinyort %s --help' says more",
+                             cli_option_table[optopt - 256].name, cli_option_table[optopt - 256].name,
+                             cli_option_table[optopt - 256].value, command->name);
         if (found == '?' && optopt > 0 && optopt < 256)
             return tort_fail(error, TORT_E_USAGE, "there is no option -%c; 'tinyort %s --help' lists them", optopt,
                              command->name);

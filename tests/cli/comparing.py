@@ -10,7 +10,7 @@ def test_same_chains(suite, folder):
     result = suite.expect(0, "no node differs", "compare", DIGITS, "--ep", "cpu", "--ep", "cpu:threads=1")
     suite.check(len(result.placements()) == 2, "both placements are told")
     suite.check("--ep cpu: 10 cpu" in result.placements()[0] and "--ep cpu:threads=1: 10 cpu" in result.placements()[1], result.err)
-    suite.expect(2, "both chains", "compare", DIGITS, "--ep", "cpu")
+    suite.expect(2, "compares two chains", "compare", DIGITS, "--ep", "cpu")
 
 
 def test_chains_that_came_to_the_same(suite, folder):
