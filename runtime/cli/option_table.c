@@ -52,7 +52,7 @@ const cli_option_row cli_option_table[OPTION_COUNT] = {
     [OPTION_TOP] = {"top", "K", CLI_CMD_RUN, "the K largest entries of the first output"},
     [OPTION_LABELS] = {"labels", "FILE", CLI_CMD_RUN, "their names, one a line"},
     [OPTION_ONLY] = {"only", "WHICH", CLI_CMD_PLAN,
-                     "the nodes of an operator, or: fallback (refused somewhere), unplaced"},
+                     "the nodes of an operator, or: fallback (could be elsewhere), unplaced"},
     [OPTION_ASSUME_OPSET] = {"assume-opset", "N", LOADING, "treat a newer opset as this one"},
     [OPTION_ALLOW_LINKS] = {"allow-links", NULL, LOADING, "external data may be a link or have several names"},
     [OPTION_MAP] = {"map", NULL, LOADING, "map external data instead of reading it"},

@@ -158,10 +158,13 @@ static void print_copies(copy_list *copies, int32_t node, bool shown, int name_w
     free(text);
 }
 
-static bool refused_by_anything(const tort_report_node *node) {
+/* Is the node elsewhere, or on a lesser kernel, than it could be? A kernel that is made for other nodes, of other types
+ * or shapes, is no loss where another one of the same provider serves. */
+static bool is_fallback(const tort_report_node *node) {
+    if (!node->provider || cli_refusal_elsewhere(node)) return true;
     for (int32_t i = 0; i < node->verdict_count; i++)
-        if (node->verdicts[i].code != TORT_YES) return true;
-    return !node->provider;
+        if (node->verdicts[i].code >= TORT_NO_CAPABILITY) return true;
+    return false;
 }
 
 /* Does --only ask for this node? */
@@ -169,7 +172,7 @@ static bool is_asked_for(const cli_options *options, const tort_report_node *nod
     bool asked = options->only_count == 0;
     for (int32_t i = 0; !asked && i < options->only_count; i++) {
         const char *only = options->only[i];
-        asked = !strcmp(only, "fallback")   ? refused_by_anything(node)
+        asked = !strcmp(only, "fallback")   ? is_fallback(node)
                 : !strcmp(only, "unplaced") ? !node->provider
                                             : !strcmp(only, node->op);
     }

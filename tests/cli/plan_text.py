@@ -118,6 +118,7 @@ def test_only(suite, folder):
     table = lambda result: result.out.split("\n\n")[2]
     fallback = table(suite.expect(0, "6 of 9 nodes (--only)", *plan, "--only", "fallback", "--pin", LAYER.format(0, "Cast_1") + "=cpu"))
     suite.check("Relu" not in fallback.replace("Relu_None_output", "") and "Cast_11" in fallback and "PINNED" in fallback, fallback)
+    suite.expect(0, "0 of 11 nodes (--only)", "plan", DIGITS, "--only", "fallback")
     relus = table(suite.expect(0, "3 of 9 nodes (--only)", *plan, "--only", "Relu"))
     suite.check("Relu-14" in relus and "Cast-13" not in relus, relus)
     suite.expect(0, "9 of 9 nodes (--only)", *plan, "--only", "Relu", "--only", "Cast")
