@@ -18,6 +18,12 @@ tort_status tort_link_noted(const tort_link *link, tort_status status) {
     return status;
 }
 
+tort_status tort_session_lost(tort_error *error) {
+    return tort_fail(
+        error, TORT_E_DEVICE_LOST,
+        "the device was lost in an earlier call: make a new session; on a GPU the program has to be started anew");
+}
+
 tort_status tort_link_copy(const tort_link *link, void *stream, void *dst, const void *src, size_t bytes,
                            tort_direction direction, tort_error *error) {
     const int32_t before = tort_link_enter(link);

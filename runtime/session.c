@@ -162,12 +162,6 @@ void tort_session_free(tort_session *session) {
     tort_free(&outer, session, sizeof *session);
 }
 
-tort_status tort_session_lost(tort_error *error) {
-    return tort_fail(
-        error, TORT_E_DEVICE_LOST,
-        "the device was lost in an earlier call: make a new session; on a GPU the program has to be started anew");
-}
-
 /* ---- plans ------------------------------------------------------------------------------------------------------- */
 
 bool tort_plan_fits(const tort_session *session, const tort_planned *planned, const tort_tensor *inputs) {

@@ -8,7 +8,7 @@
 
 void *cli_check_memory(void *ptr) {
     if (ptr) return ptr;
-    cli_print(stderr, "tinyort: out of memory\n");
+    fputs("tinyort: out of memory\n", stderr); /* cli_print would ask for memory */
     exit(CLI_INTERNAL);
 }
 
