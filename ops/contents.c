@@ -114,7 +114,8 @@ tort_status tort_read_floats(const tort_node_view *node, int32_t input, const ch
     const tort_info *info = &node->inputs[input];
     status = list_length(info, name, TORT_MOST_ENTRIES, &out->count, error);
     out->known = out->count == 0 || (out->count > 0 && info->data) ? TORT_KNOWN : TORT_UNKNOWN;
-    if (!status && out->known == TORT_KNOWN) tort_load_floats(info->type, info->data, 0, out->count, out->values);
+    if (!status && out->known == TORT_KNOWN && out->count > 0)
+        tort_load_floats(info->type, info->data, 0, out->count, out->values);
     return status;
 }
 

@@ -112,11 +112,11 @@ static __device__ void product_halves(const A &a, const B &b, const Y &y, int64_
             for (int i = 0; i < 2; i++)
                 for (int part = 0; part < 4; part++) {
                     const int line = row + i * 16 + group + part % 2 * 8, first = step + pair + part / 2 * 8;
-                    left[i][part] = *(const uint32_t *)&tile_a[line][first];
+                    left[i][part] = load_two(&tile_a[line][first]);
                 }
             for (int j = 0; j < 4; j++)
                 for (int part = 0; part < 2; part++)
-                    right[j][part] = *(const uint32_t *)&tile_b[column + j * 8 + group][step + pair + part * 8];
+                    right[j][part] = load_two(&tile_b[column + j * 8 + group][step + pair + part * 8]);
             for (int i = 0; i < 2; i++)
                 for (int j = 0; j < 4; j++) mma_m16n8k16_f16(sum[i][j], left[i], right[j], sum[i][j]);
         }

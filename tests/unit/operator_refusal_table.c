@@ -101,6 +101,7 @@ const char *const operator_refusals[] = {
     "Reshape 5; ; f32[3,4] 0 1 2 3 4 5 6 7 8 9 10 11; i64[1] 5 -> error RUN the input has 12 elements",
     "Reshape 5; ; f32[3,4] 0 1 2 3 4 5 6 7 8 9 10 11; i64[1] 0 -> error RUN the input has 4 elements beside ",
     "Reshape 5; ; i32[1,1] 7; i64[3] 2 9223372036854775807 -1 -> error RUN the requested shape has more elements than",
+    "Resize 10; ; f32[1] 7; f32[0] -> error MODEL scales ",
     "Reshape 24; allowzero=1; i64[4] 9 8 -6 -1; i64[1] 1 -> error RUN the input has 4 elements",
     "Reshape 14; ; f32[3,4] 0 1 2 3 4 5 6 7 8 9 10 11; i64[2] 2 100 -> error RUN the input has 12 elements",
     "Expand 8; ; f32[3,4] 0 1 2 3 4 5 6 7 8 9 10 11; i64[2] 5 4 -> error RUN shapes do not broadcast",
