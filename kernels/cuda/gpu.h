@@ -106,13 +106,6 @@ static __device__ __forceinline__ void mma_m16n8k8_tf32(float (&d)[4], const uin
 #endif
 }
 
-/* Two neighbouring 16-bit elements in a register, as fragments want them; `at` is aligned to 4 bytes. One load. */
-template <class T> static __device__ __forceinline__ uint32_t load_two(const T *at) {
-    uint32_t bits;
-    memcpy(&bits, __builtin_assume_aligned(at, sizeof bits), sizeof bits);
-    return bits;
-}
-
 static __device__ __forceinline__ uint32_t float_to_tf32(float value) {
     uint32_t bits = 0;
 #ifdef TORT_SM80

@@ -93,6 +93,13 @@ static __device__ void product_floats(const A &a, const B &b, const Y &y, int64_
 
 /* ---- half, on tensor cores; fragments as gpu.h lays them out ---- */
 
+/* Two neighbouring 16-bit elements in a register, as fragments want them; `at` is aligned to 4 bytes. One load. */
+template <class T> static __device__ __forceinline__ uint32_t load_two(const T *at) {
+    uint32_t bits;
+    memcpy(&bits, __builtin_assume_aligned(at, sizeof bits), sizeof bits);
+    return bits;
+}
+
 template <class A, class B, class Y>
 static __device__ void product_halves(const A &a, const B &b, const Y &y, int64_t m, int64_t n, int64_t k,
                                       int64_t first_row, int64_t first_column) {
