@@ -15,14 +15,6 @@ static inline int64_t tort_extent(const int64_t *dims, int32_t begin, int32_t en
     return product;
 }
 
-/* True if every dimension is a number: resolve is also called for claims, when some may not be. */
-static inline bool tort_shape_known(const tort_info *info) {
-    if (info->rank < 0) return false;
-    for (int32_t i = 0; i < info->rank; i++)
-        if (!tort_dim_known(info->dims[i])) return false;
-    return true;
-}
-
 /* Elements in the block that starts at `first` of a run of `total`: at most TORT_BLOCK. */
 static inline int64_t tort_block_count(int64_t total, int64_t first) {
     return total - first < TORT_BLOCK ? total - first : TORT_BLOCK;

@@ -518,14 +518,9 @@ tort_status tort_check_types(const tort_node_view *node, tort_error *error) {
 }
 
 static bool countable(const tort_info *info) {
-    tort_tensor tensor = {.type = info->type, .rank = info->rank};
+    tort_tensor tensor;
     size_t bytes;
-    if (info->kind != TORT_TENSOR || info->rank < 0) return true;
-    for (int32_t i = 0; i < info->rank; i++) {
-        if (!tort_dim_known(info->dims[i])) return true;
-        tensor.dims[i] = info->dims[i];
-    }
-    return tort_tensor_bytes(&tensor, &bytes) && bytes <= INT64_MAX;
+    return !tort_info_tensor(info, &tensor) || (tort_tensor_bytes(&tensor, &bytes) && bytes <= INT64_MAX);
 }
 
 tort_status tort_check_outputs(const tort_node_view *node, const int32_t *values, tort_error *error) {

@@ -12,16 +12,6 @@
 
 /* ---- one node ---------------------------------------------------------------------------------------------------- */
 
-static bool info_tensor(const tort_info *info, tort_tensor *tensor) {
-    *tensor = (tort_tensor){.type = info->type, .rank = info->rank};
-    if (info->kind != TORT_TENSOR || info->type == TORT_UNDEFINED || info->rank < 0) return false;
-    for (int32_t i = 0; i < info->rank; i++) {
-        if (!tort_dim_known(info->dims[i])) return false;
-        tensor->dims[i] = info->dims[i];
-    }
-    return true;
-}
-
 typedef struct folder {
     tort_session *session;
     tort_pass pass;
@@ -36,7 +26,7 @@ static bool can_evaluate(folder *f, const tort_node *node) {
         f->inputs[i] = (tort_tensor){.type = TORT_UNDEFINED};
         if (node->inputs[i] < 0) continue;
         if (!tort_is_constant(f->session, node->inputs[i]) ||
-            !info_tensor(&f->session->infos[node->inputs[i]], &f->inputs[i]))
+            !tort_info_tensor(&f->session->infos[node->inputs[i]], &f->inputs[i]))
             return false;
     }
     uint64_t total = 0;
@@ -44,7 +34,7 @@ static bool can_evaluate(folder *f, const tort_node *node) {
         f->outputs[i] = (tort_tensor){.type = TORT_UNDEFINED};
         size_t bytes = 0;
         if (node->outputs[i] < 0) continue;
-        if (!info_tensor(&f->session->infos[node->outputs[i]], &f->outputs[i]) ||
+        if (!tort_info_tensor(&f->session->infos[node->outputs[i]], &f->outputs[i]) ||
             !tort_tensor_bytes(&f->outputs[i], &bytes) || bytes > f->budget)
             return false;
         total += bytes;
@@ -93,7 +83,7 @@ static bool fold_alias(folder *f, const tort_node *node) {
         return false;
     const tort_constant *constant = &session->constants[node->inputs[0]];
     if (!tort_is_constant(session, node->inputs[0]) || !shaped(session, node) ||
-        !info_tensor(&session->infos[node->outputs[0]], &tensor))
+        !tort_info_tensor(&session->infos[node->outputs[0]], &tensor))
         return false;
     int32_t weight = session->weights[node->inputs[0]];
     if (weight >= 0) {

@@ -42,6 +42,16 @@ typedef struct tort_info {
     bool constant;    /* a weight or folded: its contents never change, though `data` may still be in the file */
 } tort_info;
 
+/* Is it a tensor of which every dimension is a number? */
+static inline bool tort_shape_known(const tort_info *info) {
+    if (info->kind != TORT_TENSOR || info->rank < 0) return false;
+    for (int32_t i = 0; i < info->rank; i++)
+        if (!tort_dim_known(info->dims[i])) return false;
+    return true;
+}
+/* The tensor that it is, without data; false while its type or a dimension is not known. */
+bool tort_info_tensor(const tort_info *info, tort_tensor *out);
+
 /* Where the bytes of a weight are. The loader fills it; tort_weight_acquire reads it. */
 typedef enum tort_encoding {
     TORT_ENCODING_RAW,     /* little-endian, as in memory */

@@ -272,3 +272,13 @@ tort_metadata tort_model_metadata(const tort_model *model, int32_t index) {
     if (index < 0 || index >= model->metadata_count) return (tort_metadata){"", ""};
     return model->metadata[index];
 }
+
+/* ---- what is known of a value ------------------------------------------------------------------------------------ */
+
+bool tort_info_tensor(const tort_info *info, tort_tensor *out) {
+    *out = (tort_tensor){.type = info->type};
+    if (info->type == TORT_UNDEFINED || !tort_shape_known(info)) return false;
+    out->rank = info->rank;
+    for (int32_t i = 0; i < info->rank; i++) out->dims[i] = info->dims[i];
+    return true;
+}

@@ -93,15 +93,11 @@ static uint64_t node_bytes(const tort_node_view *view, bool weights) {
     uint64_t total = 0;
     for (int32_t i = 0; i < view->input_count + view->output_count; i++) {
         const tort_info *info = i < view->input_count ? &view->inputs[i] : &view->outputs[i - view->input_count];
-        tort_tensor tensor = {.type = info->type, .rank = info->rank > 0 ? info->rank : 0};
+        tort_tensor tensor;
         size_t bytes = 0;
-        bool known = info->type != TORT_UNDEFINED && info->rank >= 0 && (weights || !info->constant);
-        for (int32_t d = 0; known && d < info->rank; d++) {
-            known = tort_dim_known(info->dims[d]);
-            tensor.dims[d] = info->dims[d];
-        }
-        if (known && !tort_tensor_bytes(&tensor, &bytes)) return UINT64_MAX; /* more than there is of anything */
-        if (known) total += bytes;
+        if ((info->constant && !weights) || !tort_info_tensor(info, &tensor)) continue;
+        if (!tort_tensor_bytes(&tensor, &bytes)) return UINT64_MAX; /* more than there is of anything */
+        total += bytes;
     }
     return total;
 }

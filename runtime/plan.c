@@ -27,20 +27,6 @@ static int32_t *slot_cell(const builder *b, int32_t value, int32_t memory) {
     return &b->slot_of[(size_t)value * (size_t)b->session->memory_count + (size_t)memory];
 }
 
-static bool concrete(const tort_info *info) {
-    if (info->kind != TORT_TENSOR || info->rank < 0) return false;
-    for (int32_t i = 0; i < info->rank; i++)
-        if (!tort_dim_known(info->dims[i])) return false;
-    return true;
-}
-
-static int64_t slot_bytes(const tort_slot *slot) {
-    tort_tensor tensor = {.type = slot->type, .rank = slot->rank};
-    size_t bytes;
-    memcpy(tensor.dims, slot->dims, sizeof tensor.dims);
-    return tort_tensor_bytes(&tensor, &bytes) && bytes <= INT64_MAX ? (int64_t)bytes : -1;
-}
-
 /* A new slot for a value in a memory; -1: out of memory. */
 static int32_t add_slot(builder *b, int32_t value, int32_t memory, tort_home home, int32_t source) {
     tort_planned *planned = b->planned;
@@ -60,7 +46,10 @@ static int32_t add_slot(builder *b, int32_t value, int32_t memory, tort_home hom
                       .last_step = b->plan->step_count};
     for (int32_t i = 0; i < TORT_MAX_RANK; i++)
         slot.dims[i] = i >= info->rank ? 0 : tort_dim_known(info->dims[i]) ? info->dims[i] : -1;
-    if (concrete(info)) slot.bytes = slot_bytes(&slot);
+    tort_tensor tensor;
+    size_t bytes;
+    if (tort_info_tensor(info, &tensor) && tort_tensor_bytes(&tensor, &bytes) && bytes <= INT64_MAX)
+        slot.bytes = (int64_t)bytes;
     if (slot.bytes < 0 && home == TORT_HOME_ARENA && b->plan->complete) slot.home = TORT_HOME_DYNAMIC;
     b->plan->slots[b->plan->slot_count] = slot;
     *slot_cell(b, value, memory) = b->plan->slot_count;
@@ -259,9 +248,9 @@ static tort_status add_shape_operands(builder *b, int32_t index, tort_step *step
 static bool shapes_unknown(const builder *b, const tort_node *node) {
     bool unknown = false;
     for (int32_t i = 0; i < node->input_count; i++)
-        unknown |= node->inputs[i] >= 0 && !concrete(&b->planned->infos[node->inputs[i]]);
+        unknown |= node->inputs[i] >= 0 && !tort_shape_known(&b->planned->infos[node->inputs[i]]);
     for (int32_t i = 0; i < node->output_count; i++)
-        unknown |= node->outputs[i] >= 0 && !concrete(&b->planned->infos[node->outputs[i]]);
+        unknown |= node->outputs[i] >= 0 && !tort_shape_known(&b->planned->infos[node->outputs[i]]);
     return unknown && b->plan->complete;
 }
 
@@ -487,7 +476,7 @@ static tort_status take_input_shapes(builder *b, const tort_tensor *inputs) {
             info->rank = inputs[i].rank;
             memcpy(info->dims, inputs[i].dims, sizeof inputs[i].dims);
         }
-        if (!concrete(info)) b->plan->complete = false;
+        if (!tort_shape_known(info)) b->plan->complete = false;
         for (int32_t d = 0; d < TORT_MAX_RANK; d++)
             b->planned->input_dims[i * TORT_MAX_RANK + d] = d < info->rank ? info->dims[d] : 0;
     }
