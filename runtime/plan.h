@@ -46,10 +46,9 @@ typedef struct tort_step {
     tort_direction direction; /* COPY */
     int32_t operands;         /* first in plan->operands: inputs, then outputs; -1 in there: absent */
     int32_t input_count, output_count;
-    int32_t
-        shape_operands;  /* dynamic: first of as many host slots, an input each, for values that determine shapes ... */
-    int32_t shape_count; /* ... the node's inputs; 0: none */
-    uint64_t params;     /* offset of the operator's params */
+    /* Dynamic: the first of `shape_count` (the node's inputs; 0: none) host slots for values that determine shapes. */
+    int32_t shape_operands, shape_count;
+    uint64_t params;                        /* offset of the operator's params */
     uint64_t scratch_offset, scratch_bytes; /* in the arena of `memory` */
     bool dynamic;                           /* infers and resolves while running */
 } tort_step;
