@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from suite import Suite
+from suite import Skipped, Suite
 
 sys.dont_write_bytecode = True
 FILES = ("usage", "refused", "running", "inputs", "random_inputs", "placement", "one_way", "plan_text", "hostile",
@@ -25,6 +25,8 @@ def main():
             with tempfile.TemporaryDirectory() as folder:
                 try:
                     test(suite, Path(folder))
+                except Skipped as reason:
+                    suite.skip(f"{file}.{name}: {reason}")
                 except Exception as error:  # the others are worth running all the same
                     suite.check(False, f"{file}.{name} ended with {error!r} in line {error.__traceback__.tb_next.tb_lineno}")
     print(f"cli: {suite.passed} passed, {suite.failed} failed" + (f", {suite.skipped} skipped" if suite.skipped else ""))

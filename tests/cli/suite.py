@@ -21,6 +21,10 @@ NO_CUDA = {"TINYORT_DISABLE": "cuda"}  # a chain with cuda in it then behaves al
 SECONDS = 120  # until a program that should have ended is given up
 
 
+class Skipped(Exception):
+    """The rest of a test needs something that this machine has not."""
+
+
 class Result:
     def __init__(self, status, out, err):
         self.status, self.out, self.err = status, out, err
@@ -44,7 +48,10 @@ class Suite:
 
     def terminal(self, *arguments, columns=100, **environment):
         """The exit status and every byte that reached a terminal of so many columns."""
-        parent, child = pty.openpty()
+        try:
+            parent, child = pty.openpty()
+        except OSError as error:
+            raise Skipped(f"what a terminal shows: {error} (is /dev/pts mounted?)") from error
         fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
         environment = {key: value for key, value in {**os.environ, "TERM": "xterm", **environment}.items() if value is not None}
         environment.pop("COLUMNS", None)
