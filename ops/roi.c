@@ -107,19 +107,27 @@ typedef struct roi_region {
     double samples_wide, samples_high; /* whole numbers */
 } roi_region;
 
+/* As float where the regions are not doubles: how many samples a bin has, its length rounded up, hangs on the last bit,
+ * and torchvision and onnxruntime compute so. */
+static double as_float(tort_type type, double value) {
+    return type == TORT_DOUBLE ? value : (double)(float)value;
+}
+
 static roi_region align_region(const tort_call *call, int64_t r) {
     const roi_params *params = call->params;
+    const tort_type type = call->inputs[1].type;
     double corners[4];
-    tort_load_doubles(call->inputs[1].type, call->inputs[1].data, 4 * r, 4, corners);
-    for (int32_t i = 0; i < 4; i++) corners[i] = corners[i] * params->spatial_scale - params->offset;
-    double width = corners[2] - corners[0], height = corners[3] - corners[1];
+    tort_load_doubles(type, call->inputs[1].data, 4 * r, 4, corners);
+    for (int32_t i = 0; i < 4; i++)
+        corners[i] = as_float(type, as_float(type, corners[i] * params->spatial_scale) - params->offset);
+    double width = as_float(type, corners[2] - corners[0]), height = as_float(type, corners[3] - corners[1]);
     if (params->offset == 0) { /* the old form has no region below 1 x 1 */
         width = fmax(width, 1);
         height = fmax(height, 1);
     }
     roi_region region = {.batch = ((const int64_t *)call->inputs[2].data)[r], .x = corners[0], .y = corners[1]};
-    region.bin_width = width / (double)params->bins_wide;
-    region.bin_height = height / (double)params->bins_high;
+    region.bin_width = as_float(type, width / (double)params->bins_wide);
+    region.bin_height = as_float(type, height / (double)params->bins_high);
     region.samples_wide = region.samples_high = (double)params->sampling_ratio;
     if (params->sampling_ratio == 0) {
         region.samples_wide = fmax(ceil(region.bin_width), 0);

@@ -4,6 +4,7 @@ An answer is an Answer: `outputs` (a list of Tensors) or an error with its code:
 UNSUPPORTED (it has no kernel), ERROR, CRASH or HANG.
 """
 
+import math
 import pickle
 import signal
 import struct
@@ -17,6 +18,7 @@ from values import STRING, Tensor, from_raw
 
 STATUS = ["OK", "INTERNAL", "USAGE", "MODEL", "INPUT", "PLACEMENT", "RUN", "MEMORY", "IO", "DEVICE_LOST", "UNSUPPORTED"]
 LEAK = 100
+NUMPY_MOST = 2**58  # elements that an array may have, were it not for its dimension of 0
 UNFOLDED = 1
 
 
@@ -90,6 +92,10 @@ class Harness:
     def _tensor(self):
         number, rank = self._read("II")
         shape = self._read(f"{rank}q")
+        if 0 in shape and math.prod(d for d in shape if d) >= NUMPY_MOST:
+            if number != STRING:
+                self._text()
+            return None
         if number != STRING:
             return from_raw(number, shape, self._text())
         texts = [self._text().decode(errors="replace") for _ in range(int(np.prod(shape, dtype=np.int64)))]
@@ -101,6 +107,8 @@ class Harness:
             if status == 0:
                 (count,) = self._read("I")
                 answer = Answer(outputs=[self._tensor() for _ in range(count)])
+                if None in answer.outputs:
+                    answer = Answer("MEMORY", "an empty tensor of dimensions that numpy cannot hold")
             else:
                 answer = Answer(STATUS[status], self._text().decode(errors="replace"))
             if self._read("I")[0] == LEAK:

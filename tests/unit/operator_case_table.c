@@ -583,6 +583,7 @@ const char *const operator_cases[] = {
     /* A region far larger than the image, whose samples outside of it are 0: 25 of 1e12, and of 1e36, are inside. */
     "RoiAlign 16; ; f32[1,1,4,4] 1e12 1e12 1e12 1e12 1e12 1e12 1e12 1e12 1e12 1e12 1e12 1e12 1e12 1e12 1e12 1e12; "
     "f32[2,4] 0 0 1e6 1e6 0 0 1e18 1e18; i64[2] 0 0 -> f32[2,1,1,1] 25 0",
+    "RoiAlign 16; ; f32[1,1,1,6] 3 -1 4 1 -5 9; f32[1,4] 0.13 0.5 2.13 1.5; i64[1] 0 -> f32[1,1,1,1] 1.065",
     "RoiAlign 10; mode=max; f32[1,1,2,2] -1 -2 -3 -4; f32[1,4] 0 0 1e9 1e9; i64[1] 0 -> f32[1,1,1,1] 0",
     /* What onnxruntime's optimizer writes into files of opsets before 17. */
     "LayerNormalization 13; axis=-1 epsilon=1e-5; f32[2,2] 1 3 -2 -6; f32[2] 1 2; f32[2] 0 0.5 -> f32[2,2] -0.999995 "
