@@ -107,8 +107,8 @@ typedef struct roi_region {
     double samples_wide, samples_high; /* whole numbers */
 } roi_region;
 
-/* As float where the regions are not doubles: how many samples a bin has, its length rounded up, hangs on the last bit,
- * and torchvision and onnxruntime compute so. */
+/* As float where the regions are not doubles: how many samples a bin has (its length rounded up) and which of them are
+ * in the image hangs on the last bit, and torchvision and onnxruntime compute so. */
 static double as_float(tort_type type, double value) {
     return type == TORT_DOUBLE ? value : (double)(float)value;
 }
@@ -176,21 +176,27 @@ static bool sample_at(const roi_params *params, double y, double x, roi_sample *
     return true;
 }
 
+/* Where sample `index` of a bin is along an axis. */
+static double sample_place(tort_type type, double start, double bin, double samples, double index) {
+    return as_float(type, start + as_float(type, as_float(type, (index + 0.5) * bin) / samples));
+}
+
 /* One bin of one channel, whose first element is `base`. The maximum is that of the weighted elements, not of the
  * interpolated samples: so ONNX defines it. */
 static double align_bin(const tort_call *call, const roi_region *region, int64_t base, int64_t by, int64_t bx) {
     const roi_params *params = call->params;
     const tort_tensor *x = &call->inputs[0];
-    const double start_y = region->y + (double)by * region->bin_height;
-    const double start_x = region->x + (double)bx * region->bin_width;
-    const double samples = region->samples_high * region->samples_wide;
-    const roi_span down = samples_inside(start_y, region->bin_height, region->samples_high, params->height);
-    const roi_span across = samples_inside(start_x, region->bin_width, region->samples_wide, params->width);
+    const tort_type type = call->inputs[1].type;
+    const double start_y = as_float(type, region->y + as_float(type, (double)by * region->bin_height));
+    const double start_x = as_float(type, region->x + as_float(type, (double)bx * region->bin_width));
+    const double high = region->samples_high, wide = region->samples_wide, samples = high * wide;
+    const roi_span down = samples_inside(start_y, region->bin_height, high, params->height);
+    const roi_span across = samples_inside(start_x, region->bin_width, wide, params->width);
     double sum = 0, max = 0, seen = 0;
     for (int64_t i = 0; i < down.count; i++) {
-        double at_y = start_y + (down.first + (double)i + 0.5) * region->bin_height / region->samples_high;
+        double at_y = sample_place(type, start_y, region->bin_height, high, down.first + (double)i);
         for (int64_t k = 0; k < across.count; k++) {
-            double at_x = start_x + (across.first + (double)k + 0.5) * region->bin_width / region->samples_wide;
+            double at_x = sample_place(type, start_x, region->bin_width, wide, across.first + (double)k);
             roi_sample sample;
             if (!sample_at(params, at_y, at_x, &sample)) continue;
             for (int32_t n = 0; n < 4; n++) {
