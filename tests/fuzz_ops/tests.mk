@@ -13,7 +13,7 @@ FUZZ_OPS_OBJECTS := $(addprefix $(FUZZ_OPS)/obj/tests/,counting_env.o fuzz_ops/h
 .PHONY: fuzz-ops
 ## Hold CASES (100000) random single operators against onnxruntime and onnx.reference, by SEED; installs onnxruntime.
 fuzz-ops:
-	@.ci/setup.sh build
+	@.ci/setup.sh build test
 	@.ci/setup.sh venv-fuzz=$(FUZZ_OPS_VENV)
 	@$(MAKE) --no-print-directory BUILD=$(FUZZ_OPS) CUDA=0 SANITIZE=address,undefined OPT='-O1 -g' \
 	    $(FUZZ_OPS)/harness $(FUZZ_OPS)/tinyort
