@@ -286,9 +286,8 @@ static tort_status check_arity(const char *formals, const char *what, const int3
     tort_formal formal;
     int32_t at = 0;
     for (; tort_formal_next(&cursor, &formal); at++) {
-        bool many = formal.mode == '*' || formal.mode == '+';
         if (formal.mode == '*' && *what == 'i') return check_variadic(&formal, values + at, count - at, error);
-        if (many) return TORT_OK;
+        if (formal.mode == '*' || formal.mode == '+') return TORT_OK;
         bool given = at < count && values[at] >= 0;
         bool absent_output = at < count && *what == 'o'; /* an output nobody wants has an empty name */
         if (formal.mode == ' ' && !given && !absent_output)

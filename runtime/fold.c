@@ -50,12 +50,6 @@ static void become_constant(tort_session *session, int32_t value, int32_t weight
     session->infos[value].data = data;
 }
 
-static bool all_known(const tort_info *info) {
-    for (int32_t i = 0; i < info->element_count; i++)
-        if (info->elements[i].symbolic) return false;
-    return true;
-}
-
 /* Do shapes alone determine all of this value's elements? */
 static bool determined(const tort_session *session, const tort_info *info) {
     if (!info->elements) return false;
@@ -82,8 +76,7 @@ static bool fold_alias(folder *f, const tort_node *node) {
     if (!(node->op->flags & TORT_OP_ALIAS) || node->inputs[0] < 0 || node->outputs[0] < 0 || node->output_count > 1)
         return false;
     const tort_constant *constant = &session->constants[node->inputs[0]];
-    if (!tort_is_constant(session, node->inputs[0]) || !shaped(session, node) ||
-        !tort_info_tensor(&session->infos[node->outputs[0]], &tensor))
+    if (!tort_is_constant(session, node->inputs[0]) || !tort_info_tensor(&session->infos[node->outputs[0]], &tensor))
         return false;
     int32_t weight = session->weights[node->inputs[0]];
     if (weight >= 0) {
@@ -193,7 +186,6 @@ static bool evaluate(folder *f, int32_t index) {
 static bool fold_shape_arithmetic(folder *f, const tort_node *node) {
     tort_session *session = f->session;
     int32_t live = 0;
-    if (!shaped(session, node)) return false;
     for (int32_t i = 0; i < node->output_count; i++) {
         if (node->outputs[i] < 0) continue;
         live++;
@@ -201,7 +193,7 @@ static bool fold_shape_arithmetic(folder *f, const tort_node *node) {
     }
     for (int32_t i = 0; i < node->output_count; i++) {
         tort_info *info = node->outputs[i] >= 0 ? &session->infos[node->outputs[i]] : NULL;
-        if (!info || !all_known(info) || info->constant) continue;
+        if (!info || !tort_elements_known(info) || info->constant) continue;
         size_t bytes = (size_t)info->element_count * (size_t)tort_type_bits(info->type) / 8;
         void *data = tort_alloc_aligned(&session->env, bytes);
         if (!data) return false;
@@ -216,7 +208,8 @@ static bool fold_shape_arithmetic(folder *f, const tort_node *node) {
 static bool fold_node(folder *f, int32_t index) {
     const tort_node *node = &f->session->graph->nodes[index];
     if (!node->op || !node->output_count) return false;
-    if (fold_constant_node(f, node) || fold_alias(f, node) || fold_shape_arithmetic(f, node)) return true;
+    if (fold_constant_node(f, node)) return true;
+    if (shaped(f->session, node) && (fold_alias(f, node) || fold_shape_arithmetic(f, node))) return true;
     return can_evaluate(f, node) && evaluate(f, index);
 }
 

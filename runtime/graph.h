@@ -49,6 +49,12 @@ static inline bool tort_shape_known(const tort_info *info) {
         if (!tort_dim_known(info->dims[i])) return false;
     return true;
 }
+/* Is every element of its small contents a number? */
+static inline bool tort_elements_known(const tort_info *info) {
+    for (int32_t i = 0; i < info->element_count; i++)
+        if (info->elements[i].symbolic) return false;
+    return info->elements != NULL;
+}
 /* The tensor that it is, without data; false while its type or a dimension is not known. */
 bool tort_info_tensor(const tort_info *info, tort_tensor *out);
 

@@ -98,9 +98,8 @@ static tort_status add_literal(builder *b, int32_t slot_index) {
     tort_status status = grow_bytes(b, &b->plan->literals, &b->planned->literal_capacity, end + 1); /* never NULL */
     if (status) return status;
     if (b->plan->complete) {
-        bool known = info->elements && slot->bytes == (int64_t)info->element_count * tort_type_bits(info->type) / 8;
-        for (int32_t i = 0; known && i < info->element_count; i++) known = !info->elements[i].symbolic;
-        if (!known)
+        const int64_t wanted = (int64_t)info->element_count * tort_type_bits(info->type) / 8;
+        if (!tort_elements_known(info) || slot->bytes != wanted)
             return tort_fail(b->error, TORT_E_INTERNAL, "shape arithmetic \"%s\" did not come to numbers",
                              b->graph->values[slot->value].name);
         tort_write_elements(info, b->plan->literals + at);
@@ -220,10 +219,7 @@ static bool shaped_by_data(const builder *b, const tort_node *node) {
     for (int32_t i = 0; i < node->input_count && i < 32; i++) {
         if (node->inputs[i] < 0 || !(node->op->shape_inputs >> i & 1)) continue;
         const tort_info *info = &b->planned->infos[node->inputs[i]];
-        bool known = info->constant || info->elements;
-        for (int32_t k = 0; known && !info->constant && k < info->element_count; k++)
-            known = !info->elements[k].symbolic;
-        if (!known) return true;
+        if (!info->constant && !tort_elements_known(info)) return true;
     }
     return false;
 }

@@ -152,10 +152,11 @@ static tort_status read_arguments(const cli_command *command, int argc, char **a
     for (;;) {
         int found = getopt_long(argc, argv, ":h", accepted, NULL);
         if (found == -1) break;
-        if (found == ':')
+        if (found == ':') {
+            const cli_option_row *row = &cli_option_table[optopt - 256];
             return tort_fail(error, TORT_E_USAGE, "--%s wants a value: --%s %s; 'tinyort %s --help' says more",
-                             cli_option_table[optopt - 256].name, cli_option_table[optopt - 256].name,
-                             cli_option_table[optopt - 256].value, command->name);
+                             row->name, row->name, row->value, command->name);
+        }
         if (found == '?' && optopt > 0 && optopt < 256)
             return tort_fail(error, TORT_E_USAGE, "there is no option -%c; 'tinyort %s --help' lists them", optopt,
                              command->name);
