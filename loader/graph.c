@@ -15,7 +15,7 @@ void tort_scope_free(tort_loader *loader, tort_scope *scope) {
     tort_free(loader->env, scope->captured_inner, (size_t)scope->inner_capacity * sizeof(int32_t));
 }
 
-static tort_value *value_at(tort_loader *loader, const tort_scope *scope, int32_t value) {
+static tort_graph_value *value_at(tort_loader *loader, const tort_scope *scope, int32_t value) {
     return &loader->model->graphs[scope->graph].values[value];
 }
 
@@ -128,7 +128,7 @@ static tort_status load_input(tort_loader *loader, tort_scope *scope, const valu
         return tort_fail(loader->error, TORT_E_MODEL, "there are two of this name");
     value_at(loader, scope, *value)->is_input = true;
     status = declare_type(loader, scope, declared, *value);
-    const tort_value *made = value_at(loader, scope, *value);
+    const tort_graph_value *made = value_at(loader, scope, *value);
     if (!status && scope->graph == 0 && made->info.type == TORT_UNDEFINED && made->info.composite < 0 &&
         made->weight < 0)
         return tort_fail(loader->error, TORT_E_MODEL, "it has no type: a caller could not know what to give");
@@ -183,7 +183,7 @@ static tort_status load_value_info(tort_loader *loader, tort_scope *scope, tort_
         int32_t value;
         value_info declared = read_value_info(field.message);
         if (!tort_names_find(&scope->names, declared.name, &value)) continue;
-        const tort_value *have = value_at(loader, scope, value);
+        const tort_graph_value *have = value_at(loader, scope, value);
         if (have->is_input || have->is_output || have->weight >= 0) continue;
         tort_status status = declare_type(loader, scope, &declared, value);
         if (status) tort_error_prefix(loader->error, "value_info %zu \"%.150s\"", i, declared.name);

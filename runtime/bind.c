@@ -30,7 +30,7 @@ static tort_status bind_named(const tort_session *session, const char *name, siz
                               tort_error *error) {
     const bool all = length == 1 && *name == '*';
     for (int32_t i = 0; i < count; i++) {
-        const tort_value *value = &session->graph->values[values[i]];
+        const tort_graph_value *value = &session->graph->values[values[i]];
         if (!all && (strlen(value->name) != length || memcmp(value->name, name, length))) continue;
         ++*met;
         if (memory && !can_leave_host(&session->infos[values[i]])) {

@@ -84,7 +84,7 @@ static tort_status link_producers(tort_graph *graph, tort_error *error) {
         const tort_node *node = &graph->nodes[i];
         for (int32_t k = 0; k < node->output_count; k++) {
             if (node->outputs[k] < 0) continue;
-            tort_value *value = &graph->values[node->outputs[k]];
+            tort_graph_value *value = &graph->values[node->outputs[k]];
             if (value->producer >= 0 || value->weight >= 0 || value->is_input) {
                 tort_fail(error, TORT_E_MODEL, "output \"%s\" is already made by %s", value->name,
                           value->weight >= 0 ? "an initializer"
@@ -171,7 +171,7 @@ static tort_status order_nodes(tort_model *model, tort_graph *graph, tort_error 
 /* What weights tell of their values; inputs with an initializer are constants, not inputs. */
 static void settle_values(const tort_model *model, tort_graph *graph, bool is_main) {
     for (int32_t i = 0; i < graph->value_count; i++) {
-        tort_value *value = &graph->values[i];
+        tort_graph_value *value = &graph->values[i];
         if (value->weight < 0) continue;
         const tort_weight *weight = &model->weights[value->weight];
         value->info = (tort_info){.type = weight->type, .composite = -1, .rank = weight->rank, .constant = true};
@@ -192,7 +192,7 @@ static tort_status check_sources(tort_graph *graph, tort_error *error) {
         const tort_node *node = &graph->nodes[i];
         for (int32_t k = 0; k < node->input_count; k++) {
             if (node->inputs[k] < 0) continue;
-            tort_value *value = &graph->values[node->inputs[k]];
+            tort_graph_value *value = &graph->values[node->inputs[k]];
             value->consumers++;
             if (value->producer >= 0 || value->weight >= 0 || value->is_input) continue;
             tort_fail(error, TORT_E_MODEL,
@@ -203,7 +203,7 @@ static tort_status check_sources(tort_graph *graph, tort_error *error) {
         }
     }
     for (int32_t i = 0; i < graph->output_count; i++) {
-        const tort_value *value = &graph->values[graph->outputs[i]];
+        const tort_graph_value *value = &graph->values[graph->outputs[i]];
         if (value->producer < 0 && value->weight < 0 && !value->is_input)
             return tort_fail(error, TORT_E_MODEL, "graph output \"%s\" is made by no node", value->name);
     }

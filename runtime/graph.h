@@ -75,14 +75,14 @@ typedef struct tort_weight {
     uint64_t offset, length; /* of the encoded bytes in the file; checked against its size */
 } tort_weight;
 
-typedef struct tort_value {
+typedef struct tort_graph_value {
     const char *name; /* "" for one that the loader made */
     tort_info info;   /* as declared, then as inferred */
     int32_t producer; /* node index, -1: graph input or constant */
     int32_t weight;   /* index into the model's weights, -1 */
     bool is_input, is_output;
     int32_t consumers; /* nodes that read it, counted by tort_model_finish */
-} tort_value;
+} tort_graph_value;
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
@@ -140,7 +140,7 @@ typedef struct tort_node {
 typedef struct tort_graph {
     const char *name;
     const char *path; /* "" for the main graph, "Loop_3/body" for a body */
-    tort_value *values;
+    tort_graph_value *values;
     tort_node *nodes;          /* in an order in which they can run */
     int32_t *inputs, *outputs; /* value indices; a body's inputs end with what it captures */
     int32_t value_count, node_count, input_count, output_count;

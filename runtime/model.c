@@ -184,7 +184,7 @@ int32_t tort_graph_add_value(tort_model *model, int32_t graph_index, const char 
     if (!tort_grow(&model->env, (void **)&graph->values, &graph->value_capacity, graph->value_count + 1,
                    sizeof *graph->values))
         return -1;
-    tort_value value = {
+    tort_graph_value value = {
         .name = keep_text(model, name), .info = {.rank = -1, .composite = -1}, .producer = -1, .weight = -1};
     if (!value.name) return -1;
     graph->values[graph->value_count] = value;
@@ -204,7 +204,7 @@ int32_t tort_graph_add_node(tort_model *model, int32_t graph_index, const tort_n
  */
 
 static tort_port port_of(const tort_model *model, int32_t value_index) {
-    const tort_value *value = &model->graphs[0].values[value_index];
+    const tort_graph_value *value = &model->graphs[0].values[value_index];
     tort_port port = {.name = value->name, .type = value->info.type, .rank = value->info.rank};
     for (int32_t i = 0; i < TORT_MAX_RANK; i++) {
         port.dim_names[i] = "";

@@ -294,7 +294,7 @@ static tort_status missing_input(const reader *r, int32_t index) {
 static tort_status check_kinds(const tort_model *model, tort_error *error) {
     const tort_graph *graph = &model->graphs[0];
     for (int32_t i = 0; i < graph->input_count; i++) {
-        const tort_value *value = &graph->values[graph->inputs[i]];
+        const tort_graph_value *value = &graph->values[graph->inputs[i]];
         if (value->info.kind != TORT_TENSOR)
             return tort_fail(error, TORT_E_UNSUPPORTED,
                              "input '%s' is a sequence, optional or map; only tensors can be given", value->name);

@@ -195,7 +195,7 @@ static const char *kind_name(const tort_info *info, char *buffer, size_t size) {
 static void print_ports(const tort_model *model, const char *title, const int32_t *values, int32_t count, int width) {
     cli_table *table = cli_table_new("~||", 2);
     for (int32_t i = 0; i < count; i++) {
-        const tort_value *value = &model->graphs[0].values[values[i]];
+        const tort_graph_value *value = &model->graphs[0].values[values[i]];
         char type[80], *shape = value_shape(model, &value->info);
         cli_cell(table, CLI_BOLD, "%s", value->name);
         cli_cell(table, CLI_PLAIN, "%s", kind_name(&value->info, type, sizeof type));
@@ -287,7 +287,7 @@ static void print_text(const tort_model *model, const summary *s, int width) {
 static cJSON *ports_json(const tort_model *model, const int32_t *values, int32_t count) {
     cJSON *list = cJSON_CreateArray();
     for (int32_t i = 0; i < count; i++) {
-        const tort_value *value = &model->graphs[0].values[values[i]];
+        const tort_graph_value *value = &model->graphs[0].values[values[i]];
         char type[80], dim[100];
         cJSON *item = cJSON_CreateObject();
         cJSON_AddStringToObject(item, "name", value->name);

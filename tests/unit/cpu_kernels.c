@@ -429,7 +429,7 @@ static tort_model *model_of(const char *op, random_node *random, const tort_env 
         char name[16];
         snprintf(name, sizeof name, "x%d", i);
         ports[i] = tort_graph_add_value(model, 0, name);
-        tort_value *value = &graph->values[ports[i]];
+        tort_graph_value *value = &graph->values[ports[i]];
         if (random->constant[i]) {
             value->weight = tort_model_add_weight_data(model, &random->inputs[i]);
             cr_assert(value->weight >= 0);
