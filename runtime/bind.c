@@ -30,10 +30,10 @@ static tort_status bind_named(const tort_session *session, const char *name, siz
                               tort_error *error) {
     const bool all = length == 1 && *name == '*';
     for (int32_t i = 0; i < count; i++) {
-        const tort_graph_value *value = &session->graph->values[values[i]];
+        const tort_graph_value *value = &tort_main_graph(session)->graph.values[values[i]];
         if (!all && (strlen(value->name) != length || memcmp(value->name, name, length))) continue;
         ++*met;
-        if (memory && !can_leave_host(&session->infos[values[i]])) {
+        if (memory && !can_leave_host(&tort_main_graph(session)->infos[values[i]])) {
             if (all) continue;
             return tort_fail(error, TORT_E_USAGE, "binding \"%s\": strings, sequences and maps stay in host memory",
                              value->name);
@@ -44,7 +44,8 @@ static tort_status bind_named(const tort_session *session, const char *name, siz
 }
 
 static tort_status bind_one(tort_session *session, const char *binding, tort_error *error) {
-    const tort_graph *graph = session->graph;
+    tort_lowered *lowered = tort_main_graph(session);
+    const tort_graph *graph = &lowered->graph;
     const char *equals = strrchr(binding, '=');
     if (!equals) return tort_fail(error, TORT_E_USAGE, "binding \"%s\" is not of the form NAME=PROVIDER", binding);
     tort_link *link;
@@ -56,10 +57,10 @@ static tort_status bind_one(tort_session *session, const char *binding, tort_err
         return status;
     }
     status = bind_named(session, binding, length, link->memory, graph->inputs, graph->input_count,
-                        session->input_memory, &met, error);
+                        lowered->input_memory, &met, error);
     if (!status)
         status = bind_named(session, binding, length, link->memory, graph->outputs, graph->output_count,
-                            session->output_memory, &met, error);
+                            lowered->output_memory, &met, error);
     if (!status && !met)
         status = tort_fail(error, TORT_E_USAGE,
                            "binding \"%s\": the model has no input or output \"%.*s\" (tinyort inspect lists them)",
@@ -75,15 +76,15 @@ tort_status tort_bind_ports(tort_session *session, tort_error *error) {
 }
 
 static const char *memory_name(const tort_session *session, int32_t memory) {
-    return memory ? session->chain[memory - 1].config.provider : NULL;
+    return memory ? session->memories[memory].owner->config.provider : NULL;
 }
 
 const char *tort_session_input_memory(const tort_session *session, int32_t index) {
-    return memory_name(session, session->input_memory[index]);
+    return memory_name(session, tort_main_graph(session)->input_memory[index]);
 }
 
 const char *tort_session_output_memory(const tort_session *session, int32_t index) {
-    return memory_name(session, session->output_memory[index]);
+    return memory_name(session, tort_main_graph(session)->output_memory[index]);
 }
 
 /* ---- pointers ---------------------------------------------------------------------------------------------------- */
@@ -125,13 +126,14 @@ static tort_status check_pointer(const tort_session *session, const char *role, 
 
 tort_status tort_check_pointers(const tort_session *session, const tort_tensor *inputs, const tort_tensor *outputs,
                                 tort_error *error) {
-    const tort_graph *graph = session->graph;
+    const tort_lowered *lowered = tort_main_graph(session);
+    const tort_graph *graph = &lowered->graph;
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < graph->input_count; i++)
-        status = check_pointer(session, "input", graph->values[graph->inputs[i]].name, session->input_memory[i],
+        status = check_pointer(session, "input", graph->values[graph->inputs[i]].name, lowered->input_memory[i],
                                &inputs[i], error);
     for (int32_t i = 0; !status && i < graph->output_count; i++)
-        status = check_pointer(session, "output", graph->values[graph->outputs[i]].name, session->output_memory[i],
+        status = check_pointer(session, "output", graph->values[graph->outputs[i]].name, lowered->output_memory[i],
                                &outputs[i], error);
     return status;
 }
@@ -167,7 +169,7 @@ tort_status tort_memory_copy(tort_context *context, const char *provider, void *
         memcpy(to, from, bytes);
         return TORT_OK;
     }
-    void *stream = context->streams[link - session->chain];
+    void *stream = context->streams[link->memory];
     status = tort_link_copy(link, stream, to, from, bytes, direction, error);
     if (!status) status = tort_link_sync(link, stream, error);
     return status ? tort_link_failed(link, status, error) : TORT_OK;

@@ -248,11 +248,31 @@ static tort_status check_target(const tort_session *session, tort_error *error) 
                      session->options.target, session->options.chain);
 }
 
+/* Providers that say they address the same space share its memory; one that says nothing has a memory of its own. */
+static void find_memory(tort_session *session, tort_link *link) {
+    const char *space = link->target.space;
+    if (link->provider->host_memory) {
+        if (!session->memories[0].owner && link->condition.ready) session->memories[0].owner = link;
+        return;
+    }
+    for (int32_t m = 1; *space && m < session->memory_count; m++)
+        if (!strcmp(session->memories[m].space, space)) {
+            link->memory = m;
+            return;
+        }
+    link->memory = session->memory_count++;
+    session->memories[link->memory].owner = link;
+    snprintf(session->memories[link->memory].space, TORT_SPACE_NAME, "%s", space);
+}
+
 tort_status tort_chain_open(tort_session *session, tort_error *error) {
     const char *cursor = session->options.chain;
     int32_t count = 1 + count_unescaped(cursor, ',', "");
     session->chain = tort_arena_array(&session->arena, (size_t)count, sizeof *session->chain);
     if (!session->chain) return tort_out_of_memory(error, (size_t)count * sizeof *session->chain);
+    session->memories = tort_arena_array(&session->arena, (size_t)count + 1, sizeof *session->memories);
+    if (!session->memories) return tort_out_of_memory(error, (size_t)count * sizeof *session->memories);
+    session->memory_count = 1;
     tort_status status = check_disabled(session, error);
     for (int32_t i = 0; !status && i < count; i++) {
         tort_link *link = &session->chain[i];
@@ -263,11 +283,10 @@ tort_status tort_chain_open(tort_session *session, tort_error *error) {
         if (!status) status = find_provider(session, link, error);
         if (!status) status = check_unique(session, link, error);
         if (!status) status = open_link(session, link, error);
-        link->memory = link->provider && link->provider->host_memory ? 0 : i + 1;
         session->chain_count = i + 1;
+        if (!status) find_memory(session, link);
         if (*cursor == ',') cursor++;
     }
-    session->memory_count = session->chain_count + 1;
     return status ? status : check_target(session, error);
 }
 
@@ -291,14 +310,14 @@ tort_status tort_chain_alloc(const tort_session *session, const tort_env *env, i
         *out = tort_alloc_aligned(env, bytes);
         return *out ? TORT_OK : tort_out_of_memory(error, bytes);
     }
-    const tort_link *link = &session->chain[memory - 1];
+    const tort_link *link = session->memories[memory].owner;
     *out = tort_link_alloc(link, bytes);
     return *out ? TORT_OK : tort_link_alloc_failed(link, bytes, purpose, error);
 }
 
 void tort_chain_free(const tort_session *session, const tort_env *env, int32_t memory, void *ptr, size_t bytes) {
     if (memory)
-        tort_link_free(&session->chain[memory - 1], ptr, bytes);
+        tort_link_free(session->memories[memory].owner, ptr, bytes);
     else
         tort_free_aligned(env, ptr, bytes);
 }

@@ -6,46 +6,57 @@
 #include "runtime/session_state.h"
 #include "runtime/weights.h"
 
-tort_status tort_constant_acquire(const tort_session *session, int32_t value, const void **data, tort_error *error) {
-    if (session->weights[value] >= 0) return tort_weight_acquire(session->model, session->weights[value], data, error);
-    *data = session->constants[value].folded;
+tort_status tort_constant_acquire(const tort_session *session, int32_t index, const void **data, tort_error *error) {
+    const tort_constant *constant = &session->constants[index];
+    if (constant->weight >= 0) return tort_weight_acquire(session->model, constant->weight, data, error);
+    *data = constant->folded;
     return TORT_OK;
 }
 
-void tort_constant_release(const tort_session *session, int32_t value) {
-    if (session->weights[value] >= 0) tort_weight_release(session->model, session->weights[value]);
+void tort_constant_release(const tort_session *session, int32_t index) {
+    const int32_t weight = session->constants[index].weight;
+    if (weight >= 0) tort_weight_release(session->model, weight);
+}
+
+static tort_status hold_small(tort_lowered *lowered, int32_t value, tort_error *error) {
+    tort_session *session = lowered->session;
+    const int32_t index = lowered->constant_of[value];
+    if (index < 0 || lowered->infos[value].data) return TORT_OK;
+    tort_constant *constant = &session->constants[index];
+    if (constant->weight < 0 || constant->bytes > TORT_SMALL_WEIGHT) return TORT_OK;
+    if (!constant->held) {
+        tort_status status = tort_constant_acquire(session, index, &constant->host, error);
+        if (status) return status;
+        constant->held = true;
+    }
+    lowered->infos[value].data = constant->host;
+    return TORT_OK;
 }
 
 /* Inference looks at small weights for each plan, so they stay in memory from the first one on. */
 tort_status tort_hold_small_weights(tort_session *session, tort_error *error) {
-    const tort_graph *graph = session->graph;
     tort_status status = TORT_OK;
-    for (int32_t n = 0; !status && n < graph->node_count; n++) {
-        if (session->placements[n].folded) continue;
-        for (int32_t i = 0; !status && i < graph->nodes[n].input_count; i++) {
-            const int32_t value = graph->nodes[n].inputs[i];
-            tort_constant *constant = value >= 0 ? &session->constants[value] : NULL;
-            if (!constant || session->weights[value] < 0 || constant->held || constant->bytes > TORT_SMALL_WEIGHT)
-                continue;
-            status = tort_constant_acquire(session, value, &constant->host, error);
-            constant->held = !status;
-            session->infos[value].data = constant->host;
-        }
+    for (int32_t g = 0; g < session->graph_count; g++) {
+        tort_lowered *lowered = &session->graphs[g];
+        const tort_graph *graph = &lowered->graph;
+        for (int32_t n = 0; !status && lowered->lowered && n < graph->node_count; n++)
+            for (int32_t i = 0; !status && !lowered->units[n].folded && i < graph->nodes[n].input_count; i++)
+                if (graph->nodes[n].inputs[i] >= 0) status = hold_small(lowered, graph->nodes[n].inputs[i], error);
     }
     return status;
 }
 
-/* ---- where nodes read them --------------------------------------------------------------------------------------- */
+/* ---- where units read them --------------------------------------------------------------------------------------- */
 
-tort_reads tort_constant_reads(const tort_session *session, int32_t index, int32_t input) {
-    const tort_placement *placement = &session->placements[index];
-    const tort_node *node = &session->graph->nodes[index];
+tort_reads tort_constant_reads(const tort_lowered *lowered, int32_t index, int32_t input) {
+    const tort_unit *unit = &lowered->units[index];
+    const tort_node *node = &lowered->graph.nodes[index];
     const uint32_t bit = input < 32 ? 1u << input : 0;
     tort_reads reads = {false, 0};
-    if (placement->provider < TORT_AT_HOST || node->inputs[input] < 0) return reads;
-    if (!tort_is_constant(session, node->inputs[input]) || (placement->consumed & bit)) return reads;
-    const int32_t memory = placement->provider < 0 ? 0 : session->chain[placement->provider].memory;
-    const bool on_host = !memory || (placement->kernel->host_inputs & bit);
+    if (unit->provider < TORT_AT_HOST || node->inputs[input] < 0) return reads;
+    if (!tort_is_constant(lowered, node->inputs[input]) || (unit->consumed & bit)) return reads;
+    const int32_t memory = unit->provider < 0 ? 0 : lowered->session->chain[unit->provider].memory;
+    const bool on_host = !memory || (unit->kernel->host_inputs & bit);
     reads.host = on_host || (node->op->shape_inputs & bit);
     reads.memory = on_host ? 0 : memory;
     return reads;
@@ -54,9 +65,8 @@ tort_reads tort_constant_reads(const tort_session *session, int32_t index, int32
 /* ---- what they take ---------------------------------------------------------------------------------------------- */
 
 typedef struct counter {
-    const tort_session *session;
-    uint8_t *values;  /* value * memory_count + memory: counted */
-    uint8_t *weights; /* of the model, in host memory: counted; several values can be one weight */
+    tort_session *session;
+    uint8_t *seen; /* constant * memory_count + memory: counted */
 } counter;
 
 size_t tort_folded_bytes(const tort_constant *constant) {
@@ -64,86 +74,79 @@ size_t tort_folded_bytes(const tort_constant *constant) {
 }
 
 /* Bytes that a constant takes of a memory: 0 where it was counted already, or is where the model has it. */
-static uint64_t count_constant(const counter *c, int32_t value, int32_t memory) {
-    const tort_session *session = c->session;
-    uint8_t *seen = &c->values[(size_t)value * (size_t)session->memory_count + (size_t)memory];
-    const int32_t weight = session->weights[value];
+static uint64_t bytes_in(const counter *c, int32_t index, int32_t memory) {
+    const tort_constant *constant = &c->session->constants[index];
+    uint8_t *seen = &c->seen[(size_t)index * (size_t)c->session->memory_count + (size_t)memory];
+    size_t aligned;
     if (*seen) return 0;
     *seen = 1;
-    const size_t bytes = session->constants[value].bytes;
-    size_t aligned;
-    if (memory) return tort_align_size(bytes, TORT_DEVICE_ALIGN, &aligned) ? aligned : SIZE_MAX;
-    if (weight < 0) return tort_folded_bytes(&session->constants[value]);
-    if (c->weights[weight]) return 0;
-    c->weights[weight] = 1;
-    return tort_weight_home_bytes(session->model, weight);
+    if (memory) return tort_align_size(constant->bytes, TORT_DEVICE_ALIGN, &aligned) ? aligned : SIZE_MAX;
+    if (constant->weight < 0) return tort_folded_bytes(constant);
+    return tort_weight_home_bytes(c->session->model, constant->weight);
 }
 
-static void count_inputs(const counter *c, int32_t index, uint64_t *constants) {
-    const tort_node *node = &c->session->graph->nodes[index];
+static void count_inputs(const counter *c, const tort_lowered *lowered, int32_t index) {
+    const tort_node *node = &lowered->graph.nodes[index];
+    uint64_t *bytes = c->session->constant_bytes;
     for (int32_t i = 0; i < node->input_count; i++) {
-        const tort_reads reads = tort_constant_reads(c->session, index, i);
-        if (reads.host) constants[0] += count_constant(c, node->inputs[i], 0);
-        if (reads.memory) constants[reads.memory] += count_constant(c, node->inputs[i], reads.memory);
+        const tort_reads reads = tort_constant_reads(lowered, index, i);
+        const int32_t constant = node->inputs[i] < 0 ? -1 : lowered->constant_of[node->inputs[i]];
+        if (reads.host) bytes[0] += bytes_in(c, constant, 0);
+        if (reads.memory) bytes[reads.memory] += bytes_in(c, constant, reads.memory);
+    }
+}
+
+static void count_outputs(const counter *c, const tort_lowered *lowered) {
+    for (int32_t i = 0; i < lowered->graph.output_count; i++) {
+        const int32_t value = lowered->graph.outputs[i], memory = lowered->output_memory[i];
+        if (tort_is_constant(lowered, value))
+            c->session->constant_bytes[memory] += bytes_in(c, lowered->constant_of[value], memory);
     }
 }
 
 /* What is kept whoever reads it: small weights, and small results of folding. */
-static void count_small(const counter *c, uint64_t *constants) {
-    for (int32_t v = 0; v < c->session->graph->value_count; v++) {
-        const tort_constant *constant = &c->session->constants[v];
+static void count_small(const counter *c) {
+    for (int32_t i = 0; i < c->session->constant_count; i++) {
+        const tort_constant *constant = &c->session->constants[i];
         if (constant->held || (constant->folded && constant->bytes <= TORT_SMALL_CONSTANT))
-            constants[0] += count_constant(c, v, 0);
+            c->session->constant_bytes[0] += bytes_in(c, i, 0);
     }
+}
+
+static void count_packed(tort_session *session, const tort_unit *unit) {
+    const int32_t memory = unit->provider < 0 ? 0 : session->chain[unit->provider].memory;
+    if (unit->packed_bytes)
+        session->weight_bytes[memory] += memory ? unit->packed_bytes : tort_aligned_bytes(unit->packed_bytes);
 }
 
 static void count_all(const counter *c) {
-    const tort_session *session = c->session;
-    const tort_graph *graph = session->graph;
-    for (int32_t i = 0; i < graph->node_count; i++) count_inputs(c, i, session->constant_bytes);
-    for (int32_t i = 0; i < graph->output_count; i++) {
-        if (!tort_is_constant(session, graph->outputs[i])) continue;
-        const int32_t memory = session->output_memory[i];
-        session->constant_bytes[memory] += count_constant(c, graph->outputs[i], memory);
+    tort_session *session = c->session;
+    for (int32_t g = 0; g < session->graph_count; g++) {
+        const tort_lowered *lowered = &session->graphs[g];
+        if (!lowered->lowered) continue;
+        for (int32_t i = 0; i < lowered->graph.node_count; i++) count_inputs(c, lowered, i);
+        count_outputs(c, lowered);
+        for (int32_t i = 0; i < lowered->graph.node_count; i++) count_packed(session, &lowered->units[i]);
     }
-    count_small(c, session->constant_bytes);
-    for (int32_t m = 0; m < session->memory_count; m++) session->weight_bytes[m] = session->constant_bytes[m];
-    for (int32_t i = 0; i < graph->node_count; i++) {
-        const tort_placement *placement = &session->placements[i];
-        const int32_t memory = placement->provider < 0 ? 0 : session->chain[placement->provider].memory;
-        if (placement->packed_bytes)
-            session->weight_bytes[memory] +=
-                memory ? placement->packed_bytes : tort_aligned_bytes(placement->packed_bytes);
-    }
+    count_small(c);
+    for (int32_t m = 0; m < session->memory_count; m++) session->weight_bytes[m] += session->constant_bytes[m];
 }
 
 tort_status tort_count_weights(tort_session *session, tort_error *error) {
-    const size_t memories = (size_t)session->memory_count;
-    const size_t values = (size_t)session->graph->value_count * memories + 1;
-    const size_t weights = (size_t)session->model->weight_count + 1;
+    const size_t memories = (size_t)session->memory_count, entries = (size_t)session->constant_count * memories + 1;
     session->weight_bytes = tort_arena_array(&session->arena, memories, sizeof *session->weight_bytes);
     session->constant_bytes = tort_arena_array(&session->arena, memories, sizeof *session->constant_bytes);
-    counter c = {.session = session,
-                 .values = tort_alloc_zero(&session->env, values, 1),
-                 .weights = tort_alloc_zero(&session->env, weights, 1)};
-    const bool there = c.values && c.weights && session->weight_bytes && session->constant_bytes;
+    counter c = {.session = session, .seen = tort_alloc_zero(&session->env, entries, 1)};
+    const bool there = c.seen && session->weight_bytes && session->constant_bytes;
     if (there) count_all(&c);
-    tort_free(&session->env, c.values, values);
-    tort_free(&session->env, c.weights, weights);
-    return there ? TORT_OK : tort_out_of_memory(error, values);
+    tort_free(&session->env, c.seen, entries);
+    return there ? TORT_OK : tort_out_of_memory(error, entries);
 }
 
 /* ---- against what there is --------------------------------------------------------------------------------------- */
 
-const tort_link *tort_memory_owner(const tort_session *session, int32_t memory) {
-    if (memory) return &session->chain[memory - 1];
-    for (int32_t i = 0; i < session->chain_count; i++)
-        if (!session->chain[i].memory && session->chain[i].condition.ready) return &session->chain[i];
-    return NULL;
-}
-
 uint64_t tort_room_for_values(const tort_session *session, int32_t memory) {
-    const tort_link *link = tort_memory_owner(session, memory);
+    const tort_link *link = session->memories[memory].owner;
     if (!link || !link->target.memory) return UINT64_MAX;
     const uint64_t weights = link->target.values_only ? 0 : session->weight_bytes[memory];
     return weights < link->target.memory ? link->target.memory - weights : 0;
@@ -152,7 +155,7 @@ uint64_t tort_room_for_values(const tort_session *session, int32_t memory) {
 /* One error with all that is needed, before a memory is filled weight by weight. */
 tort_status tort_check_weights(const tort_session *session, tort_error *error) {
     for (int32_t m = 0; m < session->memory_count; m++) {
-        const tort_link *link = tort_memory_owner(session, m);
+        const tort_link *link = session->memories[m].owner;
         if (!link || !link->target.memory || link->target.values_only) continue;
         if (session->weight_bytes[m] <= link->target.memory) continue;
         tort_fail(error, TORT_E_MEMORY,

@@ -1,111 +1,129 @@
-/* context.c - the memory of a context: sized for a plan before its first step, kept while the plan stays the same.
+/* context.c - a context: one run of a session at a time, in memory of its own.
  *
- * Everything a run on known shapes needs is allocated here. Read next: run.c, dynamic.c. */
-#include <string.h>
-
+ * A context belongs to one thread at a time; contexts share nothing but the session. Read next: frame.c, run.c. */
 #include "runtime/context.h"
 
-void tort_context_free_arena(tort_context *context, int32_t memory) {
-    tort_region *region = &context->arenas[memory];
-    if (!region->base) return;
-    tort_chain_free(context->session, &context->env, memory, region->base, region->bytes);
-    *region = (tort_region){0};
-}
+/* ---- create, free ------------------------------------------------------------------------------------------------ */
 
-static tort_status grow_arena(tort_context *context, int32_t memory, uint64_t bytes, tort_error *error) {
+static tort_status open_streams(tort_context *context, tort_error *error) {
     tort_session *session = context->session;
-    tort_region *region = &context->arenas[memory];
-    if (bytes == 0) bytes = 1; /* empty tensors still have a place */
-    if (bytes <= region->bytes) return TORT_OK;
-    if (memory && (session->chain[memory - 1].memory != memory || !session->chain[memory - 1].opened)) return TORT_OK;
-    tort_context_free_arena(context, memory);
-    void *base;
-    tort_status status = tort_chain_alloc(session, &context->env, memory, (size_t)bytes, "values", &base, error);
-    if (!status) *region = (tort_region){base, (size_t)bytes};
-    return status;
-}
-
-/* ---- tables ------------------------------------------------------------------------------------------------------ */
-
-/* How large the tables of a context must be for a plan. */
-typedef struct table_sizes {
-    size_t slots, operands, infos, params; /* params in bytes */
-} table_sizes;
-
-static table_sizes sizes_for(const tort_session *session, const tort_plan *plan) {
-    size_t widest = TORT_INFER_OUTPUTS, params = 16;
-    for (int32_t i = 0; i < plan->step_count; i++) {
-        const tort_step *step = &plan->steps[i];
-        const tort_node *node = step->node >= 0 ? &session->graph->nodes[step->node] : NULL;
-        const size_t width = (size_t)step->input_count + (size_t)step->output_count;
-        const size_t all = node ? (size_t)node->input_count + (size_t)node->output_count : 0;
-        if (width > widest) widest = width;
-        if (all > widest) widest = all;
-        if (node && node->op->params_size > params) params = node->op->params_size;
+    for (int32_t m = 1; m < session->memory_count; m++) {
+        const tort_link *link = session->memories[m].owner;
+        tort_status status = tort_link_stream_open(link, &context->streams[m], error);
+        if (status) return tort_link_failed(link, status, error);
     }
-    return (table_sizes){(size_t)plan->slot_count + 1, widest + 1, 2 * widest + 1, params};
+    return TORT_OK;
 }
 
-size_t tort_context_ports(const tort_session *session) {
-    return (size_t)session->graph->input_count + (size_t)session->graph->output_count + 1;
-}
-
-size_t tort_context_bytes(const tort_session *session, const tort_plan *plan) {
-    const table_sizes sizes = sizes_for(session, plan);
-    return sizeof(tort_context) + tort_text_bytes() + TORT_ARENA_FIRST +
-           tort_context_ports(session) * (sizeof(bool) + sizeof(tort_buffer)) +
-           sizes.slots * (sizeof(tort_tensor) + sizeof(tort_region)) + sizes.operands * sizeof(tort_tensor) +
-           sizes.infos * sizeof(tort_info) + sizes.params;
-}
-
-size_t tort_arena_bytes(const tort_plan *plan) {
-    return tort_aligned_bytes(plan->arena_bytes[0] ? (size_t)plan->arena_bytes[0] : 1);
-}
-
-void tort_context_drop_plan(tort_context *context) {
-    const tort_env *env = &context->env;
-    if (!context->planned) return;
-    tort_dynamic_free_all(context);
-    const table_sizes sizes = sizes_for(context->session, &context->planned->plan);
-    tort_free(env, context->tensors, sizes.slots * sizeof *context->tensors);
-    tort_free(env, context->dynamic, sizes.slots * sizeof *context->dynamic);
-    tort_free(env, context->operands, sizes.operands * sizeof *context->operands);
-    tort_free(env, context->infos, sizes.infos * sizeof *context->infos);
-    tort_free(env, context->params, sizes.params);
-    context->tensors = context->operands = NULL;
-    context->dynamic = NULL;
-    context->infos = NULL;
-    context->params = NULL;
-    tort_session_leave_plan(context->session, context->planned);
-    context->planned = NULL;
-}
-
-/* Takes over a hold on the plan, also when it fails. */
-tort_status tort_context_adopt(tort_context *context, tort_planned *planned, tort_error *error) {
-    const tort_env *env = &context->env;
-    const tort_plan *plan = &planned->plan;
-    tort_context_drop_plan(context);
-    context->planned = planned;
-    const table_sizes sizes = sizes_for(context->session, plan);
-    context->widest = (int32_t)sizes.operands - 1;
-    context->params_bytes = sizes.params;
-    context->tensors = tort_alloc_zero(env, sizes.slots, sizeof *context->tensors);
-    context->dynamic = tort_alloc_zero(env, sizes.slots, sizeof *context->dynamic);
-    context->operands = tort_alloc_zero(env, sizes.operands, sizeof *context->operands);
-    context->infos = tort_alloc_zero(env, sizes.infos, sizeof *context->infos);
-    context->params = tort_alloc_zero(env, 1, sizes.params);
-    tort_status status = TORT_OK;
-    if (!context->tensors || !context->dynamic || !context->operands || !context->infos || !context->params)
-        status = tort_out_of_memory(error, sizes.slots * sizeof *context->tensors);
-    for (int32_t m = 0; !status && m < plan->memory_count; m++)
-        status = grow_arena(context, m, plan->arena_bytes[m], error);
-    if (status) tort_context_drop_plan(context);
+/* What does not depend on a plan. */
+static tort_status open_context(tort_context *context, tort_error *error) {
+    const tort_session *session = context->session;
+    const size_t memories = (size_t)session->memory_count;
+    context->text = tort_text_new(&context->env);
+    context->streams = tort_arena_array(&context->arena, memories, sizeof *context->streams);
+    context->scratch = tort_arena_array(&context->arena, memories, sizeof *context->scratch);
+    context->frames = tort_arena_array(&context->arena, (size_t)session->graph_count, sizeof *context->frames);
+    if (!context->text || !context->streams || !context->scratch || !context->frames)
+        return tort_out_of_memory(error, 0);
+    tort_status status = open_streams(context, error);
+    for (int32_t g = 0; !status && g < session->graph_count; g++)
+        if (session->graphs[g].lowered)
+            status = tort_frame_open(&context->frames[g], context, &session->graphs[g], error);
     return status;
 }
 
-tort_status tort_context_choose_plan(tort_context *context, const tort_tensor *inputs, tort_error *error) {
-    if (context->planned && tort_plan_fits(context->session, context->planned, inputs)) return TORT_OK;
-    tort_planned *planned = NULL;
-    tort_status status = tort_session_find_plan(context->session, inputs, &planned, error);
-    return status ? status : tort_context_adopt(context, planned, error);
+tort_status tort_context_create(tort_session *session, tort_context **out, tort_error *error) {
+    *out = NULL;
+    if (error) *error = (tort_error){.node = -1};
+    if (session->lost) return tort_session_lost(error);
+    if (!session->runnable)
+        return tort_fail(error, TORT_E_USAGE, "the session was made only to plan, or its placement was refused");
+    const tort_env *outer = &session->account.inner;
+    tort_context *context = tort_alloc_zero(outer, 1, sizeof *context);
+    if (!context) return tort_out_of_memory(error, sizeof *context);
+    context->session = session;
+    context->env = tort_account_open(&context->account, outer, sizeof *context);
+    context->env.parallel_for = session->env.parallel_for;
+    context->env.parallel_ud = session->env.parallel_ud;
+    tort_arena_init(&context->arena, &context->env);
+    tort_status status = open_context(context, error);
+    tort_planned *planned = status ? NULL : tort_lowered_last_plan(tort_main_graph(session));
+    if (planned) status = tort_frame_adopt(&context->frames[0], planned, error); /* nothing to allocate in the run */
+    if (status) {
+        tort_context_free(context);
+        return status;
+    }
+    *out = context;
+    return TORT_OK;
+}
+
+void tort_context_free(tort_context *context) {
+    if (!context) return;
+    tort_session *session = context->session;
+    for (int32_t g = 0; context->frames && g < session->graph_count; g++) tort_frame_close(&context->frames[g]);
+    tort_dynamic_drain(context);
+    for (int32_t m = 1; context->streams && m < session->memory_count; m++)
+        if (context->streams[m]) tort_link_stream_close(session->memories[m].owner, context->streams[m]);
+    if (context->text) tort_text_free(context->text);
+    tort_arena_free(&context->arena);
+    tort_free(&session->account.inner, context, sizeof *context);
+}
+
+void tort_context_observe(tort_context *context, tort_observer observer, void *ud) {
+    context->observer = observer;
+    context->observer_ud = ud;
+}
+
+/* ---- the run ----------------------------------------------------------------------------------------------------- */
+
+/* The graph that has the node of this number. */
+static const tort_graph *graph_with(const tort_session *session, int32_t number) {
+    int32_t g = session->graph_count - 1;
+    while (g > 0 && session->graphs[g].graph.first > number) g--;
+    return &session->graphs[g].graph;
+}
+
+/* A device that runs behind the host tells only now what failed; it knows the number of the node. */
+static void locate_late(const tort_session *session, const tort_link *link, tort_status status, tort_error *error) {
+    if (!error) return;
+    error->provider = link->provider->name;
+    if (error->node < 0) {
+        tort_link_failed(link, status, error);
+        return;
+    }
+    const tort_graph *graph = graph_with(session, error->node);
+    tort_error_at_node(error, graph, error->node - graph->first);
+}
+
+static tort_status sync_all(tort_context *context, tort_error *error) {
+    tort_session *session = context->session;
+    tort_status first = TORT_OK;
+    for (int32_t m = 1; m < session->memory_count; m++) {
+        const tort_link *link = session->memories[m].owner;
+        tort_status status = tort_link_sync(link, context->streams[m], first ? NULL : error);
+        if (first || !status) continue;
+        first = status;
+        locate_late(session, link, status, error);
+    }
+    return first;
+}
+
+tort_status tort_context_run(tort_context *context, const tort_tensor *inputs, int32_t input_count,
+                             tort_tensor *outputs, int32_t output_count, tort_error *error) {
+    tort_session *session = context->session;
+    const tort_graph *graph = &tort_main_graph(session)->graph;
+    if (error) *error = (tort_error){.node = -1};
+    if (session->lost) return tort_session_lost(error);
+    if (output_count != graph->output_count)
+        return tort_fail(error, TORT_E_INPUT, "room for %d outputs given, the model has %d", output_count,
+                         graph->output_count);
+    tort_status status = tort_check_inputs(session, inputs, input_count, error);
+    if (!status) status = tort_check_pointers(session, inputs, outputs, error);
+    if (status) return status;
+    tort_text_clear(context->text);
+    status = tort_frame_run(&context->frames[0], inputs, outputs, error);
+    const tort_status synced = sync_all(context, status ? NULL : error);
+    if (!status) status = synced;
+    if (!status) tort_outputs_lend(&context->frames[0], outputs);
+    return status;
 }

@@ -12,7 +12,9 @@
 /* What steps on data may take of host memory; a device keeps its own limit. */
 static uint64_t room_left(const tort_context *context, int32_t memory) {
     const uint64_t limit = memory ? UINT64_MAX : tort_room_for_values(context->session, memory);
-    const uint64_t taken = context->planned->plan.arena_bytes[memory] + context->dynamic_bytes;
+    uint64_t taken = context->dynamic_bytes;
+    for (int32_t i = 0; i < context->session->graph_count; i++)
+        if (context->frames[i].arenas) taken += context->frames[i].arenas[memory].bytes;
     return taken < limit ? limit - taken : 0;
 }
 
@@ -23,6 +25,8 @@ static void give_back(tort_context *context, int32_t memory, tort_region *region
 }
 
 void tort_dynamic_drain(tort_context *context) {
+    for (int32_t m = 0; context->scratch && m < context->session->memory_count; m++)
+        if (context->scratch[m].base) give_back(context, m, &context->scratch[m]);
     while (context->spare_count > 0) {
         tort_spare *spare = &context->spares[--context->spare_count];
         give_back(context, spare->memory, &spare->region);
@@ -58,7 +62,7 @@ static tort_status check_limits(tort_context *context, int32_t memory, size_t by
             "a value whose shape depends on data needs %zu bytes, %llu are left of what %s may use (option "
             "mem_limit)",
             bytes, (unsigned long long)room_left(context, memory),
-            tort_memory_owner(context->session, memory)->provider->name);
+            context->session->memories[memory].owner->provider->name);
     return TORT_OK;
 }
 
@@ -94,32 +98,31 @@ static void region_free(tort_context *context, int32_t memory, tort_region *regi
     *region = (tort_region){0};
 }
 
-static void free_slot(tort_context *context, int32_t slot) {
-    if (!context->dynamic[slot].base) return;
-    region_free(context, context->planned->plan.slots[slot].memory, &context->dynamic[slot]);
-    context->dynamic_count--;
+static void free_slot(tort_frame *frame, int32_t slot) {
+    if (!frame->dynamic[slot].base) return;
+    region_free(frame->context, frame->planned->plan.slots[slot].memory, &frame->dynamic[slot]);
+    frame->dynamic_count--;
 }
 
-void tort_dynamic_free_all(tort_context *context) {
-    if (!context->planned) return;
-    for (int32_t i = 0; context->dynamic_count && i < context->planned->plan.slot_count; i++) free_slot(context, i);
-    for (int32_t m = 0; m < context->session->memory_count; m++) region_free(context, m, &context->scratch[m]);
+void tort_dynamic_free_all(tort_frame *frame) {
+    if (!frame->planned) return;
+    for (int32_t i = 0; frame->dynamic_count && i < frame->planned->plan.slot_count; i++) free_slot(frame, i);
 }
 
 /* Frees what this step was the last to read. */
-static void free_operand(tort_context *context, int32_t slot, int32_t step_index) {
-    const tort_plan *plan = &context->planned->plan;
+static void free_operand(tort_frame *frame, int32_t slot, int32_t step_index) {
+    const tort_plan *plan = &frame->planned->plan;
     while (slot >= 0 && plan->slots[slot].home == TORT_HOME_ALIAS) slot = plan->slots[slot].source;
-    if (slot >= 0 && plan->slots[slot].last_step == step_index) free_slot(context, slot);
+    if (slot >= 0 && plan->slots[slot].last_step == step_index) free_slot(frame, slot);
 }
 
-void tort_dynamic_free_unread(tort_context *context, int32_t step_index) {
-    const tort_plan *plan = &context->planned->plan;
+void tort_dynamic_free_unread(tort_frame *frame, int32_t step_index) {
+    const tort_plan *plan = &frame->planned->plan;
     const tort_step *step = &plan->steps[step_index];
     for (int32_t i = 0; i < step->input_count + step->output_count; i++)
-        free_operand(context, plan->operands[step->operands + i], step_index);
+        free_operand(frame, plan->operands[step->operands + i], step_index);
     for (int32_t i = 0; i < step->shape_count; i++)
-        free_operand(context, plan->operands[step->shape_operands + i], step_index);
+        free_operand(frame, plan->operands[step->shape_operands + i], step_index);
 }
 
 /* ---- live inference ---------------------------------------------------------------------------------------------- */
@@ -131,25 +134,25 @@ static tort_info info_of(const tort_tensor *tensor) {
 }
 
 /* The node with the shapes its inputs now have, and live data where the host has it. */
-static tort_node_view live_view(tort_context *context, const tort_step *step) {
-    const tort_plan *plan = &context->planned->plan;
-    const tort_node *node = &context->session->graph->nodes[step->node];
-    tort_info *in = context->infos, *out = context->infos + context->widest;
+static tort_node_view live_view(tort_frame *frame, const tort_step *step) {
+    const tort_plan *plan = &frame->planned->plan;
+    const tort_node *node = &frame->lowered->graph.nodes[step->node];
+    tort_info *in = frame->infos, *out = frame->infos + frame->widest;
     for (int32_t i = 0; i < node->input_count; i++) {
         int32_t slot = i < step->input_count ? plan->operands[step->operands + i] : -1;
         in[i] = (tort_info){.rank = -1, .composite = -1};
         if (slot < 0 && node->inputs[i] >= 0) { /* an alias names only its data; its shape input is below */
-            in[i] = context->planned->infos[node->inputs[i]];
+            in[i] = frame->planned->infos[node->inputs[i]];
             in[i].data = NULL;
         }
         if (slot >= 0) {
-            in[i] = info_of(&context->tensors[slot]);
-            if (plan->slots[slot].memory == 0) in[i].data = context->tensors[slot].data;
+            in[i] = info_of(&frame->tensors[slot]);
+            if (plan->slots[slot].memory == 0) in[i].data = frame->tensors[slot].data;
         }
         int32_t live = i < step->shape_count ? plan->operands[step->shape_operands + i] : -1;
         if (live >= 0) {
-            in[i] = info_of(&context->tensors[live]);
-            in[i].data = context->tensors[live].data;
+            in[i] = info_of(&frame->tensors[live]);
+            in[i].data = frame->tensors[live].data;
         }
     }
     for (int32_t i = 0; i < node->output_count; i++) out[i] = (tort_info){.rank = -1, .composite = -1};
@@ -162,7 +165,7 @@ static tort_node_view live_view(tort_context *context, const tort_step *step) {
                             .output_count = node->output_count,
                             .inputs = in,
                             .outputs = out,
-                            .model = context->session->model};
+                            .model = frame->context->session->model};
 }
 
 /* A shape that the plan told without the data that has a say in it (shaped_by_data in plan.c) must be what it asks for.
@@ -179,9 +182,9 @@ static tort_status check_planned(const tort_slot *where, const tort_info *info, 
                      (long long)info->dims[d], (int)d, (long long)where->dims[d]);
 }
 
-static tort_status allocate_output(tort_context *context, int32_t slot, const tort_info *info, tort_error *error) {
-    const tort_slot *where = &context->planned->plan.slots[slot];
-    tort_tensor *tensor = &context->tensors[slot];
+static tort_status allocate_output(tort_frame *frame, int32_t slot, const tort_info *info, tort_error *error) {
+    const tort_slot *where = &frame->planned->plan.slots[slot];
+    tort_tensor *tensor = &frame->tensors[slot];
     size_t bytes;
     if (info->type != where->type || info->rank < 0)
         return tort_fail(error, TORT_E_INTERNAL, "the shape of an output is still unknown while running");
@@ -196,19 +199,19 @@ static tort_status allocate_output(tort_context *context, int32_t slot, const to
     if (where->home == TORT_HOME_ALIAS) return TORT_OK;
     if (where->home != TORT_HOME_DYNAMIC)
         return tort_fail(error, TORT_E_INTERNAL, "an output of unknown size has no memory of its own");
-    tensor->data = tort_outputs_place(context, slot, bytes);
+    tensor->data = tort_outputs_place(frame, slot, bytes);
     if (tensor->data) return TORT_OK;
-    tort_status status = region_alloc(context, where->memory, bytes, &context->dynamic[slot], error);
+    tort_status status = region_alloc(frame->context, where->memory, bytes, &frame->dynamic[slot], error);
     if (status) return status;
-    context->dynamic_count++;
-    tensor->data = context->dynamic[slot].base;
+    frame->dynamic_count++;
+    tensor->data = frame->dynamic[slot].base;
     return TORT_OK;
 }
 
-static tort_status infer_live(tort_context *context, tort_node_view *view, tort_dims *dims, tort_arena *arena,
+static tort_status infer_live(tort_frame *frame, tort_node_view *view, tort_dims *dims, tort_arena *arena,
                               tort_error *error) {
     tort_infer infer = {
-        .node = view, .outputs = context->infos + context->widest, .dims = dims, .arena = arena, .error = error};
+        .node = view, .outputs = frame->infos + frame->widest, .dims = dims, .arena = arena, .error = error};
     tort_status status = view->op->infer(&infer);
     if (!status && dims->failed) status = tort_out_of_memory(error, 0);
     if (status == TORT_E_MODEL) { /* what is wrong now is data, not the file */
@@ -218,86 +221,86 @@ static tort_status infer_live(tort_context *context, tort_node_view *view, tort_
     return status;
 }
 
-static tort_status reserve_scratch(tort_context *context, int32_t memory, size_t bytes, tort_error *error) {
-    tort_region *scratch = &context->scratch[memory];
+static tort_status reserve_scratch(tort_frame *frame, int32_t memory, size_t bytes, tort_error *error) {
+    tort_region *scratch = &frame->context->scratch[memory];
     if (bytes <= scratch->bytes) return TORT_OK;
-    region_free(context, memory, scratch);
-    return region_alloc(context, memory, bytes, scratch, error);
+    region_free(frame->context, memory, scratch);
+    return region_alloc(frame->context, memory, bytes, scratch, error);
 }
 
-static tort_status resolve_live(tort_context *context, const tort_step *step, tort_node_view *view, tort_error *error) {
-    tort_session *session = context->session;
+static tort_status resolve_live(tort_frame *frame, const tort_step *step, tort_node_view *view, tort_error *error) {
+    tort_session *session = frame->context->session;
     const tort_link *link = &session->chain[step->provider];
-    const tort_kernel *kernel = session->placements[step->node].kernel;
+    const tort_kernel *kernel = frame->lowered->units[step->node].kernel;
     size_t scratch = 0;
-    memset(context->params, 0, context->params_bytes);
-    tort_status status = tort_resolve_node(view, context->params, &scratch, error);
-    view->params = context->params;
+    memset(frame->params, 0, frame->params_bytes);
+    tort_status status = tort_resolve_node(view, frame->params, &scratch, error);
+    view->params = frame->params;
     if (!tort_runs_reference(link->provider, kernel)) scratch = 0; /* resolve asked for the plain loop */
     if (!status && kernel->size) status = kernel->size(&link->target, view, &scratch, error);
-    if (!status) status = reserve_scratch(context, link->memory, scratch, error);
+    if (!status) status = reserve_scratch(frame, link->memory, scratch, error);
     if (status || !kernel->fit) return status;
     tort_fit fit = {.node = view,
                     .target = &link->target,
                     .scratch = scratch,
                     .device = link->device,
-                    .stream = context->streams[step->provider],
-                    .env = &context->env,
+                    .stream = frame->context->streams[link->memory],
+                    .env = &frame->context->env,
                     .error = error};
     status = tort_link_noted(link, kernel->fit(&fit));
-    context->fitted = fit.fitted;
+    frame->fitted = fit.fitted;
     return status;
 }
 
-void tort_dynamic_unfit(tort_context *context, const tort_step *step) {
-    const tort_session *session = context->session;
-    if (!context->fitted) return;
+void tort_dynamic_unfit(tort_frame *frame, const tort_step *step) {
+    const tort_session *session = frame->context->session;
+    if (!frame->fitted) return;
     const tort_link *link = &session->chain[step->provider];
-    session->placements[step->node].kernel->unfit(link->device, &context->env, context->fitted);
-    context->fitted = NULL;
+    frame->lowered->units[step->node].kernel->unfit(link->device, &frame->context->env, frame->fitted);
+    frame->fitted = NULL;
 }
 
-static tort_status prepare_copy(tort_context *context, const tort_step *step, tort_error *error) {
-    const tort_plan *plan = &context->planned->plan;
-    tort_info info = info_of(&context->tensors[plan->operands[step->operands]]);
-    return allocate_output(context, plan->operands[step->operands + 1], &info, error);
+static tort_status prepare_copy(tort_frame *frame, const tort_step *step, tort_error *error) {
+    const tort_plan *plan = &frame->planned->plan;
+    tort_info info = info_of(&frame->tensors[plan->operands[step->operands]]);
+    return allocate_output(frame, plan->operands[step->operands + 1], &info, error);
 }
 
 /* Types, shapes, params and memory of a dynamic step, from the data that is now there. */
-tort_status tort_dynamic_prepare(tort_context *context, const tort_step *step, tort_error *error) {
-    if (step->kind == TORT_STEP_COPY) return prepare_copy(context, step, error);
+tort_status tort_dynamic_prepare(tort_frame *frame, const tort_step *step, tort_error *error) {
+    if (step->kind == TORT_STEP_COPY) return prepare_copy(frame, step, error);
     if (step->kind == TORT_STEP_SHAPE) return TORT_OK;
-    const tort_env *env = &context->env;
+    const tort_env *env = &frame->context->env;
     tort_arena arena;
     tort_dims dims;
     tort_arena_init(&arena, env);
     tort_dims_init(&dims, env, &arena);
-    tort_node_view view = live_view(context, step);
-    tort_status status = infer_live(context, &view, &dims, &arena, error);
+    tort_node_view view = live_view(frame, step);
+    tort_status status = infer_live(frame, &view, &dims, &arena, error);
     for (int32_t i = 0; !status && i < step->output_count; i++) {
-        int32_t slot = context->planned->plan.operands[step->operands + step->input_count + i];
-        if (slot >= 0) status = allocate_output(context, slot, &view.outputs[i], error);
+        int32_t slot = frame->planned->plan.operands[step->operands + step->input_count + i];
+        if (slot >= 0) status = allocate_output(frame, slot, &view.outputs[i], error);
     }
-    if (!status && step->kind == TORT_STEP_KERNEL) status = resolve_live(context, step, &view, error);
+    if (!status && step->kind == TORT_STEP_KERNEL) status = resolve_live(frame, step, &view, error);
     tort_dims_free(&dims);
     tort_arena_free(&arena);
     return status;
 }
 
 /* Shape and Size of a live value: infer tells the integers. */
-tort_status tort_dynamic_shape(tort_context *context, const tort_step *step, tort_error *error) {
-    const tort_env *env = &context->env;
+tort_status tort_dynamic_shape(tort_frame *frame, const tort_step *step, tort_error *error) {
+    const tort_env *env = &frame->context->env;
     tort_arena arena;
     tort_dims dims;
     tort_arena_init(&arena, env);
     tort_dims_init(&dims, env, &arena);
-    tort_node_view view = live_view(context, step);
-    tort_status status = infer_live(context, &view, &dims, &arena, error);
-    int32_t slot = context->planned->plan.operands[step->operands + 1];
+    tort_node_view view = live_view(frame, step);
+    tort_status status = infer_live(frame, &view, &dims, &arena, error);
+    int32_t slot = frame->planned->plan.operands[step->operands + 1];
     const tort_info *info = &view.outputs[0];
-    if (!status) status = allocate_output(context, slot, info, error);
+    if (!status) status = allocate_output(frame, slot, info, error);
     if (!status && !info->elements) status = tort_fail(error, TORT_E_INTERNAL, "metadata did not come to numbers");
-    if (!status) tort_write_elements(info, context->tensors[slot].data);
+    if (!status) tort_write_elements(info, frame->tensors[slot].data);
     tort_dims_free(&dims);
     tort_arena_free(&arena);
     return status;

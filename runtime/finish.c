@@ -251,10 +251,19 @@ static tort_status infer_graph(tort_model *model, tort_graph *graph, tort_error 
     return status;
 }
 
+static void number_nodes(tort_model *model) {
+    int32_t first = 0;
+    for (int32_t g = 0; g < model->graph_count; g++) {
+        model->graphs[g].first = first;
+        first += model->graphs[g].node_count;
+    }
+}
+
 tort_status tort_model_finish(tort_model *model, int assume_opset, tort_error *error) {
     tort_op_table table;
     if (!tort_op_table_build(&table, &model->env)) return tort_out_of_memory(error, 0);
     tort_status status = TORT_OK;
+    number_nodes(model);
     for (int32_t g = 0; !status && g < model->graph_count; g++) {
         tort_graph *graph = &model->graphs[g];
         status = name_nodes(model, graph, error);

@@ -143,6 +143,7 @@ typedef struct tort_graph {
     tort_graph_value *values;
     tort_node *nodes;          /* in an order in which they can run */
     int32_t *inputs, *outputs; /* value indices; a body's inputs end with what it captures */
+    int32_t first;             /* number of its first node among those of all graphs, which are in the model's order */
     int32_t value_count, node_count, input_count, output_count;
     int32_t value_capacity, node_capacity;
 } tort_graph;

@@ -44,7 +44,8 @@ tort_status tort_resolve_node(const tort_node_view *view, void *params, size_t *
 /* Stores info->elements, all known, as numbers of info->type. */
 void tort_write_elements(const tort_info *info, void *data);
 
-/* Puts `node 12 "conv1" (Conv-11, opset 17): ` in front of the message and the index into the error. */
+/* Puts `node 12 "conv1" (Conv-11): ` in front of the message, and the number of the node into the error; one of a body
+ * goes by its path. */
 void tort_error_at_node(tort_error *error, const tort_graph *graph, int32_t node);
 
 #endif

@@ -8,11 +8,11 @@
 #include "runtime/session_state.h"
 
 static const char *input_name(const tort_session *session, int32_t input) {
-    return session->graph->values[session->graph->inputs[input]].name;
+    return tort_main_graph(session)->graph.values[tort_main_graph(session)->graph.inputs[input]].name;
 }
 
 static tort_info *input_info(const tort_session *session, int32_t input) {
-    return &session->infos[session->graph->inputs[input]];
+    return &tort_main_graph(session)->infos[tort_main_graph(session)->graph.inputs[input]];
 }
 
 /* ---- fixed before planning --------------------------------------------------------------------------------------- */
@@ -20,7 +20,7 @@ static tort_info *input_info(const tort_session *session, int32_t input) {
 /* A symbol that is fixed is fixed in every input. False: no input has it. */
 static bool bind_symbol(tort_session *session, tort_dim symbol, int64_t size) {
     bool met = false;
-    for (int32_t i = 0; i < session->graph->input_count; i++) {
+    for (int32_t i = 0; i < tort_main_graph(session)->graph.input_count; i++) {
         tort_info *info = input_info(session, i);
         for (int32_t d = 0; d < info->rank; d++) {
             if (info->dims[d] != symbol) continue;
@@ -32,7 +32,7 @@ static bool bind_symbol(tort_session *session, tort_dim symbol, int64_t size) {
 }
 
 static int32_t find_input(const tort_session *session, const char *name) {
-    for (int32_t i = 0; i < session->graph->input_count; i++)
+    for (int32_t i = 0; i < tort_main_graph(session)->graph.input_count; i++)
         if (!strcmp(input_name(session, i), name)) return i;
     return -1;
 }
@@ -76,15 +76,15 @@ static tort_status fix_symbol(tort_session *session, const tort_symbol_size *sym
 /* For each dimension of an input, as input * TORT_MAX_RANK + dimension, the first one that is the same symbol; itself
  * where there is none. `first`: of each symbol, plus one. */
 static void link_symbols(const tort_session *session, int32_t *first) {
-    const int32_t count = session->graph->input_count * TORT_MAX_RANK;
-    for (int32_t at = 0; at < count; at++) session->same_dim[at] = at;
-    for (int32_t i = 0; i < session->graph->input_count; i++) {
+    const int32_t count = tort_main_graph(session)->graph.input_count * TORT_MAX_RANK;
+    for (int32_t at = 0; at < count; at++) tort_main_graph(session)->same_dim[at] = at;
+    for (int32_t i = 0; i < tort_main_graph(session)->graph.input_count; i++) {
         const tort_info *info = input_info(session, i);
         for (int32_t d = 0; d < info->rank; d++) {
             if (tort_dim_known(info->dims[d])) continue;
             int32_t at = i * TORT_MAX_RANK + d, *met = &first[~info->dims[d]];
             if (!*met) *met = at + 1;
-            session->same_dim[at] = *met - 1;
+            tort_main_graph(session)->same_dim[at] = *met - 1;
         }
     }
 }
@@ -97,10 +97,12 @@ tort_status tort_fix_inputs(tort_session *session, tort_error *error) {
     for (int32_t i = 0; !status && i < options->symbol_count; i++)
         status = fix_symbol(session, &options->symbols[i], error);
     if (status) return status;
-    const size_t symbols = (size_t)session->dims.count + 1, dims = (size_t)session->graph->input_count * TORT_MAX_RANK;
+    const size_t symbols = (size_t)session->dims.count + 1,
+                 dims = (size_t)tort_main_graph(session)->graph.input_count * TORT_MAX_RANK;
     int32_t *first = tort_alloc_zero(&session->env, symbols, sizeof *first);
-    session->same_dim = tort_arena_array(&session->arena, dims + 1, sizeof *session->same_dim);
-    if (first && session->same_dim)
+    tort_main_graph(session)->same_dim =
+        tort_arena_array(&session->arena, dims + 1, sizeof *tort_main_graph(session)->same_dim);
+    if (first && tort_main_graph(session)->same_dim)
         link_symbols(session, first);
     else
         status = tort_out_of_memory(error, symbols * sizeof *first);
@@ -131,7 +133,7 @@ static tort_status check_type(const tort_session *session, const tort_tensor *te
 }
 
 static tort_status symbol_clash(const tort_session *session, const tort_tensor *inputs, int32_t at, tort_error *error) {
-    const int32_t i = at / TORT_MAX_RANK, d = at % TORT_MAX_RANK, same = session->same_dim[at];
+    const int32_t i = at / TORT_MAX_RANK, d = at % TORT_MAX_RANK, same = tort_main_graph(session)->same_dim[at];
     const int32_t j = same / TORT_MAX_RANK, e = same % TORT_MAX_RANK;
     char symbol[80];
     tort_dim_text(&session->dims, input_info(session, i)->dims[d], symbol, sizeof symbol);
@@ -146,7 +148,7 @@ static tort_status symbol_clash(const tort_session *session, const tort_tensor *
 static tort_status check_dims(const tort_session *session, const tort_tensor *inputs, int32_t i, tort_error *error) {
     const tort_info *info = input_info(session, i);
     for (int32_t d = 0; d < info->rank; d++) {
-        const int32_t at = i * TORT_MAX_RANK + d, same = session->same_dim[at];
+        const int32_t at = i * TORT_MAX_RANK + d, same = tort_main_graph(session)->same_dim[at];
         const int64_t size = inputs[i].dims[d];
         if (tort_dim_known(info->dims[d]) && info->dims[d] != size)
             return tort_fail(error, TORT_E_INPUT, "dimension %d of input \"%s\" is %lld, the model wants %lld", d,
@@ -159,7 +161,7 @@ static tort_status check_dims(const tort_session *session, const tort_tensor *in
 
 tort_status tort_check_inputs(const tort_session *session, const tort_tensor *inputs, int32_t count,
                               tort_error *error) {
-    const int32_t wanted = session->graph->input_count;
+    const int32_t wanted = tort_main_graph(session)->graph.input_count;
     if (count != wanted)
         return tort_fail(error, TORT_E_INPUT, "%d input%s given, the model has %d", count, count == 1 ? "" : "s",
                          wanted);

@@ -11,8 +11,8 @@
 
 #include "runtime/context.h"
 
-static const char *output_name(const tort_context *context, int32_t port) {
-    return context->session->graph->values[context->session->graph->outputs[port]].name;
+static const char *output_name(const tort_frame *frame, int32_t port) {
+    return frame->lowered->graph.values[frame->lowered->graph.outputs[port]].name;
 }
 
 static bool same_shape(const tort_tensor *a, const tort_tensor *b) {
@@ -29,11 +29,11 @@ static const char *form_text(const tort_tensor *tensor, char *buffer, size_t siz
     return buffer;
 }
 
-static tort_status wrong_buffer(const tort_context *context, int32_t port, const tort_tensor *given,
+static tort_status wrong_buffer(const tort_frame *frame, int32_t port, const tort_tensor *given,
                                 const tort_tensor *wanted, tort_error *error) {
     char have[200], want[200];
     return tort_fail(error, TORT_E_INPUT, "the buffer for output %d \"%s\" is %s, the output is %s", port,
-                     output_name(context, port), form_text(given, have, sizeof have),
+                     output_name(frame, port), form_text(given, have, sizeof have),
                      form_text(wanted, want, sizeof want));
 }
 
@@ -47,43 +47,43 @@ static int compare_buffers(const void *a, const void *b) {
 }
 
 /* The bytes of a tensor of the caller; outputs are ports 0.., inputs -1... */
-static void add_buffer(tort_context *context, int32_t *count, const tort_tensor *tensor, int32_t memory, int32_t port) {
+static void add_buffer(tort_frame *frame, int32_t *count, const tort_tensor *tensor, int32_t memory, int32_t port) {
     size_t bytes;
     if (!tensor->data || !tort_tensor_bytes(tensor, &bytes) || !bytes) return;
     const uintptr_t begin = (uintptr_t)tensor->data;
-    context->buffers[(*count)++] = (tort_buffer){begin, begin + bytes, memory, port};
+    frame->buffers[(*count)++] = (tort_buffer){begin, begin + bytes, memory, port};
 }
 
-static tort_status shared_bytes(const tort_context *context, int32_t a, int32_t b, tort_error *error) {
+static tort_status shared_bytes(const tort_frame *frame, int32_t a, int32_t b, tort_error *error) {
     return tort_fail(error, TORT_E_INPUT, "the buffers for outputs %d \"%s\" and %d \"%s\" share bytes", a,
-                     output_name(context, a), b, output_name(context, b));
+                     output_name(frame, a), b, output_name(frame, b));
 }
 
 /* Two outputs may not share bytes; one that shares some with an input is not written directly. In the order of their
  * begins, a buffer meets those before it that end behind its begin. */
-static tort_status check_buffers(tort_context *context, const tort_tensor *inputs, const tort_tensor *outputs,
+static tort_status check_buffers(tort_frame *frame, const tort_tensor *inputs, const tort_tensor *outputs,
                                  tort_error *error) {
-    const tort_session *session = context->session;
+    const tort_lowered *lowered = frame->lowered;
     int32_t count = 0;
-    for (int32_t i = 0; i < session->graph->output_count; i++)
-        add_buffer(context, &count, &outputs[i], session->output_memory[i], i);
+    for (int32_t i = 0; i < lowered->graph.output_count; i++)
+        add_buffer(frame, &count, &outputs[i], lowered->output_memory[i], i);
     if (!count) return TORT_OK;
-    for (int32_t i = 0; i < session->graph->input_count; i++)
-        add_buffer(context, &count, &inputs[i], session->input_memory[i], -1 - i);
-    qsort(context->buffers, (size_t)count, sizeof *context->buffers, compare_buffers);
+    for (int32_t i = 0; i < lowered->graph.input_count; i++)
+        add_buffer(frame, &count, &inputs[i], lowered->input_memory[i], -1 - i);
+    qsort(frame->buffers, (size_t)count, sizeof *frame->buffers, compare_buffers);
     const tort_buffer *output = NULL; /* the last one; those before it end before it begins */
     uintptr_t input_end = 0;          /* the furthest of the inputs so far */
     for (int32_t i = 0; i < count; i++) {
-        const tort_buffer *buffer = &context->buffers[i];
-        if (i && buffer->memory != context->buffers[i - 1].memory) output = NULL, input_end = 0;
+        const tort_buffer *buffer = &frame->buffers[i];
+        if (i && buffer->memory != frame->buffers[i - 1].memory) output = NULL, input_end = 0;
         const bool meets_output = output && output->end > buffer->begin;
         if (buffer->port < 0) {
-            if (meets_output) context->direct[output->port] = false;
+            if (meets_output) frame->direct[output->port] = false;
             if (buffer->end > input_end) input_end = buffer->end;
             continue;
         }
-        if (meets_output) return shared_bytes(context, output->port, buffer->port, error);
-        if (input_end > buffer->begin) context->direct[buffer->port] = false;
+        if (meets_output) return shared_bytes(frame, output->port, buffer->port, error);
+        if (input_end > buffer->begin) frame->direct[buffer->port] = false;
         output = buffer;
     }
     return TORT_OK;
@@ -94,62 +94,62 @@ static const tort_slot *root_of(const tort_plan *plan, int32_t slot) {
     return &plan->slots[slot];
 }
 
-tort_status tort_outputs_bind(tort_context *context, const tort_tensor *inputs, const tort_tensor *outputs,
+tort_status tort_outputs_bind(tort_frame *frame, const tort_tensor *inputs, const tort_tensor *outputs,
                               tort_error *error) {
-    const tort_plan *plan = &context->planned->plan;
-    context->outputs = outputs;
+    const tort_plan *plan = &frame->planned->plan;
+    frame->outputs = outputs;
     for (int32_t i = 0; i < plan->output_count; i++) {
-        const tort_tensor *planned = &context->tensors[plan->output_slots[i]];
+        const tort_tensor *planned = &frame->tensors[plan->output_slots[i]];
         const bool known = plan->slots[plan->output_slots[i]].bytes >= 0;
-        context->direct[i] = outputs[i].data != NULL;
+        frame->direct[i] = outputs[i].data != NULL;
         if (outputs[i].data && known && !same_shape(planned, &outputs[i]))
-            return wrong_buffer(context, i, &outputs[i], planned, error);
+            return wrong_buffer(frame, i, &outputs[i], planned, error);
     }
-    tort_status status = check_buffers(context, inputs, outputs, error);
+    tort_status status = check_buffers(frame, inputs, outputs, error);
     for (int32_t i = 0; !status && i < plan->output_count; i++) {
         const tort_slot *root = root_of(plan, plan->output_slots[i]);
-        if (context->direct[i] && root->home == TORT_HOME_ARENA)
-            context->tensors[root - plan->slots].data = outputs[i].data;
+        if (frame->direct[i] && root->home == TORT_HOME_ARENA)
+            frame->tensors[root - plan->slots].data = outputs[i].data;
     }
     return status;
 }
 
-void *tort_outputs_place(const tort_context *context, int32_t slot, size_t bytes) {
-    const int32_t port = context->planned->plan.slots[slot].output;
+void *tort_outputs_place(const tort_frame *frame, int32_t slot, size_t bytes) {
+    const int32_t port = frame->planned->plan.slots[slot].output;
     size_t given;
-    if (port < 0 || !context->direct[port] || !tort_tensor_bytes(&context->outputs[port], &given) || given != bytes)
+    if (port < 0 || !frame->direct[port] || !tort_tensor_bytes(&frame->outputs[port], &given) || given != bytes)
         return NULL;
-    return context->outputs[port].data;
+    return frame->outputs[port].data;
 }
 
 /* ---- after the run ----------------------------------------------------------------------------------------------- */
 
 /* Copies on a device end with the run. */
-tort_status tort_outputs_fill(tort_context *context, const tort_tensor *outputs, tort_error *error) {
-    const tort_plan *plan = &context->planned->plan;
+tort_status tort_outputs_fill(tort_frame *frame, const tort_tensor *outputs, tort_error *error) {
+    const tort_plan *plan = &frame->planned->plan;
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < plan->output_count; i++) {
-        const tort_tensor *tensor = &context->tensors[plan->output_slots[i]];
+        const tort_tensor *tensor = &frame->tensors[plan->output_slots[i]];
         const int32_t memory = plan->slots[plan->output_slots[i]].memory;
         size_t bytes;
         if (!outputs[i].data) continue;
         if (!same_shape(tensor, &outputs[i]) || !tort_tensor_bytes(tensor, &bytes))
-            return wrong_buffer(context, i, &outputs[i], tensor, error);
+            return wrong_buffer(frame, i, &outputs[i], tensor, error);
         if (outputs[i].data == tensor->data || !bytes) continue;
         if (!memory) {
             memcpy(outputs[i].data, tensor->data, bytes);
             continue;
         }
-        const tort_link *link = &context->session->chain[memory - 1];
-        status = tort_link_copy(link, context->streams[memory - 1], outputs[i].data, tensor->data, bytes,
+        const tort_link *link = frame->context->session->memories[memory].owner;
+        status = tort_link_copy(link, frame->context->streams[memory], outputs[i].data, tensor->data, bytes,
                                 TORT_ON_DEVICE, error);
         if (status) tort_link_failed(link, status, error);
     }
     return status;
 }
 
-void tort_outputs_lend(const tort_context *context, tort_tensor *outputs) {
-    const tort_plan *plan = &context->planned->plan;
+void tort_outputs_lend(const tort_frame *frame, tort_tensor *outputs) {
+    const tort_plan *plan = &frame->planned->plan;
     for (int32_t i = 0; i < plan->output_count; i++)
-        if (!outputs[i].data) outputs[i] = context->tensors[plan->output_slots[i]];
+        if (!outputs[i].data) outputs[i] = frame->tensors[plan->output_slots[i]];
 }

@@ -9,71 +9,100 @@
 #include "runtime/session_state.h"
 
 typedef struct named_node {
-    const char *name;
-    int32_t index;
+    const char *name; /* its path: "Loop_3/body/Add_1" for one of a body */
+    tort_unit *unit;
+    int32_t number; /* among the nodes of all graphs */
 } named_node;
+
+typedef struct named_nodes {
+    named_node *sorted;
+    size_t count;
+} named_nodes;
 
 static int compare_names(const void *a, const void *b) {
     return strcmp(((const named_node *)a)->name, ((const named_node *)b)->name);
 }
 
-/* The node that is called so, or whose index "#12" tells; -1: there is none. A name wins over an index. */
-static int32_t node_named(const tort_session *session, const named_node *sorted, const char *text) {
-    const size_t count = (size_t)session->graph->node_count;
-    const named_node *found = bsearch(&(named_node){text, 0}, sorted, count, sizeof *sorted, compare_names);
-    if (found) return found->index;
-    int index, length = -1;
-    if (sscanf(text, "#%d%n", &index, &length) != 1 || length < 0 || text[length]) return -1;
-    return index >= 0 && index < session->graph->node_count ? index : -1;
+/* The node that is called so, or whose number "#12" tells; NULL: there is none. A name wins over a number. */
+static const named_node *node_named(const named_nodes *nodes, const char *text) {
+    const named_node *found =
+        bsearch(&(named_node){.name = text}, nodes->sorted, nodes->count, sizeof *nodes->sorted, compare_names);
+    int number, length = -1;
+    if (found || sscanf(text, "#%d%n", &number, &length) != 1 || length < 0 || text[length]) return found;
+    for (size_t i = 0; i < nodes->count; i++)
+        if (nodes->sorted[i].number == number) return &nodes->sorted[i];
+    return NULL;
 }
 
-static tort_status read_pin(tort_session *session, const named_node *sorted, const char *pin, tort_error *error) {
+static tort_status read_pin(tort_session *session, const named_nodes *nodes, const char *pin, tort_error *error) {
     const char *equals = strrchr(pin, '=');
     if (!equals) return tort_fail(error, TORT_E_USAGE, "pin \"%s\" is not of the form NODE=provider", pin);
     const char *name = tort_arena_text(&session->arena, pin, (size_t)(equals - pin));
     if (!name) return tort_out_of_memory(error, 0);
     const tort_link *link = tort_link_named(session, equals + 1);
-    const int32_t index = node_named(session, sorted, name);
-    if (index < 0)
+    const named_node *node = node_named(nodes, name);
+    if (!node)
         return tort_fail(error, TORT_E_USAGE,
                          "pin \"%s\": the model has no node \"%s\" (tinyort plan lists names; #12 pins by index)", pin,
                          name);
     if (!link) return tort_fail(error, TORT_E_USAGE, "pin \"%s\": provider %s is not in the chain", pin, equals + 1);
-    tort_placement *placement = &session->placements[index];
+    tort_unit *unit = node->unit;
     const int32_t to = (int32_t)(link - session->chain);
-    if (placement->pinned && placement->pin != to)
-        return tort_fail(error, TORT_E_USAGE, "pin \"%s\": node \"%s\" is pinned to %s already", pin,
-                         session->graph->nodes[index].name, session->chain[placement->pin].provider->name);
-    placement->pinned = true;
-    placement->pin = to;
+    if (unit->pinned && unit->pin != to)
+        return tort_fail(error, TORT_E_USAGE, "pin \"%s\": node \"%s\" is pinned to %s already", pin, node->name,
+                         session->chain[unit->pin].provider->name);
+    unit->pinned = true;
+    unit->pin = to;
     return TORT_OK;
+}
+
+/* False: out of memory. */
+static bool name_nodes(tort_session *session, named_nodes *nodes) {
+    for (int32_t g = 0; g < session->graph_count; g++) {
+        tort_lowered *lowered = &session->graphs[g];
+        const tort_graph *graph = &lowered->graph;
+        for (int32_t i = 0; lowered->lowered && i < graph->node_count; i++) {
+            const char *name = graph->nodes[i].name;
+            if (*graph->path) name = tort_arena_format(&session->arena, "%s/%s", graph->path, name);
+            if (!name) return false;
+            nodes->sorted[nodes->count++] = (named_node){name, &lowered->units[i], graph->first + i};
+        }
+    }
+    qsort(nodes->sorted, nodes->count, sizeof *nodes->sorted, compare_names);
+    return true;
 }
 
 tort_status tort_read_pins(tort_session *session, tort_error *error) {
-    const size_t count = (size_t)session->graph->node_count;
+    const tort_graph *last = &session->graphs[session->graph_count - 1].graph;
+    const size_t room = (size_t)last->first + (size_t)last->node_count + 1;
     if (!session->options.pin_count) return TORT_OK;
-    named_node *sorted = tort_alloc_zero(&session->env, count + 1, sizeof *sorted);
-    if (!sorted) return tort_out_of_memory(error, count * sizeof *sorted);
-    for (size_t i = 0; i < count; i++) sorted[i] = (named_node){session->graph->nodes[i].name, (int32_t)i};
-    qsort(sorted, count, sizeof *sorted, compare_names);
-    tort_status status = TORT_OK;
+    named_nodes nodes = {.sorted = tort_alloc_zero(&session->env, room, sizeof *nodes.sorted)};
+    tort_status status =
+        nodes.sorted && name_nodes(session, &nodes) ? TORT_OK : tort_out_of_memory(error, room * sizeof *nodes.sorted);
     for (int32_t i = 0; !status && i < session->options.pin_count; i++)
-        status = read_pin(session, sorted, session->options.pins[i], error);
-    tort_free(&session->env, sorted, (count + 1) * sizeof *sorted);
+        status = read_pin(session, &nodes, session->options.pins[i], error);
+    tort_free(&session->env, nodes.sorted, room * sizeof *nodes.sorted);
     return status;
 }
 
+static tort_status check_pin(const tort_lowered *lowered, int32_t index, tort_error *error) {
+    const tort_unit *unit = &lowered->units[index];
+    const bool host = unit->provider == TORT_AT_HOST, folded = unit->provider == TORT_AT_FOLDED;
+    if (!unit->pinned || (!host && !folded)) return TORT_OK;
+    tort_fail(error, TORT_E_USAGE, "is pinned to %s, but runs on no provider: %s; drop the pin",
+              lowered->session->chain[unit->pin].provider->name,
+              host ? "it is done by the executor, wherever its input is (host)"
+                   : "it is computed while planning (folded)");
+    tort_error_at_node(error, &lowered->graph, index);
+    return TORT_E_USAGE;
+}
+
 tort_status tort_check_pins(const tort_session *session, tort_error *error) {
-    for (int32_t i = 0; i < session->graph->node_count; i++) {
-        const tort_placement *placement = &session->placements[i];
-        const bool host = placement->provider == TORT_AT_HOST, folded = placement->provider == TORT_AT_FOLDED;
-        if (!placement->pinned || (!host && !folded)) continue;
-        tort_fail(error, TORT_E_USAGE, "is pinned to %s, but runs on no provider: %s; drop the pin",
-                  session->chain[placement->pin].provider->name,
-                  host ? "it is done by the executor, wherever its input is (host)"
-                       : "it is computed while planning (folded)");
-        tort_error_at_node(error, session->graph, i);
-        return TORT_E_USAGE;
+    tort_status status = TORT_OK;
+    for (int32_t g = 0; g < session->graph_count; g++) {
+        const tort_lowered *lowered = &session->graphs[g];
+        for (int32_t i = 0; !status && lowered->lowered && i < lowered->graph.node_count; i++)
+            status = check_pin(lowered, i, error);
     }
-    return TORT_OK;
+    return status;
 }

@@ -15,11 +15,12 @@
 /* One node while it is being placed. */
 typedef struct candidate {
     tort_session *session;
+    tort_lowered *lowered;
     const tort_op_table *rows; /* of this build */
     int32_t index;
     const tort_node *node;
     const tort_node_view *view;
-    tort_placement *placement;
+    tort_unit *unit;
     tort_said said[MAX_SAID];
     int32_t said_count;
 } candidate;
@@ -29,8 +30,8 @@ typedef struct candidate {
 static int32_t unknown_source(const candidate *c) {
     for (int32_t i = 0; i < c->node->input_count; i++) {
         int32_t value = c->node->inputs[i];
-        if (value < 0 || c->session->infos[value].type != TORT_UNDEFINED) continue;
-        int32_t producer = c->session->graph->values[value].producer;
+        if (value < 0 || c->lowered->infos[value].type != TORT_UNDEFINED) continue;
+        int32_t producer = c->lowered->graph.values[value].producer;
         return producer >= 0 ? producer : c->index;
     }
     return -1;
@@ -39,7 +40,7 @@ static int32_t unknown_source(const candidate *c) {
 /* The first of the nodes that were not understood, one because of the other. */
 static int32_t root_of(const candidate *c) {
     int32_t source = unknown_source(c);
-    const tort_placement *before = source >= 0 ? &c->session->placements[source] : NULL;
+    const tort_unit *before = source >= 0 ? &c->lowered->units[source] : NULL;
     for (int32_t i = 0; before && i < before->said_count; i++)
         if (before->said[i].root >= 0) return before->said[i].root;
     return source;
@@ -130,9 +131,9 @@ static bool ask_rows(candidate *c, int32_t provider, tort_error *error, tort_sta
             if (!kernel_matches(kernel, c->node)) continue;
             tort_verdict verdict = ask_kernel(c, link, kernel);
             if (verdict.code == TORT_YES) {
-                c->placement->provider = provider;
-                c->placement->kernel = kernel;
-                c->placement->label = kernel->name;
+                c->unit->provider = provider;
+                c->unit->kernel = kernel;
+                c->unit->label = kernel->name;
                 return true;
             }
             *status = keep(c, provider, kernel, &verdict, error);
@@ -151,12 +152,11 @@ static tort_verdict precheck(const candidate *c, const tort_link *link) {
     if (!condition->ready)
         return tort_no(!strcmp(condition->code, "DISABLED") ? TORT_DISABLED : TORT_PROVIDER_DOWN, condition->cure,
                        "%s: %s", condition->code, condition->message);
-    if (c->placement->pinned && link != &c->session->chain[c->placement->pin])
-        return tort_no(TORT_PINNED, "remove the pin", "pinned to %s",
-                       c->session->chain[c->placement->pin].provider->name);
+    if (c->unit->pinned && link != &c->session->chain[c->unit->pin])
+        return tort_no(TORT_PINNED, "remove the pin", "pinned to %s", c->session->chain[c->unit->pin].provider->name);
     if (!c->node->op) return missing_row(c);
     if (unknown_source(c) >= 0) {
-        const tort_node *root = &c->session->graph->nodes[root_of(c)];
+        const tort_node *root = &c->lowered->graph.nodes[root_of(c)];
         return tort_no(TORT_UPSTREAM, "", "an input has no type, because node \"%s\" (%s) was not understood",
                        root->name, root->op_type);
     }
@@ -185,10 +185,10 @@ static bool is_host_step(const candidate *c) {
 static tort_status resolve_for_claims(candidate *c, tort_node_view *view, tort_error *error) {
     if (!c->node->op || unknown_source(c) >= 0) return TORT_OK;
     size_t size = c->node->op->params_size;
-    c->placement->params = tort_arena_alloc(&c->session->arena, size + 1);
-    if (!c->placement->params) return tort_out_of_memory(error, size);
-    tort_status status = tort_resolve_node(view, c->placement->params, &c->placement->scratch_bytes, error);
-    view->params = c->placement->params;
+    c->unit->params = tort_arena_alloc(&c->session->arena, size + 1);
+    if (!c->unit->params) return tort_out_of_memory(error, size);
+    tort_status status = tort_resolve_node(view, c->unit->params, &c->unit->scratch_bytes, error);
+    view->params = c->unit->params;
     return status;
 }
 
@@ -212,16 +212,16 @@ static tort_status append_cure(const candidate *c, tort_said *said, const char *
 /* Kernels say what would let them have the node. What else can be done: a node that nobody has can go to a provider
  * that runs anything, and where it went because nothing helps, the user can say that it may. */
 static tort_status add_cures(candidate *c, tort_error *error) {
-    const tort_placement *placement = c->placement;
+    const tort_unit *unit = c->unit;
     const tort_provider *other = provider_of_loops(c->session);
     const bool runs = c->node->op && c->node->op->reference;
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < c->said_count; i++) {
         tort_said *said = &c->said[i];
-        if (placement->provider == TORT_AT_NOWHERE && other && runs)
+        if (unit->provider == TORT_AT_NOWHERE && other && runs)
             status = append_cure(c, said, "add", other->name, "to the chain", error);
-        else if (placement->provider > 0 && said->provider != placement->provider && !*said->cure)
-            status = append_cure(c, said, "pin the node to", c->session->chain[placement->provider].provider->name,
+        else if (unit->provider > 0 && said->provider != unit->provider && !*said->cure)
+            status = append_cure(c, said, "pin the node to", c->session->chain[unit->provider].provider->name,
                                  "if it may be there", error);
     }
     return status;
@@ -229,17 +229,17 @@ static tort_status add_cures(candidate *c, tort_error *error) {
 
 /* What the kernel will pack of the node's weights: told now, done when they are prepared. */
 static tort_status size_packing(candidate *c, tort_error *error) {
-    tort_placement *placement = c->placement;
-    if (placement->provider < 0 || !placement->kernel->pack_size) return TORT_OK;
-    const tort_target *target = &c->session->chain[placement->provider].target;
-    return placement->kernel->pack_size(target, c->view, &placement->packed_bytes, &placement->consumed, error);
+    tort_unit *unit = c->unit;
+    if (unit->provider < 0 || !unit->kernel->pack_size) return TORT_OK;
+    const tort_target *target = &c->session->chain[unit->provider].target;
+    return unit->kernel->pack_size(target, c->view, &unit->packed_bytes, &unit->consumed, error);
 }
 
 static tort_status place_node(candidate *c, tort_error *error) {
-    c->placement->provider = TORT_AT_NOWHERE;
+    c->unit->provider = TORT_AT_NOWHERE;
     if (is_host_step(c)) {
-        c->placement->provider = TORT_AT_HOST;
-        c->placement->label = c->node->op->flags & TORT_OP_ALIAS ? "alias" : "metadata";
+        c->unit->provider = TORT_AT_HOST;
+        c->unit->label = c->node->op->flags & TORT_OP_ALIAS ? "alias" : "metadata";
         return TORT_OK;
     }
     tort_status status = TORT_OK;
@@ -259,58 +259,83 @@ static tort_status store_said(candidate *c, tort_error *error) {
     tort_said *copy = tort_arena_alloc(&c->session->arena, bytes + 1);
     if (!copy) return tort_out_of_memory(error, bytes);
     memcpy(copy, c->said, bytes);
-    c->placement->said = copy;
-    c->placement->said_count = c->said_count;
+    c->unit->said = copy;
+    c->unit->said_count = c->said_count;
     return TORT_OK;
 }
 
 /* ---- the graph --------------------------------------------------------------------------------------------------- */
 
-/* Adds "Resize_31 (Resize-13) cuda: NO_ATTR ..." to a list that ends in "and N more" when it is full. */
-static void list_node(char *text, size_t size, const tort_session *session, int32_t index, int32_t *left_out) {
-    const tort_node *node = &session->graph->nodes[index];
-    const tort_placement *placement = &session->placements[index];
+/* A list of nodes for an error, that ends in "and N more" when it is full. */
+typedef struct node_list {
+    const tort_session *session;
+    char text[420];
+    int32_t count, left_out, first; /* first: number of the first node, -1 */
+} node_list;
+
+/* Adds "Resize_31 (Resize-13) cuda: NO_ATTR ...". */
+static void list_node(node_list *list, const tort_lowered *lowered, int32_t index) {
+    const tort_node *node = &lowered->graph.nodes[index];
+    const tort_unit *unit = &lowered->units[index];
+    const char *path = lowered->graph.path;
     char line[256];
-    int used = snprintf(line, sizeof line, "%s\"%s\" (%s%s%s-%d)", *text ? "; " : "", node->name, node->domain,
-                        *node->domain ? "::" : "", node->op_type, node->op ? node->op->since : node->opset);
-    for (int32_t i = 0; i < placement->said_count && used > 0 && (size_t)used < sizeof line; i++) {
-        const tort_said *said = &placement->said[i];
-        used += snprintf(line + used, sizeof line - (size_t)used, " %s: %s %s",
-                         session->chain[said->provider].provider->name, tort_verdict_name(said->code), said->message);
+    int used = snprintf(line, sizeof line, "%s\"%s%s%s\" (%s%s%s-%d)", list->count ? "; " : "", path, *path ? "/" : "",
+                        node->name, node->domain, *node->domain ? "::" : "", node->op_type,
+                        node->op ? node->op->since : node->opset);
+    for (int32_t i = 0; i < unit->said_count && used > 0 && (size_t)used < sizeof line; i++) {
+        const tort_said *said = &unit->said[i];
+        used +=
+            snprintf(line + used, sizeof line - (size_t)used, " %s: %s %s",
+                     list->session->chain[said->provider].provider->name, tort_verdict_name(said->code), said->message);
     }
-    if (strlen(text) + strlen(line) + 1 < size)
-        strcat(text, line);
+    if (!list->count++) list->first = lowered->graph.first + index;
+    if (strlen(list->text) + strlen(line) + 1 < sizeof list->text)
+        strcat(list->text, line);
     else
-        ++*left_out;
+        list->left_out++;
 }
 
-static tort_status report_unplaced(const tort_session *session, tort_error *error) {
-    char text[420] = "";
-    int32_t count = 0, left_out = 0, first = -1;
-    for (int32_t i = 0; i < session->graph->node_count; i++) {
-        if (session->placements[i].provider != TORT_AT_NOWHERE) continue;
-        if (first < 0) first = i;
-        count++;
-        list_node(text, sizeof text, session, i, &left_out);
+/* The units of all graphs for which `wanted` holds. */
+static node_list list_nodes(const tort_session *session, bool (*wanted)(const tort_lowered *, int32_t)) {
+    node_list list = {.session = session, .first = -1};
+    for (int32_t g = 0; g < session->graph_count; g++) {
+        const tort_lowered *lowered = &session->graphs[g];
+        for (int32_t i = 0; lowered->lowered && i < lowered->graph.node_count; i++)
+            if (wanted(lowered, i)) list_node(&list, lowered, i);
     }
-    if (!count) return TORT_OK;
+    return list;
+}
+
+static tort_status list_error(const node_list *list, const char *what, tort_error *error) {
     char more[32] = "";
-    if (left_out) snprintf(more, sizeof more, "; and %d more", left_out);
-    tort_fail(error, TORT_E_PLACEMENT, "%d node%s with no provider: %s%s", count, count == 1 ? "" : "s", text, more);
-    if (error) error->node = first;
+    if (list->left_out) snprintf(more, sizeof more, "; and %d more", list->left_out);
+    tort_fail(error, TORT_E_PLACEMENT, "%s: %s%s", what, list->text, more);
+    if (error) error->node = list->first;
     return TORT_E_PLACEMENT;
 }
 
+static bool is_unplaced(const tort_lowered *lowered, int32_t index) {
+    return lowered->units[index].provider == TORT_AT_NOWHERE;
+}
+
+static tort_status report_unplaced(const tort_session *session, tort_error *error) {
+    const node_list list = list_nodes(session, is_unplaced);
+    char what[64];
+    if (!list.count) return TORT_OK;
+    snprintf(what, sizeof what, "%d node%s with no provider", list.count, list.count == 1 ? "" : "s");
+    return list_error(&list, what, error);
+}
+
 static tort_status place_all(candidate *c, tort_pass *pass, tort_error *error) {
-    tort_session *session = c->session;
+    tort_lowered *lowered = c->lowered;
     tort_status status = TORT_OK;
-    for (int32_t i = 0; !status && i < session->graph->node_count; i++) {
-        c->placement = &session->placements[i];
-        c->node = &session->graph->nodes[i];
+    for (int32_t i = 0; !status && i < lowered->graph.node_count; i++) {
+        c->unit = &lowered->units[i];
+        c->node = &lowered->graph.nodes[i];
         c->index = i;
         c->said_count = 0;
-        if (c->placement->folded) {
-            c->placement->provider = TORT_AT_FOLDED;
+        if (c->unit->folded) {
+            c->unit->provider = TORT_AT_FOLDED;
             continue;
         }
         tort_node_view view = tort_pass_view(pass, i);
@@ -319,25 +344,29 @@ static tort_status place_all(candidate *c, tort_pass *pass, tort_error *error) {
         if (!status) status = resolve_for_claims(c, &view, error);
         if (!status) status = place_node(c, error);
         if (!status) status = store_said(c, error);
-        if (status) tort_error_at_node(error, session->graph, i);
+        if (status) tort_error_at_node(error, &lowered->graph, i);
         tort_pass_release(pass, i);
     }
     return status;
 }
 
-tort_status tort_place(tort_session *session, tort_error *error) {
+static tort_status place_graph(tort_lowered *lowered, const tort_op_table *rows, tort_error *error) {
+    tort_session *session = lowered->session;
     tort_pass pass;
+    tort_status status = tort_lowered_pass(lowered, &pass, lowered->infos, &session->dims, &session->arena, error);
+    if (status) return status;
+    status = place_all(&(candidate){.session = session, .lowered = lowered, .rows = rows}, &pass, error);
+    tort_pass_free(&pass);
+    return status;
+}
+
+tort_status tort_place(tort_session *session, tort_error *error) {
     tort_op_table rows;
     tort_status status = tort_read_pins(session, error);
     if (status) return status;
     if (!tort_op_table_build(&rows, &session->env)) return tort_out_of_memory(error, 0);
-    status =
-        tort_pass_init(&pass, session->model, session->graph, session->infos, &session->dims, &session->arena, error);
-    if (!status) {
-        pass.weights = session->weights;
-        status = place_all(&(candidate){.session = session, .rows = &rows}, &pass, error);
-        tort_pass_free(&pass);
-    }
+    for (int32_t g = 0; !status && g < session->graph_count; g++)
+        if (session->graphs[g].lowered) status = place_graph(&session->graphs[g], &rows, error);
     tort_op_table_free(&rows, &session->env);
     if (!status) status = tort_check_pins(session, error);
     return status ? status : report_unplaced(session, error);
@@ -345,22 +374,18 @@ tort_status tort_place(tort_session *session, tort_error *error) {
 
 /* ---- --strict ---------------------------------------------------------------------------------------------------- */
 
+static bool fell_back(const tort_lowered *lowered, int32_t index) {
+    const tort_unit *unit = &lowered->units[index];
+    if (unit->provider <= 0 || unit->pinned) return false;
+    return !tort_listed(lowered->session->options.allow, lowered->graph.nodes[index].op_type);
+}
+
 tort_status tort_place_strict(const tort_session *session, tort_error *error) {
     if (!session->options.strict) return TORT_OK;
-    char text[400] = "";
-    int32_t count = 0, left_out = 0, first = -1;
-    for (int32_t i = 0; i < session->graph->node_count; i++) {
-        if (session->placements[i].provider <= 0 || session->placements[i].pinned) continue;
-        if (tort_listed(session->options.allow, session->graph->nodes[i].op_type)) continue;
-        if (first < 0) first = i;
-        count++;
-        list_node(text, sizeof text, session, i, &left_out);
-    }
-    if (!count) return TORT_OK;
-    char more[32] = "";
-    if (left_out) snprintf(more, sizeof more, "; and %d more", left_out);
-    tort_fail(error, TORT_E_PLACEMENT, "strict: %d node%s not on %s: %s%s", count, count == 1 ? " is" : "s are",
-              session->chain[0].provider->name, text, more);
-    if (error) error->node = first;
-    return TORT_E_PLACEMENT;
+    const node_list list = list_nodes(session, fell_back);
+    char what[160];
+    if (!list.count) return TORT_OK;
+    snprintf(what, sizeof what, "strict: %d node%s not on %s", list.count, list.count == 1 ? " is" : "s are",
+             session->chain[0].provider->name);
+    return list_error(&list, what, error);
 }

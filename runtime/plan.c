@@ -12,6 +12,7 @@
 
 typedef struct builder {
     tort_session *session;
+    tort_lowered *lowered;
     const tort_graph *graph;
     tort_planned *planned;
     tort_plan *plan;
@@ -113,9 +114,9 @@ static tort_status add_literal(builder *b, int32_t slot_index) {
 
 static tort_status ensure(builder *b, int32_t value, int32_t memory, int32_t node, int32_t *slot);
 
-/* The provider whose copy function moves bytes in and out of a device memory. */
-static int32_t owner_of(int32_t memory) {
-    return memory - 1;
+/* The provider whose copy function moves bytes in and out of a device memory; -1: the host's are moved by the core. */
+static int32_t owner_of(const builder *b, int32_t memory) {
+    return memory ? (int32_t)(b->session->memories[memory].owner - b->session->chain) : -1;
 }
 
 static tort_status add_copy(builder *b, int32_t from, int32_t to, int32_t node) {
@@ -126,7 +127,7 @@ static tort_status add_copy(builder *b, int32_t from, int32_t to, int32_t node) 
     const tort_slot *source = &b->plan->slots[from], *target = &b->plan->slots[to];
     tort_step step = {.kind = TORT_STEP_COPY,
                       .node = node,
-                      .provider = owner_of(target->memory ? target->memory : source->memory),
+                      .provider = owner_of(b, target->memory ? target->memory : source->memory),
                       .direction = source->memory == target->memory ? TORT_ON_DEVICE
                                    : target->memory                 ? TORT_TO_DEVICE
                                                                     : TORT_TO_HOST,
@@ -159,7 +160,7 @@ static tort_status ensure(builder *b, int32_t value, int32_t memory, int32_t nod
         return *slot < 0 ? tort_out_of_memory(b->error, 0) : TORT_OK;
     }
     int32_t producer = b->graph->values[value].producer;
-    bool literal = producer >= 0 && b->session->placements[producer].provider == TORT_AT_FOLDED;
+    bool literal = producer >= 0 && b->lowered->units[producer].provider == TORT_AT_FOLDED;
     if (literal && memory == 0) {
         *slot = add_slot(b, value, 0, TORT_HOME_LITERAL, -1);
         return *slot < 0 ? tort_out_of_memory(b->error, 0) : add_literal(b, *slot);
@@ -253,7 +254,7 @@ static bool shapes_unknown(const builder *b, const tort_node *node) {
 /* Reserves the step's params, and for a step of known shapes decodes them and sizes its scratch. */
 static tort_status measure(builder *b, int32_t index, tort_step *step) {
     const tort_node *node = &b->graph->nodes[index];
-    const tort_placement *placement = &b->session->placements[index];
+    const tort_unit *unit = &b->lowered->units[index];
     size_t end;
     step->params = b->plan->params_bytes;
     if (!tort_align_size((size_t)step->params + node->op->params_size, PARAMS_ALIGN, &end))
@@ -267,10 +268,10 @@ static tort_status measure(builder *b, int32_t index, tort_step *step) {
     status = tort_pass_acquire(&b->pass, index, b->error);
     if (!status) status = tort_resolve_node(&view, params, &scratch, b->error);
     view.params = params;
-    const tort_link *link = &b->session->chain[placement->provider];
-    if (!tort_runs_reference(link->provider, placement->kernel)) scratch = 0; /* resolve asked for the plain loop */
-    if (!status && placement->kernel->size) {
-        status = placement->kernel->size(&link->target, &view, &scratch, b->error);
+    const tort_link *link = &b->session->chain[unit->provider];
+    if (!tort_runs_reference(link->provider, unit->kernel)) scratch = 0; /* resolve asked for the plain loop */
+    if (!status && unit->kernel->size) {
+        status = unit->kernel->size(&link->target, &view, &scratch, b->error);
     }
     if (status) tort_error_at_node(b->error, b->graph, index);
     tort_pass_release(&b->pass, index);
@@ -280,17 +281,17 @@ static tort_status measure(builder *b, int32_t index, tort_step *step) {
 
 static tort_status add_kernel(builder *b, int32_t index) {
     const tort_node *node = &b->graph->nodes[index];
-    const tort_placement *placement = &b->session->placements[index];
-    int32_t memory = b->session->chain[placement->provider].memory;
+    const tort_unit *unit = &b->lowered->units[index];
+    int32_t memory = b->session->chain[unit->provider].memory;
     tort_step step = {.kind = TORT_STEP_KERNEL,
                       .node = index,
-                      .provider = placement->provider,
+                      .provider = unit->provider,
                       .memory = memory,
                       .input_count = node->input_count,
                       .output_count = node->output_count};
     step.operands = reserve_operands(b, node->input_count + node->output_count);
     if (step.operands < 0) return tort_out_of_memory(b->error, 0);
-    tort_status status = add_inputs(b, index, step.operands, memory, placement->kernel);
+    tort_status status = add_inputs(b, index, step.operands, memory, unit->kernel);
     const bool asked = shaped_by_data(b, node);
     if (!status && (asked || shapes_unknown(b, node))) status = add_shape_operands(b, index, &step);
     if (!status) status = add_outputs(b, index, step.operands + node->input_count, memory, TORT_HOME_ARENA, -1);
@@ -338,7 +339,7 @@ static tort_slot *root_of(tort_plan *plan, int32_t slot) {
 /* An output must be in the memory it is bound to, and its bytes the context's and its own: what is the caller's input,
  * a weight, or an output already, is copied. */
 static tort_status add_output(builder *b, int32_t port) {
-    int32_t value = b->graph->outputs[port], memory = b->session->output_memory[port], slot;
+    int32_t value = b->graph->outputs[port], memory = b->lowered->output_memory[port], slot;
     tort_status status = ensure(b, value, memory, -1, &slot);
     if (status) return status;
     const tort_slot *root = root_of(b->plan, slot);
@@ -434,7 +435,7 @@ static tort_status check_room(const builder *b, int32_t memory) {
     const tort_session *session = b->session;
     const uint64_t values = b->plan->arena_bytes[memory];
     if (values <= tort_room_for_values(session, memory)) return TORT_OK;
-    const tort_link *link = tort_memory_owner(session, memory);
+    const tort_link *link = session->memories[memory].owner;
     uint64_t largest;
     const int32_t maker = largest_maker(b, memory, &largest);
     char weights[64] = "", most[160] = "";
@@ -498,11 +499,11 @@ static tort_status infer_concrete(builder *b) {
 static tort_status build_steps(builder *b) {
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < b->graph->input_count; i++) {
-        b->plan->input_slots[i] = add_slot(b, b->graph->inputs[i], b->session->input_memory[i], TORT_HOME_INPUT, i);
+        b->plan->input_slots[i] = add_slot(b, b->graph->inputs[i], b->lowered->input_memory[i], TORT_HOME_INPUT, i);
         if (b->plan->input_slots[i] < 0) status = tort_out_of_memory(b->error, 0);
     }
     for (int32_t i = 0; !status && i < b->graph->node_count; i++) {
-        int32_t provider = b->session->placements[i].provider;
+        int32_t provider = b->lowered->units[i].provider;
         if (provider >= 0)
             status = add_kernel(b, i);
         else if (provider == TORT_AT_HOST)
@@ -532,8 +533,9 @@ static tort_status allocate(builder *b) {
         return tort_out_of_memory(b->error, values * sizeof *planned->infos);
     memset(b->slot_of, 0xff, (values * memories + 1) * sizeof *b->slot_of);
     memset(b->home_of, 0xff, (values + 1) * sizeof *b->home_of);
-    memcpy(planned->infos, b->session->infos, values * sizeof *planned->infos);
+    memcpy(planned->infos, b->lowered->infos, values * sizeof *planned->infos);
     b->plan->memory_count = b->session->memory_count;
+    b->plan->provider_count = b->session->chain_count;
     b->plan->node_count = b->graph->node_count;
     b->plan->value_count = b->graph->value_count;
     b->plan->input_count = b->graph->input_count;
@@ -541,39 +543,43 @@ static tort_status allocate(builder *b) {
     return TORT_OK;
 }
 
-tort_status tort_plan_make(tort_session *session, const tort_tensor *inputs, tort_planned **out, tort_error *error) {
-    builder b = {.session = session, .graph = session->graph, .error = error};
-    b.planned = tort_alloc_zero(&session->env, 1, sizeof *b.planned);
-    if (!b.planned) return tort_out_of_memory(error, sizeof *b.planned);
-    b.plan = &b.planned->plan;
-    tort_status status = allocate(&b);
-    if (!status)
-        status = tort_pass_init(&b.pass, session->model, b.graph, b.planned->infos, &b.planned->dims, &b.planned->arena,
-                                error);
-    if (!status) {
-        b.pass.weights = session->weights;
-        status = take_input_shapes(&b, inputs);
-        if (!status && inputs) status = infer_concrete(&b);
-        if (!status) status = build_steps(&b);
-        if (!status) status = lay_out(&b);
-        if (!status) status = tort_plan_check(&session->env, b.plan, error);
-        tort_pass_free(&b.pass);
-    }
-    size_t values = (size_t)b.graph->value_count;
-    tort_free(&session->env, b.slot_of, (values * (size_t)session->memory_count + 1) * sizeof *b.slot_of);
-    tort_free(&session->env, b.home_of, (values + 1) * sizeof *b.home_of);
-    if (status) {
-        tort_planned_free(session, b.planned);
-        return status;
-    }
-    *out = b.planned;
-    return TORT_OK;
+static tort_status make_plan(builder *b, const tort_tensor *inputs) {
+    tort_planned *planned = b->planned;
+    tort_status status =
+        tort_lowered_pass(b->lowered, &b->pass, planned->infos, &planned->dims, &planned->arena, b->error);
+    if (status) return status;
+    status = take_input_shapes(b, inputs);
+    if (!status && inputs) status = infer_concrete(b);
+    if (!status) status = build_steps(b);
+    if (!status) status = lay_out(b);
+    if (!status) status = tort_plan_check(&b->session->env, b->plan, b->error);
+    tort_pass_free(&b->pass);
+    return status;
 }
 
-void tort_planned_free(const tort_session *session, tort_planned *planned) {
+tort_status tort_plan_make(tort_lowered *lowered, const tort_tensor *inputs, tort_planned **out, tort_error *error) {
+    tort_session *session = lowered->session;
+    builder b = {.session = session, .lowered = lowered, .graph = &lowered->graph, .error = error};
+    b.planned = tort_alloc_zero(&session->env, 1, sizeof *b.planned);
+    if (!b.planned) return tort_out_of_memory(error, sizeof *b.planned);
+    b.planned->lowered = lowered;
+    b.plan = &b.planned->plan;
+    tort_status status = allocate(&b);
+    if (!status) status = make_plan(&b, inputs);
+    const size_t values = (size_t)b.graph->value_count;
+    tort_free(&session->env, b.slot_of, (values * (size_t)session->memory_count + 1) * sizeof *b.slot_of);
+    tort_free(&session->env, b.home_of, (values + 1) * sizeof *b.home_of);
+    if (!status)
+        *out = b.planned;
+    else
+        tort_planned_free(b.planned);
+    return status;
+}
+
+void tort_planned_free(tort_planned *planned) {
     if (!planned) return;
-    const tort_env *env = &session->env;
-    tort_unfit_plan(session, planned);
+    const tort_env *env = &planned->lowered->session->env;
+    tort_unfit_plan(planned);
     tort_free(env, planned->plan.slots, (size_t)planned->slot_capacity * sizeof *planned->plan.slots);
     tort_free(env, planned->plan.steps, (size_t)planned->step_capacity * sizeof *planned->plan.steps);
     tort_free(env, planned->plan.operands, (size_t)planned->operand_capacity * sizeof *planned->plan.operands);

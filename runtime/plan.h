@@ -17,7 +17,7 @@ typedef enum tort_home {
     TORT_HOME_DYNAMIC   /* size depends on data: allocated by its step, within the session's limit */
 } tort_home;
 
-/* A value in one memory. 0 is host memory; 1 + p that of chain provider p. */
+/* A value in one memory of the session; 0 is host memory. */
 typedef struct tort_slot {
     int32_t value, memory;
     tort_home home;
@@ -63,7 +63,7 @@ typedef struct tort_plan {
     int32_t slot_count, step_count, operand_count, input_count, output_count;
     int32_t node_count, value_count; /* of the graph that indices refer to */
     uint64_t literal_bytes, params_bytes;
-    int32_t memory_count;
+    int32_t memory_count, provider_count;
     uint64_t *arena_bytes; /* a memory: what memplan.c came to */
     uint64_t *naive_bytes; /* a memory: if nothing shared its place */
 } tort_plan;

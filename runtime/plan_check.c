@@ -101,7 +101,7 @@ static tort_status check_write(const tort_plan *plan, int32_t index, int32_t ope
 static tort_status check_kind(const tort_plan *plan, int32_t index, tort_error *error) {
     const tort_step *step = &plan->steps[index];
     const bool kernel = step->kind == TORT_STEP_KERNEL;
-    if (step->provider < (kernel ? 0 : -1) || step->provider >= plan->memory_count - 1)
+    if (step->provider < (kernel ? 0 : -1) || step->provider >= plan->provider_count)
         return bad(error, "provider of step", index);
     if (step->node < (step->kind == TORT_STEP_COPY ? -1 : 0) || step->node >= plan->node_count)
         return bad(error, "node of step", index);

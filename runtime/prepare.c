@@ -10,84 +10,84 @@
 
 /* ---- packing ----------------------------------------------------------------------------------------------------- */
 
-static tort_status hold_inputs(tort_session *session, tort_pass *pass, const tort_node *node, bool hold,
+static tort_status hold_inputs(const tort_lowered *lowered, tort_pass *pass, const tort_node *node, bool hold,
                                tort_error *error) {
     for (int32_t i = 0; i < node->input_count; i++) {
-        int32_t value = node->inputs[i];
-        if (value < 0 || !tort_is_constant(session, value)) continue;
+        const int32_t value = node->inputs[i];
+        if (value < 0 || !tort_is_constant(lowered, value)) continue;
+        const int32_t constant = lowered->constant_of[value];
         if (!hold) {
-            if (pass->in[i].data) tort_constant_release(session, value);
+            if (pass->in[i].data) tort_constant_release(lowered->session, constant);
             continue;
         }
         pass->in[i].data = NULL;
-        tort_status status = tort_constant_acquire(session, value, &pass->in[i].data, error);
+        tort_status status = tort_constant_acquire(lowered->session, constant, &pass->in[i].data, error);
         if (status) return status;
     }
     return TORT_OK;
 }
 
-static tort_status prepare_node(tort_session *session, tort_pass *pass, int32_t index, tort_error *error) {
-    tort_placement *placement = &session->placements[index];
-    const tort_node *node = &session->graph->nodes[index];
-    const tort_link *link = &session->chain[placement->provider];
+static tort_status prepare_unit(tort_lowered *lowered, tort_pass *pass, int32_t index, tort_error *error) {
+    tort_session *session = lowered->session;
+    tort_unit *unit = &lowered->units[index];
+    const tort_node *node = &lowered->graph.nodes[index];
+    const tort_link *link = &session->chain[unit->provider];
     tort_node_view view = tort_pass_view(pass, index);
-    view.params = placement->params;
+    view.params = unit->params;
     tort_status status = TORT_OK;
-    if (placement->packed_bytes)
-        status = tort_chain_alloc(session, &session->env, link->memory, placement->packed_bytes, "packed weights",
-                                  &placement->packed, error);
+    if (unit->packed_bytes)
+        status = tort_chain_alloc(session, &session->env, link->memory, unit->packed_bytes, "packed weights",
+                                  &unit->packed, error);
     if (status) return status;
     tort_prepare prepare = {.node = &view,
                             .target = &link->target,
                             .device = link->device,
                             .env = &session->env,
-                            .packed = placement->packed,
+                            .packed = unit->packed,
                             .error = error};
-    status = hold_inputs(session, pass, node, true, error);
+    status = hold_inputs(lowered, pass, node, true, error);
     const int32_t before = tort_link_enter(link);
-    if (!status) status = tort_link_noted(link, placement->kernel->prepare(&prepare));
+    if (!status) status = tort_link_noted(link, unit->kernel->prepare(&prepare));
     tort_link_leave(link, before);
-    hold_inputs(session, pass, node, false, NULL);
+    hold_inputs(lowered, pass, node, false, NULL);
     if (status) {
-        tort_error_at_node(error, session->graph, index);
+        tort_error_at_node(error, &lowered->graph, index);
         if (error) error->provider = link->provider->name;
         return status;
     }
-    placement->prepared = prepare.prepared;
+    unit->prepared = prepare.prepared;
     return TORT_OK;
 }
 
-static tort_status prepare_nodes(tort_session *session, tort_error *error) {
+static tort_status prepare_units(tort_lowered *lowered, tort_error *error) {
+    tort_session *session = lowered->session;
     tort_pass pass;
-    tort_status status =
-        tort_pass_init(&pass, session->model, session->graph, session->infos, &session->dims, &session->arena, error);
+    tort_status status = tort_lowered_pass(lowered, &pass, lowered->infos, &session->dims, &session->arena, error);
     if (status) return status;
-    pass.weights = session->weights;
-    for (int32_t i = 0; !status && i < session->graph->node_count; i++)
-        if (session->placements[i].provider >= 0 && session->placements[i].kernel->prepare)
-            status = prepare_node(session, &pass, i, error);
+    for (int32_t i = 0; !status && i < lowered->graph.node_count; i++)
+        if (lowered->units[i].provider >= 0 && lowered->units[i].kernel->prepare)
+            status = prepare_unit(lowered, &pass, i, error);
     tort_pass_free(&pass);
     return status;
 }
 
 /* ---- constants --------------------------------------------------------------------------------------------------- */
 
-static tort_status keep_on_host(tort_session *session, int32_t value, tort_error *error) {
-    tort_constant *constant = &session->constants[value];
+static tort_status keep_on_host(tort_session *session, int32_t index, tort_error *error) {
+    tort_constant *constant = &session->constants[index];
     if (constant->host) return TORT_OK;
-    tort_status status = tort_constant_acquire(session, value, &constant->host, error);
+    tort_status status = tort_constant_acquire(session, index, &constant->host, error);
     constant->held = !status;
     return status;
 }
 
-static tort_status copy_weight(const tort_session *session, int32_t value, const tort_link *link, void *place,
-                               const void *data, tort_error *error) {
-    const size_t bytes = session->constants[value].bytes;
+static tort_status copy_weight(const tort_constant *constant, const tort_link *link, void *place, const void *data,
+                               tort_error *error) {
     tort_status status = TORT_OK;
-    if (bytes) status = tort_link_copy(link, NULL, place, data, bytes, TORT_TO_DEVICE, error);
+    if (constant->bytes) status = tort_link_copy(link, NULL, place, data, constant->bytes, TORT_TO_DEVICE, error);
     if (!status) status = tort_link_sync(link, NULL, error);
     if (!status) return TORT_OK;
-    tort_error_prefix(error, "weight \"%s\"", session->graph->values[value].name);
+    tort_error_prefix(error, "weight \"%s\"", constant->name);
     return tort_link_failed(link, status, error);
 }
 
@@ -110,8 +110,8 @@ static tort_status take_place(tort_session *session, int32_t memory, size_t byte
     return TORT_OK;
 }
 
-static tort_status upload(tort_session *session, int32_t value, int32_t memory, tort_error *error) {
-    tort_constant *constant = &session->constants[value];
+static tort_status upload(tort_session *session, int32_t index, int32_t memory, tort_error *error) {
+    tort_constant *constant = &session->constants[index];
     const void *data = NULL;
     if (!constant->device)
         constant->device = tort_arena_array(&session->arena, (size_t)session->memory_count, sizeof(void *));
@@ -119,44 +119,67 @@ static tort_status upload(tort_session *session, int32_t value, int32_t memory, 
     if (constant->device[memory]) return TORT_OK;
     void *place = NULL;
     tort_status status = take_place(session, memory, constant->bytes, &place, error);
-    if (!status) status = tort_constant_acquire(session, value, &data, error);
+    if (!status) status = tort_constant_acquire(session, index, &data, error);
     if (status) return status;
-    status = copy_weight(session, value, &session->chain[memory - 1], place, data, error);
+    status = copy_weight(constant, session->memories[memory].owner, place, data, error);
     constant->device[memory] = place;
-    tort_constant_release(session, value);
+    tort_constant_release(session, index);
     return status;
 }
 
-static tort_status keep_input(tort_session *session, int32_t index, int32_t input, tort_error *error) {
-    const int32_t value = session->graph->nodes[index].inputs[input];
-    const tort_reads reads = tort_constant_reads(session, index, input);
-    tort_status status = reads.host ? keep_on_host(session, value, error) : TORT_OK;
-    return !status && reads.memory ? upload(session, value, reads.memory, error) : status;
+static tort_status keep_inputs(tort_lowered *lowered, int32_t index, tort_error *error) {
+    tort_session *session = lowered->session;
+    const tort_node *node = &lowered->graph.nodes[index];
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; !status && i < node->input_count; i++) {
+        const tort_reads reads = tort_constant_reads(lowered, index, i);
+        const int32_t constant = node->inputs[i] < 0 ? -1 : lowered->constant_of[node->inputs[i]];
+        if (reads.host) status = keep_on_host(session, constant, error);
+        if (!status && reads.memory) status = upload(session, constant, reads.memory, error);
+    }
+    return status;
+}
+
+static tort_status keep_outputs(tort_lowered *lowered, tort_error *error) {
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; !status && i < lowered->graph.output_count; i++) {
+        const int32_t value = lowered->graph.outputs[i], memory = lowered->output_memory[i];
+        if (!tort_is_constant(lowered, value)) continue;
+        const int32_t constant = lowered->constant_of[value];
+        status = memory ? upload(lowered->session, constant, memory, error)
+                        : keep_on_host(lowered->session, constant, error);
+    }
+    return status;
 }
 
 /* Folded bytes that no kernel reads in host memory any more. */
 static void drop_unread(tort_session *session) {
-    for (int32_t v = 0; v < session->graph->value_count; v++) {
-        tort_constant *constant = &session->constants[v];
+    for (int32_t i = 0; i < session->constant_count; i++) {
+        tort_constant *constant = &session->constants[i];
         if (!constant->folded || constant->held || constant->bytes <= TORT_SMALL_CONSTANT) continue;
         tort_free_aligned(&session->env, constant->folded, constant->bytes);
         constant->folded = NULL;
-        session->infos[v].data = NULL;
+    }
+    for (int32_t g = 0; g < session->graph_count; g++) {
+        tort_lowered *lowered = &session->graphs[g];
+        for (int32_t v = 0; v < lowered->graph.value_count; v++) {
+            const int32_t constant = lowered->constant_of[v];
+            if (constant >= 0 && lowered->weights[v] < 0) lowered->infos[v].data = session->constants[constant].folded;
+        }
     }
 }
 
+static tort_status prepare_graph(tort_lowered *lowered, tort_error *error) {
+    tort_status status = prepare_units(lowered, error);
+    for (int32_t i = 0; !status && i < lowered->graph.node_count; i++) status = keep_inputs(lowered, i, error);
+    return status ? status : keep_outputs(lowered, error);
+}
+
 tort_status tort_prepare_all(tort_session *session, tort_error *error) {
-    const tort_graph *graph = session->graph;
     session->uploads = tort_arena_array(&session->arena, (size_t)session->memory_count, sizeof *session->uploads);
-    tort_status status = session->uploads ? prepare_nodes(session, error) : tort_out_of_memory(error, 0);
-    for (int32_t i = 0; !status && i < graph->node_count; i++)
-        for (int32_t k = 0; !status && k < graph->nodes[i].input_count; k++) status = keep_input(session, i, k, error);
-    for (int32_t i = 0; !status && i < graph->output_count; i++) {
-        if (!tort_is_constant(session, graph->outputs[i])) continue;
-        int32_t memory = session->output_memory[i];
-        status = memory ? upload(session, graph->outputs[i], memory, error)
-                        : keep_on_host(session, graph->outputs[i], error);
-    }
+    tort_status status = session->uploads ? TORT_OK : tort_out_of_memory(error, 0);
+    for (int32_t g = 0; !status && g < session->graph_count; g++)
+        if (session->graphs[g].lowered) status = prepare_graph(&session->graphs[g], error);
     if (!status) drop_unread(session);
     session->prepared = !status;
     return status;
@@ -164,86 +187,88 @@ tort_status tort_prepare_all(tort_session *session, tort_error *error) {
 
 /* ---- plans ------------------------------------------------------------------------------------------------------- */
 
-static tort_status fit_step(tort_session *session, tort_planned *planned, tort_pass *pass, int32_t index,
-                            tort_error *error) {
+static tort_status fit_step(tort_planned *planned, tort_pass *pass, int32_t index, tort_error *error) {
+    const tort_lowered *lowered = planned->lowered;
     const tort_step *step = &planned->plan.steps[index];
-    const tort_link *link = &session->chain[step->provider];
+    const tort_link *link = &lowered->session->chain[step->provider];
     tort_node_view view = tort_pass_view(pass, step->node);
     view.params = planned->params + step->params;
     tort_fit fit = {.node = &view,
                     .target = &link->target,
                     .scratch = (size_t)step->scratch_bytes,
                     .device = link->device,
-                    .env = &session->env,
+                    .env = &lowered->session->env,
                     .error = error};
     const int32_t before = tort_link_enter(link);
-    tort_status status = tort_link_noted(link, session->placements[step->node].kernel->fit(&fit));
+    tort_status status = tort_link_noted(link, lowered->units[step->node].kernel->fit(&fit));
     tort_link_leave(link, before);
     planned->fitted[index] = fit.fitted;
     if (status) {
-        tort_error_at_node(error, session->graph, step->node);
+        tort_error_at_node(error, &lowered->graph, step->node);
         if (error) error->provider = link->provider->name;
     }
     return status;
 }
 
-static bool is_fitted(const tort_session *session, const tort_step *step) {
-    return step->kind == TORT_STEP_KERNEL && !step->dynamic && session->placements[step->node].kernel->fit;
+static bool is_fitted(const tort_lowered *lowered, const tort_step *step) {
+    return step->kind == TORT_STEP_KERNEL && !step->dynamic && lowered->units[step->node].kernel->fit;
 }
 
 size_t tort_fitted_bytes(const tort_plan *plan) {
     return ((size_t)plan->step_count + 1) * sizeof(void *);
 }
 
-tort_status tort_fit_plan(tort_session *session, tort_planned *planned, tort_error *error) {
+tort_status tort_fit_plan(tort_planned *planned, tort_error *error) {
+    const tort_lowered *lowered = planned->lowered;
     const tort_plan *plan = &planned->plan;
     tort_pass pass;
-    planned->fitted = tort_alloc_zero(&session->env, 1, tort_fitted_bytes(plan));
+    planned->fitted = tort_alloc_zero(&lowered->session->env, 1, tort_fitted_bytes(plan));
     if (!planned->fitted) return tort_out_of_memory(error, tort_fitted_bytes(plan));
-    tort_status status =
-        tort_pass_init(&pass, session->model, session->graph, planned->infos, &planned->dims, &planned->arena, error);
+    tort_status status = tort_lowered_pass(lowered, &pass, planned->infos, &planned->dims, &planned->arena, error);
     if (status) return status;
-    pass.weights = session->weights;
     for (int32_t i = 0; !status && i < plan->step_count; i++)
-        if (is_fitted(session, &plan->steps[i])) status = fit_step(session, planned, &pass, i, error);
+        if (is_fitted(lowered, &plan->steps[i])) status = fit_step(planned, &pass, i, error);
     tort_pass_free(&pass);
     return status;
 }
 
-void tort_unfit_plan(const tort_session *session, tort_planned *planned) {
+void tort_unfit_plan(tort_planned *planned) {
+    const tort_lowered *lowered = planned->lowered;
     const tort_plan *plan = &planned->plan;
     for (int32_t i = 0; planned->fitted && i < plan->step_count; i++) {
         if (!planned->fitted[i]) continue;
         const tort_step *step = &plan->steps[i];
-        const tort_link *link = &session->chain[step->provider];
+        const tort_link *link = &lowered->session->chain[step->provider];
         const int32_t before = tort_link_enter(link);
-        session->placements[step->node].kernel->unfit(link->device, &session->env, planned->fitted[i]);
+        lowered->units[step->node].kernel->unfit(link->device, &lowered->session->env, planned->fitted[i]);
         tort_link_leave(link, before);
     }
-    tort_free(&session->env, planned->fitted, tort_fitted_bytes(plan));
+    tort_free(&lowered->session->env, planned->fitted, tort_fitted_bytes(plan));
     planned->fitted = NULL;
 }
 
 /* ---- the end of a session ---------------------------------------------------------------------------------------- */
 
+static void release_unit(tort_session *session, tort_unit *unit) {
+    if (!unit->prepared && !unit->packed) return;
+    const tort_link *link = &session->chain[unit->provider];
+    const int32_t before = tort_link_enter(link);
+    if (unit->prepared && unit->kernel->release) unit->kernel->release(link->device, &session->env, unit->prepared);
+    tort_link_leave(link, before);
+    unit->prepared = NULL;
+    if (unit->packed) tort_chain_free(session, &session->env, link->memory, unit->packed, unit->packed_bytes);
+    unit->packed = NULL;
+}
+
 void tort_release_all(tort_session *session) {
-    const tort_graph *graph = session->graph;
-    for (int32_t i = 0; session->placements && i < graph->node_count; i++) {
-        tort_placement *placement = &session->placements[i];
-        if (!placement->prepared && !placement->packed) continue;
-        const tort_link *link = &session->chain[placement->provider];
-        const int32_t before = tort_link_enter(link);
-        if (placement->prepared && placement->kernel->release)
-            placement->kernel->release(link->device, &session->env, placement->prepared);
-        tort_link_leave(link, before);
-        placement->prepared = NULL;
-        if (placement->packed)
-            tort_chain_free(session, &session->env, link->memory, placement->packed, placement->packed_bytes);
-        placement->packed = NULL;
+    for (int32_t g = 0; g < session->graph_count; g++) {
+        tort_lowered *lowered = &session->graphs[g];
+        for (int32_t i = 0; lowered->units && i < lowered->graph.node_count; i++)
+            release_unit(session, &lowered->units[i]);
     }
-    for (int32_t v = 0; session->constants && v < graph->value_count; v++) {
-        tort_constant *constant = &session->constants[v];
-        if (constant->held) tort_constant_release(session, v);
+    for (int32_t i = 0; i < session->constant_count; i++) {
+        tort_constant *constant = &session->constants[i];
+        if (constant->held) tort_constant_release(session, i);
         if (constant->folded) tort_free_aligned(&session->env, constant->folded, constant->bytes);
     }
     for (int32_t m = 1; session->uploads && m < session->memory_count; m++)

@@ -10,7 +10,7 @@
 
 #include "runtime/op.h"
 
-#define TORT_PROVIDER_ABI 3u
+#define TORT_PROVIDER_ABI 4u
 
 /* ---- verdicts ---------------------------------------------------------------------------------------------------- */
 
@@ -43,9 +43,14 @@ enum {                        /* tort_target.instructions, for cpu */
        TORT_CPU_NEON = 1u << 3
 };
 
+#define TORT_SPACE_NAME 64
+
 /* A device as data, so that a plan for a board can be made on a laptop. */
 typedef struct tort_target {
-    char description[128];      /* "NVIDIA H100, sm_90, driver 580"; of the host without its threads */
+    char description[128]; /* "NVIDIA H100, sm_90, driver 580"; of the host without its threads */
+    /* Whose bytes its kernels address, the same text as any other provider that addresses them: "CUDA device 0". Two
+     * providers of one space share values without a copy, and the streams that the first of them opens. "": its own. */
+    char space[TORT_SPACE_NAME];
     int32_t compute_capability; /* 87 for sm_87; 0 where it has no meaning */
     int32_t driver;             /* CUDA driver version as cudaDriverGetVersion tells it; 0 unknown */
     uint32_t instructions;

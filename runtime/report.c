@@ -17,9 +17,10 @@ typedef struct report_store {
 
 typedef struct writer {
     tort_session *session;
-    const tort_planned *planned; /* NULL: placement was refused */
+    const tort_planned *planned; /* of the main graph; NULL: placement was refused */
     tort_arena *arena;
     tort_report *report;
+    tort_report_copy *copies; /* of the report, while they are written */
 } writer;
 
 static const char *node_provider(const tort_session *session, int32_t provider) {
@@ -33,11 +34,11 @@ static const char *node_provider(const tort_session *session, int32_t provider) 
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
-static bool write_verdicts(writer *w, const tort_placement *placement, tort_report_node *out) {
-    tort_report_verdict *verdicts = tort_arena_array(w->arena, (size_t)placement->said_count + 1, sizeof *verdicts);
+static bool write_verdicts(writer *w, const tort_unit *unit, tort_report_node *out) {
+    tort_report_verdict *verdicts = tort_arena_array(w->arena, (size_t)unit->said_count + 1, sizeof *verdicts);
     if (!verdicts) return false;
-    for (int32_t i = 0; i < placement->said_count; i++) {
-        const tort_said *said = &placement->said[i];
+    for (int32_t i = 0; i < unit->said_count; i++) {
+        const tort_said *said = &unit->said[i];
         verdicts[i] = (tort_report_verdict){.provider = w->session->chain[said->provider].provider->name,
                                             .kernel = said->kernel,
                                             .code = said->code,
@@ -46,82 +47,103 @@ static bool write_verdicts(writer *w, const tort_placement *placement, tort_repo
                                             .root = said->root};
     }
     out->verdicts = verdicts;
-    out->verdict_count = placement->said_count;
+    out->verdict_count = unit->said_count;
     return true;
 }
 
+static const char *path_of(writer *w, const tort_graph *graph, const tort_node *node) {
+    return *graph->path ? tort_arena_format(w->arena, "%s/%s", graph->path, node->name) : node->name;
+}
+
+static bool write_node(writer *w, const tort_lowered *lowered, int32_t i, tort_report_node *out) {
+    const tort_node *node = &lowered->graph.nodes[i];
+    const tort_unit *unit = &lowered->units[i];
+    *out = (tort_report_node){.index = lowered->graph.first + i,
+                              .file_index = node->file_index,
+                              .path = path_of(w, &lowered->graph, node),
+                              .name = node->name,
+                              .op = node->op_type,
+                              .domain = node->domain,
+                              .since = node->op ? node->op->since : node->opset,
+                              .provider = node_provider(w->session, unit->provider),
+                              .kernel = unit->label ? unit->label : "",
+                              .pinned = unit->pinned,
+                              .fell_back = unit->provider > 0 && !unit->pinned};
+    w->report->folded += unit->provider == TORT_AT_FOLDED;
+    w->report->host += unit->provider == TORT_AT_HOST;
+    w->report->unplaced += unit->provider == TORT_AT_NOWHERE;
+    w->report->fallen_back += out->fell_back;
+    w->report->pinned += unit->pinned;
+    return out->path && write_verdicts(w, unit, out);
+}
+
 static bool write_nodes(writer *w) {
-    const tort_graph *graph = w->session->graph;
-    tort_report_node *nodes = tort_arena_array(w->arena, (size_t)graph->node_count + 1, sizeof *nodes);
+    const tort_session *session = w->session;
+    int32_t count = 0;
+    for (int32_t g = 0; g < session->graph_count; g++)
+        if (session->graphs[g].lowered) count += session->graphs[g].graph.node_count;
+    tort_report_node *nodes = tort_arena_array(w->arena, (size_t)count + 1, sizeof *nodes);
     if (!nodes) return false;
-    for (int32_t i = 0; i < graph->node_count; i++) {
-        const tort_node *node = &graph->nodes[i];
-        const tort_placement *placement = &w->session->placements[i];
-        nodes[i] = (tort_report_node){.index = i,
-                                      .file_index = node->file_index,
-                                      .path = node->name,
-                                      .name = node->name,
-                                      .op = node->op_type,
-                                      .domain = node->domain,
-                                      .since = node->op ? node->op->since : node->opset,
-                                      .provider = node_provider(w->session, placement->provider),
-                                      .kernel = placement->label ? placement->label : "",
-                                      .pinned = placement->pinned,
-                                      .fell_back = placement->provider > 0 && !placement->pinned};
-        if (!write_verdicts(w, placement, &nodes[i])) return false;
-        w->report->folded += placement->provider == TORT_AT_FOLDED;
-        w->report->host += placement->provider == TORT_AT_HOST;
-        w->report->unplaced += placement->provider == TORT_AT_NOWHERE;
-        w->report->fallen_back += nodes[i].fell_back;
-        w->report->pinned += placement->pinned;
-    }
     w->report->nodes = nodes;
-    w->report->node_count = graph->node_count;
+    for (int32_t g = 0; g < session->graph_count; g++) {
+        const tort_lowered *lowered = &session->graphs[g];
+        for (int32_t i = 0; lowered->lowered && i < lowered->graph.node_count; i++)
+            if (!write_node(w, lowered, i, &nodes[w->report->node_count++])) return false;
+    }
     return true;
 }
 
 /* ---- copies ------------------------------------------------------------------------------------------------------ */
 
 static const char *memory_name(const tort_session *session, int32_t memory) {
-    if (memory) return session->chain[memory - 1].provider->name;
-    for (int32_t i = 0; i < session->chain_count; i++)
-        if (!session->chain[i].memory) return session->chain[i].provider->name;
-    return "host";
+    const tort_link *owner = session->memories[memory].owner;
+    return owner ? owner->provider->name : "host";
+}
+
+static const tort_planned *plan_of(const tort_lowered *lowered) {
+    return lowered->plans ? lowered->plans : lowered->draft;
+}
+
+static int32_t count_copies(const tort_planned *planned) {
+    int32_t count = 0;
+    for (int32_t i = 0; planned && i < planned->plan.step_count; i++)
+        count += planned->plan.steps[i].kind == TORT_STEP_COPY;
+    return count;
+}
+
+static bool write_copy(writer *w, const tort_planned *planned, const tort_step *step) {
+    const tort_plan *plan = &planned->plan;
+    const tort_graph *graph = &planned->lowered->graph;
+    const tort_slot *from = &plan->slots[plan->operands[step->operands]];
+    const tort_slot *to = &plan->slots[plan->operands[step->operands + 1]];
+    tort_report_copy *copy = &w->copies[w->report->copy_count++];
+    *copy = (tort_report_copy){.value = graph->values[from->value].name,
+                               .from = memory_name(w->session, from->memory),
+                               .to = memory_name(w->session, to->memory),
+                               .bytes = to->bytes,
+                               .before = step->node >= 0 ? path_of(w, graph, &graph->nodes[step->node]) : "",
+                               .node = step->node >= 0 ? graph->first + step->node : -1};
+    return copy->before != NULL;
 }
 
 static bool write_copies(writer *w) {
-    const tort_plan *plan = w->planned ? &w->planned->plan : NULL;
-    const tort_graph *graph = w->session->graph;
+    const tort_session *session = w->session;
     int32_t count = 0;
-    for (int32_t i = 0; plan && i < plan->step_count; i++) count += plan->steps[i].kind == TORT_STEP_COPY;
-    tort_report_copy *copies = tort_arena_array(w->arena, (size_t)count + 1, sizeof *copies);
-    if (!copies) return false;
-    for (int32_t i = 0, at = 0; plan && i < plan->step_count; i++) {
-        const tort_step *step = &plan->steps[i];
-        if (step->kind != TORT_STEP_COPY) continue;
-        const tort_slot *from = &plan->slots[plan->operands[step->operands]];
-        const tort_slot *to = &plan->slots[plan->operands[step->operands + 1]];
-        copies[at++] = (tort_report_copy){.value = graph->values[from->value].name,
-                                          .from = memory_name(w->session, from->memory),
-                                          .to = memory_name(w->session, to->memory),
-                                          .bytes = to->bytes,
-                                          .before = step->node >= 0 ? graph->nodes[step->node].name : "",
-                                          .node = step->node};
+    for (int32_t g = 0; w->planned && g < session->graph_count; g++)
+        count += count_copies(plan_of(&session->graphs[g]));
+    w->copies = tort_arena_array(w->arena, (size_t)count + 1, sizeof *w->copies);
+    w->report->copies = w->copies;
+    if (!w->copies) return false;
+    for (int32_t g = 0; count && g < session->graph_count; g++) {
+        const tort_planned *planned = plan_of(&session->graphs[g]);
+        for (int32_t i = 0; planned && i < planned->plan.step_count; i++)
+            if (planned->plan.steps[i].kind == TORT_STEP_COPY && !write_copy(w, planned, &planned->plan.steps[i]))
+                return false;
     }
-    w->report->copies = copies;
-    w->report->copy_count = count;
     return true;
 }
 
 /* ---- providers --------------------------------------------------------------------------------------------------- */
-
-static bool owns_memory(const tort_session *session, int32_t link) {
-    int32_t memory = session->chain[link].memory;
-    if (memory) return true;
-    for (int32_t i = 0; i < link; i++)
-        if (!session->chain[i].memory) return false; /* host memory is shown once */
-    return true;
-}
 
 static const char *keep(writer *w, const char *text) {
     const char *copy = tort_arena_text(w->arena, text, strlen(text));
@@ -152,12 +174,36 @@ static const char *describe(writer *w, const tort_link *link) {
     return keep(w, text);
 }
 
+static int32_t nodes_on(const tort_session *session, int32_t provider) {
+    int32_t nodes = 0;
+    for (int32_t g = 0; g < session->graph_count; g++) {
+        const tort_lowered *lowered = &session->graphs[g];
+        for (int32_t n = 0; lowered->lowered && n < lowered->graph.node_count; n++)
+            nodes += lowered->units[n].provider == provider;
+    }
+    return nodes;
+}
+
+/* Bytes of a memory are shown with the provider that owns it. */
+static void write_bytes(const writer *w, int32_t memory, tort_report_provider *out) {
+    const tort_session *session = w->session;
+    if (session->weight_bytes) out->weight_bytes = (int64_t)session->weight_bytes[memory];
+    const tort_plan *plan = w->planned ? &w->planned->plan : NULL;
+    if (plan && plan->complete) {
+        out->peak_bytes = (int64_t)plan->arena_bytes[memory];
+        out->naive_bytes = (int64_t)plan->naive_bytes[memory];
+    }
+    for (int32_t i = 0; i < w->report->copy_count; i++)
+        out->copies_in += w->report->copies[i].to == memory_name(session, memory);
+}
+
 static bool write_providers(writer *w) {
     const tort_session *session = w->session;
     tort_report_provider *providers = tort_arena_array(w->arena, (size_t)session->chain_count + 1, sizeof *providers);
     if (!providers) return false;
     for (int32_t i = 0; i < session->chain_count; i++) {
         const tort_link *link = &session->chain[i];
+        const bool complete = w->planned && w->planned->plan.complete;
         tort_report_provider *out = &providers[i];
         *out = (tort_report_provider){
             .name = link->provider->name,
@@ -165,23 +211,12 @@ static bool write_providers(writer *w) {
             .code = link->condition.ready && !*link->condition.code ? "READY" : link->condition.code,
             .description = describe(w, link),
             .threads = threads_of(session, link),
+            .nodes = nodes_on(session, i),
             .message = keep(w, link->condition.ready ? link->condition.note : link->condition.message),
             .cure = link->condition.cure,
-            .peak_bytes = -1,
-            .naive_bytes = -1};
-        for (int32_t n = 0; n < session->graph->node_count; n++) out->nodes += session->placements[n].provider == i;
-        const bool owner = owns_memory(session, i);
-        if (owner && session->weight_bytes) out->weight_bytes = (int64_t)session->weight_bytes[link->memory];
-        const tort_plan *plan = w->planned ? &w->planned->plan : NULL;
-        if (plan && plan->complete) {
-            out->peak_bytes = owner ? (int64_t)plan->arena_bytes[link->memory] : 0;
-            out->naive_bytes = owner ? (int64_t)plan->naive_bytes[link->memory] : 0;
-        }
-        for (int32_t c = 0; plan && c < plan->step_count; c++) {
-            const tort_step *step = &plan->steps[c];
-            if (step->kind != TORT_STEP_COPY) continue;
-            out->copies_in += owner && plan->slots[plan->operands[step->operands + 1]].memory == link->memory;
-        }
+            .peak_bytes = complete ? 0 : -1,
+            .naive_bytes = complete ? 0 : -1};
+        if (session->memories[link->memory].owner == link) write_bytes(w, link->memory, out);
     }
     w->report->providers = providers;
     w->report->provider_count = session->chain_count;
@@ -193,13 +228,21 @@ static bool write_providers(writer *w) {
 /* What weights hold of the session's own account now: packed ones in host memory, and results of folding. */
 static size_t weights_of_session(const tort_session *session) {
     size_t bytes = 0;
-    for (int32_t i = 0; i < session->graph->node_count; i++) {
-        const tort_placement *placement = &session->placements[i];
-        if (placement->packed && !session->chain[placement->provider].memory)
-            bytes += tort_aligned_bytes(placement->packed_bytes);
+    for (int32_t g = 0; g < session->graph_count; g++) {
+        const tort_lowered *lowered = &session->graphs[g];
+        for (int32_t i = 0; i < lowered->graph.node_count; i++) {
+            const tort_unit *unit = &lowered->units[i];
+            if (unit->packed && !session->chain[unit->provider].memory) bytes += tort_aligned_bytes(unit->packed_bytes);
+        }
     }
-    for (int32_t v = 0; v < session->graph->value_count; v++) bytes += tort_folded_bytes(&session->constants[v]);
+    for (int32_t i = 0; i < session->constant_count; i++) bytes += tort_folded_bytes(&session->constants[i]);
     return bytes;
+}
+
+/* Of a context: itself and the tables of its frames. */
+static size_t context_bytes(const tort_session *session, const tort_plan *plan) {
+    return sizeof(tort_context) + tort_text_bytes() + TORT_ARENA_FIRST +
+           tort_frame_bytes(plan, tort_main_graph(session));
 }
 
 static void write_memory(writer *w) {
@@ -212,7 +255,7 @@ static void write_memory(writer *w) {
     if (session->weight_bytes) memory->weights = (int64_t)session->weight_bytes[0];
     if (!plan || !plan->complete) return;
     if (!w->planned->fitted) memory->session += (int64_t)tort_fitted_bytes(plan); /* it is only planned */
-    memory->context = (int64_t)tort_context_bytes(session, plan);
+    memory->context = (int64_t)context_bytes(session, plan);
     memory->arena = (int64_t)tort_arena_bytes(plan);
     memory->total = memory->model + memory->weights + memory->session + memory->context + memory->arena;
 }
@@ -229,7 +272,7 @@ tort_status tort_session_report(tort_session *session, tort_report **report, tor
     tort_arena_init(&store->arena, &store->env);
     pthread_mutex_lock(&session->lock);
     writer w = {.session = session,
-                .planned = session->plans ? session->plans : session->draft,
+                .planned = plan_of(tort_main_graph(session)),
                 .arena = &store->arena,
                 .report = &store->report};
     const bool written = write_nodes(&w) && write_copies(&w) && write_providers(&w);

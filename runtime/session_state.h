@@ -1,7 +1,9 @@
 /* session_state.h - what the parts of the core share of a session. Private to runtime/.
  *
- * One writer per fact: chain.c opens providers, fold.c sets `folded`, place.c alone sets where a node runs, prepare.c
- * fills prepared and constants, bind.c says where inputs and outputs are, plan.c makes plans, report.c only reads. */
+ * A session runs a graph of its own: each graph of the model, bodies included, is lowered into one tort_lowered, which
+ * holds all that the session knows of it. One writer per fact: chain.c opens providers and tells memories apart,
+ * lower.c copies graphs, fold.c sets `folded`, place.c alone sets where a unit runs, prepare.c fills prepared and
+ * constants, bind.c says where inputs and outputs are, plan.c makes plans, report.c only reads. */
 #ifndef TORT_RUNTIME_SESSION_STATE_H
 #define TORT_RUNTIME_SESSION_STATE_H
 
@@ -28,11 +30,18 @@ typedef struct tort_link {
     tort_target target;
     tort_condition condition;
     atomic_bool *lost; /* the session's */
-    int32_t memory;    /* 0: host memory */
+    int32_t memory;    /* index into the session's memories */
     tort_library_state libraries[TORT_LIBRARY_COUNT];
 } tort_link;
 
-/* ---- placement --------------------------------------------------------------------------------------------------- */
+/* Bytes that somebody can address: 0 is host memory, each other one of a device, and that of all providers of the chain
+ * that say they can address it. The first of them to open it allocates, copies and opens streams for all. */
+typedef struct tort_memory {
+    tort_link *owner; /* of the host's, whose limit holds; NULL: no provider of the chain */
+    char space[TORT_SPACE_NAME];
+} tort_memory;
+
+/* ---- units ------------------------------------------------------------------------------------------------------- */
 
 enum { TORT_AT_HOST = -1, TORT_AT_FOLDED = -2, TORT_AT_NOWHERE = -3 };
 
@@ -41,10 +50,11 @@ typedef struct tort_said {
     const char *kernel;
     tort_verdict_code code;
     const char *message, *cure;
-    int32_t root; /* UPSTREAM: the node at fault; -1 */
+    int32_t root; /* UPSTREAM: the unit at fault; -1 */
 } tort_said;
 
-typedef struct tort_placement {
+/* What becomes of a node of the lowered graph, the node of the same index. */
+typedef struct tort_unit {
     int32_t provider; /* chain index, or TORT_AT_... */
     const tort_kernel *kernel;
     const char *label; /* what reports show as the kernel */
@@ -59,14 +69,17 @@ typedef struct tort_placement {
     uint32_t consumed;   /* inputs that are in there */
     void *packed;        /* owned, in the provider's memory; NULL before prepare.c */
     void *prepared;      /* of kernel->prepare */
-} tort_placement;
+    const int32_t *from; /* units of this graph that a fusion made this one of, in their order; NULL: itself alone */
+    int32_t from_count;
+} tort_unit;
 
 /* ---- constants --------------------------------------------------------------------------------------------------- */
 
-/* Contents of a value that never change: a weight, or what folding made of it. A value has at most one. */
+/* Contents that never change: a weight, or what folding made of it. Values of several graphs can have the same. */
 typedef struct tort_constant {
-    int32_t weight; /* the model's; -1: folded */
-    void *folded;   /* owned, aligned; NULL */
+    const char *name; /* of a value that has it; borrowed */
+    int32_t weight;   /* the model's; -1: folded */
+    void *folded;     /* owned, aligned; NULL */
     size_t bytes;
     const void *host; /* while held in host memory for running; NULL */
     bool held;        /* host is an acquired weight */
@@ -84,6 +97,7 @@ typedef struct tort_upload {
 /* ---- plans ------------------------------------------------------------------------------------------------------- */
 
 typedef struct tort_planned {
+    struct tort_lowered *lowered; /* the graph it is of */
     struct tort_planned *next;
     int32_t users;  /* contexts that hold it; under the session's lock */
     tort_plan plan; /* owns its arrays */
@@ -97,36 +111,62 @@ typedef struct tort_planned {
     tort_arena arena;
 } tort_planned;
 
+/* ---- a lowered graph --------------------------------------------------------------------------------------------- */
+
+/* All that a session knows of one graph of the model. */
+typedef struct tort_lowered {
+    tort_session *session;
+    tort_graph graph; /* the session's own copy: passes may change its nodes and add values; names are the model's */
+    bool lowered;     /* false: a body of a node that never runs, or was not understood */
+    tort_unit *units; /* node_count; all of these arrays are in the session's arena */
+    tort_info *infos; /* value_count: types, shapes and small contents, with fixed shapes */
+    int32_t *constant_of;                  /* value_count: index into the session's constants, -1 */
+    int32_t *weights;                      /* value_count: the model's weight that the value is, -1 */
+    int32_t *input_memory, *output_memory; /* an input, output of the graph: the memory that it is bound to */
+    int32_t *same_dim;   /* the main graph's: where the symbol of an input's dimension stands first, see inputs.c */
+    tort_planned *plans; /* the one used last first */
+    tort_planned *draft; /* before there is any of them: with shapes that are not known yet; for the report */
+} tort_lowered;
+
 struct tort_session {
     tort_env env; /* the application's, counted in the account; parallel_for is set */
     tort_account account;
     tort_pool *pool; /* NULL: the application runs in parallel, or nothing does yet */
     const tort_model *model;
-    const tort_graph *graph;
     tort_session_options options; /* strings copied into arena */
     tort_arena arena;
     tort_dims dims;
     tort_link *chain;
     int32_t chain_count, memory_count;
-    int32_t *input_memory, *output_memory; /* a model input, output: the memory that it is bound to; 0: host */
-    tort_info *infos;                      /* with fixed shapes, value_count */
-    tort_constant *constants;              /* value_count */
-    int32_t *weights;                      /* value_count: the model's weight that the value is, -1 */
-    struct tort_text *text;                /* strings made while folding */
-    tort_placement *placements;            /* node_count */
-    uint64_t *weight_bytes;                /* a memory: what weights take of it, packed and as they are */
-    uint64_t *constant_bytes;              /* of these, what is not packed */
-    tort_upload *uploads;                  /* a memory */
-    int32_t *same_dim;                     /* an input's dimension: where its symbol stands first, see inputs.c */
-    bool placed;                           /* every node has a place: there can be plans */
-    bool prepared;                         /* weights are where nodes read them */
+    tort_memory *memories;
+    tort_lowered *graphs; /* as the model's: 0 is the main graph */
+    int32_t graph_count;
+    tort_constant *constants;
+    int32_t constant_count, constant_capacity;
+    struct tort_text *text;   /* strings made while folding */
+    uint64_t *weight_bytes;   /* a memory: what weights take of it, packed and as they are */
+    uint64_t *constant_bytes; /* of these, what is not packed */
+    tort_upload *uploads;     /* a memory */
+    bool placed;              /* every node has a place: there can be plans */
+    bool prepared;            /* weights are where nodes read them */
     bool runnable;
     atomic_bool lost;         /* the device: sticky; contexts on several threads set and read it */
     pthread_mutex_t planning; /* held while a plan is made; taken before `lock` */
-    pthread_mutex_t lock;     /* of the list of plans; never held for long */
-    tort_planned *plans;      /* the one used last first */
-    tort_planned *draft;      /* before there is any of them: with shapes that are not known yet; for the report */
+    pthread_mutex_t lock;     /* of the lists of plans; never held for long */
 };
+
+/* lower.c: copies every graph of the model, and gives a value what it holds. */
+tort_status tort_lower(tort_session *session, tort_error *error);
+void tort_lowered_free(tort_session *session);
+/* A value of the graph with these contents from now on: a new constant of the session. `folded` is taken over, also
+ * when this fails; weight -1: there is none. False: out of memory. */
+bool tort_lowered_settle(tort_lowered *lowered, int32_t value, int32_t weight, void *folded, size_t bytes);
+/* Starts a pass over the graph with these infos; pair with tort_pass_free. */
+tort_status tort_lowered_pass(const tort_lowered *lowered, tort_pass *pass, tort_info *infos, tort_dims *dims,
+                              tort_arena *arena, tort_error *error);
+static inline tort_lowered *tort_main_graph(const tort_session *session) {
+    return &session->graphs[0];
+}
 
 /* What every later call on a session whose device was lost answers. */
 tort_status tort_session_lost(tort_error *error);
@@ -141,8 +181,7 @@ tort_status tort_link_down(const tort_link *link, tort_error *error);
 const tort_library_state *tort_link_library(tort_link *link, tort_library library);
 /* The first provider of the chain of that name; NULL: there is none. */
 tort_link *tort_link_named(const tort_session *session, const char *name);
-/* Bytes of a memory: 0 is the host's, by `env`, 1 + i that of chain provider i. purpose goes into the error, "values".
- */
+/* Bytes of a memory, the host's by `env`. purpose goes into the error, "values". */
 tort_status tort_chain_alloc(const tort_session *session, const tort_env *env, int32_t memory, size_t bytes,
                              const char *purpose, void **out, tort_error *error);
 void tort_chain_free(const tort_session *session, const tort_env *env, int32_t memory, void *ptr, size_t bytes);
@@ -165,37 +204,35 @@ tort_status tort_link_failed(const tort_link *link, tort_status status, tort_err
 /* Why the device gave no memory: it is lost, or has too little of it; the message says how much. */
 tort_status tort_link_alloc_failed(const tort_link *link, uint64_t bytes, const char *purpose, tort_error *error);
 
-/* Evaluates what does not depend on inputs, and marks what shapes determine. */
+/* Evaluates what does not depend on inputs, and marks what shapes determine; bodies too. */
 tort_status tort_fold(tort_session *session, tort_error *error);
-static inline bool tort_is_constant(const tort_session *session, int32_t value) {
-    return session->infos[value].constant;
+static inline bool tort_is_constant(const tort_lowered *lowered, int32_t value) {
+    return lowered->infos[value].constant;
 }
-/* Contents of a constant in host memory; pair with release. */
-tort_status tort_constant_acquire(const tort_session *session, int32_t value, const void **data, tort_error *error);
-void tort_constant_release(const tort_session *session, int32_t value);
-/* Where a placed node reads a constant input as it is: in host memory, and in that of its provider (0: no other). */
+/* Contents of a constant of the session in host memory; pair with release. */
+tort_status tort_constant_acquire(const tort_session *session, int32_t constant, const void **data, tort_error *error);
+void tort_constant_release(const tort_session *session, int32_t constant);
+/* Where a placed unit reads a constant input as it is: in host memory, and in that of its provider (0: no other). */
 typedef struct tort_reads {
     bool host;
     int32_t memory;
 } tort_reads;
 
-tort_reads tort_constant_reads(const tort_session *session, int32_t node, int32_t input);
+tort_reads tort_constant_reads(const tort_lowered *lowered, int32_t unit, int32_t input);
 /* Keeps the weights in host memory that inference looks at for each plan. */
 tort_status tort_hold_small_weights(tort_session *session, tort_error *error);
 size_t tort_folded_bytes(const tort_constant *constant); /* that its folded contents take of the allocator */
-/* Fills weight_bytes and constant_bytes for the nodes as they are placed. */
+/* Fills weight_bytes and constant_bytes for the units as they are placed. */
 tort_status tort_count_weights(tort_session *session, tort_error *error);
 /* Weights alone against what each memory may give. */
 tort_status tort_check_weights(const tort_session *session, tort_error *error);
-/* The provider whose limit holds for a memory; NULL: none does. */
-const tort_link *tort_memory_owner(const tort_session *session, int32_t memory);
 /* What one context may take of a memory; UINT64_MAX: there is no limit. */
 uint64_t tort_room_for_values(const tort_session *session, int32_t memory);
 
 /* pins.c: what the user wants where; then, whether each of these nodes runs on a provider at all. */
 tort_status tort_read_pins(tort_session *session, tort_error *error);
 tort_status tort_check_pins(const tort_session *session, tort_error *error);
-/* The one function that decides where nodes run. TORT_E_PLACEMENT names every node without a provider. */
+/* The one function that decides where units run. TORT_E_PLACEMENT names every node without a provider. */
 tort_status tort_place(tort_session *session, tort_error *error);
 /* --strict, --allow. */
 tort_status tort_place_strict(const tort_session *session, tort_error *error);
@@ -209,21 +246,22 @@ tort_status tort_check_pointers(const tort_session *session, const tort_tensor *
 tort_status tort_prepare_all(tort_session *session, tort_error *error);
 void tort_release_all(tort_session *session);
 /* Lets the kernels of static steps make what the plan's shapes ask for. */
-tort_status tort_fit_plan(tort_session *session, tort_planned *planned, tort_error *error);
+tort_status tort_fit_plan(tort_planned *planned, tort_error *error);
 size_t tort_fitted_bytes(const tort_plan *plan); /* of the list of what kernels made, not of what they made */
-void tort_unfit_plan(const tort_session *session, tort_planned *planned);
+void tort_unfit_plan(tort_planned *planned);
 
 /* Makes a plan for these input shapes (NULL: as far as the session knows them). */
-tort_status tort_plan_make(tort_session *session, const tort_tensor *inputs, tort_planned **planned, tort_error *error);
-void tort_planned_free(const tort_session *session, tort_planned *planned);
+tort_status tort_plan_make(tort_lowered *lowered, const tort_tensor *inputs, tort_planned **planned, tort_error *error);
+void tort_planned_free(tort_planned *planned); /* NULL is allowed */
 /* The plan for exactly these input shapes; makes it where there is none. It stays until left. Takes the locks. */
-tort_status tort_session_find_plan(tort_session *session, const tort_tensor *inputs, tort_planned **planned,
+tort_status tort_lowered_find_plan(tort_lowered *lowered, const tort_tensor *inputs, tort_planned **planned,
                                    tort_error *error);
 /* The plan used last, held until it is left; NULL: there is none. Takes the lock. */
-tort_planned *tort_session_last_plan(tort_session *session);
+tort_planned *tort_lowered_last_plan(tort_lowered *lowered);
 /* Was the plan made for exactly these input shapes? */
-bool tort_plan_fits(const tort_session *session, const tort_planned *planned, const tort_tensor *inputs);
-void tort_session_leave_plan(tort_session *session, tort_planned *planned);
+bool tort_plan_fits(const tort_planned *planned, const tort_tensor *inputs);
+void tort_leave_plan(tort_planned *planned);
+void tort_lowered_drop_plans(tort_lowered *lowered);
 /* inputs.c: shapes and sizes of symbols that the options fix; then types, ranks, known dims and symbols of a run's
  * inputs against what the session planned for. */
 tort_status tort_fix_inputs(tort_session *session, tort_error *error);

@@ -177,9 +177,10 @@ static bool opened_well(const cuda_device *device, cudaError_t code, tort_condit
 static bool read_properties(cuda_device *device, int driver, tort_target *target, tort_condition *condition) {
     struct cudaDeviceProp properties;
     size_t free_bytes = 0, total_bytes = 0;
-    char version[16];
+    char version[16], bus[20] = "";
     cudaError_t code = check_current(device);
     if (code == cudaSuccess) code = cudaGetDeviceProperties(&properties, device->ordinal);
+    if (code == cudaSuccess) code = cudaDeviceGetPCIBusId(bus, (int)sizeof bus, device->ordinal);
     if (code == cudaSuccess) code = cudaMemGetInfo(&free_bytes, &total_bytes);
     if (!opened_well(device, code, condition)) return false;
     if (device->memory_limit > free_bytes) {
@@ -196,6 +197,7 @@ static bool read_properties(cuda_device *device, int driver, tort_target *target
                             .libraries = device->libraries_allowed};
     snprintf(target->description, sizeof target->description, "%.60s, sm_%d, driver for CUDA %s", properties.name,
              device->compute_capability, version_text(driver, version, sizeof version));
+    snprintf(target->space, sizeof target->space, "%.30s at %s", properties.name, bus);
     tort_cuda_describe_tf32(target);
     return true;
 }

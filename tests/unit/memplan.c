@@ -112,6 +112,7 @@ static void make_tiny(tiny_plan *t) {
                           .node_count = 2,
                           .value_count = 3,
                           .memory_count = 2,
+                          .provider_count = 1,
                           .arena_bytes = t->arena,
                           .naive_bytes = t->naive};
 }

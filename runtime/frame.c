@@ -1,0 +1,132 @@
+/* frame.c - the memory of a graph that runs: sized for a plan before its first step, kept while the plan stays the
+ * same.
+ *
+ * Everything a run on known shapes needs is allocated here. Read next: run.c, dynamic.c. */
+#include <string.h>
+
+#include "runtime/context.h"
+
+static void free_arena(tort_frame *frame, int32_t memory) {
+    tort_region *region = &frame->arenas[memory];
+    if (!region->base) return;
+    tort_chain_free(frame->context->session, &frame->context->env, memory, region->base, region->bytes);
+    *region = (tort_region){0};
+}
+
+static tort_status grow_arena(tort_frame *frame, int32_t memory, uint64_t bytes, tort_error *error) {
+    tort_session *session = frame->context->session;
+    tort_region *region = &frame->arenas[memory];
+    if (bytes == 0) bytes = 1; /* empty tensors still have a place */
+    if (bytes <= region->bytes) return TORT_OK;
+    if (memory && !session->memories[memory].owner->opened) return TORT_OK;
+    free_arena(frame, memory);
+    void *base;
+    tort_status status = tort_chain_alloc(session, &frame->context->env, memory, (size_t)bytes, "values", &base, error);
+    if (!status) *region = (tort_region){base, (size_t)bytes};
+    return status;
+}
+
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
+
+/* How large the tables of a context must be for a plan. */
+typedef struct table_sizes {
+    size_t slots, operands, infos, params; /* params in bytes */
+} table_sizes;
+
+static table_sizes sizes_for(const tort_lowered *lowered, const tort_plan *plan) {
+    size_t widest = TORT_INFER_OUTPUTS, params = 16;
+    for (int32_t i = 0; i < plan->step_count; i++) {
+        const tort_step *step = &plan->steps[i];
+        const tort_node *node = step->node >= 0 ? &lowered->graph.nodes[step->node] : NULL;
+        const size_t width = (size_t)step->input_count + (size_t)step->output_count;
+        const size_t all = node ? (size_t)node->input_count + (size_t)node->output_count : 0;
+        if (width > widest) widest = width;
+        if (all > widest) widest = all;
+        if (node && node->op->params_size > params) params = node->op->params_size;
+    }
+    return (table_sizes){(size_t)plan->slot_count + 1, widest + 1, 2 * widest + 1, params};
+}
+
+size_t tort_frame_ports(const tort_lowered *lowered) {
+    return (size_t)lowered->graph.input_count + (size_t)lowered->graph.output_count + 1;
+}
+
+size_t tort_frame_bytes(const tort_plan *plan, const tort_lowered *lowered) {
+    const table_sizes sizes = sizes_for(lowered, plan);
+    return tort_frame_ports(lowered) * (sizeof(bool) + sizeof(tort_buffer)) +
+           sizes.slots * (sizeof(tort_tensor) + sizeof(tort_region)) + sizes.operands * sizeof(tort_tensor) +
+           sizes.infos * sizeof(tort_info) + sizes.params;
+}
+
+size_t tort_arena_bytes(const tort_plan *plan) {
+    return tort_aligned_bytes(plan->arena_bytes[0] ? (size_t)plan->arena_bytes[0] : 1);
+}
+
+static void drop_plan(tort_frame *frame) {
+    const tort_env *env = &frame->context->env;
+    if (!frame->planned) return;
+    tort_dynamic_free_all(frame);
+    const table_sizes sizes = sizes_for(frame->lowered, &frame->planned->plan);
+    tort_free(env, frame->tensors, sizes.slots * sizeof *frame->tensors);
+    tort_free(env, frame->dynamic, sizes.slots * sizeof *frame->dynamic);
+    tort_free(env, frame->operands, sizes.operands * sizeof *frame->operands);
+    tort_free(env, frame->infos, sizes.infos * sizeof *frame->infos);
+    tort_free(env, frame->params, sizes.params);
+    frame->tensors = frame->operands = NULL;
+    frame->dynamic = NULL;
+    frame->infos = NULL;
+    frame->params = NULL;
+    tort_leave_plan(frame->planned);
+    frame->planned = NULL;
+}
+
+/* Takes over a hold on the plan, also when it fails. */
+tort_status tort_frame_adopt(tort_frame *frame, tort_planned *planned, tort_error *error) {
+    const tort_env *env = &frame->context->env;
+    const tort_plan *plan = &planned->plan;
+    drop_plan(frame);
+    frame->planned = planned;
+    const table_sizes sizes = sizes_for(frame->lowered, plan);
+    frame->widest = (int32_t)sizes.operands - 1;
+    frame->params_bytes = sizes.params;
+    frame->tensors = tort_alloc_zero(env, sizes.slots, sizeof *frame->tensors);
+    frame->dynamic = tort_alloc_zero(env, sizes.slots, sizeof *frame->dynamic);
+    frame->operands = tort_alloc_zero(env, sizes.operands, sizeof *frame->operands);
+    frame->infos = tort_alloc_zero(env, sizes.infos, sizeof *frame->infos);
+    frame->params = tort_alloc_zero(env, 1, sizes.params);
+    tort_status status = TORT_OK;
+    if (!frame->tensors || !frame->dynamic || !frame->operands || !frame->infos || !frame->params)
+        status = tort_out_of_memory(error, sizes.slots * sizeof *frame->tensors);
+    for (int32_t m = 0; !status && m < plan->memory_count; m++)
+        status = grow_arena(frame, m, plan->arena_bytes[m], error);
+    if (status) drop_plan(frame);
+    return status;
+}
+
+tort_status tort_frame_choose_plan(tort_frame *frame, const tort_tensor *inputs, tort_error *error) {
+    if (frame->planned && tort_plan_fits(frame->planned, inputs)) return TORT_OK;
+    tort_planned *planned = NULL;
+    tort_status status = tort_lowered_find_plan(frame->lowered, inputs, &planned, error);
+    return status ? status : tort_frame_adopt(frame, planned, error);
+}
+
+/* ---- open, close ------------------------------------------------------------------------------------------------- */
+
+tort_status tort_frame_open(tort_frame *frame, tort_context *context, tort_lowered *lowered, tort_error *error) {
+    const size_t ports = tort_frame_ports(lowered), memories = (size_t)context->session->memory_count;
+    *frame = (tort_frame){.context = context, .lowered = lowered};
+    frame->arenas = tort_arena_array(&context->arena, memories, sizeof *frame->arenas);
+    frame->direct = tort_alloc_zero(&context->env, ports, sizeof *frame->direct);
+    frame->buffers = tort_alloc_zero(&context->env, ports, sizeof *frame->buffers);
+    return frame->arenas && frame->direct && frame->buffers ? TORT_OK : tort_out_of_memory(error, 0);
+}
+
+void tort_frame_close(tort_frame *frame) {
+    if (!frame->context) return;
+    const tort_env *env = &frame->context->env;
+    const size_t ports = tort_frame_ports(frame->lowered);
+    drop_plan(frame);
+    for (int32_t m = 0; frame->arenas && m < frame->context->session->memory_count; m++) free_arena(frame, m);
+    tort_free(env, frame->direct, ports * sizeof *frame->direct);
+    tort_free(env, frame->buffers, ports * sizeof *frame->buffers);
+}

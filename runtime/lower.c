@@ -1,0 +1,104 @@
+/* lower.c - the session's own graphs: a copy of each graph of the model, which passes change without touching the
+ * model.
+ *
+ * What the copy shares with the model is what never changes: names, attributes, operand lists. It must not know what
+ * passes do. Read next: fold.c. */
+#include <string.h>
+
+#include "runtime/session_state.h"
+
+static bool allocate_tables(tort_lowered *lowered) {
+    tort_arena *arena = &lowered->session->arena;
+    const tort_graph *graph = &lowered->graph;
+    const size_t values = (size_t)graph->value_count + 1;
+    lowered->units = tort_arena_array(arena, (size_t)graph->node_count + 1, sizeof *lowered->units);
+    lowered->infos = tort_arena_array(arena, values, sizeof *lowered->infos);
+    lowered->constant_of = tort_arena_array(arena, values, sizeof *lowered->constant_of);
+    lowered->weights = tort_arena_array(arena, values, sizeof *lowered->weights);
+    lowered->input_memory = tort_arena_array(arena, (size_t)graph->input_count + 1, sizeof(int32_t));
+    lowered->output_memory = tort_arena_array(arena, (size_t)graph->output_count + 1, sizeof(int32_t));
+    return lowered->units && lowered->infos && lowered->constant_of && lowered->weights && lowered->input_memory &&
+           lowered->output_memory;
+}
+
+/* Nodes and values are copied, so that a pass may change them. */
+static bool copy_graph(tort_lowered *lowered, const tort_graph *model) {
+    tort_arena *arena = &lowered->session->arena;
+    tort_graph *graph = &lowered->graph;
+    *graph = *model;
+    graph->nodes = tort_arena_array(arena, (size_t)model->node_count + 1, sizeof *graph->nodes);
+    graph->values = tort_arena_array(arena, (size_t)model->value_count + 1, sizeof *graph->values);
+    if (!graph->nodes || !graph->values) return false;
+    if (model->node_count) memcpy(graph->nodes, model->nodes, (size_t)model->node_count * sizeof *graph->nodes);
+    if (model->value_count) memcpy(graph->values, model->values, (size_t)model->value_count * sizeof *graph->values);
+    graph->node_capacity = graph->value_capacity = 0; /* nothing of it is freed on its own */
+    return allocate_tables(lowered);
+}
+
+/* A constant of the session for every weight of the model that a value of some graph is; `of` is by weight, -1. */
+static bool take_weights(tort_lowered *lowered, int32_t *of) {
+    tort_session *session = lowered->session;
+    for (int32_t v = 0; v < lowered->graph.value_count; v++) {
+        const tort_graph_value *value = &lowered->graph.values[v];
+        lowered->infos[v] = value->info;
+        lowered->weights[v] = lowered->constant_of[v] = -1;
+        if (value->weight < 0) continue;
+        if (of[value->weight] < 0) {
+            if (!tort_lowered_settle(lowered, v, value->weight, NULL, session->model->weights[value->weight].bytes))
+                return false;
+            of[value->weight] = lowered->constant_of[v];
+        }
+        lowered->weights[v] = value->weight;
+        lowered->constant_of[v] = of[value->weight];
+    }
+    return true;
+}
+
+bool tort_lowered_settle(tort_lowered *lowered, int32_t value, int32_t weight, void *folded, size_t bytes) {
+    tort_session *session = lowered->session;
+    if (!tort_grow(&session->env, (void **)&session->constants, &session->constant_capacity,
+                   session->constant_count + 1, sizeof *session->constants)) {
+        if (folded) tort_free_aligned(&session->env, folded, bytes);
+        return false;
+    }
+    session->constants[session->constant_count] =
+        (tort_constant){.name = lowered->graph.values[value].name, .weight = weight, .folded = folded, .bytes = bytes};
+    lowered->constant_of[value] = session->constant_count++;
+    lowered->weights[value] = weight;
+    lowered->infos[value].constant = true;
+    lowered->infos[value].data = folded;
+    return true;
+}
+
+static bool lower_all(tort_session *session, int32_t *of) {
+    for (int32_t i = 0; i < session->model->weight_count; i++) of[i] = -1;
+    for (int32_t g = 0; g < session->graph_count; g++) {
+        tort_lowered *lowered = &session->graphs[g];
+        lowered->session = session;
+        if (!copy_graph(lowered, &session->model->graphs[g]) || !take_weights(lowered, of)) return false;
+    }
+    session->graphs[0].lowered = true;
+    return true;
+}
+
+tort_status tort_lower(tort_session *session, tort_error *error) {
+    const size_t weights = (size_t)session->model->weight_count + 1;
+    const size_t graphs = (size_t)session->model->graph_count;
+    int32_t *of = tort_alloc_zero(&session->env, weights, sizeof *of);
+    session->graphs = tort_arena_array(&session->arena, graphs, sizeof *session->graphs);
+    session->graph_count = session->graphs ? session->model->graph_count : 0;
+    const bool done = of && session->graphs && lower_all(session, of);
+    tort_free(&session->env, of, weights * sizeof *of);
+    return done ? TORT_OK : tort_out_of_memory(error, weights * sizeof *of);
+}
+
+void tort_lowered_free(tort_session *session) {
+    tort_free(&session->env, session->constants, (size_t)session->constant_capacity * sizeof *session->constants);
+}
+
+tort_status tort_lowered_pass(const tort_lowered *lowered, tort_pass *pass, tort_info *infos, tort_dims *dims,
+                              tort_arena *arena, tort_error *error) {
+    tort_status status = tort_pass_init(pass, lowered->session->model, &lowered->graph, infos, dims, arena, error);
+    pass->weights = lowered->weights;
+    return status;
+}

@@ -1,0 +1,135 @@
+/* plans.c - the plans made for a graph so far, one for each list of input shapes.
+ *
+ * A plan is made beside the contexts that run; which is whose is under the session's lock, never held for long. It must
+ * not know what is in a plan. Read next: plan.c. */
+#include <string.h>
+
+#include "runtime/session_state.h"
+
+bool tort_plan_fits(const tort_planned *planned, const tort_tensor *inputs) {
+    const tort_graph *graph = &planned->lowered->graph;
+    for (int32_t i = 0; i < graph->input_count; i++) {
+        const tort_info *info = &planned->infos[graph->inputs[i]];
+        if (info->rank != inputs[i].rank) return false;
+        for (int32_t d = 0; d < info->rank; d++)
+            if (planned->input_dims[i * TORT_MAX_RANK + d] != inputs[i].dims[d]) return false;
+    }
+    return true;
+}
+
+#define MAX_PLANS 64 /* kept of one session; a model fed with ever new shapes must not grow for ever */
+
+/* Takes the plan that was used least recently out of the list, if there are many and no context holds it. */
+static tort_planned *forget_oldest(tort_lowered *lowered) {
+    tort_planned **victim = NULL;
+    int32_t count = 0;
+    for (tort_planned **p = &lowered->plans; *p; p = &(*p)->next, count++)
+        if ((*p)->users == 0) victim = p;
+    if (count < MAX_PLANS || !victim) return NULL;
+    tort_planned *old = *victim;
+    *victim = old->next;
+    return old;
+}
+
+static void put_first(tort_lowered *lowered, tort_planned *planned) {
+    planned->next = lowered->plans;
+    lowered->plans = planned;
+}
+
+/* The plan for these shapes, held and first in the list; NULL: there is none. Takes the lock. */
+static tort_planned *hold_plan(tort_lowered *lowered, const tort_tensor *inputs) {
+    pthread_mutex_lock(&lowered->session->lock);
+    tort_planned **link = &lowered->plans;
+    while (*link && !tort_plan_fits(*link, inputs)) link = &(*link)->next;
+    tort_planned *found = *link;
+    if (found) {
+        *link = found->next;
+        put_first(lowered, found);
+        found->users++;
+    }
+    pthread_mutex_unlock(&lowered->session->lock);
+    return found;
+}
+
+/* Makes a plan while other contexts go on running theirs. */
+static tort_status add_plan(tort_lowered *lowered, const tort_tensor *inputs, tort_planned **out, tort_error *error) {
+    tort_planned *made = NULL;
+    tort_status status = tort_plan_make(lowered, inputs, &made, error);
+    if (!status && lowered->session->runnable) status = tort_fit_plan(made, error);
+    if (status) {
+        tort_planned_free(made);
+        return status;
+    }
+    pthread_mutex_lock(&lowered->session->lock);
+    tort_planned *old = forget_oldest(lowered), *draft = lowered->draft;
+    lowered->draft = NULL;
+    made->users = 1;
+    put_first(lowered, made);
+    pthread_mutex_unlock(&lowered->session->lock);
+    tort_planned_free(old);
+    tort_planned_free(draft);
+    *out = made;
+    return TORT_OK;
+}
+
+tort_status tort_lowered_find_plan(tort_lowered *lowered, const tort_tensor *inputs, tort_planned **planned,
+                                   tort_error *error) {
+    tort_status status = TORT_OK;
+    *planned = hold_plan(lowered, inputs);
+    if (*planned) return TORT_OK;
+    pthread_mutex_lock(&lowered->session->planning); /* one at a time: another may be making this very plan */
+    *planned = hold_plan(lowered, inputs);
+    if (!*planned) status = add_plan(lowered, inputs, planned, error);
+    pthread_mutex_unlock(&lowered->session->planning);
+    return status;
+}
+
+tort_planned *tort_lowered_last_plan(tort_lowered *lowered) {
+    pthread_mutex_lock(&lowered->session->lock);
+    tort_planned *planned = lowered->plans;
+    if (planned) planned->users++;
+    pthread_mutex_unlock(&lowered->session->lock);
+    return planned;
+}
+
+void tort_leave_plan(tort_planned *planned) {
+    tort_session *session = planned->lowered->session;
+    pthread_mutex_lock(&session->lock);
+    planned->users--;
+    pthread_mutex_unlock(&session->lock);
+}
+
+void tort_lowered_drop_plans(tort_lowered *lowered) {
+    while (lowered->plans) {
+        tort_planned *next = lowered->plans->next;
+        tort_planned_free(lowered->plans);
+        lowered->plans = next;
+    }
+    tort_planned_free(lowered->draft);
+    lowered->draft = NULL;
+}
+
+tort_status tort_session_plan(tort_session *session, const tort_input_shape *shapes, int32_t count, tort_error *error) {
+    tort_lowered *lowered = tort_main_graph(session);
+    const tort_graph *graph = &lowered->graph;
+    if (error) *error = (tort_error){.node = -1};
+    if (session->lost) return tort_session_lost(error);
+    if (!session->placed)
+        return tort_fail(error, TORT_E_USAGE, "the session's placement was refused: there is nothing to plan");
+    if (count != graph->input_count)
+        return tort_fail(error, TORT_E_INPUT, "%d shapes given, the model has %d inputs", count, graph->input_count);
+    tort_tensor *inputs = tort_alloc_zero(&session->env, (size_t)count + 1, sizeof *inputs);
+    if (!inputs) return tort_out_of_memory(error, 0);
+    char somewhere = 0; /* never read: planning looks at shapes only */
+    for (int32_t i = 0; i < count; i++) {
+        inputs[i] =
+            (tort_tensor){.type = lowered->infos[graph->inputs[i]].type, .rank = shapes[i].rank, .data = &somewhere};
+        memcpy(inputs[i].dims, shapes[i].dims, sizeof inputs[i].dims);
+    }
+    tort_planned *planned = NULL;
+    tort_status status = tort_check_inputs(session, inputs, count, error);
+    if (!status) status = tort_lowered_find_plan(lowered, inputs, &planned, error);
+    if (planned) tort_leave_plan(planned);
+    tort_free(&session->env, inputs, ((size_t)count + 1) * sizeof *inputs);
+    return status;
+}
