@@ -102,6 +102,8 @@ static tort_status constant_reference(const tort_call *call) {
     const tort_tensor *output = &call->outputs[0];
     const size_t element = (size_t)tort_type_bits(output->type) / 8, count = (size_t)params->elements.count;
     if (output->type == TORT_STRING) return copy_strings(call, params);
+    if (params->elements.count != tort_count(output))
+        return tort_fail(call->error, TORT_E_INTERNAL, "a Constant with a tensor attribute has no step");
     if (count) memcpy(output->data, tort_list_at(params, params->elements), count * element);
     return TORT_OK;
 }
