@@ -213,8 +213,7 @@ static tort_status split_resolve(tort_resolve *resolve) {
     tort_split_params *params = resolve->params;
     const tort_node_view *node = resolve->node;
     const tort_info *data = &node->inputs[0];
-    int32_t count = 0;
-    if (tort_attr(node, "split") && !tort_has_input(node, 1)) params->list = tort_attr_ints(node, "split", &count);
+    if (!tort_has_input(node, 1)) params->lengths = tort_resolve_list(resolve, "split");
     if (data->rank < 0) return TORT_OK;
     tort_status status = tort_normalize_axis(resolve->error, tort_attr_int(node, "axis"), data->rank, &params->axis);
     if (status) return status;
@@ -229,8 +228,8 @@ static int64_t part_length(const tort_call *call, int32_t i) {
     int64_t length = params->part;
     if (call->input_count > 1 && tort_present(&call->inputs[1])) {
         tort_load_integers(call->inputs[1].type, call->inputs[1].data, i, 1, &length);
-    } else if (params->list) {
-        length = params->list[i];
+    } else if (params->lengths.count > 0) {
+        length = ((const int64_t *)tort_list_at(params, params->lengths))[i];
     }
     return length;
 }
@@ -269,7 +268,7 @@ static tort_status split_reference(const tort_call *call) {
     }
 #define SPLIT(SINCE, UNTIL, INPUTS, ALL, ATTRIBUTES, SHAPE_INPUTS)                                                     \
     {                                                                                                                  \
-        "", "Split", SINCE, UNTIL, INPUTS, "outputs*:T", "T=" ALL, ATTRIBUTES, SHAPE_INPUTS, 0,                        \
+        "", "Split", SINCE, UNTIL, INPUTS, "outputs*:T", "T=" ALL, ATTRIBUTES, SHAPE_INPUTS, TORT_OP_LISTS,            \
             sizeof(tort_split_params), split_infer, split_resolve, split_reference                                     \
     }
 

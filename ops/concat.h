@@ -2,7 +2,7 @@
 #ifndef TORT_OPS_CONCAT_H
 #define TORT_OPS_CONCAT_H
 
-#include "runtime/tinyort.h"
+#include "runtime/op.h"
 
 typedef struct tort_concat_params {
     int32_t axis;
@@ -11,7 +11,7 @@ typedef struct tort_concat_params {
 /* How long the part of each output is: a list, or one length for all but a shorter end. */
 typedef struct tort_split_params {
     int32_t axis;
-    const int64_t *list; /* of the attribute; borrowed from the model. NULL: input 1, or equal parts */
+    tort_list lengths; /* int64_t, of the attribute; empty: input 1, or equal parts */
     int64_t part;
 } tort_split_params;
 

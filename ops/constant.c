@@ -14,7 +14,8 @@
 /* ---- Constant ------------------------------------------------------------------------------------------------ */
 
 typedef struct constant_params {
-    const tort_attribute *attribute; /* borrowed from the model */
+    tort_list elements; /* of a list or the characters of a string; one number is in `one` */
+    unsigned char one[sizeof(int64_t)];
 } constant_params;
 
 static const tort_attribute *constant_attribute(const tort_node_view *node, int32_t *given) {
@@ -66,29 +67,44 @@ static tort_status constant_infer(tort_infer *infer) {
 
 static tort_status constant_resolve(tort_resolve *resolve) {
     int32_t given = 0;
-    ((constant_params *)resolve->params)->attribute = constant_attribute(resolve->node, &given);
+    constant_params *params = resolve->params;
+    const tort_attribute *attribute = constant_attribute(resolve->node, &given);
+    params->elements = tort_resolve_list(resolve, attribute->name);
+    if (attribute->kind != TORT_ATTR_INT && attribute->kind != TORT_ATTR_FLOAT) return TORT_OK;
+    params->elements = (tort_list){offsetof(constant_params, one), 1};
+    if (attribute->kind == TORT_ATTR_INT) memcpy(params->one, &attribute->u.i, sizeof attribute->u.i);
+    if (attribute->kind == TORT_ATTR_FLOAT) memcpy(params->one, &attribute->u.f, sizeof attribute->u.f);
     return TORT_OK;
 }
 
+/* Params may go before the output does: its strings are copies. */
+static tort_status copy_string(const tort_call *call, tort_string from, tort_string *to) {
+    char *text = tort_call_text(call, from.length);
+    if (!text) return tort_out_of_memory(call->error, from.length);
+    if (from.length) memcpy(text, from.data, from.length);
+    *to = (tort_string){text, from.length};
+    return TORT_OK;
+}
+
+static tort_status copy_strings(const tort_call *call, const constant_params *params) {
+    const tort_list elements = params->elements;
+    tort_string *out = call->outputs[0].data;
+    tort_status status = TORT_OK;
+    if (call->outputs[0].rank == 0)
+        return copy_string(call, (tort_string){tort_list_at(params, elements), (size_t)elements.count}, out);
+    for (int64_t i = 0; i < elements.count && !status; i++)
+        status = copy_string(call, tort_list_string(params, elements, i), &out[i]);
+    return status;
+}
+
 static tort_status constant_reference(const tort_call *call) {
-    const tort_attribute *attribute = ((const constant_params *)call->params)->attribute;
-    void *out = call->outputs[0].data;
-    size_t count = (size_t)attribute->count;
-    switch (attribute->kind) {
-    case TORT_ATTR_INT: *(int64_t *)out = attribute->u.i; break;
-    case TORT_ATTR_FLOAT: *(float *)out = attribute->u.f; break;
-    case TORT_ATTR_STRING: *(tort_string *)out = attribute->u.s; break;
-    case TORT_ATTR_INTS:
-        if (count) memcpy(out, attribute->u.ints, count * sizeof(int64_t));
-        break;
-    case TORT_ATTR_FLOATS:
-        if (count) memcpy(out, attribute->u.floats, count * sizeof(float));
-        break;
-    case TORT_ATTR_STRINGS:
-        if (count) memcpy(out, attribute->u.strings, count * sizeof(tort_string));
-        break;
-    default: return tort_fail(call->error, TORT_E_INTERNAL, "a Constant with a tensor attribute has no step");
-    }
+    const constant_params *params = call->params;
+    const tort_tensor *output = &call->outputs[0];
+    const size_t element = (size_t)tort_type_bits(output->type) / 8, count = (size_t)params->elements.count;
+    if (output->type == TORT_STRING) return copy_strings(call, params);
+    if (params->elements.count != tort_count(output))
+        return tort_fail(call->error, TORT_E_INTERNAL, "a Constant with a tensor attribute has no step");
+    if (count) memcpy(output->data, tort_list_at(params, params->elements), count * element);
     return TORT_OK;
 }
 
@@ -154,7 +170,7 @@ static tort_status fill_reference(const tort_call *call) {
 
 #define CONSTANT(SINCE, UNTIL, T, ATTRIBUTES)                                                                          \
     {                                                                                                                  \
-        "", "Constant", SINCE, UNTIL, "", "output:T", "T=" T, ATTRIBUTES, 0, TORT_OP_CONSTANT,                         \
+        "", "Constant", SINCE, UNTIL, "", "output:T", "T=" T, ATTRIBUTES, 0, TORT_OP_CONSTANT | TORT_OP_LISTS,         \
             sizeof(constant_params), constant_infer, constant_resolve, constant_reference                              \
     }
 #define CONSTANT_FORMS                                                                                                 \

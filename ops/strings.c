@@ -40,18 +40,19 @@ static tort_status concat_reference(const tort_call *call) {
 /* ---- StringSplit --------------------------------------------------------------------------------------------- */
 
 typedef struct split_params {
-    tort_string delimiter; /* empty: runs of white space */
-    int64_t limit;         /* of splits */
+    tort_list delimiter;
+    int64_t limit; /* of splits */
 } split_params;
 
-static split_params split_read(const tort_node_view *node) {
-    split_params params = {{"", 0}, INT64_MAX};
-    const tort_attribute *delimiter = tort_attr(node, "delimiter");
-    if (delimiter) params.delimiter = delimiter->u.s;
-    if (tort_attr(node, "maxsplit") && tort_attr_int(node, "maxsplit") >= 0) {
-        params.limit = tort_attr_int(node, "maxsplit");
-    }
-    return params;
+/* How to split: an empty delimiter stands for runs of white space. */
+typedef struct splitter {
+    tort_string delimiter;
+    int64_t limit;
+} splitter;
+
+static int64_t split_limit(const tort_node_view *node) {
+    bool limited = tort_attr(node, "maxsplit") && tort_attr_int(node, "maxsplit") >= 0;
+    return limited ? tort_attr_int(node, "maxsplit") : INT64_MAX;
 }
 
 static bool is_space(char c) {
@@ -77,25 +78,37 @@ static void skip(tort_string *text, size_t count) {
 }
 
 /* Splits a text into `parts` (NULL: only counts); what is left after the last split is a part as it is. */
-static int64_t split_text(const split_params *params, tort_string text, tort_string *parts) {
-    bool spaces = params->delimiter.length == 0;
+static int64_t split_text(const splitter *how, tort_string text, tort_string *parts) {
+    bool spaces = how->delimiter.length == 0;
     int64_t count = 0;
     for (;;) {
         while (spaces && text.length > 0 && is_space(*text.data)) skip(&text, 1);
         if (spaces && text.length == 0) return count;
-        size_t end = spaces ? find_space(text) : find_delimiter(text, params->delimiter);
-        bool last = count >= params->limit || end == text.length;
+        size_t end = spaces ? find_space(text) : find_delimiter(text, how->delimiter);
+        bool last = count >= how->limit || end == text.length;
         if (last) end = text.length;
         if (parts) parts[count] = (tort_string){text.data, end};
         count++;
         if (last) return count;
-        skip(&text, end + (spaces ? 0 : params->delimiter.length));
+        skip(&text, end + (spaces ? 0 : how->delimiter.length));
     }
+}
+
+/* The most parts that a string of known contents has. */
+static int64_t widest_split(const tort_node_view *node, int64_t count) {
+    const tort_string *texts = node->inputs[0].data;
+    const tort_attribute *delimiter = tort_attr(node, "delimiter");
+    const splitter how = {delimiter ? delimiter->u.s : (tort_string){"", 0}, split_limit(node)};
+    int64_t widest = 0;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t parts = split_text(&how, texts[i], NULL);
+        if (parts > widest) widest = parts;
+    }
+    return widest;
 }
 
 static tort_status split_infer(tort_infer *infer) {
     const tort_info *input = &infer->node->inputs[0];
-    split_params params = split_read(infer->node);
     tort_infer_unknown(infer, 0, TORT_STRING);
     tort_infer_unknown(infer, 1, TORT_INT64);
     if (input->rank < 0) return TORT_OK;
@@ -106,29 +119,27 @@ static tort_status split_infer(tort_infer *infer) {
     tort_infer_shape(infer, 1, TORT_INT64, input->rank, dims);
     dims[input->rank] = tort_dim_fresh(infer->dims, true);
     if (count == 0) dims[input->rank] = 0;
-    if (input->data && tort_dim_known(count)) {
-        int64_t widest = 0;
-        for (int64_t i = 0; i < count; i++) {
-            int64_t parts = split_text(&params, ((const tort_string *)input->data)[i], NULL);
-            if (parts > widest) widest = parts;
-        }
-        dims[input->rank] = widest;
-    }
+    if (input->data && tort_dim_known(count)) dims[input->rank] = widest_split(infer->node, count);
     tort_infer_shape(infer, 0, TORT_STRING, input->rank + 1, dims);
     return TORT_OK;
 }
 
 static tort_status split_resolve(tort_resolve *resolve) {
-    *(split_params *)resolve->params = split_read(resolve->node);
+    split_params *params = resolve->params;
+    params->delimiter = tort_resolve_list(resolve, "delimiter");
+    params->limit = split_limit(resolve->node);
     return TORT_OK;
 }
 
 static tort_status split_reference(const tort_call *call) {
+    const split_params *params = call->params;
+    const tort_list delimiter = params->delimiter;
+    const splitter how = {{tort_list_at(params, delimiter), (size_t)delimiter.count}, params->limit};
     const tort_tensor *input = &call->inputs[0], *parts = &call->outputs[0];
     int64_t count = tort_count(input), width = parts->dims[input->rank];
     for (int64_t i = 0; i < count; i++) {
         tort_string *row = (tort_string *)parts->data + i * width;
-        int64_t made = split_text(call->params, ((const tort_string *)input->data)[i], row);
+        int64_t made = split_text(&how, ((const tort_string *)input->data)[i], row);
         if (tort_present(&call->outputs[1])) ((int64_t *)call->outputs[1].data)[i] = made;
         for (; made < width; made++) row[made] = (tort_string){"", 0};
     }
@@ -142,8 +153,14 @@ typedef enum letter_case { CASE_NONE, CASE_LOWER, CASE_UPPER } letter_case;
 typedef struct normalizer_params {
     letter_case change;
     bool case_sensitive;
-    const tort_attribute *stopwords; /* borrowed from the model; NULL: none */
+    tort_list stopwords;
 } normalizer_params;
+
+typedef struct stopwords {
+    const tort_string *words;
+    int64_t count;
+    bool case_sensitive;
+} stopwords;
 
 /* A letter of two bytes in UTF-8 (Latin-1, Latin Extended-A, Greek, Cyrillic) in the other case. Letters whose other
  * case has another length, and all further alphabets, stay as they are. */
@@ -198,26 +215,34 @@ static bool same_text(tort_string a, tort_string b, bool case_sensitive) {
     return true;
 }
 
-static bool is_stopword(const normalizer_params *params, tort_string text) {
-    for (int32_t k = 0; params->stopwords && k < params->stopwords->count; k++) {
-        if (same_text(text, params->stopwords->u.strings[k], params->case_sensitive)) return true;
-    }
+static bool is_stopword(const stopwords *stop, tort_string text) {
+    for (int64_t k = 0; k < stop->count; k++)
+        if (same_text(text, stop->words[k], stop->case_sensitive)) return true;
     return false;
 }
 
-static tort_status normalizer_read(const tort_node_view *node, tort_error *error, normalizer_params *params) {
+/* How many of the strings of known contents stay; at least one, which is then empty. */
+static int64_t count_kept(const tort_node_view *node, int64_t length) {
+    const tort_string *texts = node->inputs[0].data;
+    const tort_attribute *words = tort_attr(node, "stopwords");
+    const stopwords stop = {words ? words->u.strings : NULL, words ? words->count : 0,
+                            tort_attr_int(node, "is_case_sensitive") != 0};
+    int64_t kept = 0;
+    for (int64_t i = 0; i < length; i++) kept += !is_stopword(&stop, texts[i]);
+    return kept ? kept : 1;
+}
+
+static tort_status normalizer_change(const tort_node_view *node, tort_error *error, letter_case *out) {
     const char *change = tort_attr_string(node, "case_change_action");
-    params->stopwords = tort_attr(node, "stopwords");
-    params->case_sensitive = tort_attr_int(node, "is_case_sensitive") != 0;
-    params->change = !strcmp(change, "LOWER") ? CASE_LOWER : !strcmp(change, "UPPER") ? CASE_UPPER : CASE_NONE;
-    if (params->change != CASE_NONE || !strcmp(change, "NONE")) return TORT_OK;
+    *out = !strcmp(change, "LOWER") ? CASE_LOWER : !strcmp(change, "UPPER") ? CASE_UPPER : CASE_NONE;
+    if (*out != CASE_NONE || !strcmp(change, "NONE")) return TORT_OK;
     return tort_fail(error, TORT_E_MODEL, "case_change_action \"%s\" is not LOWER, UPPER or NONE", change);
 }
 
 static tort_status normalizer_infer(tort_infer *infer) {
     const tort_info *input = &infer->node->inputs[0];
-    normalizer_params params;
-    tort_status status = normalizer_read(infer->node, infer->error, &params);
+    letter_case change;
+    tort_status status = normalizer_change(infer->node, infer->error, &change);
     if (status) return status;
     tort_infer_unknown(infer, 0, TORT_STRING);
     if (input->rank < 0) return TORT_OK;
@@ -227,34 +252,41 @@ static tort_status normalizer_infer(tort_infer *infer) {
                          (int)input->rank);
     }
     tort_dim dims[2] = {1, 1}, length = input->dims[input->rank - 1], kept = tort_dim_fresh(infer->dims, true);
-    if (input->data && tort_dim_known(length)) {
-        kept = 0;
-        for (int64_t i = 0; i < length; i++) kept += !is_stopword(&params, ((const tort_string *)input->data)[i]);
-        if (kept == 0) kept = 1; /* one empty string */
-    }
+    if (input->data && tort_dim_known(length)) kept = count_kept(infer->node, length);
     dims[input->rank - 1] = kept;
     tort_infer_shape(infer, 0, TORT_STRING, input->rank, dims);
     return TORT_OK;
 }
 
 static tort_status normalizer_resolve(tort_resolve *resolve) {
-    return normalizer_read(resolve->node, resolve->error, resolve->params);
+    normalizer_params *params = resolve->params;
+    params->case_sensitive = tort_attr_int(resolve->node, "is_case_sensitive") != 0;
+    params->stopwords = tort_resolve_list(resolve, "stopwords");
+    resolve->scratch_bytes = (size_t)params->stopwords.count * sizeof(tort_string);
+    return normalizer_change(resolve->node, resolve->error, &params->change);
+}
+
+static tort_status change_string(const tort_call *call, letter_case change, tort_string *text) {
+    if (change == CASE_NONE || text->length == 0) return TORT_OK;
+    char *changed = tort_call_text(call, text->length);
+    if (!changed) return tort_out_of_memory(call->error, text->length);
+    change_case(text->data, text->length, change == CASE_LOWER, changed);
+    text->data = changed;
+    return TORT_OK;
 }
 
 static tort_status normalizer_reference(const tort_call *call) {
     const normalizer_params *params = call->params;
     const tort_string *in = call->inputs[0].data;
-    tort_string *out = call->outputs[0].data;
+    tort_string *out = call->outputs[0].data, *words = call->scratch;
+    const stopwords stop = {words, params->stopwords.count, params->case_sensitive};
+    for (int64_t k = 0; k < stop.count; k++) words[k] = tort_list_string(params, params->stopwords, k);
     int64_t count = tort_count(&call->inputs[0]), kept = 0;
     for (int64_t i = 0; i < count; i++) {
-        if (is_stopword(params, in[i])) continue;
+        if (is_stopword(&stop, in[i])) continue;
         out[kept] = in[i];
-        if (params->change != CASE_NONE && in[i].length > 0) {
-            char *text = tort_call_text(call, in[i].length);
-            if (!text) return tort_out_of_memory(call->error, in[i].length);
-            change_case(in[i].data, in[i].length, params->change == CASE_LOWER, text);
-            out[kept].data = text;
-        }
+        tort_status status = change_string(call, params->change, &out[kept]);
+        if (status) return status;
         kept++;
     }
     if (kept == 0) out[0] = (tort_string){"", 0};
@@ -266,9 +298,9 @@ static tort_status normalizer_reference(const tort_call *call) {
 const tort_op tort_ops_strings[] = {
     {"", "StringConcat", 20, 28, "X:T Y:T", "Z:T", "T=string", "", 0, 0, 0, tort_infer_binary, NULL, concat_reference},
     {"", "StringSplit", 20, 28, "X:T1", "Y:T2 Z:T3", "T1=string T2=string T3=int64", "delimiter:string maxsplit:int",
-     1u << 0, 0, sizeof(split_params), split_infer, split_resolve, split_reference},
+     1u << 0, TORT_OP_LISTS, sizeof(split_params), split_infer, split_resolve, split_reference},
     {"", "StringNormalizer", 10, 28, "X:string", "Y:string", "",
-     "case_change_action:string=NONE is_case_sensitive:int=0 locale:string stopwords:strings", 1u << 0, 0,
+     "case_change_action:string=NONE is_case_sensitive:int=0 locale:string stopwords:strings", 1u << 0, TORT_OP_LISTS,
      sizeof(normalizer_params), normalizer_infer, normalizer_resolve, normalizer_reference},
     {0},
 };

@@ -42,7 +42,7 @@ static table_sizes sizes_for(const tort_lowered *lowered, const tort_plan *plan)
         const size_t all = node ? (size_t)node->input_count + (size_t)node->output_count : 0;
         if (width > widest) widest = width;
         if (all > widest) widest = all;
-        if (node && node->op->params_size > params) params = node->op->params_size;
+        if (node && tort_params_bytes(node) > params) params = tort_params_bytes(node);
     }
     return (table_sizes){(size_t)plan->slot_count + 1, widest + 1, 2 * widest + 1, params};
 }

@@ -39,7 +39,9 @@ void tort_pass_release(tort_pass *pass, int32_t node);
  * type, leaves its outputs as declared. */
 tort_status tort_pass_infer(tort_pass *pass, int32_t node, tort_error *error);
 
-/* Resolves the params of a node for the infos in view; copies into `params`. */
+/* Bytes of a node's params, lists included. Where they overflow PTRDIFF_MAX, which no allocator gives. */
+size_t tort_params_bytes(const tort_node *node);
+/* Resolves the params of a node for the infos in view into `params`: tort_params_bytes of them, zeroed. */
 tort_status tort_resolve_node(const tort_node_view *view, void *params, size_t *scratch, tort_error *error);
 /* Stores info->elements, all known, as numbers of info->type. */
 void tort_write_elements(const tort_info *info, void *data);

@@ -19,7 +19,7 @@ typedef struct tort_node_view {
     int32_t attribute_count, input_count, output_count;
     const tort_info *inputs;
     const tort_info *outputs;
-    const void *params; /* what resolve made of the node, op->params_size bytes; NULL before */
+    const void *params; /* what resolve made of the node; NULL before */
     const struct tort_model *model;
 } tort_node_view;
 
@@ -71,13 +71,32 @@ tort_status tort_infer_compare(tort_infer *infer);     /* broadcast of all input
 /* ---- resolve ----------------------------------------------------------------------------------------------------- */
 
 /* Called twice: for claims, when dims may be unknown (< 0; then fill what the attributes determine and do not fail),
- * and for each plan (or dynamic step) with all of them known. */
+ * and for each plan (or dynamic step) with all of them known.
+ * Params hold numbers, never pointers: equal nodes have equal bytes, which mean the same at another address, in another
+ * process and without the model. */
 typedef struct tort_resolve {
     const tort_node_view *node; /* inputs and outputs */
-    void *params;               /* zeroed, op->params_size bytes, aligned to 16 */
+    void *params;               /* zeroed; op->params_size bytes, and room for lists; aligned to 16 */
     size_t scratch_bytes;       /* to fill: what `reference` needs beside its tensors */
     tort_error *error;
 } tort_resolve;
+
+/* A list or string of a node as its params have it: `count` elements (of a string: bytes, with no end mark), `offset`
+ * bytes behind the start of the params. */
+typedef struct tort_list {
+    uint64_t offset;
+    int64_t count;
+} tort_list;
+
+/* Copies an attribute (ints, floats, string, strings) behind the params, and says where it is: for rows with
+ * TORT_OP_LISTS. An absent one is empty. */
+TORT_API tort_list tort_resolve_list(const tort_resolve *resolve, const char *name);
+/* Its elements, of a list of numbers or a string. */
+static inline const void *tort_list_at(const void *params, tort_list list) {
+    return (const char *)params + list.offset;
+}
+/* String i of an attribute of kind strings; its bytes are in the params. */
+TORT_API tort_string tort_list_string(const void *params, tort_list strings, int64_t i);
 
 /* ---- running ----------------------------------------------------------------------------------------------------- */
 
@@ -128,7 +147,8 @@ enum {
     TORT_OP_METADATA = 1u << 3, /* reads only the shape of its inputs (Shape, Size): a step of the executor */
     TORT_OP_CONSTANT = 1u << 5, /* its output is its TENSOR attribute, where it has one: never copied */
     TORT_OP_BULKY = 1u << 4,    /* makes large values of small ones: folded only below a small size */
-    TORT_OP_EARLY = 1u << 6     /* of an operator's first row: files of opsets before `since` have it, and mean this */
+    TORT_OP_EARLY = 1u << 6,    /* of an operator's first row: files of opsets before `since` have it, and mean this */
+    TORT_OP_LISTS = 1u << 7     /* its params are followed by room for the lists and strings of the node */
 };
 
 /* The data members are little languages, parsed by check.c and held against ONNX's schemas by a test:
@@ -145,7 +165,7 @@ typedef struct tort_op {
     const char *inputs, *outputs, *types, *attributes;
     uint32_t shape_inputs; /* bit i: the VALUES of input i determine output shapes (Reshape's shape, TopK's k) */
     uint32_t flags;
-    size_t params_size; /* 0 if resolve is NULL */
+    size_t params_size; /* of the struct; 0 if resolve is NULL */
     tort_status (*infer)(tort_infer *infer);
     tort_status (*resolve)(tort_resolve *resolve);   /* NULL: nothing to decode */
     tort_status (*reference)(const tort_call *call); /* NULL for aliases, metadata and control flow */

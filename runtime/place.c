@@ -184,7 +184,7 @@ static bool is_host_step(const candidate *c) {
 
 static tort_status resolve_for_claims(candidate *c, tort_node_view *view, tort_error *error) {
     if (!c->node->op || unknown_source(c) >= 0) return TORT_OK;
-    size_t size = c->node->op->params_size;
+    size_t size = tort_params_bytes(c->node);
     c->unit->params = tort_arena_alloc(&c->session->arena, size + 1);
     if (!c->unit->params) return tort_out_of_memory(error, size);
     tort_status status = tort_resolve_node(view, c->unit->params, &c->unit->scratch_bytes, error);

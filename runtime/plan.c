@@ -257,7 +257,7 @@ static tort_status measure(builder *b, int32_t index, tort_step *step) {
     const tort_unit *unit = &b->lowered->units[index];
     size_t end;
     step->params = b->plan->params_bytes;
-    if (!tort_align_size((size_t)step->params + node->op->params_size, PARAMS_ALIGN, &end))
+    if (!tort_align_size((size_t)step->params + tort_params_bytes(node), PARAMS_ALIGN, &end))
         return tort_out_of_memory(b->error, 0);
     b->plan->params_bytes = end;
     tort_status status = grow_bytes(b, &b->planned->params, &b->planned->params_capacity, end + 1); /* never NULL */
