@@ -284,6 +284,7 @@ Test(loader_bad, types_nested_deeper_than_values) {
     enum { DEEP = TORT_MAX_NESTING + 1 };
     onnx_begin_model(&b, 17);
     onnx_begin(&b, GRAPH_INPUT);
+    onnx_text(&b, 1, "x");
     onnx_begin(&b, 2);
     for (int i = 0; i < DEEP; i++) {
         onnx_begin(&b, 4); /* sequence of */
