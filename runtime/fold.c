@@ -238,12 +238,70 @@ static uint64_t fold_limit(const tort_session *session) {
     return weights > DEFAULT_LIMIT ? weights : DEFAULT_LIMIT;
 }
 
+/* ---- bodies ------------------------------------------------------------------------------------------------------ */
+
+static tort_status fold_graph(tort_lowered *lowered, uint64_t *budget, tort_error *error);
+
+/* What goes into a body, as the shape rule of its node last gave it. */
+static void note_entry(void *ud, int32_t body, const tort_info *inputs) {
+    tort_session *session = ud;
+    tort_lowered *lowered = &session->graphs[body];
+    for (int32_t i = 0; i < lowered->graph.input_count; i++) lowered->infos[lowered->graph.inputs[i]] = inputs[i];
+    lowered->lowered = true;
+}
+
+/* What a body captures is the same constant inside where it is one outside. */
+static void pass_constants(const tort_lowered *outer, const tort_node *node, tort_lowered *body) {
+    const int32_t own = node->input_count - node->captured, first = body->graph.input_count - node->captured;
+    for (int32_t i = 0; i < node->captured; i++) {
+        const int32_t from = node->inputs[own + i], to = body->graph.inputs[first + i];
+        if (from < 0 || !tort_is_constant(outer, from)) continue;
+        body->constant_of[to] = outer->constant_of[from];
+        body->weights[to] = outer->weights[from];
+        body->infos[to] = outer->infos[from];
+    }
+}
+
+/* Calls `visit` for each body of a node that was lowered. */
+static tort_status each_body(folder *f, const tort_node *node,
+                             tort_status (*visit)(folder *f, const tort_node *node, tort_lowered *body, tort_error *),
+                             tort_error *error) {
+    tort_status status = TORT_OK;
+    for (int32_t a = 0; a < node->attribute_count; a++) {
+        const tort_attribute *attribute = &node->attributes[a];
+        if (attribute->kind != TORT_ATTR_GRAPH && attribute->kind != TORT_ATTR_GRAPHS) continue;
+        for (int32_t i = 0; !status && i < attribute->count; i++) {
+            tort_lowered *body = &f->session->graphs[attribute->u.graphs[i]];
+            if (body->lowered) status = visit(f, node, body, error);
+        }
+    }
+    return status;
+}
+
+static tort_status fold_body(folder *f, const tort_node *node, tort_lowered *body, tort_error *error) {
+    pass_constants(f->lowered, node, body);
+    return fold_graph(body, &f->budget, error);
+}
+
+/* The bodies of a node that is not read never run, nor do theirs. */
+static tort_status leave_body(folder *f, const tort_node *node, tort_lowered *body, tort_error *error) {
+    (void)node;
+    body->lowered = false;
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; !status && i < body->graph.node_count; i++)
+        status = each_body(f, &body->graph.nodes[i], leave_body, error);
+    return status;
+}
+
+/* ---- the graph --------------------------------------------------------------------------------------------------- */
+
 static tort_status infer_and_fold(folder *f, tort_error *error) {
     tort_lowered *lowered = f->lowered;
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < lowered->graph.node_count; i++) {
         const tort_node *node = &lowered->graph.nodes[i];
         status = tort_pass_infer(&f->pass, i, error);
+        if (!status && node->op && node->op->flags & TORT_OP_CONTROL) status = each_body(f, node, fold_body, error);
         if (status) break;
         bool folded = f->session->options.unfolded ? node->op && fold_constant_node(f, node) : fold_node(f, i);
         if (!folded) continue;
@@ -258,12 +316,16 @@ static tort_status fold_graph(tort_lowered *lowered, uint64_t *budget, tort_erro
     folder f = {.session = session, .lowered = lowered, .budget = *budget};
     tort_status status = tort_lowered_pass(lowered, &f.pass, lowered->infos, &session->dims, &session->arena, error);
     if (status) return status;
+    f.pass.entered = note_entry;
+    f.pass.entered_ud = session;
     size_t width = (size_t)f.pass.widest;
     f.inputs = tort_alloc_zero(&session->env, width, sizeof *f.inputs);
     f.outputs = tort_alloc_zero(&session->env, width, sizeof *f.outputs);
     status =
         f.inputs && f.outputs ? infer_and_fold(&f, error) : tort_out_of_memory(error, 2 * width * sizeof *f.inputs);
     if (!status) status = mark_unread(lowered, error);
+    for (int32_t i = 0; !status && i < lowered->graph.node_count; i++)
+        if (lowered->units[i].folded) status = each_body(&f, &lowered->graph.nodes[i], leave_body, error);
     *budget = f.budget;
     tort_free(&session->env, f.inputs, width * sizeof *f.inputs);
     tort_free(&session->env, f.outputs, width * sizeof *f.outputs);

@@ -76,6 +76,7 @@ static bool lower_all(tort_session *session, int32_t *of) {
         tort_lowered *lowered = &session->graphs[g];
         lowered->session = session;
         if (!copy_graph(lowered, &session->model->graphs[g]) || !take_weights(lowered, of)) return false;
+        session->bodies[g] = (tort_body){&lowered->graph, lowered->infos, lowered->weights};
     }
     session->graphs[0].lowered = true;
     return true;
@@ -86,8 +87,9 @@ tort_status tort_lower(tort_session *session, tort_error *error) {
     const size_t graphs = (size_t)session->model->graph_count;
     int32_t *of = tort_alloc_zero(&session->env, weights, sizeof *of);
     session->graphs = tort_arena_array(&session->arena, graphs, sizeof *session->graphs);
-    session->graph_count = session->graphs ? session->model->graph_count : 0;
-    const bool done = of && session->graphs && lower_all(session, of);
+    session->bodies = tort_arena_array(&session->arena, graphs, sizeof *session->bodies);
+    session->graph_count = session->graphs && session->bodies ? session->model->graph_count : 0;
+    const bool done = of && session->graph_count && lower_all(session, of);
     tort_free(&session->env, of, weights * sizeof *of);
     return done ? TORT_OK : tort_out_of_memory(error, weights * sizeof *of);
 }
@@ -100,5 +102,6 @@ tort_status tort_lowered_pass(const tort_lowered *lowered, tort_pass *pass, tort
                               tort_arena *arena, tort_error *error) {
     tort_status status = tort_pass_init(pass, lowered->session->model, &lowered->graph, infos, dims, arena, error);
     pass->weights = lowered->weights;
+    pass->bodies = lowered->session->bodies;
     return status;
 }

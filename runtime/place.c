@@ -179,6 +179,7 @@ static tort_verdict precheck(const candidate *c, const tort_link *link) {
 static bool is_host_step(const candidate *c) {
     if (!c->node->op || unknown_source(c) >= 0) return false;
     uint32_t flags = c->node->op->flags;
+    if (flags & TORT_OP_CONTROL) return true;
     return (flags & (TORT_OP_ALIAS | TORT_OP_METADATA)) && only_tensors(c->view);
 }
 
@@ -239,7 +240,8 @@ static tort_status place_node(candidate *c, tort_error *error) {
     c->unit->provider = TORT_AT_NOWHERE;
     if (is_host_step(c)) {
         c->unit->provider = TORT_AT_HOST;
-        c->unit->label = c->node->op->flags & TORT_OP_ALIAS ? "alias" : "metadata";
+        const uint32_t flags = c->node->op->flags;
+        c->unit->label = flags & TORT_OP_CONTROL ? "bodies" : flags & TORT_OP_ALIAS ? "alias" : "metadata";
         return TORT_OK;
     }
     tort_status status = TORT_OK;

@@ -287,6 +287,7 @@ typedef struct tort_session_options {
     uint64_t
         fold_limit; /* bytes that folded constants may take; 0: 64 MiB, or as much as the weights if that is more */
     uint64_t dynamic_limit; /* bytes for values whose shape depends on data, a context; 0: 1 GiB */
+    uint64_t trip_limit;    /* trips of one loop in one run; 0: 2^31 */
     /* Inputs and outputs that stay in the memory of a provider, "NAME=cuda", or "*=cuda" for all of them; a later one
      * replaces an earlier one. What is not named is in host memory, and the plan copies. */
     const char *const *bindings;
