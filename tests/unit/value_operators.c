@@ -1,11 +1,12 @@
 /* value_operators.c - tests of operators over sequences and optionals (ops/sequence.c, ops/optional.c): their infer,
- * resolve and reference are called as the executor would, with values made here. */
+ * resolve and reference are called as the executor would, with values made here. Params are moved in between. */
 #include <criterion/criterion.h>
 #include <string.h>
 
 #include "runtime/check.h"
 #include "runtime/infer.h"
 #include "tests/counting_env.h"
+#include "tests/unit/operator_case.h"
 #include "tests/value_text.h"
 
 enum { MOST_INPUTS = 3, MOST_ATTRIBUTES = 2, PARAMS = 64 };
@@ -59,17 +60,6 @@ static tort_info info_of(const tort_value *value) {
     return info;
 }
 
-static const tort_op *row_of(const value_case *c) {
-    static tort_op_table table;
-    const tort_op *const *family;
-    int32_t count;
-    tort_env env = tort_env_complete(NULL);
-    if (!table.rows) cr_assert(tort_op_table_build(&table, &env));
-    const tort_op *row = tort_op_find(&table, "", c->name, c->opset, &family, &count);
-    cr_assert_not_null(row, "%s-%d", c->name, c->opset);
-    return row;
-}
-
 /* Types, as far as nothing runs. */
 static tort_status infer_case(const tort_node_view *view, tort_info *output, tort_error *error) {
     tort_env env = tort_env_complete(NULL);
@@ -112,13 +102,25 @@ static tort_status call_reference(const value_case *c, const tort_op *row, const
     return row->reference(&call);
 }
 
+/* Params are plain data: equal wherever they are made. */
+static tort_status resolve_case(const tort_node_view *view, void *params, tort_error *error) {
+    _Alignas(16) unsigned char elsewhere[PARAMS] = {0};
+    size_t scratch = 0;
+    cr_assert_leq(view->op->params_size, (size_t)PARAMS);
+    tort_status status = tort_resolve_node(view, elsewhere, &scratch, error);
+    if (!status) status = tort_resolve_node(view, params, &scratch, error);
+    cr_expect_eq(memcmp(params, elsewhere, PARAMS), 0, "%s", view->op->name);
+    cr_expect_eq(scratch, 0, "%s", view->op->name);
+    return status;
+}
+
 /* *output is a new reference, or NULL. */
 static tort_status run_case(const value_case *c, tort_value **output, tort_error *error) {
-    _Alignas(16) unsigned char params[PARAMS] = {0};
-    const tort_op *row = row_of(c);
+    _Alignas(16) unsigned char params[PARAMS] = {0}, moved[PARAMS] = {0};
+    const tort_op *row = operator_case_row(c->name, c->opset);
     tort_info inputs[TORT_INFER_INPUTS], inferred;
-    size_t scratch;
     *output = NULL;
+    cr_assert_not_null(row, "%s-%d", c->name, c->opset);
     for (int32_t i = 0; i < TORT_INFER_INPUTS; i++) inputs[i] = info_of(i < c->input_count ? c->inputs[i] : NULL);
     tort_node_view view = {.op = row,
                            .name = "node",
@@ -129,12 +131,12 @@ static tort_status run_case(const value_case *c, tort_value **output, tort_error
                            .inputs = inputs,
                            .outputs = &inferred};
     while (view.attribute_count < MOST_ATTRIBUTES && c->attributes[view.attribute_count].name) view.attribute_count++;
-    cr_assert_leq(row->params_size, (size_t)PARAMS);
     cr_assert(row->flags & TORT_OP_VALUES, "%s-%d", c->name, c->opset);
     tort_status status = infer_case(&view, &inferred, error);
-    if (!status) status = tort_resolve_node(&view, params, &scratch, error);
+    if (!status) status = resolve_case(&view, params, error);
     if (status) return status;
-    status = call_reference(c, row, params, output, error);
+    memcpy(moved, params, sizeof moved);
+    status = call_reference(c, row, moved, output, error);
     if (status) return status;
     const tort_value_type found = tort_value_type_of(*output), told = tort_info_type(&inferred);
     cr_expect(found.type == told.type && found.nest == told.nest, "%s-%d makes what infer did not tell", c->name,
