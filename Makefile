@@ -195,7 +195,7 @@ format-check:
 INSTALL_LIB = $(DESTDIR)$(PREFIX)/lib
 INSTALL_INCLUDE = $(DESTDIR)$(PREFIX)/include
 # What a provider outside of this tree includes: provider.h and what that needs, and the params of the operators.
-PROVIDER_HEADERS := $(patsubst %,runtime/%.h,tinyort provider op graph shape account memory error) $(wildcard ops/*.h)
+PROVIDER_HEADERS := $(patsubst %,runtime/%.h,tinyort provider op graph value shape account memory error) $(wildcard ops/*.h)
 .PHONY: install uninstall
 ## Install under PREFIX (default /usr/local); DESTDIR is put before it.
 install: all

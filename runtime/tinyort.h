@@ -220,8 +220,9 @@ TORT_API void tort_model_free(tort_model *model); /* NULL is allowed */
  * (old files list every weight as an input). Dims: -1 where symbolic; dim_names[i] is then its name or "". */
 typedef struct tort_port {
     const char *name;
-    tort_type type;
-    int32_t rank; /* -1: unknown */
+    tort_value_type value_type; /* of a tensor or of what is none, which has no rank */
+    tort_type type;             /* of the elements */
+    int32_t rank;               /* -1: unknown */
     int64_t dims[TORT_MAX_RANK];
     const char *dim_names[TORT_MAX_RANK];
 } tort_port;
