@@ -535,7 +535,10 @@ static tort_status infer_concrete(builder *b) {
 static tort_status build_steps(builder *b) {
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < b->graph->input_count; i++) {
-        b->plan->input_slots[i] = add_slot(b, b->graph->inputs[i], b->lowered->input_memory[i], TORT_HOME_INPUT, i);
+        const int32_t value = b->graph->inputs[i];
+        b->plan->input_slots[i] = -1;
+        if (b->planned->infos[value].constant) continue; /* a body captures it: it is the same constant inside */
+        b->plan->input_slots[i] = add_slot(b, value, b->lowered->input_memory[i], TORT_HOME_INPUT, i);
         if (b->plan->input_slots[i] < 0) status = tort_out_of_memory(b->error, 0);
     }
     for (int32_t i = 0; !status && i < b->graph->node_count; i++) {
