@@ -270,15 +270,16 @@ static int64_t tap_count(const tort_resize_params *params, const tort_resize_axi
     return 2 * (int64_t)ceil(radius);
 }
 
-static void add_axis(tort_resize_params *params, tort_resize_axis axis) {
+static void add_axis(tort_resize_params *params, const tort_resize_axis *axis) {
     tort_resize_axis *last = params->rank > 0 ? &params->axes[params->rank - 1] : NULL;
-    if (axis.identity && last && last->identity) {
-        last->in *= axis.in;
+    if (axis->identity && last && last->identity) {
+        last->in *= axis->in;
         last->out = last->in;
         return;
     }
-    axis.taps = tap_count(params, &axis);
-    params->axes[params->rank++] = axis;
+    last = &params->axes[params->rank++];
+    *last = *axis;
+    last->taps = tap_count(params, axis);
 }
 
 /* Rows are divided among this many items of work, each with a buffer of its own in scratch. */
@@ -319,53 +320,69 @@ static tort_status count_scratch(tort_resolve *resolve, const tort_resize_params
     return TORT_OK;
 }
 
-static tort_status resolve_resize(tort_resolve *resolve) {
+static tort_status resolve_attributes(tort_resolve *resolve, tort_resize_params *params) {
     const tort_node_view *node = resolve->node;
-    const tort_info *input = &node->inputs[0], *output = &node->outputs[0];
-    tort_resize_params *params = resolve->params;
-    resize_request request;
+    const tort_type type = node->inputs[0].type;
     tort_status status = resolve_words(resolve, params);
     if (status != TORT_OK) return status;
     const bool computes = params->mode != TORT_RESIZE_NEAREST ||
                           params->transform == TORT_RESIZE_TF_CROP_AND_RESIZE; /* what is outside */
-    if (computes && (input->type == TORT_STRING || input->type == TORT_COMPLEX64 || input->type == TORT_COMPLEX128))
+    if (computes && (type == TORT_STRING || type == TORT_COMPLEX64 || type == TORT_COMPLEX128))
         return tort_fail(resolve->error, TORT_E_UNSUPPORTED, "interpolation of %s elements; mode nearest moves them",
-                         tort_type_name(input->type));
+                         tort_type_name(type));
     params->exclude_outside = tort_attr_int(node, "exclude_outside") != 0;
     params->antialias = tort_attr_int(node, "antialias") != 0;
     params->cubic_a = (double)tort_attr_float(node, "cubic_coeff_a");
     params->extrapolation = (double)tort_attr_float(node, "extrapolation_value");
-    if (input->rank < 0 || !tort_shape_known(input) || !tort_shape_known(output)) return TORT_OK;
-    status = read_request(node, resolve->error, &request);
+    return TORT_OK;
+}
+
+/* An axis that nothing is asked of. */
+static void keep_axis(tort_resize_axis *axis, int64_t in, int64_t out) {
+    axis->in = in;
+    axis->out = out;
+    axis->identity = true;
+    axis->scale = axis->end = 1;
+    axis->width = (double)out;
+}
+
+/* What the i-th requested axis becomes; common: the scale of all of them, 0 where each has its own. */
+static void resize_axis(const tort_resize_params *params, const resize_request *request, int32_t i, double common,
+                        tort_resize_axis *axis) {
+    const bool scaled = request->scales.known == TORT_KNOWN;
+    bool crops = request->crops && (request->roi.values[i] != 0 || request->roi.values[request->count + i] != 1);
+    if (scaled)
+        axis->scale = (double)request->scales.values[i];
+    else
+        axis->scale = common > 0 ? common : (double)axis->out / (double)axis->in;
+    /* A crop is as long as its output; elsewhere the fraction that was rounded away counts. */
+    if ((scaled || common > 0) && params->transform != TORT_RESIZE_TF_CROP_AND_RESIZE)
+        axis->width = axis->scale * (double)axis->in;
+    if (request->crops) {
+        axis->start = (double)request->roi.values[i];
+        axis->end = (double)request->roi.values[request->count + i];
+    }
+    axis->identity =
+        axis->in == axis->out && axis->scale == 1 && !crops && params->transform != TORT_RESIZE_TF_HALF_PIXEL_FOR_NN;
+}
+
+static tort_status resolve_resize(tort_resolve *resolve) {
+    const tort_info *input = &resolve->node->inputs[0], *output = &resolve->node->outputs[0];
+    tort_resize_params *params = resolve->params;
+    resize_request request;
+    tort_status status = resolve_attributes(resolve, params);
+    if (status || input->rank < 0 || !tort_shape_known(input) || !tort_shape_known(output)) return status;
+    status = read_request(resolve->node, resolve->error, &request);
     if (status != TORT_OK) return status;
-    const bool scaled = request.scales.known == TORT_KNOWN;
-    if (!scaled && request.sizes.known != TORT_KNOWN) return TORT_OK;
+    if (request.scales.known != TORT_KNOWN && request.sizes.known != TORT_KNOWN) return TORT_OK;
 
     tort_resize_axis axes[TORT_MAX_RANK];
-    for (int32_t d = 0; d < input->rank; d++)
-        axes[d] = (tort_resize_axis){input->dims[d], output->dims[d], true, 1, (double)output->dims[d], 0, 1, 0};
-    double common = common_scale(node, &request, input->dims);
-    for (int32_t i = 0; i < request.count; i++) {
-        tort_resize_axis *axis = &axes[request.axes[i]];
-        bool crops = request.crops && (request.roi.values[i] != 0 || request.roi.values[request.count + i] != 1);
-        if (scaled)
-            axis->scale = (double)request.scales.values[i];
-        else if (common > 0)
-            axis->scale = common;
-        else
-            axis->scale = (double)axis->out / (double)axis->in;
-        /* A crop is as long as its output; elsewhere the fraction that was rounded away counts. */
-        if ((scaled || common > 0) && params->transform != TORT_RESIZE_TF_CROP_AND_RESIZE)
-            axis->width = axis->scale * (double)axis->in;
-        if (request.crops) {
-            axis->start = (double)request.roi.values[i];
-            axis->end = (double)request.roi.values[request.count + i];
-        }
-        axis->identity = axis->in == axis->out && axis->scale == 1 && !crops &&
-                         params->transform != TORT_RESIZE_TF_HALF_PIXEL_FOR_NN;
-    }
+    memset(axes, 0, sizeof axes); /* what lies between their members too: they become params */
+    for (int32_t d = 0; d < input->rank; d++) keep_axis(&axes[d], input->dims[d], output->dims[d]);
+    double common = common_scale(resolve->node, &request, input->dims);
+    for (int32_t i = 0; i < request.count; i++) resize_axis(params, &request, i, common, &axes[request.axes[i]]);
     if (tort_extent(output->dims, 0, output->rank) == 0) return TORT_OK;
-    for (int32_t d = 0; d < input->rank; d++) add_axis(params, axes[d]);
+    for (int32_t d = 0; d < input->rank; d++) add_axis(params, &axes[d]);
     return params->rank > 0 ? count_scratch(resolve, params) : TORT_OK;
 }
 
