@@ -257,8 +257,7 @@ void operator_case_write(onnx_bytes *b, const operator_case *c, input_form form)
     onnx_end(b);
 }
 
-/* ---- comparing ----------------------------------------------------------------------------------------------------
- */
+/* ---- comparing --------------------------------------------------------------------------------------------------- */
 
 static bool close_enough(double a, double b) {
     return a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= 1e-5 + 1e-4 * fabs(b);
