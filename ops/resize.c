@@ -3,7 +3,7 @@
  * This file tells shapes and decodes all versions into tort_resize_params; resize_taps.c says which input elements
  * make an output coordinate; resize_loops.c combines them. */
 #include "ops/extent.h"
-#include "ops/resize_loops.h"
+#include "ops/resize.h"
 #include "ops/shapes.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* resize_loops.c - the plain loops of Resize. Interpolation is separable: an output row is a weighted sum of input
  * rows, and then of the elements of that sum. Computed in double; integers are rounded to nearest and saturate. */
-#include "ops/resize_loops.h"
+#include "ops/resize.h"
 
 #include "ops/extent.h"
 #include "ops/numeric.h"
