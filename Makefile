@@ -177,6 +177,11 @@ asan:
 check-layers:
 	@.ci/check_layers.sh .
 
+.PHONY: check-sizes
+## Show how long functions are, and fail where they, or files, get too long. LONGEST=20 names the 20 longest.
+check-sizes:
+	@$(VENV)/bin/python .ci/check_sizes.py . $(if $(LONGEST),--longest $(LONGEST))
+
 .PHONY: check-spills
 ## Compile every CUDA kernel for every architecture; list registers and memory, fail on spills. ALL=1 lists every kernel.
 check-spills: $(CUDA_SOURCES:%.cu=$(if $(NVCC),$(OBJ)/%.cu.o))

@@ -85,7 +85,8 @@ TORT_API int32_t tort_body_outputs(const tort_node_view *node, int32_t body);
 /* Called twice: for claims, when dims may be unknown (< 0; then fill what the attributes determine and do not fail),
  * and for each plan (or dynamic step) with all of them known.
  * Params hold numbers, never pointers: equal nodes have equal bytes, which mean the same at another address, in another
- * process and without the model. */
+ * process and without the model. Write their members one by one: a struct that is copied whole brings the bytes between
+ * its members along. */
 typedef struct tort_resolve {
     const tort_node_view *node; /* inputs and outputs */
     void *params;               /* zeroed; op->params_size bytes, and room for lists; aligned to 16 */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "loader/npy.h"
 #include "loader/tensor_file.h"
 #include "loader/value_file.h"
 #include "tests/counting_env.h"
