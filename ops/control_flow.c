@@ -46,6 +46,8 @@ static tort_status unite(tort_infer *infer, const char *what, int32_t index, tor
         return TORT_OK;
     }
     if (b->type == TORT_UNDEFINED) return TORT_OK;
+    if (a->kind == TORT_OPTIONAL && tort_type_element(x).type == y.type && tort_type_element(x).nest == y.nest)
+        return TORT_OK; /* an optional that may be there goes in, what is there comes out */
     if (x.type != y.type || x.nest != y.nest) {
         char first[80], second[80];
         return tort_fail(infer->error, TORT_E_MODEL, "%s %d is %s here and %s there", what, (int)index,
@@ -190,6 +192,7 @@ static tort_status give_outputs(walk *w) {
     for (int32_t i = 0; i < t->results && i < w->infer->node->output_count; i++) {
         tort_info *output = &w->infer->outputs[i];
         *output = t->carries ? w->in[carried + i] : w->out[first + i];
+        if (output->kind == TORT_OPTIONAL) *output = w->out[first + i]; /* see unite */
         output->elements = NULL;
         output->element_count = 0;
         output->data = NULL;

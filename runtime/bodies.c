@@ -76,12 +76,16 @@ static tort_status infer_in(const tort_infer *infer, const tort_body *body, tort
 }
 
 /* Tells whoever asks what went in. */
-static void tell_entered(const tort_infer *infer, int32_t body, const tort_graph *graph, const tort_info *infos) {
+static tort_status tell_entered(const tort_infer *infer, int32_t body, const tort_graph *graph,
+                                const tort_info *infos) {
     const tort_pass *pass = infer->pass;
-    tort_info *inputs = tort_alloc(&pass->model->env, ((size_t)graph->input_count + 1) * sizeof *inputs);
-    for (int32_t i = 0; inputs && i < graph->input_count; i++) inputs[i] = infos[graph->inputs[i]];
-    if (inputs) pass->entered(pass->entered_ud, body, inputs);
-    tort_free(&pass->model->env, inputs, ((size_t)graph->input_count + 1) * sizeof *inputs);
+    const size_t bytes = ((size_t)graph->input_count + 1) * sizeof(tort_info);
+    tort_info *inputs = tort_alloc(&pass->model->env, bytes);
+    if (!inputs) return tort_out_of_memory(infer->error, bytes);
+    for (int32_t i = 0; i < graph->input_count; i++) inputs[i] = infos[graph->inputs[i]];
+    pass->entered(pass->entered_ud, body, inputs);
+    tort_free(&pass->model->env, inputs, bytes);
+    return TORT_OK;
 }
 
 tort_status tort_infer_body(const tort_infer *infer, int32_t index, const tort_info *inputs, int32_t count,
@@ -99,8 +103,8 @@ tort_status tort_infer_body(const tort_infer *infer, int32_t index, const tort_i
     if (!infos) return tort_out_of_memory(infer->error, values * sizeof *infos);
     for (int32_t v = 0; v < graph->value_count; v++) infos[v] = body->infos ? body->infos[v] : graph->values[v].info;
     enter_body(infer, graph, infos, inputs, count);
-    if (pass->entered) tell_entered(infer, index, graph, infos);
-    tort_status status = infer_in(infer, body, infos, outputs);
+    tort_status status = pass->entered ? tell_entered(infer, index, graph, infos) : TORT_OK;
+    if (!status) status = infer_in(infer, body, infos, outputs);
     tort_free(&pass->model->env, infos, values * sizeof *infos);
     return status;
 }

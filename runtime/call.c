@@ -275,6 +275,15 @@ static void make_value(const caller *c, int32_t slot, const tort_value *value) {
     c->outer->dynamic_count++;
 }
 
+/* What went in is what comes out; where the body makes what an optional may hold, what that one holds. */
+static tort_status pass_value(const caller *c, int32_t slot, const tort_value *value) {
+    const tort_info *info = &c->outer->lowered->infos[c->outer->planned->plan.slots[slot].value];
+    if (tort_value_kind(value) == TORT_OPTIONAL && info->kind != TORT_OPTIONAL) value = tort_value_at(value, 0);
+    if (!value) return tort_fail(c->error, TORT_E_RUN, "made no trip, and the optional that it was given is empty");
+    make_value(c, slot, value);
+    return TORT_OK;
+}
+
 /* The results are those of the last trip. */
 static tort_status make_results(const caller *c) {
     tort_status status = TORT_OK;
@@ -296,10 +305,7 @@ static tort_status make_results_of_none(const caller *c) {
         const int32_t slot = result_slot(c, i), from = operand_slot(c, c->trips->carried_first + i);
         if (slot < 0) continue;
         const tort_value *value = tort_frame_value(c->outer, from);
-        if (value)
-            make_value(c, slot, value);
-        else
-            status = make_tensor(c, slot, &c->outer->tensors[from]);
+        status = value ? pass_value(c, slot, value) : make_tensor(c, slot, &c->outer->tensors[from]);
     }
     return status;
 }

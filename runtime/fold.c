@@ -18,7 +18,21 @@ typedef struct folder {
     tort_pass pass;
     tort_tensor *inputs, *outputs; /* pass.widest of each */
     uint64_t budget;
+    bool out_of_memory; /* a node was not folded for that reason */
 } folder;
+
+/* NULL: out of memory, which is noted. */
+static void *take_aligned(folder *f, size_t bytes) {
+    void *data = tort_alloc_aligned(&f->session->env, bytes);
+    if (!data) f->out_of_memory = true;
+    return data;
+}
+
+static bool settle(folder *f, int32_t value, int32_t weight, void *folded, size_t bytes) {
+    const bool settled = tort_lowered_settle(f->lowered, value, weight, folded, bytes);
+    if (!settled) f->out_of_memory = true;
+    return settled;
+}
 
 /* May this node be evaluated now? Fills the shapes of its tensors. */
 static bool can_evaluate(folder *f, const tort_node *node) {
@@ -85,7 +99,7 @@ static bool fold_constant_node(folder *f, const tort_node *node) {
         if (attribute->kind != TORT_ATTR_TENSOR && attribute->kind != TORT_ATTR_SPARSE_TENSOR) continue;
         int32_t weight = attribute->u.weights[0];
         const size_t bytes = f->session->model->weights[weight].bytes;
-        return tort_lowered_settle(f->lowered, node->outputs[0], weight, NULL, bytes);
+        return settle(f, node->outputs[0], weight, NULL, bytes);
     }
     return false;
 }
@@ -95,7 +109,7 @@ static bool allocate_outputs(folder *f, const tort_node *node) {
         size_t bytes = 0;
         if (f->outputs[i].type == TORT_UNDEFINED) continue;
         tort_tensor_bytes(&f->outputs[i], &bytes);
-        f->outputs[i].data = tort_alloc_aligned(&f->session->env, bytes);
+        f->outputs[i].data = take_aligned(f, bytes);
         if (!f->outputs[i].data) return false;
     }
     return true;
@@ -115,8 +129,9 @@ static bool call_reference(folder *f, const tort_node *node, const tort_node_vie
     tort_session *session = f->session;
     size_t scratch_bytes = 0, params_bytes = tort_params_bytes(node) + 1;
     void *params = tort_alloc_zero(&session->env, 1, params_bytes);
+    if (!params) f->out_of_memory = true;
     bool done = params && !tort_resolve_node(view, params, &scratch_bytes, NULL);
-    void *scratch = done ? tort_alloc_aligned(&session->env, scratch_bytes) : NULL;
+    void *scratch = done ? take_aligned(f, scratch_bytes) : NULL;
     if (scratch && allocate_outputs(f, node)) {
         tort_call call = {.params = params,
                           .inputs = f->inputs,
@@ -126,7 +141,9 @@ static bool call_reference(folder *f, const tort_node *node, const tort_node_vie
                           .scratch = scratch,
                           .env = &session->env,
                           .text = session->text};
-        done = !node->op->reference(&call);
+        const tort_status status = node->op->reference(&call);
+        if (status == TORT_E_MEMORY) f->out_of_memory = true;
+        done = !status;
     } else {
         done = false;
     }
@@ -145,7 +162,9 @@ static bool evaluate(folder *f, int32_t index) {
     for (; held && acquired < node->input_count; acquired++) {
         if (node->inputs[acquired] < 0) continue;
         const void *data = NULL;
-        held = !tort_constant_acquire(session, constant_of[node->inputs[acquired]], &data, NULL);
+        const tort_status status = tort_constant_acquire(session, constant_of[node->inputs[acquired]], &data, NULL);
+        if (status == TORT_E_MEMORY) f->out_of_memory = true;
+        held = !status;
         if (!held) break;
         f->pass.in[acquired].data = data;
         memcpy(&f->inputs[acquired].data, &data, sizeof data); /* drops const: kernels do not write inputs */
@@ -162,7 +181,7 @@ static bool evaluate(folder *f, int32_t index) {
         if (node->outputs[i] < 0) continue;
         tort_tensor_bytes(&f->outputs[i], &bytes);
         f->budget -= bytes < f->budget ? bytes : f->budget;
-        done &= tort_lowered_settle(f->lowered, node->outputs[i], -1, f->outputs[i].data, bytes);
+        done &= settle(f, node->outputs[i], -1, f->outputs[i].data, bytes);
     }
     return done;
 }
@@ -182,10 +201,10 @@ static bool fold_shape_arithmetic(folder *f, const tort_node *node) {
         tort_info *info = node->outputs[i] >= 0 ? &lowered->infos[node->outputs[i]] : NULL;
         if (!info || !tort_elements_known(info) || info->constant) continue;
         size_t bytes = (size_t)info->element_count * (size_t)tort_type_bits(info->type) / 8;
-        void *data = tort_alloc_aligned(&f->session->env, bytes);
+        void *data = take_aligned(f, bytes);
         if (!data) return false;
         tort_write_elements(info, data);
-        if (!tort_lowered_settle(lowered, node->outputs[i], -1, data, bytes)) return false;
+        if (!settle(f, node->outputs[i], -1, data, bytes)) return false;
     }
     return live > 0;
 }
@@ -304,6 +323,7 @@ static tort_status infer_and_fold(folder *f, tort_error *error) {
         if (!status && node->op && node->op->flags & TORT_OP_CONTROL) status = each_body(f, node, fold_body, error);
         if (status) break;
         bool folded = f->session->options.unfolded ? node->op && fold_constant_node(f, node) : fold_node(f, i);
+        if (f->out_of_memory) status = tort_out_of_memory(error, 0);
         if (!folded) continue;
         lowered->units[i].folded = true;
         lowered->units[i].label = "constant";

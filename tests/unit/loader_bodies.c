@@ -58,20 +58,23 @@ Test(loader_bodies, bodies_are_called_after_their_node) {
     memset(longest, 'n', 300);
     longest[300] = 0;
     const char *const given[] = {"same", "same", "", longest};
+    const char *const branches[] = {"then_branch", "else_branch"};
     const char *const paths[] = {"same/then_branch", "same#2/then_branch", "If_2/then_branch", "If_3/then_branch"};
     onnx_bytes b = {0};
     onnx_begin_model(&b, 17);
     onnx_value(&b, GRAPH_INPUT, "c", TORT_BOOL, 0, NULL);
     for (int i = 0; i < 4; i++) {
         onnx_begin_node(&b, GRAPH_NODE, "If", given[i], "c", "");
-        begin_body(&b, "then_branch");
-        onnx_end(&b);
-        onnx_end(&b);
+        for (int k = 0; k < 2; k++) {
+            begin_body(&b, branches[k]);
+            onnx_end(&b);
+            onnx_end(&b);
+        }
         onnx_end(&b);
     }
     onnx_end(&b);
     tort_model *model = load_model(&b);
-    for (int i = 0; i < 4; i++) cr_assert_str_eq(model->graphs[i + 1].path, paths[i]);
+    for (int i = 0; i < 4; i++) cr_assert_str_eq(model->graphs[2 * i + 1].path, paths[i]);
     free_model(model, &b);
 }
 
