@@ -60,7 +60,7 @@ static tort_status check_inputs(const tort_infer *infer) {
 static tort_dim total_length(const tort_infer *infer, tort_dim length) {
     const tort_info *past = &infer->node->inputs[PAST_KEY];
     if (!tort_has_input(infer->node, PAST_KEY)) return length;
-    return tort_dim_add(infer->dims, length, past->rank == 4 ? past->dims[2] : tort_dim_fresh(infer->dims, false));
+    return tort_dim_add(infer->dims, length, past->rank == 4 ? past->dims[2] : tort_dim_fresh(infer->dims, true));
 }
 
 static tort_status infer_attention(tort_infer *infer) {

@@ -21,7 +21,7 @@ static tort_status cast_elements(tort_infer *infer, tort_type type) {
     if (type != TORT_BOOL || !tort_infer_integers(infer, 0, values, &count)) return TORT_OK;
     for (int32_t i = 0; i < count; i++) {
         if (values[i].symbolic) {
-            values[i] = tort_scalar_unknown(infer->dims, false);
+            values[i] = tort_scalar_unknown_of(infer->dims, values[i], values[i]);
         } else {
             values[i].value = values[i].value != 0;
         }

@@ -18,14 +18,14 @@ static tort_scalar scalar_equal(tort_dims *dims, tort_scalar a, tort_scalar b) {
     if (tort_scalar_same(a, b)) return tort_scalar_known(1);
     if (!a.symbolic && !b.symbolic) return tort_scalar_known(0);
     bool differ = surely_less(dims, a, b) || surely_less(dims, b, a);
-    return differ ? tort_scalar_known(0) : tort_scalar_unknown(dims, false);
+    return differ ? tort_scalar_known(0) : tort_scalar_unknown_of(dims, a, b);
 }
 
 static tort_scalar scalar_less(tort_dims *dims, tort_scalar a, tort_scalar b) {
     if (!a.symbolic && !b.symbolic) return tort_scalar_known(a.value < b.value);
     if (surely_less(dims, a, b)) return tort_scalar_known(1);
     bool not_less = tort_scalar_nonnegative(dims, tort_scalar_sub(dims, a, b));
-    return not_less ? tort_scalar_known(0) : tort_scalar_unknown(dims, false);
+    return not_less ? tort_scalar_known(0) : tort_scalar_unknown_of(dims, a, b);
 }
 
 static tort_scalar scalar_greater(tort_dims *dims, tort_scalar a, tort_scalar b) {
@@ -33,7 +33,7 @@ static tort_scalar scalar_greater(tort_dims *dims, tort_scalar a, tort_scalar b)
 }
 
 static tort_scalar scalar_not(tort_dims *dims, tort_scalar a) {
-    return a.symbolic ? tort_scalar_unknown(dims, false) : tort_scalar_known(!a.value);
+    return a.symbolic ? tort_scalar_unknown_of(dims, a, a) : tort_scalar_known(!a.value);
 }
 
 static tort_scalar scalar_less_or_equal(tort_dims *dims, tort_scalar a, tort_scalar b) {

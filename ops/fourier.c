@@ -188,7 +188,7 @@ static tort_status frame_length(const tort_infer *infer, tort_scalar *length) {
         return tort_fail(infer->error, TORT_E_MODEL, "the window has rank %d; expected 1", from->rank);
     if (tort_has_input(node, FRAME_LENGTH)) return tort_read_symbol(infer, FRAME_LENGTH, "frame_length", length);
     int32_t axis = tort_has_input(node, WINDOW) ? 0 : 1;
-    *length = from->rank > axis ? tort_scalar_of_dim(from->dims[axis]) : tort_scalar_unknown(infer->dims, false);
+    *length = from->rank > axis ? tort_scalar_of_dim(from->dims[axis]) : tort_scalar_unknown(infer->dims, true);
     return TORT_OK;
 }
 

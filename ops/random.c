@@ -41,7 +41,7 @@ static tort_status infer_multinomial(tort_infer *infer) {
     if (x->rank >= 0 && x->rank != 2)
         return tort_fail(infer->error, TORT_E_MODEL, "the input has rank %d, expected [batch, classes]", x->rank);
     if (samples < 0) return tort_fail(infer->error, TORT_E_MODEL, "sample_size is %lld", (long long)samples);
-    tort_dim batch = x->rank == 2 ? x->dims[0] : tort_dim_fresh(infer->dims, false);
+    tort_dim batch = x->rank == 2 ? x->dims[0] : tort_dim_fresh(infer->dims, true);
     tort_infer_shape(infer, 0, tort_attr_type(infer->node, "dtype"), 2, (tort_dim[]){batch, samples});
     return TORT_OK;
 }

@@ -120,7 +120,7 @@ static double common_scale(const tort_node_view *node, const resize_request *req
 
 /* floor(in * scale), in float; also for a symbolic dimension where the scale is a binary fraction. */
 static tort_status scaled_dim(const tort_infer *infer, int32_t axis, tort_dim in, float scale, tort_dim *out) {
-    *out = tort_dim_fresh(infer->dims, false);
+    *out = tort_dim_fresh(infer->dims, tort_dim_dynamic(infer->dims, in));
     if (tort_dim_known(in)) {
         double size = floor((double)((float)in * scale));
         if (!(size < 1e18))

@@ -43,7 +43,7 @@ static tort_status infer_rnn(tort_infer *infer) {
         return tort_fail(infer->error, TORT_E_MODEL, "X has rank %d and R %d; expected 3 and 3", x->rank, r->rank);
     if (x->rank < 0) return TORT_OK;
     tort_dim hidden = tort_attr_int(node, "hidden_size");
-    if (hidden <= 0) hidden = r->rank == 3 ? r->dims[2] : tort_dim_fresh(infer->dims, false);
+    if (hidden <= 0) hidden = r->rank == 3 ? r->dims[2] : tort_dim_fresh(infer->dims, true);
     const tort_dim length = x->dims[batch_first ? 1 : 0], batch = x->dims[batch_first ? 0 : 1];
     const tort_dim all[2][4] = {{length, directions, batch, hidden}, {batch, length, directions, hidden}};
     const tort_dim last[2][3] = {{directions, batch, hidden}, {batch, directions, hidden}};

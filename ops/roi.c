@@ -28,8 +28,8 @@ static tort_status infer_roi(tort_infer *infer, int64_t high, int64_t wide) {
         return tort_fail(infer->error, TORT_E_MODEL, "X has rank %d; expected 4", x->rank);
     if (rois->rank >= 0 && rois->rank != 2)
         return tort_fail(infer->error, TORT_E_MODEL, "rois has rank %d; expected 2", rois->rank);
-    tort_dim regions = rois->rank == 2 ? rois->dims[0] : tort_dim_fresh(infer->dims, false);
-    tort_dim channels = x->rank == 4 ? x->dims[1] : tort_dim_fresh(infer->dims, false);
+    tort_dim regions = rois->rank == 2 ? rois->dims[0] : tort_dim_fresh(infer->dims, true);
+    tort_dim channels = x->rank == 4 ? x->dims[1] : tort_dim_fresh(infer->dims, true);
     const tort_dim dims[4] = {regions, channels, high, wide};
     tort_infer_shape(infer, 0, x->type, 4, dims);
     return TORT_OK;

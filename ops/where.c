@@ -17,7 +17,7 @@ static tort_status infer_where(tort_infer *infer) {
     for (int32_t i = 0; i < count; i++) {
         tort_scalar c = condition[c_count == 1 ? 0 : i], a = x[x_count == 1 ? 0 : i], b = y[y_count == 1 ? 0 : i];
         if (c.symbolic && !tort_scalar_same(a, b)) {
-            out[i] = tort_scalar_unknown(infer->dims, false);
+            out[i] = tort_scalar_unknown_of(infer->dims, c, tort_scalar_unknown_of(infer->dims, a, b));
         } else {
             out[i] = c.symbolic || c.value != 0 ? a : b;
         }

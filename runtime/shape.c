@@ -134,6 +134,14 @@ tort_scalar tort_scalar_unknown(tort_dims *dims, bool dynamic) {
     return (tort_scalar){true, add_unknown(dims, dynamic, true)};
 }
 
+static bool is_dynamic(const tort_dims *dims, tort_scalar s) {
+    return s.symbolic && tort_dim_dynamic(dims, s.value);
+}
+
+tort_scalar tort_scalar_unknown_of(tort_dims *dims, tort_scalar a, tort_scalar b) {
+    return tort_scalar_unknown(dims, is_dynamic(dims, a) || is_dynamic(dims, b));
+}
+
 bool tort_dim_dynamic(const tort_dims *dims, tort_dim d) {
     return d < 0 && expression(dims, d)->dynamic;
 }
@@ -153,7 +161,7 @@ static tort_scalar scalar_of_operand(const tort_dims *dims, tort_dim d) {
 }
 
 static tort_scalar unknown_of(tort_dims *dims, tort_scalar a, tort_scalar b) {
-    bool dynamic = (a.symbolic && tort_dim_dynamic(dims, a.value)) || (b.symbolic && tort_dim_dynamic(dims, b.value));
+    bool dynamic = is_dynamic(dims, a) || is_dynamic(dims, b);
     return tort_scalar_unknown(dims, dynamic);
 }
 
@@ -417,7 +425,7 @@ tort_scalar tort_scalar_max(tort_dims *dims, tort_scalar a, tort_scalar b) {
 /* ---- dims -------------------------------------------------------------------------------------------------------- */
 
 tort_dim tort_scalar_to_dim(tort_dims *dims, tort_scalar s) {
-    return s.symbolic || s.value >= 0 ? s.value : tort_dim_fresh(dims, false);
+    return s.symbolic || s.value >= 0 ? s.value : tort_dim_fresh(dims, true);
 }
 
 tort_dim tort_dim_add(tort_dims *dims, tort_dim a, tort_dim b) {

@@ -82,6 +82,7 @@ static inline tort_scalar tort_scalar_of_dim(tort_dim d) {
     return (tort_scalar){d < 0, d};
 }
 tort_scalar tort_scalar_unknown(tort_dims *dims, bool dynamic);
+tort_scalar tort_scalar_unknown_of(tort_dims *dims, tort_scalar a, tort_scalar b); /* dynamic where a or b is */
 tort_scalar tort_scalar_add(tort_dims *dims, tort_scalar a, tort_scalar b);
 tort_scalar tort_scalar_sub(tort_dims *dims, tort_scalar a, tort_scalar b);
 tort_scalar tort_scalar_mul(tort_dims *dims, tort_scalar a, tort_scalar b);

@@ -221,6 +221,7 @@ tort_session_options cli_session_options(const cli_options *options, const char 
         .symbol_count = options->symbol_count,
         .wait_steps = options->step_by_step,
         .dynamic_limit = options->dynamic_limit,
+        .trip_limit = (uint64_t)options->trip_limit,
     };
 }
 

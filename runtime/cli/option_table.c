@@ -58,6 +58,7 @@ const cli_option_row cli_option_table[OPTION_COUNT] = {
     [OPTION_MAP] = {"map", NULL, LOADING, "map external data instead of reading it"},
     [OPTION_DYNAMIC_LIMIT] = {"dynamic-limit", "BYTES", RUNNING,
                               "for values whose shape depends on data, such as 512M (default 1G)"},
+    [OPTION_TRIP_LIMIT] = {"trip-limit", "N", RUNNING, "most trips of a loop (default 2^31)"},
     [OPTION_WIDTH] = {"width", "COLUMNS", TABLES, "of tables (default: the terminal's; a pipe has no limit)"},
     [OPTION_JSON] = {"json", NULL, EVERY, "machine-readable output on stdout, after a failure too"},
     [OPTION_HELP] = {"help", NULL, EVERY, "this text"},

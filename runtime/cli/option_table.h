@@ -38,6 +38,7 @@ typedef enum cli_option {
     OPTION_ALLOW_LINKS,
     OPTION_MAP,
     OPTION_DYNAMIC_LIMIT,
+    OPTION_TRIP_LIMIT,
     OPTION_WIDTH,
     OPTION_JSON,
     OPTION_HELP,

@@ -65,6 +65,7 @@ static tort_status apply(cli_options *o, cli_option id, const char *value, tort_
     case OPTION_ALLOW_LINKS: o->load.allow_links = true; break;
     case OPTION_MAP: o->load.map_external = true; break;
     case OPTION_DYNAMIC_LIMIT: return cli_read_bytes(id, value, &o->dynamic_limit, error);
+    case OPTION_TRIP_LIMIT: return cli_read_integer(id, value, 1, INT64_MAX, &o->trip_limit, error);
     case OPTION_WIDTH: return cli_read_int32(id, value, 40, &o->width, error);
     case OPTION_JSON: o->json = true; break;
     case OPTION_HELP: o->help = true; break;

@@ -77,6 +77,7 @@ typedef struct cli_options {
     int32_t width; /* 0: as wide as the terminal */
     tort_load_options load;
     uint64_t dynamic_limit;
+    int64_t trip_limit;
     bool json, help;
     bool json_lines; /* a document is one line of several */
 } cli_options;

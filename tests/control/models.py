@@ -1,0 +1,210 @@
+"""Models with bodies, as text, and what goes into them. Each is for one thing that control flow can do."""
+
+import numpy as np
+from onnx import parser
+
+
+def model(text, opset=18):
+    return parser.parse_model(f'<ir_version: 9, opset_import: ["" : {opset}]>\n{text}')
+
+
+def floats(*shape):
+    return np.random.default_rng(sum(shape) + 1).random(shape, dtype=np.float32) - 0.5
+
+
+def integer(value):
+    return np.array(value, np.int64)
+
+
+BRANCHES = """
+m (bool c, float[N,4] x) => (float[M,K] y) {
+   two = Constant <value = float {2}> ()
+   h = Relu(x)
+   y = If (c) <
+      then_branch = t () => (float[P,Q] a) { s = Mul(h, two)  a = Add(s, x) },
+      else_branch = e () => (float[R,S] b) { r = ReduceSum <keepdims = 1> (x)  b = Exp(r) }>
+}"""
+
+NESTED = """
+m (int64 n, float[3] x) => (float[3] y, float[T,3] steps) {
+   go = Constant <value = bool {1}> ()
+   y, steps = Loop (n, go, x) <body = b (int64 i, bool c, float[3] v) => (bool k, float[3] w, float[3] s) {
+      k = Identity(c)
+      one = Constant <value = int64 {1}> ()
+      m = Add(i, one)
+      w = Loop (m, c, v) <body = inner (int64 j, bool d, float[3] u) => (bool q, float[3] z) {
+         q = Identity(d)
+         p = Mul(u, x)
+         h = Tanh(p)
+         z = Add(h, v)
+      }>
+      s = Neg(w)
+   }>
+}"""
+
+STOPS = """
+m (float[2] x) => (float[2] y, int64[T] seen) {
+   none = Constant <value = int64 {1000000}> ()
+   y, seen = Loop (none, , x) <body = b (int64 i, bool c, float[2] v) => (bool k, float[2] w, int64 s) {
+      half = Constant <value = float {0.5}> ()
+      limit = Constant <value = float {0.01}> ()
+      w = Mul(v, half)
+      a = Abs(w)
+      most = ReduceMax <keepdims = 0> (a)
+      k = Greater(most, limit)
+      s = Identity(i)
+   }>
+}"""
+
+GROWS = """
+m (int64 n, float[1,3] x) => (float[R,3] y) {
+   go = Constant <value = bool {1}> ()
+   y = Loop (n, go, x) <body = b (int64 i, bool c, float[A,3] v) => (bool k, float[B,3] w) {
+      k = Identity(c)
+      h = Sigmoid(v)
+      w = Concat <axis = 0> (v, h)
+   }>
+}"""
+
+CAPTURES_WEIGHT = """
+m (int64 n, float[2,4] x) => (float[2,4] y)
+<float[4,4] w = {0.5,0,0,0.25, 0,0.5,0,0, 0,0,0.5,0, 0.125,0,0,0.5}, int64[2] flat = {2, 4}> {
+   go = Constant <value = bool {1}> ()
+   y = Loop (n, go, x) <body = b (int64 i, bool c, float[2,4] v) => (bool k, float[2,4] o) {
+      k = Identity(c)
+      p = MatMul(v, w)
+      q = Add(p, x)
+      o = Reshape(q, flat)
+   }>
+}"""
+
+SCANS = """
+m (float[2,3] s, float[2,5,3] x, float[5,2] z) => (float[2,3] last, float[2,5,3] sums, float[5,2,3] products) {
+   last, sums, products = Scan <num_scan_inputs = 2, scan_input_axes = [1, 0], scan_input_directions = [1, 0],
+                      scan_output_axes = [-2, 0], scan_output_directions = [0, 1],
+                      body = b (float[2,3] h, float[2,3] part, float[2] scale) => (float[2,3] g, float[2,3] sum, float[2,3] product) {
+      sum = Add(h, part)
+      one = Constant <value = int64[1] {1}> ()
+      column = Unsqueeze(scale, one)
+      product = Mul(sum, column)
+      g = Tanh(product)
+   }> (s, x, z)
+}"""
+
+OUTPUT_IS_INPUT = """
+m (bool c, float[3] x, float[3] y) => (float[3] a, float[3] b) {
+   a, b = If (c) <
+      then_branch = t () => (float[3] p, float[3] q) { p = Identity(x)  q = Identity(x) },
+      else_branch = e () => (float[3] r, float[3] u) { r = Identity(y)  u = Add(x, y) }>
+}"""
+
+SWAPS = """
+m (int64 n, float[4] x, float[4] y) => (float[4] a, float[4] b) {
+   go = Constant <value = bool {1}> ()
+   a, b = Loop (n, go, x, y) <body = b (int64 i, bool c, float[4] u, float[4] v) => (bool k, float[4] p, float[4] q) {
+      k = Identity(c)
+      p = Identity(v)
+      q = Neg(u)
+   }>
+}"""
+
+SEQUENCES = """
+m (int64 n, float[3] x) => (float[T] y, int64 length) {
+   go = Constant <value = bool {1}> ()
+   empty = SequenceEmpty()
+   filled = Loop (n, go, empty) <body = b (int64 i, bool c, seq(float[K]) v) => (bool k, seq(float[K]) w) {
+      k = Identity(c)
+      f = Cast <to = 1> (i)
+      e = Add(x, f)
+      w = SequenceInsert(v, e)
+   }>
+   extra = SequenceInsert(filled, x)
+   y = ConcatFromSequence <axis = 0> (extra)
+   length = SequenceLength(extra)
+}"""
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def branches(c, x):
+    return [np.maximum(x, 0) * 2 + x if c else np.exp(x.sum(keepdims=True))]
+
+
+def nested(n, x):
+    v, steps = x, np.zeros((0, 3), np.float32)
+    for i in range(int(n)):
+        before = v
+        for _ in range(i + 1):
+            v = np.tanh(v * x) + before
+        steps = np.concatenate([steps, -v[None]])
+    return [v, steps]
+
+
+def stops(x):
+    trips, going = 0, True
+    while going:
+        x = x * np.float32(0.5)
+        going = np.abs(x).max() > 0.01
+        trips += 1
+    return [x, np.arange(trips, dtype=np.int64)]
+
+
+def grows(n, x):
+    for _ in range(int(n)):
+        x = np.concatenate([x, sigmoid(x)])
+    return [x]
+
+
+def captures_weight(n, x):
+    w = np.diag(np.full(4, 0.5, np.float32))
+    w[0, 3], w[3, 0] = 0.25, 0.125
+    v = x
+    for _ in range(int(n)):
+        v = v @ w + x
+    return [v]
+
+
+def scans(s, x, z):
+    sums, products = [], []
+    for i in range(5):
+        sums.append(s + x[:, 4 - i])
+        products.append(sums[-1] * z[i][:, None])
+        s = np.tanh(products[-1])
+    return [s, np.stack(sums, axis=1), np.stack(products[::-1])]
+
+
+def output_is_input(c, x, y):
+    return [x, x] if c else [y, x + y]
+
+
+def swaps(n, x, y):
+    for _ in range(int(n)):
+        x, y = y, -x
+    return [x, y]
+
+
+def sequences(n, x):
+    parts = [x + np.float32(i) for i in range(int(n))] + [x]
+    return [np.concatenate(parts), integer(len(parts))]
+
+
+X = floats(3)
+
+# The model, what it computes, and its inputs.
+CASES = {
+    "branches_then": (BRANCHES, branches, {"c": np.array(True), "x": floats(2, 4)}),
+    "branches_else": (BRANCHES, branches, {"c": np.array(False), "x": floats(5, 4)}),
+    "nested": (NESTED, nested, {"n": integer(4), "x": X}),
+    "nested_no_trip": (NESTED, nested, {"n": integer(0), "x": X}),
+    "stops": (STOPS, stops, {"x": floats(2)}),
+    "grows": (GROWS, grows, {"n": integer(5), "x": floats(1, 3)}),
+    "grows_no_trip": (GROWS, grows, {"n": integer(0), "x": floats(1, 3)}),
+    "captures_weight": (CAPTURES_WEIGHT, captures_weight, {"n": integer(3), "x": floats(2, 4)}),
+    "scans": (SCANS, scans, {"s": floats(2, 3), "x": floats(2, 5, 3), "z": floats(5, 2)}),
+    "output_is_input_then": (OUTPUT_IS_INPUT, output_is_input, {"c": np.array(True), "x": X, "y": X + 1}),
+    "output_is_input_else": (OUTPUT_IS_INPUT, output_is_input, {"c": np.array(False), "x": X, "y": X + 1}),
+    "swaps": (SWAPS, swaps, {"n": integer(7), "x": floats(4), "y": floats(4) + 1}),
+    "sequences": (SEQUENCES, sequences, {"n": integer(4), "x": X}),
+    "sequences_no_trip": (SEQUENCES, sequences, {"n": integer(0), "x": X}),
+}

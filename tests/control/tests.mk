@@ -1,0 +1,7 @@
+# Control flow from end to end: models written as text, against what numpy computes.
+TESTS += test-control
+
+.PHONY: test-control
+## Run models with loops, scans and conditions, on cpu and on the simulated device, against numpy.
+test-control: $(TINYORT) $(if $(CUDASIM_CXX),$(CUDASIM_LIBRARY))
+	@$(VENV)/bin/python tests/control/run.py $(TINYORT) $(if $(CUDASIM_CXX),--chain cudasim,cpu)
