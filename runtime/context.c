@@ -32,6 +32,17 @@ static tort_status open_context(tort_context *context, tort_error *error) {
     return status;
 }
 
+/* Frames take the plans that there are: nothing is left to allocate in the run. */
+static tort_status adopt_plans(tort_context *context, tort_error *error) {
+    tort_status status = TORT_OK;
+    for (int32_t g = 0; !status && g < context->session->graph_count; g++) {
+        tort_lowered *lowered = &context->session->graphs[g];
+        tort_planned *planned = lowered->lowered ? tort_lowered_last_plan(lowered) : NULL;
+        if (planned) status = tort_frame_adopt(&context->frames[g], planned, error);
+    }
+    return status;
+}
+
 tort_status tort_context_create(tort_session *session, tort_context **out, tort_error *error) {
     *out = NULL;
     if (error) *error = (tort_error){.node = -1};
@@ -47,8 +58,7 @@ tort_status tort_context_create(tort_session *session, tort_context **out, tort_
     context->env.parallel_ud = session->env.parallel_ud;
     tort_arena_init(&context->arena, &context->env);
     tort_status status = open_context(context, error);
-    tort_planned *planned = status ? NULL : tort_lowered_last_plan(tort_main_graph(session));
-    if (planned) status = tort_frame_adopt(&context->frames[0], planned, error); /* nothing to allocate in the run */
+    if (!status) status = adopt_plans(context, error);
     if (status) {
         tort_context_free(context);
         return status;

@@ -239,10 +239,18 @@ static size_t weights_of_session(const tort_session *session) {
     return bytes;
 }
 
-/* Of a context: itself and the tables of its frames. */
-static size_t context_bytes(const tort_session *session, const tort_plan *plan) {
-    return sizeof(tort_context) + tort_text_bytes() + TORT_ARENA_FIRST +
-           tort_frame_bytes(plan, tort_main_graph(session));
+/* Of a context: itself, and the tables and arenas of its frames. A body whose shapes are not known yet is left out. */
+static void add_context(const tort_session *session, tort_report_memory *memory) {
+    memory->context = (int64_t)(sizeof(tort_context) + tort_text_bytes() + TORT_ARENA_FIRST);
+    memory->arena = 0;
+    for (int32_t g = 0; g < session->graph_count; g++) {
+        const tort_lowered *lowered = &session->graphs[g];
+        const tort_planned *planned = lowered->lowered ? plan_of(lowered) : NULL;
+        if (!planned || !planned->plan.complete) continue;
+        memory->context += (int64_t)tort_frame_bytes(&planned->plan, lowered);
+        memory->arena += (int64_t)tort_arena_bytes(&planned->plan);
+        if (!planned->fitted) memory->session += (int64_t)tort_fitted_bytes(&planned->plan); /* it is only planned */
+    }
 }
 
 static void write_memory(writer *w) {
@@ -254,9 +262,7 @@ static void write_memory(writer *w) {
     memory->session = (int64_t)(session->account.held - weights_of_session(session));
     if (session->weight_bytes) memory->weights = (int64_t)session->weight_bytes[0];
     if (!plan || !plan->complete) return;
-    if (!w->planned->fitted) memory->session += (int64_t)tort_fitted_bytes(plan); /* it is only planned */
-    memory->context = (int64_t)context_bytes(session, plan);
-    memory->arena = (int64_t)tort_arena_bytes(plan);
+    add_context(session, memory);
     memory->total = memory->model + memory->weights + memory->session + memory->context + memory->arena;
 }
 

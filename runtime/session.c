@@ -65,6 +65,18 @@ static bool only_planned(const tort_session *session) {
     return described || session->options.plan_only;
 }
 
+/* The plan that follows from the shapes that are known: one to run where that is all of them, else one to report. */
+static tort_status plan_graph(tort_lowered *lowered, tort_error *error) {
+    tort_planned *planned = NULL;
+    tort_status status = tort_plan_make(lowered, NULL, &planned, error);
+    if (!status && !only_planned(lowered->session) && planned->plan.complete) status = tort_fit_plan(planned, error);
+    if (!status && planned->plan.complete)
+        lowered->plans = planned;
+    else
+        lowered->draft = planned;
+    return status;
+}
+
 /* The whole planning phase. A placement that is refused, or does not fit, still leaves a session to report on. */
 static tort_status plan_session(tort_session *session, bool *reportable, tort_error *error) {
     tort_status status = tort_chain_open(session, error);
@@ -86,16 +98,11 @@ static tort_status plan_session(tort_session *session, bool *reportable, tort_er
     if (!status) status = tort_count_weights(session, error);
     session->placed = !status;
     *reportable = !status || status == TORT_E_PLACEMENT;
-    tort_planned *planned = NULL;
     if (!status) status = tort_check_weights(session, error);
     if (!status && !only_planned(session)) status = tort_prepare_all(session, error);
-    if (!status) status = tort_plan_make(tort_main_graph(session), NULL, &planned, error);
-    if (!status && !only_planned(session) && planned->plan.complete) status = tort_fit_plan(planned, error);
+    for (int32_t g = 0; !status && g < session->graph_count; g++)
+        if (session->graphs[g].lowered) status = plan_graph(&session->graphs[g], error);
     if (status && status != TORT_E_PLACEMENT && status != TORT_E_MEMORY) *reportable = false;
-    if (!status && planned->plan.complete)
-        tort_main_graph(session)->plans = planned;
-    else
-        tort_main_graph(session)->draft = planned;
     if (status) return status;
     session->runnable = !only_planned(session);
     return TORT_OK;
