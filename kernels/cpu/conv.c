@@ -206,7 +206,7 @@ void tort_cpu_conv_run(const tort_call *call, const float *x, const float *packe
                                   .pack_b = pack_pixels,
                                   .b_arg = &job,
                                   .c_stride = job.planes.outputs,
-                                  .epilogue = &p->epilogue};
+                                  .epilogue = tort_cpu_epilogue(&p->epilogue)};
     const float *residual = tort_cpu_residual(call, &p->epilogue);
     choose_split(&job);
     const int64_t input = job.planes.input[0] * job.planes.input[1] * job.planes.input[2];
@@ -279,7 +279,7 @@ static void depthwise_part(void *arg, int64_t begin, int64_t end) {
     const tort_conv_params *p = job->params;
     const int64_t input = planes->input[0] * planes->input[1] * planes->input[2];
     const int64_t per_channel = p->filters / p->group;
-    const tort_planes_finish finish = p->epilogue.activation || p->epilogue.residual ? finish_outputs : NULL;
+    const tort_planes_finish finish = tort_cpu_epilogue(&p->epilogue) ? finish_outputs : NULL;
     for (int64_t part = begin; part < end; part++) {
         float *buffer = job->buffers + part * tort_planes_buffer(planes);
         int64_t first, last;

@@ -57,7 +57,7 @@ static tort_status run_gemm(const tort_call *call) {
                              .b_column_stride = p->trans_b ? p->k : 1,
                              .c = call->outputs[0].data,
                              .c_stride = p->n,
-                             .epilogue = &p->epilogue,
+                             .epilogue = tort_cpu_epilogue(&p->epilogue),
                              .residual = tort_cpu_residual(call, &p->epilogue)};
     if (p->has_c && p->beta == 1 && p->c_row_stride == 0 && p->c_column_stride == 1) {
         gemm.column_bias = call->inputs[2].data;

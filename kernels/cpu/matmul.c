@@ -51,7 +51,7 @@ static tort_status run_matmul(const tort_call *call) {
                              .b_column_stride = 1,
                              .c = call->outputs[0].data,
                              .c_stride = p->n,
-                             .epilogue = &p->epilogue,
+                             .epilogue = tort_cpu_epilogue(&p->epilogue),
                              .residual = tort_cpu_residual(call, &p->epilogue)};
     const tort_tensor *bias = tort_call_input(call, 2);
     const bool one = tort_product_is_one(p);

@@ -22,9 +22,9 @@ typedef struct tort_tile {
     bool accumulate;          /* += ; then no bias is added */
     const float *row_bias;    /* one a row, or NULL */
     const float *column_bias; /* one a column, or NULL */
-    const float *residual;    /* added to C, rows c_stride apart as well; NULL for none */
-    /* Its activation is applied to C after that; NULL for none. */
+    /* What is done to C at the end; NULL: nothing. Rows of the residual (NULL: none) are c_stride apart as well. */
     const tort_epilogue *epilogue;
+    const float *residual;
 } tort_tile;
 
 /* `length` elements that lie together in the source, for positions at .. at+length of a row of a packed panel. */

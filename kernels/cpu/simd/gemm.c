@@ -20,21 +20,25 @@ INLINE void start_tile(const tort_tile *t, int rows, int vectors, vector (*acc)[
         }
 }
 
-/* Activations that only bound what they get: done while the tile is in registers. */
-INLINE bool is_clamp(const tort_epilogue *e) {
-    return e->activation == TORT_ACTIVATION_RELU || e->activation == TORT_ACTIVATION_CLIP;
+/* Activations that are cheap enough to be done while the tile is in registers; others go over its rows. */
+INLINE bool in_registers(const tort_epilogue *e) {
+    return e->activation == TORT_ACTIVATION_NONE || e->activation == TORT_ACTIVATION_RELU ||
+           e->activation == TORT_ACTIVATION_CLIP;
+}
+
+INLINE void clamp_tile(const tort_epilogue *e, int rows, int vectors, vector (*acc)[TILE_VECTORS]) {
+    const bool clip = e->activation == TORT_ACTIVATION_CLIP;
+    const vector low = broadcast(clip ? e->alpha : 0), high = broadcast(clip ? e->beta : INFINITY);
+    for (int i = 0; i < rows; i++)
+        for (int v = 0; v < vectors; v++) acc[i][v] = clamp(acc[i][v], low, high);
 }
 
 INLINE void store_tile(const tort_tile *t, int rows, int vectors, vector (*acc)[TILE_VECTORS]) {
-    if (t->residual)
-        for (int i = 0; i < rows; i++)
-            for (int v = 0; v < vectors; v++) acc[i][v] += load(t->residual + i * t->c_stride + v * WIDTH);
     if (t->epilogue) {
-        const bool clip = t->epilogue->activation == TORT_ACTIVATION_CLIP;
-        const vector low = broadcast(clip ? t->epilogue->alpha : 0),
-                     high = broadcast(clip ? t->epilogue->beta : INFINITY);
-        for (int i = 0; i < rows; i++)
-            for (int v = 0; v < vectors; v++) acc[i][v] = clamp(acc[i][v], low, high);
+        for (int i = 0; t->residual && i < rows; i++)
+            for (int v = 0; v < vectors; v++) acc[i][v] += load(t->residual + i * t->c_stride + v * WIDTH);
+        if (t->epilogue->activation != TORT_ACTIVATION_NONE && in_registers(t->epilogue))
+            clamp_tile(t->epilogue, rows, vectors, acc);
     }
     for (int i = 0; i < rows; i++)
         for (int v = 0; v < vectors; v++) store(t->c + i * t->c_stride + v * WIDTH, acc[i][v]);
@@ -115,40 +119,6 @@ static void dispatch(const tort_tile *t) {
     }
 }
 
-/* A tile made in a buffer of its own: its width need not be a whole number of vectors, and its activation may be any.
- * What lies behind its columns is computed and dropped. */
-static void buffered_tile(const tort_tile *t) {
-    float c[TILE_ROWS * TILE_COLUMNS], bias[TILE_COLUMNS] = {0};
-    const size_t bytes = (size_t)t->columns * sizeof(float);
-    const int32_t stride = t->columns > (TILE_VECTORS - 1) * WIDTH ? TILE_COLUMNS : WIDTH;
-    tort_tile copy = *t;
-    copy.c = c;
-    copy.c_stride = stride;
-    copy.residual = NULL;
-    copy.epilogue = NULL;
-    if (t->accumulate)
-        for (int32_t i = 0; i < t->rows; i++) memcpy(c + i * stride, t->c + i * t->c_stride, bytes);
-    if (t->column_bias) {
-        memcpy(bias, t->column_bias, bytes);
-        copy.column_bias = bias;
-    }
-    dispatch(&copy);
-    for (int32_t i = 0; t->residual && i < t->rows; i++)
-        for (int32_t j = 0; j < t->columns; j++) c[i * stride + j] += t->residual[i * t->c_stride + j];
-    if (t->epilogue) SIMD(tort_simd_finish)(t->epilogue, NULL, c, t->rows * stride);
-    for (int32_t i = 0; i < t->rows; i++) memcpy(t->c + i * t->c_stride, c + i * stride, bytes);
-}
-
-void SIMD(tort_simd_tile)(const tort_tile *t) {
-    const bool whole = t->columns == TILE_COLUMNS || t->columns == WIDTH;
-    if (whole && (!t->epilogue || is_clamp(t->epilogue)))
-        dispatch(t);
-    else
-        buffered_tile(t);
-}
-
-/* ---- packing ----------------------------------------------------------------------------------------------------- */
-
 /* Exactly `length` elements, the last ones by a vector that overlaps those before it. */
 INLINE void copy_exactly(float *to, const float *from, int32_t length) {
     if (length < WIDTH) {
@@ -158,6 +128,41 @@ INLINE void copy_exactly(float *to, const float *from, int32_t length) {
     for (int32_t i = 0; i + WIDTH <= length; i += WIDTH) store(to + i, load(from + i));
     store(to + length - WIDTH, load(from + length - WIDTH));
 }
+
+/* A tile that is not a whole number of vectors wide is made in a buffer of its own. What lies behind its columns is
+ * dropped. */
+static void narrow_tile(const tort_tile *t) {
+    float c[TILE_ROWS * TILE_COLUMNS], bias[TILE_COLUMNS] = {0};
+    tort_tile copy = *t;
+    copy.c = c;
+    copy.c_stride = TILE_COLUMNS;
+    copy.epilogue = NULL;
+    if (t->accumulate)
+        for (int32_t i = 0; i < t->rows; i++) copy_exactly(c + i * TILE_COLUMNS, t->c + i * t->c_stride, t->columns);
+    if (t->column_bias) {
+        copy_exactly(bias, t->column_bias, t->columns);
+        copy.column_bias = bias;
+    }
+    dispatch(&copy);
+    for (int32_t i = 0; i < t->rows; i++) {
+        float *row = t->c + i * t->c_stride;
+        copy_exactly(row, c + i * TILE_COLUMNS, t->columns);
+        if (t->epilogue)
+            SIMD(tort_simd_finish)(t->epilogue, t->residual ? t->residual + i * t->c_stride : NULL, row, t->columns);
+    }
+}
+
+void SIMD(tort_simd_tile)(const tort_tile *t) {
+    if (t->columns != TILE_COLUMNS && t->columns != WIDTH) {
+        narrow_tile(t);
+        return;
+    }
+    dispatch(t);
+    for (int32_t i = 0; t->epilogue && !in_registers(t->epilogue) && i < t->rows; i++)
+        SIMD(tort_simd_finish)(t->epilogue, NULL, t->c + i * t->c_stride, t->columns);
+}
+
+/* ---- packing ----------------------------------------------------------------------------------------------------- */
 
 void SIMD(tort_simd_pack_runs)(float *panel, const float *source, const int64_t *offsets, int64_t rows,
                                const tort_run *runs, int32_t run_count, bool may_overread) {
