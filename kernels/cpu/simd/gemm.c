@@ -130,26 +130,27 @@ INLINE void copy_exactly(float *to, const float *from, int32_t length) {
 }
 
 /* A tile that is not a whole number of vectors wide is made in a buffer of its own. What lies behind its columns is
- * dropped. */
+ * computed too, and dropped. */
 static void narrow_tile(const tort_tile *t) {
     float c[TILE_ROWS * TILE_COLUMNS], bias[TILE_COLUMNS] = {0};
+    const int32_t stride = t->columns > (TILE_VECTORS - 1) * WIDTH ? TILE_COLUMNS : WIDTH;
     tort_tile copy = *t;
     copy.c = c;
-    copy.c_stride = TILE_COLUMNS;
+    copy.c_stride = stride;
     copy.epilogue = NULL;
     if (t->accumulate)
-        for (int32_t i = 0; i < t->rows; i++) copy_exactly(c + i * TILE_COLUMNS, t->c + i * t->c_stride, t->columns);
+        for (int32_t i = 0; i < t->rows; i++) copy_exactly(c + i * stride, t->c + i * t->c_stride, t->columns);
     if (t->column_bias) {
         copy_exactly(bias, t->column_bias, t->columns);
         copy.column_bias = bias;
     }
     dispatch(&copy);
-    for (int32_t i = 0; i < t->rows; i++) {
-        float *row = t->c + i * t->c_stride;
-        copy_exactly(row, c + i * TILE_COLUMNS, t->columns);
-        if (t->epilogue)
-            SIMD(tort_simd_finish)(t->epilogue, t->residual ? t->residual + i * t->c_stride : NULL, row, t->columns);
+    if (t->epilogue) {
+        for (int32_t i = 0; t->residual && i < t->rows; i++)
+            for (int32_t j = 0; j < t->columns; j++) c[i * stride + j] += t->residual[i * t->c_stride + j];
+        SIMD(tort_simd_finish)(t->epilogue, NULL, c, t->rows * stride);
     }
+    for (int32_t i = 0; i < t->rows; i++) copy_exactly(t->c + i * t->c_stride, c + i * stride, t->columns);
 }
 
 void SIMD(tort_simd_tile)(const tort_tile *t) {

@@ -6,6 +6,8 @@
 
 #include "ops/vector_math.h"
 
+#define INLINE static inline __attribute__((always_inline))
+
 static inline float clip(float x, float low, float high) {
     x = x < low ? low : x;
     return x > high ? high : x;
@@ -17,13 +19,26 @@ static inline float choose(bool condition, float yes, float no) {
     return condition ? yes : no;
 }
 
+/* A tail of single elements would cost as much as some vectors: the last vector overlaps the one before it. */
 #define MAP(name, expression)                                                                                          \
-    static void name(float alpha, float beta, float *values, int64_t count) {                                          \
+    INLINE void name##_vectors(float alpha, float beta, float *values, int64_t count) {                                \
         (void)alpha, (void)beta;                                                                                       \
         for (int64_t i = 0; i < count; i++) {                                                                          \
             const float x = values[i];                                                                                 \
             values[i] = expression;                                                                                    \
         }                                                                                                              \
+    }                                                                                                                  \
+    static void name(float alpha, float beta, float *values, int64_t count) {                                          \
+        float last[WIDTH];                                                                                             \
+        if (count < WIDTH) {                                                                                           \
+            name##_vectors(alpha, beta, values, count);                                                                \
+            return;                                                                                                    \
+        }                                                                                                              \
+        store(last, load(values + count - WIDTH));                                                                     \
+        name##_vectors(alpha, beta, values, count / WIDTH * WIDTH);                                                    \
+        if (count % WIDTH == 0) return;                                                                                \
+        name##_vectors(alpha, beta, last, WIDTH);                                                                      \
+        store(values + count - WIDTH, load(last));                                                                     \
     }
 MAP(map_relu, clip(x, 0, INFINITY))
 MAP(map_leaky_relu, choose(x < 0, alpha *x, x))
