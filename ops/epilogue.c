@@ -46,10 +46,10 @@ tort_status tort_epilogue_resolve(const tort_resolve *resolve, tort_epilogue *ep
                          "activation is \"%.32s\", expected none, relu, leaky_relu, clip, sigmoid, silu, hard_sigmoid, "
                          "hard_swish, gelu or gelu_tanh",
                          name);
-    *epilogue = (tort_epilogue){.activation = (tort_activation)found,
-                                .alpha = tort_attr_float(resolve->node, "activation_alpha"),
-                                .beta = tort_attr_float(resolve->node, "activation_beta"),
-                                .residual = tort_has_input(resolve->node, TORT_EPILOGUE_Z)};
+    epilogue->activation = (tort_activation)found;
+    epilogue->alpha = tort_attr_float(resolve->node, "activation_alpha");
+    epilogue->beta = tort_attr_float(resolve->node, "activation_beta");
+    epilogue->residual = tort_has_input(resolve->node, TORT_EPILOGUE_Z);
     return TORT_OK;
 }
 
