@@ -294,7 +294,7 @@ define simd_rule
 $$(OBJ)/kernels/cpu/simd/%.$(1).o: kernels/cpu/simd/%.c $$(OBJ)/flags | $$(BUILD)/prerequisites
 	@mkdir -p $$(@D)
 	@echo "  CC    $$< ($(1))"
-	$$(Q)$$(COMPILE) $$(WARNINGS) -ffp-contract=fast -falign-loops=64 $$(SIMD_FLAGS_$(1)) -DTORT_SIMD=$(1) -c -o $$@ $$<
+	$$(Q)$$(COMPILE) $$(WARNINGS) -ffp-contract=fast -fopenmp-simd -falign-loops=64 $$(SIMD_FLAGS_$(1)) -DTORT_SIMD=$(1) -c -o $$@ $$<
 endef
 $(foreach set,$(SIMD_SETS),$(eval $(call simd_rule,$(set))))
 

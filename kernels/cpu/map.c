@@ -4,10 +4,6 @@
 #include "kernels/cpu/cpu.h"
 #include "ops/activation.h"
 
-#include <string.h>
-
-#define NEAR 1024 /* floats that are copied before the loop, which works in place, sees them in the first cache */
-
 typedef struct map_job {
     tort_map_loop loop;
     float alpha, beta;
@@ -17,11 +13,7 @@ typedef struct map_job {
 
 static void map_range(void *arg, int64_t begin, int64_t end) {
     const map_job *job = arg;
-    for (int64_t first = begin; first < end; first += NEAR) {
-        const int64_t count = end - first < NEAR ? end - first : NEAR;
-        memcpy(job->y + first, job->x + first, (size_t)count * sizeof(float));
-        job->loop(job->alpha, job->beta, job->y + first, count);
-    }
+    job->loop(job->alpha, job->beta, job->x + begin, job->y + begin, end - begin);
 }
 
 /* `map` is a tort_activation or a tort_map_kind. */

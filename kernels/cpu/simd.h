@@ -42,8 +42,8 @@ typedef enum tort_map_kind {
     TORT_MAP_COUNT
 } tort_map_kind;
 
-/* values[i] = f(values[i]); alpha and beta are those of tort_epilogue. */
-typedef void (*tort_map_loop)(float alpha, float beta, float *values, int64_t count);
+/* y[i] = f(x[i]), y may be x; alpha and beta are those of tort_epilogue. */
+typedef void (*tort_map_loop)(float alpha, float beta, const float *x, float *y, int64_t count);
 
 typedef struct tort_simd {
     const char *name;

@@ -1,10 +1,12 @@
 /* maps.c - functions of single elements: the activations of epilogue.h, and others.
  *
  * They are those of ops/vector_math.h, which compilers make vector code of; here they meet the instruction set of the
- * machine. All work in place, so that a result is still near when its epilogue comes. Read next: ../map.c. */
+ * machine. Read next: ../map.c. */
 #include "kernels/cpu/simd/vector.h"
 
 #include "ops/vector_math.h"
+
+#include <string.h>
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -19,26 +21,27 @@ static inline float choose(bool condition, float yes, float no) {
     return condition ? yes : no;
 }
 
-/* A tail of single elements would cost as much as some vectors: the last vector overlaps the one before it. */
+/* The pragma says that y is x or lies elsewhere. A tail of single elements would cost as much as some vectors: the last
+ * vector overlaps the one before it. */
 #define MAP(name, expression)                                                                                          \
-    INLINE void name##_vectors(float alpha, float beta, float *values, int64_t count) {                                \
+    INLINE void name##_vectors(float alpha, float beta, const float *input, float *output, int64_t count) {            \
         (void)alpha, (void)beta;                                                                                       \
-        for (int64_t i = 0; i < count; i++) {                                                                          \
-            const float x = values[i];                                                                                 \
-            values[i] = expression;                                                                                    \
+        _Pragma("omp simd") for (int64_t i = 0; i < count; i++) {                                                      \
+            const float x = input[i];                                                                                  \
+            output[i] = expression;                                                                                    \
         }                                                                                                              \
     }                                                                                                                  \
-    static void name(float alpha, float beta, float *values, int64_t count) {                                          \
+    static void name(float alpha, float beta, const float *x, float *y, int64_t count) {                               \
         float last[WIDTH];                                                                                             \
         if (count < WIDTH) {                                                                                           \
-            name##_vectors(alpha, beta, values, count);                                                                \
+            name##_vectors(alpha, beta, x, y, count);                                                                  \
             return;                                                                                                    \
         }                                                                                                              \
-        store(last, load(values + count - WIDTH));                                                                     \
-        name##_vectors(alpha, beta, values, count / WIDTH * WIDTH);                                                    \
+        store(last, load(x + count - WIDTH));                                                                          \
+        name##_vectors(alpha, beta, x, y, count / WIDTH * WIDTH);                                                      \
         if (count % WIDTH == 0) return;                                                                                \
-        name##_vectors(alpha, beta, last, WIDTH);                                                                      \
-        store(values + count - WIDTH, load(last));                                                                     \
+        name##_vectors(alpha, beta, last, last, WIDTH);                                                                \
+        store(y + count - WIDTH, load(last));                                                                          \
     }
 MAP(map_relu, clip(x, 0, INFINITY))
 MAP(map_leaky_relu, choose(x < 0, alpha *x, x))
@@ -54,8 +57,9 @@ MAP(map_erf, tort_erff(x))
 MAP(map_tanh, tort_tanhf(x))
 MAP(map_swish, x *tort_sigmoidf(alpha *x))
 
-static void map_none(float alpha, float beta, float *values, int64_t count) {
-    (void)alpha, (void)beta, (void)values, (void)count;
+static void map_none(float alpha, float beta, const float *x, float *y, int64_t count) {
+    (void)alpha, (void)beta;
+    if (x != y) memcpy(y, x, (size_t)count * sizeof(float));
 }
 
 const tort_map_loop SIMD(tort_simd_maps)[TORT_MAP_COUNT] = {
@@ -79,5 +83,5 @@ void SIMD(tort_simd_finish)(const tort_epilogue *epilogue, const float *restrict
                             int64_t count) {
     if (residual)
         for (int64_t i = 0; i < count; i++) values[i] += residual[i];
-    SIMD(tort_simd_maps)[epilogue->activation](epilogue->alpha, epilogue->beta, values, count);
+    SIMD(tort_simd_maps)[epilogue->activation](epilogue->alpha, epilogue->beta, values, values, count);
 }
