@@ -10,8 +10,8 @@
 #include "ops/numeric.h"
 #include "runtime/check.h"
 
-extern const char *const operator_cases[], *const reduction_cases[], *const elementwise_cases[], *const list_cases[],
-    *const fused_cases[];
+extern const char *const operator_cases[], *const reduction_cases[], *const elementwise_cases[],
+                                                                         *const list_cases[], *const fused_cases[];
 const char *const *const operator_tables[] = {operator_cases, reduction_cases, elementwise_cases,
                                               list_cases,     fused_cases,     NULL};
 
