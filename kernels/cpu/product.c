@@ -36,6 +36,17 @@ typedef struct product_job {
     int32_t parts;
 } product_job;
 
+static void multiply_block(const tort_packed_gemm *g, int64_t m_first, int64_t m_last, int64_t n_first, int64_t n_last,
+                           float *buffer) {
+    const bool contiguous = g->a_k_stride == 1 && g->b_column_stride == 1;
+    if (g->packed_b || g->m > 1 || !contiguous || g->scale != 1 || g->accumulate || g->sums)
+        tort_packed_gemm_block(g, m_first, m_last, n_first, n_last, buffer);
+    else
+        g->simd->row_product(g->c + n_first, n_last - n_first, g->a, g->k, g->b + n_first, g->b_k_stride,
+                             g->column_bias ? g->column_bias + n_first : NULL);
+}
+
+/* The epilogue of a single row is one long loop at the end, which costs less than one a tile. */
 static void multiply_share(const tort_packed_gemm *g, int64_t part, int64_t parts, float *buffer) {
     const int64_t rows = g->simd->tile_rows, columns = g->simd->tile_columns;
     int64_t m_first = 0, m_last = g->m, n_first = 0, n_last = g->n;
@@ -44,12 +55,11 @@ static void multiply_share(const tort_packed_gemm *g, int64_t part, int64_t part
     else
         tort_cpu_share(g->n, columns, part, parts, &n_first, &n_last);
     if (m_first == m_last || n_first == n_last) return;
-    const bool contiguous = g->a_k_stride == 1 && g->b_column_stride == 1;
-    if (g->packed_b || g->m > 1 || !contiguous || g->scale != 1 || g->accumulate || g->sums)
-        tort_packed_gemm_block(g, m_first, m_last, n_first, n_last, buffer);
-    else
-        g->simd->row_product(g->c + n_first, n_last - n_first, g->a, g->k, g->b + n_first, g->b_k_stride,
-                             g->column_bias ? g->column_bias + n_first : NULL);
+    tort_packed_gemm product = *g;
+    if (g->m == 1) product.epilogue = NULL;
+    multiply_block(&product, m_first, m_last, n_first, n_last, buffer);
+    if (g->m == 1 && g->epilogue)
+        g->simd->finish(g->epilogue, g->residual ? g->residual + n_first : NULL, g->c + n_first, n_last - n_first);
 }
 
 static void product_part(void *arg, int64_t begin, int64_t end) {
@@ -70,6 +80,7 @@ static void product_part(void *arg, int64_t begin, int64_t end) {
                     gemm.sums += i * gemm.m * gemm.n;
                 else
                     gemm.c += i * gemm.m * gemm.n;
+                if (gemm.residual) gemm.residual += i * gemm.m * gemm.n;
             }
             multiply_share(&gemm, whole ? 0 : part, whole ? 1 : job->parts, buffer);
         }

@@ -23,12 +23,13 @@ from maker import GENERATORS, make_case
 
 # Operators that cannot be held against anything, and why.
 EXEMPT = {}
+OWN_DOMAIN = "tinyort"  # of fused operators, which no other engine has
 SHOWN = 60
 
 
 def rows_of(tinyort, only):
     text = subprocess.run([tinyort, "ops", "--json"], check=True, capture_output=True, text=True).stdout
-    rows = json.loads(text)["operators"]
+    rows = [r for r in json.loads(text)["operators"] if r["domain"] != OWN_DOMAIN]
     missing = sorted({r["name"] for r in rows} - GENERATORS.keys() - EXEMPT.keys())
     if missing:
         sys.exit(f"fuzz-ops: no generator for {', '.join(missing)}")

@@ -3,7 +3,7 @@
 Usage: schemas.py TINYORT. For each row: the version exists, and `until` ends where the next one begins; it fits the schema:
 names, optional and variadic marks and types of inputs and outputs, kinds, defaults and required marks of attributes. For each
 operator that has a row, every version has one, and no two overlap. A version that only deprecates an operator counts as none:
-old files still use it. Operators of a domain without schemas are counted as skipped.
+old files still use it. Operators of our own domain, which ONNX cannot know, are not counted.
 """
 
 import json
@@ -16,6 +16,7 @@ from onnx import AttributeProto, helper
 
 Option = onnx.defs.OpSchema.FormalParameterOption
 NEWEST = {"": onnx.defs.onnx_opset_version()}  # the build's TORT_NEWEST_OPSET; other domains have no limit here
+OWN_DOMAIN = "tinyort"
 
 
 def schemas_by_operator():
@@ -109,15 +110,13 @@ def main():
     text = subprocess.run([sys.argv[1], "ops", "--json"], check=True, capture_output=True, text=True).stdout
     rows = json.loads(text)["operators"]
     schemas = schemas_by_operator()
-    domains = {domain for domain, _ in schemas}
-    passed = failed = skipped = 0
+    passed = failed = 0
     covered = {}
     for row in rows:
+        if row["domain"] == OWN_DOMAIN:
+            continue
         name = f"{row['domain']}{'.' if row['domain'] else ''}{row['name']}-{row['since']}"
         key = (row["domain"], row["name"])
-        if row["domain"] not in domains:
-            skipped += 1
-            continue
         covered.setdefault(key, []).append(row)
         problems = check_row(row, schemas[key]) if key in schemas else ["ONNX has no such operator"]
         for problem in problems:
@@ -130,7 +129,7 @@ def main():
             if count != 1 and not schema.deprecated:
                 print(f"FAILED {key[1]}: version {since} has {count} rows")
                 failed += 1
-    print(f"schemas: {passed} passed, {failed} failed, {skipped} skipped")
+    print(f"schemas: {passed} passed, {failed} failed")
     sys.exit(1 if failed or not passed else 0)
 
 

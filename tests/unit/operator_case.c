@@ -10,8 +10,10 @@
 #include "ops/numeric.h"
 #include "runtime/check.h"
 
-extern const char *const operator_cases[], *const reduction_cases[], *const elementwise_cases[], *const list_cases[];
-const char *const *const operator_tables[] = {operator_cases, reduction_cases, elementwise_cases, list_cases, NULL};
+extern const char *const operator_cases[], *const reduction_cases[], *const elementwise_cases[],
+                                                                         *const list_cases[], *const fused_cases[];
+const char *const *const operator_tables[] = {operator_cases, reduction_cases, elementwise_cases,
+                                              list_cases,     fused_cases,     NULL};
 
 /* ---- reading a case ---------------------------------------------------------------------------------------------- */
 
@@ -104,10 +106,20 @@ static void read_refusal(const char *at, operator_case *out) {
     out->outputs[0] = (case_tensor){0};
 }
 
+static void split_domain(operator_case *out) {
+    char *dot = strchr(out->name, '.');
+    out->domain[0] = '\0';
+    if (!dot) return;
+    *dot = '\0';
+    memcpy(out->domain, out->name, sizeof out->domain);
+    memmove(out->name, dot + 1, strlen(dot + 1) + 1);
+}
+
 void operator_case_read(const char *text, operator_case *out) {
     int length = 0;
     out->attributes[0] = '\0';
     cr_assert_eq(sscanf(text, "%63s %d;%n", out->name, &out->opset, &length), 2, "not a case: %.60s", text);
+    split_domain(out);
     const char *at = text + length, *end = strchr(at, ';');
     snprintf(out->attributes, sizeof out->attributes, "%.*s", (int)(end - at), at);
     at = read_tensors(end + 1, out->inputs, &out->input_count);
@@ -123,13 +135,13 @@ void operator_case_read(const char *text, operator_case *out) {
 
 /* ---- making a model of it ---------------------------------------------------------------------------------------- */
 
-const tort_op *operator_case_row(const char *name, int opset) {
+const tort_op *operator_case_row(const char *domain, const char *name, int opset) {
     static tort_op_table table; /* of the process, like the cases */
     const tort_op *const *family;
     int32_t count;
     tort_env env = tort_env_complete(NULL);
     if (!table.rows) cr_assert(tort_op_table_build(&table, &env));
-    return tort_op_find(&table, "", name, opset, &family, &count);
+    return tort_op_find(&table, domain, name, opset, &family, &count);
 }
 
 static tort_attribute_kind kind_of(const tort_op *row, const char *name, size_t length) {
@@ -214,8 +226,12 @@ static void write_computed(onnx_bytes *b, const tort_tensor *tensor) {
     onnx_value(b, GRAPH_INPUT, "shape", TORT_INT64, 1, &rank);
 }
 
+static int main_opset(const operator_case *c) {
+    return *c->domain ? TORT_NEWEST_OPSET : c->opset;
+}
+
 bool operator_case_can_be_computed(const operator_case *c) {
-    const tort_op *reshape = c->opset >= 5 ? operator_case_row("Reshape", c->opset) : NULL;
+    const tort_op *reshape = main_opset(c) >= 5 ? operator_case_row("", "Reshape", main_opset(c)) : NULL;
     const tort_formal data = {.type = "T", .type_length = 1};
     tort_type_set set;
     return reshape && tort_present(&c->inputs[0].tensor) && tort_formal_types(&data, reshape->types, &set) &&
@@ -224,13 +240,14 @@ bool operator_case_can_be_computed(const operator_case *c) {
 
 void operator_case_write(onnx_bytes *b, const operator_case *c, input_form form) {
     char inputs[8 * MOST_TENSORS], outputs[8 * MOST_TENSORS], attributes[sizeof c->attributes], name[4] = "x0";
-    const tort_op *row = operator_case_row(c->name, c->opset);
+    const tort_op *row = operator_case_row(c->domain, c->name, c->opset);
     cr_assert_not_null(row, "%s-%d is not in this build", c->name, c->opset);
     names_of('x', c->inputs, c->input_count, inputs);
     names_of('y', c->outputs, c->output_count, outputs);
     if (c->refusal) snprintf(outputs, sizeof outputs, strchr(row->outputs, ' ') ? "y0 y1" : "y0");
-    onnx_begin_model(b, c->opset);
+    onnx_begin_model(b, main_opset(c));
     onnx_begin_node(b, GRAPH_NODE, c->name, "node", inputs, outputs);
+    onnx_text(b, NODE_DOMAIN, c->domain);
     memcpy(attributes, c->attributes, sizeof attributes);
     for (char *rest, *word = strtok_r(attributes, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
         write_attribute(b, row, word);
@@ -255,6 +272,7 @@ void operator_case_write(onnx_bytes *b, const operator_case *c, input_form form)
         if (operator_case_has_output(c, i)) onnx_value(b, GRAPH_OUTPUT, name, tensor->type, tensor->rank, tensor->dims);
     }
     onnx_end(b);
+    if (*c->domain) onnx_opset(b, MODEL_OPSET, c->domain, c->opset);
 }
 
 /* ---- comparing --------------------------------------------------------------------------------------------------- */

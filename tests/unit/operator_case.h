@@ -2,8 +2,9 @@
  *
  *   "NAME OPSET; attribute=value ...; input; input -> output; output", or "... -> error CODE words of the message"
  *
- * A list is "1,2,3", a tensor "f32[2,1] 0.5 -3" (in an attribute "f32[2]:0.5:-3"), an absent one "-". CODE is MODEL,
- * UNSUPPORTED, or RUN where only values that come at the run are wrong; as constants they are the model's. */
+ * NAME is "DOMAIN.NAME" where the domain is not the main one. A list is "1,2,3", a tensor "f32[2,1] 0.5 -3" (in an
+ * attribute "f32[2]:0.5:-3"), an absent one "-". CODE is MODEL, UNSUPPORTED, or RUN where only values that come at the
+ * run are wrong; as constants they are the model's. */
 #ifndef TORT_TESTS_UNIT_OPERATOR_CASE_H
 #define TORT_TESTS_UNIT_OPERATOR_CASE_H
 
@@ -30,8 +31,8 @@ typedef enum input_form {
 } input_form;
 
 typedef struct operator_case {
-    char name[MOST_WORD], attributes[256];
-    int opset;
+    char name[MOST_WORD], domain[MOST_WORD], attributes[256];
+    int opset;           /* of the domain */
     tort_status refusal; /* TORT_OK: it has outputs */
     char message[128];
     int32_t input_count, output_count;
@@ -43,8 +44,8 @@ extern const char *const *const operator_tables[];
 
 /* Strings of the case stay in the text. */
 void operator_case_read(const char *text, operator_case *out);
-/* The row of the main domain; NULL: none. */
-const tort_op *operator_case_row(const char *name, int opset);
+/* NULL: there is none. */
+const tort_op *operator_case_row(const char *domain, const char *name, int opset);
 /* A model of one node, named "node", with the case's tensors x0, x1 ... and y0, y1 ... */
 void operator_case_write(onnx_bytes *b, const operator_case *c, input_form form);
 /* Is the tensor in the model, does it have this output, can its first input be of a shape that a Reshape makes? */

@@ -1,9 +1,10 @@
 /* operator_cases.c - runs single operators on literal inputs: old versions and their old forms above all, which ONNX's
- * own cases (all of the newest version) do not reach. The cases are lines of text (operator_case.h) in the tables
- * beside this file.
+ * own cases (all of the newest version) do not reach, and fused ones, of which it has none. The cases are lines of text
+ * (operator_case.h) in the tables beside this file.
  *
  * Each runs in every way that inputs can come (enum input_form), so that shapes are planned and inferred from live
- * data. An operator that has a case needs one for each row. operator_refusal_table.c has nodes that must be refused. */
+ * data. An operator that has a case needs one for each row; of other domains than the main one all need one.
+ * operator_refusal_table.c has nodes that must be refused. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -78,7 +79,7 @@ static bool has_case(const tort_op *row, int *cases_of_operator) {
     for (int32_t t = 0; operator_tables[t]; t++) {
         for (int32_t i = 0; operator_tables[t][i]; i++) {
             operator_case_read(operator_tables[t][i], &c);
-            if (strcmp(c.name, row->name) || *row->domain) continue;
+            if (strcmp(c.name, row->name) || strcmp(c.domain, row->domain)) continue;
             ++*cases_of_operator;
             found |= row->since <= c.opset && c.opset <= row->until;
         }
@@ -91,6 +92,6 @@ Test(operator_cases, an_operator_with_cases_has_one_for_each_row) {
         for (const tort_op *row = *family; row->name; row++) {
             int cases;
             bool found = has_case(row, &cases);
-            cr_expect(found || cases == 0, "%s-%d has no case", row->name, row->since);
+            cr_expect(found || (cases == 0 && !*row->domain), "%s-%d has no case", row->name, row->since);
         }
 }

@@ -142,5 +142,18 @@ const char *const operator_refusals[] = {
     "DequantizeLinear 13; ; u8[2] 1 2; f32[] 1; u8[1,1] 0 -> error MODEL the zero point has rank 2",
     "Reshape 14; ; f32[3,2,0]; i64[1] 0 -> error RUN the input has 0 elements beside what 0 copies",
     "BatchNormalization 15; ; f32[1,1] 1; f32[1] 1; f32[1] 0; f32[1] 0; f32[1] 1 -> error MODEL output 1 is only there",
+    /* Epilogues of fused operators. */
+    "tinyort.FusedConv 1; activation=Relu; f32[1,1,1] 1; f32[1,1,1] 1 -> error MODEL activation is \"Relu\", expected none, "
+    "relu",
+    "tinyort.FusedConv 1; ; f32[1,1,2] 1 2; f32[1,1,1] 1; -; f32[1,1,1] 1 -> error MODEL Z has size 1 along axis 2, "
+    "expected 2",
+    "tinyort.FusedConv 1; ; f32[1,1,2] 1 2; f32[1,1,1] 1; f32[2] 1 2; f32[1,1,2] 1 2 -> error MODEL B has 2 elements, "
+    "expected 1",
+    "tinyort.FusedGemm 1; ; f32[1,1] 1; f32[1,2] 1 2; f32[2] 1 2; f32[2] 1 2 -> error MODEL Z has rank 1, expected 2",
+    "tinyort.FusedGemm 1; ; f32[1,1] 1; f32[1,2] 1 2; f32[3] 1 2 3 -> error MODEL C has size 3 along axis 0",
+    "tinyort.FusedMatMul 1; ; f32[1,1] 1; f32[1,2] 1 2; f32[1] 1 -> error MODEL bias has 1 elements, expected 2",
+    "tinyort.FusedMatMul 1; ; f32[1] 1; f32[1] 1; f32[2] 1 2 -> error MODEL bias has 2 elements, expected 1",
+    "tinyort.FusedMatMul 1; ; f32[1,1] 1; f32[1,2] 1 2; f32[1,2] 1 2 -> error MODEL bias has rank 2, expected 1",
+    "tinyort.FusedMatMul 1; ; f32[2] 1 2; f32[2] 1 2; -; f32[1] 1 -> error MODEL Z has rank 1, expected 0",
     NULL,
 };

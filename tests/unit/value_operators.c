@@ -117,7 +117,7 @@ static tort_status resolve_case(const tort_node_view *view, void *params, tort_e
 /* *output is a new reference, or NULL. */
 static tort_status run_case(const value_case *c, tort_value **output, tort_error *error) {
     _Alignas(16) unsigned char params[PARAMS] = {0}, moved[PARAMS] = {0};
-    const tort_op *row = operator_case_row(c->name, c->opset);
+    const tort_op *row = operator_case_row("", c->name, c->opset);
     tort_info inputs[TORT_INFER_INPUTS], inferred;
     *output = NULL;
     cr_assert_not_null(row, "%s-%d", c->name, c->opset);
