@@ -1,18 +1,17 @@
 /* epilogue.c - see epilogue.h. */
 #include "kernels/cuda/epilogue.h"
 
-/* A tile of an own product brings 16 products of each sum at a time, 32 of halfs, each time a trip through memory of
- * half a microsecond or so: this many products take about as long as another launch and its pass over Y, and the
- * library's own kernel comes on top. */
+/* Another launch takes some microseconds and a pass over Y. A tile of an own product brings 16 products of each sum at
+ * a time, 32 of halfs, which is a trip through memory of half a microsecond or so: up to this many products, its loss
+ * against the library's kernel is less than that launch. An estimate, not a measurement. */
 enum { SHORT_SUM = 128 };
 
 tort_verdict tort_cuda_claim_second_launch(int64_t length, const char *library) {
     if (length < 0 || length > SHORT_SUM) return tort_yes();
-    return tort_no(
-        TORT_NO_SHAPE, "",
-        "each sum has %lld products, %d at most: %s and a launch for bias, residual and activation are slower "
-        "than the own kernel, which does it all in one",
-        (long long)length, SHORT_SUM, library);
+    return tort_no(TORT_NO_SHAPE, "",
+                   "sums of %lld products (up to %d): the own kernel does bias, residual and activation in the same "
+                   "launch, %s would need another",
+                   (long long)length, SHORT_SUM, library);
 }
 
 #ifdef CUDA_DEVICE
