@@ -8,7 +8,7 @@
 #include "kernels/cuda/broadcast.h"
 #include "ops/epilogue.h"
 
-/* The launch over Y, in place: y = activation(y + scale * bias + residual). */
+/* The launch over Y, which is not empty, in place: y = activation(y + scale * bias + residual). */
 typedef struct gpu_epilogue {
     tort_epilogue epilogue;
     gpu_loop loop;               /* over Y; operand 0 is the bias */

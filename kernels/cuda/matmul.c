@@ -37,13 +37,12 @@ static bool even_stride(const gpu_matmul *p, const int64_t *strides, int64_t *st
     return true;
 }
 
-/* One B for a batch of A that lie behind each other: their rows are those of one product. */
+/* One B for a batch of A that lie behind each other: their rows are those of one product, as far as cuBLAS counts. */
 static void join_batch(gpu_matmul *p) {
-    int64_t a_stride, b_stride, rows;
+    int64_t a_stride, b_stride;
     if (!even_stride(p, p->a_batch, &a_stride) || !even_stride(p, p->b_batch, &b_stride)) return;
-    if (a_stride != p->m * p->k || b_stride != 0) return;
-    if (__builtin_mul_overflow(p->m, p->batches, &rows) || rows > INT_MAX) return; /* more than cuBLAS counts to */
-    p->m = rows;
+    if (a_stride != p->m * p->k || b_stride != 0 || p->batches < 1 || p->m > INT_MAX / p->batches) return;
+    p->m *= p->batches;
     p->batches = 1;
     p->batch_rank = 0;
 }
@@ -199,9 +198,9 @@ static tort_status run_gemm_cublas(const tort_call *call) {
     if (!p.m || !p.n) return TORT_OK;
     if (!p.k) return run_product(call, &p, c); /* a product of nothing, but not of beta and C */
     tort_status status = c && !fused ? spread_over_output(call, &p, c) : TORT_OK;
-    if (status) return status;
-    status = call_cublas(call, &p, fused ? 0 : p.beta, call->inputs[0].data, call->inputs[1].data,
-                         call->outputs[0].data, 1, 0, 0);
+    if (!status)
+        status = call_cublas(call, &p, fused ? 0 : p.beta, call->inputs[0].data, call->inputs[1].data,
+                             call->outputs[0].data, 1, 0, 0);
     return status || !fused ? status : run_rest(call, &p, c);
 }
 #endif

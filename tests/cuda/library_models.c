@@ -73,6 +73,7 @@ tort_model *library_fused_model(onnx_bytes *b) {
     fused_node(b, "FusedConv", "silu", 1, "wide w2 b3 x", "narrow"); /* sums of 144 products */
     fused_node(b, "FusedConv", "relu", 0, "narrow w3 b3 x", "positive");
     onnx_node(b, "Flatten", "flat", "positive", "flat");
-    fused_node(b, "FusedMatMul", "sigmoid", 0, "flat w4 b4", "y");
+    onnx_node(b, "Gemm", "gemm", "flat w4 b4", "both"); /* sums of 243 */
+    fused_node(b, "FusedMatMul", "sigmoid", 0, "flat w4 b4 both", "y");
     return finish(b);
 }
