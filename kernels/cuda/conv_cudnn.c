@@ -22,17 +22,18 @@ static bool is_bare(const tort_conv_params *p, bool biased) {
     return !biased && !gpu_has_epilogue(&p->epilogue);
 }
 
-/* May cudnnConvolutionBiasActivationForward do it all? It wants a bias, and of the activations it has Relu. Groups and
- * a third axis are left to a launch of our own, as nothing says that they are supported. */
+/* May cudnnConvolutionBiasActivationForward do it all? It wants a bias, and of the activations it has Relu, whose NaN
+ * it does not promise to keep. Groups and a third axis are left to a launch of our own, as nothing says that they are
+ * supported. */
 static bool may_be_one_call(const tort_conv_params *p, bool biased) {
     const tort_activation activation = p->epilogue.activation;
     return biased && (activation == TORT_ACTIVATION_NONE || activation == TORT_ACTIVATION_RELU) && p->group == 1 &&
            p->window.axes <= 2;
 }
 
-/* Products in a sum; -1: unknown. */
+/* Products in a sum of a single group; -1: unknown. */
 static int64_t sum_length(const tort_conv_params *p) {
-    int64_t length = p->channels < 0 ? -1 : p->channels / p->group;
+    int64_t length = p->channels;
     for (int32_t i = 0; i < p->window.axes; i++)
         if (length < 0 || p->window.kernel[i] < 0 || __builtin_mul_overflow(length, p->window.kernel[i], &length))
             return -1;

@@ -187,7 +187,7 @@ struct Convolution {
                             double value = alpha * sum_at(n, k, at);
                             if (beta != 0) value += beta * (double)load_element(z_data, index, y.element);
                             if (bias_data) value += (double)load_element(bias_data, k, bias.element);
-                            if (relu && value < 0) value = 0;
+                            if (relu && !(value > 0)) value = 0; /* NaN is not propagated */
                             store_element(y_data, index, y.element, value);
                         }
     }
