@@ -33,6 +33,11 @@ tort_verdict tort_cuda_not_alike(const tort_node_view *node, int32_t input, int3
 static inline cudaStream_t cuda_stream_of(const tort_call *call) {
     return ((const cuda_stream *)call->stream)->stream;
 }
+/* The data of input i; NULL where the node does not have it. */
+static inline const void *cuda_input(const tort_call *call, int32_t i) {
+    const tort_tensor *input = tort_call_input(call, i);
+    return input ? input->data : NULL;
+}
 /* What a launcher returned, as the status of run. */
 static inline tort_status cuda_launched(const tort_call *call, cudaError_t code) {
     return cuda_status(call->error, code, "kernel launch");

@@ -1,5 +1,5 @@
-/* conv.cu - Conv over one or two spatial axes: as an implicit matrix product, and directly where every channel is a
- * group of its own. Read first: conv.c, product.cuh. */
+/* conv.cu - Conv and FusedConv over one or two spatial axes: as an implicit matrix product, and directly where every
+ * channel is a group of its own. Read first: conv.c, product.cuh. */
 #include "kernels/cuda/product.cuh"
 
 #include "kernels/cuda/conv.h"
@@ -35,26 +35,34 @@ template <class T> struct windows {
     }
 };
 
-template <class T> struct biased_output {
+template <class T> struct conv_output {
     T *data;
-    const T *bias;                                /* of this group's first filter; NULL: none */
+    const T *bias, *residual;                     /* bias: of this group's first filter; NULL: none */
     int64_t filters, group_filters_first, pixels; /* filters of all groups; pixels of one image */
+    tort_epilogue epilogue;
     __device__ void operator()(int64_t filter, int64_t pixel, float sum) const {
-        const int64_t image = pixel / pixels, at = pixel % pixels;
+        const int64_t image = pixel / pixels;
+        const int64_t at = (image * filters + group_filters_first + filter) * pixels + pixel % pixels;
         if (bias) sum += (float)bias[filter];
-        data[(image * filters + group_filters_first + filter) * pixels + at] = (T)sum;
+        data[at] = finish(epilogue, residual, at, sum);
     }
 };
 
 /* Tiles of the output along x, groups along y. */
-template <class T> static __global__ void conv(gpu_conv p, const T *x, const T *w, const T *bias, T *y) {
+template <class T>
+static __global__ void conv(gpu_conv p, const T *x, const T *w, const T *bias, const T *residual, T *y) {
     const gpu_window &g = p.window;
     const int64_t length = p.channels * g.kernel_h * g.kernel_w, pixels = g.out_h * g.out_w;
     for (int64_t group = blockIdx.y; group < p.group; group += gridDim.y) {
         const strided_lines<T> left = {w + group * p.filters * length, length, 1};
         const windows<T> right = {x + group * p.channels * g.in_h * g.in_w, p};
-        const biased_output<T> out = {y, bias ? bias + group * p.filters : nullptr, p.group * p.filters,
-                                      group * p.filters, pixels};
+        const conv_output<T> out = {y,
+                                    bias ? bias + group * p.filters : nullptr,
+                                    residual,
+                                    p.group * p.filters,
+                                    group * p.filters,
+                                    pixels,
+                                    p.epilogue};
         product<T>::run(left, right, out, p.filters, p.batch * pixels, length);
     }
 }
@@ -62,7 +70,8 @@ template <class T> static __global__ void conv(gpu_conv p, const T *x, const T *
 /* ---- depthwise: one thread an output; filters is how many outputs a channel has ---- */
 
 template <class T>
-static __global__ void conv_depthwise(gpu_conv p, const T *x, const T *w, const T *bias, T *y, size_t count) {
+static __global__ void conv_depthwise(gpu_conv p, const T *x, const T *w, const T *bias, const T *residual, T *y,
+                                      size_t count) {
     const gpu_window &g = p.window;
     for (size_t i = grid_first(); i < count; i += grid_stride()) {
         const int64_t out_w = (int64_t)i % g.out_w, out_h = (int64_t)i / g.out_w % g.out_h;
@@ -80,39 +89,33 @@ static __global__ void conv_depthwise(gpu_conv p, const T *x, const T *w, const 
                 sum += (float)input[h * g.in_w + at] * (float)weight[row * g.kernel_w + column];
             }
         }
-        y[i] = (T)sum;
+        y[i] = finish(p.epilogue, residual, (int64_t)i, sum);
     }
 }
 
 /* ---- launchers ---- */
 
-template <class T>
-static cudaError_t run(cudaStream_t stream, const gpu_conv *p, const void *x, const void *w, const void *bias,
-                       void *y) {
+template <class T> static cudaError_t run(cudaStream_t stream, const gpu_conv *p, const gpu_conv_operands *o) {
     const int64_t tiles = tile_count(p->filters, p->batch * p->window.out_h * p->window.out_w);
     if (!tiles || !p->group) return cudaSuccess;
     return launch(conv<T>, dim3(grid_extent((size_t)tiles), grid_extent((size_t)p->group)), product<T>::BLOCK_SIZE, 0,
-                  stream, *p, (const T *)x, (const T *)w, (const T *)bias, (T *)y);
+                  stream, *p, (const T *)o->x, (const T *)o->w, (const T *)o->bias, (const T *)o->residual, (T *)o->y);
 }
 
 template <class T>
-static cudaError_t run_depthwise(cudaStream_t stream, const gpu_conv *p, const void *x, const void *w, const void *bias,
-                                 void *y) {
+static cudaError_t run_depthwise(cudaStream_t stream, const gpu_conv *p, const gpu_conv_operands *o) {
     const size_t count = (size_t)(p->batch * p->group * p->filters * p->window.out_h * p->window.out_w);
     if (!count) return cudaSuccess;
-    return launch(conv_depthwise<T>, grid_blocks(count), GRID_THREADS, 0, stream, *p, (const T *)x, (const T *)w,
-                  (const T *)bias, (T *)y, count);
+    return launch(conv_depthwise<T>, grid_blocks(count), GRID_THREADS, 0, stream, *p, (const T *)o->x, (const T *)o->w,
+                  (const T *)o->bias, (const T *)o->residual, (T *)o->y, count);
 }
 
-cudaError_t gpu_run_conv(cudaStream_t stream, gpu_type type, const gpu_conv *p, const void *x, const void *w,
-                         const void *bias, void *y) {
-    return type == GPU_HALF ? run<half>(stream, p, x, w, bias, y) : run<float>(stream, p, x, w, bias, y);
+cudaError_t gpu_run_conv(cudaStream_t stream, gpu_type type, const gpu_conv *p, const gpu_conv_operands *o) {
+    return type == GPU_HALF ? run<half>(stream, p, o) : run<float>(stream, p, o);
 }
 
-cudaError_t gpu_run_conv_depthwise(cudaStream_t stream, gpu_type type, const gpu_conv *p, const void *x, const void *w,
-                                   const void *bias, void *y) {
-    return type == GPU_HALF ? run_depthwise<half>(stream, p, x, w, bias, y)
-                            : run_depthwise<float>(stream, p, x, w, bias, y);
+cudaError_t gpu_run_conv_depthwise(cudaStream_t stream, gpu_type type, const gpu_conv *p, const gpu_conv_operands *o) {
+    return type == GPU_HALF ? run_depthwise<half>(stream, p, o) : run_depthwise<float>(stream, p, o);
 }
 
 cudaError_t gpu_load_conv(gpu_type type) {

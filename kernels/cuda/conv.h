@@ -1,14 +1,21 @@
-/* conv.h - Conv on the device: what conv.c asks of conv.cu and of conv_cudnn.c. Plain C. */
+/* conv.h - Conv and FusedConv on the device: what conv.c asks of conv.cu and of conv_cudnn.c. Plain C. */
 #ifndef TORT_KERNELS_CUDA_CONV_H
 #define TORT_KERNELS_CUDA_CONV_H
 
+#include "kernels/cuda/epilogue.h"
 #include "kernels/cuda/window.h"
 
 /* Weights (filters, channels * kernel) of a group by the input's windows. Sizes in elements. */
 typedef struct gpu_conv {
     gpu_window window;
     int64_t batch, group, channels, filters; /* channels and filters of one group */
+    tort_epilogue epilogue;
 } gpu_conv;
+
+typedef struct gpu_conv_operands {
+    const void *x, *w, *bias, *residual; /* the last two: NULL where there is none */
+    void *y;
+} gpu_conv_operands;
 
 /* The functions of the row conv_cudnn; conv_cudnn.c. */
 tort_verdict tort_cuda_conv_cudnn_claim(const tort_target *target, const tort_node_view *node);
@@ -18,12 +25,9 @@ tort_status tort_cuda_conv_cudnn_size(const tort_target *target, const tort_node
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* bias is NULL where there is none. */
-cudaError_t gpu_run_conv(cudaStream_t stream, gpu_type type, const gpu_conv *p, const void *x, const void *w,
-                         const void *bias, void *y);
+cudaError_t gpu_run_conv(cudaStream_t stream, gpu_type type, const gpu_conv *p, const gpu_conv_operands *o);
 cudaError_t gpu_load_conv(gpu_type type);
-cudaError_t gpu_run_conv_depthwise(cudaStream_t stream, gpu_type type, const gpu_conv *p, const void *x, const void *w,
-                                   const void *bias, void *y);
+cudaError_t gpu_run_conv_depthwise(cudaStream_t stream, gpu_type type, const gpu_conv *p, const gpu_conv_operands *o);
 cudaError_t gpu_load_conv_depthwise(gpu_type type);
 #ifdef __cplusplus
 }
@@ -32,9 +36,10 @@ tort_status tort_cuda_conv_cudnn_prepare(tort_prepare *p);
 tort_status tort_cuda_conv_cudnn_fit(tort_fit *fit);
 void tort_cuda_conv_cudnn_unfit(void *device, const tort_env *env, void *fitted);
 tort_status tort_cuda_conv_cudnn_run(const tort_call *call);
+gpu_conv_operands tort_cuda_conv_operands(const tort_call *call);
 /* Decodes the call for one of the launchers: those above, and that of ConvTranspose. */
-typedef cudaError_t gpu_conv_launcher(cudaStream_t stream, gpu_type type, const gpu_conv *p, const void *x,
-                                      const void *w, const void *bias, void *y);
+typedef cudaError_t gpu_conv_launcher(cudaStream_t stream, gpu_type type, const gpu_conv *p,
+                                      const gpu_conv_operands *o);
 tort_status tort_cuda_conv_run_by(const tort_call *call, gpu_conv_launcher *launcher);
 #endif
 #endif

@@ -1,4 +1,5 @@
-/* conv_cudnn.c - Conv by cuDNN: what it can express, how much workspace it may have, which algorithm it takes.
+/* conv_cudnn.c - Conv and FusedConv by cuDNN: what it can express, how much workspace it may have, which algorithm it
+ * takes, and who does the epilogue.
  *
  * Everything that depends on shapes is settled when a plan is made: size states the most workspace that the node will
  * have, fit makes cuDNN's descriptors and takes the best algorithm that lives within it and works: it tries, as cuDNN
@@ -13,6 +14,38 @@
 #include "kernels/cuda/conv.h"
 
 enum { MOST_AXES = 3 };
+
+/* ---- the epilogue ------------------------------------------------------------------------------------------------ */
+
+/* Are sums all that is wanted? */
+static bool is_bare(const tort_conv_params *p, bool biased) {
+    return !biased && !gpu_has_epilogue(&p->epilogue);
+}
+
+/* May cudnnConvolutionBiasActivationForward do it all? It wants a bias, and of the activations it has Relu, whose NaN
+ * it does not promise to keep. Groups and a third axis are left to a launch of our own, as nothing says that they are
+ * supported. */
+static bool may_be_one_call(const tort_conv_params *p, bool biased) {
+    const tort_activation activation = p->epilogue.activation;
+    return biased && (activation == TORT_ACTIVATION_NONE || activation == TORT_ACTIVATION_RELU) && p->group == 1 &&
+           p->window.axes <= 2;
+}
+
+/* Products in a sum of a single group; -1: unknown. */
+static int64_t sum_length(const tort_conv_params *p) {
+    int64_t length = p->channels;
+    for (int32_t i = 0; i < p->window.axes; i++)
+        if (length < 0 || p->window.kernel[i] < 0 || __builtin_mul_overflow(length, p->window.kernel[i], &length))
+            return -1;
+    return length;
+}
+
+/* A convolution and a launch over Y: groups are so much better served by cuDNN that it gets them all the same, and over
+ * three axes there is no own kernel. */
+static tort_verdict claim_epilogue(const tort_conv_params *p, bool biased) {
+    if (is_bare(p, biased) || may_be_one_call(p, biased) || p->group != 1 || p->window.axes > 2) return tort_yes();
+    return tort_cuda_claim_second_launch(sum_length(p), "cuDNN");
+}
 
 /* ---- claim ------------------------------------------------------------------------------------------------------- */
 
@@ -81,7 +114,7 @@ tort_verdict tort_cuda_conv_cudnn_claim(const tort_target *target, const tort_no
     if (verdict.code == TORT_YES) verdict = tort_cuda_claim_float(target, node);
     if (verdict.code == TORT_YES) verdict = claim_padding(&params->window);
     if (verdict.code == TORT_YES && !count_all(node, &unused)) return tort_no(TORT_NO_SHAPE, "", TOO_LARGE);
-    return verdict;
+    return verdict.code == TORT_YES ? claim_epilogue(params, tort_has_input(node, 2)) : verdict;
 }
 
 /* ---- workspace --------------------------------------------------------------------------------------------------- */
@@ -109,37 +142,28 @@ tort_status tort_cuda_conv_cudnn_size(const tort_target *target, const tort_node
 
 /* A Conv of known shapes. */
 typedef struct fitted_conv {
-    cudnnTensorDescriptor_t x, y, bias; /* bias: NULL where there is none */
+    cudnnTensorDescriptor_t x, y, bias; /* bias: NULL where there is none; the residual is as y */
     cudnnFilterDescriptor_t w;
     cudnnConvolutionDescriptor_t window;
-    cudnnActivationDescriptor_t identity; /* not NULL: the bias is added by the convolution itself */
+    cudnnActivationDescriptor_t activation; /* not NULL: one call does it all; NULL: sums alone */
     cudnnConvolutionFwdAlgo_t algorithm;
     size_t workspace;
 } fitted_conv;
 
-/* What one convolution reads and writes. */
-typedef struct operands {
-    const void *x, *w, *bias; /* bias: NULL where there is none */
-    void *y, *workspace;
-} operands;
-
 /* Convolves; on failure *function is the one that failed. */
 static cudnnStatus_t convolve(const cudnn_functions *cudnn, cudnnHandle_t handle, const fitted_conv *conv,
-                              const operands *o, const char **function) {
+                              const gpu_conv_operands *o, void *workspace, const char **function) {
     static const float one = 1.0f, zero = 0.0f;
-    if (conv->identity) { /* alpha2 is 0, so z is not read; it must still be a tensor like y */
+    if (conv->activation) { /* where alpha2 is 0, z is not read; it must still be a tensor like y */
         *function = "cudnnConvolutionBiasActivationForward";
         return cudnn->cudnnConvolutionBiasActivationForward(
-            handle, &one, conv->x, o->x, conv->w, o->w, conv->window, conv->algorithm, o->workspace, conv->workspace,
-            &zero, conv->y, o->y, conv->bias, o->bias, conv->identity, conv->y, o->y);
+            handle, &one, conv->x, o->x, conv->w, o->w, conv->window, conv->algorithm, workspace, conv->workspace,
+            o->residual ? &one : &zero, conv->y, o->residual ? o->residual : o->y, conv->bias, o->bias,
+            conv->activation, conv->y, o->y);
     }
     *function = "cudnnConvolutionForward";
-    cudnnStatus_t code =
-        cudnn->cudnnConvolutionForward(handle, &one, conv->x, o->x, conv->w, o->w, conv->window, conv->algorithm,
-                                       o->workspace, conv->workspace, &zero, conv->y, o->y);
-    if (code != CUDNN_STATUS_SUCCESS || !conv->bias) return code;
-    *function = "cudnnAddTensor";
-    return cudnn->cudnnAddTensor(handle, &one, conv->bias, o->bias, &one, conv->y, o->y);
+    return cudnn->cudnnConvolutionForward(handle, &one, conv->x, o->x, conv->w, o->w, conv->window, conv->algorithm,
+                                          workspace, conv->workspace, &zero, conv->y, o->y);
 }
 
 typedef struct fitting {
@@ -149,7 +173,8 @@ typedef struct fitting {
     cudnnDataType_t type;
     void *memory; /* of the trial; NULL: there is none, so nothing is tried */
     size_t memory_bytes;
-    operands trial;
+    gpu_conv_operands trial;
+    void *trial_workspace;
     char refusals[280]; /* of algorithms, each with its reason */
 } fitting;
 
@@ -239,10 +264,12 @@ static tort_status describe_window(const fitting *f, const tort_conv_params *p, 
 /* Tensors to try on, of any contents. A step that is fitted in each run is not tried; nor is one for which there is no
  * memory, which is no error. */
 static void begin_trial(fitting *f) {
-    enum { OPERANDS = 5 };
+    enum { OPERANDS = 6 };
     const tort_node_view *node = f->fit->node;
+    const bool has_residual = tort_has_input(node, TORT_EPILOGUE_Z);
     const tort_info *tensors[OPERANDS - 1] = {&node->inputs[0], &node->inputs[1], &node->outputs[0],
-                                              tort_has_input(node, 2) ? &node->inputs[2] : NULL};
+                                              tort_has_input(node, 2) ? &node->inputs[2] : NULL,
+                                              has_residual ? &node->inputs[TORT_EPILOGUE_Z] : NULL};
     const size_t element = f->type == CUDNN_DATA_HALF ? 2 : 4;
     size_t at[OPERANDS], bytes = 0;
     int64_t count;
@@ -258,11 +285,12 @@ static void begin_trial(fitting *f) {
     if (!memory) return;
     f->memory = memory;
     f->memory_bytes = bytes;
-    f->trial = (operands){.x = memory + at[0],
-                          .w = memory + at[1],
-                          .y = memory + at[2],
-                          .bias = memory + at[3],
-                          .workspace = memory + at[4]};
+    f->trial = (gpu_conv_operands){.x = memory + at[0],
+                                   .w = memory + at[1],
+                                   .y = memory + at[2],
+                                   .bias = memory + at[3],
+                                   .residual = has_residual ? memory + at[4] : NULL};
+    f->trial_workspace = memory + at[5];
 }
 
 static void end_trial(const fitting *f) {
@@ -281,16 +309,16 @@ static const char *algorithm_name(cudnnConvolutionFwdAlgo_t algorithm) {
 static void note_refusal(fitting *f, const fitted_conv *conv, cudnnStatus_t code) {
     const size_t used = strlen(f->refusals);
     snprintf(f->refusals + used, sizeof f->refusals - used, "%s%s%s: %s", used ? ", " : "",
-             algorithm_name(conv->algorithm), conv->identity ? " with the bias" : "",
+             algorithm_name(conv->algorithm), conv->activation ? " with its epilogue" : "",
              f->cudnn->cudnnGetErrorString(code));
 }
 
 /* Does it run? An error is of the device; a refusal is noted. */
 static tort_status try_out(fitting *f, const fitted_conv *conv, bool *works) {
     const char *function = "";
-    *works = !f->memory && !conv->identity; /* what only a trial can tell is not taken without one */
+    *works = !f->memory && !conv->activation; /* what only a trial can tell is not taken without one */
     if (!f->memory) return TORT_OK;
-    cudnnStatus_t code = convolve(f->cudnn, f->handle, conv, &f->trial, &function);
+    cudnnStatus_t code = convolve(f->cudnn, f->handle, conv, &f->trial, f->trial_workspace, &function);
     tort_status status = cuda_wait_unstreamed(NULL, function);
     *works = !status && code == CUDNN_STATUS_SUCCESS;
     if (status == TORT_E_DEVICE_LOST) return cuda_wait_unstreamed(f->fit->error, function);
@@ -316,44 +344,57 @@ static bool take_offer(fitting *f, const cudnnConvolutionFwdAlgoPerf_t *offer, f
     return code == CUDNN_STATUS_SUCCESS && conv->workspace <= f->fit->scratch;
 }
 
-/* The convolution may add the bias itself, but without an activation only by this algorithm. Groups and a third axis
- * are left to the separate call, as nothing says that they are supported. */
-static bool may_add_bias(const tort_conv_params *p, const fitted_conv *conv) {
-    return conv->bias && conv->algorithm == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM && p->group == 1 &&
-           p->window.axes <= 2;
+static tort_status describe_activation(const fitting *f, cudnnActivationMode_t mode, fitted_conv *conv) {
+    tort_status status =
+        check(f, "cudnnCreateActivationDescriptor", f->cudnn->cudnnCreateActivationDescriptor(&conv->activation));
+    if (status) return status;
+    return check(f, "cudnnSetActivationDescriptor",
+                 f->cudnn->cudnnSetActivationDescriptor(conv->activation, mode, CUDNN_NOT_PROPAGATE_NAN, 0.0));
 }
 
-static void drop_identity(const cudnn_functions *cudnn, fitted_conv *conv) {
-    if (conv->identity) cudnn->cudnnDestroyActivationDescriptor(conv->identity);
-    conv->identity = NULL;
+static void drop_activation(const cudnn_functions *cudnn, fitted_conv *conv) {
+    if (conv->activation) cudnn->cudnnDestroyActivationDescriptor(conv->activation);
+    conv->activation = NULL;
 }
 
-/* With its bias in one call, or in two. */
-static tort_status try_offer(fitting *f, const tort_conv_params *p, fitted_conv *conv, bool *works) {
-    if (may_add_bias(p, conv)) {
-        tort_status status =
-            check(f, "cudnnCreateActivationDescriptor", f->cudnn->cudnnCreateActivationDescriptor(&conv->identity));
-        if (!status)
-            status = check(f, "cudnnSetActivationDescriptor",
-                           f->cudnn->cudnnSetActivationDescriptor(conv->identity, CUDNN_ACTIVATION_IDENTITY,
-                                                                  CUDNN_NOT_PROPAGATE_NAN, 0.0));
-        if (!status) status = try_out(f, conv, works);
-        if (status || *works) return status;
-        drop_identity(f->cudnn, conv);
+typedef struct offer_list {
+    cudnnConvolutionFwdAlgoPerf_t offers[MOST_ALGORITHMS]; /* the fastest first */
+    int count;
+} offer_list;
+
+/* Takes the first that works; by_precomputed: of one algorithm alone. */
+static tort_status try_offers(fitting *f, const offer_list *list, bool by_precomputed, fitted_conv *conv, bool *works) {
+    tort_status status = TORT_OK;
+    for (int i = 0; !status && !*works && i < list->count; i++) {
+        const cudnnConvolutionFwdAlgoPerf_t *offer = &list->offers[i];
+        if (by_precomputed && offer->algo != CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM) continue;
+        if (take_offer(f, offer, conv)) status = try_out(f, conv, works);
     }
-    return try_out(f, conv, works);
+    return status;
+}
+
+/* All in one call, as far as cuDNN can: what a faster algorithm would gain, a launch that reads and writes Y again
+ * takes away. Without an activation only one algorithm is allowed there. */
+static tort_status choose_one_call(fitting *f, const tort_conv_params *p, const offer_list *list, fitted_conv *conv,
+                                   bool *works) {
+    const bool plain = p->epilogue.activation == TORT_ACTIVATION_NONE;
+    tort_status status = describe_activation(f, plain ? CUDNN_ACTIVATION_IDENTITY : CUDNN_ACTIVATION_RELU, conv);
+    if (!status) status = try_offers(f, list, plain, conv, works);
+    if (*works) return status;
+    drop_activation(f->cudnn, conv);
+    *f->refusals = '\0'; /* the other form, which is tried next, has its own */
+    return status;
 }
 
 static tort_status choose(fitting *f, const tort_conv_params *p, fitted_conv *conv) {
-    cudnnConvolutionFwdAlgoPerf_t offers[MOST_ALGORITHMS];
-    int count = 0;
+    offer_list list = {.count = 0};
     tort_status status =
         check(f, "cudnnGetConvolutionForwardAlgorithm_v7",
               f->cudnn->cudnnGetConvolutionForwardAlgorithm_v7(f->handle, conv->x, conv->w, conv->window, conv->y,
-                                                               MOST_ALGORITHMS, &count, offers));
+                                                               MOST_ALGORITHMS, &list.count, list.offers));
     bool works = false;
-    for (int i = 0; !status && !works && i < count; i++) /* the fastest first */
-        if (take_offer(f, &offers[i], conv)) status = try_offer(f, p, conv, &works);
+    if (!status && may_be_one_call(p, conv->bias)) status = choose_one_call(f, p, &list, conv, &works);
+    if (!status && !works) status = try_offers(f, &list, false, conv, &works);
     if (status || works) return status;
     return tort_fail(f->fit->error, TORT_E_UNSUPPORTED,
                      "cuDNN has no algorithm that works here within %zu bytes of workspace (%s); " SWITCH_OFF,
@@ -369,7 +410,7 @@ void tort_cuda_conv_cudnn_unfit(void *opened, const tort_env *env, void *fitted)
     if (conv->bias) cudnn->cudnnDestroyTensorDescriptor(conv->bias);
     if (conv->w) cudnn->cudnnDestroyFilterDescriptor(conv->w);
     if (conv->window) cudnn->cudnnDestroyConvolutionDescriptor(conv->window);
-    drop_identity(cudnn, conv);
+    drop_activation(cudnn, conv);
     tort_free(env, conv, sizeof *conv);
 }
 
@@ -402,41 +443,47 @@ tort_status tort_cuda_conv_cudnn_fit(tort_fit *fit) {
 
 /* ---- prepare, run ------------------------------------------------------------------------------------------------ */
 
-/* The own kernel, where it may be asked for: something is empty, or not known yet. What cuDNN has to load, the trial in
- * fit makes it load. */
+/* The launch for the epilogue, which fit may choose; the own convolution, where it may be asked for: something is
+ * empty, or not known yet. What cuDNN has to load, the trial in fit makes it load. */
 tort_status tort_cuda_conv_cudnn_prepare(tort_prepare *p) {
     int64_t elements = 0;
+    tort_status status = is_bare(p->node->params, tort_has_input(p->node, 2)) ? TORT_OK : tort_cuda_prepare_epilogue(p);
     (void)count_all(p->node, &elements);
-    if (elements) return TORT_OK;
+    if (status || elements) return status;
     return cuda_loaded(p, gpu_load_conv(gpu_type_of(p->node->inputs[0].type)));
 }
 
-/* An empty X, or no channels: every sum is over nothing, so Y is the bias alone. */
-static tort_status run_empty(const tort_call *call) {
+static int64_t pixels_of(const tort_sliding *window) {
+    int64_t pixels = 1;
+    for (int32_t i = 0; i < window->axes; i++) pixels *= window->output[i];
+    return pixels;
+}
+
+/* An empty X, or no channels: every sum is over nothing, so Y is the epilogue of the bias alone. */
+static tort_status run_empty(const tort_call *call, const gpu_conv_operands *o) {
     const tort_conv_params *params = call->params;
-    const tort_tensor *bias = tort_call_input(call, 2);
-    gpu_conv p = {.window = {.out_h = 1, .out_w = 1, .kernel_h = 1, .kernel_w = 1},
-                  .batch = params->batch,
-                  .group = 1,
-                  .filters = params->filters};
-    for (int32_t i = 0; i < params->window.axes; i++) p.window.out_w *= params->window.output[i];
-    return cuda_launched(call,
-                         gpu_run_conv(cuda_stream_of(call), gpu_type_of(call->inputs[0].type), &p, call->inputs[0].data,
-                                      call->inputs[1].data, bias ? bias->data : NULL, call->outputs[0].data));
+    const gpu_conv p = {.window = {.out_h = 1, .out_w = pixels_of(&params->window), .kernel_h = 1, .kernel_w = 1},
+                        .batch = params->batch,
+                        .group = 1,
+                        .filters = params->filters,
+                        .epilogue = params->epilogue};
+    return cuda_launched(call, gpu_run_conv(cuda_stream_of(call), gpu_type_of(call->inputs[0].type), &p, o));
+}
+
+static tort_status run_epilogue(const tort_call *call, const gpu_conv_operands *o) {
+    const tort_conv_params *params = call->params;
+    const int64_t dims[] = {params->batch, params->filters, pixels_of(&params->window)}, one_a_filter[] = {0, 1, 0};
+    return tort_cuda_run_epilogue(call, &params->epilogue, o->bias, 1.0f, 3, dims, one_a_filter);
 }
 
 tort_status tort_cuda_conv_cudnn_run(const tort_call *call) {
     const cuda_stream *stream = call->stream;
-    const tort_tensor *bias = tort_call_input(call, 2);
-    const operands o = {.x = call->inputs[0].data,
-                        .w = call->inputs[1].data,
-                        .bias = bias ? bias->data : NULL,
-                        .y = call->outputs[0].data,
-                        .workspace = call->scratch};
+    const fitted_conv *conv = call->fitted;
+    const gpu_conv_operands o = tort_cuda_conv_operands(call);
     const char *function;
-    if (!call->fitted) return run_empty(call);
-    cudnnStatus_t code = convolve(&stream->device->libraries.cudnn, stream->dnn, call->fitted, &o, &function);
-    if (code == CUDNN_STATUS_SUCCESS) return TORT_OK;
-    return cuda_cudnn_failed(call->error, stream->device, stream, function, code);
+    if (!conv) return run_empty(call, &o);
+    cudnnStatus_t code = convolve(&stream->device->libraries.cudnn, stream->dnn, conv, &o, call->scratch, &function);
+    if (code != CUDNN_STATUS_SUCCESS) return cuda_cudnn_failed(call->error, stream->device, stream, function, code);
+    return conv->activation || is_bare(call->params, o.bias) ? TORT_OK : run_epilogue(call, &o);
 }
 #endif

@@ -8,10 +8,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* In the window, in_* and out_* are those of X and Y; weights are (channels, filters of a group, kernel). bias is NULL
- * where there is none. */
-cudaError_t gpu_run_conv_transpose(cudaStream_t stream, gpu_type type, const gpu_conv *p, const void *x, const void *w,
-                                   const void *bias, void *y);
+/* In the window, in_* and out_* are those of X and Y; weights are (channels, filters of a group, kernel). No epilogue.
+ */
+cudaError_t gpu_run_conv_transpose(cudaStream_t stream, gpu_type type, const gpu_conv *p, const gpu_conv_operands *o);
 cudaError_t gpu_load_conv_transpose(gpu_type type);
 #ifdef __cplusplus
 }

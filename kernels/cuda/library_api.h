@@ -190,9 +190,6 @@ typedef struct {
        const cudnnFilterDescriptor_t w_descriptor, const void *w, const cudnnConvolutionDescriptor_t convolution,      \
        cudnnConvolutionFwdAlgo_t algorithm, void *workspace, size_t workspace_bytes, const void *beta,                 \
        const cudnnTensorDescriptor_t y_descriptor, void *y))                                                           \
-    X(cudnnStatus_t, cudnnAddTensor,                                                                                   \
-      (cudnnHandle_t handle, const void *alpha, const cudnnTensorDescriptor_t a_descriptor, const void *a,             \
-       const void *beta, const cudnnTensorDescriptor_t c_descriptor, void *c))                                         \
     X(cudnnStatus_t, cudnnConvolutionBiasActivationForward,                                                            \
       (cudnnHandle_t handle, const void *alpha1, const cudnnTensorDescriptor_t x_descriptor, const void *x,            \
        const cudnnFilterDescriptor_t w_descriptor, const void *w, const cudnnConvolutionDescriptor_t convolution,      \

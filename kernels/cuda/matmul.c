@@ -1,7 +1,9 @@
-/* matmul.c - rows and claims of MatMul and Gemm: cuBLAS where it is found, else the own tiled kernel.
+/* matmul.c - rows and claims of MatMul, Gemm and their fused forms: cuBLAS where it is found, else the own tiled
+ * kernel.
  *
- * cuBLAS adds to what Y holds, so a Gemm first spreads its C over Y. It thinks in columns: a row-major product Y = A B
- * is to it Y' = B' A', so operands are given in reverse. */
+ * cuBLAS adds to what Y holds, so a Gemm first spreads its C over Y. A fused operator's bias, residual and activation
+ * are a launch behind the product (epilogue.h). cuBLAS thinks in columns: a row-major product Y = A B is to it
+ * Y' = B' A', so operands are given in reverse. */
 #include "kernels/cuda/matmul.h"
 #include "kernels/cuda/move.h"
 
@@ -11,8 +13,39 @@
 #include "ops/gemm.h"
 #include "ops/matmul.h"
 
+/* Is there more to do than the product? */
+static bool matmul_has_rest(const tort_node_view *node) {
+    const tort_matmul_params *params = node->params;
+    return tort_has_input(node, 2) || gpu_has_epilogue(&params->epilogue);
+}
+
 #ifdef CUDA_DEVICE
 /* ---- params ------------------------------------------------------------------------------------------------------ */
+
+/* Is the whole batch one walk at an even distance? Then *stride is that distance. */
+static bool even_stride(const gpu_matmul *p, const int64_t *strides, int64_t *stride) {
+    int32_t inner = -1; /* the axis before i, of those that are longer than 1 */
+    *stride = 0;
+    for (int32_t i = p->batch_rank - 1; i >= 0; i--) {
+        if (p->batch_dims[i] == 1) continue;
+        if (inner < 0)
+            *stride = strides[i];
+        else if (strides[i] != strides[inner] * p->batch_dims[inner])
+            return false;
+        inner = i;
+    }
+    return true;
+}
+
+/* One B for a batch of A that lie behind each other: their rows are those of one product, as far as cuBLAS counts. */
+static void join_batch(gpu_matmul *p) {
+    int64_t a_stride, b_stride;
+    if (!even_stride(p, p->a_batch, &a_stride) || !even_stride(p, p->b_batch, &b_stride)) return;
+    if (a_stride != p->m * p->k || b_stride != 0 || p->batches < 1 || p->m > INT_MAX / p->batches) return;
+    p->m *= p->batches;
+    p->batches = 1;
+    p->batch_rank = 0;
+}
 
 static gpu_matmul of_matmul(const tort_matmul_params *params) {
     gpu_matmul p = {.m = params->m,
@@ -24,10 +57,14 @@ static gpu_matmul of_matmul(const tort_matmul_params *params) {
                     .b_row = params->n,
                     .b_column = 1,
                     .batch_rank = params->batch_rank,
-                    .alpha = 1.0f};
+                    .c_column = 1, /* the bias */
+                    .alpha = 1.0f,
+                    .beta = 1.0f,
+                    .epilogue = params->epilogue};
     memcpy(p.batch_dims, params->batch_dims, sizeof p.batch_dims);
     memcpy(p.a_batch, params->a_strides, sizeof p.a_batch);
     memcpy(p.b_batch, params->b_strides, sizeof p.b_batch);
+    join_batch(&p);
     return p;
 }
 
@@ -43,7 +80,8 @@ static gpu_matmul of_gemm(const tort_gemm_params *params) {
                         .c_row = params->c_row_stride,
                         .c_column = params->c_column_stride,
                         .alpha = params->alpha,
-                        .beta = params->has_c ? params->beta : 0.0f};
+                        .beta = params->has_c ? params->beta : 0.0f,
+                        .epilogue = params->epilogue};
 }
 
 /* ---- the own kernel ---------------------------------------------------------------------------------------------- */
@@ -54,26 +92,31 @@ static tort_status prepare_product(tort_prepare *p) {
 
 static tort_status run_product(const tort_call *call, const gpu_matmul *p, const void *c) {
     const tort_tensor *a = &call->inputs[0];
-    return cuda_launched(call, gpu_run_matmul(cuda_stream_of(call), gpu_type_of(a->type), p, a->data,
-                                              call->inputs[1].data, c, call->outputs[0].data));
+    return cuda_launched(call,
+                         gpu_run_matmul(cuda_stream_of(call), gpu_type_of(a->type), p, a->data, call->inputs[1].data, c,
+                                        cuda_input(call, TORT_EPILOGUE_Z), call->outputs[0].data));
 }
 
 static tort_status run_matmul(const tort_call *call) {
     gpu_matmul p = of_matmul(call->params);
-    return run_product(call, &p, NULL);
+    return run_product(call, &p, cuda_input(call, 2));
+}
+
+static const void *c_of(const tort_call *call) {
+    const tort_gemm_params *params = call->params;
+    return params->has_c ? call->inputs[2].data : NULL;
 }
 
 static tort_status run_gemm(const tort_call *call) {
-    const tort_gemm_params *params = call->params;
-    gpu_matmul p = of_gemm(params);
-    return run_product(call, &p, params->has_c ? call->inputs[2].data : NULL);
+    gpu_matmul p = of_gemm(call->params);
+    return run_product(call, &p, c_of(call));
 }
 
 /* ---- cuBLAS ------------------------------------------------------------------------------------------------------ */
 
-/* One product, or a batch of them at even distances. What Y holds is added, times beta. */
-static tort_status call_cublas(const tort_call *call, const gpu_matmul *p, const void *a, const void *b, void *y,
-                               int64_t batches, int64_t a_stride, int64_t b_stride) {
+/* One product, or a batch of them at even distances. What Y holds is added, times `keep`. */
+static tort_status call_cublas(const tort_call *call, const gpu_matmul *p, float keep, const void *a, const void *b,
+                               void *y, int64_t batches, int64_t a_stride, int64_t b_stride) {
     const cuda_stream *stream = call->stream;
     const cublas_functions *cublas = &stream->device->libraries.cublas;
     bool half = call->inputs[0].type == TORT_FLOAT16;
@@ -84,42 +127,49 @@ static tort_status call_cublas(const tort_call *call, const gpu_matmul *p, const
     int64_t b_length = b_transposed ? p->b_column : p->n;
     cublasStatus_t code = cublas->cublasGemmStridedBatchedEx(
         stream->blas, b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N, a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N, (int)p->n,
-        (int)p->m, (int)p->k, &p->alpha, b, type, (int)b_length, b_stride, a, type, (int)a_length, a_stride, &p->beta,
-        y, type, (int)p->n, p->m * p->n, (int)batches, compute, CUBLAS_GEMM_DEFAULT);
+        (int)p->m, (int)p->k, &p->alpha, b, type, (int)b_length, b_stride, a, type, (int)a_length, a_stride, &keep, y,
+        type, (int)p->n, p->m * p->n, (int)batches, compute, CUBLAS_GEMM_DEFAULT);
     if (code == CUBLAS_STATUS_SUCCESS) return TORT_OK;
     return cuda_library_failed(call->error, stream, "cuBLAS", cublas->cublasGetStatusString(code));
 }
 
-/* Is the whole batch one walk at an even distance? Then *stride is that distance. */
-static bool even_stride(const gpu_matmul *p, const int64_t *strides, int64_t *stride) {
-    *stride = p->batch_rank ? strides[p->batch_rank - 1] : 0;
-    for (int32_t i = p->batch_rank - 1; i > 0; i--)
-        if (p->batch_dims[i - 1] != 1 && strides[i - 1] != strides[i] * p->batch_dims[i]) return false;
-    return true;
+/* What is left of a fused operator, over all rows of Y. c: NULL where there is none. */
+static tort_status run_rest(const tort_call *call, const gpu_matmul *p, const void *c) {
+    const int64_t dims[] = {p->batches * p->m, p->n}, strides[] = {p->c_row, p->c_column};
+    return tort_cuda_run_epilogue(call, &p->epilogue, c, p->beta, 2, dims, strides);
 }
 
 /* The own kernel, where it may be asked for: k is 0, or not known yet. */
 static tort_status prepare_matmul_cublas(tort_prepare *p) {
     const tort_matmul_params *params = p->node->params;
-    return params->k > 0 ? TORT_OK : prepare_product(p);
+    tort_status status = matmul_has_rest(p->node) ? tort_cuda_prepare_epilogue(p) : TORT_OK;
+    return status || params->k > 0 ? status : prepare_product(p);
 }
 
-static tort_status run_matmul_cublas(const tort_call *call) {
-    gpu_matmul p = of_matmul(call->params);
+static tort_status multiply_batch(const tort_call *call, const gpu_matmul *p) {
     const char *a = call->inputs[0].data, *b = call->inputs[1].data;
     char *y = call->outputs[0].data;
     int64_t a_stride, b_stride, bytes = tort_type_bits(call->inputs[0].type) / 8;
-    if (!p.m || !p.n || !p.batches) return TORT_OK;
-    if (!p.k) return run_product(call, &p, NULL); /* a sum of nothing is zero: the own kernel writes it */
-    if (even_stride(&p, p.a_batch, &a_stride) && even_stride(&p, p.b_batch, &b_stride))
-        return call_cublas(call, &p, a, b, y, p.batches, a_stride, b_stride);
+    if (even_stride(p, p->a_batch, &a_stride) && even_stride(p, p->b_batch, &b_stride))
+        return call_cublas(call, p, 0, a, b, y, p->batches, a_stride, b_stride);
     tort_status status = TORT_OK;
-    for (int64_t i = 0; !status && i < p.batches; i++) {
+    for (int64_t i = 0; !status && i < p->batches; i++) {
         int64_t a_first, b_first;
         tort_matmul_offsets(call->params, i, &a_first, &b_first);
-        status = call_cublas(call, &p, a + a_first * bytes, b + b_first * bytes, y + i * p.m * p.n * bytes, 1, 0, 0);
+        status =
+            call_cublas(call, p, 0, a + a_first * bytes, b + b_first * bytes, y + i * p->m * p->n * bytes, 1, 0, 0);
     }
     return status;
+}
+
+static tort_status run_matmul_cublas(const tort_call *call) {
+    const gpu_matmul p = of_matmul(call->params);
+    const void *bias = cuda_input(call, 2);
+    if (!p.m || !p.n || !p.batches) return TORT_OK;
+    if (!p.k) return run_product(call, &p, bias); /* a sum of nothing is zero: the own kernel writes it */
+    tort_status status = multiply_batch(call, &p);
+    if (status || !(bias || gpu_has_epilogue(&p.epilogue))) return status;
+    return run_rest(call, &p, bias);
 }
 
 /* Y = C, repeated along the axes where C has one element. */
@@ -134,19 +184,24 @@ static tort_status prepare_gemm_cublas(tort_prepare *p) {
     const tort_gemm_params *params = p->node->params;
     const int element_bytes = tort_type_bits(p->node->inputs[0].type) / 8;
     tort_status status = TORT_OK;
-    if (params->has_c) status = cuda_loaded(p, gpu_load_copy_box(element_bytes));
+    if (gpu_has_epilogue(&params->epilogue))
+        status = tort_cuda_prepare_epilogue(p);
+    else if (params->has_c)
+        status = cuda_loaded(p, gpu_load_copy_box(element_bytes));
     return status || params->k > 0 ? status : prepare_product(p);
 }
 
 static tort_status run_gemm_cublas(const tort_call *call) {
-    const tort_gemm_params *params = call->params;
-    gpu_matmul p = of_gemm(params);
-    const void *c = params->has_c ? call->inputs[2].data : NULL;
+    const gpu_matmul p = of_gemm(call->params);
+    const bool fused = gpu_has_epilogue(&p.epilogue);
+    const void *c = c_of(call);
     if (!p.m || !p.n) return TORT_OK;
     if (!p.k) return run_product(call, &p, c); /* a product of nothing, but not of beta and C */
-    tort_status status = c ? spread_over_output(call, &p, c) : TORT_OK;
-    if (status) return status;
-    return call_cublas(call, &p, call->inputs[0].data, call->inputs[1].data, call->outputs[0].data, 1, 0, 0);
+    tort_status status = c && !fused ? spread_over_output(call, &p, c) : TORT_OK;
+    if (!status)
+        status = call_cublas(call, &p, fused ? 0 : p.beta, call->inputs[0].data, call->inputs[1].data,
+                             call->outputs[0].data, 1, 0, 0);
+    return status || !fused ? status : run_rest(call, &p, c);
 }
 #endif
 
@@ -162,13 +217,17 @@ static bool fits_cublas(int64_t m, int64_t n, int64_t k, int64_t batches) {
 static tort_verdict claim_matmul_cublas(const tort_target *target, const tort_node_view *node) {
     const tort_matmul_params *params = node->params;
     if (!fits_cublas(params->m, params->n, params->k, params->batches)) return tort_no(TORT_NO_SHAPE, "", TOO_LARGE);
-    return tort_cuda_claim_float(target, node);
+    const tort_verdict verdict = tort_cuda_claim_float(target, node);
+    if (verdict.code != TORT_YES || !matmul_has_rest(node)) return verdict;
+    return tort_cuda_claim_second_launch(params->k, "cuBLAS");
 }
 
 static tort_verdict claim_gemm_cublas(const tort_target *target, const tort_node_view *node) {
     const tort_gemm_params *params = node->params;
     if (!fits_cublas(params->m, params->n, params->k, 1)) return tort_no(TORT_NO_SHAPE, "", TOO_LARGE);
-    return tort_cuda_claim_float(target, node);
+    const tort_verdict verdict = tort_cuda_claim_float(target, node);
+    if (verdict.code != TORT_YES || !(params->has_c || gpu_has_epilogue(&params->epilogue))) return verdict;
+    return tort_cuda_claim_second_launch(params->k, "cuBLAS");
 }
 
 /* ---- sizes that claims could not know yet ------------------------------------------------------------------------ */
@@ -194,34 +253,26 @@ static tort_status size_gemm_cublas(const tort_target *target, const tort_node_v
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
+#define CUBLAS(domain_, op_, family)                                                                                   \
+    {                                                                                                                  \
+        .domain = domain_, .op = op_, .name = #family "_cublas", .needs = TORT_LIBRARY_CUBLAS,                         \
+        .claim = claim_##family##_cublas, .size = size_##family##_cublas,                                              \
+        .prepare = CUDA_ONLY(prepare_##family##_cublas), .run = CUDA_ONLY(run_##family##_cublas)                       \
+    }
+#define TILED(domain_, op_, family)                                                                                    \
+    {                                                                                                                  \
+        .domain = domain_, .op = op_, .name = #family "_tiled", .claim = tort_cuda_claim_float,                        \
+        .prepare = CUDA_ONLY(prepare_product), .run = CUDA_ONLY(run_##family)                                          \
+    }
+
 const tort_kernel tort_cuda_matmul_kernels[] = {
-    {.domain = "",
-     .op = "MatMul",
-     .name = "matmul_cublas",
-     .needs = TORT_LIBRARY_CUBLAS,
-     .claim = claim_matmul_cublas,
-     .size = size_matmul_cublas,
-     .prepare = CUDA_ONLY(prepare_matmul_cublas),
-     .run = CUDA_ONLY(run_matmul_cublas)},
-    {.domain = "",
-     .op = "MatMul",
-     .name = "matmul_tiled",
-     .claim = tort_cuda_claim_float,
-     .prepare = CUDA_ONLY(prepare_product),
-     .run = CUDA_ONLY(run_matmul)},
-    {.domain = "",
-     .op = "Gemm",
-     .name = "gemm_cublas",
-     .needs = TORT_LIBRARY_CUBLAS,
-     .claim = claim_gemm_cublas,
-     .size = size_gemm_cublas,
-     .prepare = CUDA_ONLY(prepare_gemm_cublas),
-     .run = CUDA_ONLY(run_gemm_cublas)},
-    {.domain = "",
-     .op = "Gemm",
-     .name = "gemm_tiled",
-     .claim = tort_cuda_claim_float,
-     .prepare = CUDA_ONLY(prepare_product),
-     .run = CUDA_ONLY(run_gemm)},
+    CUBLAS("", "MatMul", matmul),
+    TILED("", "MatMul", matmul),
+    CUBLAS("", "Gemm", gemm),
+    TILED("", "Gemm", gemm),
+    CUBLAS("tinyort", "FusedMatMul", matmul),
+    TILED("tinyort", "FusedMatMul", matmul),
+    CUBLAS("tinyort", "FusedGemm", gemm),
+    TILED("tinyort", "FusedGemm", gemm),
     {.op = NULL},
 };

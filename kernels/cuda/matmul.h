@@ -2,9 +2,10 @@
 #ifndef TORT_KERNELS_CUDA_MATMUL_H
 #define TORT_KERNELS_CUDA_MATMUL_H
 
-#include "kernels/cuda/claims.h"
+#include "kernels/cuda/epilogue.h"
 
-/* y[b] = alpha * A[b] * B[b] + beta * C, (m, k) by (k, n). Strides in elements; C is NULL where there is none. */
+/* y[b] = alpha * A[b] * B[b] + beta * C, (m, k) by (k, n), and what the epilogue makes of it. Strides in elements; C
+ * and the residual, which lies as Y does, are NULL where there is none. */
 typedef struct gpu_matmul {
     int64_t m, n, k, batches;
     int64_t a_row, a_column, b_row, b_column; /* strides inside a matrix */
@@ -12,6 +13,7 @@ typedef struct gpu_matmul {
     int64_t batch_dims[TORT_MAX_RANK], a_batch[TORT_MAX_RANK], b_batch[TORT_MAX_RANK];
     int64_t c_row, c_column;
     float alpha, beta;
+    tort_epilogue epilogue;
 } gpu_matmul;
 
 #ifdef CUDA_DEVICE
@@ -19,7 +21,7 @@ typedef struct gpu_matmul {
 extern "C" {
 #endif
 cudaError_t gpu_run_matmul(cudaStream_t stream, gpu_type type, const gpu_matmul *p, const void *a, const void *b,
-                           const void *c, void *y);
+                           const void *c, const void *residual, void *y);
 cudaError_t gpu_load_matmul(gpu_type type);
 #ifdef __cplusplus
 }

@@ -85,7 +85,10 @@ static __device__ void product_floats(const A &a, const B &b, const Y &y, int64_
         }
         __syncthreads();
     }
+    /* An index that is not constant would put sum into local memory. */
+#pragma unroll
     for (int i = 0; i < 4; i++)
+#pragma unroll
         for (int j = 0; j < 4; j++)
             if (first_row + row + i < m && first_column + column + j < n)
                 y(first_row + row + i, first_column + column + j, sum[i][j]);
@@ -129,7 +132,6 @@ static __device__ void product_halves(const A &a, const B &b, const Y &y, int64_
         }
         __syncthreads();
     }
-    /* An index that is not constant would put sum into local memory. */
 #pragma unroll
     for (int i = 0; i < 2; i++)
 #pragma unroll

@@ -3,15 +3,11 @@
  * Memory-bound: elements go in packs. Read first: unary.c, pack.h. */
 #include "kernels/cuda/gpu.h"
 
+#include "kernels/cuda/activation.h"
 #include "kernels/cuda/pack.h"
 #include "kernels/cuda/unary.h"
 
 /* ---- kernel ---- */
-
-static __device__ __forceinline__ float clamp01(float x) {
-    x = x < 0.0f ? 0.0f : x;
-    return x > 1.0f ? 1.0f : x; /* NaN stays NaN, here and below */
-}
 
 /* x tanh(log(1 + e^x)) = x (n^2 + 2n) / (n^2 + 2n + 2) with n = e^x, which is done before n^2 overflows. */
 static __device__ __forceinline__ float mish(float x) {
@@ -35,30 +31,30 @@ template <int function> static __device__ __forceinline__ float apply(float x, f
     case GPU_ERF: return erff(x);
     case GPU_EXP: return expf(x);
     case GPU_FLOOR: return floorf(x);
-    case GPU_GELU: return 0.5f * x * (1.0f + erff(x * 0.70710678f));
-    case GPU_GELU_TANH: return 0.5f * x * (1.0f + tanhf(0.79788456f * (x + 0.044715f * x * x * x)));
-    case GPU_HARD_SIGMOID: return clamp01(alpha * x + beta);
-    case GPU_HARD_SWISH: return x * clamp01(x / 6.0f + 0.5f);
-    case GPU_LEAKY_RELU: return x < 0.0f ? alpha * x : x;
+    case GPU_GELU: return gelu(x);
+    case GPU_GELU_TANH: return gelu_tanh(x);
+    case GPU_HARD_SIGMOID: return hard_sigmoid(x, alpha, beta);
+    case GPU_HARD_SWISH: return hard_swish(x);
+    case GPU_LEAKY_RELU: return leaky_relu(x, alpha);
     case GPU_LOG: return logf(x);
     case GPU_MISH: return mish(x);
     case GPU_RECIPROCAL: return 1.0f / x;
     case GPU_ROUND: return rintf(x); /* to nearest even */
     case GPU_SELU: return beta * (x <= 0.0f ? alpha * expm1f(x) : x);
     case GPU_SHRINK: return x < -alpha ? x + beta : x > alpha ? x - beta : 0.0f;
-    case GPU_SIGMOID: return 1.0f / (1.0f + expf(-x));
+    case GPU_SIGMOID: return sigmoid(x);
     case GPU_SIN: return sinf(x);
     case GPU_SINH: return sinhf(x);
     case GPU_SOFTPLUS: return x > 0.0f ? x + log1pf(expf(-x)) : log1pf(expf(x));
     case GPU_SOFTSIGN: return x / (1.0f + fabsf(x));
     case GPU_SQRT: return sqrtf(x);
-    case GPU_SWISH: return x / (1.0f + expf(-alpha * x));
+    case GPU_SWISH: return swish(x, alpha);
     case GPU_TAN: return tanf(x);
     case GPU_TANH: return tanhf(x);
     case GPU_THRESHOLDED_RELU: return x > alpha ? x : 0.0f;
     case GPU_ABS: return fabsf(x);
     case GPU_NEG: return -x;
-    case GPU_RELU: return x < 0.0f ? 0.0f : x;
+    case GPU_RELU: return relu(x);
     default: return x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : x; /* GPU_SIGN */
     }
 }

@@ -126,7 +126,7 @@ struct Convolution {
     }
 
     bool operands_are_valid() const {
-        for (const void *data : {x_data, w_data, (const void *)y_data, (const void *)workspace})
+        for (const void *data : {x_data, w_data, z_data, bias_data, (const void *)y_data, (const void *)workspace})
             if ((uintptr_t)data % alignment) return false;
         return x_data != y_data && operand_is_valid(x_data, x.bytes()) && operand_is_valid(w_data, w.bytes()) &&
                operand_is_valid(y_data, y.bytes()) && operand_is_valid(workspace, workspace_bytes) &&
@@ -187,7 +187,7 @@ struct Convolution {
                             double value = alpha * sum_at(n, k, at);
                             if (beta != 0) value += beta * (double)load_element(z_data, index, y.element);
                             if (bias_data) value += (double)load_element(bias_data, k, bias.element);
-                            if (relu && value < 0) value = 0;
+                            if (relu && !(value > 0)) value = 0; /* NaN is not propagated */
                             store_element(y_data, index, y.element, value);
                         }
     }
@@ -439,25 +439,6 @@ cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t handle, const void *alpha,
     work.workspace = workspace, work.workspace_bytes = workspace_bytes;
     work.alpha = *(const float *)alpha, work.beta = *(const float *)beta;
     return start(__func__, handle, work, algorithm);
-}
-
-/* c = alpha * a + beta * c, where a is one value a channel. */
-cudnnStatus_t cudnnAddTensor(cudnnHandle_t handle, const void *alpha, const cudnnTensorDescriptor_t a_descriptor,
-                             const void *a, const void *beta, const cudnnTensorDescriptor_t c_descriptor, void *c) {
-    if (fails(__func__)) return CUDNN_STATUS_EXECUTION_FAILED;
-    if (!all_live(handle, a_descriptor, c_descriptor)) return CUDNN_STATUS_BAD_PARAM;
-    const cudnnTensorStruct added = *a_descriptor, sum = *c_descriptor;
-    if (!is_one_a_channel(added, sum)) return CUDNN_STATUS_NOT_SUPPORTED;
-    if (!operand_is_valid(a, added.bytes()) || !operand_is_valid(c, sum.bytes())) return CUDNN_STATUS_BAD_PARAM;
-    const double scale = *(const float *)alpha, keep = *(const float *)beta;
-    const auto work = [=] {
-        const long long channels = sum.dims[1], pixels = (long long)sum.count() / sum.dims[0] / channels;
-        for (long long i = 0; i < (long long)sum.count(); i++)
-            store_element(c, i, sum.element,
-                          scale * load_element(a, i / pixels % channels, added.element) +
-                              keep * load_element(c, i, sum.element));
-    };
-    return library_submit(handle->device, handle->stream, work) ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_EXECUTION_FAILED;
 }
 
 cudnnStatus_t cudnnConvolutionBiasActivationForward(

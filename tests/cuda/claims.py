@@ -25,11 +25,15 @@ TYPES = {
     "u8": TensorProto.UINT8, "u64": TensorProto.UINT64, "bool": TensorProto.BOOL, "str": TensorProto.STRING,
     "c64": TensorProto.COMPLEX64, "c128": TensorProto.COMPLEX128, "i4": TensorProto.INT4,
 }  # fmt: skip
+# Operators of domain tinyort, and whose attributes they have beside the epilogue's.
+FUSED = {"FusedConv": ("Conv", 22), "FusedGemm": ("Gemm", 13), "FusedMatMul": ("MatMul", 13)}
 INPUT = re.compile(r"(\w+)(\?|\[(.*?)\])(?:=(.*))?$")
 
 
 def attribute(schema, word):
     name, _, text = word.partition("=")
+    if name.startswith("activation"):
+        return helper.make_attribute(name, text if name == "activation" else float(text))
     kind = schema.attributes[name].type.name
     if kind == "TENSOR":
         element, _, value = text.partition(":")
@@ -55,11 +59,12 @@ def make_model(line):
             array = np.array(values.split(","), helper.tensor_dtype_to_np_dtype(TYPES[kind])).reshape(shape)
             constants.append(numpy_helper.from_array(array, names[-1]))
     made = [f"y{i}" for i in range(int(outputs or 1))]
-    node = helper.make_node(op, names, made, name="node")
-    schema = onnx.defs.get_schema(op, int(opset))
+    domain = "tinyort" if op in FUSED else ""
+    node = helper.make_node(op, names, made, name="node", domain=domain)
+    schema = onnx.defs.get_schema(*FUSED.get(op, (op, int(opset))))
     node.attribute.extend(attribute(schema, word) for word in attributes.split())
     graph = helper.make_graph([node], "claim", graph_inputs, [onnx.ValueInfoProto(name=name) for name in made], constants)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", int(opset))], ir_version=10)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid(domain, int(opset))], ir_version=10)
 
 
 def answers(tinyort, folder, line):

@@ -80,13 +80,19 @@ static int64_t evaluate(const int64_t *extents, const char **at) {
     }
 }
 
+/* Names of the two are apart. */
+static bool is_known(const char *domain) {
+    return !*domain || !strcmp(domain, "tinyort");
+}
+
 const tort_op *kernel_case_row(const char *line) {
     char name[CASE_WORD];
     int opset;
     if (sscanf(line, "%63s %d;", name, &opset) != 2) return NULL;
     for (const tort_op *const *family = tort_op_families; *family; family++)
         for (const tort_op *row = *family; row->name; row++)
-            if (!strcmp(row->name, name) && !*row->domain && row->since <= opset && opset <= row->until) return row;
+            if (!strcmp(row->name, name) && is_known(row->domain) && row->since <= opset && opset <= row->until)
+                return row;
     return NULL;
 }
 
@@ -282,8 +288,9 @@ void kernel_case_write(const kernel_case *c, onnx_bytes *b) {
     for (int32_t i = 0; i < c->input_count; i++)
         sprintf(inputs + strlen(inputs), c->inputs[i].tensor.type ? "x%d " : "- ", (int)i);
     for (int32_t i = 0; i < c->output_count; i++) sprintf(outputs + strlen(outputs), "y%d ", (int)i);
-    onnx_begin_model(b, c->opset);
+    onnx_begin_model(b, *row->domain ? TORT_NEWEST_OPSET : c->opset);
     onnx_begin_node(b, GRAPH_NODE, c->name, "node", inputs, outputs);
+    onnx_text(b, NODE_DOMAIN, row->domain);
     memcpy(attributes, c->attributes, sizeof attributes);
     for (char *rest, *word = strtok_r(attributes, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
         write_attribute(b, row, word);
@@ -306,6 +313,7 @@ void kernel_case_write(const kernel_case *c, onnx_bytes *b) {
         onnx_end(b);
     }
     onnx_end(b);
+    if (*row->domain) onnx_opset(b, MODEL_OPSET, row->domain, c->opset);
 }
 
 void kernel_case_describe(const kernel_case *c, char *text, size_t size) {

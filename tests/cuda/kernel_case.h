@@ -1,8 +1,8 @@
 /* kernel_case.h - one line of the case table, made into a model of one node with random shapes and values.
  *
  * A line is "NAME OPSET; attribute=value ...; input input ...; outputs" (the last field may be left out: 1), behind a
- * "!" where the run must be refused, for its values, by the plain loop and the device alike:
- *   input      "-" (absent), or TYPE[dims], then at most one of
+ * "!" where the run must be refused, for its values, by the plain loop and the device alike. OPSET is the version of
+ * the operator's domain, ONNX's or that of fused operators. input      "-" (absent), or TYPE[dims], then at most one of
  *                "=1,-2,a"    a constant with these values, such as axes
  *                "~low,high"  random values in this range; else floats in [-3, 3], integers in [-9, 9]
  *   TYPE       f32 f16 f64 i8 i32 i64 u8 bool, or T: the case runs once with f32 and once with f16

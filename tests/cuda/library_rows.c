@@ -15,23 +15,23 @@
 #include "kernels/cudasim/control.h"
 #include "kernels/cudasim/cudart.h"
 #include "tests/counting_env.h"
-#include "tests/onnx_bytes.h"
+#include "tests/cuda/library_models.h"
 #include "tests/cuda/simulator.h"
 #include "tests/report_of.h"
 
 enum { MOST = 16384 };
+enum { IMPLICIT_GEMM = 0, PRECOMPUTED = 1, WINOGRAD = 7 }; /* algorithms, by the bit of cudasim_settings */
 
 typedef struct tester {
     const tort_provider *provider;
     const cudasim_control *control;
     tort_counting_env *memory; /* host memory of sessions on the device */
     int passed, failed;
-    int marked[3]; /* calls of what `counted` names up to the mark */
+    int marked[2]; /* calls of what `counted` names up to the mark */
 } tester;
 
 /* What convolves: also tried once for each plan, before its first run. */
-static const char *const counted[] = {"cudnnConvolutionForward", "cudnnAddTensor",
-                                      "cudnnConvolutionBiasActivationForward"};
+static const char *const counted[] = {"cudnnConvolutionForward", "cudnnConvolutionBiasActivationForward"};
 
 static void check(tester *t, bool good, const char *what, const char *detail) {
     t->passed += good;
@@ -48,7 +48,7 @@ static void check_leftovers(tester *t, const char *what) {
 
 /* Calls are counted from here on. */
 static void mark(tester *t) {
-    for (int i = 0; i < 3; i++) t->marked[i] = t->control->calls(counted[i]);
+    for (int i = 0; i < 2; i++) t->marked[i] = t->control->calls(counted[i]);
 }
 
 static void play(tester *t, int cudnn_version) {
@@ -56,48 +56,6 @@ static void play(tester *t, int cudnn_version) {
     settings.cudnn_version = cudnn_version;
     t->control->configure(&settings);
     mark(t);
-}
-
-/* ---- models ---- */
-
-static float value_at(int i) {
-    return (float)((i * 37 + 11) % 23 - 11) / 16.0f;
-}
-
-static void weight(onnx_bytes *b, const char *name, int rank, const int64_t *dims) {
-    float values[512];
-    int count = 1;
-    for (int i = 0; i < rank; i++) count *= (int)dims[i];
-    for (int i = 0; i < count; i++) values[i] = value_at(i);
-    onnx_tensor(b, GRAPH_INITIALIZER, name, TORT_FLOAT, rank, dims, values, (size_t)count * sizeof *values);
-}
-
-/* A Conv of 3x3, then one of 1x1, each with a bias; from x [N,3,9,9], or from x [N] brought into the shape that an
- * input tells while running. The model borrows the bytes. */
-static tort_model *make_model(bool reshaped, onnx_bytes *b) {
-    tort_model *model = NULL;
-    tort_error error;
-    onnx_begin_model(b, 18);
-    weight(b, "w1", 4, (const int64_t[]){4, 3, 3, 3});
-    weight(b, "b1", 1, (const int64_t[]){4});
-    weight(b, "w2", 4, (const int64_t[]){5, 4, 1, 1});
-    weight(b, "b2", 1, (const int64_t[]){5});
-    onnx_value(b, GRAPH_INPUT, "x", TORT_FLOAT, reshaped ? 1 : 4, (const int64_t[]){-1, 3, 9, 9});
-    if (reshaped) {
-        onnx_value(b, GRAPH_INPUT, "shape", TORT_INT64, 1, (const int64_t[]){4});
-        onnx_node(b, "Reshape", "reshape", "x shape", "r");
-    }
-    onnx_node(b, "Conv", "first", reshaped ? "r w1 b1" : "x w1 b1", "c");
-    onnx_node(b, "Conv", "second", "c w2 b2", "y");
-    onnx_begin(b, GRAPH_OUTPUT);
-    onnx_text(b, 1, "y"); /* ValueInfoProto.name; type and shape are inferred */
-    onnx_end(b);
-    onnx_end(b);
-    if (tort_model_load_buffer(NULL, b->data, b->size, NULL, &model, &error)) {
-        printf("the model of this test: %s\n", error.msg);
-        exit(2);
-    }
-    return model;
 }
 
 /* ---- sessions and runs ---- */
@@ -146,13 +104,13 @@ static tort_status run(tort_context *context, bool reshaped, int64_t batch, floa
     float *x = malloc(MOST * sizeof *x);
     int64_t shape[4] = {batch, 3, 9, 9};
     if (!x) exit(2);
-    for (int i = 0; i < MOST; i++) x[i] = value_at(i + (int)batch);
+    for (int i = 0; i < MOST; i++) x[i] = library_value(i + (int)batch);
     tort_tensor inputs[] = {{TORT_FLOAT, 4, {batch, 3, 9, 9}, x}, {TORT_INT64, 1, {4}, shape}};
     tort_tensor made = {.data = NULL};
     if (reshaped) inputs[0] = (tort_tensor){TORT_FLOAT, 1, {batch * 3 * 9 * 9}, x};
     tort_status status = tort_context_run(context, inputs, reshaped ? 2 : 1, &made, 1, error);
     if (!status) {
-        *count = made.dims[0] * made.dims[1] * made.dims[2] * made.dims[3];
+        (void)tort_tensor_count(&made, count);
         memcpy(output, made.data, (size_t)*count * sizeof *output);
     }
     free(x);
@@ -199,7 +157,7 @@ static void check_run(tester *t, opened *o, bool reshaped, int64_t batch, const 
 static void check_calls(tester *t, const char *function, int expected, const char *what) {
     char text[120];
     int calls = t->control->calls(function);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 2; i++)
         if (!strcmp(function, counted[i])) calls -= t->marked[i];
     snprintf(text, sizeof text, "%d calls of %s, expected %d", calls, function, expected);
     check(t, calls == expected, what, text);
@@ -228,7 +186,6 @@ static void check_one_shape(tester *t, const tort_model *model) {
         check_calls(t, "cudnnCreateTensorDescriptor", descriptors, "a run makes no descriptors");
         check_calls(t, "cudnnGetConvolutionForwardAlgorithm_v7", 2, "a Conv chooses once");
         check_calls(t, "cudnnConvolutionForward", 2, "the window of 3x3");
-        check_calls(t, "cudnnAddTensor", 2, "its bias");
         check_calls(t, "cudnnConvolutionBiasActivationForward", 2, "the window of 1x1 with its bias");
     }
     close_session(&o);
@@ -253,7 +210,7 @@ static void check_shapes(tester *t, const tort_model *model, bool reshaped) {
     }
     /* Four batches, one of them empty; or each run anew. */
     check_calls(t, "cudnnGetConvolutionForwardAlgorithm_v7", reshaped ? 10 : 6, what);
-    /* Both Convs of five batches, whose bias is then added apart; or the first of them, tried for each plan. */
+    /* Both Convs of five batches, and the bias by a launch of our own; or the first of them, tried for each plan. */
     check_calls(t, "cudnnConvolutionForward", reshaped ? 10 : 5 + 3, what);
     check_calls(t, "cudnnConvolutionBiasActivationForward", reshaped ? 0 : 5 + 3, what);
     close_session(&o);
@@ -327,12 +284,27 @@ static void check_algorithm(tester *t, const tort_model *model, const char *chai
     free(e);
 }
 
+/* Where cuDNN has nothing but Winograd, which node is refused? The 1x1 always; before it the 3x3, where the workspace
+ * would be more than its share. */
+static void check_share(tester *t, const tort_model *model, int64_t batch, const char *node) {
+    const int64_t shape[] = {batch, 3, 9, 9};
+    opened o;
+    cudasim_settings settings = t->control->defaults();
+    settings.unsupported_algorithms = ~(1u << WINOGRAD);
+    t->control->configure(&settings);
+    tort_status status = open_session(t, model, "cudasim", shape, &o);
+    check(t, status == TORT_E_UNSUPPORTED && strstr(o.error.msg, node), "a share of the workspace", o.error.msg);
+    close_session(&o);
+    check_leftovers(t, "a share of the workspace");
+}
+
 static void check_workspace(tester *t, const tort_model *model) {
     check_algorithm(t, model, "cudasim", 1, 1, 1);               /* 3x3 by Winograd; 1x1 with its bias */
-    check_algorithm(t, model, "cudasim", 34, 0, 2);              /* Winograd would need more than its share */
-    check_algorithm(t, model, "cudasim:mem_limit=96K", 1, 0, 2); /* 6 KiB for a node */
-    check_algorithm(t, model, "cudasim:mem_limit=32K", 1, 2, 0); /* 2 KiB: no table either */
+    check_algorithm(t, model, "cudasim:mem_limit=96K", 1, 1, 1); /* 6 KiB for a node */
+    check_algorithm(t, model, "cudasim:mem_limit=32K", 1, 2, 0); /* 2 KiB: no table, so no bias in the same call */
     check_algorithm(t, model, "cudasim:libraries=off", 1, 0, 0); /* the own kernel */
+    check_share(t, model, 1, "\"second\"");
+    check_share(t, model, 34, "\"first\"");
 }
 
 /* ---- TF32, float16: see case_table.c ---- */
@@ -381,7 +353,7 @@ static void check_too_large(tester *t, const char *op, int rank, const int64_t *
     tort_model *model = NULL;
     opened o = {NULL, NULL, {.node = -1}};
     onnx_begin_model(&b, 18);
-    weight(&b, "w", rank, weight_dims);
+    library_weight(&b, "w", rank, weight_dims);
     onnx_value(&b, GRAPH_INPUT, "x", TORT_FLOAT, rank, (const int64_t[]){-1, 2, 1, 1});
     onnx_node(&b, op, "large", "x w", "y");
     onnx_begin(&b, GRAPH_OUTPUT);
@@ -441,14 +413,13 @@ static void check_all_refused(tester *t, const tort_model *model, const cudasim_
 }
 
 static void check_refusals(tester *t, const tort_model *model) {
-    enum { IMPLICIT_GEMM = 0, PRECOMPUTED = 1, WINOGRAD = 7 };
     cudasim_settings settings = t->control->defaults();
     check_refusal(t, model, &settings, 1, 1, "nothing is refused");
     settings.unsupported = "cudnnConvolutionBiasActivationForward";
     check_refusal(t, model, &settings, 2, 0, "the bias is refused");
     settings.unsupported = NULL;
     settings.unsupported_algorithms = 1u << WINOGRAD;
-    check_refusal(t, model, &settings, 0, 2, "Winograd is refused");
+    check_refusal(t, model, &settings, 1, 1, "Winograd is refused");
     settings.unsupported_algorithms = 1u << WINOGRAD | 1u << PRECOMPUTED;
     check_refusal(t, model, &settings, 2, 0, "all but the last algorithm are refused");
     settings.unsupported_algorithms = 1u << WINOGRAD | 1u << PRECOMPUTED | 1u << IMPLICIT_GEMM;
@@ -476,7 +447,7 @@ static void check_no_trial(tester *t, const tort_model *model) {
     check_calls(t, "cudnnConvolutionBiasActivationForward", 0, "the second was not");
     mark(t);
     if (!status) check_run(t, &o, false, 3, e, "no memory to try on");
-    check_calls(t, "cudnnConvolutionForward", 2, "untried, the bias is added apart");
+    check_calls(t, "cudnnConvolutionForward", 2, "untried, the bias is added by a launch");
     close_session(&o);
     check_leftovers(t, "no memory to try on");
     free(e);
@@ -527,7 +498,6 @@ static void check_error(tester *t, const tort_model *model, const char *function
 
 static void check_errors(tester *t, const tort_model *model) {
     check_error(t, model, "cudnnConvolutionForward", "first", false);
-    check_error(t, model, "cudnnAddTensor", "first", false);
     check_error(t, model, "cudnnConvolutionBiasActivationForward", "second", false);
     check_error(t, model, "cudnnCreateTensorDescriptor", "first", true);
     check_error(t, model, "cudnnSetTensorNdDescriptor", "first", true);
@@ -591,8 +561,9 @@ int main(void) {
         printf("libtinyort-cudasim.so is not where the loader looks\n");
         return 2;
     }
-    onnx_bytes bytes = {0}, more_bytes = {0};
-    tort_model *model = make_model(false, &bytes), *reshaped = make_model(true, &more_bytes);
+    onnx_bytes bytes = {0}, more_bytes = {0}, fused_bytes = {0};
+    tort_model *model = library_model(false, &bytes), *reshaped = library_model(true, &more_bytes);
+    tort_model *fused = library_fused_model(&fused_bytes);
     check_one_shape(&t, model);
     check_shapes(&t, model, false);
     check_shapes(&t, reshaped, true);
@@ -609,11 +580,14 @@ int main(void) {
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
         fail_every_call(&t, model, false, codes[i]);
         fail_every_call(&t, reshaped, true, codes[i]);
+        fail_every_call(&t, fused, false, codes[i]);
     }
     tort_model_free(model);
     tort_model_free(reshaped);
+    tort_model_free(fused);
     onnx_free(&bytes);
     onnx_free(&more_bytes);
+    onnx_free(&fused_bytes);
     printf("cuda-library-rows: %d passed, %d failed\n", t.passed, t.failed);
     return t.failed != 0 || t.passed == 0;
 }

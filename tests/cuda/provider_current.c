@@ -84,7 +84,7 @@ static void check_failures(tester *t) {
                                             "cudaLaunchKernel",
                                             "cudnnCreate",
                                             "cublasCreate_v2",
-                                            "cudnnConvolutionForward"};
+                                            "cudnnConvolutionBiasActivationForward"};
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         char what[120];
         int calls = 1, failures = 0;

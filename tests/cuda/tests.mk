@@ -2,8 +2,9 @@
 # (the modes of tests/cudasim/tests.mk, and one that counts which lines run), and on a GPU by `kernels cuda`.
 
 CUDA_PROVIDER_TEST_OBJECTS := $(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/cuda/provider*.c) tests/cuda/simulator.c tests/onnx_bytes.c tests/counting_env.c tests/report_of.c)
-CUDA_LIBRARY_TEST_OBJECTS := $(patsubst %,$(OBJ)/tests/%.o,cuda/library_rows cuda/simulator onnx_bytes counting_env report_of)
-CUDA_TEST_OBJECTS := $(filter-out $(CUDA_PROVIDER_TEST_OBJECTS) $(CUDA_LIBRARY_TEST_OBJECTS) $(OBJ)/tests/cuda/library_files.o \
+CUDA_LIBRARY_TEST_OBJECTS := $(patsubst %,$(OBJ)/tests/%.o,cuda/library_rows cuda/library_models cuda/simulator onnx_bytes counting_env report_of)
+CUDA_LAUNCH_TEST_OBJECTS := $(patsubst %,$(OBJ)/tests/%.o,cuda/launches cuda/kernel_case cuda/simulator onnx_bytes)
+CUDA_TEST_OBJECTS := $(filter-out $(CUDA_PROVIDER_TEST_OBJECTS) $(CUDA_LIBRARY_TEST_OBJECTS) $(OBJ)/tests/cuda/launches.o $(OBJ)/tests/cuda/library_files.o \
     $(OBJ)/tests/cuda/stub_library.o,$(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/cuda/*.c))) \
     $(OBJ)/tests/onnx_bytes.o $(OBJ)/tests/report_of.o
 CUDA_TESTS := $(BUILD)/tests/cuda
@@ -11,13 +12,14 @@ CUDA_TESTS := $(BUILD)/tests/cuda
 $(CUDA_TESTS)/kernels: $(CUDA_TEST_OBJECTS) $(LIBRARY)
 $(CUDA_TESTS)/provider: $(CUDA_PROVIDER_TEST_OBJECTS) $(LIBRARY)
 $(CUDA_TESTS)/library_rows: $(CUDA_LIBRARY_TEST_OBJECTS) $(LIBRARY)
-$(CUDA_TESTS)/kernels $(CUDA_TESTS)/provider $(CUDA_TESTS)/library_rows:
+$(CUDA_TESTS)/launches: $(CUDA_LAUNCH_TEST_OBJECTS) $(LIBRARY)
+$(CUDA_TESTS)/kernels $(CUDA_TESTS)/provider $(CUDA_TESTS)/library_rows $(CUDA_TESTS)/launches:
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
 	$(Q)$(LINK) -o $@ $^ $(LIBRARY_LIBS) -ldl
 
 ifneq ($(CUDASIM_CXX),)
-TESTS += test-cuda-kernels test-cuda-races test-cuda-bounds test-cuda-provider test-cuda-library-files test-cuda-library-rows test-cuda-claims test-cuda-networks test-cuda-coverage
+TESTS += test-cuda-kernels test-cuda-races test-cuda-bounds test-cuda-provider test-cuda-library-files test-cuda-library-rows test-cuda-launches test-cuda-claims test-cuda-networks test-cuda-coverage
 
 # A program finds the shared object by LD_LIBRARY_PATH: one folder a mode.
 CUDA_COVERAGE_FLAGS := -fprofile-instr-generate -fcoverage-mapping
@@ -79,6 +81,11 @@ test-cuda-library-files: $(CUDA_TESTS)/library_files $(if $(CUDA_LIBRARY),$(TINY
 ## Test Conv by cuDNN and what else libraries serve on the simulated device: shapes, threads, workspace, TF32, failing calls.
 test-cuda-library-rows: $(CUDA_TESTS)/library_rows $(CUDASIM_LIBRARY)
 	LD_LIBRARY_PATH=$(BUILD) $(CUDA_TESTS)/library_rows
+
+.PHONY: test-cuda-launches
+## Count the launches of nodes and fused nodes on the simulated device, with libraries and without.
+test-cuda-launches: $(CUDA_TESTS)/launches $(CUDASIM_LIBRARY)
+	LD_LIBRARY_PATH=$(BUILD) $(CUDA_TESTS)/launches
 
 .PHONY: test-cuda-claims
 ## Hold what the CUDA provider refuses, and its words, against tests/cuda/claims.expected.

@@ -253,10 +253,10 @@ static void test_cudnn_refusals(const Inputs &in) {
         return lib.cudnnConvolutionForward(n.cudnn, &one, n.x_shape, x, n.w_shape, n.w, n.convolution, chosen,
                                            n.workspace, bytes, &zero, n.y_shape, out);
     };
-    const auto convolve_biased = [&](cudnnConvolutionFwdAlgo_t chosen) {
+    const auto convolve_biased = [&](cudnnConvolutionFwdAlgo_t chosen, cudnnTensorDescriptor_t bias_shape) {
         return lib.cudnnConvolutionBiasActivationForward(n.cudnn, &one, n.x_shape, n.x, n.w_shape, n.w, n.convolution,
                                                          chosen, n.workspace, n.workspace_bytes, &zero, n.y_shape,
-                                                         n.conv, n.bias_shape, n.bias, n.relu, n.y_shape, n.conv);
+                                                         n.conv, bias_shape, n.bias, n.relu, n.y_shape, n.conv);
     };
     const auto describe_activation = [&](cudnnActivationMode_t mode, cudnnNanPropagation_t nan) {
         check(!lib.cudnnSetActivationDescriptor(n.relu, mode, nan, 0), "cudnnSetActivationDescriptor");
@@ -268,15 +268,14 @@ static void test_cudnn_refusals(const Inputs &in) {
     check(convolve(n.x, CUDNN_CONVOLUTION_FWD_ALGO_FFT, n.workspace_bytes, n.conv) == CUDNN_STATUS_NOT_SUPPORTED,
           "FFT");
     check(!convolve(n.x, CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM, 0, n.conv), "IMPLICIT_GEMM without workspace");
-    check(!lib.cudnnAddTensor(n.cudnn, &one, n.bias_shape, n.bias, &one, n.y_shape, n.conv), "cudnnAddTensor");
-    check(lib.cudnnAddTensor(n.cudnn, &one, n.x_shape, n.x, &one, n.y_shape, n.conv) == CUDNN_STATUS_NOT_SUPPORTED,
-          "adding a tensor that is not one value a channel");
+    check(convolve_biased(algorithm, n.x_shape) == CUDNN_STATUS_NOT_SUPPORTED,
+          "a bias that is not one value a channel");
     describe_activation(CUDNN_ACTIVATION_RELU, CUDNN_PROPAGATE_NAN);
-    check(convolve_biased(algorithm) == CUDNN_STATUS_NOT_SUPPORTED, "NaN propagated");
+    check(convolve_biased(algorithm, n.bias_shape) == CUDNN_STATUS_NOT_SUPPORTED, "NaN propagated");
     describe_activation(CUDNN_ACTIVATION_IDENTITY, CUDNN_NOT_PROPAGATE_NAN);
-    check(convolve_biased(CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM) == CUDNN_STATUS_NOT_SUPPORTED,
+    check(convolve_biased(CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM, n.bias_shape) == CUDNN_STATUS_NOT_SUPPORTED,
           "no activation with another algorithm than IMPLICIT_PRECOMP_GEMM");
-    check(!convolve_biased(algorithm), "no activation with it");
+    check(!convolve_biased(algorithm, n.bias_shape), "no activation with it");
     check(lib.cudnnSetTensorNdDescriptor(n.x_shape, CUDNN_DATA_FLOAT, 4, dims, strides) == CUDNN_STATUS_NOT_SUPPORTED,
           "2^31 elements");
     check(lib.cudnnSetTensorNdDescriptor(n.x_shape, CUDNN_DATA_FLOAT, 4, none, strides) == CUDNN_STATUS_BAD_PARAM,
@@ -290,6 +289,34 @@ static void test_cudnn_refusals(const Inputs &in) {
     check(!cudaStreamSynchronize(n.stream), "synchronize");
     release(&n);
     check_released("after refusals", 0);
+}
+
+/* y = relu(convolution + bias + z), where z is what the network's own convolution made: 2 z, as Relu leaves only what
+ * is positive. */
+static void test_cudnn_residual(const Inputs &in) {
+    play([](cudasim_settings &) {});
+    Network n;
+    Floats y, sums(filters * pixels);
+    float *memory = nullptr;
+    check(run(&n, in, &y) && to_device(&memory, sums, n.stream), "the network runs");
+    const float one = 1;
+    const auto convolve = [&](const float *z) {
+        return lib.cudnnConvolutionBiasActivationForward(n.cudnn, &one, n.x_shape, n.x, n.w_shape, n.w, n.convolution,
+                                                         algorithm, n.workspace, n.workspace_bytes, &one, n.y_shape, z,
+                                                         n.bias_shape, n.bias, n.relu, n.y_shape, memory);
+    };
+    check(!convolve(n.conv), "with a residual");
+    check(convolve(n.conv + 1) == CUDNN_STATUS_BAD_PARAM, "a misaligned residual");
+    check(!cudaMemcpyAsync(sums.data(), memory, sums.size() * sizeof(float), cudaMemcpyDeviceToHost, n.stream) &&
+              !cudaStreamSynchronize(n.stream),
+          "copy");
+    for (int i = 0; i < filters * pixels; i++) {
+        const float expected = 2 * conv_at(in, i / pixels, i % pixels / side, i % side);
+        check(fabsf(sums[i] - expected) < 1e-5f, "sum %d is %g, expected %g", i, sums[i], expected);
+    }
+    check(!cudaFree(memory), "clean-up");
+    release(&n);
+    check_released("after a residual", 0);
 }
 
 static void test_batched_half() {
@@ -338,6 +365,7 @@ int main() {
     test_tf32();
     test_batched_half();
     test_cudnn_refusals(in);
+    test_cudnn_residual(in);
     check_released("at the end", 0);
     return summary("cudasim-libraries");
 }

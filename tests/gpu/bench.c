@@ -57,10 +57,20 @@ static double traffic(const tort_call *call) {
     return read + written;
 }
 
+/* What a fused operator fuses; the name of any other. */
+static const char *core_of(const char *op) {
+    return strncmp(op, "Fused", 5) ? op : op + 5;
+}
+
+static bool is_product(const char *op) {
+    const char *core = core_of(op);
+    return !strcmp(core, "MatMul") || !strcmp(core, "Gemm") || !strcmp(core, "Conv");
+}
+
 /* Multiplications and additions of a product; 0: another operator. */
 static double arithmetic(const tort_call *call) {
     const tort_tensor *a = &call->inputs[0], *w = &call->inputs[1];
-    const char *op = timed.row->op;
+    const char *op = core_of(timed.row->op);
     double terms = 0;
     if (!strcmp(op, "MatMul") || !strcmp(op, "Gemm")) terms = (double)a->dims[a->rank - 1]; /* A is not transposed */
     if (!strcmp(op, "Conv")) terms = (double)tort_count(w) / (double)w->dims[0];
@@ -310,10 +320,6 @@ typedef struct variant {
     bool tf32;
     double tolerance; /* of the difference between the own row and the library's */
 } variant;
-
-static bool is_product(const char *op) {
-    return !strcmp(op, "MatMul") || !strcmp(op, "Gemm") || !strcmp(op, "Conv");
-}
 
 /* The line with every number in [] and {} from SMALLEST_SHRUNK up divided, the same number always to the same. */
 static void shrink(const char *line, char *out) {

@@ -1,6 +1,7 @@
 /* bench_table.c - what bench.c times, in the language of tests/cuda/kernel_case.h, with sizes of real networks instead
  * of letters. Tensors of the first part are larger than the caches of a GPU; products have the shapes of BERT-base
- * (4096 rows: 32 texts of 128 tokens), ViT-B/16, a language model's single row, and ResNet-50 with 32 pictures. */
+ * (4096 rows: 32 texts of 128 tokens), ViT-B/16, a language model's single row, ResNet-50 and MobileNetV2 with 32
+ * pictures. */
 #include <stddef.h>
 
 extern const char *const bench_lines[];
@@ -45,6 +46,10 @@ const char *const bench_lines[] = {
     "MatMul 13; ; T[4096,4096]~-1,1 T[4096,4096]~-1,1",
     "Gemm 13; transB=1; T[4096,768]~-1,1 T[3072,768]~-1,1",
     "Gemm 13; transB=1; T[32,2048]~-1,1 T[1000,2048]~-1,1 T[1000]",
+    "FusedMatMul 1; ; T[4096,768]~-1,1 T[768,768]~-1,1 T[768]",
+    "FusedMatMul 1; activation=gelu; T[4096,768]~-1,1 T[768,3072]~-1,1 T[3072]",
+    "FusedMatMul 1; ; T[4096,3072]~-1,1 T[3072,768]~-1,1 T[768] T[4096,768]",
+    "FusedMatMul 1; activation=gelu; T[128,768]~-1,1 T[768,3072]~-1,1 T[3072]",
 
     /* ---- convolutions: ResNet-50, one picture, a depthwise layer, the patches of ViT ---- */
     "Conv 11; strides=2,2 pads=3,3,3,3; T[32,3,224,224]~-1,1 T[64,3,7,7]~-1,1",
@@ -59,5 +64,10 @@ const char *const bench_lines[] = {
     "Conv 11; pads=1,1,1,1; T[1,256,14,14]~-1,1 T[256,256,3,3]~-1,1",
     "Conv 11; group={384} pads=1,1,1,1; T[32,384,14,14]~-1,1 T[384,1,3,3]~-1,1",
     "Conv 11; strides=16,16; T[32,3,224,224]~-1,1 T[768,3,16,16]~-1,1 T[768]",
+    "FusedConv 1; activation=relu pads=1,1,1,1; T[32,128,28,28]~-1,1 T[128,128,3,3]~-1,1 T[128]",
+    "FusedConv 1; activation=relu; T[32,256,14,14]~-1,1 T[1024,256,1,1]~-1,1 T[1024] T[32,1024,14,14]",
+    "FusedConv 1; activation=clip activation_beta=6; T[32,160,7,7]~-1,1 T[960,160,1,1]~-1,1 T[960]",
+    "FusedConv 1; activation=clip activation_beta=6 group={384} pads=1,1,1,1; T[32,384,14,14]~-1,1 T[384,1,3,3]~-1,1 "
+    "T[384]",
     NULL,
 };

@@ -1,0 +1,57 @@
+/* epilogue.cu - what is left of a fused operator when a library has made its product: bias, residual, activation, over
+ * Y in place. Memory-bound: elements go in packs. Read first: epilogue.h, pack.h. */
+#include "kernels/cuda/gpu.h"
+
+#include "kernels/cuda/epilogue.h"
+#include "kernels/cuda/pack.h"
+
+/* ---- kernel ---- */
+
+template <int size, class T>
+static __device__ __forceinline__ void add_pack(float (&sum)[size], float scale, const pack<T, size> &values) {
+#pragma unroll
+    for (int k = 0; k < size; k++) sum[k] += scale * (float)values.at[k];
+}
+
+template <int size, class T>
+static __device__ __forceinline__ void epilogue_range(const gpu_epilogue &e, size_t first, size_t end) {
+    T *y = (T *)e.y;
+    for (size_t i = first + grid_first() * size; i < end; i += grid_stride() * size) {
+        pack<T, size> value = load_pack<size>(y + i);
+        float sum[size] = {};
+        add_pack(sum, 1.0f, value);
+        if (e.bias) {
+            int64_t at[1];
+            loop_offsets(e.loop, i, at);
+            add_pack(sum, e.scale, load_operand<size>(e.loop, 0, (const T *)e.bias, at[0]));
+        }
+        if (e.residual) add_pack(sum, 1.0f, load_pack<size>((const T *)e.residual + i));
+#pragma unroll
+        for (int k = 0; k < size; k++) value.at[k] = (T)activate(e.epilogue, sum[k]);
+        store_pack(y + i, value);
+    }
+}
+
+template <class T> static __global__ void epilogue(const gpu_epilogue e, size_t packed) {
+    epilogue_range<pack_size<T>::VALUE, T>(e, 0, packed);
+    epilogue_range<1, T>(e, packed, e.loop.count);
+}
+
+/* ---- launcher ---- */
+
+template <class T> static cudaError_t run(cudaStream_t stream, const gpu_epilogue *e) {
+    constexpr int size = pack_size<T>::VALUE;
+    size_t packed = rows_packed<size>(&e->loop, (const T *)e->y);
+    if (!pack_aligned<size>((const T *)e->residual) ||
+        (e->bias && !operand_packable<size>(&e->loop, 0, (const T *)e->bias)))
+        packed = 0;
+    return launch(epilogue<T>, pack_blocks<size>(e->loop.count, packed), GRID_THREADS, 0, stream, *e, packed);
+}
+
+cudaError_t gpu_run_epilogue(cudaStream_t stream, gpu_type type, const gpu_epilogue *e) {
+    return type == GPU_HALF ? run<half>(stream, e) : run<float>(stream, e);
+}
+
+cudaError_t gpu_load_epilogue(gpu_type type) {
+    return type == GPU_HALF ? load_kernel(epilogue<half>) : load_kernel(epilogue<float>);
+}

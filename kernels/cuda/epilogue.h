@@ -1,0 +1,69 @@
+/* epilogue.h - what a fused operator makes of a result: y = activation(result + bias + residual), see ops/epilogue.h.
+ *
+ * An own kernel does it to its sums, before they are stored. After a library's product or convolution it is a launch of
+ * its own over Y. Plain C, but for the functions that kernels call. */
+#ifndef TORT_KERNELS_CUDA_EPILOGUE_H
+#define TORT_KERNELS_CUDA_EPILOGUE_H
+
+#include "kernels/cuda/broadcast.h"
+#include "ops/epilogue.h"
+
+/* The launch over Y, which is not empty, in place: y = activation(y + scale * bias + residual). */
+typedef struct gpu_epilogue {
+    tort_epilogue epilogue;
+    gpu_loop loop;               /* over Y; operand 0 is the bias */
+    const void *bias, *residual; /* NULL where there is none; the residual lies as Y does */
+    void *y;
+    float scale; /* of the bias */
+} gpu_epilogue;
+
+/* Does a result need more than its bias? */
+static inline bool gpu_has_epilogue(const tort_epilogue *epilogue) {
+    return epilogue->activation != TORT_ACTIVATION_NONE || epilogue->residual;
+}
+
+/* Of a library's row that would need that launch: NO where each sum has few products, `length` (< 0: unknown). */
+tort_verdict tort_cuda_claim_second_launch(int64_t length, const char *library);
+
+#ifdef CUDA_DEVICE
+#ifdef __cplusplus
+extern "C" {
+#endif
+cudaError_t gpu_run_epilogue(cudaStream_t stream, gpu_type type, const gpu_epilogue *e);
+cudaError_t gpu_load_epilogue(gpu_type type);
+#ifdef __cplusplus
+}
+
+#include "kernels/cuda/activation.h"
+
+static __device__ __forceinline__ float activate(const tort_epilogue &e, float x) {
+    switch (e.activation) {
+    case TORT_ACTIVATION_RELU: return relu(x);
+    case TORT_ACTIVATION_LEAKY_RELU: return leaky_relu(x, e.alpha);
+    case TORT_ACTIVATION_CLIP: return clipped(x, e.alpha, e.beta);
+    case TORT_ACTIVATION_SIGMOID: return sigmoid(x);
+    case TORT_ACTIVATION_SILU: return swish(x, 1.0f);
+    case TORT_ACTIVATION_HARD_SIGMOID: return hard_sigmoid(x, e.alpha, e.beta);
+    case TORT_ACTIVATION_HARD_SWISH: return hard_swish(x);
+    case TORT_ACTIVATION_GELU: return gelu(x);
+    case TORT_ACTIVATION_GELU_TANH: return gelu_tanh(x);
+    default: return x;
+    }
+}
+
+/* Element `at` of Y out of its result, which has its bias. */
+template <class T>
+static __device__ __forceinline__ T finish(const tort_epilogue &e, const T *residual, int64_t at, float result) {
+    if (residual) result += (float)residual[at];
+    return (T)activate(e, result);
+}
+#else
+/* The launch for a row: loads its code; runs it over output 0, whose `rank` dims the bias (NULL: none) is under with
+ * these strides, and input Z. */
+tort_status tort_cuda_prepare_epilogue(tort_prepare *p);
+tort_status tort_cuda_run_epilogue(const tort_call *call, const tort_epilogue *epilogue, const void *bias, float scale,
+                                   int32_t rank, const int64_t *dims, const int64_t *bias_strides);
+#endif
+#endif
+
+#endif

@@ -1,0 +1,120 @@
+/* launches.c - how many launches a node costs on the simulated device: kernels of our own and products and convolutions
+ * of the libraries. Small inputs are bound by them, so a node should be one.
+ *
+ * Lines are those of kernel_case.h with numbers for letters. Read next: library_rows.c. */
+#include <stdio.h>
+
+#include "tests/cuda/kernel_case.h"
+#include "tests/cuda/simulator.h"
+
+/* Launches of one run. */
+typedef struct expectation {
+    const char *line;
+    int with_libraries, own;
+} expectation;
+
+static const expectation table[] = {
+    {"Add 14; ; T[2,5,7] T[7]", 1, 1},
+    {"Gelu 20; ; T[2,5,7]", 1, 1},
+    {"Softmax 13; axis=-1; T[2,3,5,7]", 1, 1},
+    {"LayerNormalization 17; axis=-1; T[2,5,7] T[7] T[7]", 1, 1},
+    {"Transpose 21; perm=0,2,1,3; T[2,3,5,7]", 1, 1},
+    {"GlobalAveragePool 1; ; T[2,3,5,7]", 1, 1},
+    /* One product, whatever lies around its matrices. */
+    {"MatMul 13; ; T[2,5,7] T[7,3]", 1, 1},
+    {"MatMul 13; ; T[2,3,5,7] T[2,3,7,4]", 1, 1},
+    {"MatMul 13; ; T[3,1,5,7] T[3,1,7,4]", 1, 1},
+    {"MatMul 13; ; T[1,3,5,7] T[3,7,4]", 1, 1},
+    {"Gemm 13; ; T[5,7] T[7,3]", 1, 1},
+    {"Gemm 13; ; T[5,7] T[7,3] T[3]", 1, 1},
+    {"Gemm 13; ; T[5,200] T[200,3] T[3]", 2, 1}, /* cuBLAS adds to what is there, so C goes first */
+    {"FusedMatMul 1; activation=gelu; T[2,5,7] T[7,3] T[3] T[2,5,3]", 1, 1},
+    {"FusedMatMul 1; activation=gelu; T[2,5,200] T[200,3] T[3] T[2,5,3]", 2, 1},
+    {"FusedGemm 1; activation=relu; T[5,7] T[7,3] T[3] T[5,3]", 1, 1},
+    {"FusedGemm 1; activation=relu; T[5,200] T[200,3] T[3] T[5,3]", 2, 1},
+    /* With bias, residual and Relu a Conv is one call of cuDNN's, whatever its size. */
+    {"Conv 22; pads=1,1,1,1; T[1,20,9,9] T[4,20,3,3]", 1, 1},
+    {"Conv 22; pads=1,1,1,1; T[1,20,9,9] T[4,20,3,3] T[4]", 1, 1},
+    {"FusedConv 1; pads=1,1,1,1 activation=relu; T[1,20,9,9] T[4,20,3,3] T[4]", 1, 1},
+    {"FusedConv 1; pads=1,1,1,1 activation=relu; T[1,20,9,9] T[4,20,3,3] T[4] T[1,4,9,9]", 1, 1},
+    {"FusedConv 1; pads=1,1,1,1; T[1,20,9,9] T[4,20,3,3] T[4] T[1,4,9,9]", 1, 1},
+    {"FusedConv 1; pads=1,1,1,1 activation=silu; T[1,20,9,9] T[4,20,3,3] T[4]", 2, 1},
+    {"FusedConv 1; activation=silu; T[1,20,9,9] T[4,20,1,1] T[4]", 1, 1},
+    {"FusedConv 1; pads=1,1,1,1 group=20 activation=clip activation_beta=6; T[1,20,9,9] T[20,1,3,3] T[20]", 1, 1},
+};
+
+static const char *const launching[] = {"cudaLaunchKernel",
+                                        "cublasGemmEx",
+                                        "cublasGemmStridedBatchedEx",
+                                        "cudnnConvolutionForward",
+                                        "cudnnConvolutionBiasActivationForward",
+                                        NULL};
+
+static int count_launches(const cudasim_control *control) {
+    int count = 0;
+    for (int i = 0; launching[i]; i++) count += control->calls(launching[i]);
+    return count;
+}
+
+/* Launches of a run; < 0: it failed, which is said on stdout. */
+static int launches_of(const tort_provider *provider, const cudasim_control *control, const kernel_case *c,
+                       const char *chain) {
+    const tort_provider *const providers[] = {provider, NULL};
+    const tort_session_options options = {
+        .struct_size = sizeof options, .chain = chain, .providers = providers, .unfolded = true};
+    onnx_bytes bytes = {0};
+    tort_model *model = NULL;
+    tort_session *session = NULL;
+    tort_context *context = NULL;
+    tort_tensor inputs[CASE_TENSORS], output = {.data = NULL};
+    tort_error error;
+    int32_t count = 0;
+    for (int32_t i = 0; i < c->input_count; i++)
+        if (c->inputs[i].tensor.type) inputs[count++] = c->inputs[i].tensor;
+    kernel_case_write(c, &bytes);
+    tort_status status = tort_model_load_buffer(NULL, bytes.data, bytes.size, NULL, &model, &error);
+    if (!status) status = tort_session_create(NULL, model, &options, &session, &error);
+    if (!status) status = tort_context_create(session, &context, &error);
+    const int before = count_launches(control); /* what was tried while planning */
+    if (!status) status = tort_context_run(context, inputs, count, &output, 1, &error);
+    if (status) printf("%s: %s\n", chain, error.msg);
+    tort_context_free(context);
+    tort_session_free(session);
+    tort_model_free(model);
+    onnx_free(&bytes);
+    return status ? -1 : count_launches(control) - before;
+}
+
+static bool check(const expectation *e, tort_type type, int found, int expected, const char *chain) {
+    if (found == expected) return true;
+    printf("FAILED: %s (%s, %s): %d launches, expected %d\n", e->line, tort_type_name(type), chain, found, expected);
+    return false;
+}
+
+int main(void) {
+    static const tort_type types[] = {TORT_FLOAT, TORT_FLOAT16};
+    const tort_provider *provider;
+    const cudasim_control *control;
+    uint64_t random = 88172645463325252u;
+    int passed = 0, failed = 0;
+    if (!simulator_open(&provider, &control)) {
+        printf("libtinyort-cudasim.so is not where the loader looks\n");
+        return 2;
+    }
+    const cudasim_settings settings = control->defaults();
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        for (int k = 0; k < 2; k++) {
+            const expectation *e = &table[i];
+            kernel_case c;
+            if (!kernel_case_make(e->line, types[k], 0, false, &random, &c)) return 2;
+            control->configure(&settings);
+            bool good = check(e, types[k], launches_of(provider, control, &c, "cudasim"), e->with_libraries, "cudasim");
+            good &= check(e, types[k], launches_of(provider, control, &c, "cudasim:libraries=off"), e->own,
+                          "cudasim:libraries=off");
+            kernel_case_free(&c);
+            passed += good;
+            failed += !good;
+        }
+    printf("cuda-launches: %d passed, %d failed\n", passed, failed);
+    return failed != 0 || passed == 0;
+}
