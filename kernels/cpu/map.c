@@ -39,7 +39,7 @@ static tort_status run_sigmoid(const tort_call *call) {
 }
 
 static tort_status run_gelu(const tort_call *call) {
-    const tort_activation *params = call->params;
+    const tort_activation_params *params = call->params;
     return run_map(call, params->tanh ? TORT_MAP_GELU_TANH : TORT_MAP_GELU);
 }
 
