@@ -280,6 +280,14 @@ static void make_matmul(random_node *n, random_source *r) {
     n->opset = 13;
 }
 
+/* A single row against a B that comes at the run: nothing is packed. */
+static void make_row_by_matrix(random_node *n, random_source *r) {
+    const int64_t k = draw_length(r), b[2] = {k, draw(r, 1, 150)};
+    add_tensor(n, r, 1, &k);
+    add_tensor(n, r, 2, b);
+    n->opset = 13;
+}
+
 /* Functions that are not exact; also far from 0. */
 static void make_map(random_node *n, random_source *r) {
     const int64_t dims[3] = {draw(r, 1, 5), draw(r, 1, 40), draw(r, 1, 9)};
@@ -402,6 +410,7 @@ const kernel_case kernel_cases[] = {
     {"", "AveragePool", "average_pool_rows", make_average_pool, NULL},
     {"", "Gemm", "gemm_packed", make_gemm, NULL},
     {"", "MatMul", "matmul_packed", make_matmul, NULL},
+    {"", "MatMul", "matmul_packed", make_row_by_matrix, NULL},
     {"", "MatMulInteger", "matmul_integer_packed", make_matmul_integer, NULL},
     {"", "QLinearMatMul", "qlinear_matmul_packed", make_qlinear_matmul, NULL},
     {"", "ConvInteger", "conv_integer_packed_gemm", make_conv_integer, NULL},
@@ -425,5 +434,6 @@ const kernel_case kernel_cases[] = {
     {"tinyort", "FusedConv", "conv_depthwise", make_depthwise_conv, "Conv"},
     {"tinyort", "FusedGemm", "gemm_packed", make_gemm, "Gemm"},
     {"tinyort", "FusedMatMul", "matmul_packed", make_matmul, "MatMul"},
+    {"tinyort", "FusedMatMul", "matmul_packed", make_row_by_matrix, "MatMul"},
     {NULL, NULL, NULL, NULL, NULL},
 };

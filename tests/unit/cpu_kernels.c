@@ -158,18 +158,20 @@ static bool run_row(const tort_kernel *row, const random_node *random, tort_node
     return true;
 }
 
-/* For a fused operator: gives the node of the plain one, if that is valid, its epilogue. */
-static void fuse(const kernel_case *kernel, random_node *random, random_source *source, const tort_env *env) {
+/* For a fused operator: gives the node of the plain one its epilogue. False: that is not valid. */
+static bool fuse(const kernel_case *kernel, random_node *random, random_source *source, const tort_env *env) {
     tort_error error = {0};
     tort_pass pass;
-    tort_model *model = kernel->plain ? model_of("", kernel->plain, random, env, &error) : NULL;
-    if (!model) return;
+    if (!kernel->plain) return true;
+    tort_model *model = model_of("", kernel->plain, random, env, &error);
+    if (!model) return false;
     tort_info infos[MAX_INPUTS + 1];
     for (int32_t i = 0; i < model->graphs[0].value_count; i++) infos[i] = model->graphs[0].values[i].info;
     cr_assert(tort_pass_init(&pass, model, &model->graphs[0], infos, &model->dims, &model->arena, &error) == 0);
     add_epilogue(random, source, kernel->op, &tort_pass_view(&pass, 0).outputs[0]);
     tort_pass_free(&pass);
     tort_model_free(model);
+    return true;
 }
 
 /* One random node: infers, resolves, runs the plain loop and the row. False: not valid, or refused. */
@@ -181,8 +183,8 @@ static bool run_round(const kernel_case *kernel, const tort_kernel *row, const o
     tort_pass pass;
     bool taken = false;
     kernel->make(&random, &source);
-    fuse(kernel, &random, &source, &cpu->env);
-    tort_model *model = model_of(kernel->domain, kernel->op, &random, &cpu->env, &error);
+    const bool valid = fuse(kernel, &random, &source, &cpu->env);
+    tort_model *model = valid ? model_of(kernel->domain, kernel->op, &random, &cpu->env, &error) : NULL;
     if (model) {
         tort_info infos[MAX_INPUTS + 1];
         for (int32_t i = 0; i < model->graphs[0].value_count; i++) infos[i] = model->graphs[0].values[i].info;
