@@ -15,28 +15,28 @@
 
 static tort_status resolve_activation(tort_resolve *resolve) {
     const tort_node_view *node = resolve->node;
-    tort_activation *params = resolve->params;
+    tort_activation_params *params = resolve->params;
     params->alpha = tort_attr_float(node, "alpha");
     params->beta = tort_attr_float(node, "beta");
     return TORT_OK;
 }
 
 static tort_status resolve_selu(tort_resolve *resolve) {
-    tort_activation *params = resolve->params;
+    tort_activation_params *params = resolve->params;
     params->alpha = tort_attr_float(resolve->node, "alpha");
     params->beta = tort_attr_float(resolve->node, "gamma");
     return TORT_OK;
 }
 
 static tort_status resolve_shrink(tort_resolve *resolve) {
-    tort_activation *params = resolve->params;
+    tort_activation_params *params = resolve->params;
     params->alpha = tort_attr_float(resolve->node, "lambd");
     params->beta = tort_attr_float(resolve->node, "bias");
     return TORT_OK;
 }
 
 static tort_status resolve_gelu(tort_resolve *resolve) {
-    tort_activation *params = resolve->params;
+    tort_activation_params *params = resolve->params;
     const char *approximate = tort_attr_string(resolve->node, "approximate");
     params->tanh = strcmp(approximate, "tanh") == 0;
     if (params->tanh || strcmp(approximate, "none") == 0) return TORT_OK;
@@ -87,8 +87,8 @@ static inline double choose(bool condition, double yes, double no) {
     X(swish, x *tort_sigmoidf(p->alpha *x), x / (1 + exp(-p->alpha * x)), 32)
 
 #define DEFINE(name, of_float, of_double, cost)                                                                        \
-    TORT_MAP_LOOP(name##_floats, float, tort_activation, of_float)                                                     \
-    TORT_MAP_LOOP(name##_doubles, double, tort_activation, of_double)                                                  \
+    TORT_MAP_LOOP(name##_floats, float, tort_activation_params, of_float)                                              \
+    TORT_MAP_LOOP(name##_doubles, double, tort_activation_params, of_double)                                           \
     static tort_status run_##name(const tort_call *call) {                                                             \
         static const tort_map map = {.floats = name##_floats, .doubles = name##_doubles, .work = cost};                \
         return tort_run_map(call, &map, call->params);                                                                 \
@@ -104,7 +104,7 @@ TORT_MAP_LOOP(gelu_tanh_doubles, double, void, 0.5 * x * (1 + tanh(0.79788456080
 static tort_status run_gelu(const tort_call *call) {
     static const tort_map exact = {.floats = gelu_floats, .doubles = gelu_doubles, .work = 32};
     static const tort_map approximate = {.floats = gelu_tanh_floats, .doubles = gelu_tanh_doubles, .work = 32};
-    const tort_activation *params = call->params;
+    const tort_activation_params *params = call->params;
     return tort_run_map(call, params->tanh ? &approximate : &exact, NULL);
 }
 
@@ -119,13 +119,13 @@ static tort_status run_relu(const tort_call *call) {
 
 /* Integers are computed as doubles and truncated. */
 #define SHRUNK (x < -p->alpha ? x + p->beta : x > p->alpha ? x - p->beta : 0)
-static inline double shrink(double x, const tort_activation *p) {
+static inline double shrink(double x, const tort_activation_params *p) {
     return SHRUNK;
 }
-TORT_MAP_LOOP(shrink_floats, float, tort_activation, SHRUNK)
-TORT_MAP_LOOP(shrink_doubles, double, tort_activation, SHRUNK)
-TORT_MAP_LOOP(shrink_integers, int64_t, tort_activation, tort_double_to_int64(shrink((double)x, p)))
-TORT_MAP_LOOP(shrink_naturals, uint64_t, tort_activation, tort_double_to_uint64(shrink((double)x, p)))
+TORT_MAP_LOOP(shrink_floats, float, tort_activation_params, SHRUNK)
+TORT_MAP_LOOP(shrink_doubles, double, tort_activation_params, SHRUNK)
+TORT_MAP_LOOP(shrink_integers, int64_t, tort_activation_params, tort_double_to_int64(shrink((double)x, p)))
+TORT_MAP_LOOP(shrink_naturals, uint64_t, tort_activation_params, tort_double_to_uint64(shrink((double)x, p)))
 
 static tort_status run_shrink(const tort_call *call) {
     static const tort_map map = {shrink_floats, shrink_doubles, shrink_integers, shrink_naturals, 16};
@@ -282,9 +282,9 @@ static tort_status run_clip(const tort_call *call) {
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 const tort_op tort_ops_activation[] = {
-    {"", "Celu", 12, 27, "X:T", "Y:T", "T=float", "alpha:float=1.0", 0, 0, sizeof(tort_activation),
+    {"", "Celu", 12, 27, "X:T", "Y:T", "T=float", "alpha:float=1.0", 0, 0, sizeof(tort_activation_params),
      tort_infer_elementwise, resolve_activation, run_celu},
-    {"", "Celu", 28, 28, "X:T", "Y:T", "T=floats13", "alpha:float=1.0", 0, 0, sizeof(tort_activation),
+    {"", "Celu", 28, 28, "X:T", "Y:T", "T=floats13", "alpha:float=1.0", 0, 0, sizeof(tort_activation_params),
      tort_infer_elementwise, resolve_activation, run_celu},
     {"", "Clip", 1, 5, "input:T", "output:T", "T=floats", "consumed_inputs:ints max:float min:float", 0, 0,
      sizeof(tort_clip), infer_clip, resolve_clip, run_clip},
@@ -296,27 +296,27 @@ const tort_op tort_ops_activation[] = {
      resolve_clip, run_clip},
     {"", "Clip", 13, 28, "input:T min?:T max?:T", "output:T", "T=numeric13", "", 0, 0, sizeof(tort_clip), infer_clip,
      resolve_clip, run_clip},
-    {"", "Elu", 1, 5, "X:T", "Y:T", "T=floats", "alpha:float=1.0 consumed_inputs:ints", 0, 0, sizeof(tort_activation),
+    {"", "Elu", 1, 5, "X:T", "Y:T", "T=floats", "alpha:float=1.0 consumed_inputs:ints", 0, 0,
+     sizeof(tort_activation_params), tort_infer_elementwise, resolve_activation, run_elu},
+    {"", "Elu", 6, 21, "X:T", "Y:T", "T=floats", "alpha:float=1.0", 0, 0, sizeof(tort_activation_params),
      tort_infer_elementwise, resolve_activation, run_elu},
-    {"", "Elu", 6, 21, "X:T", "Y:T", "T=floats", "alpha:float=1.0", 0, 0, sizeof(tort_activation),
+    {"", "Elu", 22, 28, "X:T", "Y:T", "T=floats13", "alpha:float=1.0", 0, 0, sizeof(tort_activation_params),
      tort_infer_elementwise, resolve_activation, run_elu},
-    {"", "Elu", 22, 28, "X:T", "Y:T", "T=floats13", "alpha:float=1.0", 0, 0, sizeof(tort_activation),
-     tort_infer_elementwise, resolve_activation, run_elu},
-    {"", "Gelu", 20, 28, "X:T", "Y:T", "T=floats13", "approximate:string=none", 0, 0, sizeof(tort_activation),
+    {"", "Gelu", 20, 28, "X:T", "Y:T", "T=floats13", "approximate:string=none", 0, 0, sizeof(tort_activation_params),
      tort_infer_elementwise, resolve_gelu, run_gelu},
     {"", "HardSigmoid", 1, 5, "X:T", "Y:T", "T=floats", "alpha:float=0.2 beta:float=0.5 consumed_inputs:ints", 0, 0,
-     sizeof(tort_activation), tort_infer_elementwise, resolve_activation, run_hard_sigmoid},
+     sizeof(tort_activation_params), tort_infer_elementwise, resolve_activation, run_hard_sigmoid},
     {"", "HardSigmoid", 6, 21, "X:T", "Y:T", "T=floats", "alpha:float=0.2 beta:float=0.5", 0, 0,
-     sizeof(tort_activation), tort_infer_elementwise, resolve_activation, run_hard_sigmoid},
+     sizeof(tort_activation_params), tort_infer_elementwise, resolve_activation, run_hard_sigmoid},
     {"", "HardSigmoid", 22, 28, "X:T", "Y:T", "T=floats13", "alpha:float=0.2 beta:float=0.5", 0, 0,
-     sizeof(tort_activation), tort_infer_elementwise, resolve_activation, run_hard_sigmoid},
+     sizeof(tort_activation_params), tort_infer_elementwise, resolve_activation, run_hard_sigmoid},
     {"", "HardSwish", 14, 21, "X:T", "Y:T", "T=floats", "", 0, 0, 0, tort_infer_elementwise, NULL, run_hard_swish},
     {"", "HardSwish", 22, 28, "X:T", "Y:T", "T=floats13", "", 0, 0, 0, tort_infer_elementwise, NULL, run_hard_swish},
     {"", "LeakyRelu", 1, 5, "X:T", "Y:T", "T=floats", "alpha:float=0.01 consumed_inputs:ints", 0, 0,
-     sizeof(tort_activation), tort_infer_elementwise, resolve_activation, run_leaky_relu},
-    {"", "LeakyRelu", 6, 15, "X:T", "Y:T", "T=floats", "alpha:float=0.01", 0, 0, sizeof(tort_activation),
+     sizeof(tort_activation_params), tort_infer_elementwise, resolve_activation, run_leaky_relu},
+    {"", "LeakyRelu", 6, 15, "X:T", "Y:T", "T=floats", "alpha:float=0.01", 0, 0, sizeof(tort_activation_params),
      tort_infer_elementwise, resolve_activation, run_leaky_relu},
-    {"", "LeakyRelu", 16, 28, "X:T", "Y:T", "T=floats13", "alpha:float=0.01", 0, 0, sizeof(tort_activation),
+    {"", "LeakyRelu", 16, 28, "X:T", "Y:T", "T=floats13", "alpha:float=0.01", 0, 0, sizeof(tort_activation_params),
      tort_infer_elementwise, resolve_activation, run_leaky_relu},
     {"", "Mish", 18, 21, "X:T", "Y:T", "T=floats", "", 0, 0, 0, tort_infer_elementwise, NULL, run_mish},
     {"", "Mish", 22, 28, "X:T", "Y:T", "T=floats13", "", 0, 0, 0, tort_infer_elementwise, NULL, run_mish},
@@ -337,13 +337,13 @@ const tort_op tort_ops_activation[] = {
     {"", "Relu", 14, 28, "X:T", "Y:T", "T=floats13|int8|int16|int32|int64", "", 0, 0, 0, tort_infer_elementwise, NULL,
      run_relu},
     {"", "Selu", 1, 5, "X:T", "Y:T", "T=floats", "alpha:float=1.6732 consumed_inputs:ints gamma:float=1.0507", 0, 0,
-     sizeof(tort_activation), tort_infer_elementwise, resolve_selu, run_selu},
+     sizeof(tort_activation_params), tort_infer_elementwise, resolve_selu, run_selu},
     {"", "Selu", 6, 21, "X:T", "Y:T", "T=floats", "alpha:float=1.6732632 gamma:float=1.050701", 0, 0,
-     sizeof(tort_activation), tort_infer_elementwise, resolve_selu, run_selu},
+     sizeof(tort_activation_params), tort_infer_elementwise, resolve_selu, run_selu},
     {"", "Selu", 22, 28, "X:T", "Y:T", "T=floats13", "alpha:float=1.6732632 gamma:float=1.050701", 0, 0,
-     sizeof(tort_activation), tort_infer_elementwise, resolve_selu, run_selu},
+     sizeof(tort_activation_params), tort_infer_elementwise, resolve_selu, run_selu},
     {"", "Shrink", 9, 28, "input:T", "output:T", "T=numeric", "bias:float=0.0 lambd:float=0.5", 0, 0,
-     sizeof(tort_activation), tort_infer_elementwise, resolve_shrink, run_shrink},
+     sizeof(tort_activation_params), tort_infer_elementwise, resolve_shrink, run_shrink},
     {"", "Sigmoid", 1, 5, "X:T", "Y:T", "T=floats", "consumed_inputs:ints", 0, 0, 0, tort_infer_elementwise, NULL,
      run_sigmoid},
     {"", "Sigmoid", 6, 12, "X:T", "Y:T", "T=floats", "", 0, 0, 0, tort_infer_elementwise, NULL, run_sigmoid},
@@ -355,11 +355,11 @@ const tort_op tort_ops_activation[] = {
      run_softsign},
     {"", "SwiGLU", 28, 28, "A:T B:T", "Y:T", "T=floats13", "alpha:float=1.0", 0, 0, sizeof(tort_swiglu), infer_swiglu,
      resolve_swiglu, run_swiglu},
-    {"", "Swish", 24, 28, "X:T", "Y:T", "T=floats13", "alpha:float=1.0", 0, 0, sizeof(tort_activation),
+    {"", "Swish", 24, 28, "X:T", "Y:T", "T=floats13", "alpha:float=1.0", 0, 0, sizeof(tort_activation_params),
      tort_infer_elementwise, resolve_activation, run_swish},
-    {"", "ThresholdedRelu", 10, 21, "X:T", "Y:T", "T=floats", "alpha:float=1.0", 0, 0, sizeof(tort_activation),
+    {"", "ThresholdedRelu", 10, 21, "X:T", "Y:T", "T=floats", "alpha:float=1.0", 0, 0, sizeof(tort_activation_params),
      tort_infer_elementwise, resolve_activation, run_thresholded_relu},
-    {"", "ThresholdedRelu", 22, 28, "X:T", "Y:T", "T=floats13", "alpha:float=1.0", 0, 0, sizeof(tort_activation),
+    {"", "ThresholdedRelu", 22, 28, "X:T", "Y:T", "T=floats13", "alpha:float=1.0", 0, 0, sizeof(tort_activation_params),
      tort_infer_elementwise, resolve_activation, run_thresholded_relu},
     {0},
 };

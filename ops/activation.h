@@ -5,11 +5,11 @@
 #include "ops/elementwise.h"
 
 /* The attributes of an activation; an operator uses those that it has. */
-typedef struct tort_activation {
+typedef struct tort_activation_params {
     float alpha; /* of Selu, HardSigmoid, LeakyRelu ...; the lambd of Shrink */
     float beta;  /* of HardSigmoid; the gamma of Selu, the bias of Shrink */
     bool tanh;   /* Gelu: approximate="tanh" */
-} tort_activation;
+} tort_activation_params;
 
 typedef struct tort_swiglu {
     tort_binary binary;

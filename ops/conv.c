@@ -1,4 +1,5 @@
-/* conv.c - Conv, every version: 1 to 6 spatial axes, groups, dilations, strides, explicit and automatic padding.
+/* conv.c - Conv, every version: 1 to 6 spatial axes, groups, dilations, strides, explicit and automatic padding; and
+ * FusedConv, which adds Z to the result and applies an activation.
  *
  * The plain loop makes one row of outputs at a time, summing in double. Read next: sliding.c for the geometry,
  * conv_transpose.c, kernels/cpu/conv.c for the fast form. */
@@ -56,6 +57,11 @@ tort_status tort_infer_conv(tort_infer *infer) {
     return TORT_OK;
 }
 
+static tort_status infer_fused_conv(tort_infer *infer) {
+    tort_status status = tort_infer_conv(infer);
+    return status ? status : tort_epilogue_infer(infer);
+}
+
 /* ---- resolve ----------------------------------------------------------------------------------------------------- */
 
 tort_status tort_resolve_conv(tort_resolve *resolve) {
@@ -77,6 +83,12 @@ tort_status tort_resolve_conv(tort_resolve *resolve) {
     if (!tort_widen_scratch(resolve->node, 3, &resolve->scratch_bytes))
         return tort_out_of_memory(resolve->error, SIZE_MAX);
     return TORT_OK;
+}
+
+static tort_status resolve_fused_conv(tort_resolve *resolve) {
+    tort_conv_params *params = resolve->params;
+    tort_status status = tort_resolve_conv(resolve);
+    return status ? status : tort_epilogue_resolve(resolve, &params->epilogue);
 }
 
 /* ---- the plain loop ---------------------------------------------------------------------------------------------- */
@@ -165,6 +177,13 @@ static tort_status run_conv(const tort_call *call) {
     return tort_conv_run(call, tort_conv_row_of);
 }
 
+static tort_status run_fused_conv(const tort_call *call) {
+    const tort_conv_params *params = call->params;
+    tort_status status = tort_conv_run(call, tort_conv_row_of);
+    if (!status) tort_epilogue_run(call, &params->epilogue, NULL);
+    return status;
+}
+
 #define CONV_ATTRIBUTES "auto_pad:string=NOTSET dilations:ints group:int=1 kernel_shape:ints pads:ints strides:ints"
 #define CONV(since_, until_, types_)                                                                                   \
     {                                                                                                                  \
@@ -177,5 +196,17 @@ const tort_op tort_ops_conv[] = {
     CONV(1, 10, "T=floats"),
     CONV(11, 21, "T=floats"),
     CONV(22, TORT_NEWEST_OPSET, "T=floats13"),
+    {.domain = "tinyort",
+     .name = "FusedConv",
+     .since = 1,
+     .until = 1,
+     .inputs = "X:T W:T B?:T Z?:T",
+     .outputs = "Y:T",
+     .types = "T=floats13",
+     .attributes = CONV_ATTRIBUTES " " TORT_EPILOGUE_ATTRIBUTES,
+     .params_size = sizeof(tort_conv_params),
+     .infer = infer_fused_conv,
+     .resolve = resolve_fused_conv,
+     .reference = run_fused_conv},
     {0},
 };

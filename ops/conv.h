@@ -5,6 +5,7 @@
 #ifndef TORT_OPS_CONV_H
 #define TORT_OPS_CONV_H
 
+#include "ops/epilogue.h"
 #include "ops/sliding.h"
 
 /* Numbers that are not yet known while claims are made are -1. In a ConvTranspose the same window reads the other way:
@@ -12,6 +13,7 @@
 typedef struct tort_conv_params {
     tort_sliding window;
     int64_t batch, channels, filters, group;
+    tort_epilogue epilogue; /* of FusedConv; all zero for every other operator */
 } tort_conv_params;
 
 tort_status tort_infer_conv(tort_infer *infer);       /* inputs X, W and B */

@@ -1,4 +1,5 @@
-/* gemm.c - Gemm, every version; before version 7 C is broadcast only if attribute `broadcast` says so.
+/* gemm.c - Gemm, every version; before version 7 C is broadcast only if attribute `broadcast` says so. And FusedGemm,
+ * which adds Z to the result and applies an activation.
  *
  * Floats sum in double and round once. Integers wrap around like the type; where alpha or beta is not 1 they are
  * computed in double and truncated. Read next: gemm.h, matmul.c, kernels/cpu/gemm.c for the fast form. */
@@ -12,10 +13,11 @@
 
 /* ---- infer and resolve ------------------------------------------------------------------------------------------- */
 
-/* C must broadcast to (m, n); before version 7 it must be (m, n) unless `broadcast`. */
+/* C must broadcast to (m, n); before version 7, which had attribute `broadcast`, it must be (m, n) unless that is set.
+ */
 static tort_status check_c(const tort_infer *infer, tort_dim m, tort_dim n) {
     const tort_info *c = &infer->node->inputs[2];
-    const bool exact = infer->node->opset < 7 && tort_attr_int(infer->node, "broadcast") == 0;
+    const bool exact = tort_attr(infer->node, "broadcast") && tort_attr_int(infer->node, "broadcast") == 0;
     const tort_dim want[2] = {m, n};
     if (c->rank < 0) return TORT_OK;
     if (c->rank > 2 || (exact && c->rank != 2))
@@ -73,6 +75,17 @@ static tort_status resolve_gemm(tort_resolve *resolve) {
     p->c_column_stride = columns != 1;
     p->c_row_stride = c->rank == 2 && tort_known_dim(c, 0) != 1 ? columns : 0;
     return TORT_OK;
+}
+
+static tort_status infer_fused_gemm(tort_infer *infer) {
+    tort_status status = infer_gemm(infer);
+    return status ? status : tort_epilogue_infer(infer);
+}
+
+static tort_status resolve_fused_gemm(tort_resolve *resolve) {
+    tort_gemm_params *params = resolve->params;
+    tort_status status = resolve_gemm(resolve);
+    return status ? status : tort_epilogue_resolve(resolve, &params->epilogue);
 }
 
 /* ---- the plain loop ---------------------------------------------------------------------------------------------- */
@@ -156,6 +169,13 @@ static tort_status run_gemm(const tort_call *call) {
     return TORT_OK;
 }
 
+static tort_status run_fused_gemm(const tort_call *call) {
+    const tort_gemm_params *params = call->params;
+    tort_status status = run_gemm(call);
+    if (!status) tort_epilogue_run(call, &params->epilogue, NULL);
+    return status;
+}
+
 #define ATTRIBUTES "alpha:float=1.0 beta:float=1.0 transA:int=0 transB:int=0"
 #define GEMM(since_, until_, inputs_, types_, attributes_)                                                             \
     {                                                                                                                  \
@@ -171,5 +191,17 @@ const tort_op tort_ops_gemm[] = {
     GEMM(9, 10, "A:T B:T C:T", "T=high", ATTRIBUTES),
     GEMM(11, 12, "A:T B:T C?:T", "T=high", ATTRIBUTES),
     GEMM(13, TORT_NEWEST_OPSET, "A:T B:T C?:T", "T=high13", ATTRIBUTES),
+    {.domain = "tinyort",
+     .name = "FusedGemm",
+     .since = 1,
+     .until = 1,
+     .inputs = "A:T B:T C?:T Z?:T",
+     .outputs = "Y:T",
+     .types = "T=floats13",
+     .attributes = ATTRIBUTES " " TORT_EPILOGUE_ATTRIBUTES,
+     .params_size = sizeof(tort_gemm_params),
+     .infer = infer_fused_gemm,
+     .resolve = resolve_fused_gemm,
+     .reference = run_fused_gemm},
     {0},
 };

@@ -2,7 +2,7 @@
 #ifndef TORT_OPS_GEMM_H
 #define TORT_OPS_GEMM_H
 
-#include "runtime/op.h"
+#include "ops/epilogue.h"
 
 /* Y = alpha * A' * B' + beta * C; A' is (m, k), B' is (k, n), Y is (m, n). A is (k, m) if trans_a, B (n, k) if trans_b.
  * Numbers that are not yet known while claims are made are -1. */
@@ -12,6 +12,7 @@ typedef struct tort_gemm_params {
     bool has_c; /* false also when beta is 0 */
     float alpha, beta;
     int64_t c_row_stride, c_column_stride; /* elements between rows and columns of C under Y; 0 where repeated */
+    tort_epilogue epilogue;                /* of FusedGemm; all zero for Gemm */
 } tort_gemm_params;
 
 #endif

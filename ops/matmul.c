@@ -1,4 +1,5 @@
-/* matmul.c - MatMul, every version: numpy's matmul of two tensors of rank 1 and more.
+/* matmul.c - MatMul, every version: numpy's matmul of two tensors of rank 1 and more. And FusedMatMul, which adds a
+ * bias to every row and Z to the result, and applies an activation.
  *
  * Floats sum in double and round once; integers wrap around like the type. Read next: matmul.h, gemm.c,
  * kernels/cpu/matmul.c for the fast form. */
@@ -41,6 +42,27 @@ tort_status tort_infer_matmul(tort_infer *infer) {
     return TORT_OK;
 }
 
+/* The bias has an element for each column of the product. */
+static tort_status check_bias(const tort_infer *infer) {
+    if (!tort_has_input(infer->node, 2)) return TORT_OK;
+    const tort_info *b = &infer->node->inputs[1], *bias = &infer->node->inputs[2];
+    if (bias->rank >= 0 && bias->rank != 1)
+        return tort_fail(infer->error, TORT_E_MODEL, "bias has rank %d, expected 1", (int)bias->rank);
+    if (bias->rank < 0 || b->rank < 0) return TORT_OK;
+    const tort_dim columns = b->rank == 1 ? 1 : b->dims[b->rank - 1];
+    if (tort_dim_known(columns) && tort_dim_known(bias->dims[0]) && columns != bias->dims[0])
+        return tort_fail(infer->error, TORT_E_MODEL,
+                         "bias has %" PRId64 " elements, expected %" PRId64 ", one for each column of B", bias->dims[0],
+                         columns);
+    return TORT_OK;
+}
+
+static tort_status infer_fused_matmul(tort_infer *infer) {
+    tort_status status = tort_infer_matmul(infer);
+    if (!status) status = check_bias(infer);
+    return status ? status : tort_epilogue_infer(infer);
+}
+
 /* Strides of an input's matrices under the batch dims; a matrix has `size` elements. */
 static void batch_strides(const tort_info *info, int64_t size, const tort_matmul_params *p, int64_t *strides) {
     const int32_t rank = info->rank > 2 ? info->rank - 2 : 0;
@@ -70,6 +92,12 @@ tort_status tort_resolve_matmul(tort_resolve *resolve) {
     batch_strides(a, p->m * p->k, p, p->a_strides);
     batch_strides(b, p->k * p->n, p, p->b_strides);
     return TORT_OK;
+}
+
+static tort_status resolve_fused_matmul(tort_resolve *resolve) {
+    tort_matmul_params *params = resolve->params;
+    tort_status status = tort_resolve_matmul(resolve);
+    return status ? status : tort_epilogue_resolve(resolve, &params->epilogue);
 }
 
 void tort_matmul_offsets(const tort_matmul_params *params, int64_t batch, int64_t *a, int64_t *b) {
@@ -183,6 +211,13 @@ static tort_status run_matmul(const tort_call *call) {
     return TORT_OK;
 }
 
+static tort_status run_fused_matmul(const tort_call *call) {
+    const tort_matmul_params *params = call->params;
+    tort_status status = run_matmul(call);
+    if (!status) tort_epilogue_run(call, &params->epilogue, tort_call_input(call, 2));
+    return status;
+}
+
 #define MATMUL(since_, until_, types_)                                                                                 \
     {                                                                                                                  \
         .domain = "", .name = "MatMul", .since = since_, .until = until_, .inputs = "A:T B:T", .outputs = "Y:T",       \
@@ -194,5 +229,17 @@ const tort_op tort_ops_matmul[] = {
     MATMUL(1, 8, "T=floats"),
     MATMUL(9, 12, "T=high"),
     MATMUL(13, TORT_NEWEST_OPSET, "T=high13"),
+    {.domain = "tinyort",
+     .name = "FusedMatMul",
+     .since = 1,
+     .until = 1,
+     .inputs = "A:T B:T bias?:T Z?:T",
+     .outputs = "Y:T",
+     .types = "T=floats13",
+     .attributes = TORT_EPILOGUE_ATTRIBUTES,
+     .params_size = sizeof(tort_matmul_params),
+     .infer = infer_fused_matmul,
+     .resolve = resolve_fused_matmul,
+     .reference = run_fused_matmul},
     {0},
 };

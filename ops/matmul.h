@@ -3,7 +3,7 @@
 #ifndef TORT_OPS_MATMUL_H
 #define TORT_OPS_MATMUL_H
 
-#include "runtime/op.h"
+#include "ops/epilogue.h"
 
 /* `batches` products of (m, k) and (k, n). Batch dims are those of Y before its last two, a 1-D A is a row, a 1-D B a
  * column. Strides are in elements, 0 where a matrix is used again. Numbers that are not yet known while claims are
@@ -12,6 +12,7 @@ typedef struct tort_matmul_params {
     int64_t m, n, k, batches;
     int32_t batch_rank;
     int64_t batch_dims[TORT_MAX_RANK], a_strides[TORT_MAX_RANK], b_strides[TORT_MAX_RANK];
+    tort_epilogue epilogue; /* of FusedMatMul, whose bias is input 2; all zero for every other operator */
 } tort_matmul_params;
 
 tort_status tort_infer_matmul(tort_infer *infer);       /* inputs A and B */

@@ -1,5 +1,5 @@
-/* conv.c - Conv in fp32 with 1 to 3 spatial axes: as a matrix product, or channel by channel where each filter reads
- * one channel (depthwise).
+/* conv.c - Conv and FusedConv in fp32 with 1 to 3 spatial axes: as a matrix product, or channel by channel where each
+ * filter reads one channel (depthwise).
  *
  * As a product: weights (filters, k) are A, packed ahead; B (k, outputs) is never whole, its panels are put together
  * from the padded channels (planes.h) just before they are used, k being channels/group times kernel positions.
@@ -205,7 +205,9 @@ void tort_cpu_conv_run(const tort_call *call, const float *x, const float *packe
                                   .k = k,
                                   .pack_b = pack_pixels,
                                   .b_arg = &job,
-                                  .c_stride = job.planes.outputs};
+                                  .c_stride = job.planes.outputs,
+                                  .epilogue = &p->epilogue};
+    const float *residual = tort_cpu_residual(call, &p->epilogue);
     choose_split(&job);
     const int64_t input = job.planes.input[0] * job.planes.input[1] * job.planes.input[2];
     for (int64_t n = 0; n < p->batch; n++) {
@@ -218,6 +220,7 @@ void tort_cpu_conv_run(const tort_call *call, const float *x, const float *packe
             job.gemm.row_bias = bias ? bias + g * filters : NULL;
             job.gemm.c = y ? y + first : NULL;
             job.gemm.sums = sums ? sums + first : NULL;
+            job.gemm.residual = residual ? residual + first : NULL;
             tort_cpu_parts(call, job.row_parts * job.column_parts, multiply_share, &job);
         }
     }
@@ -246,8 +249,8 @@ typedef struct depthwise_job {
     const tort_simd *simd;
     tort_planes planes;
     const int64_t *offsets;
-    float *buffers; /* one a part */
-    const float *x, *weights, *bias;
+    float *buffers;                             /* one a part */
+    const float *x, *weights, *bias, *residual; /* the last two may be NULL */
     float *y;
     int32_t parts;
 } depthwise_job;
@@ -265,12 +268,18 @@ static void filter_outputs(const void *arg, int64_t filter, float *out, int64_t 
                             job->bias ? job->bias[filter] : 0);
 }
 
+static void finish_outputs(const void *arg, float *out, int64_t count) {
+    const depthwise_job *job = arg;
+    job->simd->finish(&job->params->epilogue, job->residual ? job->residual + (out - job->y) : NULL, out, count);
+}
+
 static void depthwise_part(void *arg, int64_t begin, int64_t end) {
     const depthwise_job *job = arg;
     const tort_planes *planes = &job->planes;
     const tort_conv_params *p = job->params;
     const int64_t input = planes->input[0] * planes->input[1] * planes->input[2];
     const int64_t per_channel = p->filters / p->group;
+    const tort_planes_finish finish = p->epilogue.activation || p->epilogue.residual ? finish_outputs : NULL;
     for (int64_t part = begin; part < end; part++) {
         float *buffer = job->buffers + part * tort_planes_buffer(planes);
         int64_t first, last;
@@ -278,7 +287,8 @@ static void depthwise_part(void *arg, int64_t begin, int64_t end) {
         for (int64_t channel = first; channel < last; channel++) {
             job->simd->store_planes(planes, job->x + channel * input, 0, buffer);
             for (int64_t f = channel * per_channel; f < (channel + 1) * per_channel; f++)
-                tort_planes_each(planes, filter_outputs, job, f % p->filters, buffer, job->y + f * planes->outputs);
+                tort_planes_each(planes, filter_outputs, finish, job, f % p->filters, buffer,
+                                 job->y + f * planes->outputs);
         }
     }
 }
@@ -292,6 +302,7 @@ static tort_status run_depthwise(const tort_call *call) {
                          .parts = device->threads,
                          .x = call->inputs[0].data,
                          .weights = call->inputs[1].data,
+                         .residual = tort_cpu_residual(call, &p->epilogue),
                          .y = call->outputs[0].data};
     if (call->input_count > 2 && tort_present(&call->inputs[2])) job.bias = call->inputs[2].data;
     char *scratch = call->scratch;
@@ -304,20 +315,21 @@ static tort_status run_depthwise(const tort_call *call) {
     return TORT_OK;
 }
 
+#define DEPTHWISE(domain_, op_)                                                                                        \
+    {                                                                                                                  \
+        .domain = domain_, .op = op_, .name = "conv_depthwise", .claim = claim_depthwise, .size = size_depthwise,      \
+        .run = run_depthwise                                                                                           \
+    }
+#define PACKED_GEMM(domain_, op_)                                                                                      \
+    {                                                                                                                  \
+        .domain = domain_, .op = op_, .name = "conv_packed_gemm", .claim = claim_conv, .size = size_conv,              \
+        .pack_size = pack_size_conv, .prepare = prepare_conv, .run = run_conv                                          \
+    }
+
 const tort_kernel tort_cpu_conv[] = {
-    {.domain = "",
-     .op = "Conv",
-     .name = "conv_depthwise",
-     .claim = claim_depthwise,
-     .size = size_depthwise,
-     .run = run_depthwise},
-    {.domain = "",
-     .op = "Conv",
-     .name = "conv_packed_gemm",
-     .claim = claim_conv,
-     .size = size_conv,
-     .pack_size = pack_size_conv,
-     .prepare = prepare_conv,
-     .run = run_conv},
+    DEPTHWISE("", "Conv"),
+    PACKED_GEMM("", "Conv"),
+    DEPTHWISE("tinyort", "FusedConv"),
+    PACKED_GEMM("tinyort", "FusedConv"),
     {.op = NULL},
 };

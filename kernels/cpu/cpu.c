@@ -44,6 +44,10 @@ tort_verdict tort_cpu_claim_float(const tort_target *target, const tort_node_vie
     return tort_cpu_claim_processor(target);
 }
 
+const float *tort_cpu_residual(const tort_call *call, const tort_epilogue *epilogue) {
+    return epilogue->residual ? call->inputs[TORT_EPILOGUE_Z].data : NULL;
+}
+
 bool tort_cpu_reserve(size_t *total, size_t bytes) {
     return tort_align_size(bytes, TORT_HOST_ALIGN, &bytes) && tort_add_size(*total, bytes, total);
 }

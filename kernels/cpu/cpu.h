@@ -26,6 +26,9 @@ tort_verdict tort_cpu_claim_processor(const tort_target *target);
 /* What every fast kernel asks: fp32 throughout, and an instruction set that there are inner loops for. */
 tort_verdict tort_cpu_claim_float(const tort_target *target, const tort_node_view *node);
 
+/* Input Z of a fused operator; NULL: none. */
+const float *tort_cpu_residual(const tort_call *call, const tort_epilogue *epilogue);
+
 /* Sums of sizes that were checked for overflow; `bytes` is rounded up to 64. False on overflow. */
 bool tort_cpu_reserve(size_t *total, size_t bytes);
 bool tort_cpu_reserve_floats(size_t *total, int64_t count);

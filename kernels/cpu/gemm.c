@@ -1,4 +1,4 @@
-/* gemm.c - Gemm in fp32: a constant B is packed ahead, times alpha; anything else on the way.
+/* gemm.c - Gemm and FusedGemm in fp32: a constant B is packed ahead, times alpha; anything else on the way.
  *
  * C becomes the bias of the product where it is one row; else Y starts as beta * C and the product is added.
  * Read next: product.h. */
@@ -56,7 +56,9 @@ static tort_status run_gemm(const tort_call *call) {
                              .b_k_stride = p->trans_b ? 1 : p->n,
                              .b_column_stride = p->trans_b ? p->k : 1,
                              .c = call->outputs[0].data,
-                             .c_stride = p->n};
+                             .c_stride = p->n,
+                             .epilogue = &p->epilogue,
+                             .residual = tort_cpu_residual(call, &p->epilogue)};
     if (p->has_c && p->beta == 1 && p->c_row_stride == 0 && p->c_column_stride == 1) {
         gemm.column_bias = call->inputs[2].data;
     } else if (p->has_c) {
@@ -66,14 +68,14 @@ static tort_status run_gemm(const tort_call *call) {
     return tort_product_run(call, &gemm, NULL, call->scratch);
 }
 
+#define ROW(domain_, op_)                                                                                              \
+    {                                                                                                                  \
+        .domain = domain_, .op = op_, .name = "gemm_packed", .claim = claim_gemm, .size = size_gemm,                   \
+        .pack_size = pack_size_gemm, .prepare = prepare_gemm, .run = run_gemm                                          \
+    }
+
 const tort_kernel tort_cpu_gemm[] = {
-    {.domain = "",
-     .op = "Gemm",
-     .name = "gemm_packed",
-     .claim = claim_gemm,
-     .size = size_gemm,
-     .pack_size = pack_size_gemm,
-     .prepare = prepare_gemm,
-     .run = run_gemm},
+    ROW("", "Gemm"),
+    ROW("tinyort", "FusedGemm"),
     {.op = NULL},
 };

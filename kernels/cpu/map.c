@@ -1,53 +1,110 @@
-/* map.c - functions of single elements in fp32 whose cost is arithmetic, not memory: Exp, Erf, Tanh, Sigmoid, Gelu.
+/* map.c - functions of single elements in fp32: the activations, Exp, Erf and Tanh.
  *
  * Read next: simd/maps.c. */
 #include "kernels/cpu/cpu.h"
 #include "ops/activation.h"
 
+#include <string.h>
+
+#define NEAR 1024 /* floats that are copied before the loop, which works in place, sees them in the first cache */
+
 typedef struct map_job {
-    void (*map)(const float *x, float *y, int64_t count);
+    tort_map_loop loop;
+    float alpha, beta;
     const float *x;
     float *y;
 } map_job;
 
 static void map_range(void *arg, int64_t begin, int64_t end) {
     const map_job *job = arg;
-    job->map(job->x + begin, job->y + begin, end - begin);
+    for (int64_t first = begin; first < end; first += NEAR) {
+        const int64_t count = end - first < NEAR ? end - first : NEAR;
+        memcpy(job->y + first, job->x + first, (size_t)count * sizeof(float));
+        job->loop(job->alpha, job->beta, job->y + first, count);
+    }
 }
 
-static tort_status run_map(const tort_call *call, tort_map_kind kind) {
+/* `map` is a tort_activation or a tort_map_kind. */
+static tort_status run_map(const tort_call *call, int32_t map, float alpha, float beta) {
     const tort_cpu_device *device = call->device;
-    map_job job = {.map = device->simd->maps[kind], .x = call->inputs[0].data, .y = call->outputs[0].data};
+    map_job job = {.loop = device->simd->maps[map],
+                   .alpha = alpha,
+                   .beta = beta,
+                   .x = call->inputs[0].data,
+                   .y = call->outputs[0].data};
     tort_parallel(call, tort_count(&call->outputs[0]), 1, map_range, &job);
     return TORT_OK;
 }
 
 static tort_status run_exp(const tort_call *call) {
-    return run_map(call, TORT_MAP_EXP);
+    return run_map(call, TORT_MAP_EXP, 0, 0);
 }
 
 static tort_status run_erf(const tort_call *call) {
-    return run_map(call, TORT_MAP_ERF);
+    return run_map(call, TORT_MAP_ERF, 0, 0);
 }
 
 static tort_status run_tanh(const tort_call *call) {
-    return run_map(call, TORT_MAP_TANH);
+    return run_map(call, TORT_MAP_TANH, 0, 0);
+}
+
+static tort_status run_relu(const tort_call *call) {
+    return run_map(call, TORT_ACTIVATION_RELU, 0, 0);
 }
 
 static tort_status run_sigmoid(const tort_call *call) {
-    return run_map(call, TORT_MAP_SIGMOID);
+    return run_map(call, TORT_ACTIVATION_SIGMOID, 0, 0);
+}
+
+static tort_status run_hard_swish(const tort_call *call) {
+    return run_map(call, TORT_ACTIVATION_HARD_SWISH, 0, 0);
+}
+
+/* ---- with attributes --------------------------------------------------------------------------------------------- */
+
+static tort_status run_with_params(const tort_call *call, int32_t map) {
+    const tort_activation_params *params = call->params;
+    return run_map(call, map, params->alpha, params->beta);
+}
+
+static tort_status run_leaky_relu(const tort_call *call) {
+    return run_with_params(call, TORT_ACTIVATION_LEAKY_RELU);
+}
+
+static tort_status run_hard_sigmoid(const tort_call *call) {
+    return run_with_params(call, TORT_ACTIVATION_HARD_SIGMOID);
+}
+
+static tort_status run_swish(const tort_call *call) {
+    return run_with_params(call, TORT_MAP_SWISH);
 }
 
 static tort_status run_gelu(const tort_call *call) {
-    const tort_activation *params = call->params;
-    return run_map(call, params->tanh ? TORT_MAP_GELU_TANH : TORT_MAP_GELU);
+    const tort_activation_params *params = call->params;
+    return run_map(call, params->tanh ? TORT_ACTIVATION_GELU_TANH : TORT_ACTIVATION_GELU, 0, 0);
+}
+
+static tort_status run_clip(const tort_call *call) {
+    const tort_clip *params = call->params;
+    const tort_tensor *low = tort_call_input(call, 1), *high = tort_call_input(call, 2);
+    return run_map(call, TORT_ACTIVATION_CLIP, low ? *(const float *)low->data : params->low,
+                   high ? *(const float *)high->data : params->high);
 }
 
 #define MAP_ROW(op_, name_, run_)                                                                                      \
     { .domain = "", .op = op_, .name = name_, .claim = tort_cpu_claim_float, .run = run_ }
 
 const tort_kernel tort_cpu_map[] = {
-    MAP_ROW("Exp", "exp_vectors", run_exp),    MAP_ROW("Erf", "erf_vectors", run_erf),
-    MAP_ROW("Tanh", "tanh_vectors", run_tanh), MAP_ROW("Sigmoid", "sigmoid_vectors", run_sigmoid),
-    MAP_ROW("Gelu", "gelu_vectors", run_gelu), {.op = NULL},
+    MAP_ROW("Exp", "exp_vectors", run_exp),
+    MAP_ROW("Erf", "erf_vectors", run_erf),
+    MAP_ROW("Tanh", "tanh_vectors", run_tanh),
+    MAP_ROW("Relu", "relu_vectors", run_relu),
+    MAP_ROW("LeakyRelu", "leaky_relu_vectors", run_leaky_relu),
+    MAP_ROW("Clip", "clip_vectors", run_clip),
+    MAP_ROW("Sigmoid", "sigmoid_vectors", run_sigmoid),
+    MAP_ROW("Swish", "swish_vectors", run_swish),
+    MAP_ROW("HardSigmoid", "hard_sigmoid_vectors", run_hard_sigmoid),
+    MAP_ROW("HardSwish", "hard_swish_vectors", run_hard_swish),
+    MAP_ROW("Gelu", "gelu_vectors", run_gelu),
+    {.op = NULL},
 };

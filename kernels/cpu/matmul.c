@@ -1,4 +1,5 @@
-/* matmul.c - MatMul in fp32: a constant B is packed ahead, anything else on the way. MatMulInteger by the same product.
+/* matmul.c - MatMul and FusedMatMul in fp32: a constant B is packed ahead, anything else on the way. MatMulInteger by
+ * the same product.
  *
  * One B for all batches makes a single product of all rows of A; else batches are products of their own, shared out to
  * the threads whole where there are enough of them. Read next: packed_gemm.h, gemm.c. */
@@ -49,8 +50,12 @@ static tort_status run_matmul(const tort_call *call) {
                              .b_k_stride = p->n,
                              .b_column_stride = 1,
                              .c = call->outputs[0].data,
-                             .c_stride = p->n};
+                             .c_stride = p->n,
+                             .epilogue = &p->epilogue,
+                             .residual = tort_cpu_residual(call, &p->epilogue)};
+    const tort_tensor *bias = tort_call_input(call, 2);
     const bool one = tort_product_is_one(p);
+    if (bias) gemm.column_bias = bias->data;
     if (one) gemm.m *= p->batches;
     return tort_product_run(call, &gemm, one ? NULL : p, call->scratch);
 }
@@ -104,15 +109,15 @@ static tort_status run_integer(const tort_call *call) {
     return tort_product_run(call, &gemm, one ? NULL : p, buffers);
 }
 
+#define ROW(domain_, op_)                                                                                              \
+    {                                                                                                                  \
+        .domain = domain_, .op = op_, .name = "matmul_packed", .claim = claim_matmul, .size = size_matmul,             \
+        .pack_size = pack_size_matmul, .prepare = prepare_matmul, .run = run_matmul                                    \
+    }
+
 const tort_kernel tort_cpu_matmul[] = {
-    {.domain = "",
-     .op = "MatMul",
-     .name = "matmul_packed",
-     .claim = claim_matmul,
-     .size = size_matmul,
-     .pack_size = pack_size_matmul,
-     .prepare = prepare_matmul,
-     .run = run_matmul},
+    ROW("", "MatMul"),
+    ROW("tinyort", "FusedMatMul"),
     {.domain = "",
      .op = "MatMulInteger",
      .name = "matmul_integer_packed",

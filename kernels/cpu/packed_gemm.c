@@ -111,7 +111,11 @@ static void add_to_sums(const tort_packed_gemm *g, const tort_tile *tile, int64_
 
 static void multiply(const tort_packed_gemm *g, const block *at) {
     const int32_t tile_rows = g->simd->tile_rows, tile_columns = g->simd->tile_columns;
-    tort_tile tile = {.k = at->depth, .c_stride = g->c_stride, .accumulate = g->accumulate || at->k_first > 0};
+    const bool last = g->epilogue && at->k_first + at->depth == g->k;
+    tort_tile tile = {.k = at->depth,
+                      .c_stride = g->c_stride,
+                      .accumulate = g->accumulate || at->k_first > 0,
+                      .epilogue = last && g->epilogue->activation ? g->epilogue : NULL};
     for (int64_t n = at->n_first; n < at->n_last; n += tile_columns) {
         tile.b = at->b + (n - at->n_first) * at->depth;
         tile.columns = (int32_t)min64(tile_columns, at->n_last - n);
@@ -125,6 +129,7 @@ static void multiply(const tort_packed_gemm *g, const block *at) {
                 continue;
             }
             tile.c = g->c + m * g->c_stride + n;
+            if (last && g->residual) tile.residual = g->residual + m * g->c_stride + n;
             g->simd->tile(&tile);
         }
     }

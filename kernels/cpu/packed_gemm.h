@@ -29,8 +29,13 @@ typedef struct tort_packed_gemm {
     int64_t c_stride;
     const float *row_bias, *column_bias; /* m, n elements, or NULL */
     bool accumulate;                     /* C += ; then no bias is added */
+    /* What is done to C once it is complete, tile by tile; NULL: nothing. The residual, (m, n) with rows c_stride
+     * apart, may be NULL as well. */
+    const tort_epilogue *epilogue;
+    const float *residual;
     /* Not NULL: C is not used, the product goes here, rows c_stride apart, modulo 2^32. Exact if all of A and B are
-     * integers of at most 255 in size: what a block of k adds up to is below 2^24, which a float holds. No bias. */
+     * integers of at most 255 in size: what a block of k adds up to is below 2^24, which a float holds. No bias, no
+     * residual, no epilogue. */
     int32_t *sums;
 } tort_packed_gemm;
 

@@ -95,8 +95,8 @@ tort_status tort_planes_size(const tort_target *target, const tort_sliding *wind
     return tort_out_of_memory(error, SIZE_MAX);
 }
 
-void tort_planes_each(const tort_planes *p, tort_planes_body body, const void *arg, int64_t channel, float *buffer,
-                      float *out) {
+void tort_planes_each(const tort_planes *p, tort_planes_body body, tort_planes_finish finish, const void *arg,
+                      int64_t channel, float *buffer, float *out) {
     const int64_t rows = p->output[1], width = p->output[2], pitch = p->length[2];
     const bool at_once = width < SHORT_ROW && pitch <= 2 * width + TORT_PLANE_TAIL;
     float *wide = buffer + stored_floats(p);
@@ -104,11 +104,15 @@ void tort_planes_each(const tort_planes *p, tort_planes_body body, const void *a
         const float *source = buffer + tort_planes_row(p, d * rows);
         float *to = out + d * rows * width;
         if (!at_once) {
-            for (int64_t h = 0; h < rows; h++) body(arg, channel, to + h * width, width, source + h * pitch);
+            for (int64_t h = 0; h < rows; h++) {
+                body(arg, channel, to + h * width, width, source + h * pitch);
+                if (finish) finish(arg, to + h * width, width);
+            }
             continue;
         }
         body(arg, channel, wide, (rows - 1) * pitch + width, source);
         for (int64_t h = 0; h < rows; h++)
             for (int64_t x = 0; x < width; x++) to[h * width + x] = wide[h * pitch + x];
+        if (finish) finish(arg, to, rows * width);
     }
 }

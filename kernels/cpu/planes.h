@@ -35,14 +35,17 @@ int64_t tort_planes_row(const tort_planes *planes, int64_t row);
 
 /* Makes `width` outputs from source. arg is the caller's. */
 typedef void (*tort_planes_body)(const void *arg, int64_t channel, float *out, int64_t width, const float *source);
+/* Does the rest to `count` outputs that are at their place. */
+typedef void (*tort_planes_finish)(const void *arg, float *out, int64_t count);
 
 /* Scratch of kernels that go channel by channel: the offsets, then a buffer for each thread. */
 tort_status tort_planes_size(const tort_target *target, const tort_sliding *window, size_t *scratch, tort_error *error);
 /* One channel's buffer: what is stored of it, and rows of outputs with the pitch of what is stored. */
 int64_t tort_planes_buffer(const tort_planes *planes); /* floats */
 /* Calls body for all outputs of a channel that was stored at the start of buffer: row by row, or, where rows are short,
- * for all rows of a slice at once, which makes some elements between rows that are dropped. */
-void tort_planes_each(const tort_planes *planes, tort_planes_body body, const void *arg, int64_t channel, float *buffer,
-                      float *out);
+ * for all rows of a slice at once, which makes some elements between rows that are dropped. After each of these calls
+ * finish (NULL: nothing) gets what was made, while it is near. */
+void tort_planes_each(const tort_planes *planes, tort_planes_body body, tort_planes_finish finish, const void *arg,
+                      int64_t channel, float *buffer, float *out);
 
 #endif

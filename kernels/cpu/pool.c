@@ -68,7 +68,7 @@ static void pool_part(void *arg, int64_t begin, int64_t end) {
         for (int64_t channel = first; channel < last; channel++) {
             float *y = job->y + channel * planes->outputs;
             job->simd->store_planes(planes, job->x + channel * input, max ? -INFINITY : 0, buffer);
-            tort_planes_each(planes, pool_outputs, job, channel, buffer, y);
+            tort_planes_each(planes, pool_outputs, NULL, job, channel, buffer, y);
             if (max) continue;
             for (int64_t row = 0; row < planes->output[0] * planes->output[1]; row++)
                 divide_row(job, row, y + row * planes->output[2]);

@@ -36,6 +36,12 @@ typedef struct product_job {
     int32_t parts;
 } product_job;
 
+static void multiply_row(const tort_packed_gemm *g, int64_t first, int64_t last) {
+    g->simd->row_product(g->c + first, last - first, g->a, g->k, g->b + first, g->b_k_stride,
+                         g->column_bias ? g->column_bias + first : NULL);
+    if (g->epilogue) g->simd->finish(g->epilogue, g->residual ? g->residual + first : NULL, g->c + first, last - first);
+}
+
 static void multiply_share(const tort_packed_gemm *g, int64_t part, int64_t parts, float *buffer) {
     const int64_t rows = g->simd->tile_rows, columns = g->simd->tile_columns;
     int64_t m_first = 0, m_last = g->m, n_first = 0, n_last = g->n;
@@ -48,8 +54,7 @@ static void multiply_share(const tort_packed_gemm *g, int64_t part, int64_t part
     if (g->packed_b || g->m > 1 || !contiguous || g->scale != 1 || g->accumulate || g->sums)
         tort_packed_gemm_block(g, m_first, m_last, n_first, n_last, buffer);
     else
-        g->simd->row_product(g->c + n_first, n_last - n_first, g->a, g->k, g->b + n_first, g->b_k_stride,
-                             g->column_bias ? g->column_bias + n_first : NULL);
+        multiply_row(g, n_first, n_last);
 }
 
 static void product_part(void *arg, int64_t begin, int64_t end) {
@@ -70,6 +75,7 @@ static void product_part(void *arg, int64_t begin, int64_t end) {
                     gemm.sums += i * gemm.m * gemm.n;
                 else
                     gemm.c += i * gemm.m * gemm.n;
+                if (gemm.residual) gemm.residual += i * gemm.m * gemm.n;
             }
             multiply_share(&gemm, whole ? 0 : part, whole ? 1 : job->parts, buffer);
         }

@@ -1,7 +1,7 @@
 /* rows.c - normalisation of contiguous rows in fp32: Softmax and LogSoftmax along the last axis, LayerNormalization,
  * InstanceNormalization.
  *
- * Read next: simd/maps.c. */
+ * Read next: simd/normalize.c. */
 #include "kernels/cpu/cpu.h"
 #include "ops/norm.h"
 #include "ops/softmax.h"

@@ -5,6 +5,8 @@
 #ifndef TORT_KERNELS_CPU_SIMD_H
 #define TORT_KERNELS_CPU_SIMD_H
 
+#include "ops/epilogue.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -20,6 +22,9 @@ typedef struct tort_tile {
     bool accumulate;          /* += ; then no bias is added */
     const float *row_bias;    /* one a row, or NULL */
     const float *column_bias; /* one a column, or NULL */
+    const float *residual;    /* added to C, rows c_stride apart as well; NULL for none */
+    /* Its activation is applied to C after that; NULL for none. */
+    const tort_epilogue *epilogue;
 } tort_tile;
 
 /* `length` elements that lie together in the source, for positions at .. at+length of a row of a packed panel. */
@@ -28,16 +33,17 @@ typedef struct tort_run {
     int32_t at, length;
 } tort_run;
 
-/* Functions of single elements. */
+/* Functions of single elements: every tort_activation under its number, and these behind them. */
 typedef enum tort_map_kind {
-    TORT_MAP_EXP,
+    TORT_MAP_EXP = TORT_ACTIVATION_COUNT,
     TORT_MAP_ERF,
     TORT_MAP_TANH,
-    TORT_MAP_SIGMOID,
-    TORT_MAP_GELU,
-    TORT_MAP_GELU_TANH,
+    TORT_MAP_SWISH, /* x * sigmoid(alpha * x) */
     TORT_MAP_COUNT
 } tort_map_kind;
+
+/* values[i] = f(values[i]); alpha and beta are those of tort_epilogue. */
+typedef void (*tort_map_loop)(float alpha, float beta, float *values, int64_t count);
 
 typedef struct tort_simd {
     const char *name;
@@ -64,7 +70,9 @@ typedef struct tort_simd {
     /* y (n) = a (k) * B (k, n) + column_bias (NULL: 0); rows of B are b_stride apart. */
     void (*row_product)(float *y, int64_t n, const float *a, int64_t k, const float *b, int64_t b_stride,
                         const float *column_bias);
-    void (*const *maps)(const float *x, float *y, int64_t count); /* by tort_map_kind */
+    const tort_map_loop *maps; /* by tort_activation and tort_map_kind */
+    /* values[i] = activation(values[i] + residual[i]); residual may be NULL. */
+    void (*finish)(const tort_epilogue *epilogue, const float *residual, float *values, int64_t count);
     /* Rows may not overlap. */
     void (*softmax_row)(const float *x, float *y, int64_t count);
     void (*log_softmax_row)(const float *x, float *y, int64_t count);

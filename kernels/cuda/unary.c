@@ -33,7 +33,7 @@ static tort_status run(const tort_call *call, gpu_unary function, float alpha, f
         return prepare(p, function);                                                                                   \
     }                                                                                                                  \
     static tort_status run_##name(const tort_call *call) {                                                             \
-        const tort_activation *params = call->params;                                                                  \
+        const tort_activation_params *params = call->params;                                                           \
         return run(call, function, params->alpha, params->beta);                                                       \
     }
 PLAIN(acos, GPU_ACOS)
@@ -74,7 +74,7 @@ WITH_PARAMS(shrink, GPU_SHRINK)
 WITH_PARAMS(swish, GPU_SWISH)
 WITH_PARAMS(thresholded_relu, GPU_THRESHOLDED_RELU)
 
-static gpu_unary gelu_of(const tort_activation *params) {
+static gpu_unary gelu_of(const tort_activation_params *params) {
     return params->tanh ? GPU_GELU_TANH : GPU_GELU;
 }
 

@@ -4,6 +4,7 @@
  * Read next: vector.h for the tile's size, ../packed_gemm.c for the loops around this one. */
 #include "kernels/cpu/simd/vector.h"
 
+#include <math.h>
 #include <string.h>
 
 #define INLINE static inline __attribute__((always_inline))
@@ -17,6 +18,26 @@ INLINE void start_tile(const tort_tile *t, int rows, int vectors, vector (*acc)[
                 acc[i][v] = broadcast(t->row_bias ? t->row_bias[i] : 0);
             if (!t->accumulate && t->column_bias) acc[i][v] += load(t->column_bias + v * WIDTH);
         }
+}
+
+/* Activations that only bound what they get: done while the tile is in registers. */
+INLINE bool is_clamp(const tort_epilogue *e) {
+    return e->activation == TORT_ACTIVATION_RELU || e->activation == TORT_ACTIVATION_CLIP;
+}
+
+INLINE void store_tile(const tort_tile *t, int rows, int vectors, vector (*acc)[TILE_VECTORS]) {
+    if (t->residual)
+        for (int i = 0; i < rows; i++)
+            for (int v = 0; v < vectors; v++) acc[i][v] += load(t->residual + i * t->c_stride + v * WIDTH);
+    if (t->epilogue) {
+        const bool clip = t->epilogue->activation == TORT_ACTIVATION_CLIP;
+        const vector low = broadcast(clip ? t->epilogue->alpha : 0),
+                     high = broadcast(clip ? t->epilogue->beta : INFINITY);
+        for (int i = 0; i < rows; i++)
+            for (int v = 0; v < vectors; v++) acc[i][v] = clamp(acc[i][v], low, high);
+    }
+    for (int i = 0; i < rows; i++)
+        for (int v = 0; v < vectors; v++) store(t->c + i * t->c_stride + v * WIDTH, acc[i][v]);
 }
 
 /* rows and vectors are constants where this is inlined, so that acc lives in registers. */
@@ -34,8 +55,7 @@ INLINE void whole_tile(const tort_tile *t, int rows, int vectors) {
         a += TILE_ROWS;
         b += TILE_COLUMNS;
     }
-    for (int i = 0; i < rows; i++)
-        for (int v = 0; v < vectors; v++) store(t->c + i * t->c_stride + v * WIDTH, acc[i][v]);
+    store_tile(t, rows, vectors, acc);
 }
 
 /* A single row would wait for each of its sums: four steps of k at a time have sums of their own. Every column is
@@ -52,7 +72,8 @@ INLINE void one_row(const tort_tile *t, int vectors) {
             for (int v = 0; v < vectors; v++) acc[s][v] += broadcast(a[0]) * load(b + v * WIDTH);
     for (; k < t->k; k++, a += TILE_ROWS, b += TILE_COLUMNS)
         for (int v = 0; v < vectors; v++) acc[0][v] += broadcast(a[0]) * load(b + v * WIDTH);
-    for (int v = 0; v < vectors; v++) store(t->c + v * WIDTH, (acc[0][v] + acc[1][v]) + (acc[2][v] + acc[3][v]));
+    for (int v = 0; v < vectors; v++) acc[0][v] = (acc[0][v] + acc[1][v]) + (acc[2][v] + acc[3][v]);
+    store_tile(t, 1, vectors, acc);
 }
 
 #define CASE(n)                                                                                                        \
@@ -94,25 +115,36 @@ static void dispatch(const tort_tile *t) {
     }
 }
 
-/* A tile that is not a whole number of vectors wide is made in a buffer of its own. */
-void SIMD(tort_simd_tile)(const tort_tile *t) {
-    if (t->columns == TILE_COLUMNS || t->columns == WIDTH) {
-        dispatch(t);
-        return;
-    }
+/* A tile made in a buffer of its own: its width need not be a whole number of vectors, and its activation may be any.
+ * What lies behind its columns is computed and dropped. */
+static void buffered_tile(const tort_tile *t) {
     float c[TILE_ROWS * TILE_COLUMNS], bias[TILE_COLUMNS] = {0};
     const size_t bytes = (size_t)t->columns * sizeof(float);
+    const int32_t stride = t->columns > (TILE_VECTORS - 1) * WIDTH ? TILE_COLUMNS : WIDTH;
     tort_tile copy = *t;
     copy.c = c;
-    copy.c_stride = TILE_COLUMNS;
+    copy.c_stride = stride;
+    copy.residual = NULL;
+    copy.epilogue = NULL;
     if (t->accumulate)
-        for (int32_t i = 0; i < t->rows; i++) memcpy(c + i * TILE_COLUMNS, t->c + i * t->c_stride, bytes);
+        for (int32_t i = 0; i < t->rows; i++) memcpy(c + i * stride, t->c + i * t->c_stride, bytes);
     if (t->column_bias) {
         memcpy(bias, t->column_bias, bytes);
         copy.column_bias = bias;
     }
     dispatch(&copy);
-    for (int32_t i = 0; i < t->rows; i++) memcpy(t->c + i * t->c_stride, c + i * TILE_COLUMNS, bytes);
+    for (int32_t i = 0; t->residual && i < t->rows; i++)
+        for (int32_t j = 0; j < t->columns; j++) c[i * stride + j] += t->residual[i * t->c_stride + j];
+    if (t->epilogue) SIMD(tort_simd_finish)(t->epilogue, NULL, c, t->rows * stride);
+    for (int32_t i = 0; i < t->rows; i++) memcpy(t->c + i * t->c_stride, c + i * stride, bytes);
+}
+
+void SIMD(tort_simd_tile)(const tort_tile *t) {
+    const bool whole = t->columns == TILE_COLUMNS || t->columns == WIDTH;
+    if (whole && (!t->epilogue || is_clamp(t->epilogue)))
+        dispatch(t);
+    else
+        buffered_tile(t);
 }
 
 /* ---- packing ----------------------------------------------------------------------------------------------------- */

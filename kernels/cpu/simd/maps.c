@@ -1,97 +1,68 @@
-/* maps.c - functions of single elements, and the normalisation of rows: Softmax, LayerNormalization.
+/* maps.c - functions of single elements: the activations of epilogue.h, and others.
  *
- * The functions are those of ops/vector_math.h, which compilers make vector code of; here they meet the instruction set
- * of the machine. Read next: ../map.c, ../rows.c. */
+ * They are those of ops/vector_math.h, which compilers make vector code of; here they meet the instruction set of the
+ * machine. All work in place, so that a result is still near when its epilogue comes. Read next: ../map.c. */
 #include "kernels/cpu/simd/vector.h"
 
 #include "ops/vector_math.h"
 
+static inline float clip(float x, float low, float high) {
+    x = x < low ? low : x;
+    return x > high ? high : x;
+}
+
+/* Both values are computed before one is chosen: arithmetic behind a condition might keep a loop from becoming vector
+ * code. */
+static inline float choose(bool condition, float yes, float no) {
+    return condition ? yes : no;
+}
+
 #define MAP(name, expression)                                                                                          \
-    static void name(const float *restrict input, float *restrict output, int64_t count) {                             \
+    static void name(float alpha, float beta, float *values, int64_t count) {                                          \
+        (void)alpha, (void)beta;                                                                                       \
         for (int64_t i = 0; i < count; i++) {                                                                          \
-            const float x = input[i];                                                                                  \
-            output[i] = expression;                                                                                    \
+            const float x = values[i];                                                                                 \
+            values[i] = expression;                                                                                    \
         }                                                                                                              \
     }
+MAP(map_relu, clip(x, 0, INFINITY))
+MAP(map_leaky_relu, choose(x < 0, alpha *x, x))
+MAP(map_clip, clip(x, alpha, beta))
+MAP(map_sigmoid, tort_sigmoidf(x))
+MAP(map_silu, x *tort_sigmoidf(x))
+MAP(map_hard_sigmoid, clip(alpha *x + beta, 0, 1))
+MAP(map_hard_swish, x *clip(x *(1.0f / 6) + 0.5f, 0, 1))
+MAP(map_gelu, 0.5f * x * (1.0f + tort_erff(x * 0.70710678118654752f)))
+MAP(map_gelu_tanh, 0.5f * x * (1.0f + tort_tanhf(0.79788456080286536f * (x + 0.044715f * x * x * x))))
 MAP(map_exp, tort_expf(x))
 MAP(map_erf, tort_erff(x))
 MAP(map_tanh, tort_tanhf(x))
-MAP(map_sigmoid, tort_sigmoidf(x))
-MAP(map_gelu, 0.5f * x * (1.0f + tort_erff(x * 0.70710678118654752f)))
-MAP(map_gelu_tanh, 0.5f * x * (1.0f + tort_tanhf(0.79788456080286536f * (x + 0.044715f * x * x * x))))
+MAP(map_swish, x *tort_sigmoidf(alpha *x))
 
-void (*const SIMD(tort_simd_maps)[TORT_MAP_COUNT])(const float *, float *, int64_t) = {
-    [TORT_MAP_EXP] = map_exp,         [TORT_MAP_ERF] = map_erf,   [TORT_MAP_TANH] = map_tanh,
-    [TORT_MAP_SIGMOID] = map_sigmoid, [TORT_MAP_GELU] = map_gelu, [TORT_MAP_GELU_TANH] = map_gelu_tanh,
+static void map_none(float alpha, float beta, float *values, int64_t count) {
+    (void)alpha, (void)beta, (void)values, (void)count;
+}
+
+const tort_map_loop SIMD(tort_simd_maps)[TORT_MAP_COUNT] = {
+    [TORT_ACTIVATION_NONE] = map_none,
+    [TORT_ACTIVATION_RELU] = map_relu,
+    [TORT_ACTIVATION_LEAKY_RELU] = map_leaky_relu,
+    [TORT_ACTIVATION_CLIP] = map_clip,
+    [TORT_ACTIVATION_SIGMOID] = map_sigmoid,
+    [TORT_ACTIVATION_SILU] = map_silu,
+    [TORT_ACTIVATION_HARD_SIGMOID] = map_hard_sigmoid,
+    [TORT_ACTIVATION_HARD_SWISH] = map_hard_swish,
+    [TORT_ACTIVATION_GELU] = map_gelu,
+    [TORT_ACTIVATION_GELU_TANH] = map_gelu_tanh,
+    [TORT_MAP_EXP] = map_exp,
+    [TORT_MAP_ERF] = map_erf,
+    [TORT_MAP_TANH] = map_tanh,
+    [TORT_MAP_SWISH] = map_swish,
 };
 
-/* ---- rows -------------------------------------------------------------------------------------------------------- */
-
-#define CHAINS 4 /* vectors that are added to in turn, so that additions overlap */
-
-static inline float lanes_sum(const vector acc[CHAINS]) {
-    const vector all = (acc[0] + acc[1]) + (acc[2] + acc[3]);
-    float sum = 0;
-    for (int i = 0; i < WIDTH; i++) sum += all[i];
-    return sum;
-}
-
-/* Sum of (x - shift)^power, power 1 or 2. */
-static inline float row_sum(const float *x, int64_t count, float shift, bool squared) {
-    vector acc[CHAINS] = {{0}};
-    int64_t i = 0;
-    for (; i + CHAINS * WIDTH <= count; i += CHAINS * WIDTH)
-        for (int c = 0; c < CHAINS; c++) {
-            const vector value = load(x + i + c * WIDTH) - broadcast(shift);
-            acc[c] += squared ? value * value : value;
-        }
-    float rest = 0;
-    for (; i < count; i++) rest += squared ? (x[i] - shift) * (x[i] - shift) : x[i] - shift;
-    return lanes_sum(acc) + rest;
-}
-
-static float row_max(const float *x, int64_t count) {
-    float best = x[0];
-    int64_t i = 0;
-    if (count >= WIDTH) {
-        vector most = load(x);
-        for (i = WIDTH; i + WIDTH <= count; i += WIDTH) most = larger(most, load(x + i));
-        best = most[0];
-        for (int lane = 1; lane < WIDTH; lane++)
-            if (!(most[lane] <= best) && best == best) best = most[lane];
-    }
-    for (; i < count; i++)
-        if (!(x[i] <= best) && best == best) best = x[i];
-    return best;
-}
-
-void SIMD(tort_simd_softmax_row)(const float *restrict x, float *restrict y, int64_t count) {
-    if (count == 0) return;
-    const float max = row_max(x, count);
-    for (int64_t i = 0; i < count; i++) y[i] = tort_expf(x[i] - max);
-    const float scale = 1 / row_sum(y, count, 0, false);
-    for (int64_t i = 0; i < count; i++) y[i] *= scale;
-}
-
-void SIMD(tort_simd_log_softmax_row)(const float *restrict x, float *restrict y, int64_t count) {
-    if (count == 0) return;
-    const float max = row_max(x, count);
-    for (int64_t i = 0; i < count; i++) y[i] = tort_expf(x[i] - max);
-    const float log_sum = logf(row_sum(y, count, 0, false));
-    for (int64_t i = 0; i < count; i++) y[i] = x[i] - max - log_sum;
-}
-
-void SIMD(tort_simd_normalize_row)(const float *restrict x, float *restrict y, int64_t count, float epsilon,
-                                   bool centered, const float *restrict scale, const float *restrict bias,
-                                   bool one_scale) {
-    const float mean = centered ? row_sum(x, count, 0, false) / (float)count : 0;
-    const float factor = 1 / sqrtf(row_sum(x, count, mean, true) / (float)count + epsilon);
-    if (one_scale) {
-        const float product = factor * scale[0], sum = bias ? bias[0] : 0;
-        for (int64_t i = 0; i < count; i++) y[i] = (x[i] - mean) * product + sum;
-    } else if (bias) {
-        for (int64_t i = 0; i < count; i++) y[i] = (x[i] - mean) * factor * scale[i] + bias[i];
-    } else {
-        for (int64_t i = 0; i < count; i++) y[i] = (x[i] - mean) * factor * scale[i];
-    }
+void SIMD(tort_simd_finish)(const tort_epilogue *epilogue, const float *restrict residual, float *restrict values,
+                            int64_t count) {
+    if (residual)
+        for (int64_t i = 0; i < count; i++) values[i] += residual[i];
+    SIMD(tort_simd_maps)[epilogue->activation](epilogue->alpha, epilogue->beta, values, count);
 }

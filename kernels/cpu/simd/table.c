@@ -17,6 +17,7 @@ const tort_simd SIMD(tort_simd) = {
     .maximum = SIMD(tort_simd_maximum),
     .row_product = SIMD(tort_simd_row_product),
     .maps = SIMD(tort_simd_maps),
+    .finish = SIMD(tort_simd_finish),
     .softmax_row = SIMD(tort_simd_softmax_row),
     .log_softmax_row = SIMD(tort_simd_log_softmax_row),
     .normalize_row = SIMD(tort_simd_normalize_row),

@@ -60,6 +60,14 @@ static inline vector larger(vector best, vector value) {
     return (vector)((keep & (mask)best) | (~keep & (mask)value));
 }
 
+/* From low to high; NaN stays. */
+static inline vector clamp(vector value, vector low, vector high) {
+    const mask below = value < low;
+    value = (vector)((below & (mask)low) | (~below & (mask)value));
+    const mask above = value > high;
+    return (vector)((above & (mask)high) | (~above & (mask)value));
+}
+
 void SIMD(tort_simd_tile)(const tort_tile *tile);
 void SIMD(tort_simd_pack_runs)(float *panel, const float *source, const int64_t *offsets, int64_t rows,
                                const tort_run *runs, int32_t run_count, bool may_overread);
@@ -75,6 +83,7 @@ void SIMD(tort_simd_softmax_row)(const float *x, float *y, int64_t count);
 void SIMD(tort_simd_log_softmax_row)(const float *x, float *y, int64_t count);
 void SIMD(tort_simd_normalize_row)(const float *x, float *y, int64_t count, float epsilon, bool centered,
                                    const float *scale, const float *bias, bool one_scale);
-extern void (*const SIMD(tort_simd_maps)[TORT_MAP_COUNT])(const float *, float *, int64_t);
+void SIMD(tort_simd_finish)(const tort_epilogue *epilogue, const float *residual, float *values, int64_t count);
+extern const tort_map_loop SIMD(tort_simd_maps)[TORT_MAP_COUNT];
 
 #endif

@@ -1,0 +1,124 @@
+/* epilogue.c - the plain loop of the epilogues of fused operators, and their attributes; see epilogue.h.
+ *
+ * It runs over a result that is already rounded to its type, as the operators that it stands for would. */
+#include "ops/epilogue.h"
+#include "ops/numeric.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* ---- infer and resolve ------------------------------------------------------------------------------------------- */
+
+tort_status tort_epilogue_infer(const tort_infer *infer) {
+    if (!tort_has_input(infer->node, TORT_EPILOGUE_Z)) return TORT_OK;
+    const tort_info *z = &infer->node->inputs[TORT_EPILOGUE_Z], *y = &infer->outputs[0];
+    if (z->rank < 0 || y->rank < 0) return TORT_OK;
+    if (z->rank != y->rank)
+        return tort_fail(infer->error, TORT_E_MODEL, "Z has rank %d, expected %d as Y has", (int)z->rank, (int)y->rank);
+    for (int32_t i = 0; i < y->rank; i++)
+        if (tort_dim_known(z->dims[i]) && tort_dim_known(y->dims[i]) && z->dims[i] != y->dims[i])
+            return tort_fail(infer->error, TORT_E_MODEL,
+                             "Z has size %" PRId64 " along axis %d, expected %" PRId64 " as Y has", z->dims[i], (int)i,
+                             y->dims[i]);
+    return TORT_OK;
+}
+
+static const char *const names[TORT_ACTIVATION_COUNT] = {
+    [TORT_ACTIVATION_NONE] = "none",
+    [TORT_ACTIVATION_RELU] = "relu",
+    [TORT_ACTIVATION_LEAKY_RELU] = "leaky_relu",
+    [TORT_ACTIVATION_CLIP] = "clip",
+    [TORT_ACTIVATION_SIGMOID] = "sigmoid",
+    [TORT_ACTIVATION_SILU] = "silu",
+    [TORT_ACTIVATION_HARD_SIGMOID] = "hard_sigmoid",
+    [TORT_ACTIVATION_HARD_SWISH] = "hard_swish",
+    [TORT_ACTIVATION_GELU] = "gelu",
+    [TORT_ACTIVATION_GELU_TANH] = "gelu_tanh",
+};
+
+tort_status tort_epilogue_resolve(const tort_resolve *resolve, tort_epilogue *epilogue) {
+    const char *name = tort_attr_string(resolve->node, "activation");
+    int32_t found = 0;
+    while (found < TORT_ACTIVATION_COUNT && strcmp(names[found], name) != 0) found++;
+    if (found == TORT_ACTIVATION_COUNT)
+        return tort_fail(resolve->error, TORT_E_MODEL,
+                         "activation is \"%.32s\", expected none, relu, leaky_relu, clip, sigmoid, silu, hard_sigmoid, "
+                         "hard_swish, gelu or gelu_tanh",
+                         name);
+    *epilogue = (tort_epilogue){.activation = (tort_activation)found,
+                                .alpha = tort_attr_float(resolve->node, "activation_alpha"),
+                                .beta = tort_attr_float(resolve->node, "activation_beta"),
+                                .residual = tort_has_input(resolve->node, TORT_EPILOGUE_Z)};
+    return TORT_OK;
+}
+
+/* ---- the plain loop ---------------------------------------------------------------------------------------------- */
+
+static double clip(double x, double low, double high) {
+    x = x < low ? low : x;
+    return x > high ? high : x;
+}
+
+double tort_epilogue_activate(const tort_epilogue *e, double x) {
+    const double alpha = (double)e->alpha, beta = (double)e->beta;
+    switch (e->activation) {
+    case TORT_ACTIVATION_RELU: return x < 0 ? 0 : x;
+    case TORT_ACTIVATION_LEAKY_RELU: return x < 0 ? alpha * x : x;
+    case TORT_ACTIVATION_CLIP: return clip(x, alpha, beta);
+    case TORT_ACTIVATION_SIGMOID: return 1 / (1 + exp(-x));
+    case TORT_ACTIVATION_SILU: return x / (1 + exp(-x));
+    case TORT_ACTIVATION_HARD_SIGMOID: return clip(alpha * x + beta, 0, 1);
+    case TORT_ACTIVATION_HARD_SWISH: return x * clip(x / 6 + 0.5, 0, 1);
+    case TORT_ACTIVATION_GELU: return 0.5 * x * (1 + erf(x * 0.70710678118654752));
+    case TORT_ACTIVATION_GELU_TANH: return 0.5 * x * (1 + tanh(0.79788456080286536 * (x + 0.044715 * x * x * x)));
+    default: return x;
+    }
+}
+
+typedef struct epilogue_job {
+    const tort_epilogue *epilogue;
+    const tort_tensor *y, *z, *bias; /* z and bias are NULL where there is none */
+    int64_t columns;                 /* elements of bias */
+} epilogue_job;
+
+/* values += elements first .. first+count-1 of a tensor. */
+static void add_elements(const tort_tensor *tensor, int64_t first, int64_t count, double *values) {
+    double other[TORT_BLOCK];
+    tort_load_doubles(tensor->type, tensor->data, first, count, other);
+    for (int64_t i = 0; i < count; i++) values[i] += other[i];
+}
+
+static void add_bias(const epilogue_job *job, int64_t first, int64_t count, double *values) {
+    while (count > 0) {
+        const int64_t column = first % job->columns, left = job->columns - column;
+        const int64_t length = count < left ? count : left;
+        add_elements(job->bias, column, length, values);
+        values += length;
+        first += length;
+        count -= length;
+    }
+}
+
+static void run_range(void *arg, int64_t begin, int64_t end) {
+    const epilogue_job *job = arg;
+    double values[TORT_BLOCK];
+    for (int64_t first = begin; first < end; first += TORT_BLOCK) {
+        const int64_t count = end - first < TORT_BLOCK ? end - first : TORT_BLOCK;
+        tort_load_doubles(job->y->type, job->y->data, first, count, values);
+        if (job->bias) add_bias(job, first, count, values);
+        if (job->z) add_elements(job->z, first, count, values);
+        for (int64_t i = 0; i < count; i++) values[i] = tort_epilogue_activate(job->epilogue, values[i]);
+        tort_store_doubles(job->y->type, job->y->data, first, count, values);
+    }
+}
+
+void tort_epilogue_run(const tort_call *call, const tort_epilogue *epilogue, const tort_tensor *bias) {
+    epilogue_job job = {.epilogue = epilogue,
+                        .y = &call->outputs[0],
+                        .z = epilogue->residual ? &call->inputs[TORT_EPILOGUE_Z] : NULL,
+                        .bias = bias,
+                        .columns = bias ? tort_count(bias) : 0};
+    const int64_t count = tort_count(job.y);
+    if (count > 0 && (job.z || bias || epilogue->activation)) tort_parallel(call, count, 8, run_range, &job);
+}

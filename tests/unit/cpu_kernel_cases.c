@@ -1,0 +1,439 @@
+/* cpu_kernel_cases.c - the random nodes of cpu_kernels.c: one maker a kind of operator, and a case for each row.
+ *
+ * Inputs are small multiples of 1/8, so that sums of their products are exact in any order. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops/numeric.h"
+#include "tests/unit/cpu_kernel_cases.h"
+
+#define TAIL 64 /* bytes behind an input that a vector may read */
+
+static int64_t draw(random_source *r, int64_t low, int64_t high) {
+    r->state = r->state * 6364136223846793005u + 1442695040888963407u;
+    return low + (int64_t)((r->state >> 33) % (uint64_t)(high - low + 1));
+}
+
+static bool chance(random_source *r, int percent) {
+    return draw(r, 1, 100) <= percent;
+}
+
+static int64_t pick(random_source *r, const int64_t *values, int32_t count) {
+    return values[draw(r, 0, count - 1)];
+}
+
+static void add_int(random_node *n, const char *name, int64_t value) {
+    n->attributes[n->attribute_count++] =
+        (tort_attribute){.name = name, .kind = TORT_ATTR_INT, .count = 1, .u.i = value};
+}
+
+static void add_float(random_node *n, const char *name, float value) {
+    n->attributes[n->attribute_count++] =
+        (tort_attribute){.name = name, .kind = TORT_ATTR_FLOAT, .count = 1, .u.f = value};
+}
+
+static int64_t *add_list(random_node *n, const char *name, int32_t count) {
+    int64_t *list = n->lists[n->list_count++];
+    n->attributes[n->attribute_count++] =
+        (tort_attribute){.name = name, .kind = TORT_ATTR_INTS, .count = count, .u.ints = list};
+    return list;
+}
+
+static tort_tensor *add_buffer(random_node *n, tort_type type, int32_t rank, const int64_t *dims) {
+    tort_tensor *tensor = &n->inputs[n->input_count++];
+    *tensor = (tort_tensor){.type = type, .rank = rank};
+    for (int32_t i = 0; i < rank; i++) tensor->dims[i] = dims[i];
+    tensor->data = malloc((size_t)tort_count(tensor) * sizeof(double) + TAIL);
+    cr_assert(tensor->data);
+    return tensor;
+}
+
+static void add_tensor(random_node *n, random_source *r, int32_t rank, const int64_t *dims) {
+    const tort_tensor *tensor = add_buffer(n, TORT_FLOAT, rank, dims);
+    float *data = tensor->data;
+    for (int64_t i = 0; i < tort_count(tensor); i++) data[i] = (float)draw(r, -8, 8) / 8;
+}
+
+/* Any value of an integer type of 8 bits; of int32, small ones. */
+static void add_integers(random_node *n, random_source *r, tort_type type, int32_t rank, const int64_t *dims) {
+    const tort_tensor *tensor = add_buffer(n, type, rank, dims);
+    for (int64_t i = 0; i < tort_count(tensor); i++) {
+        const int64_t value = type == TORT_UINT8  ? draw(r, 0, 255)
+                              : type == TORT_INT8 ? draw(r, -128, 127)
+                                                  : draw(r, -999, 999);
+        tort_store_integers(type, tensor->data, i, 1, &value);
+    }
+}
+
+static void add_string(random_node *n, const char *name, const char *value) {
+    n->attributes[n->attribute_count++] = (tort_attribute){
+        .name = name, .kind = TORT_ATTR_STRING, .count = 1, .u.s = (tort_string){value, strlen(value)}};
+}
+
+static void add_scale(random_node *n, random_source *r, int32_t rank, const int64_t *dims) {
+    const tort_tensor *tensor = add_buffer(n, TORT_FLOAT, rank, dims);
+    for (int64_t i = 0; i < tort_count(tensor); i++) ((float *)tensor->data)[i] = (float)draw(r, 1, 40) / 1024;
+}
+
+/* Strides, dilations and padding of a window over `axes` axes. */
+static void make_window(random_node *n, random_source *r, int32_t axes, const int64_t *kernel) {
+    if (chance(r, 60)) {
+        int64_t *strides = add_list(n, "strides", axes);
+        for (int32_t i = 0; i < axes; i++) strides[i] = draw(r, 1, 3);
+    }
+    if (chance(r, 40)) {
+        int64_t *dilations = add_list(n, "dilations", axes);
+        for (int32_t i = 0; i < axes; i++) dilations[i] = draw(r, 1, 2);
+    }
+    if (chance(r, 25)) {
+        add_string(n, "auto_pad", chance(r, 50) ? "SAME_UPPER" : "SAME_LOWER");
+    } else if (chance(r, 70)) {
+        int64_t *pads = add_list(n, "pads", 2 * axes);
+        for (int32_t i = 0; i < 2 * axes; i++) pads[i] = draw(r, 0, kernel[i % axes] - 1);
+    }
+}
+
+/* Small along most axes, and wider than any vector along some. */
+static int64_t draw_size(random_source *r, int32_t axes) {
+    return axes == 3 ? draw(r, 4, 9) : chance(r, 20) ? draw(r, 60, 90) : draw(r, 6, 23);
+}
+
+static void make_conv(random_node *n, random_source *r, bool depthwise) {
+    const int32_t axes = (int32_t)draw(r, 1, 3);
+    const int64_t group = depthwise ? draw(r, 1, 7) : chance(r, 70) ? 1 : draw(r, 2, 3);
+    const int64_t channels = depthwise ? 1 : pick(r, (const int64_t[]){2, 3, 7, 40}, 4);
+    const int64_t filters = depthwise ? draw(r, 1, 2) : pick(r, (const int64_t[]){1, 2, 5, 13, 31, 50}, 6);
+    int64_t x[5] = {draw(r, 1, 2), group * channels}, w[5] = {group * filters, channels};
+    for (int32_t i = 0; i < axes; i++) {
+        w[i + 2] = draw(r, 1, axes == 1 ? 9 : 3);
+        x[i + 2] = draw_size(r, axes);
+    }
+    if (axes == 1) x[2] += 16; /* dilated kernels must fit */
+    add_tensor(n, r, axes + 2, x);
+    add_tensor(n, r, axes + 2, w);
+    if (chance(r, 60)) add_tensor(n, r, 1, w);
+    n->constant[1] = chance(r, 70);
+    n->opset = 11;
+    add_int(n, "group", group);
+    make_window(n, r, axes, w + 2);
+}
+
+static void make_dense_conv(random_node *n, random_source *r) {
+    make_conv(n, r, false);
+}
+
+static void make_depthwise_conv(random_node *n, random_source *r) {
+    make_conv(n, r, true);
+}
+
+static void make_conv_transpose(random_node *n, random_source *r) {
+    const int32_t axes = (int32_t)draw(r, 1, 3);
+    const int64_t group = chance(r, 60) ? 1 : draw(r, 2, 3);
+    const int64_t channels = pick(r, (const int64_t[]){1, 3, 7, 40}, 4);
+    const int64_t filters = pick(r, (const int64_t[]){1, 2, 5, 13, 50}, 5);
+    int64_t x[5] = {draw(r, 1, 2), group * channels}, w[5] = {group * channels, filters};
+    for (int32_t i = 0; i < axes; i++) {
+        w[i + 2] = draw(r, 1, axes == 1 ? 9 : 4);
+        x[i + 2] = axes == 1 ? draw(r, 1, 1200) : axes == 2 ? draw(r, 1, 30) : draw(r, 1, 6);
+    }
+    const int64_t bias = group * filters;
+    add_tensor(n, r, axes + 2, x);
+    add_tensor(n, r, axes + 2, w);
+    if (chance(r, 60)) add_tensor(n, r, 1, &bias);
+    n->constant[1] = chance(r, 70);
+    n->opset = 11;
+    add_int(n, "group", group);
+    make_window(n, r, axes, w + 2);
+}
+
+static tort_type byte_type(random_source *r) {
+    return chance(r, 50) ? TORT_UINT8 : TORT_INT8;
+}
+
+static void make_matmul_integer(random_node *n, random_source *r) {
+    const int64_t m = draw(r, 1, 40), k = draw(r, 1, 700), columns = draw(r, 1, 40), batch = draw(r, 1, 3);
+    const int64_t a[3] = {batch, m, k}, b[3] = {batch, k, columns};
+    const tort_type a_type = byte_type(r), b_type = byte_type(r);
+    const int32_t rank = (int32_t)draw(r, 2, 3);
+    add_integers(n, r, a_type, rank, a + 3 - rank);
+    const int32_t b_rank = chance(r, 50) ? 2 : rank; /* a B of rank 2 serves all batches */
+    add_integers(n, r, b_type, b_rank, b + 3 - b_rank);
+    if (chance(r, 70)) add_integers(n, r, a_type, 0, a);
+    if (n->input_count == 3 && chance(r, 70)) add_integers(n, r, b_type, (int32_t)draw(r, 0, 1), &columns);
+    n->constant[1] = chance(r, 50);
+    n->opset = 10;
+}
+
+static void make_integer_window(random_node *n, random_source *r, int64_t x[4], int64_t w[4]) {
+    const int64_t group = chance(r, 70) ? 1 : 2;
+    x[0] = draw(r, 1, 2);
+    w[1] = draw(r, 4, 40);
+    x[1] = group * w[1];
+    w[0] = group * draw(r, 1, 9);
+    for (int32_t i = 2; i < 4; i++) {
+        x[i] = draw(r, 6, 15);
+        w[i] = draw(r, 1, 3);
+    }
+    n->opset = 10;
+    add_int(n, "group", group);
+    make_window(n, r, 2, w + 2);
+}
+
+static void make_conv_integer(random_node *n, random_source *r) {
+    int64_t x[4], w[4];
+    const tort_type x_type = byte_type(r), w_type = byte_type(r);
+    make_integer_window(n, r, x, w);
+    add_integers(n, r, x_type, 4, x);
+    add_integers(n, r, w_type, 4, w);
+    if (chance(r, 70)) add_integers(n, r, x_type, 0, x);
+    if (n->input_count == 3 && chance(r, 70)) add_integers(n, r, w_type, (int32_t)draw(r, 0, 1), w);
+    n->constant[1] = n->constant[3] = true;
+}
+
+static void make_qlinear_conv(random_node *n, random_source *r) {
+    int64_t x[4], w[4];
+    const tort_type x_type = byte_type(r), w_type = byte_type(r);
+    const int32_t rank = (int32_t)draw(r, 0, 1);
+    make_integer_window(n, r, x, w);
+    add_integers(n, r, x_type, 4, x);
+    add_scale(n, r, 0, x);
+    add_integers(n, r, x_type, 0, x);
+    add_integers(n, r, w_type, 4, w);
+    add_scale(n, r, rank, w);
+    add_integers(n, r, w_type, rank, w);
+    add_scale(n, r, 0, x);
+    add_integers(n, r, x_type, 0, x);
+    if (chance(r, 60)) add_integers(n, r, TORT_INT32, 1, w);
+    n->constant[3] = n->constant[5] = true;
+}
+
+static void make_pool(random_node *n, random_source *r, bool average) {
+    const int32_t axes = (int32_t)draw(r, 1, 3);
+    int64_t x[5] = {draw(r, 1, 2), draw(r, 1, 5)};
+    int64_t *kernel = add_list(n, "kernel_shape", axes);
+    for (int32_t i = 0; i < axes; i++) {
+        kernel[i] = draw(r, 1, 3);
+        x[i + 2] = draw_size(r, axes);
+    }
+    add_tensor(n, r, axes + 2, x);
+    make_window(n, r, axes, kernel);
+    n->opset = 19;
+    if (chance(r, 40)) add_int(n, "ceil_mode", 1);
+    if (average && chance(r, 50)) add_int(n, "count_include_pad", 1);
+}
+
+static void make_max_pool(random_node *n, random_source *r) {
+    make_pool(n, r, false);
+}
+
+static void make_average_pool(random_node *n, random_source *r) {
+    make_pool(n, r, true);
+}
+
+static int64_t draw_length(random_source *r) {
+    return pick(r, (const int64_t[]){1, 2, 3, 7, 16, 17, 33, 100, 300}, 9);
+}
+
+static void make_gemm(random_node *n, random_source *r) {
+    const int64_t m = draw_length(r), k = draw_length(r), columns = draw_length(r);
+    const bool trans_a = chance(r, 30), trans_b = chance(r, 50);
+    add_tensor(n, r, 2, trans_a ? (const int64_t[]){k, m} : (const int64_t[]){m, k});
+    add_tensor(n, r, 2, trans_b ? (const int64_t[]){columns, k} : (const int64_t[]){k, columns});
+    if (chance(r, 80)) {
+        const int64_t shapes[4][2] = {{m, columns}, {1, columns}, {m, 1}, {1, 1}};
+        const int64_t *shape = shapes[draw(r, 0, 3)];
+        const bool vector = shape[0] == 1 && chance(r, 50);
+        add_tensor(n, r, vector ? 1 : 2, vector ? shape + 1 : shape);
+    }
+    n->constant[1] = chance(r, 60);
+    n->opset = 13;
+    add_int(n, "transA", trans_a);
+    add_int(n, "transB", trans_b);
+    if (chance(r, 40)) add_float(n, "alpha", 0.5f);
+    if (chance(r, 40)) add_float(n, "beta", chance(r, 50) ? 0.25f : 0.0f);
+}
+
+static void make_matmul(random_node *n, random_source *r) {
+    const int64_t m = draw_length(r), k = draw_length(r), columns = draw_length(r);
+    int64_t a[4], b[4];
+    int32_t batch = (int32_t)draw(r, 0, 2);
+    for (int32_t i = 0; i < batch; i++) {
+        const int64_t size = draw(r, 1, 3);
+        a[i] = chance(r, 70) ? size : 1;
+        b[i] = chance(r, 60) ? size : 1;
+    }
+    a[batch] = m;
+    a[batch + 1] = b[batch] = k;
+    b[batch + 1] = columns;
+    const int32_t skipped = chance(r, 50) ? batch : 0; /* a B of rank 2 serves all batches */
+    if (chance(r, 15))
+        add_tensor(n, r, 1, &k);
+    else
+        add_tensor(n, r, batch + 2, a);
+    if (chance(r, 15))
+        add_tensor(n, r, 1, &k);
+    else
+        add_tensor(n, r, batch + 2 - skipped, b + skipped);
+    n->constant[1] = chance(r, 60);
+    n->opset = 13;
+}
+
+/* A single row against a B that comes at the run: nothing is packed. */
+static void make_row_by_matrix(random_node *n, random_source *r) {
+    const int64_t k = draw_length(r), b[2] = {k, draw(r, 1, 150)};
+    add_tensor(n, r, 1, &k);
+    add_tensor(n, r, 2, b);
+    n->opset = 13;
+}
+
+/* Functions that are not exact; also far from 0. */
+static void make_map(random_node *n, random_source *r) {
+    const int64_t dims[3] = {draw(r, 1, 5), draw(r, 1, 40), draw(r, 1, 9)};
+    add_tensor(n, r, (int32_t)draw(r, 1, 3), dims);
+    float *x = n->inputs[0].data;
+    for (int64_t i = 0; i < tort_count(&n->inputs[0]); i++) x[i] *= (float)draw(r, 1, 12);
+    n->opset = 20;
+    n->tolerance = 1e-5f;
+}
+
+static void make_gelu(random_node *n, random_source *r) {
+    make_map(n, r);
+    if (chance(r, 50)) add_string(n, "approximate", "tanh");
+}
+
+static void make_leaky_relu(random_node *n, random_source *r) {
+    make_map(n, r);
+    if (chance(r, 70)) add_float(n, "alpha", (float)draw(r, -8, 8) / 8);
+}
+
+static void make_hard_sigmoid(random_node *n, random_source *r) {
+    make_leaky_relu(n, r);
+    if (chance(r, 70)) add_float(n, "beta", (float)draw(r, -8, 8) / 8);
+}
+
+static void make_swish(random_node *n, random_source *r) {
+    make_leaky_relu(n, r);
+    n->opset = 24;
+}
+
+/* Bounds are attributes, inputs or absent; now and then the lower is above the upper. */
+static void make_clip(random_node *n, random_source *r) {
+    make_map(n, r);
+    if (chance(r, 10)) ((float *)n->inputs[0].data)[0] = chance(r, 50) ? NAN : -INFINITY;
+    if (chance(r, 30)) {
+        n->opset = 6;
+        if (chance(r, 50)) add_float(n, "min", (float)draw(r, -8, 2));
+        if (chance(r, 50)) add_float(n, "max", (float)draw(r, -2, 8));
+        return;
+    }
+    if (chance(r, 70)) add_tensor(n, r, 0, NULL);
+    if (n->input_count == 2 && chance(r, 70)) add_tensor(n, r, 0, NULL);
+}
+
+static void make_softmax(random_node *n, random_source *r) {
+    make_map(n, r);
+    add_int(n, "axis", chance(r, 80) ? -1 : 0);
+    if (chance(r, 10)) ((float *)n->inputs[0].data)[0] = chance(r, 50) ? NAN : -INFINITY;
+}
+
+static void make_layer_norm(random_node *n, random_source *r) {
+    const int64_t dims[3] = {draw(r, 1, 5), draw(r, 1, 7), pick(r, (const int64_t[]){1, 5, 16, 31, 64, 77}, 6)};
+    const int32_t axis = (int32_t)draw(r, 1, 2);
+    add_tensor(n, r, 3, dims);
+    add_tensor(n, r, 3 - axis, dims + axis);
+    if (chance(r, 70)) add_tensor(n, r, 3 - axis, dims + axis);
+    add_int(n, "axis", chance(r, 50) ? axis : axis - 3);
+    n->opset = 17;
+    n->tolerance = 1e-4f; /* a variance of few elements may nearly cancel */
+}
+
+/* The scales are powers of 2, so that their products are exact in any order. */
+static void make_qlinear_matmul(random_node *n, random_source *r) {
+    const int64_t a[2] = {draw(r, 1, 40), pick(r, (const int64_t[]){1, 7, 257, 1000}, 4)},
+                  b[2] = {a[1], draw(r, 1, 40)};
+    for (int32_t i = 0; i < 3; i++) {
+        const tort_type type = byte_type(r);
+        const int32_t rank = i < 2 && chance(r, 30);
+        const int64_t length = i == 0 ? a[0] : b[1];
+        if (i < 2) add_integers(n, r, type, 2, i ? b : a);
+        add_tensor(n, r, rank, &length);
+        float *scale = n->inputs[n->input_count - 1].data;
+        for (int64_t j = 0; j < (rank ? length : 1); j++) scale[j] = (float)(1 << draw(r, 0, 3)) / 64;
+        if (i == 2) scale[0] *= 256;
+        add_integers(n, r, type, rank, &length);
+    }
+    n->opset = 10;
+}
+
+static void make_instance_norm(random_node *n, random_source *r) {
+    const int64_t dims[4] = {draw(r, 1, 3), draw(r, 1, 5), draw(r, 2, 9), draw(r, 3, 20)};
+    add_tensor(n, r, (int32_t)draw(r, 3, 4), dims);
+    add_tensor(n, r, 1, dims + 1);
+    add_tensor(n, r, 1, dims + 1);
+    n->opset = 6;
+    n->tolerance = 1e-4f; /* a variance of few elements may nearly cancel */
+}
+
+/* ---- with an epilogue ---------------------------------------------------------------------------------------------
+ */
+
+/* FusedMatMul has a bias of its own. */
+static void add_bias(random_node *n, random_source *r, const char *op) {
+    const tort_tensor *b = &n->inputs[1];
+    const int64_t columns = b->rank == 1 ? 1 : b->dims[b->rank - 1];
+    if (strcmp(op, "FusedMatMul") == 0 && chance(r, 60)) add_tensor(n, r, 1, &columns);
+}
+
+void add_epilogue(random_node *n, random_source *r, const char *op, const tort_info *y) {
+    static const char *const exact[] = {"none", "relu", "leaky_relu", "clip", "hard_sigmoid"};
+    static const char *const inexact[] = {"sigmoid", "silu", "gelu", "gelu_tanh", "hard_swish"};
+    const bool is_exact = chance(r, 50);
+    add_bias(n, r, op);
+    if (chance(r, 60)) {
+        if (n->input_count == 2) n->inputs[n->input_count++] = (tort_tensor){.type = TORT_UNDEFINED};
+        add_tensor(n, r, y->rank, y->dims);
+    }
+    add_string(n, "activation", (is_exact ? exact : inexact)[draw(r, 0, 4)]);
+    add_float(n, "activation_alpha", (float)draw(r, -8, 8) / 8);
+    add_float(n, "activation_beta", (float)draw(r, -4, 12) / 8);
+    n->tolerance = is_exact ? 0 : 1e-5f;
+    n->opset = 1;
+}
+
+const kernel_case kernel_cases[] = {
+    {"", "Conv", "conv_packed_gemm", make_dense_conv, NULL},
+    {"", "Conv", "conv_depthwise", make_depthwise_conv, NULL},
+    {"", "ConvTranspose", "conv_transpose_packed_gemm", make_conv_transpose, NULL},
+    {"", "MaxPool", "max_pool_rows", make_max_pool, NULL},
+    {"", "AveragePool", "average_pool_rows", make_average_pool, NULL},
+    {"", "Gemm", "gemm_packed", make_gemm, NULL},
+    {"", "MatMul", "matmul_packed", make_matmul, NULL},
+    {"", "MatMul", "matmul_packed", make_row_by_matrix, NULL},
+    {"", "MatMulInteger", "matmul_integer_packed", make_matmul_integer, NULL},
+    {"", "QLinearMatMul", "qlinear_matmul_packed", make_qlinear_matmul, NULL},
+    {"", "ConvInteger", "conv_integer_packed_gemm", make_conv_integer, NULL},
+    {"", "QLinearConv", "qlinear_conv_packed_gemm", make_qlinear_conv, NULL},
+    {"", "Exp", "exp_vectors", make_map, NULL},
+    {"", "Erf", "erf_vectors", make_map, NULL},
+    {"", "Tanh", "tanh_vectors", make_map, NULL},
+    {"", "Sigmoid", "sigmoid_vectors", make_map, NULL},
+    {"", "Gelu", "gelu_vectors", make_gelu, NULL},
+    {"", "Softmax", "softmax_rows", make_softmax, NULL},
+    {"", "LogSoftmax", "log_softmax_rows", make_softmax, NULL},
+    {"", "InstanceNormalization", "instance_norm_rows", make_instance_norm, NULL},
+    {"", "LayerNormalization", "layer_norm_rows", make_layer_norm, NULL},
+    {"", "Relu", "relu_vectors", make_map, NULL},
+    {"", "LeakyRelu", "leaky_relu_vectors", make_leaky_relu, NULL},
+    {"", "Clip", "clip_vectors", make_clip, NULL},
+    {"", "Swish", "swish_vectors", make_swish, NULL},
+    {"", "HardSigmoid", "hard_sigmoid_vectors", make_hard_sigmoid, NULL},
+    {"", "HardSwish", "hard_swish_vectors", make_map, NULL},
+    {"tinyort", "FusedConv", "conv_packed_gemm", make_dense_conv, "Conv"},
+    {"tinyort", "FusedConv", "conv_depthwise", make_depthwise_conv, "Conv"},
+    {"tinyort", "FusedGemm", "gemm_packed", make_gemm, "Gemm"},
+    {"tinyort", "FusedMatMul", "matmul_packed", make_matmul, "MatMul"},
+    {"tinyort", "FusedMatMul", "matmul_packed", make_row_by_matrix, "MatMul"},
+    {NULL, NULL, NULL, NULL, NULL},
+};
