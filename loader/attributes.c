@@ -142,16 +142,14 @@ static tort_status load_weights(tort_loader *loader, tort_message message, tort_
 }
 
 static tort_status load_types(tort_loader *loader, tort_message message, tort_attribute *attribute) {
-    tort_composite *composites = tort_arena_array(&loader->model->arena, (size_t)attribute->count, sizeof *composites);
-    if (!composites) return tort_no_memory(loader);
+    tort_value_type *types = tort_arena_array(&loader->model->arena, (size_t)attribute->count, sizeof *types);
+    if (!types) return tort_no_memory(loader);
     tort_field field;
     for (int32_t i = 0; tort_next_of(&message, kinds[attribute->kind].field, &field); i++) {
-        int32_t index;
-        tort_status status = tort_load_composite(loader, field.message, &index);
+        tort_status status = tort_load_value_type(loader, field.message, &types[i]);
         if (status) return status;
-        composites[i] = loader->model->composites[index];
     }
-    attribute->u.type = composites;
+    attribute->u.types = types;
     return TORT_OK;
 }
 

@@ -175,7 +175,7 @@ tort_status tort_load_dims(tort_loader *loader, tort_message message, uint32_t n
 /* Fills info as declared; a type that says nothing leaves it as it is. `symbolic`: names of dimensions mean the same in
  * the whole graph; otherwise each is unknown. */
 tort_status tort_load_type(tort_loader *loader, tort_message type, bool symbolic, tort_info *info);
-/* The composite that a TypeProto describes, for attributes. */
-tort_status tort_load_composite(tort_loader *loader, tort_message type, int32_t *composite);
+/* What a TypeProto describes, but for shapes. */
+tort_status tort_load_value_type(tort_loader *loader, tort_message message, tort_value_type *type);
 
 #endif

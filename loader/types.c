@@ -1,4 +1,4 @@
-/* types.c - declared types and shapes: TypeProto -> tort_info and tort_composite. */
+/* types.c - declared types and shapes: TypeProto -> tort_info and tort_value_type. */
 #include <string.h>
 
 #include "loader/loader.h"
@@ -82,55 +82,53 @@ static tort_status load_shape(tort_loader *loader, tort_message shape, bool symb
 
 /* ---- what is not a tensor ---------------------------------------------------------------------------------------- */
 
-/* What a sequence, optional or map holds goes into the composite. */
-static tort_status load_element(tort_loader *loader, tort_message message, uint32_t number, tort_composite *composite) {
-    tort_field element;
-    composite->element = TORT_TENSOR;
-    composite->inner = -1;
-    if (!tort_next_of(&message, number, &element))
-        return tort_fail(loader->error, TORT_E_MODEL, "a composite type does not say what it holds");
-    tort_field type = type_in(element.message);
-    if (type.number == TYPE_TENSOR)
-        return element_type(loader, read_tensor_type(type.message).element, &composite->type);
-    tort_status status = tort_load_composite(loader, element.message, &composite->inner);
-    if (!status) composite->element = loader->model->composites[composite->inner].kind;
+/* What a sequence, optional or map holds. */
+static tort_status load_element(tort_loader *loader, tort_message message, uint32_t number, tort_value_type *element) {
+    tort_field field;
+    if (tort_next_of(&message, number, &field)) return tort_load_value_type(loader, field.message, element);
+    return tort_fail(loader->error, TORT_E_MODEL, "a composite type does not say what it holds");
+}
+
+static tort_status load_map(tort_loader *loader, tort_message message, tort_value_type *type) {
+    int32_t number = 0;
+    tort_message rest = message;
+    tort_type key = TORT_UNDEFINED;
+    for (tort_field field; tort_next_of(&rest, MAP_KEY_TYPE, &field);) number = (int32_t)field.integer;
+    tort_status status = element_type(loader, number, &key);
+    if (!status) status = load_element(loader, message, MAP_VALUE_TYPE, type);
+    if (!status) *type = tort_map_type(key, *type);
     return status;
 }
 
-static tort_status load_map(tort_loader *loader, tort_message message, tort_composite *composite) {
-    int32_t key = 0;
-    tort_message rest = message;
-    for (tort_field field; tort_next_of(&rest, MAP_KEY_TYPE, &field);) key = (int32_t)field.integer;
-    tort_status status = element_type(loader, key, &composite->key);
-    return status ? status : load_element(loader, message, MAP_VALUE_TYPE, composite);
+static tort_status load_tensor(tort_loader *loader, tort_field field, tort_value_type *type) {
+    const tort_kind kind = field.number == TYPE_TENSOR ? TORT_TENSOR : TORT_SPARSE;
+    *type = (tort_value_type){.nest = kind};
+    return element_type(loader, read_tensor_type(field.message).element, &type->type);
 }
 
-tort_status tort_load_composite(tort_loader *loader, tort_message message, int32_t *index) {
-    tort_field type = type_in(message);
-    tort_composite composite = {.inner = -1};
+tort_status tort_load_value_type(tort_loader *loader, tort_message message, tort_value_type *type) {
+    tort_field field = type_in(message);
     tort_status status;
-    switch (type.number) {
+    switch (field.number) {
     case TYPE_TENSOR:
-    case TYPE_SPARSE_TENSOR:
-        composite.kind = type.number == TYPE_TENSOR ? TORT_TENSOR : TORT_SPARSE;
-        status = element_type(loader, read_tensor_type(type.message).element, &composite.type);
-        break;
+    case TYPE_SPARSE_TENSOR: return load_tensor(loader, field, type);
     case TYPE_SEQUENCE:
+        status = load_element(loader, field.message, ELEMENT_TYPE, type);
+        if (!status) *type = tort_sequence_type(*type);
+        break;
     case TYPE_OPTIONAL:
-        composite.kind = type.number == TYPE_SEQUENCE ? TORT_SEQUENCE : TORT_OPTIONAL;
-        status = load_element(loader, type.message, ELEMENT_TYPE, &composite);
+        status = load_element(loader, field.message, ELEMENT_TYPE, type);
+        if (!status) *type = tort_optional_type(*type);
         break;
-    case TYPE_MAP:
-        composite.kind = TORT_MAP;
-        status = load_map(loader, type.message, &composite);
-        break;
+    case TYPE_MAP: status = load_map(loader, field.message, type); break;
     case TYPE_OPAQUE:
         return tort_fail(loader->error, TORT_E_UNSUPPORTED, "an opaque type, which tinyort does not handle");
     default: return tort_fail(loader->error, TORT_E_MODEL, "a type that says nothing");
     }
-    if (status) return status;
-    *index = tort_model_add_composite(loader->model, &composite);
-    return *index < 0 ? tort_no_memory(loader) : TORT_OK;
+    if (status || type->type != TORT_UNDEFINED) return status;
+    return tort_fail(loader->error, TORT_E_UNSUPPORTED,
+                     "a type of more than %d sequences, optionals and maps within each other, or of sparse tensors",
+                     TORT_MAX_NESTING);
 }
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
@@ -141,14 +139,16 @@ tort_status tort_load_type(tort_loader *loader, tort_message message, bool symbo
     if (type.number == TYPE_TENSOR || type.number == TYPE_SPARSE_TENSOR) {
         tensor_type tensor = read_tensor_type(type.message);
         info->kind = type.number == TYPE_TENSOR ? TORT_TENSOR : TORT_SPARSE;
+        if (info->kind == TORT_SPARSE) info->composite = TORT_SPARSE;
         if (tensor.element == TORT_UNDEFINED) return TORT_OK;
         tort_status status = element_type(loader, tensor.element, &info->type);
         return status ? status : load_shape(loader, tensor.shape, symbolic, info);
     }
-    tort_status status = tort_load_composite(loader, message, &info->composite);
+    tort_value_type whole;
+    tort_status status = tort_load_value_type(loader, message, &whole);
     if (status) return status;
-    const tort_composite *composite = &loader->model->composites[info->composite];
-    info->kind = composite->kind;
-    info->type = composite->type;
+    info->kind = tort_type_kind(whole);
+    info->type = whole.type;
+    info->composite = (int32_t)whole.nest;
     return TORT_OK;
 }

@@ -5,6 +5,7 @@
  * infer has put into `elements` (TORT_OP_METADATA). Read next: shapes.h, then slice.c, the other half of the shape
  * arithmetic that exporters write. */
 #include "ops/shapes.h"
+#include "ops/values.h"
 
 #include <string.h>
 
@@ -262,10 +263,10 @@ static tort_status identity_infer(tort_infer *infer) {
         "", "Unsqueeze", SINCE, UNTIL, "data:T axes:int64", "expanded:T", "T=" ALL, "",                                \
             .shape_inputs = 1u << 1, .flags = TORT_OP_ALIAS, .infer = unsqueeze_infer                                  \
     }
-#define IDENTITY(SINCE, UNTIL, T, TYPES)                                                                               \
+#define IDENTITY(SINCE, UNTIL, T, TYPES, FLAGS)                                                                        \
     {                                                                                                                  \
-        "", "Identity", SINCE, UNTIL, "input:" T, "output:" T, T "=" TYPES, "", .flags = TORT_OP_ALIAS,                \
-                                                                                .infer = identity_infer                \
+        "", "Identity", SINCE, UNTIL, "input:" T, "output:" T, T "=" TYPES, "", 0, FLAGS, 0, identity_infer, NULL,     \
+            tort_give_input                                                                                            \
     }
 #define OPTIONALS "|seq(all)|optional(all)|optional(seq(all))"
 
@@ -321,14 +322,14 @@ const tort_op tort_ops_metadata[] = {
     UNSQUEEZE(23, 23, "all23"),
     UNSQUEEZE(24, 24, "all24"),
     UNSQUEEZE(25, 28, "all25"),
-    IDENTITY(1, 12, "T", "all"),
-    IDENTITY(13, 13, "T", "all13"),
-    IDENTITY(14, 15, "V", "all13|seq(all)"),
-    IDENTITY(16, 18, "V", "all13" OPTIONALS),
-    IDENTITY(19, 20, "V", "all19" OPTIONALS),
-    IDENTITY(21, 22, "V", "all21" OPTIONALS),
-    IDENTITY(23, 23, "V", "all23" OPTIONALS),
-    IDENTITY(24, 24, "V", "all24" OPTIONALS),
-    IDENTITY(25, 28, "V", "all25" OPTIONALS),
+    IDENTITY(1, 12, "T", "all", TORT_OP_ALIAS),
+    IDENTITY(13, 13, "T", "all13", TORT_OP_ALIAS),
+    IDENTITY(14, 15, "V", "all13|seq(all)", TORT_OP_ALIAS | TORT_OP_VALUES),
+    IDENTITY(16, 18, "V", "all13" OPTIONALS, TORT_OP_ALIAS | TORT_OP_VALUES),
+    IDENTITY(19, 20, "V", "all19" OPTIONALS, TORT_OP_ALIAS | TORT_OP_VALUES),
+    IDENTITY(21, 22, "V", "all21" OPTIONALS, TORT_OP_ALIAS | TORT_OP_VALUES),
+    IDENTITY(23, 23, "V", "all23" OPTIONALS, TORT_OP_ALIAS | TORT_OP_VALUES),
+    IDENTITY(24, 24, "V", "all24" OPTIONALS, TORT_OP_ALIAS | TORT_OP_VALUES),
+    IDENTITY(25, 28, "V", "all25" OPTIONALS, TORT_OP_ALIAS | TORT_OP_VALUES),
     {0},
 };

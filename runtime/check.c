@@ -435,16 +435,25 @@ tort_status tort_check_node(tort_model *model, tort_node *node, tort_error *erro
 
 /* ---- types ------------------------------------------------------------------------------------------------------- */
 
-static uint64_t allowed_for(const tort_type_set *set, const tort_info *info, const tort_model *model) {
-    switch (info->kind) {
+static uint64_t allowed_for(const tort_type_set *set, tort_value_type type) {
+    const tort_value_type element = tort_type_element(type);
+    const bool of_tensors = element.nest == TORT_TENSOR;
+    switch (tort_type_kind(type)) {
     case TORT_TENSOR: return set->tensor;
     case TORT_SPARSE: return set->sparse;
-    case TORT_SEQUENCE: return set->sequence;
-    case TORT_MAP: return set->map;
+    case TORT_SEQUENCE: return of_tensors ? set->sequence : 0;
+    case TORT_MAP: return of_tensors ? set->map : 0;
     case TORT_OPTIONAL: break;
     }
-    bool of_sequence = info->composite >= 0 && model->composites[info->composite].element == TORT_SEQUENCE;
-    return of_sequence ? set->optional_sequence : set->optional;
+    if (of_tensors) return set->optional;
+    return element.nest == TORT_SEQUENCE ? set->optional_sequence : 0;
+}
+
+enum { LONGEST_TYPE = 80 };
+
+/* In a message a tensor goes by the name of its elements. */
+static const char *type_name(tort_value_type type, char *text, size_t size) {
+    return tort_type_kind(type) == TORT_TENSOR ? tort_type_name(type.type) : tort_type_text(type, text, size);
 }
 
 #define MAX_CONSTRAINTS 8
@@ -463,10 +472,12 @@ static tort_status bind_type(bindings *bound, const tort_formal *formal, const t
     for (int32_t i = 0; i < bound->count; i++) {
         if (bound->lengths[i] != formal->type_length || memcmp(bound->names[i], formal->type, formal->type_length))
             continue;
-        if (bound->infos[i]->type == info->type && bound->infos[i]->kind == info->kind) return TORT_OK;
+        const tort_value_type a = tort_info_type(bound->infos[i]), b = tort_info_type(info);
+        if (a.type == b.type && a.nest == b.nest) return TORT_OK;
+        char first[LONGEST_TYPE], second[LONGEST_TYPE];
         return tort_fail(error, TORT_E_MODEL, "inputs %d and %d must be of one type (%.*s), but are %s and %s",
                          bound->inputs[i], input, (int)formal->type_length, formal->type,
-                         tort_type_name(bound->infos[i]->type), tort_type_name(info->type));
+                         type_name(a, first, sizeof first), type_name(b, second, sizeof second));
     }
     if (bound->count == MAX_CONSTRAINTS) return TORT_OK;
     int32_t at = bound->count++;
@@ -485,13 +496,13 @@ static tort_status check_type(const tort_node_view *node, const tort_formal *for
     if (!tort_formal_types(formal, node->op->types, &set))
         return tort_fail(error, TORT_E_INTERNAL, "row of the operator has a malformed type \"%.*s\"",
                          (int)formal->type_length, formal->type);
-    if (!(allowed_for(&set, info, node->model) >> info->type & 1)) {
+    if (!(allowed_for(&set, tort_info_type(info)) >> info->type & 1)) {
         size_t length = 0;
         const char *text = types_text(node->op->types, formal->type, formal->type_length, &length);
-        char types[MOST_TYPES];
-        return tort_fail(error, TORT_E_MODEL, "%s %d (%.*s) is of type %s%s; expected %s", what, at,
-                         (int)formal->name_length, formal->name, info->kind == TORT_TENSOR ? "" : "non-tensor of ",
-                         tort_type_name(info->type), list_types(&set, text, length, types, sizeof types));
+        char types[MOST_TYPES], given[LONGEST_TYPE];
+        return tort_fail(error, TORT_E_MODEL, "%s %d (%.*s) is of type %s; expected %s", what, at,
+                         (int)formal->name_length, formal->name, type_name(tort_info_type(info), given, sizeof given),
+                         list_types(&set, text, length, types, sizeof types));
     }
     return formal->mode == '+' || !bound ? TORT_OK : bind_type(bound, formal, info, at, error);
 }

@@ -17,23 +17,12 @@ struct tort_op;
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
-typedef enum tort_kind { TORT_TENSOR, TORT_SPARSE, TORT_SEQUENCE, TORT_OPTIONAL, TORT_MAP } tort_kind;
-
-/* The type of a value that is not a plain tensor: what it holds. */
-typedef struct tort_composite {
-    tort_kind kind;
-    tort_type key;     /* of a map */
-    tort_kind element; /* what it contains ... */
-    tort_type type;    /* ... the element type if that is a tensor */
-    int32_t inner;     /* ... the composite if not; -1 */
-} tort_composite;
-
 /* What is known of a value while planning: its type, its shape and, sometimes, its contents.
  * type UNDEFINED: nothing is known (or the input is absent). rank -1: the rank is unknown. */
 typedef struct tort_info {
     tort_kind kind;
     tort_type type;    /* of the elements; of a sequence or optional of tensors too */
-    int32_t composite; /* index into the model's composites, -1 for a tensor */
+    int32_t composite; /* `nest` of the type of what is no tensor; -1 for a tensor */
     int32_t rank;
     tort_dim dims[TORT_MAX_RANK];
     const tort_scalar *elements; /* contents of a small integer or bool tensor, as far as shapes determine it; NULL */
@@ -54,6 +43,11 @@ static inline bool tort_elements_known(const tort_info *info) {
     for (int32_t i = 0; i < info->element_count; i++)
         if (info->elements[i].symbolic) return false;
     return info->elements != NULL;
+}
+/* Its type, in one. */
+static inline tort_value_type tort_info_type(const tort_info *info) {
+    if (info->kind == TORT_TENSOR) return tort_tensor_type(info->type);
+    return (tort_value_type){.type = info->type, .nest = (uint32_t)info->composite};
 }
 /* The tensor that it is, without data; false while its type or a dimension is not known. */
 bool tort_info_tensor(const tort_info *info, tort_tensor *out);
@@ -117,8 +111,8 @@ typedef struct tort_attribute {
         const tort_string *strings;
         /* TENSOR, TENSORS: indices into the model's weights; SPARSE_TENSOR: one, which the loader made dense. */
         const int32_t *weights;
-        const int32_t *graphs; /* GRAPH, GRAPHS: indices into the model's graphs */
-        const tort_composite *type;
+        const int32_t *graphs;        /* GRAPH, GRAPHS: indices into the model's graphs */
+        const tort_value_type *types; /* TYPE_PROTO: one */
     } u;
 } tort_attribute;
 
@@ -169,10 +163,6 @@ struct tort_model {
     tort_weight *weights;
     int32_t weight_count, weight_capacity;
     struct tort_weight_store *store; /* weights.c: what is resident, how often it is held, a lock */
-    tort_composite *composites;
-    int32_t composite_count, composite_capacity;
-    int32_t *composite_buckets; /* of their hash: index + 1, 0 where empty */
-    int32_t composite_bucket_count;
     /* Reads `length` bytes at `offset` of a file into dst; set by the loader, which also frees source_ud. */
     tort_status (*source_read)(void *ud, int32_t file, uint64_t offset, uint64_t length, void *dst, tort_error *error);
     /* The bytes themselves if the source has them in memory or mapped, aligned for `type`; else NULL. */
@@ -190,8 +180,7 @@ int32_t tort_model_add_weight(tort_model *model, const tort_weight *weight);    
 int32_t tort_model_add_weight_data(tort_model *model, const tort_tensor *tensor);
 /* The same where the bytes come later: sets tensor->data to where they belong, which is zeroed. */
 int32_t tort_model_add_weight_space(tort_model *model, tort_tensor *tensor);
-int32_t tort_model_add_composite(tort_model *model, const tort_composite *composite); /* interned; -1 */
-int32_t tort_graph_add_value(tort_model *model, int32_t graph, const char *name);     /* rank -1, no type; -1 */
+int32_t tort_graph_add_value(tort_model *model, int32_t graph, const char *name); /* rank -1, no type; -1 */
 /* Copies the node (its arrays must already be in the model's arena). -1: out of memory */
 int32_t tort_graph_add_node(tort_model *model, int32_t graph, const tort_node *node);
 

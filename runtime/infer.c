@@ -27,6 +27,13 @@ void tort_infer_shape(const tort_infer *infer, int32_t o, tort_type type, int32_
     for (int32_t i = 0; i < rank; i++) out->dims[i] = dims[i];
 }
 
+void tort_infer_value(const tort_infer *infer, int32_t o, tort_value_type type) {
+    if (o >= infer->node->output_count) return;
+    const tort_kind kind = tort_type_kind(type);
+    const int32_t composite = kind == TORT_TENSOR ? -1 : (int32_t)type.nest;
+    infer->outputs[o] = (tort_info){.kind = kind, .type = type.type, .composite = composite, .rank = -1};
+}
+
 /* Two dims that broadcast: 1 gives way; a symbol against a known number other than 1 must be that number or 1. */
 static tort_dim broadcast_dim(tort_dims *dims, tort_dim a, tort_dim b) {
     if (a == b || b == 1) return a;

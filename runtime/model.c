@@ -34,8 +34,6 @@ void tort_model_free(tort_model *model) {
     }
     tort_free(&env, model->graphs, (size_t)model->graph_capacity * sizeof *model->graphs);
     tort_free(&env, model->weights, (size_t)model->weight_capacity * sizeof *model->weights);
-    tort_free(&env, model->composites, (size_t)model->composite_capacity * sizeof *model->composites);
-    tort_free(&env, model->composite_buckets, (size_t)model->composite_bucket_count * sizeof(int32_t));
     tort_dims_free(&model->dims);
     tort_arena_free(&model->arena);
     tort_free(&outer, model, sizeof *model);
@@ -109,57 +107,6 @@ int32_t tort_model_add_weight_data(tort_model *model, const tort_tensor *tensor)
     int32_t index = tort_model_add_weight_space(model, &copy);
     if (index >= 0 && tort_tensor_bytes(tensor, &bytes) && bytes) memcpy(copy.data, tensor->data, bytes);
     return index;
-}
-
-/* ---- composites -------------------------------------------------------------------------------------------------- */
-
-static bool same_composite(const tort_composite *x, const tort_composite *y) {
-    return x->kind == y->kind && x->key == y->key && x->element == y->element && x->type == y->type &&
-           x->inner == y->inner;
-}
-
-/* Starts from an address, so that a file cannot be made whose types all collide. */
-static uint64_t hash_composite(const tort_model *model, const tort_composite *composite) {
-    const uint64_t words[] = {(uint64_t)composite->kind, (uint64_t)composite->key, (uint64_t)composite->element,
-                              (uint64_t)composite->type, (uint64_t)composite->inner};
-    uint64_t hash = 14695981039346656037u ^ (uintptr_t)model;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) hash = (hash ^ words[i]) * 1099511628211u;
-    return (hash ^ hash >> 32) * 0x9e3779b97f4a7c15u >> 32;
-}
-
-/* The bucket that holds an equal composite, or the empty one where it belongs. */
-static int32_t *composite_bucket(const tort_model *model, const tort_composite *composite) {
-    uint64_t mask = (uint64_t)model->composite_bucket_count - 1;
-    for (uint64_t i = hash_composite(model, composite) & mask;; i = (i + 1) & mask) {
-        int32_t *bucket = &model->composite_buckets[i];
-        if (*bucket == 0 || same_composite(&model->composites[*bucket - 1], composite)) return bucket;
-    }
-}
-
-static bool grow_composites(tort_model *model) {
-    if (!tort_grow(&model->env, (void **)&model->composites, &model->composite_capacity, model->composite_count + 1,
-                   sizeof *model->composites))
-        return false;
-    int32_t before = model->composite_bucket_count, *old = model->composite_buckets;
-    if (model->composite_count < before / 2) return true;
-    if (before > INT32_MAX / 2) return false;
-    int32_t count = before ? before * 2 : 8, *buckets = tort_alloc_zero(&model->env, (size_t)count, sizeof *buckets);
-    if (!buckets) return false;
-    model->composite_buckets = buckets;
-    model->composite_bucket_count = count;
-    for (int32_t i = 0; i < model->composite_count; i++) *composite_bucket(model, &model->composites[i]) = i + 1;
-    tort_free(&model->env, old, (size_t)before * sizeof *old);
-    return true;
-}
-
-int32_t tort_model_add_composite(tort_model *model, const tort_composite *composite) {
-    if (!grow_composites(model)) return -1;
-    int32_t *bucket = composite_bucket(model, composite);
-    if (*bucket == 0) {
-        model->composites[model->composite_count++] = *composite;
-        *bucket = model->composite_count;
-    }
-    return *bucket - 1;
 }
 
 /* ---- graphs ------------------------------------------------------------------------------------------------------ */

@@ -58,6 +58,8 @@ typedef struct tort_infer {
 
 void tort_infer_same(const tort_infer *infer, int32_t o, int32_t i); /* output o: type and shape of input i */
 void tort_infer_shape(const tort_infer *infer, int32_t o, tort_type type, int32_t rank, const tort_dim *dims);
+/* Output o is of this type; of a tensor no shape is known. */
+void tort_infer_value(const tort_infer *infer, int32_t o, tort_value_type type);
 /* Multidirectional broadcasting of two shapes (either rank may be -1). TORT_E_MODEL when known dims clash. */
 tort_status tort_infer_broadcast(const tort_infer *infer, const tort_info *a, const tort_info *b, tort_info *out);
 /* axis in [-rank, rank) -> [0, rank); TORT_E_MODEL with a sentence otherwise. */
@@ -117,6 +119,14 @@ typedef struct tort_call {
     const tort_env *env;    /* env->parallel_for is set */
     int32_t node;           /* index in the graph; for a device that reports a bad value later */
     struct tort_text *text; /* for new strings, see tort_call_text */
+    /* Set for a node of which an input or output is no tensor. Operands that are none, NULL where one is a tensor,
+     * which is in `inputs` as ever; NULL: none at all. Borrowed. */
+    const tort_value *const *input_values;
+    /* output_count of them, all NULL, in place of `outputs`: the kernel makes every output a value, tensors too, and
+     * leaves its reference here, after an error as well. NULL where input_values is. */
+    tort_value **output_values;
+    /* Bit i: nobody reads input i after this call, so that a value with a single reference may be changed. */
+    uint32_t last_reads;
     tort_error *error;
 } tort_call;
 
@@ -130,6 +140,13 @@ static inline const tort_tensor *tort_call_input(const tort_call *call, int32_t 
 static inline const tort_tensor *tort_call_output(const tort_call *call, int32_t i) {
     return i < call->output_count && tort_present(&call->outputs[i]) ? &call->outputs[i] : NULL;
 }
+/* Operand i of a call that is no tensor; NULL where it is one, or absent. */
+static inline const tort_value *tort_call_value(const tort_call *call, int32_t i) {
+    return call->input_values && i < call->input_count ? call->input_values[i] : NULL;
+}
+/* Operand i, which is there, as a value of the caller's: a new reference, or a copy of a tensor. NULL: out of memory.
+ */
+TORT_API tort_value *tort_call_element(const tort_call *call, int32_t i);
 TORT_API int64_t tort_count(const tort_tensor *tensor); /* elements; the shape is known to be valid */
 /* Calls body(arg, begin, end) over 0..count on several threads where that pays (work: rough cost of one item in
  * nanoseconds). */
@@ -148,7 +165,9 @@ enum {
     TORT_OP_CONSTANT = 1u << 5, /* its output is its TENSOR attribute, where it has one: never copied */
     TORT_OP_BULKY = 1u << 4,    /* makes large values of small ones: folded only below a small size */
     TORT_OP_EARLY = 1u << 6,    /* of an operator's first row: files of opsets before `since` have it, and mean this */
-    TORT_OP_LISTS = 1u << 7     /* its params are followed by room for the lists and strings of the node */
+    TORT_OP_LISTS = 1u << 7,    /* its params are followed by room for the lists and strings of the node */
+    TORT_OP_VALUES = 1u << 8    /* takes or makes sequences, optionals or maps: `reference` does so too, by
+                                 * tort_call.output_values; a node whose operands are all tensors runs as any other */
 };
 
 /* The data members are little languages, parsed by check.c and held against ONNX's schemas by a test:

@@ -113,6 +113,29 @@ typedef struct tort_tensor {
 TORT_API bool tort_tensor_count(const tort_tensor *tensor, int64_t *count);
 TORT_API bool tort_tensor_bytes(const tort_tensor *tensor, size_t *bytes);
 
+typedef enum tort_kind { TORT_TENSOR, TORT_SPARSE, TORT_SEQUENCE, TORT_OPTIONAL, TORT_MAP } tort_kind;
+
+#define TORT_MAX_NESTING 3 /* kinds around a tensor: optional(seq(map(int64,tensor(float)))) */
+
+/* The type of a value: what it is from the outside in, and the elements of the tensors inside. Two types are one where
+ * both members are. The functions below make and read `nest`. */
+typedef struct tort_value_type {
+    tort_type type; /* UNDEFINED: not known, as of an empty sequence that a file has */
+    uint32_t nest;
+} tort_value_type;
+
+TORT_API tort_value_type tort_tensor_type(tort_type type);
+/* Types around others. More than TORT_MAX_NESTING of them give a type that no value has: its kind is SPARSE, its
+ * elements are UNDEFINED. */
+TORT_API tort_value_type tort_sequence_type(tort_value_type element);
+TORT_API tort_value_type tort_optional_type(tort_value_type element);
+TORT_API tort_value_type tort_map_type(tort_type key, tort_value_type element);
+TORT_API tort_kind tort_type_kind(tort_value_type type);
+TORT_API tort_type tort_type_key(tort_value_type type);           /* of a map; UNDEFINED */
+TORT_API tort_value_type tort_type_element(tort_value_type type); /* what it holds; of a tensor itself */
+/* Writes "seq(tensor(float))", as ONNX does, cut short where `size` bytes do not hold it. Returns `text`. */
+TORT_API const char *tort_type_text(tort_value_type type, char *text, size_t size);
+
 /* ---- environment ------------------------------------------------------------------------------------------------- */
 
 /* What the library asks of its surroundings. NULL members take the default: the C library's allocator and a pool of
@@ -128,6 +151,46 @@ typedef struct tort_env {
                          void *arg);
     void *parallel_ud;
 } tort_env;
+
+/* ---- values: what a run carries beside tensors ------------------------------------------------------------------- */
+
+/* A tensor, sequence, optional or map in host memory. It is counted: whoever made or retained it releases it, and it
+ * goes with its last reference; counting is thread-safe. It never changes while more than one reference is held. The
+ * allocator that it was made with must outlive it. Functions that make one return NULL where memory runs out, or where
+ * what they were given does not fit together. */
+typedef struct tort_value tort_value;
+
+/* Copies elements and the text of strings. env may be NULL, here and below. */
+TORT_API tort_value *tort_value_tensor(const tort_env *env, const tort_tensor *tensor);
+/* Borrows the data of the tensor until the value goes; then calls release(ud, tensor) (NULL: nothing is to be done).
+ * Where NULL is returned, release is not called. */
+TORT_API tort_value *tort_value_borrow(const tort_env *env, const tort_tensor *tensor,
+                                       void (*release)(void *ud, tort_tensor *tensor), void *ud);
+/* An empty sequence. */
+TORT_API tort_value *tort_value_sequence(const tort_env *env, tort_value_type element);
+/* Holds `element` with a reference of its own, or nothing where that is NULL. */
+TORT_API tort_value *tort_value_optional(const tort_env *env, tort_value_type type, const tort_value *element);
+/* `keys`: rank 1, int64 or string, copied; values[i] belongs to key i and is held with a reference of its own. */
+TORT_API tort_value *tort_value_map(const tort_env *env, const tort_tensor *keys, tort_value_type type,
+                                    const tort_value *const *values);
+/* Adds `element` at the end of a sequence that has one reference, and holds it with one of its own. False: memory ran
+ * out, the types differ, or others hold the sequence too; it is as before. A sequence of elements of UNDEFINED type
+ * takes over that of the first. */
+TORT_API bool tort_value_append(tort_value *sequence, const tort_value *element);
+
+TORT_API tort_value *tort_value_retain(const tort_value *value); /* the same value; NULL is allowed */
+TORT_API void tort_value_release(const tort_value *value);       /* NULL is allowed */
+
+TORT_API tort_value_type tort_value_type_of(const tort_value *value);
+TORT_API tort_kind tort_value_kind(const tort_value *value);
+/* Elements of a sequence or map; 1 or 0 of an optional; 0 of a tensor. */
+TORT_API int32_t tort_value_count(const tort_value *value);
+/* Borrowed from `value`; NULL where there is none of that index. */
+TORT_API const tort_value *tort_value_at(const tort_value *value, int32_t index);
+/* The tensor that it is, NULL if it is none; keys of a map, rank 1. Both borrowed; what they hold is not to be
+ * written. */
+TORT_API const tort_tensor *tort_value_view(const tort_value *value);
+TORT_API const tort_tensor *tort_value_keys(const tort_value *value);
 
 /* ---- model ------------------------------------------------------------------------------------------------------- */
 

@@ -1,6 +1,9 @@
 /* types.c - names and sizes of element types, statuses and verdicts; sizes of tensors.
  *
  * The numbers are those of the enumerations in tinyort.h; a new one is a new row here. */
+#include <stdio.h>
+#include <string.h>
+
 #include "runtime/memory.h"
 #include "runtime/op.h"
 
@@ -106,6 +109,68 @@ const char *tort_status_name(tort_status status) {
 const char *tort_verdict_name(tort_verdict_code code) {
     return (unsigned)code < TORT_VERDICT_COUNT ? verdict_names[code] : "unknown";
 }
+
+/* ---- types of values --------------------------------------------------------------------------------------------- */
+
+/* A level of `nest` is a byte: its kind, and above that the key of a map. The outermost is the lowest; 0, a tensor,
+ * ends the list. */
+enum { LEVEL_BITS = 8, KIND_BITS = 3 };
+
+static const tort_value_type too_deep = {.type = TORT_UNDEFINED, .nest = TORT_SPARSE};
+
+tort_value_type tort_tensor_type(tort_type type) {
+    return (tort_value_type){.type = type};
+}
+
+static tort_value_type around(tort_kind kind, tort_type key, tort_value_type element) {
+    const uint32_t level = (uint32_t)kind | (uint32_t)key << KIND_BITS;
+    if (element.nest >> LEVEL_BITS * (TORT_MAX_NESTING - 1) || !is_type(key)) return too_deep;
+    if (tort_type_kind(element) == TORT_SPARSE) return too_deep;
+    return (tort_value_type){.type = element.type, .nest = element.nest << LEVEL_BITS | level};
+}
+
+tort_value_type tort_sequence_type(tort_value_type element) {
+    return around(TORT_SEQUENCE, TORT_UNDEFINED, element);
+}
+
+tort_value_type tort_optional_type(tort_value_type element) {
+    return around(TORT_OPTIONAL, TORT_UNDEFINED, element);
+}
+
+tort_value_type tort_map_type(tort_type key, tort_value_type element) {
+    return around(TORT_MAP, key, element);
+}
+
+tort_kind tort_type_kind(tort_value_type type) {
+    return (tort_kind)(type.nest & ((1u << KIND_BITS) - 1));
+}
+
+tort_type tort_type_key(tort_value_type type) {
+    return (tort_type)((type.nest & ((1u << LEVEL_BITS) - 1)) >> KIND_BITS);
+}
+
+tort_value_type tort_type_element(tort_value_type type) {
+    return (tort_value_type){.type = type.type, .nest = type.nest >> LEVEL_BITS};
+}
+
+const char *tort_type_text(tort_value_type type, char *text, size_t size) {
+    static const char *const opening[] = {"tensor(", "sparse_tensor(", "seq(", "optional(", "map("};
+    const tort_kind kind = tort_type_kind(type);
+    if (size == 0) return text;
+    snprintf(text, size, "%s", (size_t)kind < sizeof opening / sizeof *opening ? opening[kind] : "unknown(");
+    if (kind == TORT_MAP)
+        snprintf(text + strlen(text), size - strlen(text), "%s,", tort_type_name(tort_type_key(type)));
+    size_t used = strlen(text);
+    if (kind == TORT_TENSOR || kind == TORT_SPARSE)
+        snprintf(text + used, size - used, "%s", tort_type_name(type.type));
+    else
+        tort_type_text(tort_type_element(type), text + used, size - used);
+    used = strlen(text);
+    snprintf(text + used, size - used, ")");
+    return text;
+}
+
+/* ---- sizes ------------------------------------------------------------------------------------------------------- */
 
 /* A product that overflows is refused also where a later dim is 0: strides are computed from it. */
 bool tort_tensor_count(const tort_tensor *tensor, int64_t *count) {

@@ -354,9 +354,9 @@ static void one_by_one(onnx_bytes *b, int n) {
     end(b, &graph);
 }
 
-/* Types within types, none of which is there twice. */
+/* Types within types, as deep as they may be. */
 static void types(onnx_bytes *b, int n) {
-    enum { DEEP = 40 };
+    enum { DEEP = TORT_MAX_NESTING };
     onnx_bytes graph = {0}, node = {0}, attribute = {0};
     begin(b);
     onnx_text(&node, NODE_OP, "A");

@@ -140,13 +140,17 @@ Test(loader_bad, the_nth_allocation_fails) {
 
 /* ---- the wire format -------------------------------------------------------------------------------------------- */
 
-static void refuse(onnx_bytes *b, const char *word) {
+static void refuse_as(onnx_bytes *b, tort_status expected, const char *word) {
     tort_model *model = NULL;
     tort_error error = {0};
-    cr_assert_eq(tort_model_load_buffer(NULL, b->data, b->size, NULL, &model, &error), TORT_E_MODEL);
+    cr_assert_eq(tort_model_load_buffer(NULL, b->data, b->size, NULL, &model, &error), expected);
     cr_assert(strstr(error.msg, word), "\"%s\" is not in: %s", word, error.msg);
     attempt_exactly(b->data, b->size);
     onnx_free(b);
+}
+
+static void refuse(onnx_bytes *b, const char *word) {
+    refuse_as(b, TORT_E_MODEL, word);
 }
 
 Test(loader_bad, not_a_model) {
@@ -273,6 +277,23 @@ Test(loader_bad, types_nested_without_end) {
     for (int i = 0; i < 2 * DEEP + 2; i++) onnx_end(&b);
     onnx_end(&b);
     refuse(&b, "nested more than 100 deep");
+}
+
+Test(loader_bad, types_nested_deeper_than_values) {
+    onnx_bytes b = {0};
+    enum { DEEP = TORT_MAX_NESTING + 1 };
+    onnx_begin_model(&b, 17);
+    onnx_begin(&b, GRAPH_INPUT);
+    onnx_text(&b, 1, "x");
+    onnx_begin(&b, 2);
+    for (int i = 0; i < DEEP; i++) {
+        onnx_begin(&b, 4); /* sequence of */
+        onnx_begin(&b, 1);
+    }
+    onnx_begin(&b, 1); /* tensors of */
+    onnx_int(&b, 1, TORT_FLOAT);
+    for (int i = 0; i < 2 * DEEP + 4; i++) onnx_end(&b);
+    refuse_as(&b, TORT_E_UNSUPPORTED, "more than 3 sequences");
 }
 
 /* Fields that inference does not need are skipped whatever they hold. */
