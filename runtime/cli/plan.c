@@ -34,10 +34,10 @@ static void print_providers(const tort_report *report, int width) {
     const struct {
         const char *name;
         int32_t nodes;
-    } others[] = {{"host", report->host}, {"folded", report->folded}, {"nowhere", report->unplaced}};
-    for (size_t i = 0; i < 3; i++) {
+    } others[] = {{"host", report->host}, {"folded", report->folded}, {"fused", report->fused}, {"nowhere", report->unplaced}};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (!others[i].nodes) continue;
-        cli_cell(table, i == 2 ? CLI_RED : CLI_PLAIN, "%s", others[i].name);
+        cli_cell(table, i == 3 ? CLI_RED : CLI_PLAIN, "%s", others[i].name);
         cli_cell(table, CLI_PLAIN, "%d", others[i].nodes);
         cli_row_end(table);
     }
@@ -163,7 +163,7 @@ static void print_copies(copy_list *copies, int32_t node, bool shown, int name_w
 static bool is_fallback(const tort_report_node *node) {
     if (!node->provider || cli_refusal_elsewhere(node)) return true;
     for (int32_t i = 0; i < node->verdict_count; i++)
-        if (node->verdicts[i].code >= TORT_NO_CAPABILITY) return true;
+        if (node->verdicts[i].code >= TORT_NO_CAPABILITY && !node->verdicts[i].fusion) return true;
     return false;
 }
 
