@@ -135,9 +135,14 @@ const tort_op *const tort_op_families[] = {
 
 extern const tort_pattern tort_patterns_batch_norm[];
 extern const tort_pattern tort_patterns_epilogue[];
+extern const tort_pattern tort_patterns_activation[];
+extern const tort_pattern tort_patterns_layer_norm[];
 
+// clang-format off: a line a table
 const tort_pattern *const tort_pattern_tables[] = {
     tort_patterns_batch_norm,
     tort_patterns_epilogue,
+    tort_patterns_activation,
+    tort_patterns_layer_norm,
     NULL,
 };

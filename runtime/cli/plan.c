@@ -190,6 +190,15 @@ static void print_node(const tort_report_node *node, const char *first, cli_tabl
     free(why);
 }
 
+/* What a fusion made the node of is one row behind it. */
+static void print_from(const tort_report_node *node, cli_table *table) {
+    char *text = cli_copy_text("", 0);
+    for (int32_t i = 0; i < node->from_count; i++) cli_append(&text, "%s%s", i ? ", " : "from ", node->from[i]);
+    for (int column = 0; *text && column < 5; column++) cli_cell(table, CLI_PLAIN, "%s", "");
+    if (*text) cli_cell(table, CLI_DIM, "%s", text);
+    free(text);
+}
+
 /* Nodes that could not be understood because of `node` are one row behind it. */
 static void print_behind(int32_t behind, const tort_report_node *node, cli_table *table) {
     if (!behind) return;
@@ -212,6 +221,7 @@ static void print_nodes(const cli_options *options, const tort_report *report, i
         print_copies(&copies, i, asked, name_width, table);
         if (!asked) continue;
         print_node(node, report->providers[0].name, table);
+        print_from(node, table);
         print_behind(behind[i], node, table);
     }
     print_copies(&copies, -1, options->only_count == 0, name_width, table);

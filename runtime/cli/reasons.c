@@ -75,8 +75,6 @@ char *cli_reason_text(const tort_report_node *node, bool with_cures) {
         cli_append(&text, ": %s%s%s", tort_verdict_name(verdict->code), *verdict->message ? " " : "", verdict->message);
         if (with_cures && *verdict->cure) cli_append(&text, " -> %s", verdict->cure);
     }
-    for (int32_t i = 0; i < node->from_count; i++)
-        cli_append(&text, "%s%s", i ? ", " : *text ? "; from " : "from ", node->from[i]);
     return text;
 }
 
