@@ -8,7 +8,7 @@
 #include "runtime/pattern.h"
 
 #include <float.h>
-#include <string.h>
+#include <math.h>
 
 /* ---- bias -------------------------------------------------------------------------------------------------------- */
 
@@ -64,14 +64,26 @@ static bool build_residual(tort_match *match) {
 
 /* ---- activations ------------------------------------------------------------------------------------------------- */
 
-/* A bound of Clip: an input from version 11 on, an attribute before. False: it is no number that is known. */
-static bool clip_bound(tort_match *match, const char *input, const char *attribute, float none, float *bound) {
+/* What stands for a bound that is absent: none before version 11, then the largest number of the type; 0: no float. */
+static float no_bound(const tort_node_view *clip, tort_type type) {
+    if (clip->op->since < 11) return INFINITY;
+    switch (type) {
+    case TORT_FLOAT: return FLT_MAX;
+    case TORT_FLOAT16: return 65504.0f;
+    case TORT_BFLOAT16: return 0x1.fep127f;
+    default: return 0;
+    }
+}
+
+/* A bound of Clip: an input from version 11 on, an attribute before. False: it is no number that is known, or fits a
+ * float. */
+static bool clip_bound(tort_match *match, const char *input, const char *attribute, float sign, float *bound) {
     const tort_node_view clip = tort_match_node(match, "y");
     const tort_attribute *given = tort_attr(&clip, attribute);
     tort_tensor tensor;
     double number;
-    *bound = given ? given->u.f : none;
-    if (!tort_match_info(match, input)) return true;
+    *bound = given ? given->u.f : sign * no_bound(&clip, tort_match_info(match, "c")->type);
+    if (!tort_match_info(match, input)) return given || *bound != 0;
     if (!tort_match_constant(match, input, &tensor) || tort_count(&tensor) != 1) return false;
     tort_load_doubles(tensor.type, tensor.data, 0, 1, &number);
     *bound = (float)number;
@@ -80,7 +92,7 @@ static bool clip_bound(tort_match *match, const char *input, const char *attribu
 
 static bool build_clip(tort_match *match) {
     float low, high;
-    return clip_bound(match, "low", "min", -FLT_MAX, &low) && clip_bound(match, "high", "max", FLT_MAX, &high) &&
+    return clip_bound(match, "low", "min", -1, &low) && clip_bound(match, "high", "max", 1, &high) &&
            tort_match_set_float(match, "activation_alpha", low) && tort_match_set_float(match, "activation_beta", high);
 }
 

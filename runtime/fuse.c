@@ -308,7 +308,7 @@ static bool is_known(const char *name, size_t length, char *names, size_t size) 
 
 static tort_status check_names(const tort_session *session, tort_error *error) {
     for (const char *name = session->options.fusions_off; name && *name;) {
-        char names[sizeof error->msg / 2] = "";
+        char names[600] = "";
         const size_t length = strcspn(name, ",");
         if (length && !is_known(name, length, names, sizeof names))
             return tort_fail(error, TORT_E_USAGE, "there is no fusion \"%.*s\" to switch off; there are: %s",
