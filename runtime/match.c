@@ -14,7 +14,7 @@ static bool is_text(tort_string text, const char *word) {
 
 /* ---- one node ---------------------------------------------------------------------------------------------------- */
 
-/* "tinyort::FusedConv" -> "tinyort" and "FusedConv". */
+/* "domain::Operator" in two; no domain is that of ONNX. */
 static void split_operator(tort_string text, tort_string *domain, tort_string *name) {
     *domain = (tort_string){"", 0};
     *name = text;

@@ -59,13 +59,17 @@ static const char *path_of(writer *w, const tort_graph *graph, const tort_node *
 /* Names of the model's nodes, whose graph has the index of the lowered one. */
 static bool write_from(writer *w, const tort_lowered *lowered, const tort_unit *unit, tort_report_node *out) {
     const tort_graph *model = &w->session->model->graphs[lowered - w->session->graphs];
-    const char **from = tort_arena_array(w->arena, (size_t)unit->from_count + 1, sizeof *from);
-    if (!from) return false;
+    const size_t count = (size_t)unit->from_count + 1;
+    const char **from = tort_arena_array(w->arena, count, sizeof *from),
+               **ops = tort_arena_array(w->arena, count, sizeof *ops);
+    if (!from || !ops) return false;
     for (int32_t i = 0; i < unit->from_count; i++) {
         from[i] = path_of(w, model, &model->nodes[unit->from[i]]);
         if (!from[i]) return false;
+        ops[i] = model->nodes[unit->from[i]].op_type;
     }
     out->from = from;
+    out->from_ops = ops;
     out->from_count = unit->from_count;
     return true;
 }

@@ -393,6 +393,7 @@ typedef struct tort_report_node {
     const tort_report_verdict *verdicts; /* better rows that refused, and providers before the one that serves */
     int32_t verdict_count;
     const char *const *from; /* paths of the model's nodes that a fusion made this one of; it stands where the last stood */
+    const char *const *from_ops; /* and their operators */
     int32_t from_count;
 } tort_report_node;
 

@@ -167,6 +167,13 @@ static bool is_fallback(const tort_report_node *node) {
     return false;
 }
 
+/* Is it of this operator, or was one of the nodes that it is made of? */
+static bool is_of(const tort_report_node *node, const char *op) {
+    bool is = !strcmp(op, node->op);
+    for (int32_t i = 0; i < node->from_count; i++) is = is || !strcmp(op, node->from_ops[i]);
+    return is;
+}
+
 /* Does --only ask for this node? */
 static bool is_asked_for(const cli_options *options, const tort_report_node *node) {
     bool asked = options->only_count == 0;
@@ -174,7 +181,7 @@ static bool is_asked_for(const cli_options *options, const tort_report_node *nod
         const char *only = options->only[i];
         asked = !strcmp(only, "fallback")   ? is_fallback(node)
                 : !strcmp(only, "unplaced") ? !node->provider
-                                            : !strcmp(only, node->op);
+                                            : is_of(node, only);
     }
     return asked;
 }
