@@ -1,5 +1,6 @@
-/* fuse_batch_norm.c - fusions that take BatchNormalization into the weights of the Conv, ConvTranspose or Gemm before it:
- * (W x + b - mean) * factor + shift is (W factor) x + (b - mean) * factor + shift, with factor = scale / sqrt(var + eps).
+/* fuse_batch_norm.c - fusions that take BatchNormalization into the weights of the Conv, ConvTranspose or Gemm before
+ * it: (W x + b - mean) * factor + shift is (W factor) x + (b - mean) * factor + shift, with factor = scale / sqrt(var +
+ * eps).
  *
  * The scaled weights are made of the model's whenever a kernel packs or uploads them. Read next: batch_norm.c. */
 #include "ops/numeric.h"
@@ -63,8 +64,8 @@ static double number_of(const tort_tensor *list, int64_t i) {
 
 #define LARGEST_HALF_FACTOR 256 /* of 16-bit weights, which must not overflow */
 
-/* Fills factors, and shifts with what is added to the scaled product; b (NULL: none) has one number or one a channel and
- * counts `beta` times. False: not of such constants, or a factor that no weight can bear. */
+/* Fills factors, and shifts with what is added to the scaled product; b (NULL: none) has one number or one a channel
+ * and counts `beta` times. False: not of such constants, or a factor that no weight can bear. */
 static bool read_factors(tort_match *match, int64_t channels, const tort_tensor *b, double beta, double *factors,
                          double *shifts) {
     const tort_node_view norm = tort_match_node(match, "y");
@@ -97,7 +98,8 @@ static bool scale_and_shift(tort_match *match, const scaling *shape, const tort_
     return tort_match_derive(match, "w", scale_weights, s) && tort_match_replace(match, "b", &made);
 }
 
-/* ---- the three ---------------------------------------------------------------------------------------------------- */
+/* ---- the three ----------------------------------------------------------------------------------------------------
+ */
 
 static int64_t kernel_size(const tort_info *w) {
     int64_t size = 1;
@@ -130,11 +132,8 @@ static bool build_conv_transpose(tort_match *match) {
     tort_tensor b;
     bool has;
     if (w->rank < 3 || group < 1 || w->dims[0] % group || !read_bias(match, w->dims[1] * group, &b, &has)) return false;
-    const scaling shape = {.type = w->type,
-                           .groups = group,
-                           .rows = w->dims[0] / group,
-                           .channels = w->dims[1],
-                           .inner = kernel_size(w)};
+    const scaling shape = {
+        .type = w->type, .groups = group, .rows = w->dims[0] / group, .channels = w->dims[1], .inner = kernel_size(w)};
     return scale_and_shift(match, &shape, has ? &b : NULL, 1);
 }
 
@@ -147,11 +146,8 @@ static bool build_gemm(tort_match *match) {
     if (w->rank != 2 || (has && !tort_match_constant(match, "b", &b))) return false;
     const int64_t columns = w->dims[!transposed], k = w->dims[transposed];
     if (has && tort_count(&b) != 1 && (tort_count(&b) != columns || b.dims[b.rank - 1] != columns)) return false;
-    const scaling shape = {.type = w->type,
-                           .groups = 1,
-                           .rows = transposed ? 1 : k,
-                           .channels = columns,
-                           .inner = transposed ? k : 1};
+    const scaling shape = {
+        .type = w->type, .groups = 1, .rows = transposed ? 1 : k, .channels = columns, .inner = transposed ? k : 1};
     return scale_and_shift(match, &shape, has ? &b : NULL, (double)tort_attr_float(&node, "beta"));
 }
 

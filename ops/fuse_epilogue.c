@@ -1,8 +1,8 @@
-/* fuse_epilogue.c - fusions that make FusedConv, FusedGemm and FusedMatMul of a product and what follows it: a bias, a sum
- * with another value, an activation.
+/* fuse_epilogue.c - fusions that make FusedConv, FusedGemm and FusedMatMul of a product and what follows it: a bias, a
+ * sum with another value, an activation.
  *
- * They go one after the other: Conv with a sum is a FusedConv with Z, that and Relu is one with an activation. Read next:
- * epilogue.h, fuse_batch_norm.c. */
+ * They go one after the other: Conv with a sum is a FusedConv with Z, that and Relu is one with an activation. Read
+ * next: epilogue.h, fuse_batch_norm.c. */
 #include "ops/epilogue.h"
 #include "ops/numeric.h"
 #include "runtime/pattern.h"
@@ -52,7 +52,8 @@ static bool build_channel_bias(tort_match *match) {
 }
 
 static bool build_column_bias(tort_match *match) {
-    const tort_info *x = tort_match_info(match, "x"), *w = tort_match_info(match, "w"), *c = tort_match_info(match, "c");
+    const tort_info *x = tort_match_info(match, "x"), *w = tort_match_info(match, "w"),
+                    *c = tort_match_info(match, "c");
     return x->rank >= 2 && w->rank >= 2 && add_to_bias(match, "b", c->rank - 1);
 }
 

@@ -140,9 +140,5 @@ extern const tort_pattern tort_patterns_layer_norm[];
 
 // clang-format off: a line a table
 const tort_pattern *const tort_pattern_tables[] = {
-    tort_patterns_batch_norm,
-    tort_patterns_epilogue,
-    tort_patterns_activation,
-    tort_patterns_layer_norm,
-    NULL,
+    tort_patterns_batch_norm, tort_patterns_epilogue, tort_patterns_activation, tort_patterns_layer_norm, NULL,
 };

@@ -1,5 +1,5 @@
-/* claim.c - asks a provider for a node: first what the core itself must refuse, then its kernel rows in the order of the
- * table; every answer is kept (claim.h).
+/* claim.c - asks a provider for a node: first what the core itself must refuse, then its kernel rows in the order of
+ * the table; every answer is kept (claim.h).
  *
  * It must not decide who is asked, nor know operators or providers by name. Read next: place.c, fuse.c. */
 #include "runtime/claim.h"

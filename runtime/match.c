@@ -159,8 +159,8 @@ static bool inner_values_are_free(const tort_match *match) {
 static bool match_from(tort_match *match, int32_t k) {
     if (k < 0) return inner_values_are_free(match);
     const tort_node *node = &match->lowered->graph.nodes[match->nodes[k]];
-    const bool commutes = (node->op->flags & TORT_OP_COMMUTES) && match->pattern->nodes[k].operand_count == 2 &&
-                          node->input_count == 2;
+    const bool commutes =
+        (node->op->flags & TORT_OP_COMMUTES) && match->pattern->nodes[k].operand_count == 2 && node->input_count == 2;
     const bool first = commutes && producer_of(match, node->inputs[1]) > producer_of(match, node->inputs[0]);
     int32_t nodes[TORT_PATTERN_NODES], values[TORT_PATTERN_VALUES];
     memcpy(nodes, match->nodes, sizeof nodes);
@@ -246,8 +246,7 @@ bool tort_match_set(tort_match *match, const tort_attribute *attribute) {
 }
 
 bool tort_match_set_int(tort_match *match, const char *name, int64_t value) {
-    return tort_match_set(match,
-                          &(tort_attribute){.name = name, .kind = TORT_ATTR_INT, .count = 1, .u = {.i = value}});
+    return tort_match_set(match, &(tort_attribute){.name = name, .kind = TORT_ATTR_INT, .count = 1, .u = {.i = value}});
 }
 
 bool tort_match_set_float(tort_match *match, const char *name, float value) {
@@ -258,8 +257,7 @@ bool tort_match_set_float(tort_match *match, const char *name, float value) {
 bool tort_match_set_string(tort_match *match, const char *name, const char *value) {
     return tort_match_set(
         match,
-        &(tort_attribute){
-            .name = name, .kind = TORT_ATTR_STRING, .count = 1, .u = {.s = {value, strlen(value)}}});
+        &(tort_attribute){.name = name, .kind = TORT_ATTR_STRING, .count = 1, .u = {.s = {value, strlen(value)}}});
 }
 
 /* A new value in the place of another; -1: there is no such place, or failed. */
@@ -319,8 +317,7 @@ void tort_match_read(tort_match *match, const char *name, const char *other) {
 bool tort_match_build(tort_match *match) {
     const tort_pattern *row = match->pattern->row;
     const bool built = !row->build || row->build(match);
-    while (match->held_count > 0)
-        tort_constant_release(match->lowered->session, match->held[--match->held_count]);
+    while (match->held_count > 0) tort_constant_release(match->lowered->session, match->held[--match->held_count]);
     return built && !match->failed;
 }
 

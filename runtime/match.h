@@ -1,4 +1,5 @@
-/* match.h - patterns parsed, and matched against the nodes of a lowered graph. Private to pattern.c, match.c, fuse.c. */
+/* match.h - patterns parsed, and matched against the nodes of a lowered graph. Private to pattern.c, match.c, fuse.c.
+ */
 #ifndef TORT_RUNTIME_MATCH_H
 #define TORT_RUNTIME_MATCH_H
 
@@ -12,7 +13,8 @@ enum {
     TORT_PATTERN_ATTRIBUTES = 16 /* of the made node, without defaults */
 };
 
-/* ---- parsed ------------------------------------------------------------------------------------------------------- */
+/* ---- parsed -------------------------------------------------------------------------------------------------------
+ */
 
 typedef enum tort_operand_kind { TORT_OPERAND_VALUE, TORT_OPERAND_CONSTANT, TORT_OPERAND_NUMBER } tort_operand_kind;
 
@@ -50,7 +52,8 @@ int32_t tort_parsed_value(const tort_parsed *parsed, const char *name, size_t le
 /* Takes the next part of `text` up to the separator; false at the end. */
 bool tort_next_part(tort_string *text, char separator, tort_string *part);
 
-/* ---- matched ------------------------------------------------------------------------------------------------------ */
+/* ---- matched ------------------------------------------------------------------------------------------------------
+ */
 
 enum { TORT_UNBOUND = -2 };
 

@@ -139,7 +139,8 @@ static const char *parse_made(tort_parsed *parsed) {
         parsed->made[parsed->made_count++] = value;
     }
     parsed->made_attributes = (tort_string){"", 0};
-    if (*cursor == '{' && (cursor++, !take_until(&cursor, '}', &parsed->made_attributes))) return "braces are not closed";
+    if (*cursor == '{' && (cursor++, !take_until(&cursor, '}', &parsed->made_attributes)))
+        return "braces are not closed";
     if (*cursor) return "something follows what it makes";
     const int32_t made = count_parts(parsed->made_operators);
     if (made != 1 && made != count_parts(parsed->nodes[parsed->anchor].operators))

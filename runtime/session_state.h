@@ -2,8 +2,9 @@
  *
  * A session runs a graph of its own: each graph of the model, bodies included, is lowered into one tort_lowered, which
  * holds all that the session knows of it. One writer per fact: chain.c opens providers and tells memories apart,
- * lower.c copies graphs, fold.c sets `folded`, place.c alone sets where a unit runs, fuse.c joins units of one provider,
- * prepare.c fills prepared and constants, bind.c says where inputs and outputs are, plan.c makes plans, report.c only reads. */
+ * lower.c copies graphs, fold.c sets `folded`, place.c alone sets where a unit runs, fuse.c joins units of one
+ * provider, prepare.c fills prepared and constants, bind.c says where inputs and outputs are, plan.c makes plans,
+ * report.c only reads. */
 #ifndef TORT_RUNTIME_SESSION_STATE_H
 #define TORT_RUNTIME_SESSION_STATE_H
 
@@ -130,9 +131,9 @@ typedef struct tort_lowered {
     bool lowered;     /* false: a body of a node that never runs, or was not understood */
     tort_unit *units; /* node_count; in the session's arena, as all that is not said to grow */
     /* These three and the graph's values grow: value_count, room for graph.value_capacity; owned. */
-    tort_info *infos;     /* types, shapes and small contents, with fixed shapes */
-    int32_t *constant_of; /* index into the session's constants, -1 */
-    int32_t *weights;     /* the model's weight that the value is, -1 */
+    tort_info *infos;                      /* types, shapes and small contents, with fixed shapes */
+    int32_t *constant_of;                  /* index into the session's constants, -1 */
+    int32_t *weights;                      /* the model's weight that the value is, -1 */
     int32_t *input_memory, *output_memory; /* an input, output of the graph: the memory that it is bound to */
     int32_t *same_dim;   /* the main graph's: where the symbol of an input's dimension stands first, see inputs.c */
     tort_planned *plans; /* the one used last first */

@@ -281,7 +281,7 @@ typedef struct tort_session_options {
     int32_t symbol_count;
     /* Providers of the application, ends with NULL; looked up before those of the build. Borrowed. */
     const struct tort_provider *const *providers;
-    bool plan_only;  /* weights are not prepared; such a session cannot run */
+    bool plan_only; /* weights are not prepared; such a session cannot run */
     /* Fusions that are not wanted: "*" for all, or a list of their names, "gelu_erf,bias" (tinyort ops lists them). */
     const char *fusions_off;
     bool unfolded;   /* no folding and no fusion: every node runs (compare uses it) */
@@ -392,7 +392,8 @@ typedef struct tort_report_node {
     bool fell_back; /* a provider before the one that serves refused it; a node that was pinned there did not */
     const tort_report_verdict *verdicts; /* better rows that refused, and providers before the one that serves */
     int32_t verdict_count;
-    const char *const *from; /* paths of the model's nodes that a fusion made this one of; it stands where the last stood */
+    const char *const
+        *from; /* paths of the model's nodes that a fusion made this one of; it stands where the last stood */
     const char *const *from_ops; /* and their operators */
     int32_t from_count;
 } tort_report_node;

@@ -34,7 +34,8 @@ static void print_providers(const tort_report *report, int width) {
     const struct {
         const char *name;
         int32_t nodes;
-    } others[] = {{"host", report->host}, {"folded", report->folded}, {"fused", report->fused}, {"nowhere", report->unplaced}};
+    } others[] = {
+        {"host", report->host}, {"folded", report->folded}, {"fused", report->fused}, {"nowhere", report->unplaced}};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (!others[i].nodes) continue;
         cli_cell(table, i == 3 ? CLI_RED : CLI_PLAIN, "%s", others[i].name);

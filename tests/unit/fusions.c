@@ -46,7 +46,8 @@ Test(fusions, a_malformed_row_is_told) {
     }
 }
 
-/* ---- a provider that says what it is told to ----------------------------------------------------------------------- */
+/* ---- a provider that says what it is told to -----------------------------------------------------------------------
+ */
 
 static void open_here(const tort_provider_config *config, void **device, tort_target *target,
                       tort_condition *condition) {
