@@ -177,6 +177,11 @@ asan:
 check-layers:
 	@.ci/check_layers.sh .
 
+.PHONY: check-sizes
+## Show how long functions are, and fail where they, or files, get too long. LONGEST=20 names the 20 longest.
+check-sizes:
+	@$(VENV)/bin/python .ci/check_sizes.py . $(if $(LONGEST),--longest $(LONGEST))
+
 .PHONY: check-spills
 ## Compile every CUDA kernel for every architecture; list registers and memory, fail on spills. ALL=1 lists every kernel.
 check-spills: $(CUDA_SOURCES:%.cu=$(if $(NVCC),$(OBJ)/%.cu.o))
@@ -195,7 +200,7 @@ format-check:
 INSTALL_LIB = $(DESTDIR)$(PREFIX)/lib
 INSTALL_INCLUDE = $(DESTDIR)$(PREFIX)/include
 # What a provider outside of this tree includes: provider.h and what that needs, and the params of the operators.
-PROVIDER_HEADERS := $(patsubst %,runtime/%.h,tinyort provider op graph shape account memory error) $(wildcard ops/*.h)
+PROVIDER_HEADERS := $(patsubst %,runtime/%.h,tinyort provider op graph value shape account memory error) $(wildcard ops/*.h)
 .PHONY: install uninstall
 ## Install under PREFIX (default /usr/local); DESTDIR is put before it.
 install: all

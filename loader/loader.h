@@ -1,7 +1,8 @@
 /* loader.h - what the files of loader/ share while one model is loaded. Private to loader/.
  *
  * Reading order: onnx_load.c (the whole), limits.h (what it may cost), graph.c (scopes, values, nodes), bodies.c (what
- * bodies capture), functions.c (calls expanded in place), attributes.c, tensors.c and sparse.c (weights), types.c. */
+ * bodies capture), functions.c (calls expanded in place), attributes.c, tensors.c and sparse.c (weights), types.c,
+ * opsets.c. */
 #ifndef TORT_LOADER_LOADER_H
 #define TORT_LOADER_LOADER_H
 
@@ -60,6 +61,8 @@ typedef struct tort_loader {
     size_t sparse_bytes; /* that expanding sparse tensors took */
 } tort_loader;
 
+/* ---- loader.c */
+
 /* "" for "ai.onnx". */
 const char *tort_domain_of(const char *domain);
 /* Fails with TORT_E_MEMORY. */
@@ -71,10 +74,12 @@ void tort_allow_more(tort_loader *loader, size_t bytes);
 tort_status tort_enter(tort_loader *loader);
 void tort_leave(tort_loader *loader);
 
-/* ---- onnx_load.c */
+/* ---- opsets.c */
 
 /* Collects imports, fields `number` of a message: domain -> version. */
 tort_status tort_load_opsets(tort_loader *loader, tort_message message, uint32_t number, tort_names *opsets);
+/* Lists the model's, which are collected: every domain once, in the order of the file. */
+tort_status tort_list_opsets(tort_loader *loader);
 
 /* ---- graph.c */
 

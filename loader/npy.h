@@ -1,11 +1,15 @@
-/* npy.h - NumPy's .npy format, for tensor_file.c; decoding is public there. */
+/* npy.h - NumPy's .npy format: one tensor, as a file or as .npz archives have it. */
 #ifndef TORT_LOADER_NPY_H
 #define TORT_LOADER_NPY_H
 
 #include <stdio.h>
 
-#include "loader/tensor_file.h"
+#include "loader/tensor_memory.h"
 
+/* Reads the tensor of the bytes of a file, which are untrusted. Borrows nothing; the caller frees it with
+ * tort_tensor_file_free. TORT_E_UNSUPPORTED where they hold no tensor (an object array). */
+tort_status tort_tensor_npy_decode(const tort_env *env, const void *bytes, size_t size, tort_tensor *tensor,
+                                   tort_error *error);
 /* Writes header and elements; false when the file refuses them. */
 bool tort_npy_write(FILE *file, const tort_tensor *tensor);
 

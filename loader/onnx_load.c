@@ -8,67 +8,6 @@
 #include "loader/file_kind.h"
 #include "loader/loader.h"
 
-#define DEEPEST_NESTING 64
-
-/* ---- shared by the files of loader/ ----------------------------------------------------------------------------- */
-
-const char *tort_domain_of(const char *domain) {
-    return strcmp(domain, "ai.onnx") == 0 ? "" : domain;
-}
-
-tort_status tort_no_memory(tort_loader *loader) {
-    return tort_fail(loader->error, TORT_E_MEMORY, "out of memory while loading the model");
-}
-
-void tort_allow_more(tort_loader *loader, size_t bytes) {
-    tort_account *account = &loader->model->account;
-    size_t limit;
-    tort_account_limit(account, tort_add_size(account->limit, bytes, &limit) ? limit : SIZE_MAX);
-}
-
-tort_status tort_enter(tort_loader *loader) {
-    if (++loader->depth <= DEEPEST_NESTING) return TORT_OK;
-    return tort_fail(loader->error, TORT_E_MODEL, "bodies and calls of functions are nested more than %d deep",
-                     DEEPEST_NESTING);
-}
-
-void tort_leave(tort_loader *loader) {
-    loader->depth--;
-}
-
-static tort_opset read_opset(tort_message message) {
-    tort_opset opset = {.domain = ""};
-    for (tort_field field; tort_next_field(&message, &field);) {
-        if (field.number == OPSET_DOMAIN) opset.domain = tort_domain_of(field.text);
-        if (field.number == OPSET_VERSION) opset.version = (int64_t)field.integer;
-    }
-    return opset;
-}
-
-static bool is_version(int64_t version) {
-    return version >= 1 && version <= INT32_MAX;
-}
-
-tort_status tort_load_opsets(tort_loader *loader, tort_message message, uint32_t number, tort_names *opsets) {
-    tort_field field;
-    for (size_t i = 0; tort_next_of(&message, number, &field); i++) {
-        tort_opset opset = read_opset(field.message);
-        int32_t known = 0;
-        if (!is_version(opset.version) && *opset.domain) continue; /* harmless until a node is of that domain */
-        if (!is_version(opset.version))
-            return tort_fail(loader->error, TORT_E_MODEL, "opset_import %zu: the main domain has version %lld", i,
-                             (long long)opset.version);
-        if (!tort_names_find(opsets, opset.domain, &known)) {
-            if (!tort_names_add(opsets, opset.domain, (int32_t)opset.version)) return tort_no_memory(loader);
-        } else if (known != opset.version) {
-            return tort_fail(loader->error, TORT_E_MODEL,
-                             "opset_import %zu: domain \"%.100s\" has versions %d and %lld", i, opset.domain, known,
-                             (long long)opset.version);
-        }
-    }
-    return TORT_OK;
-}
-
 /* ---- the header ------------------------------------------------------------------------------------------------- */
 
 static tort_message find_message(tort_message message, uint32_t number) {
@@ -107,26 +46,6 @@ static tort_status load_metadata(tort_loader *loader) {
     return TORT_OK;
 }
 
-/* Every domain once, in the order of the file; they have been counted. */
-static tort_status list_opsets(tort_loader *loader) {
-    tort_model *model = loader->model;
-    tort_message rest = loader->message;
-    model->opsets = tort_arena_array(&model->arena, (size_t)loader->opsets.count, sizeof *model->opsets);
-    if (!model->opsets) return tort_no_memory(loader);
-    tort_names listed;
-    tort_names_init(&listed, loader->env);
-    tort_status status = TORT_OK;
-    for (tort_field field; !status && tort_next_of(&rest, MODEL_OPSET_IMPORT, &field);) {
-        tort_opset opset = read_opset(field.message);
-        int32_t number;
-        if (!is_version(opset.version) || tort_names_find(&listed, opset.domain, &number)) continue;
-        if (!tort_names_add(&listed, opset.domain, model->opset_count)) status = tort_no_memory(loader);
-        if (!status) model->opsets[model->opset_count++] = opset;
-    }
-    tort_names_free(&listed);
-    return status;
-}
-
 /* ---- the whole -------------------------------------------------------------------------------------------------- */
 
 /* The slim copy moves into the model, whose names it holds. */
@@ -160,7 +79,7 @@ static tort_status load_parts(tort_loader *loader, const char *path) {
     if (!status) status = load_header(loader, path);
     if (!status) status = load_metadata(loader);
     if (!status) status = tort_load_opsets(loader, loader->message, MODEL_OPSET_IMPORT, &loader->opsets);
-    if (!status) status = list_opsets(loader);
+    if (!status) status = tort_list_opsets(loader);
     if (!status) status = tort_load_functions(loader);
     if (!status) status = load_main_graph(loader);
     return status;

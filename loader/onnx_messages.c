@@ -156,3 +156,36 @@ static const tort_wire_field type_fields[] = {
     {TYPE_OPTIONAL, TORT_FIELD_MESSAGE, false, 0, "optional_type", &sequence_message},
 };
 static const tort_wire_message type_message = TABLE(type_fields);
+
+/* ---- values ------------------------------------------------------------------------------------------------------ */
+
+static const tort_wire_field sequence_value_fields[] = {
+    {VALUE_NAME, TORT_FIELD_TEXT, false, 0, "name", NULL},
+    {CONTAINER_ELEM_TYPE, TORT_FIELD_INT, false, 0, "elem_type", NULL},
+    {CONTAINER_TENSOR, TORT_FIELD_MESSAGE, true, 0, "tensor_values", &tort_wire_tensor},
+    {CONTAINER_SPARSE_TENSOR, TORT_FIELD_MESSAGE, true, 0, "sparse_tensor_values", &segment_message},
+    {CONTAINER_SEQUENCE, TORT_FIELD_MESSAGE, true, 0, "sequence_values", &tort_wire_sequence},
+    {CONTAINER_MAP, TORT_FIELD_MESSAGE, true, 0, "map_values", &tort_wire_map},
+    {CONTAINER_OPTIONAL, TORT_FIELD_MESSAGE, true, 0, "optional_values", &tort_wire_optional},
+};
+const tort_wire_message tort_wire_sequence = TABLE(sequence_value_fields);
+
+static const tort_wire_field optional_value_fields[] = {
+    {VALUE_NAME, TORT_FIELD_TEXT, false, 0, "name", NULL},
+    {CONTAINER_ELEM_TYPE, TORT_FIELD_INT, false, 0, "elem_type", NULL},
+    {CONTAINER_TENSOR, TORT_FIELD_MESSAGE, false, 0, "tensor_value", &tort_wire_tensor},
+    {CONTAINER_SPARSE_TENSOR, TORT_FIELD_MESSAGE, false, 0, "sparse_tensor_value", &segment_message},
+    {CONTAINER_SEQUENCE, TORT_FIELD_MESSAGE, false, 0, "sequence_value", &tort_wire_sequence},
+    {CONTAINER_MAP, TORT_FIELD_MESSAGE, false, 0, "map_value", &tort_wire_map},
+    {CONTAINER_OPTIONAL, TORT_FIELD_MESSAGE, false, 0, "optional_value", &tort_wire_optional},
+};
+const tort_wire_message tort_wire_optional = TABLE(optional_value_fields);
+
+static const tort_wire_field map_value_fields[] = {
+    {VALUE_NAME, TORT_FIELD_TEXT, false, 0, "name", NULL},
+    {MAP_VALUE_KEY_TYPE, TORT_FIELD_INT, false, 0, "key_type", NULL},
+    {MAP_VALUE_KEYS, TORT_FIELD_INT, true, 0, "keys", NULL},
+    {MAP_VALUE_STRING_KEYS, TORT_FIELD_BYTES, true, 0, "string_keys", NULL},
+    {MAP_VALUE_VALUES, TORT_FIELD_MESSAGE, false, 0, "values", &tort_wire_sequence},
+};
+const tort_wire_message tort_wire_map = TABLE(map_value_fields);

@@ -95,6 +95,32 @@ enum tort_tensor_field {
 
 enum tort_sparse_field { SPARSE_VALUES = 1, SPARSE_INDICES = 2, SPARSE_DIMS = 3 };
 
+enum tort_container_field { /* of SequenceProto, where values are lists, and of OptionalProto, where they are one */
+                            CONTAINER_ELEM_TYPE = 2, /* the numbers of tort_container_kind */
+                            CONTAINER_TENSOR = 3,
+                            CONTAINER_SPARSE_TENSOR = 4,
+                            CONTAINER_SEQUENCE = 5,
+                            CONTAINER_MAP = 6,
+                            CONTAINER_OPTIONAL = 7
+};
+
+enum tort_container_kind { /* in elem_type */
+                           HOLDS_TENSORS = 1,
+                           HOLDS_SPARSE_TENSORS = 2,
+                           HOLDS_SEQUENCES = 3,
+                           HOLDS_MAPS = 4,
+                           HOLDS_OPTIONALS = 5
+};
+
+enum tort_map_value_field {
+    MAP_VALUE_KEY_TYPE = 2,
+    MAP_VALUE_KEYS = 3,
+    MAP_VALUE_STRING_KEYS = 4,
+    MAP_VALUE_VALUES = 5
+};
+
+enum { VALUE_NAME = 1 }; /* of SequenceProto, OptionalProto and MapProto */
+
 enum tort_shape_field { SHAPE_DIM = 1 };
 
 enum tort_dimension_field { DIMENSION_VALUE = 1, DIMENSION_PARAM = 2 }; /* at most one of the two */
@@ -151,6 +177,6 @@ struct tort_wire_message {
 };
 
 /* What a file may be. */
-extern const tort_wire_message tort_wire_model, tort_wire_tensor;
+extern const tort_wire_message tort_wire_model, tort_wire_tensor, tort_wire_sequence, tort_wire_optional, tort_wire_map;
 
 #endif

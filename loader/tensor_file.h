@@ -10,9 +10,6 @@
 /* Reads a tensor; the ending of the path tells the format. The caller frees it with tort_tensor_file_free.
  * TORT_E_UNSUPPORTED where the file holds no tensor (a SequenceProto, an object array). */
 tort_status tort_tensor_file_read(const tort_env *env, const char *path, tort_tensor *tensor, tort_error *error);
-/* The same for the bytes of an .npy file in memory, as an .npz archive has them. Borrows nothing. */
-tort_status tort_tensor_npy_decode(const tort_env *env, const void *bytes, size_t size, tort_tensor *tensor,
-                                   tort_error *error);
 /* Writes a tensor; the ending tells the format. `name` goes into a .pb. A type that NumPy does not have (bfloat16,
  * 8 bits and below) is written as .npy in the unsigned integers that hold its bits, unpacked. */
 tort_status tort_tensor_file_write(const char *path, const char *name, const tort_tensor *tensor, tort_error *error);

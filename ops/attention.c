@@ -39,6 +39,30 @@ static tort_status read_dims(const tort_node_view *node, tort_dims *dims, tort_e
     return TORT_OK;
 }
 
+static tort_status check_inputs(const tort_infer *infer) {
+    const tort_node_view *node = infer->node;
+    const tort_info *past = &node->inputs[PAST_KEY];
+    const bool continues = tort_has_input(node, PAST_KEY);
+    for (int32_t i = KEY; i <= VALUE; i++)
+        if (node->inputs[i].rank != node->inputs[QUERY].rank)
+            return tort_fail(infer->error, TORT_E_MODEL, "input %d has rank %d; expected that of input 0, %d", i,
+                             node->inputs[i].rank, node->inputs[QUERY].rank);
+    if (continues != tort_has_input(node, PAST_VALUE))
+        return tort_fail(infer->error, TORT_E_MODEL, "past_key and past_value must be given together");
+    if (continues && tort_has_input(node, VALID_KEYS))
+        return tort_fail(infer->error, TORT_E_MODEL, "nonpad_kv_seqlen cannot be combined with past_key");
+    if (continues && past->rank >= 0 && past->rank != 4)
+        return tort_fail(infer->error, TORT_E_MODEL, "past_key has rank %d; expected 4", past->rank);
+    return TORT_OK;
+}
+
+/* The length of keys, those of the past included. */
+static tort_dim total_length(const tort_infer *infer, tort_dim length) {
+    const tort_info *past = &infer->node->inputs[PAST_KEY];
+    if (!tort_has_input(infer->node, PAST_KEY)) return length;
+    return tort_dim_add(infer->dims, length, past->rank == 4 ? past->dims[2] : tort_dim_fresh(infer->dims, false));
+}
+
 static tort_status infer_attention(tort_infer *infer) {
     const tort_node_view *node = infer->node;
     head_dims query, key, value;
@@ -47,23 +71,9 @@ static tort_status infer_attention(tort_infer *infer) {
     tort_status status = read_dims(node, infer->dims, infer->error, QUERY, &query);
     if (status == TORT_OK) status = read_dims(node, infer->dims, infer->error, KEY, &key);
     if (status == TORT_OK) status = read_dims(node, infer->dims, infer->error, VALUE, &value);
+    if (status == TORT_OK) status = check_inputs(infer);
     if (status != TORT_OK) return status;
-    for (int32_t i = KEY; i <= VALUE; i++)
-        if (node->inputs[i].rank != node->inputs[QUERY].rank)
-            return tort_fail(infer->error, TORT_E_MODEL, "input %d has rank %d; expected that of input 0, %d", i,
-                             node->inputs[i].rank, node->inputs[QUERY].rank);
-    if (tort_has_input(node, PAST_KEY) != tort_has_input(node, PAST_VALUE))
-        return tort_fail(infer->error, TORT_E_MODEL, "past_key and past_value must be given together");
-    if (tort_has_input(node, PAST_KEY) && tort_has_input(node, VALID_KEYS))
-        return tort_fail(infer->error, TORT_E_MODEL, "nonpad_kv_seqlen cannot be combined with past_key");
-    tort_dim total = key.length;
-    if (tort_has_input(node, PAST_KEY)) {
-        const tort_info *past = &node->inputs[PAST_KEY];
-        if (past->rank >= 0 && past->rank != 4)
-            return tort_fail(infer->error, TORT_E_MODEL, "past_key has rank %d; expected 4", past->rank);
-        tort_dim length = past->rank == 4 ? past->dims[2] : tort_dim_fresh(infer->dims, false);
-        total = tort_dim_add(infer->dims, key.length, length);
-    }
+    const tort_dim total = total_length(infer, key.length);
     const tort_dim output[4] = {query.batch, query.heads, query.length, value.size};
     const tort_dim packed[3] = {query.batch, query.length, tort_dim_mul(infer->dims, query.heads, value.size)};
     const tort_dim present_key[4] = {key.batch, key.heads, total, key.size};
@@ -156,43 +166,50 @@ static int64_t window_size(const tort_node_view *node, const char *name) {
     return size < INT64_MAX / 2 ? size : INT64_MAX / 2;
 }
 
-static tort_status resolve_attention(tort_resolve *resolve) {
-    const tort_node_view *node = resolve->node;
-    tort_attention_params *params = resolve->params;
-    head_dims query, key, value;
-    bool known = true;
+static void resolve_attributes(const tort_node_view *node, tort_attention_params *params) {
     params->softcap = (double)tort_attr_float(node, "softcap");
     params->causal = tort_attr_int(node, "is_causal") != 0;
     params->score_output = (int32_t)tort_attr_int(node, "qk_matmul_output_mode");
     params->left_window = params->right_window = -1;
-    if (node->op->since >= 25) {
-        params->left_window = window_size(node, "left_window_size");
-        params->right_window = window_size(node, "right_window_size");
-    }
+    if (node->op->since < 25) return;
+    params->left_window = window_size(node, "left_window_size");
+    params->right_window = window_size(node, "right_window_size");
+}
+
+static void resolve_sizes(const tort_node_view *node, const head_dims *query, const head_dims *key,
+                          const head_dims *value, tort_attention_params *params) {
+    const bool packed = node->inputs[QUERY].rank == 3;
+    params->batch = query->batch;
+    params->query_heads = query->heads;
+    params->key_heads = key->heads;
+    params->query_length = query->length;
+    params->new_length = key->length;
+    params->past_length = tort_has_input(node, PAST_KEY) ? node->inputs[PAST_KEY].dims[2] : 0;
+    params->total_length = params->past_length + params->new_length;
+    params->key_size = key->size;
+    params->value_size = value->size;
+    params->query = head_strides(packed, query->heads, query->length, query->size);
+    params->key = head_strides(packed, key->heads, key->length, key->size);
+    params->value = head_strides(packed, value->heads, value->length, value->size);
+    params->output = head_strides(packed, query->heads, query->length, value->size);
+    params->scale = tort_attr(node, "scale") ? (double)tort_attr_float(node, "scale")
+                    : query->size > 0        ? 1 / sqrt((double)query->size)
+                                             : 1;
+}
+
+static tort_status resolve_attention(tort_resolve *resolve) {
+    const tort_node_view *node = resolve->node;
+    tort_attention_params *params = resolve->params;
+    head_dims query, key, value;
+    resolve_attributes(node, params);
     for (int32_t i = 0; i < node->input_count; i++)
-        if (tort_has_input(node, i)) known = known && tort_shape_known(&node->inputs[i]);
-    if (!known) return TORT_OK;
+        if (tort_has_input(node, i) && !tort_shape_known(&node->inputs[i])) return TORT_OK;
     tort_status status = read_dims(node, NULL, resolve->error, QUERY, &query);
     if (status == TORT_OK) status = read_dims(node, NULL, resolve->error, KEY, &key);
     if (status == TORT_OK) status = read_dims(node, NULL, resolve->error, VALUE, &value);
     if (status == TORT_OK) status = check_shapes(resolve, &query, &key, &value);
     if (status != TORT_OK) return status;
-    params->batch = query.batch;
-    params->query_heads = query.heads;
-    params->key_heads = key.heads;
-    params->query_length = query.length;
-    params->new_length = key.length;
-    params->past_length = tort_has_input(node, PAST_KEY) ? node->inputs[PAST_KEY].dims[2] : 0;
-    params->total_length = params->past_length + params->new_length;
-    params->key_size = key.size;
-    params->value_size = value.size;
-    params->query = head_strides(node->inputs[QUERY].rank == 3, query.heads, query.length, query.size);
-    params->key = head_strides(node->inputs[KEY].rank == 3, key.heads, key.length, key.size);
-    params->value = head_strides(node->inputs[VALUE].rank == 3, value.heads, value.length, value.size);
-    params->output = head_strides(node->inputs[QUERY].rank == 3, query.heads, query.length, value.size);
-    params->scale = tort_attr(node, "scale") ? (double)tort_attr_float(node, "scale")
-                    : query.size > 0         ? 1 / sqrt((double)query.size)
-                                             : 1;
+    resolve_sizes(node, &query, &key, &value, params);
     status = resolve_mask(resolve, params);
     return status == TORT_OK ? count_scratch(resolve, params) : status;
 }

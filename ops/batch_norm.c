@@ -80,11 +80,25 @@ static void put_entry(const tort_call *call, int32_t output, int64_t channel, do
     if (tensor) tort_store_doubles(tensor->type, tensor->data, channel, 1, &value);
 }
 
-static void normalize_channels(void *arg, int64_t begin, int64_t end) {
-    const tort_call *call = arg;
+/* y = (x - mean) * factor + offset in one channel. */
+static void normalize_channel(const tort_call *call, int64_t channel, double mean, double factor, double offset) {
     const tort_batch_norm_params *params = call->params;
     const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
     double block[TORT_BLOCK];
+    for (int64_t n = 0; n < params->batch; n++) {
+        int64_t base = (n * params->channels + channel) * params->inner;
+        for (int64_t first = 0; first < params->inner; first += TORT_BLOCK) {
+            int64_t count = tort_block_count(params->inner, first);
+            tort_load_doubles(x->type, x->data, base + first, count, block);
+            for (int64_t i = 0; i < count; i++) block[i] = (block[i] - mean) * factor + offset;
+            tort_store_doubles(y->type, y->data, base + first, count, block);
+        }
+    }
+}
+
+static void normalize_channels(void *arg, int64_t begin, int64_t end) {
+    const tort_call *call = arg;
+    const tort_batch_norm_params *params = call->params;
     for (int64_t c = begin; c < end; c++) {
         double mean = channel_entry(&call->inputs[3], c), variance = channel_entry(&call->inputs[4], c);
         double batch_mean = mean, batch_variance = variance;
@@ -100,16 +114,7 @@ static void normalize_channels(void *arg, int64_t begin, int64_t end) {
         put_entry(call, 3, c, batch_mean); /* saved_mean and saved_var, below version 14 */
         put_entry(call, 4, c, batch_variance);
         double factor = channel_entry(&call->inputs[1], c) / sqrt(batch_variance + params->epsilon);
-        double offset = channel_entry(&call->inputs[2], c);
-        for (int64_t n = 0; n < params->batch; n++) {
-            int64_t base = (n * params->channels + c) * params->inner;
-            for (int64_t first = 0; first < params->inner; first += TORT_BLOCK) {
-                int64_t count = tort_block_count(params->inner, first);
-                tort_load_doubles(x->type, x->data, base + first, count, block);
-                for (int64_t i = 0; i < count; i++) block[i] = (block[i] - batch_mean) * factor + offset;
-                tort_store_doubles(y->type, y->data, base + first, count, block);
-            }
-        }
+        normalize_channel(call, c, batch_mean, factor, channel_entry(&call->inputs[2], c));
     }
 }
 

@@ -8,6 +8,20 @@
 
 /* ---- what the node asks for ---------------------------------------------------------------------------------- */
 
+/* Image, block and places of axis k; multiplies their products. pad_end: behind the image. */
+static tort_status col2im_axis(tort_error *error, int32_t k, int64_t image, int64_t block, int64_t pad_end,
+                               tort_col2im_params *p) {
+    if (image < 0 || block < 1 || image > INT32_MAX || block > INT32_MAX)
+        return tort_fail(error, TORT_E_MODEL, "an image of %lld and blocks of %lld along axis %d", (long long)image,
+                         (long long)block, (int)k);
+    int64_t room = image + p->pads[k] + pad_end - p->dilations[k] * (block - 1) - 1;
+    p->image[k] = image;
+    p->block[k] = block;
+    p->places[k] = room < 0 ? 0 : room / p->strides[k] + 1;
+    tort_status status = tort_size_mul(error, p->block_size, block, &p->block_size);
+    return status ? status : tort_size_mul(error, p->place_count, p->places[k], &p->place_count);
+}
+
 /* Fills what the attributes and, where `sizes` says so, the inputs determine. */
 static tort_status col2im_read(const tort_node_view *node, tort_error *error, tort_col2im_params *p, bool *sizes) {
     int64_t pads[2 * TORT_COL2IM_RANK];
@@ -27,20 +41,30 @@ static tort_status col2im_read(const tort_node_view *node, tort_error *error, to
     if (!status) status = tort_read_sizes(node, "pads", 2 * p->spatial, 0, 0, pads, error);
     if (status || !*sizes) return status;
     p->block_size = p->place_count = 1;
-    for (int32_t k = 0; k < p->spatial; k++) {
-        p->image[k] = image.values[k];
-        p->block[k] = block.values[k];
-        if (p->image[k] < 0 || p->block[k] < 1 || p->image[k] > INT32_MAX || p->block[k] > INT32_MAX) {
-            return tort_fail(error, TORT_E_MODEL, "an image of %lld and blocks of %lld along axis %d",
-                             (long long)p->image[k], (long long)p->block[k], (int)k);
-        }
+    for (int32_t k = 0; k < p->spatial && !status; k++) {
         p->pads[k] = pads[k];
-        int64_t room = p->image[k] + pads[k] + pads[k + p->spatial] - p->dilations[k] * (p->block[k] - 1) - 1;
-        p->places[k] = room < 0 ? 0 : room / p->strides[k] + 1;
-        status = tort_size_mul(error, p->block_size, p->block[k], &p->block_size);
-        if (!status) status = tort_size_mul(error, p->place_count, p->places[k], &p->place_count);
-        if (status) return status;
+        status = col2im_axis(error, k, image.values[k], block.values[k], pads[k + p->spatial], p);
     }
+    return status;
+}
+
+static tort_status check_blocks(tort_error *error, const tort_info *input) {
+    if (input->type == TORT_STRING || input->type == TORT_BOOL)
+        return tort_fail(error, TORT_E_UNSUPPORTED, "blocks of type %s cannot be added up",
+                         tort_type_name(input->type));
+    if (input->rank < 0 || input->rank == 3) return TORT_OK;
+    return tort_fail(error, TORT_E_MODEL, "the input must be [N, C * block, L]; it has rank %d", (int)input->rank);
+}
+
+/* Channels of the image: all of a block's elements make one. */
+static tort_status count_channels(const tort_infer *infer, const tort_col2im_params *p, tort_dim *channels) {
+    const tort_dim depth = infer->node->inputs[0].dims[1], places = infer->node->inputs[0].dims[2];
+    if ((tort_dim_known(depth) && depth % p->block_size) || (tort_dim_known(places) && places != p->place_count))
+        return tort_fail(infer->error, TORT_E_MODEL,
+                         "the input is [N, %lld, %lld]; needs a multiple of %lld, the block's size, and %lld, its "
+                         "number of places",
+                         (long long)depth, (long long)places, (long long)p->block_size, (long long)p->place_count);
+    *channels = tort_dim_floordiv(infer->dims, depth, p->block_size);
     return TORT_OK;
 }
 
@@ -49,15 +73,8 @@ static tort_status col2im_infer(tort_infer *infer) {
     tort_col2im_params p = {0};
     tort_symbols image;
     bool known = false;
-    if (input->type == TORT_STRING || input->type == TORT_BOOL) {
-        return tort_fail(infer->error, TORT_E_UNSUPPORTED, "blocks of type %s cannot be added up",
-                         tort_type_name(input->type));
-    }
-    if (input->rank >= 0 && input->rank != 3) {
-        return tort_fail(infer->error, TORT_E_MODEL, "the input must be [N, C * block, L]; it has rank %d",
-                         (int)input->rank);
-    }
-    tort_status status = col2im_read(infer->node, infer->error, &p, &known);
+    tort_status status = check_blocks(infer->error, input);
+    if (!status) status = col2im_read(infer->node, infer->error, &p, &known);
     if (status) return status;
     tort_infer_unknown(infer, 0, input->type);
     status = tort_read_symbols(infer->node, infer->dims, 1, "image_shape", &image, infer->error);
@@ -65,18 +82,9 @@ static tort_status col2im_infer(tort_infer *infer) {
 
     tort_dim dims[TORT_MAX_RANK] = {input->dims[0], tort_dim_fresh(infer->dims, !known)};
     for (int32_t k = 0; k < image.count; k++) dims[2 + k] = tort_scalar_to_dim(infer->dims, image.values[k]);
-    if (known) {
-        tort_dim depth = input->dims[1], places = input->dims[2];
-        if ((tort_dim_known(depth) && depth % p.block_size) || (tort_dim_known(places) && places != p.place_count)) {
-            return tort_fail(infer->error, TORT_E_MODEL,
-                             "the input is [N, %lld, %lld]; needs a multiple of %lld, the block's size, and %lld, its "
-                             "number of places",
-                             (long long)depth, (long long)places, (long long)p.block_size, (long long)p.place_count);
-        }
-        dims[1] = tort_dim_floordiv(infer->dims, depth, p.block_size);
-    }
-    tort_infer_shape(infer, 0, input->type, 2 + image.count, dims);
-    return TORT_OK;
+    if (known) status = count_channels(infer, &p, &dims[1]);
+    if (!status) tort_infer_shape(infer, 0, input->type, 2 + image.count, dims);
+    return status;
 }
 
 static tort_status col2im_resolve(tort_resolve *resolve) {

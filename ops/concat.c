@@ -34,48 +34,56 @@ static tort_status concat_elements(const tort_infer *infer) {
     return any ? tort_infer_set_integers(infer, 0, values, total) : TORT_OK;
 }
 
-static tort_status concat_infer(tort_infer *infer) {
-    const tort_node_view *node = infer->node;
-    const tort_info *first = &node->inputs[0];
-    int32_t rank = -1, axis = 0;
-    for (int32_t i = 0; i < node->input_count; i++) {
-        if (node->inputs[i].rank >= 0) rank = node->inputs[i].rank;
+/* Joins one more input: its length is added, all other dims must be those of the inputs before. */
+static tort_status concat_join(const tort_infer *infer, const tort_info *input, int32_t axis, bool first,
+                               tort_dim *dims) {
+    tort_dim *length = &dims[axis];
+    for (int32_t k = 0; k < input->rank; k++) {
+        if (k == axis) continue;
+        if (first) dims[k] = input->dims[k];
+        tort_status status = tort_dim_unify(infer->error, k, dims[k], input->dims[k], &dims[k]);
+        if (status) return status;
     }
-    tort_infer_unknown(infer, 0, first->type);
-    if (rank < 0) return TORT_OK;
-    tort_status status = concat_axis(node, infer->error, rank, &axis);
-    if (status) return status;
+    if (tort_dim_known(*length) && tort_dim_known(input->dims[axis]))
+        return tort_size_add(infer->error, *length, input->dims[axis], length);
+    *length = tort_dim_add(infer->dims, *length, input->dims[axis]);
+    return TORT_OK;
+}
 
-    tort_dim dims[TORT_MAX_RANK], length = 0;
-    bool unknown = false, seen = false;
+/* What the inputs of known rank come to. */
+static tort_status concat_dims(const tort_infer *infer, int32_t rank, int32_t axis, tort_dim *dims) {
+    const tort_node_view *node = infer->node;
+    bool unknown = false, first = true;
     for (int32_t k = 0; k < rank; k++) dims[k] = tort_dim_fresh(infer->dims, true);
+    dims[axis] = 0;
     for (int32_t i = 0; i < node->input_count; i++) {
         const tort_info *input = &node->inputs[i];
-        if (input->rank < 0) {
-            unknown = true;
-            continue;
-        }
-        if (input->rank != rank) {
+        unknown = unknown || input->rank < 0;
+        if (input->rank < 0) continue;
+        if (input->rank != rank)
             return tort_fail(infer->error, TORT_E_MODEL, "input %d has rank %d and another one rank %d", (int)i,
                              (int)input->rank, (int)rank);
-        }
-        for (int32_t k = 0; k < rank; k++) {
-            if (k == axis) continue;
-            if (!seen) dims[k] = input->dims[k];
-            status = tort_dim_unify(infer->error, k, dims[k], input->dims[k], &dims[k]);
-            if (status) return status;
-        }
-        seen = true;
-        tort_dim part = input->dims[axis];
-        if (tort_dim_known(length) && tort_dim_known(part)) {
-            status = tort_size_add(infer->error, length, part, &length);
-            if (status) return status;
-        } else {
-            length = tort_dim_add(infer->dims, length, part);
-        }
+        tort_status status = concat_join(infer, input, axis, first, dims);
+        if (status) return status;
+        first = false;
     }
-    dims[axis] = unknown ? tort_dim_fresh(infer->dims, true) : length;
-    tort_infer_shape(infer, 0, first->type, rank, dims);
+    if (unknown) dims[axis] = tort_dim_fresh(infer->dims, true);
+    return TORT_OK;
+}
+
+static tort_status concat_infer(tort_infer *infer) {
+    const tort_node_view *node = infer->node;
+    const tort_type type = node->inputs[0].type;
+    tort_dim dims[TORT_MAX_RANK];
+    int32_t rank = -1, axis = 0;
+    for (int32_t i = 0; i < node->input_count; i++)
+        if (node->inputs[i].rank >= 0) rank = node->inputs[i].rank;
+    tort_infer_unknown(infer, 0, type);
+    if (rank < 0) return TORT_OK;
+    tort_status status = concat_axis(node, infer->error, rank, &axis);
+    if (!status) status = concat_dims(infer, rank, axis, dims);
+    if (status) return status;
+    tort_infer_shape(infer, 0, type, rank, dims);
     return rank == 1 ? concat_elements(infer) : TORT_OK;
 }
 

@@ -19,7 +19,7 @@ static tort_status infer_dropout(tort_infer *infer) {
 static tort_status resolve_dropout(tort_resolve *resolve) {
     const tort_node_view *node = resolve->node;
     tort_dropout_params *params = resolve->params;
-    params->seed = tort_resolve_seed(node);
+    tort_resolve_seed(node, &params->seed);
     params->by_inputs = node->op->since >= 12;
     params->is_training = node->op->until < 7 && tort_attr_int(node, "is_test") == 0;
     params->ratio = tort_attr_float(node, "ratio");

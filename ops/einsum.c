@@ -70,39 +70,44 @@ static void imply_output(einsum_equation *equation, int32_t hidden) {
         if (uses[l] == 1) equation->output[equation->output_rank++] = (uint8_t)l;
 }
 
-/* Ranks of all inputs are known. */
-static tort_status parse_equation(const tort_node_view *node, tort_error *error, einsum_equation *equation) {
-    const char *cursor = tort_attr_string(node, "equation");
-    int32_t most_hidden = 0;
-    *equation = (einsum_equation){0};
-    if (node->input_count > TORT_EINSUM_OPERANDS)
-        return tort_fail(error, TORT_E_UNSUPPORTED, "%d operands; at most %d are supported", node->input_count,
-                         TORT_EINSUM_OPERANDS);
+/* The terms of the inputs, of which all ranks are known; hidden: the most dimensions that an ellipsis stands for. */
+static tort_status read_operands(const tort_node_view *node, tort_error *error, const char **cursor,
+                                 einsum_equation *equation, int32_t *most_hidden) {
     for (int32_t i = 0; i < node->input_count; i++) {
         einsum_term *term = &equation->operands[i];
         int32_t hidden = -1, rank = node->inputs[i].rank;
-        tort_status status = read_term(error, &cursor, rank, &hidden, term->labels, TORT_MAX_RANK, &term->rank);
+        tort_status status = read_term(error, cursor, rank, &hidden, term->labels, TORT_MAX_RANK, &term->rank);
         if (status != TORT_OK) return status;
         if (term->rank != rank)
             return tort_fail(error, TORT_E_MODEL, "term %d of the equation has %d labels; its input has rank %d", i,
                              term->rank, rank);
-        if (hidden > most_hidden) most_hidden = hidden;
-        if (i + 1 < node->input_count && *cursor++ != ',')
+        if (hidden > *most_hidden) *most_hidden = hidden;
+        if (i + 1 < node->input_count && *(*cursor)++ != ',')
             return tort_fail(error, TORT_E_MODEL, "the equation has fewer terms than the node has inputs (%d)",
                              node->input_count);
     }
     equation->operand_count = node->input_count;
+    return TORT_OK;
+}
+
+static tort_status parse_equation(const tort_node_view *node, tort_error *error, einsum_equation *equation) {
+    const char *cursor = tort_attr_string(node, "equation");
+    int32_t hidden = 0;
+    *equation = (einsum_equation){0};
+    if (node->input_count > TORT_EINSUM_OPERANDS)
+        return tort_fail(error, TORT_E_UNSUPPORTED, "%d operands; at most %d are supported", node->input_count,
+                         TORT_EINSUM_OPERANDS);
+    tort_status status = read_operands(node, error, &cursor, equation, &hidden);
+    if (status != TORT_OK) return status;
     if (*cursor == '\0') {
-        imply_output(equation, most_hidden);
+        imply_output(equation, hidden);
         return TORT_OK;
     }
     if (cursor[0] != '-' || cursor[1] != '>')
         return tort_fail(error, TORT_E_MODEL, "the equation has more terms than the node has inputs (%d)",
                          node->input_count);
     cursor += 2;
-    int32_t hidden = most_hidden;
-    tort_status status =
-        read_term(error, &cursor, 0, &hidden, equation->output, TORT_EINSUM_LABELS, &equation->output_rank);
+    status = read_term(error, &cursor, 0, &hidden, equation->output, TORT_EINSUM_LABELS, &equation->output_rank);
     if (status == TORT_OK && *cursor) status = tort_fail(error, TORT_E_MODEL, "the output has more than one term");
     return status;
 }
@@ -197,6 +202,37 @@ static tort_status count_scratch(tort_resolve *resolve, const tort_einsum_params
     return TORT_OK;
 }
 
+/* Numbers the labels that are used; number: by label. */
+static void number_labels(const tort_dim *sizes, const bool *used, tort_einsum_params *params, int32_t *number) {
+    for (int32_t l = 0; l < TORT_EINSUM_LABELS; l++) {
+        if (!used[l]) continue;
+        params->sizes[params->label_count] = sizes[l];
+        number[l] = params->label_count++;
+    }
+}
+
+static void resolve_operand(const tort_info *info, const einsum_term *term, const int32_t *number,
+                            tort_einsum_operand *operand, uint64_t *uses) {
+    operand->count = tort_extent(info->dims, 0, info->rank);
+    for (int32_t i = 0; i < info->rank; i++) {
+        int32_t l = number[term->labels[i]];
+        *uses |= (uint64_t)1 << l;
+        if (info->dims[i] != 1) operand->strides[l] += tort_extent(info->dims, i + 1, info->rank);
+    }
+}
+
+static void resolve_output(const einsum_equation *equation, const int32_t *number, tort_einsum_params *params) {
+    int64_t stride = 1;
+    params->output_rank = equation->output_rank;
+    for (int32_t i = equation->output_rank - 1; i >= 0; i--) {
+        int32_t l = number[equation->output[i]];
+        params->in_output[l] = true;
+        params->output.strides[l] = stride;
+        if (__builtin_mul_overflow(stride, params->sizes[l], &stride)) stride = INT64_MAX;
+    }
+    params->output.count = stride;
+}
+
 static tort_status resolve_einsum(tort_resolve *resolve) {
     const tort_node_view *node = resolve->node;
     tort_einsum_params *params = resolve->params;
@@ -209,31 +245,11 @@ static tort_status resolve_einsum(tort_resolve *resolve) {
     tort_status status = parse_equation(node, resolve->error, &equation);
     if (status == TORT_OK) status = label_sizes(node, resolve->error, &equation, sizes, used);
     if (status != TORT_OK) return status;
-    for (int32_t l = 0; l < TORT_EINSUM_LABELS; l++) {
-        if (!used[l]) continue;
-        params->sizes[params->label_count] = sizes[l];
-        number[l] = params->label_count++;
-    }
+    number_labels(sizes, used, params, number);
     params->operand_count = equation.operand_count;
-    for (int32_t o = 0; o < equation.operand_count; o++) {
-        const tort_info *info = &node->inputs[o];
-        params->operands[o].count = tort_extent(info->dims, 0, info->rank);
-        for (int32_t i = 0; i < info->rank; i++) {
-            int32_t l = number[equation.operands[o].labels[i]];
-            params->uses[o] |= (uint64_t)1 << l;
-            if (info->dims[i] != 1) params->operands[o].strides[l] += tort_extent(info->dims, i + 1, info->rank);
-        }
-    }
-    params->output.count = params->output_rank = 0;
-    params->output_rank = equation.output_rank;
-    int64_t stride = 1;
-    for (int32_t i = equation.output_rank - 1; i >= 0; i--) {
-        int32_t l = number[equation.output[i]];
-        params->in_output[l] = true;
-        params->output.strides[l] = stride;
-        if (__builtin_mul_overflow(stride, params->sizes[l], &stride)) stride = INT64_MAX;
-    }
-    params->output.count = stride;
+    for (int32_t o = 0; o < equation.operand_count; o++)
+        resolve_operand(&node->inputs[o], &equation.operands[o], number, &params->operands[o], &params->uses[o]);
+    resolve_output(&equation, number, params);
     return count_scratch(resolve, params);
 }
 
@@ -350,11 +366,47 @@ static void contract(const tort_call *call, einsum_task *task, uint64_t labels, 
 
 /* ---- the operator ------------------------------------------------------------------------------------------------ */
 
-static void load_operand(const tort_tensor *tensor, int64_t count, bool integers, void *into) {
+/* How scratch is divided: partial results take two places in turn, operands lie behind. */
+typedef struct einsum_memory {
+    double *partial[2];
+    int64_t strides[2][TORT_EINSUM_LABELS];
+    double *operand; /* the next one */
+} einsum_memory;
+
+static void divide_scratch(const tort_call *call, einsum_memory *memory) {
+    const tort_einsum_params *params = call->params;
+    int64_t largest = 0;
+    for (int32_t o = 0; o < params->operand_count; o++)
+        if (partial_count(params, o) > largest) largest = partial_count(params, o);
+    memory->partial[0] = call->scratch;
+    memory->partial[1] = memory->partial[0] + largest;
+    memory->operand = memory->partial[1] + largest;
+}
+
+static einsum_array load_operand(const tort_call *call, int32_t o, bool integers, einsum_memory *memory) {
+    const tort_einsum_operand *operand = &((const tort_einsum_params *)call->params)->operands[o];
+    const tort_tensor *tensor = &call->inputs[o];
+    double *into = memory->operand;
+    memory->operand += operand->count;
     if (integers)
-        tort_load_integers(tensor->type, tensor->data, 0, count, into);
+        tort_load_integers(tensor->type, tensor->data, 0, operand->count, (int64_t *)(void *)into);
     else
-        tort_load_doubles(tensor->type, tensor->data, 0, count, into);
+        tort_load_doubles(tensor->type, tensor->data, 0, operand->count, into);
+    return (einsum_array){into, operand->strides};
+}
+
+/* Where what operands 0 .. o come to is put: the output's order for the last, any dense one before. */
+static einsum_array place_partial(const tort_einsum_params *params, int32_t o, einsum_memory *memory) {
+    const uint64_t kept = partial_labels(params, o);
+    int64_t *strides = memory->strides[o % 2], stride = 1;
+    if (o == params->operand_count - 1) return (einsum_array){memory->partial[o % 2], params->output.strides};
+    memset(strides, 0, sizeof memory->strides[0]);
+    for (int32_t l = params->label_count - 1; l >= 0; l--) {
+        if (!(kept >> l & 1)) continue;
+        strides[l] = stride;
+        stride *= params->sizes[l];
+    }
+    return (einsum_array){memory->partial[o % 2], strides};
 }
 
 static tort_status einsum(const tort_call *call) {
@@ -362,38 +414,22 @@ static tort_status einsum(const tort_call *call) {
     const tort_einsum_params *params = call->params;
     const tort_tensor *output = &call->outputs[0];
     const bool integers = !tort_type_is_float(output->type);
-    const int32_t last = params->operand_count - 1;
-    int64_t partial_strides[2][TORT_EINSUM_LABELS], largest = 0;
-    double *scratch = call->scratch;
+    einsum_array result = {NULL, no_strides};
+    einsum_memory memory;
     if (params->output.count == 0) return TORT_OK;
-    for (int32_t o = 0; o <= last; o++)
-        if (partial_count(params, o) > largest) largest = partial_count(params, o);
-    double *partial[2] = {scratch, scratch + largest};
-    double *operand = scratch + 2 * largest;
-    einsum_array result = {NULL, NULL};
-    for (int32_t o = 0; o <= last; o++) {
-        const uint64_t before = o > 0 ? partial_labels(params, o - 1) : 0, kept = partial_labels(params, o);
-        einsum_task task = {.params = params, .integers = integers};
-        load_operand(&call->inputs[o], params->operands[o].count, integers, operand);
-        einsum_array loaded = {operand, params->operands[o].strides};
-        operand += params->operands[o].count;
-        task.a = o > 0 ? result : loaded;
-        task.b = o > 0 ? loaded : (einsum_array){NULL, no_strides};
-        if (o == 0 && last > 0) {
-            /* Nothing to multiply with yet: the first operand is taken as it is. */
-            result = loaded;
+    divide_scratch(call, &memory);
+    for (int32_t o = 0; o < params->operand_count; o++) {
+        const einsum_array loaded = load_operand(call, o, integers, &memory);
+        if (o == 0 && params->operand_count > 1) {
+            result = loaded; /* there is nothing to multiply with yet: it is taken as it is */
             continue;
         }
-        int64_t *strides = partial_strides[o % 2], stride = 1;
-        memset(strides, 0, sizeof partial_strides[0]);
-        for (int32_t l = params->label_count - 1; l >= 0; l--) {
-            if (!(kept >> l & 1)) continue;
-            strides[l] = stride;
-            stride *= params->sizes[l];
-        }
-        task.c = (einsum_array){partial[o % 2], o == last ? params->output.strides : strides};
-        contract(call, &task, (o > 1 ? before : params->uses[0]) | params->uses[o], kept, partial_count(params, o));
-        result = task.c;
+        einsum_task task = {.params = params, .integers = integers};
+        const uint64_t before = o > 1 ? partial_labels(params, o - 1) : params->uses[0];
+        task.a = o > 0 ? result : loaded;
+        task.b = o > 0 ? loaded : (einsum_array){NULL, no_strides};
+        task.c = result = place_partial(params, o, &memory);
+        contract(call, &task, before | params->uses[o], partial_labels(params, o), partial_count(params, o));
     }
     if (integers)
         tort_store_integers(output->type, output->data, 0, params->output.count, result.data);

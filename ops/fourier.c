@@ -100,38 +100,46 @@ static tort_status dft_axis(const tort_node_view *node, tort_error *error, int32
     return status;
 }
 
+static tort_status check_dft_input(tort_error *error, const tort_info *input) {
+    if (input->rank < 2)
+        return tort_fail(error, TORT_E_MODEL, "the input has rank %d; expected 2 or more", input->rank);
+    tort_dim parts = input->dims[input->rank - 1];
+    if (!tort_dim_known(parts) || parts == 1 || parts == 2) return TORT_OK;
+    return tort_fail(error, TORT_E_MODEL, "the last dimension is %lld; expected 1 (real) or 2 (complex)",
+                     (long long)parts);
+}
+
+/* given: what input dft_length says; NULL: there is none. */
+static tort_dim dft_output_length(const tort_infer *infer, tort_dim length, const tort_scalar *given) {
+    const bool inverse = tort_attr_int(infer->node, "inverse") != 0;
+    const bool onesided = tort_attr_int(infer->node, "onesided") != 0;
+    if (inverse && onesided) length = tort_dim_mul(infer->dims, tort_dim_add_const(infer->dims, length, -1), 2);
+    if (given) length = tort_scalar_to_dim(infer->dims, *given);
+    if (inverse || !onesided) return length;
+    return tort_dim_add_const(infer->dims, tort_dim_floordiv(infer->dims, length, 2), 1);
+}
+
 static tort_status infer_dft(tort_infer *infer) {
     const tort_node_view *node = infer->node;
     const tort_info *input = &node->inputs[0];
-    const bool inverse = tort_attr_int(node, "inverse") != 0, onesided = tort_attr_int(node, "onesided") != 0;
+    const bool sized = tort_has_input(node, 1);
+    const bool real = tort_attr_int(node, "inverse") != 0 && tort_attr_int(node, "onesided") != 0;
     tort_dim dims[TORT_MAX_RANK];
     tort_scalar given;
     int32_t axis;
     bool known;
     infer->outputs[0].type = input->type;
-    tort_status status = tort_has_input(node, 1) ? tort_read_symbol(infer, 1, "dft_length", &given) : TORT_OK;
-    if (!status && tort_has_input(node, 1) && !given.symbolic && given.value < 1)
+    tort_status status = sized ? tort_read_symbol(infer, 1, "dft_length", &given) : TORT_OK;
+    if (!status && sized && !given.symbolic && given.value < 1)
         status =
             tort_fail(infer->error, TORT_E_MODEL, "dft_length is %lld, expected 1 or more", (long long)given.value);
     if (status || input->rank < 0) return status;
-    if (input->rank < 2)
-        return tort_fail(infer->error, TORT_E_MODEL, "the input has rank %d; expected 2 or more", input->rank);
-    tort_dim parts = input->dims[input->rank - 1];
-    if (tort_dim_known(parts) && parts != 1 && parts != 2)
-        return tort_fail(infer->error, TORT_E_MODEL, "the last dimension is %lld; expected 1 (real) or 2 (complex)",
-                         (long long)parts);
-    status = dft_axis(node, infer->error, input->rank, &axis, &known);
-    if (status != TORT_OK) return status;
+    status = check_dft_input(infer->error, input);
+    if (!status) status = dft_axis(node, infer->error, input->rank, &axis, &known);
+    if (status) return status;
     for (int32_t d = 0; d < input->rank - 1; d++) dims[d] = known ? input->dims[d] : tort_dim_fresh(infer->dims, true);
-    dims[input->rank - 1] = inverse && onesided ? 1 : 2;
-    if (known) {
-        tort_dim length = input->dims[axis];
-        if (inverse && onesided) length = tort_dim_mul(infer->dims, tort_dim_add_const(infer->dims, length, -1), 2);
-        if (tort_has_input(node, 1)) length = tort_scalar_to_dim(infer->dims, given);
-        if (onesided && !inverse)
-            length = tort_dim_add_const(infer->dims, tort_dim_floordiv(infer->dims, length, 2), 1);
-        dims[axis] = length;
-    }
+    dims[input->rank - 1] = real ? 1 : 2;
+    if (known) dims[axis] = dft_output_length(infer, input->dims[axis], sized ? &given : NULL);
     tort_infer_shape(infer, 0, input->type, input->rank, dims);
     return TORT_OK;
 }
@@ -184,6 +192,27 @@ static tort_status frame_length(const tort_infer *infer, tort_scalar *length) {
     return TORT_OK;
 }
 
+static tort_status check_signal(tort_error *error, const tort_info *signal, const tort_scalar *length) {
+    if (signal->rank != 2 && signal->rank != 3)
+        return tort_fail(error, TORT_E_MODEL,
+                         "the signal has rank %d; expected 3 (batch, length, 1 or 2), or 2 (batch, length)",
+                         signal->rank);
+    if (length->symbolic || length->value >= 1) return TORT_OK;
+    return tort_fail(error, TORT_E_MODEL, "the frame length is %lld; expected 1 or more", (long long)length->value);
+}
+
+static tort_status count_frames(const tort_infer *infer, tort_scalar length, int64_t step, tort_dim *frames) {
+    const tort_dim samples = infer->node->inputs[SIGNAL].dims[1];
+    if (step < 1)
+        return tort_fail(infer->error, TORT_E_MODEL, "frame_step is %lld; expected 1 or more", (long long)step);
+    tort_scalar room = tort_scalar_sub(infer->dims, tort_scalar_of_dim(samples), length);
+    if (!room.symbolic && room.value < 0)
+        return tort_fail(infer->error, TORT_E_MODEL, "the signal has %lld samples, a frame %lld", (long long)samples,
+                         (long long)length.value);
+    *frames = tort_dim_add_const(infer->dims, tort_dim_floordiv(infer->dims, room.value, step), 1);
+    return TORT_OK;
+}
+
 static tort_status infer_stft(tort_infer *infer) {
     const tort_node_view *node = infer->node;
     const tort_info *signal = &node->inputs[SIGNAL];
@@ -194,23 +223,11 @@ static tort_status infer_stft(tort_infer *infer) {
     tort_status status = frame_length(infer, &length);
     if (!status) status = tort_read_number(node, FRAME_STEP, "frame_step", &step, &step_known, infer->error);
     if (status || signal->rank < 0) return status;
-    if (signal->rank != 2 && signal->rank != 3)
-        return tort_fail(infer->error, TORT_E_MODEL,
-                         "the signal has rank %d; expected 3 (batch, length, 1 or 2), or 2 (batch, length)",
-                         signal->rank);
-    if (!length.symbolic && length.value < 1)
-        return tort_fail(infer->error, TORT_E_MODEL, "the frame length is %lld; expected 1 or more",
-                         (long long)length.value);
+    status = check_signal(infer->error, signal, &length);
+    if (status) return status;
     tort_dim frames = tort_dim_fresh(infer->dims, true), bins = tort_scalar_to_dim(infer->dims, length);
-    if (step_known) {
-        if (step < 1)
-            return tort_fail(infer->error, TORT_E_MODEL, "frame_step is %lld; expected 1 or more", (long long)step);
-        tort_scalar room = tort_scalar_sub(infer->dims, tort_scalar_of_dim(signal->dims[1]), length);
-        if (!room.symbolic && room.value < 0)
-            return tort_fail(infer->error, TORT_E_MODEL, "the signal has %lld samples, a frame %lld",
-                             (long long)signal->dims[1], (long long)length.value);
-        frames = tort_dim_add_const(infer->dims, tort_dim_floordiv(infer->dims, room.value, step), 1);
-    }
+    if (step_known) status = count_frames(infer, length, step, &frames);
+    if (status) return status;
     if (tort_attr_int(node, "onesided") != 0)
         bins = tort_dim_add_const(infer->dims, tort_dim_floordiv(infer->dims, bins, 2), 1);
     const tort_dim dims[4] = {signal->dims[0], frames, bins, 2};

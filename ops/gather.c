@@ -168,11 +168,8 @@ static int64_t batch_dims(const tort_node_view *node) {
     return tort_attr_int(node, "batch_dims");
 }
 
-static tort_status infer_gather_nd(tort_infer *infer) {
+static tort_status check_batch(const tort_infer *infer, int64_t batch) {
     const tort_info *data = &infer->node->inputs[0], *indices = &infer->node->inputs[1];
-    const int64_t batch = batch_dims(infer->node);
-    infer->outputs[0].type = data->type;
-    if (data->rank < 0 || indices->rank < 0) return TORT_OK;
     if (indices->rank < 1 || data->rank < 1)
         return tort_fail(infer->error, TORT_E_MODEL, "data (rank %d) and indices (rank %d) need rank 1 or more",
                          data->rank, indices->rank);
@@ -180,23 +177,31 @@ static tort_status infer_gather_nd(tort_infer *infer) {
         return tort_fail(infer->error, TORT_E_MODEL,
                          "batch_dims %lld must be below the ranks of data (%d), indices (%d)", (long long)batch,
                          data->rank, indices->rank);
-    for (int32_t i = 0; i < batch; i++) {
-        tort_dim unified;
-        tort_status status = tort_dim_unify(infer->error, i, data->dims[i], indices->dims[i], &unified);
-        if (status != TORT_OK) return status;
-    }
+    tort_status status = TORT_OK;
+    tort_dim unified;
+    for (int32_t i = 0; i < batch && !status; i++)
+        status = tort_dim_unify(infer->error, i, data->dims[i], indices->dims[i], &unified);
+    return status;
+}
+
+static tort_status infer_gather_nd(tort_infer *infer) {
+    const tort_info *data = &infer->node->inputs[0], *indices = &infer->node->inputs[1];
+    const int64_t batch = batch_dims(infer->node);
+    tort_dim dims[TORT_MAX_RANK];
+    infer->outputs[0].type = data->type;
+    if (data->rank < 0 || indices->rank < 0) return TORT_OK;
+    tort_status status = check_batch(infer, batch);
+    if (status != TORT_OK) return status;
     tort_dim length = indices->dims[indices->rank - 1];
     if (!tort_dim_known(length)) return TORT_OK;
     if (length < 1 || length > data->rank - batch)
         return tort_fail(infer->error, TORT_E_MODEL,
                          "the last dimension of indices is %lld; expected 1 to %lld (rank of data less batch_dims)",
                          (long long)length, (long long)(data->rank - batch));
-    int32_t rank = indices->rank - 1 + data->rank - (int32_t)(batch + length);
+    int32_t rank = indices->rank - 1 + data->rank - (int32_t)(batch + length), d = 0;
     if (rank > TORT_MAX_RANK)
         return tort_fail(infer->error, TORT_E_UNSUPPORTED, "the output has rank %d; at most %d is supported", rank,
                          TORT_MAX_RANK);
-    tort_dim dims[TORT_MAX_RANK];
-    int32_t d = 0;
     for (int32_t i = 0; i < indices->rank - 1; i++) dims[d++] = indices->dims[i];
     for (int32_t i = (int32_t)(batch + length); i < data->rank; i++) dims[d++] = data->dims[i];
     tort_infer_shape(infer, 0, data->type, rank, dims);

@@ -6,12 +6,12 @@
 
 enum { WORDS = 624, DISTANCE = 397 };
 
-tort_seed tort_resolve_seed(const tort_node_view *node) {
+void tort_resolve_seed(const tort_node_view *node, tort_seed *out) {
     const tort_attribute *seed = tort_attr(node, "seed");
-    if (seed == NULL) return (tort_seed){false, 0};
-    if (seed->kind == TORT_ATTR_INT) return (tort_seed){true, (uint32_t)(uint64_t)seed->u.i};
-    bool fits = seed->u.f > -0x1p63f && seed->u.f < 0x1p63f; /* NaN asks for any */
-    return (tort_seed){fits, fits ? (uint32_t)(uint64_t)(int64_t)seed->u.f : 0};
+    if (seed == NULL) return;
+    const bool integer = seed->kind == TORT_ATTR_INT;
+    out->given = integer || (seed->u.f > -0x1p63f && seed->u.f < 0x1p63f); /* NaN asks for any */
+    if (out->given) out->value = (uint32_t)(uint64_t)(integer ? seed->u.i : (int64_t)seed->u.f);
 }
 
 static void fill(tort_generator *g) {

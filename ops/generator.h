@@ -21,7 +21,7 @@ typedef struct tort_seed {
     uint32_t value;
 } tort_seed;
 
-tort_seed tort_resolve_seed(const tort_node_view *node);
+void tort_resolve_seed(const tort_node_view *node, tort_seed *out); /* out: zeroed, in the params */
 
 /* Without a seed the clock and an address of the run make one, other ones each time. */
 void tort_generator_start(tort_generator *generator, const tort_seed *seed);

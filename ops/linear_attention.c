@@ -65,9 +65,53 @@ static tort_status resolve_rule(tort_resolve *resolve, linear_params *params) {
     return TORT_OK;
 }
 
+/* Sizes of query, key and value. False: they do not fit each other. */
+static bool resolve_heads(const tort_node_view *node, linear_params *params) {
+    const tort_info *query = &node->inputs[QUERY], *key = &node->inputs[KEY], *value = &node->inputs[VALUE];
+    params->batch = query->dims[0];
+    params->length = query->dims[1];
+    params->key_size = query->dims[2] / params->query_heads;
+    params->value_size = value->dims[2] / params->key_heads;
+    bool fits = query->dims[2] == params->key_size * params->query_heads &&
+                key->dims[2] == params->key_size * params->key_heads &&
+                value->dims[2] == params->value_size * params->key_heads;
+    for (int32_t d = 0; d < 2; d++) fits = fits && key->dims[d] == query->dims[d] && value->dims[d] == query->dims[d];
+    return fits;
+}
+
+static bool state_fits(const tort_node_view *node, const linear_params *params) {
+    if (!tort_has_input(node, PAST_STATE)) return true;
+    const tort_info *past = &node->inputs[PAST_STATE];
+    return past->rank == 4 && past->dims[0] == params->batch && past->dims[1] == params->key_heads &&
+           past->dims[2] == params->key_size && past->dims[3] == params->value_size;
+}
+
+/* How many numbers decay or beta have for each head. False: not as many as they may. */
+static bool resolve_gate(const tort_node_view *node, int32_t input, linear_params *params) {
+    const tort_info *gate = &node->inputs[input];
+    if (!tort_has_input(node, input)) return true;
+    if (gate->rank != 3 || gate->dims[0] != params->batch || gate->dims[1] != params->length) return false;
+    const int64_t columns = gate->dims[2];
+    if (input == BETA) {
+        params->beta_columns = columns;
+        return columns == 1 || columns == params->key_heads;
+    }
+    params->decay_columns = columns == params->key_heads ? 1 : params->key_size;
+    return columns == params->key_heads * params->decay_columns;
+}
+
+/* A state for each (batch, key head), and a value. */
+static tort_status count_state(tort_resolve *resolve, const linear_params *params) {
+    size_t bytes;
+    if (!tort_mul_size((size_t)params->key_size + 1, (size_t)params->value_size, &bytes) ||
+        !tort_mul_size(bytes, (size_t)(params->batch * params->key_heads), &bytes) ||
+        !tort_mul_size(bytes, sizeof(double), &resolve->scratch_bytes))
+        return tort_fail(resolve->error, TORT_E_MEMORY, "the state does not fit in memory");
+    return TORT_OK;
+}
+
 static tort_status resolve_linear(tort_resolve *resolve) {
     const tort_node_view *node = resolve->node;
-    const tort_info *query = &node->inputs[QUERY], *key = &node->inputs[KEY], *value = &node->inputs[VALUE];
     linear_params *params = resolve->params;
     params->query_heads = tort_attr_int(node, "q_num_heads");
     params->key_heads = tort_attr_int(node, "kv_num_heads");
@@ -75,43 +119,12 @@ static tort_status resolve_linear(tort_resolve *resolve) {
     if (status != TORT_OK) return status;
     for (int32_t i = 0; i < node->input_count; i++)
         if (tort_has_input(node, i) && !tort_shape_known(&node->inputs[i])) return TORT_OK;
-    params->batch = query->dims[0];
-    params->length = query->dims[1];
-    params->key_size = query->dims[2] / params->query_heads;
-    params->value_size = value->dims[2] / params->key_heads;
+    if (!resolve_heads(node, params) || !state_fits(node, params) || !resolve_gate(node, DECAY, params) ||
+        !resolve_gate(node, BETA, params))
+        return tort_fail(resolve->error, TORT_E_MODEL, "the shapes of the inputs do not fit each other");
     params->scale = (double)tort_attr_float(node, "scale");
     if (params->scale == 0) params->scale = params->key_size > 0 ? 1 / sqrt((double)params->key_size) : 1;
-    bool fits = query->dims[2] == params->key_size * params->query_heads &&
-                key->dims[2] == params->key_size * params->key_heads &&
-                value->dims[2] == params->value_size * params->key_heads;
-    for (int32_t d = 0; d < 2; d++) fits = fits && key->dims[d] == query->dims[d] && value->dims[d] == query->dims[d];
-    if (tort_has_input(node, PAST_STATE)) {
-        const tort_info *past = &node->inputs[PAST_STATE];
-        fits = fits && past->rank == 4 && past->dims[0] == params->batch && past->dims[1] == params->key_heads &&
-               past->dims[2] == params->key_size && past->dims[3] == params->value_size;
-    }
-    for (int32_t i = DECAY; i <= BETA; i++) {
-        if (!tort_has_input(node, i)) continue;
-        const tort_info *gate = &node->inputs[i];
-        fits = fits && gate->rank == 3 && gate->dims[0] == params->batch && gate->dims[1] == params->length;
-        if (!fits) break;
-        int64_t columns = gate->dims[2];
-        if (i == DECAY) {
-            params->decay_columns = columns == params->key_heads ? 1 : params->key_size;
-            fits = columns == params->key_heads * params->decay_columns;
-        } else {
-            params->beta_columns = columns;
-            fits = columns == 1 || columns == params->key_heads;
-        }
-    }
-    if (!fits) return tort_fail(resolve->error, TORT_E_MODEL, "the shapes of the inputs do not fit each other");
-    /* A state for each (batch, key head), and a value. */
-    size_t bytes;
-    if (!tort_mul_size((size_t)params->key_size + 1, (size_t)params->value_size, &bytes) ||
-        !tort_mul_size(bytes, (size_t)(params->batch * params->key_heads), &bytes) ||
-        !tort_mul_size(bytes, sizeof(double), &resolve->scratch_bytes))
-        return tort_fail(resolve->error, TORT_E_MEMORY, "the state does not fit in memory");
-    return TORT_OK;
+    return count_state(resolve, params);
 }
 
 /* One token of one (batch, key head): state = decayed state + key x value. */

@@ -85,46 +85,51 @@ static tort_status reshape_entry(const tort_infer *infer, tort_scalar entry, int
     return TORT_OK;
 }
 
-/* Solves the one open dimension, or checks that the number of elements stays. Dims that are copied stand on both
- * sides and are left out, so that [0, -1] has an answer for an empty input too. */
-static tort_status reshape_balance(const tort_infer *infer, reshape *out) {
-    const tort_info *data = &infer->node->inputs[0];
+/* Dims of the input and of the output that are not copied: those that are stand on both sides and are left out, so that
+ * [0, -1] has an answer for an empty input too. */
+typedef struct reshape_sides {
     tort_dim above[TORT_MAX_RANK], below[TORT_MAX_RANK];
-    int32_t above_count = 0, below_count = 0, open = -1;
-    bool empty = false; /* may be: the rest need not agree then, if nothing is to be solved */
+    int32_t above_count, below_count;
+    int32_t open; /* the dimension of the output that is to be solved; -1: none */
+    bool empty;   /* it may be: the rest need not agree then, if nothing is to be solved */
+} reshape_sides;
+
+static reshape_sides sides_of(const tort_info *data, const reshape *out) {
+    reshape_sides sides = {.open = -1};
     for (int32_t k = 0; k < data->rank; k++) {
         if (k >= out->rank || !out->copied[k])
-            above[above_count++] = data->dims[k];
+            sides.above[sides.above_count++] = data->dims[k];
         else
-            empty |= !tort_dim_known(data->dims[k]) || data->dims[k] == 0;
+            sides.empty |= !tort_dim_known(data->dims[k]) || data->dims[k] == 0;
     }
     for (int32_t k = 0; k < out->rank; k++) {
-        if (out->open[k]) {
-            open = k;
-        } else if (!out->copied[k]) {
-            below[below_count++] = out->dims[k];
-        }
+        if (out->open[k])
+            sides.open = k;
+        else if (!out->copied[k])
+            sides.below[sides.below_count++] = out->dims[k];
     }
-    tort_dim have = tort_dim_product(infer->dims, above_count, above);
-    tort_dim want = tort_dim_product(infer->dims, below_count, below);
+    return sides;
+}
+
+/* Solves the one open dimension, or checks that the number of elements stays. */
+static tort_status reshape_balance(const tort_infer *infer, reshape *out) {
+    const tort_info *data = &infer->node->inputs[0];
+    const reshape_sides s = sides_of(data, out);
+    tort_dim have = tort_dim_product(infer->dims, s.above_count, s.above);
+    tort_dim want = tort_dim_product(infer->dims, s.below_count, s.below);
     bool known = tort_dim_known(have) && tort_dim_known(want), counted = true;
-    for (int32_t k = 0; k < below_count; k++) counted &= tort_dim_known(below[k]);
+    for (int32_t k = 0; k < s.below_count; k++) counted &= tort_dim_known(s.below[k]);
     if (counted && !tort_dim_known(want))
         return tort_fail(infer->error, TORT_E_MODEL, "the requested shape has more elements than can be counted");
-    if (open < 0) {
-        if (!known || have == want || empty) return TORT_OK;
-    } else if (known) {
-        if (want > 0 && have % want == 0) {
-            out->dims[open] = have / want;
-            return TORT_OK;
-        }
-    } else {
-        out->dims[open] = tort_dim_quotient(infer->dims, above_count, above, below_count, below);
+    if (s.open < 0 && (!known || have == want || s.empty)) return TORT_OK;
+    if (s.open >= 0 && (!known || (want > 0 && have % want == 0))) {
+        out->dims[s.open] =
+            known ? have / want : tort_dim_quotient(infer->dims, s.above_count, s.above, s.below_count, s.below);
         return TORT_OK;
     }
     return tort_fail(infer->error, TORT_E_MODEL, "the input has %lld elements%s; the requested shape takes %s%lld",
-                     (long long)have, above_count < data->rank ? " beside what 0 copies" : "",
-                     open < 0 ? "" : "a multiple of ", (long long)want);
+                     (long long)have, s.above_count < data->rank ? " beside what 0 copies" : "",
+                     s.open < 0 ? "" : "a multiple of ", (long long)want);
 }
 
 static tort_status reshape_to(tort_infer *infer, const tort_scalar *entries, int32_t count) {

@@ -50,7 +50,7 @@ static tort_status infer_multinomial(tort_infer *infer) {
 
 static tort_status resolve_uniform(tort_resolve *resolve) {
     distribution *params = resolve->params;
-    params->seed = tort_resolve_seed(resolve->node);
+    tort_resolve_seed(resolve->node, &params->seed);
     params->base = tort_attr_float(resolve->node, "low");
     params->scale = (double)tort_attr_float(resolve->node, "high") - params->base;
     return TORT_OK;
@@ -58,7 +58,7 @@ static tort_status resolve_uniform(tort_resolve *resolve) {
 
 static tort_status resolve_normal(tort_resolve *resolve) {
     distribution *params = resolve->params;
-    params->seed = tort_resolve_seed(resolve->node);
+    tort_resolve_seed(resolve->node, &params->seed);
     params->base = tort_attr_float(resolve->node, "mean");
     params->scale = tort_attr_float(resolve->node, "scale");
     return TORT_OK;
@@ -66,7 +66,7 @@ static tort_status resolve_normal(tort_resolve *resolve) {
 
 static tort_status resolve_seeded(tort_resolve *resolve) {
     distribution *params = resolve->params;
-    params->seed = tort_resolve_seed(resolve->node);
+    tort_resolve_seed(resolve->node, &params->seed);
     return TORT_OK;
 }
 

@@ -1,9 +1,7 @@
 /* resize.c - Resize and Upsample: interpolation along any axes of a tensor of any rank.
  *
  * This file tells shapes and decodes all versions into tort_resize_params; resize_taps.c says which input elements
- * make an output coordinate; the loops at the end combine them. Interpolation is separable: an output row is a
- * weighted sum of input rows, and then of the elements of that sum. Computed in double; integers are rounded to
- * nearest and saturate. */
+ * make an output coordinate; resize_loops.c combines them. */
 #include "ops/extent.h"
 #include "ops/resize.h"
 #include "ops/shapes.h"
@@ -270,307 +268,87 @@ static int64_t tap_count(const tort_resize_params *params, const tort_resize_axi
     return 2 * (int64_t)ceil(radius);
 }
 
-static void add_axis(tort_resize_params *params, tort_resize_axis axis) {
+static void add_axis(tort_resize_params *params, const tort_resize_axis *axis) {
     tort_resize_axis *last = params->rank > 0 ? &params->axes[params->rank - 1] : NULL;
-    if (axis.identity && last && last->identity) {
-        last->in *= axis.in;
+    if (axis->identity && last && last->identity) {
+        last->in *= axis->in;
         last->out = last->in;
         return;
     }
-    axis.taps = tap_count(params, &axis);
-    params->axes[params->rank++] = axis;
+    last = &params->axes[params->rank++];
+    *last = *axis;
+    last->taps = tap_count(params, axis);
 }
 
-/* Rows are divided among this many items of work, each with a buffer of its own in scratch. */
-static int64_t worker_count(int64_t rows) {
-    return rows < 64 ? rows : 64;
-}
-
-/* The last axis that changes; what lies behind it moves along. 0 if none does. */
-static int32_t row_axis(const tort_resize_params *params) {
-    int32_t axis = params->rank - 1;
-    return axis > 0 && params->axes[axis].identity ? axis - 1 : axis;
-}
-
-static int64_t row_count(const tort_resize_params *params) {
-    int64_t rows = 1;
-    for (int32_t d = 0; d < row_axis(params); d++) rows *= params->axes[d].out;
-    return rows;
-}
-
-static int64_t inner_count(const tort_resize_params *params) {
-    int32_t axis = row_axis(params);
-    return axis + 1 < params->rank ? params->axes[axis + 1].in : 1;
-}
-
-/* Tables of taps of all axes, then a row of doubles for each worker. */
-static tort_status count_scratch(tort_resolve *resolve, const tort_resize_params *params) {
-    size_t total = 0, bytes;
-    for (int32_t d = 0; d < params->rank; d++) {
-        const tort_resize_axis *axis = &params->axes[d];
-        if (!tort_mul_size((size_t)axis->out, (size_t)axis->taps, &bytes) ||
-            !tort_mul_size(bytes, sizeof(int64_t) + sizeof(double), &bytes) || !tort_add_size(total, bytes, &total))
-            return tort_fail(resolve->error, TORT_E_MEMORY, "the tables for axis %d do not fit in memory", d);
-    }
-    int64_t row = params->axes[row_axis(params)].in * inner_count(params);
-    if (!tort_mul_size((size_t)row, (size_t)worker_count(row_count(params)) * sizeof(double), &bytes) ||
-        !tort_add_size(total, bytes, &resolve->scratch_bytes))
-        return tort_fail(resolve->error, TORT_E_MEMORY, "rows of %lld elements do not fit in memory", (long long)row);
-    return TORT_OK;
-}
-
-static tort_status resolve_resize(tort_resolve *resolve) {
+static tort_status resolve_attributes(tort_resolve *resolve, tort_resize_params *params) {
     const tort_node_view *node = resolve->node;
-    const tort_info *input = &node->inputs[0], *output = &node->outputs[0];
-    tort_resize_params *params = resolve->params;
-    resize_request request;
+    const tort_type type = node->inputs[0].type;
     tort_status status = resolve_words(resolve, params);
     if (status != TORT_OK) return status;
     const bool computes = params->mode != TORT_RESIZE_NEAREST ||
                           params->transform == TORT_RESIZE_TF_CROP_AND_RESIZE; /* what is outside */
-    if (computes && (input->type == TORT_STRING || input->type == TORT_COMPLEX64 || input->type == TORT_COMPLEX128))
+    if (computes && (type == TORT_STRING || type == TORT_COMPLEX64 || type == TORT_COMPLEX128))
         return tort_fail(resolve->error, TORT_E_UNSUPPORTED, "interpolation of %s elements; mode nearest moves them",
-                         tort_type_name(input->type));
+                         tort_type_name(type));
     params->exclude_outside = tort_attr_int(node, "exclude_outside") != 0;
     params->antialias = tort_attr_int(node, "antialias") != 0;
     params->cubic_a = (double)tort_attr_float(node, "cubic_coeff_a");
     params->extrapolation = (double)tort_attr_float(node, "extrapolation_value");
-    if (input->rank < 0 || !tort_shape_known(input) || !tort_shape_known(output)) return TORT_OK;
-    status = read_request(node, resolve->error, &request);
+    return TORT_OK;
+}
+
+/* An axis that nothing is asked of. */
+static void keep_axis(tort_resize_axis *axis, int64_t in, int64_t out) {
+    axis->in = in;
+    axis->out = out;
+    axis->identity = true;
+    axis->scale = axis->end = 1;
+    axis->width = (double)out;
+}
+
+/* What the i-th requested axis becomes; common: the scale of all of them, 0 where each has its own. */
+static void resize_axis(const tort_resize_params *params, const resize_request *request, int32_t i, double common,
+                        tort_resize_axis *axis) {
+    const bool scaled = request->scales.known == TORT_KNOWN;
+    bool crops = request->crops && (request->roi.values[i] != 0 || request->roi.values[request->count + i] != 1);
+    if (scaled)
+        axis->scale = (double)request->scales.values[i];
+    else
+        axis->scale = common > 0 ? common : (double)axis->out / (double)axis->in;
+    /* A crop is as long as its output; elsewhere the fraction that was rounded away counts. */
+    if ((scaled || common > 0) && params->transform != TORT_RESIZE_TF_CROP_AND_RESIZE)
+        axis->width = axis->scale * (double)axis->in;
+    if (request->crops) {
+        axis->start = (double)request->roi.values[i];
+        axis->end = (double)request->roi.values[request->count + i];
+    }
+    axis->identity =
+        axis->in == axis->out && axis->scale == 1 && !crops && params->transform != TORT_RESIZE_TF_HALF_PIXEL_FOR_NN;
+}
+
+static tort_status resolve_resize(tort_resolve *resolve) {
+    const tort_info *input = &resolve->node->inputs[0], *output = &resolve->node->outputs[0];
+    tort_resize_params *params = resolve->params;
+    resize_request request;
+    tort_status status = resolve_attributes(resolve, params);
+    if (status || input->rank < 0 || !tort_shape_known(input) || !tort_shape_known(output)) return status;
+    status = read_request(resolve->node, resolve->error, &request);
     if (status != TORT_OK) return status;
-    const bool scaled = request.scales.known == TORT_KNOWN;
-    if (!scaled && request.sizes.known != TORT_KNOWN) return TORT_OK;
+    if (request.scales.known != TORT_KNOWN && request.sizes.known != TORT_KNOWN) return TORT_OK;
 
     tort_resize_axis axes[TORT_MAX_RANK];
-    for (int32_t d = 0; d < input->rank; d++)
-        axes[d] = (tort_resize_axis){input->dims[d], output->dims[d], true, 1, (double)output->dims[d], 0, 1, 0};
-    double common = common_scale(node, &request, input->dims);
-    for (int32_t i = 0; i < request.count; i++) {
-        tort_resize_axis *axis = &axes[request.axes[i]];
-        bool crops = request.crops && (request.roi.values[i] != 0 || request.roi.values[request.count + i] != 1);
-        if (scaled)
-            axis->scale = (double)request.scales.values[i];
-        else if (common > 0)
-            axis->scale = common;
-        else
-            axis->scale = (double)axis->out / (double)axis->in;
-        /* A crop is as long as its output; elsewhere the fraction that was rounded away counts. */
-        if ((scaled || common > 0) && params->transform != TORT_RESIZE_TF_CROP_AND_RESIZE)
-            axis->width = axis->scale * (double)axis->in;
-        if (request.crops) {
-            axis->start = (double)request.roi.values[i];
-            axis->end = (double)request.roi.values[request.count + i];
-        }
-        axis->identity = axis->in == axis->out && axis->scale == 1 && !crops &&
-                         params->transform != TORT_RESIZE_TF_HALF_PIXEL_FOR_NN;
-    }
+    memset(axes, 0, sizeof axes); /* what lies between their members too: they become params */
+    for (int32_t d = 0; d < input->rank; d++) keep_axis(&axes[d], input->dims[d], output->dims[d]);
+    double common = common_scale(resolve->node, &request, input->dims);
+    for (int32_t i = 0; i < request.count; i++) resize_axis(params, &request, i, common, &axes[request.axes[i]]);
     if (tort_extent(output->dims, 0, output->rank) == 0) return TORT_OK;
-    for (int32_t d = 0; d < input->rank; d++) add_axis(params, axes[d]);
-    return params->rank > 0 ? count_scratch(resolve, params) : TORT_OK;
-}
-
-/* ---- the loops --------------------------------------------------------------------------------------------------- */
-
-/* Taps of every output coordinate of one axis. */
-typedef struct resize_table {
-    int64_t *indices; /* [out, taps]; the first is -1 where the coordinate is outside */
-    double *weights;
-} resize_table;
-
-typedef struct resize_task {
-    const tort_call *call;
-    const tort_resize_params *params;
-    resize_table tables[TORT_MAX_RANK];
-    double *rows; /* a buffer of row_length for each worker */
-    int64_t row_length, row_count, workers, inner;
-    int32_t row_axis;
-    int64_t strides[TORT_MAX_RANK]; /* of the input, of axes before the row's */
-} resize_task;
-
-static void build_task(const tort_call *call, resize_task *task) {
-    const tort_resize_params *params = call->params;
-    *task = (resize_task){.call = call, .params = params, .row_axis = row_axis(params), .inner = inner_count(params)};
-    char *scratch = call->scratch;
-    for (int32_t d = 0; d < params->rank; d++) {
-        const tort_resize_axis *axis = &params->axes[d];
-        size_t count = (size_t)(axis->out * axis->taps);
-        task->tables[d].indices = (int64_t *)(void *)scratch;
-        task->tables[d].weights = (double *)(void *)(scratch + count * sizeof(int64_t));
-        scratch += count * (sizeof(int64_t) + sizeof(double));
-        for (int64_t o = 0; o < axis->out; o++) {
-            int64_t *indices = task->tables[d].indices + o * axis->taps;
-            if (!tort_resize_taps(params, axis, o, indices, task->tables[d].weights + o * axis->taps)) indices[0] = -1;
-        }
-    }
-    task->rows = (double *)(void *)scratch;
-    task->row_length = params->axes[task->row_axis].in * task->inner;
-    task->row_count = row_count(params);
-    task->workers = worker_count(task->row_count);
-    int64_t stride = task->row_length;
-    for (int32_t d = task->row_axis - 1; d >= 0; d--) {
-        task->strides[d] = stride;
-        stride *= params->axes[d].in;
-    }
-}
-
-/* Output coordinates of a row along the axes before its own. */
-static void row_coordinates(const resize_task *task, int64_t row, int64_t *coordinates) {
-    for (int32_t d = task->row_axis - 1; d >= 0; d--) {
-        coordinates[d] = row % task->params->axes[d].out;
-        row /= task->params->axes[d].out;
-    }
-}
-
-/* The weighted sum of the input rows that make an output row. False if the row is outside. */
-static bool sum_rows(const resize_task *task, const int64_t *coordinates, double *sum) {
-    const tort_tensor *input = &task->call->inputs[0];
-    int64_t taps[TORT_MAX_RANK] = {0};
-    double x[TORT_BLOCK];
-    for (int32_t d = 0; d < task->row_axis; d++)
-        if (task->tables[d].indices[coordinates[d] * task->params->axes[d].taps] < 0) return false;
-    for (int64_t i = 0; i < task->row_length; i++) sum[i] = 0;
-    for (;;) {
-        int64_t from = 0;
-        double weight = 1;
-        for (int32_t d = 0; d < task->row_axis; d++) {
-            int64_t entry = coordinates[d] * task->params->axes[d].taps + taps[d];
-            from += task->tables[d].indices[entry] * task->strides[d];
-            weight *= task->tables[d].weights[entry];
-        }
-        for (int64_t first = 0; weight != 0 && first < task->row_length; first += TORT_BLOCK) {
-            int64_t count = tort_block_count(task->row_length, first);
-            tort_load_doubles(input->type, input->data, from + first, count, x);
-            for (int64_t i = 0; i < count; i++) sum[first + i] += weight * x[i];
-        }
-        int32_t d = task->row_axis - 1;
-        while (d >= 0 && ++taps[d] == task->params->axes[d].taps) taps[d--] = 0;
-        if (d < 0) return true;
-    }
-}
-
-/* Stores part of a row; integers are rounded to nearest and saturate. */
-static void store_part(const tort_tensor *output, int64_t first, int64_t count, double *part) {
-    if (!tort_type_is_float(output->type)) {
-        int bits = output->type == TORT_BOOL ? 1 : tort_type_bits(output->type);
-        bool is_signed = tort_type_is_signed(output->type);
-        double low = is_signed ? -ldexp(1, bits - 1) : 0;
-        double high = nextafter(ldexp(1, is_signed ? bits - 1 : bits), 0);
-        for (int64_t i = 0; i < count; i++) part[i] = fmin(fmax(nearbyint(part[i]), low), high);
-    }
-    tort_store_doubles(output->type, output->data, first, count, part);
-}
-
-static void interpolate_rows(void *arg, int64_t begin, int64_t end) {
-    const resize_task *task = arg;
-    const tort_resize_axis *axis = &task->params->axes[task->row_axis];
-    const resize_table *table = &task->tables[task->row_axis];
-    const tort_tensor *output = &task->call->outputs[0];
-    const int64_t inner = task->inner, length = axis->out * inner;
-    int64_t coordinates[TORT_MAX_RANK];
-    double part[TORT_BLOCK];
-    for (int64_t worker = begin; worker < end; worker++) {
-        double *sum = task->rows + worker * task->row_length;
-        for (int64_t row = worker; row < task->row_count; row += task->workers) {
-            row_coordinates(task, row, coordinates);
-            bool inside = sum_rows(task, coordinates, sum);
-            for (int64_t first = 0; first < length; first += TORT_BLOCK) {
-                int64_t count = tort_block_count(length, first);
-                for (int64_t i = 0; i < count; i++) {
-                    int64_t at = inner == 1 ? first + i : (first + i) / inner;
-                    int64_t behind = inner == 1 ? 0 : (first + i) % inner;
-                    const int64_t *indices = table->indices + at * axis->taps;
-                    const double *weights = table->weights + at * axis->taps;
-                    double value = 0;
-                    part[i] = task->params->extrapolation;
-                    if (!inside || indices[0] < 0) continue;
-                    for (int64_t t = 0; t < axis->taps; t++) value += weights[t] * sum[indices[t] * inner + behind];
-                    part[i] = value;
-                }
-                store_part(output, row * length + first, count, part);
-            }
-        }
-    }
-}
-
-/* to[i] = from[indices[i]], elements of `size` bytes. */
-static void copy_indexed(char *to, const char *from, const int64_t *indices, int64_t count, size_t size) {
-#define COPY(type)                                                                                                     \
-    for (int64_t i = 0; i < count; i++) ((type *)(void *)to)[i] = ((const type *)(const void *)from)[indices[i]]
-    switch (size) {
-    case 1: COPY(uint8_t); break;
-    case 2: COPY(uint16_t); break;
-    case 4: COPY(uint32_t); break;
-    case 8: COPY(uint64_t); break;
-    default: COPY(tort_string); break;
-    }
-#undef COPY
-}
-
-/* A row that has, or may have, elements outside of the input, or whose elements are runs. */
-static void nearest_runs(const resize_task *task, int64_t row, bool inside, const char *from) {
-    const tort_tensor *output = &task->call->outputs[0];
-    const int64_t length = task->params->axes[task->row_axis].out, *indices = task->tables[task->row_axis].indices;
-    const size_t bytes = (size_t)task->inner * (size_t)tort_type_bits(output->type) / 8;
-    for (int64_t o = 0; o < length; o++) {
-        const int64_t first = (row * length + o) * task->inner;
-        if (inside && indices[o] >= 0) {
-            memcpy((char *)output->data + (size_t)(row * length + o) * bytes, from + (size_t)indices[o] * bytes, bytes);
-            continue;
-        }
-        for (int64_t i = 0; i < task->inner; i++) {
-            double value = task->params->extrapolation;
-            store_part(output, first + i, 1, &value);
-        }
-    }
-}
-
-static void nearest_rows(void *arg, int64_t begin, int64_t end) {
-    const resize_task *task = arg;
-    const tort_resize_axis *axis = &task->params->axes[task->row_axis];
-    const tort_tensor *output = &task->call->outputs[0];
-    const size_t size = (size_t)tort_type_bits(output->type) / 8;
-    const bool plain = task->inner == 1 && task->params->transform != TORT_RESIZE_TF_CROP_AND_RESIZE;
-    int64_t coordinates[TORT_MAX_RANK];
-    for (int64_t row = begin; row < end; row++) {
-        int64_t from = 0;
-        bool inside = true;
-        row_coordinates(task, row, coordinates);
-        for (int32_t d = 0; d < task->row_axis && inside; d++) {
-            int64_t index = task->tables[d].indices[coordinates[d]];
-            inside = index >= 0;
-            if (inside) from += index * task->strides[d];
-        }
-        const char *source = (const char *)task->call->inputs[0].data + (size_t)from * size;
-        if (plain)
-            copy_indexed((char *)output->data + (size_t)(row * axis->out) * size, source,
-                         task->tables[task->row_axis].indices, axis->out, size);
-        else
-            nearest_runs(task, row, inside, source);
-    }
-}
-
-static tort_status resize(const tort_call *call) {
-    const tort_resize_params *params = call->params;
-    const tort_tensor *output = &call->outputs[0];
-    resize_task task;
-    if (tort_count(output) == 0) return TORT_OK;
-    if (params->rank == 0) {
-        if (output->rank > 0) return tort_fail(call->error, TORT_E_INTERNAL, "scales or sizes were not known in time");
-        tort_copy_elements(output->type, output->data, 0, call->inputs[0].data, 0, tort_count(output));
-        return TORT_OK;
-    }
-    build_task(call, &task);
-    int64_t row_work = (task.row_length + params->axes[task.row_axis].out * task.inner) * 2;
-    if (params->mode == TORT_RESIZE_NEAREST)
-        tort_parallel(call, task.row_count, row_work, nearest_rows, &task);
-    else
-        tort_parallel(call, task.workers, row_work * 4 * (task.row_count / task.workers), interpolate_rows, &task);
-    return TORT_OK;
+    for (int32_t d = 0; d < input->rank; d++) add_axis(params, &axes[d]);
+    return params->rank > 0 ? tort_resize_scratch(resolve, params) : TORT_OK;
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-#define BY 0, sizeof(tort_resize_params), infer_resize, resolve_resize, resize
+#define BY 0, sizeof(tort_resize_params), infer_resize, resolve_resize, tort_resize_reference
 #define ATTRIBUTES_11                                                                                                  \
     "coordinate_transformation_mode:string=half_pixel cubic_coeff_a:float=-0.75 exclude_outside:int=0 "                \
     "extrapolation_value:float=0 mode:string=nearest nearest_mode:string=round_prefer_floor"

@@ -53,4 +53,11 @@ double tort_resize_coordinate(const tort_resize_params *params, const tort_resiz
 bool tort_resize_taps(const tort_resize_params *params, const tort_resize_axis *axis, int64_t out, int64_t *indices,
                       double *weights);
 
+/* resize_loops.c: the plain loop, and what it needs of resolve->scratch_bytes where rank is not 0: tables of taps of
+ * all axes, then a row of doubles for each worker. */
+struct tort_resolve;
+struct tort_call;
+tort_status tort_resize_scratch(struct tort_resolve *resolve, const tort_resize_params *params);
+tort_status tort_resize_reference(const struct tort_call *call);
+
 #endif

@@ -6,33 +6,39 @@
 
 enum { X, COSINES, SINES, POSITIONS }; /* inputs */
 
-static tort_status resolve_rotary(tort_resolve *resolve) {
-    const tort_node_view *node = resolve->node;
-    const tort_info *x = &node->inputs[X], *cosines = &node->inputs[COSINES], *sines = &node->inputs[SINES];
-    tort_rotary_params *params = resolve->params;
-    params->interleaved = tort_attr_int(node, "interleaved") != 0;
-    if (!tort_shape_known(x) || !tort_shape_known(cosines) || !tort_shape_known(sines)) return TORT_OK;
+/* Sizes of X, whose heads are an axis, or packed with their elements. */
+static tort_status resolve_heads(tort_resolve *resolve, tort_rotary_params *params) {
+    const tort_info *x = &resolve->node->inputs[X];
     const bool packed = x->rank == 3;
     if (!packed && x->rank != 4)
         return tort_fail(resolve->error, TORT_E_MODEL, "X has rank %d; expected 3 or 4", x->rank);
-    params->heads = packed ? tort_attr_int(node, "num_heads") : x->dims[1];
+    params->heads = packed ? tort_attr_int(resolve->node, "num_heads") : x->dims[1];
     if (packed && (params->heads < 1 || x->dims[2] % params->heads != 0))
         return tort_fail(resolve->error, TORT_E_MODEL, "num_heads %lld does not divide the %lld elements of a position",
                          (long long)params->heads, (long long)x->dims[2]);
     params->batch = x->dims[0];
     params->length = packed ? x->dims[1] : x->dims[2];
     params->size = packed ? x->dims[2] / params->heads : x->dims[3];
-    params->rotated = tort_attr_int(node, "rotary_embedding_dim");
-    if (params->rotated == 0) params->rotated = params->size;
-    if (params->rotated < 0 || params->rotated > params->size || params->rotated % 2 != 0)
-        return tort_fail(resolve->error, TORT_E_MODEL,
-                         "%lld elements of %lld are to be rotated; expected an even number", (long long)params->rotated,
-                         (long long)params->size);
+    const int64_t all = params->heads * params->length * params->size;
     if (packed)
-        params->strides = (tort_head_strides){params->length * x->dims[2], params->size, x->dims[2]};
+        params->strides = (tort_head_strides){all, params->size, x->dims[2]};
     else
-        params->strides = (tort_head_strides){params->heads * params->length * params->size,
-                                              params->length * params->size, params->size};
+        params->strides = (tort_head_strides){all, params->length * params->size, params->size};
+    return TORT_OK;
+}
+
+static tort_status resolve_rotated(tort_resolve *resolve, tort_rotary_params *params) {
+    params->rotated = tort_attr_int(resolve->node, "rotary_embedding_dim");
+    if (params->rotated == 0) params->rotated = params->size;
+    if (params->rotated >= 0 && params->rotated <= params->size && params->rotated % 2 == 0) return TORT_OK;
+    return tort_fail(resolve->error, TORT_E_MODEL, "%lld elements of %lld are to be rotated; expected an even number",
+                     (long long)params->rotated, (long long)params->size);
+}
+
+static tort_status check_caches(const tort_resolve *resolve, const tort_rotary_params *params) {
+    const tort_node_view *node = resolve->node;
+    const tort_info *cosines = &node->inputs[COSINES], *sines = &node->inputs[SINES];
+    const tort_info *positions = &node->inputs[POSITIONS];
     const bool chosen = tort_has_input(node, POSITIONS);
     bool fits = cosines->rank == (chosen ? 2 : 3) && sines->rank == cosines->rank;
     for (int32_t d = 0; fits && d < cosines->rank; d++) fits = sines->dims[d] == cosines->dims[d];
@@ -41,13 +47,24 @@ static tort_status resolve_rotary(tort_resolve *resolve) {
     if (!fits)
         return tort_fail(resolve->error, TORT_E_MODEL, "cos_cache and sin_cache must have shape [%s, %lld]",
                          chosen ? "positions" : "batch, length", (long long)(params->rotated / 2));
-    params->cache_length = cosines->dims[0];
-    const tort_info *positions = &node->inputs[POSITIONS];
     if (chosen && tort_shape_known(positions) &&
         (positions->rank != 2 || positions->dims[0] != params->batch || positions->dims[1] != params->length))
         return tort_fail(resolve->error, TORT_E_MODEL, "position_ids must have shape [%lld, %lld]",
                          (long long)params->batch, (long long)params->length);
     return TORT_OK;
+}
+
+static tort_status resolve_rotary(tort_resolve *resolve) {
+    const tort_node_view *node = resolve->node;
+    tort_rotary_params *params = resolve->params;
+    params->interleaved = tort_attr_int(node, "interleaved") != 0;
+    for (int32_t i = X; i <= SINES; i++)
+        if (!tort_shape_known(&node->inputs[i])) return TORT_OK;
+    tort_status status = resolve_heads(resolve, params);
+    if (!status) status = resolve_rotated(resolve, params);
+    if (!status) status = check_caches(resolve, params);
+    if (!status) params->cache_length = node->inputs[COSINES].dims[0];
+    return status;
 }
 
 /* Items are (batch, position). */

@@ -296,12 +296,18 @@ static tort_tensor part_at(const tort_value *sequence, int32_t i, int32_t axis, 
     return part;
 }
 
+/* Ranks are known only now, so that a wrong axis is an error of the run. */
 static tort_status join_axis(const tort_call *call, int32_t rank, int32_t *axis) {
     const join_params *params = call->params;
     if (params->stack && rank == TORT_MAX_RANK)
         return tort_fail(call->error, TORT_E_UNSUPPORTED, "a tensor of rank %d; tinyort handles at most %d", rank + 1,
                          TORT_MAX_RANK);
-    return tort_normalize_axis(call->error, params->axis, params->stack ? rank + 1 : rank, axis);
+    rank += params->stack;
+    if (params->axis < -rank || params->axis >= rank)
+        return tort_fail(call->error, TORT_E_RUN, "axis %lld is not in [%d, %d), the axes of the output",
+                         (long long)params->axis, -rank, rank);
+    *axis = (int32_t)(params->axis < 0 ? params->axis + rank : params->axis);
+    return TORT_OK;
 }
 
 /* The shape of all elements together. They must agree but for the axis. */

@@ -524,7 +524,8 @@ static tort_status check_types(const tort_node_view *node, const char *formals, 
 
 tort_status tort_check_types(const tort_node_view *node, tort_error *error) {
     bindings bound = {.count = 0};
-    return check_types(node, node->op->inputs, "input", node->inputs, node->input_count, &bound, error);
+    return check_types(node, node->op->inputs, "input", node->inputs, node->input_count - node->captured, &bound,
+                       error);
 }
 
 static bool countable(const tort_info *info) {

@@ -85,10 +85,9 @@ tort_reads tort_constant_reads(const tort_lowered *lowered, int32_t index, int32
     tort_reads reads = {false, 0};
     if (unit->provider < TORT_AT_HOST || node->inputs[input] < 0) return reads;
     if (!tort_is_constant(lowered, node->inputs[input]) || (unit->consumed & bit)) return reads;
-    const int32_t memory = unit->provider < 0 ? 0 : lowered->session->chain[unit->provider].memory;
-    const bool on_host = !memory || (unit->kernel->host_inputs & bit);
-    reads.host = on_host || (node->op->shape_inputs & bit);
-    reads.memory = on_host ? 0 : memory;
+    const int32_t memory = tort_operand_memory(lowered, index, input);
+    reads.host = memory == 0 || (node->op->shape_inputs & bit);
+    reads.memory = memory > 0 ? memory : 0;
     return reads;
 }
 

@@ -91,8 +91,10 @@ static void locate_late(const tort_session *session, const tort_link *link, tort
         tort_link_failed(link, status, error);
         return;
     }
-    const tort_lowered *lowered = graph_with(session, error->node);
-    tort_error_at_unit(error, lowered, error->node - lowered->graph.first);
+    const int32_t number = error->node;
+    const tort_lowered *lowered = graph_with(session, number);
+    error->node = -1;
+    tort_error_at_unit(error, lowered, number - lowered->graph.first);
 }
 
 static tort_status sync_all(tort_context *context, tort_error *error) {
@@ -121,7 +123,7 @@ tort_status tort_context_run(tort_context *context, const tort_tensor *inputs, i
     if (!status) status = tort_check_pointers(session, inputs, outputs, error);
     if (status) return status;
     tort_text_clear(context->text);
-    status = tort_frame_run(&context->frames[0], inputs, outputs, error);
+    status = tort_frame_run(&context->frames[0], inputs, NULL, outputs, error);
     const tort_status synced = sync_all(context, status ? NULL : error);
     if (!status) status = synced;
     if (!status) tort_outputs_lend(&context->frames[0], outputs);

@@ -4,6 +4,7 @@
 
 #include "runtime/session_state.h"
 #include "runtime/text.h"
+#include "runtime/value.h"
 
 typedef struct tort_region {
     uint8_t *base;
@@ -26,6 +27,19 @@ typedef struct tort_buffer {
 
 struct tort_context;
 
+/* What the calls of a body go through, see call.c; an entry for each input, or output, of the body. */
+typedef struct tort_trip {
+    tort_tensor *inputs, *outputs;
+    const tort_value **input_values;
+    tort_tensor *parts;   /* the shape of what is stacked, from the first trip */
+    tort_value **held;    /* a carried value that is no tensor, or a sequence that is stacked; a reference each */
+    tort_region *carried; /* two an output: what went into this trip, and what goes into the next */
+    tort_region *stacked; /* what is stacked while its length is not known */
+    tort_region *scanned; /* a part that does not lie in one piece */
+    int64_t number;       /* of the trip */
+    bool going;
+} tort_trip;
+
 /* One graph of the session while it runs: the tables of one plan, and the memory of its values. */
 typedef struct tort_frame {
     struct tort_context *context;
@@ -33,18 +47,23 @@ typedef struct tort_frame {
     tort_region *arenas;   /* a memory: values and scratch of the plan */
     tort_planned *planned; /* the plan that the members below are sized for; held */
     tort_tensor *tensors;  /* a slot */
-    tort_tensor *operands; /* of the step that runs */
+    tort_value **values;   /* a slot: the value that it is where its home is OBJECT; a new reference each; NULL */
+    const tort_value *const *input_values; /* the caller's, while a run goes on; NULL: all inputs are tensors */
+    const tort_value **operand_values;     /* of the step that runs */
+    tort_value **made_values;              /* of the step that runs */
+    tort_tensor *operands;                 /* of the step that runs */
     int32_t widest;
     const tort_tensor *outputs; /* the caller's, while a run goes on */
     bool *direct;               /* an output: written straight into the caller's buffer */
     tort_buffer *buffers;       /* room for every input and output, to hold them against each other */
     /* For steps whose shapes depend on data; see dynamic.c. */
     tort_region *dynamic;  /* a slot: what its step allocated */
-    int32_t dynamic_count; /* regions now allocated */
+    int32_t dynamic_count; /* regions and values now held */
     uint8_t *params;       /* of the dynamic step that runs, params_bytes of the largest operator */
     void *fitted;          /* of the dynamic step that runs */
     size_t params_bytes;
     tort_info *infos; /* 2 * widest: inputs and outputs of the step that runs */
+    tort_trip *trip;  /* of a body: what its calls go through; NULL for the main graph */
 } tort_frame;
 
 struct tort_context {
@@ -74,7 +93,15 @@ tort_status tort_frame_choose_plan(tort_frame *frame, const tort_tensor *inputs,
 tort_status tort_frame_adopt(tort_frame *frame, tort_planned *planned, tort_error *error);
 
 /* run.c: runs the graph; what it leaves in the frame is there until the next run of the frame. */
-tort_status tort_frame_run(tort_frame *frame, const tort_tensor *inputs, const tort_tensor *outputs, tort_error *error);
+tort_status tort_frame_run(tort_frame *frame, const tort_tensor *inputs, const tort_value *const *input_values,
+                           const tort_tensor *outputs, tort_error *error);
+/* What a slot holds that is no tensor; NULL: it is one. Borrowed. */
+const tort_value *tort_frame_value(const tort_frame *frame, int32_t slot);
+
+/* call.c: runs the bodies of a step, and makes its outputs. */
+tort_status tort_call_bodies(tort_frame *frame, const tort_step *step, tort_error *error);
+bool tort_trip_open(tort_frame *frame); /* false: out of memory */
+void tort_trip_close(tort_frame *frame);
 
 /* outputs.c: takes the caller's buffers for the slots that they stand for, before the first step; gives such a slot its
  * place (NULL: memory of the context) when its size comes out only while running; fills the other buffers at the end;
@@ -90,7 +117,14 @@ tort_status tort_dynamic_prepare(tort_frame *frame, const tort_step *step, tort_
 void tort_dynamic_unfit(tort_frame *frame, const tort_step *step); /* after the step, also if it failed */
 tort_status tort_dynamic_shape(tort_frame *frame, const tort_step *step, tort_error *error);
 void tort_dynamic_free_unread(tort_frame *frame, int32_t step_index);
-void tort_dynamic_free_all(tort_frame *frame);  /* regions become spare */
+void tort_dynamic_free_all(tort_frame *frame); /* regions become spare, values are released */
+/* Gives a slot this type and shape, and memory where its plan could not; TORT_E_RUN where the plan says another shape.
+ */
+tort_status tort_dynamic_place(tort_frame *frame, int32_t slot, const tort_tensor *shape, tort_error *error);
+/* Memory for a value whose size depends on data, within the session's limit; pair with free. */
+tort_status tort_region_alloc(tort_context *context, int32_t memory, size_t bytes, tort_region *region,
+                              tort_error *error);
+void tort_region_free(tort_context *context, int32_t memory, tort_region *region);
 void tort_dynamic_drain(tort_context *context); /* spare regions are given back */
 
 #endif

@@ -66,8 +66,8 @@ static tort_status check_limits(tort_context *context, int32_t memory, size_t by
     return TORT_OK;
 }
 
-static tort_status region_alloc(tort_context *context, int32_t memory, size_t bytes, tort_region *region,
-                                tort_error *error) {
+tort_status tort_region_alloc(tort_context *context, int32_t memory, size_t bytes, tort_region *region,
+                              tort_error *error) {
     void *base;
     if (take_spare(context, memory, bytes, region)) return TORT_OK;
     tort_status status = check_limits(context, memory, bytes, error);
@@ -79,7 +79,7 @@ static tort_status region_alloc(tort_context *context, int32_t memory, size_t by
 }
 
 /* Kept for the next value, since a device is slow to allocate and to free; the smallest goes where there is no room. */
-static void region_free(tort_context *context, int32_t memory, tort_region *region) {
+void tort_region_free(tort_context *context, int32_t memory, tort_region *region) {
     if (!region->base) return;
     tort_spare *to = &context->spares[context->spare_count];
     if (context->spare_count < TORT_MOST_SPARES) {
@@ -99,8 +99,13 @@ static void region_free(tort_context *context, int32_t memory, tort_region *regi
 }
 
 static void free_slot(tort_frame *frame, int32_t slot) {
+    if (frame->values[slot]) {
+        tort_value_release(frame->values[slot]);
+        frame->values[slot] = NULL;
+        frame->dynamic_count--;
+    }
     if (!frame->dynamic[slot].base) return;
-    region_free(frame->context, frame->planned->plan.slots[slot].memory, &frame->dynamic[slot]);
+    tort_region_free(frame->context, frame->planned->plan.slots[slot].memory, &frame->dynamic[slot]);
     frame->dynamic_count--;
 }
 
@@ -201,11 +206,16 @@ static tort_status allocate_output(tort_frame *frame, int32_t slot, const tort_i
         return tort_fail(error, TORT_E_INTERNAL, "an output of unknown size has no memory of its own");
     tensor->data = tort_outputs_place(frame, slot, bytes);
     if (tensor->data) return TORT_OK;
-    tort_status status = region_alloc(frame->context, where->memory, bytes, &frame->dynamic[slot], error);
+    tort_status status = tort_region_alloc(frame->context, where->memory, bytes, &frame->dynamic[slot], error);
     if (status) return status;
     frame->dynamic_count++;
     tensor->data = frame->dynamic[slot].base;
     return TORT_OK;
+}
+
+tort_status tort_dynamic_place(tort_frame *frame, int32_t slot, const tort_tensor *shape, tort_error *error) {
+    const tort_info info = info_of(shape);
+    return allocate_output(frame, slot, &info, error);
 }
 
 static tort_status infer_live(tort_frame *frame, tort_node_view *view, tort_dims *dims, tort_arena *arena,
@@ -224,8 +234,8 @@ static tort_status infer_live(tort_frame *frame, tort_node_view *view, tort_dims
 static tort_status reserve_scratch(tort_frame *frame, int32_t memory, size_t bytes, tort_error *error) {
     tort_region *scratch = &frame->context->scratch[memory];
     if (bytes <= scratch->bytes) return TORT_OK;
-    region_free(frame->context, memory, scratch);
-    return region_alloc(frame->context, memory, bytes, scratch, error);
+    tort_region_free(frame->context, memory, scratch);
+    return tort_region_alloc(frame->context, memory, bytes, scratch, error);
 }
 
 static tort_status resolve_live(tort_frame *frame, const tort_step *step, tort_node_view *view, tort_error *error) {

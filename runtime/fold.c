@@ -18,7 +18,21 @@ typedef struct folder {
     tort_pass pass;
     tort_tensor *inputs, *outputs; /* pass.widest of each */
     uint64_t budget;
+    bool out_of_memory; /* a node was not folded for that reason */
 } folder;
+
+/* NULL: out of memory, which is noted. */
+static void *take_aligned(folder *f, size_t bytes) {
+    void *data = tort_alloc_aligned(&f->session->env, bytes);
+    if (!data) f->out_of_memory = true;
+    return data;
+}
+
+static bool settle(folder *f, int32_t value, int32_t weight, void *folded, size_t bytes) {
+    const bool settled = tort_lowered_settle(f->lowered, value, weight, folded, bytes);
+    if (!settled) f->out_of_memory = true;
+    return settled;
+}
 
 /* May this node be evaluated now? Fills the shapes of its tensors. */
 static bool can_evaluate(folder *f, const tort_node *node) {
@@ -85,7 +99,7 @@ static bool fold_constant_node(folder *f, const tort_node *node) {
         if (attribute->kind != TORT_ATTR_TENSOR && attribute->kind != TORT_ATTR_SPARSE_TENSOR) continue;
         int32_t weight = attribute->u.weights[0];
         const size_t bytes = f->session->model->weights[weight].bytes;
-        return tort_lowered_settle(f->lowered, node->outputs[0], weight, NULL, bytes);
+        return settle(f, node->outputs[0], weight, NULL, bytes);
     }
     return false;
 }
@@ -95,7 +109,7 @@ static bool allocate_outputs(folder *f, const tort_node *node) {
         size_t bytes = 0;
         if (f->outputs[i].type == TORT_UNDEFINED) continue;
         tort_tensor_bytes(&f->outputs[i], &bytes);
-        f->outputs[i].data = tort_alloc_aligned(&f->session->env, bytes);
+        f->outputs[i].data = take_aligned(f, bytes);
         if (!f->outputs[i].data) return false;
     }
     return true;
@@ -115,8 +129,9 @@ static bool call_reference(folder *f, const tort_node *node, const tort_node_vie
     tort_session *session = f->session;
     size_t scratch_bytes = 0, params_bytes = tort_params_bytes(node) + 1;
     void *params = tort_alloc_zero(&session->env, 1, params_bytes);
+    if (!params) f->out_of_memory = true;
     bool done = params && !tort_resolve_node(view, params, &scratch_bytes, NULL);
-    void *scratch = done ? tort_alloc_aligned(&session->env, scratch_bytes) : NULL;
+    void *scratch = done ? take_aligned(f, scratch_bytes) : NULL;
     if (scratch && allocate_outputs(f, node)) {
         tort_call call = {.params = params,
                           .inputs = f->inputs,
@@ -126,7 +141,9 @@ static bool call_reference(folder *f, const tort_node *node, const tort_node_vie
                           .scratch = scratch,
                           .env = &session->env,
                           .text = session->text};
-        done = !node->op->reference(&call);
+        const tort_status status = node->op->reference(&call);
+        if (status == TORT_E_MEMORY) f->out_of_memory = true;
+        done = !status;
     } else {
         done = false;
     }
@@ -145,7 +162,9 @@ static bool evaluate(folder *f, int32_t index) {
     for (; held && acquired < node->input_count; acquired++) {
         if (node->inputs[acquired] < 0) continue;
         const void *data = NULL;
-        held = !tort_constant_acquire(session, constant_of[node->inputs[acquired]], &data, NULL);
+        const tort_status status = tort_constant_acquire(session, constant_of[node->inputs[acquired]], &data, NULL);
+        if (status == TORT_E_MEMORY) f->out_of_memory = true;
+        held = !status;
         if (!held) break;
         f->pass.in[acquired].data = data;
         memcpy(&f->inputs[acquired].data, &data, sizeof data); /* drops const: kernels do not write inputs */
@@ -162,7 +181,7 @@ static bool evaluate(folder *f, int32_t index) {
         if (node->outputs[i] < 0) continue;
         tort_tensor_bytes(&f->outputs[i], &bytes);
         f->budget -= bytes < f->budget ? bytes : f->budget;
-        done &= tort_lowered_settle(f->lowered, node->outputs[i], -1, f->outputs[i].data, bytes);
+        done &= settle(f, node->outputs[i], -1, f->outputs[i].data, bytes);
     }
     return done;
 }
@@ -182,10 +201,10 @@ static bool fold_shape_arithmetic(folder *f, const tort_node *node) {
         tort_info *info = node->outputs[i] >= 0 ? &lowered->infos[node->outputs[i]] : NULL;
         if (!info || !tort_elements_known(info) || info->constant) continue;
         size_t bytes = (size_t)info->element_count * (size_t)tort_type_bits(info->type) / 8;
-        void *data = tort_alloc_aligned(&f->session->env, bytes);
+        void *data = take_aligned(f, bytes);
         if (!data) return false;
         tort_write_elements(info, data);
-        if (!tort_lowered_settle(lowered, node->outputs[i], -1, data, bytes)) return false;
+        if (!settle(f, node->outputs[i], -1, data, bytes)) return false;
     }
     return live > 0;
 }
@@ -238,14 +257,73 @@ static uint64_t fold_limit(const tort_session *session) {
     return weights > DEFAULT_LIMIT ? weights : DEFAULT_LIMIT;
 }
 
+/* ---- bodies ------------------------------------------------------------------------------------------------------ */
+
+static tort_status fold_graph(tort_lowered *lowered, uint64_t *budget, tort_error *error);
+
+/* What goes into a body, as the shape rule of its node last gave it. */
+static void note_entry(void *ud, int32_t body, const tort_info *inputs) {
+    tort_session *session = ud;
+    tort_lowered *lowered = &session->graphs[body];
+    for (int32_t i = 0; i < lowered->graph.input_count; i++) lowered->infos[lowered->graph.inputs[i]] = inputs[i];
+    lowered->lowered = true;
+}
+
+/* What a body captures is the same constant inside where it is one outside. */
+static void pass_constants(const tort_lowered *outer, const tort_node *node, tort_lowered *body) {
+    const int32_t own = node->input_count - node->captured, first = body->graph.input_count - node->captured;
+    for (int32_t i = 0; i < node->captured; i++) {
+        const int32_t from = node->inputs[own + i], to = body->graph.inputs[first + i];
+        if (from < 0 || !tort_is_constant(outer, from)) continue;
+        body->constant_of[to] = outer->constant_of[from];
+        body->weights[to] = outer->weights[from];
+        body->infos[to] = outer->infos[from];
+    }
+}
+
+/* Calls `visit` for each body of a node that was lowered. */
+static tort_status each_body(folder *f, const tort_node *node,
+                             tort_status (*visit)(folder *f, const tort_node *node, tort_lowered *body, tort_error *),
+                             tort_error *error) {
+    tort_status status = TORT_OK;
+    for (int32_t a = 0; a < node->attribute_count; a++) {
+        const tort_attribute *attribute = &node->attributes[a];
+        if (attribute->kind != TORT_ATTR_GRAPH && attribute->kind != TORT_ATTR_GRAPHS) continue;
+        for (int32_t i = 0; !status && i < attribute->count; i++) {
+            tort_lowered *body = &f->session->graphs[attribute->u.graphs[i]];
+            if (body->lowered) status = visit(f, node, body, error);
+        }
+    }
+    return status;
+}
+
+static tort_status fold_body(folder *f, const tort_node *node, tort_lowered *body, tort_error *error) {
+    pass_constants(f->lowered, node, body);
+    return fold_graph(body, &f->budget, error);
+}
+
+/* The bodies of a node that is not read never run, nor do theirs. */
+static tort_status leave_body(folder *f, const tort_node *node, tort_lowered *body, tort_error *error) {
+    (void)node;
+    body->lowered = false;
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; !status && i < body->graph.node_count; i++)
+        status = each_body(f, &body->graph.nodes[i], leave_body, error);
+    return status;
+}
+
+/* ---- the graph --------------------------------------------------------------------------------------------------- */
+
 static tort_status infer_and_fold(folder *f, tort_error *error) {
     tort_lowered *lowered = f->lowered;
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < lowered->graph.node_count; i++) {
         const tort_node *node = &lowered->graph.nodes[i];
         status = tort_pass_infer(&f->pass, i, error);
+        if (!status && node->op && node->op->flags & TORT_OP_CONTROL) status = each_body(f, node, fold_body, error);
         if (status) break;
         bool folded = f->session->options.unfolded ? node->op && fold_constant_node(f, node) : fold_node(f, i);
+        if (f->out_of_memory) status = tort_out_of_memory(error, 0);
         if (!folded) continue;
         lowered->units[i].folded = true;
         lowered->units[i].label = "constant";
@@ -258,12 +336,16 @@ static tort_status fold_graph(tort_lowered *lowered, uint64_t *budget, tort_erro
     folder f = {.session = session, .lowered = lowered, .budget = *budget};
     tort_status status = tort_lowered_pass(lowered, &f.pass, lowered->infos, &session->dims, &session->arena, error);
     if (status) return status;
+    f.pass.entered = note_entry;
+    f.pass.entered_ud = session;
     size_t width = (size_t)f.pass.widest;
     f.inputs = tort_alloc_zero(&session->env, width, sizeof *f.inputs);
     f.outputs = tort_alloc_zero(&session->env, width, sizeof *f.outputs);
     status =
         f.inputs && f.outputs ? infer_and_fold(&f, error) : tort_out_of_memory(error, 2 * width * sizeof *f.inputs);
     if (!status) status = mark_unread(lowered, error);
+    for (int32_t i = 0; !status && i < lowered->graph.node_count; i++)
+        if (lowered->units[i].folded) status = each_body(&f, &lowered->graph.nodes[i], leave_body, error);
     *budget = f.budget;
     tort_free(&session->env, f.inputs, width * sizeof *f.inputs);
     tort_free(&session->env, f.outputs, width * sizeof *f.outputs);

@@ -54,8 +54,9 @@ size_t tort_frame_ports(const tort_lowered *lowered) {
 size_t tort_frame_bytes(const tort_plan *plan, const tort_lowered *lowered) {
     const table_sizes sizes = sizes_for(lowered, plan);
     return tort_frame_ports(lowered) * (sizeof(bool) + sizeof(tort_buffer)) +
-           sizes.slots * (sizeof(tort_tensor) + sizeof(tort_region)) + sizes.operands * sizeof(tort_tensor) +
-           sizes.infos * sizeof(tort_info) + sizes.params;
+           sizes.slots * (sizeof(tort_tensor) + sizeof(tort_region) + sizeof(tort_value *)) +
+           sizes.operands * (sizeof(tort_tensor) + 2 * sizeof(tort_value *)) + sizes.infos * sizeof(tort_info) +
+           sizes.params;
 }
 
 size_t tort_arena_bytes(const tort_plan *plan) {
@@ -68,11 +69,16 @@ static void drop_plan(tort_frame *frame) {
     tort_dynamic_free_all(frame);
     const table_sizes sizes = sizes_for(frame->lowered, &frame->planned->plan);
     tort_free(env, frame->tensors, sizes.slots * sizeof *frame->tensors);
+    tort_free(env, frame->values, sizes.slots * sizeof *frame->values);
+    tort_free(env, frame->operand_values, sizes.operands * sizeof *frame->operand_values);
+    tort_free(env, frame->made_values, sizes.operands * sizeof *frame->made_values);
     tort_free(env, frame->dynamic, sizes.slots * sizeof *frame->dynamic);
     tort_free(env, frame->operands, sizes.operands * sizeof *frame->operands);
     tort_free(env, frame->infos, sizes.infos * sizeof *frame->infos);
     tort_free(env, frame->params, sizes.params);
     frame->tensors = frame->operands = NULL;
+    frame->values = frame->made_values = NULL;
+    frame->operand_values = NULL;
     frame->dynamic = NULL;
     frame->infos = NULL;
     frame->params = NULL;
@@ -90,12 +96,16 @@ tort_status tort_frame_adopt(tort_frame *frame, tort_planned *planned, tort_erro
     frame->widest = (int32_t)sizes.operands - 1;
     frame->params_bytes = sizes.params;
     frame->tensors = tort_alloc_zero(env, sizes.slots, sizeof *frame->tensors);
+    frame->values = tort_alloc_zero(env, sizes.slots, sizeof *frame->values);
+    frame->operand_values = tort_alloc_zero(env, sizes.operands, sizeof *frame->operand_values);
+    frame->made_values = tort_alloc_zero(env, sizes.operands, sizeof *frame->made_values);
     frame->dynamic = tort_alloc_zero(env, sizes.slots, sizeof *frame->dynamic);
     frame->operands = tort_alloc_zero(env, sizes.operands, sizeof *frame->operands);
     frame->infos = tort_alloc_zero(env, sizes.infos, sizeof *frame->infos);
     frame->params = tort_alloc_zero(env, 1, sizes.params);
     tort_status status = TORT_OK;
-    if (!frame->tensors || !frame->dynamic || !frame->operands || !frame->infos || !frame->params)
+    if (!frame->tensors || !frame->values || !frame->operand_values || !frame->made_values || !frame->dynamic ||
+        !frame->operands || !frame->infos || !frame->params)
         status = tort_out_of_memory(error, sizes.slots * sizeof *frame->tensors);
     for (int32_t m = 0; !status && m < plan->memory_count; m++)
         status = grow_arena(frame, m, plan->arena_bytes[m], error);
@@ -118,13 +128,16 @@ tort_status tort_frame_open(tort_frame *frame, tort_context *context, tort_lower
     frame->arenas = tort_arena_array(&context->arena, memories, sizeof *frame->arenas);
     frame->direct = tort_alloc_zero(&context->env, ports, sizeof *frame->direct);
     frame->buffers = tort_alloc_zero(&context->env, ports, sizeof *frame->buffers);
-    return frame->arenas && frame->direct && frame->buffers ? TORT_OK : tort_out_of_memory(error, 0);
+    const bool body = lowered != tort_main_graph(context->session);
+    const bool opened = frame->arenas && frame->direct && frame->buffers && (!body || tort_trip_open(frame));
+    return opened ? TORT_OK : tort_out_of_memory(error, 0);
 }
 
 void tort_frame_close(tort_frame *frame) {
     if (!frame->context) return;
     const tort_env *env = &frame->context->env;
     const size_t ports = tort_frame_ports(frame->lowered);
+    tort_trip_close(frame);
     drop_plan(frame);
     for (int32_t m = 0; frame->arenas && m < frame->context->session->memory_count; m++) free_arena(frame, m);
     tort_free(env, frame->direct, ports * sizeof *frame->direct);

@@ -81,6 +81,10 @@ typedef struct tort_graph_value {
     int32_t consumers; /* nodes that read it, counted by tort_model_finish */
 } tort_graph_value;
 
+static inline bool tort_value_is_read(const tort_graph_value *value) {
+    return value->consumers > 0 || value->is_output;
+}
+
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
 typedef enum tort_attribute_kind { /* the numbers of AttributeProto.AttributeType */

@@ -99,6 +99,14 @@ tort_status tort_infer_compare(tort_infer *infer) {
 
 /* ---- the driver -------------------------------------------------------------------------------------------------- */
 
+/* Nodes of bodies are inferred as often as what goes into them changes, and that at each level: bounded, since a few
+ * bytes of model can nest deep. Beyond the bound less is known, nothing is wrong. */
+static int64_t body_budget(const tort_model *model) {
+    int64_t nodes = 0;
+    for (int32_t g = 0; g < model->graph_count; g++) nodes += model->graphs[g].node_count;
+    return 10000 + 30 * nodes;
+}
+
 tort_status tort_pass_init(tort_pass *pass, const tort_model *model, const tort_graph *graph, tort_info *infos,
                            tort_dims *dims, tort_arena *arena, tort_error *error) {
     *pass = (tort_pass){.model = model,
@@ -107,7 +115,9 @@ tort_status tort_pass_init(tort_pass *pass, const tort_model *model, const tort_
                         .dims = dims,
                         .arena = arena,
                         .most_inputs = TORT_INFER_INPUTS,
-                        .most_outputs = TORT_INFER_OUTPUTS};
+                        .most_outputs = TORT_INFER_OUTPUTS,
+                        .own_budget = body_budget(model)};
+    pass->budget = &pass->own_budget;
     for (int32_t i = 0; i < graph->node_count; i++) {
         const tort_node *node = &graph->nodes[i];
         if (node->input_count > pass->most_inputs) pass->most_inputs = node->input_count;
@@ -145,6 +155,7 @@ tort_node_view tort_pass_view(tort_pass *pass, int32_t index) {
                             .attribute_count = node->attribute_count,
                             .input_count = node->input_count,
                             .output_count = node->output_count,
+                            .captured = node->captured,
                             .inputs = pass->in,
                             .outputs = pass->out,
                             .model = pass->model};
@@ -155,7 +166,7 @@ void tort_error_at_node(tort_error *error, const tort_graph *graph, int32_t inde
 }
 
 void tort_error_at_made_node(tort_error *error, const tort_graph *graph, int32_t index, const char *words) {
-    if (!error) return;
+    if (!error || error->node >= 0) return; /* a node of a body was at fault: it is named already */
     const tort_node *node = &graph->nodes[index];
     error->node = graph->first + index;
     tort_error_prefix(error, "node %d \"%s%s%s\" (%s%s%s-%d%s)", error->node, graph->path, *graph->path ? "/" : "",
@@ -220,7 +231,8 @@ tort_status tort_pass_infer(tort_pass *pass, int32_t index, tort_error *error) {
     if (!node->op || !inputs_known(pass, node)) return TORT_OK;
     tort_status status = tort_check_types(&view, error);
     for (int32_t i = 0; i < node->output_count || i < TORT_INFER_OUTPUTS; i++) pass->out[i] = absent();
-    tort_infer infer = {.node = &view, .outputs = pass->out, .dims = pass->dims, .arena = pass->arena, .error = error};
+    tort_infer infer = {
+        .node = &view, .outputs = pass->out, .dims = pass->dims, .arena = pass->arena, .pass = pass, .error = error};
     view.outputs = pass->out;
     if (!status && node->op->infer) {
         status = tort_pass_acquire(pass, index, error);

@@ -14,6 +14,14 @@
 
 /* A pass over one graph. `infos` stands for what is known of each value in this pass: the model's own after load,
  * a session's with fixed shapes, a plan's with concrete ones. */
+/* A graph that a node may have as a body, and what is known of its values before it is inferred; infos NULL: what the
+ * graph itself says. */
+typedef struct tort_body {
+    const tort_graph *graph;
+    const tort_info *infos;
+    const int32_t *weights; /* as in tort_pass */
+} tort_body;
+
 typedef struct tort_pass {
     const tort_model *model;
     const tort_graph *graph;
@@ -24,6 +32,13 @@ typedef struct tort_pass {
     tort_info *in, *out;               /* scratch for one node, owned */
     int32_t most_inputs, most_outputs; /* of a node: what in and out have room for */
     int32_t widest;                    /* the larger of the two */
+    const tort_body *bodies;           /* by graph of the model; NULL: those of the model as it is */
+    /* Called with what goes into a body each time it is inferred: the last time counts. NULL: nobody asks. */
+    void (*entered)(void *ud, int32_t body, const tort_info *inputs);
+    void *entered_ud;
+    int64_t *budget; /* nodes of bodies that may still be inferred, counted again for each time; own_budget of the
+                        outermost */
+    int64_t own_budget;
 } tort_pass;
 
 tort_status tort_pass_init(tort_pass *pass, const tort_model *model, const tort_graph *graph, tort_info *infos,

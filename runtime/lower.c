@@ -43,6 +43,8 @@ static bool reserve_values(tort_lowered *lowered, int32_t count) {
         *arrays[i].array = grown[i];
     }
     graph->value_capacity = count;
+    lowered->session->bodies[lowered - lowered->session->graphs] =
+        (tort_body){graph, lowered->infos, lowered->weights}; /* they have moved */
     return true;
 }
 
@@ -150,8 +152,9 @@ tort_status tort_lower(tort_session *session, tort_error *error) {
     const size_t graphs = (size_t)session->model->graph_count;
     int32_t *of = tort_alloc_zero(&session->env, weights, sizeof *of);
     session->graphs = tort_arena_array(&session->arena, graphs, sizeof *session->graphs);
-    session->graph_count = session->graphs ? session->model->graph_count : 0;
-    const bool done = of && session->graphs && lower_all(session, of);
+    session->bodies = tort_arena_array(&session->arena, graphs, sizeof *session->bodies);
+    session->graph_count = session->graphs && session->bodies ? session->model->graph_count : 0;
+    const bool done = of && session->graph_count && lower_all(session, of);
     tort_free(&session->env, of, weights * sizeof *of);
     return done ? TORT_OK : tort_out_of_memory(error, weights * sizeof *of);
 }
@@ -165,5 +168,6 @@ tort_status tort_lowered_pass(const tort_lowered *lowered, tort_pass *pass, tort
                               tort_arena *arena, tort_error *error) {
     tort_status status = tort_pass_init(pass, lowered->session->model, &lowered->graph, infos, dims, arena, error);
     pass->weights = lowered->weights;
+    pass->bodies = lowered->session->bodies;
     return status;
 }

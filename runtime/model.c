@@ -152,7 +152,10 @@ int32_t tort_graph_add_node(tort_model *model, int32_t graph_index, const tort_n
 
 static tort_port port_of(const tort_model *model, int32_t value_index) {
     const tort_graph_value *value = &model->graphs[0].values[value_index];
-    tort_port port = {.name = value->name, .type = value->info.type, .rank = value->info.rank};
+    tort_port port = {.name = value->name,
+                      .value_type = tort_info_type(&value->info),
+                      .type = value->info.type,
+                      .rank = value->info.rank};
     for (int32_t i = 0; i < TORT_MAX_RANK; i++) {
         port.dim_names[i] = "";
         if (i >= port.rank) continue;

@@ -17,6 +17,7 @@ typedef struct tort_node_view {
     int32_t opset;
     const tort_attribute *attributes;
     int32_t attribute_count, input_count, output_count;
+    int32_t captured; /* the last so many inputs are what bodies take from outside */
     const tort_info *inputs;
     const tort_info *outputs;
     const void *params; /* what resolve made of the node; NULL before */
@@ -52,7 +53,8 @@ typedef struct tort_infer {
     const tort_node_view *node;
     tort_info *outputs;
     tort_dims *dims;
-    tort_arena *arena; /* for `elements` */
+    tort_arena *arena;      /* for `elements` */
+    struct tort_pass *pass; /* NULL where a node cannot have bodies: in a step whose shapes depend on data */
     tort_error *error;
 } tort_infer;
 
@@ -70,12 +72,21 @@ tort_status tort_infer_elementwise(tort_infer *infer); /* output 0 is like input
 tort_status tort_infer_binary(tort_infer *infer);      /* broadcast of all inputs, type of input 0 */
 tort_status tort_infer_compare(tort_infer *infer);     /* broadcast of all inputs, bool */
 
+/* Infers a body, a graph of the model, for these inputs; what it captures comes from the node. Fills what is known of
+ * its outputs, as many as it has. TORT_E_MODEL where it takes another number of inputs. In bodies.c. */
+TORT_API tort_status tort_infer_body(const tort_infer *infer, int32_t body, const tort_info *inputs, int32_t count,
+                                     tort_info *outputs);
+/* Inputs of a body without those that it captures; outputs. */
+TORT_API int32_t tort_body_inputs(const tort_node_view *node, int32_t body);
+TORT_API int32_t tort_body_outputs(const tort_node_view *node, int32_t body);
+
 /* ---- resolve ----------------------------------------------------------------------------------------------------- */
 
 /* Called twice: for claims, when dims may be unknown (< 0; then fill what the attributes determine and do not fail),
  * and for each plan (or dynamic step) with all of them known.
  * Params hold numbers, never pointers: equal nodes have equal bytes, which mean the same at another address, in another
- * process and without the model. */
+ * process and without the model. Write their members one by one: a struct that is copied whole brings the bytes between
+ * its members along. */
 typedef struct tort_resolve {
     const tort_node_view *node; /* inputs and outputs */
     void *params;               /* zeroed; op->params_size bytes, and room for lists; aligned to 16 */
@@ -155,12 +166,37 @@ TORT_API void tort_parallel(const tort_call *call, int64_t count, int64_t work, 
 /* Memory for the bytes of a new string, valid until the context's next run; NULL: out of memory. */
 TORT_API char *tort_call_text(const tort_call *call, size_t length);
 
+/* ---- bodies ------------------------------------------------------------------------------------------------------ */
+
+enum { TORT_BODIES = 2 }; /* of a node */
+
+/* How a node runs its bodies: all that the executor knows of control flow. The inputs of a body are: the number of the
+ * trip and the condition (counted), what is carried, a part of each scanned input, what it captures. Its outputs are:
+ * the condition of the next trip (asks), the results, the parts of what is stacked. An input of the node that is not
+ * there is -1. Axes and directions (1: from the last to the first) are int64 lists; an empty one is all 0. */
+typedef struct tort_trips {
+    int32_t
+        body[TORT_BODIES]; /* graphs of the model: where the choice is true or there is none, and where it is false */
+    int32_t choice;        /* input, bool: which body */
+    int32_t limit;         /* input, int64: no more trips than this */
+    int32_t condition;     /* input, bool: whether there is a first trip */
+    bool counted, asks;
+    bool carries; /* results go into the next trip, at first from inputs carried_first.. */
+    int32_t carried_first;
+    int32_t results; /* outputs 0..: those of the last trip */
+    int32_t scanned_first, scanned;
+    int32_t stacked; /* the outputs behind the results: of all trips, one behind another along an axis */
+    bool sequences;  /* scanned sequences give an element a trip, scanned tensors are whole in each; what is
+                      * stacked becomes a sequence */
+    tort_list input_axes, input_directions, output_axes, output_directions;
+} tort_trips;
+
 /* ---- the row ----------------------------------------------------------------------------------------------------- */
 
 enum {
     TORT_OP_ALIAS = 1u << 0,    /* output 0 is input 0's bytes under another shape: metadata, a step of the executor */
     TORT_OP_RANDOM = 1u << 1,   /* never folded */
-    TORT_OP_CONTROL = 1u << 2,  /* has bodies: a step of the executor */
+    TORT_OP_CONTROL = 1u << 2,  /* has bodies: a step of the executor; its params begin with a tort_trips */
     TORT_OP_METADATA = 1u << 3, /* reads only the shape of its inputs (Shape, Size): a step of the executor */
     TORT_OP_CONSTANT = 1u << 5, /* its output is its TENSOR attribute, where it has one: never copied */
     TORT_OP_BULKY = 1u << 4,    /* makes large values of small ones: folded only below a small size */

@@ -14,6 +14,7 @@
 static bool is_host_step(const tort_candidate *c) {
     if (!c->node->op || tort_candidate_unknown_source(c) >= 0) return false;
     uint32_t flags = c->node->op->flags;
+    if (flags & TORT_OP_CONTROL) return true;
     return (flags & (TORT_OP_ALIAS | TORT_OP_METADATA)) && tort_only_tensors(c->view);
 }
 
@@ -56,7 +57,8 @@ static tort_status place_node(tort_candidate *c, tort_error *error) {
     c->unit->provider = TORT_AT_NOWHERE;
     if (is_host_step(c)) {
         c->unit->provider = TORT_AT_HOST;
-        c->unit->label = c->node->op->flags & TORT_OP_ALIAS ? "alias" : "metadata";
+        const uint32_t flags = c->node->op->flags;
+        c->unit->label = flags & TORT_OP_CONTROL ? "bodies" : flags & TORT_OP_ALIAS ? "alias" : "metadata";
         return TORT_OK;
     }
     tort_status status = TORT_OK;

@@ -51,7 +51,8 @@ static int32_t add_slot(builder *b, int32_t value, int32_t memory, tort_home hom
     size_t bytes;
     if (tort_info_tensor(info, &tensor) && tort_tensor_bytes(&tensor, &bytes) && bytes <= INT64_MAX)
         slot.bytes = (int64_t)bytes;
-    if (slot.bytes < 0 && home == TORT_HOME_ARENA && b->plan->complete) slot.home = TORT_HOME_DYNAMIC;
+    if (info->kind != TORT_TENSOR && home != TORT_HOME_INPUT) slot.home = TORT_HOME_OBJECT;
+    if (slot.bytes < 0 && slot.home == TORT_HOME_ARENA && b->plan->complete) slot.home = TORT_HOME_DYNAMIC;
     b->plan->slots[b->plan->slot_count] = slot;
     *slot_cell(b, value, memory) = b->plan->slot_count;
     if (b->home_of[value] < 0) b->home_of[value] = memory;
@@ -175,16 +176,12 @@ static tort_status ensure(builder *b, int32_t value, int32_t memory, int32_t nod
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
-static void set_bit_memory(const tort_kernel *kernel, int32_t input, int32_t *memory) {
-    if (input < 32 && (kernel->host_inputs >> input & 1)) *memory = 0;
-}
-
-static tort_status add_inputs(builder *b, int32_t index, int32_t operands, int32_t memory, const tort_kernel *kernel) {
+static tort_status add_inputs(builder *b, int32_t index, int32_t operands) {
     const tort_node *node = &b->graph->nodes[index];
     for (int32_t i = 0; i < node->input_count; i++) {
-        int32_t where = memory, slot;
-        if (node->inputs[i] < 0) continue;
-        if (kernel) set_bit_memory(kernel, i, &where);
+        const int32_t where = node->inputs[i] < 0 ? -1 : tort_operand_memory(b->lowered, index, i);
+        int32_t slot;
+        if (where < 0) continue;
         tort_status status = ensure(b, node->inputs[i], where, index, &slot);
         if (status) return status;
         b->plan->operands[operands + i] = slot;
@@ -279,6 +276,16 @@ static tort_status measure(builder *b, int32_t index, tort_step *step) {
     return status;
 }
 
+/* Is an operand no tensor? Then the kernel makes all of its outputs values. */
+static bool makes_values(const builder *b, const tort_node *node) {
+    bool values = false;
+    for (int32_t i = 0; i < node->input_count; i++)
+        values |= node->inputs[i] >= 0 && b->planned->infos[node->inputs[i]].kind != TORT_TENSOR;
+    for (int32_t i = 0; i < node->output_count; i++)
+        values |= node->outputs[i] >= 0 && b->planned->infos[node->outputs[i]].kind != TORT_TENSOR;
+    return values;
+}
+
 static tort_status add_kernel(builder *b, int32_t index) {
     const tort_node *node = &b->graph->nodes[index];
     const tort_unit *unit = &b->lowered->units[index];
@@ -291,13 +298,37 @@ static tort_status add_kernel(builder *b, int32_t index) {
                       .output_count = node->output_count};
     step.operands = reserve_operands(b, node->input_count + node->output_count);
     if (step.operands < 0) return tort_out_of_memory(b->error, 0);
-    tort_status status = add_inputs(b, index, step.operands, memory, unit->kernel);
-    const bool asked = shaped_by_data(b, node);
-    if (!status && (asked || shapes_unknown(b, node))) status = add_shape_operands(b, index, &step);
-    if (!status) status = add_outputs(b, index, step.operands + node->input_count, memory, TORT_HOME_ARENA, -1);
+    step.values = makes_values(b, node);
+    tort_status status = add_inputs(b, index, step.operands);
+    const bool asked = !step.values && shaped_by_data(b, node);
+    if (!status && !step.values && (asked || shapes_unknown(b, node))) status = add_shape_operands(b, index, &step);
+    if (!status)
+        status = add_outputs(b, index, step.operands + node->input_count, memory,
+                             step.values ? TORT_HOME_OBJECT : TORT_HOME_ARENA, -1);
     if (status) return status;
-    step.dynamic = asked || step_is_dynamic(b, &step);
+    step.dynamic = !step.values && (asked || step_is_dynamic(b, &step));
     status = measure(b, index, &step);
+    return status ? status : add_step(b, &step);
+}
+
+/* Bodies say in which memory they take what goes in, and leave what comes out. */
+static tort_status add_call(builder *b, int32_t index) {
+    const tort_node *node = &b->graph->nodes[index];
+    tort_step step = {.kind = TORT_STEP_CALL,
+                      .node = index,
+                      .provider = -1,
+                      .input_count = node->input_count,
+                      .output_count = node->output_count};
+    step.operands = reserve_operands(b, node->input_count + node->output_count);
+    if (step.operands < 0) return tort_out_of_memory(b->error, 0);
+    tort_status status = add_inputs(b, index, step.operands);
+    for (int32_t i = 0; !status && i < node->output_count; i++) {
+        if (node->outputs[i] < 0) continue;
+        const int32_t slot =
+            add_slot(b, node->outputs[i], tort_result_memory(b->lowered, index, i), TORT_HOME_ARENA, -1);
+        if (slot < 0) status = tort_out_of_memory(b->error, 0);
+        b->plan->operands[step.operands + node->input_count + i] = slot;
+    }
     return status ? status : add_step(b, &step);
 }
 
@@ -336,6 +367,10 @@ static tort_slot *root_of(tort_plan *plan, int32_t slot) {
     return &plan->slots[slot];
 }
 
+static bool has_own_bytes(const tort_slot *slot) {
+    return slot->home == TORT_HOME_ARENA || slot->home == TORT_HOME_DYNAMIC || slot->home == TORT_HOME_OBJECT;
+}
+
 /* An output must be in the memory it is bound to, and its bytes the context's and its own: what is the caller's input,
  * a weight, or an output already, is copied. */
 static tort_status add_output(builder *b, int32_t port) {
@@ -343,14 +378,14 @@ static tort_status add_output(builder *b, int32_t port) {
     tort_status status = ensure(b, value, memory, -1, &slot);
     if (status) return status;
     const tort_slot *root = root_of(b->plan, slot);
-    if ((root->home != TORT_HOME_ARENA && root->home != TORT_HOME_DYNAMIC) || root->output >= 0) {
+    if (b->planned->infos[value].kind == TORT_TENSOR && (!has_own_bytes(root) || root->output >= 0)) {
         int32_t copy = add_slot(b, value, memory, TORT_HOME_ARENA, -1);
         if (copy < 0) return tort_out_of_memory(b->error, 0);
         *slot_cell(b, value, memory) = slot; /* another output of the same value gets a copy of its own */
         status = add_copy(b, slot, copy, -1);
         slot = copy;
     }
-    root_of(b->plan, slot)->output = port;
+    if (b->planned->infos[value].kind == TORT_TENSOR) root_of(b->plan, slot)->output = port;
     b->plan->output_slots[port] = slot;
     return status;
 }
@@ -469,11 +504,12 @@ static tort_status take_input_shapes(builder *b, const tort_tensor *inputs) {
     b->plan->complete = true;
     for (int32_t i = 0; i < b->graph->input_count; i++) {
         tort_info *info = &b->planned->infos[b->graph->inputs[i]];
-        if (inputs) {
+        if (inputs && !info->constant) {
             info->rank = inputs[i].rank;
             memcpy(info->dims, inputs[i].dims, sizeof inputs[i].dims);
         }
-        if (!tort_shape_known(info)) b->plan->complete = false;
+        const bool matters = info->kind == TORT_TENSOR && tort_value_is_read(&b->graph->values[b->graph->inputs[i]]);
+        if (matters && !tort_shape_known(info)) b->plan->complete = false;
         for (int32_t d = 0; d < TORT_MAX_RANK; d++)
             b->planned->input_dims[i * TORT_MAX_RANK + d] = d < info->rank ? info->dims[d] : 0;
     }
@@ -502,13 +538,18 @@ static tort_status infer_concrete(builder *b) {
 static tort_status build_steps(builder *b) {
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < b->graph->input_count; i++) {
-        b->plan->input_slots[i] = add_slot(b, b->graph->inputs[i], b->lowered->input_memory[i], TORT_HOME_INPUT, i);
+        const int32_t value = b->graph->inputs[i];
+        b->plan->input_slots[i] = -1;
+        if (b->planned->infos[value].constant) continue; /* a body captures it: it is the same constant inside */
+        b->plan->input_slots[i] = add_slot(b, value, b->lowered->input_memory[i], TORT_HOME_INPUT, i);
         if (b->plan->input_slots[i] < 0) status = tort_out_of_memory(b->error, 0);
     }
     for (int32_t i = 0; !status && i < b->graph->node_count; i++) {
         int32_t provider = b->lowered->units[i].provider;
         if (provider >= 0)
             status = add_kernel(b, i);
+        else if (tort_unit_trips(b->lowered, i))
+            status = add_call(b, i);
         else if (provider == TORT_AT_HOST)
             status = add_host_step(b, i);
     }

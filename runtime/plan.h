@@ -14,7 +14,8 @@ typedef enum tort_home {
     TORT_HOME_CONSTANT, /* the session's constant of that value */
     TORT_HOME_LITERAL,  /* at `offset` of the plan's literals: integers that the shapes determine */
     TORT_HOME_ALIAS,    /* the bytes of slot `source` under another shape */
-    TORT_HOME_DYNAMIC   /* size depends on data: allocated by its step, within the session's limit */
+    TORT_HOME_DYNAMIC,  /* size depends on data: allocated by its step, within the session's limit */
+    TORT_HOME_OBJECT    /* a value in host memory that its step makes: no tensor, or a tensor out of one */
 } tort_home;
 
 /* A value in one memory of the session; 0 is host memory. */
@@ -35,7 +36,8 @@ typedef enum tort_step_kind {
     TORT_STEP_KERNEL,
     TORT_STEP_COPY,  /* between memories; one input, one output */
     TORT_STEP_ALIAS, /* output 0 is input 0 under another shape */
-    TORT_STEP_SHAPE  /* metadata of a live value, in host memory */
+    TORT_STEP_SHAPE, /* metadata of a live value, in host memory */
+    TORT_STEP_CALL   /* runs the bodies of a node */
 } tort_step_kind;
 
 typedef struct tort_step {
@@ -51,6 +53,7 @@ typedef struct tort_step {
     uint64_t params;                        /* offset of the operator's params */
     uint64_t scratch_offset, scratch_bytes; /* in the arena of `memory` */
     bool dynamic;                           /* infers and resolves while running */
+    bool values;                            /* KERNEL: an operand is no tensor; it makes values */
 } tort_step;
 
 typedef struct tort_plan {

@@ -64,6 +64,7 @@ static tort_status check_slot(const tort_plan *plan, int32_t index, tort_error *
     if (slot->home == TORT_HOME_INPUT && (slot->source < 0 || slot->source >= plan->input_count))
         return bad(error, "input of slot", index);
     if (slot->last_step > plan->step_count) return bad(error, "life time of slot", index);
+    if (slot->home == TORT_HOME_OBJECT && slot->memory) return bad(error, "value on a device in slot", index);
     tort_status status = check_shape(slot, index, error);
     if (!status && slot->home == TORT_HOME_ALIAS) status = check_alias(plan, index, error);
     if (!status && plan->complete && slot->last_step >= 0) status = check_place(plan, index, error);
@@ -76,14 +77,19 @@ static bool operands_exist(const tort_plan *plan, int32_t first, int64_t count) 
     return first >= 0 && count >= 0 && first + count <= plan->operand_count;
 }
 
+/* Does a step make it? */
+static bool is_made(const tort_slot *slot) {
+    return slot->home == TORT_HOME_ARENA || slot->home == TORT_HOME_DYNAMIC || slot->home == TORT_HOME_ALIAS ||
+           slot->home == TORT_HOME_OBJECT;
+}
+
 /* A value that is read was made before, by a step or by whoever gave it, and is there until then. */
 static tort_status check_read(const tort_plan *plan, int32_t index, int32_t operand, tort_error *error) {
     const int32_t slot = plan->operands[operand];
     if (slot < -1 || slot >= plan->slot_count) return bad(error, "operand of step", index);
     if (slot < 0) return TORT_OK;
     const tort_slot *s = &plan->slots[slot];
-    const bool made = s->home == TORT_HOME_ARENA || s->home == TORT_HOME_DYNAMIC || s->home == TORT_HOME_ALIAS;
-    if (made && s->first_step >= index) return bad(error, "an input that is not made yet in step", index);
+    if (is_made(s) && s->first_step >= index) return bad(error, "an input that is not made yet in step", index);
     return s->last_step < index ? bad(error, "an input that is gone in step", index) : TORT_OK;
 }
 
@@ -92,20 +98,19 @@ static tort_status check_write(const tort_plan *plan, int32_t index, int32_t ope
     if (slot < -1 || slot >= plan->slot_count) return bad(error, "operand of step", index);
     if (slot < 0) return TORT_OK;
     const tort_slot *s = &plan->slots[slot];
-    if (s->home != TORT_HOME_ARENA && s->home != TORT_HOME_DYNAMIC && s->home != TORT_HOME_ALIAS)
-        return bad(error, "an output that is not to be written in step", index);
+    if (!is_made(s)) return bad(error, "an output that is not to be written in step", index);
     if (s->first_step != index) return bad(error, "an output made twice by step", index);
     return TORT_OK;
 }
 
 static tort_status check_kind(const tort_plan *plan, int32_t index, tort_error *error) {
     const tort_step *step = &plan->steps[index];
-    const bool kernel = step->kind == TORT_STEP_KERNEL;
+    const bool kernel = step->kind == TORT_STEP_KERNEL, one = !kernel && step->kind != TORT_STEP_CALL;
     if (step->provider < (kernel ? 0 : -1) || step->provider >= plan->provider_count)
         return bad(error, "provider of step", index);
     if (step->node < (step->kind == TORT_STEP_COPY ? -1 : 0) || step->node >= plan->node_count)
         return bad(error, "node of step", index);
-    if (!kernel && (step->input_count != 1 || step->output_count != 1)) return bad(error, "operands of step", index);
+    if (one && (step->input_count != 1 || step->output_count != 1)) return bad(error, "operands of step", index);
     if (step->params > plan->params_bytes) return bad(error, "params of step", index);
     if (!kernel || !plan->complete || !step->scratch_bytes) return TORT_OK;
     if (step->memory < 0 || step->memory >= plan->memory_count) return bad(error, "memory of step", index);
@@ -140,7 +145,10 @@ static tort_status check_output(const tort_plan *plan, int32_t port, tort_error 
     int32_t slot = plan->output_slots[port];
     if (slot < 0 || slot >= plan->slot_count) return bad(error, "output", port);
     while (plan->slots[slot].home == TORT_HOME_ALIAS) slot = plan->slots[slot].source;
-    if (plan->slots[slot].output != port) return bad(error, "bytes that are not an output's own, of output", port);
+    const tort_home home = plan->slots[slot].home;
+    const bool counted = home == TORT_HOME_OBJECT || home == TORT_HOME_INPUT; /* others may hold the same value */
+    if (plan->slots[slot].output != port && !counted)
+        return bad(error, "bytes that are not an output's own, of output", port);
     return plan->slots[slot].last_step < plan->step_count ? bad(error, "life time of output", port) : TORT_OK;
 }
 

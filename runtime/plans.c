@@ -10,6 +10,7 @@ bool tort_plan_fits(const tort_planned *planned, const tort_tensor *inputs) {
     const tort_graph *graph = &planned->lowered->graph;
     for (int32_t i = 0; i < graph->input_count; i++) {
         const tort_info *info = &planned->infos[graph->inputs[i]];
+        if (info->constant) continue; /* a body has it by itself */
         if (info->rank != inputs[i].rank) return false;
         for (int32_t d = 0; d < info->rank; d++)
             if (planned->input_dims[i * TORT_MAX_RANK + d] != inputs[i].dims[d]) return false;

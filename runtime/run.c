@@ -13,6 +13,8 @@ static tort_tensor *operand(const tort_frame *frame, const tort_step *step, int3
     return slot < 0 ? NULL : &frame->tensors[slot];
 }
 
+static tort_status run_values(tort_frame *frame, const tort_step *step, tort_call *call, tort_error *error);
+
 static tort_status run_kernel(tort_frame *frame, const tort_step *step, tort_error *error) {
     const tort_session *session = frame->context->session;
     const tort_unit *unit = &frame->lowered->units[step->node];
@@ -40,9 +42,81 @@ static tort_status run_kernel(tort_frame *frame, const tort_step *step, tort_err
                       .node = frame->lowered->graph.first + step->node,
                       .text = frame->context->text,
                       .error = error};
+    if (step->values) return run_values(frame, step, &call, error);
     const tort_op *op = frame->lowered->graph.nodes[step->node].op;
     return tort_link_noted(link, unit->kernel->run ? unit->kernel->run(&call) : op->reference(&call));
 }
+
+/* ---- values ------------------------------------------------------------------------------------------------------ */
+
+const tort_value *tort_frame_value(const tort_frame *frame, int32_t slot) {
+    const tort_slot *where = &frame->planned->plan.slots[slot];
+    if (frame->lowered->infos[where->value].kind == TORT_TENSOR) return NULL;
+    return where->home == TORT_HOME_INPUT ? frame->input_values[where->source] : frame->values[slot];
+}
+
+/* The tensor of a slot whose value was just made, where that is one of the type the plan says. */
+static tort_status view_value(tort_frame *frame, int32_t slot, tort_error *error) {
+    const tort_value *value = frame->values[slot];
+    const tort_tensor *view = value ? tort_value_view(value) : NULL;
+    const tort_slot *where = &frame->planned->plan.slots[slot];
+    if (frame->lowered->infos[where->value].kind != TORT_TENSOR) return TORT_OK;
+    if (!view || view->type != where->type)
+        return tort_fail(error, TORT_E_RUN, "makes %s, which is not the tensor of %s that its types ask for",
+                         view ? tort_type_name(view->type) : "no tensor", tort_type_name(where->type));
+    frame->tensors[slot] = *view;
+    return TORT_OK;
+}
+
+static tort_status take_values(tort_frame *frame, const tort_step *step, tort_status status, tort_error *error) {
+    const int32_t *outputs = frame->planned->plan.operands + step->operands + step->input_count;
+    for (int32_t i = 0; i < step->output_count; i++) {
+        tort_value *made = frame->made_values[i];
+        frame->made_values[i] = NULL;
+        if (outputs[i] < 0 || status) {
+            tort_value_release(made);
+            continue;
+        }
+        if (!made) {
+            status = tort_fail(error, TORT_E_INTERNAL, "makes no value for output %d", (int)i);
+            continue;
+        }
+        frame->values[outputs[i]] = made;
+        frame->dynamic_count++;
+        status = view_value(frame, outputs[i], error);
+    }
+    return status;
+}
+
+/* Inputs that nobody reads after this step, and that nobody outside of the frame holds. */
+static uint32_t last_reads(const tort_frame *frame, const tort_step *step) {
+    const tort_plan *plan = &frame->planned->plan;
+    const int32_t index = (int32_t)(step - plan->steps);
+    uint32_t bits = 0;
+    for (int32_t i = 0; i < step->input_count && i < 32; i++) {
+        const int32_t slot = plan->operands[step->operands + i];
+        if (slot < 0 || plan->slots[slot].home != TORT_HOME_OBJECT) continue;
+        if (plan->slots[slot].last_step == index) bits |= 1u << i;
+    }
+    return bits;
+}
+
+static tort_status run_values(tort_frame *frame, const tort_step *step, tort_call *call, tort_error *error) {
+    const tort_plan *plan = &frame->planned->plan;
+    for (int32_t i = 0; i < step->input_count; i++) {
+        const int32_t slot = plan->operands[step->operands + i];
+        frame->operand_values[i] = slot < 0 ? NULL : tort_frame_value(frame, slot);
+    }
+    call->input_values = frame->operand_values;
+    call->output_values = frame->made_values;
+    call->last_reads = last_reads(frame, step);
+    const tort_op *op = frame->lowered->graph.nodes[step->node].op;
+    const tort_kernel *kernel = frame->lowered->units[step->node].kernel;
+    const tort_status status = kernel->run ? kernel->run(call) : op->reference(call);
+    return take_values(frame, step, status, error);
+}
+
+/* ---- kinds of steps ---------------------------------------------------------------------------------------------- */
 
 static tort_status run_copy(tort_frame *frame, const tort_step *step, tort_error *error) {
     const tort_tensor *from = operand(frame, step, 0);
@@ -75,6 +149,7 @@ static tort_status run_step(tort_frame *frame, const tort_step *step, tort_error
     case TORT_STEP_COPY: return run_copy(frame, step, error);
     case TORT_STEP_ALIAS: operand(frame, step, 1)->data = operand(frame, step, 0)->data; return TORT_OK;
     case TORT_STEP_SHAPE: return tort_dynamic_shape(frame, step, error);
+    case TORT_STEP_CALL: return tort_call_bodies(frame, step, error);
     }
     return TORT_OK;
 }
@@ -104,7 +179,7 @@ static tort_status observe_slot(tort_frame *frame, int32_t number, int32_t slot,
     const char *name = frame->lowered->graph.values[where->value].name;
     tort_tensor tensor = frame->tensors[slot];
     size_t bytes;
-    if (!tort_tensor_bytes(&tensor, &bytes)) return TORT_OK;
+    if (frame->lowered->infos[where->value].kind != TORT_TENSOR || !tort_tensor_bytes(&tensor, &bytes)) return TORT_OK;
     if (!where->memory) {
         context->observer(context->observer_ud, number, name, &tensor);
         return TORT_OK;
@@ -192,15 +267,17 @@ static void bind(tort_frame *frame, const tort_tensor *inputs) {
         case TORT_HOME_LITERAL: data = plan->literals + slot->offset; break;
         case TORT_HOME_ALIAS: data = frame->tensors[slot->source].data; break;
         case TORT_HOME_DYNAMIC: break;
+        case TORT_HOME_OBJECT: break;
         }
         memcpy(&tensor->data, &data, sizeof data); /* drops const: kernels do not write inputs */
     }
 }
 
-tort_status tort_frame_run(tort_frame *frame, const tort_tensor *inputs, const tort_tensor *outputs,
-                           tort_error *error) {
+tort_status tort_frame_run(tort_frame *frame, const tort_tensor *inputs, const tort_value *const *input_values,
+                           const tort_tensor *outputs, tort_error *error) {
     tort_status status = tort_frame_choose_plan(frame, inputs, error);
     if (status) return status;
+    frame->input_values = input_values;
     tort_dynamic_free_all(frame);
     bind(frame, inputs);
     status = tort_outputs_bind(frame, inputs, outputs, error);

@@ -39,6 +39,7 @@ static tort_status copy_options(tort_session *session, const tort_session_option
     mine->fusions_off = copy_text(session, mine->fusions_off, &failed);
     mine->pins = copy_texts(session, mine->pins, mine->pin_count, &failed);
     mine->bindings = copy_texts(session, mine->bindings, mine->binding_count, &failed);
+    if (!mine->trip_limit) mine->trip_limit = (uint64_t)1 << 31;
     if (!mine->dynamic_limit) mine->dynamic_limit = (uint64_t)1 << 30;
     return failed ? tort_out_of_memory(error, 0) : TORT_OK;
 }
@@ -82,6 +83,7 @@ static tort_status plan_session(tort_session *session, bool *reportable, tort_er
     if (!status) status = tort_place_strict(session, error);
     if (!status) status = tort_fuse(session, error);
     if (!status) status = tort_bind_ports(session, error);
+    if (!status) status = tort_bind_bodies(session, error);
     if (!status) status = tort_hold_small_weights(session, error);
     if (!status) status = tort_count_weights(session, error);
     session->placed = !status;

@@ -152,6 +152,7 @@ struct tort_session {
     int32_t chain_count, memory_count;
     tort_memory *memories;
     tort_lowered *graphs; /* as the model's: 0 is the main graph */
+    tort_body *bodies;    /* the same graphs, as passes see them */
     int32_t graph_count;
     tort_constant *constants;
     int32_t constant_count, constant_capacity;
@@ -166,6 +167,15 @@ struct tort_session {
     pthread_mutex_t planning; /* held while a plan is made; taken before `lock` */
     pthread_mutex_t lock;     /* of the lists of plans; never held for long */
 };
+
+/* bodies.c: how a unit of control flow that runs calls its bodies, NULL: it is none; one of them, NULL where it never
+ * runs; the memory in which a unit wants an input (-1: it reads it in none), and where a body leaves a result; then all
+ * ports of bodies. */
+const tort_trips *tort_unit_trips(const tort_lowered *lowered, int32_t unit);
+tort_lowered *tort_trips_body(const tort_lowered *lowered, const tort_trips *trips, int32_t which);
+int32_t tort_operand_memory(const tort_lowered *lowered, int32_t unit, int32_t input);
+int32_t tort_result_memory(const tort_lowered *lowered, int32_t unit, int32_t output);
+tort_status tort_bind_bodies(tort_session *session, tort_error *error);
 
 /* lower.c: copies every graph of the model, and gives a value what it holds. */
 tort_status tort_lower(tort_session *session, tort_error *error);

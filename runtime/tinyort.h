@@ -220,8 +220,9 @@ TORT_API void tort_model_free(tort_model *model); /* NULL is allowed */
  * (old files list every weight as an input). Dims: -1 where symbolic; dim_names[i] is then its name or "". */
 typedef struct tort_port {
     const char *name;
-    tort_type type;
-    int32_t rank; /* -1: unknown */
+    tort_value_type value_type; /* of a tensor or of what is none, which has no rank */
+    tort_type type;             /* of the elements */
+    int32_t rank;               /* -1: unknown */
     int64_t dims[TORT_MAX_RANK];
     const char *dim_names[TORT_MAX_RANK];
 } tort_port;
@@ -289,6 +290,7 @@ typedef struct tort_session_options {
     uint64_t
         fold_limit; /* bytes that folded constants may take; 0: 64 MiB, or as much as the weights if that is more */
     uint64_t dynamic_limit; /* bytes for values whose shape depends on data, a context; 0: 1 GiB */
+    uint64_t trip_limit;    /* trips of one loop in one run; 0: 2^31 */
     /* Inputs and outputs that stay in the memory of a provider, "NAME=cuda", or "*=cuda" for all of them; a later one
      * replaces an earlier one. What is not named is in host memory, and the plan copies. */
     const char *const *bindings;

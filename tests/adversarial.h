@@ -1,5 +1,4 @@
-/* adversarial.h - models that are made to cost much: a table of shapes, each of which can be made as large as one
- * likes.
+/* adversarial.h - models that are made to cost much: tables of shapes, each of which can be made as large as one likes.
  *
  * All are written as densely as the format allows, so that a byte of the file asks for as much as it can. */
 #ifndef TORT_TESTS_ADVERSARIAL_H
@@ -15,6 +14,9 @@ typedef struct adversarial_shape {
     const char *words; /* of the message, where it is refused */
 } adversarial_shape;
 
-extern const adversarial_shape adversarial_shapes[]; /* ends with a name of NULL */
+/* Each ends with a name of NULL. */
+extern const adversarial_shape adversarial_graph[];    /* fields that repeat, nodes and values */
+extern const adversarial_shape adversarial_contents[]; /* attributes and weights */
+extern const adversarial_shape adversarial_bodies[];   /* bodies, functions */
 
 #endif

@@ -44,6 +44,7 @@ static bool concrete(const tort_model *model, const known_sizes *sizes, int32_t 
 
 /* Sizes that have a name or a formula; an unknown that inference made up is "?". The caller frees. */
 static char *value_shape(const tort_model *model, const tort_info *info) {
+    if (info->kind != TORT_TENSOR) return cli_format("%s", "");
     if (info->rank <= 0) return cli_format(info->rank < 0 ? "of any rank" : "scalar");
     char *text = cli_copy_text("", 0);
     bool named = false;
@@ -186,9 +187,10 @@ static void count_parameters(summary *s, const tort_model *model) {
 
 /* ---- text -------------------------------------------------------------------------------------------------------- */
 
-static const char *kind_name(const tort_info *info, char *buffer, size_t size) {
-    static const char *const before[] = {"", "sparse ", "sequence of ", "optional ", "map to "};
-    snprintf(buffer, size, "%s%s", before[info->kind], tort_type_name(info->type));
+/* A tensor goes by the type of its elements, "seq(tensor(float))" by all of it. */
+static const char *type_text(const tort_info *info, char *buffer, size_t size) {
+    if (info->kind != TORT_TENSOR) return tort_type_text(tort_info_type(info), buffer, size);
+    snprintf(buffer, size, "%s", tort_type_name(info->type));
     return buffer;
 }
 
@@ -198,7 +200,7 @@ static void print_ports(const tort_model *model, const char *title, const int32_
         const tort_graph_value *value = &model->graphs[0].values[values[i]];
         char type[80], *shape = value_shape(model, &value->info);
         cli_cell(table, CLI_BOLD, "%s", value->name);
-        cli_cell(table, CLI_PLAIN, "%s", kind_name(&value->info, type, sizeof type));
+        cli_cell(table, CLI_PLAIN, "%s", type_text(&value->info, type, sizeof type));
         cli_cell(table, CLI_PLAIN, "%s", shape);
         free(shape);
     }
@@ -291,7 +293,7 @@ static cJSON *ports_json(const tort_model *model, const int32_t *values, int32_t
         char type[80], dim[100];
         cJSON *item = cJSON_CreateObject();
         cJSON_AddStringToObject(item, "name", value->name);
-        cJSON_AddStringToObject(item, "type", kind_name(&value->info, type, sizeof type));
+        cJSON_AddStringToObject(item, "type", type_text(&value->info, type, sizeof type));
         cJSON *shape =
             value->info.rank < 0 ? cJSON_AddNullToObject(item, "shape") : cJSON_AddArrayToObject(item, "shape");
         for (int32_t d = 0; d < value->info.rank; d++) {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "loader/tensor_file.h"
+#include "loader/npy.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/files.h"
 #include "runtime/cli/npz.h"

@@ -4,7 +4,9 @@ import os
 import re
 import subprocess
 
-from suite import DIGITS, SEVEN
+from onnx import TensorProto, helper
+
+from suite import DIGITS, SEVEN, save_model
 
 COMMANDS = ("run", "plan", "providers", "inspect", "ops", "test", "compare", "bench", "version")
 
@@ -94,3 +96,16 @@ def test_inspect_and_ops(suite, folder):
     suite.check(len(suite.run("ops", "--json").json()["operators"]) > 400, "ops --json")
     suite.expect(0, "operators", "ops")
     suite.expect(0, ["Conv", "? FLOPs"], "inspect", DIGITS)
+
+
+def test_inspect_shows_types_that_are_no_tensors(suite, folder):
+    sequence = helper.make_sequence_type_proto(helper.make_tensor_type_proto(TensorProto.FLOAT, [2]))
+    types = {"s": sequence, "o": helper.make_optional_type_proto(sequence), "m": helper.make_map_type_proto(TensorProto.INT64, sequence)}
+    inputs = [helper.make_value_info(name, type) for name, type in types.items()]
+    outputs = [helper.make_value_info("t", sequence)]
+    save_model(folder / "values.onnx", [helper.make_node("Identity", ["s"], ["t"])], inputs, outputs)
+    told = suite.run("inspect", folder / "values.onnx", "--json").json()
+    seen = [port["type"] for port in told["inputs"] + told["outputs"]]
+    text = "seq(tensor(float))"
+    suite.check(seen == [text, f"optional({text})", f"map(int64,{text})", text], f"types of values: {seen}")
+    suite.expect(0, ["map(int64,seq(tensor(float)))", "optional(seq(tensor(float)))"], "inspect", folder / "values.onnx")

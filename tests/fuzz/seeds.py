@@ -1,12 +1,12 @@
 """Writes seeds for the fuzzers into the folder given: models/ has ONNX's own node cases, those below 4 kB; tensors/ has
-a small tensor of every type as .pb and .npy."""
+a small tensor of every type as .pb and .npy, and sequences, optionals and maps."""
 
 import sys
 import warnings
 from pathlib import Path
 
 import numpy as np
-from onnx import TensorProto, helper, save_tensor
+from onnx import MapProto, TensorProto, helper, numpy_helper, save_tensor
 from onnx.backend.test.case.node import collect_testcases
 
 LARGEST = 4096
@@ -36,12 +36,29 @@ def write_tensors(folder):
     return len(list(folder.iterdir()))
 
 
+def write_values(folder):
+    one, two = np.array([1, 2], np.float32), np.array([[3]], np.float32)
+    values = {
+        "sequence": numpy_helper.from_list([one, two], "x"),
+        "sequences": numpy_helper.from_list([[one], [two, one]], "x"),
+        "maps": numpy_helper.from_list([{1: two}], "x"),
+        "map": numpy_helper.from_dict({1: one, -2: one}, "x"),
+        "named": MapProto(key_type=TensorProto.STRING, string_keys=[b"a", b"b"], values=numpy_helper.from_list([one, two])),
+        "some": numpy_helper.from_optional(one, "x"),
+        "some_sequence": numpy_helper.from_optional([one, two], "x"),
+        "none": numpy_helper.from_optional(None, "x"),
+    }
+    for name, value in values.items():
+        (folder / f"{name}.pb").write_bytes(value.SerializeToString())
+
+
 def main():
     warnings.simplefilter("ignore")
     models, tensors = Path(sys.argv[1]) / "models", Path(sys.argv[1]) / "tensors"
     models.mkdir(parents=True, exist_ok=True)
     tensors.mkdir(parents=True, exist_ok=True)
-    print(f"fuzz: seeds: {write_models(models)} of ONNX's node cases, {write_tensors(tensors)} tensors")
+    write_values(tensors)
+    print(f"fuzz: seeds: {write_models(models)} of ONNX's node cases, {write_tensors(tensors)} tensors and values")
 
 
 main()

@@ -1,10 +1,12 @@
-/* tensor_file.c - libFuzzer's entry: any bytes are read as a tensor, from memory as .npy and from a file as .pb; what
- * can be read is written and read again. */
+/* tensor_file.c - libFuzzer's entry: any bytes are read as a tensor, from memory as .npy and from a file as .pb, and as
+ * values of many types; what can be read is written and read again. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "loader/npy.h"
 #include "loader/tensor_file.h"
+#include "loader/value_file.h"
 #include "tests/counting_env.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
@@ -30,6 +32,39 @@ static void write_again(const tort_env *env, const tort_tensor *tensor, const ch
     tort_tensor_file_free(env, &back);
 }
 
+/* An empty sequence is the same bytes whatever it would hold, so what was written need only be read. */
+static void read_as(const tort_env *env, tort_value_type type) {
+    tort_value *value, *back;
+    tort_error error = {0};
+    char path[80];
+    tort_status status = tort_value_file_read(env, temporary(".pb"), type, &value, &error);
+    require(!status || (error.msg[0] && !value), "a failure without a message, or with a value");
+    if (status) return;
+    snprintf(path, sizeof path, "%s", temporary("_again.pb"));
+    require(tort_value_file_write(path, "x", value, NULL) == TORT_OK, "a value that was read cannot be written");
+    require(tort_value_file_read(env, path, type, &back, NULL) == TORT_OK, "a value that was written cannot be read");
+    require(tort_value_count(value) == tort_value_count(back), "a value has changed on its way");
+    tort_value_release(value);
+    tort_value_release(back);
+    remove(path);
+}
+
+static void read_values(const tort_env *env) {
+    const tort_value_type any = tort_tensor_type(TORT_UNDEFINED), sequence = tort_sequence_type(any),
+                          numbered = tort_map_type(TORT_INT64, any), named = tort_map_type(TORT_STRING, any);
+    const tort_value_type types[] = {any,
+                                     sequence,
+                                     tort_optional_type(any),
+                                     numbered,
+                                     named,
+                                     tort_optional_type(sequence),
+                                     tort_sequence_type(named),
+                                     tort_optional_type(tort_sequence_type(numbered)),
+                                     tort_sequence_type(sequence),
+                                     tort_sequence_type(tort_optional_type(any))};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) read_as(env, types[i]);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     tort_counting_env counting;
     tort_counting_env_init(&counting);
@@ -44,6 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
         FILE *file = fopen(path, "wb");
         require(file && fwrite(bytes, 1, size, file) == size && fclose(file) == 0, "cannot write a file in /tmp");
         status = tort_tensor_file_read(&counting.env, path, &tensor, &error);
+        read_values(&counting.env);
     }
     require(!status || error.msg[0], "a failure without a message");
     if (!status) {

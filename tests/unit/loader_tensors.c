@@ -8,33 +8,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/graph.h"
-#include "tests/onnx_bytes.h"
+#include "tests/unit/loading.h"
 
-static const int64_t three[] = {3}, two[] = {2};
-
-static tort_model *load(onnx_bytes *b) {
-    tort_model *model = NULL;
-    tort_error error = {0};
-    tort_status status = tort_model_load_buffer(NULL, b->data, b->size, NULL, &model, &error);
-    cr_assert_eq(status, TORT_OK, "%s", error.msg);
-    return model;
-}
-
-static void refuse(onnx_bytes *b, const char *const *words) {
-    tort_model *model = NULL;
-    tort_error error = {0};
-    tort_status status = tort_model_load_buffer(NULL, b->data, b->size, NULL, &model, &error);
-    cr_assert(status == TORT_E_MODEL || status == TORT_E_UNSUPPORTED, "%s: %s", tort_status_name(status), error.msg);
-    for (; *words; words++) cr_assert(strstr(error.msg, *words), "\"%s\" is not in: %s", *words, error.msg);
-    onnx_free(b);
-}
-
-#define REFUSE(b, ...) refuse(b, (const char *const[]){__VA_ARGS__, NULL})
+static const int64_t two[] = {2};
 
 /* The only weight of the model must hold these bytes. */
 static void expect_bytes(onnx_bytes *b, const void *bytes, size_t size) {
-    tort_model *model = load(b);
+    tort_model *model = load_model(b);
     const void *data;
     tort_error error = {0};
     cr_assert_eq(model->weight_count, 1);
@@ -65,7 +45,7 @@ Test(loader_tensors, raw_data_of_every_type) {
         typed(&b, (tort_type)type, TENSOR_RAW, bytes, size);
         expect_bytes(&b, bytes, size);
         typed(&b, (tort_type)type, TENSOR_RAW, bytes, size - 1);
-        REFUSE(&b, "initializer 0 \"w\"", "its type and dimensions ask for");
+        REFUSE(&b, TORT_E_MODEL, "initializer 0 \"w\"", "its type and dimensions ask for");
     }
 }
 
@@ -106,13 +86,13 @@ Test(loader_tensors, typed_data) {
 Test(loader_tensors, typed_data_that_is_wrong) {
     onnx_bytes b = {0};
     typed(&b, TORT_FLOAT, TENSOR_FLOATS, "12345678", 8);
-    REFUSE(&b, "float_data has 8 bytes", "12");
+    REFUSE(&b, TORT_E_MODEL, "float_data has 8 bytes", "12");
     typed(&b, TORT_INT64, TENSOR_FLOATS, "123456789012", 12);
-    REFUSE(&b, "int64 data is in float_data", "int64_data");
+    REFUSE(&b, TORT_E_MODEL, "int64 data is in float_data", "int64_data");
     typed(&b, TORT_INT64, TENSOR_INT64S, "\x01\x02", 2);
-    REFUSE(&b, "int64_data has 2 bytes");
+    REFUSE(&b, TORT_E_MODEL, "int64_data has 2 bytes");
     typed(&b, TORT_INT64, TENSOR_INT64S, "\x01\x02\x03\x04", 4); /* found out when it is read */
-    tort_model *model = load(&b);
+    tort_model *model = load_model(&b);
     const void *data;
     cr_assert_eq(tort_weight_acquire(model, 0, &data, NULL), TORT_E_MODEL);
     tort_model_free(model);
@@ -121,19 +101,19 @@ Test(loader_tensors, typed_data_that_is_wrong) {
     onnx_begin_tensor(&b, GRAPH_INITIALIZER, "w", TORT_FLOAT, 1, three);
     onnx_end(&b);
     onnx_end(&b);
-    REFUSE(&b, "no data");
+    REFUSE(&b, TORT_E_MODEL, "no data");
     onnx_begin_model(&b, 17);
     onnx_begin_tensor(&b, GRAPH_INITIALIZER, "w", TORT_FLOAT, 1, three);
     onnx_blob(&b, TENSOR_RAW, "123456789012", 12);
     onnx_blob(&b, TENSOR_FLOATS, "123456789012", 12);
     onnx_end(&b);
     onnx_end(&b);
-    REFUSE(&b, "raw_data and in float_data");
+    REFUSE(&b, TORT_E_MODEL, "raw_data and in float_data");
     onnx_begin_model(&b, 17);
     onnx_begin_tensor(&b, GRAPH_INITIALIZER, "w", (tort_type)77, 1, three);
     onnx_end(&b);
     onnx_end(&b);
-    REFUSE(&b, "data_type 77");
+    REFUSE(&b, TORT_E_MODEL, "data_type 77");
 }
 
 Test(loader_tensors, data_one_element_at_a_time) {
@@ -190,7 +170,7 @@ Test(loader_tensors, sizes_that_overflow) {
             onnx_begin_model(&b, 17);
             onnx_tensor(&b, GRAPH_INITIALIZER, "w", (tort_type)type, 3, shapes[i], "12345678", 8);
             onnx_end(&b);
-            REFUSE(&b, "initializer 0");
+            REFUSE(&b, TORT_E_MODEL, "initializer 0");
         }
     }
 }
@@ -204,7 +184,7 @@ Test(loader_tensors, strings_keep_their_bytes) {
     onnx_text(&b, TENSOR_STRINGS, "");
     onnx_end(&b);
     onnx_end(&b);
-    tort_model *model = load(&b);
+    tort_model *model = load_model(&b);
     memset(b.data, 'x', b.size); /* the model does not look there again */
     const void *data;
     cr_assert_eq(tort_weight_acquire(model, 0, &data, NULL), TORT_OK);
@@ -257,19 +237,19 @@ Test(loader_tensors, sparse_tensors_that_are_wrong) {
     static const int64_t bad_linear[][2] = {{1, 6}, {-1, 2}, {3, 3}, {4, 2}, {INT64_MIN, INT64_MAX}};
     for (size_t i = 0; i < sizeof bad_linear / sizeof *bad_linear; i++) {
         sparse(&b, 2, shape, 1, two, bad_linear[i], sizeof bad_linear[i]);
-        REFUSE(&b, "sparse_initializer 0 \"w\"", "indices");
+        REFUSE(&b, TORT_E_MODEL, "sparse_initializer 0 \"w\"", "indices");
     }
     sparse(&b, 2, shape, 2, pairs, (const int64_t[]){0, 0, 0, 3}, 32);
-    REFUSE(&b, "indices: entry 1 is outside");
+    REFUSE(&b, TORT_E_MODEL, "indices: entry 1 is outside");
     sparse(&b, 2, shape, 1, three, (const int64_t[]){0, 1, 2}, 24);
-    REFUSE(&b, "indices must be int64");
+    REFUSE(&b, TORT_E_MODEL, "indices must be int64");
     sparse(&b, 2, (const int64_t[]){1 << 20, 1 << 20}, 1, two, (const int64_t[]){0, 1}, 16);
-    REFUSE(&b, "MiB once they are dense");
+    REFUSE(&b, TORT_E_MODEL, "MiB once they are dense");
     onnx_begin_model(&b, 17);
     onnx_begin(&b, GRAPH_SPARSE);
     onnx_end(&b);
     onnx_end(&b);
-    REFUSE(&b, "sparse tensor without values");
+    REFUSE(&b, TORT_E_MODEL, "sparse tensor without values");
 }
 
 /* ---- external data ---------------------------------------------------------------------------------------------- */
@@ -504,7 +484,7 @@ Test(loader_external, of_a_model_in_memory) {
     tort_model_free(model);
     onnx_free(&b);
     external_model(&b, "../w.bin", NULL, NULL);
-    REFUSE(&b, "tort_load_options.external");
+    REFUSE(&b, TORT_E_MODEL, "tort_load_options.external");
     external_model(&b, "../w.bin", NULL, NULL);
     cr_assert_eq(tort_model_load_buffer(NULL, b.data, b.size, &options, &model, &error), TORT_E_MODEL);
     onnx_free(&b);

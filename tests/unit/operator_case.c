@@ -10,8 +10,8 @@
 #include "ops/numeric.h"
 #include "runtime/check.h"
 
-extern const char *const operator_cases[], *const elementwise_cases[], *const list_cases[];
-const char *const *const operator_tables[] = {operator_cases, elementwise_cases, list_cases, NULL};
+extern const char *const operator_cases[], *const reduction_cases[], *const elementwise_cases[], *const list_cases[];
+const char *const *const operator_tables[] = {operator_cases, reduction_cases, elementwise_cases, list_cases, NULL};
 
 /* ---- reading a case ---------------------------------------------------------------------------------------------- */
 
@@ -257,8 +257,7 @@ void operator_case_write(onnx_bytes *b, const operator_case *c, input_form form)
     onnx_end(b);
 }
 
-/* ---- comparing ----------------------------------------------------------------------------------------------------
- */
+/* ---- comparing --------------------------------------------------------------------------------------------------- */
 
 static bool close_enough(double a, double b) {
     return a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= 1e-5 + 1e-4 * fabs(b);

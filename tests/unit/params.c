@@ -184,8 +184,10 @@ static bool has_case(const char *name) {
     return false;
 }
 
+/* Operators over values have theirs in value_operators.c. */
 Test(params, every_operator_with_params_has_a_case) {
     for (const tort_op *const *family = tort_op_families; *family; family++)
         for (const tort_op *row = *family; row->name; row++)
-            if (row->resolve && !*row->domain) cr_expect(has_case(row->name), "%s has no case", row->name);
+            if (row->resolve && !*row->domain && !(row->flags & (TORT_OP_VALUES | TORT_OP_CONTROL)))
+                cr_expect(has_case(row->name), "%s has no case", row->name);
 }

@@ -93,7 +93,7 @@ static tort_status infer(const char *name, const tort_attribute *attributes, int
                            .input_count = input_count,
                            .outputs = outputs,
                            .output_count = output_count};
-    tort_infer call = {&view, outputs, &dims, &arena, &error};
+    tort_infer call = {.node = &view, .outputs = outputs, .dims = &dims, .arena = &arena, .error = &error};
     return row->infer(&call);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "loader/npy.h"
 #include "loader/tensor_file.h"
 #include "tests/counting_env.h"
 

@@ -1,0 +1,228 @@
+/* value_file.c - see value_file.h. Reading goes as deep as the type that is asked for, and every value must be of it.
+ */
+#include "loader/value_file.h"
+
+#include <string.h>
+
+#include "loader/pb_file.h"
+#include "loader/tensor_file.h"
+#include "runtime/value.h"
+
+/* ---- tensors ----------------------------------------------------------------------------------------------------- */
+
+static tort_status read_tensor(tort_loader *loader, tort_message message, tort_type type, tort_value **value) {
+    tort_weight facts;
+    tort_tensor_proto proto = tort_read_tensor(message);
+    tort_status status = tort_tensor_facts(loader, &proto, &facts);
+    if (status) return status;
+    if (type != TORT_UNDEFINED && facts.type != type)
+        return tort_fail(loader->error, TORT_E_MODEL, "a tensor of %s where one of %s belongs",
+                         tort_type_name(facts.type), tort_type_name(type));
+    tort_tensor shape = {.type = facts.type, .rank = facts.rank};
+    memcpy(shape.dims, facts.dims, sizeof shape.dims);
+    *value = tort_value_new(loader->env, &shape);
+    if (!*value) return tort_no_memory(loader);
+    status = tort_tensor_contents(loader, &proto, &facts, tort_value_data(*value));
+    return status || tort_value_own_text(*value) ? status : tort_no_memory(loader);
+}
+
+/* ---- what is no tensor ------------------------------------------------------------------------------------------- */
+
+static tort_status read_value(tort_loader *loader, tort_message message, tort_value_type type, tort_value **value);
+
+tort_container_facts tort_container_of(tort_kind kind) {
+    switch (kind) {
+    case TORT_TENSOR: return (tort_container_facts){CONTAINER_TENSOR, HOLDS_TENSORS, "tensors"};
+    case TORT_SPARSE: break;
+    case TORT_SEQUENCE: return (tort_container_facts){CONTAINER_SEQUENCE, HOLDS_SEQUENCES, "sequences"};
+    case TORT_OPTIONAL: return (tort_container_facts){CONTAINER_OPTIONAL, HOLDS_OPTIONALS, "optionals"};
+    case TORT_MAP: return (tort_container_facts){CONTAINER_MAP, HOLDS_MAPS, "maps"};
+    }
+    return (tort_container_facts){CONTAINER_SPARSE_TENSOR, HOLDS_SPARSE_TENSORS, "sparse tensors"};
+}
+
+/* What field `number` of a container holds; NULL: it is none of the fields with values. */
+static const char *held_in(uint32_t number) {
+    static const tort_kind kinds[] = {TORT_TENSOR, TORT_SPARSE, TORT_SEQUENCE, TORT_OPTIONAL, TORT_MAP};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (tort_container_of(kinds[i]).field == number) return tort_container_of(kinds[i]).what;
+    return NULL;
+}
+
+/* Every value in a container must be of the kind that is wanted. What elem_type says of one without values counts for
+ * nothing: writers do not know better. */
+static tort_status check_fields(tort_loader *loader, tort_message message, tort_kind wanted) {
+    const tort_container_facts facts = tort_container_of(wanted);
+    int32_t said = facts.number;
+    bool any = false;
+    for (tort_field field; tort_next_field(&message, &field);) {
+        const char *held = held_in(field.number);
+        if (field.number == CONTAINER_ELEM_TYPE) said = (int32_t)field.integer;
+        if (held && field.number != facts.field)
+            return tort_fail(loader->error, TORT_E_MODEL, "it holds %s where %s belong", held, facts.what);
+        any |= held != NULL;
+    }
+    if (!any || said == facts.number) return TORT_OK;
+    return tort_fail(loader->error, TORT_E_MODEL, "elem_type is %d where it holds %s, which is %d", said, facts.what,
+                     facts.number);
+}
+
+static tort_status read_sequence(tort_loader *loader, tort_message message, tort_value_type type,
+                                 tort_value **sequence) {
+    const tort_value_type element_type = tort_type_element(type);
+    tort_status status = check_fields(loader, message, tort_type_kind(element_type));
+    if (status) return status;
+    *sequence = tort_value_sequence(loader->env, element_type);
+    if (!*sequence) return tort_no_memory(loader);
+    const uint32_t number = tort_container_of(tort_type_kind(element_type)).field;
+    for (tort_field field; !status && tort_next_of(&message, number, &field);) {
+        tort_value *element = NULL;
+        status = read_value(loader, field.message, tort_type_element(tort_value_type_of(*sequence)), &element);
+        if (!status && !tort_value_append(*sequence, element)) status = tort_no_memory(loader);
+        tort_value_release(element);
+    }
+    return status;
+}
+
+static tort_status read_optional(tort_loader *loader, tort_message message, tort_value_type type,
+                                 tort_value **optional) {
+    const tort_value_type element_type = tort_type_element(type);
+    tort_status status = check_fields(loader, message, tort_type_kind(element_type));
+    tort_field field;
+    tort_value *element = NULL;
+    if (!status && tort_next_of(&message, tort_container_of(tort_type_kind(element_type)).field, &field))
+        status = read_value(loader, field.message, element_type, &element);
+    if (!status) {
+        *optional = tort_value_optional(loader->env, element_type, element);
+        if (!*optional) status = tort_no_memory(loader);
+    }
+    tort_value_release(element);
+    return status;
+}
+
+/* ---- maps -------------------------------------------------------------------------------------------------------- */
+
+/* The keys as a tensor value. */
+static tort_status read_keys(tort_loader *loader, tort_message message, tort_type type, tort_value **keys) {
+    int64_t count = 0, number;
+    tort_numbers list = tort_numbers_of(message, MAP_VALUE_KEYS);
+    if (type == TORT_STRING)
+        count = tort_count_of(message, MAP_VALUE_STRING_KEYS);
+    else
+        while (tort_next_integer(&list, &number)) count++;
+    const tort_tensor shape = {.type = type, .rank = 1, .dims = {count}};
+    *keys = tort_value_new(loader->env, &shape);
+    if (!*keys) return tort_no_memory(loader);
+    list = tort_numbers_of(message, MAP_VALUE_KEYS);
+    for (int64_t i = 0; type == TORT_INT64 && tort_next_integer(&list, &number); i++)
+        ((int64_t *)tort_value_data(*keys))[i] = number;
+    tort_field field;
+    for (int64_t i = 0; type == TORT_STRING && tort_next_of(&message, MAP_VALUE_STRING_KEYS, &field); i++)
+        ((tort_string *)tort_value_data(*keys))[i] = (tort_string){field.text, field.length};
+    return tort_value_own_text(*keys) ? TORT_OK : tort_no_memory(loader);
+}
+
+static tort_status check_key_type(tort_loader *loader, tort_message message, tort_type type) {
+    int32_t said = TORT_UNDEFINED;
+    for (tort_field field; tort_next_of(&message, MAP_VALUE_KEY_TYPE, &field);) said = (int32_t)field.integer;
+    if (type != TORT_INT64 && type != TORT_STRING)
+        return tort_fail(loader->error, TORT_E_UNSUPPORTED, "a map with keys of %s; tinyort handles int64 and string",
+                         tort_type_name(type));
+    if (said == (int32_t)type) return TORT_OK;
+    return tort_fail(loader->error, TORT_E_MODEL, "key_type is %d where keys of %s, which is %d, belong", said,
+                     tort_type_name(type), (int)type);
+}
+
+static tort_status make_map(tort_loader *loader, const tort_value *keys, const tort_value *values, tort_value **map) {
+    const int32_t count = tort_value_count(values);
+    const tort_tensor *list = tort_value_view(keys);
+    if (list->dims[0] != count)
+        return tort_fail(loader->error, TORT_E_MODEL, "a map of %lld keys and %d values", (long long)list->dims[0],
+                         count);
+    const size_t bytes = (size_t)count * sizeof(tort_value *);
+    const tort_value **elements = tort_alloc(loader->env, bytes);
+    if (!elements) return tort_no_memory(loader);
+    for (int32_t i = 0; i < count; i++) elements[i] = tort_value_at(values, i);
+    *map = tort_value_map(loader->env, list, tort_type_element(tort_value_type_of(values)), elements);
+    tort_free(loader->env, elements, bytes);
+    return *map ? TORT_OK : tort_no_memory(loader);
+}
+
+static tort_status read_map(tort_loader *loader, tort_message message, tort_value_type type, tort_value **map) {
+    tort_value *keys = NULL, *values = NULL;
+    tort_message rest = message, list = {0};
+    for (tort_field field; tort_next_of(&rest, MAP_VALUE_VALUES, &field);) list = field.message;
+    tort_status status = check_key_type(loader, message, tort_type_key(type));
+    if (!status) status = read_keys(loader, message, tort_type_key(type), &keys);
+    if (!status) status = read_sequence(loader, list, tort_sequence_type(tort_type_element(type)), &values);
+    if (!status) status = make_map(loader, keys, values, map);
+    tort_value_release(keys);
+    tort_value_release(values);
+    return status;
+}
+
+/* ---- any value --------------------------------------------------------------------------------------------------- */
+
+/* *value may be set after a failure too: it is to be released. */
+static tort_status read_value(tort_loader *loader, tort_message message, tort_value_type type, tort_value **value) {
+    switch (tort_type_kind(type)) {
+    case TORT_TENSOR: return read_tensor(loader, message, type.type, value);
+    case TORT_SEQUENCE: return read_sequence(loader, message, type, value);
+    case TORT_OPTIONAL: return read_optional(loader, message, type, value);
+    case TORT_MAP: return read_map(loader, message, type, value);
+    case TORT_SPARSE: break;
+    }
+    return tort_fail(loader->error, TORT_E_UNSUPPORTED, "a sparse tensor");
+}
+
+typedef struct reading {
+    tort_value_type type;
+    tort_value *value;
+} reading;
+
+static tort_status read_root(tort_loader *loader, tort_message message, void *ud) {
+    reading *r = ud;
+    return read_value(loader, message, r->type, &r->value);
+}
+
+static tort_status read_npy(const tort_env *env, const char *path, tort_value **value, tort_error *error) {
+    tort_tensor tensor;
+    tort_status status = tort_tensor_file_read(env, path, &tensor, error);
+    if (status) return status;
+    *value = tort_value_tensor(env, &tensor);
+    tort_tensor_file_free(env, &tensor);
+    return *value ? TORT_OK : tort_out_of_memory(error, sizeof tensor);
+}
+
+tort_status tort_value_file_read(const tort_env *env, const char *path, tort_value_type type, tort_value **value,
+                                 tort_error *error) {
+    const tort_env complete = tort_env_complete(env);
+    const tort_wire_message *const roots[] = {&tort_wire_tensor, &tort_wire_tensor, &tort_wire_sequence,
+                                              &tort_wire_optional, &tort_wire_map};
+    *value = NULL;
+    if (tort_type_kind(type) == TORT_TENSOR && tort_path_ends(path, ".npy"))
+        return read_npy(&complete, path, value, error);
+    reading r = {.type = type};
+    tort_status status = tort_pb_read(&complete, path, roots[tort_type_kind(type)], read_root, &r, error);
+    if (status)
+        tort_value_release(r.value);
+    else
+        *value = r.value;
+    return tort_file_status(path, status, error);
+}
+
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
+
+static bool write_value(FILE *file, const void *value, const char *name) {
+    return tort_pb_write_value(file, value, name);
+}
+
+tort_status tort_value_file_write(const char *path, const char *name, const tort_value *value, tort_error *error) {
+    const tort_tensor *tensor = tort_value_view(value);
+    if (tensor) return tort_tensor_file_write(path, name, tensor, error);
+    char type[80];
+    if (tort_path_ends(path, ".npy"))
+        return tort_fail(error, TORT_E_UNSUPPORTED, "%.200s: .npy holds tensors; a value of type %s needs .pb", path,
+                         tort_type_text(tort_value_type_of(value), type, sizeof type));
+    return tort_file_write(path, write_value, value, name, error);
+}

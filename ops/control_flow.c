@@ -1,0 +1,388 @@
+/* control_flow.c - If, Loop, Scan and SequenceMap: operators with bodies.
+ *
+ * Each only says how its bodies are called (tort_trips); the executor calls them. Shapes: a body is inferred for what
+ * goes in; what a trip changes in shape is unknown to the next. Sources: ONNX operators If-25, Loop-25, Scan-25,
+ * SequenceMap-17 and their earlier versions. */
+#include <string.h>
+
+#include "runtime/op.h"
+
+/* ---- what they share --------------------------------------------------------------------------------------------- */
+
+static tort_trips no_trips(void) {
+    return (tort_trips){
+        .body = {-1, -1}, .choice = -1, .limit = -1, .condition = -1, .carried_first = -1, .scanned_first = -1};
+}
+
+static int32_t body_of(const tort_node_view *node, const char *name) {
+    return tort_attr(node, name)->u.graphs[0];
+}
+
+static int32_t own_inputs(const tort_node_view *node) {
+    return node->input_count - node->captured;
+}
+
+/* Inputs that a body is given. */
+static int32_t given_to_body(const tort_trips *t) {
+    return (t->counted ? 2 : 0) + (t->carries ? t->results : 0) + t->scanned;
+}
+
+static tort_status check_body(const tort_node_view *node, const tort_trips *t, int32_t body, tort_error *error) {
+    const int32_t inputs = tort_body_inputs(node, body), outputs = tort_body_outputs(node, body);
+    const int32_t wanted = (t->asks ? 1 : 0) + t->results + t->stacked;
+    if (inputs != given_to_body(t))
+        return tort_fail(error, TORT_E_MODEL, "its body has %d inputs, the node gives %d", (int)inputs,
+                         (int)given_to_body(t));
+    if (outputs != wanted)
+        return tort_fail(error, TORT_E_MODEL, "its body has %d outputs, the node needs %d", (int)outputs, (int)wanted);
+    return TORT_OK;
+}
+
+/* The type of `b` must be that of `a`; sizes that differ become unknown. */
+static tort_status unite(tort_infer *infer, const char *what, int32_t index, tort_info *a, const tort_info *b) {
+    const tort_value_type x = tort_info_type(a), y = tort_info_type(b);
+    if (a->type == TORT_UNDEFINED) {
+        *a = *b;
+        return TORT_OK;
+    }
+    if (b->type == TORT_UNDEFINED) return TORT_OK;
+    if (a->kind == TORT_OPTIONAL && tort_type_element(x).type == y.type && tort_type_element(x).nest == y.nest)
+        return TORT_OK; /* an optional that may be there goes in, what is there comes out */
+    if (x.type != y.type || x.nest != y.nest) {
+        char first[80], second[80];
+        return tort_fail(infer->error, TORT_E_MODEL, "%s %d is %s here and %s there", what, (int)index,
+                         tort_type_text(x, first, sizeof first), tort_type_text(y, second, sizeof second));
+    }
+    if (a->rank != b->rank) a->rank = -1;
+    for (int32_t d = 0; d < a->rank; d++)
+        if (a->dims[d] != b->dims[d]) a->dims[d] = tort_dim_fresh(infer->dims, true);
+    return TORT_OK;
+}
+
+static bool same_shape(const tort_info *a, const tort_info *b) {
+    if (a->rank != b->rank) return false;
+    for (int32_t d = 0; d < a->rank; d++)
+        if (a->dims[d] != b->dims[d]) return false;
+    return true;
+}
+
+/* ---- shapes ------------------------------------------------------------------------------------------------------ */
+
+/* What a walk over the shapes of a node needs. */
+typedef struct walk {
+    tort_infer *infer;
+    const tort_trips *trips;
+    tort_info *in, *out; /* of the body */
+    tort_dim length;     /* of what is scanned */
+} walk;
+
+/* Entry i of a list of the node; 0 where it is absent or shorter. */
+static int64_t listed(const walk *w, const char *name, int32_t i) {
+    int32_t count;
+    const int64_t *list = tort_attr_ints(w->infer->node, name, &count);
+    return i < count ? list[i] : 0;
+}
+
+static void give_counter(walk *w) {
+    w->in[0] = (tort_info){.type = TORT_INT64, .composite = -1};
+    w->in[1] = (tort_info){.type = TORT_BOOL, .composite = -1};
+}
+
+/* Part `i` of what is scanned: the input without its axis. */
+static tort_status give_part(walk *w, int32_t i, tort_info *part) {
+    const tort_trips *t = w->trips;
+    const tort_info *input = &w->infer->node->inputs[t->scanned_first + i];
+    *part = *input;
+    if (t->sequences) {
+        if (input->kind != TORT_SEQUENCE) return TORT_OK;
+        *part = (tort_info){.type = input->type, .composite = -1, .rank = -1};
+        return TORT_OK;
+    }
+    if (input->rank < 0) return TORT_OK;
+    int32_t axis;
+    tort_status status = tort_normalize_axis(w->infer->error, listed(w, "scan_input_axes", i), input->rank, &axis);
+    if (status) return status;
+    part->rank--;
+    for (int32_t d = axis; d < part->rank; d++) part->dims[d] = input->dims[d + 1];
+    if (!tort_dim_known(w->length)) w->length = input->dims[axis];
+    return TORT_OK;
+}
+
+static tort_status give_inputs(walk *w) {
+    const tort_trips *t = w->trips;
+    const tort_node_view *node = w->infer->node;
+    int32_t at = 0;
+    if (t->counted) give_counter(w), at = 2;
+    for (int32_t i = 0; t->carries && i < t->results; i++) w->in[at++] = node->inputs[t->carried_first + i];
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; !status && i < t->scanned; i++) status = give_part(w, i, &w->in[at++]);
+    return status;
+}
+
+static tort_status call_body(walk *w, int32_t body) {
+    return tort_infer_body(w->infer, w->trips->body[body], w->in, given_to_body(w->trips), w->out);
+}
+
+/* What goes into a trip is what came out of any trip before: until that is so, less is known of it. */
+static tort_status infer_carried(walk *w) {
+    const tort_trips *t = w->trips;
+    tort_info *carried = w->in + (t->counted ? 2 : 0), *results = w->out + (t->asks ? 1 : 0);
+    for (int32_t round = 0; round < 3; round++) {
+        bool settled = true;
+        tort_status status = call_body(w, 0);
+        for (int32_t i = 0; !status && i < t->results; i++) {
+            const tort_info before = carried[i];
+            status = unite(w->infer, "carried value", i, &carried[i], &results[i]);
+            if (round == 1 && !same_shape(&before, &carried[i])) carried[i].rank = -1;
+            settled &= same_shape(&before, &carried[i]) || before.rank < 0;
+        }
+        if (status || settled) return status;
+    }
+    return TORT_OK;
+}
+
+/* If: of one body where the condition is known, else of both. */
+static tort_status infer_choice(walk *w) {
+    const tort_trips *t = w->trips;
+    const tort_info *choice = &w->infer->node->inputs[t->choice];
+    if (choice->data) return call_body(w, *(const bool *)choice->data ? 0 : 1);
+    if (choice->element_count && tort_elements_known(choice)) return call_body(w, choice->elements[0].value ? 0 : 1);
+    tort_status status = call_body(w, 0);
+    tort_info *first = tort_arena_array(w->infer->arena, (size_t)t->results + 1, sizeof *first);
+    if (!status && !first) status = tort_out_of_memory(w->infer->error, 0);
+    if (status) return status;
+    memcpy(first, w->out, (size_t)t->results * sizeof *first);
+    status = call_body(w, 1);
+    for (int32_t i = 0; !status && i < t->results; i++) {
+        status = unite(w->infer, "output", i, &first[i], &w->out[i]);
+        w->out[i] = first[i];
+    }
+    return status;
+}
+
+static tort_status stack(walk *w, int32_t i, const tort_info *part) {
+    const tort_trips *t = w->trips;
+    tort_info stacked = *part;
+    int32_t axis = 0;
+    if (t->sequences) {
+        tort_infer_value(w->infer, t->results + i, tort_sequence_type(tort_tensor_type(part->type)));
+        return TORT_OK;
+    }
+    stacked.elements = NULL;
+    stacked.data = NULL;
+    stacked.constant = false;
+    if (part->rank >= 0) {
+        if (part->rank == TORT_MAX_RANK)
+            return tort_fail(w->infer->error, TORT_E_MODEL, "what is stacked would have more than %d dimensions",
+                             TORT_MAX_RANK);
+        stacked.rank++;
+        tort_status status =
+            tort_normalize_axis(w->infer->error, listed(w, "scan_output_axes", i), stacked.rank, &axis);
+        if (status) return status;
+        for (int32_t d = stacked.rank - 1; d > axis; d--) stacked.dims[d] = part->dims[d - 1];
+        stacked.dims[axis] = w->length;
+    }
+    if (t->results + i < w->infer->node->output_count) w->infer->outputs[t->results + i] = stacked;
+    return TORT_OK;
+}
+
+static tort_status give_outputs(walk *w) {
+    const tort_trips *t = w->trips;
+    const int32_t first = t->asks ? 1 : 0, carried = t->counted ? 2 : 0;
+    for (int32_t i = 0; i < t->results && i < w->infer->node->output_count; i++) {
+        tort_info *output = &w->infer->outputs[i];
+        *output = t->carries ? w->in[carried + i] : w->out[first + i];
+        if (output->kind == TORT_OPTIONAL) *output = w->out[first + i]; /* see unite */
+        output->elements = NULL;
+        output->element_count = 0;
+        output->data = NULL;
+        output->constant = false;
+    }
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; !status && i < t->stacked; i++) status = stack(w, i, &w->out[first + t->results + i]);
+    return status;
+}
+
+static tort_status infer_trips(tort_infer *infer, const tort_trips *trips) {
+    const size_t in = (size_t)given_to_body(trips) + 1;
+    const size_t out = (size_t)(trips->asks ? 1 : 0) + (size_t)trips->results + (size_t)trips->stacked + 1;
+    walk w = {.infer = infer, .trips = trips, .length = tort_dim_fresh(infer->dims, true)};
+    w.in = tort_arena_array(infer->arena, in, sizeof *w.in);
+    w.out = tort_arena_array(infer->arena, out, sizeof *w.out);
+    if (!w.in || !w.out) return tort_out_of_memory(infer->error, (in + out) * sizeof *w.in);
+    tort_status status = give_inputs(&w);
+    if (!status) status = trips->choice >= 0 ? infer_choice(&w) : trips->carries ? infer_carried(&w) : call_body(&w, 0);
+    return status ? status : give_outputs(&w);
+}
+
+/* ---- If ---------------------------------------------------------------------------------------------------------- */
+
+static tort_trips if_trips(const tort_node_view *node) {
+    tort_trips t = no_trips();
+    t.body[0] = body_of(node, "then_branch");
+    t.body[1] = body_of(node, "else_branch");
+    t.choice = 0;
+    t.results = node->output_count;
+    return t;
+}
+
+static tort_status if_infer(tort_infer *infer) {
+    const tort_trips t = if_trips(infer->node);
+    tort_status status = check_body(infer->node, &t, t.body[0], infer->error);
+    if (!status) status = check_body(infer->node, &t, t.body[1], infer->error);
+    return status ? status : infer_trips(infer, &t);
+}
+
+static tort_status if_resolve(tort_resolve *resolve) {
+    *(tort_trips *)resolve->params = if_trips(resolve->node);
+    return TORT_OK;
+}
+
+/* ---- Loop -------------------------------------------------------------------------------------------------------- */
+
+static tort_trips loop_trips(const tort_node_view *node) {
+    tort_trips t = no_trips();
+    t.body[0] = body_of(node, "body");
+    t.limit = tort_has_input(node, 0) ? 0 : -1;
+    t.condition = tort_has_input(node, 1) ? 1 : -1;
+    t.counted = t.asks = t.carries = true;
+    t.carried_first = 2;
+    t.results = own_inputs(node) > 2 ? own_inputs(node) - 2 : 0;
+    t.stacked = tort_body_outputs(node, t.body[0]) - 1 - t.results;
+    return t;
+}
+
+static tort_status loop_infer(tort_infer *infer) {
+    const tort_trips t = loop_trips(infer->node);
+    if (t.stacked < 0)
+        return tort_fail(infer->error, TORT_E_MODEL, "its body returns fewer values than the loop carries, %d",
+                         (int)t.results);
+    tort_status status = check_body(infer->node, &t, t.body[0], infer->error);
+    return status ? status : infer_trips(infer, &t);
+}
+
+static tort_status loop_resolve(tort_resolve *resolve) {
+    *(tort_trips *)resolve->params = loop_trips(resolve->node);
+    return TORT_OK;
+}
+
+/* ---- Scan -------------------------------------------------------------------------------------------------------- */
+
+static tort_trips scan_trips(const tort_node_view *node) {
+    tort_trips t = no_trips();
+    const int64_t scanned = tort_attr_int(node, "num_scan_inputs");
+    const int32_t inputs = own_inputs(node);
+    t.body[0] = body_of(node, "body");
+    t.scanned = scanned >= 0 && scanned <= inputs ? (int32_t)scanned : inputs;
+    t.carries = true;
+    t.carried_first = 0;
+    t.results = t.scanned_first = inputs - t.scanned;
+    t.stacked = tort_body_outputs(node, t.body[0]) - t.results;
+    return t;
+}
+
+static tort_status check_scan(const tort_node_view *node, const tort_trips *t, tort_error *error) {
+    const int64_t scanned = tort_attr_int(node, "num_scan_inputs");
+    if (scanned < 1 || scanned > own_inputs(node))
+        return tort_fail(error, TORT_E_MODEL, "num_scan_inputs is %lld, the node has %d inputs", (long long)scanned,
+                         (int)own_inputs(node));
+    if (t->stacked < 0)
+        return tort_fail(error, TORT_E_MODEL, "its body returns fewer values than the scan carries, %d",
+                         (int)t->results);
+    return check_body(node, t, t->body[0], error);
+}
+
+static tort_status scan_infer(tort_infer *infer) {
+    const tort_trips t = scan_trips(infer->node);
+    tort_status status = check_scan(infer->node, &t, infer->error);
+    return status ? status : infer_trips(infer, &t);
+}
+
+static tort_status scan_resolve(tort_resolve *resolve) {
+    tort_trips *t = resolve->params;
+    *t = scan_trips(resolve->node);
+    t->input_axes = tort_resolve_list(resolve, "scan_input_axes");
+    t->input_directions = tort_resolve_list(resolve, "scan_input_directions");
+    t->output_axes = tort_resolve_list(resolve, "scan_output_axes");
+    t->output_directions = tort_resolve_list(resolve, "scan_output_directions");
+    return TORT_OK;
+}
+
+/* ---- SequenceMap ------------------------------------------------------------------------------------------------- */
+
+static tort_trips map_trips(const tort_node_view *node) {
+    tort_trips t = no_trips();
+    t.body[0] = body_of(node, "body");
+    t.scanned_first = 0;
+    t.scanned = own_inputs(node);
+    t.stacked = tort_body_outputs(node, t.body[0]);
+    t.sequences = true;
+    return t;
+}
+
+static tort_status map_infer(tort_infer *infer) {
+    const tort_trips t = map_trips(infer->node);
+    tort_status status = check_body(infer->node, &t, t.body[0], infer->error);
+    return status ? status : infer_trips(infer, &t);
+}
+
+static tort_status map_resolve(tort_resolve *resolve) {
+    *(tort_trips *)resolve->params = map_trips(resolve->node);
+    return TORT_OK;
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+#define IF_ROW(SINCE, UNTIL, V)                                                                                        \
+    {                                                                                                                  \
+        "", "If", SINCE, UNTIL, "cond:bool", "outputs+:V", "V=" V, "then_branch:graph! else_branch:graph!", 0,         \
+            TORT_OP_CONTROL, sizeof(tort_trips), if_infer, if_resolve, NULL                                            \
+    }
+#define LOOP_ROW(SINCE, UNTIL, V)                                                                                      \
+    {                                                                                                                  \
+        "", "Loop", SINCE, UNTIL, "M?:int64 cond?:bool v_initial+:V", "v_final_and_scan_outputs+:V", "V=" V,           \
+            "body:graph!", 0, TORT_OP_CONTROL, sizeof(tort_trips), loop_infer, loop_resolve, NULL                      \
+    }
+#define SCAN_ROW(SINCE, UNTIL, V)                                                                                      \
+    {                                                                                                                  \
+        "", "Scan", SINCE, UNTIL, "initial_state_and_scan_inputs+:V", "final_state_and_scan_outputs+:V", "V=" V,       \
+            "body:graph! num_scan_inputs:int! scan_input_axes:ints scan_input_directions:ints scan_output_axes:ints "  \
+            "scan_output_directions:ints",                                                                             \
+            0, TORT_OP_CONTROL | TORT_OP_LISTS, sizeof(tort_trips), scan_infer, scan_resolve, NULL                     \
+    }
+
+#define VALUES13 "all|seq(all)"
+#define VALUES16 "all13|seq(all13)|optional(all13)|optional(seq(all13))"
+#define VALUES19(ALL) ALL "|seq(" ALL ")|optional(" ALL ")|optional(seq(all13))"
+
+const tort_op tort_ops_control_flow[] = {
+    IF_ROW(1, 10, "all"),
+    IF_ROW(11, 12, "all"),
+    IF_ROW(13, 15, VALUES13),
+    IF_ROW(16, 18, VALUES16),
+    IF_ROW(19, 20, VALUES19("all19")),
+    IF_ROW(21, 22, VALUES19("all21")),
+    IF_ROW(23, 23, VALUES19("all23")),
+    IF_ROW(24, 24, VALUES19("all24")),
+    IF_ROW(25, 28, VALUES19("all25")),
+    LOOP_ROW(1, 10, "all"),
+    LOOP_ROW(11, 12, "all"),
+    LOOP_ROW(13, 15, VALUES13),
+    LOOP_ROW(16, 18, VALUES16),
+    LOOP_ROW(19, 20, VALUES19("all19")),
+    LOOP_ROW(21, 22, VALUES19("all21")),
+    LOOP_ROW(23, 23, VALUES19("all23")),
+    LOOP_ROW(24, 24, VALUES19("all24")),
+    LOOP_ROW(25, 28, VALUES19("all25")),
+    SCAN_ROW(9, 10, "all"),
+    SCAN_ROW(11, 15, "all"),
+    SCAN_ROW(16, 18, "all13"),
+    SCAN_ROW(19, 20, "all19"),
+    SCAN_ROW(21, 22, "all21"),
+    SCAN_ROW(23, 23, "all23"),
+    SCAN_ROW(24, 24, "all24"),
+    SCAN_ROW(25, 28, "all25"),
+    {"", "SequenceMap", 17, 28, "input_sequence:S additional_inputs+:V", "out_sequence+:S", "S=seq(all) V=all|seq(all)",
+     "body:graph!", 0, TORT_OP_CONTROL, sizeof(tort_trips), map_infer, map_resolve, NULL},
+    {0},
+};
