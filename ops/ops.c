@@ -1,7 +1,7 @@
-/* ops.c - the list of operator families in this build: edit it to shrink a firmware build.
+/* ops.c - the lists of operator families and of fusions in this build: edit them to shrink a firmware build.
  *
  * Each family is one file with its rows in a table at its end. */
-#include "runtime/op.h"
+#include "runtime/pattern.h"
 
 extern const tort_op tort_ops_unary[];
 extern const tort_op tort_ops_activation[];
@@ -133,4 +133,14 @@ const tort_op *const tort_op_families[] = {
     tort_ops_window,
     tort_ops_det,
     NULL,
+};
+
+extern const tort_pattern tort_patterns_batch_norm[];
+extern const tort_pattern tort_patterns_epilogue[];
+extern const tort_pattern tort_patterns_activation[];
+extern const tort_pattern tort_patterns_layer_norm[];
+
+// clang-format off: a line a table
+const tort_pattern *const tort_pattern_tables[] = {
+    tort_patterns_batch_norm, tort_patterns_epilogue, tort_patterns_activation, tort_patterns_layer_norm, NULL,
 };

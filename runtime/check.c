@@ -355,21 +355,21 @@ static tort_status check_given_attribute(const tort_op *op, const tort_attribute
                      op->attributes && *op->attributes ? op->attributes : "none");
 }
 
-static bool default_list(tort_model *model, const tort_attribute_formal *formal, const char *text,
+static bool default_list(tort_arena *arena, const tort_attribute_formal *formal, const char *text,
                          tort_attribute *out) {
     int32_t count = 1;
     for (const char *p = text; *p; p++) count += *p == ',';
     out->count = count;
-    int64_t *ints = tort_arena_array(&model->arena, (size_t)count, sizeof *ints);
-    float *floats = tort_arena_array(&model->arena, (size_t)count, sizeof *floats);
-    tort_string *strings = tort_arena_array(&model->arena, (size_t)count, sizeof *strings);
+    int64_t *ints = tort_arena_array(arena, (size_t)count, sizeof *ints);
+    float *floats = tort_arena_array(arena, (size_t)count, sizeof *floats);
+    tort_string *strings = tort_arena_array(arena, (size_t)count, sizeof *strings);
     if (!ints || !floats || !strings) return false;
     const char *p = text;
     for (int32_t i = 0; i < count; i++) {
         size_t length = strcspn(p, ",");
         ints[i] = strtoll(p, NULL, 10);
         floats[i] = strtof(p, NULL);
-        strings[i] = (tort_string){tort_arena_text(&model->arena, p, length), length};
+        strings[i] = (tort_string){tort_arena_text(arena, p, length), length};
         if (!strings[i].data) return false;
         p += length + (p[length] == ',');
     }
@@ -382,9 +382,9 @@ static bool default_list(tort_model *model, const tort_attribute_formal *formal,
     return true;
 }
 
-static bool default_attribute(tort_model *model, const tort_attribute_formal *formal, tort_attribute *out) {
-    const char *text = tort_arena_text(&model->arena, formal->fallback, formal->fallback_length);
-    *out = (tort_attribute){.name = tort_arena_text(&model->arena, formal->name, formal->name_length),
+static bool default_attribute(tort_arena *arena, const tort_attribute_formal *formal, tort_attribute *out) {
+    const char *text = tort_arena_text(arena, formal->fallback, formal->fallback_length);
+    *out = (tort_attribute){.name = tort_arena_text(arena, formal->name, formal->name_length),
                             .kind = formal->kind,
                             .is_default = true,
                             .count = 1};
@@ -393,11 +393,11 @@ static bool default_attribute(tort_model *model, const tort_attribute_formal *fo
     case TORT_ATTR_INT: out->u.i = strtoll(text, NULL, 10); return true;
     case TORT_ATTR_FLOAT: out->u.f = strtof(text, NULL); return true;
     case TORT_ATTR_STRING: out->u.s = (tort_string){text, formal->fallback_length}; return true;
-    default: return default_list(model, formal, text, out);
+    default: return default_list(arena, formal, text, out);
     }
 }
 
-static tort_status add_defaults(tort_model *model, tort_node *node, tort_error *error) {
+static tort_status add_defaults(tort_arena *arena, tort_node *node, tort_error *error) {
     int32_t missing = 0;
     const char *cursor = node->op->attributes;
     tort_attribute_formal formal;
@@ -410,27 +410,27 @@ static tort_status add_defaults(tort_model *model, tort_node *node, tort_error *
     }
     if (!missing) return TORT_OK;
     size_t total = (size_t)(node->attribute_count + missing);
-    tort_attribute *all = tort_arena_array(&model->arena, total, sizeof *all);
+    tort_attribute *all = tort_arena_array(arena, total, sizeof *all);
     if (!all) return tort_out_of_memory(error, total * sizeof *all);
     for (int32_t i = 0; i < node->attribute_count; i++) all[i] = node->attributes[i];
     int32_t at = node->attribute_count;
     cursor = node->op->attributes;
     while (tort_attribute_formal_next(&cursor, &formal)) {
         if (!formal.fallback || node_attribute(node, formal.name, formal.name_length)) continue;
-        if (!default_attribute(model, &formal, &all[at++])) return tort_out_of_memory(error, sizeof *all);
+        if (!default_attribute(arena, &formal, &all[at++])) return tort_out_of_memory(error, sizeof *all);
     }
     node->attributes = all;
     node->attribute_count = at;
     return TORT_OK;
 }
 
-tort_status tort_check_node(tort_model *model, tort_node *node, tort_error *error) {
+tort_status tort_check_node(tort_arena *arena, tort_node *node, tort_error *error) {
     tort_status status =
         check_arity(node->op->inputs, "input", node->inputs, node->input_count - node->captured, error);
     if (!status) status = check_arity(node->op->outputs, "output", node->outputs, node->output_count, error);
     for (int32_t i = 0; !status && i < node->attribute_count; i++)
         status = check_given_attribute(node->op, &node->attributes[i], error);
-    return status ? status : add_defaults(model, node, error);
+    return status ? status : add_defaults(arena, node, error);
 }
 
 /* ---- types ------------------------------------------------------------------------------------------------------- */

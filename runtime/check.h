@@ -49,8 +49,8 @@ typedef struct tort_attribute_formal {
 
 bool tort_attribute_formal_next(const char **cursor, tort_attribute_formal *formal);
 
-/* Arity and attributes of a node against its row; adds the row's defaults to its attributes. */
-tort_status tort_check_node(tort_model *model, tort_node *node, tort_error *error);
+/* Arity and attributes of a node against its row; adds the row's defaults to its attributes, in the arena. */
+tort_status tort_check_node(tort_arena *arena, tort_node *node, tort_error *error);
 /* Types of the inputs, as far as they are known, against the row's constraints. */
 tort_status tort_check_types(const tort_node_view *node, tort_error *error);
 /* The same of the outputs that infer told; one that the node has (values[i] >= 0) must have got a type, and its

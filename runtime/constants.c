@@ -6,16 +6,42 @@
 #include "runtime/session_state.h"
 #include "runtime/weights.h"
 
+/* Made for the first who asks, and gone with the last. Its source is held for that moment alone. */
+static tort_status make_derived(const tort_session *session, tort_constant *constant, tort_error *error) {
+    const void *source;
+    constant->derived = tort_alloc_aligned(&session->env, constant->bytes);
+    if (!constant->derived) return tort_out_of_memory(error, constant->bytes);
+    tort_status status = tort_constant_acquire(session, constant->source, &source, error);
+    if (!status) {
+        constant->derive(constant->derive_arg, source, constant->derived);
+        tort_constant_release(session, constant->source);
+        return TORT_OK;
+    }
+    tort_free_aligned(&session->env, constant->derived, constant->bytes);
+    constant->derived = NULL;
+    return status;
+}
+
 tort_status tort_constant_acquire(const tort_session *session, int32_t index, const void **data, tort_error *error) {
-    const tort_constant *constant = &session->constants[index];
+    tort_constant *constant = &session->constants[index];
     if (constant->weight >= 0) return tort_weight_acquire(session->model, constant->weight, data, error);
-    *data = constant->folded;
+    tort_status status = TORT_OK;
+    if (constant->derive && constant->holds == 0) status = make_derived(session, constant, error);
+    if (status) return status;
+    constant->holds++;
+    *data = constant->derive ? constant->derived : constant->folded;
     return TORT_OK;
 }
 
 void tort_constant_release(const tort_session *session, int32_t index) {
-    const int32_t weight = session->constants[index].weight;
-    if (weight >= 0) tort_weight_release(session->model, weight);
+    tort_constant *constant = &session->constants[index];
+    if (constant->weight >= 0) {
+        tort_weight_release(session->model, constant->weight);
+        return;
+    }
+    if (--constant->holds > 0 || !constant->derived) return;
+    tort_free_aligned(&session->env, constant->derived, constant->bytes);
+    constant->derived = NULL;
 }
 
 static tort_status hold_small(tort_lowered *lowered, int32_t value, tort_error *error) {
@@ -33,6 +59,10 @@ static tort_status hold_small(tort_lowered *lowered, int32_t value, tort_error *
     return TORT_OK;
 }
 
+static bool is_inferred(const tort_unit *unit) {
+    return !unit->folded && (unit->provider != TORT_AT_FUSED || unit->asked);
+}
+
 /* Inference looks at small weights for each plan, so they stay in memory from the first one on. */
 tort_status tort_hold_small_weights(tort_session *session, tort_error *error) {
     tort_status status = TORT_OK;
@@ -40,7 +70,7 @@ tort_status tort_hold_small_weights(tort_session *session, tort_error *error) {
         tort_lowered *lowered = &session->graphs[g];
         const tort_graph *graph = &lowered->graph;
         for (int32_t n = 0; !status && lowered->lowered && n < graph->node_count; n++)
-            for (int32_t i = 0; !status && !lowered->units[n].folded && i < graph->nodes[n].input_count; i++)
+            for (int32_t i = 0; !status && is_inferred(&lowered->units[n]) && i < graph->nodes[n].input_count; i++)
                 if (graph->nodes[n].inputs[i] >= 0) status = hold_small(lowered, graph->nodes[n].inputs[i], error);
     }
     return status;
@@ -68,8 +98,8 @@ typedef struct counter {
     uint8_t *seen; /* constant * memory_count + memory: counted */
 } counter;
 
-size_t tort_folded_bytes(const tort_constant *constant) {
-    return constant->folded ? tort_aligned_bytes(constant->bytes) : 0;
+size_t tort_constant_bytes(const tort_constant *constant) {
+    return constant->folded || constant->derived ? tort_aligned_bytes(constant->bytes) : 0;
 }
 
 /* Bytes that a constant takes of a memory: 0 where it was counted already, or is where the model has it. */
@@ -80,7 +110,8 @@ static uint64_t bytes_in(const counter *c, int32_t index, int32_t memory) {
     if (*seen) return 0;
     *seen = 1;
     if (memory) return tort_align_size(constant->bytes, TORT_DEVICE_ALIGN, &aligned) ? aligned : SIZE_MAX;
-    if (constant->weight < 0) return tort_folded_bytes(constant);
+    if (constant->derive) return tort_aligned_bytes(constant->bytes);
+    if (constant->weight < 0) return tort_constant_bytes(constant);
     return tort_weight_home_bytes(c->session->model, constant->weight);
 }
 

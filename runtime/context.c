@@ -87,10 +87,10 @@ void tort_context_observe(tort_context *context, tort_observer observer, void *u
 /* ---- the run ----------------------------------------------------------------------------------------------------- */
 
 /* The graph that has the node of this number. */
-static const tort_graph *graph_with(const tort_session *session, int32_t number) {
+static const tort_lowered *graph_with(const tort_session *session, int32_t number) {
     int32_t g = session->graph_count - 1;
     while (g > 0 && session->graphs[g].graph.first > number) g--;
-    return &session->graphs[g].graph;
+    return &session->graphs[g];
 }
 
 /* A device that runs behind the host tells only now what failed; it knows the number of the node. */
@@ -102,9 +102,9 @@ static void locate_late(const tort_session *session, const tort_link *link, tort
         return;
     }
     const int32_t number = error->node;
-    const tort_graph *graph = graph_with(session, number);
+    const tort_lowered *lowered = graph_with(session, number);
     error->node = -1;
-    tort_error_at_node(error, graph, number - graph->first);
+    tort_error_at_unit(error, lowered, number - lowered->graph.first);
 }
 
 static tort_status sync_all(tort_context *context, tort_error *error) {

@@ -226,7 +226,7 @@ static tort_status bind_nodes(tort_model *model, tort_graph *graph, const tort_o
         int32_t family_count;
         node->op = tort_op_find(table, node->domain, node->op_type, node->opset, &family, &family_count);
         if (!node->op) continue;
-        tort_status status = tort_check_node(model, node, error);
+        tort_status status = tort_check_node(&model->arena, node, error);
         if (status) {
             tort_error_at_node(error, graph, i);
             return status;

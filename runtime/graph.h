@@ -52,6 +52,9 @@ static inline tort_value_type tort_info_type(const tort_info *info) {
 /* The tensor that it is, without data; false while its type or a dimension is not known. */
 bool tort_info_tensor(const tort_info *info, tort_tensor *out);
 
+/* The first element of a float, double, float16, bfloat16, int32 or int64 tensor; false: it is of another type. */
+bool tort_first_number(tort_type type, const void *data, double *number);
+
 /* Where the bytes of a weight are. The loader fills it; tort_weight_acquire reads it. */
 typedef enum tort_encoding {
     TORT_ENCODING_RAW,     /* little-endian, as in memory */

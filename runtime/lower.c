@@ -10,15 +10,52 @@
 static bool allocate_tables(tort_lowered *lowered) {
     tort_arena *arena = &lowered->session->arena;
     const tort_graph *graph = &lowered->graph;
-    const size_t values = (size_t)graph->value_count + 1;
     lowered->units = tort_arena_array(arena, (size_t)graph->node_count + 1, sizeof *lowered->units);
-    lowered->infos = tort_arena_array(arena, values, sizeof *lowered->infos);
-    lowered->constant_of = tort_arena_array(arena, values, sizeof *lowered->constant_of);
-    lowered->weights = tort_arena_array(arena, values, sizeof *lowered->weights);
     lowered->input_memory = tort_arena_array(arena, (size_t)graph->input_count + 1, sizeof(int32_t));
     lowered->output_memory = tort_arena_array(arena, (size_t)graph->output_count + 1, sizeof(int32_t));
-    return lowered->units && lowered->infos && lowered->constant_of && lowered->weights && lowered->input_memory &&
-           lowered->output_memory;
+    return lowered->units && lowered->input_memory && lowered->output_memory;
+}
+
+/* Room for `count` values in all arrays that are indexed by them. Their capacity is what all of them have. */
+static bool reserve_values(tort_lowered *lowered, int32_t count) {
+    const tort_env *env = &lowered->session->env;
+    tort_graph *graph = &lowered->graph;
+    const struct {
+        void **array;
+        size_t size;
+    } arrays[] = {{(void **)&graph->values, sizeof *graph->values},
+                  {(void **)&lowered->infos, sizeof *lowered->infos},
+                  {(void **)&lowered->constant_of, sizeof *lowered->constant_of},
+                  {(void **)&lowered->weights, sizeof *lowered->weights}};
+    enum { ARRAYS = sizeof arrays / sizeof *arrays };
+    void *grown[ARRAYS];
+    const int32_t old = graph->value_capacity;
+    if (count <= old) return true;
+    for (int32_t i = 0; i < ARRAYS; i++) {
+        grown[i] = tort_alloc_zero(env, (size_t)count, arrays[i].size);
+        if (grown[i]) continue;
+        while (i-- > 0) tort_free(env, grown[i], (size_t)count * arrays[i].size);
+        return false;
+    }
+    for (int32_t i = 0; i < ARRAYS; i++) {
+        if (old) memcpy(grown[i], *arrays[i].array, (size_t)graph->value_count * arrays[i].size);
+        if (old) tort_free(env, *arrays[i].array, (size_t)old * arrays[i].size);
+        *arrays[i].array = grown[i];
+    }
+    graph->value_capacity = count;
+    lowered->session->bodies[lowered - lowered->session->graphs] =
+        (tort_body){graph, lowered->infos, lowered->weights}; /* they have moved */
+    return true;
+}
+
+static void free_values(tort_lowered *lowered) {
+    const tort_env *env = &lowered->session->env;
+    const size_t room = (size_t)lowered->graph.value_capacity;
+    if (!room) return;
+    tort_free(env, lowered->graph.values, room * sizeof *lowered->graph.values);
+    tort_free(env, lowered->infos, room * sizeof *lowered->infos);
+    tort_free(env, lowered->constant_of, room * sizeof *lowered->constant_of);
+    tort_free(env, lowered->weights, room * sizeof *lowered->weights);
 }
 
 /* Nodes and values are copied, so that a pass may change them. */
@@ -26,12 +63,11 @@ static bool copy_graph(tort_lowered *lowered, const tort_graph *model) {
     tort_arena *arena = &lowered->session->arena;
     tort_graph *graph = &lowered->graph;
     *graph = *model;
+    graph->node_capacity = graph->value_capacity = 0;
     graph->nodes = tort_arena_array(arena, (size_t)model->node_count + 1, sizeof *graph->nodes);
-    graph->values = tort_arena_array(arena, (size_t)model->value_count + 1, sizeof *graph->values);
-    if (!graph->nodes || !graph->values) return false;
+    if (!graph->nodes || !reserve_values(lowered, model->value_count + 1)) return false;
     if (model->node_count) memcpy(graph->nodes, model->nodes, (size_t)model->node_count * sizeof *graph->nodes);
     if (model->value_count) memcpy(graph->values, model->values, (size_t)model->value_count * sizeof *graph->values);
-    graph->node_capacity = graph->value_capacity = 0; /* nothing of it is freed on its own */
     return allocate_tables(lowered);
 }
 
@@ -61,8 +97,8 @@ bool tort_lowered_settle(tort_lowered *lowered, int32_t value, int32_t weight, v
         if (folded) tort_free_aligned(&session->env, folded, bytes);
         return false;
     }
-    session->constants[session->constant_count] =
-        (tort_constant){.name = lowered->graph.values[value].name, .weight = weight, .folded = folded, .bytes = bytes};
+    session->constants[session->constant_count] = (tort_constant){
+        .name = lowered->graph.values[value].name, .weight = weight, .folded = folded, .bytes = bytes, .source = -1};
     lowered->constant_of[value] = session->constant_count++;
     lowered->weights[value] = weight;
     lowered->infos[value].constant = true;
@@ -70,13 +106,42 @@ bool tort_lowered_settle(tort_lowered *lowered, int32_t value, int32_t weight, v
     return true;
 }
 
+int32_t tort_lowered_add_value(tort_lowered *lowered, const char *name, const tort_info *info) {
+    tort_graph *graph = &lowered->graph;
+    const int32_t index = graph->value_count, room = graph->value_capacity;
+    if (index == INT32_MAX / 2) return -1;
+    if (index == room && !reserve_values(lowered, room + room / 4 + 16)) return -1;
+    graph->values[index] = (tort_graph_value){.name = name, .info = *info, .producer = -1, .weight = -1};
+    lowered->infos[index] = *info;
+    lowered->constant_of[index] = lowered->weights[index] = -1;
+    return graph->value_count++;
+}
+
+bool tort_lowered_derive(tort_lowered *lowered, int32_t value, int32_t source, tort_derive *derive, const void *arg,
+                         size_t bytes) {
+    if (!tort_lowered_settle(lowered, value, -1, NULL, bytes)) return false;
+    tort_constant *constant = &lowered->session->constants[lowered->constant_of[value]];
+    constant->source = lowered->constant_of[source];
+    constant->derive = derive;
+    constant->derive_arg = arg;
+    return true;
+}
+
+void tort_lowered_drop_values(tort_lowered *lowered, int32_t value_count, int32_t constant_count) {
+    tort_session *session = lowered->session;
+    while (session->constant_count > constant_count) {
+        tort_constant *constant = &session->constants[--session->constant_count];
+        if (constant->folded) tort_free_aligned(&session->env, constant->folded, constant->bytes);
+    }
+    lowered->graph.value_count = value_count;
+}
+
 static bool lower_all(tort_session *session, int32_t *of) {
     for (int32_t i = 0; i < session->model->weight_count; i++) of[i] = -1;
+    for (int32_t g = 0; g < session->graph_count; g++) session->graphs[g].session = session;
     for (int32_t g = 0; g < session->graph_count; g++) {
         tort_lowered *lowered = &session->graphs[g];
-        lowered->session = session;
         if (!copy_graph(lowered, &session->model->graphs[g]) || !take_weights(lowered, of)) return false;
-        session->bodies[g] = (tort_body){&lowered->graph, lowered->infos, lowered->weights};
     }
     session->graphs[0].lowered = true;
     return true;
@@ -95,6 +160,7 @@ tort_status tort_lower(tort_session *session, tort_error *error) {
 }
 
 void tort_lowered_free(tort_session *session) {
+    for (int32_t g = 0; g < session->graph_count; g++) free_values(&session->graphs[g]);
     tort_free(&session->env, session->constants, (size_t)session->constant_capacity * sizeof *session->constants);
 }
 

@@ -202,6 +202,7 @@ enum {
     TORT_OP_BULKY = 1u << 4,    /* makes large values of small ones: folded only below a small size */
     TORT_OP_EARLY = 1u << 6,    /* of an operator's first row: files of opsets before `since` have it, and mean this */
     TORT_OP_LISTS = 1u << 7,    /* its params are followed by room for the lists and strings of the node */
+    TORT_OP_COMMUTES = 1u << 9, /* of two inputs, whose order means nothing */
     TORT_OP_VALUES = 1u << 8    /* takes or makes sequences, optionals or maps: `reference` does so too, by
                                  * tort_call.output_values; a node whose operands are all tensors runs as any other */
 };

@@ -270,7 +270,7 @@ static tort_status measure(builder *b, int32_t index, tort_step *step) {
     if (!status && unit->kernel->size) {
         status = unit->kernel->size(&link->target, &view, &scratch, b->error);
     }
-    if (status) tort_error_at_node(b->error, b->graph, index);
+    if (status) tort_error_at_unit(b->error, b->lowered, index);
     tort_pass_release(&b->pass, index);
     step->scratch_bytes = scratch;
     return status;
@@ -525,8 +525,11 @@ static bool is_settled(const builder *b, const tort_node *node) {
 
 static tort_status infer_concrete(builder *b) {
     tort_status status = TORT_OK;
-    for (int32_t i = 0; !status && i < b->graph->node_count; i++)
+    for (int32_t i = 0; !status && i < b->graph->node_count; i++) {
+        const tort_unit *unit = &b->lowered->units[i];
+        if (unit->provider == TORT_AT_FUSED && !unit->asked) continue;
         if (!is_settled(b, &b->graph->nodes[i])) status = tort_pass_infer(&b->pass, i, b->error);
+    }
     return status;
 }
 

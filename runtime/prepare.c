@@ -51,7 +51,7 @@ static tort_status prepare_unit(tort_lowered *lowered, tort_pass *pass, int32_t 
     tort_link_leave(link, before);
     hold_inputs(lowered, pass, node, false, NULL);
     if (status) {
-        tort_error_at_node(error, &lowered->graph, index);
+        tort_error_at_unit(error, lowered, index);
         if (error) error->provider = link->provider->name;
         return status;
     }
@@ -204,7 +204,7 @@ static tort_status fit_step(tort_planned *planned, tort_pass *pass, int32_t inde
     tort_link_leave(link, before);
     planned->fitted[index] = fit.fitted;
     if (status) {
-        tort_error_at_node(error, &lowered->graph, step->node);
+        tort_error_at_unit(error, lowered, step->node);
         if (error) error->provider = link->provider->name;
     }
     return status;

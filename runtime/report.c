@@ -42,6 +42,7 @@ static bool write_verdicts(writer *w, const tort_unit *unit, tort_report_node *o
         verdicts[i] = (tort_report_verdict){.provider = w->session->chain[said->provider].provider->name,
                                             .kernel = said->kernel,
                                             .code = said->code,
+                                            .fusion = said->fusion,
                                             .message = said->message,
                                             .cure = said->cure,
                                             .root = said->root};
@@ -53,6 +54,24 @@ static bool write_verdicts(writer *w, const tort_unit *unit, tort_report_node *o
 
 static const char *path_of(writer *w, const tort_graph *graph, const tort_node *node) {
     return *graph->path ? tort_arena_format(w->arena, "%s/%s", graph->path, node->name) : node->name;
+}
+
+/* Names of the model's nodes, whose graph has the index of the lowered one. */
+static bool write_from(writer *w, const tort_lowered *lowered, const tort_unit *unit, tort_report_node *out) {
+    const tort_graph *model = &w->session->model->graphs[lowered - w->session->graphs];
+    const size_t count = (size_t)unit->from_count + 1;
+    const char **from = tort_arena_array(w->arena, count, sizeof *from),
+               **ops = tort_arena_array(w->arena, count, sizeof *ops);
+    if (!from || !ops) return false;
+    for (int32_t i = 0; i < unit->from_count; i++) {
+        from[i] = path_of(w, model, &model->nodes[unit->from[i]]);
+        if (!from[i]) return false;
+        ops[i] = model->nodes[unit->from[i]].op_type;
+    }
+    out->from = from;
+    out->from_ops = ops;
+    out->from_count = unit->from_count;
+    return true;
 }
 
 static bool write_node(writer *w, const tort_lowered *lowered, int32_t i, tort_report_node *out) {
@@ -74,7 +93,7 @@ static bool write_node(writer *w, const tort_lowered *lowered, int32_t i, tort_r
     w->report->unplaced += unit->provider == TORT_AT_NOWHERE;
     w->report->fallen_back += out->fell_back;
     w->report->pinned += unit->pinned;
-    return out->path && write_verdicts(w, unit, out);
+    return out->path && write_from(w, lowered, unit, out) && write_verdicts(w, unit, out);
 }
 
 static bool write_nodes(writer *w) {
@@ -87,8 +106,11 @@ static bool write_nodes(writer *w) {
     w->report->nodes = nodes;
     for (int32_t g = 0; g < session->graph_count; g++) {
         const tort_lowered *lowered = &session->graphs[g];
-        for (int32_t i = 0; lowered->lowered && i < lowered->graph.node_count; i++)
-            if (!write_node(w, lowered, i, &nodes[w->report->node_count++])) return false;
+        for (int32_t i = 0; lowered->lowered && i < lowered->graph.node_count; i++) {
+            const bool fused = lowered->units[i].provider == TORT_AT_FUSED;
+            w->report->fused += fused;
+            if (!fused && !write_node(w, lowered, i, &nodes[w->report->node_count++])) return false;
+        }
     }
     return true;
 }
@@ -235,7 +257,7 @@ static size_t weights_of_session(const tort_session *session) {
             if (unit->packed && !session->chain[unit->provider].memory) bytes += tort_aligned_bytes(unit->packed_bytes);
         }
     }
-    for (int32_t i = 0; i < session->constant_count; i++) bytes += tort_folded_bytes(&session->constants[i]);
+    for (int32_t i = 0; i < session->constant_count; i++) bytes += tort_constant_bytes(&session->constants[i]);
     return bytes;
 }
 

@@ -165,7 +165,7 @@ static void locate_error(const tort_frame *frame, const tort_step *step, tort_er
         return;
     }
     if (link) error->provider = link->provider->name;
-    if (step->node >= 0) tort_error_at_node(error, &frame->lowered->graph, step->node);
+    if (step->node >= 0) tort_error_at_unit(error, frame->lowered, step->node);
     if (error->code != TORT_E_DEVICE_LOST || !link || !link->provider->stream_open || session->options.wait_steps)
         return;
     tort_error_prefix(error, "at or before this node (the option wait_steps, --step-by-step, finds which)");

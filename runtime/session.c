@@ -1,7 +1,7 @@
 /* session.c - one chain of providers, one placement, and the plans made for it so far.
  *
  * tort_session_create runs the planning phase from end to end; each part is a file of its own. After that a session
- * only gains plans, under its lock. Read next, in this order: chain.c lower.c fold.c place.c
+ * only gains plans, under its lock. Read next, in this order: chain.c lower.c fold.c place.c fuse.c
  * prepare.c plan.c; plans.c keeps the plans. */
 #include <string.h>
 
@@ -36,6 +36,7 @@ static tort_status copy_options(tort_session *session, const tort_session_option
     mine->disabled = copy_text(session, mine->disabled, &failed);
     mine->require = copy_text(session, mine->require, &failed);
     mine->allow = copy_text(session, mine->allow, &failed);
+    mine->fusions_off = copy_text(session, mine->fusions_off, &failed);
     mine->pins = copy_texts(session, mine->pins, mine->pin_count, &failed);
     mine->bindings = copy_texts(session, mine->bindings, mine->binding_count, &failed);
     if (!mine->trip_limit) mine->trip_limit = (uint64_t)1 << 31;
@@ -92,6 +93,7 @@ static tort_status plan_session(tort_session *session, bool *reportable, tort_er
     if (!status) status = tort_place(session, error);
     if (!status) status = tort_chain_require(session, error);
     if (!status) status = tort_place_strict(session, error);
+    if (!status) status = tort_fuse(session, error);
     if (!status) status = tort_bind_ports(session, error);
     if (!status) status = tort_bind_bodies(session, error);
     if (!status) status = tort_hold_small_weights(session, error);

@@ -2,8 +2,9 @@
  *
  * A session runs a graph of its own: each graph of the model, bodies included, is lowered into one tort_lowered, which
  * holds all that the session knows of it. One writer per fact: chain.c opens providers and tells memories apart,
- * lower.c copies graphs, fold.c sets `folded`, place.c alone sets where a unit runs, prepare.c fills prepared and
- * constants, bind.c says where inputs and outputs are, plan.c makes plans, report.c only reads. */
+ * lower.c copies graphs, fold.c sets `folded`, place.c alone sets where a unit runs, fuse.c joins units of one
+ * provider, prepare.c fills prepared and constants, bind.c says where inputs and outputs are, plan.c makes plans,
+ * report.c only reads. */
 #ifndef TORT_RUNTIME_SESSION_STATE_H
 #define TORT_RUNTIME_SESSION_STATE_H
 
@@ -11,6 +12,7 @@
 #include <stdatomic.h>
 
 #include "runtime/infer.h"
+#include "runtime/pattern.h"
 #include "runtime/plan.h"
 #include "runtime/threads.h"
 
@@ -43,17 +45,19 @@ typedef struct tort_memory {
 
 /* ---- units ------------------------------------------------------------------------------------------------------- */
 
-enum { TORT_AT_HOST = -1, TORT_AT_FOLDED = -2, TORT_AT_NOWHERE = -3 };
+enum { TORT_AT_HOST = -1, TORT_AT_FOLDED = -2, TORT_AT_NOWHERE = -3, TORT_AT_FUSED = -4 };
 
 typedef struct tort_said {
     int32_t provider; /* chain index */
     const char *kernel;
     tort_verdict_code code;
     const char *message, *cure;
-    int32_t root; /* UPSTREAM: the unit at fault; -1 */
+    const char *fusion; /* that was refused; NULL: the unit itself was */
+    int32_t root;       /* UPSTREAM: the unit at fault; -1 */
 } tort_said;
 
-/* What becomes of a node of the lowered graph, the node of the same index. */
+/* What becomes of a node of the lowered graph, the node of the same index. A unit that a fusion made stands where the
+ * last of its nodes stood; the others are TORT_AT_FUSED and do nothing. */
 typedef struct tort_unit {
     int32_t provider; /* chain index, or TORT_AT_... */
     const tort_kernel *kernel;
@@ -61,6 +65,7 @@ typedef struct tort_unit {
     const tort_said *said;
     int32_t said_count;
     bool folded;  /* by fold.c, before place.c looks */
+    bool asked;   /* fused away, but what folding knows depends on the shape of its output */
     bool pinned;  /* by an option, to `pin` */
     int32_t pin;  /* chain index */
     void *params; /* resolved with what is known while placing; in the session's arena; NULL: none */
@@ -69,21 +74,27 @@ typedef struct tort_unit {
     uint32_t consumed;   /* inputs that are in there */
     void *packed;        /* owned, in the provider's memory; NULL before prepare.c */
     void *prepared;      /* of kernel->prepare */
-    const int32_t *from; /* units of this graph that a fusion made this one of, in their order; NULL: itself alone */
+    const int32_t *from; /* nodes of the model's graph that a fusion made this one of, in order; NULL: itself alone */
     int32_t from_count;
 } tort_unit;
 
 /* ---- constants --------------------------------------------------------------------------------------------------- */
 
-/* Contents that never change: a weight, or what folding made of it. Values of several graphs can have the same. */
+/* Contents that never change: a weight, what folding made of it, or what a fusion derives of another constant whenever
+ * somebody acquires it. Values of several graphs can have the same. */
 typedef struct tort_constant {
     const char *name; /* of a value that has it; borrowed */
-    int32_t weight;   /* the model's; -1: folded */
+    int32_t weight;   /* the model's; -1: folded or derived */
     void *folded;     /* owned, aligned; NULL */
     size_t bytes;
     const void *host; /* while held in host memory for running; NULL */
     bool held;        /* host is an acquired weight */
-    void **device;    /* per memory (index 1..): where it was uploaded to; NULL array until needed */
+    int32_t source;   /* derived: the constant that it is made of; else -1 */
+    tort_derive *derive;
+    const void *derive_arg; /* in the session's arena */
+    void *derived;          /* owned, aligned; while somebody holds it, NULL */
+    int32_t holds;
+    void **device; /* per memory (index 1..): where it was uploaded to; NULL array until needed */
 } tort_constant;
 
 #define TORT_SMALL_CONSTANT 4096 /* bytes; a folded constant of no more is never dropped */
@@ -118,10 +129,11 @@ typedef struct tort_lowered {
     tort_session *session;
     tort_graph graph; /* the session's own copy: passes may change its nodes and add values; names are the model's */
     bool lowered;     /* false: a body of a node that never runs, or was not understood */
-    tort_unit *units; /* node_count; all of these arrays are in the session's arena */
-    tort_info *infos; /* value_count: types, shapes and small contents, with fixed shapes */
-    int32_t *constant_of;                  /* value_count: index into the session's constants, -1 */
-    int32_t *weights;                      /* value_count: the model's weight that the value is, -1 */
+    tort_unit *units; /* node_count; in the session's arena, as all that is not said to grow */
+    /* These three and the graph's values grow: value_count, room for graph.value_capacity; owned. */
+    tort_info *infos;                      /* types, shapes and small contents, with fixed shapes */
+    int32_t *constant_of;                  /* index into the session's constants, -1 */
+    int32_t *weights;                      /* the model's weight that the value is, -1 */
     int32_t *input_memory, *output_memory; /* an input, output of the graph: the memory that it is bound to */
     int32_t *same_dim;   /* the main graph's: where the symbol of an input's dimension stands first, see inputs.c */
     tort_planned *plans; /* the one used last first */
@@ -171,6 +183,13 @@ void tort_lowered_free(tort_session *session);
 /* A value of the graph with these contents from now on: a new constant of the session. `folded` is taken over, also
  * when this fails; weight -1: there is none. False: out of memory. */
 bool tort_lowered_settle(tort_lowered *lowered, int32_t value, int32_t weight, void *folded, size_t bytes);
+/* Adds a value that no node makes; the name is borrowed. Moves infos and the arrays beside them. -1: out of memory. */
+int32_t tort_lowered_add_value(tort_lowered *lowered, const char *name, const tort_info *info);
+/* A value that was added is derived from the contents of another one. False: out of memory. */
+bool tort_lowered_derive(tort_lowered *lowered, int32_t value, int32_t source, tort_derive *derive, const void *arg,
+                         size_t bytes);
+/* Takes the values from `value_count` on away again, and the constants from `constant_count` on. */
+void tort_lowered_drop_values(tort_lowered *lowered, int32_t value_count, int32_t constant_count);
 /* Starts a pass over the graph with these infos; pair with tort_pass_free. */
 tort_status tort_lowered_pass(const tort_lowered *lowered, tort_pass *pass, tort_info *infos, tort_dims *dims,
                               tort_arena *arena, tort_error *error);
@@ -231,7 +250,8 @@ typedef struct tort_reads {
 tort_reads tort_constant_reads(const tort_lowered *lowered, int32_t unit, int32_t input);
 /* Keeps the weights in host memory that inference looks at for each plan. */
 tort_status tort_hold_small_weights(tort_session *session, tort_error *error);
-size_t tort_folded_bytes(const tort_constant *constant); /* that its folded contents take of the allocator */
+/* What its folded contents, or those derived for somebody, take of the session's allocator now. */
+size_t tort_constant_bytes(const tort_constant *constant);
 /* Fills weight_bytes and constant_bytes for the units as they are placed. */
 tort_status tort_count_weights(tort_session *session, tort_error *error);
 /* Weights alone against what each memory may give. */
@@ -244,6 +264,10 @@ tort_status tort_read_pins(tort_session *session, tort_error *error);
 tort_status tort_check_pins(const tort_session *session, tort_error *error);
 /* The one function that decides where units run. TORT_E_PLACEMENT names every node without a provider. */
 tort_status tort_place(tort_session *session, tort_error *error);
+/* fuse.c: joins units that are on one provider where it has a kernel for all of them at once. */
+tort_status tort_fuse(tort_session *session, tort_error *error);
+/* As tort_error_at_node; of a unit that a fusion made it says what it is made of. */
+void tort_error_at_unit(tort_error *error, const tort_lowered *lowered, int32_t unit);
 /* --strict, --allow. */
 tort_status tort_place_strict(const tort_session *session, tort_error *error);
 

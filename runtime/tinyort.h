@@ -282,7 +282,9 @@ typedef struct tort_session_options {
     int32_t symbol_count;
     /* Providers of the application, ends with NULL; looked up before those of the build. Borrowed. */
     const struct tort_provider *const *providers;
-    bool plan_only;  /* weights are not prepared; such a session cannot run */
+    bool plan_only; /* weights are not prepared; such a session cannot run */
+    /* Fusions that are not wanted: "*" for all, or a list of their names, "gelu_erf,bias" (tinyort ops lists them). */
+    const char *fusions_off;
     bool unfolded;   /* no folding and no fusion: every node runs (compare uses it) */
     bool wait_steps; /* wait for the device after every step: slow, but an error names its node for certain */
     uint64_t
@@ -375,7 +377,8 @@ typedef struct tort_report_verdict {
     const char *kernel; /* the row that got furthest, "" if none */
     tort_verdict_code code;
     const char *message, *cure;
-    int32_t root; /* UPSTREAM: index of the node that is the cause of it all; else -1 */
+    const char *fusion; /* that it refused; NULL: the node itself */
+    int32_t root;       /* UPSTREAM: index of the node that is the cause of it all; else -1 */
 } tort_report_verdict;
 
 typedef struct tort_report_node {
@@ -391,7 +394,9 @@ typedef struct tort_report_node {
     bool fell_back; /* a provider before the one that serves refused it; a node that was pinned there did not */
     const tort_report_verdict *verdicts; /* better rows that refused, and providers before the one that serves */
     int32_t verdict_count;
-    const char *const *from; /* original nodes of a fusion */
+    const char *const
+        *from; /* paths of the model's nodes that a fusion made this one of; it stands where the last stood */
+    const char *const *from_ops; /* and their operators */
     int32_t from_count;
 } tort_report_node;
 
@@ -434,6 +439,7 @@ typedef struct tort_report {
     const tort_report_copy *copies;
     int32_t copy_count;
     int32_t folded, host, unplaced, fallen_back, pinned; /* counts of nodes */
+    int32_t fused; /* nodes of the model that are part of another one now, and no node of this report */
     tort_report_memory memory;
 } tort_report;
 

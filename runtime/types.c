@@ -1,6 +1,7 @@
 /* types.c - names and sizes of element types, statuses and verdicts; sizes of tensors.
  *
  * The numbers are those of the enumerations in tinyort.h; a new one is a new row here. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -168,6 +169,38 @@ const char *tort_type_text(tort_value_type type, char *text, size_t size) {
     used = strlen(text);
     snprintf(text + used, size - used, ")");
     return text;
+}
+
+/* ---- numbers ----------------------------------------------------------------------------------------------------- */
+
+static double half_number(uint16_t half) {
+    const int exponent = half >> 10 & 31, fraction = half & 1023;
+    const double size = exponent == 31 ? (fraction ? (double)NAN : (double)INFINITY)
+                        : exponent     ? ldexp(1024 + fraction, exponent - 25)
+                                       : ldexp(fraction, -24);
+    return half & 0x8000 ? -size : size;
+}
+
+bool tort_first_number(tort_type type, const void *data, double *number) {
+    union {
+        float single;
+        double twice;
+        int32_t word;
+        int64_t integer;
+        uint16_t half;
+        uint32_t bits;
+    } u = {.integer = 0};
+    memcpy(&u, data, (size_t)tort_type_bits(type) / 8 <= sizeof u ? (size_t)tort_type_bits(type) / 8 : 0);
+    if (type == TORT_BFLOAT16) u.bits = (uint32_t)u.half << 16;
+    switch (type) {
+    case TORT_FLOAT:
+    case TORT_BFLOAT16: *number = (double)u.single; return true;
+    case TORT_FLOAT16: *number = half_number(u.half); return true;
+    case TORT_DOUBLE: *number = u.twice; return true;
+    case TORT_INT32: *number = u.word; return true;
+    case TORT_INT64: *number = (double)u.integer; return true;
+    default: return false;
+    }
 }
 
 /* ---- sizes ------------------------------------------------------------------------------------------------------- */

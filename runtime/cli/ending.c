@@ -93,7 +93,9 @@ static char *placement_text(const tort_report *report) {
     char *counts = cli_counts_text(report), *line = cli_format("%s", counts);
     int32_t total = report->host + report->unplaced;
     for (int32_t i = 0; i < report->provider_count; i++) total += report->providers[i].nodes;
-    cli_append(&line, " (of %d; %d folded)", total, report->folded);
+    cli_append(&line, " (of %d; %d folded", total, report->folded);
+    if (report->fused) cli_append(&line, "; %d fused into others", report->fused);
+    cli_append(&line, ")");
     append_nodes(&line, report, FELL_BACK, "fell back");
     if (!report->nodes && report->fallen_back)
         cli_append(&line, " - %d node%s fell back", report->fallen_back, report->fallen_back == 1 ? "" : "s");

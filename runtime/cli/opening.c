@@ -211,6 +211,7 @@ tort_session_options cli_session_options(const cli_options *options, const char 
         .require = options->require,
         .strict = options->strict,
         .allow = options->allow,
+        .fusions_off = options->no_fusion,
         .pins = options->pins,
         .pin_count = options->pin_count,
         .bindings = options->bindings,

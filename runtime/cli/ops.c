@@ -6,6 +6,7 @@
 #include "runtime/check.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/table.h"
+#include "runtime/pattern.h"
 
 static cJSON *text_json(const char *text, size_t length) {
     char *copy = cli_copy_text(text, length);
@@ -111,6 +112,31 @@ static void print_table(const tort_op_table *ops, int width) {
     cli_print(stdout, "\n%d operators, %d versions\n", operators, ops->count);
 }
 
+/* ---- fusions ----------------------------------------------------------------------------------------------------- */
+
+static void add_fusions(cJSON *root) {
+    cJSON *list = cJSON_AddArrayToObject(root, "fusions");
+    for (const tort_pattern *const *rows = tort_pattern_tables; *rows; rows++)
+        for (const tort_pattern *row = *rows; row->name; row++) {
+            cJSON *item = cJSON_CreateObject();
+            cJSON_AddStringToObject(item, "name", row->name);
+            cJSON_AddStringToObject(item, "nodes", row->nodes);
+            cJSON_AddStringToObject(item, "makes", row->makes);
+            cJSON_AddItemToArray(list, item);
+        }
+}
+
+static void print_fusions(int width) {
+    cli_table *table = cli_table_new("fusion|of|makes", 0);
+    for (const tort_pattern *const *rows = tort_pattern_tables; *rows; rows++)
+        for (const tort_pattern *row = *rows; row->name; row++) {
+            cli_cell(table, CLI_BOLD, "%s", row->name);
+            cli_cell(table, CLI_PLAIN, "%s", row->nodes);
+            cli_cell(table, CLI_PLAIN, "%s", row->makes);
+        }
+    cli_table_print(table, stdout, width);
+}
+
 int cli_ops(cli_options *options) {
     tort_env env = tort_env_complete(NULL);
     tort_op_table table;
@@ -120,8 +146,11 @@ int cli_ops(cli_options *options) {
         tort_out_of_memory(&error, 0);
         return cli_end_plain(options, &error, json);
     }
-    if (json)
+    if (json) {
         fill_json(&table, json);
+        add_fusions(json);
+    } else if (options->fusions)
+        print_fusions(cli_width(stdout, options->width));
     else
         print_table(&table, cli_width(stdout, options->width));
     tort_op_table_free(&table, &env);

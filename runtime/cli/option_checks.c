@@ -68,7 +68,8 @@ static tort_status check_lists(const cli_options *options, tort_error *error) {
     const struct {
         cli_option option;
         const char *list;
-    } lists[] = {{OPTION_REQUIRE, options->require}, {OPTION_ALLOW, options->allow}};
+    } lists[] = {
+        {OPTION_REQUIRE, options->require}, {OPTION_ALLOW, options->allow}, {OPTION_NO_FUSION, options->no_fusion}};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         if (lists[i].list && !lists[i].list[strspn(lists[i].list, ",")])
             return tort_fail(error, TORT_E_USAGE, "--%s wants %s, and '%s' has no name",

@@ -24,6 +24,8 @@ const cli_option_row cli_option_table[OPTION_COUNT] = {
     [OPTION_PIN] = {"pin", "NODE=EP", PLACING, "put a node, by name or as '#12', on this provider (repeatable)"},
     [OPTION_BIND] = {"bind", "NAME=EP", CLI_CMD_PLAN | CLI_CMD_BENCH,
                      "an input or output ('*': all) stays in this provider's memory (repeatable)"},
+    [OPTION_NO_FUSION] = {"no-fusion", "[=NAME,...]", PLANNING,
+                          "do not join nodes, or not by these fusions ('tinyort ops --fusions')"},
     [OPTION_STEP_BY_STEP] = {"step-by-step", NULL, RUNNING,
                              "wait for the device after every step, so that an error names its node"},
     [OPTION_INPUT] = {"input", "[NAME=]FILE", RUNNING,
@@ -59,10 +61,15 @@ const cli_option_row cli_option_table[OPTION_COUNT] = {
     [OPTION_DYNAMIC_LIMIT] = {"dynamic-limit", "BYTES", RUNNING,
                               "for values whose shape depends on data, such as 512M (default 1G)"},
     [OPTION_TRIP_LIMIT] = {"trip-limit", "N", RUNNING, "most trips of a loop (default 2^31)"},
+    [OPTION_FUSIONS] = {"fusions", NULL, CLI_CMD_OPS, "the fusions: which nodes become which operator"},
     [OPTION_WIDTH] = {"width", "COLUMNS", TABLES, "of tables (default: the terminal's; a pipe has no limit)"},
     [OPTION_JSON] = {"json", NULL, EVERY, "machine-readable output on stdout, after a failure too"},
     [OPTION_HELP] = {"help", NULL, EVERY, "this text"},
 };
+
+bool cli_value_is_optional(const cli_option_row *row) {
+    return row->value && !strncmp(row->value, "[=", 2);
+}
 
 /* ---- help -------------------------------------------------------------------------------------------------------- */
 
@@ -77,7 +84,7 @@ static const struct {
     {"What is equal", OPTION_RTOL, OPTION_SHAPES_ONLY},
     {"Outputs", OPTION_SAVE, OPTION_ONLY},
     {"The model", OPTION_ASSUME_OPSET, OPTION_DYNAMIC_LIMIT},
-    {"And", OPTION_WIDTH, OPTION_HELP},
+    {"And", OPTION_FUSIONS, OPTION_HELP},
 };
 
 /* What the options of providers mean; shown where the build's providers have them. */
@@ -134,8 +141,9 @@ void cli_print_usage(const cli_command *command) {
             if (!(row->commands & command->bit)) continue;
             if (!titled) cli_print(stdout, "%s\n", groups[g].title);
             titled = true;
-            cli_print(stdout, "  --%s%s%-*s %s\n", row->name, row->value ? " " : "",
-                      21 - (int)strlen(row->name) - (row->value != NULL), row->value ? row->value : "", row->help);
+            const bool spaced = row->value && !cli_value_is_optional(row);
+            cli_print(stdout, "  --%s%s%-*s %s\n", row->name, spaced ? " " : "", 21 - (int)strlen(row->name) - spaced,
+                      row->value ? row->value : "", row->help);
         }
     }
     if (command->bit == CLI_CMD_PROVIDERS)

@@ -12,6 +12,7 @@ typedef enum cli_option {
     OPTION_ALLOW,
     OPTION_PIN,
     OPTION_BIND,
+    OPTION_NO_FUSION,
     OPTION_STEP_BY_STEP,
     OPTION_INPUT,
     OPTION_SHAPE,
@@ -39,6 +40,7 @@ typedef enum cli_option {
     OPTION_MAP,
     OPTION_DYNAMIC_LIMIT,
     OPTION_TRIP_LIMIT,
+    OPTION_FUSIONS,
     OPTION_WIDTH,
     OPTION_JSON,
     OPTION_HELP,
@@ -55,6 +57,8 @@ typedef struct cli_option_row {
 } cli_option_row;
 
 extern const cli_option_row cli_option_table[OPTION_COUNT];
+/* "[=NAME,...]": the option does without, and a value must follow a '='. */
+bool cli_value_is_optional(const cli_option_row *row);
 
 /* Was it typed? */
 static inline bool cli_is_given(const cli_options *options, cli_option id) {

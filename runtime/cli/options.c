@@ -38,6 +38,8 @@ static tort_status apply(cli_options *o, cli_option id, const char *value, tort_
     case OPTION_REQUIRE: o->require = value; break;
     case OPTION_STRICT: o->strict = true; break;
     case OPTION_ALLOW: o->allow = value; break;
+    case OPTION_NO_FUSION: o->no_fusion = value ? value : "*"; break;
+    case OPTION_FUSIONS: o->fusions = true; break;
     case OPTION_PIN: o->pins[o->pin_count++] = value; break;
     case OPTION_BIND: o->bindings[o->binding_count++] = value; break;
     case OPTION_STEP_BY_STEP: o->step_by_step = true; break;
@@ -140,7 +142,10 @@ static void long_options(const cli_command *command, struct option *out) {
     for (int id = 0; id < OPTION_COUNT; id++) {
         const cli_option_row *row = &cli_option_table[id];
         if (!(row->commands & command->bit)) continue;
-        *out++ = (struct option){row->name, row->value ? required_argument : no_argument, NULL, 256 + id};
+        const int argument = cli_value_is_optional(row) ? optional_argument
+                             : row->value               ? required_argument
+                                                        : no_argument;
+        *out++ = (struct option){row->name, argument, NULL, 256 + id};
     }
     *out = (struct option){0};
 }

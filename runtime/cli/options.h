@@ -47,7 +47,8 @@ typedef struct cli_options {
     const char **chains; /* every --ep */
     int32_t chain_count;
     const char *target, *require, *allow;
-    bool strict, step_by_step;
+    const char *no_fusion; /* names, "*" for all; NULL: not given */
+    bool strict, step_by_step, fusions;
     const char **pins;
     int32_t pin_count;
     const char **bindings;

@@ -34,10 +34,11 @@ static void print_providers(const tort_report *report, int width) {
     const struct {
         const char *name;
         int32_t nodes;
-    } others[] = {{"host", report->host}, {"folded", report->folded}, {"nowhere", report->unplaced}};
-    for (size_t i = 0; i < 3; i++) {
+    } others[] = {
+        {"host", report->host}, {"folded", report->folded}, {"fused", report->fused}, {"nowhere", report->unplaced}};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (!others[i].nodes) continue;
-        cli_cell(table, i == 2 ? CLI_RED : CLI_PLAIN, "%s", others[i].name);
+        cli_cell(table, i == 3 ? CLI_RED : CLI_PLAIN, "%s", others[i].name);
         cli_cell(table, CLI_PLAIN, "%d", others[i].nodes);
         cli_row_end(table);
     }
@@ -163,8 +164,15 @@ static void print_copies(copy_list *copies, int32_t node, bool shown, int name_w
 static bool is_fallback(const tort_report_node *node) {
     if (!node->provider || cli_refusal_elsewhere(node)) return true;
     for (int32_t i = 0; i < node->verdict_count; i++)
-        if (node->verdicts[i].code >= TORT_NO_CAPABILITY) return true;
+        if (node->verdicts[i].code >= TORT_NO_CAPABILITY && !node->verdicts[i].fusion) return true;
     return false;
+}
+
+/* Is it of this operator, or was one of the nodes that it is made of? */
+static bool is_of(const tort_report_node *node, const char *op) {
+    bool is = !strcmp(op, node->op);
+    for (int32_t i = 0; i < node->from_count; i++) is = is || !strcmp(op, node->from_ops[i]);
+    return is;
 }
 
 /* Does --only ask for this node? */
@@ -174,7 +182,7 @@ static bool is_asked_for(const cli_options *options, const tort_report_node *nod
         const char *only = options->only[i];
         asked = !strcmp(only, "fallback")   ? is_fallback(node)
                 : !strcmp(only, "unplaced") ? !node->provider
-                                            : !strcmp(only, node->op);
+                                            : is_of(node, only);
     }
     return asked;
 }
@@ -188,6 +196,15 @@ static void print_node(const tort_report_node *node, const char *first, cli_tabl
     cli_cell(table, CLI_PLAIN, "%s", node->kernel);
     cli_cell(table, node->provider ? CLI_DIM : CLI_RED, "%s", why);
     free(why);
+}
+
+/* What a fusion made the node of is one row behind it. */
+static void print_from(const tort_report_node *node, cli_table *table) {
+    char *text = cli_copy_text("", 0);
+    for (int32_t i = 0; i < node->from_count; i++) cli_append(&text, "%s%s", i ? ", " : "from ", node->from[i]);
+    for (int column = 0; *text && column < 5; column++) cli_cell(table, CLI_PLAIN, "%s", "");
+    if (*text) cli_cell(table, CLI_DIM, "%s", text);
+    free(text);
 }
 
 /* Nodes that could not be understood because of `node` are one row behind it. */
@@ -212,6 +229,7 @@ static void print_nodes(const cli_options *options, const tort_report *report, i
         print_copies(&copies, i, asked, name_width, table);
         if (!asked) continue;
         print_node(node, report->providers[0].name, table);
+        print_from(node, table);
         print_behind(behind[i], node, table);
     }
     print_copies(&copies, -1, options->only_count == 0, name_width, table);

@@ -19,7 +19,9 @@ const tort_report_verdict *cli_refusal_elsewhere(const tort_report_node *node) {
     const tort_report_verdict *found = NULL;
     for (int32_t i = 0; i < node->verdict_count; i++) {
         const tort_report_verdict *verdict = &node->verdicts[i];
-        if (verdict->code == TORT_YES || (node->provider && !strcmp(verdict->provider, node->provider))) continue;
+        if (verdict->code == TORT_YES || verdict->fusion ||
+            (node->provider && !strcmp(verdict->provider, node->provider)))
+            continue;
         if (!found || (cli_is_down(found) && !cli_is_down(verdict))) found = verdict;
     }
     return found;
@@ -42,9 +44,11 @@ int32_t *cli_behind(const tort_report *report) {
 
 /* ---- in words ---------------------------------------------------------------------------------------------------- */
 
-/* Is this worth a word? A YES is not, and a provider that is down has its own line. */
+/* Is this worth a word? A YES is not, and a provider that is down has its own line. A fusion that was refused costs a
+ * little speed: --json tells it. */
 static bool counts(const tort_report_node *node, const tort_report_verdict *verdict) {
-    return verdict->code != TORT_YES && !(cli_is_down(verdict) && (node->provider || !cli_only_down(node)));
+    return !verdict->fusion && verdict->code != TORT_YES &&
+           !(cli_is_down(verdict) && (node->provider || !cli_only_down(node)));
 }
 
 /* Do two providers say the very same, as the core makes them of an operator that no build has? */
@@ -74,8 +78,6 @@ char *cli_reason_text(const tort_report_node *node, bool with_cures) {
         cli_append(&text, ": %s%s%s", tort_verdict_name(verdict->code), *verdict->message ? " " : "", verdict->message);
         if (with_cures && *verdict->cure) cli_append(&text, " -> %s", verdict->cure);
     }
-    for (int32_t i = 0; i < node->from_count; i++)
-        cli_append(&text, "%s%s", i ? " + " : *text ? "; fused from " : "fused from ", node->from[i]);
     return text;
 }
 
@@ -148,8 +150,9 @@ static bool alike(const tort_report_node *a, const tort_report_node *b, bool *va
                 !strcmp(a->domain, b->domain) && !strcmp(a->op, b->op);
     for (int32_t i = 0; same && i < a->verdict_count; i++) {
         const tort_report_verdict *x = &a->verdicts[i], *y = &b->verdicts[i];
-        same = x->code == y->code && same_text(x->provider, y->provider) && same_text(x->kernel, y->kernel) &&
-               alike_text(x->message, y->message, varies) && alike_text(x->cure, y->cure, varies);
+        same = x->code == y->code && !x->fusion == !y->fusion && same_text(x->provider, y->provider) &&
+               same_text(x->kernel, y->kernel) && alike_text(x->message, y->message, varies) &&
+               alike_text(x->cure, y->cure, varies);
     }
     return same;
 }

@@ -29,6 +29,7 @@ static void add_summary(cJSON *object, const tort_report *report) {
         cli_json_number(summary, report->providers[i].name, report->providers[i].nodes);
     cli_json_number(summary, "host", report->host);
     cli_json_number(summary, "folded", report->folded);
+    cli_json_number(summary, "fused", report->fused);
     cli_json_number(summary, "unplaced", report->unplaced);
 }
 
@@ -46,6 +47,7 @@ static cJSON *verdict_json(const tort_report_verdict *verdict) {
     cli_json_text(item, "code", tort_verdict_name(verdict->code));
     cli_json_text(item, "message", verdict->message);
     cli_json_text(item, "cure", verdict->cure);
+    if (verdict->fusion) cli_json_text(item, "fusion", verdict->fusion);
     cli_json_number(item, "root", verdict->root);
     return item;
 }

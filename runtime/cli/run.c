@@ -89,6 +89,7 @@ static void fill_json(const job *j, cJSON *root) {
         cli_json_number(placement, report->providers[i].name, report->providers[i].nodes);
     cli_json_number(placement, "host", report->host);
     cli_json_number(placement, "folded", report->folded);
+    cli_json_number(placement, "fused", report->fused);
     tort_report_free(report);
 }
 

@@ -294,6 +294,7 @@ static void add_placement(sum *s, const tort_report *report) {
     for (int32_t i = 0; i < report->provider_count; i++) s->providers[i].nodes += report->providers[i].nodes;
     s->placement.host += report->host;
     s->placement.folded += report->folded;
+    s->placement.fused += report->fused;
     s->placement.unplaced += report->unplaced;
     s->placement.fallen_back += cli_fallen_back(report);
 }

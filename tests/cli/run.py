@@ -12,7 +12,7 @@ from pathlib import Path
 from suite import Skipped, Suite
 
 sys.dont_write_bytecode = True
-FILES = ("usage", "refused", "running", "inputs", "random_inputs", "placement", "one_way", "plan_text", "hostile",
+FILES = ("usage", "refused", "running", "inputs", "random_inputs", "placement", "one_way", "plan_text", "fusing", "hostile",
          "testing", "comparing", "benching", "saving")
 
 

@@ -10,8 +10,8 @@
 #include "tests/fake_provider.h"
 #include "tests/report_of.h"
 
-static int32_t weight(model_builder *b, const char *name, int32_t rank, const int64_t *dims) {
-    tort_tensor tensor = {.type = TORT_FLOAT, .rank = rank};
+static int32_t typed_weight(model_builder *b, const char *name, tort_type type, int32_t rank, const int64_t *dims) {
+    tort_tensor tensor = {.type = type, .rank = rank};
     size_t bytes;
     memcpy(tensor.dims, dims, (size_t)rank * sizeof *dims);
     cr_assert(tort_tensor_bytes(&tensor, &bytes));
@@ -19,6 +19,10 @@ static int32_t weight(model_builder *b, const char *name, int32_t rank, const in
     int32_t value = build_weight(b, name, &tensor);
     free(tensor.data);
     return value;
+}
+
+static int32_t weight(model_builder *b, const char *name, int32_t rank, const int64_t *dims) {
+    return typed_weight(b, name, TORT_FLOAT, rank, dims);
 }
 
 /* ---- models ------------------------------------------------------------------------------------------------------ */
@@ -43,6 +47,35 @@ static tort_model *products(const tort_env *env, tort_error *error) {
     build_output(&b, build_node(&b, "Softmax", "softmax", (const int32_t[]){more, -1}));
     build_output(&b, build_node(&b, "Neg", "neg", (const int32_t[]){small, -1}));
     return build_end(&b, error);
+}
+
+/* Weights that a normalization scales, small and large. */
+static tort_model *scaled(const tort_env *env, tort_type type, tort_error *error) {
+    model_builder b = build_begin(env);
+    int32_t value = build_input(&b, "x", type, 4, (const int64_t[]){1, 20, 5, 5});
+    const int64_t sizes[] = {20, 1100, 20, 1100};
+    for (int i = 1; i < 4; i++) {
+        char name[7][16];
+        for (int k = 0; k < 7; k++) snprintf(name[k], sizeof name[k], "%c%d", "wstmvcn"[k], i);
+        const int32_t w = typed_weight(&b, name[0], type, 4, (const int64_t[]){sizes[i], sizes[i - 1], 1, 1});
+        int32_t lists[4];
+        for (int k = 0; k < 4; k++) lists[k] = typed_weight(&b, name[k + 1], type, 1, &sizes[i]);
+        value = build_node(&b, "Conv", name[5], (const int32_t[]){value, w, -1});
+        value = build_node(&b, "BatchNormalization", name[6],
+                           (const int32_t[]){value, lists[0], lists[1], lists[2], lists[3], -1});
+    }
+    build_output(&b, value);
+    return build_end(&b, error);
+}
+
+/* By a kernel that packs them. */
+static tort_model *scaled_floats(const tort_env *env, tort_error *error) {
+    return scaled(env, TORT_FLOAT, error);
+}
+
+/* By a plain loop, which reads them as they are. */
+static tort_model *scaled_doubles(const tort_env *env, tort_error *error) {
+    return scaled(env, TORT_DOUBLE, error);
 }
 
 /* Nothing but graph. */
@@ -144,6 +177,8 @@ Test(footprint, a_plan_tells_what_a_run_holds) {
     check_total(digits, "digits on two threads", "cpu:threads=2");
     check_total(products, "products", "cpu:threads=1");
     check_total(products, "products on fake and cpu", "fake,cpu:threads=1");
+    check_total(scaled_floats, "scaled floats", "cpu:threads=1");
+    check_total(scaled_doubles, "scaled doubles", "cpu:threads=1");
     check_total(chain, "chain", "cpu:threads=1");
     check_total(chain, "chain on fake and cpu", "fake,cpu:threads=1");
     check_total(fan, "fan", "cpu:threads=1");

@@ -1,0 +1,126 @@
+/* fuse_epilogue.c - fusions that make FusedConv, FusedGemm and FusedMatMul of a product and what follows it: a bias, a
+ * sum with another value, an activation.
+ *
+ * They go one after the other: Conv with a sum is a FusedConv with Z, that and Relu is one with an activation. Read
+ * next: epilogue.h, fuse_batch_norm.c. */
+#include "ops/epilogue.h"
+#include "ops/numeric.h"
+#include "runtime/pattern.h"
+
+#include <float.h>
+#include <math.h>
+
+/* ---- bias -------------------------------------------------------------------------------------------------------- */
+
+/* Is the constant, stretched under a shape of this rank, one number (1) or one for each place along the axis (2)? */
+static int spread_along(const tort_tensor *k, int32_t rank, int32_t axis, int64_t size) {
+    const int32_t at = axis - (rank - k->rank);
+    if (k->rank > rank) return 0;
+    for (int32_t i = 0; i < k->rank; i++)
+        if (k->dims[i] != 1 && i != at) return 0;
+    if (at < 0 || k->dims[at] == 1) return 1;
+    return k->dims[at] == size ? 2 : 0;
+}
+
+/* The sums of the constants `name` (may be absent; a list) and k, one for each place along the axis of c, in place of
+ * `name`. */
+static bool add_to_bias(tort_match *match, const char *name, int32_t axis) {
+    const tort_info *c = tort_match_info(match, "c");
+    tort_tensor b, k;
+    if (!tort_match_same_shape(match, "c", "y") || c->rank <= axis || !tort_dim_known(c->dims[axis])) return false;
+    const int64_t size = c->dims[axis];
+    if (!tort_match_constant(match, "k", &k)) return false;
+    const int spread = spread_along(&k, c->rank, axis, size);
+    const bool had = tort_match_info(match, name) != NULL;
+    if (!spread || (had && !tort_match_constant(match, name, &b))) return false;
+    if (had && (b.rank != 1 || b.dims[0] != size)) return false;
+    double *sums = tort_match_memory(match, (size_t)size * 2 * sizeof *sums + 1);
+    if (!sums) return false;
+    for (int64_t i = 0; i < size; i++) {
+        double old = 0;
+        tort_load_doubles(k.type, k.data, spread == 2 ? i : 0, 1, &sums[i]);
+        if (had) tort_load_doubles(b.type, b.data, i, 1, &old);
+        sums[i] += old;
+    }
+    tort_tensor made = {.type = c->type, .rank = 1, .dims = {size}, .data = sums + size};
+    tort_store_doubles(made.type, made.data, 0, size, sums);
+    return tort_match_replace(match, name, &made);
+}
+
+static bool build_channel_bias(tort_match *match) {
+    return add_to_bias(match, "b", 1);
+}
+
+static bool build_column_bias(tort_match *match) {
+    const tort_info *x = tort_match_info(match, "x"), *w = tort_match_info(match, "w"),
+                    *c = tort_match_info(match, "c");
+    return x->rank >= 2 && w->rank >= 2 && add_to_bias(match, "b", c->rank - 1);
+}
+
+/* ---- residual ---------------------------------------------------------------------------------------------------- */
+
+static bool build_residual(tort_match *match) {
+    return tort_match_same_shape(match, "c", "z") && tort_match_same_shape(match, "c", "y");
+}
+
+/* ---- activations ------------------------------------------------------------------------------------------------- */
+
+/* What stands for a bound that is absent: none before version 11, then the largest number of the type; 0: no float. */
+static float no_bound(const tort_node_view *clip, tort_type type) {
+    if (clip->op->since < 11) return INFINITY;
+    switch (type) {
+    case TORT_FLOAT: return FLT_MAX;
+    case TORT_FLOAT16: return 65504.0f;
+    case TORT_BFLOAT16: return 0x1.fep127f;
+    default: return 0;
+    }
+}
+
+/* A bound of Clip: an input from version 11 on, an attribute before. False: it is no number that is known, or fits a
+ * float. */
+static bool clip_bound(tort_match *match, const char *input, const char *attribute, float sign, float *bound) {
+    const tort_node_view clip = tort_match_node(match, "y");
+    const tort_attribute *given = tort_attr(&clip, attribute);
+    tort_tensor tensor;
+    double number;
+    *bound = given ? given->u.f : sign * no_bound(&clip, tort_match_info(match, "c")->type);
+    if (!tort_match_info(match, input)) return given || *bound != 0;
+    if (!tort_match_constant(match, input, &tensor) || tort_count(&tensor) != 1) return false;
+    tort_load_doubles(tensor.type, tensor.data, 0, 1, &number);
+    *bound = (float)number;
+    return (double)*bound == number; /* attributes are floats */
+}
+
+static bool build_clip(tort_match *match) {
+    float low, high;
+    return clip_bound(match, "low", "min", -1, &low) && clip_bound(match, "high", "max", 1, &high) &&
+           tort_match_set_float(match, "activation_alpha", low) && tort_match_set_float(match, "activation_beta", high);
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+#define FUSED "tinyort::FusedConv|tinyort::FusedGemm|tinyort::FusedMatMul"
+#define PRODUCT "*c=Conv|Gemm|MatMul|" FUSED "{activation=none}"
+#define MAKES FUSED "|" FUSED
+#define ACTIVATION(name_, node_, attributes_)                                                                          \
+    { "activation_" name_, PRODUCT "(x,w,b?,z?) " node_, MAKES "(x,w,b,z){" attributes_ "}", NULL }
+
+const tort_pattern tort_patterns_epilogue[] = {
+    {"bias", "*c=Conv|ConvTranspose(x,w,#b?) y=Add(c,#k)", "Conv|ConvTranspose(x,w,b)", build_channel_bias},
+    {"bias", "*c=MatMul(x,w) y=Add(c,#k)", "tinyort::FusedMatMul(x,w,b)", build_column_bias},
+    {"bias", "*c=Gemm(x,w) y=Add(c,#k)", "Gemm(x,w,b){beta=1}", build_column_bias},
+    {"residual", PRODUCT "(x,w,b?) y=Add(c,z)", MAKES "(x,w,b,z)", build_residual},
+    ACTIVATION("relu", "y=Relu(c)", "activation=relu"),
+    ACTIVATION("leaky_relu", "y=LeakyRelu(c)", "activation=leaky_relu,activation_alpha=y.alpha"),
+    {"activation_clip", PRODUCT "(x,w,b?,z?) y=Clip(c,#low?,#high?)", MAKES "(x,w,b,z){activation=clip}", build_clip},
+    ACTIVATION("silu", "s=Sigmoid(c) y=Mul(c,s)", "activation=silu"),
+    ACTIVATION("silu", "y=Swish{alpha=1}(c)", "activation=silu"),
+    ACTIVATION("sigmoid", "y=Sigmoid(c)", "activation=sigmoid"),
+    ACTIVATION("hard_swish", "s=HardSigmoid{alpha=0.16666667,beta=0.5}(c) y=Mul(c,s)", "activation=hard_swish"),
+    ACTIVATION("hard_swish", "y=HardSwish(c)", "activation=hard_swish"),
+    ACTIVATION("hard_sigmoid", "y=HardSigmoid(c)",
+               "activation=hard_sigmoid,activation_alpha=y.alpha,activation_beta=y.beta"),
+    ACTIVATION("gelu", "y=Gelu{approximate=none}(c)", "activation=gelu"),
+    ACTIVATION("gelu", "y=Gelu{approximate=tanh}(c)", "activation=gelu_tanh"),
+    {0},
+};

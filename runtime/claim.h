@@ -1,0 +1,38 @@
+/* claim.h - asking a provider of the chain whether it takes a node. place.c asks for each node, one provider after the
+ * other; fuse.c asks the provider that several nodes are on for the one that they would become. */
+#ifndef TORT_RUNTIME_CLAIM_H
+#define TORT_RUNTIME_CLAIM_H
+
+#include "runtime/check.h"
+#include "runtime/session_state.h"
+
+#define TORT_MOST_SAID 64 /* refusals kept of one node */
+
+/* One node while it is being placed. */
+typedef struct tort_candidate {
+    tort_session *session;
+    tort_lowered *lowered;
+    const tort_op_table *rows; /* of this build */
+    int32_t index;             /* of the node in the graph */
+    const tort_node *node;
+    const tort_node_view *view;
+    tort_unit *unit; /* gets provider, kernel and label of the row that takes the node */
+    bool no_loops;   /* a row that runs the plain loop does not do */
+    tort_said said[TORT_MOST_SAID];
+    int32_t said_count;
+} tort_candidate;
+
+/* An input without a type comes from a node that could not be understood: its index, the node's own where the value is
+ * made by none; -1: there is no such input. */
+int32_t tort_candidate_unknown_source(const tort_candidate *candidate);
+bool tort_only_tensors(const tort_node_view *view);
+/* Decodes the node with what is known while placing: unit->params, which the view gets too. */
+tort_status tort_candidate_resolve(tort_candidate *candidate, tort_node_view *view, tort_error *error);
+/* Offers the node to one provider, to its rows in the order of the table. Keeps what it refused. */
+tort_status tort_candidate_offer(tort_candidate *candidate, int32_t provider, bool *taken, tort_error *error);
+/* What the kernel will pack of the node's weights: told now, done when they are prepared. */
+tort_status tort_candidate_size_packing(tort_candidate *candidate, tort_error *error);
+/* Copies what was said into the unit. */
+tort_status tort_candidate_store(tort_candidate *candidate, tort_error *error);
+
+#endif

@@ -1,0 +1,29 @@
+"""Nodes that are joined, in plans and placement lines; --no-fusion; `tinyort ops --fusions`."""
+
+from suite import DIGITS
+
+
+def test_joined_nodes_are_told(suite, folder):
+    result = suite.expect(0, ["tinyort.FusedConv-1", "from conv1, relu1", "fused         3"], "plan", DIGITS)
+    suite.check("placement: 7 cpu, 1 host (of 8; 0 folded; 3 fused into others)" in result.err, result.err)
+    told = suite.run("plan", DIGITS, "--json").json()
+    suite.check([node["from"] for node in told["nodes"] if node["from"]] == [["conv1", "relu1"], ["conv2", "relu2"], ["conv3", "relu3"]], str(told["nodes"]))
+    suite.expect(0, "3 of 8 nodes (--only)", "plan", DIGITS, "--only", "Relu")
+
+
+def test_no_fusion(suite, folder):
+    for command in (("plan",), ("run", "--random", "1"), ("bench", "--repeat", "1")):
+        result = suite.expect(0, "", command[0], DIGITS, *command[1:], "--no-fusion")
+        suite.check("placement: 10 cpu, 1 host (of 11; 0 folded)" in result.err, result.err)
+    suite.expect(0, "(of 11; 0 folded)", "plan", DIGITS, "--no-fusion=activation_relu,bias")
+    suite.expect(0, "(of 8; 0 folded; 3 fused into others)", "plan", DIGITS, "--no-fusion=bias")
+    suite.expect(2, ['there is no fusion "relu"', "conv_batch_norm, ", "activation_relu"], "plan", DIGITS, "--no-fusion=relu")
+    suite.expect(2, "has no name", "plan", DIGITS, "--no-fusion=")
+    suite.expect(2, "--no-fusion is not an option of 'inspect'", "inspect", DIGITS, "--no-fusion")
+    suite.expect(0, "--no-fusion[=NAME,...]", "plan", "--help")
+
+
+def test_fusions_are_listed(suite, folder):
+    result = suite.expect(0, ["conv_batch_norm", "tinyort::FusedConv"], "ops", "--fusions")
+    told = suite.run("ops", "--json").json()["fusions"]
+    suite.check(set(told[0]) == {"name", "nodes", "makes"} and len(told) + 1 == len(result.out.splitlines()), f"{len(told)} fusions")
