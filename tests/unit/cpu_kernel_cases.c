@@ -394,6 +394,8 @@ void add_epilogue(random_node *n, random_source *r, const char *op, const tort_i
     if (chance(r, 60)) {
         if (n->input_count == 2) n->inputs[n->input_count++] = (tort_tensor){.type = TORT_UNDEFINED};
         add_tensor(n, r, y->rank, y->dims);
+        const tort_tensor *z = &n->inputs[n->input_count - 1];
+        if (chance(r, 30) && tort_count(z) > 0) ((float *)z->data)[draw(r, 0, tort_count(z) - 1)] = NAN;
     }
     add_string(n, "activation", (is_exact ? exact : inexact)[draw(r, 0, 4)]);
     add_float(n, "activation_alpha", (float)draw(r, -8, 8) / 8);
