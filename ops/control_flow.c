@@ -9,9 +9,10 @@
 
 /* ---- what they share --------------------------------------------------------------------------------------------- */
 
-static tort_trips no_trips(void) {
-    return (tort_trips){
-        .body = {-1, -1}, .choice = -1, .limit = -1, .condition = -1, .carried_first = -1, .scanned_first = -1};
+/* All functions that make a tort_trips write its members into a zeroed one, since it becomes params. */
+static void no_trips(tort_trips *t) {
+    for (int32_t i = 0; i < TORT_BODIES; i++) t->body[i] = -1;
+    t->choice = t->limit = t->condition = t->carried_first = t->scanned_first = -1;
 }
 
 static int32_t body_of(const tort_node_view *node, const char *name) {
@@ -217,43 +218,43 @@ static tort_status infer_trips(tort_infer *infer, const tort_trips *trips) {
 
 /* ---- If ---------------------------------------------------------------------------------------------------------- */
 
-static tort_trips if_trips(const tort_node_view *node) {
-    tort_trips t = no_trips();
-    t.body[0] = body_of(node, "then_branch");
-    t.body[1] = body_of(node, "else_branch");
-    t.choice = 0;
-    t.results = node->output_count;
-    return t;
+static void if_trips(const tort_node_view *node, tort_trips *t) {
+    no_trips(t);
+    t->body[0] = body_of(node, "then_branch");
+    t->body[1] = body_of(node, "else_branch");
+    t->choice = 0;
+    t->results = node->output_count;
 }
 
 static tort_status if_infer(tort_infer *infer) {
-    const tort_trips t = if_trips(infer->node);
+    tort_trips t = {0};
+    if_trips(infer->node, &t);
     tort_status status = check_body(infer->node, &t, t.body[0], infer->error);
     if (!status) status = check_body(infer->node, &t, t.body[1], infer->error);
     return status ? status : infer_trips(infer, &t);
 }
 
 static tort_status if_resolve(tort_resolve *resolve) {
-    *(tort_trips *)resolve->params = if_trips(resolve->node);
+    if_trips(resolve->node, resolve->params);
     return TORT_OK;
 }
 
 /* ---- Loop -------------------------------------------------------------------------------------------------------- */
 
-static tort_trips loop_trips(const tort_node_view *node) {
-    tort_trips t = no_trips();
-    t.body[0] = body_of(node, "body");
-    t.limit = tort_has_input(node, 0) ? 0 : -1;
-    t.condition = tort_has_input(node, 1) ? 1 : -1;
-    t.counted = t.asks = t.carries = true;
-    t.carried_first = 2;
-    t.results = own_inputs(node) > 2 ? own_inputs(node) - 2 : 0;
-    t.stacked = tort_body_outputs(node, t.body[0]) - 1 - t.results;
-    return t;
+static void loop_trips(const tort_node_view *node, tort_trips *t) {
+    no_trips(t);
+    t->body[0] = body_of(node, "body");
+    t->limit = tort_has_input(node, 0) ? 0 : -1;
+    t->condition = tort_has_input(node, 1) ? 1 : -1;
+    t->counted = t->asks = t->carries = true;
+    t->carried_first = 2;
+    t->results = own_inputs(node) > 2 ? own_inputs(node) - 2 : 0;
+    t->stacked = tort_body_outputs(node, t->body[0]) - 1 - t->results;
 }
 
 static tort_status loop_infer(tort_infer *infer) {
-    const tort_trips t = loop_trips(infer->node);
+    tort_trips t = {0};
+    loop_trips(infer->node, &t);
     if (t.stacked < 0)
         return tort_fail(infer->error, TORT_E_MODEL, "its body returns fewer values than the loop carries, %d",
                          (int)t.results);
@@ -262,23 +263,22 @@ static tort_status loop_infer(tort_infer *infer) {
 }
 
 static tort_status loop_resolve(tort_resolve *resolve) {
-    *(tort_trips *)resolve->params = loop_trips(resolve->node);
+    loop_trips(resolve->node, resolve->params);
     return TORT_OK;
 }
 
 /* ---- Scan -------------------------------------------------------------------------------------------------------- */
 
-static tort_trips scan_trips(const tort_node_view *node) {
-    tort_trips t = no_trips();
+static void scan_trips(const tort_node_view *node, tort_trips *t) {
+    no_trips(t);
     const int64_t scanned = tort_attr_int(node, "num_scan_inputs");
     const int32_t inputs = own_inputs(node);
-    t.body[0] = body_of(node, "body");
-    t.scanned = scanned >= 0 && scanned <= inputs ? (int32_t)scanned : inputs;
-    t.carries = true;
-    t.carried_first = 0;
-    t.results = t.scanned_first = inputs - t.scanned;
-    t.stacked = tort_body_outputs(node, t.body[0]) - t.results;
-    return t;
+    t->body[0] = body_of(node, "body");
+    t->scanned = scanned >= 0 && scanned <= inputs ? (int32_t)scanned : inputs;
+    t->carries = true;
+    t->carried_first = 0;
+    t->results = t->scanned_first = inputs - t->scanned;
+    t->stacked = tort_body_outputs(node, t->body[0]) - t->results;
 }
 
 static tort_status check_scan(const tort_node_view *node, const tort_trips *t, tort_error *error) {
@@ -293,14 +293,15 @@ static tort_status check_scan(const tort_node_view *node, const tort_trips *t, t
 }
 
 static tort_status scan_infer(tort_infer *infer) {
-    const tort_trips t = scan_trips(infer->node);
+    tort_trips t = {0};
+    scan_trips(infer->node, &t);
     tort_status status = check_scan(infer->node, &t, infer->error);
     return status ? status : infer_trips(infer, &t);
 }
 
 static tort_status scan_resolve(tort_resolve *resolve) {
     tort_trips *t = resolve->params;
-    *t = scan_trips(resolve->node);
+    scan_trips(resolve->node, t);
     t->input_axes = tort_resolve_list(resolve, "scan_input_axes");
     t->input_directions = tort_resolve_list(resolve, "scan_input_directions");
     t->output_axes = tort_resolve_list(resolve, "scan_output_axes");
@@ -310,24 +311,24 @@ static tort_status scan_resolve(tort_resolve *resolve) {
 
 /* ---- SequenceMap ------------------------------------------------------------------------------------------------- */
 
-static tort_trips map_trips(const tort_node_view *node) {
-    tort_trips t = no_trips();
-    t.body[0] = body_of(node, "body");
-    t.scanned_first = 0;
-    t.scanned = own_inputs(node);
-    t.stacked = tort_body_outputs(node, t.body[0]);
-    t.sequences = true;
-    return t;
+static void map_trips(const tort_node_view *node, tort_trips *t) {
+    no_trips(t);
+    t->body[0] = body_of(node, "body");
+    t->scanned_first = 0;
+    t->scanned = own_inputs(node);
+    t->stacked = tort_body_outputs(node, t->body[0]);
+    t->sequences = true;
 }
 
 static tort_status map_infer(tort_infer *infer) {
-    const tort_trips t = map_trips(infer->node);
+    tort_trips t = {0};
+    map_trips(infer->node, &t);
     tort_status status = check_body(infer->node, &t, t.body[0], infer->error);
     return status ? status : infer_trips(infer, &t);
 }
 
 static tort_status map_resolve(tort_resolve *resolve) {
-    *(tort_trips *)resolve->params = map_trips(resolve->node);
+    map_trips(resolve->node, resolve->params);
     return TORT_OK;
 }
 
