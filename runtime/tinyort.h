@@ -304,8 +304,8 @@ TORT_API tort_status tort_session_create(const tort_env *env, const tort_model *
                                          tort_error *error);
 TORT_API void tort_session_free(tort_session *session); /* NULL is allowed */
 
-/* Plans ahead of time for concrete input shapes, in the order of the model's inputs; what is said of an input that is no
- * tensor is not read. */
+/* Plans ahead of time for concrete input shapes, in the order of the model's inputs; what is said of an input that is
+ * no tensor is not read. */
 TORT_API tort_status tort_session_plan(tort_session *session, const tort_input_shape *shapes, int32_t count,
                                        tort_error *error);
 

@@ -1,7 +1,8 @@
 /* bench.c - `tinyort bench`: latency of single runs of one context, after a warm-up, with inputs from files or at
  * random (seed 0). What is measured is tort_context_run alone, which copies inputs to a device and outputs back unless
- * --bind leaves them there; or tort_context_run_values, where the model takes or makes sequences, optionals or maps. What it says of the device and of threads is what the report says, not what was typed.
- * Ctrl-C ends the measuring, not the program: what there is is told, and the exit status is 130. */
+ * --bind leaves them there; or tort_context_run_values, where the model takes or makes sequences, optionals or maps.
+ * What it says of the device and of threads is what the report says, not what was typed. Ctrl-C ends the measuring, not
+ * the program: what there is is told, and the exit status is 130. */
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -37,7 +37,7 @@ typedef struct comparison {
     cli_inputs inputs;
     tort_session *sessions[2];
     tort_value **outputs[2]; /* of the model; NULL those that are tensors, which are compared as they are made */
-    kept *buckets[BUCKETS]; /* by node, in the order in which values were made */
+    kept *buckets[BUCKETS];  /* by node, in the order in which values were made */
     int32_t compared, different, missing;
     char *missing_names[MOST_MISSING];
     int32_t outputs_different; /* of the model's own outputs */
@@ -142,8 +142,7 @@ static void compare_outputs(comparison *c) {
         const tort_graph_value *value = &graph->values[graph->outputs[i]];
         double worst;
         if (!c->outputs[0][i]) continue;
-        char *text =
-            cli_value_difference(c->options, c->outputs[1][i], c->outputs[0][i], CLI_WHOLE_MODEL, &worst);
+        char *text = cli_value_difference(c->options, c->outputs[1][i], c->outputs[0][i], CLI_WHOLE_MODEL, &worst);
         count_compared(c, value->producer, value->name, text, worst);
     }
 }

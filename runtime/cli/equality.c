@@ -187,9 +187,9 @@ static char *element_difference(const cli_options *options, const tort_value *fo
         text = within(cli_difference(tort_value_keys(found), tort_value_keys(expected), (cli_tolerance){0, 0}, &off),
                       "its keys", -1);
     for (int32_t i = 0; !text && i < tort_value_count(found); i++) {
-        text = within(cli_value_difference(options, tort_value_at(found, i), tort_value_at(expected, i), otherwise,
-                                           &off),
-                      "element", i);
+        text =
+            within(cli_value_difference(options, tort_value_at(found, i), tort_value_at(expected, i), otherwise, &off),
+                   "element", i);
         if (off > *worst) *worst = off;
     }
     return text;

@@ -8,8 +8,8 @@
 typedef struct cli_inputs {
     tort_tensor *tensors; /* of type UNDEFINED where the input is no tensor */
     tort_value **values;  /* of those; an optional that is not given is NULL. Owned */
-    bool *random; /* filled at random */
-    char **notes; /* what was assumed of each; "" */
+    bool *random;         /* filled at random */
+    char **notes;         /* what was assumed of each; "" */
     int32_t count;
 } cli_inputs;
 
