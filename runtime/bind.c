@@ -138,6 +138,27 @@ tort_status tort_check_pointers(const tort_session *session, const tort_tensor *
     return status;
 }
 
+static tort_status check_unbound(const tort_session *session, const char *role, const int32_t *values,
+                                 const int32_t *memories, int32_t count, tort_error *error) {
+    for (int32_t i = 0; i < count; i++)
+        if (memories[i])
+            return tort_fail(error, TORT_E_USAGE,
+                             "%s \"%s\" is bound to %s, and values are in host memory: make a session without the "
+                             "binding",
+                             role, tort_main_graph(session)->graph.values[values[i]].name,
+                             memory_name(session, memories[i]));
+    return TORT_OK;
+}
+
+tort_status tort_check_unbound(const tort_session *session, tort_error *error) {
+    const tort_lowered *lowered = tort_main_graph(session);
+    const tort_graph *graph = &lowered->graph;
+    tort_status status =
+        check_unbound(session, "input", graph->inputs, lowered->input_memory, graph->input_count, error);
+    if (status) return status;
+    return check_unbound(session, "output", graph->outputs, lowered->output_memory, graph->output_count, error);
+}
+
 /* ---- memory for an application ----------------------------------------------------------------------------------- */
 
 tort_status tort_memory_alloc(tort_session *session, const char *provider, size_t bytes, void **memory,

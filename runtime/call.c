@@ -375,7 +375,7 @@ static tort_status append_part(const caller *c, int32_t i, const tort_tensor *pa
 
 static tort_status append_value(const caller *c, int32_t port, const tort_tensor *part) {
     tort_value **held = &c->trip->held[port];
-    const tort_env *env = &c->outer->context->env;
+    const tort_env *env = &c->outer->context->value_env;
     if (!*held) *held = tort_value_sequence(env, tort_tensor_type(part->type));
     tort_value *element = *held ? tort_value_tensor(env, part) : NULL;
     const bool added = element && tort_value_append(*held, element);
@@ -437,7 +437,7 @@ static tort_status hand_over_sequence(const caller *c, int32_t i, int32_t slot) 
     const tort_lowered *lowered = c->body->lowered;
     tort_value **held = &c->trip->held[port];
     const tort_type type = lowered->infos[lowered->graph.outputs[port]].type;
-    if (!*held) *held = tort_value_sequence(&c->outer->context->env, tort_tensor_type(type));
+    if (!*held) *held = tort_value_sequence(&c->outer->context->value_env, tort_tensor_type(type));
     if (!*held) return tort_out_of_memory(c->error, 0);
     make_value(c, slot, *held);
     return TORT_OK;

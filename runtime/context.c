@@ -56,6 +56,9 @@ tort_status tort_context_create(tort_session *session, tort_context **out, tort_
     context->env = tort_account_open(&context->account, outer, sizeof *context);
     context->env.parallel_for = session->env.parallel_for;
     context->env.parallel_ud = session->env.parallel_ud;
+    context->value_env = context->env;
+    context->value_env.alloc = outer->alloc;
+    context->value_env.alloc_ud = outer->alloc_ud;
     tort_arena_init(&context->arena, &context->env);
     tort_status status = open_context(context, error);
     if (!status) status = adopt_plans(context, error);
@@ -120,22 +123,113 @@ static tort_status sync_all(tort_context *context, tort_error *error) {
     return first;
 }
 
-tort_status tort_context_run(tort_context *context, const tort_tensor *inputs, int32_t input_count,
-                             tort_tensor *outputs, int32_t output_count, tort_error *error) {
+/* What both forms of a run have in common: the outputs stay in the frame, but for those that the caller has room for.
+ * `values` as in tort_frame_run. */
+static tort_status run_main(tort_context *context, const tort_tensor *inputs, const tort_value *const *values,
+                            const tort_tensor *outputs, tort_error *error) {
     tort_session *session = context->session;
-    const tort_graph *graph = &tort_main_graph(session)->graph;
-    if (error) *error = (tort_error){.node = -1};
-    if (session->lost) return tort_session_lost(error);
-    if (output_count != graph->output_count)
-        return tort_fail(error, TORT_E_INPUT, "room for %d outputs given, the model has %d", output_count,
-                         graph->output_count);
-    tort_status status = tort_check_inputs(session, inputs, input_count, error);
-    if (!status) status = tort_check_pointers(session, inputs, outputs, error);
+    tort_status status = tort_check_pointers(session, inputs, outputs, error);
     if (status) return status;
     tort_text_clear(context->text);
-    status = tort_frame_run(&context->frames[0], inputs, NULL, outputs, error);
+    status = tort_frame_run(&context->frames[0], inputs, values, outputs, error);
     const tort_status synced = sync_all(context, status ? NULL : error);
-    if (!status) status = synced;
+    return status ? status : synced;
+}
+
+/* Before anything is looked at. */
+static tort_status begin_run(const tort_context *context, int32_t output_count, tort_error *error) {
+    const tort_graph *graph = &tort_main_graph(context->session)->graph;
+    if (error) *error = (tort_error){.node = -1};
+    if (context->session->lost) return tort_session_lost(error);
+    if (output_count == graph->output_count) return TORT_OK;
+    return tort_fail(error, TORT_E_INPUT, "room for %d outputs given, the model has %d", output_count,
+                     graph->output_count);
+}
+
+tort_status tort_context_run(tort_context *context, const tort_tensor *inputs, int32_t input_count,
+                             tort_tensor *outputs, int32_t output_count, tort_error *error) {
+    tort_status status = begin_run(context, output_count, error);
+    if (!status) status = tort_check_tensors_alone(context->session, error);
+    if (!status) status = tort_check_inputs(context->session, inputs, input_count, error);
+    if (!status) status = run_main(context, inputs, NULL, outputs, error);
     if (!status) tort_outputs_lend(&context->frames[0], outputs);
+    return status;
+}
+
+/* ---- a run of values --------------------------------------------------------------------------------------------- */
+
+/* What such a run gives to the frame. */
+typedef struct handed {
+    tort_tensor *inputs;  /* rank -1 where a port is no tensor */
+    tort_tensor *outputs; /* without data: the frame keeps what it makes */
+    tort_value **values;  /* an input; a reference each */
+    int32_t input_count, output_count;
+} handed;
+
+static void handed_free(const tort_context *context, const handed *h) {
+    for (int32_t i = 0; h->values && i < h->input_count; i++) tort_value_release(h->values[i]);
+    tort_free(&context->env, h->values, (size_t)h->input_count * sizeof *h->values);
+    tort_free(&context->env, h->inputs, (size_t)h->input_count * sizeof *h->inputs);
+    tort_free(&context->env, h->outputs, (size_t)h->output_count * sizeof *h->outputs);
+}
+
+static bool handed_open(const tort_context *context, handed *h) {
+    h->inputs = tort_alloc_zero(&context->env, (size_t)h->input_count, sizeof *h->inputs);
+    h->outputs = tort_alloc_zero(&context->env, (size_t)h->output_count, sizeof *h->outputs);
+    h->values = tort_alloc_zero(&context->env, (size_t)h->input_count, sizeof *h->values);
+    return h->inputs && h->outputs && h->values;
+}
+
+/* An optional that is absent goes on as one without an element. */
+static tort_status hand_inputs(const tort_context *context, const tort_value *const *inputs, handed *h,
+                               tort_error *error) {
+    const tort_lowered *lowered = tort_main_graph(context->session);
+    for (int32_t i = 0; i < h->input_count; i++) {
+        const tort_value_type type = tort_info_type(&lowered->infos[lowered->graph.inputs[i]]);
+        h->values[i] = inputs[i] ? tort_value_retain(inputs[i])
+                                 : tort_value_optional(&context->value_env, tort_type_element(type), NULL);
+        if (!h->values[i]) return tort_out_of_memory(error, 0);
+        const tort_tensor *view = tort_value_view(h->values[i]);
+        h->inputs[i] = view ? *view : (tort_tensor){.rank = -1};
+    }
+    return TORT_OK;
+}
+
+/* A new reference; NULL: out of memory. */
+static tort_value *output_value(const tort_frame *frame, int32_t port) {
+    const int32_t slot = frame->planned->plan.output_slots[port];
+    const tort_value *value = tort_frame_value(frame, slot);
+    if (!value) value = frame->values[slot]; /* a tensor that came out of a sequence */
+    if (value) return tort_value_retain(value);
+    return tort_value_tensor(&frame->context->value_env, &frame->tensors[slot]);
+}
+
+static tort_status take_outputs(const tort_frame *frame, tort_value **outputs, int32_t count, tort_error *error) {
+    int32_t made = 0;
+    while (made < count && (outputs[made] = output_value(frame, made))) made++;
+    if (made == count) return TORT_OK;
+    while (made-- > 0) {
+        tort_value_release(outputs[made]);
+        outputs[made] = NULL;
+    }
+    return tort_out_of_memory(error, 0);
+}
+
+tort_status tort_context_run_values(tort_context *context, const tort_value *const *inputs, int32_t input_count,
+                                    tort_value **outputs, int32_t output_count, tort_error *error) {
+    tort_frame *frame = &context->frames[0];
+    handed h = {.input_count = input_count, .output_count = output_count};
+    for (int32_t i = 0; i < output_count; i++) outputs[i] = NULL;
+    tort_status status = begin_run(context, output_count, error);
+    if (!status) status = tort_check_unbound(context->session, error);
+    if (!status) status = tort_check_values(context->session, inputs, input_count, error);
+    if (status) return status;
+    status = handed_open(context, &h) ? hand_inputs(context, inputs, &h, error) : tort_out_of_memory(error, 0);
+    if (!status) status = tort_check_inputs(context->session, h.inputs, input_count, error);
+    if (!status) status = run_main(context, h.inputs, (const tort_value *const *)h.values, h.outputs, error);
+    if (!status) status = take_outputs(frame, outputs, output_count, error);
+    tort_dynamic_free_all(frame); /* the caller alone holds the outputs */
+    frame->input_values = NULL;
+    handed_free(context, &h);
     return status;
 }

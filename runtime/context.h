@@ -70,6 +70,7 @@ struct tort_context {
     tort_session *session;
     tort_env env; /* the application's, counted in the account: apart from that of the session */
     tort_account account;
+    tort_env value_env; /* of values: the application's and in no account, for they may outlive context and session */
     tort_arena arena;   /* what lives as long as the context */
     void **streams;     /* a memory: of its owner, for all providers that share it */
     tort_frame *frames; /* a graph of the session: 0 is the main one */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/session_state.h"
+#include "runtime/value.h"
 
 static const char *input_name(const tort_session *session, int32_t input) {
     return tort_main_graph(session)->graph.values[tort_main_graph(session)->graph.inputs[input]].name;
@@ -39,7 +40,11 @@ static int32_t find_input(const tort_session *session, const char *name) {
 
 static tort_status fix_shape(tort_session *session, const tort_input_shape *shape, tort_error *error) {
     const int32_t input = find_input(session, shape->name);
+    char type[80];
     if (input < 0) return tort_fail(error, TORT_E_INPUT, "the model has no input \"%s\"", shape->name);
+    if (input_info(session, input)->kind != TORT_TENSOR)
+        return tort_fail(error, TORT_E_USAGE, "input \"%s\" is %s, which has no shape to fix", shape->name,
+                         tort_type_text(tort_info_type(input_info(session, input)), type, sizeof type));
     if (shape->rank < 0 || shape->rank > TORT_MAX_RANK)
         return tort_fail(error, TORT_E_USAGE, "shape of input \"%s\" has rank %d, it must be 0 to %d", shape->name,
                          shape->rank, TORT_MAX_RANK);
@@ -117,9 +122,7 @@ static tort_status check_type(const tort_session *session, const tort_tensor *te
     const tort_info *info = input_info(session, input);
     const char *name = input_name(session, input);
     size_t bytes;
-    if (info->kind != TORT_TENSOR)
-        return tort_fail(error, TORT_E_UNSUPPORTED, "input \"%s\" is not a tensor: this build takes only tensors",
-                         name);
+    if (info->kind != TORT_TENSOR) return TORT_OK;
     if (tensor->type != info->type)
         return tort_fail(error, TORT_E_INPUT, "input \"%s\" is of type %s, the model wants %s", name,
                          tort_type_name(tensor->type), tort_type_name(info->type));
@@ -159,14 +162,58 @@ static tort_status check_dims(const tort_session *session, const tort_tensor *in
     return TORT_OK;
 }
 
+static tort_status check_count(const tort_session *session, int32_t count, tort_error *error) {
+    const int32_t wanted = tort_main_graph(session)->graph.input_count;
+    if (count == wanted) return TORT_OK;
+    return tort_fail(error, TORT_E_INPUT, "%d input%s given, the model has %d", count, count == 1 ? "" : "s", wanted);
+}
+
 tort_status tort_check_inputs(const tort_session *session, const tort_tensor *inputs, int32_t count,
                               tort_error *error) {
-    const int32_t wanted = tort_main_graph(session)->graph.input_count;
-    if (count != wanted)
-        return tort_fail(error, TORT_E_INPUT, "%d input%s given, the model has %d", count, count == 1 ? "" : "s",
-                         wanted);
-    tort_status status = TORT_OK;
+    tort_status status = check_count(session, count, error);
     for (int32_t i = 0; !status && i < count; i++) status = check_type(session, &inputs[i], i, error);
     for (int32_t i = 0; !status && i < count; i++) status = check_dims(session, inputs, i, error);
+    return status;
+}
+
+/* ---- values ------------------------------------------------------------------------------------------------------ */
+
+static tort_status check_tensor_ports(const tort_session *session, const char *role, const int32_t *values,
+                                      int32_t count, tort_error *error) {
+    const tort_lowered *lowered = tort_main_graph(session);
+    char type[80];
+    for (int32_t i = 0; i < count; i++)
+        if (lowered->infos[values[i]].kind != TORT_TENSOR)
+            return tort_fail(error, TORT_E_USAGE,
+                             "%s \"%s\" is %s; tort_context_run has tensors alone, tort_context_run_values runs this "
+                             "model",
+                             role, lowered->graph.values[values[i]].name,
+                             tort_type_text(tort_info_type(&lowered->infos[values[i]]), type, sizeof type));
+    return TORT_OK;
+}
+
+tort_status tort_check_tensors_alone(const tort_session *session, tort_error *error) {
+    const tort_graph *graph = &tort_main_graph(session)->graph;
+    tort_status status = check_tensor_ports(session, "input", graph->inputs, graph->input_count, error);
+    return status ? status : check_tensor_ports(session, "output", graph->outputs, graph->output_count, error);
+}
+
+static tort_status check_value(const tort_session *session, const tort_value *value, int32_t input, tort_error *error) {
+    const tort_value_type wanted = tort_info_type(input_info(session, input));
+    char given[80], want[80];
+    if (!value && tort_type_kind(wanted) == TORT_OPTIONAL) return TORT_OK;
+    if (!value)
+        return tort_fail(error, TORT_E_INPUT, "input \"%s\" is NULL, the model wants %s", input_name(session, input),
+                         tort_type_text(wanted, want, sizeof want));
+    if (tort_type_fits(tort_value_type_of(value), wanted)) return TORT_OK;
+    return tort_fail(error, TORT_E_INPUT, "input \"%s\" is %s, the model wants %s", input_name(session, input),
+                     tort_type_text(tort_value_type_of(value), given, sizeof given),
+                     tort_type_text(wanted, want, sizeof want));
+}
+
+tort_status tort_check_values(const tort_session *session, const tort_value *const *inputs, int32_t count,
+                              tort_error *error) {
+    tort_status status = check_count(session, count, error);
+    for (int32_t i = 0; !status && i < count; i++) status = check_value(session, inputs[i], i, error);
     return status;
 }

@@ -126,6 +126,7 @@ tort_status tort_session_plan(tort_session *session, const tort_input_shape *sha
         inputs[i] =
             (tort_tensor){.type = lowered->infos[graph->inputs[i]].type, .rank = shapes[i].rank, .data = &somewhere};
         memcpy(inputs[i].dims, shapes[i].dims, sizeof inputs[i].dims);
+        if (lowered->infos[graph->inputs[i]].kind != TORT_TENSOR) inputs[i].rank = -1;
     }
     tort_planned *planned = NULL;
     tort_status status = tort_check_inputs(session, inputs, count, error);

@@ -38,7 +38,7 @@ static tort_status run_kernel(tort_frame *frame, const tort_step *step, tort_err
                       .fitted = step->dynamic ? frame->fitted : planned->fitted[step - planned->plan.steps],
                       .device = link->device,
                       .stream = frame->context->streams[link->memory],
-                      .env = &frame->context->env,
+                      .env = step->values ? &frame->context->value_env : &frame->context->env,
                       .node = frame->lowered->graph.first + step->node,
                       .text = frame->context->text,
                       .error = error};

@@ -275,6 +275,8 @@ tort_status tort_place_strict(const tort_session *session, tort_error *error);
 tort_status tort_bind_ports(tort_session *session, tort_error *error);
 tort_status tort_check_pointers(const tort_session *session, const tort_tensor *inputs, const tort_tensor *outputs,
                                 tort_error *error);
+/* Are all inputs and outputs in host memory? */
+tort_status tort_check_unbound(const tort_session *session, tort_error *error);
 
 /* Packs weights, uploads constants. */
 tort_status tort_prepare_all(tort_session *session, tort_error *error);
@@ -297,8 +299,12 @@ bool tort_plan_fits(const tort_planned *planned, const tort_tensor *inputs);
 void tort_leave_plan(tort_planned *planned);
 void tort_lowered_drop_plans(tort_lowered *lowered);
 /* inputs.c: shapes and sizes of symbols that the options fix; then types, ranks, known dims and symbols of a run's
- * inputs against what the session planned for. */
+ * inputs against what the session planned for, but for those that are no tensors. */
 tort_status tort_fix_inputs(tort_session *session, tort_error *error);
 tort_status tort_check_inputs(const tort_session *session, const tort_tensor *inputs, int32_t count, tort_error *error);
+/* Are all inputs and outputs tensors? Then, the types of values that a run brings. */
+tort_status tort_check_tensors_alone(const tort_session *session, tort_error *error);
+tort_status tort_check_values(const tort_session *session, const tort_value *const *inputs, int32_t count,
+                              tort_error *error);
 
 #endif

@@ -306,7 +306,8 @@ TORT_API tort_status tort_session_create(const tort_env *env, const tort_model *
                                          tort_error *error);
 TORT_API void tort_session_free(tort_session *session); /* NULL is allowed */
 
-/* Plans ahead of time for concrete input shapes, in the order of the model's inputs. */
+/* Plans ahead of time for concrete input shapes, in the order of the model's inputs; what is said of an input that is
+ * no tensor is not read. */
 TORT_API tort_status tort_session_plan(tort_session *session, const tort_input_shape *shapes, int32_t count,
                                        tort_error *error);
 
@@ -326,6 +327,16 @@ TORT_API void tort_context_free(tort_context *context); /* NULL is allowed */
  * complete when it returns. A pointer into other memory is TORT_E_INPUT, where the provider can tell. */
 TORT_API tort_status tort_context_run(tort_context *context, const tort_tensor *inputs, int32_t input_count,
                                       tort_tensor *outputs, int32_t output_count, tort_error *error);
+
+/* Runs any model, also one whose inputs or outputs are sequences, optionals or maps; tort_context_run refuses that one.
+ * `inputs` in the order of the model's inputs, borrowed for the call: a tensor value for a tensor; NULL for an optional
+ * that is absent. outputs[i] is a new reference, NULL after a failure; the caller releases it, before or after context
+ * and session are freed: a value made in a run is of the application's allocator, which must outlive it. An output may
+ * be or hold what an input is or holds: data that tort_value_borrow borrowed stays until both are released. Tensor
+ * outputs are copied here. A session with bindings is TORT_E_USAGE. */
+TORT_API tort_status tort_context_run_values(tort_context *context, const tort_value *const *inputs,
+                                             int32_t input_count, tort_value **outputs, int32_t output_count,
+                                             tort_error *error);
 
 /* Memory of a provider of the chain for bound inputs and outputs, for an application that does not speak to the device
  * itself; one that does may bring its own (cudaMalloc on the same device). The caller frees it, before the session. */

@@ -1,7 +1,8 @@
 /* bench.c - `tinyort bench`: latency of single runs of one context, after a warm-up, with inputs from files or at
  * random (seed 0). What is measured is tort_context_run alone, which copies inputs to a device and outputs back unless
- * --bind leaves them there. What it says of the device and of threads is what the report says, not what was typed.
- * Ctrl-C ends the measuring, not the program: what there is is told, and the exit status is 130. */
+ * --bind leaves them there; or tort_context_run_values, where the model takes or makes sequences, optionals or maps.
+ * What it says of the device and of threads is what the report says, not what was typed. Ctrl-C ends the measuring, not
+ * the program: what there is is told, and the exit status is 130. */
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include "runtime/cli/inputs.h"
 #include "runtime/cli/opening.h"
 #include "runtime/cli/report_json.h"
+#include "runtime/cli/values.h"
 
 #define MOST_RUNS 1000000
 
@@ -76,36 +78,62 @@ static void interrupt(int number) {
     signal(number, SIG_DFL); /* a second one ends the program, in the middle of a run too */
 }
 
-static tort_status measure(const cli_options *options, tort_context *context, const tort_tensor *inputs,
-                           int32_t input_count, int32_t output_count, measurement *m, tort_error *error) {
-    tort_tensor *outputs = cli_alloc((size_t)output_count, sizeof *outputs);
+/* One run after the other on the same inputs. */
+typedef struct runs {
+    tort_context *context;
+    const tort_tensor *inputs;
+    tort_tensor *outputs;
+    tort_value **values, **made; /* NULL: the model has tensors alone */
+    int32_t input_count, output_count;
+} runs;
+
+static tort_status run_once(const runs *r, double *milliseconds, tort_error *error) {
+    memset(r->outputs, 0, (size_t)r->output_count * sizeof *r->outputs);
+    const double start = cli_seconds();
+    const tort_status status =
+        r->values ? tort_context_run_values(r->context, (const tort_value *const *)r->values, r->input_count, r->made,
+                                            r->output_count, error)
+                  : tort_context_run(r->context, r->inputs, r->input_count, r->outputs, r->output_count, error);
+    *milliseconds = 1e3 * (cli_seconds() - start);
+    for (int32_t i = 0; r->values && i < r->output_count; i++) tort_value_release(r->made[i]);
+    return status;
+}
+
+static tort_status measure(const cli_options *options, const runs *r, measurement *m, tort_error *error) {
     double seconds = options->seconds > 0 ? options->seconds : 3, begin = 0;
     int32_t most = options->repeat ? options->repeat : MOST_RUNS;
     m->milliseconds = cli_alloc((size_t)most, sizeof *m->milliseconds);
     tort_status status = TORT_OK;
     for (int32_t i = -options->warmup; !status && !interrupted && m->runs < most; i++) {
-        double start = cli_seconds();
+        double start = cli_seconds(), taken;
         if (i == 0) begin = start;
         if (i > 0 && !options->repeat && start - begin >= seconds) break;
-        memset(outputs, 0, (size_t)output_count * sizeof *outputs);
-        status = tort_context_run(context, inputs, input_count, outputs, output_count, error);
-        double taken = 1e3 * (cli_seconds() - start);
+        status = run_once(r, &taken, error);
         if (i >= 0 && !status) m->milliseconds[m->runs++] = taken;
         if (taken > 200) cli_progress("run %d: %.0f ms", i + 1, taken);
     }
     cli_progress_end();
-    free(outputs);
     qsort(m->milliseconds, (size_t)m->runs, sizeof *m->milliseconds, by_size);
     if (!status && !m->runs) status = tort_fail(error, TORT_E_RUN, "interrupted before a run was measured");
     return status;
 }
 
-static tort_status measure_bound(const cli_options *options, tort_session *session, tort_context *context,
-                                 const cli_inputs *inputs, int32_t output_count, measurement *m, tort_error *error) {
+static tort_status measure_bound(const cli_options *options, const tort_model *model, tort_session *session,
+                                 tort_context *context, const cli_inputs *inputs, measurement *m, tort_error *error) {
     tort_tensor *tensors = cli_alloc((size_t)inputs->count, sizeof *tensors);
+    runs r = {.context = context,
+              .inputs = tensors,
+              .input_count = inputs->count,
+              .output_count = tort_model_output_count(model)};
+    r.outputs = cli_alloc((size_t)r.output_count, sizeof *r.outputs);
+    r.made = cli_alloc((size_t)r.output_count, sizeof *r.made);
+    if (!cli_only_tensors(model)) r.values = cli_input_values(inputs);
     tort_status status = move_inputs(session, context, inputs, tensors, error);
-    if (!status) status = measure(options, context, tensors, inputs->count, output_count, m, error);
+    if (!status) status = measure(options, &r, m, error);
     free_moved(session, inputs, tensors);
+    cli_values_free(r.values, r.input_count);
+    free(r.made);
+    free(r.outputs);
     return status;
 }
 
@@ -127,7 +155,7 @@ static tort_status work(cli_options *options, measurement *m, tort_model **model
     if (status) return status;
     cli_inputs_tell(inputs);
     if (signal(SIGINT, interrupt) == SIG_IGN) signal(SIGINT, SIG_IGN);
-    status = measure_bound(options, *session, *context, inputs, tort_model_output_count(*model), m, error);
+    status = measure_bound(options, *model, *session, *context, inputs, m, error);
     if (status && !interrupted) cli_inputs_explain(inputs, *model, error);
     return status;
 }

@@ -1,5 +1,6 @@
 /* compare.c - `tinyort compare`: runs a model on two chains, without folding or fusion, and holds every value that the
- * nodes make against each other. What matters is the first node that differs: later ones inherit its error.
+ * nodes make against each other: all tensors, and outputs of the model that are sequences, optionals or maps. What
+ * matters is the first node that differs: later ones inherit its error.
  *
  * Exit 5 where values differ, or one run made a value that the other did not. Two different chains that came to the
  * same placement (a device is down) have compared a device with itself: exit 4. */
@@ -10,6 +11,8 @@
 #include "runtime/cli/equality.h"
 #include "runtime/cli/inputs.h"
 #include "runtime/cli/opening.h"
+#include "runtime/cli/values.h"
+#include "runtime/graph.h"
 #include "runtime/op.h"
 
 /* A value of the first run, kept until the second has made it too. */
@@ -33,7 +36,8 @@ typedef struct comparison {
     tort_model *model;
     cli_inputs inputs;
     tort_session *sessions[2];
-    kept *buckets[BUCKETS]; /* by node, in the order in which values were made */
+    tort_value **outputs[2]; /* of the model; NULL those that are tensors, which are compared as they are made */
+    kept *buckets[BUCKETS];  /* by node, in the order in which values were made */
     int32_t compared, different, missing;
     char *missing_names[MOST_MISSING];
     int32_t outputs_different; /* of the model's own outputs */
@@ -89,19 +93,9 @@ static void count_missing(comparison *c, const char *value) {
     c->outputs_different += is_output(c->model, value);
 }
 
-static void compare_value(void *ud, int32_t node, const char *value, const tort_tensor *tensor) {
-    comparison *c = ud;
-    kept **link = bucket_of(c, node), *k;
-    while ((k = *link) && (k->node != node || strcmp(k->name, value) != 0)) link = &k->next_in_bucket;
-    if (!k) {
-        count_missing(c, value);
-        return;
-    }
-    *link = k->next_in_bucket;
-    double worst;
+/* One value more, and how it differs, which is taken over; NULL: it does not. */
+static void count_compared(comparison *c, int32_t node, const char *value, char *text, double worst) {
     c->compared++;
-    char *text =
-        cli_difference(tensor, &k->tensor, cli_tolerance_of(c->options, tensor->type, CLI_WHOLE_MODEL), &worst);
     if (worst > c->worst) c->worst = worst;
     if (text) {
         c->different++;
@@ -113,6 +107,21 @@ static void compare_value(void *ud, int32_t node, const char *value, const tort_
         c->first = (difference){node, cli_copy_text(value, strlen(value)), text};
     } else
         free(text);
+}
+
+static void compare_value(void *ud, int32_t node, const char *value, const tort_tensor *tensor) {
+    comparison *c = ud;
+    kept **link = bucket_of(c, node), *k;
+    while ((k = *link) && (k->node != node || strcmp(k->name, value) != 0)) link = &k->next_in_bucket;
+    if (!k) {
+        count_missing(c, value);
+        return;
+    }
+    *link = k->next_in_bucket;
+    double worst;
+    char *text =
+        cli_difference(tensor, &k->tensor, cli_tolerance_of(c->options, tensor->type, CLI_WHOLE_MODEL), &worst);
+    count_compared(c, node, value, text, worst);
     free_kept(k);
 }
 
@@ -124,6 +133,18 @@ static void finish_comparing(comparison *c, bool ran) {
             if (ran) count_missing(c, k->name);
             free_kept(k);
         }
+}
+
+/* Outputs that an observer is not shown. */
+static void compare_outputs(comparison *c) {
+    const tort_graph *graph = &c->model->graphs[0];
+    for (int32_t i = 0; i < graph->output_count; i++) {
+        const tort_graph_value *value = &graph->values[graph->outputs[i]];
+        double worst;
+        if (!c->outputs[0][i]) continue;
+        char *text = cli_value_difference(c->options, c->outputs[1][i], c->outputs[0][i], CLI_WHOLE_MODEL, &worst);
+        count_compared(c, value->producer, value->name, text, worst);
+    }
 }
 
 /* ---- the two runs ------------------------------------------------------------------------------------------------ */
@@ -148,6 +169,21 @@ static char *required_of(const cli_options *options, int32_t which) {
     return list;
 }
 
+/* Keeps the outputs that are no tensors. */
+static tort_status run_on(comparison *c, tort_context *context, int32_t which, tort_error *error) {
+    const int32_t count = tort_model_output_count(c->model);
+    tort_value **outputs = c->outputs[which] = cli_alloc((size_t)count, sizeof *outputs);
+    tort_value **inputs = cli_input_values(&c->inputs);
+    const tort_status status = cli_run_model(context, c->model, inputs, outputs, error);
+    cli_values_free(inputs, c->inputs.count);
+    for (int32_t i = 0; i < count; i++) {
+        if (!outputs[i] || !tort_value_view(outputs[i])) continue;
+        tort_value_release(outputs[i]);
+        outputs[i] = NULL;
+    }
+    return status;
+}
+
 /* Runs on one chain with an observer; the session stays open for its report. */
 static tort_status run_observed(comparison *c, int32_t which, tort_observer observer, tort_error *error) {
     const char *chain = c->options->chains[which];
@@ -159,19 +195,16 @@ static tort_status run_observed(comparison *c, int32_t which, tort_observer obse
     free(required);
     if (status) return status;
     tort_context *context = NULL;
-    int32_t output_count = tort_model_output_count(c->model);
-    tort_tensor *outputs = cli_alloc((size_t)output_count, sizeof *outputs);
     status = tort_context_create(c->sessions[which], &context, error);
     if (!status && which == 0) cli_inputs_tell(&c->inputs);
     if (!status) {
         cli_progress("running on %s", chain);
         tort_context_observe(context, observer, c);
-        status = tort_context_run(context, c->inputs.tensors, c->inputs.count, outputs, output_count, error);
+        status = run_on(c, context, which, error);
         cli_progress_end();
         if (status) cli_inputs_explain(&c->inputs, c->model, error);
     }
     tort_context_free(context);
-    free(outputs);
     return status;
 }
 
@@ -200,6 +233,7 @@ static tort_status work(comparison *c, cli_options *options, tort_error *error) 
     if (!status) status = cli_inputs_read(options, c->model, &c->inputs, error);
     if (!status) status = run_observed(c, 0, keep, error);
     if (!status) status = run_observed(c, 1, compare_value, error);
+    if (!status) compare_outputs(c);
     finish_comparing(c, !status);
     return status;
 }
@@ -299,6 +333,8 @@ int cli_compare(cli_options *options) {
     if (!work(c, options, &error)) tell(c, json, &error);
     int result =
         cli_end(options, &(cli_ending){.error = &error, .sessions = c->sessions, .session_count = 2, .json = json});
+    for (int i = 0; i < 2; i++)
+        if (c->outputs[i]) cli_values_free(c->outputs[i], tort_model_output_count(c->model));
     for (int i = 0; i < 2; i++) tort_session_free(c->sessions[i]);
     for (int i = 0; i < MOST_MISSING; i++) free(c->missing_names[i]);
     free(c->first.value);

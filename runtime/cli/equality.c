@@ -1,11 +1,13 @@
-/* equality.c - compares tensors element by element (equality.h). */
+/* equality.c - compares values element by element (equality.h). */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ops/numeric.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/equality.h"
 #include "runtime/cli/outputs.h"
+#include "runtime/value.h"
 
 cli_tolerance cli_tolerance_of(const cli_options *options, tort_type type, cli_tolerance otherwise) {
     cli_tolerance t = type == TORT_FLOAT16 || type == TORT_BFLOAT16 ? (cli_tolerance){1e-2, 1e-2} : otherwise;
@@ -153,4 +155,51 @@ char *cli_difference(const tort_tensor *found, const tort_tensor *expected, cli_
         compare_numbers(found, expected, tolerance, &t);
     *worst = t.worst;
     return t.differing ? tell(found, expected, tolerance, &t) : NULL;
+}
+
+/* ---- values ------------------------------------------------------------------------------------------------------ */
+
+/* The type of a value as a whole: elements of UNDEFINED type may be any. */
+static char *type_difference(const tort_value *found, const tort_value *expected) {
+    const tort_value_type a = tort_value_type_of(found), b = tort_value_type_of(expected);
+    char x[80], y[80];
+    if (!tort_type_fits(a, b))
+        return cli_format("is %s, expected %s", tort_type_text(a, x, sizeof x), tort_type_text(b, y, sizeof y));
+    const int32_t have = tort_value_count(found), want = tort_value_count(expected);
+    if (have != want) return cli_format("has %d element%s, expected %d", have, have == 1 ? "" : "s", want);
+    return NULL;
+}
+
+/* Puts words before what differs, which is taken over; NULL stays NULL. */
+static char *within(char *text, const char *what, int32_t i) {
+    if (!text) return NULL;
+    char *longer = i < 0 ? cli_format("%s: %s", what, text) : cli_format("%s %d: %s", what, i, text);
+    free(text);
+    return longer;
+}
+
+static char *element_difference(const cli_options *options, const tort_value *found, const tort_value *expected,
+                                cli_tolerance otherwise, double *worst) {
+    char *text = type_difference(found, expected);
+    double off;
+    *worst = 0;
+    if (!text && tort_value_keys(found))
+        text = within(cli_difference(tort_value_keys(found), tort_value_keys(expected), (cli_tolerance){0, 0}, &off),
+                      "its keys", -1);
+    for (int32_t i = 0; !text && i < tort_value_count(found); i++) {
+        text =
+            within(cli_value_difference(options, tort_value_at(found, i), tort_value_at(expected, i), otherwise, &off),
+                   "element", i);
+        if (off > *worst) *worst = off;
+    }
+    return text;
+}
+
+char *cli_value_difference(const cli_options *options, const tort_value *found, const tort_value *expected,
+                           cli_tolerance otherwise, double *worst) {
+    const tort_tensor *a = tort_value_view(found), *b = tort_value_view(expected);
+    *worst = 0;
+    if (!a || !b) return element_difference(options, found, expected, otherwise, worst);
+    if (options->shapes_only && cli_same_form(a, b)) return NULL;
+    return cli_difference(a, b, cli_tolerance_of(options, b->type, otherwise), worst);
 }

@@ -1,4 +1,4 @@
-/* equality.h - whether two tensors are equal, and in one sentence how they differ. */
+/* equality.h - whether two values are equal, and in one sentence how they differ. */
 #ifndef TORT_CLI_EQUALITY_H
 #define TORT_CLI_EQUALITY_H
 
@@ -21,5 +21,10 @@ bool cli_same_form(const tort_tensor *a, const tort_tensor *b);
 /* NULL if equal; otherwise a sentence, which the caller frees: "3 of 1000 elements differ by more than ..." *worst is
  * the largest |a-b| in any case. */
 char *cli_difference(const tort_tensor *found, const tort_tensor *expected, cli_tolerance tolerance, double *worst);
+/* The same of any value, which is of the same type as far as that is known, as many elements, equal keys and equal
+ * elements one by one. Tolerances as cli_tolerance_of tells; with --shapes-only tensors need only have the same form.
+ */
+char *cli_value_difference(const cli_options *options, const tort_value *found, const tort_value *expected,
+                           cli_tolerance otherwise, double *worst);
 
 #endif

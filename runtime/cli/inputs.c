@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "loader/tensor_file.h"
+#include "loader/value_file.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/files.h"
 #include "runtime/cli/images.h"
@@ -16,7 +17,7 @@
 #include "runtime/cli/opening.h"
 #include "runtime/cli/option_table.h"
 #include "runtime/cli/random.h"
-#include "runtime/graph.h"
+#include "runtime/memory.h"
 #include "runtime/suggest.h"
 
 typedef struct reader {
@@ -34,6 +35,15 @@ static bool is_open(const tort_port *port, int32_t dim) {
 static bool has_ending(const char *path, const char *ending) {
     size_t length = strlen(path), wanted = strlen(ending);
     return length > wanted && strcasecmp(path + length - wanted, ending) == 0;
+}
+
+static bool wants_tensor(const tort_port *port) {
+    return tort_type_kind(port->value_type) == TORT_TENSOR;
+}
+
+/* "seq(tensor(float))", but "float" of a tensor. */
+static const char *type_text(const tort_port *port, char *buffer, size_t size) {
+    return wants_tensor(port) ? tort_type_name(port->type) : tort_type_text(port->value_type, buffer, size);
 }
 
 static const char *port_shape(const tort_port *port, char *buffer, size_t size) {
@@ -61,7 +71,7 @@ static int32_t find_input(const reader *r, const char *name, size_t length) {
 }
 
 static bool is_given(const reader *r, int32_t index) {
-    return r->inputs->tensors[index].type != TORT_UNDEFINED;
+    return r->inputs->tensors[index].type != TORT_UNDEFINED || r->inputs->values[index];
 }
 
 /* Splits "NAME=FILE": *index is -1 where the text is a file alone. */
@@ -93,6 +103,9 @@ static int32_t next_input(const reader *r) {
 
 static tort_status check_tensor(const reader *r, const char *file, const tort_port *port, const tort_tensor *tensor) {
     char wanted[200], found[200];
+    if (!wants_tensor(port))
+        return tort_fail(r->error, TORT_E_INPUT, "%s is a tensor, and input '%s' wants %s, from a .pb file", file,
+                         port->name, tort_type_text(port->value_type, wanted, sizeof wanted));
     if (tensor->type != port->type)
         return tort_fail(r->error, TORT_E_INPUT, "%s is %s, and input '%s' wants %s; save it with that type", file,
                          tort_type_name(tensor->type), port->name, tort_type_name(port->type));
@@ -181,12 +194,22 @@ static tort_status read_raw(const reader *r, const char *file, const tort_port *
     return status;
 }
 
+/* What the value is, the input says: the file does not. */
+static tort_status read_value(const reader *r, const char *file, int32_t index, const tort_port *port) {
+    char type[80];
+    if (has_ending(file, ".pb"))
+        return tort_value_file_read(NULL, file, port->value_type, &r->inputs->values[index], r->error);
+    return tort_fail(r->error, TORT_E_USAGE, "%s: input '%s' is %s, which only a .pb file holds", file, port->name,
+                     tort_type_text(port->value_type, type, sizeof type));
+}
+
 static tort_status read_one(const reader *r, const char *file, int32_t index) {
     tort_env env = tort_env_complete(NULL);
     tort_port port = cli_input_port(r->options, r->model, index);
     if (is_given(r, index)) return tort_fail(r->error, TORT_E_USAGE, "input '%s' is given twice", port.name);
     tort_status status = cli_check_file(file, r->error);
     if (status) return status;
+    if (!wants_tensor(&port)) return read_value(r, file, index, &port);
     tort_tensor tensor = {0};
     if (cli_is_image(file))
         status = cli_image_read(file, &port, &r->options->image, &tensor, r->error);
@@ -246,9 +269,10 @@ static tort_status read_archive(const reader *r, const char *file, int32_t index
 
 static tort_status read_random(const reader *r, int32_t index) {
     tort_port port = cli_input_port(r->options, r->model, index);
-    if (!cli_can_be_random(port.type))
+    char type[80];
+    if (!wants_tensor(&port) || !cli_can_be_random(port.type))
         return tort_fail(r->error, TORT_E_USAGE, "--random cannot fill input '%s', which is %s; give it a file",
-                         port.name, tort_type_name(port.type));
+                         port.name, type_text(&port, type, sizeof type));
     tort_tensor *tensor = &r->inputs->tensors[index];
     size_t bytes;
     settle_symbols(r, &port);
@@ -283,23 +307,25 @@ static tort_status check_random(const reader *r) {
 
 /* ---- all --------------------------------------------------------------------------------------------------------- */
 
-static tort_status missing_input(const reader *r, int32_t index) {
-    tort_port port = cli_input_port(r->options, r->model, index);
-    char shape[200];
+static tort_status missing_input(const reader *r, const tort_port *port) {
+    char shape[200], type[80];
+    if (!wants_tensor(port))
+        return tort_fail(r->error, TORT_E_USAGE, "input '%s' (%s) is not given: --input %s=FILE.pb", port->name,
+                         tort_type_text(port->value_type, type, sizeof type), port->name);
     return tort_fail(r->error, TORT_E_USAGE, "input '%s' (%s %s) is not given: --input %s=FILE, or --random 1",
-                     port.name, tort_type_name(port.type), port_shape(&port, shape, sizeof shape), port.name);
+                     port->name, tort_type_name(port->type), port_shape(port, shape, sizeof shape), port->name);
 }
 
-/* A sequence, an optional or a map has no public form to pass it in. */
-static tort_status check_kinds(const tort_model *model, tort_error *error) {
-    const tort_graph *graph = &model->graphs[0];
-    for (int32_t i = 0; i < graph->input_count; i++) {
-        const tort_graph_value *value = &graph->values[graph->inputs[i]];
-        if (value->info.kind != TORT_TENSOR)
-            return tort_fail(error, TORT_E_UNSUPPORTED,
-                             "input '%s' is a sequence, optional or map; only tensors can be given", value->name);
+/* One that no --input names. */
+static tort_status fill_input(const reader *r, int32_t index) {
+    tort_port port = cli_input_port(r->options, r->model, index);
+    if (tort_type_kind(port.value_type) == TORT_OPTIONAL) {
+        cli_append(&r->inputs->notes[index],
+                   "input '%s' is not given: an optional without an element (--input %s=FILE.pb for another)",
+                   port.name, port.name);
+        return TORT_OK;
     }
-    return TORT_OK;
+    return r->options->random ? read_random(r, index) : missing_input(r, &port);
 }
 
 /* One --input. */
@@ -322,10 +348,10 @@ static tort_status read_given(reader *r, const char *text) {
 
 tort_status cli_inputs_read(const cli_options *options, const tort_model *model, cli_inputs *inputs,
                             tort_error *error) {
-    tort_status status = check_kinds(model, error);
-    if (status) return status;
+    tort_status status = TORT_OK;
     inputs->count = tort_model_input_count(model);
     inputs->tensors = cli_alloc((size_t)inputs->count, sizeof *inputs->tensors);
+    inputs->values = cli_alloc((size_t)inputs->count, sizeof *inputs->values);
     inputs->random = cli_alloc((size_t)inputs->count, sizeof *inputs->random);
     inputs->notes = cli_alloc((size_t)inputs->count, sizeof *inputs->notes);
     for (int32_t i = 0; i < inputs->count; i++) inputs->notes[i] = cli_copy_text("", 0);
@@ -335,7 +361,7 @@ tort_status cli_inputs_read(const cli_options *options, const tort_model *model,
         status = tort_fail(error, TORT_E_USAGE, "--%s is for pictures, and no --input is a .png or .jpg",
                            options->image.first);
     for (int32_t i = 0; !status && i < inputs->count; i++)
-        if (!is_given(&r, i)) status = options->random ? read_random(&r, i) : missing_input(&r, i);
+        if (!is_given(&r, i)) status = fill_input(&r, i);
     return status ? status : check_random(&r);
 }
 
@@ -364,10 +390,12 @@ void cli_inputs_free(cli_inputs *inputs) {
     tort_env env = tort_env_complete(NULL);
     for (int32_t i = 0; i < inputs->count; i++) {
         tort_tensor_file_free(&env, &inputs->tensors[i]);
+        tort_value_release(inputs->values[i]);
         if (inputs->notes) free(inputs->notes[i]);
     }
     free(inputs->notes);
     free(inputs->tensors);
+    free(inputs->values);
     free(inputs->random);
     *inputs = (cli_inputs){0};
 }

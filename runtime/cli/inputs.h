@@ -1,14 +1,15 @@
-/* inputs.h - the tensors that a run starts with: from files, pictures, archives, or a random generator. */
+/* inputs.h - the values that a run starts with: from files, pictures, archives, or a random generator. */
 #ifndef TORT_CLI_INPUTS_H
 #define TORT_CLI_INPUTS_H
 
 #include "runtime/cli/options.h"
 
-/* One tensor an input of the model, in its order. */
+/* What is given to each input of the model, in its order. */
 typedef struct cli_inputs {
-    tort_tensor *tensors;
-    bool *random; /* filled at random */
-    char **notes; /* what was assumed of each; "" */
+    tort_tensor *tensors; /* of type UNDEFINED where the input is no tensor */
+    tort_value **values;  /* of those; an optional that is not given is NULL. Owned */
+    bool *random;         /* filled at random */
+    char **notes;         /* what was assumed of each; "" */
     int32_t count;
 } cli_inputs;
 

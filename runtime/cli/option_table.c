@@ -50,7 +50,7 @@ const cli_option_row cli_option_table[OPTION_COUNT] = {
                      "... (default: R 1e-3, A 1e-4; one node 1e-4, 1e-5; 16-bit floats 1e-2)"},
     [OPTION_SHAPES_ONLY] = {"shapes-only", NULL, CLI_CMD_TEST, "compare types and shapes alone: for random values"},
     [OPTION_SAVE] = {"save", "DIR", CLI_CMD_RUN, "write output_0.npy, output_1.npy ..."},
-    [OPTION_FORMAT] = {"format", "npy|pb", CLI_CMD_RUN, "of what --save writes (default npy)"},
+    [OPTION_FORMAT] = {"format", "npy|pb", CLI_CMD_RUN, "of what --save writes (default npy; pb holds sequences too)"},
     [OPTION_TOP] = {"top", "K", CLI_CMD_RUN, "the K largest entries of the first output"},
     [OPTION_LABELS] = {"labels", "FILE", CLI_CMD_RUN, "their names, one a line"},
     [OPTION_ONLY] = {"only", "WHICH", CLI_CMD_PLAN,

@@ -1,4 +1,4 @@
-/* outputs.h - what is told of tensors: statistics, the largest entries, files. */
+/* outputs.h - what is told of tensors and other values: statistics, the largest entries, files. */
 #ifndef TORT_CLI_OUTPUTS_H
 #define TORT_CLI_OUTPUTS_H
 
@@ -18,9 +18,9 @@ cli_statistics cli_statistics_of(const tort_tensor *tensor);
 /* "1, 2.5, nan" - the first `most` elements as text, "..." where there are more. Into buffer, which is returned. */
 const char *cli_elements_text(const tort_tensor *tensor, int64_t most, char *buffer, size_t size);
 
-/* A table of all outputs, or the same as JSON. */
-void cli_print_outputs(const tort_model *model, const tort_tensor *outputs, int32_t count, int width);
-cJSON *cli_outputs_json(const tort_model *model, const tort_tensor *outputs, int32_t count);
+/* A table of all outputs with the first elements of what is no tensor, or all of that as JSON. */
+void cli_print_outputs(const tort_model *model, tort_value *const *outputs, int32_t count, int width);
+cJSON *cli_outputs_json(const tort_model *model, tort_value *const *outputs, int32_t count);
 
 /* One of the `k` largest entries of a row of the last axis. */
 typedef struct cli_top {
@@ -40,12 +40,14 @@ tort_status cli_labels_read(const char *path, cli_labels *labels, tort_error *er
 void cli_labels_free(cli_labels *labels);
 
 /* The k largest of each row, largest first. *tops is the caller's to free. TORT_E_USAGE for what has no order. */
-tort_status cli_top_of(const tort_tensor *tensor, int32_t k, const cli_labels *labels, cli_top **tops, int64_t *count,
+tort_status cli_top_of(const tort_value *output, int32_t k, const cli_labels *labels, cli_top **tops, int64_t *count,
                        tort_error *error);
 
+/* Can the outputs be saved in the format that was asked for? */
+tort_status cli_check_save(const cli_options *options, const tort_model *model, tort_error *error);
 /* Writes outputs as output_0.npy ... (or .pb) into a folder, which is made if need be; each is there whole or not at
  * all. */
-tort_status cli_save_outputs(const cli_options *options, const tort_model *model, const tort_tensor *outputs,
+tort_status cli_save_outputs(const cli_options *options, const tort_model *model, tort_value *const *outputs,
                              int32_t count, tort_error *error);
 
 #endif

@@ -8,6 +8,7 @@
 #include "runtime/cli/opening.h"
 #include "runtime/cli/outputs.h"
 #include "runtime/cli/table.h"
+#include "runtime/cli/values.h"
 
 /* What a run produced; freed in one place whatever failed. */
 typedef struct job {
@@ -15,7 +16,7 @@ typedef struct job {
     tort_session *session;
     tort_context *context;
     cli_inputs inputs;
-    tort_tensor *outputs;
+    tort_value **outputs;
     int32_t output_count;
     cli_labels labels;
     cli_top *tops;
@@ -25,7 +26,7 @@ typedef struct job {
 static void job_free(job *j) {
     free(j->tops);
     cli_labels_free(&j->labels);
-    free(j->outputs);
+    cli_values_free(j->outputs, j->output_count);
     tort_context_free(j->context);
     cli_inputs_free(&j->inputs);
     tort_session_free(j->session);
@@ -39,6 +40,7 @@ static tort_status prepare(job *j, cli_options *options, tort_error *error) {
     if (!status && options->labels) status = cli_labels_read(options->labels, &j->labels, error);
     if (!status) status = cli_open_model(options, options->operands[0], &j->model, error);
     if (!status) status = cli_check_names(options, j->model, error);
+    if (!status && options->save) status = cli_check_save(options, j->model, error);
     if (!status && options->top && !tort_model_output_count(j->model))
         status = tort_fail(error, TORT_E_USAGE, "--top: the model has no output");
     return status ? status : cli_inputs_read(options, j->model, &j->inputs, error);
@@ -51,7 +53,9 @@ static tort_status run_once(job *j, tort_error *error) {
     j->output_count = tort_model_output_count(j->model);
     j->outputs = cli_alloc((size_t)j->output_count, sizeof *j->outputs);
     cli_progress("running");
-    status = tort_context_run(j->context, j->inputs.tensors, j->inputs.count, j->outputs, j->output_count, error);
+    tort_value **inputs = cli_input_values(&j->inputs);
+    status = cli_run_model(j->context, j->model, inputs, j->outputs, error);
+    cli_values_free(inputs, j->inputs.count);
     cli_progress_end();
     if (status) cli_inputs_explain(&j->inputs, j->model, error);
     return status;
@@ -65,7 +69,7 @@ static tort_status work(job *j, cli_options *options, tort_error *error) {
     if (!status) status = run_once(j, error);
     if (!status && options->save) status = cli_save_outputs(options, j->model, j->outputs, j->output_count, error);
     if (!status && options->top)
-        status = cli_top_of(&j->outputs[0], options->top, &j->labels, &j->tops, &j->top_count, error);
+        status = cli_top_of(j->outputs[0], options->top, &j->labels, &j->tops, &j->top_count, error);
     return status;
 }
 

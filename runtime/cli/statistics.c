@@ -97,51 +97,119 @@ const char *cli_elements_text(const tort_tensor *tensor, int64_t most, char *buf
 
 /* ---- all outputs ------------------------------------------------------------------------------------------------- */
 
-void cli_print_outputs(const tort_model *model, const tort_tensor *outputs, int32_t count, int width) {
-    cli_table *table = cli_table_new("output~|type|shape|min>|max>|mean>|std>|nan>|inf>|first", 0);
-    for (int32_t i = 0; i < count; i++) {
-        char shape[200], elements[200];
-        const tort_tensor *t = &outputs[i];
-        cli_statistics s = cli_statistics_of(t);
-        cli_cell(table, CLI_BOLD, "%s", tort_model_output(model, i).name);
-        cli_cell(table, CLI_PLAIN, "%s", tort_type_name(t->type));
-        cli_cell(table, CLI_PLAIN, "%s", cli_shape_text(t->rank, t->dims, NULL, shape, sizeof shape));
-        const double numbers[] = {s.minimum, s.maximum, s.mean, s.deviation};
-        for (size_t k = 0; k < 4; k++) {
-            if (s.numeric && s.count)
-                cli_cell(table, CLI_PLAIN, "%.5g", numbers[k]);
-            else
-                cli_cell(table, CLI_PLAIN, "%s", "");
-        }
-        const int64_t bad[] = {s.nan, s.infinite};
-        for (size_t k = 0; k < 2; k++) {
-            if (bad[k])
-                cli_cell(table, CLI_RED, "%lld", (long long)bad[k]);
-            else
-                cli_cell(table, CLI_PLAIN, "%s", "");
-        }
-        cli_cell(table, CLI_DIM, "%s", cli_elements_text(t, 4, elements, sizeof elements));
+enum { SHOWN_ELEMENTS = 4 };
+
+static void add_tensor(cli_table *table, const char *name, const tort_tensor *t) {
+    char shape[200], elements[200];
+    cli_statistics s = cli_statistics_of(t);
+    cli_cell(table, CLI_BOLD, "%s", name);
+    cli_cell(table, CLI_PLAIN, "%s", tort_type_name(t->type));
+    cli_cell(table, CLI_PLAIN, "%s", cli_shape_text(t->rank, t->dims, NULL, shape, sizeof shape));
+    const double numbers[] = {s.minimum, s.maximum, s.mean, s.deviation};
+    for (size_t k = 0; k < 4; k++) {
+        if (s.numeric && s.count)
+            cli_cell(table, CLI_PLAIN, "%.5g", numbers[k]);
+        else
+            cli_cell(table, CLI_PLAIN, "%s", "");
     }
+    const int64_t bad[] = {s.nan, s.infinite};
+    for (size_t k = 0; k < 2; k++) {
+        if (bad[k])
+            cli_cell(table, CLI_RED, "%lld", (long long)bad[k]);
+        else
+            cli_cell(table, CLI_PLAIN, "%s", "");
+    }
+    cli_cell(table, CLI_DIM, "%s", cli_elements_text(t, SHOWN_ELEMENTS, elements, sizeof elements));
+}
+
+/* "boxes[3]", or the key of a map in the brackets. The caller frees. */
+static char *element_name(const char *name, const tort_value *value, int32_t i) {
+    const tort_tensor *keys = tort_value_keys(value);
+    char key[200];
+    if (!keys) return cli_format("%s[%d]", name, i);
+    tort_tensor one = {.type = keys->type};
+    one.data = (char *)keys->data + (size_t)i * (size_t)tort_type_bits(keys->type) / 8;
+    return cli_format("%s[%s]", name, cli_elements_text(&one, 1, key, sizeof key));
+}
+
+/* What is no tensor has a row that counts, and one for each of its first elements. */
+static void add_value(cli_table *table, const char *name, const tort_value *value) {
+    const tort_tensor *tensor = tort_value_view(value);
+    const int32_t count = tort_value_count(value);
+    char type[80];
+    if (tensor) {
+        add_tensor(table, name, tensor);
+        return;
+    }
+    cli_cell(table, CLI_BOLD, "%s", name);
+    cli_cell(table, CLI_PLAIN, "%s", tort_type_text(tort_value_type_of(value), type, sizeof type));
+    cli_cell(table, CLI_PLAIN, "%d element%s", count, count == 1 ? "" : "s");
+    cli_row_end(table);
+    for (int32_t i = 0; i < count && i < SHOWN_ELEMENTS; i++) {
+        char *element = element_name(name, value, i);
+        add_value(table, element, tort_value_at(value, i));
+        free(element);
+    }
+    if (count <= SHOWN_ELEMENTS) return;
+    cli_cell(table, CLI_DIM, "%s", "...");
+    cli_row_end(table);
+}
+
+void cli_print_outputs(const tort_model *model, tort_value *const *outputs, int32_t count, int width) {
+    cli_table *table = cli_table_new("output~|type|shape|min>|max>|mean>|std>|nan>|inf>|first", 0);
+    for (int32_t i = 0; i < count; i++) add_value(table, tort_model_output(model, i).name, outputs[i]);
     cli_table_print(table, stdout, width);
 }
 
-cJSON *cli_outputs_json(const tort_model *model, const tort_tensor *outputs, int32_t count) {
+static void fill_tensor_json(cJSON *item, const tort_tensor *t) {
+    cli_statistics s = cli_statistics_of(t);
+    cJSON *shape = cJSON_AddArrayToObject(item, "shape");
+    cJSON_AddStringToObject(item, "type", tort_type_name(t->type));
+    for (int32_t d = 0; d < t->rank; d++) cJSON_AddItemToArray(shape, cJSON_CreateNumber((double)t->dims[d]));
+    if (!s.numeric || !s.count) return;
+    cJSON_AddNumberToObject(item, "min", s.minimum);
+    cJSON_AddNumberToObject(item, "max", s.maximum);
+    cJSON_AddNumberToObject(item, "mean", s.mean);
+    cJSON_AddNumberToObject(item, "std", s.deviation);
+    cJSON_AddNumberToObject(item, "nan", (double)s.nan);
+    cJSON_AddNumberToObject(item, "inf", (double)s.infinite);
+}
+
+/* Keys are texts, since a number of JSON is no int64. */
+static void fill_keys_json(cJSON *item, const tort_tensor *keys) {
+    cJSON *list = cJSON_AddArrayToObject(item, "keys");
+    const tort_string *strings = keys->data;
+    const int64_t *numbers = keys->data;
+    for (int64_t i = 0; i < keys->dims[0]; i++) {
+        char *text = keys->type == TORT_STRING ? cli_copy_text(strings[i].data, strings[i].length)
+                                               : cli_format("%lld", (long long)numbers[i]);
+        cJSON_AddItemToArray(list, cJSON_CreateString(text));
+        free(text);
+    }
+}
+
+static void fill_value_json(cJSON *item, const tort_value *value) {
+    char type[80];
+    if (tort_value_view(value)) {
+        fill_tensor_json(item, tort_value_view(value));
+        return;
+    }
+    cJSON_AddStringToObject(item, "type", tort_type_text(tort_value_type_of(value), type, sizeof type));
+    if (tort_value_keys(value)) fill_keys_json(item, tort_value_keys(value));
+    cJSON *list = cJSON_AddArrayToObject(item, "elements");
+    for (int32_t i = 0; i < tort_value_count(value); i++) {
+        cJSON *element = cJSON_CreateObject();
+        fill_value_json(element, tort_value_at(value, i));
+        cJSON_AddItemToArray(list, element);
+    }
+}
+
+cJSON *cli_outputs_json(const tort_model *model, tort_value *const *outputs, int32_t count) {
     cJSON *list = cJSON_CreateArray();
     for (int32_t i = 0; i < count; i++) {
-        const tort_tensor *t = &outputs[i];
-        cli_statistics s = cli_statistics_of(t);
-        cJSON *item = cJSON_CreateObject(), *shape = cJSON_AddArrayToObject(item, "shape");
+        cJSON *item = cJSON_CreateObject();
         cJSON_AddStringToObject(item, "name", tort_model_output(model, i).name);
-        cJSON_AddStringToObject(item, "type", tort_type_name(t->type));
-        for (int32_t d = 0; d < t->rank; d++) cJSON_AddItemToArray(shape, cJSON_CreateNumber((double)t->dims[d]));
-        if (s.numeric && s.count) {
-            cJSON_AddNumberToObject(item, "min", s.minimum);
-            cJSON_AddNumberToObject(item, "max", s.maximum);
-            cJSON_AddNumberToObject(item, "mean", s.mean);
-            cJSON_AddNumberToObject(item, "std", s.deviation);
-            cJSON_AddNumberToObject(item, "nan", (double)s.nan);
-            cJSON_AddNumberToObject(item, "inf", (double)s.infinite);
-        }
+        fill_value_json(item, outputs[i]);
         cJSON_AddItemToArray(list, item);
     }
     return list;
@@ -180,15 +248,25 @@ static int larger_first(const void *a, const void *b) {
     return (x->index > y->index) - (x->index < y->index);
 }
 
-tort_status cli_top_of(const tort_tensor *tensor, int32_t k, const cli_labels *labels, cli_top **tops, int64_t *count,
-                       tort_error *error) {
-    int64_t total = tort_count(tensor), row_length = tensor->rank ? tensor->dims[tensor->rank - 1] : 1;
-    if (!is_numeric(tensor->type))
+static tort_status check_top(const tort_value *value, const cli_labels *labels, tort_error *error) {
+    const tort_tensor *tensor = tort_value_view(value);
+    char type[80];
+    if (!tensor || !is_numeric(tensor->type))
         return tort_fail(error, TORT_E_USAGE, "--top: the first output is %s, which has no largest entries",
-                         tort_type_name(tensor->type));
-    if (labels->count && labels->count < row_length)
-        return tort_fail(error, TORT_E_USAGE, "--labels: %lld names for rows of %lld entries", (long long)labels->count,
-                         (long long)row_length);
+                         tensor ? tort_type_name(tensor->type)
+                                : tort_type_text(tort_value_type_of(value), type, sizeof type));
+    const int64_t row_length = tensor->rank ? tensor->dims[tensor->rank - 1] : 1;
+    if (!labels->count || labels->count >= row_length) return TORT_OK;
+    return tort_fail(error, TORT_E_USAGE, "--labels: %lld names for rows of %lld entries", (long long)labels->count,
+                     (long long)row_length);
+}
+
+tort_status cli_top_of(const tort_value *output, int32_t k, const cli_labels *labels, cli_top **tops, int64_t *count,
+                       tort_error *error) {
+    tort_status status = check_top(output, labels, error);
+    if (status) return status;
+    const tort_tensor *tensor = tort_value_view(output);
+    int64_t total = tort_count(tensor), row_length = tensor->rank ? tensor->dims[tensor->rank - 1] : 1;
     int64_t kept = k < row_length ? k : row_length, rows = row_length ? total / row_length : 0;
     *tops = cli_alloc((size_t)(kept * rows), sizeof **tops);
     *count = 0;

@@ -10,13 +10,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "loader/tensor_file.h"
+#include "loader/value_file.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/equality.h"
 #include "runtime/cli/opening.h"
 #include "runtime/cli/report_json.h"
+#include "runtime/cli/values.h"
 #include "runtime/graph.h"
-#include "runtime/memory.h"
 
 typedef enum outcome { PASS, FAIL, SKIP } outcome;
 
@@ -59,23 +59,18 @@ static verdict from_error(const char *where, const tort_error *error) {
     return v;
 }
 
-/* ---- tensors of a data set --------------------------------------------------------------------------------------- */
+/* ---- values of a data set ---------------------------------------------------------------------------------------- */
 
-static void free_tensors(tort_tensor *tensors, int32_t count) {
-    tort_env env = tort_env_complete(NULL);
-    for (int32_t i = 0; i < count; i++) tort_tensor_file_free(&env, &tensors[i]);
-    free(tensors);
-}
-
-/* SET/WHAT_0.pb ... WHAT_count-1.pb; an absent one leaves type TORT_UNDEFINED. */
-static tort_status read_tensors(const char *set, const char *what, int32_t count, tort_tensor *tensors,
-                                tort_error *error) {
-    tort_env env = tort_env_complete(NULL);
+/* SET/WHAT_0.pb ... WHAT_count-1.pb, of the kinds that the ports have; an absent one is NULL. */
+static tort_status read_values(const char *set, const char *what, tort_port (*port)(const tort_model *, int32_t),
+                               const tort_model *model, int32_t count, tort_value **values, tort_error *error) {
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < count; i++) {
         char *path = cli_format("%s/%s_%d.pb", set, what, i);
+        tort_value_type type = port(model, i).value_type;
         struct stat facts;
-        if (stat(path, &facts) == 0) status = tort_tensor_file_read(&env, path, &tensors[i], error);
+        if (tort_type_kind(type) == TORT_TENSOR) type = tort_tensor_type(TORT_UNDEFINED); /* the run says it better */
+        if (stat(path, &facts) == 0) status = tort_value_file_read(NULL, path, type, &values[i], error);
         free(path);
     }
     return status;
@@ -88,15 +83,13 @@ static cli_tolerance usual_tolerance(const tort_model *model) {
     return nodes > 1 ? CLI_WHOLE_MODEL : CLI_ONE_NODE;
 }
 
-static verdict compare_outputs(const test *t, const tort_tensor *found, const tort_tensor *expected, int32_t count) {
+static verdict compare_outputs(const test *t, tort_value *const *found, tort_value *const *expected, int32_t count) {
     int32_t compared = 0;
     for (int32_t i = 0; i < count; i++) {
-        if (expected[i].type == TORT_UNDEFINED) continue;
-        compared++;
-        if (t->options->shapes_only && cli_same_form(&found[i], &expected[i])) continue;
         double worst;
-        char *text = cli_difference(&found[i], &expected[i],
-                                    cli_tolerance_of(t->options, expected[i].type, usual_tolerance(t->model)), &worst);
+        if (!expected[i]) continue;
+        compared++;
+        char *text = cli_value_difference(t->options, found[i], expected[i], usual_tolerance(t->model), &worst);
         if (!text) continue;
         verdict v =
             fail_with(cli_format("output %d ('%s'): %s", i, tort_model_output(t->model, i).name, text), TORT_E_RUN);
@@ -109,40 +102,26 @@ static verdict compare_outputs(const test *t, const tort_tensor *found, const to
 
 static verdict run_set(test *t, const char *set) {
     int32_t in_count = tort_model_input_count(t->model), out_count = tort_model_output_count(t->model);
-    tort_tensor *inputs = cli_alloc((size_t)in_count, sizeof *inputs);
-    tort_tensor *expected = cli_alloc((size_t)out_count, sizeof *expected);
-    tort_tensor *outputs = cli_alloc((size_t)out_count, sizeof *outputs);
+    tort_value **inputs = cli_alloc((size_t)in_count, sizeof *inputs);
+    tort_value **expected = cli_alloc((size_t)out_count, sizeof *expected);
+    tort_value **outputs = cli_alloc((size_t)out_count, sizeof *outputs);
     tort_error error = {0};
     verdict v;
-    tort_status status = read_tensors(set, "input", in_count, inputs, &error);
-    if (!status) status = read_tensors(set, "output", out_count, expected, &error);
+    tort_status status = read_values(set, "input", tort_model_input, t->model, in_count, inputs, &error);
+    if (!status) status = read_values(set, "output", tort_model_output, t->model, out_count, expected, &error);
     if (status)
         v = from_error("reading data", &error);
-    else if (tort_context_run(t->context, inputs, in_count, outputs, out_count, &error))
+    else if (cli_run_model(t->context, t->model, inputs, outputs, &error))
         v = from_error("running", &error);
     else
         v = compare_outputs(t, outputs, expected, out_count);
-    free_tensors(inputs, in_count);
-    free_tensors(expected, out_count);
-    free(outputs);
+    cli_values_free(inputs, in_count);
+    cli_values_free(expected, out_count);
+    cli_values_free(outputs, out_count);
     return v;
 }
 
 /* ---- a case ------------------------------------------------------------------------------------------------------ */
-
-/* A value that is no tensor has no public form to pass it in. */
-static bool only_tensors(const tort_model *model, const char **name) {
-    const tort_graph *graph = &model->graphs[0];
-    for (int pass_number = 0; pass_number < 2; pass_number++) {
-        const int32_t *ports = pass_number ? graph->outputs : graph->inputs;
-        int32_t count = pass_number ? graph->output_count : graph->input_count;
-        for (int32_t i = 0; i < count; i++) {
-            *name = graph->values[ports[i]].name;
-            if (graph->values[ports[i]].info.kind != TORT_TENSOR) return false;
-        }
-    }
-    return true;
-}
 
 /* A node that nobody takes is a skip; --strict, which was asked for, a failure. */
 static verdict from_placement(tort_session *session, const tort_error *error) {
@@ -210,8 +189,6 @@ static verdict run_model(test *t) {
     tort_status status = tort_model_load(NULL, path, &t->options->load, &t->model, &error);
     free(path);
     if (status) return from_error("loading", &error);
-    const char *name;
-    if (!only_tensors(t->model, &name)) return skip_with("NO_KIND", cli_format("'%s' is not a tensor", name));
     tort_session_options session_options = cli_session_options(t->options, t->options->chains[0]);
     status = tort_session_create(NULL, t->model, &session_options, &t->session, &error);
     if (status == TORT_E_PLACEMENT && t->session) return from_placement(t->session, &error);

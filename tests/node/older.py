@@ -45,8 +45,14 @@ def schemas_by_operator():
     return result
 
 
-def type_text(element):
-    return f"tensor({TensorProto.DataType.Name(element).lower()})"
+def type_text(kind):
+    """A TypeProto as schemas write it: "seq(tensor(float))"."""
+    which = kind.WhichOneof("value")
+    if which == "sequence_type":
+        return f"seq({type_text(kind.sequence_type.elem_type)})"
+    if which == "optional_type":
+        return f"optional({type_text(kind.optional_type.elem_type)})"
+    return f"tensor({TensorProto.DataType.Name(kind.tensor_type.elem_type).lower()})"
 
 
 def formal_of(formals, index):
@@ -96,11 +102,8 @@ def older_versions(model):
     opset = next(entry.version for entry in model.opset_import if entry.domain == "")
     types, shapes = {}, {}
     for info in [*model.graph.input, *model.graph.output]:
-        tensor = info.type.tensor_type
-        if info.type.WhichOneof("value") != "tensor_type":
-            return
-        types[info.name] = type_text(tensor.elem_type)
-        shapes[info.name] = tuple(dim.dim_value for dim in tensor.shape.dim)
+        types[info.name] = type_text(info.type)
+        shapes[info.name] = tuple(dim.dim_value for dim in info.type.tensor_type.shape.dim)
     schemas = schemas_by_operator().get(node.op_type, {})
     for since, schema in sorted(schemas.items()):
         later = [version for version in schemas if since < version <= opset]

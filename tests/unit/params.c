@@ -252,7 +252,8 @@ static bool has_case(const char *name) {
     return false;
 }
 
-/* Operators over values have theirs in value_operators.c. */
+/* Operators over values have theirs in value_operators.c. A case has no bodies, and operators that have some have no
+ * loop to run with moved params: those of control flow are the backend cases. */
 Test(params, every_operator_with_params_has_a_case) {
     for (const tort_op *const *family = tort_op_families; *family; family++)
         for (const tort_op *row = *family; row->name; row++)
