@@ -195,6 +195,7 @@ TORT_API const tort_tensor *tort_value_keys(const tort_value *value);
 /* ---- model ------------------------------------------------------------------------------------------------------- */
 
 typedef struct tort_model tort_model;
+struct tort_op; /* op.h */
 
 typedef struct tort_load_options {
     size_t struct_size;
@@ -205,6 +206,11 @@ typedef struct tort_load_options {
      * `location`; NULL: external data is an error. */
     int (*external)(void *ud, const char *location, uint64_t offset, uint64_t length, void *dst);
     void *external_ud;
+    /* Operators of the application, of any domain: tables of rows as op.h has them, each ends with a row whose name is
+     * NULL; the list ends with NULL. They go before those of the build; a function in the file goes before both.
+     * Borrowed until tort_model_free. A row that is malformed is TORT_E_USAGE. */
+    const struct tort_op *const *operators;
+    uint32_t operator_abi; /* TORT_PROVIDER_ABI (op.h), with which the rows were compiled */
 } tort_load_options;
 
 /* Reads and checks a model. Weights stay in the file until a session needs them. The caller frees *model with
