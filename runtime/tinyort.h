@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #define TORT_VERSION "0.1.0"
+#define TORT_INTERFACE 1 /* one more with every function or member that is added to this header */
 #define TORT_MAX_RANK 8
 
 #ifndef TORT_API
@@ -52,7 +53,9 @@ typedef struct tort_error {
 } tort_error;
 
 TORT_API const char *tort_status_name(tort_status status); /* "TORT_E_MODEL"; never NULL */
-TORT_API const char *tort_version(void); /* of the library that runs: TORT_VERSION when it was built */
+/* Of the library that runs: TORT_VERSION and TORT_INTERFACE when it was built. */
+TORT_API const char *tort_version(void);
+TORT_API int32_t tort_interface(void);
 
 /* ---- types and tensors ------------------------------------------------------------------------------------------- */
 
@@ -192,6 +195,64 @@ TORT_API const tort_value *tort_value_at(const tort_value *value, int32_t index)
 TORT_API const tort_tensor *tort_value_view(const tort_value *value);
 TORT_API const tort_tensor *tort_value_keys(const tort_value *value);
 
+/* ---- providers: what there is, and what opens here --------------------------------------------------------------- */
+
+struct tort_provider; /* provider.h */
+
+/* A provider of the library. Filled as far as struct_size says; strings are the library's. */
+typedef struct tort_provider_info {
+    size_t struct_size;             /* sizeof(tort_provider_info), set by the caller */
+    const char *name;               /* as in a chain */
+    const char *summary;            /* one line */
+    bool present;                   /* false: it is in a shared object that is not there; a probe says more */
+    const char *built_for;          /* "sm_80 sm_90 PTX-75"; NULL: any device */
+    const char *const *option_keys; /* that it takes in a chain; ends with NULL */
+} tort_provider_info;
+
+TORT_API int32_t tort_provider_count(void);
+/* Opens no device. TORT_E_USAGE for an index that is not there. */
+TORT_API tort_status tort_provider_at(int32_t index, tort_provider_info *info, tort_error *error);
+
+typedef struct tort_probe_options {
+    size_t struct_size;   /* sizeof(tort_probe_options) */
+    const char *chain;    /* "cuda:device=1,cpu"; NULL: every provider there is */
+    const char *disabled; /* these three as in tort_session_options */
+    const char *require;
+    const struct tort_provider *const *providers;
+    bool libraries; /* ask for the libraries that its kernels may use, which opens them */
+} tort_probe_options;
+
+typedef struct tort_probe_library {
+    const char *name; /* "cuBLAS" */
+    bool found;
+    const char *message, *cure; /* found: its version; else the file names that were tried */
+} tort_probe_library;
+
+typedef struct tort_probe_provider {
+    const char *name, *summary;
+    const char *built_for; /* NULL: any device */
+    const char *const *option_keys;
+    bool ready;
+    const char *code;           /* "READY", "NO_DRIVER", "DISABLED" ... */
+    const char *description;    /* "NVIDIA H100, sm_90, driver 580"; "" where it is not ready */
+    const char *message, *cure; /* why it did not open, and what to do; "" where it is ready */
+    const char *note;           /* said also of one that is ready; may be "" */
+    const tort_probe_library *const *libraries;
+    int32_t library_count;
+} tort_probe_provider;
+
+typedef struct tort_probe {
+    const tort_probe_provider *const *providers; /* in the order of the chain */
+    int32_t provider_count;
+} tort_probe;
+
+/* Opens every provider of a chain, tells what came of it, and closes it: what a session would find, without a model.
+ * One that does not open is no error, but for `require`: TORT_E_PLACEMENT, with the probe all the same. The caller
+ * frees it. env and options may be NULL. */
+TORT_API tort_status tort_probe_providers(const tort_env *env, const tort_probe_options *options, tort_probe **probe,
+                                          tort_error *error);
+TORT_API void tort_probe_free(tort_probe *probe); /* NULL is allowed */
+
 /* ---- model ------------------------------------------------------------------------------------------------------- */
 
 typedef struct tort_model tort_model;
@@ -257,7 +318,6 @@ TORT_API tort_metadata tort_model_metadata(const tort_model *model, int32_t inde
 /* ---- session ----------------------------------------------------------------------------------------------------- */
 
 typedef struct tort_session tort_session;
-struct tort_provider; /* provider.h */
 
 /* A shape that is fixed before planning, by input name. */
 typedef struct tort_input_shape {

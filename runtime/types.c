@@ -102,6 +102,10 @@ const char *tort_version(void) {
     return TORT_VERSION;
 }
 
+int32_t tort_interface(void) {
+    return TORT_INTERFACE;
+}
+
 const char *tort_status_name(tort_status status) {
     return (unsigned)status < sizeof status_names / sizeof *status_names ? status_names[status] : "unknown";
 }

@@ -59,6 +59,7 @@ for mode in shared static; do
     check "a program that gets an error, $mode library" example no_such_model $mode
     check "a provider outside of the tree, $mode library" example own_provider $mode fake_provider
     check "an operator outside of the tree, $mode library" example own_operator $mode onnx_bytes
+    check "a program that asks what opens, $mode library" example what_opens $mode
 done
 check "make uninstall" "$MAKE" --no-print-directory uninstall DESTDIR="$scratch/root" PREFIX=$prefix
 check "nothing is left after make uninstall" nothing_is_left
