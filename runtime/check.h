@@ -15,10 +15,7 @@ typedef struct tort_op_table {
  */
 tort_status tort_check_rows(const tort_op *const *operators, tort_error *error);
 /* operators: the application's, NULL: there are none. False: out of memory. */
-bool tort_op_table_make(tort_op_table *table, const tort_op *const *operators, const tort_env *env);
-static inline bool tort_op_table_build(tort_op_table *table, const tort_env *env) {
-    return tort_op_table_make(table, NULL, env);
-}
+bool tort_op_table_build(tort_op_table *table, const tort_op *const *operators, const tort_env *env);
 void tort_op_table_free(tort_op_table *table, const tort_env *env);
 /* The row for this version, which may be a later one (TORT_OP_EARLY); NULL if none. A row of the application goes
  * before one of the build. *family gets the first row of that name, *family_count how many there are (0: there is no

@@ -28,7 +28,7 @@ static void put_rows(const tort_op **rows, const tort_op *const *families) {
     qsort(rows, count, sizeof *rows, compare_rows);
 }
 
-bool tort_op_table_make(tort_op_table *table, const tort_op *const *operators, const tort_env *env) {
+bool tort_op_table_build(tort_op_table *table, const tort_op *const *operators, const tort_env *env) {
     table->own = count_rows(operators);
     table->count = table->own + count_rows(tort_op_families);
     table->rows = tort_alloc(env, (size_t)table->count * sizeof *table->rows + 1);

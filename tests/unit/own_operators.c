@@ -147,7 +147,7 @@ Test(own_operators, the_applications_row_goes_before_the_builds) {
     const tort_op *const *family;
     int32_t count;
     tort_op_table table;
-    cr_assert(tort_op_table_make(&table, operators, &env));
+    cr_assert(tort_op_table_build(&table, operators, &env));
     cr_expect_eq(tort_op_find(&table, "", "Relu", 8, &family, &count), mine);
     cr_expect_eq(count, 1);
     const tort_op *other = tort_op_find(&table, "", "Relu", 14, &family, &count);
@@ -195,4 +195,32 @@ Test(own_operators, a_malformed_row_ends_the_loading) {
         .struct_size = sizeof options, .operators = operators, .operator_abi = TORT_PROVIDER_ABI};
     cr_expect_eq(load_with(&options, &error), TORT_E_USAGE);
     cr_expect_str_eq(error.msg, "tort_load_options.operators: row 1 of table 0, x::Bad-1: outputs: there is none");
+}
+
+/* The report and its error know the application's rows too. */
+Test(own_operators, a_version_that_no_row_is_for_says_which_there_are) {
+    const tort_op table[] = {rows[0].row, {.name = NULL}};
+    const tort_op *const operators[] = {table, NULL};
+    const tort_load_options options = {
+        .struct_size = sizeof options, .operators = operators, .operator_abi = TORT_PROVIDER_ABI};
+    const int64_t two = 2;
+    onnx_bytes b = {0};
+    tort_model *model = NULL;
+    tort_session *session = NULL;
+    tort_error error;
+    onnx_opset(&b, MODEL_OPSET, "com.example", 5);
+    onnx_begin_model(&b, 13);
+    onnx_value(&b, GRAPH_INPUT, "x", TORT_FLOAT, 1, &two);
+    onnx_begin_node(&b, GRAPH_NODE, "Thing", "thing", "x", "y");
+    onnx_text(&b, NODE_DOMAIN, "com.example");
+    onnx_end(&b);
+    onnx_value(&b, GRAPH_OUTPUT, "y", TORT_FLOAT, 1, &two);
+    onnx_end(&b);
+    cr_assert_eq(tort_model_load_buffer(NULL, b.data, b.size, &options, &model, &error), TORT_OK, "%s", error.msg);
+    cr_expect_eq(tort_session_create(NULL, model, NULL, &session, &error), TORT_E_PLACEMENT);
+    cr_expect(strstr(error.msg, "com.example::Thing is known up to opset 3, but the model imports opset 5"), "%s",
+              error.msg);
+    tort_session_free(session);
+    tort_model_free(model);
+    onnx_free(&b);
 }
