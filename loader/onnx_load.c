@@ -151,9 +151,23 @@ static tort_status complete_options(const tort_load_options *options, tort_load_
     return check_operators(complete, error);
 }
 
-/* path NULL: the model is in memory. */
-static tort_status load_model(const tort_env *env, const char *path, const void *bytes, size_t size,
-                              const tort_load_options *options, tort_model **out, tort_error *error) {
+/* Where a model comes from: a path, a reader or, where both are NULL, bytes in memory. */
+typedef struct origin {
+    const char *path;
+    const tort_reader *reader;
+    const void *bytes;
+    size_t size;
+} origin;
+
+static tort_status open_origin(const tort_env *env, const origin *from, const tort_load_options *options,
+                               tort_source **source, tort_error *error) {
+    if (from->path) return tort_source_open_file(env, from->path, options, source, error);
+    if (from->reader) return tort_source_open_reader(env, from->reader, options, source, error);
+    return tort_source_open_buffer(env, from->bytes, from->size, options, source, error);
+}
+
+static tort_status load_model(const tort_env *env, const origin *from, const tort_load_options *options,
+                              tort_model **out, tort_error *error) {
     *out = NULL;
     if (error) *error = (tort_error){.node = -1};
     tort_status status = env ? tort_check_struct_size(env->struct_size, "tort_env", error) : TORT_OK;
@@ -164,12 +178,11 @@ static tort_status load_model(const tort_env *env, const char *path, const void 
     if (!model) return tort_out_of_memory(error, sizeof *model);
     tort_source *source = NULL;
     model->operators = complete.operators;
-    status = path ? tort_source_open_file(&model->env, path, &complete, &source, error)
-                  : tort_source_open_buffer(&model->env, bytes, size, &complete, &source, error);
+    status = open_origin(&model->env, from, &complete, &source, error);
     if (!status) {
         set_source(model, source);
-        status = load_limited(model, source, path ? path : "", error);
-        if (status && path) tort_error_prefix(error, "%.150s", path);
+        status = load_limited(model, source, from->path ? from->path : "", error);
+        if (status && from->path) tort_error_prefix(error, "%.150s", from->path);
     }
     if (status)
         tort_model_free(model);
@@ -182,12 +195,24 @@ tort_status tort_model_load(const tort_env *env, const char *path, const tort_lo
                             tort_error *error) {
     if (!path || !model)
         return tort_fail(error, TORT_E_USAGE, "tort_model_load needs a path and a place for the model");
-    return load_model(env, path, NULL, 0, options, model, error);
+    return load_model(env, &(origin){.path = path}, options, model, error);
 }
 
 tort_status tort_model_load_buffer(const tort_env *env, const void *bytes, size_t size,
                                    const tort_load_options *options, tort_model **model, tort_error *error) {
     if (!model || (!bytes && size))
         return tort_fail(error, TORT_E_USAGE, "tort_model_load_buffer needs bytes and a place for the model");
-    return load_model(env, NULL, bytes, size, options, model, error);
+    return load_model(env, &(origin){.bytes = bytes, .size = size}, options, model, error);
+}
+
+tort_status tort_model_load_reader(const tort_env *env, const tort_reader *reader, const tort_load_options *options,
+                                   tort_model **model, tort_error *error) {
+    tort_reader complete = {0};
+    if (!reader || !model)
+        return tort_fail(error, TORT_E_USAGE, "tort_model_load_reader needs a reader and a place for the model");
+    tort_status status = tort_check_struct_size(reader->struct_size, "tort_reader", error);
+    if (status) return status;
+    memcpy(&complete, reader, reader->struct_size < sizeof complete ? reader->struct_size : sizeof complete);
+    if (!complete.read) return tort_fail(error, TORT_E_USAGE, "tort_reader has no function `read`");
+    return load_model(env, &(origin){.reader = &complete}, options, model, error);
 }

@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define TORT_VERSION "0.1.0"
-#define TORT_INTERFACE 1 /* one more with every function or member that is added to this header */
+#define TORT_INTERFACE 1 /* one more with each release that adds a function or a member to this header */
 #define TORT_MAX_RANK 8
 
 #ifndef TORT_API
@@ -263,8 +263,8 @@ typedef struct tort_load_options {
     bool allow_links;  /* external data may be a symbolic link or a file with several links */
     bool map_external; /* map external data that is aligned to 64 bytes instead of reading it */
     int assume_opset;  /* treat a newer opset of the main domain as this one; 0: refuse it */
-    /* For a model in a buffer: returns 0 after it filled dst with `length` bytes at `offset` of external file
-     * `location`; NULL: external data is an error. */
+    /* For a model in a buffer or behind a reader: returns 0 after it filled dst with `length` bytes at `offset` of
+     * external file `location`; NULL: external data is an error. */
     int (*external)(void *ud, const char *location, uint64_t offset, uint64_t length, void *dst);
     void *external_ud;
     /* Operators of the application, of any domain: tables of rows as op.h has them, each ends with a row whose name is
@@ -280,6 +280,20 @@ TORT_API tort_status tort_model_load(const tort_env *env, const char *path, cons
                                      tort_model **model, tort_error *error);
 /* The same from memory; borrows `bytes` until tort_model_free. */
 TORT_API tort_status tort_model_load_buffer(const tort_env *env, const void *bytes, size_t size,
+                                            const tort_load_options *options, tort_model **model, tort_error *error);
+
+/* The bytes of a model that the application reads itself: out of an archive, a flash memory, an encrypted file. */
+typedef struct tort_reader {
+    size_t struct_size; /* sizeof(tort_reader) */
+    uint64_t size;      /* bytes of the model */
+    /* Fills dst with `length` bytes at `offset`, all of which are inside of size; 0: it did. Called while loading, and
+     * for weights whenever a session wants them, from several threads where sessions are used by several. */
+    int (*read)(void *ud, uint64_t offset, uint64_t length, void *dst);
+    void *ud;
+} tort_reader;
+
+/* The same through a reader, of which a copy is kept; `ud` must stay until tort_model_free. */
+TORT_API tort_status tort_model_load_reader(const tort_env *env, const tort_reader *reader,
                                             const tort_load_options *options, tort_model **model, tort_error *error);
 TORT_API void tort_model_free(tort_model *model); /* NULL is allowed */
 
