@@ -7,6 +7,11 @@
  *
  * Every function that can fail returns a status and fills the caller's error (which may be NULL).
  * The library never prints, exits, reads the environment or owns a global. Not ABI-stable until 1.0.
+ * Structs grow at their end, and a program that was compiled with a shorter one goes on working:
+ *   those with struct_size   the caller's: it sets struct_size to sizeof and the rest to zero; the library reads and
+ *                            fills no more than that
+ *   reports and probes       the library's: reached through pointers alone, in lists too (report->nodes[i]->name)
+ *   tort_tensor, tort_string, tort_error, tort_metadata, tort_input_shape, tort_symbol_size: as they are for good
  * Ownership words: `borrows` (the caller keeps it and keeps it alive), `owns` (the library frees it),
  * `caller frees`. Read next: cli/run.c for a whole program, then provider.h. */
 #ifndef TINYORT_H
@@ -300,6 +305,7 @@ TORT_API void tort_model_free(tort_model *model); /* NULL is allowed */
 /* An input or output of the model's main graph; an input that has an initializer is a constant and not counted
  * (old files list every weight as an input). Dims: -1 where symbolic; dim_names[i] is then its name or "". */
 typedef struct tort_port {
+    size_t struct_size; /* sizeof(tort_port), set by the caller */
     const char *name;
     tort_value_type value_type; /* of a tensor or of what is none, which has no rank */
     tort_type type;             /* of the elements */
@@ -310,9 +316,14 @@ typedef struct tort_port {
 
 TORT_API int32_t tort_model_input_count(const tort_model *model);
 TORT_API int32_t tort_model_output_count(const tort_model *model);
-/* Strings are borrowed. An index that is not there gives an empty port: name "", type UNDEFINED, rank -1. */
-TORT_API tort_port tort_model_input(const tort_model *model, int32_t index);
-TORT_API tort_port tort_model_output(const tort_model *model, int32_t index);
+/* Strings are borrowed from the model. An index that is not there is TORT_E_USAGE, and an empty port: name "", type
+ * UNDEFINED, rank -1. */
+TORT_API tort_status tort_model_input(const tort_model *model, int32_t index, tort_port *port, tort_error *error);
+TORT_API tort_status tort_model_output(const tort_model *model, int32_t index, tort_port *port, tort_error *error);
+
+/* The index of an input or output by its name; -1: there is none of that name. */
+TORT_API int32_t tort_model_input_index(const tort_model *model, const char *name);
+TORT_API int32_t tort_model_output_index(const tort_model *model, const char *name);
 
 /* What the file says of itself; strings are borrowed from the model, "" where the file has none. */
 typedef struct tort_metadata {
@@ -325,6 +336,9 @@ TORT_API const char *tort_model_producer_version(const tort_model *model);
 TORT_API int64_t tort_model_ir_version(const tort_model *model);
 /* The version of a domain that the model imports; NULL, "" and "ai.onnx": the main domain. 0: it does not import it. */
 TORT_API int64_t tort_model_opset(const tort_model *model, const char *domain);
+/* The domains that it imports, in the order of the file: "" is the main one. NULL: there is none of this index. */
+TORT_API int32_t tort_model_opset_count(const tort_model *model);
+TORT_API const char *tort_model_opset_domain(const tort_model *model, int32_t index);
 TORT_API int32_t tort_model_metadata_count(const tort_model *model);
 /* Both strings are "" where there is none of this index. */
 TORT_API tort_metadata tort_model_metadata(const tort_model *model, int32_t index);
@@ -469,7 +483,7 @@ typedef struct tort_report_node {
     const char *kernel;
     bool pinned;    /* by an option */
     bool fell_back; /* a provider before the one that serves refused it; a node that was pinned there did not */
-    const tort_report_verdict *verdicts; /* better rows that refused, and providers before the one that serves */
+    const tort_report_verdict *const *verdicts; /* better rows that refused, and providers before the one that serves */
     int32_t verdict_count;
     const char *const *from; /* original nodes of a fusion */
     int32_t from_count;
@@ -507,14 +521,14 @@ typedef struct tort_report_memory {
 } tort_report_memory;
 
 typedef struct tort_report {
-    const tort_report_provider *providers; /* in the order of the chain */
+    const tort_report_provider *const *providers; /* in the order of the chain */
     int32_t provider_count;
-    const tort_report_node *nodes;
+    const tort_report_node *const *nodes;
     int32_t node_count;
-    const tort_report_copy *copies;
+    const tort_report_copy *const *copies;
     int32_t copy_count;
     int32_t folded, host, unplaced, fallen_back, pinned; /* counts of nodes */
-    tort_report_memory memory;
+    const tort_report_memory *memory;
 } tort_report;
 
 /* A snapshot that describes the plan used last. The caller frees it, before the session, to which its strings belong.

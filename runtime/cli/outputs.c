@@ -5,6 +5,7 @@
 #include "loader/tensor_file.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/files.h"
+#include "runtime/cli/opening.h"
 #include "runtime/cli/outputs.h"
 
 /* The writer speaks of the file's passing name. */
@@ -22,7 +23,7 @@ tort_status cli_save_outputs(const cli_options *options, const tort_model *model
         char *name = cli_format("output_%d.%s", i, options->save_pb ? "pb" : "npy");
         cli_new_file file = cli_new_file_begin(options->save, name);
         cli_progress("writing %s", file.path);
-        status = tort_tensor_file_write(file.unfinished, tort_model_output(model, i).name, &outputs[i], error);
+        status = tort_tensor_file_write(file.unfinished, cli_output(model, i).name, &outputs[i], error);
         if (status) name_file(&file, error);
         status = cli_new_file_end(&file, status ? TORT_E_RUN : TORT_OK, error);
         free(name);

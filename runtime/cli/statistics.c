@@ -8,6 +8,7 @@
 #include "runtime/cli/files.h"
 #include "runtime/cli/outputs.h"
 #include "runtime/cli/json.h"
+#include "runtime/cli/opening.h"
 #include "runtime/cli/table.h"
 #include "runtime/cli/text.h"
 
@@ -103,7 +104,7 @@ void cli_print_outputs(const tort_model *model, const tort_tensor *outputs, int3
         char shape[200], elements[200];
         const tort_tensor *t = &outputs[i];
         cli_statistics s = cli_statistics_of(t);
-        cli_cell(table, CLI_BOLD, "%s", tort_model_output(model, i).name);
+        cli_cell(table, CLI_BOLD, "%s", cli_output(model, i).name);
         cli_cell(table, CLI_PLAIN, "%s", tort_type_name(t->type));
         cli_cell(table, CLI_PLAIN, "%s", cli_shape_text(t->rank, t->dims, NULL, shape, sizeof shape));
         const double numbers[] = {s.minimum, s.maximum, s.mean, s.deviation};
@@ -131,7 +132,7 @@ cJSON *cli_outputs_json(const tort_model *model, const tort_tensor *outputs, int
         const tort_tensor *t = &outputs[i];
         cli_statistics s = cli_statistics_of(t);
         cJSON *item = cJSON_CreateObject(), *shape = cJSON_AddArrayToObject(item, "shape");
-        cJSON_AddStringToObject(item, "name", tort_model_output(model, i).name);
+        cJSON_AddStringToObject(item, "name", cli_output(model, i).name);
         cJSON_AddStringToObject(item, "type", tort_type_name(t->type));
         for (int32_t d = 0; d < t->rank; d++) cJSON_AddItemToArray(shape, cJSON_CreateNumber((double)t->dims[d]));
         if (s.numeric && s.count) {

@@ -96,8 +96,8 @@ static tort_status run(const onnx_bytes *b, const tort_load_options *load, const
     tort_status status = tort_model_load_buffer(NULL, b->data, b->size, load, &model, error);
     if (!status) status = tort_session_create(NULL, model, &options, &session, error);
     if (!status) status = tort_session_report(session, &report, error);
-    if (!status && strcmp(report->nodes[1].provider, expected) != 0)
-        status = tort_fail(error, TORT_E_RUN, "Scale is on %s", report->nodes[1].provider);
+    if (!status && strcmp(report->nodes[1]->provider, expected) != 0)
+        status = tort_fail(error, TORT_E_RUN, "Scale is on %s", report->nodes[1]->provider);
     if (!status) status = tort_context_create(session, &context, error);
     if (!status) status = tort_context_run(context, &input, 1, &output, 1, error);
     if (!status && memcmp(y, wanted, sizeof y) != 0) status = tort_fail(error, TORT_E_RUN, "wrong results");

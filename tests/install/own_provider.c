@@ -14,7 +14,7 @@ int main(void) {
     if (!status) status = tort_session_report(session, &report, &error);
     if (status) printf("%s\n", error.msg);
     int relus = 0;
-    for (int i = 0; report && i < report->node_count; i++) relus += !strcmp(report->nodes[i].provider, "fake");
+    for (int i = 0; report && i < report->node_count; i++) relus += !strcmp(report->nodes[i]->provider, "fake");
     tort_report_free(report);
     tort_session_free(session);
     tort_model_free(model);
