@@ -11,7 +11,7 @@
  *   those with struct_size   the caller's: it sets struct_size to sizeof and the rest to zero; the library reads and
  *                            fills no more than that
  *   reports and probes       the library's: reached through pointers alone, in lists too (report->nodes[i]->name)
- *   tort_tensor, tort_string, tort_error, tort_metadata, tort_input_shape, tort_symbol_size: as they are for good
+ *   the others               are as they are for good: tort_tensor, tort_string, tort_value_type, tort_error ...
  * Ownership words: `borrows` (the caller keeps it and keeps it alive), `owns` (the library frees it),
  * `caller frees`. Read next: cli/run.c for a whole program, then provider.h. */
 #ifndef TINYORT_H
