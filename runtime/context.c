@@ -84,6 +84,10 @@ void tort_context_observe(tort_context *context, tort_observer observer, void *u
     context->observer_ud = ud;
 }
 
+void tort_context_cancel(tort_context *context) {
+    atomic_store(&context->cancelled, true);
+}
+
 /* ---- the run ----------------------------------------------------------------------------------------------------- */
 
 /* The graph that has the node of this number. */
@@ -136,6 +140,7 @@ tort_status tort_context_run(tort_context *context, const tort_tensor *inputs, i
     status = tort_frame_run(&context->frames[0], inputs, NULL, outputs, error);
     const tort_status synced = sync_all(context, status ? NULL : error);
     if (!status) status = synced;
+    atomic_store(&context->cancelled, false);
     if (!status) tort_outputs_lend(&context->frames[0], outputs);
     return status;
 }

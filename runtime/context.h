@@ -74,6 +74,7 @@ struct tort_context {
     void **streams;     /* a memory: of its owner, for all providers that share it */
     tort_frame *frames; /* a graph of the session: 0 is the main one */
     struct tort_text *text;
+    atomic_bool cancelled; /* by the application, from any thread; a run takes it back when it ends */
     tort_observer observer;
     void *observer_ud;
     uint64_t dynamic_bytes; /* of all regions for values whose shape depends on data, spare ones included */

@@ -46,7 +46,8 @@ typedef enum tort_status {
     TORT_E_MEMORY = 7,      /* an allocation failed, or a stated limit is too small; the message says how much */
     TORT_E_IO = 8,          /* a file could not be opened or read */
     TORT_E_DEVICE_LOST = 9, /* sticky: every later call on the session fails the same way */
-    TORT_E_UNSUPPORTED = 10 /* valid ONNX that this build does not implement */
+    TORT_E_UNSUPPORTED = 10, /* valid ONNX that this build does not implement */
+    TORT_E_CANCELLED = 11    /* tort_context_cancel ended the run */
 } tort_status;
 
 /* The caller's. `node` is the index of the node in the graph, -1 where no node is at fault. */
@@ -418,6 +419,11 @@ TORT_API void tort_context_free(tort_context *context); /* NULL is allowed */
  * complete when it returns. A pointer into other memory is TORT_E_INPUT, where the provider can tell. */
 TORT_API tort_status tort_context_run(tort_context *context, const tort_tensor *inputs, int32_t input_count,
                                       tort_tensor *outputs, int32_t output_count, tort_error *error);
+
+/* Ends the run of the context that is under way before its next step, else its next run before the first, with
+ * TORT_E_CANCELLED and the node at which it ended. The context can be used again at once. The only function that may be
+ * called while another thread runs the context. */
+TORT_API void tort_context_cancel(tort_context *context);
 
 /* Memory of a provider of the chain for bound inputs and outputs, for an application that does not speak to the device
  * itself; one that does may bring its own (cudaMalloc on the same device). The caller frees it, before the session. */

@@ -54,6 +54,7 @@ static const char *const status_names[] = {
     [TORT_E_IO] = "TORT_E_IO",
     [TORT_E_DEVICE_LOST] = "TORT_E_DEVICE_LOST",
     [TORT_E_UNSUPPORTED] = "TORT_E_UNSUPPORTED",
+    [TORT_E_CANCELLED] = "TORT_E_CANCELLED",
 };
 
 static const char *const verdict_names[TORT_VERDICT_COUNT] = {

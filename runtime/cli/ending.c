@@ -20,6 +20,7 @@ int cli_exit_status(tort_status status) {
     case TORT_E_UNSUPPORTED:
     case TORT_E_MEMORY: return CLI_REFUSED;
     case TORT_E_RUN:
+    case TORT_E_CANCELLED:
     case TORT_E_DEVICE_LOST: return CLI_FAILED;
     case TORT_E_INTERNAL: break;
     }
