@@ -131,7 +131,7 @@ tort_status tort_context_run(tort_context *context, const tort_tensor *inputs, i
     if (error) *error = (tort_error){.node = -1};
     if (session->lost) return tort_session_lost(error);
     if (output_count != graph->output_count)
-        return tort_fail(error, TORT_E_INPUT, "room for %d outputs given, the model has %d", output_count,
+        return tort_fail(error, TORT_E_INPUT, "room for %d outputs given, the session has %d", output_count,
                          graph->output_count);
     tort_status status = tort_check_inputs(session, inputs, input_count, error);
     if (!status) status = tort_check_pointers(session, inputs, outputs, error);

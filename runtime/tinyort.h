@@ -37,15 +37,15 @@ extern "C" {
 
 typedef enum tort_status {
     TORT_OK = 0,
-    TORT_E_INTERNAL = 1,    /* a bug of tinyort or of a provider */
-    TORT_E_USAGE = 2,       /* a wrong argument of the caller: an unknown option, provider or name */
-    TORT_E_MODEL = 3,       /* the model file is not valid, or asks for more than stated limits allow */
-    TORT_E_INPUT = 4,       /* an input tensor does not fit what the model declares */
-    TORT_E_PLACEMENT = 5,   /* a node that no provider of the chain takes, or --require/--strict was not met */
-    TORT_E_RUN = 6,         /* failed while running: a value out of range, a kernel that failed */
-    TORT_E_MEMORY = 7,      /* an allocation failed, or a stated limit is too small; the message says how much */
-    TORT_E_IO = 8,          /* a file could not be opened or read */
-    TORT_E_DEVICE_LOST = 9, /* sticky: every later call on the session fails the same way */
+    TORT_E_INTERNAL = 1,     /* a bug of tinyort or of a provider */
+    TORT_E_USAGE = 2,        /* a wrong argument of the caller: an unknown option, provider or name */
+    TORT_E_MODEL = 3,        /* the model file is not valid, or asks for more than stated limits allow */
+    TORT_E_INPUT = 4,        /* an input tensor does not fit what the model declares */
+    TORT_E_PLACEMENT = 5,    /* a node that no provider of the chain takes, or --require/--strict was not met */
+    TORT_E_RUN = 6,          /* failed while running: a value out of range, a kernel that failed */
+    TORT_E_MEMORY = 7,       /* an allocation failed, or a stated limit is too small; the message says how much */
+    TORT_E_IO = 8,           /* a file could not be opened or read */
+    TORT_E_DEVICE_LOST = 9,  /* sticky: every later call on the session fails the same way */
     TORT_E_UNSUPPORTED = 10, /* valid ONNX that this build does not implement */
     TORT_E_CANCELLED = 11    /* tort_context_cancel ended the run */
 } tort_status;
@@ -388,6 +388,10 @@ typedef struct tort_session_options {
      * replaces an earlier one. What is not named is in host memory, and the plan copies. */
     const char *const *bindings;
     int32_t binding_count;
+    /* The outputs that are wanted, by name, in the order in which a run then takes and gives them; what only others
+     * need does not run, and need not be placed. output_count 0: all of the model's. Inputs stay as they are. */
+    const char *const *outputs;
+    int32_t output_count;
 } tort_session_options;
 
 /* Plans the model for a chain of providers: places every node, and prepares weights unless plan_only. On
@@ -431,7 +435,7 @@ TORT_API tort_status tort_memory_alloc(tort_session *session, const char *provid
                                        tort_error *error);
 TORT_API void tort_memory_free(tort_session *session, const char *provider, void *memory, size_t bytes);
 
-/* The provider whose memory an input or output of the model is bound to; NULL: host memory. */
+/* The provider whose memory an input of the model, or output of the session, is bound to; NULL: host memory. */
 TORT_API const char *tort_session_input_memory(const tort_session *session, int32_t index);
 TORT_API const char *tort_session_output_memory(const tort_session *session, int32_t index);
 
