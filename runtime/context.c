@@ -74,6 +74,8 @@ void tort_context_free(tort_context *context) {
     tort_dynamic_drain(context);
     for (int32_t m = 1; context->streams && m < session->memory_count; m++)
         if (context->streams[m]) tort_link_stream_close(session->memories[m].owner, context->streams[m]);
+    tort_free(&context->env, context->capacities,
+              (size_t)tort_main_graph(session)->graph.output_count * sizeof *context->capacities);
     if (context->text) tort_text_free(context->text);
     tort_arena_free(&context->arena);
     tort_free(&session->account.inner, context, sizeof *context);
@@ -82,6 +84,19 @@ void tort_context_free(tort_context *context) {
 void tort_context_observe(tort_context *context, tort_observer observer, void *ud) {
     context->observer = observer;
     context->observer_ud = ud;
+}
+
+tort_status tort_context_output_capacity(tort_context *context, int32_t output, size_t bytes, tort_error *error) {
+    const int32_t count = tort_main_graph(context->session)->graph.output_count;
+    if (output < 0 || output >= count)
+        return tort_fail(error, TORT_E_USAGE, "there is no output %d: the session has %d", output, count);
+    if (!context->capacities) {
+        context->capacities = tort_alloc(&context->env, (size_t)count * sizeof *context->capacities);
+        if (!context->capacities) return tort_out_of_memory(error, (size_t)count * sizeof *context->capacities);
+        for (int32_t i = 0; i < count; i++) context->capacities[i] = TORT_NO_CAPACITY;
+    }
+    context->capacities[output] = bytes;
+    return TORT_OK;
 }
 
 void tort_context_cancel(tort_context *context) {
@@ -137,10 +152,12 @@ tort_status tort_context_run(tort_context *context, const tort_tensor *inputs, i
     if (!status) status = tort_check_pointers(session, inputs, outputs, error);
     if (status) return status;
     tort_text_clear(context->text);
+    context->too_small = false;
     status = tort_frame_run(&context->frames[0], inputs, NULL, outputs, error);
     const tort_status synced = sync_all(context, status ? NULL : error);
     if (!status) status = synced;
     atomic_store(&context->cancelled, false);
     if (!status) tort_outputs_lend(&context->frames[0], outputs);
+    if (!status || context->too_small) tort_outputs_tell(&context->frames[0], outputs);
     return status;
 }

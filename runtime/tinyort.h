@@ -416,13 +416,22 @@ TORT_API void tort_context_free(tort_context *context); /* NULL is allowed */
 
 /* Runs the model. `inputs` in the order of the model's inputs, borrowed for the call; a symbolic dimension must have
  * one size wherever it stands. outputs[i].data NULL: filled with memory of the context, valid until its next run or
- * free; not NULL: the caller's buffer of matching type and exact shape, written by the node that makes the output. One
- * that shares bytes with an input is filled by a copy at the end instead; two outputs that share bytes are
- * TORT_E_INPUT. Data is aligned to its elements, on a device to 16 bytes. The data of a bound input or output is memory
- * of that provider: an input must be complete when the call is made (wait for your own stream first); outputs are
- * complete when it returns. A pointer into other memory is TORT_E_INPUT, where the provider can tell. */
+ * free; not NULL: the caller's buffer of matching type and exact shape (but see tort_context_output_capacity), written
+ * by the node that makes the output. One that shares bytes with an input is filled by a copy at the end instead; two
+ * outputs that share bytes are TORT_E_INPUT. Data is aligned to its elements, on a device to 16 bytes. The data of a
+ * bound input or output is memory of that provider: an input must be complete when the call is made (wait for your own
+ * stream first); outputs are complete when it returns. A pointer into other memory is TORT_E_INPUT, where the provider
+ * can tell. */
 TORT_API tort_status tort_context_run(tort_context *context, const tort_tensor *inputs, int32_t input_count,
                                       tort_tensor *outputs, int32_t output_count, tort_error *error);
+
+/* From now on the caller's buffer for this output has `bytes` bytes, which may be more than the output takes: for
+ * outputs whose shape is not known before. outputs[i].data is the buffer; its type and shape are not looked at, and
+ * come back as they are, also with the TORT_E_INPUT of a buffer that is too small, where they tell what it must hold.
+ * TORT_NO_CAPACITY: the buffer has the exact shape again. */
+#define TORT_NO_CAPACITY SIZE_MAX
+TORT_API tort_status tort_context_output_capacity(tort_context *context, int32_t output, size_t bytes,
+                                                  tort_error *error);
 
 /* Ends the run of the context that is under way before its next step, else its next run before the first, with
  * TORT_E_CANCELLED and the node at which it ended. The context can be used again at once. The only function that may be

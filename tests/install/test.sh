@@ -63,6 +63,7 @@ for mode in shared static; do
     check "a program that reads the model itself, $mode library" example own_reader $mode
     check "a program compiled with shorter structs, $mode library" example older_header $mode
     check "a program that cancels a run, $mode library" example cancel $mode
+    check "a program that wants an output of unknown size, $mode library" example unknown_size $mode onnx_bytes
 done
 check "make uninstall" "$MAKE" --no-print-directory uninstall DESTDIR="$scratch/root" PREFIX=$prefix
 check "nothing is left after make uninstall" nothing_is_left
