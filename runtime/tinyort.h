@@ -161,6 +161,15 @@ typedef struct tort_env {
     void *parallel_ud;
 } tort_env;
 
+/* Lets env allocate inside this block of `bytes` bytes, which begins at a multiple of 16: the whole need of a model, a
+ * session or a context in memory that the caller has set aside. Where nothing fits any more, functions fail with
+ * TORT_E_MEMORY. env->struct_size is set by the caller; a block serves several environments of one kind, from several
+ * threads. It is the caller's again when all that was made in it has been freed. */
+TORT_API tort_status tort_env_in_block(tort_env *env, void *memory, size_t bytes, tort_error *error);
+/* The most bytes of its block that were needed at once: in a block of as many the same happens again; in a smaller one
+ * something does not fit. 0: env is in no block. */
+TORT_API size_t tort_block_most(const tort_env *env);
+
 /* ---- values: what a run carries beside tensors ------------------------------------------------------------------- */
 
 /* A tensor, sequence, optional or map in host memory. It is counted: whoever made or retained it releases it, and it
@@ -402,6 +411,13 @@ TORT_API tort_status tort_session_create(const tort_env *env, const tort_model *
                                          const tort_session_options *options, tort_session **session,
                                          tort_error *error);
 TORT_API void tort_session_free(tort_session *session); /* NULL is allowed */
+
+/* The bytes of a block (tort_env_in_block) in which such a session and so many contexts of it fit exactly: makes and
+ * frees them in memory of env, which takes as long, and up to three times as much memory. Weights that kernels read as
+ * they are in the file are the model's and not counted; where shapes are unknown, runs will need more. */
+TORT_API tort_status tort_session_bytes(const tort_env *env, const tort_model *model,
+                                        const tort_session_options *options, int32_t contexts, size_t *bytes,
+                                        tort_error *error);
 
 /* Plans ahead of time for concrete input shapes, in the order of the model's inputs. */
 TORT_API tort_status tort_session_plan(tort_session *session, const tort_input_shape *shapes, int32_t count,
