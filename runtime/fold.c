@@ -230,7 +230,8 @@ static bool has_output(const tort_node *node) {
 static tort_status mark_unread(tort_lowered *lowered, tort_error *error) {
     tort_session *session = lowered->session;
     const tort_graph *graph = &lowered->graph;
-    const bool chosen = session->options.output_count > 0, keep = session->options.unfolded && !chosen;
+    const bool chosen = session->options.output_count > 0 && lowered == tort_main_graph(session);
+    const bool keep = session->options.unfolded && !chosen;
     int32_t *readers = tort_alloc_zero(&session->env, (size_t)graph->value_count + 1, sizeof *readers);
     if (!readers) return tort_out_of_memory(error, (size_t)graph->value_count * sizeof *readers);
     for (int32_t i = 0; i < graph->output_count; i++) readers[graph->outputs[i]]++;

@@ -154,9 +154,9 @@ static tort_port port_of(const tort_model *model, int32_t value_index) {
     const tort_graph_value *value = &model->graphs[0].values[value_index];
     tort_port port = {.struct_size = sizeof port,
                       .name = value->name,
-                      .value_type = tort_info_type(&value->info),
                       .type = value->info.type,
-                      .rank = value->info.rank};
+                      .rank = value->info.rank,
+                      .value_type = tort_info_type(&value->info)};
     for (int32_t i = 0; i < TORT_MAX_RANK; i++) {
         port.dim_names[i] = "";
         if (i >= port.rank) continue;

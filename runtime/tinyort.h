@@ -317,11 +317,11 @@ TORT_API void tort_model_free(tort_model *model); /* NULL is allowed */
 typedef struct tort_port {
     size_t struct_size; /* sizeof(tort_port), set by the caller */
     const char *name;
-    tort_value_type value_type; /* of a tensor or of what is none, which has no rank */
-    tort_type type;             /* of the elements */
-    int32_t rank;               /* -1: unknown */
+    tort_type type; /* of the elements */
+    int32_t rank;   /* -1: unknown */
     int64_t dims[TORT_MAX_RANK];
     const char *dim_names[TORT_MAX_RANK];
+    tort_value_type value_type; /* of a tensor or of what is none, which has no rank */
 } tort_port;
 
 TORT_API int32_t tort_model_input_count(const tort_model *model);
