@@ -7,6 +7,7 @@
 
 #include "loader/file_kind.h"
 #include "loader/loader.h"
+#include "runtime/check.h"
 
 /* ---- the header ------------------------------------------------------------------------------------------------- */
 
@@ -127,23 +128,61 @@ static tort_status load_limited(tort_model *model, tort_source *source, const ch
     return status;
 }
 
-/* path NULL: the model is in memory. */
-static tort_status load_model(const tort_env *env, const char *path, const void *bytes, size_t size,
-                              const tort_load_options *options, tort_model **out, tort_error *error) {
+/* Operators of the application are looked at before the file is. */
+static tort_status check_operators(const tort_load_options *options, tort_error *error) {
+    if (!options->operators) return TORT_OK;
+    if (options->operator_abi != TORT_PROVIDER_ABI)
+        return tort_fail(error, TORT_E_USAGE,
+                         "tort_load_options.operators were compiled with an op.h of version %u (operator_abi), this "
+                         "library has %u: set operator_abi to TORT_PROVIDER_ABI and compile them anew",
+                         options->operator_abi, TORT_PROVIDER_ABI);
+    return tort_check_rows(options->operators, error);
+}
+
+/* The caller's, which may have been compiled with a shorter struct. */
+static tort_status complete_options(const tort_load_options *options, tort_load_options *complete, tort_error *error) {
+    *complete = (tort_load_options){.struct_size = sizeof *complete};
+    if (!options) return TORT_OK;
+    const size_t size = options->struct_size;
+    tort_status status = tort_check_struct_size(size, "tort_load_options", error);
+    if (status) return status;
+    memcpy(complete, options, size < sizeof *complete ? size : sizeof *complete);
+    complete->struct_size = sizeof *complete;
+    return check_operators(complete, error);
+}
+
+/* Where a model comes from: a path, a reader or, where both are NULL, bytes in memory. */
+typedef struct origin {
+    const char *path;
+    const tort_reader *reader;
+    const void *bytes;
+    size_t size;
+} origin;
+
+static tort_status open_origin(const tort_env *env, const origin *from, const tort_load_options *options,
+                               tort_source **source, tort_error *error) {
+    if (from->path) return tort_source_open_file(env, from->path, options, source, error);
+    if (from->reader) return tort_source_open_reader(env, from->reader, options, source, error);
+    return tort_source_open_buffer(env, from->bytes, from->size, options, source, error);
+}
+
+static tort_status load_model(const tort_env *env, const origin *from, const tort_load_options *options,
+                              tort_model **out, tort_error *error) {
     *out = NULL;
     if (error) *error = (tort_error){.node = -1};
     tort_status status = env ? tort_check_struct_size(env->struct_size, "tort_env", error) : TORT_OK;
-    if (!status && options) status = tort_check_struct_size(options->struct_size, "tort_load_options", error);
+    tort_load_options complete;
+    if (!status) status = complete_options(options, &complete, error);
     if (status) return status;
     tort_model *model = tort_model_new(env);
     if (!model) return tort_out_of_memory(error, sizeof *model);
     tort_source *source = NULL;
-    status = path ? tort_source_open_file(&model->env, path, options, &source, error)
-                  : tort_source_open_buffer(&model->env, bytes, size, options, &source, error);
+    model->operators = complete.operators;
+    status = open_origin(&model->env, from, &complete, &source, error);
     if (!status) {
         set_source(model, source);
-        status = load_limited(model, source, path ? path : "", error);
-        if (status && path) tort_error_prefix(error, "%.150s", path);
+        status = load_limited(model, source, from->path ? from->path : "", error);
+        if (status && from->path) tort_error_prefix(error, "%.150s", from->path);
     }
     if (status)
         tort_model_free(model);
@@ -156,12 +195,24 @@ tort_status tort_model_load(const tort_env *env, const char *path, const tort_lo
                             tort_error *error) {
     if (!path || !model)
         return tort_fail(error, TORT_E_USAGE, "tort_model_load needs a path and a place for the model");
-    return load_model(env, path, NULL, 0, options, model, error);
+    return load_model(env, &(origin){.path = path}, options, model, error);
 }
 
 tort_status tort_model_load_buffer(const tort_env *env, const void *bytes, size_t size,
                                    const tort_load_options *options, tort_model **model, tort_error *error) {
     if (!model || (!bytes && size))
         return tort_fail(error, TORT_E_USAGE, "tort_model_load_buffer needs bytes and a place for the model");
-    return load_model(env, NULL, bytes, size, options, model, error);
+    return load_model(env, &(origin){.bytes = bytes, .size = size}, options, model, error);
+}
+
+tort_status tort_model_load_reader(const tort_env *env, const tort_reader *reader, const tort_load_options *options,
+                                   tort_model **model, tort_error *error) {
+    tort_reader complete = {0};
+    if (!reader || !model)
+        return tort_fail(error, TORT_E_USAGE, "tort_model_load_reader needs a reader and a place for the model");
+    tort_status status = tort_check_struct_size(reader->struct_size, "tort_reader", error);
+    if (status) return status;
+    memcpy(&complete, reader, reader->struct_size < sizeof complete ? reader->struct_size : sizeof complete);
+    if (!complete.read) return tort_fail(error, TORT_E_USAGE, "tort_reader has no function `read`");
+    return load_model(env, &(origin){.reader = &complete}, options, model, error);
 }

@@ -1,4 +1,4 @@
-/* source.c - reading a model's bytes from its file, a buffer, its external files or the application's callback.
+/* source.c - reading a model's bytes from its file, a buffer, its external files or the application's callbacks.
  *
  * The model's file stays open; an external file is opened for each read, because a model may have one per tensor and
  * open files are few, and each time it must still be the file that was checked. */
@@ -27,6 +27,7 @@ struct tort_source {
     tort_load_options options;
     int fd, folder;     /* of a model in a file; -1 otherwise */
     const char *buffer; /* of a model in memory; NULL otherwise */
+    tort_reader reader; /* of a model that the application reads; its function is NULL otherwise */
     uint64_t size;
     tort_names numbers;       /* location -> number */
     external_file *externals; /* number 1 is externals[0] */
@@ -102,6 +103,21 @@ tort_status tort_source_open_buffer(const tort_env *env, const void *bytes, size
     return TORT_OK;
 }
 
+tort_status tort_source_open_reader(const tort_env *env, const tort_reader *reader, const tort_load_options *options,
+                                    tort_source **out, tort_error *error) {
+    tort_source *source = new_source(env, options);
+    if (!source) return tort_out_of_memory(error, sizeof *source);
+    source->reader = *reader;
+    source->size = reader->size;
+    *out = source;
+    return TORT_OK;
+}
+
+/* Its external files lie beside it; of any other model the application reads them. */
+static bool is_file(const tort_source *source) {
+    return source->fd >= 0;
+}
+
 void tort_source_close(void *opened) {
     tort_source *source = opened;
     if (!source) return;
@@ -141,7 +157,7 @@ static tort_status open_external(const tort_source *source, const char *location
 
 /* Checks a file that is named for the first time. */
 static tort_status examine(tort_source *source, external_file *file, tort_error *error) {
-    if (source->buffer) return tort_external_check(file->location, error);
+    if (!is_file(source)) return tort_external_check(file->location, error);
     int fd;
     tort_status status = open_external(source, file->location, &fd, &file->facts, error);
     if (status) return status;
@@ -173,14 +189,15 @@ static tort_status add_external(tort_source *source, const char *location, int32
 
 tort_status tort_source_external(tort_source *source, const char *location, uint64_t offset, uint64_t length,
                                  int32_t *file, tort_error *error) {
-    if (source->buffer && !source->options.external)
+    if (!is_file(source) && !source->options.external)
         return tort_fail(error, TORT_E_MODEL,
-                         "external data \"%s\" of a model in memory needs tort_load_options.external", location);
+                         "external data \"%s\" of a model that is not a file needs tort_load_options.external",
+                         location);
     if (!tort_names_find(&source->numbers, location, file)) {
         tort_status status = add_external(source, location, file, error);
         if (status) return status;
     }
-    if (source->buffer) return TORT_OK; /* the application knows how large it is */
+    if (!is_file(source)) return TORT_OK; /* the application knows how large it is */
     uint64_t size = (uint64_t)source->externals[*file - 1].facts.st_size;
     if (offset > size || length > size - offset)
         return tort_fail(error, TORT_E_MODEL,
@@ -214,14 +231,19 @@ static tort_status read_model(const tort_source *source, uint64_t offset, uint64
     if (offset > source->size || length > source->size - offset)
         return tort_fail(error, TORT_E_MODEL, "%llu bytes at offset %llu are outside the model",
                          (unsigned long long)length, (unsigned long long)offset);
-    if (!source->buffer) return read_fully(source->fd, "the model", offset, length, dst, error);
-    if (length) memcpy(dst, source->buffer + offset, (size_t)length);
-    return TORT_OK;
+    if (is_file(source)) return read_fully(source->fd, "the model", offset, length, dst, error);
+    if (source->buffer) {
+        if (length) memcpy(dst, source->buffer + offset, (size_t)length);
+        return TORT_OK;
+    }
+    if (!length || source->reader.read(source->reader.ud, offset, length, dst) == 0) return TORT_OK;
+    return tort_fail(error, TORT_E_IO, "the application's reader gave no %llu bytes at offset %llu of the model",
+                     (unsigned long long)length, (unsigned long long)offset);
 }
 
 static tort_status read_external(const tort_source *source, const external_file *file, uint64_t offset, uint64_t length,
                                  void *dst, tort_error *error) {
-    if (source->buffer) {
+    if (!is_file(source)) {
         if (source->options.external(source->options.external_ud, file->location, offset, length, dst) == 0)
             return TORT_OK;
         return tort_fail(error, TORT_E_IO, "the application gave no %llu bytes at offset %llu of external data \"%s\"",

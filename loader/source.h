@@ -1,6 +1,6 @@
-/* source.h - the bytes of a model: file 0 is the model itself (a file, or the caller's buffer), files 1.. are the
- * external ones that its tensors name. Reading is thread-safe; a source is what stands behind the model's source_read,
- * source_view and source_close.
+/* source.h - the bytes of a model: file 0 is the model itself (a file, the caller's buffer or its reader), files 1..
+ * are the external ones that its tensors name. Reading is thread-safe; a source is what stands behind the model's
+ * source_read, source_view and source_close.
  *
  * Weights are read when they are needed, so the files must stay as they are while the model lives. An external file
  * that was exchanged for another is noticed and refused. Two things are not: a file that is written in place gives the
@@ -21,6 +21,9 @@ tort_status tort_source_open_file(const tort_env *env, const char *path, const t
 /* Borrows `bytes` until tort_source_close. */
 tort_status tort_source_open_buffer(const tort_env *env, const void *bytes, size_t size,
                                     const tort_load_options *options, tort_source **source, tort_error *error);
+/* Keeps a copy of the reader, which is complete. */
+tort_status tort_source_open_reader(const tort_env *env, const tort_reader *reader, const tort_load_options *options,
+                                    tort_source **source, tort_error *error);
 void tort_source_close(void *source); /* NULL is allowed */
 
 const tort_load_options *tort_source_options(const tort_source *source); /* the copy, complete */

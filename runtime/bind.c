@@ -90,25 +90,25 @@ const char *tort_session_output_memory(const tort_session *session, int32_t inde
 /* ---- pointers ---------------------------------------------------------------------------------------------------- */
 
 /* Kernels rely on it: 16 bytes on a device, whose libraries want as much, the size of an element on the host. */
-static tort_status check_alignment(const char *role, const char *name, int32_t memory, const tort_tensor *tensor,
+static tort_status check_alignment(const char *role, const char *name, int32_t memory, tort_type type, const void *data,
                                    tort_error *error) {
-    const unsigned element = (unsigned)tort_type_bits(tensor->type) / 8;
+    const unsigned element = (unsigned)tort_type_bits(type) / 8;
     const unsigned align = memory ? 16 : element > 8 ? 8 : element > 1 ? element : 1;
-    if ((uintptr_t)tensor->data % align == 0) return TORT_OK;
+    if ((uintptr_t)data % align == 0) return TORT_OK;
     return tort_fail(error, TORT_E_INPUT, "the data of %s \"%s\" is at an address that is not a multiple of %u%s", role,
                      name, align,
                      memory ? ": give the start of an allocation, or a part at a multiple of 16 bytes" : "");
 }
 
 /* A pointer for bound memory must be within reach of that device, one for host memory within reach of the host. */
-static tort_status check_pointer(const tort_session *session, const char *role, const char *name, int32_t memory,
-                                 const tort_tensor *tensor, tort_error *error) {
-    const void *data = tensor->data;
-    if (data) {
-        tort_status status = check_alignment(role, name, memory, tensor, error);
-        if (status) return status;
-    }
-    for (int32_t i = 0; data && i < session->chain_count; i++) {
+static tort_status check_pointer(const tort_session *session, const char *role, int32_t value, int32_t memory,
+                                 const void *data, tort_error *error) {
+    const tort_lowered *lowered = tort_main_graph(session);
+    const char *name = lowered->graph.values[value].name;
+    if (!data) return TORT_OK;
+    tort_status status = check_alignment(role, name, memory, lowered->infos[value].type, data, error);
+    if (status) return status;
+    for (int32_t i = 0; i < session->chain_count; i++) {
         const tort_link *link = &session->chain[i];
         if (memory && link->memory != memory) continue;
         const uint32_t reach = tort_link_reach(link, data);
@@ -130,11 +130,9 @@ tort_status tort_check_pointers(const tort_session *session, const tort_tensor *
     const tort_graph *graph = &lowered->graph;
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < graph->input_count; i++)
-        status = check_pointer(session, "input", graph->values[graph->inputs[i]].name, lowered->input_memory[i],
-                               &inputs[i], error);
+        status = check_pointer(session, "input", graph->inputs[i], lowered->input_memory[i], inputs[i].data, error);
     for (int32_t i = 0; !status && i < graph->output_count; i++)
-        status = check_pointer(session, "output", graph->values[graph->outputs[i]].name, lowered->output_memory[i],
-                               &outputs[i], error);
+        status = check_pointer(session, "output", graph->outputs[i], lowered->output_memory[i], outputs[i].data, error);
     return status;
 }
 

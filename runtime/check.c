@@ -1,66 +1,12 @@
 /* check.c - holds a node against the row of its operator: arity, attributes, types. One generic checker for all.
  *
- * It parses the little languages of tort_op (see op.h) and knows no operator. Read next: infer.c. */
+ * It parses the little languages of tort_op (see op.h) and knows no operator. It trusts rows: op_table.c finds them,
+ * check_rows.c has looked at those of an application. Read next: infer.c. */
 #include "runtime/check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- the table of rows ---------------------------------------------------------------------------------------------
- */
-
-static int compare_rows(const void *a, const void *b) {
-    const tort_op *x = *(const tort_op *const *)a, *y = *(const tort_op *const *)b;
-    int order = strcmp(x->domain, y->domain);
-    if (!order) order = strcmp(x->name, y->name);
-    return order ? order : (x->since > y->since) - (x->since < y->since);
-}
-
-bool tort_op_table_build(tort_op_table *table, const tort_env *env) {
-    int32_t count = 0;
-    for (const tort_op *const *family = tort_op_families; *family; family++)
-        for (const tort_op *row = *family; row->name; row++) count++;
-    table->count = count;
-    table->rows = tort_alloc(env, (size_t)count * sizeof *table->rows + 1);
-    if (!table->rows) return false;
-    int32_t at = 0;
-    for (const tort_op *const *family = tort_op_families; *family; family++)
-        for (const tort_op *row = *family; row->name; row++) table->rows[at++] = row;
-    qsort(table->rows, (size_t)count, sizeof *table->rows, compare_rows);
-    return true;
-}
-
-void tort_op_table_free(tort_op_table *table, const tort_env *env) {
-    tort_free(env, table->rows, (size_t)table->count * sizeof *table->rows + 1);
-    table->rows = NULL;
-}
-
-static int compare_name(const tort_op *row, const char *domain, const char *name) {
-    int order = strcmp(row->domain, domain);
-    return order ? order : strcmp(row->name, name);
-}
-
-const tort_op *tort_op_find(const tort_op_table *table, const char *domain, const char *name, int64_t opset,
-                            const tort_op *const **family, int32_t *family_count) {
-    int32_t low = 0, high = table->count;
-    while (low < high) {
-        int32_t middle = low + (high - low) / 2;
-        if (compare_name(table->rows[middle], domain, name) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *family = table->rows + low;
-    *family_count = 0;
-    const tort_op *found = NULL;
-    for (int32_t i = low; i < table->count && !compare_name(table->rows[i], domain, name); i++) {
-        ++*family_count;
-        if (table->rows[i]->since <= opset && opset <= table->rows[i]->until) found = table->rows[i];
-    }
-    if (*family_count && (*family)[0]->flags & TORT_OP_EARLY && opset < (*family)[0]->since) found = (*family)[0];
-    return found;
-}
 
 /* ---- formals --------------------------------------------------------------------------------------------------------
  */
@@ -251,7 +197,7 @@ bool tort_attribute_formal_next(const char **cursor, tort_attribute_formal *form
     if (*p == '(') {
         formal->types = ++p;
         formal->types_length = strcspn(p, ")");
-        p += formal->types_length + 1;
+        p += formal->types_length + (p[formal->types_length] == ')');
     }
     if (*p == '!') {
         formal->required = true;

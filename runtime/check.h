@@ -4,16 +4,22 @@
 
 #include "runtime/op.h"
 
-/* All rows of this build, sorted by domain, name and version. */
+/* All rows: those of the application, then those of this build, both sorted by domain, name and version. */
 typedef struct tort_op_table {
     const tort_op **rows; /* owns the array; borrows the rows */
     int32_t count;
+    int32_t own; /* so many are the application's */
 } tort_op_table;
 
-bool tort_op_table_build(tort_op_table *table, const tort_env *env); /* false: out of memory */
+/* Rows of an application, which nobody has looked at yet: TORT_E_USAGE for one that is malformed. NULL: there are none.
+ */
+tort_status tort_check_rows(const tort_op *const *operators, tort_error *error);
+/* operators: the application's, NULL: there are none. False: out of memory. */
+bool tort_op_table_build(tort_op_table *table, const tort_op *const *operators, const tort_env *env);
 void tort_op_table_free(tort_op_table *table, const tort_env *env);
-/* The row for this version, which may be a later one (TORT_OP_EARLY); NULL if none. *family gets the first row of that
- * name, *family_count how many there are (0: the operator is not in this build). */
+/* The row for this version, which may be a later one (TORT_OP_EARLY); NULL if none. A row of the application goes
+ * before one of the build. *family gets the first row of that name, *family_count how many there are (0: there is no
+ * such operator); where both have the name, of the one whose row was found, or of the build. */
 const tort_op *tort_op_find(const tort_op_table *table, const char *domain, const char *name, int64_t opset,
                             const tort_op *const **family, int32_t *family_count);
 

@@ -77,6 +77,8 @@ void tort_context_free(tort_context *context) {
     tort_dynamic_drain(context);
     for (int32_t m = 1; context->streams && m < session->memory_count; m++)
         if (context->streams[m]) tort_link_stream_close(session->memories[m].owner, context->streams[m]);
+    tort_free(&context->env, context->capacities,
+              (size_t)tort_main_graph(session)->graph.output_count * sizeof *context->capacities);
     if (context->text) tort_text_free(context->text);
     tort_arena_free(&context->arena);
     tort_free(&session->account.inner, context, sizeof *context);
@@ -85,6 +87,23 @@ void tort_context_free(tort_context *context) {
 void tort_context_observe(tort_context *context, tort_observer observer, void *ud) {
     context->observer = observer;
     context->observer_ud = ud;
+}
+
+tort_status tort_context_output_capacity(tort_context *context, int32_t output, size_t bytes, tort_error *error) {
+    const int32_t count = tort_main_graph(context->session)->graph.output_count;
+    if (output < 0 || output >= count)
+        return tort_fail(error, TORT_E_USAGE, "there is no output %d: the session has %d", output, count);
+    if (!context->capacities) {
+        context->capacities = tort_alloc(&context->env, (size_t)count * sizeof *context->capacities);
+        if (!context->capacities) return tort_out_of_memory(error, (size_t)count * sizeof *context->capacities);
+        for (int32_t i = 0; i < count; i++) context->capacities[i] = TORT_NO_CAPACITY;
+    }
+    context->capacities[output] = bytes;
+    return TORT_OK;
+}
+
+void tort_context_cancel(tort_context *context) {
+    atomic_store(&context->cancelled, true);
 }
 
 /* ---- the run ----------------------------------------------------------------------------------------------------- */
@@ -131,8 +150,10 @@ static tort_status run_main(tort_context *context, const tort_tensor *inputs, co
     tort_status status = tort_check_pointers(session, inputs, outputs, error);
     if (status) return status;
     tort_text_clear(context->text);
+    context->too_small = false;
     status = tort_frame_run(&context->frames[0], inputs, values, outputs, error);
     const tort_status synced = sync_all(context, status ? NULL : error);
+    atomic_store(&context->cancelled, false);
     return status ? status : synced;
 }
 
@@ -142,17 +163,19 @@ static tort_status begin_run(const tort_context *context, int32_t output_count, 
     if (error) *error = (tort_error){.node = -1};
     if (context->session->lost) return tort_session_lost(error);
     if (output_count == graph->output_count) return TORT_OK;
-    return tort_fail(error, TORT_E_INPUT, "room for %d outputs given, the model has %d", output_count,
+    return tort_fail(error, TORT_E_INPUT, "room for %d outputs given, the session has %d", output_count,
                      graph->output_count);
 }
 
 tort_status tort_context_run(tort_context *context, const tort_tensor *inputs, int32_t input_count,
                              tort_tensor *outputs, int32_t output_count, tort_error *error) {
+    context->too_small = false;
     tort_status status = begin_run(context, output_count, error);
     if (!status) status = tort_check_tensors_alone(context->session, error);
     if (!status) status = tort_check_inputs(context->session, inputs, input_count, error);
     if (!status) status = run_main(context, inputs, NULL, outputs, error);
     if (!status) tort_outputs_lend(&context->frames[0], outputs);
+    if (!status || context->too_small) tort_outputs_tell(&context->frames[0], outputs);
     return status;
 }
 

@@ -75,6 +75,9 @@ struct tort_context {
     void **streams;     /* a memory: of its owner, for all providers that share it */
     tort_frame *frames; /* a graph of the session: 0 is the main one */
     struct tort_text *text;
+    size_t *capacities;    /* a main output: bytes of the caller's buffer, TORT_NO_CAPACITY; owned; NULL: of none */
+    bool too_small;        /* a buffer was, in the run that goes on */
+    atomic_bool cancelled; /* by the application, from any thread; a run takes it back when it ends */
     tort_observer observer;
     void *observer_ud;
     uint64_t dynamic_bytes; /* of all regions for values whose shape depends on data, spare ones included */
@@ -112,6 +115,8 @@ tort_status tort_outputs_bind(tort_frame *frame, const tort_tensor *inputs, cons
 void *tort_outputs_place(const tort_frame *frame, int32_t slot, size_t bytes);
 tort_status tort_outputs_fill(tort_frame *frame, const tort_tensor *outputs, tort_error *error);
 void tort_outputs_lend(const tort_frame *frame, tort_tensor *outputs);
+/* Types and shapes of the outputs whose buffers have a capacity, as far as they are known. */
+void tort_outputs_tell(const tort_frame *frame, tort_tensor *outputs);
 
 /* dynamic.c: steps whose shapes depend on data. */
 tort_status tort_dynamic_prepare(tort_frame *frame, const tort_step *step, tort_error *error);

@@ -6,10 +6,17 @@
 
 #include "runtime/tinyort.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 TORT_API tort_status tort_fail(tort_error *error, tort_status code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 TORT_API tort_status tort_out_of_memory(tort_error *error, size_t bytes);
 /* Puts "<text>: " in front of the message. */
 TORT_API void tort_error_prefix(tort_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+#ifdef __cplusplus
+}
+#endif
 #endif

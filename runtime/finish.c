@@ -261,7 +261,7 @@ static void number_nodes(tort_model *model) {
 
 tort_status tort_model_finish(tort_model *model, int assume_opset, tort_error *error) {
     tort_op_table table;
-    if (!tort_op_table_build(&table, &model->env)) return tort_out_of_memory(error, 0);
+    if (!tort_op_table_build(&table, model->operators, &model->env)) return tort_out_of_memory(error, 0);
     tort_status status = TORT_OK;
     number_nodes(model);
     for (int32_t g = 0; !status && g < model->graph_count; g++) {

@@ -226,11 +226,12 @@ static bool has_output(const tort_node *node) {
 }
 
 /* Nodes whose outputs nobody reads any more, from the last to the first; where every node is to run, only those that
- * have no output at all. */
+ * have no output at all. Where the application chose outputs, it means to do without the rest, known or not. */
 static tort_status mark_unread(tort_lowered *lowered, tort_error *error) {
     tort_session *session = lowered->session;
     const tort_graph *graph = &lowered->graph;
-    const bool keep = session->options.unfolded;
+    const bool chosen = session->options.output_count > 0 && lowered == tort_main_graph(session);
+    const bool keep = session->options.unfolded && !chosen;
     int32_t *readers = tort_alloc_zero(&session->env, (size_t)graph->value_count + 1, sizeof *readers);
     if (!readers) return tort_out_of_memory(error, (size_t)graph->value_count * sizeof *readers);
     for (int32_t i = 0; i < graph->output_count; i++) readers[graph->outputs[i]]++;
@@ -239,7 +240,7 @@ static tort_status mark_unread(tort_lowered *lowered, tort_error *error) {
         tort_unit *unit = &lowered->units[i];
         bool read = keep && has_output(node);
         for (int32_t k = 0; k < node->output_count; k++) read |= node->outputs[k] >= 0 && readers[node->outputs[k]];
-        if (!read && node->op && !unit->folded) {
+        if (!read && (node->op || chosen) && !unit->folded) {
             unit->folded = true;
             unit->label = "unread";
         }

@@ -327,7 +327,7 @@ tort_status tort_fuse(tort_session *session, tort_error *error) {
     fuser f = {.session = session, .pattern_count = count_rows(), .error = error ? error : &own};
     const size_t count = (size_t)f.pattern_count + 1;
     f.patterns = tort_alloc_zero(&session->env, count, sizeof *f.patterns);
-    const bool built = f.patterns && tort_op_table_build(&f.rows, &session->env);
+    const bool built = f.patterns && tort_op_table_build(&f.rows, session->model->operators, &session->env);
     status = built ? parse_all(&f) : tort_out_of_memory(error, count * sizeof *f.patterns);
     for (int32_t g = 0; !status && g < session->graph_count; g++)
         if (session->graphs[g].lowered) status = fuse_graph(&f, &session->graphs[g]);

@@ -11,6 +11,10 @@
 #include "runtime/error.h"
 #include "runtime/shape.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct tort_op;
 
 #define TORT_NEWEST_IR 14 /* version of the file format, onnx 1.23 */
@@ -161,6 +165,7 @@ struct tort_model {
     tort_dims dims;
     int64_t ir_version;
     const char *path, *producer, *producer_version, *graph_name; /* "" where the file has none */
+    const struct tort_op *const *operators;                      /* the application's; borrowed; NULL: none */
     tort_opset *opsets;
     int32_t opset_count;
     tort_metadata *metadata;
@@ -206,7 +211,10 @@ tort_status tort_model_finish(tort_model *model, int assume_opset, tort_error *e
 
 /* Makes a weight resident and holds it: reads it at the first hold. The result is aligned to TORT_HOST_ALIGN, or is
  * the mapped file or the caller's buffer. Thread-safe. Release what was acquired; at the last release it is dropped. */
-tort_status tort_weight_acquire(const tort_model *model, int32_t weight, const void **data, tort_error *error);
-void tort_weight_release(const tort_model *model, int32_t weight);
+TORT_API tort_status tort_weight_acquire(const tort_model *model, int32_t weight, const void **data, tort_error *error);
+TORT_API void tort_weight_release(const tort_model *model, int32_t weight);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

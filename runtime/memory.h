@@ -7,6 +7,10 @@
 
 #include "runtime/tinyort.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define TORT_HOST_ALIGN 64 /* of host offsets and weights, so that vector loads need no prologue */
 #define TORT_DEVICE_ALIGN 256
 
@@ -41,9 +45,12 @@ typedef struct tort_arena {
 
 void tort_arena_init(tort_arena *arena, const tort_env *env);
 void tort_arena_free(tort_arena *arena);
-void *tort_arena_alloc(tort_arena *arena, size_t size); /* zeroed, aligned to 16; NULL on failure */
-void *tort_arena_array(tort_arena *arena, size_t count, size_t size);
+TORT_API void *tort_arena_alloc(tort_arena *arena, size_t size); /* zeroed, aligned to 16; NULL on failure */
+TORT_API void *tort_arena_array(tort_arena *arena, size_t count, size_t size);
 char *tort_arena_text(tort_arena *arena, const char *text, size_t length); /* a terminated copy; NULL on failure */
 char *tort_arena_format(tort_arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -152,10 +152,11 @@ int32_t tort_graph_add_node(tort_model *model, int32_t graph_index, const tort_n
 
 static tort_port port_of(const tort_model *model, int32_t value_index) {
     const tort_graph_value *value = &model->graphs[0].values[value_index];
-    tort_port port = {.name = value->name,
-                      .value_type = tort_info_type(&value->info),
+    tort_port port = {.struct_size = sizeof port,
+                      .name = value->name,
                       .type = value->info.type,
-                      .rank = value->info.rank};
+                      .rank = value->info.rank,
+                      .value_type = tort_info_type(&value->info)};
     for (int32_t i = 0; i < TORT_MAX_RANK; i++) {
         port.dim_names[i] = "";
         if (i >= port.rank) continue;
@@ -168,11 +169,24 @@ static tort_port port_of(const tort_model *model, int32_t value_index) {
     return port;
 }
 
-static tort_port port_at(const tort_model *model, const int32_t *values, int32_t count, int32_t index) {
-    if (index >= 0 && index < count) return port_of(model, values[index]);
+static tort_port no_port(void) {
     tort_port none = {.name = "", .rank = -1};
     for (int32_t i = 0; i < TORT_MAX_RANK; i++) none.dim_names[i] = "";
     return none;
+}
+
+/* Fills what the caller's struct has room for, which may be that of an older tinyort.h. */
+static tort_status fill_port(const tort_model *model, const char *what, const int32_t *values, int32_t count,
+                             int32_t index, tort_port *out, tort_error *error) {
+    const size_t size = out->struct_size;
+    const bool known = index >= 0 && index < count;
+    tort_status status = tort_check_struct_size(size, "tort_port", error);
+    if (status) return status;
+    tort_port port = known ? port_of(model, values[index]) : no_port();
+    port.struct_size = size;
+    memcpy(out, &port, size < sizeof port ? size : sizeof port);
+    if (known) return TORT_OK;
+    return tort_fail(error, TORT_E_USAGE, "there is no %s %d: the model has %d", what, index, count);
 }
 
 int32_t tort_model_input_count(const tort_model *model) {
@@ -183,12 +197,26 @@ int32_t tort_model_output_count(const tort_model *model) {
     return model->graphs[0].output_count;
 }
 
-tort_port tort_model_input(const tort_model *model, int32_t index) {
-    return port_at(model, model->graphs[0].inputs, model->graphs[0].input_count, index);
+tort_status tort_model_input(const tort_model *model, int32_t index, tort_port *port, tort_error *error) {
+    return fill_port(model, "input", model->graphs[0].inputs, model->graphs[0].input_count, index, port, error);
 }
 
-tort_port tort_model_output(const tort_model *model, int32_t index) {
-    return port_at(model, model->graphs[0].outputs, model->graphs[0].output_count, index);
+tort_status tort_model_output(const tort_model *model, int32_t index, tort_port *port, tort_error *error) {
+    return fill_port(model, "output", model->graphs[0].outputs, model->graphs[0].output_count, index, port, error);
+}
+
+static int32_t port_named(const tort_model *model, const int32_t *values, int32_t count, const char *name) {
+    for (int32_t i = 0; i < count; i++)
+        if (!strcmp(model->graphs[0].values[values[i]].name, name)) return i;
+    return -1;
+}
+
+int32_t tort_model_input_index(const tort_model *model, const char *name) {
+    return port_named(model, model->graphs[0].inputs, model->graphs[0].input_count, name);
+}
+
+int32_t tort_model_output_index(const tort_model *model, const char *name) {
+    return port_named(model, model->graphs[0].outputs, model->graphs[0].output_count, name);
 }
 
 const char *tort_model_graph_name(const tort_model *model) {
@@ -212,6 +240,14 @@ int64_t tort_model_opset(const tort_model *model, const char *domain) {
     for (int32_t i = 0; i < model->opset_count; i++)
         if (strcmp(model->opsets[i].domain, domain) == 0) return model->opsets[i].version;
     return 0;
+}
+
+int32_t tort_model_opset_count(const tort_model *model) {
+    return model->opset_count;
+}
+
+const char *tort_model_opset_domain(const tort_model *model, int32_t index) {
+    return index >= 0 && index < model->opset_count ? model->opsets[index].domain : NULL;
 }
 
 int32_t tort_model_metadata_count(const tort_model *model) {

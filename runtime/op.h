@@ -3,11 +3,19 @@
  * A row holds for the CLOSED range of versions since..until. infer tells types and symbolic shapes; resolve decodes
  * attributes, shapes and old forms of the operator into the family's params struct, once, for every provider;
  * reference is the plain loop: the meaning of the operator, and the oracle of every fast kernel.
+ * An application brings its own in tort_load_options.operators: `make install` brings this header.
  * Read next: ops/softmax.c as a small family, then check.c, which reads the rows' data. */
 #ifndef TORT_RUNTIME_OP_H
 #define TORT_RUNTIME_OP_H
 
 #include "runtime/graph.h"
+
+/* Of this header and provider.h: an application that brings operators or providers was compiled with this number. */
+#define TORT_PROVIDER_ABI 4u
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* What infer, resolve and a provider's claim see of a node. An absent input or output has type TORT_UNDEFINED.
  * The contents of an input are known when inputs[i].data (constant, or live) or inputs[i].elements is set. */
@@ -41,7 +49,8 @@ static inline bool tort_has_output(const tort_node_view *node, int32_t i) {
     return i < node->output_count && node->outputs[i].type != TORT_UNDEFINED;
 }
 
-tort_type tort_type_named(const char *name, size_t length); /* "float16" or "FLOAT16"; TORT_UNDEFINED: no type */
+TORT_API tort_type tort_type_named(const char *name,
+                                   size_t length); /* "float16" or "FLOAT16"; TORT_UNDEFINED: no type */
 
 /* ---- infer ------------------------------------------------------------------------------------------------------- */
 
@@ -58,19 +67,20 @@ typedef struct tort_infer {
     tort_error *error;
 } tort_infer;
 
-void tort_infer_same(const tort_infer *infer, int32_t o, int32_t i); /* output o: type and shape of input i */
-void tort_infer_shape(const tort_infer *infer, int32_t o, tort_type type, int32_t rank, const tort_dim *dims);
+TORT_API void tort_infer_same(const tort_infer *infer, int32_t o, int32_t i); /* output o: type and shape of input i */
+TORT_API void tort_infer_shape(const tort_infer *infer, int32_t o, tort_type type, int32_t rank, const tort_dim *dims);
 /* Output o is of this type; of a tensor no shape is known. */
-void tort_infer_value(const tort_infer *infer, int32_t o, tort_value_type type);
+TORT_API void tort_infer_value(const tort_infer *infer, int32_t o, tort_value_type type);
 /* Multidirectional broadcasting of two shapes (either rank may be -1). TORT_E_MODEL when known dims clash. */
-tort_status tort_infer_broadcast(const tort_infer *infer, const tort_info *a, const tort_info *b, tort_info *out);
+TORT_API tort_status tort_infer_broadcast(const tort_infer *infer, const tort_info *a, const tort_info *b,
+                                          tort_info *out);
 /* axis in [-rank, rank) -> [0, rank); TORT_E_MODEL with a sentence otherwise. */
-tort_status tort_normalize_axis(tort_error *error, int64_t axis, int32_t rank, int32_t *out);
+TORT_API tort_status tort_normalize_axis(tort_error *error, int64_t axis, int32_t rank, int32_t *out);
 
 /* Ready-made infer functions. */
-tort_status tort_infer_elementwise(tort_infer *infer); /* output 0 is like input 0 */
-tort_status tort_infer_binary(tort_infer *infer);      /* broadcast of all inputs, type of input 0 */
-tort_status tort_infer_compare(tort_infer *infer);     /* broadcast of all inputs, bool */
+TORT_API tort_status tort_infer_elementwise(tort_infer *infer); /* output 0 is like input 0 */
+TORT_API tort_status tort_infer_binary(tort_infer *infer);      /* broadcast of all inputs, type of input 0 */
+TORT_API tort_status tort_infer_compare(tort_infer *infer);     /* broadcast of all inputs, bool */
 
 /* Infers a body, a graph of the model, for these inputs; what it captures comes from the node. Fills what is known of
  * its outputs, as many as it has. TORT_E_MODEL where it takes another number of inputs. In bodies.c. */
@@ -232,4 +242,7 @@ extern const tort_op *const tort_op_families[];
 
 #define TORT_NEWEST_OPSET 28 /* of the main domain, onnx 1.23 */
 
+#ifdef __cplusplus
+}
+#endif
 #endif

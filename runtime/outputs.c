@@ -29,12 +29,38 @@ static const char *form_text(const tort_tensor *tensor, char *buffer, size_t siz
     return buffer;
 }
 
+/* Bytes of the caller's buffer for an output; TORT_NO_CAPACITY: those of its shape. */
+static size_t capacity_of(const tort_frame *frame, int32_t port) {
+    const tort_context *context = frame->context;
+    return frame == context->frames && context->capacities ? context->capacities[port] : TORT_NO_CAPACITY;
+}
+
+/* Bytes of the caller's buffer. False: its shape says nonsense. */
+static bool buffer_bytes(const tort_frame *frame, int32_t port, const tort_tensor *given, size_t *bytes) {
+    *bytes = capacity_of(frame, port);
+    return *bytes != TORT_NO_CAPACITY || tort_tensor_bytes(given, bytes);
+}
+
 static tort_status wrong_buffer(const tort_frame *frame, int32_t port, const tort_tensor *given,
                                 const tort_tensor *wanted, tort_error *error) {
     char have[200], want[200];
     return tort_fail(error, TORT_E_INPUT, "the buffer for output %d \"%s\" is %s, the output is %s", port,
                      output_name(frame, port), form_text(given, have, sizeof have),
                      form_text(wanted, want, sizeof want));
+}
+
+/* Is the caller's buffer right for what the output turned out to be? */
+static tort_status check_buffer(const tort_frame *frame, int32_t port, const tort_tensor *given,
+                                const tort_tensor *wanted, tort_error *error) {
+    const size_t capacity = capacity_of(frame, port);
+    size_t bytes = 0;
+    char want[200];
+    if (capacity == TORT_NO_CAPACITY && !same_shape(wanted, given))
+        return wrong_buffer(frame, port, given, wanted, error);
+    if (capacity == TORT_NO_CAPACITY || (tort_tensor_bytes(wanted, &bytes) && bytes <= capacity)) return TORT_OK;
+    frame->context->too_small = true;
+    return tort_fail(error, TORT_E_INPUT, "the buffer for output %d \"%s\" has %zu bytes, the output, %s, takes %zu",
+                     port, output_name(frame, port), capacity, form_text(wanted, want, sizeof want), bytes);
 }
 
 /* ---- before the run ---------------------------------------------------------------------------------------------- */
@@ -49,7 +75,9 @@ static int compare_buffers(const void *a, const void *b) {
 /* The bytes of a tensor of the caller; outputs are ports 0.., inputs -1... */
 static void add_buffer(tort_frame *frame, int32_t *count, const tort_tensor *tensor, int32_t memory, int32_t port) {
     size_t bytes;
-    if (!tensor->data || !tort_tensor_bytes(tensor, &bytes) || !bytes) return;
+    if (!tensor->data) return;
+    if (port < 0 ? !tort_tensor_bytes(tensor, &bytes) : !buffer_bytes(frame, port, tensor, &bytes)) return;
+    if (!bytes) return;
     const uintptr_t begin = (uintptr_t)tensor->data;
     frame->buffers[(*count)++] = (tort_buffer){begin, begin + bytes, memory, port};
 }
@@ -102,8 +130,9 @@ tort_status tort_outputs_bind(tort_frame *frame, const tort_tensor *inputs, cons
         const tort_tensor *planned = &frame->tensors[plan->output_slots[i]];
         const bool known = plan->slots[plan->output_slots[i]].bytes >= 0;
         frame->direct[i] = outputs[i].data != NULL;
-        if (outputs[i].data && known && !same_shape(planned, &outputs[i]))
-            return wrong_buffer(frame, i, &outputs[i], planned, error);
+        if (!outputs[i].data || !known) continue;
+        tort_status status = check_buffer(frame, i, &outputs[i], planned, error);
+        if (status) return status;
     }
     tort_status status = check_buffers(frame, inputs, outputs, error);
     for (int32_t i = 0; !status && i < plan->output_count; i++) {
@@ -117,9 +146,9 @@ tort_status tort_outputs_bind(tort_frame *frame, const tort_tensor *inputs, cons
 void *tort_outputs_place(const tort_frame *frame, int32_t slot, size_t bytes) {
     const int32_t port = frame->planned->plan.slots[slot].output;
     size_t given;
-    if (port < 0 || !frame->direct[port] || !tort_tensor_bytes(&frame->outputs[port], &given) || given != bytes)
-        return NULL;
-    return frame->outputs[port].data;
+    if (port < 0 || !frame->direct[port] || !buffer_bytes(frame, port, &frame->outputs[port], &given)) return NULL;
+    const bool fits = capacity_of(frame, port) == TORT_NO_CAPACITY ? given == bytes : given >= bytes;
+    return fits ? frame->outputs[port].data : NULL;
 }
 
 /* ---- after the run ----------------------------------------------------------------------------------------------- */
@@ -133,9 +162,8 @@ tort_status tort_outputs_fill(tort_frame *frame, const tort_tensor *outputs, tor
         const int32_t memory = plan->slots[plan->output_slots[i]].memory;
         size_t bytes;
         if (!outputs[i].data) continue;
-        if (!same_shape(tensor, &outputs[i]) || !tort_tensor_bytes(tensor, &bytes))
-            return wrong_buffer(frame, i, &outputs[i], tensor, error);
-        if (outputs[i].data == tensor->data || !bytes) continue;
+        status = check_buffer(frame, i, &outputs[i], tensor, error);
+        if (status || outputs[i].data == tensor->data || !tort_tensor_bytes(tensor, &bytes) || !bytes) continue;
         if (!memory) {
             memcpy(outputs[i].data, tensor->data, bytes);
             continue;
@@ -152,4 +180,17 @@ void tort_outputs_lend(const tort_frame *frame, tort_tensor *outputs) {
     const tort_plan *plan = &frame->planned->plan;
     for (int32_t i = 0; i < plan->output_count; i++)
         if (!outputs[i].data) outputs[i] = frame->tensors[plan->output_slots[i]];
+}
+
+void tort_outputs_tell(const tort_frame *frame, tort_tensor *outputs) {
+    const tort_plan *plan = &frame->planned->plan;
+    for (int32_t i = 0; i < plan->output_count; i++) {
+        const tort_tensor *tensor = &frame->tensors[plan->output_slots[i]];
+        size_t bytes;
+        if (capacity_of(frame, i) == TORT_NO_CAPACITY || !outputs[i].data || !tort_tensor_bytes(tensor, &bytes))
+            continue;
+        void *data = outputs[i].data;
+        outputs[i] = *tensor;
+        outputs[i].data = data;
+    }
 }

@@ -171,7 +171,7 @@ tort_status tort_place(tort_session *session, tort_error *error) {
     tort_op_table rows;
     tort_status status = tort_read_pins(session, error);
     if (status) return status;
-    if (!tort_op_table_build(&rows, &session->env)) return tort_out_of_memory(error, 0);
+    if (!tort_op_table_build(&rows, session->model->operators, &session->env)) return tort_out_of_memory(error, 0);
     for (int32_t g = 0; !status && g < session->graph_count; g++)
         if (session->graphs[g].lowered) status = place_graph(&session->graphs[g], &rows, error);
     tort_op_table_free(&rows, &session->env);

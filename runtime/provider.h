@@ -10,7 +10,9 @@
 
 #include "runtime/op.h"
 
-#define TORT_PROVIDER_ABI 4u
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* ---- verdicts ---------------------------------------------------------------------------------------------------- */
 
@@ -204,4 +206,7 @@ typedef struct tort_foreign_provider {
 
 extern const tort_foreign_provider tort_foreign_providers[]; /* ends with name NULL */
 
+#ifdef __cplusplus
+}
+#endif
 #endif

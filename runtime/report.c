@@ -20,7 +20,7 @@ typedef struct writer {
     const tort_planned *planned; /* of the main graph; NULL: placement was refused */
     tort_arena *arena;
     tort_report *report;
-    tort_report_copy *copies; /* of the report, while they are written */
+    const tort_report_copy **copies; /* of the report, while they are written */
 } writer;
 
 static const char *node_provider(const tort_session *session, int32_t provider) {
@@ -35,19 +35,22 @@ static const char *node_provider(const tort_session *session, int32_t provider) 
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
 static bool write_verdicts(writer *w, const tort_unit *unit, tort_report_node *out) {
-    tort_report_verdict *verdicts = tort_arena_array(w->arena, (size_t)unit->said_count + 1, sizeof *verdicts);
-    if (!verdicts) return false;
+    const tort_report_verdict **list = tort_arena_array(w->arena, (size_t)unit->said_count, sizeof *list);
+    if (!list) return false;
     for (int32_t i = 0; i < unit->said_count; i++) {
         const tort_said *said = &unit->said[i];
-        verdicts[i] = (tort_report_verdict){.provider = w->session->chain[said->provider].provider->name,
-                                            .kernel = said->kernel,
-                                            .code = said->code,
-                                            .fusion = said->fusion,
-                                            .message = said->message,
-                                            .cure = said->cure,
-                                            .root = said->root};
+        tort_report_verdict *verdict = tort_arena_alloc(w->arena, sizeof *verdict);
+        if (!verdict) return false;
+        *verdict = (tort_report_verdict){.provider = w->session->chain[said->provider].provider->name,
+                                         .kernel = said->kernel,
+                                         .code = said->code,
+                                         .fusion = said->fusion,
+                                         .message = said->message,
+                                         .cure = said->cure,
+                                         .root = said->root};
+        list[i] = verdict;
     }
-    out->verdicts = verdicts;
+    out->verdicts = list;
     out->verdict_count = unit->said_count;
     return true;
 }
@@ -74,9 +77,11 @@ static bool write_from(writer *w, const tort_lowered *lowered, const tort_unit *
     return true;
 }
 
-static bool write_node(writer *w, const tort_lowered *lowered, int32_t i, tort_report_node *out) {
+static const tort_report_node *write_node(writer *w, const tort_lowered *lowered, int32_t i) {
     const tort_node *node = &lowered->graph.nodes[i];
     const tort_unit *unit = &lowered->units[i];
+    tort_report_node *out = tort_arena_alloc(w->arena, sizeof *out);
+    if (!out) return NULL;
     *out = (tort_report_node){.index = lowered->graph.first + i,
                               .file_index = node->file_index,
                               .path = path_of(w, &lowered->graph, node),
@@ -93,7 +98,7 @@ static bool write_node(writer *w, const tort_lowered *lowered, int32_t i, tort_r
     w->report->unplaced += unit->provider == TORT_AT_NOWHERE;
     w->report->fallen_back += out->fell_back;
     w->report->pinned += unit->pinned;
-    return out->path && write_from(w, lowered, unit, out) && write_verdicts(w, unit, out);
+    return out->path && write_from(w, lowered, unit, out) && write_verdicts(w, unit, out) ? out : NULL;
 }
 
 static bool write_nodes(writer *w) {
@@ -101,15 +106,18 @@ static bool write_nodes(writer *w) {
     int32_t count = 0;
     for (int32_t g = 0; g < session->graph_count; g++)
         if (session->graphs[g].lowered) count += session->graphs[g].graph.node_count;
-    tort_report_node *nodes = tort_arena_array(w->arena, (size_t)count + 1, sizeof *nodes);
-    if (!nodes) return false;
-    w->report->nodes = nodes;
+    const tort_report_node **list = tort_arena_array(w->arena, (size_t)count, sizeof *list);
+    if (!list) return false;
+    w->report->nodes = list;
     for (int32_t g = 0; g < session->graph_count; g++) {
         const tort_lowered *lowered = &session->graphs[g];
         for (int32_t i = 0; lowered->lowered && i < lowered->graph.node_count; i++) {
             const bool fused = lowered->units[i].provider == TORT_AT_FUSED;
             w->report->fused += fused;
-            if (!fused && !write_node(w, lowered, i, &nodes[w->report->node_count++])) return false;
+            if (fused) continue;
+            const tort_report_node *node = write_node(w, lowered, i);
+            if (!node) return false;
+            list[w->report->node_count++] = node;
         }
     }
     return true;
@@ -138,7 +146,9 @@ static bool write_copy(writer *w, const tort_planned *planned, const tort_step *
     const tort_graph *graph = &planned->lowered->graph;
     const tort_slot *from = &plan->slots[plan->operands[step->operands]];
     const tort_slot *to = &plan->slots[plan->operands[step->operands + 1]];
-    tort_report_copy *copy = &w->copies[w->report->copy_count++];
+    tort_report_copy *copy = tort_arena_alloc(w->arena, sizeof *copy);
+    if (!copy) return false;
+    w->copies[w->report->copy_count++] = copy;
     *copy = (tort_report_copy){.value = graph->values[from->value].name,
                                .from = memory_name(w->session, from->memory),
                                .to = memory_name(w->session, to->memory),
@@ -153,7 +163,7 @@ static bool write_copies(writer *w) {
     int32_t count = 0;
     for (int32_t g = 0; w->planned && g < session->graph_count; g++)
         count += count_copies(plan_of(&session->graphs[g]));
-    w->copies = tort_arena_array(w->arena, (size_t)count + 1, sizeof *w->copies);
+    w->copies = tort_arena_array(w->arena, (size_t)count, sizeof *w->copies);
     w->report->copies = w->copies;
     if (!w->copies) return false;
     for (int32_t g = 0; count && g < session->graph_count; g++) {
@@ -216,32 +226,40 @@ static void write_bytes(const writer *w, int32_t memory, tort_report_provider *o
         out->naive_bytes = (int64_t)plan->naive_bytes[memory];
     }
     for (int32_t i = 0; i < w->report->copy_count; i++)
-        out->copies_in += w->report->copies[i].to == memory_name(session, memory);
+        out->copies_in += w->report->copies[i]->to == memory_name(session, memory);
+}
+
+static const tort_report_provider *write_provider(writer *w, int32_t i) {
+    const tort_session *session = w->session;
+    const tort_link *link = &session->chain[i];
+    const bool complete = w->planned && w->planned->plan.complete;
+    tort_report_provider *out = tort_arena_alloc(w->arena, sizeof *out);
+    if (!out) return NULL;
+    *out = (tort_report_provider){
+        .name = link->provider->name,
+        .ready = link->condition.ready,
+        .code = link->condition.ready && !*link->condition.code ? "READY" : link->condition.code,
+        .description = describe(w, link),
+        .threads = threads_of(session, link),
+        .nodes = nodes_on(session, i),
+        .message = keep(w, link->condition.ready ? link->condition.note : link->condition.message),
+        .cure = link->condition.cure,
+        .peak_bytes = complete ? 0 : -1,
+        .naive_bytes = complete ? 0 : -1};
+    if (session->memories[link->memory].owner == link) write_bytes(w, link->memory, out);
+    return out;
 }
 
 static bool write_providers(writer *w) {
-    const tort_session *session = w->session;
-    tort_report_provider *providers = tort_arena_array(w->arena, (size_t)session->chain_count + 1, sizeof *providers);
-    if (!providers) return false;
-    for (int32_t i = 0; i < session->chain_count; i++) {
-        const tort_link *link = &session->chain[i];
-        const bool complete = w->planned && w->planned->plan.complete;
-        tort_report_provider *out = &providers[i];
-        *out = (tort_report_provider){
-            .name = link->provider->name,
-            .ready = link->condition.ready,
-            .code = link->condition.ready && !*link->condition.code ? "READY" : link->condition.code,
-            .description = describe(w, link),
-            .threads = threads_of(session, link),
-            .nodes = nodes_on(session, i),
-            .message = keep(w, link->condition.ready ? link->condition.note : link->condition.message),
-            .cure = link->condition.cure,
-            .peak_bytes = complete ? 0 : -1,
-            .naive_bytes = complete ? 0 : -1};
-        if (session->memories[link->memory].owner == link) write_bytes(w, link->memory, out);
+    const int32_t count = w->session->chain_count;
+    const tort_report_provider **list = tort_arena_array(w->arena, (size_t)count, sizeof *list);
+    if (!list) return false;
+    for (int32_t i = 0; i < count; i++) {
+        list[i] = write_provider(w, i);
+        if (!list[i]) return false;
     }
-    w->report->providers = providers;
-    w->report->provider_count = session->chain_count;
+    w->report->providers = list;
+    w->report->provider_count = count;
     return true;
 }
 
@@ -275,17 +293,20 @@ static void add_context(const tort_session *session, tort_report_memory *memory)
     }
 }
 
-static void write_memory(writer *w) {
+static bool write_memory(writer *w) {
     tort_session *session = w->session;
-    tort_report_memory *memory = &w->report->memory;
+    tort_report_memory *memory = tort_arena_alloc(w->arena, sizeof *memory);
     const tort_plan *plan = w->planned ? &w->planned->plan : NULL;
+    if (!memory) return false;
+    w->report->memory = memory;
     *memory = (tort_report_memory){.context = -1, .arena = -1, .total = -1};
     memory->model = (int64_t)(session->model->account.held - tort_weights_resident(session->model));
     memory->session = (int64_t)(session->account.held - weights_of_session(session));
     if (session->weight_bytes) memory->weights = (int64_t)session->weight_bytes[0];
-    if (!plan || !plan->complete) return;
+    if (!plan || !plan->complete) return true;
     add_context(session, memory);
     memory->total = memory->model + memory->weights + memory->session + memory->context + memory->arena;
+    return true;
 }
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
@@ -303,8 +324,7 @@ tort_status tort_session_report(tort_session *session, tort_report **report, tor
                 .planned = plan_of(tort_main_graph(session)),
                 .arena = &store->arena,
                 .report = &store->report};
-    const bool written = write_nodes(&w) && write_copies(&w) && write_providers(&w);
-    write_memory(&w);
+    const bool written = write_nodes(&w) && write_copies(&w) && write_providers(&w) && write_memory(&w);
     pthread_mutex_unlock(&session->lock);
     *report = &store->report;
     if (written) return TORT_OK;

@@ -221,6 +221,12 @@ static tort_status wait_for(const tort_context *context, const tort_step *step, 
     return tort_link_sync(link, context->streams[link->memory], error);
 }
 
+static tort_status end_cancelled(const tort_frame *frame, const tort_step *step, tort_error *error) {
+    tort_fail(error, TORT_E_CANCELLED, "the run was cancelled before this step");
+    if (step->node >= 0) tort_error_at_node(error, &frame->lowered->graph, step->node);
+    return TORT_E_CANCELLED;
+}
+
 static tort_status run_steps(tort_frame *frame, tort_error *error) {
     const tort_context *context = frame->context;
     const tort_plan *plan = &frame->planned->plan;
@@ -229,6 +235,10 @@ static tort_status run_steps(tort_frame *frame, tort_error *error) {
     for (int32_t i = 0; !status && i < plan->step_count; i++) {
         const tort_step *step = &plan->steps[i];
         const bool kernel = step->kind == TORT_STEP_KERNEL;
+        if (atomic_load(&context->cancelled)) {
+            status = end_cancelled(frame, step, error);
+            break;
+        }
         if (kernel) enter(context->session, &now, step->provider);
         status = run_step(frame, step, error);
         if (!status && kernel && context->session->options.wait_steps) status = wait_for(context, step, error);

@@ -80,7 +80,8 @@ static tort_status plan_graph(tort_lowered *lowered, tort_error *error) {
 
 /* The whole planning phase. A placement that is refused, or does not fit, still leaves a session to report on. */
 static tort_status plan_session(tort_session *session, bool *reportable, tort_error *error) {
-    tort_status status = tort_chain_open(session, error);
+    tort_status status = tort_choose_outputs(session, error);
+    if (!status) status = tort_chain_open(session, error);
     if (!status) status = tort_fix_inputs(session, error);
     if (status) return status;
     if (!session->env.parallel_for) {
@@ -130,6 +131,7 @@ tort_status tort_session_create(const tort_env *env, const tort_model *model, co
     if (!status) status = plan_session(session, &reportable, error);
     session->options.shapes = NULL; /* borrowed for the call only */
     session->options.symbols = NULL;
+    session->options.outputs = NULL;
     if (status && !reportable) {
         tort_session_free(session);
         return status;

@@ -197,6 +197,9 @@ static inline tort_lowered *tort_main_graph(const tort_session *session) {
     return &session->graphs[0];
 }
 
+/* choose.c: the outputs that the options name, in place of the model's. */
+tort_status tort_choose_outputs(tort_session *session, tort_error *error);
+
 /* What every later call on a session whose device was lost answers. */
 tort_status tort_session_lost(tort_error *error);
 

@@ -11,6 +11,10 @@
 
 #include "runtime/memory.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef int64_t tort_dim;
 
 typedef enum tort_dim_op {
@@ -54,19 +58,20 @@ bool tort_dims_copy(tort_dims *copy, const tort_dims *dims, const tort_env *env,
 static inline bool tort_dim_known(tort_dim d) {
     return d >= 0;
 }
-tort_dim tort_dim_symbol(tort_dims *dims, const char *name);                 /* the same id for the same name */
-tort_dim tort_dim_fresh(tort_dims *dims, bool dynamic);                      /* an unknown of its own */
-bool tort_dim_dynamic(const tort_dims *dims, tort_dim d);                    /* depends on data */
+TORT_API tort_dim tort_dim_symbol(tort_dims *dims, const char *name);        /* the same id for the same name */
+TORT_API tort_dim tort_dim_fresh(tort_dims *dims, bool dynamic);             /* an unknown of its own */
+TORT_API bool tort_dim_dynamic(const tort_dims *dims, tort_dim d);           /* depends on data */
 const tort_dim_expr *tort_dim_expression(const tort_dims *dims, tort_dim d); /* of d < 0; until the next is made */
 
 /* Arithmetic; the result is a dim and taken to be >= 0 by whoever asks. */
-tort_dim tort_dim_add(tort_dims *dims, tort_dim a, tort_dim b);
-tort_dim tort_dim_add_const(tort_dims *dims, tort_dim a, int64_t b); /* b may be negative; clamped at 0 if known */
-tort_dim tort_dim_mul(tort_dims *dims, tort_dim a, tort_dim b);
-tort_dim tort_dim_floordiv(tort_dims *dims, tort_dim a, int64_t b); /* b >= 1 */
-tort_dim tort_dim_ceildiv(tort_dims *dims, tort_dim a, int64_t b);  /* b >= 1 */
-tort_dim tort_dim_min(tort_dims *dims, tort_dim a, tort_dim b);
-tort_dim tort_dim_max(tort_dims *dims, tort_dim a, tort_dim b);
+TORT_API tort_dim tort_dim_add(tort_dims *dims, tort_dim a, tort_dim b);
+TORT_API tort_dim tort_dim_add_const(tort_dims *dims, tort_dim a,
+                                     int64_t b); /* b may be negative; clamped at 0 if known */
+TORT_API tort_dim tort_dim_mul(tort_dims *dims, tort_dim a, tort_dim b);
+TORT_API tort_dim tort_dim_floordiv(tort_dims *dims, tort_dim a, int64_t b); /* b >= 1 */
+TORT_API tort_dim tort_dim_ceildiv(tort_dims *dims, tort_dim a, int64_t b);  /* b >= 1 */
+TORT_API tort_dim tort_dim_min(tort_dims *dims, tort_dim a, tort_dim b);
+TORT_API tort_dim tort_dim_max(tort_dims *dims, tort_dim a, tort_dim b);
 
 /* An integer that is computed from shapes: a constant, or an expression id. Unlike a dim it may be a negative number,
  * so the two cases are told apart by a flag. */
@@ -81,19 +86,20 @@ static inline tort_scalar tort_scalar_known(int64_t v) {
 static inline tort_scalar tort_scalar_of_dim(tort_dim d) {
     return (tort_scalar){d < 0, d};
 }
-tort_scalar tort_scalar_unknown(tort_dims *dims, bool dynamic);
-tort_scalar tort_scalar_unknown_of(tort_dims *dims, tort_scalar a, tort_scalar b); /* dynamic where a or b is */
-tort_scalar tort_scalar_add(tort_dims *dims, tort_scalar a, tort_scalar b);
-tort_scalar tort_scalar_sub(tort_dims *dims, tort_scalar a, tort_scalar b);
-tort_scalar tort_scalar_mul(tort_dims *dims, tort_scalar a, tort_scalar b);
-tort_scalar tort_scalar_div(tort_dims *dims, tort_scalar a, tort_scalar b); /* ONNX's: towards zero */
-tort_scalar tort_scalar_min(tort_dims *dims, tort_scalar a, tort_scalar b);
-tort_scalar tort_scalar_max(tort_dims *dims, tort_scalar a, tort_scalar b);
+TORT_API tort_scalar tort_scalar_unknown(tort_dims *dims, bool dynamic);
+TORT_API tort_scalar tort_scalar_unknown_of(tort_dims *dims, tort_scalar a,
+                                            tort_scalar b); /* dynamic where a or b is */
+TORT_API tort_scalar tort_scalar_add(tort_dims *dims, tort_scalar a, tort_scalar b);
+TORT_API tort_scalar tort_scalar_sub(tort_dims *dims, tort_scalar a, tort_scalar b);
+TORT_API tort_scalar tort_scalar_mul(tort_dims *dims, tort_scalar a, tort_scalar b);
+TORT_API tort_scalar tort_scalar_div(tort_dims *dims, tort_scalar a, tort_scalar b); /* ONNX's: towards zero */
+TORT_API tort_scalar tort_scalar_min(tort_dims *dims, tort_scalar a, tort_scalar b);
+TORT_API tort_scalar tort_scalar_max(tort_dims *dims, tort_scalar a, tort_scalar b);
 static inline bool tort_scalar_same(tort_scalar a, tort_scalar b) {
     return a.symbolic == b.symbolic && a.value == b.value;
 }
 /* As a dim: a known negative becomes a fresh unknown. */
-tort_dim tort_scalar_to_dim(tort_dims *dims, tort_scalar s);
+TORT_API tort_dim tort_scalar_to_dim(tort_dims *dims, tort_scalar s);
 
 /* The size of a symbol, for evaluating. */
 typedef struct tort_dim_binding {
@@ -108,4 +114,7 @@ bool tort_dim_evaluate(const tort_dims *dims, tort_dim d, const tort_dim_binding
 /* Text such as "batch*(seq+1)" into buffer, always terminated; returns buffer. */
 const char *tort_dim_text(const tort_dims *dims, tort_dim d, char *buffer, size_t size);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

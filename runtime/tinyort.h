@@ -7,6 +7,11 @@
  *
  * Every function that can fail returns a status and fills the caller's error (which may be NULL).
  * The library never prints, exits, reads the environment or owns a global. Not ABI-stable until 1.0.
+ * Structs grow at their end, and a program that was compiled with a shorter one goes on working:
+ *   those with struct_size   the caller's: it sets struct_size to sizeof and the rest to zero; the library reads and
+ *                            fills no more than that
+ *   reports and probes       the library's: reached through pointers alone, in lists too (report->nodes[i]->name)
+ *   the others               are as they are for good: tort_tensor, tort_string, tort_value_type, tort_error ...
  * Ownership words: `borrows` (the caller keeps it and keeps it alive), `owns` (the library frees it),
  * `caller frees`. Read next: cli/run.c for a whole program, then provider.h. */
 #ifndef TINYORT_H
@@ -17,6 +22,7 @@
 #include <stdint.h>
 
 #define TORT_VERSION "0.1.0"
+#define TORT_INTERFACE 1 /* one more with each release that adds a function or a member to this header */
 #define TORT_MAX_RANK 8
 
 #ifndef TORT_API
@@ -31,16 +37,17 @@ extern "C" {
 
 typedef enum tort_status {
     TORT_OK = 0,
-    TORT_E_INTERNAL = 1,    /* a bug of tinyort or of a provider */
-    TORT_E_USAGE = 2,       /* a wrong argument of the caller: an unknown option, provider or name */
-    TORT_E_MODEL = 3,       /* the model file is not valid, or asks for more than stated limits allow */
-    TORT_E_INPUT = 4,       /* an input tensor does not fit what the model declares */
-    TORT_E_PLACEMENT = 5,   /* a node that no provider of the chain takes, or --require/--strict was not met */
-    TORT_E_RUN = 6,         /* failed while running: a value out of range, a kernel that failed */
-    TORT_E_MEMORY = 7,      /* an allocation failed, or a stated limit is too small; the message says how much */
-    TORT_E_IO = 8,          /* a file could not be opened or read */
-    TORT_E_DEVICE_LOST = 9, /* sticky: every later call on the session fails the same way */
-    TORT_E_UNSUPPORTED = 10 /* valid ONNX that this build does not implement */
+    TORT_E_INTERNAL = 1,     /* a bug of tinyort or of a provider */
+    TORT_E_USAGE = 2,        /* a wrong argument of the caller: an unknown option, provider or name */
+    TORT_E_MODEL = 3,        /* the model file is not valid, or asks for more than stated limits allow */
+    TORT_E_INPUT = 4,        /* an input tensor does not fit what the model declares */
+    TORT_E_PLACEMENT = 5,    /* a node that no provider of the chain takes, or --require/--strict was not met */
+    TORT_E_RUN = 6,          /* failed while running: a value out of range, a kernel that failed */
+    TORT_E_MEMORY = 7,       /* an allocation failed, or a stated limit is too small; the message says how much */
+    TORT_E_IO = 8,           /* a file could not be opened or read */
+    TORT_E_DEVICE_LOST = 9,  /* sticky: every later call on the session fails the same way */
+    TORT_E_UNSUPPORTED = 10, /* valid ONNX that this build does not implement */
+    TORT_E_CANCELLED = 11    /* tort_context_cancel ended the run */
 } tort_status;
 
 /* The caller's. `node` is the index of the node in the graph, -1 where no node is at fault. */
@@ -52,7 +59,9 @@ typedef struct tort_error {
 } tort_error;
 
 TORT_API const char *tort_status_name(tort_status status); /* "TORT_E_MODEL"; never NULL */
-TORT_API const char *tort_version(void); /* of the library that runs: TORT_VERSION when it was built */
+/* Of the library that runs: TORT_VERSION and TORT_INTERFACE when it was built. */
+TORT_API const char *tort_version(void);
+TORT_API int32_t tort_interface(void);
 
 /* ---- types and tensors ------------------------------------------------------------------------------------------- */
 
@@ -152,6 +161,15 @@ typedef struct tort_env {
     void *parallel_ud;
 } tort_env;
 
+/* Lets env allocate inside this block of `bytes` bytes, which begins at a multiple of 16: the whole need of a model, a
+ * session or a context in memory that the caller has set aside. Where nothing fits any more, functions fail with
+ * TORT_E_MEMORY. env->struct_size is set by the caller; a block serves several environments of one kind, from several
+ * threads. It is the caller's again when all that was made in it has been freed. */
+TORT_API tort_status tort_env_in_block(tort_env *env, void *memory, size_t bytes, tort_error *error);
+/* The most bytes of its block that were needed at once: in a block of as many the same happens again; in a smaller one
+ * something does not fit. 0: env is in no block. */
+TORT_API size_t tort_block_most(const tort_env *env);
+
 /* ---- values: what a run carries beside tensors ------------------------------------------------------------------- */
 
 /* A tensor, sequence, optional or map in host memory. It is counted: whoever made or retained it releases it, and it
@@ -192,19 +210,83 @@ TORT_API const tort_value *tort_value_at(const tort_value *value, int32_t index)
 TORT_API const tort_tensor *tort_value_view(const tort_value *value);
 TORT_API const tort_tensor *tort_value_keys(const tort_value *value);
 
+/* ---- providers: what there is, and what opens here --------------------------------------------------------------- */
+
+struct tort_provider; /* provider.h */
+
+/* A provider of the library. Filled as far as struct_size says; strings are the library's. */
+typedef struct tort_provider_info {
+    size_t struct_size;             /* sizeof(tort_provider_info), set by the caller */
+    const char *name;               /* as in a chain */
+    const char *summary;            /* one line */
+    bool present;                   /* false: it is in a shared object that is not there; a probe says more */
+    const char *built_for;          /* "sm_80 sm_90 PTX-75"; NULL: any device */
+    const char *const *option_keys; /* that it takes in a chain; ends with NULL */
+} tort_provider_info;
+
+TORT_API int32_t tort_provider_count(void);
+/* Opens no device. TORT_E_USAGE for an index that is not there. */
+TORT_API tort_status tort_provider_at(int32_t index, tort_provider_info *info, tort_error *error);
+
+typedef struct tort_probe_options {
+    size_t struct_size;   /* sizeof(tort_probe_options) */
+    const char *chain;    /* "cuda:device=1,cpu"; NULL: every provider there is */
+    const char *disabled; /* these three as in tort_session_options */
+    const char *require;
+    const struct tort_provider *const *providers;
+    bool libraries; /* ask for the libraries that its kernels may use, which opens them */
+} tort_probe_options;
+
+typedef struct tort_probe_library {
+    const char *name; /* "cuBLAS" */
+    bool found;
+    const char *message, *cure; /* found: its version; else the file names that were tried */
+} tort_probe_library;
+
+typedef struct tort_probe_provider {
+    const char *name, *summary;
+    const char *built_for; /* NULL: any device */
+    const char *const *option_keys;
+    bool ready;
+    const char *code;           /* "READY", "NO_DRIVER", "DISABLED" ... */
+    const char *description;    /* "NVIDIA H100, sm_90, driver 580"; "" where it is not ready */
+    const char *message, *cure; /* why it did not open, and what to do; "" where it is ready */
+    const char *note;           /* said also of one that is ready; may be "" */
+    const tort_probe_library *const *libraries;
+    int32_t library_count;
+} tort_probe_provider;
+
+typedef struct tort_probe {
+    const tort_probe_provider *const *providers; /* in the order of the chain */
+    int32_t provider_count;
+} tort_probe;
+
+/* Opens every provider of a chain, tells what came of it, and closes it: what a session would find, without a model.
+ * One that does not open is no error, but for `require`: TORT_E_PLACEMENT, with the probe all the same. The caller
+ * frees it. env and options may be NULL. */
+TORT_API tort_status tort_probe_providers(const tort_env *env, const tort_probe_options *options, tort_probe **probe,
+                                          tort_error *error);
+TORT_API void tort_probe_free(tort_probe *probe); /* NULL is allowed */
+
 /* ---- model ------------------------------------------------------------------------------------------------------- */
 
 typedef struct tort_model tort_model;
+struct tort_op; /* op.h */
 
 typedef struct tort_load_options {
     size_t struct_size;
     bool allow_links;  /* external data may be a symbolic link or a file with several links */
     bool map_external; /* map external data that is aligned to 64 bytes instead of reading it */
     int assume_opset;  /* treat a newer opset of the main domain as this one; 0: refuse it */
-    /* For a model in a buffer: returns 0 after it filled dst with `length` bytes at `offset` of external file
-     * `location`; NULL: external data is an error. */
+    /* For a model in a buffer or behind a reader: returns 0 after it filled dst with `length` bytes at `offset` of
+     * external file `location`; NULL: external data is an error. */
     int (*external)(void *ud, const char *location, uint64_t offset, uint64_t length, void *dst);
     void *external_ud;
+    /* Operators of the application, of any domain: tables of rows as op.h has them, each ends with a row whose name is
+     * NULL; the list ends with NULL. They go before those of the build; a function in the file goes before both.
+     * Borrowed until tort_model_free. A row that is malformed is TORT_E_USAGE. */
+    const struct tort_op *const *operators;
+    uint32_t operator_abi; /* TORT_PROVIDER_ABI (op.h), with which the rows were compiled */
 } tort_load_options;
 
 /* Reads and checks a model. Weights stay in the file until a session needs them. The caller frees *model with
@@ -214,24 +296,44 @@ TORT_API tort_status tort_model_load(const tort_env *env, const char *path, cons
 /* The same from memory; borrows `bytes` until tort_model_free. */
 TORT_API tort_status tort_model_load_buffer(const tort_env *env, const void *bytes, size_t size,
                                             const tort_load_options *options, tort_model **model, tort_error *error);
+
+/* The bytes of a model that the application reads itself: out of an archive, a flash memory, an encrypted file. */
+typedef struct tort_reader {
+    size_t struct_size; /* sizeof(tort_reader) */
+    uint64_t size;      /* bytes of the model */
+    /* Fills dst with `length` bytes at `offset`, all of which are inside of size; 0: it did. Called while loading, and
+     * for weights whenever a session wants them, from several threads where sessions are used by several. */
+    int (*read)(void *ud, uint64_t offset, uint64_t length, void *dst);
+    void *ud;
+} tort_reader;
+
+/* The same through a reader, of which a copy is kept; `ud` must stay until tort_model_free. */
+TORT_API tort_status tort_model_load_reader(const tort_env *env, const tort_reader *reader,
+                                            const tort_load_options *options, tort_model **model, tort_error *error);
 TORT_API void tort_model_free(tort_model *model); /* NULL is allowed */
 
 /* An input or output of the model's main graph; an input that has an initializer is a constant and not counted
  * (old files list every weight as an input). Dims: -1 where symbolic; dim_names[i] is then its name or "". */
 typedef struct tort_port {
+    size_t struct_size; /* sizeof(tort_port), set by the caller */
     const char *name;
-    tort_value_type value_type; /* of a tensor or of what is none, which has no rank */
-    tort_type type;             /* of the elements */
-    int32_t rank;               /* -1: unknown */
+    tort_type type; /* of the elements */
+    int32_t rank;   /* -1: unknown */
     int64_t dims[TORT_MAX_RANK];
     const char *dim_names[TORT_MAX_RANK];
+    tort_value_type value_type; /* of a tensor or of what is none, which has no rank */
 } tort_port;
 
 TORT_API int32_t tort_model_input_count(const tort_model *model);
 TORT_API int32_t tort_model_output_count(const tort_model *model);
-/* Strings are borrowed. An index that is not there gives an empty port: name "", type UNDEFINED, rank -1. */
-TORT_API tort_port tort_model_input(const tort_model *model, int32_t index);
-TORT_API tort_port tort_model_output(const tort_model *model, int32_t index);
+/* Strings are borrowed from the model. An index that is not there is TORT_E_USAGE, and an empty port: name "", type
+ * UNDEFINED, rank -1. */
+TORT_API tort_status tort_model_input(const tort_model *model, int32_t index, tort_port *port, tort_error *error);
+TORT_API tort_status tort_model_output(const tort_model *model, int32_t index, tort_port *port, tort_error *error);
+
+/* The index of an input or output by its name; -1: there is none of that name. */
+TORT_API int32_t tort_model_input_index(const tort_model *model, const char *name);
+TORT_API int32_t tort_model_output_index(const tort_model *model, const char *name);
 
 /* What the file says of itself; strings are borrowed from the model, "" where the file has none. */
 typedef struct tort_metadata {
@@ -244,6 +346,9 @@ TORT_API const char *tort_model_producer_version(const tort_model *model);
 TORT_API int64_t tort_model_ir_version(const tort_model *model);
 /* The version of a domain that the model imports; NULL, "" and "ai.onnx": the main domain. 0: it does not import it. */
 TORT_API int64_t tort_model_opset(const tort_model *model, const char *domain);
+/* The domains that it imports, in the order of the file: "" is the main one. NULL: there is none of this index. */
+TORT_API int32_t tort_model_opset_count(const tort_model *model);
+TORT_API const char *tort_model_opset_domain(const tort_model *model, int32_t index);
 TORT_API int32_t tort_model_metadata_count(const tort_model *model);
 /* Both strings are "" where there is none of this index. */
 TORT_API tort_metadata tort_model_metadata(const tort_model *model, int32_t index);
@@ -251,7 +356,6 @@ TORT_API tort_metadata tort_model_metadata(const tort_model *model, int32_t inde
 /* ---- session ----------------------------------------------------------------------------------------------------- */
 
 typedef struct tort_session tort_session;
-struct tort_provider; /* provider.h */
 
 /* A shape that is fixed before planning, by input name. */
 typedef struct tort_input_shape {
@@ -295,6 +399,10 @@ typedef struct tort_session_options {
      * replaces an earlier one. What is not named is in host memory, and the plan copies. */
     const char *const *bindings;
     int32_t binding_count;
+    /* The outputs that are wanted, by name, in the order in which a run then takes and gives them; what only others
+     * need does not run, and need not be placed. output_count 0: all of the model's. Inputs stay as they are. */
+    const char *const *outputs;
+    int32_t output_count;
 } tort_session_options;
 
 /* Plans the model for a chain of providers: places every node, and prepares weights unless plan_only. On
@@ -305,6 +413,13 @@ TORT_API tort_status tort_session_create(const tort_env *env, const tort_model *
                                          const tort_session_options *options, tort_session **session,
                                          tort_error *error);
 TORT_API void tort_session_free(tort_session *session); /* NULL is allowed */
+
+/* The bytes of a block (tort_env_in_block) in which such a session and so many contexts of it fit exactly: makes and
+ * frees them in memory of env, which takes as long, and up to three times as much memory. Weights that kernels read as
+ * they are in the file are the model's and not counted; where shapes are unknown, runs will need more. */
+TORT_API tort_status tort_session_bytes(const tort_env *env, const tort_model *model,
+                                        const tort_session_options *options, int32_t contexts, size_t *bytes,
+                                        tort_error *error);
 
 /* Plans ahead of time for concrete input shapes, in the order of the model's inputs; what is said of an input that is
  * no tensor is not read. */
@@ -320,11 +435,12 @@ TORT_API void tort_context_free(tort_context *context); /* NULL is allowed */
 
 /* Runs the model. `inputs` in the order of the model's inputs, borrowed for the call; a symbolic dimension must have
  * one size wherever it stands. outputs[i].data NULL: filled with memory of the context, valid until its next run or
- * free; not NULL: the caller's buffer of matching type and exact shape, written by the node that makes the output. One
- * that shares bytes with an input is filled by a copy at the end instead; two outputs that share bytes are
- * TORT_E_INPUT. Data is aligned to its elements, on a device to 16 bytes. The data of a bound input or output is memory
- * of that provider: an input must be complete when the call is made (wait for your own stream first); outputs are
- * complete when it returns. A pointer into other memory is TORT_E_INPUT, where the provider can tell. */
+ * free; not NULL: the caller's buffer of matching type and exact shape (but see tort_context_output_capacity), written
+ * by the node that makes the output. One that shares bytes with an input is filled by a copy at the end instead; two
+ * outputs that share bytes are TORT_E_INPUT. Data is aligned to its elements, on a device to 16 bytes. The data of a
+ * bound input or output is memory of that provider: an input must be complete when the call is made (wait for your own
+ * stream first); outputs are complete when it returns. A pointer into other memory is TORT_E_INPUT, where the provider
+ * can tell. */
 TORT_API tort_status tort_context_run(tort_context *context, const tort_tensor *inputs, int32_t input_count,
                                       tort_tensor *outputs, int32_t output_count, tort_error *error);
 
@@ -337,6 +453,18 @@ TORT_API tort_status tort_context_run(tort_context *context, const tort_tensor *
 TORT_API tort_status tort_context_run_values(tort_context *context, const tort_value *const *inputs,
                                              int32_t input_count, tort_value **outputs, int32_t output_count,
                                              tort_error *error);
+/* From now on the caller's buffer for this output has `bytes` bytes, which may be more than the output takes: for
+ * outputs whose shape is not known before. outputs[i].data is the buffer; its type and shape are not looked at, and
+ * come back as they are, also with the TORT_E_INPUT of a buffer that is too small, where they tell what it must hold.
+ * TORT_NO_CAPACITY: the buffer has the exact shape again. */
+#define TORT_NO_CAPACITY SIZE_MAX
+TORT_API tort_status tort_context_output_capacity(tort_context *context, int32_t output, size_t bytes,
+                                                  tort_error *error);
+
+/* Ends the run of the context that is under way before its next step, else its next run before the first, with
+ * TORT_E_CANCELLED and the node at which it ended. The context can be used again at once. The only function that may be
+ * called while another thread runs the context. */
+TORT_API void tort_context_cancel(tort_context *context);
 
 /* Memory of a provider of the chain for bound inputs and outputs, for an application that does not speak to the device
  * itself; one that does may bring its own (cudaMalloc on the same device). The caller frees it, before the session. */
@@ -344,7 +472,7 @@ TORT_API tort_status tort_memory_alloc(tort_session *session, const char *provid
                                        tort_error *error);
 TORT_API void tort_memory_free(tort_session *session, const char *provider, void *memory, size_t bytes);
 
-/* The provider whose memory an input or output of the model is bound to; NULL: host memory. */
+/* The provider whose memory an input of the model, or output of the session, is bound to; NULL: host memory. */
 TORT_API const char *tort_session_input_memory(const tort_session *session, int32_t index);
 TORT_API const char *tort_session_output_memory(const tort_session *session, int32_t index);
 
@@ -403,7 +531,7 @@ typedef struct tort_report_node {
     const char *kernel;
     bool pinned;    /* by an option */
     bool fell_back; /* a provider before the one that serves refused it; a node that was pinned there did not */
-    const tort_report_verdict *verdicts; /* better rows that refused, and providers before the one that serves */
+    const tort_report_verdict *const *verdicts; /* better rows that refused, and providers before the one that serves */
     int32_t verdict_count;
     const char *const
         *from; /* paths of the model's nodes that a fusion made this one of; it stands where the last stood */
@@ -443,15 +571,15 @@ typedef struct tort_report_memory {
 } tort_report_memory;
 
 typedef struct tort_report {
-    const tort_report_provider *providers; /* in the order of the chain */
+    const tort_report_provider *const *providers; /* in the order of the chain */
     int32_t provider_count;
-    const tort_report_node *nodes;
+    const tort_report_node *const *nodes;
     int32_t node_count;
-    const tort_report_copy *copies;
+    const tort_report_copy *const *copies;
     int32_t copy_count;
     int32_t folded, host, unplaced, fallen_back, pinned; /* counts of nodes */
     int32_t fused; /* nodes of the model that are part of another one now, and no node of this report */
-    tort_report_memory memory;
+    const tort_report_memory *memory;
 } tort_report;
 
 /* A snapshot that describes the plan used last. The caller frees it, before the session, to which its strings belong.

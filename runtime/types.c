@@ -55,6 +55,7 @@ static const char *const status_names[] = {
     [TORT_E_IO] = "TORT_E_IO",
     [TORT_E_DEVICE_LOST] = "TORT_E_DEVICE_LOST",
     [TORT_E_UNSUPPORTED] = "TORT_E_UNSUPPORTED",
+    [TORT_E_CANCELLED] = "TORT_E_CANCELLED",
 };
 
 static const char *const verdict_names[TORT_VERDICT_COUNT] = {
@@ -101,6 +102,10 @@ int tort_type_bits(tort_type type) {
 
 const char *tort_version(void) {
     return TORT_VERSION;
+}
+
+int32_t tort_interface(void) {
+    return TORT_INTERFACE;
 }
 
 const char *tort_status_name(tort_status status) {

@@ -8,3 +8,15 @@ tort_report *report_of(tort_session *session) {
     if (tort_session_report(session, &report, NULL)) abort();
     return report;
 }
+
+tort_port input_of(const tort_model *model, int32_t index) {
+    tort_port port = {.struct_size = sizeof port};
+    tort_model_input(model, index, &port, NULL);
+    return port;
+}
+
+tort_port output_of(const tort_model *model, int32_t index) {
+    tort_port port = {.struct_size = sizeof port};
+    tort_model_output(model, index, &port, NULL);
+    return port;
+}

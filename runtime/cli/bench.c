@@ -180,8 +180,8 @@ static double peak_resident_bytes(void) {
 static int32_t threads_of(const tort_report *report) {
     int32_t threads = 0;
     for (int32_t i = 0; i < report->provider_count; i++)
-        if (report->providers[i].nodes && report->providers[i].threads > threads)
-            threads = report->providers[i].threads;
+        if (report->providers[i]->nodes && report->providers[i]->threads > threads)
+            threads = report->providers[i]->threads;
     return threads;
 }
 
@@ -207,9 +207,9 @@ static void print_text(const cli_options *options, const measurement *m, const t
     cli_print(stdout, "%s on --ep %s: %s\n", options->operands[0], options->chain_count ? options->chains[0] : "cpu",
               counts);
     for (int32_t i = 0; i < report->provider_count; i++)
-        if (!report->providers[i].ready)
+        if (!report->providers[i]->ready)
             cli_print_colour(stdout, CLI_YELLOW, "  nothing ran on %s, which did not open\n",
-                             report->providers[i].name);
+                             report->providers[i]->name);
     cli_print(stdout, "  min %.3f   median %.3f   mean %.3f   p90 %.3f   p99 %.3f ms\n", m->milliseconds[0],
               percentile(m, 0.5), mean(m), percentile(m, 0.9), percentile(m, 0.99));
     cli_print(stdout, "  %d run%s%s", m->runs, m->runs == 1 ? "" : "s", interrupted ? " until interrupted" : "");

@@ -82,7 +82,7 @@ static void keep(void *ud, int32_t node, const char *value, const tort_tensor *t
 
 static bool is_output(const tort_model *model, const char *value) {
     for (int32_t i = 0; i < tort_model_output_count(model); i++)
-        if (!strcmp(tort_model_output(model, i).name, value)) return true;
+        if (!strcmp(cli_output(model, i).name, value)) return true;
     return false;
 }
 
@@ -215,13 +215,14 @@ static bool same_text(const char *a, const char *b) {
 /* Are the providers of the two chains the same, in the same order? Then whoever typed them wanted them so. */
 static bool same_chains(const tort_report *a, const tort_report *b) {
     bool same = a->provider_count == b->provider_count;
-    for (int32_t i = 0; same && i < a->provider_count; i++) same = !strcmp(a->providers[i].name, b->providers[i].name);
+    for (int32_t i = 0; same && i < a->provider_count; i++)
+        same = !strcmp(a->providers[i]->name, b->providers[i]->name);
     return same;
 }
 
 static bool same_placement(const tort_report *a, const tort_report *b) {
     bool same = a->node_count == b->node_count;
-    for (int32_t i = 0; same && i < a->node_count; i++) same = same_text(a->nodes[i].provider, b->nodes[i].provider);
+    for (int32_t i = 0; same && i < a->node_count; i++) same = same_text(a->nodes[i]->provider, b->nodes[i]->provider);
     return same;
 }
 
@@ -254,7 +255,7 @@ static tort_status judge(const comparison *c, bool chains_alike, tort_error *err
 /* ---- telling ----------------------------------------------------------------------------------------------------- */
 
 static const tort_report_node *node_at(const tort_report *report, int32_t index) {
-    return index >= 0 && index < report->node_count ? &report->nodes[index] : NULL;
+    return index >= 0 && index < report->node_count ? report->nodes[index] : NULL;
 }
 
 static void fill_json(const comparison *c, const tort_report *report, cJSON *root) {

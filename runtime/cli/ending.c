@@ -20,6 +20,7 @@ int cli_exit_status(tort_status status) {
     case TORT_E_UNSUPPORTED:
     case TORT_E_MEMORY: return CLI_REFUSED;
     case TORT_E_RUN:
+    case TORT_E_CANCELLED:
     case TORT_E_DEVICE_LOST: return CLI_FAILED;
     case TORT_E_INTERNAL: break;
     }
@@ -37,7 +38,7 @@ tort_report *cli_report(tort_session *session) {
 char *cli_counts_text(const tort_report *report) {
     char *text = cli_copy_text("", 0);
     for (int32_t i = 0; i < report->provider_count; i++)
-        cli_append(&text, "%s%d %s", i ? ", " : "", report->providers[i].nodes, report->providers[i].name);
+        cli_append(&text, "%s%d %s", i ? ", " : "", report->providers[i]->nodes, report->providers[i]->name);
     if (report->host) cli_append(&text, ", %d host", report->host);
     return text;
 }
@@ -57,7 +58,7 @@ static bool is_mentioned(const tort_report_node *node, mention kind) {
 
 int32_t cli_fallen_back(const tort_report *report) {
     int32_t count = 0;
-    for (int32_t i = 0; i < report->node_count; i++) count += is_mentioned(&report->nodes[i], FELL_BACK);
+    for (int32_t i = 0; i < report->node_count; i++) count += is_mentioned(report->nodes[i], FELL_BACK);
     return count;
 }
 
@@ -68,7 +69,7 @@ static void append_nodes(char **line, const tort_report *report, mention kind, c
     int32_t count = 0, named = 0, behind = 0;
     char *names = cli_copy_text("", 0);
     for (int32_t i = 0; i < report->node_count; i++) {
-        const tort_report_node *node = &report->nodes[i];
+        const tort_report_node *node = report->nodes[i];
         if (!is_mentioned(node, kind)) continue;
         count++;
         const bool follows = kind == WITHOUT_PROVIDER && cli_root_of(node) >= 0;
@@ -92,7 +93,7 @@ static void append_nodes(char **line, const tort_report *report, mention kind, c
 static char *placement_text(const tort_report *report) {
     char *counts = cli_counts_text(report), *line = cli_format("%s", counts);
     int32_t total = report->host + report->unplaced;
-    for (int32_t i = 0; i < report->provider_count; i++) total += report->providers[i].nodes;
+    for (int32_t i = 0; i < report->provider_count; i++) total += report->providers[i]->nodes;
     cli_append(&line, " (of %d; %d folded", total, report->folded);
     if (report->fused) cli_append(&line, "; %d fused into others", report->fused);
     cli_append(&line, ")");
@@ -102,7 +103,7 @@ static char *placement_text(const tort_report *report) {
     append_nodes(&line, report, WITHOUT_PROVIDER, "without a provider");
     append_nodes(&line, report, PINNED, "pinned");
     for (int32_t i = 0; i < report->provider_count; i++) {
-        const tort_report_provider *provider = &report->providers[i];
+        const tort_report_provider *provider = report->providers[i];
         if (provider->ready) {
             if (*provider->message) cli_append(&line, " - %s: %s", provider->name, provider->message);
             continue;

@@ -54,7 +54,7 @@ static const char *port_shape(const tort_port *port, char *buffer, size_t size) 
 
 static tort_status unknown_name(const reader *r, const char *name, tort_status code) {
     const char **names = cli_alloc((size_t)r->inputs->count, sizeof *names);
-    for (int32_t i = 0; i < r->inputs->count; i++) names[i] = tort_model_input(r->model, i).name;
+    for (int32_t i = 0; i < r->inputs->count; i++) names[i] = cli_input(r->model, i).name;
     char hint[200];
     tort_did_you_mean(name, names, (size_t)r->inputs->count, hint, sizeof hint);
     if (!*hint && r->inputs->count) snprintf(hint, sizeof hint, "; its first is '%s'", names[0]);
@@ -64,7 +64,7 @@ static tort_status unknown_name(const reader *r, const char *name, tort_status c
 
 static int32_t find_input(const reader *r, const char *name, size_t length) {
     for (int32_t i = 0; i < r->inputs->count; i++) {
-        const char *candidate = tort_model_input(r->model, i).name;
+        const char *candidate = cli_input(r->model, i).name;
         if (strlen(candidate) == length && !memcmp(candidate, name, length)) return i;
     }
     return -1;
@@ -143,7 +143,7 @@ static int64_t size_in_tensor(const tort_port *port, const char *symbol, const t
 static void settle_symbols(const reader *r, tort_port *port) {
     for (int32_t i = 0; i < port->rank; i++)
         for (int32_t k = 0; is_open(port, i) && k < r->inputs->count; k++) {
-            tort_port other = tort_model_input(r->model, k);
+            tort_port other = cli_input(r->model, k);
             if (is_given(r, k)) port->dims[i] = size_in_tensor(&other, port->dim_names[i], &r->inputs->tensors[k]);
         }
 }
@@ -258,8 +258,7 @@ static tort_status read_archive(const reader *r, const char *file, int32_t index
             if (at < 0) tort_error_prefix(r->error, "%s", file);
         }
         if (!status && index >= 0 && !is_given(r, index))
-            status =
-                tort_fail(r->error, TORT_E_INPUT, "%s has no array '%s'", file, tort_model_input(r->model, index).name);
+            status = tort_fail(r->error, TORT_E_INPUT, "%s has no array '%s'", file, cli_input(r->model, index).name);
     }
     cli_npz_free(&npz);
     return status;
@@ -380,7 +379,7 @@ void cli_inputs_explain(const cli_inputs *inputs, const tort_model *model, tort_
         if (reaches) break;
     }
     if (found < 0) return;
-    const char *name = tort_model_input(model, found).name;
+    const char *name = cli_input(model, found).name;
     size_t used = strlen(error->msg);
     snprintf(error->msg + used, sizeof error->msg - used,
              "; input '%s' has random values: give it others by --random %s=0..9 or --input %s=FILE", name, name, name);

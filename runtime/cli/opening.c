@@ -10,6 +10,20 @@
 #include "runtime/provider.h"
 #include "runtime/suggest.h"
 
+/* ---- ports ------------------------------------------------------------------------------------------------------- */
+
+tort_port cli_input(const tort_model *model, int32_t index) {
+    tort_port port = {.struct_size = sizeof port};
+    tort_model_input(model, index, &port, NULL);
+    return port;
+}
+
+tort_port cli_output(const tort_model *model, int32_t index) {
+    tort_port port = {.struct_size = sizeof port};
+    tort_model_output(model, index, &port, NULL);
+    return port;
+}
+
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
 /* A list of names that grows; it borrows them. */
@@ -38,7 +52,7 @@ static bool has_name(const name_list *list, const char *name) {
 static name_list symbols_of(const tort_model *model) {
     name_list symbols = {0};
     for (int32_t i = 0; i < tort_model_input_count(model); i++) {
-        tort_port port = tort_model_input(model, i);
+        tort_port port = cli_input(model, i);
         for (int32_t d = 0; d < port.rank; d++)
             if (port.dims[d] < 0 && *port.dim_names[d] && !has_name(&symbols, port.dim_names[d]))
                 add_name(&symbols, port.dim_names[d]);
@@ -46,18 +60,12 @@ static name_list symbols_of(const tort_model *model) {
     return symbols;
 }
 
-static int32_t input_named(const tort_model *model, const char *name) {
-    for (int32_t i = 0; i < tort_model_input_count(model); i++)
-        if (!strcmp(tort_model_input(model, i).name, name)) return i;
-    return -1;
-}
-
 /* Nothing of that name: asks back, or lists the dimensions. */
 static tort_status unknown_shape(const tort_model *model, const name_list *symbols, const char *name,
                                  tort_error *error) {
     name_list all = {0};
     char hint[300];
-    for (int32_t i = 0; i < tort_model_input_count(model); i++) add_name(&all, tort_model_input(model, i).name);
+    for (int32_t i = 0; i < tort_model_input_count(model); i++) add_name(&all, cli_input(model, i).name);
     for (size_t i = 0; i < symbols->count; i++) add_name(&all, symbols->names[i]);
     tort_did_you_mean(name, all.names, all.count, hint, sizeof hint);
     size_t used = strlen(hint);
@@ -90,11 +98,11 @@ static tort_status given_twice(const cli_options *options, const char *name, tor
 /* One --shape: an input's, or the size of a dimension; an input wins. */
 static tort_status sort_shape(cli_options *options, const tort_model *model, const name_list *symbols,
                               const tort_input_shape *shape, tort_error *error) {
-    const int32_t input = input_named(model, shape->name);
+    const int32_t input = tort_model_input_index(model, shape->name);
     tort_status status = given_twice(options, shape->name, error);
     if (status) return status;
     if (input >= 0) {
-        tort_port port = tort_model_input(model, input);
+        tort_port port = cli_input(model, input);
         options->shapes[options->shape_count++] = *shape;
         return check_shape(&port, shape, error);
     }
@@ -250,14 +258,14 @@ static int64_t given_size(const cli_options *options, const tort_model *model, c
         if (!strcmp(options->symbols[i].name, symbol)) return options->symbols[i].size;
     int64_t size = -1;
     for (int32_t i = 0; size < 0 && i < options->shape_count; i++) {
-        tort_port port = tort_model_input(model, input_named(model, options->shapes[i].name));
+        tort_port port = cli_input(model, tort_model_input_index(model, options->shapes[i].name));
         size = size_of_symbol(&port, symbol, &options->shapes[i]);
     }
     return size;
 }
 
 tort_port cli_input_port(const cli_options *options, const tort_model *model, int32_t index) {
-    tort_port port = tort_model_input(model, index);
+    tort_port port = cli_input(model, index);
     for (int32_t i = 0; i < options->shape_count; i++) {
         const tort_input_shape *shape = &options->shapes[i];
         if (strcmp(shape->name, port.name) != 0) continue;

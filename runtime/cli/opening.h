@@ -23,6 +23,9 @@ tort_session_options cli_session_options(const cli_options *options, const char 
 tort_status cli_open_session(const tort_model *model, const tort_session_options *session_options,
                              tort_session **session, tort_error *error);
 
+/* An input and an output as the model declares them. */
+tort_port cli_input(const tort_model *model, int32_t index);
+tort_port cli_output(const tort_model *model, int32_t index);
 /* An input of the model, with the shape that --shape gives it. */
 tort_port cli_input_port(const cli_options *options, const tort_model *model, int32_t index);
 

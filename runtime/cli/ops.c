@@ -142,7 +142,7 @@ int cli_ops(cli_options *options) {
     tort_op_table table;
     tort_error error = {0};
     cJSON *json = cli_json_of(options);
-    if (!tort_op_table_build(&table, &env)) {
+    if (!tort_op_table_build(&table, NULL, &env)) {
         tort_out_of_memory(&error, 0);
         return cli_end_plain(options, &error, json);
     }

@@ -5,6 +5,7 @@
 #include "loader/value_file.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/files.h"
+#include "runtime/cli/opening.h"
 #include "runtime/cli/outputs.h"
 
 /* The writer speaks of the file's passing name. */
@@ -18,7 +19,7 @@ static void name_file(const cli_new_file *file, tort_error *error) {
 tort_status cli_check_save(const cli_options *options, const tort_model *model, tort_error *error) {
     char type[80];
     for (int32_t i = 0; !options->save_pb && i < tort_model_output_count(model); i++) {
-        const tort_port port = tort_model_output(model, i);
+        const tort_port port = cli_output(model, i);
         if (tort_type_kind(port.value_type) != TORT_TENSOR)
             return tort_fail(error, TORT_E_USAGE, "--save: output '%s' is %s, which .npy cannot hold: add --format pb",
                              port.name, tort_type_text(port.value_type, type, sizeof type));
@@ -33,7 +34,7 @@ tort_status cli_save_outputs(const cli_options *options, const tort_model *model
         char *name = cli_format("output_%d.%s", i, options->save_pb ? "pb" : "npy");
         cli_new_file file = cli_new_file_begin(options->save, name);
         cli_progress("writing %s", file.path);
-        status = tort_value_file_write(file.unfinished, tort_model_output(model, i).name, outputs[i], error);
+        status = tort_value_file_write(file.unfinished, cli_output(model, i).name, outputs[i], error);
         if (status) name_file(&file, error);
         status = cli_new_file_end(&file, status ? TORT_E_RUN : TORT_OK, error);
         free(name);

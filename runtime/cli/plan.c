@@ -16,7 +16,7 @@
 static void print_providers(const tort_report *report, int width) {
     cli_table *table = cli_table_new("provider|nodes>|copies in>|weights>|arena>|", 0);
     for (int32_t i = 0; i < report->provider_count; i++) {
-        const tort_report_provider *provider = &report->providers[i];
+        const tort_report_provider *provider = report->providers[i];
         char buffer[32];
         cli_cell(table, provider->ready ? CLI_BOLD : CLI_RED, "%s", provider->name);
         cli_cell(table, CLI_PLAIN, "%d", provider->nodes);
@@ -96,7 +96,7 @@ static void print_reasons(const tort_report *report, int width) {
         char *why = cli_group_text(reason);
         cli_cell(table, CLI_PLAIN, "%d", reason->nodes);
         op_cell(table, node);
-        place_cell(table, node, report->providers[0].name);
+        place_cell(table, node, report->providers[0]->name);
         cli_cell(table, node->provider ? CLI_PLAIN : CLI_RED, "%s", why);
         free(why);
     }
@@ -125,7 +125,7 @@ static int by_node(const void *a, const void *b) {
 
 static copy_list sorted_copies(const tort_report *report) {
     copy_list copies = {cli_alloc((size_t)report->copy_count, sizeof *copies.sorted), report->copy_count, 0};
-    for (int32_t i = 0; i < report->copy_count; i++) copies.sorted[i] = &report->copies[i];
+    for (int32_t i = 0; i < report->copy_count; i++) copies.sorted[i] = report->copies[i];
     qsort(copies.sorted, (size_t)copies.count, sizeof *copies.sorted, by_node);
     return copies;
 }
@@ -164,7 +164,7 @@ static void print_copies(copy_list *copies, int32_t node, bool shown, int name_w
 static bool is_fallback(const tort_report_node *node) {
     if (!node->provider || cli_refusal_elsewhere(node)) return true;
     for (int32_t i = 0; i < node->verdict_count; i++)
-        if (node->verdicts[i].code >= TORT_NO_CAPABILITY && !node->verdicts[i].fusion) return true;
+        if (node->verdicts[i]->code >= TORT_NO_CAPABILITY && !node->verdicts[i]->fusion) return true;
     return false;
 }
 
@@ -221,14 +221,14 @@ static void print_nodes(const cli_options *options, const tort_report *report, i
     const int name_width = width ? 20 : INT_MAX; /* of what stands in a sentence, which can only be broken at blanks */
     int32_t *behind = cli_behind(report), shown = 0, listed = 0;
     for (int32_t i = 0; i < report->node_count; i++) {
-        const tort_report_node *node = &report->nodes[i];
+        const tort_report_node *node = report->nodes[i];
         if (node->provider && !strcmp(node->provider, "folded")) continue;
         const bool asked = is_asked_for(options, node) && (node->provider || cli_root_of(node) < 0);
         listed++;
         shown += asked;
         print_copies(&copies, i, asked, name_width, table);
         if (!asked) continue;
-        print_node(node, report->providers[0].name, table);
+        print_node(node, report->providers[0]->name, table);
         print_from(node, table);
         print_behind(behind[i], node, table);
     }
@@ -275,7 +275,7 @@ int cli_plan(cli_options *options) {
     else if (report) {
         const int width = cli_width(stdout, options->width);
         print_providers(report, width);
-        print_memory(&report->memory, width);
+        print_memory(report->memory, width);
         print_reasons(report, width);
         print_nodes(options, report, width);
     }

@@ -6,6 +6,7 @@
 #include "ops/numeric.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/input_ranges.h"
+#include "runtime/cli/opening.h"
 #include "runtime/cli/random.h"
 
 bool cli_is_counted(tort_type type) {
@@ -92,7 +93,7 @@ static cli_range usual_range(const tort_model *model, int32_t index, const char 
 
 tort_status cli_fill_random(const cli_options *options, const tort_model *model, int32_t index, tort_tensor *tensor,
                             tort_error *error) {
-    const char *name = tort_model_input(model, index).name;
+    const char *name = cli_input(model, index).name;
     const cli_random_range *asked = NULL;
     for (int32_t i = 0; i < options->range_count; i++)
         if (!strcmp(options->ranges[i].name, name)) asked = &options->ranges[i];

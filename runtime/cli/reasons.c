@@ -11,14 +11,14 @@ bool cli_is_down(const tort_report_verdict *verdict) {
 
 bool cli_only_down(const tort_report_node *node) {
     bool down = node->verdict_count > 0;
-    for (int32_t i = 0; i < node->verdict_count; i++) down = down && cli_is_down(&node->verdicts[i]);
+    for (int32_t i = 0; i < node->verdict_count; i++) down = down && cli_is_down(node->verdicts[i]);
     return down;
 }
 
 const tort_report_verdict *cli_refusal_elsewhere(const tort_report_node *node) {
     const tort_report_verdict *found = NULL;
     for (int32_t i = 0; i < node->verdict_count; i++) {
-        const tort_report_verdict *verdict = &node->verdicts[i];
+        const tort_report_verdict *verdict = node->verdicts[i];
         if (verdict->code == TORT_YES || verdict->fusion ||
             (node->provider && !strcmp(verdict->provider, node->provider)))
             continue;
@@ -29,14 +29,14 @@ const tort_report_verdict *cli_refusal_elsewhere(const tort_report_node *node) {
 
 int32_t cli_root_of(const tort_report_node *node) {
     for (int32_t i = 0; i < node->verdict_count; i++)
-        if (node->verdicts[i].root >= 0 && node->verdicts[i].root != node->index) return node->verdicts[i].root;
+        if (node->verdicts[i]->root >= 0 && node->verdicts[i]->root != node->index) return node->verdicts[i]->root;
     return -1;
 }
 
 int32_t *cli_behind(const tort_report *report) {
     int32_t *behind = cli_alloc((size_t)report->node_count, sizeof *behind);
     for (int32_t i = 0; i < report->node_count; i++) {
-        const int32_t root = report->nodes[i].provider ? -1 : cli_root_of(&report->nodes[i]);
+        const int32_t root = report->nodes[i]->provider ? -1 : cli_root_of(report->nodes[i]);
         if (root >= 0 && root < report->node_count) behind[root]++;
     }
     return behind;
@@ -53,7 +53,7 @@ static bool counts(const tort_report_node *node, const tort_report_verdict *verd
 
 /* Do two providers say the very same, as the core makes them of an operator that no build has? */
 static bool says_the_same(const tort_report_node *node, int32_t i, int32_t k) {
-    const tort_report_verdict *a = &node->verdicts[i], *b = &node->verdicts[k];
+    const tort_report_verdict *a = node->verdicts[i], *b = node->verdicts[k];
     return counts(node, b) && a->code == b->code && !strcmp(a->message, b->message) && !strcmp(a->cure, b->cure) &&
            strcmp(a->provider, b->provider) != 0;
 }
@@ -66,7 +66,7 @@ static const char *speaker(const tort_report_node *node, const tort_report_verdi
 char *cli_reason_text(const tort_report_node *node, bool with_cures) {
     char *text = cli_copy_text("", 0);
     for (int32_t i = 0; i < node->verdict_count; i++) {
-        const tort_report_verdict *verdict = &node->verdicts[i];
+        const tort_report_verdict *verdict = node->verdicts[i];
         if (!counts(node, verdict)) continue;
         cli_append(&text, "%s%s", *text ? "; " : "", speaker(node, verdict));
         if (cli_is_down(verdict)) {
@@ -74,7 +74,7 @@ char *cli_reason_text(const tort_report_node *node, bool with_cures) {
             continue;
         }
         for (; i + 1 < node->verdict_count && says_the_same(node, i, i + 1); i++)
-            cli_append(&text, ", %s", speaker(node, &node->verdicts[i + 1]));
+            cli_append(&text, ", %s", speaker(node, node->verdicts[i + 1]));
         cli_append(&text, ": %s%s%s", tort_verdict_name(verdict->code), *verdict->message ? " " : "", verdict->message);
         if (with_cures && *verdict->cure) cli_append(&text, " -> %s", verdict->cure);
     }
@@ -118,7 +118,7 @@ static uint64_t hash_of(const tort_report_node *node) {
     uint64_t hash =
         add_to_hash(add_to_hash(add_to_hash(14695981039346656037u, node->domain), node->op), node->provider);
     for (int32_t i = 0; i < node->verdict_count; i++) {
-        const tort_report_verdict *verdict = &node->verdicts[i];
+        const tort_report_verdict *verdict = node->verdicts[i];
         hash = add_to_hash(add_to_hash(hash, verdict->provider), verdict->kernel);
         hash = add_to_hash_without_numbers(hash, verdict->message);
     }
@@ -149,7 +149,7 @@ static bool alike(const tort_report_node *a, const tort_report_node *b, bool *va
     bool same = a->verdict_count == b->verdict_count && same_text(a->provider, b->provider) &&
                 !strcmp(a->domain, b->domain) && !strcmp(a->op, b->op);
     for (int32_t i = 0; same && i < a->verdict_count; i++) {
-        const tort_report_verdict *x = &a->verdicts[i], *y = &b->verdicts[i];
+        const tort_report_verdict *x = a->verdicts[i], *y = b->verdicts[i];
         same = x->code == y->code && !x->fusion == !y->fusion && same_text(x->provider, y->provider) &&
                same_text(x->kernel, y->kernel) && alike_text(x->message, y->message, varies) &&
                alike_text(x->cure, y->cure, varies);
@@ -160,7 +160,7 @@ static bool alike(const tort_report_node *a, const tort_report_node *b, bool *va
 static bool has_reason(const tort_report_node *node) {
     if (!node->provider) return cli_root_of(node) < 0 && !cli_only_down(node);
     for (int32_t i = 0; i < node->verdict_count; i++)
-        if (counts(node, &node->verdicts[i])) return true;
+        if (counts(node, node->verdicts[i])) return true;
     return false;
 }
 
@@ -197,7 +197,7 @@ cli_reasons cli_reasons_of(const tort_report *report) {
     int32_t *table = cli_alloc(size, sizeof *table);
     memset(table, -1, size * sizeof *table);
     for (int32_t i = 0; i < report->node_count; i++) {
-        const tort_report_node *node = &report->nodes[i];
+        const tort_report_node *node = report->nodes[i];
         if (!has_reason(node)) continue;
         cli_reason *reason = reason_of(&reasons, table, size - 1, node);
         if (reason->nodes < CLI_EXAMPLES) reason->examples[reason->nodes] = node;

@@ -20,13 +20,13 @@ static cJSON *provider_json(const tort_report_provider *provider) {
 static void add_providers(cJSON *object, const tort_report *report) {
     cJSON *providers = cJSON_AddArrayToObject(object, "providers");
     for (int32_t i = 0; i < report->provider_count; i++)
-        cJSON_AddItemToArray(providers, provider_json(&report->providers[i]));
+        cJSON_AddItemToArray(providers, provider_json(report->providers[i]));
 }
 
 static void add_summary(cJSON *object, const tort_report *report) {
     cJSON *summary = cJSON_AddObjectToObject(object, "summary");
     for (int32_t i = 0; i < report->provider_count; i++)
-        cli_json_number(summary, report->providers[i].name, report->providers[i].nodes);
+        cli_json_number(summary, report->providers[i]->name, report->providers[i]->nodes);
     cli_json_number(summary, "host", report->host);
     cli_json_number(summary, "folded", report->folded);
     cli_json_number(summary, "fused", report->fused);
@@ -67,7 +67,7 @@ static cJSON *node_json(const tort_report_node *node) {
     cJSON_AddBoolToObject(item, "fell_back", node->fell_back);
     cli_json_texts(item, "from", node->from, node->from_count);
     cJSON *verdicts = cJSON_AddArrayToObject(item, "verdicts");
-    for (int32_t i = 0; i < node->verdict_count; i++) cJSON_AddItemToArray(verdicts, verdict_json(&node->verdicts[i]));
+    for (int32_t i = 0; i < node->verdict_count; i++) cJSON_AddItemToArray(verdicts, verdict_json(node->verdicts[i]));
     return item;
 }
 
@@ -85,35 +85,35 @@ static cJSON *copy_json(const tort_report_copy *copy) {
 static void add_memory(cJSON *object, const tort_report *report) {
     cJSON *memory = cJSON_AddObjectToObject(object, "memory");
     for (int32_t i = 0; i < report->provider_count; i++) {
-        const tort_report_provider *provider = &report->providers[i];
+        const tort_report_provider *provider = report->providers[i];
         cJSON *item = cJSON_AddObjectToObject(memory, provider->name);
         cli_json_number(item, "weights", provider->weight_bytes);
         cli_json_number(item, "peak", provider->peak_bytes);
         cli_json_number(item, "naive", provider->naive_bytes);
     }
     cJSON *host = cJSON_AddObjectToObject(object, "host_memory");
-    cli_json_number(host, "model", report->memory.model);
-    cli_json_number(host, "weights", report->memory.weights);
-    cli_json_number(host, "session", report->memory.session);
-    cli_json_number(host, "context", report->memory.context);
-    cli_json_number(host, "arena", report->memory.arena);
-    cli_json_number(host, "total", report->memory.total);
+    cli_json_number(host, "model", report->memory->model);
+    cli_json_number(host, "weights", report->memory->weights);
+    cli_json_number(host, "session", report->memory->session);
+    cli_json_number(host, "context", report->memory->context);
+    cli_json_number(host, "arena", report->memory->arena);
+    cli_json_number(host, "total", report->memory->total);
 }
 
 void cli_json_plan(cJSON *object, const tort_report *report) {
     cJSON *chain = cJSON_AddArrayToObject(object, "chain");
     for (int32_t i = 0; i < report->provider_count; i++)
-        cJSON_AddItemToArray(chain, cJSON_CreateString(report->providers[i].name));
+        cJSON_AddItemToArray(chain, cJSON_CreateString(report->providers[i]->name));
     add_providers(object, report);
     cJSON *nodes = cJSON_AddArrayToObject(object, "nodes");
     cJSON *copies = cJSON_AddArrayToObject(object, "copies"), *folded = cJSON_AddArrayToObject(object, "folded");
     for (int32_t i = 0; i < report->node_count; i++) {
-        const tort_report_node *node = &report->nodes[i];
+        const tort_report_node *node = report->nodes[i];
         cJSON_AddItemToArray(nodes, node_json(node));
         if (node->provider && !strcmp(node->provider, "folded"))
             cJSON_AddItemToArray(folded, cJSON_CreateString(node->path));
     }
-    for (int32_t i = 0; i < report->copy_count; i++) cJSON_AddItemToArray(copies, copy_json(&report->copies[i]));
+    for (int32_t i = 0; i < report->copy_count; i++) cJSON_AddItemToArray(copies, copy_json(report->copies[i]));
     add_memory(object, report);
     add_summary(object, report);
 }
@@ -123,12 +123,12 @@ void cli_json_plan(cJSON *object, const tort_report *report) {
 /* What the user can do about it, where the report says so: of the provider that is at fault, else of the node. */
 static const char *cure_of(const tort_error *error, const tort_report *report) {
     for (int32_t i = 0; report && error->provider && i < report->provider_count; i++)
-        if (!strcmp(report->providers[i].name, error->provider) && !report->providers[i].ready)
-            return report->providers[i].cure;
+        if (!strcmp(report->providers[i]->name, error->provider) && !report->providers[i]->ready)
+            return report->providers[i]->cure;
     if (!report || error->code != TORT_E_PLACEMENT || error->node < 0 || error->node >= report->node_count) return "";
-    const tort_report_node *node = &report->nodes[error->node];
+    const tort_report_node *node = report->nodes[error->node];
     for (int32_t i = 0; i < node->verdict_count; i++)
-        if (*node->verdicts[i].cure) return node->verdicts[i].cure;
+        if (*node->verdicts[i]->cure) return node->verdicts[i]->cure;
     return "";
 }
 

@@ -8,6 +8,7 @@
 #include "runtime/cli/files.h"
 #include "runtime/cli/outputs.h"
 #include "runtime/cli/json.h"
+#include "runtime/cli/opening.h"
 #include "runtime/cli/table.h"
 #include "runtime/cli/text.h"
 
@@ -157,7 +158,7 @@ static void add_value(cli_table *table, const char *name, const tort_value *valu
 
 void cli_print_outputs(const tort_model *model, tort_value *const *outputs, int32_t count, int width) {
     cli_table *table = cli_table_new("output~|type|shape|min>|max>|mean>|std>|nan>|inf>|first", 0);
-    for (int32_t i = 0; i < count; i++) add_value(table, tort_model_output(model, i).name, outputs[i]);
+    for (int32_t i = 0; i < count; i++) add_value(table, cli_output(model, i).name, outputs[i]);
     cli_table_print(table, stdout, width);
 }
 
@@ -208,7 +209,7 @@ cJSON *cli_outputs_json(const tort_model *model, tort_value *const *outputs, int
     cJSON *list = cJSON_CreateArray();
     for (int32_t i = 0; i < count; i++) {
         cJSON *item = cJSON_CreateObject();
-        cJSON_AddStringToObject(item, "name", tort_model_output(model, i).name);
+        cJSON_AddStringToObject(item, "name", cli_output(model, i).name);
         fill_value_json(item, outputs[i]);
         cJSON_AddItemToArray(list, item);
     }

@@ -91,8 +91,7 @@ static verdict compare_outputs(const test *t, tort_value *const *found, tort_val
         compared++;
         char *text = cli_value_difference(t->options, found[i], expected[i], usual_tolerance(t->model), &worst);
         if (!text) continue;
-        verdict v =
-            fail_with(cli_format("output %d ('%s'): %s", i, tort_model_output(t->model, i).name, text), TORT_E_RUN);
+        verdict v = fail_with(cli_format("output %d ('%s'): %s", i, cli_output(t->model, i).name, text), TORT_E_RUN);
         free(text);
         return v;
     }
@@ -107,8 +106,8 @@ static verdict run_set(test *t, const char *set) {
     tort_value **outputs = cli_alloc((size_t)out_count, sizeof *outputs);
     tort_error error = {0};
     verdict v;
-    tort_status status = read_values(set, "input", tort_model_input, t->model, in_count, inputs, &error);
-    if (!status) status = read_values(set, "output", tort_model_output, t->model, out_count, expected, &error);
+    tort_status status = read_values(set, "input", cli_input, t->model, in_count, inputs, &error);
+    if (!status) status = read_values(set, "output", cli_output, t->model, out_count, expected, &error);
     if (status)
         v = from_error("reading data", &error);
     else if (cli_run_model(t->context, t->model, inputs, outputs, &error))
@@ -128,9 +127,9 @@ static verdict from_placement(tort_session *session, const tort_error *error) {
     tort_report *report = cli_report(session);
     verdict v = from_error("placing", error);
     for (int32_t i = 0; i < report->node_count; i++) {
-        const tort_report_node *node = &report->nodes[i];
+        const tort_report_node *node = report->nodes[i];
         if (node->provider || !node->verdict_count) continue;
-        const tort_report_verdict *said = &node->verdicts[node->verdict_count - 1];
+        const tort_report_verdict *said = node->verdicts[node->verdict_count - 1];
         free(v.reason);
         v = skip_with(tort_verdict_name(said->code),
                       cli_format("%s (%s-%d) %s", node->path, node->op, node->since, said->message));
@@ -203,11 +202,11 @@ static verdict run_model(test *t) {
 static cJSON *nodes_json(const tort_report *report) {
     cJSON *list = cJSON_CreateArray();
     for (int32_t i = 0; report && i < report->node_count; i++) {
-        const tort_report_node *node = &report->nodes[i];
-        bool away = node->provider && strcmp(node->provider, report->providers[0].name) && node->verdict_count;
+        const tort_report_node *node = report->nodes[i];
+        bool away = node->provider && strcmp(node->provider, report->providers[0]->name) && node->verdict_count;
         const char *words[] = {node->op, node->provider ? node->provider : "nowhere",
-                               away ? tort_verdict_name(node->verdicts[0].code) : "",
-                               away ? node->verdicts[0].message : ""};
+                               away ? tort_verdict_name(node->verdicts[0]->code) : "",
+                               away ? node->verdicts[0]->message : ""};
         cJSON_AddItemToArray(list, cJSON_CreateStringArray(words, 4));
     }
     return list;
@@ -245,30 +244,34 @@ static void print_case(const char *folder, const verdict *v, const tort_report *
 typedef struct sum {
     int32_t counts[3], refused; /* of the failures: those that --strict made */
     tort_report placement;
-    tort_report_provider *providers;
+    tort_report_provider **providers;
 } sum;
 
 static const char *owned(const char *text) {
     return cli_copy_text(text, strlen(text));
 }
 
+/* A copy without nodes; the original and its strings belong to a session that is about to go. */
+static tort_report_provider *owned_provider(const tort_report_provider *provider) {
+    tort_report_provider *copy = cli_alloc(1, sizeof *copy);
+    *copy = *provider;
+    copy->nodes = 0;
+    copy->name = owned(provider->name);
+    copy->code = owned(provider->code);
+    copy->description = owned(provider->description);
+    copy->message = owned(provider->message);
+    copy->cure = owned(provider->cure);
+    return copy;
+}
+
 static void add_placement(sum *s, const tort_report *report) {
     if (!s->providers) {
         s->providers = cli_alloc((size_t)report->provider_count, sizeof *s->providers);
-        for (int32_t i = 0; i < report->provider_count; i++) {
-            tort_report_provider *provider = &s->providers[i];
-            *provider = report->providers[i]; /* its strings belong to a session that is about to go */
-            provider->nodes = 0;
-            provider->name = owned(provider->name);
-            provider->code = owned(provider->code);
-            provider->description = owned(provider->description);
-            provider->message = owned(provider->message);
-            provider->cure = owned(provider->cure);
-        }
-        s->placement.providers = s->providers;
+        for (int32_t i = 0; i < report->provider_count; i++) s->providers[i] = owned_provider(report->providers[i]);
+        s->placement.providers = (const tort_report_provider *const *)s->providers;
         s->placement.provider_count = report->provider_count;
     }
-    for (int32_t i = 0; i < report->provider_count; i++) s->providers[i].nodes += report->providers[i].nodes;
+    for (int32_t i = 0; i < report->provider_count; i++) s->providers[i]->nodes += report->providers[i]->nodes;
     s->placement.host += report->host;
     s->placement.folded += report->folded;
     s->placement.fused += report->fused;
@@ -278,10 +281,11 @@ static void add_placement(sum *s, const tort_report *report) {
 
 static void sum_free(sum *s) {
     for (int32_t i = 0; i < s->placement.provider_count; i++) {
-        const tort_report_provider *provider = &s->providers[i];
+        tort_report_provider *provider = s->providers[i];
         const char *texts[] = {provider->name, provider->code, provider->description, provider->message,
                                provider->cure};
         for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) free((char *)(uintptr_t)texts[k]);
+        free(provider);
     }
     free(s->providers);
 }

@@ -2,14 +2,15 @@
 #include <stdlib.h>
 
 #include "runtime/cli/cli.h"
+#include "runtime/cli/opening.h"
 #include "runtime/cli/values.h"
 
 bool cli_only_tensors(const tort_model *model) {
     bool tensors = true;
     for (int32_t i = 0; i < tort_model_input_count(model); i++)
-        tensors = tensors && tort_type_kind(tort_model_input(model, i).value_type) == TORT_TENSOR;
+        tensors = tensors && tort_type_kind(cli_input(model, i).value_type) == TORT_TENSOR;
     for (int32_t i = 0; i < tort_model_output_count(model); i++)
-        tensors = tensors && tort_type_kind(tort_model_output(model, i).value_type) == TORT_TENSOR;
+        tensors = tensors && tort_type_kind(cli_output(model, i).value_type) == TORT_TENSOR;
     return tensors;
 }
 

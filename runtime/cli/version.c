@@ -12,7 +12,6 @@
 #include "runtime/check.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/table.h"
-#include "runtime/provider.h"
 
 #ifndef TORT_COMMIT
 #define TORT_COMMIT "unknown"
@@ -35,11 +34,15 @@
 #endif
 
 /* What a provider of this build has code for; NULL: it is not in this build. */
-static const char *built_for(const tort_provider *row) {
-    tort_condition condition = {.ready = false};
-    if (!row->load) return row->built_for;
-    const tort_provider *loaded = row->load(&condition);
-    return !loaded ? NULL : loaded->built_for ? loaded->built_for : "any device that it simulates";
+static const char *built_for(const tort_provider_info *info) {
+    if (!info->present) return NULL;
+    return info->built_for ? info->built_for : "any device that it simulates";
+}
+
+static tort_provider_info provider_at(int32_t index) {
+    tort_provider_info info = {.struct_size = sizeof info};
+    tort_provider_at(index, &info, NULL);
+    return info;
 }
 
 typedef struct library {
@@ -101,8 +104,10 @@ static void fill_json(cJSON *root) {
     cli_json_text(root, "compiler", COMPILER);
     cli_json_text(root, "architecture", ARCHITECTURE);
     cJSON *built = cJSON_AddObjectToObject(root, "built_for");
-    for (const tort_provider *const *row = tort_providers; *row; row++)
-        cli_json_text(built, (*row)->name, built_for(*row));
+    for (int32_t i = 0; i < tort_provider_count(); i++) {
+        const tort_provider_info info = provider_at(i);
+        cli_json_text(built, info.name, built_for(&info));
+    }
     cJSON *ir = cJSON_AddObjectToObject(root, "ir_versions");
     cli_json_number(ir, "oldest", 1);
     cli_json_number(ir, "newest", TORT_NEWEST_IR);
@@ -136,9 +141,10 @@ static void print_text(int width) {
         cli_cell(table, CLI_DIM, "%s", rows[i].title);
         cli_cell(table, CLI_PLAIN, "%s", rows[i].text);
     }
-    for (const tort_provider *const *row = tort_providers; *row; row++) {
-        const char *text = built_for(*row);
-        cli_cell(table, CLI_DIM, "%s for", (*row)->name);
+    for (int32_t i = 0; i < tort_provider_count(); i++) {
+        const tort_provider_info info = provider_at(i);
+        const char *text = built_for(&info);
+        cli_cell(table, CLI_DIM, "%s for", info.name);
         cli_cell(table, CLI_PLAIN, "%s", text ? text : "not in this build");
     }
     cli_cell(table, CLI_DIM, "IR versions");

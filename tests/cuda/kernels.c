@@ -205,7 +205,7 @@ static void cover(tester *t, const tort_kernel *row) {
 /* On a GPU a library may be missing; the simulated device has them all. */
 static bool library_is_missing(const tester *t, const tort_report_node *node) {
     for (int32_t i = 0; !t->control && node && i < node->verdict_count; i++)
-        if (node->verdicts[i].code == TORT_NO_LIBRARY) return true;
+        if (node->verdicts[i]->code == TORT_NO_LIBRARY) return true;
     return false;
 }
 
@@ -218,7 +218,7 @@ static bool hold(tester *t, const kernel_case *c, const onnx_bytes *model, const
     if (t->control) t->control->unload();
     tort_status status = start(&device, c, model, provider, provider->name);
     tort_report *report = device.session ? report_of(device.session) : NULL;
-    const tort_report_node *node = report && report->node_count ? &report->nodes[0] : NULL;
+    const tort_report_node *node = report && report->node_count ? report->nodes[0] : NULL;
     const tort_kernel *row = node && node->kernel ? wrapped_row(node->op, node->kernel) : NULL;
     if (refused) {
         if (!status) {

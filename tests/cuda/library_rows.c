@@ -93,7 +93,7 @@ static const char *kernel_of(const opened *o, const char *name) {
     tort_report *report = report_of(o->session);
     const char *kernel = ""; /* a name in a row: it outlives the report */
     for (int32_t i = 0; i < report->node_count; i++)
-        if (!strcmp(report->nodes[i].name, name)) kernel = report->nodes[i].kernel;
+        if (!strcmp(report->nodes[i]->name, name)) kernel = report->nodes[i]->kernel;
     tort_report_free(report);
     return kernel;
 }

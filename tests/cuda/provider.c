@@ -166,19 +166,19 @@ static const situation situations[] = {
 /* The provider's line of the report, where the MatMul and a Conv run and why not better; what depends on the window of
  * the Conv alone is left out. */
 static void tell_report(const tort_report *report, FILE *out) {
-    const tort_report_provider *p = &report->providers[0];
+    const tort_report_provider *p = report->providers[0];
     fprintf(out, "  %s%s%s\n", p->code, *p->description ? ": " : "", p->description);
     if (*p->message) fprintf(out, "  message: %s\n", p->message);
     if (*p->cure) fprintf(out, "  cure: %s\n", p->cure);
     for (int32_t i = 0; i < report->node_count; i++) {
-        const tort_report_node *node = &report->nodes[i];
+        const tort_report_node *node = report->nodes[i];
         if (strcmp(node->name, "matmul") && strcmp(node->name, "conv")) continue;
         fprintf(out, "  %s: %s %s\n", node->op, node->provider, node->kernel);
         for (int32_t v = 0; v < node->verdict_count; v++) {
-            if (node->verdicts[v].code == TORT_NO_SHAPE) continue;
+            if (node->verdicts[v]->code == TORT_NO_SHAPE) continue;
             fprintf(out, "  not %s: %s: %s; %s\n",
-                    *node->verdicts[v].kernel ? node->verdicts[v].kernel : node->verdicts[v].provider,
-                    tort_verdict_name(node->verdicts[v].code), node->verdicts[v].message, node->verdicts[v].cure);
+                    *node->verdicts[v]->kernel ? node->verdicts[v]->kernel : node->verdicts[v]->provider,
+                    tort_verdict_name(node->verdicts[v]->code), node->verdicts[v]->message, node->verdicts[v]->cure);
         }
     }
 }

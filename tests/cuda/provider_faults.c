@@ -37,7 +37,7 @@ static tort_status use(tester *t, const char *chain, const char *what, tort_erro
     }
     tort_report *report = NULL;
     if (session && !tort_session_report(session, &report, NULL)) {
-        const tort_report_provider *p = &report->providers[0];
+        const tort_report_provider *p = report->providers[0];
         if (!p->ready && (!*p->message || !*p->cure))
             tester_check(t, false, what, "did not open, and does not say why");
     }
@@ -108,8 +108,8 @@ static void check_lost_for_all(tester *t) {
     tester_check(t, !status, "a session after a lost device", status ? error.msg : "");
     tort_report *report = status ? NULL : report_of(session);
     tester_check(t,
-                 report && !report->providers[0].ready && strstr(report->providers[0].cure, "start the program anew"),
-                 "a session after a lost device", report ? report->providers[0].cure : "");
+                 report && !report->providers[0]->ready && strstr(report->providers[0]->cure, "start the program anew"),
+                 "a session after a lost device", report ? report->providers[0]->cure : "");
     tort_report_free(report);
     tort_session_free(session);
 }

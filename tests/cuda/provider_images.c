@@ -63,7 +63,7 @@ static void tell_target(tester *t, const char *chain, const char *target, char *
     if (status)
         snprintf(text, size, "%s: %s", tort_status_name(status), error.msg);
     else
-        snprintf(text, size, "%s", report->providers[0].description);
+        snprintf(text, size, "%s", report->providers[0]->description);
     tort_report_free(report);
     tort_session_free(session);
 }

@@ -153,7 +153,7 @@ static tort_status open_side(side *s, const kernel_case *c, const tort_model *mo
     if (!status) status = upload(s, c);
     if (status) return status;
     tort_report *report = report_of(s->session);
-    const tort_report_node *node = &report->nodes[0];
+    const tort_report_node *node = report->nodes[0];
     s->row = node->kernel ? wrapped_row(node->op, node->kernel) : NULL;
     tort_report_free(report);
     return s->row ? TORT_OK : tort_fail(&s->error, TORT_E_PLACEMENT, "no kernel of the device serves it");
@@ -290,9 +290,9 @@ static void print_memory(const char *name, const side *own, const measured *m) {
 /* Why no library row serves. */
 static void print_refusal(const side *library) {
     tort_report *report = report_of(library->session);
-    const tort_report_node *node = &report->nodes[0];
+    const tort_report_node *node = report->nodes[0];
     for (int32_t i = 0; i < node->verdict_count; i++) {
-        const tort_report_verdict *verdict = &node->verdicts[i];
+        const tort_report_verdict *verdict = node->verdicts[i];
         const tort_kernel *row = wrapped_row(node->op, verdict->kernel);
         if (!row || !row->needs) continue;
         printf("%s: %s %s | | | | |\n", verdict->kernel, tort_verdict_name(verdict->code), verdict->message);
@@ -417,7 +417,7 @@ static bool print_device(const char *line) {
     tort_status status = tort_model_load_buffer(NULL, bytes.data, bytes.size, NULL, &model, &error);
     if (!status) status = tort_session_create(NULL, model, &options, &session, &error);
     tort_report *report = status ? NULL : report_of(session);
-    printf("%s\n", report ? report->providers[0].description : error.msg);
+    printf("%s\n", report ? report->providers[0]->description : error.msg);
     tort_report_free(report);
     tort_session_free(session);
     tort_model_free(model);

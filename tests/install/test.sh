@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs into SCRATCH by DESTDIR and uses what is there as an application would: through the header and the pkg-config file.
-# Usage: test.sh SCRATCH, from the root of the tree; CC, LINK_FLAGS and MAKE come from the environment.
+# Usage: test.sh SCRATCH, from the root of the tree; CC, CXX, LINK_FLAGS and MAKE come from the environment.
 set -u
 scratch=$(mkdir -p "$1" && cd "$1" && pwd)
 prefix=/opt/tinyort
@@ -30,65 +30,42 @@ foreign_names() {
 static_names_are_ours() { nm -g --defined-only "$root/lib/libtinyort.a" | foreign_names; }
 shared_names_are_ours() { nm -D -g --defined-only "$root/lib/libtinyort.so" | foreign_names; }
 header_stands_alone() { echo '#include <tinyort.h>' | $CC $(field Cflags) -std=c11 -pedantic -Wall -Wextra -Werror -fsyntax-only -x c -; }
-runs_shared() { $CC $(field Cflags) -o "$scratch/shared" "$scratch/program.c" $LINK_FLAGS $(field Libs) && LD_LIBRARY_PATH=$root/lib "$scratch/shared"; }
-runs_static() { $CC $(field Cflags) -o "$scratch/static" "$scratch/program.c" $LINK_FLAGS $(field Libs | sed 's/-ltinyort/-l:libtinyort.a/') $(field Libs.private) && "$scratch/static"; }
-# A provider and an application that know nothing of this tree but what is installed.
-provider_builds() {
-    mkdir -p "$scratch/outside/tests" && cp tests/fake_provider.c tests/fake_provider.h "$scratch/outside/tests" &&
-        $CC $(field Cflags tinyort-provider) -I"$scratch/outside" -std=c11 -Wall -Wextra -Werror -o "$scratch/$1" \
-            "$scratch/outside.c" "$scratch/outside/tests/fake_provider.c" $LINK_FLAGS $2
+# Of C++ too: for applications in C++, and for kernels in CUDA.
+headers_are_cpp() { echo '#include <runtime/provider.h>' | $CXX $(field Cflags tinyort-provider) -std=c++17 -Wall -Wextra -Werror -fsyntax-only -x c++ -; }
+
+# example NAME MODE [TESTS_FILE...]: tests/install/NAME.c, a program that knows nothing of this tree but what is installed and
+# the files of tests/ that are named, linked with the library of that mode.
+example() {
+    program=$1 mode=$2
+    shift 2
+    rm -rf "$scratch/outside" && mkdir -p "$scratch/outside/tests" && cp "tests/install/$program.c" "$scratch/outside" || return 1
+    for file in "$@"; do cp "tests/$file.c" "tests/$file.h" "$scratch/outside/tests" || return 1; done
+    libraries=$(field Libs)
+    if [ "$mode" = static ]; then libraries="$(echo "$libraries" | sed 's/-ltinyort/-l:libtinyort.a/') $(field Libs.private)"; fi
+    $CC $(field Cflags) $(field Cflags tinyort-provider) -I"$scratch/outside" -std=c11 -Wall -Wextra -Werror -o "$scratch/$program" \
+        $(find "$scratch/outside" -name '*.c') $LINK_FLAGS $libraries && LD_LIBRARY_PATH=$root/lib "$scratch/$program"
 }
-provider_runs_shared() { provider_builds outside_shared "$(field Libs)" && LD_LIBRARY_PATH=$root/lib "$scratch/outside_shared"; }
-provider_runs_static() { provider_builds outside_static "$(field Libs | sed 's/-ltinyort/-l:libtinyort.a/') $(field Libs.private)" && "$scratch/outside_static"; }
 nothing_is_left() { [ -d "$root/lib" ] && [ -z "$(find "$scratch/root" ! -type d)" ]; }
 
 rm -rf "$scratch/root"
-cat > "$scratch/program.c" <<'PROGRAM'
-#include <tinyort.h>
-#include <string.h>
-
-int main(void) {
-    tort_error error;
-    tort_model *model = NULL;
-    tort_status status = tort_model_load(NULL, "models/no_such.onnx", NULL, &model, &error);
-    return status == TORT_E_IO && model == NULL && strstr(error.msg, "no_such.onnx") ? 0 : 1;
-}
-PROGRAM
-
-cat > "$scratch/outside.c" <<'PROGRAM'
-#include "tests/fake_provider.h"
-#include <stdio.h>
-#include <string.h>
-
-int main(void) {
-    tort_error error;
-    tort_model *model = NULL;
-    tort_session *session = NULL;
-    tort_report *report = NULL;
-    tort_session_options options = {.struct_size = sizeof options, .chain = "fake,cpu", .providers = fake_providers};
-    tort_status status = tort_model_load(NULL, "models/digits.onnx", NULL, &model, &error);
-    if (!status) status = tort_session_create(NULL, model, &options, &session, &error);
-    if (!status) status = tort_session_report(session, &report, &error);
-    if (status) printf("%s\n", error.msg);
-    int relus = 0;
-    for (int i = 0; report && i < report->node_count; i++) relus += !strcmp(report->nodes[i].provider, "fake");
-    tort_report_free(report);
-    tort_session_free(session);
-    tort_model_free(model);
-    return status || relus != 3;
-}
-PROGRAM
-
 check "make install" "$MAKE" --no-print-directory install DESTDIR="$scratch/root" PREFIX=$prefix
 if [ $failed != 0 ]; then echo "install: $passed passed, $failed failed"; exit 1; fi
 check "the command line starts" "$root/bin/tinyort" --help
 check "names of libtinyort.a begin with tort_" static_names_are_ours
 check "libtinyort.so exports only tort_" shared_names_are_ours
 check "the header stands alone" header_stands_alone
-check "a program runs with the shared library" runs_shared
-check "a program runs with the static library" runs_static
-check "a provider outside of the tree works with the shared library" provider_runs_shared
-check "a provider outside of the tree works with the static library" provider_runs_static
+check "the headers are C++ too" headers_are_cpp
+for mode in shared static; do
+    check "a program that gets an error, $mode library" example no_such_model $mode
+    check "a provider outside of the tree, $mode library" example own_provider $mode fake_provider
+    check "an operator outside of the tree, $mode library" example own_operator $mode onnx_bytes
+    check "a program that asks what opens, $mode library" example what_opens $mode
+    check "a program that reads the model itself, $mode library" example own_reader $mode
+    check "a program compiled with shorter structs, $mode library" example older_header $mode
+    check "a program that cancels a run, $mode library" example cancel $mode
+    check "a program that wants an output of unknown size, $mode library" example unknown_size $mode onnx_bytes
+    check "a program in a block of memory, $mode library" example in_a_block $mode
+done
 check "make uninstall" "$MAKE" --no-print-directory uninstall DESTDIR="$scratch/root" PREFIX=$prefix
 check "nothing is left after make uninstall" nothing_is_left
 

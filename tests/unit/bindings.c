@@ -222,9 +222,9 @@ Test(bindings, the_plan_copies_what_another_provider_reads) {
     cr_assert_eq(f.status, TORT_OK, "%s", f.error.msg);
     tort_report *report = report_of(f.session);
     cr_assert_eq(report->copy_count, 2);
-    cr_expect_str_eq(report->copies[0].from, "fake");
-    cr_expect_str_eq(report->copies[1].to, "fake");
-    cr_expect_str_eq(report->copies[1].before, "");
+    cr_expect_str_eq(report->copies[0]->from, "fake");
+    cr_expect_str_eq(report->copies[1]->to, "fake");
+    cr_expect_str_eq(report->copies[1]->before, "");
     tort_report_free(report);
     float *x = device_floats(&f, image, 4), back[4] = {0};
     tort_tensor input = floats(x), output = {.data = NULL};

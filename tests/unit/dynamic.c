@@ -39,7 +39,7 @@ Test(dynamic, shapes_follow_the_data) {
     tort_context *context = NULL;
     cr_assert_eq(tort_session_create(NULL, model, NULL, &session, &error), TORT_OK, "%s", error.msg);
     tort_report *report = report_of(session);
-    cr_expect_str_eq(report->nodes[2].provider, "host");
+    cr_expect_str_eq(report->nodes[2]->provider, "host");
     tort_report_free(report);
     cr_assert_eq(tort_context_create(session, &context, &error), TORT_OK, "%s", error.msg);
     const float some[] = {1, 0, 2, 0, 3}, none[] = {0, 0}, all[] = {1, 1, 1};
@@ -85,8 +85,8 @@ Test(dynamic, a_live_reshape_and_a_device) {
     tort_session_options options = {.struct_size = sizeof options, .chain = "fake,cpu", .providers = fake_providers};
     cr_assert_eq(tort_session_create(NULL, model, &options, &session, &error), TORT_OK, "%s", error.msg);
     tort_report *report = report_of(session);
-    cr_expect_str_eq(report->nodes[1].provider, "host");
-    cr_expect_str_eq(report->nodes[2].provider, "fake");
+    cr_expect_str_eq(report->nodes[1]->provider, "host");
+    cr_expect_str_eq(report->nodes[2]->provider, "fake");
     tort_report_free(report);
     cr_assert_eq(tort_context_create(session, &context, &error), TORT_OK, "%s", error.msg);
     float values[6] = {1, -2, 3, 4, 5, 6};

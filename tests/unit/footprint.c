@@ -113,7 +113,7 @@ static tort_status run_zeros(const tort_model *model, tort_context *context, tor
     memset(outputs, 0, sizeof outputs);
     static float zeros[20 * 300];
     for (int32_t i = 0; i < tort_model_input_count(model); i++) {
-        tort_port port = tort_model_input(model, i);
+        tort_port port = input_of(model, i);
         inputs[i] = (tort_tensor){.type = port.type, .rank = port.rank, .data = zeros};
         for (int32_t d = 0; d < port.rank; d++) inputs[i].dims[d] = port.dims[d] < 0 ? 1 : port.dims[d];
     }
@@ -128,10 +128,10 @@ static int64_t planned_total(const tort_env *env, const tort_model *model, const
     const tort_symbol_size batch = {"N", 1};
     tort_session_options options = {
         .struct_size = sizeof options, .chain = chain_text, .plan_only = true, .providers = fake_providers};
-    if (tort_model_input(model, 0).dims[0] < 0) options.symbols = &batch, options.symbol_count = 1;
+    if (input_of(model, 0).dims[0] < 0) options.symbols = &batch, options.symbol_count = 1;
     cr_assert_eq(tort_session_create(env, model, &options, &session, &error), TORT_OK, "%s", error.msg);
     tort_report *report = report_of(session);
-    *memory = report->memory;
+    *memory = *report->memory;
     tort_report_free(report);
     tort_session_free(session);
     return memory->total;
@@ -154,16 +154,16 @@ static void check_total(model_maker make, const char *name, const char *chain_te
     tort_context *context = NULL;
     const tort_symbol_size batch = {"N", 1};
     tort_session_options options = {.struct_size = sizeof options, .chain = chain_text, .providers = fake_providers};
-    if (tort_model_input(model, 0).dims[0] < 0) options.symbols = &batch, options.symbol_count = 1;
+    if (input_of(model, 0).dims[0] < 0) options.symbols = &batch, options.symbol_count = 1;
     cr_assert_eq(tort_session_create(&counting.env, model, &options, &session, &error), TORT_OK, "%s", error.msg);
     cr_assert_eq(tort_context_create(session, &context, &error), TORT_OK, "%s", error.msg);
     cr_assert_eq(run_zeros(model, context, &error), TORT_OK, "%s", error.msg);
     const int64_t held = (int64_t)counting.live_bytes;
     tort_report *report = report_of(session);
     expect_near(name, planned.total, held);
-    expect_near(name, report->memory.total, held);
-    cr_expect_eq(report->memory.weights, planned.weights, "%s", name);
-    cr_expect_eq(report->memory.arena, planned.arena, "%s", name);
+    expect_near(name, report->memory->total, held);
+    cr_expect_eq(report->memory->weights, planned.weights, "%s", name);
+    cr_expect_eq(report->memory->arena, planned.arena, "%s", name);
     tort_report_free(report);
     tort_context_free(context);
     tort_session_free(session);
@@ -217,10 +217,10 @@ Test(footprint, a_plan_tells_what_a_device_holds) {
         .struct_size = sizeof options, .chain = "fake,cpu", .providers = providers, .unfolded = true};
     cr_assert_eq(tort_session_create(NULL, model, &options, &session, &error), TORT_OK, "%s", error.msg);
     tort_report *report = report_of(session);
-    cr_expect_eq(report->providers[0].weight_bytes, 3328 + 256);
-    cr_expect_eq((int64_t)device_bytes, report->providers[0].weight_bytes, "one block, and of that size");
+    cr_expect_eq(report->providers[0]->weight_bytes, 3328 + 256);
+    cr_expect_eq((int64_t)device_bytes, report->providers[0]->weight_bytes, "one block, and of that size");
     cr_assert_eq(tort_context_create(session, &context, &error), TORT_OK, "%s", error.msg);
-    cr_expect_eq((int64_t)device_bytes, report->providers[0].weight_bytes + report->providers[0].peak_bytes);
+    cr_expect_eq((int64_t)device_bytes, report->providers[0]->weight_bytes + report->providers[0]->peak_bytes);
     tort_report_free(report);
     tort_context_free(context);
     tort_session_free(session);
@@ -250,7 +250,7 @@ Test(footprint, values_of_seventeen_gigabytes_are_refused_at_once_by_node_and_by
     cr_expect(strstr(error.msg, "\"large\" (Expand-13) cpu: NO_MEMORY its values need 17179869188 bytes"), "%s",
               error.msg);
     tort_report *report = report_of(session);
-    cr_expect(strstr(report->nodes[0].verdicts[0].cure, "cpu:mem_limit="), "%s", report->nodes[0].verdicts[0].cure);
+    cr_expect(strstr(report->nodes[0]->verdicts[0]->cure, "cpu:mem_limit="), "%s", report->nodes[0]->verdicts[0]->cure);
     tort_report_free(report);
     tort_session_free(session);
     tort_model_free(model);

@@ -161,7 +161,7 @@ Test(fusions, nodes_are_joined_and_told) {
     opened o = open_model(product_model, (tort_session_options){.chain = "cpu"});
     cr_assert_eq(o.status, TORT_OK, "%s", o.error.msg);
     cr_assert_eq(o.report->node_count, 1);
-    const tort_report_node *node = &o.report->nodes[0];
+    const tort_report_node *node = o.report->nodes[0];
     cr_expect_str_eq(node->op, "FusedMatMul");
     cr_expect_str_eq(node->domain, "tinyort");
     cr_expect_str_eq(node->name, "product");
@@ -170,7 +170,7 @@ Test(fusions, nodes_are_joined_and_told) {
     cr_expect_str_eq(node->from[0], "product");
     cr_expect_str_eq(node->from[1], "relu");
     cr_expect_eq(o.report->fused, 1);
-    cr_expect_eq(o.report->providers[0].nodes, 1);
+    cr_expect_eq(o.report->providers[0]->nodes, 1);
     close_model(&o);
 }
 
@@ -205,14 +205,14 @@ static void expect_refusal(const char *chain, tort_verdict_code code, const char
     cr_assert_eq(o.status, TORT_OK, "%s", o.error.msg);
     cr_assert_eq(o.report->node_count, 2);
     cr_expect_eq(o.report->fused, 0);
-    const tort_report_node *node = &o.report->nodes[0];
+    const tort_report_node *node = o.report->nodes[0];
     cr_expect_str_eq(node->provider, chain);
-    cr_expect_str_eq(o.report->nodes[1].provider, chain);
+    cr_expect_str_eq(o.report->nodes[1]->provider, chain);
     cr_assert_eq(node->verdict_count, 1);
-    cr_assert_not_null(node->verdicts[0].fusion);
-    cr_expect_str_eq(node->verdicts[0].fusion, "activation_relu");
-    cr_expect_eq(node->verdicts[0].code, code, "%s", tort_verdict_name(node->verdicts[0].code));
-    cr_expect(strstr(node->verdicts[0].message, message), "%s", node->verdicts[0].message);
+    cr_assert_not_null(node->verdicts[0]->fusion);
+    cr_expect_str_eq(node->verdicts[0]->fusion, "activation_relu");
+    cr_expect_eq(node->verdicts[0]->code, code, "%s", tort_verdict_name(node->verdicts[0]->code));
+    cr_expect(strstr(node->verdicts[0]->message, message), "%s", node->verdicts[0]->message);
     cr_expect_not(node->fell_back);
     close_model(&o);
 }
@@ -227,15 +227,15 @@ Test(fusions, a_refusal_is_kept_and_moves_nothing) {
 Test(fusions, parts_on_two_providers_stay_there) {
     opened o = open_model(product_model, (tort_session_options){.chain = "activations,cpu"});
     cr_assert_eq(o.report->node_count, 2);
-    cr_expect_str_eq(o.report->nodes[0].provider, "cpu");
-    cr_expect_str_eq(o.report->nodes[1].provider, "activations");
-    for (int32_t i = 0; i < o.report->nodes[0].verdict_count; i++)
-        cr_expect_null(o.report->nodes[0].verdicts[i].fusion);
+    cr_expect_str_eq(o.report->nodes[0]->provider, "cpu");
+    cr_expect_str_eq(o.report->nodes[1]->provider, "activations");
+    for (int32_t i = 0; i < o.report->nodes[0]->verdict_count; i++)
+        cr_expect_null(o.report->nodes[0]->verdicts[i]->fusion);
     close_model(&o);
     static const char *const pins[] = {"relu=without"};
     o = open_model(product_model, (tort_session_options){.chain = "cpu,without", .pins = pins, .pin_count = 1});
     cr_assert_eq(o.report->node_count, 2);
-    cr_expect_str_eq(o.report->nodes[1].provider, "without");
+    cr_expect_str_eq(o.report->nodes[1]->provider, "without");
     close_model(&o);
 }
 
@@ -243,7 +243,7 @@ Test(fusions, a_pin_to_where_the_parts_are_is_kept) {
     static const char *const pins[] = {"relu=cpu"};
     opened o = open_model(product_model, (tort_session_options){.chain = "cpu", .pins = pins, .pin_count = 1});
     cr_assert_eq(o.report->node_count, 1);
-    cr_expect(o.report->nodes[0].pinned);
+    cr_expect(o.report->nodes[0]->pinned);
     close_model(&o);
 }
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tests/report_of.h"
 #include "tests/unit/loading.h"
 
 Test(loader_graph, header_and_sample) {
@@ -15,7 +16,7 @@ Test(loader_graph, header_and_sample) {
     cr_assert_str_eq(model->metadata[0].value, "value");
     cr_assert_eq(model->opset_count, 2);
     cr_assert_eq(tort_model_input_count(model), 3);
-    tort_port batch = tort_model_input(model, 2);
+    tort_port batch = input_of(model, 2);
     cr_assert_eq(batch.dims[0], -1);
     cr_assert_str_eq(batch.dim_names[0], "N");
     cr_assert_eq(model->graph_count, 3);
@@ -235,7 +236,7 @@ Test(loader_graph, dimensions_that_exporters_write) {
     onnx_blob(&b, 1, "", 0); /* neither */
     for (int i = 0; i < 5; i++) onnx_end(&b);
     tort_model *model = load_model(&b);
-    tort_port x = tort_model_input(model, 0);
+    tort_port x = input_of(model, 0);
     cr_assert_eq(x.rank, 7);
     cr_assert_str_eq(x.dim_names[0], "N");
     cr_assert_str_eq(x.dim_names[1], texts[1]);
@@ -330,7 +331,7 @@ Test(loader_graph, bodies_and_outputs_without_types) {
         tort_model *model = load_model(&b);
         const tort_graph *body = &model->graphs[1];
         cr_assert_eq(body->values[body->outputs[1]].info.type, TORT_UNDEFINED);
-        tort_port z = tort_model_output(model, 1);
+        tort_port z = output_of(model, 1);
         cr_assert(z.type == TORT_FLOAT && z.rank == 1 && z.dims[0] == 3); /* inferred */
         free_model(model, &b);
     }
@@ -402,6 +403,12 @@ Test(loader_graph, what_a_model_says_of_itself) {
     cr_assert_eq(tort_model_opset(model, "ai.onnx"), 17);
     cr_assert_eq(tort_model_opset(model, "local"), 1);
     cr_assert_eq(tort_model_opset(model, "com.example"), 0);
+    cr_assert_geq(tort_model_opset_count(model), 2);
+    for (int32_t i = 0; i < tort_model_opset_count(model); i++)
+        cr_assert_gt(tort_model_opset(model, tort_model_opset_domain(model, i)), 0);
+    cr_assert_str_eq(tort_model_opset_domain(model, 0), "local");
+    cr_assert_null(tort_model_opset_domain(model, -1));
+    cr_assert_null(tort_model_opset_domain(model, tort_model_opset_count(model)));
     cr_assert_eq(tort_model_metadata_count(model), 1);
     cr_assert_str_eq(tort_model_metadata(model, 0).key, "key");
     cr_assert_str_eq(tort_model_metadata(model, 0).value, "value");
@@ -418,7 +425,11 @@ Test(loader_graph, a_port_that_is_not_there_is_empty) {
     onnx_sample_model(&b);
     tort_model *model = load_model(&b);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        const tort_port ports[] = {tort_model_input(model, wrong[i]), tort_model_output(model, wrong[i])};
+        const tort_port ports[] = {input_of(model, wrong[i]), output_of(model, wrong[i])};
+        tort_port port = {.struct_size = sizeof port};
+        tort_error error;
+        cr_assert_eq(tort_model_input(model, wrong[i], &port, &error), TORT_E_USAGE);
+        cr_assert(strstr(error.msg, "there is no input "), "%s", error.msg);
         for (int k = 0; k < 2; k++) {
             cr_assert_str_eq(ports[k].name, "");
             cr_assert_eq(ports[k].type, TORT_UNDEFINED);
@@ -426,5 +437,18 @@ Test(loader_graph, a_port_that_is_not_there_is_empty) {
             for (int d = 0; d < TORT_MAX_RANK; d++) cr_assert_str_eq(ports[k].dim_names[d], "");
         }
     }
+    free_model(model, &b);
+}
+
+Test(loader_graph, ports_are_found_by_name) {
+    onnx_bytes b = {0};
+    onnx_sample_model(&b);
+    tort_model *model = load_model(&b);
+    for (int32_t i = 0; i < tort_model_input_count(model); i++)
+        cr_assert_eq(tort_model_input_index(model, input_of(model, i).name), i);
+    for (int32_t i = 0; i < tort_model_output_count(model); i++)
+        cr_assert_eq(tort_model_output_index(model, output_of(model, i).name), i);
+    cr_assert_eq(tort_model_input_index(model, output_of(model, 0).name), -1);
+    cr_assert_eq(tort_model_output_index(model, "none"), -1);
     free_model(model, &b);
 }

@@ -140,7 +140,7 @@ const tort_op *operator_case_row(const char *domain, const char *name, int opset
     const tort_op *const *family;
     int32_t count;
     tort_env env = tort_env_complete(NULL);
-    if (!table.rows) cr_assert(tort_op_table_build(&table, &env));
+    if (!table.rows) cr_assert(tort_op_table_build(&table, NULL, &env));
     return tort_op_find(&table, domain, name, opset, &family, &count);
 }
 

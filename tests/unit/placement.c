@@ -53,7 +53,7 @@ static void close_fixture(fixture *f) {
 }
 
 static const tort_report_node *node_of(const fixture *f, int32_t index) {
-    return &f->report->nodes[index];
+    return f->report->nodes[index];
 }
 
 static tort_status run_chain(fixture *f, float *y) {
@@ -79,7 +79,7 @@ Test(placement, first_provider_that_says_yes_serves) {
     cr_expect_str_eq(node_of(&f, 2)->provider, "fake");
     cr_expect_eq(f.report->fallen_back, 1);
     cr_assert_eq(node_of(&f, 1)->verdict_count, 1);
-    cr_expect_eq(node_of(&f, 1)->verdicts[0].code, TORT_NO_OP);
+    cr_expect_eq(node_of(&f, 1)->verdicts[0]->code, TORT_NO_OP);
     close_fixture(&f);
 }
 
@@ -87,11 +87,11 @@ Test(placement, copies_are_steps_and_reported) {
     fixture f = open_fake("fake,cpu", (tort_session_options){0});
     const tort_report *report = f.report;
     cr_assert_eq(report->copy_count, 4); /* x to fake, relu to cpu, exp to fake, y to cpu */
-    cr_expect_str_eq(report->copies[0].value, "x");
-    cr_expect_str_eq(report->copies[1].from, "fake");
-    cr_expect_str_eq(report->copies[1].to, "cpu");
-    cr_expect_str_eq(report->copies[1].before, "exp");
-    cr_expect_eq(report->copies[1].bytes, 24);
+    cr_expect_str_eq(report->copies[0]->value, "x");
+    cr_expect_str_eq(report->copies[1]->from, "fake");
+    cr_expect_str_eq(report->copies[1]->to, "cpu");
+    cr_expect_str_eq(report->copies[1]->before, "exp");
+    cr_expect_eq(report->copies[1]->bytes, 24);
     float y[6];
     cr_assert_eq(run_chain(&f, y), TORT_OK, "%s", f.error.msg);
     cr_expect_float_eq(y[0], -1.0f, 1e-6f);
@@ -121,7 +121,7 @@ Test(placement, every_refusal_is_kept) {
         cr_assert_eq(f.status, TORT_OK, "%s: %s", codes[i], f.error.msg);
         cr_expect_str_eq(node_of(&f, 0)->provider, "cpu");
         cr_assert_eq(node_of(&f, 0)->verdict_count, 1);
-        const tort_report_verdict *verdict = &node_of(&f, 0)->verdicts[0];
+        const tort_report_verdict *verdict = node_of(&f, 0)->verdicts[0];
         cr_expect_str_eq(tort_verdict_name(verdict->code), codes[i]);
         cr_expect_str_eq(verdict->message, "told to refuse");
         cr_expect_str_eq(verdict->cure, "drop the option claim");
@@ -132,15 +132,15 @@ Test(placement, every_refusal_is_kept) {
 
 Test(placement, missing_library_is_a_refusal_with_its_cure) {
     fixture f = open_fault("fault:library=missing,cpu");
-    cr_assert_eq(node_of(&f, 0)->verdicts[0].code, TORT_NO_LIBRARY);
-    cr_expect_str_eq(node_of(&f, 0)->verdicts[0].message, "libfault.so.1 was not found");
-    cr_expect_str_eq(node_of(&f, 0)->verdicts[0].cure, "install libfault");
+    cr_assert_eq(node_of(&f, 0)->verdicts[0]->code, TORT_NO_LIBRARY);
+    cr_expect_str_eq(node_of(&f, 0)->verdicts[0]->message, "libfault.so.1 was not found");
+    cr_expect_str_eq(node_of(&f, 0)->verdicts[0]->cure, "install libfault");
     close_fixture(&f);
 }
 
 Test(placement, node_that_cannot_fit_is_refused) {
     fixture f = open_fault("fault:memory=40,cpu");
-    cr_assert_eq(node_of(&f, 0)->verdicts[0].code, TORT_NO_MEMORY);
+    cr_assert_eq(node_of(&f, 0)->verdicts[0]->code, TORT_NO_MEMORY);
     close_fixture(&f);
 }
 
@@ -160,19 +160,19 @@ Test(placement, chain_that_cannot_fit_is_one_error_with_its_report) {
 Test(placement, provider_that_does_not_open_says_why_at_every_node) {
     fixture f = open_fault("fault:open=NO_DRIVER,cpu");
     cr_assert_eq(f.status, TORT_OK);
-    const tort_report_provider *down = &f.report->providers[0];
+    const tort_report_provider *down = f.report->providers[0];
     cr_expect_not(down->ready);
     cr_expect_str_eq(down->code, "NO_DRIVER");
     cr_expect_str_eq(down->message, "told to fail");
-    cr_expect_eq(node_of(&f, 1)->verdicts[0].code, TORT_PROVIDER_DOWN);
-    cr_expect_str_eq(node_of(&f, 1)->verdicts[0].message, "NO_DRIVER: told to fail");
+    cr_expect_eq(node_of(&f, 1)->verdicts[0]->code, TORT_PROVIDER_DOWN);
+    cr_expect_str_eq(node_of(&f, 1)->verdicts[0]->message, "NO_DRIVER: told to fail");
     close_fixture(&f);
 }
 
 Test(placement, disabled_provider) {
     fixture f = open_fake("fake,cpu", (tort_session_options){.disabled = "cuda,fake"});
     cr_assert_eq(f.status, TORT_OK, "%s", f.error.msg);
-    cr_expect_eq(node_of(&f, 0)->verdicts[0].code, TORT_DISABLED);
+    cr_expect_eq(node_of(&f, 0)->verdicts[0]->code, TORT_DISABLED);
     close_fixture(&f);
     f = open_fake("fake,cpu", (tort_session_options){.disabled = "cuda,fakee"});
     cr_expect_eq(f.status, TORT_E_USAGE);
@@ -192,12 +192,12 @@ Test(placement, upstream_names_the_node_that_was_not_understood) {
     f.status = tort_session_create(NULL, f.model, NULL, &f.session, &f.error);
     cr_assert_eq(f.status, TORT_E_PLACEMENT);
     f.report = report_of(f.session);
-    cr_expect_eq(node_of(&f, 0)->verdicts[0].code, TORT_NO_OP);
-    cr_expect_eq(node_of(&f, 1)->verdicts[0].code, TORT_UPSTREAM);
-    cr_expect(strstr(node_of(&f, 1)->verdicts[0].message, "\"strange\""));
-    cr_expect_eq(node_of(&f, 0)->verdicts[0].root, -1);
-    cr_expect_eq(node_of(&f, 1)->verdicts[0].root, 0);
-    cr_expect_eq(node_of(&f, 2)->verdicts[0].root, 0, "the root, not the node before");
+    cr_expect_eq(node_of(&f, 0)->verdicts[0]->code, TORT_NO_OP);
+    cr_expect_eq(node_of(&f, 1)->verdicts[0]->code, TORT_UPSTREAM);
+    cr_expect(strstr(node_of(&f, 1)->verdicts[0]->message, "\"strange\""));
+    cr_expect_eq(node_of(&f, 0)->verdicts[0]->root, -1);
+    cr_expect_eq(node_of(&f, 1)->verdicts[0]->root, 0);
+    cr_expect_eq(node_of(&f, 2)->verdicts[0]->root, 0, "the root, not the node before");
     cr_expect(strstr(f.error.msg, "3 nodes with no provider"), "%s", f.error.msg);
     close_fixture(&f);
 }
@@ -231,7 +231,7 @@ Test(placement, pins) {
     const char *by_name[] = {"relu=cpu"}, *by_index[] = {"#2=cpu"};
     fixture f = open_fake("fake,cpu", (tort_session_options){.pins = by_name, .pin_count = 1});
     cr_expect_str_eq(node_of(&f, 0)->provider, "cpu");
-    cr_expect_eq(node_of(&f, 0)->verdicts[0].code, TORT_PINNED);
+    cr_expect_eq(node_of(&f, 0)->verdicts[0]->code, TORT_PINNED);
     cr_expect_str_eq(node_of(&f, 2)->provider, "fake");
     close_fixture(&f);
     f = open_fake("fake,cpu", (tort_session_options){.pins = by_index, .pin_count = 1});
@@ -248,7 +248,7 @@ Test(placement, a_pin_is_no_fallback_and_passes_strict) {
     cr_expect_eq(f.report->fallen_back, 1, "Exp alone, which fake has not");
     cr_expect(node_of(&f, 0)->pinned && !node_of(&f, 0)->fell_back);
     cr_expect(!node_of(&f, 1)->pinned && node_of(&f, 1)->fell_back);
-    cr_expect_eq(node_of(&f, 0)->verdicts[0].code, TORT_PINNED);
+    cr_expect_eq(node_of(&f, 0)->verdicts[0]->code, TORT_PINNED);
     close_fixture(&f);
 }
 

@@ -168,10 +168,10 @@ Test(run_outputs, a_report_stays_while_new_shapes_are_planned) {
         tort_tensor input = {.type = TORT_FLOAT, .rank = 1, .dims = {size}, .data = values}, output = {.data = NULL};
         cr_assert_eq(tort_context_run(context, &input, 1, &output, 1, &error), TORT_OK, "%s", error.msg);
     }
-    cr_expect_str_eq(before->nodes[0].path, "relu");
-    cr_expect_eq(before->providers[0].peak_bytes, -1, "no shape was known then");
+    cr_expect_str_eq(before->nodes[0]->path, "relu");
+    cr_expect_eq(before->providers[0]->peak_bytes, -1, "no shape was known then");
     tort_report *after = report_of(session);
-    cr_expect_eq(after->providers[0].peak_bytes, 832, "200 floats, rounded up to 64 bytes");
+    cr_expect_eq(after->providers[0]->peak_bytes, 832, "200 floats, rounded up to 64 bytes");
     tort_report_free(before);
     tort_report_free(after);
     tort_context_free(context);

@@ -222,7 +222,7 @@ Test(run_values, counts_must_be_those_of_the_model) {
     cr_expect(strstr(f.error.msg, "2 inputs given, the model has 3"), "%s", f.error.msg);
     status = tort_context_run_values(f.context, f.inputs, INPUTS, f.outputs, 1, &f.error);
     cr_expect_eq(status, TORT_E_INPUT);
-    cr_expect(strstr(f.error.msg, "room for 1 outputs given, the model has 6"), "%s", f.error.msg);
+    cr_expect(strstr(f.error.msg, "room for 1 outputs given, the session has 6"), "%s", f.error.msg);
     close_fixture(&f);
 }
 

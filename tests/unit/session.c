@@ -77,8 +77,8 @@ Test(session, constants_fold_and_are_reported) {
     cr_assert_eq(tort_session_create(NULL, model, NULL, &session, &error), TORT_OK, "%s", error.msg);
     tort_report *report = report_of(session);
     cr_expect_eq(report->folded, 1);
-    cr_expect_str_eq(report->nodes[0].provider, "folded");
-    cr_expect_eq(report->providers[0].nodes, 3);
+    cr_expect_str_eq(report->nodes[0]->provider, "folded");
+    cr_expect_eq(report->providers[0]->nodes, 3);
     tort_report_free(report);
     tort_session_free(session);
     tort_model_free(model);

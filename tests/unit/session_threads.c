@@ -76,7 +76,7 @@ static int threads_met(const tort_env *env, const char *chain, tort_report_provi
     cr_assert_eq(tort_context_create(session, &context, &error), TORT_OK, "%s", error.msg);
     cr_assert_eq(tort_context_run(context, &input, 1, &output, 1, &error), TORT_OK, "%s", error.msg);
     tort_report *report = report_of(session);
-    *told = report->providers[0];
+    *told = *report->providers[0];
     snprintf(description, 300, "%s", told->description);
     tort_report_free(report);
     tort_context_free(context);
