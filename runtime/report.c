@@ -34,7 +34,7 @@ static const char *node_provider(const tort_session *session, int32_t provider) 
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
-static bool write_verdicts(writer *w, const tort_unit *unit, tort_report_node *out) {
+static bool write_verdicts(writer *w, const tort_lowered *lowered, const tort_unit *unit, tort_report_node *out) {
     const tort_report_verdict **list = tort_arena_array(w->arena, (size_t)unit->said_count, sizeof *list);
     if (!list) return false;
     for (int32_t i = 0; i < unit->said_count; i++) {
@@ -47,7 +47,7 @@ static bool write_verdicts(writer *w, const tort_unit *unit, tort_report_node *o
                                          .fusion = said->fusion,
                                          .message = said->message,
                                          .cure = said->cure,
-                                         .root = said->root};
+                                         .root = said->root < 0 ? -1 : lowered->graph.first + said->root};
         list[i] = verdict;
     }
     out->verdicts = list;
@@ -98,7 +98,7 @@ static const tort_report_node *write_node(writer *w, const tort_lowered *lowered
     w->report->unplaced += unit->provider == TORT_AT_NOWHERE;
     w->report->fallen_back += out->fell_back;
     w->report->pinned += unit->pinned;
-    return out->path && write_from(w, lowered, unit, out) && write_verdicts(w, unit, out) ? out : NULL;
+    return out->path && write_from(w, lowered, unit, out) && write_verdicts(w, lowered, unit, out) ? out : NULL;
 }
 
 static bool write_nodes(writer *w) {

@@ -521,7 +521,9 @@ typedef struct tort_report_verdict {
 } tort_report_verdict;
 
 typedef struct tort_report_node {
-    int32_t index;      /* in the order in which nodes run: what "#12" means in a pin */
+    /* Its number among the model's nodes, bodies behind the main graph, in the order in which they run: what "#12"
+     * means in a pin, which is of that node alone. Of a fused node: the number of its last. They ascend in a report. */
+    int32_t index;
     int32_t file_index; /* in its graph in the file; nodes of one expanded function share it */
     const char *path;   /* "Conv_12", or "Loop_3/body/Add_1" for a node of a body */
     const char *name, *op, *domain;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/cli/reasons.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/equality.h"
 #include "runtime/cli/inputs.h"
@@ -255,7 +256,8 @@ static tort_status judge(const comparison *c, bool chains_alike, tort_error *err
 /* ---- telling ----------------------------------------------------------------------------------------------------- */
 
 static const tort_report_node *node_at(const tort_report *report, int32_t index) {
-    return index >= 0 && index < report->node_count ? report->nodes[index] : NULL;
+    const int32_t place = cli_place_of(report, index);
+    return place >= 0 ? report->nodes[place] : NULL;
 }
 
 static void fill_json(const comparison *c, const tort_report *report, cJSON *root) {

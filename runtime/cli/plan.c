@@ -226,7 +226,7 @@ static void print_nodes(const cli_options *options, const tort_report *report, i
         const bool asked = is_asked_for(options, node) && (node->provider || cli_root_of(node) < 0);
         listed++;
         shown += asked;
-        print_copies(&copies, i, asked, name_width, table);
+        print_copies(&copies, node->index, asked, name_width, table);
         if (!asked) continue;
         print_node(node, report->providers[0]->name, table);
         print_from(node, table);

@@ -33,11 +33,23 @@ int32_t cli_root_of(const tort_report_node *node) {
     return -1;
 }
 
+int32_t cli_place_of(const tort_report *report, int32_t index) {
+    int32_t low = 0, high = report->node_count;
+    while (low < high) {
+        const int32_t middle = low + (high - low) / 2;
+        if (report->nodes[middle]->index < index)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < report->node_count && report->nodes[low]->index == index ? low : -1;
+}
+
 int32_t *cli_behind(const tort_report *report) {
     int32_t *behind = cli_alloc((size_t)report->node_count, sizeof *behind);
     for (int32_t i = 0; i < report->node_count; i++) {
-        const int32_t root = report->nodes[i]->provider ? -1 : cli_root_of(report->nodes[i]);
-        if (root >= 0 && root < report->node_count) behind[root]++;
+        const int32_t root = report->nodes[i]->provider ? -1 : cli_place_of(report, cli_root_of(report->nodes[i]));
+        if (root >= 0) behind[root]++;
     }
     return behind;
 }

@@ -29,6 +29,8 @@ char *cli_reason_text(const tort_report_node *node, bool with_cures);
 /* The same of a group, with cures, and how many nodes stand behind it. The caller frees. */
 char *cli_group_text(const cli_reason *reason);
 
+/* Where in the report the node of this index is; -1: it is not there, as one that was fused into another. */
+int32_t cli_place_of(const tort_report *report, int32_t index);
 /* Of each node, how many others could not be placed because of it. The caller frees. */
 int32_t *cli_behind(const tort_report *report);
 /* The node that is the cause of this one's trouble; -1: it has its own, or none. */

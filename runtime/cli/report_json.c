@@ -1,6 +1,7 @@
 /* report_json.c - a report as JSON (report_json.h). Scripts hold on to these keys: they are only ever added to. */
 #include <string.h>
 
+#include "runtime/cli/reasons.h"
 #include "runtime/cli/report_json.h"
 
 /* ---- placement --------------------------------------------------------------------------------------------------- */
@@ -125,8 +126,9 @@ static const char *cure_of(const tort_error *error, const tort_report *report) {
     for (int32_t i = 0; report && error->provider && i < report->provider_count; i++)
         if (!strcmp(report->providers[i]->name, error->provider) && !report->providers[i]->ready)
             return report->providers[i]->cure;
-    if (!report || error->code != TORT_E_PLACEMENT || error->node < 0 || error->node >= report->node_count) return "";
-    const tort_report_node *node = report->nodes[error->node];
+    const int32_t place = report && error->code == TORT_E_PLACEMENT ? cli_place_of(report, error->node) : -1;
+    if (place < 0) return "";
+    const tort_report_node *node = report->nodes[place];
     for (int32_t i = 0; i < node->verdict_count; i++)
         if (*node->verdicts[i]->cure) return node->verdicts[i]->cure;
     return "";
