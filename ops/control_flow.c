@@ -375,6 +375,9 @@ const tort_op tort_ops_control_flow[] = {
     LOOP_ROW(23, 23, VALUES19("all23")),
     LOOP_ROW(24, 24, VALUES19("all24")),
     LOOP_ROW(25, 28, VALUES19("all25")),
+    /* Batches in axis 0, each of its own length: known by name, and refused. */
+    {"", "Scan", 8, 8, "sequence_lens?:int64 initial_state_and_scan_inputs+:V", "final_state_and_scan_outputs+:V",
+     "V=all", "body:graph! num_scan_inputs:int! directions:ints", 0, 0, 0, NULL, NULL, NULL},
     SCAN_ROW(9, 10, "all"),
     SCAN_ROW(11, 15, "all"),
     SCAN_ROW(16, 18, "all13"),
