@@ -309,6 +309,19 @@ static tort_status scan_resolve(tort_resolve *resolve) {
     return TORT_OK;
 }
 
+/* Scan-8 has batches in axis 0, each of its own length: it is known by name, and nothing runs it. Types alone. */
+static tort_status batched_scan_infer(tort_infer *infer) {
+    const tort_node_view *node = infer->node;
+    const tort_graph *body = &node->model->graphs[body_of(node, "body")];
+    const int32_t states = own_inputs(node) - 1 - (int32_t)tort_attr_int(node, "num_scan_inputs");
+    for (int32_t i = 0; i < node->output_count; i++) {
+        tort_type type = i < body->output_count ? body->values[body->outputs[i]].info.type : TORT_UNDEFINED;
+        if (i < states) type = node->inputs[1 + i].type;
+        tort_infer_value(infer, i, tort_tensor_type(type ? type : node->inputs[1].type));
+    }
+    return TORT_OK;
+}
+
 /* ---- SequenceMap ------------------------------------------------------------------------------------------------- */
 
 static void map_trips(const tort_node_view *node, tort_trips *t) {
@@ -375,9 +388,8 @@ const tort_op tort_ops_control_flow[] = {
     LOOP_ROW(23, 23, VALUES19("all23")),
     LOOP_ROW(24, 24, VALUES19("all24")),
     LOOP_ROW(25, 28, VALUES19("all25")),
-    /* Batches in axis 0, each of its own length: known by name, and refused. */
     {"", "Scan", 8, 8, "sequence_lens?:int64 initial_state_and_scan_inputs+:V", "final_state_and_scan_outputs+:V",
-     "V=all", "body:graph! num_scan_inputs:int! directions:ints", 0, 0, 0, NULL, NULL, NULL},
+     "V=all", "body:graph! num_scan_inputs:int! directions:ints", 0, 0, 0, batched_scan_infer, NULL, NULL},
     SCAN_ROW(9, 10, "all"),
     SCAN_ROW(11, 15, "all"),
     SCAN_ROW(16, 18, "all13"),
