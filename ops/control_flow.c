@@ -313,10 +313,13 @@ static tort_status scan_resolve(tort_resolve *resolve) {
 static tort_status batched_scan_infer(tort_infer *infer) {
     const tort_node_view *node = infer->node;
     const tort_graph *body = &node->model->graphs[body_of(node, "body")];
-    const int32_t states = own_inputs(node) - 1 - (int32_t)tort_attr_int(node, "num_scan_inputs");
+    const int64_t scanned = tort_attr_int(node, "num_scan_inputs"), inputs = own_inputs(node) - 1;
+    if (scanned < 1 || scanned > inputs)
+        return tort_fail(infer->error, TORT_E_MODEL, "num_scan_inputs is %lld, the node has %lld", (long long)scanned,
+                         (long long)inputs);
     for (int32_t i = 0; i < node->output_count; i++) {
         tort_type type = i < body->output_count ? body->values[body->outputs[i]].info.type : TORT_UNDEFINED;
-        if (i < states) type = node->inputs[1 + i].type;
+        if (i < inputs - scanned) type = node->inputs[1 + i].type;
         tort_infer_value(infer, i, tort_tensor_type(type ? type : node->inputs[1].type));
     }
     return TORT_OK;
