@@ -83,7 +83,7 @@ static const struct {
     {"Measuring", OPTION_SECONDS, OPTION_WARMUP},
     {"What is equal", OPTION_RTOL, OPTION_SHAPES_ONLY},
     {"Outputs", OPTION_SAVE, OPTION_ONLY},
-    {"The model", OPTION_ASSUME_OPSET, OPTION_DYNAMIC_LIMIT},
+    {"The model", OPTION_ASSUME_OPSET, OPTION_TRIP_LIMIT},
     {"And", OPTION_FUSIONS, OPTION_HELP},
 };
 

@@ -21,7 +21,7 @@ class Case:
     dtype: str = "float32"
     outputs: tuple = ("y",)
     symbols: dict = field(default_factory=dict)  # sizes of symbolic dimensions
-    chains: tuple = ("cpu",)
+    chains: tuple = ("cpu", "cudasim,cpu")
     options: tuple = ()
 
 
