@@ -84,9 +84,18 @@ static uint64_t node_bytes(const tort_node_view *view, bool weights) {
 
 /* ---- one provider ------------------------------------------------------------------------------------------------ */
 
-static bool kernel_matches(const tort_kernel *kernel, const tort_node *node) {
+static bool is_of_application(const tort_session *session, const tort_provider *provider) {
+    for (const tort_provider *const *own = session->options.providers; own && *own; own++)
+        if (!strcmp((*own)->name, provider->name)) return true;
+    return false;
+}
+
+/* A kernel of the build knows the params of the build's operator; the application may have another of that name. */
+static bool kernel_matches(const tort_candidate *c, const tort_link *link, const tort_kernel *kernel) {
+    const tort_node *node = c->node;
     if (!strcmp(kernel->op, "*")) return true;
-    return !strcmp(kernel->op, node->op_type) && !strcmp(kernel->domain ? kernel->domain : "", node->domain);
+    if (strcmp(kernel->op, node->op_type) || strcmp(kernel->domain ? kernel->domain : "", node->domain)) return false;
+    return !tort_op_is_own(c->session->model->operators, node->op) || is_of_application(c->session, link->provider);
 }
 
 static tort_verdict ask_kernel(tort_candidate *c, tort_link *link, const tort_kernel *kernel) {
@@ -109,7 +118,7 @@ static bool ask_rows(tort_candidate *c, int32_t provider, tort_error *error, tor
     int32_t before = c->said_count;
     for (const tort_kernel *const *table = link->provider->kernels; *table; table++) {
         for (const tort_kernel *kernel = *table; kernel->op; kernel++) {
-            if (!kernel_matches(kernel, c->node)) continue;
+            if (!kernel_matches(c, link, kernel)) continue;
             tort_verdict verdict = ask_kernel(c, link, kernel);
             if (verdict.code == TORT_YES) {
                 c->unit->provider = provider;

@@ -43,6 +43,13 @@ void tort_op_table_free(tort_op_table *table, const tort_env *env) {
     table->rows = NULL;
 }
 
+bool tort_op_is_own(const tort_op *const *operators, const tort_op *row) {
+    for (; operators && *operators; operators++)
+        for (const tort_op *own = *operators; own->name; own++)
+            if (own == row) return true;
+    return false;
+}
+
 static int compare_name(const tort_op *row, const char *domain, const char *name) {
     int order = strcmp(row->domain, domain);
     return order ? order : strcmp(row->name, name);

@@ -283,7 +283,8 @@ typedef struct tort_load_options {
     int (*external)(void *ud, const char *location, uint64_t offset, uint64_t length, void *dst);
     void *external_ud;
     /* Operators of the application, of any domain: tables of rows as op.h has them, each ends with a row whose name is
-     * NULL; the list ends with NULL. They go before those of the build; a function in the file goes before both.
+     * NULL; the list ends with NULL. They go before those of the build, whose kernels do not serve them: they run by
+     * kernels of the application's providers, or by their plain loops. A function in the file goes before both.
      * Borrowed until tort_model_free. A row that is malformed is TORT_E_USAGE. */
     const struct tort_op *const *operators;
     uint32_t operator_abi; /* TORT_PROVIDER_ABI (op.h), with which the rows were compiled */

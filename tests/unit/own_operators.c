@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "runtime/check.h"
+#include "tests/build_model.h"
 #include "tests/onnx_bytes.h"
+#include "tests/report_of.h"
 
 /* ---- malformed rows ---------------------------------------------------------------------------------------------- */
 
@@ -223,4 +225,56 @@ Test(own_operators, a_version_that_no_row_is_for_says_which_there_are) {
     tort_session_free(session);
     tort_model_free(model);
     onnx_free(&b);
+}
+
+/* ---- an operator of the build's name ----------------------------------------------------------------------------- */
+
+static tort_status double_all(const tort_call *call) {
+    const float *x = call->inputs[0].data;
+    float *y = call->outputs[0].data;
+    for (int64_t i = 0; i < tort_count(&call->outputs[0]); i++) y[i] = 2 * x[i];
+    return TORT_OK;
+}
+
+/* They have no params, unlike the build's. */
+static const tort_op doubling[] = {
+    {"", "Relu", 14, 28, "X:T", "Y:T", "T=float", "", .infer = tort_infer_elementwise, .reference = double_all},
+    {"", "Softmax", 13, 28, "X:T", "Y:T", "T=float", "axis:int", .infer = tort_infer_elementwise,
+     .reference = double_all},
+    {.name = NULL},
+};
+static const tort_op *const doubling_operators[] = {doubling, NULL};
+
+/* Neither a kernel of the build nor a fusion of it takes what only has the name in common. */
+Test(own_operators, what_the_build_has_for_that_name_is_left_alone) {
+    static float ones[] = {1, 1};
+    tort_error error;
+    tort_session *session = NULL;
+    tort_context *context = NULL;
+    model_builder b = build_begin(NULL);
+    int32_t x = build_input(&b, "x", TORT_FLOAT, 4, (const int64_t[]){1, 1, 1, 2});
+    int32_t w =
+        build_weight(&b, "w", &(tort_tensor){.type = TORT_FLOAT, .rank = 4, .dims = {1, 1, 1, 2}, .data = ones});
+    int32_t conv = build_node(&b, "Conv", "conv", (const int32_t[]){x, w, -1});
+    int32_t relu = build_node(&b, "Relu", "relu", (const int32_t[]){conv, -1});
+    build_output(&b, build_node(&b, "Softmax", "softmax", (const int32_t[]){relu, -1}));
+    b.model->operators = doubling_operators;
+    tort_model *model = build_end(&b, &error);
+    cr_assert_not_null(model, "%s", error.msg);
+    cr_assert_eq(tort_session_create(NULL, model, NULL, &session, &error), TORT_OK, "%s", error.msg);
+    tort_report *report = report_of(session);
+    cr_expect_eq(report->fused, 0);
+    cr_assert_eq(report->node_count, 3);
+    cr_expect_str_eq(report->nodes[1]->kernel, "reference");
+    cr_expect_str_eq(report->nodes[2]->kernel, "reference");
+    tort_report_free(report);
+    float values[] = {-3, 1};
+    const tort_tensor input = {.type = TORT_FLOAT, .rank = 4, .dims = {1, 1, 1, 2}, .data = values};
+    tort_tensor output = {.data = NULL};
+    cr_assert_eq(tort_context_create(session, &context, &error), TORT_OK, "%s", error.msg);
+    cr_assert_eq(tort_context_run(context, &input, 1, &output, 1, &error), TORT_OK, "%s", error.msg);
+    cr_expect_eq(*(const float *)output.data, -8, "twice twice -3 + 1");
+    tort_context_free(context);
+    tort_session_free(session);
+    tort_model_free(model);
 }
