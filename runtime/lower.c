@@ -50,7 +50,7 @@ static bool reserve_values(tort_lowered *lowered, int32_t count) {
 
 static void free_values(tort_lowered *lowered) {
     const size_t room = (size_t)lowered->graph.value_capacity;
-    if (!room) return;
+    if (!room) return; /* perhaps before it knew its session */
     const tort_env *env = &lowered->session->env;
     tort_free(env, lowered->graph.values, room * sizeof *lowered->graph.values);
     tort_free(env, lowered->infos, room * sizeof *lowered->infos);
