@@ -1,8 +1,9 @@
 /* growth.c - how the time of planning grows with the graph: a chain, and a fan of nodes that all read one value,
  * planned at once and again for a new shape. Prints milliseconds, the fastest of a few rounds, and what five times the
- * nodes cost in comparison: 5 is linear.
+ * nodes cost in comparison: 5 is linear. For models in files it prints what a new shape costs in an old session.
  *
- * Usage: growth [NODES]; NODES (default 50000) and a fifth of them are compared. */
+ * Usage: growth [NODES]; NODES (default 50000) and a fifth of them are compared.
+ *        growth FILE... */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -85,7 +86,60 @@ static measured measure(graph_form form, int32_t nodes) {
     return best;
 }
 
+/* ---- models in files --------------------------------------------------------------------------------------------- */
+
+enum { MOST_INPUTS = 16, FILE_ROUNDS = 40 };
+
+/* Shapes of all inputs where a dimension that is open has this size. */
+static int32_t shapes_of(const tort_model *model, int64_t size, tort_input_shape *shapes) {
+    const int32_t count = tort_model_input_count(model);
+    for (int32_t i = 0; i < count && i < MOST_INPUTS; i++) {
+        const tort_port port = tort_model_input(model, i);
+        shapes[i] = (tort_input_shape){.name = port.name, .rank = port.rank};
+        for (int32_t d = 0; d < port.rank; d++) shapes[i].dims[d] = port.dims[d] < 0 ? size : port.dims[d];
+    }
+    return count;
+}
+
+/* Milliseconds of the fastest of new shapes, and of all of them on average. */
+static void measure_file(const char *path) {
+    tort_model *model = NULL;
+    tort_session *session = NULL;
+    tort_error error;
+    tort_input_shape shapes[MOST_INPUTS];
+    double best = 1e9, all = 0;
+    int64_t size = 1;
+    if (tort_model_load(NULL, path, NULL, &model, &error)) die(path, &error);
+    if (tort_model_input_count(model) > MOST_INPUTS) die(path, &(tort_error){.msg = "too many inputs"});
+    if (tort_session_create(NULL, model, NULL, &session, &error)) die(path, &error);
+    int taken = 0;
+    for (; taken < FILE_ROUNDS && size < 10 * FILE_ROUNDS; size++) {
+        const int32_t count = shapes_of(model, size, shapes);
+        const double begin = milliseconds();
+        if (tort_session_plan(session, shapes, count, &error)) continue; /* not every size is one for this model */
+        const double spent = milliseconds() - begin;
+        best = spent < best ? spent : best;
+        all += spent;
+        taken++;
+    }
+    tort_report *report = NULL;
+    if (!taken) die(path, &error);
+    if (tort_session_report(session, &report, &error)) die(path, &error);
+    printf("%6d  %8.3f  %8.3f  %s\n", report->node_count, best, all / taken, path);
+    tort_report_free(report);
+    tort_session_free(session);
+    tort_model_free(model);
+}
+
+static int measure_files(int count, char **paths) {
+    printf(" nodes   best ms   mean ms  of a new shape\n");
+    for (int i = 0; i < count; i++) measure_file(paths[i]);
+    return 0;
+}
+
 int main(int argc, char **argv) {
+    char *end = argc > 1 ? argv[1] : NULL;
+    if (end && !strtol(argv[1], &end, 10) && *end) return measure_files(argc - 1, argv + 1);
     const int32_t nodes = argc > 1 ? (int32_t)strtol(argv[1], NULL, 10) : 50000;
     if (nodes < 10 || nodes > 10000000) {
         fprintf(stderr, "usage: growth [NODES], 10 to 10000000\n");
