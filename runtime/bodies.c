@@ -63,6 +63,7 @@ static tort_status infer_in(const tort_infer *infer, const tort_body *body, tort
     pass.weights = body->weights;
     pass.bodies = outer->bodies;
     pass.budget = outer->budget;
+    pass.typed = outer->typed && outer->bodies;
     status = infer_nodes(&pass, infer->error);
     tort_pass_free(&pass);
     for (int32_t i = 0; !status && i < graph->output_count; i++) {

@@ -481,11 +481,15 @@ static bool countable(const tort_info *info) {
 }
 
 tort_status tort_check_outputs(const tort_node_view *node, const int32_t *values, tort_error *error) {
-    for (int32_t i = 0; i < node->output_count; i++) {
-        if (values[i] < 0) continue;
-        if (node->outputs[i].type == TORT_UNDEFINED)
+    for (int32_t i = 0; i < node->output_count; i++)
+        if (values[i] >= 0 && node->outputs[i].type == TORT_UNDEFINED)
             return tort_fail(error, TORT_E_INTERNAL, "the operator's shape rule gave no type to output %d", i);
-        if (!countable(&node->outputs[i])) return tort_fail(error, TORT_E_MODEL, "the size of an output overflows");
-    }
     return check_types(node, node->op->outputs, "output", node->outputs, node->output_count, NULL, error);
+}
+
+tort_status tort_check_sizes(const tort_node_view *node, const int32_t *values, tort_error *error) {
+    for (int32_t i = 0; i < node->output_count; i++)
+        if (values[i] >= 0 && !countable(&node->outputs[i]))
+            return tort_fail(error, TORT_E_MODEL, "the size of an output overflows");
+    return TORT_OK;
 }

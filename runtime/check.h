@@ -59,8 +59,9 @@ bool tort_attribute_formal_next(const char **cursor, tort_attribute_formal *form
 tort_status tort_check_node(tort_arena *arena, tort_node *node, tort_error *error);
 /* Types of the inputs, as far as they are known, against the row's constraints. */
 tort_status tort_check_types(const tort_node_view *node, tort_error *error);
-/* The same of the outputs that infer told; one that the node has (values[i] >= 0) must have got a type, and its
- * elements, where all dimensions are known, must be countable. */
+/* The same of the outputs that infer told; one that the node has (values[i] >= 0) must have got a type. */
 tort_status tort_check_outputs(const tort_node_view *node, const int32_t *values, tort_error *error);
+/* Can the bytes of these outputs, where all dimensions are known, be counted? */
+tort_status tort_check_sizes(const tort_node_view *node, const int32_t *values, tort_error *error);
 
 #endif

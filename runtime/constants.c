@@ -44,12 +44,12 @@ void tort_constant_release(const tort_session *session, int32_t index) {
     constant->derived = NULL;
 }
 
-static tort_status hold_small(tort_lowered *lowered, int32_t value, tort_error *error) {
+static tort_status hold_small(tort_lowered *lowered, int32_t value, size_t limit, tort_error *error) {
     tort_session *session = lowered->session;
     const int32_t index = lowered->constant_of[value];
     if (index < 0 || lowered->infos[value].data) return TORT_OK;
     tort_constant *constant = &session->constants[index];
-    if (constant->weight < 0 || constant->bytes > TORT_SMALL_WEIGHT) return TORT_OK;
+    if (constant->weight < 0 || constant->bytes > limit) return TORT_OK;
     if (!constant->held) {
         tort_status status = tort_constant_acquire(session, index, &constant->host, error);
         if (status) return status;
@@ -59,19 +59,27 @@ static tort_status hold_small(tort_lowered *lowered, int32_t value, tort_error *
     return TORT_OK;
 }
 
-static bool is_inferred(const tort_unit *unit) {
-    return !unit->folded && (unit->provider != TORT_AT_FUSED || unit->asked);
+static tort_status hold_inputs(tort_lowered *lowered, int32_t index, tort_error *error) {
+    const tort_node *node = &lowered->graph.nodes[index];
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; !status && i < node->input_count; i++)
+        if (node->inputs[i] >= 0) status = hold_small(lowered, node->inputs[i], tort_weight_limit(node, i), error);
+    return status;
 }
 
-/* Inference looks at small weights for each plan, so they stay in memory from the first one on. */
+/* Does a plan look at the contents of its inputs? */
+static bool is_looked_at(const tort_lowered *lowered, int32_t index) {
+    const tort_unit *unit = &lowered->units[index];
+    return lowered->asked[index] == TORT_ASKED_ALWAYS || (!unit->folded && unit->provider != TORT_AT_FUSED);
+}
+
+/* Inference and resolve look at small weights for each plan, so they stay in memory from the first one on. */
 tort_status tort_hold_small_weights(tort_session *session, tort_error *error) {
     tort_status status = TORT_OK;
     for (int32_t g = 0; g < session->graph_count; g++) {
         tort_lowered *lowered = &session->graphs[g];
-        const tort_graph *graph = &lowered->graph;
-        for (int32_t n = 0; !status && lowered->lowered && n < graph->node_count; n++)
-            for (int32_t i = 0; !status && is_inferred(&lowered->units[n]) && i < graph->nodes[n].input_count; i++)
-                if (graph->nodes[n].inputs[i] >= 0) status = hold_small(lowered, graph->nodes[n].inputs[i], error);
+        for (int32_t n = 0; !status && lowered->lowered && n < lowered->graph.node_count; n++)
+            if (is_looked_at(lowered, n)) status = hold_inputs(lowered, n, error);
     }
     return status;
 }

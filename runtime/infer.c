@@ -180,13 +180,17 @@ static int32_t weight_of(const tort_pass *pass, int32_t value) {
     return pass->weights ? pass->weights[value] : pass->graph->values[value].weight;
 }
 
+size_t tort_weight_limit(const tort_node *node, int32_t input) {
+    const bool wanted = node->op && input < 32 && (node->op->shape_inputs >> input & 1);
+    return wanted ? LARGEST_SHAPE_INPUT : TORT_SMALL_WEIGHT;
+}
+
 tort_status tort_pass_acquire(tort_pass *pass, int32_t index, tort_error *error) {
     const tort_node *node = &pass->graph->nodes[index];
     for (int32_t i = 0; i < node->input_count; i++) {
         int32_t weight = node->inputs[i] >= 0 ? weight_of(pass, node->inputs[i]) : -1;
         if (weight < 0 || pass->in[i].data) continue;
-        bool wanted = node->op && i < 32 && (node->op->shape_inputs >> i & 1);
-        if (pass->model->weights[weight].bytes > (wanted ? LARGEST_SHAPE_INPUT : TORT_SMALL_WEIGHT)) continue;
+        if (pass->model->weights[weight].bytes > tort_weight_limit(node, i)) continue;
         tort_status status = tort_weight_acquire(pass->model, weight, &pass->in[i].data, error);
         if (status) {
             tort_pass_release(pass, index);
@@ -225,11 +229,24 @@ static void store_output(const tort_pass *pass, int32_t value, const tort_info *
     *info = merged;
 }
 
+static bool same_type(const tort_info *a, const tort_info *b) {
+    return a->kind == b->kind && a->type == b->type && a->composite == b->composite;
+}
+
+/* An output of another type than before would make what reads it one that nobody checked. */
+static tort_status check_outputs(tort_pass *pass, const tort_node_view *view, int32_t index, tort_error *error) {
+    const int32_t *values = pass->graph->nodes[index].outputs;
+    for (int32_t i = 0; i < view->output_count && pass->typed; i++)
+        if (values[i] >= 0 && !same_type(&pass->out[i], &pass->infos[values[i]])) pass->typed = false;
+    tort_status status = pass->typed ? TORT_OK : tort_check_outputs(view, values, error);
+    return status ? status : tort_check_sizes(view, values, error);
+}
+
 tort_status tort_pass_infer(tort_pass *pass, int32_t index, tort_error *error) {
     const tort_node *node = &pass->graph->nodes[index];
     tort_node_view view = tort_pass_view(pass, index);
     if (!node->op || !inputs_known(pass, node)) return TORT_OK;
-    tort_status status = tort_check_types(&view, error);
+    tort_status status = pass->typed ? TORT_OK : tort_check_types(&view, error);
     for (int32_t i = 0; i < node->output_count || i < TORT_INFER_OUTPUTS; i++) pass->out[i] = absent();
     tort_infer infer = {
         .node = &view, .outputs = pass->out, .dims = pass->dims, .arena = pass->arena, .pass = pass, .error = error};
@@ -238,7 +255,7 @@ tort_status tort_pass_infer(tort_pass *pass, int32_t index, tort_error *error) {
         status = tort_pass_acquire(pass, index, error);
         if (!status) status = node->op->infer(&infer);
         tort_pass_release(pass, index);
-        if (!status) status = tort_check_outputs(&view, node->outputs, error);
+        if (!status) status = check_outputs(pass, &view, index, error);
         if (!status && pass->dims->failed) status = tort_out_of_memory(error, 0);
     }
     if (status) {

@@ -36,6 +36,8 @@ typedef struct tort_pass {
     /* Called with what goes into a body each time it is inferred: the last time counts. NULL: nobody asks. */
     void (*entered)(void *ud, int32_t body, const tort_info *inputs);
     void *entered_ud;
+    /* Types are those of an earlier pass over the same graph, which checked them: they are not checked again. */
+    bool typed;
     int64_t *budget; /* nodes of bodies that may still be inferred, counted again for each time; own_budget of the
                         outermost */
     int64_t own_budget;
@@ -47,6 +49,8 @@ void tort_pass_free(tort_pass *pass);
 
 /* The node as the pass sees it; valid until the next call. params is NULL. */
 tort_node_view tort_pass_view(tort_pass *pass, int32_t node);
+/* Bytes of a weight up to which inference reads what is input i of the node. */
+size_t tort_weight_limit(const tort_node *node, int32_t input);
 /* Brings small constants, and those whose values determine shapes, into the inputs of the view; pair with release. */
 tort_status tort_pass_acquire(tort_pass *pass, int32_t node, tort_error *error);
 void tort_pass_release(tort_pass *pass, int32_t node);

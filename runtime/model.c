@@ -163,7 +163,7 @@ static tort_port port_of(const tort_model *model, int32_t value_index) {
         tort_dim dim = value->info.dims[i];
         port.dims[i] = tort_dim_known(dim) ? dim : -1;
         if (tort_dim_known(dim)) continue;
-        const tort_dim_expr *expr = &model->dims.exprs[~dim];
+        const tort_dim_expr *expr = tort_dim_expression(&model->dims, dim);
         if (expr->op == TORT_DIM_SYMBOL && expr->name) port.dim_names[i] = expr->name;
     }
     return port;

@@ -36,8 +36,6 @@ static tort_status check_alias(const tort_plan *plan, int32_t index, tort_error 
     if (slot->source < 0 || slot->source >= index) return bad(error, "source of slot", index);
     const tort_slot *source = &plan->slots[slot->source];
     if (source->memory != slot->memory) return bad(error, "memory of the alias in slot", index);
-    if (source->bytes >= 0 && slot->bytes >= 0 && source->bytes != slot->bytes)
-        return bad(error, "size of the alias in slot", index);
     if (slot->last_step >= 0 && (source->first_step > slot->first_step || source->last_step < slot->last_step))
         return bad(error, "life time of what is aliased by slot", index);
     return TORT_OK;
@@ -49,7 +47,6 @@ static tort_status check_place(const tort_plan *plan, int32_t index, tort_error 
     const bool arena = slot->home == TORT_HOME_ARENA;
     if (!arena && slot->home != TORT_HOME_LITERAL) return TORT_OK;
     if (slot->bytes < 0) return bad(error, "unknown size of slot", index);
-    if (!arena && slot->memory) return bad(error, "literal on a device in slot", index);
     if (!within(slot->offset, (uint64_t)slot->bytes, arena ? plan->arena_bytes[slot->memory] : plan->literal_bytes))
         return bad(error, "offset of slot", index);
     const uint64_t align = !arena ? 16 : slot->memory ? TORT_DEVICE_ALIGN : TORT_HOST_ALIGN;
@@ -65,8 +62,18 @@ static tort_status check_slot(const tort_plan *plan, int32_t index, tort_error *
         return bad(error, "input of slot", index);
     if (slot->last_step > plan->step_count) return bad(error, "life time of slot", index);
     if (slot->home == TORT_HOME_OBJECT && slot->memory) return bad(error, "value on a device in slot", index);
+    if (slot->home == TORT_HOME_LITERAL && slot->memory) return bad(error, "literal on a device in slot", index);
+    return slot->home == TORT_HOME_ALIAS ? check_alias(plan, index, error) : TORT_OK;
+}
+
+static tort_status check_slot_size(const tort_plan *plan, int32_t index, tort_error *error) {
+    const tort_slot *slot = &plan->slots[index];
     tort_status status = check_shape(slot, index, error);
-    if (!status && slot->home == TORT_HOME_ALIAS) status = check_alias(plan, index, error);
+    if (!status && slot->home == TORT_HOME_ALIAS) {
+        const int64_t bytes = plan->slots[slot->source].bytes;
+        if (bytes >= 0 && slot->bytes >= 0 && bytes != slot->bytes)
+            return bad(error, "size of the alias in slot", index);
+    }
     if (!status && plan->complete && slot->last_step >= 0) status = check_place(plan, index, error);
     return status;
 }
@@ -112,8 +119,17 @@ static tort_status check_kind(const tort_plan *plan, int32_t index, tort_error *
         return bad(error, "node of step", index);
     if (one && (step->input_count != 1 || step->output_count != 1)) return bad(error, "operands of step", index);
     if (step->params > plan->params_bytes) return bad(error, "params of step", index);
-    if (!kernel || !plan->complete || !step->scratch_bytes) return TORT_OK;
     if (step->memory < 0 || step->memory >= plan->memory_count) return bad(error, "memory of step", index);
+    return TORT_OK;
+}
+
+static tort_status check_step_size(const tort_plan *plan, int32_t index, tort_error *error) {
+    const tort_step *step = &plan->steps[index];
+    if (step->kind == TORT_STEP_COPY) {
+        const int32_t from = plan->operands[step->operands], to = plan->operands[step->operands + 1];
+        if (plan->slots[from].bytes != plan->slots[to].bytes) return bad(error, "what is copied by step", index);
+    }
+    if (step->kind != TORT_STEP_KERNEL || !plan->complete || !step->scratch_bytes) return TORT_OK;
     if (!within(step->scratch_offset, step->scratch_bytes, plan->arena_bytes[step->memory]) ||
         step->scratch_offset % (step->memory ? TORT_DEVICE_ALIGN : TORT_HOST_ALIGN))
         return bad(error, "scratch of step", index);
@@ -136,9 +152,7 @@ static tort_status check_step(const tort_plan *plan, int32_t index, tort_error *
         status = check_write(plan, index, step->operands + step->input_count + i, error);
     if (status || step->kind != TORT_STEP_COPY) return status;
     const int32_t from = plan->operands[step->operands], to = plan->operands[step->operands + 1];
-    if (from < 0 || to < 0 || plan->slots[from].bytes != plan->slots[to].bytes)
-        return bad(error, "what is copied by step", index);
-    return TORT_OK;
+    return from < 0 || to < 0 ? bad(error, "what is copied by step", index) : TORT_OK;
 }
 
 static tort_status check_output(const tort_plan *plan, int32_t port, tort_error *error) {
@@ -205,11 +219,23 @@ static tort_status check_overlap(const tort_env *env, const tort_plan *plan, tor
     return status;
 }
 
-tort_status tort_plan_check(const tort_env *env, const tort_plan *plan, tort_error *error) {
+tort_status tort_plan_check_steps(const tort_plan *plan, tort_error *error) {
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < plan->slot_count; i++) status = check_slot(plan, i, error);
     for (int32_t i = 0; !status && i < plan->step_count; i++) status = check_step(plan, i, error);
     for (int32_t i = 0; !status && i < plan->output_count; i++) status = check_output(plan, i, error);
+    return status;
+}
+
+tort_status tort_plan_check_sizes(const tort_env *env, const tort_plan *plan, tort_error *error) {
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; !status && i < plan->slot_count; i++) status = check_slot_size(plan, i, error);
+    for (int32_t i = 0; !status && i < plan->step_count; i++) status = check_step_size(plan, i, error);
     if (!status && plan->complete) status = check_overlap(env, plan, error);
     return status;
+}
+
+tort_status tort_plan_check(const tort_env *env, const tort_plan *plan, tort_error *error) {
+    const tort_status status = tort_plan_check_steps(plan, error);
+    return status ? status : tort_plan_check_sizes(env, plan, error);
 }

@@ -1,10 +1,10 @@
 /* plans.c - the plans made for a graph so far, one for each list of input shapes.
  *
- * A plan is made beside the contexts that run; which is whose is under the session's lock, never held for long. It must
- * not know what is in a plan. Read next: plan.c. */
+ * A plan is made beside the contexts that run, and beside others that are made; which is whose is under the session's
+ * lock, never held for long. It must not know what is in a plan. Read next: plan.c. */
 #include <string.h>
 
-#include "runtime/session_state.h"
+#include "runtime/plan_parts.h"
 
 bool tort_plan_fits(const tort_planned *planned, const tort_tensor *inputs) {
     const tort_graph *graph = &planned->lowered->graph;
@@ -37,9 +37,8 @@ static void put_first(tort_lowered *lowered, tort_planned *planned) {
     lowered->plans = planned;
 }
 
-/* The plan for these shapes, held and first in the list; NULL: there is none. Takes the lock. */
-static tort_planned *hold_plan(tort_lowered *lowered, const tort_tensor *inputs) {
-    pthread_mutex_lock(&lowered->session->lock);
+/* The plan for these shapes, held and first in the list; NULL: there is none. */
+static tort_planned *take_plan(tort_lowered *lowered, const tort_tensor *inputs) {
     tort_planned **link = &lowered->plans;
     while (*link && !tort_plan_fits(*link, inputs)) link = &(*link)->next;
     tort_planned *found = *link;
@@ -48,41 +47,62 @@ static tort_planned *hold_plan(tort_lowered *lowered, const tort_tensor *inputs)
         put_first(lowered, found);
         found->users++;
     }
+    return found;
+}
+
+/* The same; takes the lock. */
+static tort_planned *hold_plan(tort_lowered *lowered, const tort_tensor *inputs) {
+    pthread_mutex_lock(&lowered->session->lock);
+    tort_planned *found = take_plan(lowered, inputs);
     pthread_mutex_unlock(&lowered->session->lock);
     return found;
 }
 
-/* Makes a plan while other contexts go on running theirs. */
-static tort_status add_plan(tort_lowered *lowered, const tort_tensor *inputs, tort_planned **out, tort_error *error) {
-    tort_planned *made = NULL;
-    tort_status status = tort_plan_make(lowered, inputs, &made, error);
-    if (!status && lowered->session->runnable) status = tort_fit_plan(made, error);
-    if (status) {
-        tort_planned_free(made);
-        return status;
-    }
+/* Adds a plan to the list, held; where another thread was faster, its plan is held and the other one freed. */
+static tort_planned *keep_plan(tort_lowered *lowered, tort_planned *made, const tort_tensor *inputs) {
     pthread_mutex_lock(&lowered->session->lock);
-    tort_planned *old = forget_oldest(lowered), *draft = lowered->draft;
-    lowered->draft = NULL;
-    made->users = 1;
-    put_first(lowered, made);
+    tort_planned *found = take_plan(lowered, inputs), *old = NULL, *draft = NULL;
+    if (!found) {
+        old = forget_oldest(lowered);
+        draft = lowered->draft;
+        lowered->draft = NULL;
+        made->users = 1;
+        put_first(lowered, made);
+    }
     pthread_mutex_unlock(&lowered->session->lock);
     tort_planned_free(old);
     tort_planned_free(draft);
-    *out = made;
-    return TORT_OK;
+    if (!found) return made;
+    tort_planned_free(made);
+    return found;
+}
+
+/* One at a time, as fits are not made side by side: another may be fitting this very plan. */
+static tort_status fit_and_keep(tort_lowered *lowered, tort_planned *made, const tort_tensor *inputs,
+                                tort_planned **out, tort_error *error) {
+    tort_session *session = lowered->session;
+    tort_status status = TORT_OK;
+    pthread_mutex_lock(&session->fitting);
+    *out = hold_plan(lowered, inputs);
+    if (!*out) status = tort_fit_plan(made, error);
+    if (*out || status)
+        tort_planned_free(made);
+    else
+        *out = keep_plan(lowered, made, inputs);
+    pthread_mutex_unlock(&session->fitting);
+    return status;
 }
 
 tort_status tort_lowered_find_plan(tort_lowered *lowered, const tort_tensor *inputs, tort_planned **planned,
                                    tort_error *error) {
-    tort_status status = TORT_OK;
+    tort_planned *made = NULL;
     *planned = hold_plan(lowered, inputs);
     if (*planned) return TORT_OK;
-    pthread_mutex_lock(&lowered->session->planning); /* one at a time: another may be making this very plan */
-    *planned = hold_plan(lowered, inputs);
-    if (!*planned) status = add_plan(lowered, inputs, planned, error);
-    pthread_mutex_unlock(&lowered->session->planning);
-    return status;
+    tort_status status = tort_plan_make(lowered, inputs, &made, error);
+    if (status) return status;
+    if (made->outline->fits && lowered->session->runnable) return fit_and_keep(lowered, made, inputs, planned, error);
+    *planned = keep_plan(lowered, made, inputs);
+    return TORT_OK;
 }
 
 tort_planned *tort_lowered_last_plan(tort_lowered *lowered) {
@@ -108,6 +128,11 @@ void tort_lowered_drop_plans(tort_lowered *lowered) {
     }
     tort_planned_free(lowered->draft);
     lowered->draft = NULL;
+    while (lowered->outlines) {
+        tort_outline *next = lowered->outlines->next;
+        tort_outline_free(lowered->session, lowered->outlines);
+        lowered->outlines = next;
+    }
 }
 
 tort_status tort_session_plan(tort_session *session, const tort_input_shape *shapes, int32_t count, tort_error *error) {

@@ -214,16 +214,11 @@ static bool is_fitted(const tort_lowered *lowered, const tort_step *step) {
     return step->kind == TORT_STEP_KERNEL && !step->dynamic && lowered->units[step->node].kernel->fit;
 }
 
-size_t tort_fitted_bytes(const tort_plan *plan) {
-    return ((size_t)plan->step_count + 1) * sizeof(void *);
-}
-
 tort_status tort_fit_plan(tort_planned *planned, tort_error *error) {
     const tort_lowered *lowered = planned->lowered;
     const tort_plan *plan = &planned->plan;
     tort_pass pass;
-    planned->fitted = tort_alloc_zero(&lowered->session->env, 1, tort_fitted_bytes(plan));
-    if (!planned->fitted) return tort_out_of_memory(error, tort_fitted_bytes(plan));
+    if (!planned->outline->fits) return TORT_OK;
     tort_status status = tort_lowered_pass(lowered, &pass, planned->infos, &planned->dims, &planned->arena, error);
     if (status) return status;
     for (int32_t i = 0; !status && i < plan->step_count; i++)
@@ -243,8 +238,6 @@ void tort_unfit_plan(tort_planned *planned) {
         lowered->units[step->node].kernel->unfit(link->device, &lowered->session->env, planned->fitted[i]);
         tort_link_leave(link, before);
     }
-    tort_free(&lowered->session->env, planned->fitted, tort_fitted_bytes(plan));
-    planned->fitted = NULL;
 }
 
 /* ---- the end of a session ---------------------------------------------------------------------------------------- */

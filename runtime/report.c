@@ -289,7 +289,6 @@ static void add_context(const tort_session *session, tort_report_memory *memory)
         if (!planned || !planned->plan.complete) continue;
         memory->context += (int64_t)tort_frame_bytes(&planned->plan, lowered);
         memory->arena += (int64_t)tort_arena_bytes(&planned->plan);
-        if (!planned->fitted) memory->session += (int64_t)tort_fitted_bytes(&planned->plan); /* it is only planned */
     }
 }
 

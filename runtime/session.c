@@ -48,8 +48,8 @@ static tort_status copy_options(tort_session *session, const tort_session_option
 
 static tort_status allocate(tort_session *session, tort_error *error) {
     session->text = tort_text_new(&session->env);
-    if (!session->text || !tort_dims_copy(&session->dims, &session->model->dims, &session->env, &session->arena))
-        return tort_out_of_memory(error, 0);
+    if (!session->text) return tort_out_of_memory(error, 0);
+    tort_dims_extend(&session->dims, &session->model->dims, &session->env, &session->arena);
     return tort_lower(session, error);
 }
 
@@ -97,6 +97,7 @@ static tort_status plan_session(tort_session *session, bool *reportable, tort_er
     if (!status) status = tort_fuse(session, error);
     if (!status) status = tort_bind_ports(session, error);
     if (!status) status = tort_bind_bodies(session, error);
+    if (!status) status = tort_mark_asked(session, error);
     if (!status) status = tort_hold_small_weights(session, error);
     if (!status) status = tort_count_weights(session, error);
     session->placed = !status;
@@ -123,7 +124,7 @@ tort_status tort_session_create(const tort_env *env, const tort_model *model, co
     session->env = tort_account_open(&session->account, &complete, sizeof *session);
     session->model = model;
     pthread_mutex_init(&session->lock, NULL);
-    pthread_mutex_init(&session->planning, NULL);
+    pthread_mutex_init(&session->fitting, NULL);
     tort_arena_init(&session->arena, &session->env);
     status = allocate(session, error);
     if (!status) status = copy_options(session, options, error);
@@ -151,7 +152,7 @@ void tort_session_free(tort_session *session) {
     tort_dims_free(&session->dims);
     tort_arena_free(&session->arena);
     pthread_mutex_destroy(&session->lock);
-    pthread_mutex_destroy(&session->planning);
+    pthread_mutex_destroy(&session->fitting);
     const tort_env outer = session->account.inner;
     tort_free(&outer, session, sizeof *session);
 }

@@ -107,22 +107,43 @@ typedef struct tort_upload {
 
 /* ---- plans ------------------------------------------------------------------------------------------------------- */
 
+/* The part of a plan that does not depend on sizes, see plan_steps.c: shared by plans that know the same of every
+ * value, and never changed then. */
+typedef struct tort_outline {
+    struct tort_outline *next;
+    bool shared;    /* in the list of its graph, which owns it; else its only plan does, and has its slots and steps */
+    bool fits;      /* a static step's kernel has a fit */
+    tort_plan plan; /* without shapes, sizes and places */
+    const uint8_t *known; /* a value of the graph: what is known of it, see plan_parts.h */
+    int32_t slot_capacity, step_capacity, operand_capacity;
+    tort_arena arena;
+} tort_outline;
+
 typedef struct tort_planned {
     struct tort_lowered *lowered; /* the graph it is of */
     struct tort_planned *next;
-    int32_t users;  /* contexts that hold it; under the session's lock */
-    tort_plan plan; /* owns its arrays */
-    int32_t slot_capacity, step_capacity, operand_capacity;
-    uint64_t literal_capacity, params_capacity;
-    tort_info *infos;    /* concrete, value_count; owned */
-    uint8_t *params;     /* resolved params of static steps, plan.params_bytes; owned */
-    int64_t *input_dims; /* TORT_MAX_RANK a model input: what it was made for; owned */
-    void **fitted;       /* a step: of kernel->fit; NULL array: not fitted; owned */
+    int32_t users; /* contexts that hold it; under the session's lock */
+    tort_outline *outline;
+    tort_plan plan;        /* operands and ports are the outline's; literals are owned */
+    tort_info *infos;      /* concrete, value_count */
+    tort_scalar *scalars;  /* evaluated elements of infos */
+    uint8_t *params;       /* resolved params of static steps, plan.params_bytes */
+    int64_t *input_dims;   /* TORT_MAX_RANK a model input: what it was made for */
+    void **fitted;         /* a step: of kernel->fit; NULL: nothing */
+    void *shapes, *tables; /* what the arrays above are in; owned */
+    size_t shapes_bytes, tables_bytes;
     tort_dims dims;
     tort_arena arena;
 } tort_planned;
 
 /* ---- a lowered graph --------------------------------------------------------------------------------------------- */
+
+/* When a plan asks a node for its shapes, see plan_shapes.c. */
+typedef enum tort_asked {
+    TORT_ASKED_ALWAYS,
+    TORT_ASKED_AFRESH, /* only where what the session knows, or can evaluate, is not enough */
+    TORT_ASKED_NEVER
+} tort_asked;
 
 /* All that a session knows of one graph of the model. */
 typedef struct tort_lowered {
@@ -135,9 +156,15 @@ typedef struct tort_lowered {
     int32_t *constant_of;                  /* index into the session's constants, -1 */
     int32_t *weights;                      /* the model's weight that the value is, -1 */
     int32_t *input_memory, *output_memory; /* an input, output of the graph: the memory that it is bound to */
-    int32_t *same_dim;   /* the main graph's: where the symbol of an input's dimension stands first, see inputs.c */
-    tort_planned *plans; /* the one used last first */
-    tort_planned *draft; /* before there is any of them: with shapes that are not known yet; for the report */
+    int32_t *same_dim;  /* the main graph's: where the symbol of an input's dimension stands first, see inputs.c */
+    uint8_t *asked;     /* node_count: a tort_asked */
+    int32_t *evaluated; /* values of which plans evaluate the elements: so many of value_count */
+    int32_t evaluated_count;
+    size_t evaluated_elements;
+    uint8_t *expr_uses;     /* an expression of session->dims: what it is here */
+    tort_outline *outlines; /* shared; under the session's lock */
+    tort_planned *plans;    /* the one used last first */
+    tort_planned *draft;    /* before there is any of them: with shapes that are not known yet; for the report */
 } tort_lowered;
 
 struct tort_session {
@@ -163,9 +190,9 @@ struct tort_session {
     bool placed;              /* every node has a place: there can be plans */
     bool prepared;            /* weights are where nodes read them */
     bool runnable;
-    atomic_bool lost;         /* the device: sticky; contexts on several threads set and read it */
-    pthread_mutex_t planning; /* held while a plan is made; taken before `lock` */
-    pthread_mutex_t lock;     /* of the lists of plans; never held for long */
+    atomic_bool lost;        /* the device: sticky; contexts on several threads set and read it */
+    pthread_mutex_t fitting; /* held while kernels are fitted to a plan; taken before `lock` */
+    pthread_mutex_t lock;    /* of the lists of plans and outlines; never held for long */
 };
 
 /* bodies.c: how a unit of control flow that runs calls its bodies, NULL: it is none; one of them, NULL where it never
@@ -284,13 +311,19 @@ tort_status tort_check_unbound(const tort_session *session, tort_error *error);
 /* Packs weights, uploads constants. */
 tort_status tort_prepare_all(tort_session *session, tort_error *error);
 void tort_release_all(tort_session *session);
-/* Lets the kernels of static steps make what the plan's shapes ask for. */
+/* Lets the kernels of static steps make what the plan's shapes ask for; one plan at a time. */
 tort_status tort_fit_plan(tort_planned *planned, tort_error *error);
-size_t tort_fitted_bytes(const tort_plan *plan); /* of the list of what kernels made, not of what they made */
 void tort_unfit_plan(tort_planned *planned);
 
-/* Makes a plan for these input shapes (NULL: as far as the session knows them). */
+/* plan_shapes.c: finds out, for every graph, which shape rules a plan has to ask. */
+tort_status tort_mark_asked(tort_session *session, tort_error *error);
+/* Makes a plan for these input shapes (NULL: as far as the session knows them). Takes no lock for long, and may be
+ * called by several threads. */
 tort_status tort_plan_make(tort_lowered *lowered, const tort_tensor *inputs, tort_planned **planned, tort_error *error);
+/* The same plan, but every shape rule is asked and nothing is shared with another plan: slower, and what tests hold
+ * the first against. */
+tort_status tort_plan_make_afresh(tort_lowered *lowered, const tort_tensor *inputs, tort_planned **planned,
+                                  tort_error *error);
 void tort_planned_free(tort_planned *planned); /* NULL is allowed */
 /* The plan for exactly these input shapes; makes it where there is none. It stays until left. Takes the locks. */
 tort_status tort_lowered_find_plan(tort_lowered *lowered, const tort_tensor *inputs, tort_planned **planned,

@@ -28,28 +28,17 @@ void tort_dims_free(tort_dims *dims) {
     tort_dims_init(dims, dims->env, dims->arena);
 }
 
-bool tort_dims_copy(tort_dims *copy, const tort_dims *dims, const tort_env *env, tort_arena *arena) {
-    tort_dims_init(copy, env, arena);
-    copy->seed = dims->seed; /* the buckets are copied as they are */
-    size_t exprs = (size_t)dims->count * sizeof *dims->exprs;
-    size_t buckets = (size_t)dims->bucket_count * sizeof *dims->buckets;
-    if (!dims->count) return true;
-    copy->exprs = tort_alloc(env, exprs);
-    if (copy->exprs) copy->count = copy->capacity = dims->count;
-    copy->buckets = tort_alloc(env, buckets);
-    if (copy->buckets) copy->bucket_count = dims->bucket_count;
-    if (!copy->exprs || !copy->buckets) {
-        tort_dims_free(copy);
-        return false;
-    }
-    memcpy(copy->exprs, dims->exprs, exprs);
-    memcpy(copy->buckets, dims->buckets, buckets);
-    return true;
+void tort_dims_extend(tort_dims *dims, const tort_dims *base, const tort_env *env, tort_arena *arena) {
+    tort_dims_init(dims, env, arena);
+    dims->base = base;
+    dims->first = dims->count = base->count;
 }
 
 static const tort_dim_expr *expression(const tort_dims *dims, tort_dim id) {
     static const tort_dim_expr lost = {.op = TORT_DIM_SYMBOL, .dynamic = true, .negative = true, .leaves = 1};
-    return id >= -(int64_t)dims->count ? &dims->exprs[-1 - id] : &lost;
+    if (id < -(int64_t)dims->count) return &lost;
+    while (-1 - id < dims->first) dims = dims->base;
+    return &dims->exprs[-1 - id - dims->first];
 }
 
 const tort_dim_expr *tort_dim_expression(const tort_dims *dims, tort_dim d) {
@@ -78,52 +67,66 @@ static int32_t *find_bucket(const tort_dims *dims, const tort_dim_expr *e) {
     }
 }
 
+/* The id of an equal expression; 0: there is none. */
+static tort_dim find_id(const tort_dims *dims, const tort_dim_expr *e) {
+    for (; dims; dims = dims->base) {
+        const int32_t found = dims->bucket_count ? *find_bucket(dims, e) : 0;
+        if (found) return -(int64_t)dims->first - found;
+    }
+    return 0;
+}
+
 static bool grow_buckets(tort_dims *dims) {
-    if (dims->count < dims->bucket_count / 2) return true;
+    const int32_t own = dims->count - dims->first;
+    if (own < dims->bucket_count / 2) return true;
     if (dims->bucket_count > INT32_MAX / 2) return false;
     tort_dims grown = *dims;
     grown.bucket_count = dims->bucket_count ? dims->bucket_count * 2 : 64;
     grown.buckets = tort_alloc_zero(dims->env, (size_t)grown.bucket_count, sizeof *grown.buckets);
     if (!grown.buckets) return false;
-    for (int32_t i = 0; i < dims->count; i++) *find_bucket(&grown, &dims->exprs[i]) = i + 1;
+    for (int32_t i = 0; i < own; i++) *find_bucket(&grown, &dims->exprs[i]) = i + 1;
     tort_free(dims->env, dims->buckets, (size_t)dims->bucket_count * sizeof *dims->buckets);
     *dims = grown;
     return true;
 }
 
-static tort_dim intern(tort_dims *dims, const tort_dim_expr *e) {
-    bool grown = tort_grow(dims->env, (void **)&dims->exprs, &dims->capacity, dims->count + 1, sizeof *dims->exprs) &&
+static tort_dim add_expression(tort_dims *dims, const tort_dim_expr *e) {
+    const int32_t own = dims->count - dims->first;
+    bool grown = dims->count < INT32_MAX &&
+                 tort_grow(dims->env, (void **)&dims->exprs, &dims->capacity, own + 1, sizeof *dims->exprs) &&
                  grow_buckets(dims);
     if (!grown) {
         dims->failed = true;
         return LOST;
     }
-    int32_t *bucket = find_bucket(dims, e);
-    if (*bucket) return -(int64_t)*bucket;
-    dims->exprs[dims->count++] = *e;
-    *bucket = dims->count;
+    *find_bucket(dims, e) = own + 1;
+    dims->exprs[own] = *e;
+    dims->count++;
     return -(int64_t)dims->count;
+}
+
+static tort_dim intern(tort_dims *dims, const tort_dim_expr *e) {
+    const tort_dim known = find_id(dims, e);
+    return known ? known : add_expression(dims, e);
 }
 
 tort_dim tort_dim_symbol(tort_dims *dims, const char *name) {
     tort_dim_expr e = {.op = TORT_DIM_SYMBOL, .leaves = 1, .name = name};
-    if (dims->bucket_count) {
-        int32_t known = *find_bucket(dims, &e);
-        if (known) return -(int64_t)known;
-    }
+    const tort_dim known = find_id(dims, &e);
+    if (known) return known;
     e.name = tort_arena_text(dims->arena, name, strlen(name));
     if (!e.name) {
         dims->failed = true;
         return LOST;
     }
-    return intern(dims, &e);
+    return add_expression(dims, &e);
 }
 
 /* A nameless symbol is equal to nothing, itself included; `value` only spreads them over the buckets. */
 static tort_dim add_unknown(tort_dims *dims, bool dynamic, bool negative) {
     tort_dim_expr e = {.op = TORT_DIM_SYMBOL, .dynamic = dynamic, .negative = negative, .leaves = 1};
     e.value = dims->count;
-    return intern(dims, &e);
+    return add_expression(dims, &e);
 }
 
 tort_dim tort_dim_fresh(tort_dims *dims, bool dynamic) {
@@ -461,6 +464,18 @@ tort_dim tort_dim_max(tort_dims *dims, tort_dim a, tort_dim b) {
 
 /* ---- evaluation ------------------------------------------------------------------------------------------------ */
 
+/* What an expression comes to whose operands do to a and b; false: it overflows. */
+static bool compute(tort_dim_op op, int64_t a, int64_t b, int64_t *out) {
+    switch (op) {
+    case TORT_DIM_ADD: return !__builtin_add_overflow(a, b, out);
+    case TORT_DIM_MUL: return !__builtin_mul_overflow(a, b, out);
+    case TORT_DIM_FLOORDIV: *out = floor_divide(a, b); return true;
+    case TORT_DIM_TRUNCDIV: *out = a / b; return true;
+    case TORT_DIM_MIN: *out = a < b ? a : b; return true;
+    default: *out = a > b ? a : b; return true;
+    }
+}
+
 /* Recursion is as deep as an expression is large, which is little. */
 bool tort_dim_evaluate(const tort_dims *dims, tort_dim d, const tort_dim_binding *bindings, int32_t count,
                        int64_t *out) {
@@ -475,16 +490,28 @@ bool tort_dim_evaluate(const tort_dims *dims, tort_dim d, const tort_dim_binding
     if (e->op == TORT_DIM_CONST) *out = e->value;
     if (e->op == TORT_DIM_CONST || e->op == TORT_DIM_SYMBOL) return e->op == TORT_DIM_CONST;
     int64_t a, b;
-    if (!tort_dim_evaluate(dims, e->a, bindings, count, &a) || !tort_dim_evaluate(dims, e->b, bindings, count, &b))
-        return false;
-    switch (e->op) {
-    case TORT_DIM_ADD: return !__builtin_add_overflow(a, b, out);
-    case TORT_DIM_MUL: return !__builtin_mul_overflow(a, b, out);
-    case TORT_DIM_FLOORDIV: *out = floor_divide(a, b); return true;
-    case TORT_DIM_TRUNCDIV: *out = a / b; return true;
-    case TORT_DIM_MIN: *out = a < b ? a : b; return true;
-    default: *out = a > b ? a : b; return true;
+    return tort_dim_evaluate(dims, e->a, bindings, count, &a) && tort_dim_evaluate(dims, e->b, bindings, count, &b) &&
+           compute(e->op, a, b, out);
+}
+
+static int64_t evaluated(const int64_t *values, tort_dim d) {
+    return d >= 0 ? d : values[-1 - d];
+}
+
+/* Operands are older than what is made of them, so they come first. */
+bool tort_dims_evaluate(const tort_dims *dims, int64_t *values) {
+    for (int32_t i = 0; i < dims->count; i++) {
+        const tort_dim_expr *e = expression(dims, -1 - (int64_t)i);
+        int64_t value = e->value;
+        if (e->op == TORT_DIM_SYMBOL) continue;
+        if (e->op != TORT_DIM_CONST) {
+            const int64_t a = evaluated(values, e->a), b = evaluated(values, e->b);
+            if (a == TORT_DIM_UNBOUND || b == TORT_DIM_UNBOUND || !compute(e->op, a, b, &value)) continue;
+        }
+        if (values[i] != TORT_DIM_UNBOUND && values[i] != value) return false;
+        values[i] = value;
     }
+    return true;
 }
 
 /* ---- text ------------------------------------------------------------------------------------------------------ */

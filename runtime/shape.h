@@ -38,13 +38,15 @@ typedef struct tort_dim_expr {
     int32_t leaves;   /* size of the expression written out */
 } tort_dim_expr;
 
-/* The pool of a graph. Ids stay valid while it lives. */
+/* The pool of a graph. Ids stay valid while it lives. A pool may stand on another one, whose ids mean the same in it:
+ * that one is only read, by any number of threads, and must not change any more. */
 typedef struct tort_dims {
-    tort_arena *arena; /* borrows */
+    const struct tort_dims *base; /* borrows; NULL */
+    tort_arena *arena;            /* borrows */
     const tort_env *env;
-    tort_dim_expr *exprs;
-    int32_t count, capacity;
-    int32_t *buckets; /* of the interning hash: index + 1, 0 where empty */
+    tort_dim_expr *exprs; /* number `first` and on; those before are the base's */
+    int32_t first, count, capacity;
+    int32_t *buckets; /* of the interning hash: index into exprs + 1, 0 where empty */
     int32_t bucket_count;
     uint64_t seed; /* of the hash: an address, so that a model cannot be made whose expressions all collide */
     bool failed;   /* out of memory */
@@ -52,8 +54,8 @@ typedef struct tort_dims {
 
 void tort_dims_init(tort_dims *dims, const tort_env *env, tort_arena *arena);
 void tort_dims_free(tort_dims *dims);
-/* The same ids mean the same in the copy, which may grow by itself; borrows the names of the original. */
-bool tort_dims_copy(tort_dims *copy, const tort_dims *dims, const tort_env *env, tort_arena *arena);
+/* An empty pool on top of another one. Nothing is allocated before it gets an expression of its own. */
+void tort_dims_extend(tort_dims *dims, const tort_dims *base, const tort_env *env, tort_arena *arena);
 
 static inline bool tort_dim_known(tort_dim d) {
     return d >= 0;
@@ -110,6 +112,13 @@ typedef struct tort_dim_binding {
 /* The number that d is with these bindings; false where a symbol has none, or where the number overflows. */
 bool tort_dim_evaluate(const tort_dims *dims, tort_dim d, const tort_dim_binding *bindings, int32_t count,
                        int64_t *out);
+
+#define TORT_DIM_UNBOUND INT64_MIN
+
+/* The numbers of all expressions in one sweep: values[-1 - d] for each d < 0, dims->count of them. Those that are given
+ * are bound, the others UNBOUND, and stay so where a symbol has no size or the number overflows. False: an expression
+ * that is given comes to another number, so that one symbol would have two sizes. */
+bool tort_dims_evaluate(const tort_dims *dims, int64_t *values);
 
 /* Text such as "batch*(seq+1)" into buffer, always terminated; returns buffer. */
 const char *tort_dim_text(const tort_dims *dims, tort_dim d, char *buffer, size_t size);

@@ -155,7 +155,7 @@ Test(plan_check, damage_to_slots_is_found) {
     EXPECT_FOUND("life time of slot 1", t.slots[1].last_step = 3);
     EXPECT_FOUND("source of slot 2", (t.slots[2].home = TORT_HOME_ALIAS, t.slots[2].source = 2));
     EXPECT_FOUND("size of the alias", (t.slots[2].home = TORT_HOME_ALIAS, t.slots[2].source = 1, t.slots[1].bytes = 32,
-                                       t.slots[1].dims[0] = 8));
+                                       t.slots[1].dims[0] = 8, t.slots[1].last_step = 2, t.slots[1].output = 0));
     EXPECT_FOUND("life time of what is aliased", (t.slots[2].home = TORT_HOME_ALIAS, t.slots[2].source = 1));
 }
 

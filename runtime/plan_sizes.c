@@ -1,0 +1,94 @@
+/* plan_sizes.c - all of a plan that depends on shapes: bytes of slots, integers that shapes determine, params, scratch.
+ *
+ * The steps stand already. It must not know where anything is: plan_layout.c says. Read next: plan_layout.c. */
+#include <string.h>
+
+#include "runtime/plan_parts.h"
+
+/* ---- slots ------------------------------------------------------------------------------------------------------- */
+
+static void size_slot(tort_slot *slot, const tort_info *info) {
+    tort_tensor tensor;
+    size_t bytes;
+    slot->type = info->type;
+    slot->rank = info->rank;
+    for (int32_t i = 0; i < TORT_MAX_RANK; i++)
+        slot->dims[i] = i >= info->rank ? 0 : tort_dim_known(info->dims[i]) ? info->dims[i] : -1;
+    slot->bytes = -1;
+    if (tort_info_tensor(info, &tensor) && tort_tensor_bytes(&tensor, &bytes) && bytes <= INT64_MAX)
+        slot->bytes = (int64_t)bytes;
+}
+
+/* ---- literals ---------------------------------------------------------------------------------------------------- */
+
+/* Literals lie one behind another, each at a multiple of TORT_PARAMS_ALIGN. */
+static bool place_literal(tort_plan *plan, tort_slot *slot) {
+    const size_t at = (size_t)plan->literal_bytes, bytes = slot->bytes > 0 ? (size_t)slot->bytes : 0;
+    size_t end;
+    if (!tort_add_size(at, bytes, &end) || !tort_align_size(end, TORT_PARAMS_ALIGN, &end)) return false;
+    slot->offset = at;
+    plan->literal_bytes = end;
+    return true;
+}
+
+static tort_status write_literal(const tort_planned *planned, const tort_slot *slot, tort_error *error) {
+    const tort_info *info = &planned->infos[slot->value];
+    const int64_t wanted = (int64_t)info->element_count * tort_type_bits(info->type) / 8;
+    if (!tort_elements_known(info) || slot->bytes != wanted)
+        return tort_fail(error, TORT_E_INTERNAL, "shape arithmetic \"%s\" did not come to numbers",
+                         planned->lowered->graph.values[slot->value].name);
+    tort_write_elements(info, planned->plan.literals + slot->offset);
+    return TORT_OK;
+}
+
+static tort_status write_literals(tort_planned *planned, tort_error *error) {
+    tort_plan *plan = &planned->plan;
+    const size_t bytes = (size_t)plan->literal_bytes + 1; /* never none */
+    plan->literals = bytes ? tort_alloc_zero(&planned->lowered->session->env, 1, bytes) : NULL;
+    tort_status status = plan->literals ? TORT_OK : tort_out_of_memory(error, bytes);
+    for (int32_t i = 0; !status && plan->complete && i < plan->slot_count; i++)
+        if (plan->slots[i].home == TORT_HOME_LITERAL) status = write_literal(planned, &plan->slots[i], error);
+    return status;
+}
+
+static tort_status size_slots(tort_planned *planned, tort_error *error) {
+    tort_plan *plan = &planned->plan;
+    plan->literal_bytes = 0;
+    for (int32_t i = 0; i < plan->slot_count; i++) {
+        tort_slot *slot = &plan->slots[i];
+        size_slot(slot, &planned->infos[slot->value]);
+        if (slot->home == TORT_HOME_LITERAL && !place_literal(plan, slot)) return tort_out_of_memory(error, 0);
+    }
+    return write_literals(planned, error);
+}
+
+/* ---- steps ------------------------------------------------------------------------------------------------------- */
+
+/* Decodes the params of a step of known shapes and sizes its scratch. */
+static tort_status measure(const tort_planned *planned, tort_pass *pass, tort_step *step, tort_error *error) {
+    const tort_lowered *lowered = planned->lowered;
+    const tort_unit *unit = &lowered->units[step->node];
+    const tort_link *link = &lowered->session->chain[unit->provider];
+    void *params = planned->params + step->params;
+    tort_node_view view = tort_pass_view(pass, step->node);
+    size_t scratch = 0;
+    tort_status status = tort_pass_acquire(pass, step->node, error);
+    if (!status) status = tort_resolve_node(&view, params, &scratch, error);
+    view.params = params;
+    if (!tort_runs_reference(link->provider, unit->kernel)) scratch = 0; /* resolve asked for the plain loop */
+    if (!status && unit->kernel->size) status = unit->kernel->size(&link->target, &view, &scratch, error);
+    if (status) tort_error_at_unit(error, lowered, step->node);
+    tort_pass_release(pass, step->node);
+    step->scratch_bytes = scratch;
+    return status;
+}
+
+tort_status tort_plan_sizes(tort_planned *planned, tort_pass *pass, tort_error *error) {
+    const tort_plan *plan = &planned->plan;
+    tort_status status = size_slots(planned, error);
+    for (int32_t i = 0; !status && plan->complete && i < plan->step_count; i++) {
+        tort_step *step = &plan->steps[i];
+        if (step->kind == TORT_STEP_KERNEL && !step->dynamic) status = measure(planned, pass, step, error);
+    }
+    return status;
+}
