@@ -19,7 +19,10 @@ typedef struct planner {
     int32_t *rank;     /* ... and where in by_first each block stands */
     int32_t *latest;   /* a tree over by_first: the last step of any placed block below a node; -1 */
     int32_t leaves;
-    tort_timeline top;
+    const tort_env *env;
+    int32_t steps, placed; /* blocks placed, the first of by_size */
+    tort_timeline top;     /* of what is placed: once a block met too many others */
+    bool has_top, failed;  /* out of memory */
     int32_t met[MOST_MET + 1];
     int32_t met_count;
 } planner;
@@ -41,10 +44,14 @@ static int compare_keys(const void *a, const void *b) {
     return (x->index > y->index) - (x->index < y->index);
 }
 
+/* Blocks mostly come in the order of their life times: then there is nothing to sort. */
 static void sort_blocks(const planner *p, sorted_block *scratch, bool by_size, int32_t *out) {
-    for (int32_t i = 0; i < p->count; i++)
+    bool sorted = true;
+    for (int32_t i = 0; i < p->count; i++) {
         scratch[i] = (sorted_block){by_size ? UINT64_MAX - p->blocks[i].bytes : (uint64_t)p->blocks[i].first, i};
-    qsort(scratch, (size_t)p->count, sizeof *scratch, compare_keys);
+        sorted = sorted && (i == 0 || scratch[i - 1].key <= scratch[i].key);
+    }
+    if (!sorted) qsort(scratch, (size_t)p->count, sizeof *scratch, compare_keys);
     for (int32_t i = 0; i < p->count; i++) out[i] = scratch[i].index;
 }
 
@@ -79,7 +86,21 @@ static void mark_placed(planner *p, int32_t index) {
     const tort_block *block = &p->blocks[index];
     for (int32_t node = p->leaves + p->rank[index]; node; node /= 2)
         if (p->latest[node] < block->last) p->latest[node] = block->last;
-    tort_timeline_raise(&p->top, block->first, block->last, end_of(block));
+    if (p->has_top) tort_timeline_raise(&p->top, block->first, block->last, end_of(block));
+}
+
+/* On top of all that it meets. */
+static uint64_t top_of(planner *p, const tort_block *block) {
+    if (!p->has_top && !tort_timeline_open(&p->top, p->env, p->steps)) {
+        p->failed = true;
+        return 0;
+    }
+    for (int32_t i = 0; !p->has_top && i < p->placed; i++) {
+        const tort_block *other = &p->blocks[p->by_size[i]];
+        if (other->bytes) tort_timeline_raise(&p->top, other->first, other->last, end_of(other));
+    }
+    p->has_top = true;
+    return tort_timeline_highest(&p->top, block->first, block->last);
 }
 
 /* ---- placing ----------------------------------------------------------------------------------------------------- */
@@ -94,7 +115,7 @@ static void sort_by_offset(planner *p) {
 static uint64_t best_gap(planner *p, const tort_block *block) {
     p->met_count = 0;
     collect(p, 1, 0, p->leaves, begun_by(p, block->last), block->first);
-    if (p->met_count > MOST_MET) return tort_timeline_highest(&p->top, block->first, block->last);
+    if (p->met_count > MOST_MET) return top_of(p, block);
     sort_by_offset(p);
     uint64_t free_from = 0, best = UINT64_MAX, best_size = UINT64_MAX;
     for (int32_t i = 0; i < p->met_count; i++) {
@@ -108,13 +129,13 @@ static uint64_t best_gap(planner *p, const tort_block *block) {
 
 static uint64_t place_all(planner *p) {
     uint64_t total = 0;
-    for (int32_t i = 0; i < p->count; i++) {
-        tort_block *block = &p->blocks[p->by_size[i]];
+    for (p->placed = 0; p->placed < p->count; p->placed++) {
+        tort_block *block = &p->blocks[p->by_size[p->placed]];
         if (!block->bytes) continue; /* it is anywhere */
         block->offset = best_gap(p, block);
-        if (end_of(block) < block->offset) return UINT64_MAX;
+        if (p->failed || end_of(block) < block->offset) return UINT64_MAX;
         if (end_of(block) > total) total = end_of(block);
-        mark_placed(p, p->by_size[i]);
+        mark_placed(p, p->by_size[p->placed]);
     }
     return total;
 }
@@ -143,21 +164,20 @@ static uint64_t plan(planner *p, sorted_block *scratch) {
 }
 
 uint64_t tort_memory_plan(const tort_env *env, tort_block *blocks, int32_t count, uint64_t align) {
-    planner p = {.blocks = blocks, .count = count, .leaves = 1};
-    int32_t steps;
+    planner p = {.blocks = blocks, .count = count, .leaves = 1, .env = env};
     while (p.leaves < count) p.leaves *= 2;
-    if (!round_sizes(&p, align, &steps)) return UINT64_MAX;
+    if (!round_sizes(&p, align, &p.steps)) return UINT64_MAX;
     const size_t n = (size_t)count + 1, tree = 2 * (size_t)p.leaves;
     int32_t *indices = tort_alloc(env, (3 * n + tree) * sizeof *indices);
     sorted_block *scratch = tort_alloc(env, n * sizeof *scratch);
     uint64_t total = UINT64_MAX;
-    if (indices && scratch && tort_timeline_open(&p.top, env, steps)) {
+    if (indices && scratch) {
         p.by_size = indices;
         p.by_first = p.by_size + n;
         p.rank = p.by_first + n;
         p.latest = p.rank + n;
         total = plan(&p, scratch);
-        tort_timeline_close(&p.top, env);
+        if (p.has_top) tort_timeline_close(&p.top, env);
     }
     tort_free(env, indices, (3 * n + tree) * sizeof *indices);
     tort_free(env, scratch, n * sizeof *scratch);
