@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "tests/build_model.h"
+#include "tests/report_of.h"
 
 enum { ROUNDS = 5 };
 
@@ -94,7 +95,7 @@ enum { MOST_INPUTS = 16, FILE_ROUNDS = 40 };
 static int32_t shapes_of(const tort_model *model, int64_t size, tort_input_shape *shapes) {
     const int32_t count = tort_model_input_count(model);
     for (int32_t i = 0; i < count && i < MOST_INPUTS; i++) {
-        const tort_port port = tort_model_input(model, i);
+        const tort_port port = input_of(model, i);
         shapes[i] = (tort_input_shape){.name = port.name, .rank = port.rank};
         for (int32_t d = 0; d < port.rank; d++) shapes[i].dims[d] = port.dims[d] < 0 ? size : port.dims[d];
     }
@@ -122,9 +123,8 @@ static void measure_file(const char *path) {
         all += spent;
         taken++;
     }
-    tort_report *report = NULL;
     if (!taken) die(path, &error);
-    if (tort_session_report(session, &report, &error)) die(path, &error);
+    tort_report *report = report_of(session);
     printf("%6d  %8.3f  %8.3f  %s\n", report->node_count, best, all / taken, path);
     tort_report_free(report);
     tort_session_free(session);

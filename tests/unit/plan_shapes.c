@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tests/build_model.h"
+#include "tests/report_of.h"
 #include "tests/same_plan.h"
 #include "tests/unit/loading.h"
 
@@ -39,18 +40,12 @@ static tort_status plan_both_ways(tort_lowered *lowered, const tort_tensor *inpu
     return status;
 }
 
-static tort_port input_port(const tort_model *model, int32_t index) {
-    tort_port port = {.struct_size = sizeof port};
-    tort_model_input(model, index, &port, NULL);
-    return port;
-}
-
 /* The main graph, where the symbols n, m, k have these sizes. */
 static tort_status plan_sizes(tort_session *session, int64_t n, int64_t m, int64_t k, tort_error *error) {
     tort_lowered *lowered = tort_main_graph(session);
     tort_tensor inputs[MOST_INPUTS] = {{.data = NULL}};
     for (int32_t i = 0; i < lowered->graph.input_count; i++) {
-        const tort_port port = input_port(session->model, i);
+        const tort_port port = input_of(session->model, i);
         inputs[i] = (tort_tensor){.type = port.type, .rank = port.rank};
         for (int32_t d = 0; d < port.rank; d++) {
             const char *name = port.dim_names[d];
@@ -297,9 +292,9 @@ static void expect_no_reads(tort_model *model) {
     cr_expect_gt(source.times, 0, "the source counts");
     source.times = 0;
     for (int64_t size = 1; size < 6; size++) {
-        tort_input_shape shape = {.rank = input_port(model, 0).rank};
+        tort_input_shape shape = {.rank = input_of(model, 0).rank};
         for (int32_t d = 0; d < shape.rank; d++) {
-            const int64_t declared = input_port(model, 0).dims[d];
+            const int64_t declared = input_of(model, 0).dims[d];
             shape.dims[d] = declared < 0 ? size : declared;
         }
         cr_expect_eq(tort_session_plan(session, &shape, 1, &error), TORT_OK, "%s", error.msg);
