@@ -1,6 +1,7 @@
-/* counting_env.c - see counting_env.h. A block's size is kept in front of it. Used by one thread at a time. */
+/* counting_env.c - see counting_env.h. A block's size is kept in front of it. */
 #include "tests/counting_env.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,9 +16,9 @@ static void *counted_alloc(void *ud, void *ptr, size_t old_size, size_t new_size
         counting->wrong_sizes += had != old_size;
     }
     if (new_size) {
-        counting->allocations++;
-        bool reached = counting->fail_at && counting->allocations >= counting->fail_at;
-        if (reached && (!counting->fail_once || counting->allocations == counting->fail_at)) return NULL;
+        const int64_t number = ++counting->allocations;
+        bool reached = counting->fail_at && number >= counting->fail_at;
+        if (reached && (!counting->fail_once || number == counting->fail_at)) return NULL;
         block = realloc(block, new_size + HEADER);
         if (!block) return NULL;
         memcpy(block, &new_size, sizeof new_size);
@@ -26,8 +27,9 @@ static void *counted_alloc(void *ud, void *ptr, size_t old_size, size_t new_size
         free(block);
         counting->live_blocks -= block != NULL;
     }
-    counting->live_bytes += new_size - had;
-    if (counting->live_bytes > counting->most_bytes) counting->most_bytes = counting->live_bytes;
+    const size_t now = counting->live_bytes += new_size - had;
+    size_t most = counting->most_bytes;
+    while (now > most && !atomic_compare_exchange_weak(&counting->most_bytes, &most, now)) continue;
     return new_size ? block + HEADER : NULL;
 }
 
