@@ -48,6 +48,8 @@ INLINE void store_tile(const tort_tile *t, int rows, int vectors, vector (*acc)[
 INLINE void whole_tile(const tort_tile *t, int rows, int vectors) {
     vector acc[TILE_ROWS][TILE_VECTORS];
     start_tile(t, rows, vectors, acc);
+    for (int i = 0; t->residual && i < rows; i++) /* wanted when the sums are complete: on its way from here on */
+        for (int v = 0; v < vectors; v++) __builtin_prefetch(t->residual + i * t->c_stride + v * WIDTH);
     const float *a = t->a, *b = t->b;
     for (int64_t k = 0; k < t->k; k++) {
         vector row[TILE_VECTORS];
@@ -168,9 +170,14 @@ void SIMD(tort_simd_tile)(const tort_tile *t) {
 void SIMD(tort_simd_pack_runs)(float *panel, const float *source, const int64_t *offsets, int64_t rows,
                                const tort_run *runs, int32_t run_count, bool may_overread) {
     if (run_count == 1 && runs[0].at == 0 && runs[0].length == TILE_COLUMNS) {
-        for (int64_t k = 0; k < rows; k++)
-            for (int v = 0; v < TILE_VECTORS; v++)
-                store(panel + k * TILE_COLUMNS + v * WIDTH, load(source + offsets[k] + runs[0].offset + v * WIDTH));
+        /* Rows are a plane apart, where no prefetcher of the processor looks: the next panel is asked for here. */
+        for (int64_t k = 0; k < rows; k++) {
+            const float *from = source + offsets[k] + runs[0].offset;
+            for (int v = 0; v < TILE_VECTORS; v++) {
+                __builtin_prefetch(from + TILE_COLUMNS + v * WIDTH);
+                store(panel + k * TILE_COLUMNS + v * WIDTH, load(from + v * WIDTH));
+            }
+        }
         return;
     }
     for (int64_t k = 0; k < rows; k++) {
