@@ -46,3 +46,14 @@ tort_status tort_file_write(const char *path, bool (*write)(FILE *file, const vo
     }
     return written ? TORT_OK : tort_fail(error, TORT_E_IO, "cannot write \"%.200s\": %s", path, strerror(cause));
 }
+
+tort_container_facts tort_container_of(tort_kind kind) {
+    switch (kind) {
+    case TORT_TENSOR: return (tort_container_facts){CONTAINER_TENSOR, HOLDS_TENSORS, "tensors"};
+    case TORT_SPARSE: break;
+    case TORT_SEQUENCE: return (tort_container_facts){CONTAINER_SEQUENCE, HOLDS_SEQUENCES, "sequences"};
+    case TORT_OPTIONAL: return (tort_container_facts){CONTAINER_OPTIONAL, HOLDS_OPTIONALS, "optionals"};
+    case TORT_MAP: return (tort_container_facts){CONTAINER_MAP, HOLDS_MAPS, "maps"};
+    }
+    return (tort_container_facts){CONTAINER_SPARSE_TENSOR, HOLDS_SPARSE_TENSORS, "sparse tensors"};
+}

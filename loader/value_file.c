@@ -30,17 +30,6 @@ static tort_status read_tensor(tort_loader *loader, tort_message message, tort_t
 
 static tort_status read_value(tort_loader *loader, tort_message message, tort_value_type type, tort_value **value);
 
-tort_container_facts tort_container_of(tort_kind kind) {
-    switch (kind) {
-    case TORT_TENSOR: return (tort_container_facts){CONTAINER_TENSOR, HOLDS_TENSORS, "tensors"};
-    case TORT_SPARSE: break;
-    case TORT_SEQUENCE: return (tort_container_facts){CONTAINER_SEQUENCE, HOLDS_SEQUENCES, "sequences"};
-    case TORT_OPTIONAL: return (tort_container_facts){CONTAINER_OPTIONAL, HOLDS_OPTIONALS, "optionals"};
-    case TORT_MAP: return (tort_container_facts){CONTAINER_MAP, HOLDS_MAPS, "maps"};
-    }
-    return (tort_container_facts){CONTAINER_SPARSE_TENSOR, HOLDS_SPARSE_TENSORS, "sparse tensors"};
-}
-
 /* What field `number` of a container holds; NULL: it is none of the fields with values. */
 static const char *held_in(uint32_t number) {
     static const tort_kind kinds[] = {TORT_TENSOR, TORT_SPARSE, TORT_SEQUENCE, TORT_OPTIONAL, TORT_MAP};

@@ -16,49 +16,11 @@ typedef struct caller {
     const tort_node *node;
     int64_t count;                         /* of trips, at most */
     int32_t counted, asks, carried, owned; /* of the body's ports: counters, condition, carried, inputs but captured */
+    tort_frame_runner *run;
     tort_error *error;
 } caller;
 
-/* ---- what trips go through --------------------------------------------------------------------------------------- */
-
-bool tort_trip_open(tort_frame *frame) {
-    tort_arena *arena = &frame->context->arena;
-    const size_t inputs = (size_t)frame->lowered->graph.input_count + 1;
-    const size_t outputs = (size_t)frame->lowered->graph.output_count + 1;
-    tort_trip *trip = frame->trip = tort_arena_array(arena, 1, sizeof *trip);
-    if (!trip) return false;
-    trip->inputs = tort_arena_array(arena, inputs, sizeof *trip->inputs);
-    trip->outputs = tort_arena_array(arena, outputs, sizeof *trip->outputs);
-    trip->parts = tort_arena_array(arena, outputs, sizeof *trip->parts);
-    trip->input_values = tort_arena_array(arena, inputs, sizeof *trip->input_values);
-    trip->held = tort_arena_array(arena, outputs, sizeof *trip->held);
-    trip->carried = tort_arena_array(arena, 2 * outputs, sizeof *trip->carried);
-    trip->stacked = tort_arena_array(arena, outputs, sizeof *trip->stacked);
-    trip->scanned = tort_arena_array(arena, inputs, sizeof *trip->scanned);
-    return trip->inputs && trip->outputs && trip->parts && trip->input_values && trip->held && trip->carried &&
-           trip->stacked && trip->scanned;
-}
-
-static void release_held(tort_frame *body) {
-    for (int32_t i = 0; i < body->lowered->graph.output_count; i++) {
-        tort_value_release(body->trip->held[i]);
-        body->trip->held[i] = NULL;
-    }
-}
-
-void tort_trip_close(tort_frame *frame) {
-    const tort_trip *trip = frame->trip;
-    const tort_graph *graph = &frame->lowered->graph;
-    if (!trip || !trip->scanned) return;
-    if (trip->held) release_held(frame);
-    for (int32_t i = 0; i < graph->output_count; i++) {
-        const int32_t memory = frame->lowered->output_memory[i];
-        tort_region_free(frame->context, memory, &trip->carried[2 * i]);
-        tort_region_free(frame->context, memory, &trip->carried[2 * i + 1]);
-        tort_region_free(frame->context, memory, &trip->stacked[i]);
-    }
-    for (int32_t i = 0; i < graph->input_count; i++) tort_region_free(frame->context, 0, &trip->scanned[i]);
-}
+/* ---- what goes from trip to trip --------------------------------------------------------------------------------- */
 
 static tort_status reserve(const caller *c, int32_t memory, size_t bytes, tort_region *region) {
     if (region->base && region->bytes >= bytes) return TORT_OK;
@@ -507,7 +469,7 @@ static tort_status make_trip(const caller *c) {
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < c->trips->scanned; i++) status = give_part(c, i, c->counted + c->carried + i);
     if (!status) status = aim_results(c);
-    if (!status) status = tort_frame_run(c->body, c->trip->inputs, c->trip->input_values, c->trip->outputs, c->error);
+    if (!status) status = c->run(c->body, c->trip->inputs, c->trip->input_values, c->trip->outputs, c->error);
     if (!status) status = stack(c);
     if (!status) status = read_condition(c);
     return status;
@@ -535,7 +497,7 @@ static tort_status make_trips(const caller *c) {
     return status ? status : finish_stacks(c);
 }
 
-tort_status tort_call_bodies(tort_frame *frame, const tort_step *step, tort_error *error) {
+tort_status tort_call_bodies(tort_frame *frame, const tort_step *step, tort_frame_runner *run, tort_error *error) {
     const tort_trips *trips = frame->lowered->units[step->node].params;
     caller c = {.outer = frame,
                 .step = step,
@@ -544,13 +506,14 @@ tort_status tort_call_bodies(tort_frame *frame, const tort_step *step, tort_erro
                 .counted = trips->counted ? 2 : 0,
                 .asks = trips->asks ? 1 : 0,
                 .carried = trips->carries ? trips->results : 0,
+                .run = run,
                 .error = error};
     c.owned = c.counted + c.carried + trips->scanned;
     tort_status status = begin(&c);
     if (status) return status;
     give_inputs(&c);
     status = make_trips(&c);
-    release_held(c.body);
+    tort_trip_release(c.body);
     tort_dynamic_free_all(c.body);
     return status;
 }

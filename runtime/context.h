@@ -95,16 +95,23 @@ tort_status tort_frame_open(tort_frame *frame, tort_context *context, tort_lower
 void tort_frame_close(tort_frame *frame);
 tort_status tort_frame_choose_plan(tort_frame *frame, const tort_tensor *inputs, tort_error *error);
 tort_status tort_frame_adopt(tort_frame *frame, tort_planned *planned, tort_error *error);
+/* What a slot holds that is no tensor; NULL: it is one. Borrowed. */
+const tort_value *tort_frame_value(const tort_frame *frame, int32_t slot);
 
 /* run.c: runs the graph; what it leaves in the frame is there until the next run of the frame. */
 tort_status tort_frame_run(tort_frame *frame, const tort_tensor *inputs, const tort_value *const *input_values,
                            const tort_tensor *outputs, tort_error *error);
-/* What a slot holds that is no tensor; NULL: it is one. Borrowed. */
-const tort_value *tort_frame_value(const tort_frame *frame, int32_t slot);
+typedef tort_status tort_frame_runner(tort_frame *frame, const tort_tensor *inputs,
+                                      const tort_value *const *input_values, const tort_tensor *outputs,
+                                      tort_error *error);
 
-/* call.c: runs the bodies of a step, and makes its outputs. */
-tort_status tort_call_bodies(tort_frame *frame, const tort_step *step, tort_error *error);
-bool tort_trip_open(tort_frame *frame); /* false: out of memory */
+/* call.c: runs the bodies of a step by `run`, and makes its outputs. */
+tort_status tort_call_bodies(tort_frame *frame, const tort_step *step, tort_frame_runner *run, tort_error *error);
+
+/* trip.c: what the frame of a body has more. Open is false where memory is out; release lets go of the values that are
+ * held. */
+bool tort_trip_open(tort_frame *frame);
+void tort_trip_release(tort_frame *body);
 void tort_trip_close(tort_frame *frame);
 
 /* outputs.c: takes the caller's buffers for the slots that they stand for, before the first step; gives such a slot its

@@ -120,6 +120,15 @@ tort_status tort_frame_choose_plan(tort_frame *frame, const tort_tensor *inputs,
     return status ? status : tort_frame_adopt(frame, planned, error);
 }
 
+/* ---- what slots hold
+ * ------------------------------------------------------------------------------------------------- */
+
+const tort_value *tort_frame_value(const tort_frame *frame, int32_t slot) {
+    const tort_slot *where = &frame->planned->plan.slots[slot];
+    if (frame->lowered->infos[where->value].kind == TORT_TENSOR) return NULL;
+    return where->home == TORT_HOME_INPUT ? frame->input_values[where->source] : frame->values[slot];
+}
+
 /* ---- open, close ------------------------------------------------------------------------------------------------- */
 
 tort_status tort_frame_open(tort_frame *frame, tort_context *context, tort_lowered *lowered, tort_error *error) {

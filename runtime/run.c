@@ -49,12 +49,6 @@ static tort_status run_kernel(tort_frame *frame, const tort_step *step, tort_err
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
-const tort_value *tort_frame_value(const tort_frame *frame, int32_t slot) {
-    const tort_slot *where = &frame->planned->plan.slots[slot];
-    if (frame->lowered->infos[where->value].kind == TORT_TENSOR) return NULL;
-    return where->home == TORT_HOME_INPUT ? frame->input_values[where->source] : frame->values[slot];
-}
-
 /* The tensor of a slot whose value was just made, where that is one of the type the plan says. */
 static tort_status view_value(tort_frame *frame, int32_t slot, tort_error *error) {
     const tort_value *value = frame->values[slot];
@@ -149,7 +143,7 @@ static tort_status run_step(tort_frame *frame, const tort_step *step, tort_error
     case TORT_STEP_COPY: return run_copy(frame, step, error);
     case TORT_STEP_ALIAS: operand(frame, step, 1)->data = operand(frame, step, 0)->data; return TORT_OK;
     case TORT_STEP_SHAPE: return tort_dynamic_shape(frame, step, error);
-    case TORT_STEP_CALL: return tort_call_bodies(frame, step, error);
+    case TORT_STEP_CALL: return tort_call_bodies(frame, step, tort_frame_run, error);
     }
     return TORT_OK;
 }
