@@ -120,8 +120,7 @@ tort_status tort_frame_choose_plan(tort_frame *frame, const tort_tensor *inputs,
     return status ? status : tort_frame_adopt(frame, planned, error);
 }
 
-/* ---- what slots hold
- * ------------------------------------------------------------------------------------------------- */
+/* ---- what slots hold --------------------------------------------------------------------------------------------- */
 
 const tort_value *tort_frame_value(const tort_frame *frame, int32_t slot) {
     const tort_slot *where = &frame->planned->plan.slots[slot];
