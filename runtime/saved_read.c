@@ -163,6 +163,9 @@ static tort_status read_options(reader *r, tort_saved_in *in) {
     options->wait_steps = tort_get_u8(in);
     options->dynamic_limit = tort_get_u64(in);
     options->trip_limit = tort_get_u64(in);
+    options->wait_steps |= r->options->wait_steps;
+    if (r->options->dynamic_limit) options->dynamic_limit = r->options->dynamic_limit;
+    if (r->options->trip_limit) options->trip_limit = r->options->trip_limit;
     options->binding_count = tort_get_count(in, 5);
     const char **bindings = array(r, options->binding_count, sizeof *bindings);
     if (!bindings) return tort_out_of_memory(r->error, 0);

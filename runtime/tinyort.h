@@ -450,6 +450,9 @@ typedef struct tort_plan_options {
     const struct tort_provider *const *providers;
     const struct tort_op *const *operators;
     uint32_t operator_abi; /* TORT_PROVIDER_ABI (op.h), with which the operators were compiled */
+    bool wait_steps;       /* these three as in tort_session_options; false and 0: as the saved session had them */
+    uint64_t dynamic_limit;
+    uint64_t trip_limit;
 } tort_plan_options;
 
 /* A session out of a saved plan. Its bytes are not trusted. TORT_E_MODEL: it is damaged or no plan; TORT_E_UNSUPPORTED:

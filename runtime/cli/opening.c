@@ -243,6 +243,22 @@ tort_status cli_open_session(const tort_model *model, const tort_session_options
     return status;
 }
 
+tort_status cli_open_plan(const cli_options *options, tort_session **session, tort_error *error) {
+    const tort_plan_options plan_options = {.struct_size = sizeof plan_options,
+                                            .map = options->load.map_external,
+                                            .disabled = getenv("TINYORT_DISABLE"),
+                                            .wait_steps = options->step_by_step,
+                                            .dynamic_limit = options->dynamic_limit,
+                                            .trip_limit = (uint64_t)options->trip_limit};
+    *session = NULL;
+    tort_status status = cli_check_file(options->plan, error);
+    if (status) return status;
+    cli_progress("loading %s", options->plan);
+    status = tort_session_load(NULL, options->plan, &plan_options, session, error);
+    cli_progress_end();
+    return status;
+}
+
 /* ---- inputs as --shape has them ---------------------------------------------------------------------------------- */
 
 /* The size of a symbol in a shape of the input that `port` describes; -1: it does not say. */

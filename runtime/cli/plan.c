@@ -259,25 +259,28 @@ static tort_status work(cli_options *options, tort_model **model, tort_session *
     if (!status) status = cli_check_names(options, *model, error);
     if (status) return status;
     tort_session_options session_options = cli_session_options(options, options->chains[0]);
-    session_options.plan_only = true;
-    return cli_open_session(*model, &session_options, session, error);
+    session_options.plan_only = options->save_plan == NULL;
+    status = cli_open_session(*model, &session_options, session, error);
+    return status || !options->save_plan ? status : tort_session_save(*session, options->save_plan, error);
 }
 
 int cli_plan(cli_options *options) {
     tort_model *model = NULL;
     tort_session *session = NULL;
     tort_error error = {0};
-    work(options, &model, &session, &error);
+    const tort_status status = work(options, &model, &session, &error);
     cJSON *json = cli_json_of(options);
     tort_report *report = session ? cli_report(session) : NULL;
     if (report && json)
         fill_json(json, model, options->operands[0], report);
-    else if (report) {
+    if (!status && json && options->save_plan) cli_json_text(json, "saved", options->save_plan);
+    if (report && !json) {
         const int width = cli_width(stdout, options->width);
         print_providers(report, width);
         print_memory(report->memory, width);
         print_reasons(report, width);
         print_nodes(options, report, width);
+        if (!status && options->save_plan) cli_print(stdout, "\nsaved as %s\n", options->save_plan);
     }
     tort_report_free(report);
     int result =
