@@ -59,7 +59,7 @@ const cli_option_row cli_option_table[OPTION_COUNT] = {
     [OPTION_ASSUME_OPSET] = {"assume-opset", "N", LOADING, "treat a newer opset as this one"},
     [OPTION_ALLOW_LINKS] = {"allow-links", NULL, LOADING, "external data may be a link or have several names"},
     [OPTION_MAP] = {"map", NULL, LOADING, "map external data, or a saved plan, instead of reading it"},
-    [OPTION_PLAN] = {"plan", "FILE", CLI_CMD_RUN | CLI_CMD_BENCH,
+    [OPTION_PLAN] = {"plan", "FILE", CLI_CMD_RUN | CLI_CMD_PLAN | CLI_CMD_BENCH,
                      "in place of MODEL: what 'tinyort plan MODEL --save FILE' wrote"},
     [OPTION_DYNAMIC_LIMIT] = {"dynamic-limit", "BYTES", RUNNING,
                               "for values whose shape depends on data, such as 512M (default 1G)"},
