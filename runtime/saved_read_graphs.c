@@ -208,7 +208,8 @@ static bool read_operands(reader *r, tort_node *node) {
     node->captured = tort_get_i32(r->in);
     node->inputs = read_indices(r, -1, last, &node->input_count);
     node->outputs = read_indices(r, -1, last, &node->output_count);
-    if (!fine(r) || node->captured < 0 || node->captured > node->input_count) return refuse(r);
+    if (!fine(r)) return false;
+    if (node->captured < 0 || node->captured > node->input_count) return refuse(r);
     for (int32_t i = 0; i < node->input_count; i++)
         if (node->inputs[i] >= 0 && !r->made[node->inputs[i]]) return refuse(r);
     for (int32_t i = node->input_count - node->captured; i < node->input_count; i++)
@@ -336,6 +337,7 @@ tort_status tort_saved_read_graphs(tort_saved *saved, tort_saved_in *in, uint64_
                 .data_end = data_end};
     bool done = add_graphs(&r);
     for (int32_t g = 0; done && g < saved->model->graph_count; g++) done = read_graph(&r, g);
+    if (r.no_memory) return tort_out_of_memory(error, 0);
     if (in->bad || (done && in->at != in->end)) return tort_saved_damaged(error, "its graphs do not hold together");
     return done && !saved->model->dims.failed ? TORT_OK : tort_out_of_memory(error, 0);
 }

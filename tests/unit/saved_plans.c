@@ -152,9 +152,11 @@ enum { MOST_PORTS = 8 };
 /* Something for each input; open dimensions are 2. */
 static tort_value *some_value(const tort_model *model, int32_t index) {
     static float numbers[1024];
-    static int64_t three = 3;
+    static int64_t trips = 3;
+    static uint8_t yes = 3; /* whatever is not 0 is true */
     const tort_port port = input_of(model, index);
-    tort_tensor tensor = {.type = port.type, .rank = port.rank, .data = port.type == TORT_FLOAT ? (void *)numbers : &three};
+    tort_tensor tensor = {.type = port.type, .rank = port.rank, };
+    tensor.data = port.type == TORT_FLOAT ? (void *)numbers : port.type == TORT_BOOL ? (void *)&yes : &trips;
     for (int i = 0; i < 1024; i++) numbers[i] = (float)(i % 29) * 0.125f - 1.5f;
     for (int32_t d = 0; d < port.rank; d++) tensor.dims[d] = port.dims[d] < 0 ? 2 : port.dims[d];
     return tort_value_tensor(NULL, &tensor);
@@ -362,3 +364,256 @@ Test(saved_plans, sizes_that_options_fixed_stay_fixed) {
     tort_session_free(session);
     free_original(&o);
 }
+
+/* ---- what cannot be saved ---------------------------------------------------------------------------------------- */
+
+static int refuse_bytes(void *ud, const void *bytes, size_t size) {
+    size_t *left = ud;
+    (void)bytes;
+    if (size > *left) return -1;
+    *left -= size;
+    return 0;
+}
+
+Test(saved_plans, a_writer_that_fails_is_told) {
+    original o = make_original(static_conv_net, &on_cpu);
+    tort_session *session = load(&o.bytes);
+    tort_error error;
+    for (size_t room = 0; room < o.bytes.size; room += 37) {
+        size_t left = room;
+        const tort_writer writer = {.struct_size = sizeof writer, .write = refuse_bytes, .ud = &left};
+        cr_expect_eq(tort_session_save_writer(session, &writer, &error), TORT_E_IO);
+    }
+    cr_expect(strstr(error.msg, "the writer failed at byte"), "%s", error.msg);
+    cr_expect_eq(tort_session_save(session, "/tmp/no such folder/plan", &error), TORT_E_IO);
+    cr_expect(strstr(error.msg, "No such file"), "%s", error.msg);
+    tort_session_free(session);
+    free_original(&o);
+}
+
+Test(saved_plans, a_session_that_cannot_run_is_not_saved) {
+    onnx_bytes b = {0};
+    tort_model *model = NULL;
+    tort_session *session = NULL;
+    saved_bytes bytes = {0};
+    tort_error error;
+    const tort_writer writer = saved_writer(&bytes);
+    tort_session_options options = on_cpu;
+    options.plan_only = true;
+    static_conv_net(&b);
+    cr_assert_eq(tort_model_load_buffer(NULL, b.data, b.size, NULL, &model, &error), TORT_OK, "%s", error.msg);
+    cr_assert_eq(tort_session_create(NULL, model, &options, &session, &error), TORT_OK, "%s", error.msg);
+    cr_expect_eq(tort_session_save_writer(session, &writer, &error), TORT_E_USAGE);
+    cr_expect(strstr(error.msg, "cannot run"), "%s", error.msg);
+    cr_expect_eq(bytes.size, 0);
+    tort_session_free(session);
+    tort_model_free(model);
+    onnx_free(&b);
+}
+
+/* ---- memory that runs out ---------------------------------------------------------------------------------------- */
+
+typedef tort_status attempt_of(const original *o, tort_counting_env *counting);
+
+static tort_status try_load(const original *o, tort_counting_env *counting) {
+    tort_session *session = NULL;
+    tort_status status =
+        tort_session_load_buffer(&counting->env, o->bytes.data, o->bytes.size, NULL, &session, NULL);
+    cr_expect_eq(status != TORT_OK, session == NULL);
+    tort_session_free(session);
+    return status;
+}
+
+/* Counts from where the session is there. */
+static tort_status try_save(const original *o, tort_counting_env *counting) {
+    const int64_t fail_at = counting->fail_at;
+    tort_session *session = NULL;
+    saved_bytes bytes = {0};
+    const tort_writer writer = saved_writer(&bytes);
+    counting->fail_at = 0;
+    cr_assert_eq(tort_session_load_buffer(&counting->env, o->bytes.data, o->bytes.size, NULL, &session, NULL), TORT_OK);
+    counting->allocations = 0;
+    counting->fail_at = fail_at;
+    tort_status status = tort_session_save_writer(session, &writer, NULL);
+    tort_session_free(session);
+    free(bytes.data);
+    return status;
+}
+
+static void fail_each(const original *o, attempt_of *attempt, bool once, const char *name) {
+    tort_status status = TORT_E_MEMORY;
+    int64_t n = 0;
+    while (status && n++ < 5000) {
+        tort_counting_env counting;
+        tort_counting_env_init(&counting);
+        counting.fail_at = n;
+        counting.fail_once = once;
+        status = attempt(o, &counting);
+        cr_assert_eq(counting.live_blocks, 0, "%s: allocation %lld", name, (long long)n);
+        cr_assert_eq(counting.wrong_sizes, 0, "%s: allocation %lld", name, (long long)n);
+        if (counting.allocations < n) break;
+        cr_assert_eq(status, TORT_E_MEMORY, "%s: allocation %lld: %s", name, (long long)n, tort_status_name(status));
+    }
+    cr_expect_eq(status, TORT_OK, "%s", name);
+    cr_expect_gt(n, 4);
+}
+
+Test(saved_plans, the_nth_allocation_fails) {
+    for (int m = 0; m < MODELS; m++) {
+        original o = make_original(models[m].write, &on_cpu);
+        for (int once = 0; once < 2; once++) {
+            fail_each(&o, try_load, once, models[m].name);
+            fail_each(&o, try_save, once, models[m].name);
+        }
+        free_original(&o);
+    }
+}
+
+/* ---- bytes that nobody vouches for ------------------------------------------------------------------------------- */
+
+/* Whatever it says: an error with a message, or a session that runs, or fails to, and leaves nothing behind. */
+static tort_status survive(const uint8_t *data, size_t size) {
+    tort_counting_env counting;
+    tort_value *outputs[MOST_PORTS];
+    tort_session *session = NULL;
+    tort_error error = {.msg = ""};
+    tort_counting_env_init(&counting);
+    const tort_status status = tort_session_load_buffer(&counting.env, data, size, NULL, &session, &error);
+    cr_expect(!status || *error.msg, "%s without a message", tort_status_name(status));
+    cr_expect_neq(status, TORT_E_INTERNAL, "%s", error.msg);
+    if (session && tort_model_output_count(tort_session_model(session)) <= MOST_PORTS &&
+        tort_model_input_count(tort_session_model(session)) <= MOST_PORTS) {
+        run(session, outputs, &error);
+        release_all(outputs);
+    }
+    tort_session_free(session);
+    cr_expect_eq(counting.live_blocks, 0);
+    cr_expect_eq(counting.wrong_sizes, 0);
+    return status;
+}
+
+Test(saved_plans, a_file_that_ends_early_is_refused) {
+    for (int m = 0; m < MODELS; m++) {
+        original o = make_original(models[m].write, &on_cpu);
+        for (size_t size = 0; size < o.bytes.size; size += size % 64 == 63 ? 1 : 7) {
+            uint8_t *exact = malloc(size + 1); /* so that a read behind it is seen */
+            memcpy(exact, o.bytes.data, size);
+            cr_expect_eq(survive(exact, size), TORT_E_MODEL, "%s: %zu bytes", models[m].name, size);
+            free(exact);
+        }
+        free_original(&o);
+    }
+}
+
+/* What is between the sections counts for nothing. */
+Test(saved_plans, a_byte_that_changed_is_seen) {
+    original o = make_original(shape_arithmetic, &on_cpu);
+    size_t unseen = 0;
+    for (size_t at = 0; at < o.bytes.size; at++) {
+        o.bytes.data[at] ^= 0x10;
+        unseen += survive(o.bytes.data, o.bytes.size) == TORT_OK;
+        o.bytes.data[at] ^= 0x10;
+    }
+    cr_expect_lt(unseen, 64 * 8, "%zu", unseen);
+    free_original(&o);
+}
+
+/* The same behind checksums that are right: the reader believes nothing. */
+Test(saved_plans, hostile_bytes_do_no_harm) {
+    static const uint8_t changes[] = {0x01, 0x80, 0xff};
+    for (int m = 0; m < MODELS; m++) {
+        original o = make_original(models[m].write, &on_cpu);
+        uint8_t *copy = malloc(o.bytes.size);
+        for (size_t at = 0; at < o.bytes.size; at++) {
+            memcpy(copy, o.bytes.data, o.bytes.size);
+            copy[at] ^= changes[at % 3];
+            saved_reseal(copy, o.bytes.size);
+            survive(copy, o.bytes.size);
+        }
+        free(copy);
+        free_original(&o);
+    }
+}
+
+/* ---- other builds, other machines -------------------------------------------------------------------------------- */
+
+Test(saved_plans, what_is_no_plan_is_refused_by_name) {
+    static const char words[] = "this is a text of more than forty bytes, and no saved plan at all";
+    tort_session *session = NULL;
+    tort_error error;
+    cr_expect_eq(tort_session_load_buffer(NULL, words, sizeof words, NULL, &session, &error), TORT_E_MODEL);
+    cr_expect(strstr(error.msg, "no saved plan") && strstr(error.msg, "tinyort plan MODEL --save FILE"), "%s",
+              error.msg);
+    cr_expect_eq(tort_session_load(NULL, "/no/such/file", NULL, &session, &error), TORT_E_IO);
+    cr_expect_eq(tort_session_load(NULL, "/tmp", NULL, &session, &error), TORT_E_IO);
+    cr_expect_null(session);
+}
+
+Test(saved_plans, a_plan_of_another_version_is_refused) {
+    original o = make_original(static_conv_net, &on_cpu);
+    tort_session *session = NULL;
+    tort_error error;
+    o.bytes.data[8]++;
+    cr_expect_eq(tort_session_load_buffer(NULL, o.bytes.data, o.bytes.size, NULL, &session, &error),
+                 TORT_E_UNSUPPORTED);
+    cr_expect(strstr(error.msg, "is of version 2, this tinyort has 1: make it again"), "%s", error.msg);
+    free_original(&o);
+}
+
+/* A provider of a machine that changes between saving and loading. */
+static tort_target machine;
+static bool machine_is_there;
+
+static void open_machine(const tort_provider_config *config, void **device, tort_target *target,
+                         tort_condition *condition) {
+    (void)config;
+    *device = NULL;
+    *target = machine;
+    *condition = (tort_condition){.ready = machine_is_there, .code = "READY"};
+    if (!machine_is_there) *condition = (tort_condition){.code = "GONE", .message = "it was carried away"};
+}
+
+static const tort_kernel relu_rows[] = {{.domain = "", .op = "Relu", .name = "relu"}, {.op = NULL}};
+static const tort_kernel tanh_rows[] = {{.domain = "", .op = "Tanh", .name = "tanh"}, {.op = NULL}};
+static const tort_kernel *const relu_tables[] = {relu_rows, NULL}, *const tanh_tables[] = {tanh_rows, NULL};
+static const tort_provider machine_provider = {.abi = TORT_PROVIDER_ABI,
+                                               .name = "machine",
+                                               .summary = "for tests",
+                                               .host_memory = true,
+                                               .kernels = relu_tables,
+                                               .open = open_machine};
+static const tort_provider other_build = {.abi = TORT_PROVIDER_ABI,
+                                          .name = "machine",
+                                          .summary = "for tests",
+                                          .host_memory = true,
+                                          .kernels = tanh_tables,
+                                          .open = open_machine};
+static const tort_provider *const machines[] = {&machine_provider, NULL}, *const others[] = {&other_build, NULL};
+
+static void refuse_here(const original *o, const tort_provider *const *providers, tort_status expected,
+                        const char *words) {
+    const tort_plan_options options = {.struct_size = sizeof options, .providers = providers};
+    tort_session *session = NULL;
+    tort_error error;
+    cr_expect_eq(tort_session_load_buffer(NULL, o->bytes.data, o->bytes.size, &options, &session, &error), expected);
+    cr_expect(strstr(error.msg, words) && strstr(error.msg, "make it again"), "%s", error.msg);
+    cr_expect_null(session);
+}
+
+Test(saved_plans, another_machine_or_build_is_refused_by_name) {
+    tort_session_options options = {.struct_size = sizeof options, .chain = "machine,cpu", .providers = machines};
+    machine = (tort_target){.description = "x86-64-v4", .instructions = TORT_CPU_V4};
+    machine_is_there = true;
+    original o = make_original(loop, &options);
+    cr_expect(strstr(o.report, "on machine by relu"), "%s", o.report);
+    machine = (tort_target){.description = "x86-64-v3", .instructions = TORT_CPU_V3};
+    refuse_here(&o, machines, TORT_E_PLACEMENT, "made where machine was \"x86-64-v4\"; here it is \"x86-64-v3\"");
+    machine_is_there = false;
+    refuse_here(&o, machines, TORT_E_PLACEMENT, "here it is \"GONE\", it was carried away");
+    machine_is_there = true;
+    machine = (tort_target){.description = "x86-64-v4", .instructions = TORT_CPU_V4};
+    refuse_here(&o, others, TORT_E_UNSUPPORTED, "a build with other kernels of machine");
+    free_original(&o);
+}
+
+/* ---- weights in the memory of a device --------------------------------------------------------------------------- */
