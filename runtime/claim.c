@@ -176,10 +176,11 @@ tort_status tort_candidate_offer(tort_candidate *c, int32_t provider, bool *take
 static tort_status refused(const tort_candidate *c, int32_t provider, const char *kernel, const tort_verdict *verdict,
                            tort_error *error) {
     const char *name = c->session->chain[provider].config.provider;
-    return tort_fail(error, TORT_E_PLACEMENT,
-                     "the saved plan has it on %s by kernel %.60s, which does not take it here: %s %s; make the plan again "
-                     "with tinyort plan MODEL --save FILE",
-                     name, kernel, tort_verdict_name(verdict->code), verdict->message);
+    return tort_fail(
+        error, TORT_E_PLACEMENT,
+        "the saved plan has it on %s by kernel %.60s, which does not take it here: %s %s; make the plan again "
+        "with tinyort plan MODEL --save FILE",
+        name, kernel, tort_verdict_name(verdict->code), verdict->message);
 }
 
 tort_status tort_candidate_claim(tort_candidate *c, int32_t provider, const char *name, tort_error *error) {

@@ -26,6 +26,7 @@
 #define TORT_RUNTIME_SAVED_FORMAT_H
 
 #include "runtime/session_state.h"
+#include "runtime/tinyort_plan.h"
 
 #define TORT_SAVED_MAGIC "tinyplan"
 #define TORT_SAVED_VERSION 1u

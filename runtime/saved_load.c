@@ -13,11 +13,12 @@
 
 static tort_status other_machine(const tort_link *link, const tort_saved_link *saved, tort_error *error) {
     const tort_condition *condition = &link->condition;
-    tort_fail(error, TORT_E_PLACEMENT,
-              "the saved plan was made where %s was \"%.120s\"; here it is \"%.120s\"%s%.160s: make it again with tinyort "
-              "plan MODEL --save FILE",
-              saved->provider, saved->description, condition->ready ? link->target.description : condition->code,
-              condition->ready ? "" : ", ", condition->ready ? "" : condition->message);
+    tort_fail(
+        error, TORT_E_PLACEMENT,
+        "the saved plan was made where %s was \"%.120s\"; here it is \"%.120s\"%s%.160s: make it again with tinyort "
+        "plan MODEL --save FILE",
+        saved->provider, saved->description, condition->ready ? link->target.description : condition->code,
+        condition->ready ? "" : ", ", condition->ready ? "" : condition->message);
     if (error) error->provider = link->provider->name;
     return TORT_E_PLACEMENT;
 }
@@ -26,14 +27,15 @@ static tort_status check_link(const tort_link *link, const tort_saved_link *save
     const tort_target *target = &link->target;
     if (strcmp(link->config.provider, saved->provider) != 0) return tort_saved_damaged(error, "its chain");
     if (link->condition.ready != saved->ready) return other_machine(link, saved, error);
-    if (saved->ready && (target->instructions != saved->instructions ||
-                         target->compute_capability != saved->compute_capability))
+    if (saved->ready &&
+        (target->instructions != saved->instructions || target->compute_capability != saved->compute_capability))
         return other_machine(link, saved, error);
     if (tort_saved_kernels(link->provider) == saved->kernels) return TORT_OK;
-    return tort_fail(error, TORT_E_UNSUPPORTED,
-                     "the saved plan was made by a build with other kernels of %s: make it again with tinyort plan MODEL "
-                     "--save FILE",
-                     saved->provider);
+    return tort_fail(
+        error, TORT_E_UNSUPPORTED,
+        "the saved plan was made by a build with other kernels of %s: make it again with tinyort plan MODEL "
+        "--save FILE",
+        saved->provider);
 }
 
 tort_status tort_saved_check_chain(const tort_session *session, tort_error *error) {
@@ -77,8 +79,7 @@ static tort_status hold_resident(tort_lowered *lowered, int32_t value, tort_erro
     if (weight < 0 || !(session->saved->flags[weight] & TORT_SAVED_RESIDENT)) return TORT_OK;
     tort_constant *constant = &session->constants[lowered->constant_of[value]];
     tort_status status = TORT_OK;
-    if (!constant->held)
-        status = tort_constant_acquire(session, lowered->constant_of[value], &constant->host, error);
+    if (!constant->held) status = tort_constant_acquire(session, lowered->constant_of[value], &constant->host, error);
     constant->held = !status;
     lowered->infos[value].data = constant->host;
     return status;

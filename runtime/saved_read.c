@@ -39,7 +39,7 @@ uint64_t tort_saved_operators(void) {
         for (const tort_op *row = *family; row->name; row++) {
             const uint64_t numbers[] = {(uint64_t)row->since, (uint64_t)row->until, row->shape_inputs, row->flags,
                                         row->params_size};
-            const char *const texts[] = {row->domain, row->name,  row->inputs,
+            const char *const texts[] = {row->domain,  row->name,  row->inputs,
                                          row->outputs, row->types, row->attributes};
             tort_sum_add(&sum, numbers, sizeof numbers);
             for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) add_text(&sum, texts[i]);
@@ -321,10 +321,11 @@ static tort_status read_weights(reader *r) {
 
 static tort_status check_row(const reader *r, const tort_node *node, const tort_saved_unit *unit) {
     if (node->op && node->op->since == unit->since) return TORT_OK;
-    return tort_fail(r->error, TORT_E_UNSUPPORTED,
-                     "the saved plan has node \"%.100s\" (%.60s-%d), of which this build has no row: make it again with "
-                     "tinyort plan MODEL --save FILE, or give the application's operators",
-                     node->name, node->op_type, unit->since);
+    return tort_fail(
+        r->error, TORT_E_UNSUPPORTED,
+        "the saved plan has node \"%.100s\" (%.60s-%d), of which this build has no row: make it again with "
+        "tinyort plan MODEL --save FILE, or give the application's operators",
+        node->name, node->op_type, unit->since);
 }
 
 /* What captures there are is the body's end. */

@@ -15,8 +15,8 @@ typedef struct reader {
     int32_t g; /* the graph that is read */
     tort_graph *graph;
     tort_saved_graph *decisions;
-    uint8_t *made;   /* a value of the graph: it can be read from here on */
-    uint8_t *bodies; /* a graph: how deep it is, 0: no node has it yet */
+    uint8_t *made;              /* a value of the graph: it can be read from here on */
+    uint8_t *bodies;            /* a graph: how deep it is, 0: no node has it yet */
     uint64_t data_at, data_end; /* what is left of DATA */
     bool no_memory;
 } reader;

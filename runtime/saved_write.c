@@ -33,10 +33,10 @@ typedef struct saver {
     section sections[TORT_SECTION_COUNT];
     entry *entries;
     int32_t entry_count, entry_capacity;
-    bool *kept;                  /* a constant: its contents are written */
-    int32_t *first;              /* a constant: its first entry, -1 */
-    int32_t *attribute_entries;  /* a weight of the model */
-    tort_saved_offsets *places;  /* a graph */
+    bool *kept;                 /* a constant: its contents are written */
+    int32_t *first;             /* a constant: its first entry, -1 */
+    int32_t *attribute_entries; /* a weight of the model */
+    tort_saved_offsets *places; /* a graph */
     tort_error *error;
 } saver;
 
@@ -156,8 +156,7 @@ static bool enter_attributes(saver *s, const tort_node *node) {
     for (int32_t a = 0; a < node->attribute_count; a++) {
         const tort_attribute *attribute = &node->attributes[a];
         const bool tensors = attribute->kind == TORT_ATTR_TENSOR || attribute->kind == TORT_ATTR_TENSORS ||
-                             attribute->kind == TORT_ATTR_SPARSE_TENSOR ||
-                             attribute->kind == TORT_ATTR_SPARSE_TENSORS;
+                             attribute->kind == TORT_ATTR_SPARSE_TENSOR || attribute->kind == TORT_ATTR_SPARSE_TENSORS;
         for (int32_t i = 0; tensors && done && i < attribute->count; i++) {
             const int32_t weight = attribute->u.weights[i];
             const tort_weight *its = &s->session->model->weights[weight];
@@ -277,8 +276,7 @@ static tort_status write_data(saver *s) {
     for (int32_t g = 0; !status && g < session->graph_count; g++) {
         const tort_lowered *lowered = &session->graphs[g];
         for (int32_t n = 0; !status && lowered->lowered && n < lowered->graph.node_count; n++)
-            if (lowered->units[n].packed)
-                status = write_packed(s, &lowered->units[n], &s->places[g].packed_at[n]);
+            if (lowered->units[n].packed) status = write_packed(s, &lowered->units[n], &s->places[g].packed_at[n]);
     }
     end_section(s, TORT_SECTION_DATA);
     return status;

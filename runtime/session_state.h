@@ -173,8 +173,8 @@ struct tort_session {
     tort_account account;
     tort_pool *pool; /* NULL: the application runs in parallel, or nothing does yet */
     const tort_model *model;
-    tort_model *own_model;    /* of a saved plan: owned; NULL */
-    struct tort_saved *saved; /* while it is made out of a saved plan, see saved_format.h; NULL */
+    tort_model *own_model;        /* of a saved plan: owned; NULL */
+    struct tort_saved *saved;     /* while it is made out of a saved plan, see saved_format.h; NULL */
     tort_session_options options; /* strings copied into arena */
     tort_arena arena;
     tort_dims dims;

@@ -13,7 +13,8 @@
  *   reports and probes       the library's: reached through pointers alone, in lists too (report->nodes[i]->name)
  *   the others               are as they are for good: tort_tensor, tort_string, tort_value_type, tort_error ...
  * Ownership words: `borrows` (the caller keeps it and keeps it alive), `owns` (the library frees it),
- * `caller frees`. Read next: cli/run.c for a whole program, then provider.h. */
+ * `caller frees`. Read next: cli/run.c for a whole program, then provider.h;
+ * tinyort_plan.h for an application that keeps a cache of planned sessions. */
 #ifndef TINYORT_H
 #define TINYORT_H
 
@@ -414,6 +415,8 @@ TORT_API tort_status tort_session_create(const tort_env *env, const tort_model *
                                          const tort_session_options *options, tort_session **session,
                                          tort_error *error);
 TORT_API void tort_session_free(tort_session *session); /* NULL is allowed */
+/* The model that a session runs; of a saved plan (tinyort_plan.h), which owns it, what is left of it. */
+TORT_API const tort_model *tort_session_model(const tort_session *session);
 
 /* The bytes of a block (tort_env_in_block) in which such a session and so many contexts of it fit exactly: makes and
  * frees them in memory of env, which takes as long, and up to three times as much memory. Weights that kernels read as
@@ -426,46 +429,6 @@ TORT_API tort_status tort_session_bytes(const tort_env *env, const tort_model *m
  * no tensor is not read. */
 TORT_API tort_status tort_session_plan(tort_session *session, const tort_input_shape *shapes, int32_t count,
                                        tort_error *error);
-
-/* ---- saved plans ------------------------------------------------------------------------------------------------- */
-
-/* Takes the bytes of a saved plan, one part after the other; 0: it did. */
-typedef struct tort_writer {
-    size_t struct_size; /* sizeof(tort_writer) */
-    int (*write)(void *ud, const void *bytes, size_t size);
-    void *ud;
-} tort_writer;
-
-/* Writes what a session that can run decided, with its weights as kernels packed them: a session out of it needs
- * neither the model's file nor planning, and computes the same bits. The file is for this build, this chain and a
- * machine of the same kind. It is written as "PATH.part" first. Contexts may run meanwhile. */
-TORT_API tort_status tort_session_save(tort_session *session, const char *path, tort_error *error);
-TORT_API tort_status tort_session_save_writer(tort_session *session, const tort_writer *writer, tort_error *error);
-
-/* Chain, pins, fusions, bindings and outputs are those of the saved session. */
-typedef struct tort_plan_options {
-    size_t struct_size;   /* sizeof(tort_plan_options) */
-    bool map;             /* use weights where the file is mapped; its bytes are then not held against their checksum */
-    const char *disabled; /* these three as in tort_session_options and tort_load_options */
-    const struct tort_provider *const *providers;
-    const struct tort_op *const *operators;
-    uint32_t operator_abi; /* TORT_PROVIDER_ABI (op.h), with which the operators were compiled */
-    bool wait_steps;       /* these three as in tort_session_options; false and 0: as the saved session had them */
-    uint64_t dynamic_limit;
-    uint64_t trip_limit;
-} tort_plan_options;
-
-/* A session out of a saved plan. Its bytes are not trusted. TORT_E_MODEL: it is damaged or no plan; TORT_E_UNSUPPORTED:
- * another build of tinyort made it; TORT_E_PLACEMENT: another machine did, where other providers opened. All of these
- * say how to make it again. The caller frees the session; env and options may be NULL. */
-TORT_API tort_status tort_session_load(const tort_env *env, const char *path, const tort_plan_options *options,
-                                       tort_session **session, tort_error *error);
-/* The same from memory; borrows `bytes` until tort_session_free. */
-TORT_API tort_status tort_session_load_buffer(const tort_env *env, const void *bytes, size_t size,
-                                              const tort_plan_options *options, tort_session **session,
-                                              tort_error *error);
-/* The model that a session runs, for its inputs and outputs; of a loaded session, which owns it, what is left of it. */
-TORT_API const tort_model *tort_session_model(const tort_session *session);
 
 /* ---- context: running -------------------------------------------------------------------------------------------- */
 

@@ -9,6 +9,7 @@
 #include "runtime/memory.h"
 #include "runtime/provider.h"
 #include "runtime/suggest.h"
+#include "runtime/tinyort_plan.h"
 
 /* ---- ports ------------------------------------------------------------------------------------------------------- */
 

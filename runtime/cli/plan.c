@@ -10,6 +10,7 @@
 #include "runtime/cli/table.h"
 #include "runtime/cli/text.h"
 #include "runtime/graph.h"
+#include "runtime/tinyort_plan.h"
 
 /* ---- providers and memory ---------------------------------------------------------------------------------------- */
 

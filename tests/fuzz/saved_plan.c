@@ -51,8 +51,7 @@ static tort_status run(tort_session *session, tort_error *error) {
     const int32_t inputs = tort_model_input_count(model), outputs = tort_model_output_count(model);
     tort_tensor given[MOST], made[MOST] = {{.data = NULL}};
     tort_context *context = NULL;
-    if (inputs > MOST || outputs > MOST || !is_small(session) || !make_inputs(model, given, inputs))
-        return TORT_OK;
+    if (inputs > MOST || outputs > MOST || !is_small(session) || !make_inputs(model, given, inputs)) return TORT_OK;
     tort_status status = tort_context_create(session, &context, error);
     if (!status) status = tort_context_run(context, given, inputs, made, outputs, error);
     tort_context_free(context);
@@ -60,7 +59,8 @@ static tort_status run(tort_session *session, tort_error *error) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
-    const tort_plan_options options = {.struct_size = sizeof options, .dynamic_limit = LARGEST_ARENA, .trip_limit = 100};
+    const tort_plan_options options = {
+        .struct_size = sizeof options, .dynamic_limit = LARGEST_ARENA, .trip_limit = 100};
     tort_counting_env counting;
     tort_session *session = NULL;
     tort_error error = {.msg = ""};

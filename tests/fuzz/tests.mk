@@ -23,7 +23,7 @@ fuzz-plans: fuzz-build
 fuzz-build:
 	@.ci/setup.sh build fuzz
 	@.ci/setup.sh venv=$(VENV)
-	@$(MAKE) --no-print-directory BUILD=$(FUZZ) CC=clang CUDA=0 SANITIZE=$(FUZZ_SANITIZE),fuzzer-no-link OPT='-O1 -g' \
+	@$(MAKE) --no-print-directory BUILD=$(FUZZ) CC=clang CUDA=0 SANITIZE=$(FUZZ_SANITIZE),fuzzer-no-link OPT='-O1 -g -Wno-pass-failed' \
 	    $(FUZZ)/libtinyort.a $(FUZZ_OBJECTS)
 	@for entry in load_and_plan tensor_file saved_plan; do \
 	    clang -fsanitize=fuzzer,$(FUZZ_SANITIZE) -o $(FUZZ)/$$entry $(FUZZ)/obj/tests/fuzz/$$entry.o \

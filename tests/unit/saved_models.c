@@ -134,8 +134,12 @@ static void sequence(onnx_bytes *b) {
     onnx_end(b);
 }
 
-const saved_model saved_models[SAVED_MODELS] = {{"conv net", saved_conv_net}, {"open conv net", saved_open_conv_net}, {"shape arithmetic", saved_shape_arithmetic},
-              {"loop", saved_loop},                {"sequence", sequence},           {"sample", onnx_sample_model}};
+const saved_model saved_models[SAVED_MODELS] = {{"conv net", saved_conv_net},
+                                                {"open conv net", saved_open_conv_net},
+                                                {"shape arithmetic", saved_shape_arithmetic},
+                                                {"loop", saved_loop},
+                                                {"sequence", sequence},
+                                                {"sample", onnx_sample_model}};
 
 /* ---- a run ------------------------------------------------------------------------------------------------------- */
 
@@ -145,7 +149,10 @@ static tort_value *some_value(const tort_model *model, int32_t index) {
     static int64_t trips = 3;
     static uint8_t yes = 3; /* whatever is not 0 is true */
     const tort_port port = input_of(model, index);
-    tort_tensor tensor = {.type = port.type, .rank = port.rank, };
+    tort_tensor tensor = {
+        .type = port.type,
+        .rank = port.rank,
+    };
     tensor.data = port.type == TORT_FLOAT ? (void *)numbers : port.type == TORT_BOOL ? (void *)&yes : &trips;
     for (int i = 0; i < 1024; i++) numbers[i] = (float)(i % 29) * 0.125f - 1.5f;
     for (int32_t d = 0; d < port.rank; d++) tensor.dims[d] = port.dims[d] < 0 ? 2 : port.dims[d];

@@ -128,8 +128,7 @@ typedef tort_status attempt_of(const saved_original *o, tort_counting_env *count
 
 static tort_status try_load(const saved_original *o, tort_counting_env *counting) {
     tort_session *session = NULL;
-    tort_status status =
-        tort_session_load_buffer(&counting->env, o->bytes.data, o->bytes.size, NULL, &session, NULL);
+    tort_status status = tort_session_load_buffer(&counting->env, o->bytes.data, o->bytes.size, NULL, &session, NULL);
     cr_expect_eq(status != TORT_OK, session == NULL);
     tort_session_free(session);
     return status;
