@@ -215,14 +215,14 @@ install: all
 	sed 's|^prefix=.*|prefix=$(PREFIX)|' $(PKGCONFIG) > $(INSTALL_LIB)/pkgconfig/tinyort.pc
 	sed 's|^prefix=.*|prefix=$(PREFIX)|; s|^Name: .*|Name: tinyort-provider|; s|^Cflags: .*|Cflags: -I$${includedir}/tinyort|' \
 	    $(PKGCONFIG) > $(INSTALL_LIB)/pkgconfig/tinyort-provider.pc
-	install -m 644 runtime/tinyort.h $(INSTALL_INCLUDE)/tinyort.h
+	install -m 644 runtime/tinyort.h runtime/tinyort_plan.h $(INSTALL_INCLUDE)
 	install -d $(INSTALL_INCLUDE)/tinyort/runtime $(INSTALL_INCLUDE)/tinyort/ops
 	install -m 644 $(filter runtime/%,$(PROVIDER_HEADERS)) $(INSTALL_INCLUDE)/tinyort/runtime
 	install -m 644 $(filter ops/%,$(PROVIDER_HEADERS)) $(INSTALL_INCLUDE)/tinyort/ops
 ## Remove what install put under PREFIX.
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/tinyort $(INSTALL_LIB)/libtinyort.a $(INSTALL_LIB)/libtinyort_cuda.a $(INSTALL_LIB)/libtinyort.so*
-	rm -f $(INSTALL_LIB)/pkgconfig/tinyort.pc $(INSTALL_LIB)/pkgconfig/tinyort-provider.pc $(INSTALL_INCLUDE)/tinyort.h
+	rm -f $(INSTALL_LIB)/pkgconfig/tinyort.pc $(INSTALL_LIB)/pkgconfig/tinyort-provider.pc $(INSTALL_INCLUDE)/tinyort.h $(INSTALL_INCLUDE)/tinyort_plan.h
 	rm -rf $(INSTALL_INCLUDE)/tinyort
 
 .PHONY: help

@@ -430,12 +430,12 @@ static tort_status begin(caller *c) {
     if (!status) status = read_scalar(c, t->limit, "the number of trips", &limit);
     if (!status) status = read_scalar(c, t->condition, "the condition", &condition);
     if (status) return status;
-    const int32_t body = t->body[choice && !*(const bool *)choice];
+    const int32_t body = t->body[choice && !*(const uint8_t *)choice];
     c->body = body >= 0 ? &c->outer->context->frames[body] : NULL;
     if (!c->body || !c->body->context) return tort_fail(c->error, TORT_E_INTERNAL, "a body that was not lowered");
     c->trip = c->body->trip;
     c->trip->number = 0;
-    c->trip->going = !condition || *(const bool *)condition;
+    c->trip->going = !condition || *(const uint8_t *)condition;
     const bool once = !t->counted && !t->scanned;
     c->count = once ? 1 : limit ? *(const int64_t *)limit : INT64_MAX;
     return count_parts(c);
@@ -461,7 +461,7 @@ static tort_status read_condition(const caller *c) {
     if (!tort_tensor_count(condition, &count) || count != 1)
         return tort_fail(c->error, TORT_E_RUN, "the condition that the body returns has %lld elements, expected one",
                          (long long)count);
-    c->trip->going = *(const bool *)condition->data;
+    c->trip->going = *(const uint8_t *)condition->data != 0;
     return TORT_OK;
 }
 

@@ -58,6 +58,15 @@ typedef struct tort_attribute_formal {
 
 bool tort_attribute_formal_next(const char **cursor, tort_attribute_formal *formal);
 
+/* Gives graphs the number of their first node. */
+void tort_model_number_nodes(tort_model *model);
+/* Puts the nodes of a graph, which have names, into an order in which they can run; every value that is read comes from
+ * somewhere, and from one source alone. */
+tort_status tort_model_link_graph(tort_model *model, int32_t graph, tort_error *error);
+/* Binds a node to the row of its operator, and holds it against that. That there is no row is no error. */
+tort_status tort_model_bind_node(tort_model *model, tort_graph *graph, int32_t node, const tort_op_table *table,
+                                 int assume_opset, tort_error *error);
+
 /* Arity and attributes of a node against its row; adds the row's defaults to its attributes, in the arena. */
 tort_status tort_check_node(tort_arena *arena, tort_node *node, tort_error *error);
 /* Types of the inputs, as far as they are known, against the row's constraints. */

@@ -173,6 +173,45 @@ tort_status tort_candidate_offer(tort_candidate *c, int32_t provider, bool *take
     return status;
 }
 
+static tort_status refused(const tort_candidate *c, int32_t provider, const char *kernel, const tort_verdict *verdict,
+                           tort_error *error) {
+    const char *name = c->session->chain[provider].config.provider;
+    return tort_fail(
+        error, TORT_E_PLACEMENT,
+        "the saved plan has it on %s by kernel %.60s, which does not take it here: %s %s; make the plan again "
+        "with tinyort plan MODEL --save FILE",
+        name, kernel, tort_verdict_name(verdict->code), verdict->message);
+}
+
+tort_status tort_candidate_claim(tort_candidate *c, int32_t provider, const char *name, tort_error *error) {
+    tort_link *link = &c->session->chain[provider];
+    tort_verdict verdict = precheck(c, link);
+    if (verdict.code != TORT_YES) return refused(c, provider, name, &verdict, error);
+    verdict = tort_no(TORT_NO_OP, "", "there is no kernel of this name for %s", c->node->op_type);
+    for (const tort_kernel *const *table = link->provider->kernels; *table; table++) {
+        for (const tort_kernel *kernel = *table; kernel->op; kernel++) {
+            if (strcmp(kernel->name, name) != 0 || !kernel_matches(c, link, kernel)) continue;
+            verdict = ask_kernel(c, link, kernel);
+            if (verdict.code != TORT_YES) continue;
+            c->unit->provider = provider;
+            c->unit->kernel = kernel;
+            c->unit->label = kernel->name;
+            return TORT_OK;
+        }
+    }
+    return refused(c, provider, name, &verdict, error);
+}
+
+/* ---- of the executor --------------------------------------------------------------------------------------------- */
+
+const char *tort_candidate_host_label(const tort_candidate *c) {
+    if (!c->node->op || tort_candidate_unknown_source(c) >= 0) return NULL;
+    const uint32_t flags = c->node->op->flags;
+    if (flags & TORT_OP_CONTROL) return "bodies";
+    if (!(flags & (TORT_OP_ALIAS | TORT_OP_METADATA)) || !tort_only_tensors(c->view)) return NULL;
+    return flags & TORT_OP_ALIAS ? "alias" : "metadata";
+}
+
 /* ---- of the one that took it ------------------------------------------------------------------------------------- */
 
 tort_status tort_candidate_resolve(tort_candidate *c, tort_node_view *view, tort_error *error) {

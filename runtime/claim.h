@@ -30,6 +30,10 @@ bool tort_only_tensors(const tort_node_view *view);
 tort_status tort_candidate_resolve(tort_candidate *candidate, tort_node_view *view, tort_error *error);
 /* Offers the node to one provider, to its rows in the order of the table. Keeps what it refused. */
 tort_status tort_candidate_offer(tort_candidate *candidate, int32_t provider, bool *taken, tort_error *error);
+/* Asks the rows of one provider that have this name, where a saved plan says that one takes the node. */
+tort_status tort_candidate_claim(tort_candidate *candidate, int32_t provider, const char *kernel, tort_error *error);
+/* Is the node a step of the executor, wherever providers are? Its label then. NULL: it is none. */
+const char *tort_candidate_host_label(const tort_candidate *candidate);
 /* What the kernel will pack of the node's weights: told now, done when they are prepared. */
 tort_status tort_candidate_size_packing(tort_candidate *candidate, tort_error *error);
 /* Copies what was said into the unit. */

@@ -50,6 +50,7 @@ static tort_status hold_small(tort_lowered *lowered, int32_t value, size_t limit
     if (index < 0 || lowered->infos[value].data) return TORT_OK;
     tort_constant *constant = &session->constants[index];
     if (constant->weight < 0 || constant->bytes > limit) return TORT_OK;
+    if (session->model->weights[constant->weight].encoding == TORT_ENCODING_LEFT_OUT) return TORT_OK;
     if (!constant->held) {
         tort_status status = tort_constant_acquire(session, index, &constant->host, error);
         if (status) return status;
@@ -153,7 +154,7 @@ static void count_small(const counter *c) {
 
 static void count_packed(tort_session *session, const tort_unit *unit) {
     const int32_t memory = unit->provider < 0 ? 0 : session->chain[unit->provider].memory;
-    if (unit->packed_bytes)
+    if (unit->packed_bytes && !unit->mapped)
         session->weight_bytes[memory] += memory ? unit->packed_bytes : tort_aligned_bytes(unit->packed_bytes);
 }
 

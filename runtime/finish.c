@@ -212,27 +212,21 @@ static tort_status check_sources(tort_graph *graph, tort_error *error) {
 
 /* ---- operators --------------------------------------------------------------------------------------------------- */
 
-static tort_status bind_nodes(tort_model *model, tort_graph *graph, const tort_op_table *table, int assume_opset,
-                              tort_error *error) {
-    for (int32_t i = 0; i < graph->node_count; i++) {
-        tort_node *node = &graph->nodes[i];
-        if (assume_opset && !*node->domain && node->opset > TORT_NEWEST_OPSET) node->opset = assume_opset;
-        if (!*node->domain && node->opset > TORT_NEWEST_OPSET)
-            return tort_fail(error, TORT_E_MODEL,
-                             "the model uses opset %d; the newest that this tinyort knows is %d: export it with "
-                             "opset %d, or use --assume-opset %d if its operators did not change since",
-                             node->opset, TORT_NEWEST_OPSET, TORT_NEWEST_OPSET, TORT_NEWEST_OPSET);
-        const tort_op *const *family;
-        int32_t family_count;
-        node->op = tort_op_find(table, node->domain, node->op_type, node->opset, &family, &family_count);
-        if (!node->op) continue;
-        tort_status status = tort_check_node(&model->arena, node, error);
-        if (status) {
-            tort_error_at_node(error, graph, i);
-            return status;
-        }
-    }
-    return TORT_OK;
+tort_status tort_model_bind_node(tort_model *model, tort_graph *graph, int32_t i, const tort_op_table *table,
+                                 int assume_opset, tort_error *error) {
+    tort_node *node = &graph->nodes[i];
+    if (assume_opset && !*node->domain && node->opset > TORT_NEWEST_OPSET) node->opset = assume_opset;
+    if (!*node->domain && node->opset > TORT_NEWEST_OPSET)
+        return tort_fail(error, TORT_E_MODEL,
+                         "the model uses opset %d; the newest that this tinyort knows is %d: export it with "
+                         "opset %d, or use --assume-opset %d if its operators did not change since",
+                         node->opset, TORT_NEWEST_OPSET, TORT_NEWEST_OPSET, TORT_NEWEST_OPSET);
+    const tort_op *const *family;
+    int32_t family_count;
+    node->op = tort_op_find(table, node->domain, node->op_type, node->opset, &family, &family_count);
+    tort_status status = node->op ? tort_check_node(&model->arena, node, error) : TORT_OK;
+    if (status) tort_error_at_node(error, graph, i);
+    return status;
 }
 
 static tort_status infer_graph(tort_model *model, tort_graph *graph, tort_error *error) {
@@ -251,7 +245,7 @@ static tort_status infer_graph(tort_model *model, tort_graph *graph, tort_error 
     return status;
 }
 
-static void number_nodes(tort_model *model) {
+void tort_model_number_nodes(tort_model *model) {
     int32_t first = 0;
     for (int32_t g = 0; g < model->graph_count; g++) {
         model->graphs[g].first = first;
@@ -259,19 +253,25 @@ static void number_nodes(tort_model *model) {
     }
 }
 
+tort_status tort_model_link_graph(tort_model *model, int32_t g, tort_error *error) {
+    tort_graph *graph = &model->graphs[g];
+    settle_values(model, graph, g == 0);
+    tort_status status = order_nodes(model, graph, error);
+    return status ? status : check_sources(graph, error);
+}
+
 tort_status tort_model_finish(tort_model *model, int assume_opset, tort_error *error) {
     tort_op_table table;
     if (!tort_op_table_build(&table, model->operators, &model->env)) return tort_out_of_memory(error, 0);
     tort_status status = TORT_OK;
-    number_nodes(model);
+    tort_model_number_nodes(model);
     for (int32_t g = 0; !status && g < model->graph_count; g++) {
         tort_graph *graph = &model->graphs[g];
         status = name_nodes(model, graph, error);
         if (!status) status = name_bodies(model, graph, error);
-        settle_values(model, graph, g == 0);
-        if (!status) status = order_nodes(model, graph, error);
-        if (!status) status = check_sources(graph, error);
-        if (!status) status = bind_nodes(model, graph, &table, assume_opset, error);
+        if (!status) status = tort_model_link_graph(model, g, error);
+        for (int32_t i = 0; !status && i < graph->node_count; i++)
+            status = tort_model_bind_node(model, graph, i, &table, assume_opset, error);
     }
     tort_op_table_free(&table, &model->env);
     return status ? status : infer_graph(model, &model->graphs[0], error);

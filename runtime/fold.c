@@ -315,6 +315,18 @@ static tort_status leave_body(folder *f, const tort_node *node, tort_lowered *bo
 
 /* ---- the graph --------------------------------------------------------------------------------------------------- */
 
+/* A saved plan says what is folded; the shapes of its inputs must still tell all of it. */
+static tort_status check_folded(const folder *f, int32_t index, tort_error *error) {
+    const tort_node *node = &f->lowered->graph.nodes[index];
+    bool told = true;
+    for (int32_t i = 0; i < node->output_count; i++)
+        told = told && (node->outputs[i] < 0 || determined(f->session, &f->lowered->infos[node->outputs[i]]));
+    if (told || !node->op || !f->lowered->units[index].folded) return TORT_OK;
+    tort_fail(error, TORT_E_MODEL, "the saved plan leaves it out, but it has to run");
+    tort_error_at_node(error, &f->lowered->graph, index);
+    return TORT_E_MODEL;
+}
+
 static tort_status infer_and_fold(folder *f, tort_error *error) {
     tort_lowered *lowered = f->lowered;
     tort_status status = TORT_OK;
@@ -322,7 +334,9 @@ static tort_status infer_and_fold(folder *f, tort_error *error) {
         const tort_node *node = &lowered->graph.nodes[i];
         status = tort_pass_infer(&f->pass, i, error);
         if (!status && node->op && node->op->flags & TORT_OP_CONTROL) status = each_body(f, node, fold_body, error);
+        if (!status && f->session->saved) status = check_folded(f, i, error);
         if (status) break;
+        if (f->session->saved) continue;
         bool folded = f->session->options.unfolded ? node->op && fold_constant_node(f, node) : fold_node(f, i);
         if (f->out_of_memory) status = tort_out_of_memory(error, 0);
         if (!folded) continue;
@@ -344,7 +358,7 @@ static tort_status fold_graph(tort_lowered *lowered, uint64_t *budget, tort_erro
     f.outputs = tort_alloc_zero(&session->env, width, sizeof *f.outputs);
     status =
         f.inputs && f.outputs ? infer_and_fold(&f, error) : tort_out_of_memory(error, 2 * width * sizeof *f.inputs);
-    if (!status) status = mark_unread(lowered, error);
+    if (!status && !session->saved) status = mark_unread(lowered, error);
     for (int32_t i = 0; !status && i < lowered->graph.node_count; i++)
         if (lowered->units[i].folded) status = each_body(&f, &lowered->graph.nodes[i], leave_body, error);
     *budget = f.budget;

@@ -63,7 +63,8 @@ bool tort_first_number(tort_type type, const void *data, double *number);
 typedef enum tort_encoding {
     TORT_ENCODING_RAW,     /* little-endian, as in memory */
     TORT_ENCODING_VARINTS, /* packed protobuf varints, one an element (int32_data, int64_data, uint64_data) */
-    TORT_ENCODING_MEMORY   /* already in memory: `data` is set and never dropped */
+    TORT_ENCODING_MEMORY,  /* already in memory: `data` is set and never dropped */
+    TORT_ENCODING_LEFT_OUT /* not there: a saved plan has what was packed of it */
 } tort_encoding;
 
 typedef struct tort_weight {

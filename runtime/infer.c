@@ -191,6 +191,7 @@ tort_status tort_pass_acquire(tort_pass *pass, int32_t index, tort_error *error)
         int32_t weight = node->inputs[i] >= 0 ? weight_of(pass, node->inputs[i]) : -1;
         if (weight < 0 || pass->in[i].data) continue;
         if (pass->model->weights[weight].bytes > tort_weight_limit(node, i)) continue;
+        if (pass->model->weights[weight].encoding == TORT_ENCODING_LEFT_OUT) continue;
         tort_status status = tort_weight_acquire(pass->model, weight, &pass->in[i].data, error);
         if (status) {
             tort_pass_release(pass, index);

@@ -11,13 +11,6 @@
 
 /* ---- one node ---------------------------------------------------------------------------------------------------- */
 
-static bool is_host_step(const tort_candidate *c) {
-    if (!c->node->op || tort_candidate_unknown_source(c) >= 0) return false;
-    uint32_t flags = c->node->op->flags;
-    if (flags & TORT_OP_CONTROL) return true;
-    return (flags & (TORT_OP_ALIAS | TORT_OP_METADATA)) && tort_only_tensors(c->view);
-}
-
 /* A provider of this build that runs the plain loops of operators, if none of the chain does. */
 static const tort_provider *provider_of_loops(const tort_session *session) {
     for (int32_t i = 0; i < session->chain_count; i++)
@@ -55,10 +48,10 @@ static tort_status add_cures(tort_candidate *c, tort_error *error) {
 
 static tort_status place_node(tort_candidate *c, tort_error *error) {
     c->unit->provider = TORT_AT_NOWHERE;
-    if (is_host_step(c)) {
+    const char *host = tort_candidate_host_label(c);
+    if (host) {
         c->unit->provider = TORT_AT_HOST;
-        const uint32_t flags = c->node->op->flags;
-        c->unit->label = flags & TORT_OP_CONTROL ? "bodies" : flags & TORT_OP_ALIAS ? "alias" : "metadata";
+        c->unit->label = host;
         return TORT_OK;
     }
     tort_status status = TORT_OK;

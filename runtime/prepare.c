@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/session_state.h"
+#include "runtime/saved_format.h"
 
 /* ---- packing ----------------------------------------------------------------------------------------------------- */
 
@@ -32,6 +32,7 @@ static tort_status prepare_unit(tort_lowered *lowered, tort_pass *pass, int32_t 
     tort_unit *unit = &lowered->units[index];
     const tort_node *node = &lowered->graph.nodes[index];
     const tort_link *link = &session->chain[unit->provider];
+    if (session->saved && unit->packed_bytes) return tort_saved_unpack(session, lowered, index, error);
     tort_node_view view = tort_pass_view(pass, index);
     view.params = unit->params;
     tort_status status = TORT_OK;
@@ -249,7 +250,8 @@ static void release_unit(tort_session *session, tort_unit *unit) {
     if (unit->prepared && unit->kernel->release) unit->kernel->release(link->device, &session->env, unit->prepared);
     tort_link_leave(link, before);
     unit->prepared = NULL;
-    if (unit->packed) tort_chain_free(session, &session->env, link->memory, unit->packed, unit->packed_bytes);
+    if (unit->packed && !unit->mapped)
+        tort_chain_free(session, &session->env, link->memory, unit->packed, unit->packed_bytes);
     unit->packed = NULL;
 }
 

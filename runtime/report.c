@@ -272,7 +272,8 @@ static size_t weights_of_session(const tort_session *session) {
         const tort_lowered *lowered = &session->graphs[g];
         for (int32_t i = 0; i < lowered->graph.node_count; i++) {
             const tort_unit *unit = &lowered->units[i];
-            if (unit->packed && !session->chain[unit->provider].memory) bytes += tort_aligned_bytes(unit->packed_bytes);
+            if (unit->packed && !unit->mapped && !session->chain[unit->provider].memory)
+                bytes += tort_aligned_bytes(unit->packed_bytes);
         }
     }
     for (int32_t i = 0; i < session->constant_count; i++) bytes += tort_constant_bytes(&session->constants[i]);

@@ -5,7 +5,7 @@
  * prepare.c plan.c; plans.c keeps the plans. */
 #include <string.h>
 
-#include "runtime/session_state.h"
+#include "runtime/saved_format.h"
 #include "runtime/text.h"
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
@@ -78,23 +78,35 @@ static tort_status plan_graph(tort_lowered *lowered, tort_error *error) {
     return status;
 }
 
+static tort_status open_pool(tort_session *session, tort_error *error) {
+    if (session->env.parallel_for) return TORT_OK;
+    session->pool = tort_pool_create(&session->env, wanted_threads(session));
+    if (!session->pool) return tort_out_of_memory(error, 0);
+    session->env.parallel_for = tort_pool_parallel_for;
+    session->env.parallel_ud = session->pool;
+    return TORT_OK;
+}
+
+/* Where everything runs: decided, or as a saved plan has it. */
+static tort_status decide(tort_session *session, tort_error *error) {
+    tort_status status = session->saved ? tort_saved_apply(session, error) : TORT_OK;
+    if (!status) status = tort_fold(session, error);
+    if (status || session->saved) return status ? status : tort_saved_place(session, error);
+    status = tort_place(session, error);
+    if (!status) status = tort_chain_require(session, error);
+    if (!status) status = tort_place_strict(session, error);
+    return status ? status : tort_fuse(session, error);
+}
+
 /* The whole planning phase. A placement that is refused, or does not fit, still leaves a session to report on. */
 static tort_status plan_session(tort_session *session, bool *reportable, tort_error *error) {
     tort_status status = tort_choose_outputs(session, error);
     if (!status) status = tort_chain_open(session, error);
+    if (!status && session->saved) status = tort_saved_check_chain(session, error);
     if (!status) status = tort_fix_inputs(session, error);
+    if (!status) status = open_pool(session, error);
     if (status) return status;
-    if (!session->env.parallel_for) {
-        session->pool = tort_pool_create(&session->env, wanted_threads(session));
-        if (!session->pool) return tort_out_of_memory(error, 0);
-        session->env.parallel_for = tort_pool_parallel_for;
-        session->env.parallel_ud = session->pool;
-    }
-    status = tort_fold(session, error);
-    if (!status) status = tort_place(session, error);
-    if (!status) status = tort_chain_require(session, error);
-    if (!status) status = tort_place_strict(session, error);
-    if (!status) status = tort_fuse(session, error);
+    status = decide(session, error);
     if (!status) status = tort_bind_ports(session, error);
     if (!status) status = tort_bind_bodies(session, error);
     if (!status) status = tort_mark_asked(session, error);
@@ -112,33 +124,43 @@ static tort_status plan_session(tort_session *session, bool *reportable, tort_er
     return TORT_OK;
 }
 
-tort_status tort_session_create(const tort_env *env, const tort_model *model, const tort_session_options *options,
-                                tort_session **out, tort_error *error) {
-    *out = NULL;
-    if (error) *error = (tort_error){.node = -1};
+tort_status tort_session_open(const tort_env *env, const tort_model *model, const tort_session_options *options,
+                              struct tort_saved *saved, tort_session **out, bool *reportable, tort_error *error) {
     tort_env complete = tort_env_complete(env);
-    tort_status status = env ? tort_check_struct_size(env->struct_size, "tort_env", error) : TORT_OK;
-    if (status) return status;
     tort_session *session = tort_alloc_zero(&complete, 1, sizeof *session);
     if (!session) return tort_out_of_memory(error, sizeof *session);
     session->env = tort_account_open(&session->account, &complete, sizeof *session);
     session->model = model;
+    session->saved = saved;
     pthread_mutex_init(&session->lock, NULL);
     pthread_mutex_init(&session->fitting, NULL);
     tort_arena_init(&session->arena, &session->env);
-    status = allocate(session, error);
+    tort_status status = allocate(session, error);
     if (!status) status = copy_options(session, options, error);
-    bool reportable = false;
-    if (!status) status = plan_session(session, &reportable, error);
+    if (!status) status = plan_session(session, reportable, error);
     session->options.shapes = NULL; /* borrowed for the call only */
     session->options.symbols = NULL;
     session->options.outputs = NULL;
-    if (status && !reportable) {
-        tort_session_free(session);
-        return status;
-    }
+    session->saved = NULL;
     *out = session;
     return status;
+}
+
+tort_status tort_session_create(const tort_env *env, const tort_model *model, const tort_session_options *options,
+                                tort_session **out, tort_error *error) {
+    bool reportable = false;
+    *out = NULL;
+    if (error) *error = (tort_error){.node = -1};
+    tort_status status = env ? tort_check_struct_size(env->struct_size, "tort_env", error) : TORT_OK;
+    if (!status) status = tort_session_open(env, model, options, NULL, out, &reportable, error);
+    if (!status || reportable) return status;
+    tort_session_free(*out);
+    *out = NULL;
+    return status;
+}
+
+const tort_model *tort_session_model(const tort_session *session) {
+    return session->model;
 }
 
 void tort_session_free(tort_session *session) {
@@ -153,6 +175,7 @@ void tort_session_free(tort_session *session) {
     tort_arena_free(&session->arena);
     pthread_mutex_destroy(&session->lock);
     pthread_mutex_destroy(&session->fitting);
+    tort_model_free(session->own_model);
     const tort_env outer = session->account.inner;
     tort_free(&outer, session, sizeof *session);
 }

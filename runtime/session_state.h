@@ -73,6 +73,7 @@ typedef struct tort_unit {
     size_t packed_bytes; /* of kernel->pack_size */
     uint32_t consumed;   /* inputs that are in there */
     void *packed;        /* owned, in the provider's memory; NULL before prepare.c */
+    bool mapped;         /* packed is where a saved plan is mapped: not owned */
     void *prepared;      /* of kernel->prepare */
     const int32_t *from; /* nodes of the model's graph that a fusion made this one of, in order; NULL: itself alone */
     int32_t from_count;
@@ -172,6 +173,8 @@ struct tort_session {
     tort_account account;
     tort_pool *pool; /* NULL: the application runs in parallel, or nothing does yet */
     const tort_model *model;
+    tort_model *own_model;        /* of a saved plan: owned; NULL */
+    struct tort_saved *saved;     /* while it is made out of a saved plan, see saved_format.h; NULL */
     tort_session_options options; /* strings copied into arena */
     tort_arena arena;
     tort_dims dims;
@@ -223,6 +226,11 @@ tort_status tort_lowered_pass(const tort_lowered *lowered, tort_pass *pass, tort
 static inline tort_lowered *tort_main_graph(const tort_session *session) {
     return &session->graphs[0];
 }
+
+/* session.c: the whole planning phase; of `saved`, whose model is then owned, what is left of it. *reportable: the
+ * session is there for its report, though this failed. */
+tort_status tort_session_open(const tort_env *env, const tort_model *model, const tort_session_options *options,
+                              struct tort_saved *saved, tort_session **out, bool *reportable, tort_error *error);
 
 /* choose.c: the outputs that the options name, in place of the model's. */
 tort_status tort_choose_outputs(tort_session *session, tort_error *error);

@@ -111,6 +111,8 @@ size_t tort_weights_resident(const tort_model *model) {
 
 static tort_status make_resident(const tort_model *model, int32_t index, weight_home *home, tort_error *error) {
     const tort_weight *weight = &model->weights[index];
+    if (weight->encoding == TORT_ENCODING_LEFT_OUT)
+        return tort_fail(error, TORT_E_MODEL, "the contents of a weight that is read were left out of the saved plan");
     home->data = in_place(model, weight);
     if (home->data) return TORT_OK;
     void *data = tort_alloc_aligned(&model->env, weight->bytes);

@@ -137,26 +137,36 @@ static tort_status measure_bound(const cli_options *options, const tort_model *m
     return status;
 }
 
-static tort_status work(cli_options *options, measurement *m, tort_model **model, tort_session **session,
+/* A model; or a session, which has one. */
+static tort_status open_model(const cli_options *options, tort_model **loaded, tort_session **session,
+                              const tort_model **model, tort_error *error) {
+    tort_status status = options->plan ? cli_open_plan(options, session, error)
+                                       : cli_open_model(options, options->operands[0], loaded, error);
+    if (!status) *model = options->plan ? tort_session_model(*session) : *loaded;
+    return status;
+}
+
+static tort_status work(cli_options *options, measurement *m, tort_model **loaded_model, tort_session **session,
                         tort_context **context, cli_inputs *inputs, tort_error *error) {
+    const tort_model *model = NULL;
     tort_status status = cli_check_environment(error);
     double start = cli_seconds();
-    if (!status) status = cli_open_model(options, options->operands[0], model, error);
+    if (!status) status = open_model(options, loaded_model, session, &model, error);
     double loaded = cli_seconds();
     options->random = true;
-    if (!status) status = cli_check_names(options, *model, error);
-    if (!status) status = cli_inputs_read(options, *model, inputs, error);
+    if (!status) status = cli_check_names(options, model, error);
+    if (!status) status = cli_inputs_read(options, model, inputs, error);
     if (status) return status;
     double read = cli_seconds();
     tort_session_options session_options = cli_session_options(options, options->chains[0]);
-    status = cli_open_session(*model, &session_options, session, error);
+    if (!*session) status = cli_open_session(model, &session_options, session, error);
     if (!status) status = tort_context_create(*session, context, error);
     m->load_ms = 1e3 * (loaded - start + cli_seconds() - read);
     if (status) return status;
     cli_inputs_tell(inputs);
     if (signal(SIGINT, interrupt) == SIG_IGN) signal(SIGINT, SIG_IGN);
-    status = measure_bound(options, *model, *session, *context, inputs, m, error);
-    if (status && !interrupted) cli_inputs_explain(inputs, *model, error);
+    status = measure_bound(options, model, *session, *context, inputs, m, error);
+    if (status && !interrupted) cli_inputs_explain(inputs, model, error);
     return status;
 }
 
@@ -185,9 +195,24 @@ static int32_t threads_of(const tort_report *report) {
     return threads;
 }
 
+/* What ran, and where: as they were typed, or a saved plan and its providers. The caller frees it. */
+static char *chain_text(const cli_options *options, const tort_report *report) {
+    const char *typed = options->chain_count ? options->chains[0] : "cpu";
+    char *text = cli_copy_text(options->plan ? "" : typed, options->plan ? 0 : strlen(typed));
+    for (int32_t i = 0; options->plan && i < report->provider_count; i++)
+        cli_append(&text, "%s%s", i ? "," : "", report->providers[i]->name);
+    return text;
+}
+
+static const char *path_of(const cli_options *options) {
+    return options->plan ? options->plan : options->operands[0];
+}
+
 static void fill_json(const cli_options *options, const measurement *m, const tort_report *report, cJSON *root) {
-    cli_json_text(root, "model", options->operands[0]);
-    cli_json_text(root, "chain", options->chain_count ? options->chains[0] : "cpu");
+    char *chain = chain_text(options, report);
+    cli_json_text(root, "model", path_of(options));
+    cli_json_text(root, "chain", chain);
+    free(chain);
     cli_json_number(root, "threads", threads_of(report) ? threads_of(report) : -1);
     cli_json_number(root, "runs", m->runs);
     cJSON_AddBoolToObject(root, "interrupted", interrupted != 0);
@@ -202,10 +227,10 @@ static void fill_json(const cli_options *options, const measurement *m, const to
 }
 
 static void print_text(const cli_options *options, const measurement *m, const tort_report *report) {
-    char peak[32], *counts = cli_counts_text(report);
+    char peak[32], *counts = cli_counts_text(report), *chain = chain_text(options, report);
     const int32_t threads = threads_of(report);
-    cli_print(stdout, "%s on --ep %s: %s\n", options->operands[0], options->chain_count ? options->chains[0] : "cpu",
-              counts);
+    cli_print(stdout, "%s on --ep %s: %s\n", path_of(options), chain, counts);
+    free(chain);
     for (int32_t i = 0; i < report->provider_count; i++)
         if (!report->providers[i]->ready)
             cli_print_colour(stdout, CLI_YELLOW, "  nothing ran on %s, which did not open\n",

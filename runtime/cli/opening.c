@@ -9,6 +9,7 @@
 #include "runtime/memory.h"
 #include "runtime/provider.h"
 #include "runtime/suggest.h"
+#include "runtime/tinyort_plan.h"
 
 /* ---- ports ------------------------------------------------------------------------------------------------------- */
 
@@ -239,6 +240,22 @@ tort_status cli_open_session(const tort_model *model, const tort_session_options
     *session = NULL;
     cli_progress(session_options->plan_only ? "planning" : "planning, and preparing weights");
     tort_status status = tort_session_create(NULL, model, session_options, session, error);
+    cli_progress_end();
+    return status;
+}
+
+tort_status cli_open_plan(const cli_options *options, tort_session **session, tort_error *error) {
+    const tort_plan_options plan_options = {.struct_size = sizeof plan_options,
+                                            .map = options->load.map_external,
+                                            .disabled = getenv("TINYORT_DISABLE"),
+                                            .wait_steps = options->step_by_step,
+                                            .dynamic_limit = options->dynamic_limit,
+                                            .trip_limit = (uint64_t)options->trip_limit};
+    *session = NULL;
+    tort_status status = cli_check_file(options->plan, error);
+    if (status) return status;
+    cli_progress("loading %s", options->plan);
+    status = tort_session_load(NULL, options->plan, &plan_options, session, error);
     cli_progress_end();
     return status;
 }

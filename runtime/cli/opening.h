@@ -23,6 +23,9 @@ tort_session_options cli_session_options(const cli_options *options, const char 
 tort_status cli_open_session(const tort_model *model, const tort_session_options *session_options,
                              tort_session **session, tort_error *error);
 
+/* Loads the plan of --plan; its model is the session's. */
+tort_status cli_open_plan(const cli_options *options, tort_session **session, tort_error *error);
+
 /* An input and an output as the model declares them. */
 tort_port cli_input(const tort_model *model, int32_t index);
 tort_port cli_output(const tort_model *model, int32_t index);

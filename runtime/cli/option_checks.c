@@ -24,7 +24,13 @@ static const struct {
     {OPTION_SHAPES_ONLY, OPTION_ATOL, "compares no values, so that there is nothing to tolerate"},
     {OPTION_ONLY, OPTION_JSON, "is for the table: the JSON has every node"},
     {OPTION_WIDTH, OPTION_JSON, "is for tables: JSON has no width"},
+    {OPTION_SAVE_PLAN, OPTION_TARGET, "would save weights that no device has packed: make it on that device"},
 };
+
+/* A saved plan has settled them. */
+static const cli_option settled[] = {OPTION_EP,    OPTION_REQUIRE,      OPTION_STRICT,
+                                     OPTION_ALLOW, OPTION_PIN,          OPTION_NO_FUSION,
+                                     OPTION_BIND,  OPTION_ASSUME_OPSET, OPTION_ALLOW_LINKS};
 
 static tort_status check_pairs(const cli_options *options, tort_error *error) {
     for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
@@ -34,6 +40,10 @@ static tort_status check_pairs(const cli_options *options, tort_error *error) {
         if (cli_is_given(options, excludes[i].option) && cli_is_given(options, excludes[i].other))
             return tort_fail(error, TORT_E_USAGE, "--%s beside --%s %s", cli_option_table[excludes[i].option].name,
                              cli_option_table[excludes[i].other].name, excludes[i].text);
+    for (size_t i = 0; options->plan && i < sizeof settled / sizeof *settled; i++)
+        if (cli_is_given(options, settled[i]))
+            return tort_fail(error, TORT_E_USAGE, "--%s beside --plan: the saved plan has settled it, when it was made",
+                             cli_option_table[settled[i]].name);
     return TORT_OK;
 }
 
@@ -52,6 +62,10 @@ static tort_status check_operands(const cli_command *command, const cli_options 
     if (!*command->operands && options->operand_count)
         return tort_fail(error, TORT_E_USAGE, "'%s' takes no operand, but got '%s'", command->name,
                          options->operands[0]);
+    if (options->plan && options->operand_count)
+        return tort_fail(error, TORT_E_USAGE, "--plan is in place of a model: '%s' is one too many",
+                         options->operands[0]);
+    if (options->plan) return TORT_OK;
     if (*command->operands && !options->operand_count)
         return tort_fail(error, TORT_E_USAGE, "tell it which %s: 'tinyort %s %s'; --help says more", command->operands,
                          command->name, command->operands);

@@ -50,6 +50,8 @@ static tort_status apply(cli_options *o, cli_option id, const char *value, tort_
         break;
     case OPTION_RANDOM: return apply_random(o, value, error);
     case OPTION_SAVE: o->save = value; break;
+    case OPTION_SAVE_PLAN: o->save_plan = value; break;
+    case OPTION_PLAN: o->plan = value; break;
     case OPTION_FORMAT:
         status = cli_read_word(id, value, formats, 2, &chosen, error);
         o->save_pb = chosen == 1;

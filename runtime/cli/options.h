@@ -65,7 +65,8 @@ typedef struct cli_options {
     cli_random_range *ranges;
     int32_t range_count;
     cli_image_options image;
-    const char *save;
+    const char *save, *save_plan;
+    const char *plan; /* NULL: a model is an operand */
     bool save_pb;
     int32_t top;
     const char *labels;

@@ -10,6 +10,7 @@
 #include "runtime/cli/table.h"
 #include "runtime/cli/text.h"
 #include "runtime/graph.h"
+#include "runtime/tinyort_plan.h"
 
 /* ---- providers and memory ---------------------------------------------------------------------------------------- */
 
@@ -253,31 +254,43 @@ static void fill_json(cJSON *root, const tort_model *model, const char *path, co
     cli_json_plan(root, report);
 }
 
-static tort_status work(cli_options *options, tort_model **model, tort_session **session, tort_error *error) {
-    tort_status status = cli_check_environment(error);
-    if (!status) status = cli_open_model(options, options->operands[0], model, error);
-    if (!status) status = cli_check_names(options, *model, error);
+/* A model and its placement; or the session of a saved plan, which has both. */
+static tort_status open_session(cli_options *options, tort_model **loaded, tort_session **session, tort_error *error) {
+    if (options->plan) {
+        tort_status status = cli_open_plan(options, session, error);
+        return status ? status : cli_check_names(options, tort_session_model(*session), error);
+    }
+    tort_status status = cli_open_model(options, options->operands[0], loaded, error);
+    if (!status) status = cli_check_names(options, *loaded, error);
     if (status) return status;
     tort_session_options session_options = cli_session_options(options, options->chains[0]);
-    session_options.plan_only = true;
-    return cli_open_session(*model, &session_options, session, error);
+    session_options.plan_only = options->save_plan == NULL;
+    return cli_open_session(*loaded, &session_options, session, error);
+}
+
+static tort_status work(cli_options *options, tort_model **loaded, tort_session **session, tort_error *error) {
+    tort_status status = cli_check_environment(error);
+    if (!status) status = open_session(options, loaded, session, error);
+    return status || !options->save_plan ? status : tort_session_save(*session, options->save_plan, error);
 }
 
 int cli_plan(cli_options *options) {
     tort_model *model = NULL;
     tort_session *session = NULL;
     tort_error error = {0};
-    work(options, &model, &session, &error);
+    const tort_status status = work(options, &model, &session, &error);
     cJSON *json = cli_json_of(options);
     tort_report *report = session ? cli_report(session) : NULL;
     if (report && json)
-        fill_json(json, model, options->operands[0], report);
-    else if (report) {
+        fill_json(json, tort_session_model(session), options->plan ? options->plan : options->operands[0], report);
+    if (!status && json && options->save_plan) cli_json_text(json, "saved", options->save_plan);
+    if (report && !json) {
         const int width = cli_width(stdout, options->width);
         print_providers(report, width);
         print_memory(report->memory, width);
         print_reasons(report, width);
         print_nodes(options, report, width);
+        if (!status && options->save_plan) cli_print(stdout, "\nsaved as %s\n", options->save_plan);
     }
     tort_report_free(report);
     int result =

@@ -12,7 +12,8 @@
 
 /* What a run produced; freed in one place whatever failed. */
 typedef struct job {
-    tort_model *model;
+    tort_model *loaded;      /* NULL: the session has it */
+    const tort_model *model; /* that is run */
     tort_session *session;
     tort_context *context;
     cli_inputs inputs;
@@ -30,7 +31,15 @@ static void job_free(job *j) {
     tort_context_free(j->context);
     cli_inputs_free(&j->inputs);
     tort_session_free(j->session);
-    tort_model_free(j->model);
+    tort_model_free(j->loaded);
+}
+
+/* A model; or a session, which has one. */
+static tort_status open_model(job *j, const cli_options *options, tort_error *error) {
+    tort_status status = options->plan ? cli_open_plan(options, &j->session, error)
+                                       : cli_open_model(options, options->operands[0], &j->loaded, error);
+    if (!status) j->model = options->plan ? tort_session_model(j->session) : j->loaded;
+    return status;
 }
 
 /* Everything that the user could have mistyped, before anything takes long. */
@@ -38,7 +47,7 @@ static tort_status prepare(job *j, cli_options *options, tort_error *error) {
     tort_status status = cli_check_environment(error);
     if (!status && options->save) status = cli_check_folder("--save", options->save, error);
     if (!status && options->labels) status = cli_labels_read(options->labels, &j->labels, error);
-    if (!status) status = cli_open_model(options, options->operands[0], &j->model, error);
+    if (!status) status = open_model(j, options, error);
     if (!status) status = cli_check_names(options, j->model, error);
     if (!status && options->save) status = cli_check_save(options, j->model, error);
     if (!status && options->top && !tort_model_output_count(j->model))
@@ -65,7 +74,7 @@ static tort_status work(job *j, cli_options *options, tort_error *error) {
     tort_status status = prepare(j, options, error);
     if (status) return status;
     tort_session_options session_options = cli_session_options(options, options->chains[0]);
-    status = cli_open_session(j->model, &session_options, &j->session, error);
+    if (!j->session) status = cli_open_session(j->model, &session_options, &j->session, error);
     if (!status) status = run_once(j, error);
     if (!status && options->save) status = cli_save_outputs(options, j->model, j->outputs, j->output_count, error);
     if (!status && options->top)

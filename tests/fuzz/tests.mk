@@ -1,32 +1,39 @@
-# Fuzzing with clang's libFuzzer: loading and planning, and reading of tensor files; not part of `make test`.
+# Fuzzing with clang's libFuzzer: loading and planning, reading of tensor files and of saved plans; not part of `make test`.
 #
 # The library is built again under $(BUILD)/fuzz with the sanitizers. A corpus grows there from run to run.
 
 SECONDS ?= 600
 FUZZ := $(BUILD)/fuzz
 FUZZ_SANITIZE := address,undefined
-FUZZ_OBJECTS := $(addprefix $(FUZZ)/obj/tests/,counting_env.o onnx_bytes.o fuzz/load_and_plan.o fuzz/tensor_file.o fuzz/write_sample.o)
+FUZZ_OBJECTS := $(addprefix $(FUZZ)/obj/tests/,counting_env.o onnx_bytes.o fuzz/load_and_plan.o fuzz/tensor_file.o fuzz/write_sample.o \
+    saved_plan.o fuzz/saved_plan.o fuzz/write_plans.o)
 FUZZ_LIMITS := -max_total_time=$(SECONDS) -max_len=8192 -timeout=30 -rss_limit_mb=3072 -print_final_stats=1
 
-.PHONY: fuzz fuzz-tensors fuzz-build
+.PHONY: fuzz fuzz-tensors fuzz-plans fuzz-build
 ## Fuzz loading and planning for SECONDS (600) seconds; fails when something is found.
 fuzz: fuzz-build
 	$(FUZZ)/load_and_plan $(FUZZ_LIMITS) -artifact_prefix=$(FUZZ)/findings/model- $(FUZZ)/corpus/models $(FUZZ)/seeds/models
 ## Fuzz the reading of .npy and .pb tensors for SECONDS seconds.
 fuzz-tensors: fuzz-build
 	$(FUZZ)/tensor_file $(FUZZ_LIMITS) -artifact_prefix=$(FUZZ)/findings/tensor- $(FUZZ)/corpus/tensors $(FUZZ)/seeds/tensors
+## Fuzz the loading of saved plans, and runs of what loads, for SECONDS seconds.
+fuzz-plans: fuzz-build
+	$(FUZZ)/saved_plan $(FUZZ_LIMITS) -artifact_prefix=$(FUZZ)/findings/plan- $(FUZZ)/corpus/plans $(FUZZ)/seeds/plans
 
 fuzz-build:
 	@.ci/setup.sh build fuzz
 	@.ci/setup.sh venv=$(VENV)
-	@$(MAKE) --no-print-directory BUILD=$(FUZZ) CC=clang CUDA=0 SANITIZE=$(FUZZ_SANITIZE),fuzzer-no-link OPT='-O1 -g' \
+	@$(MAKE) --no-print-directory BUILD=$(FUZZ) CC=clang CUDA=0 SANITIZE=$(FUZZ_SANITIZE),fuzzer-no-link OPT='-O1 -g -Wno-pass-failed' \
 	    $(FUZZ)/libtinyort.a $(FUZZ_OBJECTS)
-	@for entry in load_and_plan tensor_file; do \
+	@for entry in load_and_plan tensor_file saved_plan; do \
 	    clang -fsanitize=fuzzer,$(FUZZ_SANITIZE) -o $(FUZZ)/$$entry $(FUZZ)/obj/tests/fuzz/$$entry.o \
-	        $(FUZZ)/obj/tests/counting_env.o $(FUZZ)/libtinyort.a $(LIBRARY_LIBS) || exit 1; \
+	        $(FUZZ)/obj/tests/counting_env.o $(FUZZ)/obj/tests/saved_plan.o $(FUZZ)/libtinyort.a $(LIBRARY_LIBS) || exit 1; \
 	done
 	@clang -fsanitize=$(FUZZ_SANITIZE) -o $(FUZZ)/write_sample $(FUZZ)/obj/tests/fuzz/write_sample.o \
 	    $(FUZZ)/obj/tests/onnx_bytes.o
-	@mkdir -p $(FUZZ)/corpus/models $(FUZZ)/corpus/tensors $(FUZZ)/findings
+	@clang -fsanitize=$(FUZZ_SANITIZE) -o $(FUZZ)/write_plans $(FUZZ)/obj/tests/fuzz/write_plans.o $(FUZZ)/libtinyort.a \
+	    $(LIBRARY_LIBS)
+	@mkdir -p $(FUZZ)/corpus/models $(FUZZ)/corpus/tensors $(FUZZ)/corpus/plans $(FUZZ)/seeds/plans $(FUZZ)/findings
 	@$(VENV)/bin/python tests/fuzz/seeds.py $(FUZZ)/seeds
 	@$(FUZZ)/write_sample $(FUZZ)/seeds/models/sample.onnx
+	@$(FUZZ)/write_plans $(FUZZ)/seeds/plans $(FUZZ)/seeds/models/*.onnx

@@ -64,6 +64,7 @@ for mode in shared static; do
     check "a program compiled with shorter structs, $mode library" example older_header $mode
     check "a program that cancels a run, $mode library" example cancel $mode
     check "a program that wants an output of unknown size, $mode library" example unknown_size $mode onnx_bytes
+    check "a program that keeps a saved plan, $mode library" example saved_plan $mode
     check "a program in a block of memory, $mode library" example in_a_block $mode
 done
 check "make uninstall" "$MAKE" --no-print-directory uninstall DESTDIR="$scratch/root" PREFIX=$prefix
