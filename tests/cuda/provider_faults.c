@@ -223,6 +223,23 @@ static void check_stale_status(tester *t) {
     tester_check_leftovers(t, "after a stale status word");
 }
 
+/* The same of a loop, a condition, fusions and a sequence. */
+static void fail_in_bodies(tester *t) {
+    const char *chain = "cudasim,cpu:threads=1";
+    tester bodies = *t;
+    bodies.model = (provider_model){.model = NULL};
+    if (!provider_bodies_make(&bodies.model) || !tester_run_on_cpu(&bodies)) {
+        tester_check(t, false, "the model of bodies", "does not run");
+        return;
+    }
+    fail_every_call(&bodies, chain, cudaErrorMemoryAllocation);
+    fail_every_call(&bodies, chain, cudaErrorLaunchFailure);
+    fail_every_allocation(&bodies, chain);
+    provider_model_free(&bodies.model);
+    t->passed = bodies.passed;
+    t->failed = bodies.failed;
+}
+
 void provider_test_faults(tester *t) {
     static const int codes[] = {cudaErrorMemoryAllocation, cudaErrorUnknown, cudaErrorLaunchFailure};
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
@@ -230,6 +247,7 @@ void provider_test_faults(tester *t) {
         fail_every_call(t, "cudasim:libraries=off,cpu:threads=1", codes[i]);
     }
     fail_every_allocation(t, "cudasim,cpu:threads=1");
+    fail_in_bodies(t);
     check_lost(t);
     check_bad_index(t, "cpu");
     check_bad_index(t, "cudasim,cpu");

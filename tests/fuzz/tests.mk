@@ -1,17 +1,20 @@
-# Fuzzing with clang's libFuzzer: loading and planning, and reading of tensor files; not part of `make test`.
+# Fuzzing with clang's libFuzzer: loading and planning, running, and reading of tensor files; not part of `make test`.
 #
 # The library is built again under $(BUILD)/fuzz with the sanitizers. A corpus grows there from run to run.
 
 SECONDS ?= 600
 FUZZ := $(BUILD)/fuzz
 FUZZ_SANITIZE := address,undefined
-FUZZ_OBJECTS := $(addprefix $(FUZZ)/obj/tests/,counting_env.o onnx_bytes.o fuzz/load_and_plan.o fuzz/tensor_file.o fuzz/write_sample.o)
+FUZZ_OBJECTS := $(addprefix $(FUZZ)/obj/tests/,counting_env.o onnx_bytes.o fuzz/load_and_plan.o fuzz/load_and_run.o fuzz/tensor_file.o fuzz/write_sample.o)
 FUZZ_LIMITS := -max_total_time=$(SECONDS) -max_len=8192 -timeout=30 -rss_limit_mb=3072 -print_final_stats=1
 
-.PHONY: fuzz fuzz-tensors fuzz-build
+.PHONY: fuzz fuzz-runs fuzz-tensors fuzz-build
 ## Fuzz loading and planning for SECONDS (600) seconds; fails when something is found.
 fuzz: fuzz-build
 	$(FUZZ)/load_and_plan $(FUZZ_LIMITS) -artifact_prefix=$(FUZZ)/findings/model- $(FUZZ)/corpus/models $(FUZZ)/seeds/models
+## Fuzz loading, preparing and running on small inputs for SECONDS seconds.
+fuzz-runs: fuzz-build
+	$(FUZZ)/load_and_run $(FUZZ_LIMITS) -artifact_prefix=$(FUZZ)/findings/run- $(FUZZ)/corpus/runs $(FUZZ)/seeds/models
 ## Fuzz the reading of .npy and .pb tensors for SECONDS seconds.
 fuzz-tensors: fuzz-build
 	$(FUZZ)/tensor_file $(FUZZ_LIMITS) -artifact_prefix=$(FUZZ)/findings/tensor- $(FUZZ)/corpus/tensors $(FUZZ)/seeds/tensors
@@ -21,12 +24,12 @@ fuzz-build:
 	@.ci/setup.sh venv=$(VENV)
 	@$(MAKE) --no-print-directory BUILD=$(FUZZ) CC=clang CUDA=0 SANITIZE=$(FUZZ_SANITIZE),fuzzer-no-link OPT='-O1 -g' \
 	    $(FUZZ)/libtinyort.a $(FUZZ_OBJECTS)
-	@for entry in load_and_plan tensor_file; do \
+	@for entry in load_and_plan load_and_run tensor_file; do \
 	    clang -fsanitize=fuzzer,$(FUZZ_SANITIZE) -o $(FUZZ)/$$entry $(FUZZ)/obj/tests/fuzz/$$entry.o \
 	        $(FUZZ)/obj/tests/counting_env.o $(FUZZ)/libtinyort.a $(LIBRARY_LIBS) || exit 1; \
 	done
 	@clang -fsanitize=$(FUZZ_SANITIZE) -o $(FUZZ)/write_sample $(FUZZ)/obj/tests/fuzz/write_sample.o \
 	    $(FUZZ)/obj/tests/onnx_bytes.o
-	@mkdir -p $(FUZZ)/corpus/models $(FUZZ)/corpus/tensors $(FUZZ)/findings
+	@mkdir -p $(FUZZ)/corpus/models $(FUZZ)/corpus/runs $(FUZZ)/corpus/tensors $(FUZZ)/findings
 	@$(VENV)/bin/python tests/fuzz/seeds.py $(FUZZ)/seeds
 	@$(FUZZ)/write_sample $(FUZZ)/seeds/models/sample.onnx
