@@ -36,7 +36,13 @@ static tort_status copy_bytes(const caller *c, int32_t memory, void *to, const v
         return TORT_OK;
     }
     const tort_link *link = context->session->memories[memory].owner;
-    return tort_link_copy(link, context->streams[memory], to, from, bytes, TORT_ON_DEVICE, c->error);
+    const tort_status status =
+        tort_link_copy(link, context->streams[memory], to, from, bytes, TORT_ON_DEVICE, c->error);
+    if (!status || !c->error) return status;
+    c->error->provider = link->provider->name;
+    tort_error_at_unit(c->error, c->outer->lowered, c->step->node);
+    tort_link_lost_before(link, context->session->options.wait_steps, c->error);
+    return status;
 }
 
 /* ---- operands of the node ---------------------------------------------------------------------------------------- */

@@ -82,6 +82,12 @@ tort_status tort_link_failed(const tort_link *link, tort_status status, tort_err
     return status;
 }
 
+void tort_link_lost_before(const tort_link *link, bool waited, tort_error *error) {
+    if (error->code != TORT_E_DEVICE_LOST || waited || !link->provider->stream_open) return;
+    tort_error_prefix(error, "at or before this node (the option wait_steps, --step-by-step, finds which)");
+    error->node = -1;
+}
+
 /* Free bytes are asked for before the device is: what an allocation that failed leaves behind is not its business. */
 tort_status tort_link_alloc_failed(const tort_link *link, uint64_t bytes, const char *purpose, tort_error *error) {
     const tort_provider *provider = link->provider;

@@ -148,22 +148,18 @@ static tort_status run_step(tort_frame *frame, const tort_step *step, tort_error
     return TORT_OK;
 }
 
-/* Which node, which provider: the error of a step says both. A device that runs behind the host may have been lost in
- * any step up to this one, unless it is waited for after each. */
+/* Which node, which provider: the error of a step says both. What was lost in a body was located there. */
 static void locate_error(const tort_frame *frame, const tort_step *step, tort_error *error) {
     const tort_session *session = frame->context->session;
     const tort_link *link = step->provider >= 0 ? &session->chain[step->provider] : NULL;
-    if (!error) return;
+    if (!error || (step->kind == TORT_STEP_CALL && error->code == TORT_E_DEVICE_LOST)) return;
     if (step->node < 0 && link) {
         tort_link_failed(link, error->code, error);
         return;
     }
     if (link) error->provider = link->provider->name;
     if (step->node >= 0) tort_error_at_unit(error, frame->lowered, step->node);
-    if (error->code != TORT_E_DEVICE_LOST || !link || !link->provider->stream_open || session->options.wait_steps)
-        return;
-    tort_error_prefix(error, "at or before this node (the option wait_steps, --step-by-step, finds which)");
-    error->node = -1;
+    if (link) tort_link_lost_before(link, session->options.wait_steps, error);
 }
 
 /* Calls the observer with a copy in host memory where the value is not there. */

@@ -268,6 +268,9 @@ void *tort_link_alloc(const tort_link *link, size_t bytes); /* NULL: none; tort_
 void tort_link_free(const tort_link *link, void *memory, size_t bytes);
 /* A call of the provider failed outside of any node: the error names the provider. Returns the status. */
 tort_status tort_link_failed(const tort_link *link, tort_status status, tort_error *error);
+/* After a step failed and its node was named. A device that runs behind the host may have been lost in any step up to
+ * this one, unless each was waited for: then no node is at fault for certain. */
+void tort_link_lost_before(const tort_link *link, bool waited, tort_error *error);
 /* Why the device gave no memory: it is lost, or has too little of it; the message says how much. */
 tort_status tort_link_alloc_failed(const tort_link *link, uint64_t bytes, const char *purpose, tort_error *error);
 

@@ -27,7 +27,7 @@ static void *counted_alloc(void *ud, void *ptr, size_t old_size, size_t new_size
         free(block);
         counting->live_blocks -= block != NULL;
     }
-    const size_t now = counting->live_bytes += new_size - had;
+    const size_t grown = new_size - had, now = atomic_fetch_add(&counting->live_bytes, grown) + grown;
     size_t most = counting->most_bytes;
     while (now > most && !atomic_compare_exchange_weak(&counting->most_bytes, &most, now)) continue;
     return new_size ? block + HEADER : NULL;

@@ -123,6 +123,43 @@ m (int64 n, float[3] x) => (float[T] y, int64 length) {
    length = SequenceLength(extra)
 }"""
 
+# As PyTorch's exporter writes a tensor that grows: the body says that it has one element, whatever comes in, and the end of the loop
+# hangs on its length.
+DECLARED_TOO_SHORT = """
+m (int64 most, int64[1] x) => (int64[L] y) {
+   none = Constant <value = int64 {9223372036854775807}> ()
+   go = Constant <value = bool {1}> ()
+   y = Loop (none, go, x) <body = b (int64 i, bool c, int64[1] v) => (bool k, int64[L] w) {
+      first = Constant <value = int64 {0}> ()
+      w = Concat <axis = 0> (v, v)
+      s = Shape(w)
+      length = Gather <axis = 0> (s, first)
+      k = Less(length, most)
+   }>
+}"""
+
+# As tf2onnx writes a `while` with `continue`: the condition before the loop and again at its end, values of unknown shape, branches
+# that are a weight without a node, or a value from outside.
+WHILE_OF_TENSORFLOW = """
+m (int32 n, float[3] x) => (float[3] y)
+<int32 start = {0}, int32 delta = {1}, int32 two = {2}>
+{
+   before = Less(start, n)
+   at, y, limit = Loop ("", before, start, x, n) <body = b (int64[] trip, bool[] c, int32[] i, float[3] v, int32[] m) =>
+         (bool[] again, int32[] next, float[3] w, int32[] m) <int32 zero = {0}> {
+      next = Add(i, delta)
+      again = Less(next, m)
+      half = Div(i, two)
+      even = Mul(half, two)
+      odd = Sub(i, even)
+      is = Equal(odd, zero)
+      add = If (is) <then_branch = t () => (bool a) <bool a = {1}> { }, else_branch = e () => (bool o) <bool o = {0}> { }>
+      w = If (add) <then_branch = u () => (float[3] p) <float[1] part = {0.5}> { f = Cast <to = 1> (i)  g = Mul(v, part)  p = Add(g, f) },
+                    else_branch = z () => (float[3] q) { q = Identity(v) }>
+   }>
+}"""
+
+
 def sigmoid(x):
     return 1 / (1 + np.exp(-x))
 
@@ -189,6 +226,19 @@ def sequences(n, x):
     return [np.concatenate(parts), integer(len(parts))]
 
 
+def declared_too_short(most, x):
+    x = np.concatenate([x, x])
+    while len(x) < most:
+        x = np.concatenate([x, x])
+    return [x]
+
+
+def while_of_tensorflow(n, x):
+    for i in range(0, int(n), 2):
+        x = x * np.float32(0.5) + np.float32(i)
+    return [x]
+
+
 X = floats(3)
 
 # The model, what it computes, and its inputs.
@@ -205,6 +255,9 @@ CASES = {
     "output_is_input_then": (OUTPUT_IS_INPUT, output_is_input, {"c": np.array(True), "x": X, "y": X + 1}),
     "output_is_input_else": (OUTPUT_IS_INPUT, output_is_input, {"c": np.array(False), "x": X, "y": X + 1}),
     "swaps": (SWAPS, swaps, {"n": integer(7), "x": floats(4), "y": floats(4) + 1}),
+    "declared_too_short": (DECLARED_TOO_SHORT, declared_too_short, {"most": integer(20), "x": np.array([3])}),
+    "while_of_tensorflow": (WHILE_OF_TENSORFLOW, while_of_tensorflow, {"n": np.array(7, np.int32), "x": X}),
+    "while_of_tensorflow_no_trip": (WHILE_OF_TENSORFLOW, while_of_tensorflow, {"n": np.array(0, np.int32), "x": X}),
     "sequences": (SEQUENCES, sequences, {"n": integer(4), "x": X}),
     "sequences_no_trip": (SEQUENCES, sequences, {"n": integer(0), "x": X}),
 }

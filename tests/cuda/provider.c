@@ -236,25 +236,14 @@ static void check_probing(tester *t, const char *path) {
 
 /* ---- the program ---- */
 
-static bool run_on_cpu(tester *t) {
-    tort_session *session = NULL;
-    tort_context *context = NULL;
-    tort_error error;
-    tort_status status = tester_start(t, "cpu", &session, &context, &error);
-    if (!status) status = provider_model_run(&t->model, context, t->expected, &error);
-    if (status) printf("FAILED: on cpu: %s\n", error.msg);
-    tort_context_free(context);
-    tort_session_free(session);
-    return !status;
-}
-
 int main(int argc, char **argv) {
     static tester t;
     static tort_counting_env memory;
     tort_counting_env_init(&memory);
     t.memory = &memory;
     const bool writes = argc == 3 && !strcmp(argv[1], "--write");
-    if (argc < 2 || !simulator_open(&t.provider, &t.control) || !provider_model_make(&t.model) || !run_on_cpu(&t)) {
+    if (argc < 2 || !simulator_open(&t.provider, &t.control) || !provider_model_make(&t.model) ||
+        !tester_run_on_cpu(&t)) {
         printf("usage: provider [--write] PROBING.expected, with libtinyort-cudasim.so where the loader looks\n");
         return 2;
     }

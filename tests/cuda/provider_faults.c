@@ -23,12 +23,14 @@ static void check_after(tester *t, tort_context *context, tort_status status, co
         tester_check(t, tester_is_right(t, output), what, "the run after the failed one gives wrong values");
 }
 
-static tort_status use(tester *t, const char *chain, const char *what, tort_error *error) {
+/* *ran: it came to a run. */
+static tort_status use(tester *t, const char *chain, const char *what, bool *ran, tort_error *error) {
     tort_session *session = NULL;
     tort_context *context = NULL;
     float output[PROVIDER_MODEL_COUNT];
     tort_status status = tester_open(t, &t->model, chain, &session, error);
     if (!status) status = tort_context_create(session, &context, error);
+    *ran = !status;
     for (int i = 0; !status && i < 2; i++) {
         status = provider_model_run(&t->model, context, output, error);
         if (!status && !tester_is_right(t, output))
@@ -55,7 +57,8 @@ static void fail_every_call(tester *t, const char *chain, int code) {
     char what[120];
     tort_error error;
     tester_configure(t, NULL);
-    if (use(t, chain, chain, &error)) {
+    bool ran;
+    if (use(t, chain, chain, &ran, &error)) {
         tester_check(t, false, chain, error.msg);
         return;
     }
@@ -65,11 +68,12 @@ static void fail_every_call(tester *t, const char *chain, int code) {
         snprintf(what, sizeof what, "%s: %s in call %d of %d", chain, code_name(code), n, calls);
         tester_configure(t, NULL);
         t->control->fail_nth(NULL, n, code);
-        tort_status status = use(t, chain, what, &error);
+        tort_status status = use(t, chain, what, &ran, &error);
         failures += status != TORT_OK;
         bool named = lost ? status == TORT_E_DEVICE_LOST : status == TORT_E_RUN || status == TORT_E_MEMORY;
         named = named && error.provider && !strcmp(error.provider, "cudasim");
         named = named && (error.node >= 0 || strstr(error.msg, "cudasim") || strstr(error.msg, "at or before"));
+        named = named && !(lost && ran && error.node >= 0); /* it may have been lost before that node */
         tester_check(t, !status || (named && error.code == status), what, status ? error.msg : "");
         tester_check_leftovers(t, what);
     }
@@ -83,7 +87,8 @@ static void fail_every_allocation(tester *t, const char *chain) {
     tort_counting_env *memory = t->memory;
     tester_configure(t, NULL);
     memory->allocations = 0;
-    tort_status status = use(t, chain, chain, &error);
+    bool ran;
+    tort_status status = use(t, chain, chain, &ran, &error);
     tester_check(t, !status, chain, status ? error.msg : "");
     const int64_t allocations = memory->allocations;
     for (int64_t n = 1; n <= allocations; n++) {
@@ -91,7 +96,7 @@ static void fail_every_allocation(tester *t, const char *chain) {
         memory->allocations = 0;
         memory->fail_at = n;
         memory->fail_once = true;
-        status = use(t, chain, what, &error);
+        status = use(t, chain, what, &ran, &error);
         memory->fail_at = 0;
         tester_check(t, !status || status == TORT_E_MEMORY, what, status ? error.msg : "");
         tester_check_leftovers(t, what);
@@ -223,6 +228,23 @@ static void check_stale_status(tester *t) {
     tester_check_leftovers(t, "after a stale status word");
 }
 
+/* The same of a loop, a condition, fusions and a sequence. */
+static void fail_in_bodies(tester *t) {
+    const char *chain = "cudasim,cpu:threads=1";
+    tester bodies = *t;
+    bodies.model = (provider_model){.model = NULL};
+    if (!provider_bodies_make(&bodies.model) || !tester_run_on_cpu(&bodies)) {
+        tester_check(t, false, "the model of bodies", "does not run");
+        return;
+    }
+    fail_every_call(&bodies, chain, cudaErrorMemoryAllocation);
+    fail_every_call(&bodies, chain, cudaErrorLaunchFailure);
+    fail_every_allocation(&bodies, chain);
+    provider_model_free(&bodies.model);
+    t->passed = bodies.passed;
+    t->failed = bodies.failed;
+}
+
 void provider_test_faults(tester *t) {
     static const int codes[] = {cudaErrorMemoryAllocation, cudaErrorUnknown, cudaErrorLaunchFailure};
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
@@ -230,6 +252,7 @@ void provider_test_faults(tester *t) {
         fail_every_call(t, "cudasim:libraries=off,cpu:threads=1", codes[i]);
     }
     fail_every_allocation(t, "cudasim,cpu:threads=1");
+    fail_in_bodies(t);
     check_lost(t);
     check_bad_index(t, "cpu");
     check_bad_index(t, "cudasim,cpu");

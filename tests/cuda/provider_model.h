@@ -11,10 +11,13 @@ typedef struct provider_model {
     tort_model *model;
     float image[2 * 3 * 6 * 5]; /* the inputs: [2, 3, 6, 5], and indices below 3 */
     int64_t ids[2];
+    bool folded; /* its sessions fold and fuse; else every node runs */
 } provider_model;
 
 /* False: it is not valid; the reason was printed. */
 bool provider_model_make(provider_model *model);
+/* provider_bodies.c: one with a loop, a condition, fusions and a sequence in its place. */
+bool provider_bodies_make(provider_model *model);
 void provider_model_free(provider_model *model);
 /* Runs it on its inputs; output takes PROVIDER_MODEL_COUNT elements. */
 tort_status provider_model_run(provider_model *model, tort_context *context, float *output, tort_error *error);

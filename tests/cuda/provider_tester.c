@@ -22,7 +22,7 @@ tort_status tester_open(const tester *t, const provider_model *model, const char
                         tort_error *error) {
     const tort_provider *const providers[] = {t->provider, NULL};
     tort_session_options options = {
-        .struct_size = sizeof options, .chain = chain, .providers = providers, .unfolded = true};
+        .struct_size = sizeof options, .chain = chain, .providers = providers, .unfolded = !model->folded};
     return tort_session_create(&t->memory->env, model->model, &options, session, error);
 }
 
@@ -30,6 +30,18 @@ tort_status tester_start(const tester *t, const char *chain, tort_session **sess
                          tort_error *error) {
     tort_status status = tester_open(t, &t->model, chain, session, error);
     return status ? status : tort_context_create(*session, context, error);
+}
+
+bool tester_run_on_cpu(tester *t) {
+    tort_session *session = NULL;
+    tort_context *context = NULL;
+    tort_error error;
+    tort_status status = tester_start(t, "cpu", &session, &context, &error);
+    if (!status) status = provider_model_run(&t->model, context, t->expected, &error);
+    if (status) printf("FAILED: on cpu: %s\n", error.msg);
+    tort_context_free(context);
+    tort_session_free(session);
+    return !status;
 }
 
 /* Every output is what cpu makes, within rounding. */

@@ -25,6 +25,8 @@ tort_status tester_open(const tester *t, const provider_model *model, const char
 /* A session of the tester's model, and a context of it; the caller frees both, also after a failure. */
 tort_status tester_start(const tester *t, const char *chain, tort_session **session, tort_context **context,
                          tort_error *error);
+/* Makes what is expected; false: it does not run, and said why. */
+bool tester_run_on_cpu(tester *t);
 /* Every output is what cpu makes, within rounding. */
 bool tester_is_right(const tester *t, const float *found);
 void tester_check_device(tester *t, const char *what); /* nothing is left on it */

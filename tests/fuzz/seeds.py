@@ -1,5 +1,6 @@
-"""Writes seeds for the fuzzers into the folder given: models/ has ONNX's own node cases, those below 4 kB; tensors/ has
-a small tensor of every type as .pb and .npy, and sequences, optionals and maps."""
+"""Writes seeds for the fuzzers into the folder given: models/ has ONNX's own node cases, those below 4 kB, models with bodies and
+sequences (tests/control), and models that fusions join (tests/fusions); tensors/ has a small tensor of every type as .pb and .npy,
+and sequences, optionals and maps."""
 
 import sys
 import warnings
@@ -10,16 +11,28 @@ from onnx import MapProto, TensorProto, helper, numpy_helper, save_tensor
 from onnx.backend.test.case.node import collect_testcases
 
 LARGEST = 4096
+TESTS = Path(__file__).parent.parent
+
+
+def models_of_tests():
+    """Of other tests: a name and a model."""
+    sys.path[:0] = [str(TESTS / "fusions"), str(TESTS / "control")]
+    import cases
+    import models
+    from run import model_of
+
+    for name, (text, _, _) in models.CASES.items():
+        yield f"control_{name}", models.model(text)
+    for number, case in enumerate(cases.all_cases()):
+        yield f"fusion_{number}_{case.row}", model_of(case, np.random.default_rng(1))
 
 
 def write_models(folder):
-    written = 0
-    for case in collect_testcases(None):
-        seed = case.model.SerializeToString()
-        if len(seed) <= LARGEST:
-            (folder / f"{case.name}.onnx").write_bytes(seed)
-            written += 1
-    return written
+    seeds = {case.name: case.model for case in collect_testcases(None)} | dict(models_of_tests())
+    seeds = {name: model.SerializeToString() for name, model in seeds.items() if model.ByteSize() <= LARGEST}
+    for name, seed in seeds.items():
+        (folder / f"{name}.onnx").write_bytes(seed)
+    return len(seeds)
 
 
 def write_tensors(folder):
@@ -58,7 +71,7 @@ def main():
     models.mkdir(parents=True, exist_ok=True)
     tensors.mkdir(parents=True, exist_ok=True)
     write_values(tensors)
-    print(f"fuzz: seeds: {write_models(models)} of ONNX's node cases, {write_tensors(tensors)} tensors and values")
+    print(f"fuzz: seeds: {write_models(models)} models, {write_tensors(tensors)} tensors and values")
 
 
 main()

@@ -3,16 +3,20 @@
 #include <criterion/criterion.h>
 
 #include "tests/counting_env.h"
+#include "tests/report_of.h"
 #include "tests/unit/loading.h"
 
 enum { LENGTH = 64 };
 
 static const int64_t dims[] = {LENGTH}, open_dims[] = {-1};
 
-static void begin_loop(onnx_bytes *b, const char *inputs, const char *outputs, int64_t length) {
+static void begin_model(onnx_bytes *b, int64_t length) {
     onnx_begin_model(b, 18);
     onnx_value(b, GRAPH_INPUT, "n", TORT_INT64, 0, NULL);
     onnx_value(b, GRAPH_INPUT, "x", TORT_FLOAT, 1, length < 0 ? open_dims : dims);
+}
+
+static void begin_loop(onnx_bytes *b, const char *inputs, const char *outputs, int64_t length) {
     onnx_begin_node(b, GRAPH_NODE, "Loop", "loop", inputs, outputs);
     begin_body(b, "body");
     onnx_value(b, GRAPH_INPUT, "i", TORT_INT64, 0, NULL);
@@ -29,6 +33,7 @@ static void end_body(onnx_bytes *b) {
 
 /* x = tanh(x) + x0, n times; the loop captures x itself. */
 static void static_loop(onnx_bytes *b) {
+    begin_model(b, LENGTH);
     begin_loop(b, "n - x", "y", LENGTH);
     onnx_node(b, "Tanh", "tanh", "v", "t");
     onnx_node(b, "Add", "add", "t x", "w");
@@ -41,6 +46,7 @@ static void static_loop(onnx_bytes *b) {
 
 /* Doubles its length in each trip, and stacks a part of fixed length. */
 static void growing_loop(onnx_bytes *b) {
+    begin_model(b, -1);
     begin_loop(b, "n - x", "y parts", -1);
     onnx_begin_node(b, GRAPH_NODE, "Concat", "double", "v v", "w");
     onnx_int_attribute(b, "axis", 0);
@@ -52,6 +58,29 @@ static void growing_loop(onnx_bytes *b) {
     end_body(b);
     onnx_value(b, GRAPH_OUTPUT, "y", TORT_FLOAT, 1, open_dims);
     onnx_value(b, GRAPH_OUTPUT, "parts", TORT_FLOAT, -1, NULL);
+    onnx_end(b);
+}
+
+/* x = x sigmoid(x), which is fused, before the loop and in it, where each x goes into a sequence. */
+static void listing_loop(onnx_bytes *b) {
+    begin_model(b, LENGTH);
+    onnx_node(b, "Sigmoid", "first_sigmoid", "x", "t");
+    onnx_node(b, "Mul", "first_mul", "x t", "start");
+    onnx_node(b, "SequenceEmpty", "empty", "", "none");
+    begin_loop(b, "n - start none", "y list", LENGTH);
+    onnx_value(b, GRAPH_INPUT, "parts", TORT_UNDEFINED, -1, NULL);
+    onnx_node(b, "Sigmoid", "sigmoid", "v", "s");
+    onnx_node(b, "Mul", "mul", "v s", "w");
+    onnx_node(b, "SequenceInsert", "insert", "parts w", "more");
+    onnx_value(b, GRAPH_OUTPUT, "still", TORT_BOOL, 0, NULL);
+    onnx_value(b, GRAPH_OUTPUT, "w", TORT_FLOAT, 1, dims);
+    onnx_value(b, GRAPH_OUTPUT, "more", TORT_UNDEFINED, -1, NULL);
+    end_body(b);
+    onnx_begin_node(b, GRAPH_NODE, "ConcatFromSequence", "join", "list", "joined");
+    onnx_int_attribute(b, "axis", 0);
+    onnx_end(b);
+    onnx_value(b, GRAPH_OUTPUT, "y", TORT_FLOAT, 1, dims);
+    onnx_value(b, GRAPH_OUTPUT, "joined", TORT_FLOAT, 1, open_dims);
     onnx_end(b);
 }
 
@@ -133,14 +162,32 @@ static tort_status attempt(onnx_bytes *b, int64_t n, bool once) {
     return status;
 }
 
-Test(control_flow, the_nth_allocation_fails) {
+static void fail_each_allocation(void (*write_model)(onnx_bytes *b)) {
     onnx_bytes b = {0};
-    growing_loop(&b);
+    write_model(&b);
     int64_t n = 1;
     while (n < 2000 && attempt(&b, n, false) == TORT_E_MEMORY) n++;
     cr_assert(n > 50 && attempt(&b, n, false) == TORT_OK, "allocation %lld", (long long)n);
     for (int64_t i = 1; i < n; i++) cr_expect_eq(attempt(&b, i, true), TORT_E_MEMORY, "allocation %lld", (long long)i);
     onnx_free(&b);
+}
+
+Test(control_flow, the_nth_allocation_fails) {
+    fail_each_allocation(growing_loop);
+}
+
+Test(control_flow, the_nth_allocation_fails_in_a_fusion_or_a_sequence) {
+    onnx_bytes b = {0};
+    loop_run r = {0};
+    tort_error error;
+    tort_counting_env_init(&r.counting);
+    listing_loop(&b);
+    cr_assert_eq(open_run(&r, &b, &error), TORT_OK, "%s", error.msg);
+    tort_report *report = report_of(r.session);
+    cr_expect_eq(report->fused, 2, "%d nodes are fused into others", (int)report->fused);
+    tort_report_free(report);
+    close_run(&r, &b);
+    fail_each_allocation(listing_loop);
 }
 
 Test(control_flow, the_memory_of_a_loop_is_bounded) {

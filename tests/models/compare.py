@@ -1,0 +1,162 @@
+"""Models that others export, run by tinyort and by onnxruntime on the same inputs.
+
+A case is a dict: `label`; `path` of the model; `export`, called where the file is not there; `runs`, the inputs of each as a dict of
+arrays; `placed`: every node must be on the first provider of the chain, and those that are not are listed, with the reason that the
+provider gave; `optimized`: onnxruntime may rewrite the graph; `itself`, if there: what the exported program makes of the inputs of a
+run, for models that onnxruntime cannot run. Equal means |a-b| <= 1e-4 + 1e-3 |b|, integers exactly.
+
+`run_cases` prints one line a case, then `N passed, N failed, N skipped`. An export that the exporter refuses, or that onnxruntime
+cannot run, is a skip, and is named. With --fusions, every case runs with all fusions, with none, and without each one that joins
+nodes of it.
+"""
+
+import argparse
+import collections
+import json
+import pathlib
+import subprocess
+import sys
+
+import numpy
+import onnxruntime
+
+
+def arguments():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tinyort", default="build/tinyort")
+    parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("build/models"))
+    parser.add_argument("--only", default="", help="NAME,...")
+    parser.add_argument("--ep", default="cpu", help="the chain of providers")
+    parser.add_argument("--fusions", action="store_true", help="with all fusions, with none, and without each")
+    return parser
+
+
+class NoReference(Exception):
+    """onnxruntime cannot run the export: the exporter has fixed a size that it was told to leave open."""
+
+
+def open_session(case):
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = 2
+    if not case["optimized"]:
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    return onnxruntime.InferenceSession(str(case["path"]), options, providers=["CPUExecutionProvider"])
+
+
+def reference(case):
+    """The inputs of each run, those that the export has kept, and what onnxruntime makes of them."""
+    try:
+        session = open_session(case)
+        names = {port.name for port in session.get_inputs()}
+        runs = [{name: value for name, value in feeds.items() if name in names} for feeds in case["runs"]]
+        return [(feeds, session.run(None, feeds)) for feeds in runs]
+    except Exception as error:  # its classes have no base of their own
+        if "itself" in case:
+            return [(feeds, case["itself"](feeds)) for feeds in case["runs"]]
+        raise NoReference(f"onnxruntime failed: {str(error).strip().splitlines()[0][:150]}") from error
+
+
+def difference(got, want):
+    """The largest excess over the tolerance, 0 where all is equal; a sentence where shapes differ."""
+    if got.shape != want.shape or got.dtype != want.dtype:
+        return f"{got.dtype}{list(got.shape)} instead of {want.dtype}{list(want.shape)}"
+    if want.dtype.kind != "f":
+        return "" if numpy.array_equal(got, want) else "integers differ"
+    close = numpy.isclose(got, want, rtol=1e-3, atol=1e-4, equal_nan=True)
+    if close.all():
+        return ""
+    worst = numpy.nanmax(numpy.abs(got - want))
+    return f"{(~close).sum()} of {close.size} elements differ, by {worst:.3g} at most (values up to {numpy.abs(want).max():.3g})"
+
+
+class Failed(Exception):
+    """tinyort does not plan or run the model."""
+
+
+def call(tinyort, *words):
+    done = subprocess.run([str(word) for word in (tinyort, *words)], capture_output=True, text=True)
+    if done.returncode:
+        raise Failed(f"exit {done.returncode}: {(done.stderr.strip().splitlines() or ['no message'])[0]}")
+    return done.stdout
+
+
+def plan(options, case, *switch):
+    return json.loads(call(options.tinyort, "plan", case["path"], "--ep", options.ep, "--json", *switch))["nodes"]
+
+
+def elsewhere(options, case):
+    """Why nodes are not on the first provider of the chain: one sentence an operator and reason, the most frequent first."""
+    reasons = collections.Counter()
+    for node in plan(options, case):
+        if node["provider"] not in (options.ep.split(",")[0].split(":")[0], "host", "folded"):
+            reasons[f"{node['op']} on {node['provider'] or 'nothing'}: " + "; ".join(f"{v['code']} {v['message']}" for v in node["verdicts"])] += 1
+    return [f"{count} {reason}" for reason, count in reasons.most_common()]
+
+
+def switches(options, case):
+    """The options of each run: with all fusions; if asked, with none, and without each one that joins nodes here."""
+    if not options.fusions:
+        return [[]]
+    rows = json.loads(call(options.tinyort, "ops", "--json"))["fusions"]
+    names = list(dict.fromkeys(row["name"] for row in rows))
+    joined = plan(options, case)
+    each = [f"--no-fusion={name}" for name in names]
+    return [[], ["--no-fusion"]] + [[switch] for switch in each if plan(options, case, switch) != joined]
+
+
+def compare(options, case, number, feeds, want, switch):
+    """What is wrong with a run; empty: nothing."""
+    folder = case["path"].with_suffix(f".run{number}")
+    folder.mkdir(exist_ok=True)
+    inputs = []
+    for name, value in feeds.items():
+        file = folder / f"input_{len(inputs)}.npy"
+        numpy.save(file, value)
+        inputs += ["--input", f"{name}={file}"]
+    call(options.tinyort, "run", case["path"], "--ep", options.ep, "--save", folder, *inputs, *switch)
+    for index, value in enumerate(want):
+        problem = difference(numpy.load(folder / f"output_{index}.npy"), value)
+        if problem:
+            return f"{' '.join(['run', str(number), *switch])}, output {index}: {problem}"
+    return ""
+
+
+def check(options, case):
+    """The problems of a case, and how many comparisons were made of it."""
+    wanted = reference(case)
+    try:
+        tried = switches(options, case)
+        problems = [compare(options, case, i, *run, switch) for switch in tried for i, run in enumerate(wanted)]
+        if case["placed"]:
+            problems += elsewhere(options, case)
+    except Failed as error:
+        return [str(error)], 0
+    return [problem for problem in problems if problem], len(tried) * len(wanted)
+
+
+def run_case(options, case):
+    """PASS, FAIL or SKIP, with what there is to say."""
+    try:
+        if not case["path"].exists():
+            case["export"]()
+    except Exception as error:  # the exporter's own refusal
+        case["path"].unlink(missing_ok=True)
+        return "SKIP", f"export failed: {(str(error).strip().splitlines() or [repr(error)])[0][:150]}"
+    try:
+        problems, compared = check(options, case)
+    except NoReference as error:
+        return "SKIP", str(error)
+    return ("FAIL", " | ".join(problems)) if problems else ("PASS", f"{compared} runs")
+
+
+def run_cases(options, cases):
+    """Runs them all and ends the program: 1 where one failed, or none passed."""
+    options.folder.mkdir(parents=True, exist_ok=True)
+    results = collections.Counter()
+    for case in cases:
+        result, words = run_case(options, case)
+        results[result] += 1
+        print(f"{result} {case['label']}: {words}", flush=True)
+    print(f"{results['PASS']} passed, {results['FAIL']} failed, {results['SKIP']} skipped")
+    sys.exit(1 if results["FAIL"] or not results["PASS"] else 0)
