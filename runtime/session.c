@@ -1,8 +1,8 @@
 /* session.c - one chain of providers, one placement, and the plans made for it so far.
  *
  * tort_session_create runs the planning phase from end to end; each part is a file of its own. After that a session
- * only gains plans, under its lock. Read next, in this order: chain.c lower.c fold.c place.c fuse.c
- * prepare.c plan.c; plans.c keeps the plans. */
+ * only gains plans, under its lock. Read next, in this order: chain.c lower.c fold.c place.c segment.c
+ * fuse.c prepare.c plan.c; plans.c keeps the plans. */
 #include <string.h>
 
 #include "runtime/session_state.h"
@@ -92,6 +92,8 @@ static tort_status plan_session(tort_session *session, bool *reportable, tort_er
     }
     status = tort_fold(session, error);
     if (!status) status = tort_place(session, error);
+    if (!status) status = tort_segment_units(session, error);
+    if (!status) status = tort_check_placed(session, error);
     if (!status) status = tort_chain_require(session, error);
     if (!status) status = tort_place_strict(session, error);
     if (!status) status = tort_fuse(session, error);
