@@ -213,20 +213,28 @@ tort_status tort_place(tort_session *session, tort_error *error) {
 
 /* ---- --strict ---------------------------------------------------------------------------------------------------- */
 
-/* A segment did if one of its nodes did. */
-static bool fell_back(const tort_lowered *lowered, int32_t index) {
+bool tort_unit_fell_back(const tort_lowered *lowered, int32_t index, const char *allow) {
     const tort_unit *unit = &lowered->units[index];
-    const char *allow = lowered->session->options.allow;
-    if (unit->provider <= 0 || unit->pinned) return false;
-    bool allowed = unit->from || tort_listed(allow, lowered->graph.nodes[index].op_type);
-    for (int32_t i = 0; i < unit->from_count; i++)
-        allowed = allowed && tort_listed(allow, lowered->graph.nodes[unit->from[i]].op_type);
-    return !allowed;
+    const tort_segment *segment = unit->segment;
+    const tort_node *nodes = lowered->graph.nodes;
+    bool excused = true;
+    if (unit->provider <= 0) return false;
+    if (!segment) return !unit->pinned && !tort_listed(allow, nodes[index].op_type);
+    for (int32_t i = 0; excused && i < segment->part_count; i++) {
+        const int32_t part = segment->parts[i];
+        excused = part == index ? segment->last_pinned : lowered->units[part].pinned;
+        excused = excused || tort_listed(allow, nodes[part].op_type);
+    }
+    return !excused;
+}
+
+static bool is_not_allowed(const tort_lowered *lowered, int32_t index) {
+    return tort_unit_fell_back(lowered, index, lowered->session->options.allow);
 }
 
 tort_status tort_place_strict(const tort_session *session, tort_error *error) {
     if (!session->options.strict) return TORT_OK;
-    const node_list list = list_nodes(session, fell_back);
+    const node_list list = list_nodes(session, is_not_allowed);
     char what[160];
     if (!list.count) return TORT_OK;
     snprintf(what, sizeof what, "strict: %d node%s not on %s", list.count, list.count == 1 ? " is" : "s are",

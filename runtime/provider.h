@@ -173,7 +173,7 @@ typedef struct tort_segment_view {
     /* While claimed, a dimension may be a symbol; for size and fit all are numbers. The data of a constant is at hand
      * for fit where the provider's memory is the host's, else only that of a small one. */
     const tort_info *values;
-    const int32_t *outputs;
+    const int32_t *outputs; /* values, ascending */
     int32_t node_count, value_count, input_count, output_count;
 } tort_segment_view;
 

@@ -93,7 +93,7 @@ static const tort_report_node *write_node(writer *w, const tort_lowered *lowered
                               .provider = node_provider(w->session, unit->provider),
                               .kernel = unit->label ? unit->label : "",
                               .pinned = unit->pinned,
-                              .fell_back = unit->provider > 0 && !unit->pinned};
+                              .fell_back = tort_unit_fell_back(lowered, i, NULL)};
     w->report->folded += unit->provider == TORT_AT_FOLDED;
     w->report->host += unit->provider == TORT_AT_HOST;
     w->report->unplaced += unit->provider == TORT_AT_NOWHERE;

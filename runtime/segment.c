@@ -89,17 +89,15 @@ static tort_verdict check_node(const segmenter *s, int32_t index) {
     return verdict;
 }
 
-/* A node that is pinned, or whose values are all wanted, is not joined with others. */
+/* Where every node is to run, none is joined with others. */
 static tort_status mark(segmenter *s, int32_t index) {
     const tort_unit *unit = &s->lowered->units[index];
     const bool only = unit->kernel->segment == TORT_SEGMENT_ONLY;
     tort_verdict verdict = check_node(s, index);
-    if (verdict.code == TORT_YES && !only && unit->pinned)
-        verdict = tort_no(TORT_PINNED, "remove the pin", "a node that is pinned runs by itself");
     if (verdict.code == TORT_YES && !only && s->session->options.unfolded)
         verdict = tort_no(TORT_DISABLED, "", "every node runs by itself (unfolded)");
     if (verdict.code != TORT_YES) return refuse(s, index, &verdict);
-    s->members[index] = unit->pinned || s->session->options.unfolded ? ALONE : JOINS;
+    s->members[index] = s->session->options.unfolded ? ALONE : JOINS;
     return TORT_OK;
 }
 
@@ -114,13 +112,18 @@ static tort_status mark_all(segmenter *s) {
 
 /* ---- sets -------------------------------------------------------------------------------------------------------- */
 
+/* Nodes without a provider are an error, but a later one. */
+static bool runs(const tort_unit *unit) {
+    return unit->provider >= TORT_AT_HOST || unit->provider == TORT_AT_NOWHERE;
+}
+
 /* The unit that makes a value when the graph runs; -1: it is there before. */
 static int32_t maker_of(const tort_lowered *lowered, int32_t value) {
     int32_t index = value < 0 ? -1 : lowered->graph.values[value].producer;
     if (index < 0) return -1;
     const tort_segment *segment = lowered->units[index].segment;
     if (segment) index = segment->parts[segment->part_count - 1];
-    return lowered->units[index].provider >= TORT_AT_HOST ? index : -1;
+    return runs(&lowered->units[index]) ? index : -1;
 }
 
 /* Units that run, in the order in which they do: those of other segments are one each. */
@@ -139,7 +142,7 @@ static bool list_running(segmenter *s, running *list) {
     if (!list->unit || !list->place) return false;
     for (int32_t i = 0; i < lowered->graph.node_count; i++) {
         const int32_t unit = tort_unit_in_order(lowered, i);
-        if (lowered->units[unit].provider < TORT_AT_HOST && lowered->units[unit].provider != TORT_AT_NOWHERE) continue;
+        if (!runs(&lowered->units[unit])) continue;
         list->operands += (size_t)tort_unit_node(lowered, unit)->input_count;
         list->place[unit] = list->count;
         list->unit[list->count++] = unit;
@@ -322,15 +325,16 @@ static void retire(const segmenter *s, const tort_segment *made) {
 
 static tort_status accept(segmenter *s, const tort_kernel *kernel, const int32_t *parts, int32_t count,
                           tort_unit *joined) {
-    const tort_segment *made = put_together(s, &s->session->arena, parts, count);
+    tort_segment *made = put_together(s, &s->session->arena, parts, count);
     if (!made) return tort_out_of_memory(s->error, 0);
     tort_unit *last = &s->lowered->units[parts[count - 1]];
+    made->last_pinned = last->pinned;
+    for (int32_t k = 0; k < count; k++) joined->pinned |= s->lowered->units[parts[k]].pinned;
     joined->provider = s->provider;
     joined->kernel = kernel;
     joined->label = kernel->name;
     joined->params = last->params;
-    joined->pinned = last->pinned;
-    joined->pin = last->pin;
+    joined->pin = s->provider;
     joined->from = made->parts;
     joined->from_count = count;
     joined->segment = made;
@@ -408,7 +412,10 @@ static void enter(walk *w, int32_t unit) {
 
 /* Puts a unit behind all that it reads. */
 static void visit(const tort_lowered *lowered, walk *w, int32_t unit) {
-    if (!w->done[unit]) enter(w, unit);
+    if (!runs(&lowered->units[unit]))
+        lowered->order[w->count++] = unit; /* wherever */
+    else if (!w->done[unit])
+        enter(w, unit);
     while (w->depth) {
         const int32_t top = w->stack[w->depth - 1];
         const tort_node *node = tort_unit_node(lowered, top);
@@ -444,8 +451,8 @@ static void count_readers(const segmenter *s) {
     for (int32_t i = 0; i < graph->output_count; i++) s->readers[graph->outputs[i]]++;
     for (int32_t n = 0; n < graph->node_count; n++) {
         const tort_unit *unit = &s->lowered->units[n];
-        const bool runs = unit->provider >= TORT_AT_HOST || unit->provider == TORT_AT_NOWHERE || unit->segment;
-        for (int32_t i = 0; runs && i < graph->nodes[n].input_count; i++)
+        const bool reads = runs(unit) || unit->segment;
+        for (int32_t i = 0; reads && i < graph->nodes[n].input_count; i++)
             if (graph->nodes[n].inputs[i] >= 0) s->readers[graph->nodes[n].inputs[i]]++;
     }
 }

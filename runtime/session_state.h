@@ -66,6 +66,7 @@ typedef struct tort_segment {
     const tort_segment_node *nodes; /* as its kernel sees the parts, but for params */
     const int32_t *outputs;         /* values of the segment */
     int32_t part_count, value_count;
+    bool last_pinned; /* the last part, whose unit became that of all */
 } tort_segment;
 
 /* What becomes of a node of the lowered graph, the node of the same index. A unit that a fusion made stands where the
@@ -322,6 +323,9 @@ tort_status tort_place(tort_session *session, tort_error *error);
  * `pass` is over its graph. */
 tort_status tort_place_onward(tort_lowered *lowered, tort_pass *pass, int32_t unit, const tort_verdict *verdict,
                               tort_error *error);
+/* Did a node of the unit come to where it is because a provider before refused it? One that is pinned there did not;
+ * one of these operators is excused ("A,B"; NULL: none). */
+bool tort_unit_fell_back(const tort_lowered *lowered, int32_t unit, const char *allow);
 /* TORT_E_PLACEMENT names every node without a provider. */
 tort_status tort_check_placed(const tort_session *session, tort_error *error);
 /* segment.c: lets providers that compile several nodes into one have theirs. */
