@@ -13,16 +13,13 @@
 #include "runtime/claim.h"
 #include "runtime/convex.h"
 
-/* What a node of the graph is to the provider whose turn it is. */
-typedef enum membership { NO_MEMBER, ALONE, JOINS } membership;
-
 typedef struct segmenter {
     tort_session *session;
     tort_lowered *lowered;
     int32_t provider;
     tort_pass pass;
     tort_arena arena; /* of what lasts for one graph and provider */
-    uint8_t *members; /* a node: its membership */
+    bool *members;    /* a node: it can be in a segment */
     int32_t *set;     /* a node: the set it is in, -1 */
     int32_t set_count;
     int32_t *readers; /* a value: operands of nodes that run, and outputs of the graph, that are it */
@@ -89,23 +86,14 @@ static tort_verdict check_node(const segmenter *s, int32_t index) {
     return verdict;
 }
 
-/* Where every node is to run, none is joined with others. */
-static tort_status mark(segmenter *s, int32_t index) {
-    const tort_unit *unit = &s->lowered->units[index];
-    const bool only = unit->kernel->segment == TORT_SEGMENT_ONLY;
-    tort_verdict verdict = check_node(s, index);
-    if (verdict.code == TORT_YES && !only && s->session->options.unfolded)
-        verdict = tort_no(TORT_DISABLED, "", "every node runs by itself (unfolded)");
-    if (verdict.code != TORT_YES) return refuse(s, index, &verdict);
-    s->members[index] = s->session->options.unfolded ? ALONE : JOINS;
-    return TORT_OK;
-}
-
 static tort_status mark_all(segmenter *s) {
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < s->lowered->graph.node_count; i++) {
         const tort_unit *unit = &s->lowered->units[i];
-        if (unit->provider == s->provider && !unit->segment) status = mark(s, i);
+        if (unit->provider != s->provider || unit->segment) continue;
+        const tort_verdict verdict = check_node(s, i);
+        s->members[i] = verdict.code == TORT_YES;
+        if (!s->members[i]) status = refuse(s, i, &verdict);
     }
     return status;
 }
@@ -158,7 +146,6 @@ static void add_reads(const segmenter *s, const running *list, int32_t unit, int
     }
 }
 
-/* Nodes that stay alone get sets of their own behind the others. */
 static tort_status find_sets(segmenter *s) {
     running list = {.count = 0};
     if (!list_running(s, &list)) return tort_out_of_memory(s->error, 0);
@@ -168,16 +155,15 @@ static tort_status find_sets(segmenter *s) {
     bool *wanted = tort_arena_array(&s->arena, (size_t)list.count + 1, sizeof *wanted);
     if (!first || !reads || !set || !wanted) return tort_out_of_memory(s->error, 0);
     for (int32_t i = 0; i < list.count; i++) {
-        wanted[i] = s->members[list.unit[i]] == JOINS;
+        wanted[i] = s->members[list.unit[i]];
         add_reads(s, &list, list.unit[i], reads, &count);
         first[i + 1] = count;
     }
     s->set_count = tort_convex_sets(
         &s->session->env, &(tort_dag){.count = list.count, .first = first, .reads = reads, .wanted = wanted}, set);
     if (s->set_count < 0) return tort_out_of_memory(s->error, 0);
-    for (int32_t i = 0; i < s->lowered->graph.node_count; i++) s->set[i] = s->members[i] == ALONE ? s->set_count++ : -1;
-    for (int32_t i = 0; i < list.count; i++)
-        if (set[i] >= 0) s->set[list.unit[i]] = set[i];
+    for (int32_t i = 0; i < s->lowered->graph.node_count; i++) s->set[i] = -1;
+    for (int32_t i = 0; i < list.count; i++) s->set[list.unit[i]] = set[i];
     return TORT_OK;
 }
 

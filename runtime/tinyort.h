@@ -390,7 +390,7 @@ typedef struct tort_session_options {
     bool plan_only; /* weights are not prepared; such a session cannot run */
     /* Fusions that are not wanted: "*" for all, or a list of their names, "gelu_erf,bias" (tinyort ops lists them). */
     const char *fusions_off;
-    bool unfolded;   /* no folding, no fusion, segments of one node: every node runs (compare uses it) */
+    bool unfolded;   /* no folding and no fusion: every node runs, but for what is in a segment (compare uses it) */
     bool wait_steps; /* wait for the device after every step: slow, but an error names its node for certain */
     uint64_t
         fold_limit; /* bytes that folded constants may take; 0: 64 MiB, or as much as the weights if that is more */
@@ -482,8 +482,9 @@ typedef enum tort_direction { TORT_TO_DEVICE, TORT_TO_HOST, TORT_ON_DEVICE } tor
 TORT_API tort_status tort_memory_copy(tort_context *context, const char *provider, void *to, const void *from,
                                       size_t bytes, tort_direction direction, tort_error *error);
 
-/* Called after every step with each value it made, by name, in host memory (copied there where it is not); valid for
- * the call. For debugging and comparing: it slows the run down and allocates. NULL stops it. */
+/* Called after every step with each value it made, by name and the node that makes it, in host memory (copied there
+ * where it is not); valid for the call. For debugging and comparing: it slows the run down and allocates. NULL stops
+ * it. */
 typedef void (*tort_observer)(void *ud, int32_t node, const char *value, const tort_tensor *tensor);
 TORT_API void tort_context_observe(tort_context *context, tort_observer observer, void *ud);
 

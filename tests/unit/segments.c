@@ -733,18 +733,21 @@ Test(segments, fusions_are_another_thing) {
     expect_as_cpu(product, "engine,cpu", 1);
 }
 
-Test(segments, unfolded_means_segments_of_one_node) {
+static void note_value(void *ud, int32_t node, const char *value, const tort_tensor *tensor) {
+    (void)tensor;
+    char *text = ud;
+    sprintf(text + strlen(text), "%d:%s ", node, value);
+}
+
+Test(segments, an_observer_is_told_of_the_node_inside_that_makes_a_value) {
     opened o;
-    open_model(&o, chain, "lenient", (tort_session_options){.unfolded = true});
-    cr_assert_eq(o.status, TORT_OK, "%s", o.error.msg);
-    cr_assert_eq(o.report->node_count, 3);
-    expect_from(&o, "sum", "sum");
-    cr_expect_eq(o.report->fused, 0);
-    tort_tensor output;
-    cr_expect_eq(run(&o, 2, &output, 1), TORT_OK, "%s", o.error.msg);
-    close_model(&o);
-    open_model(&o, diamond, "either,cpu", (tort_session_options){.unfolded = true});
-    cr_expect_eq(segment_verdict(&o, "end")->code, TORT_DISABLED);
+    tort_tensor outputs[2];
+    char text[200] = "";
+    open_model(&o, two_outputs, "engine", (tort_session_options){.unfolded = true});
+    cr_assert_eq(tort_context_create(o.session, &o.context, &o.error), TORT_OK);
+    tort_context_observe(o.context, note_value, text);
+    cr_expect_eq(run(&o, 2, outputs, 2), TORT_OK, "%s", o.error.msg);
+    cr_expect_str_eq(text, "1:sum_out 2:square_out ");
     close_model(&o);
 }
 
