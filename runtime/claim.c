@@ -25,8 +25,8 @@ static int32_t root_of(const tort_candidate *c) {
     return source;
 }
 
-tort_status tort_candidate_keep(tort_candidate *c, int32_t provider, const char *kernel, const tort_verdict *verdict,
-                                tort_error *error) {
+static tort_status keep(tort_candidate *c, int32_t provider, const char *kernel, const tort_verdict *verdict,
+                        tort_error *error) {
     if (c->said_count == TORT_MOST_SAID) return TORT_OK;
     tort_arena *arena = &c->session->arena;
     tort_said *said = &c->said[c->said_count++];
@@ -37,6 +37,16 @@ tort_status tort_candidate_keep(tort_candidate *c, int32_t provider, const char 
     said->message = tort_arena_text(arena, verdict->message, strlen(verdict->message));
     said->cure = tort_arena_text(arena, verdict->cure, strlen(verdict->cure));
     return said->message && said->cure ? TORT_OK : tort_out_of_memory(error, 0);
+}
+
+tort_status tort_candidate_keep_out(tort_candidate *c, int32_t provider, const tort_verdict *verdict,
+                                    tort_error *error) {
+    const tort_kernel *segments = c->session->chain[provider].provider->segments;
+    c->said_count = c->unit->said_count;
+    if (c->said_count) memcpy(c->said, c->unit->said, (size_t)c->said_count * sizeof *c->said);
+    const tort_status status = keep(c, provider, segments ? segments->name : "", verdict, error);
+    if (c->said_count > c->unit->said_count) c->said[c->said_count - 1].segment = true;
+    return status;
 }
 
 /* ---- what the core itself must refuse ---------------------------------------------------------------------------- */
@@ -129,13 +139,13 @@ static bool ask_rows(tort_candidate *c, int32_t provider, tort_error *error, tor
                 c->unit->label = kernel->name;
                 return true;
             }
-            *status = tort_candidate_keep(c, provider, kernel->name, &verdict, error);
+            *status = keep(c, provider, kernel->name, &verdict, error);
             if (*status) return false;
             if (verdict.code >= furthest.code) furthest = verdict, furthest_kernel = kernel;
         }
     }
     c->said_count = before; /* the whole provider refuses: only the row that got furthest speaks */
-    *status = tort_candidate_keep(c, provider, furthest_kernel ? furthest_kernel->name : "", &furthest, error);
+    *status = keep(c, provider, furthest_kernel ? furthest_kernel->name : "", &furthest, error);
     return false;
 }
 
@@ -171,7 +181,7 @@ tort_status tort_candidate_offer(tort_candidate *c, int32_t provider, bool *take
     tort_status status = TORT_OK;
     tort_verdict verdict = precheck(c, &c->session->chain[provider]);
     *taken = false;
-    if (verdict.code != TORT_YES) return tort_candidate_keep(c, provider, "", &verdict, error);
+    if (verdict.code != TORT_YES) return keep(c, provider, "", &verdict, error);
     *taken = ask_rows(c, provider, error, &status);
     return status;
 }

@@ -31,10 +31,9 @@ bool tort_only_tensors(const tort_node_view *view);
 tort_status tort_candidate_resolve(tort_candidate *candidate, tort_node_view *view, tort_error *error);
 /* What one row says, and the library that it needs. */
 tort_verdict tort_candidate_ask(tort_candidate *candidate, tort_link *link, const tort_kernel *kernel);
-/* Adds a refusal to what was said; kernel: the name of the row, "". Where there are very many,
- * it is dropped. */
-tort_status tort_candidate_keep(tort_candidate *candidate, int32_t provider, const char *kernel,
-                                const tort_verdict *verdict, tort_error *error);
+/* Begins with what was said of the unit before, and adds why it is in no segment of the provider. */
+tort_status tort_candidate_keep_out(tort_candidate *candidate, int32_t provider, const tort_verdict *verdict,
+                                    tort_error *error);
 /* Offers the node to one provider, to its rows in the order of the table. Keeps what it refused. */
 tort_status tort_candidate_offer(tort_candidate *candidate, int32_t provider, bool *taken, tort_error *error);
 /* What the kernel will pack of the node's weights: told now, done when they are prepared. */

@@ -173,7 +173,6 @@ static tort_status place_graph(tort_lowered *lowered, const tort_op_table *rows,
 tort_status tort_place_onward(tort_lowered *lowered, tort_pass *pass, int32_t index, const tort_verdict *verdict,
                               tort_error *error) {
     tort_unit *unit = &lowered->units[index];
-    const tort_kernel *segments = lowered->session->chain[unit->provider].provider->segments;
     const int32_t before = unit->provider;
     tort_node_view view = tort_pass_view(pass, index);
     tort_candidate c = {.session = lowered->session,
@@ -181,12 +180,9 @@ tort_status tort_place_onward(tort_lowered *lowered, tort_pass *pass, int32_t in
                         .index = index,
                         .node = &lowered->graph.nodes[index],
                         .view = &view,
-                        .unit = unit,
-                        .said_count = unit->said_count};
+                        .unit = unit};
     view.params = unit->params;
-    if (c.said_count) memcpy(c.said, unit->said, (size_t)c.said_count * sizeof *c.said);
-    tort_status status = tort_candidate_keep(&c, before, segments ? segments->name : "", verdict, error);
-    if (c.said_count > unit->said_count) c.said[c.said_count - 1].segment = true;
+    tort_status status = tort_candidate_keep_out(&c, before, verdict, error);
     unit->provider = TORT_AT_NOWHERE;
     unit->kernel = NULL;
     unit->label = NULL;

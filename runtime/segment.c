@@ -30,20 +30,14 @@ typedef struct segmenter {
 
 /* ---- refused ----------------------------------------------------------------------------------------------------- */
 
-/* The unit keeps the reason beside what was said before. */
-static tort_status note(const segmenter *s, tort_unit *unit, const tort_verdict *verdict) {
-    const tort_kernel *segments = s->session->chain[s->provider].provider->segments;
-    tort_candidate c = {.session = s->session, .unit = unit, .said_count = unit->said_count};
-    if (c.said_count) memcpy(c.said, unit->said, (size_t)c.said_count * sizeof *c.said);
-    tort_status status = tort_candidate_keep(&c, s->provider, segments ? segments->name : "", verdict, s->error);
-    if (c.said_count > unit->said_count) c.said[c.said_count - 1].segment = true;
-    return status ? status : tort_candidate_store(&c, s->error);
-}
-
+/* It keeps the reason beside what was said before. */
 static tort_status refuse(segmenter *s, int32_t index, const tort_verdict *verdict) {
     tort_unit *unit = &s->lowered->units[index];
-    if (unit->kernel->segment != TORT_SEGMENT_ONLY) return note(s, unit, verdict);
-    return tort_place_onward(s->lowered, &s->pass, index, verdict, s->error);
+    if (unit->kernel->segment == TORT_SEGMENT_ONLY)
+        return tort_place_onward(s->lowered, &s->pass, index, verdict, s->error);
+    tort_candidate c = {.session = s->session, .unit = unit};
+    tort_status status = tort_candidate_keep_out(&c, s->provider, verdict, s->error);
+    return status ? status : tort_candidate_store(&c, s->error);
 }
 
 /* ---- which nodes can be in a segment ----------------------------------------------------------------------------- */
