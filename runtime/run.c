@@ -225,7 +225,7 @@ static tort_status wait_for(const tort_context *context, const tort_step *step, 
 
 static tort_status end_cancelled(const tort_frame *frame, const tort_step *step, tort_error *error) {
     tort_fail(error, TORT_E_CANCELLED, "the run was cancelled before this step");
-    if (step->node >= 0) tort_error_at_node(error, &frame->lowered->graph, step->node);
+    if (step->node >= 0) tort_error_at_unit(error, frame->lowered, step->node);
     return TORT_E_CANCELLED;
 }
 
