@@ -2,6 +2,8 @@
 #include "tests/unit/segment_models.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/fake_provider.h"
@@ -72,15 +74,17 @@ static tort_status packed_run(const tort_call *call) {
 }
 
 /* Engines that are as the one for readers, but for what a test is about. */
-enum { COUNTING, LENIENT, REFUSING, FAILING, PACKING, EITHER, DEVICE, SECOND, WITHOUT, EMPTY, ENGINES };
+enum { COUNTING, LENIENT, REFUSING, FAILING, PACKING, EITHER, DEVICE, SECOND, WITHOUT, EMPTY, ADDING, OTHERS, ENGINES };
 
-static const char *const names[ENGINES] = {"counting", "lenient", "refusing", "failing", "packing",
-                                           "either",   "device",  "second",   "without", "empty"};
+static const char *const names[ENGINES] = {"counting", "lenient", "refusing", "failing", "packing", "either",
+                                           "device",   "second",  "without",  "empty",   "adding",  "others"};
 static tort_kernel compilers[ENGINES];
 static tort_provider engines[ENGINES];
 const tort_provider *segment_providers[ENGINES + 2];
 static tort_kernel either_rows[4];
 static const tort_kernel *const either_tables[] = {either_rows, NULL};
+static tort_kernel adding_rows[2];
+static const tort_kernel *const adding_tables[] = {adding_rows, NULL};
 static const tort_kernel empty_rows[] = {{.op = NULL}};
 static const tort_kernel *const empty_tables[] = {empty_rows, NULL};
 
@@ -113,6 +117,9 @@ void make_engines(void) {
     engines[DEVICE].free = fake_providers[0]->free;
     engines[DEVICE].copy = fake_providers[0]->copy;
     engines[WITHOUT].segments = NULL;
+    adding_rows[0] = **engine_provider.kernels; /* the sums, and the others: all of them together */
+    engines[ADDING].kernels = adding_tables;
+    compilers[ADDING].claim = compilers[OTHERS].claim = NULL;
     engines[EMPTY].segments = NULL;
     engines[EMPTY].kernels = empty_tables;
 }
@@ -192,6 +199,25 @@ int32_t build_unknown(model_builder *b, int32_t x, int32_t k, int32_t *second) {
     build_wide_node(b, "Unique", "unique", (const int32_t[]){x, -1}, "1", found);
     *second = one(b, "Relu", "other", one(b, "Relu", "relu", x));
     return one(b, "Relu", "last", one(b, "Relu", "first", found[0]));
+}
+
+unsigned segment_seed;
+
+int32_t build_random(model_builder *b, int32_t x, int32_t k, int32_t *second) {
+    static const char *const ops[] = {"Add", "Mul", "Relu", "Tanh"};
+    enum { MOST = 16 };
+    int32_t values[MOST] = {x, k}, count = 2;
+    srand(segment_seed);
+    const int32_t nodes = 2 + rand() % (MOST - 4);
+    for (int32_t i = 0; i < nodes; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "n%d", i);
+        const int32_t op = rand() % 4, left = values[rand() % count], near = values[count - 1 - rand() % 2];
+        values[count++] =
+            build_node(b, ops[op], name, op < 2 ? (const int32_t[]){left, near, -1} : (const int32_t[]){near, -1});
+    }
+    *second = build_node(b, "Add", "second", (const int32_t[]){values[2 + rand() % nodes], x, -1});
+    return build_node(b, "Mul", "first", (const int32_t[]){values[count - 1], x, -1});
 }
 
 /* ---- a session of one ----------------------------------------------------------------------------------------------

@@ -23,6 +23,10 @@ build_function build_long;    /* a b c, then e alone, then g h, with others betw
 build_function build_shaped;  /* the shape of a value inside decides that of an output */
 build_function build_unknown; /* unique -> first -> last, of a length that the run tells; and relu -> other */
 
+/* Some ten nodes of the engine's operators and others, each reading what stands before it, as segment_seed says. */
+build_function build_random;
+extern unsigned segment_seed;
+
 tort_model *segment_model(build_function *build, const tort_env *env, tort_error *error);
 
 typedef struct opened {

@@ -98,6 +98,12 @@ Test(segments, shapes_of_values_inside_are_known_for_every_size) {
     expect_as_cpu(build_shaped, "engine,cpu", 2);
 }
 
+Test(segments, whatever_is_compiled_gives_what_single_nodes_give) {
+    static const char *const chains[] = {"engine,cpu", "device,cpu", "lenient,cpu", "adding,others,cpu"};
+    for (segment_seed = 0; segment_seed < 150; segment_seed++)
+        for (size_t i = 0; i < sizeof chains / sizeof *chains; i++) expect_as_cpu(build_random, chains[i], 2);
+}
+
 Test(segments, weights_can_be_prepared_once) {
     expect_as_cpu(build_chain, "packing", 1);
     cr_expect_eq(segments_prepared, 0, "it is given back");
