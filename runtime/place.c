@@ -219,7 +219,7 @@ bool tort_unit_fell_back(const tort_lowered *lowered, int32_t index, const char 
     for (int32_t i = 0; excused && i < segment->part_count; i++) {
         const int32_t part = segment->parts[i];
         excused = part == index ? segment->last_pinned : lowered->units[part].pinned;
-        excused = excused || tort_listed(allow, nodes[part].op_type);
+        excused = excused || nodes[part].op->flags & TORT_OP_ALIAS || tort_listed(allow, nodes[part].op_type);
     }
     return !excused;
 }

@@ -121,7 +121,8 @@ typedef struct tort_fit {
     tort_error *error;
 } tort_fit;
 
-/* Can a node be compiled together with others, by tort_provider.segments? */
+/* Can a node be compiled together with others, by tort_provider.segments? An alias (Identity, Reshape), which is else
+ * done by the executor, is only claimed for that. */
 typedef enum tort_in_segment {
     TORT_SEGMENT_NEVER,
     TORT_SEGMENT_MAY, /* also by itself, as any node */

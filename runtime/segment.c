@@ -3,10 +3,11 @@
  * Place, then segment, then fuse: nodes are where the chain put them; those of one provider whose rows say that they
  * can be compiled together are split into large convex sets (convex.c), and the provider is offered each as one node.
  * Where it refuses, or a node can be in no set, the node runs by its own kernel, or, if its row has none, place.c
- * offers it to the providers behind; the reason is kept either way. Fusion comes last: an engine is shown the operators
- * of the model, and what it leaves to others can still be fused there. Providers have their turn in the order of the
- * chain. The cost grows with nodes and edges, once for each provider that has segments. It must not know operators or
- * providers by name. Read next: convex.c, unit_view.c, fuse.c. */
+ * offers it to the providers behind; the reason is kept either way. An alias, which the executor does, may stand in a
+ * segment too where the provider has a row for it, and else stays where it is. Fusion comes last: an engine is shown
+ * the operators of the model, and what it leaves to others can still be fused there. Providers have their turn in the
+ * order of the chain. The cost grows with nodes and edges, once for each provider that has segments. It must not know
+ * operators or providers by name. Read next: convex.c, unit_view.c, fuse.c. */
 #include <stdio.h>
 #include <string.h>
 
@@ -33,6 +34,7 @@ typedef struct segmenter {
 /* It keeps the reason beside what was said before. */
 static tort_status refuse(segmenter *s, int32_t index, const tort_verdict *verdict) {
     tort_unit *unit = &s->lowered->units[index];
+    if (unit->provider != s->provider) return TORT_OK; /* the executor's, and no worse there */
     if (unit->kernel->segment == TORT_SEGMENT_ONLY)
         return tort_place_onward(s->lowered, &s->pass, index, verdict, s->error);
     tort_candidate c = {.session = s->session, .unit = unit};
@@ -71,7 +73,7 @@ static tort_verdict check_node(const segmenter *s, int32_t index) {
     const tort_node *node = &s->lowered->graph.nodes[index];
     const tort_unit *unit = &s->lowered->units[index];
     tort_verdict verdict = tort_yes();
-    if (unit->kernel->segment == TORT_SEGMENT_NEVER)
+    if (unit->kernel && unit->kernel->segment == TORT_SEGMENT_NEVER)
         return tort_no(TORT_NO_OP, "", "the kernel %s runs its node by itself", unit->kernel->name);
     for (int32_t i = 0; verdict.code == TORT_YES && i < node->input_count; i++)
         if (node->inputs[i] >= 0) verdict = look_at(s, node->inputs[i], i < 32 && (node->op->shape_inputs >> i & 1));
@@ -80,11 +82,40 @@ static tort_verdict check_node(const segmenter *s, int32_t index) {
     return verdict;
 }
 
+/* Has the provider a row with which nodes of this operator (NULL: any) can be in a segment? */
+static bool has_row(const segmenter *s, const char *op) {
+    bool found = false;
+    for (const tort_kernel *const *table = s->session->chain[s->provider].provider->kernels; *table; table++)
+        for (const tort_kernel *row = *table; row->op; row++)
+            found |= row->segment != TORT_SEGMENT_NEVER && (!op || !strcmp(row->op, op));
+    return found;
+}
+
+/* Is there a row for an alias, and would it have this one? */
+static tort_status ask_for_alias(segmenter *s, int32_t index, bool *taken) {
+    const tort_node *node = &s->lowered->graph.nodes[index];
+    tort_unit unit = s->lowered->units[index];
+    *taken = unit.provider == TORT_AT_HOST && node->op->flags & TORT_OP_ALIAS && has_row(s, node->op_type);
+    if (!*taken) return TORT_OK;
+    tort_node_view view = tort_pass_view(&s->pass, index);
+    tort_candidate c = {
+        .session = s->session, .lowered = s->lowered, .index = index, .node = node, .view = &view, .unit = &unit};
+    view.params = unit.params;
+    tort_status status = tort_pass_acquire(&s->pass, index, s->error);
+    if (status) return status;
+    status = tort_candidate_offer(&c, s->provider, taken, s->error);
+    tort_pass_release(&s->pass, index);
+    *taken = *taken && unit.kernel->segment != TORT_SEGMENT_NEVER;
+    return status;
+}
+
 static tort_status mark_all(segmenter *s) {
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < s->lowered->graph.node_count; i++) {
         const tort_unit *unit = &s->lowered->units[i];
-        if (unit->provider != s->provider || unit->segment) continue;
+        bool taken = unit->provider == s->provider && !unit->segment;
+        if (!taken) status = ask_for_alias(s, i, &taken);
+        if (!taken) continue;
         const tort_verdict verdict = check_node(s, i);
         s->members[i] = verdict.code == TORT_YES;
         if (!s->members[i]) status = refuse(s, i, &verdict);
@@ -346,6 +377,9 @@ static tort_status ask(segmenter *s, tort_segment *segment, tort_unit *joined, t
 }
 
 static tort_status try_set(segmenter *s, const int32_t *parts, int32_t count) {
+    bool aliases = true; /* and nothing to compile */
+    for (int32_t k = 0; k < count; k++) aliases &= s->lowered->units[parts[k]].provider != s->provider;
+    if (aliases) return TORT_OK;
     tort_segment *segment = put_together(s, &s->arena, parts, count);
     if (!segment) return tort_out_of_memory(s->error, 0);
     tort_unit joined = {.provider = TORT_AT_NOWHERE};
@@ -453,7 +487,7 @@ static tort_status segment_graph(segmenter *s) {
     return !status && s->made ? put_in_order(s) : status;
 }
 
-static tort_status open_graph(segmenter *s) {
+static tort_status segment_in(segmenter *s) {
     tort_session *session = s->session;
     tort_status status =
         tort_lowered_pass(s->lowered, &s->pass, s->lowered->infos, &session->dims, &session->arena, s->error);
@@ -465,22 +499,15 @@ static tort_status open_graph(segmenter *s) {
     return status;
 }
 
-static bool has_segments(const tort_provider *provider) {
-    bool found = provider->segments;
-    for (const tort_kernel *const *table = provider->kernels; table && *table && !found; table++)
-        for (const tort_kernel *kernel = *table; kernel->op && !found; kernel++)
-            found = kernel->segment != TORT_SEGMENT_NEVER;
-    return found;
-}
-
 tort_status tort_segment_units(tort_session *session, tort_error *error) {
     tort_status status = TORT_OK;
     for (int32_t p = 0; !status && p < session->chain_count; p++) {
-        if (!session->chain[p].condition.ready || !has_segments(session->chain[p].provider)) continue;
-        for (int32_t g = 0; !status && g < session->graph_count; g++)
-            if (session->graphs[g].lowered)
-                status = open_graph(
-                    &(segmenter){.session = session, .lowered = &session->graphs[g], .provider = p, .error = error});
+        segmenter s = {.session = session, .provider = p, .error = error};
+        const bool asked = session->chain[p].condition.ready && has_row(&s, NULL);
+        for (int32_t g = 0; asked && !status && g < session->graph_count; g++) {
+            s.lowered = &session->graphs[g];
+            if (s.lowered->lowered) status = segment_in(&s);
+        }
     }
     return status;
 }

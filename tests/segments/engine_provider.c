@@ -45,7 +45,7 @@ typedef struct place {
 } place;
 
 typedef struct instruction {
-    char op; /* Add, Mul, Relu */
+    char op; /* the first letter */
     place a, b, y;
     int64_t count, a_count, b_count; /* elements */
 } instruction;
@@ -135,7 +135,8 @@ static tort_status run_segment(const tort_call *call) {
         for (int64_t i = 0; i < in->count; i++)
             y[i] = in->op == 'R'   ? (a[i] > 0 ? a[i] : 0)
                    : in->op == 'A' ? a[i % in->a_count] + b[i % in->b_count]
-                                   : a[i % in->a_count] * b[i % in->b_count];
+                   : in->op == 'M' ? a[i % in->a_count] * b[i % in->b_count]
+                                   : a[i];
     }
     return TORT_OK;
 }
@@ -155,6 +156,7 @@ static const tort_kernel rows[] = {
     {.domain = "", .op = "Add", .name = "add", .claim = claim_node, .segment = TORT_SEGMENT_ONLY},
     {.domain = "", .op = "Mul", .name = "mul", .claim = claim_node, .segment = TORT_SEGMENT_ONLY},
     {.domain = "", .op = "Relu", .name = "relu", .claim = claim_node, .segment = TORT_SEGMENT_ONLY},
+    {.domain = "", .op = "Identity", .name = "copy", .claim = claim_node, .segment = TORT_SEGMENT_ONLY},
     {.op = NULL},
 };
 

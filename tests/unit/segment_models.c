@@ -81,7 +81,7 @@ static const char *const names[ENGINES] = {"counting", "lenient", "refusing", "f
 static tort_kernel compilers[ENGINES];
 static tort_provider engines[ENGINES];
 const tort_provider *segment_providers[ENGINES + 2];
-static tort_kernel either_rows[4];
+static tort_kernel either_rows[5];
 static const tort_kernel *const either_tables[] = {either_rows, NULL};
 static tort_kernel adding_rows[2];
 static const tort_kernel *const adding_tables[] = {adding_rows, NULL};
@@ -201,10 +201,16 @@ int32_t build_unknown(model_builder *b, int32_t x, int32_t k, int32_t *second) {
     return one(b, "Relu", "last", one(b, "Relu", "first", found[0]));
 }
 
+int32_t build_alias(model_builder *b, int32_t x, int32_t k, int32_t *second) {
+    *second = one(b, "Tanh", "tanh", one(b, "Identity", "other", x));
+    const int32_t r = one(b, "Relu", "relu", one(b, "Identity", "before", *second));
+    return add(b, "sum", one(b, "Identity", "alias", r), k);
+}
+
 unsigned segment_seed;
 
 int32_t build_random(model_builder *b, int32_t x, int32_t k, int32_t *second) {
-    static const char *const ops[] = {"Add", "Mul", "Relu", "Tanh"};
+    static const char *const ops[] = {"Add", "Mul", "Relu", "Tanh", "Identity"};
     enum { MOST = 16 };
     int32_t values[MOST] = {x, k}, count = 2;
     srand(segment_seed);
@@ -212,7 +218,7 @@ int32_t build_random(model_builder *b, int32_t x, int32_t k, int32_t *second) {
     for (int32_t i = 0; i < nodes; i++) {
         char name[16];
         snprintf(name, sizeof name, "n%d", i);
-        const int32_t op = rand() % 4, left = values[rand() % count], near = values[count - 1 - rand() % 2];
+        const int32_t op = rand() % 5, left = values[rand() % count], near = values[count - 1 - rand() % 2];
         values[count++] =
             build_node(b, ops[op], name, op < 2 ? (const int32_t[]){left, near, -1} : (const int32_t[]){near, -1});
     }

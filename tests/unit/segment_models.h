@@ -21,6 +21,7 @@ build_function build_two;     /* the chain, with sum an output too */
 build_function build_product; /* relu of a product that cpu has: cpu can fuse them */
 build_function build_long;    /* a b c, then e alone, then g h, with others between */
 build_function build_shaped;  /* the shape of a value inside decides that of an output */
+build_function build_alias;   /* other -> tanh -> before -> relu -> alias -> sum, with three Identities */
 build_function build_unknown; /* unique -> first -> last, of a length that the run tells; and relu -> other */
 
 /* Some ten nodes of the engine's operators and others, each reading what stands before it, as segment_seed says. */

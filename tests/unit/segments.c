@@ -104,6 +104,21 @@ Test(segments, whatever_is_compiled_gives_what_single_nodes_give) {
         for (size_t i = 0; i < sizeof chains / sizeof *chains; i++) expect_as_cpu(build_random, chains[i], 2);
 }
 
+Test(segments, what_the_executor_does_can_stand_in_one) {
+    opened o;
+    open_segments(&o, build_alias, "engine,cpu", (tort_session_options){0});
+    cr_assert_eq(o.status, TORT_OK, "%s", o.error.msg);
+    expect_from(&o, "sum", "before relu alias sum");
+    cr_expect_str_eq(segment_node(&o, "other")->provider, "host", "alone it is no segment");
+    close_segments(&o);
+    open_segments(&o, build_alias, "refusing,cpu", (tort_session_options){0});
+    cr_expect_str_eq(segment_node(&o, "alias")->provider, "host");
+    cr_expect_eq(segment_node(&o, "alias")->verdict_count, 0);
+    cr_expect_str_eq(segment_node(&o, "sum")->provider, "cpu");
+    close_segments(&o);
+    expect_as_cpu(build_alias, "engine,cpu", 2);
+}
+
 Test(segments, weights_can_be_prepared_once) {
     expect_as_cpu(build_chain, "packing", 1);
     cr_expect_eq(segments_prepared, 0, "it is given back");
