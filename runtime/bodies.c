@@ -176,7 +176,7 @@ static bool may_leave_host(const tort_info *info) {
 
 /* `at` is where each value of the graph is made or first wanted; -1: nowhere yet. */
 static void follow_unit(const tort_lowered *lowered, int32_t index, int32_t *at) {
-    const tort_node *node = &lowered->graph.nodes[index];
+    const tort_node *node = tort_unit_node(lowered, index);
     const tort_unit *unit = &lowered->units[index];
     if (unit->provider < TORT_AT_HOST) return;
     const tort_trips *trips = tort_unit_trips(lowered, index);
@@ -202,7 +202,7 @@ static int32_t memory_at(const tort_lowered *lowered, const int32_t *at, int32_t
 static void prefer(tort_lowered *body, int32_t *at) {
     const tort_graph *graph = &body->graph;
     for (int32_t v = 0; v < graph->value_count; v++) at[v] = -1;
-    for (int32_t i = 0; i < graph->node_count; i++) follow_unit(body, i, at);
+    for (int32_t i = 0; i < graph->node_count; i++) follow_unit(body, tort_unit_in_order(body, i), at);
     for (int32_t i = 0; i < graph->input_count; i++) body->input_memory[i] = memory_at(body, at, graph->inputs[i]);
     for (int32_t i = 0; i < graph->output_count; i++) body->output_memory[i] = memory_at(body, at, graph->outputs[i]);
 }

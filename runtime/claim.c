@@ -25,18 +25,28 @@ static int32_t root_of(const tort_candidate *c) {
     return source;
 }
 
-static tort_status keep(tort_candidate *c, int32_t provider, const tort_kernel *kernel, const tort_verdict *verdict,
+static tort_status keep(tort_candidate *c, int32_t provider, const char *kernel, const tort_verdict *verdict,
                         tort_error *error) {
     if (c->said_count == TORT_MOST_SAID) return TORT_OK;
     tort_arena *arena = &c->session->arena;
     tort_said *said = &c->said[c->said_count++];
     *said = (tort_said){.provider = provider,
-                        .kernel = kernel ? kernel->name : "",
+                        .kernel = kernel,
                         .code = verdict->code,
                         .root = verdict->code == TORT_UPSTREAM ? root_of(c) : -1};
     said->message = tort_arena_text(arena, verdict->message, strlen(verdict->message));
     said->cure = tort_arena_text(arena, verdict->cure, strlen(verdict->cure));
     return said->message && said->cure ? TORT_OK : tort_out_of_memory(error, 0);
+}
+
+tort_status tort_candidate_keep_out(tort_candidate *c, int32_t provider, const tort_verdict *verdict,
+                                    tort_error *error) {
+    const tort_kernel *segments = c->session->chain[provider].provider->segments;
+    c->said_count = c->unit->said_count;
+    if (c->said_count) memcpy(c->said, c->unit->said, (size_t)c->said_count * sizeof *c->said);
+    const tort_status status = keep(c, provider, segments ? segments->name : "", verdict, error);
+    if (c->said_count > c->unit->said_count) c->said[c->said_count - 1].segment = true;
+    return status;
 }
 
 /* ---- what the core itself must refuse ---------------------------------------------------------------------------- */
@@ -98,8 +108,11 @@ static bool kernel_matches(const tort_candidate *c, const tort_link *link, const
     return !tort_op_is_own(c->session->model->operators, node->op) || is_of_application(c->session, link->provider);
 }
 
-static tort_verdict ask_kernel(tort_candidate *c, tort_link *link, const tort_kernel *kernel) {
-    if (!kernel->run && !c->node->op->reference)
+tort_verdict tort_candidate_ask(tort_candidate *c, tort_link *link, const tort_kernel *kernel) {
+    const bool alone = kernel->segment != TORT_SEGMENT_ONLY;
+    if (c->alone && !alone)
+        return tort_no(TORT_NO_OP, "", "%s runs %s in segments only", link->provider->name, c->node->op_type);
+    if (alone && !kernel->run && !c->node->op->reference)
         return tort_no(TORT_NO_OP, "", "no plain loop for %s in this build", c->node->op_type);
     if (c->no_loops && tort_runs_reference(link->provider, kernel))
         return tort_no(TORT_NO_OP, "", "%s would run %s by its plain loop", link->provider->name, c->node->op_type);
@@ -119,20 +132,20 @@ static bool ask_rows(tort_candidate *c, int32_t provider, tort_error *error, tor
     for (const tort_kernel *const *table = link->provider->kernels; *table; table++) {
         for (const tort_kernel *kernel = *table; kernel->op; kernel++) {
             if (!kernel_matches(c, link, kernel)) continue;
-            tort_verdict verdict = ask_kernel(c, link, kernel);
+            tort_verdict verdict = tort_candidate_ask(c, link, kernel);
             if (verdict.code == TORT_YES) {
                 c->unit->provider = provider;
                 c->unit->kernel = kernel;
                 c->unit->label = kernel->name;
                 return true;
             }
-            *status = keep(c, provider, kernel, &verdict, error);
+            *status = keep(c, provider, kernel->name, &verdict, error);
             if (*status) return false;
             if (verdict.code >= furthest.code) furthest = verdict, furthest_kernel = kernel;
         }
     }
     c->said_count = before; /* the whole provider refuses: only the row that got furthest speaks */
-    *status = keep(c, provider, furthest_kernel, &furthest, error);
+    *status = keep(c, provider, furthest_kernel ? furthest_kernel->name : "", &furthest, error);
     return false;
 }
 
@@ -168,7 +181,7 @@ tort_status tort_candidate_offer(tort_candidate *c, int32_t provider, bool *take
     tort_status status = TORT_OK;
     tort_verdict verdict = precheck(c, &c->session->chain[provider]);
     *taken = false;
-    if (verdict.code != TORT_YES) return keep(c, provider, NULL, &verdict, error);
+    if (verdict.code != TORT_YES) return keep(c, provider, "", &verdict, error);
     *taken = ask_rows(c, provider, error, &status);
     return status;
 }
@@ -188,10 +201,11 @@ tort_status tort_candidate_claim(tort_candidate *c, int32_t provider, const char
     tort_verdict verdict = precheck(c, link);
     if (verdict.code != TORT_YES) return refused(c, provider, name, &verdict, error);
     verdict = tort_no(TORT_NO_OP, "", "there is no kernel of this name for %s", c->node->op_type);
+    c->alone = true;
     for (const tort_kernel *const *table = link->provider->kernels; *table; table++) {
         for (const tort_kernel *kernel = *table; kernel->op; kernel++) {
             if (strcmp(kernel->name, name) != 0 || !kernel_matches(c, link, kernel)) continue;
-            verdict = ask_kernel(c, link, kernel);
+            verdict = tort_candidate_ask(c, link, kernel);
             if (verdict.code != TORT_YES) continue;
             c->unit->provider = provider;
             c->unit->kernel = kernel;

@@ -18,6 +18,7 @@ typedef struct tort_candidate {
     const tort_node_view *view;
     tort_unit *unit; /* gets provider, kernel and label of the row that takes the node */
     bool no_loops;   /* a row that runs the plain loop does not do */
+    bool alone;      /* nor does one that runs in segments only */
     tort_said said[TORT_MOST_SAID];
     int32_t said_count;
 } tort_candidate;
@@ -28,6 +29,11 @@ int32_t tort_candidate_unknown_source(const tort_candidate *candidate);
 bool tort_only_tensors(const tort_node_view *view);
 /* Decodes the node with what is known while placing: unit->params, which the view gets too. */
 tort_status tort_candidate_resolve(tort_candidate *candidate, tort_node_view *view, tort_error *error);
+/* What one row says, and the library that it needs. */
+tort_verdict tort_candidate_ask(tort_candidate *candidate, tort_link *link, const tort_kernel *kernel);
+/* Begins with what was said of the unit before, and adds why it is in no segment of the provider. */
+tort_status tort_candidate_keep_out(tort_candidate *candidate, int32_t provider, const tort_verdict *verdict,
+                                    tort_error *error);
 /* Offers the node to one provider, to its rows in the order of the table. Keeps what it refused. */
 tort_status tort_candidate_offer(tort_candidate *candidate, int32_t provider, bool *taken, tort_error *error);
 /* Asks the rows of one provider that have this name, where a saved plan says that one takes the node. */

@@ -71,7 +71,8 @@ static tort_status hold_inputs(tort_lowered *lowered, int32_t index, tort_error 
 /* Does a plan look at the contents of its inputs? */
 static bool is_looked_at(const tort_lowered *lowered, int32_t index) {
     const tort_unit *unit = &lowered->units[index];
-    return lowered->asked[index] == TORT_ASKED_ALWAYS || (!unit->folded && unit->provider != TORT_AT_FUSED);
+    const bool resolved = !unit->folded && (unit->provider != TORT_AT_FUSED || unit->segment);
+    return lowered->asked[index] == TORT_ASKED_ALWAYS || resolved;
 }
 
 /* Inference and resolve look at small weights for each plan, so they stay in memory from the first one on. */
@@ -89,7 +90,7 @@ tort_status tort_hold_small_weights(tort_session *session, tort_error *error) {
 
 tort_reads tort_constant_reads(const tort_lowered *lowered, int32_t index, int32_t input) {
     const tort_unit *unit = &lowered->units[index];
-    const tort_node *node = &lowered->graph.nodes[index];
+    const tort_node *node = tort_unit_node(lowered, index);
     const uint32_t bit = input < 32 ? 1u << input : 0;
     tort_reads reads = {false, 0};
     if (unit->provider < TORT_AT_HOST || node->inputs[input] < 0) return reads;
@@ -125,7 +126,7 @@ static uint64_t bytes_in(const counter *c, int32_t index, int32_t memory) {
 }
 
 static void count_inputs(const counter *c, const tort_lowered *lowered, int32_t index) {
-    const tort_node *node = &lowered->graph.nodes[index];
+    const tort_node *node = tort_unit_node(lowered, index);
     uint64_t *bytes = c->session->constant_bytes;
     for (int32_t i = 0; i < node->input_count; i++) {
         const tort_reads reads = tort_constant_reads(lowered, index, i);

@@ -39,7 +39,7 @@ static void count_readers(const fuser *f) {
     for (int32_t i = 0; i < graph->output_count; i++) f->readers[graph->outputs[i]]++;
     for (int32_t n = 0; n < graph->node_count; n++) {
         const tort_node *node = &graph->nodes[n];
-        if (runs(&f->lowered->units[n])) count_operands(f, node, 1);
+        if (runs(&f->lowered->units[n])) count_operands(f, tort_unit_node(f->lowered, n), 1);
         for (int32_t i = 0; f->lowered->units[n].folded && i < node->input_count; i++)
             if (node->inputs[i] >= 0) f->looked_at[node->inputs[i]] = true;
     }
@@ -208,7 +208,8 @@ static tort_status join(fuser *f, tort_match *match, int32_t index, bool *joined
                         .index = index,
                         .node = place,
                         .unit = &unit,
-                        .no_loops = !tort_runs_reference(link->provider, anchor->kernel)};
+                        .no_loops = !tort_runs_reference(link->provider, anchor->kernel),
+                        .alone = true};
     *place = made;
     refresh(f);
     tort_status status = offer(f, &c, match->provider, joined);
@@ -347,5 +348,5 @@ void tort_error_at_unit(tort_error *error, const tort_lowered *lowered, int32_t 
         used += (size_t)snprintf(words + used, sizeof words - used, "%s%s", i ? ", " : ", made of ",
                                  nodes[unit->from[i]].name);
     if (used >= sizeof words) memcpy(words + sizeof words - 4, "...", 4);
-    tort_error_at_made_node(error, &lowered->graph, index, words);
+    tort_error_at_made_node(error, &lowered->graph, index, tort_unit_node(lowered, index), words);
 }

@@ -162,12 +162,12 @@ tort_node_view tort_pass_view(tort_pass *pass, int32_t index) {
 }
 
 void tort_error_at_node(tort_error *error, const tort_graph *graph, int32_t index) {
-    tort_error_at_made_node(error, graph, index, "");
+    tort_error_at_made_node(error, graph, index, &graph->nodes[index], "");
 }
 
-void tort_error_at_made_node(tort_error *error, const tort_graph *graph, int32_t index, const char *words) {
+void tort_error_at_made_node(tort_error *error, const tort_graph *graph, int32_t index, const tort_node *node,
+                             const char *words) {
     if (!error || error->node >= 0) return; /* a node of a body was at fault: it is named already */
-    const tort_node *node = &graph->nodes[index];
     error->node = graph->first + index;
     tort_error_prefix(error, "node %d \"%s%s%s\" (%s%s%s-%d%s)", error->node, graph->path, *graph->path ? "/" : "",
                       node->name, node->domain, *node->domain ? "::" : "", node->op_type,

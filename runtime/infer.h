@@ -68,7 +68,8 @@ void tort_write_elements(const tort_info *info, void *data);
 /* Puts `node 12 "conv1" (Conv-11): ` in front of the message, and the number of the node into the error; one of a body
  * goes by its path. */
 void tort_error_at_node(tort_error *error, const tort_graph *graph, int32_t node);
-/* The same with words behind the operator: ", of Conv_0, Relu_1". */
-void tort_error_at_made_node(tort_error *error, const tort_graph *graph, int32_t node, const char *words);
+/* The same of one that was made to stand in its place, with words behind the operator: ", made of Conv_0, Relu_1". */
+void tort_error_at_made_node(tort_error *error, const tort_graph *graph, int32_t index, const tort_node *made,
+                             const char *words);
 
 #endif

@@ -69,7 +69,7 @@ static bool node_fits(const tort_match *match, int32_t k) {
     const tort_pattern_node *want = &match->pattern->nodes[k];
     const tort_unit *unit = &match->lowered->units[match->nodes[k]];
     const tort_node *node = &match->lowered->graph.nodes[match->nodes[k]];
-    if (unit->provider != match->provider || !node->op || node->captured) return false;
+    if (unit->provider != match->provider || unit->segment || !node->op || node->captured) return false;
     if (tort_op_is_own(match->lowered->session->model->operators, node->op)) return false;
     if (operator_of(want->operators, node) < 0 || !conditions_hold(want->conditions, node)) return false;
     for (int32_t i = 1; i < node->output_count; i++)

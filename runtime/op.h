@@ -11,7 +11,7 @@
 #include "runtime/graph.h"
 
 /* Of this header and provider.h: an application that brings operators or providers was compiled with this number. */
-#define TORT_PROVIDER_ABI 4u
+#define TORT_PROVIDER_ABI 5u
 
 #ifdef __cplusplus
 extern "C" {
@@ -30,6 +30,7 @@ typedef struct tort_node_view {
     const tort_info *outputs;
     const void *params; /* what resolve made of the node; NULL before */
     const struct tort_model *model;
+    const struct tort_segment_view *segment; /* the nodes that it is made of, see provider.h; NULL: it is a node */
 } tort_node_view;
 
 /* Attributes by name. check.c has made sure of kinds and filled in the defaults of the row, so these cannot fail:

@@ -3,7 +3,7 @@
  * Every node is offered to the providers in the order of the chain; in a provider, to its kernel rows in the order of
  * the table; the first YES serves. Every answer is kept: refusals of providers before the one that serves, and of
  * better rows of that one. All nodes are asked before an unplaced one is an error, so that one run lists every problem.
- * It must not know operators or providers by name. Read next: claim.c, fuse.c. */
+ * It must not know operators or providers by name. Read next: claim.c, segment.c, fuse.c. */
 #include <stdio.h>
 #include <string.h>
 
@@ -46,6 +46,16 @@ static tort_status add_cures(tort_candidate *c, tort_error *error) {
     return status;
 }
 
+/* To the providers of the chain from this one on. */
+static tort_status offer_from(tort_candidate *c, int32_t first, tort_error *error) {
+    tort_status status = TORT_OK;
+    bool taken = false;
+    for (int32_t p = first; !status && !taken && p < c->session->chain_count; p++)
+        status = tort_candidate_offer(c, p, &taken, error);
+    if (!status) status = add_cures(c, error);
+    return status ? status : tort_candidate_size_packing(c, error);
+}
+
 static tort_status place_node(tort_candidate *c, tort_error *error) {
     c->unit->provider = TORT_AT_NOWHERE;
     const char *host = tort_candidate_host_label(c);
@@ -54,14 +64,7 @@ static tort_status place_node(tort_candidate *c, tort_error *error) {
         c->unit->label = host;
         return TORT_OK;
     }
-    tort_status status = TORT_OK;
-    for (int32_t p = 0; !status && p < c->session->chain_count; p++) {
-        bool taken;
-        status = tort_candidate_offer(c, p, &taken, error);
-        if (taken) break;
-    }
-    if (!status) status = add_cures(c, error);
-    return status ? status : tort_candidate_size_packing(c, error);
+    return offer_from(c, 0, error);
 }
 
 /* ---- the graph --------------------------------------------------------------------------------------------------- */
@@ -75,7 +78,7 @@ typedef struct node_list {
 
 /* Adds "Resize_31 (Resize-13) cuda: NO_ATTR ...". */
 static void list_node(node_list *list, const tort_lowered *lowered, int32_t index) {
-    const tort_node *node = &lowered->graph.nodes[index];
+    const tort_node *node = tort_unit_node(lowered, index);
     const tort_unit *unit = &lowered->units[index];
     const char *path = lowered->graph.path;
     char line[256];
@@ -118,7 +121,7 @@ static bool is_unplaced(const tort_lowered *lowered, int32_t index) {
     return lowered->units[index].provider == TORT_AT_NOWHERE;
 }
 
-static tort_status report_unplaced(const tort_session *session, tort_error *error) {
+tort_status tort_check_placed(const tort_session *session, tort_error *error) {
     const node_list list = list_nodes(session, is_unplaced);
     char what[64];
     if (!list.count) return TORT_OK;
@@ -160,6 +163,32 @@ static tort_status place_graph(tort_lowered *lowered, const tort_op_table *rows,
     return status;
 }
 
+tort_status tort_place_onward(tort_lowered *lowered, tort_pass *pass, int32_t index, const tort_verdict *verdict,
+                              tort_error *error) {
+    tort_unit *unit = &lowered->units[index];
+    const int32_t before = unit->provider;
+    tort_node_view view = tort_pass_view(pass, index);
+    tort_candidate c = {.session = lowered->session,
+                        .lowered = lowered,
+                        .index = index,
+                        .node = &lowered->graph.nodes[index],
+                        .view = &view,
+                        .unit = unit};
+    view.params = unit->params;
+    tort_status status = tort_candidate_keep_out(&c, before, verdict, error);
+    unit->provider = TORT_AT_NOWHERE;
+    unit->kernel = NULL;
+    unit->label = NULL;
+    if (!status) status = tort_pass_acquire(pass, index, error);
+    if (!status) {
+        status = offer_from(&c, before + 1, error);
+        tort_pass_release(pass, index);
+    }
+    if (!status) status = tort_candidate_store(&c, error);
+    if (status) tort_error_at_node(error, &lowered->graph, index);
+    return status;
+}
+
 tort_status tort_place(tort_session *session, tort_error *error) {
     tort_op_table rows;
     tort_status status = tort_read_pins(session, error);
@@ -168,21 +197,33 @@ tort_status tort_place(tort_session *session, tort_error *error) {
     for (int32_t g = 0; !status && g < session->graph_count; g++)
         if (session->graphs[g].lowered) status = place_graph(&session->graphs[g], &rows, error);
     tort_op_table_free(&rows, &session->env);
-    if (!status) status = tort_check_pins(session, error);
-    return status ? status : report_unplaced(session, error);
+    return status ? status : tort_check_pins(session, error);
 }
 
 /* ---- --strict ---------------------------------------------------------------------------------------------------- */
 
-static bool fell_back(const tort_lowered *lowered, int32_t index) {
+bool tort_unit_fell_back(const tort_lowered *lowered, int32_t index, const char *allow) {
     const tort_unit *unit = &lowered->units[index];
-    if (unit->provider <= 0 || unit->pinned) return false;
-    return !tort_listed(lowered->session->options.allow, lowered->graph.nodes[index].op_type);
+    const tort_segment *segment = unit->segment;
+    const tort_node *nodes = lowered->graph.nodes;
+    bool excused = true;
+    if (unit->provider <= 0) return false;
+    if (!segment) return !unit->pinned && !tort_listed(allow, nodes[index].op_type);
+    for (int32_t i = 0; excused && i < segment->part_count; i++) {
+        const int32_t part = segment->parts[i];
+        excused = part == index ? segment->last_pinned : lowered->units[part].pinned;
+        excused = excused || nodes[part].op->flags & TORT_OP_ALIAS || tort_listed(allow, nodes[part].op_type);
+    }
+    return !excused;
+}
+
+static bool is_not_allowed(const tort_lowered *lowered, int32_t index) {
+    return tort_unit_fell_back(lowered, index, lowered->session->options.allow);
 }
 
 tort_status tort_place_strict(const tort_session *session, tort_error *error) {
     if (!session->options.strict) return TORT_OK;
-    const node_list list = list_nodes(session, fell_back);
+    const node_list list = list_nodes(session, is_not_allowed);
     char what[160];
     if (!list.count) return TORT_OK;
     snprintf(what, sizeof what, "strict: %d node%s not on %s", list.count, list.count == 1 ? " is" : "s are",

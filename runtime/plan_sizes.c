@@ -83,12 +83,32 @@ static tort_status measure(const tort_planned *planned, tort_pass *pass, tort_st
     return status;
 }
 
+/* The same of a segment: the params of all of its nodes, one scratch. */
+static tort_status measure_segment(const tort_planned *planned, tort_pass *pass, tort_step *step, tort_error *error) {
+    const tort_lowered *lowered = planned->lowered;
+    const tort_unit *unit = &lowered->units[step->node];
+    void *params = planned->params + step->params;
+    tort_unit_view view;
+    size_t scratch = 0;
+    tort_status status = tort_segment_resolve(lowered, pass, unit->segment, params, error);
+    if (status) return status;
+    status = tort_unit_view_open(&view, lowered, pass, step->node, params, error);
+    const tort_target *target = &lowered->session->chain[unit->provider].target;
+    if (!status && unit->kernel->size) status = unit->kernel->size(target, &view.node, &scratch, error);
+    if (status) tort_error_at_unit(error, lowered, step->node);
+    tort_unit_view_close(&view, lowered);
+    step->scratch_bytes = scratch;
+    return status;
+}
+
 tort_status tort_plan_sizes(tort_planned *planned, tort_pass *pass, tort_error *error) {
     const tort_plan *plan = &planned->plan;
     tort_status status = size_slots(planned, error);
     for (int32_t i = 0; !status && plan->complete && i < plan->step_count; i++) {
         tort_step *step = &plan->steps[i];
-        if (step->kind == TORT_STEP_KERNEL && !step->dynamic) status = measure(planned, pass, step, error);
+        if (step->kind != TORT_STEP_KERNEL || step->dynamic) continue;
+        const bool segment = planned->lowered->units[step->node].segment;
+        status = (segment ? measure_segment : measure)(planned, pass, step, error);
     }
     return status;
 }

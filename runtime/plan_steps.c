@@ -140,7 +140,7 @@ static tort_status ensure(builder *b, int32_t value, int32_t memory, int32_t nod
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
 static tort_status add_inputs(builder *b, int32_t index, int32_t operands) {
-    const tort_node *node = &b->graph->nodes[index];
+    const tort_node *node = tort_unit_node(b->lowered, index);
     for (int32_t i = 0; i < node->input_count; i++) {
         const int32_t where = node->inputs[i] < 0 ? -1 : tort_operand_memory(b->lowered, index, i);
         int32_t slot;
@@ -154,7 +154,7 @@ static tort_status add_inputs(builder *b, int32_t index, int32_t operands) {
 
 static tort_status add_outputs(builder *b, int32_t index, int32_t operands, int32_t memory, tort_home home,
                                int32_t source) {
-    const tort_node *node = &b->graph->nodes[index];
+    const tort_node *node = tort_unit_node(b->lowered, index);
     for (int32_t i = 0; i < node->output_count; i++) {
         if (node->outputs[i] < 0) continue;
         int32_t slot = add_slot(b, node->outputs[i], memory, home, source);
@@ -214,7 +214,8 @@ static bool shapes_unknown(const builder *b, const tort_node *node) {
 static tort_status reserve_params(builder *b, int32_t index, tort_step *step) {
     size_t end;
     step->params = b->plan->params_bytes;
-    if (!tort_align_size((size_t)step->params + tort_params_bytes(&b->graph->nodes[index]), TORT_PARAMS_ALIGN, &end))
+    if (!tort_add_size((size_t)step->params, tort_unit_params_bytes(b->lowered, index), &end) ||
+        !tort_align_size(end, TORT_PARAMS_ALIGN, &end))
         return tort_out_of_memory(b->error, 0);
     b->plan->params_bytes = end;
     return TORT_OK;
@@ -230,8 +231,15 @@ static bool makes_values(const builder *b, const tort_node *node) {
     return values;
 }
 
+/* Segments are of nodes whose shapes inputs determine; so one of them is larger than can be counted. */
+static tort_status refuse_dynamic(const builder *b, int32_t index) {
+    tort_fail(b->error, TORT_E_INPUT, "for these input shapes the size of a value is not known before the run");
+    tort_error_at_unit(b->error, b->lowered, index);
+    return TORT_E_INPUT;
+}
+
 static tort_status add_kernel(builder *b, int32_t index) {
-    const tort_node *node = &b->graph->nodes[index];
+    const tort_node *node = tort_unit_node(b->lowered, index);
     const tort_unit *unit = &b->lowered->units[index];
     int32_t memory = b->session->chain[unit->provider].memory;
     tort_step step = {.kind = TORT_STEP_KERNEL,
@@ -251,6 +259,7 @@ static tort_status add_kernel(builder *b, int32_t index) {
                              step.values ? TORT_HOME_OBJECT : TORT_HOME_ARENA, -1);
     if (status) return status;
     step.dynamic = !step.values && (asked || step_is_dynamic(b, &step));
+    if (step.dynamic && unit->segment) return refuse_dynamic(b, index);
     b->outline->fits |= !step.dynamic && unit->kernel->fit;
     status = reserve_params(b, index, &step);
     return status ? status : add_step(b, &step);
@@ -368,7 +377,8 @@ static tort_status build_steps(builder *b) {
         b->plan->input_slots[i] = add_slot(b, value, b->lowered->input_memory[i], TORT_HOME_INPUT, i);
         if (b->plan->input_slots[i] < 0) status = tort_out_of_memory(b->error, 0);
     }
-    for (int32_t i = 0; !status && i < b->graph->node_count; i++) {
+    for (int32_t place = 0; !status && place < b->graph->node_count; place++) {
+        const int32_t i = tort_unit_in_order(b->lowered, place);
         int32_t provider = b->lowered->units[i].provider;
         if (provider >= 0)
             status = add_kernel(b, i);

@@ -10,47 +10,45 @@
 
 /* ---- packing ----------------------------------------------------------------------------------------------------- */
 
-static tort_status hold_inputs(const tort_lowered *lowered, tort_pass *pass, const tort_node *node, bool hold,
+static tort_status hold_inputs(const tort_lowered *lowered, const tort_node *node, tort_info *inputs, bool hold,
                                tort_error *error) {
     for (int32_t i = 0; i < node->input_count; i++) {
         const int32_t value = node->inputs[i];
         if (value < 0 || !tort_is_constant(lowered, value)) continue;
         const int32_t constant = lowered->constant_of[value];
         if (!hold) {
-            if (pass->in[i].data) tort_constant_release(lowered->session, constant);
+            if (inputs[i].data) tort_constant_release(lowered->session, constant);
             continue;
         }
-        pass->in[i].data = NULL;
-        tort_status status = tort_constant_acquire(lowered->session, constant, &pass->in[i].data, error);
+        inputs[i].data = NULL;
+        tort_status status = tort_constant_acquire(lowered->session, constant, &inputs[i].data, error);
         if (status) return status;
     }
     return TORT_OK;
 }
 
-static tort_status prepare_unit(tort_lowered *lowered, tort_pass *pass, int32_t index, tort_error *error) {
+static tort_status prepare_kernel(tort_lowered *lowered, tort_unit_view *view, int32_t index, tort_error *error) {
     tort_session *session = lowered->session;
     tort_unit *unit = &lowered->units[index];
-    const tort_node *node = &lowered->graph.nodes[index];
+    const tort_node *node = tort_unit_node(lowered, index);
     const tort_link *link = &session->chain[unit->provider];
     if (session->saved && unit->packed_bytes) return tort_saved_unpack(session, lowered, index, error);
-    tort_node_view view = tort_pass_view(pass, index);
-    view.params = unit->params;
     tort_status status = TORT_OK;
     if (unit->packed_bytes)
         status = tort_chain_alloc(session, &session->env, link->memory, unit->packed_bytes, "packed weights",
                                   &unit->packed, error);
     if (status) return status;
-    tort_prepare prepare = {.node = &view,
+    tort_prepare prepare = {.node = &view->node,
                             .target = &link->target,
                             .device = link->device,
                             .env = &session->env,
                             .packed = unit->packed,
                             .error = error};
-    status = hold_inputs(lowered, pass, node, true, error);
+    status = hold_inputs(lowered, node, view->inputs, true, error);
     const int32_t before = tort_link_enter(link);
     if (!status) status = tort_link_noted(link, unit->kernel->prepare(&prepare));
     tort_link_leave(link, before);
-    hold_inputs(lowered, pass, node, false, NULL);
+    hold_inputs(lowered, node, view->inputs, false, NULL);
     if (status) {
         tort_error_at_unit(error, lowered, index);
         if (error) error->provider = link->provider->name;
@@ -58,6 +56,14 @@ static tort_status prepare_unit(tort_lowered *lowered, tort_pass *pass, int32_t 
     }
     unit->prepared = prepare.prepared;
     return TORT_OK;
+}
+
+static tort_status prepare_unit(tort_lowered *lowered, tort_pass *pass, int32_t index, tort_error *error) {
+    tort_unit_view view;
+    tort_status status = tort_unit_view_open(&view, lowered, pass, index, NULL, error);
+    if (!status) status = prepare_kernel(lowered, &view, index, error);
+    tort_unit_view_close(&view, lowered);
+    return status;
 }
 
 static tort_status prepare_units(tort_lowered *lowered, tort_error *error) {
@@ -130,7 +136,7 @@ static tort_status upload(tort_session *session, int32_t index, int32_t memory, 
 
 static tort_status keep_inputs(tort_lowered *lowered, int32_t index, tort_error *error) {
     tort_session *session = lowered->session;
-    const tort_node *node = &lowered->graph.nodes[index];
+    const tort_node *node = tort_unit_node(lowered, index);
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < node->input_count; i++) {
         const tort_reads reads = tort_constant_reads(lowered, index, i);
@@ -188,13 +194,11 @@ tort_status tort_prepare_all(tort_session *session, tort_error *error) {
 
 /* ---- plans ------------------------------------------------------------------------------------------------------- */
 
-static tort_status fit_step(tort_planned *planned, tort_pass *pass, int32_t index, tort_error *error) {
+static tort_status fit_step(tort_planned *planned, const tort_unit_view *view, int32_t index, tort_error *error) {
     const tort_lowered *lowered = planned->lowered;
     const tort_step *step = &planned->plan.steps[index];
     const tort_link *link = &lowered->session->chain[step->provider];
-    tort_node_view view = tort_pass_view(pass, step->node);
-    view.params = planned->params + step->params;
-    tort_fit fit = {.node = &view,
+    tort_fit fit = {.node = &view->node,
                     .target = &link->target,
                     .scratch = (size_t)step->scratch_bytes,
                     .device = link->device,
@@ -211,6 +215,16 @@ static tort_status fit_step(tort_planned *planned, tort_pass *pass, int32_t inde
     return status;
 }
 
+static tort_status view_and_fit(tort_planned *planned, tort_pass *pass, int32_t index, tort_error *error) {
+    const tort_step *step = &planned->plan.steps[index];
+    const void *params = planned->params + step->params;
+    tort_unit_view view;
+    tort_status status = tort_unit_view_open(&view, planned->lowered, pass, step->node, params, error);
+    if (!status) status = fit_step(planned, &view, index, error);
+    tort_unit_view_close(&view, planned->lowered);
+    return status;
+}
+
 static bool is_fitted(const tort_lowered *lowered, const tort_step *step) {
     return step->kind == TORT_STEP_KERNEL && !step->dynamic && lowered->units[step->node].kernel->fit;
 }
@@ -223,7 +237,7 @@ tort_status tort_fit_plan(tort_planned *planned, tort_error *error) {
     tort_status status = tort_lowered_pass(lowered, &pass, planned->infos, &planned->dims, &planned->arena, error);
     if (status) return status;
     for (int32_t i = 0; !status && i < plan->step_count; i++)
-        if (is_fitted(lowered, &plan->steps[i])) status = fit_step(planned, &pass, i, error);
+        if (is_fitted(lowered, &plan->steps[i])) status = view_and_fit(planned, &pass, i, error);
     tort_pass_free(&pass);
     return status;
 }

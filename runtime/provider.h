@@ -4,7 +4,8 @@
  * drift apart. A refusal is a value: a code out of a closed list, a sentence, and what the user can do.
  * A provider must not decide where a node runs (place.c does), nor know other providers. It can live outside this tree:
  * `make install` brings this header and those it includes, and the library exports what is marked TORT_API.
- * Read next: tests/fake_provider.c, a whole provider in 60 lines; then place.c. */
+ * Read next: tests/fake_provider.c, a whole provider in 60 lines; tests/segments/engine_provider.c, one that compiles
+ * several nodes into one; then place.c. */
 #ifndef TORT_RUNTIME_PROVIDER_H
 #define TORT_RUNTIME_PROVIDER_H
 
@@ -120,6 +121,14 @@ typedef struct tort_fit {
     tort_error *error;
 } tort_fit;
 
+/* Can a node be compiled together with others, by tort_provider.segments? An alias (Identity, Reshape), which is else
+ * done by the executor, is only claimed for that. */
+typedef enum tort_in_segment {
+    TORT_SEGMENT_NEVER,
+    TORT_SEGMENT_MAY, /* also by itself, as any node */
+    TORT_SEGMENT_ONLY /* not by itself: the row has a claim and nothing else */
+} tort_in_segment;
+
 /* Several rows an operator; in the order of the table the first that claims, serves. */
 typedef struct tort_kernel {
     const char *domain, *op; /* op "*": any operator */
@@ -138,7 +147,36 @@ typedef struct tort_kernel {
     void (*release)(void *device, const tort_env *env, void *prepared); /* NULL where prepare is */
     tort_status (*fit)(tort_fit *fit);                                  /* NULL: nothing depends on the plan */
     void (*unfit)(void *device, const tort_env *env, void *fitted);     /* NULL where fit is */
+    tort_in_segment segment;
 } tort_kernel;
+
+/* ---- segments -----------------------------------------------------------------------------------------------------
+ */
+
+/* One of the nodes that are compiled together. Its operands are values of the segment; -1: absent. */
+typedef struct tort_segment_node {
+    const tort_op *op;
+    const char *name;
+    const tort_attribute *attributes;
+    const void *params; /* for the shapes in `values` */
+    const int32_t *inputs, *outputs;
+    int32_t attribute_count, input_count, output_count;
+} tort_segment_node;
+
+/* Nodes that become one: connected, and no path from one to another leads through a node that is none of them. All of
+ * their operands are tensors whose shapes the shapes of the model's inputs determine.
+ *
+ * The values: first those from outside, call->inputs of a run, weights too; then what the nodes make. Those that
+ * somebody outside reads are call->outputs, in the order of `outputs`; the others exist only if the kernel keeps them,
+ * in memory that it asks for with `size`. */
+typedef struct tort_segment_view {
+    const tort_segment_node *nodes; /* in an order in which they can run */
+    /* While claimed, a dimension may be a symbol; for size and fit all are numbers. The data of a constant is at hand
+     * for fit where the provider's memory is the host's, else only that of a small one. */
+    const tort_info *values;
+    const int32_t *outputs; /* values, ascending */
+    int32_t node_count, value_count, input_count, output_count;
+} tort_segment_view;
 
 /* ---- the provider --------------------------------------------------------------------------------------------------
  */
@@ -188,12 +226,17 @@ typedef struct tort_provider {
     /* Whose memory is this? TORT_REACH bits, so that a pointer of the application in the wrong memory is an error and
      * not a crash. NULL: it cannot tell. */
     uint32_t (*reach)(void *device, const void *pointer);
+    /* Not NULL: takes nodes of which the rows say so together. A kernel as any other, but for what it sees:
+     * node->segment is set, params are those of its nodes. `claim` may refuse; `fit` compiles, for the shapes of one
+     * plan, with which it is kept; `run` runs what was compiled (call->fitted); `unfit` frees it. domain and op are not
+     * read; host_inputs is 0: all inputs are in the provider's memory. */
+    const tort_kernel *segments;
 } tort_provider;
 
 /* Does the row run the operator's plain loop? Not in the memory of a device, even where the row of a described one has
  * no code in this build. */
 static inline bool tort_runs_reference(const tort_provider *provider, const tort_kernel *kernel) {
-    return provider->host_memory && !kernel->run;
+    return provider->host_memory && !kernel->run && kernel->segment != TORT_SEGMENT_ONLY;
 }
 
 /* The providers of this build, ends with NULL. In providers.c. */

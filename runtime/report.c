@@ -45,6 +45,7 @@ static bool write_verdicts(writer *w, const tort_lowered *lowered, const tort_un
                                          .kernel = said->kernel,
                                          .code = said->code,
                                          .fusion = said->fusion,
+                                         .segment = said->segment,
                                          .message = said->message,
                                          .cure = said->cure,
                                          .root = said->root < 0 ? -1 : lowered->graph.first + said->root};
@@ -78,7 +79,7 @@ static bool write_from(writer *w, const tort_lowered *lowered, const tort_unit *
 }
 
 static const tort_report_node *write_node(writer *w, const tort_lowered *lowered, int32_t i) {
-    const tort_node *node = &lowered->graph.nodes[i];
+    const tort_node *node = tort_unit_node(lowered, i);
     const tort_unit *unit = &lowered->units[i];
     tort_report_node *out = tort_arena_alloc(w->arena, sizeof *out);
     if (!out) return NULL;
@@ -92,7 +93,7 @@ static const tort_report_node *write_node(writer *w, const tort_lowered *lowered
                               .provider = node_provider(w->session, unit->provider),
                               .kernel = unit->label ? unit->label : "",
                               .pinned = unit->pinned,
-                              .fell_back = unit->provider > 0 && !unit->pinned};
+                              .fell_back = tort_unit_fell_back(lowered, i, NULL)};
     w->report->folded += unit->provider == TORT_AT_FOLDED;
     w->report->host += unit->provider == TORT_AT_HOST;
     w->report->unplaced += unit->provider == TORT_AT_NOWHERE;
@@ -149,12 +150,13 @@ static bool write_copy(writer *w, const tort_planned *planned, const tort_step *
     tort_report_copy *copy = tort_arena_alloc(w->arena, sizeof *copy);
     if (!copy) return false;
     w->copies[w->report->copy_count++] = copy;
-    *copy = (tort_report_copy){.value = graph->values[from->value].name,
-                               .from = memory_name(w->session, from->memory),
-                               .to = memory_name(w->session, to->memory),
-                               .bytes = to->bytes,
-                               .before = step->node >= 0 ? path_of(w, graph, &graph->nodes[step->node]) : "",
-                               .node = step->node >= 0 ? graph->first + step->node : -1};
+    *copy = (tort_report_copy){
+        .value = graph->values[from->value].name,
+        .from = memory_name(w->session, from->memory),
+        .to = memory_name(w->session, to->memory),
+        .bytes = to->bytes,
+        .before = step->node >= 0 ? path_of(w, graph, tort_unit_node(planned->lowered, step->node)) : "",
+        .node = step->node >= 0 ? graph->first + step->node : -1};
     return copy->before != NULL;
 }
 

@@ -185,11 +185,19 @@ static tort_status observe_slot(tort_frame *frame, int32_t number, int32_t slot,
     return status;
 }
 
+/* The node that makes a value, which in a segment need not be the last. */
+static int32_t maker_of(const tort_frame *frame, const tort_step *step, int32_t slot) {
+    const tort_lowered *lowered = frame->lowered;
+    const int32_t value = frame->planned->plan.slots[slot].value;
+    const bool segment = lowered->units[step->node].segment;
+    return lowered->graph.first + (segment ? lowered->graph.values[value].producer : step->node);
+}
+
 static tort_status observe(tort_frame *frame, const tort_step *step, tort_error *error) {
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < step->output_count && step->kind != TORT_STEP_COPY; i++) {
         const int32_t slot = frame->planned->plan.operands[step->operands + step->input_count + i];
-        if (slot >= 0) status = observe_slot(frame, frame->lowered->graph.first + step->node, slot, error);
+        if (slot >= 0) status = observe_slot(frame, maker_of(frame, step, slot), slot, error);
     }
     return status;
 }
@@ -213,7 +221,7 @@ static tort_status wait_for(const tort_context *context, const tort_step *step, 
 
 static tort_status end_cancelled(const tort_frame *frame, const tort_step *step, tort_error *error) {
     tort_fail(error, TORT_E_CANCELLED, "the run was cancelled before this step");
-    if (step->node >= 0) tort_error_at_node(error, &frame->lowered->graph, step->node);
+    if (step->node >= 0) tort_error_at_unit(error, frame->lowered, step->node);
     return TORT_E_CANCELLED;
 }
 

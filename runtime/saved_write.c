@@ -397,19 +397,27 @@ static tort_status write_all(saver *s) {
     return status ? status : write_table(s);
 }
 
-/* A kernel that packs and keeps something else of its weights too would miss it. */
-static tort_status check_kernels(const tort_session *session, tort_error *error) {
+/* What no file holds: code that a provider compiled, and what a kernel keeps beside what it packs. */
+static tort_status check_unit(const tort_unit *unit, tort_error *error) {
+    if (unit->segment && unit->provider >= 0)
+        return tort_fail(error, TORT_E_UNSUPPORTED,
+                         "a segment is compiled when a session is made, and no file holds that: save a session without "
+                         "the provider that takes segments");
+    if (!unit->packed || !unit->prepared) return TORT_OK;
+    return tort_fail(error, TORT_E_UNSUPPORTED,
+                     "kernel %s packs weights and makes something else of them that no file holds: pin the node to "
+                     "another provider",
+                     unit->kernel->name);
+}
+
+static tort_status check_units(const tort_session *session, tort_error *error) {
     for (int32_t g = 0; g < session->graph_count; g++) {
         const tort_lowered *lowered = &session->graphs[g];
         for (int32_t n = 0; lowered->lowered && n < lowered->graph.node_count; n++) {
-            const tort_unit *unit = &lowered->units[n];
-            if (!unit->packed || !unit->prepared) continue;
-            tort_fail(error, TORT_E_UNSUPPORTED,
-                      "kernel %s packs weights and makes something else of them that no file holds: "
-                      "pin the node to another provider",
-                      unit->kernel->name);
+            const tort_status status = check_unit(&lowered->units[n], error);
+            if (!status) continue;
             tort_error_at_unit(error, lowered, n);
-            return TORT_E_UNSUPPORTED;
+            return status;
         }
     }
     return TORT_OK;
@@ -423,7 +431,7 @@ static tort_status check_session(tort_session *session, const tort_writer *write
     if (!session->runnable)
         return tort_fail(error, TORT_E_USAGE,
                          "this session cannot run (it is only planned, or was refused): there is nothing to save");
-    return check_kernels(session, error);
+    return check_units(session, error);
 }
 
 tort_status tort_session_save_writer(tort_session *session, const tort_writer *writer, tort_error *error) {

@@ -1,8 +1,8 @@
 /* session.c - one chain of providers, one placement, and the plans made for it so far.
  *
  * tort_session_create runs the planning phase from end to end; each part is a file of its own. After that a session
- * only gains plans, under its lock. Read next, in this order: chain.c lower.c fold.c place.c fuse.c
- * prepare.c plan.c; plans.c keeps the plans. */
+ * only gains plans, under its lock. Read next, in this order: chain.c lower.c fold.c place.c segment.c
+ * fuse.c prepare.c plan.c; plans.c keeps the plans. */
 #include <string.h>
 
 #include "runtime/saved_format.h"
@@ -93,6 +93,8 @@ static tort_status decide(tort_session *session, tort_error *error) {
     if (!status) status = tort_fold(session, error);
     if (status || session->saved) return status ? status : tort_saved_place(session, error);
     status = tort_place(session, error);
+    if (!status) status = tort_segment_units(session, error);
+    if (!status) status = tort_check_placed(session, error);
     if (!status) status = tort_chain_require(session, error);
     if (!status) status = tort_place_strict(session, error);
     return status ? status : tort_fuse(session, error);

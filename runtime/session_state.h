@@ -2,8 +2,8 @@
  *
  * A session runs a graph of its own: each graph of the model, bodies included, is lowered into one tort_lowered, which
  * holds all that the session knows of it. One writer per fact: chain.c opens providers and tells memories apart,
- * lower.c copies graphs, fold.c sets `folded`, place.c alone sets where a unit runs, fuse.c joins units of one
- * provider, prepare.c fills prepared and constants, bind.c says where inputs and outputs are, plan.c makes plans,
+ * lower.c copies graphs, fold.c sets `folded`, place.c alone sets where a unit runs, segment.c and fuse.c join units of
+ * one provider, prepare.c fills prepared and constants, bind.c says where inputs and outputs are, plan.c makes plans,
  * report.c only reads. */
 #ifndef TORT_RUNTIME_SESSION_STATE_H
 #define TORT_RUNTIME_SESSION_STATE_H
@@ -53,11 +53,25 @@ typedef struct tort_said {
     tort_verdict_code code;
     const char *message, *cure;
     const char *fusion; /* that was refused; NULL: the unit itself was */
+    bool segment;       /* of the unit as a part of a segment */
     int32_t root;       /* UPSTREAM: the unit at fault; -1 */
 } tort_said;
 
+/* Nodes that one kernel runs together. Shapes are inferred node by node as ever, so they stay in the graph; what plan
+ * and run see in the place of the last is `node`. */
+typedef struct tort_segment {
+    tort_node node;                 /* reads and makes what its parts read from outside and make for outside */
+    const int32_t *parts;           /* nodes of the graph, in its order */
+    const int32_t *values;          /* values of the graph, in the order of those of the segment */
+    const tort_segment_node *nodes; /* as its kernel sees the parts, but for params */
+    const int32_t *outputs;         /* values of the segment */
+    int32_t part_count, value_count;
+    bool last_pinned; /* the last part, whose unit became that of all */
+} tort_segment;
+
 /* What becomes of a node of the lowered graph, the node of the same index. A unit that a fusion made stands where the
- * last of its nodes stood; the others are TORT_AT_FUSED and do nothing. */
+ * last of its nodes stood; the others are TORT_AT_FUSED and do nothing. The parts of a segment likewise, but that plans
+ * infer the shapes of all of them. */
 typedef struct tort_unit {
     int32_t provider; /* chain index, or TORT_AT_... */
     const tort_kernel *kernel;
@@ -75,8 +89,9 @@ typedef struct tort_unit {
     void *packed;        /* owned, in the provider's memory; NULL before prepare.c */
     bool mapped;         /* packed is where a saved plan is mapped: not owned */
     void *prepared;      /* of kernel->prepare */
-    const int32_t *from; /* nodes of the model's graph that a fusion made this one of, in order; NULL: itself alone */
+    const int32_t *from; /* nodes of the model's graph that this one is made of, in order; NULL: itself alone */
     int32_t from_count;
+    const tort_segment *segment; /* it is, or is part of; NULL */
 } tort_unit;
 
 /* ---- constants --------------------------------------------------------------------------------------------------- */
@@ -152,6 +167,7 @@ typedef struct tort_lowered {
     tort_graph graph; /* the session's own copy: passes may change its nodes and add values; names are the model's */
     bool lowered;     /* false: a body of a node that never runs, or was not understood */
     tort_unit *units; /* node_count; in the session's arena, as all that is not said to grow */
+    int32_t *order;   /* nodes in the order in which units run, where a segment asks for another; NULL: as they stand */
     /* These three and the graph's values grow: value_count, room for graph.value_capacity; owned. */
     tort_info *infos;                      /* types, shapes and small contents, with fixed shapes */
     int32_t *constant_of;                  /* index into the session's constants, -1 */
@@ -225,6 +241,15 @@ tort_status tort_lowered_pass(const tort_lowered *lowered, tort_pass *pass, tort
                               tort_arena *arena, tort_error *error);
 static inline tort_lowered *tort_main_graph(const tort_session *session) {
     return &session->graphs[0];
+}
+/* What a unit that runs reads and makes: its node, or all of its segment. */
+static inline const tort_node *tort_unit_node(const tort_lowered *lowered, int32_t unit) {
+    const tort_segment *segment = lowered->units[unit].provider >= 0 ? lowered->units[unit].segment : NULL;
+    return segment ? &segment->node : &lowered->graph.nodes[unit];
+}
+/* The unit that runs at this place of the order, from 0 on. */
+static inline int32_t tort_unit_in_order(const tort_lowered *lowered, int32_t place) {
+    return lowered->order ? lowered->order[place] : place;
 }
 
 /* session.c: the whole planning phase; of `saved`, whose model is then owned, what is left of it. *reportable: the
@@ -303,8 +328,41 @@ uint64_t tort_room_for_values(const tort_session *session, int32_t memory);
 /* pins.c: what the user wants where; then, whether each of these nodes runs on a provider at all. */
 tort_status tort_read_pins(tort_session *session, tort_error *error);
 tort_status tort_check_pins(const tort_session *session, tort_error *error);
-/* The one function that decides where units run. TORT_E_PLACEMENT names every node without a provider. */
+/* The one function that decides where units run. */
 tort_status tort_place(tort_session *session, tort_error *error);
+/* A unit cannot stay where it was placed, as the verdict on its segment says: it is offered to the providers behind.
+ * `pass` is over its graph. */
+tort_status tort_place_onward(tort_lowered *lowered, tort_pass *pass, int32_t unit, const tort_verdict *verdict,
+                              tort_error *error);
+/* Did a node of the unit come to where it is because a provider before refused it? One that is pinned there did not;
+ * one of these operators is excused ("A,B"; NULL: none). */
+bool tort_unit_fell_back(const tort_lowered *lowered, int32_t unit, const char *allow);
+/* TORT_E_PLACEMENT names every node without a provider. */
+tort_status tort_check_placed(const tort_session *session, tort_error *error);
+/* segment.c: lets providers that compile several nodes into one have theirs. */
+tort_status tort_segment_units(tort_session *session, tort_error *error);
+/* unit_view.c: a unit as its kernel sees it, with what is known in the pass, until it is closed or the pass looks at
+ * another one. params: of the unit, of a segment those of its parts one behind another; NULL: as they were while
+ * placing. Pair with close, also when open fails. */
+typedef struct tort_unit_view {
+    tort_node_view node;
+    tort_info *inputs; /* node.inputs, to write to */
+    tort_segment_view segment;
+    void *block; /* owned; NULL */
+    size_t bytes;
+} tort_unit_view;
+
+tort_status tort_unit_view_open(tort_unit_view *view, const tort_lowered *lowered, tort_pass *pass, int32_t unit,
+                                const void *params, tort_error *error);
+/* The same of a segment, which need not be that of a unit yet. */
+tort_status tort_segment_view_open(tort_unit_view *view, const tort_lowered *lowered, const tort_pass *pass,
+                                   const tort_segment *segment, const void *params, tort_error *error);
+void tort_unit_view_close(tort_unit_view *view, const tort_lowered *lowered);
+/* Bytes of the params of a unit in a plan. Where they overflow SIZE_MAX. */
+size_t tort_unit_params_bytes(const tort_lowered *lowered, int32_t unit);
+/* Resolves the parts of a segment for what is known in the pass into so many bytes, zeroed. */
+tort_status tort_segment_resolve(const tort_lowered *lowered, tort_pass *pass, const tort_segment *segment,
+                                 void *params, tort_error *error);
 /* fuse.c: joins units that are on one provider where it has a kernel for all of them at once. */
 tort_status tort_fuse(tort_session *session, tort_error *error);
 /* As tort_error_at_node; of a unit that a fusion made it says what it is made of. */

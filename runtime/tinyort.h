@@ -391,7 +391,7 @@ typedef struct tort_session_options {
     bool plan_only; /* weights are not prepared; such a session cannot run */
     /* Fusions that are not wanted: "*" for all, or a list of their names, "gelu_erf,bias" (tinyort ops lists them). */
     const char *fusions_off;
-    bool unfolded;   /* no folding and no fusion: every node runs (compare uses it) */
+    bool unfolded;   /* no folding and no fusion: every node runs, but for what is in a segment (compare uses it) */
     bool wait_steps; /* wait for the device after every step: slow, but an error names its node for certain */
     uint64_t
         fold_limit; /* bytes that folded constants may take; 0: 64 MiB, or as much as the weights if that is more */
@@ -485,8 +485,9 @@ typedef enum tort_direction { TORT_TO_DEVICE, TORT_TO_HOST, TORT_ON_DEVICE } tor
 TORT_API tort_status tort_memory_copy(tort_context *context, const char *provider, void *to, const void *from,
                                       size_t bytes, tort_direction direction, tort_error *error);
 
-/* Called after every step with each value it made, by name, in host memory (copied there where it is not); valid for
- * the call. For debugging and comparing: it slows the run down and allocates. NULL stops it. */
+/* Called after every step with each value it made, by name and the node that makes it, in host memory (copied there
+ * where it is not); valid for the call. For debugging and comparing: it slows the run down and allocates. NULL stops
+ * it. */
 typedef void (*tort_observer)(void *ud, int32_t node, const char *value, const tort_tensor *tensor);
 TORT_API void tort_context_observe(tort_context *context, tort_observer observer, void *ud);
 
@@ -522,11 +523,13 @@ typedef struct tort_report_verdict {
     const char *message, *cure;
     const char *fusion; /* that it refused; NULL: the node itself */
     int32_t root;       /* UPSTREAM: index of the node that is the cause of it all; else -1 */
+    bool segment;       /* said of the node as a part of a segment: why it is in none */
 } tort_report_verdict;
 
 typedef struct tort_report_node {
     /* Its number among the model's nodes, bodies behind the main graph, in the order in which they run: what "#12"
-     * means in a pin, which is of that node alone. Of a fused node: the number of its last. They ascend in a report. */
+     * means in a pin, which is of that node alone. Of a fused node and of a segment: the number of its last. They
+     * ascend in a report. */
     int32_t index;
     int32_t file_index; /* in its graph in the file; nodes of one expanded function share it */
     const char *path;   /* "Conv_12", or "Loop_3/body/Add_1" for a node of a body */
@@ -540,7 +543,7 @@ typedef struct tort_report_node {
     const tort_report_verdict *const *verdicts; /* better rows that refused, and providers before the one that serves */
     int32_t verdict_count;
     const char *const
-        *from; /* paths of the model's nodes that a fusion made this one of; it stands where the last stood */
+        *from; /* paths of the model's nodes that a fusion or segment is made of; it has the number of the last */
     const char *const *from_ops; /* and their operators */
     int32_t from_count;
 } tort_report_node;

@@ -37,6 +37,7 @@ typedef struct comparison {
     tort_model *model;
     cli_inputs inputs;
     tort_session *sessions[2];
+    tort_report *opened[2];  /* before they run */
     tort_value **outputs[2]; /* of the model; NULL those that are tensors, which are compared as they are made */
     kept *buckets[BUCKETS];  /* by node, in the order in which values were made */
     int32_t compared, different, missing;
@@ -87,8 +88,15 @@ static bool is_output(const tort_model *model, const char *value) {
     return false;
 }
 
+/* Is the node part of a segment? Values inside of one are nowhere. */
+static bool is_inside(const tort_report *report, int32_t node) {
+    const int32_t place = cli_place_of(report, node);
+    return place < 0 || report->nodes[place]->from_count > 0;
+}
+
 /* A value that only one of the runs made is a difference. */
-static void count_missing(comparison *c, const char *value) {
+static void count_missing(comparison *c, int32_t which, int32_t node, const char *value) {
+    if (is_inside(c->opened[which], node)) return;
     if (c->missing < MOST_MISSING) c->missing_names[c->missing] = cli_copy_text(value, strlen(value));
     c->missing++;
     c->outputs_different += is_output(c->model, value);
@@ -115,7 +123,7 @@ static void compare_value(void *ud, int32_t node, const char *value, const tort_
     kept **link = bucket_of(c, node), *k;
     while ((k = *link) && (k->node != node || strcmp(k->name, value) != 0)) link = &k->next_in_bucket;
     if (!k) {
-        count_missing(c, value);
+        count_missing(c, 0, node, value);
         return;
     }
     *link = k->next_in_bucket;
@@ -131,7 +139,7 @@ static void finish_comparing(comparison *c, bool ran) {
     for (int i = 0; i < BUCKETS; i++)
         for (kept *k = c->buckets[i], *next; k; k = next) {
             next = k->next_in_bucket;
-            if (ran) count_missing(c, k->name);
+            if (ran) count_missing(c, 1, k->node, k->name);
             free_kept(k);
         }
 }
@@ -195,6 +203,7 @@ static tort_status run_observed(comparison *c, int32_t which, tort_observer obse
     tort_status status = cli_open_session(c->model, &session_options, &c->sessions[which], error);
     free(required);
     if (status) return status;
+    c->opened[which] = cli_report(c->sessions[which]);
     tort_context *context = NULL;
     status = tort_context_create(c->sessions[which], &context, error);
     if (!status && which == 0) cli_inputs_tell(&c->inputs);
@@ -255,9 +264,25 @@ static tort_status judge(const comparison *c, bool chains_alike, tort_error *err
 
 /* ---- telling ----------------------------------------------------------------------------------------------------- */
 
-static const tort_report_node *node_at(const tort_report *report, int32_t index) {
+/* The path of a node of the model. The caller frees. */
+static char *path_of(const tort_model *model, int32_t index) {
+    const tort_graph *graph = model->graphs + model->graph_count - 1;
+    while (graph->first > index) graph--;
+    const char *path = graph->path;
+    return cli_format("%s%s%s", path, *path ? "/" : "", graph->nodes[index - graph->first].name);
+}
+
+/* The node of this number, or the segment that it is in; NULL: there is none. */
+static const tort_report_node *node_at(const comparison *c, const tort_report *report, int32_t index) {
     const int32_t place = cli_place_of(report, index);
-    return place >= 0 ? report->nodes[place] : NULL;
+    const tort_report_node *found = place >= 0 ? report->nodes[place] : NULL;
+    if (found || index < 0) return found;
+    char *path = path_of(c->model, index);
+    for (int32_t i = 0; i < report->node_count; i++)
+        for (int32_t k = 0; k < report->nodes[i]->from_count; k++)
+            if (!strcmp(report->nodes[i]->from[k], path)) found = report->nodes[i];
+    free(path);
+    return found;
 }
 
 static void fill_json(const comparison *c, const tort_report *report, cJSON *root) {
@@ -269,7 +294,7 @@ static void fill_json(const comparison *c, const tort_report *report, cJSON *roo
     cli_json_number(root, "missing", c->missing);
     cli_json_number(root, "outputs_different", c->outputs_different);
     cJSON_AddNumberToObject(root, "largest_difference", c->worst);
-    const tort_report_node *node = node_at(report, c->first.node);
+    const tort_report_node *node = node_at(c, report, c->first.node);
     if (!node) {
         cJSON_AddNullToObject(root, "first");
         return;
@@ -301,7 +326,7 @@ static void print_text(const comparison *c, const tort_report *report) {
     }
     cli_print(stdout, "%d values compared, %s against %s; the largest difference is %g\n", c->compared, b, a, c->worst);
     print_missing(c);
-    const tort_report_node *node = node_at(report, c->first.node);
+    const tort_report_node *node = node_at(c, report, c->first.node);
     if (!node) {
         if (!c->missing) cli_print(stdout, "no node differs\n");
         return;
@@ -338,6 +363,7 @@ int cli_compare(cli_options *options) {
         cli_end(options, &(cli_ending){.error = &error, .sessions = c->sessions, .session_count = 2, .json = json});
     for (int i = 0; i < 2; i++)
         if (c->outputs[i]) cli_values_free(c->outputs[i], tort_model_output_count(c->model));
+    for (int i = 0; i < 2; i++) tort_report_free(c->opened[i]);
     for (int i = 0; i < 2; i++) tort_session_free(c->sessions[i]);
     for (int i = 0; i < MOST_MISSING; i++) free(c->missing_names[i]);
     free(c->first.value);

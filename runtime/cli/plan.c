@@ -165,7 +165,8 @@ static void print_copies(copy_list *copies, int32_t node, bool shown, int name_w
 static bool is_fallback(const tort_report_node *node) {
     if (!node->provider || cli_refusal_elsewhere(node)) return true;
     for (int32_t i = 0; i < node->verdict_count; i++)
-        if (node->verdicts[i]->code >= TORT_NO_CAPABILITY && !node->verdicts[i]->fusion) return true;
+        if (node->verdicts[i]->code >= TORT_NO_CAPABILITY && !node->verdicts[i]->fusion && !node->verdicts[i]->segment)
+            return true;
     return false;
 }
 
@@ -199,7 +200,7 @@ static void print_node(const tort_report_node *node, const char *first, cli_tabl
     free(why);
 }
 
-/* What a fusion made the node of is one row behind it. */
+/* What a fusion or a segment made the node of is one row behind it. */
 static void print_from(const tort_report_node *node, cli_table *table) {
     char *text = cli_copy_text("", 0);
     for (int32_t i = 0; i < node->from_count; i++) cli_append(&text, "%s%s", i ? ", " : "from ", node->from[i]);

@@ -49,6 +49,7 @@ static cJSON *verdict_json(const tort_report_verdict *verdict) {
     cli_json_text(item, "message", verdict->message);
     cli_json_text(item, "cure", verdict->cure);
     if (verdict->fusion) cli_json_text(item, "fusion", verdict->fusion);
+    if (verdict->segment) cJSON_AddBoolToObject(item, "segment", true);
     cli_json_number(item, "root", verdict->root);
     return item;
 }

@@ -39,7 +39,10 @@ example() {
     program=$1 mode=$2
     shift 2
     rm -rf "$scratch/outside" && mkdir -p "$scratch/outside/tests" && cp "tests/install/$program.c" "$scratch/outside" || return 1
-    for file in "$@"; do cp "tests/$file.c" "tests/$file.h" "$scratch/outside/tests" || return 1; done
+    for file in "$@"; do
+        folder=$scratch/outside/$(dirname "tests/$file")
+        mkdir -p "$folder" && cp "tests/$file.c" "tests/$file.h" "$folder" || return 1
+    done
     libraries=$(field Libs)
     if [ "$mode" = static ]; then libraries="$(echo "$libraries" | sed 's/-ltinyort/-l:libtinyort.a/') $(field Libs.private)"; fi
     $CC $(field Cflags) $(field Cflags tinyort-provider) -I"$scratch/outside" -std=c11 -Wall -Wextra -Werror -o "$scratch/$program" \
@@ -58,6 +61,7 @@ check "the headers are C++ too" headers_are_cpp
 for mode in shared static; do
     check "a program that gets an error, $mode library" example no_such_model $mode
     check "a provider outside of the tree, $mode library" example own_provider $mode fake_provider
+    check "an engine outside of the tree, $mode library" example own_segments $mode segments/engine_provider onnx_bytes
     check "an operator outside of the tree, $mode library" example own_operator $mode onnx_bytes
     check "a program that asks what opens, $mode library" example what_opens $mode
     check "a program that reads the model itself, $mode library" example own_reader $mode

@@ -7,6 +7,7 @@
 
 #include "tests/build_model.h"
 #include "tests/report_of.h"
+#include "tests/segments/engine_provider.h"
 
 enum { NODES = 200000 };
 
@@ -47,22 +48,27 @@ static void run_into_buffers(tort_session *session, int32_t count) {
     free(values);
 }
 
-static void check(const char *op, bool fan, tort_status expected) {
+static void check_on(const char *chain, const char *op, bool fan, int32_t left, tort_status expected) {
+    const tort_session_options options = {.struct_size = sizeof options, .chain = chain, .providers = engine_providers};
     tort_model *model = large_model(op, fan, NODES);
     tort_session *session = NULL;
     tort_error error;
-    cr_assert_eq(tort_session_create(NULL, model, NULL, &session, &error), expected, "%s", error.msg);
+    cr_assert_eq(tort_session_create(NULL, model, &options, &session, &error), expected, "%s", error.msg);
     for (int64_t size = 1; !expected && size <= 2; size++) {
         const tort_input_shape shape = {"x", 1, {size}};
         cr_assert_eq(tort_session_plan(session, &shape, 1, &error), TORT_OK, "%s", error.msg);
     }
     if (!expected) run_into_buffers(session, fan ? NODES : 1);
     tort_report *report = report_of(session);
-    cr_expect_eq(report->node_count, NODES);
+    cr_expect_eq(report->node_count, left);
     cr_expect_eq(report->unplaced, expected ? NODES : 0);
     tort_report_free(report);
     tort_session_free(session);
     tort_model_free(model);
+}
+
+static void check(const char *op, bool fan, tort_status expected) {
+    check_on("cpu", op, fan, NODES, expected);
 }
 
 Test(growth, a_long_chain) {
@@ -71,6 +77,12 @@ Test(growth, a_long_chain) {
 
 Test(growth, a_wide_fan) {
     check("Relu", true, TORT_OK);
+}
+
+/* All of the chain is one; each node of the fan is offered alone, and refused. */
+Test(growth, segments) {
+    check_on("engine,cpu", "Relu", false, 1, TORT_OK);
+    check_on("engine,cpu", "Relu", true, NODES, TORT_OK);
 }
 
 Test(growth, operators_that_nobody_has) {

@@ -1,0 +1,31 @@
+/* providers.c - the list of providers of a command line that has the engine of the tests, and one that computes
+ * wrongly.
+ */
+#include "tests/segments/engine_provider.h"
+
+extern const tort_provider tort_provider_cpu;
+
+/* The first element of the first output is one more than it should be. */
+static tort_status run_wrongly(const tort_call *call) {
+    tort_status status = engine_provider.segments->run(call);
+    *(float *)call->outputs[0].data += 1;
+    return status;
+}
+
+static const tort_provider *load_wrong(tort_condition *condition) {
+    static tort_kernel segments;
+    static tort_provider wrong;
+    (void)condition;
+    segments = *engine_provider.segments;
+    segments.run = run_wrongly;
+    wrong = engine_provider;
+    wrong.name = "wrong";
+    wrong.segments = &segments;
+    return &wrong;
+}
+
+static const tort_provider wrong_engine = {
+    .abi = TORT_PROVIDER_ABI, .name = "wrong", .summary = "for tests: an engine with a bug", .load = load_wrong};
+
+const tort_provider *const tort_providers[] = {&engine_provider, &wrong_engine, &tort_provider_cpu, NULL};
+const tort_foreign_provider tort_foreign_providers[] = {{NULL, NULL}};

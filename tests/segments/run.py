@@ -1,0 +1,139 @@
+"""What a user sees of segments, on a command line that has the provider "engine" of engine_provider.c.
+
+Usage: run.py TINYORT, from the root of the tree. Prints `segments: N passed, N failed`.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+K = np.array([1, -2, 3, -4], np.float32)
+X = np.array([[1, -2, 3, -4], [5, 6, -7, 8]], np.float32)
+EXPECTED = np.maximum(np.tanh(np.maximum(X, 0) * K + K) + K, 0) * K  # of the model below, but for its last node
+
+
+def write_model(path):
+    """relu, scaled and shifted are one segment; tanh is no operator of the engine; added, cut and again are another; last reads a
+    column, which the engine does not broadcast."""
+    nodes = [
+        helper.make_node("Relu", ["x"], ["r"], "relu"),
+        helper.make_node("Mul", ["r", "k"], ["m"], "scaled"),
+        helper.make_node("Add", ["m", "k"], ["s"], "shifted"),
+        helper.make_node("Tanh", ["s"], ["t"], "tanh"),
+        helper.make_node("Add", ["t", "k"], ["a"], "added"),
+        helper.make_node("Relu", ["a"], ["c"], "cut"),
+        helper.make_node("Mul", ["c", "k"], ["g"], "again"),
+        helper.make_node("Add", ["g", "column"], ["y"], "last"),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "segments",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 4])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 4])],
+        [numpy_helper.from_array(K, "k"), numpy_helper.from_array(np.ones((1, 1), np.float32), "column")],
+    )
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), path)
+
+
+class Checks:
+    def __init__(self, tinyort, model, scratch):
+        self.tinyort, self.model, self.scratch = tinyort, model, scratch
+        self.passed = self.failed = 0
+
+    def check(self, condition, text):
+        self.passed += bool(condition)
+        self.failed += not condition
+        if not condition:
+            print(f"segments: FAILED: {text}")
+
+    def run(self, command, *options, chain="engine,cpu", status=0):
+        done = subprocess.run([self.tinyort, command, self.model, "--ep", chain, *options], capture_output=True, text=True)
+        self.check(done.returncode == status, f"{command} {options}: exit status {done.returncode}, not {status}: {done.stderr}")
+        return done
+
+    def plan(self, *options, **how):
+        return json.loads(self.run("plan", "--json", *options, **how).stdout)
+
+
+def made_of(plan):
+    """What each node that runs is made of, or its name."""
+    return [" ".join(node["from"]) or node["name"] for node in plan["nodes"]]
+
+
+def node_of(plan, name):
+    return next(node for node in plan["nodes"] if name in (node["from"] or [node["name"]]))
+
+
+def test_json(t):
+    plan = t.plan()
+    t.check(made_of(plan) == ["relu scaled shifted", "tanh", "added cut again", "last"], made_of(plan))
+    segment = node_of(plan, "cut")
+    t.check((segment["provider"], segment["kernel"]) == ("engine", "compiled"), segment)
+    t.check((segment["domain"], segment["op"], segment["index"]) == ("tinyort", "Segment", 6), segment)
+    t.check(plan["summary"] == {"engine": 2, "cpu": 2, "host": 0, "folded": 0, "fused": 4, "unplaced": 0}, plan["summary"])
+    last = node_of(plan, "last")
+    t.check([v["code"] for v in last["verdicts"]] == ["NO_SHAPE"] and "segment" not in last["verdicts"][0], last["verdicts"])
+
+
+def test_left_out(t):
+    plan = t.plan("--pin", "scaled=cpu")
+    t.check(made_of(plan) == ["relu", "scaled", "shifted", "tanh", "added cut again", "last"], made_of(plan))
+    verdicts = node_of(plan, "shifted")["verdicts"]
+    t.check(verdicts[0]["segment"] and verdicts[0]["message"] == "a segment of one node is not worth compiling", verdicts)
+    t.check(node_of(plan, "scaled")["pinned"] and not node_of(plan, "scaled")["fell_back"], node_of(plan, "scaled"))
+
+
+def test_text(t):
+    lines = t.run("plan", "--pin", "scaled=cpu").stdout.splitlines()
+    t.check(any(line.split()[:5] == ["6", "added", "tinyort.Segment-1", "engine", "compiled"] for line in lines), lines)
+    t.check(any(line.split() == ["from", "added,", "cut,", "again"] for line in lines), lines)
+    reason = "engine: NO_SHAPE a segment of one node is not worth compiling"
+    t.check(any("shifted" in line and reason in line for line in lines), lines)
+    only = t.run("plan", "--only", "Relu").stdout
+    t.check("added" in only and "tanh" not in only, only)
+
+
+def test_run(t):
+    np.save(t.scratch / "x.npy", X)
+    for options in [], ["--no-fusion"], ["--pin", "cut=cpu"], ["--pin", "cut=engine"], ["--shape", "x=2x4"]:
+        done = t.run("run", "--input", str(t.scratch / "x.npy"), "--save", str(t.scratch), *options)
+        t.check(np.allclose(np.load(t.scratch / "output_0.npy"), EXPECTED + 1, 1e-5, 1e-5), f"the output of {options}")
+    t.check("placement: 2 engine, 2 cpu (of 4; 0 folded; 4 fused into others)" in done.stderr, done.stderr)
+    t.check("2 nodes fell back: tanh NO_OP, last NO_SHAPE" in done.stderr, done.stderr)
+
+
+def test_others(t):
+    done = t.run("compare", "--ep", "cpu", "--random", "1", "--shape", "x=3x4")
+    t.check("4 values compared" in done.stdout and "no node differs" in done.stdout, done.stdout)
+    done = t.run("compare", "--ep", "wrong,cpu", "--random", "1", "--shape", "x=3x4", status=5)
+    t.check("the first is node #2 relu (Segment-1, wrong compiled)" in done.stdout, done.stdout)
+    t.check("values compared" in done.stdout and "one of the runs alone" not in done.stdout, done.stdout)
+    done = t.run("compare", "--ep", "wrong,cpu", "--random", "1", "--pin", "shifted=cpu", "--shape", "x=3x4", status=5)
+    t.check("the first is node #1 relu (Segment-1, wrong compiled)" in done.stdout, done.stdout)
+    t.run("bench", "--repeat", "2", "--shape", "x=3x4")
+    done = t.run("plan", "--strict", status=4)
+    t.check("strict: 2 nodes are not on engine" in done.stderr, done.stderr)
+    t.run("plan", "--strict", "--allow", "Tanh,Add")
+    refused = t.run("plan", "--json", chain="engine", status=4)
+    t.check(json.loads(refused.stdout)["error"]["node"] == 3, refused.stdout)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        model = str(Path(folder) / "model.onnx")
+        write_model(model)
+        t = Checks(sys.argv[1], model, Path(folder))
+        for test in test_json, test_left_out, test_text, test_run, test_others:
+            test(t)
+    print(f"segments: {t.passed} passed, {t.failed} failed")
+    sys.exit(t.failed != 0)
+
+
+if __name__ == "__main__":
+    main()

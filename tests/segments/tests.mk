@@ -1,0 +1,16 @@
+# A provider that compiles segments, for readers. Its unit tests are in tests/unit/segments.c; here is a command line that has it.
+TESTS += test-segments
+
+SEGMENTS_OBJECTS := $(patsubst %,$(OBJ)/tests/segments/%.o,engine_provider providers)
+
+.PHONY: test-segments
+## What a user sees of segments: plans, runs, errors.
+test-segments: $(BUILD)/tests/tinyort-segments
+	@$(VENV)/bin/python tests/segments/run.py $<
+
+$(BUILD)/tests/tinyort-segments: $(CLI_OBJECTS) $(SEGMENTS_OBJECTS) $(LIBRARY)
+	@mkdir -p $(@D)
+	@echo "  LINK  $@"
+	$(Q)$(LINK) -o $@ $^ $(CLI_LIBS) $(LIBRARY_LIBS)
+
+$(BUILD)/tests/unit: $(OBJ)/tests/segments/engine_provider.o
