@@ -229,6 +229,12 @@ static void write_bytes(const writer *w, int32_t memory, tort_report_provider *o
         out->copies_in += w->report->copies[i]->to == memory_name(session, memory);
 }
 
+/* The provider whose memory it is in, where it has none of its own. */
+static const char *shared_with(const tort_session *session, const tort_link *link) {
+    const tort_link *owner = session->memories[link->memory].owner;
+    return link->condition.ready && owner && owner != link ? owner->provider->name : NULL;
+}
+
 static const tort_report_provider *write_provider(writer *w, int32_t i) {
     const tort_session *session = w->session;
     const tort_link *link = &session->chain[i];
@@ -244,6 +250,7 @@ static const tort_report_provider *write_provider(writer *w, int32_t i) {
         .nodes = nodes_on(session, i),
         .message = keep(w, link->condition.ready ? link->condition.note : link->condition.message),
         .cure = link->condition.cure,
+        .shares = shared_with(session, link),
         .peak_bytes = complete ? 0 : -1,
         .naive_bytes = complete ? 0 : -1};
     if (session->memories[link->memory].owner == link) write_bytes(w, link->memory, out);

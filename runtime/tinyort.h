@@ -556,6 +556,8 @@ typedef struct tort_report_provider {
     int64_t weight_bytes;            /* in its memory, packed where its kernels pack */
     int64_t peak_bytes, naive_bytes; /* of a context's values and scratch; -1: not known while a shape is unknown */
     int32_t copies_in;
+    /* The provider before it in the chain that addresses the same memory, and states its bytes; NULL: none does. */
+    const char *shares;
 } tort_report_provider;
 
 typedef struct tort_report_copy {
