@@ -138,6 +138,9 @@ typedef struct tort_kernel {
     void (*release)(void *device, const tort_env *env, void *prepared); /* NULL where prepare is */
     tort_status (*fit)(tort_fit *fit);                                  /* NULL: nothing depends on the plan */
     void (*unfit)(void *device, const tort_env *env, void *fitted);     /* NULL where fit is */
+    /* Bit i: run may write output 0 over input i, where both have one shape and elements of one size: it has read an
+     * element when it writes the one at its place, and reads it no more. A plan decides whether it does. */
+    uint32_t in_place;
 } tort_kernel;
 
 /* ---- the provider --------------------------------------------------------------------------------------------------

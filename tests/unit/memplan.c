@@ -86,6 +86,7 @@ static void make_tiny(tiny_plan *t) {
         t->slots[i] = (tort_slot){.value = i,
                                   .home = i ? TORT_HOME_ARENA : TORT_HOME_INPUT,
                                   .output = i == 2 ? 0 : -1,
+                                  .within = -1,
                                   .type = TORT_FLOAT,
                                   .rank = 1,
                                   .dims = {16},
