@@ -117,6 +117,7 @@ static bool find_parts(const sharer *s, const tort_step *step, bool joins) {
         return false;
     for (int32_t d = 0; d < parts->axis; d++)
         if (slot->dims[d] != 1) return false;
+    if (parts->start < 0 || parts->start > slot->dims[parts->axis]) return false;
     uint64_t at = (uint64_t)parts->start * (uint64_t)(slot->bytes / slot->dims[parts->axis]);
     for (int32_t i = 0; i < count; i++) {
         const int32_t part = s->plan->operands[(joins ? first : outputs) + i];
