@@ -30,9 +30,20 @@ static int32_t source_of(const tort_plan *plan, int32_t slot) {
     return slot;
 }
 
-static int32_t top_of(const tort_plan *plan, int32_t slot) {
-    while (plan->slots[slot].within >= 0) slot = plan->slots[slot].within;
-    return slot;
+/* The root of a slot's tree. All slots on the way are hung right under it, so that long chains stay cheap. */
+static int32_t top_of(tort_plan *plan, int32_t slot) {
+    int32_t top = slot;
+    uint64_t offset = 0;
+    for (; plan->slots[top].within >= 0; top = plan->slots[top].within) offset += plan->slots[top].within_offset;
+    while (slot != top) {
+        tort_slot *s = &plan->slots[slot];
+        const uint64_t part = s->within_offset;
+        slot = s->within;
+        s->within = top;
+        s->within_offset = offset;
+        offset -= part;
+    }
+    return top;
 }
 
 /* Bytes of the context that a step makes, and that nobody else has. */
@@ -245,6 +256,7 @@ tort_status tort_plan_share(tort_planned *planned, bool *shares, tort_error *err
         for (int32_t i = 0; i < plan->step_count; i++) try_parts(&s, &plan->steps[i]);
         hold(&s);
         for (int32_t i = 0; i < plan->step_count; i++) try_in_place(&s, i);
+        for (int32_t i = 0; i < plan->slot_count; i++) top_of(plan, i);
         *shares = s.shares;
     }
     tort_free(env, s.held, slots * sizeof *s.held);

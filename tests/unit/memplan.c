@@ -186,6 +186,61 @@ Test(plan_check, what_shares_bytes_at_one_time_is_found) {
     EXPECT_FOUND("one place and time", t.steps[1].scratch_offset = 0);
 }
 
+/* Step 0 makes slot 1; slot 2 takes its bytes as a view, or is written over it by step 1. */
+static void make_shared(tiny_plan *t, bool view) {
+    make_tiny(t);
+    t->slots[2].offset = t->slots[1].offset;
+    t->slots[2].within = 1;
+    t->steps[1].scratch_bytes = 0;
+    if (view)
+        t->steps[1].kind = TORT_STEP_VIEW;
+    else
+        t->steps[1].in_place = 1;
+}
+
+static tort_status check_shared(bool view, void (*damage)(tiny_plan *t), const char *words) {
+    tiny_plan t;
+    tort_error error = {.msg = ""};
+    make_shared(&t, view);
+    if (damage) damage(&t);
+    const tort_status status = check(&t, &error);
+    cr_expect(strstr(error.msg, words), "%s", error.msg);
+    return status;
+}
+
+static void say_nothing(tiny_plan *t) {
+    t->steps[1].in_place = 0;
+}
+static void shift(tiny_plan *t) {
+    t->slots[2].offset += 64;
+}
+static void read_later(tiny_plan *t) {
+    t->slots[1].last_step = 2;
+}
+static void name_no_input(tiny_plan *t) {
+    t->steps[1].in_place = 2;
+}
+static void call_it_a_view_too(tiny_plan *t) {
+    t->steps[1].kind = TORT_STEP_VIEW;
+}
+static void scratch_there(tiny_plan *t) {
+    t->steps[1].scratch_bytes = 64;
+    t->steps[1].scratch_offset = t->slots[1].offset;
+}
+
+Test(plan_check, bytes_that_are_shared_by_a_decision_are_followed) {
+    cr_expect_eq(check_shared(false, NULL, ""), TORT_OK);
+    cr_expect_eq(check_shared(true, NULL, ""), TORT_OK);
+    cr_expect_eq(check_shared(true, read_later, ""), TORT_OK);
+    cr_expect_eq(check_shared(false, say_nothing, "one place and time"), TORT_E_INTERNAL);
+    cr_expect_eq(check_shared(false, shift, "written over in step 1"), TORT_E_INTERNAL);
+    cr_expect_eq(check_shared(false, read_later, "one place and time"), TORT_E_INTERNAL);
+    cr_expect_eq(check_shared(false, name_no_input, "written over in step 1"), TORT_E_INTERNAL);
+    cr_expect_eq(check_shared(false, call_it_a_view_too, "written over in step 1"), TORT_E_INTERNAL);
+    cr_expect_eq(check_shared(false, scratch_there, "one place and time"), TORT_E_INTERNAL);
+    cr_expect_eq(check_shared(true, shift, "viewed in step 1"), TORT_E_INTERNAL);
+}
+
 Test(plan_check, damage_to_outputs_is_found) {
     EXPECT_FOUND("output 0", t.output = 3);
     EXPECT_FOUND("output's own", t.slots[2].output = -1);
