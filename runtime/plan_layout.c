@@ -152,12 +152,12 @@ static uint64_t all_arenas(const tort_plan *plan) {
 }
 
 /* A whole is held for as long as any of its parts: where that would take more memory, nothing is shared. */
-tort_status tort_plan_layout(tort_planned *planned, tort_error *error) {
+tort_status tort_plan_layout(tort_planned *planned, tort_pass *pass, tort_error *error) {
     tort_plan *plan = &planned->plan;
     bool shares = false;
     tort_status status = lay_out_all(planned, error);
     const uint64_t unshared = status ? 0 : all_arenas(plan);
-    if (!status) status = tort_plan_share(planned, &shares, error);
+    if (!status) status = tort_plan_share(planned, pass, &shares, error);
     if (!status && shares) status = lay_out_all(planned, error);
     if (!status && shares && all_arenas(plan) > unshared) {
         tort_plan_unshare(plan);

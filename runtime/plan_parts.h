@@ -31,10 +31,10 @@ tort_status tort_plan_sizes(tort_planned *planned, tort_pass *pass, tort_error *
 
 /* Which slots share bytes: an output that is written over an input, and parts that need not be moved. Then no more:
  * every slot has bytes of its own again. */
-tort_status tort_plan_share(tort_planned *planned, bool *shares, tort_error *error);
+tort_status tort_plan_share(tort_planned *planned, tort_pass *pass, bool *shares, tort_error *error);
 void tort_plan_unshare(tort_plan *plan);
 
 /* Where everything is in each memory, and whether that may take so much. */
-tort_status tort_plan_layout(tort_planned *planned, tort_error *error);
+tort_status tort_plan_layout(tort_planned *planned, tort_pass *pass, tort_error *error);
 
 #endif

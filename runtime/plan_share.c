@@ -14,6 +14,7 @@ typedef struct sharer {
     const tort_planned *planned;
     const tort_lowered *lowered;
     tort_plan *plan;
+    tort_pass *pass;
     int32_t *held;     /* a slot: the last step that reads its bytes, in whichever slot */
     bool *viewed;      /* a slot: a view's output */
     uint64_t *offsets; /* an operand of the step that is looked at */
@@ -202,7 +203,11 @@ static bool is_spent(const sharer *s, int32_t number, int32_t input) {
 static uint32_t allowed_of(const sharer *s, const tort_step *step) {
     const tort_kernel *kernel = s->lowered->units[step->node].kernel;
     const uint32_t flags = s->lowered->graph.nodes[step->node].op->flags;
-    return kernel->run ? kernel->in_place : flags & TORT_OP_IN_PLACE ? UINT32_MAX : 0;
+    if (!kernel->run) return flags & TORT_OP_IN_PLACE ? UINT32_MAX : 0;
+    if (!kernel->in_place || !kernel->in_place_for) return kernel->in_place;
+    tort_node_view view = tort_pass_view(s->pass, step->node);
+    view.params = s->planned->params + step->params;
+    return kernel->in_place_for(&view) ? kernel->in_place : 0;
 }
 
 static void try_in_place(sharer *s, int32_t number) {
@@ -239,7 +244,7 @@ static size_t widest_of(const tort_plan *plan) {
     return widest;
 }
 
-tort_status tort_plan_share(tort_planned *planned, bool *shares, tort_error *error) {
+tort_status tort_plan_share(tort_planned *planned, tort_pass *pass, bool *shares, tort_error *error) {
     tort_plan *plan = &planned->plan;
     const tort_env *env = &planned->lowered->session->env;
     const size_t slots = (size_t)plan->slot_count + 1, widest = widest_of(plan);
@@ -248,6 +253,7 @@ tort_status tort_plan_share(tort_planned *planned, bool *shares, tort_error *err
     sharer s = {.planned = planned,
                 .lowered = planned->lowered,
                 .plan = plan,
+                .pass = pass,
                 .held = tort_alloc(env, slots * sizeof *s.held),
                 .viewed = tort_alloc_zero(env, slots, sizeof *s.viewed),
                 .offsets = tort_alloc(env, widest * sizeof *s.offsets)};
