@@ -151,18 +151,27 @@ static uint64_t all_arenas(const tort_plan *plan) {
     return bytes;
 }
 
-/* A whole is held for as long as any of its parts: where that would take more memory, nothing is shared. */
-tort_status tort_plan_layout(tort_planned *planned, tort_pass *pass, tort_error *error) {
-    tort_plan *plan = &planned->plan;
-    bool shares = false;
-    tort_status status = lay_out_all(planned, error);
-    const uint64_t unshared = status ? 0 : all_arenas(plan);
-    if (!status) status = tort_plan_share(planned, pass, &shares, error);
-    if (!status && shares) status = lay_out_all(planned, error);
-    if (!status && shares && all_arenas(plan) > unshared) {
-        tort_plan_unshare(plan);
-        status = lay_out_all(planned, error);
+/* A whole is held for as long as any of its parts, and from when the first of them is made: where that would take more
+ * memory, fewer ways of sharing are tried. */
+static tort_status share(tort_planned *planned, tort_pass *pass, tort_error *error) {
+    static const uint32_t attempts[] = {TORT_SHARE_IN_PLACE | TORT_SHARE_PARTS | TORT_SHARE_JOINS,
+                                        TORT_SHARE_IN_PLACE | TORT_SHARE_JOINS, TORT_SHARE_IN_PLACE | TORT_SHARE_PARTS,
+                                        TORT_SHARE_IN_PLACE, 0};
+    const uint64_t unshared = all_arenas(&planned->plan);
+    tort_status status = TORT_OK;
+    bool shares;
+    for (size_t i = 0; i < sizeof attempts / sizeof *attempts; i++) {
+        tort_plan_unshare(&planned->plan);
+        status = tort_plan_share(planned, pass, attempts[i], &shares, error);
+        if (!status && (shares || i)) status = lay_out_all(planned, error);
+        if (status || all_arenas(&planned->plan) <= unshared) break;
     }
-    for (int32_t m = 0; !status && m < plan->memory_count; m++) status = check_room(planned, m, error);
+    return status;
+}
+
+tort_status tort_plan_layout(tort_planned *planned, tort_pass *pass, tort_error *error) {
+    tort_status status = lay_out_all(planned, error);
+    if (!status && planned->plan.complete) status = share(planned, pass, error);
+    for (int32_t m = 0; !status && m < planned->plan.memory_count; m++) status = check_room(planned, m, error);
     return status;
 }

@@ -18,6 +18,7 @@ typedef struct sharer {
     int32_t *held;     /* a slot: the last step that reads its bytes, in whichever slot */
     bool *viewed;      /* a slot: a view's output */
     uint64_t *offsets; /* an operand of the step that is looked at */
+    uint32_t ways;
     bool shares;
 } sharer;
 
@@ -140,18 +141,62 @@ static bool find_parts(const sharer *s, const tort_step *step, bool joins) {
     return true;
 }
 
+/* Do the inputs lie one behind another already, as parts of something larger? Then so does the output. */
+static bool can_join_there(const sharer *s, const tort_step *step) {
+    const int32_t whole = operand(s, step, step->input_count), first = source_of(s->plan, operand(s, step, 0));
+    if (whole < 0 || first < 0 || !is_free(&s->plan->slots[whole]) || s->plan->slots[whole].within >= 0) return false;
+    const int32_t top = top_of(s->plan, first);
+    uint64_t at = top == first ? 0 : s->plan->slots[first].within_offset;
+    bool all = s->plan->slots[top].memory == s->plan->slots[whole].memory && top != whole;
+    for (int32_t i = 0; all && i < step->input_count; i++) {
+        const int32_t given = operand(s, step, i), part = source_of(s->plan, given);
+        if (given < 0) return false;
+        const tort_slot *slot = &s->plan->slots[part];
+        all = is_free(slot) && part != top && top_of(s->plan, part) == top && slot->within_offset == at &&
+              slot->bytes == s->plan->slots[given].bytes;
+        at += (uint64_t)slot->bytes;
+    }
+    return all;
+}
+
+static void join_there(sharer *s, const tort_step *step) {
+    const int32_t whole = operand(s, step, step->input_count);
+    const tort_slot *first = &s->plan->slots[source_of(s->plan, operand(s, step, 0))];
+    s->plan->slots[whole].within = first->within;
+    s->plan->slots[whole].within_offset = first->within_offset;
+    s->viewed[whole] = true;
+}
+
+static uint32_t flags_of(const sharer *s, const tort_step *step) {
+    return is_static(step) ? s->lowered->graph.nodes[step->node].op->flags : 0;
+}
+
 /* Where all parts lie in the whole and at aligned places, nothing is left to do. */
-static void try_parts(sharer *s, tort_step *step) {
-    const uint32_t flags = is_static(step) ? s->lowered->graph.nodes[step->node].op->flags : 0;
-    const bool joins = flags & TORT_OP_JOINS;
-    if (!(flags & (TORT_OP_JOINS | TORT_OP_PARTS)) || !find_parts(s, step, joins)) return;
-    if (!(joins ? can_join(s, step) : can_split(s, step))) return;
-    if (joins)
-        join(s, step);
-    else
-        split(s, step);
+static void try_split(sharer *s, tort_step *step) {
+    if (!(flags_of(s, step) & TORT_OP_PARTS) || !find_parts(s, step, false) || !can_split(s, step)) return;
+    split(s, step);
     step->kind = TORT_STEP_VIEW;
     s->shares = true;
+}
+
+static void try_join(sharer *s, tort_step *step) {
+    if (!(flags_of(s, step) & TORT_OP_JOINS) || !find_parts(s, step, true)) return;
+    if (can_join(s, step))
+        join(s, step);
+    else if (can_join_there(s, step))
+        join_there(s, step);
+    else
+        return;
+    step->kind = TORT_STEP_VIEW;
+    s->shares = true;
+}
+
+/* Joins from the last to the first: where values are joined again and again, each time with one more, the longest row
+ * of them has all others in it. */
+static void find_views(sharer *s) {
+    const tort_plan *plan = s->plan;
+    for (int32_t i = 0; s->ways & TORT_SHARE_PARTS && i < plan->step_count; i++) try_split(s, &plan->steps[i]);
+    for (int32_t i = plan->step_count - 1; s->ways & TORT_SHARE_JOINS && i >= 0; i--) try_join(s, &plan->steps[i]);
 }
 
 /* Bytes of a view's inputs are read for as long as those of its outputs are. */
@@ -212,7 +257,7 @@ static uint32_t allowed_of(const sharer *s, const tort_step *step) {
 
 static void try_in_place(sharer *s, int32_t number) {
     tort_step *step = &s->plan->steps[number];
-    const uint32_t allowed = is_static(step) ? allowed_of(s, step) : 0;
+    const uint32_t allowed = is_static(step) && s->ways & TORT_SHARE_IN_PLACE ? allowed_of(s, step) : 0;
     const int32_t output = allowed ? operand(s, step, step->input_count) : -1;
     if (output < 0 || s->plan->slots[output].home != TORT_HOME_ARENA || s->plan->slots[output].bytes <= 0) return;
     tort_slot *to = &s->plan->slots[output];
@@ -244,7 +289,7 @@ static size_t widest_of(const tort_plan *plan) {
     return widest;
 }
 
-tort_status tort_plan_share(tort_planned *planned, tort_pass *pass, bool *shares, tort_error *error) {
+tort_status tort_plan_share(tort_planned *planned, tort_pass *pass, uint32_t ways, bool *shares, tort_error *error) {
     tort_plan *plan = &planned->plan;
     const tort_env *env = &planned->lowered->session->env;
     const size_t slots = (size_t)plan->slot_count + 1, widest = widest_of(plan);
@@ -254,12 +299,13 @@ tort_status tort_plan_share(tort_planned *planned, tort_pass *pass, bool *shares
                 .lowered = planned->lowered,
                 .plan = plan,
                 .pass = pass,
+                .ways = ways,
                 .held = tort_alloc(env, slots * sizeof *s.held),
                 .viewed = tort_alloc_zero(env, slots, sizeof *s.viewed),
                 .offsets = tort_alloc(env, widest * sizeof *s.offsets)};
     const bool there = s.held && s.viewed && s.offsets;
     if (there) {
-        for (int32_t i = 0; i < plan->step_count; i++) try_parts(&s, &plan->steps[i]);
+        find_views(&s);
         hold(&s);
         for (int32_t i = 0; i < plan->step_count; i++) try_in_place(&s, i);
         for (int32_t i = 0; i < plan->slot_count; i++) top_of(plan, i);

@@ -151,6 +151,34 @@ Test(views, slices_of_slices_and_parts_of_parts) {
     close_model(&o);
 }
 
+/* As in a dense block: each Concat is of the one before and a new part. The last of them holds them all. */
+Test(views, what_is_joined_again_and_again_is_made_once) {
+    static opened o;
+    begin_model(&o, 4);
+    integers(&o, "zero", 1, (const int64_t[]){0});
+    integers(&o, "one", 1, (const int64_t[]){1});
+    onnx_node(&o.bytes, "Slice", "first", "x zero one zero", "p");
+    onnx_node(&o.bytes, "Neg", "a", "p", "a0");
+    onnx_node(&o.bytes, "Abs", "b", "p", "b0");
+    node(&o, "Concat", "two", "a0 b0", "ab", 0);
+    onnx_node(&o.bytes, "ReduceSum", "sum2", "ab zero", "s2");
+    onnx_node(&o.bytes, "Sin", "c", "s2", "c0");
+    node(&o, "Concat", "three", "a0 b0 c0", "abc", 0);
+    onnx_node(&o.bytes, "ReduceSum", "sum3", "abc zero", "s3");
+    onnx_node(&o.bytes, "Cos", "d", "s3", "d0");
+    node(&o, "Concat", "four", "a0 b0 c0 d0", "abcd", 0);
+    onnx_node(&o.bytes, "Exp", "exp", "abcd", "y");
+    end_model(&o);
+    run_model(&o, 4);
+    cr_expect_eq(views(&o), 3);
+    for (int i = 0; i < ELEMENTS / 4; i++) {
+        const float a = -o.x[i], b = o.x[i] < 0 ? -o.x[i] : o.x[i], c = sinf(a + b), d = cosf(a + b + c);
+        cr_assert_float_eq(o.y[i + ELEMENTS / 2], expf(c), 1e-4f);
+        cr_assert_float_eq(o.y[i + ELEMENTS / 4 * 3], expf(d), 1e-4f);
+    }
+    close_model(&o);
+}
+
 /* For one row columns lie in one piece, for two they do not: each plan decides for itself. */
 Test(views, a_plan_for_other_shapes_decides_anew) {
     static opened o;
