@@ -67,7 +67,7 @@ static int run_case(const char *text, const operator_case *c) {
     tort_tensor inputs[MOST_TENSORS] = {{0}}, outputs[MOST_TENSORS] = {{0}};
     void *moved[MOST_TENSORS] = {NULL};
     const char *bindings[MOST_TENSORS];
-    char names[MOST_TENSORS][16];
+    char names[MOST_TENSORS][24];
     int32_t input_count = 0, output_count = 0, bound = 0;
     for (int32_t i = 0; i < c->input_count; i++) {
         if (!tort_present(&c->inputs[i].tensor)) continue;
