@@ -75,9 +75,9 @@ typedef struct tort_plan {
     uint64_t *naive_bytes; /* a memory: if nothing shared its place */
 } tort_plan;
 
-/* Offsets for blocks with life times, best fit in the better of some orders; returns the bytes needed. Pure, and tested alone.
- * Blocks whose times do not meet may share bytes; their sizes are rounded up to `align`, a power of two. UINT64_MAX on
- * overflow, or where the planner itself finds no memory. */
+/* Offsets for blocks with life times, best fit in the better of some orders; returns the bytes needed. Pure, and tested
+ * alone. Blocks whose times do not meet may share bytes; their sizes are rounded up to `align`, a power of two.
+ * UINT64_MAX on overflow, or where the planner itself finds no memory. */
 typedef struct tort_block {
     uint64_t bytes, offset; /* offset is the result */
     int32_t first, last;
