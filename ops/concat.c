@@ -92,7 +92,7 @@ static tort_status concat_resolve(tort_resolve *resolve) {
     const tort_node_view *node = resolve->node;
     for (int32_t i = 0; i < node->input_count; i++) {
         if (node->inputs[i].rank < 0) continue;
-        return concat_axis(node, resolve->error, node->inputs[i].rank, &params->axis);
+        return concat_axis(node, resolve->error, node->inputs[i].rank, &params->parts.axis);
     }
     return TORT_OK;
 }
@@ -100,12 +100,12 @@ static tort_status concat_resolve(tort_resolve *resolve) {
 tort_status tort_move_concat(const tort_call *call, tort_box_mover move) {
     const tort_concat_params *params = call->params;
     const tort_tensor *output = &call->outputs[0];
-    int64_t outer = tort_extent(output->dims, 0, params->axis),
-            row = tort_extent(output->dims, params->axis, output->rank), first = 0;
+    int64_t outer = tort_extent(output->dims, 0, params->parts.axis),
+            row = tort_extent(output->dims, params->parts.axis, output->rank), first = 0;
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < call->input_count; i++) {
         const tort_tensor *input = &call->inputs[i];
-        int64_t run = tort_extent(input->dims, params->axis, input->rank);
+        int64_t run = tort_extent(input->dims, params->parts.axis, input->rank);
         tort_box box = {.dst_first = first};
         tort_box_add(&box, outer, row, run);
         tort_box_add(&box, run, 1, 1);
@@ -223,9 +223,10 @@ static tort_status split_resolve(tort_resolve *resolve) {
     const tort_info *data = &node->inputs[0];
     if (!tort_has_input(node, 1)) params->lengths = tort_resolve_list(resolve, "split");
     if (data->rank < 0) return TORT_OK;
-    tort_status status = tort_normalize_axis(resolve->error, tort_attr_int(node, "axis"), data->rank, &params->axis);
+    tort_status status =
+        tort_normalize_axis(resolve->error, tort_attr_int(node, "axis"), data->rank, &params->parts.axis);
     if (status) return status;
-    int64_t length = data->dims[params->axis], parts = node->output_count;
+    int64_t length = data->dims[params->parts.axis], parts = node->output_count;
     if (tort_dim_known(length)) params->part = length / parts + (length % parts != 0);
     return TORT_OK;
 }
@@ -245,14 +246,14 @@ static int64_t part_length(const tort_call *call, int32_t i) {
 tort_status tort_move_split(const tort_call *call, tort_box_mover move) {
     const tort_split_params *params = call->params;
     const tort_tensor *input = &call->inputs[0];
-    int64_t outer = tort_extent(input->dims, 0, params->axis),
-            inner = tort_extent(input->dims, params->axis + 1, input->rank);
-    int64_t row = input->dims[params->axis] * inner, first = 0;
+    int64_t outer = tort_extent(input->dims, 0, params->parts.axis),
+            inner = tort_extent(input->dims, params->parts.axis + 1, input->rank);
+    int64_t row = input->dims[params->parts.axis] * inner, first = 0;
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < call->output_count; i++) {
         const tort_tensor *output = &call->outputs[i];
         if (tort_present(output)) {
-            int64_t run = output->dims[params->axis] * inner;
+            int64_t run = output->dims[params->parts.axis] * inner;
             tort_box box = {.src_first = first};
             tort_box_add(&box, outer, run, row);
             tort_box_add(&box, run, 1, 1);
@@ -271,13 +272,13 @@ static tort_status split_reference(const tort_call *call) {
 
 #define CONCAT(SINCE, UNTIL, ALL, ATTRIBUTES)                                                                          \
     {                                                                                                                  \
-        "", "Concat", SINCE, UNTIL, "inputs*:T", "concat_result:T", "T=" ALL, ATTRIBUTES, 0, 0,                        \
+        "", "Concat", SINCE, UNTIL, "inputs*:T", "concat_result:T", "T=" ALL, ATTRIBUTES, 0, TORT_OP_JOINS,            \
             sizeof(tort_concat_params), concat_infer, concat_resolve, concat_reference                                 \
     }
 #define SPLIT(SINCE, UNTIL, INPUTS, ALL, ATTRIBUTES, SHAPE_INPUTS)                                                     \
     {                                                                                                                  \
-        "", "Split", SINCE, UNTIL, INPUTS, "outputs*:T", "T=" ALL, ATTRIBUTES, SHAPE_INPUTS, TORT_OP_LISTS,            \
-            sizeof(tort_split_params), split_infer, split_resolve, split_reference                                     \
+        "", "Split", SINCE, UNTIL, INPUTS, "outputs*:T", "T=" ALL, ATTRIBUTES, SHAPE_INPUTS,                           \
+            TORT_OP_LISTS | TORT_OP_PARTS, sizeof(tort_split_params), split_infer, split_resolve, split_reference      \
     }
 
 const tort_op tort_ops_concat[] = {

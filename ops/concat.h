@@ -5,12 +5,12 @@
 #include "runtime/op.h"
 
 typedef struct tort_concat_params {
-    int32_t axis;
+    tort_parts parts; /* with the axis */
 } tort_concat_params;
 
 /* How long the part of each output is: a list, or one length for all but a shorter end. */
 typedef struct tort_split_params {
-    int32_t axis;
+    tort_parts parts;  /* with the axis */
     tort_list lengths; /* int64_t, of the attribute; empty: input 1, or equal parts */
     int64_t part;
 } tort_split_params;

@@ -104,15 +104,15 @@ static tort_status run_pow(const tort_call *call) {
 }
 
 const tort_op tort_ops_pow[] = {
-    {"", "Pow", 1, 6, "X:T Y:T", "Z:T", "T=floats", "axis:int broadcast:int=0", 0, 0, sizeof(tort_binary),
-     tort_infer_binary_old, tort_resolve_binary, run_pow},
-    {"", "Pow", 7, 11, "X:T Y:T", "Z:T", "T=floats", "", 0, 0, sizeof(tort_binary), tort_infer_binary,
+    {"", "Pow", 1, 6, "X:T Y:T", "Z:T", "T=floats", "axis:int broadcast:int=0", 0, TORT_OP_IN_PLACE,
+     sizeof(tort_binary), tort_infer_binary_old, tort_resolve_binary, run_pow},
+    {"", "Pow", 7, 11, "X:T Y:T", "Z:T", "T=floats", "", 0, TORT_OP_IN_PLACE, sizeof(tort_binary), tort_infer_binary,
      tort_resolve_binary, run_pow},
-    {"", "Pow", 12, 12, "X:T Y:T1", "Z:T", "T=floats|int32|int64 T1=numeric", "", 0, 0, sizeof(tort_binary),
-     tort_infer_binary, tort_resolve_binary, run_pow},
-    {"", "Pow", 13, 14, "X:T Y:T1", "Z:T", "T=floats13|int32|int64 T1=numeric", "", 0, 0, sizeof(tort_binary),
-     tort_infer_binary, tort_resolve_binary, run_pow},
-    {"", "Pow", 15, 28, "X:T Y:T1", "Z:T", "T=floats13|int32|int64 T1=numeric13", "", 0, 0, sizeof(tort_binary),
-     tort_infer_binary, tort_resolve_binary, run_pow},
+    {"", "Pow", 12, 12, "X:T Y:T1", "Z:T", "T=floats|int32|int64 T1=numeric", "", 0, TORT_OP_IN_PLACE,
+     sizeof(tort_binary), tort_infer_binary, tort_resolve_binary, run_pow},
+    {"", "Pow", 13, 14, "X:T Y:T1", "Z:T", "T=floats13|int32|int64 T1=numeric", "", 0, TORT_OP_IN_PLACE,
+     sizeof(tort_binary), tort_infer_binary, tort_resolve_binary, run_pow},
+    {"", "Pow", 15, 28, "X:T Y:T1", "Z:T", "T=floats13|int32|int64 T1=numeric13", "", 0, TORT_OP_IN_PLACE,
+     sizeof(tort_binary), tort_infer_binary, tort_resolve_binary, run_pow},
     {0},
 };

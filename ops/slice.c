@@ -169,6 +169,23 @@ static tort_status slice_infer(tort_infer *infer) {
 
 /* ---- resolve and loop --------------------------------------------------------------------------------------- */
 
+/* Along which one axis is it sliced, in steps of 1? */
+static void find_part(const tort_node_view *node, tort_slice_params *slice) {
+    const tort_info *data = &node->inputs[0], *output = &node->outputs[0];
+    int32_t sliced = 0, axis = 0;
+    slice->parts.axis = -1;
+    if (!tort_shape_known(data) || !tort_shape_known(output)) return;
+    for (int32_t k = 0; k < data->rank; k++) {
+        if (data->dims[k] == output->dims[k] && slice->steps[k] == 1) continue;
+        if (slice->steps[k] != 1 && output->dims[k] != 1) return;
+        sliced++;
+        axis = k;
+    }
+    if (sliced > 1) return;
+    slice->parts.axis = axis;
+    slice->parts.start = slice->starts[axis];
+}
+
 static tort_status slice_resolve(tort_resolve *resolve) {
     const tort_node_view *node = resolve->node;
     const tort_info *data = &node->inputs[0];
@@ -177,6 +194,7 @@ static tort_status slice_resolve(tort_resolve *resolve) {
     bool known;
     slice->rank = data->rank;
     for (int32_t k = 0; k < TORT_MAX_RANK; k++) slice->steps[k] = 1;
+    slice->parts.axis = -1;
     if (data->rank < 0) return TORT_OK;
     tort_status status = read_slices(node, NULL, &list, &known, resolve->error);
     if (status || !known) return status;
@@ -187,6 +205,7 @@ static tort_status slice_resolve(tort_resolve *resolve) {
         slice_axis(data->dims[axis], list.starts.values[k].value, list.ends.values[k].value, slice->steps[axis],
                    &slice->starts[axis]);
     }
+    find_part(node, slice);
     return TORT_OK;
 }
 
@@ -212,12 +231,12 @@ static tort_status slice_reference(const tort_call *call) {
 #define SLICE(SINCE, UNTIL, ALL)                                                                                       \
     {                                                                                                                  \
         "", "Slice", SINCE, UNTIL, "data:T starts:Tind ends:Tind axes?:Tind steps?:Tind", "output:T",                  \
-            "T=" ALL " Tind=int32|int64", "", 1u << 1 | 1u << 2 | 1u << 3 | 1u << 4, 0, sizeof(tort_slice_params),     \
-            slice_infer, slice_resolve, slice_reference                                                                \
+            "T=" ALL " Tind=int32|int64", "", 1u << 1 | 1u << 2 | 1u << 3 | 1u << 4, TORT_OP_PARTS,                    \
+            sizeof(tort_slice_params), slice_infer, slice_resolve, slice_reference                                     \
     }
 
 const tort_op tort_ops_slice[] = {
-    {"", "Slice", 1, 9, "data:T", "output:T", "T=all", "axes:ints ends:ints! starts:ints!", 0, 0,
+    {"", "Slice", 1, 9, "data:T", "output:T", "T=all", "axes:ints ends:ints! starts:ints!", 0, TORT_OP_PARTS,
      sizeof(tort_slice_params), slice_infer, slice_resolve, slice_reference},
     SLICE(10, 10, "all"),
     SLICE(11, 12, "all"),

@@ -93,7 +93,7 @@ const char *tort_session_output_memory(const tort_session *session, int32_t inde
 static tort_status check_alignment(const char *role, const char *name, int32_t memory, tort_type type, const void *data,
                                    tort_error *error) {
     const unsigned element = (unsigned)tort_type_bits(type) / 8;
-    const unsigned align = memory ? 16 : element > 8 ? 8 : element > 1 ? element : 1;
+    const unsigned align = memory ? TORT_DEVICE_PART_ALIGN : element > 8 ? 8 : element > 1 ? element : 1;
     if ((uintptr_t)data % align == 0) return TORT_OK;
     return tort_fail(error, TORT_E_INPUT, "the data of %s \"%s\" is at an address that is not a multiple of %u%s", role,
                      name, align,

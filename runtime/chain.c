@@ -248,6 +248,12 @@ static tort_status check_target(const tort_session *session, tort_error *error) 
                      session->options.target, session->options.chain);
 }
 
+/* Of several limits of one memory the smallest holds. */
+static void lower_limit(tort_link *owner, const tort_link *link) {
+    const uint64_t limit = link->target.memory;
+    if (limit && (!owner->target.memory || limit < owner->target.memory)) owner->target.memory = limit;
+}
+
 /* Providers that say they address the same space share its memory; one that says nothing has a memory of its own. */
 static void find_memory(tort_session *session, tort_link *link) {
     const char *space = link->target.space;
@@ -258,6 +264,7 @@ static void find_memory(tort_session *session, tort_link *link) {
     for (int32_t m = 1; *space && m < session->memory_count; m++)
         if (!strcmp(session->memories[m].space, space)) {
             link->memory = m;
+            lower_limit(session->memories[m].owner, link);
             return;
         }
     link->memory = session->memory_count++;

@@ -14,7 +14,7 @@ enum { LONGEST_NUMBER = 63, LARGEST_PARAMS = 1 << 20 };
 /* What an application's operators may be; control flow and constants are things of the core. */
 enum {
     ALLOWED_FLAGS = TORT_OP_ALIAS | TORT_OP_RANDOM | TORT_OP_METADATA | TORT_OP_BULKY | TORT_OP_EARLY | TORT_OP_LISTS |
-                    TORT_OP_VALUES | TORT_OP_COMMUTES
+                    TORT_OP_VALUES | TORT_OP_COMMUTES | TORT_OP_PARTS | TORT_OP_JOINS | TORT_OP_IN_PLACE
 };
 
 static const char *text_or_none(const char *text) {
@@ -191,6 +191,8 @@ static tort_status check_functions(const tort_op *row, tort_error *error) {
     const uint32_t wrong = row->flags & ~(uint32_t)ALLOWED_FLAGS;
     if (wrong) return tort_fail(error, TORT_E_USAGE, "flags: 0x%x is not for operators of an application", wrong);
     if (!row->infer) return tort_fail(error, TORT_E_USAGE, "infer is NULL: nobody would know the types of its outputs");
+    if (row->flags & (TORT_OP_PARTS | TORT_OP_JOINS) && row->params_size < sizeof(tort_parts))
+        return tort_fail(error, TORT_E_USAGE, "flags: its params begin with no tort_parts");
     if (row->params_size && !row->resolve)
         return tort_fail(error, TORT_E_USAGE, "params_size is %zu, but no resolve fills them", row->params_size);
     if (row->params_size > LARGEST_PARAMS)

@@ -108,6 +108,13 @@ static bool kernel_matches(const tort_candidate *c, const tort_link *link, const
     return !tort_op_is_own(c->session->model->operators, node->op) || is_of_application(c->session, link->provider);
 }
 
+/* A kernel runs on a stream of the provider that owns the memory: that one opens the library for its streams. */
+static const tort_library_state *find_library(const tort_candidate *c, tort_link *link, tort_library library) {
+    tort_link *owner = c->session->memories[link->memory].owner;
+    const tort_library_state *state = tort_link_library(link, library);
+    return state->found && link->memory && owner != link ? tort_link_library(owner, library) : state;
+}
+
 tort_verdict tort_candidate_ask(tort_candidate *c, tort_link *link, const tort_kernel *kernel) {
     const bool alone = kernel->segment != TORT_SEGMENT_ONLY;
     if (c->alone && !alone)
@@ -118,7 +125,7 @@ tort_verdict tort_candidate_ask(tort_candidate *c, tort_link *link, const tort_k
         return tort_no(TORT_NO_OP, "", "%s would run %s by its plain loop", link->provider->name, c->node->op_type);
     tort_verdict verdict = kernel->claim ? kernel->claim(&link->target, c->view) : tort_yes();
     if (verdict.code != TORT_YES || kernel->needs == TORT_LIBRARY_NONE) return verdict;
-    const tort_library_state *library = tort_link_library(link, kernel->needs);
+    const tort_library_state *library = find_library(c, link, kernel->needs);
     if (library->found) return verdict;
     return tort_no(TORT_NO_LIBRARY, library->cure, "%s", library->message);
 }

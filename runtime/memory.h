@@ -13,6 +13,7 @@ extern "C" {
 
 #define TORT_HOST_ALIGN 64 /* of host offsets and weights, so that vector loads need no prologue */
 #define TORT_DEVICE_ALIGN 256
+#define TORT_DEVICE_PART_ALIGN 16 /* of a part of something on a device, an application's pointers too */
 
 /* The environment with the default allocator filled in; parallel_for stays NULL where the application gave none: a
  * session puts its pool there. */

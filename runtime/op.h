@@ -126,7 +126,7 @@ TORT_API tort_string tort_list_string(const void *params, tort_list strings, int
 
 /* What a kernel gets: tensors of known shape, and the params that resolve made. It checks values (an index out of
  * range), never shapes or types. Tensors that are absent have type TORT_UNDEFINED. Empty tensors have data that must
- * not be read. Outputs never overlap inputs. */
+ * not be read. Outputs never overlap inputs, but where the row says that they may: tort_kernel.in_place. */
 typedef struct tort_call {
     const void *params;
     const tort_tensor *inputs;
@@ -202,20 +202,33 @@ typedef struct tort_trips {
     tort_list input_axes, input_directions, output_axes, output_directions;
 } tort_trips;
 
+/* ---- parts --------------------------------------------------------------------------------------------------------
+ */
+
+/* Where parts lie in the whole: one behind another along an axis of it, whole along all others. Where nothing of the
+ * whole is between them in memory, a plan need not move their bytes. */
+typedef struct tort_parts {
+    int64_t start; /* of the first, along the axis */
+    int32_t axis;  /* -1: they do not lie so, or where is not known */
+} tort_parts;
+
 /* ---- the row ----------------------------------------------------------------------------------------------------- */
 
 enum {
-    TORT_OP_ALIAS = 1u << 0,    /* output 0 is input 0's bytes under another shape: metadata, a step of the executor */
-    TORT_OP_RANDOM = 1u << 1,   /* never folded */
-    TORT_OP_CONTROL = 1u << 2,  /* has bodies: a step of the executor; its params begin with a tort_trips */
-    TORT_OP_METADATA = 1u << 3, /* reads only the shape of its inputs (Shape, Size): a step of the executor */
-    TORT_OP_CONSTANT = 1u << 5, /* its output is its TENSOR attribute, where it has one: never copied */
-    TORT_OP_BULKY = 1u << 4,    /* makes large values of small ones: folded only below a small size */
-    TORT_OP_EARLY = 1u << 6,    /* of an operator's first row: files of opsets before `since` have it, and mean this */
-    TORT_OP_LISTS = 1u << 7,    /* its params are followed by room for the lists and strings of the node */
-    TORT_OP_COMMUTES = 1u << 9, /* of two inputs, whose order means nothing */
-    TORT_OP_VALUES = 1u << 8    /* takes or makes sequences, optionals or maps: `reference` does so too, by
-                                 * tort_call.output_values; a node whose operands are all tensors runs as any other */
+    TORT_OP_ALIAS = 1u << 0,     /* output 0 is input 0's bytes under another shape: metadata, a step of the executor */
+    TORT_OP_RANDOM = 1u << 1,    /* never folded */
+    TORT_OP_CONTROL = 1u << 2,   /* has bodies: a step of the executor; its params begin with a tort_trips */
+    TORT_OP_METADATA = 1u << 3,  /* reads only the shape of its inputs (Shape, Size): a step of the executor */
+    TORT_OP_CONSTANT = 1u << 5,  /* its output is its TENSOR attribute, where it has one: never copied */
+    TORT_OP_BULKY = 1u << 4,     /* makes large values of small ones: folded only below a small size */
+    TORT_OP_EARLY = 1u << 6,     /* of an operator's first row: files of opsets before `since` have it, and mean this */
+    TORT_OP_LISTS = 1u << 7,     /* its params are followed by room for the lists and strings of the node */
+    TORT_OP_COMMUTES = 1u << 9,  /* of two inputs, whose order means nothing */
+    TORT_OP_PARTS = 1u << 10,    /* its outputs are parts of input 0: its params begin with a tort_parts */
+    TORT_OP_JOINS = 1u << 11,    /* its inputs are the parts of output 0: likewise */
+    TORT_OP_IN_PLACE = 1u << 12, /* `reference` may write output 0 over any input, as tort_kernel.in_place tells */
+    TORT_OP_VALUES = 1u << 8     /* takes or makes sequences, optionals or maps: `reference` does so too, by
+                                  * tort_call.output_values; a node whose operands are all tensors runs as any other */
 };
 
 /* The data members are little languages, parsed by check.c and held against ONNX's schemas by a test:

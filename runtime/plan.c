@@ -166,7 +166,7 @@ static tort_status fill(tort_planned *planned, const tort_tensor *inputs, bool a
     if (!status) status = choose_outline(planned, complete, afresh, error);
     if (!status) status = open_tables(planned, error);
     if (!status) status = tort_plan_sizes(planned, &pass, error);
-    if (!status) status = tort_plan_layout(planned, error);
+    if (!status) status = tort_plan_layout(planned, &pass, error);
     if (!status) status = tort_plan_check_sizes(&planned->lowered->session->env, &planned->plan, error);
     tort_pass_free(&pass);
     return status;

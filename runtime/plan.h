@@ -28,6 +28,8 @@ typedef struct tort_slot {
     int64_t dims[TORT_MAX_RANK]; /* -1: not known before the run */
     int64_t bytes;               /* -1: not known before the run */
     uint64_t offset;
+    int32_t within;                /* a slot of whose bytes these are all or a part, see plan_share.c; -1 */
+    uint64_t within_offset;        /* from the begin of that one */
     int32_t first_step, last_step; /* life time, both included, through aliases too */
     int32_t output;                /* the output of the model whose bytes these are, and no other's; -1 */
 } tort_slot;
@@ -37,6 +39,7 @@ typedef enum tort_step_kind {
     TORT_STEP_COPY,  /* between memories; one input, one output */
     TORT_STEP_ALIAS, /* output 0 is input 0 under another shape */
     TORT_STEP_SHAPE, /* metadata of a live value, in host memory */
+    TORT_STEP_VIEW,  /* a kernel's step with nothing to do: the bytes of its outputs are those of its inputs */
     TORT_STEP_CALL   /* runs the bodies of a node */
 } tort_step_kind;
 
@@ -52,6 +55,7 @@ typedef struct tort_step {
     int32_t shape_operands, shape_count;
     uint64_t params;                        /* offset of the operator's params */
     uint64_t scratch_offset, scratch_bytes; /* in the arena of `memory` */
+    uint32_t in_place;                      /* KERNEL: inputs, bit i, that output 0 is written over */
     bool dynamic;                           /* infers and resolves while running */
     bool values;                            /* KERNEL: an operand is no tensor; it makes values */
 } tort_step;
@@ -71,9 +75,9 @@ typedef struct tort_plan {
     uint64_t *naive_bytes; /* a memory: if nothing shared its place */
 } tort_plan;
 
-/* Offsets for blocks with life times, best fit by decreasing size; returns the bytes needed. Pure, and tested alone.
- * Blocks whose times do not meet may share bytes; their sizes are rounded up to `align`, a power of two. UINT64_MAX on
- * overflow, or where the planner itself finds no memory. */
+/* Offsets for blocks with life times, best fit in the better of some orders; returns the bytes needed. Pure, and tested
+ * alone. Blocks whose times do not meet may share bytes; their sizes are rounded up to `align`, a power of two.
+ * UINT64_MAX on overflow, or where the planner itself finds no memory. */
 typedef struct tort_block {
     uint64_t bytes, offset; /* offset is the result */
     int32_t first, last;

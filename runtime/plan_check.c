@@ -49,7 +49,10 @@ static tort_status check_place(const tort_plan *plan, int32_t index, tort_error 
     if (slot->bytes < 0) return bad(error, "unknown size of slot", index);
     if (!within(slot->offset, (uint64_t)slot->bytes, arena ? plan->arena_bytes[slot->memory] : plan->literal_bytes))
         return bad(error, "offset of slot", index);
-    const uint64_t align = !arena ? 16 : slot->memory ? TORT_DEVICE_ALIGN : TORT_HOST_ALIGN;
+    const uint64_t align = !arena             ? 16
+                           : !slot->memory    ? TORT_HOST_ALIGN
+                           : slot->within < 0 ? TORT_DEVICE_ALIGN
+                                              : TORT_DEVICE_PART_ALIGN;
     return slot->offset % align ? bad(error, "alignment of slot", index) : TORT_OK;
 }
 
@@ -60,6 +63,9 @@ static tort_status check_slot(const tort_plan *plan, int32_t index, tort_error *
     if (slot->output < -1 || slot->output >= plan->output_count) return bad(error, "output of slot", index);
     if (slot->home == TORT_HOME_INPUT && (slot->source < 0 || slot->source >= plan->input_count))
         return bad(error, "input of slot", index);
+    if (slot->within < -1 || slot->within >= plan->slot_count) return bad(error, "what holds slot", index);
+    if (slot->last_step >= 0 && (slot->first_step < 0 || slot->first_step > slot->last_step))
+        return bad(error, "life time of slot", index);
     if (slot->last_step > plan->step_count) return bad(error, "life time of slot", index);
     if (slot->home == TORT_HOME_OBJECT && slot->memory) return bad(error, "value on a device in slot", index);
     if (slot->home == TORT_HOME_LITERAL && slot->memory) return bad(error, "literal on a device in slot", index);
@@ -112,8 +118,9 @@ static tort_status check_write(const tort_plan *plan, int32_t index, int32_t ope
 
 static tort_status check_kind(const tort_plan *plan, int32_t index, tort_error *error) {
     const tort_step *step = &plan->steps[index];
-    const bool kernel = step->kind == TORT_STEP_KERNEL, one = !kernel && step->kind != TORT_STEP_CALL;
-    if (step->provider < (kernel ? 0 : -1) || step->provider >= plan->provider_count)
+    const bool kernel = step->kind == TORT_STEP_KERNEL, view = step->kind == TORT_STEP_VIEW,
+               one = !kernel && !view && step->kind != TORT_STEP_CALL;
+    if (step->provider < (kernel || view ? 0 : -1) || step->provider >= plan->provider_count)
         return bad(error, "provider of step", index);
     if (step->node < (step->kind == TORT_STEP_COPY ? -1 : 0) || step->node >= plan->node_count)
         return bad(error, "node of step", index);
@@ -166,9 +173,58 @@ static tort_status check_output(const tort_plan *plan, int32_t port, tort_error 
     return plan->slots[slot].last_step < plan->step_count ? bad(error, "life time of output", port) : TORT_OK;
 }
 
+/* ---- what shares bytes ------------------------------------------------------------------------------------------- */
+
+static int32_t source_of(const tort_plan *plan, int32_t operand) {
+    int32_t slot = plan->operands[operand];
+    while (slot >= 0 && plan->slots[slot].home == TORT_HOME_ALIAS) slot = plan->slots[slot].source;
+    return slot;
+}
+
+static bool lies_in(const tort_slot *part, const tort_slot *whole) {
+    return part->home == TORT_HOME_ARENA && whole->home == TORT_HOME_ARENA && part->memory == whole->memory &&
+           part->offset >= whole->offset &&
+           within(part->offset - whole->offset, (uint64_t)part->bytes, (uint64_t)whole->bytes);
+}
+
+/* Each output lies in the input; or all inputs lie in the output and are as long as that one. */
+static tort_status check_view(const tort_plan *plan, int32_t index, tort_error *error) {
+    const tort_step *step = &plan->steps[index];
+    const int32_t inputs = step->operands, outputs = inputs + step->input_count;
+    const int32_t first = step->input_count ? source_of(plan, inputs) : -1;
+    const int32_t joined = step->output_count ? plan->operands[outputs] : -1;
+    bool parts = first >= 0, joins = joined >= 0 && step->output_count == 1;
+    int64_t bytes = 0;
+    for (int32_t i = 0; parts && i < step->output_count; i++)
+        parts =
+            plan->operands[outputs + i] < 0 || lies_in(&plan->slots[plan->operands[outputs + i]], &plan->slots[first]);
+    for (int32_t i = 0; joins && i < step->input_count; i++) {
+        const int32_t slot = source_of(plan, inputs + i);
+        joins = slot < 0 || lies_in(&plan->slots[slot], &plan->slots[joined]);
+        if (slot >= 0) bytes += plan->slots[slot].bytes;
+    }
+    joins = joins && bytes == plan->slots[joined].bytes;
+    return parts || joins ? TORT_OK : bad(error, "bytes of what is viewed in step", index);
+}
+
+static tort_status check_in_place(const tort_plan *plan, int32_t index, tort_error *error) {
+    const tort_step *step = &plan->steps[index];
+    const int32_t output = step->output_count ? plan->operands[step->operands + step->input_count] : -1;
+    for (int32_t i = 0; i < 32; i++) {
+        if (!(step->in_place >> i & 1)) continue;
+        const int32_t slot = i < step->input_count ? source_of(plan, step->operands + i) : -1;
+        const bool same = slot >= 0 && output >= 0 && plan->slots[slot].offset == plan->slots[output].offset &&
+                          plan->slots[slot].bytes == plan->slots[output].bytes;
+        if (!same || step->kind != TORT_STEP_KERNEL) return bad(error, "what is written over in step", index);
+    }
+    return TORT_OK;
+}
+
 /* ---- overlap ----------------------------------------------------------------------------------------------------- */
 
-/* Bytes of an arena for a time: of a slot, or the scratch of a step. */
+/* Bytes of an arena for a time: of a slot that a step writes, or the scratch of a step. A step has two times: in the
+ * first, 2 * step, it reads and writes; what is written over an input begins in the second, and that input ends in the
+ * first. */
 typedef struct range {
     uint64_t begin, end;
     int32_t first, last, memory, index;
@@ -180,19 +236,52 @@ static int compare_ranges(const void *a, const void *b) {
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
+/* A view writes nothing: what it shows lives for as long as its outputs do. */
+static void hold_viewed(const tort_plan *plan, const tort_step *step, range *slots) {
+    int32_t last = -1;
+    for (int32_t i = 0; i < step->output_count; i++) {
+        const int32_t slot = plan->operands[step->operands + step->input_count + i];
+        if (slot < 0) continue;
+        if (slots[slot].last > last) last = slots[slot].last;
+        slots[slot].end = slots[slot].begin;
+    }
+    for (int32_t i = 0; i < step->input_count; i++) {
+        const int32_t slot = source_of(plan, step->operands + i);
+        if (slot >= 0 && slots[slot].last < last) slots[slot].last = last;
+    }
+}
+
+static void write_over(const tort_plan *plan, const tort_step *step, int32_t index, range *slots) {
+    const int32_t output = plan->operands[step->operands + step->input_count];
+    if (output >= 0) slots[output].first = 2 * index + 1;
+    for (int32_t i = 0; i < step->input_count && i < 32; i++) {
+        const int32_t slot = step->in_place >> i & 1 ? source_of(plan, step->operands + i) : -1;
+        if (slot >= 0 && slots[slot].last == 2 * index + 1) slots[slot].last = 2 * index;
+    }
+}
+
+/* Of every slot, then scratch; those that nobody writes are empty. */
 static size_t collect_ranges(const tort_plan *plan, range *ranges) {
-    size_t count = 0;
+    size_t count = (size_t)plan->slot_count;
     for (int32_t i = 0; i < plan->slot_count; i++) {
         const tort_slot *s = &plan->slots[i];
-        if (s->home != TORT_HOME_ARENA || s->bytes <= 0 || s->last_step < 0) continue;
-        ranges[count++] = (range){s->offset, s->offset + (uint64_t)s->bytes, s->first_step, s->last_step, s->memory, i};
+        const bool arena = s->home == TORT_HOME_ARENA && s->bytes > 0 && s->last_step >= 0;
+        ranges[i] = (range){s->offset, s->offset, 0, -1, s->memory, i};
+        if (s->last_step >= 0) ranges[i].first = 2 * s->first_step, ranges[i].last = 2 * s->last_step + 1;
+        if (arena) ranges[i].end += (uint64_t)s->bytes;
     }
-    for (int32_t i = 0; i < plan->step_count; i++) {
+    for (int32_t i = plan->step_count - 1; i >= 0; i--) {
         const tort_step *s = &plan->steps[i];
-        if (s->scratch_bytes)
-            ranges[count++] = (range){s->scratch_offset, s->scratch_offset + s->scratch_bytes, i, i, s->memory, i};
+        if (s->kind == TORT_STEP_VIEW) hold_viewed(plan, s, ranges);
+        if (s->in_place) write_over(plan, s, i, ranges);
+        if (s->kind == TORT_STEP_KERNEL && s->scratch_bytes)
+            ranges[count++] =
+                (range){s->scratch_offset, s->scratch_offset + s->scratch_bytes, 2 * i, 2 * i + 1, s->memory, i};
     }
-    return count;
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (ranges[i].end > ranges[i].begin) ranges[kept++] = ranges[i];
+    return kept;
 }
 
 /* Taken by their begin, two ranges share bytes if one of an earlier begin, alive at the same time, ends behind it. */
@@ -200,7 +289,7 @@ static tort_status check_overlap(const tort_env *env, const tort_plan *plan, tor
     const size_t room = (size_t)plan->slot_count + (size_t)plan->step_count + 1;
     range *ranges = tort_alloc_zero(env, room, sizeof *ranges);
     tort_timeline ends;
-    if (!ranges || !tort_timeline_open(&ends, env, plan->step_count + 1)) {
+    if (!ranges || !tort_timeline_open(&ends, env, 2 * (plan->step_count + 1))) {
         tort_free(env, ranges, room * sizeof *ranges);
         return tort_out_of_memory(error, room * sizeof *ranges);
     }
@@ -231,6 +320,10 @@ tort_status tort_plan_check_sizes(const tort_env *env, const tort_plan *plan, to
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < plan->slot_count; i++) status = check_slot_size(plan, i, error);
     for (int32_t i = 0; !status && i < plan->step_count; i++) status = check_step_size(plan, i, error);
+    for (int32_t i = 0; !status && i < plan->step_count; i++) {
+        if (plan->steps[i].kind == TORT_STEP_VIEW) status = check_view(plan, i, error);
+        if (!status && plan->steps[i].in_place) status = check_in_place(plan, i, error);
+    }
     if (!status && plan->complete) status = check_overlap(env, plan, error);
     return status;
 }

@@ -12,40 +12,84 @@ static bool has_place(const tort_slot *slot, int32_t memory) {
 }
 
 static bool has_scratch(const tort_step *step, int32_t memory) {
-    return step->scratch_bytes && step->memory == memory;
+    return step->kind == TORT_STEP_KERNEL && step->scratch_bytes && step->memory == memory;
 }
 
-static int32_t collect_blocks(const tort_plan *plan, int32_t memory, tort_block *blocks) {
-    int32_t count = 0;
+/* The slot with which a slot is placed, itself in most cases; *offset: from that one's begin. */
+static int32_t top_of(const tort_plan *plan, int32_t slot, uint64_t *offset) {
+    *offset = 0;
+    for (; plan->slots[slot].within >= 0; slot = plan->slots[slot].within) *offset += plan->slots[slot].within_offset;
+    return slot;
+}
+
+typedef struct layout {
+    tort_plan *plan;
+    int32_t memory;
+    tort_block *blocks; /* slots, then scratch, in their order */
+    int32_t *block_of;  /* a slot */
+    int32_t count;
+} layout;
+
+static void collect_slots(layout *l) {
+    const tort_plan *plan = l->plan;
     for (int32_t i = 0; i < plan->slot_count; i++) {
         const tort_slot *slot = &plan->slots[i];
-        if (has_place(slot, memory))
-            blocks[count++] = (tort_block){(uint64_t)slot->bytes, 0, slot->first_step, slot->last_step};
+        if (!has_place(slot, l->memory) || slot->within >= 0) continue;
+        l->block_of[i] = l->count;
+        l->blocks[l->count++] = (tort_block){(uint64_t)slot->bytes, 0, slot->first_step, slot->last_step};
     }
-    for (int32_t i = 0; i < plan->step_count; i++)
-        if (has_scratch(&plan->steps[i], memory)) blocks[count++] = (tort_block){plan->steps[i].scratch_bytes, 0, i, i};
-    return count;
 }
 
-/* In the order in which they were collected. */
-static void store_offsets(tort_plan *plan, int32_t memory, const tort_block *blocks) {
-    for (int32_t i = 0; i < plan->slot_count; i++)
-        if (has_place(&plan->slots[i], memory)) plan->slots[i].offset = blocks++->offset;
-    for (int32_t i = 0; i < plan->step_count; i++)
-        if (has_scratch(&plan->steps[i], memory)) plan->steps[i].scratch_offset = blocks++->offset;
+/* A block lives as long as any slot that is placed with it. */
+static void collect_parts(const layout *l) {
+    const tort_plan *plan = l->plan;
+    for (int32_t i = 0; i < plan->slot_count; i++) {
+        const tort_slot *slot = &plan->slots[i];
+        uint64_t offset;
+        if (!has_place(slot, l->memory) || slot->within < 0) continue;
+        l->block_of[i] = l->block_of[top_of(plan, i, &offset)];
+        tort_block *block = &l->blocks[l->block_of[i]];
+        if (slot->first_step < block->first) block->first = slot->first_step;
+        if (slot->last_step > block->last) block->last = slot->last_step;
+    }
 }
 
-static tort_status lay_out(const tort_env *env, tort_plan *plan, int32_t memory, tort_block *blocks,
-                           tort_error *error) {
-    const uint64_t align = memory ? TORT_DEVICE_ALIGN : TORT_HOST_ALIGN;
-    const int32_t count = collect_blocks(plan, memory, blocks);
-    const uint64_t total = tort_memory_plan(env, blocks, count, align);
+static void collect_scratch(layout *l) {
+    for (int32_t i = 0; i < l->plan->step_count; i++)
+        if (has_scratch(&l->plan->steps[i], l->memory))
+            l->blocks[l->count++] = (tort_block){l->plan->steps[i].scratch_bytes, 0, i, i};
+}
+
+/* Sizes of blocks are rounded up by now; a part counts as if it had a block. */
+static void store_offsets(const layout *l, int32_t slot_blocks, uint64_t align) {
+    tort_plan *plan = l->plan;
+    uint64_t *naive = &plan->naive_bytes[l->memory], offset;
+    *naive = 0;
+    for (int32_t i = 0; i < l->count; i++) *naive += l->blocks[i].bytes;
+    for (int32_t i = 0; i < plan->slot_count; i++) {
+        tort_slot *slot = &plan->slots[i];
+        if (!has_place(slot, l->memory)) continue;
+        top_of(plan, i, &offset);
+        slot->offset = l->blocks[l->block_of[i]].offset + offset;
+        if (slot->within >= 0) *naive += ((uint64_t)slot->bytes + align - 1) / align * align;
+    }
+    const tort_block *scratch = l->blocks + slot_blocks;
+    for (int32_t i = 0; i < plan->step_count; i++)
+        if (has_scratch(&plan->steps[i], l->memory)) plan->steps[i].scratch_offset = scratch++->offset;
+}
+
+static tort_status lay_out(const tort_env *env, layout *l, tort_error *error) {
+    const uint64_t align = l->memory ? TORT_DEVICE_ALIGN : TORT_HOST_ALIGN;
+    l->count = 0;
+    collect_slots(l);
+    collect_parts(l);
+    const int32_t slot_blocks = l->count;
+    collect_scratch(l);
+    const uint64_t total = tort_memory_plan(env, l->blocks, l->count, align);
     if (total == UINT64_MAX)
         return tort_fail(error, TORT_E_MEMORY, "the plan does not fit an address space, or memory ran out");
-    plan->arena_bytes[memory] = total;
-    plan->naive_bytes[memory] = 0;
-    for (int32_t i = 0; i < count; i++) plan->naive_bytes[memory] += blocks[i].bytes; /* rounded up by now */
-    store_offsets(plan, memory, blocks);
+    l->plan->arena_bytes[l->memory] = total;
+    store_offsets(l, slot_blocks, align);
     return TORT_OK;
 }
 
@@ -87,16 +131,47 @@ static tort_status check_room(const tort_planned *planned, int32_t memory, tort_
     return TORT_E_MEMORY;
 }
 
-tort_status tort_plan_layout(tort_planned *planned, tort_error *error) {
+static tort_status lay_out_all(tort_planned *planned, tort_error *error) {
     const tort_env *env = &planned->lowered->session->env;
     tort_plan *plan = &planned->plan;
-    const size_t room = (size_t)plan->slot_count + (size_t)plan->step_count + 1;
-    tort_block *blocks = tort_alloc(env, room * sizeof *blocks);
-    tort_status status = blocks ? TORT_OK : tort_out_of_memory(error, room * sizeof *blocks);
-    for (int32_t m = 0; !status && m < plan->memory_count; m++) {
-        status = lay_out(env, plan, m, blocks, error);
-        if (!status) status = check_room(planned, m, error);
+    const size_t slots = (size_t)plan->slot_count + 1, room = slots + (size_t)plan->step_count;
+    layout l = {.plan = plan,
+                .blocks = tort_alloc(env, room * sizeof *l.blocks),
+                .block_of = tort_alloc(env, slots * sizeof *l.block_of)};
+    tort_status status = l.blocks && l.block_of ? TORT_OK : tort_out_of_memory(error, room * sizeof *l.blocks);
+    for (; !status && l.memory < plan->memory_count; l.memory++) status = lay_out(env, &l, error);
+    tort_free(env, l.blocks, room * sizeof *l.blocks);
+    tort_free(env, l.block_of, slots * sizeof *l.block_of);
+    return status;
+}
+
+static uint64_t all_arenas(const tort_plan *plan) {
+    uint64_t bytes = 0;
+    for (int32_t m = 0; m < plan->memory_count; m++) bytes += plan->arena_bytes[m];
+    return bytes;
+}
+
+/* A whole is held for as long as any of its parts, and from when the first of them is made: where that would take more
+ * memory, fewer ways of sharing are tried. */
+static tort_status share(tort_planned *planned, tort_pass *pass, tort_error *error) {
+    static const uint32_t attempts[] = {TORT_SHARE_IN_PLACE | TORT_SHARE_PARTS | TORT_SHARE_JOINS,
+                                        TORT_SHARE_IN_PLACE | TORT_SHARE_JOINS, TORT_SHARE_IN_PLACE | TORT_SHARE_PARTS,
+                                        TORT_SHARE_IN_PLACE, 0};
+    const uint64_t unshared = all_arenas(&planned->plan);
+    tort_status status = TORT_OK;
+    bool shares;
+    for (size_t i = 0; i < sizeof attempts / sizeof *attempts; i++) {
+        tort_plan_unshare(&planned->plan);
+        status = tort_plan_share(planned, pass, attempts[i], &shares, error);
+        if (!status && (shares || i)) status = lay_out_all(planned, error);
+        if (status || all_arenas(&planned->plan) <= unshared) break;
     }
-    tort_free(env, blocks, room * sizeof *blocks);
+    return status;
+}
+
+tort_status tort_plan_layout(tort_planned *planned, tort_pass *pass, tort_error *error) {
+    tort_status status = lay_out_all(planned, error);
+    if (!status && planned->plan.complete) status = share(planned, pass, error);
+    for (int32_t m = 0; !status && m < planned->plan.memory_count; m++) status = check_room(planned, m, error);
     return status;
 }

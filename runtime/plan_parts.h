@@ -29,7 +29,18 @@ void tort_outline_free(const tort_session *session, tort_outline *outline); /* N
 /* Shapes and bytes of slots, literals, params and scratch. */
 tort_status tort_plan_sizes(tort_planned *planned, tort_pass *pass, tort_error *error);
 
+/* How slots may share bytes. */
+enum {
+    TORT_SHARE_IN_PLACE = 1u << 0, /* an output is written over an input */
+    TORT_SHARE_PARTS = 1u << 1,    /* outputs are parts of an input */
+    TORT_SHARE_JOINS = 1u << 2     /* inputs are parts of an output */
+};
+
+/* Which slots share bytes in these ways. Then no more: every slot has bytes of its own again. */
+tort_status tort_plan_share(tort_planned *planned, tort_pass *pass, uint32_t ways, bool *shares, tort_error *error);
+void tort_plan_unshare(tort_plan *plan);
+
 /* Where everything is in each memory, and whether that may take so much. */
-tort_status tort_plan_layout(tort_planned *planned, tort_error *error);
+tort_status tort_plan_layout(tort_planned *planned, tort_pass *pass, tort_error *error);
 
 #endif

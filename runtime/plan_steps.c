@@ -44,6 +44,7 @@ static int32_t add_slot(builder *b, int32_t value, int32_t memory, tort_home hom
                       .home = home,
                       .source = source,
                       .output = -1,
+                      .within = -1,
                       .rank = -1,
                       .bytes = -1,
                       .first_step = INT32_MAX,

@@ -148,6 +148,10 @@ typedef struct tort_kernel {
     tort_status (*fit)(tort_fit *fit);                                  /* NULL: nothing depends on the plan */
     void (*unfit)(void *device, const tort_env *env, void *fitted);     /* NULL where fit is */
     tort_in_segment segment;
+    /* Bit i: run may write output 0 over input i, where both have one shape and elements of one size: it has read an
+     * element when it writes the one at its place, and reads it no more. A plan decides whether it does. */
+    uint32_t in_place;
+    bool (*in_place_for)(const tort_node_view *node); /* pure: for these concrete shapes too? NULL: for any */
 } tort_kernel;
 
 /* ---- segments -----------------------------------------------------------------------------------------------------

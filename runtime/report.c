@@ -78,7 +78,7 @@ static bool write_from(writer *w, const tort_lowered *lowered, const tort_unit *
     return true;
 }
 
-static const tort_report_node *write_node(writer *w, const tort_lowered *lowered, int32_t i) {
+static tort_report_node *write_node(writer *w, const tort_lowered *lowered, int32_t i) {
     const tort_node *node = tort_unit_node(lowered, i);
     const tort_unit *unit = &lowered->units[i];
     tort_report_node *out = tort_arena_alloc(w->arena, sizeof *out);
@@ -102,6 +102,19 @@ static const tort_report_node *write_node(writer *w, const tort_lowered *lowered
     return out->path && write_from(w, lowered, unit, out) && write_verdicts(w, lowered, unit, out) ? out : NULL;
 }
 
+static const tort_planned *plan_of(const tort_lowered *lowered) {
+    return lowered->plans ? lowered->plans : lowered->draft;
+}
+
+/* Has the plan nothing to do for the node? Steps are in the order of nodes, and so are the questions; *step goes on. */
+static bool is_view(const tort_planned *planned, int32_t node, int32_t *step) {
+    const tort_plan *plan = planned ? &planned->plan : NULL;
+    bool view = false;
+    for (; plan && *step < plan->step_count && plan->steps[*step].node <= node && plan->steps[*step].node >= 0; ++*step)
+        view |= plan->steps[*step].node == node && plan->steps[*step].kind == TORT_STEP_VIEW;
+    return view;
+}
+
 static bool write_nodes(writer *w) {
     const tort_session *session = w->session;
     int32_t count = 0;
@@ -112,12 +125,14 @@ static bool write_nodes(writer *w) {
     w->report->nodes = list;
     for (int32_t g = 0; g < session->graph_count; g++) {
         const tort_lowered *lowered = &session->graphs[g];
+        int32_t step = 0;
         for (int32_t i = 0; lowered->lowered && i < lowered->graph.node_count; i++) {
             const bool fused = lowered->units[i].provider == TORT_AT_FUSED;
             w->report->fused += fused;
             if (fused) continue;
-            const tort_report_node *node = write_node(w, lowered, i);
+            tort_report_node *node = write_node(w, lowered, i);
             if (!node) return false;
+            if (is_view(plan_of(lowered), i, &step)) node->kernel = "view";
             list[w->report->node_count++] = node;
         }
     }
@@ -129,10 +144,6 @@ static bool write_nodes(writer *w) {
 static const char *memory_name(const tort_session *session, int32_t memory) {
     const tort_link *owner = session->memories[memory].owner;
     return owner ? owner->provider->name : "host";
-}
-
-static const tort_planned *plan_of(const tort_lowered *lowered) {
-    return lowered->plans ? lowered->plans : lowered->draft;
 }
 
 static int32_t count_copies(const tort_planned *planned) {
@@ -231,6 +242,12 @@ static void write_bytes(const writer *w, int32_t memory, tort_report_provider *o
         out->copies_in += w->report->copies[i]->to == memory_name(session, memory);
 }
 
+/* The provider whose memory it is in, where it has none of its own. */
+static const char *shared_with(const tort_session *session, const tort_link *link) {
+    const tort_link *owner = session->memories[link->memory].owner;
+    return link->condition.ready && owner && owner != link ? owner->provider->name : NULL;
+}
+
 static const tort_report_provider *write_provider(writer *w, int32_t i) {
     const tort_session *session = w->session;
     const tort_link *link = &session->chain[i];
@@ -246,6 +263,7 @@ static const tort_report_provider *write_provider(writer *w, int32_t i) {
         .nodes = nodes_on(session, i),
         .message = keep(w, link->condition.ready ? link->condition.note : link->condition.message),
         .cure = link->condition.cure,
+        .shares = shared_with(session, link),
         .peak_bytes = complete ? 0 : -1,
         .naive_bytes = complete ? 0 : -1};
     if (session->memories[link->memory].owner == link) write_bytes(w, link->memory, out);

@@ -143,6 +143,7 @@ static tort_status run_step(tort_frame *frame, const tort_step *step, tort_error
     case TORT_STEP_COPY: return run_copy(frame, step, error);
     case TORT_STEP_ALIAS: operand(frame, step, 1)->data = operand(frame, step, 0)->data; return TORT_OK;
     case TORT_STEP_SHAPE: return tort_dynamic_shape(frame, step, error);
+    case TORT_STEP_VIEW: return TORT_OK;
     case TORT_STEP_CALL: return tort_call_bodies(frame, step, tort_frame_run, error);
     }
     return TORT_OK;

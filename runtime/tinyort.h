@@ -559,6 +559,7 @@ typedef struct tort_report_provider {
     int64_t weight_bytes;            /* in its memory, packed where its kernels pack */
     int64_t peak_bytes, naive_bytes; /* of a context's values and scratch; -1: not known while a shape is unknown */
     int32_t copies_in;
+    const char *shares; /* memory with this provider before it in the chain, which states its bytes; NULL: its own */
 } tort_report_provider;
 
 typedef struct tort_report_copy {

@@ -15,6 +15,7 @@ static const char *slot_difference(const tort_slot *a, const tort_slot *b) {
     if (a->bytes != b->bytes) return "bytes";
     if (a->offset != b->offset) return "offset";
     if (a->first_step != b->first_step || a->last_step != b->last_step) return "life time";
+    if (a->within != b->within) return "what holds it";
     return a->output != b->output ? "output" : NULL;
 }
 
@@ -27,6 +28,7 @@ static const char *step_difference(const tort_step *a, const tort_step *b) {
         return "operands";
     if (a->shape_operands != b->shape_operands || a->shape_count != b->shape_count) return "shape operands";
     if (a->params != b->params) return "params";
+    if (a->in_place != b->in_place) return "in place";
     if (a->scratch_bytes != b->scratch_bytes || a->scratch_offset != b->scratch_offset) return "scratch";
     if (a->dynamic != b->dynamic) return "dynamic";
     return a->values != b->values ? "values" : NULL;

@@ -315,21 +315,29 @@ static tort_status run_depthwise(const tort_call *call) {
     return TORT_OK;
 }
 
+/* Tile by tile the result is written where Z was: but of a sum in several blocks the first would be there before Z is
+ * read. */
+static bool in_place_conv(const tort_node_view *node) {
+    const tort_conv_params *p = node->params;
+    return tort_packed_gemm_one_block(products(p));
+}
+
 #define DEPTHWISE(domain_, op_)                                                                                        \
     {                                                                                                                  \
         .domain = domain_, .op = op_, .name = "conv_depthwise", .claim = claim_depthwise, .size = size_depthwise,      \
         .run = run_depthwise                                                                                           \
     }
-#define PACKED_GEMM(domain_, op_)                                                                                      \
+#define PACKED_GEMM(domain_, op_, in_place_)                                                                           \
     {                                                                                                                  \
         .domain = domain_, .op = op_, .name = "conv_packed_gemm", .claim = claim_conv, .size = size_conv,              \
-        .pack_size = pack_size_conv, .prepare = prepare_conv, .run = run_conv                                          \
+        .pack_size = pack_size_conv, .prepare = prepare_conv, .run = run_conv, .in_place = in_place_,                  \
+        .in_place_for = in_place_conv                                                                                  \
     }
 
 const tort_kernel tort_cpu_conv[] = {
     DEPTHWISE("", "Conv"),
-    PACKED_GEMM("", "Conv"),
+    PACKED_GEMM("", "Conv", 0),
     DEPTHWISE("tinyort", "FusedConv"),
-    PACKED_GEMM("tinyort", "FusedConv"),
+    PACKED_GEMM("tinyort", "FusedConv", 1u << TORT_EPILOGUE_Z),
     {.op = NULL},
 };

@@ -84,7 +84,7 @@ static tort_status run_clip(const tort_call *call) {
 }
 
 #define MAP_ROW(op_, name_, run_)                                                                                      \
-    { .domain = "", .op = op_, .name = name_, .claim = tort_cpu_claim_float, .run = run_ }
+    { .domain = "", .op = op_, .name = name_, .claim = tort_cpu_claim_float, .run = run_, .in_place = 1 }
 
 const tort_kernel tort_cpu_map[] = {
     MAP_ROW("Exp", "exp_vectors", run_exp),

@@ -109,6 +109,10 @@ static void add_to_sums(const tort_packed_gemm *g, const tort_tile *tile, int64_
     }
 }
 
+bool tort_packed_gemm_one_block(int64_t k) {
+    return k <= DEPTH;
+}
+
 static void multiply(const tort_packed_gemm *g, const block *at) {
     const int32_t tile_rows = g->simd->tile_rows, tile_columns = g->simd->tile_columns;
     const bool last = at->k_first + at->depth == g->k;

@@ -52,6 +52,8 @@ void tort_pack_b_matrix(const tort_packed_gemm *gemm, int64_t k_first, int64_t k
 
 /* Bytes of the buffer that tort_packed_gemm_block needs for operands that are not packed ahead. */
 size_t tort_packed_gemm_buffer(const tort_simd *simd, bool a_packed, bool b_packed);
+/* Is the product made in one go? Then C may be the residual; else sums of parts of k are in C before that is read. */
+bool tort_packed_gemm_one_block(int64_t k);
 /* Rows m_first..m_last of columns n_first..n_last of C; both firsts are multiples of the tile. */
 void tort_packed_gemm_block(const tort_packed_gemm *gemm, int64_t m_first, int64_t m_last, int64_t n_first,
                             int64_t n_last, float *buffer);

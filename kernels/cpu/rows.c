@@ -117,17 +117,19 @@ static tort_status run_instance_norm(const tort_call *call) {
 }
 
 const tort_kernel tort_cpu_rows[] = {
-    {.domain = "", .op = "Softmax", .name = "softmax_rows", .claim = claim_softmax, .run = run_softmax},
+    {.domain = "", .op = "Softmax", .name = "softmax_rows", .claim = claim_softmax, .run = run_softmax, .in_place = 1},
     {.domain = "", .op = "LogSoftmax", .name = "log_softmax_rows", .claim = claim_softmax, .run = run_log_softmax},
     {.domain = "",
      .op = "InstanceNormalization",
      .name = "instance_norm_rows",
      .claim = tort_cpu_claim_float,
-     .run = run_instance_norm},
+     .run = run_instance_norm,
+     .in_place = 1},
     {.domain = "",
      .op = "LayerNormalization",
      .name = "layer_norm_rows",
      .claim = claim_layer_norm,
-     .run = run_layer_norm},
+     .run = run_layer_norm,
+     .in_place = 1},
     {.op = NULL},
 };

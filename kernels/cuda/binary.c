@@ -76,7 +76,7 @@ static tort_status run_all(const tort_call *call, gpu_binary function) {
     size_t bytes = 0;
     if (call->input_count == 1) {
         (void)tort_tensor_bytes(y, &bytes);
-        if (!bytes) return TORT_OK;
+        if (!bytes || y->data == call->inputs[0].data) return TORT_OK;
         return cuda_launched(call, cudaMemcpyAsync(y->data, call->inputs[0].data, bytes, cudaMemcpyDeviceToDevice,
                                                    cuda_stream_of(call)));
     }
@@ -143,7 +143,7 @@ static tort_status run_mod(const tort_call *call) {
 #define ROW(op_name, claims, function)                                                                                 \
     {                                                                                                                  \
         .domain = "", .op = op_name, .name = "binary", .claim = claims, .prepare = CUDA_ONLY(prepare_##function),      \
-        .run = CUDA_ONLY(run_##function)                                                                               \
+        .run = CUDA_ONLY(run_##function), .in_place = 3                                                                \
     }
 
 const tort_kernel tort_cuda_binary_kernels[] = {
@@ -173,6 +173,7 @@ const tort_kernel tort_cuda_binary_kernels[] = {
      .name = "not",
      .claim = claim_bools,
      .prepare = CUDA_ONLY(prepare_not),
-     .run = CUDA_ONLY(run_not)},
+     .run = CUDA_ONLY(run_not),
+     .in_place = 1},
     {.op = NULL},
 };

@@ -54,7 +54,7 @@ static tort_status run_clip(const tort_call *call) {
 #define ROW(op_name, row_name, claims)                                                                                 \
     {                                                                                                                  \
         .domain = "", .op = op_name, .name = #row_name, .claim = claims, .prepare = CUDA_ONLY(prepare_##row_name),     \
-        .run = CUDA_ONLY(run_##row_name)                                                                               \
+        .run = CUDA_ONLY(run_##row_name), .in_place = 1                                                                \
     }
 
 const tort_kernel tort_cuda_cast_kernels[] = {

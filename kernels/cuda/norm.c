@@ -95,7 +95,7 @@ static tort_status run_batch_norm(const tort_call *call) {
 #define ROW(op_name, function)                                                                                         \
     {                                                                                                                  \
         .domain = "", .op = op_name, .name = #function, .claim = claim_##function,                                     \
-        .prepare = CUDA_ONLY(prepare_##function), .run = CUDA_ONLY(run_##function)                                     \
+        .prepare = CUDA_ONLY(prepare_##function), .run = CUDA_ONLY(run_##function), .in_place = 1                      \
     }
 
 const tort_kernel tort_cuda_norm_kernels[] = {

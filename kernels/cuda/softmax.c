@@ -37,7 +37,7 @@ static tort_status run_log_softmax(const tort_call *call) {
 #define ROW(op_name, function)                                                                                         \
     {                                                                                                                  \
         .domain = "", .op = op_name, .name = "softmax", .claim = tort_cuda_claim_float,                                \
-        .prepare = CUDA_ONLY(prepare_##function), .run = CUDA_ONLY(run_##function)                                     \
+        .prepare = CUDA_ONLY(prepare_##function), .run = CUDA_ONLY(run_##function), .in_place = 1                      \
     }
 
 const tort_kernel tort_cuda_softmax_kernels[] = {

@@ -114,7 +114,7 @@ static tort_status run_is_inf(const tort_call *call) {
 #define ROW(op_name, function, claims)                                                                                 \
     {                                                                                                                  \
         .domain = "", .op = op_name, .name = "unary", .claim = claims, .prepare = CUDA_ONLY(prepare_##function),       \
-        .run = CUDA_ONLY(run_##function)                                                                               \
+        .run = CUDA_ONLY(run_##function), .in_place = 1                                                                \
     }
 #define FLOATS(op_name, function) ROW(op_name, function, tort_cuda_claim_float)
 #define NUMBERS(op_name, function) ROW(op_name, function, tort_cuda_claim_number)

@@ -29,6 +29,7 @@ const tort_kernel tort_cuda_where_kernels[] = {
      .name = "where",
      .claim = claim_where,
      .prepare = CUDA_ONLY(prepare_where),
-     .run = CUDA_ONLY(run_where)},
+     .run = CUDA_ONLY(run_where),
+     .in_place = 7},
     {.op = NULL},
 };

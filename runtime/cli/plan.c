@@ -30,7 +30,8 @@ static void print_providers(const tort_report *report, int width) {
         cli_cell(table, CLI_PLAIN, "%d", provider->copies_in);
         cli_cell(table, CLI_PLAIN, "%s", cli_bytes_text((double)provider->weight_bytes, buffer, sizeof buffer));
         cli_cell(table, CLI_PLAIN, "%s", cli_bytes_text((double)provider->peak_bytes, buffer, sizeof buffer));
-        cli_cell(table, CLI_DIM, "%s%s%s", provider->description, *provider->message ? "; " : "", provider->message);
+        cli_cell(table, CLI_DIM, "%s%s%s%s%s", provider->description, *provider->message ? "; " : "", provider->message,
+                 provider->shares ? "; in the memory of " : "", provider->shares ? provider->shares : "");
     }
     const struct {
         const char *name;

@@ -15,6 +15,7 @@ static cJSON *provider_json(const tort_report_provider *provider) {
     cli_json_text(item, "message", provider->message);
     cli_json_text(item, "cure", provider->cure);
     cli_json_number(item, "threads", provider->threads > 0 ? provider->threads : -1);
+    if (provider->shares) cli_json_text(item, "shares", provider->shares);
     return item;
 }
 

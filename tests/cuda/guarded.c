@@ -76,6 +76,40 @@ static tort_status take_output(const tort_call *call, int32_t i, const buffer *b
     return copy(call, call->outputs[i].data, b->host + b->before, b->bytes, TORT_TO_DEVICE);
 }
 
+static bool same_form(const tort_tensor *a, const tort_tensor *b) {
+    return tort_type_bits(a->type) == tort_type_bits(b->type) && a->rank == b->rank &&
+           !memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims);
+}
+
+/* Once more, with output 0 in the place of input i: the same bits as in `first`. */
+static tort_status run_over(tort_call call, int32_t i, const buffer *input, const buffer *first) {
+    tort_tensor inputs[MOST_TENSORS], outputs[MOST_TENSORS];
+    buffer over = {0};
+    memcpy(inputs, call.inputs, (size_t)call.input_count * sizeof *inputs);
+    memcpy(outputs, call.outputs, (size_t)call.output_count * sizeof *outputs);
+    tort_status status = open_buffer(&call, &inputs[i], guarded.shift == SHIFT_ALL, GUARD, &over);
+    inputs[i].data = outputs[0].data = over.device + over.before;
+    call.inputs = inputs;
+    call.outputs = outputs;
+    if (!status) status = copy(&call, inputs[i].data, input->host + input->before, over.bytes, TORT_TO_DEVICE);
+    if (!status) status = guarded.selected->run(&call);
+    if (!status) status = copy(&call, over.host, over.device, over.total, TORT_TO_HOST);
+    if (!status && memcmp(over.host + over.before, first->host + first->before, over.bytes))
+        status = tort_fail(call.error, TORT_E_INTERNAL, "the kernel makes other bits where it writes over input %d", i);
+    close_buffer(&call, &over);
+    return status;
+}
+
+/* For each input that the row says it may write over. */
+static tort_status run_in_place(const tort_call *call, const buffer *in, const buffer *out) {
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; !status && i < call->input_count && i < 32; i++)
+        if (guarded.selected->in_place >> i & 1 && in[i].device && out[0].device &&
+            same_form(&call->inputs[i], &call->outputs[0]))
+            status = run_over(*call, i, &in[i], &out[0]);
+    return status;
+}
+
 static tort_status run_guarded(const tort_call *call) {
     tort_tensor inputs[MOST_TENSORS], outputs[MOST_TENSORS];
     buffer in[MOST_TENSORS] = {{0}}, out[MOST_TENSORS] = {{0}};
@@ -99,6 +133,7 @@ static tort_status run_guarded(const tort_call *call) {
         if (!status && out[i].device) status = take_output(call, i, &out[i]);
     for (int32_t i = 0; i < call->input_count; i++)
         if (!status && in[i].device) status = check_input(call, i, &in[i]);
+    if (!status) status = run_in_place(&inner, in, out);
     for (int32_t i = 0; i < call->input_count; i++) close_buffer(call, &in[i]);
     for (int32_t i = 0; i < call->output_count; i++) close_buffer(call, &out[i]);
     return status;

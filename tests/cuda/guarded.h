@@ -1,5 +1,6 @@
 /* guarded.h - a provider around another: every kernel's tensors lie in buffers of their own, with sentinels around
- * outputs, so that a kernel that writes where it must not is found, on a real device too. */
+ * outputs, so that a kernel that writes where it must not is found, on a real device too. What its row says that it may
+ * write over, it does in a second run. */
 #ifndef TORT_TESTS_CUDA_GUARDED_H
 #define TORT_TESTS_CUDA_GUARDED_H
 

@@ -34,6 +34,17 @@ Test(memplan, a_chain_needs_its_two_largest_neighbours) {
     cr_expect_eq(tort_memory_plan(&env, blocks, 20, 64), 128);
 }
 
+/* With the largest first they need 7; 6 is what lives at one step at the most. */
+Test(memplan, another_order_is_tried_where_the_largest_first_wastes_room) {
+    tort_env env = default_env();
+    tort_block blocks[] = {{.bytes = 5 * 64, .first = 2, .last = 2},
+                           {.bytes = 64, .first = 1, .last = 1},
+                           {.bytes = 64, .first = 1, .last = 3},
+                           {.bytes = 64, .first = 3, .last = 5},
+                           {.bytes = 5 * 64, .first = 5, .last = 5}};
+    cr_expect_eq(tort_memory_plan(&env, blocks, 5, 64), 6 * 64);
+}
+
 Test(memplan, nothing_and_empty_blocks) {
     tort_env env = default_env();
     tort_block block = {.bytes = 0, .first = 0, .last = 0};
@@ -86,6 +97,7 @@ static void make_tiny(tiny_plan *t) {
         t->slots[i] = (tort_slot){.value = i,
                                   .home = i ? TORT_HOME_ARENA : TORT_HOME_INPUT,
                                   .output = i == 2 ? 0 : -1,
+                                  .within = -1,
                                   .type = TORT_FLOAT,
                                   .rank = 1,
                                   .dims = {16},
@@ -183,6 +195,61 @@ Test(plan_check, what_shares_bytes_at_one_time_is_found) {
     EXPECT_FOUND("one place and time", t.slots[2].offset = 0);
     EXPECT_FOUND("one place and time", t.steps[1].scratch_offset = 128);
     EXPECT_FOUND("one place and time", t.steps[1].scratch_offset = 0);
+}
+
+/* Step 0 makes slot 1; slot 2 takes its bytes as a view, or is written over it by step 1. */
+static void make_shared(tiny_plan *t, bool view) {
+    make_tiny(t);
+    t->slots[2].offset = t->slots[1].offset;
+    t->slots[2].within = 1;
+    t->steps[1].scratch_bytes = 0;
+    if (view)
+        t->steps[1].kind = TORT_STEP_VIEW;
+    else
+        t->steps[1].in_place = 1;
+}
+
+static tort_status check_shared(bool view, void (*damage)(tiny_plan *t), const char *words) {
+    tiny_plan t;
+    tort_error error = {.msg = ""};
+    make_shared(&t, view);
+    if (damage) damage(&t);
+    const tort_status status = check(&t, &error);
+    cr_expect(strstr(error.msg, words), "%s", error.msg);
+    return status;
+}
+
+static void say_nothing(tiny_plan *t) {
+    t->steps[1].in_place = 0;
+}
+static void shift(tiny_plan *t) {
+    t->slots[2].offset += 64;
+}
+static void read_later(tiny_plan *t) {
+    t->slots[1].last_step = 2;
+}
+static void name_no_input(tiny_plan *t) {
+    t->steps[1].in_place = 2;
+}
+static void call_it_a_view_too(tiny_plan *t) {
+    t->steps[1].kind = TORT_STEP_VIEW;
+}
+static void scratch_there(tiny_plan *t) {
+    t->steps[1].scratch_bytes = 64;
+    t->steps[1].scratch_offset = t->slots[1].offset;
+}
+
+Test(plan_check, bytes_that_are_shared_by_a_decision_are_followed) {
+    cr_expect_eq(check_shared(false, NULL, ""), TORT_OK);
+    cr_expect_eq(check_shared(true, NULL, ""), TORT_OK);
+    cr_expect_eq(check_shared(true, read_later, ""), TORT_OK);
+    cr_expect_eq(check_shared(false, say_nothing, "one place and time"), TORT_E_INTERNAL);
+    cr_expect_eq(check_shared(false, shift, "written over in step 1"), TORT_E_INTERNAL);
+    cr_expect_eq(check_shared(false, read_later, "one place and time"), TORT_E_INTERNAL);
+    cr_expect_eq(check_shared(false, name_no_input, "written over in step 1"), TORT_E_INTERNAL);
+    cr_expect_eq(check_shared(false, call_it_a_view_too, "written over in step 1"), TORT_E_INTERNAL);
+    cr_expect_eq(check_shared(false, scratch_there, "one place and time"), TORT_E_INTERNAL);
+    cr_expect_eq(check_shared(true, shift, "viewed in step 1"), TORT_E_INTERNAL);
 }
 
 Test(plan_check, damage_to_outputs_is_found) {

@@ -41,10 +41,11 @@ static float row_max(const float *x, int64_t count) {
     return best;
 }
 
-void SIMD(tort_simd_softmax_row)(const float *restrict x, float *restrict y, int64_t count) {
+/* Here as below a pragma says that y is x or lies elsewhere. */
+void SIMD(tort_simd_softmax_row)(const float *x, float *y, int64_t count) {
     if (count == 0) return;
     const float max = row_max(x, count);
-    for (int64_t i = 0; i < count; i++) y[i] = tort_expf(x[i] - max);
+    _Pragma("omp simd") for (int64_t i = 0; i < count; i++) y[i] = tort_expf(x[i] - max);
     const float scale = 1 / row_sum(y, count, 0, false);
     for (int64_t i = 0; i < count; i++) y[i] *= scale;
 }
@@ -57,17 +58,16 @@ void SIMD(tort_simd_log_softmax_row)(const float *restrict x, float *restrict y,
     for (int64_t i = 0; i < count; i++) y[i] = x[i] - max - log_sum;
 }
 
-void SIMD(tort_simd_normalize_row)(const float *restrict x, float *restrict y, int64_t count, float epsilon,
-                                   bool centered, const float *restrict scale, const float *restrict bias,
-                                   bool one_scale) {
+void SIMD(tort_simd_normalize_row)(const float *x, float *y, int64_t count, float epsilon, bool centered,
+                                   const float *restrict scale, const float *restrict bias, bool one_scale) {
     const float mean = centered ? row_sum(x, count, 0, false) / (float)count : 0;
     const float factor = 1 / sqrtf(row_sum(x, count, mean, true) / (float)count + epsilon);
     if (one_scale) {
         const float product = factor * scale[0], sum = bias ? bias[0] : 0;
-        for (int64_t i = 0; i < count; i++) y[i] = (x[i] - mean) * product + sum;
+        _Pragma("omp simd") for (int64_t i = 0; i < count; i++) y[i] = (x[i] - mean) * product + sum;
     } else if (bias) {
-        for (int64_t i = 0; i < count; i++) y[i] = (x[i] - mean) * factor * scale[i] + bias[i];
+        _Pragma("omp simd") for (int64_t i = 0; i < count; i++) y[i] = (x[i] - mean) * factor * scale[i] + bias[i];
     } else {
-        for (int64_t i = 0; i < count; i++) y[i] = (x[i] - mean) * factor * scale[i];
+        _Pragma("omp simd") for (int64_t i = 0; i < count; i++) y[i] = (x[i] - mean) * factor * scale[i];
     }
 }
