@@ -1,9 +1,11 @@
 """Detectors of torchvision: proposals, NonMaxSuppression, RoiAlign, and outputs as long as the picture has objects.
 
-Weights are random, but such that every layer gives values of a deviation near one: scores differ clearly, so that no order and no
-suppression hangs on rounding. Entries are as in models.py. torch.export does not take these modules.
+Weights are random, but such that every layer gives values of a deviation near one, so that scores differ. Among a hundred of them
+two may still be equal but for rounding: such detections may change places. Entries are as in models.py. torch.export does not take
+these modules.
 """
 
+import numpy
 import torch
 
 SEED = 5
@@ -40,6 +42,21 @@ def settle(module, image):
         hook.remove()
 
 
+def same_order(got, want):
+    """The rows of `got` in the order of `want`: to each the nearest row of the same box, score and label; as it is where one has none."""
+    if [value.shape for value in got] != [value.shape for value in want]:
+        return got
+    rows, wanted = (numpy.column_stack([value.reshape(len(value), -1) for value in values[:3]]) for values in (got, want))
+    order = []
+    for index, row in enumerate(wanted):
+        alike = numpy.isclose(rows, row, rtol=1e-3, atol=1e-4).all(1).nonzero()[0]
+        free = [other for other in alike if other not in order]
+        if not free:
+            return got
+        order.append(min(free, key=lambda other: abs(other - index)))
+    return [value[order] for value in got]
+
+
 def detector(name, size, **options):
     """A network of five classes; pictures are resized to `size`, or to what the network has fixed."""
     import torchvision
@@ -59,6 +76,7 @@ def detector(name, size, **options):
         "axes": {"image": {2: "height", 3: "width"}},
         "exporters": [False],
         "optimized": False,
+        "align": same_order,
     }
 
 
