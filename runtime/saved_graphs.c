@@ -129,6 +129,7 @@ static void put_said(tort_saved_out *out, const tort_unit *unit) {
         tort_put_text(out, said->message);
         tort_put_text(out, said->cure);
         tort_put_text(out, said->fusion);
+        tort_put_i32(out, said->segment);
         tort_put_i32(out, said->root);
     }
 }

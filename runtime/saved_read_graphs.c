@@ -220,7 +220,7 @@ static bool read_operands(reader *r, tort_node *node) {
 }
 
 static bool read_said(reader *r, tort_unit *unit) {
-    unit->said_count = tort_get_count(r->in, 31);
+    unit->said_count = tort_get_count(r->in, 35);
     tort_said *list = array(r, unit->said_count, sizeof *list);
     for (int32_t i = 0; fine(r) && i < unit->said_count; i++) {
         tort_said *said = &list[i];
@@ -231,6 +231,7 @@ static bool read_said(reader *r, tort_unit *unit) {
         said->cure = tort_get_text(r->in);
         const char *fusion = tort_get_text(r->in);
         said->fusion = *fusion ? fusion : NULL;
+        said->segment = tort_get_within(r->in, 0, 1);
         said->root = tort_get_within(r->in, -1, r->graph->node_capacity - 1);
     }
     unit->said = list;

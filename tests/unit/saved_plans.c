@@ -200,7 +200,7 @@ Test(saved_plans, a_plan_of_another_version_is_refused) {
     o.bytes.data[8]++;
     cr_expect_eq(tort_session_load_buffer(NULL, o.bytes.data, o.bytes.size, NULL, &session, &error),
                  TORT_E_UNSUPPORTED);
-    cr_expect(strstr(error.msg, "is of version 2, this tinyort has 1: make it again"), "%s", error.msg);
+    cr_expect(strstr(error.msg, "is of version 3, this tinyort has 2: make it again"), "%s", error.msg);
     saved_original_free(&o);
 }
 

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/tinyort_plan.h"
+#include "tests/report_of.h"
 #include "tests/unit/segment_models.h"
 
 TestSuite(segments_refused, .init = make_engines);
@@ -177,5 +179,36 @@ Test(segments_refused, an_observer_is_told_of_the_node_inside_that_makes_a_value
     tort_context_observe(o.context, note_value, text);
     cr_expect_eq(run_segments(&o, 2, outputs, 2), TORT_OK, "%s", o.error.msg);
     cr_expect_str_eq(text, "1:sum_out 2:square_out ");
+    close_segments(&o);
+}
+
+/* ---- saved plans ------------------------------------------------------------------------------------------------- */
+
+typedef struct saved {
+    uint8_t bytes[1 << 16];
+    size_t size;
+} saved;
+
+static int keep_bytes(void *ud, const void *bytes, size_t size) {
+    saved *to = ud;
+    if (size > sizeof to->bytes - to->size) return -1;
+    memcpy(to->bytes + to->size, bytes, size);
+    to->size += size;
+    return 0;
+}
+
+Test(segments_refused, a_saved_plan_says_why_nodes_are_in_no_segment) {
+    static saved file;
+    const tort_writer writer = {.struct_size = sizeof writer, .write = keep_bytes, .ud = &file};
+    opened o;
+    open_segments(&o, build_chain, "refusing,cpu", (tort_session_options){0});
+    cr_assert_eq(tort_session_save_writer(o.session, &writer, &o.error), TORT_OK, "%s", o.error.msg);
+    close_segments(&o);
+    const tort_plan_options options = {.struct_size = sizeof options, .providers = segment_providers};
+    o = (opened){.session = NULL};
+    cr_assert_eq(tort_session_load_buffer(NULL, file.bytes, file.size, &options, &o.session, &o.error), TORT_OK, "%s",
+                 o.error.msg);
+    o.report = report_of(o.session);
+    cr_expect_str_eq(segment_verdict(&o, "sum")->message, "3 nodes are too many");
     close_segments(&o);
 }
