@@ -3,7 +3,7 @@
 #ifndef TINYORT_PLAN_H
 #define TINYORT_PLAN_H
 
-#include "tinyort.h"
+#include "runtime/tinyort.h"
 
 #ifdef __cplusplus
 extern "C" {
