@@ -215,7 +215,8 @@ install: all
 	sed 's|^prefix=.*|prefix=$(PREFIX)|' $(PKGCONFIG) > $(INSTALL_LIB)/pkgconfig/tinyort.pc
 	sed 's|^prefix=.*|prefix=$(PREFIX)|; s|^Name: .*|Name: tinyort-provider|; s|^Cflags: .*|Cflags: -I$${includedir}/tinyort|' \
 	    $(PKGCONFIG) > $(INSTALL_LIB)/pkgconfig/tinyort-provider.pc
-	install -m 644 runtime/tinyort.h runtime/tinyort_plan.h $(INSTALL_INCLUDE)
+	install -m 644 runtime/tinyort.h $(INSTALL_INCLUDE)/tinyort.h
+	sed 's|"runtime/tinyort.h"|<tinyort.h>|' runtime/tinyort_plan.h > $(INSTALL_INCLUDE)/tinyort_plan.h
 	install -d $(INSTALL_INCLUDE)/tinyort/runtime $(INSTALL_INCLUDE)/tinyort/ops
 	install -m 644 $(filter runtime/%,$(PROVIDER_HEADERS)) $(INSTALL_INCLUDE)/tinyort/runtime
 	install -m 644 $(filter ops/%,$(PROVIDER_HEADERS)) $(INSTALL_INCLUDE)/tinyort/ops

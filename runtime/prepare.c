@@ -38,6 +38,8 @@ static tort_status prepare_kernel(tort_lowered *lowered, tort_unit_view *view, i
         status = tort_chain_alloc(session, &session->env, link->memory, unit->packed_bytes, "packed weights",
                                   &unit->packed, error);
     if (status) return status;
+    /* Kernels leave gaps: in a saved plan they must not show what was in memory before. */
+    if (unit->packed && !link->memory) memset(unit->packed, 0, unit->packed_bytes);
     tort_prepare prepare = {.node = &view->node,
                             .target = &link->target,
                             .device = link->device,

@@ -101,7 +101,8 @@ typedef struct tort_prepare {
     const tort_target *target;
     void *device;
     const tort_env *env;
-    void *packed;   /* to write to: as many bytes as pack_size said, in the provider's memory; NULL: none */
+    void *packed;   /* to write to: as many bytes as pack_size said, in the provider's memory (zeroed if that is the
+                     * host's); NULL: none */
     void *prepared; /* to fill: whatever else run needs; goes to run and release */
     tort_error *error;
 } tort_prepare;
@@ -139,7 +140,9 @@ typedef struct tort_kernel {
     /* Pure: bytes of scratch for these concrete shapes; NULL: none, or what the operator's reference needs. */
     tort_status (*size)(const tort_target *target, const tort_node_view *node, size_t *scratch, tort_error *error);
     /* Pure: bytes of packed weights that prepare will write, so that a plan tells what they take before one is read;
-     * bit i of *consumed: input i is in there, and run never reads it again. NULL: nothing is packed. */
+     * bit i of *consumed: input i is in there, and run never reads it again. NULL: nothing is packed. Packed bytes hold
+     * no addresses: a saved plan has them, and a session out of it gets them without a call of prepare, which makes
+     * nothing else of a node that it packs. */
     tort_status (*pack_size)(const tort_target *target, const tort_node_view *node, size_t *bytes, uint32_t *consumed,
                              tort_error *error);
     tort_status (*prepare)(tort_prepare *prepare);                      /* NULL: nothing to prepare */

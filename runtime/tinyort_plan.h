@@ -3,7 +3,7 @@
 #ifndef TINYORT_PLAN_H
 #define TINYORT_PLAN_H
 
-#include "tinyort.h"
+#include "runtime/tinyort.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -22,10 +22,12 @@ typedef struct tort_writer {
 TORT_API tort_status tort_session_save(tort_session *session, const char *path, tort_error *error);
 TORT_API tort_status tort_session_save_writer(tort_session *session, const tort_writer *writer, tort_error *error);
 
-/* Chain, pins, fusions, bindings and outputs are those of the saved session. */
+/* Chain, pins, fusions, bindings and outputs are those of the saved session. Limits too, where none is given here: that
+ * of plans from strangers should be. */
 typedef struct tort_plan_options {
-    size_t struct_size;   /* sizeof(tort_plan_options) */
-    bool map;             /* use weights where the file is mapped; its bytes are then not held against their checksum */
+    size_t struct_size; /* sizeof(tort_plan_options) */
+    /* Use weights where the file is mapped, without holding them against their checksum: it must not change then. */
+    bool map;
     const char *disabled; /* these three as in tort_session_options and tort_load_options */
     const struct tort_provider *const *providers;
     const struct tort_op *const *operators;
