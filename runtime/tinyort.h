@@ -528,22 +528,19 @@ typedef struct tort_report_verdict {
 
 typedef struct tort_report_node {
     /* Its number among the model's nodes, bodies behind the main graph, in the order in which they run: what "#12"
-     * means in a pin, which is of that node alone. Of a fused node and of a segment: the number of its last. They
-     * ascend in a report. */
+     * means in a pin, which is of that node alone. Of one made of several: that of the last. They ascend. */
     int32_t index;
     int32_t file_index; /* in its graph in the file; nodes of one expanded function share it */
     const char *path;   /* "Conv_12", or "Loop_3/body/Add_1" for a node of a body */
     const char *name, *op, *domain;
     int32_t since; /* version of the operator */
     /* Where it runs: a provider of the chain, "host" (a step of the executor), "folded", or NULL: nowhere. */
-    const char *provider;
-    const char *kernel;
+    const char *provider, *kernel;
     bool pinned;    /* by an option */
     bool fell_back; /* a provider before the one that serves refused it; a node that was pinned there did not */
     const tort_report_verdict *const *verdicts; /* better rows that refused, and providers before the one that serves */
     int32_t verdict_count;
-    const char *const
-        *from; /* paths of the model's nodes that a fusion or segment is made of; it has the number of the last */
+    const char *const *from;     /* paths of the model's nodes that a fusion or segment is made of */
     const char *const *from_ops; /* and their operators */
     int32_t from_count;
 } tort_report_node;
