@@ -13,8 +13,7 @@
  *   reports and probes       the library's: reached through pointers alone, in lists too (report->nodes[i]->name)
  *   the others               are as they are for good: tort_tensor, tort_string, tort_value_type, tort_error ...
  * Ownership words: `borrows` (the caller keeps it and keeps it alive), `owns` (the library frees it),
- * `caller frees`. Read next: cli/run.c for a whole program, then provider.h;
- * tinyort_plan.h for an application that keeps a cache of planned sessions. */
+ * `caller frees`. Read next: cli/run.c for a whole program, then provider.h, tinyort_plan.h. */
 #ifndef TINYORT_H
 #define TINYORT_H
 
@@ -415,8 +414,6 @@ TORT_API tort_status tort_session_create(const tort_env *env, const tort_model *
                                          const tort_session_options *options, tort_session **session,
                                          tort_error *error);
 TORT_API void tort_session_free(tort_session *session); /* NULL is allowed */
-/* The model that a session runs; of a saved plan (tinyort_plan.h), which owns it, what is left of it. */
-TORT_API const tort_model *tort_session_model(const tort_session *session);
 
 /* The bytes of a block (tort_env_in_block) in which such a session and so many contexts of it fit exactly: makes and
  * frees them in memory of env, which takes as long, and up to three times as much memory. Weights that kernels read as

@@ -47,6 +47,9 @@ TORT_API tort_status tort_session_load_buffer(const tort_env *env, const void *b
                                               const tort_plan_options *options, tort_session **session,
                                               tort_error *error);
 
+/* The model that a session runs; of a saved plan, whose session owns it, what is left of it. */
+TORT_API const tort_model *tort_session_model(const tort_session *session);
+
 #ifdef __cplusplus
 }
 #endif

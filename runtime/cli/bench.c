@@ -14,6 +14,7 @@
 #include "runtime/cli/opening.h"
 #include "runtime/cli/report_json.h"
 #include "runtime/cli/values.h"
+#include "runtime/tinyort_plan.h"
 
 #define MOST_RUNS 1000000
 

@@ -9,6 +9,7 @@
 #include "runtime/cli/outputs.h"
 #include "runtime/cli/table.h"
 #include "runtime/cli/values.h"
+#include "runtime/tinyort_plan.h"
 
 /* What a run produced; freed in one place whatever failed. */
 typedef struct job {
