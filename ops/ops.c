@@ -64,6 +64,7 @@ extern const tort_op tort_ops_rnn[];
 extern const tort_op tort_ops_integer_matmul[];
 extern const tort_op tort_ops_integer_conv[];
 extern const tort_op tort_ops_attention[];
+extern const tort_op tort_ops_fused_attention[];
 extern const tort_op tort_ops_window[];
 extern const tort_op tort_ops_det[];
 
@@ -130,6 +131,7 @@ const tort_op *const tort_op_families[] = {
     tort_ops_integer_matmul,
     tort_ops_integer_conv,
     tort_ops_attention,
+    tort_ops_fused_attention,
     tort_ops_window,
     tort_ops_det,
     NULL,
@@ -139,8 +141,10 @@ extern const tort_pattern tort_patterns_batch_norm[];
 extern const tort_pattern tort_patterns_epilogue[];
 extern const tort_pattern tort_patterns_activation[];
 extern const tort_pattern tort_patterns_layer_norm[];
+extern const tort_pattern tort_patterns_attention[];
 
 // clang-format off: a line a table
 const tort_pattern *const tort_pattern_tables[] = {
-    tort_patterns_batch_norm, tort_patterns_epilogue, tort_patterns_activation, tort_patterns_layer_norm, NULL,
+    tort_patterns_batch_norm, tort_patterns_epilogue,  tort_patterns_activation,
+    tort_patterns_layer_norm, tort_patterns_attention, NULL,
 };

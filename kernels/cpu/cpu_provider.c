@@ -255,6 +255,7 @@ static const tort_kernel *const kernels[] = {
     tort_cpu_map,
     tort_cpu_rows,
     tort_cpu_qlinear_matmul,
+    tort_cpu_attention,
     reference_kernels,
     NULL,
 };
