@@ -34,10 +34,17 @@ void tort_infer_value(const tort_infer *infer, int32_t o, tort_value_type type) 
     infer->outputs[o] = (tort_info){.kind = kind, .type = type.type, .composite = composite, .rank = -1};
 }
 
+/* Is b the smaller of a and a number above 1? Then it is 1 only where a is. */
+static bool is_capped(const tort_dims *dims, tort_dim a, tort_dim b) {
+    if (tort_dim_known(a) || tort_dim_known(b)) return false;
+    const tort_dim_expr *cut = tort_dim_expression(dims, b);
+    return cut->op == TORT_DIM_MIN && ((cut->a == a && cut->b > 1) || (cut->b == a && cut->a > 1));
+}
+
 /* Two dims that broadcast: 1 gives way; a symbol against a known number other than 1 must be that number or 1. */
 static tort_dim broadcast_dim(tort_dims *dims, tort_dim a, tort_dim b) {
-    if (a == b || b == 1) return a;
-    if (a == 1) return b;
+    if (a == b || b == 1 || is_capped(dims, a, b)) return a;
+    if (a == 1 || is_capped(dims, b, a)) return b;
     if (tort_dim_known(a)) return a;
     if (tort_dim_known(b)) return b;
     return tort_dim_fresh(dims, tort_dim_dynamic(dims, a) || tort_dim_dynamic(dims, b));

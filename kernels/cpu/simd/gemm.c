@@ -194,11 +194,46 @@ void SIMD(tort_simd_pack_runs)(float *panel, const float *source, const int64_t 
     }
 }
 
+typedef float quad __attribute__((vector_size(16)));
+typedef float loose_quad __attribute__((vector_size(16), aligned(4), may_alias));
+
+static inline quad load_quad(const float *from) {
+    return *(const loose_quad *)from;
+}
+
+static inline void store_quad(float *to, quad value) {
+    *(loose_quad *)to = value;
+}
+
+/* Four lanes whose elements lie together, four of each at a time: a transposed square has a quarter of the stores.
+ * Returns how many of the k elements are done. */
+static int64_t pack_quads(float *panel, int32_t lanes, const float *source, int64_t lane_stride, int64_t k,
+                          float scale) {
+    int64_t j = 0;
+    for (; j + 4 <= k; j += 4) {
+        const quad a = load_quad(source + j), b = load_quad(source + lane_stride + j);
+        const quad c = load_quad(source + 2 * lane_stride + j), d = load_quad(source + 3 * lane_stride + j);
+        const quad ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5),
+                   ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+        const quad cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5),
+                   cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+        store_quad(panel + j * lanes, __builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5) * scale);
+        store_quad(panel + (j + 1) * lanes, __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7) * scale);
+        store_quad(panel + (j + 2) * lanes, __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5) * scale);
+        store_quad(panel + (j + 3) * lanes, __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7) * scale);
+    }
+    return j;
+}
+
 void SIMD(tort_simd_pack_lanes)(float *panel, int32_t lanes, const float *source, int64_t lane_stride, int64_t k_stride,
                                 int32_t count, int64_t k, float scale) {
+    const int32_t quads = k_stride == 1 ? count / 4 * 4 : 0;
+    int64_t done = 0;
     if (count < lanes) memset(panel, 0, (size_t)(k * lanes) * sizeof(float));
+    for (int32_t i = 0; i < quads; i += 4)
+        done = pack_quads(panel + i, lanes, source + i * lane_stride, lane_stride, k, scale);
     for (int32_t i = 0; i < count; i++) {
         const float *from = source + i * lane_stride;
-        for (int64_t j = 0; j < k; j++) panel[j * lanes + i] = from[j * k_stride] * scale;
+        for (int64_t j = i < quads ? done : 0; j < k; j++) panel[j * lanes + i] = from[j * k_stride] * scale;
     }
 }

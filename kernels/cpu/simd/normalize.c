@@ -26,18 +26,25 @@ static inline float row_sum(const float *x, int64_t count, float shift, bool squ
     return lanes_sum(acc) + rest;
 }
 
+/* NaN in either is the result; no branch, since which is larger cannot be foretold. */
+static inline float larger_float(float a, float b) {
+    return (a >= b) | (a != a) ? a : b;
+}
+
 static float row_max(const float *x, int64_t count) {
-    float best = x[0];
+    vector most[CHAINS];
+    float lanes[WIDTH], best = x[0];
     int64_t i = 0;
-    if (count >= WIDTH) {
-        vector most = load(x);
-        for (i = WIDTH; i + WIDTH <= count; i += WIDTH) most = larger(most, load(x + i));
-        best = most[0];
-        for (int lane = 1; lane < WIDTH; lane++)
-            if (!(most[lane] <= best) && best == best) best = most[lane];
+    if (count >= CHAINS * WIDTH) {
+        for (int c = 0; c < CHAINS; c++) most[c] = load(x + c * WIDTH);
+        for (i = CHAINS * WIDTH; i + CHAINS * WIDTH <= count; i += CHAINS * WIDTH)
+            for (int c = 0; c < CHAINS; c++) most[c] = larger(most[c], load(x + i + c * WIDTH));
+        store(lanes, larger(larger(most[0], most[1]), larger(most[2], most[3])));
+        for (int half = WIDTH / 2; half; half /= 2)
+            for (int lane = 0; lane < half; lane++) lanes[lane] = larger_float(lanes[lane], lanes[lane + half]);
+        best = lanes[0];
     }
-    for (; i < count; i++)
-        if (!(x[i] <= best) && best == best) best = x[i];
+    for (; i < count; i++) best = larger_float(best, x[i]);
     return best;
 }
 
