@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-#define BLOCK_FLOATS 32768 /* 128 KiB of scores, an eighth to a half of a second cache */
+#define BLOCK_FLOATS 65536 /* 256 KiB of scores, a part of a second cache */
 #define BLOCK_MOST 168     /* queries; what a product packs of its left side at a time */
 
 /* ---- claim ------------------------------------------------------------------------------------------------------- */

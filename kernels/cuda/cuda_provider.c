@@ -116,6 +116,7 @@ static void cuda_open(const tort_provider_config *config, void **device, tort_ta
 /* ---- families ---------------------------------------------------------------------------------------------------- */
 
 extern const tort_kernel tort_cuda_attention_kernels[];
+extern const tort_kernel tort_cuda_fused_attention_kernels[];
 extern const tort_kernel tort_cuda_binary_kernels[];
 extern const tort_kernel tort_cuda_cast_kernels[];
 extern const tort_kernel tort_cuda_conv_kernels[];
@@ -137,26 +138,27 @@ extern const tort_kernel tort_cuda_unary_kernels[];
 extern const tort_kernel tort_cuda_where_kernels[];
 
 static const tort_kernel *const families[] = {
-    tort_cuda_attention_kernels,      //
-    tort_cuda_binary_kernels,         //
-    tort_cuda_cast_kernels,           //
-    tort_cuda_conv_kernels,           //
-    tort_cuda_conv_transpose_kernels, //
-    tort_cuda_cumulative_kernels,     //
-    tort_cuda_gather_kernels,         //
-    tort_cuda_generate_kernels,       //
-    tort_cuda_matmul_kernels,         //
-    tort_cuda_move_kernels,           //
-    tort_cuda_norm_kernels,           //
-    tort_cuda_pad_kernels,            //
-    tort_cuda_pool_kernels,           //
-    tort_cuda_reduce_kernels,         //
-    tort_cuda_resize_kernels,         //
-    tort_cuda_scatter_kernels,        //
-    tort_cuda_softmax_kernels,        //
-    tort_cuda_topk_kernels,           //
-    tort_cuda_unary_kernels,          //
-    tort_cuda_where_kernels,          //
+    tort_cuda_attention_kernels,       //
+    tort_cuda_fused_attention_kernels, //
+    tort_cuda_binary_kernels,          //
+    tort_cuda_cast_kernels,            //
+    tort_cuda_conv_kernels,            //
+    tort_cuda_conv_transpose_kernels,  //
+    tort_cuda_cumulative_kernels,      //
+    tort_cuda_gather_kernels,          //
+    tort_cuda_generate_kernels,        //
+    tort_cuda_matmul_kernels,          //
+    tort_cuda_move_kernels,            //
+    tort_cuda_norm_kernels,            //
+    tort_cuda_pad_kernels,             //
+    tort_cuda_pool_kernels,            //
+    tort_cuda_reduce_kernels,          //
+    tort_cuda_resize_kernels,          //
+    tort_cuda_scatter_kernels,         //
+    tort_cuda_softmax_kernels,         //
+    tort_cuda_topk_kernels,            //
+    tort_cuda_unary_kernels,           //
+    tort_cuda_where_kernels,           //
     NULL,
 };
 
