@@ -168,6 +168,117 @@ def layer_norm_cases():
                "LayerNormalization")
 
 
+HEADS = {"q": (2, 3, 5, 4), "k": (2, 3, 4, 6), "v": (2, 3, 6, 7)}
+HIDDEN = np.where(np.arange(30).reshape(5, 6) % 7 < 3, -np.inf, 0.5)
+HIDDEN[2] = -np.inf  # a query that sees nothing
+
+# What lies between scores x and softmax, in the order of the rows: nodes, inputs, weights.
+MASKS = [
+    ("", "x", {}, {}),
+    ("m=Add(mask,x) ", "m", {"mask": (2, 1, 1, 6)}, {}),
+    ("g=Greater(kept,zero) w=Where(g,x,low) ", "w", {"kept": (5, 6)}, {"zero": 0.0, "low": -1e4}),
+    ("g=Greater(kept,zero) w=Where(g,low,x) ", "w", {"kept": (3, 5, 1)}, {"zero": 0.0, "low": -3e4}),
+    ("g=Greater(kept,zero) w=Where(g,x,low) m=Add(w,mask) ", "m", {"kept": (1, 1, 5, 6), "mask": (3, 5, 1)}, {"zero": 0.0, "low": -1e4}),
+]
+
+
+def attention_cases():
+    def case(index, nodes, inputs=None, weights=None, units="FusedAttention", row="attention", **more):
+        return Case(row, nodes, {**HEADS, **(inputs or {})}, weights or {}, units, index, **more)
+
+    for i, (scores, number) in enumerate((("a=MatMul(q,k) ", None), ("a=MatMul(q,k) s=Mul(c,a) ", 0.125), ("a=MatMul(q,k) s=Div(a,c) ", 2.0))):
+        for j, (mask, last, inputs, weights) in enumerate(MASKS):
+            x = "a" if number is None else "s"
+            nodes = (scores + mask + f"p=Softmax({last}) y=MatMul(p,v)").replace("(x", f"({x}").replace(",x", f",{x}")
+            units = "Greater FusedAttention" if "kept" in inputs else "FusedAttention"
+            yield case(5 * min(i, 1) + j, nodes, inputs, {**weights, **({} if number is None else {"c": number})}, units)
+    full = {"mask": (2, 3, 5, 6)}
+    yield case(10, "a=MatMul(q,k) m=Add(a,mask) p=Softmax(m) y=MatMul(p,v)", full)
+    safe = "n=IsNaN(p) z=Where(n,zero,p) y=MatMul(z,v)"
+    yield case(11, "a=MatMul(q,k) p=Softmax(a) " + safe, weights={"zero": 0.0})
+    yield case(12, "a=MatMul(q,k) m=Add(a,mask) p=Softmax(m) " + safe, weights={"zero": 0.0, "mask": HIDDEN})
+    yield case(13, "a=MatMul(q,k) m=Add(a,mask) p=Softmax(m) " + safe, full, {"zero": 0.0})
+    plain = "a=MatMul(q,k) s=Mul(a,c) m=Add(s,mask) p=Softmax(m) y=MatMul(p,v)"
+    for dtype in ("float64", "float16", "bfloat16"):
+        yield case(6, plain, {"mask": (6,)}, {"c": 0.5}, dtype=dtype)
+    yield case(6, plain.replace("Softmax", "Softmax<axis=3>"), {"mask": (5, 1)}, {"c": 0.5}, opset=11)
+    yield Case("attention", plain, {"q": (3, 5, 4), "k": (3, 4, 6), "v": (3, 6, 7), "mask": (5, 6)}, {"c": 0.5}, "FusedAttention", 6)
+    yield Case("attention", plain, {"q": (5, 4), "k": (4, 6), "v": (6, 7), "mask": (5, 6)}, {"c": 0.5}, "FusedAttention", 6)
+    symbols = {"q": ("b", 3, "s", 4), "k": ("b", 3, 4, "s"), "v": ("b", 3, "s", 7), "mask": ("b", 1, 1, "s")}
+    yield Case("attention", plain, symbols, {"c": 0.5}, "FusedAttention", 6, symbols={"b": 2, "s": 9})
+    long = {"q": (1, 2, 70, 8), "k": (1, 2, 8, 1100), "v": (1, 2, 1100, 40), "mask": (70, 1100)}
+    yield Case("attention", plain, long, {"c": 0.5}, "FusedAttention", 6)
+    one = {"q": (1, 2, 1, 8), "k": (1, 2, 8, 50), "v": (1, 2, 50, 40), "mask": (1, 50)}
+    yield Case("attention", plain, one, {"c": 1.0}, "FusedAttention", 6)
+    wide = {"q": (1, 2, 3, 130), "k": (1, 2, 130, 5), "v": (1, 2, 5, 4), "mask": (3, 5)}
+    yield Case("attention", plain, wide, {"c": 0.1}, "FusedAttention", 6, chains=("cpu",))
+
+
+def attention_around_cases():
+    core = " a=MatMul(qt,kt) p=Softmax(a) y=MatMul(p,v)"
+    scaled = {"c": 2**-0.5}
+    row = {"index": 0, "row": "attention_scale", "weights": scaled, "units": "FusedAttention", "inputs": HEADS}
+    yield Case(**row | {"nodes": "qt=Mul(q,c) a=MatMul(qt,k) p=Softmax(a) y=MatMul(p,v)"})
+    yield Case(**row | {"nodes": "kt=Div(k,c) a=MatMul(q,kt) p=Softmax(a) y=MatMul(p,v)", "index": 1})
+    yield Case(**row | {"nodes": "qt=Mul(q,c) kt=Mul(c,k)" + core})
+    row = {"index": 0, "row": "attention_transpose", "weights": {}, "units": "FusedAttention"}
+    heads = {"q": (2, 5, 3, 4), "k": (2, 6, 3, 4), "v": (2, 6, 3, 8)}
+    split = "qt=Transpose<perm=[0,2,1,3]>(q) kt=Transpose<perm=[0,2,3,1]>(k) vt=Transpose<perm=[0,2,1,3]>(v)"
+    whole = split + " a=MatMul(qt,kt) p=Softmax(a) o=MatMul(p,vt) y=Transpose<perm=[0,2,1,3]>(o)"
+    for index in range(4):
+        yield Case(**row | {"nodes": whole, "inputs": heads, "index": index})
+    yield Case(**row | {"nodes": whole, "inputs": heads, "dtype": "float16"})
+    twice = "t=Transpose<perm=[1,0,2,3]>(k) kt=Transpose<perm=[1,0,3,2]>(t) a=MatMul(q,kt) p=Softmax(a) y=MatMul(p,v)"
+    yield Case(**row | {"nodes": twice, "inputs": {**HEADS, "k": (2, 3, 6, 4)}, "index": 1})
+    safe = "kt=Transpose<perm=[0,1,3,2]>(k) a=MatMul(q,kt) m=Add(a,mask) p=Softmax(m) n=IsNaN(p) z=Where(n,zero,p) y=MatMul(z,v)"
+    yield Case(**row | {"nodes": safe, "inputs": {**HEADS, "k": (2, 3, 6, 4)}, "index": 1, "weights": {"zero": 0.0, "mask": HIDDEN}})
+    reverse = "qt=Transpose(q) a=MatMul(qt,k) p=Softmax(a) o=MatMul(p,v) y=Transpose(o)"
+    inputs = {"q": (4, 5, 3, 2), "k": (2, 3, 4, 6), "v": (2, 3, 6, 7)}
+    yield Case(**row | {"nodes": reverse, "inputs": inputs, "chains": ("cudasim,cpu",), "index": 3})
+    yield Case(**row | {"nodes": reverse, "inputs": inputs, "chains": ("cpu",), "units": "FusedAttention Transpose"})
+
+
+def cast_cases():
+    yield Case("softmax_cast", "p=Softmax(x) y=Cast<to=1>(p)", {"x": (3, 4)}, {}, "Softmax")
+    inner = "a=MatMul(q,k) p=Softmax(a) c=Cast<to=1>(p) y=MatMul(c,v)"
+    yield Case("softmax_cast", inner, HEADS, {}, "FusedAttention")
+    yield Case("softmax_cast", "p=Softmax<axis=1>(x) y=Cast<to=10>(p)", {"x": (2, 3, 4)}, {}, "Softmax", opset=11, dtype="float16")
+
+
+def refused_attention():
+    x, plain = HEADS, "a=MatMul(q,k) s=Mul(a,c) m=Add(s,mask) p=Softmax(m) y=MatMul(p,v)"
+    mask, c = {"mask": (5, 6)}, {"c": 0.5}
+    yield Case("a softmax along queries", plain.replace("Softmax", "Softmax<axis=2>"), {**x, **mask}, c, "")
+    yield Case("a softmax of all that follows", plain.replace("Softmax", "Softmax<axis=2>"), {**x, **mask}, c, "", opset=11)
+    yield Case("scores with another reader", plain + " z=Relu(a)", {**x, **mask}, c, "", outputs=("y", "z"))
+    for name in ("a", "s", "m", "p"):
+        yield Case("an output in the middle", plain, {**x, **mask}, c, "", outputs=("y", name))
+    up = {"q": (1, 3, 5, 4), "k": (1, 3, 4, 6), "v": (2, 3, 6, 7)}
+    yield Case("a mask that makes more batches", plain, {**up, "mask": (2, 1, 5, 6)}, c, "")
+    yield Case("a mask of more dimensions", plain, {"q": (5, 4), "k": (4, 6), "v": (6, 7), "mask": (2, 5, 6)}, c, "")
+    yield Case("a mask that makes more queries", plain, {**x, "q": (2, 3, 1, 4), **mask}, c, "")
+    unknown = {"q": ("b", 3, 5, 4), "k": ("b", 3, 4, 6), "v": ("b", 3, 6, 7), "mask": ("n", 1, 5, 6)}
+    yield Case("a mask that may make more batches", plain, unknown, c, "", symbols={"b": 2, "n": 2})
+    yield Case("a scale that is an input", plain, {**x, **mask, "c": ()}, {}, "")
+    yield Case("a scale for each head", plain, {**x, **mask}, {"c": (3, 1, 1)}, "")
+    yield Case("a scale that is divided", plain.replace("Mul(a,c)", "Div(c,a)"), {**x, **mask}, c, "")
+    yield Case("a scale by zero", plain.replace("=Mul", "=Div"), {**x, "mask": (6,)}, {"c": 0.0}, "")
+    hidden = "g=Greater(kept,zero) w=Where(g,a,low) p=Softmax(w) y=MatMul(p,v)"
+    yield Case("what hides is an input", "a=MatMul(q,k) " + hidden, {**x, "kept": (5, 6), "low": ()}, {"zero": 0.0}, "")
+    yield Case("what hides makes more batches", "a=MatMul(q,k) " + hidden, {**up, "kept": (2, 1, 1, 1)}, {"zero": 0.0, "low": -9.0}, "")
+    core = "a=MatMul(q,k) p=Softmax(a) y=MatMul(p,v)"
+    yield Case("values of one head", core, {**x, "v": (6, 7)}, {}, "")
+    yield Case("values of one batch", core, {**x, "v": (1, 3, 6, 7)}, {}, "")
+    yield Case("keys of one head", core, {**x, "k": (2, 1, 4, 6)}, {}, "")
+    yield Case("five dimensions", core, {name: (1, *shape) for name, shape in x.items()}, {}, "")
+    yield Case("NaN that becomes another number", core.replace("y=MatMul(p,v)", "n=IsNaN(p) z=Where(n,one,p) y=MatMul(z,v)"), x, {"one": 1.0}, "")
+    yield Case("attention", "qt=Mul(q,c) a=MatMul(qt,k) p=Softmax(a) y=MatMul(p,v)", x, {"c": (4,)}, "Mul FusedAttention")
+    yield Case("attention", "qt=Mul(q,c) a=MatMul(qt,k) p=Softmax(a) y=MatMul(p,v) z=Relu(qt)", x, {"c": 0.5}, "Mul FusedAttention Relu", outputs=("y", "z"))
+    yield Case("softmax_cast to another type", "p=Softmax(x) c=Cast<to=11>(p) y=Cast<to=1>(c)", {"x": (3, 4)}, {}, "")
+    wide = {"q": (1, 2, 3, 130), "k": (1, 2, 130, 5), "v": (1, 2, 5, 4)}
+    yield Case("keys too large for the kernel", core, wide, {}, "", chains=("cudasim,cpu",))
+
+
 def refused_cases():
     """Nothing is joined: `units` is empty."""
     x, w = CONV["inputs"], {"w": (4, 4, 3, 3), "b": (4,), **LISTS}
@@ -196,9 +307,11 @@ def refused_cases():
     weights = {"scale": (6,), "bias": (6,), "eps": 1e-5, "two": 2.0, "three": 3.0}
     yield Case("a cube", layer_norm("[-1]", "p=Pow(d,three)"), {"x": (2, 3, 6)}, weights, "")
     yield Case("other axes", layer_norm("[1]", "p=Pow(d,two)"), {"x": (2, 3, 6)}, weights, "")
+    yield from refused_attention()
     yield Case("a pin", "c=Conv(x,w) y=Relu(c)", x, w, "", chains=("cpu,cudasim",), options=("--pin", "c=cudasim"))
 
 
 def all_cases():
-    for make in (norm_cases, bias_cases, residual_cases, activation_cases, gelu_cases, swish_cases, layer_norm_cases):
+    for make in (norm_cases, bias_cases, residual_cases, activation_cases, gelu_cases, swish_cases, layer_norm_cases, attention_cases,
+                 attention_around_cases, cast_cases):
         yield from make()
