@@ -468,6 +468,18 @@ const char *const kernel_cases[] = {
     "Attention 23; ; T[3,4,c+20,e] T[3,4,2,e] T[3,4,2,d]",
     "!Attention 24; ; T[2,2,a+1,c] T[2,2,b+9,c] T[2,2,b+9,d] - - - i64[2]~60,70",
     "!RotaryEmbedding 23; ; T[2,3,a+1,2*c] T[9,c]~-1,1 T[9,c]~-1,1 i64[2,a+1]~9,12",
+    /* ---- fused_attention.c ---- */
+    "FusedAttention 1; ; T[2,3,a,c] T[2,3,c,b+1] T[2,3,b+1,d]",
+    "FusedAttention 1; scale=0.3; T[2,3,a,60] T[2,3,60,b+1] T[2,3,b+1,d] T[a,b+1]",
+    "FusedAttention 1; fill=-2; T[3,a,70] T[3,70,b+1] T[3,b+1,100] T[3,1,1] bool[b+1]",
+    "FusedAttention 1; fill=1 keep_where=0; T[a,c] T[c,b+1] T[b+1,d] - bool[a,1]",
+    "FusedAttention 1; q_perm=0,2,1,3 k_perm=0,2,3,1 v_perm=0,2,1,3 y_perm=0,2,1,3; "
+    "T[2,a,3,c] T[2,b+1,3,c] T[2,b+1,3,d] T[2,1,1,b+1]",
+    "FusedAttention 1; q_perm=2,1,0 v_perm=0,2,1 y_perm=2,0,1; T[c,a,2] T[2,c,b+1] T[2,d,b+1]",
+    "FusedAttention 1; nan_to_zero=1; T[1,2,a,c] T[1,2,c,4] T[1,2,4,d] T[4]=-inf,-inf,-inf,-inf",
+    "FusedAttention 1; ; T[1,2,a,c] T[1,2,c,4] T[1,2,4,d] T[4]=-inf,-inf,-inf,-inf",
+    "FusedAttention 1; ; T[1,2,a,c] T[1,2,c,4] T[1,2,4,d] T[4]=-inf,1,-inf,0",
+    "FusedAttention 1; nan_to_zero=1; T[1,2,a,c] T[1,2,c,4] T[1,2,4,d] T[4]=nan,1,-inf,0",
     NULL,
 };
 

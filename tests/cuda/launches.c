@@ -32,6 +32,9 @@ static const expectation table[] = {
     {"FusedMatMul 1; activation=gelu; T[2,5,200] T[200,3] T[3] T[2,5,3]", 2, 1},
     {"FusedGemm 1; activation=relu; T[5,7] T[7,3] T[3] T[5,3]", 1, 1},
     {"FusedGemm 1; activation=relu; T[5,200] T[200,3] T[3] T[5,3]", 2, 1},
+    {"FusedAttention 1; scale=0.3; T[2,3,5,7] T[2,3,7,4] T[2,3,4,6] T[2,1,1,4]", 1, 1},
+    {"FusedAttention 1; q_perm=0,2,1,3 k_perm=0,2,3,1 v_perm=0,2,1,3 y_perm=0,2,1,3; T[2,5,3,7] T[2,4,3,7] T[2,4,3,6]",
+     1, 1},
     /* With bias, residual and Relu a Conv is one call of cuDNN's, whatever its size. */
     {"Conv 22; pads=1,1,1,1; T[1,20,9,9] T[4,20,3,3]", 1, 1},
     {"Conv 22; pads=1,1,1,1; T[1,20,9,9] T[4,20,3,3] T[4]", 1, 1},
