@@ -155,8 +155,8 @@ const char *const operator_refusals[] = {
     "tinyort.FusedMatMul 1; ; f32[1] 1; f32[1] 1; f32[2] 1 2 -> error MODEL bias has 2 elements, expected 1",
     "tinyort.FusedMatMul 1; ; f32[1,1] 1; f32[1,2] 1 2; f32[1,2] 1 2 -> error MODEL bias has rank 2, expected 1",
     "tinyort.FusedMatMul 1; ; f32[2] 1 2; f32[2] 1 2; -; f32[1] 1 -> error MODEL Z has rank 1, expected 0",
-    "tinyort.FusedAttention 1; ; f32[1] 1; f32[1] 1; f32[1] 1 -> error MODEL input 0 has rank 1; expected one rank for "
-    "all, 2 to 4",
+    "tinyort.FusedAttention 1; ; f32[1] 1; f32[1] 1; f32[1] 1 -> error MODEL has rank 1; expected one rank for all, 2 "
+    "to 4",
     "tinyort.FusedAttention 1; ; f32[1,1] 1; f32[1,1,1] 1; f32[1,1] 1 -> error MODEL input 1 has rank 3; expected one "
     "rank for all, 2 to 4",
     "tinyort.FusedAttention 1; ; f32[1,2] 1 2; f32[1,1] 1; f32[1,1] 1 -> error MODEL axis 1",
