@@ -97,19 +97,30 @@ static void insert_sorted(int32_t *list, int32_t count, int32_t node) {
     list[at] = node;
 }
 
+/* The nodes of a match that become the joined one. */
+typedef struct parts {
+    int32_t nodes[TORT_PATTERN_NODES], count;
+} parts;
+
+static parts parts_of(const tort_match *match) {
+    parts p = {.count = 0};
+    for (int32_t k = 0; k < match->pattern->node_count; k++)
+        if (!tort_match_stays(match, k)) p.nodes[p.count++] = match->nodes[k];
+    return p;
+}
+
 /* The model's nodes of all parts, in their order. */
-static bool list_parts(const fuser *f, const tort_match *match, tort_unit *joined) {
+static bool list_parts(const fuser *f, const parts *p, tort_unit *joined) {
     const tort_unit *units = f->lowered->units;
-    const int32_t count = match->pattern->node_count;
     int32_t total = 0;
-    for (int32_t k = 0; k < count; k++) total += units[match->nodes[k]].from ? units[match->nodes[k]].from_count : 1;
+    for (int32_t k = 0; k < p->count; k++) total += units[p->nodes[k]].from ? units[p->nodes[k]].from_count : 1;
     int32_t *from = tort_arena_array(&f->session->arena, (size_t)total, sizeof *from);
     if (!from) return false;
     joined->from = from;
-    for (int32_t k = 0; k < count; k++) {
-        const tort_unit *part = &units[match->nodes[k]];
+    for (int32_t k = 0; k < p->count; k++) {
+        const tort_unit *part = &units[p->nodes[k]];
         for (int32_t i = 0; i < part->from_count; i++) insert_sorted(from, joined->from_count++, part->from[i]);
-        if (!part->from) insert_sorted(from, joined->from_count++, match->nodes[k]);
+        if (!part->from) insert_sorted(from, joined->from_count++, p->nodes[k]);
     }
     return true;
 }
@@ -130,11 +141,11 @@ static tort_status keep_said(const fuser *f, const tort_unit *anchor, int32_t pr
 
 /* A part does nothing any more. Folded nodes may still look at the shape of its output, and so at that of what it is
  * made of. */
-static void retire(const fuser *f, const tort_match *match) {
+static void retire(const fuser *f, const parts *p) {
     const tort_graph *graph = &f->lowered->graph;
-    for (int32_t k = match->pattern->node_count - 2; k >= 0; k--) {
-        tort_unit *unit = &f->lowered->units[match->nodes[k]];
-        const tort_node *node = &graph->nodes[match->nodes[k]];
+    for (int32_t k = p->count - 2; k >= 0; k--) {
+        tort_unit *unit = &f->lowered->units[p->nodes[k]];
+        const tort_node *node = &graph->nodes[p->nodes[k]];
         unit->provider = TORT_AT_FUSED;
         unit->kernel = NULL;
         unit->label = "fused";
@@ -147,22 +158,21 @@ static void retire(const fuser *f, const tort_match *match) {
 }
 
 static tort_status accept(const fuser *f, const tort_match *match, tort_candidate *c, const tort_node *last) {
-    const tort_parsed *pattern = match->pattern;
-    const int32_t anchor = match->nodes[pattern->anchor];
-    for (int32_t k = 0; k < pattern->node_count; k++) {
-        const tort_unit *part = &f->lowered->units[match->nodes[k]];
+    const parts p = parts_of(match);
+    const int32_t anchor = match->nodes[match->pattern->anchor];
+    for (int32_t k = 0; k < p.count; k++) {
+        const tort_unit *part = &f->lowered->units[p.nodes[k]];
         c->unit->pinned |= part->pinned;
         if (part->pinned) c->unit->pin = part->pin;
     }
     tort_status status = tort_candidate_store(c, f->error);
     if (!status) status = keep_said(f, &f->lowered->units[anchor], match->provider, c->unit);
     if (status) return status;
-    if (!list_parts(f, match, c->unit)) return tort_out_of_memory(f->error, 0);
-    for (int32_t k = 0; k + 1 < pattern->node_count; k++)
-        count_operands(f, &f->lowered->graph.nodes[match->nodes[k]], -1);
+    if (!list_parts(f, &p, c->unit)) return tort_out_of_memory(f->error, 0);
+    for (int32_t k = 0; k + 1 < p.count; k++) count_operands(f, &f->lowered->graph.nodes[p.nodes[k]], -1);
     count_operands(f, last, -1);
     count_operands(f, c->node, 1);
-    retire(f, match);
+    retire(f, &p);
     f->lowered->units[c->index] = *c->unit;
     return TORT_OK;
 }

@@ -10,7 +10,7 @@
 /* Room at least for this many outputs: an infer function may fill those of its row that the node does not have. */
 #define TORT_INFER_OUTPUTS 8
 /* So many inputs can be looked at, whether the node has them or not. */
-#define TORT_INFER_INPUTS 8
+#define TORT_INFER_INPUTS 9
 
 /* A pass over one graph. `infos` stands for what is known of each value in this pass: the model's own after load,
  * a session's with fixed shapes, a plan's with concrete ones. */

@@ -64,12 +64,14 @@ static bool conditions_hold(tort_string conditions, const tort_node *node) {
     return true;
 }
 
-/* A node that runs on the provider of the match, is what the pattern says, and has no other outputs. */
+/* A node that runs on the provider of the match (a spare one may be folded), is what the pattern says, and has no other
+ * outputs. */
 static bool node_fits(const tort_match *match, int32_t k) {
     const tort_pattern_node *want = &match->pattern->nodes[k];
     const tort_unit *unit = &match->lowered->units[match->nodes[k]];
     const tort_node *node = &match->lowered->graph.nodes[match->nodes[k]];
-    if (unit->provider != match->provider || unit->segment || !node->op || node->captured) return false;
+    const bool is_here = unit->provider == match->provider || (want->spare && unit->folded);
+    if (!is_here || unit->segment || !node->op || node->captured) return false;
     if (tort_op_is_own(match->lowered->session->model->operators, node->op)) return false;
     if (operator_of(want->operators, node) < 0 || !conditions_hold(want->conditions, node)) return false;
     for (int32_t i = 1; i < node->output_count; i++)
@@ -137,21 +139,29 @@ static int32_t producer_of(const tort_match *match, int32_t value) {
     return value < 0 ? -1 : match->lowered->graph.values[value].producer;
 }
 
+/* How often the pattern reads the value that its node k makes. */
+static int32_t inner_readers(const tort_parsed *pattern, int32_t k) {
+    int32_t inside = 0;
+    for (int32_t n = k + 1; n < pattern->node_count; n++)
+        for (int32_t i = 0; i < pattern->nodes[n].operand_count; i++)
+            inside += pattern->nodes[n].operands[i].value == k;
+    return inside;
+}
+
+bool tort_match_stays(const tort_match *match, int32_t k) {
+    if (!match->pattern->nodes[k].spare) return false;
+    if (match->lowered->units[match->nodes[k]].folded) return true;
+    return match->readers[match->values[k]] != inner_readers(match->pattern, k);
+}
+
 /* What is made inside is read inside alone, and stands nowhere for a value from outside. */
 static bool inner_values_are_free(const tort_match *match) {
-    const tort_graph *graph = &match->lowered->graph;
     for (int32_t v = TORT_PATTERN_NODES; v < match->pattern->value_end; v++)
         for (int32_t k = 0; k < match->pattern->node_count; k++)
             if (match->values[v] == match->values[k]) return false;
-    for (int32_t k = 0; k + 1 < match->pattern->node_count; k++) {
-        const int32_t value = match->values[k];
-        int32_t inside = 0;
-        for (int32_t n = k + 1; n < match->pattern->node_count; n++) {
-            const tort_node *node = &graph->nodes[match->nodes[n]];
-            for (int32_t i = 0; i < node->input_count; i++) inside += node->inputs[i] == value;
-        }
-        if (match->readers[value] != inside) return false;
-    }
+    for (int32_t k = 0; k + 1 < match->pattern->node_count; k++)
+        if (!match->pattern->nodes[k].spare && match->readers[match->values[k]] != inner_readers(match->pattern, k))
+            return false;
     return true;
 }
 

@@ -4,13 +4,14 @@
 #define TORT_RUNTIME_MATCH_H
 
 #include "runtime/check.h"
+#include "runtime/infer.h"
 #include "runtime/session_state.h"
 
 enum {
     TORT_PATTERN_NODES = 12,
-    TORT_PATTERN_VALUES = 32, /* outputs of nodes are the first TORT_PATTERN_NODES, in their order */
-    TORT_PATTERN_OPERANDS = 9,
-    TORT_PATTERN_ATTRIBUTES = 16 /* of the made node, without defaults */
+    TORT_PATTERN_VALUES = 32,                  /* outputs of nodes are the first TORT_PATTERN_NODES, in their order */
+    TORT_PATTERN_OPERANDS = TORT_INFER_INPUTS, /* so that a pass has room for what is made */
+    TORT_PATTERN_ATTRIBUTES = 16               /* of the made node, without defaults */
 };
 
 /* ---- parsed -------------------------------------------------------------------------------------------------------
@@ -31,6 +32,7 @@ typedef struct tort_pattern_node {
     tort_string conditions; /* "group=1,auto_pad=NOTSET" */
     tort_operand operands[TORT_PATTERN_OPERANDS];
     int32_t operand_count;
+    bool spare; /* may be folded or have other readers; then it stays, and what is made does without it */
 } tort_pattern_node;
 
 typedef struct tort_parsed {
@@ -75,6 +77,8 @@ struct tort_match {
 
 /* Does the pattern end in this node? Fills nodes and values. */
 bool tort_match_at(tort_match *match, int32_t node);
+/* Does node k of the pattern stay as it is, whatever becomes of the others? */
+bool tort_match_stays(const tort_match *match, int32_t k);
 /* Calls the row's build; false: no match, or failed. */
 bool tort_match_build(tort_match *match);
 /* The node that these become, in the session's arena. False: there is none such, or failed. */

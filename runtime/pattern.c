@@ -85,9 +85,9 @@ static const char *parse_node(tort_parsed *parsed, const char **cursor) {
     if (index == TORT_PATTERN_NODES) return "there are too many nodes";
     tort_pattern_node *node = &parsed->nodes[index];
     tort_string name, operands, text;
-    if (**cursor == '*') {
-        parsed->anchor = index;
-        ++*cursor;
+    for (; **cursor == '*' || **cursor == '~'; ++*cursor) {
+        if (**cursor == '*') parsed->anchor = index;
+        if (**cursor == '~') node->spare = true;
     }
     if (!take_until(cursor, '=', &name) || !is_name(name)) return "a node has no name";
     const char *wrong = parse_operators(cursor, &node->operators, &node->conditions);

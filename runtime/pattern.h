@@ -14,7 +14,9 @@
  * of node y. With as many operators as the anchor has, each goes with the anchor's of its place.
  *
  * Operands of an operator that commutes (TORT_OP_COMMUTES) match in either order. A value that is made and read inside
- * must have no other reader, and no node a second output. Read next: fuse.c, ops/fuse_epilogue.c. */
+ * must have no other reader, and no node a second output. A node with a tilde, "~d=DequantizeLinear(x,#s)", may have
+ * other readers, or be folded: then it stays as it is, and what is made reads around it. Read next: fuse.c,
+ * ops/fuse_epilogue.c. */
 #ifndef TORT_RUNTIME_PATTERN_H
 #define TORT_RUNTIME_PATTERN_H
 

@@ -23,6 +23,8 @@ class Case:
     symbols: dict = field(default_factory=dict)  # sizes of symbolic dimensions
     chains: tuple = ("cpu", "cudasim,cpu")
     options: tuple = ()
+    folded: tuple = ()  # nodes that do not run anyway
+    step: float = 0.0  # of a quantized result, which may be off by one
 
 
 def positive(*shape):
@@ -245,6 +247,79 @@ def cast_cases():
     yield Case("softmax_cast", "p=Softmax<axis=1>(x) y=Cast<to=10>(p)", {"x": (2, 3, 4)}, {}, "Softmax", opset=11, dtype="float16")
 
 
+def integers(low, high, *shape, dtype=np.int8):
+    return np.random.default_rng(7).integers(low, high, shape, endpoint=True).astype(dtype)
+
+
+# A tensor x that is quantized, an operator on it in float, a result that is quantized.
+ENDS = "xq=QuantizeLinear(x,sx,zx) xd=DequantizeLinear(xq,sx,zx) {} yq=QuantizeLinear({},sy,zy) y=DequantizeLinear(yq,sy,zy)"
+STEPS = {"sx": 0.03, "zx": np.uint8(131), "sy": 0.05, "zy": np.uint8(120)}
+QUANTIZED = {
+    "inputs": {"x": (2, 4, 6, 6)},
+    "units": "QuantizeLinear QLinearConv DequantizeLinear",
+    "chains": ("cpu",),
+    "folded": ("wd",),
+    "step": 0.051,
+}
+FILTERS = {"w": integers(-90, 127, 5, 4, 3, 3), "sw": 0.01, "zw": np.int8(0)}
+
+
+def qlinear_conv(convolution="c=Conv<pads=[1,1,1,1]>(xd,wd)", weights=None, last="c", axis="<axis=0>", zero=",zw"):
+    nodes = ENDS.format(f"wd=DequantizeLinear{axis}(w,sw{zero}) {convolution}", last)
+    return {"row": "qlinear_conv", "nodes": nodes, "weights": {**STEPS, **FILTERS, **(weights or {})}, **QUANTIZED}
+
+
+def quantized_cases():
+    bias = "c=Conv<strides=[2,1]>(xd,wd,b)"
+    channels = {"sw": positive(5).astype(np.float32) / 100, "zw": np.zeros(5, np.int8)}
+    yield Case(**qlinear_conv())
+    yield Case(**qlinear_conv(bias, {"b": (5,)}))
+    yield Case(**qlinear_conv(bias, {"b": (5,), **channels}))
+    yield Case(**qlinear_conv(bias, {"b": (5,), **channels}, zero=""))
+    yield Case(**qlinear_conv(bias, {"b": (5,)}, zero="", axis=""))
+    yield Case(**qlinear_conv(weights={"w": integers(3, 250, 5, 4, 3, 3, dtype=np.uint8), "zw": np.array([128], np.uint8)}))
+    yield Case(**qlinear_conv("c=Conv<group=2>(xd,wd)", {"w": integers(-90, 90, 6, 4, 3, 3)}) | {"inputs": {"x": (2, 8, 6, 6)}})
+    yield Case(**qlinear_conv(weights={"zx": np.int8(-3), "zy": np.int8(5)}))
+    yield Case(**qlinear_conv(weights={"sx": np.array([0.03]), "zx": np.array([9], np.uint8), "sy": np.array([0.05])}))
+    integer_bias = qlinear_conv("b=DequantizeLinear<axis=0>(bq,sb) " + bias, {"bq": integers(-999, 999, 5, dtype=np.int32), "sb": 0.03 * 0.01})
+    yield Case(**integer_bias | {"folded": ("wd", "b")})
+    yield Case(**qlinear_conv("d=Conv(xd,wd) c=Relu(d)", {"zy": np.uint8(0)}))
+    yield Case(**qlinear_conv("d=Conv(xd,wd) c=Clip(d,lo,hi)", {"zy": np.uint8(0), "lo": 0.0, "hi": 6.0, "sy": 6 / 255}))
+    two = ENDS.format("wd=DequantizeLinear<axis=0>(w,sw,zw) d=Conv(xd,wd) e=Conv(xd,wd) dq=QuantizeLinear(d,sy,zy) z=DequantizeLinear(dq,sy,zy)", "e")
+    units = "QuantizeLinear QLinearConv DequantizeLinear QLinearConv DequantizeLinear"
+    yield Case(**qlinear_conv() | {"nodes": two, "units": units, "outputs": ("y", "z")})
+    shared = ENDS.format("wd=DequantizeLinear<axis=0>(w,sw,zw) c=Conv(xd,wd) z=Relu(xd)", "c")
+    units = "QuantizeLinear DequantizeLinear Relu QLinearConv DequantizeLinear"
+    yield Case(**qlinear_conv() | {"nodes": shared, "units": units, "outputs": ("y", "z")})
+    product = {**qlinear_conv(), "row": "qlinear_matmul", "inputs": {"x": (2, 3, 5)}, "units": "QuantizeLinear QLinearMatMul DequantizeLinear"}
+    for scale in ({"sw": 0.01, "zw": np.int8(3)}, {"sw": positive(7).astype(np.float32) / 100, "zw": integers(-5, 5, 7)}):
+        for relu, zero in (("c=MatMul(xd,wd)", 120), ("d=MatMul(xd,wd) c=Relu(d)", 0)):
+            nodes = ENDS.format(f"wd=DequantizeLinear<axis=1>(w,sw,zw) {relu}", "c")
+            yield Case(**product | {"nodes": nodes, "weights": {**STEPS, "zy": np.uint8(zero), "w": integers(-90, 90, 5, 7), **scale}})
+    live = ENDS.format("vq=QuantizeLinear(v,sx,zx) vd=DequantizeLinear(vq,sx,zx) c=MatMul(xd,vd)", "c")
+    units = "QuantizeLinear QuantizeLinear QLinearMatMul DequantizeLinear"
+    yield Case(**product | {"nodes": live, "inputs": {"x": (2, 3, 5), "v": (2, 5, 4)}, "weights": STEPS, "folded": (), "units": units})
+
+
+def refused_quantized():
+    """What is left in float: of Conv and Relu FusedConv, and else the nodes themselves."""
+    def conv(name, *arguments, axis="<axis=0>", **more):
+        return Case(**{**qlinear_conv(*arguments, axis=axis), "row": name, "units": "", **more})
+
+    joined = "QuantizeLinear DequantizeLinear FusedConv QuantizeLinear DequantizeLinear"
+    yield Case(**qlinear_conv("d=Conv(xd,wd) c=Relu(d)") | {"row": "activation_relu", "units": joined})  # 0 is no end of the type
+    yield Case(**qlinear_conv("d=Conv(xd,wd) c=Clip(d,lo,hi)", {"zy": np.uint8(0), "lo": 0.0, "hi": 6.0}) | {"row": "activation_clip", "units": joined})
+    yield conv("an output in the middle", outputs=("y", "c"))
+    several = {"sy": positive(5) / 20, "zy": np.full(5, 7, np.uint8)}
+    nodes = qlinear_conv()["nodes"].replace("Linear(c", "Linear<axis=1>(c").replace("Linear(yq", "Linear<axis=1>(yq")
+    yield conv("a result in several scales", "c=Conv(xd,wd)", several, nodes=nodes)
+    yield conv("weights in scales along another axis", "c=Conv(xd,wd)", {"sw": positive(4) / 100, "zw": np.zeros(4, np.int8)}, axis="<axis=1>")
+    yield conv("a scale that is an input", inputs={"x": (2, 4, 6, 6), "sy": ()})
+    yield conv("a scale of weights that is an input", inputs={"x": (2, 4, 6, 6), "sw": ()}, folded=())
+    yield conv("a bias that is an input", "c=Conv(xd,wd,b)", inputs={"x": (2, 4, 6, 6), "b": (5,)})
+    yield conv("no kernel of the joined one", chains=("cudasim,cpu",))
+
+
 def refused_attention():
     x, plain = HEADS, "a=MatMul(q,k) s=Mul(a,c) m=Add(s,mask) p=Softmax(m) y=MatMul(p,v)"
     mask, c = {"mask": (5, 6)}, {"c": 0.5}
@@ -308,10 +383,11 @@ def refused_cases():
     yield Case("a cube", layer_norm("[-1]", "p=Pow(d,three)"), {"x": (2, 3, 6)}, weights, "")
     yield Case("other axes", layer_norm("[1]", "p=Pow(d,two)"), {"x": (2, 3, 6)}, weights, "")
     yield from refused_attention()
+    yield from refused_quantized()
     yield Case("a pin", "c=Conv(x,w) y=Relu(c)", x, w, "", chains=("cpu,cudasim",), options=("--pin", "c=cudasim"))
 
 
 def all_cases():
     for make in (norm_cases, bias_cases, residual_cases, activation_cases, gelu_cases, swish_cases, layer_norm_cases, attention_cases,
-                 attention_around_cases, cast_cases):
+                 attention_around_cases, cast_cases, quantized_cases):
         yield from make()
