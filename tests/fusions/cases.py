@@ -252,7 +252,7 @@ def integers(low, high, *shape, dtype=np.int8):
 
 
 # A tensor x that is quantized, an operator on it in float, a result that is quantized.
-ENDS = "xq=QuantizeLinear(x,sx,zx) xd=DequantizeLinear(xq,sx,zx) {} yq=QuantizeLinear({},sy,zy) y=DequantizeLinear(yq,sy,zy)"
+BETWEEN = "xq=QuantizeLinear(x,sx,zx) xd=DequantizeLinear(xq,sx,zx) {} yq=QuantizeLinear({},sy,zy) y=DequantizeLinear(yq,sy,zy)"
 STEPS = {"sx": 0.03, "zx": np.uint8(131), "sy": 0.05, "zy": np.uint8(120)}
 QUANTIZED = {
     "inputs": {"x": (2, 4, 6, 6)},
@@ -265,7 +265,7 @@ FILTERS = {"w": integers(-90, 127, 5, 4, 3, 3), "sw": 0.01, "zw": np.int8(0)}
 
 
 def qlinear_conv(convolution="c=Conv<pads=[1,1,1,1]>(xd,wd)", weights=None, last="c", axis="<axis=0>", zero=",zw"):
-    nodes = ENDS.format(f"wd=DequantizeLinear{axis}(w,sw{zero}) {convolution}", last)
+    nodes = BETWEEN.format(f"wd=DequantizeLinear{axis}(w,sw{zero}) {convolution}", last)
     return {"row": "qlinear_conv", "nodes": nodes, "weights": {**STEPS, **FILTERS, **(weights or {})}, **QUANTIZED}
 
 
@@ -285,18 +285,18 @@ def quantized_cases():
     yield Case(**integer_bias | {"folded": ("wd", "b")})
     yield Case(**qlinear_conv("d=Conv(xd,wd) c=Relu(d)", {"zy": np.uint8(0)}))
     yield Case(**qlinear_conv("d=Conv(xd,wd) c=Clip(d,lo,hi)", {"zy": np.uint8(0), "lo": 0.0, "hi": 6.0, "sy": 6 / 255}))
-    two = ENDS.format("wd=DequantizeLinear<axis=0>(w,sw,zw) d=Conv(xd,wd) e=Conv(xd,wd) dq=QuantizeLinear(d,sy,zy) z=DequantizeLinear(dq,sy,zy)", "e")
+    two = BETWEEN.format("wd=DequantizeLinear<axis=0>(w,sw,zw) d=Conv(xd,wd) e=Conv(xd,wd) dq=QuantizeLinear(d,sy,zy) z=DequantizeLinear(dq,sy,zy)", "e")
     units = "QuantizeLinear QLinearConv DequantizeLinear QLinearConv DequantizeLinear"
     yield Case(**qlinear_conv() | {"nodes": two, "units": units, "outputs": ("y", "z")})
-    shared = ENDS.format("wd=DequantizeLinear<axis=0>(w,sw,zw) c=Conv(xd,wd) z=Relu(xd)", "c")
+    shared = BETWEEN.format("wd=DequantizeLinear<axis=0>(w,sw,zw) c=Conv(xd,wd) z=Relu(xd)", "c")
     units = "QuantizeLinear DequantizeLinear Relu QLinearConv DequantizeLinear"
     yield Case(**qlinear_conv() | {"nodes": shared, "units": units, "outputs": ("y", "z")})
     product = {**qlinear_conv(), "row": "qlinear_matmul", "inputs": {"x": (2, 3, 5)}, "units": "QuantizeLinear QLinearMatMul DequantizeLinear"}
     for scale in ({"sw": 0.01, "zw": np.int8(3)}, {"sw": positive(7).astype(np.float32) / 100, "zw": integers(-5, 5, 7)}):
         for relu, zero in (("c=MatMul(xd,wd)", 120), ("d=MatMul(xd,wd) c=Relu(d)", 0)):
-            nodes = ENDS.format(f"wd=DequantizeLinear<axis=1>(w,sw,zw) {relu}", "c")
+            nodes = BETWEEN.format(f"wd=DequantizeLinear<axis=1>(w,sw,zw) {relu}", "c")
             yield Case(**product | {"nodes": nodes, "weights": {**STEPS, "zy": np.uint8(zero), "w": integers(-90, 90, 5, 7), **scale}})
-    live = ENDS.format("vq=QuantizeLinear(v,sx,zx) vd=DequantizeLinear(vq,sx,zx) c=MatMul(xd,vd)", "c")
+    live = BETWEEN.format("vq=QuantizeLinear(v,sx,zx) vd=DequantizeLinear(vq,sx,zx) c=MatMul(xd,vd)", "c")
     units = "QuantizeLinear QuantizeLinear QLinearMatMul DequantizeLinear"
     yield Case(**product | {"nodes": live, "inputs": {"x": (2, 3, 5), "v": (2, 5, 4)}, "weights": STEPS, "folded": (), "units": units})
 
