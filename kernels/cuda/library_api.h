@@ -8,6 +8,7 @@
 #define TORT_KERNELS_CUDA_LIBRARY_API_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* An enumeration is a list of X(name, value); all of them, by the name of their type: */
 #define TORT_LIBRARY_ENUMERATIONS(X)                                                                                   \
@@ -17,6 +18,9 @@
     X(libraryPropertyType, LIBRARY_PROPERTIES)                                                                         \
     X(cublasGemmAlgo_t, CUBLAS_GEMM_ALGORITHMS)                                                                        \
     X(cublasMath_t, CUBLAS_MATH_MODES)                                                                                 \
+    X(cublasLtMatmulDescAttributes_t, CUBLASLT_PRODUCT_ATTRIBUTES)                                                     \
+    X(cublasLtMatmulPreferenceAttributes_t, CUBLASLT_PREFERENCES)                                                      \
+    X(cublasLtEpilogue_t, CUBLASLT_EPILOGUES)                                                                          \
     X(cudaDataType, CUDA_DATA_TYPES)                                                                                   \
     X(cudnnStatus_t, CUDNN_STATUSES)                                                                                   \
     X(cudnnDataType_t, CUDNN_DATA_TYPES)                                                                               \
@@ -50,6 +54,22 @@
 #define CUBLAS_MATH_MODES(X)                                                                                           \
     X(CUBLAS_DEFAULT_MATH, 0)                                                                                          \
     X(CUBLAS_TF32_TENSOR_OP_MATH, 3)
+#define CUBLASLT_PRODUCT_ATTRIBUTES(X)                                                                                 \
+    X(CUBLASLT_MATMUL_DESC_TRANSA, 3)                                                                                  \
+    X(CUBLASLT_MATMUL_DESC_TRANSB, 4)                                                                                  \
+    X(CUBLASLT_MATMUL_DESC_EPILOGUE, 7)                                                                                \
+    X(CUBLASLT_MATMUL_DESC_BIAS_POINTER, 8)
+#define CUBLASLT_PREFERENCES(X)                                                                                        \
+    X(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, 1)                                                                     \
+    X(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, 5)                                                                   \
+    X(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, 6)                                                                   \
+    X(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, 7)                                                                   \
+    X(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, 8)
+#define CUBLASLT_EPILOGUES(X)                                                                                          \
+    X(CUBLASLT_EPILOGUE_DEFAULT, 1)                                                                                    \
+    X(CUBLASLT_EPILOGUE_RELU, 2)                                                                                       \
+    X(CUBLASLT_EPILOGUE_BIAS, 4)                                                                                       \
+    X(CUBLASLT_EPILOGUE_RELU_BIAS, 6)
 #define CUDA_DATA_TYPES(X)                                                                                             \
     X(CUDA_R_32F, 0)                                                                                                   \
     X(CUDA_R_16F, 2)                                                                                                   \
@@ -97,6 +117,7 @@
 
 #ifdef TORT_AGAINST_NVIDIA_HEADERS
 
+#include <cublasLt.h>
 #include <cublas_v2.h>
 #include <cudnn.h>
 
@@ -111,6 +132,23 @@ TORT_LIBRARY_ENUMERATIONS(TORT_ENUMERATION)
 #undef TORT_ENUMERATOR
 
 typedef struct cublasContext *cublasHandle_t;
+typedef struct cublasLtContext *cublasLtHandle_t; /* a cublasHandle_t is one, too */
+typedef struct cublasLtMatmulDesc *cublasLtMatmulDesc_t;
+typedef struct cublasLtMatrixLayout *cublasLtMatrixLayout_t;
+typedef struct cublasLtMatmulPreference *cublasLtMatmulPreference_t;
+
+typedef struct {
+    uint64_t data[8];
+} cublasLtMatmulAlgo_t;
+
+typedef struct {
+    cublasLtMatmulAlgo_t algo;
+    size_t workspaceSize;
+    cublasStatus_t state; /* not success: the rest is not set */
+    float wavesCount;
+    int reserved[4];
+} cublasLtMatmulHeuristicResult_t;
+
 typedef struct cudnnContext *cudnnHandle_t;
 typedef struct cudnnTensorStruct *cudnnTensorDescriptor_t;
 typedef struct cudnnFilterStruct *cudnnFilterDescriptor_t;
@@ -147,7 +185,35 @@ typedef struct {
       (cublasHandle_t handle, cublasOperation_t transpose_a, cublasOperation_t transpose_b, int m, int n, int k,       \
        const void *alpha, const void *a, cudaDataType a_type, int lda, long long a_stride, const void *b,              \
        cudaDataType b_type, int ldb, long long b_stride, const void *beta, void *c, cudaDataType c_type, int ldc,      \
-       long long c_stride, int batch, cublasComputeType_t compute, cublasGemmAlgo_t algorithm))
+       long long c_stride, int batch, cublasComputeType_t compute, cublasGemmAlgo_t algorithm))                        \
+    CUBLASLT_FUNCTIONS(X)
+
+/* Of libcublasLt, which libcublas brings along: the loader finds them through it. */
+#define CUBLASLT_FUNCTIONS(X)                                                                                          \
+    X(cublasStatus_t, cublasLtCreate, (cublasLtHandle_t * handle))                                                     \
+    X(cublasStatus_t, cublasLtDestroy, (cublasLtHandle_t handle))                                                      \
+    X(cublasStatus_t, cublasLtMatmulDescCreate,                                                                        \
+      (cublasLtMatmulDesc_t * product, cublasComputeType_t compute, cudaDataType scale_type))                          \
+    X(cublasStatus_t, cublasLtMatmulDescDestroy, (cublasLtMatmulDesc_t product))                                       \
+    X(cublasStatus_t, cublasLtMatmulDescSetAttribute,                                                                  \
+      (cublasLtMatmulDesc_t product, cublasLtMatmulDescAttributes_t attribute, const void *value, size_t bytes))       \
+    X(cublasStatus_t, cublasLtMatrixLayoutCreate,                                                                      \
+      (cublasLtMatrixLayout_t * layout, cudaDataType type, uint64_t rows, uint64_t columns, int64_t leading))          \
+    X(cublasStatus_t, cublasLtMatrixLayoutDestroy, (cublasLtMatrixLayout_t layout))                                    \
+    X(cublasStatus_t, cublasLtMatmulPreferenceCreate, (cublasLtMatmulPreference_t * preference))                       \
+    X(cublasStatus_t, cublasLtMatmulPreferenceDestroy, (cublasLtMatmulPreference_t preference))                        \
+    X(cublasStatus_t, cublasLtMatmulPreferenceSetAttribute,                                                            \
+      (cublasLtMatmulPreference_t preference, cublasLtMatmulPreferenceAttributes_t attribute, const void *value,       \
+       size_t bytes))                                                                                                  \
+    X(cublasStatus_t, cublasLtMatmulAlgoGetHeuristic,                                                                  \
+      (cublasLtHandle_t handle, cublasLtMatmulDesc_t product, cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,      \
+       cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d, cublasLtMatmulPreference_t preference, int asked,           \
+       cublasLtMatmulHeuristicResult_t results[], int *returned))                                                      \
+    X(cublasStatus_t, cublasLtMatmul,                                                                                  \
+      (cublasLtHandle_t handle, cublasLtMatmulDesc_t product, const void *alpha, const void *a,                        \
+       cublasLtMatrixLayout_t a_layout, const void *b, cublasLtMatrixLayout_t b_layout, const void *beta,              \
+       const void *c, cublasLtMatrixLayout_t c_layout, void *d, cublasLtMatrixLayout_t d_layout,                       \
+       const cublasLtMatmulAlgo_t *algorithm, void *workspace, size_t workspace_bytes, cudaStream_t stream))
 
 #define CUDNN_FUNCTIONS(X)                                                                                             \
     X(size_t, cudnnGetVersion, (void))                                                                                 \

@@ -1,10 +1,12 @@
 /* matmul.c - rows and claims of MatMul, Gemm and their fused forms: cuBLAS where it is found, else the own tiled
  * kernel.
  *
- * cuBLAS adds to what Y holds, so a Gemm first spreads its C over Y. A fused operator's bias, residual and activation
- * are a launch behind the product (epilogue.h). cuBLAS thinks in columns: a row-major product Y = A B is to it
+ * Bias, residual and Relu of one product are done in the same launch by cublasLt (matmul_lt.h). Otherwise cuBLAS adds
+ * to what Y holds, so a Gemm first spreads its C over Y, and a fused operator's bias, residual and activation are a
+ * launch behind the product (epilogue.h). cuBLAS thinks in columns: a row-major product Y = A B is to it
  * Y' = B' A', so operands are given in reverse. */
 #include "kernels/cuda/matmul.h"
+#include "kernels/cuda/matmul_lt.h"
 #include "kernels/cuda/move.h"
 
 #include <limits.h>
@@ -162,9 +164,15 @@ static tort_status multiply_batch(const tort_call *call, const gpu_matmul *p) {
     return status;
 }
 
+static tort_status fit_matmul_cublas(tort_fit *fit) {
+    const gpu_matmul p = of_matmul(fit->node->params);
+    return tort_cuda_fit_lt(fit, &p, tort_has_input(fit->node, 2));
+}
+
 static tort_status run_matmul_cublas(const tort_call *call) {
     const gpu_matmul p = of_matmul(call->params);
     const void *bias = cuda_input(call, 2);
+    if (tort_cuda_has_lt(call)) return tort_cuda_run_lt(call, &p);
     if (!p.m || !p.n || !p.batches) return TORT_OK;
     if (!p.k) return run_product(call, &p, bias); /* a sum of nothing is zero: the own kernel writes it */
     tort_status status = multiply_batch(call, &p);
@@ -191,8 +199,15 @@ static tort_status prepare_gemm_cublas(tort_prepare *p) {
     return status || params->k > 0 ? status : prepare_product(p);
 }
 
+static tort_status fit_gemm_cublas(tort_fit *fit) {
+    const tort_gemm_params *params = fit->node->params;
+    const gpu_matmul p = of_gemm(params);
+    return tort_cuda_fit_lt(fit, &p, params->has_c);
+}
+
 static tort_status run_gemm_cublas(const tort_call *call) {
     const gpu_matmul p = of_gemm(call->params);
+    if (tort_cuda_has_lt(call)) return tort_cuda_run_lt(call, &p);
     const bool fused = gpu_has_epilogue(&p.epilogue);
     const void *c = c_of(call);
     if (!p.m || !p.n) return TORT_OK;
@@ -257,7 +272,8 @@ static tort_status size_gemm_cublas(const tort_target *target, const tort_node_v
     {                                                                                                                  \
         .domain = domain_, .op = op_, .name = #family "_cublas", .needs = TORT_LIBRARY_CUBLAS,                         \
         .claim = claim_##family##_cublas, .size = size_##family##_cublas,                                              \
-        .prepare = CUDA_ONLY(prepare_##family##_cublas), .run = CUDA_ONLY(run_##family##_cublas)                       \
+        .prepare = CUDA_ONLY(prepare_##family##_cublas), .fit = CUDA_ONLY(fit_##family##_cublas),                      \
+        .unfit = CUDA_ONLY(tort_cuda_unfit_lt), .run = CUDA_ONLY(run_##family##_cublas)                                \
     }
 #define TILED(domain_, op_, family)                                                                                    \
     {                                                                                                                  \

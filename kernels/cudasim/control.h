@@ -34,7 +34,7 @@ typedef struct cudasim_settings {
     bool driver_file;           /* libcuda.so.1 is there, also where driver_version is 0 */
     const char *broken_file;    /* "libcublas.so.13": is there and does not load; NULL: none is broken. Borrowed */
     const char *missing_symbol; /* that neither driver nor library has; NULL: all are there. Borrowed */
-    const char *unsupported;    /* a function of cuDNN that answers NOT_SUPPORTED; NULL: none does. Borrowed */
+    const char *unsupported;    /* a function of a library that answers NOT_SUPPORTED; NULL: none does. Borrowed */
     unsigned unsupported_algorithms; /* bit i: cuDNN offers the forward algorithm i, and refuses to run it */
     bool stop_at_failure;            /* print a kernel's misbehaviour and abort, for a debugger */
 } cudasim_settings;

@@ -30,6 +30,13 @@ bool element_of(cudaDataType type, Element *element) {
     return false;
 }
 
+/* What a product of cublasLt does at its end; none: it is one of cuBLAS. */
+struct Ending {
+    bool relu;
+    const void *bias; /* a row of D each; NULL */
+    const void *c;    /* what beta is of; as large as D */
+};
+
 /* A column-major matrix of a batch, maybe used transposed. */
 struct Matrix {
     const void *data;
@@ -53,6 +60,7 @@ struct Matrix {
 
 struct Product {
     Matrix a, b, c;
+    Ending ending;
     int m, n, k, batch;
     float alpha, beta;
     bool tf32;
@@ -78,9 +86,14 @@ struct Product {
             for (int i = 0; i < m; i++) {
                 double sum = 0;
                 for (int x = 0; x < k; x++) sum += (double)left[(size_t)i * k + x] * right[(size_t)j * k + x];
-                const double old = beta != 0 ? beta * (double)c.at(index, i, j) : 0; /* c may be undefined otherwise */
+                const Matrix old_c = {ending.c ? ending.c : c.data, c.element, false, c.leading, c.stride};
+                const double old =
+                    beta != 0 ? beta * (double)old_c.at(index, i, j) : 0; /* c may be undefined otherwise */
+                double result = alpha * sum + old;
+                if (ending.bias) result += load_element(ending.bias, i, c.element);
+                if (ending.relu && result < 0) result = 0;
                 store_element(const_cast<void *>(c.data), index * c.stride + i + (long long)j * c.leading, c.element,
-                              alpha * sum + old);
+                              result);
             }
         }
     }
@@ -98,7 +111,6 @@ struct Product {
 
 cublasStatus_t multiply(cublasHandle_t handle, Product &product, cudaDataType a_type, cudaDataType b_type,
                         cudaDataType c_type, cublasComputeType_t compute, const void *alpha, const void *beta) {
-    if (!library_object_lives(handle)) return CUBLAS_STATUS_NOT_INITIALIZED;
     if (!element_of(a_type, &product.a.element) || !element_of(b_type, &product.b.element) ||
         !element_of(c_type, &product.c.element))
         return CUBLAS_STATUS_NOT_SUPPORTED;
@@ -122,7 +134,188 @@ cublasStatus_t multiply(cublasHandle_t handle, Product &product, cudaDataType a_
 
 } // namespace
 
+/* ---- cublasLt: descriptors --------------------------------------------------------------------------------------- */
+
+struct cublasLtContext {
+    int device;
+};
+
+struct cublasLtMatmulDesc {
+    cublasComputeType_t compute;
+    cublasOperation_t transpose_a, transpose_b;
+    cublasLtEpilogue_t epilogue;
+    const void *bias;
+};
+
+struct cublasLtMatrixLayout {
+    cudaDataType type;
+    uint64_t rows, columns;
+    int64_t leading;
+};
+
+struct cublasLtMatmulPreference {
+    uint64_t workspace;
+    uint32_t alignments[4];
+};
+
+namespace {
+
+template <class T> cublasStatus_t create(T **out, const T &value, const char *function) {
+    *out = nullptr;
+    if (library_call_fails(function)) return CUBLAS_STATUS_ALLOC_FAILED;
+    *out = new T(value);
+    machine().library_objects.insert(*out);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+template <class T> cublasStatus_t destroy(T *object, const char *function) {
+    const bool fails = library_call_fails(function);
+    if (!machine().library_objects.erase(object)) return CUBLAS_STATUS_INVALID_VALUE;
+    delete object;
+    return fails ? CUBLAS_STATUS_INTERNAL_ERROR : CUBLAS_STATUS_SUCCESS;
+}
+
+/* An attribute of exactly this size. */
+template <class T> bool set(T *out, const void *value, size_t bytes) {
+    if (bytes != sizeof *out) return false;
+    memcpy(out, value, bytes);
+    return true;
+}
+
+/* Rows and columns of an operand as used. */
+bool has_shape(const cublasLtMatrixLayout *layout, cublasOperation_t transposed, uint64_t rows, uint64_t columns) {
+    return transposed == CUBLAS_OP_T ? layout->rows == columns && layout->columns == rows
+                                     : layout->rows == rows && layout->columns == columns;
+}
+
+cublasStatus_t check_lt(const cublasLtMatmulDesc *product, const cublasLtMatrixLayout *a, const cublasLtMatrixLayout *b,
+                        const cublasLtMatrixLayout *c, const cublasLtMatrixLayout *d, Product *out) {
+    if (!library_object_lives(product) || !library_object_lives(a) || !library_object_lives(b) ||
+        !library_object_lives(c) || !library_object_lives(d))
+        return CUBLAS_STATUS_INVALID_VALUE;
+    const bool biased = product->epilogue == CUBLASLT_EPILOGUE_BIAS || product->epilogue == CUBLASLT_EPILOGUE_RELU_BIAS;
+    const uint64_t k = product->transpose_a == CUBLAS_OP_T ? a->rows : a->columns;
+    if (biased != (product->bias != nullptr) || c->rows != d->rows || c->columns != d->columns ||
+        c->leading != d->leading || !has_shape(a, product->transpose_a, d->rows, k) ||
+        !has_shape(b, product->transpose_b, k, d->columns))
+        return CUBLAS_STATUS_INVALID_VALUE;
+    *out = Product{};
+    out->a = {nullptr, Element::f32, product->transpose_a == CUBLAS_OP_T, (int)a->leading, 0};
+    out->b = {nullptr, Element::f32, product->transpose_b == CUBLAS_OP_T, (int)b->leading, 0};
+    out->c = {nullptr, Element::f32, false, (int)d->leading, 0};
+    out->ending.relu = product->epilogue == CUBLASLT_EPILOGUE_RELU || product->epilogue == CUBLASLT_EPILOGUE_RELU_BIAS;
+    out->ending.bias = product->bias;
+    out->m = (int)d->rows, out->n = (int)d->columns, out->k = (int)k, out->batch = 1;
+    return a->type == b->type && a->type == c->type && a->type == d->type ? CUBLAS_STATUS_SUCCESS
+                                                                          : CUBLAS_STATUS_NOT_SUPPORTED;
+}
+
+const uint64_t only_algorithm = 0x17; /* what the real one keeps in there is its own affair */
+
+} // namespace
+
 extern "C" {
+
+cublasStatus_t cublasLtCreate(cublasLtHandle_t *handle) {
+    return create(handle, cublasLtContext{0}, __func__);
+}
+
+cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
+    return destroy(handle, __func__);
+}
+
+cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *product, cublasComputeType_t compute, cudaDataType) {
+    return create(product, cublasLtMatmulDesc{compute, CUBLAS_OP_N, CUBLAS_OP_N, CUBLASLT_EPILOGUE_DEFAULT, nullptr},
+                  __func__);
+}
+
+cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t product) {
+    return destroy(product, __func__);
+}
+
+cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t product, cublasLtMatmulDescAttributes_t attribute,
+                                              const void *value, size_t bytes) {
+    if (library_call_fails(__func__) || !library_object_lives(product)) return CUBLAS_STATUS_INVALID_VALUE;
+    bool good = false;
+    switch (attribute) {
+    case CUBLASLT_MATMUL_DESC_TRANSA: good = set(&product->transpose_a, value, bytes); break;
+    case CUBLASLT_MATMUL_DESC_TRANSB: good = set(&product->transpose_b, value, bytes); break;
+    case CUBLASLT_MATMUL_DESC_EPILOGUE: good = set(&product->epilogue, value, bytes); break;
+    case CUBLASLT_MATMUL_DESC_BIAS_POINTER: good = set(&product->bias, value, bytes); break;
+    }
+    return good ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INVALID_VALUE;
+}
+
+cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *layout, cudaDataType type, uint64_t rows,
+                                          uint64_t columns, int64_t leading) {
+    return create(layout, cublasLtMatrixLayout{type, rows, columns, leading}, __func__);
+}
+
+cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) {
+    return destroy(layout, __func__);
+}
+
+cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *preference) {
+    return create(preference, cublasLtMatmulPreference{32 << 20, {256, 256, 256, 256}}, __func__);
+}
+
+cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference) {
+    return destroy(preference, __func__);
+}
+
+cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t preference,
+                                                    cublasLtMatmulPreferenceAttributes_t attribute, const void *value,
+                                                    size_t bytes) {
+    if (library_call_fails(__func__) || !library_object_lives(preference)) return CUBLAS_STATUS_INVALID_VALUE;
+    const bool good =
+        attribute == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES
+            ? set(&preference->workspace, value, bytes)
+            : set(&preference->alignments[attribute - CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES], value, bytes);
+    return good ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INVALID_VALUE;
+}
+
+/* The one algorithm; it has a workspace where it may, so that forgetting it shows. */
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t product,
+                                              cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
+                                              cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
+                                              cublasLtMatmulPreference_t preference, int asked,
+                                              cublasLtMatmulHeuristicResult_t results[], int *returned) {
+    Product checked;
+    if (library_call_fails(__func__)) return CUBLAS_STATUS_ALLOC_FAILED;
+    if (!library_object_lives(handle) || !library_object_lives(preference) || asked < 1)
+        return CUBLAS_STATUS_INVALID_VALUE;
+    const char *unsupported = machine().settings.unsupported;
+    if (unsupported && !strcmp(unsupported, __func__)) return CUBLAS_STATUS_NOT_SUPPORTED;
+    const cublasStatus_t status = check_lt(product, a, b, c, d, &checked);
+    if (status) return status;
+    results[0] = {};
+    results[0].algo.data[0] = only_algorithm;
+    results[0].algo.data[1] = preference->alignments[0];
+    results[0].workspaceSize = preference->workspace;
+    *returned = 1;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t product, const void *alpha, const void *a,
+                              cublasLtMatrixLayout_t a_layout, const void *b, cublasLtMatrixLayout_t b_layout,
+                              const void *beta, const void *c, cublasLtMatrixLayout_t c_layout, void *d,
+                              cublasLtMatrixLayout_t d_layout, const cublasLtMatmulAlgo_t *algorithm, void *, size_t,
+                              cudaStream_t stream) {
+    if (library_call_fails(__func__)) return CUBLAS_STATUS_ALLOC_FAILED;
+    Product checked;
+    const cublasStatus_t status = check_lt(product, a_layout, b_layout, c_layout, d_layout, &checked);
+    if (status) return status;
+    if (algorithm->data[0] != only_algorithm) return CUBLAS_STATUS_INVALID_VALUE;
+    for (const void *operand : {a, b, c, (const void *)d})
+        if ((uintptr_t)operand % algorithm->data[1]) return CUBLAS_STATUS_INVALID_VALUE;
+    if (!library_object_lives(handle)) return CUBLAS_STATUS_NOT_INITIALIZED;
+    cublasContext with = *(cublasContext *)handle; /* the stream is that of the call */
+    with.stream = stream;
+    checked.a.data = a, checked.b.data = b, checked.c.data = d, checked.ending.c = c;
+    if ((checked.ending.bias && !operand_is_valid(checked.ending.bias, 1)) || !operand_is_valid(c, 1))
+        return CUBLAS_STATUS_INVALID_VALUE;
+    return multiply(&with, checked, a_layout->type, b_layout->type, d_layout->type, product->compute, alpha, beta);
+}
 
 cublasStatus_t cublasCreate_v2(cublasHandle_t *handle) {
     Call call(__func__);
@@ -186,6 +379,7 @@ cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transpose_a
                             cudaDataType b_type, int ldb, const void *beta, void *c, cudaDataType c_type, int ldc,
                             cublasComputeType_t compute, cublasGemmAlgo_t) {
     if (library_call_fails(__func__)) return CUBLAS_STATUS_ALLOC_FAILED;
+    if (!library_object_lives(handle)) return CUBLAS_STATUS_NOT_INITIALIZED;
     Product product = {};
     product.a = {a, Element::f32, transpose_a == CUBLAS_OP_T, lda, 0};
     product.b = {b, Element::f32, transpose_b == CUBLAS_OP_T, ldb, 0};
@@ -201,6 +395,7 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
                                           const void *beta, void *c, cudaDataType c_type, int ldc, long long c_stride,
                                           int batch, cublasComputeType_t compute, cublasGemmAlgo_t) {
     if (library_call_fails(__func__)) return CUBLAS_STATUS_ALLOC_FAILED;
+    if (!library_object_lives(handle)) return CUBLAS_STATUS_NOT_INITIALIZED;
     Product product = {};
     product.a = {a, Element::f32, transpose_a == CUBLAS_OP_T, lda, a_stride};
     product.b = {b, Element::f32, transpose_b == CUBLAS_OP_T, ldb, b_stride};

@@ -27,11 +27,18 @@ static const expectation table[] = {
     {"MatMul 13; ; T[1,3,5,7] T[3,7,4]", 1, 1},
     {"Gemm 13; ; T[5,7] T[7,3]", 1, 1},
     {"Gemm 13; ; T[5,7] T[7,3] T[3]", 1, 1},
-    {"Gemm 13; ; T[5,200] T[200,3] T[3]", 2, 1}, /* cuBLAS adds to what is there, so C goes first */
+    {"Gemm 13; ; T[5,200] T[200,3] T[3]", 1, 1},
+    {"Gemm 13; beta=2; T[5,200] T[200,3] T[3]", 2, 1}, /* cuBLAS adds to what is there, so C goes first */
+    {"Gemm 13; ; T[5,200] T[200,3] T[5,1]", 2, 1},
+    /* cublasLt does bias, residual and Relu; other activations are a launch behind the product. */
+    {"FusedMatMul 1; ; T[2,5,200] T[200,3] T[3]", 1, 1},
+    {"FusedMatMul 1; ; T[2,5,200] T[200,3] T[3] T[2,5,3]", 1, 1},
+    {"FusedMatMul 1; activation=relu; T[2,5,200] T[200,3] - T[2,5,3]", 1, 1},
+    {"FusedMatMul 1; activation=relu; T[2,5,200] T[2,200,3] T[3]", 2, 1},
     {"FusedMatMul 1; activation=gelu; T[2,5,7] T[7,3] T[3] T[2,5,3]", 1, 1},
     {"FusedMatMul 1; activation=gelu; T[2,5,200] T[200,3] T[3] T[2,5,3]", 2, 1},
     {"FusedGemm 1; activation=relu; T[5,7] T[7,3] T[3] T[5,3]", 1, 1},
-    {"FusedGemm 1; activation=relu; T[5,200] T[200,3] T[3] T[5,3]", 2, 1},
+    {"FusedGemm 1; activation=relu transA=1 transB=1; T[200,5] T[3,200] T[3] T[5,3]", 1, 1},
     {"FusedAttention 1; scale=0.3; T[2,3,5,7] T[2,3,7,4] T[2,3,4,6] T[2,1,1,4]", 1, 1},
     {"FusedAttention 1; q_perm=0,2,1,3 k_perm=0,2,3,1 v_perm=0,2,1,3 y_perm=0,2,1,3; T[2,5,3,7] T[2,4,3,7] T[2,4,3,6]",
      1, 1},
@@ -49,6 +56,7 @@ static const expectation table[] = {
 static const char *const launching[] = {"cudaLaunchKernel",
                                         "cublasGemmEx",
                                         "cublasGemmStridedBatchedEx",
+                                        "cublasLtMatmul",
                                         "cudnnConvolutionForward",
                                         "cudnnConvolutionBiasActivationForward",
                                         NULL};

@@ -1,0 +1,171 @@
+/* matmul_lt.c - see matmul_lt.h. What cublasLt does is described by objects of its own, which are made for each call:
+ * they hold the address of the bias. The algorithm is chosen once a plan, of those that need no workspace. */
+#include "kernels/cuda/matmul_lt.h"
+
+#ifdef CUDA_DEVICE
+#include <limits.h>
+
+#include "kernels/cuda/device.h"
+
+enum { LT_ALIGNMENT = 16 }; /* bytes, of all operands */
+
+/* Matrices are those of cuBLAS, which thinks in columns: Y' = B' A'. */
+typedef struct lt_product {
+    cublasLtMatmulDesc_t product;
+    cublasLtMatrixLayout_t a, b, y;
+} lt_product;
+
+/* ---- described --------------------------------------------------------------------------------------------------- */
+
+static cublasStatus_t set_epilogue(const cublas_functions *f, const gpu_matmul *p, const void *bias,
+                                   cublasLtMatmulDesc_t product) {
+    const bool relu = p->epilogue.activation == TORT_ACTIVATION_RELU;
+    const cublasLtEpilogue_t epilogue = bias   ? relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS
+                                        : relu ? CUBLASLT_EPILOGUE_RELU
+                                               : CUBLASLT_EPILOGUE_DEFAULT;
+    cublasStatus_t code =
+        f->cublasLtMatmulDescSetAttribute(product, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue);
+    if (code != CUBLAS_STATUS_SUCCESS || !bias) return code;
+    return f->cublasLtMatmulDescSetAttribute(product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias);
+}
+
+static cublasStatus_t set_operations(const cublas_functions *f, const gpu_matmul *p, cublasLtMatmulDesc_t product) {
+    const cublasOperation_t a = p->a_column != 1 ? CUBLAS_OP_T : CUBLAS_OP_N,
+                            b = p->b_column != 1 ? CUBLAS_OP_T : CUBLAS_OP_N;
+    cublasStatus_t code = f->cublasLtMatmulDescSetAttribute(product, CUBLASLT_MATMUL_DESC_TRANSA, &b, sizeof b);
+    if (code != CUBLAS_STATUS_SUCCESS) return code;
+    return f->cublasLtMatmulDescSetAttribute(product, CUBLASLT_MATMUL_DESC_TRANSB, &a, sizeof a);
+}
+
+/* A matrix of `rows` stored rows. */
+static cublasStatus_t describe_matrix(const cublas_functions *f, cudaDataType type, int64_t rows, int64_t length,
+                                      cublasLtMatrixLayout_t *layout) {
+    return f->cublasLtMatrixLayoutCreate(layout, type, (uint64_t)length, (uint64_t)rows, length);
+}
+
+static cublasStatus_t describe(const cuda_device *device, tort_type type, const gpu_matmul *p, const void *bias,
+                               lt_product *out) {
+    const cublas_functions *f = &device->libraries.cublas;
+    const bool half = type == TORT_FLOAT16, a_transposed = p->a_column != 1, b_transposed = p->b_column != 1;
+    const cudaDataType data = half ? CUDA_R_16F : CUDA_R_32F;
+    *out = (lt_product){.product = NULL};
+    cublasStatus_t code = f->cublasLtMatmulDescCreate(
+        &out->product, device->tf32 && !half ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUDA_R_32F);
+    if (code == CUBLAS_STATUS_SUCCESS) code = set_operations(f, p, out->product);
+    if (code == CUBLAS_STATUS_SUCCESS) code = set_epilogue(f, p, bias, out->product);
+    if (code == CUBLAS_STATUS_SUCCESS)
+        code = describe_matrix(f, data, a_transposed ? p->k : p->m, a_transposed ? p->m : p->k, &out->a);
+    if (code == CUBLAS_STATUS_SUCCESS)
+        code = describe_matrix(f, data, b_transposed ? p->n : p->k, b_transposed ? p->k : p->n, &out->b);
+    if (code == CUBLAS_STATUS_SUCCESS) code = describe_matrix(f, data, p->m, p->n, &out->y);
+    return code;
+}
+
+static void drop(const cublas_functions *f, const lt_product *lt) {
+    if (lt->a) f->cublasLtMatrixLayoutDestroy(lt->a);
+    if (lt->b) f->cublasLtMatrixLayoutDestroy(lt->b);
+    if (lt->y) f->cublasLtMatrixLayoutDestroy(lt->y);
+    if (lt->product) f->cublasLtMatmulDescDestroy(lt->product);
+}
+
+/* ---- fit --------------------------------------------------------------------------------------------------------- */
+
+/* Is there more than a product, and all of it what cublasLt can do behind one? */
+static bool suits(const gpu_matmul *p, bool biased) {
+    const tort_activation activation = p->epilogue.activation;
+    if (!biased && !gpu_has_epilogue(&p->epilogue)) return false;
+    if (activation != TORT_ACTIVATION_NONE && activation != TORT_ACTIVATION_RELU) return false;
+    if (biased && (p->c_row != 0 || p->c_column != 1 || p->beta != 1)) return false;
+    return p->batches == 1 && p->m > 0 && p->n > 0 && p->k > 0;
+}
+
+/* The preference by which algorithms are asked for; without limits there would be a workspace, and wider alignment. */
+static cublasStatus_t make_preference(const cublas_functions *f, cublasLtMatmulPreference_t *preference) {
+    static const cublasLtMatmulPreferenceAttributes_t alignments[] = {
+        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES};
+    const uint64_t workspace = 0;
+    const uint32_t alignment = LT_ALIGNMENT;
+    cublasStatus_t code = f->cublasLtMatmulPreferenceCreate(preference);
+    if (code == CUBLAS_STATUS_SUCCESS)
+        code = f->cublasLtMatmulPreferenceSetAttribute(*preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                                       &workspace, sizeof workspace);
+    for (int i = 0; i < 4 && code == CUBLAS_STATUS_SUCCESS; i++)
+        code = f->cublasLtMatmulPreferenceSetAttribute(*preference, alignments[i], &alignment, sizeof alignment);
+    return code;
+}
+
+/* The best algorithm; *found is 0 where there is none. */
+static cublasStatus_t ask(const cublas_functions *f, const lt_product *lt, cublasLtMatmulHeuristicResult_t *best,
+                          int *found) {
+    cublasLtHandle_t handle = NULL;
+    cublasLtMatmulPreference_t preference = NULL;
+    *found = 0;
+    cublasStatus_t code = f->cublasLtCreate(&handle);
+    if (code == CUBLAS_STATUS_SUCCESS) code = make_preference(f, &preference);
+    if (code == CUBLAS_STATUS_SUCCESS)
+        code = f->cublasLtMatmulAlgoGetHeuristic(handle, lt->product, lt->b, lt->a, lt->y, lt->y, preference, 1, best,
+                                                 found);
+    if (preference) f->cublasLtMatmulPreferenceDestroy(preference);
+    if (handle) f->cublasLtDestroy(handle);
+    return code;
+}
+
+tort_status tort_cuda_fit_lt(tort_fit *fit, const gpu_matmul *p, bool biased) {
+    const cuda_device *device = fit->device;
+    const cublas_functions *f = &device->libraries.cublas;
+    /* An algorithm is found for a bias that is there; its address does not matter yet. */
+    const void *bias = biased ? (const void *)fit->node : NULL;
+    cublasLtMatmulHeuristicResult_t best;
+    lt_product lt;
+    int found = 0;
+    if (!suits(p, biased)) return TORT_OK;
+    cublasStatus_t code = describe(device, fit->node->inputs[0].type, p, bias, &lt);
+    if (code == CUBLAS_STATUS_SUCCESS) code = ask(f, &lt, &best, &found);
+    drop(f, &lt);
+    if (code == CUBLAS_STATUS_NOT_SUPPORTED || (code == CUBLAS_STATUS_SUCCESS && !found)) return TORT_OK;
+    if (code != CUBLAS_STATUS_SUCCESS)
+        return cuda_library_failed(fit->error, fit->stream, "cublasLt", f->cublasGetStatusString(code));
+    cublasLtMatmulAlgo_t *algorithm = tort_alloc(fit->env, sizeof *algorithm);
+    if (!algorithm) return tort_out_of_memory(fit->error, sizeof *algorithm);
+    *algorithm = best.algo;
+    fit->fitted = algorithm;
+    return TORT_OK;
+}
+
+void tort_cuda_unfit_lt(void *device, const tort_env *env, void *fitted) {
+    (void)device;
+    tort_free(env, fitted, sizeof(cublasLtMatmulAlgo_t));
+}
+
+/* ---- run --------------------------------------------------------------------------------------------------------- */
+
+static bool is_aligned(const tort_tensor *tensor) {
+    return !tort_present(tensor) || (uintptr_t)tensor->data % LT_ALIGNMENT == 0;
+}
+
+bool tort_cuda_has_lt(const tort_call *call) {
+    bool aligned = call->fitted && is_aligned(&call->outputs[0]);
+    for (int32_t i = 0; aligned && i < call->input_count; i++) aligned = is_aligned(&call->inputs[i]);
+    return aligned;
+}
+
+tort_status tort_cuda_run_lt(const tort_call *call, const gpu_matmul *p) {
+    const cuda_stream *stream = call->stream;
+    const cublas_functions *f = &stream->device->libraries.cublas;
+    const void *residual = cuda_input(call, TORT_EPILOGUE_Z);
+    const float keep = residual ? 1.0f : 0.0f;
+    void *y = call->outputs[0].data;
+    lt_product lt;
+    cublasStatus_t code = describe(stream->device, call->inputs[0].type, p, cuda_input(call, 2), &lt);
+    if (code == CUBLAS_STATUS_SUCCESS)
+        code = f->cublasLtMatmul((cublasLtHandle_t)stream->blas, lt.product, &p->alpha, call->inputs[1].data, lt.b,
+                                 call->inputs[0].data, lt.a, &keep, residual ? residual : y, lt.y, y, lt.y,
+                                 call->fitted, NULL, 0, stream->stream);
+    drop(f, &lt);
+    if (code == CUBLAS_STATUS_SUCCESS) return TORT_OK;
+    return cuda_library_failed(call->error, stream, "cublasLt", f->cublasGetStatusString(code));
+}
+#else
+typedef int tort_cuda_lt_is_in_builds_with_cuda; /* ISO C wants a declaration */
+#endif
