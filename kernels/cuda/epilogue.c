@@ -10,7 +10,7 @@ tort_verdict tort_cuda_claim_second_launch(int64_t length, const char *library) 
     if (length < 0 || length > SHORT_SUM) return tort_yes();
     return tort_no(TORT_NO_SHAPE, "",
                    "sums of %lld products (up to %d): the own kernel does bias, residual and activation in the same "
-                   "launch, %s would need another",
+                   "launch, %s may need another",
                    (long long)length, SHORT_SUM, library);
 }
 

@@ -1,7 +1,8 @@
 /* launches.c - how many launches a node costs on the simulated device: kernels of our own and products and convolutions
  * of the libraries. Small inputs are bound by them, so a node should be one.
  *
- * Lines are those of kernel_case.h with numbers for letters. Read next: library_rows.c. */
+ * Usage: launches BERT, a model of two inputs (batch, sequence) of int64. Lines are those of kernel_case.h with numbers
+ * for letters. Read next: library_rows.c. */
 #include <stdio.h>
 
 #include "tests/cuda/kernel_case.h"
@@ -67,34 +68,74 @@ static int count_launches(const cudasim_control *control) {
     return count;
 }
 
+/* Launches of a run, and its status; models of the cases have one output. */
+static tort_status run_counted(const tort_provider *provider, const cudasim_control *control, const tort_model *model,
+                               const tort_session_options *given, const tort_tensor *inputs, int32_t count,
+                               int *launches) {
+    const tort_provider *const providers[] = {provider, NULL};
+    tort_session_options options = *given;
+    tort_session *session = NULL;
+    tort_context *context = NULL;
+    tort_tensor output = {.data = NULL};
+    tort_error error;
+    options.struct_size = sizeof options;
+    options.providers = providers;
+    tort_status status = tort_session_create(NULL, model, &options, &session, &error);
+    if (!status) status = tort_context_create(session, &context, &error);
+    const int before = count_launches(control); /* what was tried while planning */
+    if (!status) status = tort_context_run(context, inputs, count, &output, 1, &error);
+    if (status) printf("%s: %s\n", options.chain, error.msg);
+    *launches = count_launches(control) - before;
+    tort_context_free(context);
+    tort_session_free(session);
+    return status;
+}
+
 /* Launches of a run; < 0: it failed, which is said on stdout. */
 static int launches_of(const tort_provider *provider, const cudasim_control *control, const kernel_case *c,
                        const char *chain) {
-    const tort_provider *const providers[] = {provider, NULL};
-    const tort_session_options options = {
-        .struct_size = sizeof options, .chain = chain, .providers = providers, .unfolded = true};
+    const tort_session_options options = {.chain = chain, .unfolded = true};
     onnx_bytes bytes = {0};
     tort_model *model = NULL;
-    tort_session *session = NULL;
-    tort_context *context = NULL;
-    tort_tensor inputs[CASE_TENSORS], output = {.data = NULL};
+    tort_tensor inputs[CASE_TENSORS];
     tort_error error;
     int32_t count = 0;
+    int launches = -1;
     for (int32_t i = 0; i < c->input_count; i++)
         if (c->inputs[i].tensor.type) inputs[count++] = c->inputs[i].tensor;
     kernel_case_write(c, &bytes);
     tort_status status = tort_model_load_buffer(NULL, bytes.data, bytes.size, NULL, &model, &error);
-    if (!status) status = tort_session_create(NULL, model, &options, &session, &error);
-    if (!status) status = tort_context_create(session, &context, &error);
-    const int before = count_launches(control); /* what was tried while planning */
-    if (!status) status = tort_context_run(context, inputs, count, &output, 1, &error);
-    if (status) printf("%s: %s\n", chain, error.msg);
-    tort_context_free(context);
-    tort_session_free(session);
+    if (status) printf("%s: %s\n", c->line, error.msg);
+    if (!status) status = run_counted(provider, control, model, &options, inputs, count, &launches);
     tort_model_free(model);
     onnx_free(&bytes);
-    return status ? -1 : count_launches(control) - before;
+    return status ? -1 : launches;
 }
+
+/* ---- a network --------------------------------------------------------------------------------------------------- */
+
+enum { BERT_MOST = 150 }; /* launches of BERT-base: what its mask and embeddings need, and 10 a layer */
+
+/* How many launches a BERT needs is stated; a plan with nothing joined must need more than twice as many. */
+static bool check_bert(const tort_provider *provider, const cudasim_control *control, const char *path,
+                       const char *chain) {
+    int64_t ids[6] = {1, 2, 3, 4, 5, 6}, mask[6] = {1, 1, 1, 1, 1, 0};
+    const tort_tensor inputs[2] = {{.type = TORT_INT64, .rank = 2, .dims = {1, 6}, .data = ids},
+                                   {.type = TORT_INT64, .rank = 2, .dims = {1, 6}, .data = mask}};
+    const tort_session_options fused = {.chain = chain}, plain = {.chain = chain, .fusions_off = "*"};
+    tort_model *model = NULL;
+    tort_error error;
+    int launches = 0, unfused = 0;
+    tort_status status = tort_model_load(NULL, path, NULL, &model, &error);
+    if (status) printf("%s: %s\n", path, error.msg);
+    if (!status) status = run_counted(provider, control, model, &fused, inputs, 2, &launches);
+    if (!status) status = run_counted(provider, control, model, &plain, inputs, 2, &unfused);
+    tort_model_free(model);
+    printf("BERT on %s: %d launches, %d without fusion\n", chain, launches, unfused);
+    return !status && launches > 0 && launches <= BERT_MOST && unfused > 2 * launches;
+}
+
+/* ---- all --------------------------------------------------------------------------------------------------------- */
 
 static bool check(const expectation *e, tort_type type, int found, int expected, const char *chain) {
     if (found == expected) return true;
@@ -102,7 +143,7 @@ static bool check(const expectation *e, tort_type type, int found, int expected,
     return false;
 }
 
-int main(void) {
+int main(int argc, char **argv) {
     static const tort_type types[] = {TORT_FLOAT, TORT_FLOAT16};
     const tort_provider *provider;
     const cudasim_control *control;
@@ -126,6 +167,12 @@ int main(void) {
             passed += good;
             failed += !good;
         }
+    for (int libraries = 0; argc == 2 && libraries < 2; libraries++) {
+        control->configure(&settings);
+        const bool good = check_bert(provider, control, argv[1], libraries ? "cudasim" : "cudasim:libraries=off");
+        passed += good;
+        failed += !good;
+    }
     printf("cuda-launches: %d passed, %d failed\n", passed, failed);
     return failed != 0 || passed == 0;
 }

@@ -1,6 +1,6 @@
 """ResNet-50, MobileNetV2, ViT and BERT on the CUDA provider alone, against cpu: on the simulated device, or on a GPU.
 
-Usage: networks.py TINYORT [PROVIDER], cudasim by default. The graphs have the depth, the operators and the order of the real networks, as exporters write them;
+Usage: networks.py TINYORT [PROVIDER], cudasim by default; networks.py --bert FILE writes a BERT so wide that cuBLAS serves it. The graphs have the depth, the operators and the order of the real networks, as exporters write them;
 widths and pictures are small, weights are seeded. Each is made in two forms (an older exporter's: opset 14, normalizations
 and GELU taken apart, shape arithmetic in many nodes; a newer one's: opset 20 and its operators), in float32 and in float16,
 with a symbolic batch, and run with two sizes, with cuBLAS and without. The chain is that provider alone, so a node without a
@@ -246,8 +246,8 @@ def padding_mask(g, mask, batch, length):
     return g.node("Where", g.node("And", every, counted), g.scalar(0), g.scalar(lowest))
 
 
-def bert(g):
-    size, heads, positions = 32, 4, 64
+def bert(g, size=32):
+    heads, positions = 4, 64
     ids, mask = (g.input(name, TensorProto.INT64, "batch", "sequence") for name in ("input_ids", "attention_mask"))
     batch, length = g.size(ids, 0), g.size(ids, 1)
     row = g.small(np.arange(positions, dtype=np.int64)[None])
@@ -300,6 +300,10 @@ def check(tinyort, path, chain, feeds):
 
 
 def main():
+    if sys.argv[1] == "--bert":
+        graph = Graph(False, np.float32)
+        graph.save(sys.argv[2], bert(graph, 160))
+        return
     passed = failed = 0
     provider = sys.argv[2] if len(sys.argv) > 2 else "cudasim"
     with tempfile.TemporaryDirectory() as folder:

@@ -83,9 +83,10 @@ test-cuda-library-rows: $(CUDA_TESTS)/library_rows $(CUDASIM_LIBRARY)
 	LD_LIBRARY_PATH=$(BUILD) $(CUDA_TESTS)/library_rows
 
 .PHONY: test-cuda-launches
-## Count the launches of nodes and fused nodes on the simulated device, with libraries and without.
+## Count the launches of nodes, fused nodes and a BERT of 12 layers on the simulated device, with libraries and without.
 test-cuda-launches: $(CUDA_TESTS)/launches $(CUDASIM_LIBRARY)
-	LD_LIBRARY_PATH=$(BUILD) $(CUDA_TESTS)/launches
+	$(VENV)/bin/python tests/cuda/networks.py --bert $(CUDA_TESTS)/bert.onnx
+	LD_LIBRARY_PATH=$(BUILD) $(CUDA_TESTS)/launches $(CUDA_TESTS)/bert.onnx
 
 .PHONY: test-cuda-claims
 ## Hold what the CUDA provider refuses, and its words, against tests/cuda/claims.expected.
