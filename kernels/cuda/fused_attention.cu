@@ -108,6 +108,8 @@ static __device__ __forceinline__ void attend(const gpu_fused_attention &a, int6
             sum += weight;
         }
         __syncwarp(); /* a query's weights are those of one warp */
+        /* An index that is not constant would put sums into local memory. */
+#pragma unroll
         for (int i = 0; i < SIZE / LANES; i++) {
             sums[i] *= fade;
             for (int j = 0; j < KEYS; j++) sums[i] += weights[query][j] * values[j][i * LANES + lane];
