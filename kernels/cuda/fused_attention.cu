@@ -107,8 +107,8 @@ static __device__ __forceinline__ void attend(const gpu_fused_attention &a, int6
             weights[query][j * LANES + lane] = weight;
             sum += weight;
         }
-        __syncwarp(); /* a query's weights are those of one warp */
-        /* An index that is not constant would put sums into local memory. */
+        /* A query's weights are those of one warp. An index that is not constant would put sums into local memory. */
+        __syncwarp();
 #pragma unroll
         for (int i = 0; i < SIZE / LANES; i++) {
             sums[i] *= fade;
