@@ -153,7 +153,8 @@ template <class T> static cudaError_t run(cudaStream_t stream, const gpu_fused_a
 template <class T> static cudaError_t load() {
     cudaError_t code = load_kernel(fused_attention<T, 32>);
     if (code == cudaSuccess) code = load_kernel(fused_attention<T, 64>);
-    return code == cudaSuccess ? load_kernel(fused_attention<T, GPU_ATTENTION_SIZE>) : code;
+    if (code == cudaSuccess) code = load_kernel(fused_attention<T, GPU_ATTENTION_SIZE>);
+    return code;
 }
 
 cudaError_t gpu_run_fused_attention(cudaStream_t stream, gpu_type type, const gpu_fused_attention *a) {

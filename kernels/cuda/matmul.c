@@ -123,7 +123,7 @@ static tort_status call_cublas(const tort_call *call, const gpu_matmul *p, float
     const cublas_functions *cublas = &stream->device->libraries.cublas;
     bool half = call->inputs[0].type == TORT_FLOAT16;
     cudaDataType type = half ? CUDA_R_16F : CUDA_R_32F;
-    cublasComputeType_t compute = stream->device->tf32 && !half ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+    const cublasComputeType_t compute = cublas_compute(stream->device, call->inputs[0].type);
     bool b_transposed = p->b_column != 1, a_transposed = p->a_column != 1;
     int64_t a_length = a_transposed ? p->a_column : p->k; /* of a stored row */
     int64_t b_length = b_transposed ? p->b_column : p->n;

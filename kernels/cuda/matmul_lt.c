@@ -5,8 +5,6 @@
 #ifdef CUDA_DEVICE
 #include <limits.h>
 
-#include "kernels/cuda/device.h"
-
 enum { LT_ALIGNMENT = 16 }; /* bytes, of all operands */
 
 /* Matrices are those of cuBLAS, which thinks in columns: Y' = B' A'. */
@@ -46,11 +44,10 @@ static cublasStatus_t describe_matrix(const cublas_functions *f, cudaDataType ty
 static cublasStatus_t describe(const cuda_device *device, tort_type type, const gpu_matmul *p, const void *bias,
                                lt_product *out) {
     const cublas_functions *f = &device->libraries.cublas;
-    const bool half = type == TORT_FLOAT16, a_transposed = p->a_column != 1, b_transposed = p->b_column != 1;
-    const cudaDataType data = half ? CUDA_R_16F : CUDA_R_32F;
+    const bool a_transposed = p->a_column != 1, b_transposed = p->b_column != 1;
+    const cudaDataType data = type == TORT_FLOAT16 ? CUDA_R_16F : CUDA_R_32F;
     *out = (lt_product){.product = NULL};
-    cublasStatus_t code = f->cublasLtMatmulDescCreate(
-        &out->product, device->tf32 && !half ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUDA_R_32F);
+    cublasStatus_t code = f->cublasLtMatmulDescCreate(&out->product, cublas_compute(device, type), CUDA_R_32F);
     if (code == CUBLAS_STATUS_SUCCESS) code = set_operations(f, p, out->product);
     if (code == CUBLAS_STATUS_SUCCESS) code = set_epilogue(f, p, bias, out->product);
     if (code == CUBLAS_STATUS_SUCCESS)

@@ -7,6 +7,13 @@
 #include "runtime/provider.h"
 
 #ifdef CUDA_DEVICE
+#include "kernels/cuda/device.h"
+
+/* How a product of these elements is computed. */
+static inline cublasComputeType_t cublas_compute(const cuda_device *device, tort_type type) {
+    return device->tf32 && type != TORT_FLOAT16 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+}
+
 /* For a row's fit: asks cublasLt how it would do what p says, with a bias or without. fit->fitted stays NULL where it
  * does not: then bias, residual and activation are a launch of their own. */
 tort_status tort_cuda_fit_lt(tort_fit *fit, const gpu_matmul *p, bool biased);

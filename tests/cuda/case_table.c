@@ -468,6 +468,13 @@ const char *const kernel_cases[] = {
     "Attention 23; ; T[3,4,c+20,e] T[3,4,2,e] T[3,4,2,d]",
     "!Attention 24; ; T[2,2,a+1,c] T[2,2,b+9,c] T[2,2,b+9,d] - - - i64[2]~60,70",
     "!RotaryEmbedding 23; ; T[2,3,a+1,2*c] T[9,c]~-1,1 T[9,c]~-1,1 i64[2,a+1]~9,12",
+    /* ---- matmul_lt.c: sums so long that a library serves ---- */
+    "FusedMatMul 1; activation=relu; T[2,a,150]~-1,1 T[150,b]~-1,1 - T[2,a,b]",
+    "FusedMatMul 1; activation=relu; T[a,150]~-1,1 T[150,b]~-1,1 T[b] T[a,b]",
+    "FusedMatMul 1; ; T[a,150]~-1,1 T[150,b]~-1,1 T[b]",
+    "FusedGemm 1; transA=1 transB=1 alpha=0.5; T[150,a]~-1,1 T[b,150]~-1,1 T[b] T[a,b]",
+    "Gemm 13; transB=1; T[a,150]~-1,1 T[b,150]~-1,1 T[b]",
+    "Gemm 13; beta=0.5; T[a,150]~-1,1 T[150,b]~-1,1 T[a,1]",
     /* ---- fused_attention.c ---- */
     "FusedAttention 1; ; T[2,3,a,c] T[2,3,c,b+1] T[2,3,b+1,d]",
     "FusedAttention 1; scale=0.3; T[2,3,a,60] T[2,3,60,b+1] T[2,3,b+1,d] T[a,b+1]",
