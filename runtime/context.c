@@ -32,13 +32,17 @@ static tort_status open_context(tort_context *context, tort_error *error) {
     return status;
 }
 
-/* Frames take the plans that there are: nothing is left to allocate in the run. */
+/* Frames take the plans that there are, or the memory for the upper bounds: nothing is left to allocate in the run. */
 static tort_status adopt_plans(tort_context *context, tort_error *error) {
     tort_status status = TORT_OK;
     for (int32_t g = 0; !status && g < context->session->graph_count; g++) {
         tort_lowered *lowered = &context->session->graphs[g];
+        tort_frame *frame = &context->frames[g];
         tort_planned *planned = lowered->lowered ? tort_lowered_last_plan(lowered) : NULL;
-        if (planned) status = tort_frame_adopt(&context->frames[g], planned, error);
+        if (planned)
+            status = tort_frame_adopt(frame, planned, error);
+        else if (lowered->bound)
+            status = tort_frame_reserve(frame, error);
     }
     return status;
 }
@@ -142,12 +146,39 @@ static tort_status sync_all(tort_context *context, tort_error *error) {
     return first;
 }
 
+/* Is it memory that the run writes? */
+static bool is_lent(const tort_context *context, int32_t memory, const void *data) {
+    const tort_frame *frame = &context->frames[0];
+    const uintptr_t at = (uintptr_t)data;
+    const tort_region *arena = &frame->arenas[memory];
+    bool lent = at - (uintptr_t)arena->base < arena->bytes;
+    for (int32_t i = 0; !lent && i < context->spare_count; i++)
+        lent = at - (uintptr_t)context->spares[i].region.base < context->spares[i].region.bytes;
+    for (size_t i = 0; !lent && frame->dynamic_count && i < frame->tables.slots; i++)
+        lent = at - (uintptr_t)frame->dynamic[i].base < frame->dynamic[i].bytes;
+    return lent;
+}
+
+/* An output that the context lent is gone when its next run begins. */
+static tort_status check_lent(const tort_context *context, const tort_tensor *inputs, tort_error *error) {
+    const tort_lowered *lowered = tort_main_graph(context->session);
+    for (int32_t i = 0; i < lowered->graph.input_count; i++)
+        if (inputs[i].data && is_lent(context, lowered->input_memory[i], inputs[i].data))
+            return tort_fail(error, TORT_E_INPUT,
+                             "input \"%s\" is memory of this context, such as an output of the run before, which this "
+                             "run writes: give outputs that become inputs buffers of your own, two in turns, or run "
+                             "two contexts in turns",
+                             lowered->graph.values[lowered->graph.inputs[i]].name);
+    return TORT_OK;
+}
+
 /* What both forms of a run have in common: the outputs stay in the frame, but for those that the caller has room for.
  * `values` as in tort_frame_run. */
 static tort_status run_main(tort_context *context, const tort_tensor *inputs, const tort_value *const *values,
                             const tort_tensor *outputs, tort_error *error) {
     tort_session *session = context->session;
     tort_status status = tort_check_pointers(session, inputs, outputs, error);
+    if (!status) status = check_lent(context, inputs, error);
     if (status) return status;
     tort_text_clear(context->text);
     context->too_small = false;

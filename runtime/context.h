@@ -40,14 +40,20 @@ typedef struct tort_trip {
     bool going;
 } tort_trip;
 
+/* How large the tables of a frame are, or must be for a plan. */
+typedef struct tort_table_sizes {
+    size_t slots, operands, infos, params; /* params in bytes */
+} tort_table_sizes;
+
 /* One graph of the session while it runs: the tables of one plan, and the memory of its values. */
 typedef struct tort_frame {
     struct tort_context *context;
     tort_lowered *lowered;
-    tort_region *arenas;   /* a memory: values and scratch of the plan */
-    tort_planned *planned; /* the plan that the members below are sized for; held */
-    tort_tensor *tensors;  /* a slot */
-    tort_value **values;   /* a slot: the value that it is where its home is OBJECT; a new reference each; NULL */
+    tort_region *arenas;     /* a memory: values and scratch of the plan */
+    tort_planned *planned;   /* the plan of the run; held, or owned where the session has upper bounds */
+    tort_table_sizes tables; /* of the members below, which it fits into */
+    tort_tensor *tensors;    /* a slot */
+    tort_value **values;     /* a slot: the value that it is where its home is OBJECT; a new reference each; NULL */
     const tort_value *const *input_values; /* the caller's, while a run goes on; NULL: all inputs are tensors */
     const tort_value **operand_values;     /* of the step that runs */
     tort_value **made_values;              /* of the step that runs */
@@ -95,6 +101,8 @@ tort_status tort_frame_open(tort_frame *frame, tort_context *context, tort_lower
 void tort_frame_close(tort_frame *frame);
 tort_status tort_frame_choose_plan(tort_frame *frame, const tort_tensor *inputs, tort_error *error);
 tort_status tort_frame_adopt(tort_frame *frame, tort_planned *planned, tort_error *error);
+/* Gives the frame a plan of its own, and the memory for the upper bounds of the session. */
+tort_status tort_frame_reserve(tort_frame *frame, tort_error *error);
 /* What a slot holds that is no tensor; NULL: it is one. Borrowed. */
 const tort_value *tort_frame_value(const tort_frame *frame, int32_t slot);
 

@@ -45,6 +45,7 @@ typedef struct tort_pass {
 
 tort_status tort_pass_init(tort_pass *pass, const tort_model *model, const tort_graph *graph, tort_info *infos,
                            tort_dims *dims, tort_arena *arena, tort_error *error);
+void tort_pass_rewind(tort_pass *pass); /* to infer the graph once more */
 void tort_pass_free(tort_pass *pass);
 
 /* The node as the pass sees it; valid until the next call. params is NULL. */

@@ -173,7 +173,7 @@ tort_status tort_check_inputs(const tort_session *session, const tort_tensor *in
     tort_status status = check_count(session, count, error);
     for (int32_t i = 0; !status && i < count; i++) status = check_type(session, &inputs[i], i, error);
     for (int32_t i = 0; !status && i < count; i++) status = check_dims(session, inputs, i, error);
-    return status;
+    return status ? status : tort_check_bounds(session, inputs, error);
 }
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */

@@ -123,16 +123,49 @@ typedef struct tort_chunk {
 } tort_chunk;
 
 void tort_arena_init(tort_arena *arena, const tort_env *env) {
-    arena->env = env;
-    arena->chunks = NULL;
+    *arena = (tort_arena){.env = env};
+}
+
+static void free_chunks(const tort_env *env, tort_chunk *chunk) {
+    for (tort_chunk *next; chunk; chunk = next) {
+        next = chunk->next;
+        tort_free(env, chunk, chunk->size);
+    }
 }
 
 void tort_arena_free(tort_arena *arena) {
+    free_chunks(arena->env, arena->chunks);
+    free_chunks(arena->env, arena->spare);
+    tort_arena_init(arena, arena->env);
+}
+
+/* The oldest comes first again, so that the same things find the same places. */
+void tort_arena_rewind(tort_arena *arena) {
     for (tort_chunk *chunk = arena->chunks, *next; chunk; chunk = next) {
         next = chunk->next;
-        tort_free(arena->env, chunk, chunk->size);
+        chunk->next = arena->spare;
+        arena->spare = chunk;
     }
     arena->chunks = NULL;
+}
+
+static size_t held_by(const tort_chunk *chunk) {
+    size_t bytes = 0;
+    for (; chunk; chunk = chunk->next) bytes += chunk->size;
+    return bytes;
+}
+
+size_t tort_arena_held(const tort_arena *arena) {
+    return held_by(arena->chunks) + held_by(arena->spare);
+}
+
+/* The first spare chunk of so many bytes; NULL: there is none. */
+static tort_chunk *take_spare(tort_arena *arena, size_t need) {
+    tort_chunk **link = &arena->spare;
+    while (*link && (*link)->size < need) link = &(*link)->next;
+    tort_chunk *chunk = *link;
+    if (chunk) *link = chunk->next;
+    return chunk;
 }
 
 /* Chunks double, so that a large model takes few; one that would not fit gets a chunk of its own size. */
@@ -142,7 +175,9 @@ static tort_chunk *add_chunk(tort_arena *arena, size_t need) {
     tort_align_size(sizeof(tort_chunk), ARENA_ALIGN, &header);
     if (!tort_add_size(need, header, &need)) return NULL;
     if (size < need) size = need;
-    tort_chunk *chunk = tort_alloc(arena->env, size);
+    tort_chunk *chunk = take_spare(arena, need);
+    if (chunk) size = chunk->size;
+    if (!chunk) chunk = tort_alloc(arena->env, size);
     if (!chunk) return NULL;
     *chunk = (tort_chunk){.next = arena->chunks, .size = size, .used = header};
     arena->chunks = chunk;

@@ -42,10 +42,13 @@ TORT_API bool tort_align_size(size_t a, size_t align, size_t *out);
 typedef struct tort_arena {
     const tort_env *env; /* borrows */
     struct tort_chunk *chunks;
+    struct tort_chunk *spare; /* of before it was rewound */
 } tort_arena;
 
 void tort_arena_init(tort_arena *arena, const tort_env *env);
 void tort_arena_free(tort_arena *arena);
+void tort_arena_rewind(tort_arena *arena);       /* empty again; its chunks are kept for what comes next */
+size_t tort_arena_held(const tort_arena *arena); /* bytes that it has of its environment */
 TORT_API void *tort_arena_alloc(tort_arena *arena, size_t size); /* zeroed, aligned to 16; NULL on failure */
 TORT_API void *tort_arena_array(tort_arena *arena, size_t count, size_t size);
 char *tort_arena_text(tort_arena *arena, const char *text, size_t length); /* a terminated copy; NULL on failure */

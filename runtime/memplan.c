@@ -21,11 +21,12 @@ typedef struct planner {
     int32_t *rank;     /* ... and where in by_first each block stands */
     int32_t *latest;   /* a tree over by_first: the last step of any placed block below a node; -1 */
     int32_t leaves;
+    int32_t *begun, *ended; /* counts of placed blocks by their first step, and by their last; see count_to */
     const tort_env *env;
     int32_t steps, placed; /* blocks placed, the first of by_key */
     tort_timeline top;     /* of what is placed: once a block met too many others */
     bool has_top, failed;  /* out of memory */
-    int32_t met[MOST_MET + 1];
+    int32_t met[MOST_MET];
     int32_t met_count;
 } planner;
 
@@ -94,9 +95,25 @@ static int32_t begun_by(const planner *p, int32_t last) {
     return low;
 }
 
-/* Collects placed blocks among by_first[0..begun) that end no earlier than step `first`, one too many at most. */
+/* Counts by step in a binary indexed tree: entry i holds those of the last `i & -i` steps up to step i - 1. */
+static void count_step(int32_t *counts, int32_t steps, int32_t step) {
+    for (int32_t i = step + 1; i <= steps; i += i & -i) counts[i]++;
+}
+
+static int32_t count_to(const int32_t *counts, int32_t step) {
+    int32_t count = 0;
+    for (int32_t i = step + 1; i > 0; i -= i & -i) count += counts[i];
+    return count;
+}
+
+/* How many placed blocks live at the same time: what has begun and not yet ended. */
+static int32_t count_met(const planner *p, const tort_block *block) {
+    return count_to(p->begun, block->last) - count_to(p->ended, block->first - 1);
+}
+
+/* Collects placed blocks among by_first[0..begun) that end no earlier than step `first`. */
 static void collect(planner *p, int32_t node, int32_t begin, int32_t end, int32_t begun, int32_t first) {
-    if (begin >= begun || p->latest[node] < first || p->met_count > MOST_MET) return;
+    if (begin >= begun || p->latest[node] < first) return;
     if (end - begin == 1) {
         p->met[p->met_count++] = p->by_first[begin];
         return;
@@ -110,6 +127,8 @@ static void mark_placed(planner *p, int32_t index) {
     const tort_block *block = &p->blocks[index];
     for (int32_t node = p->leaves + p->rank[index]; node; node /= 2)
         if (p->latest[node] < block->last) p->latest[node] = block->last;
+    count_step(p->begun, p->steps, block->first);
+    count_step(p->ended, p->steps, block->last);
     if (p->has_top) tort_timeline_raise(&p->top, block->first, block->last, end_of(block));
 }
 
@@ -138,8 +157,8 @@ static void sort_by_offset(planner *p) {
 
 static uint64_t best_gap(planner *p, const tort_block *block) {
     p->met_count = 0;
+    if (count_met(p, block) > MOST_MET) return top_of(p, block);
     collect(p, 1, 0, p->leaves, begun_by(p, block->last), block->first);
-    if (p->met_count > MOST_MET) return top_of(p, block);
     sort_by_offset(p);
     uint64_t free_from = 0, best = UINT64_MAX, best_size = UINT64_MAX;
     for (int32_t i = 0; i < p->met_count; i++) {
@@ -184,6 +203,7 @@ static uint64_t plan(planner *p) {
     if (p->has_top) tort_timeline_close(&p->top, p->env);
     p->has_top = false;
     for (int32_t i = 0; i < 2 * p->leaves; i++) p->latest[i] = -1;
+    memset(p->begun, 0, 2 * ((size_t)p->steps + 1) * sizeof *p->begun); /* ended is behind it */
     return place_all(p);
 }
 
@@ -245,7 +265,7 @@ uint64_t tort_memory_plan(const tort_env *env, tort_block *blocks, int32_t count
     while (p.leaves < count) p.leaves *= 2;
     if (!round_sizes(&p, align, &p.steps)) return UINT64_MAX;
     const size_t n = (size_t)count + 1, tree = 2 * (size_t)p.leaves, steps = (size_t)p.steps + 1;
-    int32_t *indices = tort_alloc(env, (3 * n + tree) * sizeof *indices);
+    int32_t *indices = tort_alloc(env, (3 * n + tree + 2 * steps) * sizeof *indices);
     sorted_block *scratch = tort_alloc(env, n * sizeof *scratch);
     uint64_t *sums = tort_alloc(env, steps * sizeof *sums), total = UINT64_MAX;
     if (indices && scratch && sums) {
@@ -253,12 +273,14 @@ uint64_t tort_memory_plan(const tort_env *env, tort_block *blocks, int32_t count
         p.by_first = p.by_key + n;
         p.rank = p.by_first + n;
         p.latest = p.rank + n;
+        p.begun = p.latest + tree;
+        p.ended = p.begun + steps;
         sort_blocks(&p, scratch, by_first, p.by_first);
         for (int32_t i = 0; i < count; i++) p.rank[p.by_first[i]] = i;
         total = plan_best(&p, scratch, least_of(&p, sums));
         if (p.has_top) tort_timeline_close(&p.top, env);
     }
-    tort_free(env, indices, (3 * n + tree) * sizeof *indices);
+    tort_free(env, indices, (3 * n + tree + 2 * steps) * sizeof *indices);
     tort_free(env, scratch, n * sizeof *scratch);
     tort_free(env, sums, steps * sizeof *sums);
     return total;

@@ -87,8 +87,9 @@ uint64_t tort_memory_plan(const tort_env *env, tort_block *blocks, int32_t count
 
 /* Bounds, life times that overlap in one place, operands, shapes. Everything run.c trusts. */
 tort_status tort_plan_check(const tort_env *env, const tort_plan *plan, tort_error *error);
-/* Its two halves: what does not depend on sizes; shapes, bounds and overlap, where that was checked. */
+/* Its parts: what does not depend on sizes; then shapes and bounds; then overlap. */
 tort_status tort_plan_check_steps(const tort_plan *plan, tort_error *error);
-tort_status tort_plan_check_sizes(const tort_env *env, const tort_plan *plan, tort_error *error);
+tort_status tort_plan_check_sizes(const tort_plan *plan, tort_error *error);
+tort_status tort_plan_check_overlap(const tort_env *env, const tort_plan *plan, tort_error *error);
 
 #endif

@@ -285,7 +285,8 @@ static size_t collect_ranges(const tort_plan *plan, range *ranges) {
 }
 
 /* Taken by their begin, two ranges share bytes if one of an earlier begin, alive at the same time, ends behind it. */
-static tort_status check_overlap(const tort_env *env, const tort_plan *plan, tort_error *error) {
+tort_status tort_plan_check_overlap(const tort_env *env, const tort_plan *plan, tort_error *error) {
+    if (!plan->complete) return TORT_OK;
     const size_t room = (size_t)plan->slot_count + (size_t)plan->step_count + 1;
     range *ranges = tort_alloc_zero(env, room, sizeof *ranges);
     tort_timeline ends;
@@ -316,7 +317,7 @@ tort_status tort_plan_check_steps(const tort_plan *plan, tort_error *error) {
     return status;
 }
 
-tort_status tort_plan_check_sizes(const tort_env *env, const tort_plan *plan, tort_error *error) {
+tort_status tort_plan_check_sizes(const tort_plan *plan, tort_error *error) {
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < plan->slot_count; i++) status = check_slot_size(plan, i, error);
     for (int32_t i = 0; !status && i < plan->step_count; i++) status = check_step_size(plan, i, error);
@@ -324,11 +325,11 @@ tort_status tort_plan_check_sizes(const tort_env *env, const tort_plan *plan, to
         if (plan->steps[i].kind == TORT_STEP_VIEW) status = check_view(plan, i, error);
         if (!status && plan->steps[i].in_place) status = check_in_place(plan, i, error);
     }
-    if (!status && plan->complete) status = check_overlap(env, plan, error);
     return status;
 }
 
 tort_status tort_plan_check(const tort_env *env, const tort_plan *plan, tort_error *error) {
-    const tort_status status = tort_plan_check_steps(plan, error);
-    return status ? status : tort_plan_check_sizes(env, plan, error);
+    tort_status status = tort_plan_check_steps(plan, error);
+    if (!status) status = tort_plan_check_sizes(plan, error);
+    return status ? status : tort_plan_check_overlap(env, plan, error);
 }

@@ -2,6 +2,7 @@
  *
  * Offsets come from memplan.c; life times and bytes stand already. Read next: memplan.c, plan_check.c. */
 #include <stdio.h>
+#include <string.h>
 
 #include "runtime/plan_parts.h"
 
@@ -131,8 +132,39 @@ static tort_status check_room(const tort_planned *planned, int32_t memory, tort_
     return TORT_E_MEMORY;
 }
 
+/* ---- places of the upper bounds ---------------------------------------------------------------------------------- */
+
+static bool fits_place(const tort_slot *slot, const tort_slot *place) {
+    return slot->home != TORT_HOME_ARENA || slot->bytes < 0 || slot->bytes <= place->bytes;
+}
+
+/* Most sizes grow with the symbols; those that do not, such as max - past, are larger here than at the bounds. */
+static bool fit_places(const tort_plan *plan, const tort_plan *bound) {
+    bool fit = true;
+    for (int32_t i = 0; fit && i < plan->slot_count; i++) fit = fits_place(&plan->slots[i], &bound->slots[i]);
+    for (int32_t i = 0; fit && i < plan->step_count; i++)
+        fit = plan->steps[i].scratch_bytes <= bound->steps[i].scratch_bytes;
+    return fit;
+}
+
+/* Plans of one outline have the same slots and steps, and values that live as long: what does not overlap at the bounds
+ * does not overlap here. */
+bool tort_plan_take_places(tort_planned *planned) {
+    const tort_planned *bound = planned->bound;
+    tort_plan *plan = &planned->plan;
+    if (!bound || bound->outline != planned->outline || !fit_places(plan, &bound->plan)) return false;
+    for (int32_t i = 0; i < plan->slot_count; i++)
+        if (plan->slots[i].home == TORT_HOME_ARENA) plan->slots[i].offset = bound->plan.slots[i].offset;
+    for (int32_t i = 0; i < plan->step_count; i++) plan->steps[i].scratch_offset = bound->plan.steps[i].scratch_offset;
+    memcpy(plan->arena_bytes, bound->plan.arena_bytes, (size_t)plan->memory_count * sizeof *plan->arena_bytes);
+    memcpy(plan->naive_bytes, bound->plan.naive_bytes, (size_t)plan->memory_count * sizeof *plan->naive_bytes);
+    return true;
+}
+
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
+
 static tort_status lay_out_all(tort_planned *planned, tort_error *error) {
-    const tort_env *env = &planned->lowered->session->env;
+    const tort_env *env = planned->env;
     tort_plan *plan = &planned->plan;
     const size_t slots = (size_t)plan->slot_count + 1, room = slots + (size_t)plan->step_count;
     layout l = {.plan = plan,
@@ -153,7 +185,7 @@ static uint64_t all_arenas(const tort_plan *plan) {
 
 /* A whole is held for as long as any of its parts, and from when the first of them is made: where that would take more
  * memory, fewer ways of sharing are tried. */
-static tort_status share(tort_planned *planned, tort_pass *pass, tort_error *error) {
+static tort_status share(tort_planned *planned, tort_error *error) {
     static const uint32_t attempts[] = {TORT_SHARE_IN_PLACE | TORT_SHARE_PARTS | TORT_SHARE_JOINS,
                                         TORT_SHARE_IN_PLACE | TORT_SHARE_JOINS, TORT_SHARE_IN_PLACE | TORT_SHARE_PARTS,
                                         TORT_SHARE_IN_PLACE, 0};
@@ -162,16 +194,17 @@ static tort_status share(tort_planned *planned, tort_pass *pass, tort_error *err
     bool shares;
     for (size_t i = 0; i < sizeof attempts / sizeof *attempts; i++) {
         tort_plan_unshare(&planned->plan);
-        status = tort_plan_share(planned, pass, attempts[i], &shares, error);
+        status = tort_plan_share(planned, &planned->pass, attempts[i], &shares, error);
         if (!status && (shares || i)) status = lay_out_all(planned, error);
         if (status || all_arenas(&planned->plan) <= unshared) break;
     }
     return status;
 }
 
-tort_status tort_plan_layout(tort_planned *planned, tort_pass *pass, tort_error *error) {
+/* What can share bytes changes with sizes, so that nothing does where places are those of upper bounds. */
+tort_status tort_plan_layout(tort_planned *planned, tort_error *error) {
     tort_status status = lay_out_all(planned, error);
-    if (!status && planned->plan.complete) status = share(planned, pass, error);
+    if (!status && planned->plan.complete && !planned->lowered->most) status = share(planned, error);
     for (int32_t m = 0; !status && m < planned->plan.memory_count; m++) status = check_room(planned, m, error);
     return status;
 }

@@ -16,9 +16,9 @@ enum {
 
 /* What input shapes (NULL: as far as the session knows them) make of planned->infos and input_dims; *complete: the
  * shapes of all inputs that matter are known. afresh: every shape rule is asked, whatever the session knows. */
-tort_status tort_plan_shapes(tort_planned *planned, tort_pass *pass, const tort_tensor *inputs, bool afresh,
-                             bool *complete, tort_error *error);
-/* Bytes that it wants beside infos, for evaluated elements. */
+tort_status tort_plan_shapes(tort_planned *planned, const tort_tensor *inputs, bool afresh, bool *complete,
+                             tort_error *error);
+/* Elements that it evaluates: planned->scalars has room for so many. */
 size_t tort_plan_shapes_scalars(const tort_lowered *lowered);
 
 /* The outline for what is known of each value, which is copied; owned by the caller. */
@@ -27,7 +27,7 @@ tort_status tort_outline_make(const tort_lowered *lowered, const uint8_t *known,
 void tort_outline_free(const tort_session *session, tort_outline *outline); /* NULL is allowed */
 
 /* Shapes and bytes of slots, literals, params and scratch. */
-tort_status tort_plan_sizes(tort_planned *planned, tort_pass *pass, tort_error *error);
+tort_status tort_plan_sizes(tort_planned *planned, tort_error *error);
 
 /* How slots may share bytes. */
 enum {
@@ -40,7 +40,10 @@ enum {
 tort_status tort_plan_share(tort_planned *planned, tort_pass *pass, uint32_t ways, bool *shares, tort_error *error);
 void tort_plan_unshare(tort_plan *plan);
 
-/* Where everything is in each memory, and whether that may take so much. */
-tort_status tort_plan_layout(tort_planned *planned, tort_pass *pass, tort_error *error);
+/* Where everything is in each memory: where it is in the plan of the upper bounds. False: there is none, or something
+ * does not fit there, and nothing is changed. */
+bool tort_plan_take_places(tort_planned *planned);
+/* The same for this plan alone, and whether that may take so much. */
+tort_status tort_plan_layout(tort_planned *planned, tort_error *error);
 
 #endif

@@ -19,7 +19,6 @@ enum {
 typedef struct marker {
     tort_lowered *lowered;
     bool *bound; /* an expression of the session: inputs bind all of its symbols */
-    bool *final; /* a value: whatever inputs come, it is what the session knows of it */
 } marker;
 
 static void bind_dims(const marker *m) {
@@ -29,7 +28,7 @@ static void bind_dims(const marker *m) {
         const tort_info *info = &m->lowered->infos[graph->inputs[i]];
         for (int32_t d = 0; d < info->rank; d++)
             if (info->dims[d] < 0) m->bound[-1 - info->dims[d]] = true;
-        m->final[graph->inputs[i]] = info->constant || tort_shape_known(info);
+        m->lowered->final[graph->inputs[i]] = info->constant || tort_shape_known(info);
     }
     for (int32_t i = 0; i < dims->count; i++) {
         const tort_dim_expr *e = tort_dim_expression(dims, -1 - (int64_t)i);
@@ -56,11 +55,27 @@ static bool is_evaluated(const marker *m, int32_t index) {
     return all;
 }
 
-static bool inputs_final(const marker *m, const tort_node *node) {
+static bool inputs_final(const tort_lowered *lowered, const tort_node *node) {
     bool all = true;
     for (int32_t i = 0; all && i < node->input_count; i++)
-        all = node->inputs[i] < 0 || m->final[node->inputs[i]] || m->lowered->infos[node->inputs[i]].constant;
+        all = node->inputs[i] < 0 || lowered->final[node->inputs[i]] || tort_is_constant(lowered, node->inputs[i]);
     return all;
+}
+
+/* May a plan know contents of it that the session does not? */
+static bool may_gain_elements(const tort_info *info) {
+    const bool counted = info->type == TORT_INT64 || info->type == TORT_INT32 || info->type == TORT_BOOL;
+    return counted && !tort_elements_known(info);
+}
+
+/* Sizes that a rule told without those of open dimensions hold for all of them, or the rule refuses them, and it is
+ * asked. */
+static void mark_outputs(const tort_lowered *lowered, const tort_node *node, bool final) {
+    for (int32_t i = 0; i < node->output_count; i++) {
+        if (node->outputs[i] < 0) continue;
+        const tort_info *info = &lowered->infos[node->outputs[i]];
+        lowered->final[node->outputs[i]] = final || (tort_shape_known(info) && !may_gain_elements(info));
+    }
 }
 
 /* A node whose outputs are all constant has nothing left to infer; one that was fused away makes nothing. */
@@ -101,13 +116,14 @@ static void mark_nodes(const marker *m) {
         const tort_node *node = &lowered->graph.nodes[i];
         if (is_never_asked(lowered, i)) {
             lowered->asked[i] = TORT_ASKED_NEVER;
-        } else if (inputs_final(m, node)) {
+        } else if (inputs_final(lowered, node)) {
             lowered->asked[i] = TORT_ASKED_AFRESH;
-            for (int32_t o = 0; o < node->output_count; o++)
-                if (node->outputs[o] >= 0) m->final[node->outputs[o]] = true;
+            mark_outputs(lowered, node, true);
         } else if (is_evaluated(m, i)) {
             lowered->asked[i] = TORT_ASKED_AFRESH;
             note_evaluated(m, node);
+        } else {
+            mark_outputs(lowered, node, false);
         }
     }
 }
@@ -123,20 +139,18 @@ static void mark_dims(const tort_lowered *lowered) {
 static tort_status mark_graph(tort_lowered *lowered, tort_error *error) {
     tort_session *session = lowered->session;
     const size_t values = (size_t)lowered->graph.value_count + 1, exprs = (size_t)session->dims.count + 1;
-    marker m = {.lowered = lowered,
-                .bound = tort_alloc_zero(&session->env, exprs, sizeof *m.bound),
-                .final = tort_alloc_zero(&session->env, values, sizeof *m.final)};
+    marker m = {.lowered = lowered, .bound = tort_alloc_zero(&session->env, exprs, sizeof *m.bound)};
+    lowered->final = tort_arena_array(&session->arena, values, sizeof *lowered->final);
     lowered->asked = tort_arena_array(&session->arena, (size_t)lowered->graph.node_count + 1, 1);
     lowered->evaluated = tort_arena_array(&session->arena, values, sizeof *lowered->evaluated);
     lowered->expr_uses = tort_arena_array(&session->arena, exprs, 1);
-    const bool there = m.bound && m.final && lowered->asked && lowered->evaluated && lowered->expr_uses;
+    const bool there = m.bound && lowered->final && lowered->asked && lowered->evaluated && lowered->expr_uses;
     if (there) {
         bind_dims(&m);
         mark_dims(lowered);
         mark_nodes(&m);
     }
     tort_free(&session->env, m.bound, exprs * sizeof *m.bound);
-    tort_free(&session->env, m.final, values * sizeof *m.final);
     return there ? TORT_OK : tort_out_of_memory(error, values + exprs);
 }
 
@@ -235,18 +249,15 @@ static void forget_elements(const tort_planned *planned) {
         planned->infos[lowered->evaluated[i]] = lowered->infos[lowered->evaluated[i]];
 }
 
-static tort_status evaluate(const tort_planned *planned, bool *done, tort_error *error) {
-    const tort_session *session = planned->lowered->session;
-    const size_t count = (size_t)session->dims.count;
-    *done = true;
-    if (!planned->lowered->evaluated_count) return TORT_OK;
-    int64_t *sizes = tort_alloc(&session->env, count * sizeof *sizes);
-    if (!sizes) return tort_out_of_memory(error, count * sizeof *sizes);
-    for (size_t i = 0; i < count; i++) sizes[i] = TORT_DIM_UNBOUND;
-    *done = bind_sizes(planned, sizes) && are_usual(planned->lowered, sizes) && store_elements(planned, sizes);
-    if (!*done) forget_elements(planned);
-    tort_free(&session->env, sizes, count * sizeof *sizes);
-    return TORT_OK;
+/* False: sizes are unusual, so that rules have to be asked. */
+static bool evaluate(const tort_planned *planned) {
+    const tort_lowered *lowered = planned->lowered;
+    if (!lowered->evaluated_count) return true;
+    for (int32_t i = 0; i < lowered->session->dims.count; i++) planned->sizes[i] = TORT_DIM_UNBOUND;
+    const bool done = bind_sizes(planned, planned->sizes) && are_usual(lowered, planned->sizes) &&
+                      store_elements(planned, planned->sizes);
+    if (!done) forget_elements(planned);
+    return done;
 }
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
@@ -261,13 +272,13 @@ static tort_status ask(const tort_lowered *lowered, tort_pass *pass, bool afresh
     return status;
 }
 
-tort_status tort_plan_shapes(tort_planned *planned, tort_pass *pass, const tort_tensor *inputs, bool afresh,
-                             bool *complete, tort_error *error) {
-    bool as_known, evaluated = false;
+tort_status tort_plan_shapes(tort_planned *planned, const tort_tensor *inputs, bool afresh, bool *complete,
+                             tort_error *error) {
+    bool as_known;
     take_inputs(planned, inputs, complete, &as_known);
+    planned->usual = inputs && as_known && !afresh;
     if (!inputs) return TORT_OK;
-    afresh = afresh || !as_known;
-    pass->typed = !afresh;
-    tort_status status = afresh ? TORT_OK : evaluate(planned, &evaluated, error);
-    return status ? status : ask(planned->lowered, pass, !evaluated, error);
+    planned->pass.typed = planned->usual;
+    const bool evaluated = planned->usual && evaluate(planned);
+    return ask(planned->lowered, &planned->pass, !evaluated, error);
 }

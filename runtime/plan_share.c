@@ -292,7 +292,7 @@ static size_t widest_of(const tort_plan *plan) {
 
 tort_status tort_plan_share(tort_planned *planned, tort_pass *pass, uint32_t ways, bool *shares, tort_error *error) {
     tort_plan *plan = &planned->plan;
-    const tort_env *env = &planned->lowered->session->env;
+    const tort_env *env = planned->env;
     const size_t slots = (size_t)plan->slot_count + 1, widest = widest_of(plan);
     *shares = false;
     if (!plan->complete) return TORT_OK;

@@ -41,11 +41,19 @@ static tort_status write_literal(const tort_planned *planned, const tort_slot *s
     return TORT_OK;
 }
 
+static bool reserve_literals(tort_planned *planned, size_t bytes) {
+    if (planned->literals_bytes >= bytes) return true;
+    tort_free(planned->env, planned->plan.literals, planned->literals_bytes);
+    planned->plan.literals = tort_alloc(planned->env, bytes);
+    planned->literals_bytes = planned->plan.literals ? bytes : 0;
+    return planned->plan.literals != NULL;
+}
+
 static tort_status write_literals(tort_planned *planned, tort_error *error) {
     tort_plan *plan = &planned->plan;
     const size_t bytes = (size_t)plan->literal_bytes + 1; /* never none */
-    plan->literals = bytes ? tort_alloc_zero(&planned->lowered->session->env, 1, bytes) : NULL;
-    tort_status status = plan->literals ? TORT_OK : tort_out_of_memory(error, bytes);
+    tort_status status = reserve_literals(planned, bytes) ? TORT_OK : tort_out_of_memory(error, bytes);
+    if (!status) memset(plan->literals, 0, bytes);
     for (int32_t i = 0; !status && plan->complete && i < plan->slot_count; i++)
         if (plan->slots[i].home == TORT_HOME_LITERAL) status = write_literal(planned, &plan->slots[i], error);
     return status;
@@ -56,7 +64,7 @@ static tort_status size_slots(tort_planned *planned, tort_error *error) {
     plan->literal_bytes = 0;
     for (int32_t i = 0; i < plan->slot_count; i++) {
         tort_slot *slot = &plan->slots[i];
-        size_slot(slot, &planned->infos[slot->value]);
+        if (!planned->kept || !planned->lowered->final[slot->value]) size_slot(slot, &planned->infos[slot->value]);
         if (slot->home == TORT_HOME_LITERAL && !place_literal(plan, slot)) return tort_out_of_memory(error, 0);
     }
     return write_literals(planned, error);
@@ -65,13 +73,15 @@ static tort_status size_slots(tort_planned *planned, tort_error *error) {
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
 /* Decodes the params of a step of known shapes and sizes its scratch. */
-static tort_status measure(const tort_planned *planned, tort_pass *pass, tort_step *step, tort_error *error) {
+static tort_status measure(tort_planned *planned, tort_step *step, tort_error *error) {
     const tort_lowered *lowered = planned->lowered;
+    tort_pass *pass = &planned->pass;
     const tort_unit *unit = &lowered->units[step->node];
     const tort_link *link = &lowered->session->chain[unit->provider];
     void *params = planned->params + step->params;
     tort_node_view view = tort_pass_view(pass, step->node);
     size_t scratch = 0;
+    memset(params, 0, tort_params_bytes(&lowered->graph.nodes[step->node]));
     tort_status status = tort_pass_acquire(pass, step->node, error);
     if (!status) status = tort_resolve_node(&view, params, &scratch, error);
     view.params = params;
@@ -84,12 +94,14 @@ static tort_status measure(const tort_planned *planned, tort_pass *pass, tort_st
 }
 
 /* The same of a segment: the params of all of its nodes, one scratch. */
-static tort_status measure_segment(const tort_planned *planned, tort_pass *pass, tort_step *step, tort_error *error) {
+static tort_status measure_segment(tort_planned *planned, tort_step *step, tort_error *error) {
     const tort_lowered *lowered = planned->lowered;
     const tort_unit *unit = &lowered->units[step->node];
+    tort_pass *pass = &planned->pass;
     void *params = planned->params + step->params;
     tort_unit_view view;
     size_t scratch = 0;
+    memset(params, 0, tort_unit_params_bytes(lowered, step->node));
     tort_status status = tort_segment_resolve(lowered, pass, unit->segment, params, error);
     if (status) return status;
     status = tort_unit_view_open(&view, lowered, pass, step->node, params, error);
@@ -101,14 +113,21 @@ static tort_status measure_segment(const tort_planned *planned, tort_pass *pass,
     return status;
 }
 
-tort_status tort_plan_sizes(tort_planned *planned, tort_pass *pass, tort_error *error) {
+/* Params and scratch of a step whose inputs are always the same stand already, where another plan was made here. */
+static bool is_measured(const tort_planned *planned, const tort_step *step) {
+    if (step->kind != TORT_STEP_KERNEL || step->dynamic) return false;
+    const bool segment = planned->lowered->units[step->node].segment;
+    return segment || !planned->kept || planned->lowered->asked[step->node] == TORT_ASKED_ALWAYS;
+}
+
+tort_status tort_plan_sizes(tort_planned *planned, tort_error *error) {
     const tort_plan *plan = &planned->plan;
     tort_status status = size_slots(planned, error);
     for (int32_t i = 0; !status && plan->complete && i < plan->step_count; i++) {
         tort_step *step = &plan->steps[i];
-        if (step->kind != TORT_STEP_KERNEL || step->dynamic) continue;
+        if (!is_measured(planned, step)) continue;
         const bool segment = planned->lowered->units[step->node].segment;
-        status = (segment ? measure_segment : measure)(planned, pass, step, error);
+        status = (segment ? measure_segment : measure)(planned, step, error);
     }
     return status;
 }

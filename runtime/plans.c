@@ -8,6 +8,7 @@
 
 bool tort_plan_fits(const tort_planned *planned, const tort_tensor *inputs) {
     const tort_graph *graph = &planned->lowered->graph;
+    if (!planned->ready) return false;
     for (int32_t i = 0; i < graph->input_count; i++) {
         const tort_info *info = &planned->infos[graph->inputs[i]];
         if (info->constant) continue; /* a body has it by itself */
@@ -18,15 +19,16 @@ bool tort_plan_fits(const tort_planned *planned, const tort_tensor *inputs) {
     return true;
 }
 
-#define MAX_PLANS 64 /* kept of one session; a model fed with ever new shapes must not grow for ever */
+#define MOST_PLANS 16 /* kept of one graph; a model fed with ever new shapes must not grow for ever */
 
-/* Takes the plan that was used least recently out of the list, if there are many and no context holds it. */
-static tort_planned *forget_oldest(tort_lowered *lowered) {
+/* Takes the plan that was used least recently out of the list, if there are many and no context holds it. NULL:
+ * not so. */
+static tort_planned *take_oldest(tort_lowered *lowered) {
     tort_planned **victim = NULL;
     int32_t count = 0;
     for (tort_planned **p = &lowered->plans; *p; p = &(*p)->next, count++)
         if ((*p)->users == 0) victim = p;
-    if (count < MAX_PLANS || !victim) return NULL;
+    if (count < MOST_PLANS || !victim) return NULL;
     tort_planned *old = *victim;
     *victim = old->next;
     return old;
@@ -63,10 +65,11 @@ static tort_planned *keep_plan(tort_lowered *lowered, tort_planned *made, const 
     pthread_mutex_lock(&lowered->session->lock);
     tort_planned *found = take_plan(lowered, inputs), *old = NULL, *draft = NULL;
     if (!found) {
-        old = forget_oldest(lowered);
+        old = take_oldest(lowered); /* others may have added theirs meanwhile */
         draft = lowered->draft;
         lowered->draft = NULL;
         made->users = 1;
+        made->ready = true;
         put_first(lowered, made);
     }
     pthread_mutex_unlock(&lowered->session->lock);
@@ -93,16 +96,39 @@ static tort_status fit_and_keep(tort_lowered *lowered, tort_planned *made, const
     return status;
 }
 
+/* In the memory of a plan that is not to be kept, where there are many. */
+static tort_status make_plan(tort_lowered *lowered, const tort_tensor *inputs, tort_planned **made, tort_error *error) {
+    pthread_mutex_lock(&lowered->session->lock);
+    *made = take_oldest(lowered);
+    pthread_mutex_unlock(&lowered->session->lock);
+    if (!*made) return tort_plan_make(lowered, inputs, made, error);
+    tort_status status = tort_planned_fill(*made, inputs, error);
+    if (!status) return TORT_OK;
+    tort_planned_free(*made);
+    *made = NULL;
+    return status;
+}
+
 tort_status tort_lowered_find_plan(tort_lowered *lowered, const tort_tensor *inputs, tort_planned **planned,
                                    tort_error *error) {
     tort_planned *made = NULL;
     *planned = hold_plan(lowered, inputs);
     if (*planned) return TORT_OK;
-    tort_status status = tort_plan_make(lowered, inputs, &made, error);
+    tort_status status = make_plan(lowered, inputs, &made, error);
     if (status) return status;
     if (made->outline->fits && lowered->session->runnable) return fit_and_keep(lowered, made, inputs, planned, error);
     *planned = keep_plan(lowered, made, inputs);
     return TORT_OK;
+}
+
+tort_status tort_planned_renew(tort_planned *planned, const tort_tensor *inputs, tort_error *error) {
+    tort_session *session = planned->lowered->session;
+    tort_status status = tort_planned_fill(planned, inputs, error);
+    if (status || !planned->outline->fits) return status;
+    pthread_mutex_lock(&session->fitting);
+    status = tort_fit_plan(planned, error);
+    pthread_mutex_unlock(&session->fitting);
+    return status;
 }
 
 tort_planned *tort_lowered_last_plan(tort_lowered *lowered) {
@@ -127,7 +153,8 @@ void tort_lowered_drop_plans(tort_lowered *lowered) {
         lowered->plans = next;
     }
     tort_planned_free(lowered->draft);
-    lowered->draft = NULL;
+    tort_planned_free(lowered->bound);
+    lowered->draft = lowered->bound = NULL;
     while (lowered->outlines) {
         tort_outline *next = lowered->outlines->next;
         tort_outline_free(lowered->session, lowered->outlines);
@@ -155,8 +182,13 @@ tort_status tort_session_plan(tort_session *session, const tort_input_shape *sha
     }
     tort_planned *planned = NULL;
     tort_status status = tort_check_inputs(session, inputs, count, error);
-    if (!status) status = tort_lowered_find_plan(lowered, inputs, &planned, error);
-    if (planned) tort_leave_plan(planned);
+    if (!status && lowered->bound) {
+        status = tort_plan_make(lowered, inputs, &planned, error);
+        tort_planned_free(planned); /* contexts have their own */
+    } else if (!status) {
+        status = tort_lowered_find_plan(lowered, inputs, &planned, error);
+        if (planned) tort_leave_plan(planned);
+    }
     tort_free(&session->env, inputs, ((size_t)count + 1) * sizeof *inputs);
     return status;
 }

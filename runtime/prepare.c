@@ -217,11 +217,11 @@ static tort_status fit_step(tort_planned *planned, const tort_unit_view *view, i
     return status;
 }
 
-static tort_status view_and_fit(tort_planned *planned, tort_pass *pass, int32_t index, tort_error *error) {
+static tort_status view_and_fit(tort_planned *planned, int32_t index, tort_error *error) {
     const tort_step *step = &planned->plan.steps[index];
     const void *params = planned->params + step->params;
     tort_unit_view view;
-    tort_status status = tort_unit_view_open(&view, planned->lowered, pass, step->node, params, error);
+    tort_status status = tort_unit_view_open(&view, planned->lowered, &planned->pass, step->node, params, error);
     if (!status) status = fit_step(planned, &view, index, error);
     tort_unit_view_close(&view, planned->lowered);
     return status;
@@ -232,15 +232,10 @@ static bool is_fitted(const tort_lowered *lowered, const tort_step *step) {
 }
 
 tort_status tort_fit_plan(tort_planned *planned, tort_error *error) {
-    const tort_lowered *lowered = planned->lowered;
     const tort_plan *plan = &planned->plan;
-    tort_pass pass;
-    if (!planned->outline->fits) return TORT_OK;
-    tort_status status = tort_lowered_pass(lowered, &pass, planned->infos, &planned->dims, &planned->arena, error);
-    if (status) return status;
-    for (int32_t i = 0; !status && i < plan->step_count; i++)
-        if (is_fitted(lowered, &plan->steps[i])) status = view_and_fit(planned, &pass, i, error);
-    tort_pass_free(&pass);
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; !status && planned->outline->fits && i < plan->step_count; i++)
+        if (is_fitted(planned->lowered, &plan->steps[i])) status = view_and_fit(planned, i, error);
     return status;
 }
 
@@ -254,6 +249,7 @@ void tort_unfit_plan(tort_planned *planned) {
         const int32_t before = tort_link_enter(link);
         lowered->units[step->node].kernel->unfit(link->device, &lowered->session->env, planned->fitted[i]);
         tort_link_leave(link, before);
+        planned->fitted[i] = NULL;
     }
 }
 

@@ -103,7 +103,7 @@ static tort_report_node *write_node(writer *w, const tort_lowered *lowered, int3
 }
 
 static const tort_planned *plan_of(const tort_lowered *lowered) {
-    return lowered->plans ? lowered->plans : lowered->draft;
+    return lowered->bound ? lowered->bound : lowered->plans ? lowered->plans : lowered->draft;
 }
 
 /* Has the plan nothing to do for the node? Steps are in the order of nodes, and so are the questions; *step goes on. */
@@ -309,6 +309,7 @@ static void add_context(const tort_session *session, tort_report_memory *memory)
         const tort_planned *planned = lowered->lowered ? plan_of(lowered) : NULL;
         if (!planned || !planned->plan.complete) continue;
         memory->context += (int64_t)tort_frame_bytes(&planned->plan, lowered);
+        if (lowered->bound) memory->context += (int64_t)tort_planned_bytes(planned); /* each has one of its own */
         memory->arena += (int64_t)tort_arena_bytes(&planned->plan);
     }
 }
@@ -329,6 +330,49 @@ static bool write_memory(writer *w) {
     return true;
 }
 
+/* ---- upper bounds ------------------------------------------------------------------------------------------------ */
+
+static bool write_note(writer *w, const tort_lowered *lowered) {
+    char text[160];
+    int32_t dimension;
+    const int32_t value = tort_find_shrinking(lowered, &dimension);
+    w->report->bounds_note = "";
+    if (value < 0) return true;
+    tort_dim_text(&w->session->dims, lowered->infos[value].dims[dimension], text, sizeof text);
+    w->report->bounds_note = tort_arena_format(
+        w->arena,
+        "dimension %d of value '%s' is %s, which may be larger below the bounds: a run in which it is gets a layout of "
+        "its own, and allocates",
+        (int)dimension, lowered->graph.values[value].name, text);
+    return w->report->bounds_note != NULL;
+}
+
+/* "past"; a dimension without a name goes by its input: "image[2]". */
+static const char *name_bound(writer *w, const tort_lowered *lowered, int32_t input, int32_t dimension) {
+    const int32_t value = lowered->graph.inputs[input];
+    const tort_dim dim = lowered->infos[value].dims[dimension];
+    const char *symbol = tort_dim_expression(&w->session->dims, dim)->name;
+    if (symbol) return tort_arena_text(w->arena, symbol, strlen(symbol));
+    return tort_arena_format(w->arena, "%s[%d]", lowered->graph.values[value].name, (int)dimension);
+}
+
+static bool write_bounds(writer *w) {
+    const tort_lowered *lowered = tort_main_graph(w->session);
+    const int32_t count = lowered->graph.input_count * TORT_MAX_RANK;
+    w->report->bounds_note = "";
+    if (!lowered->most) return true;
+    tort_symbol_size *list = tort_arena_array(w->arena, (size_t)count + 1, sizeof *list);
+    if (!list) return false;
+    w->report->bounds = list;
+    for (int32_t at = 0; at < count; at++) {
+        if (lowered->most[at] < 0 || lowered->same_dim[at] != at) continue;
+        tort_symbol_size *bound = &list[w->report->bound_count++];
+        *bound = (tort_symbol_size){name_bound(w, lowered, at / TORT_MAX_RANK, at % TORT_MAX_RANK), lowered->most[at]};
+        if (!bound->name) return false;
+    }
+    return write_note(w, lowered);
+}
+
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 tort_status tort_session_report(tort_session *session, tort_report **report, tort_error *error) {
@@ -344,7 +388,8 @@ tort_status tort_session_report(tort_session *session, tort_report **report, tor
                 .planned = plan_of(tort_main_graph(session)),
                 .arena = &store->arena,
                 .report = &store->report};
-    const bool written = write_nodes(&w) && write_copies(&w) && write_providers(&w) && write_memory(&w);
+    const bool written =
+        write_nodes(&w) && write_copies(&w) && write_providers(&w) && write_memory(&w) && write_bounds(&w);
     pthread_mutex_unlock(&session->lock);
     *report = &store->report;
     if (written) return TORT_OK;

@@ -29,7 +29,7 @@
 #include "runtime/tinyort_plan.h"
 
 #define TORT_SAVED_MAGIC "tinyplan"
-#define TORT_SAVED_VERSION 2u
+#define TORT_SAVED_VERSION 3u
 #define TORT_SAVED_NESTING 64 /* of bodies */
 
 enum { TORT_SAVED_ALIGN = 64, TORT_SAVED_HEADER = 16, TORT_SAVED_ENTRY = 32, TORT_SAVED_TRAILER = 24 };

@@ -177,14 +177,20 @@ static tort_status read_options(reader *r, tort_saved_in *in) {
 /* Named after the inputs when these are read. */
 static tort_status read_shapes(reader *r, tort_saved_in *in) {
     tort_session_options *options = &r->saved->options;
+    const bool bounded = tort_get_u8(in);
     options->shape_count = tort_get_count(in, 4);
+    options->most_shape_count = bounded ? options->shape_count : 0;
     tort_input_shape *shapes = array(r, options->shape_count, sizeof *shapes);
-    if (!shapes) return tort_out_of_memory(r->error, 0);
+    tort_input_shape *most = array(r, options->most_shape_count, sizeof *most);
+    if (!shapes || !most) return tort_out_of_memory(r->error, 0);
     for (int32_t i = 0; i < options->shape_count; i++) {
         shapes[i].rank = tort_get_within(in, -1, TORT_MAX_RANK);
         for (int32_t d = 0; d < shapes[i].rank; d++) shapes[i].dims[d] = tort_get_i64(in);
+        if (bounded) most[i].rank = shapes[i].rank;
+        for (int32_t d = 0; bounded && d < shapes[i].rank; d++) most[i].dims[d] = tort_get_i64(in);
     }
     options->shapes = shapes;
+    options->most_shapes = most;
     return in->bad ? tort_saved_damaged(r->error, "what it says of its making") : TORT_OK;
 }
 
@@ -366,18 +372,24 @@ static tort_status bind_graphs(reader *r) {
     return status;
 }
 
-/* Sizes of open dimensions by the names of inputs. */
-static tort_status name_shapes(const reader *r) {
-    tort_session_options *options = &r->saved->options;
-    const tort_graph *graph = &r->model->graphs[0];
-    tort_input_shape *shapes = (tort_input_shape *)(uintptr_t)options->shapes;
+/* Gives shapes the names of inputs; how many of them are shapes of tensors. */
+static int32_t name_inputs(const tort_graph *graph, const tort_input_shape *list, int32_t count) {
+    tort_input_shape *shapes = (tort_input_shape *)(uintptr_t)list;
     int32_t kept = 0;
-    if (options->shape_count != graph->input_count) return tort_saved_damaged(r->error, "the shapes of its inputs");
-    for (int32_t i = 0; i < graph->input_count; i++) {
+    for (int32_t i = 0; i < count; i++) {
         shapes[i].name = graph->values[graph->inputs[i]].name;
         if (shapes[i].rank >= 0) shapes[kept++] = shapes[i];
     }
-    options->shape_count = kept;
+    return kept;
+}
+
+/* Sizes and upper bounds of open dimensions by the names of inputs. */
+static tort_status name_shapes(const reader *r) {
+    tort_session_options *options = &r->saved->options;
+    const tort_graph *graph = &r->model->graphs[0];
+    if (options->shape_count != graph->input_count) return tort_saved_damaged(r->error, "the shapes of its inputs");
+    options->shape_count = name_inputs(graph, options->shapes, options->shape_count);
+    options->most_shape_count = name_inputs(graph, options->most_shapes, options->most_shape_count);
     return TORT_OK;
 }
 

@@ -66,15 +66,18 @@ static bool only_planned(const tort_session *session) {
     return described || session->options.plan_only;
 }
 
-/* The plan that follows from the shapes that are known: one to run where that is all of them, else one to report. */
+/* The plan that follows from the shapes that are known: one to run where that is all of them, else one to report; or
+ * that of the upper bounds. */
 static tort_status plan_graph(tort_lowered *lowered, tort_error *error) {
     tort_planned *planned = NULL;
+    if (lowered->most) return tort_plan_bounds(lowered, &lowered->session->env, &lowered->bound, error);
     tort_status status = tort_plan_make(lowered, NULL, &planned, error);
     if (!status && !only_planned(lowered->session) && planned->plan.complete) status = tort_fit_plan(planned, error);
     if (!status && planned->plan.complete)
         lowered->plans = planned;
     else
         lowered->draft = planned;
+    if (planned) planned->ready = planned->plan.complete;
     return status;
 }
 
@@ -106,6 +109,7 @@ static tort_status plan_session(tort_session *session, bool *reportable, tort_er
     if (!status) status = tort_chain_open(session, error);
     if (!status && session->saved) status = tort_saved_check_chain(session, error);
     if (!status) status = tort_fix_inputs(session, error);
+    if (!status) status = tort_read_bounds(session, error);
     if (!status) status = open_pool(session, error);
     if (status) return status;
     status = decide(session, error);
@@ -142,6 +146,8 @@ tort_status tort_session_open(const tort_env *env, const tort_model *model, cons
     if (!status) status = plan_session(session, reportable, error);
     session->options.shapes = NULL; /* borrowed for the call only */
     session->options.symbols = NULL;
+    session->options.most_shapes = NULL;
+    session->options.most_symbols = NULL;
     session->options.outputs = NULL;
     session->saved = NULL;
     *out = session;

@@ -135,19 +135,30 @@ typedef struct tort_outline {
     tort_arena arena;
 } tort_outline;
 
+/* A plan and the memory that it is made in. It can be made again for other input shapes: then it keeps that memory, and
+ * takes more only where it is too small. */
 typedef struct tort_planned {
     struct tort_lowered *lowered; /* the graph it is of */
+    const tort_env *env;          /* the session's, or of the context whose own it is */
     struct tort_planned *next;
     int32_t users; /* contexts that hold it; under the session's lock */
+    bool ready;    /* it is whole, and fitted; else it is for no input shapes */
+    bool usual;    /* the input shapes are as the session knows them, and rules were asked only where they had to be */
+    bool kept;     /* what stands of the plan before: whatever does not depend on open dimensions */
     tort_outline *outline;
-    tort_plan plan;        /* operands and ports are the outline's; literals are owned */
+    const tort_outline *sized;        /* for which the tables stand; NULL: for none */
+    const struct tort_planned *bound; /* whose places it takes where nothing is larger than there; NULL */
+    tort_plan plan;                   /* operands and ports are the outline's; literals are owned */
+    tort_pass pass;
     tort_info *infos;      /* concrete, value_count */
+    uint8_t *known;        /* a value: see plan_parts.h */
     tort_scalar *scalars;  /* evaluated elements of infos */
+    int64_t *sizes;        /* of all expressions of the session, while they are evaluated */
     uint8_t *params;       /* resolved params of static steps, plan.params_bytes */
     int64_t *input_dims;   /* TORT_MAX_RANK a model input: what it was made for */
     void **fitted;         /* a step: of kernel->fit; NULL: nothing */
     void *shapes, *tables; /* what the arrays above are in; owned */
-    size_t shapes_bytes, tables_bytes;
+    size_t shapes_bytes, tables_bytes, literals_bytes;
     tort_dims dims;
     tort_arena arena;
 } tort_planned;
@@ -175,6 +186,7 @@ typedef struct tort_lowered {
     int32_t *input_memory, *output_memory; /* an input, output of the graph: the memory that it is bound to */
     int32_t *same_dim;  /* the main graph's: where the symbol of an input's dimension stands first, see inputs.c */
     uint8_t *asked;     /* node_count: a tort_asked */
+    bool *final;        /* a value: whatever inputs come, its shape and small contents are what is known here */
     int32_t *evaluated; /* values of which plans evaluate the elements: so many of value_count */
     int32_t evaluated_count;
     size_t evaluated_elements;
@@ -182,6 +194,8 @@ typedef struct tort_lowered {
     tort_outline *outlines; /* shared; under the session's lock */
     tort_planned *plans;    /* the one used last first */
     tort_planned *draft;    /* before there is any of them: with shapes that are not known yet; for the report */
+    int64_t *most;          /* the main graph's: a dimension of an input: its upper bound, -1; NULL: none is given */
+    tort_planned *bound; /* for the upper bounds; then every context has a plan of its own, and there are no others */
 } tort_lowered;
 
 struct tort_session {
@@ -394,9 +408,18 @@ tort_status tort_plan_make(tort_lowered *lowered, const tort_tensor *inputs, tor
 tort_status tort_plan_make_afresh(tort_lowered *lowered, const tort_tensor *inputs, tort_planned **planned,
                                   tort_error *error);
 void tort_planned_free(tort_planned *planned); /* NULL is allowed */
+/* A plan that is not ready yet, in memory of `env`. */
+tort_status tort_planned_open(tort_lowered *lowered, const tort_env *env, tort_planned **planned, tort_error *error);
+/* Makes it for these input shapes, whatever it was for; it is not fitted. After a failure it can be made again. */
+tort_status tort_planned_fill(tort_planned *planned, const tort_tensor *inputs, tort_error *error);
+/* The same for the largest shapes: made again for smaller ones, it takes no more memory. */
+tort_status tort_planned_reserve(tort_planned *planned, const tort_tensor *inputs, tort_error *error);
+size_t tort_planned_bytes(const tort_planned *planned); /* that it holds of its env */
 /* The plan for exactly these input shapes; makes it where there is none. It stays until left. Takes the locks. */
 tort_status tort_lowered_find_plan(tort_lowered *lowered, const tort_tensor *inputs, tort_planned **planned,
                                    tort_error *error);
+/* The same for a plan of a context's own, which is made again. */
+tort_status tort_planned_renew(tort_planned *planned, const tort_tensor *inputs, tort_error *error);
 /* The plan used last, held until it is left; NULL: there is none. Takes the lock. */
 tort_planned *tort_lowered_last_plan(tort_lowered *lowered);
 /* Was the plan made for exactly these input shapes? */
@@ -406,6 +429,13 @@ void tort_lowered_drop_plans(tort_lowered *lowered);
 /* inputs.c: shapes and sizes of symbols that the options fix; then types, ranks, known dims and symbols of a run's
  * inputs against what the session planned for, but for those that are no tensors. */
 tort_status tort_fix_inputs(tort_session *session, tort_error *error);
+/* bounds.c: the upper bounds that the options give, in lowered->most; a plan for them; whether the shapes of a run's
+ * inputs, which are known to be of the right rank, keep to them. */
+tort_status tort_read_bounds(tort_session *session, tort_error *error);
+tort_status tort_plan_bounds(tort_lowered *lowered, const tort_env *env, tort_planned **planned, tort_error *error);
+tort_status tort_check_bounds(const tort_session *session, const tort_tensor *inputs, tort_error *error);
+/* A value of the graph, and its dimension, that may be larger below the bounds; -1: there is none. */
+int32_t tort_find_shrinking(const tort_lowered *lowered, int32_t *dimension);
 tort_status tort_check_inputs(const tort_session *session, const tort_tensor *inputs, int32_t count, tort_error *error);
 /* Are all inputs and outputs tensors? Then, the types of values that a run brings. */
 tort_status tort_check_tensors_alone(const tort_session *session, tort_error *error);

@@ -32,6 +32,12 @@ void tort_dims_extend(tort_dims *dims, const tort_dims *base, const tort_env *en
     dims->first = dims->count = base->count;
 }
 
+void tort_dims_rewind(tort_dims *dims) {
+    dims->count = dims->first;
+    dims->failed = false;
+    if (dims->buckets) memset(dims->buckets, 0, (size_t)dims->bucket_count * sizeof *dims->buckets);
+}
+
 static const tort_dim_expr *expression(const tort_dims *dims, tort_dim id) {
     static const tort_dim_expr lost = {.op = TORT_DIM_SYMBOL, .dynamic = true, .negative = true, .leaves = 1};
     if (id < -(int64_t)dims->count) return &lost;
@@ -510,4 +516,12 @@ bool tort_dims_evaluate(const tort_dims *dims, int64_t *values) {
         values[i] = value;
     }
     return true;
+}
+
+/* As deep as an expression is large. */
+bool tort_dim_grows(const tort_dims *dims, tort_dim d) {
+    const tort_dim_expr *e = d < 0 ? expression(dims, d) : NULL;
+    if (!e || e->op == TORT_DIM_SYMBOL || e->op == TORT_DIM_CONST) return true;
+    if (e->op == TORT_DIM_MUL && (may_be_negative(dims, e->a) || may_be_negative(dims, e->b))) return false;
+    return tort_dim_grows(dims, e->a) && tort_dim_grows(dims, e->b);
 }

@@ -56,6 +56,8 @@ void tort_dims_init(tort_dims *dims, const tort_env *env, tort_arena *arena);
 void tort_dims_free(tort_dims *dims);
 /* An empty pool on top of another one. Nothing is allocated before it gets an expression of its own. */
 void tort_dims_extend(tort_dims *dims, const tort_dims *base, const tort_env *env, tort_arena *arena);
+/* Forgets all expressions but those of the base, and keeps its memory; names are the arena's. */
+void tort_dims_rewind(tort_dims *dims);
 
 static inline bool tort_dim_known(tort_dim d) {
     return d >= 0;
@@ -112,6 +114,9 @@ typedef struct tort_dim_binding {
 /* The number that d is with these bindings; false where a symbol has none, or where the number overflows. */
 bool tort_dim_evaluate(const tort_dims *dims, tort_dim d, const tort_dim_binding *bindings, int32_t count,
                        int64_t *out);
+
+/* Does it never get smaller where a symbol gets larger? False: it may. */
+bool tort_dim_grows(const tort_dims *dims, tort_dim d);
 
 #define TORT_DIM_UNBOUND INT64_MIN
 

@@ -184,8 +184,7 @@ TORT_API tort_value *tort_value_tensor(const tort_env *env, const tort_tensor *t
  * Where NULL is returned, release is not called. */
 TORT_API tort_value *tort_value_borrow(const tort_env *env, const tort_tensor *tensor,
                                        void (*release)(void *ud, tort_tensor *tensor), void *ud);
-/* An empty sequence. */
-TORT_API tort_value *tort_value_sequence(const tort_env *env, tort_value_type element);
+TORT_API tort_value *tort_value_sequence(const tort_env *env, tort_value_type element); /* an empty one */
 /* Holds `element` with a reference of its own, or nothing where that is NULL. */
 TORT_API tort_value *tort_value_optional(const tort_env *env, tort_value_type type, const tort_value *element);
 /* `keys`: rank 1, int64 or string, copied; values[i] belongs to key i and is held with a reference of its own. */
@@ -203,8 +202,7 @@ TORT_API tort_value_type tort_value_type_of(const tort_value *value);
 TORT_API tort_kind tort_value_kind(const tort_value *value);
 /* Elements of a sequence or map; 1 or 0 of an optional; 0 of a tensor. */
 TORT_API int32_t tort_value_count(const tort_value *value);
-/* Borrowed from `value`; NULL where there is none of that index. */
-TORT_API const tort_value *tort_value_at(const tort_value *value, int32_t index);
+TORT_API const tort_value *tort_value_at(const tort_value *value, int32_t index); /* borrowed; NULL: none is there */
 /* The tensor that it is, NULL if it is none; keys of a map, rank 1. Both borrowed; what they hold is not to be
  * written. */
 TORT_API const tort_tensor *tort_value_view(const tort_value *value);
@@ -385,17 +383,14 @@ typedef struct tort_session_options {
     int32_t shape_count;
     const tort_symbol_size *symbols; /* fixed in every input that has the symbol */
     int32_t symbol_count;
-    /* Providers of the application, ends with NULL; looked up before those of the build. Borrowed. */
-    const struct tort_provider *const *providers;
-    bool plan_only; /* weights are not prepared; such a session cannot run */
-    /* Fusions that are not wanted: "*" for all, or a list of their names, "gelu_erf,bias" (tinyort ops lists them). */
-    const char *fusions_off;
-    bool unfolded;   /* no folding and no fusion: every node runs, but for what is in a segment (compare uses it) */
-    bool wait_steps; /* wait for the device after every step: slow, but an error names its node for certain */
-    uint64_t
-        fold_limit; /* bytes that folded constants may take; 0: 64 MiB, or as much as the weights if that is more */
-    uint64_t dynamic_limit; /* bytes for values whose shape depends on data, a context; 0: 1 GiB */
-    uint64_t trip_limit;    /* trips of one loop in one run; 0: 2^31 */
+    const struct tort_provider *const *providers; /* own ones, before those of the build; ends with NULL; borrowed */
+    bool plan_only;                               /* weights are not prepared; such a session cannot run */
+    const char *fusions_off; /* not wanted: "*" for all, or a list, "gelu_erf,bias" (tinyort ops --fusions has them) */
+    bool unfolded;           /* no folding and no fusion: every node runs, but in segments as ever (compare uses it) */
+    bool wait_steps;         /* wait for the device after every step: slow, but an error names its node for certain */
+    uint64_t fold_limit;     /* bytes of folded constants; 0: 64 MiB, or as many as the weights if that is more */
+    uint64_t dynamic_limit;  /* bytes for values whose shape depends on data, a context; 0: 1 GiB */
+    uint64_t trip_limit;     /* trips of one loop in one run; 0: 2^31 */
     /* Inputs and outputs that stay in the memory of a provider, "NAME=cuda", or "*=cuda" for all of them; a later one
      * replaces an earlier one. What is not named is in host memory, and the plan copies. */
     const char *const *bindings;
@@ -404,12 +399,17 @@ typedef struct tort_session_options {
      * need does not run, and need not be placed. output_count 0: all of the model's. Inputs stay as they are. */
     const char *const *outputs;
     int32_t output_count;
+    /* Upper bounds of dimensions, and of inputs (-1: none here); with one, all that is open needs one. A context takes
+     * the memory for the largest shapes once; runs of smaller ones allocate nothing, but for bodies of control flow,
+     * shapes that depend on data, and what is made for a shape (cuDNN, segments); larger ones are TORT_E_INPUT. */
+    const tort_symbol_size *most_symbols;
+    const tort_input_shape *most_shapes;
+    int32_t most_symbol_count, most_shape_count;
 } tort_session_options;
 
 /* Plans the model for a chain of providers: places every node, and prepares weights unless plan_only. On
  * TORT_E_PLACEMENT, and on TORT_E_MEMORY where a device is too small, the session is returned all the same, for its
- * report; it cannot run. The caller frees it with tort_session_free, before the model. Borrows the model; copies the
- * options. */
+ * report; it cannot run. The caller frees it, before the model, which it borrows; options are copied. */
 TORT_API tort_status tort_session_create(const tort_env *env, const tort_model *model,
                                          const tort_session_options *options, tort_session **session,
                                          tort_error *error);
@@ -422,8 +422,8 @@ TORT_API tort_status tort_session_bytes(const tort_env *env, const tort_model *m
                                         const tort_session_options *options, int32_t contexts, size_t *bytes,
                                         tort_error *error);
 
-/* Plans ahead of time for concrete input shapes, in the order of the model's inputs; what is said of an input that is
- * no tensor is not read. */
+/* Plans ahead of time for concrete shapes, in the order of the model's inputs (of tensors alone they are read). With
+ * upper bounds nothing of it is kept: it tells whether such shapes can be run. */
 TORT_API tort_status tort_session_plan(tort_session *session, const tort_input_shape *shapes, int32_t count,
                                        tort_error *error);
 
@@ -436,21 +436,20 @@ TORT_API void tort_context_free(tort_context *context); /* NULL is allowed */
 
 /* Runs the model. `inputs` in the order of the model's inputs, borrowed for the call; a symbolic dimension must have
  * one size wherever it stands. outputs[i].data NULL: filled with memory of the context, valid until its next run or
- * free; not NULL: the caller's buffer of matching type and exact shape (but see tort_context_output_capacity), written
- * by the node that makes the output. One that shares bytes with an input is filled by a copy at the end instead; two
- * outputs that share bytes are TORT_E_INPUT. Data is aligned to its elements, on a device to 16 bytes. The data of a
- * bound input or output is memory of that provider: an input must be complete when the call is made (wait for your own
- * stream first); outputs are complete when it returns. A pointer into other memory is TORT_E_INPUT, where the provider
- * can tell. */
+ * free, which may be an input of another context, not of this one (TORT_E_INPUT); not NULL: the caller's buffer of
+ * matching type and exact shape (but see tort_context_output_capacity), written by the node that makes the output. One
+ * that shares bytes with an input is filled by a copy at the end instead; two outputs that share bytes are
+ * TORT_E_INPUT. Data is aligned to its elements, on a device to 16 bytes. The data of a bound input or output is memory
+ * of that provider: an input must be complete when the call is made (wait for your own stream first); outputs are
+ * complete when it returns. A pointer into other memory is TORT_E_INPUT, where the provider can tell. */
 TORT_API tort_status tort_context_run(tort_context *context, const tort_tensor *inputs, int32_t input_count,
                                       tort_tensor *outputs, int32_t output_count, tort_error *error);
 
-/* Runs any model, also one whose inputs or outputs are sequences, optionals or maps; tort_context_run refuses that one.
- * `inputs` in the order of the model's inputs, borrowed for the call: a tensor value for a tensor; NULL for an optional
- * that is absent. outputs[i] is a new reference, NULL after a failure; the caller releases it, before or after context
- * and session are freed: a value made in a run is of the application's allocator, which must outlive it. An output may
- * be or hold what an input is or holds: data that tort_value_borrow borrowed stays until both are released. Tensor
- * outputs are copied here. A session with bindings is TORT_E_USAGE. */
+/* Runs any model, also one whose inputs or outputs are sequences, optionals or maps, which tort_context_run refuses.
+ * `inputs` as there: a tensor value for a tensor; NULL for an optional that is absent. outputs[i] is a new reference,
+ * NULL after a failure; the caller releases it, also after context and session are freed: it is of the application's
+ * allocator, which must outlive it. An output may be or hold what an input is or holds: data that tort_value_borrow
+ * borrowed stays until both are released. Tensor outputs are copied. A session with bindings is TORT_E_USAGE. */
 TORT_API tort_status tort_context_run_values(tort_context *context, const tort_value *const *inputs,
                                              int32_t input_count, tort_value **outputs, int32_t output_count,
                                              tort_error *error);
@@ -467,8 +466,8 @@ TORT_API tort_status tort_context_output_capacity(tort_context *context, int32_t
  * called while another thread runs the context. */
 TORT_API void tort_context_cancel(tort_context *context);
 
-/* Memory of a provider of the chain for bound inputs and outputs, for an application that does not speak to the device
- * itself; one that does may bring its own (cudaMalloc on the same device). The caller frees it, before the session. */
+/* Memory of a provider for bound inputs and outputs, for an application that does not speak to the device itself; one
+ * that does may bring its own (cudaMalloc on the same device). The caller frees it, before the session. */
 TORT_API tort_status tort_memory_alloc(tort_session *session, const char *provider, size_t bytes, void **memory,
                                        tort_error *error);
 TORT_API void tort_memory_free(tort_session *session, const char *provider, void *memory, size_t bytes);
@@ -476,6 +475,8 @@ TORT_API void tort_memory_free(tort_session *session, const char *provider, void
 /* The provider whose memory an input of the model, or output of the session, is bound to; NULL: host memory. */
 TORT_API const char *tort_session_input_memory(const tort_session *session, int32_t index);
 TORT_API const char *tort_session_output_memory(const tort_session *session, int32_t index);
+/* Of an output at the upper bounds, for a buffer that serves all runs; 0: there are none, or data has a say in it. */
+TORT_API size_t tort_session_output_bytes(const tort_session *session, int32_t index);
 
 /* Copies between host memory and that of a provider, or inside the latter; returns when the bytes have arrived. */
 typedef enum tort_direction { TORT_TO_DEVICE, TORT_TO_HOST, TORT_ON_DEVICE } tort_direction;
@@ -483,8 +484,7 @@ TORT_API tort_status tort_memory_copy(tort_context *context, const char *provide
                                       size_t bytes, tort_direction direction, tort_error *error);
 
 /* Called after every step with each value it made, by name and the node that makes it, in host memory (copied there
- * where it is not); valid for the call. For debugging and comparing: it slows the run down and allocates. NULL stops
- * it. */
+ * where it is not); valid for the call. For debugging: it slows the run down and allocates. NULL stops it. */
 typedef void (*tort_observer)(void *ud, int32_t node, const char *value, const tort_tensor *tensor);
 TORT_API void tort_context_observe(tort_context *context, tort_observer observer, void *ud);
 
@@ -512,7 +512,6 @@ typedef enum tort_verdict_code {
 
 TORT_API const char *tort_verdict_name(tort_verdict_code code); /* "NO_ATTR"; never NULL */
 
-/* What one provider said of one node. */
 typedef struct tort_report_verdict {
     const char *provider;
     const char *kernel; /* the row that got furthest, "" if none */
@@ -584,10 +583,12 @@ typedef struct tort_report {
     int32_t folded, host, unplaced, fallen_back, pinned; /* counts of nodes */
     int32_t fused; /* nodes of the model that are part of another one now, and no node of this report */
     const tort_report_memory *memory;
+    const tort_symbol_size *bounds; /* upper bounds, at which all bytes are told: {"past", 512}, {"image[2]", 224} */
+    int32_t bound_count;
+    const char *bounds_note; /* what may be larger below the bounds, and what that costs; "" */
 } tort_report;
 
-/* A snapshot that describes the plan used last. The caller frees it, before the session, to which its strings belong.
- */
+/* A snapshot that describes the plan used last. The caller frees it, before the session, which owns its strings. */
 TORT_API tort_status tort_session_report(tort_session *session, tort_report **report, tort_error *error);
 TORT_API void tort_report_free(tort_report *report); /* NULL is allowed */
 

@@ -22,8 +22,8 @@ typedef struct tort_writer {
 TORT_API tort_status tort_session_save(tort_session *session, const char *path, tort_error *error);
 TORT_API tort_status tort_session_save_writer(tort_session *session, const tort_writer *writer, tort_error *error);
 
-/* Chain, pins, fusions, bindings and outputs are those of the saved session. Limits too, where none is given here: that
- * of plans from strangers should be. */
+/* Chain, pins, fusions, bindings, outputs and upper bounds are those of the saved session. Limits too, where none is
+ * given here: that of plans from strangers should be. */
 typedef struct tort_plan_options {
     size_t struct_size; /* sizeof(tort_plan_options) */
     /* Use weights where the file is mapped, without holding them against their checksum: it must not change then. */

@@ -62,8 +62,8 @@ static name_list symbols_of(const tort_model *model) {
 }
 
 /* Nothing of that name: asks back, or lists the dimensions. */
-static tort_status unknown_shape(const tort_model *model, const name_list *symbols, const char *name,
-                                 tort_error *error) {
+static tort_status unknown_shape(const tort_model *model, const char *option, const name_list *symbols,
+                                 const char *name, tort_error *error) {
     name_list all = {0};
     char hint[300];
     for (int32_t i = 0; i < tort_model_input_count(model); i++) add_name(&all, cli_input(model, i).name);
@@ -76,54 +76,56 @@ static tort_status unknown_shape(const tort_model *model, const name_list *symbo
                                  i ? ", " : "; dimensions are: ", symbols->names[i]);
     }
     free(all.names);
-    return tort_fail(error, TORT_E_USAGE, "--shape: the model has no input and no dimension '%s'%s", name, hint);
+    return tort_fail(error, TORT_E_USAGE, "--%s: the model has no input and no dimension '%s'%s", option, name, hint);
 }
 
-static tort_status check_shape(const tort_port *port, const tort_input_shape *shape, tort_error *error) {
+static tort_status check_shape(const tort_port *port, const cli_shapes *all, const tort_input_shape *shape,
+                               tort_error *error) {
     char given[200], declared[200];
     bool fits = port->rank < 0 || port->rank == shape->rank;
-    for (int32_t i = 0; fits && i < port->rank; i++) fits = port->dims[i] < 0 || port->dims[i] == shape->dims[i];
+    for (int32_t i = 0; fits && i < port->rank; i++)
+        fits = port->dims[i] < 0 || port->dims[i] == shape->dims[i] || (all->bounds && port->dims[i] < shape->dims[i]);
     if (fits) return TORT_OK;
-    return tort_fail(error, TORT_E_USAGE, "--shape: input '%s' is %s in the model, which %s does not fit", port->name,
-                     cli_shape_text(port->rank, port->dims, port->dim_names, declared, sizeof declared),
+    return tort_fail(error, TORT_E_USAGE, "--%s: input '%s' is %s in the model, which %s does not fit", all->option,
+                     port->name, cli_shape_text(port->rank, port->dims, port->dim_names, declared, sizeof declared),
                      cli_shape_text(shape->rank, shape->dims, NULL, given, sizeof given));
 }
 
-static tort_status given_twice(const cli_options *options, const char *name, tort_error *error) {
+static tort_status given_twice(const cli_shapes *all, const char *name, tort_error *error) {
     bool found = false;
-    for (int32_t i = 0; i < options->shape_count; i++) found = found || !strcmp(options->shapes[i].name, name);
-    for (int32_t i = 0; i < options->symbol_count; i++) found = found || !strcmp(options->symbols[i].name, name);
-    return found ? tort_fail(error, TORT_E_USAGE, "--shape: '%s' is given twice", name) : TORT_OK;
+    for (int32_t i = 0; i < all->shape_count; i++) found = found || !strcmp(all->shapes[i].name, name);
+    for (int32_t i = 0; i < all->symbol_count; i++) found = found || !strcmp(all->symbols[i].name, name);
+    return found ? tort_fail(error, TORT_E_USAGE, "--%s: '%s' is given twice", all->option, name) : TORT_OK;
 }
 
-/* One --shape: an input's, or the size of a dimension; an input wins. */
-static tort_status sort_shape(cli_options *options, const tort_model *model, const name_list *symbols,
+/* One --shape or --max: an input's, or the size of a dimension; an input wins. */
+static tort_status sort_shape(cli_shapes *all, const tort_model *model, const name_list *symbols,
                               const tort_input_shape *shape, tort_error *error) {
     const int32_t input = tort_model_input_index(model, shape->name);
-    tort_status status = given_twice(options, shape->name, error);
+    tort_status status = given_twice(all, shape->name, error);
     if (status) return status;
     if (input >= 0) {
         tort_port port = cli_input(model, input);
-        options->shapes[options->shape_count++] = *shape;
-        return check_shape(&port, shape, error);
+        all->shapes[all->shape_count++] = *shape;
+        return check_shape(&port, all, shape, error);
     }
-    if (!has_name(symbols, shape->name)) return unknown_shape(model, symbols, shape->name, error);
-    options->symbols[options->symbol_count++] = (tort_symbol_size){shape->name, shape->dims[0]};
+    if (!has_name(symbols, shape->name)) return unknown_shape(model, all->option, symbols, shape->name, error);
+    all->symbols[all->symbol_count++] = (tort_symbol_size){shape->name, shape->dims[0]};
     if (shape->rank == 1) return TORT_OK;
-    return tort_fail(error, TORT_E_USAGE, "--shape: '%s' is a dimension: it takes one number, as in --shape %s=1",
-                     shape->name, shape->name);
+    return tort_fail(error, TORT_E_USAGE, "--%s: '%s' is a dimension: it takes one number, as in --%s %s=1",
+                     all->option, shape->name, all->option, shape->name);
 }
 
-static tort_status check_shapes(cli_options *options, const tort_model *model, tort_error *error) {
+static tort_status check_shapes(cli_shapes *all, const tort_model *model, tort_error *error) {
     name_list symbols = symbols_of(model);
-    const int32_t count = options->shape_count;
+    const int32_t count = all->shape_count;
     tort_status status = TORT_OK;
-    options->shape_count = 0; /* filled again, from the same array: never ahead of the reading */
+    all->shape_count = 0; /* filled again, from the same array: never ahead of the reading */
     for (int32_t i = 0; i < count; i++) {
-        const tort_input_shape shape = options->shapes[i];
-        const int32_t kept = options->shape_count + options->symbol_count;
-        if (!status) status = sort_shape(options, model, &symbols, &shape, error);
-        if (options->shape_count + options->symbol_count == kept) free((char *)(uintptr_t)shape.name);
+        const tort_input_shape shape = all->shapes[i];
+        const int32_t kept = all->shape_count + all->symbol_count;
+        if (!status) status = sort_shape(all, model, &symbols, &shape, error);
+        if (all->shape_count + all->symbol_count == kept) free((char *)(uintptr_t)shape.name);
     }
     free(symbols.names);
     return status;
@@ -171,7 +173,8 @@ static tort_status check_only(const cli_options *options, const name_list *opera
 }
 
 tort_status cli_check_names(cli_options *options, const tort_model *model, tort_error *error) {
-    tort_status status = model ? check_shapes(options, model, error) : TORT_OK;
+    tort_status status = model ? check_shapes(&options->fixed, model, error) : TORT_OK;
+    if (!status && model) status = check_shapes(&options->most, model, error);
     if (status || (!options->allow && !options->only_count)) return status;
     name_list operators = operators_of(model);
     status = check_allow(options, &operators, error);
@@ -225,10 +228,14 @@ tort_session_options cli_session_options(const cli_options *options, const char 
         .pin_count = options->pin_count,
         .bindings = options->bindings,
         .binding_count = options->binding_count,
-        .shapes = options->shapes,
-        .shape_count = options->shape_count,
-        .symbols = options->symbols,
-        .symbol_count = options->symbol_count,
+        .shapes = options->fixed.shapes,
+        .shape_count = options->fixed.shape_count,
+        .symbols = options->fixed.symbols,
+        .symbol_count = options->fixed.symbol_count,
+        .most_shapes = options->most.shapes,
+        .most_shape_count = options->most.shape_count,
+        .most_symbols = options->most.symbols,
+        .most_symbol_count = options->most.symbol_count,
         .wait_steps = options->step_by_step,
         .dynamic_limit = options->dynamic_limit,
         .trip_limit = (uint64_t)options->trip_limit,
@@ -271,20 +278,20 @@ static int64_t size_of_symbol(const tort_port *port, const char *symbol, const t
 
 /* What --shape says of a symbol: by its own name, or of whichever input that has it. */
 static int64_t given_size(const cli_options *options, const tort_model *model, const char *symbol) {
-    for (int32_t i = 0; i < options->symbol_count; i++)
-        if (!strcmp(options->symbols[i].name, symbol)) return options->symbols[i].size;
+    for (int32_t i = 0; i < options->fixed.symbol_count; i++)
+        if (!strcmp(options->fixed.symbols[i].name, symbol)) return options->fixed.symbols[i].size;
     int64_t size = -1;
-    for (int32_t i = 0; size < 0 && i < options->shape_count; i++) {
-        tort_port port = cli_input(model, tort_model_input_index(model, options->shapes[i].name));
-        size = size_of_symbol(&port, symbol, &options->shapes[i]);
+    for (int32_t i = 0; size < 0 && i < options->fixed.shape_count; i++) {
+        tort_port port = cli_input(model, tort_model_input_index(model, options->fixed.shapes[i].name));
+        size = size_of_symbol(&port, symbol, &options->fixed.shapes[i]);
     }
     return size;
 }
 
 tort_port cli_input_port(const cli_options *options, const tort_model *model, int32_t index) {
     tort_port port = cli_input(model, index);
-    for (int32_t i = 0; i < options->shape_count; i++) {
-        const tort_input_shape *shape = &options->shapes[i];
+    for (int32_t i = 0; i < options->fixed.shape_count; i++) {
+        const tort_input_shape *shape = &options->fixed.shapes[i];
         if (strcmp(shape->name, port.name) != 0) continue;
         port.rank = shape->rank;
         memcpy(port.dims, shape->dims, sizeof port.dims);

@@ -28,9 +28,9 @@ static const struct {
 };
 
 /* A saved plan has settled them. */
-static const cli_option settled[] = {OPTION_EP,    OPTION_REQUIRE,      OPTION_STRICT,
-                                     OPTION_ALLOW, OPTION_PIN,          OPTION_NO_FUSION,
-                                     OPTION_BIND,  OPTION_ASSUME_OPSET, OPTION_ALLOW_LINKS};
+static const cli_option settled[] = {OPTION_EP,          OPTION_REQUIRE,   OPTION_STRICT, OPTION_ALLOW,
+                                     OPTION_PIN,         OPTION_NO_FUSION, OPTION_BIND,   OPTION_ASSUME_OPSET,
+                                     OPTION_ALLOW_LINKS, OPTION_MAX};
 
 static tort_status check_pairs(const cli_options *options, tort_error *error) {
     for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)

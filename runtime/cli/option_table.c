@@ -32,6 +32,8 @@ const cli_option_row cli_option_table[OPTION_COUNT] = {
                       ".npy .npz .pb .raw .png .jpg, by name or in the model's order (repeatable)"},
     [OPTION_SHAPE] = {"shape", "NAME=2x3x224", PLANNING | CLI_CMD_INSPECT,
                       "the shape of an input, or the size of a dimension: batch=1 (repeatable)"},
+    [OPTION_MAX] = {"max", "NAME=512", CLI_CMD_RUN | CLI_CMD_PLAN | CLI_CMD_BENCH,
+                    "the most of a dimension or shape: memory is taken once (repeatable)"},
     [OPTION_RANDOM] = {"random", "SEED|NAME=A..B", RUNNING,
                        "fill inputs that are not given: floats 0..1, indices in range (repeatable)"},
     [OPTION_RESIZE] = {"resize", "WxH|N", RUNNING, "picture: resize; N is the length of its shorter side"},

@@ -16,6 +16,7 @@ typedef enum cli_option {
     OPTION_STEP_BY_STEP,
     OPTION_INPUT,
     OPTION_SHAPE,
+    OPTION_MAX,
     OPTION_RANDOM,
     OPTION_RESIZE,
     OPTION_CROP,
@@ -75,7 +76,8 @@ tort_status cli_read_number(cli_option id, const char *text, double least, doubl
 tort_status cli_read_bytes(cli_option id, const char *text, uint64_t *out, tort_error *error);
 tort_status cli_read_word(cli_option id, const char *text, const char *const *words, size_t count, size_t *chosen,
                           tort_error *error);
-tort_status cli_read_shape(const char *text, tort_input_shape *shape, tort_error *error); /* name: owned */
+tort_status cli_read_shape(cli_option id, const char *text, tort_input_shape *shape,
+                           tort_error *error); /* name: owned */
 tort_status cli_read_range(const char *text, cli_random_range *range, tort_error *error);
 tort_status cli_read_picture(cli_option id, const char *value, cli_image_options *image, tort_error *error);
 

@@ -60,19 +60,20 @@ tort_status cli_read_word(cli_option id, const char *text, const char *const *wo
 /* ---- shapes and ranges ------------------------------------------------------------------------------------------- */
 
 /* "NAME=1x3x224x224"; "NAME=" is a scalar. The name is copied: argv is not ours to cut. */
-tort_status cli_read_shape(const char *text, tort_input_shape *shape, tort_error *error) {
+tort_status cli_read_shape(cli_option id, const char *text, tort_input_shape *shape, tort_error *error) {
     static const char wanted[] = "NAME=1x3x224x224, or the size of a dimension as in batch=1";
     const char *equals = strrchr(text, '=');
-    if (!equals || equals == text) return wrong_value(OPTION_SHAPE, text, wanted, error);
+    if (!equals || equals == text) return wrong_value(id, text, wanted, error);
     *shape = (tort_input_shape){0};
     for (const char *p = equals + 1; *p;) {
         char *end;
         errno = 0;
         long long dim = strtoll(p, &end, 10);
         if (end == p || dim < 0 || errno || (*end && *end != 'x') || (*end == 'x' && !end[1]))
-            return wrong_value(OPTION_SHAPE, text, wanted, error);
+            return wrong_value(id, text, wanted, error);
         if (shape->rank == TORT_MAX_RANK)
-            return tort_fail(error, TORT_E_USAGE, "--shape %s: more than %d dimensions", text, TORT_MAX_RANK);
+            return tort_fail(error, TORT_E_USAGE, "--%s %s: more than %d dimensions", cli_option_table[id].name, text,
+                             TORT_MAX_RANK);
         shape->dims[shape->rank++] = dim;
         p = *end ? end + 1 : end;
     }

@@ -27,6 +27,12 @@ static tort_status apply_random(cli_options *o, const char *value, tort_error *e
     return status;
 }
 
+static tort_status apply_shape(cli_shapes *all, cli_option id, const char *value, tort_error *error) {
+    tort_status status = cli_read_shape(id, value, &all->shapes[all->shape_count], error);
+    if (!status) all->shape_count++;
+    return status;
+}
+
 static tort_status apply(cli_options *o, cli_option id, const char *value, tort_error *error) {
     static const char *const formats[] = {"npy", "pb"};
     size_t chosen = 0;
@@ -44,10 +50,8 @@ static tort_status apply(cli_options *o, cli_option id, const char *value, tort_
     case OPTION_BIND: o->bindings[o->binding_count++] = value; break;
     case OPTION_STEP_BY_STEP: o->step_by_step = true; break;
     case OPTION_INPUT: o->inputs[o->input_count++] = value; break;
-    case OPTION_SHAPE:
-        status = cli_read_shape(value, &o->shapes[o->shape_count], error);
-        if (!status) o->shape_count++;
-        break;
+    case OPTION_SHAPE: return apply_shape(&o->fixed, id, value, error);
+    case OPTION_MAX: return apply_shape(&o->most, id, value, error);
     case OPTION_RANDOM: return apply_random(o, value, error);
     case OPTION_SAVE: o->save = value; break;
     case OPTION_SAVE_PLAN: o->save_plan = value; break;
@@ -176,6 +180,19 @@ static tort_status read_arguments(const cli_command *command, int argc, char **a
     return TORT_OK;
 }
 
+static void open_shapes(cli_shapes *all, cli_option id, size_t most) {
+    all->option = cli_option_table[id].name;
+    all->shapes = cli_alloc(most, sizeof *all->shapes);
+    all->symbols = cli_alloc(most, sizeof *all->symbols);
+}
+
+static void free_shapes(cli_shapes *all) {
+    for (int32_t i = 0; i < all->shape_count; i++) free((char *)(uintptr_t)all->shapes[i].name);
+    for (int32_t i = 0; i < all->symbol_count; i++) free((char *)(uintptr_t)all->symbols[i].name);
+    free(all->shapes);
+    free(all->symbols);
+}
+
 tort_status cli_options_read(const cli_command *command, int argc, char **argv, cli_options *options,
                              tort_error *error) {
     size_t most = (size_t)argc + 1;
@@ -186,8 +203,9 @@ tort_status cli_options_read(const cli_command *command, int argc, char **argv, 
     options->pins = cli_alloc(most, sizeof *options->pins);
     options->bindings = cli_alloc(most, sizeof *options->bindings);
     options->inputs = cli_alloc(most, sizeof *options->inputs);
-    options->shapes = cli_alloc(most, sizeof *options->shapes);
-    options->symbols = cli_alloc(most, sizeof *options->symbols);
+    open_shapes(&options->fixed, OPTION_SHAPE, most);
+    open_shapes(&options->most, OPTION_MAX, most);
+    options->most.bounds = true;
     options->ranges = cli_alloc(most, sizeof *options->ranges);
     options->only = cli_alloc(most, sizeof *options->only);
     /* A document is owed also where the arguments could not be read to their end. */
@@ -200,16 +218,14 @@ tort_status cli_options_read(const cli_command *command, int argc, char **argv, 
 }
 
 void cli_options_free(cli_options *options) {
-    for (int32_t i = 0; i < options->shape_count; i++) free((char *)(uintptr_t)options->shapes[i].name);
-    for (int32_t i = 0; i < options->symbol_count; i++) free((char *)(uintptr_t)options->symbols[i].name);
+    free_shapes(&options->fixed);
+    free_shapes(&options->most);
     for (int32_t i = 0; i < options->range_count; i++) free(options->ranges[i].name);
     free(options->operands);
     free(options->chains);
     free(options->pins);
     free(options->bindings);
     free(options->inputs);
-    free(options->shapes);
-    free(options->symbols);
     free(options->ranges);
     free(options->only);
 }

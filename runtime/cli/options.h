@@ -39,6 +39,16 @@ typedef struct cli_random_range {
     double low, high;
 } cli_random_range;
 
+/* Every --shape, or every --max: of inputs, and sizes of dimensions; cli_check_names sorts out which is which. */
+typedef struct cli_shapes {
+    const char *option;
+    bool bounds; /* they are upper bounds */
+    tort_input_shape *shapes;
+    int32_t shape_count;
+    tort_symbol_size *symbols;
+    int32_t symbol_count;
+} cli_shapes;
+
 typedef struct cli_options {
     const char *command;
     uint64_t given;        /* bit i: option i of the table */
@@ -53,12 +63,8 @@ typedef struct cli_options {
     int32_t pin_count;
     const char **bindings;
     int32_t binding_count;
-    /* --shape: of inputs, and sizes of dimensions; cli_check_shapes sorts out which is which. */
-    tort_input_shape *shapes;
-    int32_t shape_count;
-    tort_symbol_size *symbols;
-    int32_t symbol_count;
-    const char **inputs; /* every --input, unread */
+    cli_shapes fixed, most; /* --shape, --max */
+    const char **inputs;    /* every --input, unread */
     int32_t input_count;
     bool random;
     uint64_t seed;

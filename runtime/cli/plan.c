@@ -48,7 +48,8 @@ static void print_providers(const tort_report *report, int width) {
 }
 
 /* What depends on shapes is not known while one is open. */
-static void print_memory(const tort_report_memory *memory, int width) {
+static void print_memory(const tort_report *report, int width) {
+    const tort_report_memory *memory = report->memory;
     const struct {
         const char *name;
         int64_t bytes;
@@ -64,6 +65,10 @@ static void print_memory(const tort_report_memory *memory, int width) {
             cli_append(&text, "%s%s %s", i ? ", " : "", parts[i].name,
                        cli_bytes_text((double)parts[i].bytes, buffer, sizeof buffer));
     if (memory->total < 0) cli_append(&text, "; the rest once shapes are known (--shape)");
+    for (int32_t i = 0; i < report->bound_count; i++)
+        cli_append(&text, "%s%s at most %lld", i ? ", " : "; with ", report->bounds[i].name,
+                   (long long)report->bounds[i].size);
+    if (*report->bounds_note) cli_append(&text, "; %s", report->bounds_note);
     cli_table *table = cli_table_new("|", 0);
     cli_cell(table, CLI_PLAIN, "host memory:");
     cli_cell(table, CLI_DIM, "%s", text);
@@ -289,7 +294,7 @@ int cli_plan(cli_options *options) {
     if (report && !json) {
         const int width = cli_width(stdout, options->width);
         print_providers(report, width);
-        print_memory(report->memory, width);
+        print_memory(report, width);
         print_reasons(report, width);
         print_nodes(options, report, width);
         if (!status && options->save_plan) cli_print(stdout, "\nsaved as %s\n", options->save_plan);

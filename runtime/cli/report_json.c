@@ -103,6 +103,14 @@ static void add_memory(cJSON *object, const tort_report *report) {
     cli_json_number(host, "total", report->memory->total);
 }
 
+/* The upper bounds, at which the memory is told. */
+static void add_bounds(cJSON *object, const tort_report *report) {
+    cJSON *bounds = cJSON_AddObjectToObject(object, "bounds");
+    for (int32_t i = 0; i < report->bound_count; i++)
+        cli_json_number(bounds, report->bounds[i].name, report->bounds[i].size);
+    cli_json_text(object, "bounds_note", report->bounds_note);
+}
+
 void cli_json_plan(cJSON *object, const tort_report *report) {
     cJSON *chain = cJSON_AddArrayToObject(object, "chain");
     for (int32_t i = 0; i < report->provider_count; i++)
@@ -118,6 +126,7 @@ void cli_json_plan(cJSON *object, const tort_report *report) {
     }
     for (int32_t i = 0; i < report->copy_count; i++) cJSON_AddItemToArray(copies, copy_json(report->copies[i]));
     add_memory(object, report);
+    if (report->bound_count) add_bounds(object, report);
     add_summary(object, report);
 }
 

@@ -13,7 +13,7 @@ from suite import Skipped, Suite
 
 sys.dont_write_bytecode = True
 FILES = ("usage", "refused", "running", "inputs", "random_inputs", "placement", "one_way", "plan_text", "fusing", "hostile",
-         "testing", "comparing", "benching", "saving", "plans", "values")
+         "testing", "comparing", "benching", "saving", "plans", "values", "bounds")
 
 
 def main():

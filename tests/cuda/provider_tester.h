@@ -39,5 +39,6 @@ void provider_test_devices(tester *t);  /* provider_devices.c */
 void provider_test_current(tester *t);  /* provider_current.c */
 void provider_test_bindings(tester *t); /* provider_bindings.c */
 void provider_test_spaces(tester *t);   /* provider_spaces.c */
+void provider_test_growing(tester *t);  /* provider_growing.c */
 
 #endif

@@ -111,6 +111,24 @@ Test(saved_plans, nothing_else_of_memory_is_in_the_file) {
     onnx_free(&b);
 }
 
+Test(saved_plans, upper_bounds_stay) {
+    const tort_symbol_size batch = {"N", 4};
+    tort_session_options options = saved_on_cpu;
+    options.most_symbols = &batch;
+    options.most_symbol_count = 1;
+    saved_original o = saved_original_make(saved_open_conv_net, &options);
+    tort_session *session = saved_load(&o.bytes);
+    tort_input_shape shape = {.name = "x", .rank = 4, .dims = {4, 3, 8, 8}};
+    tort_error error;
+    saved_expect_same(session, &o, "bounded");
+    cr_expect_eq(tort_session_plan(session, &shape, 1, &error), TORT_OK, "%s", error.msg);
+    shape.dims[0] = 5;
+    cr_expect_eq(tort_session_plan(session, &shape, 1, &error), TORT_E_INPUT);
+    cr_expect(strstr(error.msg, "at most 4"), "%s", error.msg);
+    tort_session_free(session);
+    saved_original_free(&o);
+}
+
 /* ---- what cannot be saved ---------------------------------------------------------------------------------------- */
 
 static int refuse_bytes(void *ud, const void *bytes, size_t size) {
@@ -235,7 +253,7 @@ Test(saved_plans, a_plan_of_another_version_is_refused) {
     o.bytes.data[8]++;
     cr_expect_eq(tort_session_load_buffer(NULL, o.bytes.data, o.bytes.size, NULL, &session, &error),
                  TORT_E_UNSUPPORTED);
-    cr_expect(strstr(error.msg, "is of version 3, this tinyort has 2: make it again"), "%s", error.msg);
+    cr_expect(strstr(error.msg, "is of version 4, this tinyort has 3: make it again"), "%s", error.msg);
     saved_original_free(&o);
 }
 
