@@ -33,12 +33,23 @@ static int64_t block_rows(const tort_simd *simd, const tort_fused_attention_para
     return rows > tile ? rows : tile;
 }
 
+/* Floats of the scores of a block. Never fewer for more keys, so that memory for the longest sequence has room for all:
+ * rows are rounded down, this is not. */
+static bool score_floats(const tort_simd *simd, const tort_fused_attention_params *p, size_t *floats) {
+    size_t most, least;
+    if (!tort_mul_size(BLOCK_MOST, (size_t)p->keys, &most) ||
+        !tort_mul_size((size_t)simd->tile_rows, (size_t)p->keys, &least))
+        return false;
+    *floats = most < BLOCK_FLOATS ? most : least > BLOCK_FLOATS ? least : BLOCK_FLOATS;
+    return true;
+}
+
 /* Bytes of a thread: what the products pack, the scores of a block, a row of them before its softmax. */
 static bool buffer_bytes(const tort_simd *simd, const tort_fused_attention_params *p, size_t *bytes) {
-    size_t rows, scores;
+    size_t scores;
     *bytes = tort_packed_gemm_buffer(simd, false, false);
-    return tort_add_size((size_t)block_rows(simd, p), 1, &rows) && tort_mul_size(rows, (size_t)p->keys, &scores) &&
-           scores <= INT64_MAX && tort_cpu_reserve_floats(bytes, (int64_t)scores);
+    return score_floats(simd, p, &scores) && tort_add_size(scores, (size_t)p->keys, &scores) && scores <= INT64_MAX &&
+           tort_cpu_reserve_floats(bytes, (int64_t)scores);
 }
 
 static tort_status size_attention(const tort_target *target, const tort_node_view *node, size_t *scratch,
