@@ -477,6 +477,7 @@ const char *const kernel_cases[] = {
     "Gemm 13; beta=0.5; T[a,150]~-1,1 T[150,b]~-1,1 T[a,1]",
     /* ---- fused_attention.c ---- */
     "FusedAttention 1; ; T[2,3,a,c] T[2,3,c,b+1] T[2,3,b+1,d]",
+    "FusedAttention 1; ; T[3,a,c] T[3,c,b] T[3,b,d]",
     "FusedAttention 1; scale=0.3; T[2,3,a,60] T[2,3,60,b+1] T[2,3,b+1,d] T[a,b+1]",
     "FusedAttention 1; fill=-2; T[3,a,70] T[3,70,b+1] T[3,b+1,100] T[3,1,1] bool[b+1]",
     "FusedAttention 1; fill=1 keep_where=0; T[a,c] T[c,b+1] T[b+1,d] - bool[a,1]",
