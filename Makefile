@@ -47,9 +47,9 @@ RPATH := -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib'
 # ---- sources ----------------------------------------------------------------------------------------------------------
 
 CUDA_C_SOURCES := $(wildcard kernels/cuda/*.c)
-LIBRARY_SOURCES := $(wildcard runtime/*.c loader/*.c ops/*.c kernels/cpu/*.c) $(CUDA_C_SOURCES)
-CUDA_SOURCES := $(wildcard kernels/cuda/*.cu)
 CLI_SOURCES := $(wildcard runtime/cli/*.c)
+LIBRARY_SOURCES := $(filter-out $(CLI_SOURCES),$(wildcard runtime/*/*.c)) $(wildcard loader/*.c ops/*.c kernels/cpu/*.c) $(CUDA_C_SOURCES)
+CUDA_SOURCES := $(wildcard kernels/cuda/*.cu)
 SIMD_SOURCES := $(wildcard kernels/cpu/simd/*.c)
 TEST_HELPER_SOURCES := $(wildcard tests/*.c)
 UNIT_SOURCES := $(wildcard tests/unit/*.c)
@@ -71,7 +71,7 @@ SIMD_FLAGS_neon :=
 # The plain C of kernels/cuda is in libtinyort.a, where it can plan for a GPU but not run on one. With nvcc it is compiled
 # a second time with TORT_CUDA=1 and goes, with the .cu files and NVIDIA's static cudart, into libtinyort_cuda.a: one object
 # whose only global names are ours, so that it lives beside an application's own CUDA code. The command line and
-# libtinyort.so have it in their list of providers (runtime/providers.c, also compiled twice); an application that links
+# libtinyort.so have it in their list of providers (runtime/providers/providers.c, also compiled twice); an application that links
 # libtinyort.a names tort_provider_cuda in its session options. The newer way of launching kernels is not used, because its
 # stubs hold guarded statics that need the C++ library.
 #
@@ -104,7 +104,7 @@ ifneq ($(NVCC),)
 CUDA_STATE := built with CUDA by $(NVCC), for compute capabilities $(CUDA_ARCHS)
 CUDA_HOME := $(patsubst %/bin/nvcc,%,$(NVCC))
 CUDA_OBJECTS := $(CUDA_C_SOURCES:%.c=$(OBJ)/with_cuda/%.o) $(CUDA_SOURCES:%.cu=$(OBJ)/%.cu.o)
-CUDA_PROVIDERS := $(OBJ)/with_cuda/runtime/providers.o
+CUDA_PROVIDERS := $(OBJ)/with_cuda/runtime/providers/providers.o
 CUDA_LIBRARY := $(BUILD)/libtinyort_cuda.a
 CUDA_LIBS := -ldl -lrt
 CUDA_DEFINES := -DTORT_CUDA=1 $(call cuda_images,$(CUDA_ARCHS))
@@ -201,7 +201,8 @@ format-check:
 INSTALL_LIB = $(DESTDIR)$(PREFIX)/lib
 INSTALL_INCLUDE = $(DESTDIR)$(PREFIX)/include
 # What a provider outside of this tree includes: provider.h and what that needs, and the params of the operators.
-PROVIDER_HEADERS := $(patsubst %,runtime/%.h,tinyort provider op graph value shape account memory error) $(wildcard ops/*.h)
+PROVIDER_HEADERS := $(patsubst %,runtime/%.h,tinyort provider op graph/graph graph/value graph/shape base/account base/memory base/error) \
+    $(wildcard ops/*.h)
 .PHONY: install uninstall
 ## Install under PREFIX (default /usr/local); DESTDIR is put before it.
 install: all
@@ -217,9 +218,7 @@ install: all
 	    $(PKGCONFIG) > $(INSTALL_LIB)/pkgconfig/tinyort-provider.pc
 	install -m 644 runtime/tinyort.h $(INSTALL_INCLUDE)/tinyort.h
 	sed 's|"runtime/tinyort.h"|<tinyort.h>|' runtime/tinyort_plan.h > $(INSTALL_INCLUDE)/tinyort_plan.h
-	install -d $(INSTALL_INCLUDE)/tinyort/runtime $(INSTALL_INCLUDE)/tinyort/ops
-	install -m 644 $(filter runtime/%,$(PROVIDER_HEADERS)) $(INSTALL_INCLUDE)/tinyort/runtime
-	install -m 644 $(filter ops/%,$(PROVIDER_HEADERS)) $(INSTALL_INCLUDE)/tinyort/ops
+	for header in $(PROVIDER_HEADERS); do install -D -m 644 $$header $(INSTALL_INCLUDE)/tinyort/$$header || exit 1; done
 ## Remove what install put under PREFIX.
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/tinyort $(INSTALL_LIB)/libtinyort.a $(INSTALL_LIB)/libtinyort_cuda.a $(INSTALL_LIB)/libtinyort.so*
@@ -333,7 +332,7 @@ $(LIBRARY): $(LIBRARY_OBJECTS)
 	@echo "  AR    $@"
 	$(Q)$(AR) rcs $@ $^
 
-$(SHARED): $(if $(CUDA_LIBRARY),$(CUDA_PROVIDERS) $(filter-out $(OBJ)/runtime/providers.o,$(LIBRARY_OBJECTS)),$(LIBRARY_OBJECTS)) $(CUDA_LIBRARY)
+$(SHARED): $(if $(CUDA_LIBRARY),$(CUDA_PROVIDERS) $(filter-out $(OBJ)/runtime/providers/providers.o,$(LIBRARY_OBJECTS)),$(LIBRARY_OBJECTS)) $(CUDA_LIBRARY)
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
 	$(Q)$(LINK) -shared -Wl,-soname,libtinyort.so.0 -o $@ $^ $(LIBRARY_LIBS) $(CUDA_LIBS)

@@ -1,8 +1,10 @@
 #!/bin/sh
 # Proves from the #include lines under ROOT that dependencies point one way (loader -> runtime <- ops <- kernels):
-#   runtime/   includes runtime/ alone and names no operator; runtime/cli/ and runtime/providers.c are outside this rule
+#   runtime/   includes runtime/ alone and names no operator; runtime/cli/ and runtime/providers/providers.c are outside this rule
 #   loader/    includes runtime/ and loader/        ops/   includes runtime/ and ops/
 #   kernels/   includes runtime/, ops/ and kernels/
+#   the rooms of runtime/ (base graph plan providers saved passes run) include themselves and those before them; the headers at
+#   its top, which others include, are above none of them
 # and, with no exception: protobuf headers are seen nowhere, CUDA headers in kernels/cuda*/ alone. An operator's name is a
 # string in a table of ops/. Usage: check_layers.sh ROOT. Names every violation; exit status 1 if there is one.
 set -eu
@@ -20,6 +22,12 @@ function allowed_folders(layer) {
     return "runtime ops kernels"
 }
 
+# The place of a room of runtime/ in their order; 0: no such room.
+function room_of(path,   parts) {
+    split(path, parts, "/")
+    return index(" base graph plan providers saved passes run cli ", " " parts[2] " ")
+}
+
 function check_include(header,   folder) {
     if (header ~ /^protobuf-c\// || header ~ /\.pb-c\.h$/) {
         report("includes the protobuf header " header ": the loader reads the format itself")
@@ -35,6 +43,8 @@ function check_include(header,   folder) {
         report("includes \"" header "\": write the path from the root")
         return
     }
+    if (header ~ /^runtime\/[a-z]+\// && room && room_of(header) > room)
+        report("the room of " header " comes after this one")
     if (exempt) return
     folder = header
     sub(/\/.*/, "", folder)
@@ -56,7 +66,8 @@ function each_name(line,   word) {
 FNR == 1 {
     layer = FILENAME
     sub(/\/.*/, "", layer)
-    exempt = FILENAME ~ /^runtime\/cli\// || FILENAME == "runtime/providers.c"
+    room = layer == "runtime" ? room_of(FILENAME) : 0
+    exempt = FILENAME ~ /^runtime\/cli\// || FILENAME == "runtime/providers/providers.c"
 }
 /^[ \t]*#[ \t]*include[ \t]*["<]/ {
     header = $0

@@ -10,7 +10,7 @@
 
 #include <sys/stat.h>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 /* Refuses what is not a relative path of plain names. */
 tort_status tort_external_check(const char *location, tort_error *error);

@@ -9,8 +9,8 @@
 #include "loader/limits.h"
 #include "loader/source.h"
 #include "loader/wire.h"
-#include "runtime/graph.h"
-#include "runtime/names.h"
+#include "runtime/graph/graph.h"
+#include "runtime/base/names.h"
 
 /* A model-local function, see functions.c. */
 typedef struct tort_function {

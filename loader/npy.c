@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "loader/npy.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 
 #define MAGIC "\x93NUMPY"
 #define MAGIC_SIZE 6

@@ -7,7 +7,7 @@
 
 #include "loader/file_kind.h"
 #include "loader/loader.h"
-#include "runtime/check.h"
+#include "runtime/graph/check.h"
 
 /* ---- the header ------------------------------------------------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "loader/pb_file.h"
-#include "runtime/value.h"
+#include "runtime/graph/value.h"
 
 typedef struct pb_writer {
     FILE *file; /* NULL: only count */

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "loader/external_data.h"
-#include "runtime/names.h"
+#include "runtime/base/names.h"
 
 #define LARGEST_READ ((size_t)1 << 30) /* what one call of pread takes for certain */
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 
 /* A block is its size, up to the next aligned address; the elements; the bytes of strings. */
 tort_status tort_tensor_file_alloc(const tort_env *env, tort_tensor *tensor, size_t text, tort_error *error) {

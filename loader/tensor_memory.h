@@ -2,7 +2,7 @@
 #ifndef TORT_LOADER_TENSOR_MEMORY_H
 #define TORT_LOADER_TENSOR_MEMORY_H
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 /* Memory for a tensor whose type and shape are set, and `text` more bytes for its strings. Freed like one that was
  * read. */

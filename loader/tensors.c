@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "loader/loader.h"
-#include "runtime/varints.h"
+#include "runtime/base/varints.h"
 
 enum { EXTERNAL = 1 }; /* of data_location */
 

@@ -6,7 +6,7 @@
 
 #include "loader/pb_file.h"
 #include "loader/tensor_file.h"
-#include "runtime/value.h"
+#include "runtime/graph/value.h"
 
 /* ---- tensors ----------------------------------------------------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
 #ifndef TORT_LOADER_VALUE_FILE_H
 #define TORT_LOADER_VALUE_FILE_H
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 /* Reads a value of this type: a file does not say what it holds. Elements of UNDEFINED type may be any. The caller
  * releases it. A tensor may be in an .npy as well. */

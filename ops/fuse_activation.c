@@ -4,8 +4,7 @@
  * activation.c, fuse_epilogue.c, which joins what is made here with the product before it. */
 #include "runtime/pattern.h"
 
-/* ---- Gelu: x / 2 * (1 + f) with f = erf(x / sqrt 2), or tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)) ------------------
- */
+/* ---- Gelu: x / 2 * (1 + f) with f = erf(x / sqrt 2), or tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)) ---------------- */
 
 #define THREE_ENDS(name_, f_, attributes_)                                                                             \
     {name_, f_ " o=Add(f,#1) m=Mul(x,o) y=Mul(m,#0.5)", "Gelu(x){" attributes_ "}", NULL},                             \
@@ -17,8 +16,7 @@
 #define TANH "approximate=tanh"
 #define OF_CUBE " k=Mul(p,#0.044715) a=Add(x,k) s=Mul(a,#0.79788456) f=Tanh(s)"
 
-/* ---- HardSwish: x * min(max(x + 3, 0), 6) / 6 -----------------------------------------------------------------------
- */
+/* ---- HardSwish: x * min(max(x + 3, 0), 6) / 6 -------------------------------------------------------------------- */
 
 #define THREE_SIXTHS(clipped_)                                                                                         \
     {"hard_swish", clipped_ " m=Mul(x,c) y=Div(m,#6)", "HardSwish(x)", NULL},                                          \

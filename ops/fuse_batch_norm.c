@@ -98,8 +98,7 @@ static bool scale_and_shift(tort_match *match, const scaling *shape, const tort_
     return tort_match_derive(match, "w", scale_weights, s) && tort_match_replace(match, "b", &made);
 }
 
-/* ---- the three ----------------------------------------------------------------------------------------------------
- */
+/* ---- the three --------------------------------------------------------------------------------------------------- */
 
 static int64_t kernel_size(const tort_info *w) {
     int64_t size = 1;

@@ -38,8 +38,7 @@ static inline int64_t tort_sliding_extent(const tort_sliding *sliding, int32_t a
     return (sliding->kernel[axis] - 1) * sliding->dilations[axis] + 1;
 }
 
-/* ---- for plain loops, which go row by row along the last axis -----------------------------------------------------
- */
+/* ---- for plain loops, which go row by row along the last axis ---------------------------------------------------- */
 
 /* Products over all axes but the last. */
 int64_t tort_sliding_rows(const tort_sliding *sliding, const int64_t *sizes);

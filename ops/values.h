@@ -3,7 +3,7 @@
 #define TORT_OPS_VALUES_H
 
 #include "runtime/op.h"
-#include "runtime/value.h"
+#include "runtime/graph/value.h"
 
 /* Leaves `value` as the only output. NULL, which is what making one gives where memory runs out: TORT_E_MEMORY. */
 tort_status tort_give_value(const tort_call *call, tort_value *value);

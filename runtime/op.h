@@ -8,7 +8,7 @@
 #ifndef TORT_RUNTIME_OP_H
 #define TORT_RUNTIME_OP_H
 
-#include "runtime/graph.h"
+#include "runtime/graph/graph.h"
 
 /* Of this header and provider.h: an application that brings operators or providers was compiled with this number. */
 #define TORT_PROVIDER_ABI 5u
@@ -202,8 +202,7 @@ typedef struct tort_trips {
     tort_list input_axes, input_directions, output_axes, output_directions;
 } tort_trips;
 
-/* ---- parts --------------------------------------------------------------------------------------------------------
- */
+/* ---- parts ------------------------------------------------------------------------------------------------------- */
 
 /* Where parts lie in the whole: one behind another along an axis of it, whole along all others. Where nothing of the
  * whole is between them in memory, a plan need not move their bytes. */

@@ -35,8 +35,7 @@ typedef struct tort_pattern {
 /* The tables of this build, each ends with a row whose name is NULL; ends with NULL. In ops/ops.c. */
 extern const tort_pattern *const tort_pattern_tables[];
 
-/* ---- what build may ask, by the names in `nodes`; a name that is not there is absent -------------------------------
- */
+/* ---- what build may ask, by the names in `nodes`; a name that is not there is absent ----------------------------- */
 
 /* What is known of a value; NULL: it is absent. */
 const tort_info *tort_match_info(const tort_match *match, const char *name);
@@ -49,8 +48,7 @@ bool tort_match_constant(tort_match *match, const char *name, tort_tensor *tenso
 /* Zeroed memory that lives as long as the session; NULL: out of memory. */
 void *tort_match_memory(tort_match *match, size_t bytes);
 
-/* ---- what build may change of the made node
- * -------------------------------------------------------------------------- */
+/* ---- what build may change of the made node ---------------------------------------------------------------------- */
 
 /* Sets an attribute; a list is borrowed (tort_match_memory). False: out of memory. */
 bool tort_match_set(tort_match *match, const tort_attribute *attribute);

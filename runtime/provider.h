@@ -27,8 +27,7 @@ TORT_API tort_verdict tort_yes(void);
 TORT_API tort_verdict tort_no(tort_verdict_code code, const char *cure, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* ---- the target: what claim and size may look at ------------------------------------------------------------------
- */
+/* ---- the target: what claim and size may look at ----------------------------------------------------------------- */
 
 typedef enum tort_library {
     TORT_LIBRARY_NONE,
@@ -92,8 +91,7 @@ typedef struct tort_condition {
     char note[320];    /* said also when ready, such as PTX that would be compiled at start; may be "" */
 } tort_condition;
 
-/* ---- kernels ------------------------------------------------------------------------------------------------------
- */
+/* ---- kernels ----------------------------------------------------------------------------------------------------- */
 
 /* What prepare may use and must give back. */
 typedef struct tort_prepare {
@@ -157,8 +155,7 @@ typedef struct tort_kernel {
     bool (*in_place_for)(const tort_node_view *node); /* pure: for these concrete shapes too? NULL: for any */
 } tort_kernel;
 
-/* ---- segments -----------------------------------------------------------------------------------------------------
- */
+/* ---- segments ---------------------------------------------------------------------------------------------------- */
 
 /* One of the nodes that are compiled together. Its operands are values of the segment; -1: absent. */
 typedef struct tort_segment_node {
@@ -185,8 +182,7 @@ typedef struct tort_segment_view {
     int32_t node_count, value_count, input_count, output_count;
 } tort_segment_view;
 
-/* ---- the provider --------------------------------------------------------------------------------------------------
- */
+/* ---- the provider ------------------------------------------------------------------------------------------------ */
 
 /* Who may read and write at a pointer. */
 enum { TORT_REACH_HOST = 1u << 0, TORT_REACH_DEVICE = 1u << 1 };

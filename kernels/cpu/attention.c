@@ -6,7 +6,7 @@
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/packed_gemm.h"
 #include "ops/fused_attention.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 
 #include <math.h>
 #include <string.h>

@@ -89,8 +89,7 @@ static tort_status run_layer_norm(const tort_call *call) {
     return TORT_OK;
 }
 
-/* ---- InstanceNormalization ----------------------------------------------------------------------------------------
- */
+/* ---- InstanceNormalization --------------------------------------------------------------------------------------- */
 
 static void instance_rows(void *arg, int64_t begin, int64_t end) {
     const row_job *job = arg;

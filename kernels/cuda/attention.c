@@ -2,7 +2,7 @@
  * output. Shapes and masks are decoded by ops/attention.c. Kernels: attention.cu. */
 #include "kernels/cuda/attention.h"
 
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 
 enum { QUERY, KEY, VALUE, MASK, PAST_KEY, PAST_VALUE, VALID_KEYS }; /* inputs */
 enum { OUTPUT, PRESENT_KEY, PRESENT_VALUE, SCORES };

@@ -1,5 +1,6 @@
 /* claims.c - refusals that many families share (claims.h). Pure: they look at the node and the target, not at a device.
- * That inputs which the operator wants of one type are of one type was checked before any claim (runtime/check.c). */
+ * That inputs which the operator wants of one type are of one type was checked before any claim
+ * (runtime/graph/check.c). */
 #include "kernels/cuda/claims.h"
 
 #include "kernels/cuda/number.h"

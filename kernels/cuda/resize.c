@@ -2,7 +2,7 @@
  * version; scales, sizes and regions, where they are inputs, are read on the host. Kernels: resize.cu. */
 #include "kernels/cuda/resize.h"
 
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 
 /* The entries of the tables of all axes before `axis`. */
 static int64_t table_entries(const tort_resize_params *params, int32_t axis) {

@@ -4,7 +4,7 @@
 #include "kernels/cuda/scatter.h"
 
 #include "ops/extent.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 
 /* ---- claims ------------------------------------------------------------------------------------------------------ */
 

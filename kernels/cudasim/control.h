@@ -1,9 +1,9 @@
 /* control.h - what a test may ask of the simulated device: which machine it plays, which call fails, what was left
  * over.
  *
- * Reached as `extra` of the plugin that libtinyort-cudasim.so exports (runtime/plugin.h). Settings are those of a whole
- * machine; configure may be called at any time when no kernel runs, and also forgets errors, counts and an armed
- * failure. C and C++. Read next: cudart.h for the API that obeys these settings. */
+ * Reached as `extra` of the plugin that libtinyort-cudasim.so exports (runtime/providers/plugin.h). Settings are those
+ * of a whole machine; configure may be called at any time when no kernel runs, and also forgets errors, counts and an
+ * armed failure. C and C++. Read next: cudart.h for the API that obeys these settings. */
 #ifndef CUDASIM_CONTROL_H
 #define CUDASIM_CONTROL_H
 

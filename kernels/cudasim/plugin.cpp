@@ -1,6 +1,6 @@
 /* plugin.cpp - the one function that libtinyort-cudasim.so exports. */
 extern "C" {
-#include "runtime/plugin.h"
+#include "runtime/providers/plugin.h"
 }
 
 #include "kernels/cudasim/control.h"

@@ -13,7 +13,7 @@
 #include "runtime/cli/inputs.h"
 #include "runtime/cli/opening.h"
 #include "runtime/cli/values.h"
-#include "runtime/graph.h"
+#include "runtime/graph/graph.h"
 #include "runtime/op.h"
 
 /* A value of the first run, kept until the second has made it too. */

@@ -9,7 +9,7 @@
 
 #include "runtime/cli/cli.h"
 #include "runtime/cli/files.h"
-#include "runtime/suggest.h"
+#include "runtime/base/suggest.h"
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 

@@ -2,7 +2,7 @@
 #ifndef TORT_CLI_FILES_H
 #define TORT_CLI_FILES_H
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 /* Is there a file of this name? A misspelt one gets the nearest name in its folder. */
 tort_status cli_check_file(const char *path, tort_error *error);

@@ -9,7 +9,7 @@
 #include "ops/numeric.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/input_ranges.h"
-#include "runtime/graph.h"
+#include "runtime/graph/graph.h"
 
 /* What a node does with the values of one of its inputs. */
 typedef enum use {

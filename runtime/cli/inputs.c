@@ -17,8 +17,8 @@
 #include "runtime/cli/opening.h"
 #include "runtime/cli/option_table.h"
 #include "runtime/cli/random.h"
-#include "runtime/memory.h"
-#include "runtime/suggest.h"
+#include "runtime/base/memory.h"
+#include "runtime/base/suggest.h"
 
 typedef struct reader {
     const cli_options *options;

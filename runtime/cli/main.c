@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "runtime/cli/cli.h"
-#include "runtime/suggest.h"
+#include "runtime/base/suggest.h"
 
 static const cli_command commands[] = {
     {"run", CLI_CMD_RUN, "MODEL", "Runs a model once, and says where every node ran.", cli_run},

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "runtime/cli/cli.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 
 void *cli_check_memory(void *ptr) {
     if (ptr) return ptr;

@@ -10,7 +10,7 @@
 #include "runtime/cli/cli.h"
 #include "runtime/cli/files.h"
 #include "runtime/cli/npz.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 
 enum { END_SIZE = 22, ENTRY_SIZE = 46, LOCAL_SIZE = 30, LONGEST_COMMENT = 65535 };
 

@@ -2,7 +2,7 @@
 #ifndef TORT_CLI_NPZ_H
 #define TORT_CLI_NPZ_H
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 typedef struct cli_npz_array {
     char *name;         /* without the .npy; owned */

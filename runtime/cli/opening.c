@@ -2,13 +2,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/check.h"
+#include "runtime/graph/check.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/files.h"
 #include "runtime/cli/opening.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 #include "runtime/provider.h"
-#include "runtime/suggest.h"
+#include "runtime/base/suggest.h"
 #include "runtime/tinyort_plan.h"
 
 /* ---- ports ------------------------------------------------------------------------------------------------------- */

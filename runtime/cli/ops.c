@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/check.h"
+#include "runtime/graph/check.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/table.h"
 #include "runtime/pattern.h"

@@ -8,7 +8,7 @@
 #include "runtime/cli/cli.h"
 #include "runtime/cli/option_table.h"
 #include "runtime/provider.h"
-#include "runtime/suggest.h"
+#include "runtime/base/suggest.h"
 
 static tort_status wrong_value(cli_option id, const char *text, const char *wanted, tort_error *error) {
     return tort_fail(error, TORT_E_USAGE, "--%s wants %s, not '%s'", cli_option_table[id].name, wanted, text);

@@ -7,7 +7,7 @@
 
 #include "runtime/cli/cli.h"
 #include "runtime/cli/option_table.h"
-#include "runtime/suggest.h"
+#include "runtime/base/suggest.h"
 
 /* ---- applying ---------------------------------------------------------------------------------------------------- */
 

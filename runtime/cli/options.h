@@ -3,7 +3,7 @@
 #ifndef TORT_CLI_OPTIONS_H
 #define TORT_CLI_OPTIONS_H
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 /* One bit a subcommand: the table of options says with them which takes what. */
 enum {

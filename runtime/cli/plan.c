@@ -9,7 +9,7 @@
 #include "runtime/cli/report_json.h"
 #include "runtime/cli/table.h"
 #include "runtime/cli/text.h"
-#include "runtime/graph.h"
+#include "runtime/graph/graph.h"
 #include "runtime/tinyort_plan.h"
 
 /* ---- providers and memory ---------------------------------------------------------------------------------------- */

@@ -9,7 +9,7 @@
 
 #include <jpeglib.h> /* needs stdio.h before it */
 
-#include "runtime/check.h"
+#include "runtime/graph/check.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/table.h"
 

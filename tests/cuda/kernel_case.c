@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "ops/numeric.h"
-#include "runtime/check.h"
+#include "runtime/graph/check.h"
 
 enum { MOST_ELEMENTS = 30000 };
 

@@ -3,7 +3,7 @@
  * as provider_model.c. */
 #include <stdio.h>
 
-#include "runtime/graph.h"
+#include "runtime/graph/graph.h"
 #include "tests/cuda/provider_model.h"
 
 enum { BODY = 5 }; /* ONNX's AttributeProto.GRAPH */

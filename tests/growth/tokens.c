@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "runtime/session_state.h"
+#include "runtime/plan/session_state.h"
 #include "tests/counting_env.h"
 #include "tests/decoder.h"
 

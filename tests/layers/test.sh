@@ -9,13 +9,13 @@ failed=0
 
 clean_tree() {
     rm -rf "${root:?}"/*
-    mkdir -p "$root/runtime/cli" "$root/loader" "$root/ops" "$root/kernels/cpu" "$root/kernels/cuda"
-    printf '#include "runtime/op.h"\n#include <stdio.h>\nconst char *word = "Untold";\n' > "$root/runtime/plan.c"
+    mkdir -p "$root/runtime/cli" "$root/runtime/base" "$root/runtime/plan" "$root/runtime/providers" "$root/loader" "$root/ops" "$root/kernels/cpu" "$root/kernels/cuda"
+    printf '#include "runtime/op.h"\n#include <stdio.h>\nconst char *word = "Untold";\n' > "$root/runtime/plan/plan.c"
     printf '#include "runtime/tinyort.h"\n#include "loader/wire.h"\n' > "$root/loader/wire.c"
     printf '#include "ops/conv.h"\n#include "runtime/op.h"\nrow r = {"", "Conv", 1};\n' > "$root/ops/conv.c"
     printf '#include "ops/conv.h"\n#include "kernels/cpu/gemm.h"\nrow r = {"", "Conv"};\n' > "$root/kernels/cpu/conv.c"
     printf '#include <cuda_runtime.h>\n#include "runtime/op.h"\n' > "$root/kernels/cuda/conv.cu"
-    printf '#include "kernels/cpu/provider.h"\n' > "$root/runtime/providers.c"
+    printf '#include "kernels/cpu/provider.h"\n' > "$root/runtime/providers/providers.c"
     printf '#include "ops/ops.h"\nconst char *example = "Conv";\n' > "$root/runtime/cli/ops.c"
 }
 
@@ -35,15 +35,18 @@ clean_tree
 output=$("$checker" "$root" 2>&1)
 result $? "a clean tree is refused: $output"
 
-plant runtime/plan.c '#include "ops/conv.h"'
-plant runtime/plan.c '#include "loader/wire.h"'
-plant runtime/plan.c '#include "kernels/cpu/gemm.h"'
-plant runtime/plan.c '#include "runtime/cli/json.h"'
-plant runtime/plan.c '#include <cuda_runtime.h>'
-plant runtime/plan.c '  #  include <protobuf-c/protobuf-c.h>'
-plant runtime/plan.c 'if (strcmp(name, "Conv") == 0) return 1;'
-plant runtime/plan.c '#include "op.h"'
-plant runtime/providers.c '#include <cublas_v2.h>'
+plant runtime/plan/plan.c '#include "ops/conv.h"'
+plant runtime/plan/plan.c '#include "loader/wire.h"'
+plant runtime/plan/plan.c '#include "kernels/cpu/gemm.h"'
+plant runtime/plan/plan.c '#include "runtime/cli/json.h"'
+plant runtime/plan/plan.c '#include <cuda_runtime.h>'
+plant runtime/plan/plan.c '  #  include <protobuf-c/protobuf-c.h>'
+plant runtime/plan/plan.c 'if (strcmp(name, "Conv") == 0) return 1;'
+plant runtime/plan/plan.c '#include "op.h"'
+plant runtime/plan/plan.c '#include "runtime/run/context.h"'
+plant runtime/base/memory.c '#include "runtime/graph/graph.h"'
+plant runtime/providers/providers.c '#include "runtime/passes/claim.h"'
+plant runtime/providers/providers.c '#include <cublas_v2.h>'
 plant runtime/cli/ops.c '#include "loader/onnx.pb-c.h"'
 plant loader/wire.c '#include "loader/onnx.pb-c.h"'
 plant loader/wire.c '#include "ops/conv.h"'

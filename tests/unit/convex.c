@@ -1,9 +1,10 @@
-/* convex.c - tests of runtime/convex.c: sets of small graphs by hand, and of random ones by what they must be. */
+/* convex.c - tests of runtime/passes/convex.c: sets of small graphs by hand, and of random ones by what they must be.
+ */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/convex.h"
+#include "runtime/passes/convex.h"
 
 enum { MOST = 14 };
 

@@ -444,8 +444,7 @@ static void make_instance_norm(random_node *n, random_source *r) {
     n->tolerance = 1e-4f; /* a variance of few elements may nearly cancel */
 }
 
-/* ---- with an epilogue ---------------------------------------------------------------------------------------------
- */
+/* ---- with an epilogue -------------------------------------------------------------------------------------------- */
 
 /* FusedMatMul has a bias of its own. */
 static void add_bias(random_node *n, random_source *r, const char *op) {

@@ -3,7 +3,7 @@
 #ifndef TORT_TESTS_UNIT_CPU_KERNEL_CASES_H
 #define TORT_TESTS_UNIT_CPU_KERNEL_CASES_H
 
-#include "runtime/graph.h"
+#include "runtime/graph/graph.h"
 
 #define MAX_INPUTS 9
 

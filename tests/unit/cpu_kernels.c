@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "ops/numeric.h"
-#include "runtime/infer.h"
+#include "runtime/graph/infer.h"
 #include "runtime/provider.h"
-#include "runtime/threads.h"
+#include "runtime/base/threads.h"
 #include "tests/unit/cpu_kernel_cases.h"
 
 extern const tort_provider tort_provider_cpu;

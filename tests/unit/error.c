@@ -1,8 +1,8 @@
-/* Tests of runtime/error.c. */
+/* Tests of runtime/base/error.c. */
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 Test(error, a_failure_fills_every_field) {
     tort_error error = {.node = 7, .provider = "cpu"};

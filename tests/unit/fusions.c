@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "runtime/match.h"
+#include "runtime/passes/match.h"
 #include "tests/build_model.h"
 #include "tests/counting_env.h"
 #include "tests/report_of.h"
@@ -46,8 +46,7 @@ Test(fusions, a_malformed_row_is_told) {
     }
 }
 
-/* ---- a provider that says what it is told to -----------------------------------------------------------------------
- */
+/* ---- a provider that says what it is told to --------------------------------------------------------------------- */
 
 static void open_here(const tort_provider_config *config, void **device, tort_target *target,
                       tort_condition *condition) {

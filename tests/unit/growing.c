@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/session_state.h"
+#include "runtime/plan/session_state.h"
 #include "tests/counting_env.h"
 #include "tests/decoder.h"
 #include "tests/report_of.h"

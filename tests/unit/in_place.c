@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/session_state.h"
+#include "runtime/plan/session_state.h"
 #include "tests/onnx_bytes.h"
 #include "tests/report_of.h"
 #include "tests/unit/operator_case.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 static tort_env default_env(void) {
     return tort_env_complete(NULL);
@@ -258,8 +258,7 @@ Test(plan_check, damage_to_outputs_is_found) {
     EXPECT_FOUND("life time of output 0", t.slots[2].last_step = 1);
 }
 
-/* ---- very many ----------------------------------------------------------------------------------------------------
- */
+/* ---- very many --------------------------------------------------------------------------------------------------- */
 
 /* A fan lives at one time as a whole, beyond what is looked at pair by pair: it lies side by side, without a hole. */
 Test(memplan, a_fan_of_blocks_that_all_meet_is_packed) {

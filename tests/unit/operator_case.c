@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "ops/numeric.h"
-#include "runtime/check.h"
+#include "runtime/graph/check.h"
 
 extern const char *const operator_cases[], *const reduction_cases[], *const elementwise_cases[],
                                                                          *const list_cases[], *const fused_cases[];

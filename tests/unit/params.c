@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/infer.h"
-#include "runtime/text.h"
+#include "runtime/graph/infer.h"
+#include "runtime/graph/text.h"
 #include "tests/unit/loading.h"
 #include "tests/unit/operator_case.h"
 

@@ -67,8 +67,7 @@ static tort_status run_chain(fixture *f, float *y) {
     return status;
 }
 
-/* ---- claims by rule -------------------------------------------------------------------------------------------------
- */
+/* ---- claims by rule ---------------------------------------------------------------------------------------------- */
 
 Test(placement, first_provider_that_says_yes_serves) {
     fixture f = open_fake("fake,cpu", (tort_session_options){0});

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "runtime/session_state.h"
+#include "runtime/plan/session_state.h"
 #include "tests/build_model.h"
 
 /* ---- a kernel that is sized only when two threads are at it ------------------------------------------------------ */
@@ -83,8 +83,7 @@ static const tort_provider together = {.abi = TORT_PROVIDER_ABI,
                                        .open = open_here};
 static const tort_provider *const providers[] = {&together, NULL};
 
-/* ---- two threads --------------------------------------------------------------------------------------------------
- */
+/* ---- two threads ------------------------------------------------------------------------------------------------- */
 
 typedef struct planner {
     tort_session *session;

@@ -1,4 +1,5 @@
-/* Tests of runtime/probe.c: providers without a model. tests/install/what_opens.c asks from outside of the tree. */
+/* Tests of runtime/providers/probe.c: providers without a model. tests/install/what_opens.c asks from outside of the
+ * tree. */
 #include <criterion/criterion.h>
 #include <string.h>
 

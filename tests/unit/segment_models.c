@@ -226,8 +226,7 @@ int32_t build_random(model_builder *b, int32_t x, int32_t k, int32_t *second) {
     return build_node(b, "Mul", "first", (const int32_t[]){values[count - 1], x, -1});
 }
 
-/* ---- a session of one ----------------------------------------------------------------------------------------------
- */
+/* ---- a session of one -------------------------------------------------------------------------------------------- */
 
 void open_segments(opened *o, build_function *build, const char *chain_text, tort_session_options options) {
     *o = (opened){.session = NULL};

@@ -1,4 +1,4 @@
-/* Tests of runtime/sizes.c: bytes as users type them. */
+/* Tests of runtime/providers/sizes.c: bytes as users type them. */
 #include <criterion/criterion.h>
 
 #include "runtime/provider.h"

@@ -1,9 +1,9 @@
-/* Tests of runtime/threads.c: parts cover the range once, nested and concurrent calls do not block. */
+/* Tests of runtime/base/threads.c: parts cover the range once, nested and concurrent calls do not block. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "runtime/threads.h"
+#include "runtime/base/threads.h"
 
 enum { COUNT = 1000 };
 

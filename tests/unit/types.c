@@ -1,4 +1,4 @@
-/* Tests of runtime/types.c: names, bits, and sizes of tensors. */
+/* Tests of runtime/graph/types.c: names, bits, and sizes of tensors. */
 #include <criterion/criterion.h>
 #include <string.h>
 

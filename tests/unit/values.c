@@ -1,4 +1,5 @@
-/* values.c - tests of runtime/value.c: counted tensors, sequences, optionals and maps, and of the types of values. */
+/* values.c - tests of runtime/graph/value.c: counted tensors, sequences, optionals and maps, and of the types of
+ * values. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <string.h>

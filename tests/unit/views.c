@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "runtime/session_state.h"
+#include "runtime/plan/session_state.h"
 #include "tests/onnx_bytes.h"
 #include "tests/report_of.h"
 

@@ -1,0 +1,81 @@
+/* names.c - the hash table: open addressing with linear probing, at most three quarters full.
+ *
+ * The hash starts from an address, so that a model cannot be made whose names all collide. */
+#include "runtime/base/names.h"
+
+#include <string.h>
+
+typedef struct tort_name_slot {
+    const char *name; /* NULL: empty */
+    uint32_t hash;
+    int32_t number;
+} tort_name_slot;
+
+void tort_names_init(tort_names *names, const tort_env *env) {
+    *names = (tort_names){.env = env, .seed = (uintptr_t)names};
+}
+
+void tort_names_free(tort_names *names) {
+    tort_free(names->env, names->slots, (size_t)names->capacity * sizeof *names->slots);
+    tort_names_init(names, names->env);
+}
+
+/* FNV-1a, then mixed so that all of its bits take part in the low ones, which choose the slot. */
+static uint32_t hash_of(const tort_names *names, const char *name) {
+    uint64_t hash = 14695981039346656037u ^ names->seed;
+    for (const unsigned char *at = (const unsigned char *)name; *at; at++) hash = (hash ^ *at) * 1099511628211u;
+    hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15u;
+    return (uint32_t)(hash >> 32);
+}
+
+static tort_name_slot *slot_of(const tort_names *names, const char *name, uint32_t hash) {
+    uint32_t mask = (uint32_t)names->capacity - 1, at = hash & mask;
+    while (names->slots[at].name && (names->slots[at].hash != hash || strcmp(names->slots[at].name, name) != 0))
+        at = (at + 1) & mask;
+    return &names->slots[at];
+}
+
+bool tort_names_find(const tort_names *names, const char *name, int32_t *number) {
+    if (names->count == 0) return false;
+    const tort_name_slot *slot = slot_of(names, name, hash_of(names, name));
+    if (!slot->name) return false;
+    *number = slot->number;
+    return true;
+}
+
+static bool enlarge(tort_names *names) {
+    tort_names larger = *names;
+    if (names->capacity > INT32_MAX / 2) return false;
+    larger.capacity = names->capacity ? names->capacity * 2 : 4;
+    larger.slots = tort_alloc_zero(names->env, (size_t)larger.capacity, sizeof *larger.slots);
+    if (!larger.slots) return false;
+    for (int32_t i = 0; i < names->capacity; i++) {
+        const tort_name_slot *slot = &names->slots[i];
+        if (slot->name) *slot_of(&larger, slot->name, slot->hash) = *slot;
+    }
+    tort_free(names->env, names->slots, (size_t)names->capacity * sizeof *names->slots);
+    *names = larger;
+    return true;
+}
+
+bool tort_names_add(tort_names *names, const char *name, int32_t number) {
+    if (names->count >= names->capacity / 4 * 3 && !enlarge(names)) return false;
+    uint32_t hash = hash_of(names, name);
+    *slot_of(names, name, hash) = (tort_name_slot){name, hash, number};
+    names->count++;
+    return true;
+}
+
+/* The number of a name is how often it was asked for, so that the n-th does not try all before it. */
+const char *tort_names_add_unique(tort_names *names, tort_arena *arena, const char *name) {
+    int32_t repeat;
+    if (!tort_names_find(names, name, &repeat)) return tort_names_add(names, name, 1) ? name : NULL;
+    const char *other;
+    int32_t taken;
+    do {
+        other = tort_arena_format(arena, "%s#%d", name, ++repeat);
+        if (!other) return NULL;
+    } while (tort_names_find(names, other, &taken));
+    slot_of(names, name, hash_of(names, name))->number = repeat;
+    return tort_names_add(names, other, 1) ? other : NULL;
+}

@@ -1,0 +1,61 @@
+/* suggest.c - edit distance between words, to turn a misspelt name into a question with the right one. */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "runtime/base/suggest.h"
+
+#define LONGEST 63
+
+static int replace_cost(char a, char b) {
+    if (a == b) return 0;
+    return tolower((unsigned char)a) == tolower((unsigned char)b) ? 1 : 2;
+}
+
+static int least(int a, int b) {
+    return a < b ? a : b;
+}
+
+/* In half edits; words that are too long to compare are infinitely far. */
+static int distance(const char *a, const char *b) {
+    size_t m = strlen(a), n = strlen(b);
+    if (m > LONGEST || n > LONGEST) return 1000;
+    int rows[3][LONGEST + 1];
+    for (size_t j = 0; j <= n; j++) rows[0][j] = (int)(2 * j);
+    for (size_t i = 1; i <= m; i++) {
+        int *row = rows[i % 3];
+        const int *above = rows[(i - 1) % 3], *second = rows[(i + 1) % 3];
+        row[0] = (int)(2 * i);
+        for (size_t j = 1; j <= n; j++) {
+            row[j] = least(above[j - 1] + replace_cost(a[i - 1], b[j - 1]), least(above[j], row[j - 1]) + 2);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                row[j] = least(row[j], second[j - 2] + 2);
+        }
+    }
+    return rows[m % 3][n];
+}
+
+const char *tort_nearest(const char *word, const char *const *candidates, size_t count) {
+    const char *best = NULL;
+    /* A third of the word, and at least one edit: but of a single letter that would leave nothing. */
+    int limit = (int)strlen(word) * 2 / 3, least_limit = strlen(word) < 2 ? 1 : 2;
+    int fewest = limit < least_limit ? least_limit : limit;
+    for (size_t i = 0; i < count; i++) {
+        int edits = strcasecmp(word, candidates[i]) ? distance(word, candidates[i]) : 1;
+        if (edits > fewest || (best && edits == fewest)) continue;
+        best = candidates[i];
+        fewest = edits;
+    }
+    return best;
+}
+
+const char *tort_did_you_mean(const char *word, const char *const *candidates, size_t count, char *buffer,
+                              size_t size) {
+    const char *nearest = tort_nearest(word, candidates, count);
+    if (nearest)
+        snprintf(buffer, size, "; did you mean '%s'?", nearest);
+    else
+        snprintf(buffer, size, "%s", "");
+    return buffer;
+}

@@ -1,0 +1,78 @@
+/* params.c - params are plain data: the operator's struct of numbers and, for a row with TORT_OP_LISTS, the lists and
+ * strings of the node behind it, in the order of its attributes.
+ *
+ * A list is told by its distance from the start of the params. So their bytes can be moved, compared and saved, and
+ * outlive the model. */
+#include <stdint.h>
+#include <string.h>
+
+#include "runtime/graph/infer.h"
+
+#define LIST_ALIGN 8 /* of the largest element */
+
+/* Bytes that a list or string takes. False where they overflow. */
+static bool list_bytes(const tort_attribute *attribute, size_t *bytes) {
+    const size_t count = (size_t)attribute->count;
+    *bytes = 0;
+    if (attribute->kind == TORT_ATTR_STRING) *bytes = attribute->u.s.length;
+    if (attribute->kind == TORT_ATTR_INTS) return tort_mul_size(count, sizeof(int64_t), bytes);
+    if (attribute->kind == TORT_ATTR_FLOATS) return tort_mul_size(count, sizeof(float), bytes);
+    if (attribute->kind != TORT_ATTR_STRINGS) return true;
+    bool fits = tort_mul_size(count, sizeof(tort_list), bytes);
+    for (size_t i = 0; i < count && fits; i++) fits = tort_add_size(*bytes, attribute->u.strings[i].length, bytes);
+    return fits;
+}
+
+/* Where in the params the list of an attribute begins; for NULL, where the last one ends. */
+static size_t list_offset(const tort_node_view *node, const tort_attribute *wanted) {
+    size_t offset = node->op->params_size, bytes = 0;
+    bool fits = tort_align_size(offset, LIST_ALIGN, &offset);
+    for (int32_t i = 0; fits && i < node->attribute_count && &node->attributes[i] != wanted; i++)
+        fits = list_bytes(&node->attributes[i], &bytes) && tort_add_size(offset, bytes, &offset) &&
+               tort_align_size(offset, LIST_ALIGN, &offset);
+    return fits && offset < PTRDIFF_MAX ? offset : PTRDIFF_MAX;
+}
+
+size_t tort_params_bytes(const tort_node *node) {
+    if (!(node->op->flags & TORT_OP_LISTS)) return node->op->params_size;
+    const tort_node_view view = {
+        .op = node->op, .attributes = node->attributes, .attribute_count = node->attribute_count};
+    return list_offset(&view, NULL);
+}
+
+/* A list for each string, then the bytes of all of them. */
+static void copy_strings(uint8_t *params, size_t offset, const tort_string *strings, size_t count) {
+    tort_list *lists = (tort_list *)(void *)(params + offset);
+    offset += count * sizeof *lists;
+    for (size_t i = 0; i < count; i++) {
+        lists[i] = (tort_list){offset, (int64_t)strings[i].length};
+        if (strings[i].length) memcpy(params + offset, strings[i].data, strings[i].length);
+        offset += strings[i].length;
+    }
+}
+
+/* Of a list of numbers or a string; NULL: neither. */
+static const void *list_data(const tort_attribute *attribute) {
+    if (attribute->kind == TORT_ATTR_STRING) return attribute->u.s.data;
+    if (attribute->kind == TORT_ATTR_INTS) return attribute->u.ints;
+    return attribute->kind == TORT_ATTR_FLOATS ? attribute->u.floats : NULL;
+}
+
+tort_list tort_resolve_list(const tort_resolve *resolve, const char *name) {
+    const tort_node_view *node = resolve->node;
+    const tort_attribute *attribute = node->op->flags & TORT_OP_LISTS ? tort_attr(node, name) : NULL;
+    size_t bytes = 0;
+    if (!attribute || !list_bytes(attribute, &bytes) || !bytes) return (tort_list){0, 0};
+    const size_t offset = list_offset(node, attribute);
+    uint8_t *params = resolve->params;
+    if (attribute->kind == TORT_ATTR_STRINGS)
+        copy_strings(params, offset, attribute->u.strings, (size_t)attribute->count);
+    else
+        memcpy(params + offset, list_data(attribute), bytes);
+    return (tort_list){offset, attribute->kind == TORT_ATTR_STRING ? (int64_t)bytes : attribute->count};
+}
+
+tort_string tort_list_string(const void *params, tort_list strings, int64_t i) {
+    const tort_list text = ((const tort_list *)tort_list_at(params, strings))[i];
+    return (tort_string){tort_list_at(params, text), (size_t)text.count};
+}

@@ -1,0 +1,158 @@
+/* weights.c - decides when the bytes of a weight are in memory.
+ *
+ * A weight stays in its file until somebody acquires it, is read straight to its aligned home, and leaves when the last
+ * holder releases it; so a provider can pack weight by weight and no weight is held twice. Mapped files and the
+ * caller's buffer are used in place where they are aligned. It knows encodings, not file formats. */
+#include "runtime/graph/weights.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "runtime/base/varints.h"
+
+typedef struct weight_home {
+    const void *data; /* NULL: not resident */
+    void *owned;      /* what to free, NULL if data is a view */
+    size_t owned_size;
+    int32_t holds;
+} weight_home;
+
+struct tort_weight_store {
+    const tort_env *env; /* borrows the model's */
+    pthread_mutex_t lock;
+    weight_home *homes;
+    int32_t capacity;
+    size_t resident; /* bytes of homes that can be dropped */
+};
+
+struct tort_weight_store *tort_weight_store_new(const tort_env *env) {
+    struct tort_weight_store *store = tort_alloc_zero(env, 1, sizeof *store);
+    if (!store) return NULL;
+    store->env = env;
+    pthread_mutex_init(&store->lock, NULL);
+    return store;
+}
+
+static void home_drop(struct tort_weight_store *store, weight_home *home) {
+    if (home->owned) tort_free_aligned(store->env, home->owned, home->owned_size);
+    *home = (weight_home){0};
+}
+
+void tort_weight_store_free(struct tort_weight_store *store) {
+    for (int32_t i = 0; i < store->capacity; i++) home_drop(store, &store->homes[i]);
+    const tort_env *env = store->env;
+    tort_free(env, store->homes, (size_t)store->capacity * sizeof *store->homes);
+    pthread_mutex_destroy(&store->lock);
+    tort_free(env, store, sizeof *store);
+}
+
+bool tort_weight_store_grow(struct tort_weight_store *store, int32_t count) {
+    int32_t before = store->capacity;
+    if (!tort_grow(store->env, (void **)&store->homes, &store->capacity, count, sizeof *store->homes)) return false;
+    for (int32_t i = before; i < store->capacity; i++) store->homes[i] = (weight_home){0};
+    return true;
+}
+
+void *tort_weight_store_put(struct tort_weight_store *store, int32_t weight, size_t size) {
+    weight_home *home = &store->homes[weight];
+    home->owned = tort_alloc_aligned(store->env, size);
+    if (home->owned && size) memset(home->owned, 0, size);
+    home->owned_size = size;
+    home->data = home->owned;
+    home->holds = 1; /* never dropped: it cannot be read again */
+    return home->owned;
+}
+
+/* ---- decoding --------------------------------------------------------------------------------------------------- */
+
+enum { VARINT_WINDOW = 1 << 16 };
+
+/* Reads through a small window: encoded and decoded bytes are never both held whole. */
+static tort_status read_varints(const tort_model *model, const tort_weight *weight, void *data, tort_error *error) {
+    tort_tensor shape = {.type = weight->type, .rank = weight->rank};
+    int64_t elements;
+    memcpy(shape.dims, weight->dims, sizeof shape.dims);
+    uint8_t *window = tort_alloc(&model->env, VARINT_WINDOW);
+    if (!window) return tort_out_of_memory(error, VARINT_WINDOW);
+    tort_varints varints;
+    tort_status status = tort_tensor_count(&shape, &elements) ? TORT_OK : TORT_E_INTERNAL;
+    if (!status) tort_varints_begin(&varints, weight->type, (size_t)elements, weight->bytes, data);
+    for (uint64_t at = 0, part; !status && at < weight->length; at += part) {
+        part = weight->length - at < VARINT_WINDOW ? weight->length - at : VARINT_WINDOW;
+        status = model->source_read(model->source_ud, weight->file, weight->offset + at, part, window, error);
+        if (!status) status = tort_varints_feed(&varints, window, (size_t)part, error);
+    }
+    if (!status) status = tort_varints_end(&varints, error);
+    tort_free(&model->env, window, VARINT_WINDOW);
+    return status;
+}
+
+/* ---- acquire, release ------------------------------------------------------------------------------------------- */
+
+/* The weight where the source has it, aligned; NULL: it has to be read. */
+static const void *in_place(const tort_model *model, const tort_weight *weight) {
+    if (weight->encoding != TORT_ENCODING_RAW || !model->source_view || !weight->bytes) return NULL;
+    const void *data = model->source_view(model->source_ud, weight->file, weight->offset, weight->length);
+    return (uintptr_t)data % TORT_HOST_ALIGN == 0 ? data : NULL;
+}
+
+size_t tort_weight_home_bytes(const tort_model *model, int32_t index) {
+    const tort_weight *weight = &model->weights[index];
+    if (weight->encoding == TORT_ENCODING_MEMORY || in_place(model, weight)) return 0;
+    return tort_aligned_bytes(weight->bytes);
+}
+
+size_t tort_weights_resident(const tort_model *model) {
+    pthread_mutex_lock(&model->store->lock);
+    const size_t resident = model->store->resident;
+    pthread_mutex_unlock(&model->store->lock);
+    return resident;
+}
+
+static tort_status make_resident(const tort_model *model, int32_t index, weight_home *home, tort_error *error) {
+    const tort_weight *weight = &model->weights[index];
+    if (weight->encoding == TORT_ENCODING_LEFT_OUT)
+        return tort_fail(error, TORT_E_MODEL, "the contents of a weight that is read were left out of the saved plan");
+    home->data = in_place(model, weight);
+    if (home->data) return TORT_OK;
+    void *data = tort_alloc_aligned(&model->env, weight->bytes);
+    if (!data) return tort_out_of_memory(error, weight->bytes);
+    tort_status status = TORT_OK;
+    if (weight->bytes && weight->encoding == TORT_ENCODING_RAW)
+        status = model->source_read(model->source_ud, weight->file, weight->offset, weight->length, data, error);
+    else if (weight->bytes)
+        status = read_varints(model, weight, data, error);
+    if (status) {
+        tort_free_aligned(&model->env, data, weight->bytes);
+        return status;
+    }
+    home->data = home->owned = data;
+    home->owned_size = weight->bytes;
+    model->store->resident += tort_aligned_bytes(weight->bytes);
+    return TORT_OK;
+}
+
+tort_status tort_weight_acquire(const tort_model *model, int32_t weight, const void **data, tort_error *error) {
+    struct tort_weight_store *store = model->store;
+    weight_home *home = &store->homes[weight];
+    tort_status status = TORT_OK;
+    pthread_mutex_lock(&store->lock);
+    if (!home->data) status = make_resident(model, weight, home, error);
+    if (!status) {
+        home->holds++;
+        *data = home->data;
+    }
+    pthread_mutex_unlock(&store->lock);
+    return status;
+}
+
+void tort_weight_release(const tort_model *model, int32_t weight) {
+    struct tort_weight_store *store = model->store;
+    pthread_mutex_lock(&store->lock);
+    weight_home *home = &store->homes[weight];
+    if (--home->holds == 0) {
+        if (home->owned) store->resident -= tort_aligned_bytes(home->owned_size);
+        home_drop(store, home);
+    }
+    pthread_mutex_unlock(&store->lock);
+}

@@ -1,0 +1,374 @@
+/* fold.c - decides which nodes are evaluated before anything runs.
+ *
+ * Two kinds: nodes whose inputs are all constant (run once, by the operator's plain loop), and shape arithmetic, whose
+ * integers infer already told; then nodes that nobody reads any more. Capped in bytes, since a few bytes of model can
+ * ask for any amount (ConstantOfShape). It must not know operators or providers. Read next: place.c. */
+#include <string.h>
+
+#include "runtime/plan/session_state.h"
+
+#define BULKY_LIMIT (1u << 16) /* bytes that a TORT_OP_BULKY node may be folded to */
+#define DEFAULT_LIMIT ((uint64_t)64 << 20)
+
+/* ---- one node ---------------------------------------------------------------------------------------------------- */
+
+typedef struct folder {
+    tort_session *session;
+    tort_lowered *lowered;
+    tort_pass pass;
+    tort_tensor *inputs, *outputs; /* pass.widest of each */
+    uint64_t budget;
+    bool out_of_memory; /* a node was not folded for that reason */
+} folder;
+
+/* NULL: out of memory, which is noted. */
+static void *take_aligned(folder *f, size_t bytes) {
+    void *data = tort_alloc_aligned(&f->session->env, bytes);
+    if (!data) f->out_of_memory = true;
+    return data;
+}
+
+static bool settle(folder *f, int32_t value, int32_t weight, void *folded, size_t bytes) {
+    const bool settled = tort_lowered_settle(f->lowered, value, weight, folded, bytes);
+    if (!settled) f->out_of_memory = true;
+    return settled;
+}
+
+/* May this node be evaluated now? Fills the shapes of its tensors. */
+static bool can_evaluate(folder *f, const tort_node *node) {
+    if (!node->op || !node->op->reference || node->op->flags & (TORT_OP_RANDOM | TORT_OP_CONTROL)) return false;
+    for (int32_t i = 0; i < node->input_count; i++) {
+        f->inputs[i] = (tort_tensor){.type = TORT_UNDEFINED};
+        if (node->inputs[i] < 0) continue;
+        if (!tort_is_constant(f->lowered, node->inputs[i]) ||
+            !tort_info_tensor(&f->lowered->infos[node->inputs[i]], &f->inputs[i]))
+            return false;
+    }
+    uint64_t total = 0;
+    for (int32_t i = 0; i < node->output_count; i++) {
+        f->outputs[i] = (tort_tensor){.type = TORT_UNDEFINED};
+        size_t bytes = 0;
+        if (node->outputs[i] < 0) continue;
+        if (!tort_info_tensor(&f->lowered->infos[node->outputs[i]], &f->outputs[i]) ||
+            !tort_tensor_bytes(&f->outputs[i], &bytes) || bytes > f->budget)
+            return false;
+        total += bytes;
+    }
+    return total <= f->budget && !(node->op->flags & TORT_OP_BULKY && total > BULKY_LIMIT);
+}
+
+/* Do shapes alone determine all of this value's elements? */
+static bool determined(const tort_session *session, const tort_info *info) {
+    if (!info->elements) return false;
+    for (int32_t i = 0; i < info->element_count; i++)
+        if (info->elements[i].symbolic && tort_dim_dynamic(&session->dims, info->elements[i].value)) return false;
+    return true;
+}
+
+/* Are the inputs whose values make the shape at hand? What an output is may be told without them, but not whether they
+ * agree: a list of four elements under a shape of one entry can only stay a list of four. */
+static bool shaped(const tort_lowered *lowered, const tort_node *node) {
+    for (int32_t i = 1; i < node->input_count && i < 32; i++) {
+        if (node->inputs[i] < 0 || !(node->op->shape_inputs >> i & 1)) continue;
+        const tort_info *info = &lowered->infos[node->inputs[i]];
+        if (!tort_is_constant(lowered, node->inputs[i]) && !determined(lowered->session, info)) return false;
+    }
+    return true;
+}
+
+/* A constant under another shape is the same constant: nothing is copied. */
+static bool fold_alias(folder *f, const tort_node *node) {
+    tort_lowered *lowered = f->lowered;
+    tort_tensor tensor;
+    if (!(node->op->flags & TORT_OP_ALIAS) || node->inputs[0] < 0 || node->outputs[0] < 0 || node->output_count > 1)
+        return false;
+    const int32_t from = node->inputs[0], to = node->outputs[0];
+    if (!tort_is_constant(lowered, from) || !tort_info_tensor(&lowered->infos[to], &tensor)) return false;
+    lowered->constant_of[to] = lowered->constant_of[from];
+    lowered->weights[to] = lowered->weights[from];
+    lowered->infos[to].constant = true;
+    lowered->infos[to].data = f->session->constants[lowered->constant_of[from]].folded;
+    return true;
+}
+
+/* A Constant node that holds a tensor is that weight. */
+static bool fold_constant_node(folder *f, const tort_node *node) {
+    if (!(node->op->flags & TORT_OP_CONSTANT) || node->outputs[0] < 0) return false;
+    for (int32_t i = 0; i < node->attribute_count; i++) {
+        const tort_attribute *attribute = &node->attributes[i];
+        if (attribute->kind != TORT_ATTR_TENSOR && attribute->kind != TORT_ATTR_SPARSE_TENSOR) continue;
+        int32_t weight = attribute->u.weights[0];
+        const size_t bytes = f->session->model->weights[weight].bytes;
+        return settle(f, node->outputs[0], weight, NULL, bytes);
+    }
+    return false;
+}
+
+static bool allocate_outputs(folder *f, const tort_node *node) {
+    for (int32_t i = 0; i < node->output_count; i++) {
+        size_t bytes = 0;
+        if (f->outputs[i].type == TORT_UNDEFINED) continue;
+        tort_tensor_bytes(&f->outputs[i], &bytes);
+        f->outputs[i].data = take_aligned(f, bytes);
+        if (!f->outputs[i].data) return false;
+    }
+    return true;
+}
+
+static void free_outputs(folder *f, const tort_node *node) {
+    for (int32_t i = 0; i < node->output_count; i++) {
+        size_t bytes = 0;
+        if (!f->outputs[i].data) continue;
+        tort_tensor_bytes(&f->outputs[i], &bytes);
+        tort_free_aligned(&f->session->env, f->outputs[i].data, bytes);
+    }
+}
+
+/* Runs the plain loop. A node that fails here (an index out of range) is left to fail in the run, where it is named. */
+static bool call_reference(folder *f, const tort_node *node, const tort_node_view *view) {
+    tort_session *session = f->session;
+    size_t scratch_bytes = 0, params_bytes = tort_params_bytes(node) + 1;
+    void *params = tort_alloc_zero(&session->env, 1, params_bytes);
+    if (!params) f->out_of_memory = true;
+    bool done = params && !tort_resolve_node(view, params, &scratch_bytes, NULL);
+    void *scratch = done ? take_aligned(f, scratch_bytes) : NULL;
+    if (scratch && allocate_outputs(f, node)) {
+        tort_call call = {.params = params,
+                          .inputs = f->inputs,
+                          .outputs = f->outputs,
+                          .input_count = node->input_count,
+                          .output_count = node->output_count,
+                          .scratch = scratch,
+                          .env = &session->env,
+                          .text = session->text};
+        const tort_status status = node->op->reference(&call);
+        if (status == TORT_E_MEMORY) f->out_of_memory = true;
+        done = !status;
+    } else {
+        done = false;
+    }
+    if (scratch) tort_free_aligned(&session->env, scratch, scratch_bytes);
+    tort_free(&session->env, params, params_bytes);
+    return done;
+}
+
+static bool evaluate(folder *f, int32_t index) {
+    tort_session *session = f->session;
+    const tort_node *node = &f->lowered->graph.nodes[index];
+    const int32_t *constant_of = f->lowered->constant_of;
+    tort_node_view view = tort_pass_view(&f->pass, index);
+    bool held = true;
+    int32_t acquired = 0;
+    for (; held && acquired < node->input_count; acquired++) {
+        if (node->inputs[acquired] < 0) continue;
+        const void *data = NULL;
+        const tort_status status = tort_constant_acquire(session, constant_of[node->inputs[acquired]], &data, NULL);
+        if (status == TORT_E_MEMORY) f->out_of_memory = true;
+        held = !status;
+        if (!held) break;
+        f->pass.in[acquired].data = data;
+        memcpy(&f->inputs[acquired].data, &data, sizeof data); /* drops const: kernels do not write inputs */
+    }
+    bool done = held && call_reference(f, node, &view);
+    while (acquired-- > 0)
+        if (node->inputs[acquired] >= 0) tort_constant_release(session, constant_of[node->inputs[acquired]]);
+    if (!done) {
+        free_outputs(f, node);
+        return false;
+    }
+    for (int32_t i = 0; i < node->output_count; i++) {
+        size_t bytes = 0;
+        if (node->outputs[i] < 0) continue;
+        tort_tensor_bytes(&f->outputs[i], &bytes);
+        f->budget -= bytes < f->budget ? bytes : f->budget;
+        done &= settle(f, node->outputs[i], -1, f->outputs[i].data, bytes);
+    }
+    return done;
+}
+
+/* ---- shape arithmetic -------------------------------------------------------------------------------------------- */
+
+/* The node's integers are known while planning: it never runs. Known numbers become a constant at once. */
+static bool fold_shape_arithmetic(folder *f, const tort_node *node) {
+    tort_lowered *lowered = f->lowered;
+    int32_t live = 0;
+    for (int32_t i = 0; i < node->output_count; i++) {
+        if (node->outputs[i] < 0) continue;
+        live++;
+        if (!determined(f->session, &lowered->infos[node->outputs[i]])) return false;
+    }
+    for (int32_t i = 0; i < node->output_count; i++) {
+        tort_info *info = node->outputs[i] >= 0 ? &lowered->infos[node->outputs[i]] : NULL;
+        if (!info || !tort_elements_known(info) || info->constant) continue;
+        size_t bytes = (size_t)info->element_count * (size_t)tort_type_bits(info->type) / 8;
+        void *data = take_aligned(f, bytes);
+        if (!data) return false;
+        tort_write_elements(info, data);
+        if (!settle(f, node->outputs[i], -1, data, bytes)) return false;
+    }
+    return live > 0;
+}
+
+/* ---- the whole graph --------------------------------------------------------------------------------------------- */
+
+static bool fold_node(folder *f, int32_t index) {
+    const tort_node *node = &f->lowered->graph.nodes[index];
+    if (!node->op || !node->output_count) return false;
+    if (fold_constant_node(f, node)) return true;
+    if (shaped(f->lowered, node) && (fold_alias(f, node) || fold_shape_arithmetic(f, node))) return true;
+    return can_evaluate(f, node) && evaluate(f, index);
+}
+
+static bool has_output(const tort_node *node) {
+    for (int32_t k = 0; k < node->output_count; k++)
+        if (node->outputs[k] >= 0) return true;
+    return false;
+}
+
+/* Nodes whose outputs nobody reads any more, from the last to the first; where every node is to run, only those that
+ * have no output at all. Where the application chose outputs, it means to do without the rest, known or not. */
+static tort_status mark_unread(tort_lowered *lowered, tort_error *error) {
+    tort_session *session = lowered->session;
+    const tort_graph *graph = &lowered->graph;
+    const bool chosen = session->options.output_count > 0 && lowered == tort_main_graph(session);
+    const bool keep = session->options.unfolded && !chosen;
+    int32_t *readers = tort_alloc_zero(&session->env, (size_t)graph->value_count + 1, sizeof *readers);
+    if (!readers) return tort_out_of_memory(error, (size_t)graph->value_count * sizeof *readers);
+    for (int32_t i = 0; i < graph->output_count; i++) readers[graph->outputs[i]]++;
+    for (int32_t i = graph->node_count - 1; i >= 0; i--) {
+        const tort_node *node = &graph->nodes[i];
+        tort_unit *unit = &lowered->units[i];
+        bool read = keep && has_output(node);
+        for (int32_t k = 0; k < node->output_count; k++) read |= node->outputs[k] >= 0 && readers[node->outputs[k]];
+        if (!read && (node->op || chosen) && !unit->folded) {
+            unit->folded = true;
+            unit->label = "unread";
+        }
+        for (int32_t k = 0; !unit->folded && k < node->input_count; k++)
+            if (node->inputs[k] >= 0) readers[node->inputs[k]]++;
+    }
+    tort_free(&session->env, readers, ((size_t)graph->value_count + 1) * sizeof *readers);
+    return TORT_OK;
+}
+
+static uint64_t fold_limit(const tort_session *session) {
+    if (session->options.fold_limit) return session->options.fold_limit;
+    uint64_t weights = 0;
+    for (int32_t i = 0; i < session->model->weight_count; i++) weights += session->model->weights[i].bytes;
+    return weights > DEFAULT_LIMIT ? weights : DEFAULT_LIMIT;
+}
+
+/* ---- bodies ------------------------------------------------------------------------------------------------------ */
+
+static tort_status fold_graph(tort_lowered *lowered, uint64_t *budget, tort_error *error);
+
+/* What goes into a body, as the shape rule of its node last gave it. */
+static void note_entry(void *ud, int32_t body, const tort_info *inputs) {
+    tort_session *session = ud;
+    tort_lowered *lowered = &session->graphs[body];
+    for (int32_t i = 0; i < lowered->graph.input_count; i++) lowered->infos[lowered->graph.inputs[i]] = inputs[i];
+    lowered->lowered = true;
+}
+
+/* What a body captures is the same constant inside where it is one outside. */
+static void pass_constants(const tort_lowered *outer, const tort_node *node, tort_lowered *body) {
+    const int32_t own = node->input_count - node->captured, first = body->graph.input_count - node->captured;
+    for (int32_t i = 0; i < node->captured; i++) {
+        const int32_t from = node->inputs[own + i], to = body->graph.inputs[first + i];
+        if (from < 0 || !tort_is_constant(outer, from)) continue;
+        body->constant_of[to] = outer->constant_of[from];
+        body->weights[to] = outer->weights[from];
+        body->infos[to] = outer->infos[from];
+    }
+}
+
+/* Calls `visit` for each body of a node that was lowered. */
+static tort_status each_body(folder *f, const tort_node *node,
+                             tort_status (*visit)(folder *f, const tort_node *node, tort_lowered *body, tort_error *),
+                             tort_error *error) {
+    tort_status status = TORT_OK;
+    for (int32_t a = 0; a < node->attribute_count; a++) {
+        const tort_attribute *attribute = &node->attributes[a];
+        if (attribute->kind != TORT_ATTR_GRAPH && attribute->kind != TORT_ATTR_GRAPHS) continue;
+        for (int32_t i = 0; !status && i < attribute->count; i++) {
+            tort_lowered *body = &f->session->graphs[attribute->u.graphs[i]];
+            if (body->lowered) status = visit(f, node, body, error);
+        }
+    }
+    return status;
+}
+
+static tort_status fold_body(folder *f, const tort_node *node, tort_lowered *body, tort_error *error) {
+    pass_constants(f->lowered, node, body);
+    return fold_graph(body, &f->budget, error);
+}
+
+/* The bodies of a node that is not read never run, nor do theirs. */
+static tort_status leave_body(folder *f, const tort_node *node, tort_lowered *body, tort_error *error) {
+    (void)node;
+    body->lowered = false;
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; !status && i < body->graph.node_count; i++)
+        status = each_body(f, &body->graph.nodes[i], leave_body, error);
+    return status;
+}
+
+/* ---- the graph --------------------------------------------------------------------------------------------------- */
+
+/* A saved plan says what is folded; the shapes of its inputs must still tell all of it. */
+static tort_status check_folded(const folder *f, int32_t index, tort_error *error) {
+    const tort_node *node = &f->lowered->graph.nodes[index];
+    bool told = true;
+    for (int32_t i = 0; i < node->output_count; i++)
+        told = told && (node->outputs[i] < 0 || determined(f->session, &f->lowered->infos[node->outputs[i]]));
+    if (told || !node->op || !f->lowered->units[index].folded) return TORT_OK;
+    tort_fail(error, TORT_E_MODEL, "the saved plan leaves it out, but it has to run");
+    tort_error_at_node(error, &f->lowered->graph, index);
+    return TORT_E_MODEL;
+}
+
+static tort_status infer_and_fold(folder *f, tort_error *error) {
+    tort_lowered *lowered = f->lowered;
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; !status && i < lowered->graph.node_count; i++) {
+        const tort_node *node = &lowered->graph.nodes[i];
+        status = tort_pass_infer(&f->pass, i, error);
+        if (!status && node->op && node->op->flags & TORT_OP_CONTROL) status = each_body(f, node, fold_body, error);
+        if (!status && f->session->saved) status = check_folded(f, i, error);
+        if (status) break;
+        if (f->session->saved) continue;
+        bool folded = f->session->options.unfolded ? node->op && fold_constant_node(f, node) : fold_node(f, i);
+        if (f->out_of_memory) status = tort_out_of_memory(error, 0);
+        if (!folded) continue;
+        lowered->units[i].folded = true;
+        lowered->units[i].label = "constant";
+    }
+    return status;
+}
+
+static tort_status fold_graph(tort_lowered *lowered, uint64_t *budget, tort_error *error) {
+    tort_session *session = lowered->session;
+    folder f = {.session = session, .lowered = lowered, .budget = *budget};
+    tort_status status = tort_lowered_pass(lowered, &f.pass, lowered->infos, &session->dims, &session->arena, error);
+    if (status) return status;
+    f.pass.entered = note_entry;
+    f.pass.entered_ud = session;
+    size_t width = (size_t)f.pass.widest;
+    f.inputs = tort_alloc_zero(&session->env, width, sizeof *f.inputs);
+    f.outputs = tort_alloc_zero(&session->env, width, sizeof *f.outputs);
+    status =
+        f.inputs && f.outputs ? infer_and_fold(&f, error) : tort_out_of_memory(error, 2 * width * sizeof *f.inputs);
+    if (!status && !session->saved) status = mark_unread(lowered, error);
+    for (int32_t i = 0; !status && i < lowered->graph.node_count; i++)
+        if (lowered->units[i].folded) status = each_body(&f, &lowered->graph.nodes[i], leave_body, error);
+    *budget = f.budget;
+    tort_free(&session->env, f.inputs, width * sizeof *f.inputs);
+    tort_free(&session->env, f.outputs, width * sizeof *f.outputs);
+    tort_pass_free(&f.pass);
+    return status;
+}
+
+tort_status tort_fold(tort_session *session, tort_error *error) {
+    uint64_t budget = fold_limit(session);
+    return fold_graph(tort_main_graph(session), &budget, error);
+}

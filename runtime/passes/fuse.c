@@ -1,0 +1,362 @@
+/* fuse.c - joins units that are on one provider, where it has a kernel that does the work of all of them.
+ *
+ * Place, then fuse: nodes are where the chain put them, and the provider that they are on is offered the node that they
+ * would become, as place.c offers one. So a fusion moves no node, and without it a run is slower and rounds otherwise,
+ * no more. What makes which operator is data (pattern.h). The joined unit stands where its last node stood, when all of
+ * its operands are made. It must not know operators or providers by name. Read next: plan.c. */
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/providers/claim.h"
+#include "runtime/passes/match.h"
+
+typedef struct fuser {
+    tort_session *session;
+    tort_lowered *lowered;
+    tort_pass pass;
+    tort_op_table rows;
+    tort_parsed *patterns; /* pattern_count */
+    int32_t pattern_count;
+    int32_t *readers; /* a value: operands of units that run, and outputs of the graph, that are it */
+    bool *looked_at;  /* a value: a folded node reads it, so its shape is asked for whenever there is a plan */
+    int32_t counted;  /* values that there were at the start */
+    tort_error *error;
+} fuser;
+
+/* ---- who reads what ---------------------------------------------------------------------------------------------- */
+
+static bool runs(const tort_unit *unit) {
+    return unit->provider >= TORT_AT_HOST;
+}
+
+static void count_operands(const fuser *f, const tort_node *node, int32_t by) {
+    for (int32_t i = 0; i < node->input_count; i++)
+        if (node->inputs[i] >= 0 && node->inputs[i] < f->counted) f->readers[node->inputs[i]] += by;
+}
+
+static void count_readers(const fuser *f) {
+    const tort_graph *graph = &f->lowered->graph;
+    for (int32_t i = 0; i < graph->output_count; i++) f->readers[graph->outputs[i]]++;
+    for (int32_t n = 0; n < graph->node_count; n++) {
+        const tort_node *node = &graph->nodes[n];
+        if (runs(&f->lowered->units[n])) count_operands(f, tort_unit_node(f->lowered, n), 1);
+        for (int32_t i = 0; f->lowered->units[n].folded && i < node->input_count; i++)
+            if (node->inputs[i] >= 0) f->looked_at[node->inputs[i]] = true;
+    }
+}
+
+/* ---- the joined node --------------------------------------------------------------------------------------------- */
+
+static bool same_output(const tort_info *made, const tort_info *known) {
+    if (made->kind != known->kind || made->type != known->type || made->rank != known->rank) return false;
+    for (int32_t i = 0; i < known->rank; i++)
+        if (tort_dim_known(made->dims[i]) && tort_dim_known(known->dims[i]) && made->dims[i] != known->dims[i])
+            return false;
+    return true;
+}
+
+/* Are the operands of types that the operator takes, and is its output what the last node's was? */
+static tort_status check_made(fuser *f, tort_node_view view, bool *fits) {
+    tort_info outputs[TORT_INFER_OUTPUTS];
+    const tort_info *known = &view.outputs[0];
+    for (int32_t i = 0; i < TORT_INFER_OUTPUTS; i++) outputs[i] = (tort_info){.rank = -1, .composite = -1};
+    view.outputs = outputs;
+    tort_infer infer = {.node = &view, .outputs = outputs, .dims = f->pass.dims, .arena = f->pass.arena};
+    tort_status status = tort_check_types(&view, NULL);
+    if (!status && view.op->infer) status = view.op->infer(&infer);
+    if (status == TORT_E_MEMORY || f->pass.dims->failed) return tort_out_of_memory(f->error, 0);
+    *fits = !status && same_output(&outputs[0], known);
+    return TORT_OK;
+}
+
+/* Offers the node, which stands in the graph already, to the provider of its parts. A kernel that runs the plain loop
+ * is none, unless the anchor ran by its own. */
+static tort_status offer(fuser *f, tort_candidate *c, int32_t provider, bool *taken) {
+    tort_node_view view = tort_pass_view(&f->pass, c->index);
+    bool fits = false;
+    c->view = &view;
+    *taken = false;
+    tort_status status = tort_pass_acquire(&f->pass, c->index, f->error);
+    if (status) return status;
+    status = check_made(f, view, &fits);
+    if (!status && fits) {
+        fits = !tort_candidate_resolve(c, &view, NULL);
+        if (!c->unit->params) status = tort_out_of_memory(f->error, 0);
+    }
+    if (!status && fits) status = tort_candidate_offer(c, provider, taken, f->error);
+    if (!status && *taken) status = tort_candidate_size_packing(c, f->error);
+    tort_pass_release(&f->pass, c->index);
+    return status;
+}
+
+/* ---- accepted ---------------------------------------------------------------------------------------------------- */
+
+static void insert_sorted(int32_t *list, int32_t count, int32_t node) {
+    int32_t at = count;
+    for (; at > 0 && list[at - 1] > node; at--) list[at] = list[at - 1];
+    list[at] = node;
+}
+
+/* The nodes of a match that become the joined one. */
+typedef struct parts {
+    int32_t nodes[TORT_PATTERN_NODES], count;
+} parts;
+
+static parts parts_of(const tort_match *match) {
+    parts p = {.count = 0};
+    for (int32_t k = 0; k < match->pattern->node_count; k++)
+        if (!tort_match_stays(match, k)) p.nodes[p.count++] = match->nodes[k];
+    return p;
+}
+
+/* The model's nodes of all parts, in their order. */
+static bool list_parts(const fuser *f, const parts *p, tort_unit *joined) {
+    const tort_unit *units = f->lowered->units;
+    int32_t total = 0;
+    for (int32_t k = 0; k < p->count; k++) total += units[p->nodes[k]].from ? units[p->nodes[k]].from_count : 1;
+    int32_t *from = tort_arena_array(&f->session->arena, (size_t)total, sizeof *from);
+    if (!from) return false;
+    joined->from = from;
+    for (int32_t k = 0; k < p->count; k++) {
+        const tort_unit *part = &units[p->nodes[k]];
+        for (int32_t i = 0; i < part->from_count; i++) insert_sorted(from, joined->from_count++, part->from[i]);
+        if (!part->from) insert_sorted(from, joined->from_count++, p->nodes[k]);
+    }
+    return true;
+}
+
+/* What was said of the anchor by other providers, and of fusions, stays true of the joined unit. */
+static tort_status keep_said(const fuser *f, const tort_unit *anchor, int32_t provider, tort_unit *joined) {
+    const int32_t most = anchor->said_count + joined->said_count;
+    tort_said *all = tort_arena_array(&f->session->arena, (size_t)most + 1, sizeof *all);
+    int32_t count = 0;
+    if (!all) return tort_out_of_memory(f->error, 0);
+    for (int32_t i = 0; i < anchor->said_count; i++)
+        if (anchor->said[i].provider != provider || anchor->said[i].fusion) all[count++] = anchor->said[i];
+    for (int32_t i = 0; i < joined->said_count; i++) all[count++] = joined->said[i];
+    joined->said = all;
+    joined->said_count = count;
+    return TORT_OK;
+}
+
+/* A part does nothing any more. Folded nodes may still look at the shape of its output, and so at that of what it is
+ * made of. */
+static void retire(const fuser *f, const parts *p) {
+    const tort_graph *graph = &f->lowered->graph;
+    for (int32_t k = p->count - 2; k >= 0; k--) {
+        tort_unit *unit = &f->lowered->units[p->nodes[k]];
+        const tort_node *node = &graph->nodes[p->nodes[k]];
+        unit->provider = TORT_AT_FUSED;
+        unit->kernel = NULL;
+        unit->label = "fused";
+        unit->packed_bytes = 0;
+        unit->consumed = 0;
+        unit->asked = f->looked_at[node->outputs[0]];
+        for (int32_t i = 0; unit->asked && i < node->input_count; i++)
+            if (node->inputs[i] >= 0 && node->inputs[i] < f->counted) f->looked_at[node->inputs[i]] = true;
+    }
+}
+
+static tort_status accept(const fuser *f, const tort_match *match, tort_candidate *c, const tort_node *last) {
+    const parts p = parts_of(match);
+    const int32_t anchor = match->nodes[match->pattern->anchor];
+    for (int32_t k = 0; k < p.count; k++) {
+        const tort_unit *part = &f->lowered->units[p.nodes[k]];
+        c->unit->pinned |= part->pinned;
+        if (part->pinned) c->unit->pin = part->pin;
+    }
+    tort_status status = tort_candidate_store(c, f->error);
+    if (!status) status = keep_said(f, &f->lowered->units[anchor], match->provider, c->unit);
+    if (status) return status;
+    if (!list_parts(f, &p, c->unit)) return tort_out_of_memory(f->error, 0);
+    for (int32_t k = 0; k + 1 < p.count; k++) count_operands(f, &f->lowered->graph.nodes[p.nodes[k]], -1);
+    count_operands(f, last, -1);
+    count_operands(f, c->node, 1);
+    retire(f, &p);
+    f->lowered->units[c->index] = *c->unit;
+    return TORT_OK;
+}
+
+/* ---- refused ----------------------------------------------------------------------------------------------------- */
+
+/* The anchor's unit keeps what was said, once a fusion. */
+static tort_status note_refusal(const fuser *f, const tort_match *match, const tort_candidate *c) {
+    tort_unit *unit = &f->lowered->units[match->nodes[match->pattern->anchor]];
+    const char *name = match->pattern->row->name;
+    for (int32_t i = 0; i < unit->said_count; i++)
+        if (unit->said[i].fusion && !strcmp(unit->said[i].fusion, name)) return TORT_OK;
+    if (!c->said_count || unit->said_count == TORT_MOST_SAID) return TORT_OK;
+    tort_said *all = tort_arena_array(&f->session->arena, (size_t)unit->said_count + 1, sizeof *all);
+    if (!all) return tort_out_of_memory(f->error, 0);
+    if (unit->said_count) memcpy(all, unit->said, (size_t)unit->said_count * sizeof *all);
+    all[unit->said_count] = c->said[c->said_count - 1];
+    all[unit->said_count].fusion = name;
+    unit->said = all;
+    unit->said_count++;
+    return TORT_OK;
+}
+
+/* ---- one place --------------------------------------------------------------------------------------------------- */
+
+/* Values may have been added, and their arrays have moved. */
+static void refresh(fuser *f) {
+    f->pass.infos = f->lowered->infos;
+    f->pass.weights = f->lowered->weights;
+}
+
+/* The nodes match: what they make takes the place of the last one, if the provider will have it. */
+static tort_status join(fuser *f, tort_match *match, int32_t index, bool *joined) {
+    const tort_unit *anchor = &f->lowered->units[match->nodes[match->pattern->anchor]];
+    const tort_link *link = &f->session->chain[match->provider];
+    tort_node made, *place = &f->lowered->graph.nodes[index];
+    const tort_node last = *place;
+    if (!tort_match_make(match, &f->rows, &made)) return match->failed ? f->error->code : TORT_OK;
+    tort_unit unit = {.provider = TORT_AT_NOWHERE};
+    tort_candidate c = {.session = f->session,
+                        .lowered = f->lowered,
+                        .rows = &f->rows,
+                        .index = index,
+                        .node = place,
+                        .unit = &unit,
+                        .no_loops = !tort_runs_reference(link->provider, anchor->kernel),
+                        .alone = true};
+    *place = made;
+    refresh(f);
+    tort_status status = offer(f, &c, match->provider, joined);
+    if (!status && *joined) status = accept(f, match, &c, &last);
+    if (!status && !*joined) status = note_refusal(f, match, &c);
+    if (!*joined || status) *place = last;
+    return status;
+}
+
+static tort_status try_pattern(fuser *f, const tort_parsed *pattern, int32_t index, bool *joined) {
+    const int32_t values = f->lowered->graph.value_count, constants = f->session->constant_count;
+    tort_match match = {.pattern = pattern,
+                        .lowered = f->lowered,
+                        .readers = f->readers,
+                        .provider = f->lowered->units[index].provider,
+                        .error = f->error};
+    if (!tort_match_at(&match, index)) return TORT_OK;
+    tort_status status = TORT_OK;
+    if (tort_match_build(&match))
+        status = join(f, &match, index, joined);
+    else if (match.failed)
+        status = f->error->code;
+    if (!*joined) tort_lowered_drop_values(f->lowered, values, constants);
+    refresh(f);
+    return status;
+}
+
+/* Joins what ends in this node, and what the joined one ends in turn. */
+static tort_status fuse_at(fuser *f, int32_t index) {
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; !status && i < f->pattern_count; i++) {
+        bool joined = false;
+        if (f->patterns[i].off) continue;
+        status = try_pattern(f, &f->patterns[i], index, &joined);
+        if (joined) i = -1; /* all of them again: each join leaves fewer units */
+    }
+    return status;
+}
+
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
+
+static tort_status fuse_graph(fuser *f, tort_lowered *lowered) {
+    const tort_env *env = &f->session->env;
+    const size_t values = (size_t)lowered->graph.value_count + 1;
+    f->lowered = lowered;
+    f->counted = lowered->graph.value_count;
+    tort_status status =
+        tort_lowered_pass(lowered, &f->pass, lowered->infos, &f->session->dims, &f->session->arena, f->error);
+    if (status) return status;
+    f->readers = tort_alloc_zero(env, values, sizeof *f->readers);
+    f->looked_at = tort_alloc_zero(env, values, sizeof *f->looked_at);
+    if (f->readers && f->looked_at)
+        count_readers(f);
+    else
+        status = tort_out_of_memory(f->error, values);
+    for (int32_t i = 0; !status && i < lowered->graph.node_count; i++)
+        if (lowered->units[i].provider >= 0) status = fuse_at(f, i);
+    tort_free(env, f->readers, values * sizeof *f->readers);
+    tort_free(env, f->looked_at, values * sizeof *f->looked_at);
+    tort_pass_free(&f->pass);
+    return status;
+}
+
+static int32_t count_rows(void) {
+    int32_t count = 0;
+    for (const tort_pattern *const *table = tort_pattern_tables; *table; table++)
+        for (const tort_pattern *row = *table; row->name; row++) count++;
+    return count;
+}
+
+static tort_status parse_all(fuser *f) {
+    int32_t at = 0;
+    for (const tort_pattern *const *table = tort_pattern_tables; *table; table++)
+        for (const tort_pattern *row = *table; row->name; row++) {
+            tort_parsed *parsed = &f->patterns[at++];
+            const char *wrong = tort_pattern_parse(row, parsed);
+            if (wrong) return tort_fail(f->error, TORT_E_INTERNAL, "the row of fusion %s: %s", row->name, wrong);
+            parsed->off = tort_listed(f->session->options.fusions_off, row->name);
+        }
+    return TORT_OK;
+}
+
+/* Is there a fusion of this name? Else `names` gets those that there are. */
+static bool is_known(const char *name, size_t length, char *names, size_t size) {
+    const char *before = "";
+    size_t used = 0;
+    for (const tort_pattern *const *table = tort_pattern_tables; *table; table++)
+        for (const tort_pattern *row = *table; row->name; row++) {
+            if (strlen(row->name) == length && !memcmp(row->name, name, length)) return true;
+            const size_t more = strlen(row->name) + 2;
+            if (!strcmp(before, row->name) || used + more >= size) continue;
+            used += (size_t)snprintf(names + used, size - used, "%s%s", used ? ", " : "", row->name);
+            before = row->name;
+        }
+    return false;
+}
+
+static tort_status check_names(const tort_session *session, tort_error *error) {
+    for (const char *name = session->options.fusions_off; name && *name;) {
+        char names[600] = "";
+        const size_t length = strcspn(name, ",");
+        if (length && !is_known(name, length, names, sizeof names))
+            return tort_fail(error, TORT_E_USAGE, "there is no fusion \"%.*s\" to switch off; there are: %s",
+                             (int)length, name, names);
+        name += length + (name[length] == ',');
+    }
+    return TORT_OK;
+}
+
+tort_status tort_fuse(tort_session *session, tort_error *error) {
+    const char *off = session->options.fusions_off;
+    tort_error own;
+    if (session->options.unfolded || (off && !strcmp(off, "*"))) return TORT_OK;
+    tort_status status = check_names(session, error);
+    if (status) return status;
+    fuser f = {.session = session, .pattern_count = count_rows(), .error = error ? error : &own};
+    const size_t count = (size_t)f.pattern_count + 1;
+    f.patterns = tort_alloc_zero(&session->env, count, sizeof *f.patterns);
+    const bool built = f.patterns && tort_op_table_build(&f.rows, session->model->operators, &session->env);
+    status = built ? parse_all(&f) : tort_out_of_memory(error, count * sizeof *f.patterns);
+    for (int32_t g = 0; !status && g < session->graph_count; g++)
+        if (session->graphs[g].lowered) status = fuse_graph(&f, &session->graphs[g]);
+    if (built) tort_op_table_free(&f.rows, &session->env);
+    tort_free(&session->env, f.patterns, count * sizeof *f.patterns);
+    return status;
+}
+
+/* ---- in words ---------------------------------------------------------------------------------------------------- */
+
+void tort_error_at_unit(tort_error *error, const tort_lowered *lowered, int32_t index) {
+    const tort_unit *unit = &lowered->units[index];
+    const tort_node *nodes = lowered->session->model->graphs[lowered - lowered->session->graphs].nodes;
+    char words[200] = "";
+    size_t used = 0;
+    for (int32_t i = 0; i < unit->from_count && used < sizeof words; i++)
+        used += (size_t)snprintf(words + used, sizeof words - used, "%s%s", i ? ", " : ", made of ",
+                                 nodes[unit->from[i]].name);
+    if (used >= sizeof words) memcpy(words + sizeof words - 4, "...", 4);
+    tort_error_at_made_node(error, &lowered->graph, index, tort_unit_node(lowered, index), words);
+}

@@ -1,0 +1,85 @@
+/* match.h - patterns parsed, and matched against the nodes of a lowered graph. Private to pattern.c, match.c, fuse.c.
+ */
+#ifndef TORT_RUNTIME_PASSES_MATCH_H
+#define TORT_RUNTIME_PASSES_MATCH_H
+
+#include "runtime/graph/check.h"
+#include "runtime/graph/infer.h"
+#include "runtime/plan/session_state.h"
+
+enum {
+    TORT_PATTERN_NODES = 12,
+    TORT_PATTERN_VALUES = 32,                  /* outputs of nodes are the first TORT_PATTERN_NODES, in their order */
+    TORT_PATTERN_OPERANDS = TORT_INFER_INPUTS, /* so that a pass has room for what is made */
+    TORT_PATTERN_ATTRIBUTES = 16               /* of the made node, without defaults */
+};
+
+/* ---- parsed ------------------------------------------------------------------------------------------------------ */
+
+typedef enum tort_operand_kind { TORT_OPERAND_VALUE, TORT_OPERAND_CONSTANT, TORT_OPERAND_NUMBER } tort_operand_kind;
+
+typedef struct tort_operand {
+    tort_operand_kind kind;
+    bool optional;
+    int32_t value; /* VALUE, CONSTANT: its number in the pattern */
+    double number;
+} tort_operand;
+
+/* Strings are parts of the row's. */
+typedef struct tort_pattern_node {
+    tort_string operators;  /* "Conv|tinyort::FusedConv" */
+    tort_string conditions; /* "group=1,auto_pad=NOTSET" */
+    tort_operand operands[TORT_PATTERN_OPERANDS];
+    int32_t operand_count;
+    bool spare; /* may be folded or have other readers; then it stays, and what is made does without it */
+} tort_pattern_node;
+
+typedef struct tort_parsed {
+    const tort_pattern *row;
+    tort_pattern_node nodes[TORT_PATTERN_NODES];
+    tort_string names[TORT_PATTERN_VALUES];
+    int32_t node_count, value_end, anchor;
+    tort_string made_operators, made_attributes;
+    int32_t made[TORT_PATTERN_OPERANDS]; /* values that the made node reads */
+    int32_t made_count;
+    bool off;
+} tort_parsed;
+
+/* NULL, or what is wrong with the row. */
+const char *tort_pattern_parse(const tort_pattern *row, tort_parsed *parsed);
+/* The number of the value in the pattern; -1: there is none of this name. */
+int32_t tort_parsed_value(const tort_parsed *parsed, const char *name, size_t length);
+
+/* Takes the next part of `text` up to the separator; false at the end. */
+bool tort_next_part(tort_string *text, char separator, tort_string *part);
+
+/* ---- matched ----------------------------------------------------------------------------------------------------- */
+
+enum { TORT_UNBOUND = -2 };
+
+struct tort_match {
+    const tort_parsed *pattern;
+    tort_lowered *lowered;
+    const int32_t *readers; /* of each value, by units that run, and as an output of the graph */
+    int32_t reader_count;   /* values that existed when readers were counted; later ones are constants */
+    int32_t provider;       /* that all nodes are on */
+    int32_t nodes[TORT_PATTERN_NODES];
+    int32_t values[TORT_PATTERN_VALUES]; /* -1: absent; build may change them */
+    tort_attribute attributes[TORT_PATTERN_ATTRIBUTES];
+    int32_t attribute_count;
+    int32_t held[TORT_PATTERN_VALUES]; /* constants, while build looks at them */
+    int32_t held_count;
+    bool failed; /* out of memory, or a weight that cannot be read; the error is filled */
+    tort_error *error;
+};
+
+/* Does the pattern end in this node? Fills nodes and values. */
+bool tort_match_at(tort_match *match, int32_t node);
+/* Does node k of the pattern stay as it is, whatever becomes of the others? */
+bool tort_match_stays(const tort_match *match, int32_t k);
+/* Calls the row's build; false: no match, or failed. */
+bool tort_match_build(tort_match *match);
+/* The node that these become, in the session's arena. False: there is none such, or failed. */
+bool tort_match_make(tort_match *match, const tort_op_table *rows, tort_node *node);
+
+#endif

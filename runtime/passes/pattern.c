@@ -1,0 +1,161 @@
+/* pattern.c - reads the words of a fusion's row (pattern.h). It knows no graph. Read next: match.c. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/passes/match.h"
+
+/* ---- words ------------------------------------------------------------------------------------------------------- */
+
+bool tort_next_part(tort_string *text, char separator, tort_string *part) {
+    if (!text->length) return false;
+    const char *end = memchr(text->data, separator, text->length);
+    const size_t length = end ? (size_t)(end - text->data) : text->length, taken = length + (end != NULL);
+    *part = (tort_string){text->data, length};
+    *text = (tort_string){text->data + taken, text->length - taken};
+    return true;
+}
+
+/* The text up to `end`, which is taken too; false: there is no such character. */
+static bool take_until(const char **cursor, char end, tort_string *out) {
+    const char *found = strchr(*cursor, end);
+    if (!found) return false;
+    *out = (tort_string){*cursor, (size_t)(found - *cursor)};
+    *cursor = found + 1;
+    return true;
+}
+
+static bool is_name(tort_string text) {
+    for (size_t i = 0; i < text.length; i++) {
+        const char c = text.data[i];
+        const bool letter = (c >= 'a' && c <= 'z') || c == '_', digit = c >= '0' && c <= '9';
+        if (!letter && !(digit && i > 0)) return false;
+    }
+    return text.length > 0;
+}
+
+int32_t tort_parsed_value(const tort_parsed *parsed, const char *name, size_t length) {
+    for (int32_t i = 0; i < parsed->value_end; i++)
+        if (parsed->names[i].length == length && !memcmp(parsed->names[i].data, name, length)) return i;
+    return -1;
+}
+
+/* The number of a value, which may be new; -1: no name, or too many of them. */
+static int32_t value_of(tort_parsed *parsed, tort_string name) {
+    const int32_t found = is_name(name) ? tort_parsed_value(parsed, name.data, name.length) : -1;
+    if (found >= 0 || !is_name(name) || parsed->value_end == TORT_PATTERN_VALUES) return found;
+    parsed->names[parsed->value_end] = name;
+    return parsed->value_end++;
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------------------------- */
+
+static const char *parse_operand(tort_parsed *parsed, tort_string text, tort_operand *operand) {
+    *operand = (tort_operand){.kind = TORT_OPERAND_VALUE, .value = -1};
+    if (text.length && text.data[text.length - 1] == '?') {
+        operand->optional = true;
+        text.length--;
+    }
+    if (text.length && *text.data == '#') {
+        text.data++;
+        text.length--;
+        char *end;
+        operand->kind = TORT_OPERAND_NUMBER;
+        operand->number = strtod(text.data, &end);
+        if (text.length && end == text.data + text.length) return NULL;
+        operand->kind = TORT_OPERAND_CONSTANT;
+    }
+    operand->value = value_of(parsed, text);
+    return operand->value < 0 ? "an operand is no name" : NULL;
+}
+
+/* "Conv|Gemm{group=1}(" up to the operands: a name of an operator, conditions in braces. */
+static const char *parse_operators(const char **cursor, tort_string *operators, tort_string *braces) {
+    const char *open = strpbrk(*cursor, "{( ");
+    *braces = (tort_string){"", 0};
+    if (!open || *open == ' ' || open == *cursor) return "an operator is missing";
+    *operators = (tort_string){*cursor, (size_t)(open - *cursor)};
+    *cursor = open + 1;
+    if (*open == '(') return NULL;
+    if (!take_until(cursor, '}', braces) || *(*cursor)++ != '(') return "braces are not closed";
+    return NULL;
+}
+
+static const char *parse_node(tort_parsed *parsed, const char **cursor) {
+    const int32_t index = parsed->node_count;
+    if (index == TORT_PATTERN_NODES) return "there are too many nodes";
+    tort_pattern_node *node = &parsed->nodes[index];
+    tort_string name, operands, text;
+    for (; **cursor == '*' || **cursor == '~'; ++*cursor) {
+        if (**cursor == '*') parsed->anchor = index;
+        if (**cursor == '~') node->spare = true;
+    }
+    if (!take_until(cursor, '=', &name) || !is_name(name)) return "a node has no name";
+    const char *wrong = parse_operators(cursor, &node->operators, &node->conditions);
+    if (wrong) return wrong;
+    if (!take_until(cursor, ')', &operands)) return "operands are not closed";
+    while (tort_next_part(&operands, ',', &text)) {
+        if (node->operand_count == TORT_PATTERN_OPERANDS) return "there are too many operands";
+        wrong = parse_operand(parsed, text, &node->operands[node->operand_count++]);
+        if (wrong) return wrong;
+    }
+    if (tort_parsed_value(parsed, name.data, name.length) >= 0) return "a node is read before it is made";
+    parsed->names[index] = name;
+    parsed->node_count++;
+    return node->operand_count ? NULL : "a node reads nothing";
+}
+
+/* Every node but the last must be read, or nothing would lead to it. */
+static bool all_read(const tort_parsed *parsed) {
+    bool read[TORT_PATTERN_VALUES] = {false};
+    for (int32_t n = 0; n < parsed->node_count; n++)
+        for (int32_t i = 0; i < parsed->nodes[n].operand_count; i++)
+            if (parsed->nodes[n].operands[i].value >= 0) read[parsed->nodes[n].operands[i].value] = true;
+    for (int32_t n = 0; n + 1 < parsed->node_count; n++)
+        if (!read[n]) return false;
+    return true;
+}
+
+/* ---- what is made ------------------------------------------------------------------------------------------------ */
+
+static int32_t count_parts(tort_string text) {
+    tort_string part;
+    int32_t count = 0;
+    while (tort_next_part(&text, '|', &part)) count++;
+    return count;
+}
+
+static const char *parse_made(tort_parsed *parsed) {
+    const char *cursor = parsed->row->makes;
+    tort_string operands, name;
+    const char *open = strchr(cursor, '(');
+    if (!open || open == cursor) return "what it makes has no operands";
+    parsed->made_operators = (tort_string){cursor, (size_t)(open - cursor)};
+    cursor = open + 1;
+    if (!take_until(&cursor, ')', &operands)) return "operands of what it makes are not closed";
+    while (tort_next_part(&operands, ',', &name)) {
+        if (parsed->made_count == TORT_PATTERN_OPERANDS) return "what it makes has too many operands";
+        const int32_t value = value_of(parsed, name);
+        if (value < 0) return "an operand of what it makes is no name";
+        parsed->made[parsed->made_count++] = value;
+    }
+    parsed->made_attributes = (tort_string){"", 0};
+    if (*cursor == '{' && (cursor++, !take_until(&cursor, '}', &parsed->made_attributes)))
+        return "braces are not closed";
+    if (*cursor) return "something follows what it makes";
+    const int32_t made = count_parts(parsed->made_operators);
+    if (made != 1 && made != count_parts(parsed->nodes[parsed->anchor].operators))
+        return "it makes other operators than the anchor has";
+    return NULL;
+}
+
+const char *tort_pattern_parse(const tort_pattern *row, tort_parsed *parsed) {
+    const char *cursor = row->nodes, *wrong = NULL;
+    *parsed = (tort_parsed){.row = row, .value_end = TORT_PATTERN_NODES};
+    while (!wrong && *cursor) {
+        wrong = parse_node(parsed, &cursor);
+        while (*cursor == ' ') cursor++;
+    }
+    if (!wrong && parsed->node_count < 2) wrong = "it joins nothing";
+    if (!wrong && !all_read(parsed)) wrong = "a node before the last is not read";
+    return wrong ? wrong : parse_made(parsed);
+}

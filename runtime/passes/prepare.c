@@ -1,0 +1,284 @@
+/* prepare.c - the live part of planning: packs weights, brings constants to where they are read, fits kernels to plans.
+ *
+ * Weight by weight: a kernel that packs one gets its plain copy for that moment only, so no weight is held twice. What
+ * some kernel still reads as it is stays: in host memory, or uploaded once to a device. It must not decide where a
+ * node runs. Read next: run.c. */
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/saved/saved_format.h"
+
+/* ---- packing ----------------------------------------------------------------------------------------------------- */
+
+static tort_status hold_inputs(const tort_lowered *lowered, const tort_node *node, tort_info *inputs, bool hold,
+                               tort_error *error) {
+    for (int32_t i = 0; i < node->input_count; i++) {
+        const int32_t value = node->inputs[i];
+        if (value < 0 || !tort_is_constant(lowered, value)) continue;
+        const int32_t constant = lowered->constant_of[value];
+        if (!hold) {
+            if (inputs[i].data) tort_constant_release(lowered->session, constant);
+            continue;
+        }
+        inputs[i].data = NULL;
+        tort_status status = tort_constant_acquire(lowered->session, constant, &inputs[i].data, error);
+        if (status) return status;
+    }
+    return TORT_OK;
+}
+
+static tort_status prepare_kernel(tort_lowered *lowered, tort_unit_view *view, int32_t index, tort_error *error) {
+    tort_session *session = lowered->session;
+    tort_unit *unit = &lowered->units[index];
+    const tort_node *node = tort_unit_node(lowered, index);
+    const tort_link *link = &session->chain[unit->provider];
+    if (session->saved && unit->packed_bytes) return tort_saved_unpack(session, lowered, index, error);
+    tort_status status = TORT_OK;
+    if (unit->packed_bytes)
+        status = tort_chain_alloc(session, &session->env, link->memory, unit->packed_bytes, "packed weights",
+                                  &unit->packed, error);
+    if (status) return status;
+    /* Kernels leave gaps: in a saved plan they must not show what was in memory before. */
+    if (unit->packed && !link->memory) memset(unit->packed, 0, unit->packed_bytes);
+    tort_prepare prepare = {.node = &view->node,
+                            .target = &link->target,
+                            .device = link->device,
+                            .env = &session->env,
+                            .packed = unit->packed,
+                            .error = error};
+    status = hold_inputs(lowered, node, view->inputs, true, error);
+    const int32_t before = tort_link_enter(link);
+    if (!status) status = tort_link_noted(link, unit->kernel->prepare(&prepare));
+    tort_link_leave(link, before);
+    hold_inputs(lowered, node, view->inputs, false, NULL);
+    if (status) {
+        tort_error_at_unit(error, lowered, index);
+        if (error) error->provider = link->provider->name;
+        return status;
+    }
+    unit->prepared = prepare.prepared;
+    return TORT_OK;
+}
+
+static tort_status prepare_unit(tort_lowered *lowered, tort_pass *pass, int32_t index, tort_error *error) {
+    tort_unit_view view;
+    tort_status status = tort_unit_view_open(&view, lowered, pass, index, NULL, error);
+    if (!status) status = prepare_kernel(lowered, &view, index, error);
+    tort_unit_view_close(&view, lowered);
+    return status;
+}
+
+static tort_status prepare_units(tort_lowered *lowered, tort_error *error) {
+    tort_session *session = lowered->session;
+    tort_pass pass;
+    tort_status status = tort_lowered_pass(lowered, &pass, lowered->infos, &session->dims, &session->arena, error);
+    if (status) return status;
+    for (int32_t i = 0; !status && i < lowered->graph.node_count; i++)
+        if (lowered->units[i].provider >= 0 && lowered->units[i].kernel->prepare)
+            status = prepare_unit(lowered, &pass, i, error);
+    tort_pass_free(&pass);
+    return status;
+}
+
+/* ---- constants --------------------------------------------------------------------------------------------------- */
+
+static tort_status keep_on_host(tort_session *session, int32_t index, tort_error *error) {
+    tort_constant *constant = &session->constants[index];
+    if (constant->host) return TORT_OK;
+    tort_status status = tort_constant_acquire(session, index, &constant->host, error);
+    constant->held = !status;
+    return status;
+}
+
+static tort_status copy_weight(const tort_constant *constant, const tort_link *link, void *place, const void *data,
+                               tort_error *error) {
+    tort_status status = TORT_OK;
+    if (constant->bytes) status = tort_link_copy(link, NULL, place, data, constant->bytes, TORT_TO_DEVICE, error);
+    if (!status) status = tort_link_sync(link, NULL, error);
+    if (!status) return TORT_OK;
+    tort_error_prefix(error, "weight \"%s\"", constant->name);
+    return tort_link_failed(link, status, error);
+}
+
+/* The next place in the block of a device that holds all constants it reads. */
+static tort_status take_place(tort_session *session, int32_t memory, size_t bytes, void **place, tort_error *error) {
+    tort_upload *block = &session->uploads[memory];
+    size_t aligned, end;
+    if (!block->base) {
+        void *base;
+        tort_status status = tort_chain_alloc(session, &session->env, memory, (size_t)session->constant_bytes[memory],
+                                              "weights", &base, error);
+        if (status) return status;
+        *block = (tort_upload){.base = base, .bytes = (size_t)session->constant_bytes[memory]};
+    }
+    if (!tort_align_size(bytes, TORT_DEVICE_ALIGN, &aligned) || !tort_add_size(block->used, aligned, &end) ||
+        end > block->bytes)
+        return tort_fail(error, TORT_E_INTERNAL, "more constants to upload than were counted");
+    *place = block->base + block->used;
+    block->used = end;
+    return TORT_OK;
+}
+
+static tort_status upload(tort_session *session, int32_t index, int32_t memory, tort_error *error) {
+    tort_constant *constant = &session->constants[index];
+    const void *data = NULL;
+    if (!constant->device)
+        constant->device = tort_arena_array(&session->arena, (size_t)session->memory_count, sizeof(void *));
+    if (!constant->device) return tort_out_of_memory(error, 0);
+    if (constant->device[memory]) return TORT_OK;
+    void *place = NULL;
+    tort_status status = take_place(session, memory, constant->bytes, &place, error);
+    if (!status) status = tort_constant_acquire(session, index, &data, error);
+    if (status) return status;
+    status = copy_weight(constant, session->memories[memory].owner, place, data, error);
+    constant->device[memory] = place;
+    tort_constant_release(session, index);
+    return status;
+}
+
+static tort_status keep_inputs(tort_lowered *lowered, int32_t index, tort_error *error) {
+    tort_session *session = lowered->session;
+    const tort_node *node = tort_unit_node(lowered, index);
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; !status && i < node->input_count; i++) {
+        const tort_reads reads = tort_constant_reads(lowered, index, i);
+        const int32_t constant = node->inputs[i] < 0 ? -1 : lowered->constant_of[node->inputs[i]];
+        if (reads.host) status = keep_on_host(session, constant, error);
+        if (!status && reads.memory) status = upload(session, constant, reads.memory, error);
+    }
+    return status;
+}
+
+static tort_status keep_outputs(tort_lowered *lowered, tort_error *error) {
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; !status && i < lowered->graph.output_count; i++) {
+        const int32_t value = lowered->graph.outputs[i], memory = lowered->output_memory[i];
+        if (!tort_is_constant(lowered, value)) continue;
+        const int32_t constant = lowered->constant_of[value];
+        status = memory ? upload(lowered->session, constant, memory, error)
+                        : keep_on_host(lowered->session, constant, error);
+    }
+    return status;
+}
+
+/* Folded bytes that no kernel reads in host memory any more. */
+static void drop_unread(tort_session *session) {
+    for (int32_t i = 0; i < session->constant_count; i++) {
+        tort_constant *constant = &session->constants[i];
+        if (!constant->folded || constant->held || constant->bytes <= TORT_SMALL_CONSTANT) continue;
+        tort_free_aligned(&session->env, constant->folded, constant->bytes);
+        constant->folded = NULL;
+    }
+    for (int32_t g = 0; g < session->graph_count; g++) {
+        tort_lowered *lowered = &session->graphs[g];
+        for (int32_t v = 0; v < lowered->graph.value_count; v++) {
+            const int32_t constant = lowered->constant_of[v];
+            if (constant >= 0 && lowered->weights[v] < 0) lowered->infos[v].data = session->constants[constant].folded;
+        }
+    }
+}
+
+static tort_status prepare_graph(tort_lowered *lowered, tort_error *error) {
+    tort_status status = prepare_units(lowered, error);
+    for (int32_t i = 0; !status && i < lowered->graph.node_count; i++) status = keep_inputs(lowered, i, error);
+    return status ? status : keep_outputs(lowered, error);
+}
+
+tort_status tort_prepare_all(tort_session *session, tort_error *error) {
+    session->uploads = tort_arena_array(&session->arena, (size_t)session->memory_count, sizeof *session->uploads);
+    tort_status status = session->uploads ? TORT_OK : tort_out_of_memory(error, 0);
+    for (int32_t g = 0; !status && g < session->graph_count; g++)
+        if (session->graphs[g].lowered) status = prepare_graph(&session->graphs[g], error);
+    if (!status) drop_unread(session);
+    session->prepared = !status;
+    return status;
+}
+
+/* ---- plans ------------------------------------------------------------------------------------------------------- */
+
+static tort_status fit_step(tort_planned *planned, const tort_unit_view *view, int32_t index, tort_error *error) {
+    const tort_lowered *lowered = planned->lowered;
+    const tort_step *step = &planned->plan.steps[index];
+    const tort_link *link = &lowered->session->chain[step->provider];
+    tort_fit fit = {.node = &view->node,
+                    .target = &link->target,
+                    .scratch = (size_t)step->scratch_bytes,
+                    .device = link->device,
+                    .env = &lowered->session->env,
+                    .error = error};
+    const int32_t before = tort_link_enter(link);
+    tort_status status = tort_link_noted(link, lowered->units[step->node].kernel->fit(&fit));
+    tort_link_leave(link, before);
+    planned->fitted[index] = fit.fitted;
+    if (status) {
+        tort_error_at_unit(error, lowered, step->node);
+        if (error) error->provider = link->provider->name;
+    }
+    return status;
+}
+
+static tort_status view_and_fit(tort_planned *planned, int32_t index, tort_error *error) {
+    const tort_step *step = &planned->plan.steps[index];
+    const void *params = planned->params + step->params;
+    tort_unit_view view;
+    tort_status status = tort_unit_view_open(&view, planned->lowered, &planned->pass, step->node, params, error);
+    if (!status) status = fit_step(planned, &view, index, error);
+    tort_unit_view_close(&view, planned->lowered);
+    return status;
+}
+
+static bool is_fitted(const tort_lowered *lowered, const tort_step *step) {
+    return step->kind == TORT_STEP_KERNEL && !step->dynamic && lowered->units[step->node].kernel->fit;
+}
+
+tort_status tort_fit_plan(tort_planned *planned, tort_error *error) {
+    const tort_plan *plan = &planned->plan;
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; !status && planned->outline->fits && i < plan->step_count; i++)
+        if (is_fitted(planned->lowered, &plan->steps[i])) status = view_and_fit(planned, i, error);
+    return status;
+}
+
+void tort_unfit_plan(tort_planned *planned) {
+    const tort_lowered *lowered = planned->lowered;
+    const tort_plan *plan = &planned->plan;
+    for (int32_t i = 0; planned->fitted && i < plan->step_count; i++) {
+        if (!planned->fitted[i]) continue;
+        const tort_step *step = &plan->steps[i];
+        const tort_link *link = &lowered->session->chain[step->provider];
+        const int32_t before = tort_link_enter(link);
+        lowered->units[step->node].kernel->unfit(link->device, &lowered->session->env, planned->fitted[i]);
+        tort_link_leave(link, before);
+        planned->fitted[i] = NULL;
+    }
+}
+
+/* ---- the end of a session ---------------------------------------------------------------------------------------- */
+
+static void release_unit(tort_session *session, tort_unit *unit) {
+    if (!unit->prepared && !unit->packed) return;
+    const tort_link *link = &session->chain[unit->provider];
+    const int32_t before = tort_link_enter(link);
+    if (unit->prepared && unit->kernel->release) unit->kernel->release(link->device, &session->env, unit->prepared);
+    tort_link_leave(link, before);
+    unit->prepared = NULL;
+    if (unit->packed && !unit->mapped)
+        tort_chain_free(session, &session->env, link->memory, unit->packed, unit->packed_bytes);
+    unit->packed = NULL;
+}
+
+void tort_release_all(tort_session *session) {
+    for (int32_t g = 0; g < session->graph_count; g++) {
+        tort_lowered *lowered = &session->graphs[g];
+        for (int32_t i = 0; lowered->units && i < lowered->graph.node_count; i++)
+            release_unit(session, &lowered->units[i]);
+    }
+    for (int32_t i = 0; i < session->constant_count; i++) {
+        tort_constant *constant = &session->constants[i];
+        if (constant->held) tort_constant_release(session, i);
+        if (constant->folded) tort_free_aligned(&session->env, constant->folded, constant->bytes);
+    }
+    for (int32_t m = 1; session->uploads && m < session->memory_count; m++)
+        if (session->uploads[m].base)
+            tort_chain_free(session, &session->env, m, session->uploads[m].base, session->uploads[m].bytes);
+}

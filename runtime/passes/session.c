@@ -1,0 +1,189 @@
+/* session.c - one chain of providers, one placement, and the plans made for it so far.
+ *
+ * tort_session_create runs the planning phase from end to end; each part is a file of its own. After that a session
+ * only gains plans, under its lock. Read next, in this order: chain.c lower.c fold.c place.c segment.c
+ * fuse.c prepare.c plan.c; plans.c keeps the plans. */
+#include <string.h>
+
+#include "runtime/saved/saved_format.h"
+#include "runtime/graph/text.h"
+
+/* ---- options ----------------------------------------------------------------------------------------------------- */
+
+static const char *copy_text(tort_session *session, const char *text, bool *failed) {
+    if (!text) return NULL;
+    const char *copy = tort_arena_text(&session->arena, text, strlen(text));
+    if (!copy) *failed = true;
+    return copy;
+}
+
+static const char *const *copy_texts(tort_session *session, const char *const *texts, int32_t count, bool *failed) {
+    const char **copies = tort_arena_array(&session->arena, (size_t)count + 1, sizeof *copies);
+    for (int32_t i = 0; copies && i < count; i++) copies[i] = copy_text(session, texts[i], failed);
+    if (!copies) *failed = true;
+    return copies;
+}
+
+static tort_status copy_options(tort_session *session, const tort_session_options *options, tort_error *error) {
+    tort_session_options *mine = &session->options;
+    bool failed = false;
+    tort_status status =
+        options ? tort_check_struct_size(options->struct_size, "tort_session_options", error) : TORT_OK;
+    if (status) return status;
+    if (options) memcpy(mine, options, options->struct_size < sizeof *mine ? options->struct_size : sizeof *mine);
+    mine->chain = copy_text(session, mine->chain ? mine->chain : "cpu", &failed);
+    mine->target = copy_text(session, mine->target, &failed);
+    mine->disabled = copy_text(session, mine->disabled, &failed);
+    mine->require = copy_text(session, mine->require, &failed);
+    mine->allow = copy_text(session, mine->allow, &failed);
+    mine->fusions_off = copy_text(session, mine->fusions_off, &failed);
+    mine->pins = copy_texts(session, mine->pins, mine->pin_count, &failed);
+    mine->bindings = copy_texts(session, mine->bindings, mine->binding_count, &failed);
+    if (!mine->trip_limit) mine->trip_limit = (uint64_t)1 << 31;
+    if (!mine->dynamic_limit) mine->dynamic_limit = (uint64_t)1 << 30;
+    return failed ? tort_out_of_memory(error, 0) : TORT_OK;
+}
+
+/* ---- create, free ------------------------------------------------------------------------------------------------ */
+
+static tort_status allocate(tort_session *session, tort_error *error) {
+    session->text = tort_text_new(&session->env);
+    if (!session->text) return tort_out_of_memory(error, 0);
+    tort_dims_extend(&session->dims, &session->model->dims, &session->env, &session->arena);
+    return tort_lower(session, error);
+}
+
+static int32_t wanted_threads(const tort_session *session) {
+    for (int32_t i = 0; i < session->chain_count; i++)
+        if (session->chain[i].memory == 0 && session->chain[i].condition.ready) return session->chain[i].target.threads;
+    return 1;
+}
+
+/* A device that was described, not opened, takes no weights. */
+static bool only_planned(const tort_session *session) {
+    bool described = false;
+    for (int32_t i = 0; i < session->chain_count; i++) described |= session->chain[i].described;
+    return described || session->options.plan_only;
+}
+
+/* The plan that follows from the shapes that are known: one to run where that is all of them, else one to report; or
+ * that of the upper bounds. */
+static tort_status plan_graph(tort_lowered *lowered, tort_error *error) {
+    tort_planned *planned = NULL;
+    if (lowered->most) return tort_plan_bounds(lowered, &lowered->session->env, &lowered->bound, error);
+    tort_status status = tort_plan_make(lowered, NULL, &planned, error);
+    if (!status && !only_planned(lowered->session) && planned->plan.complete) status = tort_fit_plan(planned, error);
+    if (!status && planned->plan.complete)
+        lowered->plans = planned;
+    else
+        lowered->draft = planned;
+    if (planned) planned->ready = planned->plan.complete;
+    return status;
+}
+
+static tort_status open_pool(tort_session *session, tort_error *error) {
+    if (session->env.parallel_for) return TORT_OK;
+    session->pool = tort_pool_create(&session->env, wanted_threads(session));
+    if (!session->pool) return tort_out_of_memory(error, 0);
+    session->env.parallel_for = tort_pool_parallel_for;
+    session->env.parallel_ud = session->pool;
+    return TORT_OK;
+}
+
+/* Where everything runs: decided, or as a saved plan has it. */
+static tort_status decide(tort_session *session, tort_error *error) {
+    tort_status status = session->saved ? tort_saved_apply(session, error) : TORT_OK;
+    if (!status) status = tort_fold(session, error);
+    if (status || session->saved) return status ? status : tort_saved_place(session, error);
+    status = tort_place(session, error);
+    if (!status) status = tort_segment_units(session, error);
+    if (!status) status = tort_check_placed(session, error);
+    if (!status) status = tort_chain_require(session, error);
+    if (!status) status = tort_place_strict(session, error);
+    return status ? status : tort_fuse(session, error);
+}
+
+/* The whole planning phase. A placement that is refused, or does not fit, still leaves a session to report on. */
+static tort_status plan_session(tort_session *session, bool *reportable, tort_error *error) {
+    tort_status status = tort_choose_outputs(session, error);
+    if (!status) status = tort_chain_open(session, error);
+    if (!status && session->saved) status = tort_saved_check_chain(session, error);
+    if (!status) status = tort_fix_inputs(session, error);
+    if (!status) status = tort_read_bounds(session, error);
+    if (!status) status = open_pool(session, error);
+    if (status) return status;
+    status = decide(session, error);
+    if (!status) status = tort_bind_ports(session, error);
+    if (!status) status = tort_bind_bodies(session, error);
+    if (!status) status = tort_mark_asked(session, error);
+    if (!status) status = tort_hold_small_weights(session, error);
+    if (!status) status = tort_count_weights(session, error);
+    session->placed = !status;
+    *reportable = !status || status == TORT_E_PLACEMENT;
+    if (!status) status = tort_check_weights(session, error);
+    if (!status && !only_planned(session)) status = tort_prepare_all(session, error);
+    for (int32_t g = 0; !status && g < session->graph_count; g++)
+        if (session->graphs[g].lowered) status = plan_graph(&session->graphs[g], error);
+    if (status && status != TORT_E_PLACEMENT && status != TORT_E_MEMORY) *reportable = false;
+    if (status) return status;
+    session->runnable = !only_planned(session);
+    return TORT_OK;
+}
+
+tort_status tort_session_open(const tort_env *env, const tort_model *model, const tort_session_options *options,
+                              struct tort_saved *saved, tort_session **out, bool *reportable, tort_error *error) {
+    tort_env complete = tort_env_complete(env);
+    tort_session *session = tort_alloc_zero(&complete, 1, sizeof *session);
+    if (!session) return tort_out_of_memory(error, sizeof *session);
+    session->env = tort_account_open(&session->account, &complete, sizeof *session);
+    session->model = model;
+    session->saved = saved;
+    pthread_mutex_init(&session->lock, NULL);
+    pthread_mutex_init(&session->fitting, NULL);
+    tort_arena_init(&session->arena, &session->env);
+    tort_status status = allocate(session, error);
+    if (!status) status = copy_options(session, options, error);
+    if (!status) status = plan_session(session, reportable, error);
+    session->options.shapes = NULL; /* borrowed for the call only */
+    session->options.symbols = NULL;
+    session->options.most_shapes = NULL;
+    session->options.most_symbols = NULL;
+    session->options.outputs = NULL;
+    session->saved = NULL;
+    *out = session;
+    return status;
+}
+
+tort_status tort_session_create(const tort_env *env, const tort_model *model, const tort_session_options *options,
+                                tort_session **out, tort_error *error) {
+    bool reportable = false;
+    *out = NULL;
+    if (error) *error = (tort_error){.node = -1};
+    tort_status status = env ? tort_check_struct_size(env->struct_size, "tort_env", error) : TORT_OK;
+    if (!status) status = tort_session_open(env, model, options, NULL, out, &reportable, error);
+    if (!status || reportable) return status;
+    tort_session_free(*out);
+    *out = NULL;
+    return status;
+}
+
+const tort_model *tort_session_model(const tort_session *session) {
+    return session->model;
+}
+
+void tort_session_free(tort_session *session) {
+    if (!session) return;
+    for (int32_t g = 0; g < session->graph_count; g++) tort_lowered_drop_plans(&session->graphs[g]);
+    tort_release_all(session);
+    tort_chain_close(session);
+    tort_pool_destroy(session->pool);
+    tort_text_free(session->text);
+    tort_lowered_free(session);
+    tort_dims_free(&session->dims);
+    tort_arena_free(&session->arena);
+    pthread_mutex_destroy(&session->lock);
+    pthread_mutex_destroy(&session->fitting);
+    tort_model_free(session->own_model);
+    const tort_env outer = session->account.inner;
+    tort_free(&outer, session, sizeof *session);
+}

@@ -1,0 +1,287 @@
+/* memplan.c - gives every block of memory its offset.
+ *
+ * Greedy by size: the largest block first, each into the smallest gap that is free during its life time (Pisarchyk and
+ * Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020). Where that needs more than what lives at one
+ * step, other orders are tried. A block that meets very many others goes on top of them, so that the time stays n log
+ * n. A pure function of life times, tested alone; it knows neither values nor steps. Read next: plan_check.c. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/plan/plan.h"
+#include "runtime/plan/timeline.h"
+
+enum { ROUNDS = 8, MOST_REORDERED = 4096 }; /* how often an order is changed, and of how many blocks */
+#define MOST_MET 256 /* blocks placed already among which a gap is looked for; networks have some ten */
+
+typedef struct planner {
+    tort_block *blocks;
+    int32_t count;
+    int32_t *by_key;   /* blocks in the order in which they are placed */
+    int32_t *by_first; /* blocks, by the step in which they begin ... */
+    int32_t *rank;     /* ... and where in by_first each block stands */
+    int32_t *latest;   /* a tree over by_first: the last step of any placed block below a node; -1 */
+    int32_t leaves;
+    int32_t *begun, *ended; /* counts of placed blocks by their first step, and by their last; see count_to */
+    const tort_env *env;
+    int32_t steps, placed; /* blocks placed, the first of by_key */
+    tort_timeline top;     /* of what is placed: once a block met too many others */
+    bool has_top, failed;  /* out of memory */
+    int32_t met[MOST_MET];
+    int32_t met_count;
+} planner;
+
+static uint64_t end_of(const tort_block *block) {
+    return block->offset + block->bytes;
+}
+
+/* ---- order ------------------------------------------------------------------------------------------------------- */
+
+typedef struct sorted_block {
+    uint64_t key;
+    int32_t index;
+} sorted_block;
+
+static int compare_keys(const void *a, const void *b) {
+    const sorted_block *x = a, *y = b;
+    if (x->key != y->key) return x->key < y->key ? -1 : 1;
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+static uint64_t by_first(const tort_block *block) {
+    return (uint64_t)block->first;
+}
+
+static uint64_t largest_first(const tort_block *block) {
+    return UINT64_MAX - block->bytes;
+}
+
+static uint64_t steps_of(const tort_block *block) {
+    return (uint64_t)(block->last - block->first) + 1;
+}
+
+/* Those that stay lie below, those that come and go above them. */
+static uint64_t longest_first(const tort_block *block) {
+    return UINT64_MAX - steps_of(block);
+}
+
+static uint64_t most_first(const tort_block *block) {
+    uint64_t product;
+    return __builtin_mul_overflow(block->bytes, steps_of(block), &product) ? 0 : UINT64_MAX - product;
+}
+
+/* Blocks mostly come in the order of their life times: then there is nothing to sort. */
+static void sort_blocks(const planner *p, sorted_block *scratch, uint64_t (*key)(const tort_block *), int32_t *out) {
+    bool sorted = true;
+    for (int32_t i = 0; i < p->count; i++) {
+        scratch[i] = (sorted_block){key(&p->blocks[i]), i};
+        sorted = sorted && (i == 0 || scratch[i - 1].key <= scratch[i].key);
+    }
+    if (!sorted) qsort(scratch, (size_t)p->count, sizeof *scratch, compare_keys);
+    for (int32_t i = 0; i < p->count; i++) out[i] = scratch[i].index;
+}
+
+/* ---- which placed blocks live at the same time ------------------------------------------------------------------- */
+
+/* Blocks that begin no later than step `last`: so many of by_first. */
+static int32_t begun_by(const planner *p, int32_t last) {
+    int32_t low = 0, high = p->count;
+    while (low < high) {
+        const int32_t middle = low + (high - low) / 2;
+        if (p->blocks[p->by_first[middle]].first <= last)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Counts by step in a binary indexed tree: entry i holds those of the last `i & -i` steps up to step i - 1. */
+static void count_step(int32_t *counts, int32_t steps, int32_t step) {
+    for (int32_t i = step + 1; i <= steps; i += i & -i) counts[i]++;
+}
+
+static int32_t count_to(const int32_t *counts, int32_t step) {
+    int32_t count = 0;
+    for (int32_t i = step + 1; i > 0; i -= i & -i) count += counts[i];
+    return count;
+}
+
+/* How many placed blocks live at the same time: what has begun and not yet ended. */
+static int32_t count_met(const planner *p, const tort_block *block) {
+    return count_to(p->begun, block->last) - count_to(p->ended, block->first - 1);
+}
+
+/* Collects placed blocks among by_first[0..begun) that end no earlier than step `first`. */
+static void collect(planner *p, int32_t node, int32_t begin, int32_t end, int32_t begun, int32_t first) {
+    if (begin >= begun || p->latest[node] < first) return;
+    if (end - begin == 1) {
+        p->met[p->met_count++] = p->by_first[begin];
+        return;
+    }
+    const int32_t middle = begin + (end - begin) / 2;
+    collect(p, 2 * node, begin, middle, begun, first);
+    collect(p, 2 * node + 1, middle, end, begun, first);
+}
+
+static void mark_placed(planner *p, int32_t index) {
+    const tort_block *block = &p->blocks[index];
+    for (int32_t node = p->leaves + p->rank[index]; node; node /= 2)
+        if (p->latest[node] < block->last) p->latest[node] = block->last;
+    count_step(p->begun, p->steps, block->first);
+    count_step(p->ended, p->steps, block->last);
+    if (p->has_top) tort_timeline_raise(&p->top, block->first, block->last, end_of(block));
+}
+
+/* On top of all that it meets. */
+static uint64_t top_of(planner *p, const tort_block *block) {
+    if (!p->has_top && !tort_timeline_open(&p->top, p->env, p->steps)) {
+        p->failed = true;
+        return 0;
+    }
+    for (int32_t i = 0; !p->has_top && i < p->placed; i++) {
+        const tort_block *other = &p->blocks[p->by_key[i]];
+        if (other->bytes) tort_timeline_raise(&p->top, other->first, other->last, end_of(other));
+    }
+    p->has_top = true;
+    return tort_timeline_highest(&p->top, block->first, block->last);
+}
+
+/* ---- placing ----------------------------------------------------------------------------------------------------- */
+
+static void sort_by_offset(planner *p) {
+    sorted_block sorted[MOST_MET];
+    for (int32_t i = 0; i < p->met_count; i++) sorted[i] = (sorted_block){p->blocks[p->met[i]].offset, p->met[i]};
+    qsort(sorted, (size_t)p->met_count, sizeof *sorted, compare_keys);
+    for (int32_t i = 0; i < p->met_count; i++) p->met[i] = sorted[i].index;
+}
+
+static uint64_t best_gap(planner *p, const tort_block *block) {
+    p->met_count = 0;
+    if (count_met(p, block) > MOST_MET) return top_of(p, block);
+    collect(p, 1, 0, p->leaves, begun_by(p, block->last), block->first);
+    sort_by_offset(p);
+    uint64_t free_from = 0, best = UINT64_MAX, best_size = UINT64_MAX;
+    for (int32_t i = 0; i < p->met_count; i++) {
+        const tort_block *other = &p->blocks[p->met[i]];
+        const uint64_t gap = other->offset > free_from ? other->offset - free_from : 0;
+        if (gap >= block->bytes && gap < best_size) best = free_from, best_size = gap;
+        if (end_of(other) > free_from) free_from = end_of(other);
+    }
+    return best != UINT64_MAX ? best : free_from;
+}
+
+static uint64_t place_all(planner *p) {
+    uint64_t total = 0;
+    for (p->placed = 0; p->placed < p->count; p->placed++) {
+        tort_block *block = &p->blocks[p->by_key[p->placed]];
+        if (!block->bytes) continue; /* it is anywhere */
+        block->offset = best_gap(p, block);
+        if (p->failed || end_of(block) < block->offset) return UINT64_MAX;
+        if (end_of(block) > total) total = end_of(block);
+        mark_placed(p, p->by_key[p->placed]);
+    }
+    return total;
+}
+
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
+
+/* Sizes become multiples of `align`. False: a size is beyond all bounds. */
+static bool round_sizes(const planner *p, uint64_t align, int32_t *steps) {
+    *steps = 1;
+    for (int32_t i = 0; i < p->count; i++) {
+        tort_block *block = &p->blocks[i];
+        if (block->bytes > (UINT64_MAX >> 16)) return false;
+        block->bytes = (block->bytes + align - 1) & ~(align - 1);
+        block->offset = 0;
+        if (block->last >= *steps) *steps = block->last + 1;
+    }
+    return true;
+}
+
+/* Offsets for blocks that are placed in the order of by_key. */
+static uint64_t plan(planner *p) {
+    if (p->has_top) tort_timeline_close(&p->top, p->env);
+    p->has_top = false;
+    for (int32_t i = 0; i < 2 * p->leaves; i++) p->latest[i] = -1;
+    memset(p->begun, 0, 2 * ((size_t)p->steps + 1) * sizeof *p->begun); /* ended is behind it */
+    return place_all(p);
+}
+
+/* The bytes of all blocks that live at one step, at the most: no offsets need less. `sums` has room for all steps. */
+static uint64_t least_of(const planner *p, uint64_t *sums) {
+    uint64_t most = 0;
+    for (int32_t i = 0; i <= p->steps; i++) sums[i] = 0;
+    for (int32_t i = 0; i < p->count; i++) {
+        sums[p->blocks[i].first] += p->blocks[i].bytes;
+        sums[p->blocks[i].last + 1] -= p->blocks[i].bytes;
+    }
+    for (int32_t i = 0; i < p->steps; i++) {
+        if (i) sums[i] += sums[i - 1];
+        if (sums[i] > most) most = sums[i];
+    }
+    return most;
+}
+
+/* The block that ends highest is to be placed before all others. */
+static void put_highest_first(planner *p) {
+    int32_t at = 0;
+    for (int32_t i = 1; i < p->count; i++)
+        if (end_of(&p->blocks[p->by_key[i]]) > end_of(&p->blocks[p->by_key[at]])) at = i;
+    const int32_t index = p->by_key[at];
+    memmove(p->by_key + 1, p->by_key, (size_t)at * sizeof *p->by_key);
+    p->by_key[0] = index;
+}
+
+/* What an order comes to. Where its blocks do not lie well, those that end up on top of all go first, one by one. */
+static uint64_t try_order(planner *p, sorted_block *scratch, uint64_t (*key)(const tort_block *), uint64_t least,
+                          int32_t rounds, int32_t *best_round) {
+    uint64_t best = UINT64_MAX;
+    sort_blocks(p, scratch, key, p->by_key);
+    for (int32_t round = 0; round <= rounds && best > least && !p->failed; round++) {
+        if (round) put_highest_first(p);
+        const uint64_t total = plan(p);
+        if (total < best) best = total, *best_round = round;
+    }
+    return best;
+}
+
+/* The first order that needs no more than it must, else the best of them. */
+static uint64_t plan_best(planner *p, sorted_block *scratch, uint64_t least) {
+    static uint64_t (*const orders[])(const tort_block *) = {largest_first, longest_first, most_first};
+    enum { ORDERS = sizeof orders / sizeof *orders };
+    const int32_t rounds = p->count <= MOST_REORDERED ? ROUNDS : 0;
+    uint64_t best = UINT64_MAX;
+    int32_t best_order = 0, best_round = 0, round = 0;
+    for (int32_t i = 0; i < ORDERS && best > least && !p->failed; i++) {
+        const uint64_t total = try_order(p, scratch, orders[i], least, rounds, &round);
+        if (total < best) best = total, best_order = i, best_round = round;
+    }
+    if (best > least && !p->failed) best = try_order(p, scratch, orders[best_order], best, best_round, &round);
+    return p->failed ? UINT64_MAX : best;
+}
+
+uint64_t tort_memory_plan(const tort_env *env, tort_block *blocks, int32_t count, uint64_t align) {
+    planner p = {.blocks = blocks, .count = count, .leaves = 1, .env = env};
+    while (p.leaves < count) p.leaves *= 2;
+    if (!round_sizes(&p, align, &p.steps)) return UINT64_MAX;
+    const size_t n = (size_t)count + 1, tree = 2 * (size_t)p.leaves, steps = (size_t)p.steps + 1;
+    int32_t *indices = tort_alloc(env, (3 * n + tree + 2 * steps) * sizeof *indices);
+    sorted_block *scratch = tort_alloc(env, n * sizeof *scratch);
+    uint64_t *sums = tort_alloc(env, steps * sizeof *sums), total = UINT64_MAX;
+    if (indices && scratch && sums) {
+        p.by_key = indices;
+        p.by_first = p.by_key + n;
+        p.rank = p.by_first + n;
+        p.latest = p.rank + n;
+        p.begun = p.latest + tree;
+        p.ended = p.begun + steps;
+        sort_blocks(&p, scratch, by_first, p.by_first);
+        for (int32_t i = 0; i < count; i++) p.rank[p.by_first[i]] = i;
+        total = plan_best(&p, scratch, least_of(&p, sums));
+        if (p.has_top) tort_timeline_close(&p.top, env);
+    }
+    tort_free(env, indices, (3 * n + tree + 2 * steps) * sizeof *indices);
+    tort_free(env, scratch, n * sizeof *scratch);
+    tort_free(env, sums, steps * sizeof *sums);
+    return total;
+}

@@ -1,0 +1,265 @@
+/* plan.c - turns a placed graph and input shapes into a plan: evaluate, resolve, lay out.
+ *
+ * What shapes do not decide, the outline, is made once and shared by the plans that know the same of every value. A
+ * plan is made without a lock and without reading a weight, so that many can be made side by side. It must not decide
+ * where a node runs: place.c has. Read next: plan_shapes.c, plan_steps.c, plan_sizes.c, plan_layout.c. */
+#include <string.h>
+
+#include "runtime/plan/plan_parts.h"
+
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
+
+/* A block that is cut into arrays, each aligned to 16. */
+typedef struct block {
+    uint8_t *base; /* NULL: it is only measured */
+    size_t used;   /* SIZE_MAX: too large */
+} block;
+
+static void *take(block *b, size_t count, size_t size) {
+    size_t bytes, at;
+    if (!tort_mul_size(count, size, &bytes) || !tort_align_size(b->used, 16, &at) ||
+        !tort_add_size(at, bytes, &b->used)) {
+        b->used = SIZE_MAX;
+        return NULL;
+    }
+    return b->base ? b->base + at : NULL;
+}
+
+/* What is there before the shapes are known. */
+static void take_shapes(tort_planned *planned, block *b) {
+    const tort_graph *graph = &planned->lowered->graph;
+    planned->infos = take(b, (size_t)graph->value_count + 1, sizeof *planned->infos);
+    planned->known = take(b, (size_t)graph->value_count + 1, 1);
+    planned->input_dims = take(b, (size_t)graph->input_count * TORT_MAX_RANK + 1, sizeof *planned->input_dims);
+    planned->scalars = take(b, tort_plan_shapes_scalars(planned->lowered), sizeof *planned->scalars);
+    planned->sizes = take(b, (size_t)planned->lowered->session->dims.count, sizeof *planned->sizes);
+}
+
+/* What an outline asks for. A plan with an outline of its own uses its slots and steps. */
+static void take_tables(tort_planned *planned, block *b) {
+    const tort_plan *plan = &planned->outline->plan;
+    const size_t memories = (size_t)plan->memory_count;
+    planned->params = take(b, (size_t)plan->params_bytes + 1, 1);
+    planned->fitted = take(b, (size_t)plan->step_count + 1, sizeof *planned->fitted);
+    planned->plan.arena_bytes = take(b, memories, sizeof *plan->arena_bytes);
+    planned->plan.naive_bytes = take(b, memories, sizeof *plan->naive_bytes);
+    if (!planned->outline->shared) return;
+    planned->plan.slots = take(b, (size_t)plan->slot_count + 1, sizeof *plan->slots);
+    planned->plan.steps = take(b, (size_t)plan->step_count + 1, sizeof *plan->steps);
+}
+
+/* Lays all arrays of a kind into one block, a new one where it is not large enough. */
+static tort_status reserve(tort_planned *planned, void (*arrays)(tort_planned *planned, block *b), void **base,
+                           size_t *bytes, tort_error *error) {
+    block measured = {NULL, 0};
+    arrays(planned, &measured);
+    if (!*base || *bytes < measured.used) {
+        tort_free(planned->env, *base, *bytes);
+        *bytes = measured.used;
+        *base = measured.used < SIZE_MAX ? tort_alloc(planned->env, measured.used) : NULL;
+        if (!*base) return tort_out_of_memory(error, measured.used);
+    }
+    arrays(planned, &(block){*base, 0});
+    return TORT_OK;
+}
+
+static tort_status open_tables(tort_planned *planned, tort_error *error) {
+    const tort_plan *outline = &planned->outline->plan;
+    uint8_t *literals = planned->plan.literals;
+    planned->kept = planned->kept && planned->sized == planned->outline;
+    if (planned->kept) return TORT_OK;
+    planned->sized = NULL;
+    planned->plan = *outline;
+    planned->plan.literals = literals;
+    tort_status status = reserve(planned, take_tables, &planned->tables, &planned->tables_bytes, error);
+    if (status) return status;
+    planned->sized = planned->outline;
+    memset(planned->params, 0, (size_t)outline->params_bytes + 1);
+    memset(planned->fitted, 0, ((size_t)outline->step_count + 1) * sizeof *planned->fitted);
+    if (planned->plan.slots == outline->slots) return TORT_OK;
+    if (outline->slot_count)
+        memcpy(planned->plan.slots, outline->slots, (size_t)outline->slot_count * sizeof *outline->slots);
+    if (outline->step_count)
+        memcpy(planned->plan.steps, outline->steps, (size_t)outline->step_count * sizeof *outline->steps);
+    return TORT_OK;
+}
+
+/* ---- outlines ---------------------------------------------------------------------------------------------------- */
+
+#define MOST_OUTLINES 8 /* kept of one graph; a plan that knows yet other things has one of its own */
+
+static uint8_t known_of(const tort_info *info) {
+    tort_tensor tensor;
+    size_t bytes;
+    uint8_t known = tort_elements_known(info) ? TORT_KNOWN_ELEMENTS : 0;
+    if (tort_shape_known(info)) known |= TORT_KNOWN_SHAPE;
+    if (tort_info_tensor(info, &tensor) && tort_tensor_bytes(&tensor, &bytes) && bytes <= INT64_MAX)
+        known |= TORT_KNOWN_BYTES;
+    return known;
+}
+
+/* Can there be several plans for this graph? */
+static bool is_open(const tort_lowered *lowered) {
+    bool open = false;
+    for (int32_t i = 0; i < lowered->graph.input_count; i++) {
+        const tort_info *info = &lowered->infos[lowered->graph.inputs[i]];
+        open |= info->kind == TORT_TENSOR && !info->constant && !tort_shape_known(info);
+    }
+    return open;
+}
+
+static tort_outline *find_outline(tort_lowered *lowered, const uint8_t *known, int32_t *count) {
+    tort_outline *outline = lowered->outlines;
+    *count = 0;
+    while (outline && memcmp(outline->known, known, (size_t)lowered->graph.value_count)) {
+        outline = outline->next;
+        ++*count;
+    }
+    return outline;
+}
+
+/* Another thread may have made the same one meanwhile: then that one is kept. */
+static void share_outline(tort_lowered *lowered, tort_outline **made) {
+    int32_t count;
+    pthread_mutex_lock(&lowered->session->lock);
+    tort_outline *same = find_outline(lowered, (*made)->known, &count), *mine = *made;
+    if (!same && count < MOST_OUTLINES) {
+        mine->shared = true;
+        mine->next = lowered->outlines;
+        lowered->outlines = mine;
+    }
+    pthread_mutex_unlock(&lowered->session->lock);
+    if (!same) return;
+    *made = same;
+    tort_outline_free(lowered->session, mine);
+}
+
+static void drop_outline(tort_planned *planned) {
+    if (planned->outline && !planned->outline->shared) tort_outline_free(planned->lowered->session, planned->outline);
+    planned->outline = NULL;
+    planned->sized = NULL;
+}
+
+/* That of the plan before is mostly the one. */
+static tort_status choose_outline(tort_planned *planned, bool complete, bool afresh, tort_error *error) {
+    tort_lowered *lowered = planned->lowered;
+    const size_t values = (size_t)lowered->graph.value_count;
+    const bool shared = complete && !afresh && is_open(lowered);
+    const tort_outline *before = planned->outline;
+    int32_t count;
+    for (size_t v = 0; v < values; v++)
+        if (!planned->kept || !lowered->final[v]) planned->known[v] = known_of(&planned->infos[v]);
+    if (shared && before && before->shared && !memcmp(before->known, planned->known, values)) return TORT_OK;
+    drop_outline(planned);
+    if (shared) {
+        pthread_mutex_lock(&lowered->session->lock);
+        planned->outline = find_outline(lowered, planned->known, &count);
+        pthread_mutex_unlock(&lowered->session->lock);
+    }
+    if (planned->outline) return TORT_OK;
+    tort_status status = tort_outline_make(lowered, planned->known, complete, &planned->outline, error);
+    if (!status && shared) share_outline(lowered, &planned->outline);
+    return status;
+}
+
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
+
+tort_status tort_planned_open(tort_lowered *lowered, const tort_env *env, tort_planned **out, tort_error *error) {
+    tort_planned *planned = tort_alloc_zero(env, 1, sizeof *planned);
+    if (!planned) return tort_out_of_memory(error, sizeof *planned);
+    planned->lowered = lowered;
+    planned->env = env;
+    tort_arena_init(&planned->arena, env);
+    tort_dims_extend(&planned->dims, &lowered->session->dims, env, &planned->arena);
+    tort_status status = reserve(planned, take_shapes, &planned->shapes, &planned->shapes_bytes, error);
+    if (!status)
+        status = tort_lowered_pass(lowered, &planned->pass, planned->infos, &planned->dims, &planned->arena, error);
+    if (status)
+        tort_planned_free(planned);
+    else
+        *out = planned;
+    return status;
+}
+
+/* Forgets the shapes of before. */
+static void rewind_plan(tort_planned *planned) {
+    const tort_lowered *lowered = planned->lowered;
+    tort_unfit_plan(planned);
+    planned->ready = false;
+    tort_dims_rewind(&planned->dims);
+    tort_arena_rewind(&planned->arena);
+    tort_pass_rewind(&planned->pass);
+    memcpy(planned->infos, lowered->infos, (size_t)lowered->graph.value_count * sizeof *planned->infos);
+}
+
+static tort_status fill(tort_planned *planned, const tort_tensor *inputs, bool afresh, tort_error *error) {
+    bool complete, placed = false;
+    const bool usual = planned->usual;
+    rewind_plan(planned);
+    tort_status status = tort_plan_shapes(planned, inputs, afresh, &complete, error);
+    planned->kept = usual && planned->usual;
+    if (!status) status = choose_outline(planned, complete, afresh, error);
+    if (!status) status = open_tables(planned, error);
+    if (!status) tort_plan_unshare(&planned->plan); /* as a plan before may have shared */
+    if (!status) status = tort_plan_sizes(planned, error);
+    if (!status) placed = tort_plan_take_places(planned);
+    if (!status && !placed) status = tort_plan_layout(planned, error);
+    if (!status) status = tort_plan_check_sizes(&planned->plan, error);
+    if (!status && !placed) status = tort_plan_check_overlap(planned->env, &planned->plan, error);
+    planned->usual = planned->usual && !status;
+    return status;
+}
+
+tort_status tort_planned_fill(tort_planned *planned, const tort_tensor *inputs, tort_error *error) {
+    return fill(planned, inputs, false, error);
+}
+
+static tort_status make(tort_lowered *lowered, const tort_tensor *inputs, bool afresh, tort_planned **out,
+                        tort_error *error) {
+    tort_planned *planned = NULL;
+    tort_status status = tort_planned_open(lowered, &lowered->session->env, &planned, error);
+    if (!status) status = fill(planned, inputs, afresh, error);
+    if (status)
+        tort_planned_free(planned);
+    else
+        *out = planned;
+    return status;
+}
+
+tort_status tort_plan_make(tort_lowered *lowered, const tort_tensor *inputs, tort_planned **out, tort_error *error) {
+    return make(lowered, inputs, false, out, error);
+}
+
+tort_status tort_plan_make_afresh(tort_lowered *lowered, const tort_tensor *inputs, tort_planned **out,
+                                  tort_error *error) {
+    return make(lowered, inputs, true, out, error);
+}
+
+/* Shapes with a size of 0 ask rules that others do not: so all of them are asked once. */
+tort_status tort_planned_reserve(tort_planned *planned, const tort_tensor *inputs, tort_error *error) {
+    bool complete;
+    rewind_plan(planned);
+    tort_status status = tort_plan_shapes(planned, inputs, true, &complete, error);
+    return status ? status : fill(planned, inputs, false, error);
+}
+
+size_t tort_planned_bytes(const tort_planned *planned) {
+    const tort_pass *pass = &planned->pass;
+    return sizeof *planned + planned->shapes_bytes + planned->tables_bytes + planned->literals_bytes +
+           (size_t)(pass->most_inputs + pass->most_outputs) * sizeof(tort_info) + tort_arena_held(&planned->arena) +
+           (size_t)planned->dims.capacity * sizeof *planned->dims.exprs +
+           (size_t)planned->dims.bucket_count * sizeof *planned->dims.buckets;
+}
+
+void tort_planned_free(tort_planned *planned) {
+    if (!planned) return;
+    tort_unfit_plan(planned);
+    tort_free(planned->env, planned->plan.literals, planned->literals_bytes);
+    tort_free(planned->env, planned->tables, planned->tables_bytes);
+    tort_free(planned->env, planned->shapes, planned->shapes_bytes);
+    drop_outline(planned);
+    if (planned->pass.dims) tort_pass_free(&planned->pass);
+    tort_dims_free(&planned->dims);
+    tort_arena_free(&planned->arena);
+    tort_free(planned->env, planned, sizeof *planned);
+}

@@ -1,0 +1,210 @@
+/* plan_layout.c - where the values and scratch of a plan are in each memory, and whether that may take so much.
+ *
+ * Offsets come from memplan.c; life times and bytes stand already. Read next: memplan.c, plan_check.c. */
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/plan/plan_parts.h"
+
+/* ---- offsets ----------------------------------------------------------------------------------------------------- */
+
+static bool has_place(const tort_slot *slot, int32_t memory) {
+    return slot->memory == memory && slot->home == TORT_HOME_ARENA && slot->bytes >= 0 && slot->last_step >= 0;
+}
+
+static bool has_scratch(const tort_step *step, int32_t memory) {
+    return step->kind == TORT_STEP_KERNEL && step->scratch_bytes && step->memory == memory;
+}
+
+/* The slot with which a slot is placed, itself in most cases; *offset: from that one's begin. */
+static int32_t top_of(const tort_plan *plan, int32_t slot, uint64_t *offset) {
+    *offset = 0;
+    for (; plan->slots[slot].within >= 0; slot = plan->slots[slot].within) *offset += plan->slots[slot].within_offset;
+    return slot;
+}
+
+typedef struct layout {
+    tort_plan *plan;
+    int32_t memory;
+    tort_block *blocks; /* slots, then scratch, in their order */
+    int32_t *block_of;  /* a slot */
+    int32_t count;
+} layout;
+
+static void collect_slots(layout *l) {
+    const tort_plan *plan = l->plan;
+    for (int32_t i = 0; i < plan->slot_count; i++) {
+        const tort_slot *slot = &plan->slots[i];
+        if (!has_place(slot, l->memory) || slot->within >= 0) continue;
+        l->block_of[i] = l->count;
+        l->blocks[l->count++] = (tort_block){(uint64_t)slot->bytes, 0, slot->first_step, slot->last_step};
+    }
+}
+
+/* A block lives as long as any slot that is placed with it. */
+static void collect_parts(const layout *l) {
+    const tort_plan *plan = l->plan;
+    for (int32_t i = 0; i < plan->slot_count; i++) {
+        const tort_slot *slot = &plan->slots[i];
+        uint64_t offset;
+        if (!has_place(slot, l->memory) || slot->within < 0) continue;
+        l->block_of[i] = l->block_of[top_of(plan, i, &offset)];
+        tort_block *block = &l->blocks[l->block_of[i]];
+        if (slot->first_step < block->first) block->first = slot->first_step;
+        if (slot->last_step > block->last) block->last = slot->last_step;
+    }
+}
+
+static void collect_scratch(layout *l) {
+    for (int32_t i = 0; i < l->plan->step_count; i++)
+        if (has_scratch(&l->plan->steps[i], l->memory))
+            l->blocks[l->count++] = (tort_block){l->plan->steps[i].scratch_bytes, 0, i, i};
+}
+
+/* Sizes of blocks are rounded up by now; a part counts as if it had a block. */
+static void store_offsets(const layout *l, int32_t slot_blocks, uint64_t align) {
+    tort_plan *plan = l->plan;
+    uint64_t *naive = &plan->naive_bytes[l->memory], offset;
+    *naive = 0;
+    for (int32_t i = 0; i < l->count; i++) *naive += l->blocks[i].bytes;
+    for (int32_t i = 0; i < plan->slot_count; i++) {
+        tort_slot *slot = &plan->slots[i];
+        if (!has_place(slot, l->memory)) continue;
+        top_of(plan, i, &offset);
+        slot->offset = l->blocks[l->block_of[i]].offset + offset;
+        if (slot->within >= 0) *naive += ((uint64_t)slot->bytes + align - 1) / align * align;
+    }
+    const tort_block *scratch = l->blocks + slot_blocks;
+    for (int32_t i = 0; i < plan->step_count; i++)
+        if (has_scratch(&plan->steps[i], l->memory)) plan->steps[i].scratch_offset = scratch++->offset;
+}
+
+static tort_status lay_out(const tort_env *env, layout *l, tort_error *error) {
+    const uint64_t align = l->memory ? TORT_DEVICE_ALIGN : TORT_HOST_ALIGN;
+    l->count = 0;
+    collect_slots(l);
+    collect_parts(l);
+    const int32_t slot_blocks = l->count;
+    collect_scratch(l);
+    const uint64_t total = tort_memory_plan(env, l->blocks, l->count, align);
+    if (total == UINT64_MAX)
+        return tort_fail(error, TORT_E_MEMORY, "the plan does not fit an address space, or memory ran out");
+    l->plan->arena_bytes[l->memory] = total;
+    store_offsets(l, slot_blocks, align);
+    return TORT_OK;
+}
+
+/* ---- room -------------------------------------------------------------------------------------------------------- */
+
+/* The node that makes the largest value of a memory; -1: none does. */
+static int32_t largest_maker(const tort_planned *planned, int32_t memory, uint64_t *bytes) {
+    int32_t node = -1;
+    *bytes = 0;
+    for (int32_t i = 0; i < planned->plan.slot_count; i++) {
+        const tort_slot *slot = &planned->plan.slots[i];
+        if (slot->memory != memory || slot->home != TORT_HOME_ARENA || slot->bytes <= (int64_t)*bytes) continue;
+        *bytes = (uint64_t)slot->bytes;
+        node = planned->lowered->graph.values[slot->value].producer;
+    }
+    return node;
+}
+
+/* Weights and values together, against what the memory's provider may use. */
+static tort_status check_room(const tort_planned *planned, int32_t memory, tort_error *error) {
+    const tort_session *session = planned->lowered->session;
+    const uint64_t values = planned->plan.arena_bytes[memory];
+    if (values <= tort_room_for_values(session, memory)) return TORT_OK;
+    const tort_link *link = session->memories[memory].owner;
+    uint64_t largest;
+    const int32_t maker = largest_maker(planned, memory, &largest);
+    char weights[64] = "", most[160] = "";
+    if (!link->target.values_only)
+        snprintf(weights, sizeof weights, "%llu bytes for weights and ",
+                 (unsigned long long)session->weight_bytes[memory]);
+    if (maker >= 0)
+        snprintf(most, sizeof most, " (the largest, %llu, is made by node %d \"%.60s\")", (unsigned long long)largest,
+                 maker, planned->lowered->graph.nodes[maker].name);
+    tort_fail(error, TORT_E_MEMORY, "%s needs %s%llu for values%s, but may use %llu%s: %s, or lower the batch",
+              link->provider->name, weights, (unsigned long long)values, most, (unsigned long long)link->target.memory,
+              link->target.values_only ? " where no mem_limit says otherwise" : "",
+              memory ? "raise mem_limit, pin nodes to another provider" : "allow more with the option mem_limit");
+    if (error) error->provider = link->provider->name;
+    return TORT_E_MEMORY;
+}
+
+/* ---- places of the upper bounds ---------------------------------------------------------------------------------- */
+
+static bool fits_place(const tort_slot *slot, const tort_slot *place) {
+    return slot->home != TORT_HOME_ARENA || slot->bytes < 0 || slot->bytes <= place->bytes;
+}
+
+/* Most sizes grow with the symbols; those that do not, such as max - past, are larger here than at the bounds. */
+static bool fit_places(const tort_plan *plan, const tort_plan *bound) {
+    bool fit = true;
+    for (int32_t i = 0; fit && i < plan->slot_count; i++) fit = fits_place(&plan->slots[i], &bound->slots[i]);
+    for (int32_t i = 0; fit && i < plan->step_count; i++)
+        fit = plan->steps[i].scratch_bytes <= bound->steps[i].scratch_bytes;
+    return fit;
+}
+
+/* Plans of one outline have the same slots and steps, and values that live as long: what does not overlap at the bounds
+ * does not overlap here. */
+bool tort_plan_take_places(tort_planned *planned) {
+    const tort_planned *bound = planned->bound;
+    tort_plan *plan = &planned->plan;
+    if (!bound || bound->outline != planned->outline || !fit_places(plan, &bound->plan)) return false;
+    for (int32_t i = 0; i < plan->slot_count; i++)
+        if (plan->slots[i].home == TORT_HOME_ARENA) plan->slots[i].offset = bound->plan.slots[i].offset;
+    for (int32_t i = 0; i < plan->step_count; i++) plan->steps[i].scratch_offset = bound->plan.steps[i].scratch_offset;
+    memcpy(plan->arena_bytes, bound->plan.arena_bytes, (size_t)plan->memory_count * sizeof *plan->arena_bytes);
+    memcpy(plan->naive_bytes, bound->plan.naive_bytes, (size_t)plan->memory_count * sizeof *plan->naive_bytes);
+    return true;
+}
+
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
+
+static tort_status lay_out_all(tort_planned *planned, tort_error *error) {
+    const tort_env *env = planned->env;
+    tort_plan *plan = &planned->plan;
+    const size_t slots = (size_t)plan->slot_count + 1, room = slots + (size_t)plan->step_count;
+    layout l = {.plan = plan,
+                .blocks = tort_alloc(env, room * sizeof *l.blocks),
+                .block_of = tort_alloc(env, slots * sizeof *l.block_of)};
+    tort_status status = l.blocks && l.block_of ? TORT_OK : tort_out_of_memory(error, room * sizeof *l.blocks);
+    for (; !status && l.memory < plan->memory_count; l.memory++) status = lay_out(env, &l, error);
+    tort_free(env, l.blocks, room * sizeof *l.blocks);
+    tort_free(env, l.block_of, slots * sizeof *l.block_of);
+    return status;
+}
+
+static uint64_t all_arenas(const tort_plan *plan) {
+    uint64_t bytes = 0;
+    for (int32_t m = 0; m < plan->memory_count; m++) bytes += plan->arena_bytes[m];
+    return bytes;
+}
+
+/* A whole is held for as long as any of its parts, and from when the first of them is made: where that would take more
+ * memory, fewer ways of sharing are tried. */
+static tort_status share(tort_planned *planned, tort_error *error) {
+    static const uint32_t attempts[] = {TORT_SHARE_IN_PLACE | TORT_SHARE_PARTS | TORT_SHARE_JOINS,
+                                        TORT_SHARE_IN_PLACE | TORT_SHARE_JOINS, TORT_SHARE_IN_PLACE | TORT_SHARE_PARTS,
+                                        TORT_SHARE_IN_PLACE, 0};
+    const uint64_t unshared = all_arenas(&planned->plan);
+    tort_status status = TORT_OK;
+    bool shares;
+    for (size_t i = 0; i < sizeof attempts / sizeof *attempts; i++) {
+        tort_plan_unshare(&planned->plan);
+        status = tort_plan_share(planned, &planned->pass, attempts[i], &shares, error);
+        if (!status && (shares || i)) status = lay_out_all(planned, error);
+        if (status || all_arenas(&planned->plan) <= unshared) break;
+    }
+    return status;
+}
+
+/* What can share bytes changes with sizes, so that nothing does where places are those of upper bounds. */
+tort_status tort_plan_layout(tort_planned *planned, tort_error *error) {
+    tort_status status = lay_out_all(planned, error);
+    if (!status && planned->plan.complete && !planned->lowered->most) status = share(planned, error);
+    for (int32_t m = 0; !status && m < planned->plan.memory_count; m++) status = check_room(planned, m, error);
+    return status;
+}

@@ -1,0 +1,284 @@
+/* plan_shapes.c - what the shapes of a run's inputs make of the values of a graph.
+ *
+ * Once for a graph: which shape rules have to be asked again for new input shapes. Not those of nodes that no open
+ * dimension reaches, and not shape arithmetic: its integers are expressions over the symbols of the inputs, and all
+ * expressions are evaluated in one sweep. Any other node is asked, since only its rule knows which sizes it refuses;
+ * on numbers that is cheap. No weight is read: see tort_hold_small_weights. Read next: shape.h, infer.c. */
+#include <string.h>
+
+#include "runtime/plan/plan_parts.h"
+
+/* ---- once for a graph -------------------------------------------------------------------------------------------- */
+
+/* What an expression of the session is to a graph. */
+enum {
+    TORT_EXPR_DIM = 1u << 0,   /* a dimension of a value */
+    TORT_EXPR_NEEDED = 1u << 1 /* part of what is evaluated */
+};
+
+typedef struct marker {
+    tort_lowered *lowered;
+    bool *bound; /* an expression of the session: inputs bind all of its symbols */
+} marker;
+
+static void bind_dims(const marker *m) {
+    const tort_graph *graph = &m->lowered->graph;
+    const tort_dims *dims = &m->lowered->session->dims;
+    for (int32_t i = 0; i < graph->input_count; i++) {
+        const tort_info *info = &m->lowered->infos[graph->inputs[i]];
+        for (int32_t d = 0; d < info->rank; d++)
+            if (info->dims[d] < 0) m->bound[-1 - info->dims[d]] = true;
+        m->lowered->final[graph->inputs[i]] = info->constant || tort_shape_known(info);
+    }
+    for (int32_t i = 0; i < dims->count; i++) {
+        const tort_dim_expr *e = tort_dim_expression(dims, -1 - (int64_t)i);
+        if (e->op == TORT_DIM_SYMBOL) continue;
+        const bool a = e->a >= 0 || m->bound[-1 - e->a], b = e->b >= 0 || m->bound[-1 - e->b];
+        m->bound[i] |= e->op == TORT_DIM_CONST || (a && b);
+    }
+}
+
+/* Integers that the sizes of symbols determine, in a shape that is known. */
+static bool can_evaluate(const marker *m, int32_t value) {
+    const tort_info *info = &m->lowered->infos[value];
+    if (!info->elements || !tort_shape_known(info)) return false;
+    for (int32_t i = 0; i < info->element_count; i++)
+        if (info->elements[i].symbolic && !m->bound[-1 - info->elements[i].value]) return false;
+    return true;
+}
+
+static bool is_evaluated(const marker *m, int32_t index) {
+    const tort_node *node = &m->lowered->graph.nodes[index];
+    bool all = m->lowered->units[index].provider == TORT_AT_FOLDED;
+    for (int32_t i = 0; all && i < node->output_count; i++)
+        all = node->outputs[i] < 0 || m->lowered->infos[node->outputs[i]].constant || can_evaluate(m, node->outputs[i]);
+    return all;
+}
+
+static bool inputs_final(const tort_lowered *lowered, const tort_node *node) {
+    bool all = true;
+    for (int32_t i = 0; all && i < node->input_count; i++)
+        all = node->inputs[i] < 0 || lowered->final[node->inputs[i]] || tort_is_constant(lowered, node->inputs[i]);
+    return all;
+}
+
+/* May a plan know contents of it that the session does not? */
+static bool may_gain_elements(const tort_info *info) {
+    const bool counted = info->type == TORT_INT64 || info->type == TORT_INT32 || info->type == TORT_BOOL;
+    return counted && !tort_elements_known(info);
+}
+
+/* Sizes that a rule told without those of open dimensions hold for all of them, or the rule refuses them, and it is
+ * asked. */
+static void mark_outputs(const tort_lowered *lowered, const tort_node *node, bool final) {
+    for (int32_t i = 0; i < node->output_count; i++) {
+        if (node->outputs[i] < 0) continue;
+        const tort_info *info = &lowered->infos[node->outputs[i]];
+        lowered->final[node->outputs[i]] = final || (tort_shape_known(info) && !may_gain_elements(info));
+    }
+}
+
+/* A node whose outputs are all constant has nothing left to infer; one that was fused away makes nothing. */
+static bool is_never_asked(const tort_lowered *lowered, int32_t index) {
+    const tort_node *node = &lowered->graph.nodes[index];
+    const tort_unit *unit = &lowered->units[index];
+    bool all = true;
+    for (int32_t i = 0; all && i < node->output_count; i++)
+        all = node->outputs[i] < 0 || tort_is_constant(lowered, node->outputs[i]);
+    return all || (unit->provider == TORT_AT_FUSED && !unit->asked);
+}
+
+/* Marks the expression and all that it is made of. */
+static void mark_needed(tort_lowered *lowered, tort_dim d) {
+    const tort_dim_expr *e = d < 0 ? tort_dim_expression(&lowered->session->dims, d) : NULL;
+    if (!e || lowered->expr_uses[-1 - d] & TORT_EXPR_NEEDED) return;
+    lowered->expr_uses[-1 - d] |= TORT_EXPR_NEEDED;
+    if (e->op == TORT_DIM_SYMBOL || e->op == TORT_DIM_CONST) return;
+    mark_needed(lowered, e->a);
+    mark_needed(lowered, e->b);
+}
+
+static void note_evaluated(const marker *m, const tort_node *node) {
+    tort_lowered *lowered = m->lowered;
+    for (int32_t i = 0; i < node->output_count; i++) {
+        if (node->outputs[i] < 0 || tort_is_constant(lowered, node->outputs[i])) continue;
+        const tort_info *info = &lowered->infos[node->outputs[i]];
+        lowered->evaluated[lowered->evaluated_count++] = node->outputs[i];
+        lowered->evaluated_elements += (size_t)info->element_count;
+        for (int32_t e = 0; e < info->element_count; e++)
+            if (info->elements[e].symbolic) mark_needed(lowered, info->elements[e].value);
+    }
+}
+
+static void mark_nodes(const marker *m) {
+    tort_lowered *lowered = m->lowered;
+    for (int32_t i = 0; i < lowered->graph.node_count; i++) {
+        const tort_node *node = &lowered->graph.nodes[i];
+        if (is_never_asked(lowered, i)) {
+            lowered->asked[i] = TORT_ASKED_NEVER;
+        } else if (inputs_final(lowered, node)) {
+            lowered->asked[i] = TORT_ASKED_AFRESH;
+            mark_outputs(lowered, node, true);
+        } else if (is_evaluated(m, i)) {
+            lowered->asked[i] = TORT_ASKED_AFRESH;
+            note_evaluated(m, node);
+        } else {
+            mark_outputs(lowered, node, false);
+        }
+    }
+}
+
+static void mark_dims(const tort_lowered *lowered) {
+    for (int32_t v = 0; v < lowered->graph.value_count; v++) {
+        const tort_info *info = &lowered->infos[v];
+        for (int32_t d = 0; d < info->rank; d++)
+            if (info->dims[d] < 0) lowered->expr_uses[-1 - info->dims[d]] |= TORT_EXPR_DIM;
+    }
+}
+
+static tort_status mark_graph(tort_lowered *lowered, tort_error *error) {
+    tort_session *session = lowered->session;
+    const size_t values = (size_t)lowered->graph.value_count + 1, exprs = (size_t)session->dims.count + 1;
+    marker m = {.lowered = lowered, .bound = tort_alloc_zero(&session->env, exprs, sizeof *m.bound)};
+    lowered->final = tort_arena_array(&session->arena, values, sizeof *lowered->final);
+    lowered->asked = tort_arena_array(&session->arena, (size_t)lowered->graph.node_count + 1, 1);
+    lowered->evaluated = tort_arena_array(&session->arena, values, sizeof *lowered->evaluated);
+    lowered->expr_uses = tort_arena_array(&session->arena, exprs, 1);
+    const bool there = m.bound && lowered->final && lowered->asked && lowered->evaluated && lowered->expr_uses;
+    if (there) {
+        bind_dims(&m);
+        mark_dims(lowered);
+        mark_nodes(&m);
+    }
+    tort_free(&session->env, m.bound, exprs * sizeof *m.bound);
+    return there ? TORT_OK : tort_out_of_memory(error, values + exprs);
+}
+
+tort_status tort_mark_asked(tort_session *session, tort_error *error) {
+    tort_status status = TORT_OK;
+    for (int32_t g = 0; !status && g < session->graph_count; g++)
+        if (session->graphs[g].lowered) status = mark_graph(&session->graphs[g], error);
+    return status;
+}
+
+size_t tort_plan_shapes_scalars(const tort_lowered *lowered) {
+    return lowered->evaluated_elements;
+}
+
+/* ---- inputs ------------------------------------------------------------------------------------------------------ */
+
+static bool same_known_dims(const tort_info *info, const tort_tensor *input) {
+    bool same = info->rank == input->rank;
+    for (int32_t d = 0; same && d < info->rank; d++)
+        same = !tort_dim_known(info->dims[d]) || info->dims[d] == input->dims[d];
+    return same;
+}
+
+/* *as_known: none of them is other than the session took it for. A body's can be. */
+static void take_inputs(tort_planned *planned, const tort_tensor *inputs, bool *complete, bool *as_known) {
+    const tort_graph *graph = &planned->lowered->graph;
+    *complete = *as_known = true;
+    for (int32_t i = 0; i < graph->input_count; i++) {
+        tort_info *info = &planned->infos[graph->inputs[i]];
+        if (inputs && !info->constant) {
+            *as_known &= info->kind != TORT_TENSOR || same_known_dims(info, &inputs[i]);
+            info->rank = inputs[i].rank;
+            memcpy(info->dims, inputs[i].dims, sizeof inputs[i].dims);
+        }
+        const bool matters = info->kind == TORT_TENSOR && tort_value_is_read(&graph->values[graph->inputs[i]]);
+        if (matters && !tort_shape_known(info)) *complete = false;
+        for (int32_t d = 0; d < TORT_MAX_RANK; d++)
+            planned->input_dims[i * TORT_MAX_RANK + d] = d < info->rank ? info->dims[d] : 0;
+    }
+}
+
+/* ---- evaluating -------------------------------------------------------------------------------------------------- */
+
+/* False: one expression would have two sizes. */
+static bool bind_sizes(const tort_planned *planned, int64_t *sizes) {
+    const tort_lowered *lowered = planned->lowered;
+    for (int32_t i = 0; i < lowered->graph.input_count; i++) {
+        const tort_info *known = &lowered->infos[lowered->graph.inputs[i]];
+        const tort_info *now = &planned->infos[lowered->graph.inputs[i]];
+        for (int32_t d = 0; d < known->rank && d < now->rank; d++) {
+            if (known->dims[d] >= 0 || now->dims[d] < 0) continue;
+            int64_t *size = &sizes[-1 - known->dims[d]];
+            if (*size != TORT_DIM_UNBOUND && *size != now->dims[d]) return false;
+            *size = now->dims[d];
+        }
+    }
+    return tort_dims_evaluate(&lowered->session->dims, sizes);
+}
+
+/* Shape rules treat what is empty, or would be less than that, on its own: a difference of sizes is a dimension of 0
+ * where it is negative, and nothing can be divided by the size of an empty tensor. Expressions do not know that; only a
+ * product with a negative number may be one. */
+static bool are_usual(const tort_lowered *lowered, const int64_t *sizes) {
+    const tort_dims *dims = &lowered->session->dims;
+    for (int32_t i = 0; i < dims->count; i++) {
+        const uint8_t uses = lowered->expr_uses[i];
+        if (sizes[i] > 0 || sizes[i] == TORT_DIM_UNBOUND || !uses) continue;
+        const tort_dim_op op = tort_dim_expression(dims, -1 - (int64_t)i)->op;
+        const bool part = op == TORT_DIM_MUL || op == TORT_DIM_CONST;
+        if (uses & TORT_EXPR_DIM || (sizes[i] < 0 && !part)) return false;
+    }
+    return true;
+}
+
+/* Numbers in place of expressions, in planned->scalars. False: one of them overflows. */
+static bool store_elements(const tort_planned *planned, const int64_t *sizes) {
+    const tort_lowered *lowered = planned->lowered;
+    tort_scalar *next = planned->scalars;
+    for (int32_t i = 0; i < lowered->evaluated_count; i++) {
+        tort_info *info = &planned->infos[lowered->evaluated[i]];
+        tort_scalar *const first = next;
+        for (int32_t e = 0; e < info->element_count; e++) {
+            const tort_scalar s = info->elements[e];
+            *next++ = tort_scalar_known(s.symbolic ? sizes[-1 - s.value] : s.value);
+            if (s.symbolic && sizes[-1 - s.value] == TORT_DIM_UNBOUND) return false;
+        }
+        info->elements = first;
+    }
+    return true;
+}
+
+/* Puts back what the session knows. */
+static void forget_elements(const tort_planned *planned) {
+    const tort_lowered *lowered = planned->lowered;
+    for (int32_t i = 0; i < lowered->evaluated_count; i++)
+        planned->infos[lowered->evaluated[i]] = lowered->infos[lowered->evaluated[i]];
+}
+
+/* False: sizes are unusual, so that rules have to be asked. */
+static bool evaluate(const tort_planned *planned) {
+    const tort_lowered *lowered = planned->lowered;
+    if (!lowered->evaluated_count) return true;
+    for (int32_t i = 0; i < lowered->session->dims.count; i++) planned->sizes[i] = TORT_DIM_UNBOUND;
+    const bool done = bind_sizes(planned, planned->sizes) && are_usual(lowered, planned->sizes) &&
+                      store_elements(planned, planned->sizes);
+    if (!done) forget_elements(planned);
+    return done;
+}
+
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
+
+static tort_status ask(const tort_lowered *lowered, tort_pass *pass, bool afresh, tort_error *error) {
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; !status && i < lowered->graph.node_count; i++) {
+        const tort_asked asked = lowered->asked[i];
+        if (asked == TORT_ASKED_ALWAYS || (asked == TORT_ASKED_AFRESH && afresh))
+            status = tort_pass_infer(pass, i, error);
+    }
+    return status;
+}
+
+tort_status tort_plan_shapes(tort_planned *planned, const tort_tensor *inputs, bool afresh, bool *complete,
+                             tort_error *error) {
+    bool as_known;
+    take_inputs(planned, inputs, complete, &as_known);
+    planned->usual = inputs && as_known && !afresh;
+    if (!inputs) return TORT_OK;
+    planned->pass.typed = planned->usual;
+    const bool evaluated = planned->usual && evaluate(planned);
+    return ask(planned->lowered, &planned->pass, !evaluated, error);
+}

@@ -1,0 +1,327 @@
+/* plan_share.c - which slots of a plan share bytes, so that there is less to hold and less to move.
+ *
+ * Parts: an operator's row tells where parts lie in the whole (Split, Slice, Concat). Outputs that are parts of an
+ * input are found there; inputs that are parts of an output are made there. The step has nothing left to do: a view. In
+ * place: a kernel's row tells over which inputs it may write its output, and the plan does so where nobody reads such
+ * an input again. Slots so joined form trees by tort_slot.within, and are placed as one. Only values that steps make,
+ * in a plan of known shapes; no parts of an output of the graph, whose bytes may be the caller's. Read next:
+ * plan_layout.c, plan_check.c. */
+#include <string.h>
+
+#include "runtime/plan/plan_parts.h"
+
+typedef struct sharer {
+    const tort_planned *planned;
+    const tort_lowered *lowered;
+    tort_plan *plan;
+    tort_pass *pass;
+    int32_t *held;     /* a slot: the last step that reads its bytes, in whichever slot */
+    bool *viewed;      /* a slot: a view's output */
+    uint64_t *offsets; /* an operand of the step that is looked at */
+    uint32_t ways;
+    bool shares;
+} sharer;
+
+static int32_t operand(const sharer *s, const tort_step *step, int32_t i) {
+    return s->plan->operands[step->operands + i];
+}
+
+/* The slot that an alias is of. */
+static int32_t source_of(const tort_plan *plan, int32_t slot) {
+    while (slot >= 0 && plan->slots[slot].home == TORT_HOME_ALIAS) slot = plan->slots[slot].source;
+    return slot;
+}
+
+/* The root of a slot's tree. All slots on the way are hung right under it, so that long chains stay cheap. */
+static int32_t top_of(tort_plan *plan, int32_t slot) {
+    int32_t top = slot;
+    uint64_t offset = 0;
+    for (; plan->slots[top].within >= 0; top = plan->slots[top].within) offset += plan->slots[top].within_offset;
+    while (slot != top) {
+        tort_slot *s = &plan->slots[slot];
+        const uint64_t part = s->within_offset;
+        slot = s->within;
+        s->within = top;
+        s->within_offset = offset;
+        offset -= part;
+    }
+    return top;
+}
+
+/* Bytes of the context that a step makes, and that nobody else has. */
+static bool is_free(const tort_slot *slot) {
+    return slot->home == TORT_HOME_ARENA && slot->bytes > 0 && slot->last_step >= 0 && slot->output < 0;
+}
+
+static bool is_static(const tort_step *step) {
+    return step->kind == TORT_STEP_KERNEL && !step->dynamic && !step->values;
+}
+
+/* ---- parts ------------------------------------------------------------------------------------------------------- */
+
+/* Kernels read vectors of them. */
+static bool is_aligned(const tort_slot *slot, uint64_t offset) {
+    return offset % (slot->memory ? TORT_DEVICE_PART_ALIGN : TORT_HOST_ALIGN) == 0;
+}
+
+static bool lies_in(const tort_slot *part, uint64_t offset, const tort_slot *whole) {
+    return part->memory == whole->memory && is_aligned(part, offset) && offset <= (uint64_t)whole->bytes &&
+           (uint64_t)part->bytes <= (uint64_t)whole->bytes - offset;
+}
+
+/* Do the outputs of the step lie in its input? */
+static bool can_split(const sharer *s, const tort_step *step) {
+    const int32_t whole = source_of(s->plan, operand(s, step, 0));
+    bool all = whole >= 0 && is_free(&s->plan->slots[whole]);
+    for (int32_t i = 0; all && i < step->output_count; i++) {
+        const int32_t part = operand(s, step, step->input_count + i);
+        if (part < 0) continue;
+        const tort_slot *slot = &s->plan->slots[part];
+        all = is_free(slot) && lies_in(slot, s->offsets[i], &s->plan->slots[whole]);
+    }
+    return all;
+}
+
+static void split(sharer *s, const tort_step *step) {
+    const int32_t whole = source_of(s->plan, operand(s, step, 0));
+    for (int32_t i = 0; i < step->output_count; i++) {
+        const int32_t part = operand(s, step, step->input_count + i);
+        if (part < 0) continue;
+        s->plan->slots[part].within = whole;
+        s->plan->slots[part].within_offset = s->offsets[i];
+        s->viewed[part] = true;
+    }
+}
+
+/* Can each input be made where it lies in the output? Not if it is a part of something already, nor twice. */
+static bool can_join(const sharer *s, const tort_step *step) {
+    const int32_t whole = operand(s, step, step->input_count);
+    bool all = whole >= 0 && is_free(&s->plan->slots[whole]);
+    for (int32_t i = 0; all && i < step->input_count; i++) {
+        const int32_t given = operand(s, step, i), part = source_of(s->plan, given);
+        if (given < 0) continue;
+        const tort_slot *slot = &s->plan->slots[part];
+        all = is_free(slot) && slot->within < 0 && slot->bytes == s->plan->slots[given].bytes &&
+              lies_in(slot, s->offsets[i], &s->plan->slots[whole]);
+        for (int32_t k = 0; all && k < i; k++) all = source_of(s->plan, operand(s, step, k)) != part;
+    }
+    return all;
+}
+
+static void join(sharer *s, const tort_step *step) {
+    const int32_t whole = operand(s, step, step->input_count);
+    s->viewed[whole] = true;
+    for (int32_t i = 0; i < step->input_count; i++) {
+        const int32_t part = source_of(s->plan, operand(s, step, i));
+        if (part < 0) continue;
+        s->plan->slots[part].within = whole;
+        s->plan->slots[part].within_offset = s->offsets[i];
+    }
+}
+
+/* Offsets of the parts, one behind another; false: other bytes of the whole lie between them. */
+static bool find_parts(const sharer *s, const tort_step *step, bool joins) {
+    const tort_parts *parts = (const void *)(s->planned->params + step->params);
+    const int32_t first = step->operands, outputs = first + step->input_count;
+    const int32_t whole = s->plan->operands[joins ? outputs : first],
+                  count = joins ? step->input_count : step->output_count;
+    const tort_slot *slot = whole < 0 ? NULL : &s->plan->slots[whole];
+    if (!slot || parts->axis < 0 || parts->axis >= slot->rank || slot->bytes <= 0 || tort_type_bits(slot->type) < 8)
+        return false;
+    for (int32_t d = 0; d < parts->axis; d++)
+        if (slot->dims[d] != 1) return false;
+    if (parts->start < 0 || parts->start > slot->dims[parts->axis]) return false;
+    uint64_t at = (uint64_t)parts->start * (uint64_t)(slot->bytes / slot->dims[parts->axis]);
+    for (int32_t i = 0; i < count; i++) {
+        const int32_t part = s->plan->operands[(joins ? first : outputs) + i];
+        if (part < 0 || s->plan->slots[part].bytes < 0) return false;
+        s->offsets[i] = at;
+        at += (uint64_t)s->plan->slots[part].bytes;
+    }
+    return true;
+}
+
+/* Do the inputs lie one behind another already, as parts of something larger? Then so does the output. */
+static bool can_join_there(const sharer *s, const tort_step *step) {
+    const int32_t whole = operand(s, step, step->input_count), first = source_of(s->plan, operand(s, step, 0));
+    if (whole < 0 || first < 0 || !is_free(&s->plan->slots[whole]) || s->plan->slots[whole].within >= 0) return false;
+    const int32_t top = top_of(s->plan, first);
+    uint64_t at = top == first ? 0 : s->plan->slots[first].within_offset;
+    bool all = s->plan->slots[top].memory == s->plan->slots[whole].memory && top != whole;
+    for (int32_t i = 0; all && i < step->input_count; i++) {
+        const int32_t given = operand(s, step, i), part = source_of(s->plan, given);
+        if (given < 0) return false;
+        const tort_slot *slot = &s->plan->slots[part];
+        all = is_free(slot) && part != top && top_of(s->plan, part) == top && slot->within_offset == at &&
+              slot->bytes == s->plan->slots[given].bytes;
+        at += (uint64_t)slot->bytes;
+    }
+    return all;
+}
+
+static void join_there(sharer *s, const tort_step *step) {
+    const int32_t whole = operand(s, step, step->input_count);
+    const tort_slot *first = &s->plan->slots[source_of(s->plan, operand(s, step, 0))];
+    s->plan->slots[whole].within = first->within;
+    s->plan->slots[whole].within_offset = first->within_offset;
+    s->viewed[whole] = true;
+}
+
+static uint32_t flags_of(const sharer *s, const tort_step *step) {
+    return is_static(step) ? tort_unit_node(s->lowered, step->node)->op->flags : 0;
+}
+
+/* Where all parts lie in the whole and at aligned places, nothing is left to do. */
+static void try_split(sharer *s, tort_step *step) {
+    if (!(flags_of(s, step) & TORT_OP_PARTS) || !find_parts(s, step, false) || !can_split(s, step)) return;
+    split(s, step);
+    step->kind = TORT_STEP_VIEW;
+    s->shares = true;
+}
+
+static void try_join(sharer *s, tort_step *step) {
+    if (!(flags_of(s, step) & TORT_OP_JOINS) || !find_parts(s, step, true)) return;
+    if (can_join(s, step))
+        join(s, step);
+    else if (can_join_there(s, step))
+        join_there(s, step);
+    else
+        return;
+    step->kind = TORT_STEP_VIEW;
+    s->shares = true;
+}
+
+/* Joins from the last to the first: where values are joined again and again, each time with one more, the longest row
+ * of them has all others in it. */
+static void find_views(sharer *s) {
+    const tort_plan *plan = s->plan;
+    for (int32_t i = 0; s->ways & TORT_SHARE_PARTS && i < plan->step_count; i++) try_split(s, &plan->steps[i]);
+    for (int32_t i = plan->step_count - 1; s->ways & TORT_SHARE_JOINS && i >= 0; i--) try_join(s, &plan->steps[i]);
+}
+
+/* Bytes of a view's inputs are read for as long as those of its outputs are. */
+static void hold(const sharer *s) {
+    const tort_plan *plan = s->plan;
+    for (int32_t i = 0; i < plan->slot_count; i++) s->held[i] = plan->slots[i].last_step;
+    for (int32_t n = plan->step_count - 1; n >= 0; n--) {
+        const tort_step *step = &plan->steps[n];
+        if (step->kind != TORT_STEP_VIEW) continue;
+        int32_t last = -1;
+        for (int32_t i = 0; i < step->output_count; i++) {
+            const int32_t slot = operand(s, step, step->input_count + i);
+            if (slot >= 0 && s->held[slot] > last) last = s->held[slot];
+        }
+        for (int32_t i = 0; i < step->input_count; i++) {
+            const int32_t slot = source_of(plan, operand(s, step, i));
+            if (slot >= 0 && s->held[slot] < last) s->held[slot] = last;
+        }
+    }
+}
+
+/* ---- in place ---------------------------------------------------------------------------------------------------- */
+
+static bool same_form(const tort_slot *a, const tort_slot *b) {
+    return a->bytes == b->bytes && a->rank == b->rank &&
+           !memcmp(a->dims, b->dims, (size_t)(a->rank > 0 ? a->rank : 0) * sizeof *a->dims);
+}
+
+/* Every operand with bytes of that tree: the kernel must be able to write over each of them. *over: these inputs. */
+static bool may_write_over(const sharer *s, const tort_step *step, uint32_t allowed, int32_t top, uint32_t *over) {
+    const tort_slot *to = &s->plan->slots[operand(s, step, step->input_count)];
+    *over = 0;
+    for (int32_t i = 0; i < step->input_count; i++) {
+        const int32_t slot = operand(s, step, i), source = source_of(s->plan, slot);
+        if (slot < 0 || top_of(s->plan, source) != top) continue;
+        if (i >= 32 || !(allowed >> i & 1) || !same_form(&s->plan->slots[slot], to)) return false;
+        *over |= 1u << i;
+    }
+    return true;
+}
+
+/* An input that this step is the last to read. All that shared its bytes until now is of its size and gone. */
+static bool is_spent(const sharer *s, int32_t number, int32_t input) {
+    const int32_t slot = source_of(s->plan, input);
+    if (slot < 0 || !is_free(&s->plan->slots[slot]) || s->viewed[slot] || s->held[slot] != number) return false;
+    return s->plan->slots[top_of(s->plan, slot)].bytes == s->plan->slots[slot].bytes;
+}
+
+static uint32_t allowed_of(const sharer *s, const tort_step *step) {
+    const tort_kernel *kernel = s->lowered->units[step->node].kernel;
+    const uint32_t flags = tort_unit_node(s->lowered, step->node)->op->flags;
+    if (s->lowered->units[step->node].segment) return 0;
+    if (!kernel->run) return flags & TORT_OP_IN_PLACE ? UINT32_MAX : 0;
+    if (!kernel->in_place || !kernel->in_place_for) return kernel->in_place;
+    tort_node_view view = tort_pass_view(s->pass, step->node);
+    view.params = s->planned->params + step->params;
+    return kernel->in_place_for(&view) ? kernel->in_place : 0;
+}
+
+static void try_in_place(sharer *s, int32_t number) {
+    tort_step *step = &s->plan->steps[number];
+    const uint32_t allowed = is_static(step) && s->ways & TORT_SHARE_IN_PLACE ? allowed_of(s, step) : 0;
+    const int32_t output = allowed ? operand(s, step, step->input_count) : -1;
+    if (output < 0 || s->plan->slots[output].home != TORT_HOME_ARENA || s->plan->slots[output].bytes <= 0) return;
+    tort_slot *to = &s->plan->slots[output];
+    for (int32_t i = 0; i < step->input_count && i < 32 && !step->in_place; i++) {
+        const int32_t input = operand(s, step, i);
+        uint32_t over;
+        if (!(allowed >> i & 1) || input < 0 || !same_form(&s->plan->slots[input], to)) continue;
+        const int32_t slot = source_of(s->plan, input);
+        if (!is_spent(s, number, input) || s->plan->slots[slot].memory != to->memory) continue;
+        const int32_t top = top_of(s->plan, slot);
+        if (!may_write_over(s, step, allowed, top, &over)) continue;
+        tort_slot *part = to->within < 0 ? to : &s->plan->slots[top]; /* the output may be a part already */
+        part->within = to->within < 0 ? slot : output;
+        part->within_offset = 0;
+        step->in_place = over;
+        s->shares = true;
+    }
+}
+
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
+
+static size_t widest_of(const tort_plan *plan) {
+    size_t widest = 1;
+    for (int32_t i = 0; i < plan->step_count; i++) {
+        const size_t inputs = (size_t)plan->steps[i].input_count, outputs = (size_t)plan->steps[i].output_count;
+        if (inputs > widest) widest = inputs;
+        if (outputs > widest) widest = outputs;
+    }
+    return widest;
+}
+
+tort_status tort_plan_share(tort_planned *planned, tort_pass *pass, uint32_t ways, bool *shares, tort_error *error) {
+    tort_plan *plan = &planned->plan;
+    const tort_env *env = planned->env;
+    const size_t slots = (size_t)plan->slot_count + 1, widest = widest_of(plan);
+    *shares = false;
+    if (!plan->complete) return TORT_OK;
+    sharer s = {.planned = planned,
+                .lowered = planned->lowered,
+                .plan = plan,
+                .pass = pass,
+                .ways = ways,
+                .held = tort_alloc(env, slots * sizeof *s.held),
+                .viewed = tort_alloc_zero(env, slots, sizeof *s.viewed),
+                .offsets = tort_alloc(env, widest * sizeof *s.offsets)};
+    const bool there = s.held && s.viewed && s.offsets;
+    if (there) {
+        find_views(&s);
+        hold(&s);
+        for (int32_t i = 0; i < plan->step_count; i++) try_in_place(&s, i);
+        for (int32_t i = 0; i < plan->slot_count; i++) top_of(plan, i);
+        *shares = s.shares;
+    }
+    tort_free(env, s.held, slots * sizeof *s.held);
+    tort_free(env, s.viewed, slots * sizeof *s.viewed);
+    tort_free(env, s.offsets, widest * sizeof *s.offsets);
+    return there ? TORT_OK : tort_out_of_memory(error, slots * sizeof *s.held);
+}
+
+void tort_plan_unshare(tort_plan *plan) {
+    for (int32_t i = 0; i < plan->slot_count; i++) plan->slots[i].within = -1;
+    for (int32_t i = 0; i < plan->step_count; i++) {
+        plan->steps[i].in_place = 0;
+        if (plan->steps[i].kind == TORT_STEP_VIEW) plan->steps[i].kind = TORT_STEP_KERNEL;
+    }
+}

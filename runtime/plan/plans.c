@@ -1,0 +1,194 @@
+/* plans.c - the plans made for a graph so far, one for each list of input shapes.
+ *
+ * A plan is made beside the contexts that run, and beside others that are made; which is whose is under the session's
+ * lock, never held for long. It must not know what is in a plan. Read next: plan.c. */
+#include <string.h>
+
+#include "runtime/plan/plan_parts.h"
+
+bool tort_plan_fits(const tort_planned *planned, const tort_tensor *inputs) {
+    const tort_graph *graph = &planned->lowered->graph;
+    if (!planned->ready) return false;
+    for (int32_t i = 0; i < graph->input_count; i++) {
+        const tort_info *info = &planned->infos[graph->inputs[i]];
+        if (info->constant) continue; /* a body has it by itself */
+        if (info->rank != inputs[i].rank) return false;
+        for (int32_t d = 0; d < info->rank; d++)
+            if (planned->input_dims[i * TORT_MAX_RANK + d] != inputs[i].dims[d]) return false;
+    }
+    return true;
+}
+
+#define MOST_PLANS 16 /* kept of one graph; a model fed with ever new shapes must not grow for ever */
+
+/* Takes the plan that was used least recently out of the list, if there are many and no context holds it. NULL:
+ * not so. */
+static tort_planned *take_oldest(tort_lowered *lowered) {
+    tort_planned **victim = NULL;
+    int32_t count = 0;
+    for (tort_planned **p = &lowered->plans; *p; p = &(*p)->next, count++)
+        if ((*p)->users == 0) victim = p;
+    if (count < MOST_PLANS || !victim) return NULL;
+    tort_planned *old = *victim;
+    *victim = old->next;
+    return old;
+}
+
+static void put_first(tort_lowered *lowered, tort_planned *planned) {
+    planned->next = lowered->plans;
+    lowered->plans = planned;
+}
+
+/* The plan for these shapes, held and first in the list; NULL: there is none. */
+static tort_planned *take_plan(tort_lowered *lowered, const tort_tensor *inputs) {
+    tort_planned **link = &lowered->plans;
+    while (*link && !tort_plan_fits(*link, inputs)) link = &(*link)->next;
+    tort_planned *found = *link;
+    if (found) {
+        *link = found->next;
+        put_first(lowered, found);
+        found->users++;
+    }
+    return found;
+}
+
+/* The same; takes the lock. */
+static tort_planned *hold_plan(tort_lowered *lowered, const tort_tensor *inputs) {
+    pthread_mutex_lock(&lowered->session->lock);
+    tort_planned *found = take_plan(lowered, inputs);
+    pthread_mutex_unlock(&lowered->session->lock);
+    return found;
+}
+
+/* Adds a plan to the list, held; where another thread was faster, its plan is held and the other one freed. */
+static tort_planned *keep_plan(tort_lowered *lowered, tort_planned *made, const tort_tensor *inputs) {
+    pthread_mutex_lock(&lowered->session->lock);
+    tort_planned *found = take_plan(lowered, inputs), *old = NULL, *draft = NULL;
+    if (!found) {
+        old = take_oldest(lowered); /* others may have added theirs meanwhile */
+        draft = lowered->draft;
+        lowered->draft = NULL;
+        made->users = 1;
+        made->ready = true;
+        put_first(lowered, made);
+    }
+    pthread_mutex_unlock(&lowered->session->lock);
+    tort_planned_free(old);
+    tort_planned_free(draft);
+    if (!found) return made;
+    tort_planned_free(made);
+    return found;
+}
+
+/* One at a time, as fits are not made side by side: another may be fitting this very plan. */
+static tort_status fit_and_keep(tort_lowered *lowered, tort_planned *made, const tort_tensor *inputs,
+                                tort_planned **out, tort_error *error) {
+    tort_session *session = lowered->session;
+    tort_status status = TORT_OK;
+    pthread_mutex_lock(&session->fitting);
+    *out = hold_plan(lowered, inputs);
+    if (!*out) status = tort_fit_plan(made, error);
+    if (*out || status)
+        tort_planned_free(made);
+    else
+        *out = keep_plan(lowered, made, inputs);
+    pthread_mutex_unlock(&session->fitting);
+    return status;
+}
+
+/* In the memory of a plan that is not to be kept, where there are many. */
+static tort_status make_plan(tort_lowered *lowered, const tort_tensor *inputs, tort_planned **made, tort_error *error) {
+    pthread_mutex_lock(&lowered->session->lock);
+    *made = take_oldest(lowered);
+    pthread_mutex_unlock(&lowered->session->lock);
+    if (!*made) return tort_plan_make(lowered, inputs, made, error);
+    tort_status status = tort_planned_fill(*made, inputs, error);
+    if (!status) return TORT_OK;
+    tort_planned_free(*made);
+    *made = NULL;
+    return status;
+}
+
+tort_status tort_lowered_find_plan(tort_lowered *lowered, const tort_tensor *inputs, tort_planned **planned,
+                                   tort_error *error) {
+    tort_planned *made = NULL;
+    *planned = hold_plan(lowered, inputs);
+    if (*planned) return TORT_OK;
+    tort_status status = make_plan(lowered, inputs, &made, error);
+    if (status) return status;
+    if (made->outline->fits && lowered->session->runnable) return fit_and_keep(lowered, made, inputs, planned, error);
+    *planned = keep_plan(lowered, made, inputs);
+    return TORT_OK;
+}
+
+tort_status tort_planned_renew(tort_planned *planned, const tort_tensor *inputs, tort_error *error) {
+    tort_session *session = planned->lowered->session;
+    tort_status status = tort_planned_fill(planned, inputs, error);
+    if (status || !planned->outline->fits) return status;
+    pthread_mutex_lock(&session->fitting);
+    status = tort_fit_plan(planned, error);
+    pthread_mutex_unlock(&session->fitting);
+    return status;
+}
+
+tort_planned *tort_lowered_last_plan(tort_lowered *lowered) {
+    pthread_mutex_lock(&lowered->session->lock);
+    tort_planned *planned = lowered->plans;
+    if (planned) planned->users++;
+    pthread_mutex_unlock(&lowered->session->lock);
+    return planned;
+}
+
+void tort_leave_plan(tort_planned *planned) {
+    tort_session *session = planned->lowered->session;
+    pthread_mutex_lock(&session->lock);
+    planned->users--;
+    pthread_mutex_unlock(&session->lock);
+}
+
+void tort_lowered_drop_plans(tort_lowered *lowered) {
+    while (lowered->plans) {
+        tort_planned *next = lowered->plans->next;
+        tort_planned_free(lowered->plans);
+        lowered->plans = next;
+    }
+    tort_planned_free(lowered->draft);
+    tort_planned_free(lowered->bound);
+    lowered->draft = lowered->bound = NULL;
+    while (lowered->outlines) {
+        tort_outline *next = lowered->outlines->next;
+        tort_outline_free(lowered->session, lowered->outlines);
+        lowered->outlines = next;
+    }
+}
+
+tort_status tort_session_plan(tort_session *session, const tort_input_shape *shapes, int32_t count, tort_error *error) {
+    tort_lowered *lowered = tort_main_graph(session);
+    const tort_graph *graph = &lowered->graph;
+    if (error) *error = (tort_error){.node = -1};
+    if (session->lost) return tort_session_lost(error);
+    if (!session->placed)
+        return tort_fail(error, TORT_E_USAGE, "the session's placement was refused: there is nothing to plan");
+    if (count != graph->input_count)
+        return tort_fail(error, TORT_E_INPUT, "%d shapes given, the model has %d inputs", count, graph->input_count);
+    tort_tensor *inputs = tort_alloc_zero(&session->env, (size_t)count + 1, sizeof *inputs);
+    if (!inputs) return tort_out_of_memory(error, 0);
+    char somewhere = 0; /* never read: planning looks at shapes only */
+    for (int32_t i = 0; i < count; i++) {
+        inputs[i] =
+            (tort_tensor){.type = lowered->infos[graph->inputs[i]].type, .rank = shapes[i].rank, .data = &somewhere};
+        memcpy(inputs[i].dims, shapes[i].dims, sizeof inputs[i].dims);
+        if (lowered->infos[graph->inputs[i]].kind != TORT_TENSOR) inputs[i].rank = -1;
+    }
+    tort_planned *planned = NULL;
+    tort_status status = tort_check_inputs(session, inputs, count, error);
+    if (!status && lowered->bound) {
+        status = tort_plan_make(lowered, inputs, &planned, error);
+        tort_planned_free(planned); /* contexts have their own */
+    } else if (!status) {
+        status = tort_lowered_find_plan(lowered, inputs, &planned, error);
+        if (planned) tort_leave_plan(planned);
+    }
+    tort_free(&session->env, inputs, ((size_t)count + 1) * sizeof *inputs);
+    return status;
+}

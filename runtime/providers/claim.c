@@ -1,0 +1,263 @@
+/* claim.c - asks a provider for a node: first what the core itself must refuse, then its kernel rows in the order of
+ * the table; every answer is kept (claim.h).
+ *
+ * It must not decide who is asked, nor know operators or providers by name. Read next: place.c, fuse.c. */
+#include "runtime/providers/claim.h"
+
+#include <string.h>
+
+int32_t tort_candidate_unknown_source(const tort_candidate *c) {
+    for (int32_t i = 0; i < c->node->input_count; i++) {
+        int32_t value = c->node->inputs[i];
+        if (value < 0 || c->lowered->infos[value].type != TORT_UNDEFINED) continue;
+        int32_t producer = c->lowered->graph.values[value].producer;
+        return producer >= 0 ? producer : c->index;
+    }
+    return -1;
+}
+
+/* The first of the nodes that were not understood, one because of the other. */
+static int32_t root_of(const tort_candidate *c) {
+    int32_t source = tort_candidate_unknown_source(c);
+    const tort_unit *before = source >= 0 ? &c->lowered->units[source] : NULL;
+    for (int32_t i = 0; before && i < before->said_count; i++)
+        if (before->said[i].root >= 0) return before->said[i].root;
+    return source;
+}
+
+static tort_status keep(tort_candidate *c, int32_t provider, const char *kernel, const tort_verdict *verdict,
+                        tort_error *error) {
+    if (c->said_count == TORT_MOST_SAID) return TORT_OK;
+    tort_arena *arena = &c->session->arena;
+    tort_said *said = &c->said[c->said_count++];
+    *said = (tort_said){.provider = provider,
+                        .kernel = kernel,
+                        .code = verdict->code,
+                        .root = verdict->code == TORT_UPSTREAM ? root_of(c) : -1};
+    said->message = tort_arena_text(arena, verdict->message, strlen(verdict->message));
+    said->cure = tort_arena_text(arena, verdict->cure, strlen(verdict->cure));
+    return said->message && said->cure ? TORT_OK : tort_out_of_memory(error, 0);
+}
+
+tort_status tort_candidate_keep_out(tort_candidate *c, int32_t provider, const tort_verdict *verdict,
+                                    tort_error *error) {
+    const tort_kernel *segments = c->session->chain[provider].provider->segments;
+    c->said_count = c->unit->said_count;
+    if (c->said_count) memcpy(c->said, c->unit->said, (size_t)c->said_count * sizeof *c->said);
+    const tort_status status = keep(c, provider, segments ? segments->name : "", verdict, error);
+    if (c->said_count > c->unit->said_count) c->said[c->said_count - 1].segment = true;
+    return status;
+}
+
+/* ---- what the core itself must refuse ---------------------------------------------------------------------------- */
+
+static tort_verdict missing_row(const tort_candidate *c) {
+    const tort_node *node = c->node;
+    const tort_op *const *family;
+    int32_t count;
+    const char *dot = *node->domain ? "::" : "";
+    tort_op_find(c->rows, node->domain, node->op_type, node->opset, &family, &count);
+    if (!count)
+        return tort_no(TORT_NO_OP, "tinyort ops lists what this build has",
+                       "operator %s%s%s (opset %d) is not in this build", node->domain, dot, node->op_type,
+                       node->opset);
+    if (node->opset < family[0]->since)
+        return tort_no(TORT_NO_OPSET, "export the model again with that opset: the file is not valid ONNX",
+                       "%s%s%s exists since opset %d, but the model imports opset %d", node->domain, dot, node->op_type,
+                       family[0]->since, node->opset);
+    return tort_no(TORT_NO_OPSET, "export the model with an opset that has it",
+                   "%s%s%s is known up to opset %d, but the model imports opset %d", node->domain, dot, node->op_type,
+                   family[count - 1]->until, node->opset);
+}
+
+bool tort_only_tensors(const tort_node_view *view) {
+    for (int32_t i = 0; i < view->input_count; i++)
+        if (tort_has_input(view, i) && view->inputs[i].kind != TORT_TENSOR) return false;
+    for (int32_t i = 0; i < view->output_count; i++)
+        if (tort_has_output(view, i) && view->outputs[i].kind != TORT_TENSOR) return false;
+    return true;
+}
+
+/* Bytes of the tensors of this node alone, as far as they are known. */
+static uint64_t node_bytes(const tort_node_view *view, bool weights) {
+    uint64_t total = 0;
+    for (int32_t i = 0; i < view->input_count + view->output_count; i++) {
+        const tort_info *info = i < view->input_count ? &view->inputs[i] : &view->outputs[i - view->input_count];
+        tort_tensor tensor;
+        size_t bytes = 0;
+        if ((info->constant && !weights) || !tort_info_tensor(info, &tensor)) continue;
+        if (!tort_tensor_bytes(&tensor, &bytes)) return UINT64_MAX; /* more than there is of anything */
+        total += bytes;
+    }
+    return total;
+}
+
+/* ---- one provider ------------------------------------------------------------------------------------------------ */
+
+static bool is_of_application(const tort_session *session, const tort_provider *provider) {
+    for (const tort_provider *const *own = session->options.providers; own && *own; own++)
+        if (!strcmp((*own)->name, provider->name)) return true;
+    return false;
+}
+
+/* A kernel of the build knows the params of the build's operator; the application may have another of that name. */
+static bool kernel_matches(const tort_candidate *c, const tort_link *link, const tort_kernel *kernel) {
+    const tort_node *node = c->node;
+    if (!strcmp(kernel->op, "*")) return true;
+    if (strcmp(kernel->op, node->op_type) || strcmp(kernel->domain ? kernel->domain : "", node->domain)) return false;
+    return !tort_op_is_own(c->session->model->operators, node->op) || is_of_application(c->session, link->provider);
+}
+
+/* A kernel runs on a stream of the provider that owns the memory: that one opens the library for its streams. */
+static const tort_library_state *find_library(const tort_candidate *c, tort_link *link, tort_library library) {
+    tort_link *owner = c->session->memories[link->memory].owner;
+    const tort_library_state *state = tort_link_library(link, library);
+    return state->found && link->memory && owner != link ? tort_link_library(owner, library) : state;
+}
+
+tort_verdict tort_candidate_ask(tort_candidate *c, tort_link *link, const tort_kernel *kernel) {
+    const bool alone = kernel->segment != TORT_SEGMENT_ONLY;
+    if (c->alone && !alone)
+        return tort_no(TORT_NO_OP, "", "%s runs %s in segments only", link->provider->name, c->node->op_type);
+    if (alone && !kernel->run && !c->node->op->reference)
+        return tort_no(TORT_NO_OP, "", "no plain loop for %s in this build", c->node->op_type);
+    if (c->no_loops && tort_runs_reference(link->provider, kernel))
+        return tort_no(TORT_NO_OP, "", "%s would run %s by its plain loop", link->provider->name, c->node->op_type);
+    tort_verdict verdict = kernel->claim ? kernel->claim(&link->target, c->view) : tort_yes();
+    if (verdict.code != TORT_YES || kernel->needs == TORT_LIBRARY_NONE) return verdict;
+    const tort_library_state *library = find_library(c, link, kernel->needs);
+    if (library->found) return verdict;
+    return tort_no(TORT_NO_LIBRARY, library->cure, "%s", library->message);
+}
+
+/* Offers the node to the rows of one provider. Keeps its refusals; true when a row took the node. */
+static bool ask_rows(tort_candidate *c, int32_t provider, tort_error *error, tort_status *status) {
+    tort_link *link = &c->session->chain[provider];
+    tort_verdict furthest = tort_no(TORT_NO_OP, "", "%s has no kernel for %s", link->provider->name, c->node->op_type);
+    const tort_kernel *furthest_kernel = NULL;
+    int32_t before = c->said_count;
+    for (const tort_kernel *const *table = link->provider->kernels; *table; table++) {
+        for (const tort_kernel *kernel = *table; kernel->op; kernel++) {
+            if (!kernel_matches(c, link, kernel)) continue;
+            tort_verdict verdict = tort_candidate_ask(c, link, kernel);
+            if (verdict.code == TORT_YES) {
+                c->unit->provider = provider;
+                c->unit->kernel = kernel;
+                c->unit->label = kernel->name;
+                return true;
+            }
+            *status = keep(c, provider, kernel->name, &verdict, error);
+            if (*status) return false;
+            if (verdict.code >= furthest.code) furthest = verdict, furthest_kernel = kernel;
+        }
+    }
+    c->said_count = before; /* the whole provider refuses: only the row that got furthest speaks */
+    *status = keep(c, provider, furthest_kernel ? furthest_kernel->name : "", &furthest, error);
+    return false;
+}
+
+/* Refusals that need no kernel to be asked; YES: go on and ask. */
+static tort_verdict precheck(const tort_candidate *c, const tort_link *link) {
+    const tort_condition *condition = &link->condition;
+    if (!condition->ready)
+        return tort_no(!strcmp(condition->code, "DISABLED") ? TORT_DISABLED : TORT_PROVIDER_DOWN, condition->cure,
+                       "%s: %s", condition->code, condition->message);
+    if (c->unit->pinned && link != &c->session->chain[c->unit->pin])
+        return tort_no(TORT_PINNED, "remove the pin", "pinned to %s", c->session->chain[c->unit->pin].provider->name);
+    if (!c->node->op) return missing_row(c);
+    if (tort_candidate_unknown_source(c) >= 0) {
+        const tort_node *root = &c->lowered->graph.nodes[root_of(c)];
+        return tort_no(TORT_UPSTREAM, "", "an input has no type, because node \"%s\" (%s) was not understood",
+                       root->name, root->op_type);
+    }
+    if (!link->provider->host_memory && !tort_only_tensors(c->view))
+        return tort_no(TORT_NO_KIND, "", "only tensors can be on %s", link->provider->name);
+    const uint64_t bytes = node_bytes(c->view, !link->target.values_only), limit = link->target.memory;
+    if (limit && bytes > limit)
+        return tort_no(TORT_NO_MEMORY,
+                       link->target.values_only ? "allow more with the option mem_limit, as in cpu:mem_limit=32G"
+                                                : "raise mem_limit, or lower the batch",
+                       "its %s %llu bytes, %s may use %llu%s",
+                       link->target.values_only ? "values need" : "tensors need", (unsigned long long)bytes,
+                       link->provider->name, (unsigned long long)limit,
+                       link->target.values_only ? " where no mem_limit says otherwise" : "");
+    return tort_yes();
+}
+
+tort_status tort_candidate_offer(tort_candidate *c, int32_t provider, bool *taken, tort_error *error) {
+    tort_status status = TORT_OK;
+    tort_verdict verdict = precheck(c, &c->session->chain[provider]);
+    *taken = false;
+    if (verdict.code != TORT_YES) return keep(c, provider, "", &verdict, error);
+    *taken = ask_rows(c, provider, error, &status);
+    return status;
+}
+
+static tort_status refused(const tort_candidate *c, int32_t provider, const char *kernel, const tort_verdict *verdict,
+                           tort_error *error) {
+    const char *name = c->session->chain[provider].config.provider;
+    return tort_fail(
+        error, TORT_E_PLACEMENT,
+        "the saved plan has it on %s by kernel %.60s, which does not take it here: %s %s; make the plan again "
+        "with tinyort plan MODEL --save FILE",
+        name, kernel, tort_verdict_name(verdict->code), verdict->message);
+}
+
+tort_status tort_candidate_claim(tort_candidate *c, int32_t provider, const char *name, tort_error *error) {
+    tort_link *link = &c->session->chain[provider];
+    tort_verdict verdict = precheck(c, link);
+    if (verdict.code != TORT_YES) return refused(c, provider, name, &verdict, error);
+    verdict = tort_no(TORT_NO_OP, "", "there is no kernel of this name for %s", c->node->op_type);
+    c->alone = true;
+    for (const tort_kernel *const *table = link->provider->kernels; *table; table++) {
+        for (const tort_kernel *kernel = *table; kernel->op; kernel++) {
+            if (strcmp(kernel->name, name) != 0 || !kernel_matches(c, link, kernel)) continue;
+            verdict = tort_candidate_ask(c, link, kernel);
+            if (verdict.code != TORT_YES) continue;
+            c->unit->provider = provider;
+            c->unit->kernel = kernel;
+            c->unit->label = kernel->name;
+            return TORT_OK;
+        }
+    }
+    return refused(c, provider, name, &verdict, error);
+}
+
+/* ---- of the executor --------------------------------------------------------------------------------------------- */
+
+const char *tort_candidate_host_label(const tort_candidate *c) {
+    if (!c->node->op || tort_candidate_unknown_source(c) >= 0) return NULL;
+    const uint32_t flags = c->node->op->flags;
+    if (flags & TORT_OP_CONTROL) return "bodies";
+    if (!(flags & (TORT_OP_ALIAS | TORT_OP_METADATA)) || !tort_only_tensors(c->view)) return NULL;
+    return flags & TORT_OP_ALIAS ? "alias" : "metadata";
+}
+
+/* ---- of the one that took it ------------------------------------------------------------------------------------- */
+
+tort_status tort_candidate_resolve(tort_candidate *c, tort_node_view *view, tort_error *error) {
+    if (!c->node->op || tort_candidate_unknown_source(c) >= 0) return TORT_OK;
+    size_t size = tort_params_bytes(c->node);
+    c->unit->params = tort_arena_alloc(&c->session->arena, size + 1);
+    if (!c->unit->params) return tort_out_of_memory(error, size);
+    tort_status status = tort_resolve_node(view, c->unit->params, &c->unit->scratch_bytes, error);
+    view->params = c->unit->params;
+    return status;
+}
+
+tort_status tort_candidate_size_packing(tort_candidate *c, tort_error *error) {
+    tort_unit *unit = c->unit;
+    if (unit->provider < 0 || !unit->kernel->pack_size) return TORT_OK;
+    const tort_target *target = &c->session->chain[unit->provider].target;
+    return unit->kernel->pack_size(target, c->view, &unit->packed_bytes, &unit->consumed, error);
+}
+
+tort_status tort_candidate_store(tort_candidate *c, tort_error *error) {
+    size_t bytes = (size_t)c->said_count * sizeof *c->said;
+    tort_said *copy = tort_arena_alloc(&c->session->arena, bytes + 1);
+    if (!copy) return tort_out_of_memory(error, bytes);
+    memcpy(copy, c->said, bytes);
+    c->unit->said = copy;
+    c->unit->said_count = c->said_count;
+    return TORT_OK;
+}

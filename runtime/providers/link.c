@@ -1,0 +1,103 @@
+/* link.c - how the core calls an open provider: the members of its vtable that touch the device, each behind a
+ * function.
+ *
+ * Here and nowhere else the device is made current and given back (enter, leave), and a lost device is noted for good.
+ * It must not decide anything. Read next: provider.h, chain.c. */
+#include "runtime/plan/session_state.h"
+
+int32_t tort_link_enter(const tort_link *link) {
+    return link->opened && link->provider->enter ? link->provider->enter(link->device) : 0;
+}
+
+void tort_link_leave(const tort_link *link, int32_t before) {
+    if (link->opened && link->provider->leave) link->provider->leave(link->device, before);
+}
+
+tort_status tort_link_noted(const tort_link *link, tort_status status) {
+    if (status == TORT_E_DEVICE_LOST) *link->lost = true;
+    return status;
+}
+
+tort_status tort_session_lost(tort_error *error) {
+    return tort_fail(
+        error, TORT_E_DEVICE_LOST,
+        "the device was lost in an earlier call: make a new session; on a GPU the program has to be started anew");
+}
+
+tort_status tort_link_copy(const tort_link *link, void *stream, void *dst, const void *src, size_t bytes,
+                           tort_direction direction, tort_error *error) {
+    const int32_t before = tort_link_enter(link);
+    tort_status status = link->provider->copy(link->device, stream, dst, src, bytes, direction, error);
+    tort_link_leave(link, before);
+    return tort_link_noted(link, status);
+}
+
+tort_status tort_link_sync(const tort_link *link, void *stream, tort_error *error) {
+    if (!link->opened || !link->provider->sync) return TORT_OK;
+    const int32_t before = tort_link_enter(link);
+    tort_status status = link->provider->sync(link->device, stream, error);
+    tort_link_leave(link, before);
+    return tort_link_noted(link, status);
+}
+
+tort_status tort_link_stream_open(const tort_link *link, void **stream, tort_error *error) {
+    if (!link->opened || !link->provider->stream_open) return TORT_OK;
+    const int32_t before = tort_link_enter(link);
+    tort_status status = link->provider->stream_open(link->device, stream, error);
+    tort_link_leave(link, before);
+    return tort_link_noted(link, status);
+}
+
+void tort_link_stream_close(const tort_link *link, void *stream) {
+    const int32_t before = tort_link_enter(link);
+    link->provider->stream_close(link->device, stream);
+    tort_link_leave(link, before);
+}
+
+uint32_t tort_link_reach(const tort_link *link, const void *pointer) {
+    if (!link->opened || !link->provider->reach) return TORT_REACH_HOST | TORT_REACH_DEVICE;
+    const int32_t before = tort_link_enter(link);
+    uint32_t reach = link->provider->reach(link->device, pointer);
+    tort_link_leave(link, before);
+    return reach;
+}
+
+void *tort_link_alloc(const tort_link *link, size_t bytes) {
+    const int32_t before = tort_link_enter(link);
+    void *memory = link->provider->alloc(link->device, bytes ? bytes : 1);
+    tort_link_leave(link, before);
+    return memory;
+}
+
+void tort_link_free(const tort_link *link, void *memory, size_t bytes) {
+    const int32_t before = tort_link_enter(link);
+    link->provider->free(link->device, memory, bytes ? bytes : 1);
+    tort_link_leave(link, before);
+}
+
+tort_status tort_link_failed(const tort_link *link, tort_status status, tort_error *error) {
+    if (!error) return status;
+    error->provider = link->provider->name;
+    tort_error_prefix(error, "%s", link->provider->name);
+    return status;
+}
+
+void tort_link_lost_before(const tort_link *link, bool waited, tort_error *error) {
+    if (error->code != TORT_E_DEVICE_LOST || waited || !link->provider->stream_open) return;
+    tort_error_prefix(error, "at or before this node (the option wait_steps, --step-by-step, finds which)");
+    error->node = -1;
+}
+
+/* Free bytes are asked for before the device is: what an allocation that failed leaves behind is not its business. */
+tort_status tort_link_alloc_failed(const tort_link *link, uint64_t bytes, const char *purpose, tort_error *error) {
+    const tort_provider *provider = link->provider;
+    tort_status status = tort_link_sync(link, NULL, error);
+    if (status == TORT_E_DEVICE_LOST) return tort_link_failed(link, status, error);
+    const int32_t before = tort_link_enter(link);
+    uint64_t left = provider->memory_free ? provider->memory_free(link->device) : 0;
+    tort_link_leave(link, before);
+    tort_fail(error, TORT_E_MEMORY, "%s has no %llu bytes for %s (%llu are free)", provider->name,
+              (unsigned long long)bytes, purpose, (unsigned long long)left);
+    if (error) error->provider = provider->name;
+    return TORT_E_MEMORY;
+}

@@ -1,0 +1,53 @@
+/* providers.c - the list of providers in this build: the file that who embeds tinyort edits.
+ *
+ * Beside runtime/cli the only file of the core that may name a provider. */
+#include "runtime/providers/plugin.h"
+
+extern const tort_provider tort_provider_cpu;
+
+/* This file is compiled twice where there is a CUDA compiler: see the Makefile. */
+#ifdef TORT_CUDA
+extern const tort_provider tort_provider_cuda;
+#define CUDA_PROVIDER tort_provider_cuda
+#else
+extern const tort_provider tort_provider_cuda_not_built;
+#define CUDA_PROVIDER tort_provider_cuda_not_built
+#endif
+
+static const tort_provider *load_cudasim(tort_condition *condition) {
+    return tort_plugin_load("libtinyort-cudasim.so", condition);
+}
+
+static const tort_provider cudasim = {
+    .abi = TORT_PROVIDER_ABI,
+    .name = "cudasim",
+    .summary = "a SIMULATION of a CUDA device on the CPU: for tests, never for speed",
+    .load = load_cudasim,
+};
+
+const tort_provider *const tort_providers[] = {
+    &CUDA_PROVIDER,
+    &tort_provider_cpu,
+    &cudasim,
+    NULL,
+};
+
+const tort_foreign_provider tort_foreign_providers[] = {
+    {"gpu", "an NVIDIA GPU is cuda, as in cuda,cpu"},
+    {"nvidia", "an NVIDIA GPU is cuda, as in cuda,cpu"},
+    {"tensorrt", "TensorRT compiles whole graphs; tinyort runs its own kernels on the same GPU: use cuda"},
+    {"nvtensorrtrtx", "TensorRT RTX is not part of tinyort: use cuda"},
+    {"openvino", "OpenVINO is not part of tinyort: use cpu"},
+    {"coreml", "CoreML is not part of tinyort: use cpu"},
+    {"nnapi", "NNAPI is not part of tinyort: use cpu"},
+    {"qnn", "QNN is not part of tinyort: use cpu"},
+    {"xnnpack", "XNNPACK is not part of tinyort: use cpu"},
+    {"dnnl", "oneDNN is not part of tinyort: use cpu"},
+    {"directml", "DirectML is not part of tinyort: use cuda or cpu"},
+    {"dml", "DirectML is not part of tinyort: use cuda or cpu"},
+    {"webgpu", "WebGPU is not part of tinyort: use cuda or cpu"},
+    {"rocm", "ROCm is for AMD GPUs, for which tinyort has no kernels: use cpu"},
+    {"migraphx", "MIGraphX is for AMD GPUs, for which tinyort has no kernels: use cpu"},
+    {"acl", "the Arm Compute Library is not part of tinyort: use cpu"},
+    {NULL, NULL},
+};

@@ -1,0 +1,213 @@
+/* frame.c - the memory of a graph that runs: sized for a plan before its first step, kept while the plan stays the
+ * same.
+ *
+ * Everything a run on known shapes needs is allocated here. Read next: run.c, dynamic.c. */
+#include <string.h>
+
+#include "runtime/run/context.h"
+
+static void free_arena(tort_frame *frame, int32_t memory) {
+    tort_region *region = &frame->arenas[memory];
+    if (!region->base) return;
+    tort_chain_free(frame->context->session, &frame->context->env, memory, region->base, region->bytes);
+    *region = (tort_region){0};
+}
+
+static tort_status alloc_arena(tort_frame *frame, int32_t memory, uint64_t bytes, tort_error *error) {
+    void *base;
+    tort_status status =
+        tort_chain_alloc(frame->context->session, &frame->context->env, memory, (size_t)bytes, "values", &base, error);
+    if (!status) frame->arenas[memory] = (tort_region){base, (size_t)bytes};
+    return status;
+}
+
+/* An arena that had `had` bytes and has to grow grows by half of them, so that sequences that get longer and longer do
+ * not ask for a new one each time; the first is exact. */
+static uint64_t with_growth(const tort_session *session, int32_t memory, uint64_t had, uint64_t bytes) {
+    const uint64_t room = tort_room_for_values(session, memory), grown = had + had / 2;
+    return grown <= bytes ? bytes : grown <= room ? grown : bytes;
+}
+
+static tort_status grow_arena(tort_frame *frame, int32_t memory, uint64_t bytes, tort_error *error) {
+    tort_session *session = frame->context->session;
+    tort_region *region = &frame->arenas[memory];
+    if (bytes == 0) bytes = 1; /* empty tensors still have a place */
+    if (bytes <= region->bytes) return TORT_OK;
+    if (memory && !session->memories[memory].owner->opened) return TORT_OK;
+    const uint64_t more = with_growth(session, memory, region->bytes, bytes);
+    free_arena(frame, memory);
+    if (more > bytes && alloc_arena(frame, memory, more, NULL) == TORT_OK) return TORT_OK;
+    return alloc_arena(frame, memory, bytes, error);
+}
+
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
+
+static tort_table_sizes sizes_for(const tort_lowered *lowered, const tort_plan *plan) {
+    size_t widest = TORT_INFER_OUTPUTS, params = 16;
+    for (int32_t i = 0; i < plan->step_count; i++) {
+        const tort_step *step = &plan->steps[i];
+        const tort_node *node = step->node >= 0 ? &lowered->graph.nodes[step->node] : NULL;
+        const size_t width = (size_t)step->input_count + (size_t)step->output_count;
+        const size_t all = node ? (size_t)node->input_count + (size_t)node->output_count : 0;
+        if (width > widest) widest = width;
+        if (all > widest) widest = all;
+        if (node && tort_params_bytes(node) > params) params = tort_params_bytes(node);
+    }
+    return (tort_table_sizes){(size_t)plan->slot_count + 1, widest + 1, 2 * widest + 1, params};
+}
+
+size_t tort_frame_ports(const tort_lowered *lowered) {
+    return (size_t)lowered->graph.input_count + (size_t)lowered->graph.output_count + 1;
+}
+
+size_t tort_frame_bytes(const tort_plan *plan, const tort_lowered *lowered) {
+    const tort_table_sizes sizes = sizes_for(lowered, plan);
+    return tort_frame_ports(lowered) * (sizeof(bool) + sizeof(tort_buffer)) +
+           sizes.slots * (sizeof(tort_tensor) + sizeof(tort_region) + sizeof(tort_value *)) +
+           sizes.operands * (sizeof(tort_tensor) + 2 * sizeof(tort_value *)) + sizes.infos * sizeof(tort_info) +
+           sizes.params;
+}
+
+size_t tort_arena_bytes(const tort_plan *plan) {
+    return tort_aligned_bytes(plan->arena_bytes[0] ? (size_t)plan->arena_bytes[0] : 1);
+}
+
+static void free_tables(tort_frame *frame) {
+    const tort_env *env = &frame->context->env;
+    const tort_table_sizes sizes = frame->tables;
+    tort_free(env, frame->tensors, sizes.slots * sizeof *frame->tensors);
+    tort_free(env, frame->values, sizes.slots * sizeof *frame->values);
+    tort_free(env, frame->operand_values, sizes.operands * sizeof *frame->operand_values);
+    tort_free(env, frame->made_values, sizes.operands * sizeof *frame->made_values);
+    tort_free(env, frame->dynamic, sizes.slots * sizeof *frame->dynamic);
+    tort_free(env, frame->operands, sizes.operands * sizeof *frame->operands);
+    tort_free(env, frame->infos, sizes.infos * sizeof *frame->infos);
+    tort_free(env, frame->params, sizes.params);
+    frame->tensors = frame->operands = NULL;
+    frame->values = frame->made_values = NULL;
+    frame->operand_values = NULL;
+    frame->dynamic = NULL;
+    frame->infos = NULL;
+    frame->params = NULL;
+    frame->tables = (tort_table_sizes){0};
+}
+
+static size_t larger(size_t a, size_t b) {
+    return a > b ? a : b;
+}
+
+/* Plans for other shapes mostly have the same steps: then the tables stay. Nothing is in them between runs. */
+static tort_status size_tables(tort_frame *frame, const tort_table_sizes *need, tort_error *error) {
+    const tort_env *env = &frame->context->env;
+    tort_table_sizes *now = &frame->tables;
+    if (need->slots <= now->slots && need->operands <= now->operands && need->infos <= now->infos &&
+        need->params <= now->params)
+        return TORT_OK;
+    const tort_table_sizes sizes = {larger(need->slots, now->slots), larger(need->operands, now->operands),
+                                    larger(need->infos, now->infos), larger(need->params, now->params)};
+    free_tables(frame);
+    *now = sizes;
+    frame->tensors = tort_alloc_zero(env, sizes.slots, sizeof *frame->tensors);
+    frame->values = tort_alloc_zero(env, sizes.slots, sizeof *frame->values);
+    frame->operand_values = tort_alloc_zero(env, sizes.operands, sizeof *frame->operand_values);
+    frame->made_values = tort_alloc_zero(env, sizes.operands, sizeof *frame->made_values);
+    frame->dynamic = tort_alloc_zero(env, sizes.slots, sizeof *frame->dynamic);
+    frame->operands = tort_alloc_zero(env, sizes.operands, sizeof *frame->operands);
+    frame->infos = tort_alloc_zero(env, sizes.infos, sizeof *frame->infos);
+    frame->params = tort_alloc_zero(env, 1, sizes.params);
+    if (frame->tensors && frame->values && frame->operand_values && frame->made_values && frame->dynamic &&
+        frame->operands && frame->infos && frame->params)
+        return TORT_OK;
+    free_tables(frame);
+    return tort_out_of_memory(error, sizes.slots * sizeof *frame->tensors);
+}
+
+/* ---- plans ------------------------------------------------------------------------------------------------------- */
+
+/* Makes the frame large enough for its plan. */
+static tort_status size_frame(tort_frame *frame, tort_error *error) {
+    const tort_plan *plan = &frame->planned->plan;
+    const tort_table_sizes sizes = sizes_for(frame->lowered, plan);
+    tort_status status = size_tables(frame, &sizes, error);
+    for (int32_t m = 0; !status && m < plan->memory_count; m++)
+        status = grow_arena(frame, m, plan->arena_bytes[m], error);
+    frame->widest = (int32_t)sizes.operands - 1;
+    frame->params_bytes = sizes.params;
+    return status;
+}
+
+static void drop_plan(tort_frame *frame) {
+    if (!frame->planned) return;
+    tort_dynamic_free_all(frame);
+    if (frame->lowered->bound)
+        tort_planned_free(frame->planned);
+    else
+        tort_leave_plan(frame->planned);
+    frame->planned = NULL;
+}
+
+/* Takes over a hold on the plan, also when it fails. */
+tort_status tort_frame_adopt(tort_frame *frame, tort_planned *planned, tort_error *error) {
+    drop_plan(frame);
+    frame->planned = planned;
+    tort_status status = size_frame(frame, error);
+    if (status) drop_plan(frame);
+    return status;
+}
+
+tort_status tort_frame_reserve(tort_frame *frame, tort_error *error) {
+    tort_status status = tort_plan_bounds(frame->lowered, &frame->context->env, &frame->planned, error);
+    if (status) return status;
+    frame->planned->bound = frame->lowered->bound;
+    return size_frame(frame, error);
+}
+
+/* The frame's own plan, made again. */
+static tort_status renew_plan(tort_frame *frame, const tort_tensor *inputs, tort_error *error) {
+    tort_dynamic_free_all(frame);
+    tort_status status = tort_planned_renew(frame->planned, inputs, error);
+    if (!status) status = size_frame(frame, error);
+    frame->planned->ready = !status;
+    return status;
+}
+
+tort_status tort_frame_choose_plan(tort_frame *frame, const tort_tensor *inputs, tort_error *error) {
+    if (frame->planned && tort_plan_fits(frame->planned, inputs)) return TORT_OK;
+    if (frame->lowered->bound) return renew_plan(frame, inputs, error);
+    tort_planned *planned = NULL;
+    tort_status status = tort_lowered_find_plan(frame->lowered, inputs, &planned, error);
+    return status ? status : tort_frame_adopt(frame, planned, error);
+}
+
+/* ---- what slots hold --------------------------------------------------------------------------------------------- */
+
+const tort_value *tort_frame_value(const tort_frame *frame, int32_t slot) {
+    const tort_slot *where = &frame->planned->plan.slots[slot];
+    if (frame->lowered->infos[where->value].kind == TORT_TENSOR) return NULL;
+    return where->home == TORT_HOME_INPUT ? frame->input_values[where->source] : frame->values[slot];
+}
+
+/* ---- open, close ------------------------------------------------------------------------------------------------- */
+
+tort_status tort_frame_open(tort_frame *frame, tort_context *context, tort_lowered *lowered, tort_error *error) {
+    const size_t ports = tort_frame_ports(lowered), memories = (size_t)context->session->memory_count;
+    *frame = (tort_frame){.context = context, .lowered = lowered};
+    frame->arenas = tort_arena_array(&context->arena, memories, sizeof *frame->arenas);
+    frame->direct = tort_alloc_zero(&context->env, ports, sizeof *frame->direct);
+    frame->buffers = tort_alloc_zero(&context->env, ports, sizeof *frame->buffers);
+    const bool body = lowered != tort_main_graph(context->session);
+    const bool opened = frame->arenas && frame->direct && frame->buffers && (!body || tort_trip_open(frame));
+    return opened ? TORT_OK : tort_out_of_memory(error, 0);
+}
+
+void tort_frame_close(tort_frame *frame) {
+    if (!frame->context) return;
+    const tort_env *env = &frame->context->env;
+    const size_t ports = tort_frame_ports(frame->lowered);
+    tort_trip_close(frame);
+    drop_plan(frame);
+    free_tables(frame);
+    for (int32_t m = 0; frame->arenas && m < frame->context->session->memory_count; m++) free_arena(frame, m);
+    tort_free(env, frame->direct, ports * sizeof *frame->direct);
+    tort_free(env, frame->buffers, ports * sizeof *frame->buffers);
+}

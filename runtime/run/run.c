@@ -1,0 +1,295 @@
+/* run.c - the run phase: a loop over the steps of a plan. It decides nothing and cannot fall back.
+ *
+ * On a plan of known shapes it allocates nothing. A step whose shapes depend on data infers and resolves itself first
+ * (dynamic.c). Read next: dynamic.c. */
+#include <string.h>
+
+#include "runtime/run/context.h"
+
+/* ---- steps ------------------------------------------------------------------------------------------------------- */
+
+static tort_tensor *operand(const tort_frame *frame, const tort_step *step, int32_t i) {
+    int32_t slot = frame->planned->plan.operands[step->operands + i];
+    return slot < 0 ? NULL : &frame->tensors[slot];
+}
+
+static tort_status run_values(tort_frame *frame, const tort_step *step, tort_call *call, tort_error *error);
+
+static tort_status run_kernel(tort_frame *frame, const tort_step *step, tort_error *error) {
+    const tort_session *session = frame->context->session;
+    const tort_unit *unit = &frame->lowered->units[step->node];
+    const tort_link *link = &session->chain[step->provider];
+    const tort_planned *planned = frame->planned;
+    for (int32_t i = 0; i < step->input_count + step->output_count; i++) {
+        const tort_tensor *tensor = operand(frame, step, i);
+        frame->operands[i] = tensor ? *tensor : (tort_tensor){.type = TORT_UNDEFINED};
+    }
+    uint8_t *arena = frame->arenas[link->memory].base;
+    tort_call call = {.params = step->dynamic ? frame->params : planned->params + step->params,
+                      .inputs = frame->operands,
+                      .outputs = frame->operands + step->input_count,
+                      .input_count = step->input_count,
+                      .output_count = step->output_count,
+                      .scratch = step->dynamic ? frame->context->scratch[link->memory].base
+                                 : arena       ? arena + step->scratch_offset
+                                               : NULL,
+                      .packed = unit->packed,
+                      .prepared = unit->prepared,
+                      .fitted = step->dynamic ? frame->fitted : planned->fitted[step - planned->plan.steps],
+                      .device = link->device,
+                      .stream = frame->context->streams[link->memory],
+                      .env = step->values ? &frame->context->value_env : &frame->context->env,
+                      .node = frame->lowered->graph.first + step->node,
+                      .text = frame->context->text,
+                      .error = error};
+    if (step->values) return run_values(frame, step, &call, error);
+    const tort_op *op = frame->lowered->graph.nodes[step->node].op;
+    return tort_link_noted(link, unit->kernel->run ? unit->kernel->run(&call) : op->reference(&call));
+}
+
+/* ---- values ------------------------------------------------------------------------------------------------------ */
+
+/* The tensor of a slot whose value was just made, where that is one of the type the plan says. */
+static tort_status view_value(tort_frame *frame, int32_t slot, tort_error *error) {
+    const tort_value *value = frame->values[slot];
+    const tort_tensor *view = value ? tort_value_view(value) : NULL;
+    const tort_slot *where = &frame->planned->plan.slots[slot];
+    if (frame->lowered->infos[where->value].kind != TORT_TENSOR) return TORT_OK;
+    if (!view || view->type != where->type)
+        return tort_fail(error, TORT_E_RUN, "makes %s, which is not the tensor of %s that its types ask for",
+                         view ? tort_type_name(view->type) : "no tensor", tort_type_name(where->type));
+    frame->tensors[slot] = *view;
+    return TORT_OK;
+}
+
+static tort_status take_values(tort_frame *frame, const tort_step *step, tort_status status, tort_error *error) {
+    const int32_t *outputs = frame->planned->plan.operands + step->operands + step->input_count;
+    for (int32_t i = 0; i < step->output_count; i++) {
+        tort_value *made = frame->made_values[i];
+        frame->made_values[i] = NULL;
+        if (outputs[i] < 0 || status) {
+            tort_value_release(made);
+            continue;
+        }
+        if (!made) {
+            status = tort_fail(error, TORT_E_INTERNAL, "makes no value for output %d", (int)i);
+            continue;
+        }
+        frame->values[outputs[i]] = made;
+        frame->dynamic_count++;
+        status = view_value(frame, outputs[i], error);
+    }
+    return status;
+}
+
+/* Inputs that nobody reads after this step, and that nobody outside of the frame holds. */
+static uint32_t last_reads(const tort_frame *frame, const tort_step *step) {
+    const tort_plan *plan = &frame->planned->plan;
+    const int32_t index = (int32_t)(step - plan->steps);
+    uint32_t bits = 0;
+    for (int32_t i = 0; i < step->input_count && i < 32; i++) {
+        const int32_t slot = plan->operands[step->operands + i];
+        if (slot < 0 || plan->slots[slot].home != TORT_HOME_OBJECT) continue;
+        if (plan->slots[slot].last_step == index) bits |= 1u << i;
+    }
+    return bits;
+}
+
+static tort_status run_values(tort_frame *frame, const tort_step *step, tort_call *call, tort_error *error) {
+    const tort_plan *plan = &frame->planned->plan;
+    for (int32_t i = 0; i < step->input_count; i++) {
+        const int32_t slot = plan->operands[step->operands + i];
+        frame->operand_values[i] = slot < 0 ? NULL : tort_frame_value(frame, slot);
+    }
+    call->input_values = frame->operand_values;
+    call->output_values = frame->made_values;
+    call->last_reads = last_reads(frame, step);
+    const tort_op *op = frame->lowered->graph.nodes[step->node].op;
+    const tort_kernel *kernel = frame->lowered->units[step->node].kernel;
+    const tort_status status = kernel->run ? kernel->run(call) : op->reference(call);
+    return take_values(frame, step, status, error);
+}
+
+/* ---- kinds of steps ---------------------------------------------------------------------------------------------- */
+
+static tort_status run_copy(tort_frame *frame, const tort_step *step, tort_error *error) {
+    const tort_tensor *from = operand(frame, step, 0);
+    tort_tensor *to = operand(frame, step, 1);
+    size_t bytes;
+    if (!tort_tensor_bytes(from, &bytes)) return tort_fail(error, TORT_E_INTERNAL, "a copy of unknown size");
+    if (!bytes) return TORT_OK;
+    if (step->provider < 0) {
+        memcpy(to->data, from->data, bytes);
+        return TORT_OK;
+    }
+    const tort_link *link = &frame->context->session->chain[step->provider];
+    return tort_link_copy(link, frame->context->streams[link->memory], to->data, from->data, bytes, step->direction,
+                          error);
+}
+
+static tort_status run_dynamic_kernel(tort_frame *frame, const tort_step *step, tort_error *error) {
+    tort_status status = tort_dynamic_prepare(frame, step, error);
+    if (!status) status = run_kernel(frame, step, error);
+    tort_dynamic_unfit(frame, step);
+    return status;
+}
+
+static tort_status run_step(tort_frame *frame, const tort_step *step, tort_error *error) {
+    if (step->dynamic && step->kind == TORT_STEP_KERNEL) return run_dynamic_kernel(frame, step, error);
+    tort_status status = step->dynamic ? tort_dynamic_prepare(frame, step, error) : TORT_OK;
+    if (status) return status;
+    switch (step->kind) {
+    case TORT_STEP_KERNEL: return run_kernel(frame, step, error);
+    case TORT_STEP_COPY: return run_copy(frame, step, error);
+    case TORT_STEP_ALIAS: operand(frame, step, 1)->data = operand(frame, step, 0)->data; return TORT_OK;
+    case TORT_STEP_SHAPE: return tort_dynamic_shape(frame, step, error);
+    case TORT_STEP_VIEW: return TORT_OK;
+    case TORT_STEP_CALL: return tort_call_bodies(frame, step, tort_frame_run, error);
+    }
+    return TORT_OK;
+}
+
+/* Which node, which provider: the error of a step says both. What was lost in a body was located there. */
+static void locate_error(const tort_frame *frame, const tort_step *step, tort_error *error) {
+    const tort_session *session = frame->context->session;
+    const tort_link *link = step->provider >= 0 ? &session->chain[step->provider] : NULL;
+    if (!error || (step->kind == TORT_STEP_CALL && error->code == TORT_E_DEVICE_LOST)) return;
+    if (step->node < 0 && link) {
+        tort_link_failed(link, error->code, error);
+        return;
+    }
+    if (link) error->provider = link->provider->name;
+    if (step->node >= 0) tort_error_at_unit(error, frame->lowered, step->node);
+    if (link) tort_link_lost_before(link, session->options.wait_steps, error);
+}
+
+/* Calls the observer with a copy in host memory where the value is not there. */
+static tort_status observe_slot(tort_frame *frame, int32_t number, int32_t slot, tort_error *error) {
+    const tort_context *context = frame->context;
+    const tort_slot *where = &frame->planned->plan.slots[slot];
+    const char *name = frame->lowered->graph.values[where->value].name;
+    tort_tensor tensor = frame->tensors[slot];
+    size_t bytes;
+    if (frame->lowered->infos[where->value].kind != TORT_TENSOR || !tort_tensor_bytes(&tensor, &bytes)) return TORT_OK;
+    if (!where->memory) {
+        context->observer(context->observer_ud, number, name, &tensor);
+        return TORT_OK;
+    }
+    const tort_link *link = context->session->memories[where->memory].owner;
+    void *copy = tort_alloc_aligned(&context->env, bytes);
+    if (!copy) return tort_out_of_memory(error, bytes);
+    tort_status status =
+        tort_link_copy(link, context->streams[where->memory], copy, tensor.data, bytes, TORT_TO_HOST, error);
+    tensor.data = copy;
+    if (!status) context->observer(context->observer_ud, number, name, &tensor);
+    tort_free_aligned(&context->env, copy, bytes);
+    return status;
+}
+
+/* The node that makes a value, which in a segment need not be the last. */
+static int32_t maker_of(const tort_frame *frame, const tort_step *step, int32_t slot) {
+    const tort_lowered *lowered = frame->lowered;
+    const int32_t value = frame->planned->plan.slots[slot].value;
+    const bool segment = lowered->units[step->node].segment;
+    return lowered->graph.first + (segment ? lowered->graph.values[value].producer : step->node);
+}
+
+static tort_status observe(tort_frame *frame, const tort_step *step, tort_error *error) {
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; !status && i < step->output_count && step->kind != TORT_STEP_COPY; i++) {
+        const int32_t slot = frame->planned->plan.operands[step->operands + step->input_count + i];
+        if (slot >= 0) status = observe_slot(frame, maker_of(frame, step, slot), slot, error);
+    }
+    return status;
+}
+
+/* The provider whose device is the thread's current one; it changes with the provider of a step, not with every step.
+ */
+typedef struct entered {
+    int32_t provider, before; /* -1: none */
+} entered;
+
+static void enter(const tort_session *session, entered *now, int32_t provider) {
+    if (now->provider == provider) return;
+    if (now->provider >= 0) tort_link_leave(&session->chain[now->provider], now->before);
+    *now = (entered){provider, provider >= 0 ? tort_link_enter(&session->chain[provider]) : 0};
+}
+
+static tort_status wait_for(const tort_context *context, const tort_step *step, tort_error *error) {
+    const tort_link *link = &context->session->chain[step->provider];
+    return tort_link_sync(link, context->streams[link->memory], error);
+}
+
+static tort_status end_cancelled(const tort_frame *frame, const tort_step *step, tort_error *error) {
+    tort_fail(error, TORT_E_CANCELLED, "the run was cancelled before this step");
+    if (step->node >= 0) tort_error_at_unit(error, frame->lowered, step->node);
+    return TORT_E_CANCELLED;
+}
+
+static tort_status run_steps(tort_frame *frame, tort_error *error) {
+    const tort_context *context = frame->context;
+    const tort_plan *plan = &frame->planned->plan;
+    entered now = {-1, 0};
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; !status && i < plan->step_count; i++) {
+        const tort_step *step = &plan->steps[i];
+        const bool kernel = step->kind == TORT_STEP_KERNEL;
+        if (atomic_load(&context->cancelled)) {
+            status = end_cancelled(frame, step, error);
+            break;
+        }
+        if (kernel) enter(context->session, &now, step->provider);
+        status = run_step(frame, step, error);
+        if (!status && kernel && context->session->options.wait_steps) status = wait_for(context, step, error);
+        if (!status && context->observer) status = observe(frame, step, error);
+        if (status)
+            locate_error(frame, step, error);
+        else if (frame->dynamic_count)
+            tort_dynamic_free_unread(frame, i);
+    }
+    enter(context->session, &now, -1);
+    return status;
+}
+
+/* ---- the run ----------------------------------------------------------------------------------------------------- */
+
+static const void *constant_data(const tort_frame *frame, const tort_slot *slot) {
+    const int32_t index = frame->lowered->constant_of[slot->value];
+    const tort_constant *constant = &frame->context->session->constants[index];
+    if (!slot->memory) return constant->host;
+    return constant->device ? constant->device[slot->memory] : NULL;
+}
+
+static void bind(tort_frame *frame, const tort_tensor *inputs) {
+    const tort_plan *plan = &frame->planned->plan;
+    for (int32_t i = 0; i < plan->slot_count; i++) {
+        const tort_slot *slot = &plan->slots[i];
+        tort_tensor *tensor = &frame->tensors[i];
+        tensor->type = slot->type;
+        tensor->rank = slot->rank;
+        memcpy(tensor->dims, slot->dims, sizeof tensor->dims);
+        const void *data = NULL;
+        switch (slot->home) {
+        case TORT_HOME_ARENA: data = frame->arenas[slot->memory].base + slot->offset; break;
+        case TORT_HOME_INPUT: data = inputs[slot->source].data; break;
+        case TORT_HOME_CONSTANT: data = constant_data(frame, slot); break;
+        case TORT_HOME_LITERAL: data = plan->literals + slot->offset; break;
+        case TORT_HOME_ALIAS: data = frame->tensors[slot->source].data; break;
+        case TORT_HOME_DYNAMIC: break;
+        case TORT_HOME_OBJECT: break;
+        }
+        memcpy(&tensor->data, &data, sizeof data); /* drops const: kernels do not write inputs */
+    }
+}
+
+tort_status tort_frame_run(tort_frame *frame, const tort_tensor *inputs, const tort_value *const *input_values,
+                           const tort_tensor *outputs, tort_error *error) {
+    tort_status status = tort_frame_choose_plan(frame, inputs, error);
+    if (status) return status;
+    frame->input_values = input_values;
+    tort_dynamic_free_all(frame);
+    bind(frame, inputs);
+    status = tort_outputs_bind(frame, inputs, outputs, error);
+    if (!status) status = run_steps(frame, error);
+    return status ? status : tort_outputs_fill(frame, outputs, error);
+}

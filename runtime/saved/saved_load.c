@@ -1,0 +1,256 @@
+/* saved_load.c - a session out of a saved plan: what was decided is put in the place of the passes that decide
+ * (saved_format.h).
+ *
+ * Everything else happens as it does for a model: shapes are inferred by fold.c, which folds nothing, memories are
+ * bound, weights prepared, plans made and checked. The kernel that the file names is asked for the node again: what it
+ * has not claimed never reaches it. Read next: saved_read.c, session.c. */
+#include <string.h>
+
+#include "runtime/providers/claim.h"
+#include "runtime/saved/saved_format.h"
+
+/* ---- the machine ------------------------------------------------------------------------------------------------- */
+
+static tort_status other_machine(const tort_link *link, const tort_saved_link *saved, tort_error *error) {
+    const tort_condition *condition = &link->condition;
+    tort_fail(
+        error, TORT_E_PLACEMENT,
+        "the saved plan was made where %s was \"%.120s\"; here it is \"%.120s\"%s%.160s: make it again with tinyort "
+        "plan MODEL --save FILE",
+        saved->provider, saved->description, condition->ready ? link->target.description : condition->code,
+        condition->ready ? "" : ", ", condition->ready ? "" : condition->message);
+    if (error) error->provider = link->provider->name;
+    return TORT_E_PLACEMENT;
+}
+
+static tort_status check_link(const tort_link *link, const tort_saved_link *saved, tort_error *error) {
+    const tort_target *target = &link->target;
+    if (strcmp(link->config.provider, saved->provider) != 0) return tort_saved_damaged(error, "its chain");
+    if (link->condition.ready != saved->ready) return other_machine(link, saved, error);
+    if (saved->ready &&
+        (target->instructions != saved->instructions || target->compute_capability != saved->compute_capability))
+        return other_machine(link, saved, error);
+    if (tort_saved_kernels(link->provider) == saved->kernels) return TORT_OK;
+    return tort_fail(
+        error, TORT_E_UNSUPPORTED,
+        "the saved plan was made by a build with other kernels of %s: make it again with tinyort plan MODEL "
+        "--save FILE",
+        saved->provider);
+}
+
+tort_status tort_saved_check_chain(const tort_session *session, tort_error *error) {
+    const tort_saved *saved = session->saved;
+    if (session->chain_count != saved->link_count) return tort_saved_damaged(error, "its chain");
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; !status && i < session->chain_count; i++)
+        status = check_link(&session->chain[i], &saved->links[i], error);
+    return status;
+}
+
+/* ---- units and constants ----------------------------------------------------------------------------------------- */
+
+/* Reports name the parts of a fusion after the model's nodes, which the file has in their place. */
+static void apply_units(tort_session *session, int32_t g) {
+    tort_graph *model = &session->saved->model->graphs[g];
+    for (int32_t i = 0; i < model->node_count; i++) {
+        const tort_saved_unit *saved = &session->saved->graphs[g].units[i];
+        session->graphs[g].units[i] = saved->unit;
+        if (!saved->name) continue;
+        model->nodes[i].name = saved->name;
+        model->nodes[i].op_type = saved->op_type;
+    }
+}
+
+/* Constants that are one under several shapes are one. */
+static void join_constants(tort_session *session, const int32_t *constant_of) {
+    for (int32_t g = 0; g < session->graph_count; g++) {
+        tort_lowered *lowered = &session->graphs[g];
+        for (int32_t v = 0; v < lowered->graph.value_count; v++) {
+            const int32_t weight = lowered->weights[v];
+            const int32_t same = weight < 0 ? -1 : constant_of[session->saved->same[weight]];
+            if (same >= 0) lowered->constant_of[v] = same;
+        }
+    }
+}
+
+static tort_status hold_resident(tort_lowered *lowered, int32_t value, tort_error *error) {
+    tort_session *session = lowered->session;
+    const int32_t weight = lowered->weights[value];
+    if (weight < 0 || !(session->saved->flags[weight] & TORT_SAVED_RESIDENT)) return TORT_OK;
+    tort_constant *constant = &session->constants[lowered->constant_of[value]];
+    tort_status status = TORT_OK;
+    if (!constant->held) status = tort_constant_acquire(session, lowered->constant_of[value], &constant->host, error);
+    constant->held = !status;
+    lowered->infos[value].data = constant->host;
+    return status;
+}
+
+static tort_status apply_constants(tort_session *session, tort_error *error) {
+    const size_t weights = (size_t)session->model->weight_count + 1;
+    int32_t *constant_of = tort_alloc(&session->env, weights * sizeof *constant_of);
+    if (!constant_of) return tort_out_of_memory(error, weights * sizeof *constant_of);
+    for (size_t w = 0; w < weights; w++) constant_of[w] = -1;
+    for (int32_t c = 0; c < session->constant_count; c++) constant_of[session->constants[c].weight] = c;
+    join_constants(session, constant_of);
+    tort_free(&session->env, constant_of, weights * sizeof *constant_of);
+    tort_status status = TORT_OK;
+    for (int32_t g = 0; g < session->graph_count; g++)
+        for (int32_t v = 0; !status && v < session->graphs[g].graph.value_count; v++)
+            status = hold_resident(&session->graphs[g], v, error);
+    return status;
+}
+
+tort_status tort_saved_apply(tort_session *session, tort_error *error) {
+    for (int32_t g = 0; g < session->graph_count; g++) apply_units(session, g);
+    return apply_constants(session, error);
+}
+
+/* ---- places ------------------------------------------------------------------------------------------------------ */
+
+static bool can_map(const tort_session *session, const tort_unit *unit, uint64_t at) {
+    const tort_model *model = session->model;
+    const void *view = model->source_view(model->source_ud, 0, at, unit->packed_bytes);
+    return view && !session->chain[unit->provider].memory && (uintptr_t)view % TORT_HOST_ALIGN == 0;
+}
+
+/* What it packs must be as much as the file has of it. */
+static tort_status check_packing(tort_candidate *c, const tort_saved_unit *saved, tort_error *error) {
+    tort_status status = tort_candidate_size_packing(c, error);
+    if (status) return status;
+    if (c->unit->packed_bytes != saved->packed_bytes) return tort_saved_damaged(error, "packed weights");
+    c->unit->mapped = c->unit->packed_bytes && can_map(c->session, c->unit, saved->packed_at);
+    return TORT_OK;
+}
+
+static tort_status place_unit(tort_candidate *c, const tort_saved_unit *saved, tort_error *error) {
+    const char *host = tort_candidate_host_label(c);
+    if ((saved->unit.provider == TORT_AT_HOST) != (host != NULL)) return tort_saved_damaged(error, "a place");
+    c->unit->label = host;
+    if (host) return TORT_OK;
+    tort_status status = tort_candidate_claim(c, saved->unit.provider, saved->kernel, error);
+    return status ? status : check_packing(c, saved, error);
+}
+
+static tort_status place_node(tort_candidate *c, tort_pass *pass, int32_t index, tort_error *error) {
+    const tort_saved_unit *saved = &c->session->saved->graphs[c->lowered - c->session->graphs].units[index];
+    tort_node_view view = tort_pass_view(pass, index);
+    c->index = index;
+    c->unit = &c->lowered->units[index];
+    c->node = &c->lowered->graph.nodes[index];
+    c->view = &view;
+    tort_status status = tort_pass_acquire(pass, index, error);
+    if (status) return status;
+    status = tort_candidate_resolve(c, &view, error);
+    if (!status) status = place_unit(c, saved, error);
+    if (status) tort_error_at_unit(error, c->lowered, index);
+    tort_pass_release(pass, index);
+    return status;
+}
+
+static tort_status place_graph(tort_lowered *lowered, const tort_op_table *rows, tort_error *error) {
+    tort_session *session = lowered->session;
+    tort_candidate c = {.session = session, .lowered = lowered, .rows = rows};
+    tort_pass pass;
+    tort_status status = tort_lowered_pass(lowered, &pass, lowered->infos, &session->dims, &session->arena, error);
+    if (status) return status;
+    for (int32_t i = 0; !status && i < lowered->graph.node_count; i++)
+        if (lowered->units[i].provider >= TORT_AT_HOST) status = place_node(&c, &pass, i, error);
+    tort_pass_free(&pass);
+    return status;
+}
+
+tort_status tort_saved_place(tort_session *session, tort_error *error) {
+    tort_op_table rows;
+    if (!tort_op_table_build(&rows, session->model->operators, &session->env)) return tort_out_of_memory(error, 0);
+    tort_status status = TORT_OK;
+    for (int32_t g = 0; !status && g < session->graph_count; g++) {
+        if (session->graphs[g].lowered != session->saved->graphs[g].lowered)
+            status = tort_saved_damaged(error, "which bodies run");
+        if (!status && session->graphs[g].lowered) status = place_graph(&session->graphs[g], &rows, error);
+    }
+    tort_op_table_free(&rows, &session->env);
+    return status;
+}
+
+/* ---- packed weights ---------------------------------------------------------------------------------------------- */
+
+static tort_status unpack_to_device(tort_session *session, const tort_link *link, const tort_unit *unit, uint64_t at,
+                                    tort_error *error) {
+    const tort_model *model = session->model;
+    void *copy = tort_alloc(&session->env, unit->packed_bytes);
+    if (!copy) return tort_out_of_memory(error, unit->packed_bytes);
+    tort_status status = model->source_read(model->source_ud, 0, at, unit->packed_bytes, copy, error);
+    if (!status) status = tort_link_copy(link, NULL, unit->packed, copy, unit->packed_bytes, TORT_TO_DEVICE, error);
+    if (!status) status = tort_link_sync(link, NULL, error);
+    tort_free(&session->env, copy, unit->packed_bytes);
+    return status;
+}
+
+tort_status tort_saved_unpack(tort_session *session, const tort_lowered *lowered, int32_t index, tort_error *error) {
+    const tort_model *model = session->model;
+    tort_unit *unit = &lowered->units[index];
+    const tort_link *link = &session->chain[unit->provider];
+    const uint64_t at = session->saved->graphs[lowered - session->graphs].units[index].packed_at;
+    if (unit->mapped) {
+        unit->packed = (void *)(uintptr_t)model->source_view(model->source_ud, 0, at, unit->packed_bytes);
+        return TORT_OK;
+    }
+    tort_status status = tort_chain_alloc(session, &session->env, link->memory, unit->packed_bytes, "packed weights",
+                                          &unit->packed, error);
+    if (status) return status;
+    return link->memory ? unpack_to_device(session, link, unit, at, error)
+                        : model->source_read(model->source_ud, 0, at, unit->packed_bytes, unit->packed, error);
+}
+
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
+
+/* The source goes with the model, the model with the session, from the moment that there is one. */
+static tort_status load(const tort_env *env, tort_saved_source *source, const tort_plan_options *options,
+                        tort_session **out, tort_error *error) {
+    tort_saved *saved;
+    bool reportable = false;
+    tort_status status = tort_saved_read(env, source, options, &saved, error);
+    if (status) return status;
+    status = tort_session_open(env, saved->model, &saved->options, saved, out, &reportable, error);
+    if (*out)
+        (*out)->own_model = saved->model;
+    else
+        tort_model_free(saved->model);
+    if (!status) return TORT_OK;
+    tort_session_free(*out);
+    *out = NULL;
+    return status;
+}
+
+static tort_status take_options(const tort_env *env, const tort_plan_options *given, tort_plan_options *options,
+                                tort_error *error) {
+    if (error) *error = (tort_error){.node = -1};
+    tort_status status = env ? tort_check_struct_size(env->struct_size, "tort_env", error) : TORT_OK;
+    if (!status && given) status = tort_check_struct_size(given->struct_size, "tort_plan_options", error);
+    *options = (tort_plan_options){.struct_size = sizeof *options};
+    if (!status && given)
+        memcpy(options, given, given->struct_size < sizeof *options ? given->struct_size : sizeof *options);
+    return status;
+}
+
+tort_status tort_session_load(const tort_env *env, const char *path, const tort_plan_options *given, tort_session **out,
+                              tort_error *error) {
+    const tort_env complete = tort_env_complete(env);
+    tort_plan_options options;
+    tort_saved_source *source;
+    *out = NULL;
+    tort_status status = take_options(env, given, &options, error);
+    if (!status) status = tort_saved_open(&complete, path, options.map, &source, error);
+    return status ? status : load(&complete, source, &options, out, error);
+}
+
+tort_status tort_session_load_buffer(const tort_env *env, const void *bytes, size_t size,
+                                     const tort_plan_options *given, tort_session **out, tort_error *error) {
+    const tort_env complete = tort_env_complete(env);
+    tort_plan_options options;
+    *out = NULL;
+    tort_status status = take_options(env, given, &options, error);
+    if (status) return status;
+    tort_saved_source *source = tort_saved_open_buffer(&complete, bytes, size);
+    return source ? load(&complete, source, &options, out, error) : tort_out_of_memory(error, sizeof *source);
+}

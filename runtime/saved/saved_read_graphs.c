@@ -1,0 +1,344 @@
+/* saved_read_graphs.c - the graphs of a saved plan: bytes that nobody vouches for become graphs of a model, and what
+ * was decided of their nodes (saved_format.h, GRPH).
+ *
+ * Every index is held against what there is, every operand against what was made before, each body against the one
+ * node that it is of. What operators say of their nodes is checked by the functions that check a model file's. */
+#include <string.h>
+
+#include "runtime/saved/saved_format.h"
+
+typedef struct reader {
+    tort_saved *saved;
+    tort_saved_in *in;
+    tort_model *model;
+    tort_arena *arena;
+    int32_t g; /* the graph that is read */
+    tort_graph *graph;
+    tort_saved_graph *decisions;
+    uint8_t *made;              /* a value of the graph: it can be read from here on */
+    uint8_t *bodies;            /* a graph: how deep it is, 0: no node has it yet */
+    uint64_t data_at, data_end; /* what is left of DATA */
+    bool no_memory;
+} reader;
+
+/* From the arena; NULL where the section is bad too. */
+static void *array(reader *r, int32_t count, size_t size) {
+    void *memory = r->in->bad ? NULL : tort_arena_array(r->arena, (size_t)count + 1, size);
+    if (!memory && !r->in->bad) r->no_memory = true;
+    return memory;
+}
+
+static bool fine(const reader *r) {
+    return !r->in->bad && !r->no_memory;
+}
+
+static bool refuse(reader *r) {
+    r->in->bad = true;
+    return false;
+}
+
+static const int32_t *read_indices(reader *r, int32_t first, int32_t last, int32_t *count) {
+    *count = tort_get_count(r->in, sizeof(int32_t));
+    int32_t *list = array(r, *count, sizeof *list);
+    for (int32_t i = 0; list && i < *count; i++) list[i] = tort_get_within(r->in, first, last);
+    return list;
+}
+
+/* ---- values ------------------------------------------------------------------------------------------------------ */
+
+/* Levels around a tensor, as tort_value_type has them. */
+static uint32_t read_nest(reader *r) {
+    enum { LEVEL_BITS = 8, KIND_BITS = 3 };
+    const uint32_t nest = tort_get_u32(r->in);
+    bool good = !(nest >> LEVEL_BITS * TORT_MAX_NESTING);
+    for (uint32_t rest = nest; rest; rest >>= LEVEL_BITS) {
+        const uint32_t kind = rest & ((1u << KIND_BITS) - 1), key = (rest & ((1u << LEVEL_BITS) - 1)) >> KIND_BITS;
+        good = good && kind >= TORT_SEQUENCE && kind <= TORT_MAP && (kind == TORT_MAP) == (key != 0) &&
+               key < TORT_TYPE_COUNT;
+    }
+    if (good) return nest;
+    r->in->bad = true;
+    return 0;
+}
+
+static tort_dim read_dim(reader *r) {
+    const uint32_t tag = tort_get_u8(r->in);
+    if (tag == TORT_SAVED_SYMBOL) return tort_dim_symbol(&r->model->dims, tort_get_text(r->in));
+    if (tag == TORT_SAVED_FRESH || tag == TORT_SAVED_DYNAMIC)
+        return tort_dim_fresh(&r->model->dims, tag == TORT_SAVED_DYNAMIC);
+    const int64_t size = tort_get_i64(r->in);
+    if (tag != TORT_SAVED_KNOWN || size < 0) r->in->bad = true;
+    return size < 0 ? 0 : size;
+}
+
+static void read_info(reader *r, tort_info *info) {
+    *info = (tort_info){.rank = -1, .composite = -1};
+    info->type = (tort_type)tort_get_within(r->in, TORT_UNDEFINED, TORT_TYPE_COUNT - 1);
+    const uint32_t nest = read_nest(r);
+    if (nest) info->composite = (int32_t)nest;
+    info->kind = tort_type_kind((tort_value_type){.nest = nest});
+    info->rank = tort_get_within(r->in, -1, nest ? -1 : TORT_MAX_RANK);
+    for (int32_t d = 0; d < info->rank; d++) info->dims[d] = read_dim(r);
+}
+
+static bool read_values(reader *r) {
+    const int32_t count = tort_get_count(r->in, 22);
+    if (!fine(r) || !tort_graph_reserve(r->model, r->g, count, 0)) return false;
+    for (int32_t v = 0; v < count && fine(r); v++) {
+        tort_graph_value value = {.name = tort_get_text(r->in), .producer = -1};
+        value.consumers = tort_get_u8(r->in) & TORT_SAVED_READ ? 1 : 0;
+        value.weight = tort_get_within(r->in, -1, r->model->weight_count - 1);
+        read_info(r, &value.info);
+        r->graph->values[r->graph->value_count++] = value;
+    }
+    r->made = array(r, count, 1);
+    for (int32_t v = 0; fine(r) && v < count; v++) r->made[v] = r->graph->values[v].weight >= 0;
+    return fine(r);
+}
+
+static bool make(reader *r, int32_t value) {
+    if (r->made[value]) return refuse(r);
+    r->made[value] = true;
+    return true;
+}
+
+static bool read_ports(reader *r) {
+    tort_graph *graph = r->graph;
+    const int32_t last = graph->value_count - 1;
+    const int32_t *inputs = read_indices(r, 0, last, &graph->input_count);
+    const int32_t *outputs = read_indices(r, 0, last, &graph->output_count);
+    if (!fine(r)) return false;
+    memcpy(&graph->inputs, &inputs, sizeof inputs); /* drops const: they are the graph's from here on */
+    memcpy(&graph->outputs, &outputs, sizeof outputs);
+    for (int32_t i = 0; i < graph->input_count; i++)
+        if (!make(r, graph->inputs[i])) return false;
+    return true;
+}
+
+/* ---- attributes -------------------------------------------------------------------------------------------------- */
+
+static const tort_string *read_strings(reader *r, int32_t count) {
+    tort_string *strings = array(r, count, sizeof *strings);
+    for (int32_t i = 0; strings && i < count; i++) strings[i] = tort_get_string(r->in);
+    return strings;
+}
+
+static const int64_t *read_ints(reader *r, int32_t count) {
+    int64_t *ints = array(r, count, sizeof *ints);
+    for (int32_t i = 0; ints && i < count; i++) ints[i] = tort_get_i64(r->in);
+    return ints;
+}
+
+static const float *read_floats(reader *r, int32_t count) {
+    float *floats = array(r, count, sizeof *floats);
+    for (int32_t i = 0; floats && i < count; i++) floats[i] = tort_get_float(r->in);
+    return floats;
+}
+
+static const tort_value_type *read_types(reader *r, int32_t count) {
+    tort_value_type *types = array(r, count, sizeof *types);
+    for (int32_t i = 0; types && i < count; i++) {
+        types[i].type = (tort_type)tort_get_within(r->in, TORT_UNDEFINED, TORT_TYPE_COUNT - 1);
+        types[i].nest = read_nest(r);
+    }
+    return types;
+}
+
+/* A body is of one node, and stands behind the graph of that. */
+static const int32_t *read_bodies(reader *r, int32_t count) {
+    int32_t *graphs = array(r, count, sizeof *graphs);
+    for (int32_t i = 0; graphs && i < count; i++) {
+        graphs[i] = tort_get_within(r->in, r->g + 1, r->model->graph_count - 1);
+        if (r->in->bad || r->bodies[graphs[i]] || r->bodies[r->g] >= TORT_SAVED_NESTING) {
+            refuse(r);
+            return graphs;
+        }
+        r->bodies[graphs[i]] = (uint8_t)(r->bodies[r->g] + 1);
+    }
+    return graphs;
+}
+
+static const int32_t *read_tensors(reader *r, int32_t count) {
+    int32_t *weights = array(r, count, sizeof *weights);
+    for (int32_t i = 0; weights && i < count; i++) {
+        weights[i] = tort_get_within(r->in, 0, r->model->weight_count - 1);
+        if (!r->in->bad && !(r->saved->flags[weights[i]] & TORT_SAVED_CONTENTS)) refuse(r);
+    }
+    return weights;
+}
+
+static bool is_list(tort_attribute_kind kind) {
+    return (kind >= TORT_ATTR_FLOATS && kind <= TORT_ATTR_GRAPHS) || kind == TORT_ATTR_SPARSE_TENSORS ||
+           kind == TORT_ATTR_TYPE_PROTOS;
+}
+
+static void read_attribute(reader *r, tort_attribute *attribute) {
+    attribute->name = tort_get_text(r->in);
+    attribute->kind = (tort_attribute_kind)tort_get_within(r->in, TORT_ATTR_FLOAT, TORT_ATTR_TYPE_PROTOS);
+    const int32_t count = tort_get_count(r->in, sizeof(float));
+    attribute->count = count;
+    if (count != 1 && !is_list(attribute->kind)) refuse(r);
+    switch (attribute->kind) {
+    case TORT_ATTR_FLOAT: attribute->u.f = tort_get_float(r->in); break;
+    case TORT_ATTR_INT: attribute->u.i = tort_get_i64(r->in); break;
+    case TORT_ATTR_STRING: attribute->u.s = tort_get_string(r->in); break;
+    case TORT_ATTR_FLOATS: attribute->u.floats = read_floats(r, count); break;
+    case TORT_ATTR_INTS: attribute->u.ints = read_ints(r, count); break;
+    case TORT_ATTR_STRINGS: attribute->u.strings = read_strings(r, count); break;
+    case TORT_ATTR_GRAPH:
+    case TORT_ATTR_GRAPHS: attribute->u.graphs = read_bodies(r, count); break;
+    case TORT_ATTR_TYPE_PROTO:
+    case TORT_ATTR_TYPE_PROTOS: attribute->u.types = read_types(r, count); break;
+    default: attribute->u.weights = read_tensors(r, count);
+    }
+}
+
+static bool read_attributes(reader *r, tort_node *node) {
+    node->attribute_count = tort_get_count(r->in, 13);
+    tort_attribute *list = array(r, node->attribute_count, sizeof *list);
+    for (int32_t i = 0; fine(r) && i < node->attribute_count; i++) read_attribute(r, &list[i]);
+    node->attributes = list;
+    return fine(r);
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------------------------- */
+
+static bool read_operands(reader *r, tort_node *node) {
+    const int32_t last = r->graph->value_count - 1;
+    node->captured = tort_get_i32(r->in);
+    node->inputs = read_indices(r, -1, last, &node->input_count);
+    node->outputs = read_indices(r, -1, last, &node->output_count);
+    if (!fine(r)) return false;
+    if (node->captured < 0 || node->captured > node->input_count) return refuse(r);
+    for (int32_t i = 0; i < node->input_count; i++)
+        if (node->inputs[i] >= 0 && !r->made[node->inputs[i]]) return refuse(r);
+    for (int32_t i = node->input_count - node->captured; i < node->input_count; i++)
+        if (node->inputs[i] < 0) return refuse(r);
+    for (int32_t i = 0; i < node->output_count; i++)
+        if (node->outputs[i] >= 0 && !make(r, node->outputs[i])) return false;
+    return true;
+}
+
+static bool read_said(reader *r, tort_unit *unit) {
+    unit->said_count = tort_get_count(r->in, 35);
+    tort_said *list = array(r, unit->said_count, sizeof *list);
+    for (int32_t i = 0; fine(r) && i < unit->said_count; i++) {
+        tort_said *said = &list[i];
+        said->provider = tort_get_within(r->in, 0, r->saved->link_count - 1);
+        said->kernel = tort_get_text(r->in);
+        said->code = (tort_verdict_code)tort_get_within(r->in, TORT_YES, TORT_VERDICT_COUNT - 1);
+        said->message = tort_get_text(r->in);
+        said->cure = tort_get_text(r->in);
+        const char *fusion = tort_get_text(r->in);
+        said->fusion = *fusion ? fusion : NULL;
+        said->segment = tort_get_within(r->in, 0, 1);
+        said->root = tort_get_within(r->in, -1, r->graph->node_capacity - 1);
+    }
+    unit->said = list;
+    return fine(r);
+}
+
+/* Bytes of DATA that nothing before had. */
+static bool take_packed(reader *r, tort_saved_unit *unit) {
+    const uint64_t at = tort_get_u64(r->in), bytes = tort_get_u64(r->in);
+    if (!bytes) return fine(r);
+    if (at < r->data_at || at % TORT_SAVED_ALIGN || at > r->data_end || bytes > r->data_end - at) return refuse(r);
+    unit->packed_at = at;
+    unit->packed_bytes = bytes;
+    r->data_at = at + bytes;
+    return fine(r);
+}
+
+static bool read_parts(reader *r, tort_saved_unit *unit) {
+    unit->unit.from = read_indices(r, 0, r->graph->node_capacity - 1, &unit->unit.from_count);
+    if (!fine(r)) return false;
+    if (!unit->unit.from_count) {
+        unit->unit.from = NULL;
+        return true;
+    }
+    unit->name = tort_get_text(r->in);
+    unit->op_type = tort_get_text(r->in);
+    return fine(r);
+}
+
+static bool read_unit(reader *r, tort_saved_unit *unit, uint32_t bits) {
+    const int32_t links = r->saved->link_count;
+    unit->ghost = bits & TORT_SAVED_GHOST;
+    unit->unit.pinned = bits & TORT_SAVED_PINNED;
+    unit->unit.asked = bits & TORT_SAVED_ASKED;
+    unit->unit.provider = tort_get_within(r->in, TORT_AT_FUSED, links - 1);
+    unit->kernel = tort_get_text(r->in);
+    unit->unit.label = tort_get_text(r->in);
+    unit->unit.pin = tort_get_within(r->in, 0, links - 1);
+    unit->unit.folded = unit->unit.provider == TORT_AT_FOLDED;
+    if (!read_said(r, &unit->unit) || !read_parts(r, unit) || !take_packed(r, unit)) return false;
+    const bool runs = unit->unit.provider >= TORT_AT_HOST;
+    if (unit->unit.provider == TORT_AT_NOWHERE || (runs && unit->ghost)) return refuse(r);
+    return (unit->packed_bytes == 0 || (runs && unit->unit.provider >= 0)) ? true : refuse(r);
+}
+
+static bool read_node(reader *r, int32_t index) {
+    tort_node *node = &r->graph->nodes[index];
+    const uint32_t bits = tort_get_u8(r->in);
+    node->name = tort_get_text(r->in);
+    node->domain = tort_get_text(r->in);
+    node->op_type = tort_get_text(r->in);
+    node->opset = tort_get_i32(r->in);
+    r->decisions->units[index].since = tort_get_i32(r->in);
+    node->file_index = tort_get_i32(r->in);
+    if (!(bits & TORT_SAVED_GHOST) && !r->decisions->lowered) return refuse(r);
+    if (!(bits & TORT_SAVED_GHOST) && (!read_operands(r, node) || !read_attributes(r, node))) return false;
+    return read_unit(r, &r->decisions->units[index], bits);
+}
+
+static bool read_nodes(reader *r) {
+    const int32_t count = tort_get_count(r->in, 60);
+    if (!fine(r) || !tort_graph_reserve(r->model, r->g, 0, count)) return false;
+    r->decisions->units = array(r, count, sizeof *r->decisions->units);
+    for (int32_t i = 0; fine(r) && i < count; i++) {
+        r->graph->nodes[i] = (tort_node){.name = ""};
+        r->graph->node_count++;
+        if (!read_node(r, i)) return false;
+    }
+    for (int32_t i = 0; fine(r) && r->decisions->lowered && i < r->graph->output_count; i++)
+        if (!r->made[r->graph->outputs[i]]) return refuse(r);
+    return fine(r);
+}
+
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
+
+static bool read_graph(reader *r, int32_t g) {
+    r->g = g;
+    r->graph = &r->model->graphs[g];
+    r->decisions = &r->saved->graphs[g];
+    r->graph->name = tort_get_text(r->in);
+    r->graph->path = tort_get_text(r->in);
+    r->decisions->lowered = tort_get_u8(r->in);
+    if (g == 0 && !r->decisions->lowered) return refuse(r);
+    return read_values(r) && read_ports(r) && read_nodes(r);
+}
+
+static bool add_graphs(reader *r) {
+    const int32_t count = tort_get_count(r->in, 30);
+    if (count < 1) return refuse(r);
+    for (int32_t g = 0; g < count; g++)
+        if (tort_model_add_graph(r->model, "", "") < 0) return false;
+    r->saved->graphs = array(r, count, sizeof *r->saved->graphs);
+    r->bodies = array(r, count, 1);
+    return fine(r);
+}
+
+tort_status tort_saved_read_graphs(tort_saved *saved, tort_saved_in *in, uint64_t data_at, uint64_t data_end,
+                                   tort_error *error) {
+    reader r = {.saved = saved,
+                .in = in,
+                .model = saved->model,
+                .arena = &saved->model->arena,
+                .data_at = data_at,
+                .data_end = data_end};
+    bool done = add_graphs(&r);
+    for (int32_t g = 0; done && g < saved->model->graph_count; g++) done = read_graph(&r, g);
+    if (r.no_memory) return tort_out_of_memory(error, 0);
+    if (in->bad || (done && in->at != in->end)) return tort_saved_damaged(error, "its graphs do not hold together");
+    return done && !saved->model->dims.failed ? TORT_OK : tort_out_of_memory(error, 0);
+}
