@@ -5,6 +5,7 @@ Usage: run.py TINYORT [NAME...], from the root of the tree; a NAME is a file of 
 """
 
 import importlib
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -18,6 +19,7 @@ FILES = ("usage", "refused", "running", "inputs", "random_inputs", "placement", 
 
 def main():
     suite, names = Suite(sys.argv[1]), sys.argv[2:]
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell in the background hands on that it is ignored
     for file in FILES:
         for name, test in sorted(vars(importlib.import_module(file)).items()):
             if not name.startswith("test_") or (names and file not in names and name not in names):
