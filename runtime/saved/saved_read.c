@@ -22,11 +22,6 @@ typedef struct reader {
     tort_error *error;
 } reader;
 
-tort_status tort_saved_damaged(tort_error *error, const char *what) {
-    return tort_fail(error, TORT_E_MODEL,
-                     "the saved plan is damaged: %s; make it again with tinyort plan MODEL --save FILE", what);
-}
-
 /* ---- sums over tables -------------------------------------------------------------------------------------------- */
 
 static void add_text(tort_sum *sum, const char *text) {
