@@ -112,7 +112,7 @@ static value_info read_value_info(tort_message message) {
 
 /* Dimensions of the main graph have names; those of a body may differ from call to call. */
 static tort_status declare_type(tort_loader *loader, tort_scope *scope, const value_info *declared, int32_t value) {
-    tort_info info = {.rank = -1, .composite = -1};
+    tort_info info = {.rank = -1, .nest = -1};
     tort_status status = tort_load_type(loader, declared->type, scope->graph == 0, &info);
     if (!status) value_at(loader, scope, value)->info = info;
     return status;
@@ -129,7 +129,7 @@ static tort_status load_input(tort_loader *loader, tort_scope *scope, const valu
     value_at(loader, scope, *value)->is_input = true;
     status = declare_type(loader, scope, declared, *value);
     const tort_graph_value *made = value_at(loader, scope, *value);
-    if (!status && scope->graph == 0 && made->info.type == TORT_UNDEFINED && made->info.composite < 0 &&
+    if (!status && scope->graph == 0 && made->info.type == TORT_UNDEFINED && made->info.nest < 0 &&
         made->weight < 0)
         return tort_fail(loader->error, TORT_E_MODEL, "it has no type: a caller could not know what to give");
     return status;

@@ -139,7 +139,7 @@ tort_status tort_load_type(tort_loader *loader, tort_message message, bool symbo
     if (type.number == TYPE_TENSOR || type.number == TYPE_SPARSE_TENSOR) {
         tensor_type tensor = read_tensor_type(type.message);
         info->kind = type.number == TYPE_TENSOR ? TORT_TENSOR : TORT_SPARSE;
-        if (info->kind == TORT_SPARSE) info->composite = TORT_SPARSE;
+        if (info->kind == TORT_SPARSE) info->nest = TORT_SPARSE;
         if (tensor.element == TORT_UNDEFINED) return TORT_OK;
         tort_status status = element_type(loader, tensor.element, &info->type);
         return status ? status : load_shape(loader, tensor.shape, symbolic, info);
@@ -149,6 +149,6 @@ tort_status tort_load_type(tort_loader *loader, tort_message message, bool symbo
     if (status) return status;
     info->kind = tort_type_kind(whole);
     info->type = whole.type;
-    info->composite = (int32_t)whole.nest;
+    info->nest = (int32_t)whole.nest;
     return TORT_OK;
 }

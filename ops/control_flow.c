@@ -85,8 +85,8 @@ static int64_t listed(const walk *w, const char *name, int32_t i) {
 }
 
 static void give_counter(walk *w) {
-    w->in[0] = (tort_info){.type = TORT_INT64, .composite = -1};
-    w->in[1] = (tort_info){.type = TORT_BOOL, .composite = -1};
+    w->in[0] = (tort_info){.type = TORT_INT64, .nest = -1};
+    w->in[1] = (tort_info){.type = TORT_BOOL, .nest = -1};
 }
 
 /* Part `i` of what is scanned: the input without its axis. */
@@ -96,7 +96,7 @@ static tort_status give_part(walk *w, int32_t i, tort_info *part) {
     *part = *input;
     if (t->sequences) {
         if (input->kind != TORT_SEQUENCE) return TORT_OK;
-        *part = (tort_info){.type = input->type, .composite = -1, .rank = -1};
+        *part = (tort_info){.type = input->type, .nest = -1, .rank = -1};
         return TORT_OK;
     }
     if (input->rank < 0) return TORT_OK;

@@ -174,7 +174,7 @@ static void settle_values(const tort_model *model, tort_graph *graph, bool is_ma
         tort_graph_value *value = &graph->values[i];
         if (value->weight < 0) continue;
         const tort_weight *weight = &model->weights[value->weight];
-        value->info = (tort_info){.type = weight->type, .composite = -1, .rank = weight->rank, .constant = true};
+        value->info = (tort_info){.type = weight->type, .nest = -1, .rank = weight->rank, .constant = true};
         memcpy(value->info.dims, weight->dims, sizeof value->info.dims);
         if (is_main) value->is_input = false;
     }

@@ -26,7 +26,7 @@ struct tort_op;
 typedef struct tort_info {
     tort_kind kind;
     tort_type type;    /* of the elements; of a sequence or optional of tensors too */
-    int32_t composite; /* `nest` of the type of what is no tensor; -1 for a tensor */
+    int32_t nest; /* `nest` of the type of what is no tensor; -1 for a tensor */
     int32_t rank;
     tort_dim dims[TORT_MAX_RANK];
     const tort_scalar *elements; /* contents of a small integer or bool tensor, as far as shapes determine it; NULL */
@@ -51,7 +51,7 @@ static inline bool tort_elements_known(const tort_info *info) {
 /* Its type, in one. */
 static inline tort_value_type tort_info_type(const tort_info *info) {
     if (info->kind == TORT_TENSOR) return tort_tensor_type(info->type);
-    return (tort_value_type){.type = info->type, .nest = (uint32_t)info->composite};
+    return (tort_value_type){.type = info->type, .nest = (uint32_t)info->nest};
 }
 /* The tensor that it is, without data; false while its type or a dimension is not known. */
 bool tort_info_tensor(const tort_info *info, tort_tensor *out);

@@ -23,15 +23,15 @@ void tort_infer_same(const tort_infer *infer, int32_t o, int32_t i) {
 void tort_infer_shape(const tort_infer *infer, int32_t o, tort_type type, int32_t rank, const tort_dim *dims) {
     if (o >= infer->node->output_count) return;
     tort_info *out = &infer->outputs[o];
-    *out = (tort_info){.kind = TORT_TENSOR, .type = type, .composite = -1, .rank = rank};
+    *out = (tort_info){.kind = TORT_TENSOR, .type = type, .nest = -1, .rank = rank};
     for (int32_t i = 0; i < rank; i++) out->dims[i] = dims[i];
 }
 
 void tort_infer_value(const tort_infer *infer, int32_t o, tort_value_type type) {
     if (o >= infer->node->output_count) return;
     const tort_kind kind = tort_type_kind(type);
-    const int32_t composite = kind == TORT_TENSOR ? -1 : (int32_t)type.nest;
-    infer->outputs[o] = (tort_info){.kind = kind, .type = type.type, .composite = composite, .rank = -1};
+    const int32_t nest = kind == TORT_TENSOR ? -1 : (int32_t)type.nest;
+    infer->outputs[o] = (tort_info){.kind = kind, .type = type.type, .nest = nest, .rank = -1};
 }
 
 /* Is b the smaller of a and a number above 1? Then it is 1 only where a is. */
@@ -150,7 +150,7 @@ void tort_pass_free(tort_pass *pass) {
 }
 
 static tort_info absent(void) {
-    return (tort_info){.rank = -1, .composite = -1};
+    return (tort_info){.rank = -1, .nest = -1};
 }
 
 tort_node_view tort_pass_view(tort_pass *pass, int32_t index) {
@@ -243,7 +243,7 @@ static void store_output(const tort_pass *pass, int32_t value, const tort_info *
 }
 
 static bool same_type(const tort_info *a, const tort_info *b) {
-    return a->kind == b->kind && a->type == b->type && a->composite == b->composite;
+    return a->kind == b->kind && a->type == b->type && a->nest == b->nest;
 }
 
 /* An output of another type than before would make what reads it one that nobody checked. */

@@ -132,7 +132,7 @@ int32_t tort_graph_add_value(tort_model *model, int32_t graph_index, const char 
                    sizeof *graph->values))
         return -1;
     tort_graph_value value = {
-        .name = keep_text(model, name), .info = {.rank = -1, .composite = -1}, .producer = -1, .weight = -1};
+        .name = keep_text(model, name), .info = {.rank = -1, .nest = -1}, .producer = -1, .weight = -1};
     if (!value.name) return -1;
     graph->values[graph->value_count] = value;
     return graph->value_count++;

@@ -59,7 +59,7 @@ static bool same_output(const tort_info *made, const tort_info *known) {
 static tort_status check_made(fuser *f, tort_node_view view, bool *fits) {
     tort_info outputs[TORT_INFER_OUTPUTS];
     const tort_info *known = &view.outputs[0];
-    for (int32_t i = 0; i < TORT_INFER_OUTPUTS; i++) outputs[i] = (tort_info){.rank = -1, .composite = -1};
+    for (int32_t i = 0; i < TORT_INFER_OUTPUTS; i++) outputs[i] = (tort_info){.rank = -1, .nest = -1};
     view.outputs = outputs;
     tort_infer infer = {.node = &view, .outputs = outputs, .dims = f->pass.dims, .arena = f->pass.arena};
     tort_status status = tort_check_types(&view, NULL);

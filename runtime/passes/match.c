@@ -289,7 +289,7 @@ static int32_t add_value(tort_match *match, const char *name, const tort_info *i
 
 bool tort_match_replace(tort_match *match, const char *name, const tort_tensor *tensor) {
     tort_session *session = match->lowered->session;
-    tort_info info = {.kind = TORT_TENSOR, .type = tensor->type, .composite = -1, .rank = tensor->rank};
+    tort_info info = {.kind = TORT_TENSOR, .type = tensor->type, .nest = -1, .rank = tensor->rank};
     size_t bytes;
     memcpy(info.dims, tensor->dims, sizeof info.dims);
     if (!tort_tensor_bytes(tensor, &bytes)) return false;

@@ -133,7 +133,7 @@ void tort_dynamic_free_unread(tort_frame *frame, int32_t step_index) {
 /* ---- live inference ---------------------------------------------------------------------------------------------- */
 
 static tort_info info_of(const tort_tensor *tensor) {
-    tort_info info = {.type = tensor->type, .composite = -1, .rank = tensor->rank};
+    tort_info info = {.type = tensor->type, .nest = -1, .rank = tensor->rank};
     memcpy(info.dims, tensor->dims, sizeof info.dims);
     return info;
 }
@@ -145,7 +145,7 @@ static tort_node_view live_view(tort_frame *frame, const tort_step *step) {
     tort_info *in = frame->infos, *out = frame->infos + frame->widest;
     for (int32_t i = 0; i < node->input_count; i++) {
         int32_t slot = i < step->input_count ? plan->operands[step->operands + i] : -1;
-        in[i] = (tort_info){.rank = -1, .composite = -1};
+        in[i] = (tort_info){.rank = -1, .nest = -1};
         if (slot < 0 && node->inputs[i] >= 0) { /* an alias names only its data; its shape input is below */
             in[i] = frame->planned->infos[node->inputs[i]];
             in[i].data = NULL;
@@ -160,7 +160,7 @@ static tort_node_view live_view(tort_frame *frame, const tort_step *step) {
             in[i].data = frame->tensors[live].data;
         }
     }
-    for (int32_t i = 0; i < node->output_count; i++) out[i] = (tort_info){.rank = -1, .composite = -1};
+    for (int32_t i = 0; i < node->output_count; i++) out[i] = (tort_info){.rank = -1, .nest = -1};
     return (tort_node_view){.op = node->op,
                             .name = node->name,
                             .opset = node->opset,

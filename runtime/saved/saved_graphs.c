@@ -39,7 +39,7 @@ static void put_dim(tort_saved_out *out, const tort_dims *dims, tort_dim dim) {
 
 static void put_info(tort_saved_out *out, const tort_dims *dims, const tort_info *info) {
     tort_put_i32(out, (int32_t)info->type);
-    tort_put_u32(out, info->kind == TORT_TENSOR ? 0 : (uint32_t)info->composite);
+    tort_put_u32(out, info->kind == TORT_TENSOR ? 0 : (uint32_t)info->nest);
     tort_put_i32(out, info->kind == TORT_TENSOR ? info->rank : -1);
     for (int32_t d = 0; info->kind == TORT_TENSOR && d < info->rank; d++) put_dim(out, dims, info->dims[d]);
 }

@@ -72,10 +72,10 @@ static tort_dim read_dim(reader *r) {
 }
 
 static void read_info(reader *r, tort_info *info) {
-    *info = (tort_info){.rank = -1, .composite = -1};
+    *info = (tort_info){.rank = -1, .nest = -1};
     info->type = (tort_type)tort_get_within(r->in, TORT_UNDEFINED, TORT_TYPE_COUNT - 1);
     const uint32_t nest = read_nest(r);
-    if (nest) info->composite = (int32_t)nest;
+    if (nest) info->nest = (int32_t)nest;
     info->kind = tort_type_kind((tort_value_type){.nest = nest});
     info->rank = tort_get_within(r->in, -1, nest ? -1 : TORT_MAX_RANK);
     for (int32_t d = 0; d < info->rank; d++) info->dims[d] = read_dim(r);

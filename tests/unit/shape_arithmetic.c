@@ -30,7 +30,7 @@ TestSuite(shape_arithmetic, .init = set_up, .fini = tear_down);
 /* ---- making and reading values --------------------------------------------------------------------------------- */
 
 static tort_info shaped(int32_t rank, const tort_dim *shape) {
-    tort_info info = {.kind = TORT_TENSOR, .type = TORT_FLOAT, .composite = -1, .rank = rank};
+    tort_info info = {.kind = TORT_TENSOR, .type = TORT_FLOAT, .nest = -1, .rank = rank};
     for (int32_t k = 0; k < rank; k++) info.dims[k] = shape[k];
     return info;
 }
@@ -38,7 +38,7 @@ static tort_info shaped(int32_t rank, const tort_dim *shape) {
 
 /* A list of integers whose contents are known. */
 static tort_info list_of(int32_t count, const tort_scalar *values) {
-    tort_info info = {.kind = TORT_TENSOR, .type = TORT_INT64, .composite = -1, .rank = 1, .dims = {count}};
+    tort_info info = {.kind = TORT_TENSOR, .type = TORT_INT64, .nest = -1, .rank = 1, .dims = {count}};
     tort_scalar *copy = tort_arena_array(&arena, (size_t)count + 1, sizeof *copy);
     for (int32_t k = 0; k < count; k++) copy[k] = values[k];
     info.elements = copy;
@@ -83,7 +83,7 @@ static tort_status infer(const char *name, const tort_attribute *attributes, int
                          const tort_info *inputs, int32_t input_count, int32_t output_count) {
     const tort_op *row = find(name, 18);
     cr_assert_not_null(row);
-    for (int32_t k = 0; k < MOST_OUTPUTS; k++) outputs[k] = (tort_info){.rank = -1, .composite = -1};
+    for (int32_t k = 0; k < MOST_OUTPUTS; k++) outputs[k] = (tort_info){.rank = -1, .nest = -1};
     tort_node_view view = {.op = row,
                            .name = name,
                            .opset = 18,
