@@ -129,8 +129,7 @@ static tort_status load_input(tort_loader *loader, tort_scope *scope, const valu
     value_at(loader, scope, *value)->is_input = true;
     status = declare_type(loader, scope, declared, *value);
     const tort_graph_value *made = value_at(loader, scope, *value);
-    if (!status && scope->graph == 0 && made->info.type == TORT_UNDEFINED && made->info.nest < 0 &&
-        made->weight < 0)
+    if (!status && scope->graph == 0 && made->info.type == TORT_UNDEFINED && made->info.nest < 0 && made->weight < 0)
         return tort_fail(loader->error, TORT_E_MODEL, "it has no type: a caller could not know what to give");
     return status;
 }

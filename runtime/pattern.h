@@ -37,7 +37,7 @@ extern const tort_pattern *const tort_pattern_tables[];
 
 /* ---- what build may ask, by the names in `nodes`; a name that is not there is absent ----------------------------- */
 
-/* What is known of a value; NULL: it is absent. */
+/* What is known of a value, until build returns; NULL: it is absent. */
 const tort_info *tort_match_info(const tort_match *match, const char *name);
 /* The node for tort_attr_...: its row and attributes, without inputs and outputs. */
 tort_node_view tort_match_node(const tort_match *match, const char *name);

@@ -25,8 +25,8 @@ struct tort_op;
  * type UNDEFINED: nothing is known (or the input is absent). rank -1: the rank is unknown. */
 typedef struct tort_info {
     tort_kind kind;
-    tort_type type;    /* of the elements; of a sequence or optional of tensors too */
-    int32_t nest; /* `nest` of the type of what is no tensor; -1 for a tensor */
+    tort_type type; /* of the elements; of a sequence or optional of tensors too */
+    int32_t nest;   /* `nest` of the type of what is no tensor; -1 for a tensor */
     int32_t rank;
     tort_dim dims[TORT_MAX_RANK];
     const tort_scalar *elements; /* contents of a small integer or bool tensor, as far as shapes determine it; NULL */

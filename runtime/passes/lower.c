@@ -106,11 +106,16 @@ bool tort_lowered_settle(tort_lowered *lowered, int32_t value, int32_t weight, v
     return true;
 }
 
+bool tort_lowered_reserve(tort_lowered *lowered, int32_t more) {
+    const int32_t room = lowered->graph.value_capacity, wanted = lowered->graph.value_count + more;
+    const int32_t grown = room + room / 4 + 16;
+    return wanted <= room || reserve_values(lowered, wanted > grown ? wanted : grown);
+}
+
 int32_t tort_lowered_add_value(tort_lowered *lowered, const char *name, const tort_info *info) {
     tort_graph *graph = &lowered->graph;
-    const int32_t index = graph->value_count, room = graph->value_capacity;
-    if (index == INT32_MAX / 2) return -1;
-    if (index == room && !reserve_values(lowered, room + room / 4 + 16)) return -1;
+    const int32_t index = graph->value_count;
+    if (index == INT32_MAX / 2 || !tort_lowered_reserve(lowered, 1)) return -1;
     graph->values[index] = (tort_graph_value){.name = name, .info = *info, .producer = -1, .weight = -1};
     lowered->infos[index] = *info;
     lowered->constant_of[index] = lowered->weights[index] = -1;

@@ -327,6 +327,11 @@ void tort_match_read(tort_match *match, const char *name, const char *other) {
 
 bool tort_match_build(tort_match *match) {
     const tort_pattern *row = match->pattern->row;
+    if (!tort_lowered_reserve(match->lowered, TORT_PATTERN_VALUES)) { /* so that infos stay where they are */
+        tort_out_of_memory(match->error, 0);
+        match->failed = true;
+        return false;
+    }
     const bool built = !row->build || row->build(match);
     while (match->held_count > 0) tort_constant_release(match->lowered->session, match->held[--match->held_count]);
     return built && !match->failed;

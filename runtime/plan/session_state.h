@@ -243,7 +243,10 @@ void tort_lowered_free(tort_session *session);
 /* A value of the graph with these contents from now on: a new constant of the session. `folded` is taken over, also
  * when this fails; weight -1: there is none. False: out of memory. */
 bool tort_lowered_settle(tort_lowered *lowered, int32_t value, int32_t weight, void *folded, size_t bytes);
-/* Adds a value that no node makes; the name is borrowed. Moves infos and the arrays beside them. -1: out of memory. */
+/* Room for so many more values. Moves infos and the arrays beside them. False: out of memory. */
+bool tort_lowered_reserve(tort_lowered *lowered, int32_t more);
+/* Adds a value that no node makes; the name is borrowed. Moves arrays as well, where no room is left. -1: out of
+ * memory. */
 int32_t tort_lowered_add_value(tort_lowered *lowered, const char *name, const tort_info *info);
 /* A value that was added is derived from the contents of another one. False: out of memory. */
 bool tort_lowered_derive(tort_lowered *lowered, int32_t value, int32_t source, tort_derive *derive, const void *arg,

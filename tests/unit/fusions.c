@@ -296,6 +296,40 @@ Test(fusions, a_shape_of_what_was_joined_away_is_known_for_every_size) {
     close_model(&o);
 }
 
+/* A product between DequantizeLinear and QuantizeLinear, which are joined with new scalars for each scale. */
+static tort_model *quantized_model(const tort_env *env, tort_error *error) {
+    static float step[1] = {0.5f};
+    static int8_t bytes[16] = {1, 2, 3, 4, -5, -6, -7, -8};
+    model_builder b = build_begin(env);
+    const tort_tensor scale = {.type = TORT_FLOAT, .rank = 1, .dims = {1}, .data = step};
+    const tort_tensor weights = {.type = TORT_INT8, .rank = 2, .dims = {4, 4}, .data = bytes};
+    const int32_t x = build_input(&b, "x", TORT_INT8, 2, (const int64_t[]){2, 4});
+    const int32_t s = build_weight(&b, "s", &scale), w = build_weight(&b, "w", &weights);
+    tort_tensor zero = {.type = TORT_INT8, .rank = 1, .dims = {1}, .data = bytes + 8};
+    const int32_t z = build_weight(&b, "z", &zero);
+    const int32_t from_x = build_node(&b, "DequantizeLinear", "from_x", (const int32_t[]){x, s, z, -1});
+    const int32_t from_w = build_node(&b, "DequantizeLinear", "from_w", (const int32_t[]){w, s, z, -1});
+    const int32_t product = build_node(&b, "MatMul", "product", (const int32_t[]){from_x, from_w, -1});
+    build_output(&b, build_node(&b, "QuantizeLinear", "to_y", (const int32_t[]){product, s, z, -1}));
+    return build_end(&b, error);
+}
+
+Test(fusions, a_quantized_product_is_one_node) {
+    opened o = open_model(quantized_model, (tort_session_options){.chain = "cpu:threads=1"});
+    int8_t x[8] = {1, 0, 0, 0, 0, 2, 0, 0};
+    const tort_tensor input = {.type = TORT_INT8, .rank = 2, .dims = {2, 4}, .data = x};
+    tort_tensor output = {.data = NULL};
+    tort_context *context = NULL;
+    cr_assert_eq(o.status, TORT_OK, "%s", o.error.msg);
+    cr_expect_str_eq(o.report->nodes[o.report->node_count - 1]->op, "QLinearMatMul");
+    cr_assert_eq(tort_context_create(o.session, &context, &o.error), TORT_OK, "%s", o.error.msg);
+    cr_assert_eq(tort_context_run(context, &input, 1, &output, 1, &o.error), TORT_OK, "%s", o.error.msg);
+    const int8_t expected[8] = {0, 1, 2, 2, -5, -6, -7, -8}; /* half of the row, to even; twice the half of the other */
+    cr_expect_arr_eq(output.data, expected, sizeof expected);
+    tort_context_free(context);
+    close_model(&o);
+}
+
 /* ---- memory that runs out ---------------------------------------------------------------------------------------- */
 
 static tort_model *normalized_model(const tort_env *env, tort_error *error) {

@@ -53,8 +53,7 @@ static tort_info info_of(const tort_value *value) {
     const tort_value_type type = tort_value_type_of(value);
     const tort_tensor *tensor = tort_value_view(value);
     if (!tensor)
-        return (tort_info){
-            .kind = tort_type_kind(type), .type = type.type, .nest = (int32_t)type.nest, .rank = -1};
+        return (tort_info){.kind = tort_type_kind(type), .type = type.type, .nest = (int32_t)type.nest, .rank = -1};
     tort_info info = {.type = type.type, .nest = -1, .rank = tensor->rank};
     memcpy(info.dims, tensor->dims, sizeof info.dims);
     return info;

@@ -28,7 +28,7 @@ static inline float row_sum(const float *x, int64_t count, float shift, bool squ
 
 /* NaN in either is the result; no branch, since which is larger cannot be foretold. */
 static inline float larger_float(float a, float b) {
-    return (a >= b) | (a != a) ? a : b;
+    return ((a >= b) | (a != a)) ? a : b;
 }
 
 static float row_max(const float *x, int64_t count) {
