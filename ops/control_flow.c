@@ -36,6 +36,9 @@ static tort_status check_body(const tort_node_view *node, const tort_trips *t, i
                          (int)given_to_body(t));
     if (outputs != wanted)
         return tort_fail(error, TORT_E_MODEL, "its body has %d outputs, the node needs %d", (int)outputs, (int)wanted);
+    if (node->output_count > t->results + t->stacked)
+        return tort_fail(error, TORT_E_MODEL, "the node has %d outputs, its body makes %d", (int)node->output_count,
+                         (int)(t->results + t->stacked));
     return TORT_OK;
 }
 

@@ -93,6 +93,12 @@ typedef struct block {
 
 #define MOST_TILE 512 /* elements of the largest tile */
 
+/* Weights of a saved plan may be no whole numbers, whatever its makers say; those give some sum. */
+static uint32_t whole(float value) {
+    const float bound = 2147483648.0f;
+    return value > -bound && value < bound ? (uint32_t)(int32_t)value : 0;
+}
+
 /* A tile of whole numbers: adds it to the sums, or begins them. */
 static void add_to_sums(const tort_packed_gemm *g, const tort_tile *tile, int64_t m, int64_t n, bool begins) {
     float c[MOST_TILE];
@@ -105,7 +111,7 @@ static void add_to_sums(const tort_packed_gemm *g, const tort_tile *tile, int64_
         int32_t *row = g->sums + (m + i) * g->c_stride + n;
         const float *from = c + i * exact.c_stride;
         for (int32_t j = 0; j < tile->columns; j++)
-            row[j] = (int32_t)((begins ? 0 : (uint32_t)row[j]) + (uint32_t)(int32_t)from[j]);
+            row[j] = (int32_t)((begins ? 0 : (uint32_t)row[j]) + whole(from[j]));
     }
 }
 

@@ -41,6 +41,22 @@ m (int64 n, float[1] x) => (float[1] y) {
    }>
 }"""
 
+TOO_MANY = """
+m (float[3,2] x, float[2] v) => (float[2] y, float[N] z) {
+   y, z = Scan <num_scan_inputs = 1, body = b (float[2] u, float[2] part) => (float[2] w) { w = Add(u, part) }> (v, x)
+}"""
+
+UNKNOWN = """
+m (int64 n, float[1] x) => (float[A] y, float[B] z) {
+   go = Constant <value = bool {1}> ()
+   y, s = Loop (n, go, x) <body = b (int64 i, bool c, float[1] v) => (bool k, float[1] w, t) {
+      k = Identity(c)
+      w = Neg(v)
+      t = Nobody(v)
+   }>
+   z = Neg(s)
+}"""
+
 TYPES = """
 m (bool c, float[1] x) => (float[1] y) {
    y = If (c) <then_branch = t () => (float[1] a) { a = Neg(x) },
@@ -52,6 +68,8 @@ REFUSED = {
     "endless": (ENDLESS, {"x": models.floats(2)}, ["--trip-limit", "1000"], 5, ["Loop_0", "1000 trips", "trip_limit"]),
     "changes": (CHANGES, {"n": models.integer(3), "x": models.floats(1)}, [], 5, ["Loop_1", "output 1", "shape in trip 1"]),
     "too_few": (TOO_FEW, {"n": models.integer(3), "x": models.floats(1)}, [], 3, ["Loop_1", "fewer values than the loop carries, 2"]),
+    "too_many": (TOO_MANY, {"x": models.floats(3, 2), "v": models.floats(2)}, [], 3, ["Scan_0", "the node has 2 outputs", "its body makes 1"]),
+    "unknown": (UNKNOWN, {"n": models.integer(3), "x": models.floats(1)}, [], 4, ["Nobody", "NO_OP"]),
     "types": (TYPES, {"c": np.array(True), "x": models.floats(1)}, [], 3, ["If_0", "tensor(float)", "tensor(int64)"]),
 }
 
