@@ -72,6 +72,8 @@ int64_t tort_planes_row(const tort_planes *p, int64_t row) {
     return row / p->output[1] * p->slice_step * p->slice + row % p->output[1] * p->length[2];
 }
 
+#define FINISHED 2048 /* outputs at a time: still in the first cache, and worth a call */
+
 /* ---- single channels --------------------------------------------------------------------------------------------- */
 
 static int64_t stored_floats(const tort_planes *p) {
@@ -104,9 +106,12 @@ void tort_planes_each(const tort_planes *p, tort_planes_body body, tort_planes_f
         const float *source = buffer + tort_planes_row(p, d * rows);
         float *to = out + d * rows * width;
         if (!at_once) {
-            for (int64_t h = 0; h < rows; h++) {
+            for (int64_t h = 0, done = 0; h < rows; h++) {
                 body(arg, channel, to + h * width, width, source + h * pitch);
-                if (finish) finish(arg, to + h * width, width);
+                const int64_t made = (h + 1) * width;
+                if (!finish || (made - done < FINISHED && h + 1 < rows)) continue;
+                finish(arg, to + done, made - done);
+                done = made;
             }
             continue;
         }

@@ -7,6 +7,12 @@
 #include "kernels/cpu/simd.h"
 #include "runtime/provider.h"
 
+#ifdef __aarch64__
+#include <arm_neon.h>
+#else
+#include <immintrin.h>
+#endif
+
 #define JOIN_EXPANDED(a, b) a##_##b
 #define JOIN(a, b) JOIN_EXPANDED(a, b)
 #define SIMD(name) JOIN(name, TORT_SIMD) /* SIMD(tort_simd_tile) is tort_simd_tile_v3 */
@@ -60,12 +66,18 @@ static inline vector larger(vector best, vector value) {
     return (vector)((keep & (mask)best) | (~keep & (mask)value));
 }
 
-/* From low to high; NaN stays. */
+/* From low to high; NaN stays: the instructions of x86 give their second operand where either is NaN, those of Arm NaN.
+ * Comparisons and masks would take four times as many. */
 static inline vector clamp(vector value, vector low, vector high) {
-    const mask below = value < low;
-    value = (vector)((below & (mask)low) | (~below & (mask)value));
-    const mask above = value > high;
-    return (vector)((above & (mask)high) | (~above & (mask)value));
+#if WIDTH == 16
+    return _mm512_min_ps(high, _mm512_max_ps(low, value));
+#elif WIDTH == 8
+    return _mm256_min_ps(high, _mm256_max_ps(low, value));
+#elif defined(__aarch64__)
+    return vminq_f32(high, vmaxq_f32(low, value));
+#else
+    return _mm_min_ps(high, _mm_max_ps(low, value));
+#endif
 }
 
 void SIMD(tort_simd_tile)(const tort_tile *tile);
