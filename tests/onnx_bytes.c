@@ -202,16 +202,39 @@ static void sample_weights(onnx_bytes *b) {
     onnx_end(b);
 }
 
+void onnx_begin_body(onnx_bytes *b, const char *attribute) {
+    onnx_begin_attribute(b, attribute, 5); /* AttributeProto.GRAPH */
+    onnx_begin(b, ATTR_G);
+}
+
+void onnx_end_body(onnx_bytes *b) {
+    onnx_end(b);
+    onnx_end(b);
+}
+
+void onnx_begin_loop(onnx_bytes *b, const char *name, const char *inputs, const char *outputs, int rank,
+                     const int64_t *dims) {
+    onnx_begin_node(b, GRAPH_NODE, "Loop", name, inputs, outputs);
+    onnx_begin_body(b, "body");
+    onnx_value(b, GRAPH_INPUT, "i", TORT_INT64, 0, NULL);
+    onnx_value(b, GRAPH_INPUT, "going", TORT_BOOL, 0, NULL);
+    onnx_value(b, GRAPH_INPUT, "v", TORT_FLOAT, rank, dims);
+    onnx_node(b, "Identity", "go", "going", "still");
+}
+
+void onnx_end_loop(onnx_bytes *b) {
+    onnx_end_body(b);
+    onnx_end(b);
+}
+
 /* A body without inputs that adds `other` to the captured `scaled`. */
 static void sample_body(onnx_bytes *b, const char *attribute, const char *other) {
     char inputs[64] = "scaled ";
-    onnx_begin_attribute(b, attribute, 5);
-    onnx_begin(b, ATTR_G);
+    onnx_begin_body(b, attribute);
     onnx_text(b, GRAPH_NAME, attribute);
     onnx_node(b, "Add", "", strcat(inputs, other), "sum");
     onnx_value(b, GRAPH_OUTPUT, "sum", TORT_FLOAT, 1, three);
-    onnx_end(b);
-    onnx_end(b);
+    onnx_end_body(b);
 }
 
 void onnx_sample_model(onnx_bytes *b) {

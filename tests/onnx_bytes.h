@@ -47,6 +47,14 @@ void onnx_begin_node(onnx_bytes *b, int field, const char *op, const char *name,
                      const char *outputs);
 void onnx_node(onnx_bytes *b, const char *op, const char *name, const char *inputs, const char *outputs);
 void onnx_begin_attribute(onnx_bytes *b, const char *name, int type);
+/* A graph as an attribute of the node that is open. */
+void onnx_begin_body(onnx_bytes *b, const char *attribute);
+void onnx_end_body(onnx_bytes *b);
+/* A Loop, open in its body, that carries one float value: "v" there, of this shape. The counter is "i", the condition
+ * "going", which "still" repeats: the first output that the body has to be given. */
+void onnx_begin_loop(onnx_bytes *b, const char *name, const char *inputs, const char *outputs, int rank,
+                     const int64_t *dims);
+void onnx_end_loop(onnx_bytes *b);
 void onnx_int_attribute(onnx_bytes *b, const char *name, int64_t value);
 /* Begins a tensor in `field` with name, type and shape; onnx_end ends it. */
 void onnx_begin_tensor(onnx_bytes *b, int field, const char *name, tort_type type, int rank, const int64_t *dims);

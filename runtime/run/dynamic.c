@@ -173,8 +173,8 @@ static tort_node_view live_view(tort_frame *frame, const tort_step *step) {
                             .model = frame->context->session->model};
 }
 
-/* A shape that the plan told without the data that has a say in it (shaped_by_data in plan.c) must be what it asks for.
- */
+/* A shape that the plan told without the data that has a say in it (shaped_by_data in plan_steps.c) must be what it
+ * asks for. */
 static tort_status check_planned(const tort_slot *where, const tort_info *info, tort_error *error) {
     int32_t d = 0;
     while (d < info->rank && d < where->rank && info->dims[d] == where->dims[d]) d++;

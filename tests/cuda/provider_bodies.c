@@ -6,8 +6,6 @@
 #include "runtime/graph/graph.h"
 #include "tests/cuda/provider_model.h"
 
-enum { BODY = 5 }; /* ONNX's AttributeProto.GRAPH */
-
 static const int64_t shape[] = {2, 6};
 
 static void weight(onnx_bytes *b, const char *name, int rank, const int64_t *dims, float offset) {
@@ -37,24 +35,9 @@ static void weights(onnx_bytes *b) {
     number(b, "first_axis", 1, 0);
 }
 
-static void begin_body(onnx_bytes *b, const char *attribute) {
-    onnx_begin_attribute(b, attribute, BODY);
-    onnx_begin(b, ATTR_G);
-}
-
-static void end_body(onnx_bytes *b) {
-    onnx_end(b);
-    onnx_end(b);
-}
-
 /* v = relu(v square + row) three times, and every v. */
 static void loop(onnx_bytes *b) {
-    onnx_begin_node(b, GRAPH_NODE, "Loop", "loop", "trips - x", "looped parts");
-    begin_body(b, "body");
-    onnx_value(b, GRAPH_INPUT, "i", TORT_INT64, 0, NULL);
-    onnx_value(b, GRAPH_INPUT, "going", TORT_BOOL, 0, NULL);
-    onnx_value(b, GRAPH_INPUT, "v", TORT_FLOAT, 2, shape);
-    onnx_node(b, "Identity", "go", "going", "still");
+    onnx_begin_loop(b, "loop", "trips - x", "looped parts", 2, shape);
     onnx_node(b, "MatMul", "step", "v square", "s0");
     onnx_node(b, "Add", "step_bias", "s0 row", "s1");
     onnx_node(b, "Relu", "step_relu", "s1", "w");
@@ -62,8 +45,7 @@ static void loop(onnx_bytes *b) {
     onnx_value(b, GRAPH_OUTPUT, "still", TORT_BOOL, 0, NULL);
     onnx_value(b, GRAPH_OUTPUT, "w", TORT_FLOAT, 2, shape);
     onnx_value(b, GRAPH_OUTPUT, "p", TORT_FLOAT, 2, shape);
-    end_body(b);
-    onnx_end(b);
+    onnx_end_loop(b);
 }
 
 /* One branch computes, the other hands on what is outside. */
@@ -73,14 +55,14 @@ static void condition(onnx_bytes *b) {
     onnx_end(b);
     onnx_node(b, "Greater", "above", "m limit", "is");
     onnx_begin_node(b, GRAPH_NODE, "If", "if", "is", "chosen");
-    begin_body(b, "then_branch");
+    onnx_begin_body(b, "then_branch");
     onnx_node(b, "Tanh", "then_tanh", "looped", "t");
     onnx_value(b, GRAPH_OUTPUT, "t", TORT_FLOAT, 2, shape);
-    end_body(b);
-    begin_body(b, "else_branch");
+    onnx_end_body(b);
+    onnx_begin_body(b, "else_branch");
     onnx_node(b, "Identity", "else_same", "looped", "e");
     onnx_value(b, GRAPH_OUTPUT, "e", TORT_FLOAT, 2, shape);
-    end_body(b);
+    onnx_end_body(b);
     onnx_end(b);
 }
 

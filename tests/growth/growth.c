@@ -6,9 +6,9 @@
  *        growth FILE... */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "tests/build_model.h"
+#include "tests/clock.h"
 #include "tests/report_of.h"
 
 enum { ROUNDS = 5 };
@@ -16,12 +16,6 @@ enum { ROUNDS = 5 };
 typedef enum graph_form { CHAIN, FAN } graph_form;
 
 static const char *const form_names[] = {"chain", "fan"};
-
-static double milliseconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return 1e3 * (double)now.tv_sec + 1e-6 * (double)now.tv_nsec;
-}
 
 static void die(const char *what, const tort_error *error) {
     fprintf(stderr, "growth: %s: %s\n", what, error->msg);
@@ -56,9 +50,9 @@ static double time_plan(const tort_model *model) {
         .struct_size = sizeof options, .plan_only = true, .symbols = &n, .symbol_count = 1};
     tort_session *session = NULL;
     tort_error error;
-    const double begin = milliseconds();
+    const double begin = clock_milliseconds();
     if (tort_session_create(NULL, model, &options, &session, &error)) die("planning", &error);
-    const double taken = milliseconds() - begin;
+    const double taken = clock_milliseconds() - begin;
     tort_session_free(session);
     return taken;
 }
@@ -66,9 +60,9 @@ static double time_plan(const tort_model *model) {
 static double time_replan(tort_session *session, int64_t size) {
     const tort_input_shape shape = {"x", 2, {size, 4}};
     tort_error error;
-    const double begin = milliseconds();
+    const double begin = clock_milliseconds();
     if (tort_session_plan(session, &shape, 1, &error)) die("planning again", &error);
-    return milliseconds() - begin;
+    return clock_milliseconds() - begin;
 }
 
 static measured measure(graph_form form, int32_t nodes) {
@@ -116,9 +110,9 @@ static void measure_file(const char *path) {
     int taken = 0;
     for (; taken < FILE_ROUNDS && size < 10 * FILE_ROUNDS; size++) {
         const int32_t count = shapes_of(model, size, shapes);
-        const double begin = milliseconds();
+        const double begin = clock_milliseconds();
         if (tort_session_plan(session, shapes, count, &error)) continue; /* not every size is one for this model */
-        const double spent = milliseconds() - begin;
+        const double spent = clock_milliseconds() - begin;
         best = spent < best ? spent : best;
         all += spent;
         taken++;

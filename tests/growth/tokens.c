@@ -5,19 +5,13 @@
  * Usage: tokens [LAYERS [WIDTH]], 4 and 128 without. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "runtime/plan/session_state.h"
+#include "tests/clock.h"
 #include "tests/counting_env.h"
 #include "tests/decoder.h"
 
 enum { TOKENS = 500, ROUNDS = 5, PORTS = 1 + 2 * DECODER_MOST_LAYERS };
-
-static double microseconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return 1e6 * (double)now.tv_sec + 1e-3 * (double)now.tv_nsec;
-}
 
 static void check(tort_status status, const char *what, const tort_error *error) {
     if (!status) return;
@@ -37,14 +31,14 @@ static double time_plans(tort_session *session, const decoder_form *form) {
     tort_lowered *lowered = tort_main_graph(session);
     check(tort_plan_bounds(lowered, &session->env, &planned, &error), "planning", &error);
     planned->bound = lowered->bound;
-    const double begin = microseconds();
+    const double begin = 1e3 * clock_milliseconds();
     for (int64_t past = 0; past < TOKENS; past++) {
         for (int i = 1; i < PORTS; i++)
             inputs[i] =
                 (tort_tensor){.type = TORT_FLOAT, .rank = 4, .dims = {1, form->heads, past, form->width / form->heads}};
         check(tort_planned_renew(planned, inputs, &error), "planning", &error);
     }
-    const double taken = microseconds() - begin;
+    const double taken = 1e3 * clock_milliseconds() - begin;
     tort_planned_free(planned);
     return taken / TOKENS;
 }
@@ -53,9 +47,9 @@ static double time_tokens(tort_context *context, const decoder_form *form) {
     decoder_sequence sequence;
     tort_error error;
     decoder_begin(&sequence, form);
-    const double begin = microseconds();
+    const double begin = 1e3 * clock_milliseconds();
     while (sequence.past < TOKENS) check(decoder_step(context, &sequence, &error), "running", &error);
-    const double taken = microseconds() - begin;
+    const double taken = 1e3 * clock_milliseconds() - begin;
     decoder_end(&sequence);
     return taken / TOKENS;
 }

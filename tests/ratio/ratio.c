@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "runtime/tinyort.h"
+#include "tests/clock.h"
 
 enum { MOST_PORTS = 64, MOST_PAIRS = 100000, WARMUP = 3 };
 
@@ -21,12 +21,6 @@ typedef struct race {
     double *times[2], *ratios; /* MOST_PAIRS each, milliseconds */
     int32_t pairs;
 } race;
-
-static double milliseconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return 1e3 * (double)now.tv_sec + 1e-6 * (double)now.tv_nsec;
-}
 
 static void check(tort_status status, const tort_error *error) {
     if (!status) return;
@@ -88,16 +82,16 @@ static void close_race(race *r) {
 static double run(race *r, int side) {
     tort_tensor outputs[MOST_PORTS] = {{0}};
     tort_error error;
-    const double begin = milliseconds();
+    const double begin = clock_milliseconds();
     check(tort_context_run(r->contexts[side], r->inputs, r->input_count, outputs, r->output_count, &error), &error);
-    return milliseconds() - begin;
+    return clock_milliseconds() - begin;
 }
 
 /* Who goes first changes from pair to pair. */
 static void measure(race *r, double seconds) {
     for (int i = 0; i < 2 * WARMUP; i++) (void)run(r, i % 2);
-    const double end = milliseconds() + 1e3 * seconds;
-    for (r->pairs = 0; r->pairs < MOST_PAIRS && (r->pairs == 0 || milliseconds() < end); r->pairs++) {
+    const double end = clock_milliseconds() + 1e3 * seconds;
+    for (r->pairs = 0; r->pairs < MOST_PAIRS && (r->pairs == 0 || clock_milliseconds() < end); r->pairs++) {
         const int first = r->pairs & 1;
         r->times[first][r->pairs] = run(r, first);
         r->times[!first][r->pairs] = run(r, !first);

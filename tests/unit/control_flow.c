@@ -17,18 +17,7 @@ static void begin_model(onnx_bytes *b, int64_t length) {
 }
 
 static void begin_loop(onnx_bytes *b, const char *inputs, const char *outputs, int64_t length) {
-    onnx_begin_node(b, GRAPH_NODE, "Loop", "loop", inputs, outputs);
-    begin_body(b, "body");
-    onnx_value(b, GRAPH_INPUT, "i", TORT_INT64, 0, NULL);
-    onnx_value(b, GRAPH_INPUT, "going", TORT_BOOL, 0, NULL);
-    onnx_value(b, GRAPH_INPUT, "v", TORT_FLOAT, 1, length < 0 ? open_dims : dims);
-    onnx_node(b, "Identity", "go", "going", "still");
-}
-
-static void end_body(onnx_bytes *b) {
-    onnx_end(b);
-    onnx_end(b);
-    onnx_end(b);
+    onnx_begin_loop(b, "loop", inputs, outputs, 1, length < 0 ? open_dims : dims);
 }
 
 /* x = tanh(x) + x0, n times; the loop captures x itself. */
@@ -39,7 +28,7 @@ static void static_loop(onnx_bytes *b) {
     onnx_node(b, "Add", "add", "t x", "w");
     onnx_value(b, GRAPH_OUTPUT, "still", TORT_BOOL, 0, NULL);
     onnx_value(b, GRAPH_OUTPUT, "w", TORT_FLOAT, 1, dims);
-    end_body(b);
+    onnx_end_loop(b);
     onnx_value(b, GRAPH_OUTPUT, "y", TORT_FLOAT, 1, dims);
     onnx_end(b);
 }
@@ -55,7 +44,7 @@ static void growing_loop(onnx_bytes *b) {
     onnx_value(b, GRAPH_OUTPUT, "still", TORT_BOOL, 0, NULL);
     onnx_value(b, GRAPH_OUTPUT, "w", TORT_FLOAT, 1, open_dims);
     onnx_value(b, GRAPH_OUTPUT, "part", TORT_FLOAT, 1, open_dims);
-    end_body(b);
+    onnx_end_loop(b);
     onnx_value(b, GRAPH_OUTPUT, "y", TORT_FLOAT, 1, open_dims);
     onnx_value(b, GRAPH_OUTPUT, "parts", TORT_FLOAT, -1, NULL);
     onnx_end(b);
@@ -75,7 +64,7 @@ static void listing_loop(onnx_bytes *b) {
     onnx_value(b, GRAPH_OUTPUT, "still", TORT_BOOL, 0, NULL);
     onnx_value(b, GRAPH_OUTPUT, "w", TORT_FLOAT, 1, dims);
     onnx_value(b, GRAPH_OUTPUT, "more", TORT_UNDEFINED, -1, NULL);
-    end_body(b);
+    onnx_end_loop(b);
     onnx_begin_node(b, GRAPH_NODE, "ConcatFromSequence", "join", "list", "joined");
     onnx_int_attribute(b, "axis", 0);
     onnx_end(b);

@@ -256,8 +256,7 @@ Test(loader_bad, bodies_nested_without_end) {
     onnx_begin_model(&b, 17);
     for (int i = 0; i < DEEP; i++) {
         onnx_begin_node(&b, GRAPH_NODE, "If", "", "", "");
-        onnx_begin_attribute(&b, "then_branch", 5);
-        onnx_begin(&b, ATTR_G);
+        onnx_begin_body(&b, "then_branch");
     }
     for (int i = 0; i < 3 * DEEP; i++) onnx_end(&b);
     onnx_end(&b);

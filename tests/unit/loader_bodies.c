@@ -6,7 +6,7 @@
 
 /* A body of one node of `op` over `input`, which it captures. */
 static void write_body(onnx_bytes *b, const char *branch, const char *op, const char *name, const char *input) {
-    begin_body(b, branch);
+    onnx_begin_body(b, branch);
     onnx_node(b, op, name, input, "t");
     onnx_value(b, GRAPH_OUTPUT, "t", TORT_FLOAT, 1, three);
     onnx_end(b);
@@ -16,7 +16,7 @@ static void write_body(onnx_bytes *b, const char *branch, const char *op, const 
 /* An If "outer" with an If "inner" in its first branch. */
 static void write_nested(onnx_bytes *b) {
     onnx_begin_node(b, GRAPH_NODE, "If", "outer", "c", "y");
-    begin_body(b, "then_branch");
+    onnx_begin_body(b, "then_branch");
     onnx_begin_node(b, GRAPH_NODE, "If", "inner", "c", "t");
     write_body(b, "then_branch", "Abs", "abs1", "late");
     write_body(b, "else_branch", "Abs", "abs2", "x");
@@ -66,9 +66,8 @@ Test(loader_bodies, bodies_are_called_after_their_node) {
     for (int i = 0; i < 4; i++) {
         onnx_begin_node(&b, GRAPH_NODE, "If", given[i], "c", "");
         for (int k = 0; k < 2; k++) {
-            begin_body(&b, branches[k]);
-            onnx_end(&b);
-            onnx_end(&b);
+            onnx_begin_body(&b, branches[k]);
+            onnx_end_body(&b);
         }
         onnx_end(&b);
     }
@@ -84,9 +83,8 @@ Test(loader_bodies, a_node_of_many_bodies_is_refused) {
     onnx_begin_node(&b, GRAPH_NODE, "Many", "many", "", "");
     for (int i = 0; i < 5; i++) {
         char name[2] = {(char)('a' + i), 0};
-        begin_body(&b, name);
-        onnx_end(&b);
-        onnx_end(&b);
+        onnx_begin_body(&b, name);
+        onnx_end_body(&b);
     }
     onnx_end(&b);
     onnx_end(&b);

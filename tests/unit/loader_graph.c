@@ -314,7 +314,7 @@ Test(loader_graph, bodies_and_outputs_without_types) {
         onnx_value(&b, GRAPH_INPUT, "n", TORT_INT64, 0, NULL);
         onnx_value(&b, GRAPH_INPUT, "x", TORT_FLOAT, 1, three);
         onnx_begin_node(&b, GRAPH_NODE, "Loop", "loop", "n - x", "y");
-        begin_body(&b, "body");
+        onnx_begin_body(&b, "body");
         untyped_value(&b, GRAPH_INPUT, "i", way);
         untyped_value(&b, GRAPH_INPUT, "again", way);
         untyped_value(&b, GRAPH_INPUT, "a", way);

@@ -43,8 +43,3 @@ void input_and_output(onnx_bytes *b, const char *in, const char *out) {
     onnx_value(b, GRAPH_INPUT, in, TORT_FLOAT, 1, three);
     onnx_value(b, GRAPH_OUTPUT, out, TORT_FLOAT, 1, three);
 }
-
-void begin_body(onnx_bytes *b, const char *attribute) {
-    onnx_begin_attribute(b, attribute, 5);
-    onnx_begin(b, ATTR_G);
-}

@@ -21,7 +21,5 @@ const char *input_name(const tort_model *model, int32_t graph, const tort_node *
 
 /* Three floats that go in, and three that come out. */
 void input_and_output(onnx_bytes *b, const char *in, const char *out);
-/* Begins the attribute of a node that is a body; two calls of onnx_end end it. */
-void begin_body(onnx_bytes *b, const char *attribute);
 
 #endif

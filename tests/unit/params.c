@@ -135,7 +135,7 @@ Test(params, equal_nodes_have_equal_bytes) {
 /* A body that takes the negative of x, or of its last input. */
 static void write_body(onnx_bytes *b, const char *name, const char *inputs[], const char *outputs[]) {
     const char *from = "x";
-    begin_body(b, name);
+    onnx_begin_body(b, name);
     for (int i = 0; inputs[i]; i++) {
         from = inputs[i];
         onnx_value(b, GRAPH_INPUT, inputs[i], TORT_UNDEFINED, 0, NULL);

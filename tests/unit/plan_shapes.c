@@ -240,7 +240,7 @@ static void write_loop(onnx_bytes *b) {
     onnx_value(b, GRAPH_INPUT, "x", TORT_FLOAT, 1, (const int64_t[]){-1});
     onnx_value(b, GRAPH_INPUT, "z", TORT_FLOAT, 1, three);
     onnx_begin_node(b, GRAPH_NODE, "Loop", "loop", "n - x", "y stack");
-    begin_body(b, "body");
+    onnx_begin_body(b, "body");
     onnx_value(b, GRAPH_INPUT, "i", TORT_INT64, 0, NULL);
     onnx_value(b, GRAPH_INPUT, "again", TORT_BOOL, 0, NULL);
     onnx_value(b, GRAPH_INPUT, "a", TORT_FLOAT, 1, (const int64_t[]){-1});

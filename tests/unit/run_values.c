@@ -38,7 +38,7 @@ static void optional_value(onnx_bytes *b, int field, const char *name) {
 
 static void negating_map(onnx_bytes *b) {
     onnx_begin_node(b, GRAPH_NODE, "SequenceMap", "map", "more", "negated");
-    begin_body(b, "body");
+    onnx_begin_body(b, "body");
     onnx_value(b, GRAPH_INPUT, "e", TORT_FLOAT, -1, NULL);
     onnx_node(b, "Neg", "neg", "e", "n");
     onnx_value(b, GRAPH_OUTPUT, "n", TORT_FLOAT, -1, NULL);

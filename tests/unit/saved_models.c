@@ -89,12 +89,7 @@ void saved_loop(onnx_bytes *b) {
     onnx_value(b, GRAPH_INPUT, "trips", TORT_INT64, 0, NULL);
     onnx_value(b, GRAPH_INPUT, "x", TORT_FLOAT, 2, x);
     floats(b, "w", 2, w);
-    onnx_begin_node(b, GRAPH_NODE, "Loop", "loop", "trips - x", "y parts");
-    begin_body(b, "body");
-    onnx_value(b, GRAPH_INPUT, "i", TORT_INT64, 0, NULL);
-    onnx_value(b, GRAPH_INPUT, "going", TORT_BOOL, 0, NULL);
-    onnx_value(b, GRAPH_INPUT, "v", TORT_FLOAT, 2, x);
-    onnx_node(b, "Identity", "go", "going", "still");
+    onnx_begin_loop(b, "loop", "trips - x", "y parts", 2, x);
     onnx_node(b, "MatMul", "product", "v w", "p");
     onnx_node(b, "Relu", "relu", "p", "q");
     onnx_node(b, "Add", "add", "q x", "u");
@@ -102,9 +97,7 @@ void saved_loop(onnx_bytes *b) {
     onnx_value(b, GRAPH_OUTPUT, "still", TORT_BOOL, 0, NULL);
     onnx_value(b, GRAPH_OUTPUT, "u", TORT_FLOAT, 2, x);
     onnx_value(b, GRAPH_OUTPUT, "part", TORT_FLOAT, -1, NULL);
-    onnx_end(b);
-    onnx_end(b);
-    onnx_end(b);
+    onnx_end_loop(b);
     onnx_value(b, GRAPH_OUTPUT, "y", TORT_FLOAT, 2, x);
     onnx_value(b, GRAPH_OUTPUT, "parts", TORT_FLOAT, -1, NULL);
     onnx_end(b);

@@ -218,20 +218,13 @@ static void write_loop(onnx_bytes *b) {
     onnx_begin_model(b, 18);
     onnx_value(b, GRAPH_INPUT, "n", TORT_INT64, 0, NULL);
     onnx_value(b, GRAPH_INPUT, "x", TORT_FLOAT, 1, dims);
-    onnx_begin_node(b, GRAPH_NODE, "Loop", "loop", "n - x", "y");
-    begin_body(b, "body");
-    onnx_value(b, GRAPH_INPUT, "i", TORT_INT64, 0, NULL);
-    onnx_value(b, GRAPH_INPUT, "going", TORT_BOOL, 0, NULL);
-    onnx_value(b, GRAPH_INPUT, "v", TORT_FLOAT, 1, dims);
-    onnx_node(b, "Identity", "go", "going", "still");
+    onnx_begin_loop(b, "loop", "n - x", "y", 1, dims);
     onnx_node(b, "Add", "sum", "v x", "s");
     onnx_node(b, "Relu", "relu", "s", "r");
     onnx_node(b, "Mul", "scaled", "r x", "w");
     onnx_value(b, GRAPH_OUTPUT, "still", TORT_BOOL, 0, NULL);
     onnx_value(b, GRAPH_OUTPUT, "w", TORT_FLOAT, 1, dims);
-    onnx_end(b);
-    onnx_end(b);
-    onnx_end(b);
+    onnx_end_loop(b);
     onnx_value(b, GRAPH_OUTPUT, "y", TORT_FLOAT, 1, dims);
     onnx_end(b);
 }
