@@ -253,6 +253,8 @@ typedef struct depthwise_job {
     const float *x, *weights, *bias, *residual; /* the last two may be NULL */
     float *y;
     int32_t parts;
+    bool finish; /* the sums need more than the bounds */
+    tort_bounds bounds;
 } depthwise_job;
 
 static tort_status size_depthwise(const tort_target *target, const tort_node_view *node, size_t *scratch,
@@ -263,9 +265,12 @@ static tort_status size_depthwise(const tort_target *target, const tort_node_vie
 
 static void filter_outputs(const void *arg, int64_t filter, float *out, int64_t width, const float *source) {
     const depthwise_job *job = arg;
-    const int64_t size = job->planes.kernel_size;
-    job->simd->weighted_sum(out, width, source, job->offsets, job->weights + filter * size, size,
-                            job->bias ? job->bias[filter] : 0);
+    const tort_weighted sum = {.offsets = job->offsets,
+                               .weights = job->weights + filter * job->planes.kernel_size,
+                               .count = job->planes.kernel_size,
+                               .bias = job->bias ? job->bias[filter] : 0,
+                               .bounds = job->bounds};
+    job->simd->weighted_sum(out, width, source, &sum);
 }
 
 static void finish_outputs(const void *arg, float *out, int64_t count) {
@@ -279,7 +284,7 @@ static void depthwise_part(void *arg, int64_t begin, int64_t end) {
     const tort_conv_params *p = job->params;
     const int64_t input = planes->input[0] * planes->input[1] * planes->input[2];
     const int64_t per_channel = p->filters / p->group;
-    const tort_planes_finish finish = tort_cpu_epilogue(&p->epilogue) ? finish_outputs : NULL;
+    const tort_planes_finish finish = job->finish ? finish_outputs : NULL;
     for (int64_t part = begin; part < end; part++) {
         float *buffer = job->buffers + part * tort_planes_buffer(planes);
         int64_t first, last;
@@ -305,6 +310,8 @@ static tort_status run_depthwise(const tort_call *call) {
                          .residual = tort_cpu_residual(call, &p->epilogue),
                          .y = call->outputs[0].data};
     if (call->input_count > 2 && tort_present(&call->inputs[2])) job.bias = call->inputs[2].data;
+    /* Bounds come after a residual, which is added when a sum has left the registers. */
+    job.finish = !tort_simd_bounds(job.residual ? NULL : &p->epilogue, &job.bounds) || job.residual;
     char *scratch = call->scratch;
     tort_planes_init(&job.planes, &p->window);
     int64_t *offsets = tort_cpu_take(&scratch, (size_t)job.planes.kernel_size * sizeof(int64_t));
@@ -315,13 +322,6 @@ static tort_status run_depthwise(const tort_call *call) {
     return TORT_OK;
 }
 
-/* Tile by tile the result is written where Z was: but of a sum in several blocks the first would be there before Z is
- * read. */
-static bool in_place_conv(const tort_node_view *node) {
-    const tort_conv_params *p = node->params;
-    return tort_packed_gemm_one_block(products(p));
-}
-
 #define DEPTHWISE(domain_, op_)                                                                                        \
     {                                                                                                                  \
         .domain = domain_, .op = op_, .name = "conv_depthwise", .claim = claim_depthwise, .size = size_depthwise,      \
@@ -330,8 +330,7 @@ static bool in_place_conv(const tort_node_view *node) {
 #define PACKED_GEMM(domain_, op_, in_place_)                                                                           \
     {                                                                                                                  \
         .domain = domain_, .op = op_, .name = "conv_packed_gemm", .claim = claim_conv, .size = size_conv,              \
-        .pack_size = pack_size_conv, .prepare = prepare_conv, .run = run_conv, .in_place = in_place_,                  \
-        .in_place_for = in_place_conv                                                                                  \
+        .pack_size = pack_size_conv, .prepare = prepare_conv, .run = run_conv, .in_place = in_place_                   \
     }
 
 const tort_kernel tort_cpu_conv[] = {

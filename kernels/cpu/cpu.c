@@ -1,6 +1,8 @@
 /* cpu.c - what the kernels of the provider `cpu` share, see cpu.h. */
 #include "kernels/cpu/cpu.h"
 
+#include <math.h>
+
 #if defined(__x86_64__)
 extern const tort_simd tort_simd_v2, tort_simd_v3, tort_simd_v4;
 static const tort_simd *const tables[] = {&tort_simd_v4, &tort_simd_v3, &tort_simd_v2, NULL}; /* best first */
@@ -15,6 +17,17 @@ const tort_simd *tort_simd_choose(uint32_t instructions) {
     for (int i = 0; tables[i]; i++)
         if (tables[i]->instructions & instructions) return tables[i];
     return NULL;
+}
+
+bool tort_simd_bounds(const tort_epilogue *epilogue, tort_bounds *bounds) {
+    const tort_activation activation = epilogue ? epilogue->activation : TORT_ACTIVATION_NONE;
+    *bounds = (tort_bounds){.low = -INFINITY, .high = INFINITY};
+    switch (activation) {
+    case TORT_ACTIVATION_NONE: return true;
+    case TORT_ACTIVATION_RELU: bounds->low = 0; return true;
+    case TORT_ACTIVATION_CLIP: *bounds = (tort_bounds){.low = epilogue->alpha, .high = epilogue->beta}; return true;
+    default: return false;
+    }
 }
 
 void tort_cpu_parts(const tort_call *call, int32_t parts, void (*body)(void *arg, int64_t begin, int64_t end),

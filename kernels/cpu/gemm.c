@@ -1,6 +1,6 @@
 /* gemm.c - Gemm and FusedGemm in fp32: a constant B is packed ahead, times alpha; anything else on the way.
  *
- * C becomes the bias of the product where it is one row; else Y starts as beta * C and the product is added.
+ * C becomes the bias of the product where it is one row; else Y starts as beta * C + Z and the product is added.
  * Read next: product.h. */
 #include "ops/gemm.h"
 #include "kernels/cpu/product.h"
@@ -37,9 +37,13 @@ static tort_status size_gemm(const tort_target *target, const tort_node_view *no
     return tort_product_size(target, packs_b(node), scratch, error);
 }
 
-static void start_with_c(const tort_gemm_params *p, const float *c, float *y) {
+/* residual: NULL, or of the shape of Y. */
+static void start_with_c(const tort_gemm_params *p, const float *c, const float *residual, float *y) {
     for (int64_t i = 0; i < p->m; i++)
-        for (int64_t j = 0; j < p->n; j++) y[i * p->n + j] = p->beta * c[i * p->c_row_stride + j * p->c_column_stride];
+        for (int64_t j = 0; j < p->n; j++) {
+            const float scaled = p->beta * c[i * p->c_row_stride + j * p->c_column_stride];
+            y[i * p->n + j] = scaled + (residual ? residual[i * p->n + j] : 0);
+        }
 }
 
 static tort_status run_gemm(const tort_call *call) {
@@ -62,8 +66,9 @@ static tort_status run_gemm(const tort_call *call) {
     if (p->has_c && p->beta == 1 && p->c_row_stride == 0 && p->c_column_stride == 1) {
         gemm.column_bias = call->inputs[2].data;
     } else if (p->has_c) {
-        start_with_c(p, call->inputs[2].data, gemm.c);
+        start_with_c(p, call->inputs[2].data, gemm.residual, gemm.c);
         gemm.accumulate = true;
+        gemm.residual = NULL;
     }
     return tort_product_run(call, &gemm, NULL, call->scratch);
 }

@@ -105,7 +105,6 @@ static void add_to_sums(const tort_packed_gemm *g, const tort_tile *tile, int64_
     tort_tile exact = *tile;
     exact.c = c;
     exact.c_stride = g->simd->tile_columns;
-    exact.accumulate = false;
     g->simd->tile(&exact);
     for (int32_t i = 0; i < tile->rows; i++) {
         int32_t *row = g->sums + (m + i) * g->c_stride + n;
@@ -115,31 +114,28 @@ static void add_to_sums(const tort_packed_gemm *g, const tort_tile *tile, int64_
     }
 }
 
-bool tort_packed_gemm_one_block(int64_t k) {
-    return k <= DEPTH;
-}
-
+/* The first block of k begins with biases and residual, the others go on with what is in C. */
 static void multiply(const tort_packed_gemm *g, const block *at) {
     const int32_t tile_rows = g->simd->tile_rows, tile_columns = g->simd->tile_columns;
-    const bool last = at->k_first + at->depth == g->k;
-    tort_tile tile = {.k = at->depth,
-                      .c_stride = g->c_stride,
-                      .accumulate = g->accumulate || at->k_first > 0,
-                      .epilogue = last ? g->epilogue : NULL};
+    const bool last = at->k_first + at->depth == g->k, begins = at->k_first == 0 && !g->accumulate;
+    const float *row_bias = begins ? g->row_bias : NULL, *column_bias = begins ? g->column_bias : NULL;
+    const float *add = begins ? g->residual : g->c;
+    tort_tile tile = {.k = at->depth, .c_stride = g->c_stride};
+    if (!tort_simd_bounds(last ? g->epilogue : NULL, &tile.bounds)) tile.epilogue = g->epilogue;
     for (int64_t n = at->n_first; n < at->n_last; n += tile_columns) {
         tile.b = at->b + (n - at->n_first) * at->depth;
         tile.columns = (int32_t)min64(tile_columns, at->n_last - n);
-        tile.column_bias = g->column_bias ? g->column_bias + n : NULL;
+        tile.column_bias = column_bias ? column_bias + n : NULL;
         for (int64_t m = at->m_first; m < at->m_last; m += tile_rows) {
             tile.a = at->a + (m - at->m_first) * at->depth;
             tile.rows = (int32_t)min64(tile_rows, at->m_last - m);
-            tile.row_bias = g->row_bias ? g->row_bias + m : NULL;
+            tile.row_bias = row_bias ? row_bias + m : NULL;
             if (g->sums) {
                 add_to_sums(g, &tile, m, n, at->k_first == 0);
                 continue;
             }
             tile.c = g->c + m * g->c_stride + n;
-            if (g->residual) tile.residual = g->residual + m * g->c_stride + n;
+            tile.add = add ? add + m * g->c_stride + n : NULL;
             g->simd->tile(&tile);
         }
     }

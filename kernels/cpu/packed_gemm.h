@@ -28,11 +28,9 @@ typedef struct tort_packed_gemm {
     float *c;
     int64_t c_stride;
     const float *row_bias, *column_bias; /* m, n elements, or NULL */
-    bool accumulate;                     /* C += ; then no bias is added */
-    /* What is done to C once it is complete, tile by tile; NULL: nothing. The residual, (m, n) with rows c_stride
-     * apart, may be NULL as well. */
-    const tort_epilogue *epilogue;
-    const float *residual;
+    bool accumulate;                     /* C += ; then neither biases nor a residual are added */
+    const float *residual;               /* (m, n), rows c_stride apart; may be C; or NULL */
+    const tort_epilogue *epilogue;       /* its activation is done to C once that is complete, tile by tile; or NULL */
     /* Not NULL: C is not used, the product goes here, rows c_stride apart, modulo 2^32. Exact if all of A and B are
      * integers of at most 255 in size: what a block of k adds up to is below 2^24, which a float holds. No bias, no
      * residual, no epilogue. */
@@ -52,8 +50,6 @@ void tort_pack_b_matrix(const tort_packed_gemm *gemm, int64_t k_first, int64_t k
 
 /* Bytes of the buffer that tort_packed_gemm_block needs for operands that are not packed ahead. */
 size_t tort_packed_gemm_buffer(const tort_simd *simd, bool a_packed, bool b_packed);
-/* Is the product made in one go? Then C may be the residual; else sums of parts of k are in C before that is read. */
-bool tort_packed_gemm_one_block(int64_t k);
 /* Rows m_first..m_last of columns n_first..n_last of C; both firsts are multiples of the tile. */
 void tort_packed_gemm_block(const tort_packed_gemm *gemm, int64_t m_first, int64_t m_last, int64_t n_first,
                             int64_t n_last, float *buffer);

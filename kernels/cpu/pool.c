@@ -20,7 +20,8 @@ typedef struct pool_job {
     const tort_simd *simd;
     tort_planes planes;
     const int64_t *offsets;
-    float *buffers; /* one a part */
+    tort_weighted sum; /* of a window */
+    float *buffers;    /* one a part */
     const float *x;
     float *y;
     int32_t parts;
@@ -53,7 +54,7 @@ static void pool_outputs(const void *arg, int64_t channel, float *out, int64_t w
     if (job->params->kind == TORT_POOL_MAX)
         job->simd->maximum(out, width, source, job->offsets, job->planes.kernel_size);
     else
-        job->simd->weighted_sum(out, width, source, job->offsets, NULL, job->planes.kernel_size, 0);
+        job->simd->weighted_sum(out, width, source, &job->sum);
 }
 
 static void pool_part(void *arg, int64_t begin, int64_t end) {
@@ -90,6 +91,8 @@ static tort_status run_pool(const tort_call *call) {
     int64_t *offsets = tort_cpu_take(&scratch, (size_t)job.planes.kernel_size * sizeof(int64_t));
     tort_planes_offsets(&job.planes, offsets);
     job.offsets = offsets;
+    job.sum = (tort_weighted){.offsets = offsets, .count = job.planes.kernel_size};
+    tort_simd_bounds(NULL, &job.sum.bounds);
     job.buffers = (float *)scratch;
     tort_cpu_parts(call, job.parts, pool_part, &job);
     return TORT_OK;

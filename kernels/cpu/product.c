@@ -56,7 +56,10 @@ static void multiply_share(const tort_packed_gemm *g, int64_t part, int64_t part
         tort_cpu_share(g->n, columns, part, parts, &n_first, &n_last);
     if (m_first == m_last || n_first == n_last) return;
     tort_packed_gemm product = *g;
-    if (g->m == 1) product.epilogue = NULL;
+    if (g->m == 1) {
+        product.epilogue = NULL;
+        product.residual = NULL;
+    }
     multiply_block(&product, m_first, m_last, n_first, n_last, buffer);
     if (g->m == 1 && g->epilogue)
         g->simd->finish(g->epilogue, g->residual ? g->residual + n_first : NULL, g->c + n_first, n_last - n_first);

@@ -12,20 +12,33 @@
 
 struct tort_planes;
 
-/* One tile of a matrix product: C (rows, columns) = or += A (rows, k) * B (k, columns). A is packed as k times
- * tile_rows, B as k times tile_columns; what lies behind rows and columns is read but not used. */
+/* The loops that make sums apply Relu and Clip to them while they are in registers. */
+typedef struct tort_bounds {
+    float low, high; /* -INFINITY, INFINITY: none */
+} tort_bounds;
+
+/* One tile of a matrix product: C (rows, columns) = A (rows, k) * B (k, columns) + biases + add, within bounds. A is packed
+ * as k times tile_rows, B as k times tile_columns; what lies behind rows and columns is read but not used. */
 typedef struct tort_tile {
     const float *a, *b;
     float *c;
     int64_t k, c_stride; /* elements between rows of C */
     int32_t rows, columns;
-    bool accumulate;          /* += ; then no bias is added */
-    const float *row_bias;    /* one a row, or NULL */
-    const float *column_bias; /* one a column, or NULL */
-    /* What is done to C at the end; NULL: nothing. Rows of the residual (NULL: none) are c_stride apart as well. */
-    const tort_epilogue *epilogue;
-    const float *residual;
+    const float *row_bias;         /* one a row, or NULL */
+    const float *column_bias;      /* one a column, or NULL */
+    const float *add;              /* rows c_stride apart: C itself, a residual, or NULL */
+    tort_bounds bounds;
+    const tort_epilogue *epilogue; /* NULL, or the activation that is done at the end */
 } tort_tile;
+
+/* One sum a position: bias + sum over j < count of weights[j] * source[offsets[j] + position], within bounds. */
+typedef struct tort_weighted {
+    const int64_t *offsets;
+    const float *weights; /* NULL: all 1 */
+    int64_t count;
+    float bias;
+    tort_bounds bounds;
+} tort_weighted;
 
 /* `length` elements that lie together in the source, for positions at .. at+length of a row of a packed panel. */
 typedef struct tort_run {
@@ -61,10 +74,8 @@ typedef struct tort_simd {
                        int32_t count, int64_t k, float scale);
     /* The stored form (planes.h) of one channel of the input; padding gets `fill`. */
     void (*store_planes)(const struct tort_planes *planes, const float *channel, float fill, float *stored);
-    /* out[i] = bias + sum over j of weights[j] * source[offsets[j] + i]; weights NULL: all 1. Reads up to width-1
-     * elements behind what it needs. */
-    void (*weighted_sum)(float *out, int64_t width, const float *source, const int64_t *offsets, const float *weights,
-                         int64_t count, float bias);
+    /* The sums of positions 0..width-1. Reads up to width-1 elements behind what it needs. */
+    void (*weighted_sum)(float *out, int64_t width, const float *source, const tort_weighted *weighted);
     /* out[i] = the largest source[offsets[j] + i], count >= 1; NaN wins. Reads as far as weighted_sum. */
     void (*maximum)(float *out, int64_t width, const float *source, const int64_t *offsets, int64_t count);
     /* y (n) = a (k) * B (k, n) + column_bias (NULL: 0); rows of B are b_stride apart. */
@@ -82,6 +93,8 @@ typedef struct tort_simd {
                           const float *bias, bool one_scale);
 } tort_simd;
 
+/* Is the epilogue's activation (NULL: none) no more than bounds? Else they are infinite. */
+bool tort_simd_bounds(const tort_epilogue *epilogue, tort_bounds *bounds);
 /* The best table for a target's instructions; NULL: none fits. */
 const tort_simd *tort_simd_choose(uint32_t instructions);
 

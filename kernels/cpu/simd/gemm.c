@@ -4,52 +4,42 @@
  * Read next: vector.h for the tile's size, ../packed_gemm.c for the loops around this one. */
 #include "kernels/cpu/simd/vector.h"
 
-#include <math.h>
 #include <string.h>
 
 #define INLINE static inline __attribute__((always_inline))
+/* GCC unrolls an outermost loop too late to keep in registers what it writes, unless it is asked to. */
+#define UNROLL_ROWS _Pragma("GCC unroll 16")
+
+static const float zeros[TILE_COLUMNS > TILE_ROWS ? TILE_COLUMNS : TILE_ROWS];
 
 INLINE void start_tile(const tort_tile *t, int rows, int vectors, vector (*acc)[TILE_VECTORS]) {
+    const float *row_bias = t->row_bias ? t->row_bias : zeros, *column_bias = t->column_bias ? t->column_bias : zeros;
+    vector first[TILE_VECTORS];
+    for (int v = 0; v < vectors; v++) first[v] = load(column_bias + v * WIDTH);
+    UNROLL_ROWS
     for (int i = 0; i < rows; i++)
-        for (int v = 0; v < vectors; v++) {
-            if (t->accumulate)
-                acc[i][v] = load(t->c + i * t->c_stride + v * WIDTH);
-            else
-                acc[i][v] = broadcast(t->row_bias ? t->row_bias[i] : 0);
-            if (!t->accumulate && t->column_bias) acc[i][v] += load(t->column_bias + v * WIDTH);
-        }
+        for (int v = 0; v < vectors; v++) acc[i][v] = broadcast(row_bias[i]) + first[v];
 }
 
-/* Activations that are cheap enough to be done while the tile is in registers; others go over its rows. */
-INLINE bool in_registers(const tort_epilogue *e) {
-    return e->activation == TORT_ACTIVATION_NONE || e->activation == TORT_ACTIVATION_RELU ||
-           e->activation == TORT_ACTIVATION_CLIP;
-}
-
-INLINE void clamp_tile(const tort_epilogue *e, int rows, int vectors, vector (*acc)[TILE_VECTORS]) {
-    const bool clip = e->activation == TORT_ACTIVATION_CLIP;
-    const vector low = broadcast(clip ? e->alpha : 0), high = broadcast(clip ? e->beta : INFINITY);
-    for (int i = 0; i < rows; i++)
-        for (int v = 0; v < vectors; v++) acc[i][v] = clamp(acc[i][v], low, high);
-}
-
+/* One way for all tiles, where there is nothing to add and no bound too: that costs less than the choice, for where ways
+ * meet compilers put the sums on the stack. */
 INLINE void store_tile(const tort_tile *t, int rows, int vectors, vector (*acc)[TILE_VECTORS]) {
-    if (t->epilogue) {
-        for (int i = 0; t->residual && i < rows; i++)
-            for (int v = 0; v < vectors; v++) acc[i][v] += load(t->residual + i * t->c_stride + v * WIDTH);
-        if (t->epilogue->activation != TORT_ACTIVATION_NONE && in_registers(t->epilogue))
-            clamp_tile(t->epilogue, rows, vectors, acc);
-    }
-    for (int i = 0; i < rows; i++)
-        for (int v = 0; v < vectors; v++) store(t->c + i * t->c_stride + v * WIDTH, acc[i][v]);
+    const int64_t stride = t->c_stride, add_stride = t->add ? stride : 0;
+    const float *add = t->add ? t->add : zeros;
+    float *c = t->c;
+    const vector low = broadcast(t->bounds.low), high = broadcast(t->bounds.high);
+    UNROLL_ROWS
+    for (int i = 0; i < rows; i++, c += stride, add += add_stride)
+        for (int v = 0; v < vectors; v++)
+            store(c + v * WIDTH, clamp(acc[i][v] + load(add + v * WIDTH), low, high));
 }
 
 /* rows and vectors are constants where this is inlined, so that acc lives in registers. */
 INLINE void whole_tile(const tort_tile *t, int rows, int vectors) {
     vector acc[TILE_ROWS][TILE_VECTORS];
+    for (int i = 0; t->add && i < rows; i++) /* wanted when the sums are complete: on its way from here on */
+        for (int v = 0; v < vectors; v++) __builtin_prefetch(t->add + i * t->c_stride + v * WIDTH);
     start_tile(t, rows, vectors, acc);
-    for (int i = 0; t->residual && i < rows; i++) /* wanted when the sums are complete: on its way from here on */
-        for (int v = 0; v < vectors; v++) __builtin_prefetch(t->residual + i * t->c_stride + v * WIDTH);
     const float *a = t->a, *b = t->b;
     for (int64_t k = 0; k < t->k; k++) {
         vector row[TILE_VECTORS];
@@ -131,27 +121,29 @@ INLINE void copy_exactly(float *to, const float *from, int32_t length) {
     store(to + length - WIDTH, load(from + length - WIDTH));
 }
 
+static void finish_rows(const tort_tile *t) {
+    for (int32_t i = 0; t->epilogue && i < t->rows; i++)
+        SIMD(tort_simd_finish)(t->epilogue, NULL, t->c + i * t->c_stride, t->columns);
+}
+
 /* A tile that is not a whole number of vectors wide is made in a buffer of its own. What lies behind its columns is
  * computed too, and dropped. */
 static void narrow_tile(const tort_tile *t) {
-    float c[TILE_ROWS * TILE_COLUMNS], bias[TILE_COLUMNS] = {0};
+    float c[TILE_ROWS * TILE_COLUMNS], add[TILE_ROWS * TILE_COLUMNS], bias[TILE_COLUMNS] = {0};
     const int32_t stride = t->columns > (TILE_VECTORS - 1) * WIDTH ? TILE_COLUMNS : WIDTH;
     tort_tile copy = *t;
     copy.c = c;
     copy.c_stride = stride;
-    copy.epilogue = NULL;
-    if (t->accumulate)
-        for (int32_t i = 0; i < t->rows; i++) copy_exactly(c + i * stride, t->c + i * t->c_stride, t->columns);
+    if (t->add) {
+        for (int32_t i = 0; i < t->rows; i++) copy_exactly(add + i * stride, t->add + i * t->c_stride, t->columns);
+        copy.add = add;
+    }
     if (t->column_bias) {
         copy_exactly(bias, t->column_bias, t->columns);
         copy.column_bias = bias;
     }
     dispatch(&copy);
-    if (t->epilogue) {
-        for (int32_t i = 0; t->residual && i < t->rows; i++)
-            for (int32_t j = 0; j < t->columns; j++) c[i * stride + j] += t->residual[i * t->c_stride + j];
-        SIMD(tort_simd_finish)(t->epilogue, NULL, c, t->rows * stride);
-    }
+    finish_rows(&copy);
     for (int32_t i = 0; i < t->rows; i++) copy_exactly(t->c + i * t->c_stride, c + i * stride, t->columns);
 }
 
@@ -161,8 +153,7 @@ void SIMD(tort_simd_tile)(const tort_tile *t) {
         return;
     }
     dispatch(t);
-    for (int32_t i = 0; t->epilogue && !in_registers(t->epilogue) && i < t->rows; i++)
-        SIMD(tort_simd_finish)(t->epilogue, NULL, t->c + i * t->c_stride, t->columns);
+    finish_rows(t);
 }
 
 /* ---- packing ----------------------------------------------------------------------------------------------------- */

@@ -9,26 +9,25 @@
 #define INLINE static inline __attribute__((always_inline))
 #define BLOCK 4
 
-INLINE void sum_vectors(float *out, int vectors, const float *source, const int64_t *offsets, const float *weights,
-                        int64_t count, float bias) {
+INLINE void sum_vectors(float *out, int vectors, const float *source, const tort_weighted *sum) {
+    const vector low = broadcast(sum->bounds.low), high = broadcast(sum->bounds.high);
     vector acc[BLOCK];
-    for (int v = 0; v < vectors; v++) acc[v] = broadcast(bias);
-    for (int64_t j = 0; j < count; j++) {
-        const vector weight = broadcast(weights ? weights[j] : 1);
-        for (int v = 0; v < vectors; v++) acc[v] += weight * load(source + offsets[j] + v * WIDTH);
+    for (int v = 0; v < vectors; v++) acc[v] = broadcast(sum->bias);
+    for (int64_t j = 0; j < sum->count; j++) {
+        const vector weight = broadcast(sum->weights ? sum->weights[j] : 1);
+        for (int v = 0; v < vectors; v++) acc[v] += weight * load(source + sum->offsets[j] + v * WIDTH);
     }
-    for (int v = 0; v < vectors; v++) store(out + v * WIDTH, acc[v]);
+    for (int v = 0; v < vectors; v++) store(out + v * WIDTH, clamp(acc[v], low, high));
 }
 
-void SIMD(tort_simd_weighted_sum)(float *out, int64_t width, const float *source, const int64_t *offsets,
-                                  const float *weights, int64_t count, float bias) {
+void SIMD(tort_simd_weighted_sum)(float *out, int64_t width, const float *source, const tort_weighted *weighted) {
+    const tort_weighted sum = *weighted; /* which no store to `out` can change */
     int64_t x = 0;
-    for (; x + BLOCK * WIDTH <= width; x += BLOCK * WIDTH)
-        sum_vectors(out + x, BLOCK, source + x, offsets, weights, count, bias);
-    for (; x + WIDTH <= width; x += WIDTH) sum_vectors(out + x, 1, source + x, offsets, weights, count, bias);
+    for (; x + BLOCK * WIDTH <= width; x += BLOCK * WIDTH) sum_vectors(out + x, BLOCK, source + x, &sum);
+    for (; x + WIDTH <= width; x += WIDTH) sum_vectors(out + x, 1, source + x, &sum);
     if (x == width) return;
     float last[WIDTH];
-    sum_vectors(last, 1, source + x, offsets, weights, count, bias);
+    sum_vectors(last, 1, source + x, &sum);
     memcpy(out + x, last, (size_t)(width - x) * sizeof(float));
 }
 

@@ -86,8 +86,7 @@ void SIMD(tort_simd_pack_runs)(float *panel, const float *source, const int64_t 
 void SIMD(tort_simd_pack_lanes)(float *panel, int32_t lanes, const float *source, int64_t lane_stride, int64_t k_stride,
                                 int32_t count, int64_t k, float scale);
 void SIMD(tort_simd_store_planes)(const struct tort_planes *planes, const float *channel, float fill, float *stored);
-void SIMD(tort_simd_weighted_sum)(float *out, int64_t width, const float *source, const int64_t *offsets,
-                                  const float *weights, int64_t count, float bias);
+void SIMD(tort_simd_weighted_sum)(float *out, int64_t width, const float *source, const tort_weighted *weighted);
 void SIMD(tort_simd_maximum)(float *out, int64_t width, const float *source, const int64_t *offsets, int64_t count);
 void SIMD(tort_simd_row_product)(float *y, int64_t n, const float *a, int64_t k, const float *b, int64_t b_stride,
                                  const float *column_bias);
