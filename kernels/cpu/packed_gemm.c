@@ -114,30 +114,43 @@ static void add_to_sums(const tort_packed_gemm *g, const tort_tile *tile, int64_
     }
 }
 
-/* The first block of k begins with biases and residual, the others go on with what is in C. */
-static void multiply(const tort_packed_gemm *g, const block *at) {
+/* Tiles of all rows against columns n_first..n_last of the block. */
+static void multiply_columns(const tort_packed_gemm *g, const block *at, tort_tile *tile, int64_t n_first,
+                             int64_t n_last) {
     const int32_t tile_rows = g->simd->tile_rows, tile_columns = g->simd->tile_columns;
-    const bool last = at->k_first + at->depth == g->k, begins = at->k_first == 0 && !g->accumulate;
-    const float *row_bias = begins ? g->row_bias : NULL, *column_bias = begins ? g->column_bias : NULL;
+    const bool begins = at->k_first == 0 && !g->accumulate;
     const float *add = begins ? g->residual : g->c;
-    tort_tile tile = {.k = at->depth, .c_stride = g->c_stride};
-    if (!tort_simd_bounds(last ? g->epilogue : NULL, &tile.bounds)) tile.epilogue = g->epilogue;
-    for (int64_t n = at->n_first; n < at->n_last; n += tile_columns) {
-        tile.b = at->b + (n - at->n_first) * at->depth;
-        tile.columns = (int32_t)min64(tile_columns, at->n_last - n);
-        tile.column_bias = column_bias ? column_bias + n : NULL;
+    for (int64_t n = n_first; n < n_last; n += tile_columns) {
+        tile->b = at->b + (n - at->n_first) * at->depth;
+        tile->columns = (int32_t)min64(tile_columns, n_last - n);
+        tile->column_bias = begins && g->column_bias ? g->column_bias + n : NULL;
         for (int64_t m = at->m_first; m < at->m_last; m += tile_rows) {
-            tile.a = at->a + (m - at->m_first) * at->depth;
-            tile.rows = (int32_t)min64(tile_rows, at->m_last - m);
-            tile.row_bias = row_bias ? row_bias + m : NULL;
+            tile->a = at->a + (m - at->m_first) * at->depth;
+            tile->rows = (int32_t)min64(tile_rows, at->m_last - m);
+            tile->row_bias = begins && g->row_bias ? g->row_bias + m : NULL;
             if (g->sums) {
-                add_to_sums(g, &tile, m, n, at->k_first == 0);
+                add_to_sums(g, tile, m, n, at->k_first == 0);
                 continue;
             }
-            tile.c = g->c + m * g->c_stride + n;
-            tile.add = add ? add + m * g->c_stride + n : NULL;
-            g->simd->tile(&tile);
+            tile->c = g->c + m * g->c_stride + n;
+            tile->add = add ? add + m * g->c_stride + n : NULL;
+            g->simd->tile(tile);
         }
+    }
+}
+
+/* The first block of k begins with biases and residual, the others go on with what is in C; the last ends with the
+ * epilogue: what is more than bounds goes over some panels at a time, which are still in the second cache. */
+static void multiply(const tort_packed_gemm *g, const block *at) {
+    const tort_epilogue *epilogue = at->k_first + at->depth == g->k ? g->epilogue : NULL;
+    const int64_t step = (int64_t)COLUMNS_BUFFER * g->simd->tile_columns;
+    tort_tile tile = {.k = at->depth, .c_stride = g->c_stride};
+    const bool complete = tort_simd_bounds(epilogue, &tile.bounds);
+    for (int64_t n = at->n_first; n < at->n_last; n += step) {
+        const int64_t n_last = min64(at->n_last, n + step);
+        multiply_columns(g, at, &tile, n, n_last);
+        for (int64_t m = at->m_first; !complete && m < at->m_last; m++)
+            g->simd->finish(epilogue, NULL, g->c + m * g->c_stride + n, n_last - n);
     }
 }
 

@@ -17,18 +17,17 @@ typedef struct tort_bounds {
     float low, high; /* -INFINITY, INFINITY: none */
 } tort_bounds;
 
-/* One tile of a matrix product: C (rows, columns) = A (rows, k) * B (k, columns) + biases + add, within bounds. A is packed
- * as k times tile_rows, B as k times tile_columns; what lies behind rows and columns is read but not used. */
+/* One tile of a matrix product: C (rows, columns) = A (rows, k) * B (k, columns) + biases + add, within bounds. A is
+ * packed as k times tile_rows, B as k times tile_columns; what lies behind rows and columns is read but not used. */
 typedef struct tort_tile {
     const float *a, *b;
     float *c;
     int64_t k, c_stride; /* elements between rows of C */
     int32_t rows, columns;
-    const float *row_bias;         /* one a row, or NULL */
-    const float *column_bias;      /* one a column, or NULL */
-    const float *add;              /* rows c_stride apart: C itself, a residual, or NULL */
+    const float *row_bias;    /* one a row, or NULL */
+    const float *column_bias; /* one a column, or NULL */
+    const float *add;         /* rows c_stride apart: C itself, a residual, or NULL */
     tort_bounds bounds;
-    const tort_epilogue *epilogue; /* NULL, or the activation that is done at the end */
 } tort_tile;
 
 /* One sum a position: bias + sum over j < count of weights[j] * source[offsets[j] + position], within bounds. */

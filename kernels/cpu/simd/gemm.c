@@ -21,8 +21,8 @@ INLINE void start_tile(const tort_tile *t, int rows, int vectors, vector (*acc)[
         for (int v = 0; v < vectors; v++) acc[i][v] = broadcast(row_bias[i]) + first[v];
 }
 
-/* One way for all tiles, where there is nothing to add and no bound too: that costs less than the choice, for where ways
- * meet compilers put the sums on the stack. */
+/* One way for all tiles, where there is nothing to add and no bound too: that costs less than the choice, for where
+ * ways meet compilers put the sums on the stack. */
 INLINE void store_tile(const tort_tile *t, int rows, int vectors, vector (*acc)[TILE_VECTORS]) {
     const int64_t stride = t->c_stride, add_stride = t->add ? stride : 0;
     const float *add = t->add ? t->add : zeros;
@@ -30,8 +30,7 @@ INLINE void store_tile(const tort_tile *t, int rows, int vectors, vector (*acc)[
     const vector low = broadcast(t->bounds.low), high = broadcast(t->bounds.high);
     UNROLL_ROWS
     for (int i = 0; i < rows; i++, c += stride, add += add_stride)
-        for (int v = 0; v < vectors; v++)
-            store(c + v * WIDTH, clamp(acc[i][v] + load(add + v * WIDTH), low, high));
+        for (int v = 0; v < vectors; v++) store(c + v * WIDTH, clamp(acc[i][v] + load(add + v * WIDTH), low, high));
 }
 
 /* rows and vectors are constants where this is inlined, so that acc lives in registers. */
@@ -121,11 +120,6 @@ INLINE void copy_exactly(float *to, const float *from, int32_t length) {
     store(to + length - WIDTH, load(from + length - WIDTH));
 }
 
-static void finish_rows(const tort_tile *t) {
-    for (int32_t i = 0; t->epilogue && i < t->rows; i++)
-        SIMD(tort_simd_finish)(t->epilogue, NULL, t->c + i * t->c_stride, t->columns);
-}
-
 /* A tile that is not a whole number of vectors wide is made in a buffer of its own. What lies behind its columns is
  * computed too, and dropped. */
 static void narrow_tile(const tort_tile *t) {
@@ -143,17 +137,14 @@ static void narrow_tile(const tort_tile *t) {
         copy.column_bias = bias;
     }
     dispatch(&copy);
-    finish_rows(&copy);
     for (int32_t i = 0; i < t->rows; i++) copy_exactly(t->c + i * t->c_stride, c + i * stride, t->columns);
 }
 
 void SIMD(tort_simd_tile)(const tort_tile *t) {
-    if (t->columns != TILE_COLUMNS && t->columns != WIDTH) {
+    if (t->columns == TILE_COLUMNS || t->columns == WIDTH)
+        dispatch(t);
+    else
         narrow_tile(t);
-        return;
-    }
-    dispatch(t);
-    finish_rows(t);
 }
 
 /* ---- packing ----------------------------------------------------------------------------------------------------- */

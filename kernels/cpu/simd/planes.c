@@ -16,52 +16,69 @@ static inline void copy_step(float *restrict to, const float *restrict from, int
         for (int64_t i = 0; i < count; i++) to[i] = from[i * step];
 }
 
-/* The part of a phase that lies in the input: elements from .. to read input element i * step + start. */
+/* The part of a row of a phase that lies in the input: elements from .. to read input element i * step + start. */
 typedef struct inside {
     int64_t from, to, step, start;
 } inside;
 
-static inside phase_inside(const tort_planes *p, int axis, int64_t phase) {
-    inside in = {.step = p->phases[axis] * p->source_step[axis]};
-    in.start = phase * p->source_step[axis] - p->begin[axis];
+static inside columns_inside(const tort_planes *p, int64_t phase) {
+    inside in = {.step = p->phases[2] * p->source_step[2]};
+    in.start = phase * p->source_step[2] - p->begin[2];
     in.from = in.start < 0 ? (in.step - 1 - in.start) / in.step : 0;
-    in.to = p->input[axis] > in.start ? (p->input[axis] - in.start + in.step - 1) / in.step : 0;
-    if (in.to > p->length[axis]) in.to = p->length[axis];
+    in.to = p->input[2] > in.start ? (p->input[2] - in.start + in.step - 1) / in.step : 0;
+    if (in.to > p->length[2]) in.to = p->length[2];
     if (in.from > in.to) in.from = in.to;
     return in;
 }
 
-static void store_phase(const tort_planes *p, const float *slice, const inside *rows, const inside *columns, float fill,
-                        float *to) {
-    const int64_t width = p->length[2];
-    fill_floats(to, rows->from * width, fill);
-    for (int64_t h = rows->from; h < rows->to; h++) {
-        const float *row = slice + (h * rows->step + rows->start) * p->input[2];
-        float *stored = to + h * width;
-        fill_floats(stored, columns->from, fill);
-        copy_step(stored + columns->from, row + columns->from * columns->step + columns->start,
-                  columns->to - columns->from, columns->step);
-        fill_floats(stored + columns->to, width - columns->to, fill);
+/* The index in the input of element i of a phase; -1: padding. */
+static int64_t source_index(const tort_planes *p, int axis, int64_t phase, int64_t i) {
+    const int64_t index = (i * p->phases[axis] + phase) * p->source_step[axis] - p->begin[axis];
+    return index >= 0 && index < p->input[axis] ? index : -1;
+}
+
+static void store_row(const float *row, const inside *columns, int64_t width, float fill, float *stored) {
+    fill_floats(stored, columns->from, fill);
+    copy_step(stored + columns->from, row + columns->from * columns->step + columns->start, columns->to - columns->from,
+              columns->step);
+    fill_floats(stored + columns->to, width - columns->to, fill);
+}
+
+#define MOST_PHASES 8    /* along the width at a time */
+#define LARGE_SLICE 8192 /* floats: more is hardly in the first cache */
+#define ROWS_AHEAD 8
+#define LINE 16 /* floats of a line of the cache */
+
+/* Rows are read in the order of the input, and once. What lies ahead in a large slice is asked for: processors foresee
+ * no more than the page of memory that they are in. */
+static void store_slice(const tort_planes *p, const float *slice, float fill, float *stored) {
+    const int64_t width = p->length[2], plane = p->length[1] * width;
+    const int64_t ahead = p->input[1] * p->input[2] > LARGE_SLICE ? p->input[2] : 0;
+    inside columns[MOST_PHASES];
+    for (int64_t first = 0; first < p->phases[2]; first += MOST_PHASES) {
+        const int64_t left = p->phases[2] - first, count = left < MOST_PHASES ? left : MOST_PHASES;
+        for (int64_t j = 0; j < count; j++) columns[j] = columns_inside(p, first + j);
+        for (int64_t h = 0; h < p->length[1]; h++)
+            for (int64_t i = 0; i < p->phases[1]; i++) {
+                const int64_t row = source_index(p, 1, i, h);
+                for (int64_t x = 0; row >= 0 && x < ahead; x += LINE)
+                    __builtin_prefetch(slice + (row + ROWS_AHEAD) * ahead + x);
+                float *to = stored + (i * p->phases[2] + first) * plane + h * width;
+                for (int64_t j = 0; j < count; j++, to += plane)
+                    if (row < 0)
+                        fill_floats(to, width, fill);
+                    else
+                        store_row(slice + row * p->input[2], &columns[j], width, fill, to);
+            }
     }
-    fill_floats(to + rows->to * width, (p->length[1] - rows->to) * width, fill);
 }
 
 void SIMD(tort_simd_store_planes)(const tort_planes *p, const float *channel, float fill, float *stored) {
-    const inside slices = phase_inside(p, 0, 0);
-    const int64_t phase = p->length[1] * p->length[2];
-    for (int64_t d = 0; d < p->length[0]; d++) {
-        if (d < slices.from || d >= slices.to) {
+    for (int64_t d = 0; d < p->length[0]; d++, stored += p->slice) {
+        const int64_t slice = source_index(p, 0, 0, d);
+        if (slice < 0)
             fill_floats(stored, p->slice, fill);
-            stored += p->slice;
-            continue;
-        }
-        const float *slice = channel + (d * slices.step + slices.start) * p->input[1] * p->input[2];
-        for (int64_t i = 0; i < p->phases[1]; i++) {
-            const inside rows = phase_inside(p, 1, i);
-            for (int64_t j = 0; j < p->phases[2]; j++, stored += phase) {
-                const inside columns = phase_inside(p, 2, j);
-                store_phase(p, slice, &rows, &columns, fill, stored);
-            }
-        }
+        else
+            store_slice(p, channel + slice * p->input[1] * p->input[2], fill, stored);
     }
 }
