@@ -109,15 +109,22 @@ static tort_status run_integer(const tort_call *call) {
     return tort_product_run(call, &gemm, one ? NULL : p, buffers);
 }
 
-#define ROW(domain_, op_)                                                                                              \
+/* Tile by tile the result is written where Z was; but of a single row the product is there before Z is read. */
+static bool in_place_matmul(const tort_node_view *node) {
+    const tort_matmul_params *p = node->params;
+    return p->m > 1;
+}
+
+#define ROW(domain_, op_, in_place_)                                                                                   \
     {                                                                                                                  \
         .domain = domain_, .op = op_, .name = "matmul_packed", .claim = claim_matmul, .size = size_matmul,             \
-        .pack_size = pack_size_matmul, .prepare = prepare_matmul, .run = run_matmul                                    \
+        .pack_size = pack_size_matmul, .prepare = prepare_matmul, .run = run_matmul, .in_place = in_place_,            \
+        .in_place_for = in_place_matmul                                                                                \
     }
 
 const tort_kernel tort_cpu_matmul[] = {
-    ROW("", "MatMul"),
-    ROW("tinyort", "FusedMatMul"),
+    ROW("", "MatMul", 0),
+    ROW("tinyort", "FusedMatMul", 1u << TORT_EPILOGUE_Z),
     {.domain = "",
      .op = "MatMulInteger",
      .name = "matmul_integer_packed",
