@@ -284,6 +284,30 @@ static void scan_trips(const tort_node_view *node, tort_trips *t) {
     t->stacked = tort_body_outputs(node, t->body[0]) - t->results;
 }
 
+/* A list with an entry for each of `count` values; empty or absent, all are 0. Directions are 0 or 1. */
+static tort_status check_list(const tort_node_view *node, const char *name, bool directions, int32_t count,
+                              const char *values, tort_error *error) {
+    int32_t given;
+    const int64_t *list = tort_attr_ints(node, name, &given);
+    if (given && given != count)
+        return tort_fail(error, TORT_E_MODEL, "%s has %d entries, expected one for each of the %d %s", name, (int)given,
+                         (int)count, values);
+    for (int32_t i = 0; directions && i < given; i++)
+        if (list[i] != 0 && list[i] != 1)
+            return tort_fail(error, TORT_E_MODEL, "%s has %lld; expected 0 (forward) or 1 (backward)", name,
+                             (long long)list[i]);
+    return TORT_OK;
+}
+
+static tort_status check_lists(const tort_node_view *node, const tort_trips *t, tort_error *error) {
+    const char *in = "values that are scanned", *out = "values that are stacked";
+    tort_status status = check_list(node, "scan_input_axes", false, t->scanned, in, error);
+    if (!status) status = check_list(node, "scan_input_directions", true, t->scanned, in, error);
+    if (!status) status = check_list(node, "scan_output_axes", false, t->stacked, out, error);
+    if (!status) status = check_list(node, "scan_output_directions", true, t->stacked, out, error);
+    return status;
+}
+
 static tort_status check_scan(const tort_node_view *node, const tort_trips *t, tort_error *error) {
     const int64_t scanned = tort_attr_int(node, "num_scan_inputs");
     if (scanned < 1 || scanned > own_inputs(node))
@@ -292,7 +316,11 @@ static tort_status check_scan(const tort_node_view *node, const tort_trips *t, t
     if (t->stacked < 0)
         return tort_fail(error, TORT_E_MODEL, "its body returns fewer values than the scan carries, %d",
                          (int)t->results);
-    return check_body(node, t, t->body[0], error);
+    for (int32_t i = 0; i < own_inputs(node); i++)
+        if (!tort_has_input(node, i))
+            return tort_fail(error, TORT_E_MODEL, "input %d is missing; only Scan-8 has one that may be", (int)i);
+    tort_status status = check_lists(node, t, error);
+    return status ? status : check_body(node, t, t->body[0], error);
 }
 
 static tort_status scan_infer(tort_infer *infer) {

@@ -46,6 +46,23 @@ m (float[3,2] x, float[2] v) => (float[2] y, float[N] z) {
    y, z = Scan <num_scan_inputs = 1, body = b (float[2] u, float[2] part) => (float[2] w) { w = Add(u, part) }> (v, x)
 }"""
 
+AXES = """
+m (float[3,2] x, float[2] v) => (float[2] y, float[N,M] z) {
+   y, z = Scan <num_scan_inputs = 1, scan_output_axes = [0, 1],
+                body = b (float[2] u, float[2] part) => (float[2] w, float[2] s) { w = Add(u, part) s = Neg(w) }> (v, x)
+}"""
+
+DIRECTIONS = """
+m (float[3,2] x, float[2] v) => (float[2] y) {
+   y = Scan <num_scan_inputs = 1, scan_input_directions = [-1],
+             body = b (float[2] u, float[2] part) => (float[2] w) { w = Add(u, part) }> (v, x)
+}"""
+
+STATELESS = """
+m (float[3,2] x) => (float[2] y) {
+   y = Scan <num_scan_inputs = 1, body = b (float[2] u, float[2] part) => (float[2] w) { w = Add(u, part) }> (, x)
+}"""
+
 UNKNOWN = """
 m (int64 n, float[1] x) => (float[A] y, float[B] z) {
    go = Constant <value = bool {1}> ()
@@ -69,6 +86,9 @@ REFUSED = {
     "changes": (CHANGES, {"n": models.integer(3), "x": models.floats(1)}, [], 5, ["Loop_1", "output 1", "shape in trip 1"]),
     "too_few": (TOO_FEW, {"n": models.integer(3), "x": models.floats(1)}, [], 3, ["Loop_1", "fewer values than the loop carries, 2"]),
     "too_many": (TOO_MANY, {"x": models.floats(3, 2), "v": models.floats(2)}, [], 3, ["Scan_0", "the node has 2 outputs", "its body makes 1"]),
+    "axes": (AXES, {"x": models.floats(3, 2), "v": models.floats(2)}, [], 3, ["Scan_0", "scan_output_axes has 2", "each of the 1"]),
+    "directions": (DIRECTIONS, {"x": models.floats(3, 2), "v": models.floats(2)}, [], 3, ["Scan_0", "scan_input_directions", "-1"]),
+    "stateless": (STATELESS, {"x": models.floats(3, 2)}, [], 3, ["Scan_0", "input 0 is missing"]),
     "unknown": (UNKNOWN, {"n": models.integer(3), "x": models.floats(1)}, [], 4, ["Nobody", "NO_OP"]),
     "types": (TYPES, {"c": np.array(True), "x": models.floats(1)}, [], 3, ["If_0", "tensor(float)", "tensor(int64)"]),
 }

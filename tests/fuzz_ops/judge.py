@@ -131,7 +131,7 @@ class Facts(dict):
 
     FLAGS = ("align_corners", "allowzero", "antialias", "bilinear", "broadcast", "center_point_box", "ceil_mode",
              "count_include_pad", "exclude_outside", "exclusive", "fmod", "input_forget", "interleaved", "inverse", "is_causal",
-             "is_case_sensitive", "is_test", "keepdims", "largest", "layout", "linear_before_reset", "noop_with_empty_axes",
+             "is_case_sensitive", "is_test", "keepdims", "largest", "layout", "linear_before_reset", "new_axis", "noop_with_empty_axes",
              "onesided", "periodic", "reverse", "saturate", "select_last_index", "sorted", "spatial", "storage_order",
              "training_mode", "transA", "transB", "upper", "detect_negative", "detect_positive", "output_sequence")
 

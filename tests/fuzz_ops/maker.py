@@ -10,7 +10,7 @@ import random
 
 import numpy as np
 import onnx.defs
-from onnx import AttributeProto, TensorProto, helper
+from onnx import AttributeProto, GraphProto, TensorProto, helper
 
 from values import BOOL, STRING, Tensor, is_float, is_integer, random_array, type_name, type_number
 
@@ -32,10 +32,13 @@ def ops(*names, **options):
 
 
 class Node:
-    """What a generator makes. Outputs: how many, or which of them as a list of bools; `types`: what they are declared as."""
+    """What a generator makes. Outputs: how many, or which of them as a list of bools; `types`: what they are declared as.
 
-    def __init__(self, inputs, attributes=None, outputs=1, types=None):
-        self.inputs, self.types = inputs, types
+    The inputs are x0, x1, ... of the graph. Other nodes may be around this one: `before` makes what is no tensor, `names` says what
+    is read in the place of x0, x1, ...; `after` makes the output y0 of the outputs r0, r1, ..."""
+
+    def __init__(self, inputs, attributes=None, outputs=1, types=None, names=None, before=(), after=()):
+        self.inputs, self.types, self.names, self.before, self.after = inputs, types, names, before, after
         self.attributes = {k: v for k, v in (attributes or {}).items() if v is not None}
         self.outputs = [True] * outputs if isinstance(outputs, int) else outputs
 
@@ -263,18 +266,25 @@ class Case:
                 known = maker.chance(0.6)
                 feed(f"{name}shape", self._shape_list(tensor), [len(tensor.shape)] if known else [f"{name}rank"])
                 nodes.append(helper.make_node("Reshape", [f"{name}raw", f"{name}shape"], [name]))
-        while names and not names[-1]:
-            names.pop()
-        outputs = [f"y{k}" if wanted else "" for k, wanted in enumerate(self.node.outputs)]
-        nodes.append(helper.make_node(self.name, names, outputs, "node"))
-        for key, value in self.node.attributes.items():
-            nodes[-1].attribute.append(self._attribute(key, value))
-        values = [helper.make_empty_tensor_value_info(name) for name in outputs if name]
+        nodes += self._nodes(names)
+        made = ["y0"] if self.node.after else [f"y{k}" for k, wanted in enumerate(self.node.outputs) if wanted]
+        values = [helper.make_empty_tensor_value_info(name) for name in made]
         for value, number in zip(values, self.node.types or []):
             value.type.tensor_type.elem_type = number
         graph = helper.make_graph(nodes, "case", inputs, values, initializers)
         newest = any(t is not None and t.type > TensorProto.UINT4 for t in self.node.inputs)
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=13 if newest else 10)
+
+    def _nodes(self, names):
+        """The node of the case, and those around it."""
+        names = list(names if self.node.names is None else self.node.names)
+        while names and not names[-1]:
+            names.pop()
+        outputs = [f"{'r' if self.node.after else 'y'}{k}" if wanted else "" for k, wanted in enumerate(self.node.outputs)]
+        own = helper.make_node(self.name, names, outputs, "node")
+        for key, value in self.node.attributes.items():
+            own.attribute.append(self._attribute(key, value))
+        return [*self.node.before, own, *self.node.after]
 
     def _attribute(self, key, value):
         kind = AttributeProto.AttributeType
@@ -307,7 +317,8 @@ class Case:
             return f"{type_name(t.type)}{list(t.shape)}{shown}:{form}"
 
         inputs = ", ".join(tensor(t, f) for t, f in zip(self.node.inputs, self.forms))
-        attributes = {k: (v if not isinstance(v, Tensor) else v.array.tolist()) for k, v in self.node.attributes.items()}
+        attributes = {k: (v if not isinstance(v, Tensor) else v.array.tolist()) for k, v in self.node.attributes.items()
+                      if not isinstance(v, GraphProto)}
         return f"{self.name}-{self.since} opset {self.opset} {attributes} ({inputs})" + (f" spoilt: {self.mutated}" if self.mutated else "")
 
 
