@@ -5,7 +5,7 @@
  * A provider must not decide where a node runs (place.c does), nor know other providers. It can live outside this tree:
  * `make install` brings this header and those it includes, and the library exports what is marked TORT_API.
  * Read next: tests/fake_provider.c, a whole provider in 60 lines; tests/segments/engine_provider.c, one that compiles
- * several nodes into one; then place.c. */
+ * several nodes into one; tests/layouts/channels_provider.c, one with a layout of its own; then place.c. */
 #ifndef TORT_RUNTIME_PROVIDER_H
 #define TORT_RUNTIME_PROVIDER_H
 
@@ -128,6 +128,9 @@ typedef enum tort_in_segment {
     TORT_SEGMENT_ONLY /* not by itself: the row has a claim and nothing else */
 } tort_in_segment;
 
+/* tort_kernel.layout of a row that runs element by element, and so in any layout of its provider. */
+enum { TORT_ANY_LAYOUT = -1 };
+
 /* Several rows an operator; in the order of the table the first that claims, serves. */
 typedef struct tort_kernel {
     const char *domain, *op; /* op "*": any operator */
@@ -153,7 +156,37 @@ typedef struct tort_kernel {
      * element when it writes the one at its place, and reads it no more. A plan decides whether it does. */
     uint32_t in_place;
     bool (*in_place_for)(const tort_node_view *node); /* pure: for these concrete shapes too? NULL: for any */
+    /* The layout, the number from 1 on of a row of tort_provider.layouts, in which the kernel reads input i where bit i
+     * of layout_inputs is set, and writes output i where bit i of layout_outputs is; all else is plain, and with 0
+     * everything. Its tensors have the shapes of the node: only their bytes are in another order. It serves where a
+     * value stays in the layout from one such kernel to another; a node that would be alone goes to the provider's next
+     * row that claims it, if there is one.
+     * TORT_ANY_LAYOUT: plain, or a layout that a neighbour has, as it comes. Only where these inputs and outputs are
+     * of one shape; an input of one element stays plain. In a layout such a kernel sees them as lists of all the
+     * elements that the layout has (rank 1), those that only fill it too. It has a run, and neither size, pack_size nor
+     * fit. */
+    int32_t layout;
+    uint32_t layout_inputs, layout_outputs;
 } tort_kernel;
+
+/* ---- layouts ----------------------------------------------------------------------------------------------------- */
+
+/* Another order of a tensor's elements than row-major, maybe with others between them, whose bits mean nothing:
+ * channels last, or channels in blocks. The place of an element, counted in elements, depends on nothing but the
+ * dimensions. Values are in a layout between kernels of the provider alone; the core converts where others read them.
+ */
+typedef struct tort_layout {
+    const char *name; /* shown in reports: "nhwc" */
+    /* Pure: does it hold tensors of this type and shape, whose rank is known? A dimension may be a symbol: then the
+     * answer is for all of its sizes. Only types whose elements are whole bytes, and no strings, are asked for. */
+    bool (*fits)(const tort_info *info);
+    /* Pure: of such a tensor, data aside, no fewer than it has in plain form. False: more than can be counted. */
+    bool (*bytes)(const tort_tensor *tensor, size_t *bytes);
+    /* Kernels of one input and one output, both of the same type and shape, not empty; params, scratch and what a
+     * kernel prepares are NULL. */
+    tort_status (*from_plain)(const tort_call *call);
+    tort_status (*to_plain)(const tort_call *call);
+} tort_layout;
 
 /* ---- segments ---------------------------------------------------------------------------------------------------- */
 
@@ -232,8 +265,10 @@ typedef struct tort_provider {
     /* Not NULL: takes nodes of which the rows say so together. A kernel as any other, but for what it sees:
      * node->segment is set, params are those of its nodes. `claim` may refuse; `fit` compiles, for the shapes of one
      * plan, with which it is kept; `run` runs what was compiled (call->fitted); `unfit` frees it. domain and op are not
-     * read; host_inputs is 0: all inputs are in the provider's memory. */
+     * read; host_inputs is 0: all inputs are in the provider's memory, and plain. */
     const tort_kernel *segments;
+    /* What its kernels read and write beside plain tensors; ends with a row whose name is NULL. NULL: nothing. */
+    const tort_layout *layouts;
 } tort_provider;
 
 /* Does the row run the operator's plain loop? Not in the memory of a device, even where the row of a described one has

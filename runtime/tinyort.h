@@ -562,6 +562,15 @@ typedef struct tort_report_copy {
     int32_t node;       /* its index; -1: an output */
 } tort_report_copy;
 
+/* A value brought into a layout of a provider, or back, in the provider's memory. */
+typedef struct tort_report_conversion {
+    const char *value, *provider;
+    const char *from, *to; /* names of layouts; "plain" */
+    int64_t bytes;         /* that are written; -1: not known before the run */
+    const char *before;    /* path of the node that needs it; "": an output, at the end */
+    int32_t node;          /* its index; -1: an output */
+} tort_report_conversion;
+
 /* Bytes of host memory, as an allocator counts them, from the end of tort_context_create on; what loading and preparing
  * take for a moment is not in here, nor are values whose shape depends on data (dynamic_limit bounds those). */
 typedef struct tort_report_memory {
@@ -586,6 +595,8 @@ typedef struct tort_report {
     const tort_symbol_size *bounds; /* upper bounds, at which all bytes are told: {"past", 512}, {"image[2]", 224} */
     int32_t bound_count;
     const char *bounds_note; /* what may be larger below the bounds, and what that costs; "" */
+    const tort_report_conversion *const *conversions;
+    int32_t conversion_count;
 } tort_report;
 
 /* A snapshot that describes the plan used last. The caller frees it, before the session, which owns its strings. */

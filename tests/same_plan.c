@@ -7,6 +7,7 @@
 static const char *slot_difference(const tort_slot *a, const tort_slot *b) {
     if (a->value != b->value) return "value";
     if (a->memory != b->memory) return "memory";
+    if (a->layout != b->layout) return "layout";
     if (a->home != b->home) return "home";
     if (a->source != b->source) return "source";
     if (a->type != b->type) return "type";

@@ -85,6 +85,22 @@ static cJSON *copy_json(const tort_report_copy *copy) {
     return item;
 }
 
+static void add_conversions(cJSON *object, const tort_report *report) {
+    cJSON *list = cJSON_AddArrayToObject(object, "conversions");
+    for (int32_t i = 0; i < report->conversion_count; i++) {
+        const tort_report_conversion *conversion = report->conversions[i];
+        cJSON *item = cJSON_CreateObject();
+        cli_json_text(item, "value", conversion->value);
+        cli_json_number(item, "bytes", conversion->bytes);
+        cli_json_text(item, "provider", conversion->provider);
+        cli_json_text(item, "from", conversion->from);
+        cli_json_text(item, "to", conversion->to);
+        cli_json_text(item, "before", conversion->before);
+        cli_json_number(item, "node", conversion->node);
+        cJSON_AddItemToArray(list, item);
+    }
+}
+
 static void add_memory(cJSON *object, const tort_report *report) {
     cJSON *memory = cJSON_AddObjectToObject(object, "memory");
     for (int32_t i = 0; i < report->provider_count; i++) {
@@ -125,6 +141,7 @@ void cli_json_plan(cJSON *object, const tort_report *report) {
             cJSON_AddItemToArray(folded, cJSON_CreateString(node->path));
     }
     for (int32_t i = 0; i < report->copy_count; i++) cJSON_AddItemToArray(copies, copy_json(report->copies[i]));
+    if (report->conversion_count) add_conversions(object, report);
     add_memory(object, report);
     if (report->bound_count) add_bounds(object, report);
     add_summary(object, report);

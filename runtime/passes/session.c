@@ -2,7 +2,7 @@
  *
  * tort_session_create runs the planning phase from end to end; each part is a file of its own. After that a session
  * only gains plans, under its lock. Read next, in this order: chain.c lower.c fold.c place.c segment.c
- * fuse.c prepare.c plan.c; plans.c keeps the plans. */
+ * fuse.c layout.c prepare.c plan.c; plans.c keeps the plans. */
 #include <string.h>
 
 #include "runtime/saved/saved_format.h"
@@ -107,12 +107,14 @@ static tort_status decide(tort_session *session, tort_error *error) {
 static tort_status plan_session(tort_session *session, bool *reportable, tort_error *error) {
     tort_status status = tort_choose_outputs(session, error);
     if (!status) status = tort_chain_open(session, error);
+    if (!status) status = tort_layouts_open(session, error);
     if (!status && session->saved) status = tort_saved_check_chain(session, error);
     if (!status) status = tort_fix_inputs(session, error);
     if (!status) status = tort_read_bounds(session, error);
     if (!status) status = open_pool(session, error);
     if (status) return status;
     status = decide(session, error);
+    if (!status) status = tort_layout_units(session, error);
     if (!status) status = tort_bind_ports(session, error);
     if (!status) status = tort_bind_bodies(session, error);
     if (!status) status = tort_mark_asked(session, error);

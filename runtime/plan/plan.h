@@ -18,9 +18,9 @@ typedef enum tort_home {
     TORT_HOME_OBJECT    /* a value in host memory that its step makes: no tensor, or a tensor out of one */
 } tort_home;
 
-/* A value in one memory of the session; 0 is host memory. */
+/* A value in one memory of the session (0 is host memory) and one layout (0 is plain; others are of that memory). */
 typedef struct tort_slot {
-    int32_t value, memory;
+    int32_t value, memory, layout;
     tort_home home;
     int32_t source;
     tort_type type;
@@ -36,16 +36,17 @@ typedef struct tort_slot {
 
 typedef enum tort_step_kind {
     TORT_STEP_KERNEL,
-    TORT_STEP_COPY,  /* between memories; one input, one output */
-    TORT_STEP_ALIAS, /* output 0 is input 0 under another shape */
-    TORT_STEP_SHAPE, /* metadata of a live value, in host memory */
-    TORT_STEP_VIEW,  /* a kernel's step with nothing to do: the bytes of its outputs are those of its inputs */
-    TORT_STEP_CALL   /* runs the bodies of a node */
+    TORT_STEP_COPY,   /* between memories; one input, one output */
+    TORT_STEP_ALIAS,  /* output 0 is input 0 under another shape */
+    TORT_STEP_SHAPE,  /* metadata of a live value, in host memory */
+    TORT_STEP_VIEW,   /* a kernel's step with nothing to do: the bytes of its outputs are those of its inputs */
+    TORT_STEP_CALL,   /* runs the bodies of a node */
+    TORT_STEP_CONVERT /* from plain into a layout, or back, in one memory; one input, one output */
 } tort_step_kind;
 
 typedef struct tort_step {
     tort_step_kind kind;
-    int32_t node;             /* COPY: the node that needs it, -1: the end of the run */
+    int32_t node;             /* COPY, CONVERT: the node that needs it, -1: the end of the run */
     int32_t provider;         /* chain index; COPY: whose copy function moves the bytes; -1: the executor */
     int32_t memory;           /* KERNEL: the provider's, where its scratch is */
     tort_direction direction; /* COPY */
@@ -70,9 +71,9 @@ typedef struct tort_plan {
     int32_t slot_count, step_count, operand_count, input_count, output_count;
     int32_t node_count, value_count; /* of the graph that indices refer to */
     uint64_t literal_bytes, params_bytes;
-    int32_t memory_count, provider_count;
-    uint64_t *arena_bytes; /* a memory: what memplan.c came to */
-    uint64_t *naive_bytes; /* a memory: if nothing shared its place */
+    int32_t memory_count, provider_count, layout_count; /* layouts with the plain one */
+    uint64_t *arena_bytes;                              /* a memory: what memplan.c came to */
+    uint64_t *naive_bytes;                              /* a memory: if nothing shared its place */
 } tort_plan;
 
 /* Offsets for blocks with life times, best fit in the better of some orders; returns the bytes needed. Pure, and tested

@@ -26,9 +26,9 @@ static tort_status check_shape(const tort_slot *slot, int32_t index, tort_error 
     if (slot->rank > TORT_MAX_RANK) return bad(error, "rank of slot", index);
     if (slot->bytes < 0) return TORT_OK; /* known only while running */
     memcpy(tensor.dims, slot->dims, sizeof tensor.dims);
-    if (slot->rank < 0 || !tort_tensor_bytes(&tensor, &bytes) || bytes != (uint64_t)slot->bytes)
+    if (slot->rank < 0 || !tort_tensor_bytes(&tensor, &bytes) || bytes > (uint64_t)slot->bytes)
         return bad(error, "size of slot", index);
-    return TORT_OK;
+    return slot->layout || bytes == (uint64_t)slot->bytes ? TORT_OK : bad(error, "size of slot", index);
 }
 
 static tort_status check_alias(const tort_plan *plan, int32_t index, tort_error *error) {
@@ -36,6 +36,7 @@ static tort_status check_alias(const tort_plan *plan, int32_t index, tort_error 
     if (slot->source < 0 || slot->source >= index) return bad(error, "source of slot", index);
     const tort_slot *source = &plan->slots[slot->source];
     if (source->memory != slot->memory) return bad(error, "memory of the alias in slot", index);
+    if (source->layout) return bad(error, "layout of what is aliased by slot", index);
     if (slot->last_step >= 0 && (source->first_step > slot->first_step || source->last_step < slot->last_step))
         return bad(error, "life time of what is aliased by slot", index);
     return TORT_OK;
@@ -56,10 +57,17 @@ static tort_status check_place(const tort_plan *plan, int32_t index, tort_error 
     return slot->offset % align ? bad(error, "alignment of slot", index) : TORT_OK;
 }
 
+/* Only steps make what is in a layout. */
+static bool layout_is_sound(const tort_plan *plan, const tort_slot *slot) {
+    const bool made = slot->home == TORT_HOME_ARENA || slot->home == TORT_HOME_DYNAMIC;
+    return slot->layout >= 0 && slot->layout < plan->layout_count && (!slot->layout || made);
+}
+
 static tort_status check_slot(const tort_plan *plan, int32_t index, tort_error *error) {
     const tort_slot *slot = &plan->slots[index];
     if (slot->value < 0 || slot->value >= plan->value_count) return bad(error, "value of slot", index);
     if (slot->memory < 0 || slot->memory >= plan->memory_count) return bad(error, "memory of slot", index);
+    if (!layout_is_sound(plan, slot)) return bad(error, "layout of slot", index);
     if (slot->output < -1 || slot->output >= plan->output_count) return bad(error, "output of slot", index);
     if (slot->home == TORT_HOME_INPUT && (slot->source < 0 || slot->source >= plan->input_count))
         return bad(error, "input of slot", index);
@@ -122,12 +130,43 @@ static tort_status check_kind(const tort_plan *plan, int32_t index, tort_error *
                one = !kernel && !view && step->kind != TORT_STEP_CALL;
     if (step->provider < (kernel || view ? 0 : -1) || step->provider >= plan->provider_count)
         return bad(error, "provider of step", index);
-    if (step->node < (step->kind == TORT_STEP_COPY ? -1 : 0) || step->node >= plan->node_count)
-        return bad(error, "node of step", index);
+    const bool moves = step->kind == TORT_STEP_COPY || step->kind == TORT_STEP_CONVERT;
+    if (step->node < (moves ? -1 : 0) || step->node >= plan->node_count) return bad(error, "node of step", index);
     if (one && (step->input_count != 1 || step->output_count != 1)) return bad(error, "operands of step", index);
     if (step->params > plan->params_bytes) return bad(error, "params of step", index);
     if (step->memory < 0 || step->memory >= plan->memory_count) return bad(error, "memory of step", index);
     return TORT_OK;
+}
+
+/* Has none of so many operands a layout? */
+static bool all_plain(const tort_plan *plan, int32_t first, int32_t count) {
+    bool plain = true;
+    for (int32_t i = 0; plain && i < count; i++) {
+        const int32_t slot = plan->operands[first + i];
+        plain = slot < 0 || !plan->slots[slot].layout;
+    }
+    return plain;
+}
+
+/* One value, in one memory, into a layout or out of one. */
+static bool is_conversion(const tort_slot *from, const tort_slot *to) {
+    return from->value == to->value && from->memory == to->memory && !from->layout != !to->layout;
+}
+
+/* Kernels know the layouts of their operands; metadata reads none of their bytes. */
+static tort_status check_layouts(const tort_plan *plan, int32_t index, tort_error *error) {
+    const tort_step *step = &plan->steps[index];
+    const bool converts = step->kind == TORT_STEP_CONVERT;
+    if (converts || step->kind == TORT_STEP_COPY) {
+        const int32_t from = plan->operands[step->operands], to = plan->operands[step->operands + 1];
+        if (from < 0 || to < 0) return bad(error, "what is copied by step", index);
+        if (converts && (step->provider < 0 || !is_conversion(&plan->slots[from], &plan->slots[to])))
+            return bad(error, "what is converted by step", index);
+    }
+    const bool any = converts || step->kind == TORT_STEP_KERNEL || step->kind == TORT_STEP_SHAPE;
+    const bool plain = (any || all_plain(plan, step->operands, step->input_count + step->output_count)) &&
+                       all_plain(plan, step->shape_operands, step->shape_count);
+    return plain ? TORT_OK : bad(error, "layouts of the operands of step", index);
 }
 
 static tort_status check_step_size(const tort_plan *plan, int32_t index, tort_error *error) {
@@ -157,15 +196,14 @@ static tort_status check_step(const tort_plan *plan, int32_t index, tort_error *
         status = check_read(plan, index, step->shape_operands + i, error);
     for (int32_t i = 0; !status && i < step->output_count; i++)
         status = check_write(plan, index, step->operands + step->input_count + i, error);
-    if (status || step->kind != TORT_STEP_COPY) return status;
-    const int32_t from = plan->operands[step->operands], to = plan->operands[step->operands + 1];
-    return from < 0 || to < 0 ? bad(error, "what is copied by step", index) : TORT_OK;
+    return status ? status : check_layouts(plan, index, error);
 }
 
 static tort_status check_output(const tort_plan *plan, int32_t port, tort_error *error) {
     int32_t slot = plan->output_slots[port];
     if (slot < 0 || slot >= plan->slot_count) return bad(error, "output", port);
     while (plan->slots[slot].home == TORT_HOME_ALIAS) slot = plan->slots[slot].source;
+    if (plan->slots[slot].layout) return bad(error, "layout of output", port);
     const tort_home home = plan->slots[slot].home;
     const bool counted = home == TORT_HOME_OBJECT || home == TORT_HOME_INPUT; /* others may hold the same value */
     if (plan->slots[slot].output != port && !counted)
@@ -183,7 +221,7 @@ static int32_t source_of(const tort_plan *plan, int32_t operand) {
 
 static bool lies_in(const tort_slot *part, const tort_slot *whole) {
     return part->home == TORT_HOME_ARENA && whole->home == TORT_HOME_ARENA && part->memory == whole->memory &&
-           part->offset >= whole->offset &&
+           !part->layout && !whole->layout && part->offset >= whole->offset &&
            within(part->offset - whole->offset, (uint64_t)part->bytes, (uint64_t)whole->bytes);
 }
 
@@ -214,7 +252,8 @@ static tort_status check_in_place(const tort_plan *plan, int32_t index, tort_err
         if (!(step->in_place >> i & 1)) continue;
         const int32_t slot = i < step->input_count ? source_of(plan, step->operands + i) : -1;
         const bool same = slot >= 0 && output >= 0 && plan->slots[slot].offset == plan->slots[output].offset &&
-                          plan->slots[slot].bytes == plan->slots[output].bytes;
+                          plan->slots[slot].bytes == plan->slots[output].bytes &&
+                          plan->slots[slot].layout == plan->slots[output].layout;
         if (!same || step->kind != TORT_STEP_KERNEL) return bad(error, "what is written over in step", index);
     }
     return TORT_OK;

@@ -4,8 +4,8 @@
  * input are found there; inputs that are parts of an output are made there. The step has nothing left to do: a view. In
  * place: a kernel's row tells over which inputs it may write its output, and the plan does so where nobody reads such
  * an input again. Slots so joined form trees by tort_slot.within, and are placed as one. Only values that steps make,
- * in a plan of known shapes; no parts of an output of the graph, whose bytes may be the caller's. Read next:
- * plan_layout.c, plan_check.c. */
+ * in a plan of known shapes, parts only of what is plain; no parts of an output of the graph, whose bytes may be the
+ * caller's. Read next: plan_layout.c, plan_check.c. */
 #include <string.h>
 
 #include "runtime/plan/plan_parts.h"
@@ -126,7 +126,8 @@ static bool find_parts(const sharer *s, const tort_step *step, bool joins) {
     const int32_t whole = s->plan->operands[joins ? outputs : first],
                   count = joins ? step->input_count : step->output_count;
     const tort_slot *slot = whole < 0 ? NULL : &s->plan->slots[whole];
-    if (!slot || parts->axis < 0 || parts->axis >= slot->rank || slot->bytes <= 0 || tort_type_bits(slot->type) < 8)
+    if (!slot || slot->layout || parts->axis < 0 || parts->axis >= slot->rank || slot->bytes <= 0 ||
+        tort_type_bits(slot->type) < 8)
         return false;
     for (int32_t d = 0; d < parts->axis; d++)
         if (slot->dims[d] != 1) return false;
@@ -134,7 +135,7 @@ static bool find_parts(const sharer *s, const tort_step *step, bool joins) {
     uint64_t at = (uint64_t)parts->start * (uint64_t)(slot->bytes / slot->dims[parts->axis]);
     for (int32_t i = 0; i < count; i++) {
         const int32_t part = s->plan->operands[(joins ? first : outputs) + i];
-        if (part < 0 || s->plan->slots[part].bytes < 0) return false;
+        if (part < 0 || s->plan->slots[part].layout || s->plan->slots[part].bytes < 0) return false;
         s->offsets[i] = at;
         at += (uint64_t)s->plan->slots[part].bytes;
     }
@@ -221,7 +222,7 @@ static void hold(const sharer *s) {
 /* ---- in place ---------------------------------------------------------------------------------------------------- */
 
 static bool same_form(const tort_slot *a, const tort_slot *b) {
-    return a->bytes == b->bytes && a->rank == b->rank &&
+    return a->bytes == b->bytes && a->layout == b->layout && a->rank == b->rank &&
            !memcmp(a->dims, b->dims, (size_t)(a->rank > 0 ? a->rank : 0) * sizeof *a->dims);
 }
 

@@ -7,7 +7,7 @@
 
 /* ---- slots ------------------------------------------------------------------------------------------------------- */
 
-static void size_slot(tort_slot *slot, const tort_info *info) {
+static void size_slot(const tort_session *session, tort_slot *slot, const tort_info *info) {
     tort_tensor tensor;
     size_t bytes;
     slot->type = info->type;
@@ -15,8 +15,16 @@ static void size_slot(tort_slot *slot, const tort_info *info) {
     for (int32_t i = 0; i < TORT_MAX_RANK; i++)
         slot->dims[i] = i >= info->rank ? 0 : tort_dim_known(info->dims[i]) ? info->dims[i] : -1;
     slot->bytes = -1;
-    if (tort_info_tensor(info, &tensor) && tort_tensor_bytes(&tensor, &bytes) && bytes <= INT64_MAX)
+    if (tort_info_tensor(info, &tensor) && tort_layout_bytes(session, slot->layout, &tensor, &bytes) &&
+        bytes <= INT64_MAX)
         slot->bytes = (int64_t)bytes;
+}
+
+/* In plain form its size is known: it has a place in an arena. */
+static tort_status refuse_layout(const tort_planned *planned, const tort_slot *slot, tort_error *error) {
+    const tort_lowered *lowered = planned->lowered;
+    return tort_fail(error, TORT_E_INPUT, "for these input shapes value \"%s\" cannot be in layout %s",
+                     lowered->graph.values[slot->value].name, lowered->session->layouts[slot->layout].layout->name);
 }
 
 /* ---- literals ---------------------------------------------------------------------------------------------------- */
@@ -64,7 +72,10 @@ static tort_status size_slots(tort_planned *planned, tort_error *error) {
     plan->literal_bytes = 0;
     for (int32_t i = 0; i < plan->slot_count; i++) {
         tort_slot *slot = &plan->slots[i];
-        if (!planned->kept || !planned->lowered->final[slot->value]) size_slot(slot, &planned->infos[slot->value]);
+        if (!planned->kept || !planned->lowered->final[slot->value])
+            size_slot(planned->lowered->session, slot, &planned->infos[slot->value]);
+        if (plan->complete && slot->layout && slot->home == TORT_HOME_ARENA && slot->bytes < 0)
+            return refuse_layout(planned, slot, error);
         if (slot->home == TORT_HOME_LITERAL && !place_literal(plan, slot)) return tort_out_of_memory(error, 0);
     }
     return write_literals(planned, error);

@@ -1,5 +1,5 @@
-/* plan_steps.c - the outline of a plan: which steps, in which order, with which copies between memories, and how long
- * each value lives.
+/* plan_steps.c - the outline of a plan: which steps, in which order, with which copies between memories and conversions
+ * between layouts, and how long each value lives.
  *
  * An outline depends on the placed graph and on what is known of each value, not on sizes: plans for other input shapes
  * share it where the same is known. With unknown input shapes it is incomplete: it can be reported, not run. It must
@@ -15,15 +15,32 @@ typedef struct builder {
     const uint8_t *known;
     tort_outline *outline;
     tort_plan *plan;
-    int32_t *slot_of; /* value * memory_count + memory -> slot, -1 */
-    int32_t *home_of; /* value -> memory in which it was made, -1 */
+    int32_t *slot_of; /* value * form_count + form -> slot, -1 */
+    int32_t *made_as; /* value -> form in which it was made, -1 */
+    int32_t form_count;
     tort_error *error;
 } builder;
 
+/* ---- forms: plain in a memory, whose number is the form's, and behind those each layout in the memory it is of ------
+ */
+
+static int32_t layout_of(const builder *b, int32_t form) {
+    return form < b->session->memory_count ? 0 : form - b->session->memory_count + 1;
+}
+
+static int32_t memory_of(const builder *b, int32_t form) {
+    const int32_t layout = layout_of(b, form);
+    return layout ? b->session->layouts[layout].link->memory : form;
+}
+
+static int32_t form_of(const builder *b, int32_t memory, int32_t layout) {
+    return layout ? b->session->memory_count + layout - 1 : memory;
+}
+
 /* ---- slots ------------------------------------------------------------------------------------------------------- */
 
-static int32_t *slot_cell(const builder *b, int32_t value, int32_t memory) {
-    return &b->slot_of[(size_t)value * (size_t)b->session->memory_count + (size_t)memory];
+static int32_t *slot_cell(const builder *b, int32_t value, int32_t form) {
+    return &b->slot_of[(size_t)value * (size_t)b->form_count + (size_t)form];
 }
 
 static bool is_sized(const builder *b, int32_t value) {
@@ -34,13 +51,14 @@ static tort_kind kind_of(const builder *b, int32_t value) {
     return b->lowered->infos[value].kind;
 }
 
-/* A new slot for a value in a memory; -1: out of memory. */
-static int32_t add_slot(builder *b, int32_t value, int32_t memory, tort_home home, int32_t source) {
+/* A new slot for a value in a form; -1: out of memory. */
+static int32_t add_slot(builder *b, int32_t value, int32_t form, tort_home home, int32_t source) {
     if (!tort_grow(&b->session->env, (void **)&b->plan->slots, &b->outline->slot_capacity, b->plan->slot_count + 1,
                    sizeof *b->plan->slots))
         return -1;
     tort_slot slot = {.value = value,
-                      .memory = memory,
+                      .memory = memory_of(b, form),
+                      .layout = layout_of(b, form),
                       .home = home,
                       .source = source,
                       .output = -1,
@@ -52,8 +70,8 @@ static int32_t add_slot(builder *b, int32_t value, int32_t memory, tort_home hom
     if (kind_of(b, value) != TORT_TENSOR && home != TORT_HOME_INPUT) slot.home = TORT_HOME_OBJECT;
     if (slot.home == TORT_HOME_ARENA && !is_sized(b, value) && b->plan->complete) slot.home = TORT_HOME_DYNAMIC;
     b->plan->slots[b->plan->slot_count] = slot;
-    *slot_cell(b, value, memory) = b->plan->slot_count;
-    if (b->home_of[value] < 0) b->home_of[value] = memory;
+    *slot_cell(b, value, form) = b->plan->slot_count;
+    if (b->made_as[value] < 0) b->made_as[value] = form;
     return b->plan->slot_count++;
 }
 
@@ -77,56 +95,79 @@ static tort_status add_step(builder *b, const tort_step *step) {
 
 /* ---- where an operand comes from --------------------------------------------------------------------------------- */
 
-static tort_status ensure(builder *b, int32_t value, int32_t memory, int32_t node, int32_t *slot);
+static tort_status ensure(builder *b, int32_t value, int32_t form, int32_t node, int32_t *slot);
 
 /* The provider whose copy function moves bytes in and out of a device memory; -1: the host's are moved by the core. */
 static int32_t owner_of(const builder *b, int32_t memory) {
     return memory ? (int32_t)(b->session->memories[memory].owner - b->session->chain) : -1;
 }
 
-static tort_status add_copy(builder *b, int32_t from, int32_t to, int32_t node) {
-    int32_t operands = reserve_operands(b, 2);
-    if (operands < 0) return tort_out_of_memory(b->error, 0);
-    b->plan->operands[operands] = from;
-    b->plan->operands[operands + 1] = to;
-    const tort_slot *source = &b->plan->slots[from], *target = &b->plan->slots[to];
-    tort_step step = {.kind = TORT_STEP_COPY,
-                      .node = node,
-                      .provider = owner_of(b, target->memory ? target->memory : source->memory),
-                      .direction = source->memory == target->memory ? TORT_ON_DEVICE
-                                   : target->memory                 ? TORT_TO_DEVICE
-                                                                    : TORT_TO_HOST,
-                      .operands = operands,
-                      .input_count = 1,
-                      .output_count = 1,
-                      .dynamic = target->home == TORT_HOME_DYNAMIC};
+/* A step of one input and one output that brings a value from one slot to another. */
+static tort_status add_move(builder *b, tort_step step, int32_t from, int32_t to) {
+    step.operands = reserve_operands(b, 2);
+    if (step.operands < 0) return tort_out_of_memory(b->error, 0);
+    b->plan->operands[step.operands] = from;
+    b->plan->operands[step.operands + 1] = to;
+    step.input_count = step.output_count = 1;
+    step.dynamic = b->plan->slots[to].home == TORT_HOME_DYNAMIC;
     return add_step(b, &step);
 }
 
-/* A live value that is in another memory: copied, by way of the host between two devices. */
-static tort_status copy_to(builder *b, int32_t value, int32_t memory, int32_t node, int32_t *slot) {
-    int32_t from_memory = b->home_of[value], from = -1;
-    if (from_memory < 0)
-        return tort_fail(b->error, TORT_E_INTERNAL, "value \"%s\" is read before it is made",
-                         b->graph->values[value].name);
-    if (from_memory && memory) from_memory = 0;
-    tort_status status = ensure(b, value, from_memory, node, &from);
-    if (status) return status;
-    *slot = add_slot(b, value, memory, TORT_HOME_ARENA, -1);
-    return *slot < 0 ? tort_out_of_memory(b->error, 0) : add_copy(b, from, *slot, node);
+static tort_status add_copy(builder *b, int32_t from, int32_t to, int32_t node) {
+    const int32_t source = b->plan->slots[from].memory, target = b->plan->slots[to].memory;
+    const tort_step step = {.kind = TORT_STEP_COPY,
+                            .node = node,
+                            .provider = owner_of(b, target ? target : source),
+                            .direction = source == target ? TORT_ON_DEVICE
+                                         : target         ? TORT_TO_DEVICE
+                                                          : TORT_TO_HOST};
+    return add_move(b, step, from, to);
 }
 
-/* The slot of a value in a memory; adds constants, literals and copies where they are first needed. */
-static tort_status ensure(builder *b, int32_t value, int32_t memory, int32_t node, int32_t *slot) {
-    *slot = *slot_cell(b, value, memory);
+static tort_status add_conversion(builder *b, int32_t from, int32_t to, int32_t node) {
+    const int32_t source = b->plan->slots[from].layout, target = b->plan->slots[to].layout;
+    const tort_link *link = b->session->layouts[target ? target : source].link;
+    const int32_t provider = (int32_t)(link - b->session->chain);
+    return add_move(b, (tort_step){.kind = TORT_STEP_CONVERT, .node = node, .provider = provider}, from, to);
+}
+
+/* The form from which one step makes another: a layout is made of plain in its memory; what is in a layout, or in
+ * another memory, comes from there as plain, by way of the host between two devices. */
+static int32_t form_before(const builder *b, int32_t value, int32_t form) {
+    const int32_t made = b->made_as[value];
+    if (layout_of(b, form)) return memory_of(b, form);
+    const int32_t memory = memory_of(b, made);
+    if (memory == form) return made;
+    return memory && form ? 0 : memory;
+}
+
+/* A live value in another form than it is in: converted, or copied. */
+static tort_status bring(builder *b, int32_t value, int32_t form, int32_t node, int32_t *slot) {
+    int32_t from = -1;
+    if (!layout_of(b, form) && b->made_as[value] < 0)
+        return tort_fail(b->error, TORT_E_INTERNAL, "value \"%s\" is read before it is made",
+                         b->graph->values[value].name);
+    const int32_t before = form_before(b, value, form);
+    tort_status status = ensure(b, value, before, node, &from);
+    if (status) return status;
+    *slot = add_slot(b, value, form, TORT_HOME_ARENA, -1);
+    if (*slot < 0) return tort_out_of_memory(b->error, 0);
+    const bool converts = layout_of(b, form) || layout_of(b, before);
+    return (converts ? add_conversion : add_copy)(b, from, *slot, node);
+}
+
+/* The slot of a value in a form; adds constants, literals, copies and conversions where they are first needed. */
+static tort_status ensure(builder *b, int32_t value, int32_t form, int32_t node, int32_t *slot) {
+    *slot = *slot_cell(b, value, form);
     if (*slot >= 0) return TORT_OK;
+    if (layout_of(b, form)) return bring(b, value, form, node, slot);
     if (tort_is_constant(b->lowered, value)) {
-        *slot = add_slot(b, value, memory, TORT_HOME_CONSTANT, -1);
+        *slot = add_slot(b, value, form, TORT_HOME_CONSTANT, -1);
         return *slot < 0 ? tort_out_of_memory(b->error, 0) : TORT_OK;
     }
     int32_t producer = b->graph->values[value].producer;
     bool literal = producer >= 0 && b->lowered->units[producer].provider == TORT_AT_FOLDED;
-    if (literal && memory == 0) {
+    if (literal && form == 0) {
         *slot = add_slot(b, value, 0, TORT_HOME_LITERAL, -1);
         return *slot < 0 ? tort_out_of_memory(b->error, 0) : TORT_OK;
     }
@@ -135,7 +176,7 @@ static tort_status ensure(builder *b, int32_t value, int32_t memory, int32_t nod
         tort_status status = ensure(b, value, 0, node, &host);
         if (status) return status;
     }
-    return copy_to(b, value, memory, node, slot);
+    return bring(b, value, form, node, slot);
 }
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
@@ -146,19 +187,20 @@ static tort_status add_inputs(builder *b, int32_t index, int32_t operands) {
         const int32_t where = node->inputs[i] < 0 ? -1 : tort_operand_memory(b->lowered, index, i);
         int32_t slot;
         if (where < 0) continue;
-        tort_status status = ensure(b, node->inputs[i], where, index, &slot);
+        const int32_t layout = tort_input_layout(&b->lowered->units[index], i);
+        tort_status status = ensure(b, node->inputs[i], form_of(b, where, layout), index, &slot);
         if (status) return status;
         b->plan->operands[operands + i] = slot;
     }
     return TORT_OK;
 }
 
-static tort_status add_outputs(builder *b, int32_t index, int32_t operands, int32_t memory, tort_home home,
-                               int32_t source) {
+static tort_status add_outputs(builder *b, int32_t index, int32_t operands, int32_t memory, tort_home home) {
     const tort_node *node = tort_unit_node(b->lowered, index);
     for (int32_t i = 0; i < node->output_count; i++) {
         if (node->outputs[i] < 0) continue;
-        int32_t slot = add_slot(b, node->outputs[i], memory, home, source);
+        const int32_t form = form_of(b, memory, tort_output_layout(&b->lowered->units[index], i));
+        int32_t slot = add_slot(b, node->outputs[i], form, home, -1);
         if (slot < 0) return tort_out_of_memory(b->error, 0);
         b->plan->operands[operands + i] = slot;
     }
@@ -257,7 +299,7 @@ static tort_status add_kernel(builder *b, int32_t index) {
     if (!status && !step.values && (asked || shapes_unknown(b, node))) status = add_shape_operands(b, index, &step);
     if (!status)
         status = add_outputs(b, index, step.operands + node->input_count, memory,
-                             step.values ? TORT_HOME_OBJECT : TORT_HOME_ARENA, -1);
+                             step.values ? TORT_HOME_OBJECT : TORT_HOME_ARENA);
     if (status) return status;
     step.dynamic = !step.values && (asked || step_is_dynamic(b, &step));
     if (step.dynamic && unit->segment) return refuse_dynamic(b, index);
@@ -287,7 +329,7 @@ static tort_status add_call(builder *b, int32_t index) {
     return status ? status : add_step(b, &step);
 }
 
-/* An alias stays in the memory of its input; metadata reads only a shape, wherever the value is. */
+/* An alias stays in the memory of its input; metadata reads only a shape, in whatever form the value is. */
 static tort_status add_host_step(builder *b, int32_t index) {
     const tort_node *node = &b->graph->nodes[index];
     bool alias = node->op->flags & TORT_OP_ALIAS;
@@ -297,10 +339,12 @@ static tort_status add_host_step(builder *b, int32_t index) {
                       .input_count = 1,
                       .output_count = 1};
     if (node->outputs[0] < 0) return TORT_OK; /* nobody wants it */
-    int32_t memory = b->home_of[node->inputs[0]] > 0 ? b->home_of[node->inputs[0]] : 0, input;
+    const int32_t made = b->made_as[node->inputs[0]] < 0 ? 0 : b->made_as[node->inputs[0]];
+    const int32_t memory = memory_of(b, made);
+    int32_t input;
     step.operands = reserve_operands(b, 2);
     if (step.operands < 0) return tort_out_of_memory(b->error, 0);
-    tort_status status = ensure(b, node->inputs[0], memory, index, &input);
+    tort_status status = ensure(b, node->inputs[0], alias ? memory : made, index, &input);
     if (status) return status;
     b->plan->operands[step.operands] = input;
     const bool asked = shaped_by_data(b, node);
@@ -397,6 +441,7 @@ static void set_counts(builder *b, bool complete) {
     plan->complete = complete;
     plan->memory_count = b->session->memory_count;
     plan->provider_count = b->session->chain_count;
+    plan->layout_count = b->session->layout_count;
     plan->node_count = b->graph->node_count;
     plan->value_count = b->graph->value_count;
     plan->input_count = b->graph->input_count;
@@ -405,25 +450,25 @@ static void set_counts(builder *b, bool complete) {
 
 static tort_status build(builder *b) {
     const tort_env *env = &b->session->env;
-    const size_t values = (size_t)b->graph->value_count, cells = values * (size_t)b->session->memory_count + 1;
+    const size_t values = (size_t)b->graph->value_count, cells = values * (size_t)b->form_count + 1;
     tort_arena *arena = &b->outline->arena;
     uint8_t *known = tort_arena_array(arena, values + 1, 1);
     b->plan->input_slots = tort_arena_array(arena, (size_t)b->graph->input_count + 1, sizeof(int32_t));
     b->plan->output_slots = tort_arena_array(arena, (size_t)b->graph->output_count + 1, sizeof(int32_t));
     b->slot_of = tort_alloc(env, cells * sizeof *b->slot_of);
-    b->home_of = tort_alloc(env, (values + 1) * sizeof *b->home_of);
-    const bool there = known && b->plan->input_slots && b->plan->output_slots && b->slot_of && b->home_of;
+    b->made_as = tort_alloc(env, (values + 1) * sizeof *b->made_as);
+    const bool there = known && b->plan->input_slots && b->plan->output_slots && b->slot_of && b->made_as;
     tort_status status = there ? TORT_OK : tort_out_of_memory(b->error, cells * sizeof *b->slot_of);
     if (there) {
         memset(b->slot_of, 0xff, cells * sizeof *b->slot_of);
-        memset(b->home_of, 0xff, (values + 1) * sizeof *b->home_of);
+        memset(b->made_as, 0xff, (values + 1) * sizeof *b->made_as);
         memcpy(known, b->known, values);
         b->outline->known = known;
         status = build_steps(b);
     }
     if (!status) set_life_times(b);
     tort_free(env, b->slot_of, cells * sizeof *b->slot_of);
-    tort_free(env, b->home_of, (values + 1) * sizeof *b->home_of);
+    tort_free(env, b->made_as, (values + 1) * sizeof *b->made_as);
     return status;
 }
 
@@ -438,6 +483,7 @@ tort_status tort_outline_make(const tort_lowered *lowered, const uint8_t *known,
                  .known = known,
                  .outline = outline,
                  .plan = &outline->plan,
+                 .form_count = session->memory_count + session->layout_count - 1,
                  .error = error};
     tort_arena_init(&outline->arena, &session->env);
     set_counts(&b, complete);

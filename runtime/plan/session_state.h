@@ -3,8 +3,8 @@
  * A session runs a graph of its own: each graph of the model, bodies included, is lowered into one tort_lowered, which
  * holds all that the session knows of it. One writer per fact: chain.c opens providers and tells memories apart,
  * lower.c copies graphs, fold.c sets `folded`, place.c alone sets where a unit runs, segment.c and fuse.c join units of
- * one provider, prepare.c fills prepared and constants, bind.c says where inputs and outputs are, plan.c makes plans,
- * report.c only reads. */
+ * one provider, layout.c sets the layouts of their operands, prepare.c fills prepared and constants, bind.c says where
+ * inputs and outputs are, plan.c makes plans, report.c only reads. */
 #ifndef TORT_RUNTIME_PLAN_SESSION_STATE_H
 #define TORT_RUNTIME_PLAN_SESSION_STATE_H
 
@@ -31,8 +31,9 @@ typedef struct tort_link {
     bool described; /* a target without a device */
     tort_target target;
     tort_condition condition;
-    atomic_bool *lost; /* the session's */
-    int32_t memory;    /* index into the session's memories */
+    atomic_bool *lost;                  /* the session's */
+    int32_t memory;                     /* index into the session's memories */
+    int32_t first_layout, layout_count; /* of the session's layouts those of the provider */
     tort_library_state libraries[TORT_LIBRARY_COUNT];
 } tort_link;
 
@@ -42,6 +43,12 @@ typedef struct tort_memory {
     tort_link *owner; /* of the host's, whose limit holds; NULL: no provider of the chain */
     char space[TORT_SPACE_NAME];
 } tort_memory;
+
+/* A layout of a provider of the chain. Its place among the session's is its number in slots and units. */
+typedef struct tort_form {
+    const tort_layout *layout; /* NULL: plain, the first */
+    tort_link *link;           /* whose kernels read it, in whose memory it is; of plain NULL */
+} tort_form;
 
 /* ---- units ------------------------------------------------------------------------------------------------------- */
 
@@ -91,7 +98,9 @@ typedef struct tort_unit {
     void *prepared;      /* of kernel->prepare */
     const int32_t *from; /* nodes of the model's graph that this one is made of, in order; NULL: itself alone */
     int32_t from_count;
-    const tort_segment *segment; /* it is, or is part of; NULL */
+    const tort_segment *segment;            /* it is, or is part of; NULL */
+    int32_t layout;                         /* of the session's: of these operands; all others are plain */
+    uint32_t layout_inputs, layout_outputs; /* bits, as in its kernel's row */
 } tort_unit;
 
 /* ---- constants --------------------------------------------------------------------------------------------------- */
@@ -209,8 +218,9 @@ struct tort_session {
     tort_arena arena;
     tort_dims dims;
     tort_link *chain;
-    int32_t chain_count, memory_count;
+    int32_t chain_count, memory_count, layout_count;
     tort_memory *memories;
+    tort_form *layouts;   /* plain, then those of the chain's providers */
     tort_lowered *graphs; /* as the model's: 0 is the main graph */
     tort_body *bodies;    /* the same graphs, as passes see them */
     int32_t graph_count;
@@ -316,6 +326,22 @@ void tort_link_lost_before(const tort_link *link, bool waited, tort_error *error
 /* Why the device gave no memory: it is lost, or has too little of it; the message says how much. */
 tort_status tort_link_alloc_failed(const tort_link *link, uint64_t bytes, const char *purpose, tort_error *error);
 
+/* layouts.c: checks the rows of providers that opened, and lists their layouts: after chain.c. Then: can a value be in
+ * this one, which is not plain; bytes of a tensor in one (false: more than can be counted, or none); from plain into
+ * one, or back, where `call` has device, stream, env, node, text and error. */
+tort_status tort_layouts_open(tort_session *session, tort_error *error);
+bool tort_layout_fits(const tort_session *session, int32_t layout, const tort_info *info);
+bool tort_layout_bytes(const tort_session *session, int32_t layout, const tort_tensor *tensor, size_t *bytes);
+tort_status tort_layout_convert(const tort_session *session, int32_t layout, bool to_plain, const tort_tensor *from,
+                                const tort_tensor *to, tort_call *call);
+/* The layout in which a unit reads an input, or writes an output; 0: plain. */
+static inline int32_t tort_input_layout(const tort_unit *unit, int32_t input) {
+    return input < 32 && unit->layout_inputs >> input & 1 ? unit->layout : 0;
+}
+static inline int32_t tort_output_layout(const tort_unit *unit, int32_t output) {
+    return output < 32 && unit->layout_outputs >> output & 1 ? unit->layout : 0;
+}
+
 /* Evaluates what does not depend on inputs, and marks what shapes determine; bodies too. */
 tort_status tort_fold(tort_session *session, tort_error *error);
 static inline bool tort_is_constant(const tort_lowered *lowered, int32_t value) {
@@ -382,6 +408,8 @@ tort_status tort_segment_resolve(const tort_lowered *lowered, tort_pass *pass, c
                                  void *params, tort_error *error);
 /* fuse.c: joins units that are on one provider where it has a kernel for all of them at once. */
 tort_status tort_fuse(tort_session *session, tort_error *error);
+/* layout.c: gives units the layouts of their operands, and those that would be alone in one another row. */
+tort_status tort_layout_units(tort_session *session, tort_error *error);
 /* As tort_error_at_node; of a unit that a fusion made it says what it is made of. */
 void tort_error_at_unit(tort_error *error, const tort_lowered *lowered, int32_t unit);
 /* --strict, --allow. */

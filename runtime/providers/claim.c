@@ -115,6 +115,23 @@ static const tort_library_state *find_library(const tort_candidate *c, tort_link
     return state->found && link->memory && owner != link ? tort_link_library(owner, library) : state;
 }
 
+/* Can the operands that the row reads and writes in its layout be there? */
+static tort_verdict check_layout(const tort_candidate *c, const tort_link *link, const tort_kernel *kernel) {
+    const tort_node_view *view = c->view;
+    if (kernel->layout <= 0) return tort_yes();
+    const int32_t layout = link->first_layout + kernel->layout - 1;
+    const char *name = c->session->layouts[layout].layout->name;
+    for (int32_t i = 0; i < view->input_count && i < 32; i++)
+        if (kernel->layout_inputs >> i & 1 && tort_has_input(view, i) &&
+            !tort_layout_fits(c->session, layout, &view->inputs[i]))
+            return tort_no(TORT_NO_SHAPE, "", "input %d cannot be in layout %s", (int)i, name);
+    for (int32_t i = 0; i < view->output_count && i < 32; i++)
+        if (kernel->layout_outputs >> i & 1 && tort_has_output(view, i) &&
+            !tort_layout_fits(c->session, layout, &view->outputs[i]))
+            return tort_no(TORT_NO_SHAPE, "", "output %d cannot be in layout %s", (int)i, name);
+    return tort_yes();
+}
+
 tort_verdict tort_candidate_ask(tort_candidate *c, tort_link *link, const tort_kernel *kernel) {
     const bool alone = kernel->segment != TORT_SEGMENT_ONLY;
     if (c->alone && !alone)
@@ -124,10 +141,17 @@ tort_verdict tort_candidate_ask(tort_candidate *c, tort_link *link, const tort_k
     if (c->no_loops && tort_runs_reference(link->provider, kernel))
         return tort_no(TORT_NO_OP, "", "%s would run %s by its plain loop", link->provider->name, c->node->op_type);
     tort_verdict verdict = kernel->claim ? kernel->claim(&link->target, c->view) : tort_yes();
+    if (verdict.code == TORT_YES) verdict = check_layout(c, link, kernel);
     if (verdict.code != TORT_YES || kernel->needs == TORT_LIBRARY_NONE) return verdict;
     const tort_library_state *library = find_library(c, link, kernel->needs);
     if (library->found) return verdict;
     return tort_no(TORT_NO_LIBRARY, library->cure, "%s", library->message);
+}
+
+static void take(const tort_candidate *c, int32_t provider, const tort_kernel *kernel) {
+    c->unit->provider = provider;
+    c->unit->kernel = kernel;
+    c->unit->label = kernel->name;
 }
 
 /* Offers the node to the rows of one provider. Keeps its refusals; true when a row took the node. */
@@ -141,9 +165,7 @@ static bool ask_rows(tort_candidate *c, int32_t provider, tort_error *error, tor
             if (!kernel_matches(c, link, kernel)) continue;
             tort_verdict verdict = tort_candidate_ask(c, link, kernel);
             if (verdict.code == TORT_YES) {
-                c->unit->provider = provider;
-                c->unit->kernel = kernel;
-                c->unit->label = kernel->name;
+                take(c, provider, kernel);
                 return true;
             }
             *status = keep(c, provider, kernel->name, &verdict, error);
@@ -154,6 +176,36 @@ static bool ask_rows(tort_candidate *c, int32_t provider, tort_error *error, tor
     c->said_count = before; /* the whole provider refuses: only the row that got furthest speaks */
     *status = keep(c, provider, furthest_kernel ? furthest_kernel->name : "", &furthest, error);
     return false;
+}
+
+/* The first row behind the one that has the node, which claims it; NULL: none does. */
+static const tort_kernel *find_behind(tort_candidate *c, tort_link *link) {
+    bool behind = false;
+    for (const tort_kernel *const *table = link->provider->kernels; *table; table++)
+        for (const tort_kernel *kernel = *table; kernel->op; kernel++) {
+            if (behind && kernel_matches(c, link, kernel) && tort_candidate_ask(c, link, kernel).code == TORT_YES)
+                return kernel;
+            behind = behind || kernel == c->unit->kernel;
+        }
+    return NULL;
+}
+
+tort_status tort_candidate_move_on(tort_candidate *c, const tort_verdict *verdict, bool *moved, tort_error *error) {
+    tort_unit *unit = c->unit;
+    tort_link *link = &c->session->chain[unit->provider];
+    c->no_loops = !tort_runs_reference(link->provider, unit->kernel);
+    c->alone = true;
+    const tort_kernel *next = find_behind(c, link);
+    *moved = next != NULL;
+    if (!next) return TORT_OK;
+    c->said_count = unit->said_count;
+    if (c->said_count) memcpy(c->said, unit->said, (size_t)c->said_count * sizeof *c->said);
+    tort_status status = keep(c, unit->provider, unit->kernel->name, verdict, error);
+    take(c, unit->provider, next);
+    unit->packed_bytes = 0;
+    unit->consumed = 0;
+    if (!status) status = tort_candidate_size_packing(c, error);
+    return status ? status : tort_candidate_store(c, error);
 }
 
 /* Refusals that need no kernel to be asked; YES: go on and ask. */
@@ -214,9 +266,7 @@ tort_status tort_candidate_claim(tort_candidate *c, int32_t provider, const char
             if (strcmp(kernel->name, name) != 0 || !kernel_matches(c, link, kernel)) continue;
             verdict = tort_candidate_ask(c, link, kernel);
             if (verdict.code != TORT_YES) continue;
-            c->unit->provider = provider;
-            c->unit->kernel = kernel;
-            c->unit->label = kernel->name;
+            take(c, provider, kernel);
             return TORT_OK;
         }
     }

@@ -1,5 +1,6 @@
 /* claim.h - asking a provider of the chain whether it takes a node. place.c asks for each node, one provider after the
- * other; fuse.c asks the provider that several nodes are on for the one that they would become. */
+ * other; fuse.c asks the provider that several nodes are on for the one that they would become; layout.c asks for
+ * another row of the same provider. */
 #ifndef TORT_RUNTIME_PROVIDERS_CLAIM_H
 #define TORT_RUNTIME_PROVIDERS_CLAIM_H
 
@@ -36,6 +37,10 @@ tort_status tort_candidate_keep_out(tort_candidate *candidate, int32_t provider,
                                     tort_error *error);
 /* Offers the node to one provider, to its rows in the order of the table. Keeps what it refused. */
 tort_status tort_candidate_offer(tort_candidate *candidate, int32_t provider, bool *taken, tort_error *error);
+/* Offers a node that has a place to the rows of its provider behind the one that has it, which refuses it with this
+ * verdict now. Where none takes it, all stays as it is. */
+tort_status tort_candidate_move_on(tort_candidate *candidate, const tort_verdict *verdict, bool *moved,
+                                   tort_error *error);
 /* Asks the rows of one provider that have this name, where a saved plan says that one takes the node. */
 tort_status tort_candidate_claim(tort_candidate *candidate, int32_t provider, const char *kernel, tort_error *error);
 /* Is the node a step of the executor, wherever providers are? Its label then. NULL: it is none. */

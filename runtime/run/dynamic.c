@@ -152,7 +152,7 @@ static tort_node_view live_view(tort_frame *frame, const tort_step *step) {
         }
         if (slot >= 0) {
             in[i] = info_of(&frame->tensors[slot]);
-            if (plan->slots[slot].memory == 0) in[i].data = frame->tensors[slot].data;
+            if (plan->slots[slot].memory == 0 && !plan->slots[slot].layout) in[i].data = frame->tensors[slot].data;
         }
         int32_t live = i < step->shape_count ? plan->operands[step->shape_operands + i] : -1;
         if (live >= 0) {
@@ -199,7 +199,9 @@ static tort_status allocate_output(tort_frame *frame, int32_t slot, const tort_i
             return tort_fail(error, TORT_E_RUN, "dimension %d of an output is larger than can be counted", (int)d);
         tensor->dims[d] = info->dims[d];
     }
-    if (!tort_tensor_bytes(tensor, &bytes)) return tort_fail(error, TORT_E_RUN, "the size of an output overflows");
+    if (!tort_layout_bytes(frame->context->session, where->layout, tensor, &bytes))
+        return tort_fail(error, TORT_E_RUN, "the size of an output overflows%s",
+                         where->layout ? ", or its layout does not hold its shape" : "");
     if (where->bytes >= 0) return check_planned(where, info, error);
     if (where->home == TORT_HOME_ALIAS) return TORT_OK;
     if (where->home != TORT_HOME_DYNAMIC)
@@ -270,7 +272,8 @@ void tort_dynamic_unfit(tort_frame *frame, const tort_step *step) {
     frame->fitted = NULL;
 }
 
-static tort_status prepare_copy(tort_frame *frame, const tort_step *step, tort_error *error) {
+/* Of a copy or a conversion. */
+static tort_status prepare_move(tort_frame *frame, const tort_step *step, tort_error *error) {
     const tort_plan *plan = &frame->planned->plan;
     tort_info info = info_of(&frame->tensors[plan->operands[step->operands]]);
     return allocate_output(frame, plan->operands[step->operands + 1], &info, error);
@@ -278,7 +281,7 @@ static tort_status prepare_copy(tort_frame *frame, const tort_step *step, tort_e
 
 /* Types, shapes, params and memory of a dynamic step, from the data that is now there. */
 tort_status tort_dynamic_prepare(tort_frame *frame, const tort_step *step, tort_error *error) {
-    if (step->kind == TORT_STEP_COPY) return prepare_copy(frame, step, error);
+    if (step->kind == TORT_STEP_COPY || step->kind == TORT_STEP_CONVERT) return prepare_move(frame, step, error);
     if (step->kind == TORT_STEP_SHAPE) return TORT_OK;
     const tort_env *env = &frame->context->env;
     tort_arena arena;

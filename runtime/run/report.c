@@ -21,6 +21,7 @@ typedef struct writer {
     tort_arena *arena;
     tort_report *report;
     const tort_report_copy **copies; /* of the report, while they are written */
+    const tort_report_conversion **conversions;
 } writer;
 
 static const char *node_provider(const tort_session *session, int32_t provider) {
@@ -139,53 +140,84 @@ static bool write_nodes(writer *w) {
     return true;
 }
 
-/* ---- copies ------------------------------------------------------------------------------------------------------ */
+/* ---- copies and conversions -------------------------------------------------------------------------------------- */
 
 static const char *memory_name(const tort_session *session, int32_t memory) {
     const tort_link *owner = session->memories[memory].owner;
     return owner ? owner->provider->name : "host";
 }
 
-static int32_t count_copies(const tort_planned *planned) {
-    int32_t count = 0;
-    for (int32_t i = 0; planned && i < planned->plan.step_count; i++)
-        count += planned->plan.steps[i].kind == TORT_STEP_COPY;
-    return count;
+static const char *before_of(writer *w, const tort_planned *planned, const tort_step *step) {
+    return step->node >= 0 ? path_of(w, &planned->lowered->graph, tort_unit_node(planned->lowered, step->node)) : "";
+}
+
+static int32_t node_of(const tort_planned *planned, const tort_step *step) {
+    return step->node >= 0 ? planned->lowered->graph.first + step->node : -1;
 }
 
 static bool write_copy(writer *w, const tort_planned *planned, const tort_step *step) {
     const tort_plan *plan = &planned->plan;
-    const tort_graph *graph = &planned->lowered->graph;
     const tort_slot *from = &plan->slots[plan->operands[step->operands]];
     const tort_slot *to = &plan->slots[plan->operands[step->operands + 1]];
     tort_report_copy *copy = tort_arena_alloc(w->arena, sizeof *copy);
     if (!copy) return false;
     w->copies[w->report->copy_count++] = copy;
-    *copy = (tort_report_copy){
-        .value = graph->values[from->value].name,
-        .from = memory_name(w->session, from->memory),
-        .to = memory_name(w->session, to->memory),
-        .bytes = to->bytes,
-        .before = step->node >= 0 ? path_of(w, graph, tort_unit_node(planned->lowered, step->node)) : "",
-        .node = step->node >= 0 ? graph->first + step->node : -1};
+    *copy = (tort_report_copy){.value = planned->lowered->graph.values[from->value].name,
+                               .from = memory_name(w->session, from->memory),
+                               .to = memory_name(w->session, to->memory),
+                               .bytes = to->bytes,
+                               .before = before_of(w, planned, step),
+                               .node = node_of(planned, step)};
     return copy->before != NULL;
 }
 
-static bool write_copies(writer *w) {
-    const tort_session *session = w->session;
-    int32_t count = 0;
-    for (int32_t g = 0; w->planned && g < session->graph_count; g++)
-        count += count_copies(plan_of(&session->graphs[g]));
-    w->copies = tort_arena_array(w->arena, (size_t)count, sizeof *w->copies);
-    w->report->copies = w->copies;
-    if (!w->copies) return false;
-    for (int32_t g = 0; count && g < session->graph_count; g++) {
-        const tort_planned *planned = plan_of(&session->graphs[g]);
-        for (int32_t i = 0; planned && i < planned->plan.step_count; i++)
-            if (planned->plan.steps[i].kind == TORT_STEP_COPY && !write_copy(w, planned, &planned->plan.steps[i]))
-                return false;
+static const char *layout_name(const tort_session *session, int32_t layout) {
+    return layout ? session->layouts[layout].layout->name : "plain";
+}
+
+static bool write_conversion(writer *w, const tort_planned *planned, const tort_step *step) {
+    const tort_plan *plan = &planned->plan;
+    const tort_slot *from = &plan->slots[plan->operands[step->operands]];
+    const tort_slot *to = &plan->slots[plan->operands[step->operands + 1]];
+    tort_report_conversion *conversion = tort_arena_alloc(w->arena, sizeof *conversion);
+    if (!conversion) return false;
+    w->conversions[w->report->conversion_count++] = conversion;
+    *conversion = (tort_report_conversion){.value = planned->lowered->graph.values[from->value].name,
+                                           .provider = w->session->chain[step->provider].provider->name,
+                                           .from = layout_name(w->session, from->layout),
+                                           .to = layout_name(w->session, to->layout),
+                                           .bytes = to->bytes,
+                                           .before = before_of(w, planned, step),
+                                           .node = node_of(planned, step)};
+    return conversion->before != NULL;
+}
+
+static size_t count_steps(const writer *w, tort_step_kind kind) {
+    size_t count = 0;
+    for (int32_t g = 0; w->planned && g < w->session->graph_count; g++) {
+        const tort_planned *planned = plan_of(&w->session->graphs[g]);
+        for (int32_t i = 0; planned && i < planned->plan.step_count; i++) count += planned->plan.steps[i].kind == kind;
     }
-    return true;
+    return count;
+}
+
+/* Copies and conversions. */
+static bool write_moves(writer *w) {
+    const tort_session *session = w->session;
+    w->copies = tort_arena_array(w->arena, count_steps(w, TORT_STEP_COPY), sizeof *w->copies);
+    w->conversions = tort_arena_array(w->arena, count_steps(w, TORT_STEP_CONVERT), sizeof *w->conversions);
+    w->report->copies = w->copies;
+    w->report->conversions = w->conversions;
+    bool written = w->copies && w->conversions;
+    for (int32_t g = 0; written && w->planned && g < session->graph_count; g++) {
+        const tort_planned *planned = plan_of(&session->graphs[g]);
+        for (int32_t i = 0; written && planned && i < planned->plan.step_count; i++) {
+            const tort_step *step = &planned->plan.steps[i];
+            if (step->kind == TORT_STEP_COPY) written = write_copy(w, planned, step);
+            if (step->kind == TORT_STEP_CONVERT) written = write_conversion(w, planned, step);
+        }
+    }
+    return written;
 }
 
 /* ---- providers --------------------------------------------------------------------------------------------------- */
@@ -389,7 +421,7 @@ tort_status tort_session_report(tort_session *session, tort_report **report, tor
                 .arena = &store->arena,
                 .report = &store->report};
     const bool written =
-        write_nodes(&w) && write_copies(&w) && write_providers(&w) && write_memory(&w) && write_bounds(&w);
+        write_nodes(&w) && write_moves(&w) && write_providers(&w) && write_memory(&w) && write_bounds(&w);
     pthread_mutex_unlock(&session->lock);
     *report = &store->report;
     if (written) return TORT_OK;

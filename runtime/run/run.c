@@ -1,7 +1,7 @@
 /* run.c - the run phase: a loop over the steps of a plan. It decides nothing and cannot fall back.
  *
  * On a plan of known shapes it allocates nothing. A step whose shapes depend on data infers and resolves itself first
- * (dynamic.c). Read next: dynamic.c. */
+ * (dynamic.c). Read next: dynamic.c, observe.c. */
 #include <string.h>
 
 #include "runtime/run/context.h"
@@ -11,6 +11,27 @@
 static tort_tensor *operand(const tort_frame *frame, const tort_step *step, int32_t i) {
     int32_t slot = frame->planned->plan.operands[step->operands + i];
     return slot < 0 ? NULL : &frame->tensors[slot];
+}
+
+/* A kernel for any layout sees what is in one as lists of all its elements. Its operands are of one shape; those of a
+ * body are what the run brings. */
+static tort_status flatten(const tort_frame *frame, const tort_step *step, tort_error *error) {
+    const tort_plan *plan = &frame->planned->plan;
+    tort_tensor shape = {.rank = -1};
+    for (int32_t i = 0; i < step->input_count + step->output_count; i++) {
+        const int32_t slot = plan->operands[step->operands + i], layout = slot < 0 ? 0 : plan->slots[slot].layout;
+        tort_tensor *tensor = &frame->operands[i];
+        size_t bytes;
+        if (!layout) continue;
+        if (shape.rank < 0) shape = *tensor;
+        const size_t dims = (size_t)shape.rank * sizeof *shape.dims;
+        if (tensor->rank != shape.rank || (dims && memcmp(tensor->dims, shape.dims, dims)) ||
+            !tort_layout_bytes(frame->context->session, layout, tensor, &bytes))
+            return tort_fail(error, TORT_E_RUN, "its operands are not of one shape, as the types of the model say");
+        tensor->rank = 1;
+        tensor->dims[0] = (int64_t)(bytes / ((size_t)tort_type_bits(tensor->type) / 8));
+    }
+    return TORT_OK;
 }
 
 static tort_status run_values(tort_frame *frame, const tort_step *step, tort_call *call, tort_error *error);
@@ -23,6 +44,10 @@ static tort_status run_kernel(tort_frame *frame, const tort_step *step, tort_err
     for (int32_t i = 0; i < step->input_count + step->output_count; i++) {
         const tort_tensor *tensor = operand(frame, step, i);
         frame->operands[i] = tensor ? *tensor : (tort_tensor){.type = TORT_UNDEFINED};
+    }
+    if (unit->layout && unit->kernel->layout == TORT_ANY_LAYOUT) {
+        tort_status status = flatten(frame, step, error);
+        if (status) return status;
     }
     uint8_t *arena = frame->arenas[link->memory].base;
     tort_call call = {.params = step->dynamic ? frame->params : planned->params + step->params,
@@ -127,6 +152,27 @@ static tort_status run_copy(tort_frame *frame, const tort_step *step, tort_error
                           error);
 }
 
+tort_status tort_frame_convert(const tort_frame *frame, int32_t layout, bool to_plain, const tort_tensor *from,
+                               const tort_tensor *to, int32_t node, tort_error *error) {
+    const tort_context *context = frame->context;
+    const tort_link *link = context->session->layouts[layout].link;
+    tort_call call = {.device = link->device,
+                      .stream = context->streams[link->memory],
+                      .env = &context->env,
+                      .node = frame->lowered->graph.first + node,
+                      .text = context->text,
+                      .error = error};
+    return tort_layout_convert(context->session, layout, to_plain, from, to, &call);
+}
+
+static tort_status run_conversion(const tort_frame *frame, const tort_step *step, tort_error *error) {
+    const tort_plan *plan = &frame->planned->plan;
+    const int32_t from = plan->slots[plan->operands[step->operands]].layout,
+                  to = plan->slots[plan->operands[step->operands + 1]].layout;
+    return tort_frame_convert(frame, to ? to : from, !to, operand(frame, step, 0), operand(frame, step, 1), step->node,
+                              error);
+}
+
 static tort_status run_dynamic_kernel(tort_frame *frame, const tort_step *step, tort_error *error) {
     tort_status status = tort_dynamic_prepare(frame, step, error);
     if (!status) status = run_kernel(frame, step, error);
@@ -145,6 +191,7 @@ static tort_status run_step(tort_frame *frame, const tort_step *step, tort_error
     case TORT_STEP_SHAPE: return tort_dynamic_shape(frame, step, error);
     case TORT_STEP_VIEW: return TORT_OK;
     case TORT_STEP_CALL: return tort_call_bodies(frame, step, tort_frame_run, error);
+    case TORT_STEP_CONVERT: return run_conversion(frame, step, error);
     }
     return TORT_OK;
 }
@@ -161,46 +208,6 @@ static void locate_error(const tort_frame *frame, const tort_step *step, tort_er
     if (link) error->provider = link->provider->name;
     if (step->node >= 0) tort_error_at_unit(error, frame->lowered, step->node);
     if (link) tort_link_lost_before(link, session->options.wait_steps, error);
-}
-
-/* Calls the observer with a copy in host memory where the value is not there. */
-static tort_status observe_slot(tort_frame *frame, int32_t number, int32_t slot, tort_error *error) {
-    const tort_context *context = frame->context;
-    const tort_slot *where = &frame->planned->plan.slots[slot];
-    const char *name = frame->lowered->graph.values[where->value].name;
-    tort_tensor tensor = frame->tensors[slot];
-    size_t bytes;
-    if (frame->lowered->infos[where->value].kind != TORT_TENSOR || !tort_tensor_bytes(&tensor, &bytes)) return TORT_OK;
-    if (!where->memory) {
-        context->observer(context->observer_ud, number, name, &tensor);
-        return TORT_OK;
-    }
-    const tort_link *link = context->session->memories[where->memory].owner;
-    void *copy = tort_alloc_aligned(&context->env, bytes);
-    if (!copy) return tort_out_of_memory(error, bytes);
-    tort_status status =
-        tort_link_copy(link, context->streams[where->memory], copy, tensor.data, bytes, TORT_TO_HOST, error);
-    tensor.data = copy;
-    if (!status) context->observer(context->observer_ud, number, name, &tensor);
-    tort_free_aligned(&context->env, copy, bytes);
-    return status;
-}
-
-/* The node that makes a value, which in a segment need not be the last. */
-static int32_t maker_of(const tort_frame *frame, const tort_step *step, int32_t slot) {
-    const tort_lowered *lowered = frame->lowered;
-    const int32_t value = frame->planned->plan.slots[slot].value;
-    const bool segment = lowered->units[step->node].segment;
-    return lowered->graph.first + (segment ? lowered->graph.values[value].producer : step->node);
-}
-
-static tort_status observe(tort_frame *frame, const tort_step *step, tort_error *error) {
-    tort_status status = TORT_OK;
-    for (int32_t i = 0; !status && i < step->output_count && step->kind != TORT_STEP_COPY; i++) {
-        const int32_t slot = frame->planned->plan.operands[step->operands + step->input_count + i];
-        if (slot >= 0) status = observe_slot(frame, maker_of(frame, step, slot), slot, error);
-    }
-    return status;
 }
 
 /* The provider whose device is the thread's current one; it changes with the provider of a step, not with every step.
@@ -233,7 +240,7 @@ static tort_status run_steps(tort_frame *frame, tort_error *error) {
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < plan->step_count; i++) {
         const tort_step *step = &plan->steps[i];
-        const bool kernel = step->kind == TORT_STEP_KERNEL;
+        const bool kernel = step->kind == TORT_STEP_KERNEL || step->kind == TORT_STEP_CONVERT;
         if (atomic_load(&context->cancelled)) {
             status = end_cancelled(frame, step, error);
             break;
@@ -241,7 +248,7 @@ static tort_status run_steps(tort_frame *frame, tort_error *error) {
         if (kernel) enter(context->session, &now, step->provider);
         status = run_step(frame, step, error);
         if (!status && kernel && context->session->options.wait_steps) status = wait_for(context, step, error);
-        if (!status && context->observer) status = observe(frame, step, error);
+        if (!status && context->observer) status = tort_frame_observe(frame, step, error);
         if (status)
             locate_error(frame, step, error);
         else if (frame->dynamic_count)

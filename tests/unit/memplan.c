@@ -116,6 +116,7 @@ static void make_tiny(tiny_plan *t) {
                           .operands = t->operands,
                           .input_slots = &t->input,
                           .output_slots = &t->output,
+                          .layout_count = 1,
                           .slot_count = 3,
                           .step_count = 2,
                           .operand_count = 4,

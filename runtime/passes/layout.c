@@ -1,0 +1,313 @@
+/* layout.c - in which layout each unit reads and writes, so that values are converted as seldom as can be.
+ *
+ * Every unit has its kernel row by now. A row with a layout says what it reads and writes. A row for any layout takes,
+ * of plain and its provider's layouts, the one that asks for the fewest conversions of the values that it reads and
+ * makes, its neighbours being as they are; where several do, a layout, so that it can reach on through many such units.
+ * The graph is gone through forwards and backwards until nothing changes.
+ *
+ * A layout pays only where a value stays in it: a unit whose row has one, and from which no value gets to another such
+ * unit without being plain on the way, is alone. It takes the next row of its provider that claims the node, if there
+ * is one, and all is decided anew. A saved plan has the rows that were taken; the rest follows from them as before.
+ *
+ * Whatever crosses the border of a provider, of the graph or of the executor is plain: conversions are steps of plans
+ * (plan_steps.c). It must not know operators, providers or layouts by name. Read next: layouts.c, plan_steps.c. */
+#include <string.h>
+
+#include "runtime/providers/claim.h"
+
+#define MOST_SWEEPS 8 /* a limit for graphs made to need more; others need two or three */
+
+typedef struct decider {
+    tort_session *session;
+    tort_lowered *lowered;
+    tort_pass pass;
+    tort_arena arena; /* of what lasts for one graph */
+    int32_t *made;    /* a value: the layout in which it is made; 0: plain, or nobody makes it in a run */
+    int32_t *maker;   /* a value: the unit that makes it, -1 */
+    int32_t *wanted;  /* a value and a layout: how often it is read there */
+    int32_t *set;     /* a unit: another one of its set, or itself, by which the set goes */
+    int32_t *asking;  /* the unit by which a set goes: how many of it have a row with a layout */
+    bool *stays;      /* a unit that has no other row */
+    tort_error *error;
+} decider;
+
+static tort_unit *unit_at(const decider *d, int32_t index) {
+    return &d->lowered->units[index];
+}
+
+static bool runs(const tort_unit *unit) {
+    return unit->provider >= TORT_AT_HOST;
+}
+
+/* ---- what a row reads and writes --------------------------------------------------------------------------------- */
+
+static bool same_shape(const tort_info *a, const tort_info *b) {
+    bool same = a->kind == TORT_TENSOR && b->kind == TORT_TENSOR && a->rank >= 0 && a->rank == b->rank;
+    for (int32_t d = 0; same && d < a->rank; d++) same = a->dims[d] == b->dims[d];
+    return same;
+}
+
+static bool is_one_element(const tort_info *info) {
+    bool one = info->kind == TORT_TENSOR && info->rank >= 0;
+    for (int32_t d = 0; one && d < info->rank; d++) one = info->dims[d] == 1;
+    return one;
+}
+
+/* Of a row for any layout: its operands without single elements. None, where the others are not of one shape. */
+static void follow_shape(const decider *d, int32_t index) {
+    tort_unit *unit = unit_at(d, index);
+    const tort_node *node = tort_unit_node(d->lowered, index);
+    const tort_info *infos = d->lowered->infos;
+    const tort_info *output = node->output_count && node->outputs[0] >= 0 ? &infos[node->outputs[0]] : NULL;
+    bool same = output != NULL;
+    unit->layout_inputs = unit->layout_outputs = 0;
+    for (int32_t i = 0; same && i < node->input_count && i < 32; i++) {
+        if (node->inputs[i] < 0 || !(unit->kernel->layout_inputs >> i & 1)) continue;
+        same = same_shape(&infos[node->inputs[i]], output);
+        if (same) unit->layout_inputs |= 1u << i;
+        same = same || is_one_element(&infos[node->inputs[i]]);
+    }
+    for (int32_t i = 0; same && i < node->output_count && i < 32; i++) {
+        if (node->outputs[i] < 0 || !(unit->kernel->layout_outputs >> i & 1)) continue;
+        same = same_shape(&infos[node->outputs[i]], output);
+        unit->layout_outputs |= 1u << i;
+    }
+    if (!same) unit->layout_inputs = unit->layout_outputs = 0;
+}
+
+/* What does not depend on neighbours. */
+static void take_row(const decider *d, int32_t index) {
+    tort_unit *unit = unit_at(d, index);
+    const tort_kernel *kernel = unit->provider >= 0 && !unit->segment ? unit->kernel : NULL;
+    unit->layout = 0;
+    if (!kernel || !kernel->layout) return;
+    if (kernel->layout == TORT_ANY_LAYOUT) {
+        follow_shape(d, index);
+        return;
+    }
+    unit->layout = d->session->chain[unit->provider].first_layout + kernel->layout - 1;
+    unit->layout_inputs = kernel->layout_inputs;
+    unit->layout_outputs = kernel->layout_outputs;
+}
+
+/* ---- conversions ------------------------------------------------------------------------------------------------- */
+
+static int32_t *wanted_of(const decider *d, int32_t value) {
+    return &d->wanted[(size_t)value * (size_t)d->session->layout_count];
+}
+
+/* Steps that bring a value from where it is made to where it is read; from one layout to another by way of plain. */
+static int32_t conversions_of(const decider *d, int32_t value) {
+    const int32_t *wanted = wanted_of(d, value), made = d->made[value];
+    int32_t count = 0;
+    for (int32_t l = 1; l < d->session->layout_count; l++) count += wanted[l] > 0 && l != made;
+    return count + (made && (count || wanted[0]));
+}
+
+/* Of all values that the unit reads and makes. */
+static int32_t conversions_around(const decider *d, int32_t index) {
+    const tort_node *node = tort_unit_node(d->lowered, index);
+    int32_t count = 0;
+    for (int32_t i = 0; i < node->input_count && i < 32; i++) {
+        bool again = node->inputs[i] < 0;
+        for (int32_t k = 0; k < i; k++) again = again || node->inputs[k] == node->inputs[i];
+        if (!again) count += conversions_of(d, node->inputs[i]);
+    }
+    for (int32_t i = 0; i < node->output_count; i++)
+        if (node->outputs[i] >= 0) count += conversions_of(d, node->outputs[i]);
+    return count;
+}
+
+/* Metadata reads a shape, in whatever form its value is. */
+static bool reads_contents(const decider *d, int32_t index) {
+    const bool executor = unit_at(d, index)->provider == TORT_AT_HOST;
+    return !executor || !(d->lowered->graph.nodes[index].op->flags & TORT_OP_METADATA);
+}
+
+static void count_reads(const decider *d, int32_t index, int32_t by) {
+    const tort_node *node = tort_unit_node(d->lowered, index);
+    for (int32_t i = 0; i < node->input_count && reads_contents(d, index); i++)
+        if (node->inputs[i] >= 0) wanted_of(d, node->inputs[i])[tort_input_layout(unit_at(d, index), i)] += by;
+}
+
+static void note_made(const decider *d, int32_t index) {
+    const tort_node *node = tort_unit_node(d->lowered, index);
+    for (int32_t i = 0; i < node->output_count; i++) {
+        if (node->outputs[i] < 0) continue;
+        d->made[node->outputs[i]] = tort_output_layout(unit_at(d, index), i);
+        d->maker[node->outputs[i]] = index;
+    }
+}
+
+static void move_to(const decider *d, int32_t index, int32_t layout) {
+    count_reads(d, index, -1);
+    unit_at(d, index)->layout = layout;
+    count_reads(d, index, 1);
+    note_made(d, index);
+}
+
+/* ---- units for any layout ---------------------------------------------------------------------------------------- */
+
+static bool can_be_in(const decider *d, int32_t index, int32_t layout) {
+    const tort_unit *unit = unit_at(d, index);
+    const tort_node *node = tort_unit_node(d->lowered, index);
+    bool fits = true;
+    for (int32_t i = 0; fits && i < node->input_count && i < 32; i++)
+        if (node->inputs[i] >= 0 && unit->layout_inputs >> i & 1)
+            fits = tort_layout_fits(d->session, layout, &d->lowered->infos[node->inputs[i]]);
+    for (int32_t i = 0; fits && i < node->output_count && i < 32; i++)
+        if (node->outputs[i] >= 0 && unit->layout_outputs >> i & 1)
+            fits = tort_layout_fits(d->session, layout, &d->lowered->infos[node->outputs[i]]);
+    return fits;
+}
+
+/* True: it is another one now. */
+static bool choose(const decider *d, int32_t index) {
+    tort_unit *unit = unit_at(d, index);
+    const tort_link *link = &d->session->chain[unit->provider];
+    const int32_t before = unit->layout;
+    int32_t best = 0;
+    move_to(d, index, 0);
+    int32_t least = conversions_around(d, index);
+    for (int32_t l = link->first_layout; l < link->first_layout + link->layout_count; l++) {
+        if (!can_be_in(d, index, l)) continue;
+        move_to(d, index, l);
+        const int32_t count = conversions_around(d, index);
+        if (count > least) continue;
+        best = l;
+        least = count;
+    }
+    move_to(d, index, best);
+    return best != before;
+}
+
+static bool has_choice(const tort_unit *unit) {
+    return unit->provider >= 0 && !unit->segment && unit->kernel->layout == TORT_ANY_LAYOUT && unit->layout_inputs;
+}
+
+static bool sweep(const decider *d, bool forwards) {
+    const int32_t count = d->lowered->graph.node_count;
+    bool changed = false;
+    for (int32_t place = 0; place < count; place++) {
+        const int32_t index = tort_unit_in_order(d->lowered, forwards ? place : count - 1 - place);
+        if (has_choice(unit_at(d, index)) && choose(d, index)) changed = true;
+    }
+    return changed;
+}
+
+static void decide(const decider *d) {
+    const tort_graph *graph = &d->lowered->graph;
+    const size_t values = (size_t)graph->value_count;
+    memset(d->wanted, 0, values * (size_t)d->session->layout_count * sizeof *d->wanted);
+    memset(d->made, 0, values * sizeof *d->made);
+    memset(d->maker, 0xff, values * sizeof *d->maker);
+    for (int32_t i = 0; i < graph->node_count; i++) {
+        if (!runs(unit_at(d, i))) continue;
+        take_row(d, i);
+        count_reads(d, i, 1);
+        note_made(d, i);
+    }
+    for (int32_t i = 0; i < graph->output_count; i++) wanted_of(d, graph->outputs[i])[0]++;
+    bool changed = true;
+    for (int32_t i = 0; changed && i < MOST_SWEEPS; i++) changed = sweep(d, i % 2 == 0);
+}
+
+/* ---- units that would be alone ----------------------------------------------------------------------------------- */
+
+static bool asks(const tort_unit *unit) {
+    return unit->provider >= 0 && !unit->segment && unit->kernel->layout > 0;
+}
+
+static int32_t set_of(const decider *d, int32_t index) {
+    while (d->set[index] != index) index = d->set[index] = d->set[d->set[index]];
+    return index;
+}
+
+/* A unit that reads a value in the layout in which another one makes it is of one set with that one. */
+static void find_sets(const decider *d) {
+    const tort_lowered *lowered = d->lowered;
+    for (int32_t i = 0; i < lowered->graph.node_count; i++) d->set[i] = i, d->asking[i] = 0;
+    for (int32_t i = 0; i < lowered->graph.node_count; i++) {
+        const tort_node *node = tort_unit_node(lowered, i);
+        for (int32_t k = 0; runs(unit_at(d, i)) && k < node->input_count; k++) {
+            const int32_t value = node->inputs[k], layout = tort_input_layout(unit_at(d, i), k);
+            if (value >= 0 && layout && d->made[value] == layout) d->set[set_of(d, d->maker[value])] = set_of(d, i);
+        }
+    }
+    for (int32_t i = 0; i < lowered->graph.node_count; i++) d->asking[set_of(d, i)] += asks(unit_at(d, i));
+}
+
+static tort_status move_on(decider *d, int32_t index, bool *moved) {
+    tort_unit *unit = unit_at(d, index);
+    const tort_verdict verdict = tort_no(
+        TORT_NO_SHAPE, "", "no neighbour of it has layout %s, so that all it reads and writes would be converted",
+        d->session->layouts[unit->layout].layout->name);
+    tort_node_view view = tort_pass_view(&d->pass, index);
+    tort_candidate c = {.session = d->session,
+                        .lowered = d->lowered,
+                        .index = index,
+                        .node = &d->lowered->graph.nodes[index],
+                        .view = &view,
+                        .unit = unit};
+    view.params = unit->params;
+    tort_status status = tort_pass_acquire(&d->pass, index, d->error);
+    if (!status) status = tort_candidate_move_on(&c, &verdict, moved, d->error);
+    if (status) tort_error_at_unit(d->error, d->lowered, index);
+    tort_pass_release(&d->pass, index);
+    return status;
+}
+
+/* *moved: a unit has another row now. */
+static tort_status move_lone(decider *d, bool *moved) {
+    tort_status status = TORT_OK;
+    *moved = false;
+    find_sets(d);
+    for (int32_t i = 0; !status && i < d->lowered->graph.node_count; i++) {
+        bool found = false;
+        if (!asks(unit_at(d, i)) || d->stays[i] || d->asking[set_of(d, i)] > 1) continue;
+        status = move_on(d, i, &found);
+        d->stays[i] = !found;
+        *moved = *moved || found;
+    }
+    return status;
+}
+
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
+
+static bool allocate(decider *d) {
+    const size_t values = (size_t)d->lowered->graph.value_count + 1, nodes = (size_t)d->lowered->graph.node_count + 1;
+    d->made = tort_arena_array(&d->arena, values, sizeof *d->made);
+    d->maker = tort_arena_array(&d->arena, values, sizeof *d->maker);
+    d->wanted = tort_arena_array(&d->arena, values, (size_t)d->session->layout_count * sizeof *d->wanted);
+    d->set = tort_arena_array(&d->arena, nodes, sizeof *d->set);
+    d->asking = tort_arena_array(&d->arena, nodes, sizeof *d->asking);
+    d->stays = tort_arena_array(&d->arena, nodes, sizeof *d->stays);
+    return d->made && d->maker && d->wanted && d->set && d->asking && d->stays;
+}
+
+static tort_status layout_graph(decider *d) {
+    tort_session *session = d->session;
+    tort_status status =
+        tort_lowered_pass(d->lowered, &d->pass, d->lowered->infos, &session->dims, &session->arena, d->error);
+    if (status) return status;
+    tort_arena_init(&d->arena, &session->env);
+    bool again = allocate(d);
+    if (!again) status = tort_out_of_memory(d->error, 0);
+    while (!status && again) {
+        decide(d);
+        again = false;
+        if (!session->saved) status = move_lone(d, &again);
+    }
+    tort_arena_free(&d->arena);
+    tort_pass_free(&d->pass);
+    return status;
+}
+
+tort_status tort_layout_units(tort_session *session, tort_error *error) {
+    tort_status status = TORT_OK;
+    for (int32_t g = 0; !status && session->layout_count > 1 && g < session->graph_count; g++) {
+        decider d = {.session = session, .lowered = &session->graphs[g], .error = error};
+        if (d.lowered->lowered) status = layout_graph(&d);
+    }
+    return status;
+}

@@ -1,0 +1,128 @@
+/* layouts.c - the layouts of the providers of a chain: their numbers in the session, whether the rows that name them
+ * make sense, and the calls of their functions.
+ *
+ * It must not decide which value is in which layout: passes/layout.c does. Read next: provider.h, layout.c. */
+#include <string.h>
+
+#include "runtime/graph/check.h"
+#include "runtime/plan/session_state.h"
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+/* Bit i: an operator of these inputs, or outputs, can have number i. */
+static uint32_t bits_of(const char *formals) {
+    tort_formal formal;
+    uint32_t bits = 0;
+    for (int32_t i = 0; i < 32 && tort_formal_next(&formals, &formal); i++)
+        bits |= formal.mode == '*' || formal.mode == '+' ? UINT32_MAX << i : 1u << i;
+    return bits;
+}
+
+/* All that some version of the row's operator can have; of an operator that nobody knows, everything. */
+static void add_operands(const tort_op *const *families, const tort_kernel *row, uint32_t *inputs, uint32_t *outputs) {
+    for (; families && *families; families++)
+        for (const tort_op *op = *families; op->name; op++) {
+            if (strcmp(op->name, row->op) || strcmp(op->domain, row->domain ? row->domain : "")) continue;
+            *inputs |= bits_of(op->inputs);
+            *outputs |= bits_of(op->outputs);
+        }
+}
+
+static bool has_operands(const tort_session *session, const tort_kernel *row) {
+    uint32_t inputs = 0, outputs = 0;
+    add_operands(session->model->operators, row, &inputs, &outputs);
+    add_operands(tort_op_families, row, &inputs, &outputs);
+    return (!inputs && !outputs) || !((row->layout_inputs & ~inputs) | (row->layout_outputs & ~outputs));
+}
+
+/* What is wrong with it; NULL: nothing. */
+static const char *find_mistake(const tort_session *session, const tort_link *link, const tort_kernel *row) {
+    const bool any = row->layout == TORT_ANY_LAYOUT;
+    if (row->layout < TORT_ANY_LAYOUT || row->layout > link->layout_count) return "names a layout that there is not";
+    if (!row->layout) return row->layout_inputs | row->layout_outputs ? "has operands in no layout" : NULL;
+    if (!(row->layout_inputs | row->layout_outputs)) return "names a layout, but no input or output that is in it";
+    if (!has_operands(session, row)) return "names inputs or outputs that its operator has not";
+    if (row->layout_inputs & row->host_inputs) return "reads an input in host memory and in a layout";
+    if (!row->run) return "has a layout, but no run";
+    if (any && !(row->layout_inputs && row->layout_outputs & 1))
+        return "is for any layout, but not of an input and output 0";
+    if (any && (row->size || row->pack_size || row->fit)) return "is for any layout, but depends on shapes";
+    return NULL;
+}
+
+static tort_status check_row(const tort_session *session, const tort_link *link, const tort_kernel *row,
+                             tort_error *error) {
+    const char *mistake = find_mistake(session, link, row);
+    if (!mistake) return TORT_OK;
+    tort_fail(error, TORT_E_INTERNAL, "provider %s: kernel %s %s (layout %d of %d)", link->provider->name, row->name,
+              mistake, (int)row->layout, (int)link->layout_count);
+    if (error) error->provider = link->provider->name;
+    return TORT_E_INTERNAL;
+}
+
+static tort_status check_rows(const tort_session *session, const tort_link *link, tort_error *error) {
+    const tort_kernel *segments = link->provider->segments;
+    tort_status status = TORT_OK;
+    for (const tort_kernel *const *table = link->provider->kernels; table && *table; table++)
+        for (const tort_kernel *row = *table; !status && row->op; row++) status = check_row(session, link, row, error);
+    if (!status && segments && (segments->layout || segments->layout_inputs || segments->layout_outputs))
+        status = tort_fail(error, TORT_E_INTERNAL, "provider %s: segments have no layout", link->provider->name);
+    return status;
+}
+
+/* ---- the list ---------------------------------------------------------------------------------------------------- */
+
+static int32_t count_layouts(const tort_link *link) {
+    int32_t count = 0;
+    const tort_layout *row = link->condition.ready ? link->provider->layouts : NULL;
+    while (row && row[count].name) count++;
+    return count;
+}
+
+tort_status tort_layouts_open(tort_session *session, tort_error *error) {
+    tort_status status = TORT_OK;
+    session->layout_count = 1;
+    for (int32_t i = 0; i < session->chain_count; i++) {
+        tort_link *link = &session->chain[i];
+        link->first_layout = session->layout_count;
+        link->layout_count = count_layouts(link);
+        session->layout_count += link->layout_count;
+    }
+    session->layouts = tort_arena_array(&session->arena, (size_t)session->layout_count, sizeof *session->layouts);
+    if (!session->layouts) return tort_out_of_memory(error, 0);
+    for (int32_t i = 0; !status && i < session->chain_count; i++) {
+        tort_link *link = &session->chain[i];
+        for (int32_t l = 0; l < link->layout_count; l++)
+            session->layouts[link->first_layout + l] = (tort_form){&link->provider->layouts[l], link};
+        if (link->condition.ready) status = check_rows(session, link, error);
+    }
+    return status;
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
+
+bool tort_layout_fits(const tort_session *session, int32_t layout, const tort_info *info) {
+    const bool bytes = tort_type_bits(info->type) >= 8 && info->type != TORT_STRING;
+    return info->kind == TORT_TENSOR && info->rank >= 0 && bytes && session->layouts[layout].layout->fits(info);
+}
+
+bool tort_layout_bytes(const tort_session *session, int32_t layout, const tort_tensor *tensor, size_t *bytes) {
+    size_t plain;
+    tort_info info = {.type = tensor->type, .nest = -1, .rank = tensor->rank};
+    if (!tort_tensor_bytes(tensor, &plain)) return false;
+    *bytes = plain;
+    if (!layout) return true;
+    memcpy(info.dims, tensor->dims, sizeof info.dims);
+    const bool fits = tort_layout_fits(session, layout, &info);
+    return fits && session->layouts[layout].layout->bytes(tensor, bytes) && *bytes >= plain;
+}
+
+tort_status tort_layout_convert(const tort_session *session, int32_t layout, bool to_plain, const tort_tensor *from,
+                                const tort_tensor *to, tort_call *call) {
+    const tort_form *form = &session->layouts[layout];
+    if (!tort_count(from)) return TORT_OK;
+    call->inputs = from;
+    call->outputs = to;
+    call->input_count = call->output_count = 1;
+    return tort_link_noted(form->link, to_plain ? form->layout->to_plain(call) : form->layout->from_plain(call));
+}
