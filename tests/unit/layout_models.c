@@ -18,7 +18,7 @@ enum { CHANNELS, TWICE, LONE, DEVICE, SECOND, BAD, PROVIDERS };
 static const char *const names[PROVIDERS] = {"channels", "twice", "lone", "device", "second", "bad"};
 static tort_provider made[PROVIDERS];
 const tort_provider *layout_providers[PROVIDERS + 1];
-static tort_layout twice_layouts[2];
+static tort_layout twice_layouts[2], device_layouts[2];
 static tort_kernel lone_rows[CHANNEL_ROWS], twice_rows[CHANNEL_ROWS];
 tort_kernel bad_rows[CHANNEL_ROWS];
 static const tort_kernel *const twice_tables[] = {twice_rows, NULL}, *const lone_tables[] = {lone_rows, NULL},
@@ -62,6 +62,29 @@ static tort_status twice_average(const tort_call *call) {
     return run_on_half(call, true, false, (*channels_provider.kernels)[2].run);
 }
 
+/* The device is current while it converts. */
+static int32_t entered;
+
+static int32_t enter(void *device) {
+    (void)device;
+    return entered++;
+}
+
+static void leave(void *device, int32_t before) {
+    (void)device;
+    cr_assert_eq(before, --entered);
+}
+
+static tort_status device_from_plain(const tort_call *call) {
+    cr_assert_gt(entered, 0);
+    return channels_provider.layouts->from_plain(call);
+}
+
+static tort_status device_to_plain(const tort_call *call) {
+    cr_assert_gt(entered, 0);
+    return channels_provider.layouts->to_plain(call);
+}
+
 void make_channels(void) {
     const tort_kernel *rows = *channels_provider.kernels;
     for (int32_t i = 0; i < PROVIDERS; i++) {
@@ -86,6 +109,12 @@ void make_channels(void) {
     for (int32_t i = 0; i < CHANNEL_ROWS; i++)
         if (rows[i].layout || !rows[i].op) lone_rows[count++] = rows[i];
     made[LONE].kernels = lone_tables;
+    memcpy(device_layouts, channels_provider.layouts, sizeof device_layouts);
+    device_layouts[0].from_plain = device_from_plain;
+    device_layouts[0].to_plain = device_to_plain;
+    made[DEVICE].layouts = device_layouts;
+    made[DEVICE].enter = enter;
+    made[DEVICE].leave = leave;
     made[DEVICE].host_memory = false;
     made[DEVICE].alloc = fake_providers[0]->alloc;
     made[DEVICE].free = fake_providers[0]->free;
@@ -167,6 +196,34 @@ int32_t build_foreign(model_builder *b, int32_t x, int32_t *second) {
     const int32_t c = conv(b, "conv2", conv(b, "conv1", r, 3, 4), 4, 3);
     *second = r;
     return one(b, "Relu", "relu3", add(b, "sum", c, one(b, "Tanh", "tanh", x)));
+}
+
+int32_t build_mixed(model_builder *b, int32_t x, int32_t *second) {
+    const int32_t c = conv(b, "conv1", x, 3, 3), s = add(b, "sum", c, one(b, "Tanh", "tanh", x));
+    *second = one(b, "Exp", "exp", c);
+    return conv(b, "conv2", s, 3, 4);
+}
+
+int32_t build_double(model_builder *b, int32_t x, int32_t *second) {
+    (void)second;
+    const int32_t t = one(b, "Tanh", "tanh", x);
+    return one(b, "GlobalAveragePool", "average", conv(b, "conv", add(b, "double", t, t), 3, 4));
+}
+
+int32_t build_fork(model_builder *b, int32_t x, int32_t *second) {
+    (void)second;
+    int32_t ends[2];
+    const int32_t root = one(b, "Relu", "root", one(b, "Tanh", "tanh", x));
+    for (int32_t k = 0; k < 2; k++) {
+        ends[k] = root;
+        for (int32_t i = 0; i < 12; i++) {
+            char name[16];
+            snprintf(name, sizeof name, "relu%d_%d", (int)k, (int)i);
+            ends[k] = one(b, "Relu", name, ends[k]);
+        }
+        ends[k] = conv(b, k ? "conv2" : "conv1", ends[k], 3, 4);
+    }
+    return one(b, "GlobalAveragePool", "average", add(b, "sum", ends[0], ends[1]));
 }
 
 int32_t build_reshaped(model_builder *b, int32_t x, int32_t *second) {

@@ -77,6 +77,11 @@ Test(layouts, whatever_is_decided_gives_what_cpu_gives) {
             expect_image_as_cpu(build_random_image, chains[i], 2);
 }
 
+/* Each way alone could be converted anywhere; both of them, once at their root. */
+Test(layouts, a_layout_reaches_back_to_where_ways_part) {
+    expect_decided(build_fork, "channels,cpu", 1, "tanh_out plain->nhwc root");
+}
+
 /* ---- units that would be alone ----------------------------------------------------------------------------------- */
 
 Test(layouts, a_unit_alone_takes_the_plain_row_and_says_why) {
@@ -325,88 +330,6 @@ Test(layouts, a_conversion_that_fails_names_the_node_and_the_provider) {
     cr_expect_str_eq(o.error.provider, "channels");
     cr_expect_str_eq(o.error.msg, "node 0 \"conv1\" (Conv-11): told to fail");
     close_image(&o);
-}
-
-static bool never(const tort_info *info) {
-    return info->rank == 3;
-}
-
-static bool countless(const tort_tensor *tensor, size_t *bytes) {
-    (void)bytes;
-    return tensor->dims[0] < 3;
-}
-
-Test(layouts, what_does_not_fit_is_plain_or_an_error_with_its_name) {
-    tort_layout layouts[2];
-    memcpy(layouts, layout_providers[0]->layouts, sizeof layouts);
-    tort_provider changed = *layout_providers[0];
-    changed.layouts = layouts;
-    layout_providers[0] = &changed;
-    layouts[0].fits = never;
-    image o;
-    tort_tensor output;
-    open_image(&o, build_convs, "channels", (tort_session_options){0});
-    expect_conversions(&o, "");
-    cr_expect_str_eq(image_node(&o, "conv1")->kernel, "conv_plain");
-    cr_expect(strstr(image_node(&o, "conv1")->verdicts[0]->message, "input 0 cannot be in layout nhwc"));
-    close_image(&o);
-    memcpy(layouts, layout_providers[1]->layouts, sizeof layouts);
-    layouts[0].bytes = countless;
-    open_image(&o, build_convs, "channels", (tort_session_options){0});
-    cr_expect_eq(run_image(&o, 3, &output, 1), TORT_E_INPUT);
-    cr_expect(strstr(o.error.msg, "value \"x\" cannot be in layout wide"), "%s", o.error.msg);
-    close_image(&o);
-}
-
-/* ---- rows that make no sense ------------------------------------------------------------------------------------- */
-
-static void expect_bad(tort_kernel row, const char *words) {
-    image o;
-    bad_rows[0] = row;
-    open_image(&o, build_convs, "bad", (tort_session_options){0});
-    cr_expect_eq(o.status, TORT_E_INTERNAL, "%s", words);
-    cr_expect(strstr(o.error.msg, words), "%s, not: %s", words, o.error.msg);
-    cr_expect(strstr(o.error.msg, "provider bad: kernel conv_last"), "%s", o.error.msg);
-    cr_expect_null(o.session);
-    close_image(&o);
-}
-
-static tort_status size_nothing(const tort_target *target, const tort_node_view *node, size_t *scratch,
-                                tort_error *error) {
-    (void)target, (void)node, (void)scratch, (void)error;
-    return TORT_OK;
-}
-
-Test(layouts, rows_that_make_no_sense_are_refused) {
-    const tort_kernel good = bad_rows[0];
-    tort_kernel row = good;
-    row.layout = 2;
-    expect_bad(row, "names a layout that there is not (layout 2 of 1)");
-    row.layout = -2;
-    expect_bad(row, "names a layout that there is not");
-    row.layout = 0;
-    expect_bad(row, "has operands in no layout");
-    row = good;
-    row.layout_inputs = 1u << 3;
-    expect_bad(row, "names inputs or outputs that its operator has not");
-    row.layout_inputs = 1;
-    row.layout_outputs = 3;
-    expect_bad(row, "names inputs or outputs that its operator has not");
-    row.layout_inputs = row.layout_outputs = 0;
-    expect_bad(row, "names a layout, but no input or output that is in it");
-    row = good;
-    row.host_inputs = 1;
-    expect_bad(row, "reads an input in host memory and in a layout");
-    row = good;
-    row.run = NULL;
-    expect_bad(row, "has a layout, but no run");
-    row = good;
-    row.layout = TORT_ANY_LAYOUT;
-    row.layout_outputs = 0;
-    expect_bad(row, "is for any layout, but not of an input and output 0");
-    row.layout_outputs = 1;
-    row.size = size_nothing;
-    expect_bad(row, "is for any layout, but depends on shapes");
 }
 
 /* ---- bodies ------------------------------------------------------------------------------------------------------ */
