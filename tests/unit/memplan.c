@@ -253,6 +253,98 @@ Test(plan_check, bytes_that_are_shared_by_a_decision_are_followed) {
     cr_expect_eq(check_shared(true, shift, "viewed in step 1"), TORT_E_INTERNAL);
 }
 
+/* Step 0 brings the input into a layout, which takes more bytes; step 1 reads it there and writes plain. */
+static void make_converted(tiny_plan *t) {
+    make_tiny(t);
+    t->plan.layout_count = 2;
+    t->slots[1].value = 0;
+    t->slots[1].layout = 1;
+    t->slots[1].bytes = 128;
+    t->steps[0].kind = TORT_STEP_CONVERT;
+}
+
+static void expect_layout_found(const char *words, void (*damage)(tiny_plan *t)) {
+    tiny_plan t;
+    tort_error error = {.msg = ""};
+    make_converted(&t);
+    damage(&t);
+    cr_expect_eq(check(&t, &error), TORT_E_INTERNAL, "%s", words);
+    cr_expect(strstr(error.msg, words), "%s, not: %s", words, error.msg);
+}
+
+static void beyond(tiny_plan *t) {
+    t->slots[1].layout = 2;
+}
+static void below(tiny_plan *t) {
+    t->slots[1].layout = -1;
+}
+static void input_in_layout(tiny_plan *t) {
+    t->slots[0].layout = 1;
+}
+static void output_in_layout(tiny_plan *t) {
+    t->slots[2].layout = 1;
+}
+static void too_small(tiny_plan *t) {
+    t->slots[1].bytes = 32;
+}
+static void another_value(tiny_plan *t) {
+    t->slots[1].value = 1;
+}
+static void both_plain(tiny_plan *t) {
+    t->slots[1].layout = 0;
+    t->slots[1].bytes = 64;
+}
+static void by_nobody(tiny_plan *t) {
+    t->steps[0].provider = -1;
+}
+static void copied(tiny_plan *t) {
+    t->steps[0].kind = TORT_STEP_COPY;
+}
+static void called_with(tiny_plan *t) {
+    t->steps[1].kind = TORT_STEP_CALL;
+}
+static void asked_for_a_shape(tiny_plan *t) {
+    t->steps[1].shape_operands = 1;
+    t->steps[1].shape_count = 1;
+}
+static void aliased(tiny_plan *t) {
+    t->slots[2].home = TORT_HOME_ALIAS;
+    t->slots[2].source = 1;
+    t->slots[1].last_step = 2;
+}
+static void viewed(tiny_plan *t) {
+    t->steps[1].kind = TORT_STEP_VIEW;
+    t->steps[1].scratch_bytes = 0;
+    t->slots[1].bytes = 64;
+    t->slots[2].offset = 0;
+}
+static void written_over(tiny_plan *t) {
+    viewed(t);
+    t->steps[1].kind = TORT_STEP_KERNEL;
+    t->steps[1].in_place = 1;
+}
+
+Test(plan_check, damage_to_layouts_is_found) {
+    tiny_plan t;
+    tort_error error = {.msg = ""};
+    make_converted(&t);
+    cr_expect_eq(check(&t, &error), TORT_OK, "%s", error.msg);
+    expect_layout_found("layout of slot 1", beyond);
+    expect_layout_found("layout of slot 1", below);
+    expect_layout_found("layout of slot 0", input_in_layout);
+    expect_layout_found("layout of output 0", output_in_layout);
+    expect_layout_found("size of slot 1", too_small);
+    expect_layout_found("what is converted by step 0", another_value);
+    expect_layout_found("what is converted by step 0", both_plain);
+    expect_layout_found("what is converted by step 0", by_nobody);
+    expect_layout_found("layouts of the operands of step 0", copied);
+    expect_layout_found("layouts of the operands of step 1", called_with);
+    expect_layout_found("layouts of the operands of step 1", asked_for_a_shape);
+    expect_layout_found("layout of what is aliased by slot 2", aliased);
+    expect_layout_found("layouts of the operands of step 1", viewed);
+    expect_layout_found("written over in step 1", written_over);
+}
+
 Test(plan_check, damage_to_outputs_is_found) {
     EXPECT_FOUND("output 0", t.output = 3);
     EXPECT_FOUND("output's own", t.slots[2].output = -1);
