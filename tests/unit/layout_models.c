@@ -217,7 +217,7 @@ int32_t build_fork(model_builder *b, int32_t x, int32_t *second) {
     for (int32_t k = 0; k < 2; k++) {
         ends[k] = root;
         for (int32_t i = 0; i < 12; i++) {
-            char name[16];
+            char name[32];
             snprintf(name, sizeof name, "relu%d_%d", (int)k, (int)i);
             ends[k] = one(b, "Relu", name, ends[k]);
         }

@@ -244,23 +244,30 @@ Test(layouts, an_observer_sees_every_value_once_and_plain) {
     }
 }
 
+static tort_status save_image(image *o, build_image *build, saved_bytes *bytes) {
+    const tort_writer writer = saved_writer(bytes);
+    open_image(o, build, "twice,cpu:threads=1", (tort_session_options){0});
+    cr_assert_eq(o->status, TORT_OK, "%s", o->error.msg);
+    return tort_session_save_writer(o->session, &writer, &o->error);
+}
+
+static tort_status load_image(image *loaded, const uint8_t *data, size_t size) {
+    const tort_plan_options options = {.struct_size = sizeof options, .providers = layout_providers};
+    *loaded = (image){.session = NULL};
+    tort_counting_env_init(&loaded->counting);
+    return tort_session_load_buffer(&loaded->counting.env, data, size, &options, &loaded->session, &loaded->error);
+}
+
 Test(layouts, a_saved_plan_has_the_same_conversions_and_bits) {
     static build_image *const models[] = {build_convs, build_branch, build_lone, build_many, build_foreign};
     static const int32_t outputs[] = {1, 2, 1, 1, 2};
     for (int32_t m = 0; m < 5; m++) {
-        image o;
+        image o, loaded;
         saved_bytes bytes = {0};
-        const tort_writer writer = saved_writer(&bytes);
         tort_tensor before[2], after[2];
-        open_image(&o, models[m], "twice,cpu", (tort_session_options){0});
+        cr_assert_eq(save_image(&o, models[m], &bytes), TORT_OK, "%s", o.error.msg);
         cr_assert_eq(run_image(&o, 3, before, outputs[m]), TORT_OK, "%s", o.error.msg);
-        cr_assert_eq(tort_session_save_writer(o.session, &writer, &o.error), TORT_OK, "%s", o.error.msg);
-        image loaded = {.session = NULL};
-        tort_counting_env_init(&loaded.counting);
-        const tort_plan_options options = {.struct_size = sizeof options, .providers = layout_providers};
-        tort_status status = tort_session_load_buffer(&loaded.counting.env, bytes.data, bytes.size, &options,
-                                                      &loaded.session, &loaded.error);
-        cr_assert_eq(status, TORT_OK, "%s", loaded.error.msg);
+        cr_assert_eq(load_image(&loaded, bytes.data, bytes.size), TORT_OK, "%s", loaded.error.msg);
         loaded.report = report_of(loaded.session);
         cr_assert_eq(run_image(&loaded, 3, after, outputs[m]), TORT_OK, "%s", loaded.error.msg);
         cr_assert_eq(loaded.report->conversion_count, o.report->conversion_count);
@@ -275,6 +282,36 @@ Test(layouts, a_saved_plan_has_the_same_conversions_and_bits) {
         close_image(&o);
         free(bytes.data);
     }
+}
+
+/* Whatever it says: an error with a message, or a session that runs, or fails to. */
+static void survive(const uint8_t *data, size_t size) {
+    image loaded;
+    tort_tensor output;
+    tort_status status = load_image(&loaded, data, size);
+    const bool same_ports = !status && tort_model_input_count(tort_session_model(loaded.session)) == 1 &&
+                            tort_model_output_count(tort_session_model(loaded.session)) == 1;
+    if (same_ports) status = run_image(&loaded, 2, &output, 1);
+    cr_expect(!status || *loaded.error.msg);
+    cr_expect_neq(status, TORT_E_INTERNAL, "%s", loaded.error.msg);
+    close_image(&loaded);
+}
+
+Test(layouts, a_hostile_saved_plan_does_no_harm) {
+    static const uint8_t changes[] = {0x01, 0x80, 0xff, 0x03};
+    image o;
+    saved_bytes bytes = {0};
+    cr_assert_eq(save_image(&o, build_many, &bytes), TORT_OK, "%s", o.error.msg);
+    uint8_t *copy = malloc(bytes.size);
+    for (size_t at = 0; at < bytes.size; at++) {
+        memcpy(copy, bytes.data, bytes.size);
+        copy[at] ^= changes[at % 4];
+        saved_reseal(copy, bytes.size);
+        survive(copy, bytes.size);
+    }
+    free(copy);
+    free(bytes.data);
+    close_image(&o);
 }
 
 /* ---- failures ---------------------------------------------------------------------------------------------------- */
