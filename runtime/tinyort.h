@@ -203,8 +203,7 @@ TORT_API tort_kind tort_value_kind(const tort_value *value);
 /* Elements of a sequence or map; 1 or 0 of an optional; 0 of a tensor. */
 TORT_API int32_t tort_value_count(const tort_value *value);
 TORT_API const tort_value *tort_value_at(const tort_value *value, int32_t index); /* borrowed; NULL: none is there */
-/* The tensor that it is, NULL if it is none; keys of a map, rank 1. Both borrowed; what they hold is not to be
- * written. */
+/* The tensor that it is, NULL if it is none; keys of a map, rank 1. Both borrowed; nobody writes what they hold. */
 TORT_API const tort_tensor *tort_value_view(const tort_value *value);
 TORT_API const tort_tensor *tort_value_keys(const tort_value *value);
 
@@ -557,19 +556,11 @@ typedef struct tort_report_provider {
 
 typedef struct tort_report_copy {
     const char *value, *from, *to;
-    int64_t bytes;      /* -1: not known before the run */
-    const char *before; /* path of the node that needs it; "": an output, at the end */
-    int32_t node;       /* its index; -1: an output */
+    int64_t bytes;        /* -1: not known before the run */
+    const char *before;   /* path of the node that needs it; "": an output, at the end */
+    int32_t node;         /* its index; -1: an output */
+    const char *provider; /* of a conversion: whose layout it is; NULL: a copy */
 } tort_report_copy;
-
-/* A value brought into a layout of a provider, or back, in the provider's memory. */
-typedef struct tort_report_conversion {
-    const char *value, *provider;
-    const char *from, *to; /* names of layouts; "plain" */
-    int64_t bytes;         /* that are written; -1: not known before the run */
-    const char *before;    /* path of the node that needs it; "": an output, at the end */
-    int32_t node;          /* its index; -1: an output */
-} tort_report_conversion;
 
 /* Bytes of host memory, as an allocator counts them, from the end of tort_context_create on; what loading and preparing
  * take for a moment is not in here, nor are values whose shape depends on data (dynamic_limit bounds those). */
@@ -594,8 +585,8 @@ typedef struct tort_report {
     const tort_report_memory *memory;
     const tort_symbol_size *bounds; /* upper bounds, at which all bytes are told: {"past", 512}, {"image[2]", 224} */
     int32_t bound_count;
-    const char *bounds_note; /* what may be larger below the bounds, and what that costs; "" */
-    const tort_report_conversion *const *conversions;
+    const char *bounds_note;                    /* what may be larger below the bounds, and what that costs; "" */
+    const tort_report_copy *const *conversions; /* `from` and `to` are layouts, such as "plain" */
     int32_t conversion_count;
 } tort_report;
 

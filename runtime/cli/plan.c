@@ -130,76 +130,58 @@ static void print_reasons(const tort_report *report, int width) {
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
-/* A value that is copied to another memory, or converted between layouts. */
-typedef struct move {
-    const char *verb, *value, *from, *to;
-    int64_t bytes;
-    int32_t node, number;
-} move;
-
-/* The moves of a report in the order of the nodes that need them; those of outputs last. */
-typedef struct move_list {
-    move *sorted;
+/* The copies and conversions of a report in the order of the nodes that need them; those of outputs last. */
+typedef struct copy_list {
+    const tort_report_copy **sorted;
     int32_t count, next;
-} move_list;
+} copy_list;
 
-static uint32_t place_of(const move *m) {
-    return (uint32_t)m->node; /* -1 is the largest */
+static uint32_t place_of(const tort_report_copy *copy) {
+    return (uint32_t)copy->node; /* -1 is the largest */
 }
 
 static int by_node(const void *a, const void *b) {
-    const move *x = a, *y = b;
+    const tort_report_copy *x = *(const tort_report_copy *const *)a, *y = *(const tort_report_copy *const *)b;
     if (place_of(x) != place_of(y)) return place_of(x) < place_of(y) ? -1 : 1;
-    return (x->number > y->number) - (x->number < y->number);
+    return (x > y) - (x < y);
 }
 
-static void add_move(move_list *moves, move made) {
-    made.number = moves->count;
-    moves->sorted[moves->count++] = made;
+static copy_list sorted_copies(const tort_report *report) {
+    const size_t all = (size_t)report->copy_count + (size_t)report->conversion_count;
+    copy_list copies = {.sorted = cli_alloc(all, sizeof *copies.sorted)};
+    for (int32_t i = 0; i < report->copy_count; i++) copies.sorted[copies.count++] = report->copies[i];
+    for (int32_t i = 0; i < report->conversion_count; i++) copies.sorted[copies.count++] = report->conversions[i];
+    qsort(copies.sorted, all, sizeof *copies.sorted, by_node);
+    return copies;
 }
 
-static move_list sorted_moves(const tort_report *report) {
-    const size_t count = (size_t)report->copy_count + (size_t)report->conversion_count;
-    move_list moves = {.sorted = cli_alloc(count, sizeof *moves.sorted)};
-    for (int32_t i = 0; i < report->copy_count; i++) {
-        const tort_report_copy *c = report->copies[i];
-        add_move(&moves, (move){"copy", c->value, c->from, c->to, c->bytes, c->node, 0});
-    }
-    for (int32_t i = 0; i < report->conversion_count; i++) {
-        const tort_report_conversion *c = report->conversions[i];
-        add_move(&moves, (move){"convert", c->value, c->from, c->to, c->bytes, c->node, 0});
-    }
-    qsort(moves.sorted, (size_t)moves.count, sizeof *moves.sorted, by_node);
-    return moves;
-}
-
-/* "copy 256 B of 'image' cpu->cuda", behind the one before it, whose verb it leaves out if it is the same. */
-static void append_move(char **text, const move *m, const char *verb_before, int name_width) {
-    char buffer[32], *shown_name = cli_print_text("%s", m->value), *name = cli_shorten(shown_name, name_width);
-    const bool again = verb_before && !strcmp(verb_before, m->verb);
-    cli_append(text, "%s%s%s%s of '%s' %s->%s", verb_before ? ", " : "", again ? "" : m->verb, again ? "" : " ",
-               cli_bytes_text((double)m->bytes, buffer, sizeof buffer), name, m->from, m->to);
+/* "copy 256 B of 'image' cpu->cuda"; behind another one the verb only where it is not the same. */
+static void append_copy(char **text, const tort_report_copy *copy, const tort_report_copy *before, int name_width) {
+    char buffer[32], *shown_name = cli_print_text("%s", copy->value), *name = cli_shorten(shown_name, name_width);
+    const char *verb = before && !before->provider == !copy->provider ? "" : copy->provider ? "convert " : "copy ";
+    cli_append(text, "%s%s%s of '%s' %s->%s", before ? ", " : "", verb,
+               cli_bytes_text((double)copy->bytes, buffer, sizeof buffer), name, copy->from, copy->to);
     free(name);
     free(shown_name);
 }
 
-/* The moves that stand before a node (-1: at the end) in one row, the first of them by name. */
-static void print_moves(move_list *moves, int32_t node, bool shown, int name_width, cli_table *table) {
+/* What stands before a node (-1: at the end) in one row, the first of them by name. */
+static void print_copies(copy_list *copies, int32_t node, bool shown, int name_width, cli_table *table) {
     enum { MOST_NAMED = 3 };
     int32_t named = 0, left_out = 0;
     double bytes_left_out = 0;
     char buffer[32], *text = cli_copy_text("", 0);
-    const char *verb = NULL;
-    for (; moves->next < moves->count && place_of(&moves->sorted[moves->next]) <= (uint32_t)node; moves->next++) {
-        const move *m = &moves->sorted[moves->next];
-        if (m->node != node) continue;
+    const tort_report_copy *before = NULL;
+    for (; copies->next < copies->count && place_of(copies->sorted[copies->next]) <= (uint32_t)node; copies->next++) {
+        const tort_report_copy *copy = copies->sorted[copies->next];
+        if (copy->node != node) continue;
         if (named == MOST_NAMED) {
             left_out++;
-            bytes_left_out = m->bytes < 0 || bytes_left_out < 0 ? -1 : bytes_left_out + (double)m->bytes;
+            bytes_left_out = copy->bytes < 0 || bytes_left_out < 0 ? -1 : bytes_left_out + (double)copy->bytes;
             continue;
         }
-        append_move(&text, m, verb, name_width);
-        verb = m->verb;
+        append_copy(&text, copy, before, name_width);
+        before = copy;
         named++;
     }
     if (left_out)
@@ -270,7 +252,7 @@ static void print_behind(int32_t behind, const tort_report_node *node, cli_table
 
 static void print_nodes(const cli_options *options, const tort_report *report, int width) {
     cli_table *table = cli_table_new("#>|node~|op~|runs on|kernel~|why", 0);
-    move_list moves = sorted_moves(report);
+    copy_list copies = sorted_copies(report);
     const int name_width = width ? 20 : INT_MAX; /* of what stands in a sentence, which can only be broken at blanks */
     int32_t *behind = cli_behind(report), shown = 0, listed = 0;
     for (int32_t i = 0; i < report->node_count; i++) {
@@ -279,19 +261,19 @@ static void print_nodes(const cli_options *options, const tort_report *report, i
         const bool asked = is_asked_for(options, node) && (node->provider || cli_root_of(node) < 0);
         listed++;
         shown += asked;
-        print_moves(&moves, node->index, asked, name_width, table);
+        print_copies(&copies, node->index, asked, name_width, table);
         if (!asked) continue;
         print_node(node, report->providers[0]->name, table);
         print_from(node, table);
         print_behind(behind[i], node, table);
     }
-    print_moves(&moves, -1, options->only_count == 0, name_width, table);
+    print_copies(&copies, -1, options->only_count == 0, name_width, table);
     cli_print(stdout, "\n");
     cli_table_print(table, stdout, width);
     if (options->only_count && shown) cli_print(stdout, "\n");
     if (options->only_count) cli_print(stdout, "%d of %d nodes (--only)\n", shown, listed);
     free(behind);
-    free(moves.sorted);
+    free(copies.sorted);
 }
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */

@@ -86,18 +86,11 @@ static cJSON *copy_json(const tort_report_copy *copy) {
 }
 
 static void add_conversions(cJSON *object, const tort_report *report) {
-    cJSON *list = cJSON_AddArrayToObject(object, "conversions");
+    cJSON *conversions = cJSON_AddArrayToObject(object, "conversions");
     for (int32_t i = 0; i < report->conversion_count; i++) {
-        const tort_report_conversion *conversion = report->conversions[i];
-        cJSON *item = cJSON_CreateObject();
-        cli_json_text(item, "value", conversion->value);
-        cli_json_number(item, "bytes", conversion->bytes);
-        cli_json_text(item, "provider", conversion->provider);
-        cli_json_text(item, "from", conversion->from);
-        cli_json_text(item, "to", conversion->to);
-        cli_json_text(item, "before", conversion->before);
-        cli_json_number(item, "node", conversion->node);
-        cJSON_AddItemToArray(list, item);
+        cJSON *item = copy_json(report->conversions[i]);
+        cli_json_text(item, "provider", report->conversions[i]->provider);
+        cJSON_AddItemToArray(conversions, item);
     }
 }
 

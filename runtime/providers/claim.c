@@ -115,23 +115,6 @@ static const tort_library_state *find_library(const tort_candidate *c, tort_link
     return state->found && link->memory && owner != link ? tort_link_library(owner, library) : state;
 }
 
-/* Can the operands that the row reads and writes in its layout be there? */
-static tort_verdict check_layout(const tort_candidate *c, const tort_link *link, const tort_kernel *kernel) {
-    const tort_node_view *view = c->view;
-    if (kernel->layout <= 0) return tort_yes();
-    const int32_t layout = link->first_layout + kernel->layout - 1;
-    const char *name = c->session->layouts[layout].layout->name;
-    for (int32_t i = 0; i < view->input_count && i < 32; i++)
-        if (kernel->layout_inputs >> i & 1 && tort_has_input(view, i) &&
-            !tort_layout_fits(c->session, layout, &view->inputs[i]))
-            return tort_no(TORT_NO_SHAPE, "", "input %d cannot be in layout %s", (int)i, name);
-    for (int32_t i = 0; i < view->output_count && i < 32; i++)
-        if (kernel->layout_outputs >> i & 1 && tort_has_output(view, i) &&
-            !tort_layout_fits(c->session, layout, &view->outputs[i]))
-            return tort_no(TORT_NO_SHAPE, "", "output %d cannot be in layout %s", (int)i, name);
-    return tort_yes();
-}
-
 tort_verdict tort_candidate_ask(tort_candidate *c, tort_link *link, const tort_kernel *kernel) {
     const bool alone = kernel->segment != TORT_SEGMENT_ONLY;
     if (c->alone && !alone)
@@ -141,7 +124,7 @@ tort_verdict tort_candidate_ask(tort_candidate *c, tort_link *link, const tort_k
     if (c->no_loops && tort_runs_reference(link->provider, kernel))
         return tort_no(TORT_NO_OP, "", "%s would run %s by its plain loop", link->provider->name, c->node->op_type);
     tort_verdict verdict = kernel->claim ? kernel->claim(&link->target, c->view) : tort_yes();
-    if (verdict.code == TORT_YES) verdict = check_layout(c, link, kernel);
+    if (verdict.code == TORT_YES) verdict = tort_layout_claim(c->session, link, kernel, c->view);
     if (verdict.code != TORT_YES || kernel->needs == TORT_LIBRARY_NONE) return verdict;
     const tort_library_state *library = find_library(c, link, kernel->needs);
     if (library->found) return verdict;

@@ -99,6 +99,24 @@ tort_status tort_layouts_open(tort_session *session, tort_error *error) {
     return status;
 }
 
+/* ---- claims ------------------------------------------------------------------------------------------------------ */
+
+tort_verdict tort_layout_claim(const tort_session *session, const tort_link *link, const tort_kernel *row,
+                               const tort_node_view *view) {
+    if (row->layout <= 0) return tort_yes();
+    const int32_t layout = link->first_layout + row->layout - 1;
+    const char *name = session->layouts[layout].layout->name;
+    for (int32_t i = 0; i < view->input_count && i < 32; i++)
+        if (row->layout_inputs >> i & 1 && tort_has_input(view, i) &&
+            !tort_layout_fits(session, layout, &view->inputs[i]))
+            return tort_no(TORT_NO_SHAPE, "", "input %d cannot be in layout %s", (int)i, name);
+    for (int32_t i = 0; i < view->output_count && i < 32; i++)
+        if (row->layout_outputs >> i & 1 && tort_has_output(view, i) &&
+            !tort_layout_fits(session, layout, &view->outputs[i]))
+            return tort_no(TORT_NO_SHAPE, "", "output %d cannot be in layout %s", (int)i, name);
+    return tort_yes();
+}
+
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
 
 bool tort_layout_fits(const tort_session *session, int32_t layout, const tort_info *info) {

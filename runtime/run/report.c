@@ -20,8 +20,6 @@ typedef struct writer {
     const tort_planned *planned; /* of the main graph; NULL: placement was refused */
     tort_arena *arena;
     tort_report *report;
-    const tort_report_copy **copies; /* of the report, while they are written */
-    const tort_report_conversion **conversions;
 } writer;
 
 static const char *node_provider(const tort_session *session, int32_t provider) {
@@ -147,49 +145,29 @@ static const char *memory_name(const tort_session *session, int32_t memory) {
     return owner ? owner->provider->name : "host";
 }
 
-static const char *before_of(writer *w, const tort_planned *planned, const tort_step *step) {
-    return step->node >= 0 ? path_of(w, &planned->lowered->graph, tort_unit_node(planned->lowered, step->node)) : "";
-}
-
-static int32_t node_of(const tort_planned *planned, const tort_step *step) {
-    return step->node >= 0 ? planned->lowered->graph.first + step->node : -1;
-}
-
-static bool write_copy(writer *w, const tort_planned *planned, const tort_step *step) {
-    const tort_plan *plan = &planned->plan;
-    const tort_slot *from = &plan->slots[plan->operands[step->operands]];
-    const tort_slot *to = &plan->slots[plan->operands[step->operands + 1]];
-    tort_report_copy *copy = tort_arena_alloc(w->arena, sizeof *copy);
-    if (!copy) return false;
-    w->copies[w->report->copy_count++] = copy;
-    *copy = (tort_report_copy){.value = planned->lowered->graph.values[from->value].name,
-                               .from = memory_name(w->session, from->memory),
-                               .to = memory_name(w->session, to->memory),
-                               .bytes = to->bytes,
-                               .before = before_of(w, planned, step),
-                               .node = node_of(planned, step)};
-    return copy->before != NULL;
-}
-
 static const char *layout_name(const tort_session *session, int32_t layout) {
     return layout ? session->layouts[layout].layout->name : "plain";
 }
 
-static bool write_conversion(writer *w, const tort_planned *planned, const tort_step *step) {
+/* NULL: out of memory. */
+static const tort_report_copy *write_move(writer *w, const tort_planned *planned, const tort_step *step) {
+    const tort_session *session = w->session;
     const tort_plan *plan = &planned->plan;
+    const tort_graph *graph = &planned->lowered->graph;
     const tort_slot *from = &plan->slots[plan->operands[step->operands]];
     const tort_slot *to = &plan->slots[plan->operands[step->operands + 1]];
-    tort_report_conversion *conversion = tort_arena_alloc(w->arena, sizeof *conversion);
-    if (!conversion) return false;
-    w->conversions[w->report->conversion_count++] = conversion;
-    *conversion = (tort_report_conversion){.value = planned->lowered->graph.values[from->value].name,
-                                           .provider = w->session->chain[step->provider].provider->name,
-                                           .from = layout_name(w->session, from->layout),
-                                           .to = layout_name(w->session, to->layout),
-                                           .bytes = to->bytes,
-                                           .before = before_of(w, planned, step),
-                                           .node = node_of(planned, step)};
-    return conversion->before != NULL;
+    const bool converts = step->kind == TORT_STEP_CONVERT;
+    tort_report_copy *move = tort_arena_alloc(w->arena, sizeof *move);
+    if (!move) return NULL;
+    *move = (tort_report_copy){
+        .value = graph->values[from->value].name,
+        .from = converts ? layout_name(session, from->layout) : memory_name(session, from->memory),
+        .to = converts ? layout_name(session, to->layout) : memory_name(session, to->memory),
+        .bytes = to->bytes,
+        .before = step->node >= 0 ? path_of(w, graph, tort_unit_node(planned->lowered, step->node)) : "",
+        .node = step->node >= 0 ? graph->first + step->node : -1,
+        .provider = converts ? session->chain[step->provider].provider->name : NULL};
+    return move->before ? move : NULL;
 }
 
 static size_t count_steps(const writer *w, tort_step_kind kind) {
@@ -201,23 +179,27 @@ static size_t count_steps(const writer *w, tort_step_kind kind) {
     return count;
 }
 
-/* Copies and conversions. */
-static bool write_moves(writer *w) {
+/* The steps of that kind of all graphs; NULL: out of memory. */
+static const tort_report_copy *const *write_moves(writer *w, tort_step_kind kind, int32_t *count) {
     const tort_session *session = w->session;
-    w->copies = tort_arena_array(w->arena, count_steps(w, TORT_STEP_COPY), sizeof *w->copies);
-    w->conversions = tort_arena_array(w->arena, count_steps(w, TORT_STEP_CONVERT), sizeof *w->conversions);
-    w->report->copies = w->copies;
-    w->report->conversions = w->conversions;
-    bool written = w->copies && w->conversions;
-    for (int32_t g = 0; written && w->planned && g < session->graph_count; g++) {
+    const tort_report_copy **list = tort_arena_array(w->arena, count_steps(w, kind), sizeof *list);
+    for (int32_t g = 0; list && w->planned && g < session->graph_count; g++) {
         const tort_planned *planned = plan_of(&session->graphs[g]);
-        for (int32_t i = 0; written && planned && i < planned->plan.step_count; i++) {
+        for (int32_t i = 0; planned && i < planned->plan.step_count; i++) {
             const tort_step *step = &planned->plan.steps[i];
-            if (step->kind == TORT_STEP_COPY) written = write_copy(w, planned, step);
-            if (step->kind == TORT_STEP_CONVERT) written = write_conversion(w, planned, step);
+            if (step->kind != kind) continue;
+            list[*count] = write_move(w, planned, step);
+            if (!list[(*count)++]) return NULL;
         }
     }
-    return written;
+    return list;
+}
+
+static bool write_copies(writer *w) {
+    tort_report *report = w->report;
+    report->copies = write_moves(w, TORT_STEP_COPY, &report->copy_count);
+    report->conversions = write_moves(w, TORT_STEP_CONVERT, &report->conversion_count);
+    return report->copies && report->conversions;
 }
 
 /* ---- providers --------------------------------------------------------------------------------------------------- */
@@ -421,7 +403,7 @@ tort_status tort_session_report(tort_session *session, tort_report **report, tor
                 .arena = &store->arena,
                 .report = &store->report};
     const bool written =
-        write_nodes(&w) && write_moves(&w) && write_providers(&w) && write_memory(&w) && write_bounds(&w);
+        write_nodes(&w) && write_copies(&w) && write_providers(&w) && write_memory(&w) && write_bounds(&w);
     pthread_mutex_unlock(&session->lock);
     *report = &store->report;
     if (written) return TORT_OK;

@@ -62,6 +62,7 @@ for mode in shared static; do
     check "a program that gets an error, $mode library" example no_such_model $mode
     check "a provider outside of the tree, $mode library" example own_provider $mode fake_provider
     check "an engine outside of the tree, $mode library" example own_segments $mode segments/engine_provider onnx_bytes
+    check "a provider with a layout outside of the tree, $mode library" example own_layouts $mode layouts/channels_provider onnx_bytes
     check "an operator outside of the tree, $mode library" example own_operator $mode onnx_bytes
     check "a program that asks what opens, $mode library" example what_opens $mode
     check "a program that reads the model itself, $mode library" example own_reader $mode

@@ -313,7 +313,7 @@ void expect_conversions(const image *o, const char *expected) {
     char text[600] = "";
     size_t used = 0;
     for (int32_t i = 0; i < o->report->conversion_count && used < sizeof text; i++) {
-        const tort_report_conversion *c = o->report->conversions[i];
+        const tort_report_copy *c = o->report->conversions[i];
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %s->%s %s", i ? "; " : "", c->value, c->from,
                                  c->to, c->before);
     }

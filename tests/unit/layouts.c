@@ -34,7 +34,7 @@ Test(layouts, a_conversion_is_told) {
     image o;
     open_image(&o, build_convs, "twice", (tort_session_options){.symbols = &n, .symbol_count = 1});
     cr_assert_eq(o.report->conversion_count, 2);
-    const tort_report_conversion *in = o.report->conversions[0], *out = o.report->conversions[1];
+    const tort_report_copy *in = o.report->conversions[0], *out = o.report->conversions[1];
     cr_expect_str_eq(in->provider, "twice");
     cr_expect_eq(in->bytes, 2 * 2 * 3 * 2 * 3 * 4, "what is between the elements counts: %lld", (long long)in->bytes);
     cr_expect_eq(in->node, 0);
