@@ -160,7 +160,7 @@ typedef struct tort_kernel {
      * of layout_inputs is set, and writes output i where bit i of layout_outputs is; all else is plain, and with 0
      * everything. Its tensors have the shapes of the node: only their bytes are in another order. It serves where a
      * value stays in the layout from one such kernel to another; a node that would be alone goes to the provider's next
-     * row that claims it, if there is one.
+     * row that claims it, if there is one with a run.
      * TORT_ANY_LAYOUT: plain, or a layout that a neighbour has, as it comes. Only where these inputs and outputs are
      * of one shape; an input of one element stays plain. In a layout such a kernel sees them as lists of all the
      * elements that the layout has (rank 1), those that only fill it too. It has a run, and neither size, pack_size nor

@@ -21,9 +21,9 @@ typedef struct builder {
     tort_error *error;
 } builder;
 
-/* ---- forms: plain in a memory, whose number is the form's, and behind those each layout in the memory it is of ------
- */
+/* ---- forms ------------------------------------------------------------------------------------------------------- */
 
+/* Plain in a memory, whose number it has; behind those come the layouts, each in the memory that it is of. */
 static int32_t layout_of(const builder *b, int32_t form) {
     return form < b->session->memory_count ? 0 : form - b->session->memory_count + 1;
 }

@@ -159,7 +159,7 @@ tort_status tort_frame_convert(const tort_frame *frame, int32_t layout, bool to_
     tort_call call = {.device = link->device,
                       .stream = context->streams[link->memory],
                       .env = &context->env,
-                      .node = frame->lowered->graph.first + node,
+                      .node = node < 0 ? -1 : frame->lowered->graph.first + node,
                       .text = context->text,
                       .error = error};
     return tort_layout_convert(context->session, layout, to_plain, from, to, &call);

@@ -198,6 +198,13 @@ int32_t build_foreign(model_builder *b, int32_t x, int32_t *second) {
     return one(b, "Relu", "relu3", add(b, "sum", c, one(b, "Tanh", "tanh", x)));
 }
 
+int32_t build_constant(model_builder *b, int32_t x, int32_t *second) {
+    (void)second;
+    const tort_tensor constant = {.type = TORT_FLOAT, .rank = 4, .dims = {1, 4, 2, 3}, .data = numbers + 5};
+    const int32_t s = add(b, "sum", conv(b, "conv1", x, 3, 4), build_weight(b, "constant", &constant));
+    return conv(b, "conv2", s, 4, 2);
+}
+
 int32_t build_mixed(model_builder *b, int32_t x, int32_t *second) {
     const int32_t c = conv(b, "conv1", x, 3, 3), s = add(b, "sum", c, one(b, "Tanh", "tanh", x));
     *second = one(b, "Exp", "exp", c);

@@ -25,6 +25,7 @@ build_image build_shown;    /* conv1 -> conv2, with conv1 an output too */
 build_image build_many;     /* conv1 -> relu1 -> shifted by a number -> relu2 -> relu3 -> conv2 -> average */
 build_image build_residual; /* conv1 -> relu1 -> conv2 -> added to relu1 -> relu2; tanh of it */
 build_image build_foreign;  /* relu1 -> relu2 -> conv1 -> conv2 -> sum with a plain value -> relu3 */
+build_image build_constant; /* conv1 -> sum with a constant of one image -> conv2 */
 build_image build_mixed;    /* conv1 -> sum with tanh of x -> conv2; exp of conv1 */
 build_image build_double;   /* tanh -> added to itself -> conv -> average */
 build_image build_fork;     /* tanh -> root, from there two ways of twelve relus -> conv1, conv2 -> sum -> average */

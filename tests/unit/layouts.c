@@ -160,6 +160,43 @@ Test(layouts, sizes_that_depend_on_data_are_converted_too) {
     close_image(&o);
 }
 
+/* More of them than plans are kept: the oldest are made again. */
+Test(layouts, one_session_runs_many_shapes) {
+    image o, cpu;
+    open_image(&o, build_residual, "twice,cpu", (tort_session_options){0});
+    open_image(&cpu, build_residual, "cpu", (tort_session_options){.unfolded = true});
+    for (int64_t i = 0; i < 60; i++) {
+        const int64_t rows = 1 + i * 7 % 20;
+        tort_tensor got, wanted;
+        cr_assert_eq(run_image(&o, rows, &got, 1), TORT_OK, "%s", o.error.msg);
+        cr_assert_eq(run_image(&cpu, rows, &wanted, 1), TORT_OK, "%s", cpu.error.msg);
+        for (int64_t e = 0; e < tort_count(&got); e++)
+            cr_expect_float_eq(((float *)got.data)[e], ((float *)wanted.data)[e], 1e-4f);
+    }
+    close_image(&o);
+    close_image(&cpu);
+}
+
+/* In each run, as it is not packed; still cheaper than to leave the layout for the sum. */
+Test(layouts, a_constant_is_converted_where_it_is_read) {
+    static const char *const chains[] = {"channels,cpu", "twice,cpu", "device,cpu"};
+    const tort_symbol_size n = {"n", 1};
+    for (size_t i = 0; i < 3; i++) {
+        image o, cpu;
+        tort_tensor got, wanted;
+        open_image(&o, build_constant, chains[i], (tort_session_options){.symbols = &n, .symbol_count = 1});
+        open_image(&cpu, build_constant, "cpu", (tort_session_options){.unfolded = true});
+        cr_assert_eq(o.report->conversion_count, 3);
+        cr_expect_str_eq(o.report->conversions[1]->value, "constant");
+        cr_assert_eq(run_image(&o, 1, &got, 1), TORT_OK, "%s", o.error.msg);
+        cr_assert_eq(run_image(&cpu, 1, &wanted, 1), TORT_OK, "%s", cpu.error.msg);
+        for (int64_t e = 0; e < tort_count(&got); e++)
+            cr_expect_float_eq(((float *)got.data)[e], ((float *)wanted.data)[e], 1e-4f);
+        close_image(&o);
+        close_image(&cpu);
+    }
+}
+
 Test(layouts, a_fixed_shape_allocates_nothing_in_a_run) {
     const tort_symbol_size n = {"n", 2};
     image o;
