@@ -60,9 +60,19 @@ static tort_status check_row(const tort_session *session, const tort_link *link,
     return TORT_E_INTERNAL;
 }
 
+static tort_status check_layouts(const tort_link *link, tort_error *error) {
+    for (int32_t i = 0; i < link->layout_count; i++) {
+        const tort_layout *layout = &link->provider->layouts[i];
+        if (layout->fits && layout->bytes && layout->from_plain && layout->to_plain) continue;
+        return tort_fail(error, TORT_E_INTERNAL, "provider %s: layout %s lacks one of its functions",
+                         link->provider->name, layout->name);
+    }
+    return TORT_OK;
+}
+
 static tort_status check_rows(const tort_session *session, const tort_link *link, tort_error *error) {
     const tort_kernel *segments = link->provider->segments;
-    tort_status status = TORT_OK;
+    tort_status status = check_layouts(link, error);
     for (const tort_kernel *const *table = link->provider->kernels; table && *table; table++)
         for (const tort_kernel *row = *table; !status && row->op; row++) status = check_row(session, link, row, error);
     if (!status && segments && (segments->layout || segments->layout_inputs || segments->layout_outputs))

@@ -224,6 +224,32 @@ static tort_status size_nothing(const tort_target *target, const tort_node_view 
     return TORT_OK;
 }
 
+Test(layout_rows, a_layout_without_all_of_its_functions_is_refused) {
+    image o;
+    begin_own();
+    own_layouts[0].to_plain = NULL;
+    open_image(&o, build_convs, "channels", (tort_session_options){0});
+    cr_expect_eq(o.status, TORT_E_INTERNAL);
+    cr_expect_str_eq(o.error.msg, "provider channels: layout nhwc lacks one of its functions");
+    close_image(&o);
+}
+
+static tort_status run_nothing(const tort_call *call) {
+    (void)call;
+    return TORT_OK;
+}
+
+Test(layout_rows, segments_have_no_layout) {
+    const tort_kernel segments = {.name = "all", .run = run_nothing, .layout = 1};
+    image o;
+    begin_own();
+    own.segments = &segments;
+    open_image(&o, build_convs, "channels", (tort_session_options){0});
+    cr_expect_eq(o.status, TORT_E_INTERNAL);
+    cr_expect_str_eq(o.error.msg, "provider channels: segments have no layout");
+    close_image(&o);
+}
+
 Test(layout_rows, rows_that_make_no_sense_are_refused) {
     const tort_kernel good = bad_rows[0];
     tort_kernel row = good;
