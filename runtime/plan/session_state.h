@@ -45,10 +45,10 @@ typedef struct tort_memory {
 } tort_memory;
 
 /* A layout of a provider of the chain. Its place among the session's is its number in slots and units. */
-typedef struct tort_form {
+typedef struct tort_chain_layout {
     const tort_layout *layout; /* NULL: plain, the first */
     tort_link *link;           /* whose kernels read it, in whose memory it is; of plain NULL */
-} tort_form;
+} tort_chain_layout;
 
 /* ---- units ------------------------------------------------------------------------------------------------------- */
 
@@ -220,9 +220,9 @@ struct tort_session {
     tort_link *chain;
     int32_t chain_count, memory_count, layout_count;
     tort_memory *memories;
-    tort_form *layouts;   /* plain, then those of the chain's providers */
-    tort_lowered *graphs; /* as the model's: 0 is the main graph */
-    tort_body *bodies;    /* the same graphs, as passes see them */
+    tort_chain_layout *layouts; /* plain, then those of the chain's providers */
+    tort_lowered *graphs;       /* as the model's: 0 is the main graph */
+    tort_body *bodies;          /* the same graphs, as passes see them */
     int32_t graph_count;
     tort_constant *constants;
     int32_t constant_count, constant_capacity;

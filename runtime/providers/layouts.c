@@ -103,7 +103,7 @@ tort_status tort_layouts_open(tort_session *session, tort_error *error) {
     for (int32_t i = 0; !status && i < session->chain_count; i++) {
         tort_link *link = &session->chain[i];
         for (int32_t l = 0; l < link->layout_count; l++)
-            session->layouts[link->first_layout + l] = (tort_form){&link->provider->layouts[l], link};
+            session->layouts[link->first_layout + l] = (tort_chain_layout){&link->provider->layouts[l], link};
         if (link->condition.ready) status = check_rows(session, link, error);
     }
     return status;
@@ -147,10 +147,10 @@ bool tort_layout_bytes(const tort_session *session, int32_t layout, const tort_t
 
 tort_status tort_layout_convert(const tort_session *session, int32_t layout, bool to_plain, const tort_tensor *from,
                                 const tort_tensor *to, tort_call *call) {
-    const tort_form *form = &session->layouts[layout];
+    const tort_chain_layout *its = &session->layouts[layout];
     if (!tort_count(from)) return TORT_OK;
     call->inputs = from;
     call->outputs = to;
     call->input_count = call->output_count = 1;
-    return tort_link_noted(form->link, to_plain ? form->layout->to_plain(call) : form->layout->from_plain(call));
+    return tort_link_noted(its->link, to_plain ? its->layout->to_plain(call) : its->layout->from_plain(call));
 }
