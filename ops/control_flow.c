@@ -5,6 +5,7 @@
  * SequenceMap-17 and their earlier versions. */
 #include <string.h>
 
+#include "ops/contents.h"
 #include "runtime/op.h"
 
 /* ---- what they share --------------------------------------------------------------------------------------------- */
@@ -149,7 +150,7 @@ static tort_status infer_carried(walk *w) {
 static tort_status infer_choice(walk *w) {
     const tort_trips *t = w->trips;
     const tort_info *choice = &w->infer->node->inputs[t->choice];
-    if (choice->data) return call_body(w, *(const bool *)choice->data ? 0 : 1);
+    if (choice->data) return call_body(w, *(const uint8_t *)choice->data ? 0 : 1);
     if (choice->element_count && tort_elements_known(choice)) return call_body(w, choice->elements[0].value ? 0 : 1);
     tort_status status = call_body(w, 0);
     tort_info *first = tort_arena_array(w->infer->arena, (size_t)t->results + 1, sizeof *first);
@@ -232,7 +233,8 @@ static void if_trips(const tort_node_view *node, tort_trips *t) {
 static tort_status if_infer(tort_infer *infer) {
     tort_trips t = {0};
     if_trips(infer->node, &t);
-    tort_status status = check_body(infer->node, &t, t.body[0], infer->error);
+    tort_status status = tort_check_single(infer->node, 0, "cond", infer->error);
+    if (!status) status = check_body(infer->node, &t, t.body[0], infer->error);
     if (!status) status = check_body(infer->node, &t, t.body[1], infer->error);
     return status ? status : infer_trips(infer, &t);
 }
@@ -261,7 +263,9 @@ static tort_status loop_infer(tort_infer *infer) {
     if (t.stacked < 0)
         return tort_fail(infer->error, TORT_E_MODEL, "its body returns fewer values than the loop carries, %d",
                          (int)t.results);
-    tort_status status = check_body(infer->node, &t, t.body[0], infer->error);
+    tort_status status = tort_check_single(infer->node, 0, "M", infer->error);
+    if (!status) status = tort_check_single(infer->node, 1, "cond", infer->error);
+    if (!status) status = check_body(infer->node, &t, t.body[0], infer->error);
     return status ? status : infer_trips(infer, &t);
 }
 

@@ -34,7 +34,7 @@ static tort_status ratio_of(const tort_call *call, double *ratio) {
     if (params->by_inputs && call->input_count > 1 && tort_present(&call->inputs[1]))
         tort_load_doubles(call->inputs[1].type, call->inputs[1].data, 0, 1, ratio);
     if (params->by_inputs && call->input_count > 2 && tort_present(&call->inputs[2]))
-        training = *(const bool *)call->inputs[2].data;
+        training = *(const uint8_t *)call->inputs[2].data;
     if (!training) *ratio = 0;
     if (*ratio >= 0 && *ratio < 1) return TORT_OK;
     return tort_fail(call->error, TORT_E_RUN, "ratio is %g, expected a number from 0 to below 1", *ratio);

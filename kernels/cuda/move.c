@@ -16,10 +16,11 @@
 static tort_verdict claim_dropout(const tort_target *target, const tort_node_view *node) {
     const tort_dropout_params *params = node->params;
     const bool asked = params->by_inputs && tort_has_input(node, 2);
-    const bool *training = asked ? node->inputs[2].data : &params->is_training;
-    if (!training || *training)
-        return tort_no(TORT_NO_ATTR, "export the model for inference",
-                       training ? "training mode, the kernel infers" : "training_mode is known only while running");
+    const uint8_t *training = asked ? node->inputs[2].data : NULL;
+    if (asked && !training)
+        return tort_no(TORT_NO_ATTR, "export the model for inference", "training_mode is known only while running");
+    if (asked ? *training : params->is_training)
+        return tort_no(TORT_NO_ATTR, "export the model for inference", "training mode, the kernel infers");
     return tort_cuda_claim_movable(target, node);
 }
 

@@ -63,6 +63,12 @@ m (float[3,2] x) => (float[2] y) {
    y = Scan <num_scan_inputs = 1, body = b (float[2] u, float[2] part) => (float[2] w) { w = Add(u, part) }> (, x)
 }"""
 
+NO_CONDITION = """
+m (float[1] x) => (float[1] y) {
+   c = Constant <value = bool[0] {}> ()
+   y = If (c) <then_branch = t () => (float[1] a) { a = Neg(x) }, else_branch = e () => (float[1] b) { b = Abs(x) }>
+}"""
+
 UNKNOWN = """
 m (int64 n, float[1] x) => (float[A] y, float[B] z) {
    go = Constant <value = bool {1}> ()
@@ -89,6 +95,7 @@ REFUSED = {
     "axes": (AXES, {"x": models.floats(3, 2), "v": models.floats(2)}, [], 3, ["Scan_0", "scan_output_axes has 2", "each of the 1"]),
     "directions": (DIRECTIONS, {"x": models.floats(3, 2), "v": models.floats(2)}, [], 3, ["Scan_0", "scan_input_directions", "-1"]),
     "stateless": (STATELESS, {"x": models.floats(3, 2)}, [], 3, ["Scan_0", "input 0 is missing"]),
+    "no_condition": (NO_CONDITION, {"x": models.floats(1)}, [], 3, ["If_1", "cond has 0 elements"]),
     "unknown": (UNKNOWN, {"n": models.integer(3), "x": models.floats(1)}, [], 4, ["Nobody", "NO_OP"]),
     "types": (TYPES, {"c": np.array(True), "x": models.floats(1)}, [], 3, ["If_0", "tensor(float)", "tensor(int64)"]),
 }
