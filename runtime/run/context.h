@@ -109,15 +109,17 @@ const tort_value *tort_frame_value(const tort_frame *frame, int32_t slot);
 /* run.c: runs the graph; what it leaves in the frame is there until the next run of the frame. */
 tort_status tort_frame_run(tort_frame *frame, const tort_tensor *inputs, const tort_value *const *input_values,
                            const tort_tensor *outputs, tort_error *error);
-/* From plain into a layout of the session, or back, on the context's stream; for the node of that index, -1. */
-tort_status tort_frame_convert(const tort_frame *frame, int32_t layout, bool to_plain, const tort_tensor *from,
-                               const tort_tensor *to, int32_t node, tort_error *error);
 typedef tort_status tort_frame_runner(tort_frame *frame, const tort_tensor *inputs,
                                       const tort_value *const *input_values, const tort_tensor *outputs,
                                       tort_error *error);
 
 /* call.c: runs the bodies of a step by `run`, and makes its outputs. */
 tort_status tort_call_bodies(tort_frame *frame, const tort_step *step, tort_frame_runner *run, tort_error *error);
+
+/* convert.c: from plain into a layout of the session, or back, on the context's stream; for the node of that index, -1.
+ */
+tort_status tort_frame_convert(const tort_frame *frame, int32_t layout, bool to_plain, const tort_tensor *from,
+                               const tort_tensor *to, int32_t node, tort_error *error);
 
 /* observe.c: shows the context's observer what a step made. */
 tort_status tort_frame_observe(const tort_frame *frame, const tort_step *step, tort_error *error);

@@ -152,19 +152,6 @@ static tort_status run_copy(tort_frame *frame, const tort_step *step, tort_error
                           error);
 }
 
-tort_status tort_frame_convert(const tort_frame *frame, int32_t layout, bool to_plain, const tort_tensor *from,
-                               const tort_tensor *to, int32_t node, tort_error *error) {
-    const tort_context *context = frame->context;
-    const tort_link *link = context->session->layouts[layout].link;
-    tort_call call = {.device = link->device,
-                      .stream = context->streams[link->memory],
-                      .env = &context->env,
-                      .node = node < 0 ? -1 : frame->lowered->graph.first + node,
-                      .text = context->text,
-                      .error = error};
-    return tort_layout_convert(context->session, layout, to_plain, from, to, &call);
-}
-
 static tort_status run_conversion(const tort_frame *frame, const tort_step *step, tort_error *error) {
     const tort_plan *plan = &frame->planned->plan;
     const int32_t from = plan->slots[plan->operands[step->operands]].layout,
