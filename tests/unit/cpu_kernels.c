@@ -112,6 +112,29 @@ static void compare(const tort_tensor *wanted, const tort_tensor *found, float t
     }
 }
 
+static bool same_form(const tort_tensor *a, const tort_tensor *b) {
+    bool same = tort_present(a) && a->type == b->type && a->rank == b->rank;
+    for (int32_t d = 0; same && d < a->rank; d++) same = a->dims[d] == b->dims[d];
+    return same;
+}
+
+/* The same, written over each input over which the row says that it may be. */
+static void run_in_place(const tort_kernel *row, tort_node_view *view, tort_call *call, tort_tensor *inputs,
+                         tort_tensor *output, size_t bytes, float tolerance, const tort_tensor *expected,
+                         const char *label) {
+    if (!row->in_place || (row->in_place_for && !row->in_place_for(view))) return;
+    for (int32_t i = 0; i < call->input_count; i++) {
+        const tort_tensor own = inputs[i];
+        if (!(row->in_place >> i & 1) || !same_form(&own, output) || !own.data) continue;
+        if (bytes) memcpy(output->data, own.data, bytes);
+        inputs[i].data = output->data;
+        cr_assert(row->run(call) == TORT_OK, "%s: %s", label, call->error->msg);
+        cr_expect(guard_intact(output->data, bytes), "%s: wrote behind its output in place", label);
+        compare(expected, output, tolerance, label);
+        inputs[i] = own;
+    }
+}
+
 /* Runs the row on the node; expected holds the plain loop's result. False: the row refused. */
 static bool run_row(const tort_kernel *row, const random_node *random, tort_node_view *view, const opened *cpu,
                     const tort_tensor *expected, const char *label) {
@@ -151,6 +174,7 @@ static bool run_row(const tort_kernel *row, const random_node *random, tort_node
     cr_expect(guard_intact(call.scratch, scratch), "%s: wrote behind its scratch", label);
     if (packed) cr_expect(guard_intact(prepare.packed, packed), "%s: wrote behind its packed weights", label);
     compare(expected, &output, random->tolerance, label);
+    run_in_place(row, view, &call, inputs, &output, bytes, random->tolerance, expected, label);
     if (row->release) row->release(cpu->device, &cpu->env, prepare.prepared);
     free(output.data);
     free(call.scratch);
