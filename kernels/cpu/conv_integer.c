@@ -134,27 +134,23 @@ typedef struct linear_job {
     const tort_call *call;
     const int32_t *sums, *bias; /* bias NULL: none */
     int64_t plane;              /* elements of a filter's output */
-    float x_scale, y_scale, y_zero_point;
+    float x_scale, y_scale;
+    tort_requantized requantized; /* of any filter: without its bias and factor */
 } linear_job;
 
 static void quantize_planes(void *arg, int64_t begin, int64_t end) {
     const linear_job *job = arg;
     const tort_conv_params *p = job->call->params;
+    const tort_cpu_device *device = job->call->device;
     const tort_tensor *w_scale = &job->call->inputs[4];
-    float factor[TORT_BLOCK], zero_point[TORT_BLOCK], scale;
-    double sums[TORT_BLOCK];
-    for (int64_t i = 0; i < TORT_BLOCK; i++) zero_point[i] = job->y_zero_point;
     for (int64_t plane = begin; plane < end; plane++) {
-        const int64_t m = plane % p->filters;
-        const double bias = job->bias ? job->bias[m] : 0;
+        const int64_t m = plane % p->filters, first = plane * job->plane;
+        tort_requantized r = job->requantized;
+        float scale;
         tort_load_floats(w_scale->type, w_scale->data, tort_count(w_scale) > 1 ? m : 0, 1, &scale);
-        for (int64_t i = 0; i < TORT_BLOCK; i++) factor[i] = job->x_scale * scale / job->y_scale;
-        for (int64_t at = 0; at < job->plane; at += TORT_BLOCK) {
-            const int64_t first = plane * job->plane + at;
-            const int64_t count = job->plane - at < TORT_BLOCK ? job->plane - at : TORT_BLOCK;
-            for (int64_t i = 0; i < count; i++) sums[i] = job->sums[first + i] + bias;
-            tort_requantize(&job->call->outputs[0], first, count, sums, factor, zero_point);
-        }
+        r.bias = job->bias ? job->bias[m] : 0;
+        r.factor = job->x_scale * scale / job->y_scale;
+        device->simd->requantize(&r, job->sums + first, (uint8_t *)job->call->outputs[0].data + first, job->plane);
     }
 }
 
@@ -170,7 +166,10 @@ static tort_status run_linear(const tort_call *call) {
     if (call->input_count > 8 && tort_present(&in[8])) job.bias = in[8].data;
     tort_load_floats(in[1].type, in[1].data, 0, 1, &job.x_scale);
     tort_load_floats(in[6].type, in[6].data, 0, 1, &job.y_scale);
-    tort_load_floats(in[7].type, in[7].data, 0, 1, &job.y_zero_point);
+    tort_load_floats(in[7].type, in[7].data, 0, 1, &job.requantized.zero_point);
+    const bool is_signed = call->outputs[0].type == TORT_INT8;
+    job.requantized.low = is_signed ? -128 : 0;
+    job.requantized.high = is_signed ? 127 : 255;
     tort_parallel(call, p->batch * p->filters, 4 * job.plane, quantize_planes, &job);
     return TORT_OK;
 }

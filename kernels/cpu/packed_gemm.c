@@ -5,6 +5,8 @@
  * stored block by block in the order in which it is read. Read next: packed_gemm.h, simd/gemm.c. */
 #include "kernels/cpu/packed_gemm.h"
 
+#include <string.h>
+
 #define DEPTH 256        /* of a block of k; 256 * 255 * 255 is below 2^24, which `sums` relies on */
 #define ROWS_PACKED 336  /* of A at a time where it is packed ahead; a multiple of every tile_rows (4, 6, 8, 14) */
 #define ROWS_BUFFER 168  /* of A at a time where it is packed on the way; a multiple too */
@@ -93,12 +95,6 @@ typedef struct block {
 
 #define MOST_TILE 512 /* elements of the largest tile */
 
-/* Weights of a saved plan may be no whole numbers, whatever its makers say; those give some sum. */
-static uint32_t whole(float value) {
-    const float bound = 2147483648.0f;
-    return value > -bound && value < bound ? (uint32_t)(int32_t)value : 0;
-}
-
 /* A tile of whole numbers: adds it to the sums, or begins them. */
 static void add_to_sums(const tort_packed_gemm *g, const tort_tile *tile, int64_t m, int64_t n, bool begins) {
     float c[MOST_TILE];
@@ -108,9 +104,8 @@ static void add_to_sums(const tort_packed_gemm *g, const tort_tile *tile, int64_
     g->simd->tile(&exact);
     for (int32_t i = 0; i < tile->rows; i++) {
         int32_t *row = g->sums + (m + i) * g->c_stride + n;
-        const float *from = c + i * exact.c_stride;
-        for (int32_t j = 0; j < tile->columns; j++)
-            row[j] = (int32_t)((begins ? 0 : (uint32_t)row[j]) + whole(from[j]));
+        if (begins) memset(row, 0, (size_t)tile->columns * sizeof *row);
+        g->simd->add_whole(row, c + i * exact.c_stride, tile->columns);
     }
 }
 

@@ -39,6 +39,12 @@ typedef struct tort_weighted {
     tort_bounds bounds;
 } tort_weighted;
 
+/* What becomes of sums of products: round((sum + bias) * factor) + zero_point, from low to high, as a byte. */
+typedef struct tort_requantized {
+    double bias;
+    float factor, zero_point, low, high; /* -128 to 127 are the bytes of int8 */
+} tort_requantized;
+
 /* `length` elements that lie together in the source, for positions at .. at+length of a row of a packed panel. */
 typedef struct tort_run {
     int64_t offset;
@@ -83,6 +89,9 @@ typedef struct tort_simd {
     const tort_map_loop *maps; /* by tort_activation and tort_map_kind */
     /* values[i] = activation(values[i] + residual[i]); residual may be NULL. */
     void (*finish)(const tort_epilogue *epilogue, const float *residual, float *values, int64_t count);
+    /* sums[i] += values[i], which are whole numbers, modulo 2^32. */
+    void (*add_whole)(int32_t *sums, const float *values, int64_t count);
+    void (*requantize)(const tort_requantized *requantized, const int32_t *sums, uint8_t *y, int64_t count);
     /* Rows may not overlap. */
     void (*softmax_row)(const float *x, float *y, int64_t count);
     void (*log_softmax_row)(const float *x, float *y, int64_t count);
