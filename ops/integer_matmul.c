@@ -111,8 +111,9 @@ void tort_integer_product_open(const tort_call *call, bool linear, float *floats
     float *a_out = floats, *b_out = floats + tort_count(left);
     const tort_tensor *a_zeros = tort_optional_input(call, a_zero, behind(call, a_zero, true), &zero);
     tort_subtract_zero_point(call, left, a_zeros, a_out);
-    tort_subtract_zero_point(call, right, tort_optional_input(call, b_zero, 0, &zero), b_out);
     product->a = a_out;
+    if (!right->data) return;
+    tort_subtract_zero_point(call, right, tort_optional_input(call, b_zero, 0, &zero), b_out);
     product->b = b_out;
 }
 

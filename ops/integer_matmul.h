@@ -18,7 +18,7 @@ typedef void (*tort_product_sums)(const tort_integer_product *product, int64_t f
 struct tort_integer_product {
     const tort_matmul_params *params;
     const tort_tensor *y;
-    const float *a, *b;                   /* less their zero points, as the operands lie */
+    const float *a, *b;                   /* less their zero points, as the operands lie; or NULL */
     const tort_tensor *a_scale, *b_scale; /* NULL: MatMulInteger */
     tort_tensor scales[2];                /* what they point to */
     float y_scale, y_zero_point;
@@ -27,7 +27,8 @@ struct tort_integer_product {
     const void *arg; /* for sums */
 };
 
-/* Fills in all but sums and arg. `floats` has room for A and B, see tort_operands_scratch. */
+/* Fills in all but sums and arg. `floats` has room for A and B, see tort_operands_scratch; a B without data, which a
+ * kernel has in another form, needs none and is NULL. */
 void tort_integer_product_open(const tort_call *call, bool linear, float *floats, tort_integer_product *product);
 /* Makes Y of the sums, on several threads where that pays; `work` as for tort_loop_parallel. */
 void tort_integer_product_finish(const tort_call *call, const tort_integer_product *product, int64_t work);

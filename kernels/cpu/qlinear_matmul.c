@@ -1,5 +1,6 @@
 /* qlinear_matmul.c - QLinearMatMul of 8-bit integers: exact sums by the float product, as in matmul.c, then scales.
  *
+ * A constant matrix B is packed ahead, less its zero point; anything else becomes floats in scratch.
  * Read next: packed_gemm.h for why the sums are exact; ops/integer_matmul.h. */
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/product.h"
@@ -19,16 +20,66 @@ static tort_verdict claim(const tort_target *target, const tort_node_view *node)
     return tort_cpu_claim_processor(target);
 }
 
-/* The buffers of the product, the sums, A and B as floats. */
+/* ---- B packed ahead ---------------------------------------------------------------------------------------------- */
+
+enum { B = 3, B_ZERO = 5 };
+
+/* A zero point is one number, or one a column. */
+static bool packs_b(const tort_node_view *node) {
+    const tort_info *b = &node->inputs[B], *zero = &node->inputs[B_ZERO];
+    const bool one = zero->rank == 0 || (zero->rank == 1 && (zero->dims[0] == 1 || zero->dims[0] == b->dims[1]));
+    return b->constant && b->rank == 2 && zero->constant && one;
+}
+
+static tort_status pack_size(const tort_target *target, const tort_node_view *node, size_t *bytes, uint32_t *consumed,
+                             tort_error *error) {
+    const tort_info *b = &node->inputs[B];
+    if (!packs_b(node)) return TORT_OK;
+    tort_status status = tort_product_pack_size(target, b->dims[1], b->dims[0], bytes, consumed, error);
+    *consumed = 1u << B;
+    return status;
+}
+
+static void widen(const tort_info *b, const tort_info *zero, float *out) {
+    const int64_t rows = b->dims[0], columns = b->dims[1], step = zero->rank == 1 && zero->dims[0] > 1;
+    tort_load_floats(b->type, b->data, 0, rows * columns, out);
+    for (int64_t j = 0; j < columns; j++) {
+        float z;
+        tort_load_floats(zero->type, zero->data, j * step, 1, &z);
+        for (int64_t i = 0; z != 0 && i < rows; i++) out[i * columns + j] -= z;
+    }
+}
+
+static tort_status prepare(tort_prepare *prepare) {
+    const tort_cpu_device *device = prepare->device;
+    const tort_info *b = &prepare->node->inputs[B], *zero = &prepare->node->inputs[B_ZERO];
+    size_t bytes = SIZE_MAX;
+    if (!prepare->packed) return TORT_OK;
+    if (!b->data || !zero->data)
+        return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant B or its zero point has no data");
+    float *floats = NULL;
+    if (tort_mul_size((size_t)(b->dims[0] * b->dims[1]), sizeof *floats, &bytes))
+        floats = tort_alloc(prepare->env, bytes + 1);
+    if (!floats) return tort_out_of_memory(prepare->error, bytes);
+    widen(b, zero, floats);
+    tort_pack_b(device->simd, prepare->packed, floats, b->dims[1], 1, b->dims[1], b->dims[0], 1);
+    tort_free(prepare->env, floats, bytes + 1);
+    return TORT_OK;
+}
+
+/* ---- running ----------------------------------------------------------------------------------------------------- */
+
+/* The buffers of the product, the sums, the factors of columns, A and B as floats. */
 static tort_status size(const tort_target *target, const tort_node_view *node, size_t *scratch, tort_error *error) {
     const tort_info *y = &node->outputs[0];
+    const tort_matmul_params *p = node->params;
     size_t operands;
     int64_t count = 1;
-    tort_status status = tort_product_size(target, false, scratch, error);
+    tort_status status = tort_product_size(target, packs_b(node), scratch, error);
     if (status) return status;
     for (int32_t d = 0; d < y->rank; d++)
         if (__builtin_mul_overflow(count, y->dims[d], &count)) return tort_out_of_memory(error, SIZE_MAX);
-    if (tort_cpu_reserve_floats(scratch, count) &&
+    if (tort_cpu_reserve_floats(scratch, count) && tort_cpu_reserve_floats(scratch, p->n) &&
         tort_operands_scratch(&node->inputs[tort_linear_matmul_operands[0]],
                               &node->inputs[tort_linear_matmul_operands[1]], &operands) &&
         tort_cpu_reserve(scratch, operands))
@@ -41,15 +92,54 @@ static void take_sums(const tort_integer_product *product, int64_t first, int64_
     for (int64_t i = 0; i < count; i++) sums[i] = integers[first + i];
 }
 
+typedef struct quantize_job {
+    const tort_call *call;
+    const int32_t *sums;
+    int64_t columns; /* of Y, whose rows they are */
+    tort_requantized requantized;
+} quantize_job;
+
+static void quantize_rows(void *arg, int64_t begin, int64_t end) {
+    const quantize_job *job = arg;
+    const tort_cpu_device *device = job->call->device;
+    for (int64_t row = begin; row < end; row++)
+        device->simd->requantize(&job->requantized, job->sums + row * job->columns,
+                                 (uint8_t *)job->call->outputs[0].data + row * job->columns, job->columns);
+}
+
+/* False: Y is of 8-bit floats, or a scale is neither one number nor one a column. */
+static bool quantize(const tort_call *call, const tort_integer_product *product, int64_t columns, float *factors) {
+    const tort_tensor *b_scale = product->b_scale, *y = &call->outputs[0];
+    const bool many = tort_count(b_scale) > 1;
+    float a;
+    if (!is_byte(y->type) || tort_count(product->a_scale) != 1 ||
+        (many && (b_scale->rank != 1 || b_scale->dims[0] != columns)))
+        return false;
+    tort_load_floats(product->a_scale->type, product->a_scale->data, 0, 1, &a);
+    tort_load_floats(b_scale->type, b_scale->data, 0, many ? columns : 1, factors);
+    for (int64_t j = 0; j < (many ? columns : 1); j++) factors[j] = a * factors[j] / product->y_scale;
+    quantize_job job = {.call = call,
+                        .sums = product->arg,
+                        .columns = columns,
+                        .requantized = {.factors = many ? factors : NULL,
+                                        .factor = factors[0],
+                                        .zero_point = product->y_zero_point,
+                                        .low = y->type == TORT_INT8 ? -128 : 0,
+                                        .high = y->type == TORT_INT8 ? 127 : 255}};
+    tort_parallel(call, tort_count(y) / columns, 4 * columns, quantize_rows, &job);
+    return true;
+}
+
 static tort_status run(const tort_call *call) {
     const tort_matmul_params *p = call->params;
     const tort_cpu_device *device = call->device;
     const int64_t count = tort_count(&call->outputs[0]);
     char *scratch = call->scratch;
     if (count == 0) return TORT_OK;
-    void *buffers =
-        tort_cpu_take(&scratch, tort_packed_gemm_buffer(device->simd, false, false) * (size_t)device->threads);
+    const size_t buffer = tort_packed_gemm_buffer(device->simd, false, call->packed != NULL);
+    void *buffers = tort_cpu_take(&scratch, buffer * (size_t)device->threads);
     int32_t *sums = tort_cpu_take(&scratch, (size_t)count * sizeof *sums);
+    float *factors = tort_cpu_take(&scratch, (size_t)p->n * sizeof *factors);
     tort_integer_product product;
     tort_integer_product_open(call, true, (float *)(void *)scratch, &product);
     product.sums = take_sums;
@@ -69,11 +159,18 @@ static tort_status run(const tort_call *call) {
     const bool one = tort_product_is_one(p);
     if (one) gemm.m *= p->batches;
     tort_status status = tort_product_run(call, &gemm, one ? NULL : p, buffers);
-    if (!status) tort_integer_product_finish(call, &product, 64);
+    if (!status && !quantize(call, &product, p->n, factors)) tort_integer_product_finish(call, &product, 64);
     return status;
 }
 
 const tort_kernel tort_cpu_qlinear_matmul[] = {
-    {.domain = "", .op = "QLinearMatMul", .name = "qlinear_matmul_packed", .claim = claim, .size = size, .run = run},
+    {.domain = "",
+     .op = "QLinearMatMul",
+     .name = "qlinear_matmul_packed",
+     .claim = claim,
+     .size = size,
+     .pack_size = pack_size,
+     .prepare = prepare,
+     .run = run},
     {.op = NULL},
 };

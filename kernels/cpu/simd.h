@@ -42,6 +42,7 @@ typedef struct tort_weighted {
 /* What becomes of sums of products: round((sum + bias) * factor) + zero_point, from low to high, as a byte. */
 typedef struct tort_requantized {
     double bias;
+    const float *factors;                /* one an element; NULL: each is `factor` */
     float factor, zero_point, low, high; /* -128 to 127 are the bytes of int8 */
 } tort_requantized;
 

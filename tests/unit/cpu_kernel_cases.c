@@ -432,6 +432,7 @@ static void make_qlinear_matmul(random_node *n, random_source *r) {
         if (i == 2) scale[0] *= 256;
         add_integers(n, r, type, rank, &length);
     }
+    n->constant[3] = n->constant[5] = chance(r, 60);
     n->opset = 10;
 }
 
