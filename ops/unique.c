@@ -182,6 +182,7 @@ static tort_status unique_reference(const tort_call *call) {
     const unique_params *params = call->params;
     const tort_tensor *input = &call->inputs[0];
     slices s = slices_of(params, input->type, input->data, input->rank, input->dims);
+    if (s.count == 0) return TORT_OK; /* and there is no scratch */
     int64_t *order = call->scratch, *group = order + s.count, *first = group + s.count, *place = first + s.count;
     int64_t groups = 0, placed = 0, *indices = output_of(call, 1), *inverse = output_of(call, 2);
     int64_t *counts = output_of(call, 3);

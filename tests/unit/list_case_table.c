@@ -78,6 +78,7 @@ const char *const list_cases[] = {
     "Compress 11; ; f32[2,2] 1 2 3 4; bool[3] 1 0 1 -> f32[2] 1 3",
     "Compress 28; axis=0; i8[2] 1 2; bool[2] 0 1 -> i8[1] 2",
     "Unique 11; ; i64[4] 5 2 5 1 -> i64[3] 1 2 5; i64[3] 3 1 0; i64[4] 2 1 2 0; i64[3] 1 1 2",
+    "Unique 11; axis=1; f32[2,0,2] -> f32[2,0,2]; i64[0]; i64[0]; i64[0]",
     "Unique 28; sorted=0 axis=0; f32[3,1] 4 2 4 -> f32[2,1] 4 2; i64[2] 0 1; i64[3] 0 1 0; i64[2] 2 1",
     "ReverseSequence 10; batch_axis=0 time_axis=1; f32[2,3] 1 2 3 4 5 6; i64[2] 2 3 -> f32[2,3] 2 1 3 6 5 4",
     "ReverseSequence 28; ; f32[3,2] 1 2 3 4 5 6; i64[2] 2 3 -> f32[3,2] 3 6 1 4 5 2",
