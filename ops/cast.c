@@ -208,7 +208,7 @@ static tort_status run_bit_cast(const tort_call *call) {
 #define CAST_LIKE(SINCE, UNTIL, TYPES, ATTRIBUTES)                                                                     \
     {                                                                                                                  \
         "", "CastLike", SINCE, UNTIL, "input:T1 target_type:T2", "output:T2", "T1=" TYPES " T2=" TYPES, ATTRIBUTES, 0, \
-            0, sizeof(tort_cast), infer_cast_like, resolve_cast, run_cast                                              \
+            TORT_OP_LIKE, sizeof(tort_cast), infer_cast_like, resolve_cast, run_cast                                   \
     }
 #define TO "to:int(T2)!"
 #define SATURATE "saturate:int=1"

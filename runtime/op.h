@@ -226,6 +226,7 @@ enum {
     TORT_OP_PARTS = 1u << 10,    /* its outputs are parts of input 0: its params begin with a tort_parts */
     TORT_OP_JOINS = 1u << 11,    /* its inputs are the parts of output 0: likewise */
     TORT_OP_IN_PLACE = 1u << 12, /* `reference` may write output 0 over any input, as tort_kernel.in_place tells */
+    TORT_OP_LIKE = 1u << 13,     /* reads of input 1 only its type (CastLike): folded though that is made in the run */
     TORT_OP_VALUES = 1u << 8     /* takes or makes sequences, optionals or maps: `reference` does so too, by
                                   * tort_call.output_values; a node whose operands are all tensors runs as any other */
 };

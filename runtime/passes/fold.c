@@ -34,15 +34,19 @@ static bool settle(folder *f, int32_t value, int32_t weight, void *folded, size_
     return settled;
 }
 
+/* Does the node read the elements of its input? */
+static bool reads(const tort_node *node, int32_t input) {
+    return node->inputs[input] >= 0 && !(input == 1 && node->op->flags & TORT_OP_LIKE);
+}
+
 /* May this node be evaluated now? Fills the shapes of its tensors. */
 static bool can_evaluate(folder *f, const tort_node *node) {
     if (!node->op || !node->op->reference || node->op->flags & (TORT_OP_RANDOM | TORT_OP_CONTROL)) return false;
     for (int32_t i = 0; i < node->input_count; i++) {
-        f->inputs[i] = (tort_tensor){.type = TORT_UNDEFINED};
-        if (node->inputs[i] < 0) continue;
-        if (!tort_is_constant(f->lowered, node->inputs[i]) ||
-            !tort_info_tensor(&f->lowered->infos[node->inputs[i]], &f->inputs[i]))
-            return false;
+        const tort_info *info = node->inputs[i] < 0 ? NULL : &f->lowered->infos[node->inputs[i]];
+        f->inputs[i] = (tort_tensor){.type = info ? info->type : TORT_UNDEFINED};
+        if (!reads(node, i)) continue;
+        if (!tort_is_constant(f->lowered, node->inputs[i]) || !tort_info_tensor(info, &f->inputs[i])) return false;
     }
     uint64_t total = 0;
     for (int32_t i = 0; i < node->output_count; i++) {
@@ -160,7 +164,7 @@ static bool evaluate(folder *f, int32_t index) {
     bool held = true;
     int32_t acquired = 0;
     for (; held && acquired < node->input_count; acquired++) {
-        if (node->inputs[acquired] < 0) continue;
+        if (!reads(node, acquired)) continue;
         const void *data = NULL;
         const tort_status status = tort_constant_acquire(session, constant_of[node->inputs[acquired]], &data, NULL);
         if (status == TORT_E_MEMORY) f->out_of_memory = true;
@@ -171,7 +175,7 @@ static bool evaluate(folder *f, int32_t index) {
     }
     bool done = held && call_reference(f, node, &view);
     while (acquired-- > 0)
-        if (node->inputs[acquired] >= 0) tort_constant_release(session, constant_of[node->inputs[acquired]]);
+        if (reads(node, acquired)) tort_constant_release(session, constant_of[node->inputs[acquired]]);
     if (!done) {
         free_outputs(f, node);
         return false;

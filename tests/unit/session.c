@@ -84,6 +84,38 @@ Test(session, constants_fold_and_are_reported) {
     tort_model_free(model);
 }
 
+/* As PyTorch writes it before it optimizes: a constant gets the type of a value of the run. */
+Test(session, a_constant_cast_like_a_value_of_the_run_folds) {
+    static int64_t weight[2] = {2, -3};
+    model_builder b = build_begin(NULL);
+    tort_error error;
+    int32_t x = build_input(&b, "x", TORT_FLOAT, 2, (const int64_t[]){-1, 2});
+    int32_t w = build_weight(&b, "w", &(tort_tensor){.type = TORT_INT64, .rank = 1, .dims = {2}, .data = weight});
+    int32_t like_x = build_node(&b, "CastLike", "of_a_constant", (const int32_t[]){w, x, -1});
+    int32_t like_w = build_node(&b, "CastLike", "of_a_value", (const int32_t[]){x, w, -1});
+    build_output(&b, build_node(&b, "Add", "add", (const int32_t[]){x, like_x, -1}));
+    build_output(&b, like_w);
+    tort_model *model = build_end(&b, &error);
+    cr_assert_not_null(model, "%s", error.msg);
+    tort_session *session = NULL;
+    tort_context *context = NULL;
+    float values[2] = {0.5f, 1.5f};
+    tort_tensor input = {.type = TORT_FLOAT, .rank = 2, .dims = {1, 2}, .data = values}, outputs[2] = {{.data = NULL}};
+    cr_assert_eq(tort_session_create(NULL, model, NULL, &session, &error), TORT_OK, "%s", error.msg);
+    tort_report *report = report_of(session);
+    cr_expect_eq(report->folded, 1);
+    cr_expect_str_eq(report->nodes[0]->provider, "folded");
+    tort_report_free(report);
+    cr_assert_eq(tort_context_create(session, &context, &error), TORT_OK, "%s", error.msg);
+    cr_assert_eq(tort_context_run(context, &input, 1, outputs, 2, &error), TORT_OK, "%s", error.msg);
+    const float *sum = outputs[0].data;
+    const int64_t *whole = outputs[1].data;
+    cr_expect(sum[0] == 2.5f && sum[1] == -1.5f && whole[0] == 0 && whole[1] == 1);
+    tort_context_free(context);
+    tort_session_free(session);
+    tort_model_free(model);
+}
+
 Test(session, every_size_has_its_plan_and_no_run_on_a_known_one_allocates) {
     counting c = {0};
     tort_env env = {.struct_size = sizeof env, .alloc = counting_alloc, .alloc_ud = &c};
