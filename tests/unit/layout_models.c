@@ -272,51 +272,32 @@ int32_t build_random_image(model_builder *b, int32_t x, int32_t *second) {
 
 /* ---- a session of one -------------------------------------------------------------------------------------------- */
 
-void open_image(image *o, build_image *build, const char *chain, tort_session_options options) {
-    *o = (image){.session = NULL};
-    tort_counting_env_init(&o->counting);
-    o->model = image_model(build, &o->counting.env, &o->error);
-    cr_assert_not_null(o->model, "%s", o->error.msg);
-    options.struct_size = sizeof options;
-    options.chain = chain;
-    options.providers = layout_providers;
-    o->status = tort_session_create(&o->counting.env, o->model, &options, &o->session, &o->error);
-    if (o->session) o->report = report_of(o->session);
-}
-
-void close_image(image *o) {
-    tort_context_free(o->context);
-    tort_report_free(o->report);
-    tort_session_free(o->session);
-    tort_model_free(o->model);
-    cr_expect_eq(o->counting.live_blocks, 0);
-    cr_expect_eq(o->counting.wrong_sizes, 0);
+void open_image(opened *o, build_image *build, const char *chain, tort_session_options options) {
+    o->model = image_model(build, opened_begin(o), &o->error);
+    opened_session(o, chain, layout_providers, options);
 }
 
 /* Of a model with a second input: all rows but one are wanted. */
-tort_status run_image(image *o, int64_t rows, tort_tensor *outputs, int32_t count) {
+tort_status run_image(opened *o, int64_t rows, tort_tensor *outputs, int32_t count) {
     int64_t ends[] = {rows - 1};
     const tort_tensor inputs[] = {{.type = TORT_FLOAT, .rank = 4, .dims = {rows, 3, 2, 3}, .data = numbers},
                                   {.type = TORT_INT64, .rank = 1, .dims = {1}, .data = ends}};
-    tort_status status = o->context ? TORT_OK : tort_context_create(o->session, &o->context, &o->error);
-    for (int32_t i = 0; i < count; i++) outputs[i] = (tort_tensor){.data = NULL};
-    const int32_t input_count = tort_model_input_count(tort_session_model(o->session));
-    return status ? status : tort_context_run(o->context, inputs, input_count, outputs, count, &o->error);
+    return opened_run(o, inputs, tort_model_input_count(tort_session_model(o->session)), outputs, count);
 }
 
-void look_again(image *o) {
+void look_again(opened *o) {
     tort_report_free(o->report);
     o->report = report_of(o->session);
 }
 
-const tort_report_node *image_node(const image *o, const char *name) {
+const tort_report_node *image_node(const opened *o, const char *name) {
     for (int32_t i = 0; i < o->report->node_count; i++)
         if (!strcmp(o->report->nodes[i]->name, name)) return o->report->nodes[i];
     cr_assert(false, "no node %s", name);
     return NULL;
 }
 
-void expect_conversions(const image *o, const char *expected) {
+void expect_conversions(const opened *o, const char *expected) {
     char text[600] = "";
     size_t used = 0;
     for (int32_t i = 0; i < o->report->conversion_count && used < sizeof text; i++) {
@@ -328,7 +309,7 @@ void expect_conversions(const image *o, const char *expected) {
 }
 
 void expect_image_as_cpu(build_image *build, const char *chain, int32_t count) {
-    image o, cpu;
+    opened o, cpu;
     open_image(&o, build, chain, (tort_session_options){0});
     cr_assert_eq(o.status, TORT_OK, "%s: %s", chain, o.error.msg);
     open_image(&cpu, build, "cpu", (tort_session_options){.unfolded = true});
@@ -343,6 +324,6 @@ void expect_image_as_cpu(build_image *build, const char *chain, int32_t count) {
                                    chain, layout_seed, (long long)e);
         }
     }
-    close_image(&o);
-    close_image(&cpu);
+    opened_close(&o);
+    opened_close(&cpu);
 }

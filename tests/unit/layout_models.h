@@ -4,7 +4,7 @@
 
 #include "runtime/provider.h"
 #include "tests/build_model.h"
-#include "tests/counting_env.h"
+#include "tests/unit/opened.h"
 
 /* Providers that are as the one for readers, but for what a test is about; after make_channels, for each test:
  *   channels  itself                                  second  the same by another name, in the same memory
@@ -37,24 +37,13 @@ extern unsigned layout_seed;
 
 tort_model *image_model(build_image *build, const tort_env *env, tort_error *error);
 
-typedef struct image {
-    tort_counting_env counting;
-    tort_model *model;
-    tort_session *session;
-    tort_context *context;
-    tort_report *report;
-    tort_error error;
-    tort_status status;
-} image;
-
-void open_image(image *o, build_image *build, const char *chain, tort_session_options options);
-void close_image(image *o); /* nothing is left of it */
-tort_status run_image(image *o, int64_t rows, tort_tensor *outputs, int32_t count);
+void open_image(opened *o, build_image *build, const char *chain, tort_session_options options);
+tort_status run_image(opened *o, int64_t rows, tort_tensor *outputs, int32_t count);
 /* The report anew: it describes the plan used last. */
-void look_again(image *o);
-const tort_report_node *image_node(const image *o, const char *name);
+void look_again(opened *o);
+const tort_report_node *image_node(const opened *o, const char *name);
 /* "x plain->nhwc conv1; ...", in their order. */
-void expect_conversions(const image *o, const char *expected);
+void expect_conversions(const opened *o, const char *expected);
 /* A run gives what cpu gives node by node, for several numbers of rows. */
 void expect_image_as_cpu(build_image *build, const char *chain, int32_t count);
 

@@ -55,11 +55,11 @@ Test(layout_rows, weights_are_packed_for_the_row_that_stays) {
     own_rows[0].run = run_packed;
     expect_image_as_cpu(build_convs, "channels", 1);
     expect_image_as_cpu(build_lone, "channels,cpu", 1);
-    image o;
+    opened o;
     open_image(&o, build_lone, "channels,cpu", (tort_session_options){0});
     cr_expect_str_eq(image_node(&o, "conv")->kernel, "conv_plain");
     cr_expect_eq(o.report->providers[0]->weight_bytes, 0, "they are the model's");
-    close_image(&o);
+    opened_close(&o);
 }
 
 /* ---- in place ---------------------------------------------------------------------------------------------------- */
@@ -86,10 +86,10 @@ Test(layout_rows, nothing_in_a_layout_is_written_over_what_is_plain) {
     own_rows[5].layout_inputs = 1;
     own_rows[5].in_place = 3;
     expect_image_as_cpu(build_mixed, "channels,cpu", 2);
-    image o;
+    opened o;
     open_image(&o, build_mixed, "channels,cpu", (tort_session_options){0});
     expect_conversions(&o, "x plain->nhwc conv1; conv1_out nhwc->plain exp; conv2_out nhwc->plain ");
-    close_image(&o);
+    opened_close(&o);
 }
 
 /* ---- decisions --------------------------------------------------------------------------------------------------- */
@@ -101,17 +101,17 @@ Test(layout_rows, a_provider_can_have_two_layouts) {
     own_rows[2].run = (*layout_providers[1]->kernels)[2].run;
     own_rows[3].op = "Softsign";
     expect_image_as_cpu(build_many, "channels", 1);
-    image o;
+    opened o;
     open_image(&o, build_many, "channels", (tort_session_options){0});
     expect_conversions(&o, "x plain->nhwc conv1; conv2_out nhwc->plain average; conv2_out plain->wide average");
-    close_image(&o);
+    opened_close(&o);
 }
 
 Test(layout_rows, a_value_that_is_read_twice_is_converted_once) {
-    image o;
+    opened o;
     open_image(&o, build_double, "channels,cpu", (tort_session_options){0});
     expect_conversions(&o, "tanh_out plain->nhwc double");
-    close_image(&o);
+    opened_close(&o);
     expect_image_as_cpu(build_double, "channels,cpu", 1);
 }
 
@@ -163,11 +163,11 @@ static int32_t find_fewest(tort_lowered *lowered) {
 Test(layout_rows, conversions_are_the_fewest_in_nearly_all_small_graphs) {
     int32_t worse = 0;
     for (layout_seed = 0; layout_seed < 400; layout_seed++) {
-        image o;
+        opened o;
         open_image(&o, build_random_image, "channels,cpu", (tort_session_options){0});
         cr_expect_eq(count_all(tort_main_graph(o.session)), o.report->conversion_count);
         worse += find_fewest(tort_main_graph(o.session)) < o.report->conversion_count;
-        close_image(&o);
+        opened_close(&o);
     }
     cr_expect_leq(worse, 8, "%d", (int)worse);
 }
@@ -190,32 +190,32 @@ Test(layout_rows, what_does_not_fit_is_plain_or_an_error_with_its_name) {
     changed.layouts = layouts;
     layout_providers[0] = &changed;
     layouts[0].fits = never;
-    image o;
+    opened o;
     tort_tensor output;
     open_image(&o, build_convs, "channels", (tort_session_options){0});
     expect_conversions(&o, "");
     cr_expect_str_eq(image_node(&o, "conv1")->kernel, "conv_plain");
     cr_expect(strstr(image_node(&o, "conv1")->verdicts[0]->message, "input 0 cannot be in layout nhwc"));
-    close_image(&o);
+    opened_close(&o);
     memcpy(layouts, layout_providers[1]->layouts, sizeof layouts);
     layouts[0].bytes = countless;
     open_image(&o, build_convs, "channels", (tort_session_options){0});
     cr_expect_eq(run_image(&o, 3, &output, 1), TORT_E_INPUT);
     cr_expect(strstr(o.error.msg, "value \"x\" cannot be in layout wide"), "%s", o.error.msg);
-    close_image(&o);
+    opened_close(&o);
 }
 
 /* ---- rows that make no sense ------------------------------------------------------------------------------------- */
 
 static void expect_bad(tort_kernel row, const char *words) {
-    image o;
+    opened o;
     bad_rows[0] = row;
     open_image(&o, build_convs, "bad", (tort_session_options){0});
     cr_expect_eq(o.status, TORT_E_INTERNAL, "%s", words);
     cr_expect(strstr(o.error.msg, words), "%s, not: %s", words, o.error.msg);
     cr_expect(strstr(o.error.msg, "provider bad: kernel conv_last"), "%s", o.error.msg);
     cr_expect_null(o.session);
-    close_image(&o);
+    opened_close(&o);
 }
 
 static tort_status size_nothing(const tort_target *target, const tort_node_view *node, size_t *scratch,
@@ -225,13 +225,13 @@ static tort_status size_nothing(const tort_target *target, const tort_node_view 
 }
 
 Test(layout_rows, a_layout_without_all_of_its_functions_is_refused) {
-    image o;
+    opened o;
     begin_own();
     own_layouts[0].to_plain = NULL;
     open_image(&o, build_convs, "channels", (tort_session_options){0});
     cr_expect_eq(o.status, TORT_E_INTERNAL);
     cr_expect_str_eq(o.error.msg, "provider channels: layout nhwc lacks one of its functions");
-    close_image(&o);
+    opened_close(&o);
 }
 
 static tort_status run_nothing(const tort_call *call) {
@@ -241,13 +241,13 @@ static tort_status run_nothing(const tort_call *call) {
 
 Test(layout_rows, segments_have_no_layout) {
     const tort_kernel segments = {.name = "all", .run = run_nothing, .layout = 1};
-    image o;
+    opened o;
     begin_own();
     own.segments = &segments;
     open_image(&o, build_convs, "channels", (tort_session_options){0});
     cr_expect_eq(o.status, TORT_E_INTERNAL);
     cr_expect_str_eq(o.error.msg, "provider channels: segments have no layout");
-    close_image(&o);
+    opened_close(&o);
 }
 
 Test(layout_rows, rows_that_make_no_sense_are_refused) {

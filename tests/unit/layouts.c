@@ -16,11 +16,11 @@ TestSuite(layouts, .init = make_channels);
 /* ---- what is decided --------------------------------------------------------------------------------------------- */
 
 static void expect_decided(build_image *build, const char *chain, int32_t outputs, const char *conversions) {
-    image o;
+    opened o;
     open_image(&o, build, chain, (tort_session_options){0});
     cr_assert_eq(o.status, TORT_OK, "%s", o.error.msg);
     expect_conversions(&o, conversions);
-    close_image(&o);
+    opened_close(&o);
     expect_image_as_cpu(build, chain, outputs);
 }
 
@@ -31,7 +31,7 @@ Test(layouts, a_chain_is_converted_once_in_and_once_out) {
 
 Test(layouts, a_conversion_is_told) {
     const tort_symbol_size n = {"n", 2};
-    image o;
+    opened o;
     open_image(&o, build_convs, "twice", (tort_session_options){.symbols = &n, .symbol_count = 1});
     cr_assert_eq(o.report->conversion_count, 2);
     const tort_report_copy *in = o.report->conversions[0], *out = o.report->conversions[1];
@@ -41,7 +41,7 @@ Test(layouts, a_conversion_is_told) {
     cr_expect_eq(out->bytes, 2 * 2 * 2 * 3 * 4);
     cr_expect_eq(out->node, -1);
     cr_expect_eq(o.report->copy_count, 0);
-    close_image(&o);
+    opened_close(&o);
 }
 
 Test(layouts, a_value_that_is_read_in_both_forms_is_converted_once) {
@@ -85,7 +85,7 @@ Test(layouts, a_layout_reaches_back_to_where_ways_part) {
 /* ---- units that would be alone ----------------------------------------------------------------------------------- */
 
 Test(layouts, a_unit_alone_takes_the_plain_row_and_says_why) {
-    image o;
+    opened o;
     open_image(&o, build_lone, "channels,cpu", (tort_session_options){0});
     cr_assert_eq(o.status, TORT_OK, "%s", o.error.msg);
     expect_conversions(&o, "");
@@ -96,31 +96,31 @@ Test(layouts, a_unit_alone_takes_the_plain_row_and_says_why) {
     cr_expect_eq(node->verdicts[0]->code, TORT_NO_SHAPE);
     cr_expect(strstr(node->verdicts[0]->message, "layout nhwc"), "%s", node->verdicts[0]->message);
     cr_expect_not(node->fell_back);
-    close_image(&o);
+    opened_close(&o);
     expect_image_as_cpu(build_lone, "channels,cpu", 1);
 }
 
 Test(layouts, without_another_row_it_stays) {
-    image o;
+    opened o;
     open_image(&o, build_lone, "lone,cpu", (tort_session_options){0});
     cr_assert_eq(o.status, TORT_OK, "%s", o.error.msg);
     expect_conversions(&o, "tanh_out plain->nhwc conv; conv_out nhwc->plain exp");
     cr_expect_str_eq(image_node(&o, "conv")->kernel, "conv_last");
     cr_expect_eq(image_node(&o, "conv")->verdict_count, 0);
-    close_image(&o);
+    opened_close(&o);
     expect_image_as_cpu(build_lone, "lone,cpu", 1);
 }
 
 /* ---- memories and providers -------------------------------------------------------------------------------------- */
 
 Test(layouts, on_a_device_values_are_converted_there_and_copied_plain) {
-    image o;
+    opened o;
     open_image(&o, build_branch, "device,cpu", (tort_session_options){0});
     cr_assert_eq(o.status, TORT_OK, "%s", o.error.msg);
     expect_conversions(&o, "x plain->nhwc conv1; relu_out nhwc->plain tanh; conv2_out nhwc->plain ");
     cr_expect_eq(o.report->copy_count, 3, "x in, relu and conv2 out: %d", o.report->copy_count);
     cr_expect_str_eq(o.report->copies[1]->value, "relu_out");
-    close_image(&o);
+    opened_close(&o);
     expect_image_as_cpu(build_branch, "device,cpu", 2);
     expect_image_as_cpu(build_many, "device,cpu", 1);
 }
@@ -128,19 +128,19 @@ Test(layouts, on_a_device_values_are_converted_there_and_copied_plain) {
 /* Each is alone on its own provider; pinned, the second convolution is another provider's. */
 Test(layouts, providers_do_not_share_layouts) {
     static const char *const pins[] = {"conv2=twice"};
-    image o;
+    opened o;
     tort_tensor output;
     open_image(&o, build_many, "lone,twice", (tort_session_options){.pins = pins, .pin_count = 1});
     cr_assert_eq(o.status, TORT_OK, "%s", o.error.msg);
     cr_expect_str_eq(image_node(&o, "conv2")->provider, "twice");
     cr_expect_str_eq(image_node(&o, "conv2")->kernel, "conv_plain");
     cr_assert_eq(run_image(&o, 2, &output, 1), TORT_OK, "%s", o.error.msg);
-    close_image(&o);
+    opened_close(&o);
     static const char *const others[] = {"conv2=twice", "average=twice"};
     open_image(&o, build_many, "lone,twice", (tort_session_options){.pins = others, .pin_count = 2});
     expect_conversions(&o, "x plain->nhwc conv1; relu3_out nhwc->plain conv2; relu3_out plain->wide conv2");
     cr_assert_eq(run_image(&o, 2, &output, 1), TORT_OK, "%s", o.error.msg);
-    close_image(&o);
+    opened_close(&o);
 }
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
@@ -149,7 +149,7 @@ Test(layouts, sizes_that_depend_on_data_are_converted_too) {
     expect_image_as_cpu(build_cut, "channels,cpu", 2);
     expect_image_as_cpu(build_cut, "twice,cpu", 2);
     expect_image_as_cpu(build_cut, "device,cpu", 2);
-    image o;
+    opened o;
     open_image(&o, build_cut, "channels,cpu", (tort_session_options){0});
     expect_conversions(&o, "cut_out plain->nhwc conv1; conv2_out nhwc->plain ");
     tort_tensor outputs[2];
@@ -157,12 +157,12 @@ Test(layouts, sizes_that_depend_on_data_are_converted_too) {
     cr_expect_eq(outputs[0].dims[0], 2);
     look_again(&o);
     cr_expect_eq(o.report->conversions[0]->bytes, -1);
-    close_image(&o);
+    opened_close(&o);
 }
 
 /* More of them than plans are kept: the oldest are made again. */
 Test(layouts, one_session_runs_many_shapes) {
-    image o, cpu;
+    opened o, cpu;
     open_image(&o, build_residual, "twice,cpu", (tort_session_options){0});
     open_image(&cpu, build_residual, "cpu", (tort_session_options){.unfolded = true});
     for (int64_t i = 0; i < 60; i++) {
@@ -173,8 +173,8 @@ Test(layouts, one_session_runs_many_shapes) {
         for (int64_t e = 0; e < tort_count(&got); e++)
             cr_expect_float_eq(((float *)got.data)[e], ((float *)wanted.data)[e], 1e-4f);
     }
-    close_image(&o);
-    close_image(&cpu);
+    opened_close(&o);
+    opened_close(&cpu);
 }
 
 /* In each run, as it is not packed; still cheaper than to leave the layout for the sum. */
@@ -182,7 +182,7 @@ Test(layouts, a_constant_is_converted_where_it_is_read) {
     static const char *const chains[] = {"channels,cpu", "twice,cpu", "device,cpu"};
     const tort_symbol_size n = {"n", 1};
     for (size_t i = 0; i < 3; i++) {
-        image o, cpu;
+        opened o, cpu;
         tort_tensor got, wanted;
         open_image(&o, build_constant, chains[i], (tort_session_options){.symbols = &n, .symbol_count = 1});
         open_image(&cpu, build_constant, "cpu", (tort_session_options){.unfolded = true});
@@ -192,28 +192,28 @@ Test(layouts, a_constant_is_converted_where_it_is_read) {
         cr_assert_eq(run_image(&cpu, 1, &wanted, 1), TORT_OK, "%s", cpu.error.msg);
         for (int64_t e = 0; e < tort_count(&got); e++)
             cr_expect_float_eq(((float *)got.data)[e], ((float *)wanted.data)[e], 1e-4f);
-        close_image(&o);
-        close_image(&cpu);
+        opened_close(&o);
+        opened_close(&cpu);
     }
 }
 
 Test(layouts, a_fixed_shape_allocates_nothing_in_a_run) {
     const tort_symbol_size n = {"n", 2};
-    image o;
+    opened o;
     tort_tensor output;
     open_image(&o, build_many, "twice", (tort_session_options){.symbols = &n, .symbol_count = 1});
     cr_assert_eq(run_image(&o, 2, &output, 1), TORT_OK, "%s", o.error.msg);
     const int64_t before = o.counting.allocations;
     for (int32_t i = 0; i < 5; i++) cr_assert_eq(run_image(&o, 2, &output, 1), TORT_OK, "%s", o.error.msg);
     cr_expect_eq(o.counting.allocations, before);
-    close_image(&o);
+    opened_close(&o);
 }
 
 Test(layouts, upper_bounds_hold_for_layouts_too) {
     const tort_symbol_size n = {"n", 4};
     static const char *const chains[] = {"twice,cpu", "device,cpu"};
     for (size_t i = 0; i < 2; i++) {
-        image o, cpu;
+        opened o, cpu;
         open_image(&o, build_residual, chains[i], (tort_session_options){.most_symbols = &n, .most_symbol_count = 1});
         cr_assert_eq(o.status, TORT_OK, "%s", o.error.msg);
         open_image(&cpu, build_residual, "cpu", (tort_session_options){.unfolded = true});
@@ -228,20 +228,20 @@ Test(layouts, upper_bounds_hold_for_layouts_too) {
         }
         cr_expect_eq(o.counting.allocations, before);
         cr_expect_eq(run_image(&o, 5, &got, 1), TORT_E_INPUT);
-        close_image(&o);
-        close_image(&cpu);
+        opened_close(&o);
+        opened_close(&cpu);
     }
 }
 
 /* In the plan of the chain the Relu is written over what the convolution made; no conversion is written over. */
 Test(layouts, a_kernel_writes_in_place_within_a_layout) {
     const tort_symbol_size n = {"n", 2};
-    image o;
+    opened o;
     open_image(&o, build_convs, "twice", (tort_session_options){.symbols = &n, .symbol_count = 1});
     const tort_plan *plan = &tort_main_graph(o.session)->plans->plan;
     cr_assert_eq(plan->step_count, 5);
     for (int32_t i = 0; i < plan->step_count; i++) cr_expect_eq(plan->steps[i].in_place, i == 2 ? 1 : 0);
-    close_image(&o);
+    opened_close(&o);
 }
 
 /* ---- what others see --------------------------------------------------------------------------------------------- */
@@ -265,13 +265,13 @@ Test(layouts, an_observer_sees_every_value_once_and_plain) {
     static const char *const chains[] = {"channels,cpu", "twice,cpu", "device,cpu", "cpu"};
     seen all[4] = {{.count = 0}};
     for (int32_t i = 0; i < 4; i++) {
-        image o;
+        opened o;
         tort_tensor output;
         open_image(&o, build_residual, chains[i], (tort_session_options){.fusions_off = "*"});
         cr_assert_eq(tort_context_create(o.session, &o.context, &o.error), TORT_OK);
         tort_context_observe(o.context, look, &all[i]);
         cr_assert_eq(run_image(&o, 2, &output, 1), TORT_OK, "%s", o.error.msg);
-        close_image(&o);
+        opened_close(&o);
     }
     for (int32_t i = 0; i < 3; i++) {
         cr_expect_str_eq(all[i].names, "conv1_out relu1_out conv2_out sum_out relu2_out tanh_out ");
@@ -281,25 +281,23 @@ Test(layouts, an_observer_sees_every_value_once_and_plain) {
     }
 }
 
-static tort_status save_image(image *o, build_image *build, saved_bytes *bytes) {
+static tort_status save_image(opened *o, build_image *build, saved_bytes *bytes) {
     const tort_writer writer = saved_writer(bytes);
     open_image(o, build, "twice,cpu:threads=1", (tort_session_options){0});
     cr_assert_eq(o->status, TORT_OK, "%s", o->error.msg);
     return tort_session_save_writer(o->session, &writer, &o->error);
 }
 
-static tort_status load_image(image *loaded, const uint8_t *data, size_t size) {
+static tort_status load_image(opened *loaded, const uint8_t *data, size_t size) {
     const tort_plan_options options = {.struct_size = sizeof options, .providers = layout_providers};
-    *loaded = (image){.session = NULL};
-    tort_counting_env_init(&loaded->counting);
-    return tort_session_load_buffer(&loaded->counting.env, data, size, &options, &loaded->session, &loaded->error);
+    return tort_session_load_buffer(opened_begin(loaded), data, size, &options, &loaded->session, &loaded->error);
 }
 
 Test(layouts, a_saved_plan_has_the_same_conversions_and_bits) {
     static build_image *const models[] = {build_convs, build_branch, build_lone, build_many, build_foreign};
     static const int32_t outputs[] = {1, 2, 1, 1, 2};
     for (int32_t m = 0; m < 5; m++) {
-        image o, loaded;
+        opened o, loaded;
         saved_bytes bytes = {0};
         tort_tensor before[2], after[2];
         cr_assert_eq(save_image(&o, models[m], &bytes), TORT_OK, "%s", o.error.msg);
@@ -315,15 +313,15 @@ Test(layouts, a_saved_plan_has_the_same_conversions_and_bits) {
         }
         for (int32_t i = 0; i < outputs[m]; i++)
             cr_expect_arr_eq(after[i].data, before[i].data, (size_t)tort_count(&before[i]) * sizeof(float));
-        close_image(&loaded);
-        close_image(&o);
+        opened_close(&loaded);
+        opened_close(&o);
         free(bytes.data);
     }
 }
 
 /* Whatever it says: an error with a message, or a session that runs, or fails to. */
 static void survive(const uint8_t *data, size_t size) {
-    image loaded;
+    opened loaded;
     tort_tensor output;
     tort_status status = load_image(&loaded, data, size);
     const bool same_ports = !status && tort_model_input_count(tort_session_model(loaded.session)) == 1 &&
@@ -331,12 +329,12 @@ static void survive(const uint8_t *data, size_t size) {
     if (same_ports) status = run_image(&loaded, 2, &output, 1);
     cr_expect(!status || *loaded.error.msg);
     cr_expect_neq(status, TORT_E_INTERNAL, "%s", loaded.error.msg);
-    close_image(&loaded);
+    opened_close(&loaded);
 }
 
 Test(layouts, a_hostile_saved_plan_does_no_harm) {
     static const uint8_t changes[] = {0x01, 0x80, 0xff, 0x03};
-    image o;
+    opened o;
     saved_bytes bytes = {0};
     cr_assert_eq(save_image(&o, build_many, &bytes), TORT_OK, "%s", o.error.msg);
     uint8_t *copy = malloc(bytes.size);
@@ -348,7 +346,7 @@ Test(layouts, a_hostile_saved_plan_does_no_harm) {
     }
     free(copy);
     free(bytes.data);
-    close_image(&o);
+    opened_close(&o);
 }
 
 /* ---- failures ---------------------------------------------------------------------------------------------------- */
@@ -359,9 +357,8 @@ Test(layouts, the_nth_allocation_fails) {
     for (int32_t m = 0; m < 3; m++) {
         bool failed = true;
         for (int64_t n = 1; failed; n++) {
-            image o = {.session = NULL};
-            tort_counting_env_init(&o.counting);
-            o.model = image_model(models[m], &o.counting.env, &o.error);
+            opened o;
+            o.model = image_model(models[m], opened_begin(&o), &o.error);
             cr_assert_not_null(o.model, "%s", o.error.msg);
             o.counting.fail_at = o.counting.allocations + n;
             o.counting.fail_once = true;
@@ -381,7 +378,7 @@ Test(layouts, the_nth_allocation_fails) {
             failed = o.counting.allocations >= o.counting.fail_at;
             cr_expect(status == (failed ? TORT_E_MEMORY : TORT_OK), "%s, allocation %lld: %s: %s", chains[m],
                       (long long)n, tort_status_name(status), o.error.msg);
-            close_image(&o);
+            opened_close(&o);
         }
     }
 }
@@ -397,13 +394,13 @@ Test(layouts, a_conversion_that_fails_names_the_node_and_the_provider) {
     tort_provider failing = *layout_providers[0];
     failing.layouts = layouts;
     layout_providers[0] = &failing;
-    image o;
+    opened o;
     tort_tensor output;
     open_image(&o, build_convs, "channels", (tort_session_options){0});
     cr_expect_eq(run_image(&o, 2, &output, 1), TORT_E_RUN);
     cr_expect_str_eq(o.error.provider, "channels");
     cr_expect_str_eq(o.error.msg, "node 0 \"conv1\" (Conv-11): told to fail");
-    close_image(&o);
+    opened_close(&o);
 }
 
 /* ---- bodies ------------------------------------------------------------------------------------------------------ */
@@ -447,15 +444,14 @@ static void write_capture(onnx_bytes *b, const float *weights) {
     end_loop_model(b);
 }
 
-static void run_loop(void (*write)(onnx_bytes *, const float *), const char *chain, float *y, image *o) {
+static void run_loop(void (*write)(onnx_bytes *, const float *), const char *chain, float *y, opened *o) {
     float weights[9], x[18];
     int64_t trips = 3;
     onnx_bytes b = {0};
     for (int32_t i = 0; i < 9; i++) weights[i] = (float)(i - 3) / 4;
     for (int32_t i = 0; i < 18; i++) x[i] = (float)(i % 5 - 2);
     write(&b, weights);
-    *o = (image){.session = NULL};
-    tort_counting_env_init(&o->counting);
+    opened_begin(o);
     const tort_session_options options = {.struct_size = sizeof options, .chain = chain, .providers = layout_providers};
     const tort_tensor inputs[] = {{.type = TORT_INT64, .data = &trips},
                                   {.type = TORT_FLOAT, .rank = 4, .dims = {1, 3, 2, 3}, .data = x}};
@@ -473,15 +469,15 @@ static void run_loop(void (*write)(onnx_bytes *, const float *), const char *cha
 static void expect_loop(void (*write)(onnx_bytes *, const float *), const char *conversions) {
     static const char *const chains[] = {"channels,cpu", "device,cpu"};
     float wanted[18], got[18];
-    image cpu, o;
+    opened cpu, o;
     run_loop(write, "cpu", wanted, &cpu);
     for (size_t i = 0; i < 2; i++) {
         run_loop(write, chains[i], got, &o);
         expect_conversions(&o, conversions);
         for (int32_t e = 0; e < 18; e++) cr_expect_float_eq(got[e], wanted[e], 1e-4f);
-        close_image(&o);
+        opened_close(&o);
     }
-    close_image(&cpu);
+    opened_close(&cpu);
 }
 
 Test(layouts, a_body_has_layouts_too_and_plain_borders) {

@@ -229,31 +229,13 @@ int32_t build_random(model_builder *b, int32_t x, int32_t k, int32_t *second) {
 /* ---- a session of one -------------------------------------------------------------------------------------------- */
 
 void open_segments(opened *o, build_function *build, const char *chain_text, tort_session_options options) {
-    *o = (opened){.session = NULL};
-    tort_counting_env_init(&o->counting);
-    o->model = segment_model(build, &o->counting.env, &o->error);
-    cr_assert_not_null(o->model, "%s", o->error.msg);
-    options.struct_size = sizeof options;
-    options.chain = chain_text;
-    options.providers = segment_providers;
-    o->status = tort_session_create(&o->counting.env, o->model, &options, &o->session, &o->error);
-    if (o->session) o->report = report_of(o->session);
-}
-
-void close_segments(opened *o) {
-    tort_context_free(o->context);
-    tort_report_free(o->report);
-    tort_session_free(o->session);
-    tort_model_free(o->model);
-    cr_expect_eq(o->counting.live_blocks, 0);
-    cr_expect_eq(o->counting.wrong_sizes, 0);
+    o->model = segment_model(build, opened_begin(o), &o->error);
+    opened_session(o, chain_text, segment_providers, options);
 }
 
 tort_status run_segments(opened *o, int64_t rows, tort_tensor *outputs, int32_t count) {
-    tort_tensor input = {.type = TORT_FLOAT, .rank = 2, .dims = {rows, 4}, .data = numbers};
-    tort_status status = o->context ? TORT_OK : tort_context_create(o->session, &o->context, &o->error);
-    for (int32_t i = 0; i < count; i++) outputs[i] = (tort_tensor){.data = NULL};
-    return status ? status : tort_context_run(o->context, &input, 1, outputs, count, &o->error);
+    const tort_tensor input = {.type = TORT_FLOAT, .rank = 2, .dims = {rows, 4}, .data = numbers};
+    return opened_run(o, &input, 1, outputs, count);
 }
 
 const tort_report_node *segment_node(const opened *o, const char *name) {
@@ -300,6 +282,6 @@ void expect_as_cpu(build_function *build, const char *chain_text, int32_t count)
                 cr_expect_float_eq(((float *)got[i].data)[e], ((float *)wanted[i].data)[e], 1e-5f);
         }
     }
-    close_segments(&o);
-    close_segments(&cpu);
+    opened_close(&o);
+    opened_close(&cpu);
 }

@@ -4,7 +4,7 @@
 
 #include "runtime/provider.h"
 #include "tests/build_model.h"
-#include "tests/counting_env.h"
+#include "tests/unit/opened.h"
 
 /* Engines that are as the one for readers, but for what a test is about; after make_engines, for each test. */
 extern const tort_provider *segment_providers[];
@@ -30,18 +30,7 @@ extern unsigned segment_seed;
 
 tort_model *segment_model(build_function *build, const tort_env *env, tort_error *error);
 
-typedef struct opened {
-    tort_counting_env counting;
-    tort_model *model;
-    tort_session *session;
-    tort_context *context;
-    tort_report *report;
-    tort_error error;
-    tort_status status;
-} opened;
-
 void open_segments(opened *o, build_function *build, const char *chain, tort_session_options options);
-void close_segments(opened *o); /* nothing is left of it */
 tort_status run_segments(opened *o, int64_t rows, tort_tensor *outputs, int32_t count);
 /* The node of this name, or that is made of one of this name. */
 const tort_report_node *segment_node(const opened *o, const char *name);

@@ -27,7 +27,7 @@ Test(segments, connected_nodes_become_one_and_are_told) {
     cr_expect_eq(o.report->providers[0]->nodes, 1);
     cr_expect_eq(node->verdict_count, 0);
     expect_from(&o, "sum", "relu sum square");
-    close_segments(&o);
+    opened_close(&o);
     expect_as_cpu(build_chain, "engine", 1);
 }
 
@@ -39,7 +39,7 @@ Test(segments, a_foreign_node_between_makes_two) {
     expect_from(&o, "relu", "relu double");
     expect_from(&o, "end", "join end");
     cr_expect_str_eq(segment_node(&o, "exp")->provider, "cpu");
-    close_segments(&o);
+    opened_close(&o);
     expect_as_cpu(build_diamond, "engine,cpu", 1);
 }
 
@@ -50,7 +50,7 @@ Test(segments, who_reads_a_segment_runs_behind_it_whatever_the_order_of_the_file
     expect_from(&o, "relu", "relu sum");
     for (int32_t i = 1; i < o.report->node_count; i++)
         cr_expect_lt(o.report->nodes[i - 1]->index, o.report->nodes[i]->index);
-    close_segments(&o);
+    opened_close(&o);
     expect_as_cpu(build_early, "engine,cpu", 2);
 }
 
@@ -64,7 +64,7 @@ Test(segments, values_inside_can_be_outputs) {
     expect_from(&o, "sum", "relu sum"); /* nobody wants the square */
     cr_assert_eq(run_segments(&o, 1, &output, 1), TORT_OK, "%s", o.error.msg);
     cr_expect_float_eq(((float *)output.data)[1], -2, 0);
-    close_segments(&o);
+    opened_close(&o);
 }
 
 Test(segments, an_engine_may_have_memory_of_its_own) {
@@ -72,7 +72,7 @@ Test(segments, an_engine_may_have_memory_of_its_own) {
     open_segments(&o, build_diamond, "device,cpu", (tort_session_options){0});
     cr_assert_eq(o.status, TORT_OK, "%s", o.error.msg);
     cr_expect_eq(o.report->copy_count, 4, "x and exp in, double and y out; relu stays: %d", o.report->copy_count);
-    close_segments(&o);
+    opened_close(&o);
     expect_as_cpu(build_diamond, "device,cpu", 1);
     expect_as_cpu(build_early, "device,cpu", 2);
 }
@@ -86,7 +86,7 @@ Test(segments, memory_is_used_again) {
     o.report = report_of(o.session);
     cr_expect_eq(o.report->fused, 3, "%d", o.report->fused);
     cr_expect_lt(o.report->providers[0]->peak_bytes, o.report->providers[0]->naive_bytes);
-    close_segments(&o);
+    opened_close(&o);
     expect_as_cpu(build_long, "engine,cpu", 1);
 }
 
@@ -95,7 +95,7 @@ Test(segments, shapes_of_values_inside_are_known_for_every_size) {
     open_segments(&o, build_shaped, "engine,cpu", (tort_session_options){0});
     cr_assert_eq(o.status, TORT_OK, "%s", o.error.msg);
     expect_from(&o, "sum", "relu sum end");
-    close_segments(&o);
+    opened_close(&o);
     expect_as_cpu(build_shaped, "engine,cpu", 2);
 }
 
@@ -111,12 +111,12 @@ Test(segments, what_the_executor_does_can_stand_in_one) {
     cr_assert_eq(o.status, TORT_OK, "%s", o.error.msg);
     expect_from(&o, "sum", "before relu alias sum");
     cr_expect_str_eq(segment_node(&o, "other")->provider, "host", "alone it is no segment");
-    close_segments(&o);
+    opened_close(&o);
     open_segments(&o, build_alias, "refusing,cpu", (tort_session_options){0});
     cr_expect_str_eq(segment_node(&o, "alias")->provider, "host");
     cr_expect_eq(segment_node(&o, "alias")->verdict_count, 0);
     cr_expect_str_eq(segment_node(&o, "sum")->provider, "cpu");
-    close_segments(&o);
+    opened_close(&o);
     expect_as_cpu(build_alias, "engine,cpu", 2);
 }
 
@@ -136,7 +136,7 @@ Test(segments, a_segment_is_compiled_once_for_each_shape) {
         for (int64_t rows = 1; rows <= 3; rows++)
             cr_assert_eq(run_segments(&o, rows, &output, 1), TORT_OK, "%s", o.error.msg);
     cr_expect_eq(segments_compiled, 6, "two segments, three shapes: %d", segments_compiled);
-    close_segments(&o);
+    opened_close(&o);
     cr_expect_eq(segments_released, 6);
 }
 
@@ -152,7 +152,7 @@ Test(segments, a_fixed_shape_is_compiled_with_the_session_and_a_run_allocates_no
     for (int32_t i = 0; i < 5; i++) cr_assert_eq(run_segments(&o, 2, &output, 1), TORT_OK, "%s", o.error.msg);
     cr_expect_eq(o.counting.allocations, before);
     cr_expect_eq(segments_compiled, 2);
-    close_segments(&o);
+    opened_close(&o);
 }
 
 Test(segments, only_planned_is_not_compiled) {
@@ -162,7 +162,7 @@ Test(segments, only_planned_is_not_compiled) {
                   (tort_session_options){.shapes = &shape, .shape_count = 1, .plan_only = true});
     cr_expect_eq(segments_compiled, 0);
     cr_expect_eq(o.report->node_count, 3);
-    close_segments(&o);
+    opened_close(&o);
 }
 
 /* ---- errors ------------------------------------------------------------------------------------------------------ */
@@ -175,7 +175,7 @@ Test(segments, an_error_names_the_nodes) {
     cr_expect_eq(o.error.node, 2);
     cr_expect_str_eq(o.error.provider, "failing");
     cr_expect_str_eq(o.error.msg, "node 2 \"relu\" (tinyort::Segment-1, made of relu, sum, square): told to fail");
-    close_segments(&o);
+    opened_close(&o);
 }
 
 Test(segments, the_nth_allocation_fails) {
@@ -241,7 +241,7 @@ Test(segments, no_saved_plan_holds_them) {
     cr_assert_eq(o.status, TORT_OK, "%s", o.error.msg);
     cr_expect_eq(tort_session_save_writer(o.session, &writer, &o.error), TORT_E_UNSUPPORTED);
     cr_expect(strstr(o.error.msg, "a segment is compiled"), "%s", o.error.msg);
-    close_segments(&o);
+    opened_close(&o);
 }
 
 Test(segments, a_body_has_segments_too) {
@@ -268,6 +268,6 @@ Test(segments, a_body_has_segments_too) {
     for (int64_t t = 0; t < trips; t++)
         for (int32_t i = 0; i < 4; i++) wanted[i] = (wanted[i] + x[i] > 0 ? wanted[i] + x[i] : 0) * x[i];
     for (int32_t i = 0; i < 4; i++) cr_expect_float_eq(((float *)output.data)[i], wanted[i], 1e-5f);
-    close_segments(&o);
+    opened_close(&o);
     onnx_free(&b);
 }

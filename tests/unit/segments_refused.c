@@ -25,7 +25,7 @@ Test(segments_refused, refused_nodes_go_on_along_the_chain_with_the_reason) {
     cr_expect_str_eq(verdict->cure, "ask another time");
     cr_expect(segment_node(&o, "sum")->fell_back);
     cr_expect_eq(o.report->fallen_back, 3);
-    close_segments(&o);
+    opened_close(&o);
     expect_as_cpu(build_chain, "refusing,cpu", 1);
 }
 
@@ -38,12 +38,12 @@ Test(segments_refused, where_nobody_takes_a_refused_node_it_is_an_error_with_the
         "%s", o.error.msg);
     cr_assert_not_null(o.report);
     cr_expect_eq(o.report->unplaced, 3);
-    close_segments(&o);
+    opened_close(&o);
     open_segments(&o, build_diamond, "without", (tort_session_options){0});
     cr_expect_eq(o.status, TORT_E_PLACEMENT);
     cr_expect(strstr(o.error.msg, "5 nodes with no provider"), "exp is in the same list: %s", o.error.msg);
     cr_expect(strstr(o.error.msg, "without compiles no segments"), "%s", o.error.msg);
-    close_segments(&o);
+    opened_close(&o);
 }
 
 /* Two engines: what the first refuses, the second can compile. */
@@ -57,7 +57,7 @@ Test(segments_refused, the_next_engine_of_the_chain_is_asked) {
     cr_assert_eq(node->verdict_count, 1, "said of all three, once");
     cr_expect_str_eq(node->verdicts[0]->message, "3 nodes are too many");
     cr_expect(node->fell_back);
-    close_segments(&o);
+    opened_close(&o);
     expect_as_cpu(build_chain, "refusing,second", 1);
 }
 
@@ -72,7 +72,7 @@ Test(segments_refused, a_row_with_a_kernel_of_its_own_stays_where_it_is) {
     cr_expect_str_eq(segment_node(&o, "double")->kernel, "mul");
     cr_expect_str_eq(segment_verdict(&o, "double")->message, "the kernel mul runs its node by itself");
     expect_from(&o, "end", "join end");
-    close_segments(&o);
+    opened_close(&o);
 }
 
 Test(segments_refused, a_value_whose_shape_depends_on_data_is_in_none) {
@@ -85,7 +85,7 @@ Test(segments_refused, a_value_whose_shape_depends_on_data_is_in_none) {
     cr_expect(strstr(segment_verdict(&o, "last")->message, "depends on data"));
     expect_from(&o, "other", "relu other");
     cr_expect_eq(run_segments(&o, 2, outputs, 2), TORT_OK, "%s", o.error.msg);
-    close_segments(&o);
+    opened_close(&o);
 }
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
@@ -95,7 +95,7 @@ Test(segments_refused, a_node_pinned_elsewhere_is_in_none) {
     opened o;
     open_segments(&o, build_long, "engine,cpu", (tort_session_options){0});
     expect_from(&o, "b", "a b c");
-    close_segments(&o);
+    opened_close(&o);
     static const char *const b_pin[] = {"b=cpu"};
     open_segments(&o, build_long, "engine,cpu", (tort_session_options){.pins = b_pin, .pin_count = 1});
     cr_assert_eq(o.status, TORT_OK, "%s", o.error.msg);
@@ -103,11 +103,11 @@ Test(segments_refused, a_node_pinned_elsewhere_is_in_none) {
     cr_expect(segment_node(&o, "b")->pinned);
     cr_expect_str_eq(segment_node(&o, "a")->provider, "cpu", "a single one is refused");
     cr_expect_str_eq(segment_verdict(&o, "a")->provider, "engine");
-    close_segments(&o);
+    opened_close(&o);
     open_segments(&o, build_chain, "engine,cpu", (tort_session_options){.pins = pins, .pin_count = 1});
     cr_expect_eq(o.report->pinned, 1);
     cr_expect_eq(o.report->node_count, 3);
-    close_segments(&o);
+    opened_close(&o);
 }
 
 Test(segments_refused, a_pin_to_the_engine_is_kept) {
@@ -117,12 +117,12 @@ Test(segments_refused, a_pin_to_the_engine_is_kept) {
     cr_assert_eq(o.status, TORT_OK, "%s", o.error.msg);
     cr_expect_eq(o.report->node_count, 1);
     cr_expect(o.report->nodes[0]->pinned);
-    close_segments(&o);
+    opened_close(&o);
     static const char *const exp[] = {"sum=refusing"};
     open_segments(&o, build_chain, "refusing,cpu", (tort_session_options){.pins = exp, .pin_count = 1});
     cr_expect_eq(o.status, TORT_E_PLACEMENT, "it cannot be there, and may not be elsewhere");
     cr_expect(strstr(o.error.msg, "1 node with no provider: \"sum\""), "%s", o.error.msg);
-    close_segments(&o);
+    opened_close(&o);
 }
 
 Test(segments_refused, strict_looks_at_every_node_of_a_segment) {
@@ -143,24 +143,24 @@ Test(segments_refused, strict_looks_at_every_node_of_a_segment) {
             cr_expect(strstr(o.error.msg, "strict: 1 node is not on empty: \"relu\" (tinyort::Segment-1)"), "%s",
                       o.error.msg);
         cr_expect_eq(o.report->nodes[0]->fell_back, cases[i].pins < 3, "case %zu", i);
-        close_segments(&o);
+        opened_close(&o);
     }
     opened o;
     open_segments(&o, build_chain, "engine,cpu", (tort_session_options){.strict = true});
     cr_expect_eq(o.status, TORT_OK, "%s", o.error.msg);
-    close_segments(&o);
+    opened_close(&o);
 }
 
 Test(segments_refused, fusions_are_another_thing) {
     opened o;
     open_segments(&o, build_chain, "engine", (tort_session_options){.fusions_off = "*"});
     cr_expect_eq(o.report->node_count, 1);
-    close_segments(&o);
+    opened_close(&o);
     open_segments(&o, build_product, "engine,cpu", (tort_session_options){0});
     cr_assert_eq(o.status, TORT_OK, "%s", o.error.msg);
     cr_assert_eq(o.report->node_count, 1, "what the engine refused is fused where it went");
     cr_expect_str_eq(o.report->nodes[0]->op, "FusedMatMul");
-    close_segments(&o);
+    opened_close(&o);
     expect_as_cpu(build_product, "engine,cpu", 1);
 }
 
@@ -179,7 +179,7 @@ Test(segments_refused, an_observer_is_told_of_the_node_inside_that_makes_a_value
     tort_context_observe(o.context, note_value, text);
     cr_expect_eq(run_segments(&o, 2, outputs, 2), TORT_OK, "%s", o.error.msg);
     cr_expect_str_eq(text, "1:sum_out 2:square_out ");
-    close_segments(&o);
+    opened_close(&o);
 }
 
 /* ---- saved plans ------------------------------------------------------------------------------------------------- */
@@ -203,12 +203,12 @@ Test(segments_refused, a_saved_plan_says_why_nodes_are_in_no_segment) {
     opened o;
     open_segments(&o, build_chain, "refusing,cpu", (tort_session_options){0});
     cr_assert_eq(tort_session_save_writer(o.session, &writer, &o.error), TORT_OK, "%s", o.error.msg);
-    close_segments(&o);
+    opened_close(&o);
     const tort_plan_options options = {.struct_size = sizeof options, .providers = segment_providers};
     o = (opened){.session = NULL};
     cr_assert_eq(tort_session_load_buffer(NULL, file.bytes, file.size, &options, &o.session, &o.error), TORT_OK, "%s",
                  o.error.msg);
     o.report = report_of(o.session);
     cr_expect_str_eq(segment_verdict(&o, "sum")->message, "3 nodes are too many");
-    close_segments(&o);
+    opened_close(&o);
 }
