@@ -163,6 +163,22 @@ static tort_status resolve_quantize(tort_resolve *resolve) {
 LAY_OUT(lay_out, float, tort_load_floats)
 LAY_OUT(lay_out_wide, double, tort_load_doubles)
 
+typedef struct beside {
+    float scale[TORT_BLOCK], zero_point[TORT_BLOCK];
+} beside;
+
+/* The scale and zero point of each element of a block. Where one belongs to all elements it stays from block to block:
+ * `begun` says that there was one before, and the first is the longest. */
+static void lay_out_both(const tort_call *call, int64_t first, int64_t count, bool begun, beside *b) {
+    const tort_quantize *params = call->params;
+    if (begun && params->granularity == TORT_PER_TENSOR) return;
+    lay_out(params, &call->inputs[1], first, count, b->scale);
+    if (call->input_count > 2 && tort_present(&call->inputs[2]))
+        lay_out(params, &call->inputs[2], first, count, b->zero_point);
+    else
+        memset(b->zero_point, 0, sizeof b->zero_point);
+}
+
 /* ---- QuantizeLinear ---------------------------------------------------------------------------------------------- */
 
 static void round_to(tort_type precision, int64_t count, float *x) {
@@ -213,15 +229,14 @@ static void quantize_blocks(void *arg, int64_t begin, int64_t end) {
     const tort_call *call = arg;
     const tort_quantize *params = call->params;
     const tort_tensor *x = &call->inputs[0], *out = &call->outputs[0];
-    bool shifted = call->input_count > 2 && tort_present(&call->inputs[2]);
-    int64_t total = tort_count(x);
+    const int64_t total = tort_count(x);
+    float block[TORT_BLOCK];
+    beside numbers;
     for (int64_t b = begin; b < end; b++) {
-        float block[TORT_BLOCK], scale[TORT_BLOCK], zero_point[TORT_BLOCK] = {0};
         int64_t first = b * TORT_BLOCK, count = total - first < TORT_BLOCK ? total - first : TORT_BLOCK;
         tort_load_floats(x->type, x->data, first, count, block);
-        lay_out(params, &call->inputs[1], first, count, scale);
-        if (shifted) lay_out(params, &call->inputs[2], first, count, zero_point);
-        tort_quantize_block(params, out->type, out->data, first, count, block, scale, zero_point);
+        lay_out_both(call, first, count, b > begin, &numbers);
+        tort_quantize_block(params, out->type, out->data, first, count, block, numbers.scale, numbers.zero_point);
     }
 }
 
@@ -235,8 +250,9 @@ static tort_status run_quantize(const tort_call *call) {
 /* ---- DequantizeLinear -------------------------------------------------------------------------------------------- */
 
 /* int32 and its differences do not fit a float. */
-static void dequantize_wide(const tort_call *call, int64_t first, int64_t count, bool shifted) {
+static void dequantize_wide(const tort_call *call, int64_t first, int64_t count) {
     const tort_quantize *params = call->params;
+    const bool shifted = call->input_count > 2 && tort_present(&call->inputs[2]);
     const tort_tensor *x = &call->inputs[0], *out = &call->outputs[0];
     double block[TORT_BLOCK], scale[TORT_BLOCK], zero_point[TORT_BLOCK] = {0};
     tort_load_doubles(x->type, x->data, first, count, block);
@@ -248,21 +264,19 @@ static void dequantize_wide(const tort_call *call, int64_t first, int64_t count,
 
 static void dequantize_blocks(void *arg, int64_t begin, int64_t end) {
     const tort_call *call = arg;
-    const tort_quantize *params = call->params;
     const tort_tensor *x = &call->inputs[0], *out = &call->outputs[0];
-    bool shifted = call->input_count > 2 && tort_present(&call->inputs[2]);
-    int64_t total = tort_count(x);
+    const int64_t total = tort_count(x);
+    float block[TORT_BLOCK];
+    beside numbers;
     for (int64_t b = begin; b < end; b++) {
-        float block[TORT_BLOCK], scale[TORT_BLOCK], zero_point[TORT_BLOCK] = {0};
         int64_t first = b * TORT_BLOCK, count = total - first < TORT_BLOCK ? total - first : TORT_BLOCK;
         if (x->type == TORT_INT32) {
-            dequantize_wide(call, first, count, shifted);
+            dequantize_wide(call, first, count);
             continue;
         }
         tort_load_floats(x->type, x->data, first, count, block);
-        lay_out(params, &call->inputs[1], first, count, scale);
-        if (shifted) lay_out(params, &call->inputs[2], first, count, zero_point);
-        for (int64_t i = 0; i < count; i++) block[i] = (block[i] - zero_point[i]) * scale[i];
+        lay_out_both(call, first, count, b > begin, &numbers);
+        for (int64_t i = 0; i < count; i++) block[i] = (block[i] - numbers.zero_point[i]) * numbers.scale[i];
         tort_store_floats(out->type, out->data, first, count, block);
     }
 }
