@@ -155,7 +155,6 @@ typedef struct tort_kernel {
     /* Bit i: run may write output 0 over input i, where both have one shape and elements of one size: it has read an
      * element when it writes the one at its place, and reads it no more. A plan decides whether it does. */
     uint32_t in_place;
-    bool (*in_place_for)(const tort_node_view *node); /* pure: for these concrete shapes too? NULL: for any */
     /* The layout, the number from 1 on of a row of tort_provider.layouts, in which the kernel reads input i where bit i
      * of layout_inputs is set, and writes output i where bit i of layout_outputs is; all else is plain, and with 0
      * everything. Its tensors have the shapes of the node: only their bytes are in another order. It serves where a

@@ -3,6 +3,7 @@
  * Weights less their zero points are packed ahead as floats; X less its zero point becomes floats in scratch.
  * Read next: conv.c, packed_gemm.h; ops/integer_conv.c for the meaning. */
 #include "kernels/cpu/conv.h"
+#include "kernels/cpu/quantized.h"
 #include "ops/quantized.h"
 
 /* The numbers of the inputs; -1 where the operator has none. */
@@ -35,17 +36,6 @@ static tort_verdict claim_linear(const tort_target *target, const tort_node_view
 
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
 
-/* The zero point is one number, or one a filter. */
-static void widen_weights(const tort_info *w, const tort_info *zero, int64_t filters, int64_t per_filter, float *out) {
-    tort_load_floats(w->type, w->data, 0, filters * per_filter, out);
-    if (!zero) return;
-    for (int64_t m = 0; m < filters; m++) {
-        float z;
-        tort_load_floats(zero->type, zero->data, zero->rank == 1 && zero->dims[0] > 1 ? m : 0, 1, &z);
-        for (int64_t i = 0; i < per_filter; i++) out[m * per_filter + i] -= z;
-    }
-}
-
 static tort_status pack_size(const tort_target *target, const tort_node_view *node, const integer_inputs *in,
                              size_t *bytes, uint32_t *consumed, tort_error *error) {
     const tort_simd *simd = tort_simd_choose(target->instructions);
@@ -64,23 +54,18 @@ static tort_status pack_size_linear(const tort_target *target, const tort_node_v
     return pack_size(target, node, &linear, bytes, consumed, error);
 }
 
+/* The zero point is one number, or one a filter. */
 static tort_status prepare(tort_prepare *prepare, const integer_inputs *in) {
     const tort_conv_params *p = prepare->node->params;
     const tort_cpu_device *device = prepare->device;
-    const tort_info *w = &prepare->node->inputs[in->w];
-    const tort_info *zero = tort_has_input(prepare->node, in->w_zero) ? &prepare->node->inputs[in->w_zero] : NULL;
     int64_t per_filter = p->channels / p->group;
+    size_t bytes;
+    float *floats;
     for (int32_t i = 0; i < p->window.axes; i++) per_filter *= p->window.kernel[i];
-    if (!w->data || (zero && !zero->data))
-        return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant W or its zero point has no data");
-    size_t bytes = SIZE_MAX;
-    float *floats = NULL;
-    if (tort_mul_size((size_t)(p->filters * per_filter), sizeof *floats, &bytes))
-        floats = tort_alloc(prepare->env, bytes + 1);
-    if (!floats) return tort_out_of_memory(prepare->error, bytes);
-    widen_weights(w, zero, p->filters, per_filter, floats);
+    tort_status status = tort_cpu_widen(prepare, in->w, in->w_zero, per_filter, &floats, &bytes);
+    if (status) return status;
     tort_cpu_conv_pack(device->simd, p, floats, prepare->packed);
-    tort_free(prepare->env, floats, bytes + 1);
+    tort_free(prepare->env, floats, bytes);
     return TORT_OK;
 }
 
@@ -159,6 +144,7 @@ static tort_status run_linear(const tort_call *call) {
     const tort_tensor *in = call->inputs;
     const int64_t count = tort_count(&call->outputs[0]);
     char *scratch = call->scratch;
+    float y_zero_point;
     if (count == 0) return TORT_OK;
     int32_t *sums = tort_cpu_take(&scratch, (size_t)count * sizeof *sums);
     add_up(call, sums, scratch);
@@ -166,10 +152,8 @@ static tort_status run_linear(const tort_call *call) {
     if (call->input_count > 8 && tort_present(&in[8])) job.bias = in[8].data;
     tort_load_floats(in[1].type, in[1].data, 0, 1, &job.x_scale);
     tort_load_floats(in[6].type, in[6].data, 0, 1, &job.y_scale);
-    tort_load_floats(in[7].type, in[7].data, 0, 1, &job.requantized.zero_point);
-    const bool is_signed = call->outputs[0].type == TORT_INT8;
-    job.requantized.low = is_signed ? -128 : 0;
-    job.requantized.high = is_signed ? 127 : 255;
+    tort_load_floats(in[7].type, in[7].data, 0, 1, &y_zero_point);
+    job.requantized = tort_cpu_requantized(call, y_zero_point);
     tort_parallel(call, p->batch * p->filters, 4 * job.plane, quantize_planes, &job);
     return TORT_OK;
 }

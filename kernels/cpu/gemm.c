@@ -73,17 +73,10 @@ static tort_status run_gemm(const tort_call *call) {
     return tort_product_run(call, &gemm, NULL, call->scratch);
 }
 
-/* Tile by tile the result is written where Z was; but of a single row the product is there before Z is read. */
-static bool in_place_gemm(const tort_node_view *node) {
-    const tort_gemm_params *p = node->params;
-    return p->m > 1;
-}
-
 #define ROW(domain_, op_, in_place_)                                                                                   \
     {                                                                                                                  \
         .domain = domain_, .op = op_, .name = "gemm_packed", .claim = claim_gemm, .size = size_gemm,                   \
-        .pack_size = pack_size_gemm, .prepare = prepare_gemm, .run = run_gemm, .in_place = in_place_,                  \
-        .in_place_for = in_place_gemm                                                                                  \
+        .pack_size = pack_size_gemm, .prepare = prepare_gemm, .run = run_gemm, .in_place = in_place_                   \
     }
 
 const tort_kernel tort_cpu_gemm[] = {

@@ -109,17 +109,10 @@ static tort_status run_integer(const tort_call *call) {
     return tort_product_run(call, &gemm, one ? NULL : p, buffers);
 }
 
-/* Tile by tile the result is written where Z was; but of a single row the product is there before Z is read. */
-static bool in_place_matmul(const tort_node_view *node) {
-    const tort_matmul_params *p = node->params;
-    return p->m > 1;
-}
-
 #define ROW(domain_, op_, in_place_)                                                                                   \
     {                                                                                                                  \
         .domain = domain_, .op = op_, .name = "matmul_packed", .claim = claim_matmul, .size = size_matmul,             \
-        .pack_size = pack_size_matmul, .prepare = prepare_matmul, .run = run_matmul, .in_place = in_place_,            \
-        .in_place_for = in_place_matmul                                                                                \
+        .pack_size = pack_size_matmul, .prepare = prepare_matmul, .run = run_matmul, .in_place = in_place_             \
     }
 
 const tort_kernel tort_cpu_matmul[] = {

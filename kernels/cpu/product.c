@@ -36,17 +36,19 @@ typedef struct product_job {
     int32_t parts;
 } product_job;
 
-static void multiply_block(const tort_packed_gemm *g, int64_t m_first, int64_t m_last, int64_t n_first, int64_t n_last,
-                           float *buffer) {
+/* A single row that is made of the rows of B as they lie. Not over its residual, which is read at the end. */
+static bool is_row_product(const tort_packed_gemm *g) {
     const bool contiguous = g->a_k_stride == 1 && g->b_column_stride == 1;
-    if (g->packed_b || g->m > 1 || !contiguous || g->scale != 1 || g->accumulate || g->sums)
-        tort_packed_gemm_block(g, m_first, m_last, n_first, n_last, buffer);
-    else
-        g->simd->row_product(g->c + n_first, n_last - n_first, g->a, g->k, g->b + n_first, g->b_k_stride,
-                             g->column_bias ? g->column_bias + n_first : NULL);
+    return g->m == 1 && !g->packed_b && contiguous && g->scale == 1 && !g->accumulate && !g->sums &&
+           g->residual != g->c;
 }
 
-/* The epilogue of a single row is one long loop at the end, which costs less than one a tile. */
+static void multiply_row(const tort_packed_gemm *g, int64_t first, int64_t last) {
+    g->simd->row_product(g->c + first, last - first, g->a, g->k, g->b + first, g->b_k_stride,
+                         g->column_bias ? g->column_bias + first : NULL);
+    if (g->epilogue) g->simd->finish(g->epilogue, g->residual ? g->residual + first : NULL, g->c + first, last - first);
+}
+
 static void multiply_share(const tort_packed_gemm *g, int64_t part, int64_t parts, float *buffer) {
     const int64_t rows = g->simd->tile_rows, columns = g->simd->tile_columns;
     int64_t m_first = 0, m_last = g->m, n_first = 0, n_last = g->n;
@@ -55,14 +57,10 @@ static void multiply_share(const tort_packed_gemm *g, int64_t part, int64_t part
     else
         tort_cpu_share(g->n, columns, part, parts, &n_first, &n_last);
     if (m_first == m_last || n_first == n_last) return;
-    tort_packed_gemm product = *g;
-    if (g->m == 1) {
-        product.epilogue = NULL;
-        product.residual = NULL;
-    }
-    multiply_block(&product, m_first, m_last, n_first, n_last, buffer);
-    if (g->m == 1 && g->epilogue)
-        g->simd->finish(g->epilogue, g->residual ? g->residual + n_first : NULL, g->c + n_first, n_last - n_first);
+    if (is_row_product(g))
+        multiply_row(g, n_first, n_last);
+    else
+        tort_packed_gemm_block(g, m_first, m_last, n_first, n_last, buffer);
 }
 
 static void product_part(void *arg, int64_t begin, int64_t end) {

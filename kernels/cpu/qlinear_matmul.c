@@ -4,6 +4,7 @@
  * Read next: packed_gemm.h for why the sums are exact; ops/integer_matmul.h. */
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/product.h"
+#include "kernels/cpu/quantized.h"
 #include "ops/integer_matmul.h"
 #include "ops/quantized.h"
 
@@ -40,30 +41,16 @@ static tort_status pack_size(const tort_target *target, const tort_node_view *no
     return status;
 }
 
-static void widen(const tort_info *b, const tort_info *zero, float *out) {
-    const int64_t rows = b->dims[0], columns = b->dims[1], step = zero->rank == 1 && zero->dims[0] > 1;
-    tort_load_floats(b->type, b->data, 0, rows * columns, out);
-    for (int64_t j = 0; j < columns; j++) {
-        float z;
-        tort_load_floats(zero->type, zero->data, j * step, 1, &z);
-        for (int64_t i = 0; z != 0 && i < rows; i++) out[i * columns + j] -= z;
-    }
-}
-
 static tort_status prepare(tort_prepare *prepare) {
     const tort_cpu_device *device = prepare->device;
-    const tort_info *b = &prepare->node->inputs[B], *zero = &prepare->node->inputs[B_ZERO];
-    size_t bytes = SIZE_MAX;
+    const tort_info *b = &prepare->node->inputs[B];
+    size_t bytes;
+    float *floats;
     if (!prepare->packed) return TORT_OK;
-    if (!b->data || !zero->data)
-        return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant B or its zero point has no data");
-    float *floats = NULL;
-    if (tort_mul_size((size_t)(b->dims[0] * b->dims[1]), sizeof *floats, &bytes))
-        floats = tort_alloc(prepare->env, bytes + 1);
-    if (!floats) return tort_out_of_memory(prepare->error, bytes);
-    widen(b, zero, floats);
+    tort_status status = tort_cpu_widen(prepare, B, B_ZERO, 1, &floats, &bytes);
+    if (status) return status;
     tort_pack_b(device->simd, prepare->packed, floats, b->dims[1], 1, b->dims[1], b->dims[0], 1);
-    tort_free(prepare->env, floats, bytes + 1);
+    tort_free(prepare->env, floats, bytes);
     return TORT_OK;
 }
 
@@ -121,11 +108,9 @@ static bool quantize(const tort_call *call, const tort_integer_product *product,
     quantize_job job = {.call = call,
                         .sums = product->arg,
                         .columns = columns,
-                        .requantized = {.factors = many ? factors : NULL,
-                                        .factor = factors[0],
-                                        .zero_point = product->y_zero_point,
-                                        .low = y->type == TORT_INT8 ? -128 : 0,
-                                        .high = y->type == TORT_INT8 ? 127 : 255}};
+                        .requantized = tort_cpu_requantized(call, product->y_zero_point)};
+    job.requantized.factors = many ? factors : NULL;
+    job.requantized.factor = factors[0];
     tort_parallel(call, tort_count(y) / columns, 4 * columns, quantize_rows, &job);
     return true;
 }

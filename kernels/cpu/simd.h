@@ -39,11 +39,12 @@ typedef struct tort_weighted {
     tort_bounds bounds;
 } tort_weighted;
 
-/* What becomes of sums of products: round((sum + bias) * factor) + zero_point, from low to high, as a byte. */
+/* What becomes of sums of products: round((sum + bias) * factor) + zero_point, within bounds, as a byte. */
 typedef struct tort_requantized {
     double bias;
-    const float *factors;                /* one an element; NULL: each is `factor` */
-    float factor, zero_point, low, high; /* -128 to 127 are the bytes of int8 */
+    const float *factors; /* one an element; NULL: each is `factor` */
+    float factor, zero_point;
+    tort_bounds bounds; /* -128 and 127 are bytes of int8 */
 } tort_requantized;
 
 /* `length` elements that lie together in the source, for positions at .. at+length of a row of a packed panel. */

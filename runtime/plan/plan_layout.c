@@ -194,7 +194,7 @@ static tort_status share(tort_planned *planned, tort_error *error) {
     bool shares;
     for (size_t i = 0; i < sizeof attempts / sizeof *attempts; i++) {
         tort_plan_unshare(&planned->plan);
-        status = tort_plan_share(planned, &planned->pass, attempts[i], &shares, error);
+        status = tort_plan_share(planned, attempts[i], &shares, error);
         if (!status && (shares || i)) status = lay_out_all(planned, error);
         if (status || all_arenas(&planned->plan) <= unshared) break;
     }

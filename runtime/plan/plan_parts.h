@@ -37,7 +37,7 @@ enum {
 };
 
 /* Which slots share bytes in these ways. Then no more: every slot has bytes of its own again. */
-tort_status tort_plan_share(tort_planned *planned, tort_pass *pass, uint32_t ways, bool *shares, tort_error *error);
+tort_status tort_plan_share(tort_planned *planned, uint32_t ways, bool *shares, tort_error *error);
 void tort_plan_unshare(tort_plan *plan);
 
 /* Where everything is in each memory: where it is in the plan of the upper bounds. False: there is none, or something

@@ -14,7 +14,6 @@ typedef struct sharer {
     const tort_planned *planned;
     const tort_lowered *lowered;
     tort_plan *plan;
-    tort_pass *pass;
     int32_t *held;     /* a slot: the last step that reads its bytes, in whichever slot */
     bool *viewed;      /* a slot: a view's output */
     uint64_t *offsets; /* an operand of the step that is looked at */
@@ -251,10 +250,7 @@ static uint32_t allowed_of(const sharer *s, const tort_step *step) {
     const uint32_t flags = tort_unit_node(s->lowered, step->node)->op->flags;
     if (s->lowered->units[step->node].segment) return 0;
     if (!kernel->run) return flags & TORT_OP_IN_PLACE ? UINT32_MAX : 0;
-    if (!kernel->in_place || !kernel->in_place_for) return kernel->in_place;
-    tort_node_view view = tort_pass_view(s->pass, step->node);
-    view.params = s->planned->params + step->params;
-    return kernel->in_place_for(&view) ? kernel->in_place : 0;
+    return kernel->in_place;
 }
 
 static void try_in_place(sharer *s, int32_t number) {
@@ -291,7 +287,7 @@ static size_t widest_of(const tort_plan *plan) {
     return widest;
 }
 
-tort_status tort_plan_share(tort_planned *planned, tort_pass *pass, uint32_t ways, bool *shares, tort_error *error) {
+tort_status tort_plan_share(tort_planned *planned, uint32_t ways, bool *shares, tort_error *error) {
     tort_plan *plan = &planned->plan;
     const tort_env *env = planned->env;
     const size_t slots = (size_t)plan->slot_count + 1, widest = widest_of(plan);
@@ -300,7 +296,6 @@ tort_status tort_plan_share(tort_planned *planned, tort_pass *pass, uint32_t way
     sharer s = {.planned = planned,
                 .lowered = planned->lowered,
                 .plan = plan,
-                .pass = pass,
                 .ways = ways,
                 .held = tort_alloc(env, slots * sizeof *s.held),
                 .viewed = tort_alloc_zero(env, slots, sizeof *s.viewed),

@@ -4,14 +4,15 @@ Usage: run.py TINYORT, from the root of the tree. Prints `layouts: N passed, N f
 """
 
 import json
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from provider_checks import main  # noqa: E402
 
 W = (np.arange(16, dtype=np.float32).reshape(4, 4, 1, 1) - 5) / 8
 X = np.arange(2 * 4 * 3 * 5, dtype=np.float32).reshape(2, 4, 3, 5) % 7 - 3
@@ -42,27 +43,6 @@ def write_model(path):
         [numpy_helper.from_array(W, "w")],
     )
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), path)
-
-
-class Checks:
-    def __init__(self, tinyort, model, scratch):
-        self.tinyort, self.model, self.scratch = tinyort, model, scratch
-        self.passed = self.failed = 0
-
-    def check(self, condition, text):
-        self.passed += bool(condition)
-        self.failed += not condition
-        if not condition:
-            print(f"layouts: FAILED: {text}")
-
-    def run(self, command, *options, chain="channels,cpu", status=0):
-        model = [] if "--plan" in options else [self.model, "--ep", chain]
-        done = subprocess.run([self.tinyort, command, *model, *options], capture_output=True, text=True)
-        self.check(done.returncode == status, f"{command} {options}: exit status {done.returncode}, not {status}: {done.stderr}")
-        return done
-
-    def plan(self, *options, **how):
-        return json.loads(self.run("plan", "--json", *options, **how).stdout)
 
 
 def kernels(plan):
@@ -123,16 +103,5 @@ def test_compare(t):
     t.run("bench", "--repeat", "2", "--shape", "x=3x4x3x5")
 
 
-def main():
-    with tempfile.TemporaryDirectory() as folder:
-        model = str(Path(folder) / "model.onnx")
-        write_model(model)
-        t = Checks(sys.argv[1], model, Path(folder))
-        for test in test_json, test_none, test_alone, test_text, test_run, test_compare:
-            test(t)
-    print(f"layouts: {t.passed} passed, {t.failed} failed")
-    sys.exit(t.failed != 0)
-
-
 if __name__ == "__main__":
-    main()
+    main("layouts", "channels,cpu", write_model, (test_json, test_none, test_alone, test_text, test_run, test_compare))

@@ -4,14 +4,15 @@ Usage: run.py TINYORT, from the root of the tree. Prints `segments: N passed, N 
 """
 
 import json
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from provider_checks import main  # noqa: E402
 
 K = np.array([1, -2, 3, -4], np.float32)
 X = np.array([[1, -2, 3, -4], [5, 6, -7, 8]], np.float32)
@@ -39,26 +40,6 @@ def write_model(path):
         [numpy_helper.from_array(K, "k"), numpy_helper.from_array(np.ones((1, 1), np.float32), "column")],
     )
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), path)
-
-
-class Checks:
-    def __init__(self, tinyort, model, scratch):
-        self.tinyort, self.model, self.scratch = tinyort, model, scratch
-        self.passed = self.failed = 0
-
-    def check(self, condition, text):
-        self.passed += bool(condition)
-        self.failed += not condition
-        if not condition:
-            print(f"segments: FAILED: {text}")
-
-    def run(self, command, *options, chain="engine,cpu", status=0):
-        done = subprocess.run([self.tinyort, command, self.model, "--ep", chain, *options], capture_output=True, text=True)
-        self.check(done.returncode == status, f"{command} {options}: exit status {done.returncode}, not {status}: {done.stderr}")
-        return done
-
-    def plan(self, *options, **how):
-        return json.loads(self.run("plan", "--json", *options, **how).stdout)
 
 
 def made_of(plan):
@@ -124,16 +105,5 @@ def test_others(t):
     t.check(json.loads(refused.stdout)["error"]["node"] == 3, refused.stdout)
 
 
-def main():
-    with tempfile.TemporaryDirectory() as folder:
-        model = str(Path(folder) / "model.onnx")
-        write_model(model)
-        t = Checks(sys.argv[1], model, Path(folder))
-        for test in test_json, test_left_out, test_text, test_run, test_others:
-            test(t)
-    print(f"segments: {t.passed} passed, {t.failed} failed")
-    sys.exit(t.failed != 0)
-
-
 if __name__ == "__main__":
-    main()
+    main("segments", "engine,cpu", write_model, (test_json, test_left_out, test_text, test_run, test_others))

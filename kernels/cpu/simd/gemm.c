@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-#define INLINE static inline __attribute__((always_inline))
 /* GCC unrolls an outermost loop too late to keep in registers what it writes, unless it is asked to. */
 #define UNROLL_ROWS _Pragma("GCC unroll 16")
 

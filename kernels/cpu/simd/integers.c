@@ -3,8 +3,6 @@
  * Plain loops that compilers make vector code of; here they meet the instruction set of the machine. */
 #include "kernels/cpu/simd/vector.h"
 
-#define INLINE static inline __attribute__((always_inline))
-
 /* Weights of a saved plan may be no whole numbers, whatever its makers say; those give some sum. */
 static inline uint32_t whole(float value) {
     const float bound = 2147483648.0f;
@@ -19,7 +17,7 @@ void SIMD(tort_simd_add_whole)(int32_t *restrict sums, const float *restrict val
  * factor for each element, or 0. */
 INLINE void requantize(const tort_requantized *r, const float *factors, int64_t step, const int32_t *restrict sums,
                        uint8_t *restrict y, int64_t count) {
-    const float least = r->low - r->zero_point, most = r->high - r->zero_point, round = 0x1.8p23f;
+    const float least = r->bounds.low - r->zero_point, most = r->bounds.high - r->zero_point, round = 0x1.8p23f;
     const float zero_point = r->zero_point;
     const double bias = r->bias;
     _Pragma("omp simd") for (int64_t i = 0; i < count; i++) {

@@ -8,8 +8,6 @@
 
 #include <string.h>
 
-#define INLINE static inline __attribute__((always_inline))
-
 static inline float clip(float x, float low, float high) {
     x = x < low ? low : x;
     return x > high ? high : x;

@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-#define INLINE static inline __attribute__((always_inline))
 #define BLOCK 4
 
 INLINE void sum_vectors(float *out, int vectors, const float *source, const tort_weighted *sum) {

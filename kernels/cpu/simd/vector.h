@@ -13,6 +13,7 @@
 #include <immintrin.h>
 #endif
 
+#define INLINE static inline __attribute__((always_inline))
 #define JOIN_EXPANDED(a, b) a##_##b
 #define JOIN(a, b) JOIN_EXPANDED(a, b)
 #define SIMD(name) JOIN(name, TORT_SIMD) /* SIMD(tort_simd_tile) is tort_simd_tile_v3 */

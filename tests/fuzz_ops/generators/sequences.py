@@ -23,12 +23,9 @@ def joined(m, rank):
 
 
 def position(m, count):
-    """From -count up to count - 1."""
-    return m.list([m.number(-count, count - 1)], m.pick(TensorProto.INT64, TensorProto.INT32)).array.reshape([])
-
-
-def place(m, count):
-    return Tensor(TensorProto.INT64, position(m, count).astype(np.int64))
+    """A scalar from -count up to count - 1."""
+    number, kind = m.pick((TensorProto.INT64, np.int64), (TensorProto.INT32, np.int32))
+    return Tensor(number, np.array(m.number(-count, count - 1), kind))
 
 
 @ops("SequenceConstruct")
@@ -46,13 +43,13 @@ def empty(m):
 @ops("SequenceAt")
 def element(m):
     tensors, sequence = elements(m)
-    return Node([*tensors, place(m, len(tensors))], before=[sequence], names=["s", f"x{len(tensors)}"])
+    return Node([*tensors, position(m, len(tensors))], before=[sequence], names=["s", f"x{len(tensors)}"])
 
 
 @ops("SequenceErase")
 def erase(m):
     tensors, sequence = elements(m, 2)
-    where = [place(m, len(tensors))] if m.chance(0.7) else []
+    where = [position(m, len(tensors))] if m.chance(0.7) else []
     names = ["s", f"x{len(tensors)}"] if where else ["s"]
     return Node([*tensors, *where], before=[sequence], names=names, after=joined(m, len(tensors[0].shape)))
 
@@ -61,7 +58,7 @@ def erase(m):
 def insert(m):
     tensors, sequence = elements(m)
     new = m.tensor(tensors[0].type, list(tensors[0].shape))
-    where = [place(m, len(tensors))] if m.chance(0.7) else []
+    where = [position(m, len(tensors))] if m.chance(0.7) else []
     names = ["s"] + [f"x{len(tensors) + i}" for i in range(1 + len(where))]
     return Node([*tensors, new, *where], before=[sequence], names=names, after=joined(m, len(new.shape)))
 
@@ -92,7 +89,7 @@ def split(m):
     names = [f"x{i}" for i in range(len(inputs))]
     attributes = {**({"axis": axis} if axis or m.chance(0.5) else {}), **m.flags("keepdims")}
     after = [helper.make_node("SequenceAt", ["r0", f"x{len(inputs)}"], ["y0"])]
-    return Node([*inputs, place(m, 1)], attributes, names=names, after=after)
+    return Node([*inputs, position(m, 1)], attributes, names=names, after=after)
 
 
 def optional_of(m):
