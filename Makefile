@@ -1,7 +1,7 @@
 # The build of tinyort: `make` builds, `make demo` shows the main job, `make test` tests, `make help` lists the rest.
 #
 # How it is organized. Sources are found by wildcard, so a new file needs no line here: the library is runtime/, loader/,
-# ops/, kernels/cpu/ and kernels/cuda/ (its plain C is in every build); the command line is runtime/cli/. Objects lie in
+# ops/ with its folders, kernels/cpu/ and kernels/cuda/ (its plain C is in every build); the command line is runtime/cli/. Objects lie in
 # $(BUILD)/obj and are made again when a header, a flag or the CUDA setting changes. A folder of tests adds its targets by a
 # file tests/FOLDER/tests.mk, which says `TESTS += test-FOLDER` and gives the rule; a folder of kernels that is built in a way
 # of its own has its rules in kernels/FOLDER/rules.mk. What must be installed first is known by .ci/setup.sh alone: `make` says
@@ -48,7 +48,7 @@ RPATH := -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib'
 
 CUDA_C_SOURCES := $(wildcard kernels/cuda/*.c)
 CLI_SOURCES := $(wildcard runtime/cli/*.c)
-LIBRARY_SOURCES := $(filter-out $(CLI_SOURCES),$(wildcard runtime/*/*.c)) $(wildcard loader/*.c ops/*.c kernels/cpu/*.c) $(CUDA_C_SOURCES)
+LIBRARY_SOURCES := $(filter-out $(CLI_SOURCES),$(wildcard runtime/*/*.c)) $(wildcard loader/*.c ops/*.c ops/*/*.c kernels/cpu/*.c) $(CUDA_C_SOURCES)
 CUDA_SOURCES := $(wildcard kernels/cuda/*.cu)
 SIMD_SOURCES := $(wildcard kernels/cpu/simd/*.c)
 TEST_HELPER_SOURCES := $(wildcard tests/*.c)

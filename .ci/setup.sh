@@ -4,13 +4,11 @@
 #
 #   setup.sh [--check] SET...   the Debian packages of the sets build, test, format; --check only says what is missing
 #   setup.sh venv=DIR           a Python environment in DIR with the packages the tests use
-#   setup.sh venv-fuzz=DIR      one with what `make fuzz-ops` compares with: onnxruntime
 #   setup.sh cuda=DIR           NVIDIA's compiler, headers and static cudart in DIR (300 MB), and what they need from Debian
 #   setup.sh sanitizer=FILE     compute-sanitizer as a .tar.gz (12 MB), to be carried to a machine with a GPU
 set -eu
 
-PYTHON_PACKAGES="onnx==1.23.2 numpy scikit-learn"
-ORACLE_PACKAGES="onnx==1.23.2 numpy onnxruntime==1.31.1"
+PYTHON_PACKAGES="onnx==1.23.2 numpy scikit-learn onnxruntime==1.31.1"
 CUDA_PACKAGES="cuda-toolkit[nvcc,cudart,cccl]==13.0.*"
 SANITIZER_PACKAGE="nvidia-cuda-sanitizer-api==13.5.*" # those before lack a program that starts what is checked
 
@@ -145,7 +143,6 @@ for argument in "$@"; do
     case $argument in
     --check) check_only=yes ;;
     venv=*) make_venv "${argument#venv=}" $PYTHON_PACKAGES ;;
-    venv-fuzz=*) make_venv "${argument#venv-fuzz=}" $ORACLE_PACKAGES ;;
     cuda=*) fetch_cuda "${argument#cuda=}" ;;
     sanitizer=*) fetch_sanitizer "${argument#sanitizer=}" ;;
     *) sets="$sets $argument" ;;

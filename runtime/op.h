@@ -251,6 +251,15 @@ typedef struct tort_op {
     tort_status (*reference)(const tort_call *call); /* NULL for aliases, metadata and control flow */
 } tort_op;
 
+/* An operator that this build knows by name alone: the report says why it does not run, and what to do. */
+typedef struct tort_refusal {
+    const char *domain, *name; /* name NULL: all of the domain */
+    const char *why, *cure;    /* "needs ...", as a sentence goes on behind the operator's name; "export ..." */
+} tort_refusal;
+
+/* Ends with a row whose domain is NULL. In ops/refused.c. */
+extern const tort_refusal tort_refusals[];
+
 /* The families of this build, each a table that ends with a row whose name is NULL; ends with NULL. In ops/ops.c. */
 extern const tort_op *const tort_op_families[];
 

@@ -51,12 +51,20 @@ tort_status tort_candidate_keep_out(tort_candidate *c, int32_t provider, const t
 
 /* ---- what the core itself must refuse ---------------------------------------------------------------------------- */
 
+static const tort_refusal *refusal_of(const tort_node *node) {
+    for (const tort_refusal *row = tort_refusals; row->domain; row++)
+        if (!strcmp(row->domain, node->domain) && (!row->name || !strcmp(row->name, node->op_type))) return row;
+    return NULL;
+}
+
 static tort_verdict missing_row(const tort_candidate *c) {
     const tort_node *node = c->node;
     const tort_op *const *family;
     int32_t count;
     const char *dot = *node->domain ? "::" : "";
     tort_op_find(c->rows, node->domain, node->op_type, node->opset, &family, &count);
+    const tort_refusal *refusal = count ? NULL : refusal_of(node);
+    if (refusal) return tort_no(TORT_NO_OP, refusal->cure, "%s%s%s %s", node->domain, dot, node->op_type, refusal->why);
     if (!count)
         return tort_no(TORT_NO_OP, "tinyort ops lists what this build has",
                        "operator %s%s%s (opset %d) is not in this build", node->domain, dot, node->op_type,

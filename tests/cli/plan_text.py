@@ -97,6 +97,13 @@ def test_unknown_operators_are_grouped(suite, folder):
     suite.expect(4, "   40  my.Sinus-1  nowhere", "plan", folder / "m.onnx")
 
 
+def test_operators_that_are_refused_by_name(suite, folder):
+    node = helper.make_node("Conv", ["x"], ["y"], "conv", domain="com.microsoft.nchwc")
+    save_model(folder / "m.onnx", [node], [floats("x", [2])], [floats("y", [2])], domains=["com.microsoft.nchwc"])
+    why = "com.microsoft.nchwc::Conv is onnxruntime's own form for one kind of machine -> save the model at a lower optimization level"
+    suite.expect(4, why, "run", folder / "m.onnx", "--random", "1")
+
+
 def test_providers_that_say_the_same(suite, folder):
     unknown_operator(folder / "m.onnx")
     suite.expect(4, "cuda, cpu: NO_OP", "plan", folder / "m.onnx", *BOARD)

@@ -6,26 +6,34 @@ inputs. `build` decides in which form each input comes: as an initializer, or at
 or computed right before by a Reshape to a shape that comes at the run.
 """
 
+import functools
 import random
+import sys
+from pathlib import Path
 
 import numpy as np
 import onnx.defs
 from onnx import AttributeProto, GraphProto, TensorProto, helper
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from schemas import schemas_by_operator  # noqa: E402
+
 from values import BOOL, STRING, Tensor, is_float, is_integer, random_array, type_name, type_number
 
-GENERATORS = {}
+GENERATORS = {}  # (domain, name): the generator and its options
+MAIN_OPSETS = (13, 17, 21)  # beside a domain of its own
+SCHEMAS = functools.cache(schemas_by_operator)
 ABSURD = [-(2**63), 2**63 - 1, -1, 0, -(2**31), 2**31, 2**32, 1000, -2, 3]
 
 
-def ops(*names, **options):
-    """Registers the generator of these operators. Options: random, only types and shapes of outputs can be compared; sums, the
+def ops(*names, domain="", **options):
+    """Registers the generator of these operators of a domain. Options: random, only types and shapes of outputs can be compared; sums, the
     elements are held against the largest of them; limits, the largest numbers of a type are among the inputs (of what sums
     products it is open which of them overflow first)."""
 
     def register(function):
         for name in names:
-            GENERATORS[name] = (function, options)
+            GENERATORS[domain, name] = (function, options)
         return function
 
     return register
@@ -47,9 +55,10 @@ class Maker:
     def __init__(self, row, seed, index, options):
         self.random = random.Random(f"{seed} {index}")
         self.rng = np.random.default_rng([seed, index])
-        self.name, self.since, self.until = row["name"], row["since"], row["until"]
+        self.domain, self.name, self.since, self.until = row["domain"], row["name"], row["since"], row["until"]
         self.opset = self.random.choice([self.since, self.until, self.random.randint(self.since, self.until)])
-        self.schema = onnx.defs.get_schema(self.name, self.since, row["domain"])
+        self.main_opset = self.pick(*MAIN_OPSETS) if self.domain else self.opset
+        self.schema = SCHEMAS()[self.domain, self.name][self.since]
         self.types = {}
         self.special = self.chance(0.12)
         self.limits = options.get("limits", False)
@@ -90,10 +99,8 @@ class Maker:
 
     def allowed(self, constraint):
         """The types of tensors that constraint `T`, or a type such as tensor(int64), stands for."""
-        for formal in self.schema.type_constraints:
-            if formal.type_param_str == constraint:
-                return [type_number(t) for t in formal.allowed_type_strs if t.startswith("tensor(")]
-        return [type_number(constraint)]
+        types = self.schema.constraints.get(constraint, [constraint])
+        return [type_number(t) for t in types if t.startswith("tensor(")]
 
     def type(self, constraint="T", among=None):
         """A type of the constraint, the same each time; common types come more often."""
@@ -141,12 +148,12 @@ class Maker:
 
     def _mutate_attribute(self, node):
         kind = AttributeProto.AttributeType
-        names = [n for n in self.schema.attributes if self.schema.attributes[n].type.value in
+        names = [n for n in self.schema.attributes if self.schema.attributes[n].kind in
                  (kind.INT, kind.INTS, kind.STRING, kind.FLOAT, kind.FLOATS)]
         if not names:
             return None
         name = self.random.choice(names)
-        number, had = self.schema.attributes[name].type.value, node.attributes.get(name)
+        number, had = self.schema.attributes[name].kind, node.attributes.get(name)
         if number == kind.INT:
             node.attributes[name] = self.random.choice(ABSURD)
         elif number == kind.FLOAT:
@@ -209,7 +216,9 @@ class Case:
     """A model, what is fed to it, and the facts that explanations may ask for."""
 
     def __init__(self, maker, node, mutated, options):
-        self.name, self.since, self.opset = maker.name, maker.since, maker.opset
+        self.domain, self.since, self.opset, self.main_opset = maker.domain, maker.since, maker.opset, maker.main_opset
+        self.operator = maker.name
+        self.name = f"{self.domain}.{maker.name}" if self.domain else maker.name
         self.schema, self.node, self.mutated, self.options = maker.schema, node, mutated, options
         self.random_outputs = bool(options.get("random"))
         self.seconds = 20
@@ -234,9 +243,9 @@ class Case:
         return forms
 
     def _can_reshape(self, tensor):
-        if self.opset < 5:
+        if self.main_opset < 5:
             return False
-        schema = onnx.defs.get_schema("Reshape", self.opset)
+        schema = onnx.defs.get_schema("Reshape", self.main_opset)
         return tensor.type in [type_number(t) for t in schema.type_constraints[0].allowed_type_strs]
 
     def _shape_list(self, tensor):
@@ -273,7 +282,8 @@ class Case:
             value.type.tensor_type.elem_type = number
         graph = helper.make_graph(nodes, "case", inputs, values, initializers)
         newest = any(t is not None and t.type > TensorProto.UINT4 for t in self.node.inputs)
-        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=13 if newest else 10)
+        imports = {"": self.main_opset} | {self.domain: self.opset}
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid(*i) for i in imports.items()], ir_version=13 if newest else 10)
 
     def _nodes(self, names):
         """The node of the case, and those around it."""
@@ -281,14 +291,14 @@ class Case:
         while names and not names[-1]:
             names.pop()
         outputs = [f"{'r' if self.node.after else 'y'}{k}" if wanted else "" for k, wanted in enumerate(self.node.outputs)]
-        own = helper.make_node(self.name, names, outputs, "node")
+        own = helper.make_node(self.operator, names, outputs, "node", domain=self.domain)
         for key, value in self.node.attributes.items():
             own.attribute.append(self._attribute(key, value))
         return [*self.node.before, own, *self.node.after]
 
     def _attribute(self, key, value):
         kind = AttributeProto.AttributeType
-        wanted = self.schema.attributes[key].type.value if key in self.schema.attributes else None
+        wanted = self.schema.attributes[key].kind if key in self.schema.attributes else None
         if isinstance(value, Tensor):
             return helper.make_attribute(key, value.proto(""))
         if wanted == kind.FLOAT:
@@ -304,9 +314,7 @@ class Case:
         if name in self.node.attributes:
             return self.node.attributes[name]
         attribute = self.schema.attributes.get(name)
-        if attribute is None or attribute.default_value.type == AttributeProto.UNDEFINED:
-            return None
-        value = helper.get_attribute_value(attribute.default_value)
+        value = attribute.default if attribute else None
         return value.decode() if isinstance(value, bytes) else value
 
     def describe(self):
@@ -323,7 +331,7 @@ class Case:
 
 
 def make_case(row, seed, index):
-    generator, options = GENERATORS[row["name"]]
+    generator, options = GENERATORS[row["domain"], row["name"]]
     maker = Maker(row, seed, index, options)
     node = generator(maker)
     mutated = maker.mutate(node) if maker.chance(1 / 6) else None

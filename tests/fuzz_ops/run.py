@@ -30,10 +30,10 @@ SHOWN = 60
 def rows_of(tinyort, only):
     text = subprocess.run([tinyort, "ops", "--json"], check=True, capture_output=True, text=True).stdout
     rows = [r for r in json.loads(text)["operators"] if r["domain"] != OWN_DOMAIN and (r["name"], r["since"]) not in EXEMPT]
-    missing = sorted({r["name"] for r in rows} - GENERATORS.keys())
+    missing = sorted({(r["domain"], r["name"]) for r in rows} - GENERATORS.keys())
     if missing:
-        sys.exit(f"fuzz-ops: no generator for {', '.join(missing)}")
-    rows = [r for r in rows if not only or r["name"] in only]
+        sys.exit(f"fuzz-ops: no generator for {', '.join('::'.join(key) for key in missing)}")
+    rows = [r for r in rows if not only or r["name"] in only or f"{r['domain']}.{r['name']}" in only]
     if not rows:
         sys.exit(f"fuzz-ops: none of {only} is in this build")
     return rows
@@ -67,7 +67,7 @@ def save(folder, seed, index, case, problems, answers):
         (data / f"input_{k}.pb").write_bytes(tensor.proto(name).SerializeToString())
     names = ("tinyort", "onnxruntime", "onnx.reference")
     (place / "case.json").write_text(json.dumps({
-        "seed": seed, "index": index, "row": [case.name, case.since], "case": case.describe(), "chain": case.chain, "unfolded": case.unfolded,
+        "seed": seed, "index": index, "row": [case.domain, case.operator, case.since], "case": case.describe(), "chain": case.chain, "unfolded": case.unfolded,
         "problems": problems, **{name: str(answer)[:2000] for name, answer in zip(names, answers)}}, indent=1))
     return place
 
@@ -122,7 +122,7 @@ def shards(options):
 
 def replay(options, rows):
     facts = json.loads((Path(options.replay) / "case.json").read_text())
-    row = next(r for r in rows if [r["name"], r["since"]] == facts["row"])
+    row = next(r for r in rows if [r["domain"], r["name"], r["since"]] == facts["row"])
     case = make_case(row, facts["seed"], facts["index"])
     runner = Runner(options, "replay")
     answers = runner.answers(case)
@@ -136,21 +136,29 @@ def replay(options, rows):
     sys.exit(1 if problems or late else 0)
 
 
-def report(options, counts, explained, findings, seconds):
-    explanations = Explanations()
+def tell_agreement(counts, explained):
+    """How often the three agreed, and what explained how often that they did not."""
     for key, count in sorted(counts.items()):
         print(f"{count:8d}  {key}")
     print("explained:")
-    for entry, count in sorted(zip(explanations.entries, explained), key=lambda pair: -pair[1]):
+    for entry, count in sorted(zip(Explanations().entries, explained), key=lambda pair: -pair[1]):
         operator = entry.get("operator", "all operators")
         operator = operator if isinstance(operator, str) else ", ".join(operator)
         print(f"{count:8d}  {entry.get('oracle', 'both')} {entry.get('kind', '')} {operator}: {entry['reason']}")
+
+
+def report(options, counts, explained, findings, seconds):
+    if not options.short:
+        tell_agreement(counts, explained)
     for index, text, problems, place in sorted(findings)[:SHOWN]:
         print(f"UNEXPLAINED {index}: {text}")
         for problem in problems:
             print(f"    {problem[:400]}")
         print(f"    make fuzz-ops REPLAY={place}")
-    print(f"fuzz-ops: seed {options.seed}, {options.cases} cases in {seconds:.0f} s, {len(findings)} unexplained")
+    if options.short:
+        print(f"random-ops: {options.cases - len(findings)} passed, {len(findings)} failed")
+    else:
+        print(f"fuzz-ops: seed {options.seed}, {options.cases} cases in {seconds:.0f} s, {len(findings)} unexplained")
 
 
 def main():
@@ -160,14 +168,16 @@ def main():
     parser.add_argument("--folder", required=True)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--cases", type=int, default=100000)
-    parser.add_argument("--only", type=lambda text: text.split(","), default=[])
+    parser.add_argument("--only", help="names, of other domains also com.microsoft.Gelu", type=lambda text: text.split(","), default=[])
     parser.add_argument("--jobs", type=int, default=multiprocessing.cpu_count())
     parser.add_argument("--replay")
+    parser.add_argument("--short", action="store_true", help="say what failed and the sum, no more")
     options = parser.parse_args()
     rows = rows_of(options.tinyort, options.only)
     if options.replay:
         replay(options, rows_of(options.tinyort, []))
     shutil.rmtree(Path(options.folder) / "findings", ignore_errors=True)
+    Path(options.folder).mkdir(parents=True, exist_ok=True)
     begin = time.time()
     counts, explained, findings = collections.Counter(), [0] * len(Explanations().entries), []
     with multiprocessing.Pool(options.jobs) as pool:

@@ -1,24 +1,30 @@
-# Random models of one operator, held against onnxruntime and onnx.reference; not part of `make test`, because it installs
-# onnxruntime into a Python environment of its own.
+# Random models of one operator, held against onnxruntime and onnx.reference. `make test` runs some of them; `make fuzz-ops` as many
+# as one likes, with the library built again under $(BUILD)/fuzz-ops with the sanitizers.
 #
-# The library is built again under $(BUILD)/fuzz-ops with the sanitizers. SEED= and CASES= choose the cases; what fails lies in
-# $(BUILD)/fuzz-ops/findings, and is run alone by `make fuzz-ops REPLAY=FILE`. ONLY=Conv,Pad takes these operators alone.
+# SEED= and CASES= choose the cases; what fails lies in the folder findings, and is run alone by `make fuzz-ops REPLAY=FILE`.
+# ONLY=Conv,com.microsoft.Gelu takes these operators alone.
+TESTS += test-random-ops
 
 FUZZ_OPS := $(BUILD)/fuzz-ops
-FUZZ_OPS_VENV ?= build/venv-fuzz
 SEED ?= 1
 CASES ?= 100000
+RANDOM_CASES := 4000
 FUZZ_OPS_OBJECTS := $(addprefix $(FUZZ_OPS)/obj/tests/,counting_env.o fuzz_ops/harness.o)
+FUZZ_OPS_RUN = $(VENV)/bin/python tests/fuzz_ops/run.py
 
-.PHONY: fuzz-ops
-## Hold CASES (100000) random single operators against onnxruntime and onnx.reference, by SEED; installs onnxruntime.
+.PHONY: fuzz-ops test-random-ops
+## Hold CASES (100000) random single operators against onnxruntime and onnx.reference, by SEED, with the sanitizers.
 fuzz-ops:
 	@.ci/setup.sh build test
-	@.ci/setup.sh venv-fuzz=$(FUZZ_OPS_VENV)
+	@.ci/setup.sh venv=$(VENV)
 	@$(MAKE) --no-print-directory BUILD=$(FUZZ_OPS) CUDA=0 SANITIZE=address,undefined OPT='-O1 -g' \
 	    $(FUZZ_OPS)/harness $(FUZZ_OPS)/tinyort
-	@$(FUZZ_OPS_VENV)/bin/python tests/fuzz_ops/run.py --harness $(FUZZ_OPS)/harness --tinyort $(FUZZ_OPS)/tinyort \
+	@$(FUZZ_OPS_RUN) --harness $(FUZZ_OPS)/harness --tinyort $(FUZZ_OPS)/tinyort \
 	    --folder $(FUZZ_OPS) --seed $(SEED) --cases $(CASES) $(if $(ONLY),--only $(ONLY)) $(if $(REPLAY),--replay $(REPLAY))
+
+## Hold a few random nodes of each operator against onnxruntime and onnx.reference.
+test-random-ops: $(BUILD)/harness $(TINYORT)
+	@$(FUZZ_OPS_RUN) --harness $(BUILD)/harness --tinyort $(TINYORT) --folder $(BUILD)/random-ops --cases $(RANDOM_CASES) --short
 
 $(BUILD)/harness: $(OBJ)/tests/fuzz_ops/harness.o $(OBJ)/tests/counting_env.o $(LIBRARY)
 	@echo "  LINK  $@"

@@ -1,7 +1,6 @@
 """LSTM, GRU and RNN."""
 
 import numpy as np
-import onnx.defs
 from maker import Node, Tensor, ops
 from onnx import TensorProto
 
@@ -43,8 +42,7 @@ def recurrent(m):
         inputs.append(m.tensor("T", swap([count, batch, hidden])) if m.chance(0.4) else None)
         inputs.append(m.tensor("T", [count, 3 * hidden]) if m.chance(0.3) else None)
     outputs = [m.chance(0.8), m.chance(0.7)] + ([m.chance(0.6)] if m.name == "LSTM" else [])
-    optional = onnx.defs.OpSchema.FormalParameterOption.Optional
-    outputs = [wanted or formal.option != optional for wanted, formal in zip(outputs, m.schema.outputs)]
+    outputs = [wanted or formal.mode != "?" for wanted, formal in zip(outputs, m.schema.outputs)]
     if not any(outputs):
         outputs[1] = True
     return Node(inputs, attributes, outputs)
