@@ -115,11 +115,13 @@ typedef struct tort_list {
 /* Copies an attribute (ints, floats, string, strings) behind the params, and says where it is: for rows with
  * TORT_OP_LISTS. An absent one is empty. */
 TORT_API tort_list tort_resolve_list(const tort_resolve *resolve, const char *name);
+/* The same of a tensor, whose elements may be strings. */
+TORT_API tort_status tort_resolve_tensor(const tort_resolve *resolve, const char *name, tort_list *list);
 /* Its elements, of a list of numbers or a string. */
 static inline const void *tort_list_at(const void *params, tort_list list) {
     return (const char *)params + list.offset;
 }
-/* String i of an attribute of kind strings; its bytes are in the params. */
+/* String i of an attribute of kind strings, or of a tensor of them; its bytes are in the params. */
 TORT_API tort_string tort_list_string(const void *params, tort_list strings, int64_t i);
 
 /* ---- running ----------------------------------------------------------------------------------------------------- */
@@ -233,10 +235,10 @@ enum {
 
 /* The data members are little languages, parsed by check.c and held against ONNX's schemas by a test:
  *   inputs, outputs  "X:T W:T B?:T"      name:type, '?' optional, '*' variadic (one type), '+' variadic (mixed types);
- *                                        a type is a constraint's name or a type such as int64; "Y1:seq(T)" for others
- *   types            "T=float16|float|double Tind=int32|int64"; names of sets: see check.c ("floats13", "all21")
- *   attributes       "axis:int=1 to:int(T2)! mode:string=nearest pads:ints alpha:float=0.01 body:graph!": '!' is
- *                    required; int(T2) is the number of a type of constraint T2 (or of types: int(int32|int64)) or
+ *                                        a type is a constraint's name or a type such as int64 or
+ * seq(map(string,float)) types            "T=float16|float|double Tind=int32|int64"; names of sets: see check.c
+ * ("floats13", "all21") attributes       "axis:int=1 to:int(T2)! mode:string=nearest pads:ints alpha:float=0.01
+ * body:graph!": '!' is required; int(T2) is the number of a type of constraint T2 (or of types: int(int32|int64)) or
  *                    the row's default, string(T2) its name
  */
 typedef struct tort_op {

@@ -15,10 +15,29 @@ static cJSON *text_json(const char *text, size_t length) {
     return item;
 }
 
-static void add_types(cJSON *list, uint64_t mask, const char *before, const char *after) {
+/* As a schema writes it, "seq(map(string, float))": the name of a tensor's elements is enough in a map. The caller
+ * frees.
+ */
+static char *schema_text(tort_value_type type) {
+    const tort_value_type element = tort_type_element(type);
+    const char *name = tort_type_name(type.type);
+    if (tort_type_kind(type) == TORT_TENSOR) return cli_format("tensor(%s)", name);
+    if (tort_type_kind(type) == TORT_SPARSE) return cli_format("sparse_tensor(%s)", name);
+    const char *key = tort_type_name(tort_type_key(type));
+    if (tort_type_kind(type) == TORT_MAP && tort_type_kind(element) == TORT_TENSOR)
+        return cli_format("map(%s, %s)", key, name);
+    char *inner = schema_text(element);
+    char *text = tort_type_kind(type) == TORT_MAP        ? cli_format("map(%s, %s)", key, inner)
+                 : tort_type_kind(type) == TORT_SEQUENCE ? cli_format("seq(%s)", inner)
+                                                         : cli_format("optional(%s)", inner);
+    free(inner);
+    return text;
+}
+
+static void add_types(cJSON *list, uint32_t nest, uint64_t elements) {
     for (int type = 0; type < TORT_TYPE_COUNT; type++) {
-        if (!(mask >> type & 1)) continue;
-        char *text = cli_format("%s%s%s", before, tort_type_name((tort_type)type), after);
+        if (!(elements >> type & 1)) continue;
+        char *text = schema_text((tort_value_type){.type = (tort_type)type, .nest = nest});
         cJSON_AddItemToArray(list, cJSON_CreateString(text));
         free(text);
     }
@@ -29,12 +48,8 @@ static cJSON *types_json(const tort_formal *formal, const char *types) {
     tort_type_set set;
     if (!tort_formal_types(formal, types, &set)) return cJSON_CreateNull();
     cJSON *list = cJSON_CreateArray();
-    add_types(list, set.tensor, "tensor(", ")");
-    add_types(list, set.sequence, "seq(tensor(", "))");
-    add_types(list, set.optional, "optional(tensor(", "))");
-    add_types(list, set.optional_sequence, "optional(seq(tensor(", ")))");
-    add_types(list, set.map, "map(", ")");
-    add_types(list, set.sparse, "sparse_tensor(", ")");
+    add_types(list, TORT_TENSOR, set.tensor);
+    for (int32_t i = 0; i < set.count; i++) add_types(list, set.nests[i], set.elements[i]);
     return list;
 }
 

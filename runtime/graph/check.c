@@ -91,23 +91,49 @@ static bool wrapped(const char *token, size_t length, const char *prefix, const 
     return true;
 }
 
-static bool add_token(const char *token, size_t length, tort_type_set *set, bool remove) {
-    uint64_t *field = &set->tensor, mask = 0;
-    const char *inner = token;
-    size_t inner_length = length;
-    if (wrapped(token, length, "optional(seq(", &inner, &inner_length)) {
-        field = &set->optional_sequence;
-        inner_length--; /* the second ')' */
-    } else if (wrapped(token, length, "optional(", &inner, &inner_length))
-        field = &set->optional;
+/* A token as the nest of its types and the elements inside. The recursion ends where a type is too deep. */
+static bool parse_token(const char *token, size_t length, tort_value_type *type, uint64_t *elements) {
+    const char *inner;
+    size_t inner_length;
+    tort_value_type (*around)(tort_value_type) = NULL;
+    tort_type key = TORT_UNDEFINED;
+    *type = tort_tensor_type(TORT_UNDEFINED);
+    if (wrapped(token, length, "optional(", &inner, &inner_length))
+        around = tort_optional_type;
     else if (wrapped(token, length, "seq(", &inner, &inner_length))
-        field = &set->sequence;
-    else if (wrapped(token, length, "map(", &inner, &inner_length))
-        field = &set->map;
-    else if (wrapped(token, length, "sparse(", &inner, &inner_length))
-        field = &set->sparse;
-    if (!tensor_token(inner, inner_length, &mask)) return false;
-    *field = remove ? *field & ~mask : *field | mask;
+        around = tort_sequence_type;
+    else if (wrapped(token, length, "map(int64,", &inner, &inner_length))
+        key = TORT_INT64;
+    else if (wrapped(token, length, "map(string,", &inner, &inner_length))
+        key = TORT_STRING;
+    else if (wrapped(token, length, "sparse(", &inner, &inner_length)) {
+        type->nest = TORT_SPARSE;
+        return tensor_token(inner, inner_length, elements);
+    } else
+        return tensor_token(token, length, elements);
+    if (!parse_token(inner, inner_length, type, elements)) return false;
+    *type = around ? around(*type) : tort_map_type(key, *type);
+    return tort_type_kind(*type) != TORT_SPARSE;
+}
+
+/* The elements that the set allows in types of this nest, which is entered if `add`; NULL: none. */
+static uint64_t *elements_of(tort_type_set *set, uint32_t nest, bool add) {
+    if (nest == TORT_TENSOR) return &set->tensor;
+    for (int32_t i = 0; i < set->count; i++)
+        if (set->nests[i] == nest) return &set->elements[i];
+    if (!add || set->count == TORT_MOST_NESTS) return NULL;
+    set->nests[set->count] = nest;
+    set->elements[set->count] = 0;
+    return &set->elements[set->count++];
+}
+
+static bool add_token(const char *token, size_t length, tort_type_set *set, bool remove) {
+    tort_value_type type;
+    uint64_t mask;
+    if (!parse_token(token, length, &type, &mask)) return false;
+    uint64_t *elements = elements_of(set, type.nest, !remove);
+    if (!elements) return remove;
+    *elements = remove ? *elements & ~mask : *elements | mask;
     return true;
 }
 
@@ -155,7 +181,7 @@ bool tort_formal_types(const tort_formal *formal, const char *types, tort_type_s
 /* A set of types as a message lists it, "int32, int64": people do not know the names of sets. Where not all are tensors
  * it is the text of the row, which names containers. */
 static const char *list_types(const tort_type_set *set, const char *text, size_t length, char *out, size_t size) {
-    const bool tensors = !(set->sequence | set->optional | set->optional_sequence | set->map | set->sparse);
+    const bool tensors = set->count == 0;
     if (!tensors) snprintf(out, size, "%.*s", (int)length, text);
     size_t used = 0;
     for (int type = TORT_UNDEFINED + 1; tensors && type < TORT_TYPE_COUNT && used < size; type++)
@@ -380,18 +406,9 @@ tort_status tort_check_node(tort_arena *arena, tort_node *node, tort_error *erro
 
 /* ---- types ------------------------------------------------------------------------------------------------------- */
 
-static uint64_t allowed_for(const tort_type_set *set, tort_value_type type) {
-    const tort_value_type element = tort_type_element(type);
-    const bool of_tensors = element.nest == TORT_TENSOR;
-    switch (tort_type_kind(type)) {
-    case TORT_TENSOR: return set->tensor;
-    case TORT_SPARSE: return set->sparse;
-    case TORT_SEQUENCE: return of_tensors ? set->sequence : 0;
-    case TORT_MAP: return of_tensors ? set->map : 0;
-    case TORT_OPTIONAL: break;
-    }
-    if (of_tensors) return set->optional;
-    return element.nest == TORT_SEQUENCE ? set->optional_sequence : 0;
+static bool allows(tort_type_set *set, tort_value_type type) {
+    const uint64_t *elements = elements_of(set, type.nest, false);
+    return elements && *elements >> type.type & 1;
 }
 
 enum { LONGEST_TYPE = 80 };
@@ -441,7 +458,7 @@ static tort_status check_type(const tort_node_view *node, const tort_formal *for
     if (!tort_formal_types(formal, node->op->types, &set))
         return tort_fail(error, TORT_E_INTERNAL, "row of the operator has a malformed type \"%.*s\"",
                          (int)formal->type_length, formal->type);
-    if (!(allowed_for(&set, tort_info_type(info)) >> info->type & 1)) {
+    if (!allows(&set, tort_info_type(info))) {
         size_t length = 0;
         const char *text = types_text(node->op->types, formal->type, formal->type_length, &length);
         char types[MOST_TYPES], given[LONGEST_TYPE];

@@ -36,14 +36,19 @@ typedef struct tort_formal {
 /* Reads the next formal; false at the end. */
 bool tort_formal_next(const char **cursor, tort_formal *formal);
 
-/* What types a formal allows: a bit a tort_type, for each kind of value. */
+enum { TORT_MOST_NESTS = 8 };
+
+/* What types a formal allows, a bit a tort_type: of tensors, and of what holds tensors, by the `nest` of its type. */
 typedef struct tort_type_set {
-    uint64_t tensor, sequence, optional, optional_sequence, map, sparse;
+    uint64_t tensor;
+    int32_t count;
+    uint32_t nests[TORT_MOST_NESTS];
+    uint64_t elements[TORT_MOST_NESTS];
 } tort_type_set;
 
 /* The set that `formal` allows under the constraints `types` of its row. False: the row is malformed. */
 bool tort_formal_types(const tort_formal *formal, const char *types, tort_type_set *set);
-/* "float16|all13|-string" -> set. False: a token is unknown. */
+/* "float16|all13|-string|seq(map(int64,float))" -> set. False: a token is unknown. */
 bool tort_type_set_parse(const char *text, size_t length, tort_type_set *set);
 
 /* One "axis:int=1" of a row's attributes. */

@@ -24,7 +24,7 @@ static const char *text_or_none(const char *text) {
 /* ---- types ------------------------------------------------------------------------------------------------------- */
 
 static bool is_empty(const tort_type_set *set) {
-    return !(set->tensor | set->sequence | set->optional | set->optional_sequence | set->map | set->sparse);
+    return !set->tensor && set->count == 0;
 }
 
 /* One "T=float16|float". */

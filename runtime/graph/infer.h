@@ -60,7 +60,7 @@ void tort_pass_release(tort_pass *pass, int32_t node);
 tort_status tort_pass_infer(tort_pass *pass, int32_t node, tort_error *error);
 
 /* Bytes of a node's params, lists included. Where they overflow PTRDIFF_MAX, which no allocator gives. */
-size_t tort_params_bytes(const tort_node *node);
+size_t tort_params_bytes(const tort_model *model, const tort_node *node);
 /* Resolves the params of a node for the infos in view into `params`: tort_params_bytes of them, zeroed. */
 tort_status tort_resolve_node(const tort_node_view *view, void *params, size_t *scratch, tort_error *error);
 /* Stores info->elements, all known, as numbers of info->type. */

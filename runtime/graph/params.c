@@ -1,5 +1,5 @@
 /* params.c - params are plain data: the operator's struct of numbers and, for a row with TORT_OP_LISTS, the lists and
- * strings of the node behind it, in the order of its attributes.
+ * strings of the node behind it, in the order of its attributes; tensors too, which are read as lists.
  *
  * A list is told by its distance from the start of the params. So their bytes can be moved, compared and saved, and
  * outlive the model. */
@@ -10,17 +10,39 @@
 
 #define LIST_ALIGN 8 /* of the largest element */
 
-/* Bytes that a list or string takes. False where they overflow. */
-static bool list_bytes(const tort_attribute *attribute, size_t *bytes) {
-    const size_t count = (size_t)attribute->count;
+/* The strings of an attribute: a list, or the elements of a tensor, which are in memory always. NULL: it has others. */
+static const tort_string *strings_of(const tort_model *model, const tort_attribute *attribute, size_t *count) {
+    *count = (size_t)attribute->count;
+    if (attribute->kind == TORT_ATTR_STRINGS) return attribute->u.strings;
+    if (attribute->kind != TORT_ATTR_TENSOR) return NULL;
+    const int32_t index = attribute->u.weights[0];
+    const tort_weight *weight = &model->weights[index];
+    const void *strings = NULL;
+    *count = weight->bytes / sizeof(tort_string);
+    if (weight->type != TORT_STRING || tort_weight_acquire(model, index, &strings, NULL)) return NULL;
+    tort_weight_release(model, index);
+    return strings;
+}
+
+static bool string_bytes(const tort_string *strings, size_t count, size_t *bytes) {
+    bool fits = tort_mul_size(count, sizeof(tort_list), bytes);
+    for (size_t i = 0; i < count && fits; i++) fits = tort_add_size(*bytes, strings[i].length, bytes);
+    return fits;
+}
+
+/* Bytes that a list, string or tensor takes. False where they overflow. The tensor of a Constant is its output, which
+ * has a place of its own. */
+static bool list_bytes(const tort_node_view *node, const tort_attribute *attribute, size_t *bytes) {
+    size_t count;
     *bytes = 0;
+    if (attribute->kind == TORT_ATTR_TENSOR && node->op->flags & TORT_OP_CONSTANT) return true;
+    const tort_string *strings = strings_of(node->model, attribute, &count);
+    if (strings) return string_bytes(strings, count, bytes);
+    if (attribute->kind == TORT_ATTR_TENSOR) *bytes = node->model->weights[attribute->u.weights[0]].bytes;
     if (attribute->kind == TORT_ATTR_STRING) *bytes = attribute->u.s.length;
     if (attribute->kind == TORT_ATTR_INTS) return tort_mul_size(count, sizeof(int64_t), bytes);
     if (attribute->kind == TORT_ATTR_FLOATS) return tort_mul_size(count, sizeof(float), bytes);
-    if (attribute->kind != TORT_ATTR_STRINGS) return true;
-    bool fits = tort_mul_size(count, sizeof(tort_list), bytes);
-    for (size_t i = 0; i < count && fits; i++) fits = tort_add_size(*bytes, attribute->u.strings[i].length, bytes);
-    return fits;
+    return true;
 }
 
 /* Where in the params the list of an attribute begins; for NULL, where the last one ends. */
@@ -28,15 +50,15 @@ static size_t list_offset(const tort_node_view *node, const tort_attribute *want
     size_t offset = node->op->params_size, bytes = 0;
     bool fits = tort_align_size(offset, LIST_ALIGN, &offset);
     for (int32_t i = 0; fits && i < node->attribute_count && &node->attributes[i] != wanted; i++)
-        fits = list_bytes(&node->attributes[i], &bytes) && tort_add_size(offset, bytes, &offset) &&
+        fits = list_bytes(node, &node->attributes[i], &bytes) && tort_add_size(offset, bytes, &offset) &&
                tort_align_size(offset, LIST_ALIGN, &offset);
     return fits && offset < PTRDIFF_MAX ? offset : PTRDIFF_MAX;
 }
 
-size_t tort_params_bytes(const tort_node *node) {
+size_t tort_params_bytes(const tort_model *model, const tort_node *node) {
     if (!(node->op->flags & TORT_OP_LISTS)) return node->op->params_size;
     const tort_node_view view = {
-        .op = node->op, .attributes = node->attributes, .attribute_count = node->attribute_count};
+        .op = node->op, .attributes = node->attributes, .attribute_count = node->attribute_count, .model = model};
     return list_offset(&view, NULL);
 }
 
@@ -62,7 +84,7 @@ tort_list tort_resolve_list(const tort_resolve *resolve, const char *name) {
     const tort_node_view *node = resolve->node;
     const tort_attribute *attribute = node->op->flags & TORT_OP_LISTS ? tort_attr(node, name) : NULL;
     size_t bytes = 0;
-    if (!attribute || !list_bytes(attribute, &bytes) || !bytes) return (tort_list){0, 0};
+    if (!attribute || !list_bytes(node, attribute, &bytes) || !bytes) return (tort_list){0, 0};
     const size_t offset = list_offset(node, attribute);
     uint8_t *params = resolve->params;
     if (attribute->kind == TORT_ATTR_STRINGS)
@@ -70,6 +92,28 @@ tort_list tort_resolve_list(const tort_resolve *resolve, const char *name) {
     else
         memcpy(params + offset, list_data(attribute), bytes);
     return (tort_list){offset, attribute->kind == TORT_ATTR_STRING ? (int64_t)bytes : attribute->count};
+}
+
+tort_status tort_resolve_tensor(const tort_resolve *resolve, const char *name, tort_list *list) {
+    const tort_node_view *node = resolve->node;
+    const tort_attribute *attribute = node->op->flags & TORT_OP_LISTS ? tort_attr(node, name) : NULL;
+    *list = (tort_list){0, 0};
+    if (!attribute) return TORT_OK;
+    const int32_t index = attribute->u.weights[0];
+    const tort_weight *weight = &node->model->weights[index];
+    const void *data = NULL;
+    uint8_t *params = resolve->params;
+    if (weight->bytes == 0) return TORT_OK;
+    tort_status status = tort_weight_acquire(node->model, index, &data, resolve->error);
+    if (status) return status;
+    *list = (tort_list){list_offset(node, attribute), 1};
+    for (int32_t d = 0; d < weight->rank; d++) list->count *= weight->dims[d];
+    if (weight->type == TORT_STRING)
+        copy_strings(params, list->offset, data, (size_t)list->count);
+    else
+        memcpy(params + list->offset, data, weight->bytes);
+    tort_weight_release(node->model, index);
+    return TORT_OK;
 }
 
 tort_string tort_list_string(const void *params, tort_list strings, int64_t i) {

@@ -131,7 +131,7 @@ static void free_outputs(folder *f, const tort_node *node) {
 /* Runs the plain loop. A node that fails here (an index out of range) is left to fail in the run, where it is named. */
 static bool call_reference(folder *f, const tort_node *node, const tort_node_view *view) {
     tort_session *session = f->session;
-    size_t scratch_bytes = 0, params_bytes = tort_params_bytes(node) + 1;
+    size_t scratch_bytes = 0, params_bytes = tort_params_bytes(session->model, node) + 1;
     void *params = tort_alloc_zero(&session->env, 1, params_bytes);
     if (!params) f->out_of_memory = true;
     bool done = params && !tort_resolve_node(view, params, &scratch_bytes, NULL);

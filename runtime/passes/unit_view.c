@@ -10,15 +10,16 @@
 /* Where those of the next part begin. SIZE_MAX: they overflow. */
 static size_t behind_params(const tort_lowered *lowered, int32_t part, size_t offset) {
     size_t end;
-    const bool fits = tort_add_size(offset, tort_params_bytes(&lowered->graph.nodes[part]), &end) &&
-                      tort_align_size(end, TORT_PARAMS_ALIGN, &end);
+    const bool fits =
+        tort_add_size(offset, tort_params_bytes(lowered->session->model, &lowered->graph.nodes[part]), &end) &&
+        tort_align_size(end, TORT_PARAMS_ALIGN, &end);
     return fits ? end : SIZE_MAX;
 }
 
 size_t tort_unit_params_bytes(const tort_lowered *lowered, int32_t unit) {
     const tort_segment *segment = lowered->units[unit].segment;
     size_t bytes = 0;
-    if (!segment) return tort_params_bytes(&lowered->graph.nodes[unit]);
+    if (!segment) return tort_params_bytes(lowered->session->model, &lowered->graph.nodes[unit]);
     for (int32_t i = 0; i < segment->part_count && bytes < SIZE_MAX; i++)
         bytes = behind_params(lowered, segment->parts[i], bytes);
     return bytes;

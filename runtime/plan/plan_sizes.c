@@ -92,7 +92,7 @@ static tort_status measure(tort_planned *planned, tort_step *step, tort_error *e
     void *params = planned->params + step->params;
     tort_node_view view = tort_pass_view(pass, step->node);
     size_t scratch = 0;
-    memset(params, 0, tort_params_bytes(&lowered->graph.nodes[step->node]));
+    memset(params, 0, tort_params_bytes(lowered->session->model, &lowered->graph.nodes[step->node]));
     tort_status status = tort_pass_acquire(pass, step->node, error);
     if (!status) status = tort_resolve_node(&view, params, &scratch, error);
     view.params = params;

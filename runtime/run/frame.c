@@ -51,7 +51,8 @@ static tort_table_sizes sizes_for(const tort_lowered *lowered, const tort_plan *
         const size_t all = node ? (size_t)node->input_count + (size_t)node->output_count : 0;
         if (width > widest) widest = width;
         if (all > widest) widest = all;
-        if (node && tort_params_bytes(node) > params) params = tort_params_bytes(node);
+        const size_t bytes = node ? tort_params_bytes(lowered->session->model, node) : 0;
+        if (bytes > params) params = bytes;
     }
     return (tort_table_sizes){(size_t)plan->slot_count + 1, widest + 1, 2 * widest + 1, params};
 }
