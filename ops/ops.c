@@ -34,6 +34,7 @@ extern const tort_op tort_ops_unique[];
 extern const tort_op tort_ops_reverse_sequence[];
 extern const tort_op tort_ops_center_crop_pad[];
 extern const tort_op tort_ops_strings[];
+extern const tort_op tort_ops_tfidf[];
 extern const tort_op tort_ops_control_flow[];
 extern const tort_op tort_ops_sequence[];
 extern const tort_op tort_ops_optional[];
@@ -101,6 +102,7 @@ const tort_op *const tort_op_families[] = {
     tort_ops_reverse_sequence,
     tort_ops_center_crop_pad,
     tort_ops_strings,
+    tort_ops_tfidf,
     tort_ops_control_flow,
     tort_ops_sequence,
     tort_ops_optional,
