@@ -13,7 +13,7 @@
 /* All functions that make a tort_trips write its members into a zeroed one, since it becomes params. */
 static void no_trips(tort_trips *t) {
     for (int32_t i = 0; i < TORT_BODIES; i++) t->body[i] = -1;
-    t->choice = t->limit = t->condition = t->carried_first = t->scanned_first = -1;
+    t->choice = t->limit = t->condition = t->carried_first = t->scanned_first = t->lengths = -1;
 }
 
 static int32_t body_of(const tort_node_view *node, const char *name) {
@@ -79,6 +79,7 @@ typedef struct walk {
     const tort_trips *trips;
     tort_info *in, *out; /* of the body */
     tort_dim length;     /* of what is scanned */
+    tort_dim batch;      /* entries of axis 0 */
 } walk;
 
 /* Entry i of a list of the node; 0 where it is absent or shorter. */
@@ -93,33 +94,62 @@ static void give_counter(walk *w) {
     w->in[1] = (tort_info){.type = TORT_BOOL, .nest = -1};
 }
 
+/* Takes an axis out of a shape of known rank, and says how long it is as far as that is known. */
+static void drop_axis(tort_info *info, int32_t axis, tort_dim *length) {
+    if (!tort_dim_known(*length)) *length = info->dims[axis];
+    info->rank--;
+    for (int32_t d = axis; d < info->rank; d++) info->dims[d] = info->dims[d + 1];
+}
+
+static tort_status add_axis(const walk *w, tort_info *info, int64_t at, tort_dim length) {
+    int32_t axis;
+    if (info->rank == TORT_MAX_RANK)
+        return tort_fail(w->infer->error, TORT_E_MODEL, "what is stacked would have more than %d dimensions",
+                         TORT_MAX_RANK);
+    tort_status status = tort_normalize_axis(w->infer->error, at, ++info->rank, &axis);
+    if (status) return status;
+    for (int32_t d = info->rank - 1; d > axis; d--) info->dims[d] = info->dims[d - 1];
+    info->dims[axis] = length;
+    return TORT_OK;
+}
+
+/* An input as the trips see it: of a batch, an entry. */
+static tort_status give_entry(walk *w, int32_t input, tort_info *entry) {
+    *entry = w->infer->node->inputs[input];
+    if (!w->trips->batched) return TORT_OK;
+    entry->elements = NULL;
+    entry->element_count = 0;
+    if (entry->rank == 0)
+        return tort_fail(w->infer->error, TORT_E_MODEL, "input %d is a scalar; expected a batch in axis 0", (int)input);
+    if (entry->rank > 0) drop_axis(entry, 0, &w->batch);
+    return TORT_OK;
+}
+
 /* Part `i` of what is scanned: the input without its axis. */
 static tort_status give_part(walk *w, int32_t i, tort_info *part) {
     const tort_trips *t = w->trips;
     const tort_info *input = &w->infer->node->inputs[t->scanned_first + i];
-    *part = *input;
+    tort_status status = give_entry(w, t->scanned_first + i, part);
+    if (status) return status;
     if (t->sequences) {
         if (input->kind != TORT_SEQUENCE) return TORT_OK;
         *part = (tort_info){.type = input->type, .nest = -1, .rank = -1};
         return TORT_OK;
     }
-    if (input->rank < 0) return TORT_OK;
+    if (part->rank < 0) return TORT_OK;
     int32_t axis;
-    tort_status status = tort_normalize_axis(w->infer->error, listed(w, "scan_input_axes", i), input->rank, &axis);
-    if (status) return status;
-    part->rank--;
-    for (int32_t d = axis; d < part->rank; d++) part->dims[d] = input->dims[d + 1];
-    if (!tort_dim_known(w->length)) w->length = input->dims[axis];
-    return TORT_OK;
+    status = tort_normalize_axis(w->infer->error, listed(w, "scan_input_axes", i), part->rank, &axis);
+    if (!status) drop_axis(part, axis, &w->length);
+    return status;
 }
 
 static tort_status give_inputs(walk *w) {
     const tort_trips *t = w->trips;
-    const tort_node_view *node = w->infer->node;
     int32_t at = 0;
     if (t->counted) give_counter(w), at = 2;
-    for (int32_t i = 0; t->carries && i < t->results; i++) w->in[at++] = node->inputs[t->carried_first + i];
     tort_status status = TORT_OK;
+    for (int32_t i = 0; !status && t->carries && i < t->results; i++)
+        status = give_entry(w, t->carried_first + i, &w->in[at++]);
     for (int32_t i = 0; !status && i < t->scanned; i++) status = give_part(w, i, &w->in[at++]);
     return status;
 }
@@ -168,7 +198,6 @@ static tort_status infer_choice(walk *w) {
 static tort_status stack(walk *w, int32_t i, const tort_info *part) {
     const tort_trips *t = w->trips;
     tort_info stacked = *part;
-    int32_t axis = 0;
     if (t->sequences) {
         tort_infer_value(w->infer, t->results + i, tort_sequence_type(tort_tensor_type(part->type)));
         return TORT_OK;
@@ -176,17 +205,10 @@ static tort_status stack(walk *w, int32_t i, const tort_info *part) {
     stacked.elements = NULL;
     stacked.data = NULL;
     stacked.constant = false;
-    if (part->rank >= 0) {
-        if (part->rank == TORT_MAX_RANK)
-            return tort_fail(w->infer->error, TORT_E_MODEL, "what is stacked would have more than %d dimensions",
-                             TORT_MAX_RANK);
-        stacked.rank++;
-        tort_status status =
-            tort_normalize_axis(w->infer->error, listed(w, "scan_output_axes", i), stacked.rank, &axis);
-        if (status) return status;
-        for (int32_t d = stacked.rank - 1; d > axis; d--) stacked.dims[d] = part->dims[d - 1];
-        stacked.dims[axis] = w->length;
-    }
+    tort_status status = TORT_OK;
+    if (part->rank >= 0) status = add_axis(w, &stacked, listed(w, "scan_output_axes", i), w->length);
+    if (!status && part->rank >= 0 && t->batched) status = add_axis(w, &stacked, 0, w->batch);
+    if (status) return status;
     if (t->results + i < w->infer->node->output_count) w->infer->outputs[t->results + i] = stacked;
     return TORT_OK;
 }
@@ -194,7 +216,8 @@ static tort_status stack(walk *w, int32_t i, const tort_info *part) {
 static tort_status give_outputs(walk *w) {
     const tort_trips *t = w->trips;
     const int32_t first = t->asks ? 1 : 0, carried = t->counted ? 2 : 0;
-    for (int32_t i = 0; i < t->results && i < w->infer->node->output_count; i++) {
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; !status && i < t->results && i < w->infer->node->output_count; i++) {
         tort_info *output = &w->infer->outputs[i];
         *output = t->carries ? w->in[carried + i] : w->out[first + i];
         if (output->kind == TORT_OPTIONAL) *output = w->out[first + i]; /* see unite */
@@ -202,8 +225,8 @@ static tort_status give_outputs(walk *w) {
         output->element_count = 0;
         output->data = NULL;
         output->constant = false;
+        if (t->batched && output->rank >= 0) status = add_axis(w, output, 0, w->batch);
     }
-    tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < t->stacked; i++) status = stack(w, i, &w->out[first + t->results + i]);
     return status;
 }
@@ -211,7 +234,9 @@ static tort_status give_outputs(walk *w) {
 static tort_status infer_trips(tort_infer *infer, const tort_trips *trips) {
     const size_t in = (size_t)given_to_body(trips) + 1;
     const size_t out = (size_t)(trips->asks ? 1 : 0) + (size_t)trips->results + (size_t)trips->stacked + 1;
-    walk w = {.infer = infer, .trips = trips, .length = tort_dim_fresh(infer->dims, true)};
+    walk w = {.infer = infer, .trips = trips};
+    w.length = tort_dim_fresh(infer->dims, true);
+    w.batch = tort_dim_fresh(infer->dims, true);
     w.in = tort_arena_array(infer->arena, in, sizeof *w.in);
     w.out = tort_arena_array(infer->arena, out, sizeof *w.out);
     if (!w.in || !w.out) return tort_out_of_memory(infer->error, (in + out) * sizeof *w.in);
@@ -312,25 +337,26 @@ static tort_status check_lists(const tort_node_view *node, const tort_trips *t, 
     return status;
 }
 
-static tort_status check_scan(const tort_node_view *node, const tort_trips *t, tort_error *error) {
+/* From input `first` on, states and what is scanned are there. */
+static tort_status check_scan(const tort_node_view *node, const tort_trips *t, int32_t first, tort_error *error) {
     const int64_t scanned = tort_attr_int(node, "num_scan_inputs");
-    if (scanned < 1 || scanned > own_inputs(node))
+    if (scanned < 1 || scanned > own_inputs(node) - first)
         return tort_fail(error, TORT_E_MODEL, "num_scan_inputs is %lld, the node has %d inputs", (long long)scanned,
                          (int)own_inputs(node));
     if (t->stacked < 0)
         return tort_fail(error, TORT_E_MODEL, "its body returns fewer values than the scan carries, %d",
                          (int)t->results);
-    for (int32_t i = 0; i < own_inputs(node); i++)
+    for (int32_t i = first; i < own_inputs(node); i++)
         if (!tort_has_input(node, i))
             return tort_fail(error, TORT_E_MODEL, "input %d is missing; only Scan-8 has one that may be", (int)i);
-    tort_status status = check_lists(node, t, error);
-    return status ? status : check_body(node, t, t->body[0], error);
+    return check_body(node, t, t->body[0], error);
 }
 
 static tort_status scan_infer(tort_infer *infer) {
     tort_trips t = {0};
     scan_trips(infer->node, &t);
-    tort_status status = check_scan(infer->node, &t, infer->error);
+    tort_status status = check_scan(infer->node, &t, 0, infer->error);
+    if (!status) status = check_lists(infer->node, &t, infer->error);
     return status ? status : infer_trips(infer, &t);
 }
 
@@ -344,19 +370,32 @@ static tort_status scan_resolve(tort_resolve *resolve) {
     return TORT_OK;
 }
 
-/* Scan-8 has batches in axis 0, each of its own length: it is known by name, and nothing runs it. Types alone. */
+/* Scan-8: batches in axis 0, sequences in axis 1, of their own lengths. */
+static void batched_scan_trips(const tort_node_view *node, tort_trips *t) {
+    scan_trips(node, t);
+    t->batched = true;
+    t->lengths = tort_has_input(node, 0) ? 0 : -1;
+    t->carried_first = 1;
+    t->results = t->results > 0 ? t->results - 1 : 0;
+    t->stacked = tort_body_outputs(node, t->body[0]) - t->results;
+}
+
 static tort_status batched_scan_infer(tort_infer *infer) {
     const tort_node_view *node = infer->node;
-    const tort_graph *body = &node->model->graphs[body_of(node, "body")];
-    const int64_t scanned = tort_attr_int(node, "num_scan_inputs"), inputs = own_inputs(node) - 1;
-    if (scanned < 1 || scanned > inputs)
-        return tort_fail(infer->error, TORT_E_MODEL, "num_scan_inputs is %lld, the node has %lld", (long long)scanned,
-                         (long long)inputs);
-    for (int32_t i = 0; i < node->output_count; i++) {
-        tort_type type = i < body->output_count ? body->values[body->outputs[i]].info.type : TORT_UNDEFINED;
-        if (i < inputs - scanned) type = node->inputs[1 + i].type;
-        tort_infer_value(infer, i, tort_tensor_type(type ? type : node->inputs[1].type));
-    }
+    tort_trips t = {0};
+    batched_scan_trips(node, &t);
+    tort_status status = check_scan(node, &t, 1, infer->error);
+    const char *in = "values that are scanned";
+    if (!status) status = check_list(node, "directions", true, t.scanned, in, infer->error);
+    if (!status && t.lengths == 0 && node->inputs[0].rank >= 0 && node->inputs[0].rank != 1)
+        status = tort_fail(infer->error, TORT_E_MODEL, "sequence_lens has rank %d, expected 1", node->inputs[0].rank);
+    return status ? status : infer_trips(infer, &t);
+}
+
+static tort_status batched_scan_resolve(tort_resolve *resolve) {
+    tort_trips *t = resolve->params;
+    batched_scan_trips(resolve->node, t);
+    t->input_directions = tort_resolve_list(resolve, "directions");
     return TORT_OK;
 }
 
@@ -427,7 +466,8 @@ const tort_op tort_ops_control_flow[] = {
     LOOP_ROW(24, 24, VALUES19("all24")),
     LOOP_ROW(25, 28, VALUES19("all25")),
     {"", "Scan", 8, 8, "sequence_lens?:int64 initial_state_and_scan_inputs+:V", "final_state_and_scan_outputs+:V",
-     "V=all", "body:graph! num_scan_inputs:int! directions:ints", 0, 0, 0, batched_scan_infer, NULL, NULL},
+     "V=all", "body:graph! num_scan_inputs:int! directions:ints", 0, TORT_OP_CONTROL | TORT_OP_LISTS,
+     sizeof(tort_trips), batched_scan_infer, batched_scan_resolve, NULL},
     SCAN_ROW(9, 10, "all"),
     SCAN_ROW(11, 15, "all"),
     SCAN_ROW(16, 18, "all13"),

@@ -202,6 +202,11 @@ typedef struct tort_trips {
     bool sequences;  /* scanned sequences give an element a trip, scanned tensors are whole in each; what is
                       * stacked becomes a sequence */
     tort_list input_axes, input_directions, output_axes, output_directions;
+    /* All trips are made again for each entry of axis 0 of the node's own inputs, and give an entry of its outputs.
+     * `lengths`: input, int64: how many trips each entry makes; -1: as many as there are parts. What is stacked is as
+     * long as the parts, and ends in zeros. Axes are those of an entry. */
+    bool batched;
+    int32_t lengths;
 } tort_trips;
 
 /* ---- parts ------------------------------------------------------------------------------------------------------- */

@@ -217,10 +217,11 @@ static void adjust(const tort_trips *t, tort_lowered *body) {
     const int32_t counted = t->counted ? 2 : 0, asks = t->asks ? 1 : 0, carried = t->carries ? t->results : 0;
     for (int32_t i = 0; i < counted; i++) body->input_memory[i] = 0;
     if (asks) body->output_memory[0] = 0;
+    for (int32_t i = 0; t->batched && i < carried; i++) body->input_memory[counted + i] = 0;
     for (int32_t i = 0; i < t->scanned; i++)
-        if (t->sequences || listed(t, t->input_axes, i)) body->input_memory[counted + carried + i] = 0;
+        if (t->batched || t->sequences || listed(t, t->input_axes, i)) body->input_memory[counted + carried + i] = 0;
     for (int32_t i = 0; i < t->stacked; i++)
-        if (t->sequences || listed(t, t->output_axes, i)) body->output_memory[asks + t->results + i] = 0;
+        if (t->batched || t->sequences || listed(t, t->output_axes, i)) body->output_memory[asks + t->results + i] = 0;
     for (int32_t i = 0; i < carried; i++) body->output_memory[asks + i] = body->input_memory[counted + i];
 }
 

@@ -15,6 +15,8 @@ typedef struct caller {
     tort_trip *trip;
     const tort_node *node;
     int64_t count;                         /* of trips, at most */
+    int64_t length;                        /* of what is stacked, where it is known before */
+    int64_t batch, batches;                /* which entry of axis 0 the trips are for, and how many there are */
     int32_t counted, asks, carried, owned; /* of the body's ports: counters, condition, carried, inputs but captured */
     tort_frame_runner *run;
     tort_error *error;
@@ -60,11 +62,30 @@ static const tort_value *operand_value(const caller *c, int32_t i) {
     return slot < 0 ? NULL : tort_frame_value(c->outer, slot);
 }
 
+static int32_t own_inputs(const caller *c) {
+    return c->node->input_count - c->node->captured;
+}
+
+/* An entry of axis 0, which is rank 1 or more, in host memory. */
+static tort_tensor entry_of(const tort_tensor *whole, int64_t number) {
+    tort_tensor entry = {.type = whole->type, .rank = whole->rank - 1};
+    size_t bytes = 0;
+    for (int32_t d = 0; d < entry.rank; d++) entry.dims[d] = whole->dims[d + 1];
+    if (whole->dims[0] > 0) tort_tensor_bytes(&entry, &bytes);
+    entry.data = (uint8_t *)whole->data + (size_t)number * bytes;
+    return entry;
+}
+
+/* Input i, which is there, as the trips see it: of a batch, one entry. */
+static tort_tensor operand_tensor(const caller *c, int32_t i) {
+    const tort_tensor *tensor = &c->outer->tensors[operand_slot(c, i)];
+    return c->trips->batched && i < own_inputs(c) ? entry_of(tensor, c->batch) : *tensor;
+}
+
 static void give(const caller *c, int32_t port, int32_t input) {
-    const int32_t slot = operand_slot(c, input);
     c->trip->input_values[port] = operand_value(c, input);
     c->trip->inputs[port] = (tort_tensor){.rank = -1};
-    if (slot >= 0 && !c->trip->input_values[port]) c->trip->inputs[port] = c->outer->tensors[slot];
+    if (operand_slot(c, input) >= 0 && !c->trip->input_values[port]) c->trip->inputs[port] = operand_tensor(c, input);
 }
 
 /* The one element of a scalar input; NULL: the input is absent. */
@@ -96,12 +117,12 @@ static tort_status parts_of(const caller *c, int32_t i, int64_t *parts) {
     *parts = -1;
     if (value) *parts = tort_value_count(value);
     if (value || t->sequences) return TORT_OK;
-    const tort_tensor *tensor = &c->outer->tensors[operand_slot(c, t->scanned_first + i)];
-    const int32_t axis = axis_of(listed(t, t->input_axes, i), tensor->rank);
-    if (axis < 0 || axis >= tensor->rank)
+    const tort_tensor tensor = operand_tensor(c, t->scanned_first + i);
+    const int32_t axis = axis_of(listed(t, t->input_axes, i), tensor.rank);
+    if (axis < 0 || axis >= tensor.rank)
         return tort_fail(c->error, TORT_E_RUN, "scanned input %d has rank %d, which has no axis %lld", (int)i,
-                         (int)tensor->rank, (long long)listed(t, t->input_axes, i));
-    *parts = tensor->dims[axis];
+                         (int)tensor.rank, (long long)listed(t, t->input_axes, i));
+    *parts = tensor.dims[axis];
     return TORT_OK;
 }
 
@@ -116,6 +137,7 @@ static tort_status count_parts(caller *c) {
         if (parts >= 0) first = parts;
     }
     if (first >= 0 && first < c->count) c->count = first;
+    c->length = c->count;
     return TORT_OK;
 }
 
@@ -252,32 +274,6 @@ static tort_status pass_value(const caller *c, int32_t slot, const tort_value *v
     return TORT_OK;
 }
 
-/* The results are those of the last trip. */
-static tort_status make_results(const caller *c) {
-    tort_status status = TORT_OK;
-    for (int32_t i = 0; !status && i < c->trips->results; i++) {
-        const int32_t slot = result_slot(c, i), port = c->asks + i;
-        if (slot < 0) continue;
-        if (is_tensor(c, port))
-            status = make_tensor(c, slot, left_by_body(c, port));
-        else
-            make_value(c, slot, tort_frame_value(c->body, c->body->planned->plan.output_slots[port]));
-    }
-    return status;
-}
-
-/* Without a trip they are what would have gone into the first. */
-static tort_status make_results_of_none(const caller *c) {
-    tort_status status = TORT_OK;
-    for (int32_t i = 0; !status && i < c->carried; i++) {
-        const int32_t slot = result_slot(c, i), from = operand_slot(c, c->trips->carried_first + i);
-        if (slot < 0) continue;
-        const tort_value *value = tort_frame_value(c->outer, from);
-        status = value ? pass_value(c, slot, value) : make_tensor(c, slot, &c->outer->tensors[from]);
-    }
-    return status;
-}
-
 /* ---- what is stacked --------------------------------------------------------------------------------------------- */
 
 /* Is the number of parts known before the last is made? */
@@ -293,31 +289,49 @@ static tort_tensor stack_of(const tort_tensor *part, int64_t length, int64_t giv
     return whole;
 }
 
-static tort_status check_part(const caller *c, int32_t i, const tort_tensor *part) {
-    tort_tensor *first = &c->trip->parts[c->asks + c->trips->results + i];
-    if (c->trip->number == 0) *first = *part;
+/* Parts of one output are of one shape; `axes` are added to it. */
+static tort_status check_part(const caller *c, int32_t output, const tort_tensor *part, int32_t axes, bool *is_first) {
+    tort_tensor *first = &c->trip->parts[c->asks + output];
+    *is_first = first->rank < 0;
+    if (*is_first) *first = *part;
     const size_t bytes = (size_t)(part->rank > 0 ? part->rank : 0) * sizeof *part->dims;
-    if (part->rank == TORT_MAX_RANK)
+    if (part->rank + axes > TORT_MAX_RANK)
         return tort_fail(c->error, TORT_E_UNSUPPORTED, "what is stacked would have more than %d dimensions",
                          TORT_MAX_RANK);
     if (part->rank == first->rank && !memcmp(part->dims, first->dims, bytes)) return TORT_OK;
-    return tort_fail(c->error, TORT_E_RUN, "what is stacked into output %d changes its shape in trip %lld",
-                     (int)(c->trips->results + i), (long long)c->trip->number);
+    return tort_fail(c->error, TORT_E_RUN, "what is stacked into output %d changes its shape in trip %lld", (int)output,
+                     (long long)c->trip->number);
 }
 
-/* A part into its place in an output of known length. */
-static tort_status put_part(const caller *c, int32_t i, int32_t slot, const tort_tensor *part) {
+/* Gives a batch of such entries its memory, where zeros stand for what no trip makes. */
+static tort_status place_batch(const caller *c, int32_t slot, const tort_tensor *entry) {
+    const tort_tensor whole = stack_of(entry, c->batches, 0);
+    size_t bytes = 0;
+    tort_status status = tort_dynamic_place(c->outer, slot, &whole, c->error);
+    if (status || !tort_tensor_bytes(&whole, &bytes) || !bytes) return status;
+    void *data = c->outer->tensors[slot].data;
+    memset(data, 0, bytes);
+    for (size_t i = 0; whole.type == TORT_STRING && i < bytes / sizeof(tort_string); i++)
+        ((tort_string *)data)[i].data = "";
+    return TORT_OK;
+}
+
+/* A part into its place in an output of known length; the first one gives that its memory. */
+static tort_status put_part(const caller *c, int32_t i, int32_t slot, const tort_tensor *part, bool first) {
     const tort_trips *t = c->trips;
     const int32_t memory = c->outer->planned->plan.slots[slot].memory;
     const int64_t given_axis = listed(t, t->output_axes, i);
-    const tort_tensor whole = stack_of(part, c->count, given_axis);
-    tort_status status = c->trip->number ? TORT_OK : tort_dynamic_place(c->outer, slot, &whole, c->error);
+    const tort_tensor whole = stack_of(part, c->length, given_axis);
+    tort_status status = !first       ? TORT_OK
+                         : t->batched ? place_batch(c, slot, &whole)
+                                      : tort_dynamic_place(c->outer, slot, &whole, c->error);
     blocks b;
     if (!status) status = blocks_of(c, &whole, axis_of(given_axis, whole.rank), &b);
     if (status) return status;
     const int64_t number = c->trip->number;
-    const int64_t at = listed(t, t->output_directions, i) ? c->count - 1 - number : number;
-    char *to = (char *)c->outer->tensors[slot].data + (size_t)at * b.bytes;
+    const int64_t at = listed(t, t->output_directions, i) ? c->length - 1 - number : number;
+    const tort_tensor *made = &c->outer->tensors[slot];
+    char *to = (char *)(t->batched ? entry_of(made, c->batch).data : made->data) + (size_t)at * b.bytes;
     for (size_t row = 0; !status && row < b.rows; row++)
         status = copy_bytes(c, memory, to + row * b.stride, (const char *)part->data + row * b.bytes, b.bytes);
     return status;
@@ -362,8 +376,9 @@ static tort_status stack(const caller *c) {
             status = append_value(c, port, part);
             continue;
         }
-        status = check_part(c, i, part);
-        if (!status) status = length_known(c, slot) ? put_part(c, i, slot, part) : append_part(c, i, part);
+        bool first;
+        status = check_part(c, t->results + i, part, t->batched ? 2 : 1, &first);
+        if (!status) status = length_known(c, slot) ? put_part(c, i, slot, part, first) : append_part(c, i, part);
     }
     return status;
 }
@@ -373,10 +388,11 @@ static tort_status stack_none(const caller *c, int32_t i, int32_t slot) {
     const tort_lowered *lowered = c->body->lowered;
     const tort_info *info = &lowered->infos[lowered->graph.outputs[c->asks + c->trips->results + i]];
     tort_tensor part = {.type = info->type};
-    if (info->rank > 0 && info->rank < TORT_MAX_RANK) part.rank = info->rank;
+    if (info->rank > 0 && info->rank < TORT_MAX_RANK - 1) part.rank = info->rank;
     for (int32_t d = 0; d < part.rank; d++) part.dims[d] = tort_dim_known(info->dims[d]) ? info->dims[d] : 0;
-    const tort_tensor whole = stack_of(&part, 0, listed(c->trips, c->trips->output_axes, i));
-    return tort_dynamic_place(c->outer, slot, &whole, c->error);
+    const bool batched = c->trips->batched;
+    const tort_tensor whole = stack_of(&part, batched ? c->length : 0, listed(c->trips, c->trips->output_axes, i));
+    return batched ? place_batch(c, slot, &whole) : tort_dynamic_place(c->outer, slot, &whole, c->error);
 }
 
 /* Hands what grew over as the output, without a copy where the caller has no buffer for it. */
@@ -418,7 +434,7 @@ static tort_status finish_stacks(const caller *c) {
         if (slot < 0) continue;
         if (c->trips->sequences)
             status = hand_over_sequence(c, i, slot);
-        else if (c->trip->number == 0)
+        else if (c->trip->parts[c->asks + c->trips->results + i].rank < 0)
             status = stack_none(c, i, slot);
         else if (!length_known(c, slot))
             status = hand_over(c, i, slot);
@@ -426,7 +442,80 @@ static tort_status finish_stacks(const caller *c) {
     return status;
 }
 
+/* ---- results ----------------------------------------------------------------------------------------------------- */
+
+/* Result i is this; of a batch, its entry. */
+static tort_status make_result(const caller *c, int32_t i, const tort_tensor *from) {
+    const int32_t slot = result_slot(c, i);
+    if (!c->trips->batched) return make_tensor(c, slot, from);
+    bool first;
+    size_t bytes = 0;
+    tort_status status = check_part(c, i, from, 1, &first);
+    if (!status && first) status = place_batch(c, slot, from);
+    if (status || !tort_tensor_bytes(from, &bytes)) return status;
+    return copy_bytes(c, 0, entry_of(&c->outer->tensors[slot], c->batch).data, from->data, bytes);
+}
+
+/* The results are those of the last trip. */
+static tort_status make_results(const caller *c) {
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; !status && i < c->trips->results; i++) {
+        const int32_t slot = result_slot(c, i), port = c->asks + i;
+        if (slot < 0) continue;
+        if (is_tensor(c, port))
+            status = make_result(c, i, left_by_body(c, port));
+        else
+            make_value(c, slot, tort_frame_value(c->body, c->body->planned->plan.output_slots[port]));
+    }
+    return status;
+}
+
+/* Without a trip they are what would have gone into the first. */
+static tort_status make_results_of_none(const caller *c) {
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; !status && i < c->carried; i++) {
+        const int32_t slot = result_slot(c, i), from = c->trips->carried_first + i;
+        if (slot < 0) continue;
+        const tort_value *value = operand_value(c, from);
+        const tort_tensor tensor = value ? (tort_tensor){.rank = -1} : operand_tensor(c, from);
+        status = value ? pass_value(c, slot, value) : make_result(c, i, &tensor);
+    }
+    return status;
+}
+
 /* ---- the call ---------------------------------------------------------------------------------------------------- */
+
+/* All own inputs have the same number of entries. */
+static tort_status count_entries(caller *c) {
+    c->batches = -1;
+    for (int32_t i = 0; i < own_inputs(c); i++) {
+        if (operand_slot(c, i) < 0) continue;
+        const tort_tensor *tensor = &c->outer->tensors[operand_slot(c, i)];
+        if (tensor->rank < 1 || (i == c->trips->lengths && tensor->rank != 1))
+            return tort_fail(c->error, TORT_E_RUN, "input %d has rank %d", (int)i, (int)tensor->rank);
+        if (c->batches >= 0 && tensor->dims[0] != c->batches)
+            return tort_fail(c->error, TORT_E_RUN, "inputs have batches of %lld and %lld", (long long)c->batches,
+                             (long long)tensor->dims[0]);
+        c->batches = tensor->dims[0];
+    }
+    return TORT_OK;
+}
+
+static tort_status begin_batches(caller *c) {
+    tort_status status = count_entries(c);
+    return status ? status : count_parts(c);
+}
+
+/* How many trips the next entry makes. */
+static tort_status begin_entry(caller *c) {
+    const int32_t lengths = c->trips->lengths;
+    c->trip->number = 0;
+    if (lengths < 0) return TORT_OK;
+    c->count = ((const int64_t *)c->outer->tensors[operand_slot(c, lengths)].data)[c->batch];
+    if (c->count >= 0 && c->count <= c->length) return TORT_OK;
+    return tort_fail(c->error, TORT_E_RUN, "the length of entry %lld is %lld; expected 0 to %lld", (long long)c->batch,
+                     (long long)c->count, (long long)c->length);
+}
 
 /* Which body, how many trips, and whether there is a first. */
 static tort_status begin(caller *c) {
@@ -442,15 +531,16 @@ static tort_status begin(caller *c) {
     c->trip = c->body->trip;
     c->trip->number = 0;
     c->trip->going = !condition || *(const uint8_t *)condition;
+    for (int32_t i = 0; i < c->body->lowered->graph.output_count; i++) c->trip->parts[i].rank = -1;
     const bool once = !t->counted && !t->scanned;
     c->count = once ? 1 : limit ? *(const int64_t *)limit : INT64_MAX;
-    return count_parts(c);
+    return t->batched ? begin_batches(c) : count_parts(c);
 }
 
 /* What every trip gets, and what the first does. */
 static void give_inputs(const caller *c) {
     const tort_trips *t = c->trips;
-    const int32_t own = c->node->input_count - c->node->captured;
+    const int32_t own = own_inputs(c);
     if (t->counted) {
         c->trip->inputs[0] = (tort_tensor){.type = TORT_INT64, .data = &c->trip->number};
         c->trip->inputs[1] = (tort_tensor){.type = TORT_BOOL, .data = &c->trip->going};
@@ -499,8 +589,19 @@ static tort_status make_trips(const caller *c) {
         status = last ? make_results(c) : carry(c);
         trip->number++;
     }
-    if (!status && trip->number == 0) status = make_results_of_none(c);
-    return status ? status : finish_stacks(c);
+    return !status && trip->number == 0 ? make_results_of_none(c) : status;
+}
+
+/* An empty batch has results, and stacks, with nothing in them. */
+static tort_status make_batches(caller *c) {
+    tort_status status = TORT_OK;
+    for (c->batch = 0; !status && c->batch < c->batches; c->batch++) {
+        status = begin_entry(c);
+        if (!status) give_inputs(c);
+        if (!status) status = make_trips(c);
+    }
+    c->batch = 0;
+    return !status && c->batches == 0 ? make_results_of_none(c) : status;
 }
 
 tort_status tort_call_bodies(tort_frame *frame, const tort_step *step, tort_frame_runner *run, tort_error *error) {
@@ -517,8 +618,13 @@ tort_status tort_call_bodies(tort_frame *frame, const tort_step *step, tort_fram
     c.owned = c.counted + c.carried + trips->scanned;
     tort_status status = begin(&c);
     if (status) return status;
-    give_inputs(&c);
-    status = make_trips(&c);
+    if (trips->batched) {
+        status = make_batches(&c);
+    } else {
+        give_inputs(&c);
+        status = make_trips(&c);
+    }
+    if (!status) status = finish_stacks(&c);
     tort_trip_release(c.body);
     tort_dynamic_free_all(c.body);
     return status;
