@@ -240,10 +240,10 @@ enum {
 
 /* The data members are little languages, parsed by check.c and held against ONNX's schemas by a test:
  *   inputs, outputs  "X:T W:T B?:T"      name:type, '?' optional, '*' variadic (one type), '+' variadic (mixed types);
- *                                        a type is a constraint's name or a type such as int64 or
- * seq(map(string,float)) types            "T=float16|float|double Tind=int32|int64"; names of sets: see check.c
- * ("floats13", "all21") attributes       "axis:int=1 to:int(T2)! mode:string=nearest pads:ints alpha:float=0.01
- * body:graph!": '!' is required; int(T2) is the number of a type of constraint T2 (or of types: int(int32|int64)) or
+ *                                        a constraint's name, or a type such as int64, seq(T), seq(map(string,float))
+ *   types            "T=float16|float|double Tind=int32|int64"; names of sets: see check.c ("floats13", "all21")
+ *   attributes       "axis:int=1 to:int(T2)! mode:string=nearest pads:ints alpha:float=0.01 body:graph!": '!' is
+ *                    required; int(T2) is the number of a type of constraint T2 (or of types: int(int32|int64)) or
  *                    the row's default, string(T2) its name
  */
 typedef struct tort_op {

@@ -82,7 +82,7 @@ static void resolve_file(resolved *r, int32_t node, const operator_case *c, int 
     cr_assert(!tort_model_load_buffer(&spoiling_env, r->file.data, r->file.size, NULL, &r->model, &error), "%s: %s",
               text, error.msg);
     r->node = &r->model->graphs[0].nodes[node];
-    r->params_bytes = tort_params_bytes(r->node);
+    r->params_bytes = tort_params_bytes(r->model, r->node);
     r->params = calloc(1, r->params_bytes + 1);
     cr_assert(r->params);
     resolve_node(r, c, stack, text);
