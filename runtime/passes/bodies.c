@@ -19,9 +19,11 @@ int32_t tort_body_outputs(const tort_node_view *node, int32_t body) {
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
-/* What an input is in a body: contents are passed on only where they never change. */
-static tort_info entering(const tort_info *given, const tort_info *declared, tort_dims *dims) {
+/* What an input is in a body. Contents are passed on only where they are those of every trip: a constant that a carried
+ * value starts from, or that is cut into parts, is none within. */
+static tort_info entering(const tort_info *given, bool captured, const tort_info *declared, tort_dims *dims) {
     tort_info info = *given;
+    info.constant = given->constant && captured;
     if (!info.constant) {
         info.elements = NULL;
         info.element_count = 0;
@@ -40,10 +42,7 @@ static void enter_body(const tort_infer *infer, const tort_graph *graph, tort_in
     for (int32_t i = 0; i < graph->input_count; i++) {
         tort_info *info = &infos[graph->inputs[i]];
         const tort_info given = i < count ? inputs[i] : captured[i - count];
-        const bool constant = given.constant && i >= count;
-        *info = entering(&given, info, infer->dims);
-        info->constant = constant;
-        if (!constant) info->data = NULL;
+        *info = entering(&given, i >= count, info, infer->dims);
     }
 }
 

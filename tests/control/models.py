@@ -91,6 +91,22 @@ m (float[2,3] s, float[2,5,3] x, float[5,2] z) => (float[2,3] last, float[2,5,3]
    }> (s, x, z)
 }"""
 
+STARTS_FROM_CONSTANTS = """
+m (int64 n, float[3] x) => (int64 last, int64 twice, int64[3] sums, float[3] y) {
+   zero = Constant <value_int = 0> ()
+   one = Constant <value = int64 {1}> ()
+   last, twice, y = Loop (n, , zero, one, x) <body = b (int64 i, bool c, int64 u, int64 v, float[3] w) => (bool k, int64 p, int64 q, float[3] z) {
+      k = Identity(c)
+      step = Constant <value_int = 1> ()
+      p = Add(u, step)
+      q = Add(v, v)
+      f = Cast <to = 1> (q)
+      z = Add(w, f)
+   }>
+   parts = Constant <value_ints = [3, 5, 7]> ()
+   all, sums = Scan <num_scan_inputs = 1, body = s (int64 h, int64 part) => (int64 g, int64 sum) { g = Add(h, part)  sum = Mul(part, g) }> (zero, parts)
+}"""
+
 OUTPUT_IS_INPUT = """
 m (bool c, float[3] x, float[3] y) => (float[3] a, float[3] b) {
    a, b = If (c) <
@@ -211,6 +227,10 @@ def scans(s, x, z):
     return [s, np.stack(sums, axis=1), np.stack(products[::-1])]
 
 
+def starts_from_constants(n, x):
+    return [n, integer(2**n), np.array([3 * 3, 5 * 8, 7 * 15]), x + np.float32(2 ** (n + 1) - 2)]
+
+
 def output_is_input(c, x, y):
     return [x, x] if c else [y, x + y]
 
@@ -252,6 +272,7 @@ CASES = {
     "grows_no_trip": (GROWS, grows, {"n": integer(0), "x": floats(1, 3)}),
     "captures_weight": (CAPTURES_WEIGHT, captures_weight, {"n": integer(3), "x": floats(2, 4)}),
     "scans": (SCANS, scans, {"s": floats(2, 3), "x": floats(2, 5, 3), "z": floats(5, 2)}),
+    "starts_from_constants": (STARTS_FROM_CONSTANTS, starts_from_constants, {"n": integer(4), "x": X}),
     "output_is_input_then": (OUTPUT_IS_INPUT, output_is_input, {"c": np.array(True), "x": X, "y": X + 1}),
     "output_is_input_else": (OUTPUT_IS_INPUT, output_is_input, {"c": np.array(False), "x": X, "y": X + 1}),
     "swaps": (SWAPS, swaps, {"n": integer(7), "x": floats(4), "y": floats(4) + 1}),

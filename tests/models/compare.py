@@ -1,25 +1,30 @@
 """Models that others export, run by tinyort and by onnxruntime on the same inputs.
 
 A case is a dict: `label`; `path` of the model; `export`, called where the file is not there; `runs`, the inputs of each as a dict of
-arrays; `placed`: every node must be on the first provider of the chain, and those that are not are listed, with the reason that the
-provider gave; `optimized`: onnxruntime may rewrite the graph; `itself`, if there: what the exported program makes of the inputs of a
-run, for models that onnxruntime cannot run; `align`, if there: puts what tinyort made into the reference's order. Equal means |a-b| <= 1e-4 + 1e-3 |b|, integers exactly.
+arrays; `exporter`, the tool that wrote the file, `package` that it comes in, and the `architecture`. Not every case has these:
+`placed`: every node must be on the first provider of the chain, and those that are not are listed, with the reason that the provider gave;
+`optimized`: whether onnxruntime may rewrite the graph, which it may; `itself`: what the exported program makes of the inputs of a run,
+for models that onnxruntime cannot run; `align`: puts what tinyort made into the reference's order; `close`: the two tolerances.
+Equal means |a-b| <= 1e-4 + 1e-3 |b|, where `close` does not say otherwise, and exactly for integers and strings.
 
 `run_cases` prints one line a case, then `N passed, N failed, N skipped`. An export that the exporter refuses, or that onnxruntime
 cannot run, is a skip, and is named. With --fusions, every case runs with all fusions, with none, and without each one that joins
-nodes of it.
+nodes of it. What came of a whole set on `cpu` is kept in FOLDER/results for table.py.
 """
 
 import argparse
 import collections
+import importlib.metadata
 import json
 import pathlib
 import subprocess
 import sys
 
 import numpy
+import onnx
 import onnxruntime
 
+CLOSE = (1e-3, 1e-4)
 
 def arguments():
     parser = argparse.ArgumentParser()
@@ -28,7 +33,13 @@ def arguments():
     parser.add_argument("--only", default="", help="NAME,...")
     parser.add_argument("--ep", default="cpu", help="the chain of providers")
     parser.add_argument("--fusions", action="store_true", help="with all fusions, with none, and without each")
+    parser.add_argument("--set", default=pathlib.Path(sys.argv[0]).stem, help="the name under which the results are kept")
     return parser
+
+
+def chosen(options, entries):
+    """Those of the entries, a dict by name, that --only names; all without it."""
+    return {name: entry for name, entry in entries.items() if not options.only or name in options.only.split(",")}
 
 
 class NoReference(Exception):
@@ -39,7 +50,7 @@ def open_session(case):
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     options.intra_op_num_threads = 2
-    if not case["optimized"]:
+    if not case.get("optimized", True):
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     return onnxruntime.InferenceSession(str(case["path"]), options, providers=["CPUExecutionProvider"])
 
@@ -57,13 +68,17 @@ def reference(case):
         raise NoReference(f"onnxruntime failed: {str(error).strip().splitlines()[0][:150]}") from error
 
 
-def difference(got, want):
-    """The largest excess over the tolerance, 0 where all is equal; a sentence where shapes differ."""
+def difference(got, want, tolerances=CLOSE):
+    """A sentence on how far two tensors are apart, or two lists of tensors; empty: not at all."""
+    if isinstance(want, list):
+        problems = [difference(*pair, tolerances) for pair in zip(got, want)]
+        return f"{len(got)} tensors instead of {len(want)}" if len(got) != len(want) else next(filter(None, problems), "")
     if got.shape != want.shape or got.dtype != want.dtype:
         return f"{got.dtype}{list(got.shape)} instead of {want.dtype}{list(want.shape)}"
     if want.dtype.kind != "f":
-        return "" if numpy.array_equal(got, want) else "integers differ"
-    close = numpy.isclose(got, want, rtol=1e-3, atol=1e-4, equal_nan=True)
+        return "" if numpy.array_equal(got, want) else f"{(got != want).sum()} of {want.size} {want.dtype} elements differ"
+    got, want = got.astype(numpy.float64), want.astype(numpy.float64)
+    close = numpy.isclose(got, want, rtol=tolerances[0], atol=tolerances[1], equal_nan=True)
     if close.all():
         return ""
     worst = numpy.nanmax(numpy.abs(got - want))
@@ -109,19 +124,42 @@ def keep(got, want):
     return got
 
 
+def plain(value):
+    """Whether a .npy file holds it; strings and lists of tensors are in files of ONNX."""
+    return isinstance(value, numpy.ndarray) and value.dtype.kind in "fiub"
+
+
+def save(folder, index, value):
+    file = folder / f"input_{index}.{'npy' if plain(value) else 'pb'}"
+    if plain(value):
+        numpy.save(file, value)
+    else:
+        file.write_bytes(onnx.numpy_helper.from_array(numpy.asarray(value, object)).SerializeToString())
+    return file
+
+
+def load_pb(file, like):
+    if isinstance(like, list):
+        return onnx.numpy_helper.to_list(onnx.SequenceProto.FromString(file.read_bytes()))
+    return onnx.numpy_helper.to_array(onnx.TensorProto.FromString(file.read_bytes()))
+
+
+def load_outputs(folder, wanted):
+    if all(map(plain, wanted)):
+        return [numpy.load(folder / f"output_{index}.npy") for index in range(len(wanted))]
+    return [load_pb(folder / f"output_{index}.pb", want) for index, want in enumerate(wanted)]
+
+
 def compare(options, case, number, feeds, want, switch):
     """What is wrong with a run; empty: nothing."""
     folder = case["path"].with_suffix(f".run{number}")
     folder.mkdir(exist_ok=True)
-    inputs = []
-    for name, value in feeds.items():
-        file = folder / f"input_{len(inputs)}.npy"
-        numpy.save(file, value)
-        inputs += ["--input", f"{name}={file}"]
-    call(options.tinyort, "run", case["path"], "--ep", options.ep, "--save", folder, *inputs, *switch)
-    got = case.get("align", keep)([numpy.load(folder / f"output_{index}.npy") for index in range(len(want))], want)
+    inputs = [word for index, (name, value) in enumerate(feeds.items()) for word in ("--input", f"{name}={save(folder, index, value)}")]
+    form = [] if all(map(plain, want)) else ["--format", "pb"]
+    call(options.tinyort, "run", case["path"], "--ep", options.ep, "--save", folder, *form, *inputs, *switch)
+    got = case.get("align", keep)(load_outputs(folder, want), want)
     for index, value in enumerate(want):
-        problem = difference(got[index], value)
+        problem = difference(got[index], value, case.get("close", CLOSE))
         if problem:
             return f"{' '.join(['run', str(number), *switch])}, output {index}: {problem}"
     return ""
@@ -133,7 +171,7 @@ def check(options, case):
     try:
         tried = switches(options, case)
         problems = [compare(options, case, i, *run, switch) for switch in tried for i, run in enumerate(wanted)]
-        if case["placed"]:
+        if case.get("placed"):
             problems += elsewhere(options, case)
     except Failed as error:
         return [str(error)], 0
@@ -155,13 +193,29 @@ def run_case(options, case):
     return ("FAIL", " | ".join(problems)) if problems else ("PASS", f"{compared} runs")
 
 
+def record(case, result):
+    """What table.py reads of a case."""
+    return {"label": case["label"], "exporter": case["exporter"], "version": importlib.metadata.version(case["package"]),
+            "architecture": case["architecture"], "result": result}
+
+
+def keep_results(options, records):
+    """Of a whole set on `cpu`: under the name of the set, so that a later run replaces it."""
+    if records and not options.only and not options.fusions and options.ep == "cpu":
+        file = options.folder / "results" / f"{options.set}.json"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(json.dumps(records, indent=1))
+
+
 def run_cases(options, cases):
     """Runs them all and ends the program: 1 where one failed, or none passed."""
     options.folder.mkdir(parents=True, exist_ok=True)
-    results = collections.Counter()
+    results, records = collections.Counter(), []
     for case in cases:
         result, words = run_case(options, case)
         results[result] += 1
+        records += [record(case, result)] if "exporter" in case else []
         print(f"{result} {case['label']}: {words}", flush=True)
+    keep_results(options, records)
     print(f"{results['PASS']} passed, {results['FAIL']} failed, {results['SKIP']} skipped")
     sys.exit(1 if results["FAIL"] or not results["PASS"] else 0)

@@ -13,7 +13,19 @@ def image(batch, size):
     return torch.randn(batch, 3, size, size, generator=torch.Generator().manual_seed(SEED))
 
 
-def vision(build, size=224, other=None, dynamic_size=False, **options):
+def batch_norms(module):
+    return [part for part in module.modules() if isinstance(part, torch.nn.modules.batchnorm._BatchNorm)]
+
+
+def settle_statistics(module):
+    """BatchNormalization with its initial statistics is nearly the identity: give it some that are not."""
+    generator = torch.Generator().manual_seed(SEED)
+    for part in batch_norms(module):
+        part.running_mean.copy_(0.1 * torch.randn(part.running_mean.shape, generator=generator))
+        part.running_var.copy_(0.5 + torch.rand(part.running_var.shape, generator=generator))
+
+
+def vision(build, size=224, other=None, dynamic_size=False, settle=settle_statistics, **options):
     """A torchvision network by name, or what `build` makes of torchvision: exported with batch 2, run with two others, and
     another size where it allows one."""
     import torchvision
@@ -24,7 +36,7 @@ def vision(build, size=224, other=None, dynamic_size=False, **options):
             module = build(torchvision.models).eval()
         else:
             module = torchvision.models.get_model(build, weights=None, **options).eval()
-        settle_statistics(module)
+        settle(module)
         return module
 
     axes = {0: "batch"} | ({2: "height", 3: "width"} if dynamic_size else {})
@@ -35,15 +47,6 @@ def vision(build, size=224, other=None, dynamic_size=False, **options):
         "runs": [(image(1, size),), (image(3, other or size),)],
         "axes": {"image": axes},
     }
-
-
-def settle_statistics(module):
-    """BatchNormalization with its initial statistics is nearly the identity: give it some that are not."""
-    generator = torch.Generator().manual_seed(SEED)
-    for part in module.modules():
-        if isinstance(part, torch.nn.modules.batchnorm._BatchNorm):
-            part.running_mean.copy_(0.1 * torch.randn(part.running_mean.shape, generator=generator))
-            part.running_var.copy_(0.5 + torch.rand(part.running_var.shape, generator=generator))
 
 
 def segmentation(name, size=128):

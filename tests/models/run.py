@@ -1,4 +1,4 @@
-"""Exports what models.py, programs.py and detectors.py list with PyTorch, and compares tinyort with onnxruntime (compare.py).
+"""Exports what models.py, timm_models.py, programs.py and detectors.py list with PyTorch, and compares tinyort with onnxruntime (compare.py).
 
     run.py --tinyort build/tinyort --folder build/models [--sets SET,...] [--only NAME,...] [--dynamo both|true|false]
            [--ep CHAIN] [--fusions]
@@ -10,14 +10,15 @@ import warnings
 
 import torch
 
-from compare import arguments, run_cases
+from compare import arguments, chosen, run_cases
 from detectors import DETECTORS
 from models import MODELS, NARROW
 from programs import PROGRAMS
+from timm_models import TIMM
 
 warnings.filterwarnings("ignore")
 
-SETS = {"networks": MODELS, "narrow": NARROW, "programs": PROGRAMS, "detectors": DETECTORS}
+SETS = {"networks": MODELS, "narrow": NARROW, "timm": TIMM, "programs": PROGRAMS, "detectors": DETECTORS}
 EXPORTERS = {"both": [True, False], "true": [True], "false": [False]}
 
 
@@ -36,10 +37,17 @@ def export(entry, path, dynamo):
         torch.onnx.export(module, entry["example"], str(path), dynamo=False, dynamic_axes=entry["axes"], **options)
 
 
+def path_of(folder, name, dynamo):
+    return folder / f"{name}.{'dynamo' if dynamo else 'script'}.onnx"
+
+
 def case_of(folder, name, entry, dynamo):
-    path = folder / f"{name}.{'dynamo' if dynamo else 'script'}.onnx"
+    path = path_of(folder, name, dynamo)
     return {
         "label": f"{name} (dynamo={dynamo})",
+        "architecture": name,
+        "exporter": f"torch.onnx.export(dynamo={dynamo})",
+        "package": "torch",
         "path": path,
         "export": lambda: export(entry, path, dynamo),
         "runs": [{n: value.numpy() for n, value in zip(entry["names"], inputs)} for inputs in entry["runs"]],
@@ -54,10 +62,9 @@ def main():
     parser.add_argument("--dynamo", default="both", choices=EXPORTERS)
     options = parser.parse_args()
     cases = []
-    for name, entry in ((name, entry) for each in options.sets.split(",") for name, entry in SETS[each].items()):
-        if not options.only or name in options.only.split(","):
-            exporters = [dynamo for dynamo in entry.get("exporters", [True, False]) if dynamo in EXPORTERS[options.dynamo]]
-            cases += [case_of(options.folder, name, entry, dynamo) for dynamo in exporters]
+    for name, entry in ((name, entry) for each in options.sets.split(",") for name, entry in chosen(options, SETS[each]).items()):
+        exporters = [dynamo for dynamo in entry.get("exporters", [True, False]) if dynamo in EXPORTERS[options.dynamo]]
+        cases += [case_of(options.folder, name, entry, dynamo) for dynamo in exporters]
     run_cases(options, cases)
 
 

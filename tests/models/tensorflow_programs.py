@@ -11,7 +11,7 @@ os.environ |= {"CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "3"}
 import numpy
 import tensorflow as tf
 import tf2onnx
-from compare import arguments, run_cases
+from compare import arguments, chosen, run_cases
 
 SEED = 3
 
@@ -201,14 +201,13 @@ def itself(program, feeds):
 
 def case_of(folder, name, program):
     path = folder / f"{name}.tensorflow.onnx"
-    return {"label": f"{name} (tensorflow)", "path": path, "export": lambda: export(program, path), "runs": program["runs"],
+    return {"label": f"{name} (tensorflow)", "architecture": name, "exporter": "tf2onnx of TensorFlow", "package": "tf2onnx", "path": path, "export": lambda: export(program, path), "runs": program["runs"],
             "itself": lambda feeds: itself(program, feeds), "placed": False, "optimized": False}
 
 
 def main():
     options = arguments().parse_args()
-    chosen = {name: program for name, program in PROGRAMS.items() if not options.only or name in options.only.split(",")}
-    run_cases(options, [case_of(options.folder, name, program) for name, program in chosen.items()])
+    run_cases(options, [case_of(options.folder, name, program) for name, program in chosen(options, PROGRAMS).items()])
 
 
 if __name__ == "__main__":
