@@ -4,8 +4,10 @@ import numpy as np
 from onnx import parser
 
 
-def model(text, opset=18):
-    return parser.parse_model(f'<ir_version: 9, opset_import: ["" : {opset}]>\n{text}')
+def model(text):
+    """Of opset 18, unless the text says of which."""
+    head = "" if text.startswith("<") else '<ir_version: 9, opset_import: ["" : 18]>'
+    return parser.parse_model(head + text)
 
 
 def floats(*shape):
@@ -105,6 +107,29 @@ m (int64 n, float[3] x) => (int64 last, int64 twice, int64[3] sums, float[3] y) 
    }>
    parts = Constant <value_ints = [3, 5, 7]> ()
    all, sums = Scan <num_scan_inputs = 1, body = s (int64 h, int64 part) => (int64 g, int64 sum) { g = Add(h, part)  sum = Mul(part, g) }> (zero, parts)
+  }"""
+
+# Batches of sequences that end at different places. The body reads a weight from around it; what it scans comes in a shape that only
+# the run tells.
+BATCHES = """<ir_version: 3, opset_import: ["" : 8]>
+m (int64[B] lengths, float[B,3] s, float[A] flat, int64[3] shape) => (float[C,3] last, float[D,T,3] sums, float[E,T] most)
+<float[3] w = {0.5, -2, 1}> {
+   x = Reshape(flat, shape)
+   last, sums, most = Scan <num_scan_inputs = 2, directions = [0, 1],
+                       body = b (float[3] h, float[3] part, float[3] behind) => (float[3] g, float[3] sum, float m) {
+      p = Mul(part, w)
+      sum = Add(h, p)
+      g = Sub(sum, behind)
+      m = ReduceMax <keepdims = 0> (sum)
+   }> (lengths, s, x, x)
+}"""
+
+BATCHES_OF_ONE_LENGTH = """<ir_version: 3, opset_import: ["" : 8]>
+m (float[2,3] s, float[2,T,3] x) => (float[2,3] last, float[2,U,3] sums) {
+   last, sums = Scan <num_scan_inputs = 1, body = b (float[3] h, float[3] part) => (float[3] g, float[3] sum) {
+      g = Add(h, part)
+      sum = Neg(g)
+   }> ("", s, x)
 }"""
 
 OUTPUT_IS_INPUT = """
@@ -231,6 +256,21 @@ def starts_from_constants(n, x):
     return [n, integer(2**n), np.array([3 * 3, 5 * 8, 7 * 15]), x + np.float32(2 ** (n + 1) - 2)]
 
 
+def batches(lengths, s, flat, shape):
+    x, w = flat.reshape(shape), np.array([0.5, -2, 1], np.float32)
+    last, sums = s.copy(), np.zeros(shape, np.float32)
+    for entry, length in enumerate(lengths):
+        for t in range(length):
+            sums[entry, t] = last[entry] + x[entry, t] * w
+            last[entry] = sums[entry, t] - x[entry, -1 - t]
+    most = np.where(np.arange(shape[1]) < lengths[:, None], sums.max(axis=2), 0) if flat.size else np.zeros(shape[:2], np.float32)
+    return [last, sums, most.astype(np.float32)]
+
+
+def batches_of_one_length(s, x):
+    return [s + x.sum(axis=1), -(s[:, None] + x.cumsum(axis=1))]
+
+
 def output_is_input(c, x, y):
     return [x, x] if c else [y, x + y]
 
@@ -273,6 +313,12 @@ CASES = {
     "captures_weight": (CAPTURES_WEIGHT, captures_weight, {"n": integer(3), "x": floats(2, 4)}),
     "scans": (SCANS, scans, {"s": floats(2, 3), "x": floats(2, 5, 3), "z": floats(5, 2)}),
     "starts_from_constants": (STARTS_FROM_CONSTANTS, starts_from_constants, {"n": integer(4), "x": X}),
+    "batches": (BATCHES, batches, {"lengths": np.array([4, 0, 2]), "s": floats(3, 3), "flat": floats(36), "shape": np.array([3, 4, 3])}),
+    "batches_first_is_empty": (BATCHES, batches, {"lengths": np.array([0, 2]), "s": floats(2, 3), "flat": floats(12), "shape": np.array([2, 2, 3])}),
+    "batches_no_trip": (BATCHES, batches, {"lengths": np.array([0, 0]), "s": floats(2, 3), "flat": floats(18), "shape": np.array([2, 3, 3])}),
+    "batches_none": (BATCHES, batches, {"lengths": np.zeros(0, np.int64), "s": floats(0, 3), "flat": floats(0), "shape": np.array([0, 2, 3])}),
+    "batches_of_one_length": (BATCHES_OF_ONE_LENGTH, batches_of_one_length, {"s": floats(2, 3), "x": floats(2, 5, 3)}),
+    "batches_of_no_length": (BATCHES_OF_ONE_LENGTH, batches_of_one_length, {"s": floats(2, 3), "x": floats(2, 0, 3)}),
     "output_is_input_then": (OUTPUT_IS_INPUT, output_is_input, {"c": np.array(True), "x": X, "y": X + 1}),
     "output_is_input_else": (OUTPUT_IS_INPUT, output_is_input, {"c": np.array(False), "x": X, "y": X + 1}),
     "swaps": (SWAPS, swaps, {"n": integer(7), "x": floats(4), "y": floats(4) + 1}),

@@ -50,14 +50,28 @@ def loop(m):
     return Node(inputs, {"body": body}, outputs=1 + scans, names=names)
 
 
+def scan_body(shape):
+    return helper.make_graph(
+        [helper.make_node("Sub", ["state", "element"], ["next"]), helper.make_node("Identity", ["next"], ["seen"])], "body",
+        [value("state", FLOAT, shape), value("element", FLOAT, shape)], [value("next", FLOAT, shape), value("seen", FLOAT, shape)])
+
+
+def batched_scan(m, shape, count):
+    """Batches in axis 0, sequences in axis 1, perhaps of lengths of their own."""
+    batch = m.number(1, 3)
+    attributes = {"body": scan_body(shape), "num_scan_inputs": 1} | ({"directions": [m.number(0, 1)]} if m.chance(0.5) else {})
+    lengths = m.list([m.number(0, count) for _ in range(batch)], INT64)
+    inputs = [lengths, m.tensor(FLOAT, [batch, *shape]), m.tensor(FLOAT, [batch, count, *shape])]
+    return Node(inputs, attributes, outputs=2, names=["x0" if m.chance(0.6) else "", "x1", "x2"])
+
+
 @ops("Scan")
 def scan(m):
     """A running sum over slices; along any axis in either direction."""
     shape, count = m.shape(0, 3), m.number(1, 4)
-    body = helper.make_graph(
-        [helper.make_node("Sub", ["state", "element"], ["next"]), helper.make_node("Identity", ["next"], ["seen"])], "body",
-        [value("state", FLOAT, shape), value("element", FLOAT, shape)], [value("next", FLOAT, shape), value("seen", FLOAT, shape)])
-    attributes = {"body": body, "num_scan_inputs": 1}
+    if m.since == 8:
+        return batched_scan(m, shape, count)
+    attributes = {"body": scan_body(shape), "num_scan_inputs": 1}
     axis = m.number(0, len(shape))
     scanned = [*shape[:axis], count, *shape[axis:]]
     negative = m.since >= 11 and m.chance(0.3)

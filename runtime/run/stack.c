@@ -1,0 +1,240 @@
+/* stack.c - the outputs of a node with bodies: results, and what is stacked of all trips.
+ *
+ * Where the number of parts is known before, each goes to its place in the output; else they are put one behind
+ * another in memory that doubles. Of a batch, each output gets an entry at a time. Read next: call.c. */
+#include <string.h>
+
+#include "runtime/run/call.h"
+
+static tort_status make_tensor(const tort_caller *c, int32_t slot, const tort_tensor *from) {
+    size_t bytes;
+    tort_status status = tort_dynamic_place(c->outer, slot, from, c->error);
+    if (status) return status;
+    if (!tort_tensor_bytes(from, &bytes)) return tort_fail(c->error, TORT_E_INTERNAL, "an output of no size");
+    return tort_call_copy(c, c->outer->planned->plan.slots[slot].memory, c->outer->tensors[slot].data, from->data,
+                          bytes);
+}
+
+static void make_value(const tort_caller *c, int32_t slot, const tort_value *value) {
+    c->outer->values[slot] = tort_value_retain(value);
+    c->outer->dynamic_count++;
+}
+
+/* What went in is what comes out; where the body makes what an optional may hold, what that one holds. */
+static tort_status pass_value(const tort_caller *c, int32_t slot, const tort_value *value) {
+    const tort_info *info = &c->outer->lowered->infos[c->outer->planned->plan.slots[slot].value];
+    if (tort_value_kind(value) == TORT_OPTIONAL && info->kind != TORT_OPTIONAL) value = tort_value_at(value, 0);
+    if (!value) return tort_fail(c->error, TORT_E_RUN, "made no trip, and the optional that it was given is empty");
+    make_value(c, slot, value);
+    return TORT_OK;
+}
+
+/* ---- what is stacked --------------------------------------------------------------------------------------------- */
+
+/* Is the number of parts known before the last is made? */
+static bool length_known(const tort_caller *c, int32_t slot) {
+    return c->trips->scanned > 0 || c->outer->planned->plan.slots[slot].bytes >= 0;
+}
+
+static tort_tensor stack_of(const tort_tensor *part, int64_t length, int64_t given_axis) {
+    tort_tensor whole = {.type = part->type, .rank = part->rank + 1};
+    const int32_t axis = axis_of(given_axis, whole.rank);
+    for (int32_t d = 0; d < whole.rank; d++)
+        whole.dims[d] = d < axis ? part->dims[d] : d > axis ? part->dims[d - 1] : length;
+    return whole;
+}
+
+/* Parts of one output are of one shape; `axes` are added to it. */
+static tort_status check_part(const tort_caller *c, int32_t output, const tort_tensor *part, int32_t axes,
+                              bool *is_first) {
+    tort_tensor *first = &c->trip->parts[c->asks + output];
+    *is_first = first->rank < 0;
+    if (*is_first) *first = *part;
+    const size_t bytes = (size_t)(part->rank > 0 ? part->rank : 0) * sizeof *part->dims;
+    if (part->rank + axes > TORT_MAX_RANK)
+        return tort_fail(c->error, TORT_E_UNSUPPORTED, "what is stacked would have more than %d dimensions",
+                         TORT_MAX_RANK);
+    if (part->rank == first->rank && !memcmp(part->dims, first->dims, bytes)) return TORT_OK;
+    return tort_fail(c->error, TORT_E_RUN, "what is stacked into output %d changes its shape in trip %lld", (int)output,
+                     (long long)c->trip->number);
+}
+
+/* Gives a batch of such entries its memory, where zeros stand for what no trip makes. */
+static tort_status place_batch(const tort_caller *c, int32_t slot, const tort_tensor *entry) {
+    const tort_tensor whole = stack_of(entry, c->batches, 0);
+    size_t bytes = 0;
+    tort_status status = tort_dynamic_place(c->outer, slot, &whole, c->error);
+    if (status || !tort_tensor_bytes(&whole, &bytes) || !bytes) return status;
+    void *data = c->outer->tensors[slot].data;
+    memset(data, 0, bytes);
+    for (size_t i = 0; whole.type == TORT_STRING && i < bytes / sizeof(tort_string); i++)
+        ((tort_string *)data)[i].data = "";
+    return TORT_OK;
+}
+
+/* A part into its place in an output of known length; the first one gives that its memory. */
+static tort_status put_part(const tort_caller *c, int32_t i, int32_t slot, const tort_tensor *part, bool first) {
+    const tort_trips *t = c->trips;
+    const int32_t memory = c->outer->planned->plan.slots[slot].memory;
+    const int64_t given_axis = listed(t, t->output_axes, i);
+    const tort_tensor whole = stack_of(part, c->length, given_axis);
+    tort_status status = !first       ? TORT_OK
+                         : t->batched ? place_batch(c, slot, &whole)
+                                      : tort_dynamic_place(c->outer, slot, &whole, c->error);
+    blocks b;
+    if (!status) status = tort_call_blocks(c, &whole, axis_of(given_axis, whole.rank), &b);
+    if (status) return status;
+    const int64_t number = c->trip->number;
+    const int64_t at = listed(t, t->output_directions, i) ? c->length - 1 - number : number;
+    const tort_tensor *made = &c->outer->tensors[slot];
+    char *to = (char *)(t->batched ? tort_call_entry(made, c->batch).data : made->data) + (size_t)at * b.bytes;
+    for (size_t row = 0; !status && row < b.rows; row++)
+        status = tort_call_copy(c, memory, to + row * b.stride, (const char *)part->data + row * b.bytes, b.bytes);
+    return status;
+}
+
+/* A part behind the others, in memory that doubles. */
+static tort_status append_part(const tort_caller *c, int32_t i, const tort_tensor *part) {
+    const int32_t port = c->asks + c->trips->results + i, memory = c->body->lowered->output_memory[port];
+    tort_region *region = &c->trip->stacked[port], larger = {0};
+    const size_t number = (size_t)c->trip->number;
+    size_t bytes, need;
+    if (!tort_tensor_bytes(part, &bytes) || !tort_mul_size(number + 1, bytes, &need) || need > SIZE_MAX / 2)
+        return tort_fail(c->error, TORT_E_RUN, "the size of an output overflows");
+    tort_status status = TORT_OK;
+    if (!region->base || region->bytes < need) {
+        status = tort_region_alloc(c->outer->context, memory, 2 * need + 1, &larger, c->error);
+        if (!status) status = tort_call_copy(c, memory, larger.base, region->base, number * bytes);
+        tort_region_free(c->outer->context, memory, region);
+        *region = larger;
+    }
+    return status ? status : tort_call_copy(c, memory, region->base + number * bytes, part->data, bytes);
+}
+
+static tort_status append_value(const tort_caller *c, int32_t port, const tort_tensor *part) {
+    tort_value **held = &c->trip->held[port];
+    const tort_env *env = &c->outer->context->value_env;
+    if (!*held) *held = tort_value_sequence(env, tort_tensor_type(part->type));
+    tort_value *element = *held ? tort_value_tensor(env, part) : NULL;
+    const bool added = element && tort_value_append(*held, element);
+    tort_value_release(element);
+    return added ? TORT_OK : tort_out_of_memory(c->error, 0);
+}
+
+tort_status tort_stack_parts(const tort_caller *c) {
+    const tort_trips *t = c->trips;
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; !status && i < t->stacked; i++) {
+        const int32_t port = c->asks + t->results + i, slot = result_slot(c, t->results + i);
+        const tort_tensor *part = left_by_body(c, port);
+        if (slot < 0) continue;
+        if (t->sequences) {
+            status = append_value(c, port, part);
+            continue;
+        }
+        bool first;
+        status = check_part(c, t->results + i, part, t->batched ? 2 : 1, &first);
+        if (!status) status = length_known(c, slot) ? put_part(c, i, slot, part, first) : append_part(c, i, part);
+    }
+    return status;
+}
+
+/* No part was made: what the shape of one is known to be, with no such part. */
+static tort_status stack_none(const tort_caller *c, int32_t i, int32_t slot) {
+    const tort_lowered *lowered = c->body->lowered;
+    const tort_info *info = &lowered->infos[lowered->graph.outputs[c->asks + c->trips->results + i]];
+    tort_tensor part = {.type = info->type};
+    if (info->rank > 0 && info->rank < TORT_MAX_RANK - 1) part.rank = info->rank;
+    for (int32_t d = 0; d < part.rank; d++) part.dims[d] = tort_dim_known(info->dims[d]) ? info->dims[d] : 0;
+    const bool batched = c->trips->batched;
+    const tort_tensor whole = stack_of(&part, batched ? c->length : 0, listed(c->trips, c->trips->output_axes, i));
+    return batched ? place_batch(c, slot, &whole) : tort_dynamic_place(c->outer, slot, &whole, c->error);
+}
+
+/* Hands what grew over as the output, without a copy where the caller has no buffer for it. */
+static tort_status hand_over(const tort_caller *c, int32_t i, int32_t slot) {
+    const int32_t port = c->asks + c->trips->results + i, memory = c->outer->planned->plan.slots[slot].memory;
+    tort_region *region = &c->trip->stacked[port];
+    tort_tensor whole = stack_of(&c->trip->parts[port], c->trip->number, 0);
+    size_t bytes;
+    if (!tort_tensor_bytes(&whole, &bytes)) return tort_fail(c->error, TORT_E_RUN, "the size of an output overflows");
+    whole.data = tort_outputs_place(c->outer, slot, bytes);
+    tort_status status = TORT_OK;
+    if (whole.data) {
+        status = tort_call_copy(c, memory, whole.data, region->base, bytes);
+    } else {
+        whole.data = region->base;
+        c->outer->dynamic[slot] = *region;
+        c->outer->dynamic_count++;
+        *region = (tort_region){0};
+    }
+    c->outer->tensors[slot] = whole;
+    return status;
+}
+
+static tort_status hand_over_sequence(const tort_caller *c, int32_t i, int32_t slot) {
+    const int32_t port = c->asks + c->trips->results + i;
+    const tort_lowered *lowered = c->body->lowered;
+    tort_value **held = &c->trip->held[port];
+    const tort_type type = lowered->infos[lowered->graph.outputs[port]].type;
+    if (!*held) *held = tort_value_sequence(&c->outer->context->value_env, tort_tensor_type(type));
+    if (!*held) return tort_out_of_memory(c->error, 0);
+    make_value(c, slot, *held);
+    return TORT_OK;
+}
+
+tort_status tort_stack_finish(const tort_caller *c) {
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; !status && i < c->trips->stacked; i++) {
+        const int32_t slot = result_slot(c, c->trips->results + i);
+        if (slot < 0) continue;
+        if (c->trips->sequences)
+            status = hand_over_sequence(c, i, slot);
+        else if (c->trip->parts[c->asks + c->trips->results + i].rank < 0)
+            status = stack_none(c, i, slot);
+        else if (!length_known(c, slot))
+            status = hand_over(c, i, slot);
+    }
+    return status;
+}
+
+/* ---- results ----------------------------------------------------------------------------------------------------- */
+
+/* Result i is this; of a batch, its entry. */
+static tort_status make_result(const tort_caller *c, int32_t i, const tort_tensor *from) {
+    const int32_t slot = result_slot(c, i);
+    if (!c->trips->batched) return make_tensor(c, slot, from);
+    bool first;
+    size_t bytes = 0;
+    tort_status status = check_part(c, i, from, 1, &first);
+    if (!status && first) status = place_batch(c, slot, from);
+    if (status || c->batches == 0 || !tort_tensor_bytes(from, &bytes)) return status;
+    return tort_call_copy(c, 0, tort_call_entry(&c->outer->tensors[slot], c->batch).data, from->data, bytes);
+}
+
+/* The results are those of the last trip. */
+tort_status tort_call_results(const tort_caller *c) {
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; !status && i < c->trips->results; i++) {
+        const int32_t slot = result_slot(c, i), port = c->asks + i;
+        if (slot < 0) continue;
+        if (is_tensor(c, port))
+            status = make_result(c, i, left_by_body(c, port));
+        else
+            make_value(c, slot, tort_frame_value(c->body, c->body->planned->plan.output_slots[port]));
+    }
+    return status;
+}
+
+/* Without a trip they are what would have gone into the first. */
+tort_status tort_call_results_of_none(const tort_caller *c) {
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; !status && i < c->carried; i++) {
+        const int32_t slot = result_slot(c, i), from = c->trips->carried_first + i;
+        if (slot < 0) continue;
+        const tort_value *value = operand_value(c, from);
+        const tort_tensor tensor = value ? (tort_tensor){.rank = -1} : tort_call_operand(c, from);
+        status = value ? pass_value(c, slot, value) : make_result(c, i, &tensor);
+    }
+    return status;
+}
