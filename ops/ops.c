@@ -68,6 +68,7 @@ extern const tort_op tort_ops_attention[];
 extern const tort_op tort_ops_fused_attention[];
 extern const tort_op tort_ops_window[];
 extern const tort_op tort_ops_det[];
+extern const tort_op tort_ops_training[];
 
 // clang-format off: a line a family
 const tort_op *const tort_op_families[] = {
@@ -136,6 +137,7 @@ const tort_op *const tort_op_families[] = {
     tort_ops_fused_attention,
     tort_ops_window,
     tort_ops_det,
+    tort_ops_training,
     NULL,
 };
 

@@ -5,6 +5,8 @@
 
 // clang-format off: a line an operator
 const tort_refusal tort_refusals[] = {
+    {"ai.onnx.preview.training", "Gradient", "differentiates the graph around it, which only a training framework does",
+     "export the model with its gradients as nodes, or for inference"},
     {"com.microsoft.nchwc", NULL, "is onnxruntime's own form for one kind of machine",
      "save the model at a lower optimization level (ORT_ENABLE_EXTENDED)"},
     {NULL, NULL, NULL, NULL},
