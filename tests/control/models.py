@@ -107,7 +107,7 @@ m (int64 n, float[3] x) => (int64 last, int64 twice, int64[3] sums, float[3] y) 
    }>
    parts = Constant <value_ints = [3, 5, 7]> ()
    all, sums = Scan <num_scan_inputs = 1, body = s (int64 h, int64 part) => (int64 g, int64 sum) { g = Add(h, part)  sum = Mul(part, g) }> (zero, parts)
-  }"""
+}"""
 
 # Batches of sequences that end at different places. The body reads a weight from around it; what it scans comes in a shape that only
 # the run tells.
