@@ -88,6 +88,8 @@ typedef struct tort_simd {
     /* y (n) = a (k) * B (k, n) + column_bias (NULL: 0); rows of B are b_stride apart. */
     void (*row_product)(float *y, int64_t n, const float *a, int64_t k, const float *b, int64_t b_stride,
                         const float *column_bias);
+    /* y[j] = scale * the product of a (k) and row j of B (n, k), rows b_stride apart. */
+    void (*row_dots)(float *y, int64_t n, const float *a, int64_t k, const float *b, int64_t b_stride, float scale);
     const tort_map_loop *maps; /* by tort_activation and tort_map_kind */
     /* values[i] = activation(values[i] + residual[i]); residual may be NULL. */
     void (*finish)(const tort_epilogue *epilogue, const float *residual, float *values, int64_t count);

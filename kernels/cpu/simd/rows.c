@@ -1,5 +1,5 @@
 /* rows.c - inner loops that make one row of outputs from rows of inputs: depthwise convolutions, pools, and the product
- * of a row with a matrix.
+ * of a row with a matrix, as it lies or transposed.
  *
  * Four vectors are made at a time, so that a weight is broadcast once for all of them and additions overlap. */
 #include "kernels/cpu/simd/vector.h"
@@ -71,4 +71,27 @@ void SIMD(tort_simd_row_product)(float *y, int64_t n, const float *a, int64_t k,
     int64_t j = 0;
     for (; j + BLOCK <= k; j += BLOCK) add_rows(y, n, a + j, BLOCK, b + j * b_stride, b_stride);
     for (; j < k; j++) add_rows(y, n, a + j, 1, b + j * b_stride, b_stride);
+}
+
+/* The products of a with ROWS rows of B: each vector of a is read once for all of them. */
+INLINE void dot_rows(float *y, int rows, const float *a, int64_t k, const float *b, int64_t b_stride, float scale) {
+    vector sums[BLOCK] = {{0}};
+    int64_t i = 0;
+    for (; i + WIDTH <= k; i += WIDTH) {
+        const vector left = load(a + i);
+        for (int r = 0; r < rows; r++) sums[r] += left * load(b + r * b_stride + i);
+    }
+    for (int r = 0; r < rows; r++) {
+        float sum = 0, rest = 0;
+        for (int lane = 0; lane < WIDTH; lane++) sum += sums[r][lane];
+        for (int64_t j = i; j < k; j++) rest += a[j] * b[r * b_stride + j];
+        y[r] = scale * (sum + rest);
+    }
+}
+
+void SIMD(tort_simd_row_dots)(float *y, int64_t n, const float *a, int64_t k, const float *b, int64_t b_stride,
+                              float scale) {
+    int64_t j = 0;
+    for (; j + BLOCK <= n; j += BLOCK) dot_rows(y + j, BLOCK, a, k, b + j * b_stride, b_stride, scale);
+    for (; j < n; j++) dot_rows(y + j, 1, a, k, b + j * b_stride, b_stride, scale);
 }

@@ -16,6 +16,7 @@ const tort_simd SIMD(tort_simd) = {
     .weighted_sum = SIMD(tort_simd_weighted_sum),
     .maximum = SIMD(tort_simd_maximum),
     .row_product = SIMD(tort_simd_row_product),
+    .row_dots = SIMD(tort_simd_row_dots),
     .maps = SIMD(tort_simd_maps),
     .finish = SIMD(tort_simd_finish),
     .add_whole = SIMD(tort_simd_add_whole),

@@ -91,6 +91,8 @@ void SIMD(tort_simd_weighted_sum)(float *out, int64_t width, const float *source
 void SIMD(tort_simd_maximum)(float *out, int64_t width, const float *source, const int64_t *offsets, int64_t count);
 void SIMD(tort_simd_row_product)(float *y, int64_t n, const float *a, int64_t k, const float *b, int64_t b_stride,
                                  const float *column_bias);
+void SIMD(tort_simd_row_dots)(float *y, int64_t n, const float *a, int64_t k, const float *b, int64_t b_stride,
+                              float scale);
 void SIMD(tort_simd_add_whole)(int32_t *sums, const float *values, int64_t count);
 void SIMD(tort_simd_requantize)(const tort_requantized *requantized, const int32_t *sums, uint8_t *y, int64_t count);
 void SIMD(tort_simd_softmax_row)(const float *x, float *y, int64_t count);

@@ -1,0 +1,107 @@
+/* heads.c - the attention operators of com.microsoft: products of blocks of queries are packed ones, of a few rows, as
+ * when tokens are made one by one, products of rows with keys and values as they lie.
+ *
+ * float16 and bfloat16 are computed in float. Read next: ops/microsoft/heads.h, packed_gemm.h. */
+#include "ops/microsoft/heads.h"
+#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/packed_gemm.h"
+#include "kernels/cpu/product.h"
+#include "runtime/base/memory.h"
+
+#define BLOCK_FLOATS 65536 /* 256 KiB of scores, a part of a second cache */
+#define BLOCK_MOST 168     /* queries; what a product packs of its left side at a time */
+#define FEW_ROWS 4         /* for which it is not worth packing keys and values */
+
+/* ---- inner loops ------------------------------------------------------------------------------------------------- */
+
+static tort_packed_gemm packed(const tort_simd *simd, const tort_heads_product *g) {
+    return (tort_packed_gemm){.simd = simd,
+                              .pack_b = tort_pack_b_matrix,
+                              .m = g->rows,
+                              .n = g->columns,
+                              .k = g->depth,
+                              .a = g->a,
+                              .a_row_stride = g->a_stride,
+                              .a_k_stride = 1,
+                              .scale = g->scale,
+                              .b = g->b,
+                              .b_k_stride = g->b_stride,
+                              .b_column_stride = 1,
+                              .c = g->c,
+                              .c_stride = g->c_stride};
+}
+
+static void score(const void *own, const tort_heads_product *g, float *buffer) {
+    const tort_simd *simd = own;
+    if (g->rows > FEW_ROWS) {
+        tort_packed_gemm gemm = packed(simd, g);
+        gemm.b_k_stride = 1;
+        gemm.b_column_stride = g->b_stride;
+        tort_packed_gemm_block(&gemm, 0, gemm.m, 0, gemm.n, buffer);
+        return;
+    }
+    for (int64_t i = 0; i < g->rows; i++)
+        simd->row_dots(g->c + i * g->c_stride, g->columns, g->a + i * g->a_stride, g->depth, g->b, g->b_stride,
+                       g->scale);
+}
+
+static void sum(const void *own, const tort_heads_product *g, float *buffer) {
+    const tort_simd *simd = own;
+    if (g->rows > FEW_ROWS) {
+        const tort_packed_gemm gemm = packed(simd, g);
+        tort_packed_gemm_block(&gemm, 0, gemm.m, 0, gemm.n, buffer);
+        return;
+    }
+    for (int64_t i = 0; i < g->rows; i++)
+        simd->row_product(g->c + i * g->c_stride, g->columns, g->a + i * g->a_stride, g->depth, g->b, g->b_stride,
+                          NULL);
+}
+
+/* Fewer rows for more keys. */
+static tort_heads_loops loops_of(const tort_simd *simd, int32_t threads, const tort_heads_params *p) {
+    const int64_t keys = p->past_length + p->new_keys + 1, fit = BLOCK_FLOATS / keys, tile = simd->tile_rows;
+    const int64_t least = keys < INT64_MAX / tile ? tile * keys : INT64_MAX;
+    const int64_t most = keys < BLOCK_FLOATS ? BLOCK_MOST * keys : BLOCK_FLOATS;
+    const int64_t rows = fit < BLOCK_MOST ? fit / tile * tile : BLOCK_MOST;
+    return (tort_heads_loops){.own = simd,
+                              .score = score,
+                              .sum = sum,
+                              .softmax = simd->softmax_row,
+                              .parts = threads,
+                              .most_rows = rows > tile ? rows : tile,
+                              .row_room = BLOCK_MOST,
+                              .score_room = most < BLOCK_FLOATS ? most : least > BLOCK_FLOATS ? least : BLOCK_FLOATS,
+                              .buffer_bytes = tort_packed_gemm_buffer(simd, false, false)};
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+static tort_verdict claim_heads(const tort_target *target, const tort_node_view *node) {
+    (void)node;
+    return tort_cpu_claim_processor(target);
+}
+
+static tort_status size_heads(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                              tort_error *error) {
+    const tort_heads_loops loops =
+        loops_of(tort_simd_choose(target->instructions), target->threads, node->params);
+    if (tort_heads_scratch(node->params, &loops, scratch)) return TORT_OK;
+    return tort_out_of_memory(error, SIZE_MAX);
+}
+
+static tort_status run_heads(const tort_call *call) {
+    const tort_cpu_device *device = call->device;
+    const tort_heads_loops loops = loops_of(device->simd, device->threads, call->params);
+    return tort_heads_attend(call, &loops, NULL, call->scratch);
+}
+
+#define ROW(op_)                                                                                                       \
+    {                                                                                                                  \
+        .domain = "com.microsoft", .op = op_, .name = "heads_blocks", .claim = claim_heads, .size = size_heads,        \
+        .run = run_heads                                                                                               \
+    }
+
+const tort_kernel tort_cpu_heads[] = {
+    ROW("GroupQueryAttention"),
+    {.op = NULL},
+};

@@ -1,0 +1,396 @@
+/* heads.c - how com.microsoft's attention operators run, whatever provider brings the inner loops.
+ *
+ * Two passes, each shared out to the threads: rows are laid out, then blocks of queries attend to them. Read next:
+ * heads_rows.c, the first of them. */
+#include "ops/microsoft/heads.h"
+
+#include "ops/extent.h"
+#include "ops/microsoft/heads_run.h"
+#include "runtime/base/memory.h"
+
+#include <float.h>
+#include <math.h>
+
+/* ---- params ------------------------------------------------------------------------------------------------------ */
+
+void tort_heads_clear(tort_heads_params *p) {
+    int64_t *const absent[] = {&p->query.operand, &p->key.operand,    &p->value.operand, &p->past_key.operand,
+                               &p->past_value.operand, &p->present_key, &p->present_value, &p->bias,
+                               &p->cosines,       &p->sines,          &p->positions,     &p->query_norm,
+                               &p->key_norm,      &p->past_count,     &p->lengths,       &p->total,
+                               &p->mask,          &p->score_bias,     &p->beams,         &p->beam_choices,
+                               &p->sink,          &p->scores,         &p->left_window};
+    for (size_t i = 0; i < sizeof absent / sizeof *absent; i++) *absent[i] = TORT_HEADS_NONE;
+    for (int32_t i = 0; i < 3; i++) p->bias_offsets[i] = -1;
+}
+
+void tort_heads_spread_bias(tort_heads_params *p, int64_t input, const tort_info *bias) {
+    const int64_t matrix = bias->dims[2] * bias->dims[3];
+    p->score_bias = input;
+    p->score_bias_strides[0] = bias->dims[0] == 1 ? 0 : bias->dims[1] * matrix;
+    p->score_bias_strides[1] = bias->dims[1] == 1 ? 0 : matrix;
+    p->score_bias_strides[2] = bias->dims[3];
+}
+
+static bool changes(const tort_heads_params *p, int32_t which) {
+    const bool turned = which < 2 && (p->rotated > 0 || p->query_norm >= 0);
+    return turned || (p->bias >= 0 && p->bias_offsets[which] >= 0);
+}
+
+/* Rows of floats in scratch, for all batches. */
+static bool rows_floats(const tort_heads_params *p, tort_heads_home home, int64_t heads, int64_t length, int64_t size,
+                        size_t *floats) {
+    *floats = 0;
+    if (home != TORT_HEADS_SCRATCH) return true;
+    return tort_mul_size((size_t)p->batch, (size_t)heads, floats) && tort_mul_size(*floats, (size_t)length, floats) &&
+           tort_mul_size(*floats, (size_t)size, floats);
+}
+
+int64_t tort_heads_capacity(const tort_heads_params *p) {
+    return p->past_length + p->new_keys;
+}
+
+static bool part_bytes(const tort_heads_params *p, const tort_heads_loops *loops, size_t *bytes) {
+    size_t outputs, rows;
+    const size_t sizes = (size_t)(p->key_size + p->value_size + p->rotated + p->key_size);
+    return tort_add_size((size_t)tort_heads_capacity(p), 1, &rows) &&
+           tort_mul_size(rows, 2, &rows) && tort_add_size(rows, (size_t)loops->score_room, &rows) &&
+           tort_mul_size((size_t)loops->row_room, (size_t)p->value_size, &outputs) &&
+           tort_add_size(rows, outputs, bytes) && tort_add_size(*bytes, sizes, bytes) &&
+           tort_mul_size(*bytes, sizeof(float), bytes) && tort_align_size(*bytes, TORT_HOST_ALIGN, bytes) &&
+           tort_add_size(*bytes, loops->buffer_bytes, bytes);
+}
+
+bool tort_heads_scratch(const tort_heads_params *p, const tort_heads_loops *loops, size_t *bytes) {
+    const int64_t capacity = tort_heads_capacity(p);
+    size_t rows[3], part;
+    if (!rows_floats(p, p->query_home, p->query_heads, p->queries, p->key_size, &rows[0]) ||
+        !rows_floats(p, p->key_home, p->key_heads, capacity, p->key_size, &rows[1]) ||
+        !rows_floats(p, p->value_home, p->key_heads, capacity, p->value_size, &rows[2]))
+        return false;
+    *bytes = 0;
+    for (int32_t i = 0; i < 3; i++) {
+        size_t some;
+        if (!tort_mul_size(rows[i], sizeof(float), &some) || !tort_align_size(some, TORT_HOST_ALIGN, &some) ||
+            !tort_add_size(*bytes, some, bytes))
+            return false;
+    }
+    return part_bytes(p, loops, &part) && tort_mul_size(part, (size_t)loops->parts, &part) &&
+           tort_add_size(*bytes, part, bytes);
+}
+
+tort_status tort_heads_settle(tort_resolve *resolve) {
+    tort_heads_params *p = resolve->params;
+    const bool plain = resolve->node->inputs[0].type == TORT_FLOAT;
+    const bool projected = p->query.operand == TORT_HEADS_PROJECTED;
+    const bool past = p->past_key.operand >= 0 || p->beams >= 0;
+    p->query_home = (plain || projected) && !changes(p, 0) ? TORT_HEADS_IN_PLACE : TORT_HEADS_SCRATCH;
+    for (int32_t which = 1; which < 3; which++) {
+        const int64_t present = which == 1 ? p->present_key : p->present_value;
+        tort_heads_home home = TORT_HEADS_SCRATCH;
+        if (present >= 0 && plain && p->beams < 0) home = TORT_HEADS_PRESENT;
+        if (present < 0 && (plain || projected) && !past && !changes(p, which)) home = TORT_HEADS_IN_PLACE;
+        *(which == 1 ? &p->key_home : &p->value_home) = home;
+    }
+    size_t projection = 0, bytes;
+    const tort_heads_loops loops = tort_heads_plain_loops(p);
+    if (tort_heads_projection(p, &projection) && tort_heads_scratch(p, &loops, &bytes) &&
+        tort_add_size(projection, bytes, &resolve->scratch_bytes))
+        return TORT_OK;
+    return tort_fail(resolve->error, TORT_E_MEMORY, "%lld keys do not fit in memory", (long long)tort_heads_capacity(p));
+}
+
+bool tort_heads_projection(const tort_heads_params *p, size_t *bytes) {
+    *bytes = 0;
+    if (p->query.operand != TORT_HEADS_PROJECTED) return true;
+    return tort_mul_size((size_t)p->batch, (size_t)p->queries, bytes) &&
+           tort_mul_size(*bytes, (size_t)p->projected_size, bytes) && tort_mul_size(*bytes, sizeof(float), bytes) &&
+           tort_align_size(*bytes, TORT_HOST_ALIGN, bytes);
+}
+
+/* ---- scores ------------------------------------------------------------------------------------------------------ */
+
+/* A block: queries of one head, or, where each has one query, heads of a group that share their keys. */
+typedef struct heads_block {
+    const heads_job *job;
+    int64_t batch, head, query, rows; /* of the first row */
+    bool across;                      /* rows are heads */
+    int64_t first, last;              /* keys that any of them sees */
+    float *buffer, *scores, *row, *bias, *outputs;
+} heads_block;
+
+/* Keys first..last that a query sees. What a mask hides is not known here. */
+static void visible(const heads_job *job, int64_t batch, int64_t query, int64_t *first, int64_t *last) {
+    const tort_heads_params *p = job->p;
+    const heads_span span = tort_heads_span(job, batch);
+    const bool whole = p->lengths < 0 && (p->mask_kind != TORT_HEADS_NO_MASK || p->score_bias >= 0);
+    *first = 0;
+    *last = span.total;
+    if (!p->causal || whole) return;
+    if (span.before + query + 1 < span.total) *last = span.before + query + 1;
+    if (p->left_window >= 0 && *last > p->left_window) *first = *last - p->left_window;
+}
+
+static bool is_hidden(const heads_job *job, int64_t batch, int64_t query, int64_t key) {
+    const tort_heads_params *p = job->p;
+    const int32_t *mask = job->call->inputs[p->mask].data;
+    if (p->mask_kind == TORT_HEADS_ELEMENTS)
+        return mask[p->mask_offset + batch * p->mask_strides[0] + query * p->mask_strides[1] +
+                    key * p->mask_strides[2]] <= 0;
+    return key >= mask[batch] || (p->mask_kind == TORT_HEADS_INTERVAL && key < mask[p->batch + batch]);
+}
+
+/* In float, as sums with the lowest float are that float again: what a mask and causality hide both counts the same. */
+static void add_mask(const heads_block *b, int64_t query, float *scores) {
+    const tort_heads_params *p = b->job->p;
+    const bool causal = p->causal && p->lengths < 0;
+    const int64_t own = tort_heads_span(b->job, b->batch).before + query;
+    const int64_t end = causal && own < b->last ? own + 1 : b->last;
+    for (int64_t j = b->first; p->mask_kind != TORT_HEADS_NO_MASK && j < end; j++)
+        if (is_hidden(b->job, b->batch, query, j)) scores[j - b->first] += (float)p->mask_filter;
+    for (int64_t j = end; j < b->last; j++) scores[j - b->first] += -FLT_MAX;
+}
+
+static void add_bias(const heads_block *b, int64_t head, int64_t query, float *scores) {
+    const tort_heads_params *p = b->job->p;
+    const tort_tensor *bias = &b->job->call->inputs[p->score_bias];
+    const int64_t from = b->batch * p->score_bias_strides[0] + head * p->score_bias_strides[1] +
+                         query * p->score_bias_strides[2] + b->first;
+    const float *row = bias->type == TORT_FLOAT ? (const float *)bias->data + from : b->bias;
+    if (row == b->bias) tort_load_floats(bias->type, bias->data, from, b->last - b->first, b->bias);
+    for (int64_t j = 0; j < b->last - b->first; j++) scores[j] += row[j];
+}
+
+/* Keys first..last of a row of the output of scores; 0 elsewhere. */
+static void show_scores(const heads_block *b, int64_t stage, int64_t head, int64_t query, int64_t first, int64_t last,
+                        const float *scores) {
+    const tort_heads_params *p = b->job->p;
+    if (p->scores < 0 || p->scores_stage != stage) return;
+    const tort_tensor *out = &b->job->call->outputs[p->scores];
+    const int64_t length = out->dims[3];
+    const int64_t at = ((b->batch * p->query_heads + head) * p->queries + query) * length;
+    float *row = b->bias;
+    if (last > length) last = length;
+    for (int64_t j = 0; j < length; j++) row[j] = j < first || j >= last ? 0 : scores[j - b->first];
+    tort_store_floats(out->type, out->data, at, length, row);
+}
+
+/* Scores to probabilities, over those of keys first..last. */
+static void normalize(const heads_block *b, int64_t head, int64_t first, int64_t last, float *scores) {
+    const tort_heads_params *p = b->job->p;
+    const bool sinks = p->smooth || p->sink >= 0;
+    const int64_t count = last - first;
+    for (int64_t j = b->first; j < first; j++) scores[j - b->first] = 0;
+    memcpy(b->row, scores + (first - b->first), (size_t)count * sizeof *scores);
+    b->row[count] = p->sink >= 0 ? (float)tort_element_at(&b->job->call->inputs[p->sink], head) : 0;
+    /* The probability of the sink goes behind those of the keys. */
+    float *out = scores + (first - b->first);
+    b->job->loops->softmax(b->row, out, count + sinks);
+    for (int64_t j = last; j < b->last; j++) scores[j - b->first] = 0;
+}
+
+static void finish_scores(const heads_block *b) {
+    const tort_heads_params *p = b->job->p;
+    const int64_t stride = b->last - b->first + 1;
+    for (int64_t r = 0; r < b->rows; r++) {
+        const int64_t head = b->head + (b->across ? r : 0), query = b->query + (b->across ? 0 : r);
+        float *scores = b->scores + r * stride;
+        int64_t first, last;
+        visible(b->job, b->batch, query, &first, &last);
+        show_scores(b, 0, head, query, first, last, scores);
+        if (p->softcap > 0)
+            for (int64_t j = first - b->first; j < last - b->first; j++)
+                scores[j] = (float)p->softcap * tanhf(scores[j] / (float)p->softcap);
+        if (p->mask_kind != TORT_HEADS_NO_MASK || p->score_bias >= 0) add_mask(b, query, scores);
+        if (p->score_bias >= 0) add_bias(b, head, query, scores);
+        show_scores(b, 1, head, query, first, last, scores);
+        normalize(b, head, first, last, scores);
+        show_scores(b, 2, head, query, first, last, scores);
+    }
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------------------------ */
+
+static const float *row_at(const heads_plane *plane, int64_t batch, int64_t head, int64_t position) {
+    return plane->rows + batch * plane->strides.batch + head * plane->strides.head + position * plane->strides.position;
+}
+
+static void make_scores(const heads_block *b) {
+    const heads_job *job = b->job;
+    const tort_heads_params *p = job->p;
+    const int64_t key_head = b->head / (p->query_heads / p->key_heads);
+    const tort_heads_product product = {
+        .a = row_at(&job->query, b->batch, b->head, b->query),
+        .a_stride = b->across ? job->query.strides.head : job->query.strides.position,
+        .b = row_at(&job->key, b->batch, key_head, b->first),
+        .b_stride = job->key.strides.position,
+        .c = b->scores,
+        .c_stride = b->last - b->first + 1,
+        .rows = b->rows,
+        .columns = b->last - b->first,
+        .depth = p->key_size,
+        .scale = (float)p->scale};
+    job->loops->score(job->loops->own, &product, b->buffer);
+}
+
+static void make_output(const heads_block *b) {
+    const heads_job *job = b->job;
+    const tort_heads_params *p = job->p;
+    const tort_tensor *y = &job->call->outputs[0];
+    const int64_t key_head = b->head / (p->query_heads / p->key_heads);
+    const tort_head_strides *to = &p->output.strides;
+    const int64_t at = b->batch * to->batch + b->head * to->head + b->query * to->position;
+    const int64_t stride = b->across ? to->head : to->position;
+    const bool plain = y->type == TORT_FLOAT;
+    const tort_heads_product product = {.a = b->scores,
+                                        .a_stride = b->last - b->first + 1,
+                                        .b = row_at(&job->value, b->batch, key_head, b->first),
+                                        .b_stride = job->value.strides.position,
+                                        .c = plain ? (float *)y->data + at : b->outputs,
+                                        .c_stride = plain ? stride : p->value_size,
+                                        .rows = b->rows,
+                                        .columns = p->value_size,
+                                        .depth = b->last - b->first,
+                                        .scale = 1};
+    job->loops->sum(job->loops->own, &product, b->buffer);
+    for (int64_t r = 0; r < b->rows && !plain; r++)
+        tort_store_floats(y->type, y->data, at + r * stride, p->value_size, b->outputs + r * p->value_size);
+}
+
+/* Blocks of a line: the queries of a head, or the heads of a group. */
+static int64_t line_length(const tort_heads_params *p) {
+    return p->queries == 1 ? p->query_heads / p->key_heads : p->queries;
+}
+
+static void attend_block(const heads_job *job, int64_t index, char *part) {
+    const tort_heads_params *p = job->p;
+    const int64_t length = line_length(p), most = job->loops->most_rows, blocks = (length + most - 1) / most;
+    const int64_t line = index / blocks, from = index % blocks * most, keys = tort_heads_capacity(p) + 1;
+    const int64_t lines = p->queries == 1 ? p->key_heads : p->query_heads;
+    heads_block b = {.job = job, .batch = line / lines, .across = p->queries == 1};
+    b.head = b.across ? line % lines * length + from : line % lines;
+    b.query = b.across ? 0 : from;
+    b.rows = length - from < most ? length - from : most;
+    b.buffer = (float *)part;
+    b.scores = (float *)(part + job->loops->buffer_bytes);
+    b.row = b.scores + job->loops->score_room;
+    b.bias = b.row + keys;
+    b.outputs = b.bias + keys;
+    int64_t unused;
+    visible(job, b.batch, b.query, &b.first, &unused);
+    visible(job, b.batch, b.across ? 0 : b.query + b.rows - 1, &unused, &b.last);
+    make_scores(&b);
+    finish_scores(&b);
+    make_output(&b);
+}
+
+static void attend_parts(void *arg, int64_t begin, int64_t end) {
+    const heads_job *job = arg;
+    const tort_heads_params *p = job->p;
+    const int64_t most = job->loops->most_rows, blocks = (line_length(p) + most - 1) / most;
+    const int64_t count = p->batch * (p->queries == 1 ? p->key_heads : p->query_heads) * blocks;
+    for (int64_t part = begin; part < end; part++)
+        for (int64_t i = count * part / job->loops->parts; i < count * (part + 1) / job->loops->parts; i++)
+            attend_block(job, i, job->parts + (size_t)part * job->part_bytes);
+}
+
+/* ---- run --------------------------------------------------------------------------------------------------------- */
+
+/* Nanoseconds of a part, where a processor does some operations in one. */
+static int64_t part_work(const tort_heads_loops *loops, double operations) {
+    const double work = operations / 8 / loops->parts;
+    return work < 1e15 ? (int64_t)work + 1 : (int64_t)1e15;
+}
+
+tort_status tort_heads_attend(const tort_call *call, const tort_heads_loops *loops, const float *projected,
+                              void *scratch) {
+    const tort_heads_params *p = call->params;
+    heads_job job = {.call = call, .p = p, .loops = loops};
+    if (!part_bytes(p, loops, &job.part_bytes)) return tort_out_of_memory(call->error, SIZE_MAX);
+    tort_status status = tort_heads_begin(&job, projected, scratch);
+    if (status) return status;
+    const double rows = (double)p->batch * (double)tort_heads_capacity(p) * (double)p->key_heads;
+    const double pairs = (double)p->batch * (double)p->query_heads * (double)p->queries * (double)job.longest;
+    const double sizes = (double)(p->key_size + p->value_size);
+    tort_parallel(call, loops->parts, part_work(loops, 2 * rows * sizes), tort_heads_lay_out, &job);
+    if (tort_count(&call->outputs[0]) > 0)
+        tort_parallel(call, loops->parts, part_work(loops, pairs * sizes), attend_parts, &job);
+    return TORT_OK;
+}
+
+/* ---- the plain loop ---------------------------------------------------------------------------------------------- */
+
+static void plain_score(const void *own, const tort_heads_product *g, float *buffer) {
+    (void)own, (void)buffer;
+    for (int64_t i = 0; i < g->rows; i++)
+        for (int64_t j = 0; j < g->columns; j++) {
+            const float *a = g->a + i * g->a_stride, *b = g->b + j * g->b_stride;
+            double sum = 0;
+            for (int64_t k = 0; k < g->depth; k++) sum += (double)a[k] * (double)b[k];
+            g->c[i * g->c_stride + j] = (float)((double)g->scale * sum);
+        }
+}
+
+static void plain_sum(const void *own, const tort_heads_product *g, float *buffer) {
+    (void)own, (void)buffer;
+    for (int64_t i = 0; i < g->rows; i++)
+        for (int64_t first = 0; first < g->columns; first += TORT_BLOCK) {
+            const int64_t count = tort_block_count(g->columns, first);
+            double sums[TORT_BLOCK] = {0};
+            for (int64_t k = 0; k < g->depth; k++) {
+                const double weight = (double)g->a[i * g->a_stride + k];
+                const float *b = g->b + k * g->b_stride + first;
+                for (int64_t j = 0; j < count; j++) sums[j] += weight * (double)b[j];
+            }
+            for (int64_t j = 0; j < count; j++) g->c[i * g->c_stride + first + j] = (float)sums[j];
+        }
+}
+
+static void plain_softmax(const float *x, float *y, int64_t count) {
+    double max = -INFINITY, sum = 0;
+    for (int64_t j = 0; j < count; j++)
+        if (!((double)x[j] <= max)) max = (double)x[j];
+    for (int64_t j = 0; j < count; j++) sum += exp((double)x[j] - max);
+    for (int64_t j = 0; j < count; j++) y[j] = (float)(exp((double)x[j] - max) / sum);
+}
+
+tort_heads_loops tort_heads_plain_loops(const tort_heads_params *p) {
+    const int64_t items = p->batch * p->key_heads, most = 16, keys = tort_heads_capacity(p) + 1;
+    return (tort_heads_loops){.score = plain_score,
+                              .sum = plain_sum,
+                              .softmax = plain_softmax,
+                              .parts = (int32_t)(items < 1 ? 1 : items < most ? items : most),
+                              .most_rows = most,
+                              .row_room = most,
+                              .score_room = keys < INT64_MAX / most ? most * keys : INT64_MAX};
+}
+
+/* Rows of the projection; items are rows of the input. */
+static void project_rows(void *arg, int64_t begin, int64_t end) {
+    const tort_call *call = arg;
+    const tort_heads_params *p = call->params;
+    const tort_tensor *x = &call->inputs[0], *w = &call->inputs[1], *bias = tort_call_input(call, 2);
+    for (int64_t row = begin; row < end; row++)
+        for (int64_t first = 0; first < p->projected_size; first += TORT_BLOCK) {
+            const int64_t count = tort_block_count(p->projected_size, first);
+            double sums[TORT_BLOCK] = {0}, weights[TORT_BLOCK];
+            if (bias) tort_load_doubles(bias->type, bias->data, first, count, sums);
+            for (int64_t k = 0; k < p->input_size; k++) {
+                const double element = tort_element_at(x, row * p->input_size + k);
+                tort_load_doubles(w->type, w->data, k * p->projected_size + first, count, weights);
+                for (int64_t j = 0; j < count; j++) sums[j] += element * weights[j];
+            }
+            tort_store_doubles(TORT_FLOAT, call->scratch, row * p->projected_size + first, count, sums);
+        }
+}
+
+tort_status tort_heads_reference(const tort_call *call) {
+    const tort_heads_params *p = call->params;
+    const tort_heads_loops loops = tort_heads_plain_loops(p);
+    size_t projection = 0;
+    if (!tort_heads_projection(p, &projection)) return tort_out_of_memory(call->error, SIZE_MAX);
+    const float *projected = p->query.operand == TORT_HEADS_PROJECTED ? call->scratch : NULL;
+    if (projected)
+        tort_parallel(call, p->batch * p->queries, p->input_size * p->projected_size, project_rows, (void *)call);
+    return tort_heads_attend(call, &loops, projected, (char *)call->scratch + projection);
+}

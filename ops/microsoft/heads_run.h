@@ -1,0 +1,42 @@
+/* heads_run.h - what heads.c and heads_rows.c share of a run. */
+#ifndef TORT_OPS_MICROSOFT_HEADS_RUN_H
+#define TORT_OPS_MICROSOFT_HEADS_RUN_H
+
+#include "ops/microsoft/heads.h"
+
+/* Rows of floats: row (batch, head, position) is at the sum of its strides. */
+typedef struct heads_plane {
+    const float *rows;
+    tort_head_strides strides;
+} heads_plane;
+
+typedef struct heads_job {
+    const tort_call *call;
+    const tort_heads_params *p;
+    const tort_heads_loops *loops;
+    tort_tensor projected;
+    heads_plane query, key, value;
+    float *laid_out[3]; /* queries, keys and values in scratch; NULL: they are elsewhere */
+    char *parts;
+    size_t part_bytes;
+    int64_t longest, past_count, beams; /* keys of the longest batch; of the past, in every batch; of a batch */
+    bool first;                         /* the first run of a sequence, whose past counts for nothing */
+} heads_job;
+
+/* The keys of a batch. */
+typedef struct heads_span {
+    int64_t past, total; /* taken from the past; seen at most */
+    int64_t before;      /* place of the first query */
+} heads_span;
+
+heads_span tort_heads_span(const heads_job *job, int64_t batch);
+int64_t tort_heads_capacity(const tort_heads_params *params); /* keys of a batch at most */
+bool tort_heads_projection(const tort_heads_params *params, size_t *bytes);
+tort_heads_loops tort_heads_plain_loops(const tort_heads_params *params);
+
+/* Reads and checks the numbers that inputs hold, finds where rows lie. */
+tort_status tort_heads_begin(heads_job *job, const float *projected, void *scratch);
+/* Parts begin..end of laying out rows; arg is a heads_job. */
+void tort_heads_lay_out(void *arg, int64_t begin, int64_t end);
+
+#endif
