@@ -70,7 +70,9 @@ static tort_heads_loops loops_of(const tort_simd *simd, int32_t threads, const t
                               .parts = threads,
                               .most_rows = rows > tile ? rows : tile,
                               .row_room = BLOCK_MOST,
-                              .score_room = most < BLOCK_FLOATS ? most : least > BLOCK_FLOATS ? least : BLOCK_FLOATS,
+                              .score_room = most < BLOCK_FLOATS    ? most
+                                            : least > BLOCK_FLOATS ? least
+                                                                   : BLOCK_FLOATS,
                               .buffer_bytes = tort_packed_gemm_buffer(simd, false, false)};
 }
 
@@ -83,8 +85,7 @@ static tort_verdict claim_heads(const tort_target *target, const tort_node_view 
 
 static tort_status size_heads(const tort_target *target, const tort_node_view *node, size_t *scratch,
                               tort_error *error) {
-    const tort_heads_loops loops =
-        loops_of(tort_simd_choose(target->instructions), target->threads, node->params);
+    const tort_heads_loops loops = loops_of(tort_simd_choose(target->instructions), target->threads, node->params);
     if (tort_heads_scratch(node->params, &loops, scratch)) return TORT_OK;
     return tort_out_of_memory(error, SIZE_MAX);
 }

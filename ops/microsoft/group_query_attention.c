@@ -32,9 +32,10 @@ static tort_status read_heads(const tort_node_view *node, tort_error *error, int
     *heads = tort_attr_int(node, "num_heads");
     *key_heads = tort_attr_int(node, "kv_num_heads");
     if (*heads >= 1 && *key_heads >= 1 && *heads <= INT32_MAX && *heads % *key_heads == 0) return TORT_OK;
-    return tort_fail(error, TORT_E_MODEL,
-                     "num_heads is %lld, kv_num_heads %lld; expected 1 or more, and a multiple of the second as the first",
-                     (long long)*heads, (long long)*key_heads);
+    return tort_fail(
+        error, TORT_E_MODEL,
+        "num_heads is %lld, kv_num_heads %lld; expected 1 or more, and a multiple of the second as the first",
+        (long long)*heads, (long long)*key_heads);
 }
 
 static tort_dim divide(tort_dims *dims, tort_dim dim, int64_t by) {
@@ -52,8 +53,7 @@ static tort_status infer_group_query(tort_infer *infer) {
     tort_status status = read_heads(node, infer->error, &heads, &key_heads);
     if (!status) status = tort_read_symbol(infer, TOTAL, "total_sequence_length", &longest);
     if (status || query->rank < 0) return status;
-    if (query->rank != 3)
-        return tort_fail(infer->error, TORT_E_MODEL, "query has rank %d; expected 3", query->rank);
+    if (query->rank != 3) return tort_fail(infer->error, TORT_E_MODEL, "query has rank %d; expected 3", query->rank);
     const bool packed = !tort_has_input(node, KEY);
     const tort_dim size = divide(infer->dims, query->dims[2], packed ? heads + 2 * key_heads : heads);
     const tort_dim hidden = packed ? tort_dim_mul(infer->dims, size, heads) : query->dims[2];
@@ -77,7 +77,8 @@ static tort_status infer_group_query(tort_infer *infer) {
 static tort_status refuse(const tort_resolve *resolve) {
     const tort_node_view *node = resolve->node;
     const tort_type cache = node->inputs[tort_has_input(node, PAST_KEY) ? PAST_KEY : QUERY].type;
-    const bool quantized = strcmp(tort_attr_string(node, "k_quant_type"), "NONE") != 0 && tort_attr(node, "k_quant_type");
+    const bool quantized =
+        strcmp(tort_attr_string(node, "k_quant_type"), "NONE") != 0 && tort_attr(node, "k_quant_type");
     if (cache != node->inputs[QUERY].type || quantized || tort_has_input(node, KEY_SCALE) ||
         tort_has_input(node, VALUE_SCALE))
         return tort_fail(resolve->error, TORT_E_UNSUPPORTED,
@@ -96,7 +97,8 @@ static tort_status expect(const tort_resolve *resolve, int32_t input, const char
     bool fits = info->rank == rank;
     for (int32_t d = 0; fits && d < rank; d++) fits = dims[d] < 0 || info->dims[d] == dims[d];
     if (fits || !tort_has_input(resolve->node, input)) return TORT_OK;
-    return tort_fail(resolve->error, TORT_E_MODEL, "the shape of %s does not fit that of the query and num_heads", name);
+    return tort_fail(resolve->error, TORT_E_MODEL, "the shape of %s does not fit that of the query and num_heads",
+                     name);
 }
 
 /* Q, K and V, side by side in one input or each in its own. */
@@ -108,8 +110,10 @@ static tort_status read_rows(const tort_resolve *resolve, tort_heads_params *p) 
     if (packed != !tort_has_input(node, VALUE))
         return tort_fail(resolve->error, TORT_E_MODEL, "key and value must be given together");
     if (size * heads != dims[2] || size < 1)
-        return tort_fail(resolve->error, TORT_E_MODEL, "a position of the query has %lld elements; expected a multiple "
-                                                       "of the %lld heads", (long long)dims[2], (long long)heads);
+        return tort_fail(resolve->error, TORT_E_MODEL,
+                         "a position of the query has %lld elements; expected a multiple "
+                         "of the %lld heads",
+                         (long long)dims[2], (long long)heads);
     p->batch = dims[0];
     p->queries = p->new_keys = length;
     p->key_size = p->value_size = size;

@@ -14,12 +14,29 @@
 /* ---- params ------------------------------------------------------------------------------------------------------ */
 
 void tort_heads_clear(tort_heads_params *p) {
-    int64_t *const absent[] = {&p->query.operand, &p->key.operand,    &p->value.operand, &p->past_key.operand,
-                               &p->past_value.operand, &p->present_key, &p->present_value, &p->bias,
-                               &p->cosines,       &p->sines,          &p->positions,     &p->query_norm,
-                               &p->key_norm,      &p->past_count,     &p->lengths,       &p->total,
-                               &p->mask,          &p->score_bias,     &p->beams,         &p->beam_choices,
-                               &p->sink,          &p->scores,         &p->left_window};
+    int64_t *const absent[] = {&p->query.operand,
+                               &p->key.operand,
+                               &p->value.operand,
+                               &p->past_key.operand,
+                               &p->past_value.operand,
+                               &p->present_key,
+                               &p->present_value,
+                               &p->bias,
+                               &p->cosines,
+                               &p->sines,
+                               &p->positions,
+                               &p->query_norm,
+                               &p->key_norm,
+                               &p->past_count,
+                               &p->lengths,
+                               &p->total,
+                               &p->mask,
+                               &p->score_bias,
+                               &p->beams,
+                               &p->beam_choices,
+                               &p->sink,
+                               &p->scores,
+                               &p->left_window};
     for (size_t i = 0; i < sizeof absent / sizeof *absent; i++) *absent[i] = TORT_HEADS_NONE;
     for (int32_t i = 0; i < 3; i++) p->bias_offsets[i] = -1;
 }
@@ -53,8 +70,8 @@ int64_t tort_heads_capacity(const tort_heads_params *p) {
 static bool part_bytes(const tort_heads_params *p, const tort_heads_loops *loops, size_t *bytes) {
     size_t outputs, rows;
     const size_t sizes = (size_t)(p->key_size + p->value_size + p->rotated + p->key_size);
-    return tort_add_size((size_t)tort_heads_capacity(p), 1, &rows) &&
-           tort_mul_size(rows, 2, &rows) && tort_add_size(rows, (size_t)loops->score_room, &rows) &&
+    return tort_add_size((size_t)tort_heads_capacity(p), 1, &rows) && tort_mul_size(rows, 2, &rows) &&
+           tort_add_size(rows, (size_t)loops->score_room, &rows) &&
            tort_mul_size((size_t)loops->row_room, (size_t)p->value_size, &outputs) &&
            tort_add_size(rows, outputs, bytes) && tort_add_size(*bytes, sizes, bytes) &&
            tort_mul_size(*bytes, sizeof(float), bytes) && tort_align_size(*bytes, TORT_HOST_ALIGN, bytes) &&
@@ -97,7 +114,8 @@ tort_status tort_heads_settle(tort_resolve *resolve) {
     if (tort_heads_projection(p, &projection) && tort_heads_scratch(p, &loops, &bytes) &&
         tort_add_size(projection, bytes, &resolve->scratch_bytes))
         return TORT_OK;
-    return tort_fail(resolve->error, TORT_E_MEMORY, "%lld keys do not fit in memory", (long long)tort_heads_capacity(p));
+    return tort_fail(resolve->error, TORT_E_MEMORY, "%lld keys do not fit in memory",
+                     (long long)tort_heads_capacity(p));
 }
 
 bool tort_heads_projection(const tort_heads_params *p, size_t *bytes) {
@@ -219,17 +237,16 @@ static void make_scores(const heads_block *b) {
     const heads_job *job = b->job;
     const tort_heads_params *p = job->p;
     const int64_t key_head = b->head / (p->query_heads / p->key_heads);
-    const tort_heads_product product = {
-        .a = row_at(&job->query, b->batch, b->head, b->query),
-        .a_stride = b->across ? job->query.strides.head : job->query.strides.position,
-        .b = row_at(&job->key, b->batch, key_head, b->first),
-        .b_stride = job->key.strides.position,
-        .c = b->scores,
-        .c_stride = b->last - b->first + 1,
-        .rows = b->rows,
-        .columns = b->last - b->first,
-        .depth = p->key_size,
-        .scale = (float)p->scale};
+    const tort_heads_product product = {.a = row_at(&job->query, b->batch, b->head, b->query),
+                                        .a_stride = b->across ? job->query.strides.head : job->query.strides.position,
+                                        .b = row_at(&job->key, b->batch, key_head, b->first),
+                                        .b_stride = job->key.strides.position,
+                                        .c = b->scores,
+                                        .c_stride = b->last - b->first + 1,
+                                        .rows = b->rows,
+                                        .columns = b->last - b->first,
+                                        .depth = p->key_size,
+                                        .scale = (float)p->scale};
     job->loops->score(job->loops->own, &product, b->buffer);
 }
 
@@ -359,7 +376,9 @@ tort_heads_loops tort_heads_plain_loops(const tort_heads_params *p) {
     return (tort_heads_loops){.score = plain_score,
                               .sum = plain_sum,
                               .softmax = plain_softmax,
-                              .parts = (int32_t)(items < 1 ? 1 : items < most ? items : most),
+                              .parts = (int32_t)(items < 1      ? 1
+                                                 : items < most ? items
+                                                                : most),
                               .most_rows = most,
                               .row_room = most,
                               .score_room = keys < INT64_MAX / most ? most * keys : INT64_MAX};

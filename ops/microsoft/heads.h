@@ -1,6 +1,6 @@
 /* heads.h - params and steps of com.microsoft's attention operators: Attention, MultiHeadAttention,
- * DecoderMaskedMultiHeadAttention and GroupQueryAttention differ in where their operands lie and in what hides keys, and
- * all of that is said in one struct of params, which the families' resolve functions fill.
+ * DecoderMaskedMultiHeadAttention and GroupQueryAttention differ in where their operands lie and in what hides keys,
+ * and all of that is said in one struct of params, which the families' resolve functions fill.
  *
  * A run lays out queries, keys and values as rows of floats, one for each (head, position): rotated, with their biases,
  * the keys and values behind those of the past. Then blocks of queries are scored, normalized and summed up. A provider
@@ -60,12 +60,12 @@ typedef struct tort_heads_params {
     int64_t mask, mask_strides[3], mask_offset; /* input; of (batch, query, key) */
     double mask_filter;
     int64_t score_bias, score_bias_strides[3]; /* input; of (batch, head, query) */
-    int64_t beams, beam_choices, beam_stride;  /* inputs: how many beams a batch has; which of them, a key of the past */
-    int64_t sink;                              /* input: one a head, a score of a key without value */
-    bool smooth;                               /* a sink of 0 */
-    double scale, softcap;                     /* 0: none */
-    int64_t scores;                            /* output, or none */
-    int64_t scores_stage;                      /* which it shows: 0 the products, 1 before softmax, 2 after */
+    int64_t beams, beam_choices, beam_stride; /* inputs: how many beams a batch has; which of them, a key of the past */
+    int64_t sink;                             /* input: one a head, a score of a key without value */
+    bool smooth;                              /* a sink of 0 */
+    double scale, softcap;                    /* 0: none */
+    int64_t scores;                           /* output, or none */
+    int64_t scores_stage;                     /* which it shows: 0 the products, 1 before softmax, 2 after */
 } tort_heads_params;
 
 /* ---- running ----------------------------------------------------------------------------------------------------- */
@@ -86,7 +86,7 @@ typedef struct tort_heads_loops {
     void (*sum)(const void *own, const tort_heads_product *product, float *buffer);
     void (*softmax)(const float *x, float *y, int64_t count);
     int32_t parts;
-    int64_t most_rows;   /* of a block */
+    int64_t most_rows; /* of a block */
     /* Room for the rows of a block, and for their scores. Never less for more keys, so that memory for the longest
      * sequence has room for all. */
     int64_t row_room, score_room;

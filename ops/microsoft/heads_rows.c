@@ -32,8 +32,8 @@ static tort_status check_span(const heads_job *job, int64_t batch) {
     if (span.before < 0 || span.past > p->past_length || span.total > span.past + p->new_keys)
         return tort_fail(job->call->error, TORT_E_RUN,
                          "seqlens_k[%lld] is %lld: %lld keys are not those of a past of at most %lld and %lld new ones",
-                         (long long)batch, (long long)span.total - 1, (long long)span.total,
-                         (long long)p->past_length, (long long)p->new_keys);
+                         (long long)batch, (long long)span.total - 1, (long long)span.total, (long long)p->past_length,
+                         (long long)p->new_keys);
     return TORT_OK;
 }
 
@@ -156,8 +156,9 @@ tort_status tort_heads_begin(heads_job *job, const float *projected, void *scrat
     tort_status status = check_numbers(job);
     for (int32_t which = KEY; which <= VALUE && !status; which++)
         if (present(job, which) && present_length(present(job, which)) < job->longest)
-            status = tort_fail(job->call->error, TORT_E_RUN, "%lld keys do not fit the present, which has room for %lld",
-                               (long long)job->longest, (long long)present_length(present(job, which)));
+            status =
+                tort_fail(job->call->error, TORT_E_RUN, "%lld keys do not fit the present, which has room for %lld",
+                          (long long)job->longest, (long long)present_length(present(job, which)));
     if (!status && p->score_bias >= 0 && job->call->inputs[p->score_bias].dims[3] < job->longest)
         status = tort_fail(job->call->error, TORT_E_RUN, "attention_bias is for %lld keys; there are %lld",
                            (long long)job->call->inputs[p->score_bias].dims[3], (long long)job->longest);
@@ -290,8 +291,7 @@ static void lay_out_queries(const heads_job *job, int64_t batch, int64_t head, c
     const tort_heads_params *p = job->p;
     const tort_head_strides *to = &job->query.strides;
     float *rows = job->laid_out[QUERY] + batch * to->batch + head * to->head;
-    for (int64_t s = 0; s < p->queries; s++)
-        make_row(job, QUERY, batch, head, s, room, rows + s * to->position);
+    for (int64_t s = 0; s < p->queries; s++) make_row(job, QUERY, batch, head, s, room, rows + s * to->position);
 }
 
 void tort_heads_lay_out(void *arg, int64_t begin, int64_t end) {
@@ -307,8 +307,8 @@ void tort_heads_lay_out(void *arg, int64_t begin, int64_t end) {
             if (head < queries)
                 lay_out_queries(job, batch, head, &room);
             else
-                lay_out_keys(job, head - queries < p->key_heads ? KEY : VALUE, batch,
-                             (head - queries) % p->key_heads, &room);
+                lay_out_keys(job, head - queries < p->key_heads ? KEY : VALUE, batch, (head - queries) % p->key_heads,
+                             &room);
         }
     }
 }
