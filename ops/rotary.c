@@ -1,10 +1,16 @@
-/* rotary.c - RotaryEmbedding: pairs of elements of a head are rotated by angles that depend on the position.
+/* rotary.c - RotaryEmbedding, of ONNX and of com.microsoft: pairs of elements of a head are rotated by angles that
+ * depend on the position.
  *
- * The caches hold cosine and sine of every position: rows that position_ids choose, or rows by (batch, position). */
+ * The caches hold cosine and sine of every position: rows that position_ids choose, or rows by (batch, position). In
+ * com.microsoft position_ids are always there, and may be a single number: the position of the first row. */
 #include "ops/attention.h"
 #include "ops/extent.h"
 
-enum { X, COSINES, SINES, POSITIONS }; /* inputs */
+enum { X }; /* the first input */
+
+static bool is_microsoft(const tort_node_view *node) {
+    return *node->op->domain != 0;
+}
 
 /* Sizes of X, whose heads are an axis, or packed with their elements. */
 static tort_status resolve_heads(tort_resolve *resolve, tort_rotary_params *params) {
@@ -13,6 +19,10 @@ static tort_status resolve_heads(tort_resolve *resolve, tort_rotary_params *para
     if (!packed && x->rank != 4)
         return tort_fail(resolve->error, TORT_E_MODEL, "X has rank %d; expected 3 or 4", x->rank);
     params->heads = packed ? tort_attr_int(resolve->node, "num_heads") : x->dims[1];
+    /* com.microsoft: without num_heads the caches tell how large a head is. */
+    const int64_t cached = 2 * resolve->node->inputs[params->cosines].dims[1];
+    if (packed && is_microsoft(resolve->node) && params->heads == 0 && cached > 0 && x->dims[2] % cached == 0)
+        params->heads = x->dims[2] / cached;
     if (packed && (params->heads < 1 || x->dims[2] % params->heads != 0))
         return tort_fail(resolve->error, TORT_E_MODEL, "num_heads %lld does not divide the %lld elements of a position",
                          (long long)params->heads, (long long)x->dims[2]);
@@ -37,20 +47,26 @@ static tort_status resolve_rotated(tort_resolve *resolve, tort_rotary_params *pa
 
 static tort_status check_caches(const tort_resolve *resolve, const tort_rotary_params *params) {
     const tort_node_view *node = resolve->node;
-    const tort_info *cosines = &node->inputs[COSINES], *sines = &node->inputs[SINES];
-    const tort_info *positions = &node->inputs[POSITIONS];
-    const bool chosen = tort_has_input(node, POSITIONS);
+    const tort_info *cosines = &node->inputs[params->cosines], *sines = &node->inputs[params->sines];
+    const bool chosen = tort_has_input(node, (int32_t)params->positions);
     bool fits = cosines->rank == (chosen ? 2 : 3) && sines->rank == cosines->rank;
     for (int32_t d = 0; fits && d < cosines->rank; d++) fits = sines->dims[d] == cosines->dims[d];
     fits = fits && cosines->dims[cosines->rank - 1] == params->rotated / 2;
     fits = fits && (chosen || (cosines->dims[0] == params->batch && cosines->dims[1] == params->length));
-    if (!fits)
-        return tort_fail(resolve->error, TORT_E_MODEL, "cos_cache and sin_cache must have shape [%s, %lld]",
-                         chosen ? "positions" : "batch, length", (long long)(params->rotated / 2));
-    if (chosen && tort_shape_known(positions) &&
-        (positions->rank != 2 || positions->dims[0] != params->batch || positions->dims[1] != params->length))
-        return tort_fail(resolve->error, TORT_E_MODEL, "position_ids must have shape [%lld, %lld]",
-                         (long long)params->batch, (long long)params->length);
+    if (fits) return TORT_OK;
+    return tort_fail(resolve->error, TORT_E_MODEL, "cos_cache and sin_cache must have shape [%s, %lld]",
+                     chosen ? "positions" : "batch, length", (long long)(params->rotated / 2));
+}
+
+static tort_status check_positions(const tort_resolve *resolve, tort_rotary_params *params) {
+    const tort_node_view *node = resolve->node;
+    const tort_info *positions = &node->inputs[params->positions];
+    if (!tort_has_input(node, (int32_t)params->positions) || !tort_shape_known(positions)) return TORT_OK;
+    params->first_only = is_microsoft(node) && positions->rank == 1 && positions->dims[0] == 1;
+    if (params->first_only) return TORT_OK;
+    if (positions->rank != 2 || positions->dims[0] != params->batch || positions->dims[1] != params->length)
+        return tort_fail(resolve->error, TORT_E_MODEL, "position_ids must have shape [%lld, %lld]%s",
+                         (long long)params->batch, (long long)params->length, is_microsoft(node) ? " or [1]" : "");
     return TORT_OK;
 }
 
@@ -58,13 +74,31 @@ static tort_status resolve_rotary(tort_resolve *resolve) {
     const tort_node_view *node = resolve->node;
     tort_rotary_params *params = resolve->params;
     params->interleaved = tort_attr_int(node, "interleaved") != 0;
-    for (int32_t i = X; i <= SINES; i++)
-        if (!tort_shape_known(&node->inputs[i])) return TORT_OK;
+    params->cosines = is_microsoft(node) ? 2 : 1;
+    params->sines = params->cosines + 1;
+    params->positions = is_microsoft(node) ? 1 : 3;
+    const tort_info *cosines = &node->inputs[params->cosines];
+    if (!tort_shape_known(&node->inputs[X]) || !tort_shape_known(cosines) ||
+        !tort_shape_known(&node->inputs[params->sines]))
+        return TORT_OK;
+    if (is_microsoft(node) && cosines->rank != 2)
+        return tort_fail(resolve->error, TORT_E_MODEL, "cos_cache has rank %d; expected 2", cosines->rank);
     tort_status status = resolve_heads(resolve, params);
     if (!status) status = resolve_rotated(resolve, params);
     if (!status) status = check_caches(resolve, params);
-    if (!status) params->cache_length = node->inputs[COSINES].dims[0];
+    if (!status) status = check_positions(resolve, params);
+    if (!status) params->cache_length = cosines->dims[0];
     return status;
+}
+
+/* The row of the caches for item (batch, position). */
+static int64_t cache_row(const tort_call *call, int64_t item) {
+    const tort_rotary_params *params = call->params;
+    const tort_tensor *positions = tort_call_input(call, (int32_t)params->positions);
+    if (!positions) return item;
+    const int64_t *ids = positions->data;
+    /* Unsigned, as a position may be any number until it is checked. */
+    return params->first_only ? (int64_t)((uint64_t)ids[0] + (uint64_t)(item % params->length)) : ids[item];
 }
 
 /* Items are (batch, position). */
@@ -72,18 +106,18 @@ static void rotate_positions(void *arg, int64_t begin, int64_t end) {
     const tort_call *call = arg;
     const tort_rotary_params *params = call->params;
     const tort_tensor *x = &call->inputs[X], *y = &call->outputs[0];
+    const tort_tensor *cosines = &call->inputs[params->cosines], *sines = &call->inputs[params->sines];
     const int64_t half = params->rotated / 2;
-    const tort_tensor *positions = tort_call_input(call, POSITIONS);
     for (int64_t item = begin; item < end; item++) {
-        int64_t row = positions ? ((const int64_t *)positions->data)[item] : item;
+        int64_t row = cache_row(call, item);
         int64_t base = item / params->length * params->strides.batch + item % params->length * params->strides.position;
         for (int64_t h = 0; h < params->heads; h++) {
             const int64_t head = base + h * params->strides.head;
             for (int64_t i = 0; i < half; i++) {
                 int64_t first = head + (params->interleaved ? 2 * i : i);
                 int64_t second = params->interleaved ? first + 1 : first + half;
-                double cosine = tort_element_at(&call->inputs[COSINES], row * half + i);
-                double sine = tort_element_at(&call->inputs[SINES], row * half + i);
+                double cosine = tort_element_at(cosines, row * half + i);
+                double sine = tort_element_at(sines, row * half + i);
                 double a = tort_element_at(x, first), b = tort_element_at(x, second);
                 double real = cosine * a - sine * b, imaginary = sine * a + cosine * b;
                 tort_store_doubles(y->type, y->data, first, 1, &real);
@@ -98,9 +132,9 @@ static void rotate_positions(void *arg, int64_t begin, int64_t end) {
 static tort_status rotary(const tort_call *call) {
     const tort_rotary_params *params = call->params;
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
-    const tort_tensor *chosen = tort_call_input(call, POSITIONS);
+    const tort_tensor *chosen = tort_call_input(call, (int32_t)params->positions);
     for (int64_t i = 0; chosen && i < params->batch * params->length; i++) {
-        const int64_t position = ((const int64_t *)chosen->data)[i];
+        const int64_t position = cache_row(call, i);
         if (position < 0 || position >= params->cache_length)
             return tort_fail(call->error, TORT_E_RUN, "position_ids[%lld, %lld] is %lld; the caches have %lld rows",
                              (long long)(i / params->length), (long long)(i % params->length), (long long)position,
@@ -115,5 +149,9 @@ const tort_op tort_ops_rotary[] = {
     {"", "RotaryEmbedding", 23, 28, "X:T cos_cache:T sin_cache:T position_ids?:M", "Y:T", "T=floats13|-double M=int64",
      "interleaved:int=0 num_heads:int rotary_embedding_dim:int=0", 0, 0, sizeof(tort_rotary_params),
      tort_infer_elementwise, resolve_rotary, rotary},
+    {"com.microsoft", "RotaryEmbedding", 1, 1, "input:T position_ids:M cos_cache:T sin_cache:T", "output:T",
+     "T=float|float16|bfloat16 M=int64",
+     "interleaved:int is_packed_batching:int num_heads:int rotary_embedding_dim:int scale:float", 0, 0,
+     sizeof(tort_rotary_params), tort_infer_elementwise, resolve_rotary, rotary},
     {0},
 };

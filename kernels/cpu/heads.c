@@ -104,5 +104,7 @@ static tort_status run_heads(const tort_call *call) {
 
 const tort_kernel tort_cpu_heads[] = {
     ROW("GroupQueryAttention"),
+    ROW("MultiHeadAttention"),
+    ROW("DecoderMaskedMultiHeadAttention"),
     {.op = NULL},
 };

@@ -79,13 +79,14 @@ static tort_status prepare_rotary(tort_prepare *p) {
 static tort_status run_rotary(const tort_call *call) {
     const cuda_stream *stream = call->stream;
     const tort_tensor *x = &call->inputs[0];
-    const gpu_rotary rotary = {.params = *(const tort_rotary_params *)call->params,
+    const tort_rotary_params *params = call->params;
+    const gpu_rotary rotary = {.params = *params,
                                .count = (size_t)tort_count(x),
                                .packed = x->rank == 3,
                                .x = x->data,
-                               .cosines = call->inputs[1].data,
-                               .sines = call->inputs[2].data,
-                               .positions = input_data(call, 3),
+                               .cosines = call->inputs[params->cosines].data,
+                               .sines = call->inputs[params->sines].data,
+                               .positions = input_data(call, (int32_t)params->positions),
                                .y = call->outputs[0].data,
                                .node = call->node,
                                .status = stream->status};
@@ -104,6 +105,12 @@ const tort_kernel tort_cuda_attention_kernels[] = {
      .prepare = CUDA_ONLY(prepare_attention),
      .run = CUDA_ONLY(run_attention)},
     {.domain = "",
+     .op = "RotaryEmbedding",
+     .name = "rotary",
+     .claim = tort_cuda_claim_float,
+     .prepare = CUDA_ONLY(prepare_rotary),
+     .run = CUDA_ONLY(run_rotary)},
+    {.domain = "com.microsoft",
      .op = "RotaryEmbedding",
      .name = "rotary",
      .claim = tort_cuda_claim_float,

@@ -28,7 +28,7 @@ template <class T> static __global__ void rotary(const gpu_rotary r) {
         const int64_t place = place_of(r, row);
         int64_t angle = place;
         if (r.positions) {
-            angle = r.positions[place];
+            angle = p.first_only ? r.positions[0] + place % p.length : r.positions[place];
             if (angle < 0 || angle >= p.cache_length) {
                 report_fault((gpu_status *)r.status, r.node, GPU_FAULT_RANGE, angle, (size_t)place, p.cache_length - 1);
                 continue;

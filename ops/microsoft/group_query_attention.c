@@ -38,10 +38,6 @@ static tort_status read_heads(const tort_node_view *node, tort_error *error, int
         (long long)*heads, (long long)*key_heads);
 }
 
-static tort_dim divide(tort_dims *dims, tort_dim dim, int64_t by) {
-    return tort_dim_known(dim) ? dim / by : tort_dim_floordiv(dims, dim, by);
-}
-
 static tort_status infer_group_query(tort_infer *infer) {
     const tort_node_view *node = infer->node;
     const tort_info *query = &node->inputs[QUERY], *past = &node->inputs[PAST_KEY];
@@ -55,7 +51,7 @@ static tort_status infer_group_query(tort_infer *infer) {
     if (status || query->rank < 0) return status;
     if (query->rank != 3) return tort_fail(infer->error, TORT_E_MODEL, "query has rank %d; expected 3", query->rank);
     const bool packed = !tort_has_input(node, KEY);
-    const tort_dim size = divide(infer->dims, query->dims[2], packed ? heads + 2 * key_heads : heads);
+    const tort_dim size = tort_heads_divide(infer->dims, query->dims[2], packed ? heads + 2 * key_heads : heads);
     const tort_dim hidden = packed ? tort_dim_mul(infer->dims, size, heads) : query->dims[2];
     const tort_dim output[3] = {query->dims[0], query->dims[1], hidden};
     const tort_dim total = tort_scalar_to_dim(infer->dims, longest);
@@ -90,17 +86,6 @@ static tort_status refuse(const tort_resolve *resolve) {
     return TORT_OK;
 }
 
-/* A tensor must have these dims; -1: any. */
-static tort_status expect(const tort_resolve *resolve, int32_t input, const char *name, int32_t rank,
-                          const int64_t *dims) {
-    const tort_info *info = &resolve->node->inputs[input];
-    bool fits = info->rank == rank;
-    for (int32_t d = 0; fits && d < rank; d++) fits = dims[d] < 0 || info->dims[d] == dims[d];
-    if (fits || !tort_has_input(resolve->node, input)) return TORT_OK;
-    return tort_fail(resolve->error, TORT_E_MODEL, "the shape of %s does not fit that of the query and num_heads",
-                     name);
-}
-
 /* Q, K and V, side by side in one input or each in its own. */
 static tort_status read_rows(const tort_resolve *resolve, tort_heads_params *p) {
     const tort_node_view *node = resolve->node;
@@ -133,8 +118,8 @@ static tort_status read_rows(const tort_resolve *resolve, tort_heads_params *p) 
     p->value.operand = VALUE;
     p->key.offset = p->value.offset = 0;
     p->key.strides = p->value.strides = (tort_head_strides){p->new_keys * hidden, size, hidden};
-    tort_status status = expect(resolve, KEY, "key", 3, wanted);
-    return status ? status : expect(resolve, VALUE, "value", 3, wanted);
+    tort_status status = tort_heads_expect(resolve, KEY, "key", 3, wanted);
+    return status ? status : tort_heads_expect(resolve, VALUE, "value", 3, wanted);
 }
 
 static tort_status read_past(const tort_resolve *resolve, tort_heads_params *p) {
@@ -151,8 +136,8 @@ static tort_status read_past(const tort_resolve *resolve, tort_heads_params *p) 
     p->past_value.operand = PAST_VALUE;
     const int64_t head = length * p->key_size;
     p->past_key.strides = p->past_value.strides = (tort_head_strides){p->key_heads * head, head, p->key_size};
-    tort_status status = expect(resolve, PAST_KEY, "past_key", 4, wanted);
-    return status ? status : expect(resolve, PAST_VALUE, "past_value", 4, wanted);
+    tort_status status = tort_heads_expect(resolve, PAST_KEY, "past_key", 4, wanted);
+    return status ? status : tort_heads_expect(resolve, PAST_VALUE, "past_value", 4, wanted);
 }
 
 static tort_status read_rotary(const tort_resolve *resolve, tort_heads_params *p) {
@@ -162,9 +147,9 @@ static tort_status read_rotary(const tort_resolve *resolve, tort_heads_params *p
         return tort_fail(resolve->error, TORT_E_MODEL, "do_rotary needs cos_cache and sin_cache");
     const tort_info *cosines = &node->inputs[COSINES];
     const int64_t caches[2] = {-1, -1}, ids[2] = {p->batch, p->queries};
-    tort_status status = expect(resolve, COSINES, "cos_cache", 2, caches);
-    if (!status) status = expect(resolve, SINES, "sin_cache", 2, cosines->dims);
-    if (!status) status = expect(resolve, POSITIONS, "position_ids", 2, ids);
+    tort_status status = tort_heads_expect(resolve, COSINES, "cos_cache", 2, caches);
+    if (!status) status = tort_heads_expect(resolve, SINES, "sin_cache", 2, cosines->dims);
+    if (!status) status = tort_heads_expect(resolve, POSITIONS, "position_ids", 2, ids);
     if (status) return status;
     p->rotated = 2 * cosines->dims[1];
     p->cache_length = cosines->dims[0];
@@ -186,28 +171,21 @@ static tort_status read_norms(const tort_resolve *resolve, tort_heads_params *p)
     p->query_norm = QUERY_NORM;
     p->key_norm = KEY_NORM;
     p->norm_epsilon = tort_attr(node, "qk_norm_epsilon") ? (double)tort_attr_float(node, "qk_norm_epsilon") : 1e-6;
-    tort_status status = expect(resolve, QUERY_NORM, "q_norm_weight", 1, wanted);
-    return status ? status : expect(resolve, KEY_NORM, "k_norm_weight", 1, wanted);
+    tort_status status = tort_heads_expect(resolve, QUERY_NORM, "q_norm_weight", 1, wanted);
+    return status ? status : tort_heads_expect(resolve, KEY_NORM, "k_norm_weight", 1, wanted);
 }
 
 /* Sums of scores and biases, sinks, and who sees what. */
 static tort_status read_scores(const tort_resolve *resolve, tort_heads_params *p) {
     const tort_node_view *node = resolve->node;
-    const tort_info *bias = &node->inputs[SCORE_BIAS];
-    const int64_t wanted[4] = {-1, -1, p->queries, -1}, sinks[1] = {p->query_heads}, lengths[1] = {p->batch};
+    const int64_t sinks[1] = {p->query_heads}, lengths[1] = {p->batch};
     p->lengths = LENGTHS;
     p->total = TOTAL;
     p->zero_rest = true;
-    if (tort_has_input(node, SCORE_BIAS)) {
-        const bool fits = bias->rank == 4 && (bias->dims[0] == 1 || bias->dims[0] == p->batch) &&
-                          (bias->dims[1] == 1 || bias->dims[1] == p->query_heads);
-        if (!fits) return tort_fail(resolve->error, TORT_E_MODEL, "attention_bias does not fit batch and num_heads");
-        tort_heads_spread_bias(p, SCORE_BIAS, bias);
-    }
     if (tort_has_input(node, SINK)) p->sink = SINK;
-    tort_status status = expect(resolve, SCORE_BIAS, "attention_bias", 4, wanted);
-    if (!status) status = expect(resolve, SINK, "head_sink", 1, sinks);
-    if (!status) status = expect(resolve, LENGTHS, "seqlens_k", 1, lengths);
+    tort_status status = tort_heads_read_score_bias(resolve, p, SCORE_BIAS);
+    if (!status) status = tort_heads_expect(resolve, SINK, "head_sink", 1, sinks);
+    if (!status) status = tort_heads_expect(resolve, LENGTHS, "seqlens_k", 1, lengths);
     return status;
 }
 

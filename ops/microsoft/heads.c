@@ -11,121 +11,6 @@
 #include <float.h>
 #include <math.h>
 
-/* ---- params ------------------------------------------------------------------------------------------------------ */
-
-void tort_heads_clear(tort_heads_params *p) {
-    int64_t *const absent[] = {&p->query.operand,
-                               &p->key.operand,
-                               &p->value.operand,
-                               &p->past_key.operand,
-                               &p->past_value.operand,
-                               &p->present_key,
-                               &p->present_value,
-                               &p->bias,
-                               &p->cosines,
-                               &p->sines,
-                               &p->positions,
-                               &p->query_norm,
-                               &p->key_norm,
-                               &p->past_count,
-                               &p->lengths,
-                               &p->total,
-                               &p->mask,
-                               &p->score_bias,
-                               &p->beams,
-                               &p->beam_choices,
-                               &p->sink,
-                               &p->scores,
-                               &p->left_window};
-    for (size_t i = 0; i < sizeof absent / sizeof *absent; i++) *absent[i] = TORT_HEADS_NONE;
-    for (int32_t i = 0; i < 3; i++) p->bias_offsets[i] = -1;
-}
-
-void tort_heads_spread_bias(tort_heads_params *p, int64_t input, const tort_info *bias) {
-    const int64_t matrix = bias->dims[2] * bias->dims[3];
-    p->score_bias = input;
-    p->score_bias_strides[0] = bias->dims[0] == 1 ? 0 : bias->dims[1] * matrix;
-    p->score_bias_strides[1] = bias->dims[1] == 1 ? 0 : matrix;
-    p->score_bias_strides[2] = bias->dims[3];
-}
-
-static bool changes(const tort_heads_params *p, int32_t which) {
-    const bool turned = which < 2 && (p->rotated > 0 || p->query_norm >= 0);
-    return turned || (p->bias >= 0 && p->bias_offsets[which] >= 0);
-}
-
-/* Rows of floats in scratch, for all batches. */
-static bool rows_floats(const tort_heads_params *p, tort_heads_home home, int64_t heads, int64_t length, int64_t size,
-                        size_t *floats) {
-    *floats = 0;
-    if (home != TORT_HEADS_SCRATCH) return true;
-    return tort_mul_size((size_t)p->batch, (size_t)heads, floats) && tort_mul_size(*floats, (size_t)length, floats) &&
-           tort_mul_size(*floats, (size_t)size, floats);
-}
-
-int64_t tort_heads_capacity(const tort_heads_params *p) {
-    return p->past_length + p->new_keys;
-}
-
-static bool part_bytes(const tort_heads_params *p, const tort_heads_loops *loops, size_t *bytes) {
-    size_t outputs, rows;
-    const size_t sizes = (size_t)(p->key_size + p->value_size + p->rotated + p->key_size);
-    return tort_add_size((size_t)tort_heads_capacity(p), 1, &rows) && tort_mul_size(rows, 2, &rows) &&
-           tort_add_size(rows, (size_t)loops->score_room, &rows) &&
-           tort_mul_size((size_t)loops->row_room, (size_t)p->value_size, &outputs) &&
-           tort_add_size(rows, outputs, bytes) && tort_add_size(*bytes, sizes, bytes) &&
-           tort_mul_size(*bytes, sizeof(float), bytes) && tort_align_size(*bytes, TORT_HOST_ALIGN, bytes) &&
-           tort_add_size(*bytes, loops->buffer_bytes, bytes);
-}
-
-bool tort_heads_scratch(const tort_heads_params *p, const tort_heads_loops *loops, size_t *bytes) {
-    const int64_t capacity = tort_heads_capacity(p);
-    size_t rows[3], part;
-    if (!rows_floats(p, p->query_home, p->query_heads, p->queries, p->key_size, &rows[0]) ||
-        !rows_floats(p, p->key_home, p->key_heads, capacity, p->key_size, &rows[1]) ||
-        !rows_floats(p, p->value_home, p->key_heads, capacity, p->value_size, &rows[2]))
-        return false;
-    *bytes = 0;
-    for (int32_t i = 0; i < 3; i++) {
-        size_t some;
-        if (!tort_mul_size(rows[i], sizeof(float), &some) || !tort_align_size(some, TORT_HOST_ALIGN, &some) ||
-            !tort_add_size(*bytes, some, bytes))
-            return false;
-    }
-    return part_bytes(p, loops, &part) && tort_mul_size(part, (size_t)loops->parts, &part) &&
-           tort_add_size(*bytes, part, bytes);
-}
-
-tort_status tort_heads_settle(tort_resolve *resolve) {
-    tort_heads_params *p = resolve->params;
-    const bool plain = resolve->node->inputs[0].type == TORT_FLOAT;
-    const bool projected = p->query.operand == TORT_HEADS_PROJECTED;
-    const bool past = p->past_key.operand >= 0 || p->beams >= 0;
-    p->query_home = (plain || projected) && !changes(p, 0) ? TORT_HEADS_IN_PLACE : TORT_HEADS_SCRATCH;
-    for (int32_t which = 1; which < 3; which++) {
-        const int64_t present = which == 1 ? p->present_key : p->present_value;
-        tort_heads_home home = TORT_HEADS_SCRATCH;
-        if (present >= 0 && plain && p->beams < 0) home = TORT_HEADS_PRESENT;
-        if (present < 0 && (plain || projected) && !past && !changes(p, which)) home = TORT_HEADS_IN_PLACE;
-        *(which == 1 ? &p->key_home : &p->value_home) = home;
-    }
-    size_t projection = 0, bytes;
-    const tort_heads_loops loops = tort_heads_plain_loops(p);
-    if (tort_heads_projection(p, &projection) && tort_heads_scratch(p, &loops, &bytes) &&
-        tort_add_size(projection, bytes, &resolve->scratch_bytes))
-        return TORT_OK;
-    return tort_fail(resolve->error, TORT_E_MEMORY, "%lld keys do not fit in memory",
-                     (long long)tort_heads_capacity(p));
-}
-
-bool tort_heads_projection(const tort_heads_params *p, size_t *bytes) {
-    *bytes = 0;
-    if (p->query.operand != TORT_HEADS_PROJECTED) return true;
-    return tort_mul_size((size_t)p->batch, (size_t)p->queries, bytes) &&
-           tort_mul_size(*bytes, (size_t)p->projected_size, bytes) && tort_mul_size(*bytes, sizeof(float), bytes) &&
-           tort_align_size(*bytes, TORT_HOST_ALIGN, bytes);
-}
-
 /* ---- scores ------------------------------------------------------------------------------------------------------ */
 
 /* A block: queries of one head, or, where each has one query, heads of a group that share their keys. */
@@ -137,14 +22,19 @@ typedef struct heads_block {
     float *buffer, *scores, *row, *bias, *outputs;
 } heads_block;
 
+/* Do keys that causality hides count, with the lowest float on top of their scores? If nothing else is added to scores,
+ * and nobody sees them, they need not even be made. */
+static bool sees_all(const tort_heads_params *p) {
+    return p->lengths < 0 && (p->mask_kind != TORT_HEADS_NO_MASK || p->score_bias >= 0 || p->scores >= 0);
+}
+
 /* Keys first..last that a query sees. What a mask hides is not known here. */
 static void visible(const heads_job *job, int64_t batch, int64_t query, int64_t *first, int64_t *last) {
     const tort_heads_params *p = job->p;
     const heads_span span = tort_heads_span(job, batch);
-    const bool whole = p->lengths < 0 && (p->mask_kind != TORT_HEADS_NO_MASK || p->score_bias >= 0);
     *first = 0;
     *last = span.total;
-    if (!p->causal || whole) return;
+    if (!p->causal || sees_all(p)) return;
     if (span.before + query + 1 < span.total) *last = span.before + query + 1;
     if (p->left_window >= 0 && *last > p->left_window) *first = *last - p->left_window;
 }
@@ -219,8 +109,8 @@ static void finish_scores(const heads_block *b) {
         if (p->softcap > 0)
             for (int64_t j = first - b->first; j < last - b->first; j++)
                 scores[j] = (float)p->softcap * tanhf(scores[j] / (float)p->softcap);
-        if (p->mask_kind != TORT_HEADS_NO_MASK || p->score_bias >= 0) add_mask(b, query, scores);
         if (p->score_bias >= 0) add_bias(b, head, query, scores);
+        if (sees_all(p)) add_mask(b, query, scores);
         show_scores(b, 1, head, query, first, last, scores);
         normalize(b, head, first, last, scores);
         show_scores(b, 2, head, query, first, last, scores);
@@ -323,7 +213,7 @@ tort_status tort_heads_attend(const tort_call *call, const tort_heads_loops *loo
                               void *scratch) {
     const tort_heads_params *p = call->params;
     heads_job job = {.call = call, .p = p, .loops = loops};
-    if (!part_bytes(p, loops, &job.part_bytes)) return tort_out_of_memory(call->error, SIZE_MAX);
+    if (!tort_heads_part_bytes(p, loops, &job.part_bytes)) return tort_out_of_memory(call->error, SIZE_MAX);
     tort_status status = tort_heads_begin(&job, projected, scratch);
     if (status) return status;
     const double rows = (double)p->batch * (double)tort_heads_capacity(p) * (double)p->key_heads;

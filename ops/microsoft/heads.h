@@ -61,6 +61,7 @@ typedef struct tort_heads_params {
     double mask_filter;
     int64_t score_bias, score_bias_strides[3]; /* input; of (batch, head, query) */
     int64_t beams, beam_choices, beam_stride; /* inputs: how many beams a batch has; which of them, a key of the past */
+    int64_t beam_width;                        /* how many, where no input tells */
     int64_t sink;                             /* input: one a head, a score of a key without value */
     bool smooth;                              /* a sink of 0 */
     double scale, softcap;                    /* 0: none */
@@ -95,8 +96,16 @@ typedef struct tort_heads_loops {
 
 /* Fills what is not 0 in params that say nothing yet. */
 void tort_heads_clear(tort_heads_params *params);
-/* Input `input`, of shape (batch or 1, heads or 1, queries, keys), is added to the scores. */
-void tort_heads_spread_bias(tort_heads_params *params, int64_t input, const tort_info *bias);
+/* A dimension shared by so many heads. */
+tort_dim tort_heads_divide(tort_dims *dims, tort_dim dim, int64_t heads);
+/* TORT_E_MODEL unless an input is absent or has these dims; -1: any. */
+tort_status tort_heads_expect(const tort_resolve *resolve, int32_t input, const char *name, int32_t rank,
+                              const int64_t *dims);
+/* An input of shape (batch or 1, heads or 1, queries, keys) is added to the scores. */
+tort_status tort_heads_read_score_bias(const tort_resolve *resolve, tort_heads_params *params, int32_t input);
+/* An input says in one of many forms which keys are hidden. */
+tort_status tort_heads_read_mask(const tort_resolve *resolve, tort_heads_params *params, int32_t input,
+                                 const char *name);
 /* Decides where rows will be, once all else is known, and counts the scratch of the plain loop. */
 tort_status tort_heads_settle(tort_resolve *resolve);
 /* Bytes of scratch, without those of a projection; false: more than a size_t. */

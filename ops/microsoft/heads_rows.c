@@ -50,7 +50,7 @@ static tort_status check_past_count(heads_job *job) {
 
 static tort_status check_beams(heads_job *job) {
     const tort_heads_params *p = job->p;
-    job->beams = p->beams >= 0 ? int32_at(job, p->beams, 0) : 1;
+    job->beams = p->beams >= 0 ? int32_at(job, p->beams, 0) : p->beam_width;
     if (p->beam_choices < 0) return TORT_OK;
     if (job->beams < 1 || p->batch % job->beams != 0)
         return tort_fail(job->call->error, TORT_E_RUN, "beam_width is %lld; the batch has %lld", (long long)job->beams,
@@ -94,10 +94,11 @@ static tort_status check_numbers(heads_job *job) {
     }
     job->longest = int32_at(job, p->total, 0);
     job->first = p->queries == job->longest;
-    if (job->longest > tort_heads_capacity(p))
+    if (job->longest != tort_heads_capacity(p) && job->longest > p->past_length)
         return tort_fail(job->call->error, TORT_E_RUN,
-                         "total_sequence_length is %lld; a past of at most %lld and %lld new keys are fewer",
-                         (long long)job->longest, (long long)p->past_length, (long long)p->new_keys);
+                         "total_sequence_length is %lld; expected %lld, that of the past and the new keys, or, where the "
+                         "past is a buffer that has room for all of them, at most %lld",
+                         (long long)job->longest, (long long)tort_heads_capacity(p), (long long)p->past_length);
     for (int64_t b = 0; b < p->batch; b++) {
         tort_status status = check_span(job, b);
         if (status) return status;
@@ -162,6 +163,10 @@ tort_status tort_heads_begin(heads_job *job, const float *projected, void *scrat
     if (!status && p->score_bias >= 0 && job->call->inputs[p->score_bias].dims[3] < job->longest)
         status = tort_fail(job->call->error, TORT_E_RUN, "attention_bias is for %lld keys; there are %lld",
                            (long long)job->call->inputs[p->score_bias].dims[3], (long long)job->longest);
+    const tort_tensor *mask = p->mask >= 0 ? &job->call->inputs[p->mask] : NULL;
+    if (!status && p->mask_kind == TORT_HEADS_ELEMENTS && mask->dims[mask->rank - 1] < job->longest)
+        status = tort_fail(job->call->error, TORT_E_RUN, "the mask is for %lld keys; there are %lld",
+                           (long long)mask->dims[mask->rank - 1], (long long)job->longest);
     if (status) return status;
     job->projected = (tort_tensor){.type = TORT_FLOAT, .rank = 1, .data = (void *)(uintptr_t)projected};
     job->projected.dims[0] = p->batch * p->queries * p->projected_size;
