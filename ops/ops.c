@@ -70,6 +70,7 @@ extern const tort_op tort_ops_window[];
 extern const tort_op tort_ops_det[];
 extern const tort_op tort_ops_training[];
 extern const tort_op tort_ops_group_query_attention[];
+extern const tort_op tort_ops_microsoft_attention[];
 extern const tort_op tort_ops_multi_head_attention[];
 
 // clang-format off: a line a family
@@ -141,6 +142,7 @@ const tort_op *const tort_op_families[] = {
     tort_ops_det,
     tort_ops_training,
     tort_ops_group_query_attention,
+    tort_ops_microsoft_attention,
     tort_ops_multi_head_attention,
     NULL,
 };

@@ -96,6 +96,71 @@ static tort_status run_heads(const tort_call *call) {
     return tort_heads_attend(call, &loops, NULL, call->scratch);
 }
 
+/* Attention: the product that makes queries, keys and values is one of MatMul's, with the constant weights packed ahead
+ * of time. Its scratch comes first. */
+static tort_verdict claim_projected(const tort_target *target, const tort_node_view *node) {
+    return tort_cpu_claim_float(target, node);
+}
+
+static bool packs_weights(const tort_node_view *node) {
+    return node->inputs[1].constant && node->inputs[1].rank == 2;
+}
+
+static tort_status pack_size_projected(const tort_target *target, const tort_node_view *node, size_t *bytes,
+                                       uint32_t *consumed, tort_error *error) {
+    const tort_info *weights = &node->inputs[1];
+    if (!packs_weights(node)) return TORT_OK;
+    return tort_product_pack_size(target, weights->dims[1], weights->dims[0], bytes, consumed, error);
+}
+
+static tort_status prepare_projected(tort_prepare *prepare) {
+    const tort_info *weights = &prepare->node->inputs[1];
+    if (!prepare->packed) return TORT_OK;
+    return tort_product_prepare(prepare, weights->dims[1], 1, weights->dims[1], weights->dims[0], 1);
+}
+
+static tort_status size_projected(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                                  tort_error *error) {
+    const tort_heads_params *p = node->params;
+    size_t heads, projection;
+    tort_status status = tort_product_size(target, packs_weights(node), scratch, error);
+    if (!status) status = size_heads(target, node, &heads, error);
+    if (status) return status;
+    if (tort_heads_projection(p, &projection) && tort_cpu_reserve(scratch, projection) &&
+        tort_cpu_reserve(scratch, heads))
+        return TORT_OK;
+    return tort_out_of_memory(error, SIZE_MAX);
+}
+
+static tort_status run_projected(const tort_call *call) {
+    const tort_heads_params *p = call->params;
+    const tort_cpu_device *device = call->device;
+    const tort_heads_loops loops = loops_of(device->simd, device->threads, p);
+    const tort_tensor *bias = tort_call_input(call, 2);
+    char *scratch = call->scratch;
+    size_t bytes;
+    if (tort_count(&call->outputs[0]) == 0 && p->present_key < 0) return TORT_OK;
+    if (!tort_heads_projection(p, &bytes)) return tort_out_of_memory(call->error, SIZE_MAX);
+    void *buffers = tort_cpu_take(&scratch, tort_packed_gemm_buffer(device->simd, false, call->packed != NULL) *
+                                                (size_t)device->threads);
+    float *projected = tort_cpu_take(&scratch, bytes);
+    tort_packed_gemm gemm = {.m = p->batch * p->queries,
+                             .n = p->projected_size,
+                             .k = p->input_size,
+                             .a = call->inputs[0].data,
+                             .a_row_stride = p->input_size,
+                             .a_k_stride = 1,
+                             .scale = 1,
+                             .b = call->inputs[1].data,
+                             .b_k_stride = p->projected_size,
+                             .b_column_stride = 1,
+                             .c = projected,
+                             .c_stride = p->projected_size,
+                             .column_bias = bias ? bias->data : NULL};
+    tort_status status = gemm.m > 0 ? tort_product_run(call, &gemm, NULL, buffers) : TORT_OK;
+    return status ? status : tort_heads_attend(call, &loops, projected, scratch);
+}
+
 #define ROW(op_)                                                                                                       \
     {                                                                                                                  \
         .domain = "com.microsoft", .op = op_, .name = "heads_blocks", .claim = claim_heads, .size = size_heads,        \
@@ -103,6 +168,14 @@ static tort_status run_heads(const tort_call *call) {
     }
 
 const tort_kernel tort_cpu_heads[] = {
+    {.domain = "com.microsoft",
+     .op = "Attention",
+     .name = "heads_projected",
+     .claim = claim_projected,
+     .size = size_projected,
+     .pack_size = pack_size_projected,
+     .prepare = prepare_projected,
+     .run = run_projected},
     ROW("GroupQueryAttention"),
     ROW("MultiHeadAttention"),
     ROW("DecoderMaskedMultiHeadAttention"),

@@ -28,15 +28,20 @@ static bool sees_all(const tort_heads_params *p) {
     return p->lengths < 0 && (p->mask_kind != TORT_HEADS_NO_MASK || p->score_bias >= 0 || p->scores >= 0);
 }
 
-/* Keys first..last that a query sees. What a mask hides is not known here. */
-static void visible(const heads_job *job, int64_t batch, int64_t query, int64_t *first, int64_t *last) {
+/* The first key that causality hides from a query. Without lengths the last query sees all keys, also where there are
+ * more of them than queries: so does onnxruntime. */
+static int64_t causal_end(const heads_job *job, int64_t batch, int64_t query) {
     const tort_heads_params *p = job->p;
     const heads_span span = tort_heads_span(job, batch);
-    *first = 0;
-    *last = span.total;
-    if (!p->causal || sees_all(p)) return;
-    if (span.before + query + 1 < span.total) *last = span.before + query + 1;
-    if (p->left_window >= 0 && *last > p->left_window) *first = *last - p->left_window;
+    const bool all = !p->causal || (p->lengths < 0 && query == p->queries - 1);
+    return all || span.before + query + 1 > span.total ? span.total : span.before + query + 1;
+}
+
+/* Keys first..last that count for a query. What a mask hides counts, too. */
+static void visible(const heads_job *job, int64_t batch, int64_t query, int64_t *first, int64_t *last) {
+    const tort_heads_params *p = job->p;
+    *last = sees_all(p) ? tort_heads_span(job, batch).total : causal_end(job, batch, query);
+    *first = p->causal && p->left_window >= 0 && *last > p->left_window ? *last - p->left_window : 0;
 }
 
 static bool is_hidden(const heads_job *job, int64_t batch, int64_t query, int64_t key) {
@@ -51,9 +56,7 @@ static bool is_hidden(const heads_job *job, int64_t batch, int64_t query, int64_
 /* In float, as sums with the lowest float are that float again: what a mask and causality hide both counts the same. */
 static void add_mask(const heads_block *b, int64_t query, float *scores) {
     const tort_heads_params *p = b->job->p;
-    const bool causal = p->causal && p->lengths < 0;
-    const int64_t own = tort_heads_span(b->job, b->batch).before + query;
-    const int64_t end = causal && own < b->last ? own + 1 : b->last;
+    const int64_t end = causal_end(b->job, b->batch, query);
     for (int64_t j = b->first; p->mask_kind != TORT_HEADS_NO_MASK && j < end; j++)
         if (is_hidden(b->job, b->batch, query, j)) scores[j - b->first] += (float)p->mask_filter;
     for (int64_t j = end; j < b->last; j++) scores[j - b->first] += -FLT_MAX;

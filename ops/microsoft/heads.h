@@ -110,6 +110,8 @@ tort_status tort_heads_read_mask(const tort_resolve *resolve, tort_heads_params 
 tort_status tort_heads_settle(tort_resolve *resolve);
 /* Bytes of scratch, without those of a projection; false: more than a size_t. */
 bool tort_heads_scratch(const tort_heads_params *params, const tort_heads_loops *loops, size_t *bytes);
+/* Bytes of a projection, 0 where there is none; false: more than a size_t. */
+bool tort_heads_projection(const tort_heads_params *params, size_t *bytes);
 /* projected: (batch * queries, projected_size); NULL: there is none. */
 tort_status tort_heads_attend(const tort_call *call, const tort_heads_loops *loops, const float *projected,
                               void *scratch);

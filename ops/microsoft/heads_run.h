@@ -32,7 +32,6 @@ typedef struct heads_span {
 heads_span tort_heads_span(const heads_job *job, int64_t batch);
 int64_t tort_heads_capacity(const tort_heads_params *params); /* keys of a batch at most */
 bool tort_heads_part_bytes(const tort_heads_params *params, const tort_heads_loops *loops, size_t *bytes);
-bool tort_heads_projection(const tort_heads_params *params, size_t *bytes);
 tort_heads_loops tort_heads_plain_loops(const tort_heads_params *params);
 
 /* Reads and checks the numbers that inputs hold, finds where rows lie. */

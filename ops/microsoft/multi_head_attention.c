@@ -263,7 +263,7 @@ static tort_status resolve_multi_head(tort_resolve *resolve) {
     p->new_keys = main.keys;
     p->key_size = main.key_size;
     p->value_size = main.value_size;
-    p->causal = tort_attr_int(node, "unidirectional") != 0 && p->queries > 1;
+    p->causal = tort_attr_int(node, "unidirectional") != 0;
     if (p->scale == 0) p->scale = 1 / sqrt((double)p->key_size);
     set_rows(node, p);
     status = check_main(resolve, p);
