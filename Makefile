@@ -202,7 +202,7 @@ INSTALL_LIB = $(DESTDIR)$(PREFIX)/lib
 INSTALL_INCLUDE = $(DESTDIR)$(PREFIX)/include
 # What a provider outside of this tree includes: provider.h and what that needs, and the params of the operators.
 PROVIDER_HEADERS := $(patsubst %,runtime/%.h,tinyort provider op graph/graph graph/value graph/shape base/account base/memory base/error) \
-    $(wildcard ops/*.h)
+    $(wildcard ops/*.h ops/*/*.h)
 .PHONY: install uninstall
 ## Install under PREFIX (default /usr/local); DESTDIR is put before it.
 install: all

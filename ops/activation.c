@@ -35,6 +35,13 @@ static tort_status resolve_shrink(tort_resolve *resolve) {
     return TORT_OK;
 }
 
+/* Of com.microsoft, which is exact. */
+static tort_status resolve_exact_gelu(tort_resolve *resolve) {
+    tort_activation_params *params = resolve->params;
+    params->tanh = false;
+    return TORT_OK;
+}
+
 static tort_status resolve_gelu(tort_resolve *resolve) {
     tort_activation_params *params = resolve->params;
     const char *approximate = tort_attr_string(resolve->node, "approximate");
@@ -370,5 +377,9 @@ const tort_op tort_ops_activation[] = {
      sizeof(tort_activation_params), tort_infer_elementwise, resolve_activation, run_thresholded_relu},
     {"", "ThresholdedRelu", 22, 28, "X:T", "Y:T", "T=floats13", "alpha:float=1.0", 0, TORT_OP_IN_PLACE,
      sizeof(tort_activation_params), tort_infer_elementwise, resolve_activation, run_thresholded_relu},
+    {"com.microsoft", "Gelu", 1, 1, "X:T", "Y:T", "T=floats13", "", 0, TORT_OP_IN_PLACE, sizeof(tort_activation_params),
+     tort_infer_elementwise, resolve_exact_gelu, run_gelu},
+    {"com.microsoft", "QuickGelu", 1, 1, "X:T", "Y:T", "T=floats13", "alpha:float=1.702", 0, TORT_OP_IN_PLACE,
+     sizeof(tort_activation_params), tort_infer_elementwise, resolve_activation, run_swish},
     {0},
 };

@@ -1,5 +1,5 @@
 /* conv.c - Conv, every version: 1 to 6 spatial axes, groups, dilations, strides, explicit and automatic padding; and
- * FusedConv, which adds Z to the result and applies an activation.
+ * FusedConv, which adds Z to the result and applies an activation, in both spellings of that.
  *
  * The plain loop makes one row of outputs at a time, summing in double. Read next: sliding.c for the geometry,
  * conv_transpose.c, kernels/cpu/conv.c for the fast form. */
@@ -89,6 +89,12 @@ static tort_status resolve_fused_conv(tort_resolve *resolve) {
     tort_conv_params *params = resolve->params;
     tort_status status = tort_resolve_conv(resolve);
     return status ? status : tort_epilogue_resolve(resolve, &params->epilogue);
+}
+
+static tort_status resolve_activated_conv(tort_resolve *resolve) {
+    tort_conv_params *params = resolve->params;
+    tort_status status = tort_resolve_conv(resolve);
+    return status ? status : tort_epilogue_resolve_operator(resolve, &params->epilogue);
 }
 
 /* ---- the plain loop ---------------------------------------------------------------------------------------------- */
@@ -207,6 +213,18 @@ const tort_op tort_ops_conv[] = {
      .params_size = sizeof(tort_conv_params),
      .infer = infer_fused_conv,
      .resolve = resolve_fused_conv,
+     .reference = run_fused_conv},
+    {.domain = "com.microsoft",
+     .name = "FusedConv",
+     .since = 1,
+     .until = 1,
+     .inputs = "X:T W:T B?:T Z?:T",
+     .outputs = "Y:T",
+     .types = "T=floats",
+     .attributes = CONV_ATTRIBUTES " activation:string activation_params:floats",
+     .params_size = sizeof(tort_conv_params),
+     .infer = infer_fused_conv,
+     .resolve = resolve_activated_conv,
      .reference = run_fused_conv},
     {0},
 };

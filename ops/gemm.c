@@ -1,5 +1,5 @@
 /* gemm.c - Gemm, every version; before version 7 C is broadcast only if attribute `broadcast` says so. And FusedGemm,
- * which adds Z to the result and applies an activation.
+ * which adds Z to the result and applies an activation; com.microsoft's applies an activation.
  *
  * Floats sum in double and round once. Integers wrap around like the type; where alpha or beta is not 1 they are
  * computed in double and truncated. Read next: gemm.h, matmul.c, kernels/cpu/gemm.c for the fast form. */
@@ -86,6 +86,12 @@ static tort_status resolve_fused_gemm(tort_resolve *resolve) {
     tort_gemm_params *params = resolve->params;
     tort_status status = resolve_gemm(resolve);
     return status ? status : tort_epilogue_resolve(resolve, &params->epilogue);
+}
+
+static tort_status resolve_activated_gemm(tort_resolve *resolve) {
+    tort_gemm_params *params = resolve->params;
+    tort_status status = resolve_gemm(resolve);
+    return status ? status : tort_epilogue_resolve_operator(resolve, &params->epilogue);
 }
 
 /* ---- the plain loop ---------------------------------------------------------------------------------------------- */
@@ -202,6 +208,18 @@ const tort_op tort_ops_gemm[] = {
      .params_size = sizeof(tort_gemm_params),
      .infer = infer_fused_gemm,
      .resolve = resolve_fused_gemm,
+     .reference = run_fused_gemm},
+    {.domain = "com.microsoft",
+     .name = "FusedGemm",
+     .since = 1,
+     .until = 1,
+     .inputs = "A:T B:T C?:T",
+     .outputs = "Y:T",
+     .types = "T=float16|float|double|uint32|uint64|int32|int64",
+     .attributes = ATTRIBUTES " activation:string activation_alpha:float activation_beta:float activation_gamma:float",
+     .params_size = sizeof(tort_gemm_params),
+     .infer = infer_gemm,
+     .resolve = resolve_activated_gemm,
      .reference = run_fused_gemm},
     {0},
 };

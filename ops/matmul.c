@@ -1,5 +1,6 @@
 /* matmul.c - MatMul, every version: numpy's matmul of two tensors of rank 1 and more. And FusedMatMul, which adds a
- * bias to every row and Z to the result, and applies an activation.
+ * bias to every row and Z to the result, and applies an activation. In com.microsoft, FusedMatMul and its older name
+ * TransposeMatMul are another thing: MatMul times alpha of operands that are transposed.
  *
  * Floats sum in double and round once; integers wrap around like the type. Read next: matmul.h, gemm.c,
  * kernels/cpu/matmul.c for the fast form. */
@@ -13,32 +14,50 @@
 
 /* ---- infer and resolve ------------------------------------------------------------------------------------------- */
 
-/* The batch dims of a value: rank and dims without the last two. */
+/* FusedMatMul of com.microsoft takes operands with axes in another order: transA and transB exchange the last two,
+ * transBatchA and transBatchB then bring the first axis of the tensor behind its batch. This is the axis of the tensor
+ * that the product sees as axis i. A vector stays as it is. */
+static int32_t axis_of(const tort_node_view *node, int32_t input, int32_t i) {
+    const int32_t rank = node->inputs[input].rank;
+    if (rank < 2) return i;
+    if (tort_attr_int(node, input ? "transB" : "transA") && i >= rank - 2) i = 2 * rank - 3 - i;
+    if (!tort_attr_int(node, input ? "transBatchB" : "transBatchA") || i == rank - 1) return i;
+    return i == rank - 2 ? 0 : i + 1;
+}
+
+/* Type and shape of an operand as the product sees it. */
+static tort_info seen(const tort_node_view *node, int32_t input) {
+    tort_info info = node->inputs[input];
+    for (int32_t i = 0; i < info.rank; i++) info.dims[i] = node->inputs[input].dims[axis_of(node, input, i)];
+    info.elements = NULL;
+    info.data = NULL;
+    return info;
+}
+
+/* The batch dims of an operand: rank and dims without the last two. */
 static tort_info batch_of(const tort_info *info) {
     tort_info batch = *info;
     batch.rank = info->rank > 2 ? info->rank - 2 : 0;
-    batch.elements = NULL;
-    batch.data = NULL;
     return batch;
 }
 
 tort_status tort_infer_matmul(tort_infer *infer) {
-    const tort_info *a = &infer->node->inputs[0], *b = &infer->node->inputs[1];
-    infer->outputs[0].type = a->type;
-    if (a->rank == 0 || b->rank == 0)
-        return tort_fail(infer->error, TORT_E_MODEL, "%s is a scalar, expected rank 1 or more", a->rank ? "B" : "A");
-    if (a->rank < 0 || b->rank < 0) return TORT_OK;
-    const tort_dim ka = a->dims[a->rank - 1], kb = b->dims[b->rank == 1 ? 0 : b->rank - 2];
+    const tort_info a = seen(infer->node, 0), b = seen(infer->node, 1);
+    infer->outputs[0].type = a.type;
+    if (a.rank == 0 || b.rank == 0)
+        return tort_fail(infer->error, TORT_E_MODEL, "%s is a scalar, expected rank 1 or more", a.rank ? "B" : "A");
+    if (a.rank < 0 || b.rank < 0) return TORT_OK;
+    const tort_dim ka = a.dims[a.rank - 1], kb = b.dims[b.rank == 1 ? 0 : b.rank - 2];
     if (tort_dim_known(ka) && tort_dim_known(kb) && ka != kb)
         return tort_fail(infer->error, TORT_E_MODEL,
                          "A has %" PRId64 " columns, B has %" PRId64 " rows, expected the same", ka, kb);
-    const tort_info a_batch = batch_of(a), b_batch = batch_of(b);
+    const tort_info a_batch = batch_of(&a), b_batch = batch_of(&b);
     tort_info out = a_batch;
     tort_status status = tort_infer_broadcast(infer, &a_batch, &b_batch, &out);
     if (status) return status;
-    if (a->rank > 1) out.dims[out.rank++] = a->dims[a->rank - 2];
-    if (b->rank > 1) out.dims[out.rank++] = b->dims[b->rank - 1];
-    tort_infer_shape(infer, 0, a->type, out.rank, out.dims);
+    if (a.rank > 1) out.dims[out.rank++] = a.dims[a.rank - 2];
+    if (b.rank > 1) out.dims[out.rank++] = b.dims[b.rank - 1];
+    tort_infer_shape(infer, 0, a.type, out.rank, out.dims);
     return TORT_OK;
 }
 
@@ -63,34 +82,47 @@ static tort_status infer_fused_matmul(tort_infer *infer) {
     return status ? status : tort_epilogue_infer(infer);
 }
 
-/* Strides of an input's matrices under the batch dims; a matrix has `size` elements. */
-static void batch_strides(const tort_info *info, int64_t size, const tort_matmul_params *p, int64_t *strides) {
-    const int32_t rank = info->rank > 2 ? info->rank - 2 : 0;
-    tort_broadcast_strides(rank, info->dims, p->batch_rank, p->batch_dims, strides);
-    for (int32_t i = 0; i < p->batch_rank; i++) strides[i] *= size;
+/* Strides of an operand: in its matrices, and of those under the batch dims. False: its shape is not known. */
+static bool operand_strides(const tort_node_view *node, int32_t input, const tort_matmul_params *p, int64_t *row,
+                            int64_t *column, int64_t *batch) {
+    const tort_info *info = &node->inputs[input];
+    int64_t strides[TORT_MAX_RANK];
+    if (!tort_shape_known(info)) return false;
+    tort_strides(info->rank, info->dims, strides);
+    const int32_t rank = info->rank, batch_rank = rank > 2 ? rank - 2 : 0;
+    *row = rank > 1 ? strides[axis_of(node, input, rank - 2)] : 1;
+    *column = rank > 1 ? strides[axis_of(node, input, rank - 1)] : 1;
+    for (int32_t i = 0; i < p->batch_rank; i++) {
+        const int32_t own = i - (p->batch_rank - batch_rank), axis = own >= 0 ? axis_of(node, input, own) : -1;
+        batch[i] = axis < 0 || (info->dims[axis] == 1 && p->batch_dims[i] != 1) ? 0 : strides[axis];
+    }
+    return true;
 }
 
-tort_status tort_resolve_matmul(tort_resolve *resolve) {
-    tort_matmul_params *p = resolve->params;
-    const tort_info *a = &resolve->node->inputs[0], *b = &resolve->node->inputs[1], *y = &resolve->node->outputs[0];
+static void resolve_sizes(const tort_info *a, const tort_info *b, tort_matmul_params *p) {
     p->m = a->rank == 1 ? 1 : tort_known_dim(a, a->rank - 2);
     p->n = b->rank == 1 ? 1 : tort_known_dim(b, b->rank - 1);
     p->k = tort_known_dim(a, a->rank - 1);
     if (p->k < 0) p->k = b->rank == 1 ? tort_known_dim(b, 0) : tort_known_dim(b, b->rank - 2);
+}
+
+tort_status tort_resolve_matmul(tort_resolve *resolve) {
+    tort_matmul_params *p = resolve->params;
+    const tort_node_view *node = resolve->node;
+    const tort_info a = seen(node, 0), b = seen(node, 1), *y = &node->outputs[0];
+    resolve_sizes(&a, &b, p);
+    p->alpha = tort_attr(node, "alpha") ? tort_attr_float(node, "alpha") : 1;
     p->batches = -1;
-    if (!tort_type_is_integer(a->type) && !tort_widen_scratch(resolve->node, 2, &resolve->scratch_bytes))
+    if (!tort_type_is_integer(a.type) && !tort_widen_scratch(node, 2, &resolve->scratch_bytes))
         return tort_out_of_memory(resolve->error, SIZE_MAX);
-    if (a->rank < 0 || b->rank < 0 || y->rank < 0) return TORT_OK;
-    p->batch_rank = y->rank - (a->rank > 1) - (b->rank > 1);
+    const bool ranked = a.rank >= 0 && b.rank >= 0 && y->rank >= 0;
+    if (ranked) p->batch_rank = y->rank - (a.rank > 1) - (b.rank > 1);
     for (int32_t i = 0; i < p->batch_rank; i++) p->batch_dims[i] = tort_known_dim(y, i);
-    const tort_info *all[3] = {a, b, y};
-    for (int32_t v = 0; v < 3; v++)
-        for (int32_t i = 0; i < all[v]->rank; i++)
-            if (!tort_dim_known(all[v]->dims[i])) return TORT_OK;
+    const bool a_known = operand_strides(node, 0, p, &p->a_row, &p->a_column, p->a_strides),
+               b_known = operand_strides(node, 1, p, &p->b_row, &p->b_column, p->b_strides);
+    if (!ranked || !a_known || !b_known || !tort_shape_known(y)) return TORT_OK;
     p->batches = 1;
     for (int32_t i = 0; i < p->batch_rank; i++) p->batches *= p->batch_dims[i];
-    batch_strides(a, p->m * p->k, p, p->a_strides);
-    batch_strides(b, p->k * p->n, p, p->b_strides);
     return TORT_OK;
 }
 
@@ -181,11 +213,11 @@ static void matmul_rows(void *arg, int64_t begin, int64_t end) {
             const tort_product_row row = {.a = job->data[0],
                                           .b = job->data[1],
                                           .k = p->k,
-                                          .a_first = a + r % p->m * p->k,
-                                          .a_step = 1,
-                                          .b_first = b + first,
-                                          .b_row_step = p->n,
-                                          .b_column_step = 1};
+                                          .a_first = a + r % p->m * p->a_row,
+                                          .a_step = p->a_column,
+                                          .b_first = b + first * p->b_column,
+                                          .b_row_step = p->b_row,
+                                          .b_column_step = p->b_column};
             if (tort_type_is_integer(job->type)) {
                 int64_t out[TORT_BLOCK];
                 tort_product_integers(job->type, &row, columns, acc.integers);
@@ -193,6 +225,7 @@ static void matmul_rows(void *arg, int64_t begin, int64_t end) {
                 tort_store_integers(job->y->type, job->y->data, r * p->n + first, columns, out);
             } else {
                 tort_product_floats(job->type, &row, columns, acc.floats);
+                for (int64_t j = 0; j < columns; j++) acc.floats[j] *= (double)p->alpha;
                 tort_store_doubles(job->y->type, job->y->data, r * p->n + first, columns, acc.floats);
             }
         }
@@ -225,6 +258,14 @@ static tort_status run_fused_matmul(const tort_call *call) {
         .resolve = tort_resolve_matmul, .reference = run_matmul                                                        \
     }
 
+#define TRANSPOSED(name_, more_)                                                                                       \
+    {                                                                                                                  \
+        .domain = "com.microsoft", .name = name_, .since = 1, .until = 1, .inputs = "A:T B:T", .outputs = "Y:T",       \
+        .types = "T=floats13", .attributes = "alpha:float=1.0 transA:int=0 transB:int=0" more_,                        \
+        .params_size = sizeof(tort_matmul_params), .infer = tort_infer_matmul, .resolve = tort_resolve_matmul,         \
+        .reference = run_matmul                                                                                        \
+    }
+
 const tort_op tort_ops_matmul[] = {
     MATMUL(1, 8, "T=floats"),
     MATMUL(9, 12, "T=high"),
@@ -241,5 +282,7 @@ const tort_op tort_ops_matmul[] = {
      .infer = infer_fused_matmul,
      .resolve = resolve_fused_matmul,
      .reference = run_fused_matmul},
+    TRANSPOSED("FusedMatMul", " transBatchA:int=0 transBatchB:int=0"),
+    TRANSPOSED("TransposeMatMul", ""),
     {0},
 };

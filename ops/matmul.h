@@ -5,11 +5,13 @@
 
 #include "ops/epilogue.h"
 
-/* `batches` products of (m, k) and (k, n). Batch dims are those of Y before its last two, a 1-D A is a row, a 1-D B a
- * column. Strides are in elements, 0 where a matrix is used again. Numbers that are not yet known while claims are
- * made are -1. */
+/* alpha times `batches` products of (m, k) and (k, n). Batch dims are those of Y before its last two, a 1-D A is a row,
+ * a 1-D B a column. Strides are in elements, of batches 0 where a matrix is used again; in a matrix, columns or rows
+ * (or those of which there is only one) are 1 apart. Numbers that are not yet known while claims are made are -1. */
 typedef struct tort_matmul_params {
     int64_t m, n, k, batches;
+    int64_t a_row, a_column, b_row, b_column; /* between rows and columns of a matrix */
+    float alpha;
     int32_t batch_rank;
     int64_t batch_dims[TORT_MAX_RANK], a_strides[TORT_MAX_RANK], b_strides[TORT_MAX_RANK];
     tort_epilogue epilogue; /* of FusedMatMul, whose bias is input 2; all zero for every other operator */

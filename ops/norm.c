@@ -1,4 +1,5 @@
-/* norm.c - LayerNormalization, RMSNormalization, InstanceNormalization, GroupNormalization.
+/* norm.c - LayerNormalization, RMSNormalization, InstanceNormalization, GroupNormalization. And
+ * SimplifiedLayerNormalization, which ONNX Runtime has in the main domain, though it is not in the standard.
  *
  * They differ in what a row is and where scale and bias lie; resolve tells both (norm.h), one loop does the rest.
  * It computes in double, which is more than any stash_type asks for, and rounds once.
@@ -10,21 +11,25 @@
 
 /* ---- infer ------------------------------------------------------------------------------------------------------- */
 
-/* LayerNormalization: Mean and InvStdDev have X's shape with the normalised axes of size 1. */
-static tort_status infer_layer(tort_infer *infer) {
+/* Outputs first..last have X's shape with the normalised axes of size 1. */
+static tort_status infer_statistics(tort_infer *infer, int32_t first, int32_t last) {
     const tort_info *input = &infer->node->inputs[0];
     tort_type stash = tort_attr_type(infer->node, "stash_type");
-    tort_infer_same(infer, 0, 0);
-    infer->outputs[1].type = infer->outputs[2].type = stash;
+    for (int32_t o = first; o <= last; o++) infer->outputs[o].type = stash;
     if (input->rank < 0) return TORT_OK;
     int32_t axis;
     tort_dim dims[TORT_MAX_RANK];
     tort_status status = tort_normalize_axis(infer->error, tort_attr_int(infer->node, "axis"), input->rank, &axis);
     if (status != TORT_OK) return status;
     for (int32_t d = 0; d < input->rank; d++) dims[d] = d < axis ? input->dims[d] : 1;
-    tort_infer_shape(infer, 1, stash, input->rank, dims);
-    tort_infer_shape(infer, 2, stash, input->rank, dims);
+    for (int32_t o = first; o <= last; o++) tort_infer_shape(infer, o, stash, input->rank, dims);
     return TORT_OK;
+}
+
+/* Mean and InvStdDev. */
+static tort_status infer_layer(tort_infer *infer) {
+    tort_infer_same(infer, 0, 0);
+    return infer_statistics(infer, 1, 2);
 }
 
 /* RMSNormalization: the type is that of scale. */
@@ -32,6 +37,12 @@ static tort_status infer_rms(tort_infer *infer) {
     tort_infer_same(infer, 0, 0);
     infer->outputs[0].type = infer->node->inputs[1].type;
     return TORT_OK;
+}
+
+/* SimplifiedLayerNormalization is what ONNX Runtime called RMSNormalization before the standard had it. */
+static tort_status infer_simplified(tort_infer *infer) {
+    tort_status status = infer_rms(infer);
+    return status ? status : infer_statistics(infer, 1, 1);
 }
 
 /* ---- resolve ----------------------------------------------------------------------------------------------------- */
@@ -159,13 +170,18 @@ static void load_strided(const tort_norm_params *params, const tort_tensor *tens
     }
 }
 
+static void load_row(const tort_norm_rows *rows, int64_t row, int64_t first, int64_t count, double *values) {
+    tort_load_doubles(rows->x->type, rows->x->data, row * rows->params->size + first, count, values);
+}
+
 /* The sum of (x - mean)^power over a row, in eight sums side by side so that the compiler can use vectors. */
-static double row_sum(const tort_tensor *x, int64_t first, int64_t size, double mean, int power) {
+static double row_sum(const tort_norm_rows *rows, int64_t row, double mean, int power) {
     enum { LANES = 8 };
+    const int64_t size = rows->params->size;
     double sums[LANES] = {0}, block[TORT_BLOCK], total = 0;
     for (int64_t at = 0; at < size; at += TORT_BLOCK) {
         int64_t count = tort_block_count(size, at);
-        tort_load_doubles(x->type, x->data, first + at, count, block);
+        rows->load(rows, row, at, count, block);
         for (int64_t i = 0; i < count; i++) block[i] -= mean;
         if (power == 2)
             for (int64_t i = 0; i < count; i++) block[i] *= block[i];
@@ -178,25 +194,24 @@ static double row_sum(const tort_tensor *x, int64_t first, int64_t size, double 
 }
 
 static void normalize_rows(void *arg, int64_t begin, int64_t end) {
-    const tort_call *call = arg;
-    const tort_norm_params *params = call->params;
-    const tort_tensor *x = &call->inputs[0], *scale = &call->inputs[1], *y = &call->outputs[0];
-    const tort_tensor *bias = tort_call_input(call, 2), *means = tort_call_output(call, 1);
-    const tort_tensor *inverses = tort_call_output(call, 2);
+    const tort_norm_rows *rows = arg;
+    const tort_norm_params *params = rows->params;
+    const tort_tensor *y = rows->y, *means = rows->means, *inverses = rows->inverses, *sums = rows->sums;
     double block[TORT_BLOCK], factors[TORT_BLOCK], offsets[TORT_BLOCK] = {0};
     for (int64_t row = begin; row < end; row++) {
         const int64_t first = row * params->size;
         const double size = (double)params->size;
-        double mean = params->centered ? row_sum(x, first, params->size, 0, 1) / size : 0;
-        double variance = row_sum(x, first, params->size, mean, 2) / size;
+        double mean = params->centered ? row_sum(rows, row, 0, 1) / size : 0;
+        double variance = row_sum(rows, row, mean, 2) / size;
         double inverse = 1 / sqrt(variance + params->epsilon);
         if (means) tort_store_doubles(means->type, means->data, row, 1, &mean);
         if (inverses) tort_store_doubles(inverses->type, inverses->data, row, 1, &inverse);
         for (int64_t at = 0; at < params->size; at += TORT_BLOCK) {
             int64_t count = tort_block_count(params->size, at);
-            tort_load_doubles(x->type, x->data, first + at, count, block);
-            load_strided(params, scale, params->scale_strides, first + at, count, factors);
-            if (bias) load_strided(params, bias, params->bias_strides, first + at, count, offsets);
+            rows->load(rows, row, at, count, block);
+            if (sums) tort_store_doubles(sums->type, sums->data, first + at, count, block);
+            load_strided(params, rows->scale, params->scale_strides, first + at, count, factors);
+            if (rows->bias) load_strided(params, rows->bias, params->bias_strides, first + at, count, offsets);
             for (int64_t i = 0; i < count; i++) block[i] = (block[i] - mean) * inverse * factors[i] + offsets[i];
             tort_store_doubles(y->type, y->data, first + at, count, block);
         }
@@ -204,10 +219,30 @@ static void normalize_rows(void *arg, int64_t begin, int64_t end) {
 }
 
 /* Rows may be empty: then their mean and standard deviation, if asked for, are NaN. */
-static tort_status normalize(const tort_call *call) {
-    const tort_norm_params *params = call->params;
-    tort_parallel(call, params->rows, params->size * 4, normalize_rows, (void *)call);
+void tort_norm_run(const tort_call *call, const tort_norm_rows *rows) {
+    tort_parallel(call, rows->params->rows, rows->params->size * 4, normalize_rows, (void *)rows);
+}
+
+/* The inverse of the standard deviation is output `inverses`; the mean is the output before it. */
+static tort_status run_norm(const tort_call *call, int32_t inverses) {
+    const tort_norm_rows rows = {.params = call->params,
+                                 .load = load_row,
+                                 .x = &call->inputs[0],
+                                 .scale = &call->inputs[1],
+                                 .bias = tort_call_input(call, 2),
+                                 .y = &call->outputs[0],
+                                 .means = inverses > 1 ? tort_call_output(call, inverses - 1) : NULL,
+                                 .inverses = tort_call_output(call, inverses)};
+    tort_norm_run(call, &rows);
     return TORT_OK;
+}
+
+static tort_status normalize(const tort_call *call) {
+    return run_norm(call, 2);
+}
+
+static tort_status normalize_simplified(const tort_call *call) {
+    return run_norm(call, 1);
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
@@ -232,5 +267,8 @@ const tort_op tort_ops_norm[] = {
      "epsilon:float=1e-05 num_groups:int! stash_type:int(floats13)=1", GROUP},
     {"", "RMSNormalization", 23, 28, "X:T scale:V", "Y:V", "T=floats13 V=floats13",
      "axis:int=-1 epsilon:float=1e-05 stash_type:int(floats13)=1", PARAMS, infer_rms, resolve_rms, normalize},
+    {"", "SimplifiedLayerNormalization", 1, 28, "X:T scale:V", "Y:V inv_std_var?:U",
+     "T=floats13 V=floats13 U=float|double", "axis:int=-1 epsilon:float=1e-05 stash_type:int(U)=1", PARAMS,
+     infer_simplified, resolve_rms, normalize_simplified},
     {0},
 };

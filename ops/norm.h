@@ -2,7 +2,7 @@
 #ifndef TORT_OPS_NORM_H
 #define TORT_OPS_NORM_H
 
-#include "runtime/tinyort.h"
+#include "runtime/op.h"
 
 /* LayerNormalization, RMSNormalization, InstanceNormalization, GroupNormalization: X is `rows` contiguous rows of
  * `size` elements, each with statistics of its own: y = (x - mean) / sqrt(variance + epsilon) * scale + bias.
@@ -15,6 +15,20 @@ typedef struct tort_norm_params {
     int64_t dims[TORT_MAX_RANK + 1]; /* GroupNormalization's view has one axis more than X */
     int64_t scale_strides[TORT_MAX_RANK + 1], bias_strides[TORT_MAX_RANK + 1];
 } tort_norm_params;
+
+/* A run over all rows, several threads where that pays. X is what `load` makes of it: `count` elements of a row from
+ * element `first` on. Tensors but y and scale are NULL where there is none. */
+typedef struct tort_norm_rows {
+    const tort_norm_params *params;
+    void (*load)(const struct tort_norm_rows *rows, int64_t row, int64_t first, int64_t count, double *values);
+    const tort_tensor *x; /* for load */
+    const void *arg;      /* for load */
+    const tort_tensor *scale, *bias;
+    const tort_tensor *y, *means, *inverses; /* the last two have one element a row */
+    const tort_tensor *sums;                 /* gets X, as `load` makes it */
+} tort_norm_rows;
+
+void tort_norm_run(const tort_call *call, const tort_norm_rows *rows);
 
 /* BatchNormalization: X seen as [batch, channels, inner]; per-activation statistics (spatial=0) make every element
  * behind the batch a channel. Each channel: y = (x - mean) / sqrt(variance + epsilon) * scale + bias. */

@@ -72,6 +72,8 @@ extern const tort_op tort_ops_training[];
 extern const tort_op tort_ops_group_query_attention[];
 extern const tort_op tort_ops_microsoft_attention[];
 extern const tort_op tort_ops_multi_head_attention[];
+extern const tort_op tort_ops_microsoft_bias[];
+extern const tort_op tort_ops_microsoft_skip_norm[];
 
 // clang-format off: a line a family
 const tort_op *const tort_op_families[] = {
@@ -144,6 +146,8 @@ const tort_op *const tort_op_families[] = {
     tort_ops_group_query_attention,
     tort_ops_microsoft_attention,
     tort_ops_multi_head_attention,
+    tort_ops_microsoft_bias,
+    tort_ops_microsoft_skip_norm,
     NULL,
 };
 

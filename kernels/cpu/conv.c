@@ -338,5 +338,7 @@ const tort_kernel tort_cpu_conv[] = {
     PACKED_GEMM("", "Conv", 0),
     DEPTHWISE("tinyort", "FusedConv"),
     PACKED_GEMM("tinyort", "FusedConv", 1u << TORT_EPILOGUE_Z),
+    DEPTHWISE("com.microsoft", "FusedConv"),
+    PACKED_GEMM("com.microsoft", "FusedConv", 1u << TORT_EPILOGUE_Z),
     {.op = NULL},
 };

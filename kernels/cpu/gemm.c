@@ -82,5 +82,6 @@ static tort_status run_gemm(const tort_call *call) {
 const tort_kernel tort_cpu_gemm[] = {
     ROW("", "Gemm", 0),
     ROW("tinyort", "FusedGemm", 1u << TORT_EPILOGUE_Z),
+    ROW("com.microsoft", "FusedGemm", 0),
     {.op = NULL},
 };

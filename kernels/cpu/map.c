@@ -2,7 +2,9 @@
  *
  * Read next: simd/maps.c. */
 #include "kernels/cpu/cpu.h"
-#include "ops/activation.h"
+#include "ops/microsoft/bias.h"
+
+#include <string.h>
 
 typedef struct map_job {
     tort_map_loop loop;
@@ -37,7 +39,7 @@ static tort_status run_erf(const tort_call *call) {
 }
 
 static tort_status run_tanh(const tort_call *call) {
-    return run_map(call, TORT_MAP_TANH, 0, 0);
+    return run_map(call, TORT_ACTIVATION_TANH, 0, 0);
 }
 
 static tort_status run_relu(const tort_call *call) {
@@ -83,8 +85,44 @@ static tort_status run_clip(const tort_call *call) {
                    high ? *(const float *)high->data : params->high);
 }
 
-#define MAP_ROW(op_, name_, run_)                                                                                      \
-    { .domain = "", .op = op_, .name = name_, .claim = tort_cpu_claim_float, .run = run_, .in_place = 1 }
+/* ---- with a bias ------------------------------------------------------------------------------------------------- */
+
+typedef struct bias_job {
+    const tort_simd *simd;
+    tort_epilogue epilogue;
+    const float *x, *bias;
+    float *y;
+    int64_t columns;
+} bias_job;
+
+static void bias_rows(void *arg, int64_t begin, int64_t end) {
+    const bias_job *job = arg;
+    for (int64_t row = begin; row < end; row++) {
+        float *y = job->y + row * job->columns;
+        const float *x = job->x + row * job->columns;
+        if (x != y) memcpy(y, x, (size_t)job->columns * sizeof(float));
+        job->simd->finish(&job->epilogue, job->bias, y, job->columns);
+    }
+}
+
+static tort_status run_bias_gelu(const tort_call *call) {
+    const tort_bias_params *params = call->params;
+    const tort_cpu_device *device = call->device;
+    const tort_tensor *bias = tort_call_input(call, 1);
+    if (!bias) return run_gelu(call);
+    bias_job job = {.simd = device->simd,
+                    .epilogue.activation = params->gelu.tanh ? TORT_ACTIVATION_GELU_TANH : TORT_ACTIVATION_GELU,
+                    .x = call->inputs[0].data,
+                    .bias = bias->data,
+                    .y = call->outputs[0].data,
+                    .columns = params->columns};
+    if (tort_count(&call->outputs[0]) > 0) tort_parallel(call, params->rows, params->columns, bias_rows, &job);
+    return TORT_OK;
+}
+
+#define MAP_ROW(op_, name_, run_) MAP_ROW_OF("", op_, name_, run_)
+#define MAP_ROW_OF(domain_, op_, name_, run_)                                                                          \
+    { .domain = domain_, .op = op_, .name = name_, .claim = tort_cpu_claim_float, .run = run_, .in_place = 1 }
 
 const tort_kernel tort_cpu_map[] = {
     MAP_ROW("Exp", "exp_vectors", run_exp),
@@ -98,5 +136,9 @@ const tort_kernel tort_cpu_map[] = {
     MAP_ROW("HardSigmoid", "hard_sigmoid_vectors", run_hard_sigmoid),
     MAP_ROW("HardSwish", "hard_swish_vectors", run_hard_swish),
     MAP_ROW("Gelu", "gelu_vectors", run_gelu),
+    MAP_ROW_OF("com.microsoft", "Gelu", "gelu_vectors", run_gelu),
+    MAP_ROW_OF("com.microsoft", "QuickGelu", "swish_vectors", run_swish),
+    MAP_ROW_OF("com.microsoft", "FastGelu", "bias_gelu_vectors", run_bias_gelu),
+    MAP_ROW_OF("com.microsoft", "BiasGelu", "bias_gelu_vectors", run_bias_gelu),
     {.op = NULL},
 };

@@ -1,5 +1,5 @@
-/* matmul.c - MatMul and FusedMatMul in fp32: a constant B is packed ahead, anything else on the way. MatMulInteger by
- * the same product.
+/* matmul.c - MatMul and the two FusedMatMul in fp32: a constant B is packed ahead, anything else on the way.
+ * MatMulInteger by the same product.
  *
  * One B for all batches makes a single product of all rows of A; else batches are products of their own, shared out to
  * the threads whole where there are enough of them. Read next: packed_gemm.h, gemm.c. */
@@ -20,15 +20,15 @@ static bool packs_b(const tort_node_view *node) {
 
 static tort_status pack_size_matmul(const tort_target *target, const tort_node_view *node, size_t *bytes,
                                     uint32_t *consumed, tort_error *error) {
-    const tort_info *b = &node->inputs[1];
+    const tort_matmul_params *p = node->params;
     if (!packs_b(node)) return TORT_OK;
-    return tort_product_pack_size(target, b->dims[1], b->dims[0], bytes, consumed, error);
+    return tort_product_pack_size(target, p->n, p->k, bytes, consumed, error);
 }
 
 static tort_status prepare_matmul(tort_prepare *prepare) {
-    const tort_info *b = &prepare->node->inputs[1];
+    const tort_matmul_params *p = prepare->node->params;
     if (!prepare->packed) return TORT_OK;
-    return tort_product_prepare(prepare, b->dims[1], 1, b->dims[1], b->dims[0], 1);
+    return tort_product_prepare(prepare, p->b_row, p->b_column, p->n, p->k, p->alpha);
 }
 
 static tort_status size_matmul(const tort_target *target, const tort_node_view *node, size_t *scratch,
@@ -43,12 +43,12 @@ static tort_status run_matmul(const tort_call *call) {
                              .n = p->n,
                              .k = p->k,
                              .a = call->inputs[0].data,
-                             .a_row_stride = p->k,
-                             .a_k_stride = 1,
-                             .scale = 1,
+                             .a_row_stride = p->a_row,
+                             .a_k_stride = p->a_column,
+                             .scale = call->packed ? 1 : p->alpha,
                              .b = call->inputs[1].data,
-                             .b_k_stride = p->n,
-                             .b_column_stride = 1,
+                             .b_k_stride = p->b_row,
+                             .b_column_stride = p->b_column,
                              .c = call->outputs[0].data,
                              .c_stride = p->n,
                              .epilogue = tort_cpu_epilogue(&p->epilogue),
@@ -118,6 +118,8 @@ static tort_status run_integer(const tort_call *call) {
 const tort_kernel tort_cpu_matmul[] = {
     ROW("", "MatMul", 0),
     ROW("tinyort", "FusedMatMul", 1u << TORT_EPILOGUE_Z),
+    ROW("com.microsoft", "FusedMatMul", 0),
+    ROW("com.microsoft", "TransposeMatMul", 0),
     {.domain = "",
      .op = "MatMulInteger",
      .name = "matmul_integer_packed",

@@ -89,7 +89,7 @@ static void product_part(void *arg, int64_t begin, int64_t end) {
 }
 
 bool tort_product_is_one(const tort_matmul_params *p) {
-    int64_t dense = p->m * p->k;
+    int64_t dense = p->m * p->a_row;
     for (int32_t i = p->batch_rank - 1; i >= 0; i--) {
         if (p->batch_dims[i] != 1 && (p->b_strides[i] != 0 || p->a_strides[i] != dense)) return false;
         dense *= p->batch_dims[i];

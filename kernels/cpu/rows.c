@@ -1,9 +1,9 @@
 /* rows.c - normalisation of contiguous rows in fp32: Softmax and LogSoftmax along the last axis, LayerNormalization,
- * InstanceNormalization.
+ * InstanceNormalization, RMSNormalization and SimplifiedLayerNormalization, also of a sum (SkipLayerNormalization).
  *
  * Read next: simd/normalize.c. */
 #include "kernels/cpu/cpu.h"
-#include "ops/norm.h"
+#include "ops/microsoft/skip_norm.h"
 #include "ops/softmax.h"
 
 /* ---- Softmax ----------------------------------------------------------------------------------------------------- */
@@ -89,6 +89,71 @@ static tort_status run_layer_norm(const tort_call *call) {
     return TORT_OK;
 }
 
+/* RMSNormalization has no bias, and its output has the type of the scale. */
+static tort_verdict claim_rms_norm(const tort_target *target, const tort_node_view *node) {
+    const tort_norm_params *p = node->params;
+    if (p->size < 1) return tort_no(TORT_NO_DYNAMIC, "", "the shape of X is not known");
+    if (tort_has_output(node, 1)) return tort_no(TORT_NO_ATTR, "", "does not make inv_std_var");
+    if (!is_row(p, p->scale_strides))
+        return tort_no(TORT_NO_SHAPE, "", "scale must have the shape of the normalised axes");
+    if (node->inputs[1].type != TORT_FLOAT)
+        return tort_no(TORT_NO_TYPE, "", "is for float, the scale is %s", tort_type_name(node->inputs[1].type));
+    return tort_cpu_claim_float(target, node);
+}
+
+/* ---- SkipLayerNormalization -------------------------------------------------------------------------------------- */
+
+static tort_verdict claim_skip_norm(const tort_target *target, const tort_node_view *node) {
+    if (tort_has_output(node, 1) || tort_has_output(node, 2))
+        return tort_no(TORT_NO_ATTR, "", "does not make mean and inv_std_var");
+    return tort_cpu_claim_float(target, node);
+}
+
+typedef struct skip_job {
+    row_job rows;
+    const float *skip, *sum_bias;
+    float *sums; /* of a row each, or Y */
+    int64_t skip_rows;
+} skip_job;
+
+/* A row of Y may be that of an input, which is read before. */
+static void skip_norm_rows(void *arg, int64_t begin, int64_t end) {
+    const skip_job *job = arg;
+    const row_job *rows = &job->rows;
+    const tort_epilogue sum = {.activation = TORT_ACTIVATION_NONE};
+    for (int64_t row = begin; row < end; row++) {
+        const float *x = rows->x + row * rows->length, *skip = job->skip + row % job->skip_rows * rows->length;
+        float *sums = job->sums + row * rows->length;
+        for (int64_t i = 0; i < rows->length; i++) sums[i] = x[i] + skip[i];
+        if (job->sum_bias) rows->simd->finish(&sum, job->sum_bias, sums, rows->length);
+        rows->simd->normalize_row(sums, rows->y + row * rows->length, rows->length, (float)rows->norm->epsilon,
+                                  rows->norm->centered, rows->scale, rows->bias, false);
+    }
+}
+
+static const float *data_of(const tort_tensor *tensor) {
+    return tensor ? tensor->data : NULL;
+}
+
+static tort_status run_skip_norm(const tort_call *call) {
+    const tort_skip_norm_params *p = call->params;
+    const tort_cpu_device *device = call->device;
+    const tort_tensor *sums = tort_call_output(call, TORT_SKIP_NORM_SUM), *y = &call->outputs[0];
+    skip_job job = {.rows = {.simd = device->simd,
+                             .norm = &p->norm,
+                             .x = call->inputs[0].data,
+                             .scale = call->inputs[2].data,
+                             .bias = data_of(tort_skip_norm_beta(call)),
+                             .y = y->data,
+                             .length = p->norm.size},
+                    .skip = call->inputs[1].data,
+                    .sum_bias = data_of(tort_skip_norm_bias(call)),
+                    .sums = sums ? sums->data : y->data,
+                    .skip_rows = p->skip_rows};
+    if (tort_count(y) > 0) tort_parallel(call, p->norm.rows, p->norm.size, skip_norm_rows, &job);
+    return TORT_OK;
+}
+
 /* ---- InstanceNormalization --------------------------------------------------------------------------------------- */
 
 static void instance_rows(void *arg, int64_t begin, int64_t end) {
@@ -130,5 +195,27 @@ const tort_kernel tort_cpu_rows[] = {
      .claim = claim_layer_norm,
      .run = run_layer_norm,
      .in_place = 1},
+    {.domain = "",
+     .op = "RMSNormalization",
+     .name = "rms_norm_rows",
+     .claim = claim_rms_norm,
+     .run = run_layer_norm,
+     .in_place = 1},
+    {.domain = "",
+     .op = "SimplifiedLayerNormalization",
+     .name = "rms_norm_rows",
+     .claim = claim_rms_norm,
+     .run = run_layer_norm,
+     .in_place = 1},
+    {.domain = "com.microsoft",
+     .op = "SkipLayerNormalization",
+     .name = "skip_norm_rows",
+     .claim = claim_skip_norm,
+     .run = run_skip_norm},
+    {.domain = "com.microsoft",
+     .op = "SkipSimplifiedLayerNormalization",
+     .name = "skip_norm_rows",
+     .claim = claim_skip_norm,
+     .run = run_skip_norm},
     {.op = NULL},
 };

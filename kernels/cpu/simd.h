@@ -57,7 +57,6 @@ typedef struct tort_run {
 typedef enum tort_map_kind {
     TORT_MAP_EXP = TORT_ACTIVATION_COUNT,
     TORT_MAP_ERF,
-    TORT_MAP_TANH,
     TORT_MAP_SWISH, /* x * sigmoid(alpha * x) */
     TORT_MAP_COUNT
 } tort_map_kind;

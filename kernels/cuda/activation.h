@@ -31,5 +31,20 @@ static __device__ __forceinline__ float gelu(float x) {
 static __device__ __forceinline__ float gelu_tanh(float x) {
     return 0.5f * x * (1.0f + tanhf(0.79788456f * (x + 0.044715f * x * x * x)));
 }
+static __device__ __forceinline__ float elu(float x, float alpha) {
+    return x < 0.0f ? alpha * expm1f(x) : x;
+}
+static __device__ __forceinline__ float selu(float x, float alpha, float gamma) {
+    return gamma * elu(x, alpha);
+}
+static __device__ __forceinline__ float celu(float x, float alpha) {
+    return x < 0.0f ? alpha * expm1f(x / alpha) : x;
+}
+static __device__ __forceinline__ float softplus(float x) {
+    return x > 0.0f ? x + log1pf(expf(-x)) : log1pf(expf(x));
+}
+static __device__ __forceinline__ float softsign(float x) {
+    return x / (1.0f + fabsf(x));
+}
 
 #endif

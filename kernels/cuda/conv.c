@@ -88,5 +88,8 @@ const tort_kernel tort_cuda_conv_kernels[] = {
     DEPTHWISE("tinyort", "FusedConv"),
     CUDNN("tinyort", "FusedConv"),
     IMPLICIT_GEMM("tinyort", "FusedConv"),
+    DEPTHWISE("com.microsoft", "FusedConv"),
+    CUDNN("com.microsoft", "FusedConv"),
+    IMPLICIT_GEMM("com.microsoft", "FusedConv"),
     {.op = NULL},
 };

@@ -47,6 +47,13 @@ static __device__ __forceinline__ float activate(const tort_epilogue &e, float x
     case TORT_ACTIVATION_HARD_SWISH: return hard_swish(x);
     case TORT_ACTIVATION_GELU: return gelu(x);
     case TORT_ACTIVATION_GELU_TANH: return gelu_tanh(x);
+    case TORT_ACTIVATION_TANH: return tanhf(x);
+    case TORT_ACTIVATION_ELU: return elu(x, e.alpha);
+    case TORT_ACTIVATION_SELU: return selu(x, e.alpha, e.beta);
+    case TORT_ACTIVATION_CELU: return celu(x, e.alpha);
+    case TORT_ACTIVATION_SOFTPLUS: return softplus(x);
+    case TORT_ACTIVATION_SOFTSIGN: return softsign(x);
+    case TORT_ACTIVATION_THRESHOLDED_RELU: return x <= e.alpha ? 0.0f : x;
     default: return x;
     }
 }

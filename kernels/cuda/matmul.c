@@ -43,6 +43,7 @@ static bool even_stride(const gpu_matmul *p, const int64_t *strides, int64_t *st
 static void join_batch(gpu_matmul *p) {
     int64_t a_stride, b_stride;
     if (!even_stride(p, p->a_batch, &a_stride) || !even_stride(p, p->b_batch, &b_stride)) return;
+    if (p->a_row != p->k || p->a_column != 1) return;
     if (a_stride != p->m * p->k || b_stride != 0 || p->batches < 1 || p->m > INT_MAX / p->batches) return;
     p->m *= p->batches;
     p->batches = 1;
@@ -54,13 +55,13 @@ static gpu_matmul of_matmul(const tort_matmul_params *params) {
                     .n = params->n,
                     .k = params->k,
                     .batches = params->batches,
-                    .a_row = params->k,
-                    .a_column = 1,
-                    .b_row = params->n,
-                    .b_column = 1,
+                    .a_row = params->a_row,
+                    .a_column = params->a_column,
+                    .b_row = params->b_row,
+                    .b_column = params->b_column,
                     .batch_rank = params->batch_rank,
                     .c_column = 1, /* the bias */
-                    .alpha = 1.0f,
+                    .alpha = params->alpha,
                     .beta = 1.0f,
                     .epilogue = params->epilogue};
     memcpy(p.batch_dims, params->batch_dims, sizeof p.batch_dims);
@@ -116,6 +117,12 @@ static tort_status run_gemm(const tort_call *call) {
 
 /* ---- cuBLAS ------------------------------------------------------------------------------------------------------ */
 
+/* Elements from one stored row to the next. Of a single row of `length` elements there is no next. */
+static int64_t stored_row(int64_t row, int64_t column, int64_t length) {
+    if (column != 1) return column;
+    return row > length ? row : length;
+}
+
 /* One product, or a batch of them at even distances. What Y holds is added, times `keep`. */
 static tort_status call_cublas(const tort_call *call, const gpu_matmul *p, float keep, const void *a, const void *b,
                                void *y, int64_t batches, int64_t a_stride, int64_t b_stride) {
@@ -125,8 +132,8 @@ static tort_status call_cublas(const tort_call *call, const gpu_matmul *p, float
     cudaDataType type = half ? CUDA_R_16F : CUDA_R_32F;
     const cublasComputeType_t compute = cublas_compute(stream->device, call->inputs[0].type);
     bool b_transposed = p->b_column != 1, a_transposed = p->a_column != 1;
-    int64_t a_length = a_transposed ? p->a_column : p->k; /* of a stored row */
-    int64_t b_length = b_transposed ? p->b_column : p->n;
+    const int64_t a_length = stored_row(p->a_row, p->a_column, p->k),
+                  b_length = stored_row(p->b_row, p->b_column, p->n);
     cublasStatus_t code = cublas->cublasGemmStridedBatchedEx(
         stream->blas, b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N, a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N, (int)p->n,
         (int)p->m, (int)p->k, &p->alpha, b, type, (int)b_length, b_stride, a, type, (int)a_length, a_stride, &keep, y,
@@ -290,5 +297,11 @@ const tort_kernel tort_cuda_matmul_kernels[] = {
     TILED("tinyort", "FusedMatMul", matmul),
     CUBLAS("tinyort", "FusedGemm", gemm),
     TILED("tinyort", "FusedGemm", gemm),
+    CUBLAS("com.microsoft", "FusedGemm", gemm),
+    TILED("com.microsoft", "FusedGemm", gemm),
+    CUBLAS("com.microsoft", "FusedMatMul", matmul),
+    TILED("com.microsoft", "FusedMatMul", matmul),
+    CUBLAS("com.microsoft", "TransposeMatMul", matmul),
+    TILED("com.microsoft", "TransposeMatMul", matmul),
     {.op = NULL},
 };

@@ -18,6 +18,12 @@ static tort_verdict claim_norm(const tort_target *target, const tort_node_view *
     return verdict;
 }
 
+/* SimplifiedLayerNormalization: what it may give out is output 1. */
+static tort_verdict claim_simplified(const tort_target *target, const tort_node_view *node) {
+    if (tort_has_output(node, 1)) return tort_no(TORT_NO_ATTR, "", "does not make inv_std_var");
+    return claim_norm(target, node);
+}
+
 static tort_verdict claim_batch_norm(const tort_target *target, const tort_node_view *node) {
     const tort_batch_norm_params *params = node->params;
     tort_verdict verdict = tort_cuda_claim_float(target, node);
@@ -99,6 +105,17 @@ static tort_status run_batch_norm(const tort_call *call) {
     }
 
 const tort_kernel tort_cuda_norm_kernels[] = {
-    ROW("LayerNormalization", norm), ROW("RMSNormalization", norm),         ROW("InstanceNormalization", norm),
-    ROW("GroupNormalization", norm), ROW("BatchNormalization", batch_norm), {.op = NULL},
+    ROW("LayerNormalization", norm),
+    ROW("RMSNormalization", norm),
+    ROW("InstanceNormalization", norm),
+    ROW("GroupNormalization", norm),
+    ROW("BatchNormalization", batch_norm),
+    {.domain = "",
+     .op = "SimplifiedLayerNormalization",
+     .name = "norm",
+     .claim = claim_simplified,
+     .prepare = CUDA_ONLY(prepare_norm),
+     .run = CUDA_ONLY(run_norm),
+     .in_place = 1},
+    {.op = NULL},
 };

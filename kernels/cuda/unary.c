@@ -111,10 +111,17 @@ static tort_status run_is_inf(const tort_call *call) {
 }
 #endif
 
-#define ROW(op_name, function, claims)                                                                                 \
+/* FastGelu's params begin with those of Gelu. */
+static tort_verdict claim_no_bias(const tort_target *target, const tort_node_view *node) {
+    if (tort_has_input(node, 1)) return tort_no(TORT_NO_ATTR, "", "adds no bias");
+    return tort_cuda_claim_float(target, node);
+}
+
+#define ROW(op_name, function, claims) ROW_OF("", op_name, function, claims)
+#define ROW_OF(domain_name, op_name, function, claims)                                                                 \
     {                                                                                                                  \
-        .domain = "", .op = op_name, .name = "unary", .claim = claims, .prepare = CUDA_ONLY(prepare_##function),       \
-        .run = CUDA_ONLY(run_##function), .in_place = 1                                                                \
+        .domain = domain_name, .op = op_name, .name = "unary", .claim = claims,                                        \
+        .prepare = CUDA_ONLY(prepare_##function), .run = CUDA_ONLY(run_##function), .in_place = 1                      \
     }
 #define FLOATS(op_name, function) ROW(op_name, function, tort_cuda_claim_float)
 #define NUMBERS(op_name, function) ROW(op_name, function, tort_cuda_claim_number)
@@ -165,5 +172,8 @@ const tort_kernel tort_cuda_unary_kernels[] = {
     FLOATS("ThresholdedRelu", thresholded_relu),
     PREDICATE("IsInf", is_inf),
     PREDICATE("IsNaN", is_nan),
+    ROW_OF("com.microsoft", "FastGelu", gelu, claim_no_bias),
+    ROW_OF("com.microsoft", "Gelu", gelu, tort_cuda_claim_float),
+    ROW_OF("com.microsoft", "QuickGelu", swish, tort_cuda_claim_float),
     {.op = NULL},
 };

@@ -24,10 +24,10 @@ template <int function> static __device__ __forceinline__ float apply(float x, f
     case GPU_ATAN: return atanf(x);
     case GPU_ATANH: return atanhf(x);
     case GPU_CEIL: return ceilf(x);
-    case GPU_CELU: return x < 0.0f ? alpha * expm1f(x / alpha) : x;
+    case GPU_CELU: return celu(x, alpha);
     case GPU_COS: return cosf(x);
     case GPU_COSH: return coshf(x);
-    case GPU_ELU: return x < 0.0f ? alpha * expm1f(x) : x;
+    case GPU_ELU: return elu(x, alpha);
     case GPU_ERF: return erff(x);
     case GPU_EXP: return expf(x);
     case GPU_FLOOR: return floorf(x);
@@ -40,13 +40,13 @@ template <int function> static __device__ __forceinline__ float apply(float x, f
     case GPU_MISH: return mish(x);
     case GPU_RECIPROCAL: return 1.0f / x;
     case GPU_ROUND: return rintf(x); /* to nearest even */
-    case GPU_SELU: return beta * (x <= 0.0f ? alpha * expm1f(x) : x);
+    case GPU_SELU: return selu(x, alpha, beta);
     case GPU_SHRINK: return x < -alpha ? x + beta : x > alpha ? x - beta : 0.0f;
     case GPU_SIGMOID: return sigmoid(x);
     case GPU_SIN: return sinf(x);
     case GPU_SINH: return sinhf(x);
-    case GPU_SOFTPLUS: return x > 0.0f ? x + log1pf(expf(-x)) : log1pf(expf(x));
-    case GPU_SOFTSIGN: return x / (1.0f + fabsf(x));
+    case GPU_SOFTPLUS: return softplus(x);
+    case GPU_SOFTSIGN: return softsign(x);
     case GPU_SQRT: return sqrtf(x);
     case GPU_SWISH: return swish(x, alpha);
     case GPU_TAN: return tanf(x);

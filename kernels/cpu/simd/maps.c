@@ -6,6 +6,7 @@
 
 #include "ops/vector_math.h"
 
+#include <math.h>
 #include <string.h>
 
 static inline float clip(float x, float low, float high) {
@@ -50,6 +51,12 @@ MAP(map_hard_sigmoid, clip(alpha *x + beta, 0, 1))
 MAP(map_hard_swish, x *clip(x *(1.0f / 6) + 0.5f, 0, 1))
 MAP(map_gelu, 0.5f * x * (1.0f + tort_erff(x * 0.70710678118654752f)))
 MAP(map_gelu_tanh, 0.5f * x * (1.0f + tort_tanhf(0.79788456080286536f * (x + 0.044715f * x * x * x))))
+MAP(map_elu, choose(x < 0, alpha *tort_expm1f(x), x))
+MAP(map_selu, beta *choose(x < 0, alpha *tort_expm1f(x), x))
+MAP(map_celu, choose(x < 0, alpha *tort_expm1f(x / alpha), x))
+MAP(map_softplus, tort_softplusf(x))
+MAP(map_softsign, x / (1 + fabsf(x)))
+MAP(map_thresholded_relu, x <= alpha ? 0 : x)
 MAP(map_exp, tort_expf(x))
 MAP(map_erf, tort_erff(x))
 MAP(map_tanh, tort_tanhf(x))
@@ -71,9 +78,15 @@ const tort_map_loop SIMD(tort_simd_maps)[TORT_MAP_COUNT] = {
     [TORT_ACTIVATION_HARD_SWISH] = map_hard_swish,
     [TORT_ACTIVATION_GELU] = map_gelu,
     [TORT_ACTIVATION_GELU_TANH] = map_gelu_tanh,
+    [TORT_ACTIVATION_TANH] = map_tanh,
+    [TORT_ACTIVATION_ELU] = map_elu,
+    [TORT_ACTIVATION_SELU] = map_selu,
+    [TORT_ACTIVATION_CELU] = map_celu,
+    [TORT_ACTIVATION_SOFTPLUS] = map_softplus,
+    [TORT_ACTIVATION_SOFTSIGN] = map_softsign,
+    [TORT_ACTIVATION_THRESHOLDED_RELU] = map_thresholded_relu,
     [TORT_MAP_EXP] = map_exp,
     [TORT_MAP_ERF] = map_erf,
-    [TORT_MAP_TANH] = map_tanh,
     [TORT_MAP_SWISH] = map_swish,
 };
 

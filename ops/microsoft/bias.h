@@ -1,0 +1,13 @@
+/* bias.h - params of the activations of com.microsoft that add a bias first, for every provider. */
+#ifndef TORT_OPS_MICROSOFT_BIAS_H
+#define TORT_OPS_MICROSOFT_BIAS_H
+
+#include "ops/activation.h"
+
+/* X is `rows` rows of `columns` elements, and the bias is one row. */
+typedef struct tort_bias_params {
+    tort_activation_params gelu; /* as Gelu has them */
+    int64_t rows, columns;
+} tort_bias_params;
+
+#endif
