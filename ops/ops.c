@@ -75,6 +75,9 @@ extern const tort_op tort_ops_multi_head_attention[];
 extern const tort_op tort_ops_microsoft_bias[];
 extern const tort_op tort_ops_microsoft_skip_norm[];
 
+/* com.microsoft */
+extern const tort_op tort_ops_matmul_nbits[];
+
 // clang-format off: a line a family
 const tort_op *const tort_op_families[] = {
     tort_ops_unary,
@@ -148,6 +151,7 @@ const tort_op *const tort_op_families[] = {
     tort_ops_multi_head_attention,
     tort_ops_microsoft_bias,
     tort_ops_microsoft_skip_norm,
+    tort_ops_matmul_nbits,
     NULL,
 };
 

@@ -47,6 +47,31 @@ typedef struct tort_requantized {
     tort_bounds bounds; /* -128 and 127 are bytes of int8 */
 } tort_requantized;
 
+/* As many columns of MatMulNBits as a vector has floats (`width`): a word of 32 bits has the numbers of one column that
+ * lie behind one another, low bits first. Columns and numbers behind the matrix have the scale 0. */
+typedef struct tort_nbits_panel {
+    const uint32_t *words; /* [blocks][block_words][width] */
+    const float *scales;   /* [blocks][width] */
+    const float *zeros;    /* likewise; NULL: each is `zero` */
+    float zero;
+    int32_t bits;
+    int64_t block_words, blocks;
+} tort_nbits_panel;
+
+/* Rows of A beside a panel, all blocks whole. */
+typedef struct tort_nbits_rows {
+    int64_t count, k; /* rows, and elements of each */
+    /* Floats: element k is divided by 2^(bits * (k modulo the numbers of a word)), but for the last of a word, so that
+     * numbers need not be shifted. */
+    const float *floats;
+    /* Or bytes: of the numbers of a word first those that are the lowest of their byte, then the next ones. */
+    const int8_t *bytes;
+    const float *scales; /* [count][blocks], of the bytes; NULL: floats */
+    const float *sums;   /* [count][blocks], of the elements of a block, of floats before they were divided */
+    float *y;            /* [count][width], rows y_stride apart: is overwritten */
+    int64_t y_stride;
+} tort_nbits_rows;
+
 /* `length` elements that lie together in the source, for positions at .. at+length of a row of a packed panel. */
 typedef struct tort_run {
     int64_t offset;
@@ -94,6 +119,10 @@ typedef struct tort_simd {
     void (*finish)(const tort_epilogue *epilogue, const float *residual, float *values, int64_t count);
     /* sums[i] += values[i], which are whole numbers, modulo 2^32. */
     void (*add_whole)(int32_t *sums, const float *values, int64_t count);
+    void (*nbits_rows)(const tort_nbits_panel *panel, const tort_nbits_rows *rows);
+    /* `count` numbers of each column of the panel from word `first` on, as floats: number k goes to out + k * stride.
+     */
+    void (*nbits_unpack)(const tort_nbits_panel *panel, int64_t first, int64_t count, float *out, int64_t stride);
     void (*requantize)(const tort_requantized *requantized, const int32_t *sums, uint8_t *y, int64_t count);
     /* Rows may not overlap. */
     void (*softmax_row)(const float *x, float *y, int64_t count);

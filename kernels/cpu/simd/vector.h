@@ -94,6 +94,9 @@ void SIMD(tort_simd_row_product)(float *y, int64_t n, const float *a, int64_t k,
 void SIMD(tort_simd_row_dots)(float *y, int64_t n, const float *a, int64_t k, const float *b, int64_t b_stride,
                               float scale);
 void SIMD(tort_simd_add_whole)(int32_t *sums, const float *values, int64_t count);
+void SIMD(tort_simd_nbits_rows)(const tort_nbits_panel *panel, const tort_nbits_rows *rows);
+void SIMD(tort_simd_nbits_unpack)(const tort_nbits_panel *panel, int64_t first, int64_t count, float *out,
+                                  int64_t stride);
 void SIMD(tort_simd_requantize)(const tort_requantized *requantized, const int32_t *sums, uint8_t *y, int64_t count);
 void SIMD(tort_simd_softmax_row)(const float *x, float *y, int64_t count);
 void SIMD(tort_simd_log_softmax_row)(const float *x, float *y, int64_t count);
