@@ -78,6 +78,8 @@ extern const tort_op tort_ops_microsoft_skip_norm[];
 /* com.microsoft */
 extern const tort_op tort_ops_matmul_nbits[];
 
+extern const tort_op tort_ops_ml_trees[];
+
 // clang-format off: a line a family
 const tort_op *const tort_op_families[] = {
     tort_ops_unary,
@@ -152,6 +154,8 @@ const tort_op *const tort_op_families[] = {
     tort_ops_microsoft_bias,
     tort_ops_microsoft_skip_norm,
     tort_ops_matmul_nbits,
+
+    tort_ops_ml_trees,
     NULL,
 };
 

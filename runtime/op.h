@@ -102,6 +102,7 @@ typedef struct tort_resolve {
     const tort_node_view *node; /* inputs and outputs */
     void *params;               /* zeroed; op->params_size bytes, and room for lists; aligned to 16 */
     size_t scratch_bytes;       /* to fill: what `reference` needs beside its tensors */
+    size_t params_bytes;        /* to fill where params is NULL, see TORT_OP_ONCE */
     tort_error *error;
 } tort_resolve;
 
@@ -234,8 +235,10 @@ enum {
     TORT_OP_JOINS = 1u << 11,    /* its inputs are the parts of output 0: likewise */
     TORT_OP_IN_PLACE = 1u << 12, /* `reference` may write output 0 over any input, as tort_kernel.in_place tells */
     TORT_OP_LIKE = 1u << 13,     /* reads of input 1 only its type (CastLike): folded though that is made in the run */
-    TORT_OP_VALUES = 1u << 8     /* takes or makes sequences, optionals or maps: `reference` does so too, by
-                                  * tort_call.output_values; a node whose operands are all tensors runs as any other */
+    TORT_OP_ONCE = 1u << 14, /* its params depend on attributes alone, and may be large: all plans of a session share
+                              * them. resolve is first called with params NULL, to tell how many bytes they are */
+    TORT_OP_VALUES = 1u << 8 /* takes or makes sequences, optionals or maps: `reference` does so too, by
+                              * tort_call.output_values; a node whose operands are all tensors runs as any other */
 };
 
 /* The data members are little languages, parsed by check.c and held against ONNX's schemas by a test:

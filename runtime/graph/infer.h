@@ -59,9 +59,12 @@ void tort_pass_release(tort_pass *pass, int32_t node);
  * type, leaves its outputs as declared. */
 tort_status tort_pass_infer(tort_pass *pass, int32_t node, tort_error *error);
 
-/* Bytes of a node's params, lists included. Where they overflow PTRDIFF_MAX, which no allocator gives. */
+/* Bytes that a node's params take in each plan, lists included; none with TORT_OP_ONCE. Where they overflow PTRDIFF_MAX,
+ * which no allocator gives. */
 size_t tort_params_bytes(const tort_model *model, const tort_node *node);
-/* Resolves the params of a node for the infos in view into `params`: tort_params_bytes of them, zeroed. */
+/* Bytes of a node's params wherever they are: also of those that plans share. */
+tort_status tort_params_measure(const tort_node_view *view, const tort_node *node, size_t *bytes, tort_error *error);
+/* Resolves the params of a node for the infos in view into `params`: as many bytes as were told, zeroed. */
 tort_status tort_resolve_node(const tort_node_view *view, void *params, size_t *scratch, tort_error *error);
 /* Stores info->elements, all known, as numbers of info->type. */
 void tort_write_elements(const tort_info *info, void *data);

@@ -56,10 +56,20 @@ static size_t list_offset(const tort_node_view *node, const tort_attribute *want
 }
 
 size_t tort_params_bytes(const tort_model *model, const tort_node *node) {
+    if (node->op->flags & TORT_OP_ONCE) return 0;
     if (!(node->op->flags & TORT_OP_LISTS)) return node->op->params_size;
     const tort_node_view view = {
         .op = node->op, .attributes = node->attributes, .attribute_count = node->attribute_count, .model = model};
     return list_offset(&view, NULL);
+}
+
+tort_status tort_params_measure(const tort_node_view *view, const tort_node *node, size_t *bytes, tort_error *error) {
+    *bytes = tort_params_bytes(view->model, node);
+    if (!(node->op->flags & TORT_OP_ONCE)) return TORT_OK;
+    tort_resolve resolve = {.node = view, .error = error};
+    const tort_status status = node->op->resolve(&resolve);
+    *bytes = resolve.params_bytes;
+    return status;
 }
 
 /* A list for each string, then the bytes of all of them. */

@@ -131,8 +131,9 @@ static void free_outputs(folder *f, const tort_node *node) {
 /* Runs the plain loop. A node that fails here (an index out of range) is left to fail in the run, where it is named. */
 static bool call_reference(folder *f, const tort_node *node, const tort_node_view *view) {
     tort_session *session = f->session;
-    size_t scratch_bytes = 0, params_bytes = tort_params_bytes(session->model, node) + 1;
-    void *params = tort_alloc_zero(&session->env, 1, params_bytes);
+    size_t scratch_bytes = 0, params_bytes = 0;
+    if (tort_params_measure(view, node, &params_bytes, NULL)) return false;
+    void *params = tort_alloc_zero(&session->env, 1, ++params_bytes);
     if (!params) f->out_of_memory = true;
     bool done = params && !tort_resolve_node(view, params, &scratch_bytes, NULL);
     void *scratch = done ? take_aligned(f, scratch_bytes) : NULL;

@@ -40,7 +40,8 @@ tort_status tort_segment_resolve(const tort_lowered *lowered, tort_pass *pass, c
     tort_status status = TORT_OK;
     size_t offset = 0;
     for (int32_t i = 0; !status && i < segment->part_count; i++) {
-        status = resolve_part(pass, segment->parts[i], (uint8_t *)params + offset, error);
+        if (!tort_is_once(lowered, segment->parts[i]))
+            status = resolve_part(pass, segment->parts[i], (uint8_t *)params + offset, error);
         offset = behind_params(lowered, segment->parts[i], offset);
     }
     return status;
@@ -61,7 +62,8 @@ static void fill_nodes(const tort_lowered *lowered, const tort_segment *segment,
     for (int32_t i = 0; i < segment->part_count; i++) {
         const int32_t part = segment->parts[i];
         nodes[i] = segment->nodes[i];
-        nodes[i].params = params ? (const uint8_t *)params + offset : lowered->units[part].params;
+        nodes[i].params =
+            params && !tort_is_once(lowered, part) ? (const uint8_t *)params + offset : lowered->units[part].params;
         offset = behind_params(lowered, part, offset);
     }
 }
@@ -115,7 +117,7 @@ tort_status tort_unit_view_open(tort_unit_view *view, const tort_lowered *lowere
     const tort_unit *unit = &lowered->units[index];
     if (unit->segment) return tort_segment_view_open(view, lowered, pass, unit->segment, params, error);
     *view = (tort_unit_view){.node = tort_pass_view(pass, index), .inputs = pass->in};
-    view->node.params = params ? params : unit->params;
+    view->node.params = params && !tort_is_once(lowered, index) ? params : unit->params;
     return TORT_OK;
 }
 

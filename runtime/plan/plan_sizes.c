@@ -89,12 +89,13 @@ static tort_status measure(tort_planned *planned, tort_step *step, tort_error *e
     tort_pass *pass = &planned->pass;
     const tort_unit *unit = &lowered->units[step->node];
     const tort_link *link = &lowered->session->chain[unit->provider];
-    void *params = planned->params + step->params;
+    const bool once = tort_is_once(lowered, step->node);
+    void *params = once ? unit->params : planned->params + step->params;
     tort_node_view view = tort_pass_view(pass, step->node);
-    size_t scratch = 0;
+    size_t scratch = unit->scratch_bytes;
     memset(params, 0, tort_params_bytes(lowered->session->model, &lowered->graph.nodes[step->node]));
     tort_status status = tort_pass_acquire(pass, step->node, error);
-    if (!status) status = tort_resolve_node(&view, params, &scratch, error);
+    if (!status && !once) status = tort_resolve_node(&view, params, &scratch, error);
     view.params = params;
     if (!tort_runs_reference(link->provider, unit->kernel)) scratch = 0; /* resolve asked for the plain loop */
     if (!status && unit->kernel->size) status = unit->kernel->size(&link->target, &view, &scratch, error);

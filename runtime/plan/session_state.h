@@ -274,6 +274,11 @@ static inline const tort_node *tort_unit_node(const tort_lowered *lowered, int32
     const tort_segment *segment = lowered->units[unit].provider >= 0 ? lowered->units[unit].segment : NULL;
     return segment ? &segment->node : &lowered->graph.nodes[unit];
 }
+/* Are the params of the node in its unit, for all plans? */
+static inline bool tort_is_once(const tort_lowered *lowered, int32_t node) {
+    const tort_op *op = lowered->graph.nodes[node].op;
+    return op && op->flags & TORT_OP_ONCE;
+}
 /* The unit that runs at this place of the order, from 0 on. */
 static inline int32_t tort_unit_in_order(const tort_lowered *lowered, int32_t place) {
     return lowered->order ? lowered->order[place] : place;

@@ -278,10 +278,12 @@ const char *tort_candidate_host_label(const tort_candidate *c) {
 
 tort_status tort_candidate_resolve(tort_candidate *c, tort_node_view *view, tort_error *error) {
     if (!c->node->op || tort_candidate_unknown_source(c) >= 0) return TORT_OK;
-    size_t size = tort_params_bytes(c->session->model, c->node);
+    size_t size = 0;
+    tort_status status = tort_params_measure(view, c->node, &size, error);
+    if (status) return status;
     c->unit->params = tort_arena_alloc(&c->session->arena, size + 1);
     if (!c->unit->params) return tort_out_of_memory(error, size);
-    tort_status status = tort_resolve_node(view, c->unit->params, &c->unit->scratch_bytes, error);
+    status = tort_resolve_node(view, c->unit->params, &c->unit->scratch_bytes, error);
     view->params = c->unit->params;
     return status;
 }

@@ -243,11 +243,13 @@ static tort_status reserve_scratch(tort_frame *frame, int32_t memory, size_t byt
 static tort_status resolve_live(tort_frame *frame, const tort_step *step, tort_node_view *view, tort_error *error) {
     tort_session *session = frame->context->session;
     const tort_link *link = &session->chain[step->provider];
-    const tort_kernel *kernel = frame->lowered->units[step->node].kernel;
-    size_t scratch = 0;
+    const tort_unit *unit = &frame->lowered->units[step->node];
+    const tort_kernel *kernel = unit->kernel;
+    const bool once = tort_is_once(frame->lowered, step->node);
+    size_t scratch = unit->scratch_bytes;
     memset(frame->params, 0, frame->params_bytes);
-    tort_status status = tort_resolve_node(view, frame->params, &scratch, error);
-    view->params = frame->params;
+    tort_status status = once ? TORT_OK : tort_resolve_node(view, frame->params, &scratch, error);
+    view->params = once ? unit->params : frame->params;
     if (!tort_runs_reference(link->provider, kernel)) scratch = 0; /* resolve asked for the plain loop */
     if (!status && kernel->size) status = kernel->size(&link->target, view, &scratch, error);
     if (!status) status = reserve_scratch(frame, link->memory, scratch, error);

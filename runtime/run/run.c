@@ -50,7 +50,10 @@ static tort_status run_kernel(tort_frame *frame, const tort_step *step, tort_err
         if (status) return status;
     }
     uint8_t *arena = frame->arenas[link->memory].base;
-    tort_call call = {.params = step->dynamic ? frame->params : planned->params + step->params,
+    const bool once = !unit->segment && tort_is_once(frame->lowered, step->node);
+    tort_call call = {.params = once            ? unit->params
+                                : step->dynamic ? frame->params
+                                                : planned->params + step->params,
                       .inputs = frame->operands,
                       .outputs = frame->operands + step->input_count,
                       .input_count = step->input_count,

@@ -1,0 +1,103 @@
+/* trees_scores.c - from the votes of one row to its scores and its label.
+ *
+ * The text gives every class its sum of votes and its base value, and chooses the first of the largest. It says nothing
+ * of two classes of which only one gets votes, as converters write them: there one number speaks for both classes, as
+ * it does in ONNX Runtime (ops/README.md lists it). */
+#include "ops/ml/trees.h"
+#include "ops/numeric.h"
+
+#include <string.h>
+
+static double rounded(double x, bool wide) {
+    return wide ? x : (double)(float)x;
+}
+
+/* The mean, and base values. */
+static void settle(const tort_trees_params *p, bool wide, double *scores) {
+    const double *bases = tort_list_at(p, p->bases);
+    for (int32_t t = 0; t < p->targets; t++) {
+        if (p->aggregate == TORT_TREES_AVERAGE) scores[t] = rounded(scores[t] / (double)p->roots.count, wide);
+        if (t < p->bases.count) scores[t] = rounded(scores[t] + bases[t], wide);
+    }
+}
+
+/* The first of the largest among the classes that have a score; 0: none has. */
+static int32_t best_class(const tort_trees_params *p, const double *scores, const uint8_t *voted) {
+    int32_t best = -1;
+    for (int32_t c = 0; c < p->targets; c++)
+        if ((voted[c] || p->bases.count) && (best < 0 || scores[c] > scores[best])) best = c;
+    return best < 0 ? 0 : best;
+}
+
+/* Two columns of one score: of a probability, where all votes are positive, else of a margin. */
+static void split_score(const tort_trees_params *p, double *scores) {
+    const double score = scores[0];
+    const bool logistic = p->transform == TORT_POST_LOGISTIC;
+    scores[1] = 0;
+    if (p->transform == TORT_POST_PROBIT) {
+        tort_post_transform_doubles(p->transform, scores, 1);
+    } else if (p->all_positive) {
+        scores[1] = score;
+        scores[0] = 1 - score;
+    } else {
+        scores[score > 0 || logistic ? 1 : 0] = score;
+        scores[score > 0 || logistic ? 0 : 1] = -score;
+        if (logistic) tort_post_transform_doubles(p->transform, scores, 2);
+    }
+}
+
+/* The class, where one number speaks for the only class or for both. */
+static int32_t class_of_one(const tort_trees_params *p, double score) {
+    return score > (p->targets == 2 && p->all_positive ? 0.5 : 0);
+}
+
+static int32_t classify(const tort_trees_params *p, double *scores, const uint8_t *voted) {
+    const bool alone = p->targets == 1, first = p->targets == 2 && p->one_class == TORT_TREES_FIRST;
+    const bool second = p->targets == 2 && p->one_class == TORT_TREES_SECOND && !p->bases.count;
+    int32_t best;
+    if (alone || (first && p->bases.count < 2))
+        best = class_of_one(p, scores[0]);
+    else
+        best = second ? class_of_one(p, scores[1]) : best_class(p, scores, voted);
+    if (first && p->bases.count < 2)
+        split_score(p, scores);
+    else if (!alone || p->transform == TORT_POST_PROBIT)
+        tort_post_transform_doubles(p->transform, scores, p->targets);
+    return best;
+}
+
+tort_status tort_trees_names(const tort_call *call, tort_string *names) {
+    const tort_trees_params *p = call->params;
+    for (int64_t i = 0; i < p->names.count; i++) {
+        const tort_string name = tort_list_string(p, p->names, i);
+        char *text = tort_call_text(call, name.length);
+        if (!text) return tort_out_of_memory(call->error, name.length);
+        if (name.length) memcpy(text, name.data, name.length);
+        names[i] = (tort_string){text, name.length};
+    }
+    return TORT_OK;
+}
+
+/* A single class is there (1) or not (0), whatever number its label is; a name has no other. */
+static void put_label(const tort_call *call, int64_t row, int32_t best, const tort_string *names) {
+    const tort_trees_params *p = call->params;
+    const tort_tensor *output = tort_call_output(call, 0);
+    const int64_t *labels = tort_list_at(p, p->labels);
+    if (!output) return;
+    if (p->names.count)
+        ((tort_string *)output->data)[row] = names[p->targets == 1 ? 0 : best];
+    else
+        ((int64_t *)output->data)[row] = p->targets == 1 ? best : labels[best];
+}
+
+void tort_trees_finish(const tort_call *call, int64_t row, double *scores, const uint8_t *voted,
+                       const tort_string *names) {
+    const tort_trees_params *p = call->params;
+    const tort_tensor *output = tort_call_output(call, p->classifies ? 1 : 0);
+    settle(p, tort_trees_wide(call), scores);
+    if (p->classifies)
+        put_label(call, row, classify(p, scores, voted), names);
+    else
+        tort_post_transform_doubles(p->transform, scores, p->targets);
+    if (output) tort_store_doubles(output->type, output->data, row * p->targets, p->targets, scores);
+}
