@@ -1,131 +1,12 @@
-/* ops.c - `tinyort ops`: the operator rows of this build; as JSON with everything that a row states, its named sets
- * of types written out, so that a test can hold it against ONNX's own schemas. */
+/* ops.c - `tinyort ops`: the operators of this build, what the providers have for each, one of them in full, and the
+ * fusions. Read next: ops.h. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/graph/check.h"
-#include "runtime/cli/cli.h"
+#include "runtime/base/suggest.h"
+#include "runtime/cli/ops.h"
 #include "runtime/cli/table.h"
 #include "runtime/pattern.h"
-
-static cJSON *text_json(const char *text, size_t length) {
-    char *copy = cli_copy_text(text, length);
-    cJSON *item = cJSON_CreateString(copy);
-    free(copy);
-    return item;
-}
-
-/* As a schema writes it, "seq(map(string, float))": the name of a tensor's elements is enough in a map. The caller
- * frees.
- */
-static char *schema_text(tort_value_type type) {
-    const tort_value_type element = tort_type_element(type);
-    const char *name = tort_type_name(type.type);
-    if (tort_type_kind(type) == TORT_TENSOR) return cli_format("tensor(%s)", name);
-    if (tort_type_kind(type) == TORT_SPARSE) return cli_format("sparse_tensor(%s)", name);
-    const char *key = tort_type_name(tort_type_key(type));
-    if (tort_type_kind(type) == TORT_MAP && tort_type_kind(element) == TORT_TENSOR)
-        return cli_format("map(%s, %s)", key, name);
-    char *inner = schema_text(element);
-    char *text = tort_type_kind(type) == TORT_MAP        ? cli_format("map(%s, %s)", key, inner)
-                 : tort_type_kind(type) == TORT_SEQUENCE ? cli_format("seq(%s)", inner)
-                                                         : cli_format("optional(%s)", inner);
-    free(inner);
-    return text;
-}
-
-static void add_types(cJSON *list, uint32_t nest, uint64_t elements) {
-    for (int type = 0; type < TORT_TYPE_COUNT; type++) {
-        if (!(elements >> type & 1)) continue;
-        char *text = schema_text((tort_value_type){.type = (tort_type)type, .nest = nest});
-        cJSON_AddItemToArray(list, cJSON_CreateString(text));
-        free(text);
-    }
-}
-
-/* null where the row is malformed. */
-static cJSON *types_json(const tort_formal *formal, const char *types) {
-    tort_type_set set;
-    if (!tort_formal_types(formal, types, &set)) return cJSON_CreateNull();
-    cJSON *list = cJSON_CreateArray();
-    add_types(list, TORT_TENSOR, set.tensor);
-    for (int32_t i = 0; i < set.count; i++) add_types(list, set.nests[i], set.elements[i]);
-    return list;
-}
-
-static cJSON *formals_json(const char *formals, const char *types) {
-    cJSON *list = cJSON_CreateArray();
-    tort_formal formal;
-    for (const char *cursor = formals; tort_formal_next(&cursor, &formal);) {
-        cJSON *item = cJSON_CreateObject();
-        cJSON_AddItemToObject(item, "name", text_json(formal.name, formal.name_length));
-        cJSON_AddItemToObject(item, "type", text_json(formal.type, formal.type_length));
-        cJSON_AddBoolToObject(item, "optional", formal.mode == '?');
-        cJSON_AddBoolToObject(item, "variadic", formal.mode == '*' || formal.mode == '+');
-        cJSON_AddBoolToObject(item, "mixed", formal.mode == '+');
-        cJSON_AddItemToObject(item, "types", types_json(&formal, types));
-        cJSON_AddItemToArray(list, item);
-    }
-    return list;
-}
-
-static cJSON *attributes_json(const char *attributes) {
-    cJSON *list = cJSON_CreateArray();
-    tort_attribute_formal formal;
-    for (const char *cursor = attributes; tort_attribute_formal_next(&cursor, &formal);) {
-        cJSON *item = cJSON_CreateObject();
-        cJSON_AddItemToObject(item, "name", text_json(formal.name, formal.name_length));
-        cJSON_AddNumberToObject(item, "kind", formal.kind);
-        cJSON_AddBoolToObject(item, "required", formal.required);
-        if (formal.fallback)
-            cJSON_AddItemToObject(item, "default", text_json(formal.fallback, formal.fallback_length));
-        else
-            cJSON_AddNullToObject(item, "default");
-        cJSON_AddItemToArray(list, item);
-    }
-    return list;
-}
-
-static void fill_json(const tort_op_table *table, cJSON *root) {
-    cJSON *list = cJSON_AddArrayToObject(root, "operators");
-    for (int32_t i = 0; i < table->count; i++) {
-        const tort_op *op = table->rows[i];
-        cJSON *item = cJSON_CreateObject();
-        cJSON_AddStringToObject(item, "domain", op->domain);
-        cJSON_AddStringToObject(item, "name", op->name);
-        cJSON_AddNumberToObject(item, "since", op->since);
-        cJSON_AddNumberToObject(item, "until", op->until);
-        if (op->flags & TORT_OP_EARLY) cJSON_AddTrueToObject(item, "early"); /* older files have it too */
-        cJSON_AddItemToObject(item, "inputs", formals_json(op->inputs, op->types));
-        cJSON_AddItemToObject(item, "outputs", formals_json(op->outputs, op->types));
-        cJSON_AddItemToObject(item, "attributes", attributes_json(op->attributes));
-        cJSON_AddItemToArray(list, item);
-    }
-}
-
-/* One line an operator: the versions at which it changed, and how far the last of them reaches. */
-static void print_table(const tort_op_table *ops, int width) {
-    cli_table *table = cli_table_new("operator|versions|up to opset>", 0);
-    int32_t operators = 0;
-    for (int32_t i = 0; i < ops->count;) {
-        const tort_op *first = ops->rows[i];
-        char versions[200] = "";
-        int32_t until = 0;
-        for (;
-             i < ops->count && !strcmp(ops->rows[i]->name, first->name) && !strcmp(ops->rows[i]->domain, first->domain);
-             i++) {
-            size_t used = strlen(versions);
-            snprintf(versions + used, sizeof versions - used, "%s%d", used ? " " : "", ops->rows[i]->since);
-            until = ops->rows[i]->until;
-        }
-        cli_cell(table, CLI_BOLD, "%s%s%s", first->domain, *first->domain ? "." : "", first->name);
-        cli_cell(table, CLI_PLAIN, "%s", versions);
-        cli_cell(table, CLI_PLAIN, "%d", until);
-        operators++;
-    }
-    cli_table_print(table, stdout, width);
-    cli_print(stdout, "\n%d operators, %d versions\n", operators, ops->count);
-}
 
 /* ---- fusions ----------------------------------------------------------------------------------------------------- */
 
@@ -152,22 +33,109 @@ static void print_fusions(int width) {
     cli_table_print(table, stdout, width);
 }
 
+/* ---- providers --------------------------------------------------------------------------------------------------- */
+
+static tort_status add_provider(cli_ops_rows *ops, const char *name, tort_error *error) {
+    tort_condition condition = {.ready = false};
+    for (const tort_provider *const *row = tort_providers; *row; row++) {
+        if (strcmp((*row)->name, name) != 0) continue;
+        const tort_provider *whole = (*row)->load ? (*row)->load(&condition) : *row;
+        if (!whole)
+            return tort_fail(error, TORT_E_PLACEMENT, "what %s has is not known: %s; %s", name, condition.message,
+                             condition.cure);
+        if (ops->provider_count < CLI_MOST_PROVIDERS) ops->providers[ops->provider_count++] = whole;
+    }
+    return TORT_OK;
+}
+
+/* Those of the chain. It is read as ever, by a probe that opens none of them. */
+static tort_status find_chain(cli_ops_rows *ops, const char *chain, tort_error *error) {
+    char *all = cli_copy_text("", 0);
+    for (const tort_provider *const *row = tort_providers; *row; row++)
+        cli_append(&all, "%s%s", *all ? "," : "", (*row)->name);
+    const tort_probe_options closed = {.struct_size = sizeof closed, .chain = chain, .disabled = all};
+    tort_probe *probe = NULL;
+    tort_status status = tort_probe_providers(NULL, &closed, &probe, error);
+    for (int32_t i = 0; !status && i < probe->provider_count; i++)
+        status = add_provider(ops, probe->providers[i]->name, error);
+    tort_probe_free(probe);
+    free(all);
+    return status;
+}
+
+/* Without a chain, those that are in the program itself: a simulation of one of them has nothing of its own. */
+static tort_status find_providers(cli_ops_rows *ops, const cli_options *options, tort_error *error) {
+    if (options->chain_count) return find_chain(ops, options->chains[0], error);
+    for (const tort_provider *const *row = tort_providers; *row; row++)
+        if (!(*row)->load && ops->provider_count < CLI_MOST_PROVIDERS) ops->providers[ops->provider_count++] = *row;
+    return TORT_OK;
+}
+
+/* ---- one operator ------------------------------------------------------------------------------------------------ */
+
+/* TORT_OK: it is not one that is refused. */
+static tort_status refused_operator(const char *word, tort_error *error) {
+    for (const tort_refusal *row = tort_refusals; row->domain; row++) {
+        const size_t length = strlen(row->domain);
+        const bool of_domain = !strncmp(word, row->domain, length) && (word[length] == '.' || word[length] == ':');
+        if (row->name ? cli_is_meant(row->domain, row->name, word) : of_domain)
+            return tort_fail(error, TORT_E_USAGE, "%s %s -> %s", word, row->why, row->cure);
+    }
+    return TORT_OK;
+}
+
+static tort_status unknown_operator(const cli_ops_rows *ops, const char *word, tort_error *error) {
+    tort_status status = refused_operator(word, error);
+    if (status) return status;
+    const char **names = cli_alloc((size_t)ops->table.count + 1, sizeof *names);
+    size_t count = 0;
+    char hint[100];
+    for (cli_operator op = {0}; cli_operator_next(ops, &op);) names[count++] = op.rows[0]->name;
+    tort_did_you_mean(word, names, count, hint, sizeof hint);
+    free(names);
+    return tort_fail(error, TORT_E_USAGE, "operator %s is not in this build%s", word,
+                     *hint ? hint : "; 'tinyort ops' lists what is");
+}
+
+static tort_status tell_operator(const cli_ops_rows *ops, const cli_options *options, cJSON *json, tort_error *error) {
+    const char *word = options->operands[0];
+    int32_t met = 0;
+    for (cli_operator op = {0}; cli_operator_next(ops, &op);) {
+        if (!cli_is_meant(op.rows[0]->domain, op.rows[0]->name, word)) continue;
+        if (!json && met) cli_print(stdout, "\n");
+        if (!json) cli_ops_page(ops, &op, cli_width(stdout, options->width));
+        met++;
+    }
+    if (!met) return unknown_operator(ops, word, error);
+    if (json) cli_ops_json(ops, word, json);
+    return TORT_OK;
+}
+
+/* ---- the command ------------------------------------------------------------------------------------------------- */
+
+static tort_status tell(const cli_ops_rows *ops, const cli_options *options, cJSON *json, tort_error *error) {
+    const int width = json ? 0 : cli_width(stdout, options->width);
+    if (options->operand_count) return tell_operator(ops, options, json, error);
+    if (json) {
+        cli_ops_json(ops, NULL, json);
+        add_fusions(json);
+    } else if (options->fusions)
+        print_fusions(width);
+    else
+        cli_ops_table(ops, options->missing, width);
+    return TORT_OK;
+}
+
 int cli_ops(cli_options *options) {
     tort_env env = tort_env_complete(NULL);
-    tort_op_table table;
+    cli_ops_rows rows = {.provider_count = 0};
     tort_error error = {0};
     cJSON *json = cli_json_of(options);
-    if (!tort_op_table_build(&table, NULL, &env)) {
+    if (!tort_op_table_build(&rows.table, NULL, &env)) {
         tort_out_of_memory(&error, 0);
         return cli_end_plain(options, &error, json);
     }
-    if (json) {
-        fill_json(&table, json);
-        add_fusions(json);
-    } else if (options->fusions)
-        print_fusions(cli_width(stdout, options->width));
-    else
-        print_table(&table, cli_width(stdout, options->width));
-    tort_op_table_free(&table, &env);
+    if (!find_providers(&rows, options, &error)) tell(&rows, options, json, &error);
+    tort_op_table_free(&rows.table, &env);
     return cli_end_plain(options, &error, json);
 }

@@ -13,6 +13,7 @@ static const struct {
     {OPTION_LABELS, OPTION_TOP, "names the entries that --top lists: add --top 5"},
     {OPTION_FORMAT, OPTION_SAVE, "is that of the files which --save writes: add --save DIR"},
     {OPTION_ALLOW, OPTION_STRICT, "excuses operators from --strict: add --strict"},
+    {OPTION_MISSING, OPTION_EP, "lists what providers lack: say which, as in --ep cuda"},
 };
 
 static const struct {
@@ -23,6 +24,9 @@ static const struct {
     {OPTION_SHAPES_ONLY, OPTION_RTOL, "compares no values, so that there is nothing to tolerate"},
     {OPTION_SHAPES_ONLY, OPTION_ATOL, "compares no values, so that there is nothing to tolerate"},
     {OPTION_ONLY, OPTION_JSON, "is for the table: the JSON has every node"},
+    {OPTION_MISSING, OPTION_JSON, "is for the table: the JSON has every operator"},
+    {OPTION_MISSING, OPTION_FUSIONS, "are two tables: take one of them"},
+    {OPTION_EP, OPTION_FUSIONS, "would change nothing: fusions are the same for all"},
     {OPTION_WIDTH, OPTION_JSON, "is for tables: JSON has no width"},
     {OPTION_SAVE_PLAN, OPTION_TARGET, "would save weights that no device has packed: make it on that device"},
 };
@@ -66,6 +70,12 @@ static tort_status check_operands(const cli_command *command, const cli_options 
         return tort_fail(error, TORT_E_USAGE, "--plan is in place of a model: '%s' is one too many",
                          options->operands[0]);
     if (options->plan) return TORT_OK;
+    if (*command->operands == '[' && options->operand_count > 1)
+        return tort_fail(error, TORT_E_USAGE, "one operator at a time: '%s' is one too many", options->operands[1]);
+    if (*command->operands == '[' && options->operand_count && (options->missing || options->fusions))
+        return tort_fail(error, TORT_E_USAGE, "--%s is for all operators: leave '%s' out",
+                         options->missing ? "missing" : "fusions", options->operands[0]);
+    if (*command->operands == '[') return TORT_OK;
     if (*command->operands && !options->operand_count)
         return tort_fail(error, TORT_E_USAGE, "tell it which %s: 'tinyort %s %s'; --help says more", command->operands,
                          command->name, command->operands);

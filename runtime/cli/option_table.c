@@ -15,7 +15,7 @@
 #define EVERY 0xffffffffu
 
 const cli_option_row cli_option_table[OPTION_COUNT] = {
-    [OPTION_EP] = {"ep", "CHAIN", PLACING | CLI_CMD_PROVIDERS,
+    [OPTION_EP] = {"ep", "CHAIN", PLACING | CLI_CMD_PROVIDERS | CLI_CMD_OPS,
                    "providers in order, and options: cuda:device=1,cpu:threads=2 (default cpu)"},
     [OPTION_TARGET] = {"target", "DEVICE", CLI_CMD_PLAN, "plan for a device that is not here: cuda:sm_87"},
     [OPTION_REQUIRE] = {"require", "EP,...", PLACING | CLI_CMD_PROVIDERS, "providers that must open"},
@@ -68,6 +68,7 @@ const cli_option_row cli_option_table[OPTION_COUNT] = {
                               "for values whose shape depends on data, such as 512M (default 1G)"},
     [OPTION_TRIP_LIMIT] = {"trip-limit", "N", RUNNING, "most trips of a loop (default 2^31)"},
     [OPTION_FUSIONS] = {"fusions", NULL, CLI_CMD_OPS, "the fusions: which nodes become which operator"},
+    [OPTION_MISSING] = {"missing", NULL, CLI_CMD_OPS, "the operators that none of the providers of --ep has"},
     [OPTION_WIDTH] = {"width", "COLUMNS", TABLES, "of tables (default: the terminal's; a pipe has no limit)"},
     [OPTION_JSON] = {"json", NULL, EVERY, "machine-readable output on stdout, after a failure too"},
     [OPTION_HELP] = {"help", NULL, EVERY, "this text"},

@@ -44,6 +44,7 @@ typedef enum cli_option {
     OPTION_DYNAMIC_LIMIT,
     OPTION_TRIP_LIMIT,
     OPTION_FUSIONS,
+    OPTION_MISSING,
     OPTION_WIDTH,
     OPTION_JSON,
     OPTION_HELP,

@@ -46,6 +46,7 @@ static tort_status apply(cli_options *o, cli_option id, const char *value, tort_
     case OPTION_ALLOW: o->allow = value; break;
     case OPTION_NO_FUSION: o->no_fusion = value ? value : "*"; break;
     case OPTION_FUSIONS: o->fusions = true; break;
+    case OPTION_MISSING: o->missing = true; break;
     case OPTION_PIN: o->pins[o->pin_count++] = value; break;
     case OPTION_BIND: o->bindings[o->binding_count++] = value; break;
     case OPTION_STEP_BY_STEP: o->step_by_step = true; break;

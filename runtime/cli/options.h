@@ -58,7 +58,7 @@ typedef struct cli_options {
     int32_t chain_count;
     const char *target, *require, *allow;
     const char *no_fusion; /* names, "*" for all; NULL: not given */
-    bool strict, step_by_step, fusions;
+    bool strict, step_by_step, fusions, missing;
     const char **pins;
     int32_t pin_count;
     const char **bindings;
@@ -94,7 +94,7 @@ typedef struct cli_options {
 typedef struct cli_command {
     const char *name;
     uint32_t bit;
-    const char *operands; /* "MODEL", "DIR...", "" */
+    const char *operands; /* "MODEL", "DIR...", "[OPERATOR]", "" */
     const char *summary;
     int (*run)(cli_options *options);
 } cli_command;

@@ -201,7 +201,7 @@ static const struct {
     {"graphs", TORT_ATTR_GRAPHS}, {"type", TORT_ATTR_TYPE_PROTO}, {"sparse_tensor", TORT_ATTR_SPARSE_TENSOR},
 };
 
-static const char *attribute_kind_name(tort_attribute_kind kind) {
+const char *tort_attribute_kind_name(tort_attribute_kind kind) {
     for (size_t i = 0; i < sizeof attribute_kinds / sizeof *attribute_kinds; i++)
         if (attribute_kinds[i].kind == kind) return attribute_kinds[i].name;
     return "unknown kind";
@@ -320,7 +320,7 @@ static tort_status check_given_attribute(const tort_op *op, const tort_attribute
         if (kind_fits(formal.kind, given))
             return formal.types ? check_type_attribute(op, &formal, given, error) : TORT_OK;
         return tort_fail(error, TORT_E_MODEL, "attribute \"%s\" is of kind %s, expected %s", given->name,
-                         attribute_kind_name(given->kind), attribute_kind_name(formal.kind));
+                         tort_attribute_kind_name(given->kind), tort_attribute_kind_name(formal.kind));
     }
     return tort_fail(error, TORT_E_MODEL, "has no attribute \"%s\" in this version (it takes: %s)", given->name,
                      op->attributes && *op->attributes ? op->attributes : "none");

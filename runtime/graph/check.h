@@ -61,6 +61,7 @@ typedef struct tort_attribute_formal {
     bool required;
 } tort_attribute_formal;
 
+const char *tort_attribute_kind_name(tort_attribute_kind kind); /* "ints", as rows have it */
 bool tort_attribute_formal_next(const char **cursor, tort_attribute_formal *formal);
 
 /* Gives graphs the number of their first node. */

@@ -1,7 +1,8 @@
 """Who runs a case: tinyort by its harness, and the oracles, each in a process of its own that may crash or hang.
 
-An answer is an Answer: `outputs` (a list of Tensors) or an error with its code: what tinyort calls its status, of an oracle
-UNSUPPORTED (it has no kernel), ERROR, CRASH or HANG.
+An answer is an Answer: `outputs` (a list of Tensors; of onnx.shape_inference, of Shapes) or an error with its code: what tinyort calls
+its status, SHAPES where its run contradicts what it had inferred, of an oracle UNSUPPORTED (it has no kernel), ERROR, CRASH or HANG. Of
+tinyort it also has `inferred`, the Shapes of the outputs that the loading of the model found; None where it failed.
 """
 
 import math
@@ -14,21 +15,24 @@ from pathlib import Path
 
 import numpy as np
 
-from values import STRING, Tensor, from_raw
+from values import STRING, Shape, Tensor, from_raw
 
 STATUS = ["OK", "INTERNAL", "USAGE", "MODEL", "INPUT", "PLACEMENT", "RUN", "MEMORY", "IO", "DEVICE_LOST", "UNSUPPORTED"]
-LEAK = 100
+LEAK, SHAPES = 100, 101
+UNRANKED = 2**32 - 1
 NUMPY_MOST = 2**58  # elements that an array may have, were it not for its dimension of 0
 UNFOLDED = 1
 
 
 class Answer:
     def __init__(self, code="OK", message="", outputs=None):
-        self.code, self.message, self.outputs = code, message, outputs
+        self.code, self.message, self.outputs, self.inferred = code, message, outputs, None
 
     def __str__(self):
         if self.outputs is None:
             return f"{self.code}: {self.message}"
+        if any(isinstance(output, Shape) for output in self.outputs):
+            return "; ".join(map(str, self.outputs))
         return "; ".join(f"{t.array.dtype}{list(t.shape)} {t.array.ravel()[:12].tolist()}" for t in self.outputs)
 
 
@@ -101,6 +105,10 @@ class Harness:
         texts = [self._text().decode(errors="replace") for _ in range(int(np.prod(shape, dtype=np.int64)))]
         return Tensor(STRING, np.array(texts, dtype=object).reshape(shape))
 
+    def _shape(self):
+        number, rank = self._read("II")
+        return Shape(number, None if rank == UNRANKED else [None if d < 0 else d for d in self._read(f"{rank}q")])
+
     def receive(self):
         try:
             (status,) = self._read("I")
@@ -111,22 +119,28 @@ class Harness:
                     answer = Answer("MEMORY", "an empty tensor of dimensions that numpy cannot hold")
             else:
                 answer = Answer(STATUS[status], self._text().decode(errors="replace"))
-            if self._read("I")[0] == LEAK:
-                return Answer("LEAK", "memory of the case was not given back, or with a wrong size")
+            wrong, text = self._read("I")[0], self._text().decode()
+            inferred = [self._shape() for _ in range(self._read("I")[0])] or None
+            if wrong == LEAK:
+                answer = Answer("LEAK", "memory of the case was not given back, or with a wrong size")
+            if wrong == SHAPES:
+                answer = Answer("SHAPES", text)
+            answer.inferred = inferred
             return answer
         except EOFError:
             status = self.process.wait()
             self.process = None
-            if status == -signal.SIGALRM:
+            if status in (-signal.SIGPROF, -signal.SIGALRM):
                 return Answer("HANG", "the case took too long")
             return Answer("CRASH", f"status {status}: {self._last_words()}")
 
 
 class Oracle:
-    """A process of oracles.py for 'onnxruntime' or 'onnx.reference'."""
+    """A process of oracles.py for 'onnxruntime', 'onnx.reference' or 'onnx.shape_inference'."""
 
     def __init__(self, name):
         self.name, self.process = name, None
+        self.output = Shape if name == "onnx.shape_inference" else Tensor
 
     def _start(self):
         self.process = subprocess.Popen([sys.executable, str(Path(__file__).with_name("oracles.py")), self.name],
@@ -156,4 +170,4 @@ class Oracle:
             self.process = None
             return Answer("HANG" if status == -signal.SIGALRM else "CRASH", f"status {status}")
         code, message, outputs = pickle.loads(data)
-        return Answer(code, message, None if outputs is None else [Tensor(t, a) for t, a in outputs])
+        return Answer(code, message, None if outputs is None else [self.output(*output) for output in outputs])

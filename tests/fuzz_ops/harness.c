@@ -1,20 +1,28 @@
 /* harness.c - runs small models that come on standard input and answers on standard output, until the input ends.
  *
- * A request: u32 seconds it may take, u32 flags (1: nothing is folded), text chain, text model, u32 inputs, then each
- * input as a tensor. An answer: u32 status, then the message, or u32 outputs and each output as a tensor. A text is u32
- * bytes and the bytes; a tensor is u32 type, u32 rank, i64 dims, then its bytes as one text, or for strings a text an
- * element. All numbers are little-endian. A case that takes too long ends the process by SIGALRM, a crash by its own
- * signal: it belongs to the request that has no answer. What is not freed after a case is a failure of the case. */
+ * A request: u32 seconds of the processor that it may take, u32 flags (1: nothing is folded), text chain, text model,
+ * u32 inputs, then each input as a tensor. An answer: u32 status, then the message, or u32 outputs and each output as a
+ * tensor; then u32 what is wrong beside it (0, LEAK, SHAPES), a text that says what, and what was inferred when the
+ * model was loaded: u32 outputs (0: it was not), each as u32 type (0: unknown), u32 rank (UNRANKED: unknown), i64 dims
+ * (-1: unknown). A text is u32 bytes and the bytes; a tensor is u32 type, u32 rank, i64 dims, then its bytes as one
+ * text, or for strings a text an element. All numbers are little-endian. A case that takes too long ends the process by
+ * SIGPROF, one that waits for what never comes by SIGALRM, a crash by its own signal: it belongs to the request that
+ * has no answer. What is not freed after a case is a failure of the case, and so are shapes other than those inferred.
+ */
+#define _XOPEN_SOURCE 700 /* setitimer */
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
 
-#include "runtime/tinyort.h"
+#include "runtime/graph/graph.h"
 #include "tests/counting_env.h"
 
-enum { MOST_TENSORS = 64, LEAK = 100, UNFOLDED = 1 };
+enum { MOST_TENSORS = 64, LEAK = 100, SHAPES, UNFOLDED = 1, SECONDS_WAITED = 300 };
+#define UNRANKED UINT32_MAX
 static const size_t most_bytes = (size_t)512 << 20; /* of one case: absurd attributes ask for more */
 
 /* ---- what stands in for the environment -------------------------------------------------------------------------- */
@@ -139,6 +147,104 @@ typedef struct request {
     int32_t input_count;
 } request;
 
+/* What the shape rules said of the outputs when the model was loaded. */
+typedef struct inferred {
+    int32_t count;
+    tort_info outputs[MOST_TENSORS];
+    char wrong[200]; /* how the run contradicts it; "": it does not */
+} inferred;
+
+static const tort_info *info_of(const tort_model *model, const int32_t *values, int32_t i) {
+    return &model->graphs[0].values[values[i]].info;
+}
+
+static void note_inferred(const tort_model *model, inferred *out) {
+    out->count = model->graphs[0].output_count;
+    must(out->count <= MOST_TENSORS, "too many outputs");
+    for (int32_t i = 0; i < out->count; i++) out->outputs[i] = *info_of(model, model->graphs[0].outputs, i);
+}
+
+static void write_inferred(const inferred *known) {
+    write_number((uint32_t)known->count);
+    for (int32_t i = 0; i < known->count; i++) {
+        const tort_info *info = &known->outputs[i];
+        const bool tensor = info->kind == TORT_TENSOR;
+        write_number(tensor ? (uint32_t)info->type : 0);
+        write_number(tensor && info->rank >= 0 ? (uint32_t)info->rank : UNRANKED);
+        for (int32_t d = 0; tensor && d < info->rank; d++) {
+            const int64_t dim = tort_dim_known(info->dims[d]) ? info->dims[d] : -1;
+            write_bytes(&dim, sizeof dim);
+        }
+    }
+}
+
+/* ---- inferred shapes and those of the run ------------------------------------------------------------------------ */
+
+static void contradict(inferred *known, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void contradict(inferred *known, const char *format, ...) {
+    va_list arguments;
+    if (known->wrong[0]) return;
+    va_start(arguments, format);
+    vsnprintf(known->wrong, sizeof known->wrong, format, arguments);
+    va_end(arguments);
+}
+
+/* Holds a tensor of the run against what is known of it, and binds the symbols that it has: sizes[-1 - dim]. */
+static void bind(inferred *known, const char *what, int32_t at, const tort_info *info, const tort_tensor *tensor,
+                 int64_t *sizes) {
+    if (info->kind != TORT_TENSOR) return;
+    if (info->type != TORT_UNDEFINED && info->type != tensor->type)
+        contradict(known, "%s %d is %s, inferred was %s", what, at, tort_type_name(tensor->type),
+                   tort_type_name(info->type));
+    if (info->rank < 0) return;
+    if (info->rank != tensor->rank)
+        contradict(known, "%s %d has rank %d, inferred was %d", what, at, tensor->rank, info->rank);
+    for (int32_t d = 0; d < info->rank && d < tensor->rank; d++) {
+        const bool symbol = !tort_dim_known(info->dims[d]);
+        int64_t *size = symbol ? &sizes[-1 - info->dims[d]] : NULL;
+        const int64_t expected = symbol ? *size : info->dims[d];
+        if (symbol && expected == TORT_DIM_UNBOUND)
+            *size = tensor->dims[d];
+        else if (expected != tensor->dims[d])
+            contradict(known, "dimension %d of %s %d is %lld, inferred was %lld", d, what, at,
+                       (long long)tensor->dims[d], (long long)expected);
+    }
+}
+
+/* An expression may say another number where a size is 0 or less: shape rules treat what is empty on its own. Only a
+ * product with a negative number may be one. */
+static bool usual(const tort_dims *dims, const int64_t *sizes) {
+    for (int32_t i = 0; i < dims->count; i++) {
+        const tort_dim_op op = tort_dim_expression(dims, -1 - (int64_t)i)->op;
+        const bool part = op == TORT_DIM_CONST || (op == TORT_DIM_MUL && sizes[i] < 0);
+        if (sizes[i] <= 0 && sizes[i] != TORT_DIM_UNBOUND && !part) return false;
+    }
+    return true;
+}
+
+/* Numbers that were known must be those of the run; with the sizes of the inputs, expressions must come to those of the
+ * outputs, and what has one name, to one number. */
+static void hold_against_run(inferred *known, const tort_model *model, const tort_tensor *inputs,
+                             const tort_tensor *outputs) {
+    const tort_graph *graph = &model->graphs[0];
+    const size_t count = (size_t)model->dims.count;
+    int64_t *names = calloc(count + 1, sizeof *names), *sizes = calloc(count + 1, sizeof *sizes);
+    must(names && sizes, "out of memory");
+    for (size_t i = 0; i < count; i++) names[i] = TORT_DIM_UNBOUND;
+    for (int32_t i = 0; i < graph->input_count; i++)
+        bind(known, "input", i, info_of(model, graph->inputs, i), &inputs[i], names);
+    memcpy(sizes, names, count * sizeof *sizes);
+    const bool evaluated = tort_dims_evaluate(&model->dims, sizes) && usual(&model->dims, sizes);
+    for (int32_t i = 0; i < graph->output_count; i++)
+        bind(known, "output", i, &known->outputs[i], &outputs[i], evaluated ? sizes : names);
+    if (evaluated && usual(&model->dims, sizes) && !tort_dims_evaluate(&model->dims, sizes))
+        contradict(known, "an expression of the inferred shapes has two sizes");
+    free(names);
+    free(sizes);
+}
+
+/* ---- the run ----------------------------------------------------------------------------------------------------- */
+
 static void read_request(request *r) {
     size_t length;
     r->flags = read_number();
@@ -150,7 +256,7 @@ static void read_request(request *r) {
 }
 
 /* Answers, unless it fails: outputs belong to the context and end with it. */
-static tort_status run(const request *r, const tort_env *env, tort_error *error) {
+static tort_status run(const request *r, const tort_env *env, inferred *known, tort_error *error) {
     tort_model *model = NULL;
     tort_session *session = NULL;
     tort_context *context = NULL;
@@ -158,8 +264,8 @@ static tort_status run(const request *r, const tort_env *env, tort_error *error)
     tort_session_options options = {
         .struct_size = sizeof options, .chain = r->chain, .unfolded = (r->flags & UNFOLDED) != 0};
     tort_status status = tort_model_load_buffer(env, r->model, r->model_bytes, NULL, &model, error);
-    const int32_t count = status ? 0 : tort_model_output_count(model);
-    must(count <= MOST_TENSORS, "too many outputs");
+    if (!status) note_inferred(model, known);
+    const int32_t count = known->count;
     if (!status) status = tort_session_create(env, model, &options, &session, error);
     if (!status) status = tort_context_create(session, &context, error);
     if (!status) status = tort_context_run(context, r->inputs, r->input_count, outputs, count, error);
@@ -167,6 +273,7 @@ static tort_status run(const request *r, const tort_env *env, tort_error *error)
         write_number(TORT_OK);
         write_number((uint32_t)count);
         for (int32_t i = 0; i < count; i++) write_tensor(&outputs[i]);
+        hold_against_run(known, model, r->inputs, outputs);
     }
     tort_context_free(context);
     tort_session_free(session);
@@ -174,21 +281,31 @@ static tort_status run(const request *r, const tort_env *env, tort_error *error)
     return status;
 }
 
+/* Of the processor: a machine that others use too makes nothing a finding. 0: no limit. */
+static void limit_time(uint32_t seconds) {
+    const struct itimerval processor = {.it_value = {.tv_sec = (time_t)seconds}};
+    must(setitimer(ITIMER_PROF, &processor, NULL) == 0, "there is no timer");
+    alarm(seconds ? SECONDS_WAITED : 0);
+}
+
 static void answer_one(uint32_t seconds) {
     surroundings around;
     request r;
+    inferred known = {0};
     tort_error error = {0};
     surroundings_init(&around);
     read_request(&r);
-    alarm(seconds);
-    tort_status status = run(&r, &around.env, &error);
-    alarm(0);
+    limit_time(seconds);
+    tort_status status = run(&r, &around.env, &known, &error);
+    limit_time(0);
     if (status) {
         write_number((uint32_t)status);
         write_text(error.msg, strlen(error.msg));
     }
-    /* An answer in any case ends with what is wrong beside it. */
-    write_number(around.counting.live_blocks || around.counting.wrong_sizes ? LEAK : 0);
+    const bool leaks = around.counting.live_blocks || around.counting.wrong_sizes;
+    write_number(leaks ? LEAK : known.wrong[0] ? SHAPES : 0);
+    write_text(known.wrong, strlen(known.wrong));
+    write_inferred(&known);
     fflush(stdout);
     for (int32_t i = 0; i < r.input_count; i++) free_tensor(&r.inputs[i]);
     free(r.chain);

@@ -4,7 +4,8 @@ A disagreement is one of
   type, shape, values   both compute, and differ
   refuses               tinyort refuses what the oracle computes
   accepts               tinyort computes what onnxruntime refuses (onnx.reference checks next to nothing: its errors count nothing)
-What tinyort may never do (NEVER, but for a node beyond its memory limit) has no explanation.
+Of onnx.shape_inference, which sees the model alone, type and shape are held against what tinyort inferred when it loaded the model, as
+far as both know it, and refusals count nothing. What tinyort may never do (NEVER, but for a node beyond its memory limit) has no explanation.
 """
 
 import re
@@ -26,7 +27,7 @@ TOLERANCES = {
     TensorProto.COMPLEX128: (1e-5, 1e-6),
 }
 SMALL = {TensorProto.FLOAT16, TensorProto.BFLOAT16}
-NEVER = {"INTERNAL", "CRASH", "HANG", "LEAK", "USAGE", "IO", "DEVICE_LOST", "PLACEMENT"}
+NEVER = {"INTERNAL", "CRASH", "HANG", "LEAK", "SHAPES", "USAGE", "IO", "DEVICE_LOST", "PLACEMENT"}
 
 
 class Disagreement:
@@ -69,6 +70,20 @@ def _of_outputs(case, name, ours, theirs):
             i = int(where[0])
             found, wanted = a.array.ravel()[i], b.array.ravel()[i]
             return Disagreement(name, "values", f"output {k}: {where.size} of {a.array.size}, element {i} is {found!r}, not {wanted!r}")
+    return None
+
+
+def shape_disagreement(name, ours, theirs):
+    """What two shape inferences say of one model; None where both agree, as far as both know something."""
+    if ours.inferred is None or theirs.code != "OK":
+        return None
+    for k, (a, b) in enumerate(zip(ours.inferred, theirs.outputs)):
+        if a.type and b.type and a.type != b.type:
+            return Disagreement(name, "type", f"output {k} is inferred as {type_name(a.type)}, not {type_name(b.type)}")
+        if a.dims is None or b.dims is None:
+            continue
+        if len(a.dims) != len(b.dims) or any(x != y for x, y in zip(a.dims, b.dims) if None not in (x, y)):
+            return Disagreement(name, "shape", f"output {k} is inferred as {a}, not {b}")
     return None
 
 
@@ -168,6 +183,7 @@ class Facts(dict):
             count=len(inputs),
             forms=case.forms,
             wanted=case.node.outputs,
+            inferred=[shape.dims for shape in ours.inferred or []],
             ours=[t.array for t in ours.outputs or []],
             theirs=[t.array for t in theirs.outputs or []],
             differing=lambda k: differing(ours.outputs[k], theirs.outputs[k], bool(case.options.get("sums"))),

@@ -221,7 +221,7 @@ class Case:
         self.name = f"{self.domain}.{maker.name}" if self.domain else maker.name
         self.schema, self.node, self.mutated, self.options = maker.schema, node, mutated, options
         self.random_outputs = bool(options.get("random"))
-        self.seconds = 20
+        self.seconds = 5  # of the processor
         self.chain = maker.random.choice(["cpu", "cpu", "cpu", "cpu:isa=v2"])
         self.unfolded = maker.chance(0.3)
         self.forms = self._choose_forms(maker)

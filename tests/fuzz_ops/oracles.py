@@ -1,4 +1,4 @@
-"""The process of one oracle: oracles.py onnxruntime | onnx.reference.
+"""The process of one oracle: oracles.py onnxruntime | onnx.reference | onnx.shape_inference.
 
 Reads pickled (model bytes, [(name, type, array)]) from standard input, each behind its length as u32, and answers with pickled
 (code, message, [(type, array)] or None) in the same form. A case that takes too long ends the process by SIGALRM.
@@ -75,6 +75,23 @@ class Reference:
         return ReferenceEvaluator(load_from_string(model)).run(None, {name: array for name, _, array in feeds})
 
 
+class ShapeInference:
+    """Answers (type, dims) of each output, as values.Shape has them."""
+
+    def run(self, model, feeds):
+        from onnx import load_from_string, shape_inference
+
+        inferred = shape_inference.infer_shapes(load_from_string(model), check_type=True, strict_mode=True, data_prop=True)
+        return [self.shape(value.type.tensor_type) for value in inferred.graph.output]
+
+    def shape(self, tensor):
+        if not tensor.HasField("shape"):
+            return tensor.elem_type, None
+        return tensor.elem_type, [d.dim_value if d.HasField("dim_value") else None for d in tensor.shape.dim]
+
+
+ENGINES = {"onnxruntime": OnnxRuntime, "onnx.reference": Reference, "onnx.shape_inference": ShapeInference}
+
 # What an oracle says when it lacks something, which is no opinion on the model. The cast is onnxruntime's own: it runs float16
 # as float, and puts a Cast-6 into models of opsets before 6; types that clash are those in functions it made of a node.
 LACKS = ("NOT_IMPLEMENTED", "NotImplementedError", "not implemented", "RuntimeImplementationError", "No Op registered",
@@ -91,6 +108,8 @@ def code_of(error):
 def answer(engine, model, feeds):
     try:
         outputs = engine.run(model, feeds)
+        if isinstance(engine, ShapeInference):
+            return ("OK", "", outputs)
         return ("OK", "", [(type_of(v), np.asarray(v)) for v in outputs])
     except MemoryError:
         return ("UNSUPPORTED", "out of memory", None)
@@ -102,7 +121,7 @@ def main():
     warnings.filterwarnings("ignore")
     np.seterr(all="ignore")
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    engine = OnnxRuntime() if sys.argv[1] == "onnxruntime" else Reference()
+    engine = ENGINES[sys.argv[1]]()
     source, sink = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is not an answer
     while head := source.read(4):

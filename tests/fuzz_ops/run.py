@@ -17,11 +17,12 @@ import time
 from pathlib import Path
 
 import generators  # noqa: F401 - fills GENERATORS
-from engines import Harness, Oracle
-from judge import Explanations, disagreement, never
+from engines import Answer, Harness, Oracle
+from judge import Explanations, disagreement, never, shape_disagreement
 from maker import GENERATORS, make_case
 
 OWN_DOMAIN = "tinyort"  # of fused operators, which no other engine has
+ORACLES = ("onnxruntime", "onnx.reference", "onnx.shape_inference")
 SHOWN = 60
 
 
@@ -40,7 +41,7 @@ def rows_of(tinyort, only):
 class Runner:
     def __init__(self, options, name):
         self.harness = Harness(options.harness, Path(options.folder) / f"stderr.{name}")
-        self.oracles = [Oracle("onnxruntime"), Oracle("onnx.reference")]
+        self.oracles = [Oracle(name) for name in ORACLES]
 
     def answers(self, case):
         engines = [self.harness, *self.oracles]
@@ -63,11 +64,27 @@ def save(folder, seed, index, case, problems, answers):
     (place / "model.onnx").write_bytes(case.model.SerializeToString())
     for k, (name, tensor) in enumerate(case.feeds):
         (data / f"input_{k}.pb").write_bytes(tensor.proto(name).SerializeToString())
-    names = ("tinyort", "onnxruntime", "onnx.reference")
+    names = ("tinyort", *ORACLES)
     (place / "case.json").write_text(json.dumps({
         "seed": seed, "index": index, "row": [case.domain, case.operator, case.since], "case": case.describe(), "chain": case.chain, "unfolded": case.unfolded,
         "problems": problems, **{name: str(answer)[:2000] for name, answer in zip(names, answers)}}, indent=1))
     return place
+
+
+def judge_values(case, name, ours, answer, explanations):
+    """What an oracle that computes says: a word for the counts, and the disagreement that nothing explains."""
+    found = disagreement(case, name, ours, answer)
+    if found is None:
+        agreed = answer.code == "OK" and ours.code == "OK"
+        return ("agrees" if agreed else "refuses too" if answer.code == "ERROR" else f"no opinion ({answer.code})"), None
+    return ("explained", None) if explanations.of(case, found, ours, answer) else (f"UNEXPLAINED {found.kind}", found)
+
+
+def judge_shapes(case, name, ours, answer, explanations):
+    found = shape_disagreement(name, ours, answer)
+    if found is None:
+        return ("agrees" if answer.code == "OK" and ours.inferred else "no opinion"), None
+    return ("explained", None) if explanations.of(case, found, ours, Answer()) else (f"UNEXPLAINED {found.kind}", found)
 
 
 def judge_case(case, answers, explanations, counts):
@@ -77,15 +94,11 @@ def judge_case(case, answers, explanations, counts):
         counts["tinyort " + ours.code] += 1
         return [f"tinyort {ours.code}: {ours.message}"]
     problems = []
-    for name, answer in zip(("onnxruntime", "onnx.reference"), theirs):
-        found = disagreement(case, name, ours, answer)
-        if found is None:
-            agreed = answer.code == "OK" and ours.code == "OK"
-            counts[f"{name}: " + ("agrees" if agreed else "refuses too" if answer.code == "ERROR" else f"no opinion ({answer.code})")] += 1
-        elif explanations.of(case, found, ours, answer):
-            counts[f"{name}: explained"] += 1
-        else:
-            counts[f"{name}: UNEXPLAINED {found.kind}"] += 1
+    for name, answer in zip(ORACLES, theirs):
+        judge = judge_shapes if name == "onnx.shape_inference" else judge_values
+        said, found = judge(case, name, ours, answer, explanations)
+        counts[f"{name}: {said}"] += 1
+        if found:
             problems.append(str(found))
     return problems
 
@@ -126,7 +139,7 @@ def replay(options, rows):
     answers = runner.answers(case)
     print(case.describe())
     print(f"forms {case.forms}, chain {case.chain}, unfolded {case.unfolded}")
-    for name, answer in zip(("tinyort", "onnxruntime", "onnx.reference"), answers):
+    for name, answer in zip(("tinyort", *ORACLES), answers):
         print(f"{name}: {str(answer)[:1500]}")
     problems = judge_case(case, answers, Explanations(), collections.Counter())
     late = runner.close()

@@ -66,6 +66,16 @@ class Tensor:
         return numpy_helper.from_array(self.array, name)
 
 
+class Shape:
+    """What is known of a value before it is computed. type: 0 where it is not known; dims: None, or a list with None for each that is not."""
+
+    def __init__(self, number, dims):
+        self.type, self.dims = number, dims
+
+    def __str__(self):
+        return f"{type_name(self.type)}{'?' if self.dims is None else ['?' if d is None else d for d in self.dims]}"
+
+
 def from_raw(number, shape, raw):
     proto = TensorProto(data_type=number, dims=shape, raw_data=raw)
     return Tensor(number, numpy_helper.to_array(proto).reshape(shape))
