@@ -198,6 +198,12 @@ format:
 format-check:
 	@clang-format --dry-run -Werror $(FORMATTED) && echo "format: ok"
 
+.PHONY: operators-page
+## Write ops/OPERATORS.md again, from what the program says.
+operators-page: $(TINYORT)
+	@{ echo '# Operators'; echo; echo 'What `tinyort ops` says (`make operators-page` writes this page); `tinyort ops Conv` tells all of one.'; \
+	   echo; echo '```'; $(TINYORT) ops --width 120; echo '```'; } > ops/OPERATORS.md
+
 INSTALL_LIB = $(DESTDIR)$(PREFIX)/lib
 INSTALL_INCLUDE = $(DESTDIR)$(PREFIX)/include
 # What a provider outside of this tree includes: provider.h and what that needs, and the params of the operators.
