@@ -102,23 +102,54 @@ typedef struct col2im_job {
     int64_t parts, pixels;
 } col2im_job;
 
+/* Positions in the block, along each axis, with which a place of it can cover a pixel. */
+typedef struct col2im_walk {
+    int64_t offset[TORT_COL2IM_RANK]; /* of the pixel, from the first place */
+    int64_t at[TORT_COL2IM_RANK], from[TORT_COL2IM_RANK], to[TORT_COL2IM_RANK];
+} col2im_walk;
+
+/* False: nothing covers the pixel. A block may be far larger than the image: what covers no pixel is not walked. */
+static bool walk_begin(const tort_col2im_params *p, const int64_t *position, col2im_walk *walk) {
+    for (int32_t k = 0; k < p->spatial; k++) {
+        const int64_t step = p->dilations[k], offset = position[k] + p->pads[k];
+        const int64_t behind = offset - (p->places[k] - 1) * p->strides[k];
+        walk->offset[k] = offset;
+        walk->at[k] = walk->from[k] = behind > 0 ? (behind + step - 1) / step : 0;
+        walk->to[k] = offset / step + 1 < p->block[k] ? offset / step + 1 : p->block[k];
+        if (p->places[k] == 0 || walk->from[k] >= walk->to[k]) return false;
+    }
+    return true;
+}
+
+static bool walk_next(const tort_col2im_params *p, col2im_walk *walk) {
+    for (int32_t k = p->spatial - 1; k >= 0; k--) {
+        if (++walk->at[k] < walk->to[k]) return true;
+        walk->at[k] = walk->from[k];
+    }
+    return false;
+}
+
+/* Where the input has what covers the pixel there, counted from its channel's first element; -1: no place does. */
+static int64_t covered(const tort_col2im_params *p, const col2im_walk *walk) {
+    int64_t cell = 0, place = 0;
+    for (int32_t k = 0; k < p->spatial; k++) {
+        const int64_t from = walk->offset[k] - walk->at[k] * p->dilations[k];
+        if (from % p->strides[k] != 0) return -1;
+        cell = cell * p->block[k] + walk->at[k];
+        place = place * p->places[k] + from / p->strides[k];
+    }
+    return cell * p->place_count + place;
+}
+
 /* The sum over all blocks that cover the pixel at `position`; `base`: the channel's first element. */
 static double gather(const col2im_job *job, const int64_t *position, int64_t base, int64_t part, int64_t *integer) {
     const tort_col2im_params *p = job->p;
+    col2im_walk walk;
     double sum = 0;
     uint64_t exact = 0;
-    for (int64_t cell = 0; cell < p->block_size; cell++) {
-        int64_t rest = cell, place = 0, scale = 1;
-        bool covered = true;
-        for (int32_t k = p->spatial - 1; k >= 0 && covered; k--) {
-            int64_t from = position[k] + p->pads[k] - rest % p->block[k] * p->dilations[k];
-            covered = from >= 0 && from % p->strides[k] == 0 && from / p->strides[k] < p->places[k];
-            place += from / p->strides[k] * scale;
-            scale *= p->places[k];
-            rest /= p->block[k];
-        }
-        if (!covered) continue;
-        int64_t at = (base + cell * p->place_count + place) * job->parts + part;
+    for (bool more = walk_begin(p, position, &walk); more; more = walk_next(p, &walk)) {
+        const int64_t found = covered(p, &walk), at = (base + found) * job->parts + part;
+        if (found < 0) continue;
         if (tort_type_is_float(job->type)) {
             double value;
             tort_load_doubles(job->type, job->in, at, 1, &value);
@@ -137,14 +168,15 @@ static void gather_pixels(void *arg, int64_t begin, int64_t end) {
     const col2im_job *job = arg;
     const tort_col2im_params *p = job->p;
     for (int64_t pixel = begin; pixel < end; pixel++) {
-        int64_t position[TORT_COL2IM_RANK], rest = pixel % job->pixels, plane = pixel / job->pixels;
+        int64_t position[TORT_COL2IM_RANK], rest = pixel % job->pixels;
+        const int64_t plane = p->place_count ? pixel / job->pixels * p->block_size * p->place_count : 0;
         for (int32_t k = p->spatial - 1; k >= 0; k--) {
             position[k] = rest % p->image[k];
             rest /= p->image[k];
         }
         for (int64_t part = 0; part < job->parts; part++) {
             int64_t integer;
-            double sum = gather(job, position, plane * p->block_size * p->place_count, part, &integer);
+            double sum = gather(job, position, plane, part, &integer);
             if (tort_type_is_float(job->type)) {
                 tort_store_doubles(job->type, job->out, pixel * job->parts + part, 1, &sum);
             } else {
@@ -163,7 +195,8 @@ static tort_status col2im_reference(const tort_call *call) {
         job.parts = 2;
     }
     for (int32_t k = 0; k < p->spatial; k++) job.pixels *= p->image[k];
-    tort_parallel(call, tort_count(output), 10 * p->block_size, gather_pixels, &job);
+    const int64_t cells = p->block_size < job.pixels ? p->block_size : job.pixels;
+    tort_parallel(call, tort_count(output), 10 * cells, gather_pixels, &job);
     return TORT_OK;
 }
 

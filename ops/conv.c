@@ -113,11 +113,15 @@ void tort_conv_row_of(const tort_conv_loop *loop, int64_t n, int64_t m, const in
     const int64_t kernel = window->kernel[x], input = window->input[x], stride = window->strides[x];
     const int64_t per_group = p->channels / p->group, group = m / (p->filters / p->group);
     const double bias = tort_conv_bias(loop, m);
+    tort_sliding_walk walk;
+    int64_t k_from, k_to;
     for (int64_t i = first; i < last; i++) acc[i - first] = bias;
-    for (int64_t k_row = 0; k_row < loop->kernel_rows; k_row++) {
-        int64_t in_row;
-        if (!tort_sliding_input_row(window, out, k_row, &in_row)) continue;
-        for (int64_t k = 0; k < kernel; k++) {
+    tort_sliding_reach(window, x, first, last, &k_from, &k_to);
+    if (!per_group || k_from >= k_to || !tort_sliding_walk_begin(window, out, &walk)) return;
+    do {
+        const int64_t in_row = tort_sliding_input_row(window, out, &walk),
+                      k_row = tort_sliding_kernel_row(window, &walk);
+        for (int64_t k = k_from; k < k_to; k++) {
             int64_t from, to;
             tort_sliding_span(window, k, first, last, &from, &to);
             const int64_t start = from * stride + k * window->dilations[x] - window->begin[x];
@@ -129,7 +133,7 @@ void tort_conv_row_of(const tort_conv_loop *loop, int64_t n, int64_t m, const in
                                  tort_wide_element(loop->type, loop->data[1], weight), to - from);
             }
         }
-    }
+    } while (tort_sliding_walk_next(window, &walk));
 }
 
 static void conv_rows(void *arg, int64_t begin, int64_t end) {
@@ -155,12 +159,12 @@ void tort_conv_rows(const tort_call *call, tort_conv_loop *loop, tort_conv_row r
     const tort_sliding *window = &params->window;
     if (tort_count(&call->outputs[0]) == 0) return;
     loop->output_rows = tort_sliding_rows(window, window->output);
-    loop->input_rows = tort_sliding_rows(window, window->input);
-    loop->kernel_rows = tort_sliding_rows(window, window->kernel);
+    /* Without channels sizes may be anything: nothing is there that has them. */
+    loop->input_rows = params->channels ? tort_sliding_rows(window, window->input) : 0;
+    loop->kernel_rows = params->channels ? tort_sliding_rows(window, window->kernel) : 0;
     conv_task task = {loop, row, store};
-    const int64_t products = params->channels / params->group * loop->kernel_rows * window->kernel[window->axes - 1];
     tort_parallel(call, params->batch * params->filters * loop->output_rows,
-                  products * window->output[window->axes - 1] / 2 + 1, conv_rows, &task);
+                  tort_sliding_row_cost(window, params->channels / params->group) / 2 + 1, conv_rows, &task);
 }
 
 static void store_rounded(const tort_conv_loop *loop, int64_t m, int64_t first, int64_t count, const double *acc) {

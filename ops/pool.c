@@ -129,7 +129,7 @@ typedef struct pool_job {
     tort_type type;   /* of x: float or double */
     const void *x;
     double lowest; /* where a maximum starts */
-    int64_t output_rows, input_rows, kernel_rows, plane;
+    int64_t output_rows, plane;
 } pool_job;
 
 int64_t tort_pool_divisor(const tort_pool_params *params, int32_t axis, int64_t out) {
@@ -200,15 +200,17 @@ static void pool_row(const pool_job *job, int64_t plane, const int64_t *out, int
     const tort_sliding *window = &p->window;
     const int32_t x = window->axes - 1;
     const int64_t stride = window->strides[x];
+    tort_sliding_walk walk;
+    int64_t k_from, k_to;
     for (int64_t i = 0; i < last - first; i++) {
         acc[i] = p->kind == TORT_POOL_MAX ? job->lowest : 0;
         best[i] = -1;
     }
-    for (int64_t k_row = 0; k_row < job->kernel_rows; k_row++) {
-        int64_t in_row;
-        if (!tort_sliding_input_row(window, out, k_row, &in_row)) continue;
-        const int64_t row = plane * job->plane + in_row * window->input[x];
-        for (int64_t k = 0; k < window->kernel[x]; k++) {
+    tort_sliding_reach(window, x, first, last, &k_from, &k_to);
+    if (k_from >= k_to || !tort_sliding_walk_begin(window, out, &walk)) return;
+    do {
+        const int64_t row = plane * job->plane + tort_sliding_input_row(window, out, &walk) * window->input[x];
+        for (int64_t k = k_from; k < k_to; k++) {
             int64_t from, to;
             tort_sliding_span(window, k, first, last, &from, &to);
             const int64_t at = row + from * stride + k * window->dilations[x] - window->begin[x];
@@ -220,7 +222,7 @@ static void pool_row(const pool_job *job, int64_t plane, const int64_t *out, int
             else
                 take_max(job, sums, best + (from - first), plane * job->plane, at, stride, to - from);
         }
-    }
+    } while (tort_sliding_walk_next(window, &walk));
 }
 
 static void finish_row(const pool_job *job, const int64_t *out, int64_t first, int64_t last, double *acc) {
@@ -240,15 +242,18 @@ static void finish_row(const pool_job *job, const int64_t *out, int64_t first, i
 static void pool_rows(void *arg, int64_t begin, int64_t end) {
     const pool_job *job = arg;
     const tort_sliding *window = &job->params->window;
-    const int64_t width = window->output[window->axes - 1];
+    const int32_t x = window->axes - 1;
+    const int64_t width = window->output[x];
+    /* Of a window that is larger than the image, each output sees few positions, and others than its neighbours. */
+    const int64_t block = tort_sliding_extent(window, x) > window->input[x] ? 1 : TORT_BLOCK;
     double acc[TORT_BLOCK];
     int64_t best[TORT_BLOCK];
     for (int64_t row = begin; row < end; row++) {
         int64_t out[TORT_MAX_SPATIAL];
         const int64_t plane = row / job->output_rows;
         tort_sliding_coordinates(window, window->output, row % job->output_rows, out);
-        for (int64_t first = 0; first < width; first += TORT_BLOCK) {
-            const int64_t last = width - first < TORT_BLOCK ? width : first + TORT_BLOCK;
+        for (int64_t first = 0; first < width; first += block) {
+            const int64_t last = width - first < block ? width : first + block;
             pool_row(job, plane, out, first, last, acc, best);
             finish_row(job, out, first, last, acc);
             tort_store_doubles(job->y->type, job->y->data, row * width + first, last - first, acc);
@@ -315,11 +320,7 @@ static tort_status run_pool(const tort_call *call) {
         return TORT_OK;
     }
     job.output_rows = tort_sliding_rows(window, window->output);
-    job.input_rows = tort_sliding_rows(window, window->input);
-    job.kernel_rows = tort_sliding_rows(window, window->kernel);
-    const int32_t x = window->axes - 1;
-    tort_parallel(call, planes * job.output_rows, job.kernel_rows * window->kernel[x] * window->output[x] + 1,
-                  pool_rows, &job);
+    tort_parallel(call, planes * job.output_rows, tort_sliding_row_cost(window, 1), pool_rows, &job);
     return TORT_OK;
 }
 

@@ -150,16 +150,58 @@ void tort_sliding_coordinates(const tort_sliding *sliding, const int64_t *sizes,
     }
 }
 
-bool tort_sliding_input_row(const tort_sliding *sliding, const int64_t *out, int64_t kernel_row, int64_t *input_row) {
-    int64_t k[TORT_MAX_SPATIAL];
-    tort_sliding_coordinates(sliding, sliding->kernel, kernel_row, k);
-    *input_row = 0;
+/* Smallest n >= 0 with n * step >= distance. */
+static int64_t first_at(int64_t distance, int64_t step) {
+    return distance > 0 ? (distance + step - 1) / step : 0;
+}
+
+void tort_sliding_reach(const tort_sliding *sliding, int32_t axis, int64_t first, int64_t last, int64_t *from,
+                        int64_t *to) {
+    const int64_t stride = sliding->strides[axis], step = sliding->dilations[axis], begin = sliding->begin[axis];
+    *from = first_at(begin - (last - 1) * stride, step);
+    *to = first_at(sliding->input[axis] + begin - first * stride, step);
+    if (*to > sliding->kernel[axis]) *to = sliding->kernel[axis];
+}
+
+bool tort_sliding_walk_begin(const tort_sliding *sliding, const int64_t *out, tort_sliding_walk *walk) {
     for (int32_t i = 0; i + 1 < sliding->axes; i++) {
-        int64_t position = out[i] * sliding->strides[i] + k[i] * sliding->dilations[i] - sliding->begin[i];
-        if (position < 0 || position >= sliding->input[i]) return false;
-        *input_row = *input_row * sliding->input[i] + position;
+        tort_sliding_reach(sliding, i, out[i], out[i] + 1, &walk->from[i], &walk->to[i]);
+        if (walk->from[i] >= walk->to[i]) return false;
+        walk->at[i] = walk->from[i];
     }
     return true;
+}
+
+bool tort_sliding_walk_next(const tort_sliding *sliding, tort_sliding_walk *walk) {
+    for (int32_t i = sliding->axes - 2; i >= 0; i--) {
+        if (++walk->at[i] < walk->to[i]) return true;
+        walk->at[i] = walk->from[i];
+    }
+    return false;
+}
+
+int64_t tort_sliding_input_row(const tort_sliding *sliding, const int64_t *out, const tort_sliding_walk *walk) {
+    int64_t row = 0;
+    for (int32_t i = 0; i + 1 < sliding->axes; i++)
+        row = row * sliding->input[i] + out[i] * sliding->strides[i] + walk->at[i] * sliding->dilations[i] -
+              sliding->begin[i];
+    return row;
+}
+
+int64_t tort_sliding_kernel_row(const tort_sliding *sliding, const tort_sliding_walk *walk) {
+    int64_t row = 0;
+    for (int32_t i = 0; i + 1 < sliding->axes; i++) row = row * sliding->kernel[i] + walk->at[i];
+    return row;
+}
+
+int64_t tort_sliding_row_cost(const tort_sliding *sliding, int64_t each) {
+    int64_t cost = each;
+    for (int32_t i = 0; i < sliding->axes; i++) {
+        const int64_t seen = sliding->kernel[i] < sliding->input[i] ? sliding->kernel[i] : sliding->input[i];
+        if (__builtin_mul_overflow(cost, seen, &cost)) return INT64_MAX / 2;
+    }
+    if (__builtin_mul_overflow(cost, sliding->output[sliding->axes - 1], &cost)) return INT64_MAX / 2;
+    return cost + 1;
 }
 
 void tort_sliding_span(const tort_sliding *sliding, int64_t k, int64_t first, int64_t last, int64_t *from,
@@ -167,9 +209,7 @@ void tort_sliding_span(const tort_sliding *sliding, int64_t k, int64_t first, in
     const int32_t x = sliding->axes - 1;
     const int64_t stride = sliding->strides[x], shift = sliding->begin[x] - k * sliding->dilations[x];
     /* Smallest output with output * stride >= shift, and with output * stride >= input + shift. */
-    int64_t low = shift > 0 ? (shift + stride - 1) / stride : 0;
-    int64_t high = sliding->input[x] + shift;
-    high = high > 0 ? (high + stride - 1) / stride : 0;
+    const int64_t low = first_at(shift, stride), high = first_at(sliding->input[x] + shift, stride);
     *from = low > first ? low : first;
     *to = high < last ? high : last;
     if (*to < *from) *to = *from;

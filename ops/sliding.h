@@ -44,8 +44,24 @@ static inline int64_t tort_sliding_extent(const tort_sliding *sliding, int32_t a
 int64_t tort_sliding_rows(const tort_sliding *sliding, const int64_t *sizes);
 /* The coordinates of row `row` over all axes but the last of `sizes`. */
 void tort_sliding_coordinates(const tort_sliding *sliding, const int64_t *sizes, int64_t row, int64_t *coordinates);
-/* The input row that kernel row `kernel_row` sees from the output row at `out`; false: padding. */
-bool tort_sliding_input_row(const tort_sliding *sliding, const int64_t *out, int64_t kernel_row, int64_t *input_row);
+/* The kernel positions along an axis with which an output of first..last sees the input: *from..*to. What lies between
+ * them may see it or not. A window may be larger than any image, and what it sees of the padding is never walked. */
+void tort_sliding_reach(const tort_sliding *sliding, int32_t axis, int64_t first, int64_t last, int64_t *from,
+                        int64_t *to);
+/* A walk over the kernel rows that see the input from one output row. at: their positions over all axes but the last.
+ */
+typedef struct tort_sliding_walk {
+    int64_t at[TORT_MAX_SPATIAL], from[TORT_MAX_SPATIAL], to[TORT_MAX_SPATIAL];
+} tort_sliding_walk;
+
+/* The first row, from the output row at `out`, and the next one; false: there is none. */
+bool tort_sliding_walk_begin(const tort_sliding *sliding, const int64_t *out, tort_sliding_walk *walk);
+bool tort_sliding_walk_next(const tort_sliding *sliding, tort_sliding_walk *walk);
+/* The number of the input row that it sees, and its own. */
+int64_t tort_sliding_input_row(const tort_sliding *sliding, const int64_t *out, const tort_sliding_walk *walk);
+int64_t tort_sliding_kernel_row(const tort_sliding *sliding, const tort_sliding_walk *walk);
+/* For tort_parallel: the cost of a row of outputs, where each costs `each` for every element that it can see. */
+int64_t tort_sliding_row_cost(const tort_sliding *sliding, int64_t each);
 /* Of the outputs first..last along the last axis those, *from .. *to, that see the input at kernel position k. */
 void tort_sliding_span(const tort_sliding *sliding, int64_t k, int64_t first, int64_t last, int64_t *from, int64_t *to);
 /* acc[i * acc_step] += weight * in[first + i * in_step] for i < count; `in` is of type float or double. */

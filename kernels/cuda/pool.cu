@@ -13,6 +13,13 @@ static __device__ float larger(float a, float b) {
     return a > b || a != a ? a : b;
 }
 
+/* Smallest n >= 0 with n * step >= distance, but at most `most`. */
+static __device__ __forceinline__ int64_t first_at(int64_t distance, int64_t step, int64_t most) {
+    const int64_t n = distance <= 0 ? 0 : step == 1 ? distance : (distance + step - 1) / step;
+    return n < most ? n : most;
+}
+
+/* What a window sees of the padding is counted and not walked: it may be larger than any image. */
 template <class T> static __global__ void pool(gpu_pool p, const T *x, T *y, size_t count) {
     const gpu_window &g = p.window;
     for (size_t i = grid_first(); i < count; i += grid_stride()) {
@@ -20,20 +27,22 @@ template <class T> static __global__ void pool(gpu_pool p, const T *x, T *y, siz
         const T *plane = x + (int64_t)i / (g.out_w * g.out_h) * g.in_h * g.in_w;
         const int64_t first_h = out_h * g.stride_h - g.pad_h, first_w = out_w * g.stride_w - g.pad_w;
         float best = -INFINITY, sum = 0.0f;
-        int64_t seen = 0, padded = 0;
-        for (int64_t row = 0; row < g.kernel_h; row++) {
-            const int64_t h = first_h + row * g.dilation_h;
-            for (int64_t column = 0; column < g.kernel_w; column++) {
-                const int64_t w = first_w + column * g.dilation_w;
-                padded += h < g.in_h + g.pad_h_end && w < g.in_w + g.pad_w_end;
-                if (h < 0 || h >= g.in_h || w < 0 || w >= g.in_w) continue;
+        const int64_t row_from = first_at(-first_h, g.dilation_h, g.kernel_h);
+        const int64_t row_to = first_at(g.in_h - first_h, g.dilation_h, g.kernel_h);
+        const int64_t column_from = first_at(-first_w, g.dilation_w, g.kernel_w);
+        const int64_t column_to = first_at(g.in_w - first_w, g.dilation_w, g.kernel_w);
+        for (int64_t row = row_from; row < row_to; row++)
+            for (int64_t column = column_from; column < column_to; column++) {
+                const int64_t h = first_h + row * g.dilation_h, w = first_w + column * g.dilation_w;
                 const float value = (float)plane[h * g.in_w + w];
                 best = larger(value, best);
                 sum += value;
-                seen++;
             }
-        }
-        y[i] = (T)(p.maximum ? best : sum / (float)(p.count_include_pad ? padded : seen));
+        int64_t counted = (row_to - row_from) * (column_to - column_from);
+        if (p.count_include_pad)
+            counted = first_at(g.in_h + g.pad_h_end - first_h, g.dilation_h, g.kernel_h) *
+                      first_at(g.in_w + g.pad_w_end - first_w, g.dilation_w, g.kernel_w);
+        y[i] = (T)(p.maximum ? best : counted ? sum / (float)counted : 0.0f);
     }
 }
 
