@@ -80,6 +80,17 @@ extern const tort_op tort_ops_matmul_nbits[];
 
 extern const tort_op tort_ops_ml_trees[];
 
+/* ai.onnx.ml */
+extern const tort_op tort_ops_ml_features[];
+extern const tort_op tort_ops_ml_linear[];
+extern const tort_op tort_ops_ml_mapping[];
+extern const tort_op tort_ops_ml_maps[];
+extern const tort_op tort_ops_ml_one_hot[];
+extern const tort_op tort_ops_ml_svm_classifier[];
+extern const tort_op tort_ops_ml_svm_regressor[];
+extern const tort_op tort_ops_ml_vectorize[];
+extern const tort_op tort_ops_ml_zip_map[];
+
 // clang-format off: a line a family
 const tort_op *const tort_op_families[] = {
     tort_ops_unary,
@@ -156,6 +167,17 @@ const tort_op *const tort_op_families[] = {
     tort_ops_matmul_nbits,
 
     tort_ops_ml_trees,
+
+    /* ai.onnx.ml */
+    tort_ops_ml_features,
+    tort_ops_ml_linear,
+    tort_ops_ml_mapping,
+    tort_ops_ml_maps,
+    tort_ops_ml_one_hot,
+    tort_ops_ml_svm_classifier,
+    tort_ops_ml_svm_regressor,
+    tort_ops_ml_vectorize,
+    tort_ops_ml_zip_map,
     NULL,
 };
 

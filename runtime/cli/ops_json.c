@@ -11,31 +11,12 @@ static cJSON *text_json(const char *text, size_t length) {
     return item;
 }
 
-/* As a schema writes it, "seq(map(string, float))": the name of a tensor's elements is enough in a map. The caller
- * frees.
- */
-static char *schema_text(tort_value_type type) {
-    const tort_value_type element = tort_type_element(type);
-    const char *name = tort_type_name(type.type);
-    if (tort_type_kind(type) == TORT_TENSOR) return cli_format("tensor(%s)", name);
-    if (tort_type_kind(type) == TORT_SPARSE) return cli_format("sparse_tensor(%s)", name);
-    const char *key = tort_type_name(tort_type_key(type));
-    if (tort_type_kind(type) == TORT_MAP && tort_type_kind(element) == TORT_TENSOR)
-        return cli_format("map(%s, %s)", key, name);
-    char *inner = schema_text(element);
-    char *text = tort_type_kind(type) == TORT_MAP        ? cli_format("map(%s, %s)", key, inner)
-                 : tort_type_kind(type) == TORT_SEQUENCE ? cli_format("seq(%s)", inner)
-                                                         : cli_format("optional(%s)", inner);
-    free(inner);
-    return text;
-}
-
 static void add_types(cJSON *list, uint32_t nest, uint64_t elements) {
+    char text[80];
     for (int type = 0; type < TORT_TYPE_COUNT; type++) {
-        if (!(elements >> type & 1)) continue;
-        char *text = schema_text((tort_value_type){.type = (tort_type)type, .nest = nest});
-        cJSON_AddItemToArray(list, cJSON_CreateString(text));
-        free(text);
+        const tort_value_type value_type = {.type = (tort_type)type, .nest = nest};
+        if (elements >> type & 1)
+            cJSON_AddItemToArray(list, cJSON_CreateString(tort_type_text(value_type, text, sizeof text)));
     }
 }
 

@@ -205,24 +205,35 @@ tort_value *tort_value_optional(const tort_env *env, tort_value_type type, const
     return NULL;
 }
 
-static bool hold_all(tort_value *map, const tort_tensor *keys, const tort_value *const *values) {
-    map->keys = tort_value_tensor(&map->env, keys);
-    if (!map->keys ||
-        !tort_grow(&map->env, (void **)&map->elements, &map->capacity, (int32_t)keys->dims[0], sizeof *map->elements))
-        return false;
-    for (int32_t i = 0; i < keys->dims[0]; i++)
+static bool hold_all(tort_value *map, const tort_value *const *values) {
+    const int32_t count = (int32_t)map->keys->tensor.dims[0];
+    if (!tort_grow(&map->env, (void **)&map->elements, &map->capacity, count, sizeof *map->elements)) return false;
+    for (int32_t i = 0; i < count; i++)
         if (!hold(map, i, values[i])) return false;
     return true;
 }
 
-tort_value *tort_value_map(const tort_env *env, const tort_tensor *keys, tort_value_type type,
-                           const tort_value *const *values) {
+static bool can_be_keys(const tort_tensor *keys) {
     const bool key_type = keys->type == TORT_INT64 || keys->type == TORT_STRING;
-    if (!key_type || keys->rank != 1 || keys->dims[0] < 0 || keys->dims[0] > INT32_MAX) return NULL;
-    tort_value *map = container(env, tort_map_type(keys->type, type));
-    if (!map || hold_all(map, keys, values)) return map;
+    return key_type && keys->rank == 1 && keys->dims[0] >= 0 && keys->dims[0] <= INT32_MAX;
+}
+
+tort_value *tort_value_map_of(const tort_env *env, const tort_value *keys, tort_value_type type,
+                              const tort_value *const *values) {
+    if (!can_be_keys(&keys->tensor)) return NULL;
+    tort_value *map = container(env, tort_map_type(keys->tensor.type, type));
+    if (map) map->keys = tort_value_retain(keys);
+    if (!map || hold_all(map, values)) return map;
     tort_value_release(map);
     return NULL;
+}
+
+tort_value *tort_value_map(const tort_env *env, const tort_tensor *keys, tort_value_type type,
+                           const tort_value *const *values) {
+    tort_value *copy = can_be_keys(keys) ? tort_value_tensor(env, keys) : NULL;
+    tort_value *map = copy ? tort_value_map_of(env, copy, type, values) : NULL;
+    tort_value_release(copy);
+    return map;
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */

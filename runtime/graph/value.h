@@ -22,6 +22,10 @@ TORT_API bool tort_value_insert(tort_value *sequence, int32_t at, const tort_val
 /* Takes element `at`, which is there, out of a sequence that has one reference. */
 TORT_API void tort_value_erase(tort_value *sequence, int32_t at);
 
+/* As tort_value_map, with keys that several maps share: a tensor, held with a reference. */
+TORT_API tort_value *tort_value_map_of(const tort_env *env, const tort_value *keys, tort_value_type type,
+                                       const tort_value *const *values);
+
 /* Are these one type, as far as is known? Elements of UNDEFINED type may be any. */
 TORT_API bool tort_type_fits(tort_value_type a, tort_value_type b);
 

@@ -69,7 +69,11 @@ def reference(case):
 
 
 def difference(got, want, tolerances=CLOSE):
-    """A sentence on how far two tensors are apart, or two lists of tensors; empty: not at all."""
+    """A sentence on how far two tensors are apart, or two lists or maps of tensors; empty: not at all."""
+    if isinstance(want, dict):
+        if got.keys() != want.keys():
+            return f"keys {sorted(got)} instead of {sorted(want)}"
+        return difference(*([np_value(map_[key]) for key in want] for map_ in (got, want)), tolerances)
     if isinstance(want, list):
         problems = [difference(*pair, tolerances) for pair in zip(got, want)]
         return f"{len(got)} tensors instead of {len(want)}" if len(got) != len(want) else next(filter(None, problems), "")
@@ -83,6 +87,11 @@ def difference(got, want, tolerances=CLOSE):
         return ""
     worst = numpy.nanmax(numpy.abs(got - want))
     return f"{(~close).sum()} of {close.size} elements differ, by {worst:.3g} at most (values up to {numpy.abs(want).max():.3g})"
+
+
+def np_value(value):
+    """What is in a map: onnxruntime has plain numbers there."""
+    return numpy.asarray(value, numpy.float32 if isinstance(value, float) else None)
 
 
 class Failed(Exception):
@@ -125,12 +134,16 @@ def keep(got, want):
 
 
 def plain(value):
-    """Whether a .npy file holds it; strings and lists of tensors are in files of ONNX."""
+    """Whether a .npy file holds it; strings, lists and maps are in files of ONNX."""
     return isinstance(value, numpy.ndarray) and value.dtype.kind in "fiub"
 
 
 def save(folder, index, value):
     file = folder / f"input_{index}.{'npy' if plain(value) else 'pb'}"
+    if isinstance(value, dict):
+        arrays = {key: numpy.float32(element) for key, element in value.items()}
+        file.write_bytes(onnx.numpy_helper.from_dict(arrays).SerializeToString())
+        return file
     if plain(value):
         numpy.save(file, value)
     else:

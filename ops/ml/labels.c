@@ -1,0 +1,48 @@
+/* labels.c - see labels.h. */
+#include "ops/ml/labels.h"
+
+#include <string.h>
+
+static int64_t list_count(const tort_node_view *node, const char *name) {
+    const tort_attribute *list = tort_attr(node, name);
+    return list ? list->count : 0;
+}
+
+tort_status tort_read_labels(const tort_node_view *node, const char *integers, const char *strings, tort_type *type,
+                             int64_t *count, tort_error *error) {
+    const int64_t numbers = list_count(node, integers), texts = list_count(node, strings);
+    *type = texts ? TORT_STRING : TORT_INT64;
+    *count = texts ? texts : numbers;
+    if (!numbers || !texts) return TORT_OK;
+    return tort_fail(error, TORT_E_MODEL, "has both %s and %s; expected one of them", integers, strings);
+}
+
+tort_labels tort_resolve_labels(const tort_resolve *resolve, const char *integers, const char *strings) {
+    const bool texts = list_count(resolve->node, strings) > 0;
+    return (tort_labels){.type = texts ? TORT_STRING : TORT_INT64,
+                         .list = tort_resolve_list(resolve, texts ? strings : integers)};
+}
+
+size_t tort_labels_bytes(const tort_labels *labels) {
+    return labels->type == TORT_STRING ? (size_t)labels->list.count * sizeof(tort_string) : 0;
+}
+
+const void *tort_labels_open(const tort_call *call, const tort_labels *labels, void *scratch) {
+    if (labels->type != TORT_STRING) return tort_list_at(call->params, labels->list);
+    tort_string *texts = scratch;
+    for (int64_t i = 0; i < labels->list.count; i++) {
+        const tort_string label = tort_list_string(call->params, labels->list, i);
+        char *text = tort_call_text(call, label.length);
+        if (!text) return NULL;
+        if (label.length) memcpy(text, label.data, label.length);
+        texts[i] = (tort_string){text, label.length};
+    }
+    return texts;
+}
+
+void tort_put_label(const tort_tensor *output, int64_t i, const void *labels, int64_t which) {
+    if (output->type == TORT_STRING)
+        ((tort_string *)output->data)[i] = ((const tort_string *)labels)[which];
+    else
+        ((int64_t *)output->data)[i] = ((const int64_t *)labels)[which];
+}
