@@ -15,13 +15,14 @@ from pathlib import Path
 
 import numpy as np
 
-from values import STRING, Shape, Tensor, from_raw
+from values import STRING, Map, Shape, Tensor, from_raw
 
 STATUS = ["OK", "INTERNAL", "USAGE", "MODEL", "INPUT", "PLACEMENT", "RUN", "MEMORY", "IO", "DEVICE_LOST", "UNSUPPORTED"]
 LEAK, SHAPES = 100, 101
 UNRANKED = 2**32 - 1
 NUMPY_MOST = 2**58  # elements that an array may have, were it not for its dimension of 0
 UNFOLDED = 1
+MAP = 1000  # in the place of a tensor's type
 
 
 class Answer:
@@ -69,13 +70,19 @@ class Harness:
         texts = [str(v).encode() for v in tensor.array.ravel()]
         return head + b"".join(struct.pack("<I", len(t)) + t for t in texts)
 
+    @classmethod
+    def _value_bytes(cls, value):
+        if isinstance(value, Map):
+            return struct.pack("<I", MAP) + cls._tensor_bytes(value.keys) + cls._tensor_bytes(value.values)
+        return cls._tensor_bytes(value)
+
     def send(self, case):
         if self.process is None:
             self._start()
         chain, model = case.chain.encode(), case.model.SerializeToString()
         parts = [struct.pack("<III", case.seconds, UNFOLDED if case.unfolded else 0, len(chain)), chain,
                  struct.pack("<I", len(model)), model, struct.pack("<I", len(case.feeds))]
-        parts += [self._tensor_bytes(tensor) for _, tensor in case.feeds]
+        parts += [self._value_bytes(value) for _, value in case.feeds]
         try:
             self.process.stdin.write(b"".join(parts))
             self.process.stdin.flush()
@@ -154,7 +161,7 @@ class Oracle:
     def send(self, case):
         if self.process is None:
             self._start()
-        feeds = [(name, tensor.type, tensor.array) for name, tensor in case.feeds]
+        feeds = [(name, 0, value.python()) if isinstance(value, Map) else (name, value.type, value.array) for name, value in case.feeds]
         data = pickle.dumps((case.model.SerializeToString(), feeds))
         try:
             self.process.stdin.write(struct.pack("<I", len(data)) + data)

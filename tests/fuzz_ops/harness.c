@@ -1,8 +1,9 @@
 /* harness.c - runs small models that come on standard input and answers on standard output, until the input ends.
  *
  * A request: u32 seconds of the processor that it may take, u32 flags (1: nothing is folded), text chain, text model,
- * u32 inputs, then each input as a tensor. An answer: u32 status, then the message, or u32 outputs and each output as a
- * tensor; then u32 what is wrong beside it (0, LEAK, SHAPES), a text that says what, and what was inferred when the
+ * u32 inputs, then each input as a tensor, or a map: u32 1000, its keys and its values as tensors. An answer: u32 status,
+ * then the message, or u32 tensors and each of them: the outputs, of a sequence its elements, of a map its keys, in
+ * their order, and the element of each; then u32 what is wrong beside it (0, LEAK, SHAPES), a text that says what, and what was inferred when the
  * model was loaded: u32 outputs (0: it was not), each as u32 type (0: unknown), u32 rank (UNRANKED: unknown), i64 dims
  * (-1: unknown). A text is u32 bytes and the bytes; a tensor is u32 type, u32 rank, i64 dims, then its bytes as one
  * text, or for strings a text an element. All numbers are little-endian. A case that takes too long ends the process by
@@ -21,7 +22,7 @@
 #include "runtime/graph/graph.h"
 #include "tests/counting_env.h"
 
-enum { MOST_TENSORS = 64, LEAK = 100, SHAPES, UNFOLDED = 1, SECONDS_WAITED = 300 };
+enum { MOST_TENSORS = 64, LEAK = 100, SHAPES, UNFOLDED = 1, MAP = 1000, SECONDS_WAITED = 300 };
 #define UNRANKED UINT32_MAX
 static const size_t most_bytes = (size_t)512 << 20; /* of one case: absurd attributes ask for more */
 
@@ -81,10 +82,10 @@ static char *read_text(size_t *length) {
     return text;
 }
 
-static void read_tensor(tort_tensor *tensor) {
+static void read_tensor(tort_tensor *tensor, uint32_t type) {
     size_t length, bytes;
     int64_t count;
-    *tensor = (tort_tensor){.type = (tort_type)read_number(), .rank = (int32_t)read_number()};
+    *tensor = (tort_tensor){.type = (tort_type)type, .rank = (int32_t)read_number()};
     must(tensor->rank >= 0 && tensor->rank <= TORT_MAX_RANK, "a rank is too high");
     read_bytes(tensor->dims, (size_t)tensor->rank * sizeof(int64_t));
     must(tort_tensor_count(tensor, &count) && tort_tensor_bytes(tensor, &bytes), "a tensor has no size");
@@ -137,13 +138,91 @@ static void write_tensor(const tort_tensor *tensor) {
     for (int64_t i = 0; i < count; i++) write_text(strings[i].data, strings[i].length);
 }
 
+/* ---- values ------------------------------------------------------------------------------------------------------ */
+
+/* An input: a tensor, or a map of `keys` to the elements of `tensor`. */
+typedef struct input {
+    tort_tensor tensor, keys;
+    bool map;
+} input;
+
+static void read_input(input *in) {
+    const uint32_t type = read_number();
+    in->map = type == MAP;
+    if (in->map) read_tensor(&in->keys, read_number());
+    read_tensor(&in->tensor, in->map ? read_number() : type);
+}
+
+static tort_value *map_of(const tort_env *env, const input *in) {
+    const tort_value *elements[MOST_TENSORS];
+    const int64_t count = in->keys.dims[0];
+    const size_t size = (size_t)tort_type_bits(in->tensor.type) / 8;
+    must(in->keys.rank == 1 && in->tensor.rank == 1 && count == in->tensor.dims[0] && count <= MOST_TENSORS, "no map");
+    for (int64_t i = 0; i < count; i++) {
+        const tort_tensor one = {.type = in->tensor.type, .data = (char *)in->tensor.data + (size_t)i * size};
+        elements[i] = tort_value_tensor(env, &one);
+    }
+    tort_value *map = tort_value_map(env, &in->keys, tort_tensor_type(in->tensor.type), elements);
+    for (int64_t i = 0; i < count; i++) tort_value_release(elements[i]);
+    return map;
+}
+
+static bool before(const tort_tensor *keys, int32_t a, int32_t b) {
+    if (keys->type == TORT_INT64) return ((const int64_t *)keys->data)[a] < ((const int64_t *)keys->data)[b];
+    const tort_string *texts = keys->data, x = texts[a], y = texts[b];
+    const size_t shorter = x.length < y.length ? x.length : y.length;
+    const int order = shorter ? memcmp(x.data, y.data, shorter) : 0;
+    return order ? order < 0 : x.length < y.length;
+}
+
+/* The indices of the keys in their order. */
+static void sort_keys(const tort_tensor *keys, int32_t *order) {
+    for (int32_t i = 0; i < keys->dims[0]; i++) {
+        int32_t at = i;
+        for (; at > 0 && before(keys, i, order[at - 1]); at--) order[at] = order[at - 1];
+        order[at] = i;
+    }
+}
+
+static void write_keys(const tort_tensor *keys, const int32_t *order) {
+    tort_string texts[MOST_TENSORS];
+    int64_t numbers[MOST_TENSORS];
+    tort_tensor sorted = *keys;
+    sorted.data = keys->type == TORT_STRING ? (void *)texts : (void *)numbers;
+    for (int32_t i = 0; i < keys->dims[0]; i++) {
+        if (keys->type == TORT_STRING)
+            texts[i] = ((const tort_string *)keys->data)[order[i]];
+        else
+            numbers[i] = ((const int64_t *)keys->data)[order[i]];
+    }
+    write_tensor(&sorted);
+}
+
+static uint32_t tensors_in(const tort_value *value) {
+    uint32_t count = tort_value_view(value) || tort_value_keys(value) ? 1 : 0;
+    for (int32_t i = 0; i < tort_value_count(value); i++) count += tensors_in(tort_value_at(value, i));
+    return count;
+}
+
+static void write_value(const tort_value *value) {
+    const tort_tensor *keys = tort_value_keys(value);
+    int32_t order[MOST_TENSORS];
+    must(!keys || keys->dims[0] <= MOST_TENSORS, "too many keys");
+    if (tort_value_view(value)) write_tensor(tort_value_view(value));
+    if (keys) {
+        sort_keys(keys, order);
+        write_keys(keys, order);
+    }
+    for (int32_t i = 0; i < tort_value_count(value); i++) write_value(tort_value_at(value, keys ? order[i] : i));
+}
+
 /* ---- a case ------------------------------------------------------------------------------------------------------ */
 
 typedef struct request {
     uint32_t flags;
     char *chain, *model;
     size_t model_bytes;
-    tort_tensor inputs[MOST_TENSORS];
+    input inputs[MOST_TENSORS];
     int32_t input_count;
 } request;
 
@@ -252,15 +331,57 @@ static void read_request(request *r) {
     r->model = read_text(&r->model_bytes);
     r->input_count = (int32_t)read_number();
     must(r->input_count <= MOST_TENSORS, "too many inputs");
-    for (int32_t i = 0; i < r->input_count; i++) read_tensor(&r->inputs[i]);
+    for (int32_t i = 0; i < r->input_count; i++) read_input(&r->inputs[i]);
+}
+
+static bool only_tensors(const request *r, const tort_model *model) {
+    bool only = true;
+    for (int32_t i = 0; i < r->input_count; i++) only = only && !r->inputs[i].map;
+    for (int32_t i = 0; i < tort_model_output_count(model); i++) {
+        tort_port port = {.struct_size = sizeof port};
+        only = only && !tort_model_output(model, i, &port, NULL) && tort_type_kind(port.value_type) == TORT_TENSOR;
+    }
+    return only;
 }
 
 /* Answers, unless it fails: outputs belong to the context and end with it. */
+static tort_status run_tensors(const request *r, const tort_model *model, tort_context *context, inferred *known,
+                               tort_error *error) {
+    const int32_t count = known->count;
+    tort_tensor inputs[MOST_TENSORS], outputs[MOST_TENSORS] = {{0}};
+    for (int32_t i = 0; i < r->input_count; i++) inputs[i] = r->inputs[i].tensor;
+    tort_status status = tort_context_run(context, inputs, r->input_count, outputs, count, error);
+    if (status) return status;
+    write_number(TORT_OK);
+    write_number((uint32_t)count);
+    for (int32_t i = 0; i < count; i++) write_tensor(&outputs[i]);
+    hold_against_run(known, model, inputs, outputs);
+    return TORT_OK;
+}
+
+static tort_status run_values(const request *r, const tort_env *env, tort_context *context, int32_t count,
+                              tort_error *error) {
+    tort_value *inputs[MOST_TENSORS], *outputs[MOST_TENSORS] = {NULL};
+    uint32_t tensors = 0;
+    for (int32_t i = 0; i < r->input_count; i++)
+        inputs[i] = r->inputs[i].map ? map_of(env, &r->inputs[i]) : tort_value_tensor(env, &r->inputs[i].tensor);
+    tort_status status =
+        tort_context_run_values(context, (const tort_value *const *)inputs, r->input_count, outputs, count, error);
+    for (int32_t i = 0; i < count && !status; i++) tensors += tensors_in(outputs[i]);
+    if (!status) {
+        write_number(TORT_OK);
+        write_number(tensors);
+    }
+    for (int32_t i = 0; i < count && !status; i++) write_value(outputs[i]);
+    for (int32_t i = 0; i < count; i++) tort_value_release(outputs[i]);
+    for (int32_t i = 0; i < r->input_count; i++) tort_value_release(inputs[i]);
+    return status;
+}
+
 static tort_status run(const request *r, const tort_env *env, inferred *known, tort_error *error) {
     tort_model *model = NULL;
     tort_session *session = NULL;
     tort_context *context = NULL;
-    tort_tensor outputs[MOST_TENSORS] = {{0}};
     tort_session_options options = {
         .struct_size = sizeof options, .chain = r->chain, .unfolded = (r->flags & UNFOLDED) != 0};
     tort_status status = tort_model_load_buffer(env, r->model, r->model_bytes, NULL, &model, error);
@@ -268,13 +389,10 @@ static tort_status run(const request *r, const tort_env *env, inferred *known, t
     const int32_t count = known->count;
     if (!status) status = tort_session_create(env, model, &options, &session, error);
     if (!status) status = tort_context_create(session, &context, error);
-    if (!status) status = tort_context_run(context, r->inputs, r->input_count, outputs, count, error);
-    if (!status) {
-        write_number(TORT_OK);
-        write_number((uint32_t)count);
-        for (int32_t i = 0; i < count; i++) write_tensor(&outputs[i]);
-        hold_against_run(known, model, r->inputs, outputs);
-    }
+    if (!status && only_tensors(r, model))
+        status = run_tensors(r, model, context, known, error);
+    else if (!status)
+        status = run_values(r, env, context, count, error);
     tort_context_free(context);
     tort_session_free(session);
     tort_model_free(model);
@@ -307,7 +425,10 @@ static void answer_one(uint32_t seconds) {
     write_text(known.wrong, strlen(known.wrong));
     write_inferred(&known);
     fflush(stdout);
-    for (int32_t i = 0; i < r.input_count; i++) free_tensor(&r.inputs[i]);
+    for (int32_t i = 0; i < r.input_count; i++) {
+        free_tensor(&r.inputs[i].tensor);
+        if (r.inputs[i].map) free_tensor(&r.inputs[i].keys);
+    }
     free(r.chain);
     free(r.model);
 }

@@ -40,13 +40,16 @@ def ops(*names, domain="", **options):
 
 
 class Node:
-    """What a generator makes. Outputs: how many, or which of them as a list of bools; `types`: what they are declared as.
+    """What a generator makes. Outputs: how many, or which of them as a list of bools; `types`: what they are declared as, the
+    numbers of tensors or TypeProtos.
 
     The inputs are x0, x1, ... of the graph. Other nodes may be around this one: `before` makes what is no tensor, `names` says what
-    is read in the place of x0, x1, ...; `after` makes the output y0 of the outputs r0, r1, ..."""
+    is read in the place of x0, x1, ...; `after` makes the output y0 of the outputs r0, r1, ... The Maps of `maps` are further
+    inputs m0, m1, ... of the graph."""
 
-    def __init__(self, inputs, attributes=None, outputs=1, types=None, names=None, before=(), after=()):
+    def __init__(self, inputs, attributes=None, outputs=1, types=None, names=None, before=(), after=(), maps=()):
         self.inputs, self.types, self.names, self.before, self.after = inputs, types, names, before, after
+        self.maps = maps
         self.attributes = {k: v for k, v in (attributes or {}).items() if v is not None}
         self.outputs = [True] * outputs if isinstance(outputs, int) else outputs
 
@@ -275,11 +278,17 @@ class Case:
                 known = maker.chance(0.6)
                 feed(f"{name}shape", self._shape_list(tensor), [len(tensor.shape)] if known else [f"{name}rank"])
                 nodes.append(helper.make_node("Reshape", [f"{name}raw", f"{name}shape"], [name]))
+        for i, value in enumerate(self.node.maps):
+            inputs.append(helper.make_value_info(f"m{i}", value.type_proto()))
+            self.feeds.append((f"m{i}", value))
         nodes += self._nodes(names)
         made = ["y0"] if self.node.after else [f"y{k}" for k, wanted in enumerate(self.node.outputs) if wanted]
         values = [helper.make_empty_tensor_value_info(name) for name in made]
         for value, number in zip(values, self.node.types or []):
-            value.type.tensor_type.elem_type = number
+            if isinstance(number, int):
+                value.type.tensor_type.elem_type = number
+            else:
+                value.type.CopyFrom(number)
         graph = helper.make_graph(nodes, "case", inputs, values, initializers)
         newest = any(t is not None and t.type > TensorProto.UINT4 for t in self.node.inputs)
         imports = {"": self.main_opset} | {self.domain: self.opset}
@@ -324,7 +333,7 @@ class Case:
             shown = str(t.array.ravel()[:8].tolist()) if t.array.size <= 8 else ""
             return f"{type_name(t.type)}{list(t.shape)}{shown}:{form}"
 
-        inputs = ", ".join(tensor(t, f) for t, f in zip(self.node.inputs, self.forms))
+        inputs = ", ".join([tensor(t, f) for t, f in zip(self.node.inputs, self.forms)] + [str(m.python()) for m in self.node.maps])
         attributes = {k: (v if not isinstance(v, Tensor) else v.array.tolist()) for k, v in self.node.attributes.items()
                       if not isinstance(v, GraphProto)}
         return f"{self.name}-{self.since} opset {self.opset} {attributes} ({inputs})" + (f" spoilt: {self.mutated}" if self.mutated else "")

@@ -44,6 +44,9 @@ class OnnxRuntime:
     def value(self, number, array):
         from onnx import TensorProto
 
+        if isinstance(array, dict):
+            return array
+        array = np.asarray(array)
         if number > TensorProto.COMPLEX128:  # types that numpy does not have
             return self.ort.OrtValue.ortvalue_from_numpy_with_onnx_type(array, number)
         return array
@@ -52,7 +55,7 @@ class OnnxRuntime:
         session = self.ort.InferenceSession(model, self.options, providers=["CPUExecutionProvider"])
         if any(number > 16 for _, number, _ in feeds):
             raise NotImplementedError("NOT_IMPLEMENTED : inputs of this type cannot be passed from Python")
-        outputs = session.run(None, {name: self.value(number, np.asarray(array)) for name, number, array in feeds})
+        outputs = session.run(None, {name: self.value(number, array) for name, number, array in feeds})
         return [self.typed(info.type, value) for info, value in zip(session.get_outputs(), outputs)]
 
     def typed(self, name, value):
@@ -105,11 +108,23 @@ def code_of(error):
     return "UNSUPPORTED" if any(words in text for words in LACKS) else "ERROR"
 
 
+def tensors_in(value):
+    """A sequence gives its elements, a map its keys, sorted, and then their values."""
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return [tensor for element in value for tensor in tensors_in(element)]
+    if isinstance(value, dict):
+        keys = sorted(value, key=lambda key: key.encode() if isinstance(key, str) else key)
+        texts = keys and isinstance(keys[0], str)
+        return [np.array(keys, dtype=object if texts else np.int64)] + [np.array(value[key], np.float32) for key in keys]
+    return [value]
+
+
 def answer(engine, model, feeds):
     try:
         outputs = engine.run(model, feeds)
         if isinstance(engine, ShapeInference):
             return ("OK", "", outputs)
+        outputs = [tensor for value in outputs for tensor in tensors_in(value)]
         return ("OK", "", [(type_of(v), np.asarray(v)) for v in outputs])
     except MemoryError:
         return ("UNSUPPORTED", "out of memory", None)

@@ -4,7 +4,7 @@ import math
 
 import ml_dtypes  # noqa: F401 - numpy learns its types
 import numpy as np
-from onnx import TensorProto, helper, numpy_helper
+from onnx import MapProto, SequenceProto, TensorProto, helper, numpy_helper
 
 STRING = TensorProto.STRING
 BOOL = TensorProto.BOOL
@@ -74,6 +74,29 @@ class Shape:
 
     def __str__(self):
         return f"{type_name(self.type)}{'?' if self.dims is None else ['?' if d is None else d for d in self.dims]}"
+
+
+class Map:
+    """Keys and values that belong together: two Tensors of one length."""
+
+    def __init__(self, keys, values):
+        self.keys, self.values = keys, values
+
+    def type_proto(self):
+        return helper.make_map_type_proto(self.keys.type, helper.make_tensor_type_proto(self.values.type, []))
+
+    def python(self):
+        """As the oracles take it."""
+        return dict(zip(self.keys.array.tolist(), self.values.array.tolist()))
+
+    def proto(self, name):
+        proto = MapProto(name=name, key_type=self.keys.type, values=SequenceProto(elem_type=SequenceProto.TENSOR))
+        if self.keys.type == STRING:
+            proto.string_keys.extend(key.encode() for key in self.keys.array)
+        else:
+            proto.keys.extend(self.keys.array.tolist())
+        proto.values.tensor_values.extend(Tensor(self.values.type, value).proto("") for value in self.values.array)
+        return proto
 
 
 def from_raw(number, shape, raw):
