@@ -53,16 +53,19 @@ static tort_status check_count(const tort_infer *infer, const char *name, int64_
 
 /* Of pairs of classes. */
 static tort_status check_pairs(const tort_infer *infer, int64_t classes, int64_t vectors) {
-    const int64_t a = tort_svm_floats(infer->node, "prob_a"), b = tort_svm_floats(infer->node, "prob_b");
     int64_t coefficients;
     if (__builtin_mul_overflow(classes - 1, vectors, &coefficients)) coefficients = INT64_MAX;
     tort_status status = check_count(infer, "coefficients", coefficients);
     if (!status) status = check_count(infer, "rho", pairs_of(classes));
-    if (!status && a) status = check_count(infer, "prob_a", pairs_of(classes));
-    if (!status && a != b)
-        return tort_fail(infer->error, TORT_E_MODEL, "prob_a has %lld numbers, prob_b %lld", (long long)a,
-                         (long long)b);
+    if (!status && tort_svm_floats(infer->node, "prob_a")) status = check_count(infer, "prob_a", pairs_of(classes));
     return status;
+}
+
+static tort_status check_probabilities(const tort_infer *infer) {
+    const int64_t a = tort_svm_floats(infer->node, "prob_a"), b = tort_svm_floats(infer->node, "prob_b");
+    if (a == b) return TORT_OK;
+    return tort_fail(infer->error, TORT_E_MODEL, "prob_a has %lld numbers, prob_b %lld; expected as many", (long long)a,
+                     (long long)b);
 }
 
 static tort_status check_linear(const tort_infer *infer, int64_t classes) {
@@ -92,6 +95,7 @@ static tort_status classifier_infer(tort_infer *infer) {
                          (long long)classes, MOST_CLASSES);
     if (!status) status = count_vectors(node, classes, &vectors, infer->error);
     if (!status) status = vectors ? check_pairs(infer, classes, vectors) : check_linear(infer, classes);
+    if (!status) status = check_probabilities(infer);
     if (!status) status = tort_infer_rows(infer, 0, &dims[0], &features);
     if (!status) status = tort_check_svm(infer, vectors, tort_svm_floats(node, "coefficients") / classes, features);
     if (status) return status;
@@ -169,7 +173,7 @@ static void fill_pairwise(const classifier_params *params, const row_room *room)
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = i + 1; j < n; j++, pair++) {
             const double p = sigmoid_probability(room->scores[pair], (double)a[pair], (double)b[pair]);
-            room->r[i * n + j] = fmin(fmax(p, least), 1 - least);
+            room->r[i * n + j] = p < least ? least : p > 1 - least ? 1 - least : p;
             room->r[j * n + i] = 1 - room->r[i * n + j];
         }
 }
@@ -200,6 +204,7 @@ static double quadratic_form(int64_t n, const row_room *room) {
     return form;
 }
 
+/* NaN is near enough too: then no class is more probable than another one. */
 static bool near_enough(int64_t n, const row_room *room, double form) {
     double most = 0;
     for (int64_t i = 0; i < n; i++) most = fmax(most, fabs(room->qp[i] - form));

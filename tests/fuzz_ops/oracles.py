@@ -96,11 +96,13 @@ class ShapeInference:
 ENGINES = {"onnxruntime": OnnxRuntime, "onnx.reference": Reference, "onnx.shape_inference": ShapeInference}
 
 # What an oracle says when it lacks something, which is no opinion on the model. The cast is onnxruntime's own: it runs float16
-# as float, and puts a Cast-6 into models of opsets before 6; types that clash are those in functions it made of a node.
+# as float, and puts a Cast-6 into models of opsets before 6; types that clash are those in functions it made of a node. Of maps its
+# Python binding passes few: none that is empty, and of a string to numbers those of floats alone.
 LACKS = ("NOT_IMPLEMENTED", "NotImplementedError", "not implemented", "RuntimeImplementationError", "No Op registered",
          "not supported", "Unsupported", "unsupported", "or supported", "No corresponding Numpy type", "InsertedPrecisionFreeCast",
          "bound to different types", "does not support", "Failed to construct locale", "Tensor type mismatch",
-         "Invalid tensor data type", "does not have valid data type")
+         "Invalid tensor data type", "does not have valid data type",
+         "Size of dictionary is empty", "cannot be linked to C type", "Unexpected input data type. Actual: ((map")
 
 
 def code_of(error):

@@ -29,10 +29,10 @@ SHOWN = 60
 def rows_of(tinyort, only):
     text = subprocess.run([tinyort, "ops", "--json"], check=True, capture_output=True, text=True).stdout
     rows = [r for r in json.loads(text)["operators"] if r["domain"] != OWN_DOMAIN]
+    rows = [r for r in rows if not only or r["name"] in only or f"{r['domain']}.{r['name']}" in only]
     missing = sorted({(r["domain"], r["name"]) for r in rows} - GENERATORS.keys())
     if missing:
         sys.exit(f"fuzz-ops: no generator for {', '.join('::'.join(key) for key in missing)}")
-    rows = [r for r in rows if not only or r["name"] in only or f"{r['domain']}.{r['name']}" in only]
     if not rows:
         sys.exit(f"fuzz-ops: none of {only} is in this build")
     return rows

@@ -1,6 +1,5 @@
 """The generators of all operators, a module a family: importing them fills maker.GENERATORS."""
 
 from . import control, elementwise, normalize, pooling, products, quantized, recurrent, reductions, sequences, shapes, signals, text, training  # noqa: F401
-from . import control, elementwise, normalize, pooling, products, quantized, recurrent, reductions, sequences, shapes, signals, text  # noqa: F401
 from . import microsoft_float  # noqa: F401
-from . import control, elementwise, maps, ml, normalize, pooling, products, quantized, recurrent, reductions, sequences, shapes, signals, text  # noqa: F401
+from . import maps, ml  # noqa: F401
