@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 struct tort_planes;
+struct tort_tree_record;
 
 /* The loops that make sums apply Relu and Clip to them while they are in registers. */
 typedef struct tort_bounds {
@@ -131,6 +132,10 @@ typedef struct tort_simd {
      * bias are rows as well, or one number each. */
     void (*normalize_row)(const float *x, float *y, int64_t count, float epsilon, bool centered, const float *scale,
                           const float *bias, bool one_scale);
+    /* The values of the leaves that TORT_TREE_LANES walks come to, `bits` as in trees_pack.h: of as many rows in one
+     * tree, column c of row i is x[c * TORT_TREE_LANES + i]; of one row in as many trees. */
+    void (*walk_rows)(const struct tort_tree_record *tree, const float *x, uint32_t bits, float *leaves);
+    void (*walk_trees)(const struct tort_tree_record *const *trees, const float *x, uint32_t bits, float *leaves);
 } tort_simd;
 
 /* Is the epilogue's activation (NULL: none) no more than bounds? Else they are infinite. */

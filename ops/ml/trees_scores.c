@@ -32,7 +32,6 @@ static int32_t best_class(const tort_trees_params *p, const double *scores, cons
 /* Two columns of one score: of a probability, where all votes are positive, else of a margin. */
 static void split_score(const tort_trees_params *p, double *scores) {
     const double score = scores[0];
-    const bool logistic = p->transform == TORT_POST_LOGISTIC;
     scores[1] = 0;
     if (p->transform == TORT_POST_PROBIT) {
         tort_post_transform_doubles(p->transform, scores, 1);
@@ -40,9 +39,9 @@ static void split_score(const tort_trees_params *p, double *scores) {
         scores[1] = score;
         scores[0] = 1 - score;
     } else {
-        scores[score > 0 || logistic ? 1 : 0] = score;
-        scores[score > 0 || logistic ? 0 : 1] = -score;
-        if (logistic) tort_post_transform_doubles(p->transform, scores, 2);
+        scores[1] = score;
+        scores[0] = -score;
+        if (p->transform == TORT_POST_LOGISTIC) tort_post_transform_doubles(p->transform, scores, 2);
     }
 }
 

@@ -26,4 +26,6 @@ const tort_simd SIMD(tort_simd) = {
     .softmax_row = SIMD(tort_simd_softmax_row),
     .log_softmax_row = SIMD(tort_simd_log_softmax_row),
     .normalize_row = SIMD(tort_simd_normalize_row),
+    .walk_rows = SIMD(tort_simd_walk_rows),
+    .walk_trees = SIMD(tort_simd_walk_trees),
 };

@@ -102,6 +102,10 @@ void SIMD(tort_simd_softmax_row)(const float *x, float *y, int64_t count);
 void SIMD(tort_simd_log_softmax_row)(const float *x, float *y, int64_t count);
 void SIMD(tort_simd_normalize_row)(const float *x, float *y, int64_t count, float epsilon, bool centered,
                                    const float *scale, const float *bias, bool one_scale);
+struct tort_tree_record;
+void SIMD(tort_simd_walk_rows)(const struct tort_tree_record *tree, const float *x, uint32_t bits, float *leaves);
+void SIMD(tort_simd_walk_trees)(const struct tort_tree_record *const *trees, const float *x, uint32_t bits,
+                                float *leaves);
 void SIMD(tort_simd_finish)(const tort_epilogue *epilogue, const float *residual, float *values, int64_t count);
 extern const tort_map_loop SIMD(tort_simd_maps)[TORT_MAP_COUNT];
 
