@@ -262,6 +262,11 @@ static tort_status resolve_outputs(tort_loader *loader, tort_scope *scope, const
     return TORT_OK;
 }
 
+static tort_status add_operator(tort_loader *loader, const tort_scope *scope, const tort_node *node) {
+    if (tort_is_modified_attention(loader, node)) return tort_split_attention(loader, scope, node);
+    return tort_graph_add_node(loader->model, scope->graph, node) < 0 ? tort_no_memory(loader) : TORT_OK;
+}
+
 static tort_status load_operator(tort_loader *loader, tort_scope *scope, const tort_node_proto *proto,
                                  tort_node *node) {
     tort_bodies bodies = {.count = 0};
@@ -269,7 +274,7 @@ static tort_status load_operator(tort_loader *loader, tort_scope *scope, const t
     if (!status) status = tort_load_attributes(loader, scope, proto, node, &bodies);
     if (!status) status = tort_connect_bodies(loader, scope, proto, &bodies, node);
     if (!status) status = resolve_outputs(loader, scope, proto, node);
-    if (!status && tort_graph_add_node(loader->model, scope->graph, node) < 0) status = tort_no_memory(loader);
+    if (!status) status = add_operator(loader, scope, node);
     for (int32_t b = 0; b < bodies.count; b++) tort_scope_free(loader, &bodies.scopes[b]);
     return status;
 }

@@ -1,8 +1,8 @@
 /* loader.h - what the files of loader/ share while one model is loaded. Private to loader/.
  *
  * Reading order: onnx_load.c (the whole), limits.h (what it may cost), graph.c (scopes, values, nodes), bodies.c (what
- * bodies capture), functions.c (calls expanded in place), attributes.c, tensors.c and sparse.c (weights), types.c,
- * opsets.c. */
+ * bodies capture), functions.c (calls expanded in place), flex_attention.c, attributes.c, tensors.c and sparse.c
+ * (weights), types.c, opsets.c. */
 #ifndef TORT_LOADER_LOADER_H
 #define TORT_LOADER_LOADER_H
 
@@ -134,6 +134,13 @@ tort_status tort_expand_call(tort_loader *loader, tort_scope *caller, tort_funct
  * one; without a message where the call does not give it. */
 tort_status tort_attribute_reference(tort_loader *loader, const tort_scope *scope, const char *name, int32_t type,
                                      tort_message *referred);
+
+/* ---- flex_attention.c */
+
+/* Is it a FlexAttention with graphs? */
+bool tort_is_modified_attention(const tort_loader *loader, const tort_node *node);
+/* Adds what it is made of to the graph, in place of the node. */
+tort_status tort_split_attention(tort_loader *loader, const tort_scope *scope, const tort_node *node);
 
 /* ---- attributes.c */
 

@@ -389,5 +389,7 @@ const tort_op tort_ops_attention[] = {
     {"", "Attention", 24, 24, INPUTS " nonpad_kv_seqlen?:int64", OUTPUTS, TYPES, ATTRIBUTES, BY},
     {"", "Attention", 25, 28, INPUTS " nonpad_kv_seqlen?:int64", OUTPUTS, TYPES,
      ATTRIBUTES " left_window_size:int=-1 right_window_size:int=-1", BY},
+    {"ai.onnx.preview", "FlexAttention", 1, 1, "Q:T1 K:T1 V:T1", "Y:T1", "T1=floats13",
+     "prob_mod:graph scale:float score_mod:graph softmax_precision:int(floats13)", BY}, /* see flex_attention.c */
     {0},
 };

@@ -269,6 +269,26 @@ static tort_status if_resolve(tort_resolve *resolve) {
     return TORT_OK;
 }
 
+/* ---- Call: an If without a choice, of tinyort's own -------------------------------------------------------------- */
+
+static void call_trips(const tort_node_view *node, tort_trips *t) {
+    no_trips(t);
+    t->body[0] = body_of(node, "body");
+    t->results = node->output_count;
+}
+
+static tort_status call_infer(tort_infer *infer) {
+    tort_trips t = {0};
+    call_trips(infer->node, &t);
+    tort_status status = check_body(infer->node, &t, t.body[0], infer->error);
+    return status ? status : infer_trips(infer, &t);
+}
+
+static tort_status call_resolve(tort_resolve *resolve) {
+    call_trips(resolve->node, resolve->params);
+    return TORT_OK;
+}
+
 /* ---- Loop -------------------------------------------------------------------------------------------------------- */
 
 static void loop_trips(const tort_node_view *node, tort_trips *t) {
@@ -456,6 +476,8 @@ const tort_op tort_ops_control_flow[] = {
     IF_ROW(23, 23, VALUES19("all23")),
     IF_ROW(24, 24, VALUES19("all24")),
     IF_ROW(25, 28, VALUES19("all25")),
+    {"tinyort", "Call", 1, 1, "", "outputs+:V", "V=" VALUES19("all28"), "body:graph!", 0, TORT_OP_CONTROL,
+     sizeof(tort_trips), call_infer, call_resolve, NULL},
     LOOP_ROW(1, 10, "all"),
     LOOP_ROW(11, 12, "all"),
     LOOP_ROW(13, 15, VALUES13),

@@ -65,6 +65,7 @@ extern const tort_op tort_ops_rnn[];
 extern const tort_op tort_ops_integer_matmul[];
 extern const tort_op tort_ops_integer_conv[];
 extern const tort_op tort_ops_attention[];
+extern const tort_op tort_ops_flex_attention[];
 extern const tort_op tort_ops_fused_attention[];
 extern const tort_op tort_ops_window[];
 extern const tort_op tort_ops_det[];
@@ -155,6 +156,7 @@ const tort_op *const tort_op_families[] = {
     tort_ops_integer_matmul,
     tort_ops_integer_conv,
     tort_ops_attention,
+    tort_ops_flex_attention,
     tort_ops_fused_attention,
     tort_ops_window,
     tort_ops_det,

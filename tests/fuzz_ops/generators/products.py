@@ -3,7 +3,8 @@
 
 import numpy as np
 from maker import Node, Tensor, ops
-from onnx import TensorProto
+from onnx import TensorProto, helper
+from values import BOOL
 
 from .pooling import window
 
@@ -206,3 +207,34 @@ def linear_attention(m):
     return Node(inputs, attributes | ({"scale": 0.5} if m.chance(0.3) else {}), 2)
 
 
+
+
+def modifier(m, name, number, shape):
+    """A graph of one input that adds a weight, or what stands around the node, or hides what comes later."""
+    made = m.pick("bias", "outer", "causal")
+    if made != "causal":
+        node = helper.make_node("Add" if name == "score_mod" else "Mul", ["given", "x3" if made == "outer" else "weight"], ["made"])
+        weights = [] if made == "outer" else [m.tensor(number, [m.pick(1, shape[1]), 1, 1]).proto("weight")]
+        nodes = [node]
+    else:
+        weights = [Tensor(BOOL, np.tril(np.ones(shape[2:], bool))).proto("seen"), Tensor(number, np.array(-100.0)).proto("hidden")]
+        nodes = [helper.make_node("Where", ["seen", "given", "hidden"], ["made"])]
+    ends = [helper.make_tensor_value_info(end, number, None) for end in ("given", "made")]
+    return helper.make_graph(nodes, name, [ends[0]], [ends[1]], weights)
+
+
+@ops("FlexAttention", domain="ai.onnx.preview", sums=True)
+def flex_attention(m):
+    """Perhaps with graphs for the scores and the probabilities, which are of the type that softmax_precision says."""
+    groups = m.number(1, 2)
+    batch, heads, length, keys, size = m.number(1, 2), groups * m.number(1, 3), m.number(1, 4), m.number(1, 5), m.number(1, 6)
+    number = m.type("T1")
+    inputs = [m.tensor(number, [batch, heads, length, size]), m.tensor(number, [batch, groups, keys, size]),
+              m.tensor(number, [batch, groups, keys, m.number(1, 6)])]
+    precision = m.pick(TensorProto.FLOAT, TensorProto.DOUBLE) if m.chance(0.3) else None
+    inner = precision or (TensorProto.DOUBLE if number == TensorProto.DOUBLE else TensorProto.FLOAT)
+    attributes = {"scale": m.pick(0.5, 0.1, None), "softmax_precision": precision}
+    for name in ("score_mod", "prob_mod"):
+        if m.chance(0.4):
+            attributes[name] = modifier(m, name, inner, [batch, heads, length, keys])
+    return Node([*inputs, m.tensor(inner, [batch, 1, length, 1])], attributes, names=["x0", "x1", "x2"])
