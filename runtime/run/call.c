@@ -122,7 +122,7 @@ static tort_status give_part(const tort_caller *c, int32_t i, int32_t port) {
     if (value || t->sequences) return TORT_OK;
     const tort_tensor whole = *part;
     const int32_t axis = axis_of(listed(t, t->input_axes, i), whole.rank);
-    const int64_t last = whole.dims[axis] - 1;
+    const int64_t last = (t->batched ? c->count : whole.dims[axis]) - 1; /* of an entry: of its own sequence */
     const int64_t at = listed(t, t->input_directions, i) ? last - c->trip->number : c->trip->number;
     blocks b;
     tort_status status = tort_call_blocks(c, &whole, axis, &b);

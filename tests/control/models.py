@@ -262,7 +262,7 @@ def batches(lengths, s, flat, shape):
     for entry, length in enumerate(lengths):
         for t in range(length):
             sums[entry, t] = last[entry] + x[entry, t] * w
-            last[entry] = sums[entry, t] - x[entry, -1 - t]
+            last[entry] = sums[entry, t] - x[entry, length - 1 - t]
     most = np.where(np.arange(shape[1]) < lengths[:, None], sums.max(axis=2), 0) if flat.size else np.zeros(shape[:2], np.float32)
     return [last, sums, most.astype(np.float32)]
 
