@@ -41,6 +41,12 @@ LINK = $(CC) $(TORT_CFLAGS) $(CFLAGS) $(LDFLAGS)
 
 LIBRARY_LIBS := -lm -lpthread
 CLI_LIBS := -lpng -ljpeg -lz -lcjson
+# What the operators of ops/extra need; without it they are left out.
+REGEX := $(if $(shell .ci/setup.sh --check regex 2>&1),,1)
+PICTURES := $(if $(shell .ci/setup.sh --check pictures 2>&1),,1)
+EXTRA_DEFINES := $(if $(REGEX),-DTORT_EXTRA_REGEX) $(if $(PICTURES),-DTORT_EXTRA_PICTURES)
+EXTRA_LIBS := $(if $(REGEX),-lre2 -lstdc++) $(if $(PICTURES),-ltiff -lwebp -lopenjp2 -lpng -ljpeg)
+EXTRA_MISSING := $(strip $(if $(REGEX),,RegexFullMatch) $(if $(PICTURES),,ImageDecoder))
 # Where the command line finds libtinyort-cudasim.so: beside itself in build/, in ../lib where it is installed.
 RPATH := -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib'
 
@@ -50,6 +56,8 @@ CUDA_C_SOURCES := $(wildcard kernels/cuda/*.c)
 CLI_SOURCES := $(wildcard runtime/cli/*.c)
 LIBRARY_SOURCES := $(filter-out $(CLI_SOURCES),$(wildcard runtime/*/*.c)) $(wildcard loader/*.c ops/*.c ops/*/*.c kernels/cpu/*.c) $(CUDA_C_SOURCES)
 CUDA_SOURCES := $(wildcard kernels/cuda/*.cu)
+EXTRA_SOURCES := ops/extra/extra.c $(if $(REGEX),$(wildcard ops/extra/regex*.c ops/extra/*.cpp)) \
+    $(if $(PICTURES),$(wildcard ops/extra/image*.c ops/extra/picture*.c))
 SIMD_SOURCES := $(wildcard kernels/cpu/simd/*.c)
 TEST_HELPER_SOURCES := $(wildcard tests/*.c)
 UNIT_SOURCES := $(wildcard tests/unit/*.c)
@@ -122,6 +130,7 @@ endif
 SIMD_OBJECTS := $(foreach set,$(SIMD_SETS),$(SIMD_SOURCES:%.c=$(OBJ)/%.$(set).o))
 LIBRARY_OBJECTS := $(LIBRARY_SOURCES:%.c=$(OBJ)/%.o) $(SIMD_OBJECTS)
 CLI_OBJECTS := $(CLI_SOURCES:%.c=$(OBJ)/%.o)
+EXTRA_OBJECTS := $(patsubst %,$(OBJ)/%.o,$(basename $(EXTRA_SOURCES)))
 TEST_HELPER_OBJECTS := $(TEST_HELPER_SOURCES:%.c=$(OBJ)/%.o)
 UNIT_OBJECTS := $(UNIT_SOURCES:%.c=$(OBJ)/%.o)
 
@@ -129,6 +138,8 @@ LIBRARY := $(BUILD)/libtinyort.a
 SHARED := $(BUILD)/libtinyort.so
 TINYORT := $(BUILD)/tinyort
 PKGCONFIG := $(BUILD)/tinyort.pc
+EXTRA_LIBRARY := $(BUILD)/libtinyort_extra.a
+EXTRA_SHARED := $(BUILD)/libtinyort_extra.so
 
 # ---- targets ----------------------------------------------------------------------------------------------------------
 
@@ -138,14 +149,15 @@ BUILD_ALL = @$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(s
 ONE_ARCH = $(if $(filter file,$(origin CUDA_ARCHS)),CUDA_ARCHS=80)
 
 .PHONY: all
-## Build build/tinyort, libtinyort.a, libtinyort.so and tinyort.pc; with CUDA libtinyort_cuda.a too.
-all: $(TINYORT) $(LIBRARY) $(CUDA_LIBRARY) $(SHARED) $(PKGCONFIG)
+## Build build/tinyort, libtinyort and libtinyort_extra (.a and .so) and tinyort.pc; with CUDA libtinyort_cuda.a too.
+all: $(TINYORT) $(LIBRARY) $(CUDA_LIBRARY) $(SHARED) $(EXTRA_LIBRARY) $(EXTRA_SHARED) $(PKGCONFIG)
+	$(if $(EXTRA_MISSING),@echo "tinyort: built without $(EXTRA_MISSING): make setup installs what they need; then build again")
 	@echo "tinyort: $(CUDA_STATE); $(CUDASIM_STATE)"
 
 .PHONY: setup
 ## Install what building, testing and formatting need: Debian packages, and Python packages into build/venv.
 setup:
-	@.ci/setup.sh build test format
+	@.ci/setup.sh build regex pictures test format
 	@.ci/setup.sh venv=$(VENV)
 
 .PHONY: demo
@@ -158,7 +170,7 @@ demo:
 .PHONY: test
 ## Set up, build, and run every test; `make -s test TESTS=test-unit` runs one runner.
 test:
-	@.ci/setup.sh build test
+	@.ci/setup.sh build regex pictures test
 	@.ci/setup.sh venv=$(VENV)
 	$(BUILD_ALL)
 	@$(MAKE) --no-print-directory $(ONE_ARCH) run-tests
@@ -219,16 +231,25 @@ install: all
 	install -m 755 $(SHARED) $(INSTALL_LIB)/libtinyort.so.$(VERSION)
 	ln -sf libtinyort.so.$(VERSION) $(INSTALL_LIB)/libtinyort.so.0
 	ln -sf libtinyort.so.$(VERSION) $(INSTALL_LIB)/libtinyort.so
+	install -m 644 $(EXTRA_LIBRARY) $(INSTALL_LIB)/libtinyort_extra.a
+	install -m 755 $(EXTRA_SHARED) $(INSTALL_LIB)/libtinyort_extra.so.$(VERSION)
+	ln -sf libtinyort_extra.so.$(VERSION) $(INSTALL_LIB)/libtinyort_extra.so.0
+	ln -sf libtinyort_extra.so.$(VERSION) $(INSTALL_LIB)/libtinyort_extra.so
 	sed 's|^prefix=.*|prefix=$(PREFIX)|' $(PKGCONFIG) > $(INSTALL_LIB)/pkgconfig/tinyort.pc
 	sed 's|^prefix=.*|prefix=$(PREFIX)|; s|^Name: .*|Name: tinyort-provider|; s|^Cflags: .*|Cflags: -I$${includedir}/tinyort|' \
 	    $(PKGCONFIG) > $(INSTALL_LIB)/pkgconfig/tinyort-provider.pc
+	sed 's|^prefix=.*|prefix=$(PREFIX)|; s|^Name: .*|Name: tinyort-extra|; s|-ltinyort|-ltinyort_extra -ltinyort|; s|^Libs.private:|& $(EXTRA_LIBS)|' \
+	    $(PKGCONFIG) > $(INSTALL_LIB)/pkgconfig/tinyort-extra.pc
 	install -m 644 runtime/tinyort.h $(INSTALL_INCLUDE)/tinyort.h
+	sed 's|"runtime/tinyort.h"|<tinyort.h>|' ops/extra/tinyort_extra.h > $(INSTALL_INCLUDE)/tinyort_extra.h
 	sed 's|"runtime/tinyort.h"|<tinyort.h>|' runtime/tinyort_plan.h > $(INSTALL_INCLUDE)/tinyort_plan.h
 	for header in $(PROVIDER_HEADERS); do install -D -m 644 $$header $(INSTALL_INCLUDE)/tinyort/$$header || exit 1; done
 ## Remove what install put under PREFIX.
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/tinyort $(INSTALL_LIB)/libtinyort.a $(INSTALL_LIB)/libtinyort_cuda.a $(INSTALL_LIB)/libtinyort.so*
-	rm -f $(INSTALL_LIB)/pkgconfig/tinyort.pc $(INSTALL_LIB)/pkgconfig/tinyort-provider.pc $(INSTALL_INCLUDE)/tinyort.h $(INSTALL_INCLUDE)/tinyort_plan.h
+	rm -f $(INSTALL_LIB)/libtinyort_extra.a $(INSTALL_LIB)/libtinyort_extra.so*
+	rm -f $(addprefix $(INSTALL_LIB)/pkgconfig/,tinyort.pc tinyort-provider.pc tinyort-extra.pc)
+	rm -f $(addprefix $(INSTALL_INCLUDE)/,tinyort.h tinyort_plan.h tinyort_extra.h)
 	rm -rf $(INSTALL_INCLUDE)/tinyort
 
 .PHONY: help
@@ -242,6 +263,7 @@ help:
 ## Remove everything built, but for the Python environment and the fetched CUDA compiler.
 clean:
 	rm -rf $(OBJ) $(BUILD)/prerequisites $(BUILD)/asan $(BUILD)/tests $(TINYORT) $(LIBRARY) $(BUILD)/libtinyort_cuda.a $(SHARED) $(PKGCONFIG)
+	rm -rf $(EXTRA_LIBRARY) $(EXTRA_SHARED)
 
 # ---- tests ------------------------------------------------------------------------------------------------------------
 # A runner is a target that fails when a test fails and prints `NAME: N passed, N failed[, N skipped]` or Criterion's summary;
@@ -296,6 +318,20 @@ $(OBJ)/%.o: %.c $(OBJ)/flags | $(BUILD)/prerequisites
 	@echo "  CC    $<"
 	$(Q)$(COMPILE) $(WARNINGS) -c -o $@ $<
 
+# The list of what is there; the one wrapper in C++.
+$(OBJ)/ops/extra/extra.o: private TORT_CPPFLAGS += $(EXTRA_DEFINES)
+$(OBJ)/extra_flags: FLAGS_NOW = $(EXTRA_DEFINES)
+$(OBJ)/extra_flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(FLAGS_NOW)' | cmp -s - $@ || echo '$(FLAGS_NOW)' > $@
+$(OBJ)/ops/extra/extra.o: $(OBJ)/extra_flags
+
+$(OBJ)/%.o: %.cpp $(OBJ)/flags | $(BUILD)/prerequisites
+	@mkdir -p $(@D)
+	@echo "  CXX   $<"
+	$(Q)$(CXX) $(TORT_CPPFLAGS) $(CPPFLAGS) -std=c++17 $(OPT) -fPIC -fvisibility=hidden -fvisibility-inlines-hidden -fno-exceptions \
+	    -pthread $(SANITIZE_FLAGS) $(CXXFLAGS) -MMD -MP -Wall -Wextra -Wshadow -Wconversion -Werror -c -o $@ $<
+
 define simd_rule
 $$(OBJ)/kernels/cpu/simd/%.$(1).o: kernels/cpu/simd/%.c $$(OBJ)/flags | $$(BUILD)/prerequisites
 	@mkdir -p $$(@D)
@@ -343,10 +379,21 @@ $(SHARED): $(if $(CUDA_LIBRARY),$(CUDA_PROVIDERS) $(filter-out $(OBJ)/runtime/pr
 	@echo "  LINK  $@"
 	$(Q)$(LINK) -shared -Wl,-soname,libtinyort.so.0 -o $@ $^ $(LIBRARY_LIBS) $(CUDA_LIBS)
 
-$(TINYORT): $(CLI_OBJECTS) $(CUDA_PROVIDERS) $(LIBRARY) $(CUDA_LIBRARY)
+$(EXTRA_LIBRARY): $(EXTRA_OBJECTS)
+	@mkdir -p $(@D)
+	@rm -f $@
+	@echo "  AR    $@"
+	$(Q)$(AR) rcs $@ $^
+
+$(EXTRA_SHARED): $(EXTRA_OBJECTS) $(SHARED)
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
-	$(Q)$(LINK) $(RPATH) -o $@ $^ $(CLI_LIBS) $(LIBRARY_LIBS) $(CUDA_LIBS)
+	$(Q)$(LINK) -shared -Wl,-soname,libtinyort_extra.so.0 -o $@ $(EXTRA_OBJECTS) -L$(BUILD) -ltinyort $(EXTRA_LIBS)
+
+$(TINYORT): $(CLI_OBJECTS) $(EXTRA_LIBRARY) $(CUDA_PROVIDERS) $(LIBRARY) $(CUDA_LIBRARY)
+	@mkdir -p $(@D)
+	@echo "  LINK  $@"
+	$(Q)$(LINK) $(RPATH) -o $@ $^ $(EXTRA_LIBS) $(CLI_LIBS) $(LIBRARY_LIBS) $(CUDA_LIBS)
 
 $(PKGCONFIG): Makefile $(wildcard runtime/tinyort.h)
 	@mkdir -p $(@D)

@@ -2,7 +2,8 @@
 # Installs what tinyort's build and tests need and this machine lacks: Debian packages (as root, or through sudo) and a Python
 # environment from PyPI. The only place that knows package names. Silent and quick when all is there.
 #
-#   setup.sh [--check] SET...   the Debian packages of the sets build, test, format; --check only says what is missing
+#   setup.sh [--check] SET...   the Debian packages of the sets build, test, format; of regex and pictures, which a build can do
+#                               without; --check only says what is missing
 #   setup.sh venv=DIR           a Python environment in DIR with the packages the tests use
 #   setup.sh cuda=DIR           NVIDIA's compiler, headers and static cudart in DIR (300 MB), and what they need from Debian
 #   setup.sh sanitizer=FILE     compute-sanitizer as a .tar.gz (12 MB), to be carried to a machine with a GPU
@@ -20,6 +21,15 @@ needed() {
         echo "header:jpeglib.h libjpeg-dev"
         echo "header:zlib.h zlib1g-dev"
         echo "header:cjson/cJSON.h libcjson-dev"
+        ;;
+    regex)
+        echo "program:${CXX:-g++} g++"
+        echo "header++:re2/re2.h libre2-dev"
+        ;;
+    pictures)
+        echo "header:tiffio.h libtiff-dev"
+        echo "header:webp/decode.h libwebp-dev"
+        echo "header:openjpeg-2.5/openjpeg.h libopenjp2-7-dev"
         ;;
     test)
         echo "header:criterion/criterion.h libcriterion-dev"
@@ -39,7 +49,7 @@ needed() {
         ;;
     format) echo "program:clang-format clang-format" ;;
     *)
-        echo "setup: unknown set '$1' (build, test, fuzz, cuda, format, venv=DIR, cuda=DIR, sanitizer=FILE)" >&2
+        echo "setup: unknown set '$1' (build, regex, pictures, test, fuzz, cuda, format, venv=DIR, cuda=DIR, sanitizer=FILE)" >&2
         exit 2
         ;;
     esac
@@ -48,6 +58,7 @@ needed() {
 is_there() {
     case $1 in
     program:*) command -v "${1#*:}" >/dev/null 2>&1 ;;
+    header++:*) printf '#include <%s>\n' "${1#*:}" | ${CXX:-c++} -x c++ -std=c++17 -E -o /dev/null - 2>/dev/null ;;
     header:*) printf '#include <stdio.h>\n#include <%s>\n' "${1#*:}" | ${CC:-cc} -E -o /dev/null - 2>/dev/null ;;
     sanitizers:*) echo 'int main() {}' | "${1#*:}" -x c++ -fsanitize=address,undefined -o /dev/null - 2>/dev/null ;;
     fuzzer:*) echo 'int LLVMFuzzerTestOneInput() { return 0; }' | "${1#*:}" -x c -w -fsanitize=fuzzer -o /dev/null - 2>/dev/null ;;

@@ -254,6 +254,8 @@ tort_status cli_open_session(const tort_model *model, const tort_session_options
 tort_status cli_open_plan(const cli_options *options, tort_session **session, tort_error *error) {
     const tort_plan_options plan_options = {.struct_size = sizeof plan_options,
                                             .map = options->load.map_external,
+                                            .operators = options->load.operators,
+                                            .operator_abi = options->load.operator_abi,
                                             .disabled = getenv("TINYORT_DISABLE"),
                                             .wait_steps = options->step_by_step,
                                             .dynamic_limit = options->dynamic_limit,

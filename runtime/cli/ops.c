@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ops/extra/tinyort_extra.h"
 #include "runtime/base/suggest.h"
 #include "runtime/cli/ops.h"
 #include "runtime/cli/table.h"
@@ -131,7 +132,7 @@ int cli_ops(cli_options *options) {
     cli_ops_rows rows = {.provider_count = 0};
     tort_error error = {0};
     cJSON *json = cli_json_of(options);
-    if (!tort_op_table_build(&rows.table, NULL, &env)) {
+    if (!tort_op_table_build(&rows.table, tort_extra_operators, &env)) {
         tort_out_of_memory(&error, 0);
         return cli_end_plain(options, &error, json);
     }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ops/extra/tinyort_extra.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/option_table.h"
 #include "runtime/base/suggest.h"
@@ -199,6 +200,8 @@ tort_status cli_options_read(const cli_command *command, int argc, char **argv, 
     size_t most = (size_t)argc + 1;
     *options = (cli_options){.command = command->name, .warmup = 2, .rtol = -1, .atol = -1};
     options->load.struct_size = sizeof options->load;
+    options->load.operators = tort_extra_operators;
+    options->load.operator_abi = tort_extra_abi;
     options->operands = cli_alloc(most, sizeof *options->operands);
     options->chains = cli_alloc(most, sizeof *options->chains);
     options->pins = cli_alloc(most, sizeof *options->pins);

@@ -19,6 +19,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "ops/extra/tinyort_extra.h"
 #include "runtime/graph/graph.h"
 #include "tests/counting_env.h"
 
@@ -384,7 +385,9 @@ static tort_status run(const request *r, const tort_env *env, inferred *known, t
     tort_context *context = NULL;
     tort_session_options options = {
         .struct_size = sizeof options, .chain = r->chain, .unfolded = (r->flags & UNFOLDED) != 0};
-    tort_status status = tort_model_load_buffer(env, r->model, r->model_bytes, NULL, &model, error);
+    const tort_load_options load = {
+        .struct_size = sizeof load, .operators = tort_extra_operators, .operator_abi = tort_extra_abi};
+    tort_status status = tort_model_load_buffer(env, r->model, r->model_bytes, &load, &model, error);
     if (!status) note_inferred(model, known);
     const int32_t count = known->count;
     if (!status) status = tort_session_create(env, model, &options, &session, error);

@@ -101,7 +101,7 @@ ENGINES = {"onnxruntime": OnnxRuntime, "onnx.reference": Reference, "onnx.shape_
 LACKS = ("NOT_IMPLEMENTED", "NotImplementedError", "not implemented", "RuntimeImplementationError", "No Op registered",
          "not supported", "Unsupported", "unsupported", "or supported", "No corresponding Numpy type", "InsertedPrecisionFreeCast",
          "bound to different types", "does not support", "Failed to construct locale", "Tensor type mismatch",
-         "Invalid tensor data type", "does not have valid data type",
+         "Invalid tensor data type", "does not have valid data type", "is not a registered function/op",
          "Size of dictionary is empty", "cannot be linked to C type", "Unexpected input data type. Actual: ((map")
 
 

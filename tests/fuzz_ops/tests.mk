@@ -15,7 +15,7 @@ FUZZ_OPS_RUN = $(VENV)/bin/python tests/fuzz_ops/run.py
 .PHONY: fuzz-ops test-random-ops
 ## Hold CASES (100000) random single operators against onnxruntime and onnx.reference, by SEED, with the sanitizers.
 fuzz-ops:
-	@.ci/setup.sh build test
+	@.ci/setup.sh build regex pictures test
 	@.ci/setup.sh venv=$(VENV)
 	@$(MAKE) --no-print-directory BUILD=$(FUZZ_OPS) CUDA=0 SANITIZE=address,undefined OPT='-O1 -g' \
 	    $(FUZZ_OPS)/harness $(FUZZ_OPS)/tinyort
@@ -26,6 +26,6 @@ fuzz-ops:
 test-random-ops: $(BUILD)/harness $(TINYORT)
 	@$(FUZZ_OPS_RUN) --harness $(BUILD)/harness --tinyort $(TINYORT) --folder $(BUILD)/random-ops --cases $(RANDOM_CASES) --short
 
-$(BUILD)/harness: $(OBJ)/tests/fuzz_ops/harness.o $(OBJ)/tests/counting_env.o $(LIBRARY)
+$(BUILD)/harness: $(OBJ)/tests/fuzz_ops/harness.o $(OBJ)/tests/counting_env.o $(EXTRA_LIBRARY) $(LIBRARY)
 	@echo "  LINK  $@"
-	$(Q)$(LINK) -o $@ $^ $(LIBRARY_LIBS)
+	$(Q)$(LINK) -o $@ $^ $(EXTRA_LIBS) $(LIBRARY_LIBS)

@@ -8,9 +8,9 @@ LAYOUTS_OBJECTS := $(patsubst %,$(OBJ)/tests/layouts/%.o,channels_provider provi
 test-layouts: $(BUILD)/tests/tinyort-layouts
 	@$(VENV)/bin/python tests/layouts/run.py $<
 
-$(BUILD)/tests/tinyort-layouts: $(CLI_OBJECTS) $(LAYOUTS_OBJECTS) $(LIBRARY)
+$(BUILD)/tests/tinyort-layouts: $(CLI_OBJECTS) $(EXTRA_LIBRARY) $(LAYOUTS_OBJECTS) $(LIBRARY)
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
-	$(Q)$(LINK) -o $@ $^ $(CLI_LIBS) $(LIBRARY_LIBS)
+	$(Q)$(LINK) -o $@ $^ $(EXTRA_LIBS) $(CLI_LIBS) $(LIBRARY_LIBS)
 
 $(BUILD)/tests/unit: $(OBJ)/tests/layouts/channels_provider.o

@@ -8,9 +8,9 @@ SEGMENTS_OBJECTS := $(patsubst %,$(OBJ)/tests/segments/%.o,engine_provider provi
 test-segments: $(BUILD)/tests/tinyort-segments
 	@$(VENV)/bin/python tests/segments/run.py $<
 
-$(BUILD)/tests/tinyort-segments: $(CLI_OBJECTS) $(SEGMENTS_OBJECTS) $(LIBRARY)
+$(BUILD)/tests/tinyort-segments: $(CLI_OBJECTS) $(EXTRA_LIBRARY) $(SEGMENTS_OBJECTS) $(LIBRARY)
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
-	$(Q)$(LINK) -o $@ $^ $(CLI_LIBS) $(LIBRARY_LIBS)
+	$(Q)$(LINK) -o $@ $^ $(EXTRA_LIBS) $(CLI_LIBS) $(LIBRARY_LIBS)
 
 $(BUILD)/tests/unit: $(OBJ)/tests/segments/engine_provider.o

@@ -1,0 +1,19 @@
+/* extra.c - the operators of libtinyort_extra in this build: the Makefile says whose libraries are there. */
+#include "ops/extra/tinyort_extra.h"
+#include "runtime/op.h"
+
+extern const tort_op tort_ops_image_decoder[];
+extern const tort_op tort_ops_regex[];
+
+const uint32_t tort_extra_abi = TORT_PROVIDER_ABI;
+
+// clang-format off: a line a family
+const tort_op *const tort_extra_operators[] = {
+#ifdef TORT_EXTRA_PICTURES
+    tort_ops_image_decoder,
+#endif
+#ifdef TORT_EXTRA_REGEX
+    tort_ops_regex,
+#endif
+    NULL,
+};

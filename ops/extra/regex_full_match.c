@@ -1,0 +1,66 @@
+/* regex_full_match.c - RegexFullMatch: which strings are a match of a pattern from end to end.
+ *
+ * The pattern is compiled when a model is loaded, to check it, and in each run, since params hold no pointers. Source:
+ * ONNX operator RegexFullMatch-20. */
+#include "ops/extra/regex.h"
+#include "runtime/base/error.h"
+#include "runtime/op.h"
+
+typedef struct match_params {
+    tort_list pattern;
+} match_params;
+
+typedef struct match_job {
+    const tort_call *call;
+    const tort_regex *regex;
+} match_job;
+
+static tort_status open_pattern(const char *pattern, size_t length, tort_regex **regex, tort_error *error) {
+    char message[200];
+    *regex = tort_regex_open(pattern, length, message, sizeof message);
+    if (*regex) return TORT_OK;
+    return tort_fail(error, TORT_E_MODEL, "pattern \"%.100s\": %s (syntax of RE2)", pattern, message);
+}
+
+/* No pattern is an empty one. */
+static tort_status match_infer(tort_infer *infer) {
+    const tort_attribute *pattern = tort_attr(infer->node, "pattern");
+    tort_regex *regex;
+    tort_status status =
+        open_pattern(pattern ? pattern->u.s.data : "", pattern ? pattern->u.s.length : 0, &regex, infer->error);
+    if (status) return status;
+    tort_regex_close(regex);
+    tort_infer_same(infer, 0, 0);
+    infer->outputs[0].type = TORT_BOOL;
+    return TORT_OK;
+}
+
+static tort_status match_resolve(tort_resolve *resolve) {
+    ((match_params *)resolve->params)->pattern = tort_resolve_list(resolve, "pattern");
+    return TORT_OK;
+}
+
+static void match_some(void *arg, int64_t begin, int64_t end) {
+    const match_job *job = arg;
+    const tort_string *texts = job->call->inputs[0].data;
+    bool *out = job->call->outputs[0].data;
+    for (int64_t i = begin; i < end; i++) out[i] = tort_regex_matches(job->regex, texts[i].data, texts[i].length);
+}
+
+static tort_status match_reference(const tort_call *call) {
+    const match_params *params = call->params;
+    const tort_list pattern = params->pattern;
+    tort_regex *regex;
+    tort_status status = open_pattern(tort_list_at(params, pattern), (size_t)pattern.count, &regex, call->error);
+    if (status) return status;
+    match_job job = {call, regex};
+    tort_parallel(call, tort_count(&call->outputs[0]), 1000, match_some, &job);
+    tort_regex_close(regex);
+    return TORT_OK;
+}
+
+const tort_op tort_ops_regex[] = {
+    {"", "RegexFullMatch", 20, 28, "X:T1", "Y:T2", "T1=string T2=bool", "pattern:string", 0, TORT_OP_LISTS,
+     sizeof(match_params), match_infer, match_resolve, match_reference},
+    {0},
+};
