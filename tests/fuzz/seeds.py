@@ -65,11 +65,20 @@ def write_values(folder):
         (folder / f"{name}.pb").write_bytes(value.SerializeToString())
 
 
+def write_pictures(folder):
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "extra"))
+    from pictures import cases
+
+    for k, (_, data, _) in enumerate(cases()):
+        (folder / f"{k}").write_bytes(data)
+
+
 def main():
     warnings.simplefilter("ignore")
-    models, tensors = Path(sys.argv[1]) / "models", Path(sys.argv[1]) / "tensors"
-    models.mkdir(parents=True, exist_ok=True)
-    tensors.mkdir(parents=True, exist_ok=True)
+    models, tensors, pictures = (Path(sys.argv[1]) / kind for kind in ("models", "tensors", "pictures"))
+    for folder in (models, tensors, pictures):
+        folder.mkdir(parents=True, exist_ok=True)
+    write_pictures(pictures)
     write_values(tensors)
     print(f"fuzz: seeds: {write_models(models)} models, {write_tensors(tensors)} tensors and values")
 

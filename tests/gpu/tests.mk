@@ -45,10 +45,7 @@ GPU_SCRIPTS := check.sh bench.sh machine.sh pytorch.py
 COMPUTE_SANITIZER ?= 1
 GPU_SANITIZER := $(if $(filter-out 0,$(COMPUTE_SANITIZER)),build/cuda-sanitizer/compute-sanitizer.tar.gz)
 
-# The bundle carries no more libraries than it must: it does without the operators of ops/extra.
-$(OBJ)/no_extra.o: ops/extra/extra.c $(OBJ)/flags
-	$(Q)$(COMPILE) $(WARNINGS) -c -o $@ $<
-
+# The bundle carries no more libraries than it must: it does without the operators of ops/extra (tests/extra/tests.mk).
 $(GPU)/tinyort: $(CLI_OBJECTS) $(OBJ)/no_extra.o $(CUDA_PROVIDERS) $(LIBRARY) $(CUDA_LIBRARY)
 $(GPU)/kernels: $(CUDA_TEST_OBJECTS) $(CUDA_PROVIDERS) $(LIBRARY) $(CUDA_LIBRARY)
 $(GPU)/networks: $(OBJ)/tests/gpu/networks.o $(OBJ)/tests/onnx_bytes.o $(LIBRARY)

@@ -28,6 +28,7 @@ foreign_names() {
 }
 
 static_names_are_ours() { nm -g --defined-only "$root/lib/libtinyort.a" | foreign_names; }
+extra_names_are_ours() { nm -D -g --defined-only "$root/lib/libtinyort_extra.so" | foreign_names; }
 shared_names_are_ours() { nm -D -g --defined-only "$root/lib/libtinyort.so" | foreign_names; }
 header_stands_alone() { echo '#include <tinyort.h>' | $CC $(field Cflags) -std=c11 -pedantic -Wall -Wextra -Werror -fsyntax-only -x c -; }
 # Of C++ too: for applications in C++, and for kernels in CUDA.
@@ -45,6 +46,10 @@ example() {
     done
     libraries=$(field Libs)
     if [ "$mode" = static ]; then libraries="$(echo "$libraries" | sed 's/-ltinyort/-l:libtinyort.a/') $(field Libs.private)"; fi
+    if [ "$program" = extra_operators ]; then
+        if [ "$mode" = static ]; then libraries="-L$root/lib -l:libtinyort_extra.a -l:libtinyort.a $(field Libs.private tinyort-extra)"
+        else libraries=$(field Libs tinyort-extra); fi
+    fi
     $CC $(field Cflags) $(field Cflags tinyort-provider) -I"$scratch/outside" -std=c11 -Wall -Wextra -Werror -o "$scratch/$program" \
         $(find "$scratch/outside" -name '*.c') $LINK_FLAGS $libraries && LD_LIBRARY_PATH=$root/lib "$scratch/$program"
 }
@@ -56,6 +61,7 @@ if [ $failed != 0 ]; then echo "install: $passed passed, $failed failed"; exit 1
 check "the command line starts" "$root/bin/tinyort" --help
 check "names of libtinyort.a begin with tort_" static_names_are_ours
 check "libtinyort.so exports only tort_" shared_names_are_ours
+check "libtinyort_extra.so exports only tort_" extra_names_are_ours
 check "the header stands alone" header_stands_alone
 check "the headers are C++ too" headers_are_cpp
 for mode in shared static; do
@@ -71,6 +77,7 @@ for mode in shared static; do
     check "a program that wants an output of unknown size, $mode library" example unknown_size $mode onnx_bytes
     check "a program that keeps a saved plan, $mode library" example saved_plan $mode
     check "a program in a block of memory, $mode library" example in_a_block $mode
+    check "a program with the operators of libtinyort_extra, $mode library" example extra_operators $mode onnx_bytes
 done
 check "make uninstall" "$MAKE" --no-print-directory uninstall DESTDIR="$scratch/root" PREFIX=$prefix
 check "nothing is left after make uninstall" nothing_is_left

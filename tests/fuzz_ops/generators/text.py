@@ -62,3 +62,10 @@ def tfidf(m):
     if m.chance(0.6):
         attributes["weights"] = [m.pick(0.5, 2.0, -1.0, 0.0, 3.25) for _ in pool]
     return Node([Tensor(number, tokens.reshape(shape))], attributes)
+
+
+@ops("RegexFullMatch")
+def regex(m):
+    """Patterns that RE2 and Python read alike."""
+    patterns = ["a*", "[a-z]+", ".*", "", "(a|b)*c?", "[^ ]+( [^ ]+)*", "\\d+", "x?y{0,2}.", "Bee", "(?i)bee", "a"]
+    return Node([m.tensor(STRING, m.shape())], {"pattern": m.random.choice(patterns)})
