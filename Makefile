@@ -54,7 +54,7 @@ RPATH := -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib'
 
 CUDA_C_SOURCES := $(wildcard kernels/cuda/*.c)
 CLI_SOURCES := $(wildcard runtime/cli/*.c)
-LIBRARY_SOURCES := $(filter-out $(CLI_SOURCES),$(wildcard runtime/*/*.c)) $(wildcard loader/*.c ops/*.c ops/*/*.c kernels/cpu/*.c) $(CUDA_C_SOURCES)
+LIBRARY_SOURCES := $(filter-out $(CLI_SOURCES) $(wildcard ops/extra/*),$(wildcard runtime/*/*.c loader/*.c ops/*.c ops/*/*.c kernels/cpu/*.c)) $(CUDA_C_SOURCES)
 CUDA_SOURCES := $(wildcard kernels/cuda/*.cu)
 EXTRA_SOURCES := ops/extra/extra.c $(if $(REGEX),$(wildcard ops/extra/regex*.c ops/extra/*.cpp)) \
     $(if $(PICTURES),$(wildcard ops/extra/image*.c ops/extra/picture*.c))
