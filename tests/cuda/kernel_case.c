@@ -80,9 +80,11 @@ static int64_t evaluate(const int64_t *extents, const char **at) {
     }
 }
 
-/* Names of the two are apart. */
-static bool is_known(const char *domain) {
-    return !*domain || !strcmp(domain, "tinyort");
+/* Names of the main domain and of tinyort are apart; those of other domains follow the domain and a point. */
+static bool is_named(const tort_op *row, const char *name) {
+    const size_t length = strlen(row->domain);
+    if (!length || !strcmp(row->domain, "tinyort")) return !strcmp(row->name, name);
+    return !strncmp(name, row->domain, length) && name[length] == '.' && !strcmp(name + length + 1, row->name);
 }
 
 const tort_op *kernel_case_row(const char *line) {
@@ -91,8 +93,7 @@ const tort_op *kernel_case_row(const char *line) {
     if (sscanf(line, "%63s %d;", name, &opset) != 2) return NULL;
     for (const tort_op *const *family = tort_op_families; *family; family++)
         for (const tort_op *row = *family; row->name; row++)
-            if (!strcmp(row->name, name) && is_known(row->domain) && row->since <= opset && opset <= row->until)
-                return row;
+            if (is_named(row, name) && row->since <= opset && opset <= row->until) return row;
     return NULL;
 }
 
@@ -289,7 +290,7 @@ void kernel_case_write(const kernel_case *c, onnx_bytes *b) {
         sprintf(inputs + strlen(inputs), c->inputs[i].tensor.type ? "x%d " : "- ", (int)i);
     for (int32_t i = 0; i < c->output_count; i++) sprintf(outputs + strlen(outputs), "y%d ", (int)i);
     onnx_begin_model(b, *row->domain ? TORT_NEWEST_OPSET : c->opset);
-    onnx_begin_node(b, GRAPH_NODE, c->name, "node", inputs, outputs);
+    onnx_begin_node(b, GRAPH_NODE, row->name, "node", inputs, outputs);
     onnx_text(b, NODE_DOMAIN, row->domain);
     memcpy(attributes, c->attributes, sizeof attributes);
     for (char *rest, *word = strtok_r(attributes, " ", &rest); word; word = strtok_r(NULL, " ", &rest))

@@ -228,7 +228,7 @@ static bool hold(tester *t, const kernel_case *c, const onnx_bytes *model, const
     tort_status status = start(&device, c, model, provider, provider->name);
     tort_report *report = device.session ? report_of(device.session) : NULL;
     const tort_report_node *node = report && report->node_count ? report->nodes[0] : NULL;
-    const tort_kernel *row = node && node->kernel ? wrapped_row(node->op, node->kernel) : NULL;
+    const tort_kernel *row = node && node->kernel ? wrapped_row(node->domain, node->op, node->kernel) : NULL;
     if (refused) {
         if (!status) {
             guarded_select(row, shift);

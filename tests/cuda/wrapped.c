@@ -29,9 +29,9 @@ const tort_provider *wrapped_provider(const tort_provider *inner, bool libraries
     return &wrapped.outer;
 }
 
-const tort_kernel *wrapped_row(const char *op, const char *name) {
+const tort_kernel *wrapped_row(const char *domain, const char *op, const char *name) {
     for (const tort_kernel *const *table = wrapped.inner->kernels; *table; table++)
         for (const tort_kernel *row = *table; row->op; row++)
-            if (!strcmp(row->op, op) && !strcmp(row->name, name)) return row;
+            if (!strcmp(row->op, op) && !strcmp(row->domain, domain) && !strcmp(row->name, name)) return row;
     return NULL;
 }

@@ -8,7 +8,7 @@
 /* Static state: one wrapped provider at a time. Rows that need a library are left out unless `libraries`. */
 const tort_provider *wrapped_provider(const tort_provider *inner, bool libraries,
                                       tort_status (*run)(const tort_call *call));
-/* The inner provider's row by operator and name; NULL: there is none. */
-const tort_kernel *wrapped_row(const char *op, const char *name);
+/* The inner provider's row by operator and name of the row; NULL: there is none. */
+const tort_kernel *wrapped_row(const char *domain, const char *op, const char *name);
 
 #endif

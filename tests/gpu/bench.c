@@ -154,7 +154,7 @@ static tort_status open_side(side *s, const kernel_case *c, const tort_model *mo
     if (status) return status;
     tort_report *report = report_of(s->session);
     const tort_report_node *node = report->nodes[0];
-    s->row = node->kernel ? wrapped_row(node->op, node->kernel) : NULL;
+    s->row = node->kernel ? wrapped_row(node->domain, node->op, node->kernel) : NULL;
     tort_report_free(report);
     return s->row ? TORT_OK : tort_fail(&s->error, TORT_E_PLACEMENT, "no kernel of the device serves it");
 }
@@ -293,7 +293,7 @@ static void print_refusal(const side *library) {
     const tort_report_node *node = report->nodes[0];
     for (int32_t i = 0; i < node->verdict_count; i++) {
         const tort_report_verdict *verdict = node->verdicts[i];
-        const tort_kernel *row = wrapped_row(node->op, verdict->kernel);
+        const tort_kernel *row = wrapped_row(node->domain, node->op, verdict->kernel);
         if (!row || !row->needs) continue;
         printf("%s: %s %s | | | | |\n", verdict->kernel, tort_verdict_name(verdict->code), verdict->message);
         tort_report_free(report);

@@ -11,25 +11,25 @@
 
 #define TAIL 64 /* bytes behind an input that a vector may read */
 
-static int64_t draw(random_source *r, int64_t low, int64_t high) {
+int64_t draw(random_source *r, int64_t low, int64_t high) {
     r->state = r->state * 6364136223846793005u + 1442695040888963407u;
     return low + (int64_t)((r->state >> 33) % (uint64_t)(high - low + 1));
 }
 
-static bool chance(random_source *r, int percent) {
+bool chance(random_source *r, int percent) {
     return draw(r, 1, 100) <= percent;
 }
 
-static int64_t pick(random_source *r, const int64_t *values, int32_t count) {
+int64_t pick(random_source *r, const int64_t *values, int32_t count) {
     return values[draw(r, 0, count - 1)];
 }
 
-static void add_int(random_node *n, const char *name, int64_t value) {
+void add_int(random_node *n, const char *name, int64_t value) {
     n->attributes[n->attribute_count++] =
         (tort_attribute){.name = name, .kind = TORT_ATTR_INT, .count = 1, .u.i = value};
 }
 
-static void add_float(random_node *n, const char *name, float value) {
+void add_float(random_node *n, const char *name, float value) {
     n->attributes[n->attribute_count++] =
         (tort_attribute){.name = name, .kind = TORT_ATTR_FLOAT, .count = 1, .u.f = value};
 }
@@ -50,7 +50,7 @@ static tort_tensor *add_buffer(random_node *n, tort_type type, int32_t rank, con
     return tensor;
 }
 
-static void add_tensor(random_node *n, random_source *r, int32_t rank, const int64_t *dims) {
+void add_tensor(random_node *n, random_source *r, int32_t rank, const int64_t *dims) {
     const tort_tensor *tensor = add_buffer(n, TORT_FLOAT, rank, dims);
     float *data = tensor->data;
     for (int64_t i = 0; i < tort_count(tensor); i++) data[i] = (float)draw(r, -8, 8) / 8;
@@ -67,7 +67,7 @@ static void add_integers(random_node *n, random_source *r, tort_type type, int32
     }
 }
 
-static void add_string(random_node *n, const char *name, const char *value) {
+void add_string(random_node *n, const char *name, const char *value) {
     n->attributes[n->attribute_count++] = (tort_attribute){
         .name = name, .kind = TORT_ATTR_STRING, .count = 1, .u.s = (tort_string){value, strlen(value)}};
 }
@@ -236,7 +236,7 @@ static int64_t draw_length(random_source *r) {
     return pick(r, (const int64_t[]){1, 2, 3, 7, 16, 17, 33, 100, 300}, 9);
 }
 
-static void make_gemm(random_node *n, random_source *r) {
+void make_gemm(random_node *n, random_source *r) {
     const int64_t m = draw_length(r), k = draw_length(r), columns = draw_length(r);
     const bool trans_a = chance(r, 30), trans_b = chance(r, 50);
     add_tensor(n, r, 2, trans_a ? (const int64_t[]){k, m} : (const int64_t[]){m, k});
@@ -255,7 +255,7 @@ static void make_gemm(random_node *n, random_source *r) {
     if (chance(r, 40)) add_float(n, "beta", chance(r, 50) ? 0.25f : 0.0f);
 }
 
-static void make_matmul(random_node *n, random_source *r) {
+void make_matmul(random_node *n, random_source *r) {
     const int64_t m = draw_length(r), k = draw_length(r), columns = draw_length(r);
     int64_t a[4], b[4];
     int32_t batch = (int32_t)draw(r, 0, 2);
@@ -289,7 +289,7 @@ static void make_row_by_matrix(random_node *n, random_source *r) {
 }
 
 /* Functions that are not exact; also far from 0. */
-static void make_map(random_node *n, random_source *r) {
+void make_map(random_node *n, random_source *r) {
     const int64_t dims[3] = {draw(r, 1, 5), draw(r, 1, 40), draw(r, 1, 9)};
     add_tensor(n, r, (int32_t)draw(r, 1, 3), dims);
     float *x = n->inputs[0].data;
@@ -313,7 +313,7 @@ static void make_hard_sigmoid(random_node *n, random_source *r) {
     if (chance(r, 70)) add_float(n, "beta", (float)draw(r, -8, 8) / 8);
 }
 
-static void make_swish(random_node *n, random_source *r) {
+void make_swish(random_node *n, random_source *r) {
     make_leaky_relu(n, r);
     n->opset = 24;
 }
@@ -454,20 +454,26 @@ static void add_bias(random_node *n, random_source *r, const char *op) {
     if (strcmp(op, "FusedMatMul") == 0 && chance(r, 60)) add_tensor(n, r, 1, &columns);
 }
 
-void add_epilogue(random_node *n, random_source *r, const char *op, const tort_info *y) {
+void add_epilogue(random_node *n, random_source *r, const kernel_case *kernel, const tort_info *y) {
+    const bool operator_names = strcmp(kernel->domain, "com.microsoft") == 0;
     static const char *const exact[] = {"none", "relu", "leaky_relu", "clip", "hard_sigmoid"};
-    static const char *const inexact[] = {"sigmoid", "silu", "gelu", "gelu_tanh", "hard_swish"};
+    static const char *const inexact[] = {"sigmoid", "silu", "gelu", "gelu_tanh", "hard_swish", "tanh",
+                                          "elu",     "selu", "celu", "softplus",  "softsign",   "thresholded_relu"};
     const bool is_exact = chance(r, 50);
-    add_bias(n, r, op);
+    if (!operator_names) add_bias(n, r, kernel->op);
     if (chance(r, 60)) {
         if (n->input_count == 2) n->inputs[n->input_count++] = (tort_tensor){.type = TORT_UNDEFINED};
         add_tensor(n, r, y->rank, y->dims);
         const tort_tensor *z = &n->inputs[n->input_count - 1];
         if (chance(r, 30) && tort_count(z) > 0) ((float *)z->data)[draw(r, 0, tort_count(z) - 1)] = NAN;
     }
-    add_string(n, "activation", (is_exact ? exact : inexact)[draw(r, 0, 4)]);
-    add_float(n, "activation_alpha", (float)draw(r, -8, 8) / 8);
-    add_float(n, "activation_beta", (float)draw(r, -4, 12) / 8);
+    if (operator_names) {
+        add_operator_activation(n, r, is_exact);
+    } else {
+        add_string(n, "activation", (is_exact ? exact : inexact)[draw(r, 0, is_exact ? 4 : 11)]);
+        add_float(n, "activation_alpha", (float)draw(r, -8, 8) / 8);
+        add_float(n, "activation_beta", (float)draw(r, -4, 12) / 8);
+    }
     n->tolerance = is_exact ? 0 : 1e-5f;
     n->opset = 1;
 }
@@ -506,5 +512,19 @@ const kernel_case kernel_cases[] = {
     {"tinyort", "FusedMatMul", "matmul_packed", make_matmul, "MatMul"},
     {"tinyort", "FusedMatMul", "matmul_packed", make_row_by_matrix, "MatMul"},
     {"tinyort", "FusedAttention", "attention_blocks", make_attention, NULL},
+    {"com.microsoft", "FusedConv", "conv_packed_gemm", make_dense_conv, "Conv"},
+    {"com.microsoft", "FusedConv", "conv_depthwise", make_depthwise_conv, "Conv"},
+    {"com.microsoft", "FusedGemm", "gemm_packed", make_activated_gemm, NULL},
+    {"com.microsoft", "FusedMatMul", "matmul_packed", make_transposed_matmul, NULL},
+    {"com.microsoft", "TransposeMatMul", "matmul_packed", make_older_matmul, NULL},
+    {"com.microsoft", "Gelu", "gelu_vectors", make_map_of_microsoft, NULL},
+    {"com.microsoft", "QuickGelu", "swish_vectors", make_quick_gelu, NULL},
+    {"com.microsoft", "FastGelu", "bias_gelu_vectors", make_bias_gelu, NULL},
+    {"com.microsoft", "FastGelu", "bias_gelu_vectors", make_map_of_microsoft, NULL},
+    {"com.microsoft", "BiasGelu", "bias_gelu_vectors", make_bias_gelu, NULL},
+    {"", "RMSNormalization", "rms_norm_rows", make_rms_norm, NULL},
+    {"", "SimplifiedLayerNormalization", "rms_norm_rows", make_rms_norm, NULL},
+    {"com.microsoft", "SkipLayerNormalization", "skip_norm_rows", make_skip_norm, NULL},
+    {"com.microsoft", "SkipSimplifiedLayerNormalization", "skip_norm_rows", make_simplified_skip_norm, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

@@ -29,7 +29,32 @@ typedef struct kernel_case {
 
 extern const kernel_case kernel_cases[]; /* ends with an op of NULL */
 
-/* Makes a node of a plain operator, whose output is like y, one of the fused operator `op`. */
-void add_epilogue(random_node *node, random_source *random, const char *op, const tort_info *y);
+/* Makes a node of a plain operator, whose output is like y, one of the fused operator. */
+void add_epilogue(random_node *node, random_source *random, const kernel_case *kernel, const tort_info *y);
+
+/* What makers are written with. */
+int64_t draw(random_source *r, int64_t low, int64_t high);
+bool chance(random_source *r, int percent);
+int64_t pick(random_source *r, const int64_t *values, int32_t count);
+void add_int(random_node *n, const char *name, int64_t value);
+void add_float(random_node *n, const char *name, float value);
+void add_string(random_node *n, const char *name, const char *value);
+void add_tensor(random_node *n, random_source *r, int32_t rank, const int64_t *dims);
+void make_map(random_node *n, random_source *r);
+void make_matmul(random_node *n, random_source *r);
+void make_gemm(random_node *n, random_source *r);
+void make_swish(random_node *n, random_source *r);
+
+/* cpu_kernel_cases_microsoft.c */
+void add_operator_activation(random_node *n, random_source *r, bool exact);
+void make_activated_gemm(random_node *n, random_source *r);
+void make_transposed_matmul(random_node *n, random_source *r);
+void make_older_matmul(random_node *n, random_source *r);
+void make_map_of_microsoft(random_node *n, random_source *r);
+void make_quick_gelu(random_node *n, random_source *r);
+void make_bias_gelu(random_node *n, random_source *r);
+void make_rms_norm(random_node *n, random_source *r);
+void make_skip_norm(random_node *n, random_source *r);
+void make_simplified_skip_norm(random_node *n, random_source *r);
 
 #endif

@@ -193,7 +193,7 @@ static bool fuse(const kernel_case *kernel, random_node *random, random_source *
     tort_info infos[MAX_INPUTS + 1];
     for (int32_t i = 0; i < model->graphs[0].value_count; i++) infos[i] = model->graphs[0].values[i].info;
     cr_assert(tort_pass_init(&pass, model, &model->graphs[0], infos, &model->dims, &model->arena, &error) == 0);
-    add_epilogue(random, source, kernel->op, &tort_pass_view(&pass, 0).outputs[0]);
+    add_epilogue(random, source, kernel, &tort_pass_view(&pass, 0).outputs[0]);
     tort_pass_free(&pass);
     tort_model_free(model);
     return true;
