@@ -31,8 +31,8 @@ typedef struct tort_rotary_params {
     int64_t batch, heads, length, size, rotated;
     tort_head_strides strides;
     bool interleaved;
-    bool first_only;      /* there is one position, of the first row of each batch */
-    int64_t cache_length; /* rows of the caches, with position_ids */
+    bool first_only;                   /* there is one position, of the first row of each batch */
+    int64_t cache_length;              /* rows of the caches, with position_ids */
     int64_t cosines, sines, positions; /* inputs: which they are differs by domain */
 } tort_rotary_params;
 

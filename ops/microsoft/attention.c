@@ -45,8 +45,7 @@ static tort_status infer_microsoft_attention(tort_infer *infer) {
     infer->outputs[OUTPUT].type = infer->outputs[PRESENT].type = input->type;
     tort_status status = read_widths(node, infer->error, &width, &value_width);
     if (status || input->rank < 0) return status;
-    if (input->rank != 3)
-        return tort_fail(infer->error, TORT_E_MODEL, "input has rank %d; expected 3", input->rank);
+    if (input->rank != 3) return tort_fail(infer->error, TORT_E_MODEL, "input has rank %d; expected 3", input->rank);
     tort_dim length = input->dims[1];
     if (tort_has_input(node, PAST)) {
         const tort_dim before = past->rank == 5 ? past->dims[3] : tort_dim_fresh(infer->dims, true);
@@ -122,9 +121,10 @@ static tort_status resolve_microsoft_attention(tort_resolve *resolve) {
     p->scale = (double)tort_attr_float(node, "scale");
     p->mask_filter = tort_attr(node, "mask_filter_value") ? (double)tort_attr_float(node, "mask_filter_value") : -10000;
     if (tort_attr_int(node, "do_rotary") != 0)
-        return tort_fail(resolve->error, TORT_E_UNSUPPORTED,
-                         "do_rotary 1 is not supported, as it has no caches of cosines and sines; export the model with "
-                         "GroupQueryAttention, or with RotaryEmbedding before MultiHeadAttention");
+        return tort_fail(
+            resolve->error, TORT_E_UNSUPPORTED,
+            "do_rotary 1 is not supported, as it has no caches of cosines and sines; export the model with "
+            "GroupQueryAttention, or with RotaryEmbedding before MultiHeadAttention");
     for (int32_t i = 0; i < node->input_count; i++)
         if (tort_has_input(node, i) && !tort_shape_known(&node->inputs[i])) return TORT_OK;
     tort_status status = read_projection(resolve, p);
@@ -145,7 +145,7 @@ const tort_op tort_ops_microsoft_attention[] = {
      .outputs = "output:T present?:T",
      .types = "T=float|float16|bfloat16 M=int32",
      .attributes = "do_rotary:int mask_filter_value:float num_heads:int! past_present_share_buffer:int "
-                   "qkv_hidden_sizes:ints rotary_embedding_dim:int scale:float unidirectional:int",
+                   "qkv_hidden_sizes:ints rotary_embedding_dim:int scale:float unidirectional:int=0",
      .params_size = sizeof(tort_heads_params),
      .infer = infer_microsoft_attention,
      .resolve = resolve_microsoft_attention,

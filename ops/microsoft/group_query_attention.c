@@ -73,8 +73,8 @@ static tort_status infer_group_query(tort_infer *infer) {
 static tort_status refuse(const tort_resolve *resolve) {
     const tort_node_view *node = resolve->node;
     const tort_type cache = node->inputs[tort_has_input(node, PAST_KEY) ? PAST_KEY : QUERY].type;
-    const bool quantized =
-        strcmp(tort_attr_string(node, "k_quant_type"), "NONE") != 0 && tort_attr(node, "k_quant_type");
+    const bool quantized = strcmp(tort_attr_string(node, "k_quant_type"), "NONE") != 0 ||
+                           strcmp(tort_attr_string(node, "v_quant_type"), "NONE") != 0;
     if (cache != node->inputs[QUERY].type || quantized || tort_has_input(node, KEY_SCALE) ||
         tort_has_input(node, VALUE_SCALE))
         return tort_fail(resolve->error, TORT_E_UNSUPPORTED,
@@ -170,7 +170,7 @@ static tort_status read_norms(const tort_resolve *resolve, tort_heads_params *p)
     if (!tort_has_input(node, QUERY_NORM)) return TORT_OK;
     p->query_norm = QUERY_NORM;
     p->key_norm = KEY_NORM;
-    p->norm_epsilon = tort_attr(node, "qk_norm_epsilon") ? (double)tort_attr_float(node, "qk_norm_epsilon") : 1e-6;
+    p->norm_epsilon = (double)tort_attr_float(node, "qk_norm_epsilon");
     tort_status status = tort_heads_expect(resolve, QUERY_NORM, "q_norm_weight", 1, wanted);
     return status ? status : tort_heads_expect(resolve, KEY_NORM, "k_norm_weight", 1, wanted);
 }
@@ -191,11 +191,11 @@ static tort_status read_scores(const tort_resolve *resolve, tort_heads_params *p
 
 static tort_status read_attributes(const tort_resolve *resolve, tort_heads_params *p) {
     const tort_node_view *node = resolve->node;
-    const int64_t window = tort_attr(node, "local_window_size") ? tort_attr_int(node, "local_window_size") : -1;
+    const int64_t window = tort_attr_int(node, "local_window_size");
     const int64_t shown = tort_attr_int(node, "qk_output");
-    p->causal = !tort_attr(node, "causal") || tort_attr_int(node, "causal") != 0;
+    p->causal = tort_attr_int(node, "causal") != 0;
     p->left_window = window > 0 ? window : -1;
-    p->smooth = tort_attr_int(node, "smooth_softmax") != 0;
+    p->smooth = tort_attr_int(node, "smooth_softmax") == 1;
     p->softcap = (double)tort_attr_float(node, "softcap");
     p->scale = (double)tort_attr_float(node, "scale");
     if (shown < 0 || shown > 2)
@@ -237,9 +237,10 @@ const tort_op tort_ops_group_query_attention[] = {
      .outputs = "output:T present_key?:T_CACHE present_value?:T_CACHE output_qk?:T",
      .types = "T=float16|bfloat16|float T_CACHE=float|float16|bfloat16|uint8|int8|float8e4m3fn T_KV_SCALE=float "
               "M=int32",
-     .attributes = "causal:int do_rotary:int k_quant_type:string kv_cache_bit_width:int kv_num_heads:int! "
-                   "local_window_size:int num_heads:int! qk_norm_epsilon:float qk_output:int rotary_interleaved:int "
-                   "scale:float sliding_window_cache:int smooth_softmax:int softcap:float v_quant_type:string",
+     .attributes = "causal:int=1 do_rotary:int k_quant_type:string=NONE kv_cache_bit_width:int kv_num_heads:int! "
+                   "local_window_size:int=-1 num_heads:int! qk_norm_epsilon:float=1e-06 qk_output:int=0 "
+                   "rotary_interleaved:int scale:float sliding_window_cache:int=0 smooth_softmax:int=-1 softcap:float "
+                   "v_quant_type:string=NONE",
      .shape_inputs = 1u << TOTAL,
      .params_size = sizeof(tort_heads_params),
      .infer = infer_group_query,

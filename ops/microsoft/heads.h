@@ -61,7 +61,7 @@ typedef struct tort_heads_params {
     double mask_filter;
     int64_t score_bias, score_bias_strides[3]; /* input; of (batch, head, query) */
     int64_t beams, beam_choices, beam_stride; /* inputs: how many beams a batch has; which of them, a key of the past */
-    int64_t beam_width;                        /* how many, where no input tells */
+    int64_t beam_width;                       /* how many, where no input tells */
     int64_t sink;                             /* input: one a head, a score of a key without value */
     bool smooth;                              /* a sink of 0 */
     double scale, softcap;                    /* 0: none */

@@ -92,8 +92,8 @@ tort_status tort_heads_read_mask(const tort_resolve *resolve, tort_heads_params 
         p->mask_strides[1] = most;
         p->mask_offset = p->past_length * most;
         if (most < tort_heads_capacity(p) || p->past_length + p->queries > most || p->past_count >= 0)
-            return tort_fail(resolve->error, TORT_E_MODEL, "%s is for %lld keys; there are %lld", name,
-                             (long long)most, (long long)tort_heads_capacity(p));
+            return tort_fail(resolve->error, TORT_E_MODEL, "%s is for %lld keys; there are %lld", name, (long long)most,
+                             (long long)tort_heads_capacity(p));
         return tort_heads_expect(resolve, input, name, 4, wanted4);
     }
     p->mask_strides[0] = mask->rank == 3 ? p->queries * keys : keys;
@@ -179,4 +179,3 @@ bool tort_heads_projection(const tort_heads_params *p, size_t *bytes) {
            tort_mul_size(*bytes, (size_t)p->projected_size, bytes) && tort_mul_size(*bytes, sizeof(float), bytes) &&
            tort_align_size(*bytes, TORT_HOST_ALIGN, bytes);
 }
-

@@ -95,10 +95,11 @@ static tort_status check_numbers(heads_job *job) {
     job->longest = int32_at(job, p->total, 0);
     job->first = p->queries == job->longest;
     if (job->longest != tort_heads_capacity(p) && job->longest > p->past_length)
-        return tort_fail(job->call->error, TORT_E_RUN,
-                         "total_sequence_length is %lld; expected %lld, that of the past and the new keys, or, where the "
-                         "past is a buffer that has room for all of them, at most %lld",
-                         (long long)job->longest, (long long)tort_heads_capacity(p), (long long)p->past_length);
+        return tort_fail(
+            job->call->error, TORT_E_RUN,
+            "total_sequence_length is %lld; expected %lld, that of the past and the new keys, or, where the "
+            "past is a buffer that has room for all of them, at most %lld",
+            (long long)job->longest, (long long)tort_heads_capacity(p), (long long)p->past_length);
     for (int64_t b = 0; b < p->batch; b++) {
         tort_status status = check_span(job, b);
         if (status) return status;

@@ -13,10 +13,26 @@ typedef struct input_order {
 } input_order;
 
 static const input_order orders[] = {
-    {.key = 1, .value = 2, .bias = 3, .mask = 4, .score_bias = 5, .past_key = 6, .past_value = 7, .past_count = 8,
-     .beams = -1, .beam_choices = 9},
-    {.key = 1, .value = 2, .mask = 3, .score_bias = 4, .past_key = 5, .past_value = 6, .past_count = 7, .beams = 8,
-     .beam_choices = 9, .bias = 10},
+    {.key = 1,
+     .value = 2,
+     .bias = 3,
+     .mask = 4,
+     .score_bias = 5,
+     .past_key = 6,
+     .past_value = 7,
+     .past_count = 8,
+     .beams = -1,
+     .beam_choices = 9},
+    {.key = 1,
+     .value = 2,
+     .mask = 3,
+     .score_bias = 4,
+     .past_key = 5,
+     .past_value = 6,
+     .past_count = 7,
+     .beams = 8,
+     .beam_choices = 9,
+     .bias = 10},
 };
 
 static bool is_decoder(const tort_node_view *node) {
@@ -52,7 +68,8 @@ static tort_status read_query(const tort_node_view *node, tort_dims *dims, int64
 
 static tort_status read_dims(const tort_node_view *node, tort_dims *dims, tort_error *error, main_dims *out) {
     const input_order *order = order_of(node);
-    const tort_info *query = &node->inputs[QUERY], *key = &node->inputs[order->key], *value = &node->inputs[order->value];
+    const tort_info *query = &node->inputs[QUERY], *key = &node->inputs[order->key],
+                    *value = &node->inputs[order->value];
     const int64_t heads = tort_attr_int(node, "num_heads");
     const bool packed = !tort_has_input(node, order->key);
     if (heads < 1 || heads > INT32_MAX)
@@ -71,7 +88,8 @@ static tort_status read_dims(const tort_node_view *node, tort_dims *dims, tort_e
                          key->rank, tort_has_input(node, order->value) ? value->rank : 0);
     out->keys = key->dims[key->rank == 4 ? 2 : 1];
     if (key->rank == 4) out->value_size = value->dims[3];
-    if (key->rank == 3) out->value_size = dims ? tort_heads_divide(dims, value->dims[2], heads) : value->dims[2] / heads;
+    if (key->rank == 3)
+        out->value_size = dims ? tort_heads_divide(dims, value->dims[2], heads) : value->dims[2] / heads;
     return TORT_OK;
 }
 
@@ -288,7 +306,7 @@ const tort_op tort_ops_multi_head_attention[] = {
                "past_sequence_length?:M cache_indirection?:M",
      .outputs = OUTPUTS,
      .types = "T=float|float16|bfloat16 QK=float|float16|bfloat16 M=int32",
-     .attributes = "mask_filter_value:float num_heads:int! scale:float unidirectional:int",
+     .attributes = "mask_filter_value:float num_heads:int! scale:float unidirectional:int=0",
      .shape_inputs = 1u << 8,
      .params_size = sizeof(tort_heads_params),
      .infer = infer_multi_head,
