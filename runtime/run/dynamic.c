@@ -294,7 +294,10 @@ tort_status tort_dynamic_prepare(tort_frame *frame, const tort_step *step, tort_
     tort_status status = infer_live(frame, &view, &dims, &arena, error);
     for (int32_t i = 0; !status && i < step->output_count; i++) {
         int32_t slot = frame->planned->plan.operands[step->operands + step->input_count + i];
-        if (slot >= 0) status = allocate_output(frame, slot, &view.outputs[i], error);
+        if (slot >= 0)
+            status = allocate_output(frame, slot, &view.outputs[i], error);
+        else
+            frame->infos[frame->widest + i].type = TORT_UNDEFINED; /* what infer said of an output that is not there */
     }
     if (!status && step->kind == TORT_STEP_KERNEL) status = resolve_live(frame, step, &view, error);
     tort_dims_free(&dims);
