@@ -180,16 +180,29 @@ tort_status tort_heads_begin(heads_job *job, const float *projected, void *scrat
 
 /* ---- a row ------------------------------------------------------------------------------------------------------- */
 
+/* Elements as floats; floats themselves are most of what is moved here. */
+static void load(const tort_tensor *tensor, int64_t first, int64_t count, float *out) {
+    if (tensor->type == TORT_FLOAT)
+        memcpy(out, (const float *)tensor->data + first, (size_t)count * sizeof *out);
+    else
+        tort_load_floats(tensor->type, tensor->data, first, count, out);
+}
+
 /* Room for single rows, of a part. */
 typedef struct row_room {
     float *row, *cosines, *sines;
 } row_room;
 
-static void add_row_bias(const heads_job *job, int32_t which, int64_t head, int64_t size, float *row) {
+static void add_row_bias(const heads_job *job, int32_t which, int64_t head, int64_t size, float *restrict row) {
     const tort_heads_params *p = job->p;
     if (p->bias < 0 || p->bias_offsets[which] < 0) return;
     const tort_tensor *bias = &job->call->inputs[p->bias];
-    for (int64_t i = 0; i < size; i++) row[i] += (float)tort_element_at(bias, p->bias_offsets[which] + head * size + i);
+    const int64_t at = p->bias_offsets[which] + head * size;
+    const float *restrict floats = (const float *)bias->data + at;
+    if (bias->type == TORT_FLOAT)
+        for (int64_t i = 0; i < size; i++) row[i] += floats[i];
+    else
+        for (int64_t i = 0; i < size; i++) row[i] += (float)tort_element_at(bias, at + i);
 }
 
 /* The root of the mean of squares becomes 1, times a weight. */
@@ -205,8 +218,8 @@ static void rotate_row(const heads_job *job, int64_t batch, int64_t position, co
     const tort_heads_params *p = job->p;
     const tort_tensor *cosines = &job->call->inputs[p->cosines], *sines = &job->call->inputs[p->sines];
     const int64_t half = p->rotated / 2, at = rotary_row(job, batch, position) * half;
-    tort_load_floats(cosines->type, cosines->data, at, half, room->cosines);
-    tort_load_floats(sines->type, sines->data, at, half, room->sines);
+    load(cosines, at, half, room->cosines);
+    load(sines, at, half, room->sines);
     for (int64_t i = 0; i < half; i++) {
         float *first = row + (p->interleaved ? 2 * i : i), *second = first + (p->interleaved ? 1 : half);
         const float real = *first * room->cosines[i] - *second * room->sines[i];
@@ -224,7 +237,7 @@ static void make_row(const heads_job *job, int32_t which, int64_t batch, int64_t
     const int64_t size = which == VALUE ? p->value_size : p->key_size;
     const int64_t norm = which == QUERY ? p->query_norm : which == KEY ? p->key_norm : TORT_HEADS_NONE;
     const int64_t from = batch * strides->batch + head * strides->head + position * strides->position;
-    tort_load_floats(tensor->type, tensor->data, rows->offset + from, size, row);
+    load(tensor, rows->offset + from, size, row);
     add_row_bias(job, which, head, size, row);
     if (norm >= 0) normalize_row(job, norm, size, row);
     if (which != VALUE && p->rotated > 0) rotate_row(job, batch, position, room, row);
@@ -241,13 +254,13 @@ static void load_past(const heads_job *job, int32_t which, int64_t batch, int64_
     const tort_tensor *tensor = &job->call->inputs[past->operand];
     const int64_t at = past->offset + head * past->strides.head;
     if (p->beam_choices < 0) {
-        tort_load_floats(tensor->type, tensor->data, at + batch * past->strides.batch, count * size, rows);
+        load(tensor, at + batch * past->strides.batch, count * size, rows);
         return;
     }
     for (int64_t j = 0; j < count; j++) {
         const int64_t choice = int32_at(job, p->beam_choices, batch * p->beam_stride + j);
         const int64_t beam = batch / job->beams * job->beams + choice;
-        tort_load_floats(tensor->type, tensor->data, at + beam * past->strides.batch + j * size, size, rows + j * size);
+        load(tensor, at + beam * past->strides.batch + j * size, size, rows + j * size);
     }
 }
 
@@ -289,7 +302,7 @@ static void lay_out_keys(const heads_job *job, int32_t which, int64_t batch, int
         make_row(job, which, batch, head, s, room, row);
         if (!out || row == (float *)out->data + at) continue;
         tort_store_floats(out->type, out->data, at, size, row);
-        tort_load_floats(out->type, out->data, at, size, row); /* as the next run will see it */
+        load(out, at, size, row); /* as the next run will see it */
     }
 }
 
