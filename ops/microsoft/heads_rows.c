@@ -302,7 +302,6 @@ static void lay_out_keys(const heads_job *job, int32_t which, int64_t batch, int
         make_row(job, which, batch, head, s, room, row);
         if (!out || row == (float *)out->data + at) continue;
         tort_store_floats(out->type, out->data, at, size, row);
-        load(out, at, size, row); /* as the next run will see it */
     }
 }
 
