@@ -1,15 +1,21 @@
-/* integer_matmul.c - MatMulInteger and QLinearMatMul: MatMul of quantized matrices.
+/* integer_matmul.c - MatMulInteger and QLinearMatMul: MatMul of quantized matrices; of com.microsoft
+ * MatMulIntegerToFloat, and DynamicQuantizeMatMul, which quantizes A itself.
  *
  * A zero point or scale is one number, or one a row of A or column of B (a vector, or a tensor that broadcasts).
  * The sum of MatMulInteger wraps to int32. Read next: quantized.h. */
 #include "ops/integer_matmul.h"
 
+#include "ops/extent.h"
+#include "ops/quantize.h"
 #include "ops/quantized.h"
 #include "ops/shapes.h"
 
 /* ---- infer and resolve ------------------------------------------------------------------------------------------- */
 
-const int32_t tort_integer_matmul_operands[2] = {0, 1}, tort_linear_matmul_operands[2] = {0, 3};
+const tort_integer_inputs tort_integer_matmul_inputs = {0, -1, 2, 1, -1, 3, -1, -1, -1, false};
+const tort_integer_inputs tort_linear_matmul_inputs = {0, 1, 2, 3, 4, 5, 6, 7, -1, false};
+const tort_integer_inputs tort_matmul_to_float_inputs = {0, 2, 4, 1, 3, 5, -1, -1, 6, false};
+const tort_integer_inputs tort_dynamic_matmul_inputs = {0, -1, -1, 1, 2, 3, -1, -1, 4, true};
 
 /* A scale or zero point, input i, that is a vector has one number for each of the `count` rows or columns; -1: any. */
 static tort_status check_vector(tort_infer *infer, int32_t i, tort_dim count, const char *name) {
@@ -42,36 +48,51 @@ static tort_status check_operand(tort_infer *infer, int32_t operand, int32_t i, 
     return TORT_OK;
 }
 
-static tort_status infer_product(tort_infer *infer, const int32_t *from, tort_type type) {
+static tort_status infer_product(tort_infer *infer, const tort_integer_inputs *in, tort_type type) {
+    const struct {
+        int32_t operand, input;
+        const char *name;
+    } numbers[] = {{in->a, in->a_scale, "the scale of A"},
+                   {in->a, in->a_zero, "the zero point of A"},
+                   {in->b, in->b_scale, "the scale of B"},
+                   {in->b, in->b_zero, "the zero point of B"}};
+    const int32_t from[2] = {in->a, in->b};
     tort_operands operands;
     tort_operands_of(infer->node, 2, from, &operands);
     tort_infer inner = *infer;
     inner.node = &operands.view;
     tort_status status = tort_infer_matmul(&inner);
     infer->outputs[0].type = type;
+    for (int32_t i = 0; status == TORT_OK && i < 4; i++)
+        if (numbers[i].input >= 0)
+            status = check_operand(infer, numbers[i].operand, numbers[i].input, i < 2, numbers[i].name);
     return status;
 }
 
 static tort_status infer_integer(tort_infer *infer) {
-    tort_status status = infer_product(infer, tort_integer_matmul_operands, TORT_INT32);
-    if (status == TORT_OK) status = check_operand(infer, 0, 2, true, "a_zero_point");
-    return status != TORT_OK ? status : check_operand(infer, 1, 3, false, "b_zero_point");
+    return infer_product(infer, &tort_integer_matmul_inputs, TORT_INT32);
 }
 
 static tort_status infer_linear(tort_infer *infer) {
-    static const struct {
-        int32_t operand, input;
-        const char *name;
-    } numbers[] = {{0, 1, "a_scale"}, {0, 2, "a_zero_point"}, {3, 4, "b_scale"}, {3, 5, "b_zero_point"}};
-    tort_status status = infer_product(infer, tort_linear_matmul_operands, infer->node->inputs[7].type);
-    for (int32_t i = 0; status == TORT_OK && i < 4; i++) {
-        status = check_operand(infer, numbers[i].operand, numbers[i].input, numbers[i].operand == 0, numbers[i].name);
-    }
+    tort_status status = infer_product(infer, &tort_linear_matmul_inputs, infer->node->inputs[7].type);
     if (status == TORT_OK) status = tort_check_single(infer->node, 6, "y_scale", infer->error);
     return status != TORT_OK ? status : tort_check_single(infer->node, 7, "y_zero_point", infer->error);
 }
 
-static tort_status resolve_product(tort_resolve *resolve, const int32_t *from) {
+static tort_status infer_floats(tort_infer *infer, const tort_integer_inputs *in) {
+    tort_status status = infer_product(infer, in, infer->node->inputs[in->b_scale].type);
+    const tort_info *b = &infer->node->inputs[in->b];
+    return status != TORT_OK || b->rank < 1 ? status : check_vector(infer, in->bias, b->dims[b->rank - 1], "bias");
+}
+static tort_status infer_to_float(tort_infer *infer) {
+    return infer_floats(infer, &tort_matmul_to_float_inputs);
+}
+static tort_status infer_dynamic(tort_infer *infer) {
+    return infer_floats(infer, &tort_dynamic_matmul_inputs);
+}
+
+static tort_status resolve_product(tort_resolve *resolve, const tort_integer_inputs *in) {
+    const int32_t from[2] = {in->a, in->b};
     tort_operands operands;
     tort_operands_of(resolve->node, 2, from, &operands);
     tort_resolve inner = *resolve;
@@ -82,39 +103,96 @@ static tort_status resolve_product(tort_resolve *resolve, const int32_t *from) {
     return tort_out_of_memory(resolve->error, SIZE_MAX);
 }
 static tort_status resolve_integer(tort_resolve *resolve) {
-    return resolve_product(resolve, tort_integer_matmul_operands);
+    return resolve_product(resolve, &tort_integer_matmul_inputs);
 }
 static tort_status resolve_linear(tort_resolve *resolve) {
-    return resolve_product(resolve, tort_linear_matmul_operands);
+    return resolve_product(resolve, &tort_linear_matmul_inputs);
+}
+static tort_status resolve_to_float(tort_resolve *resolve) {
+    return resolve_product(resolve, &tort_matmul_to_float_inputs);
+}
+static tort_status resolve_dynamic(tort_resolve *resolve) {
+    return resolve_product(resolve, &tort_dynamic_matmul_inputs);
 }
 
 /* ---- the product ------------------------------------------------------------------------------------------------- */
 
 /* A vector that belongs to the rows of A is a column beside them; where Y has no columns it stays a vector. */
 static int32_t behind(const tort_call *call, int32_t i, bool columns) {
-    return columns && i < call->input_count && call->inputs[i].rank == 1;
+    return columns && i >= 0 && i < call->input_count && call->inputs[i].rank == 1;
 }
 
-void tort_integer_product_open(const tort_call *call, bool linear, float *floats, tort_integer_product *product) {
-    const int32_t b = linear ? 3 : 1, a_zero = 2, b_zero = linear ? 5 : 3;
-    const tort_tensor *left = &call->inputs[0], *right = &call->inputs[b];
+/* A of floats becomes the whole numbers that uint8 could hold, less their zero point; tells the scale. */
+typedef struct dynamic_job {
+    const float *a;
+    float *out, scale, zero;
+} dynamic_job;
+
+static void round_block(void *arg, int64_t begin, int64_t end) {
+    const dynamic_job *job = arg;
+    const float least = -job->zero, most = 255 - job->zero, scale = job->scale > 0 ? job->scale : 1, round = 0x1.8p23f;
+    for (int64_t i = begin; i < end; i++) {
+        const float x = job->a[i] / scale, above = x > least ? x : least;
+        job->out[i] = ((above < most ? above : most) + round) - round;
+    }
+}
+
+static float round_operand(const tort_call *call, const tort_tensor *a, float *out) {
+    dynamic_job job = {.a = a->data, .out = out};
+    tort_dynamic_scale(a->data, tort_count(a), &job.scale, &job.zero);
+    tort_parallel(call, tort_count(a), 1, round_block, &job);
+    return job.scale;
+}
+
+static void open_scales(const tort_call *call, const tort_integer_inputs *in, tort_integer_product *product) {
+    const tort_tensor *right = &call->inputs[in->b];
+    if (in->b_scale < 0) return;
+    product->b_scale = tort_optional_input(call, in->b_scale, 0, &product->scales[1]);
+    product->a_scale = &product->scales[0];
+    if (in->dynamic)
+        product->scales[0] = (tort_tensor){.type = TORT_FLOAT, .data = &product->dynamic_scale};
+    else
+        tort_optional_input(call, in->a_scale, behind(call, in->a_scale, right->rank > 1), &product->scales[0]);
+    if (in->bias >= 0) product->bias = tort_call_input(call, in->bias);
+    product->quantized = in->y_scale >= 0;
+    if (!product->quantized) return;
+    tort_load_floats(call->inputs[in->y_scale].type, call->inputs[in->y_scale].data, 0, 1, &product->y_scale);
+    tort_load_floats(call->inputs[in->y_zero].type, call->inputs[in->y_zero].data, 0, 1, &product->y_zero_point);
+}
+
+void tort_integer_product_open(const tort_call *call, const tort_integer_inputs *in, float *floats,
+                               tort_integer_product *product) {
+    const tort_tensor *left = &call->inputs[in->a], *right = &call->inputs[in->b];
+    float *a_out = floats, *b_out = floats + tort_count(left);
     tort_tensor zero;
     *product = (tort_integer_product){.params = call->params, .y = &call->outputs[0]};
-    if (linear) {
-        product->a_scale = tort_optional_input(call, 1, behind(call, 1, right->rank > 1), &product->scales[0]);
-        product->b_scale = tort_optional_input(call, 4, 0, &product->scales[1]);
-        tort_load_floats(call->inputs[6].type, call->inputs[6].data, 0, 1, &product->y_scale);
-        tort_load_floats(call->inputs[7].type, call->inputs[7].data, 0, 1, &product->y_zero_point);
-    }
-    product->loop = tort_loop_broadcast(product->y, product->scales, linear ? 2 : 0);
+    open_scales(call, in, product);
+    product->loop = tort_loop_broadcast(product->y, product->scales, product->b_scale ? 2 : 0);
     if (product->loop.count == 0) return;
-    float *a_out = floats, *b_out = floats + tort_count(left);
-    const tort_tensor *a_zeros = tort_optional_input(call, a_zero, behind(call, a_zero, true), &zero);
-    tort_subtract_zero_point(call, left, a_zeros, a_out);
+    if (in->dynamic) {
+        product->dynamic_scale = round_operand(call, left, a_out);
+    } else {
+        const tort_tensor *a_zeros = tort_optional_input(call, in->a_zero, behind(call, in->a_zero, true), &zero);
+        tort_subtract_zero_point(call, left, a_zeros, a_out);
+    }
     product->a = a_out;
     if (!right->data) return;
-    tort_subtract_zero_point(call, right, tort_optional_input(call, b_zero, 0, &zero), b_out);
+    tort_subtract_zero_point(call, right, tort_optional_input(call, in->b_zero, 0, &zero), b_out);
     product->b = b_out;
+}
+
+/* Of floats: with the bias of their columns. */
+static void finish_floats(const tort_integer_product *p, int64_t first, int64_t count, const double *sums,
+                          const float *factor) {
+    double y[TORT_BLOCK];
+    for (int64_t i = 0; i < count; i++) y[i] = sums[i] * (double)factor[i];
+    if (p->bias) {
+        double bias[TORT_BLOCK];
+        const bool one = tort_count(p->bias) == 1;
+        tort_load_doubles(p->bias->type, p->bias->data, one ? 0 : first % p->params->n, one ? 1 : count, bias);
+        for (int64_t i = 0; i < count; i++) y[i] += bias[one ? 0 : i];
+    }
+    tort_store_doubles(p->y->type, p->y->data, first, count, y);
 }
 
 static void finish(const tort_integer_product *p, const tort_loop *loop, int64_t first, int64_t count,
@@ -128,8 +206,12 @@ static void finish(const tort_integer_product *p, const tort_loop *loop, int64_t
     tort_load_floats(p->a_scale->type, p->a_scale->data, offsets[0], a_step ? count : 1, a);
     tort_load_floats(p->b_scale->type, p->b_scale->data, offsets[1], b_step ? count : 1, b);
     for (int64_t i = 0; i < count; i++) {
-        factor[i] = a[i * a_step] * b[i * b_step] / p->y_scale;
+        factor[i] = a[i * a_step] * b[i * b_step] / (p->quantized ? p->y_scale : 1);
         zero_point[i] = p->y_zero_point;
+    }
+    if (!p->quantized) {
+        finish_floats(p, first, count, sums, factor);
+        return;
     }
     tort_requantize(p->y, first, count, sums, factor, zero_point);
 }
@@ -171,18 +253,24 @@ static void multiply(const tort_integer_product *p, int64_t first, int64_t count
     tort_product_floats(TORT_FLOAT, &r, count, sums);
 }
 
-static tort_status run(const tort_call *call, bool linear) {
+static tort_status run(const tort_call *call, const tort_integer_inputs *in) {
     tort_integer_product p;
-    tort_integer_product_open(call, linear, call->scratch, &p);
+    tort_integer_product_open(call, in, call->scratch, &p);
     p.sums = multiply;
     tort_integer_product_finish(call, &p, 8 * p.params->k + 16);
     return TORT_OK;
 }
 static tort_status run_integer(const tort_call *call) {
-    return run(call, false);
+    return run(call, &tort_integer_matmul_inputs);
 }
 static tort_status run_linear(const tort_call *call) {
-    return run(call, true);
+    return run(call, &tort_linear_matmul_inputs);
+}
+static tort_status run_to_float(const tort_call *call) {
+    return run(call, &tort_matmul_to_float_inputs);
+}
+static tort_status run_dynamic(const tort_call *call) {
+    return run(call, &tort_dynamic_matmul_inputs);
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
@@ -199,5 +287,11 @@ const tort_op tort_ops_integer_matmul[] = {
      "a:T1 a_scale:TS a_zero_point:T1 b:T2 b_scale:TS b_zero_point:T2 y_scale:TS y_zero_point:T3", "y:T3",
      "TS=floats13|-double T1=quantized19 T2=quantized19 T3=quantized19", "", 0, 0, sizeof(tort_matmul_params),
      infer_linear, resolve_linear, run_linear},
+    {"com.microsoft", "MatMulIntegerToFloat", 1, 1,
+     "A:T1 B:T2 a_scale:T3 b_scale:T3 a_zero_point?:T1 b_zero_point?:T2 bias?:T3", "Y:T3",
+     "T1=int8|uint8 T2=int8|uint8 T3=float|float16", "", 0, 0, sizeof(tort_matmul_params), infer_to_float,
+     resolve_to_float, run_to_float},
+    {"com.microsoft", "DynamicQuantizeMatMul", 1, 1, "A:T1 B:T2 b_scale:T1 b_zero_point?:T2 bias?:T1", "Y:T1",
+     "T1=float T2=int8|uint8", "", 0, 0, sizeof(tort_matmul_params), infer_dynamic, resolve_dynamic, run_dynamic},
     {0},
 };

@@ -78,6 +78,8 @@ extern const tort_op tort_ops_microsoft_skip_norm[];
 
 /* com.microsoft */
 extern const tort_op tort_ops_matmul_nbits[];
+extern const tort_op tort_ops_qlinear_table[];
+extern const tort_op tort_ops_qlinear_elementwise[];
 
 extern const tort_op tort_ops_ml_trees[];
 
@@ -180,6 +182,8 @@ const tort_op *const tort_op_families[] = {
     tort_ops_ml_svm_regressor,
     tort_ops_ml_vectorize,
     tort_ops_ml_zip_map,
+    tort_ops_qlinear_table,
+    tort_ops_qlinear_elementwise,
     NULL,
 };
 

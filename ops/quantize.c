@@ -24,6 +24,11 @@ static tort_status mismatch(tort_infer *infer, const char *what, int32_t d, tort
                      tort_dim_text(infer->dims, expected, expected_text, sizeof expected_text));
 }
 
+/* The operators of com.microsoft have no default, which means 1 as well. */
+static int64_t axis_of(const tort_node_view *node) {
+    return tort_attr(node, "axis") ? tort_attr_int(node, "axis") : *node->op->domain ? 1 : 0;
+}
+
 /* Scale or zero point, input i, against the shape of x. */
 static tort_status check_scale(tort_infer *infer, int32_t i, const char *what) {
     const tort_node_view *node = infer->node;
@@ -37,8 +42,8 @@ static tort_status check_scale(tort_infer *infer, int32_t i, const char *what) {
     /* One scale, or not known how many: then nothing is to be aligned yet. */
     if (block == 0 && (scale->rank == 0 || scale->dims[0] == 1 || !tort_dim_known(scale->dims[0]))) return TORT_OK;
     int32_t axis = 0;
-    if (x->rank != 1 || tort_attr_int(node, "axis") < 1) {
-        tort_status status = tort_normalize_axis(infer->error, tort_attr_int(node, "axis"), x->rank, &axis);
+    if (x->rank != 1 || axis_of(node) < 1) {
+        tort_status status = tort_normalize_axis(infer->error, axis_of(node), x->rank, &axis);
         if (status != TORT_OK) return status;
     }
     if (block == 0) {
@@ -90,7 +95,7 @@ static tort_status infer_quantize(tort_infer *infer) {
 
 static tort_status infer_dequantize(tort_infer *infer) {
     tort_type type = tort_attr_type(infer->node, "output_dtype");
-    if (infer->node->op->until < 19) type = TORT_FLOAT;
+    if (!*infer->node->op->domain && infer->node->op->until < 19) type = TORT_FLOAT;
     return infer_shapes(infer, type == TORT_UNDEFINED ? infer->node->inputs[1].type : type);
 }
 
@@ -121,7 +126,7 @@ static tort_status resolve_quantize(tort_resolve *resolve) {
     } else if (!single) {
         params->granularity = TORT_PER_AXIS;
     }
-    int64_t axis = x->rank == 1 ? 0 : tort_attr_int(node, "axis");
+    int64_t axis = x->rank == 1 ? 0 : axis_of(node);
     if (axis < 0) axis += x->rank;
     params->outer = params->length = params->inner = 1;
     for (int32_t d = 0; d < x->rank; d++) {
@@ -331,14 +336,20 @@ static void dynamic_blocks(void *arg, int64_t begin, int64_t end) {
     }
 }
 
-/* If all of x is 0 (or nothing), the formula divides 0 by 0: the scale is 1 then, y and the zero point are 0. */
+/* If all of x is 0 (or nothing), the formula divides 0 by 0: the scale is 1 then, and the zero point 0. */
+void tort_dynamic_scale(const float *x, int64_t count, float *scale, float *zero_point) {
+    float low = 0, high = 0;
+    if (count > 0) range_with_zero(x, count, &low, &high);
+    *scale = high > low ? (high - low) / 255.0f : 1;
+    const float zero = *scale > 0 ? rintf(-low / *scale) : 0;
+    *zero_point = zero < 0 ? 0 : zero > 255 ? 255 : zero;
+}
+
 static tort_status run_dynamic_quantize(const tort_call *call) {
     const tort_tensor *x = &call->inputs[0];
-    float low = 0, high = 0;
-    int64_t count = tort_count(x);
-    if (count > 0) range_with_zero(x->data, count, &low, &high);
-    float scale = high > low ? (high - low) / 255.0f : 1, zero_point = scale > 0 ? rintf(-low / scale) : 0;
-    zero_point = zero_point < 0 ? 0 : zero_point > 255 ? 255 : zero_point;
+    const int64_t count = tort_count(x);
+    float scale, zero_point;
+    tort_dynamic_scale(x->data, count, &scale, &zero_point);
     *(float *)call->outputs[1].data = scale;
     *(uint8_t *)call->outputs[2].data = (uint8_t)zero_point;
     dynamic d = {call, scale > 0 ? scale : 1, zero_point};
@@ -391,5 +402,10 @@ const tort_op tort_ops_quantize[] = {
                BLOCKED " output_dtype:int(T3)=0"),
     {"", "DynamicQuantizeLinear", 11, 28, "x:T1", "y:T2 y_scale:float y_zero_point:T2", "T1=float T2=uint8", "", 0, 0,
      0, infer_dynamic_quantize, NULL, run_dynamic_quantize},
+    {"com.microsoft", "QuantizeLinear", 1, 1, Q_SAME_SCALE, "T1=float16|float T2=int8|uint8|int16|uint16|int4|uint4",
+     "axis:int", 0, 0, sizeof(tort_quantize), infer_quantize, resolve_quantize, run_quantize},
+    {"com.microsoft", "DequantizeLinear", 1, 1, DQ_SCALE_OUT,
+     "T1=int8|uint8|int16|uint16|int32|int4|uint4 T2=float16|float", "axis:int", 0, 0, sizeof(tort_quantize),
+     infer_dequantize, resolve_quantize, run_dequantize},
     {0},
 };

@@ -25,4 +25,7 @@ typedef struct tort_quantize {
 void tort_quantize_block(const tort_quantize *params, tort_type type, void *out, int64_t first, int64_t count, float *x,
                          const float *scale, const float *zero_point);
 
+/* Of DynamicQuantizeLinear: the scale and zero point of uint8 with which all of x, and 0, can be told. */
+void tort_dynamic_scale(const float *x, int64_t count, float *scale, float *zero_point);
+
 #endif

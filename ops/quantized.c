@@ -52,7 +52,7 @@ void tort_subtract_zero_point(const tort_call *call, const tort_tensor *x, const
 }
 
 const tort_tensor *tort_optional_input(const tort_call *call, int32_t i, int32_t trailing, tort_tensor *copy) {
-    if (i >= call->input_count || !tort_present(&call->inputs[i])) return NULL;
+    if (i < 0 || i >= call->input_count || !tort_present(&call->inputs[i])) return NULL;
     *copy = call->inputs[i];
     while (trailing-- > 0 && copy->rank < TORT_MAX_RANK) copy->dims[copy->rank++] = 1;
     return copy;

@@ -6,3 +6,4 @@ from . import maps, ml  # noqa: F401
 from . import control, elementwise, normalize, pooling, products, quantized, recurrent, reductions, sequences, shapes, signals, text, trees  # noqa: F401
 from . import control, elementwise, files, normalize, pooling, products, quantized, recurrent, reductions, sequences, shapes, signals, text, training  # noqa: F401
 from . import control, elementwise, microsoft_attention, normalize, pooling, products, quantized, recurrent, reductions, sequences, shapes, signals, text, training  # noqa: F401
+from . import control, elementwise, microsoft_quantized, normalize, pooling, products, quantized, recurrent, reductions, sequences, shapes, signals, text  # noqa: F401
