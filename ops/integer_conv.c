@@ -1,8 +1,11 @@
-/* integer_conv.c - ConvInteger and QLinearConv: Conv of quantized tensors.
+/* integer_conv.c - ConvInteger and QLinearConv: Conv of quantized tensors; that of com.microsoft may have the channels
+ * last, and is made of tensors that are moved.
  *
  * The zero point and scale of the weights are one number or one a filter. Padding counts as the zero point of x. The
  * sum of ConvInteger wraps to int32. Read next: quantized.h, conv.c. */
-#include "ops/conv.h"
+#include "ops/integer_conv.h"
+
+#include "ops/microsoft/channels_last.h"
 #include "ops/quantized.h"
 
 #include <inttypes.h>
@@ -65,6 +68,36 @@ static tort_status resolve_linear(tort_resolve *resolve) {
     return resolve_operands(resolve, 3, linear_operands);
 }
 
+static bool is_last(const tort_node_view *node) {
+    return tort_attr_int(node, "channels_last") != 0;
+}
+
+static tort_status infer_either(tort_infer *infer) {
+    tort_planar_view view;
+    tort_planar_view_of(infer->node, is_last(infer->node), 0, &view);
+    tort_infer inner = *infer;
+    inner.node = &view.node;
+    tort_status status = infer_linear(&inner);
+    if (status == TORT_OK && is_last(infer->node)) tort_channels_last(&infer->outputs[0]);
+    return status;
+}
+
+static tort_status resolve_either(tort_resolve *resolve) {
+    tort_either_conv *params = resolve->params;
+    tort_planar_view view;
+    params->channels_last = is_last(resolve->node);
+    tort_planar_view_of(resolve->node, params->channels_last, 0, &view);
+    tort_resolve inner = *resolve;
+    inner.node = &view.node;
+    inner.params = &params->conv;
+    tort_status status = resolve_linear(&inner);
+    resolve->scratch_bytes = inner.scratch_bytes;
+    const bool known = tort_shape_known(&view.inputs[0]) && tort_shape_known(&view.output);
+    if (status != TORT_OK || !params->channels_last || !known) return status;
+    if (tort_planar_scratch(resolve->node, &resolve->scratch_bytes)) return TORT_OK;
+    return tort_out_of_memory(resolve->error, SIZE_MAX);
+}
+
 /* ---- reference --------------------------------------------------------------------------------------------------- */
 
 /* Of QLinearConv. */
@@ -125,6 +158,11 @@ static tort_status run_linear(const tort_call *call) {
     return TORT_OK;
 }
 
+static tort_status run_either(const tort_call *call) {
+    const tort_either_conv *params = call->params;
+    return params->channels_last ? tort_planar_run(call, run_linear) : run_linear(call);
+}
+
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 const tort_op tort_ops_integer_conv[] = {
@@ -137,5 +175,10 @@ const tort_op tort_ops_integer_conv[] = {
      "y:T3", "T1=int8|uint8 T2=int8|uint8 T3=int8|uint8 T4=int32",
      "auto_pad:string=NOTSET dilations:ints group:int=1 kernel_shape:ints pads:ints strides:ints", 0, 0,
      sizeof(tort_conv_params), infer_linear, resolve_linear, run_linear},
+    {"com.microsoft", "QLinearConv", 1, 1,
+     "x:T1 x_scale:float x_zero_point:T1 w:T2 w_scale:float w_zero_point:T2 y_scale:float y_zero_point:T3 B?:T4",
+     "y:T3", "T1=int8|uint8 T2=int8|uint8 T3=int8|uint8 T4=int32",
+     "auto_pad:string=NOTSET channels_last:int=0 dilations:ints group:int=1 kernel_shape:ints pads:ints strides:ints",
+     0, 0, sizeof(tort_either_conv), infer_either, resolve_either, run_either},
     {0},
 };

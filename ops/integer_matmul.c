@@ -27,14 +27,21 @@ static tort_status check_vector(tort_infer *infer, int32_t i, tort_dim count, co
                      (long long)info->dims[0], (long long)count);
 }
 
+/* Of a matrix A, or a list, which is a row; of a matrix B, or a list, which is a column. */
+static tort_dim rows_of(const tort_info *a) {
+    return a->rank > 1 ? a->dims[a->rank - 2] : 1;
+}
+static tort_dim columns_of(const tort_info *b) {
+    return b->rank > 1 ? b->dims[b->rank - 1] : 1;
+}
+
 /* Numbers that belong to A (`of_a`) or B must broadcast to it. */
 static tort_status check_operand(tort_infer *infer, int32_t operand, int32_t i, bool of_a, const char *name) {
     const tort_info *matrix = &infer->node->inputs[operand];
     if (!tort_has_input(infer->node, i) || matrix->rank < 0 || infer->node->inputs[i].rank < 0) return TORT_OK;
     const tort_info *numbers = &infer->node->inputs[i];
     if (numbers->rank <= 1) {
-        tort_dim count = of_a ? matrix->rank > 1 ? matrix->dims[matrix->rank - 2] : 1 : matrix->dims[matrix->rank - 1];
-        return check_vector(infer, i, count, name);
+        return check_vector(infer, i, of_a ? rows_of(matrix) : columns_of(matrix), name);
     }
     for (int32_t d = 0; d < numbers->rank; d++) {
         int32_t own = d + matrix->rank - numbers->rank;
@@ -82,7 +89,7 @@ static tort_status infer_linear(tort_infer *infer) {
 static tort_status infer_floats(tort_infer *infer, const tort_integer_inputs *in) {
     tort_status status = infer_product(infer, in, infer->node->inputs[in->b_scale].type);
     const tort_info *b = &infer->node->inputs[in->b];
-    return status != TORT_OK || b->rank < 1 ? status : check_vector(infer, in->bias, b->dims[b->rank - 1], "bias");
+    return status != TORT_OK || b->rank < 1 ? status : check_vector(infer, in->bias, columns_of(b), "bias");
 }
 static tort_status infer_to_float(tort_infer *infer) {
     return infer_floats(infer, &tort_matmul_to_float_inputs);

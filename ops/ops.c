@@ -78,6 +78,11 @@ extern const tort_op tort_ops_microsoft_skip_norm[];
 
 /* com.microsoft */
 extern const tort_op tort_ops_matmul_nbits[];
+extern const tort_op tort_ops_dynamic_quantize_lstm[];
+extern const tort_op tort_ops_gather_block_quantized[];
+extern const tort_op tort_ops_qgemm[];
+extern const tort_op tort_ops_qlinear_softmax[];
+extern const tort_op tort_ops_qlinear_pool[];
 extern const tort_op tort_ops_qlinear_table[];
 extern const tort_op tort_ops_qlinear_elementwise[];
 
@@ -182,6 +187,11 @@ const tort_op *const tort_op_families[] = {
     tort_ops_ml_svm_regressor,
     tort_ops_ml_vectorize,
     tort_ops_ml_zip_map,
+    tort_ops_dynamic_quantize_lstm,
+    tort_ops_gather_block_quantized,
+    tort_ops_qgemm,
+    tort_ops_qlinear_softmax,
+    tort_ops_qlinear_pool,
     tort_ops_qlinear_table,
     tort_ops_qlinear_elementwise,
     NULL,

@@ -31,7 +31,7 @@ static tort_status read_window(const tort_node_view *node, int32_t axes, tort_sl
     return check_padding(window, error);
 }
 
-static tort_status infer_pool(tort_infer *infer) {
+tort_status tort_infer_pool(tort_infer *infer) {
     const tort_info *x = &infer->node->inputs[0];
     infer->outputs[0].type = x->type;
     if (infer->node->output_count > 1) infer->outputs[1].type = TORT_INT64;
@@ -50,7 +50,7 @@ static tort_status infer_pool(tort_infer *infer) {
     return TORT_OK;
 }
 
-static tort_status infer_global(tort_infer *infer) {
+tort_status tort_infer_global_pool(tort_infer *infer) {
     const tort_info *x = &infer->node->inputs[0];
     infer->outputs[0].type = x->type;
     if (x->rank < 0) return TORT_OK;
@@ -89,7 +89,7 @@ static tort_status resolve_max(tort_resolve *resolve) {
     return resolve_common(resolve, TORT_POOL_MAX);
 }
 
-static tort_status resolve_average(tort_resolve *resolve) {
+tort_status tort_resolve_average_pool(tort_resolve *resolve) {
     tort_pool_params *params = resolve->params;
     params->count_include_pad = tort_attr_int(resolve->node, "count_include_pad") != 0;
     return resolve_common(resolve, TORT_POOL_AVERAGE);
@@ -110,7 +110,7 @@ static tort_status resolve_global_max(tort_resolve *resolve) {
     return resolve_common(resolve, TORT_POOL_MAX);
 }
 
-static tort_status resolve_global_average(tort_resolve *resolve) {
+tort_status tort_resolve_global_average_pool(tort_resolve *resolve) {
     ((tort_pool_params *)resolve->params)->global = true;
     return resolve_common(resolve, TORT_POOL_AVERAGE);
 }
@@ -305,7 +305,7 @@ static double lowest_value(tort_type type) {
     return type == TORT_INT8 ? INT8_MIN : type == TORT_UINT8 ? 0 : -INFINITY;
 }
 
-static tort_status run_pool(const tort_call *call) {
+tort_status tort_run_pool(const tort_call *call) {
     const tort_pool_params *params = call->params;
     const tort_sliding *window = &params->window;
     const int64_t planes = params->batch * params->channels;
@@ -331,16 +331,16 @@ static tort_status run_pool(const tort_call *call) {
     {                                                                                                                  \
         .domain = "", .name = name_, .since = since_, .until = until_, .inputs = "X:T", .outputs = outputs_,           \
         .types = types_, .attributes = attributes_, .params_size = sizeof(tort_pool_params), .infer = infer_,          \
-        .resolve = resolve_, .reference = run_pool                                                                     \
+        .resolve = resolve_, .reference = tort_run_pool                                                                \
     }
 #define MAX(since_, until_, outputs_, types_, attributes_)                                                             \
-    POOL("MaxPool", since_, until_, outputs_, types_, attributes_, infer_pool, resolve_max)
+    POOL("MaxPool", since_, until_, outputs_, types_, attributes_, tort_infer_pool, resolve_max)
 #define AVERAGE(since_, until_, types_, attributes_)                                                                   \
-    POOL("AveragePool", since_, until_, "Y:T", types_, attributes_, infer_pool, resolve_average)
+    POOL("AveragePool", since_, until_, "Y:T", types_, attributes_, tort_infer_pool, tort_resolve_average_pool)
 #define LP(since_, until_, types_, attributes_)                                                                        \
-    POOL("LpPool", since_, until_, "Y:T", types_, attributes_, infer_pool, resolve_lp)
+    POOL("LpPool", since_, until_, "Y:T", types_, attributes_, tort_infer_pool, resolve_lp)
 #define GLOBAL(name_, since_, until_, types_, attributes_, resolve_)                                                   \
-    POOL(name_, since_, until_, "Y:T", types_, attributes_, infer_global, resolve_)
+    POOL(name_, since_, until_, "Y:T", types_, attributes_, tort_infer_global_pool, resolve_)
 
 const tort_op tort_ops_pool[] = {
     MAX(1, 7, "Y:T", "T=floats", WINDOW),
@@ -364,8 +364,8 @@ const tort_op tort_ops_pool[] = {
     LP(22, TORT_NEWEST_OPSET, "T=floats13", WINDOW " p:int=2 ceil_mode:int=0 dilations:ints"),
     GLOBAL("GlobalMaxPool", 1, 21, "T=floats", "", resolve_global_max),
     GLOBAL("GlobalMaxPool", 22, TORT_NEWEST_OPSET, "T=floats13", "", resolve_global_max),
-    GLOBAL("GlobalAveragePool", 1, 21, "T=floats", "", resolve_global_average),
-    GLOBAL("GlobalAveragePool", 22, TORT_NEWEST_OPSET, "T=floats13", "", resolve_global_average),
+    GLOBAL("GlobalAveragePool", 1, 21, "T=floats", "", tort_resolve_global_average_pool),
+    GLOBAL("GlobalAveragePool", 22, TORT_NEWEST_OPSET, "T=floats13", "", tort_resolve_global_average_pool),
     GLOBAL("GlobalLpPool", 1, 1, "T=floats", "p:float=2.0", resolve_global_lp),
     GLOBAL("GlobalLpPool", 2, 21, "T=floats", "p:int=2", resolve_global_lp),
     GLOBAL("GlobalLpPool", 22, TORT_NEWEST_OPSET, "T=floats13", "p:int=2", resolve_global_lp),

@@ -116,7 +116,7 @@ static tort_status resolve_quantize(tort_resolve *resolve) {
     const tort_attribute *saturate = tort_attr(node, "saturate");
     params->saturate = saturate == NULL || saturate->u.i != 0;
     params->precision = tort_attr_type(node, "precision");
-    if (params->precision == TORT_UNDEFINED) params->precision = scale->type;
+    if (params->precision == TORT_UNDEFINED) params->precision = *node->op->domain ? TORT_FLOAT : scale->type;
     params->block = tort_attr_int(node, "block_size");
     if (x->rank < 0 || scale->rank < 0) return TORT_OK;
     bool single = true;

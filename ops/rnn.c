@@ -15,14 +15,14 @@ enum { INPUT_GATE, OUTPUT_GATE, FORGET_GATE, CELL_GATE };      /* of LSTM */
 enum { UPDATE_GATE, RESET_GATE, HIDDEN_GATE };                 /* of GRU */
 
 static tort_rnn_cell cell_of(const tort_node_view *node) {
-    if (strcmp(node->op->name, "LSTM") == 0) return TORT_CELL_LSTM;
+    if (strstr(node->op->name, "LSTM")) return TORT_CELL_LSTM; /* DynamicQuantizeLSTM too */
     return strcmp(node->op->name, "GRU") == 0 ? TORT_CELL_GRU : TORT_CELL_RNN;
 }
 
 /* ---- infer ------------------------------------------------------------------------------------------------------- */
 
 /* GRU-1's own default is spelled "foward". */
-static tort_status read_direction(const tort_node_view *node, tort_error *error, int32_t *directions, bool *reverse) {
+tort_status tort_rnn_direction(const tort_node_view *node, tort_error *error, int32_t *directions, bool *reverse) {
     const char *direction = tort_attr_string(node, "direction");
     *reverse = strcmp(direction, "reverse") == 0;
     *directions = strcmp(direction, "bidirectional") == 0 ? 2 : 1;
@@ -36,7 +36,7 @@ static tort_status infer_rnn(tort_infer *infer) {
     const tort_info *x = &node->inputs[X], *r = &node->inputs[R];
     int32_t directions;
     bool reverse, batch_first = tort_attr_int(node, "layout") != 0;
-    tort_status status = read_direction(node, infer->error, &directions, &reverse);
+    tort_status status = tort_rnn_direction(node, infer->error, &directions, &reverse);
     if (status != TORT_OK) return status;
     for (int32_t o = Y; o <= Y_C; o++) infer->outputs[o].type = x->type;
     if ((x->rank >= 0 && x->rank != 3) || (r->rank >= 0 && r->rank != 3))
@@ -159,19 +159,26 @@ static tort_status count_scratch(tort_resolve *resolve, const tort_rnn_params *p
     return TORT_OK;
 }
 
-static tort_status resolve_rnn(tort_resolve *resolve) {
+tort_status tort_rnn_attributes(tort_resolve *resolve, tort_rnn_params *params) {
     const tort_node_view *node = resolve->node;
-    const tort_info *x = &node->inputs[X], *r = &node->inputs[R];
-    tort_rnn_params *params = resolve->params;
     params->cell = cell_of(node);
     params->gates = params->cell == TORT_CELL_RNN ? 1 : params->cell == TORT_CELL_GRU ? 3 : 4;
-    tort_status status = read_direction(node, resolve->error, &params->directions, &params->reverse);
+    tort_status status = tort_rnn_direction(node, resolve->error, &params->directions, &params->reverse);
     if (status == TORT_OK) status = resolve_activations(resolve, params);
     if (status != TORT_OK) return status;
     params->batch_first = tort_attr_int(node, "layout") != 0;
     params->input_forget = tort_attr_int(node, "input_forget") != 0;
     params->linear_before_reset = tort_attr_int(node, "linear_before_reset") != 0;
     params->clip = tort_attr(node, "clip") ? (double)tort_attr_float(node, "clip") : INFINITY;
+    return TORT_OK;
+}
+
+static tort_status resolve_rnn(tort_resolve *resolve) {
+    const tort_node_view *node = resolve->node;
+    const tort_info *x = &node->inputs[X], *r = &node->inputs[R];
+    tort_rnn_params *params = resolve->params;
+    tort_status status = tort_rnn_attributes(resolve, params);
+    if (status != TORT_OK) return status;
     for (int32_t i = 0; i < node->input_count; i++)
         if (tort_has_input(node, i) && !tort_shape_known(&node->inputs[i])) return TORT_OK;
     params->length = x->dims[params->batch_first ? 1 : 0];
@@ -243,26 +250,29 @@ static void step_rnn(const rnn_item *item) {
         item->h[i] = apply(&item->functions[0], clipped(item->params, item->gates[i]));
 }
 
-static void step_lstm(const rnn_item *item) {
-    const tort_rnn_params *params = item->params;
-    const int64_t hidden = params->hidden, first = item->direction * 3 * hidden;
-    const tort_tensor *peepholes = tort_call_input(item->call, PEEPHOLES);
-    const tort_rnn_activation *f = &item->functions[0], *g = &item->functions[1], *h = &item->functions[2];
-    compute_gates(item, 0, 4);
+void tort_lstm_cell(const tort_rnn_params *params, int64_t direction, const tort_tensor *peepholes, const double *gates,
+                    double *state, double *h) {
+    const int64_t hidden = params->hidden, first = direction * 3 * hidden;
+    const tort_rnn_activation *f = params->activations[direction], *g = f + 1, *squash = f + 2;
     for (int64_t i = 0; i < hidden; i++) {
-        double last = item->c[i], in = item->gates[INPUT_GATE * hidden + i],
-               out = item->gates[OUTPUT_GATE * hidden + i];
-        double forget = item->gates[FORGET_GATE * hidden + i], cell = item->gates[CELL_GATE * hidden + i];
+        double last = state[i], in = gates[INPUT_GATE * hidden + i], out = gates[OUTPUT_GATE * hidden + i];
+        double forget = gates[FORGET_GATE * hidden + i], cell = gates[CELL_GATE * hidden + i];
         if (peepholes) {
             in += tort_element_at(peepholes, first + i) * last;
             forget += tort_element_at(peepholes, first + 2 * hidden + i) * last;
         }
         in = apply(f, clipped(params, in));
         forget = params->input_forget ? 1 - in : apply(f, clipped(params, forget));
-        item->c[i] = forget * last + in * apply(g, clipped(params, cell));
-        if (peepholes) out += tort_element_at(peepholes, first + hidden + i) * item->c[i];
-        item->h[i] = apply(f, clipped(params, out)) * apply(h, item->c[i]);
+        state[i] = forget * last + in * apply(g, clipped(params, cell));
+        if (peepholes) out += tort_element_at(peepholes, first + hidden + i) * state[i];
+        h[i] = apply(f, clipped(params, out)) * apply(squash, state[i]);
     }
+}
+
+static void step_lstm(const rnn_item *item) {
+    compute_gates(item, 0, 4);
+    tort_lstm_cell(item->params, item->direction, tort_call_input(item->call, PEEPHOLES), item->gates, item->c,
+                   item->h);
 }
 
 static void step_gru(const rnn_item *item) {
@@ -355,6 +365,7 @@ static void walk_items(void *arg, int64_t begin, int64_t end) {
     double *weights = call->scratch, *states = weights + params->directions * weight_doubles(params);
     for (int64_t i = begin; i < end; i++) {
         rnn_item item = {.call = call, .params = params, .direction = i / params->batch, .batch = i % params->batch};
+        item.functions = params->activations[item.direction];
         item.w = weights + item.direction * weight_doubles(params);
         item.r = item.w + params->gates * hidden * params->input;
         item.x = states + i * item_doubles(params);
@@ -362,7 +373,6 @@ static void walk_items(void *arg, int64_t begin, int64_t end) {
         item.c = item.h + hidden;
         item.gates = item.c + hidden;
         item.products = item.gates + params->gates * hidden;
-        item.functions = params->activations[item.direction];
         walk_sequence(&item);
     }
 }

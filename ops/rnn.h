@@ -2,7 +2,7 @@
 #ifndef TORT_OPS_RNN_H
 #define TORT_OPS_RNN_H
 
-#include "runtime/tinyort.h"
+#include "runtime/op.h"
 
 typedef enum tort_rnn_cell { TORT_CELL_RNN, TORT_CELL_LSTM, TORT_CELL_GRU } tort_rnn_cell;
 
@@ -37,5 +37,13 @@ typedef struct tort_rnn_params {
     tort_rnn_activation activations[2][3]; /* of a direction: f, g, h as ONNX calls them */
     int64_t length, batch, input, hidden;
 } tort_rnn_params;
+
+/* Attribute direction. */
+tort_status tort_rnn_direction(const tort_node_view *node, tort_error *error, int32_t *directions, bool *reverse);
+/* All of params but the sizes. */
+tort_status tort_rnn_attributes(tort_resolve *resolve, tort_rnn_params *params);
+/* One step of LSTM for one sequence: gates [4 * hidden] with all biases; the cell's state and h are overwritten. */
+void tort_lstm_cell(const tort_rnn_params *params, int64_t direction, const tort_tensor *peepholes, const double *gates,
+                    double *state, double *h);
 
 #endif

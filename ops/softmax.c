@@ -32,11 +32,11 @@ static tort_status resolve_along(tort_resolve *resolve, bool coerced) {
     return TORT_OK;
 }
 
-static tort_status resolve_coerced(tort_resolve *resolve) {
+tort_status tort_resolve_softmax_coerced(tort_resolve *resolve) {
     return resolve_along(resolve, true);
 }
 
-static tort_status resolve_axis(tort_resolve *resolve) {
+tort_status tort_resolve_softmax_axis(tort_resolve *resolve) {
     return resolve_along(resolve, false);
 }
 
@@ -171,22 +171,22 @@ static tort_status hardmax(const tort_call *call) {
 
 const tort_op tort_ops_softmax[] = {
     {"", "Softmax", 1, 10, "input:T", "output:T", "T=floats", "axis:int=1", 0, 0, PARAMS, tort_infer_elementwise,
-     resolve_coerced, softmax},
+     tort_resolve_softmax_coerced, softmax},
     {"", "Softmax", 11, 12, "input:T", "output:T", "T=floats", "axis:int=1", 0, 0, PARAMS, tort_infer_elementwise,
-     resolve_coerced, softmax},
+     tort_resolve_softmax_coerced, softmax},
     {"", "Softmax", 13, 28, "input:T", "output:T", "T=floats13", "axis:int=-1", 0, 0, PARAMS, tort_infer_elementwise,
-     resolve_axis, softmax},
+     tort_resolve_softmax_axis, softmax},
     {"", "LogSoftmax", 1, 10, "input:T", "output:T", "T=floats", "axis:int=1", 0, 0, PARAMS, tort_infer_elementwise,
-     resolve_coerced, log_softmax},
+     tort_resolve_softmax_coerced, log_softmax},
     {"", "LogSoftmax", 11, 12, "input:T", "output:T", "T=floats", "axis:int=1", 0, 0, PARAMS, tort_infer_elementwise,
-     resolve_coerced, log_softmax},
+     tort_resolve_softmax_coerced, log_softmax},
     {"", "LogSoftmax", 13, 28, "input:T", "output:T", "T=floats13", "axis:int=-1", 0, 0, PARAMS, tort_infer_elementwise,
-     resolve_axis, log_softmax},
+     tort_resolve_softmax_axis, log_softmax},
     {"", "Hardmax", 1, 10, "input:T", "output:T", "T=floats", "axis:int=1", 0, 0, PARAMS, tort_infer_elementwise,
-     resolve_coerced, hardmax},
+     tort_resolve_softmax_coerced, hardmax},
     {"", "Hardmax", 11, 12, "input:T", "output:T", "T=floats", "axis:int=1", 0, 0, PARAMS, tort_infer_elementwise,
-     resolve_coerced, hardmax},
+     tort_resolve_softmax_coerced, hardmax},
     {"", "Hardmax", 13, 28, "input:T", "output:T", "T=floats13", "axis:int=-1", 0, 0, PARAMS, tort_infer_elementwise,
-     resolve_axis, hardmax},
+     tort_resolve_softmax_axis, hardmax},
     {0},
 };

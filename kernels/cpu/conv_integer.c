@@ -4,6 +4,8 @@
  * Read next: conv.c, packed_gemm.h; ops/integer_conv.c for the meaning. */
 #include "kernels/cpu/conv.h"
 #include "kernels/cpu/quantized.h"
+#include "ops/integer_conv.h"
+#include "ops/microsoft/channels_last.h"
 #include "ops/quantized.h"
 
 /* The numbers of the inputs; -1 where the operator has none. */
@@ -158,6 +160,21 @@ static tort_status run_linear(const tort_call *call) {
     return TORT_OK;
 }
 
+/* ---- of com.microsoft, channels first or last -------------------------------------------------------------------- */
+
+static tort_status size_either(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                               tort_error *error) {
+    const tort_either_conv *params = node->params;
+    tort_status status = size_linear(target, node, scratch, error);
+    if (status || !params->channels_last || tort_planar_scratch(node, scratch)) return status;
+    return tort_out_of_memory(error, SIZE_MAX);
+}
+
+static tort_status run_either(const tort_call *call) {
+    const tort_either_conv *params = call->params;
+    return params->channels_last ? tort_planar_run(call, run_linear) : run_linear(call);
+}
+
 const tort_kernel tort_cpu_conv_integer[] = {
     {.domain = "",
      .op = "ConvInteger",
@@ -175,5 +192,13 @@ const tort_kernel tort_cpu_conv_integer[] = {
      .pack_size = pack_size_linear,
      .prepare = prepare_linear,
      .run = run_linear},
+    {.domain = "com.microsoft",
+     .op = "QLinearConv",
+     .name = "qlinear_conv_packed_gemm",
+     .claim = claim_linear,
+     .size = size_either,
+     .pack_size = pack_size_linear,
+     .prepare = prepare_linear,
+     .run = run_either},
     {.op = NULL},
 };

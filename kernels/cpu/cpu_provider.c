@@ -260,6 +260,7 @@ static const tort_kernel *const kernels[] = {
     tort_cpu_heads,
     tort_cpu_matmul_nbits,
     tort_cpu_trees,
+    tort_cpu_qgemm,
     reference_kernels,
     NULL,
 };

@@ -3,9 +3,10 @@
 import numpy as np
 from maker import Node, Tensor, ops
 from onnx import TensorProto
-from values import integer_range
+from values import integer_range, is_integer
 
-from .quantized import bytes_tensor, scales, zero_point
+from .products import matrix_shapes
+from .quantized import bytes_tensor, qlinear_conv, scales, zero_point
 
 MICROSOFT = "com.microsoft"
 FLOAT, INT32, UINT8 = TensorProto.FLOAT, TensorProto.INT32, TensorProto.UINT8
@@ -21,7 +22,7 @@ def linear(m, number, among=(0.5, 0.25, 1.0, 0.1, 0.03)):
 
 def optional(m, tensors):
     """The same without the zero point, now and then."""
-    return [tensors[0], None if m.chance(0.25) else tensors[1]]
+    return [tensors[0], None if m.chance(0.04) else tensors[1]]
 
 
 @ops("QuantizeLinear", domain=MICROSOFT)
@@ -133,3 +134,130 @@ def matmul_nbits(m):
     if m.chance(0.5):
         attributes["accuracy_level"] = m.pick(0, 1, 2, 4)
     return Node(inputs, attributes)
+
+
+@ops("GatherBlockQuantized", domain=MICROSOFT)
+def gather_block_quantized(m):
+    number, block = m.type("T1"), m.pick(16, 16, 32)
+    shape = [m.number(1, 4) for _ in range(m.number(1, 4))]
+    bits = m.pick(2, 4, 8) if number == UINT8 else 8
+    gather = 0 if number == UINT8 else m.number(0, len(shape) - 1)
+    quantize = len(shape) - 1 if number == UINT8 or m.chance(0.5) else m.number(0, len(shape) - 1)
+    if number == UINT8 and len(shape) == 1:
+        shape, quantize = [3, *shape], 1
+    shape[quantize] = m.pick(16, 32, 33, 48, 5)
+    if number == UINT8:
+        shape[-1] = -(-shape[-1] * bits // 8) * 8 // bits
+    scale_shape = [*shape]
+    scale_shape[quantize] = -(-shape[quantize] // block)
+    stored = [*shape[:-1], shape[-1] * bits // 8] if number == UINT8 else shape
+    data = bytes_tensor(m, number, stored)
+    indices = [m.number(1, 4) for _ in range(m.number(0, 2))]
+    size = shape[gather] + (2 if m.chance(0.1) else 0)
+    inputs = [data, Tensor(m.type("Tind"), m.rng.integers(-size, size, size=indices)),
+              Tensor(m.type("T2"), m.rng.random(scale_shape) + 0.1)]
+    if is_integer(number) and m.chance(0.5):
+        zeros = [*scale_shape[:-1], -(-scale_shape[-1] * bits // 8)] if number == UINT8 else scale_shape
+        inputs.append(bytes_tensor(m, number, zeros))
+    attributes = {"block_size": block, "quantize_axis": quantize, "gather_axis": gather}
+    return Node(inputs, attributes | ({"bits": bits} if number == UINT8 else {}))
+
+
+@ops("QGemm", domain=MICROSOFT, sums=True)
+def qgemm(m):
+    rows, depth, columns = m.number(1, 9), m.number(1, 20), m.number(1, 20)
+    attributes = m.flags("transA", "transB") | ({"alpha": m.pick(0.5, 2.0)} if m.chance(0.4) else {})
+    a = [depth, rows] if attributes.get("transA") else [rows, depth]
+    b = [columns, depth] if attributes.get("transB") else [depth, columns]
+    per_column = [columns] if m.chance(0.4) else []
+    number, other = m.type("TA"), m.type("TB")
+    m.types["TYZ"] = number
+    inputs = [bytes_tensor(m, number, a), *linear(m, number), bytes_tensor(m, other, b), scales(m, FLOAT, per_column),
+              zero_point(m, other, per_column)]
+    shape = m.pick(None, [columns], [1, columns], [rows, 1], [rows, columns], [])
+    inputs.append(None if shape is None else Tensor(INT32, m.rng.integers(-900, 900, size=shape)))
+    if m.chance(0.6):
+        inputs += linear(m, number, (64.0, 16.0, 7.3))
+    return Node(inputs, attributes)
+
+
+@ops("MatMulIntegerToFloat", domain=MICROSOFT, sums=True)
+def matmul_integer_to_float(m):
+    a, b = matrix_shapes(m)
+    m.special = False
+    number, other = m.type("T1"), m.type("T2")
+    columns = [b[-1]] if m.chance(0.4) else []
+    inputs = [bytes_tensor(m, number, a), bytes_tensor(m, other, b), scales(m, m.type("T3"), []), scales(m, m.type("T3"), columns)]
+    inputs.append(zero_point(m, number, []) if m.chance(0.6) else None)
+    inputs.append(zero_point(m, other, columns) if m.chance(0.6) else None)
+    inputs.append(m.tensor(m.type("T3"), [b[-1]]) if m.chance(0.4) else None)
+    return Node(inputs)
+
+
+@ops("DynamicQuantizeMatMul", domain=MICROSOFT, sums=True)
+def dynamic_quantize_matmul(m):
+    a, b = matrix_shapes(m)
+    m.special = False
+    other, columns = m.type("T2"), [b[-1]] if m.chance(0.4) else []
+    inputs = [m.tensor(FLOAT, a), bytes_tensor(m, other, b), scales(m, FLOAT, columns)]
+    inputs.append(zero_point(m, other, columns) if m.chance(0.6) else None)
+    inputs.append(m.tensor(FLOAT, [b[-1]]) if m.chance(0.4) else None)
+    return Node(inputs)
+
+
+@ops("QLinearConv", domain=MICROSOFT)
+def qlinear_conv_last(m):
+    node = qlinear_conv(m)
+    if m.chance(0.6):
+        node.attributes["channels_last"] = 1
+        x = node.inputs[0]
+        node.inputs[0] = Tensor(x.type, np.moveaxis(x.array, 1, -1))
+    return node
+
+
+@ops("QLinearAveragePool", "QLinearGlobalAveragePool", domain=MICROSOFT)
+def qlinear_pool(m):
+    number, axes = m.type("T"), m.number(1, 3)
+    spatial = [m.number(1, 7) for _ in range(axes)]
+    shape, attributes = [m.number(1, 3), m.number(1, 4), *spatial], {}
+    if m.chance(0.5):
+        attributes["channels_last"], shape = 1, [shape[0], *shape[2:], shape[1]]
+    if m.name == "QLinearAveragePool":
+        attributes["kernel_shape"] = [m.number(1, size) for size in spatial]
+        attributes |= m.flags("ceil_mode", "count_include_pad")
+        if m.chance(0.5):
+            attributes["strides"] = [m.number(1, 3) for _ in spatial]
+        if m.chance(0.3):
+            attributes["auto_pad"] = m.pick("SAME_UPPER", "SAME_LOWER", "VALID")
+        elif m.chance(0.5):
+            attributes["pads"] = [m.number(0, size - 1) for size in attributes["kernel_shape"] * 2]
+    return Node([bytes_tensor(m, number, shape), *linear(m, number), *linear(m, number)], attributes)
+
+
+@ops("QLinearSoftmax", domain=MICROSOFT)
+def qlinear_softmax(m):
+    number, shape = m.type("T"), m.shape(1)
+    y = [Tensor(FLOAT, np.array(m.pick(1 / 256, 0.01, 0.1))), linear(m, number)[1]]
+    return Node([bytes_tensor(m, number, shape), *linear(m, number), *y],
+                {"opset": m.pick(11, 13, 17), "axis": m.axis(len(shape))})
+
+
+@ops("DynamicQuantizeLSTM", domain=MICROSOFT, sums=True)
+def dynamic_quantize_lstm(m):
+    steps, batch, width, hidden = m.number(1, 5), m.number(1, 3), m.number(1, 6), m.number(1, 6)
+    direction = m.pick("forward", "reverse", "bidirectional")
+    ways = 2 if direction == "bidirectional" else 1
+    number, m.special = m.type("T2"), False
+
+    def numbers():
+        shape = [ways, 4 * hidden] if m.chance(0.4) else [ways]
+        return [Tensor(FLOAT, m.rng.choice([0.01, 0.02, 0.005], size=shape)), zero_point(m, number, shape)]
+
+    inputs = [m.tensor(FLOAT, [steps, batch, width]), bytes_tensor(m, number, [ways, width, 4 * hidden]),
+              bytes_tensor(m, number, [ways, hidden, 4 * hidden])]
+    inputs.append(m.tensor(FLOAT, [ways, 8 * hidden]) if m.chance(0.6) else None)
+    inputs.append(Tensor(INT32, m.rng.integers(1, steps + 1, size=[batch])) if m.chance(0.4) else None)
+    for shape in ([ways, batch, hidden], [ways, batch, hidden], [ways, 3 * hidden]):
+        inputs.append(m.tensor(FLOAT, shape) if m.chance(0.3) else None)
+    attributes = {"hidden_size": hidden, "direction": direction} | ({"clip": 1.5} if m.chance(0.2) else {})
+    return Node([*inputs, *numbers(), *numbers()], attributes | m.flags("input_forget"), 3)

@@ -1,0 +1,33 @@
+/* qgemm.h - QGemm once it is decoded, for every provider of the host. Read next: qgemm.c. */
+#ifndef TORT_OPS_MICROSOFT_QGEMM_H
+#define TORT_OPS_MICROSOFT_QGEMM_H
+
+#include "runtime/op.h"
+
+enum { /* inputs */
+       TORT_QGEMM_A,
+       TORT_QGEMM_A_SCALE,
+       TORT_QGEMM_A_ZERO,
+       TORT_QGEMM_B,
+       TORT_QGEMM_B_SCALE,
+       TORT_QGEMM_B_ZERO,
+       TORT_QGEMM_C,
+       TORT_QGEMM_Y_SCALE,
+       TORT_QGEMM_Y_ZERO
+};
+
+/* Strides are in elements. Numbers that are not yet known while claims are made are -1. */
+typedef struct tort_qgemm {
+    int64_t m, n, k;
+    int64_t a_row_stride, a_k_stride, b_k_stride, b_column_stride;
+    int64_t c_row_stride, c_column_stride; /* 0: the same number for all */
+    float alpha;
+    bool trans_b;
+} tort_qgemm;
+
+/* A and B less their zero points, as they lie; b NULL: not asked for. */
+void tort_qgemm_widen(const tort_call *call, float *a, float *b);
+/* What a sum of column j is multiplied by: n numbers, with 1 / y_scale where the node has that. */
+void tort_qgemm_factors(const tort_call *call, float *factors);
+
+#endif

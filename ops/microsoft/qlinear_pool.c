@@ -1,0 +1,145 @@
+/* qlinear_pool.c - QLinearAveragePool and QLinearGlobalAveragePool: X becomes floats with the channels first, the pool
+ * of ONNX is made of them, and the averages become 8-bit numbers again. Read next: pool.h, channels_last.h. */
+#include "ops/extent.h"
+#include "ops/microsoft/channels_last.h"
+#include "ops/microsoft/qlinear.h"
+#include "ops/pool.h"
+
+typedef struct qlinear_pool {
+    tort_pool_params pool;
+    bool channels_last;
+} qlinear_pool;
+
+static bool is_last(const tort_node_view *node) {
+    return tort_attr_int(node, "channels_last") != 0;
+}
+
+static tort_status infer(tort_infer *infer, tort_status (*pool)(tort_infer *infer)) {
+    tort_planar_view view;
+    tort_planar_view_of(infer->node, is_last(infer->node), 0, &view);
+    tort_infer inner = *infer;
+    inner.node = &view.node;
+    tort_status status = pool(&inner);
+    if (status != TORT_OK) return status;
+    if (is_last(infer->node)) tort_channels_last(&infer->outputs[0]);
+    return tort_linear_check(infer, 0x1e);
+}
+static tort_status infer_average(tort_infer *i) {
+    return infer(i, tort_infer_pool);
+}
+static tort_status infer_global(tort_infer *i) {
+    return infer(i, tort_infer_global_pool);
+}
+
+/* Scratch: X and Y as floats. */
+static tort_status resolve(tort_resolve *resolve, tort_status (*pool)(tort_resolve *resolve)) {
+    qlinear_pool *params = resolve->params;
+    tort_planar_view view;
+    params->channels_last = is_last(resolve->node);
+    tort_planar_view_of(resolve->node, params->channels_last, 0, &view);
+    tort_resolve inner = *resolve;
+    inner.node = &view.node;
+    inner.params = &params->pool;
+    tort_status status = pool(&inner);
+    if (status != TORT_OK) return status;
+    const tort_info *x = &resolve->node->inputs[0], *y = &resolve->node->outputs[0];
+    size_t count;
+    if (!tort_shape_known(x) || !tort_shape_known(y)) return TORT_OK;
+    if (tort_add_size((size_t)tort_extent(x->dims, 0, x->rank), (size_t)tort_extent(y->dims, 0, y->rank), &count) &&
+        tort_mul_size(count, sizeof(float), &resolve->scratch_bytes))
+        return TORT_OK;
+    return tort_out_of_memory(resolve->error, SIZE_MAX);
+}
+static tort_status resolve_average(tort_resolve *r) {
+    return resolve(r, tort_resolve_average_pool);
+}
+static tort_status resolve_global(tort_resolve *r) {
+    return resolve(r, tort_resolve_global_average_pool);
+}
+
+/* ---- running ----------------------------------------------------------------------------------------------------- */
+
+typedef struct pool_job {
+    const tort_tensor *x, *y;
+    float *x_floats, *y_floats;
+    int64_t channels, x_plane, y_plane;
+    bool channels_last;
+    float values[256];
+    tort_linear to;
+} pool_job;
+
+/* Planes of X as floats. */
+static void widen_planes(void *arg, int64_t begin, int64_t end) {
+    const pool_job *job = arg;
+    for (int64_t plane = begin; plane < end; plane++) {
+        const int64_t n = plane / job->channels, c = plane % job->channels, size = job->x_plane;
+        const int64_t first = job->channels_last ? n * job->channels * size + c : plane * size;
+        const int64_t step = job->channels_last ? job->channels : 1;
+        const uint8_t *x = (const uint8_t *)job->x->data + first;
+        for (int64_t i = 0; i < size; i++) job->x_floats[plane * size + i] = job->values[x[i * step]];
+    }
+}
+
+static void store_planes(void *arg, int64_t begin, int64_t end) {
+    const pool_job *job = arg;
+    const tort_tensor *y = job->y;
+    for (int64_t plane = begin; plane < end; plane++) {
+        const int64_t n = plane / job->channels, c = plane % job->channels, size = job->y_plane;
+        const int64_t first = job->channels_last ? n * job->channels * size + c : plane * size;
+        const int64_t step = job->channels_last ? job->channels : 1;
+        const float *from = job->y_floats + plane * size;
+        for (int64_t at = 0; at < size; at += TORT_BLOCK) {
+            const int64_t count = tort_block_count(size, at);
+            float scaled[TORT_BLOCK];
+            uint8_t bytes[TORT_BLOCK];
+            const tort_tensor block = {.type = y->type, .data = bytes};
+            /* ONNX Runtime rounds after it has added the zero point: where a sum is just between two numbers it counts.
+             */
+            for (int64_t i = 0; i < count; i++) scaled[i] = from[at + i] / job->to.scale + job->to.zero;
+            tort_linear_store(&block, 0, count, scaled, 0);
+            for (int64_t i = 0; i < count; i++) ((uint8_t *)y->data)[first + (at + i) * step] = bytes[i];
+        }
+    }
+}
+
+static int64_t plane_of(const tort_sliding *window, const int64_t *sizes) {
+    return tort_extent(sizes, 0, window->axes);
+}
+
+static tort_status run(const tort_call *call) {
+    const qlinear_pool *params = call->params;
+    const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
+    const tort_pool_params *p = &params->pool;
+    if (tort_count(y) == 0) return TORT_OK;
+    pool_job job = {.x = x, .y = y, .channels = p->channels, .channels_last = params->channels_last && x->rank > 2};
+    job.x_plane = plane_of(&p->window, p->window.input);
+    job.y_plane = plane_of(&p->window, p->window.output);
+    job.x_floats = call->scratch;
+    job.y_floats = job.x_floats + tort_count(x);
+    job.to = tort_linear_of(call, 3, 4);
+    tort_linear_values(x->type, tort_linear_of(call, 1, 2), job.values);
+    tort_parallel(call, p->batch * p->channels, job.x_plane, widen_planes, &job);
+    const tort_tensor in = {.type = TORT_FLOAT, .rank = 1, .dims = {tort_count(x)}, .data = job.x_floats};
+    const tort_tensor out = {.type = TORT_FLOAT, .rank = 1, .dims = {tort_count(y)}, .data = job.y_floats};
+    tort_call inner = *call;
+    inner.params = p;
+    inner.inputs = &in;
+    inner.outputs = &out;
+    inner.input_count = 1;
+    tort_status status = tort_run_pool(&inner);
+    if (status == TORT_OK) tort_parallel(call, p->batch * p->channels, 2 * job.y_plane, store_planes, &job);
+    return status;
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+const tort_op tort_ops_qlinear_pool[] = {
+    {"com.microsoft", "QLinearAveragePool", 1, 1, "X:T x_scale:float x_zero_point?:T y_scale:float y_zero_point?:T",
+     "Y:T", "T=uint8|int8",
+     "auto_pad:string=NOTSET ceil_mode:int=0 channels_last:int=0 count_include_pad:int=0 kernel_shape:ints! pads:ints "
+     "strides:ints",
+     0, 0, sizeof(qlinear_pool), infer_average, resolve_average, run},
+    {"com.microsoft", "QLinearGlobalAveragePool", 1, 1, "X:T x_scale:float x_zero_point:T y_scale:float y_zero_point:T",
+     "Y:T", "T=uint8|int8", "channels_last:int=0", 0, 0, sizeof(qlinear_pool), infer_global, resolve_global, run},
+    {0},
+};

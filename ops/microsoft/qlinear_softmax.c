@@ -1,0 +1,85 @@
+/* qlinear_softmax.c - QLinearSoftmax: in whole numbers, as ONNX Runtime does it.
+ *
+ * A table has e^x of all distances from the largest element, scaled so that the sum of a lane fits 32 bits; quotients
+ * are rounded half up. Read next: qlinear.h, softmax.h. */
+#include "ops/microsoft/qlinear.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "ops/shapes.h"
+#include "ops/softmax.h"
+
+static tort_status infer_softmax(tort_infer *infer) {
+    const tort_info *x = &infer->node->inputs[0];
+    int32_t axis;
+    tort_infer_same(infer, 0, 0);
+    tort_status status = tort_linear_check(infer, 0x1e);
+    if (status != TORT_OK || x->rank < 0) return status;
+    return tort_normalize_axis(infer->error, tort_attr_int(infer->node, "axis"), x->rank, &axis);
+}
+
+static tort_status resolve_softmax(tort_resolve *resolve) {
+    return tort_attr_int(resolve->node, "opset") < 13 ? tort_resolve_softmax_coerced(resolve)
+                                                      : tort_resolve_softmax_axis(resolve);
+}
+
+typedef struct softmax_job {
+    const tort_softmax_params *params;
+    const uint8_t *x;
+    uint8_t *y;
+    uint8_t flip; /* makes the bytes of int8 ascend as those of uint8 do */
+    uint32_t powers[256];
+    uint32_t parts; /* that make up 1 */
+    int32_t zero, least, most;
+} softmax_job;
+
+static void normalize_lane(const softmax_job *job, int64_t first) {
+    const int64_t length = job->params->length, step = job->params->inner;
+    const uint8_t *x = job->x + first;
+    uint8_t *y = job->y + first, largest = 0;
+    uint64_t sum = 0;
+    for (int64_t i = 0; i < length; i++) {
+        const uint8_t value = x[i * step] ^ job->flip;
+        largest = value > largest ? value : largest;
+    }
+    const uint32_t *powers = job->powers + (255 - largest);
+    for (int64_t i = 0; i < length; i++) sum += powers[x[i * step] ^ job->flip];
+    for (int64_t i = 0; i < length; i++) {
+        const uint64_t part = (uint64_t)powers[x[i * step] ^ job->flip] * job->parts + sum / 2;
+        const int64_t value = (int64_t)(part / sum) + job->zero;
+        y[i * step] = (uint8_t)(value > job->most ? job->most : value < job->least ? job->least : value);
+    }
+}
+
+static void normalize_lanes(void *arg, int64_t begin, int64_t end) {
+    const softmax_job *job = arg;
+    const tort_softmax_params *p = job->params;
+    for (int64_t lane = begin; lane < end; lane++)
+        normalize_lane(job, lane / p->inner * p->length * p->inner + lane % p->inner);
+}
+
+static tort_status run_softmax(const tort_call *call) {
+    const tort_softmax_params *p = call->params;
+    const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
+    const tort_linear from = tort_linear_of(call, 1, 2), to = tort_linear_of(call, 3, 4);
+    const bool is_signed = x->type == TORT_INT8;
+    softmax_job job = {.params = p, .x = x->data, .y = y->data, .zero = (int32_t)to.zero};
+    if (tort_count(x) == 0) return TORT_OK;
+    job.flip = is_signed ? 0x80 : 0;
+    job.least = is_signed ? -128 : 0;
+    job.most = is_signed ? 127 : 255;
+    const float parts = floorf(1 / to.scale);
+    job.parts = parts >= 1 && parts < 0x1p32f ? (uint32_t)parts : 1;
+    const double whole = fmin((double)UINT32_MAX / (double)p->length, 0x7fffff);
+    for (int32_t i = 0; i < 256; i++) job.powers[i] = (uint32_t)rint(whole * exp((i - 255) * (double)from.scale));
+    tort_parallel(call, p->outer * p->inner, 4 * p->length, normalize_lanes, &job);
+    return TORT_OK;
+}
+
+const tort_op tort_ops_qlinear_softmax[] = {
+    {"com.microsoft", "QLinearSoftmax", 1, 1, "X:T X_scale:float x_zero_point?:T y_scale:float y_zero_point:T", "Y:T",
+     "T=uint8|int8", "axis:int=-1 opset:int!", 0, 0, sizeof(tort_softmax_params), infer_softmax, resolve_softmax,
+     run_softmax},
+    {0},
+};
