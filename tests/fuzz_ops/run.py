@@ -8,6 +8,7 @@ case that nothing explains with how to run it alone; exits with 1 if there is on
 
 import argparse
 import collections
+import concurrent.futures
 import json
 import multiprocessing
 import shutil
@@ -191,9 +192,9 @@ def main():
     Path(options.folder).mkdir(parents=True, exist_ok=True)
     begin = time.time()
     counts, explained, findings = collections.Counter(), [0] * len(Explanations().entries), []
-    with multiprocessing.Pool(options.jobs) as pool:
+    with concurrent.futures.ProcessPoolExecutor(options.jobs) as pool:  # which tells when one of its processes is killed
         tasks = [(options, rows, str(k), indices) for k, indices in enumerate(shards(options))]
-        for done, (some, entries, found) in enumerate(pool.imap_unordered(work_packed, tasks), 1):
+        for done, (some, entries, found) in enumerate(pool.map(work_packed, tasks), 1):
             counts += some
             explained = [a + b for a, b in zip(explained, entries)]
             findings += found
