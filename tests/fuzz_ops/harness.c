@@ -1,10 +1,11 @@
 /* harness.c - runs small models that come on standard input and answers on standard output, until the input ends.
  *
  * A request: u32 seconds of the processor that it may take, u32 flags (1: nothing is folded), text chain, text model,
- * u32 inputs, then each input as a tensor, or a map: u32 1000, its keys and its values as tensors. An answer: u32 status,
- * then the message, or u32 tensors and each of them: the outputs, of a sequence its elements, of a map its keys, in
- * their order, and the element of each; then u32 what is wrong beside it (0, LEAK, SHAPES), a text that says what, and what was inferred when the
- * model was loaded: u32 outputs (0: it was not), each as u32 type (0: unknown), u32 rank (UNRANKED: unknown), i64 dims
+ * u32 inputs, then each input as a tensor, or a map: u32 1000, its keys and its values as tensors. An answer: u32
+ * status, then the message, or u32 tensors and each of them: the outputs, of a sequence its elements, of a map its
+ * keys, in their order, and the element of each; then u32 what is wrong beside it (0, LEAK, SHAPES), a text that says
+ * what, and what was inferred when the model was loaded: u32 outputs (0: it was not), each as u32 type (0: unknown),
+ * u32 rank (UNRANKED: unknown), i64 dims
  * (-1: unknown). A text is u32 bytes and the bytes; a tensor is u32 type, u32 rank, i64 dims, then its bytes as one
  * text, or for strings a text an element. All numbers are little-endian. A case that takes too long ends the process by
  * SIGPROF, one that waits for what never comes by SIGALRM, a crash by its own signal: it belongs to the request that

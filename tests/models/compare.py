@@ -71,6 +71,7 @@ def reference(case):
 def difference(got, want, tolerances=CLOSE):
     """A sentence on how far two tensors are apart, or two lists or maps of tensors; empty: not at all."""
     if isinstance(want, dict):
+        got = {key.decode() if isinstance(key, bytes) else key: element for key, element in got.items()}
         if got.keys() != want.keys():
             return f"keys {sorted(got)} instead of {sorted(want)}"
         return difference(*([np_value(map_[key]) for key in want] for map_ in (got, want)), tolerances)
@@ -138,11 +139,18 @@ def plain(value):
     return isinstance(value, numpy.ndarray) and value.dtype.kind in "fiub"
 
 
+def map_of(value):
+    """A map from strings to floats."""
+    proto = onnx.MapProto(key_type=onnx.TensorProto.STRING, values=onnx.SequenceProto(elem_type=onnx.SequenceProto.TENSOR))
+    proto.string_keys.extend(key.encode() for key in value)
+    proto.values.tensor_values.extend(onnx.numpy_helper.from_array(numpy.array(element, numpy.float32)) for element in value.values())
+    return proto
+
+
 def save(folder, index, value):
     file = folder / f"input_{index}.{'npy' if plain(value) else 'pb'}"
     if isinstance(value, dict):
-        arrays = {key: numpy.float32(element) for key, element in value.items()}
-        file.write_bytes(onnx.numpy_helper.from_dict(arrays).SerializeToString())
+        file.write_bytes(map_of(value).SerializeToString())
         return file
     if plain(value):
         numpy.save(file, value)
