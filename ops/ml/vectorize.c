@@ -8,6 +8,16 @@
 
 /* ---- ArrayFeatureExtractor --------------------------------------------------------------------------------------- */
 
+/* TORT_E_MODEL where constants are wrong, TORT_E_RUN where it shows only then. */
+static tort_status check_indices(tort_error *error, tort_status status, const int64_t *indices, int64_t count,
+                                 int64_t features) {
+    for (int64_t i = 0; i < count; i++)
+        if (indices[i] < 0 || indices[i] >= features)
+            return tort_fail(error, status, "Y[%lld] is %lld, X has features 0 to %lld", (long long)i,
+                             (long long)indices[i], (long long)features - 1);
+    return TORT_OK;
+}
+
 /* Indices of a single row [C] give [1, indices], as ONNX's own shape inference has it. */
 static tort_status extractor_infer(tort_infer *infer) {
     const tort_info *x = &infer->node->inputs[0], *y = &infer->node->inputs[1];
@@ -22,7 +32,8 @@ static tort_status extractor_infer(tort_infer *infer) {
     for (int32_t k = 0; k < x->rank - 1; k++) dims[k] = x->dims[k];
     dims[rank - 1] = y->rank < 0 ? tort_dim_fresh(infer->dims, true) : tort_dim_product(infer->dims, y->rank, y->dims);
     tort_infer_shape(infer, 0, x->type, rank, dims);
-    return TORT_OK;
+    if (!y->data || !tort_dim_known(x->dims[x->rank - 1])) return TORT_OK;
+    return check_indices(infer->error, TORT_E_MODEL, y->data, dims[rank - 1], x->dims[x->rank - 1]);
 }
 
 static tort_status extractor_reference(const tort_call *call) {
@@ -30,10 +41,8 @@ static tort_status extractor_reference(const tort_call *call) {
     const int64_t features = x->dims[x->rank - 1], wanted = tort_count(y), *indices = y->data;
     const int64_t rows = tort_extent(x->dims, 0, x->rank - 1);
     const size_t size = (size_t)tort_type_bits(x->type) / 8;
-    for (int64_t i = 0; i < wanted; i++)
-        if (indices[i] < 0 || indices[i] >= features)
-            return tort_fail(call->error, TORT_E_RUN, "Y[%lld] is %lld, X has features 0 to %lld", (long long)i,
-                             (long long)indices[i], (long long)features - 1);
+    tort_status status = check_indices(call->error, TORT_E_RUN, indices, wanted, features);
+    if (status) return status;
     if (tort_count(z) == 0) return TORT_OK;
     for (int64_t row = 0; row < rows; row++)
         for (int64_t i = 0; i < wanted; i++)

@@ -10,10 +10,10 @@
 #include "ops/numeric.h"
 #include "runtime/graph/check.h"
 
-extern const char *const operator_cases[], *const reduction_cases[], *const elementwise_cases[],
-                                                                         *const list_cases[], *const fused_cases[];
-const char *const *const operator_tables[] = {operator_cases, reduction_cases, elementwise_cases,
-                                              list_cases,     fused_cases,     NULL};
+extern const char *const operator_cases[],
+    *const reduction_cases[], *const elementwise_cases[], *const list_cases[], *const fused_cases[], *const ml_cases[];
+const char *const *const operator_tables[] = {
+    operator_cases, reduction_cases, elementwise_cases, list_cases, fused_cases, ml_cases, NULL};
 
 /* ---- reading a case ---------------------------------------------------------------------------------------------- */
 
@@ -107,7 +107,7 @@ static void read_refusal(const char *at, operator_case *out) {
 }
 
 static void split_domain(operator_case *out) {
-    char *dot = strchr(out->name, '.');
+    char *dot = strrchr(out->name, '.');
     out->domain[0] = '\0';
     if (!dot) return;
     *dot = '\0';
