@@ -95,9 +95,21 @@ static bool append_map(const zip_job *job, const float *row, tort_value *sequenc
     return ok;
 }
 
+/* A node that makes no tensor is not inferred again when the shape of X is known at last. */
+static tort_status check_columns(const tort_call *call, const tort_tensor *x, int64_t labels) {
+    if (x->rank != 1 && x->rank != 2)
+        return tort_fail(call->error, TORT_E_RUN, "X has rank %d; expected rows of features, [N, C], or one row, [C]",
+                         x->rank);
+    if (tort_row_features(x) == labels) return TORT_OK;
+    return tort_fail(call->error, TORT_E_RUN, "X has %lld features, classlabels_* is for %lld",
+                     (long long)tort_row_features(x), (long long)labels);
+}
+
 static tort_status zip_reference(const tort_call *call) {
     const zip_params *params = call->params;
     const tort_tensor *x = &call->inputs[0];
+    tort_status status = check_columns(call, x, params->labels.list.count);
+    if (status) return status;
     const int64_t labels = params->labels.list.count, rows = tort_row_count(x), features = tort_row_features(x);
     tort_string *texts = call->scratch;
     int64_t *columns = (int64_t *)(void *)(texts + labels);

@@ -123,21 +123,51 @@ static void add_tensor(cli_table *table, const char *name, const tort_tensor *t)
     cli_cell(table, CLI_DIM, "%s", cli_elements_text(t, SHOWN_ELEMENTS, elements, sizeof elements));
 }
 
+static tort_tensor key_of(const tort_value *map, int32_t i) {
+    const tort_tensor *keys = tort_value_keys(map);
+    tort_tensor key = {.type = keys->type};
+    key.data = (char *)keys->data + (size_t)i * (size_t)tort_type_bits(keys->type) / 8;
+    return key;
+}
+
 /* "boxes[3]", or the key of a map in the brackets. The caller frees. */
 static char *element_name(const char *name, const tort_value *value, int32_t i) {
-    const tort_tensor *keys = tort_value_keys(value);
-    char key[200];
-    if (!keys) return cli_format("%s[%d]", name, i);
-    tort_tensor one = {.type = keys->type};
-    one.data = (char *)keys->data + (size_t)i * (size_t)tort_type_bits(keys->type) / 8;
-    return cli_format("%s[%s]", name, cli_elements_text(&one, 1, key, sizeof key));
+    char text[200];
+    if (!tort_value_keys(value)) return cli_format("%s[%d]", name, i);
+    const tort_tensor key = key_of(value, i);
+    return cli_format("%s[%s]", name, cli_elements_text(&key, 1, text, sizeof text));
+}
+
+/* A map with a single element for each key, as classifiers give: it fits into one row. */
+static bool is_plain_map(const tort_value *value) {
+    bool plain = tort_value_keys(value) != NULL;
+    for (int32_t i = 0; plain && i < tort_value_count(value); i++) {
+        const tort_tensor *element = tort_value_view(tort_value_at(value, i));
+        plain = element && tort_count(element) == 1;
+    }
+    return plain;
+}
+
+/* "cat": 0.9, "dog": 0.1 */
+static const char *map_text(const tort_value *map, char *text, size_t size) {
+    char key_text[200], element[200];
+    size_t used = 0;
+    text[0] = 0;
+    for (int32_t i = 0; i < tort_value_count(map) && i < SHOWN_ELEMENTS && used < size; i++) {
+        const tort_tensor key = key_of(map, i);
+        used += (size_t)snprintf(text + used, size - used, "%s%s: %s", i ? ", " : "",
+                                 cli_elements_text(&key, 1, key_text, sizeof key_text),
+                                 cli_elements_text(tort_value_view(tort_value_at(map, i)), 1, element, sizeof element));
+    }
+    if (tort_value_count(map) > SHOWN_ELEMENTS && used < size) snprintf(text + used, size - used, " ...");
+    return text;
 }
 
 /* What is no tensor has a row that counts, and one for each of its first elements. */
 static void add_value(cli_table *table, const char *name, const tort_value *value) {
     const tort_tensor *tensor = tort_value_view(value);
     const int32_t count = tort_value_count(value);
-    char type[80];
+    char type[80], entries[1024];
     if (tensor) {
         add_tensor(table, name, tensor);
         return;
@@ -145,6 +175,11 @@ static void add_value(cli_table *table, const char *name, const tort_value *valu
     cli_cell(table, CLI_BOLD, "%s", name);
     cli_cell(table, CLI_PLAIN, "%s", tort_type_text(tort_value_type_of(value), type, sizeof type));
     cli_cell(table, CLI_PLAIN, "%d element%s", count, count == 1 ? "" : "s");
+    if (is_plain_map(value)) {
+        for (int k = 0; k < 6; k++) cli_cell(table, CLI_PLAIN, "%s", "");
+        cli_cell(table, CLI_DIM, "%s", map_text(value, entries, sizeof entries));
+        return;
+    }
     cli_row_end(table);
     for (int32_t i = 0; i < count && i < SHOWN_ELEMENTS; i++) {
         char *element = element_name(name, value, i);
@@ -189,18 +224,35 @@ static void fill_keys_json(cJSON *item, const tort_tensor *keys) {
     }
 }
 
+/* A number, or a text of what no number of JSON holds. */
+static cJSON *element_json(const tort_tensor *tensor) {
+    char text[64];
+    double number;
+    if (tensor->type == TORT_STRING) {
+        const tort_string *string = tensor->data;
+        char *copy = cli_copy_text(string->data, string->length);
+        cJSON *item = cJSON_CreateString(copy);
+        free(copy);
+        return item;
+    }
+    if (!tort_type_is_float(tensor->type)) return cJSON_CreateString(cli_elements_text(tensor, 1, text, sizeof text));
+    tort_load_doubles(tensor->type, tensor->data, 0, 1, &number);
+    return isfinite(number) ? cJSON_CreateNumber(number) : cJSON_CreateNull();
+}
+
 static void fill_value_json(cJSON *item, const tort_value *value) {
     char type[80];
     if (tort_value_view(value)) {
         fill_tensor_json(item, tort_value_view(value));
         return;
     }
+    const bool plain = is_plain_map(value);
     cJSON_AddStringToObject(item, "type", tort_type_text(tort_value_type_of(value), type, sizeof type));
     if (tort_value_keys(value)) fill_keys_json(item, tort_value_keys(value));
-    cJSON *list = cJSON_AddArrayToObject(item, "elements");
+    cJSON *list = cJSON_AddArrayToObject(item, plain ? "values" : "elements");
     for (int32_t i = 0; i < tort_value_count(value); i++) {
-        cJSON *element = cJSON_CreateObject();
-        fill_value_json(element, tort_value_at(value, i));
+        cJSON *element = plain ? element_json(tort_value_view(tort_value_at(value, i))) : cJSON_CreateObject();
+        if (!plain) fill_value_json(element, tort_value_at(value, i));
         cJSON_AddItemToArray(list, element);
     }
 }

@@ -97,6 +97,33 @@ def test_maps(suite, folder):
         suite.check(item["keys"] == [str(key) for key in keys] and item["elements"][1]["shape"] == [1, 2], str(item))
 
 
+def classifier(path):
+    """A map of words to numbers becomes a row, and the row a map of colours to scores, as classifiers give them."""
+    words = helper.make_map_type_proto(TensorProto.STRING, helper.make_tensor_type_proto(TensorProto.FLOAT, []))
+    colours = helper.make_map_type_proto(TensorProto.STRING, FLOATS)
+    nodes = [helper.make_node("DictVectorizer", ["words"], ["row"], "row", domain="ai.onnx.ml", string_vocabulary=["a", "b"]),
+             helper.make_node("LinearClassifier", ["row"], ["label", "scores"], "classify", domain="ai.onnx.ml", coefficients=[1.0, 0.0, 0.0, 1.0],
+                              intercepts=[0.0, 0.5], classlabels_strings=["red", "\x1b[2Jblue"]),
+             helper.make_node("ZipMap", ["scores"], ["chances"], "zip", domain="ai.onnx.ml", classlabels_strings=["red", "\x1b[2Jblue"])]
+    outputs = [helper.make_tensor_value_info("label", TensorProto.STRING, [1]), value("chances", helper.make_sequence_type_proto(colours))]
+    save_model(path, nodes, [value("words", words)], outputs, domains=["ai.onnx.ml"])
+
+
+def test_a_classifier_takes_a_map_and_gives_maps(suite, folder):
+    classifier(folder / "m.onnx")
+    given = mapping(folder / "words.pb", TensorProto.STRING, ["b", "a", "unknown"], [np.float32(n) for n in (3, 1, 7)])
+    row = 'chances[0]  map(string,tensor(float))       2 elements  "red": 1, "\\x1b[2Jblue": 3.5'
+    result = suite.expect(0, ["1 element", row], "run", folder / "m.onnx", "--input", given, "--save", folder / "out", "--format", "pb")
+    suite.check("\x1b" not in result.out, "labels are hostile")
+    (made,) = onnx.SequenceProto.FromString((folder / "out" / "output_1.pb").read_bytes()).map_values
+    scores = [numpy_helper.to_array(score) for score in made.values.tensor_values]
+    suite.check(list(made.string_keys) == [b"red", b"\x1b[2Jblue"] and scores == [1, 3.5], f"the maps are saved: {made}")
+    item = suite.run("run", folder / "m.onnx", "--input", given, "--json").json()["outputs"][1]
+    suite.check(item["elements"][0] == {"type": "map(string,tensor(float))", "keys": ["red", "\x1b[2Jblue"], "values": [1, 3.5]}, str(item))
+    suite.expect(2, ["output 'chances' is seq(map(string,tensor(float)))", "--format pb"], "run", folder / "m.onnx", "--input", given, "--save", folder / "no")
+    suite.expect(2, ["input 'words' (map(string,tensor(float))) is not given", "--input words=FILE.pb"], "run", folder / "m.onnx")
+
+
 def test_what_does_not_fit(suite, folder):
     model, given, x = prepared(folder)
     np.save(folder / "x.npy", TWO)
