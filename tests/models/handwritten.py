@@ -86,7 +86,7 @@ def collects(x: FLOAT["N"], n: INT64):
 
 @script(default_opset=op)
 def normalizes_text(words: STRING["N"]) -> STRING["N"]:
-    return op.StringNormalizer(words, case_change_action="UPPER", stopwords=["THE", "OF"], is_case_sensitive=0)
+    return op.StringNormalizer(words, case_change_action="UPPER", stopwords=["THE", "OF"], is_case_sensitive=0, locale="C.UTF-8")
 
 
 # ---- spox: graphs out of typed constructors, with inlined models and subgraphs ----
@@ -98,9 +98,9 @@ def argument(name, kind, *shape):
 
 def spox_newton():
     """A Loop with a body of captured values."""
-    a, trips = argument("a", numpy.float32, "N"), argument("n", numpy.int64)
+    a, trips = argument("a", numpy.float32, "N"), argument("n", numpy.int64, 1)
     half = op21.const(numpy.float32(0.5))
-    (root,) = op21.loop(trips, op21.const(True), [a], body=lambda i, going, x: [op21.identity(going), op21.mul(half, op21.add(x, op21.div(a, x)))])
+    (root,) = op21.loop(trips, op21.const(numpy.array([True])), [a], body=lambda i, going, x: [op21.identity(going), op21.mul(half, op21.add(x, op21.div(a, x)))])
     return {"a": a, "n": trips}, {"root": root}
 
 
@@ -112,11 +112,11 @@ def spox_conditions():
     return {"x": x}, {"top": top, "index": index}
 
 
-def spox_scan():
-    x, start = argument("x", numpy.float32, "T", 3), argument("start", numpy.float32, 3)
-    last, all_of = op21.scan([start, x], body=lambda state, row: [op21.add(op21.mul(state, op21.const(numpy.float32(0.5))), row), op21.tanh(state)],
-                             num_scan_inputs=1)
-    return {"x": x, "start": start}, {"last": last, "all": all_of}
+def spox_quantized():
+    x = argument("x", numpy.float32, "N", 6)
+    bytes_of, scale, zero = op21.dynamic_quantize_linear(x)
+    product = op21.matmul_integer(bytes_of, op21.const(numpy.arange(-9, 9, dtype=numpy.int8).reshape(6, 3)), zero)
+    return {"x": x}, {"y": op21.mul(op21.cast(product, to=numpy.float32), scale), "bytes": bytes_of}
 
 
 def spox_text():
@@ -191,9 +191,9 @@ HANDWRITTEN = {
     "chooses": entry("onnxscript", chooses, {"x": values(5) + 1}, {"x": values(7) - 1}),
     "collects": entry("onnxscript", collects, {"x": values(5), "n": count(3)}, {"x": values(2), "n": count(1)}),
     "normalizes_text": entry("onnxscript", normalizes_text, {"words": words("the", "End", "of", "Días")}),
-    "spox_newton": entry("spox", spox_newton, {"a": values(4) ** 2 + 1, "n": count(6)}, {"a": values(2) ** 2 + 1, "n": count(0)}),
+    "spox_newton": entry("spox", spox_newton, {"a": values(4) ** 2 + 1, "n": count([6])}, {"a": values(2) ** 2 + 1, "n": count([0])}),
     "spox_conditions": entry("spox", spox_conditions, {"x": values(3, 4) + 1}, {"x": values(2, 4) - 1}),
-    "spox_scan": entry("spox", spox_scan, {"x": values(5, 3), "start": values(3)}, {"x": values(1, 3), "start": values(3)}),
+    "spox_quantized": entry("spox", spox_quantized, {"x": values(5, 6)}, {"x": values(1, 6)}),
     "spox_text": entry("spox", spox_text, {"x": words("a b c", "one  two", "", "Überall hier")}),
     "ndonnx_statistics": entry("ndonnx", ndonnx_statistics, {"x": values(6, 4)}, {"x": values(1, 4)}),
     "ndonnx_missing": entry("ndonnx", ndonnx_missing, {"x_values": values(4), "x_null": null(0, 1, 0, 1)}),

@@ -83,7 +83,7 @@ def transformer(x):
     x = layers.Embedding(20, 16)(x)
     for _ in range(2):
         x = layers.LayerNormalization()(x + layers.MultiHeadAttention(4, 4)(x, x))
-        x = layers.LayerNormalization()(x + layers.Dense(16)(layers.Dense(32, activation="gelu")(x)))
+        x = layers.LayerNormalization()(x + layers.Dense(16)(keras.activations.gelu(layers.Dense(32)(x), approximate=True)))
     return layers.Dense(5)(x)
 
 
@@ -130,13 +130,13 @@ def seq2seq():
 
 def wide_and_deep():
     numbers, kind = keras.Input((5,), name="numbers"), keras.Input((1,), name="kind", dtype="int32")
-    deep = layers.Dense(8, activation="selu")(layers.Normalization(mean=[0.1] * 5, variance=[2.0] * 5)(numbers))
+    deep = layers.Dense(8, activation="selu")(layers.Rescaling(0.5, offset=-0.1)(numbers))
     wide = layers.CategoryEncoding(6, output_mode="one_hot")(kind)
-    return keras.Model([numbers, kind], layers.Dense(1, activation="sigmoid")(layers.Concatenate()([deep, layers.Discretization([-1.0, 0.0, 1.0], output_mode="one_hot")(numbers[:, :1]), wide])))
+    return keras.Model([numbers, kind], layers.Dense(1, activation="sigmoid")(layers.Concatenate()([deep, wide])))
 
 
 def attention_pool(x):
-    scores = ops.softmax(ops.einsum("btc,c->bt", x, ops.arange(6, dtype="float32") / 6), axis=-1)
+    scores = ops.softmax(ops.einsum("btc,c->bt", x, numpy.arange(6, dtype=numpy.float32) / 6), axis=-1)
     best, _ = ops.top_k(scores, 2)
     return ops.concatenate([ops.einsum("bt,btc->bc", scores, x), best, ops.cumsum(scores, axis=1)[:, :1]], axis=1)
 
@@ -153,9 +153,7 @@ KERAS = {
     "keras_mobilenet": application("MobileNet", alpha=0.25),
     "keras_mobilenet_v2": application("MobileNetV2", alpha=0.35),
     "keras_mobilenet_v3": application("MobileNetV3Small", alpha=0.75),
-    "keras_efficientnet": application("EfficientNetB0"),
-    "keras_densenet": application("DenseNet121"),
-    "keras_nasnet": application("NASNetMobile"),
+    "keras_efficientnet_v2": application("EfficientNetV2B0", include_preprocessing=False),
     "keras_conv3d": network((8, 12, 12, 2), conv3d),
     "keras_masked_gru": network((None,), masked_gru, name="tokens", dtype="int32", sizes=((7,), (4,))),
     "keras_conv_lstm": network((5, 10, 8, 2), conv_lstm),
