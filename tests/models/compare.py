@@ -1,7 +1,7 @@
 """Models that others export, run by tinyort and by onnxruntime on the same inputs.
 
 A case is a dict: `label`; `path` of the model; `export`, called where the file is not there; `runs`, the inputs of each as a dict of
-arrays; `exporter`, the tool that wrote the file, `package` that it comes in, and the `architecture`. Not every case has these:
+arrays; `exporter`, the tool that wrote the file, `package` that it comes in, and the `architecture`, empty for programs. Not every case has these:
 `placed`: every node must be on the first provider of the chain, and those that are not are listed, with the reason that the provider gave;
 `optimized`: whether onnxruntime may rewrite the graph, which it may; `itself`: what the exported program makes of the inputs of a run,
 for models that onnxruntime cannot run; `align`: puts what tinyort made into the reference's order; `close`: the two tolerances.

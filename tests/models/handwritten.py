@@ -204,7 +204,7 @@ HANDWRITTEN = {
 
 def case_of(folder, name, entry):
     path = folder / f"{name}.onnx"
-    return {"label": f"{name} ({entry['tool']})", "architecture": name, "exporter": entry["tool"], "package": entry["tool"], "path": path,
+    return {"label": f"{name} ({entry['tool']})", "architecture": "", "exporter": entry["tool"], "package": entry["tool"], "path": path,
             "export": lambda: entry["write"](entry["what"], path), "runs": entry["runs"]}
 
 

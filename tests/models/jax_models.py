@@ -189,7 +189,7 @@ def export(entry, path):
 
 def case_of(folder, name, entry):
     path = folder / f"{name}.onnx"
-    return {"label": f"{name} (jax2onnx)", "architecture": name, "exporter": "jax2onnx", "package": "jax2onnx", "path": path,
+    return {"label": f"{name} (jax2onnx)", "architecture": name.removeprefix("jax_") if entry["batch"] else "", "exporter": "jax2onnx", "package": "jax2onnx", "path": path,
             "export": lambda: export(entry, path), "runs": entry["runs"]}
 
 

@@ -54,7 +54,7 @@ EXPORTERS = {
 def case_of(folder, name, entry, kind, exporter):
     export, words, package = exporter
     path = folder / f"{name}.{kind}.onnx"
-    return {"label": f"{name} ({words})", "architecture": name, "exporter": words, "package": package, "path": path,
+    return {"label": f"{name} ({words})", "architecture": name.removeprefix("keras_"), "exporter": words, "package": package, "path": path,
             "export": lambda: export(called(entry), path), "runs": entry["runs"]}
 
 

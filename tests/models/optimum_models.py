@@ -27,9 +27,9 @@ PAIR = dict(d_model=64, encoder_layers=2, decoder_layers=2, encoder_attention_he
 PAST = "text-generation-with-past"
 
 
-def entry(kind, task, config, **options):
-    """`kind` is the class of transformers without its ending, `task` what optimum calls it."""
-    return {"model": kind, "task": task, "config": config, "options": options}
+def entry(kind, task, config, **sizes):
+    """`kind` is the class of transformers, `task` what optimum calls it; `sizes` of symbols, where those of RUNS are not right."""
+    return {"model": kind, "task": task, "config": config, "sizes": sizes}
 
 
 OPTIMUM = {
@@ -46,12 +46,12 @@ OPTIMUM = {
                         ("T5Config", dict(d_model=64, d_kv=16, d_ff=96, num_layers=2, num_heads=4, vocab_size=99, decoder_start_token_id=0))),
     "optimum_bart": entry("BartForConditionalGeneration", "text2text-generation-with-past", ("BartConfig", PAIR | {"max_position_embeddings": 64})),
     "optimum_whisper": entry("WhisperForConditionalGeneration", "automatic-speech-recognition-with-past",
-                             ("WhisperConfig", PAIR | {"num_mel_bins": 16, "max_source_positions": 32, "max_target_positions": 32, "suppress_tokens": None, "begin_suppress_tokens": None})),
+                             ("WhisperConfig", PAIR | {"max_target_positions": 32, "suppress_tokens": None, "begin_suppress_tokens": None}), feature_size=80, nb_max_frames=3000),
     "optimum_wav2vec2": entry("Wav2Vec2ForCTC", "automatic-speech-recognition",
                               ("Wav2Vec2Config", dict(hidden_size=64, num_hidden_layers=2, num_attention_heads=4, intermediate_size=96, vocab_size=30, conv_dim=[16] * 3, conv_stride=[5, 4, 2],
-                                                      conv_kernel=[10, 5, 3], num_conv_pos_embeddings=8, num_conv_pos_embedding_groups=4))),
+                                                      conv_kernel=[10, 5, 3], num_conv_pos_embeddings=8, num_conv_pos_embedding_groups=4)), sequence_length=900),
     "optimum_vit": entry("ViTForImageClassification", "image-classification", ("ViTConfig", dict(image_size=32, patch_size=8, hidden_size=48, num_hidden_layers=2, num_attention_heads=4, intermediate_size=96))),
-    "optimum_detr": entry("YolosForObjectDetection", "object-detection",
+    "optimum_yolos": entry("YolosForObjectDetection", "object-detection",
                           ("YolosConfig", dict(image_size=[64, 48], patch_size=16, hidden_size=48, num_hidden_layers=2, num_attention_heads=4, intermediate_size=96, num_detection_tokens=7, num_labels=5))),
     "optimum_clip": entry("CLIPModel", "zero-shot-image-classification",
                           ("CLIPConfig", dict(projection_dim=32, text_config=SMALL | {"eos_token_id": 98},
@@ -71,7 +71,7 @@ def export(entry, folder):
     torch.manual_seed(SEED)
     name, config = entry["config"]
     model = getattr(transformers, entry["model"])(getattr(transformers, name)(**config)).eval()
-    onnx_export_from_model(model, folder, task=entry["task"], do_validation=False, no_dynamic_axes=False, **entry["options"])
+    onnx_export_from_model(model, folder, task=entry["task"], do_validation=False)
 
 
 # ---- inputs by what the file says of them ----
@@ -108,9 +108,9 @@ class Symbols(dict):
 
 RUNS = [
     Symbols(batch_size=2, sequence_length=7, past_sequence_length=0, encoder_sequence_length=6, decoder_sequence_length=4, past_decoder_sequence_length=3,
-            height=32, width=32, num_channels=3, audio_sequence_length=400),
+            height=32, width=32, num_channels=3),
     Symbols(batch_size=3, sequence_length=1, past_sequence_length=9, encoder_sequence_length=9, decoder_sequence_length=1, past_decoder_sequence_length=5,
-            height=32, width=32, num_channels=3, audio_sequence_length=555),
+            height=32, width=32, num_channels=3),
 ]
 
 
@@ -122,17 +122,17 @@ def feeds_of(path, symbols):
 class Runs:
     """The inputs of the file, which is there only after the export."""
 
-    def __init__(self, path):
-        self.path = path
+    def __init__(self, path, sizes):
+        self.path, self.sizes = path, sizes
 
     def __iter__(self):
-        return (feeds_of(self.path, symbols) for symbols in RUNS)
+        return (feeds_of(self.path, Symbols(symbols | self.sizes)) for symbols in RUNS)
 
 
 def case_of(folder, name, entry, part):
     path = folder / f"{name}.optimum" / f"{part}.onnx"
-    return {"label": f"{name} {part} (optimum)", "architecture": name, "exporter": "optimum-onnx", "package": "optimum-onnx", "path": path,
-            "export": lambda: export(entry, path.parent), "runs": Runs(path)}
+    return {"label": f"{name} {part} (optimum)", "architecture": name.removeprefix("optimum_"), "exporter": "optimum-onnx", "package": "optimum-onnx", "path": path,
+            "export": lambda: export(entry, path.parent), "runs": Runs(path, entry["sizes"])}
 
 
 def main():

@@ -45,7 +45,7 @@ def case_of(folder, name, entry, dynamo):
     path = path_of(folder, name, dynamo)
     return {
         "label": f"{name} (dynamo={dynamo})",
-        "architecture": name,
+        "architecture": "" if name in PROGRAMS else name,
         "exporter": f"torch.onnx.export(dynamo={dynamo})",
         "package": "torch",
         "path": path,

@@ -201,7 +201,7 @@ def itself(program, feeds):
 
 def case_of(folder, name, program):
     path = folder / f"{name}.tensorflow.onnx"
-    return {"label": f"{name} (tensorflow)", "architecture": name, "exporter": "tf2onnx of TensorFlow", "package": "tf2onnx", "path": path, "export": lambda: export(program, path), "runs": program["runs"],
+    return {"label": f"{name} (tensorflow)", "architecture": "", "exporter": "tf2onnx of TensorFlow", "package": "tf2onnx", "path": path, "export": lambda: export(program, path), "runs": program["runs"],
             "itself": lambda feeds: itself(program, feeds), "placed": False, "optimized": False}
 
 

@@ -1,22 +1,71 @@
-# Models that others export, compared with onnxruntime: not part of `make test`, because it installs PyTorch or TensorFlow (several
-# GB) into Python environments of their own and takes the better part of an hour on two cores.
+# Models that others export, compared with onnxruntime: not part of `make test`, because it installs PyTorch, TensorFlow and others (several
+# GB) into Python environments of their own and takes hours on two cores. A set adds its target to MODELS_TARGETS.
 
 MODELS_VENV ?= build/venv-models
 TENSORFLOW_VENV ?= build/venv-tensorflow
 SKLEARN_VENV ?= build/venv-sklearn
+OPTIMUM_VENV ?= build/venv-optimum
+PADDLE_VENV ?= build/venv-paddle
+JAX_VENV ?= build/venv-jax
 MODELS_ONLY = $(if $(ONLY),--only $(ONLY))
 MODELS_SETS := networks,detectors,programs
+MODELS_TARGETS += test-models test-models-timm test-models-tools test-models-handwritten test-models-tensorflow test-models-keras \
+    test-models-keras-torch test-models-tflite test-models-optimum test-models-paddle test-models-jax test-models-sklearn
 
-.PHONY: test-models test-models-fusions test-models-cudasim test-models-tensorflow test-models-sklearn test-models-voices
+# $(call compare_models,ENVIRONMENT,SCRIPT AND OPTIONS)
+compare_models = $(1)/bin/python tests/models/$(2) --tinyort $(TINYORT) --folder $(BUILD)/models $(MODELS_ONLY)
+
+.PHONY: test-models-all test-models test-models-fusions test-models-cudasim test-models-voices $(MODELS_TARGETS)
+## Run every set of exported models, one after another, and hold the table of tests/models/README.md against them (hours, many GB).
+test-models-all: all
+	@failed=0; for target in $(MODELS_TARGETS); do $(MAKE) --no-print-directory $$target || failed=1; done; \
+	    python3 tests/models/table.py --folder $(BUILD)/models && exit $$failed
+
 ## Compare networks, detectors and programs with loops as PyTorch exports them with onnxruntime (long; installs PyTorch). ONLY=NAME,...
 test-models: all $(MODELS_VENV)/ready
-	$(MODELS_VENV)/bin/python tests/models/run.py --tinyort $(TINYORT) --folder $(BUILD)/models --sets $(MODELS_SETS) $(MODELS_ONLY)
+	$(call compare_models,$(MODELS_VENV),run.py --sets $(MODELS_SETS) --set networks)
 
-## The same with all fusions, with none, and without each that joins nodes of a model (longer). ONLY=NAME,...
+## Compare networks of timm, one of each family, as PyTorch exports them with onnxruntime. ONLY=NAME,...
+test-models-timm: all $(MODELS_VENV)/tools
+	$(call compare_models,$(MODELS_VENV),run.py --sets timm --set timm)
+
+## Compare what onnxsim, onnxslim, onnxoptimizer, float16 converters and others make of PyTorch's exports. ONLY=NAME,...
+test-models-tools: all $(MODELS_VENV)/tools
+	$(call compare_models,$(MODELS_VENV),tools.py)
+
+## Compare models that people write: onnxscript, spox, ndonnx. ONLY=NAME,...
+test-models-handwritten: all $(MODELS_VENV)/tools
+	$(call compare_models,$(MODELS_VENV),handwritten.py)
+
+## Compare networks of Keras by its own export and by tf2onnx (installs TensorFlow). ONLY=NAME,...
+test-models-keras: all $(TENSORFLOW_VENV)/ready
+	$(call compare_models,$(TENSORFLOW_VENV),keras_exports.py)
+
+## The same by Keras' own export on PyTorch. ONLY=NAME,...
+test-models-keras-torch: all $(MODELS_VENV)/tools
+	KERAS_BACKEND=torch $(call compare_models,$(MODELS_VENV),keras_exports.py --set keras_exports_torch)
+
+## The same by way of TFLite, in floats and in 8 bits. ONLY=NAME,...
+test-models-tflite: all $(TENSORFLOW_VENV)/ready
+	$(call compare_models,$(TENSORFLOW_VENV),tflite_exports.py)
+
+## Compare models of transformers as optimum-onnx exports them, decoders with their past. ONLY=NAME,...
+test-models-optimum: all $(OPTIMUM_VENV)/ready
+	$(call compare_models,$(OPTIMUM_VENV),optimum_models.py)
+
+## Compare networks of PaddlePaddle as paddle2onnx writes them (installs PaddlePaddle). ONLY=NAME,...
+test-models-paddle: all $(PADDLE_VENV)/ready
+	$(call compare_models,$(PADDLE_VENV),paddle_models.py)
+
+## Compare programs of JAX and Flax as jax2onnx writes them (installs JAX). ONLY=NAME,...
+test-models-jax: all $(JAX_VENV)/ready
+	$(call compare_models,$(JAX_VENV),jax_models.py)
+
+## The networks of test-models with all fusions, with none, and without each that joins nodes of a model (longer). ONLY=NAME,...
 test-models-fusions: all $(MODELS_VENV)/ready
 	$(MODELS_VENV)/bin/python tests/models/run.py --tinyort $(TINYORT) --folder $(BUILD)/models --sets $(MODELS_SETS) --fusions $(MODELS_ONLY)
 
-## The same networks and more at small widths on the simulated CUDA device: every node must be there. ONLY=NAME,...
+## Those networks and more at small widths on the simulated CUDA device: every node must be there. ONLY=NAME,...
 test-models-cudasim: all $(CUDASIM_LIBRARY) $(MODELS_VENV)/ready
 	$(MODELS_VENV)/bin/python tests/models/run.py --tinyort $(TINYORT) --folder $(BUILD)/models-narrow --sets narrow,programs \
 	    --ep cudasim,cpu $(MODELS_ONLY)
@@ -38,6 +87,12 @@ $(MODELS_VENV)/ready:
 	$(MODELS_VENV)/bin/pip install --quiet torch torchvision transformers onnx==1.23.2 onnxscript onnxruntime numpy
 	@touch $@
 
+# What reads and writes the files that PyTorch exports: without what it depends on, which is there.
+$(MODELS_VENV)/tools: $(MODELS_VENV)/ready
+	$(MODELS_VENV)/bin/pip install --quiet --no-deps timm onnxsim onnxslim onnxoptimizer onnxconverter-common onnx-graphsurgeon colorama
+	$(MODELS_VENV)/bin/pip install --quiet spox ndonnx keras
+	@touch $@
+
 # Without what it depends on: that is there, or is for reading audio files.
 $(MODELS_VENV)/voices: $(MODELS_VENV)/ready
 	$(MODELS_VENV)/bin/pip install --quiet --no-deps silero-vad==6.2.3 packaging
@@ -51,4 +106,21 @@ $(SKLEARN_VENV)/ready:
 $(TENSORFLOW_VENV)/ready:
 	python3 -m venv $(TENSORFLOW_VENV)
 	$(TENSORFLOW_VENV)/bin/pip install --quiet tensorflow-cpu tf2onnx==1.17.0 onnxruntime
+	@touch $@
+
+# Its transformers is an older one; PyTorch is that of the other environment.
+$(OPTIMUM_VENV)/ready: $(MODELS_VENV)/ready
+	python3 -m venv $(OPTIMUM_VENV)
+	realpath $(MODELS_VENV)/lib/python3*/site-packages > "$$(echo $(OPTIMUM_VENV)/lib/python3*/site-packages)/pytorch.pth"
+	$(OPTIMUM_VENV)/bin/pip install --quiet 'optimum-onnx[onnxruntime]'
+	@touch $@
+
+$(PADDLE_VENV)/ready:
+	python3 -m venv $(PADDLE_VENV)
+	$(PADDLE_VENV)/bin/pip install --quiet paddlepaddle paddle2onnx onnxruntime setuptools
+	@touch $@
+
+$(JAX_VENV)/ready:
+	python3 -m venv $(JAX_VENV)
+	$(JAX_VENV)/bin/pip install --quiet jax2onnx flax onnxruntime
 	@touch $@

@@ -61,7 +61,7 @@ class Runs:
 
 def case_of(folder, name, entry, kind):
     path = folder / f"{name}.tflite_{kind}.onnx"
-    return {"label": f"{name} (TFLite, {kind})", "architecture": name, "exporter": "tf2onnx of TFLite", "package": "tf2onnx", "path": path,
+    return {"label": f"{name} (TFLite, {kind})", "architecture": name.removeprefix("keras_"), "exporter": "tf2onnx of TFLite", "package": "tf2onnx", "path": path,
             "export": lambda: export(entry, kind, path), "runs": Runs(path, entry["runs"][0]), "optimized": False,
             "close": STEP if kind == "int8" else CLOSE}
 

@@ -95,7 +95,7 @@ def make(tool, entry, base, dynamo, path):
 def case_of(folder, name, dynamo, kind, tool):
     entry, path = NARROW[name], folder / f"{name}.{kind}.onnx"
     base = path_of(folder / "bases", name, dynamo)
-    return {"label": f"{name} ({kind})", "architecture": name, "exporter": kind, "package": tool["package"], "path": path,
+    return {"label": f"{name} ({kind})", "architecture": name, "exporter": tool["package"], "package": tool["package"], "path": path,
             "export": lambda: make(tool, entry, base, dynamo, path),
             "runs": [feeds_of(entry, inputs, tool.get("cast")) for inputs in entry["runs"]],
             } | {key: tool[key] for key in ("close",) if key in tool}

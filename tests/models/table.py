@@ -1,0 +1,72 @@
+"""Writes or checks the table of README.md in this folder: which exporters were compared with onnxruntime, and on what. It is made of
+what the runners have kept of their last whole runs (compare.py), so that the table says nothing that did not happen.
+
+    table.py --folder build/models [--write]
+
+Without --write it ends with 1 where README.md says something else, for an exporter that was run here. The last line is the sum.
+"""
+
+import argparse
+import collections
+import json
+import pathlib
+import re
+import sys
+
+README = pathlib.Path(__file__).parent / "README.md"
+FIRST, LAST = "<!-- made by table.py -->\n", "<!-- end -->\n"
+
+
+def read_results(folder):
+    """The records of all sets, by exporter."""
+    exporters = collections.defaultdict(list)
+    for file in sorted((folder / "results").glob("*.json")):
+        for record in json.loads(file.read_text()):
+            exporters[record["exporter"]].append(record)
+    return exporters
+
+
+def row(name, records):
+    passed = [record for record in records if record["result"] == "PASS"]
+    names = sorted({record["architecture"] for record in passed if record["architecture"]})
+    programs = sum(not record["architecture"] for record in passed)
+    words = ", ".join(names + [f"{programs} programs"] * bool(programs))
+    skipped = sum(record["result"] == "SKIP" for record in records)
+    versions = "/".join(sorted({record["version"] for record in records}))
+    return f"| {name} | {versions} | {len(passed)} | {skipped} | {words} |"
+
+
+def sum_of(exporters):
+    passed = [record for records in exporters.values() for record in records if record["result"] == "PASS"]
+    architectures = {record["architecture"] for record in passed} - {""}
+    programs = {record["label"].split()[0] for record in passed if not record["architecture"]}
+    by = {record["exporter"] for record in passed}
+    return f"{len(passed)} models of {len(architectures)} architectures and {len(programs)} programs, by {len(by)} exporters and tools"
+
+
+def table(exporters):
+    head = ["| exporter or tool | version | models | skipped | architectures |", "|---|---|---|---|---|"]
+    rows = [row(name, records) for name, records in sorted(exporters.items(), key=lambda item: item[0].lower())]
+    return FIRST + "\n".join([f"{sum_of(exporters)}:", "", *head, *rows]) + "\n" + LAST
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("build/models"))
+    parser.add_argument("--write", action="store_true", help="put the table into README.md")
+    options = parser.parse_args()
+    exporters = read_results(options.folder)
+    failed = [record["label"] for records in exporters.values() for record in records if record["result"] == "FAIL"]
+    text, made = README.read_text(), table(exporters)
+    told = re.search(re.escape(FIRST) + ".*?" + re.escape(LAST), text, re.DOTALL)
+    if options.write:
+        README.write_text(text[: told.start()] + made + text[told.end() :])
+    elif told.group() != made:
+        print(f"{README} does not say what was run; with --write it will. Run here:\n{made}")
+        failed.append("the table")
+    print(f"{sum_of(exporters)}: {f'failed: {chr(44).join(failed)}' if failed else 'all agree'}")
+    sys.exit(bool(failed))
+
+
+if __name__ == "__main__":
+    main()
