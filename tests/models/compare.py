@@ -222,7 +222,7 @@ def record(case, result):
 
 def keep_results(options, records):
     """Of a whole set on `cpu`: under the name of the set, so that a later run replaces it."""
-    if records and not options.only and not options.fusions and options.ep == "cpu":
+    if records and not options.only and options.ep == "cpu":
         file = options.folder / "results" / f"{options.set}.json"
         file.parent.mkdir(exist_ok=True)
         file.write_text(json.dumps(records, indent=1))

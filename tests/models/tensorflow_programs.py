@@ -1,5 +1,5 @@
 """Programs of TensorFlow as tf2onnx writes them, compared by compare.py: `while` as Loop with the condition copied to the end of the
-body, conditions as If, TensorArrays as scan outputs, and recurrent layers of Keras.
+body, conditions as If, TensorArrays as scan outputs, recurrent layers of Keras; and the functions of tensorflow_functions.py.
 
     tensorflow_programs.py --tinyort build/tinyort --folder build/models [--only NAME,...] [--ep CHAIN] [--fusions]
 """
@@ -12,6 +12,7 @@ import numpy
 import tensorflow as tf
 import tf2onnx
 from compare import arguments, chosen, run_cases
+from tensorflow_functions import FUNCTIONS
 
 SEED = 3
 
@@ -180,7 +181,7 @@ PROGRAMS = {
     "gru_reset_before": recurrent("GRU", reset_after=False),
     "lstm_backwards": recurrent("LSTM", go_backwards=True),
     "lstm_masked": recurrent("LSTM", unroll=False, recurrent_activation="hard_sigmoid"),
-}
+} | {name: entry(*parts) for name, parts in FUNCTIONS.items()}
 
 
 def function_of(program):
