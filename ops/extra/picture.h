@@ -12,7 +12,7 @@ typedef struct tort_picture {
     bool too_large;  /* more pixels than are read, TORT_MOST_PIXELS; then only the size is known */
 } tort_picture;
 
-#define TORT_MOST_PIXELS ((size_t)1 << 28)
+#define TORT_MOST_PIXELS ((size_t)1 << 27)
 
 /* Reads a picture. False: it is broken, of no known kind, too large, or memory is out; then it holds no pixels. The
  * caller frees them. Transparency is left out; more than 8 bits a level become 8. */

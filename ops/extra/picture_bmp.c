@@ -27,7 +27,7 @@ static bool read_size(bmp *b, uint32_t header) {
     if (header == CORE_HEADER) {
         b->width = u16(b, FILE_HEADER + 4);
         b->height = u16(b, FILE_HEADER + 6);
-        return true;
+        return b->width > 0;
     }
     const int64_t width = (int32_t)u32(b, FILE_HEADER + 4), height = (int32_t)u32(b, FILE_HEADER + 8);
     b->from_top = height < 0;

@@ -136,6 +136,7 @@ int cli_ops(cli_options *options) {
         tort_out_of_memory(&error, 0);
         return cli_end_plain(options, &error, json);
     }
+    cli_sort_operators(&rows);
     if (!find_providers(&rows, options, &error)) tell(&rows, options, json, &error);
     tort_op_table_free(&rows.table, &env);
     return cli_end_plain(options, &error, json);

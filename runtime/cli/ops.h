@@ -29,6 +29,11 @@ const char *cli_domain_name(const char *domain); /* "ai.onnx" for "" */
 /* Is it meant by "Gelu", "com.microsoft.Gelu" or "com.microsoft::Gelu"? */
 bool cli_is_meant(const char *domain, const char *name, const char *word);
 
+/* In the order of domains and names, those that the command line brings among those of the library. */
+void cli_sort_operators(cli_ops_rows *ops);
+/* The next refusal behind this one, at first behind NULL, of what no row is for; NULL: that was the last. */
+const tort_refusal *cli_refusal_next(const cli_ops_rows *ops, const tort_refusal *before);
+
 /* How a provider serves an operator. */
 typedef enum cli_service {
     CLI_SERVICE_NONE,

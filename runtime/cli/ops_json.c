@@ -96,9 +96,9 @@ static cJSON *row_json(const tort_op *op) {
     return item;
 }
 
-static void add_refusals(cJSON *root) {
+static void add_refusals(const cli_ops_rows *ops, cJSON *root) {
     cJSON *list = cJSON_AddArrayToObject(root, "refused");
-    for (const tort_refusal *row = tort_refusals; row->domain; row++) {
+    for (const tort_refusal *row = NULL; (row = cli_refusal_next(ops, row));) {
         cJSON *item = cJSON_CreateObject();
         cli_json_text(item, "domain", row->domain);
         cli_json_text(item, "name", row->name);
@@ -118,5 +118,5 @@ void cli_ops_json(const cli_ops_rows *ops, const char *word, cJSON *root) {
             cJSON_AddItemToArray(list, item);
         }
     }
-    if (!word) add_refusals(root);
+    if (!word) add_refusals(ops, root);
 }

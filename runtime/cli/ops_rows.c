@@ -29,6 +29,29 @@ bool cli_is_meant(const char *domain, const char *name, const char *word) {
     return (*word == '.' && !strcmp(word + 1, name)) || (!strncmp(word, "::", 2) && !strcmp(word + 2, name));
 }
 
+static int compare_rows(const void *a, const void *b) {
+    const tort_op *x = *(const tort_op *const *)a, *y = *(const tort_op *const *)b;
+    int order = strcmp(x->domain, y->domain);
+    if (!order) order = strcmp(x->name, y->name);
+    return order ? order : x->since - y->since;
+}
+
+void cli_sort_operators(cli_ops_rows *ops) {
+    qsort(ops->table.rows, (size_t)ops->table.count, sizeof *ops->table.rows, compare_rows);
+}
+
+static bool has_operator(const cli_ops_rows *ops, const tort_refusal *refusal) {
+    for (cli_operator op = {0}; refusal->name && cli_operator_next(ops, &op);)
+        if (!strcmp(op.rows[0]->domain, refusal->domain) && !strcmp(op.rows[0]->name, refusal->name)) return true;
+    return false;
+}
+
+const tort_refusal *cli_refusal_next(const cli_ops_rows *ops, const tort_refusal *before) {
+    const tort_refusal *next = before ? before + 1 : tort_refusals;
+    while (next->domain && has_operator(ops, next)) next++;
+    return next->domain ? next : NULL;
+}
+
 /* ---- kernels ----------------------------------------------------------------------------------------------------- */
 
 static bool is_for(const tort_kernel *kernel, const tort_op *op) {

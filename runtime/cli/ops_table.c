@@ -118,9 +118,9 @@ static void print_legend(int width) {
 }
 
 /* What files have and this build has not, by decision. */
-static void print_refusals(int width) {
+static void print_refusals(const cli_ops_rows *ops, int width) {
     cli_table *table = cli_table_new("refused|why, and what to do", 0);
-    for (const tort_refusal *row = tort_refusals; row->domain; row++) {
+    for (const tort_refusal *row = NULL; (row = cli_refusal_next(ops, row));) {
         cli_cell(table, CLI_BOLD, "%s%s%s", row->name ? row->name : "", row->name ? " of " : "",
                  cli_domain_name(row->domain));
         cli_cell(table, CLI_PLAIN, "%s -> %s", row->why, row->cure);
@@ -150,5 +150,5 @@ void cli_ops_table(const cli_ops_rows *ops, bool missing, int width) {
     print_sums(ops, &sums);
     if (missing) return;
     print_legend(width);
-    if (tort_refusals->domain) print_refusals(width);
+    if (cli_refusal_next(ops, NULL)) print_refusals(ops, width);
 }

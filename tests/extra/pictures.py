@@ -97,6 +97,7 @@ def broken():
     whole = {name: data for name, data, _ in cases()}
     yield "nothing", b""
     yield "text", b"not a picture"
+    yield "a bmp of OS/2 without width", struct.pack("<2sIHHIIHHHH", b"BM", 30, 0, 0, 26, 12, 0, 4, 1, 24) + bytes(4)
     for name in ("bmp", "png", "jpeg", "jpeg 2000", "tiff, None", "ppm", "webp", "bmp, runs of 8 bits"):
         yield f"half of {name}", whole[name][:len(whole[name]) // 2]
 
