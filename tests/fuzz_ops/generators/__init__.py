@@ -7,3 +7,8 @@ from . import control, elementwise, normalize, pooling, products, quantized, rec
 from . import control, elementwise, files, normalize, pooling, products, quantized, recurrent, reductions, sequences, shapes, signals, text, training  # noqa: F401
 from . import control, elementwise, microsoft_attention, normalize, pooling, products, quantized, recurrent, reductions, sequences, shapes, signals, text, training  # noqa: F401
 from . import control, elementwise, microsoft_quantized, normalize, pooling, products, quantized, recurrent, reductions, sequences, shapes, signals, text  # noqa: F401
+import importlib
+import pkgutil
+
+for module in pkgutil.iter_modules(__path__):
+    importlib.import_module(f"{__name__}.{module.name}")
