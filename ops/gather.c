@@ -228,7 +228,7 @@ static tort_status resolve_gather_nd(tort_resolve *resolve) {
 
 typedef struct nd_task {
     const tort_gather_nd_params *params;
-    const int64_t *indices;
+    const tort_tensor *indices;
     const char *data;
     char *output;
     size_t size; /* of an element in bytes */
@@ -241,7 +241,7 @@ static void gather_tuples(void *arg, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i++) {
         int64_t source = i / params->tuples * params->batch_stride;
         for (int32_t k = 0; k < params->tuple_length; k++) {
-            int64_t index = task->indices[i * params->tuple_length + k];
+            int64_t index = tort_index_at(task->indices, i * params->tuple_length + k);
             source += (index < 0 ? index + params->sizes[k] : index) * params->strides[k];
         }
         memcpy(task->output + (size_t)i * bytes, task->data + (size_t)source * task->size, bytes);
@@ -256,7 +256,7 @@ static tort_status gather_nd(const tort_call *call) {
     }
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
     size_t size = (size_t)tort_type_bits(call->inputs[0].type) / 8;
-    nd_task task = {params, call->inputs[1].data, call->inputs[0].data, call->outputs[0].data, size};
+    nd_task task = {params, &call->inputs[1], call->inputs[0].data, call->outputs[0].data, size};
     int64_t cost = 10 + params->inner * (int64_t)size / 16;
     tort_parallel(call, params->batch * params->tuples, cost, gather_tuples, &task);
     return TORT_OK;
@@ -280,6 +280,8 @@ const tort_op tort_ops_gather[] = {
     {"", "GatherND", 12, 12, "data:T indices:int64", "output:T", "T=all", "batch_dims:int=0", 0, 0,
      sizeof(tort_gather_nd_params), infer_gather_nd, resolve_gather_nd, gather_nd},
     {"", "GatherND", 13, 28, "data:T indices:int64", "output:T", "T=all13", "batch_dims:int=0", 0, 0,
+     sizeof(tort_gather_nd_params), infer_gather_nd, resolve_gather_nd, gather_nd},
+    {"com.microsoft", "GatherND", 1, 1, "data:T indices:Tind", "output:T", "T=all Tind=int32|int64", "", 0, 0,
      sizeof(tort_gather_nd_params), infer_gather_nd, resolve_gather_nd, gather_nd},
     {0},
 };

@@ -95,7 +95,8 @@ static tort_status range_floats(const tort_infer *infer) {
     tort_type type = node->inputs[0].type;
     double bounds[3];
     tort_infer_unknown_dims(infer, 0, type, 1);
-    for (int32_t i = 0; i < 3; i++) {
+    bounds[2] = 1; /* where there is no delta */
+    for (int32_t i = 0; i < node->input_count && tort_has_input(node, i); i++) {
         if (!node->inputs[i].data) return TORT_OK;
         tort_load_doubles(type, node->inputs[i].data, 0, 1, &bounds[i]);
     }
@@ -112,28 +113,30 @@ static tort_status range_infer(tort_infer *infer) {
     static const char *const names[] = {"start", "limit", "delta"};
     tort_scalar bounds[3];
     tort_status status = TORT_OK;
-    for (int32_t i = 0; i < 3 && !status; i++) status = tort_read_symbol(infer, i, names[i], &bounds[i]);
+    bounds[2] = tort_scalar_known(1); /* where there is no delta, which com.microsoft allows */
+    for (int32_t i = 0; i < 3 && !status; i++)
+        if (tort_has_input(infer->node, i)) status = tort_read_symbol(infer, i, names[i], &bounds[i]);
     if (status) return status;
     return tort_type_is_float(infer->node->inputs[0].type) ? range_floats(infer) : range_integers(infer, bounds);
 }
 
 /* output[i] = start + i * delta. */
 static tort_status range_reference(const tort_call *call) {
-    const tort_tensor *output = &call->outputs[0];
+    const tort_tensor *output = &call->outputs[0], *step = tort_call_input(call, 2);
     tort_type type = output->type;
     int64_t count = output->dims[0];
     if (tort_type_is_float(type)) {
-        double start, delta;
+        double start, delta = 1;
         tort_load_doubles(type, call->inputs[0].data, 0, 1, &start);
-        tort_load_doubles(type, call->inputs[2].data, 0, 1, &delta);
+        if (step) tort_load_doubles(type, step->data, 0, 1, &delta);
         for (int64_t i = 0; i < count; i++) {
             double value = start + (double)i * delta;
             tort_store_doubles(type, output->data, i, 1, &value);
         }
     } else {
-        int64_t start, delta;
+        int64_t start, delta = 1;
         tort_load_integers(type, call->inputs[0].data, 0, 1, &start);
-        tort_load_integers(type, call->inputs[2].data, 0, 1, &delta);
+        if (step) tort_load_integers(type, step->data, 0, 1, &delta);
         for (int64_t i = 0; i < count; i++) {
             int64_t value = (int64_t)((uint64_t)start + (uint64_t)i * (uint64_t)delta);
             tort_store_integers(type, output->data, i, 1, &value);
@@ -220,6 +223,8 @@ static tort_status one_hot_reference(const tort_call *call) {
     }
 
 const tort_op tort_ops_generate[] = {
+    {"com.microsoft", "Range", 1, 1, "start:T limit:T delta?:T", "Y:T", "T=float|double|int16|int32|int64", "",
+     1u << 0 | 1u << 1 | 1u << 2, TORT_OP_BULKY, 0, range_infer, NULL, range_reference},
     EYE_LIKE(9, 21, "numeric"),
     EYE_LIKE(22, 28, "numeric13"),
     RANGE(11, 26, "float|double", ""),

@@ -12,6 +12,8 @@
 static tort_status infer_grid_sample(tort_infer *infer) {
     const tort_info *x = &infer->node->inputs[0], *grid = &infer->node->inputs[1];
     infer->outputs[0].type = x->type;
+    if (infer->node->op->domain[0] && !tort_type_is_float(x->type))
+        return tort_fail(infer->error, TORT_E_UNSUPPORTED, "X is %s, expected a float", tort_type_name(x->type));
     if (x->rank < 0 || grid->rank < 0) return TORT_OK;
     if (x->rank < 3 || grid->rank != x->rank)
         return tort_fail(infer->error, TORT_E_MODEL, "X has rank %d and grid %d; expected the same rank, 3 or more",
@@ -243,5 +245,7 @@ const tort_op tort_ops_grid_sample[] = {
      "align_corners:int=0 mode:string=linear padding_mode:string=zeros", BY},
     {"", "GridSample", 22, 28, "X:T1 grid:T2", "Y:T1", "T1=all13 T2=floats13",
      "align_corners:int=0 mode:string=linear padding_mode:string=zeros", BY},
+    {"com.microsoft", "GridSample", 1, 1, "X:T1 Grid:T1", "Y:T2", "T1=all T2=floats",
+     "align_corners:int=0 mode:string=bilinear padding_mode:string=zeros", BY},
     {0},
 };

@@ -76,6 +76,11 @@ static tort_status check_bias(const tort_infer *infer) {
     return TORT_OK;
 }
 
+static tort_status infer_matmul_gelu(tort_infer *infer) {
+    tort_status status = tort_infer_matmul(infer);
+    return status ? status : check_bias(infer);
+}
+
 static tort_status infer_fused_matmul(tort_infer *infer) {
     tort_status status = tort_infer_matmul(infer);
     if (!status) status = check_bias(infer);
@@ -130,6 +135,19 @@ static tort_status resolve_fused_matmul(tort_resolve *resolve) {
     tort_matmul_params *params = resolve->params;
     tort_status status = tort_resolve_matmul(resolve);
     return status ? status : tort_epilogue_resolve(resolve, &params->epilogue);
+}
+
+/* X, W and a bias: a product that ends in FastGelu. */
+static tort_status resolve_matmul_gelu(tort_resolve *resolve) {
+    tort_matmul_params *params = resolve->params;
+    params->epilogue.activation = TORT_ACTIVATION_GELU_TANH;
+    return tort_resolve_matmul(resolve);
+}
+
+static tort_status resolve_activated_matmul(tort_resolve *resolve) {
+    tort_matmul_params *params = resolve->params;
+    tort_status status = tort_resolve_matmul(resolve);
+    return status ? status : tort_epilogue_resolve_operator(resolve, &params->epilogue);
 }
 
 void tort_matmul_offsets(const tort_matmul_params *params, int64_t batch, int64_t *a, int64_t *b) {
@@ -284,5 +302,31 @@ const tort_op tort_ops_matmul[] = {
      .reference = run_fused_matmul},
     TRANSPOSED("FusedMatMul", " transBatchA:int=0 transBatchB:int=0"),
     TRANSPOSED("TransposeMatMul", ""),
+    {.domain = "com.microsoft",
+     .name = "FusedMatMulActivation",
+     .since = 1,
+     .until = 1,
+     .inputs = "A:T B:T",
+     .outputs = "Y:T",
+     .types = "T=floats13",
+     .attributes = "activation:string! activation_alpha:float activation_axis:int activation_beta:float "
+                   "activation_gamma:float alpha:float=1.0 transA:int=0 transB:int=0 transBatchA:int=0 "
+                   "transBatchB:int=0",
+     .params_size = sizeof(tort_matmul_params),
+     .infer = tort_infer_matmul,
+     .resolve = resolve_activated_matmul,
+     .reference = run_fused_matmul},
+    {.domain = "com.microsoft",
+     .name = "GemmFastGelu",
+     .since = 1,
+     .until = 1,
+     .inputs = "X:T W:T bias?:T",
+     .outputs = "Y:T",
+     .types = "T=float|float16|bfloat16",
+     .attributes = "",
+     .params_size = sizeof(tort_matmul_params),
+     .infer = infer_matmul_gelu,
+     .resolve = resolve_matmul_gelu,
+     .reference = run_fused_matmul},
     {0},
 };

@@ -327,6 +327,8 @@ const tort_op tort_ops_metadata[] = {
     UNSQUEEZE(23, 23, "all23"),
     UNSQUEEZE(24, 24, "all24"),
     UNSQUEEZE(25, 28, "all25"),
+    {"com.microsoft", "ExpandDims", 1, 1, "X:T axis:int32", "Y:T", "T=all", "", .shape_inputs = 1u << 1,
+     .flags = TORT_OP_ALIAS, .infer = unsqueeze_infer},
     IDENTITY(1, 12, "T", "all", TORT_OP_ALIAS),
     IDENTITY(13, 13, "T", "all13", TORT_OP_ALIAS),
     IDENTITY(14, 15, "V", "all13|seq(all)", TORT_OP_ALIAS | TORT_OP_VALUES),

@@ -258,5 +258,7 @@ const tort_op tort_ops_pad[] = {
     PAD(23, 23, "all23"),
     PAD(24, 24, "all24"),
     PAD(25, 28, "all25"),
+    {"com.microsoft", "Pad", 1, 1, "data:T pads:int64 value?:T", "output:T", "T=floats", "mode:string=constant",
+     1u << 1, 0, PAD_FUNCTIONS},
     {0},
 };

@@ -220,5 +220,7 @@ const tort_op tort_ops_select[] = {
     COMPRESS(28, 28, "all13"),
     {"", "Trilu", 14, 28, "input:T k?:int64", "output:T", "T=all13", "upper:int=1", 0, 0, sizeof(tort_trilu_params),
      trilu_infer, trilu_resolve, trilu_reference},
+    {"com.microsoft", "Trilu", 1, 1, "X:T k?:int64", "Y:T", "T=numeric13|bool", "upper:int=1", 0, 0,
+     sizeof(tort_trilu_params), trilu_infer, trilu_resolve, trilu_reference},
     {0},
 };

@@ -119,6 +119,8 @@ const tort_kernel tort_cpu_matmul[] = {
     ROW("", "MatMul", 0),
     ROW("tinyort", "FusedMatMul", 1u << TORT_EPILOGUE_Z),
     ROW("com.microsoft", "FusedMatMul", 0),
+    ROW("com.microsoft", "FusedMatMulActivation", 0),
+    ROW("com.microsoft", "GemmFastGelu", 0),
     ROW("com.microsoft", "TransposeMatMul", 0),
     {.domain = "",
      .op = "MatMulInteger",

@@ -277,6 +277,10 @@ const char *const kernel_cases[] = {
     "com.microsoft.FusedMatMul 1; transBatchA=1 transBatchB=1; T[a,3,k]~-1,1 T[k,3,b]~-1,1",
     "com.microsoft.FusedMatMul 1; transA=1 transBatchA=1 transB=1 transBatchB=1; T[k,2,3,a]~-1,1 T[b,2,3,k]~-1,1",
     "com.microsoft.FusedMatMul 1; transB=1; T[k]~-1,1 T[b,k]~-1,1",
+    "com.microsoft.FusedMatMulActivation 1; activation=Tanh transB=1 alpha=0.5; T[2,a,k]~-1,1 T[b,k]~-1,1",
+    "com.microsoft.FusedMatMulActivation 1; activation=LeakyRelu activation_alpha=0.1; T[a,k+128]~-1,1 T[k+128,b]~-1,1",
+    "com.microsoft.GemmFastGelu 1; ; T[2,a,k]~-1,1 T[k,b]~-1,1 T[b]",
+    "com.microsoft.GemmFastGelu 1; ; T[a,k+128]~-1,1 T[k+128,b]~-1,1",
     "com.microsoft.TransposeMatMul 1; transA=1 alpha=2; T[2,k,a]~-1,1 T[3,1,k,b]~-1,1",
     /* ---- conv.c ---- */
     "Conv 22; pads=1,1,1,1; T[2,c,a+3,b+3]~-1,1 T[d,c,3,3]~-1,1",

@@ -4,7 +4,8 @@ A case is a dict: `label`; `path` of the model; `export`, called where the file 
 arrays; `exporter`, the tool that wrote the file, `package` that it comes in, and the `architecture`, empty for programs. Not every case has these:
 `placed`: every node must be on the first provider of the chain, and those that are not are listed, with the reason that the provider gave;
 `optimized`: whether onnxruntime may rewrite the graph, which it may; `itself`: what the exported program makes of the inputs of a run,
-for models that onnxruntime cannot run; `align`: puts what tinyort made into the reference's order; `close`: the two tolerances.
+for models that onnxruntime cannot run; `original`: a model that means the same, which onnxruntime runs in its place; `refused`: whether
+tinyort must refuse the file, and `refusal`: what is wrong with how it does; `align`: puts what tinyort made into the reference's order; `close`: the two tolerances.
 Equal means |a-b| <= 1e-4 + 1e-3 |b|, where `close` does not say otherwise, and exactly for integers and strings.
 
 `run_cases` prints one line a case, then `N passed, N failed, N skipped`. An export that the exporter refuses, or that onnxruntime
@@ -52,7 +53,7 @@ def open_session(case):
     options.intra_op_num_threads = 2
     if not case.get("optimized", True):
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    return onnxruntime.InferenceSession(str(case["path"]), options, providers=["CPUExecutionProvider"])
+    return onnxruntime.InferenceSession(str(case.get("original", case["path"])), options, providers=["CPUExecutionProvider"])
 
 
 def reference(case):
@@ -207,6 +208,9 @@ def run_case(options, case):
     except Exception as error:  # the exporter's own refusal
         case["path"].unlink(missing_ok=True)
         return "SKIP", f"export failed: {(str(error).strip().splitlines() or [repr(error)])[0][:150]}"
+    if case.get("refused", bool)():
+        problem = case["refusal"](options, case)
+        return ("FAIL", problem) if problem else ("PASS", "refused")
     try:
         problems, compared = check(options, case)
     except NoReference as error:

@@ -10,7 +10,8 @@ JAX_VENV ?= build/venv-jax
 MODELS_ONLY = $(if $(ONLY),--only $(ONLY))
 MODELS_SETS := networks,detectors,programs
 MODELS_TARGETS += test-models test-models-timm test-models-tools test-models-handwritten test-models-tensorflow test-models-keras \
-    test-models-keras-torch test-models-tflite test-models-optimum test-models-paddle test-models-jax test-models-sklearn
+    test-models-keras-torch test-models-tflite test-models-optimum test-models-paddle test-models-jax test-models-sklearn \
+    test-models-optimized
 
 # $(call compare_models,ENVIRONMENT,SCRIPT AND OPTIONS)
 compare_models = $(1)/bin/python tests/models/$(2) --tinyort $(TINYORT) --folder $(BUILD)/models $(MODELS_ONLY)

@@ -516,6 +516,8 @@ const kernel_case kernel_cases[] = {
     {"com.microsoft", "FusedConv", "conv_depthwise", make_depthwise_conv, "Conv"},
     {"com.microsoft", "FusedGemm", "gemm_packed", make_activated_gemm, NULL},
     {"com.microsoft", "FusedMatMul", "matmul_packed", make_transposed_matmul, NULL},
+    {"com.microsoft", "FusedMatMulActivation", "matmul_packed", make_activated_matmul, NULL},
+    {"com.microsoft", "GemmFastGelu", "matmul_packed", make_gelu_matmul, NULL},
     {"com.microsoft", "TransposeMatMul", "matmul_packed", make_older_matmul, NULL},
     {"com.microsoft", "Gelu", "gelu_vectors", make_map_of_microsoft, NULL},
     {"com.microsoft", "QuickGelu", "swish_vectors", make_quick_gelu, NULL},

@@ -50,6 +50,8 @@ void add_operator_activation(random_node *n, random_source *r, bool exact);
 void make_activated_gemm(random_node *n, random_source *r);
 void make_transposed_matmul(random_node *n, random_source *r);
 void make_older_matmul(random_node *n, random_source *r);
+void make_activated_matmul(random_node *n, random_source *r);
+void make_gelu_matmul(random_node *n, random_source *r);
 void make_map_of_microsoft(random_node *n, random_source *r);
 void make_quick_gelu(random_node *n, random_source *r);
 void make_bias_gelu(random_node *n, random_source *r);

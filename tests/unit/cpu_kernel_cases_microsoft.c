@@ -89,6 +89,23 @@ void make_older_matmul(random_node *n, random_source *r) {
     make_transposed(n, r, false);
 }
 
+void make_activated_matmul(random_node *n, random_source *r) {
+    make_transposed(n, r, true);
+    add_string(n, "activation", chance(r, 50) ? "Tanh" : "Relu");
+    n->tolerance = 1e-5f;
+}
+
+void make_gelu_matmul(random_node *n, random_source *r) {
+    const int64_t sizes[] = {1, 2, 7, 16, 33, 100};
+    const int64_t x[3] = {draw(r, 1, 3), pick(r, sizes, 6), pick(r, sizes, 6)}, w[2] = {x[2], pick(r, sizes, 6)};
+    add_tensor(n, r, 3, x);
+    add_tensor(n, r, 2, w);
+    if (chance(r, 60)) add_tensor(n, r, 1, w + 1);
+    n->constant[1] = chance(r, 60);
+    n->opset = 1;
+    n->tolerance = 1e-5f;
+}
+
 /* ---- activations ------------------------------------------------------------------------------------------------- */
 
 void make_map_of_microsoft(random_node *n, random_source *r) {
