@@ -1,4 +1,5 @@
-/* det.c - Det: determinants of square matrices, by elimination with partial pivoting, in double. */
+/* det.c - Det and com.microsoft's Inverse: determinants and inverses of square matrices, by elimination with partial
+ * pivoting, in double. The inverse of a matrix that has none is made of infinities and NaN. */
 #include "ops/numeric.h"
 #include "ops/shapes.h"
 
@@ -61,7 +62,75 @@ static tort_status run_det(const tort_call *call) {
     return TORT_OK;
 }
 
+/* ---- Inverse ----------------------------------------------------------------------------------------------------- */
+
+static tort_status infer_inverse(tort_infer *infer) {
+    const tort_info *x = &infer->node->inputs[0];
+    tort_dim size;
+    tort_infer_same(infer, 0, 0);
+    if (x->rank < 0) return TORT_OK;
+    if (x->rank < 2) return tort_fail(infer->error, TORT_E_MODEL, "X has rank %d, expected 2 or more", x->rank);
+    return tort_dim_unify(infer->error, x->rank - 1, x->dims[x->rank - 2], x->dims[x->rank - 1], &size);
+}
+
+/* Scratch: a matrix of doubles, and one behind it. */
+static tort_status resolve_inverse(tort_resolve *resolve) {
+    tort_status status = resolve_det(resolve);
+    if (status || tort_mul_size(resolve->scratch_bytes, 2, &resolve->scratch_bytes)) return status;
+    return tort_out_of_memory(resolve->error, SIZE_MAX);
+}
+
+static void swap_rows(int64_t n, double *a, int64_t i, int64_t k) {
+    for (int64_t j = 0; i != k && j < n; j++) {
+        const double swapped = a[k * n + j];
+        a[k * n + j] = a[i * n + j];
+        a[i * n + j] = swapped;
+    }
+}
+
+/* row += factor * other, of a matrix of n columns. */
+static void add_row(int64_t n, double *a, int64_t row, double factor, int64_t other) {
+    for (int64_t j = 0; j < n; j++) a[row * n + j] += factor * a[other * n + j];
+}
+
+/* What is done to the rows of a, until it is the unit matrix, makes the inverse of one. */
+static void invert(int64_t n, double *a, double *inverse) {
+    for (int64_t i = 0; i < n * n; i++) inverse[i] = i % (n + 1) == 0;
+    for (int64_t k = 0; k < n; k++) {
+        int64_t pivot = k;
+        for (int64_t i = k + 1; i < n; i++)
+            if (fabs(a[i * n + k]) > fabs(a[pivot * n + k])) pivot = i;
+        swap_rows(n, a, pivot, k);
+        swap_rows(n, inverse, pivot, k);
+        const double divisor = a[k * n + k];
+        for (int64_t j = 0; j < n; j++) {
+            a[k * n + j] /= divisor;
+            inverse[k * n + j] /= divisor;
+        }
+        for (int64_t i = 0; i < n; i++) {
+            const double factor = -a[i * n + k];
+            if (i == k) continue;
+            add_row(n, a, i, factor, k);
+            add_row(n, inverse, i, factor, k);
+        }
+    }
+}
+
+static tort_status run_inverse(const tort_call *call) {
+    const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
+    const int64_t n = x->dims[x->rank - 1], count = tort_count(y);
+    double *a = call->scratch, *inverse = a + n * n;
+    for (int64_t first = 0; first < count; first += n * n) {
+        tort_load_doubles(x->type, x->data, first, n * n, a);
+        invert(n, a, inverse);
+        tort_store_doubles(y->type, y->data, first, n * n, inverse);
+    }
+    return TORT_OK;
+}
+
 const tort_op tort_ops_det[] = {
+    {"com.microsoft", "Inverse", 1, 1, "X:T", "Y:T", "T=floats", "", 0, 0, 0, infer_inverse, resolve_inverse,
+     run_inverse},
     {"", "Det", 11, 21, "X:T", "Y:T", "T=floats", "", 0, 0, 0, infer_det, resolve_det, run_det},
     {"", "Det", 22, 28, "X:T", "Y:T", "T=floats13", "", 0, 0, 0, infer_det, resolve_det, run_det},
     {0},

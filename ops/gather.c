@@ -281,6 +281,8 @@ const tort_op tort_ops_gather[] = {
      sizeof(tort_gather_nd_params), infer_gather_nd, resolve_gather_nd, gather_nd},
     {"", "GatherND", 13, 28, "data:T indices:int64", "output:T", "T=all13", "batch_dims:int=0", 0, 0,
      sizeof(tort_gather_nd_params), infer_gather_nd, resolve_gather_nd, gather_nd},
+    {"com.microsoft", "TorchEmbedding", 1, 1, "weight:T indices:int64 padding_idx?:int64 scale_grad_by_freq?:bool",
+     "Y:T", "T=numeric13", "", 0, 0, sizeof(tort_gather_params), infer_gather, resolve_gather, gather},
     {"com.microsoft", "GatherND", 1, 1, "data:T indices:Tind", "output:T", "T=all Tind=int32|int64", "", 0, 0,
      sizeof(tort_gather_nd_params), infer_gather_nd, resolve_gather_nd, gather_nd},
     {0},

@@ -75,6 +75,10 @@ extern const tort_op tort_ops_microsoft_attention[];
 extern const tort_op tort_ops_multi_head_attention[];
 extern const tort_op tort_ops_microsoft_bias[];
 extern const tort_op tort_ops_microsoft_skip_norm[];
+extern const tort_op tort_ops_microsoft_group_norm[];
+extern const tort_op tort_ops_microsoft_distance[];
+extern const tort_op tort_ops_microsoft_hash[];
+extern const tort_op tort_ops_microsoft_unfold[];
 
 /* com.microsoft */
 extern const tort_op tort_ops_matmul_nbits[];
@@ -173,6 +177,10 @@ const tort_op *const tort_op_families[] = {
     tort_ops_multi_head_attention,
     tort_ops_microsoft_bias,
     tort_ops_microsoft_skip_norm,
+    tort_ops_microsoft_group_norm,
+    tort_ops_microsoft_distance,
+    tort_ops_microsoft_hash,
+    tort_ops_microsoft_unfold,
     tort_ops_matmul_nbits,
 
     tort_ops_ml_trees,

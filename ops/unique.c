@@ -17,6 +17,7 @@ typedef struct slices {
 typedef struct unique_params {
     bool flat, sorted;
     int32_t axis;
+    int32_t indices, inverse, counts; /* outputs; -1: the operator has none */
 } unique_params;
 
 /* ---- comparing ----------------------------------------------------------------------------------------------- */
@@ -85,8 +86,14 @@ static void sort_slices(const slices *s, int64_t *order, int64_t *spare) {
 /* ---- shapes -------------------------------------------------------------------------------------------------- */
 
 static tort_status read_params(const tort_node_view *node, tort_error *error, unique_params *params) {
+    const bool main_domain = !*node->op->domain; /* com.microsoft's has no indices, and is never sorted */
     params->flat = !tort_attr(node, "axis");
     params->sorted = tort_attr_int(node, "sorted") != 0;
+    params->indices = main_domain ? 1 : -1;
+    params->inverse = main_domain ? 2 : 1;
+    params->counts = main_domain ? 3 : 2;
+    if (!main_domain && node->inputs[0].rank >= 0 && node->inputs[0].rank != 1)
+        return tort_fail(error, TORT_E_MODEL, "x has rank %d, expected 1", (int)node->inputs[0].rank);
     if (params->flat || node->inputs[0].rank < 0) return TORT_OK;
     return tort_normalize_axis(error, tort_attr_int(node, "axis"), node->inputs[0].rank, &params->axis);
 }
@@ -144,9 +151,9 @@ static tort_status unique_infer(tort_infer *infer) {
     }
     dims[params.axis] = found;
     tort_infer_shape(infer, 0, input->type, params.flat ? 1 : input->rank, dims);
-    tort_infer_shape(infer, 1, TORT_INT64, 1, &found);
-    tort_infer_shape(infer, 2, TORT_INT64, 1, &slice_count);
-    tort_infer_shape(infer, 3, TORT_INT64, 1, &found);
+    if (params.indices > 0) tort_infer_shape(infer, params.indices, TORT_INT64, 1, &found);
+    tort_infer_shape(infer, params.inverse, TORT_INT64, 1, &slice_count);
+    tort_infer_shape(infer, params.counts, TORT_INT64, 1, &found);
     return TORT_OK;
 }
 
@@ -175,7 +182,7 @@ static void copy_slice(const slices *s, void *out, int64_t out_count, int64_t to
 }
 
 static int64_t *output_of(const tort_call *call, int32_t i) {
-    return i < call->output_count && tort_present(&call->outputs[i]) ? call->outputs[i].data : NULL;
+    return i > 0 && i < call->output_count && tort_present(&call->outputs[i]) ? call->outputs[i].data : NULL;
 }
 
 static tort_status unique_reference(const tort_call *call) {
@@ -184,8 +191,8 @@ static tort_status unique_reference(const tort_call *call) {
     slices s = slices_of(params, input->type, input->data, input->rank, input->dims);
     if (s.count == 0) return TORT_OK; /* and there is no scratch */
     int64_t *order = call->scratch, *group = order + s.count, *first = group + s.count, *place = first + s.count;
-    int64_t groups = 0, placed = 0, *indices = output_of(call, 1), *inverse = output_of(call, 2);
-    int64_t *counts = output_of(call, 3);
+    int64_t groups = 0, placed = 0, *indices = output_of(call, params->indices);
+    int64_t *inverse = output_of(call, params->inverse), *counts = output_of(call, params->counts);
 
     sort_slices(&s, order, first);
     for (int64_t i = 0; i < s.count; i++) {
@@ -219,5 +226,7 @@ static tort_status unique_reference(const tort_call *call) {
 const tort_op tort_ops_unique[] = {
     UNIQUE(11, 27, "all"),
     UNIQUE(28, 28, "all13"),
+    {"com.microsoft", "Unique", 1, 1, "x:T", "y:T idx:int64 counts:int64", "T=all", "", 1u << 0, 0,
+     sizeof(unique_params), unique_infer, unique_resolve, unique_reference},
     {0},
 };

@@ -1,7 +1,7 @@
 """The generators of all operators, a module a family: importing them fills maker.GENERATORS."""
 
 from . import control, elementwise, normalize, pooling, products, quantized, recurrent, reductions, sequences, shapes, signals, text, training  # noqa: F401
-from . import microsoft_float  # noqa: F401
+from . import microsoft_float, microsoft_small  # noqa: F401
 from . import maps, ml  # noqa: F401
 from . import control, elementwise, normalize, pooling, products, quantized, recurrent, reductions, sequences, shapes, signals, text, trees  # noqa: F401
 from . import control, elementwise, files, normalize, pooling, products, quantized, recurrent, reductions, sequences, shapes, signals, text, training  # noqa: F401
