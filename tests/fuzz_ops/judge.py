@@ -159,7 +159,9 @@ class Facts(dict):
              "count_include_pad", "exclude_outside", "exclusive", "fmod", "input_forget", "interleaved", "inverse", "is_causal",
              "is_case_sensitive", "is_test", "keepdims", "largest", "layout", "linear_before_reset", "new_axis", "noop_with_empty_axes",
              "onesided", "periodic", "reverse", "saturate", "select_last_index", "sorted", "spatial", "storage_order",
-             "training_mode", "transA", "transB", "upper", "detect_negative", "detect_positive", "output_sequence")
+             "training_mode", "transA", "transB", "upper", "detect_negative", "detect_positive", "output_sequence",
+             "causal", "do_rotary", "is_packed_batching", "output_qk", "past_present_share_buffer", "rotary_interleaved",
+             "sliding_window_cache", "unidirectional")
 
     def __init__(self, case, ours, theirs):
         inputs = case.node.inputs
