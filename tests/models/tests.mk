@@ -11,7 +11,7 @@ MODELS_ONLY = $(if $(ONLY),--only $(ONLY))
 MODELS_SETS := networks,detectors,programs
 MODELS_TARGETS += test-models test-models-timm test-models-tools test-models-handwritten test-models-tensorflow test-models-keras \
     test-models-keras-torch test-models-tflite test-models-optimum test-models-paddle test-models-jax test-models-sklearn \
-    test-models-optimized
+    test-models-optimized test-models-fused
 
 # $(call compare_models,ENVIRONMENT,SCRIPT AND OPTIONS)
 compare_models = $(1)/bin/python tests/models/$(2) --tinyort $(TINYORT) --folder $(BUILD)/models $(MODELS_ONLY)
@@ -62,6 +62,10 @@ test-models-paddle: all $(PADDLE_VENV)/ready
 test-models-jax: all $(JAX_VENV)/ready
 	$(call compare_models,$(JAX_VENV),jax_models.py)
 
+## Compare networks that onnxruntime has optimized and saved with onnxruntime on what they were made of. ONLY=NAME,...
+test-models-optimized: all $(MODELS_VENV)/ready
+	$(call compare_models,$(MODELS_VENV),optimized.py)
+
 ## The networks of test-models with all fusions, with none, and without each that joins nodes of a model (longer). ONLY=NAME,...
 test-models-fusions: all $(MODELS_VENV)/ready
 	$(MODELS_VENV)/bin/python tests/models/run.py --tinyort $(TINYORT) --folder $(BUILD)/models --sets $(MODELS_SETS) --fusions $(MODELS_ONLY)
@@ -83,6 +87,10 @@ test-models-sklearn: all $(SKLEARN_VENV)/ready
 test-models-voices: all $(MODELS_VENV)/voices
 	$(MODELS_VENV)/bin/python tests/models/voices.py --library $(SHARED)
 
+## Compare transformers as onnxruntime's optimizer and the builder of onnxruntime-genai write them (installs PyTorch). ONLY=NAME,...
+test-models-fused: all $(MODELS_VENV)/genai
+	$(MODELS_VENV)/bin/python tests/models/fused_transformers.py --tinyort $(TINYORT) --folder $(BUILD)/models $(MODELS_ONLY)
+
 $(MODELS_VENV)/ready:
 	python3 -m venv $(MODELS_VENV)
 	$(MODELS_VENV)/bin/pip install --quiet torch torchvision transformers onnx==1.23.2 onnxscript onnxruntime numpy
@@ -102,6 +110,11 @@ $(MODELS_VENV)/voices: $(MODELS_VENV)/ready
 $(SKLEARN_VENV)/ready:
 	python3 -m venv $(SKLEARN_VENV)
 	$(SKLEARN_VENV)/bin/pip install --quiet scikit-learn pandas skl2onnx onnx==1.23.2 onnxruntime
+	@touch $@
+
+# The builder alone: its library is not used.
+$(MODELS_VENV)/genai: $(MODELS_VENV)/ready
+	$(MODELS_VENV)/bin/pip install --quiet --no-deps onnxruntime-genai==0.18.0
 	@touch $@
 
 $(TENSORFLOW_VENV)/ready:
