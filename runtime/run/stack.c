@@ -139,13 +139,24 @@ tort_status tort_stack_parts(const tort_caller *c) {
     return status;
 }
 
+/* Dimension d of a part that was not made, out of the shape that the plan knows of the output; 0: it does not either.
+ */
+static int64_t planned_dim(const tort_caller *c, int32_t i, int32_t slot, int32_t d) {
+    const tort_info *whole = &c->outer->planned->infos[c->outer->planned->plan.slots[slot].value];
+    const int32_t batch = c->trips->batched ? 1 : 0;
+    if (whole->rank < 0) return 0;
+    const int32_t at = d + batch + (d >= axis_of(listed(c->trips, c->trips->output_axes, i), whole->rank - batch));
+    return at < whole->rank && tort_dim_known(whole->dims[at]) ? whole->dims[at] : 0;
+}
+
 /* No part was made: what the shape of one is known to be, with no such part. */
 static tort_status stack_none(const tort_caller *c, int32_t i, int32_t slot) {
     const tort_lowered *lowered = c->body->lowered;
     const tort_info *info = &lowered->infos[lowered->graph.outputs[c->asks + c->trips->results + i]];
     tort_tensor part = {.type = info->type};
     if (info->rank > 0 && info->rank < TORT_MAX_RANK - 1) part.rank = info->rank;
-    for (int32_t d = 0; d < part.rank; d++) part.dims[d] = tort_dim_known(info->dims[d]) ? info->dims[d] : 0;
+    for (int32_t d = 0; d < part.rank; d++)
+        part.dims[d] = tort_dim_known(info->dims[d]) ? info->dims[d] : planned_dim(c, i, slot, d);
     const bool batched = c->trips->batched;
     const tort_tensor whole = stack_of(&part, batched ? c->length : 0, listed(c->trips, c->trips->output_axes, i));
     return batched ? place_batch(c, slot, &whole) : tort_dynamic_place(c->outer, slot, &whole, c->error);

@@ -44,6 +44,17 @@ m (int64 n, float[3] x) => (float[3] y, float[T,3] steps) {
    }>
 }"""
 
+OPEN_STATE = """
+m (int64 n, float[L,3] x) => (float[M,K] y, float[T,R,Q] steps, int64[3] shape) {
+   go = Constant <value = bool {1}> ()
+   y, steps = Loop (n, go, x) <body = b (int64 i, bool c, float[A,B] v) => (bool k, float[C,D] w, float[E,F] s) {
+      k = Identity(c)
+      w = Neg(v)
+      s = Transpose(w)
+   }>
+   shape = Shape(steps)
+}"""
+
 STOPS = """
 m (float[2] x) => (float[2] y, int64[T] seen) {
    none = Constant <value = int64 {1000000}> ()
@@ -228,6 +239,11 @@ def stops(x):
     return [x, np.arange(trips, dtype=np.int64)]
 
 
+def open_state(n, x):
+    steps = np.stack([x.T * (-1) ** (i + 1) for i in range(int(n))]) if n else np.zeros((0, x.shape[1], x.shape[0]), np.float32)
+    return [x * np.float32((-1) ** int(n)), steps, np.array(steps.shape)]
+
+
 def grows(n, x):
     for _ in range(int(n)):
         x = np.concatenate([x, sigmoid(x)])
@@ -307,6 +323,8 @@ CASES = {
     "branches_else": (BRANCHES, branches, {"c": np.array(False), "x": floats(5, 4)}),
     "nested": (NESTED, nested, {"n": integer(4), "x": X}),
     "nested_no_trip": (NESTED, nested, {"n": integer(0), "x": X}),
+    "open_state": (OPEN_STATE, open_state, {"n": integer(3), "x": floats(2, 3)}),
+    "open_state_no_trip": (OPEN_STATE, open_state, {"n": integer(0), "x": floats(2, 3)}),
     "stops": (STOPS, stops, {"x": floats(2)}),
     "grows": (GROWS, grows, {"n": integer(5), "x": floats(1, 3)}),
     "grows_no_trip": (GROWS, grows, {"n": integer(0), "x": floats(1, 3)}),
