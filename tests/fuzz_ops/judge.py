@@ -73,9 +73,14 @@ def _of_outputs(case, name, ours, theirs):
     return None
 
 
+def shapes_known(ours, theirs):
+    """Of a model that runs, do both inferences know the rank of an output?"""
+    return ours.code == theirs.code == "OK" and any(None not in (a.dims, b.dims) for a, b in zip(ours.inferred, theirs.outputs))
+
+
 def shape_disagreement(name, ours, theirs):
-    """What two shape inferences say of one model; None where both agree, as far as both know something."""
-    if ours.inferred is None or theirs.code != "OK":
+    """What two shape inferences say of one model that runs; None where both agree, as far as both know something."""
+    if ours.code != "OK" or theirs.code != "OK":
         return None
     for k, (a, b) in enumerate(zip(ours.inferred, theirs.outputs)):
         if a.type and b.type and a.type != b.type:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import generators  # noqa: F401 - fills GENERATORS
 from engines import Answer, Harness, Oracle
-from judge import Explanations, disagreement, never, shape_disagreement
+from judge import Explanations, disagreement, never, shape_disagreement, shapes_known
 from maker import GENERATORS, make_case
 
 OWN_DOMAIN = "tinyort"  # of fused operators, which no other engine has
@@ -84,7 +84,7 @@ def judge_values(case, name, ours, answer, explanations):
 def judge_shapes(case, name, ours, answer, explanations):
     found = shape_disagreement(name, ours, answer)
     if found is None:
-        return ("agrees" if answer.code == "OK" and ours.inferred else "no opinion"), None
+        return ("agrees" if shapes_known(ours, answer) else f"no opinion ({answer.code})"), None
     return ("explained", None) if explanations.of(case, found, ours, Answer()) else (f"UNEXPLAINED {found.kind}", found)
 
 
