@@ -231,11 +231,11 @@ static void finish_row(const pool_job *job, const int64_t *out, int64_t first, i
     if (p->kind == TORT_POOL_LP)
         for (int64_t i = 0; i < last - first; i++) acc[i] = root(acc[i], p->p);
     if (p->kind != TORT_POOL_AVERAGE) return;
-    int64_t rows = 1;
-    for (int32_t i = 0; i < x; i++) rows *= tort_pool_divisor(p, i, out[i]);
+    double rows = 1; /* padding counted, more than an integer holds */
+    for (int32_t i = 0; i < x; i++) rows *= (double)tort_pool_divisor(p, i, out[i]);
     for (int64_t i = first; i < last; i++) {
-        const int64_t count = rows * tort_pool_divisor(p, x, i);
-        acc[i - first] = count ? acc[i - first] / (double)count : 0;
+        const double count = rows * (double)tort_pool_divisor(p, x, i);
+        acc[i - first] = count > 0 ? acc[i - first] / count : 0;
     }
 }
 

@@ -1,4 +1,5 @@
-"""Holds random single operators of every row of tinyort against onnxruntime and onnx.reference.
+"""Holds random single operators of every row of tinyort against onnxruntime and onnx.reference, the shapes that it infers when a model is
+loaded against onnx.shape_inference and against those of its own run.
 
 run.py --harness H --tinyort T --folder F [--seed S] [--cases N] [--only Op,...] [--jobs J] [--replay FOLDER]
 

@@ -1,4 +1,4 @@
-# Random models of one operator, held against onnxruntime and onnx.reference. `make test` runs some of them; `make fuzz-ops` as many
+# Random models of one operator, held against onnxruntime, onnx.reference and onnx.shape_inference. `make test` runs some of them; `make fuzz-ops` as many
 # as one likes, with the library built again under $(BUILD)/fuzz-ops with the sanitizers.
 #
 # SEED= and CASES= choose the cases; what fails lies in the folder findings, and is run alone by `make fuzz-ops REPLAY=FILE`.

@@ -204,6 +204,9 @@ const char *const operator_cases[] = {
     "2 3 4 -> f32[1,1,2,2] 2.5 2.5 2.5 2.5",
     "AveragePool 19; kernel_shape=2147483647 dilations=1 pads=2147483646,0 count_include_pad=1; f32[1,1,2] 2147483647 "
     "2147483647 -> f32[1,1,2] 1 2",
+    "AveragePool 11; kernel_shape=2147483647,2147483647,2147483647 count_include_pad=1 "
+    "pads=1073741823,1073741823,1073741823,1073741823,1073741823,1073741823; f64[1,1,1,1,1] "
+    "9903520300447984150353281023 -> f64[1,1,1,1,1] 1",
     "LpPool 22; kernel_shape=2147483647 p=1 pads=1073741823,1073741823; f32[1,1,3] 1 -2 3 -> f32[1,1,3] 6 6 6",
     "LpPool 22; kernel_shape=1431655765 p=1 dilations=3 auto_pad=SAME_UPPER; f32[1,1,4] 1 -2 3 4 -> f32[1,1,4] 5 2 3 5",
     "Conv 22; auto_pad=SAME_UPPER; f32[1,0,2]; f32[1,0,2147483647]; f32[1] 7 -> f32[1,1,2] 7 7",
