@@ -31,7 +31,7 @@ template <class T> static __global__ void pool(gpu_pool p, const T *x, T *y, siz
         const int64_t row_to = first_at(g.in_h - first_h, g.dilation_h, g.kernel_h);
         const int64_t column_from = first_at(-first_w, g.dilation_w, g.kernel_w);
         const int64_t column_to = first_at(g.in_w - first_w, g.dilation_w, g.kernel_w);
-        for (int64_t row = row_from; row < row_to; row++)
+        for (int64_t row = row_from; row < row_to && column_from < column_to; row++)
             for (int64_t column = column_from; column < column_to; column++) {
                 const int64_t h = first_h + row * g.dilation_h, w = first_w + column * g.dilation_w;
                 const float value = (float)plane[h * g.in_w + w];
