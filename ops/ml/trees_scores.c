@@ -29,20 +29,19 @@ static int32_t best_class(const tort_trees_params *p, const double *scores, cons
     return best < 0 ? 0 : best;
 }
 
-/* Two columns of one score: of a probability, where all votes are positive, else of a margin. */
+/* Two columns of one score: of a probability, where all votes are positive, else of a margin. A transform of both but
+ * LOGISTIC is left out, and PROBIT has one column. */
 static void split_score(const tort_trees_params *p, double *scores) {
     const double score = scores[0];
     scores[1] = 0;
     if (p->transform == TORT_POST_PROBIT) {
         tort_post_transform_doubles(p->transform, scores, 1);
-    } else if (p->all_positive) {
-        scores[1] = score;
-        scores[0] = 1 - score;
-    } else {
-        scores[1] = score;
-        scores[0] = -score;
-        if (p->transform == TORT_POST_LOGISTIC) tort_post_transform_doubles(p->transform, scores, 2);
+        return;
     }
+    const bool logistic = p->transform == TORT_POST_LOGISTIC;
+    scores[1] = score;
+    scores[0] = p->all_positive && !logistic ? 1 - score : -score;
+    if (logistic) tort_post_transform_doubles(p->transform, scores, 2);
 }
 
 /* The class, where one number speaks for the only class or for both. */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "ops/numeric.h"
-#include "tests/unit/cpu_kernel_cases.h"
+#include "tests/unit/cpu_tree_cases.h"
 
 #define TAIL 64 /* bytes behind an input that a vector may read */
 
@@ -528,5 +528,8 @@ const kernel_case kernel_cases[] = {
     {"", "SimplifiedLayerNormalization", "rms_norm_rows", make_rms_norm, NULL},
     {"com.microsoft", "SkipLayerNormalization", "skip_norm_rows", make_skip_norm, NULL},
     {"com.microsoft", "SkipSimplifiedLayerNormalization", "skip_norm_rows", make_simplified_skip_norm, NULL},
+    {"ai.onnx.ml", "TreeEnsembleRegressor", "trees_packed", make_tree_regressor, NULL},
+    {"ai.onnx.ml", "TreeEnsembleClassifier", "trees_packed", make_tree_classifier, NULL},
+    {"ai.onnx.ml", "TreeEnsemble", "trees_packed", make_tree_ensemble, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

@@ -11,10 +11,12 @@ typedef struct random_node {
     int32_t opset, input_count, attribute_count;
     tort_tensor inputs[MAX_INPUTS];
     bool constant[MAX_INPUTS];
-    float tolerance; /* relative, and a tenth of it absolute; 0: the last bit of a division */
-    tort_attribute attributes[12];
+    float tolerance;               /* relative, and a tenth of it absolute; 0: the last bit of a division */
+    tort_attribute attributes[20]; /* u.i of one that is a tensor: which of `tensors` */
     int64_t lists[6][8];
-    int32_t list_count;
+    tort_tensor tensors[4];
+    int32_t list_count, tensor_count;
+    void *block; /* of longer lists, to be freed */
 } random_node;
 
 typedef struct random_source {

@@ -44,6 +44,19 @@ static bool guard_intact(const void *buffer, size_t bytes) {
     return true;
 }
 
+/* Gives the model the tensors that are attributes. */
+static void add_tensors(tort_model *model, random_node *random) {
+    for (int32_t i = 0; i < random->attribute_count; i++) {
+        tort_attribute *attribute = &random->attributes[i];
+        if (attribute->kind != TORT_ATTR_TENSOR) continue;
+        int32_t *weight = tort_arena_array(&model->arena, 1, sizeof *weight);
+        cr_assert(weight);
+        *weight = tort_model_add_weight_data(model, &random->tensors[attribute->u.i]);
+        cr_assert(*weight >= 0);
+        attribute->u.weights = weight;
+    }
+}
+
 static tort_model *model_of(const char *domain, const char *op, random_node *random, const tort_env *env,
                             tort_error *error) {
     tort_model *model = tort_model_new(env);
@@ -52,6 +65,7 @@ static tort_model *model_of(const char *domain, const char *op, random_node *ran
     cr_assert(ports);
     tort_graph *graph = &model->graphs[0];
     graph->inputs = ports + MAX_INPUTS;
+    add_tensors(model, random);
     for (int32_t i = 0; i < random->input_count; i++) {
         char name[16];
         ports[i] = -1;
@@ -215,9 +229,12 @@ static bool run_round(const kernel_case *kernel, const tort_kernel *row, const o
         for (int32_t i = 0; i < model->graphs[0].value_count; i++) infos[i] = model->graphs[0].values[i].info;
         cr_assert(tort_pass_init(&pass, model, &model->graphs[0], infos, &model->dims, &model->arena, &error) == 0);
         tort_node_view view = tort_pass_view(&pass, 0);
-        void *params = aligned_alloc(16, view.op->params_size / 16 * 16 + 16);
+        size_t params_bytes;
+        cr_assert(tort_params_measure(&view, &model->graphs[0].nodes[0], &params_bytes, &error) == TORT_OK, "%s: %s",
+                  label, error.msg);
+        void *params = aligned_alloc(16, params_bytes / 16 * 16 + 16);
         cr_assert(params);
-        memset(params, 0, view.op->params_size);
+        memset(params, 0, params_bytes);
         tort_resolve resolve = {.node = &view, .params = params, .error = &error};
         if (view.op->resolve) cr_assert(view.op->resolve(&resolve) == TORT_OK, "%s: %s", label, error.msg);
         view.params = params;
@@ -239,6 +256,7 @@ static bool run_round(const kernel_case *kernel, const tort_kernel *row, const o
         tort_model_free(model);
     }
     for (int32_t i = 0; i < random.input_count; i++) free(random.inputs[i].data);
+    free(random.block);
     return taken;
 }
 

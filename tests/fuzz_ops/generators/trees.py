@@ -156,7 +156,7 @@ def ensemble(m):
     targets = m.pick(1, 1, 2, 3)
     lists = {name: [] for name in ("nodes_featureids", "nodes_truenodeids", "nodes_falsenodeids", "nodes_trueleafs",
                                    "nodes_falseleafs", "nodes_missing_value_tracks_true", "leaf_targetids", "tree_roots")}
-    splits, kinds, weights, members = [], [], [], []
+    splits, kinds, weights, members, whole = [], [], [], [], m.chance(0.8)
     for tree in trees:
         branches = [i for i, node in enumerate(tree.nodes) if node]
         leaves = [i for i, node in enumerate(tree.nodes) if not node]
@@ -172,7 +172,7 @@ def ensemble(m):
             splits.append(threshold)
             kinds.append(mode)
             if mode == MEMBER:
-                members += [m.number(-4, 4) / 2 for _ in range(m.number(1, 5))] + [np.nan]
+                members += [m.number(-4, 4) / (1 if whole else 2) for _ in range(m.number(1, 5))] + [np.nan]
         for _ in leaves:
             lists["leaf_targetids"].append(m.number(0, targets - 1))
             weights.append(weight(m, False))

@@ -1,0 +1,234 @@
+"""Exports models of scikit-learn, LightGBM, XGBoost and CatBoost as their users do, and compares tinyort with onnxruntime and
+with the library that trained the model.
+
+    trees_models.py --library build/libtinyort.so [--folder DIR] [--only NAME,...] [--chain cpu]
+
+Each model runs on rows that it was not trained with, one alone and all together, with missing values where the model takes them.
+"""
+
+import argparse
+import pathlib
+import sys
+import traceback
+import warnings
+
+import numpy
+import onnx
+import onnxruntime
+from sklearn import ensemble, tree
+from sklearn.datasets import make_classification, make_regression
+
+from session import Session
+
+FEATURES = 10
+ROWS = 600
+warnings.filterwarnings("ignore")
+
+
+def regression(targets=1):
+    x, y = make_regression(ROWS, FEATURES, n_informative=6, n_targets=targets, noise=3.0, random_state=1)
+    return x.astype(numpy.float32), y
+
+
+def classification(classes=2, labels=None):
+    x, y = make_classification(ROWS, FEATURES, n_informative=6, n_classes=classes, random_state=2)
+    return x.astype(numpy.float32), y if labels is None else numpy.array(labels)[y]
+
+
+def holes(x):
+    """The same rows with missing values."""
+    x = x.copy()
+    x[numpy.random.default_rng(5).random(x.shape) < 0.1] = numpy.nan
+    return x
+
+
+# ---- exporters: each takes a fitted model and a path ---------------------------------------------------------------------
+
+
+def of_sklearn(model, path):
+    from skl2onnx import to_onnx
+
+    options = {id(model): {"zipmap": False}} if hasattr(model, "classes_") else None
+    onnx.save(to_onnx(model, numpy.zeros((1, FEATURES), numpy.float32), options=options), path)
+
+
+def of_onnxmltools(convert):
+    def export(model, path):
+        import onnxmltools
+        from onnxmltools.convert.common.data_types import FloatTensorType
+
+        options = {"zipmap": False} if convert == "convert_lightgbm" else {}
+        made = getattr(onnxmltools, convert)(model, initial_types=[("X", FloatTensorType([None, FEATURES]))], **options)
+        onnx.save(made, path)
+
+    return export
+
+
+def of_catboost(model, path):
+    model.save_model(str(path), format="onnx")
+    made = onnx.load(path)
+    cut_maps(made.graph)
+    onnx.save(made, path)
+
+
+def cut_maps(graph):
+    """Takes the ZipMap at the end away, as zipmap=False does for the others."""
+    for node in [node for node in graph.node if node.op_type == "ZipMap"]:
+        for output in graph.output:
+            if output.name == node.output[0]:
+                output.CopyFrom(onnx.helper.make_tensor_value_info(node.input[0], onnx.TensorProto.FLOAT, None))
+        graph.node.remove(node)
+
+
+# ---- models --------------------------------------------------------------------------------------------------------------
+
+
+def lightgbm(kind, **options):
+    import lightgbm as library
+
+    return getattr(library, kind)(n_estimators=40, verbose=-1, random_state=0, **options)
+
+
+def xgboost(kind, **options):
+    import xgboost as library
+
+    return getattr(library, kind)(n_estimators=40, max_depth=5, random_state=0, **options)
+
+
+def catboost(kind, **options):
+    import catboost as library
+
+    return getattr(library, kind)(iterations=40, depth=5, random_seed=0, verbose=False, allow_writing_files=False, **options)
+
+
+def boosted(base, rounds=20):
+    return base(n_estimators=rounds, random_state=0)
+
+
+WORDS = ["no", "yes"]
+COLOURS = ["red", "green", "blue"]
+SKLEARN, LIGHTGBM, XGBOOST = of_sklearn, of_onnxmltools("convert_lightgbm"), of_onnxmltools("convert_xgboost")
+
+# Name: the model, its data, its exporter, whether it takes missing values.
+MODELS = {
+    "sklearn_tree": (lambda: tree.DecisionTreeClassifier(random_state=0), lambda: classification(), SKLEARN, False),
+    "sklearn_tree_regression": (lambda: tree.DecisionTreeRegressor(random_state=0), lambda: regression(), SKLEARN, False),
+    "sklearn_tree_two_targets": (lambda: tree.DecisionTreeRegressor(max_depth=7), lambda: regression(2), SKLEARN, False),
+    "sklearn_forest": (lambda: boosted(ensemble.RandomForestClassifier), lambda: classification(), SKLEARN, False),
+    "sklearn_forest_strings": (lambda: boosted(ensemble.RandomForestClassifier), lambda: classification(2, WORDS), SKLEARN, False),
+    "sklearn_forest_five": (lambda: boosted(ensemble.RandomForestClassifier), lambda: classification(5), SKLEARN, False),
+    "sklearn_forest_labels": (lambda: boosted(ensemble.RandomForestClassifier), lambda: classification(3, [30, -1, 7]), SKLEARN, False),
+    "sklearn_forest_regression": (lambda: boosted(ensemble.RandomForestRegressor), lambda: regression(), SKLEARN, False),
+    "sklearn_forest_two_targets": (lambda: boosted(ensemble.RandomForestRegressor), lambda: regression(2), SKLEARN, False),
+    "sklearn_extra_trees": (lambda: boosted(ensemble.ExtraTreesClassifier), lambda: classification(3, COLOURS), SKLEARN, False),
+    "sklearn_extra_trees_regression": (lambda: boosted(ensemble.ExtraTreesRegressor), lambda: regression(), SKLEARN, False),
+    "sklearn_boosting": (lambda: boosted(ensemble.GradientBoostingClassifier), lambda: classification(), SKLEARN, False),
+    "sklearn_boosting_three": (lambda: boosted(ensemble.GradientBoostingClassifier), lambda: classification(3), SKLEARN, False),
+    "sklearn_boosting_regression": (lambda: boosted(ensemble.GradientBoostingRegressor), lambda: regression(), SKLEARN, False),
+    "sklearn_histograms": (lambda: ensemble.HistGradientBoostingClassifier(max_iter=20), lambda: classification(), SKLEARN, True),
+    "sklearn_histograms_three": (lambda: ensemble.HistGradientBoostingClassifier(max_iter=20), lambda: classification(3), SKLEARN, True),
+    "sklearn_histograms_regression": (lambda: ensemble.HistGradientBoostingRegressor(max_iter=20), lambda: regression(), SKLEARN, True),
+    "sklearn_isolation": (lambda: boosted(ensemble.IsolationForest), lambda: regression(), SKLEARN, False),
+    "sklearn_adaboost": (lambda: boosted(ensemble.AdaBoostClassifier), lambda: classification(3), SKLEARN, False),
+    "sklearn_adaboost_regression": (lambda: boosted(ensemble.AdaBoostRegressor), lambda: regression(), SKLEARN, False),
+    "lightgbm": (lambda: lightgbm("LGBMClassifier"), lambda: classification(), LIGHTGBM, True),
+    "lightgbm_three": (lambda: lightgbm("LGBMClassifier"), lambda: classification(3, [3, 5, 9]), LIGHTGBM, True),
+    "lightgbm_regression": (lambda: lightgbm("LGBMRegressor"), lambda: regression(), LIGHTGBM, True),
+    "lightgbm_forest": (lambda: lightgbm("LGBMRegressor", boosting_type="rf", subsample=0.6, subsample_freq=1), lambda: regression(), LIGHTGBM, True),
+    "xgboost": (lambda: xgboost("XGBClassifier"), lambda: classification(), XGBOOST, True),
+    "xgboost_three": (lambda: xgboost("XGBClassifier"), lambda: classification(3), XGBOOST, True),
+    "xgboost_regression": (lambda: xgboost("XGBRegressor"), lambda: regression(), XGBOOST, True),
+    "xgboost_counts": (lambda: xgboost("XGBRegressor", objective="count:poisson"), lambda: (regression()[0], abs(regression()[1]) // 20), XGBOOST, True),
+    "catboost": (lambda: catboost("CatBoostClassifier"), lambda: classification(), of_catboost, True),
+    "catboost_three": (lambda: catboost("CatBoostClassifier"), lambda: classification(3, COLOURS), of_catboost, True),
+    "catboost_regression": (lambda: catboost("CatBoostRegressor"), lambda: regression(), of_catboost, True),
+}
+
+
+# ---- comparing -----------------------------------------------------------------------------------------------------------
+
+
+def differing(ours, theirs):
+    """What differs between two lists of outputs; "" if nothing does."""
+    for k, (a, b) in enumerate(zip(ours, theirs)):
+        b = numpy.asarray(b)
+        if a.shape != b.shape:
+            return f"output {k} has shape {a.shape}, not {b.shape}"
+        if a.dtype.kind in "fc":
+            wrong = ~numpy.isclose(a, b, rtol=1e-4, atol=1e-5, equal_nan=True)
+        else:
+            wrong = a != b
+        if wrong.any():
+            at = numpy.argwhere(wrong)[0]
+            return f"output {k}: {wrong.sum()} of {wrong.size} differ, at {tuple(map(int, at))} {a[tuple(at)]!r}, not {b[tuple(at)]!r}"
+    return ""
+
+
+def predictions(model, x):
+    """What the library itself says, as (labels or numbers, probabilities or None)."""
+    labels = numpy.asarray(model.predict(x))
+    probabilities = model.predict_proba(x) if hasattr(model, "predict_proba") else None
+    return labels, probabilities
+
+
+def far_from_truth(model, x, outputs):
+    """In parts of the whole: how many of the library's predictions tinyort does not make. Floats fall on the other side of few
+    thresholds that are doubles."""
+    labels, _ = predictions(model, x)
+    ours = outputs[0].reshape(labels.shape)
+    if labels.dtype.kind == "f" and ours.dtype.kind == "f":
+        wrong = ~numpy.isclose(ours, labels, rtol=1e-3, atol=1e-3 * (abs(labels).max() + 1e-9))
+    else:
+        wrong = ours.astype(str) != labels.astype(str)
+    return float(wrong.mean())
+
+
+def check(name, folder, options):
+    make, data, export, missing = MODELS[name]
+    path = folder / f"{name}.onnx"
+    x, y = data()
+    half = len(x) // 2
+    model = make().fit(holes(x[:half]) if missing else x[:half], y[:half])
+    export(model, path)
+    ours = Session(path, options.chain, options.library)
+    theirs = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    feed = theirs.get_inputs()[0].name
+    problems = []
+    for rows in ([x[half:]] + ([holes(x[half:])] if missing else []) + [x[half : half + 1]]):
+        found = ours.run(None, {feed: rows})
+        problem = differing(found, theirs.run(None, {feed: rows}))
+        wrong = far_from_truth(model, rows, found)
+        if problem:
+            problems.append(f"{len(rows)} rows, onnxruntime: {problem}")
+        if wrong > 0.01:
+            problems.append(f"{len(rows)} rows: {wrong:.1%} of the predictions are not those of the library")
+    ours.close()
+    return problems
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--library", default="build/libtinyort.so")
+    parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("build/trees"))
+    parser.add_argument("--chain", default="cpu")
+    parser.add_argument("--only")
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    failed, names = 0, options.only.split(",") if options.only else list(MODELS)
+    for name in names:
+        try:
+            problems = check(name, options.folder, options)
+        except Exception as error:  # noqa: BLE001 - an export or a load that fails is a result
+            problems = [f"{type(error).__name__}: {str(error)[:300]}"]
+            if options.only:
+                traceback.print_exc()
+        failed += bool(problems)
+        print(f"{'FAIL' if problems else 'ok  '} {name}")
+        for problem in problems:
+            print(f"     {problem}", flush=True)
+    print(f"trees-models: {len(names) - failed} passed, {failed} failed")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()
