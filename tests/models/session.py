@@ -6,6 +6,7 @@ import os
 import numpy
 
 TYPES = [None, "f4", "u1", "i1", "u2", "i2", "i4", "i8", None, "?", "f2", "f8", "u4", "u8"]  # by TORT_FLOAT and the rest
+STRING = 8
 CODES = {numpy.dtype(name): code for code, name in enumerate(TYPES) if name}
 
 
@@ -29,13 +30,21 @@ class Options(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("chain", ctypes.c_char_p)]
 
 
+class String(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("length", ctypes.c_size_t)]
+
+
 def tensor_of(array):
     return Tensor(CODES[array.dtype], array.ndim, (ctypes.c_int64 * 8)(*array.shape), array.ctypes.data)
 
 
 def array_of(tensor):
     """A copy: the context's memory is of its next run."""
-    shape, dtype = tuple(tensor.dims[: tensor.rank]), numpy.dtype(TYPES[tensor.type])
+    shape = tuple(tensor.dims[: tensor.rank])
+    if tensor.type == STRING:
+        strings = (String * int(numpy.prod(shape, dtype=numpy.int64))).from_address(tensor.data)
+        return numpy.array([ctypes.string_at(s.data, s.length).decode() for s in strings], object).reshape(shape)
+    dtype = numpy.dtype(TYPES[tensor.type])
     size = int(numpy.prod(shape, dtype=numpy.int64)) * dtype.itemsize
     return numpy.frombuffer(ctypes.string_at(tensor.data, size) if size else b"", dtype).reshape(shape)
 

@@ -11,7 +11,7 @@ MODELS_ONLY = $(if $(ONLY),--only $(ONLY))
 MODELS_SETS := networks,detectors,programs
 MODELS_TARGETS += test-models test-models-timm test-models-tools test-models-handwritten test-models-tensorflow test-models-keras \
     test-models-keras-torch test-models-tflite test-models-optimum test-models-paddle test-models-jax test-models-sklearn \
-    test-models-optimized test-models-fused
+    test-models-optimized test-models-fused test-models-trees
 
 # $(call compare_models,ENVIRONMENT,SCRIPT AND OPTIONS)
 compare_models = $(1)/bin/python tests/models/$(2) --tinyort $(TINYORT) --folder $(BUILD)/models $(MODELS_ONLY)
@@ -137,4 +137,20 @@ $(PADDLE_VENV)/ready:
 $(JAX_VENV)/ready:
 	python3 -m venv $(JAX_VENV)
 	$(JAX_VENV)/bin/pip install --quiet jax2onnx flax onnxruntime
+	@touch $@
+
+TREES_VENV ?= build/venv-trees
+
+.PHONY: bench-trees
+## Compare trees as scikit-learn, LightGBM, XGBoost and CatBoost export them with onnxruntime and with their makers (installs those).
+test-models-trees: all $(TREES_VENV)/ready
+	$(TREES_VENV)/bin/python tests/models/trees_models.py --library $(SHARED) --folder $(BUILD)/trees $(MODELS_ONLY)
+
+## Time ensembles of trees in turns with onnxruntime, at one thread and at two, SECONDS=S each.
+bench-trees: $(SHARED) $(TREES_VENV)/ready
+	$(TREES_VENV)/bin/python tests/models/trees_bench.py --library $(SHARED) --folder $(BUILD)/trees $(if $(SECONDS),--seconds $(SECONDS))
+
+$(TREES_VENV)/ready:
+	python3 -m venv $(TREES_VENV)
+	$(TREES_VENV)/bin/pip install --quiet scikit-learn skl2onnx lightgbm xgboost catboost onnxmltools onnxruntime onnx==1.23.2
 	@touch $@

@@ -11,6 +11,7 @@ typedef struct random_node {
     int32_t opset, input_count, attribute_count;
     tort_tensor inputs[MAX_INPUTS];
     bool constant[MAX_INPUTS];
+    bool second_output;            /* is required, but nobody wants it */
     float tolerance;               /* relative, and a tenth of it absolute; 0: the last bit of a division */
     tort_attribute attributes[20]; /* u.i of one that is a tensor: which of `tensors` */
     int64_t lists[6][8];

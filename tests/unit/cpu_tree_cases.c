@@ -26,11 +26,6 @@ typedef struct tree_lists {
 static const char *const mode_names[] = {"BRANCH_LEQ", "BRANCH_LT",  "BRANCH_GTE", "BRANCH_GT",
                                          "BRANCH_EQ",  "BRANCH_NEQ", "LEAF"};
 
-static int64_t draw(random_source *r, int64_t low, int64_t high) {
-    r->state = r->state * 6364136223846793005u + 1442695040888963407u;
-    return low + (int64_t)((r->state >> 33) % (uint64_t)(high - low + 1));
-}
-
 static tree_lists *new_lists(random_node *n, random_source *r) {
     tree_lists *lists = calloc(1, sizeof *lists);
     cr_assert(lists);
@@ -140,6 +135,7 @@ void make_tree_classifier(random_node *n, random_source *r) {
     add_floats(n, "class_weights", l->votes, l->weights);
     for (int64_t c = 0; c < 3; c++) l->labels[c] = 10 * c - 7;
     add_ints(n, "classlabels_int64s", l->target_count, l->labels);
+    n->second_output = true;
 }
 
 /* ---- TreeEnsemble-5 ---------------------------------------------------------------------------------------------- */
