@@ -3,6 +3,7 @@
  * Features lie along the last axis. Lists that have one number for all of them, or one for each, are checked as soon as
  * their number is known. */
 #include "ops/extent.h"
+#include "ops/ml/lists.h"
 #include "ops/ml/rows.h"
 
 #include <math.h>
@@ -16,11 +17,6 @@ static tort_status check_list(const tort_infer *infer, const char *name, int64_t
     if (count == 1 || x->rank < 0 || !tort_dim_known(features) || features == count) return TORT_OK;
     return tort_fail(infer->error, TORT_E_MODEL, "%s has %lld numbers for %lld features; expected one, or one for each",
                      name, (long long)count, (long long)features);
-}
-
-static int64_t list_count(const tort_node_view *node, const char *name) {
-    const tort_attribute *list = tort_attr(node, name);
-    return list ? list->count : 0;
 }
 
 static void infer_floats(const tort_infer *infer) {
@@ -64,7 +60,7 @@ typedef struct scaler_params {
 } scaler_params;
 
 static tort_status scaler_infer(tort_infer *infer) {
-    const int64_t offset = list_count(infer->node, "offset"), scale = list_count(infer->node, "scale");
+    const int64_t offset = tort_attr_count(infer->node, "offset"), scale = tort_attr_count(infer->node, "scale");
     if (offset && scale && offset != scale)
         return tort_fail(infer->error, TORT_E_MODEL, "offset has %lld numbers and scale %lld; expected as many",
                          (long long)offset, (long long)scale);
@@ -132,12 +128,12 @@ static tort_status check_integers(const tort_infer *infer) {
 static tort_status imputer_infer(tort_infer *infer) {
     const tort_type type = infer->node->inputs[0].type;
     const char *name = imputed_name(type), *other = imputed_name(tort_type_is_float(type) ? TORT_INT64 : TORT_FLOAT);
-    if (list_count(infer->node, name) == 0)
+    if (tort_attr_count(infer->node, name) == 0)
         return tort_fail(infer->error, TORT_E_MODEL, "has no %s, which X of type %s needs", name, tort_type_name(type));
-    if (list_count(infer->node, other))
+    if (tort_attr_count(infer->node, other))
         return tort_fail(infer->error, TORT_E_MODEL, "has both %s and %s; expected %s alone for X of type %s", name,
                          other, name, tort_type_name(type));
-    tort_status status = check_list(infer, name, list_count(infer->node, name));
+    tort_status status = check_list(infer, name, tort_attr_count(infer->node, name));
     if (!status) status = check_integers(infer);
     tort_infer_same(infer, 0, 0);
     return status;

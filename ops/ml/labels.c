@@ -1,26 +1,23 @@
 /* labels.c - see labels.h. */
 #include "ops/ml/labels.h"
 
-#include <string.h>
+#include "ops/ml/lists.h"
 
-static int64_t list_count(const tort_node_view *node, const char *name) {
-    const tort_attribute *list = tort_attr(node, name);
-    return list ? list->count : 0;
-}
+#include <string.h>
 
 tort_status tort_read_labels(const tort_node_view *node, const char *integers, const char *strings, tort_type *type,
                              int64_t *count, tort_error *error) {
-    const int64_t numbers = list_count(node, integers), texts = list_count(node, strings);
+    const int64_t numbers = tort_attr_count(node, integers), texts = tort_attr_count(node, strings);
     *type = texts ? TORT_STRING : TORT_INT64;
     *count = texts ? texts : numbers;
     if (!numbers || !texts) return TORT_OK;
     return tort_fail(error, TORT_E_MODEL, "has both %s and %s; expected one of them", integers, strings);
 }
 
-tort_labels tort_resolve_labels(const tort_resolve *resolve, const char *integers, const char *strings) {
-    const bool texts = list_count(resolve->node, strings) > 0;
-    return (tort_labels){.type = texts ? TORT_STRING : TORT_INT64,
-                         .list = tort_resolve_list(resolve, texts ? strings : integers)};
+void tort_resolve_labels(const tort_resolve *resolve, const char *integers, const char *strings, tort_labels *labels) {
+    const bool texts = tort_attr_count(resolve->node, strings) > 0;
+    labels->type = texts ? TORT_STRING : TORT_INT64;
+    labels->list = tort_resolve_list(resolve, texts ? strings : integers);
 }
 
 size_t tort_labels_bytes(const tort_labels *labels) {

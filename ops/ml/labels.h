@@ -15,7 +15,7 @@ typedef struct tort_labels {
 tort_status tort_read_labels(const tort_node_view *node, const char *integers, const char *strings, tort_type *type,
                              int64_t *count, tort_error *error);
 /* The same, read already, for params. */
-tort_labels tort_resolve_labels(const tort_resolve *resolve, const char *integers, const char *strings);
+void tort_resolve_labels(const tort_resolve *resolve, const char *integers, const char *strings, tort_labels *labels);
 
 /* Scratch that tort_labels_open needs. */
 size_t tort_labels_bytes(const tort_labels *labels);

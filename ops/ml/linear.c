@@ -3,6 +3,7 @@
  * The text leaves open what a classifier with one score does; it is what ONNX Runtime does: the score is that of the
  * second class, and the first one gets a score too. */
 #include "ops/ml/labels.h"
+#include "ops/ml/lists.h"
 #include "ops/ml/post_transform.h"
 #include "ops/ml/rows.h"
 #include "ops/ml/two_scores.h"
@@ -15,16 +16,10 @@ typedef struct linear_params {
     tort_labels labels; /* of a classifier */
 } linear_params;
 
-static int64_t floats_count(const tort_node_view *node, const char *name) {
-    int32_t count = 0;
-    tort_attr_floats(node, name, &count);
-    return count;
-}
-
 /* ---- scores ------------------------------------------------------------------------------------------------------ */
 
 static tort_status check_coefficients(const tort_infer *infer, tort_dim features, int64_t targets) {
-    const int64_t count = floats_count(infer->node, "coefficients");
+    const int64_t count = tort_attr_count(infer->node, "coefficients");
     if (count == 0 || count % targets)
         return tort_fail(infer->error, TORT_E_MODEL,
                          "coefficients has %lld numbers; expected as many as features for each of %lld targets",
@@ -52,7 +47,7 @@ static float score_of(const linear_params *params, const tort_tensor *x, int64_t
 /* ---- LinearRegressor --------------------------------------------------------------------------------------------- */
 
 static tort_status regressor_infer(tort_infer *infer) {
-    const int64_t targets = tort_attr_int(infer->node, "targets"), given = floats_count(infer->node, "intercepts");
+    const int64_t targets = tort_attr_int(infer->node, "targets"), given = tort_attr_count(infer->node, "intercepts");
     tort_dim dims[2], features;
     if (targets < 1)
         return tort_fail(infer->error, TORT_E_MODEL, "targets is %lld, expected 1 or more", (long long)targets);
@@ -91,7 +86,7 @@ static tort_status regressor_reference(const tort_call *call) {
 
 /* Without intercepts, which are then 0, there is a score for each label. */
 static int64_t class_scores(const tort_node_view *node, int64_t labels) {
-    const int64_t intercepts = floats_count(node, "intercepts");
+    const int64_t intercepts = tort_attr_count(node, "intercepts");
     if (intercepts) return intercepts;
     return labels ? labels : 1;
 }
@@ -123,7 +118,7 @@ static tort_status classifier_infer(tort_infer *infer) {
 
 static tort_status classifier_resolve(tort_resolve *resolve) {
     linear_params *params = resolve->params;
-    params->labels = tort_resolve_labels(resolve, "classlabels_ints", "classlabels_strings");
+    tort_resolve_labels(resolve, "classlabels_ints", "classlabels_strings", &params->labels);
     resolve->scratch_bytes = tort_labels_bytes(&params->labels);
     return resolve_scores(resolve, class_scores(resolve->node, params->labels.list.count));
 }

@@ -2,6 +2,7 @@
  *
  * A mapping is two lists and a default, whatever attributes they come from; LabelEncoder-1 has one list, whose other
  * side is the index. */
+#include "ops/ml/lists.h"
 #include "ops/ml/lookup.h"
 #include "ops/numeric.h"
 #include "ops/shapes.h"
@@ -121,7 +122,8 @@ static tort_status resolve_default(tort_resolve *resolve, mapping_params *params
 static tort_status resolve_encoder(tort_resolve *resolve, bool first) {
     mapping_params *params = resolve->params;
     const side keys = side_of(resolve->node, true), values = side_of(resolve->node, false);
-    *params = (mapping_params){.kind = KEYS_TO_VALUES, .first = first};
+    params->kind = KEYS_TO_VALUES;
+    params->first = first;
     params->key_type = keys.type;
     params->value_type = values.type;
     tort_status status = resolve_side(resolve, &keys, &params->keys);
@@ -146,11 +148,6 @@ static void infer_other(const tort_infer *infer) {
     infer->outputs[0].type = infer->node->inputs[0].type == TORT_STRING ? TORT_INT64 : TORT_STRING;
 }
 
-static int64_t list_count(const tort_node_view *node, const char *name) {
-    const tort_attribute *list = tort_attr(node, name);
-    return list ? list->count : 0;
-}
-
 static void resolve_other(tort_resolve *resolve, mapping_params *params) {
     const int64_t integer = tort_attr_int(resolve->node, "default_int64");
     params->key_type = resolve->node->inputs[0].type;
@@ -162,7 +159,7 @@ static void resolve_other(tort_resolve *resolve, mapping_params *params) {
 
 static tort_status encoder1_infer(tort_infer *infer) {
     infer_other(infer);
-    if (list_count(infer->node, "classes_strings")) return TORT_OK;
+    if (tort_attr_count(infer->node, "classes_strings")) return TORT_OK;
     return tort_fail(infer->error, TORT_E_MODEL, "has no classes_strings with elements");
 }
 
@@ -180,7 +177,8 @@ static tort_status encoder1_resolve(tort_resolve *resolve) {
 }
 
 static tort_status mapper_infer(tort_infer *infer) {
-    const int64_t integers = list_count(infer->node, "cats_int64s"), strings = list_count(infer->node, "cats_strings");
+    const int64_t integers = tort_attr_count(infer->node, "cats_int64s"),
+                  strings = tort_attr_count(infer->node, "cats_strings");
     infer_other(infer);
     if (integers == strings && integers > 0) return TORT_OK;
     return tort_fail(infer->error, TORT_E_MODEL,

@@ -1,6 +1,7 @@
 /* maps.c - CastMap and DictVectorizer: a map becomes a row of a matrix, [1, C].
  *
  * The text of DictVectorizer says 1-D; files are written for the row that ONNX Runtime gives. */
+#include "ops/ml/lists.h"
 #include "ops/ml/lookup.h"
 #include "ops/number_text.h"
 #include "ops/numeric.h"
@@ -38,17 +39,12 @@ typedef struct vectorizer_params {
     tort_type key_type, type;
 } vectorizer_params;
 
-static int64_t list_count(const tort_node_view *node, const char *name) {
-    const tort_attribute *list = tort_attr(node, name);
-    return list ? list->count : 0;
-}
-
 static tort_status vectorizer_infer(tort_infer *infer) {
     const tort_value_type type = tort_info_type(&infer->node->inputs[0]);
     const bool strings = tort_type_key(type) == TORT_STRING;
     const char *name = strings ? "string_vocabulary" : "int64_vocabulary";
-    const int64_t words = list_count(infer->node, name),
-                  others = list_count(infer->node, strings ? "int64_vocabulary" : "string_vocabulary");
+    const int64_t words = tort_attr_count(infer->node, name),
+                  others = tort_attr_count(infer->node, strings ? "int64_vocabulary" : "string_vocabulary");
     if (words == 0 || others)
         return tort_fail(infer->error, TORT_E_MODEL, "%s %s; a map with keys of %s needs that, and no other vocabulary",
                          words ? "does not have only" : "has no", name, tort_type_name(tort_type_key(type)));

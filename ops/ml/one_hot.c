@@ -1,4 +1,5 @@
 /* one_hot.c - OneHotEncoder: a new last axis with a 1 at the place of each element's category. */
+#include "ops/ml/lists.h"
 #include "ops/ml/lookup.h"
 #include "ops/numeric.h"
 #include "ops/shapes.h"
@@ -11,15 +12,11 @@ typedef struct encoder_params {
     bool zeros;     /* is what has no category all 0, or an error? */
 } encoder_params;
 
-static int64_t list_count(const tort_node_view *node, const char *name) {
-    const tort_attribute *list = tort_attr(node, name);
-    return list ? list->count : 0;
-}
-
 static tort_status encoder_infer(tort_infer *infer) {
     const tort_info *x = &infer->node->inputs[0];
     const bool strings = x->type == TORT_STRING;
-    const int64_t texts = list_count(infer->node, "cats_strings"), numbers = list_count(infer->node, "cats_int64s");
+    const int64_t texts = tort_attr_count(infer->node, "cats_strings"),
+                  numbers = tort_attr_count(infer->node, "cats_int64s");
     if (texts && numbers)
         return tort_fail(infer->error, TORT_E_MODEL, "has both cats_int64s and cats_strings; expected one of them");
     if ((strings ? texts : numbers) == 0)

@@ -1,6 +1,7 @@
 /* svm.c - see svm.h. */
 #include "ops/ml/svm.h"
 
+#include "ops/ml/lists.h"
 #include "ops/ml/rows.h"
 #include "runtime/base/memory.h"
 
@@ -9,12 +10,6 @@
 
 static const char *const kernel_names[] = {
     [TORT_SVM_LINEAR] = "LINEAR", [TORT_SVM_POLY] = "POLY", [TORT_SVM_RBF] = "RBF", [TORT_SVM_SIGMOID] = "SIGMOID"};
-
-int64_t tort_svm_floats(const tort_node_view *node, const char *name) {
-    int32_t count = 0;
-    tort_attr_floats(node, name, &count);
-    return count;
-}
 
 static bool read_kernel(const tort_node_view *node, tort_svm_kernel *kernel) {
     const char *given = tort_attr_string(node, "kernel_type");
@@ -28,8 +23,8 @@ static bool read_kernel(const tort_node_view *node, tort_svm_kernel *kernel) {
 
 tort_status tort_check_svm(const tort_infer *infer, int64_t vectors, int64_t weights, tort_dim features) {
     tort_svm_kernel kernel;
-    const int64_t given = tort_svm_floats(infer->node, "support_vectors"),
-                  parameters = tort_svm_floats(infer->node, "kernel_params");
+    const int64_t given = tort_attr_count(infer->node, "support_vectors"),
+                  parameters = tort_attr_count(infer->node, "kernel_params");
     if (!read_kernel(infer->node, &kernel))
         return tort_fail(infer->error, TORT_E_MODEL, "kernel_type is \"%.40s\"; expected LINEAR, POLY, RBF or SIGMOID",
                          tort_attr_string(infer->node, "kernel_type"));

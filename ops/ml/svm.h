@@ -27,7 +27,5 @@ void tort_resolve_svm(const tort_resolve *resolve, int64_t vectors, int64_t weig
 tort_status tort_svm_scratch(const tort_svm *svm, tort_error *error, size_t *bytes);
 /* values[r][v], for `count` rows of X from `first` on, at most TORT_SVM_ROWS. */
 void tort_svm_kernels(const tort_call *call, const tort_svm *svm, int64_t first, int64_t count, double *values);
-/* The number of floats in an attribute, 0 where it is absent. */
-int64_t tort_svm_floats(const tort_node_view *node, const char *name);
 
 #endif

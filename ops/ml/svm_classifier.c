@@ -4,6 +4,7 @@
  * The text names attributes and says no more. What is computed, and which label a tie or a single score gives, is what
  * libsvm and ONNX Runtime do. */
 #include "ops/ml/labels.h"
+#include "ops/ml/lists.h"
 #include "ops/ml/rows.h"
 #include "ops/ml/svm.h"
 #include "ops/ml/two_scores.h"
@@ -45,7 +46,7 @@ static tort_status count_vectors(const tort_node_view *node, int64_t classes, in
 }
 
 static tort_status check_count(const tort_infer *infer, const char *name, int64_t wanted) {
-    const int64_t given = tort_svm_floats(infer->node, name);
+    const int64_t given = tort_attr_count(infer->node, name);
     if (given >= wanted) return TORT_OK;
     return tort_fail(infer->error, TORT_E_MODEL, "%s has %lld numbers, expected %lld", name, (long long)given,
                      (long long)wanted);
@@ -57,19 +58,19 @@ static tort_status check_pairs(const tort_infer *infer, int64_t classes, int64_t
     if (__builtin_mul_overflow(classes - 1, vectors, &coefficients)) coefficients = INT64_MAX;
     tort_status status = check_count(infer, "coefficients", coefficients);
     if (!status) status = check_count(infer, "rho", pairs_of(classes));
-    if (!status && tort_svm_floats(infer->node, "prob_a")) status = check_count(infer, "prob_a", pairs_of(classes));
+    if (!status && tort_attr_count(infer->node, "prob_a")) status = check_count(infer, "prob_a", pairs_of(classes));
     return status;
 }
 
 static tort_status check_probabilities(const tort_infer *infer) {
-    const int64_t a = tort_svm_floats(infer->node, "prob_a"), b = tort_svm_floats(infer->node, "prob_b");
+    const int64_t a = tort_attr_count(infer->node, "prob_a"), b = tort_attr_count(infer->node, "prob_b");
     if (a == b) return TORT_OK;
     return tort_fail(infer->error, TORT_E_MODEL, "prob_a has %lld numbers, prob_b %lld; expected as many", (long long)a,
                      (long long)b);
 }
 
 static tort_status check_linear(const tort_infer *infer, int64_t classes) {
-    const int64_t count = tort_svm_floats(infer->node, "coefficients");
+    const int64_t count = tort_attr_count(infer->node, "coefficients");
     if (count == 0 || count % classes)
         return tort_fail(infer->error, TORT_E_MODEL,
                          "coefficients has %lld numbers; expected as many as features for each of %lld classes",
@@ -79,7 +80,7 @@ static tort_status check_linear(const tort_infer *infer, int64_t classes) {
 
 /* Scores of a row: of each class, or where there are no probabilities of each pair, but two of two classes. */
 static int64_t score_count(const tort_node_view *node, int64_t classes, int64_t vectors) {
-    if (vectors == 0 || tort_svm_floats(node, "prob_a")) return classes;
+    if (vectors == 0 || tort_attr_count(node, "prob_a")) return classes;
     return classes > 2 ? pairs_of(classes) : 2;
 }
 
@@ -97,7 +98,7 @@ static tort_status classifier_infer(tort_infer *infer) {
     if (!status) status = vectors ? check_pairs(infer, classes, vectors) : check_linear(infer, classes);
     if (!status) status = check_probabilities(infer);
     if (!status) status = tort_infer_rows(infer, 0, &dims[0], &features);
-    if (!status) status = tort_check_svm(infer, vectors, tort_svm_floats(node, "coefficients") / classes, features);
+    if (!status) status = tort_check_svm(infer, vectors, tort_attr_count(node, "coefficients") / classes, features);
     if (status) return status;
     dims[1] = score_count(node, classes, vectors);
     tort_infer_shape(infer, 0, type, 1, dims);
@@ -127,7 +128,7 @@ static size_t row_scratch(const classifier_params *params) {
 
 static tort_status classifier_resolve(tort_resolve *resolve) {
     classifier_params *params = resolve->params;
-    params->labels = tort_resolve_labels(resolve, "classlabels_ints", "classlabels_strings");
+    tort_resolve_labels(resolve, "classlabels_ints", "classlabels_strings", &params->labels);
     params->classes = params->labels.list.count;
     params->coefficients = tort_resolve_list(resolve, "coefficients");
     params->per_class = tort_resolve_list(resolve, "vectors_per_class");

@@ -1,4 +1,5 @@
 /* svm_regressor.c - SVMRegressor: one score a row, or with one_class whether the row belongs (1) or not (-1). */
+#include "ops/ml/lists.h"
 #include "ops/ml/post_transform.h"
 #include "ops/ml/rows.h"
 #include "ops/ml/svm.h"
@@ -13,14 +14,14 @@ typedef struct regressor_params {
 
 static tort_status regressor_infer(tort_infer *infer) {
     const int64_t vectors = tort_attr_int(infer->node, "n_supports"),
-                  coefficients = tort_svm_floats(infer->node, "coefficients");
+                  coefficients = tort_attr_count(infer->node, "coefficients");
     tort_dim dims[2] = {0, 1}, features;
     if (vectors < 0)
         return tort_fail(infer->error, TORT_E_MODEL, "n_supports is %lld, expected 0 or more", (long long)vectors);
     if (coefficients == 0 || coefficients < vectors)
         return tort_fail(infer->error, TORT_E_MODEL, "coefficients has %lld numbers for %lld support vectors",
                          (long long)coefficients, (long long)vectors);
-    if (tort_svm_floats(infer->node, "rho") == 0)
+    if (tort_attr_count(infer->node, "rho") == 0)
         return tort_fail(infer->error, TORT_E_MODEL, "rho has no number, expected one");
     tort_status status = tort_infer_rows(infer, 0, &dims[0], &features);
     if (!status) status = tort_check_svm(infer, vectors, coefficients, features);

@@ -27,7 +27,7 @@ static tort_status zip_infer(tort_infer *infer) {
 /* Scratch holds the table of keys; the strings; the columns that are taken; the elements of a map. */
 static tort_status zip_resolve(tort_resolve *resolve) {
     zip_params *params = resolve->params;
-    params->labels = tort_resolve_labels(resolve, "classlabels_int64s", "classlabels_strings");
+    tort_resolve_labels(resolve, "classlabels_int64s", "classlabels_strings", &params->labels);
     const size_t count = (size_t)params->labels.list.count;
     size_t lists;
     if (!tort_mul_size(count, sizeof(tort_string) + sizeof(int64_t) + sizeof(tort_value *), &lists) ||

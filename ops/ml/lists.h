@@ -1,0 +1,13 @@
+/* lists.h - the lengths of lists of attributes. */
+#ifndef TORT_OPS_ML_LISTS_H
+#define TORT_OPS_ML_LISTS_H
+
+#include "runtime/op.h"
+
+/* Elements of a list; 0 where the node does not have it. */
+static inline int64_t tort_attr_count(const tort_node_view *node, const char *name) {
+    const tort_attribute *list = tort_attr(node, name);
+    return list ? list->count : 0;
+}
+
+#endif
