@@ -77,8 +77,6 @@ const tort_refusal tort_refusals[] = {
     {"com.microsoft", "Snpe", "holds what another engine compiled",
      "take the model as it was before it was compiled for that engine"},
     {"com.microsoft", "SparseToDenseMatMul", "multiplies sparse tensors", "make the operand dense and use MatMul"},
-    {"com.microsoft", "Tokenizer", "splits text by regular expressions",
-     "split the text before the model, or with StringSplit"},
     {"com.microsoft", "VarlenCausalConvWithState", "is for requests that a server packs together",
      "export the model for one request at a time"},
     {"com.microsoft", "VarlenNGramHashMapping", "is for requests that a server packs together",
