@@ -247,22 +247,10 @@ static const tort_kernel reference_kernels[] = {
 /* What no fast row takes goes to the last. */
 // clang-format off: a line a table
 static const tort_kernel *const kernels[] = {
-    tort_cpu_conv,
-    tort_cpu_conv_transpose,
-    tort_cpu_conv_integer,
-    tort_cpu_gemm,
-    tort_cpu_matmul,
-    tort_cpu_pool,
-    tort_cpu_map,
-    tort_cpu_rows,
-    tort_cpu_qlinear_matmul,
-    tort_cpu_attention,
-    tort_cpu_heads,
-    tort_cpu_matmul_nbits,
-    tort_cpu_trees,
-    tort_cpu_qgemm,
-    reference_kernels,
-    NULL,
+    tort_cpu_conv,           tort_cpu_conv_transpose, tort_cpu_conv_integer, tort_cpu_gemm,
+    tort_cpu_matmul,         tort_cpu_pool,           tort_cpu_map,          tort_cpu_rows,
+    tort_cpu_qlinear_matmul, tort_cpu_attention,      tort_cpu_heads,        tort_cpu_matmul_nbits,
+    tort_cpu_trees,          tort_cpu_qgemm,          reference_kernels,     NULL,
 };
 // clang-format on
 

@@ -153,6 +153,8 @@ static tort_status trees(const tort_call *call) {
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
+/* Version 5 deprecates the classifier and the regressor of version 3. */
+
 #define NODES                                                                                                          \
     "nodes_falsenodeids:ints nodes_featureids:ints nodes_hitrates:floats nodes_missing_value_tracks_true:ints "        \
     "nodes_modes:strings nodes_nodeids:ints nodes_treeids:ints nodes_truenodeids:ints nodes_values:floats "            \
@@ -180,11 +182,9 @@ static tort_status trees(const tort_call *call) {
 
 const tort_op tort_ops_ml_trees[] = {
     CLASSIFIER(1, 2, NODES CLASSES),
-    CLASSIFIER(3, 4, NODES CLASSES NODE_TENSORS "class_weights_as_tensor:tensor"),
-    CLASSIFIER(5, 5, NODES CLASSES NODE_TENSORS "class_weights_as_tensor:tensor"),
+    CLASSIFIER(3, 5, NODES CLASSES NODE_TENSORS "class_weights_as_tensor:tensor"),
     REGRESSOR(1, 2, NODES TARGETS),
-    REGRESSOR(3, 4, NODES TARGETS NODE_TENSORS "target_weights_as_tensor:tensor"),
-    REGRESSOR(5, 5, NODES TARGETS NODE_TENSORS "target_weights_as_tensor:tensor"),
+    REGRESSOR(3, 5, NODES TARGETS NODE_TENSORS "target_weights_as_tensor:tensor"),
     {"ai.onnx.ml", "TreeEnsemble", 5, 5, "X:T", "Y:T", "T=float|double|float16",
      "aggregate_function:int=1 leaf_targetids:ints! leaf_weights:tensor! membership_values:tensor n_targets:int "
      "nodes_falseleafs:ints! nodes_falsenodeids:ints! nodes_featureids:ints! nodes_hitrates:tensor "

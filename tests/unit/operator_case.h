@@ -31,7 +31,7 @@ typedef enum input_form {
 } input_form;
 
 typedef struct operator_case {
-    char name[MOST_WORD], domain[MOST_WORD], attributes[256];
+    char name[MOST_WORD], domain[MOST_WORD], attributes[640];
     int opset;           /* of the domain */
     tort_status refusal; /* TORT_OK: it has outputs */
     char message[128];

@@ -4,8 +4,50 @@
 
 extern const char *const operator_refusals[];
 
+#define TREE(IDS, MODES, YES, NO)                                                                                      \
+    "ai.onnx.ml.TreeEnsembleRegressor 3; nodes_treeids=4,4,4 nodes_nodeids=" IDS " nodes_featureids=0,0,0 "            \
+    "nodes_modes=" MODES " nodes_values=0,0,0 nodes_truenodeids=" YES " nodes_falsenodeids=" NO " "
+#define VOTES(NODES, TARGETS) "target_treeids=4,4 target_nodeids=" NODES " target_ids=" TARGETS " target_weights=1,2 "
+#define ONE_ROW "n_targets=1; f32[1,1] 0 -> error MODEL "
+#define ENSEMBLE(MODES, YES, ROOTS)                                                                                        \
+    "ai.onnx.ml.TreeEnsemble 5; tree_roots=" ROOTS " nodes_featureids=0 nodes_truenodeids=" YES                            \
+    " nodes_falsenodeids=0 nodes_trueleafs=1 nodes_falseleafs=1 leaf_targetids=0 leaf_weights=f32[1]:1 nodes_modes=" MODES \
+    " nodes_splits=f32[1]:0 "
+
 // clang-format off: a line a case where it fits
 const char *const operator_refusals[] = {
+    /* Lists of trees. */
+    TREE("0,1", "BRANCH_LT,LEAF,LEAF", "1,0,0", "2,0,0") VOTES("1,2", "0,0") ONE_ROW
+    "nodes_treeids has 3 elements, nodes_nodeids has 2; expected as many in both",
+    TREE("0,1,1", "BRANCH_LT,LEAF,LEAF", "1,0,0", "1,0,0") VOTES("1,1", "0,0") ONE_ROW
+    "elements 1 and 2 of nodes_nodeids are both node 1 of tree 4",
+    TREE("0,1,2", "BRANCH_LT,LEAF,LEAF", "3,0,0", "2,0,0") VOTES("1,2", "0,0") ONE_ROW
+    "nodes_truenodeids[0] is 3, but tree 4 has no such node",
+    TREE("0,1,2", "BRANCH_LT,BRANCH_LT,LEAF", "1,0,0", "2,2,0") VOTES("2,2", "0,0") ONE_ROW
+    "tree 0 goes in a circle: node 0 of the lists is below itself",
+    TREE("0,1,2", "BRANCH_LT,LEAF,LEEF", "1,0,0", "2,0,0") VOTES("1,2", "0,0") ONE_ROW
+    "nodes_modes[2] is \"LEEF\"; expected LEAF, BRANCH_LEQ",
+    TREE("0,1,2", "BRANCH_LT,LEAF,LEAF", "1,0,0", "2,0,0") VOTES("1,3", "0,0") ONE_ROW
+    "vote 1 is of node 3 of tree 4, which is not there",
+    TREE("0,1,2", "BRANCH_LT,LEAF,LEAF", "1,0,0", "2,0,0") VOTES("1,2", "0,1") ONE_ROW
+    "vote 1 is for target 1; expected 0 to 0",
+    TREE("0,1,2", "BRANCH_LT,LEAF,LEAF", "1,0,0", "2,0,0")
+        VOTES("1,2", "0,0") "base_values=1,2 " ONE_ROW
+                            "base_values has 2 elements; expected none, or 1, one for each target",
+    TREE("0,1,2", "BRANCH_LT,LEAF,LEAF", "1,0,0", "2,0,0")
+        VOTES("1,2", "0,0") "aggregate_function=MEAN " ONE_ROW
+                            "aggregate_function is \"MEAN\"; expected AVERAGE, SUM, MIN or MAX",
+    TREE("0,1,2", "BRANCH_LT,LEAF,LEAF", "1,0,0", "2,0,0")
+        VOTES("1,2", "0,0") "post_transform=EXP " ONE_ROW "post_transform is \"EXP\"; expected NONE, SOFTMAX",
+    TREE("0,1,2", "BRANCH_LT,LEAF,LEAF", "1,0,0", "2,0,0")
+        VOTES("1,2", "0,0") "n_targets=0; f32[1,1] 0 -> error MODEL n_targets is 0; expected 1 or more",
+    "ai.onnx.ml.TreeEnsembleClassifier 1; classlabels_int64s=1 classlabels_strings=a; f32[1,1] 0 -> error MODEL "
+    "has 1 classlabels_int64s and 1 classlabels_strings; expected one of the two lists",
+    ENSEMBLE("u8[1]:7", "0", "0") ONE_ROW "nodes_modes[0] is 7; expected 0 to 6",
+    ENSEMBLE("u8[1]:0", "1", "0") ONE_ROW "nodes_truenodeids[0] is 1; expected 0 to 0",
+    ENSEMBLE("u8[1]:0", "0", "1") ONE_ROW "tree_roots[0] is 1; expected 0 to 0",
+    ENSEMBLE("u8[1]:6", "0", "0") ONE_ROW "membership_values has no set for node 0",
+    ENSEMBLE("f32[1]:0", "0", "0") ONE_ROW "nodes_modes is a tensor of float; expected uint8",
     /* Attributes that name a type: no type, one that is not allowed, one only modulo 2^32. */
     "HannWindow 17; output_datatype=0; i64[] 4 -> error MODEL attribute \"output_datatype\" is 0, which is no type",
     "HammingWindow 17; output_datatype=4294967296; i64[] 4 -> error MODEL attribute \"output_datatype\" is 4294967296",
