@@ -60,10 +60,11 @@ tort_status tort_trees_input(const tort_call *call, int64_t *rows, int64_t *colu
     *rows = x->rank == 1 ? 1 : x->dims[0];
     *columns = x->dims[x->rank - 1];
     if (p->features > *columns)
-        return tort_fail(call->error, TORT_E_INPUT,
-                         "X has %lld features, the trees look at feature %d (counted from 0): give all features that "
-                         "the model was trained with",
-                         (long long)*columns, p->features - 1);
+        return tort_fail(
+            call->error, TORT_E_INPUT,
+            "X has %lld features, but the trees look at feature %d (counted from 0): give all features that "
+            "the model was trained with",
+            (long long)*columns, p->features - 1);
     return TORT_OK;
 }
 

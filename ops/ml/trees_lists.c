@@ -220,6 +220,16 @@ static int32_t find_cycle(const tree_walk *walk, int32_t root) {
     return -1;
 }
 
+/* What is known of X while loading; a run looks again. */
+static tort_status check_features(const tort_resolve *resolve, const tort_trees_params *p) {
+    const tort_info *x = &resolve->node->inputs[0];
+    const tort_dim columns = x->rank > 0 ? x->dims[x->rank - 1] : p->features;
+    if (!tort_dim_known(columns) || columns >= p->features) return TORT_OK;
+    return tort_fail(resolve->error, TORT_E_MODEL,
+                     "X has %lld features, but the trees look at feature %d (counted from 0)", (long long)columns,
+                     p->features - 1);
+}
+
 tort_status tort_trees_check_walks(const tort_resolve *resolve, tort_trees_params *p) {
     const tort_env *env = &resolve->node->model->env;
     const size_t count = (size_t)p->nodes.count + 1;
@@ -234,5 +244,5 @@ tort_status tort_trees_check_walks(const tort_resolve *resolve, tort_trees_param
     }
     tort_free(env, walk.state, count);
     tort_free(env, walk.stack, 2 * count * sizeof(int32_t));
-    return status;
+    return status ? status : check_features(resolve, p);
 }
