@@ -108,7 +108,10 @@ static tort_status read_ensemble(const ensemble_attributes *a, tort_trees_params
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < a->nodes; i++) status = read_branch(a, i, &nodes[i]);
     for (int32_t i = 0; !status && i < a->leaves; i++) {
-        nodes[a->nodes + i] = (tort_tree_node){.mode = TORT_TREE_LEAF, .yes = i, .no = 1};
+        tort_tree_node *leaf = &nodes[a->nodes + i];
+        leaf->mode = TORT_TREE_LEAF;
+        leaf->yes = i;
+        leaf->no = 1;
         status = tort_trees_vote(a->resolve, p, i, a->targets[i], tort_number(&a->weights, i), &votes[i]);
     }
     for (int32_t t = 0; !status && t < a->trees; t++)

@@ -72,6 +72,10 @@ static void resolve_node(resolved *r, const operator_case *c, int stack, const c
     if (c) cr_assert(!tort_pass_infer(&pass, index, &error), "%s: %s", text, error.msg);
     const tort_node_view view = tort_pass_view(&pass, index);
     dirty_stack(stack);
+    cr_assert(!tort_params_measure(&view, r->node, &r->params_bytes, &error), "%s: %s", text, error.msg);
+    r->params = calloc(1, r->params_bytes + 1);
+    cr_assert(r->params);
+    dirty_stack(stack);
     cr_assert(!tort_resolve_node(&view, r->params, &r->scratch_bytes, &error), "%s: %s", text, error.msg);
     tort_pass_free(&pass);
 }
@@ -82,9 +86,6 @@ static void resolve_file(resolved *r, int32_t node, const operator_case *c, int 
     cr_assert(!tort_model_load_buffer(&spoiling_env, r->file.data, r->file.size, NULL, &r->model, &error), "%s: %s",
               text, error.msg);
     r->node = &r->model->graphs[0].nodes[node];
-    r->params_bytes = tort_params_bytes(r->model, r->node);
-    r->params = calloc(1, r->params_bytes + 1);
-    cr_assert(r->params);
     resolve_node(r, c, stack, text);
 }
 
