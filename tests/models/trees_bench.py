@@ -24,7 +24,7 @@ SHAPES = {
     "boosting, 5 classes": dict(trees=100, depth=6, features=30, kind="boosting", classes=5),
     "forest": dict(trees=100, depth=10, features=20, kind="forest"),
     "forest, 3 classes": dict(trees=100, depth=10, features=20, kind="forest", classes=3),
-    "forest, grown to the end": dict(trees=100, depth=18, features=40, kind="forest", classes=10, stop=0.18),
+    "forest, grown to the end": dict(trees=100, depth=20, features=40, kind="forest", classes=5, stop=0.35),
 }
 ROWS = (10000, 100, 1)
 

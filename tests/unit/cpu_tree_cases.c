@@ -81,7 +81,7 @@ static void add_floats(random_node *n, const char *name, int32_t count, const fl
 
 static void add_rows(random_node *n, random_source *r, tort_type type) {
     tort_tensor *x = &n->inputs[n->input_count++];
-    *x = (tort_tensor){.type = type, .rank = 2, .dims = {draw(r, 0, 1) ? draw(r, 1, 9) : draw(r, 1, 300), 6}};
+    *x = (tort_tensor){.type = type, .rank = 2, .dims = {draw(r, 0, 1) ? draw(r, 1, 9) : draw(r, 1, 1200), 6}};
     x->data = malloc((size_t)tort_count(x) * sizeof(double) + 64);
     cr_assert(x->data);
     for (int64_t i = 0; i < tort_count(x); i++) {
