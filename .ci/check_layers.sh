@@ -9,7 +9,7 @@
 # string in a table of ops/. Usage: check_layers.sh ROOT. Names every violation; exit status 1 if there is one.
 set -eu
 cd "$1"
-sources=$(find runtime loader ops kernels -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' 2>/dev/null | LC_ALL=C sort)
+sources=$(find runtime loader ops kernels -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cpp' 2>/dev/null | LC_ALL=C sort)
 [ -n "$sources" ] || { echo "check-layers: no sources under $1" >&2; exit 1; }
 
 awk '
