@@ -68,11 +68,20 @@ def einsums(x, y):
     return tf.einsum("bhqk,bkhd->bqhd", tf.nn.softmax(scores), y), tf.einsum("bqhd->bd", x), tf.linalg.band_part(scores, 0, -1)
 
 
-def embeds_words(words):
-    """Strings to rows of a table, those that are unknown to the last."""
+def embeds_words():
+    """Strings to rows of a table, those that are unknown to the last. The function holds the table."""
     keys = tf.constant(["to", "be", "or", "not"])
     table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(keys, tf.range(4, dtype=tf.int64)), 4)
-    return tf.gather(tf.constant(values(5, 3)), table.lookup(words))
+
+    class Embeds(tf.Module):
+        def __init__(self):
+            super().__init__()
+            self.table = table
+
+        def __call__(self, words):
+            return {"rows": tf.gather(tf.constant(values(5, 3)), self.table.lookup(words))}
+
+    return Embeds()
 
 
 def lowers(words):

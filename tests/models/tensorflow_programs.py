@@ -5,6 +5,8 @@ body, conditions as If, TensorArrays as scan outputs, recurrent layers of Keras;
 """
 
 import os
+import subprocess
+import sys
 
 os.environ |= {"CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "3"}
 
@@ -182,22 +184,39 @@ PROGRAMS = {
     "lstm_backwards": recurrent("LSTM", go_backwards=True),
     "lstm_masked": recurrent("LSTM", unroll=False, recurrent_activation="hard_sigmoid"),
 } | {name: entry(*parts) for name, parts in FUNCTIONS.items()}
+PROGRAMS["embeds_words"] |= {"makes": True, "saved": True}
 
 
-def function_of(program):
+def function_of(program, holder=None):
+    """As a function of TensorFlow, and its signature; `holder` keeps what it was made of."""
     function = program["function"]() if program.get("makes") else program["function"]
     signature = [tf.TensorSpec(shape, kind, name=name) for name, (kind, shape) in program["signature"].items()]
+    if holder:
+        holder.inner = function
     return tf.function(function, input_signature=signature), signature
 
 
+def export_saved(program, path):
+    """By way of a saved model and the command line, which alone knows tables."""
+    holder = tf.Module()
+    holder.function, _ = function_of(program, holder)
+    folder = str(path.with_suffix(".saved"))
+    tf.saved_model.save(holder, folder, signatures=holder.function)
+    words = ["--saved-model", folder, "--output", str(path), "--opset", str(program["opset"])]
+    subprocess.run([sys.executable, "-m", "tf2onnx.convert", *words], check=True, capture_output=True)
+
+
 def export(program, path):
+    if program.get("saved"):
+        return export_saved(program, path)
     function, signature = function_of(program)
     tf2onnx.convert.from_function(function, input_signature=signature, opset=program["opset"], output_path=str(path))
 
 
 def itself(program, feeds):
     function, _ = function_of(program)
-    return [value.numpy() for value in tf.nest.flatten(function(**feeds))]
+    made = [value.numpy() for value in tf.nest.flatten(function(**feeds))]
+    return [numpy.vectorize(bytes.decode, otypes=[object])(value) if value.dtype == object else value for value in made]
 
 
 def case_of(folder, name, program):

@@ -17,7 +17,7 @@ from keras_models import KERAS
 
 OPSET = 17
 NAMES = ["keras_mobilenet", "keras_mobilenet_v2", "keras_mobilenet_v3", "keras_unet", "keras_squeeze_excite", "keras_einsum_mixer", "keras_attention_pool",
-         "keras_temporal_convolutions", "keras_transformer", "keras_wide_and_deep"]
+         "keras_temporal_convolutions", "keras_wide_and_deep"]
 KINDS = ["float", "weights", "int8"]
 STEP = (1e-2, 1e-2)  # means of four 8-bit numbers are halves often, which go up or down with the last bit of a product
 
