@@ -23,7 +23,24 @@ static tort_pad_mode pad_mode(const tort_node_view *node, bool *known) {
 }
 
 static const char *pads_name(const tort_node_view *node) {
-    return node->op->since == 1 ? "paddings" : "pads"; /* an attribute before opset 11 */
+    return node->op->since == 1 && node->input_count < 2 ? "paddings" : "pads"; /* an attribute before opset 11 */
+}
+
+/* A node as `node`, in which pads are a list: com.microsoft's may be a matrix of one row. */
+typedef struct list_of_pads {
+    tort_node_view node;
+    tort_info inputs[3];
+} list_of_pads;
+
+static const tort_node_view *with_list(const tort_node_view *node, list_of_pads *copy) {
+    const tort_info *pads = &node->inputs[1];
+    if (!*node->op->domain || pads->rank != 2 || pads->dims[0] != 1) return node;
+    copy->node = *node;
+    for (int32_t i = 0; i < node->input_count && i < 3; i++) copy->inputs[i] = node->inputs[i];
+    copy->inputs[1].rank = 1;
+    copy->inputs[1].dims[0] = pads->dims[1];
+    copy->node.inputs = copy->inputs;
+    return &copy->node;
 }
 
 /* The axes that the pads are for, normalized: an input from opset 18 on, else all. */
@@ -69,6 +86,7 @@ static tort_status pad_infer(tort_infer *infer) {
     const tort_node_view *node = infer->node;
     const tort_info *data = &node->inputs[0];
     tort_symbols pads;
+    list_of_pads copy;
     tort_numbers axes;
     bool mode_known = true;
     pad_mode(node, &mode_known);
@@ -78,7 +96,8 @@ static tort_status pad_infer(tort_infer *infer) {
     }
     tort_infer_unknown(infer, 0, data->type);
     tort_status status = tort_check_single(node, 2, "constant_value", infer->error);
-    if (!status) status = tort_read_symbols(node, infer->dims, 1, pads_name(node), &pads, infer->error);
+    if (!status)
+        status = tort_read_symbols(with_list(node, &copy), infer->dims, 1, pads_name(node), &pads, infer->error);
     if (status || data->rank < 0) return status;
     status = pad_axes(node, infer->error, &axes);
     if (!status) status = check_pads(infer->error, pads.count, axes.count);
@@ -104,13 +123,14 @@ static tort_status pad_resolve(tort_resolve *resolve) {
     const tort_info *data = &node->inputs[0], *output = &node->outputs[0];
     tort_pad_params *pad = resolve->params;
     tort_numbers axes, pads;
+    list_of_pads copy;
     bool mode_known = true;
     pad->mode = pad_mode(node, &mode_known);
     pad->value = tort_attr_float(node, "value");
     pad->rank = data->rank;
     if (data->rank < 0) return TORT_OK;
     tort_status status = pad_axes(node, resolve->error, &axes);
-    if (!status) status = tort_read_numbers(node, 1, pads_name(node), &pads, resolve->error);
+    if (!status) status = tort_read_numbers(with_list(node, &copy), 1, pads_name(node), &pads, resolve->error);
     if (!status) status = check_pads(resolve->error, pads.count, axes.count);
     if (status || axes.known == TORT_UNKNOWN || pads.known != TORT_KNOWN) return status;
     for (int32_t k = 0; k < axes.count; k++) {
