@@ -97,6 +97,12 @@ static bool build_clip(tort_match *match) {
            tort_match_set_float(match, "activation_alpha", low) && tort_match_set_float(match, "activation_beta", high);
 }
 
+/* BiasGelu's bias is one for each column of a product, if that has columns. */
+static bool build_bias_gelu(tort_match *match) {
+    const tort_info *x = tort_match_info(match, "x"), *w = tort_match_info(match, "w");
+    return x->rank >= 2 && w->rank >= 2 && tort_match_same_shape(match, "c", "y");
+}
+
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 #define FUSED "tinyort::FusedConv|tinyort::FusedGemm|tinyort::FusedMatMul"
@@ -122,5 +128,12 @@ const tort_pattern tort_patterns_epilogue[] = {
                "activation=hard_sigmoid,activation_alpha=y.alpha,activation_beta=y.beta"),
     ACTIVATION("gelu", "y=Gelu{approximate=none}(c)", "activation=gelu"),
     ACTIVATION("gelu", "y=Gelu{approximate=tanh}(c)", "activation=gelu_tanh"),
+    ACTIVATION("gelu", "y=com.microsoft::Gelu(c)", "activation=gelu"),
+    ACTIVATION("gelu", "y=com.microsoft::FastGelu(c)", "activation=gelu_tanh"),
+    ACTIVATION("silu", "y=com.microsoft::QuickGelu{alpha=1}(c)", "activation=silu"),
+    {"bias_gelu", "*c=MatMul(x,w) y=com.microsoft::BiasGelu(c,b)", "tinyort::FusedMatMul(x,w,b){activation=gelu}",
+     build_bias_gelu},
+    {"bias_gelu", "*c=MatMul(x,w) y=com.microsoft::FastGelu(c,b)",
+     "tinyort::FusedMatMul(x,w,b){activation=gelu_tanh}", build_bias_gelu},
     {0},
 };

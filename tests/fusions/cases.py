@@ -105,6 +105,9 @@ ACTIVATIONS = [
     ("hard_sigmoid", 0, "y=HardSigmoid<alpha=0.3>(c)", {}, 13),
     ("gelu", 0, "y=Gelu(c)", {}, 20),
     ("gelu", 1, 'y=Gelu<approximate="tanh">(c)', {}, 20),
+    ("gelu", 2, "y=com.microsoft.Gelu(c)", {}, 17),
+    ("gelu", 3, "y=com.microsoft.FastGelu(c)", {}, 17),
+    ("silu", 2, "y=com.microsoft.QuickGelu<alpha=1.0>(c)", {}, 17),
 ]
 
 
@@ -119,6 +122,14 @@ def activation_cases():
         yield Case("activation_relu", f"{first} c=Add(d,z) y=Relu(c)", {**inputs, "z": shape}, weights, "Fused" + op)
         yield Case("activation_relu", f"{product} y=Relu(c)", inputs, weights, "Fused" + op, dtype="float64")
         yield Case("activation_clip", f"{product} y=Clip(c,lo,hi)", inputs, {**weights, "lo": 0.0, "hi": 0.5}, "Fused" + op, dtype="float16")
+
+
+def bias_gelu_cases():
+    """As onnxruntime's optimizer leaves a product with a bias and a Gelu."""
+    for index, op in enumerate(("BiasGelu", "FastGelu")):
+        yield Case("bias_gelu", f"c=MatMul(x,w) y=com.microsoft.{op}(c,b)", {"x": (2, 3, 5)}, {"w": (5, 7), "b": (7,)}, "FusedMatMul", index, 17, chains=("cpu",))
+        yield Case("bias_gelu", f"c=MatMul(x,w) y=com.microsoft.{op}(c,b)", {"x": ("n", 3, 5)}, {"w": (5, 7), "b": (7,)}, "FusedMatMul", index, 17,
+                   symbols={"n": 2}, chains=("cpu",))
 
 
 ERF = ["d=Div(x,r) f=Erf(d) o=Add(f,one) ", "d=Mul(x,q) f=Erf(d) o=Add(one,f) "]
@@ -388,6 +399,6 @@ def refused_cases():
 
 
 def all_cases():
-    for make in (norm_cases, bias_cases, residual_cases, activation_cases, gelu_cases, swish_cases, layer_norm_cases, attention_cases,
+    for make in (norm_cases, bias_cases, residual_cases, activation_cases, bias_gelu_cases, gelu_cases, swish_cases, layer_norm_cases, attention_cases,
                  attention_around_cases, cast_cases, quantized_cases):
         yield from make()

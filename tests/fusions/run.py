@@ -31,7 +31,7 @@ def array_of(case, name, what, random):
 
 
 def nodes_of(case):
-    for outputs, op, attributes, inputs in re.findall(r"(\S+?)=(\w+)(<[^>]*>)?\(([^)]*)\)", case.nodes):
+    for outputs, op, attributes, inputs in re.findall(r"(\S+?)=([\w.]+)(<[^>]*>)?\(([^)]*)\)", case.nodes):
         node = onnx.parser.parse_node(f"{outputs.split(',')[0]} = {op} {attributes} ({inputs.replace(',,', ',none,')})")
         node.input[:] = ["" if name == "none" else name for name in node.input]
         node.output[:] = outputs.split(",")
@@ -52,7 +52,7 @@ def model_of(case, random):
     values = [helper.make_tensor_value_info(name if single else f"{name}_in", TensorProto.FLOAT, case.inputs[name]) for name in inputs]
     results = [helper.make_tensor_value_info(name if single else f"{name}_out", TensorProto.FLOAT, None) for name in outputs]
     graph = helper.make_graph(nodes, "fusion", values, results, weights)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", case.opset)], ir_version=8)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", case.opset), helper.make_opsetid("com.microsoft", 1)], ir_version=8)
 
 
 class Failed(Exception):
