@@ -273,7 +273,7 @@ static tort_status run_integer(const tort_call *call) {
 static tort_status run_linear(const tort_call *call) {
     return run(call, &tort_linear_matmul_inputs);
 }
-static tort_status run_to_float(const tort_call *call) {
+tort_status tort_run_matmul_to_float(const tort_call *call) {
     return run(call, &tort_matmul_to_float_inputs);
 }
 static tort_status run_dynamic(const tort_call *call) {
@@ -297,7 +297,7 @@ const tort_op tort_ops_integer_matmul[] = {
     {"com.microsoft", "MatMulIntegerToFloat", 1, 1,
      "A:T1 B:T2 a_scale:T3 b_scale:T3 a_zero_point?:T1 b_zero_point?:T2 bias?:T3", "Y:T3",
      "T1=int8|uint8 T2=int8|uint8 T3=float|float16", "", 0, 0, sizeof(tort_matmul_params), infer_to_float,
-     resolve_to_float, run_to_float},
+     resolve_to_float, tort_run_matmul_to_float},
     {"com.microsoft", "DynamicQuantizeMatMul", 1, 1, "A:T1 B:T2 b_scale:T1 b_zero_point?:T2 bias?:T1", "Y:T1",
      "T1=float T2=int8|uint8", "", 0, 0, sizeof(tort_matmul_params), infer_dynamic, resolve_dynamic, run_dynamic},
     {0},

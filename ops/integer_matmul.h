@@ -46,4 +46,7 @@ void tort_integer_product_open(const tort_call *call, const tort_integer_inputs 
 /* Makes Y of the sums, on several threads where that pays; `work` as for tort_loop_parallel. */
 void tort_integer_product_finish(const tort_call *call, const tort_integer_product *product, int64_t work);
 
+/* The plain loop of MatMulIntegerToFloat. */
+tort_status tort_run_matmul_to_float(const tort_call *call);
+
 #endif

@@ -37,7 +37,7 @@ static tort_status read_widths(const tort_node_view *node, tort_error *error, in
     return TORT_OK;
 }
 
-static tort_status infer_microsoft_attention(tort_infer *infer) {
+tort_status tort_infer_microsoft_attention(tort_infer *infer) {
     const tort_node_view *node = infer->node;
     const tort_info *input = &node->inputs[INPUT], *past = &node->inputs[PAST];
     const int64_t heads = tort_attr_int(node, "num_heads");
@@ -112,7 +112,7 @@ static tort_status read_past(const tort_resolve *resolve, tort_heads_params *p) 
     return tort_check_single(node, PAST_COUNT, "past_sequence_length", resolve->error);
 }
 
-static tort_status resolve_microsoft_attention(tort_resolve *resolve) {
+tort_status tort_resolve_microsoft_attention(tort_resolve *resolve) {
     const tort_node_view *node = resolve->node;
     tort_heads_params *p = resolve->params;
     tort_heads_clear(p);
@@ -147,8 +147,8 @@ const tort_op tort_ops_microsoft_attention[] = {
      .attributes = "do_rotary:int mask_filter_value:float num_heads:int! past_present_share_buffer:int "
                    "qkv_hidden_sizes:ints rotary_embedding_dim:int scale:float unidirectional:int=0",
      .params_size = sizeof(tort_heads_params),
-     .infer = infer_microsoft_attention,
-     .resolve = resolve_microsoft_attention,
+     .infer = tort_infer_microsoft_attention,
+     .resolve = tort_resolve_microsoft_attention,
      .reference = tort_heads_reference},
     {0},
 };

@@ -118,4 +118,8 @@ tort_status tort_heads_attend(const tort_call *call, const tort_heads_loops *loo
 /* The plain loop: projects where the params say so. */
 tort_status tort_heads_reference(const tort_call *call);
 
+/* Of Attention: inputs are input, weights, bias, mask_index, past, attention_bias and past_sequence_length. */
+tort_status tort_infer_microsoft_attention(tort_infer *infer);
+tort_status tort_resolve_microsoft_attention(tort_resolve *resolve);
+
 #endif

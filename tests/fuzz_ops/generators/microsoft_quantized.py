@@ -261,3 +261,68 @@ def dynamic_quantize_lstm(m):
         inputs.append(m.tensor(FLOAT, shape) if m.chance(0.3) else None)
     attributes = {"hidden_size": hidden, "direction": direction} | ({"clip": 1.5} if m.chance(0.2) else {})
     return Node([*inputs, *numbers(), *numbers()], attributes | m.flags("input_forget"), 3)
+
+
+@ops("QAttention", domain=MICROSOFT, sums=True)
+def qattention(m):
+    batch, length, width, heads, size = m.number(1, 3), m.number(1, 5), m.number(1, 8), m.number(1, 3), m.number(1, 5)
+    hidden, m.special = heads * size, False
+    columns = [3 * hidden] if m.chance(0.4) else []
+    number, other = m.type("T1"), m.type("T2")
+    past = m.number(0, 3) if m.chance(0.3) else None
+    total = length + (past or 0)
+    inputs = [bytes_tensor(m, number, [batch, length, width]), bytes_tensor(m, other, [width, 3 * hidden]),
+              m.tensor("T3", [3 * hidden]), Tensor(m.type("T3"), np.array(m.pick(0.01, 0.02))),
+              Tensor(m.type("T3"), m.rng.choice([0.01, 0.02, 0.005], size=columns))]
+    mask = m.pick(None, None, [batch], [batch, total])
+    inputs.append(mask and Tensor(INT32, m.rng.integers(0, 2, size=mask) if len(mask) == 2 else m.rng.integers(1, total + 1, size=mask)))
+    inputs += [linear(m, number)[1] if m.chance(0.6) else None, zero_point(m, other, columns) if m.chance(0.6) else None]
+    inputs.append(m.tensor("T3", [2, batch, heads, past, size]) if past is not None else None)
+    return Node(inputs, {"num_heads": heads} | m.flags("unidirectional"), [True, past is not None])
+
+
+def experts(m):
+    """Sizes of a mixture of experts, and the attributes and inputs that MoE and QMoE share."""
+    tokens, count = m.number(1, 4), m.number(1, 4)
+    attributes = {"k": m.number(1, count), "activation_type": m.pick("relu", "gelu", "silu", "identity", "swiglu")}
+    attributes |= m.flags("normalize_routing_weights")
+    if attributes["activation_type"] == "swiglu":
+        attributes |= {"swiglu_fusion": 1} | ({"activation_alpha": 1.702, "activation_beta": 1.0, "swiglu_limit": 3.0} if m.chance(0.5) else {})
+    m.special = False
+    return tokens, count, attributes
+
+
+@ops("MoE", domain=MICROSOFT, sums=True)
+def moe(m):
+    tokens, count, attributes = experts(m)
+    hidden, inter = m.number(1, 6), m.number(1, 6)
+    rows = inter * (2 if attributes["activation_type"] == "swiglu" else 1)
+    inputs = [m.tensor("T", [tokens, hidden] if m.chance(0.6) else [1, tokens, hidden]), m.tensor("T", [tokens, count]),
+              m.tensor("T", [count, rows, hidden]), m.tensor("T", [count, rows]) if m.chance(0.5) else None,
+              m.tensor("T", [count, hidden, inter]), m.tensor("T", [count, hidden]) if m.chance(0.5) else None]
+    return Node(inputs, attributes)
+
+
+@ops("QMoE", domain=MICROSOFT, sums=True)
+def qmoe(m):
+    tokens, count, attributes = experts(m)
+    bits, block = m.pick(2, 4, 8), m.pick(None, None, 16, 32)
+    hidden, inter = (block or 8) * m.number(1, 2), (block or 8) * m.number(1, 2)
+    rows = inter * (2 if attributes["activation_type"] == "swiglu" else 1)
+    number = m.type("T", lambda t: t in (TensorProto.FLOAT, TensorProto.FLOAT16))
+    attributes["expert_weight_bits"] = bits
+
+    def product(height, depth):
+        scale = [count, height, depth // block] if block else [count, height]
+        zeros = [count, height, -(-depth // block * bits // 8)] if block else [count, -(-height * bits // 8)]
+        return (packed_bits(m, [count, height, depth * bits // 8]), Tensor(number, m.rng.random(scale) * 0.02 + 0.01),
+                m.tensor(number, [count, height]) if m.chance(0.4) else None, packed_bits(m, zeros) if m.chance(0.3) else None)
+
+    if block:
+        attributes["block_size"] = block
+    first, second = product(rows, hidden), product(hidden, inter)
+    inputs = [m.tensor(number, [tokens, hidden]), m.tensor(number, [tokens, count]), *first[:3], *second[:3], None, None, None,
+              first[3], second[3]]
+    if m.chance(0.3):
+        inputs += [None, Tensor(number, m.rng.random([tokens, count]))]
+    return Node(inputs, attributes)
