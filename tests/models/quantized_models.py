@@ -15,6 +15,7 @@ import onnx
 import onnxruntime
 import torch
 from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_dynamic, quantize_static
+from onnxruntime.quantization.shape_inference import quant_pre_process
 
 from compare import arguments, chosen, run_cases
 
@@ -140,8 +141,10 @@ def export(name, path):
     make, example, _, axes = NETWORKS[name]
     torch.manual_seed(SEED)
     module = make().eval()
-    torch.onnx.export(module, tuple(example.values()), str(path), dynamo=False, input_names=list(example), output_names=["output"],
+    raw = path.with_suffix(".raw.onnx")
+    torch.onnx.export(module, tuple(example.values()), str(raw), dynamo=False, input_names=list(example), output_names=["output"],
                       dynamic_axes=axes, opset_version=17)
+    quant_pre_process(str(raw), str(path), skip_symbolic_shape=True)
 
 
 class Calibration(CalibrationDataReader):
@@ -179,7 +182,7 @@ def fused_dynamic(name, source, target):
     model = optimize_model(str(source), model_type="bert", num_heads=4, hidden_size=64, opt_level=0, optimization_options=options)
     fused = target.with_suffix(".fused.onnx")
     model.save_model_to_file(str(fused))
-    quantize_dynamic(str(fused), str(target), weight_type=QuantType.QUInt8)
+    quantize_dynamic(str(fused), str(target), weight_type=QuantType.QUInt8, extra_options={"DefaultTensorType": onnx.TensorProto.FLOAT})
 
 
 def blocks(**options):
