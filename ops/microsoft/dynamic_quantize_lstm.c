@@ -212,17 +212,17 @@ static void begin_states(const lstm_walk *walk) {
     if (c) tort_load_doubles(c->type, c->data, walk->direction * count, count, walk->c);
 }
 
-/* Sequences that end with this number of steps leave their states, and zeros in their place. */
+/* Sequences that end with this number of steps leave their states. Those still count for the scale of the next step, as
+ * in ONNX Runtime; then zeros are in their place. */
 static void end_sequences(const lstm_walk *walk, int64_t steps) {
     const tort_rnn_params *p = walk->params;
     for (int64_t b = 0; b < p->batch; b++) {
         double *h = walk->h + b * p->hidden, *c = walk->c + b * p->hidden;
         const int64_t at = (walk->direction * p->batch + b) * p->hidden;
+        if (length_of(walk, b) == steps - 1) memset(h, 0, (size_t)p->hidden * sizeof *h);
         if (length_of(walk, b) != steps) continue;
         store(tort_call_output(walk->call, Y_H), at, p->hidden, h);
         store(tort_call_output(walk->call, Y_C), at, p->hidden, c);
-        memset(h, 0, (size_t)p->hidden * sizeof *h);
-        memset(c, 0, (size_t)p->hidden * sizeof *c);
     }
 }
 

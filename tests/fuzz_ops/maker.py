@@ -45,10 +45,12 @@ class Node:
 
     The inputs are x0, x1, ... of the graph. Other nodes may be around this one: `before` makes what is no tensor, `names` says what
     is read in the place of x0, x1, ...; `after` makes the output y0 of the outputs r0, r1, ... The Maps of `maps` are further
-    inputs m0, m1, ... of the graph."""
+    inputs m0, m1, ... of the graph. Inputs number `constants` are in the model, where an oracle runs nothing else."""
 
-    def __init__(self, inputs, attributes=None, outputs=1, types=None, names=None, before=(), after=(), maps=()):
+    def __init__(self, inputs, attributes=None, outputs=1, types=None, names=None, before=(), after=(), maps=(),
+                 constants=()):
         self.inputs, self.types, self.names, self.before, self.after = inputs, types, names, before, after
+        self.constants = constants
         self.maps = maps
         self.attributes = {k: v for k, v in (attributes or {}).items() if v is not None}
         self.outputs = [True] * outputs if isinstance(outputs, int) else outputs
@@ -237,6 +239,8 @@ class Case:
         for i, tensor in enumerate(self.node.inputs):
             if tensor is None:
                 forms.append("absent")
+            elif i in self.node.constants:
+                forms.append("constant")
             elif plain:
                 forms.append("constant" if i and (len(tensor.shape) < 2 or maker.chance(0.5)) else "fixed")
             else:

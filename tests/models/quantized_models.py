@@ -227,7 +227,7 @@ MODELS = {
     "pictures_optimized": ("pictures", optimized(static(QDQ, U8, S8)), {"QLinearConv"}),
     "mobilenet_qdq_channels": ("mobilenet", static(QDQ, U8, S8, per_channel=True), {"QuantizeLinear"}),
     "mobilenet_operators": ("mobilenet", static(OPERATORS, U8, U8), {"com.microsoft.QLinearAdd"}),
-    "mobilenet_optimized": ("mobilenet", optimized(static(QDQ, S8, S8)), {"com.microsoft.QLinearAdd"}),
+    "mobilenet_optimized": ("mobilenet", optimized(static(QDQ, S8, S8)), {"com.microsoft.QLinearGlobalAveragePool"}),
     "resnet_operators_channels": ("resnet", static(OPERATORS, U8, S8, per_channel=True), {"com.microsoft.QGemm"}),
     "resnet_optimized": ("resnet", optimized(static(QDQ, U8, S8)), {"com.microsoft.QLinearGlobalAveragePool"}),
     "bert_dynamic": ("bert", dynamic(S8), {"MatMulInteger"}),

@@ -133,18 +133,16 @@ def matmul_nbits(m):
     attributes = {"N": n, "K": k, "block_size": block, "bits": bits}
     if m.chance(0.5):
         attributes["accuracy_level"] = m.pick(0, 1, 2, 4)
-    return Node(inputs, attributes)
+    return Node(inputs, attributes, constants=(1, 2, 3, 5) if m.chance(0.8) else ())
 
 
 @ops("GatherBlockQuantized", domain=MICROSOFT)
 def gather_block_quantized(m):
     number, block = m.type("T1"), m.pick(16, 16, 32)
-    shape = [m.number(1, 4) for _ in range(m.number(1, 4))]
+    shape = [m.number(1, 4) for _ in range(m.number(2, 4))]
     bits = m.pick(2, 4, 8) if number == UINT8 else 8
     gather = 0 if number == UINT8 else m.number(0, len(shape) - 1)
     quantize = len(shape) - 1 if number == UINT8 or m.chance(0.5) else m.number(0, len(shape) - 1)
-    if number == UINT8 and len(shape) == 1:
-        shape, quantize = [3, *shape], 1
     shape[quantize] = m.pick(16, 32, 33, 48, 5)
     if number == UINT8:
         shape[-1] = -(-shape[-1] * bits // 8) * 8 // bits
@@ -160,7 +158,7 @@ def gather_block_quantized(m):
         zeros = [*scale_shape[:-1], -(-scale_shape[-1] * bits // 8)] if number == UINT8 else scale_shape
         inputs.append(bytes_tensor(m, number, zeros))
     attributes = {"block_size": block, "quantize_axis": quantize, "gather_axis": gather}
-    return Node(inputs, attributes | ({"bits": bits} if number == UINT8 else {}))
+    return Node(inputs, attributes | ({"bits": bits} if number == UINT8 else {}), constants=(0, 2, 3) if m.chance(0.8) else ())
 
 
 @ops("QGemm", domain=MICROSOFT, sums=True)
@@ -251,7 +249,8 @@ def dynamic_quantize_lstm(m):
 
     def numbers():
         shape = [ways, 4 * hidden] if m.chance(0.4) else [ways]
-        return [Tensor(FLOAT, m.rng.choice([0.01, 0.02, 0.005], size=shape)), zero_point(m, number, shape)]
+        zeros = zero_point(m, number, shape) if m.chance(0.1) else Tensor(number, np.zeros(shape))
+        return [Tensor(FLOAT, m.rng.choice([0.01, 0.02, 0.005], size=shape)), zeros]
 
     inputs = [m.tensor(FLOAT, [steps, batch, width]), bytes_tensor(m, number, [ways, width, 4 * hidden]),
               bytes_tensor(m, number, [ways, hidden, 4 * hidden])]
@@ -260,7 +259,7 @@ def dynamic_quantize_lstm(m):
     for shape in ([ways, batch, hidden], [ways, batch, hidden], [ways, 3 * hidden]):
         inputs.append(m.tensor(FLOAT, shape) if m.chance(0.3) else None)
     attributes = {"hidden_size": hidden, "direction": direction} | ({"clip": 1.5} if m.chance(0.2) else {})
-    return Node([*inputs, *numbers(), *numbers()], attributes | m.flags("input_forget"), 3)
+    return Node([*inputs, *numbers(), *numbers()], attributes | m.flags("input_forget"), 3, constants=(1, 2, 8, 9, 10, 11))
 
 
 @ops("QAttention", domain=MICROSOFT, sums=True)
