@@ -13,6 +13,7 @@
 /* ---- infer and resolve ------------------------------------------------------------------------------------------- */
 
 const tort_integer_inputs tort_integer_matmul_inputs = {0, -1, 2, 1, -1, 3, -1, -1, -1, false};
+static const tort_integer_inputs wide_inputs = {0, -1, -1, 1, -1, -1, -1, -1, -1, false}; /* MatMulInteger16 */
 const tort_integer_inputs tort_linear_matmul_inputs = {0, 1, 2, 3, 4, 5, 6, 7, -1, false};
 const tort_integer_inputs tort_matmul_to_float_inputs = {0, 2, 4, 1, 3, 5, -1, -1, 6, false};
 const tort_integer_inputs tort_dynamic_matmul_inputs = {0, -1, -1, 1, 2, 3, -1, -1, 4, true};
@@ -80,6 +81,12 @@ static tort_status infer_integer(tort_infer *infer) {
     return infer_product(infer, &tort_integer_matmul_inputs, TORT_INT32);
 }
 
+static tort_status infer_wide(tort_infer *infer) {
+    const tort_info *in = infer->node->inputs;
+    const bool natural = in[0].type == TORT_UINT16 && in[1].type == TORT_UINT16;
+    return infer_product(infer, &wide_inputs, natural ? TORT_UINT32 : TORT_INT32);
+}
+
 static tort_status infer_linear(tort_infer *infer) {
     tort_status status = infer_product(infer, &tort_linear_matmul_inputs, infer->node->inputs[7].type);
     if (status == TORT_OK) status = tort_check_single(infer->node, 6, "y_scale", infer->error);
@@ -111,6 +118,9 @@ static tort_status resolve_product(tort_resolve *resolve, const tort_integer_inp
 }
 static tort_status resolve_integer(tort_resolve *resolve) {
     return resolve_product(resolve, &tort_integer_matmul_inputs);
+}
+static tort_status resolve_wide(tort_resolve *resolve) {
+    return resolve_product(resolve, &wide_inputs);
 }
 static tort_status resolve_linear(tort_resolve *resolve) {
     return resolve_product(resolve, &tort_linear_matmul_inputs);
@@ -270,6 +280,9 @@ static tort_status run(const tort_call *call, const tort_integer_inputs *in) {
 static tort_status run_integer(const tort_call *call) {
     return run(call, &tort_integer_matmul_inputs);
 }
+static tort_status run_wide(const tort_call *call) {
+    return run(call, &wide_inputs);
+}
 static tort_status run_linear(const tort_call *call) {
     return run(call, &tort_linear_matmul_inputs);
 }
@@ -294,6 +307,8 @@ const tort_op tort_ops_integer_matmul[] = {
      "a:T1 a_scale:TS a_zero_point:T1 b:T2 b_scale:TS b_zero_point:T2 y_scale:TS y_zero_point:T3", "y:T3",
      "TS=floats13|-double T1=quantized19 T2=quantized19 T3=quantized19", "", 0, 0, sizeof(tort_matmul_params),
      infer_linear, resolve_linear, run_linear},
+    {"com.microsoft", "MatMulInteger16", 1, 1, "A:T1 B:T2", "Y:T3", "T1=int16|uint16 T2=int16|uint16 T3=int32|uint32",
+     "", 0, 0, sizeof(tort_matmul_params), infer_wide, resolve_wide, run_wide},
     {"com.microsoft", "MatMulIntegerToFloat", 1, 1,
      "A:T1 B:T2 a_scale:T3 b_scale:T3 a_zero_point?:T1 b_zero_point?:T2 bias?:T3", "Y:T3",
      "T1=int8|uint8 T2=int8|uint8 T3=float|float16", "", 0, 0, sizeof(tort_matmul_params), infer_to_float,

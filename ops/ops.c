@@ -83,6 +83,8 @@ extern const tort_op tort_ops_microsoft_unfold[];
 
 /* com.microsoft */
 extern const tort_op tort_ops_matmul_nbits[];
+extern const tort_op tort_ops_qlinear_reduce[];
+extern const tort_op tort_ops_qembed_norm[];
 extern const tort_op tort_ops_moe[];
 extern const tort_op tort_ops_qattention[];
 extern const tort_op tort_ops_dynamic_quantize_lstm[];
@@ -186,6 +188,8 @@ const tort_op *const tort_op_families[] = {
     tort_ops_microsoft_hash,
     tort_ops_microsoft_unfold,
     tort_ops_matmul_nbits,
+    tort_ops_qlinear_reduce,
+    tort_ops_qembed_norm,
     tort_ops_moe,
     tort_ops_qattention,
 

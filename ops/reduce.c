@@ -67,7 +67,7 @@ void tort_reduce_view(const tort_info *input, uint32_t mask, tort_reduce_params 
     }
 }
 
-static tort_status infer_reduce(tort_infer *infer) {
+tort_status tort_infer_reduce(tort_infer *infer) {
     const tort_info *data = &infer->node->inputs[0];
     uint32_t mask;
     bool known;
@@ -98,7 +98,7 @@ static tort_status infer_folding(tort_infer *infer, int64_t identity,
                                  tort_scalar (*fold)(tort_dims *, tort_scalar, tort_scalar)) {
     tort_scalar values[TORT_MAX_ELEMENTS];
     int32_t count;
-    tort_status status = infer_reduce(infer);
+    tort_status status = tort_infer_reduce(infer);
     const tort_info *output = &infer->outputs[0];
     if (status != TORT_OK || infer->node->inputs[0].rank != 1) return status;
     if (output->rank < 0 || output->rank > 1 || (output->rank == 1 && output->dims[0] != 1)) return TORT_OK;
@@ -129,7 +129,14 @@ static tort_status infer_min(tort_infer *infer) {
     return infer_folding(infer, 0, tort_scalar_min);
 }
 
-static tort_status resolve_reduce(tort_resolve *resolve) {
+/* Of com.microsoft's ReduceSumInteger, whose sums are of 32 bits, signed as the elements are. */
+static tort_status infer_integer_sum(tort_infer *infer) {
+    tort_status status = tort_infer_reduce(infer);
+    infer->outputs[0].type = infer->node->inputs[0].type == TORT_INT8 ? TORT_INT32 : TORT_UINT32;
+    return status;
+}
+
+tort_status tort_resolve_reduce(tort_resolve *resolve) {
     const tort_info *data = &resolve->node->inputs[0];
     tort_reduce_params *params = resolve->params;
     uint32_t mask;
@@ -400,7 +407,7 @@ static tort_status reduce_sum(const tort_call *call) {
     return reduce(call, REDUCE_SUM);
 }
 
-static tort_status reduce_mean(const tort_call *call) {
+tort_status tort_reduce_mean(const tort_call *call) {
     return reduce(call, REDUCE_MEAN);
 }
 
@@ -442,16 +449,16 @@ static tort_status reduce_sum_square(const tort_call *call) {
 #define AXES_ATTRIBUTE(types) "data:T", "reduced:T", "T=" types, "axes:ints keepdims:int=1", 0
 #define AXES_INPUT(types)                                                                                              \
     "data:T axes?:int64", "reduced:T", "T=" types, "keepdims:int=1 noop_with_empty_axes:int=0", 1u << 1
-#define BY(infer, reference) 0, sizeof(tort_reduce_params), infer, resolve_reduce, reference
+#define BY(infer, reference) 0, sizeof(tort_reduce_params), infer, tort_resolve_reduce, reference
 
 const tort_op tort_ops_reduce[] = {
     {"", "ReduceSum", 1, 10, AXES_ATTRIBUTE("high"), BY(infer_sum, reduce_sum)},
     {"", "ReduceSum", 11, 12, AXES_ATTRIBUTE("high"), BY(infer_sum, reduce_sum)},
     {"", "ReduceSum", 13, 28, AXES_INPUT("high13"), BY(infer_sum, reduce_sum)},
-    {"", "ReduceMean", 1, 10, AXES_ATTRIBUTE("high"), BY(infer_reduce, reduce_mean)},
-    {"", "ReduceMean", 11, 12, AXES_ATTRIBUTE("high"), BY(infer_reduce, reduce_mean)},
-    {"", "ReduceMean", 13, 17, AXES_ATTRIBUTE("high13"), BY(infer_reduce, reduce_mean)},
-    {"", "ReduceMean", 18, 28, AXES_INPUT("high13"), BY(infer_reduce, reduce_mean)},
+    {"", "ReduceMean", 1, 10, AXES_ATTRIBUTE("high"), BY(tort_infer_reduce, tort_reduce_mean)},
+    {"", "ReduceMean", 11, 12, AXES_ATTRIBUTE("high"), BY(tort_infer_reduce, tort_reduce_mean)},
+    {"", "ReduceMean", 13, 17, AXES_ATTRIBUTE("high13"), BY(tort_infer_reduce, tort_reduce_mean)},
+    {"", "ReduceMean", 18, 28, AXES_INPUT("high13"), BY(tort_infer_reduce, tort_reduce_mean)},
     {"", "ReduceMax", 1, 10, AXES_ATTRIBUTE("high"), BY(infer_max, reduce_max)},
     {"", "ReduceMax", 11, 11, AXES_ATTRIBUTE("high"), BY(infer_max, reduce_max)},
     {"", "ReduceMax", 12, 12, AXES_ATTRIBUTE("numeric|-int16|-uint16"), BY(infer_max, reduce_max)},
@@ -468,27 +475,29 @@ const tort_op tort_ops_reduce[] = {
     {"", "ReduceProd", 11, 12, AXES_ATTRIBUTE("high"), BY(infer_prod, reduce_prod)},
     {"", "ReduceProd", 13, 17, AXES_ATTRIBUTE("high13"), BY(infer_prod, reduce_prod)},
     {"", "ReduceProd", 18, 28, AXES_INPUT("high13"), BY(infer_prod, reduce_prod)},
-    {"", "ReduceL1", 1, 10, AXES_ATTRIBUTE("high"), BY(infer_reduce, reduce_l1)},
-    {"", "ReduceL1", 11, 12, AXES_ATTRIBUTE("high"), BY(infer_reduce, reduce_l1)},
-    {"", "ReduceL1", 13, 17, AXES_ATTRIBUTE("high13"), BY(infer_reduce, reduce_l1)},
-    {"", "ReduceL1", 18, 28, AXES_INPUT("high13"), BY(infer_reduce, reduce_l1)},
-    {"", "ReduceL2", 1, 10, AXES_ATTRIBUTE("high"), BY(infer_reduce, reduce_l2)},
-    {"", "ReduceL2", 11, 12, AXES_ATTRIBUTE("high"), BY(infer_reduce, reduce_l2)},
-    {"", "ReduceL2", 13, 17, AXES_ATTRIBUTE("high13"), BY(infer_reduce, reduce_l2)},
-    {"", "ReduceL2", 18, 28, AXES_INPUT("high13"), BY(infer_reduce, reduce_l2)},
-    {"", "ReduceLogSum", 1, 10, AXES_ATTRIBUTE("high"), BY(infer_reduce, reduce_log_sum)},
-    {"", "ReduceLogSum", 11, 12, AXES_ATTRIBUTE("high"), BY(infer_reduce, reduce_log_sum)},
-    {"", "ReduceLogSum", 13, 17, AXES_ATTRIBUTE("high13"), BY(infer_reduce, reduce_log_sum)},
-    {"", "ReduceLogSum", 18, 27, AXES_INPUT("high13"), BY(infer_reduce, reduce_log_sum)},
-    {"", "ReduceLogSum", 28, 28, AXES_INPUT("floats13"), BY(infer_reduce, reduce_log_sum)},
-    {"", "ReduceLogSumExp", 1, 10, AXES_ATTRIBUTE("high"), BY(infer_reduce, reduce_log_sum_exp)},
-    {"", "ReduceLogSumExp", 11, 12, AXES_ATTRIBUTE("high"), BY(infer_reduce, reduce_log_sum_exp)},
-    {"", "ReduceLogSumExp", 13, 17, AXES_ATTRIBUTE("high13"), BY(infer_reduce, reduce_log_sum_exp)},
-    {"", "ReduceLogSumExp", 18, 27, AXES_INPUT("high13"), BY(infer_reduce, reduce_log_sum_exp)},
-    {"", "ReduceLogSumExp", 28, 28, AXES_INPUT("floats13"), BY(infer_reduce, reduce_log_sum_exp)},
-    {"", "ReduceSumSquare", 1, 10, AXES_ATTRIBUTE("high"), BY(infer_reduce, reduce_sum_square)},
-    {"", "ReduceSumSquare", 11, 12, AXES_ATTRIBUTE("high"), BY(infer_reduce, reduce_sum_square)},
-    {"", "ReduceSumSquare", 13, 17, AXES_ATTRIBUTE("high13"), BY(infer_reduce, reduce_sum_square)},
-    {"", "ReduceSumSquare", 18, 28, AXES_INPUT("high13"), BY(infer_reduce, reduce_sum_square)},
+    {"", "ReduceL1", 1, 10, AXES_ATTRIBUTE("high"), BY(tort_infer_reduce, reduce_l1)},
+    {"", "ReduceL1", 11, 12, AXES_ATTRIBUTE("high"), BY(tort_infer_reduce, reduce_l1)},
+    {"", "ReduceL1", 13, 17, AXES_ATTRIBUTE("high13"), BY(tort_infer_reduce, reduce_l1)},
+    {"", "ReduceL1", 18, 28, AXES_INPUT("high13"), BY(tort_infer_reduce, reduce_l1)},
+    {"", "ReduceL2", 1, 10, AXES_ATTRIBUTE("high"), BY(tort_infer_reduce, reduce_l2)},
+    {"", "ReduceL2", 11, 12, AXES_ATTRIBUTE("high"), BY(tort_infer_reduce, reduce_l2)},
+    {"", "ReduceL2", 13, 17, AXES_ATTRIBUTE("high13"), BY(tort_infer_reduce, reduce_l2)},
+    {"", "ReduceL2", 18, 28, AXES_INPUT("high13"), BY(tort_infer_reduce, reduce_l2)},
+    {"", "ReduceLogSum", 1, 10, AXES_ATTRIBUTE("high"), BY(tort_infer_reduce, reduce_log_sum)},
+    {"", "ReduceLogSum", 11, 12, AXES_ATTRIBUTE("high"), BY(tort_infer_reduce, reduce_log_sum)},
+    {"", "ReduceLogSum", 13, 17, AXES_ATTRIBUTE("high13"), BY(tort_infer_reduce, reduce_log_sum)},
+    {"", "ReduceLogSum", 18, 27, AXES_INPUT("high13"), BY(tort_infer_reduce, reduce_log_sum)},
+    {"", "ReduceLogSum", 28, 28, AXES_INPUT("floats13"), BY(tort_infer_reduce, reduce_log_sum)},
+    {"", "ReduceLogSumExp", 1, 10, AXES_ATTRIBUTE("high"), BY(tort_infer_reduce, reduce_log_sum_exp)},
+    {"", "ReduceLogSumExp", 11, 12, AXES_ATTRIBUTE("high"), BY(tort_infer_reduce, reduce_log_sum_exp)},
+    {"", "ReduceLogSumExp", 13, 17, AXES_ATTRIBUTE("high13"), BY(tort_infer_reduce, reduce_log_sum_exp)},
+    {"", "ReduceLogSumExp", 18, 27, AXES_INPUT("high13"), BY(tort_infer_reduce, reduce_log_sum_exp)},
+    {"", "ReduceLogSumExp", 28, 28, AXES_INPUT("floats13"), BY(tort_infer_reduce, reduce_log_sum_exp)},
+    {"", "ReduceSumSquare", 1, 10, AXES_ATTRIBUTE("high"), BY(tort_infer_reduce, reduce_sum_square)},
+    {"", "ReduceSumSquare", 11, 12, AXES_ATTRIBUTE("high"), BY(tort_infer_reduce, reduce_sum_square)},
+    {"", "ReduceSumSquare", 13, 17, AXES_ATTRIBUTE("high13"), BY(tort_infer_reduce, reduce_sum_square)},
+    {"", "ReduceSumSquare", 18, 28, AXES_INPUT("high13"), BY(tort_infer_reduce, reduce_sum_square)},
+    {"com.microsoft", "ReduceSumInteger", 1, 1, "data:T1", "reduced:T2", "T1=int8|uint8 T2=int32|uint32",
+     "axes:ints! keepdims:int!", 0, BY(infer_integer_sum, reduce_sum)},
     {0},
 };

@@ -22,4 +22,9 @@ typedef struct tort_arg_reduce_params {
 /* Fills the view of `input`, whose dims are known, for a mask of reduced axes (bit i: axis i). */
 void tort_reduce_view(const tort_info *input, uint32_t mask, tort_reduce_params *params);
 
+/* Of a node with attributes axes and keepdims. */
+tort_status tort_infer_reduce(tort_infer *infer);
+tort_status tort_resolve_reduce(tort_resolve *resolve); /* params are tort_reduce_params */
+tort_status tort_reduce_mean(const tort_call *call);
+
 #endif

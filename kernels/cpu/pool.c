@@ -7,8 +7,9 @@
 
 #include <math.h>
 
-#define MOST_POSITIONS (1 << 16) /* of a window: the kernel has a list of them, and stores planes with their padding   \
-                                  */
+#define MOST_POSITIONS                                                                                                 \
+    (1 << 16) /* of a window: the kernel has a list of them, and stores planes with their padding                      \
+               */
 
 static bool is_small(const tort_sliding *window) {
     int64_t positions = 1;

@@ -73,6 +73,16 @@ typedef struct tort_nbits_rows {
     int64_t y_stride;
 } tort_nbits_rows;
 
+/* QLinearAdd and QLinearMul of int8 or uint8: round(a * A + b * B + fixed), or round((A - a) * (B - b) * fixed) + zero,
+ * within bounds. A step of 0: one element for all. */
+typedef struct tort_linear_pair {
+    const uint8_t *a, *b;
+    int64_t a_step, b_step; /* 0 or 1 */
+    uint8_t *c;
+    float a_number, b_number, fixed, zero;
+    bool multiplies, is_signed;
+} tort_linear_pair;
+
 /* `length` elements that lie together in the source, for positions at .. at+length of a row of a packed panel. */
 typedef struct tort_run {
     int64_t offset;
@@ -124,6 +134,7 @@ typedef struct tort_simd {
     /* `count` numbers of each column of the panel from word `first` on, as floats: number k goes to out + k * stride.
      */
     void (*nbits_unpack)(const tort_nbits_panel *panel, int64_t first, int64_t count, float *out, int64_t stride);
+    void (*linear_pair)(const tort_linear_pair *pair, int64_t count);
     void (*requantize)(const tort_requantized *requantized, const int32_t *sums, uint8_t *y, int64_t count);
     /* Rows may not overlap. */
     void (*softmax_row)(const float *x, float *y, int64_t count);

@@ -2,8 +2,8 @@
  * and gets the sum of what they say, by weights. The weights of QMoE have 2, 4 or 8 bits.
  *
  * As ONNX Runtime's CPU provider has it: MoE weighs by the softmax over all experts, QMoE by that over the chosen ones
- * or by router_weights; of equal experts the last is chosen; use_sparse_mixer and weights_prepacked change nothing there.
- * Read next: moe_matrix.h. */
+ * or by router_weights; of equal experts the last is chosen; use_sparse_mixer and weights_prepacked change nothing
+ * there. Read next: moe_matrix.h. */
 #include "ops/microsoft/moe_matrix.h"
 
 #include <inttypes.h>
@@ -116,8 +116,10 @@ static tort_status resolve_moe(tort_resolve *resolve) {
         if (tort_has_input(node, i) && !tort_shape_known(&node->inputs[i])) return TORT_OK;
     if (status != TORT_OK) return status;
     if (router->rank != 2 || fc2->rank != 3)
-        return tort_fail(resolve->error, TORT_E_MODEL, "router_probs has rank %d and fc2_experts_weights %d, expected 2 "
-                         "and 3", (int)router->rank, (int)fc2->rank);
+        return tort_fail(resolve->error, TORT_E_MODEL,
+                         "router_probs has rank %d and fc2_experts_weights %d, expected 2 "
+                         "and 3",
+                         (int)router->rank, (int)fc2->rank);
     p->tokens = tort_extent(x->dims, 0, x->rank - 1);
     p->hidden = x->dims[x->rank - 1];
     p->experts = router->dims[1];

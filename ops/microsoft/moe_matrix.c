@@ -20,8 +20,8 @@ static tort_status expect(const tort_resolve *resolve, int32_t input, int32_t ra
     for (int32_t d = 0; fits && d < rank; d++) fits = info->dims[d] == dims[d];
     if (fits) return TORT_OK;
     return tort_fail(resolve->error, TORT_E_MODEL,
-                     "input %d has not the shape (%" PRId64 ", %" PRId64 "%s) that the other inputs ask for", (int)input,
-                     dims[0], dims[1], rank == 3 ? ", ..." : "");
+                     "input %d has not the shape (%" PRId64 ", %" PRId64 "%s) that the other inputs ask for",
+                     (int)input, dims[0], dims[1], rank == 3 ? ", ..." : "");
 }
 
 static tort_status read_quantized(const tort_resolve *resolve, int32_t product, int64_t experts, tort_moe_matrix *m) {
@@ -29,10 +29,10 @@ static tort_status read_quantized(const tort_resolve *resolve, int32_t product, 
     const int64_t bits = tort_moe_bits(node, product), block = tort_attr_int(node, "block_size");
     m->type = bits == 2 ? TORT_UINT2 : bits == 4 ? TORT_UINT4 : TORT_UINT8;
     if (node->inputs[m->weights].type != TORT_UINT8 || m->scales < 0 ||
-        !tort_type_is_float(node->inputs[m->scales].type) ||
-        tort_type_bits(node->inputs[m->scales].type) < 16)
-        return tort_fail(resolve->error, TORT_E_UNSUPPORTED,
-                         "weights of uint8 with scales of float, float16 or bfloat16 are expected, with quant_type int");
+        !tort_type_is_float(node->inputs[m->scales].type) || tort_type_bits(node->inputs[m->scales].type) < 16)
+        return tort_fail(
+            resolve->error, TORT_E_UNSUPPORTED,
+            "weights of uint8 with scales of float, float16 or bfloat16 are expected, with quant_type int");
     if (block < 0 || (block > 0 && m->depth % block))
         return tort_fail(resolve->error, TORT_E_MODEL, "block_size is %" PRId64 ", expected a divisor of %" PRId64,
                          block, m->depth);
@@ -62,8 +62,8 @@ tort_status tort_moe_matrix_read(const tort_resolve *resolve, int32_t product, c
     m->bias = present[3];
     const int64_t weights[3] = {experts, rows, depth}, bias[2] = {experts, rows};
     m->type = node->inputs[m->weights].type;
-    tort_status status = inputs[1] >= 0 ? read_quantized(resolve, product, experts, m)
-                                        : expect(resolve, m->weights, 3, weights);
+    tort_status status =
+        inputs[1] >= 0 ? read_quantized(resolve, product, experts, m) : expect(resolve, m->weights, 3, weights);
     return status == TORT_OK && m->bias >= 0 ? expect(resolve, m->bias, 2, bias) : status;
 }
 

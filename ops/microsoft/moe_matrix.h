@@ -1,16 +1,16 @@
-/* moe_matrix.h - the matrices of the experts of MoE and QMoE: (experts, rows, depth), of floats or of 2, 4 or 8 bits with
- * a scale for each row, or for each block of one. Read next: moe_matrix.c. */
+/* moe_matrix.h - the matrices of the experts of MoE and QMoE: (experts, rows, depth), of floats or of 2, 4 or 8 bits
+ * with a scale for each row, or for each block of one. Read next: moe_matrix.c. */
 #ifndef TORT_OPS_MICROSOFT_MOE_MATRIX_H
 #define TORT_OPS_MICROSOFT_MOE_MATRIX_H
 
 #include "ops/numeric.h"
 
 typedef struct tort_moe_matrix {
-    int64_t rows, depth;                 /* of an expert; no rows: there is no such matrix */
+    int64_t rows, depth;                  /* of an expert; no rows: there is no such matrix */
     int32_t weights, scales, zeros, bias; /* inputs; -1: absent */
-    tort_type type;                      /* of the numbers: UINT2, UINT4, UINT8, or of floats */
-    int64_t block, blocks;               /* with a scale: `depth` and 1 where a row has one */
-    int64_t zeros_row;                   /* numbers of zero points between rows (of blocks), or between experts */
+    tort_type type;                       /* of the numbers: UINT2, UINT4, UINT8, or of floats */
+    int64_t block, blocks;                /* with a scale: `depth` and 1 where a row has one */
+    int64_t zeros_row;                    /* numbers of zero points between rows (of blocks), or between experts */
 } tort_moe_matrix;
 
 /* Bits of the numbers of product 0, 1 or 2 of QMoE; 8 where they are none of 2, 4 and 8. */

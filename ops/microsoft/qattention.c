@@ -29,8 +29,7 @@ static void view_of(const tort_node_view *node, attention_view *view) {
     view->node.input_count = OPERANDS;
     for (int32_t i = 0; i < OPERANDS; i++) {
         const bool there = attention_operands[i] < node->input_count;
-        view->inputs[i] =
-            there ? node->inputs[attention_operands[i]] : (tort_info){.type = TORT_UNDEFINED, .rank = -1};
+        view->inputs[i] = there ? node->inputs[attention_operands[i]] : (tort_info){.type = TORT_UNDEFINED, .rank = -1};
     }
     view->inputs[0].type = view->inputs[1].type = node->inputs[BIAS].type;
 }
@@ -40,8 +39,8 @@ static tort_status check_columns(const tort_infer *infer, int32_t i) {
     const tort_info *numbers = &infer->node->inputs[i], *weights = &infer->node->inputs[WEIGHTS];
     if (!tort_has_input(infer->node, i) || numbers->rank < 0 || weights->rank != 2) return TORT_OK;
     const tort_dim count = numbers->rank == 1 ? numbers->dims[0] : 1;
-    if (numbers->rank <= 1 && (count == 1 || !tort_dim_known(count) || !tort_dim_known(weights->dims[1]) ||
-                               count == weights->dims[1]))
+    if (numbers->rank <= 1 &&
+        (count == 1 || !tort_dim_known(count) || !tort_dim_known(weights->dims[1]) || count == weights->dims[1]))
         return TORT_OK;
     return tort_fail(infer->error, TORT_E_MODEL, "input %d has not one element, and not one for each column of weight",
                      (int)i);

@@ -134,23 +134,21 @@ static tort_status run_skip(const tort_call *call) {
 
 /* ---- EmbedLayerNormalization ------------------------------------------------------------------------------------- */
 
-enum { IDS, SEGMENTS, WORDS, POSITIONS, SEGMENT_TABLE, GAMMA, BETA, MASK, POSITION_IDS }; /* inputs */
-
-static tort_status infer_embed(tort_infer *infer) {
+tort_status tort_infer_embed_norm(tort_infer *infer) {
     const tort_node_view *node = infer->node;
-    const tort_info *ids = &node->inputs[IDS], *words = &node->inputs[WORDS];
+    const tort_info *ids = &node->inputs[TORT_EMBED_IDS], *words = &node->inputs[TORT_EMBED_WORDS];
     const tort_type type = words->type;
     for (int32_t o = 0; o < 3; o++) infer->outputs[o].type = o == 1 ? TORT_INT32 : type;
     if ((ids->rank >= 0 && ids->rank != 2) || (words->rank >= 0 && words->rank != 2))
         return tort_fail(infer->error, TORT_E_MODEL, "input_ids has rank %d and word_embedding rank %d, expected 2",
                          (int)ids->rank, (int)words->rank);
-    if (tort_has_input(node, SEGMENTS) != tort_has_input(node, SEGMENT_TABLE))
+    if (tort_has_input(node, TORT_EMBED_SEGMENTS) != tort_has_input(node, TORT_EMBED_SEGMENT_TABLE))
         return tort_fail(infer->error, TORT_E_MODEL, "of segment_ids and segment_embedding one is missing");
     const int64_t size = tort_known_dim(words, 1);
     static const struct {
         int32_t input;
         const char *name;
-    } tables[] = {{POSITIONS, "position_embedding"}, {SEGMENT_TABLE, "segment_embedding"}};
+    } tables[] = {{TORT_EMBED_POSITIONS, "position_embedding"}, {TORT_EMBED_SEGMENT_TABLE, "segment_embedding"}};
     for (int32_t i = 0; i < 2; i++) {
         const tort_info *table = &node->inputs[tables[i].input];
         if (!tort_has_input(node, tables[i].input) || table->rank < 0) continue;
@@ -159,8 +157,8 @@ static tort_status infer_embed(tort_infer *infer) {
             return tort_fail(infer->error, TORT_E_MODEL, "%s must have rows of %lld elements, as word_embedding",
                              tables[i].name, (long long)size);
     }
-    tort_status status = check_list(infer, GAMMA, "gamma", size);
-    if (!status) status = check_list(infer, BETA, "beta", size);
+    tort_status status = check_list(infer, TORT_EMBED_GAMMA, "gamma", size);
+    if (!status) status = check_list(infer, TORT_EMBED_BETA, "beta", size);
     const tort_dim dims[3] = {ids->rank == 2 ? ids->dims[0] : tort_dim_fresh(infer->dims, true),
                               ids->rank == 2 ? ids->dims[1] : tort_dim_fresh(infer->dims, true),
                               words->rank == 2 ? words->dims[1] : tort_dim_fresh(infer->dims, true)};
@@ -170,14 +168,9 @@ static tort_status infer_embed(tort_infer *infer) {
     return status;
 }
 
-typedef struct embed_params {
-    tort_norm_params norm;
-    int64_t batch, length, position_rows; /* rows of position_ids: 1 or batch; 0: there are none */
-} embed_params;
-
 /* These have the shape of input_ids; position_ids may have one row. */
 static tort_status check_ids(const tort_resolve *resolve, int32_t i, const char *name, bool may_repeat) {
-    const tort_info *ids = &resolve->node->inputs[IDS], *other = &resolve->node->inputs[i];
+    const tort_info *ids = &resolve->node->inputs[TORT_EMBED_IDS], *other = &resolve->node->inputs[i];
     if (!tort_has_input(resolve->node, i) || !tort_shape_known(other)) return TORT_OK;
     const bool rows = other->rank == 2 && (other->dims[0] == ids->dims[0] || (may_repeat && other->dims[0] == 1));
     if (rows && other->dims[1] == ids->dims[1]) return TORT_OK;
@@ -185,19 +178,20 @@ static tort_status check_ids(const tort_resolve *resolve, int32_t i, const char 
                      (long long)ids->dims[0], (long long)ids->dims[1]);
 }
 
-static tort_status resolve_embed(tort_resolve *resolve) {
+tort_status tort_resolve_embed_norm(tort_resolve *resolve) {
     const tort_node_view *node = resolve->node;
-    const tort_info *ids = &node->inputs[IDS], *positions = &node->inputs[POSITION_IDS];
-    embed_params *params = resolve->params;
+    const tort_info *ids = &node->inputs[TORT_EMBED_IDS], *positions = &node->inputs[TORT_EMBED_POSITION_IDS];
+    tort_embed_norm_params *params = resolve->params;
     resolve_rows(resolve, &node->outputs[0], true, &params->norm);
     if (!tort_shape_known(ids)) return TORT_OK;
     params->batch = ids->dims[0];
     params->length = ids->dims[1];
-    if (tort_has_input(node, POSITION_IDS) && tort_shape_known(positions)) params->position_rows = positions->dims[0];
-    tort_status status = check_ids(resolve, SEGMENTS, "segment_ids", false);
-    if (!status) status = check_ids(resolve, MASK, "mask", false);
-    if (!status) status = check_ids(resolve, POSITION_IDS, "position_ids", true);
-    const int64_t places = tort_known_dim(&node->inputs[POSITIONS], 0);
+    if (tort_has_input(node, TORT_EMBED_POSITION_IDS) && tort_shape_known(positions))
+        params->position_rows = positions->dims[0];
+    tort_status status = check_ids(resolve, TORT_EMBED_SEGMENTS, "segment_ids", false);
+    if (!status) status = check_ids(resolve, TORT_EMBED_MASK, "mask", false);
+    if (!status) status = check_ids(resolve, TORT_EMBED_POSITION_IDS, "position_ids", true);
+    const int64_t places = tort_known_dim(&node->inputs[TORT_EMBED_POSITIONS], 0);
     if (status || params->position_rows > 0 || places < 0 || places >= params->length) return status;
     return tort_fail(resolve->error, TORT_E_MODEL, "position_embedding has %lld rows, the sequence %lld places",
                      (long long)places, (long long)params->length);
@@ -211,24 +205,25 @@ static void add_embedding(const tort_call *call, int32_t input, int64_t row, int
 }
 
 static int64_t position_of(const tort_call *call, int64_t row) {
-    const embed_params *params = call->params;
+    const tort_embed_norm_params *params = call->params;
     const int64_t place = row % params->length;
     if (params->position_rows == 0) return place;
     const int64_t line = params->position_rows == 1 ? 0 : row / params->length;
-    return ((const int32_t *)call->inputs[POSITION_IDS].data)[line * params->length + place];
+    return ((const int32_t *)call->inputs[TORT_EMBED_POSITION_IDS].data)[line * params->length + place];
 }
 
 static void load_embedding(const tort_norm_rows *rows, int64_t row, int64_t first, int64_t count, double *values) {
     const tort_call *call = rows->arg;
     for (int64_t i = 0; i < count; i++) values[i] = 0;
-    add_embedding(call, WORDS, ((const int32_t *)call->inputs[IDS].data)[row], first, count, values);
-    add_embedding(call, POSITIONS, position_of(call, row), first, count, values);
-    if (tort_call_input(call, SEGMENTS))
-        add_embedding(call, SEGMENT_TABLE, ((const int32_t *)call->inputs[SEGMENTS].data)[row], first, count, values);
+    add_embedding(call, TORT_EMBED_WORDS, ((const int32_t *)call->inputs[TORT_EMBED_IDS].data)[row], first, count,
+                  values);
+    add_embedding(call, TORT_EMBED_POSITIONS, position_of(call, row), first, count, values);
+    if (tort_call_input(call, TORT_EMBED_SEGMENTS))
+        add_embedding(call, TORT_EMBED_SEGMENT_TABLE, ((const int32_t *)call->inputs[TORT_EMBED_SEGMENTS].data)[row],
+                      first, count, values);
 }
 
-/* TORT_E_RUN if one of the numbers is not that of a row of the table. */
-static tort_status check_numbers(const tort_call *call, int32_t input, int32_t table, const char *name) {
+tort_status tort_embed_check(const tort_call *call, int32_t input, int32_t table, const char *name) {
     const tort_tensor *ids = tort_call_input(call, input);
     const int64_t count = ids ? tort_count(ids) : 0, size = call->inputs[table].dims[0];
     for (int64_t i = 0; i < count; i++) {
@@ -240,10 +235,8 @@ static tort_status check_numbers(const tort_call *call, int32_t input, int32_t t
     return TORT_OK;
 }
 
-/* How many places of each sequence the mask leaves; 0 without a mask. */
-static void count_places(const tort_call *call, const tort_tensor *out) {
-    const embed_params *params = call->params;
-    const tort_tensor *mask = tort_call_input(call, MASK);
+void tort_embed_count_places(const tort_call *call, const tort_embed_norm_params *params, const tort_tensor *out) {
+    const tort_tensor *mask = tort_call_input(call, TORT_EMBED_MASK);
     for (int64_t n = 0; n < params->batch; n++) {
         int32_t count = 0;
         for (int64_t i = 0; mask && i < params->length; i++)
@@ -253,20 +246,20 @@ static void count_places(const tort_call *call, const tort_tensor *out) {
 }
 
 static tort_status run_embed(const tort_call *call) {
-    const embed_params *params = call->params;
+    const tort_embed_norm_params *params = call->params;
     const tort_norm_rows rows = {.params = &params->norm,
                                  .load = load_embedding,
                                  .arg = call,
-                                 .scale = &call->inputs[GAMMA],
-                                 .bias = &call->inputs[BETA],
+                                 .scale = &call->inputs[TORT_EMBED_GAMMA],
+                                 .bias = &call->inputs[TORT_EMBED_BETA],
                                  .y = &call->outputs[0],
                                  .sums = tort_call_output(call, 2)};
-    tort_status status = check_numbers(call, IDS, WORDS, "input_ids");
-    if (!status) status = check_numbers(call, SEGMENTS, SEGMENT_TABLE, "segment_ids");
-    if (!status) status = check_numbers(call, POSITION_IDS, POSITIONS, "position_ids");
+    tort_status status = tort_embed_check(call, TORT_EMBED_IDS, TORT_EMBED_WORDS, "input_ids");
+    if (!status) status = tort_embed_check(call, TORT_EMBED_SEGMENTS, TORT_EMBED_SEGMENT_TABLE, "segment_ids");
+    if (!status) status = tort_embed_check(call, TORT_EMBED_POSITION_IDS, TORT_EMBED_POSITIONS, "position_ids");
     if (status) return status;
     if (tort_count(rows.y) > 0) tort_norm_run(call, &rows);
-    if (tort_call_output(call, 1)) count_places(call, &call->outputs[1]);
+    if (tort_call_output(call, 1)) tort_embed_count_places(call, params, &call->outputs[1]);
     return TORT_OK;
 }
 
@@ -279,7 +272,7 @@ const tort_op tort_ops_microsoft_skip_norm[] = {
      "input_ids:T1 segment_ids?:T1 word_embedding:T position_embedding:T segment_embedding?:T gamma:T beta:T mask?:T1 "
      "position_ids?:T1",
      "output:T mask_index?:T1 embedding_sum?:T", "T1=int32 T=float|float16", "epsilon:float=1e-12 mask_index_type:int",
-     0, 0, sizeof(embed_params), infer_embed, resolve_embed, run_embed},
+     0, 0, sizeof(tort_embed_norm_params), tort_infer_embed_norm, tort_resolve_embed_norm, run_embed},
     {"com.microsoft", "SkipLayerNormalization", 1, 1, "input:T skip:T gamma:T beta?:T bias?:T",
      "output:T mean?:U inv_std_var?:U input_skip_bias_sum?:T", "T=float|float16|bfloat16 U=float",
      "epsilon:float=1e-12", SKIP},

@@ -18,4 +18,31 @@ enum { TORT_SKIP_NORM_SUM = 3 }; /* the output that gets the sums */
 const tort_tensor *tort_skip_norm_beta(const tort_call *call);
 const tort_tensor *tort_skip_norm_bias(const tort_call *call);
 
+/* ---- EmbedLayerNormalization, whose first inputs QEmbedLayerNormalization has too ---------------------------------
+ */
+
+enum {
+    TORT_EMBED_IDS,
+    TORT_EMBED_SEGMENTS,
+    TORT_EMBED_WORDS,
+    TORT_EMBED_POSITIONS,
+    TORT_EMBED_SEGMENT_TABLE,
+    TORT_EMBED_GAMMA,
+    TORT_EMBED_BETA,
+    TORT_EMBED_MASK,
+    TORT_EMBED_POSITION_IDS
+};
+
+typedef struct tort_embed_norm_params {
+    tort_norm_params norm;
+    int64_t batch, length, position_rows; /* rows of position_ids: 1 or batch; 0: there are none */
+} tort_embed_norm_params;
+
+tort_status tort_infer_embed_norm(tort_infer *infer);
+tort_status tort_resolve_embed_norm(tort_resolve *resolve);
+/* TORT_E_RUN if one of the numbers in `input` is not that of a row of the table. */
+tort_status tort_embed_check(const tort_call *call, int32_t input, int32_t table, const char *name);
+/* How many places of each sequence the mask leaves; 0 without a mask. */
+void tort_embed_count_places(const tort_call *call, const tort_embed_norm_params *params, const tort_tensor *out);
+
 #endif

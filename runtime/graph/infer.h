@@ -59,8 +59,8 @@ void tort_pass_release(tort_pass *pass, int32_t node);
  * type, leaves its outputs as declared. */
 tort_status tort_pass_infer(tort_pass *pass, int32_t node, tort_error *error);
 
-/* Bytes that a node's params take in each plan, lists included; none with TORT_OP_ONCE. Where they overflow PTRDIFF_MAX,
- * which no allocator gives. */
+/* Bytes that a node's params take in each plan, lists included; none with TORT_OP_ONCE. Where they overflow
+ * PTRDIFF_MAX, which no allocator gives. */
 size_t tort_params_bytes(const tort_model *model, const tort_node *node);
 /* Bytes of a node's params wherever they are: also of those that plans share. */
 tort_status tort_params_measure(const tort_node_view *view, const tort_node *node, size_t *bytes, tort_error *error);

@@ -33,3 +33,43 @@ void SIMD(tort_simd_requantize)(const tort_requantized *r, const int32_t *sums, 
     else
         requantize(r, &r->factor, 0, sums, y, count);
 }
+
+/* ---- QLinearAdd and QLinearMul ----------------------------------------------------------------------------------- */
+
+/* All but pair and count are constants of the caller's. */
+INLINE void linear_pair(const tort_linear_pair *pair, int64_t a_step, int64_t b_step, bool multiplies, bool is_signed,
+                        int64_t count) {
+    const uint8_t *restrict a = pair->a, *restrict b = pair->b;
+    uint8_t *restrict c = pair->c;
+    const float least = (is_signed ? -128 : 0) - pair->zero, most = (is_signed ? 127 : 255) - pair->zero;
+    const float a_number = pair->a_number, b_number = pair->b_number, fixed = pair->fixed, zero = pair->zero;
+    const float round = 0x1.8p23f;
+    _Pragma("omp simd") for (int64_t i = 0; i < count; i++) {
+        const float x = is_signed ? (float)(int8_t)a[i * a_step] : (float)a[i * a_step];
+        const float y = is_signed ? (float)(int8_t)b[i * b_step] : (float)b[i * b_step];
+        const float value =
+            multiplies ? (x - a_number) * (y - b_number) * fixed : x * a_number + (y * b_number + fixed);
+        const float above = value > least ? value : least, within = above < most ? above : most;
+        c[i] = (uint8_t)(int32_t)((within + round) - round + zero);
+    }
+}
+
+INLINE void linear_steps(const tort_linear_pair *pair, bool multiplies, bool is_signed, int64_t count) {
+    if (pair->a_step && pair->b_step)
+        linear_pair(pair, 1, 1, multiplies, is_signed, count);
+    else if (pair->a_step)
+        linear_pair(pair, 1, 0, multiplies, is_signed, count);
+    else
+        linear_pair(pair, 0, pair->b_step, multiplies, is_signed, count);
+}
+
+void SIMD(tort_simd_linear_pair)(const tort_linear_pair *pair, int64_t count) {
+    if (pair->multiplies && pair->is_signed)
+        linear_steps(pair, true, true, count);
+    else if (pair->multiplies)
+        linear_steps(pair, true, false, count);
+    else if (pair->is_signed)
+        linear_steps(pair, false, true, count);
+    else
+        linear_steps(pair, false, false, count);
+}

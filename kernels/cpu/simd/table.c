@@ -22,6 +22,7 @@ const tort_simd SIMD(tort_simd) = {
     .add_whole = SIMD(tort_simd_add_whole),
     .nbits_rows = SIMD(tort_simd_nbits_rows),
     .nbits_unpack = SIMD(tort_simd_nbits_unpack),
+    .linear_pair = SIMD(tort_simd_linear_pair),
     .requantize = SIMD(tort_simd_requantize),
     .softmax_row = SIMD(tort_simd_softmax_row),
     .log_softmax_row = SIMD(tort_simd_log_softmax_row),

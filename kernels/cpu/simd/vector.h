@@ -97,6 +97,7 @@ void SIMD(tort_simd_add_whole)(int32_t *sums, const float *values, int64_t count
 void SIMD(tort_simd_nbits_rows)(const tort_nbits_panel *panel, const tort_nbits_rows *rows);
 void SIMD(tort_simd_nbits_unpack)(const tort_nbits_panel *panel, int64_t first, int64_t count, float *out,
                                   int64_t stride);
+void SIMD(tort_simd_linear_pair)(const tort_linear_pair *pair, int64_t count);
 void SIMD(tort_simd_requantize)(const tort_requantized *requantized, const int32_t *sums, uint8_t *y, int64_t count);
 void SIMD(tort_simd_softmax_row)(const float *x, float *y, int64_t count);
 void SIMD(tort_simd_log_softmax_row)(const float *x, float *y, int64_t count);

@@ -325,3 +325,35 @@ def qmoe(m):
     if m.chance(0.3):
         inputs += [None, Tensor(number, m.rng.random([tokens, count]))]
     return Node(inputs, attributes)
+
+
+@ops("MatMulInteger16", domain=MICROSOFT)
+def matmul_integer16(m):
+    a, b = matrix_shapes(m)
+    return Node([Tensor(m.type("T1"), m.rng.integers(0, 3000, size=a)), Tensor(m.type("T2"), m.rng.integers(0, 3000, size=b))])
+
+
+@ops("QEmbedLayerNormalization", domain=MICROSOFT, sums=True)
+def qembed_norm(m):
+    batch, length, hidden, number = m.number(1, 3), m.number(1, 5), m.number(2, 9), m.type("T2")
+    rows, segmented = (7, length + m.number(0, 2), 2), m.chance(0.7)
+    tables = [bytes_tensor(m, number, [count, hidden]) for count in rows] + [bytes_tensor(m, number, [hidden]) for _ in range(2)]
+    numbers = [linear(m, number, (0.01, 0.02, 0.1)) for _ in tables]
+    if not segmented:
+        tables[2], numbers[2] = None, [None, None]
+
+    def ids(below):
+        return Tensor(INT32, m.rng.integers(0, below, size=[batch, length]))
+
+    inputs = [ids(7), ids(2) if segmented else None, *tables, ids(2) if m.chance(0.6) else None]
+    return Node(inputs + [scale for scale, _ in numbers] + [zero for _, zero in numbers], m.floats("epsilon") if m.chance(0.2) else {}, 2)
+
+
+@ops("ReduceSumInteger", "QLinearReduceMean", domain=MICROSOFT)
+def integer_reduce(m):
+    shape = m.shape(1, 4)
+    attributes = {"axes": m.axes(len(shape), 1), "keepdims": m.number(0, 1)}
+    if m.name == "ReduceSumInteger":
+        return Node([bytes_tensor(m, m.type("T1"), shape)], attributes)
+    number = m.type("T")
+    return Node([bytes_tensor(m, number, shape), *linear(m, number), *linear(m, number)], attributes)
