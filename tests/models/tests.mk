@@ -75,6 +75,10 @@ test-models-cudasim: all $(CUDASIM_LIBRARY) $(MODELS_VENV)/ready
 	$(MODELS_VENV)/bin/python tests/models/run.py --tinyort $(TINYORT) --folder $(BUILD)/models-narrow --sets narrow,programs \
 	    --ep cudasim,cpu $(MODELS_ONLY)
 
+## Compare networks that onnxruntime's tools have quantized and optimized with onnxruntime (installs PyTorch). ONLY=NAME,...
+test-models-quantized: all $(MODELS_VENV)/ready
+	$(MODELS_VENV)/bin/python tests/models/quantized_models.py --tinyort $(TINYORT) --folder $(BUILD)/models $(MODELS_ONLY)
+
 ## Compare loops, conditions and recurrent layers as tf2onnx writes them with onnxruntime (installs TensorFlow). ONLY=NAME,...
 test-models-tensorflow: all $(TENSORFLOW_VENV)/ready
 	$(TENSORFLOW_VENV)/bin/python tests/models/tensorflow_programs.py --tinyort $(TINYORT) --folder $(BUILD)/models --fusions $(MODELS_ONLY)

@@ -184,11 +184,11 @@ def matmul_integer_to_float(m):
     a, b = matrix_shapes(m)
     m.special = False
     number, other = m.type("T1"), m.type("T2")
-    columns = [b[-1]] if m.chance(0.4) else []
+    columns = [b[-1]] if len(b) == 2 and m.chance(0.4) else []
     inputs = [bytes_tensor(m, number, a), bytes_tensor(m, other, b), scales(m, m.type("T3"), []), scales(m, m.type("T3"), columns)]
     inputs.append(zero_point(m, number, []) if m.chance(0.6) else None)
     inputs.append(zero_point(m, other, columns) if m.chance(0.6) else None)
-    inputs.append(m.tensor(m.type("T3"), [b[-1]]) if m.chance(0.4) else None)
+    inputs.append(m.tensor(m.type("T3"), [b[-1]]) if len(b) > 1 and m.chance(0.4) else None)
     return Node(inputs)
 
 
@@ -196,10 +196,10 @@ def matmul_integer_to_float(m):
 def dynamic_quantize_matmul(m):
     a, b = matrix_shapes(m)
     m.special = False
-    other, columns = m.type("T2"), [b[-1]] if m.chance(0.4) else []
+    other, columns = m.type("T2"), [b[-1]] if len(b) == 2 and m.chance(0.4) else []
     inputs = [m.tensor(FLOAT, a), bytes_tensor(m, other, b), scales(m, FLOAT, columns)]
     inputs.append(zero_point(m, other, columns) if m.chance(0.6) else None)
-    inputs.append(m.tensor(FLOAT, [b[-1]]) if m.chance(0.4) else None)
+    inputs.append(m.tensor(FLOAT, [b[-1]]) if len(b) > 1 and m.chance(0.4) else None)
     return Node(inputs)
 
 
