@@ -117,16 +117,30 @@ static void print_legend(int width) {
     cli_table_print(table, stdout, width);
 }
 
-/* What files have and this build has not, by decision. */
+static bool for_one_reason(const tort_refusal *a, const tort_refusal *b) {
+    return !strcmp(a->domain, b->domain) && !strcmp(a->why, b->why);
+}
+
+/* What files have and this build has not, by decision: once a reason, so that all of it fits on a screen. */
 static void print_refusals(const cli_ops_rows *ops, int width) {
-    cli_table *table = cli_table_new("refused|why, and what to do", 0);
+    cli_table *table = cli_table_new("refused|", 0);
+    const char *domain = NULL; /* is told once */
     for (const tort_refusal *row = NULL; (row = cli_refusal_next(ops, row));) {
-        cli_cell(table, CLI_BOLD, "%s%s%s", row->name ? row->name : "", row->name ? " of " : "",
-                 cli_domain_name(row->domain));
-        cli_cell(table, CLI_PLAIN, "%s -> %s", row->why, row->cure);
+        const tort_refusal *first = cli_refusal_next(ops, NULL);
+        while (!for_one_reason(first, row)) first = cli_refusal_next(ops, first);
+        if (first != row) continue;
+        char *names = cli_copy_text("", 0);
+        for (const tort_refusal *other = row; other; other = cli_refusal_next(ops, other))
+            if (for_one_reason(row, other))
+                cli_append(&names, "%s%s", *names ? ", " : "", other->name ? other->name : "everything");
+        cli_cell(table, CLI_CYAN, "%s", domain && !strcmp(domain, row->domain) ? "" : cli_domain_name(row->domain));
+        cli_cell(table, CLI_PLAIN, "%s: %s", names, row->why);
+        domain = row->domain;
+        free(names);
     }
     cli_print(stdout, "\n");
     cli_table_print(table, stdout, width);
+    cli_print(stdout, "'tinyort ops NAME' says of each what to do instead\n");
 }
 
 void cli_ops_table(const cli_ops_rows *ops, bool missing, int width) {

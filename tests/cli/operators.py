@@ -102,8 +102,13 @@ def test_the_table_fits_a_terminal(suite, folder):
 
 
 def test_the_refused_fit_one_screen(suite, folder):
-    text = suite.run("ops", "--width", "80").out
-    suite.check("\nrefused " in text and len(text.split("\nrefused ")[1].splitlines()) <= 40, "what is refused fits one screen")
+    lines = suite.run("ops", "--width", "120").out.split("\nrefused")[1].splitlines()
+    suite.check(len(lines) <= 50, f"what is refused fits one screen, and has {len(lines)} lines")
+    text = " ".join(" ".join(lines).split())
+    for row in suite.run("ops", "--json").json()["refused"]:
+        name = row["name"] or "everything"
+        suite.check(re.search(rf"\b{name}\b", text) and row["why"] in text, f"{name} of {row['domain']} is among what is refused")
+        suite.expect(2, row["cure"], "ops", f"{row['domain']}.{row['name'] or 'Conv'}")
 
 
 def test_the_page_of_the_tree_is_current(suite, folder):
