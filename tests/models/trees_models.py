@@ -202,6 +202,7 @@ def check(name, folder, options):
     export(model, path)
     ours = Session(path, options.chain, options.library)
     one_thread = onnxruntime.SessionOptions()
+    one_thread.log_severity_level = 4
     one_thread.intra_op_num_threads = 1  # with more of them it sums in another order, and ties fall the other way
     theirs = onnxruntime.InferenceSession(str(path), one_thread, providers=["CPUExecutionProvider"])
     feed = theirs.get_inputs()[0].name

@@ -42,7 +42,7 @@ const char *const tree_cases[] = {
     CLASSIFIER ASK("BRANCH_LEQ") BOTH "base_values=0,1 classlabels_int64s=5,7; " ROWS
                                       "i64[2] 7 7; f32[2,2] 0.75 1.25 0.125 1.875",
     OLD_CLASSIFIER ASK("BRANCH_LEQ") BOTH "classlabels_strings=no,yes; " ROWS
-                                      "str[2] no yes; f32[2,2] 0.75 0.25 0.125 0.875",
+                                          "str[2] no yes; f32[2,2] 0.75 0.25 0.125 0.875",
     CLASSIFIER ASK("BRANCH_LEQ") ONE_CLASS("0", "0.25", "0.75") "base_values=0,0.5 classlabels_int64s=5,7; " ROWS
                                                                 "i64[2] 7 5; f32[2,2] 0.25 0.5 0.75 0.5",
     /* A class without votes is not chosen. */
