@@ -208,7 +208,7 @@ static void run_parts(void *arg, int64_t begin, int64_t end) {
 /* As many parts as threads, where each has enough to do. */
 static int64_t count_parts(const tree_job *job) {
     const tort_cpu_device *device = job->call->device;
-    const int64_t least = 50000; /* nanoseconds */
+    const int64_t least = 200000; /* nanoseconds; below, a busy machine takes longer to wake a thread */
     const int64_t levels = 8, row = (int64_t)job->packed->tree_count * levels * STEP_COST + job->p->targets;
     const int64_t most = row > least ? job->rows : job->rows / (least / row + 1);
     const int64_t parts = most < device->threads ? most : device->threads;
