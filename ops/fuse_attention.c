@@ -51,11 +51,26 @@ static bool is_one_batch(tort_match *match) {
     return true;
 }
 
+/* What com.microsoft's FusedMatMul does more than MatMul: a scale, and keys in the order of the queries. */
+static bool read_product(tort_match *match, double *scale) {
+    const tort_node_view product = tort_match_node(match, "a");
+    const int32_t rank = tort_match_info(match, "a")->rank;
+    if (strcmp(product.op->domain, "com.microsoft") != 0) return true;
+    *scale *= (double)tort_attr_float(&product, "alpha");
+    if (!tort_attr_int(&product, "transB")) return true;
+    int64_t *order = rank < 2 ? NULL : tort_match_memory(match, (size_t)rank * sizeof *order);
+    for (int32_t i = 0; order && i < rank; i++) order[i] = i < rank - 2 ? i : 2 * rank - 3 - i;
+    return order &&
+           tort_match_set(
+               match, &(tort_attribute){.name = "k_perm", .kind = TORT_ATTR_INTS, .count = rank, .u = {.ints = order}});
+}
+
 /* Scale, choice and mask must leave the scores in their shape. */
 static bool build_attention(tort_match *match) {
     double scale = 1, fill = 0;
     if (!tort_match_same_shape(match, "a", "p") || tort_match_info(match, "b")) return false;
-    if (!is_along_keys(match) || !is_one_batch(match) || !times_scale(match, &scale)) return false;
+    if (!is_along_keys(match) || !is_one_batch(match)) return false;
+    if (!read_product(match, &scale) || !times_scale(match, &scale)) return false;
     if (tort_match_info(match, "f") && !read_number(match, "f", &fill)) return false;
     return tort_match_set_float(match, "scale", (float)scale) && tort_match_set_float(match, "fill", (float)fill);
 }
@@ -121,6 +136,7 @@ static bool build_cast(tort_match *match) {
 #define FUSED "tinyort::FusedAttention"
 #define SCORES "*a=MatMul(q,k) "
 #define SCALED SCORES "s=Mul|Div(a,#c) "
+#define OPTIMIZED "*a=com.microsoft::FusedMatMul{transA=0,transBatchA=0,transBatchB=0}(q,k) "
 #define SOFTMAX(x_) "p=Softmax(" x_ ") y=MatMul(p,v)"
 /* What is NaN after the softmax, since all keys were hidden, counts as 0. */
 #define SAFE_SOFTMAX(x_) "p=Softmax(" x_ ") n=IsNaN(p) z=Where(n,#0,p) y=MatMul(z,v)"
@@ -144,6 +160,7 @@ const tort_pattern tort_patterns_attention[] = {
     ROW(SCORES SAFE_SOFTMAX("a"), "){nan_to_zero=1}"),
     ROW(SCORES "m=Add(a,mask) " SAFE_SOFTMAX("m"), ",mask){nan_to_zero=1}"),
     ROW("*a=tinyort::FusedMatMul{activation=none}(q,k,b?,mask) " SAFE_SOFTMAX("a"), ",mask){nan_to_zero=1}"),
+    MASKS(OPTIMIZED, "a"),
     {"attention_scale", "s=Mul|Div(x,#c) *y=" FUSED "(s,k,v,mask?,keep?)", FUSED "(x,k,v,mask,keep)", build_scale},
     {"attention_scale", "s=Mul|Div(x,#c) *y=" FUSED "(q,s,v,mask?,keep?)", FUSED "(q,x,v,mask,keep)", build_scale},
     TRANSPOSED("q", "t,k,v", build_query_order),

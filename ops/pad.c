@@ -34,7 +34,7 @@ typedef struct list_of_pads {
 
 static const tort_node_view *with_list(const tort_node_view *node, list_of_pads *copy) {
     const tort_info *pads = &node->inputs[1];
-    if (!*node->op->domain || pads->rank != 2 || pads->dims[0] != 1) return node;
+    if (!*node->op->domain || pads->rank != 2 || (tort_dim_known(pads->dims[0]) && pads->dims[0] != 1)) return node;
     copy->node = *node;
     for (int32_t i = 0; i < node->input_count && i < 3; i++) copy->inputs[i] = node->inputs[i];
     copy->inputs[1].rank = 1;

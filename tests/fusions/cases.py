@@ -211,6 +211,10 @@ def attention_cases():
     yield case(11, "a=MatMul(q,k) p=Softmax(a) " + safe, weights={"zero": 0.0})
     yield case(12, "a=MatMul(q,k) m=Add(a,mask) p=Softmax(m) " + safe, weights={"zero": 0.0, "mask": HIDDEN})
     yield case(13, "a=MatMul(q,k) m=Add(a,mask) p=Softmax(m) " + safe, full, {"zero": 0.0})
+    for j, (mask, last, inputs, weights) in enumerate(MASKS):
+        for product, keys in (("a=com.microsoft.FusedMatMul<alpha=0.125>(q,k) ", {}), ("a=com.microsoft.FusedMatMul<transB=1>(q,k) ", {"k": (2, 3, 6, 4)})):
+            nodes = (product + mask + f"p=Softmax({last}) y=MatMul(p,v)").replace("(x", "(a").replace(",x", ",a")
+            yield case(14 + j, nodes, {**inputs, **keys}, weights, "Greater FusedAttention" if "kept" in inputs else "FusedAttention")
     plain = "a=MatMul(q,k) s=Mul(a,c) m=Add(s,mask) p=Softmax(m) y=MatMul(p,v)"
     for dtype in ("float64", "float16", "bfloat16"):
         yield case(6, plain, {"mask": (6,)}, {"c": 0.5}, dtype=dtype)
