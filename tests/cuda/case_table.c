@@ -495,6 +495,8 @@ const char *const kernel_cases[] = {
     "RotaryEmbedding 23; ; T[2,3,a,2*c] T[2,a,c]~-1,1 T[2,a,c]~-1,1",
     "RotaryEmbedding 23; interleaved=1; T[2,3,a,2*c] T[b+9,c]~-1,1 T[b+9,c]~-1,1 i64[2,a]~0,8",
     "RotaryEmbedding 23; num_heads=3 rotary_embedding_dim=4; T[2,a,3*c+12] T[9,2]~-1,1 T[9,2]~-1,1 i64[2,a]~0,8",
+    "com.microsoft.RotaryEmbedding 1; interleaved=1; T[2,3,a,2*c] i64[2,a]~0,8 T[b+9,c]~-1,1 T[b+9,c]~-1,1",
+    "com.microsoft.RotaryEmbedding 1; num_heads=3 rotary_embedding_dim=4; T[2,a,3*c+12] i64[1]~0,4 T[a+9,2]~-1,1 T[a+9,2]~-1,1",
     "Attention 23; ; T[3,4,c+20,e] T[3,4,2,e] T[3,4,2,d]",
     "!Attention 24; ; T[2,2,a+1,c] T[2,2,b+9,c] T[2,2,b+9,d] - - - i64[2]~60,70",
     "!RotaryEmbedding 23; ; T[2,3,a+1,2*c] T[9,c]~-1,1 T[9,c]~-1,1 i64[2,a+1]~9,12",

@@ -67,6 +67,11 @@ static void add_integers(random_node *n, random_source *r, tort_type type, int32
     }
 }
 
+void add_numbers(random_node *n, int32_t rank, const int64_t *dims, const int64_t *values) {
+    const tort_tensor *tensor = add_buffer(n, TORT_INT32, rank, dims);
+    tort_store_integers(TORT_INT32, tensor->data, 0, tort_count(tensor), values);
+}
+
 void add_string(random_node *n, const char *name, const char *value) {
     n->attributes[n->attribute_count++] = (tort_attribute){
         .name = name, .kind = TORT_ATTR_STRING, .count = 1, .u.s = (tort_string){value, strlen(value)}};
@@ -519,6 +524,10 @@ const kernel_case kernel_cases[] = {
     {"com.microsoft", "FusedMatMulActivation", "matmul_packed", make_activated_matmul, NULL},
     {"com.microsoft", "GemmFastGelu", "matmul_packed", make_gelu_matmul, NULL},
     {"com.microsoft", "TransposeMatMul", "matmul_packed", make_older_matmul, NULL},
+    {"com.microsoft", "Attention", "heads_projected", make_projected_attention, NULL},
+    {"com.microsoft", "GroupQueryAttention", "heads_blocks", make_group_query, NULL},
+    {"com.microsoft", "MultiHeadAttention", "heads_blocks", make_multi_head, NULL},
+    {"com.microsoft", "DecoderMaskedMultiHeadAttention", "heads_blocks", make_decoder_masked, NULL},
     {"com.microsoft", "Gelu", "gelu_vectors", make_map_of_microsoft, NULL},
     {"com.microsoft", "QuickGelu", "swish_vectors", make_quick_gelu, NULL},
     {"com.microsoft", "FastGelu", "bias_gelu_vectors", make_bias_gelu, NULL},

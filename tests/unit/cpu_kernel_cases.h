@@ -43,6 +43,7 @@ void add_int(random_node *n, const char *name, int64_t value);
 void add_float(random_node *n, const char *name, float value);
 void add_string(random_node *n, const char *name, const char *value);
 void add_tensor(random_node *n, random_source *r, int32_t rank, const int64_t *dims);
+void add_numbers(random_node *n, int32_t rank, const int64_t *dims, const int64_t *values); /* of int32 */
 void make_map(random_node *n, random_source *r);
 void make_matmul(random_node *n, random_source *r);
 void make_gemm(random_node *n, random_source *r);
@@ -61,5 +62,11 @@ void make_bias_gelu(random_node *n, random_source *r);
 void make_rms_norm(random_node *n, random_source *r);
 void make_skip_norm(random_node *n, random_source *r);
 void make_simplified_skip_norm(random_node *n, random_source *r);
+
+/* cpu_kernel_cases_attention.c */
+void make_projected_attention(random_node *n, random_source *r);
+void make_group_query(random_node *n, random_source *r);
+void make_multi_head(random_node *n, random_source *r);
+void make_decoder_masked(random_node *n, random_source *r);
 
 #endif

@@ -10,13 +10,29 @@
 #include "ops/numeric.h"
 #include "runtime/graph/check.h"
 
-extern const char *const operator_cases[],
-    *const reduction_cases[],
-        *const elementwise_cases[],
-            *const list_cases[], *const fused_cases[], *const ml_cases[], *const tree_cases[], *const microsoft_cases[];
-const char *const *const operator_tables[] = {operator_cases, reduction_cases, elementwise_cases,
-                                              list_cases,     fused_cases,     ml_cases,
-                                              tree_cases,     microsoft_cases, NULL};
+// clang-format off: a line a table
+extern const char *const operator_cases[];
+extern const char *const reduction_cases[];
+extern const char *const elementwise_cases[];
+extern const char *const list_cases[];
+extern const char *const fused_cases[];
+extern const char *const ml_cases[];
+extern const char *const tree_cases[];
+extern const char *const microsoft_cases[];
+extern const char *const microsoft_attention_cases[];
+const char *const *const operator_tables[] = {
+    operator_cases,
+    reduction_cases,
+    elementwise_cases,
+    list_cases,
+    fused_cases,
+    ml_cases,
+    tree_cases,
+    microsoft_cases,
+    microsoft_attention_cases,
+    NULL,
+};
+// clang-format on
 
 /* ---- reading a case ---------------------------------------------------------------------------------------------- */
 

@@ -11,9 +11,9 @@
 
 #include "tests/unit/operator_case.h"
 
-extern const char *const operator_refusals[], *const ml_refusals[];
+extern const char *const operator_refusals[], *const ml_refusals[], *const microsoft_attention_refusals[];
 
-static const char *const *const refusal_tables[] = {operator_refusals, ml_refusals, NULL};
+static const char *const *const refusal_tables[] = {operator_refusals, ml_refusals, microsoft_attention_refusals, NULL};
 
 static void check_outcome(const char *text, const operator_case *c, input_form form, tort_status status,
                           const char *message) {

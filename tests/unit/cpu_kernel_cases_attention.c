@@ -1,0 +1,101 @@
+/* cpu_kernel_cases_attention.c - makers of random nodes of com.microsoft's attention operators. Lengths are on both
+ * sides of what makes a product a packed one, and of a block of queries. Read first: cpu_kernel_cases.c. */
+#include "tests/unit/cpu_kernel_cases.h"
+
+static const int64_t lengths[] = {1, 2, 5, 9, 33, 200}, sizes[] = {2, 7, 16, 40};
+
+static void skip(random_node *n) {
+    n->input_count++; /* absent */
+}
+
+static void begin(random_node *n, int64_t heads) {
+    add_int(n, "num_heads", heads);
+    n->opset = 1;
+    n->tolerance = 1e-4f;
+}
+
+/* A mask of keys: where each batch ends, or which of its keys count. */
+static void add_key_mask(random_node *n, random_source *r, int64_t batch, int64_t keys) {
+    int64_t values[2 * 240];
+    const int64_t ends[1] = {batch}, all[2] = {batch, keys};
+    const bool elements = chance(r, 50);
+    for (int64_t i = 0; i < batch * (elements ? keys : 1); i++) values[i] = elements ? draw(r, 0, 1) : draw(r, 0, keys);
+    add_numbers(n, elements ? 2 : 1, elements ? all : ends, values);
+}
+
+void make_projected_attention(random_node *n, random_source *r) {
+    const int64_t batch = draw(r, 1, 2), heads = draw(r, 1, 3), length = pick(r, lengths, 6), size = pick(r, sizes, 4);
+    const int64_t depth = draw(r, 1, 20), past = chance(r, 40) ? draw(r, 0, 30) : 0, width = 3 * heads * size;
+    begin(n, heads);
+    add_tensor(n, r, 3, (const int64_t[]){batch, length, depth});
+    add_tensor(n, r, 2, (const int64_t[]){depth, width});
+    n->constant[1] = chance(r, 60);
+    add_tensor(n, r, 1, &width);
+    if (chance(r, 50))
+        add_key_mask(n, r, batch, past + length);
+    else
+        skip(n);
+    if (past) add_tensor(n, r, 5, (const int64_t[]){2, batch, heads, past, size});
+    add_int(n, "unidirectional", draw(r, 0, 1));
+}
+
+void make_multi_head(random_node *n, random_source *r) {
+    const int64_t batch = draw(r, 1, 2), heads = draw(r, 1, 3), length = pick(r, lengths, 6), size = pick(r, sizes, 4);
+    const int64_t keys = chance(r, 50) ? length : pick(r, lengths, 6), past = chance(r, 40) ? draw(r, 0, 30) : 0;
+    const int64_t width = heads * size, all = 3 * width;
+    begin(n, heads);
+    add_tensor(n, r, 3, (const int64_t[]){batch, length, width});
+    for (int32_t i = 0; i < 2; i++) add_tensor(n, r, 3, (const int64_t[]){batch, keys, width});
+    if (chance(r, 50))
+        add_tensor(n, r, 1, &all);
+    else
+        skip(n);
+    if (chance(r, 50))
+        add_key_mask(n, r, batch, past + keys);
+    else
+        skip(n);
+    if (chance(r, 30))
+        add_tensor(n, r, 4, (const int64_t[]){1, heads, length, past + keys});
+    else
+        skip(n);
+    for (int32_t i = 0; i < 2 && past; i++) add_tensor(n, r, 4, (const int64_t[]){batch, heads, past, size});
+    add_int(n, "unidirectional", draw(r, 0, 1));
+}
+
+void make_decoder_masked(random_node *n, random_source *r) {
+    const int64_t batch = draw(r, 1, 2), heads = draw(r, 1, 3), size = pick(r, sizes, 4);
+    const int64_t past = draw(r, 0, 60), room = past + draw(r, 1, 5), one = 1;
+    begin(n, heads);
+    for (int32_t i = 0; i < 3; i++) add_tensor(n, r, 3, (const int64_t[]){batch, 1, heads * size});
+    for (int32_t i = 0; i < 2; i++) skip(n);
+    for (int32_t i = 0; i < 2; i++) add_tensor(n, r, 4, (const int64_t[]){batch, heads, room, size});
+    add_numbers(n, 1, &one, &past);
+}
+
+void make_group_query(random_node *n, random_source *r) {
+    const int64_t key_heads = draw(r, 1, 3), heads = key_heads * draw(r, 1, 6), size = pick(r, sizes, 4);
+    const int64_t past = chance(r, 50) ? draw(r, 1, 60) : 0, length = past && chance(r, 60) ? 1 : pick(r, lengths, 6);
+    const int64_t batch = past && length > 1 ? 1 : draw(r, 1, 2), total = past + length, half = size / 2, one = 1;
+    int64_t ends[2];
+    begin(n, heads);
+    add_int(n, "kv_num_heads", key_heads);
+    add_tensor(n, r, 3, (const int64_t[]){batch, length, heads * size});
+    for (int32_t i = 0; i < 2; i++) add_tensor(n, r, 3, (const int64_t[]){batch, length, key_heads * size});
+    for (int32_t i = 0; i < 2; i++) {
+        if (past)
+            add_tensor(n, r, 4, (const int64_t[]){batch, key_heads, past, size});
+        else
+            skip(n);
+    }
+    for (int64_t b = 0; b < batch; b++) ends[b] = past && b ? draw(r, length, total) - 1 : total - 1;
+    add_numbers(n, 1, &batch, ends);
+    add_numbers(n, 1, &one, &total);
+    if (half && chance(r, 60)) {
+        add_int(n, "do_rotary", 1);
+        add_int(n, "rotary_interleaved", draw(r, 0, 1));
+        for (int32_t i = 0; i < 2; i++) add_tensor(n, r, 2, (const int64_t[]){total, half});
+    }
+    if (chance(r, 30)) add_int(n, "local_window_size", draw(r, 1, 40));
+    if (chance(r, 30)) add_float(n, "softcap", 2);
+    if (chance(r, 30)) add_int(n, "smooth_softmax", 1);
+}
