@@ -57,7 +57,7 @@ void add_tensor(random_node *n, random_source *r, int32_t rank, const int64_t *d
 }
 
 /* Any value of an integer type of 8 bits; of int32, small ones. */
-static void add_integers(random_node *n, random_source *r, tort_type type, int32_t rank, const int64_t *dims) {
+void add_integers(random_node *n, random_source *r, tort_type type, int32_t rank, const int64_t *dims) {
     const tort_tensor *tensor = add_buffer(n, type, rank, dims);
     for (int64_t i = 0; i < tort_count(tensor); i++) {
         const int64_t value = type == TORT_UINT8  ? draw(r, 0, 255)
@@ -153,7 +153,7 @@ static void make_conv_transpose(random_node *n, random_source *r) {
     make_window(n, r, axes, w + 2);
 }
 
-static tort_type byte_type(random_source *r) {
+tort_type byte_type(random_source *r) {
     return chance(r, 50) ? TORT_UINT8 : TORT_INT8;
 }
 
@@ -197,7 +197,7 @@ static void make_conv_integer(random_node *n, random_source *r) {
     n->constant[1] = n->constant[3] = true;
 }
 
-static void make_qlinear_conv(random_node *n, random_source *r) {
+void make_qlinear_conv(random_node *n, random_source *r) {
     int64_t x[4], w[4];
     const tort_type x_type = byte_type(r), w_type = byte_type(r);
     const int32_t rank = (int32_t)draw(r, 0, 1);
@@ -537,6 +537,13 @@ const kernel_case kernel_cases[] = {
     {"", "SimplifiedLayerNormalization", "rms_norm_rows", make_rms_norm, NULL},
     {"com.microsoft", "SkipLayerNormalization", "skip_norm_rows", make_skip_norm, NULL},
     {"com.microsoft", "SkipSimplifiedLayerNormalization", "skip_norm_rows", make_simplified_skip_norm, NULL},
+    {"com.microsoft", "DynamicQuantizeMatMul", "dynamic_quantize_matmul_packed", make_dynamic_matmul, NULL},
+    {"com.microsoft", "MatMulIntegerToFloat", "matmul_integer_to_float_packed", make_matmul_to_float, NULL},
+    {"com.microsoft", "MatMulNBits", "matmul_nbits_packed", make_matmul_nbits, NULL},
+    {"com.microsoft", "QGemm", "qgemm_packed", make_qgemm, NULL},
+    {"com.microsoft", "QLinearAdd", "qlinear_binary", make_qlinear_binary, NULL},
+    {"com.microsoft", "QLinearConv", "qlinear_conv_packed_gemm", make_qlinear_conv_of_microsoft, NULL},
+    {"com.microsoft", "QLinearMul", "qlinear_binary", make_qlinear_binary, NULL},
     {"ai.onnx.ml", "TreeEnsembleRegressor", "trees_packed", make_tree_regressor, NULL},
     {"ai.onnx.ml", "TreeEnsembleClassifier", "trees_packed", make_tree_classifier, NULL},
     {"ai.onnx.ml", "TreeEnsemble", "trees_packed", make_tree_ensemble, NULL},

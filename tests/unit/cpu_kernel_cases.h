@@ -44,6 +44,9 @@ void add_float(random_node *n, const char *name, float value);
 void add_string(random_node *n, const char *name, const char *value);
 void add_tensor(random_node *n, random_source *r, int32_t rank, const int64_t *dims);
 void add_numbers(random_node *n, int32_t rank, const int64_t *dims, const int64_t *values); /* of int32 */
+void add_integers(random_node *n, random_source *r, tort_type type, int32_t rank, const int64_t *dims);
+tort_type byte_type(random_source *r); /* int8 or uint8 */
+void make_qlinear_conv(random_node *n, random_source *r);
 void make_map(random_node *n, random_source *r);
 void make_matmul(random_node *n, random_source *r);
 void make_gemm(random_node *n, random_source *r);
@@ -68,5 +71,13 @@ void make_projected_attention(random_node *n, random_source *r);
 void make_group_query(random_node *n, random_source *r);
 void make_multi_head(random_node *n, random_source *r);
 void make_decoder_masked(random_node *n, random_source *r);
+
+/* cpu_kernel_cases_quantized.c */
+void make_dynamic_matmul(random_node *n, random_source *r);
+void make_matmul_to_float(random_node *n, random_source *r);
+void make_matmul_nbits(random_node *n, random_source *r);
+void make_qgemm(random_node *n, random_source *r);
+void make_qlinear_binary(random_node *n, random_source *r);
+void make_qlinear_conv_of_microsoft(random_node *n, random_source *r);
 
 #endif

@@ -33,6 +33,27 @@ const char *const *const operator_tables[] = {
     NULL,
 };
 // clang-format on
+// clang-format off: a line a table
+extern const char *const operator_cases[];
+extern const char *const reduction_cases[];
+extern const char *const elementwise_cases[];
+extern const char *const list_cases[];
+extern const char *const fused_cases[];
+extern const char *const ml_cases[];
+extern const char *const tree_cases[];
+extern const char *const microsoft_quantized_cases[];
+const char *const *const operator_tables[] = {
+    operator_cases,
+    reduction_cases,
+    elementwise_cases,
+    list_cases,
+    fused_cases,
+    ml_cases,
+    tree_cases,
+    microsoft_quantized_cases,
+    NULL,
+};
+// clang-format on
 
 /* ---- reading a case ---------------------------------------------------------------------------------------------- */
 

@@ -11,7 +11,7 @@
 #include "runtime/op.h"
 #include "tests/onnx_bytes.h"
 
-enum { MOST_TENSORS = 10, MOST_ELEMENTS = 256, MOST_WORD = 64 };
+enum { MOST_TENSORS = 20, MOST_ELEMENTS = 256, MOST_WORD = 64 };
 
 typedef struct case_tensor {
     tort_tensor tensor; /* type UNDEFINED: absent, "-" */

@@ -1,0 +1,142 @@
+/* cpu_kernel_cases_quantized.c - makers of random nodes of com.microsoft's quantized operators. Scales are powers of
+ * two where a result is quantized, so that kernels and plain loops round the same numbers. Read first:
+ * cpu_kernel_cases.c. */
+#include <string.h>
+
+#include "tests/unit/cpu_kernel_cases.h"
+
+static void add_absent(random_node *n) {
+    n->inputs[n->input_count++] = (tort_tensor){.type = TORT_UNDEFINED};
+}
+
+/* One scale, or `count` of them. */
+static void add_scales(random_node *n, random_source *r, bool many, int64_t count) {
+    add_tensor(n, r, many, &count);
+    float *scales = n->inputs[n->input_count - 1].data;
+    for (int64_t i = 0; i < (many ? count : 1); i++) scales[i] = (float)(1 << draw(r, 0, 3)) / 64;
+}
+
+static void set_single(random_node *n, float value) {
+    *(float *)n->inputs[n->input_count - 1].data = value;
+}
+
+/* ---- products ---------------------------------------------------------------------------------------------------- */
+
+void make_matmul_to_float(random_node *n, random_source *r) {
+    const int64_t a[2] = {draw(r, 1, 40), draw(r, 1, 300)}, b[2] = {a[1], draw(r, 1, 40)};
+    const tort_type a_type = byte_type(r), b_type = byte_type(r);
+    const bool many = chance(r, 40), zeros = chance(r, 60), biased = chance(r, 50);
+    add_integers(n, r, a_type, 2, a);
+    add_integers(n, r, b_type, 2, b);
+    add_scales(n, r, false, 1);
+    add_scales(n, r, many, b[1]);
+    if (zeros) add_integers(n, r, a_type, 0, a);
+    if (zeros) add_integers(n, r, b_type, many, &b[1]);
+    if (zeros && biased) add_tensor(n, r, 1, &b[1]);
+    n->constant[1] = chance(r, 60);
+    n->constant[5] = zeros && chance(r, 80);
+    n->tolerance = 1e-5f;
+    n->opset = 1;
+}
+
+void make_dynamic_matmul(random_node *n, random_source *r) {
+    const int64_t a[2] = {draw(r, 1, 40), draw(r, 1, 300)}, b[2] = {a[1], draw(r, 1, 40)};
+    const tort_type b_type = byte_type(r);
+    const bool many = chance(r, 40);
+    add_tensor(n, r, 2, a);
+    add_integers(n, r, b_type, 2, b);
+    add_scales(n, r, many, b[1]);
+    add_integers(n, r, b_type, many, &b[1]);
+    if (chance(r, 50)) add_tensor(n, r, 1, &b[1]);
+    n->constant[1] = n->constant[3] = chance(r, 60);
+    n->tolerance = 1e-5f;
+    n->opset = 1;
+}
+
+void make_qgemm(random_node *n, random_source *r) {
+    const int64_t m = draw(r, 1, 40), k = draw(r, 1, 300), columns = draw(r, 1, 40);
+    const bool trans_a = chance(r, 40), trans_b = chance(r, 50), many = chance(r, 40);
+    const int64_t a[2] = {trans_a ? k : m, trans_a ? m : k}, b[2] = {trans_b ? columns : k, trans_b ? k : columns};
+    const int64_t c[2] = {chance(r, 50) ? m : 1, chance(r, 70) ? columns : 1};
+    const tort_type a_type = byte_type(r), b_type = byte_type(r);
+    add_integers(n, r, a_type, 2, a);
+    add_scales(n, r, false, 1);
+    add_integers(n, r, a_type, 0, a);
+    add_integers(n, r, b_type, 2, b);
+    add_scales(n, r, many, columns);
+    add_integers(n, r, b_type, many, &columns);
+    if (chance(r, 60))
+        add_integers(n, r, TORT_INT32, 2, c);
+    else
+        add_absent(n);
+    if (chance(r, 60)) {
+        add_scales(n, r, false, 1);
+        set_single(n, 16);
+        add_integers(n, r, a_type, 0, a);
+    }
+    add_int(n, "transA", trans_a);
+    add_int(n, "transB", trans_b);
+    add_float(n, "alpha", chance(r, 50) ? 2 : 1);
+    n->constant[3] = n->constant[5] = chance(r, 60);
+    n->tolerance = 1e-5f;
+    n->opset = 1;
+}
+
+void make_matmul_nbits(random_node *n, random_source *r) {
+    const int64_t bits = pick(r, (const int64_t[]){2, 4, 8}, 3), block = pick(r, (const int64_t[]){16, 32, 128}, 3);
+    const int64_t rows = pick(r, (const int64_t[]){1, 2, 7, 40}, 4), k = draw(r, 1, 300), columns = draw(r, 1, 70);
+    const int64_t blocks = (k + block - 1) / block, a[2] = {rows, k};
+    const int64_t b[3] = {columns, blocks, block * bits / 8}, scales[2] = {columns, blocks};
+    const int64_t zeros[2] = {columns, (blocks * bits + 7) / 8}, kind = draw(r, 0, 2);
+    add_tensor(n, r, 2, a);
+    add_integers(n, r, TORT_UINT8, 3, b);
+    add_tensor(n, r, 2, scales);
+    if (kind == 0)
+        add_absent(n);
+    else if (kind == 1)
+        add_integers(n, r, TORT_UINT8, 2, zeros);
+    else
+        add_tensor(n, r, 2, scales);
+    add_absent(n);
+    if (chance(r, 50)) add_tensor(n, r, 1, &columns);
+    n->constant[1] = n->constant[2] = true;
+    n->constant[3] = kind > 0;
+    add_int(n, "N", columns);
+    add_int(n, "K", k);
+    add_int(n, "bits", bits);
+    add_int(n, "block_size", block);
+    add_int(n, "accuracy_level", chance(r, 50) ? 4 : 0);
+    n->tolerance = 1e-3f;
+    n->opset = 1;
+}
+
+/* ---- element by element, and windows ----------------------------------------------------------------------------- */
+
+void make_qlinear_binary(random_node *n, random_source *r) {
+    const int64_t whole[3] = {draw(r, 1, 5), draw(r, 1, 9), draw(r, 1, 60)};
+    const int64_t part[3] = {whole[0], chance(r, 50) ? 1 : whole[1], chance(r, 50) ? 1 : whole[2]};
+    const bool swapped = chance(r, 50);
+    const tort_type type = byte_type(r);
+    add_integers(n, r, type, 3, swapped ? part : whole);
+    add_scales(n, r, false, 1);
+    add_integers(n, r, type, 0, whole);
+    const int32_t rank = (int32_t)draw(r, 1, 3);
+    add_integers(n, r, type, rank, (swapped ? whole : part) + 3 - rank);
+    add_scales(n, r, false, 1);
+    add_integers(n, r, type, 0, whole);
+    add_scales(n, r, false, 1);
+    add_integers(n, r, type, 0, whole);
+    n->opset = 1;
+}
+
+/* Half of them with the channels of x last. */
+void make_qlinear_conv_of_microsoft(random_node *n, random_source *r) {
+    make_qlinear_conv(n, r);
+    n->opset = 1;
+    if (chance(r, 50)) return;
+    int64_t *dims = n->inputs[0].dims;
+    const int64_t channels = dims[1];
+    memmove(dims + 1, dims + 2, 2 * sizeof *dims);
+    dims[3] = channels;
+    add_int(n, "channels_last", 1);
+}
