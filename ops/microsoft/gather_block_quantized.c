@@ -189,7 +189,7 @@ static void gather_slices(void *arg, int64_t begin, int64_t end) {
         tort_load_integers(indices->type, indices->data, slice % job->index_count, 1, &index);
         if (index < 0) index += job->size;
         const bool inside = index >= 0 && index < job->size;
-        const int64_t place = (slice / job->index_count * job->size + index) * job->inner;
+        const int64_t place = inside ? (slice / job->index_count * job->size + index) * job->inner : 0;
         for (int64_t at = 0; at < job->inner;) {
             int64_t count = row - at % row;
             if (count > TORT_BLOCK) count = TORT_BLOCK;

@@ -238,7 +238,7 @@ static void names_of(char letter, const case_tensor *tensors, int32_t count, cha
     text[0] = '\0';
     for (int32_t i = 0; i < count; i++) {
         char word[8] = "- ";
-        if (tort_present(&tensors[i].tensor)) snprintf(word, sizeof word, "%c%d ", letter, (int)(i % 10));
+        if (tort_present(&tensors[i].tensor)) snprintf(word, sizeof word, "%c%d ", letter, (int)(i % MOST_TENSORS));
         strcat(text, word);
     }
 }
@@ -279,7 +279,7 @@ bool operator_case_can_be_computed(const operator_case *c) {
 }
 
 void operator_case_write(onnx_bytes *b, const operator_case *c, input_form form) {
-    char inputs[8 * MOST_TENSORS], outputs[8 * MOST_TENSORS], attributes[sizeof c->attributes], name[4] = "x0";
+    char inputs[8 * MOST_TENSORS], outputs[8 * MOST_TENSORS], attributes[sizeof c->attributes], name[16];
     const tort_op *row = operator_case_row(c->domain, c->name, c->opset);
     cr_assert_not_null(row, "%s-%d is not in this build", c->name, c->opset);
     names_of('x', c->inputs, c->input_count, inputs);
@@ -295,7 +295,7 @@ void operator_case_write(onnx_bytes *b, const operator_case *c, input_form form)
     for (int32_t i = 0; i < c->input_count; i++) {
         const tort_tensor *tensor = &c->inputs[i].tensor;
         size_t bytes;
-        name[1] = (char)('0' + i);
+        snprintf(name, sizeof name, "x%d", (int)i);
         if (!tort_present(tensor)) continue;
         cr_assert(tort_tensor_bytes(tensor, &bytes));
         if (form == COMPUTED && i == 0)
@@ -305,10 +305,9 @@ void operator_case_write(onnx_bytes *b, const operator_case *c, input_form form)
         else
             onnx_value(b, GRAPH_INPUT, name, tensor->type, is_ranked(c, i, form) ? tensor->rank : -1, tensor->dims);
     }
-    name[0] = 'y';
     for (int32_t i = 0; i < c->output_count; i++) {
         const tort_tensor *tensor = &c->outputs[i].tensor;
-        name[1] = (char)('0' + i);
+        snprintf(name, sizeof name, "y%d", (int)i);
         if (operator_case_has_output(c, i)) onnx_value(b, GRAPH_OUTPUT, name, tensor->type, tensor->rank, tensor->dims);
     }
     onnx_end(b);
