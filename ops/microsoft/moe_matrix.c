@@ -55,7 +55,8 @@ tort_status tort_moe_matrix_read(const tort_resolve *resolve, int32_t product, c
     const tort_node_view *node = resolve->node;
     int32_t present[4];
     for (int32_t i = 0; i < 4; i++) present[i] = inputs[i] >= 0 && tort_has_input(node, inputs[i]) ? inputs[i] : -1;
-    *m = (tort_moe_matrix){.rows = rows, .depth = depth};
+    m->rows = rows;
+    m->depth = depth;
     m->weights = present[0];
     m->scales = present[1];
     m->zeros = present[2];
