@@ -133,7 +133,7 @@ const tort_pattern tort_patterns_epilogue[] = {
     ACTIVATION("silu", "y=com.microsoft::QuickGelu{alpha=1}(c)", "activation=silu"),
     {"bias_gelu", "*c=MatMul(x,w) y=com.microsoft::BiasGelu(c,b)", "tinyort::FusedMatMul(x,w,b){activation=gelu}",
      build_bias_gelu},
-    {"bias_gelu", "*c=MatMul(x,w) y=com.microsoft::FastGelu(c,b)",
-     "tinyort::FusedMatMul(x,w,b){activation=gelu_tanh}", build_bias_gelu},
+    {"bias_gelu", "*c=MatMul(x,w) y=com.microsoft::FastGelu(c,b)", "tinyort::FusedMatMul(x,w,b){activation=gelu_tanh}",
+     build_bias_gelu},
     {0},
 };

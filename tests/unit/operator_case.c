@@ -54,6 +54,14 @@ const char *const *const operator_tables[] = {
     NULL,
 };
 // clang-format on
+extern const char *const operator_cases[],
+    *const reduction_cases[], *const elementwise_cases[],
+                                  *const list_cases[], *const fused_cases[], *const ml_cases[],
+                                                                                 *const tree_cases[],
+                                                                                     *const microsoft_quantized_cases[];
+const char *const *const operator_tables[] = {
+    operator_cases, reduction_cases, elementwise_cases,         list_cases, fused_cases,
+    ml_cases,       tree_cases,      microsoft_quantized_cases, NULL};
 
 /* ---- reading a case ---------------------------------------------------------------------------------------------- */
 
