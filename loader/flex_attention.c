@@ -54,7 +54,8 @@ static tort_status add_part(const splitting *s, const char *name, tort_node node
 
 /* The same with an output of its own, which becomes *value. */
 static tort_status add_step(const splitting *s, const char *name, tort_node node, int32_t *value) {
-    *value = tort_graph_add_value(s->loader->model, s->graph, "");
+    const char *made = tort_arena_format(&s->loader->scratch, "%s/%s", s->name, name);
+    *value = made ? tort_graph_add_value(s->loader->model, s->graph, made) : -1;
     return *value < 0 ? tort_no_memory(s->loader) : add_part(s, name, node, *value);
 }
 

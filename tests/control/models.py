@@ -143,6 +143,17 @@ m (float[2,3] s, float[2,T,3] x) => (float[2,3] last, float[2,U,3] sums) {
    }> ("", s, x)
 }"""
 
+# The graphs of FlexAttention read what is around the loop that it stands in.
+ATTENDS = """<ir_version: 10, opset_import: ["" : 22, "ai.onnx.preview" : 1]>
+m (int64 n, float[B,4,L,2] q, float[B,2,S,2] k, float[B,2,S,2] v, float[S] bias) => (float[B,4,L,2] y) <float half = {0.5}> {
+   go = Constant <value = bool {1}> ()
+   y = Loop (n, go, q) <body = b (int64 i, bool c, float[B,4,L,2] u) => (bool on, float[B,4,L,2] w) {
+      on = Identity(c)
+      w = ai.onnx.preview.FlexAttention <score_mod = s (float[B,4,L,S] x) => (float[B,4,L,S] z) { z = Add(x, bias) },
+                                         prob_mod = p (float[B,4,L,S] f) => (float[B,4,L,S] g) { g = Mul(f, half) }> (u, k, v)
+   }>
+}"""
+
 OUTPUT_IS_INPUT = """
 m (bool c, float[3] x, float[3] y) => (float[3] a, float[3] b) {
    a, b = If (c) <
@@ -287,6 +298,14 @@ def batches_of_one_length(s, x):
     return [s + x.sum(axis=1), -(s[:, None] + x.cumsum(axis=1))]
 
 
+def attends(n, q, k, v, bias):
+    k, v = k.repeat(2, axis=1), v.repeat(2, axis=1)
+    for _ in range(int(n)):
+        scores = np.exp(q @ k.swapaxes(2, 3) / np.sqrt(np.float32(2)) + bias)
+        q = scores / scores.sum(axis=3, keepdims=True) * np.float32(0.5) @ v
+    return [q]
+
+
 def output_is_input(c, x, y):
     return [x, x] if c else [y, x + y]
 
@@ -337,6 +356,8 @@ CASES = {
     "batches_none": (BATCHES, batches, {"lengths": np.zeros(0, np.int64), "s": floats(0, 3), "flat": floats(0), "shape": np.array([0, 2, 3])}),
     "batches_of_one_length": (BATCHES_OF_ONE_LENGTH, batches_of_one_length, {"s": floats(2, 3), "x": floats(2, 5, 3)}),
     "batches_of_no_length": (BATCHES_OF_ONE_LENGTH, batches_of_one_length, {"s": floats(2, 3), "x": floats(2, 0, 3)}),
+    "attends": (ATTENDS, attends, {"n": integer(3), "q": floats(1, 4, 3, 2), "k": floats(1, 2, 5, 2), "v": floats(1, 2, 5, 2) + 1,
+                                   "bias": floats(5)}),
     "output_is_input_then": (OUTPUT_IS_INPUT, output_is_input, {"c": np.array(True), "x": X, "y": X + 1}),
     "output_is_input_else": (OUTPUT_IS_INPUT, output_is_input, {"c": np.array(False), "x": X, "y": X + 1}),
     "swaps": (SWAPS, swaps, {"n": integer(7), "x": floats(4), "y": floats(4) + 1}),

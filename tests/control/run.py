@@ -80,6 +80,11 @@ m (int64 n, float[1] x) => (float[A] y, float[B] z) {
    z = Neg(s)
 }"""
 
+TWO_INPUTS = """<ir_version: 10, opset_import: ["" : 22, "ai.onnx.preview" : 1]>
+m (float[1,1,2,2] q) => (float[1,1,2,2] y) {
+   y = ai.onnx.preview.FlexAttention <score_mod = s (float[1,1,2,2] x, float[1] z) => (float[1,1,2,2] w) { w = Add(x, z) }> (q, q, q)
+}"""
+
 TYPES = """
 m (bool c, float[1] x) => (float[1] y) {
    y = If (c) <then_branch = t () => (float[1] a) { a = Neg(x) },
@@ -101,6 +106,7 @@ REFUSED = {
     "stateless": (STATELESS, {"x": models.floats(3, 2)}, [], 3, ["Scan_0", "input 0 is missing"]),
     "no_condition": (NO_CONDITION, {"x": models.floats(1)}, [], 3, ["If_1", "cond has 0 elements"]),
     "unknown": (UNKNOWN, {"n": models.integer(3), "x": models.floats(1)}, [], 4, ["Nobody", "NO_OP"]),
+    "two_inputs": (TWO_INPUTS, {"q": models.floats(1, 1, 2, 2)}, [], 3, ["FlexAttention", "score_mod has 2 inputs and 1 outputs"]),
     "types": (TYPES, {"c": np.array(True), "x": models.floats(1)}, [], 3, ["If_0", "tensor(float)", "tensor(int64)"]),
 }
 
