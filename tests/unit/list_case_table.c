@@ -35,6 +35,12 @@ const char *const list_cases[] = {
     "StringNormalizer 10; case_change_action=UPPER stopwords=on,The is_case_sensitive=0; str[4] the cat ON mats -> "
     "str[2] CAT MATS",
     "StringNormalizer 10; stopwords=cat is_case_sensitive=1; str[1,3] Cat cat mat -> str[1,2] Cat mat",
+    "TfIdfVectorizer 9; mode=TF min_gram_length=1 max_gram_length=2 max_skip_count=1 ngram_counts=0,2 ngram_indexes=1,0,3 "
+    "pool_int64s=5,6,5,6; i32[4] 5 7 6 5 -> f32[4] 1 2 0 1",
+    "TfIdfVectorizer 9; mode=TFIDF min_gram_length=1 max_gram_length=1 max_skip_count=0 ngram_counts=0 ngram_indexes=1,0 "
+    "weights=2,0.5 pool_strings=a,bc; str[2,2] a a bc d -> f32[2,2] 0 4 0.5 0",
+    "TfIdfVectorizer 9; mode=IDF min_gram_length=2 max_gram_length=2 max_skip_count=0 ngram_counts=0,0 ngram_indexes=0 weights=3 "
+    "pool_int64s=1,1; i64[3] 1 1 1 -> f32[1] 3",
     "StringConcat 20; ; str[2] ab c; str[1] d -> str[2] abd cd",
     "Concat 3; ; f32[1,2] 1 2; f32[1,1] 3 -> f32[1,3] 1 2 3",
     "Concat 4; axis=0; f32[1,2] 1 2; f32[2,2] 3 4 5 6 -> f32[3,2] 1 2 3 4 5 6",

@@ -62,6 +62,11 @@ extern const char *const operator_cases[],
 const char *const *const operator_tables[] = {
     operator_cases, reduction_cases, elementwise_cases,         list_cases, fused_cases,
     ml_cases,       tree_cases,      microsoft_quantized_cases, NULL};
+                                  *const list_cases[], *const fused_cases[], *const ml_cases[], *const preview_cases[],
+                                                                                                    *const tree_cases[];
+const char *const *const operator_tables[] = {operator_cases, reduction_cases, elementwise_cases,
+                                              list_cases,     fused_cases,     ml_cases,
+                                              preview_cases,  tree_cases,      NULL};
 
 /* ---- reading a case ---------------------------------------------------------------------------------------------- */
 

@@ -243,6 +243,7 @@ Test(params, can_be_moved_and_outlive_the_model) {
 
 static bool has_case(const tort_op *row) {
     static operator_case c;
+    if (!strcmp(row->name, "Call")) return true; /* an If without a choice */
     for (int32_t i = 0; i < WITH_BODIES; i++)
         if (!strcmp(with_bodies[i], row->name)) return true;
     for (const char *const *const *table = operator_tables; *table; table++)
