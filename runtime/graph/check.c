@@ -91,29 +91,50 @@ static bool wrapped(const char *token, size_t length, const char *prefix, const 
     return true;
 }
 
-/* A token as the nest of its types and the elements inside. The recursion ends where a type is too deep. */
+/* What holds what is in the brackets of a token. */
+typedef struct container {
+    tort_kind kind;
+    tort_type key; /* of a map */
+} container;
+
+/* Takes the outermost container off a token; false: there is none. */
+static bool peel(const char **token, size_t *length, container *outermost) {
+    static const struct {
+        const char *prefix;
+        container outermost;
+    } forms[] = {
+        {"optional(", {TORT_OPTIONAL, TORT_UNDEFINED}}, {"seq(", {TORT_SEQUENCE, TORT_UNDEFINED}},
+        {"map(int64,", {TORT_MAP, TORT_INT64}},         {"map(string,", {TORT_MAP, TORT_STRING}},
+        {"sparse(", {TORT_SPARSE, TORT_UNDEFINED}},
+    };
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        if (!wrapped(*token, *length, forms[i].prefix, token, length)) continue;
+        *outermost = forms[i].outermost;
+        return true;
+    }
+    return false;
+}
+
+static tort_value_type put_into(container outer, tort_value_type element) {
+    switch (outer.kind) {
+    case TORT_OPTIONAL: return tort_optional_type(element);
+    case TORT_SEQUENCE: return tort_sequence_type(element);
+    case TORT_MAP: return tort_map_type(outer.key, element);
+    default: return (tort_value_type){.nest = TORT_SPARSE};
+    }
+}
+
+/* A token as the nest of its types and the elements inside. A sparse tensor is in nothing else. */
 static bool parse_token(const char *token, size_t length, tort_value_type *type, uint64_t *elements) {
-    const char *inner;
-    size_t inner_length;
-    tort_value_type (*around)(tort_value_type) = NULL;
-    tort_type key = TORT_UNDEFINED;
+    container around[TORT_MAX_NESTING];
+    int depth = 0;
+    while (depth < TORT_MAX_NESTING && peel(&token, &length, &around[depth])) depth++;
     *type = tort_tensor_type(TORT_UNDEFINED);
-    if (wrapped(token, length, "optional(", &inner, &inner_length))
-        around = tort_optional_type;
-    else if (wrapped(token, length, "seq(", &inner, &inner_length))
-        around = tort_sequence_type;
-    else if (wrapped(token, length, "map(int64,", &inner, &inner_length))
-        key = TORT_INT64;
-    else if (wrapped(token, length, "map(string,", &inner, &inner_length))
-        key = TORT_STRING;
-    else if (wrapped(token, length, "sparse(", &inner, &inner_length)) {
-        type->nest = TORT_SPARSE;
-        return tensor_token(inner, inner_length, elements);
-    } else
-        return tensor_token(token, length, elements);
-    if (!parse_token(inner, inner_length, type, elements)) return false;
-    *type = around ? around(*type) : tort_map_type(key, *type);
-    return tort_type_kind(*type) != TORT_SPARSE;
+    for (int i = depth; i-- > 0;) {
+        if (around[i].kind == TORT_SPARSE && depth > 1) return false;
+        *type = put_into(around[i], *type);
+    }
+    return tensor_token(token, length, elements);
 }
 
 /* The elements that the set allows in types of this nest, which is entered if `add`; NULL: none. */
