@@ -122,7 +122,7 @@ def spox_quantized():
 def spox_text():
     x = argument("x", numpy.str_, "N")
     parts, length = op21.string_split(x, delimiter=" ")
-    return {"x": x}, {"parts": parts, "length": length, "starts": op21.regex_full_match(x, pattern="[a-z]+ .*")}
+    return {"x": x}, {"parts": parts, "length": length, "twice": op21.string_concat(x, x)}
 
 
 # ---- ndonnx: NumPy's words ----
@@ -194,7 +194,7 @@ HANDWRITTEN = {
     "spox_newton": entry("spox", spox_newton, {"a": values(4) ** 2 + 1, "n": count([6])}, {"a": values(2) ** 2 + 1, "n": count([0])}),
     "spox_conditions": entry("spox", spox_conditions, {"x": values(3, 4) + 1}, {"x": values(2, 4) - 1}),
     "spox_quantized": entry("spox", spox_quantized, {"x": values(5, 6)}, {"x": values(1, 6)}),
-    "spox_text": entry("spox", spox_text, {"x": words("a b c", "one  two", "", "Überall hier")}),
+    "spox_text": entry("spox", spox_text, {"x": words("a b c", "one  two", "x", "Überall hier")}),
     "ndonnx_statistics": entry("ndonnx", ndonnx_statistics, {"x": values(6, 4)}, {"x": values(1, 4)}),
     "ndonnx_missing": entry("ndonnx", ndonnx_missing, {"x_values": values(4), "x_null": null(0, 1, 0, 1)}),
     "ndonnx_text": entry("ndonnx", ndonnx_text, {"x": words("a", "b", "", "b")}),

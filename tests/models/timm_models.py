@@ -32,8 +32,10 @@ def network(name, size=96, **options):
     return vision(build, size, settle=measured_statistics(size))
 
 
+EXPORTED = {"exporters": [True]}  # the exporter of TorchScript does not take them
+
 TIMM = {
-    "halonet": network("halonet_h1", 256),
+    "halonet": network("halonet_h1", 256) | EXPORTED,
     "mobileone": network("mobileone_s0"),
     "cait": network("cait_xxs24_224", 64, img_size=64, depth=3),
     "coat": network("coat_tiny", 64, img_size=64),
@@ -46,7 +48,7 @@ TIMM = {
     "efficientformer_v2": network("efficientformerv2_s0", 224),
     "efficientvit_mit": network("efficientvit_b0"),
     "efficientvit_msra": network("efficientvit_m0", 224),
-    "eva": network("vit_tiny_patch16_dinov3_qkvb", 64, img_size=64, depth=3),
+    "eva": network("vit_tiny_patch16_dinov3_qkvb", 64, img_size=64, depth=3) | EXPORTED,
     "fasternet": network("fasternet_t0"),
     "fastvit": network("fastvit_t8"),
     "ghostnet": network("ghostnet_050"),
@@ -62,14 +64,8 @@ TIMM = {
     "poolformer": network("poolformer_s12"),
     "pvt_v2": network("pvt_v2_b0"),
     "repvit": network("repvit_m0_9"),
-    "resmlp": network("resmlp_12_224", 224),
     "resnest": network("resnest14d"),
     "sequencer2d": network("sequencer2d_s", 224, layers=(1, 1, 1, 1)),
-    "sknet": network("skresnet18"),
     "starnet": network("starnet_s1"),
-    "swiftformer": network("swiftformer_xs", 224),
-    "tiny_vit": network("tiny_vit_5m_224", 224),
-    "tnt": network("tnt_s_legacy_patch16_224", 224, depth=3),
     "vovnet": network("ese_vovnet19b_slim_dw"),
-    "xcit": network("xcit_nano_12_p8_224", 64, img_size=64),
 }
