@@ -1,5 +1,5 @@
-/* microsoft_case_table.c - cases of com.microsoft: products, activations, normalisations and smaller ones; the language is
- * that of operator_case.h. Outputs are those of the formulas in tests/microsoft/formulas.py, and of onnxruntime. */
+/* microsoft_case_table.c - cases of com.microsoft: products, activations, normalisations and smaller ones; the language
+ * is that of operator_case.h. Outputs are those of the formulas in tests/microsoft/formulas.py, and of onnxruntime. */
 #include <stddef.h>
 
 extern const char *const microsoft_cases[];

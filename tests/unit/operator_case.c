@@ -20,6 +20,7 @@ extern const char *const ml_cases[];
 extern const char *const tree_cases[];
 extern const char *const microsoft_cases[];
 extern const char *const microsoft_attention_cases[];
+extern const char *const microsoft_quantized_cases[];
 const char *const *const operator_tables[] = {
     operator_cases,
     reduction_cases,
@@ -30,43 +31,10 @@ const char *const *const operator_tables[] = {
     tree_cases,
     microsoft_cases,
     microsoft_attention_cases,
-    NULL,
-};
-// clang-format on
-// clang-format off: a line a table
-extern const char *const operator_cases[];
-extern const char *const reduction_cases[];
-extern const char *const elementwise_cases[];
-extern const char *const list_cases[];
-extern const char *const fused_cases[];
-extern const char *const ml_cases[];
-extern const char *const tree_cases[];
-extern const char *const microsoft_quantized_cases[];
-const char *const *const operator_tables[] = {
-    operator_cases,
-    reduction_cases,
-    elementwise_cases,
-    list_cases,
-    fused_cases,
-    ml_cases,
-    tree_cases,
     microsoft_quantized_cases,
     NULL,
 };
 // clang-format on
-extern const char *const operator_cases[],
-    *const reduction_cases[], *const elementwise_cases[],
-                                  *const list_cases[], *const fused_cases[], *const ml_cases[],
-                                                                                 *const tree_cases[],
-                                                                                     *const microsoft_quantized_cases[];
-const char *const *const operator_tables[] = {
-    operator_cases, reduction_cases, elementwise_cases,         list_cases, fused_cases,
-    ml_cases,       tree_cases,      microsoft_quantized_cases, NULL};
-                                  *const list_cases[], *const fused_cases[], *const ml_cases[], *const preview_cases[],
-                                                                                                    *const tree_cases[];
-const char *const *const operator_tables[] = {operator_cases, reduction_cases, elementwise_cases,
-                                              list_cases,     fused_cases,     ml_cases,
-                                              preview_cases,  tree_cases,      NULL};
 
 /* ---- reading a case ---------------------------------------------------------------------------------------------- */
 
