@@ -17,6 +17,7 @@ extern const char *const elementwise_cases[];
 extern const char *const list_cases[];
 extern const char *const fused_cases[];
 extern const char *const ml_cases[];
+extern const char *const preview_cases[];
 extern const char *const tree_cases[];
 extern const char *const microsoft_cases[];
 extern const char *const microsoft_attention_cases[];
@@ -29,6 +30,7 @@ const char *const *const operator_tables[] = {
     list_cases,
     fused_cases,
     ml_cases,
+    preview_cases,
     tree_cases,
     microsoft_cases,
     microsoft_attention_cases,

@@ -5,5 +5,3 @@ import pkgutil
 
 for module in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{module.name}")
-from . import microsoft_attention  # noqa: F401
-from . import microsoft_float  # noqa: F401
