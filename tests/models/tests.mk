@@ -93,7 +93,7 @@ test-models-voices: all $(MODELS_VENV)/voices
 
 ## Compare transformers as onnxruntime's optimizer and the builder of onnxruntime-genai write them (installs PyTorch). ONLY=NAME,...
 test-models-fused: all $(MODELS_VENV)/genai
-	$(MODELS_VENV)/bin/python tests/models/fused_transformers.py --tinyort $(TINYORT) --folder $(BUILD)/models $(MODELS_ONLY)
+	$(call compare_models,$(MODELS_VENV),fused_transformers.py)
 
 $(MODELS_VENV)/ready:
 	python3 -m venv $(MODELS_VENV)
