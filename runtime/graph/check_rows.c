@@ -194,6 +194,9 @@ static tort_status check_functions(const tort_op *row, tort_error *error) {
     if (!row->infer) return tort_fail(error, TORT_E_USAGE, "infer is NULL: nobody would know the types of its outputs");
     if (row->flags & (TORT_OP_PARTS | TORT_OP_JOINS) && row->params_size < sizeof(tort_parts))
         return tort_fail(error, TORT_E_USAGE, "flags: its params begin with no tort_parts");
+    if (row->flags & TORT_OP_ONCE && !row->resolve)
+        return tort_fail(error, TORT_E_USAGE,
+                         "flags has TORT_OP_ONCE, but no resolve tells of how many bytes params are");
     if (row->params_size && !row->resolve)
         return tort_fail(error, TORT_E_USAGE, "params_size is %zu, but no resolve fills them", row->params_size);
     if (row->params_size > LARGEST_PARAMS)
