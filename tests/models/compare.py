@@ -10,7 +10,7 @@ Equal means |a-b| <= 1e-4 + 1e-3 |b|, where `close` does not say otherwise, and 
 
 `run_cases` prints one line a case, then `N passed, N failed, N skipped`. An export that the exporter refuses, or that onnxruntime
 cannot run, is a skip, and is named. With --fusions, every case runs with all fusions, with none, and without each one that joins
-nodes of it. What came of a whole set on `cpu` is kept in FOLDER/results for table.py.
+nodes of it. What came of a case on `cpu` is kept in FOLDER/results for table.py.
 """
 
 import argparse
@@ -225,11 +225,14 @@ def record(case, result):
 
 
 def keep_results(options, records):
-    """Of a whole set on `cpu`: under the name of the set, so that a later run replaces it."""
-    if records and not options.only and options.ep == "cpu":
-        file = options.folder / "results" / f"{options.set}.json"
-        file.parent.mkdir(exist_ok=True)
-        file.write_text(json.dumps(records, indent=1))
+    """Of a set on `cpu`: under the name of the set. A whole run replaces what was kept, that of some cases what was kept of them."""
+    if not records or options.ep != "cpu":
+        return
+    file = options.folder / "results" / f"{options.set}.json"
+    file.parent.mkdir(exist_ok=True)
+    kept = json.loads(file.read_text()) if options.only and file.exists() else []
+    merged = {record["label"]: record for record in kept + records}
+    file.write_text(json.dumps([*merged.values()], indent=1))
 
 
 def run_cases(options, cases):

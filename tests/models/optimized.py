@@ -73,6 +73,9 @@ def case_of(folder, name, entry, form, write):
 
     return {
         "label": f"{name} ({form})",
+        "architecture": name,
+        "exporter": "onnxruntime, optimized",
+        "package": "onnxruntime",
         "path": path,
         "original": source,
         "export": make,

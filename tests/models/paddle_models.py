@@ -190,7 +190,7 @@ def export_named(name, path):
 
 def case_of(folder, name, entry):
     path = folder / f"{name}.onnx"
-    return {"label": f"{name} (paddle2onnx)", "architecture": name.removeprefix("paddle_"), "exporter": "paddle2onnx", "package": "paddle2onnx", "path": path,
+    return {"label": f"{name} (paddle2onnx)", "architecture": "" if name == "paddle_loops" else name.removeprefix("paddle_"), "exporter": "paddle2onnx", "package": "paddle2onnx", "path": path,
             "export": lambda: export_apart(name, path), "runs": [named(run) for run in entry["runs"]],
             "itself": lambda feeds: itself(entry, feeds)}
 

@@ -11,7 +11,7 @@ MODELS_ONLY = $(if $(ONLY),--only $(ONLY))
 MODELS_SETS := networks,detectors,programs
 MODELS_TARGETS += test-models test-models-timm test-models-tools test-models-handwritten test-models-tensorflow test-models-keras \
     test-models-keras-torch test-models-tflite test-models-optimum test-models-paddle test-models-jax test-models-sklearn \
-    test-models-optimized test-models-fused test-models-trees
+    test-models-optimized test-models-quantized test-models-fused test-models-trees
 
 # $(call compare_models,ENVIRONMENT,SCRIPT AND OPTIONS)
 compare_models = $(1)/bin/python tests/models/$(2) --tinyort $(TINYORT) --folder $(BUILD)/models $(MODELS_ONLY)
