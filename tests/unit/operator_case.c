@@ -22,7 +22,6 @@ extern const char *const tree_cases[];
 extern const char *const microsoft_cases[];
 extern const char *const microsoft_attention_cases[];
 extern const char *const microsoft_quantized_cases[];
-extern const char *const preview_cases[];
 const char *const *const operator_tables[] = {
     operator_cases,
     reduction_cases,
@@ -35,7 +34,6 @@ const char *const *const operator_tables[] = {
     microsoft_cases,
     microsoft_attention_cases,
     microsoft_quantized_cases,
-    preview_cases,
     NULL,
 };
 // clang-format on
