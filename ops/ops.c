@@ -80,6 +80,7 @@ extern const tort_op tort_ops_microsoft_group_norm[];
 extern const tort_op tort_ops_microsoft_distance[];
 extern const tort_op tort_ops_microsoft_hash[];
 extern const tort_op tort_ops_microsoft_unfold[];
+extern const tort_op tort_ops_microsoft_gated_bias[];
 
 /* com.microsoft */
 extern const tort_op tort_ops_matmul_nbits[];
@@ -187,6 +188,7 @@ const tort_op *const tort_op_families[] = {
     tort_ops_microsoft_distance,
     tort_ops_microsoft_hash,
     tort_ops_microsoft_unfold,
+    tort_ops_microsoft_gated_bias,
     tort_ops_matmul_nbits,
     tort_ops_qlinear_reduce,
     tort_ops_qembed_norm,

@@ -78,6 +78,15 @@ def split_gelu(x, bias):
     return left * gelu(right)
 
 
+def gated_bias(query, query_bias, positions, weight, bias, scale, num_heads):
+    """As WavLM computes it: two gates of each head and position."""
+    batch, length, hidden = query.shape
+    heads = (query + query_bias).reshape(batch, length, num_heads, hidden // num_heads).transpose(0, 2, 1, 3)
+    sums = (heads @ weight + bias).reshape(batch, num_heads, length, 2, -1).sum(-1)
+    update, reset = np.split(1 / (1 + np.exp(-sums)), 2, -1)
+    return (update * (reset * scale - 1) + 2) * positions
+
+
 def swap(x, exchange, batch):
     """The operand of FusedMatMul as the product sees it."""
     x = np.moveaxis(x, 0, -2) if batch else x
@@ -134,6 +143,7 @@ def cases():
     yield case("SkipLayerNormalization", skip_layer_norm, [f(2, 5, 24), f(2, 5, 24), f(24), f(24), f(24)], {"epsilon": 1e-3}, 4)
     yield case("SkipLayerNormalization", skip_layer_norm, [f(2, 5, 24), f(1, 5, 24), f(24), f(24)], {"epsilon": 1e-3}, 4)
     yield case("SkipSimplifiedLayerNormalization", skip_rms_norm, [f(2, 5, 24), f(5, 24), f(24), f(24)], {"epsilon": 1e-3}, 4)
+    yield case("GatedRelativePositionBias", gated_bias, [f(2, 5, 12), f(12), f(1, 3, 5, 5), f(4, 8), f(8), f(1, 3, 1, 1)], {"num_heads": 3})
     yield case("Inverse", np.linalg.inv, [f(2, 5, 5) + 8 * np.eye(5)])
     yield case("CDist", lambda a, b: ((a[:, None] - b) ** 2).sum(-1), [f(5, 700), f(3, 700)])
 

@@ -186,3 +186,11 @@ def rotary_embedding(m):
     x = m.tensor("T", [batch, length, heads * size] if m.chance(0.5) else [batch, heads, length, size])
     caches = [m.tensor("T", [rows, (rotated or size) // 2]) for _ in range(2)]
     return Node([x, Tensor(TensorProto.INT64, np.array(ids, np.int64)), *caches], attributes)
+
+
+@ops("GatedRelativePositionBias", domain=DOMAIN)
+def gated_bias(m):
+    batch, length, heads, size, half = m.number(0, 2), m.number(0, 5), m.number(1, 3), m.number(1, 5), m.number(1, 4)
+    inputs = [m.tensor("T", shape) for shape in ([batch, length, heads * size], [heads * size], [1, heads, length, length],
+                                                 [size, 2 * half], [2 * half], [1, heads, 1, 1])]
+    return Node(inputs, {"num_heads": heads})
