@@ -58,6 +58,10 @@ const char *const microsoft_attention_cases[] = {
     "com.microsoft.RotaryEmbedding 1; interleaved=1 num_heads=1 rotary_embedding_dim=2; f32[1,1,2,4] 1.1 1.9 -1.9 "
     "-0.8 2 -0.2 -0.4 -1; i64[1,2] 2 0; f32[3,1] -2 -1.9 1.9; f32[3,1] -2 -1.5 -1 -> f32[1,1,2,4] 3.99 2.51 -1.9 "
     "-0.8 -4.4 -3.6 -0.4 -1",
+    "com.microsoft.GatedRelativePositionBias 1; num_heads=2; f32[1,2,4] 2 -2.5 0.5 -0.5 -0.5 -0.25 -2 -0.25; "
+    "f32[4] -0.75 3.25 0.25 -0.25; f32[1,2,2,2] -0.25 -0.75 -1 -0.5 0.5 -0.25 1 -0.25; f32[2,4] 0 1.5 0.5 -0.5"
+    " -0.25 0.5 2 -0.25; f32[4] -0.25 1 -1 -0.25; f32[1,2,1,1] 1 0.5 -> f32[1,2,2,2] -0.385765 -1.1573 "
+    "-1.99267 -0.996337 0.593156 -0.296578 1.88716 -0.471789",
     NULL,
 };
 
@@ -70,9 +74,7 @@ const char *const microsoft_attention_refusals[] = {
     "error MODEL bias has not the shape",
     "com.microsoft.Attention 1; num_heads=1 do_rotary=1; f32[1,1,1] 1; f32[1,3] 1 2 3; f32[3] 1 2 3 -> error UNSUPPORTED "
     "do_rotary 1 is not supported",
-    "com.microsoft.GatedRelativePositionBias 1; num_heads=2; f32[1,2,4] 2 -2.5 0.5 -0.5 -0.5 -0.25 -2 -0.25; "
-    "f32[4] -0.75 3.25 0.25 -0.25; f32[1,2,2,2] -0.25 -0.75 -1 -0.5 0.5 -0.25 1 -0.25; f32[2,4] 0 1.5 0.5 -0.5"
-    " -0.25 0.5 2 -0.25; f32[4] -0.25 1 -1 -0.25; f32[1,2,1,1] 1 0.5 -> f32[1,2,2,2] -0.385765 -1.1573 "
-    "-1.99267 -0.996337 0.593156 -0.296578 1.88716 -0.471789",
+    "com.microsoft.GatedRelativePositionBias 1; num_heads=1; f32[1,1,1] 1; f32[1] 1; f32[1,1,1,1] 1; f32[1,3] 1 2 3; "
+    "f32[3] 1 2 3; f32[1,1,1,1] 1 -> error MODEL expected an even number",
     NULL,
 };
