@@ -346,7 +346,7 @@ const char *const kernel_cases[] = {
     "Concat 13; axis=1; T[a,b,2] T[a,c,2] T[a,3,2]",
     "Concat 13; axis=0; i64[a] i64[b]",
     "Split 13; axis=1; T[a,b+5] i64[2]=2,b+3; 2",
-    "Split 18; axis=0 num_outputs=2; T[2*a,b]; 2",
+    "Split 18; axis=1 num_outputs=2; T[a+1,2*b]; 2",
     "Expand 13; ; T[a,1,b] i64[4]=2,1,3,1",
     "Tile 13; ; T[a,b] i64[2]=2,3",
     "Dropout 22; ; T[a,b]; 2",
