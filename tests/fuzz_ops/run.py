@@ -186,11 +186,11 @@ def main():
     parser.add_argument("--replay")
     parser.add_argument("--short", action="store_true", help="say what failed and the sum, no more")
     options = parser.parse_args()
+    Path(options.folder).mkdir(parents=True, exist_ok=True)
     rows = rows_of(options.tinyort, options.only)
     if options.replay:
         replay(options, rows_of(options.tinyort, []))
     shutil.rmtree(Path(options.folder) / "findings", ignore_errors=True)
-    Path(options.folder).mkdir(parents=True, exist_ok=True)
     begin = time.time()
     counts, explained, findings = collections.Counter(), [0] * len(Explanations().entries), []
     with concurrent.futures.ProcessPoolExecutor(options.jobs) as pool:  # which tells when one of its processes is killed
