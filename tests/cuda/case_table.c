@@ -328,6 +328,7 @@ const char *const kernel_cases[] = {
     "MaxPool 22; kernel_shape=2; T[2,c,a+3]",
     "AveragePool 22; kernel_shape=3,3 strides=2,2 pads=1,1,1,1; T[2,c,a+4,b+4]",
     "AveragePool 22; kernel_shape=3,3 strides=2,2 pads=1,1,1,1 count_include_pad=1 ceil_mode=1; T[2,c,a+4,b+4]",
+    "AveragePool 22; kernel_shape=2,2 dilations=9,9 pads=9,9,9,9; T[2,c,3,b+1]",
     "AveragePool 22; kernel_shape=9,7 dilations=1,2 pads=8,12,8,12 count_include_pad=1; T[2,c,a+1,b+1]",
     "AveragePool 22; kernel_shape=2147483647 pads=1073741823,1073741823; T[2,c,a+3]",
     "MaxPool 22; kernel_shape=3,2147483647 pads=1,1073741823,1,1073741823; T[2,c,a+1,b+3]",

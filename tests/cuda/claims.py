@@ -15,9 +15,12 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-import onnx
-from onnx import TensorProto, helper, numpy_helper
+from onnx import AttributeProto, TensorProto, helper, numpy_helper
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from schemas import schemas_by_operator  # noqa: E402
+
+SCHEMAS = schemas_by_operator()
 EXPECTED = Path("tests/cuda/claims.expected")
 TYPES = {
     "f32": TensorProto.FLOAT, "f16": TensorProto.FLOAT16, "f64": TensorProto.DOUBLE, "bf16": TensorProto.BFLOAT16,
@@ -34,13 +37,19 @@ def attribute(schema, word):
     name, _, text = word.partition("=")
     if name.startswith("activation"):
         return helper.make_attribute(name, text if name == "activation" else float(text))
-    kind = schema.attributes[name].type.name
+    kind = AttributeProto.AttributeType.Name(schema.attributes[name].kind)
     if kind == "TENSOR":
         element, _, value = text.partition(":")
         return helper.make_attribute(name, helper.make_tensor(name, TYPES[element], [1], [float(value)]))
     number = float if kind in ("FLOAT", "FLOATS") else str if kind in ("STRING", "STRINGS") else int
     values = [number(part) for part in text.split(",")]
     return helper.make_attribute(name, values if kind.endswith("S") else values[0])
+
+
+def schema_of(op, opset):
+    domain, _, name = op.rpartition(".")
+    versions = SCHEMAS[domain, name]
+    return versions[max(since for since in versions if since <= opset)]
 
 
 def make_model(line):
@@ -59,12 +68,12 @@ def make_model(line):
             array = np.array(values.split(","), helper.tensor_dtype_to_np_dtype(TYPES[kind])).reshape(shape)
             constants.append(numpy_helper.from_array(array, names[-1]))
     made = [f"y{i}" for i in range(int(outputs or 1))]
-    domain = "tinyort" if op in FUSED else ""
-    node = helper.make_node(op, names, made, name="node", domain=domain)
-    schema = onnx.defs.get_schema(*FUSED.get(op, (op, int(opset))))
+    domain, _, name = (f"tinyort.{op}" if op in FUSED else op).rpartition(".")
+    node = helper.make_node(name, names, made, name="node", domain=domain)
+    schema = schema_of(*FUSED.get(op, (op, int(opset))))
     node.attribute.extend(attribute(schema, word) for word in attributes.split())
-    graph = helper.make_graph([node], "claim", graph_inputs, [onnx.ValueInfoProto(name=name) for name in made], constants)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid(domain, int(opset))], ir_version=10)
+    graph = helper.make_graph([node], "claim", graph_inputs, [helper.make_empty_tensor_value_info(value) for value in made], constants)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid(*version) for version in ({"": 21} | {domain: int(opset)}).items()], ir_version=10)
 
 
 def answers(tinyort, folder, line):
