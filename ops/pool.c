@@ -83,7 +83,7 @@ static tort_status resolve_common(tort_resolve *resolve, tort_pool_kind kind) {
     return status;
 }
 
-static tort_status resolve_max(tort_resolve *resolve) {
+tort_status tort_resolve_max_pool(tort_resolve *resolve) {
     tort_pool_params *params = resolve->params;
     params->column_major = tort_attr_int(resolve->node, "storage_order") != 0;
     return resolve_common(resolve, TORT_POOL_MAX);
@@ -334,7 +334,7 @@ tort_status tort_run_pool(const tort_call *call) {
         .resolve = resolve_, .reference = tort_run_pool                                                                \
     }
 #define MAX(since_, until_, outputs_, types_, attributes_)                                                             \
-    POOL("MaxPool", since_, until_, outputs_, types_, attributes_, tort_infer_pool, resolve_max)
+    POOL("MaxPool", since_, until_, outputs_, types_, attributes_, tort_infer_pool, tort_resolve_max_pool)
 #define AVERAGE(since_, until_, types_, attributes_)                                                                   \
     POOL("AveragePool", since_, until_, "Y:T", types_, attributes_, tort_infer_pool, tort_resolve_average_pool)
 #define LP(since_, until_, types_, attributes_)                                                                        \

@@ -26,7 +26,8 @@ int64_t tort_pool_divisor(const tort_pool_params *params, int32_t axis, int64_t 
 /* Of a node whose input 0 is X and output 0 is Y. */
 tort_status tort_infer_pool(tort_infer *infer);
 tort_status tort_infer_global_pool(tort_infer *infer);
-tort_status tort_resolve_average_pool(tort_resolve *resolve); /* params are tort_pool_params */
+tort_status tort_resolve_max_pool(tort_resolve *resolve); /* params are tort_pool_params */
+tort_status tort_resolve_average_pool(tort_resolve *resolve);
 tort_status tort_resolve_global_average_pool(tort_resolve *resolve);
 tort_status tort_run_pool(const tort_call *call);
 

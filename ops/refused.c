@@ -118,7 +118,6 @@ const tort_refusal tort_refusals[] = {
      "save the model for its CPU provider, or unoptimized"},
     {"com.microsoft", "NhwcFusedConv", "is made for one provider of onnxruntime",
      "save the model for its CPU provider on x86-64, or unoptimized"},
-    {"com.microsoft", "NhwcMaxPool", "is made for one provider of onnxruntime", "save the model unoptimized"},
     {"com.microsoft", "PackedAttention", "takes sequences without padding, for a GPU of onnxruntime",
      "save the model without packing: Attention takes the same weights"},
     {"com.microsoft", "PackedMultiHeadAttention", "takes sequences without padding, for a GPU of onnxruntime",

@@ -172,5 +172,9 @@ const char *const microsoft_cases[] = {
     "f32[1,1,1,2] 0.625 1.1875",
     "com.microsoft.TorchEmbedding 1; ; f32[3,4] 0.75 -0.5 -0.75 -1.75 -1.25 1.5 1.5 1.5 0.25 -1.5 -0.75 0; i64[2] 2 0"
     " -> f32[2,4] 0.25 -1.5 -0.75 0 0.75 -0.5 -0.75 -1.75",
+    "com.microsoft.NhwcMaxPool 1; kernel_shape=2,1 pads=1,0,0,0; u8[1,3,2,2] 1 12 3 4 5 6 7 8 9 10 2 11 -> u8[1,3,2,2]"
+    " 1 12 3 4 5 12 7 8 9 10 7 11",
+    "com.microsoft.NhwcMaxPool 1; kernel_shape=1,2 strides=1,2 ceil_mode=1; i8[1,1,3,2] -1 2 -3 -4 -5 6 -> i8[1,1,2,2]"
+    " -1 2 -5 6",
     NULL,
 };

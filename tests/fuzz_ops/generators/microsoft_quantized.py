@@ -232,6 +232,19 @@ def qlinear_pool(m):
     return Node([bytes_tensor(m, number, shape), *linear(m, number), *linear(m, number)], attributes)
 
 
+@ops("NhwcMaxPool", domain=MICROSOFT)
+def nhwc_max_pool(m):
+    spatial = [m.number(1, 7) for _ in range(m.number(1, 3))]
+    attributes = {"kernel_shape": [m.number(1, size) for size in spatial]} | m.flags("ceil_mode")
+    if m.chance(0.5):
+        attributes["strides"] = [m.number(1, 3) for _ in spatial]
+    if m.chance(0.3):
+        attributes["auto_pad"] = m.pick("SAME_UPPER", "SAME_LOWER", "VALID")
+    elif m.chance(0.5):
+        attributes["pads"] = [m.number(0, size - 1) for size in attributes["kernel_shape"] * 2]
+    return Node([bytes_tensor(m, m.type("T"), [m.number(1, 3), *spatial, m.number(1, 4)])], attributes)
+
+
 @ops("QLinearSoftmax", domain=MICROSOFT)
 def qlinear_softmax(m):
     number, shape = m.type("T"), m.shape(1)

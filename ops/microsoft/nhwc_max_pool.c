@@ -1,0 +1,39 @@
+/* nhwc_max_pool.c - NhwcMaxPool: MaxPool of 8-bit elements whose channels are last.
+ *
+ * Read next: pool.h, channels_last.h. */
+#include "ops/microsoft/channels_last.h"
+#include "ops/pool.h"
+
+static tort_status infer(tort_infer *infer) {
+    tort_planar_view view;
+    tort_planar_view_of(infer->node, true, 0, &view);
+    tort_infer inner = *infer;
+    inner.node = &view.node;
+    tort_status status = tort_infer_pool(&inner);
+    if (status == TORT_OK) tort_channels_last(&infer->outputs[0]);
+    return status;
+}
+
+/* Scratch: X and Y with the channels first, then that of the pool. */
+static tort_status resolve(tort_resolve *resolve) {
+    tort_planar_view view;
+    tort_planar_view_of(resolve->node, true, 0, &view);
+    tort_resolve inner = *resolve;
+    inner.node = &view.node;
+    tort_status status = tort_resolve_max_pool(&inner);
+    if (status != TORT_OK) return status;
+    resolve->scratch_bytes = inner.scratch_bytes;
+    if (tort_planar_scratch(resolve->node, &resolve->scratch_bytes)) return TORT_OK;
+    return tort_out_of_memory(resolve->error, SIZE_MAX);
+}
+
+static tort_status run(const tort_call *call) {
+    return tort_planar_run(call, tort_run_pool);
+}
+
+const tort_op tort_ops_nhwc_max_pool[] = {
+    {"com.microsoft", "NhwcMaxPool", 1, 1, "x:T", "y:T", "T=uint8|int8",
+     "auto_pad:string=NOTSET ceil_mode:int=0 dilations:ints kernel_shape:ints! pads:ints strides:ints", 0, 0,
+     sizeof(tort_pool_params), infer, resolve, run},
+    {0},
+};
