@@ -108,7 +108,7 @@ def test_the_refused_fit_one_screen(suite, folder):
     for row in suite.run("ops", "--json").json()["refused"]:
         name = row["name"] or "everything"
         suite.check(re.search(rf"\b{name}\b", text) and row["why"] in text, f"{name} of {row['domain']} is among what is refused")
-        suite.expect(2, row["cure"], "ops", f"{row['domain']}.{row['name'] or 'Conv'}")
+        suite.expect(2, row["cure"], "ops", f"{row['domain'] or 'ai.onnx'}.{row['name'] or 'Conv'}")
 
 
 def test_the_page_of_the_tree_is_current(suite, folder):

@@ -512,7 +512,7 @@ const char *const kernel_cases[] = {
     "FusedAttention 1; ; T[2,3,a,c] T[2,3,c,b+1] T[2,3,b+1,d]",
     "FusedAttention 1; ; T[3,a,c] T[3,c,b] T[3,b,d]",
     "FusedAttention 1; scale=0.3; T[2,3,a,60] T[2,3,60,b+1] T[2,3,b+1,d] T[a,b+1]",
-    "FusedAttention 1; fill=-2; T[3,a,70] T[3,70,b+1] T[3,b+1,100] T[3,1,1] bool[b+1]",
+    "FusedAttention 1; scale=0.12 fill=-2; T[3,a,70] T[3,70,b+1] T[3,b+1,100] T[3,1,1] bool[b+1]",
     "FusedAttention 1; fill=1 keep_where=0; T[a,c] T[c,b+1] T[b+1,d] - bool[a,1]",
     "FusedAttention 1; q_perm=0,2,1,3 k_perm=0,2,3,1 v_perm=0,2,1,3 y_perm=0,2,1,3; "
     "T[2,a,3,c] T[2,b+1,3,c] T[2,b+1,3,d] T[2,1,1,b+1]",
