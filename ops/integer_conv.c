@@ -25,24 +25,14 @@ static tort_status check_filters(tort_infer *infer, int32_t w, int32_t i, const 
                      size, filters);
 }
 
-static tort_status infer_operands(tort_infer *infer, int32_t count, const int32_t *from, tort_type type) {
-    tort_operands operands;
-    tort_operands_of(infer->node, count, from, &operands);
-    tort_infer inner = *infer;
-    inner.node = &operands.view;
-    tort_status status = tort_infer_conv(&inner);
-    infer->outputs[0].type = type;
-    return status;
-}
-
 static tort_status infer_integer(tort_infer *infer) {
-    tort_status status = infer_operands(infer, 2, integer_operands, TORT_INT32);
+    tort_status status = tort_operands_infer(infer, 2, integer_operands, TORT_INT32, tort_infer_conv);
     if (status == TORT_OK) status = tort_check_single(infer->node, 2, "x_zero_point", infer->error);
     return status != TORT_OK ? status : check_filters(infer, 1, 3, "w_zero_point");
 }
 
 static tort_status infer_linear(tort_infer *infer) {
-    tort_status status = infer_operands(infer, 3, linear_operands, infer->node->inputs[7].type);
+    tort_status status = tort_operands_infer(infer, 3, linear_operands, infer->node->inputs[7].type, tort_infer_conv);
     if (status == TORT_OK) status = tort_check_single(infer->node, 1, "x_scale", infer->error);
     if (status == TORT_OK) status = tort_check_single(infer->node, 2, "x_zero_point", infer->error);
     if (status == TORT_OK) status = check_filters(infer, 3, 4, "w_scale");
@@ -51,21 +41,11 @@ static tort_status infer_linear(tort_infer *infer) {
     return status != TORT_OK ? status : tort_check_single(infer->node, 7, "y_zero_point", infer->error);
 }
 
-static tort_status resolve_operands(tort_resolve *resolve, int32_t count, const int32_t *from) {
-    tort_operands operands;
-    tort_operands_of(resolve->node, count, from, &operands);
-    tort_resolve inner = *resolve;
-    inner.node = &operands.view;
-    tort_status status = tort_resolve_conv(&inner);
-    if (status != TORT_OK) return status;
-    if (tort_operands_scratch(&operands.inputs[0], &operands.inputs[1], &resolve->scratch_bytes)) return TORT_OK;
-    return tort_out_of_memory(resolve->error, SIZE_MAX);
-}
 static tort_status resolve_integer(tort_resolve *resolve) {
-    return resolve_operands(resolve, 2, integer_operands);
+    return tort_operands_resolve(resolve, 2, integer_operands, tort_resolve_conv);
 }
 static tort_status resolve_linear(tort_resolve *resolve) {
-    return resolve_operands(resolve, 3, linear_operands);
+    return tort_operands_resolve(resolve, 3, linear_operands, tort_resolve_conv);
 }
 
 static bool is_last(const tort_node_view *node) {
@@ -73,27 +53,14 @@ static bool is_last(const tort_node_view *node) {
 }
 
 static tort_status infer_either(tort_infer *infer) {
-    tort_planar_view view;
-    tort_planar_view_of(infer->node, is_last(infer->node), 0, &view);
-    tort_infer inner = *infer;
-    inner.node = &view.node;
-    tort_status status = infer_linear(&inner);
-    if (status == TORT_OK && is_last(infer->node)) tort_channels_last(&infer->outputs[0]);
-    return status;
+    return tort_planar_infer(infer, is_last(infer->node), infer_linear);
 }
 
 static tort_status resolve_either(tort_resolve *resolve) {
     tort_either_conv *params = resolve->params;
-    tort_planar_view view;
     params->channels_last = is_last(resolve->node);
-    tort_planar_view_of(resolve->node, params->channels_last, 0, &view);
-    tort_resolve inner = *resolve;
-    inner.node = &view.node;
-    inner.params = &params->conv;
-    tort_status status = resolve_linear(&inner);
-    resolve->scratch_bytes = inner.scratch_bytes;
-    const bool known = tort_shape_known(&view.inputs[0]) && tort_shape_known(&view.output);
-    if (status != TORT_OK || !params->channels_last || !known) return status;
+    tort_status status = tort_planar_resolve(resolve, params->channels_last, &params->conv, resolve_linear);
+    if (status != TORT_OK || !params->channels_last) return status;
     if (tort_planar_scratch(resolve->node, &resolve->scratch_bytes)) return TORT_OK;
     return tort_out_of_memory(resolve->error, SIZE_MAX);
 }

@@ -65,12 +65,7 @@ static tort_status infer_product(tort_infer *infer, const tort_integer_inputs *i
                    {in->b, in->b_scale, "the scale of B"},
                    {in->b, in->b_zero, "the zero point of B"}};
     const int32_t from[2] = {in->a, in->b};
-    tort_operands operands;
-    tort_operands_of(infer->node, 2, from, &operands);
-    tort_infer inner = *infer;
-    inner.node = &operands.view;
-    tort_status status = tort_infer_matmul(&inner);
-    infer->outputs[0].type = type;
+    tort_status status = tort_operands_infer(infer, 2, from, type, tort_infer_matmul);
     for (int32_t i = 0; status == TORT_OK && i < 4; i++)
         if (numbers[i].input >= 0)
             status = check_operand(infer, numbers[i].operand, numbers[i].input, i < 2, numbers[i].name);
@@ -107,14 +102,7 @@ static tort_status infer_dynamic(tort_infer *infer) {
 
 static tort_status resolve_product(tort_resolve *resolve, const tort_integer_inputs *in) {
     const int32_t from[2] = {in->a, in->b};
-    tort_operands operands;
-    tort_operands_of(resolve->node, 2, from, &operands);
-    tort_resolve inner = *resolve;
-    inner.node = &operands.view;
-    tort_status status = tort_resolve_matmul(&inner);
-    if (status != TORT_OK) return status;
-    if (tort_operands_scratch(&operands.inputs[0], &operands.inputs[1], &resolve->scratch_bytes)) return TORT_OK;
-    return tort_out_of_memory(resolve->error, SIZE_MAX);
+    return tort_operands_resolve(resolve, 2, from, tort_resolve_matmul);
 }
 static tort_status resolve_integer(tort_resolve *resolve) {
     return resolve_product(resolve, &tort_integer_matmul_inputs);

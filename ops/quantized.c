@@ -13,6 +13,29 @@ void tort_operands_of(const tort_node_view *node, int32_t count, const int32_t *
     }
 }
 
+tort_status tort_operands_infer(tort_infer *infer, int32_t count, const int32_t *from, tort_type type,
+                                tort_status (*family)(tort_infer *infer)) {
+    tort_operands operands;
+    tort_operands_of(infer->node, count, from, &operands);
+    tort_infer inner = *infer;
+    inner.node = &operands.view;
+    tort_status status = family(&inner);
+    infer->outputs[0].type = type;
+    return status;
+}
+
+tort_status tort_operands_resolve(tort_resolve *resolve, int32_t count, const int32_t *from,
+                                  tort_status (*family)(tort_resolve *resolve)) {
+    tort_operands operands;
+    tort_operands_of(resolve->node, count, from, &operands);
+    tort_resolve inner = *resolve;
+    inner.node = &operands.view;
+    tort_status status = family(&inner);
+    if (status != TORT_OK) return status;
+    if (tort_operands_scratch(&operands.inputs[0], &operands.inputs[1], &resolve->scratch_bytes)) return TORT_OK;
+    return tort_out_of_memory(resolve->error, SIZE_MAX);
+}
+
 static bool add_floats(const tort_info *info, size_t *bytes) {
     size_t size = sizeof(float);
     for (int32_t d = 0; d < info->rank; d++) {

@@ -7,14 +7,22 @@
 
 #include "ops/broadcast.h"
 
-/* The node as one of two or three inputs, those with the numbers `from`; for the infer and resolve of MatMul and Conv.
- */
+enum { TORT_MOST_OPERANDS = 5 };
+
+/* The node as one of a few inputs, those with the numbers `from`, as the family has it that infers and resolves it. */
 typedef struct tort_operands {
     tort_node_view view;
-    tort_info inputs[3];
+    tort_info inputs[TORT_MOST_OPERANDS];
 } tort_operands;
 
 void tort_operands_of(const tort_node_view *node, int32_t count, const int32_t *from, tort_operands *operands);
+
+/* Infers the node as the family does; output 0 gets this type. */
+tort_status tort_operands_infer(tort_infer *infer, int32_t count, const int32_t *from, tort_type type,
+                                tort_status (*family)(tort_infer *infer));
+/* Resolves the node as the family does, with scratch for operands 0 and 1 as floats in place of the family's. */
+tort_status tort_operands_resolve(tort_resolve *resolve, int32_t count, const int32_t *from,
+                                  tort_status (*family)(tort_resolve *resolve));
 
 /* Scratch for the operands a and b as floats. False: more than a size_t. Unknown dims count as 0. */
 bool tort_operands_scratch(const tort_info *a, const tort_info *b, size_t *bytes);

@@ -5,7 +5,16 @@
 
 #include "ops/extent.h"
 
-tort_info tort_channels_first(const tort_info *info) {
+enum { PLANAR_INPUTS = 16 }; /* no schema of such an operator has more */
+
+/* X and Y, input and output 0 of a node, and the node as a family sees it that has channels first. */
+typedef struct planar_view {
+    tort_node_view node;
+    tort_info inputs[PLANAR_INPUTS], output;
+} planar_view;
+
+/* The same tensor with its last dimension in place 1; a rank below 3 stays as it is. */
+static tort_info channels_first(const tort_info *info) {
     tort_info first = *info;
     if (info->rank < 3) return first;
     first.dims[1] = info->dims[info->rank - 1];
@@ -13,21 +22,44 @@ tort_info tort_channels_first(const tort_info *info) {
     return first;
 }
 
-void tort_channels_last(tort_info *info) {
+/* The other way round. */
+static void put_channels_last(tort_info *info) {
     if (info->rank < 3) return;
     const tort_dim channels = info->dims[1];
     for (int32_t d = 1; d < info->rank - 1; d++) info->dims[d] = info->dims[d + 1];
     info->dims[info->rank - 1] = channels;
 }
 
-void tort_planar_view_of(const tort_node_view *node, bool channels_last, int32_t x, tort_planar_view *view) {
+static void view_of(const tort_node_view *node, bool channels_last, planar_view *view) {
     view->node = *node;
-    for (int32_t i = 0; i < node->input_count && i < TORT_PLANAR_INPUTS; i++) view->inputs[i] = node->inputs[i];
+    for (int32_t i = 0; i < node->input_count && i < PLANAR_INPUTS; i++) view->inputs[i] = node->inputs[i];
     view->node.inputs = view->inputs;
-    if (channels_last) view->inputs[x] = tort_channels_first(&node->inputs[x]);
+    if (channels_last) view->inputs[0] = channels_first(&node->inputs[0]);
     if (!node->outputs) return;
-    view->output = channels_last ? tort_channels_first(&node->outputs[0]) : node->outputs[0];
+    view->output = channels_last ? channels_first(&node->outputs[0]) : node->outputs[0];
     view->node.outputs = &view->output;
+}
+
+tort_status tort_planar_infer(tort_infer *infer, bool channels_last, tort_status (*family)(tort_infer *infer)) {
+    planar_view view;
+    view_of(infer->node, channels_last, &view);
+    tort_infer inner = *infer;
+    inner.node = &view.node;
+    tort_status status = family(&inner);
+    if (status == TORT_OK && channels_last) put_channels_last(&infer->outputs[0]);
+    return status;
+}
+
+tort_status tort_planar_resolve(tort_resolve *resolve, bool channels_last, void *params,
+                                tort_status (*family)(tort_resolve *resolve)) {
+    planar_view view;
+    view_of(resolve->node, channels_last, &view);
+    tort_resolve inner = *resolve;
+    inner.node = &view.node;
+    inner.params = params;
+    tort_status status = family(&inner);
+    resolve->scratch_bytes = inner.scratch_bytes;
+    return status;
 }
 
 typedef struct move_job {
@@ -64,7 +96,9 @@ static bool add_tensor(const tort_info *info, size_t *bytes) {
 }
 
 bool tort_planar_scratch(const tort_node_view *node, size_t *bytes) {
-    return add_tensor(&node->inputs[0], bytes) && add_tensor(&node->outputs[0], bytes);
+    const tort_info *x = &node->inputs[0], *y = &node->outputs[0];
+    if (!tort_shape_known(x) || !tort_shape_known(y)) return true;
+    return add_tensor(x, bytes) && add_tensor(y, bytes);
 }
 
 static tort_tensor planar(const tort_tensor *tensor, char **scratch) {
@@ -79,7 +113,7 @@ static tort_tensor planar(const tort_tensor *tensor, char **scratch) {
 
 tort_status tort_planar_run(const tort_call *call, tort_status (*run)(const tort_call *call)) {
     char *scratch = call->scratch;
-    tort_tensor inputs[TORT_PLANAR_INPUTS];
+    tort_tensor inputs[PLANAR_INPUTS];
     const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
     if (tort_count(y) == 0) return TORT_OK;
     memcpy(inputs, call->inputs, (size_t)call->input_count * sizeof *inputs);

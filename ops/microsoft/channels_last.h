@@ -7,20 +7,11 @@
 
 #include "runtime/op.h"
 
-/* The same tensor with its last dimension in place 1; a rank below 3 stays as it is. */
-tort_info tort_channels_first(const tort_info *info);
-/* Output 0 the other way round, after it was inferred. */
-void tort_channels_last(tort_info *info);
-
-enum { TORT_PLANAR_INPUTS = 16 }; /* no schema of such an operator has more */
-
-/* X and Y, input `x` and output 0 of a node, and the node as a family sees it that has channels first. */
-typedef struct tort_planar_view {
-    tort_node_view node;
-    tort_info inputs[TORT_PLANAR_INPUTS], output;
-} tort_planar_view;
-
-void tort_planar_view_of(const tort_node_view *node, bool channels_last, int32_t x, tort_planar_view *view);
+/* Infers a node as its family does, which has the channels of input 0 and output 0 first. */
+tort_status tort_planar_infer(tort_infer *infer, bool channels_last, tort_status (*family)(tort_infer *infer));
+/* Resolves it so into `params`, those of the family. */
+tort_status tort_planar_resolve(tort_resolve *resolve, bool channels_last, void *params,
+                                tort_status (*family)(tort_resolve *resolve));
 
 /* (batch, columns, rows) of elements of `size` bytes from (batch, rows, columns). */
 void tort_channels_move(const tort_call *call, size_t size, const void *from, void *to, int64_t batch, int64_t rows,
@@ -29,7 +20,7 @@ void tort_channels_move(const tort_call *call, size_t size, const void *from, vo
 /* Runs a kernel for channels first: X, input 0, and Y, output 0, have 8-bit elements and are moved into and out of the
  * front of scratch, as many bytes as tort_planar_scratch tells. */
 tort_status tort_planar_run(const tort_call *call, tort_status (*run)(const tort_call *call));
-/* Adds to *bytes, in units of 64. False: more than a size_t. */
+/* Adds to *bytes, in units of 64; nothing as long as a shape is not known. False: more than a size_t. */
 bool tort_planar_scratch(const tort_node_view *node, size_t *bytes);
 
 #endif

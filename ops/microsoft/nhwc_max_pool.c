@@ -5,24 +5,13 @@
 #include "ops/pool.h"
 
 static tort_status infer(tort_infer *infer) {
-    tort_planar_view view;
-    tort_planar_view_of(infer->node, true, 0, &view);
-    tort_infer inner = *infer;
-    inner.node = &view.node;
-    tort_status status = tort_infer_pool(&inner);
-    if (status == TORT_OK) tort_channels_last(&infer->outputs[0]);
-    return status;
+    return tort_planar_infer(infer, true, tort_infer_pool);
 }
 
 /* Scratch: X and Y with the channels first, then that of the pool. */
 static tort_status resolve(tort_resolve *resolve) {
-    tort_planar_view view;
-    tort_planar_view_of(resolve->node, true, 0, &view);
-    tort_resolve inner = *resolve;
-    inner.node = &view.node;
-    tort_status status = tort_resolve_max_pool(&inner);
+    tort_status status = tort_planar_resolve(resolve, true, resolve->params, tort_resolve_max_pool);
     if (status != TORT_OK) return status;
-    resolve->scratch_bytes = inner.scratch_bytes;
     if (tort_planar_scratch(resolve->node, &resolve->scratch_bytes)) return TORT_OK;
     return tort_out_of_memory(resolve->error, SIZE_MAX);
 }

@@ -18,19 +18,8 @@ typedef struct qattention {
 } qattention;
 
 /* The node as Attention, whose input and weights are of the type of the bias. */
-typedef struct attention_view {
-    tort_node_view node;
-    tort_info inputs[OPERANDS];
-} attention_view;
-
-static void view_of(const tort_node_view *node, attention_view *view) {
-    view->node = *node;
-    view->node.inputs = view->inputs;
-    view->node.input_count = OPERANDS;
-    for (int32_t i = 0; i < OPERANDS; i++) {
-        const bool there = attention_operands[i] < node->input_count;
-        view->inputs[i] = there ? node->inputs[attention_operands[i]] : (tort_info){.type = TORT_UNDEFINED, .rank = -1};
-    }
+static void view_of(const tort_node_view *node, tort_operands *view) {
+    tort_operands_of(node, OPERANDS, attention_operands, view);
     view->inputs[0].type = view->inputs[1].type = node->inputs[BIAS].type;
 }
 
@@ -47,10 +36,10 @@ static tort_status check_columns(const tort_infer *infer, int32_t i) {
 }
 
 static tort_status infer_qattention(tort_infer *infer) {
-    attention_view view;
+    tort_operands view;
     view_of(infer->node, &view);
     tort_infer inner = *infer;
-    inner.node = &view.node;
+    inner.node = &view.view;
     tort_status status = tort_infer_microsoft_attention(&inner);
     if (status == TORT_OK) status = tort_check_single(infer->node, INPUT_SCALE, "input_scale", infer->error);
     if (status == TORT_OK) status = tort_check_single(infer->node, INPUT_ZERO, "input_zero_point", infer->error);
@@ -60,11 +49,11 @@ static tort_status infer_qattention(tort_infer *infer) {
 
 static tort_status resolve_qattention(tort_resolve *resolve) {
     qattention *params = resolve->params;
-    attention_view view;
+    tort_operands view;
     size_t heads, product;
     view_of(resolve->node, &view);
     tort_resolve inner = *resolve;
-    inner.node = &view.node;
+    inner.node = &view.view;
     inner.params = &params->heads;
     tort_status status = tort_resolve_microsoft_attention(&inner);
     if (status != TORT_OK) return status;

@@ -12,12 +12,7 @@ static const int32_t linear_operands[] = {0, 3}, integer_operands[] = {0, 2}, wh
 
 static tort_status infer_operands(tort_infer *infer, int32_t count, const int32_t *from, uint32_t singles,
                                   tort_type type) {
-    tort_operands operands;
-    tort_operands_of(infer->node, count, from, &operands);
-    tort_infer inner = *infer;
-    inner.node = &operands.view;
-    tort_status status = tort_infer_binary(&inner);
-    infer->outputs[0].type = type;
+    tort_status status = tort_operands_infer(infer, count, from, type, tort_infer_binary);
     return status == TORT_OK ? tort_linear_check(infer, singles) : status;
 }
 

@@ -15,14 +15,8 @@ static bool is_last(const tort_node_view *node) {
 }
 
 static tort_status infer(tort_infer *infer, tort_status (*pool)(tort_infer *infer)) {
-    tort_planar_view view;
-    tort_planar_view_of(infer->node, is_last(infer->node), 0, &view);
-    tort_infer inner = *infer;
-    inner.node = &view.node;
-    tort_status status = pool(&inner);
-    if (status != TORT_OK) return status;
-    if (is_last(infer->node)) tort_channels_last(&infer->outputs[0]);
-    return tort_linear_check(infer, 0x1e);
+    tort_status status = tort_planar_infer(infer, is_last(infer->node), pool);
+    return status != TORT_OK ? status : tort_linear_check(infer, 0x1e);
 }
 static tort_status infer_average(tort_infer *i) {
     return infer(i, tort_infer_pool);
@@ -34,13 +28,9 @@ static tort_status infer_global(tort_infer *i) {
 /* Scratch: X and Y as floats. */
 static tort_status resolve(tort_resolve *resolve, tort_status (*pool)(tort_resolve *resolve)) {
     qlinear_pool *params = resolve->params;
-    tort_planar_view view;
     params->channels_last = is_last(resolve->node);
-    tort_planar_view_of(resolve->node, params->channels_last, 0, &view);
-    tort_resolve inner = *resolve;
-    inner.node = &view.node;
-    inner.params = &params->pool;
-    tort_status status = pool(&inner);
+    tort_status status = tort_planar_resolve(resolve, params->channels_last, &params->pool, pool);
+    resolve->scratch_bytes = 0; /* that of the pool is for other types */
     if (status != TORT_OK) return status;
     const tort_info *x = &resolve->node->inputs[0], *y = &resolve->node->outputs[0];
     size_t count;

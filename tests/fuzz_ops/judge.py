@@ -109,9 +109,9 @@ def redeclared(case, ours):
 
 
 def never(case, ours):
-    """What has no explanation. Sizes that nobody can count come from absurd numbers alone."""
-    uncounted = "larger than can be counted" in ours.message and case.mutated is None
-    return uncounted or (ours.code in NEVER and not (over_limit(ours) or endless(case, ours) or redeclared(case, ours)))
+    """What has no explanation. Sizes that nobody can count, or hold, come from absurd numbers alone."""
+    absurd = "larger than can be counted" in ours.message or ours.code == "MEMORY"
+    return (absurd and case.mutated is None) or (ours.code in NEVER and not (over_limit(ours) or endless(case, ours) or redeclared(case, ours)))
 
 
 def disagreement(case, name, ours, theirs):
