@@ -139,7 +139,20 @@ static tort_status check_lengths(const tort_infer *infer, const tort_scalar *lis
                      (long long)sum, (long long)length);
 }
 
-/* Parts as long as each other; from opset 18 the last may be shorter. */
+/* Of an axis that is shorter than parts * part the last ones are shorter, or empty. Two parts need no bounds: the first
+ * is never longer than the axis. */
+static void symbolic_lengths(tort_dims *dims, tort_dim length, tort_dim part, tort_dim *lengths, int32_t parts) {
+    tort_scalar whole = tort_scalar_of_dim(length), one = tort_scalar_of_dim(part);
+    lengths[0] = part;
+    for (int32_t i = 1; i < parts; i++) {
+        tort_scalar before = tort_scalar_mul(dims, tort_scalar_known(i), one),
+                    rest = tort_scalar_sub(dims, whole, before);
+        if (parts > 2) rest = tort_scalar_max(dims, rest, tort_scalar_known(0));
+        lengths[i] = tort_scalar_to_dim(dims, i == parts - 1 ? rest : tort_scalar_min(dims, one, rest));
+    }
+}
+
+/* Parts as long as each other; from opset 18 the last ones may be shorter. */
 static tort_status equal_lengths(const tort_infer *infer, tort_dim length, tort_dim *lengths) {
     const tort_node_view *node = infer->node;
     tort_dims *dims = infer->dims;
@@ -154,15 +167,16 @@ static tort_status equal_lengths(const tort_infer *infer, tort_dim length, tort_
                          (long long)length, (int)parts);
     }
     tort_dim part = uneven ? tort_dim_ceildiv(dims, length, parts) : tort_dim_floordiv(dims, length, parts);
+    if (uneven && !tort_dim_known(length) && tort_dim_mul(dims, part, parts) != length) {
+        symbolic_lengths(dims, length, part, lengths, parts);
+        return TORT_OK;
+    }
     for (int32_t i = 0; i < parts; i++) {
         lengths[i] = part;
         if (!tort_dim_known(length)) continue;
         if (length < part) lengths[i] = length;
         length -= lengths[i];
     }
-    if (tort_dim_known(length) || !uneven) return TORT_OK;
-    tort_scalar others = tort_scalar_mul(dims, tort_scalar_known(parts - 1), tort_scalar_of_dim(part));
-    lengths[parts - 1] = tort_scalar_to_dim(dims, tort_scalar_sub(dims, tort_scalar_of_dim(length), others));
     return TORT_OK;
 }
 

@@ -220,10 +220,31 @@ Test(shape_arithmetic, split_into_parts) {
     cr_assert_eq(INFER_WITH("Split", integer("axis", 0), 2, SHAPED(tort_dim_mul(&dims, 2, seq))), 0);
     assert_shape(0, "[seq]");
     assert_shape(1, "[seq]");
+    cr_assert_eq(INFER_WITH("Split", integer("axis", 0), 3, SHAPED(tort_dim_mul(&dims, 3, seq))), 0);
+    assert_shape(1, "[seq]");
     cr_assert_eq(INFER_WITH("Split", integer("axis", 0), 3, SHAPED(7)), 0);
     assert_shape(0, "[3]");
     assert_shape(2, "[1]");
     cr_assert_eq(INFER_WITH("Split", integer("axis", 0), 2, SHAPED(7), LIST(number(4), number(4))), TORT_E_MODEL);
+}
+
+/* Whatever the size turns out to be, with fewer elements than parts as well: chunks, then a shorter one, then empty
+ * ones. */
+Test(shape_arithmetic, split_of_an_unknown_axis_into_parts_that_may_be_empty) {
+    for (int32_t parts = 2; parts <= MOST_OUTPUTS; parts++) {
+        cr_assert_eq(INFER_WITH("Split", integer("axis", 0), parts, SHAPED(seq)), 0);
+        for (int64_t length = 0; length <= 12; length++) {
+            tort_dim_binding binding = {seq, length};
+            int64_t part = (length + parts - 1) / parts, left = length;
+            for (int32_t i = 0; i < parts; i++) {
+                int64_t wanted = left < part ? left : part, found = -1;
+                left -= wanted;
+                cr_assert(tort_dim_evaluate(&dims, outputs[i].dims[0], &binding, 1, &found));
+                cr_assert_eq(found, wanted, "part %d of %d of %lld is %lld", i, parts, (long long)length,
+                             (long long)found);
+            }
+        }
+    }
 }
 
 /* ---- the rest -------------------------------------------------------------------------------------------------- */
