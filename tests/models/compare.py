@@ -5,7 +5,8 @@ arrays; `exporter`, the tool that wrote the file, `package` that it comes in, an
 `placed`: every node must be on the first provider of the chain, and those that are not are listed, with the reason that the provider gave;
 `optimized`: whether onnxruntime may rewrite the graph, which it may; `itself`: what the exported program makes of the inputs of a run,
 for models that onnxruntime cannot run; `original`: a model that means the same, which onnxruntime runs in its place; `refused`: whether
-tinyort must refuse the file, and `refusal`: what is wrong with how it does; `align`: puts what tinyort made into the reference's order; `close`: the two tolerances.
+tinyort must refuse the file, and `refusal`: what is wrong with how it does; `align`: puts what tinyort made into the reference's order; `close`: the two tolerances;
+`threads` of onnxruntime, 2 where it is absent; `truth`: says what else is wrong with what tinyort makes of the inputs of a run.
 Equal means |a-b| <= 1e-4 + 1e-3 |b|, where `close` does not say otherwise, and exactly for integers and strings.
 
 `run_cases` prints one line a case, then `N passed, N failed, N skipped`. An export that the exporter refuses, or that onnxruntime
@@ -50,7 +51,7 @@ class NoReference(Exception):
 def open_session(case):
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
-    options.intra_op_num_threads = 2
+    options.intra_op_num_threads = case.get("threads", 2)
     if not case.get("optimized", True):
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     return onnxruntime.InferenceSession(str(case.get("original", case["path"])), options, providers=["CPUExecutionProvider"])
@@ -184,7 +185,7 @@ def compare(options, case, number, feeds, want, switch):
         problem = difference(got[index], value, case.get("close", CLOSE))
         if problem:
             return f"{' '.join(['run', str(number), *switch])}, output {index}: {problem}"
-    return ""
+    return case["truth"](feeds, got) if "truth" in case else ""
 
 
 def check(options, case):

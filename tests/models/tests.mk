@@ -148,7 +148,7 @@ TREES_VENV ?= build/venv-trees
 .PHONY: bench-trees
 ## Compare trees as scikit-learn, LightGBM, XGBoost and CatBoost export them with onnxruntime and with their makers (installs those).
 test-models-trees: all $(TREES_VENV)/ready
-	$(TREES_VENV)/bin/python tests/models/trees_models.py --library $(SHARED) --folder $(BUILD)/trees $(MODELS_ONLY)
+	$(call compare_models,$(TREES_VENV),trees_models.py)
 
 ## Time ensembles of trees in turns with onnxruntime, at one thread and at two, SECONDS=S each.
 bench-trees: $(SHARED) $(TREES_VENV)/ready

@@ -1,25 +1,21 @@
-"""Exports models of scikit-learn, LightGBM, XGBoost and CatBoost as their users do, and compares tinyort with onnxruntime and
-with the library that trained the model.
+"""Ensembles of trees as scikit-learn's, LightGBM's, XGBoost's and CatBoost's users export them, compared with onnxruntime (compare.py)
+and with the library that trained the model.
 
-    trees_models.py --library build/libtinyort.so [--folder DIR] [--only NAME,...] [--chain cpu]
+    trees_models.py --tinyort build/tinyort --folder build/models [--only NAME,...]
 
 Each model runs on rows that it was not trained with, one alone and all together, with missing values where the model takes them.
 """
 
-import argparse
-import pathlib
-import sys
-import traceback
+import functools
 import warnings
 from unittest import mock
 
 import numpy
 import onnx
-import onnxruntime
 from sklearn import ensemble, tree
 from sklearn.datasets import make_classification, make_regression
 
-from session import Session
+from compare import arguments, chosen, run_cases
 
 FEATURES = 10
 ROWS = 600
@@ -71,8 +67,7 @@ def of_onnxmltools(convert):
         import onnxmltools
         from onnxmltools.convert.common.data_types import FloatTensorType
 
-        options = {"zipmap": False} if convert == "convert_lightgbm" else {}
-        made = getattr(onnxmltools, convert)(model, initial_types=[("X", FloatTensorType([None, FEATURES]))], **options)
+        made = getattr(onnxmltools, convert)(model, initial_types=[("X", FloatTensorType([None, FEATURES]))])
         onnx.save(made, path)
 
     return export
@@ -80,18 +75,6 @@ def of_onnxmltools(convert):
 
 def of_catboost(model, path):
     model.save_model(str(path), format="onnx")
-    made = onnx.load(path)
-    cut_maps(made.graph)
-    onnx.save(made, path)
-
-
-def cut_maps(graph):
-    """Takes the ZipMap at the end away, as zipmap=False does for the others."""
-    for node in [node for node in graph.node if node.op_type == "ZipMap"]:
-        for output in graph.output:
-            if output.name == node.output[0]:
-                output.CopyFrom(onnx.helper.make_tensor_value_info(node.input[0], onnx.TensorProto.FLOAT, None))
-        graph.node.remove(node)
 
 
 # ---- models --------------------------------------------------------------------------------------------------------------
@@ -121,13 +104,16 @@ def boosted(base, rounds=20):
 
 WORDS = ["no", "yes"]
 COLOURS = ["red", "green", "blue"]
-SKLEARN, LIGHTGBM, XGBOOST = of_sklearn, of_onnxmltools("convert_lightgbm"), of_onnxmltools("convert_xgboost")
+SKLEARN = ("skl2onnx", "skl2onnx", of_sklearn)
+LIGHTGBM = ("onnxmltools of LightGBM", "onnxmltools", of_onnxmltools("convert_lightgbm"))
+XGBOOST = ("onnxmltools of XGBoost", "onnxmltools", of_onnxmltools("convert_xgboost"))
+CATBOOST = ("CatBoost", "catboost", of_catboost)
 
-# Name: the model, its data, its exporter, whether it takes missing values.
+# Name: the model, its data, its exporter with the package that it comes in, whether it takes missing values.
 MODELS = {
     "sklearn_tree": (lambda: tree.DecisionTreeClassifier(random_state=0), lambda: classification(), SKLEARN, False),
     "sklearn_tree_regression": (lambda: tree.DecisionTreeRegressor(random_state=0), lambda: regression(), SKLEARN, False),
-    "sklearn_tree_two_targets": (lambda: tree.DecisionTreeRegressor(max_depth=7), lambda: regression(2), SKLEARN, False),
+    "sklearn_tree_two_targets": (lambda: tree.DecisionTreeRegressor(max_depth=7, random_state=0), lambda: regression(2), SKLEARN, False),
     "sklearn_forest": (lambda: boosted(ensemble.RandomForestClassifier), lambda: classification(), SKLEARN, False),
     "sklearn_forest_strings": (lambda: boosted(ensemble.RandomForestClassifier), lambda: classification(2, WORDS), SKLEARN, False),
     "sklearn_forest_five": (lambda: boosted(ensemble.RandomForestClassifier), lambda: classification(5), SKLEARN, False),
@@ -139,9 +125,9 @@ MODELS = {
     "sklearn_boosting": (lambda: boosted(ensemble.GradientBoostingClassifier), lambda: classification(), SKLEARN, False),
     "sklearn_boosting_three": (lambda: boosted(ensemble.GradientBoostingClassifier), lambda: classification(3), SKLEARN, False),
     "sklearn_boosting_regression": (lambda: boosted(ensemble.GradientBoostingRegressor), lambda: regression(), SKLEARN, False),
-    "sklearn_histograms": (lambda: ensemble.HistGradientBoostingClassifier(max_iter=20), lambda: classification(), SKLEARN, True),
-    "sklearn_histograms_three": (lambda: ensemble.HistGradientBoostingClassifier(max_iter=20), lambda: classification(3), SKLEARN, True),
-    "sklearn_histograms_regression": (lambda: ensemble.HistGradientBoostingRegressor(max_iter=20), lambda: regression(), SKLEARN, True),
+    "sklearn_histograms": (lambda: ensemble.HistGradientBoostingClassifier(max_iter=20, random_state=0), lambda: classification(), SKLEARN, True),
+    "sklearn_histograms_three": (lambda: ensemble.HistGradientBoostingClassifier(max_iter=20, random_state=0), lambda: classification(3), SKLEARN, True),
+    "sklearn_histograms_regression": (lambda: ensemble.HistGradientBoostingRegressor(max_iter=20, random_state=0), lambda: regression(), SKLEARN, True),
     "sklearn_isolation": (lambda: boosted(ensemble.IsolationForest), lambda: regression(), SKLEARN, False),
     "sklearn_adaboost": (lambda: boosted(ensemble.AdaBoostClassifier), lambda: classification(3), SKLEARN, False),
     "sklearn_adaboost_regression": (lambda: boosted(ensemble.AdaBoostRegressor), lambda: regression(), SKLEARN, False),
@@ -153,34 +139,18 @@ MODELS = {
     "xgboost_three": (lambda: xgboost("XGBClassifier"), lambda: classification(3), XGBOOST, True),
     "xgboost_regression": (lambda: xgboost("XGBRegressor"), lambda: regression(), XGBOOST, True),
     "xgboost_counts": (lambda: xgboost("XGBRegressor", objective="count:poisson"), lambda: (regression()[0], abs(regression()[1]) // 20), XGBOOST, True),
-    "catboost": (lambda: catboost("CatBoostClassifier"), lambda: classification(), of_catboost, True),
-    "catboost_three": (lambda: catboost("CatBoostClassifier"), lambda: classification(3, COLOURS), of_catboost, True),
-    "catboost_regression": (lambda: catboost("CatBoostRegressor"), lambda: regression(), of_catboost, True),
+    "catboost": (lambda: catboost("CatBoostClassifier"), lambda: classification(), CATBOOST, True),
+    "catboost_three": (lambda: catboost("CatBoostClassifier"), lambda: classification(3, COLOURS), CATBOOST, True),
+    "catboost_regression": (lambda: catboost("CatBoostRegressor"), lambda: regression(), CATBOOST, True),
 }
 
 
 # ---- comparing -----------------------------------------------------------------------------------------------------------
 
 
-def differing(ours, theirs):
-    """What differs between two lists of outputs; "" if nothing does."""
-    for k, (a, b) in enumerate(zip(ours, theirs)):
-        b = numpy.asarray(b)
-        if a.shape != b.shape:
-            return f"output {k} has shape {a.shape}, not {b.shape}"
-        if a.dtype.kind in "fc":
-            wrong = ~numpy.isclose(a, b, rtol=1e-4, atol=1e-5, equal_nan=True)
-        else:
-            wrong = a != b
-        if wrong.any():
-            at = numpy.argwhere(wrong)[0]
-            return f"output {k}: {wrong.sum()} of {wrong.size} differ, at {tuple(map(int, at))} {a[tuple(at)]!r}, not {b[tuple(at)]!r}"
-    return ""
-
-
 def far_from_truth(model, x, outputs):
-    """In parts of the whole: how many predictions of the library tinyort does not make. Classes whose probabilities tie may be
-    either; floats fall on the other side of a few thresholds that are doubles."""
+    """What is wrong with the predictions; empty: nothing. Classes whose probabilities tie may be either; floats fall on the other
+    side of a few thresholds that are doubles."""
     theirs = numpy.asarray(model.predict(x))
     ours = outputs[0].reshape(theirs.shape)
     if theirs.dtype.kind == "f":
@@ -190,57 +160,30 @@ def far_from_truth(model, x, outputs):
         if hasattr(model, "predict_proba"):
             best = numpy.sort(model.predict_proba(x), axis=1)[:, -2:]
             wrong &= (best[:, 1] - best[:, 0] > 1e-5).reshape(wrong.shape)
-    return float(wrong.mean())
+    return f"{wrong.mean():.1%} of the predictions are not those of the library" if wrong.mean() > 0.01 else ""
 
 
-def check(name, folder, options):
-    make, data, export, missing = MODELS[name]
-    path = folder / f"{name}.onnx"
-    x, y = data()
+def case_of(folder, name, entry):
+    make, data, (exporter, package, export), missing = entry
+    path, (x, y) = folder / f"trees_{name}.onnx", data()
     half = len(x) // 2
-    model = make().fit(holes(x[:half]) if missing else x[:half], y[:half])
-    export(model, path)
-    ours = Session(path, options.chain, options.library)
-    one_thread = onnxruntime.SessionOptions()
-    one_thread.log_severity_level = 4
-    one_thread.intra_op_num_threads = 1  # with more of them it sums in another order, and ties fall the other way
-    theirs = onnxruntime.InferenceSession(str(path), one_thread, providers=["CPUExecutionProvider"])
-    feed = theirs.get_inputs()[0].name
-    problems = []
-    for rows in ([x[half:]] + ([holes(x[half:])] if missing else []) + [x[half : half + 1]]):
-        found = ours.run(None, {feed: rows})
-        problem = differing(found, theirs.run(None, {feed: rows}))
-        wrong = far_from_truth(model, rows, found)
-        if problem:
-            problems.append(f"{len(rows)} rows, onnxruntime: {problem}")
-        if wrong > 0.01:
-            problems.append(f"{len(rows)} rows: {wrong:.1%} of the predictions are not those of the library")
-    ours.close()
-    return problems
+    rows = [x[half:], x[half : half + 1]] + ([holes(x[half:])] if missing else [])
+
+    @functools.cache
+    def fitted():
+        return make().fit(holes(x[:half]) if missing else x[:half], y[:half])
+
+    feed = "features" if package == "catboost" else "X"
+    kind = type(make()).__name__.removesuffix("Classifier").removesuffix("Regressor")
+    return {"label": name, "architecture": kind, "exporter": exporter, "package": package, "path": path,
+            "export": lambda: export(fitted(), path), "runs": [{feed: each} for each in rows], "close": (1e-4, 1e-5),
+            "threads": 1,  # with more of them onnxruntime sums in another order, and ties fall the other way
+            "truth": lambda feeds, got: far_from_truth(fitted(), feeds[feed], got)}
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--library", default="build/libtinyort.so")
-    parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("build/trees"))
-    parser.add_argument("--chain", default="cpu")
-    parser.add_argument("--only")
-    options = parser.parse_args()
-    options.folder.mkdir(parents=True, exist_ok=True)
-    failed, names = 0, options.only.split(",") if options.only else list(MODELS)
-    for name in names:
-        try:
-            problems = check(name, options.folder, options)
-        except Exception as error:  # noqa: BLE001 - an export or a load that fails is a result
-            problems = [f"{type(error).__name__}: {str(error)[:300]}"]
-            if options.only:
-                traceback.print_exc()
-        failed += bool(problems)
-        print(f"{'FAIL' if problems else 'ok  '} {name}")
-        for problem in problems:
-            print(f"     {problem}", flush=True)
-    print(f"trees-models: {len(names) - failed} passed, {failed} failed")
-    sys.exit(failed > 0)
+    options = arguments().parse_args()
+    run_cases(options, [case_of(options.folder, name, entry) for name, entry in chosen(options, MODELS).items()])
 
 
 if __name__ == "__main__":
