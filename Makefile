@@ -46,7 +46,7 @@ REGEX := $(if $(shell .ci/setup.sh --check regex 2>&1),,1)
 PICTURES := $(if $(shell .ci/setup.sh --check pictures 2>&1),,1)
 EXTRA_DEFINES := $(if $(REGEX),-DTORT_EXTRA_REGEX) $(if $(PICTURES),-DTORT_EXTRA_PICTURES)
 EXTRA_LIBS := $(if $(REGEX),-lre2 -lstdc++) $(if $(PICTURES),-ltiff -lwebp -lopenjp2 -lpng -ljpeg)
-EXTRA_MISSING := $(strip $(if $(REGEX),,RegexFullMatch) $(if $(PICTURES),,ImageDecoder))
+EXTRA_MISSING := $(strip $(if $(REGEX),,RegexFullMatch Tokenizer) $(if $(PICTURES),,ImageDecoder))
 # Where the command line finds libtinyort-cudasim.so: beside itself in build/, in ../lib where it is installed.
 RPATH := -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib'
 
@@ -56,7 +56,7 @@ CUDA_C_SOURCES := $(wildcard kernels/cuda/*.c)
 CLI_SOURCES := $(wildcard runtime/cli/*.c)
 LIBRARY_SOURCES := $(filter-out $(CLI_SOURCES) $(wildcard ops/extra/*),$(wildcard runtime/*/*.c loader/*.c ops/*.c ops/*/*.c kernels/cpu/*.c)) $(CUDA_C_SOURCES)
 CUDA_SOURCES := $(wildcard kernels/cuda/*.cu)
-EXTRA_SOURCES := ops/extra/extra.c $(if $(REGEX),$(wildcard ops/extra/regex*.c ops/extra/*.cpp)) \
+EXTRA_SOURCES := ops/extra/extra.c $(if $(REGEX),$(wildcard ops/extra/regex*.c ops/extra/token*.c ops/extra/*.cpp)) \
     $(if $(PICTURES),$(wildcard ops/extra/image*.c ops/extra/picture*.c))
 SIMD_SOURCES := $(wildcard kernels/cpu/simd/*.c)
 TEST_HELPER_SOURCES := $(wildcard tests/*.c)

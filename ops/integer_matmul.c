@@ -91,6 +91,9 @@ static tort_status infer_linear(tort_infer *infer) {
 static tort_status infer_floats(tort_infer *infer, const tort_integer_inputs *in) {
     tort_status status = infer_product(infer, in, infer->node->inputs[in->b_scale].type);
     const tort_info *b = &infer->node->inputs[in->b];
+    const int32_t rank = tort_has_input(infer->node, in->bias) ? infer->node->inputs[in->bias].rank : 1;
+    if (status == TORT_OK && rank > 1)
+        return tort_fail(infer->error, TORT_E_MODEL, "bias has rank %d, expected a list of the columns of B", rank);
     return status != TORT_OK || b->rank < 1 ? status : check_vector(infer, in->bias, columns_of(b), "bias");
 }
 static tort_status infer_to_float(tort_infer *infer) {
@@ -149,15 +152,25 @@ static float round_operand(const tort_call *call, const tort_tensor *a, float *o
     return job.scale;
 }
 
+/* A scale with the axes of its matrix, to go along those of Y: the one that is summed up, of one element, is not there
+ * where the other operand is a vector. `from_end`: 1 is the last. */
+static void drop_summed(tort_tensor *scale, int32_t from_end) {
+    if (scale->rank < 2) return;
+    for (int32_t d = scale->rank - from_end; d + 1 < scale->rank; d++) scale->dims[d] = scale->dims[d + 1];
+    scale->rank--;
+}
+
 static void open_scales(const tort_call *call, const tort_integer_inputs *in, tort_integer_product *product) {
-    const tort_tensor *right = &call->inputs[in->b];
+    const tort_tensor *left = &call->inputs[in->a], *right = &call->inputs[in->b];
     if (in->b_scale < 0) return;
     product->b_scale = tort_optional_input(call, in->b_scale, 0, &product->scales[1]);
+    if (left->rank == 1) drop_summed(&product->scales[1], 2);
     product->a_scale = &product->scales[0];
     if (in->dynamic)
         product->scales[0] = (tort_tensor){.type = TORT_FLOAT, .data = &product->dynamic_scale};
     else
         tort_optional_input(call, in->a_scale, behind(call, in->a_scale, right->rank > 1), &product->scales[0]);
+    if (right->rank == 1) drop_summed(&product->scales[0], 1);
     if (in->bias >= 0) product->bias = tort_call_input(call, in->bias);
     product->quantized = in->y_scale >= 0;
     if (!product->quantized) return;

@@ -74,7 +74,6 @@ extern const tort_op tort_ops_group_query_attention[];
 extern const tort_op tort_ops_microsoft_attention[];
 extern const tort_op tort_ops_multi_head_attention[];
 extern const tort_op tort_ops_microsoft_bias[];
-extern const tort_op tort_ops_microsoft_tokenizer[];
 extern const tort_op tort_ops_microsoft_skip_norm[];
 extern const tort_op tort_ops_microsoft_group_norm[];
 extern const tort_op tort_ops_microsoft_distance[];
@@ -183,7 +182,6 @@ const tort_op *const tort_op_families[] = {
     tort_ops_microsoft_attention,
     tort_ops_multi_head_attention,
     tort_ops_microsoft_bias,
-    tort_ops_microsoft_tokenizer,
     tort_ops_microsoft_skip_norm,
     tort_ops_microsoft_group_norm,
     tort_ops_microsoft_distance,

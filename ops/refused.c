@@ -153,6 +153,9 @@ const tort_refusal tort_refusals[] = {
     {"com.microsoft", "SparseAttentionIndexer", "is for GPUs alone", "export the model with GroupQueryAttention"},
     {"com.microsoft", "SparsePagedAttention", "is for GPUs alone", "export the model with GroupQueryAttention"},
     {"com.microsoft", "SparseToDenseMatMul", "multiplies sparse tensors", "make the operand dense and use MatMul"},
+    {"com.microsoft", "Tokenizer", "is in libtinyort_extra, which is not there, or was built without RE2",
+     "install libre2-dev and g++ (make setup) and build again; an application gives tort_extra_operators to "
+     "tort_load_options"},
     {"com.microsoft", "VarlenCausalConvWithState", "is for GPUs alone", "export the model for one request at a time"},
     {"com.microsoft", "VarlenNGramHashMapping", "is for GPUs alone", "export the model for one request at a time"},
     {"com.microsoft", "WhisperBeamSearch",

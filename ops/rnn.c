@@ -194,6 +194,11 @@ static tort_status resolve_rnn(tort_resolve *resolve) {
 
 /* ---- functions --------------------------------------------------------------------------------------------------- */
 
+/* fmin and fmax would pass NaN over. */
+static double hard_sigmoid(double x) {
+    return x < 0 ? 0 : x > 1 ? 1 : x;
+}
+
 static double apply(const tort_rnn_activation *activation, double x) {
     const double alpha = activation->alpha, beta = activation->beta;
     switch (activation->function) {
@@ -204,7 +209,7 @@ static double apply(const tort_rnn_activation *activation, double x) {
     case TORT_RNN_LEAKY_RELU: return x >= 0 ? x : alpha * x;
     case TORT_RNN_THRESHOLDED_RELU: return x >= alpha ? x : 0;
     case TORT_RNN_SCALED_TANH: return alpha * tanh(beta * x);
-    case TORT_RNN_HARD_SIGMOID: return fmin(fmax(alpha * x + beta, 0), 1);
+    case TORT_RNN_HARD_SIGMOID: return hard_sigmoid(alpha * x + beta);
     case TORT_RNN_ELU: return x >= 0 ? x : alpha * expm1(x);
     case TORT_RNN_SOFTSIGN: return x / (1 + fabs(x));
     case TORT_RNN_SOFTPLUS: return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));

@@ -149,6 +149,8 @@ static tort_status trilu_infer(tort_infer *infer) {
 }
 
 static tort_status trilu_resolve(tort_resolve *resolve) {
+    tort_status status = tort_check_single(resolve->node, 1, "k", resolve->error);
+    if (status) return status;
     ((tort_trilu_params *)resolve->params)->upper = tort_attr_int(resolve->node, "upper") != 0;
     return TORT_OK;
 }

@@ -4,6 +4,7 @@
 
 extern const tort_op tort_ops_image_decoder[];
 extern const tort_op tort_ops_regex[];
+extern const tort_op tort_ops_tokenizer[];
 
 const uint32_t tort_extra_abi = TORT_PROVIDER_ABI;
 
@@ -14,6 +15,7 @@ const tort_op *const tort_extra_operators[] = {
 #endif
 #ifdef TORT_EXTRA_REGEX
     tort_ops_regex,
+    tort_ops_tokenizer,
 #endif
     NULL,
 };

@@ -16,6 +16,9 @@ tort_regex *tort_regex_open(const char *pattern, size_t length, char *message, s
 void tort_regex_close(tort_regex *regex);
 /* Is all of the text a match? From any thread. */
 bool tort_regex_matches(const tort_regex *regex, const char *text, size_t length);
+/* The first match from byte `from` on, there the longest: its place and length in bytes. False: there is none that is
+ * not empty. From any thread. */
+bool tort_regex_find(const tort_regex *regex, const char *text, size_t length, size_t from, size_t *at, size_t *found);
 
 #ifdef __cplusplus
 }

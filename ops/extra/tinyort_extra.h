@@ -1,5 +1,6 @@
-/* tinyort_extra.h - operators that need libraries which tinyort itself does without: RegexFullMatch (RE2) and
- * ImageDecoder (libpng, libjpeg, libtiff, libwebp, OpenJPEG). In libtinyort_extra, which the command line has.
+/* tinyort_extra.h - operators that need libraries which tinyort itself does without: RegexFullMatch and Tokenizer of
+ * com.microsoft (RE2), ImageDecoder (libpng, libjpeg, libtiff, libwebp, OpenJPEG). In libtinyort_extra, which the
+ * command line has.
  *
  *     tort_load_options load = {.struct_size = sizeof load,
  *                               .operators = tort_extra_operators, .operator_abi = tort_extra_abi};

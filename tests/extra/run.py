@@ -1,4 +1,4 @@
-"""Runs ImageDecoder and RegexFullMatch from the command line, as a user has them.
+"""Runs ImageDecoder, RegexFullMatch and Tokenizer from the command line, as a user has them.
 
 Usage: run.py TINYORT TINYORT_WITHOUT. Pictures of all kinds are held against what Pillow, or the one who made them, says they show;
 then what must be refused, also by a command line that was built without the libraries.
@@ -17,10 +17,11 @@ from onnx import TensorProto, helper, numpy_helper
 NEAR = 3  # levels, for files whose colours are computed
 
 
-def model(operator, kind, out, **attributes):
-    node = helper.make_node(operator, ["x"], ["y"], **attributes)
-    graph = helper.make_graph([node], "g", [helper.make_tensor_value_info("x", kind, ["n"])], [helper.make_tensor_value_info("y", out, None)])
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+def model(operator, kind, out, domain="", shape=("n",), **attributes):
+    node = helper.make_node(operator, ["x"], ["y"], domain=domain, **attributes)
+    graph = helper.make_graph([node], "g", [helper.make_tensor_value_info("x", kind, shape)], [helper.make_tensor_value_info("y", out, None)])
+    opsets = [helper.make_opsetid("", 20), helper.make_opsetid("com.microsoft", 1)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=9)
 
 
 class Runner:
@@ -88,9 +89,56 @@ def check_patterns(r):
     r.check("a wrong pattern", done.returncode == 3 and "missing )" in done.stderr and "RE2" in done.stderr, done.stderr)
 
 
+def split(r, texts, tinyort=None, **attributes):
+    attributes = {"mark": 0, "mincharnum": 1, "pad_value": "#"} | attributes
+    data = np.array(texts, dtype=object)
+    made = model("Tokenizer", TensorProto.STRING, TensorProto.STRING, "com.microsoft", [*"mn"[: data.ndim]], **attributes)
+    return r.run(made, data, tinyort)
+
+
+TOKENS = [
+    ({"tokenexp": "[a-c_]+"}, ["ab-_x-c", "zz"], [["ab", "_", "c"], ["#", "#", "#"]]),
+    ({"tokenexp": "."}, ["hé", "x"], [["h", "é"], ["x", "#"]]),
+    ({"tokenexp": "[a-z]{2}[0-9]?", "mincharnum": 3}, ["abc1"], [["bc1"]]),
+    ({"tokenexp": "\\d{2,3}", "mark": 1}, ["a1b2", "c"], [[], []]),
+    ({"tokenexp": "(a|ab)(c|bcd)?"}, ["abcd", "ac"], [["abcd"], ["ac"]]),  # the longest, not the first that the pattern names
+    ({"tokenexp": r"\b\w\w+\b"}, ["a cat, I saw", "no"], [["cat", "saw"], ["no", "#"]]),  # scikit-learn's
+    ({"tokenexp": "x*"}, ["éxxéx"], [["xx", "x"]]),
+    ({"separators": ["[.]", "-+"], "mark": 1, "mincharnum": 2}, [["ab.c--de", "f.gh"]], [[["\x02", "ab", "de", "\x03"], ["\x02", "gh", "\x03", "#"]]]),
+    ({"separators": [" |, ?"], "pad_value": ""}, ["a, b c", "d"], [["a", "b", "c"], ["d", "", ""]]),
+    ({"separators": ["\\b", " "]}, ["ab cd"], [["ab", "cd"]]),
+    ({"separators": [""]}, ["aé"], [["a", "é"]]),
+]
+
+WRONG_TOKENIZERS = [
+    ({"tokenexp": "[a-"}, ["a"], 'tokenexp is "[a-": missing ]: [a- (syntax of RE2)'),
+    ({"separators": ["x", "y("]}, ["a"], 'separators[1] is "y(": missing )'),
+    ({"separators": ["x*"]}, ["a"], 'separators[0] is "x*", which separates where there is nothing'),
+    ({"tokenexp": "a", "mincharnum": 0}, ["a"], "mincharnum is 0, expected 1 or more"),
+    ({"tokenexp": ".", "mincharnum": 2}, ["a"], "mincharnum is 2, but tokens are single characters"),
+    ({}, ["a"], "has neither separators nor tokenexp"),
+]
+
+
+def check_tokens(r):
+    for attributes, texts, wanted in TOKENS:
+        done, got = split(r, texts, **attributes)
+        wanted = np.array(wanted, dtype=object)
+        same = got is not None and got.shape == wanted.shape and (got == wanted).all()
+        r.check(f"tokens by {attributes}", same, f"{done.stderr} {got}")
+    for attributes, texts, words in WRONG_TOKENIZERS:
+        done, _ = split(r, texts, **attributes)
+        r.check(f"a wrong Tokenizer {attributes}", done.returncode == 3 and words in done.stderr, done.stderr)
+    made = model("Tokenizer", TensorProto.STRING, TensorProto.STRING, "com.microsoft", "lmn", mark=0, mincharnum=1, pad_value="#", tokenexp="a")
+    done, _ = r.run(made, np.array([[["a"]]], dtype=object))
+    r.check("texts of rank 3", done.returncode == 3 and "X has rank 3, expected [C] or [N, C]" in done.stderr, done.stderr)
+
+
 def check_without(r, without):
     done, _ = matches(r, "a", ["a"], without)
     r.check("no RE2", done.returncode == 4 and "libre2-dev" in done.stderr and "make setup" in done.stderr, done.stderr)
+    done, _ = split(r, ["a"], without, tokenexp="a")
+    r.check("no RE2 for tokens", done.returncode == 4 and "libre2-dev" in done.stderr, done.stderr)
     made = model("ImageDecoder", TensorProto.UINT8, TensorProto.UINT8)
     done, _ = r.run(made, np.zeros(1, np.uint8), without)
     r.check("no libtiff", done.returncode == 4 and "libtiff-dev" in done.stderr, done.stderr)
@@ -102,6 +150,7 @@ def main():
         check_pictures(r)
         check_broken(r)
         check_patterns(r)
+        check_tokens(r)
         check_without(r, str(Path(sys.argv[2]).resolve()))
     print(f"extra: {r.passed} passed, {r.failed} failed")
     sys.exit(1 if r.failed or not r.passed else 0)

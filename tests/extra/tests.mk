@@ -2,7 +2,7 @@
 TESTS += test-extra
 
 .PHONY: test-extra
-## Decode pictures of all kinds and match patterns from the command line; what is refused, and how.
+## Decode pictures of all kinds and match patterns, split texts from the command line; what is refused, and how.
 test-extra: $(TINYORT) $(BUILD)/tests/tinyort-no-extra
 	@$(VENV)/bin/python tests/extra/run.py $^
 

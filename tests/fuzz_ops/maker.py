@@ -193,8 +193,8 @@ class Maker:
         elif how == 1 and len(tensor.shape) < 8:
             at = self.number(0, len(tensor.shape))
             node.inputs[i] = Tensor(tensor.type, np.expand_dims(tensor.array, at))
-        elif how == 2 and tensor.shape:
-            shape = list(tensor.shape)
+        elif how == 2:
+            shape = list(tensor.shape) or [1]  # where one number is expected there may be none, or more
             shape[self.number(0, len(shape) - 1)] = self.pick(0, 1, 2, 6)
             node.inputs[i] = Tensor(tensor.type, random_array(self.rng, tensor.type, shape))
         elif how == 3 and is_integer(tensor.type) and tensor.array.size:

@@ -212,19 +212,10 @@ const char *const operator_refusals[] = {
     "tinyort.FusedAttention 1; ; f32[1,1] 1; f32[1,1] 1; f32[1,1] 1; -; bool[1,1,1] 1 -> error MODEL input 4 does not "
     "spread over scores of shape [1,1,1,1]",
 
-    /* Patterns of Tokenizer that need a whole engine of regular expressions, and what cannot be meant. */
-    "com.microsoft.Tokenizer 1; mark=0 mincharnum=1 pad_value=# tokenexp=(a|b)+; str[1] a -> error UNSUPPORTED tokenexp is "
-    "\"(a|b)+\"; tinyort takes characters and classes",
-    "com.microsoft.Tokenizer 1; mark=0 mincharnum=1 pad_value=# tokenexp=[a-; str[1] a -> error UNSUPPORTED tokenexp is \"[a-\"",
-    "com.microsoft.Tokenizer 1; mark=0 mincharnum=1 pad_value=# tokenexp=a{64}; str[1] a -> error UNSUPPORTED up to 63 of them",
-    "com.microsoft.Tokenizer 1; mark=0 mincharnum=1 pad_value=# tokenexp=a{3,2}; str[1] a -> error UNSUPPORTED tokenexp",
-    "com.microsoft.Tokenizer 1; mark=0 mincharnum=1 pad_value=# separators=x,y\\b; str[1] a -> error UNSUPPORTED separators[1]",
-    "com.microsoft.Tokenizer 1; mark=0 mincharnum=1 pad_value=# separators=x*; str[1] a -> error MODEL separators[0] is "
-    "\"x*\", which separates where there is nothing",
-    "com.microsoft.Tokenizer 1; mark=0 mincharnum=0 pad_value=# tokenexp=a; str[1] a -> error MODEL mincharnum is 0",
-    "com.microsoft.Tokenizer 1; mark=0 mincharnum=2 pad_value=# tokenexp=.; str[1] a -> error MODEL mincharnum is 2, but "
-    "tokens are single characters",
-    "com.microsoft.Tokenizer 1; mark=0 mincharnum=1 pad_value=#; str[1] a -> error MODEL has neither separators nor tokenexp",
-    "com.microsoft.Tokenizer 1; mark=0 mincharnum=1 pad_value=# tokenexp=a; str[1,1,1] a -> error MODEL X has rank 3",
+    /* Where one number is expected there may be none, or more. */
+    "Trilu 14; ; f32[1,1] 1; i64[0] -> error MODEL k has 0 elements along dimension 0, expected a single element",
+    "com.microsoft.Trilu 1; ; f32[1,1] 1; i64[2] 0 1 -> error MODEL k has 2 elements",
+    "com.microsoft.MatMulIntegerToFloat 1; ; u8[1,1] 1; u8[1,1] 1; f32[] 1; f32[] 1; -; -; f32[1,1] 1 -> error MODEL bias "
+    "has rank 2, expected a list of the columns of B",
     NULL,
 };

@@ -6,14 +6,15 @@ from onnx import TensorProto
 from values import STRING
 
 MICROSOFT = "com.microsoft"
-ATOMS = ["a", "b", "\\.", "[a-c]", "[^ ]", "\\w", "\\d", "\\W", "\\s", ".", "[-_0-9]", "é", "[é-ü]", "[^a-z]"]
+ATOMS = ["a", "b", "\\.", "[a-c]", "[^ ]", "\\w", "\\d", "\\W", "\\s", ".", "[-_0-9]", "é", "[é-ü]", "[^a-z]", "(a|b)", "(ab|a|cc)", "(?:é|,)", "[[:alpha:]]"]
+PLACES = ["\\b", "\\B", "^", "$"]  # of these alone separators are passed over, which onnxruntime does not do (ops/README.md)
 COUNTS = ["", "", "", "+", "*", "?", "{2}", "{1,3}", "{2,}"]
 
 
-def pattern(m, least=1):
-    """Of up to three atoms, of which so many must come."""
-    atoms = [m.random.choice(ATOMS) + m.random.choice(COUNTS) for _ in range(m.number(1, 3))]
-    return "".join(atoms) + ("a" if least and all(atom[-1] in "*?" for atom in atoms) else "")
+def pattern(m, of=ATOMS):
+    """Of up to three atoms, of which one must come."""
+    atoms = [m.random.choice(of) + m.random.choice(COUNTS) for _ in range(m.number(1, 3))]
+    return "".join(atoms) + ("a" if all(atom[-1] in "*?" for atom in atoms) else "")
 
 
 @ops("Tokenizer", domain=MICROSOFT)
@@ -25,7 +26,7 @@ def tokenizer(m):
     if m.chance(0.15):
         attributes |= {"mincharnum": 1, **m.pick({"separators": [""]}, {"tokenexp": "."})}
     elif m.chance(0.5):
-        attributes["tokenexp"] = m.pick("[a-zA-Z0-9_]+", pattern(m), pattern(m))
+        attributes["tokenexp"] = m.pick("[a-zA-Z0-9_]+", pattern(m), pattern(m, ATOMS + PLACES))
     else:
         attributes["separators"] = [m.pick(" ", "[ ]", "[.]", ",", "[-_]+", pattern(m)) for _ in range(m.number(1, 3))]
     return Node([Tensor(STRING, np.array(texts, dtype=object).reshape(shape))], attributes, types=[TensorProto.STRING])

@@ -1,9 +1,10 @@
 /* tokenizer.c - Tokenizer: what a pattern matches in a text, or what is between separators.
  *
- * How many tokens there are depends on data: infer counts them. Marks are the characters 2 and 3 around the tokens. */
-#include "ops/microsoft/pattern.h"
+ * How many tokens there are depends on data: infer counts them. Marks are the characters 2 and 3 around the tokens.
+ * Patterns are compiled when a model is loaded and in each run, since params hold no pointers. */
+#include "ops/extra/regex.h"
 #include "ops/shapes.h"
-#include "runtime/base/memory.h"
+#include "runtime/base/error.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,15 +18,15 @@ typedef struct tokenizer_params {
     bool mark;
 } tokenizer_params;
 
-/* How to split, with patterns read. */
+/* How to split. It owns the patterns: close_splitter, also where open_splitter fails. */
 typedef struct splitter {
-    tort_pattern_text *patterns; /* of the separators, or of the token alone */
-    int32_t separators;          /* 0: the pattern is that of a token */
-    bool characters;             /* every character is a token */
+    tort_regex *patterns[MOST_SEPARATORS]; /* of the separators, or of the token alone */
+    int32_t separators;                    /* 0: the pattern is that of a token */
+    bool characters;                       /* every character is a token */
     int64_t least;
 } splitter;
 
-/* ---- reading attributes ------------------------------------------------------------------------------------------ */
+/* ---- patterns ---------------------------------------------------------------------------------------------------- */
 
 static tort_status check_node(const tort_node_view *node, tort_error *error) {
     const tort_attribute *separators = tort_attr(node, "separators"), *token = tort_attr(node, "tokenexp");
@@ -38,17 +39,30 @@ static tort_status check_node(const tort_node_view *node, tort_error *error) {
     return tort_fail(error, TORT_E_MODEL, "has neither separators nor tokenexp; expected one of them");
 }
 
-static tort_status read_separator(tort_string text, int32_t i, tort_pattern_text *pattern, tort_error *error) {
+static tort_status open_pattern(tort_string text, const char *name, tort_regex **pattern, tort_error *error) {
+    char message[200];
+    *pattern = tort_regex_open(text.data, text.length, message, sizeof message);
+    if (*pattern) return TORT_OK;
+    return tort_fail(error, TORT_E_MODEL, "%s is \"%.*s\": %s (syntax of RE2)", name,
+                     text.length < 60 ? (int)text.length : 60, text.data, message);
+}
+
+static tort_status open_separator(tort_string text, int32_t i, tort_regex **pattern, tort_error *error) {
     char name[32];
     snprintf(name, sizeof name, "separators[%d]", i);
-    tort_status status = tort_pattern_read(text, name, pattern, error);
-    if (status || !tort_pattern_takes_nothing(pattern)) return status;
+    tort_status status = open_pattern(text, name, pattern, error);
+    if (status || !tort_regex_matches(*pattern, "", 0)) return status;
     return tort_fail(error, TORT_E_MODEL, "%s is \"%.*s\", which separates where there is nothing", name,
                      text.length < 60 ? (int)text.length : 60, text.data);
 }
 
+static void close_splitter(splitter *split) {
+    for (int32_t i = 0; i < MOST_SEPARATORS; i++)
+        if (split->patterns[i]) tort_regex_close(split->patterns[i]);
+}
+
 /* `texts` are the separators; where there are none, one, the pattern of a token. */
-static tort_status read_patterns(splitter *split, const tort_string *texts, int32_t separators, tort_error *error) {
+static tort_status open_splitter(splitter *split, const tort_string *texts, int32_t separators, tort_error *error) {
     const tort_string first = texts[0];
     split->separators = separators;
     split->characters = separators ? separators == 1 && first.length == 0 : first.length == 1 && *first.data == '.';
@@ -56,9 +70,9 @@ static tort_status read_patterns(splitter *split, const tort_string *texts, int3
     if (split->characters && split->least > 1)
         return tort_fail(error, TORT_E_MODEL, "mincharnum is %lld, but tokens are single characters",
                          (long long)split->least);
-    if (!separators && !split->characters) status = tort_pattern_read(first, "tokenexp", split->patterns, error);
+    if (!separators && !split->characters) status = open_pattern(first, "tokenexp", &split->patterns[0], error);
     for (int32_t i = 0; i < separators && !split->characters && !status; i++)
-        status = read_separator(texts[i], i, &split->patterns[i], error);
+        status = open_separator(texts[i], i, &split->patterns[i], error);
     return status;
 }
 
@@ -71,11 +85,17 @@ typedef struct tokens {
     int64_t count;
 } tokens;
 
+/* Bytes of the first character of a text that is not empty, in UTF-8: up to the next byte that begins one. */
+static size_t character_length(const char *data, size_t length) {
+    size_t at = 1;
+    while (at < length && ((unsigned char)data[at] & 0xC0) == 0x80) at++;
+    return at;
+}
+
 /* False: it has too few characters. */
 static bool put_token(tokens *t, const char *data, size_t length) {
     int64_t characters = 0;
-    uint32_t code;
-    for (size_t at = 0; at < length; characters++) at += tort_character((tort_string){data + at, length - at}, &code);
+    for (size_t at = 0; at < length; characters++) at += character_length(data + at, length - at);
     if (characters < t->split->least) return false;
     if (t->out) t->out[t->count] = (tort_string){data, length};
     t->count++;
@@ -83,9 +103,8 @@ static bool put_token(tokens *t, const char *data, size_t length) {
 }
 
 static void split_characters(tokens *t, tort_string text) {
-    uint32_t code;
     for (size_t at = 0, length; at < text.length; at += length) {
-        length = tort_character((tort_string){text.data + at, text.length - at}, &code);
+        length = character_length(text.data + at, text.length - at);
         put_token(t, text.data + at, length);
     }
 }
@@ -93,10 +112,9 @@ static void split_characters(tokens *t, tort_string text) {
 /* Behind the first character of what is too short there may be more. */
 static void split_matches(tokens *t, tort_string text) {
     size_t at, length;
-    uint32_t code;
-    for (size_t from = 0; tort_pattern_find(t->split->patterns, text, from, &at, &length); from = at + length)
-        if (!put_token(t, text.data + at, length))
-            length = tort_character((tort_string){text.data + at, length}, &code);
+    for (size_t from = 0; tort_regex_find(t->split->patterns[0], text.data, text.length, from, &at, &length);
+         from = at + length)
+        if (!put_token(t, text.data + at, length)) length = character_length(text.data + at, length);
 }
 
 /* What is between two separators is split by those that follow in the list: no deeper than MOST_SEPARATORS. */
@@ -107,7 +125,8 @@ static void split_between(tokens *t, tort_string text, int32_t separator) {
         put_token(t, text.data, text.length);
         return;
     }
-    for (; tort_pattern_find(&split->patterns[separator], text, from, &at, &length); from = at + length)
+    const tort_regex *pattern = split->patterns[separator];
+    for (; tort_regex_find(pattern, text.data, text.length, from, &at, &length); from = at + length)
         split_between(t, (tort_string){text.data + from, at - from}, separator + 1);
     split_between(t, (tort_string){text.data + from, text.length - from}, separator + 1);
 }
@@ -138,20 +157,14 @@ static int64_t widest(const splitter *split, const tort_string *texts, int64_t c
 static tort_status open_node(const tort_infer *infer, splitter *split) {
     const tort_attribute *list = tort_attr(infer->node, "separators"), *token = tort_attr(infer->node, "tokenexp");
     const int32_t separators = list ? list->count : 0;
-    const size_t bytes = (size_t)(separators ? separators : 1) * sizeof *split->patterns;
     split->least = tort_attr_int(infer->node, "mincharnum");
-    split->patterns = tort_arena_alloc(infer->arena, bytes);
-    if (!split->patterns) return tort_out_of_memory(infer->error, bytes);
-    return read_patterns(split, separators ? list->u.strings : &token->u.s, separators, infer->error);
+    return open_splitter(split, separators ? list->u.strings : &token->u.s, separators, infer->error);
 }
 
-static tort_status tokenizer_infer(tort_infer *infer) {
+/* [C, tokens] or [N, C, tokens] */
+static tort_status infer_tokens(tort_infer *infer, const splitter *split) {
     const tort_info *x = &infer->node->inputs[0];
-    splitter split = {0};
-    tort_infer_unknown(infer, 0, TORT_STRING);
-    tort_status status = check_node(infer->node, infer->error);
-    if (!status) status = open_node(infer, &split);
-    if (status || x->rank < 0) return status;
+    if (x->rank < 0) return TORT_OK;
     if (x->rank != 1 && x->rank != 2)
         return tort_fail(infer->error, TORT_E_MODEL, "X has rank %d, expected [C] or [N, C]", x->rank);
     tort_dim dims[3];
@@ -160,11 +173,21 @@ static tort_status tokenizer_infer(tort_infer *infer) {
     dims[x->rank] = tort_dim_fresh(infer->dims, true);
     if (count == 0) dims[x->rank] = 0;
     if (x->data && tort_dim_known(count)) {
-        const int64_t most = widest(&split, x->data, count);
+        const int64_t most = widest(split, x->data, count);
         dims[x->rank] = most && tort_attr_int(infer->node, "mark") ? most + 2 : most;
     }
     tort_infer_shape(infer, 0, TORT_STRING, x->rank + 1, dims);
     return TORT_OK;
+}
+
+static tort_status tokenizer_infer(tort_infer *infer) {
+    splitter split = {0};
+    tort_infer_unknown(infer, 0, TORT_STRING);
+    tort_status status = check_node(infer->node, infer->error);
+    if (!status) status = open_node(infer, &split);
+    if (!status) status = infer_tokens(infer, &split);
+    close_splitter(&split);
+    return status;
 }
 
 /* ---- running ----------------------------------------------------------------------------------------------------- */
@@ -176,46 +199,49 @@ static tort_status tokenizer_resolve(tort_resolve *resolve) {
     params->pad = tort_resolve_list(resolve, "pad_value");
     params->least = tort_attr_int(resolve->node, "mincharnum");
     params->mark = tort_attr_int(resolve->node, "mark") != 0;
-    const size_t patterns = params->separators.count ? (size_t)params->separators.count : 1;
-    resolve->scratch_bytes = patterns * (sizeof(tort_pattern_text) + sizeof(tort_string));
     return TORT_OK;
 }
 
 static tort_status open_params(const tort_call *call, splitter *split) {
     const tokenizer_params *params = call->params;
+    tort_string texts[MOST_SEPARATORS] = {{tort_list_at(params, params->token), (size_t)params->token.count}};
     const int32_t separators = (int32_t)params->separators.count;
-    tort_string *texts = call->scratch;
-    split->patterns = (tort_pattern_text *)(void *)(texts + (separators ? separators : 1));
     split->least = params->least;
     for (int32_t i = 0; i < separators; i++) texts[i] = tort_list_string(params, params->separators, i);
-    if (separators == 0) texts[0] = (tort_string){tort_list_at(params, params->token), (size_t)params->token.count};
-    return read_patterns(split, texts, separators, call->error);
+    return open_splitter(split, texts, separators, call->error);
 }
 
-/* Tokens are bytes of X; outputs outlive params, so that the padding is a copy. */
-static tort_status tokenizer_reference(const tort_call *call) {
+/* Tokens are bytes of X. */
+static void write_tokens(const tort_call *call, const splitter *split, tort_string pad) {
     const tokenizer_params *params = call->params;
     const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
     const int64_t count = tort_count(x), width = y->dims[x->rank];
-    const size_t pad_length = (size_t)params->pad.count;
-    splitter split = {0};
-    char *pad = tort_call_text(call, pad_length + 1);
-    tort_status status = pad ? open_params(call, &split) : tort_out_of_memory(call->error, pad_length);
-    if (status || width == 0) return status;
-    if (pad_length) memcpy(pad, tort_list_at(params, params->pad), pad_length);
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = 0; i < count && width; i++) {
         tort_string *row = (tort_string *)y->data + i * width;
-        int64_t made = split_text(&split, ((const tort_string *)x->data)[i], row + params->mark) + params->mark;
+        int64_t made = split_text(split, ((const tort_string *)x->data)[i], row + params->mark) + params->mark;
         if (params->mark) {
             row[0] = (tort_string){"\x02", 1};
             row[made++] = (tort_string){"\x03", 1};
         }
-        while (made < width) row[made++] = (tort_string){pad, pad_length};
+        while (made < width) row[made++] = pad;
     }
-    return TORT_OK;
 }
 
-const tort_op tort_ops_microsoft_tokenizer[] = {
+/* Outputs outlive params, so that the padding is a copy. */
+static tort_status tokenizer_reference(const tort_call *call) {
+    const tokenizer_params *params = call->params;
+    const size_t pad_length = (size_t)params->pad.count;
+    splitter split = {0};
+    char *pad = tort_call_text(call, pad_length + 1);
+    if (!pad) return tort_out_of_memory(call->error, pad_length);
+    if (pad_length) memcpy(pad, tort_list_at(params, params->pad), pad_length);
+    tort_status status = open_params(call, &split);
+    if (!status) write_tokens(call, &split, (tort_string){pad, pad_length});
+    close_splitter(&split);
+    return status;
+}
+
+const tort_op tort_ops_tokenizer[] = {
     {"com.microsoft", "Tokenizer", 1, 1, "X:T", "Y:T", "T=string",
      "mark:int! mincharnum:int! pad_value:string! separators:strings tokenexp:string", 1u << 0, TORT_OP_LISTS,
      sizeof(tokenizer_params), tokenizer_infer, tokenizer_resolve, tokenizer_reference},
