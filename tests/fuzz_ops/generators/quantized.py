@@ -98,9 +98,10 @@ def qlinear_matmul(m):
     a, b = matrix_shapes(m)
     scale = "TS" if m.since >= 21 else FLOAT
     number = scale if isinstance(scale, int) else m.type(scale)
-    per_column = len(b) == 2 and m.chance(0.3)
-    columns = [b[-1]] if per_column else []
-    return Node([bytes_tensor(m, m.type("T1"), a), scales(m, number, []), zero_point(m, m.type("T1"), []),
+    matrices = len(a) > 1 and len(b) > 1  # onnx.reference spreads scales over the product, whatever axes of the operands they have
+    columns = m.pick([], [], [b[-1]], [*b[:-2], 1, b[-1]]) if matrices else []
+    rows = m.pick([], [], [*a[:-1], 1]) if matrices else []
+    return Node([bytes_tensor(m, m.type("T1"), a), scales(m, number, rows), zero_point(m, m.type("T1"), rows),
                  bytes_tensor(m, m.type("T2"), b), scales(m, number, columns), zero_point(m, m.type("T2"), columns),
                  Tensor(number, np.array(m.pick(64.0, 16.0, 200.0))), zero_point(m, m.type("T3"), [])])
 
