@@ -190,6 +190,7 @@ static void scan_heads(void *arg, int64_t begin, int64_t end) {
 static tort_status linear_attention(const tort_call *call) {
     const linear_params *params = call->params;
     int64_t work = params->length * params->key_size * (params->value_size + 1) * 4;
+    if (params->value_size == 0) return TORT_OK; /* neither states nor outputs have elements */
     tort_parallel(call, params->batch * params->key_heads, work, scan_heads, (void *)call);
     return TORT_OK;
 }
