@@ -1,9 +1,11 @@
 /* conv.c - Conv, every version: 1 to 6 spatial axes, groups, dilations, strides, explicit and automatic padding; and
- * FusedConv, which adds Z to the result and applies an activation, in both spellings of that.
+ * FusedConv, which adds Z to the result and applies an activation, in both spellings of that; NhwcConv and
+ * NhwcFusedConv, the same with the channels of X, Y and Z last.
  *
  * The plain loop makes one row of outputs at a time, summing in double. Read next: sliding.c for the geometry,
  * conv_transpose.c, kernels/cpu/conv.c for the fast form. */
 #include "ops/conv.h"
+#include "ops/microsoft/channels_last.h"
 #include "ops/numeric.h"
 #include "ops/widen.h"
 
@@ -62,6 +64,15 @@ static tort_status infer_fused_conv(tort_infer *infer) {
     return status ? status : tort_epilogue_infer(infer);
 }
 
+static tort_status infer_nhwc_conv(tort_infer *infer) {
+    return tort_planar_infer(infer, true, tort_infer_conv);
+}
+
+static tort_status infer_nhwc_fused_conv(tort_infer *infer) {
+    tort_status status = infer_nhwc_conv(infer);
+    return status ? status : tort_epilogue_infer(infer);
+}
+
 /* ---- resolve ----------------------------------------------------------------------------------------------------- */
 
 tort_status tort_resolve_conv(tort_resolve *resolve) {
@@ -95,6 +106,21 @@ static tort_status resolve_activated_conv(tort_resolve *resolve) {
     tort_conv_params *params = resolve->params;
     tort_status status = tort_resolve_conv(resolve);
     return status ? status : tort_epilogue_resolve_operator(resolve, &params->epilogue);
+}
+
+/* Scratch: what is moved, then that of the loop. */
+static tort_status resolve_nhwc(tort_resolve *resolve, tort_status (*conv)(tort_resolve *resolve)) {
+    tort_status status = tort_planar_resolve(resolve, true, resolve->params, conv);
+    if (status || tort_planar_scratch(resolve->node, TORT_CONV_PLANAR, &resolve->scratch_bytes)) return status;
+    return tort_out_of_memory(resolve->error, SIZE_MAX);
+}
+
+static tort_status resolve_nhwc_conv(tort_resolve *resolve) {
+    return resolve_nhwc(resolve, tort_resolve_conv);
+}
+
+static tort_status resolve_nhwc_fused_conv(tort_resolve *resolve) {
+    return resolve_nhwc(resolve, resolve_activated_conv);
 }
 
 /* ---- the plain loop ---------------------------------------------------------------------------------------------- */
@@ -194,6 +220,14 @@ static tort_status run_fused_conv(const tort_call *call) {
     return status;
 }
 
+static tort_status run_nhwc_conv(const tort_call *call) {
+    return tort_planar_run(call, TORT_CONV_PLANAR, run_conv);
+}
+
+static tort_status run_nhwc_fused_conv(const tort_call *call) {
+    return tort_planar_run(call, TORT_CONV_PLANAR, run_fused_conv);
+}
+
 #define CONV_ATTRIBUTES "auto_pad:string=NOTSET dilations:ints group:int=1 kernel_shape:ints pads:ints strides:ints"
 #define CONV(since_, until_, types_)                                                                                   \
     {                                                                                                                  \
@@ -230,5 +264,29 @@ const tort_op tort_ops_conv[] = {
      .infer = infer_fused_conv,
      .resolve = resolve_activated_conv,
      .reference = run_fused_conv},
+    {.domain = "com.microsoft",
+     .name = "NhwcConv",
+     .since = 1,
+     .until = 1,
+     .inputs = "X:T W:T B?:T",
+     .outputs = "Y:T",
+     .types = "T=floats",
+     .attributes = CONV_ATTRIBUTES,
+     .params_size = sizeof(tort_conv_params),
+     .infer = infer_nhwc_conv,
+     .resolve = resolve_nhwc_conv,
+     .reference = run_nhwc_conv},
+    {.domain = "com.microsoft",
+     .name = "NhwcFusedConv",
+     .since = 1,
+     .until = 1,
+     .inputs = "X:T W:T B?:T Z?:T",
+     .outputs = "Y:T",
+     .types = "T=float|float16",
+     .attributes = CONV_ATTRIBUTES " activation:string activation_params:floats",
+     .params_size = sizeof(tort_conv_params),
+     .infer = infer_nhwc_fused_conv,
+     .resolve = resolve_nhwc_fused_conv,
+     .reference = run_nhwc_fused_conv},
     {0},
 };

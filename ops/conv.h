@@ -16,6 +16,9 @@ typedef struct tort_conv_params {
     tort_epilogue epilogue; /* of FusedConv; all zero for every other operator */
 } tort_conv_params;
 
+/* The inputs of NhwcConv and NhwcFusedConv whose channels are last, X and Z, for tort_planar_run. */
+#define TORT_CONV_PLANAR (1u | 1u << TORT_EPILOGUE_Z)
+
 tort_status tort_infer_conv(tort_infer *infer);       /* inputs X, W and B */
 tort_status tort_resolve_conv(tort_resolve *resolve); /* params are tort_conv_params */
 

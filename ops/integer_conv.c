@@ -61,7 +61,7 @@ static tort_status resolve_either(tort_resolve *resolve) {
     params->channels_last = is_last(resolve->node);
     tort_status status = tort_planar_resolve(resolve, params->channels_last, &params->conv, resolve_linear);
     if (status != TORT_OK || !params->channels_last) return status;
-    if (tort_planar_scratch(resolve->node, &resolve->scratch_bytes)) return TORT_OK;
+    if (tort_planar_scratch(resolve->node, TORT_PLANAR_X, &resolve->scratch_bytes)) return TORT_OK;
     return tort_out_of_memory(resolve->error, SIZE_MAX);
 }
 
@@ -127,7 +127,7 @@ static tort_status run_linear(const tort_call *call) {
 
 static tort_status run_either(const tort_call *call) {
     const tort_either_conv *params = call->params;
-    return params->channels_last ? tort_planar_run(call, run_linear) : run_linear(call);
+    return params->channels_last ? tort_planar_run(call, TORT_PLANAR_X, run_linear) : run_linear(call);
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */

@@ -7,6 +7,7 @@
 #include "kernels/cpu/conv.h"
 #include "kernels/cpu/packed_gemm.h"
 #include "kernels/cpu/planes.h"
+#include "ops/microsoft/channels_last.h"
 
 /* ---- claims and weights ------------------------------------------------------------------------------------------ */
 
@@ -322,23 +323,49 @@ static tort_status run_depthwise(const tort_call *call) {
     return TORT_OK;
 }
 
-#define DEPTHWISE(domain_, op_)                                                                                        \
+/* ---- channels last: moved, and moved back ------------------------------------------------------------------------ */
+
+static tort_status size_nhwc(const tort_node_view *node, tort_status status, size_t *scratch, tort_error *error) {
+    if (status || tort_planar_scratch(node, TORT_CONV_PLANAR, scratch)) return status;
+    return tort_out_of_memory(error, SIZE_MAX);
+}
+
+static tort_status size_nhwc_conv(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                                  tort_error *error) {
+    return size_nhwc(node, size_conv(target, node, scratch, error), scratch, error);
+}
+
+static tort_status size_nhwc_depthwise(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                                       tort_error *error) {
+    return size_nhwc(node, size_depthwise(target, node, scratch, error), scratch, error);
+}
+
+static tort_status run_nhwc_conv(const tort_call *call) {
+    return tort_planar_run(call, TORT_CONV_PLANAR, run_conv);
+}
+
+static tort_status run_nhwc_depthwise(const tort_call *call) {
+    return tort_planar_run(call, TORT_CONV_PLANAR, run_depthwise);
+}
+
+#define DEPTHWISE(domain_, op_, size_, run_)                                                                           \
+    { .domain = domain_, .op = op_, .name = "conv_depthwise", .claim = claim_depthwise, .size = size_, .run = run_ }
+#define PACKED_GEMM(domain_, op_, size_, run_, in_place_)                                                              \
     {                                                                                                                  \
-        .domain = domain_, .op = op_, .name = "conv_depthwise", .claim = claim_depthwise, .size = size_depthwise,      \
-        .run = run_depthwise                                                                                           \
-    }
-#define PACKED_GEMM(domain_, op_, in_place_)                                                                           \
-    {                                                                                                                  \
-        .domain = domain_, .op = op_, .name = "conv_packed_gemm", .claim = claim_conv, .size = size_conv,              \
-        .pack_size = pack_size_conv, .prepare = prepare_conv, .run = run_conv, .in_place = in_place_                   \
+        .domain = domain_, .op = op_, .name = "conv_packed_gemm", .claim = claim_conv, .size = size_,                  \
+        .pack_size = pack_size_conv, .prepare = prepare_conv, .run = run_, .in_place = in_place_                       \
     }
 
 const tort_kernel tort_cpu_conv[] = {
-    DEPTHWISE("", "Conv"),
-    PACKED_GEMM("", "Conv", 0),
-    DEPTHWISE("tinyort", "FusedConv"),
-    PACKED_GEMM("tinyort", "FusedConv", 1u << TORT_EPILOGUE_Z),
-    DEPTHWISE("com.microsoft", "FusedConv"),
-    PACKED_GEMM("com.microsoft", "FusedConv", 1u << TORT_EPILOGUE_Z),
+    DEPTHWISE("", "Conv", size_depthwise, run_depthwise),
+    PACKED_GEMM("", "Conv", size_conv, run_conv, 0),
+    DEPTHWISE("tinyort", "FusedConv", size_depthwise, run_depthwise),
+    PACKED_GEMM("tinyort", "FusedConv", size_conv, run_conv, 1u << TORT_EPILOGUE_Z),
+    DEPTHWISE("com.microsoft", "FusedConv", size_depthwise, run_depthwise),
+    PACKED_GEMM("com.microsoft", "FusedConv", size_conv, run_conv, 1u << TORT_EPILOGUE_Z),
+    DEPTHWISE("com.microsoft", "NhwcConv", size_nhwc_depthwise, run_nhwc_depthwise),
+    PACKED_GEMM("com.microsoft", "NhwcConv", size_nhwc_conv, run_nhwc_conv, 0),
+    DEPTHWISE("com.microsoft", "NhwcFusedConv", size_nhwc_depthwise, run_nhwc_depthwise),
+    PACKED_GEMM("com.microsoft", "NhwcFusedConv", size_nhwc_conv, run_nhwc_conv, 1u << TORT_EPILOGUE_Z),
     {.op = NULL},
 };

@@ -166,13 +166,13 @@ static tort_status size_either(const tort_target *target, const tort_node_view *
                                tort_error *error) {
     const tort_either_conv *params = node->params;
     tort_status status = size_linear(target, node, scratch, error);
-    if (status || !params->channels_last || tort_planar_scratch(node, scratch)) return status;
+    if (status || !params->channels_last || tort_planar_scratch(node, TORT_PLANAR_X, scratch)) return status;
     return tort_out_of_memory(error, SIZE_MAX);
 }
 
 static tort_status run_either(const tort_call *call) {
     const tort_either_conv *params = call->params;
-    return params->channels_last ? tort_planar_run(call, run_linear) : run_linear(call);
+    return params->channels_last ? tort_planar_run(call, TORT_PLANAR_X, run_linear) : run_linear(call);
 }
 
 const tort_kernel tort_cpu_conv_integer[] = {

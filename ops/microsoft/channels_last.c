@@ -62,48 +62,87 @@ tort_status tort_planar_resolve(tort_resolve *resolve, bool channels_last, void 
     return status;
 }
 
+/* ---- kernels for channels first ---------------------------------------------------------------------------------- */
+
+enum { TILE = 16 }; /* rows and columns: as many lines of a cache are read and written side by side */
+
+/* Matrices that are turned over. */
 typedef struct move_job {
-    size_t size;
+    size_t size; /* of an element */
     const char *from;
     char *to;
-    int64_t rows, columns;
+    int64_t rows, columns, row_tiles, column_tiles;
 } move_job;
 
-/* Rows of all batches of the result: column `row` of what is moved. */
-static void move_rows(void *arg, int64_t begin, int64_t end) {
-    const move_job *job = arg;
-    for (int64_t row = begin; row < end; row++) {
-        const int64_t matrix = row / job->columns * job->columns * job->rows, column = row % job->columns;
-        char *to = job->to + (size_t)(matrix + column * job->rows) * job->size;
-        const char *from = job->from + (size_t)(matrix + column) * job->size;
-        for (int64_t i = 0; i < job->rows; i++)
-            tort_copy_element(to + (size_t)i * job->size, from + (size_t)(i * job->columns) * job->size, job->size);
+static int64_t tile_end(int64_t first, int64_t count) {
+    return first + TILE < count ? first + TILE : count;
+}
+
+/* `size` is a constant where this is called, so that an element is a plain move. */
+static inline void move_tile(const move_job *job, size_t size, int64_t tile) {
+    const int64_t matrix = tile / (job->row_tiles * job->column_tiles) * job->rows * job->columns;
+    const int64_t row = tile / job->column_tiles % job->row_tiles * TILE, row_end = tile_end(row, job->rows);
+    const int64_t column = tile % job->column_tiles * TILE, column_end = tile_end(column, job->columns);
+    for (int64_t c = column; c < column_end; c++) {
+        char *to = job->to + (size_t)(matrix + c * job->rows) * size;
+        const char *from = job->from + (size_t)(matrix + c) * size;
+        for (int64_t r = row; r < row_end; r++)
+            memcpy(to + (size_t)r * size, from + (size_t)(r * job->columns) * size, size);
     }
 }
 
-void tort_channels_move(const tort_call *call, size_t size, const void *from, void *to, int64_t batch, int64_t rows,
-                        int64_t columns) {
-    move_job job = {.size = size, .from = from, .to = to, .rows = rows, .columns = columns};
-    tort_parallel(call, batch * columns, rows, move_rows, &job);
+static void move_tiles(void *arg, int64_t begin, int64_t end) {
+    const move_job *job = arg;
+    for (int64_t tile = begin; tile < end; tile++) {
+        switch (job->size) {
+        case 1: move_tile(job, 1, tile); break;
+        case 2: move_tile(job, 2, tile); break;
+        case 4: move_tile(job, 4, tile); break;
+        default: move_tile(job, 8, tile); break;
+        }
+    }
 }
 
-/* ---- kernels for channels first ---------------------------------------------------------------------------------- */
+/* (batch, columns, rows) of elements of `size` bytes from (batch, rows, columns). */
+static void move_channels(const tort_call *call, size_t size, const void *from, void *to, int64_t batch, int64_t rows,
+                          int64_t columns) {
+    move_job job = {.size = size, .from = from, .to = to, .rows = rows, .columns = columns};
+    job.row_tiles = (rows + TILE - 1) / TILE;
+    job.column_tiles = (columns + TILE - 1) / TILE;
+    tort_parallel(call, batch * job.row_tiles * job.column_tiles, TILE * TILE, move_tiles, &job);
+}
 
 static bool add_tensor(const tort_info *info, size_t *bytes) {
-    size_t aligned;
-    return tort_align_size((size_t)tort_extent(info->dims, 0, info->rank), TORT_HOST_ALIGN, &aligned) &&
-           tort_add_size(*bytes, aligned, bytes);
+    const size_t count = (size_t)tort_extent(info->dims, 0, info->rank);
+    size_t size;
+    return tort_mul_size(count, (size_t)tort_type_bits(info->type) / 8, &size) &&
+           tort_align_size(size, TORT_HOST_ALIGN, &size) && tort_add_size(*bytes, size, bytes);
 }
 
-bool tort_planar_scratch(const tort_node_view *node, size_t *bytes) {
-    const tort_info *x = &node->inputs[0], *y = &node->outputs[0];
-    if (!tort_shape_known(x) || !tort_shape_known(y)) return true;
-    return add_tensor(x, bytes) && add_tensor(y, bytes);
+static bool is_moved(uint32_t inputs, int32_t i) {
+    return (inputs >> i & 1) != 0;
+}
+
+bool tort_planar_scratch(const tort_node_view *node, uint32_t inputs, size_t *bytes) {
+    size_t total = *bytes;
+    if (!tort_shape_known(&node->outputs[0])) return true;
+    for (int32_t i = 0; i < node->input_count; i++) {
+        if (!is_moved(inputs, i) || !tort_has_input(node, i)) continue;
+        if (!tort_shape_known(&node->inputs[i])) return true;
+        if (!add_tensor(&node->inputs[i], &total)) return false;
+    }
+    if (!add_tensor(&node->outputs[0], &total)) return false;
+    *bytes = total;
+    return true;
+}
+
+static size_t element_size(const tort_tensor *tensor) {
+    return (size_t)tort_type_bits(tensor->type) / 8;
 }
 
 static tort_tensor planar(const tort_tensor *tensor, char **scratch) {
     tort_tensor first = *tensor;
-    const size_t bytes = (size_t)tort_count(tensor);
+    const size_t bytes = (size_t)tort_count(tensor) * element_size(tensor);
     for (int32_t d = 2; d < tensor->rank; d++) first.dims[d] = tensor->dims[d - 1];
     if (tensor->rank > 2) first.dims[1] = tensor->dims[tensor->rank - 1];
     first.data = *scratch;
@@ -111,24 +150,34 @@ static tort_tensor planar(const tort_tensor *tensor, char **scratch) {
     return first;
 }
 
-tort_status tort_planar_run(const tort_call *call, tort_status (*run)(const tort_call *call)) {
+/* The input with its channels first, at *scratch. */
+static tort_tensor move_first(const tort_call *call, const tort_tensor *input, char **scratch) {
+    const tort_tensor first = planar(input, scratch);
+    const int64_t count = tort_count(input), channels = first.dims[1];
+    if (count > 0)
+        move_channels(call, element_size(input), input->data, first.data, input->dims[0],
+                      count / (input->dims[0] * channels), channels);
+    return first;
+}
+
+tort_status tort_planar_run(const tort_call *call, uint32_t inputs, tort_status (*run)(const tort_call *call)) {
     char *scratch = call->scratch;
-    tort_tensor inputs[PLANAR_INPUTS];
-    const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
+    tort_tensor moved[PLANAR_INPUTS];
+    const tort_tensor *y = &call->outputs[0];
     if (tort_count(y) == 0) return TORT_OK;
-    memcpy(inputs, call->inputs, (size_t)call->input_count * sizeof *inputs);
-    inputs[0] = planar(x, &scratch);
+    for (int32_t i = 0; i < call->input_count; i++) {
+        const tort_tensor *input = &call->inputs[i];
+        moved[i] = is_moved(inputs, i) && tort_present(input) ? move_first(call, input, &scratch) : *input;
+    }
     const tort_tensor output = planar(y, &scratch);
     tort_call inner = *call;
-    inner.inputs = inputs;
+    inner.inputs = moved;
     inner.outputs = &output;
     inner.scratch = scratch;
-    const int64_t channels = inputs[0].dims[1], filters = output.dims[1];
-    if (tort_count(x) > 0)
-        tort_channels_move(call, 1, x->data, inputs[0].data, x->dims[0], tort_count(x) / (x->dims[0] * channels),
-                           channels);
     tort_status status = run(&inner);
+    const int64_t filters = output.dims[1];
     if (status == TORT_OK)
-        tort_channels_move(call, 1, output.data, y->data, y->dims[0], filters, tort_count(y) / (y->dims[0] * filters));
+        move_channels(call, element_size(y), output.data, y->data, y->dims[0], filters,
+                      tort_count(y) / (y->dims[0] * filters));
     return status;
 }

@@ -13,14 +13,12 @@ tort_status tort_planar_infer(tort_infer *infer, bool channels_last, tort_status
 tort_status tort_planar_resolve(tort_resolve *resolve, bool channels_last, void *params,
                                 tort_status (*family)(tort_resolve *resolve));
 
-/* (batch, columns, rows) of elements of `size` bytes from (batch, rows, columns). */
-void tort_channels_move(const tort_call *call, size_t size, const void *from, void *to, int64_t batch, int64_t rows,
-                        int64_t columns);
+#define TORT_PLANAR_X 1u /* input 0, of a set of inputs */
 
-/* Runs a kernel for channels first: X, input 0, and Y, output 0, have 8-bit elements and are moved into and out of the
- * front of scratch, as many bytes as tort_planar_scratch tells. */
-tort_status tort_planar_run(const tort_call *call, tort_status (*run)(const tort_call *call));
+/* Runs a kernel for channels first: the inputs of the set that are there, and Y, output 0, are moved into and out of
+ * the front of scratch, as many bytes as tort_planar_scratch tells. Elements have 1, 2, 4 or 8 bytes. */
+tort_status tort_planar_run(const tort_call *call, uint32_t inputs, tort_status (*run)(const tort_call *call));
 /* Adds to *bytes, in units of 64; nothing as long as a shape is not known. False: more than a size_t. */
-bool tort_planar_scratch(const tort_node_view *node, size_t *bytes);
+bool tort_planar_scratch(const tort_node_view *node, uint32_t inputs, size_t *bytes);
 
 #endif

@@ -12,12 +12,12 @@ static tort_status infer(tort_infer *infer) {
 static tort_status resolve(tort_resolve *resolve) {
     tort_status status = tort_planar_resolve(resolve, true, resolve->params, tort_resolve_max_pool);
     if (status != TORT_OK) return status;
-    if (tort_planar_scratch(resolve->node, &resolve->scratch_bytes)) return TORT_OK;
+    if (tort_planar_scratch(resolve->node, TORT_PLANAR_X, &resolve->scratch_bytes)) return TORT_OK;
     return tort_out_of_memory(resolve->error, SIZE_MAX);
 }
 
 static tort_status run(const tort_call *call) {
-    return tort_planar_run(call, tort_run_pool);
+    return tort_planar_run(call, TORT_PLANAR_X, tort_run_pool);
 }
 
 const tort_op tort_ops_nhwc_max_pool[] = {

@@ -1,9 +1,9 @@
 """Upper bounds of dimensions: what a plan says of them, and runs up to them and beyond."""
 
 import numpy as np
-from onnx import helper
+from onnx import TensorProto, helper
 
-from suite import floats, save_model
+from suite import floats, save_model, tensor, weight
 
 
 def cache_model(path):
@@ -61,6 +61,24 @@ def test_runs_up_to_the_bound_and_beyond(suite, folder):
         arguments = (command, folder / "m.onnx", *save_arrays(folder, 7))
         suite.expect(3, ['input "past"', '"n", is 7', "at most 6", "--max n=7"], *arguments, "--max", "n=6")
     suite.expect(0, "median", "bench", folder / "m.onnx", *save_arrays(folder, 6), "--max", "n=6", "--repeat", "3")
+
+
+def test_tensors_that_are_moved(suite, folder):
+    """Operators with the channels last move tensors into scratch, whose size waits for the batch."""
+    turned = np.eye(4)[::-1].reshape(4, 4, 1, 1)
+    for name, kind, dtype in (("NhwcConv", TensorProto.FLOAT, np.float32), ("NhwcConv", TensorProto.FLOAT16, np.float16),
+                              ("NhwcFusedConv", TensorProto.FLOAT, np.float32), ("NhwcMaxPool", TensorProto.UINT8, np.uint8)):
+        names = ["x"] if name == "NhwcMaxPool" else ["x", "w"]
+        node = helper.make_node(name, names, ["y"], "node", domain="com.microsoft", kernel_shape=[1, 1])
+        save_model(folder / "m.onnx", [node], [tensor("x", kind, ["n", 2, 3, 4])], [tensor("y", kind, None)], domains=["com.microsoft"],
+                   weights=[weight("w", turned.astype(dtype))][: len(names) - 1])
+        suite.expect(0, "node", "plan", folder / "m.onnx")
+        for batch in (0, 1, 3):
+            x = np.arange(24 * batch).reshape(batch, 2, 3, 4).astype(dtype)
+            np.save(folder / "x.npy", x)
+            suite.expect(0, "placement", "run", folder / "m.onnx", "--input", folder / "x.npy", "--save", folder / "out", "--max", "n=3")
+            made = np.load(folder / "out" / "output_0.npy")
+            suite.check(np.array_equal(made, x if len(names) == 1 else x[..., ::-1]), f"{name}, {dtype}, {batch}: {made}")
 
 
 def test_bounds_that_do_not_fit_the_model(suite, folder):

@@ -6,6 +6,7 @@ inputs. `build` decides in which form each input comes: as an initializer, or at
 or computed right before by a Reshape to a shape that comes at the run.
 """
 
+import copy
 import functools
 import random
 import sys
@@ -45,13 +46,14 @@ class Node:
 
     The inputs are x0, x1, ... of the graph. Other nodes may be around this one: `before` makes what is no tensor, `names` says what
     is read in the place of x0, x1, ...; `after` makes the output y0 of the outputs r0, r1, ... The Maps of `maps` are further
-    inputs m0, m1, ... of the graph. Inputs number `constants` are in the model, where an oracle runs nothing else."""
+    inputs m0, m1, ... of the graph. Inputs number `constants` are in the model, where an oracle runs nothing else. `meaning`, of an
+    operator that no oracle runs, makes of the NodeProto and the inputs the nodes that the oracles run in its place."""
 
     def __init__(self, inputs, attributes=None, outputs=1, types=None, names=None, before=(), after=(), maps=(),
-                 constants=()):
+                 constants=(), meaning=None):
         self.inputs, self.types, self.names, self.before, self.after = inputs, types, names, before, after
         self.constants = constants
-        self.maps = maps
+        self.maps, self.meaning = maps, meaning
         self.attributes = {k: v for k, v in (attributes or {}).items() if v is not None}
         self.outputs = [True] * outputs if isinstance(outputs, int) else outputs
 
@@ -232,6 +234,7 @@ class Case:
         self.forms = self._choose_forms(maker)
         self.feeds = []  # (name, Tensor) in the order of the graph's inputs
         self.model = self._build(maker)
+        self.oracle_model = self._meaning() if node.meaning else self.model
 
     def _choose_forms(self, maker):
         plain = maker.chance(0.3)  # as exporters do: data at the run, lists in the model
@@ -297,6 +300,15 @@ class Case:
         newest = any(t is not None and t.type > TensorProto.UINT4 for t in self.node.inputs)
         imports = {"": self.main_opset} | {self.domain: self.opset}
         return helper.make_model(graph, opset_imports=[helper.make_opsetid(*i) for i in imports.items()], ir_version=13 if newest else 10)
+
+    def _meaning(self):
+        model = copy.deepcopy(self.model)
+        at = next(i for i, node in enumerate(model.graph.node) if node.name == "node")
+        nodes = list(model.graph.node)
+        nodes[at : at + 1] = self.node.meaning(nodes[at], self.node.inputs)
+        del model.graph.node[:]
+        model.graph.node.extend(nodes)
+        return model
 
     def _nodes(self, names):
         """The node of the case, and those around it."""

@@ -97,6 +97,25 @@ def fused_matmul(a, b, alpha=1.0, transA=0, transB=0, transBatchA=0, transBatchB
     return alpha * (swap(a, transA, transBatchA) @ swap(b, transB, transBatchB))
 
 
+def nhwc_conv(x, w, b=0.0, group=1, strides=None, dilations=None, pads=None):
+    """Each place of the kernel is a product of the pixels that it meets."""
+    places = w.ndim - 2
+    strides, dilations, pads = strides or [1] * places, dilations or [1] * places, pads or [0] * 2 * places
+    x = np.pad(x, [(0, 0), *zip(pads[:places], pads[places:]), (0, 0)])
+    out = [(size - dilation * (kernel - 1) - 1) // stride + 1 for size, kernel, stride, dilation in zip(x.shape[1:], w.shape[2:], strides, dilations)]
+    y = np.zeros([x.shape[0], *out, w.shape[0]])
+    for k in np.ndindex(*w.shape[2:]):
+        met = x[(slice(None), *(slice(d * i, d * i + s * (n - 1) + 1, s) for i, d, s, n in zip(k, dilations, strides, out)))]
+        for g, (pixels, filters) in enumerate(zip(np.split(met, group, -1), np.split(w[(slice(None), slice(None), *k)], group))):
+            first = g * len(filters)
+            y[..., first : first + len(filters)] += pixels @ filters.T
+    return y + b
+
+
+def nhwc_fused_conv(x, w, b, z, **attributes):
+    return np.maximum(nhwc_conv(x, w, b, **attributes) + z, 0)
+
+
 # ---- cases -----------------------------------------------------------------------------------------------------------
 
 rng = np.random.default_rng(7)
@@ -144,6 +163,14 @@ def cases():
     yield case("SkipLayerNormalization", skip_layer_norm, [f(2, 5, 24), f(1, 5, 24), f(24), f(24)], {"epsilon": 1e-3}, 4)
     yield case("SkipSimplifiedLayerNormalization", skip_rms_norm, [f(2, 5, 24), f(5, 24), f(24), f(24)], {"epsilon": 1e-3}, 4)
     yield case("GatedRelativePositionBias", gated_bias, [f(2, 5, 12), f(12), f(1, 3, 5, 5), f(4, 8), f(8), f(1, 3, 1, 1)], {"num_heads": 3})
+    for x, w, attributes in (
+            ([2, 9, 8, 6], [8, 6, 3, 3], {"pads": [1, 1, 1, 1]}), ([1, 9, 8, 6], [4, 3, 2, 3], {"group": 2, "strides": [2, 1], "pads": [0, 1, 1, 0]}),
+            ([2, 20, 19, 5], [10, 1, 3, 3], {"group": 5, "dilations": [2, 1]}), ([1, 70, 40], [33, 40, 1], {}), ([1, 5, 6, 7, 3], [2, 3, 2, 3, 2], {"strides": [1, 2, 1]})):
+        operands = [f(*x), f(*w), f(w[0])]
+        yield case("NhwcConv", nhwc_conv, operands[:2], attributes)
+        yield case("NhwcConv", nhwc_conv, operands, attributes)
+        residual = f(*nhwc_conv(*operands, **attributes).shape)
+        yield case("NhwcFusedConv", nhwc_fused_conv, [*operands, residual], attributes | {"activation": "Relu"}, given=attributes)
     yield case("Inverse", np.linalg.inv, [f(2, 5, 5) + 8 * np.eye(5)])
     yield case("CDist", lambda a, b: ((a[:, None] - b) ** 2).sum(-1), [f(5, 700), f(3, 700)])
 

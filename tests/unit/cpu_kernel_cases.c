@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ops/epilogue.h"
 #include "ops/numeric.h"
 #include "tests/unit/cpu_tree_cases.h"
 
@@ -131,6 +132,25 @@ static void make_dense_conv(random_node *n, random_source *r) {
 
 static void make_depthwise_conv(random_node *n, random_source *r) {
     make_conv(n, r, true);
+}
+
+/* The same elements with another shape. */
+static void put_channels_last(tort_tensor *tensor) {
+    const int64_t channels = tensor->dims[1];
+    memmove(tensor->dims + 1, tensor->dims + 2, (size_t)(tensor->rank - 2) * sizeof channels);
+    tensor->dims[tensor->rank - 1] = channels;
+}
+
+static void make_nhwc_conv(random_node *n, random_source *r) {
+    make_conv(n, r, false);
+    put_channels_last(&n->inputs[0]);
+    n->opset = 1;
+}
+
+static void make_nhwc_depthwise_conv(random_node *n, random_source *r) {
+    make_conv(n, r, true);
+    put_channels_last(&n->inputs[0]);
+    n->opset = 1;
 }
 
 static void make_conv_transpose(random_node *n, random_source *r) {
@@ -479,6 +499,10 @@ void add_epilogue(random_node *n, random_source *r, const kernel_case *kernel, c
         add_float(n, "activation_alpha", (float)draw(r, -8, 8) / 8);
         add_float(n, "activation_beta", (float)draw(r, -4, 12) / 8);
     }
+    if (strcmp(kernel->op, "NhwcFusedConv") == 0) {
+        put_channels_last(&n->inputs[0]);
+        if (n->input_count > TORT_EPILOGUE_Z) put_channels_last(&n->inputs[TORT_EPILOGUE_Z]);
+    }
     n->tolerance = is_exact ? 0 : 1e-5f;
     n->opset = 1;
 }
@@ -519,6 +543,10 @@ const kernel_case kernel_cases[] = {
     {"tinyort", "FusedAttention", "attention_blocks", make_attention, NULL},
     {"com.microsoft", "FusedConv", "conv_packed_gemm", make_dense_conv, "Conv"},
     {"com.microsoft", "FusedConv", "conv_depthwise", make_depthwise_conv, "Conv"},
+    {"com.microsoft", "NhwcConv", "conv_packed_gemm", make_nhwc_conv, NULL},
+    {"com.microsoft", "NhwcConv", "conv_depthwise", make_nhwc_depthwise_conv, NULL},
+    {"com.microsoft", "NhwcFusedConv", "conv_packed_gemm", make_dense_conv, "Conv"},
+    {"com.microsoft", "NhwcFusedConv", "conv_depthwise", make_depthwise_conv, "Conv"},
     {"com.microsoft", "FusedGemm", "gemm_packed", make_activated_gemm, NULL},
     {"com.microsoft", "FusedMatMul", "matmul_packed", make_transposed_matmul, NULL},
     {"com.microsoft", "FusedMatMulActivation", "matmul_packed", make_activated_matmul, NULL},

@@ -191,6 +191,22 @@ const char *const operator_refusals[] = {
     "expected 2",
     "tinyort.FusedConv 1; ; f32[1,1,2] 1 2; f32[1,1,1] 1; f32[2] 1 2; f32[1,1,2] 1 2 -> error MODEL B has 2 elements, "
     "expected 1",
+    "com.microsoft.NhwcConv 1; ; f32[1,2] 1 2; f32[1,2] 1 2 -> error MODEL the input has rank 2, expected 3 to 8",
+    "com.microsoft.NhwcConv 1; ; f32[1,2,1,1] 1 2; f32[1,1,1] 1 -> error MODEL X has rank 4 and W rank 3",
+    "com.microsoft.NhwcConv 1; ; f32[1,1,1,2] 1 2; f32[1,1,1,1] 1 -> error MODEL X has 2 channels, W takes 1",
+    "com.microsoft.NhwcConv 1; group=2; f32[1,1,1,2] 1 2; f32[1,1,1,1] 1 -> error MODEL W has 1 filters, not divisible",
+    "com.microsoft.NhwcConv 1; group=0; f32[1,1,1,2] 1 2; f32[1,2,1,1] 1 2 -> error MODEL attribute group is 0",
+    "com.microsoft.NhwcConv 1; kernel_shape=2,1; f32[1,2,1,1] 1 2; f32[1,1,1,1] 1 -> error MODEL kernel_shape[0] is 2",
+    "com.microsoft.NhwcConv 1; pads=1,1; f32[1,1,1,1] 1; f32[1,1,1,1] 1 -> error MODEL attribute pads has 2 entries",
+    "com.microsoft.NhwcConv 1; ; f32[1,1,1,1] 1; f32[1,1,1,1] 1; f32[2] 1 2 -> error MODEL B has 2 elements, expected 1",
+    "com.microsoft.NhwcFusedConv 1; ; f32[1,1,1,2] 1 2; f32[1,1,1,1] 1 -> error MODEL X has 2 channels, W takes 1",
+    "com.microsoft.NhwcFusedConv 1; ; f32[1,1,2,1] 1 2; f32[3,1,1,1] 1 2 3; -; f32[1,1,2,1] 1 2 -> error MODEL Z has size 1 "
+    "along axis 3, expected 3",
+    "com.microsoft.NhwcFusedConv 1; ; f32[1,1,2,1] 1 2; f32[1,1,1,1] 1; -; f32[2] 1 2 -> error MODEL Z has rank 1, expected 4",
+    "com.microsoft.NhwcFusedConv 1; activation=Gelu; f32[1,1,1] 1; f32[1,1,1] 1 -> error UNSUPPORTED activation is \"Gelu\", "
+    "expected Celu, Clip",
+    "com.microsoft.NhwcFusedConv 1; activation=Clip activation_params=1; f32[1,1,1] 1; f32[1,1,1] 1 -> error MODEL "
+    "activation_params has 1 numbers, expected 2 for Clip",
     "tinyort.FusedGemm 1; ; f32[1,1] 1; f32[1,2] 1 2; f32[2] 1 2; f32[2] 1 2 -> error MODEL Z has rank 1, expected 2",
     "tinyort.FusedGemm 1; ; f32[1,1] 1; f32[1,2] 1 2; f32[3] 1 2 3 -> error MODEL C has size 3 along axis 0",
     "tinyort.FusedMatMul 1; ; f32[1,1] 1; f32[1,2] 1 2; f32[1] 1 -> error MODEL bias has 1 elements, expected 2",

@@ -4,7 +4,7 @@ onnxruntime runs most of them for float alone; what it has no kernel for is held
 """
 
 from maker import Node, Tensor, ops
-from onnx import TensorProto
+from onnx import TensorProto, helper, numpy_helper
 
 from .products import convolution, matrix_shapes
 
@@ -54,20 +54,85 @@ def fused_gemm(m):
     return Node(inputs, attributes | flags | m.floats("alpha", "beta") | {"activation": activation})
 
 
+def fused_convolution(m, order, numbers_of_activations):
+    """Inputs and attributes; order makes a shape of one with the channels first."""
+    x, w, attributes = convolution(m)
+    inputs = [m.tensor("T", order(x)), m.tensor("T", w), m.tensor("T", w[:1]) if m.chance(0.6) else None]
+    if m.chance(0.4):  # a sum of the shape of the output, which is known where the window does not move
+        attributes = {key: attributes[key] for key in attributes if key == "group"}
+        inputs.append(m.tensor("T", order([x[0], w[0]] + [size - kernel + 1 for size, kernel in zip(x[2:], w[2:])])))
+    activation = m.pick(*numbers_of_activations, None)
+    if activation:
+        attributes["activation"] = activation
+    if numbers := numbers_of_activations.get(activation):
+        attributes["activation_params"] = sorted(m.pick(0.5, 1.0, 0.1, 1.5) for _ in range(numbers))
+    return inputs, attributes
+
+
 @ops("FusedConv", domain=DOMAIN, sums=True)
 def fused_conv(m):
     usually_float(m)
+    numbers = {"Relu": 0, "Tanh": 0, "Sigmoid": 0, "LeakyRelu": 1, "Clip": 2, "HardSigmoid": 2, "HardSwish": 0}
+    return Node(*fused_convolution(m, list, numbers))
+
+
+# What onnxruntime's CPU provider has on some machines alone, or not at all: convolutions of channels last.
+
+NUMBERS = {"Celu": ["alpha"], "Clip": ["min", "max"], "Elu": ["alpha"], "HardSigmoid": ["alpha", "beta"], "HardSwish": [], "LeakyRelu": ["alpha"], "Relu": [],
+           "Selu": ["alpha", "gamma"], "Sigmoid": [], "Softplus": [], "Softsign": [], "Tanh": [], "ThresholdedRelu": ["alpha"]}
+
+
+def channels_last(shape):
+    return [shape[0], *shape[2:], shape[1]]
+
+
+def activation_of(own, number, value, output):
+    """The activation of NhwcFusedConv as nodes; one that no oracle knows where its numbers are not as many as it takes."""
+    given = {a.name: helper.get_attribute_value(a) for a in own.attribute}
+    name, values = given.get("activation", b"").decode(), given.get("activation_params", [])
+    if not name:
+        return [helper.make_node("Identity", [value], [output])]
+    names = NUMBERS.get(name)
+    if names is None or (names and len(names) != len(values)):
+        return [helper.make_node("Unknown", [value], [output])]
+    if name == "Celu":  # of ONNX it has but one type
+        return [helper.make_node("Cast", [value], ["wide"], to=TensorProto.FLOAT), helper.make_node(name, ["wide"], ["celu"], alpha=values[0]),
+                helper.make_node("Cast", ["celu"], [output], to=number)]
+    if name != "Clip":
+        return [helper.make_node(name, [value], [output], **dict(zip(names, values)))]
+    bounds = [numpy_helper.from_array(helper.tensor_dtype_to_np_dtype(number).type(bound)) for bound in values]
+    constants = [helper.make_node("Constant", [], [name], value=bound) for name, bound in zip(names, bounds)]
+    return [*constants, helper.make_node("Clip", [value, *names], [output])]
+
+
+def planar_meaning(own, inputs):
+    """Transpose, Conv, Transpose, and what NhwcFusedConv does to each element."""
+    axes = list(range(len(inputs[0].shape) if inputs[0] is not None else 0))
+
+    def move(value, to, order):
+        return helper.make_node("Transpose", [value], [to], perm=order) if len(axes) > 2 else helper.make_node("Identity", [value], [to])
+
+    residual = own.input[3] if len(own.input) > 3 else ""
+    conv = helper.make_node("Conv", ["first", *own.input[1:3]], ["convolved"])
+    conv.attribute.extend(a for a in own.attribute if not a.name.startswith("activation"))
+    nodes = [move(own.input[0], "first", [0, *axes[-1:], *axes[1:-1]]), conv, move("convolved", "moved", [0, *axes[2:], 1])]
+    if residual:
+        nodes.append(helper.make_node("Add", ["moved", residual], ["sum"]))
+    number = inputs[0].type if inputs[0] is not None else TensorProto.FLOAT
+    return nodes + activation_of(own, number, "sum" if residual else "moved", own.output[0])
+
+
+@ops("NhwcConv", domain=DOMAIN, sums=True)
+def nhwc_conv(m):
     x, w, attributes = convolution(m)
-    inputs = [m.tensor("T", x), m.tensor("T", w), m.tensor("T", w[:1]) if m.chance(0.6) else None]
-    if m.chance(0.4):  # a sum of the shape of the output, which is known where the window does not move
-        attributes = {key: attributes[key] for key in attributes if key == "group"}
-        inputs.append(m.tensor("T", [x[0], w[0]] + [size - kernel + 1 for size, kernel in zip(x[2:], w[2:])]))
-    activation, numbers = m.pick(("Relu", 0), ("Tanh", 0), ("Sigmoid", 0), ("LeakyRelu", 1), ("Clip", 2), ("HardSigmoid", 2), ("HardSwish", 0), (None, 0))
-    if activation:
-        attributes["activation"] = activation
-    if numbers:
-        attributes["activation_params"] = sorted(m.pick(0.5, 1.0, 0.1, 1.5) for _ in range(numbers))
-    return Node(inputs, attributes)
+    bias = [m.tensor("T", w[:1])] if m.chance(0.5) else []
+    return Node([m.tensor("T", channels_last(x)), m.tensor("T", w), *bias], attributes, meaning=planar_meaning)
+
+
+@ops("NhwcFusedConv", domain=DOMAIN, sums=True)
+def nhwc_fused_conv(m):
+    numbers = {name: len(names) for name, names in NUMBERS.items()}
+    return Node(*fused_convolution(m, channels_last, numbers), meaning=planar_meaning)
 
 
 # ---- activations ----------------------------------------------------------------------------------------------------
