@@ -204,6 +204,8 @@ class Maker:
             value = np.array(self.random.choice(ABSURD)).astype(array.dtype)
             array.ravel()[self.number(0, array.size - 1)] = value
             node.inputs[i] = Tensor(tensor.type, array)
+        elif self.chance(0.5):
+            node.inputs[i] = Tensor(tensor.type, random_array(self.rng, tensor.type, [0]))
         elif tensor.shape:
             node.inputs[i] = Tensor(tensor.type, tensor.array.reshape(-1)[:1].reshape([]) if tensor.array.size else tensor.array)
         return f"input {i}"
@@ -355,11 +357,15 @@ class Case:
         return f"{self.name}-{self.since} opset {self.opset} {attributes} ({inputs})" + (f" spoilt: {self.mutated}" if self.mutated else "")
 
 
-def make_case(row, seed, index):
+def make_case(row, seed, index, always_spoilt=False):
+    """Every sixth case is spoilt in one place, or all of them in up to three."""
     generator, options = GENERATORS[row["domain"], row["name"]]
     maker = Maker(row, seed, index, options)
     node = generator(maker)
-    mutated = maker.mutate(node) if maker.chance(1 / 6) else None
+    if always_spoilt:
+        mutated = ", ".join(filter(None, (maker.mutate(node) for _ in range(maker.number(1, 3))))) or None
+    else:
+        mutated = maker.mutate(node) if maker.chance(1 / 6) else None
     return Case(maker, node, mutated, options)
 
 
