@@ -108,6 +108,8 @@ def activation_of(own, number, value, output):
 def planar_meaning(own, inputs):
     """Transpose, Conv, Transpose, and what NhwcFusedConv does to each element."""
     axes = list(range(len(inputs[0].shape) if inputs[0] is not None else 0))
+    if not own.input:  # spoilt
+        return [own]
 
     def move(value, to, order):
         return helper.make_node("Transpose", [value], [to], perm=order) if len(axes) > 2 else helper.make_node("Identity", [value], [to])
