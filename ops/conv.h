@@ -46,5 +46,8 @@ void tort_conv_rows(const tort_call *call, tort_conv_loop *loop, tort_conv_row r
 /* The same for the inputs X, W and B as they are, rounded to the type of Y. */
 tort_status tort_conv_run(const tort_call *call, tort_conv_row row);
 double tort_conv_bias(const tort_conv_loop *loop, int64_t m);
+/* A call of ConvTransposeWithDynamicPads as one of ConvTranspose: X, W and B are put into inputs[3], which it borrows.
+ */
+tort_call tort_conv_without_pads(const tort_call *call, tort_tensor *inputs);
 
 #endif

@@ -1,4 +1,5 @@
-/* conv_transpose.c - ConvTranspose, every version: output_padding, output_shape, automatic padding, groups, dilations.
+/* conv_transpose.c - ConvTranspose, every version: output_padding, output_shape, automatic padding, groups, dilations;
+ * and ConvTransposeWithDynamicPads, whose pads are an input.
  *
  * Its params are those of Conv (conv.h). The plain loop makes one row of outputs at a time from the inputs that reach
  * it, summing in double. Where version 1 and later ones describe the split of an odd padding differently, all follow
@@ -10,6 +11,12 @@
 #include <inttypes.h>
 
 /* ---- infer ------------------------------------------------------------------------------------------------------- */
+
+enum { PADS = 2 }; /* the input of ConvTransposeWithDynamicPads; what follows it is one place further than elsewhere */
+
+static bool takes_pads(const tort_node_view *node) {
+    return node->op->shape_inputs >> PADS & 1;
+}
 
 /* output_shape: an entry for each spatial axis, or none. Some exporters put batch and channels in front, which are
  * skipped. */
@@ -29,9 +36,30 @@ static tort_status read_output_shape(const tort_node_view *node, int32_t axes, i
 }
 
 typedef struct transpose_sizes {
-    bool shape_given;
+    bool shape_given, pads_unknown; /* output_shape is there; the input Pads is not at hand */
     int64_t shape[TORT_MAX_SPATIAL], padding[TORT_MAX_SPATIAL]; /* output_shape, output_padding */
 } transpose_sizes;
+
+static bool is_same(const tort_sliding *window) {
+    return window->auto_pad == TORT_PAD_SAME_UPPER || window->auto_pad == TORT_PAD_SAME_LOWER;
+}
+
+/* The input Pads, which has no effect beside SAME_*. */
+static tort_status read_pads(const tort_node_view *node, tort_sliding *window, bool *unknown, tort_error *error) {
+    tort_numbers pads;
+    const int32_t axes = window->axes;
+    tort_status status = tort_read_numbers(node, PADS, "Pads", &pads, error);
+    if (!status && pads.known != TORT_ABSENT) status = tort_check_entries(error, "Pads", pads.count, 2 * axes);
+    *unknown = pads.known == TORT_UNKNOWN;
+    if (status || pads.known != TORT_KNOWN || is_same(window)) return status;
+    for (int32_t i = 0; i < 2 * axes; i++) {
+        if (pads.values[i] < -INT32_MAX || pads.values[i] > INT32_MAX)
+            return tort_fail(error, TORT_E_MODEL, "Pads[%d] is %" PRId64 ", expected -2147483647 to 2147483647", (int)i,
+                             pads.values[i]);
+        *(i < axes ? &window->begin[i] : &window->end[i - axes]) = pads.values[i];
+    }
+    return TORT_OK;
+}
 
 static tort_status read_node(const tort_node_view *node, int32_t rank, tort_sliding *window, transpose_sizes *sizes,
                              tort_error *error) {
@@ -40,11 +68,9 @@ static tort_status read_node(const tort_node_view *node, int32_t rank, tort_slid
     if (!status && w->rank >= 0) status = tort_sliding_kernel(window, w->dims + 2, error);
     if (!status) status = read_output_shape(node, rank - 2, sizes->shape, &sizes->shape_given, error);
     if (!status) status = tort_read_sizes(node, "output_padding", rank - 2, 0, 0, sizes->padding, error);
+    sizes->pads_unknown = false;
+    if (!status && takes_pads(node)) status = read_pads(node, window, &sizes->pads_unknown, error);
     return status;
-}
-
-static bool is_same(const tort_sliding *window) {
-    return window->auto_pad == TORT_PAD_SAME_UPPER || window->auto_pad == TORT_PAD_SAME_LOWER;
 }
 
 static tort_status output_dim(const tort_infer *infer, const tort_sliding *window, const transpose_sizes *sizes,
@@ -61,8 +87,8 @@ static tort_status output_dim(const tort_infer *infer, const tort_sliding *windo
         *output = tort_dim_mul(dims, input, window->strides[axis]);
         return TORT_OK;
     }
-    if (window->kernel[axis] < 0) {
-        *output = tort_dim_fresh(dims, tort_dim_dynamic(dims, input));
+    if (window->kernel[axis] < 0 || sizes->pads_unknown) {
+        *output = tort_dim_fresh(dims, sizes->pads_unknown || tort_dim_dynamic(dims, input));
         return TORT_OK;
     }
     /* (input - 1) * stride + extent + output_padding - pads */
@@ -97,8 +123,9 @@ static tort_status check_channels(const tort_infer *infer, const tort_info *x, c
 }
 
 static tort_status check_bias(const tort_infer *infer, tort_dim filters) {
-    if (!tort_has_input(infer->node, 2)) return TORT_OK;
-    const tort_info *b = &infer->node->inputs[2];
+    const int32_t input = takes_pads(infer->node) ? PADS + 1 : 2;
+    if (!tort_has_input(infer->node, input)) return TORT_OK;
+    const tort_info *b = &infer->node->inputs[input];
     if (b->rank >= 0 && b->rank != 1)
         return tort_fail(infer->error, TORT_E_MODEL, "B has rank %d, expected 1", (int)b->rank);
     if (b->rank == 1 && tort_dim_known(b->dims[0]) && tort_dim_known(filters) && b->dims[0] != filters)
@@ -174,7 +201,7 @@ static tort_status resolve_conv_transpose(tort_resolve *resolve) {
     tort_sliding_place(resolve->node, window);
     window->auto_pad = auto_pad;
     place_padding(window, &sizes);
-    if (!tort_widen_scratch(resolve->node, 3, &resolve->scratch_bytes))
+    if (!tort_widen_scratch(resolve->node, PADS + 2, &resolve->scratch_bytes))
         return tort_out_of_memory(resolve->error, SIZE_MAX);
     return TORT_OK;
 }
@@ -233,6 +260,23 @@ static tort_status run_conv_transpose(const tort_call *call) {
     return tort_conv_run(call, transpose_row);
 }
 
+tort_call tort_conv_without_pads(const tort_call *call, tort_tensor *inputs) {
+    tort_call plain = *call;
+    const tort_tensor *bias = tort_call_input(call, PADS + 1);
+    inputs[0] = call->inputs[0];
+    inputs[1] = call->inputs[1];
+    if (bias) inputs[2] = *bias;
+    plain.inputs = inputs;
+    plain.input_count = bias ? 3 : 2;
+    return plain;
+}
+
+static tort_status run_dynamic_pads(const tort_call *call) {
+    tort_tensor inputs[3];
+    const tort_call plain = tort_conv_without_pads(call, inputs);
+    return tort_conv_run(&plain, transpose_row);
+}
+
 #define CONV_TRANSPOSE(since_, until_, types_)                                                                         \
     {                                                                                                                  \
         .domain = "", .name = "ConvTranspose", .since = since_, .until = until_, .inputs = "X:T W:T B?:T",             \
@@ -247,5 +291,19 @@ const tort_op tort_ops_conv_transpose[] = {
     CONV_TRANSPOSE(1, 10, "T=floats"),
     CONV_TRANSPOSE(11, 21, "T=floats"),
     CONV_TRANSPOSE(22, TORT_NEWEST_OPSET, "T=floats13"),
+    {.domain = "com.microsoft",
+     .name = "ConvTransposeWithDynamicPads",
+     .since = 1,
+     .until = 1,
+     .inputs = "X:T W:T Pads?:int64 B?:T",
+     .outputs = "Y:T",
+     .types = "T=floats",
+     .attributes = "auto_pad:string=NOTSET dilations:ints group:int=1 kernel_shape:ints output_padding:ints "
+                   "strides:ints",
+     .shape_inputs = 1u << PADS,
+     .params_size = sizeof(tort_conv_params),
+     .infer = infer_conv_transpose,
+     .resolve = resolve_conv_transpose,
+     .reference = run_dynamic_pads},
     {0},
 };

@@ -92,6 +92,7 @@ extern const tort_op tort_ops_gather_block_quantized[];
 extern const tort_op tort_ops_qgemm[];
 extern const tort_op tort_ops_qlinear_softmax[];
 extern const tort_op tort_ops_nhwc_max_pool[];
+extern const tort_op tort_ops_masked_max_pool[];
 extern const tort_op tort_ops_qlinear_pool[];
 extern const tort_op tort_ops_qlinear_table[];
 extern const tort_op tort_ops_qlinear_elementwise[];
@@ -211,6 +212,7 @@ const tort_op *const tort_op_families[] = {
     tort_ops_qgemm,
     tort_ops_qlinear_softmax,
     tort_ops_nhwc_max_pool,
+    tort_ops_masked_max_pool,
     tort_ops_qlinear_pool,
     tort_ops_qlinear_table,
     tort_ops_qlinear_elementwise,

@@ -154,11 +154,6 @@ static double root(double sum, double p) {
     return p == 1 ? sum : p == 2 ? sqrt(sum) : pow(sum, 1 / p);
 }
 
-/* NaN wins over everything and stays. */
-static inline bool exceeds(double value, double best) {
-    return value > best || (isnan(value) && !isnan(best));
-}
-
 static double load(const pool_job *job, int64_t i) {
     return tort_wide_element(job->type, job->x, i);
 }
@@ -169,7 +164,7 @@ static void take_max(const pool_job *job, double *acc, int64_t *best, int64_t pl
                      int64_t count) {
     for (int64_t i = 0; i < count; i++) {
         const double value = load(job, first + i * stride);
-        if (best[i] >= 0 && !exceeds(value, acc[i])) continue;
+        if (best[i] >= 0 && !tort_pool_exceeds(value, acc[i])) continue;
         acc[i] = value;
         best[i] = first + i * stride - plane;
     }
@@ -280,7 +275,7 @@ static void pool_rows(void *arg, int64_t begin, int64_t end) {
     }                                                                                                                  \
     static double max_##name(const T *x, int64_t count, double best) {                                                 \
         for (int64_t i = 0; i < count; i++)                                                                            \
-            if (exceeds((double)x[i], best)) best = (double)x[i];                                                      \
+            if (tort_pool_exceeds((double)x[i], best)) best = (double)x[i];                                            \
         return best;                                                                                                   \
     }                                                                                                                  \
     static double reduce_##name(const pool_job *job, const T *x) {                                                     \

@@ -7,6 +7,8 @@
 
 #include "ops/sliding.h"
 
+#include <math.h>
+
 typedef enum tort_pool_kind { TORT_POOL_MAX, TORT_POOL_AVERAGE, TORT_POOL_LP } tort_pool_kind;
 
 /* Numbers that are not yet known while claims are made are -1. */
@@ -19,6 +21,11 @@ typedef struct tort_pool_params {
     double p;               /* of LpPool */
     int64_t batch, channels;
 } tort_pool_params;
+
+/* Of a maximum: NaN wins over everything and stays. */
+static inline bool tort_pool_exceeds(double value, double best) {
+    return value > best || (isnan(value) && !isnan(best));
+}
 
 /* What an average divides by: positions along `axis` that output `out` counts. */
 int64_t tort_pool_divisor(const tort_pool_params *params, int32_t axis, int64_t out);

@@ -1,8 +1,10 @@
-/* roi.c - RoiAlign and MaxRoiPool: regions of an image, each divided into bins of a fixed number.
+/* roi.c - RoiAlign, CropAndResize and MaxRoiPool: regions of an image, each divided into bins of a fixed number.
  *
- * RoiAlign samples each bin bilinearly on a grid and takes the mean or the maximum; MaxRoiPool takes the maximum of
- * the elements that a bin covers. Both compute in double and round once. */
+ * RoiAlign samples each bin bilinearly on a grid and takes the mean or the maximum; CropAndResize has one sample a bin,
+ * the first and last of them in the corners of the region; MaxRoiPool takes the maximum of the elements that a bin
+ * covers. All compute in double and round once. */
 #include "ops/extent.h"
+#include "ops/shapes.h"
 
 #include <math.h>
 
@@ -13,17 +15,16 @@ typedef struct roi_params {
     double offset;          /* RoiAlign: what is taken off each corner: 0.5 or 0 */
     bool max;               /* RoiAlign: maximum, not mean */
     int64_t sampling_ratio; /* samples a bin and axis; 0: as many as elements */
+    bool nearest;           /* CropAndResize: the element next to a sample, not bilinear */
+    double outside;         /* CropAndResize: what a sample beyond the image is */
 } roi_params;
 
 #define MOST_SAMPLES 1024 /* that sampling_ratio may ask for */
 
 /* ---- infer and resolve ------------------------------------------------------------------------------------------- */
 
-static tort_status infer_roi(tort_infer *infer, int64_t high, int64_t wide) {
+static tort_status infer_roi(tort_infer *infer, tort_dim high, tort_dim wide) {
     const tort_info *x = &infer->node->inputs[0], *rois = &infer->node->inputs[1];
-    if (high < 1 || wide < 1)
-        return tort_fail(infer->error, TORT_E_MODEL, "%lld x %lld bins; expected 1 or more each", (long long)high,
-                         (long long)wide);
     if (x->rank >= 0 && x->rank != 4)
         return tort_fail(infer->error, TORT_E_MODEL, "X has rank %d; expected 4", x->rank);
     if (rois->rank >= 0 && rois->rank != 2)
@@ -35,14 +36,34 @@ static tort_status infer_roi(tort_infer *infer, int64_t high, int64_t wide) {
     return TORT_OK;
 }
 
+/* With the numbers of bins that the attributes give. */
+static tort_status infer_bins(tort_infer *infer, int64_t high, int64_t wide) {
+    if (high < 1 || wide < 1)
+        return tort_fail(infer->error, TORT_E_MODEL, "%lld x %lld bins; expected 1 or more each", (long long)high,
+                         (long long)wide);
+    return infer_roi(infer, high, wide);
+}
+
 static tort_status infer_align(tort_infer *infer) {
-    return infer_roi(infer, tort_attr_int(infer->node, "output_height"), tort_attr_int(infer->node, "output_width"));
+    return infer_bins(infer, tort_attr_int(infer->node, "output_height"), tort_attr_int(infer->node, "output_width"));
 }
 
 static tort_status infer_pool(tort_infer *infer) {
     int32_t count;
     const int64_t *bins = tort_attr_ints(infer->node, "pooled_shape", &count);
     if (count != 2) return tort_fail(infer->error, TORT_E_MODEL, "pooled_shape has %d entries; expected 2", count);
+    return infer_bins(infer, bins[0], bins[1]);
+}
+
+static tort_status infer_crop(tort_infer *infer) {
+    tort_symbols size;
+    tort_status status = tort_read_shape(infer, 3, "crop_size", 1, &size);
+    if (status == TORT_OK) status = tort_check_entries(infer->error, "crop_size", size.count, 2);
+    if (status != TORT_OK) return status;
+    tort_dim bins[2];
+    for (int32_t i = 0; i < 2; i++)
+        bins[i] = size.known == TORT_KNOWN ? tort_scalar_to_dim(infer->dims, size.values[i])
+                                           : tort_dim_fresh(infer->dims, true);
     return infer_roi(infer, bins[0], bins[1]);
 }
 
@@ -63,6 +84,14 @@ static tort_status resolve_roi(tort_resolve *resolve, int64_t columns) {
     params->bins_high = output->dims[2];
     params->bins_wide = output->dims[3];
     return TORT_OK;
+}
+
+static tort_status check_batch_indices(const tort_resolve *resolve) {
+    const tort_info *rois = &resolve->node->inputs[1], *batches = &resolve->node->inputs[2];
+    if (!tort_shape_known(rois) || !tort_shape_known(batches) || rois->rank != 2) return TORT_OK;
+    if (batches->rank == 1 && batches->dims[0] == rois->dims[0]) return TORT_OK;
+    return tort_fail(resolve->error, TORT_E_MODEL, "batch_indices must have shape [%lld], one a region",
+                     (long long)rois->dims[0]);
 }
 
 static tort_status resolve_align(tort_resolve *resolve) {
@@ -86,12 +115,20 @@ static tort_status resolve_align(tort_resolve *resolve) {
     if (params->sampling_ratio > MOST_SAMPLES)
         return tort_fail(resolve->error, TORT_E_UNSUPPORTED, "sampling_ratio is %lld; at most %d is supported",
                          (long long)params->sampling_ratio, MOST_SAMPLES);
-    const tort_info *rois = &node->inputs[1], *batches = &node->inputs[2];
-    if (tort_shape_known(rois) && tort_shape_known(batches) && rois->rank == 2 &&
-        (batches->rank != 1 || batches->dims[0] != rois->dims[0]))
-        return tort_fail(resolve->error, TORT_E_MODEL, "batch_indices must have shape [%lld], one a region",
-                         (long long)rois->dims[0]);
-    return resolve_roi(resolve, 4);
+    tort_status status = check_batch_indices(resolve);
+    return status ? status : resolve_roi(resolve, 4);
+}
+
+static tort_status resolve_crop(tort_resolve *resolve) {
+    roi_params *params = resolve->params;
+    const char *mode = tort_attr_string(resolve->node, "mode");
+    params->nearest = strcmp(mode, "nearest") == 0;
+    if (!params->nearest && strcmp(mode, "bilinear") != 0)
+        return tort_fail(resolve->error, TORT_E_MODEL, "mode \"%.40s\" is not known; expected bilinear or nearest",
+                         mode);
+    params->outside = (double)tort_attr_float(resolve->node, "extrapolation_value");
+    tort_status status = check_batch_indices(resolve);
+    return status ? status : resolve_roi(resolve, 4);
 }
 
 static tort_status resolve_pool(tort_resolve *resolve) {
@@ -113,6 +150,12 @@ static double as_float(tort_type type, double value) {
     return type == TORT_DOUBLE ? value : (double)(float)value;
 }
 
+static int64_t region_batch(const tort_call *call, int64_t r) {
+    int64_t batch;
+    tort_load_integers(call->inputs[2].type, call->inputs[2].data, r, 1, &batch);
+    return batch;
+}
+
 static roi_region align_region(const tort_call *call, int64_t r) {
     const roi_params *params = call->params;
     const tort_type type = call->inputs[1].type;
@@ -125,7 +168,7 @@ static roi_region align_region(const tort_call *call, int64_t r) {
         width = fmax(width, 1);
         height = fmax(height, 1);
     }
-    roi_region region = {.batch = ((const int64_t *)call->inputs[2].data)[r], .x = corners[0], .y = corners[1]};
+    roi_region region = {.batch = region_batch(call, r), .x = corners[0], .y = corners[1]};
     region.bin_width = as_float(type, width / (double)params->bins_wide);
     region.bin_height = as_float(type, height / (double)params->bins_high);
     region.samples_wide = region.samples_high = (double)params->sampling_ratio;
@@ -234,17 +277,87 @@ static tort_status check_batch(const tort_call *call, int64_t region, double bat
                      (long long)region, batch, (long long)params->batches);
 }
 
+static tort_status check_batches(const tort_call *call) {
+    const roi_params *params = call->params;
+    tort_status status = TORT_OK;
+    for (int64_t r = 0; r < params->regions && status == TORT_OK; r++)
+        status = check_batch(call, r, (double)region_batch(call, r));
+    return status;
+}
+
 static tort_status roi_align(const tort_call *call) {
     const roi_params *params = call->params;
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
     if (params->height == 0 || params->width == 0)
         return tort_fail(call->error, TORT_E_RUN, "X is an empty image: there is nothing to sample");
-    for (int64_t r = 0; r < params->regions; r++) {
-        tort_status status = check_batch(call, r, (double)((const int64_t *)call->inputs[2].data)[r]);
-        if (status != TORT_OK) return status;
-    }
+    tort_status status = check_batches(call);
+    if (status != TORT_OK) return status;
     int64_t work = params->bins_high * params->bins_wide * 100;
     tort_parallel(call, params->regions * params->channels, work, align_items, (void *)call);
+    return TORT_OK;
+}
+
+/* ---- CropAndResize ----------------------------------------------------------------------------------------------- */
+
+/* Where sample i of `bins` is along an axis of `size` elements. Corners of the region are 0 to 1 from the first element
+ * to the last; a single sample is in the middle. Computed as float where the regions are not doubles, as onnxruntime
+ * does: whether the last sample is still in the image hangs on the last bit. */
+static double crop_place(tort_type type, double start, double end, int64_t size, int64_t bins, int64_t i) {
+    const double last = (double)(size - 1);
+    if (bins == 1) return as_float(type, 0.5 * as_float(type, start + end) * last);
+    if (i == bins - 1) return as_float(type, end * last);
+    const double span = as_float(type, as_float(type, end - start) * last);
+    const double step = as_float(type, span / (double)(bins - 1));
+    return as_float(type, as_float(type, start * last) + as_float(type, (double)i * step));
+}
+
+/* Between the elements around place `at` of the row that begins at element `row`. */
+static double between_columns(const tort_tensor *x, int64_t row, double at) {
+    const double left = tort_element_at(x, row + (int64_t)at), right = tort_element_at(x, row + (int64_t)ceil(at));
+    return left + (right - left) * (at - floor(at));
+}
+
+/* The sample at (at_y, at_x) of the channel whose first element is `base`. Elements beside a whole place do not count,
+ * as in sample_at they would: 0 times infinity. */
+static double crop_sample(const tort_call *call, int64_t base, double at_y, double at_x) {
+    const roi_params *params = call->params;
+    const tort_tensor *x = &call->inputs[0];
+    if (!(at_y >= 0 && at_y <= (double)(params->height - 1) && at_x >= 0 && at_x <= (double)(params->width - 1)))
+        return params->outside;
+    if (params->nearest) return tort_element_at(x, base + (int64_t)round(at_y) * params->width + (int64_t)round(at_x));
+    const double top = between_columns(x, base + (int64_t)at_y * params->width, at_x);
+    const double bottom = between_columns(x, base + (int64_t)ceil(at_y) * params->width, at_x);
+    return top + (bottom - top) * (at_y - floor(at_y));
+}
+
+/* Items are (region, channel). */
+static void crop_items(void *arg, int64_t begin, int64_t end) {
+    const tort_call *call = arg;
+    const roi_params *params = call->params;
+    const tort_tensor *rois = &call->inputs[1], *y = &call->outputs[0];
+    for (int64_t item = begin; item < end; item++) {
+        const int64_t r = item / params->channels;
+        const int64_t channel = region_batch(call, r) * params->channels + item % params->channels;
+        double corners[4]; /* y1, x1, y2, x2 */
+        tort_load_doubles(rois->type, rois->data, 4 * r, 4, corners);
+        for (int64_t bin = 0; bin < params->bins_high * params->bins_wide; bin++) {
+            double at_y = crop_place(rois->type, corners[0], corners[2], params->height, params->bins_high,
+                                     bin / params->bins_wide);
+            double at_x = crop_place(rois->type, corners[1], corners[3], params->width, params->bins_wide,
+                                     bin % params->bins_wide);
+            double value = crop_sample(call, channel * params->height * params->width, at_y, at_x);
+            tort_store_doubles(y->type, y->data, item * params->bins_high * params->bins_wide + bin, 1, &value);
+        }
+    }
+}
+
+static tort_status crop_and_resize(const tort_call *call) {
+    const roi_params *params = call->params;
+    if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
+    tort_status status = check_batches(call);
+    if (status != TORT_OK) return status;
+    int64_t work = params->bins_high * params->bins_wide * 50;
+    tort_parallel(call, params->regions * params->channels, work, crop_items, (void *)call);
     return TORT_OK;
 }
 
@@ -308,5 +421,8 @@ const tort_op tort_ops_roi[] = {
     {"", "RoiAlign", 22, 28, ALIGN_INPUTS, "T1=floats13 T2=int64", ALIGN_ATTRIBUTES TRANSFORM, ALIGN},
     {"", "MaxRoiPool", 1, 21, "X:T rois:T", "Y:T", "T=floats", "pooled_shape:ints! spatial_scale:float=1", POOL},
     {"", "MaxRoiPool", 22, 28, "X:T rois:T", "Y:T", "T=floats13", "pooled_shape:ints! spatial_scale:float=1", POOL},
+    {"com.microsoft", "CropAndResize", 1, 1, "X:T1 rois:T1 batch_indices:T2 crop_size:T2", "Y:T1", "T1=floats T2=int32",
+     "mode:string=bilinear extrapolation_value:float=0", 1u << 3, 0, sizeof(roi_params), infer_crop, resolve_crop,
+     crop_and_resize},
     {0},
 };

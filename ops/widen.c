@@ -10,7 +10,7 @@ bool tort_widen_scratch(const tort_node_view *node, int32_t count, size_t *bytes
     *bytes = 0;
     if (is_wide(node->inputs[0].type)) return true;
     for (int32_t i = 0; i < node->input_count && i < count; i++) {
-        size_t size = tort_has_input(node, i) && node->inputs[i].rank >= 0 ? sizeof(float) : 0;
+        size_t size = node->inputs[i].type == node->inputs[0].type && node->inputs[i].rank >= 0 ? sizeof(float) : 0;
         for (int32_t k = 0; k < node->inputs[i].rank; k++) {
             if (!tort_dim_known(node->inputs[i].dims[k]))
                 size = 0;

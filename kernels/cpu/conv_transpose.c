@@ -235,6 +235,12 @@ static tort_status run_conv_transpose(const tort_call *call) {
     return TORT_OK;
 }
 
+static tort_status run_dynamic_pads(const tort_call *call) {
+    tort_tensor inputs[3];
+    const tort_call plain = tort_conv_without_pads(call, inputs);
+    return run_conv_transpose(&plain);
+}
+
 const tort_kernel tort_cpu_conv_transpose[] = {
     {.domain = "",
      .op = "ConvTranspose",
@@ -244,5 +250,13 @@ const tort_kernel tort_cpu_conv_transpose[] = {
      .pack_size = pack_size_conv_transpose,
      .prepare = prepare_conv_transpose,
      .run = run_conv_transpose},
+    {.domain = "com.microsoft",
+     .op = "ConvTransposeWithDynamicPads",
+     .name = "conv_transpose_packed_gemm",
+     .claim = claim_conv_transpose,
+     .size = size_conv_transpose,
+     .pack_size = pack_size_conv_transpose,
+     .prepare = prepare_conv_transpose,
+     .run = run_dynamic_pads},
     {.op = NULL},
 };

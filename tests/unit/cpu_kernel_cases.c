@@ -153,7 +153,7 @@ static void make_nhwc_depthwise_conv(random_node *n, random_source *r) {
     n->opset = 1;
 }
 
-static void make_conv_transpose(random_node *n, random_source *r) {
+void make_conv_transpose(random_node *n, random_source *r) {
     const int32_t axes = (int32_t)draw(r, 1, 3);
     const int64_t group = chance(r, 60) ? 1 : draw(r, 2, 3);
     const int64_t channels = pick(r, (const int64_t[]){1, 3, 7, 40}, 4);
@@ -541,6 +541,7 @@ const kernel_case kernel_cases[] = {
     {"tinyort", "FusedMatMul", "matmul_packed", make_matmul, "MatMul"},
     {"tinyort", "FusedMatMul", "matmul_packed", make_row_by_matrix, "MatMul"},
     {"tinyort", "FusedAttention", "attention_blocks", make_attention, NULL},
+    {"com.microsoft", "ConvTransposeWithDynamicPads", "conv_transpose_packed_gemm", make_dynamic_pads, NULL},
     {"com.microsoft", "FusedConv", "conv_packed_gemm", make_dense_conv, "Conv"},
     {"com.microsoft", "FusedConv", "conv_depthwise", make_depthwise_conv, "Conv"},
     {"com.microsoft", "NhwcConv", "conv_packed_gemm", make_nhwc_conv, NULL},

@@ -46,6 +46,7 @@ void add_tensor(random_node *n, random_source *r, int32_t rank, const int64_t *d
 void add_numbers(random_node *n, int32_t rank, const int64_t *dims, const int64_t *values); /* of int32 */
 void add_integers(random_node *n, random_source *r, tort_type type, int32_t rank, const int64_t *dims);
 tort_type byte_type(random_source *r); /* int8 or uint8 */
+void make_conv_transpose(random_node *n, random_source *r);
 void make_qlinear_conv(random_node *n, random_source *r);
 void make_map(random_node *n, random_source *r);
 void make_matmul(random_node *n, random_source *r);
@@ -54,6 +55,7 @@ void make_swish(random_node *n, random_source *r);
 
 /* cpu_kernel_cases_microsoft.c */
 void add_operator_activation(random_node *n, random_source *r, bool exact);
+void make_dynamic_pads(random_node *n, random_source *r);
 void make_activated_gemm(random_node *n, random_source *r);
 void make_transposed_matmul(random_node *n, random_source *r);
 void make_older_matmul(random_node *n, random_source *r);

@@ -106,6 +106,25 @@ void make_gelu_matmul(random_node *n, random_source *r) {
     n->tolerance = 1e-5f;
 }
 
+/* A ConvTranspose whose pads are input 2, which is in the model; B comes behind them. */
+void make_dynamic_pads(random_node *n, random_source *r) {
+    make_conv_transpose(n, r);
+    const tort_tensor bias = n->input_count > 2 ? n->inputs[2] : (tort_tensor){.type = TORT_UNDEFINED};
+    const tort_attribute *last = &n->attributes[n->attribute_count - 1];
+    const int64_t count = last->count;
+    n->input_count = 2;
+    if (strcmp(last->name, "pads") == 0) {
+        add_integers(n, r, TORT_INT64, 1, &count);
+        memcpy(n->inputs[2].data, last->u.ints, (size_t)count * sizeof *last->u.ints);
+        n->constant[2] = true;
+        n->attribute_count--;
+    } else {
+        n->inputs[n->input_count++] = (tort_tensor){.type = TORT_UNDEFINED};
+    }
+    n->inputs[n->input_count++] = bias;
+    n->opset = 1;
+}
+
 /* ---- activations ------------------------------------------------------------------------------------------------- */
 
 void make_map_of_microsoft(random_node *n, random_source *r) {

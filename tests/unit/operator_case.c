@@ -119,7 +119,9 @@ static const char *read_tensors(const char *at, case_tensor *tensors, int32_t *c
 }
 
 static void read_refusal(const char *at, operator_case *out) {
-    out->refusal = !strncmp(at, "RUN ", 4)            ? TORT_E_RUN
+    out->run_alone = !strncmp(at, "VALUE ", 6);
+    out->refusal = out->run_alone                     ? TORT_E_RUN
+                   : !strncmp(at, "RUN ", 4)          ? TORT_E_RUN
                    : !strncmp(at, "MODEL ", 6)        ? TORT_E_MODEL
                    : !strncmp(at, "UNSUPPORTED ", 12) ? TORT_E_UNSUPPORTED
                                                       : TORT_OK;

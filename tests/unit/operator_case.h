@@ -3,8 +3,8 @@
  *   "NAME OPSET; attribute=value ...; input; input -> output; output", or "... -> error CODE words of the message"
  *
  * NAME is "DOMAIN.NAME" where the domain is not the main one. A list is "1,2,3", a tensor "f32[2,1] 0.5 -3" (in an
- * attribute "f32[2]:0.5:-3"), an absent one "-". CODE is MODEL, UNSUPPORTED, or RUN where only values that come at the
- * run are wrong; as constants they are the model's. */
+ * attribute "f32[2]:0.5:-3"), an absent one "-". CODE is MODEL, UNSUPPORTED, RUN where only values that come at the run
+ * are wrong; as constants they are the model's; or VALUE where nobody looks at them before the run. */
 #ifndef TORT_TESTS_UNIT_OPERATOR_CASE_H
 #define TORT_TESTS_UNIT_OPERATOR_CASE_H
 
@@ -34,6 +34,7 @@ typedef struct operator_case {
     char name[MOST_WORD], domain[MOST_WORD], attributes[640];
     int opset;           /* of the domain */
     tort_status refusal; /* TORT_OK: it has outputs */
+    bool run_alone;      /* finds it, also of constants */
     char message[128];
     int32_t input_count, output_count;
     case_tensor inputs[MOST_TENSORS], outputs[MOST_TENSORS];

@@ -233,5 +233,42 @@ const char *const operator_refusals[] = {
     "com.microsoft.Trilu 1; ; f32[1,1] 1; i64[2] 0 1 -> error MODEL k has 2 elements",
     "com.microsoft.MatMulIntegerToFloat 1; ; u8[1,1] 1; u8[1,1] 1; f32[] 1; f32[] 1; -; -; f32[1,1] 1 -> error MODEL bias "
     "has rank 2, expected a list of the columns of B",
+
+    /* Regions and windows. */
+    "com.microsoft.CropAndResize 1; mode=area; f32[1,1,2,2] 1 2 3 4; f32[1,4] 0 0 1 1; i32[1] 0; i32[2] 1 1 -> error "
+    "MODEL mode \"area\" is not known; expected bilinear or nearest",
+    "com.microsoft.CropAndResize 1; ; f32[1,2,2] 1 2 3 4; f32[1,4] 0 0 1 1; i32[1] 0; i32[2] 1 1 -> error MODEL X has "
+    "rank 3",
+    "com.microsoft.CropAndResize 1; ; f32[1,1,2,2] 1 2 3 4; f32[4] 0 0 1 1; i32[1] 0; i32[2] 1 1 -> error MODEL rois has "
+    "rank 1",
+    "com.microsoft.CropAndResize 1; ; f32[1,1,2,2] 1 2 3 4; f32[1,5] 0 0 1 1 1; i32[1] 0; i32[2] 1 1 -> error MODEL rois "
+    "has 5 columns; expected 4",
+    "com.microsoft.CropAndResize 1; ; f32[1,1,2,2] 1 2 3 4; f32[1,4] 0 0 1 1; i32[2] 0 0; i32[2] 1 1 -> error MODEL "
+    "batch_indices must have shape [1]",
+    "com.microsoft.CropAndResize 1; ; f32[1,1,2,2] 1 2 3 4; f32[1,4] 0 0 1 1; i32[1] 0; i32[3] 1 1 1 -> error MODEL "
+    "crop_size has 3 entries, expected 2",
+    "com.microsoft.CropAndResize 1; ; f32[1,1,2,2] 1 2 3 4; f32[1,4] 0 0 1 1; i32[1] 0; i32[1,2] 1 1 -> error MODEL "
+    "crop_size has rank 2",
+    "com.microsoft.CropAndResize 1; ; f32[1,1,2,2] 1 2 3 4; f32[1,4] 0 0 1 1; i32[1] 0; i32[2] 1 0 -> error RUN "
+    "crop_size has 0 at place 1, expected 1 or more",
+    "com.microsoft.CropAndResize 1; ; f32[1,1,2,2] 1 2 3 4; f32[1,4] 0 0 1 1; i32[1] 1; i32[2] 1 1 -> error VALUE region "
+    "0 is of batch 1, which is not in [0, 1)",
+    "com.microsoft.CropAndResize 1; ; f32[1,1,2,2] 1 2 3 4; f32[2,4] 0 0 1 1 0 0 1 1; i32[2] 0 -1; i32[2] 1 1 -> error "
+    "VALUE region 1 is of batch -1",
+    "RoiAlign 16; ; f32[1,1,1,1] 1; f32[1,4] 0 0 1 1; i64[1] 2 -> error VALUE region 0 is of batch 2, which is not in [0, 1)",
+    "com.microsoft.MaxpoolWithMask 1; ; f32[1,1,2] 1 2; i32[1,1,2] 1 1 -> error MODEL attribute kernel_shape is missing",
+    "com.microsoft.MaxpoolWithMask 1; kernel_shape=1; f32[1,1,2] 1 2; i32[2] 1 1 -> error MODEL M has rank 1 and X rank 3",
+    "com.microsoft.MaxpoolWithMask 1; kernel_shape=1; f32[1,1,2] 1 2; i32[1,1,1] 1 -> error MODEL dimension 2 of M is 1, "
+    "expected 2",
+    "com.microsoft.MaxpoolWithMask 1; kernel_shape=1; f32[1,1,2] 1 2; i32[1,2,2] 1 1 1 1 -> error MODEL dimension 1 of M is "
+    "2, expected 1 as X has, or 1",
+    "com.microsoft.ConvTransposeWithDynamicPads 1; ; f32[1,1,2] 1 2; f32[1,1,1] 1; i64[3] 0 0 0 -> error MODEL Pads has 3 "
+    "entries, expected 2",
+    "com.microsoft.ConvTransposeWithDynamicPads 1; ; f32[1,1,2] 1 2; f32[1,1,1] 1; i64[1,2] 0 0 -> error MODEL Pads has rank 2",
+    "com.microsoft.ConvTransposeWithDynamicPads 1; ; f32[1,1,2] 1 2; f32[1,1,1] 1; i64[2] 0 2147483648 -> error RUN Pads[1] is "
+    "2147483648, expected -2147483647 to 2147483647",
+    "com.microsoft.ConvTransposeWithDynamicPads 1; ; f32[1,1,2] 1 2; f32[1,1,1] 1; i64[2] 1 2 -> error RUN pads are too large",
+    "com.microsoft.ConvTransposeWithDynamicPads 1; ; f32[1,1,2] 1 2; f32[1,1,1] 1; i64[2] 0 0; f32[2] 1 2 -> error MODEL B has "
+    "2 elements, expected 1",
     NULL,
 };

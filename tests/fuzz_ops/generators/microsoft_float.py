@@ -11,9 +11,9 @@ from .products import convolution, matrix_shapes
 DOMAIN = "com.microsoft"
 
 
-def usually_float(m):
+def usually_float(m, constraint="T"):
     if m.chance(0.85):
-        m.types["T"] = TensorProto.FLOAT
+        m.types[constraint] = TensorProto.FLOAT
 
 
 # ---- products -------------------------------------------------------------------------------------------------------

@@ -5,6 +5,8 @@ from maker import Node, Tensor, ops
 from onnx import TensorProto
 
 from .microsoft_float import DOMAIN, usually_float
+from .pooling import image, window
+from .products import conv_transpose
 
 
 # ---- kin of operators of the main domain ------------------------------------------------------------------------------
@@ -130,3 +132,43 @@ def group_norm(m):
         return Node(inputs, attributes)
     inputs.append(m.tensor("T", shape if m.chance(0.7) else [shape[0], channels]))
     return Node(inputs + ([m.tensor("T", [channels])] if m.chance(0.5) else []), attributes, [True, m.chance(0.5)])
+
+
+# ---- images ----------------------------------------------------------------------------------------------------------
+
+
+@ops("CropAndResize", domain=DOMAIN, sums=True)
+def crop_and_resize(m):
+    """Boxes of corners from 0 to 1: whole images, reversed ones, such as reach beyond the image, and single places."""
+    usually_float(m, "T1")
+    batch, regions = m.number(1, 2), m.number(0, 3)
+    corner = lambda: m.pick(0.0, 1.0, 0.5, 0.25, round(m.random.random(), 2), round(m.random.uniform(-0.5, 1.5), 2))
+    rois = [[corner() for _ in range(4)] if m.chance(0.9) else [corner()] * 4 for _ in range(regions)]
+    attributes = m.word("mode", "bilinear", "nearest") | ({"extrapolation_value": m.pick(-1.0, 2.5)} if m.chance(0.4) else {})
+    return Node([m.tensor("T1", [batch, m.number(1, 2), m.number(1, 7), m.number(1, 7)]),
+                 Tensor(m.type("T1"), np.array(rois, np.float64).reshape([regions, 4])),
+                 m.list([m.number(0, batch - 1) for _ in range(regions)], "T2"),
+                 m.list([m.number(1, 5), m.number(1, 5)], "T2")], attributes)
+
+
+@ops("MaxpoolWithMask", domain=DOMAIN)
+def maxpool_with_mask(m):
+    """The mask is mostly one for all images: onnxruntime finds no others."""
+    spatial = m.pick(1, 2, 2, 3)
+    lead, dims = image(m, spatial)
+    attributes = window(m, spatial, dims, dilates=False) | m.flags("storage_order")
+    one_each = [n if m.chance(0.1) else 1 for n in lead]
+    mask = m.rng.random([*one_each, *dims]) < m.pick(0.6, 0.95)
+    return Node([m.tensor("T", lead + dims), Tensor(TensorProto.INT32, mask.astype(np.int32))], attributes)
+
+
+@ops("ConvTransposeWithDynamicPads", domain=DOMAIN, sums=True)
+def conv_transpose_with_dynamic_pads(m):
+    usually_float(m)
+    node = conv_transpose(m)
+    pads = node.attributes.pop("pads", None)
+    if pads is None and m.chance(0.9):
+        pads = [m.number(0, 1)] * (2 * (len(node.inputs[0].shape) - 2))
+    node.inputs.insert(2, None if pads is None else m.list(pads))
+    node.attributes.pop("output_shape", None)
+    return node
