@@ -46,8 +46,20 @@ void tort_conv_rows(const tort_call *call, tort_conv_loop *loop, tort_conv_row r
 /* The same for the inputs X, W and B as they are, rounded to the type of Y. */
 tort_status tort_conv_run(const tort_call *call, tort_conv_row row);
 double tort_conv_bias(const tort_conv_loop *loop, int64_t m);
-/* A call of ConvTransposeWithDynamicPads as one of ConvTranspose: X, W and B are put into inputs[3], which it borrows.
- */
-tort_call tort_conv_without_pads(const tort_call *call, tort_tensor *inputs);
+
+/* The input Pads of ConvTransposeWithDynamicPads, which is in the params; B follows it. */
+enum { TORT_CONV_PADS = 2 };
+
+/* A call of it as one of ConvTranspose, which borrows `inputs`, three of them: X, W and B are put there. */
+static inline tort_call tort_conv_without_pads(const tort_call *call, tort_tensor *inputs) {
+    tort_call plain = *call;
+    const tort_tensor *bias = tort_call_input(call, TORT_CONV_PADS + 1);
+    inputs[0] = call->inputs[0];
+    inputs[1] = call->inputs[1];
+    if (bias) inputs[2] = *bias;
+    plain.inputs = inputs;
+    plain.input_count = bias ? 3 : 2;
+    return plain;
+}
 
 #endif

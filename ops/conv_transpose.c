@@ -12,10 +12,8 @@
 
 /* ---- infer ------------------------------------------------------------------------------------------------------- */
 
-enum { PADS = 2 }; /* the input of ConvTransposeWithDynamicPads; what follows it is one place further than elsewhere */
-
 static bool takes_pads(const tort_node_view *node) {
-    return node->op->shape_inputs >> PADS & 1;
+    return node->op->shape_inputs >> TORT_CONV_PADS & 1;
 }
 
 /* output_shape: an entry for each spatial axis, or none. Some exporters put batch and channels in front, which are
@@ -48,7 +46,7 @@ static bool is_same(const tort_sliding *window) {
 static tort_status read_pads(const tort_node_view *node, tort_sliding *window, bool *unknown, tort_error *error) {
     tort_numbers pads;
     const int32_t axes = window->axes;
-    tort_status status = tort_read_numbers(node, PADS, "Pads", &pads, error);
+    tort_status status = tort_read_numbers(node, TORT_CONV_PADS, "Pads", &pads, error);
     if (!status && pads.known != TORT_ABSENT) status = tort_check_entries(error, "Pads", pads.count, 2 * axes);
     *unknown = pads.known == TORT_UNKNOWN;
     if (status || pads.known != TORT_KNOWN || is_same(window)) return status;
@@ -123,7 +121,7 @@ static tort_status check_channels(const tort_infer *infer, const tort_info *x, c
 }
 
 static tort_status check_bias(const tort_infer *infer, tort_dim filters) {
-    const int32_t input = takes_pads(infer->node) ? PADS + 1 : 2;
+    const int32_t input = takes_pads(infer->node) ? TORT_CONV_PADS + 1 : 2;
     if (!tort_has_input(infer->node, input)) return TORT_OK;
     const tort_info *b = &infer->node->inputs[input];
     if (b->rank >= 0 && b->rank != 1)
@@ -201,7 +199,7 @@ static tort_status resolve_conv_transpose(tort_resolve *resolve) {
     tort_sliding_place(resolve->node, window);
     window->auto_pad = auto_pad;
     place_padding(window, &sizes);
-    if (!tort_widen_scratch(resolve->node, PADS + 2, &resolve->scratch_bytes))
+    if (!tort_widen_scratch(resolve->node, TORT_CONV_PADS + 2, &resolve->scratch_bytes))
         return tort_out_of_memory(resolve->error, SIZE_MAX);
     return TORT_OK;
 }
@@ -260,17 +258,6 @@ static tort_status run_conv_transpose(const tort_call *call) {
     return tort_conv_run(call, transpose_row);
 }
 
-tort_call tort_conv_without_pads(const tort_call *call, tort_tensor *inputs) {
-    tort_call plain = *call;
-    const tort_tensor *bias = tort_call_input(call, PADS + 1);
-    inputs[0] = call->inputs[0];
-    inputs[1] = call->inputs[1];
-    if (bias) inputs[2] = *bias;
-    plain.inputs = inputs;
-    plain.input_count = bias ? 3 : 2;
-    return plain;
-}
-
 static tort_status run_dynamic_pads(const tort_call *call) {
     tort_tensor inputs[3];
     const tort_call plain = tort_conv_without_pads(call, inputs);
@@ -300,7 +287,7 @@ const tort_op tort_ops_conv_transpose[] = {
      .types = "T=floats",
      .attributes = "auto_pad:string=NOTSET dilations:ints group:int=1 kernel_shape:ints output_padding:ints "
                    "strides:ints",
-     .shape_inputs = 1u << PADS,
+     .shape_inputs = 1u << TORT_CONV_PADS,
      .params_size = sizeof(tort_conv_params),
      .infer = infer_conv_transpose,
      .resolve = resolve_conv_transpose,

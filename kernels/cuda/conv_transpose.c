@@ -1,5 +1,5 @@
-/* conv_transpose.c - row and claim of ConvTranspose. Output sizes, output_padding and automatic padding are decoded by
- * ops/conv_transpose.c. Kernel: conv_transpose.cu. */
+/* conv_transpose.c - rows and claim of ConvTranspose, also with pads that are an input. Output sizes, output_padding
+ * and automatic padding are decoded by ops/conv_transpose.c. Kernel: conv_transpose.cu. */
 #include "kernels/cuda/conv_transpose.h"
 
 #include "ops/conv.h"
@@ -18,6 +18,12 @@ static tort_status prepare_conv_transpose(tort_prepare *p) {
 static tort_status run_conv_transpose(const tort_call *call) {
     return tort_cuda_conv_run_by(call, gpu_run_conv_transpose);
 }
+
+static tort_status run_dynamic_pads(const tort_call *call) {
+    tort_tensor inputs[3];
+    const tort_call plain = tort_conv_without_pads(call, inputs);
+    return run_conv_transpose(&plain);
+}
 #endif
 
 const tort_kernel tort_cuda_conv_transpose_kernels[] = {
@@ -27,5 +33,12 @@ const tort_kernel tort_cuda_conv_transpose_kernels[] = {
      .claim = claim_conv_transpose,
      .prepare = CUDA_ONLY(prepare_conv_transpose),
      .run = CUDA_ONLY(run_conv_transpose)},
+    {.domain = "com.microsoft",
+     .op = "ConvTransposeWithDynamicPads",
+     .name = "conv_transpose",
+     .host_inputs = 1u << TORT_CONV_PADS,
+     .claim = claim_conv_transpose,
+     .prepare = CUDA_ONLY(prepare_conv_transpose),
+     .run = CUDA_ONLY(run_dynamic_pads)},
     {.op = NULL},
 };

@@ -478,6 +478,8 @@ const char *const kernel_cases[] = {
     "ConvTranspose 22; group=2 dilations=2,1 strides=1,2; T[1,6,a+1,b+1]~-1,1 T[6,d,2,3]~-1,1 T[2*d]",
     "ConvTranspose 22; auto_pad=SAME_LOWER strides=2,2; T[1,3,a+1,b+1]~-1,1 T[3,d,3,3]~-1,1",
     "ConvTranspose 11; output_shape=13 strides=3; T[2,c,4]~-1,1 T[c,d,5]~-1,1 T[d]",
+    "com.microsoft.ConvTransposeWithDynamicPads 1; strides=2,1; T[2,c,a+2,b+2]~-1,1 T[c,d,3,2]~-1,1 i64[4]=1,0,0,1 T[d]",
+    "com.microsoft.ConvTransposeWithDynamicPads 1; group=2; T[1,6,a+2]~-1,1 T[6,d,3]~-1,1 i64[2]=0,2",
     /* ---- attention.c ---- */
     "Attention 23; ; T[2,3,a,c] T[2,3,b+1,c] T[2,3,b+1,d]",
     "Attention 23; is_causal=1 scale=0.3; T[2,3,a,c] T[2,3,a,c] T[2,3,a,c]",
