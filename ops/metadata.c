@@ -229,6 +229,11 @@ static tort_status unsqueeze_infer(tort_infer *infer) {
     return rank <= 1 ? tort_infer_forward_elements(infer, 0, 0) : TORT_OK;
 }
 
+static tort_status expand_infer(tort_infer *infer) {
+    tort_status status = tort_check_single(infer->node, 1, "axis", infer->error);
+    return status ? status : unsqueeze_infer(infer);
+}
+
 /* ---- Identity ----------------------------------------------------------------------------------------------- */
 
 static tort_status identity_infer(tort_infer *infer) {
@@ -328,7 +333,7 @@ const tort_op tort_ops_metadata[] = {
     UNSQUEEZE(24, 24, "all24"),
     UNSQUEEZE(25, 28, "all25"),
     {"com.microsoft", "ExpandDims", 1, 1, "X:T axis:int32", "Y:T", "T=all", "", .shape_inputs = 1u << 1,
-     .flags = TORT_OP_ALIAS, .infer = unsqueeze_infer},
+     .flags = TORT_OP_ALIAS, .infer = expand_infer},
     IDENTITY(1, 12, "T", "all", TORT_OP_ALIAS),
     IDENTITY(13, 13, "T", "all13", TORT_OP_ALIAS),
     IDENTITY(14, 15, "V", "all13|seq(all)", TORT_OP_ALIAS | TORT_OP_VALUES),

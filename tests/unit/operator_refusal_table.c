@@ -231,6 +231,7 @@ const char *const operator_refusals[] = {
     /* Where one number is expected there may be none, or more. */
     "Trilu 14; ; f32[1,1] 1; i64[0] -> error MODEL k has 0 elements along dimension 0, expected a single element",
     "com.microsoft.Trilu 1; ; f32[1,1] 1; i64[2] 0 1 -> error MODEL k has 2 elements",
+    "com.microsoft.ExpandDims 1; ; f32[1,1] 1; i32[0] -> error MODEL axis has 0 elements",
     "com.microsoft.MatMulIntegerToFloat 1; ; u8[1,1] 1; u8[1,1] 1; f32[] 1; f32[] 1; -; -; f32[1,1] 1 -> error MODEL bias "
     "has rank 2, expected a list of the columns of B",
 
