@@ -3,8 +3,8 @@
  * How many tokens there are depends on data: infer counts them. Marks are the characters 2 and 3 around the tokens.
  * Patterns are compiled when a model is loaded and in each run, since params hold no pointers. */
 #include "ops/extra/regex.h"
-#include "ops/shapes.h"
 #include "runtime/base/error.h"
+#include "runtime/op.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -169,7 +169,7 @@ static tort_status infer_tokens(tort_infer *infer, const splitter *split) {
         return tort_fail(infer->error, TORT_E_MODEL, "X has rank %d, expected [C] or [N, C]", x->rank);
     tort_dim dims[3];
     for (int32_t k = 0; k < x->rank; k++) dims[k] = x->dims[k];
-    const tort_dim count = tort_dim_product(infer->dims, x->rank, x->dims);
+    const tort_dim count = x->rank == 1 ? x->dims[0] : tort_dim_mul(infer->dims, x->dims[0], x->dims[1]);
     dims[x->rank] = tort_dim_fresh(infer->dims, true);
     if (count == 0) dims[x->rank] = 0;
     if (x->data && tort_dim_known(count)) {
@@ -182,7 +182,7 @@ static tort_status infer_tokens(tort_infer *infer, const splitter *split) {
 
 static tort_status tokenizer_infer(tort_infer *infer) {
     splitter split = {0};
-    tort_infer_unknown(infer, 0, TORT_STRING);
+    tort_infer_shape(infer, 0, TORT_STRING, -1, NULL);
     tort_status status = check_node(infer->node, infer->error);
     if (!status) status = open_node(infer, &split);
     if (!status) status = infer_tokens(infer, &split);
