@@ -11,7 +11,7 @@
 #include "runtime/graph/graph.h"
 
 /* Of this header and provider.h: an application that brings operators or providers was compiled with this number. */
-#define TORT_PROVIDER_ABI 7u
+#define TORT_PROVIDER_ABI 8u
 
 #ifdef __cplusplus
 extern "C" {
@@ -235,6 +235,7 @@ enum {
     TORT_OP_JOINS = 1u << 11,    /* its inputs are the parts of output 0: likewise */
     TORT_OP_IN_PLACE = 1u << 12, /* `reference` may write output 0 over any input, as tort_kernel.in_place tells */
     TORT_OP_LIKE = 1u << 13,     /* reads of input 1 only its type (CastLike): folded though that is made in the run */
+    TORT_OP_PICKS = 1u << 15,    /* of input 0 it reads no more than its outputs take */
     TORT_OP_ONCE = 1u << 14, /* its params depend on attributes alone, and may be large: all plans of a session share
                               * them. resolve is first called with params NULL, to tell how many bytes they are */
     TORT_OP_VALUES = 1u << 8 /* takes or makes sequences, optionals or maps: `reference` does so too, by
@@ -260,6 +261,16 @@ typedef struct tort_op {
     tort_status (*resolve)(tort_resolve *resolve);   /* NULL: nothing to decode */
     tort_status (*reference)(const tort_call *call); /* NULL for aliases, metadata and control flow */
 } tort_op;
+
+/* The floating-point operations of a node of such an operator, in all its versions, whose params were made for known
+ * shapes: 2 a multiply-add, of products and convolutions alone. Negative: not to be told. */
+typedef struct tort_flops {
+    const char *domain, *name;
+    double (*count)(const void *params);
+} tort_flops;
+
+/* Ends with a row whose name is NULL. In ops/flops.c. */
+extern const tort_flops tort_flops_table[];
 
 /* An operator that this build knows by name alone: the report says why it does not run, and what to do. */
 typedef struct tort_refusal {

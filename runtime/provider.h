@@ -268,6 +268,9 @@ typedef struct tort_provider {
     const tort_kernel *segments;
     /* What its kernels read and write beside plain tensors; ends with a row whose name is NULL. NULL: nothing. */
     const tort_layout *layouts;
+    /* Measures what its kernels could do at most, in some tenths of a second, on the threads of env; *peak comes as 0,
+     * and what cannot be told stays so. NULL: nothing can. */
+    void (*peak)(void *device, const tort_env *env, tort_peak *peak);
 } tort_provider;
 
 /* Does the row run the operator's plain loop? Not in the memory of a device, even where the row of a described one has

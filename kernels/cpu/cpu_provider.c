@@ -280,4 +280,5 @@ const tort_provider tort_provider_cpu = {
     .describe = cpu_describe,
     .open = cpu_open,
     .close = cpu_close,
+    .peak = tort_cpu_peak,
 };

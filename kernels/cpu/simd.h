@@ -147,6 +147,8 @@ typedef struct tort_simd {
      * tree, column c of row i is x[c * TORT_TREE_LANES + i]; of one row in as many trees. */
     void (*walk_rows)(const struct tort_tree_record *tree, const float *x, uint32_t bits, float *leaves);
     void (*walk_trees)(const struct tort_tree_record *const *trees, const float *x, uint32_t bits, float *leaves);
+    /* Does rounds of multiply-adds and nothing else, with *sum, which it overwrites; returns how many. */
+    double (*multiply_adds)(int64_t rounds, float *sum);
 } tort_simd;
 
 /* Is the epilogue's activation (NULL: none) no more than bounds? Else they are infinite. */

@@ -12,6 +12,7 @@
 #include "runtime/cli/cli.h"
 #include "runtime/cli/inputs.h"
 #include "runtime/cli/opening.h"
+#include "runtime/cli/profile.h"
 #include "runtime/cli/report_json.h"
 #include "runtime/cli/values.h"
 #include "runtime/tinyort_plan.h"
@@ -21,7 +22,10 @@
 typedef struct measurement {
     double *milliseconds; /* sorted */
     int32_t runs;
-    double load_ms; /* model and session, weights prepared */
+    double peak_bytes;    /* the most memory that was held */
+    double load_ms;       /* model and session, weights prepared */
+    cli_profile *profile; /* NULL: not asked for */
+    double *profiled;     /* milliseconds of the profiled runs, sorted, as many */
 } measurement;
 
 static int by_size(const void *a, const void *b) {
@@ -100,21 +104,84 @@ static tort_status run_once(const runs *r, double *milliseconds, tort_error *err
     return status;
 }
 
-static tort_status measure(const cli_options *options, const runs *r, measurement *m, tort_error *error) {
-    double seconds = options->seconds > 0 ? options->seconds : 3, begin = 0;
-    int32_t most = options->repeat ? options->repeat : MOST_RUNS;
-    m->milliseconds = cli_alloc((size_t)most, sizeof *m->milliseconds);
+static tort_status warm_up(const cli_options *options, const runs *r, tort_error *error) {
     tort_status status = TORT_OK;
-    for (int32_t i = -options->warmup; !status && !interrupted && m->runs < most; i++) {
-        double start = cli_seconds(), taken;
-        if (i == 0) begin = start;
-        if (i > 0 && !options->repeat && start - begin >= seconds) break;
+    for (int32_t i = 0; !status && !interrupted && i < options->warmup; i++) {
+        double taken;
         status = run_once(r, &taken, error);
-        if (i >= 0 && !status) m->milliseconds[m->runs++] = taken;
-        if (taken > 200) cli_progress("run %d: %.0f ms", i + 1, taken);
+        if (taken > 200) cli_progress("run %d: %.0f ms", i + 1 - options->warmup, taken);
     }
-    cli_progress_end();
+    return status;
+}
+
+/* The profile with the bytes and FLOPs of a run. */
+static tort_status begin_profile(tort_session *session, const runs *r, measurement *m, tort_error *error) {
+    double taken;
+    m->profile = cli_profile_new(session);
+    cli_profile_begin(m->profile, r->context, true);
+    tort_status status = run_once(r, &taken, error);
+    cli_profile_end(m->profile, r->context, 0);
+    return status;
+}
+
+static tort_status run_profiled(const runs *r, measurement *m, tort_error *error) {
+    double *taken = &m->profiled[m->profile->run_count];
+    cli_profile_begin(m->profile, r->context, false);
+    tort_status status = run_once(r, taken, error);
+    if (!status) cli_profile_end(m->profile, r->context, 1e-3 * *taken);
+    return status;
+}
+
+/* Profiled runs stand between the others, so that whatever else the machine does meets both. */
+static tort_status measure_runs(const cli_options *options, const runs *r, measurement *m, tort_error *error) {
+    const double seconds = options->seconds > 0 ? options->seconds : 3, begin = cli_seconds();
+    const int32_t most = options->repeat ? options->repeat : MOST_RUNS;
+    tort_status status = TORT_OK;
+    while (!status && !interrupted && m->runs < most) {
+        double taken;
+        if (m->runs && !options->repeat && cli_seconds() - begin >= seconds) break;
+        status = run_once(r, &taken, error);
+        if (!status && m->profile && !cli_profile_is_full(m->profile)) status = run_profiled(r, m, error);
+        if (!status) m->milliseconds[m->runs++] = taken;
+        if (taken > 200) cli_progress("run %d: %.0f ms", m->runs, taken);
+    }
+    return status;
+}
+
+static void sort_runs(measurement *m) {
     qsort(m->milliseconds, (size_t)m->runs, sizeof *m->milliseconds, by_size);
+    if (!m->profile || !m->runs) return;
+    const measurement profiled = {.milliseconds = m->profiled, .runs = m->profile->run_count};
+    qsort(m->profiled, (size_t)profiled.runs, sizeof *m->profiled, by_size);
+    m->profile->overhead = percentile(&profiled, 0.5) / percentile(m, 0.5);
+}
+
+/* The most memory that this process ever held. The kernel's own count starts with what the shell held before it became
+ * this program, so the one of its memory map is better where there is one; both are in units of 1024 bytes. */
+static double peak_resident_bytes(void) {
+    char line[200];
+    double kilobytes = 0;
+    FILE *file = fopen("/proc/self/status", "r");
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "VmHWM: %lf kB", &kilobytes) == 1) break;
+    if (file) fclose(file);
+    struct rusage usage;
+    if (kilobytes == 0 && getrusage(RUSAGE_SELF, &usage) == 0) kilobytes = (double)usage.ru_maxrss;
+    return 1024 * kilobytes;
+}
+
+static tort_status measure(const cli_options *options, tort_session *session, const runs *r, measurement *m,
+                           tort_error *error) {
+    const size_t most = options->repeat ? (size_t)options->repeat : MOST_RUNS;
+    m->milliseconds = cli_alloc(most, sizeof *m->milliseconds);
+    if (options->profile) m->profiled = cli_alloc(most, sizeof *m->profiled);
+    tort_status status = warm_up(options, r, error);
+    if (!status && options->profile && !interrupted) status = begin_profile(session, r, m, error);
+    if (!status) status = measure_runs(options, r, m, error);
+    cli_progress_end();
+    sort_runs(m);
+    m->peak_bytes = peak_resident_bytes(); /* before blocks that no cache holds */
+    if (!status && m->profile) cli_profile_finish(m->profile, session);
     if (!status && !m->runs) status = tort_fail(error, TORT_E_RUN, "interrupted before a run was measured");
     return status;
 }
@@ -130,7 +197,7 @@ static tort_status measure_bound(const cli_options *options, const tort_model *m
     r.made = cli_alloc((size_t)r.output_count, sizeof *r.made);
     if (!cli_only_tensors(model)) r.values = cli_input_values(inputs);
     tort_status status = move_inputs(session, context, inputs, tensors, error);
-    if (!status) status = measure(options, &r, m, error);
+    if (!status) status = measure(options, session, &r, m, error);
     free_moved(session, inputs, tensors);
     cli_values_free(r.values, r.input_count);
     free(r.made);
@@ -167,25 +234,12 @@ static tort_status work(cli_options *options, measurement *m, tort_model **loade
     cli_inputs_tell(inputs);
     if (signal(SIGINT, interrupt) == SIG_IGN) signal(SIGINT, SIG_IGN);
     status = measure_bound(options, model, *session, *context, inputs, m, error);
+    if (!status && options->trace) status = cli_profile_trace(m->profile, options->trace, error);
     if (status && !interrupted) cli_inputs_explain(inputs, model, error);
     return status;
 }
 
 /* ---- telling ----------------------------------------------------------------------------------------------------- */
-
-/* The most memory that this process ever held. The kernel's own count starts with what the shell held before it became
- * this program, so the one of its memory map is better where there is one; both are in units of 1024 bytes. */
-static double peak_resident_bytes(void) {
-    char line[200];
-    double kilobytes = 0;
-    FILE *file = fopen("/proc/self/status", "r");
-    while (file && fgets(line, sizeof line, file))
-        if (sscanf(line, "VmHWM: %lf kB", &kilobytes) == 1) break;
-    if (file) fclose(file);
-    struct rusage usage;
-    if (kilobytes == 0 && getrusage(RUSAGE_SELF, &usage) == 0) kilobytes = (double)usage.ru_maxrss;
-    return 1024 * kilobytes;
-}
 
 /* Threads that the nodes ran on: of the provider with the most of them; 0: not threads of this process. */
 static int32_t threads_of(const tort_report *report) {
@@ -224,7 +278,8 @@ static void fill_json(const cli_options *options, const measurement *m, const to
     cJSON_AddNumberToObject(latency, "p90", percentile(m, 0.9));
     cJSON_AddNumberToObject(latency, "p99", percentile(m, 0.99));
     cJSON_AddNumberToObject(root, "load_ms", m->load_ms);
-    cJSON_AddNumberToObject(root, "peak_rss_bytes", peak_resident_bytes());
+    cJSON_AddNumberToObject(root, "peak_rss_bytes", m->peak_bytes);
+    if (m->profile) cli_profile_json(m->profile, root);
 }
 
 static void print_text(const cli_options *options, const measurement *m, const tort_report *report) {
@@ -240,8 +295,8 @@ static void print_text(const cli_options *options, const measurement *m, const t
               percentile(m, 0.5), mean(m), percentile(m, 0.9), percentile(m, 0.99));
     cli_print(stdout, "  %d run%s%s", m->runs, m->runs == 1 ? "" : "s", interrupted ? " until interrupted" : "");
     if (threads) cli_print(stdout, ", %d thread%s", threads, threads == 1 ? "" : "s");
-    cli_print(stdout, ", load %.1f ms, peak memory %s\n", m->load_ms,
-              cli_bytes_text(peak_resident_bytes(), peak, sizeof peak));
+    cli_print(stdout, ", load %.1f ms, peak memory %s\n", m->load_ms, cli_bytes_text(m->peak_bytes, peak, sizeof peak));
+    if (m->profile) cli_profile_print(m->profile, options->profile_all, cli_width(stdout, 0));
     free(counts);
 }
 
@@ -265,6 +320,8 @@ int cli_bench(cli_options *options) {
                                                 .sessions = &session,
                                                 .session_count = 1,
                                                 .json = json});
+    cli_profile_free(m.profile);
+    free(m.profiled);
     free(m.milliseconds);
     tort_context_free(context);
     cli_inputs_free(&inputs);

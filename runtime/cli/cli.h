@@ -29,6 +29,7 @@ double cli_seconds(void); /* of a clock that only goes forward */
 
 /* "1x3x224x224", "?x3", "batch x 3"; "scalar" for rank 0. Into buffer, which is returned. */
 const char *cli_shape_text(int32_t rank, const int64_t *dims, const char *const *dim_names, char *buffer, size_t size);
+const char *cli_count_text(double count, char *buffer, size_t size); /* "12.4 M", "640" */
 const char *cli_bytes_text(double bytes, char *buffer, size_t size); /* "12.4 MB"; "?" for a negative number */
 
 /* Memory of the command line itself: ends the program when there is none. */

@@ -42,3 +42,14 @@ const char *cli_bytes_text(double bytes, char *buffer, size_t size) {
     snprintf(buffer, size, unit == 0 || bytes >= 99.95 ? "%.0f %s" : "%.1f %s", bytes, units[unit]);
     return buffer;
 }
+
+const char *cli_count_text(double count, char *buffer, size_t size) {
+    static const char *const units[] = {"", " k", " M", " G", " T"};
+    size_t unit = 0;
+    while (count >= (unit ? 999.95 : 9999.5) && unit + 1 < sizeof units / sizeof *units) {
+        count /= 1000;
+        unit++;
+    }
+    snprintf(buffer, size, unit ? "%.1f%s" : "%.0f%s", count, units[unit]);
+    return buffer;
+}

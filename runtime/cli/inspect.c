@@ -208,17 +208,6 @@ static void print_ports(const tort_model *model, const char *title, const int32_
     cli_table_print(table, stdout, width);
 }
 
-static const char *count_text(double count, char *buffer, size_t size) {
-    static const char *const units[] = {"", " k", " M", " G", " T"};
-    size_t unit = 0;
-    while (count >= (unit ? 999.95 : 9999.5) && unit + 1 < sizeof units / sizeof *units) {
-        count /= 1000;
-        unit++;
-    }
-    snprintf(buffer, size, unit ? "%.1f%s" : "%.0f%s", count, units[unit]);
-    return buffer;
-}
-
 static void add_line(cli_table *table, const char *title, char *text) {
     cli_cell(table, CLI_DIM, "%s", title);
     cli_cell(table, CLI_PLAIN, "%s", text);
@@ -239,9 +228,9 @@ static void print_head(const tort_model *model, const summary *s, int width) {
                    *model->opsets[i].domain ? model->opsets[i].domain : "ai.onnx", (long long)model->opsets[i].version);
     add_line(table, "IR version", versions);
     add_line(table, "parameters",
-             cli_format("%s in %s", count_text(s->parameters, parameters, sizeof parameters),
+             cli_format("%s in %s", cli_count_text(s->parameters, parameters, sizeof parameters),
                         cli_bytes_text(s->parameter_bytes, bytes, sizeof bytes)));
-    char *work = cli_format("%s", count_text(s->flops, flops, sizeof flops));
+    char *work = cli_format("%s", cli_count_text(s->flops, flops, sizeof flops));
     if (s->unknown_flops) cli_append(&work, " and those of %d nodes whose shapes need --shape", s->unknown_flops);
     cli_append(&work, " (convolutions and matrix products, 2 a multiply-add)");
     add_line(table, "FLOPs", work);
@@ -260,7 +249,7 @@ static void print_operators(const tort_model *model, const summary *s, int width
         if (op->unknown_flops)
             cli_cell(table, CLI_DIM, "? FLOPs");
         else if (op->flops > 0)
-            cli_cell(table, CLI_DIM, "%s FLOPs", count_text(op->flops, flops, sizeof flops));
+            cli_cell(table, CLI_DIM, "%s FLOPs", cli_count_text(op->flops, flops, sizeof flops));
         else
             cli_cell(table, CLI_PLAIN, "%s", "");
         cli_cell(table, CLI_RED, "%s", op->node->op ? "" : "not in this build");

@@ -21,7 +21,7 @@ cJSON *cli_json_new(void) {
 }
 
 /* Outside of strings a document is ASCII, and so are cJSON's own escapes: what is left to replace is inside of one. */
-static void print_safely(const char *text) {
+static void print_safely(FILE *file, const char *text) {
     const char *end = text + strlen(text);
     for (const char *from = text; from < end;) {
         const char *p = from, *next = from;
@@ -31,24 +31,31 @@ static void print_safely(const char *text) {
             valid = cli_next_character(&next, end, &c);
             if (!valid || (c != '\n' && c != '\t' && cli_is_unsafe(c))) break;
         }
-        fwrite(from, 1, (size_t)(p - from), stdout);
+        fwrite(from, 1, (size_t)(p - from), file);
         if (p == end) return;
         if (!valid)
-            cli_print(stdout, "\\ufffd");
+            cli_print(file, "\\ufffd");
         else if (c > 0xffff)
-            cli_print(stdout, "\\u%04x\\u%04x", 0xd7c0 + (c >> 10), 0xdc00 + (c & 0x3ff));
+            cli_print(file, "\\u%04x\\u%04x", 0xd7c0 + (c >> 10), 0xdc00 + (c & 0x3ff));
         else
-            cli_print(stdout, "\\u%04x", c);
+            cli_print(file, "\\u%04x", c);
         from = next;
     }
 }
 
 void cli_json_print(cJSON *root, bool one_line) {
     char *text = one_line ? cJSON_PrintUnformatted(root) : cJSON_Print(root);
-    print_safely(text);
+    print_safely(stdout, text);
     cli_print(stdout, "\n");
     cJSON_free(text);
     cJSON_Delete(root);
+}
+
+void cli_json_write(FILE *file, cJSON *item) {
+    char *text = cJSON_PrintUnformatted(item);
+    print_safely(file, text);
+    cJSON_free(text);
+    cJSON_Delete(item);
 }
 
 void cli_json_text(cJSON *object, const char *key, const char *text) {

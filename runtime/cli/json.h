@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <cjson/cJSON.h>
 
@@ -17,6 +18,9 @@ void cli_json_start(void);
 cJSON *cli_json_new(void);
 /* Prints on stdout, on one line or on many, and frees. */
 void cli_json_print(cJSON *root, bool one_line);
+
+/* Writes an object that is a part of a document, without a line end, and frees. */
+void cli_json_write(FILE *file, cJSON *item);
 
 void cli_json_text(cJSON *object, const char *key, const char *text); /* NULL: null */
 void cli_json_number(cJSON *object, const char *key, int64_t number); /* negative: null, not known */

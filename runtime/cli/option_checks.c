@@ -13,6 +13,7 @@ static const struct {
     {OPTION_LABELS, OPTION_TOP, "names the entries that --top lists: add --top 5"},
     {OPTION_FORMAT, OPTION_SAVE, "is that of the files which --save writes: add --save DIR"},
     {OPTION_ALLOW, OPTION_STRICT, "excuses operators from --strict: add --strict"},
+    {OPTION_TRACE, OPTION_PROFILE, "is that of the runs which --profile observes: add --profile"},
     {OPTION_MISSING, OPTION_EP, "lists what providers lack: say which, as in --ep cuda"},
 };
 

@@ -28,6 +28,8 @@ typedef enum cli_option {
     OPTION_SECONDS,
     OPTION_REPEAT,
     OPTION_WARMUP,
+    OPTION_PROFILE,
+    OPTION_TRACE,
     OPTION_RTOL,
     OPTION_ATOL,
     OPTION_SHAPES_ONLY,

@@ -28,6 +28,14 @@ static tort_status apply_random(cli_options *o, const char *value, tort_error *e
     return status;
 }
 
+static tort_status apply_profile(cli_options *o, const char *value, tort_error *error) {
+    static const char *const words[] = {"all"};
+    size_t chosen;
+    o->profile = true;
+    o->profile_all = value != NULL;
+    return value ? cli_read_word(OPTION_PROFILE, value, words, 1, &chosen, error) : TORT_OK;
+}
+
 static tort_status apply_shape(cli_shapes *all, cli_option id, const char *value, tort_error *error) {
     tort_status status = cli_read_shape(id, value, &all->shapes[all->shape_count], error);
     if (!status) all->shape_count++;
@@ -68,6 +76,8 @@ static tort_status apply(cli_options *o, cli_option id, const char *value, tort_
     case OPTION_SECONDS: return cli_read_number(id, value, 1e-9, &o->seconds, error);
     case OPTION_REPEAT: return cli_read_int32(id, value, 1, &o->repeat, error);
     case OPTION_WARMUP: return cli_read_int32(id, value, 0, &o->warmup, error);
+    case OPTION_PROFILE: return apply_profile(o, value, error);
+    case OPTION_TRACE: o->trace = value; break;
     case OPTION_RTOL: return cli_read_number(id, value, 0, &o->rtol, error);
     case OPTION_ATOL: return cli_read_number(id, value, 0, &o->atol, error);
     case OPTION_SHAPES_ONLY: o->shapes_only = true; break;

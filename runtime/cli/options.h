@@ -78,6 +78,8 @@ typedef struct cli_options {
     const char *labels;
     double seconds; /* 0: not given */
     int32_t repeat, warmup;
+    bool profile, profile_all;
+    const char *trace;
     double rtol, atol; /* negative: not given */
     bool shapes_only;
     const char **only; /* every --only */

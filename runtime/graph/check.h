@@ -20,6 +20,9 @@ void tort_op_table_free(tort_op_table *table, const tort_env *env);
 /* Is the row one of these? Then what the build has for an operator of its name, kernels and patterns, is for another.
  */
 bool tort_op_is_own(const tort_op *const *operators, const tort_op *row);
+/* FLOPs of a node by its params, see tort_flops; negative: the build does not count this operator. */
+double tort_op_flops(const tort_op *row, const void *params);
+bool tort_op_is_counted(const tort_op *row);
 /* The row for this version, which may be a later one (TORT_OP_EARLY); NULL if none. A row of the application goes
  * before one of the build. *family gets the first row of that name, *family_count how many there are (0: there is no
  * such operator); where both have the name, of the one whose row was found, or of the build. */

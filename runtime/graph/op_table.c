@@ -50,6 +50,23 @@ bool tort_op_is_own(const tort_op *const *operators, const tort_op *row) {
     return false;
 }
 
+/* A row of the application may have the name of one of the build, and other params. */
+static const tort_flops *flops_of(const tort_op *row) {
+    if (!tort_op_is_own(tort_op_families, row)) return NULL;
+    const tort_flops *counted = tort_flops_table;
+    while (counted->name && (strcmp(counted->name, row->name) || strcmp(counted->domain, row->domain))) counted++;
+    return counted->name ? counted : NULL;
+}
+
+bool tort_op_is_counted(const tort_op *row) {
+    return flops_of(row) != NULL;
+}
+
+double tort_op_flops(const tort_op *row, const void *params) {
+    const tort_flops *counted = flops_of(row);
+    return counted ? counted->count(params) : -1;
+}
+
 static int compare_name(const tort_op *row, const char *domain, const char *name) {
     int order = strcmp(row->domain, domain);
     return order ? order : strcmp(row->name, name);

@@ -86,6 +86,10 @@ struct tort_context {
     atomic_bool cancelled; /* by the application, from any thread; a run takes it back when it ends */
     tort_observer observer;
     void *observer_ud;
+    tort_profiler profiler;
+    void *profiler_ud;
+    bool profiles_work;
+    int64_t profiled;       /* nanoseconds of the steps that were told since the one around them began */
     uint64_t dynamic_bytes; /* of all regions for values whose shape depends on data, spare ones included */
     tort_spare spares[TORT_MOST_SPARES];
     int32_t spare_count;
@@ -106,7 +110,9 @@ tort_status tort_frame_reserve(tort_frame *frame, tort_error *error);
 /* What a slot holds that is no tensor; NULL: it is one. Borrowed. */
 const tort_value *tort_frame_value(const tort_frame *frame, int32_t slot);
 
-/* run.c: runs the graph; what it leaves in the frame is there until the next run of the frame. */
+/* run.c: the params with which a step's kernel runs. */
+const void *tort_frame_params(const tort_frame *frame, const tort_step *step);
+/* Runs the graph; what it leaves in the frame is there until the next run of the frame. */
 tort_status tort_frame_run(tort_frame *frame, const tort_tensor *inputs, const tort_value *const *input_values,
                            const tort_tensor *outputs, tort_error *error);
 typedef tort_status tort_frame_runner(tort_frame *frame, const tort_tensor *inputs,
@@ -123,6 +129,10 @@ tort_status tort_frame_convert(const tort_frame *frame, int32_t layout, bool to_
 
 /* observe.c: shows the context's observer what a step made. */
 tort_status tort_frame_observe(const tort_frame *frame, const tort_step *step, tort_error *error);
+
+/* profile.c: the time; tells the context's profiler of a step that began then. */
+int64_t tort_profile_now(void);
+void tort_profile_tell(tort_frame *frame, const tort_step *step, int64_t begin);
 
 /* trip.c: what the frame of a body has more. Open is false where memory is out; release lets go of the values that are
  * held. */

@@ -1,7 +1,7 @@
 /* run.c - the run phase: a loop over the steps of a plan. It decides nothing and cannot fall back.
  *
  * On a plan of known shapes it allocates nothing. A step whose shapes depend on data infers and resolves itself first
- * (dynamic.c). Read next: dynamic.c, observe.c. */
+ * (dynamic.c). Read next: dynamic.c, observe.c, profile.c. */
 #include <string.h>
 
 #include "runtime/run/context.h"
@@ -36,6 +36,12 @@ static tort_status flatten(const tort_frame *frame, const tort_step *step, tort_
 
 static tort_status run_values(tort_frame *frame, const tort_step *step, tort_call *call, tort_error *error);
 
+const void *tort_frame_params(const tort_frame *frame, const tort_step *step) {
+    const tort_unit *unit = &frame->lowered->units[step->node];
+    if (!unit->segment && tort_is_once(frame->lowered, step->node)) return unit->params;
+    return step->dynamic ? frame->params : frame->planned->params + step->params;
+}
+
 static tort_status run_kernel(tort_frame *frame, const tort_step *step, tort_error *error) {
     const tort_session *session = frame->context->session;
     const tort_unit *unit = &frame->lowered->units[step->node];
@@ -50,10 +56,7 @@ static tort_status run_kernel(tort_frame *frame, const tort_step *step, tort_err
         if (status) return status;
     }
     uint8_t *arena = frame->arenas[link->memory].base;
-    const bool once = !unit->segment && tort_is_once(frame->lowered, step->node);
-    tort_call call = {.params = once            ? unit->params
-                                : step->dynamic ? frame->params
-                                                : planned->params + step->params,
+    tort_call call = {.params = tort_frame_params(frame, step),
                       .inputs = frame->operands,
                       .outputs = frame->operands + step->input_count,
                       .input_count = step->input_count,
@@ -223,6 +226,19 @@ static tort_status end_cancelled(const tort_frame *frame, const tort_step *step,
     return TORT_E_CANCELLED;
 }
 
+/* A device is done with a step that is profiled before the next one begins. */
+static tort_status run_profiled(tort_frame *frame, const tort_step *step, tort_error *error) {
+    tort_context *context = frame->context;
+    const int64_t outside = context->profiled;
+    context->profiled = 0;
+    const int64_t begin = tort_profile_now();
+    tort_status status = run_step(frame, step, error);
+    if (!status && step->provider >= 0) status = wait_for(context, step, error);
+    if (!status) tort_profile_tell(frame, step, begin);
+    context->profiled += outside;
+    return status;
+}
+
 static tort_status run_steps(tort_frame *frame, tort_error *error) {
     const tort_context *context = frame->context;
     const tort_plan *plan = &frame->planned->plan;
@@ -236,7 +252,7 @@ static tort_status run_steps(tort_frame *frame, tort_error *error) {
             break;
         }
         if (kernel) enter(context->session, &now, step->provider);
-        status = run_step(frame, step, error);
+        status = context->profiler ? run_profiled(frame, step, error) : run_step(frame, step, error);
         if (!status && kernel && context->session->options.wait_steps) status = wait_for(context, step, error);
         if (!status && context->observer) status = tort_frame_observe(frame, step, error);
         if (status)

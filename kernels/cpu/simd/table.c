@@ -29,4 +29,5 @@ const tort_simd SIMD(tort_simd) = {
     .normalize_row = SIMD(tort_simd_normalize_row),
     .walk_rows = SIMD(tort_simd_walk_rows),
     .walk_trees = SIMD(tort_simd_walk_trees),
+    .multiply_adds = SIMD(tort_simd_multiply_adds),
 };

@@ -108,6 +108,7 @@ void SIMD(tort_simd_walk_rows)(const struct tort_tree_record *tree, const float 
 void SIMD(tort_simd_walk_trees)(const struct tort_tree_record *const *trees, const float *x, uint32_t bits,
                                 float *leaves);
 void SIMD(tort_simd_finish)(const tort_epilogue *epilogue, const float *residual, float *values, int64_t count);
+double SIMD(tort_simd_multiply_adds)(int64_t rounds, float *sum);
 extern const tort_map_loop SIMD(tort_simd_maps)[TORT_MAP_COUNT];
 
 #endif

@@ -1,0 +1,65 @@
+/* peak.c - what this processor can do at most: multiply-adds that stay in registers, and copies that no cache holds.
+ *
+ * Both run on all threads of the session, for a tenth of a second each; the best round counts, for whatever else the
+ * machine does makes a round slower. Read next: simd/peak.c. */
+#include "kernels/cpu/cpu.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { ROUNDS = 1000000, LEAST_TRIES = 3 };
+#define COPIED_BYTES ((size_t)32 << 20)
+#define SECONDS 0.1
+
+typedef struct peak_job {
+    const tort_cpu_device *device;
+    uint8_t *from, *to; /* COPIED_BYTES each */
+} peak_job;
+
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static void multiply_add(void *arg, int64_t begin, int64_t end) {
+    const peak_job *job = arg;
+    float sum = 1;
+    for (int64_t part = begin; part < end; part++) job->device->simd->multiply_adds(ROUNDS, &sum);
+}
+
+static void copy(void *arg, int64_t begin, int64_t end) {
+    const peak_job *job = arg;
+    int64_t first, last;
+    for (int64_t part = begin; part < end; part++) {
+        tort_cpu_share((int64_t)COPIED_BYTES, 64, part, job->device->threads, &first, &last);
+        memcpy(job->to + first, job->from + first, (size_t)(last - first));
+    }
+}
+
+/* Seconds of the fastest of as many tries as fit. */
+static double fastest(const tort_env *env, peak_job *job, void (*body)(void *arg, int64_t begin, int64_t end)) {
+    const double until = now() + SECONDS;
+    double best = 1e9, start = now();
+    for (int tries = 0; tries < LEAST_TRIES || start < until; tries++) {
+        env->parallel_for(env->parallel_ud, job->device->threads, 1, body, job);
+        const double end = now();
+        if (end - start < best) best = end - start;
+        start = end;
+    }
+    return best;
+}
+
+void tort_cpu_peak(void *device, const tort_env *env, tort_peak *peak) {
+    const tort_cpu_device *cpu = device;
+    peak_job job = {.device = cpu, .from = tort_alloc(&cpu->env, 2 * COPIED_BYTES)};
+    float sum = 1;
+    if (cpu->simd)
+        peak->flops = 2 * cpu->threads * cpu->simd->multiply_adds(ROUNDS, &sum) / fastest(env, &job, multiply_add);
+    if (!job.from) return;
+    memset(job.from, 1, COPIED_BYTES); /* pages that nobody wrote would all be one, in the cache */
+    job.to = job.from + COPIED_BYTES;
+    peak->bytes = 2 * (double)COPIED_BYTES / fastest(env, &job, copy);
+    tort_free(&cpu->env, job.from, 2 * COPIED_BYTES);
+}

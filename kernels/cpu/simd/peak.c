@@ -1,0 +1,18 @@
+/* peak.c - multiply-adds that wait for nothing: as many as an instruction set can do, which no kernel exceeds.
+ *
+ * Read next: ../peak.c. */
+#include "kernels/cpu/simd/vector.h"
+
+enum { CHAINS = 12 }; /* enough to fill two units whose results take four or five cycles */
+
+double SIMD(tort_simd_multiply_adds)(int64_t rounds, float *sum) {
+    vector acc[CHAINS];
+    const vector factor = broadcast(0.5f), term = broadcast(*sum);
+    for (int i = 0; i < CHAINS; i++) acc[i] = broadcast((float)i);
+    for (int64_t round = 0; round < rounds; round++) {
+        _Pragma("GCC unroll 12") for (int i = 0; i < CHAINS; i++) acc[i] = acc[i] * factor + term;
+    }
+    for (int i = 1; i < CHAINS; i++) acc[0] += acc[i];
+    *sum = acc[0][0];
+    return (double)rounds * CHAINS * WIDTH;
+}

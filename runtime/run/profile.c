@@ -1,0 +1,118 @@
+/* profile.c - tells an application what each step of a run took, and how much it had to do (tort_context_profile).
+ *
+ * Bytes come from the shapes of the operands, FLOPs from the operator's row in the table of ops/. It must not change
+ * what it measures. Read next: run.c, ops/flops.c. */
+#include <string.h>
+#include <time.h>
+
+#include "runtime/graph/check.h"
+#include "runtime/run/context.h"
+
+int64_t tort_profile_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* ---- work -------------------------------------------------------------------------------------------------------- */
+
+/* Of an input that was packed, the shape is in the plan alone. False: it is no tensor, or not there. */
+static bool operand_of(const tort_frame *frame, const tort_step *step, int32_t i, tort_tensor *tensor) {
+    const tort_plan *plan = &frame->planned->plan;
+    const tort_node *node = tort_unit_node(frame->lowered, step->node);
+    const int32_t slot = plan->operands[step->operands + i];
+    const int32_t value = i < step->input_count ? node->inputs[i] : -1;
+    if (slot >= 0) {
+        *tensor = frame->tensors[slot];
+        return frame->lowered->infos[plan->slots[slot].value].kind == TORT_TENSOR;
+    }
+    return value >= 0 && tort_info_tensor(&frame->planned->infos[value], tensor);
+}
+
+static double bytes_of(const tort_frame *frame, const tort_step *step, int32_t first, int32_t count) {
+    double sum = 0;
+    for (int32_t i = first; i < first + count; i++) {
+        tort_tensor tensor;
+        size_t bytes;
+        if (operand_of(frame, step, i, &tensor) && tort_tensor_bytes(&tensor, &bytes)) sum += (double)bytes;
+    }
+    return sum;
+}
+
+/* What it picks parts of counts as far as it takes any. */
+static double kernel_bytes(const tort_frame *frame, const tort_step *step) {
+    const uint32_t flags = frame->lowered->graph.nodes[step->node].op->flags;
+    const bool picks = (flags & (TORT_OP_PARTS | TORT_OP_PICKS)) && step->input_count > 0;
+    const double outputs = bytes_of(frame, step, step->input_count, step->output_count);
+    double inputs = bytes_of(frame, step, picks, step->input_count - picks);
+    if (picks) {
+        const double whole = bytes_of(frame, step, 0, 1);
+        inputs += whole < outputs ? whole : outputs;
+    }
+    return inputs + outputs;
+}
+
+static void find_work(const tort_frame *frame, const tort_step *step, tort_profile_step *told) {
+    const tort_plan *plan = &frame->planned->plan;
+    size_t bytes;
+    switch (step->kind) {
+    case TORT_STEP_KERNEL:
+        if (step->values) return;
+        told->bytes = kernel_bytes(frame, step);
+        if (!frame->lowered->units[step->node].segment)
+            told->flops = tort_op_flops(frame->lowered->graph.nodes[step->node].op, tort_frame_params(frame, step));
+        return;
+    case TORT_STEP_COPY:
+    case TORT_STEP_CONVERT:
+        if (tort_tensor_bytes(&frame->tensors[plan->operands[step->operands]], &bytes)) told->bytes = 2 * (double)bytes;
+        return;
+    case TORT_STEP_ALIAS:
+    case TORT_STEP_SHAPE:
+    case TORT_STEP_VIEW: told->bytes = 0; return;
+    case TORT_STEP_CALL: return;
+    }
+}
+
+/* ---- telling ----------------------------------------------------------------------------------------------------- */
+
+static tort_profiled what_of(const tort_step *step) {
+    if (step->kind == TORT_STEP_COPY) return TORT_PROFILED_COPY;
+    return step->kind == TORT_STEP_CONVERT ? TORT_PROFILED_CONVERSION : TORT_PROFILED_NODE;
+}
+
+void tort_profile_tell(tort_frame *frame, const tort_step *step, int64_t begin) {
+    tort_context *context = frame->context;
+    const tort_session *session = context->session;
+    tort_profile_step told = {.what = what_of(step),
+                              .node = step->node < 0 ? -1 : frame->lowered->graph.first + step->node,
+                              .provider = step->provider < 0 ? "host" : session->chain[step->provider].provider->name,
+                              .begin = begin,
+                              .end = tort_profile_now(),
+                              .inside = context->profiled,
+                              .bytes = -1,
+                              .flops = -1};
+    context->profiled = told.end - begin;
+    if (context->profiles_work) find_work(frame, step, &told);
+    context->profiler(context->profiler_ud, &told);
+}
+
+void tort_context_profile(tort_context *context, bool work, tort_profiler profiler, void *ud) {
+    context->profiles_work = work;
+    context->profiler = profiler;
+    context->profiler_ud = ud;
+}
+
+tort_status tort_session_peak(tort_session *session, const char *provider, tort_peak *peak, tort_error *error) {
+    *peak = (tort_peak){0};
+    if (error) *error = (tort_error){.node = -1};
+    for (int32_t i = 0; i < session->chain_count; i++) {
+        const tort_link *link = &session->chain[i];
+        if (strcmp(link->provider->name, provider) != 0) continue;
+        if (!link->opened || !link->provider->peak) return TORT_OK;
+        const int32_t before = tort_link_enter(link);
+        link->provider->peak(link->device, &session->env, peak);
+        tort_link_leave(link, before);
+        return TORT_OK;
+    }
+    return tort_fail(error, TORT_E_USAGE, "the chain has no provider '%s'", provider);
+}
