@@ -243,13 +243,14 @@ install: all
 	install -m 644 runtime/tinyort.h $(INSTALL_INCLUDE)/tinyort.h
 	sed 's|"runtime/tinyort.h"|<tinyort.h>|' ops/extra/tinyort_extra.h > $(INSTALL_INCLUDE)/tinyort_extra.h
 	sed 's|"runtime/tinyort.h"|<tinyort.h>|' runtime/tinyort_plan.h > $(INSTALL_INCLUDE)/tinyort_plan.h
+	sed 's|"runtime/tinyort.h"|<tinyort.h>|' runtime/tinyort_profile.h > $(INSTALL_INCLUDE)/tinyort_profile.h
 	for header in $(PROVIDER_HEADERS); do install -D -m 644 $$header $(INSTALL_INCLUDE)/tinyort/$$header || exit 1; done
 ## Remove what install put under PREFIX.
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/tinyort $(INSTALL_LIB)/libtinyort.a $(INSTALL_LIB)/libtinyort_cuda.a $(INSTALL_LIB)/libtinyort.so*
 	rm -f $(INSTALL_LIB)/libtinyort_extra.a $(INSTALL_LIB)/libtinyort_extra.so*
 	rm -f $(addprefix $(INSTALL_LIB)/pkgconfig/,tinyort.pc tinyort-provider.pc tinyort-extra.pc)
-	rm -f $(addprefix $(INSTALL_INCLUDE)/,tinyort.h tinyort_plan.h tinyort_extra.h)
+	rm -f $(addprefix $(INSTALL_INCLUDE)/,tinyort.h tinyort_plan.h tinyort_profile.h tinyort_extra.h)
 	rm -rf $(INSTALL_INCLUDE)/tinyort
 
 .PHONY: help

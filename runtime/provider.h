@@ -15,6 +15,8 @@
 extern "C" {
 #endif
 
+struct tort_peak; /* tinyort_profile.h */
+
 /* ---- verdicts ---------------------------------------------------------------------------------------------------- */
 
 typedef struct tort_verdict {
@@ -270,7 +272,7 @@ typedef struct tort_provider {
     const tort_layout *layouts;
     /* Measures what its kernels could do at most, in some tenths of a second, on the threads of env; *peak comes as 0,
      * and what cannot be told stays so. NULL: nothing can. */
-    void (*peak)(void *device, const tort_env *env, tort_peak *peak);
+    void (*peak)(void *device, const tort_env *env, struct tort_peak *peak);
 } tort_provider;
 
 /* Does the row run the operator's plain loop? Not in the memory of a device, even where the row of a described one has

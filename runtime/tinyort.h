@@ -13,7 +13,7 @@
  *   reports and probes       the library's: reached through pointers alone, in lists too (report->nodes[i]->name)
  *   the others               are as they are for good: tort_tensor, tort_string, tort_value_type, tort_error ...
  * Ownership words: `borrows` (the caller keeps it and keeps it alive), `owns` (the library frees it),
- * `caller frees`. Read next: cli/run.c for a whole program, then provider.h, tinyort_plan.h. */
+ * `caller frees`. Read next: cli/run.c for a whole program, then provider.h, tinyort_plan.h, tinyort_profile.h. */
 #ifndef TINYORT_H
 #define TINYORT_H
 
@@ -486,40 +486,6 @@ TORT_API tort_status tort_memory_copy(tort_context *context, const char *provide
  * where it is not); valid for the call. For debugging: it slows the run down and allocates. NULL stops it. */
 typedef void (*tort_observer)(void *ud, int32_t node, const char *value, const tort_tensor *tensor);
 TORT_API void tort_context_observe(tort_context *context, tort_observer observer, void *ud);
-
-/* ---- profile: what a run spends its time on ---------------------------------------------------------------------- */
-
-typedef enum tort_profiled {
-    TORT_PROFILED_NODE,      /* what a node does, but for its bodies */
-    TORT_PROFILED_COPY,      /* between memories */
-    TORT_PROFILED_CONVERSION /* into a layout, or back */
-} tort_profiled;
-
-/* A step of a run, as it was measured. */
-typedef struct tort_profile_step {
-    tort_profiled what;
-    int32_t node; /* its index in the report; of a copy, that of the node that needs it; -1: the end of the run */
-    const char *provider; /* of the chain; "host": the executor */
-    int64_t begin, end;   /* nanoseconds of a clock that only goes forward */
-    int64_t inside;       /* of these, those of steps of its bodies, which were told before it */
-    double bytes;         /* of its inputs and outputs; of what it picks parts of, those parts; negative: not known */
-    double flops;         /* 2 a multiply-add; negative: this operator is not counted */
-} tort_profile_step;
-
-/* Called after every step of a run that did not fail; from now on each is waited for, on a device too. `work` asks for
- * bytes and flops, which are negative without it: finding them takes longer than the times. NULL stops it. */
-typedef void (*tort_profiler)(void *ud, const tort_profile_step *step);
-TORT_API void tort_context_profile(tort_context *context, bool work, tort_profiler profiler, void *ud);
-
-/* What a provider could do at most, on the threads of the session; 0: not known. */
-typedef struct tort_peak {
-    double flops; /* float32 operations a second, 2 a multiply-add */
-    double bytes; /* read from memory and written to it a second, by blocks that no cache holds */
-} tort_peak;
-
-/* Measures it, which takes some tenths of a second and up to 64 MiB. A provider that did not open, or that cannot tell,
- * leaves 0. TORT_E_USAGE: the chain has no such provider. No run may be under way. */
-TORT_API tort_status tort_session_peak(tort_session *session, const char *provider, tort_peak *peak, tort_error *error);
 
 /* ---- report: where everything runs, and why ---------------------------------------------------------------------- */
 

@@ -7,6 +7,7 @@
 
 #include "kernels/cpu/simd.h"
 #include "runtime/provider.h"
+#include "runtime/tinyort_profile.h"
 
 /* What open makes and kernels get as call->device. */
 typedef struct tort_cpu_device {

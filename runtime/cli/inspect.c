@@ -1,14 +1,15 @@
 /* inspect.c - `tinyort inspect`: what a model is, before anything is planned.
  *
- * FLOPs are those of the nodes that multiply matrices (convolutions and matrix products), two a multiply-add; shapes
- * that depend on a symbol need --shape. Bodies are not counted: how often they run is not known. */
+ * FLOPs are those of convolutions and matrix products, two a multiply-add, by the table of ops/flops.c; shapes that
+ * depend on a symbol need --shape. Bodies are not counted: how often they run is not known. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/cli/cli.h"
 #include "runtime/cli/opening.h"
 #include "runtime/cli/table.h"
-#include "runtime/op.h"
+#include "runtime/graph/check.h"
+#include "runtime/graph/infer.h"
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
@@ -75,59 +76,49 @@ typedef struct summary {
     double flops, parameters, parameter_bytes;
 } summary;
 
-/* Elements of one filter: what each output element of a convolution sums over. */
-static double filter_elements(const tort_tensor *weight) {
-    return weight->rank && weight->dims[0] ? (double)tort_count(weight) / (double)weight->dims[0] : 0;
+/* What is known of a value; false: it is there, and its shape is not known. */
+static bool known_info(const tort_model *model, const known_sizes *sizes, int32_t value, tort_info *info) {
+    tort_tensor tensor;
+    *info = (tort_info){.nest = -1, .rank = -1};
+    if (value < 0) return true;
+    if (!concrete(model, sizes, value, &tensor)) return false;
+    info->type = tensor.type;
+    info->rank = tensor.rank;
+    memcpy(info->dims, tensor.dims, sizeof info->dims);
+    return true;
 }
 
-static int64_t attribute_int(const tort_node *node, const char *name) {
-    for (int32_t i = 0; i < node->attribute_count; i++)
-        if (!strcmp(node->attributes[i].name, name) && node->attributes[i].kind == TORT_ATTR_INT)
-            return node->attributes[i].u.i;
-    return 0;
+static double resolved_flops(const tort_node_view *view, const tort_node *node) {
+    size_t bytes, scratch;
+    double flops = -1;
+    if (tort_params_measure(view, node, &bytes, NULL)) return flops;
+    void *params = cli_alloc(1, bytes);
+    if (!tort_resolve_node(view, params, &scratch, NULL)) flops = tort_op_flops(node->op, params);
+    free(params);
+    return flops;
 }
-
-/* How the multiply-adds of an operator follow from its shapes. */
-typedef enum formula {
-    CONVOLUTION, /* each output element sums over a filter */
-    TRANSPOSED,  /* each input element is spread by a filter */
-    PRODUCT      /* each output element sums over the inner dimension */
-} formula;
-
-static const struct {
-    const char *op;
-    formula formula;
-    int32_t left, right; /* inputs */
-} counted[] = {
-    {"Conv", CONVOLUTION, 0, 1},
-    {"ConvInteger", CONVOLUTION, 0, 1},
-    {"QLinearConv", CONVOLUTION, 0, 3},
-    {"ConvTranspose", TRANSPOSED, 0, 1},
-    {"Gemm", PRODUCT, 0, 1},
-    {"MatMul", PRODUCT, 0, 1},
-    {"MatMulInteger", PRODUCT, 0, 1},
-    {"QLinearMatMul", PRODUCT, 0, 3},
-};
 
 /* FLOPs of a node; 0 for one that is not counted, negative where its shapes are not known. */
 static double node_flops(const tort_model *model, const known_sizes *sizes, const tort_node *node) {
-    for (size_t i = 0; i < sizeof counted / sizeof *counted; i++) {
-        if (*node->domain || strcmp(node->op_type, counted[i].op) != 0) continue;
-        tort_tensor left, right, out;
-        if (node->input_count <= counted[i].right || node->output_count < 1 ||
-            !concrete(model, sizes, node->inputs[counted[i].left], &left) ||
-            !concrete(model, sizes, node->inputs[counted[i].right], &right) ||
-            !concrete(model, sizes, node->outputs[0], &out))
-            return -1;
-        switch (counted[i].formula) {
-        case CONVOLUTION: return 2.0 * (double)tort_count(&out) * filter_elements(&right);
-        case TRANSPOSED: return 2.0 * (double)tort_count(&left) * filter_elements(&right);
-        case PRODUCT: break;
-        }
-        int32_t inner = attribute_int(node, "transA") ? 0 : left.rank - 1;
-        return inner < 0 ? 0 : 2.0 * (double)tort_count(&out) * (double)left.dims[inner];
-    }
-    return 0;
+    if (!node->op || !tort_op_is_counted(node->op)) return 0;
+    tort_info *infos = cli_alloc((size_t)node->input_count + (size_t)node->output_count, sizeof *infos);
+    tort_info *outputs = infos + node->input_count;
+    bool known = true;
+    for (int32_t i = 0; i < node->input_count; i++) known &= known_info(model, sizes, node->inputs[i], &infos[i]);
+    for (int32_t i = 0; i < node->output_count; i++) known &= known_info(model, sizes, node->outputs[i], &outputs[i]);
+    const tort_node_view view = {.op = node->op,
+                                 .name = node->name,
+                                 .opset = node->opset,
+                                 .attributes = node->attributes,
+                                 .attribute_count = node->attribute_count,
+                                 .input_count = node->input_count,
+                                 .output_count = node->output_count,
+                                 .inputs = infos,
+                                 .outputs = outputs,
+                                 .model = model};
+    const double flops = known ? resolved_flops(&view, node) : -1;
+    free(infos);
+    return flops;
 }
 
 static int by_operator(const void *a, const void *b) {

@@ -10,7 +10,7 @@
 
 #include "runtime/cli/json.h"
 #include "runtime/cli/options.h"
-#include "runtime/tinyort.h"
+#include "runtime/tinyort_profile.h"
 
 typedef struct cli_cost {
     double seconds;          /* of all profiled runs; without those of bodies, which have units of their own */

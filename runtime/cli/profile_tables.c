@@ -40,7 +40,14 @@ static void speed_cells(cli_table *table, const cli_profile *profile, const cli_
 
 /* ---- units ------------------------------------------------------------------------------------------------------- */
 
-static void unit_row(cli_table *table, const cli_profile *profile, const cli_profile_unit *unit) {
+/* Where there is one, units need not say that they are on it. */
+static int32_t providers_with_nodes(const tort_report *report) {
+    int32_t count = 0;
+    for (int32_t i = 0; i < report->provider_count; i++) count += report->providers[i]->nodes > 0;
+    return count;
+}
+
+static void unit_row(cli_table *table, const cli_profile *profile, const cli_profile_unit *unit, bool several) {
     const char *before = unit->what == TORT_PROFILED_NODE || unit->node < 0 ? "" : "before ";
     if (unit->node < 0)
         cli_cell(table, CLI_DIM, "-");
@@ -48,7 +55,7 @@ static void unit_row(cli_table *table, const cli_profile *profile, const cli_pro
         cli_cell(table, CLI_DIM, "%d", unit->node);
     cli_cell(table, CLI_PLAIN, "%s%s", before, unit->path);
     cli_cell(table, CLI_PLAIN, "%s", unit->op);
-    cli_cell(table, CLI_PLAIN, "%s", unit->provider);
+    cli_cell(table, CLI_PLAIN, "%s", several ? unit->provider : "");
     cli_cell(table, CLI_DIM, "%s", unit->kernel);
     if (unit->cost.calls == profile->counted)
         cli_cell(table, CLI_PLAIN, "%s", "");
@@ -69,10 +76,10 @@ static void print_rest(const cli_profile *profile, const cli_profile_unit **orde
 
 static void print_units(const cli_profile *profile, bool all, int width) {
     const cli_profile_unit **order = cli_profile_order(profile);
-    cli_table *table =
-        cli_table_new("#>|node~|op~|runs on|kernel~|times>|ms>|share>|GFLOP/s>|of peak>|GB/s>|of peak>", 0);
-    int32_t shown = all || profile->unit_count < SHOWN_UNITS ? profile->unit_count : SHOWN_UNITS;
-    for (int32_t i = 0; i < shown; i++) unit_row(table, profile, order[i]);
+    cli_table *table = cli_table_new("#>|node~|op~|runs on|kernel~|times>|ms>|share>|GFLOP/s>|peak>|GB/s>|peak>", 0);
+    const bool several = providers_with_nodes(profile->report) > 1;
+    const int32_t shown = all || profile->unit_count < SHOWN_UNITS ? profile->unit_count : SHOWN_UNITS;
+    for (int32_t i = 0; i < shown; i++) unit_row(table, profile, order[i], several);
     cli_table_print(table, stdout, width);
     print_rest(profile, order, shown);
     free(order);
@@ -84,7 +91,7 @@ static void print_operators(const cli_profile *profile, int width) {
     int32_t count;
     cli_profile_operator *operators = cli_profile_operators(profile, &count);
     const cli_cost total = cli_profile_total(profile);
-    cli_table *table = cli_table_new("op~|units>|ms>|share>|GFLOP/s>|of peak>|GB/s>|of peak>", 0);
+    cli_table *table = cli_table_new("op~|units>|ms>|share>|GFLOP/s>|peak>|GB/s>|peak>", 0);
     for (int32_t i = 0; i < count; i++) {
         cli_cell(table, CLI_PLAIN, "%s", operators[i].op);
         cli_cell(table, CLI_PLAIN, "%d", operators[i].units);

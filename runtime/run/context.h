@@ -5,6 +5,7 @@
 #include "runtime/plan/session_state.h"
 #include "runtime/graph/text.h"
 #include "runtime/graph/value.h"
+#include "runtime/tinyort_profile.h"
 
 typedef struct tort_region {
     uint8_t *base;
