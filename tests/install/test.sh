@@ -76,6 +76,7 @@ for mode in shared static; do
     check "a program that cancels a run, $mode library" example cancel $mode
     check "a program that wants an output of unknown size, $mode library" example unknown_size $mode onnx_bytes
     check "a program that keeps a saved plan, $mode library" example saved_plan $mode
+    check "a program that profiles a run, $mode library" example profile $mode
     check "a program in a block of memory, $mode library" example in_a_block $mode
     check "a program with the operators of libtinyort_extra, $mode library" example extra_operators $mode onnx_bytes
 done
