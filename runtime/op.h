@@ -235,11 +235,11 @@ enum {
     TORT_OP_JOINS = 1u << 11,    /* its inputs are the parts of output 0: likewise */
     TORT_OP_IN_PLACE = 1u << 12, /* `reference` may write output 0 over any input, as tort_kernel.in_place tells */
     TORT_OP_LIKE = 1u << 13,     /* reads of input 1 only its type (CastLike): folded though that is made in the run */
-    TORT_OP_PICKS = 1u << 15,    /* of input 0 it reads no more than its outputs take */
-    TORT_OP_ONCE = 1u << 14, /* its params depend on attributes alone, and may be large: all plans of a session share
-                              * them. resolve is first called with params NULL, to tell how many bytes they are */
-    TORT_OP_VALUES = 1u << 8 /* takes or makes sequences, optionals or maps: `reference` does so too, by
-                              * tort_call.output_values; a node whose operands are all tensors runs as any other */
+    TORT_OP_ONCE = 1u << 14,  /* its params depend on attributes alone, and may be large: all plans of a session share
+                               * them. resolve is first called with params NULL, to tell how many bytes they are */
+    TORT_OP_PICKS = 1u << 15, /* of input 0 it reads no more than its outputs take */
+    TORT_OP_VALUES = 1u << 8  /* takes or makes sequences, optionals or maps: `reference` does so too, by
+                               * tort_call.output_values; a node whose operands are all tensors runs as any other */
 };
 
 /* The data members are little languages, parsed by check.c and held against ONNX's schemas by a test:

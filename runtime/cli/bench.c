@@ -1,8 +1,9 @@
 /* bench.c - `tinyort bench`: latency of single runs of one context, after a warm-up, with inputs from files or at
  * random (seed 0). What is measured is tort_context_run alone, which copies inputs to a device and outputs back unless
  * --bind leaves them there; or tort_context_run_values, where the model takes or makes sequences, optionals or maps.
- * What it says of the device and of threads is what the report says, not what was typed. Ctrl-C ends the measuring, not
- * the program: what there is is told, and the exit status is 130. */
+ * With --profile each run has an observed one beside it (profile.h). What it says of the device and of threads is what
+ * the report says, not what was typed. Ctrl-C ends the measuring, not the program: what there is is told, and the exit
+ * status is 130. */
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -120,7 +121,7 @@ static tort_status begin_profile(tort_session *session, const runs *r, measureme
     m->profile = cli_profile_new(session);
     cli_profile_begin(m->profile, r->context, true);
     tort_status status = run_once(r, &taken, error);
-    cli_profile_end(m->profile, r->context, 0);
+    if (!status) cli_profile_end(m->profile, r->context, 0);
     return status;
 }
 

@@ -13,8 +13,8 @@
 #include "runtime/tinyort_profile.h"
 
 typedef struct cli_cost {
-    double seconds;          /* of all profiled runs; without those of bodies, which have units of their own */
-    int64_t calls;           /* of all profiled runs */
+    double seconds;          /* of the runs that count; without those of bodies, which have units of their own */
+    int64_t calls;           /* of these runs */
     double bytes, flops;     /* of one run; negative: not known of all of it */
     double multiply_seconds; /* a run, if its provider did its FLOPs as fast as it can; 0: not known */
     double memory_seconds;   /* a run, if it read and wrote its bytes as fast as it can; 0: not known */

@@ -1,7 +1,7 @@
 /* profile.c - tells an application what each step of a run took, and how much it had to do (tort_context_profile).
  *
- * Bytes come from the shapes of the operands, FLOPs from the operator's row in the table of ops/. It must not change
- * what it measures. Read next: run.c, ops/flops.c. */
+ * Bytes come from the shapes of the operands, FLOPs from the table of ops/ and the params of the step: of a segment
+ * there are none. It must not change what it measures. Read next: run.c, ops/flops.c. */
 #include <string.h>
 #include <time.h>
 
@@ -41,7 +41,8 @@ static double bytes_of(const tort_frame *frame, const tort_step *step, int32_t f
 
 /* What it picks parts of counts as far as it takes any. */
 static double kernel_bytes(const tort_frame *frame, const tort_step *step) {
-    const uint32_t flags = frame->lowered->graph.nodes[step->node].op->flags;
+    const bool whole_node = !frame->lowered->units[step->node].segment;
+    const uint32_t flags = whole_node ? frame->lowered->graph.nodes[step->node].op->flags : 0;
     const bool picks = (flags & (TORT_OP_PARTS | TORT_OP_PICKS)) && step->input_count > 0;
     const double outputs = bytes_of(frame, step, step->input_count, step->output_count);
     double inputs = bytes_of(frame, step, picks, step->input_count - picks);
