@@ -28,6 +28,14 @@ static tort_status apply_random(cli_options *o, const char *value, tort_error *e
     return status;
 }
 
+static tort_status apply_format(cli_options *o, const char *value, tort_error *error) {
+    static const char *const formats[] = {"npy", "pb"};
+    size_t chosen = 0;
+    tort_status status = cli_read_word(OPTION_FORMAT, value, formats, 2, &chosen, error);
+    o->save_pb = chosen == 1;
+    return status;
+}
+
 static tort_status apply_profile(cli_options *o, const char *value, tort_error *error) {
     static const char *const words[] = {"all"};
     size_t chosen;
@@ -43,9 +51,6 @@ static tort_status apply_shape(cli_shapes *all, cli_option id, const char *value
 }
 
 static tort_status apply(cli_options *o, cli_option id, const char *value, tort_error *error) {
-    static const char *const formats[] = {"npy", "pb"};
-    size_t chosen = 0;
-    tort_status status = TORT_OK;
     o->given |= (uint64_t)1 << id;
     switch (id) {
     case OPTION_EP: o->chains[o->chain_count++] = value; break;
@@ -66,10 +71,7 @@ static tort_status apply(cli_options *o, cli_option id, const char *value, tort_
     case OPTION_SAVE: o->save = value; break;
     case OPTION_SAVE_PLAN: o->save_plan = value; break;
     case OPTION_PLAN: o->plan = value; break;
-    case OPTION_FORMAT:
-        status = cli_read_word(id, value, formats, 2, &chosen, error);
-        o->save_pb = chosen == 1;
-        break;
+    case OPTION_FORMAT: return apply_format(o, value, error);
     case OPTION_TOP: return cli_read_int32(id, value, 1, &o->top, error);
     case OPTION_LABELS: o->labels = value; break;
     case OPTION_ONLY: o->only[o->only_count++] = value; break;
@@ -91,7 +93,7 @@ static tort_status apply(cli_options *o, cli_option id, const char *value, tort_
     case OPTION_HELP: o->help = true; break;
     default: return cli_read_picture(id, value, &o->image, error);
     }
-    return status;
+    return TORT_OK;
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
