@@ -9,6 +9,8 @@ tinyort must refuse the file, and `refusal`: what is wrong with how it does; `al
 `threads` of onnxruntime, 2 where it is absent; `truth`: says what else is wrong with what tinyort makes of the inputs of a run.
 Equal means |a-b| <= 1e-4 + 1e-3 |b|, where `close` does not say otherwise, and exactly for integers and strings.
 
+With --bench SECONDS the cases are timed in place of that (bench.py).
+
 `run_cases` prints one line a case, then `N passed, N failed, N skipped`. An export that the exporter refuses, or that onnxruntime
 cannot run, is a skip, and is named. With --fusions, every case runs with all fusions, with none, and without each one that joins
 nodes of it. What came of a case on `cpu` is kept in FOLDER/results for table.py.
@@ -26,6 +28,8 @@ import numpy
 import onnx
 import onnxruntime
 
+from bench import run_bench
+
 CLOSE = (1e-3, 1e-4)
 
 def arguments():
@@ -35,6 +39,8 @@ def arguments():
     parser.add_argument("--only", default="", help="NAME,...")
     parser.add_argument("--ep", default="cpu", help="the chain of providers")
     parser.add_argument("--fusions", action="store_true", help="with all fusions, with none, and without each")
+    parser.add_argument("--bench", type=float, metavar="SECONDS", help="time each model in turns with onnxruntime")
+    parser.add_argument("--threads", default=[1, 2], type=lambda text: [int(n) for n in text.split(",")], help="of --bench: 1,2")
     parser.add_argument("--set", default=pathlib.Path(sys.argv[0]).stem, help="the name under which the results are kept")
     return parser
 
@@ -239,6 +245,8 @@ def keep_results(options, records):
 def run_cases(options, cases):
     """Runs them all and ends the program: 1 where one failed, or none passed."""
     options.folder.mkdir(parents=True, exist_ok=True)
+    if options.bench:
+        return run_bench(options, cases)
     results, records = collections.Counter(), []
     for case in cases:
         result, words = run_case(options, case)

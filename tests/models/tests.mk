@@ -7,7 +7,7 @@ SKLEARN_VENV ?= build/venv-sklearn
 OPTIMUM_VENV ?= build/venv-optimum
 PADDLE_VENV ?= build/venv-paddle
 JAX_VENV ?= build/venv-jax
-MODELS_ONLY = $(if $(ONLY),--only $(ONLY))
+MODELS_ONLY = $(if $(ONLY),--only $(ONLY)) $(if $(BENCH),--bench $(BENCH))
 MODELS_SETS := networks,detectors,programs
 MODELS_TARGETS += test-models test-models-timm test-models-tools test-models-handwritten test-models-tensorflow test-models-keras \
     test-models-keras-torch test-models-tflite test-models-optimum test-models-paddle test-models-jax test-models-sklearn \
@@ -16,11 +16,15 @@ MODELS_TARGETS += test-models test-models-timm test-models-tools test-models-han
 # $(call compare_models,ENVIRONMENT,SCRIPT AND OPTIONS)
 compare_models = $(1)/bin/python tests/models/$(2) --tinyort $(TINYORT) --folder $(BUILD)/models $(MODELS_ONLY)
 
-.PHONY: test-models-all test-models test-models-fusions test-models-cudasim test-models-voices $(MODELS_TARGETS)
+.PHONY: test-models-all bench test-models test-models-fusions test-models-cudasim test-models-voices $(MODELS_TARGETS)
 ## Run every set of exported models, one after another, and hold the table of tests/models/README.md against them (hours, many GB).
 test-models-all: all
 	@failed=0; for target in $(MODELS_TARGETS); do $(MAKE) --no-print-directory $$target || failed=1; done; \
 	    python3 tests/models/table.py --folder $(BUILD)/models && exit $$failed
+
+## Time the networks of test-models in turns with onnxruntime, at one thread and at two, BENCH=S seconds each (2); BENCH= does it to any set.
+bench:
+	@$(MAKE) --no-print-directory test-models BENCH=$(or $(BENCH),2) MODELS_SETS=networks
 
 ## Compare networks, detectors and programs with loops as PyTorch exports them with onnxruntime (long; installs PyTorch). ONLY=NAME,...
 test-models: all $(MODELS_VENV)/ready

@@ -6,16 +6,12 @@ Each row of the table: the medians of both, and the median of the ratios of pair
 """
 
 import argparse
-import ctypes
 import pathlib
-import statistics
-import time
 
 import numpy
-import onnxruntime
 from onnx import TensorProto, helper, save_model
 
-from session import Session, Tensor, tensor_of
+from pairs import Ours, Theirs, in_turns
 
 # Trees, depth (most of it), features, rows, classes, and how the trees are made.
 SHAPES = {
@@ -93,57 +89,8 @@ class Ensemble:
         save_model(helper.make_model(graph, opset_imports=[helper.make_opsetid("ai.onnx.ml", 3)], ir_version=8), path)
 
 
-class Ours:
-    """A run without the copies that session.py makes."""
-
-    def __init__(self, path, threads, library):
-        self.session = Session(path, f"cpu:threads={threads}", library)
-
-    def run(self, x):
-        session, inputs = self.session, (Tensor * 1)(tensor_of(x))
-        outputs = (Tensor * len(session.outputs))()
-        function, context, count = session.library.tort_context_run, session.context, len(session.outputs)
-        return lambda: function(context, inputs, 1, outputs, count, None)
-
-    def scores(self, x):
-        return self.session.run(["scores"], {"X": x})[0]
-
-
-class Theirs:
-    def __init__(self, path, threads):
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads
-        self.session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-
-    def run(self, x):
-        binding = self.session.io_binding()
-        binding.bind_cpu_input("X", x)
-        for output in self.session.get_outputs():
-            binding.bind_output(output.name)
-        return lambda: self.session.run_with_iobinding(binding)
-
-    def scores(self, x):
-        return self.session.run(["scores"], {"X": x})[0]
-
-
-def seconds_of(run, times):
-    start = time.perf_counter()
-    for _ in range(times):
-        run()
-    return (time.perf_counter() - start) / times
-
-
-def compare(ours, theirs, x, seconds):
-    """Medians of both and of the ratios of pairs, each pair in the other order than the last one."""
-    a, b = ours.run(x), theirs.run(x)
-    times = max(1, int(0.02 / max(seconds_of(a, 2), seconds_of(b, 2))))
-    ours_took, theirs_took = [], []
-    end = time.perf_counter() + seconds
-    while time.perf_counter() < end or len(ours_took) < 5:
-        for run, took in ((a, ours_took), (b, theirs_took))[:: 1 if len(ours_took) % 2 else -1]:
-            took.append(seconds_of(run, times))
-    ratios = [p / q for p, q in zip(ours_took, theirs_took)]
-    return statistics.median(ours_took), statistics.median(theirs_took), statistics.median(ratios)
+def scores(side, x):
+    return side.session.run(["scores"], {"X": x})[0]
 
 
 def main():
@@ -168,8 +115,8 @@ def main():
                 x = rng.random((rows, shape["features"]), numpy.float32)
                 if shape.get("missing"):
                     x[rng.random(x.shape) < 0.1] = numpy.nan
-                far = numpy.abs(ours.scores(x) - theirs.scores(x)).max()
-                mine, other, ratio = compare(ours, theirs, x, options.seconds)
+                far = numpy.abs(scores(ours, x) - scores(theirs, x)).max()
+                mine, other, ratio = in_turns(ours, theirs, {"X": x}, options.seconds)
                 print(f"{name:28} {rows:6} {threads:7} {mine * 1e6:7.0f} us {other * 1e6:8.0f} us {ratio:6.2f}  {far:.2g}", flush=True)
 
 

@@ -1,0 +1,84 @@
+"""A model in tinyort and in onnxruntime, in one process and in turns, on the same inputs and at the same number of threads.
+
+Each side runs as an application would that is in a hurry: inputs and outputs are bound, nothing is copied for Python. Loading is the whole
+way from the file to a session that can run.
+"""
+
+import statistics
+import time
+
+import numpy
+import onnxruntime
+
+from session import Session, Tensor, tensor_of
+
+
+class Ours:
+    def __init__(self, path, threads, library):
+        self.session = Session(path, f"cpu:threads={threads}", library)
+
+    def run(self, feeds):
+        """A call that runs once. A run that fails raises."""
+        session = self.session
+        arrays = [numpy.ascontiguousarray(feeds[name]).reshape(numpy.shape(feeds[name])) for name in session.inputs]
+        inputs, outputs = (Tensor * len(arrays))(*map(tensor_of, arrays)), (Tensor * len(session.outputs))()
+        function, context, counts = session.library.tort_context_run, session.context, (len(arrays), len(outputs))
+        session.call("tort_context_run", context, inputs, counts[0], outputs, counts[1])
+        return lambda _kept=arrays: function(context, inputs, counts[0], outputs, counts[1], None)
+
+    def close(self):
+        self.session.close()
+
+
+class Theirs:
+    """With all its optimizations, which is how it is when nothing is said."""
+
+    def __init__(self, path, threads):
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 4
+        options.intra_op_num_threads = threads
+        self.session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+    def run(self, feeds):
+        binding = self.session.io_binding()
+        for port in self.session.get_inputs():
+            binding.bind_cpu_input(port.name, numpy.ascontiguousarray(feeds[port.name]).reshape(numpy.shape(feeds[port.name])))
+        for output in self.session.get_outputs():
+            binding.bind_output(output.name)
+        return lambda: self.session.run_with_iobinding(binding)
+
+
+def seconds_of(run, times):
+    """Of one run. One before them is not timed: the other side's threads may still spin, and the caches are its."""
+    run()
+    start = time.perf_counter()
+    for _ in range(times):
+        run()
+    return (time.perf_counter() - start) / times
+
+
+def in_turns(ours, theirs, feeds, seconds):
+    """Medians of both and of the ratios of pairs, each pair in the other order than the last one."""
+    a, b = ours.run(feeds), theirs.run(feeds)
+    times = max(1, int(0.02 / max(seconds_of(a, 1), seconds_of(b, 1))))
+    ours_took, theirs_took = [], []
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end or len(ours_took) < 5:
+        for run, took in ((a, ours_took), (b, theirs_took))[:: 1 if len(ours_took) % 2 else -1]:
+            took.append(seconds_of(run, times))
+    ratios = [p / q for p, q in zip(ours_took, theirs_took)]
+    return statistics.median(ours_took), statistics.median(theirs_took), statistics.median(ratios)
+
+
+def loading(path, threads, library, pairs=3):
+    """The median ratio of the times that both take to load a file."""
+    ratios = []
+    for _ in range(pairs):
+        start = time.perf_counter()
+        ours = Ours(path, threads, library)
+        middle = time.perf_counter()
+        theirs = Theirs(path, threads)
+        ratios.append((middle - start) / (time.perf_counter() - middle))
+        ours.close()
+        del theirs
+    return statistics.median(ratios)
