@@ -106,16 +106,7 @@ static double node_flops(const tort_model *model, const known_sizes *sizes, cons
     bool known = true;
     for (int32_t i = 0; i < node->input_count; i++) known &= known_info(model, sizes, node->inputs[i], &infos[i]);
     for (int32_t i = 0; i < node->output_count; i++) known &= known_info(model, sizes, node->outputs[i], &outputs[i]);
-    const tort_node_view view = {.op = node->op,
-                                 .name = node->name,
-                                 .opset = node->opset,
-                                 .attributes = node->attributes,
-                                 .attribute_count = node->attribute_count,
-                                 .input_count = node->input_count,
-                                 .output_count = node->output_count,
-                                 .inputs = infos,
-                                 .outputs = outputs,
-                                 .model = model};
+    const tort_node_view view = tort_view_of_node(node, model, infos, outputs);
     const double flops = known ? resolved_flops(&view, node) : -1;
     free(infos);
     return flops;

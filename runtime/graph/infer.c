@@ -153,13 +153,8 @@ static tort_info absent(void) {
     return (tort_info){.rank = -1, .nest = -1};
 }
 
-tort_node_view tort_pass_view(tort_pass *pass, int32_t index) {
-    const tort_node *node = &pass->graph->nodes[index];
-    for (int32_t i = 0; i < node->input_count; i++)
-        pass->in[i] = node->inputs[i] >= 0 ? pass->infos[node->inputs[i]] : absent();
-    for (int32_t i = node->input_count; i < TORT_INFER_INPUTS; i++) pass->in[i] = absent();
-    for (int32_t i = 0; i < node->output_count; i++)
-        pass->out[i] = node->outputs[i] >= 0 ? pass->infos[node->outputs[i]] : absent();
+tort_node_view tort_view_of_node(const tort_node *node, const tort_model *model, const tort_info *inputs,
+                                 const tort_info *outputs) {
     return (tort_node_view){.op = node->op,
                             .name = node->name,
                             .opset = node->opset,
@@ -167,10 +162,21 @@ tort_node_view tort_pass_view(tort_pass *pass, int32_t index) {
                             .attribute_count = node->attribute_count,
                             .input_count = node->input_count,
                             .output_count = node->output_count,
-                            .captured = node->captured,
-                            .inputs = pass->in,
-                            .outputs = pass->out,
-                            .model = pass->model};
+                            .inputs = inputs,
+                            .outputs = outputs,
+                            .model = model};
+}
+
+tort_node_view tort_pass_view(tort_pass *pass, int32_t index) {
+    const tort_node *node = &pass->graph->nodes[index];
+    for (int32_t i = 0; i < node->input_count; i++)
+        pass->in[i] = node->inputs[i] >= 0 ? pass->infos[node->inputs[i]] : absent();
+    for (int32_t i = node->input_count; i < TORT_INFER_INPUTS; i++) pass->in[i] = absent();
+    for (int32_t i = 0; i < node->output_count; i++)
+        pass->out[i] = node->outputs[i] >= 0 ? pass->infos[node->outputs[i]] : absent();
+    tort_node_view view = tort_view_of_node(node, pass->model, pass->in, pass->out);
+    view.captured = node->captured;
+    return view;
 }
 
 void tort_error_at_node(tort_error *error, const tort_graph *graph, int32_t index) {

@@ -48,6 +48,9 @@ tort_status tort_pass_init(tort_pass *pass, const tort_model *model, const tort_
 void tort_pass_rewind(tort_pass *pass); /* to infer the graph once more */
 void tort_pass_free(tort_pass *pass);
 
+/* The node with these inputs and outputs, as many as it has. params is NULL. */
+tort_node_view tort_view_of_node(const tort_node *node, const tort_model *model, const tort_info *inputs,
+                                 const tort_info *outputs);
 /* The node as the pass sees it; valid until the next call. params is NULL. */
 tort_node_view tort_pass_view(tort_pass *pass, int32_t node);
 /* Bytes of a weight up to which inference reads what is input i of the node. */

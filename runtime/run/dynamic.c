@@ -161,16 +161,7 @@ static tort_node_view live_view(tort_frame *frame, const tort_step *step) {
         }
     }
     for (int32_t i = 0; i < node->output_count; i++) out[i] = (tort_info){.rank = -1, .nest = -1};
-    return (tort_node_view){.op = node->op,
-                            .name = node->name,
-                            .opset = node->opset,
-                            .attributes = node->attributes,
-                            .attribute_count = node->attribute_count,
-                            .input_count = node->input_count,
-                            .output_count = node->output_count,
-                            .inputs = in,
-                            .outputs = out,
-                            .model = frame->context->session->model};
+    return tort_view_of_node(node, frame->context->session->model, in, out);
 }
 
 /* A shape that the plan told without the data that has a say in it (shaped_by_data in plan_steps.c) must be what it
