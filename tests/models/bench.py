@@ -17,7 +17,7 @@ LONG = 1e-3  # seconds of onnxruntime: below that the clock, and the call from P
 def measure(options, case, threads):
     library = pathlib.Path(options.tinyort).with_name("libtinyort.so")
     ours, theirs = Ours(case["path"], threads, library), Theirs(case["path"], threads)
-    mine, other, ratio = in_turns(ours, theirs, case["runs"][0], options.bench)
+    mine, other, ratio = in_turns(ours, theirs, case["runs"][0], options.bench, threads)
     ours.close()
     return {"model": case["label"], "threads": threads, "ms": 1e3 * mine, "onnxruntime_ms": 1e3 * other, "ratio": ratio,
             "loading": loading(case["path"], threads, library)}

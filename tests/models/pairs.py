@@ -48,8 +48,12 @@ class Theirs:
         return lambda: self.session.run_with_iobinding(binding)
 
 
-def seconds_of(run, times):
-    """Of one run. One before them is not timed: the other side's threads may still spin, and the caches are its."""
+QUIET = 0.06  # seconds: onnxruntime's threads spin for 35 ms behind a run, on the cores that the other side would use
+
+
+def seconds_of(run, times, quiet=0):
+    """Of one run. One before them is not timed: the caches are the other side's."""
+    time.sleep(quiet)
     run()
     start = time.perf_counter()
     for _ in range(times):
@@ -57,15 +61,16 @@ def seconds_of(run, times):
     return (time.perf_counter() - start) / times
 
 
-def in_turns(ours, theirs, feeds, seconds):
+def in_turns(ours, theirs, feeds, seconds, threads):
     """Medians of both and of the ratios of pairs, each pair in the other order than the last one."""
     a, b = ours.run(feeds), theirs.run(feeds)
-    times = max(1, int(0.02 / max(seconds_of(a, 1), seconds_of(b, 1))))
+    quiet = QUIET if threads > 1 else 0
+    times = max(1, int(0.02 / max(seconds_of(a, 1, quiet), seconds_of(b, 1, quiet))))
     ours_took, theirs_took = [], []
     end = time.perf_counter() + seconds
     while time.perf_counter() < end or len(ours_took) < 5:
         for run, took in ((a, ours_took), (b, theirs_took))[:: 1 if len(ours_took) % 2 else -1]:
-            took.append(seconds_of(run, times))
+            took.append(seconds_of(run, times, quiet))
     ratios = [p / q for p, q in zip(ours_took, theirs_took)]
     return statistics.median(ours_took), statistics.median(theirs_took), statistics.median(ratios)
 

@@ -116,7 +116,7 @@ def main():
                 if shape.get("missing"):
                     x[rng.random(x.shape) < 0.1] = numpy.nan
                 far = numpy.abs(scores(ours, x) - scores(theirs, x)).max()
-                mine, other, ratio = in_turns(ours, theirs, {"X": x}, options.seconds)
+                mine, other, ratio = in_turns(ours, theirs, {"X": x}, options.seconds, threads)
                 print(f"{name:28} {rows:6} {threads:7} {mine * 1e6:7.0f} us {other * 1e6:8.0f} us {ratio:6.2f}  {far:.2g}", flush=True)
 
 
