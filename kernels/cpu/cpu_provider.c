@@ -5,7 +5,7 @@
  * provider claims every operator that has a plain loop, and the report names the fast rows that refused.
  * Options: threads=N, isa=v2|v3|v4|neon|auto, mem_limit=SIZE. It must not know files, models or other providers.
  * Read next: conv.c for a family with packed weights, simd/gemm.c for the inner loops. */
-#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/blocked.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -247,6 +247,8 @@ static const tort_kernel reference_kernels[] = {
 /* What no fast row takes goes to the last. */
 // clang-format off: a line a table
 static const tort_kernel *const kernels[] = {
+    tort_cpu_blocked_window,
+    tort_cpu_blocked_conv,
     tort_cpu_conv,
     tort_cpu_conv_transpose,
     tort_cpu_conv_integer,
@@ -276,6 +278,7 @@ const tort_provider tort_provider_cpu = {
     .built_for = BUILT_FOR,
     .host_memory = true,
     .kernels = kernels,
+    .layouts = tort_cpu_layouts,
     .option_keys = option_keys,
     .describe = cpu_describe,
     .open = cpu_open,

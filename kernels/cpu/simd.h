@@ -12,6 +12,8 @@
 
 struct tort_planes;
 struct tort_tree_record;
+struct tort_blocked_tile;
+struct tort_blocked_window;
 
 /* The loops that make sums apply Relu and Clip to them while they are in registers. */
 typedef struct tort_bounds {
@@ -125,6 +127,13 @@ typedef struct tort_simd {
                         const float *column_bias);
     /* y[j] = scale * the product of a (k) and row j of B (n, k), rows b_stride apart. */
     void (*row_dots)(float *y, int64_t n, const float *a, int64_t k, const float *b, int64_t b_stride, float scale);
+    /* The layout of blocked.h. A block has so many channels of a plain tensor; what only fills it becomes 0. */
+    int32_t blocked_pixels, blocked_blocks; /* of the largest tort_blocked_tile */
+    void (*to_block)(const float *plain, float *block, int64_t pixels, int32_t channels);
+    void (*from_block)(const float *block, float *plain, int64_t pixels, int32_t channels);
+    void (*blocked_tile)(const struct tort_blocked_tile *tile);
+    void (*blocked_sum)(const struct tort_blocked_window *window);
+    void (*blocked_maximum)(const struct tort_blocked_window *window); /* NaN wins */
     const tort_map_loop *maps; /* by tort_activation and tort_map_kind */
     /* values[i] = activation(values[i] + residual[i]); residual may be NULL. */
     void (*finish)(const tort_epilogue *epilogue, const float *residual, float *values, int64_t count);

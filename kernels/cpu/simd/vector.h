@@ -21,26 +21,35 @@
 #define TEXT(a) TEXT_EXPANDED(a)
 
 /* WIDTH floats a vector; a tile of the matrix product is TILE_ROWS times TILE_VECTORS vectors, so many that they, a
- * row of B and a broadcast element of A fill the registers. */
+ * row of B and a broadcast element of A fill the registers. So are BLOCKED_PIXELS beside BLOCKED_VECTORS of filters, one
+ * or two blocks of 16. */
 #if defined(__AVX512F__)
 #define WIDTH 16
 #define TILE_ROWS 14
 #define TILE_VECTORS 2
+#define BLOCKED_PIXELS 14
+#define BLOCKED_VECTORS 2
 #define INSTRUCTIONS TORT_CPU_V4
 #elif defined(__AVX2__)
 #define WIDTH 8
 #define TILE_ROWS 6
 #define TILE_VECTORS 2
+#define BLOCKED_PIXELS 6
+#define BLOCKED_VECTORS 2
 #define INSTRUCTIONS TORT_CPU_V3
 #elif defined(__aarch64__)
 #define WIDTH 4
 #define TILE_ROWS 8
 #define TILE_VECTORS 2
+#define BLOCKED_PIXELS 6
+#define BLOCKED_VECTORS 4
 #define INSTRUCTIONS TORT_CPU_NEON
 #else
 #define WIDTH 4
 #define TILE_ROWS 4
 #define TILE_VECTORS 2
+#define BLOCKED_PIXELS 3
+#define BLOCKED_VECTORS 4
 #define INSTRUCTIONS TORT_CPU_V2
 #endif
 #define TILE_COLUMNS (TILE_VECTORS * WIDTH)
@@ -107,6 +116,13 @@ struct tort_tree_record;
 void SIMD(tort_simd_walk_rows)(const struct tort_tree_record *tree, const float *x, uint32_t bits, float *leaves);
 void SIMD(tort_simd_walk_trees)(const struct tort_tree_record *const *trees, const float *x, uint32_t bits,
                                 float *leaves);
+struct tort_blocked_tile;
+struct tort_blocked_window;
+void SIMD(tort_simd_blocked_tile)(const struct tort_blocked_tile *tile);
+void SIMD(tort_simd_blocked_sum)(const struct tort_blocked_window *window);
+void SIMD(tort_simd_blocked_maximum)(const struct tort_blocked_window *window);
+void SIMD(tort_simd_to_block)(const float *plain, float *block, int64_t pixels, int32_t channels);
+void SIMD(tort_simd_from_block)(const float *block, float *plain, int64_t pixels, int32_t channels);
 void SIMD(tort_simd_finish)(const tort_epilogue *epilogue, const float *residual, float *values, int64_t count);
 double SIMD(tort_simd_multiply_adds)(int64_t rounds, float *sum);
 extern const tort_map_loop SIMD(tort_simd_maps)[TORT_MAP_COUNT];

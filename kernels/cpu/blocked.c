@@ -1,0 +1,97 @@
+/* blocked.c - the layout of blocked.h: what it holds, how a tensor gets there and back.
+ *
+ * Read next: simd/blocked_layout.c. */
+#include "kernels/cpu/blocked.h"
+
+#include <string.h>
+
+static bool fits(const tort_info *info) {
+    return info->type == TORT_FLOAT && info->rank >= 3 && info->rank <= 5;
+}
+
+/* Elements of one channel. */
+static int64_t pixels_of(const tort_tensor *tensor) {
+    int64_t pixels = 1;
+    for (int32_t d = 2; d < tensor->rank; d++) pixels *= tensor->dims[d];
+    return pixels;
+}
+
+static bool bytes(const tort_tensor *tensor, size_t *size) {
+    tort_tensor whole = *tensor;
+    if (__builtin_add_overflow(tensor->dims[1], TORT_BLOCK - 1, &whole.dims[1])) return false;
+    whole.dims[1] = whole.dims[1] / TORT_BLOCK * TORT_BLOCK;
+    return tort_tensor_bytes(&whole, size);
+}
+
+/* ---- conversions ------------------------------------------------------------------------------------------------- */
+
+typedef struct convert_job {
+    const tort_simd *simd;
+    const float *from;
+    float *to;
+    int64_t channels, pixels;
+    bool to_plain;
+} convert_job;
+
+/* Blocks of the whole batch. */
+static void convert_blocks(void *arg, int64_t begin, int64_t end) {
+    const convert_job *job = arg;
+    const int64_t blocks = tort_blocks(job->channels), pixels = job->pixels;
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t first = i % blocks * TORT_BLOCK, left = job->channels - first;
+        const int64_t plain = (i / blocks * job->channels + first) * pixels, blocked = i * TORT_BLOCK * pixels;
+        const int32_t count = (int32_t)(left < TORT_BLOCK ? left : TORT_BLOCK);
+        if (job->to_plain)
+            job->simd->from_block(job->from + blocked, job->to + plain, pixels, count);
+        else
+            job->simd->to_block(job->from + plain, job->to + blocked, pixels, count);
+    }
+}
+
+static tort_status convert(const tort_call *call, bool to_plain) {
+    const tort_tensor *x = &call->inputs[0];
+    const tort_cpu_device *device = call->device;
+    convert_job job = {.simd = device->simd,
+                       .from = x->data,
+                       .to = call->outputs[0].data,
+                       .channels = x->dims[1],
+                       .pixels = pixels_of(x),
+                       .to_plain = to_plain};
+    tort_parallel(call, x->dims[0] * tort_blocks(job.channels), job.pixels * 4, convert_blocks, &job);
+    return TORT_OK;
+}
+
+static tort_status from_plain(const tort_call *call) {
+    return convert(call, false);
+}
+
+static tort_status to_plain(const tort_call *call) {
+    return convert(call, true);
+}
+
+const tort_layout tort_cpu_layouts[] = {
+    {.name = "nchw16c", .fits = fits, .bytes = bytes, .from_plain = from_plain, .to_plain = to_plain},
+    {.name = NULL},
+};
+
+/* ---- windows ----------------------------------------------------------------------------------------------------- */
+
+void tort_blocked_shape_init(tort_blocked_shape *s, const tort_sliding *window) {
+    s->pixels = s->outputs = s->positions = 1;
+    s->padded = false;
+    for (int i = 0; i < 3; i++) {
+        const int32_t axis = i - (3 - window->axes);
+        const bool given = axis >= 0;
+        s->input[i] = given ? window->input[axis] : 1;
+        s->output[i] = given ? window->output[axis] : 1;
+        s->kernel[i] = given ? window->kernel[axis] : 1;
+        s->strides[i] = given ? window->strides[axis] : 1;
+        s->dilations[i] = given ? window->dilations[axis] : 1;
+        s->begin[i] = given ? window->begin[axis] : 0;
+        const int64_t seen = (s->output[i] - 1) * s->strides[i] + (s->kernel[i] - 1) * s->dilations[i] + 1;
+        s->padded = s->padded || s->begin[i] > 0 || seen - s->begin[i] > s->input[i];
+        s->pixels *= s->input[i];
+        s->outputs *= s->output[i];
+        s->positions *= s->kernel[i];
+    }
+}

@@ -1,0 +1,74 @@
+/* blocked.h - the layout "nchw16c": sixteen channels of a pixel lie together, then comes the next pixel.
+ *
+ * A tensor (batch, channels, spatial...) of float is stored as (batch, blocks of 16 channels, spatial..., 16). The last
+ * block has channels that only fill it, whose bits mean nothing: kernels may compute with them, lane by lane, but never
+ * add one to a sum over channels. A convolution reads a pixel's channels one by one, each beside a vector of filters, and
+ * so needs no other form of its input than this. Read next: blocked_conv.c, simd/blocked.c. */
+#ifndef TORT_KERNELS_CPU_BLOCKED_H
+#define TORT_KERNELS_CPU_BLOCKED_H
+
+#include "kernels/cpu/cpu.h"
+#include "ops/sliding.h"
+
+enum { TORT_BLOCK = 16, TORT_BLOCKED = 1 /* the number of the layout in the provider's table */ };
+
+static inline int64_t tort_blocks(int64_t channels) {
+    return (channels + TORT_BLOCK - 1) / TORT_BLOCK;
+}
+
+/* ---- inner loops ------------------------------------------------------------------------------------------------- */
+
+/* `count` channels that lie together, `offset` floats behind the first pixel of a tile. */
+typedef struct tort_span {
+    int64_t offset, count;
+} tort_span;
+
+/* Pixels against filters: y = sum over all channels of all spans of x * weight, + bias + add, within bounds. */
+typedef struct tort_blocked_tile {
+    const float *x;
+    int64_t x_step; /* floats from a pixel to the next */
+    const tort_span *spans;
+    int64_t span_count;
+    const float *weights; /* [channels of all spans][filters] */
+    const float *bias;    /* [filters] */
+    const float *add;     /* as y lies, or NULL */
+    float *y;
+    int64_t y_block; /* floats from a block of filters to the next */
+    int32_t pixels;  /* 1 to tort_simd.blocked_pixels */
+    int32_t blocks;  /* of filters, 1 to tort_simd.blocked_blocks */
+    tort_bounds bounds;
+} tort_blocked_tile;
+
+/* One block of channels through a window: pixel i of y is a sum, or a maximum, over the rows and columns of the window
+ * of x[i * x_step + row * row_step + column * column_step] (* weights[row * weight_row + column]). */
+typedef struct tort_blocked_window {
+    const float *x;
+    int64_t x_step, row_step, column_step; /* floats */
+    int64_t rows, columns;
+    const float *weights; /* [.][16]; NULL: sums times `scale` */
+    int64_t weight_row;   /* floats */
+    const float *bias;    /* [16]; NULL: 0 */
+    const float *add;     /* as y lies, or NULL */
+    float *y;
+    int64_t pixels;
+    float scale;
+    tort_bounds bounds;
+} tort_blocked_window;
+
+/* ---- windows ----------------------------------------------------------------------------------------------------- */
+
+/* Axes are depth, height, width; those that the operator does not have are 1. */
+typedef struct tort_blocked_shape {
+    int64_t input[3], output[3], kernel[3], strides[3], dilations[3], begin[3];
+    int64_t pixels, outputs; /* of a channel */
+    int64_t positions;       /* of the kernel */
+    bool padded;             /* some window sees more than the input */
+} tort_blocked_shape;
+
+/* For windows of 1 to 3 axes whose sizes are all known. */
+void tort_blocked_shape_init(tort_blocked_shape *shape, const tort_sliding *window);
+
+/* Is it for a layout at all? 3 to 5 dimensions of float. */
+extern const tort_layout tort_cpu_layouts[];
+
+#endif

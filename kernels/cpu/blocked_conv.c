@@ -1,0 +1,511 @@
+/* blocked_conv.c - Conv and FusedConv in fp32 over blocks of channels (blocked.h), without any other form of the input.
+ *
+ * Each thread makes bands of rows. A band of the input is copied first where windows reach beyond the picture, with zeros
+ * around it; it stays in the second cache while all filters pass by. The first convolution of a network has few channels:
+ * its input is plain, and a span of channels that lie together is one long. Groups of fewer channels than a block are
+ * joined, with weights of 0 between them. Read next: simd/blocked.c, blocked_winograd.c. */
+#include "kernels/cpu/blocked.h"
+#include "kernels/cpu/conv.h"
+
+#include <string.h>
+
+#define BAND_FLOATS 65536  /* of input, for a band: half of a second cache of 512 KiB */
+#define FLAT_TILES 4       /* a row of a picture whose windows see one pixel each: so many tiles */
+#define LEAST_FILTERS 8    /* fewer would leave most of a vector idle */
+
+/* ---- groups ------------------------------------------------------------------------------------------------------ */
+
+/* The groups as they are computed: `channels` and `filters` of each, but for the last one. */
+typedef struct grouping {
+    int64_t groups, channels, filters;
+    int64_t tile; /* filters of a tile */
+} grouping;
+
+/* False: blocks and groups do not fit together. */
+static bool group_blocks(const tort_simd *simd, const tort_conv_params *p, grouping *g) {
+    if (p->group < 1) return false;
+    const int64_t channels = p->channels / p->group, filters = p->filters / p->group;
+    const bool joined = p->group > 1 && channels == filters && channels < TORT_BLOCK && TORT_BLOCK % channels == 0;
+    *g = (grouping){.groups = joined ? tort_blocks(p->channels) : p->group,
+                    .channels = joined ? TORT_BLOCK : channels,
+                    .filters = joined ? TORT_BLOCK : filters};
+    g->tile = g->filters <= TORT_BLOCK ? TORT_BLOCK : TORT_BLOCK * simd->blocked_blocks;
+    return p->group == 1 || joined || (channels % TORT_BLOCK == 0 && filters % TORT_BLOCK == 0);
+}
+
+static int64_t least(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+static int64_t most(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+static int64_t positions_of(const tort_conv_params *p) {
+    int64_t count = 1;
+    for (int32_t i = 0; i < p->window.axes; i++) count *= p->window.kernel[i];
+    return count;
+}
+
+/* ---- weights ----------------------------------------------------------------------------------------------------- */
+
+/* Filters of a group, in whole blocks. */
+static int64_t whole_filters(const grouping *g) {
+    return tort_blocks(g->filters) * TORT_BLOCK;
+}
+
+static int64_t channels_of(const tort_conv_params *p, const grouping *g, int64_t group) {
+    return least(g->channels, p->channels - group * g->channels);
+}
+
+/* The weight between a filter and a channel, both counted over all groups; 0 where no group has both. */
+static float weight_at(const tort_conv_params *p, const float *weights, int64_t positions, int64_t filter,
+                       int64_t channel, int64_t position) {
+    const int64_t channels = p->channels / p->group, filters = p->filters / p->group;
+    if (filter >= p->filters || filter / filters != channel / channels) return 0;
+    return weights[(filter * channels + channel % channels) * positions + position];
+}
+
+/* Groups that are joined, filter by filter. */
+static void pack_joined(const tort_conv_params *p, const float *weights, int64_t first, int64_t channels,
+                        float *packed) {
+    const int64_t positions = positions_of(p);
+    for (int64_t k = 0; k < positions; k++)
+        for (int64_t c = first; c < first + channels; c++)
+            for (int64_t f = first; f < first + TORT_BLOCK; f++)
+                *packed++ = weight_at(p, weights, positions, f, c, k);
+}
+
+/* A tile of `lanes` filters, of which `count` are there: [span][channel][filter]. `plain`: a span is a channel at a
+ * position. */
+static void pack_tile(const tort_simd *simd, const float *weights, int64_t channels, int64_t positions, bool plain,
+                      int64_t lanes, int64_t count, float *packed) {
+    const int64_t stride = channels * positions;
+    if (plain) {
+        simd->pack_lanes(packed, (int32_t)lanes, weights, stride, 1, (int32_t)count, stride, 1);
+        return;
+    }
+    for (int64_t block = 0; block < channels; block += TORT_BLOCK) {
+        const int64_t together = least(TORT_BLOCK, channels - block);
+        for (int64_t k = 0; k < positions; k++, packed += together * lanes)
+            simd->pack_lanes(packed, (int32_t)lanes, weights + block * positions + k, stride, positions, (int32_t)count,
+                             together, 1);
+    }
+}
+
+static void pack_group(const tort_simd *simd, const tort_conv_params *p, const grouping *g, const float *weights,
+                       bool plain, int64_t group, float *packed) {
+    const int64_t positions = positions_of(p), size = g->channels * positions;
+    if (g->groups != p->group) {
+        pack_joined(p, weights, group * TORT_BLOCK, channels_of(p, g, group), packed);
+        return;
+    }
+    for (int64_t f = 0; f < g->filters; f += g->tile) {
+        const int64_t lanes = least(g->tile, whole_filters(g) - f);
+        pack_tile(simd, weights + (group * g->filters + f) * size, g->channels, positions, plain, lanes,
+                  least(lanes, g->filters - f), packed + f * size);
+    }
+}
+
+static int64_t packed_floats(const tort_conv_params *p, const grouping *g) {
+    int64_t size;
+    if (__builtin_mul_overflow(whole_filters(g), g->channels, &size) ||
+        __builtin_mul_overflow(size, positions_of(p), &size) || __builtin_mul_overflow(size, g->groups, &size))
+        return -1;
+    return size;
+}
+
+static tort_status pack_size(const tort_target *target, const tort_node_view *node, size_t *bytes, uint32_t *consumed,
+                             tort_error *error) {
+    grouping g;
+    group_blocks(tort_simd_choose(target->instructions), node->params, &g);
+    return tort_cpu_pack_floats(packed_floats(node->params, &g), bytes, consumed, error);
+}
+
+static tort_status prepare_weights(tort_prepare *prepare, bool plain) {
+    const tort_cpu_device *device = prepare->device;
+    const tort_conv_params *p = prepare->node->params;
+    const float *weights = prepare->node->inputs[1].data;
+    float *packed = prepare->packed;
+    grouping g;
+    if (!weights) return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant W has no data");
+    group_blocks(device->simd, p, &g);
+    for (int64_t group = 0; group < g.groups; group++)
+        pack_group(device->simd, p, &g, weights, plain, group,
+                   packed + group * whole_filters(&g) * g.channels * positions_of(p));
+    return TORT_OK;
+}
+
+static tort_status prepare_blocked(tort_prepare *prepare) {
+    return prepare_weights(prepare, false);
+}
+
+static tort_status prepare_plain(tort_prepare *prepare) {
+    return prepare_weights(prepare, true);
+}
+
+/* ---- claims ------------------------------------------------------------------------------------------------------ */
+
+static tort_verdict claim_window(const tort_target *target, const tort_node_view *node) {
+    const tort_conv_params *p = node->params;
+    const tort_verdict verdict = tort_cpu_claim_window(target, p);
+    if (verdict.code != TORT_YES) return verdict;
+    if (positions_of(p) < 1) return tort_no(TORT_NO_SHAPE, "", "W has no elements");
+    if (!node->inputs[1].constant) return tort_no(TORT_NO_DYNAMIC, "", "W is no constant, so it cannot be packed ahead");
+    if (p->filters < LEAST_FILTERS)
+        return tort_no(TORT_NO_SHAPE, "", "is for %d filters and more, W has %lld", LEAST_FILTERS,
+                       (long long)p->filters);
+    return tort_cpu_claim_float(target, node);
+}
+
+static tort_verdict claim_blocked(const tort_target *target, const tort_node_view *node) {
+    const tort_conv_params *p = node->params;
+    const tort_verdict verdict = claim_window(target, node);
+    grouping g;
+    if (verdict.code != TORT_YES) return verdict;
+    if (p->channels < TORT_BLOCK)
+        return tort_no(TORT_NO_SHAPE, "", "is for %d channels and more, the input has %lld", TORT_BLOCK,
+                       (long long)p->channels);
+    if (!group_blocks(tort_simd_choose(target->instructions), p, &g))
+        return tort_no(TORT_NO_SHAPE, "", "groups of %lld channels and %lld filters are no blocks of %d",
+                       (long long)(p->channels / p->group), (long long)(p->filters / p->group), TORT_BLOCK);
+    return tort_yes();
+}
+
+static tort_verdict claim_plain(const tort_target *target, const tort_node_view *node) {
+    const tort_conv_params *p = node->params;
+    const tort_verdict verdict = claim_window(target, node);
+    if (verdict.code != TORT_YES) return verdict;
+    if (p->channels >= TORT_BLOCK || p->group != 1)
+        return tort_no(TORT_NO_SHAPE, "", "is for fewer than %d channels in one group, the input has %lld in %lld",
+                       TORT_BLOCK, (long long)p->channels, (long long)p->group);
+    return tort_yes();
+}
+
+/* ---- the job ----------------------------------------------------------------------------------------------------- */
+
+typedef struct conv_job {
+    const tort_conv_params *params;
+    const tort_simd *simd;
+    tort_blocked_shape shape;
+    grouping grouping;
+    bool plain, flat;    /* a plain input; windows of one pixel over one long row */
+    int64_t lanes;       /* channels of a pixel that lie together */
+    int64_t planes;      /* blocks, or channels of a plain input */
+    int64_t pitch;       /* floats from a row of the source to the next, ... */
+    int64_t slice, plane; /* ... from a slice, from a block; the source is a copied band or the input */
+    int64_t row_length;  /* pixels of a row of outputs: of a flat one as many as are made together */
+    int64_t rows;        /* of outputs, of one image */
+    int64_t band;        /* rows that are made together */
+    int64_t band_rows, band_columns; /* of a copied band */
+    const tort_span *spans;
+    const float *x, *packed, *bias, *residual;
+    float *y, *buffers;
+    size_t buffer_floats;
+    tort_bounds bounds;
+    bool finish;                   /* the sums need more than the bounds */
+    int32_t row_parts, tile_parts; /* threads share rows and tiles of filters */
+    int64_t group_tiles;           /* tiles of filters of a group */
+} conv_job;
+
+static bool is_flat(const tort_blocked_shape *s) {
+    bool flat = !s->padded;
+    for (int i = 0; i < 3; i++) flat = flat && s->kernel[i] == 1 && s->strides[i] == 1;
+    return flat;
+}
+
+/* Rows of a band of the input under `rows` rows of outputs. */
+static int64_t rows_under(const tort_blocked_shape *s, int64_t rows) {
+    return (rows - 1) * s->strides[1] + (s->kernel[1] - 1) * s->dilations[1] + 1;
+}
+
+/* False: sizes that nothing can be computed with. */
+static bool set_band(conv_job *job) {
+    const tort_blocked_shape *s = &job->shape;
+    const int64_t depth = s->padded ? s->kernel[0] : 1;
+    int64_t row;
+    job->band_columns = (s->output[2] - 1) * s->strides[2] + (s->kernel[2] - 1) * s->dilations[2] + 1;
+    if (job->flat) {
+        job->row_length = least(s->outputs, FLAT_TILES * job->simd->blocked_pixels);
+        job->rows = (s->outputs + job->row_length - 1) / job->row_length;
+        job->band_columns = job->row_length;
+    } else {
+        job->row_length = s->output[2];
+        job->rows = s->output[0] * s->output[1];
+    }
+    if (__builtin_mul_overflow(job->band_columns, job->planes * job->lanes * depth, &row) ||
+        row > INT64_MAX / 64 / (rows_under(s, s->output[1]) + 1))
+        return false;
+    const int64_t extra = rows_under(s, 1) - s->strides[1];
+    job->band = (BAND_FLOATS / most(1, row) - extra) / s->strides[1];
+    job->band = most(1, least(job->band, job->flat ? job->rows : s->output[1]));
+    job->band_rows = rows_under(s, job->band);
+    return true;
+}
+
+static bool start_job(conv_job *job, const tort_conv_params *p, const tort_simd *simd, bool plain) {
+    job->params = p;
+    job->simd = simd;
+    job->plain = plain;
+    tort_blocked_shape_init(&job->shape, &p->window);
+    group_blocks(simd, p, &job->grouping);
+    job->flat = is_flat(&job->shape);
+    job->lanes = plain ? 1 : TORT_BLOCK;
+    job->planes = plain ? p->channels : tort_blocks(p->channels);
+    job->group_tiles = (job->grouping.filters + job->grouping.tile - 1) / job->grouping.tile;
+    if (!set_band(job)) return false;
+    const tort_blocked_shape *s = &job->shape;
+    job->pitch = (s->padded ? job->band_columns : s->input[2]) * job->lanes;
+    job->slice = (s->padded ? job->band_rows : s->input[1]) * job->pitch;
+    job->plane = (s->padded ? s->kernel[0] : s->input[0]) * job->slice;
+    job->buffer_floats = s->padded ? (size_t)(job->planes * job->plane + TORT_BLOCK - 1) / TORT_BLOCK * TORT_BLOCK : 0;
+    return true;
+}
+
+static int64_t bias_floats(const conv_job *job) {
+    return job->grouping.groups * whole_filters(&job->grouping);
+}
+
+static tort_status size_job(const tort_target *target, const tort_node_view *node, bool plain, size_t *scratch,
+                            tort_error *error) {
+    conv_job job = {0};
+    int64_t floats;
+    *scratch = 0;
+    if (start_job(&job, node->params, tort_simd_choose(target->instructions), plain) &&
+        tort_cpu_reserve_floats(scratch, bias_floats(&job)) &&
+        tort_cpu_reserve(scratch, (size_t)(job.planes * job.shape.positions) * sizeof(tort_span)) &&
+        !__builtin_mul_overflow((int64_t)job.buffer_floats, (int64_t)target->threads, &floats) &&
+        tort_cpu_reserve_floats(scratch, floats))
+        return TORT_OK;
+    return tort_out_of_memory(error, SIZE_MAX);
+}
+
+static tort_status size_blocked(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                                tort_error *error) {
+    return size_job(target, node, false, scratch, error);
+}
+
+static tort_status size_plain(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                              tort_error *error) {
+    return size_job(target, node, true, scratch, error);
+}
+
+/* ---- bands ------------------------------------------------------------------------------------------------------- */
+
+/* Copies a row of the input that is `x` wide, with zeros around it. */
+static void copy_row(const conv_job *job, const float *from, float *to) {
+    const int64_t lanes = job->lanes, width = job->band_columns, begin = least(job->shape.begin[2], width);
+    const int64_t inside = most(0, least(job->shape.input[2], width - begin));
+    memset(to, 0, (size_t)(begin * lanes) * sizeof *to);
+    memcpy(to + begin * lanes, from, (size_t)(inside * lanes) * sizeof *to);
+    memset(to + (begin + inside) * lanes, 0, (size_t)((width - begin - inside) * lanes) * sizeof *to);
+}
+
+/* The rows under outputs of slice d from row h on. `image` is the input of one of a batch. */
+static void copy_band(const conv_job *job, const float *image, int64_t d, int64_t h, int64_t rows, float *buffer) {
+    const tort_blocked_shape *s = &job->shape;
+    const int64_t top = h * s->strides[1] - s->begin[1], count = rows_under(s, rows);
+    for (int64_t plane = 0; plane < job->planes; plane++)
+        for (int64_t k = 0; k < s->kernel[0]; k++) {
+            const int64_t depth = d * s->strides[0] - s->begin[0] + k * s->dilations[0];
+            float *to = buffer + plane * job->plane + k * job->slice;
+            for (int64_t i = 0; i < count; i++, to += job->pitch) {
+                const int64_t row = top + i;
+                const bool inside = depth >= 0 && depth < s->input[0] && row >= 0 && row < s->input[1];
+                if (inside)
+                    copy_row(job, image + ((plane * s->input[0] + depth) * s->input[1] + row) * s->input[2] * job->lanes,
+                             to);
+                else
+                    memset(to, 0, (size_t)job->pitch * sizeof *to);
+            }
+        }
+}
+
+/* What is made together: outputs `first` .. of the rows of image n, all of one slice. */
+typedef struct band {
+    int64_t n, row, rows;
+    const float *x; /* the first pixel of the first row */
+    int64_t row_step;
+} band;
+
+static void fill_spans(const conv_job *job, tort_span *span) {
+    const tort_blocked_shape *s = &job->shape;
+    const int64_t slices = s->padded ? 1 : s->dilations[0];
+    for (int64_t plane = 0; plane < job->planes; plane++)
+        for (int64_t d = 0; d < s->kernel[0]; d++)
+            for (int64_t h = 0; h < s->kernel[1]; h++)
+                for (int64_t w = 0; w < s->kernel[2]; w++)
+                    *span++ = (tort_span){.offset = plane * job->plane + d * slices * job->slice +
+                                                    h * s->dilations[1] * job->pitch + w * s->dilations[2] * job->lanes,
+                                          .count = least(job->lanes, job->params->channels - plane * job->lanes)};
+}
+
+/* ---- tiles ------------------------------------------------------------------------------------------------------- */
+
+/* A tile of filters: the number over all groups, and where its weights, spans and outputs begin. */
+typedef struct filters {
+    int64_t first_block, blocks;
+    const float *weights;
+    const tort_span *spans;
+    int64_t span_count;
+} filters;
+
+static filters filters_of(const conv_job *job, int64_t tile) {
+    const grouping *g = &job->grouping;
+    const int64_t group = tile / job->group_tiles, first = tile % job->group_tiles * g->tile;
+    const int64_t positions = job->shape.positions, full = g->channels * positions;
+    const int64_t planes = job->plain ? g->channels : tort_blocks(g->channels);
+    return (filters){.first_block = (group * whole_filters(g) + first) / TORT_BLOCK,
+                     .blocks = least(g->tile, whole_filters(g) - first) / TORT_BLOCK,
+                     .weights = job->packed + group * whole_filters(g) * full +
+                                first * channels_of(job->params, g, group) * positions,
+                     .spans = job->spans + group * planes * positions,
+                     .span_count = least(planes, job->planes - group * planes) * positions};
+}
+
+/* `pixels` of a row, in tiles of about one size. */
+static void make_row(const conv_job *job, tort_blocked_tile *tile, int64_t pixels) {
+    const int64_t tiles = (pixels + job->simd->blocked_pixels - 1) / job->simd->blocked_pixels;
+    const int64_t size = pixels / tiles, larger = pixels % tiles;
+    for (int64_t i = 0; i < tiles; i++) {
+        tile->pixels = (int32_t)(size + (i < larger));
+        job->simd->blocked_tile(tile);
+        tile->x += tile->pixels * tile->x_step;
+        tile->y += tile->pixels * TORT_BLOCK;
+        if (tile->add) tile->add += tile->pixels * TORT_BLOCK;
+    }
+}
+
+/* All rows of a band for a tile of filters, then the rest of the epilogue while they are near. */
+static void make_band(const conv_job *job, const band *b, const filters *f) {
+    const tort_blocked_shape *s = &job->shape;
+    const int64_t blocks = tort_blocks(job->params->filters), first = b->row * job->row_length;
+    const int64_t made = least(b->rows * job->row_length, s->outputs - first);
+    const int64_t at = ((b->n * blocks + f->first_block) * s->outputs + first) * TORT_BLOCK;
+    tort_blocked_tile tile = {.x_step = s->strides[2] * job->lanes,
+                              .spans = f->spans,
+                              .span_count = f->span_count,
+                              .weights = f->weights,
+                              .bias = job->bias + f->first_block * TORT_BLOCK,
+                              .y_block = s->outputs * TORT_BLOCK,
+                              .blocks = (int32_t)f->blocks,
+                              .bounds = job->bounds};
+    for (int64_t row = 0, done = 0; done < made; row++, done += job->row_length) {
+        tile.x = b->x + row * b->row_step;
+        tile.y = job->y + at + done * TORT_BLOCK;
+        tile.add = job->residual ? job->residual + at + done * TORT_BLOCK : NULL;
+        make_row(job, &tile, least(job->row_length, made - done));
+    }
+    for (int64_t block = 0; job->finish && block < f->blocks; block++)
+        job->simd->finish(&job->params->epilogue, NULL, job->y + at + block * tile.y_block, made * TORT_BLOCK);
+}
+
+/* The next band from row `at` of all images on, at most to `last`; false: there is none. */
+static bool next_band(const conv_job *job, int64_t at, int64_t last, float *buffer, band *b) {
+    const tort_blocked_shape *s = &job->shape;
+    if (at >= last) return false;
+    *b = (band){.n = at / job->rows, .row = at % job->rows};
+    const int64_t of_slice = job->flat ? job->rows : s->output[1], h = b->row % of_slice, d = b->row / of_slice;
+    const float *image = job->x + b->n * job->planes * s->pixels * job->lanes;
+    b->rows = least(least(job->band, of_slice - h), last - at);
+    if (s->padded) {
+        copy_band(job, image, d, h, b->rows, buffer);
+        b->x = buffer;
+    } else if (job->flat) {
+        b->x = image + b->row * job->row_length * job->lanes;
+    } else {
+        b->x = image + d * s->strides[0] * job->slice + h * s->strides[1] * job->pitch;
+    }
+    b->row_step = job->flat ? job->row_length * job->lanes : s->strides[1] * job->pitch;
+    return true;
+}
+
+static void conv_part(void *arg, int64_t begin, int64_t end) {
+    const conv_job *job = arg;
+    for (int64_t part = begin; part < end; part++) {
+        float *buffer = job->buffers + (size_t)part * job->buffer_floats;
+        int64_t row, last, tile_first, tile_last;
+        band b;
+        tort_cpu_share(job->params->batch * job->rows, 1, part % job->row_parts, job->row_parts, &row, &last);
+        tort_cpu_share(job->grouping.groups * job->group_tiles, 1, part / job->row_parts, job->tile_parts, &tile_first,
+                       &tile_last);
+        for (; tile_first < tile_last && next_band(job, row, last, buffer, &b); row += b.rows)
+            for (int64_t tile = tile_first; tile < tile_last; tile++) {
+                const filters f = filters_of(job, tile);
+                make_band(job, &b, &f);
+            }
+    }
+}
+
+/* The split whose largest share is the least; of equal ones that by rows, which copies nothing twice. */
+static void choose_split(conv_job *job, int32_t threads) {
+    const int64_t rows = job->params->batch * job->rows, tiles = job->grouping.groups * job->group_tiles;
+    int64_t smallest = INT64_MAX;
+    for (int32_t r = threads; r >= 1; r--) {
+        const int32_t t = threads / r;
+        const int64_t cost = ((rows + r - 1) / r) * ((tiles + t - 1) / t);
+        if (cost >= smallest) continue;
+        smallest = cost;
+        job->row_parts = r;
+        job->tile_parts = t;
+    }
+}
+
+/* Biases of all groups in whole blocks. */
+static void copy_bias(const conv_job *job, const float *bias, float *to) {
+    memset(to, 0, (size_t)bias_floats(job) * sizeof *to);
+    if (bias) memcpy(to, bias, (size_t)job->params->filters * sizeof *to);
+}
+
+static tort_status run_job(const tort_call *call, bool plain) {
+    const tort_conv_params *p = call->params;
+    const tort_cpu_device *device = call->device;
+    const tort_tensor *bias = tort_call_input(call, 2);
+    conv_job job = {.x = call->inputs[0].data, .y = call->outputs[0].data, .packed = call->packed};
+    char *scratch = call->scratch;
+    if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
+    if (!start_job(&job, p, device->simd, plain)) return tort_out_of_memory(call->error, SIZE_MAX);
+    job.residual = tort_cpu_residual(call, &p->epilogue);
+    job.finish = !tort_simd_bounds(&p->epilogue, &job.bounds);
+    float *biases = tort_cpu_take(&scratch, (size_t)bias_floats(&job) * sizeof(float));
+    copy_bias(&job, bias ? bias->data : NULL, biases);
+    job.bias = biases;
+    tort_span *spans = tort_cpu_take(&scratch, (size_t)(job.planes * job.shape.positions) * sizeof *spans);
+    fill_spans(&job, spans);
+    job.spans = spans;
+    job.buffers = (float *)scratch;
+    choose_split(&job, device->threads);
+    tort_cpu_parts(call, job.row_parts * job.tile_parts, conv_part, &job);
+    return TORT_OK;
+}
+
+static tort_status run_blocked(const tort_call *call) {
+    return run_job(call, false);
+}
+
+static tort_status run_plain(const tort_call *call) {
+    return run_job(call, true);
+}
+
+#define BLOCKED(domain_, op_, z_)                                                                                      \
+    {                                                                                                                  \
+        .domain = domain_, .op = op_, .name = "conv_blocked", .claim = claim_blocked, .size = size_blocked,            \
+        .pack_size = pack_size, .prepare = prepare_blocked, .run = run_blocked, .in_place = z_,                        \
+        .layout = TORT_BLOCKED, .layout_inputs = 1 | (z_), .layout_outputs = 1                                         \
+    }
+#define BLOCKED_FIRST(domain_, op_, z_)                                                                                \
+    {                                                                                                                  \
+        .domain = domain_, .op = op_, .name = "conv_blocked_first", .claim = claim_plain, .size = size_plain,          \
+        .pack_size = pack_size, .prepare = prepare_plain, .run = run_plain, .layout = TORT_BLOCKED,                    \
+        .layout_inputs = (z_), .layout_outputs = 1                                                                     \
+    }
+
+const tort_kernel tort_cpu_blocked_conv[] = {
+    BLOCKED("", "Conv", 0),
+    BLOCKED_FIRST("", "Conv", 0),
+    BLOCKED("tinyort", "FusedConv", 1u << TORT_EPILOGUE_Z),
+    BLOCKED_FIRST("tinyort", "FusedConv", 1u << TORT_EPILOGUE_Z),
+    BLOCKED("com.microsoft", "FusedConv", 1u << TORT_EPILOGUE_Z),
+    BLOCKED_FIRST("com.microsoft", "FusedConv", 1u << TORT_EPILOGUE_Z),
+    {.op = NULL},
+};

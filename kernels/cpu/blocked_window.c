@@ -1,0 +1,299 @@
+/* blocked_window.c - depthwise Conv, MaxPool, AveragePool and GlobalAveragePool in fp32 over blocks of channels
+ * (blocked.h).
+ *
+ * A window that reaches beyond the picture is cut there: of a row of outputs the first and the last ones are made one by
+ * one, with what they see, those between them all at once. Read next: simd/blocked_window.c. */
+#include "kernels/cpu/blocked.h"
+#include "kernels/cpu/conv.h"
+#include "ops/pool.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct window_job {
+    const tort_simd *simd;
+    tort_blocked_shape shape;
+    tort_blocked_window window; /* what is the same for all rows */
+    void (*loop)(const tort_blocked_window *window);
+    const float *x, *weights, *bias, *residual; /* weights and bias in whole blocks; the last three may be NULL */
+    float *y;
+    const tort_epilogue *epilogue; /* what comes after the bounds; NULL: nothing */
+    const tort_pool_params *average; /* divides by what its windows see; NULL: not an average */
+    int64_t blocks;
+} window_job;
+
+static int64_t least(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+static int64_t most(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+/* The kernel positions from .. to along an axis that see the input from output `out`. */
+typedef struct reach {
+    int64_t from, to;
+} reach;
+
+static reach reach_of(const tort_blocked_shape *s, int axis, int64_t out) {
+    const int64_t first = out * s->strides[axis] - s->begin[axis], step = s->dilations[axis];
+    reach r = {.from = first < 0 ? (step - 1 - first) / step : 0,
+               .to = first < s->input[axis] ? (s->input[axis] - 1 - first) / step + 1 : 0};
+    r.to = least(r.to, s->kernel[axis]);
+    r.from = least(r.from, r.to);
+    return r;
+}
+
+/* The outputs of a row whose windows lie in the picture: from .. to. */
+static reach whole_windows(const tort_blocked_shape *s) {
+    const int64_t stride = s->strides[2], end = s->input[2] + s->begin[2] - (s->kernel[2] - 1) * s->dilations[2];
+    reach r = {.from = least((s->begin[2] + stride - 1) / stride, s->output[2]),
+               .to = end > 0 ? least((end + stride - 1) / stride, s->output[2]) : 0};
+    r.to = most(r.from, r.to);
+    return r;
+}
+
+/* Outputs first .. last of a row, which see the columns of `see`. */
+static void make_outputs(const window_job *job, const tort_blocked_window *row, reach see, int64_t first,
+                         int64_t last) {
+    const tort_blocked_shape *s = &job->shape;
+    tort_blocked_window w = *row;
+    if (first >= last) return;
+    w.x += (first * s->strides[2] - s->begin[2] + see.from * s->dilations[2]) * TORT_BLOCK;
+    w.columns = see.to - see.from;
+    w.pixels = last - first;
+    w.y += first * TORT_BLOCK;
+    if (w.add) w.add += first * TORT_BLOCK;
+    if (w.weights) w.weights += see.from * TORT_BLOCK;
+    if (job->average) {
+        const int64_t counted = tort_pool_divisor(job->average, job->average->window.axes - 1, first);
+        w.scale = counted > 0 && row->scale > 0 ? 1 / (row->scale * (float)counted) : 0;
+    }
+    job->loop(&w);
+}
+
+/* A row of outputs beside one slice of the window. */
+static void make_row(const window_job *job, const tort_blocked_window *row) {
+    const tort_blocked_shape *s = &job->shape;
+    const reach whole = whole_windows(s);
+    for (int64_t x = 0; x < whole.from; x++) make_outputs(job, row, reach_of(s, 2, x), x, x + 1);
+    make_outputs(job, row, (reach){0, s->kernel[2]}, whole.from, whole.to);
+    for (int64_t x = whole.to; x < s->output[2]; x++) make_outputs(job, row, reach_of(s, 2, x), x, x + 1);
+}
+
+/* Row h of a block. Pictures have one slice: depth is 1 throughout. */
+static void make_block_row(const window_job *job, int64_t n, int64_t block, int64_t h) {
+    const tort_blocked_shape *s = &job->shape;
+    const reach rows = reach_of(s, 1, h);
+    const int64_t at = ((n * job->blocks + block) * s->outputs + h * s->output[2]) * TORT_BLOCK;
+    tort_blocked_window row = job->window;
+    row.x = job->x + ((n * job->blocks + block) * s->pixels +
+                      (h * s->strides[1] - s->begin[1] + rows.from * s->dilations[1]) * s->input[2]) *
+                         TORT_BLOCK;
+    row.rows = rows.to - rows.from;
+    row.y = job->y + at;
+    if (job->weights)
+        row.weights = job->weights + (block * s->positions + rows.from * s->kernel[2]) * TORT_BLOCK;
+    if (job->bias) row.bias = job->bias + block * TORT_BLOCK;
+    if (job->residual) row.add = job->residual + at;
+    if (job->average) row.scale = 1;
+    if (job->average && job->average->window.axes == 2)
+        row.scale = (float)tort_pool_divisor(job->average, 0, h); /* what divides, until the columns are known */
+    make_row(job, &row);
+    if (job->epilogue) job->simd->finish(job->epilogue, NULL, row.y, s->output[2] * TORT_BLOCK);
+}
+
+static void make_rows(void *arg, int64_t begin, int64_t end) {
+    const window_job *job = arg;
+    const int64_t rows = job->shape.output[1];
+    for (int64_t i = begin; i < end; i++)
+        make_block_row(job, i / rows / job->blocks, i / rows % job->blocks, i % rows);
+}
+
+static void start_window(window_job *job, const tort_call *call, const tort_sliding *window) {
+    const tort_cpu_device *device = call->device;
+    tort_blocked_shape_init(&job->shape, window);
+    job->simd = device->simd;
+    job->x = call->inputs[0].data;
+    job->y = call->outputs[0].data;
+    job->blocks = tort_blocks(call->inputs[0].dims[1]);
+    job->window = (tort_blocked_window){.x_step = job->shape.strides[2] * TORT_BLOCK,
+                                        .row_step = job->shape.dilations[1] * job->shape.input[2] * TORT_BLOCK,
+                                        .column_step = job->shape.dilations[2] * TORT_BLOCK,
+                                        .weight_row = job->shape.kernel[2] * TORT_BLOCK,
+                                        .scale = 1};
+    tort_simd_bounds(NULL, &job->window.bounds);
+}
+
+static void run_window(const tort_call *call, window_job *job, int64_t batch) {
+    const tort_blocked_shape *s = &job->shape;
+    tort_parallel(call, batch * job->blocks * s->output[1], s->output[2] * (s->kernel[1] * s->kernel[2] + 4), make_rows,
+                  job);
+}
+
+/* ---- claims ------------------------------------------------------------------------------------------------------ */
+
+static tort_verdict claim_picture(const tort_target *target, const tort_node_view *node, const tort_sliding *window,
+                                  int64_t channels) {
+    if (window->axes < 1 || window->axes > 2)
+        return tort_no(TORT_NO_SHAPE, "", "is for 1 or 2 spatial axes, the input has %d", (int)window->axes);
+    if (channels < TORT_BLOCK)
+        return tort_no(TORT_NO_SHAPE, "", "is for %d channels and more that are known", TORT_BLOCK);
+    return tort_cpu_claim_float(target, node);
+}
+
+/* ---- depthwise convolution --------------------------------------------------------------------------------------- */
+
+static tort_verdict claim_depthwise(const tort_target *target, const tort_node_view *node) {
+    const tort_conv_params *p = node->params;
+    tort_verdict verdict = tort_cpu_claim_window(target, p);
+    if (verdict.code == TORT_YES) verdict = claim_picture(target, node, &p->window, p->channels);
+    if (verdict.code != TORT_YES) return verdict;
+    if (p->channels != p->group || p->filters != p->group)
+        return tort_no(TORT_NO_SHAPE, "", "is for one channel and one filter a group, here %lld and %lld",
+                       (long long)(p->group ? p->channels / p->group : 0),
+                       (long long)(p->group ? p->filters / p->group : 0));
+    if (!node->inputs[1].constant) return tort_no(TORT_NO_DYNAMIC, "", "W is no constant, so it cannot be packed ahead");
+    return tort_yes();
+}
+
+static int64_t window_positions(const tort_sliding *window) {
+    int64_t count = 1;
+    for (int32_t i = 0; i < window->axes; i++) count *= window->kernel[i];
+    return count;
+}
+
+/* Packed: [block][position][16]. */
+static tort_status pack_size(const tort_target *target, const tort_node_view *node, size_t *bytes, uint32_t *consumed,
+                             tort_error *error) {
+    const tort_conv_params *p = node->params;
+    int64_t floats;
+    (void)target;
+    if (__builtin_mul_overflow(tort_blocks(p->channels) * TORT_BLOCK, window_positions(&p->window), &floats))
+        floats = -1;
+    return tort_cpu_pack_floats(floats, bytes, consumed, error);
+}
+
+static tort_status prepare_depthwise(tort_prepare *prepare) {
+    const tort_cpu_device *device = prepare->device;
+    const tort_conv_params *p = prepare->node->params;
+    const int64_t positions = window_positions(&p->window);
+    const float *weights = prepare->node->inputs[1].data;
+    float *packed = prepare->packed;
+    if (!weights) return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant W has no data");
+    for (int64_t c = 0; c < p->channels; c += TORT_BLOCK)
+        device->simd->pack_lanes(packed + c * positions, TORT_BLOCK, weights + c * positions, positions, 1,
+                                 (int32_t)least(TORT_BLOCK, p->channels - c), positions, 1);
+    return TORT_OK;
+}
+
+static tort_status size_depthwise(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                                  tort_error *error) {
+    const tort_conv_params *p = node->params;
+    (void)target;
+    *scratch = 0;
+    return tort_cpu_reserve_floats(scratch, p->channels + TORT_BLOCK) ? TORT_OK : tort_out_of_memory(error, SIZE_MAX);
+}
+
+static tort_status run_depthwise(const tort_call *call) {
+    const tort_conv_params *p = call->params;
+    const tort_tensor *bias = tort_call_input(call, 2);
+    window_job job = {.weights = call->packed, .residual = tort_cpu_residual(call, &p->epilogue)};
+    if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
+    start_window(&job, call, &p->window);
+    job.loop = job.simd->blocked_sum;
+    job.epilogue = tort_simd_bounds(&p->epilogue, &job.window.bounds) ? NULL : &p->epilogue;
+    if (bias) {
+        float *whole = call->scratch;
+        memset(whole, 0, (size_t)(job.blocks * TORT_BLOCK) * sizeof *whole);
+        memcpy(whole, bias->data, (size_t)p->channels * sizeof *whole);
+        job.bias = whole;
+    }
+    run_window(call, &job, p->batch);
+    return TORT_OK;
+}
+
+/* ---- pools ------------------------------------------------------------------------------------------------------- */
+
+static tort_verdict claim_pool(const tort_target *target, const tort_node_view *node) {
+    const tort_pool_params *p = node->params;
+    if (tort_has_output(node, 1)) return tort_no(TORT_NO_ATTR, "", "does not make Indices");
+    return claim_picture(target, node, &p->window, p->channels);
+}
+
+static tort_status run_max_pool(const tort_call *call) {
+    const tort_pool_params *p = call->params;
+    window_job job = {0};
+    if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
+    start_window(&job, call, &p->window);
+    job.loop = job.simd->blocked_maximum;
+    run_window(call, &job, p->batch);
+    return TORT_OK;
+}
+
+static tort_status run_average_pool(const tort_call *call) {
+    const tort_pool_params *p = call->params;
+    window_job job = {.average = p};
+    if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
+    start_window(&job, call, &p->window);
+    job.loop = job.simd->blocked_sum;
+    run_window(call, &job, p->batch);
+    return TORT_OK;
+}
+
+static tort_verdict claim_global(const tort_target *target, const tort_node_view *node) {
+    const tort_pool_params *p = node->params;
+    return claim_picture(target, node, &p->window, p->channels);
+}
+
+/* A window as large as the picture is one long row. */
+static void average_blocks(void *arg, int64_t begin, int64_t end) {
+    const window_job *job = arg;
+    tort_blocked_window w = job->window;
+    for (int64_t block = begin; block < end; block++) {
+        w.x = job->x + block * w.columns * TORT_BLOCK;
+        w.y = job->y + block * TORT_BLOCK;
+        job->loop(&w);
+    }
+}
+
+static tort_status run_global_average(const tort_call *call) {
+    const tort_pool_params *p = call->params;
+    const tort_cpu_device *device = call->device;
+    const tort_tensor *x = &call->inputs[0];
+    int64_t pixels = 1;
+    for (int32_t d = 2; d < x->rank; d++) pixels *= x->dims[d];
+    window_job job = {.x = x->data,
+                      .y = call->outputs[0].data,
+                      .loop = device->simd->blocked_sum,
+                      .window = {.column_step = TORT_BLOCK,
+                                 .rows = 1,
+                                 .columns = pixels,
+                                 .pixels = 1,
+                                 .scale = pixels ? 1 / (float)pixels : 0}};
+    tort_simd_bounds(NULL, &job.window.bounds);
+    tort_parallel(call, p->batch * tort_blocks(p->channels), pixels, average_blocks, &job);
+    return TORT_OK;
+}
+
+#define DEPTHWISE(domain_, op_, z_)                                                                                    \
+    {                                                                                                                  \
+        .domain = domain_, .op = op_, .name = "conv_blocked_depthwise", .claim = claim_depthwise,                      \
+        .size = size_depthwise, .pack_size = pack_size, .prepare = prepare_depthwise, .run = run_depthwise,            \
+        .in_place = z_, .layout = TORT_BLOCKED, .layout_inputs = 1 | (z_), .layout_outputs = 1                         \
+    }
+#define POOL(op_, name_, claim_, run_)                                                                                 \
+    {                                                                                                                  \
+        .domain = "", .op = op_, .name = name_, .claim = claim_, .run = run_, .layout = TORT_BLOCKED,                  \
+        .layout_inputs = 1, .layout_outputs = 1                                                                        \
+    }
+
+const tort_kernel tort_cpu_blocked_window[] = {
+    DEPTHWISE("", "Conv", 0),
+    DEPTHWISE("tinyort", "FusedConv", 1u << TORT_EPILOGUE_Z),
+    DEPTHWISE("com.microsoft", "FusedConv", 1u << TORT_EPILOGUE_Z),
+    POOL("MaxPool", "max_pool_blocked", claim_pool, run_max_pool),
+    POOL("AveragePool", "average_pool_blocked", claim_pool, run_average_pool),
+    POOL("GlobalAveragePool", "global_average_pool_blocked", claim_global, run_global_average),
+    {.op = NULL},
+};

@@ -1,0 +1,123 @@
+/* blocked.c - the inner loops of convolutions in the layout of ../blocked.h, and the way of a block there and back.
+ *
+ * A tile is some pixels beside some vectors of filters, whose sums stay in registers: for each channel of each pixel one
+ * broadcast and as many multiply-adds as there are vectors. Read next: ../blocked_conv.c. */
+#include "kernels/cpu/blocked.h"
+#include "kernels/cpu/simd/vector.h"
+
+/* GCC unrolls an outermost loop too late to keep in registers what it writes, unless it is asked to. */
+#define UNROLL _Pragma("GCC unroll 16")
+
+#define BLOCK_VECTORS (TORT_BLOCK / WIDTH)
+
+static const float zeros[BLOCKED_VECTORS * WIDTH];
+
+/* Pixel i is at 4 pointers that are 4 pixels apart: an address may have a step times 1 or 2, and one more register has
+ * three of them. */
+INLINE const float *pixel_at(const float *const *groups, int64_t step, int i) {
+    return groups[i / 4] + i % 4 * step;
+}
+
+INLINE void store_pixels(const tort_blocked_tile *t, int pixels, int vectors, vector (*acc)[BLOCKED_VECTORS]) {
+    const vector low = broadcast(t->bounds.low), high = broadcast(t->bounds.high);
+    const int64_t add_pixel = t->add ? TORT_BLOCK : 0, add_block = t->add ? t->y_block : 0;
+    const int add_vector = t->add ? WIDTH : 0;
+    const float *add = t->add ? t->add : zeros;
+    UNROLL
+    for (int i = 0; i < pixels; i++)
+        for (int v = 0; v < vectors; v++) {
+            const int block = v / BLOCK_VECTORS, within = v % BLOCK_VECTORS;
+            const vector sum = acc[i][v] + load(add + block * add_block + i * add_pixel + within * add_vector);
+            store(t->y + block * t->y_block + i * TORT_BLOCK + within * WIDTH, clamp(sum, low, high));
+        }
+}
+
+/* pixels and vectors are constants where this is inlined, so that acc lives in registers. */
+INLINE void multiply_pixels(const tort_blocked_tile *t, int pixels, int vectors) {
+    vector acc[BLOCKED_PIXELS][BLOCKED_VECTORS];
+    const int64_t step = t->x_step;
+    const float *w = t->weights;
+    UNROLL
+    for (int i = 0; i < pixels; i++)
+        for (int v = 0; v < vectors; v++) acc[i][v] = load(t->bias + v * WIDTH);
+    for (int64_t s = 0; s < t->span_count; s++) {
+        const float *groups[(BLOCKED_PIXELS + 3) / 4];
+        for (int g = 0; g < (pixels + 3) / 4; g++) groups[g] = t->x + t->spans[s].offset + 4 * g * step;
+        for (int64_t c = t->spans[s].count; c > 0; c--) {
+            vector row[BLOCKED_VECTORS];
+            for (int v = 0; v < vectors; v++) row[v] = load(w + v * WIDTH);
+            UNROLL
+            for (int i = 0; i < pixels; i++) {
+                const vector factor = broadcast(*pixel_at(groups, step, i));
+                for (int v = 0; v < vectors; v++) acc[i][v] += factor * row[v];
+            }
+            for (int g = 0; g < (pixels + 3) / 4; g++) groups[g]++;
+            w += vectors * WIDTH;
+        }
+    }
+    store_pixels(t, pixels, vectors, acc);
+}
+
+#define CASE(n)                                                                                                        \
+    case n:                                                                                                            \
+        if (BLOCKED_VECTORS > BLOCK_VECTORS && t->blocks > 1)                                                          \
+            multiply_pixels(t, n, BLOCKED_VECTORS);                                                                    \
+        else                                                                                                           \
+            multiply_pixels(t, n, BLOCK_VECTORS);                                                                      \
+        return;
+
+void SIMD(tort_simd_blocked_tile)(const tort_blocked_tile *t) {
+    switch (t->pixels) {
+        CASE(1)
+        CASE(2)
+        CASE(3)
+#if BLOCKED_PIXELS > 3
+        CASE(4)
+        CASE(5)
+        CASE(6)
+#endif
+#if BLOCKED_PIXELS > 6
+        CASE(7)
+        CASE(8)
+        CASE(9)
+        CASE(10)
+        CASE(11)
+        CASE(12)
+        CASE(13)
+        CASE(14)
+#endif
+    default: return;
+    }
+}
+
+/* ---- the layout -------------------------------------------------------------------------------------------------- */
+
+void SIMD(tort_simd_to_block)(const float *plain, float *block, int64_t pixels, int32_t channels) {
+    SIMD(tort_simd_pack_lanes)(block, TORT_BLOCK, plain, pixels, 1, channels, pixels, 1);
+}
+
+typedef float quad __attribute__((vector_size(16)));
+typedef float loose_quad __attribute__((vector_size(16), aligned(4), may_alias));
+
+/* Four channels of four pixels at a time, as in pack_lanes. */
+INLINE void square_out(const float *block, float *plain, int64_t pixels) {
+    quad row[4];
+    for (int i = 0; i < 4; i++) row[i] = *(const loose_quad *)(block + i * TORT_BLOCK);
+    const quad ab_low = __builtin_shufflevector(row[0], row[1], 0, 4, 1, 5),
+               ab_high = __builtin_shufflevector(row[0], row[1], 2, 6, 3, 7),
+               cd_low = __builtin_shufflevector(row[2], row[3], 0, 4, 1, 5),
+               cd_high = __builtin_shufflevector(row[2], row[3], 2, 6, 3, 7);
+    *(loose_quad *)plain = __builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5);
+    *(loose_quad *)(plain + pixels) = __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7);
+    *(loose_quad *)(plain + 2 * pixels) = __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5);
+    *(loose_quad *)(plain + 3 * pixels) = __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7);
+}
+
+void SIMD(tort_simd_from_block)(const float *block, float *plain, int64_t pixels, int32_t channels) {
+    const int32_t quads = channels / 4 * 4;
+    const int64_t whole = pixels / 4 * 4;
+    for (int64_t p = 0; p < whole; p += 4)
+        for (int32_t c = 0; c < quads; c += 4) square_out(block + p * TORT_BLOCK + c, plain + c * pixels + p, pixels);
+    for (int32_t c = 0; c < channels; c++)
+        for (int64_t p = c < quads ? whole : 0; p < pixels; p++) plain[c * pixels + p] = block[p * TORT_BLOCK + c];
+}
