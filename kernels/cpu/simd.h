@@ -14,6 +14,7 @@ struct tort_planes;
 struct tort_tree_record;
 struct tort_blocked_tile;
 struct tort_blocked_window;
+struct tort_winograd_output;
 
 /* The loops that make sums apply Relu and Clip to them while they are in registers. */
 typedef struct tort_bounds {
@@ -134,6 +135,11 @@ typedef struct tort_simd {
     void (*blocked_tile)(const struct tort_blocked_tile *tile);
     void (*blocked_sum)(const struct tort_blocked_window *window);
     void (*blocked_maximum)(const struct tort_blocked_window *window); /* NaN wins */
+    /* 6 x 6 pixels of a block, rows `pitch` floats apart, become 36 numbers a channel, `step` floats apart. */
+    void (*winograd_input)(const float *x, int64_t pitch, float *v, int64_t step);
+    void (*winograd_output)(const struct tort_winograd_output *output);
+    /* [9][lanes] weights become 36 a lane; lanes are a multiple of 16. */
+    void (*winograd_filter)(const float *filters, int32_t lanes, float *u, int64_t step);
     const tort_map_loop *maps; /* by tort_activation and tort_map_kind */
     /* values[i] = activation(values[i] + residual[i]); residual may be NULL. */
     void (*finish)(const tort_epilogue *epilogue, const float *residual, float *values, int64_t count);

@@ -1,0 +1,327 @@
+/* blocked_winograd.c - Conv and FusedConv of 3 x 3 filters with strides 1, in fp32, over blocks of channels: Winograd's
+ * F(4x4, 3x3), a quarter of the multiplications.
+ *
+ * Some tiles of the pictures are transformed together; then, for each tile of filters, 36 products of (tiles, channels)
+ * by (channels, filters), which are the inner loop of a 1 x 1 convolution, and the way back. Sums differ from those of the
+ * plain loop by up to some 10 times as much as those of a direct convolution: transforms add and subtract numbers that are
+ * up to 10 times as large as the inputs. Weights take four times their bytes, so it is for layers that have more pixels
+ * than weights. Read first: blocked_conv.c. Read next: simd/winograd.c. */
+#include "kernels/cpu/blocked_winograd.h"
+#include "kernels/cpu/conv.h"
+
+#include <string.h>
+
+#define PRODUCTS TORT_WINOGRAD_PRODUCTS
+#define INPUT TORT_WINOGRAD_INPUT
+#define OUTPUT TORT_WINOGRAD_OUTPUT
+#define CHUNK_FLOATS 131072      /* of transformed inputs: 512 KiB, half of a large second cache */
+#define LEAST_CHANNELS 32        /* of inputs and of filters: fewer would not pay for the transforms */
+#define LEAST_TILES 12           /* of a picture, where there are no more than MOST_WEIGHTS; else of more weights ... */
+#define MANY_TILES 40            /* ... which cost more to read than they save */
+#define MOST_WEIGHTS (192 * 192) /* pairs of channels; the limit too where the size of the picture is not known */
+
+static int64_t least(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+static int64_t tiles_along(int64_t outputs) {
+    return (outputs + OUTPUT - 1) / OUTPUT;
+}
+
+/* ---- claims and weights ------------------------------------------------------------------------------------------ */
+
+static tort_verdict claim_filters(const tort_conv_params *p) {
+    const tort_sliding *w = &p->window;
+    bool fits = w->axes == 2 && p->group == 1;
+    for (int32_t i = 0; fits && i < 2; i++)
+        fits = w->kernel[i] == 3 && w->strides[i] == 1 && w->dilations[i] == 1 && w->begin[i] <= 2;
+    if (!fits) return tort_no(TORT_NO_SHAPE, "", "is for filters of 3x3 in one group, with strides and dilations of 1");
+    if (p->channels < LEAST_CHANNELS || p->filters < LEAST_CHANNELS)
+        return tort_no(TORT_NO_SHAPE, "", "%lld channels and %lld filters do not pay for its transforms",
+                       (long long)p->channels, (long long)p->filters);
+    return tort_yes();
+}
+
+/* Does it pay? */
+static tort_verdict claim_picture(const tort_conv_params *p) {
+    const int64_t height = p->window.output[0], width = p->window.output[1];
+    const bool few_weights = p->channels <= MOST_WEIGHTS / p->filters;
+    if (height < 0 || width < 0) {
+        if (few_weights) return tort_yes();
+        return tort_no(TORT_NO_DYNAMIC, "", "the size of the picture is not known, and it would have many weights");
+    }
+    if (tiles_along(height) * tiles_along(width) >= (few_weights ? LEAST_TILES : MANY_TILES))
+        return tort_yes();
+    return tort_no(TORT_NO_SHAPE, "", "a picture of %lldx%lld does not pay for four times the weights",
+                   (long long)height, (long long)width);
+}
+
+static tort_verdict claim_winograd(const tort_target *target, const tort_node_view *node) {
+    const tort_conv_params *p = node->params;
+    tort_verdict verdict = tort_cpu_claim_window(target, p);
+    if (verdict.code == TORT_YES) verdict = claim_filters(p);
+    if (verdict.code == TORT_YES) verdict = claim_picture(p);
+    if (verdict.code != TORT_YES) return verdict;
+    if (!node->inputs[1].constant) return tort_no(TORT_NO_DYNAMIC, "", "W is no constant, so it cannot be packed ahead");
+    return tort_cpu_claim_float(target, node);
+}
+
+static int64_t whole_filters(const tort_conv_params *p) {
+    return tort_blocks(p->filters) * TORT_BLOCK;
+}
+
+static tort_status pack_size(const tort_target *target, const tort_node_view *node, size_t *bytes, uint32_t *consumed,
+                             tort_error *error) {
+    const tort_conv_params *p = node->params;
+    int64_t floats;
+    (void)target;
+    if (__builtin_mul_overflow(whole_filters(p), p->channels, &floats) ||
+        __builtin_mul_overflow(floats, PRODUCTS, &floats))
+        floats = -1;
+    return tort_cpu_pack_floats(floats, bytes, consumed, error);
+}
+
+/* Packed: of each tile of filters [product][channel][filter]. */
+static tort_status prepare_winograd(tort_prepare *prepare) {
+    const tort_cpu_device *device = prepare->device;
+    const tort_simd *simd = device->simd;
+    const tort_conv_params *p = prepare->node->params;
+    const float *weights = prepare->node->inputs[1].data;
+    const int64_t tile = simd->blocked_blocks * TORT_BLOCK, whole = whole_filters(p);
+    float *packed = prepare->packed, filters[9 * 2 * TORT_BLOCK];
+    if (!weights) return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant W has no data");
+    for (int64_t f = 0; f < whole; f += tile) {
+        const int32_t lanes = (int32_t)least(tile, whole - f), count = (int32_t)least(lanes, p->filters - f);
+        for (int64_t c = 0; c < p->channels; c++) {
+            simd->pack_lanes(filters, lanes, weights + (f * p->channels + c) * 9, p->channels * 9, 1, count, 9, 1);
+            simd->winograd_filter(filters, lanes, packed + c * lanes, p->channels * lanes);
+        }
+        packed += PRODUCTS * p->channels * lanes;
+    }
+    return TORT_OK;
+}
+
+/* ---- the job ----------------------------------------------------------------------------------------------------- */
+
+typedef struct winograd_job {
+    const tort_conv_params *params;
+    const tort_simd *simd;
+    int64_t height, width;   /* of outputs */
+    int64_t across, tiles;   /* tiles of a row, and of all pictures */
+    int64_t chunk;           /* tiles that are transformed together */
+    int64_t tile;            /* filters of a tile */
+    int64_t filter_tiles, channel_blocks, filter_blocks;
+    const tort_span *spans; /* of the channels, for a whole chunk */
+    const float *x, *packed, *bias, *residual;
+    float *y, *buffers;
+    size_t buffer_floats; /* transformed inputs, then products */
+    tort_bounds bounds;
+    bool finish; /* the sums need more than the bounds */
+    int32_t chunk_parts, filter_parts;
+} winograd_job;
+
+static bool start_job(winograd_job *job, const tort_conv_params *p, const tort_simd *simd) {
+    int64_t floats;
+    job->params = p;
+    job->simd = simd;
+    job->height = p->window.output[0];
+    job->width = p->window.output[1];
+    job->across = tiles_along(job->width);
+    job->tiles = p->batch * tiles_along(job->height) * job->across;
+    job->tile = simd->blocked_blocks * TORT_BLOCK;
+    job->filter_tiles = (p->filters + job->tile - 1) / job->tile;
+    job->channel_blocks = tort_blocks(p->channels);
+    job->filter_blocks = tort_blocks(p->filters);
+    if (__builtin_mul_overflow(job->channel_blocks * TORT_BLOCK, PRODUCTS, &floats)) return false;
+    /* Chunks of about one size, of whole tiles of the product where there are several. */
+    const int64_t most = floats < CHUNK_FLOATS ? CHUNK_FLOATS / floats : 1, pixels = simd->blocked_pixels;
+    const int64_t fitting = most > pixels ? most / pixels * pixels : most > pixels / 2 ? most : (pixels + 1) / 2;
+    job->chunk = job->tiles < fitting ? job->tiles : fitting;
+    if (job->chunk < 1) job->chunk = 1;
+    const int64_t chunks = (job->tiles + job->chunk - 1) / job->chunk;
+    if (chunks > 1 && chunks < 4) job->chunk = (job->tiles + chunks - 1) / chunks;
+    if (__builtin_mul_overflow(floats + PRODUCTS * job->tile, job->chunk, &floats)) return false;
+    job->buffer_floats = (size_t)floats;
+    return true;
+}
+
+static tort_status size_winograd(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                                 tort_error *error) {
+    winograd_job job = {0};
+    int64_t floats;
+    *scratch = 0;
+    if (start_job(&job, node->params, tort_simd_choose(target->instructions)) &&
+        tort_cpu_reserve_floats(scratch, whole_filters(node->params)) &&
+        tort_cpu_reserve(scratch, (size_t)job.channel_blocks * sizeof(tort_span)) &&
+        !__builtin_mul_overflow((int64_t)job.buffer_floats, (int64_t)target->threads, &floats) &&
+        tort_cpu_reserve_floats(scratch, floats))
+        return TORT_OK;
+    return tort_out_of_memory(error, SIZE_MAX);
+}
+
+/* Where a tile is: its picture and its first output. */
+typedef struct place {
+    int64_t n, row, column;
+} place;
+
+static place place_of(const winograd_job *job, int64_t tile) {
+    const int64_t down = tiles_along(job->height), of_picture = tile % (down * job->across);
+    return (place){.n = tile / (down * job->across),
+                   .row = of_picture / job->across * OUTPUT,
+                   .column = of_picture % job->across * OUTPUT};
+}
+
+/* 6 x 6 inputs, with zeros where they are not in the picture. */
+static void copy_inputs(const winograd_job *job, const float *plane, int64_t top, int64_t left, float *to) {
+    const int64_t height = job->params->window.input[0], width = job->params->window.input[1];
+    memset(to, 0, INPUT * INPUT * TORT_BLOCK * sizeof *to);
+    for (int64_t i = 0; i < INPUT; i++)
+        for (int64_t j = 0; j < INPUT; j++)
+            if (top + i >= 0 && top + i < height && left + j >= 0 && left + j < width)
+                memcpy(to + (i * INPUT + j) * TORT_BLOCK, plane + ((top + i) * width + left + j) * TORT_BLOCK,
+                       TORT_BLOCK * sizeof *to);
+}
+
+/* All channels of `count` tiles: [product][block][tile][16]. */
+static void transform_inputs(const winograd_job *job, int64_t first, int64_t count, float *v) {
+    const tort_sliding *w = &job->params->window;
+    const int64_t height = w->input[0], width = w->input[1], step = job->channel_blocks * job->chunk * TORT_BLOCK;
+    for (int64_t t = 0; t < count; t++) {
+        const place at = place_of(job, first + t);
+        const int64_t top = at.row - w->begin[0], left = at.column - w->begin[1];
+        const bool inside = top >= 0 && left >= 0 && top + INPUT <= height && left + INPUT <= width;
+        for (int64_t block = 0; block < job->channel_blocks; block++) {
+            const float *plane = job->x + (at.n * job->channel_blocks + block) * height * width * TORT_BLOCK;
+            float *to = v + (block * job->chunk + t) * TORT_BLOCK, copy[INPUT * INPUT * TORT_BLOCK];
+            if (inside) {
+                job->simd->winograd_input(plane + (top * width + left) * TORT_BLOCK, width * TORT_BLOCK, to, step);
+                continue;
+            }
+            copy_inputs(job, plane, top, left, copy);
+            job->simd->winograd_input(copy, INPUT * TORT_BLOCK, to, step);
+        }
+    }
+}
+
+/* The 36 products of a chunk and a tile of filters: [product][block][tile][16]. */
+static void multiply(const winograd_job *job, int64_t count, const float *v, const float *weights, int32_t blocks,
+                     float *m) {
+    const int64_t tiles = (count + job->simd->blocked_pixels - 1) / job->simd->blocked_pixels;
+    const float zeros[2 * TORT_BLOCK] = {0};
+    tort_blocked_tile tile = {.x_step = TORT_BLOCK,
+                              .spans = job->spans,
+                              .span_count = job->channel_blocks,
+                              .bias = zeros,
+                              .y_block = job->chunk * TORT_BLOCK,
+                              .blocks = blocks};
+    tort_simd_bounds(NULL, &tile.bounds);
+    for (int64_t k = 0; k < PRODUCTS; k++) {
+        tile.weights = weights + k * job->params->channels * blocks * TORT_BLOCK;
+        for (int64_t i = 0, first = 0; i < tiles; i++, first += tile.pixels) {
+            tile.pixels = (int32_t)(count / tiles + (i < count % tiles));
+            tile.x = v + (k * job->channel_blocks * job->chunk + first) * TORT_BLOCK;
+            tile.y = m + (k * blocks * job->chunk + first) * TORT_BLOCK;
+            job->simd->blocked_tile(&tile);
+        }
+    }
+}
+
+static void transform_outputs(const winograd_job *job, int64_t first, int64_t count, int64_t block, int32_t blocks,
+                              const float *m) {
+    tort_winograd_output o = {.step = blocks * job->chunk * TORT_BLOCK,
+                              .pitch = job->width * TORT_BLOCK,
+                              .bounds = job->bounds};
+    for (int64_t t = 0; t < count; t++) {
+        const place at = place_of(job, first + t);
+        o.rows = least(OUTPUT, job->height - at.row);
+        o.columns = least(OUTPUT, job->width - at.column);
+        for (int64_t b = 0; b < blocks; b++) {
+            const int64_t y = (((at.n * job->filter_blocks + block + b) * job->height + at.row) * job->width +
+                               at.column) *
+                              TORT_BLOCK;
+            o.m = m + (b * job->chunk + t) * TORT_BLOCK;
+            o.bias = job->bias + (block + b) * TORT_BLOCK;
+            o.y = job->y + y;
+            o.add = job->residual ? job->residual + y : NULL;
+            job->simd->winograd_output(&o);
+            for (int64_t i = 0; job->finish && i < o.rows; i++)
+                job->simd->finish(&job->params->epilogue, NULL, o.y + i * o.pitch, o.columns * TORT_BLOCK);
+        }
+    }
+}
+
+/* ---- a run ------------------------------------------------------------------------------------------------------- */
+
+static void winograd_part(void *arg, int64_t begin, int64_t end) {
+    const winograd_job *job = arg;
+    const int64_t blocks = job->simd->blocked_blocks;
+    for (int64_t part = begin; part < end; part++) {
+        float *v = job->buffers + (size_t)part * job->buffer_floats;
+        float *m = v + PRODUCTS * job->channel_blocks * TORT_BLOCK * job->chunk;
+        int64_t first, last, tile_first, tile_last;
+        tort_cpu_share(job->tiles, 1, part % job->chunk_parts, job->chunk_parts, &first, &last);
+        tort_cpu_share(job->filter_tiles, 1, part / job->chunk_parts, job->filter_parts, &tile_first, &tile_last);
+        for (; first < last && tile_first < tile_last; first += job->chunk) {
+            const int64_t count = least(job->chunk, last - first);
+            transform_inputs(job, first, count, v);
+            for (int64_t tile = tile_first; tile < tile_last; tile++) {
+                const int32_t of_tile = (int32_t)least(blocks, job->filter_blocks - tile * blocks);
+                multiply(job, count, v, job->packed + tile * PRODUCTS * job->params->channels * job->tile, of_tile, m);
+                transform_outputs(job, first, count, tile * blocks, of_tile, m);
+            }
+        }
+    }
+}
+
+/* Chunks against tiles of filters: the split whose largest share is the least, and of equal ones that by chunks, which
+ * transforms nothing twice. */
+static void choose_split(winograd_job *job, int32_t threads) {
+    int64_t smallest = INT64_MAX;
+    for (int32_t r = threads; r >= 1; r--) {
+        const int32_t f = threads / r;
+        const int64_t cost = ((job->tiles + r - 1) / r) * ((job->filter_tiles + f - 1) / f);
+        if (cost >= smallest) continue;
+        smallest = cost;
+        job->chunk_parts = r;
+        job->filter_parts = f;
+    }
+}
+
+static tort_status run_winograd(const tort_call *call) {
+    const tort_conv_params *p = call->params;
+    const tort_cpu_device *device = call->device;
+    const tort_tensor *bias = tort_call_input(call, 2);
+    winograd_job job = {.x = call->inputs[0].data, .y = call->outputs[0].data, .packed = call->packed};
+    char *scratch = call->scratch;
+    if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
+    if (!start_job(&job, p, device->simd)) return tort_out_of_memory(call->error, SIZE_MAX);
+    job.residual = tort_cpu_residual(call, &p->epilogue);
+    job.finish = !tort_simd_bounds(&p->epilogue, &job.bounds);
+    float *biases = tort_cpu_take(&scratch, (size_t)whole_filters(p) * sizeof(float));
+    memset(biases, 0, (size_t)whole_filters(p) * sizeof *biases);
+    if (bias) memcpy(biases, bias->data, (size_t)p->filters * sizeof *biases);
+    job.bias = biases;
+    tort_span *spans = tort_cpu_take(&scratch, (size_t)job.channel_blocks * sizeof *spans);
+    for (int64_t b = 0; b < job.channel_blocks; b++)
+        spans[b] = (tort_span){.offset = b * job.chunk * TORT_BLOCK,
+                               .count = least(TORT_BLOCK, p->channels - b * TORT_BLOCK)};
+    job.spans = spans;
+    job.buffers = (float *)scratch;
+    choose_split(&job, device->threads);
+    tort_cpu_parts(call, job.chunk_parts * job.filter_parts, winograd_part, &job);
+    return TORT_OK;
+}
+
+#define WINOGRAD(domain_, op_, z_)                                                                                     \
+    {                                                                                                                  \
+        .domain = domain_, .op = op_, .name = "conv_blocked_winograd", .claim = claim_winograd, .size = size_winograd, \
+        .pack_size = pack_size, .prepare = prepare_winograd, .run = run_winograd, .in_place = z_,                      \
+        .layout = TORT_BLOCKED, .layout_inputs = 1 | (z_), .layout_outputs = 1                                         \
+    }
+
+const tort_kernel tort_cpu_blocked_winograd[] = {
+    WINOGRAD("", "Conv", 0),
+    WINOGRAD("tinyort", "FusedConv", 1u << TORT_EPILOGUE_Z),
+    WINOGRAD("com.microsoft", "FusedConv", 1u << TORT_EPILOGUE_Z),
+    {.op = NULL},
+};

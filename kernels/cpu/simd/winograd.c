@@ -1,0 +1,99 @@
+/* winograd.c - the transforms of Winograd's convolution F(4x4, 3x3) over vectors of channels.
+ *
+ * A tile of 4 x 4 outputs of a 3 x 3 filter takes 36 products instead of 144: of 6 x 6 inputs d and a filter g the outputs
+ * are A' [(G g G') * (B' d B)] A, products element by element (Lavin and Gray, "Fast Algorithms for Convolutional Neural
+ * Networks", 2016; the points are 0, 1, -1, 2, -2 and infinity). Read next: ../blocked_winograd.c. */
+#include "kernels/cpu/blocked_winograd.h"
+#include "kernels/cpu/simd/vector.h"
+
+#define BLOCK_VECTORS (TORT_BLOCK / WIDTH)
+
+/* B' times a column. */
+INLINE void transform_input(const vector *d, vector *out) {
+    const vector odd = d[3] - 4 * d[1], even = d[4] - 4 * d[2];
+    const vector low = 2 * (d[3] - d[1]), high = d[4] - d[2];
+    out[0] = 4 * d[0] - 5 * d[2] + d[4];
+    out[1] = even + odd;
+    out[2] = even - odd;
+    out[3] = high + low;
+    out[4] = high - low;
+    out[5] = 4 * d[1] - 5 * d[3] + d[5];
+}
+
+/* A' times a column. */
+INLINE void transform_output(const vector *m, vector *out) {
+    const vector sum = m[1] + m[2], difference = m[1] - m[2];
+    const vector far_sum = m[3] + m[4], far_difference = m[3] - m[4];
+    out[0] = m[0] + sum + far_sum;
+    out[1] = difference + 2 * far_difference;
+    out[2] = sum + 4 * far_sum;
+    out[3] = difference + 8 * far_difference + m[5];
+}
+
+/* G times a column. */
+INLINE void transform_filter(const vector *g, vector *out) {
+    const vector ends = g[0] + g[2], far_ends = g[0] + 4 * g[2];
+    out[0] = g[0] * (1.0f / 4);
+    out[1] = (ends + g[1]) * (-1.0f / 6);
+    out[2] = (ends - g[1]) * (-1.0f / 6);
+    out[3] = (far_ends + 2 * g[1]) * (1.0f / 24);
+    out[4] = (far_ends - 2 * g[1]) * (1.0f / 24);
+    out[5] = g[2];
+}
+
+void SIMD(tort_simd_winograd_input)(const float *x, int64_t pitch, float *v, int64_t step) {
+    for (int part = 0; part < BLOCK_VECTORS; part++, x += WIDTH, v += WIDTH) {
+        vector rows[6][6];
+        for (int j = 0; j < 6; j++) {
+            vector column[6], out[6];
+            for (int i = 0; i < 6; i++) column[i] = load(x + i * pitch + j * TORT_BLOCK);
+            transform_input(column, out);
+            for (int i = 0; i < 6; i++) rows[i][j] = out[i];
+        }
+        for (int i = 0; i < 6; i++) {
+            vector out[6];
+            transform_input(rows[i], out);
+            for (int j = 0; j < 6; j++) store(v + (i * 6 + j) * step, out[j]);
+        }
+    }
+}
+
+void SIMD(tort_simd_winograd_output)(const tort_winograd_output *o) {
+    const vector low = broadcast(o->bounds.low), high = broadcast(o->bounds.high);
+    for (int at = 0; at < TORT_BLOCK; at += WIDTH) {
+        const vector bias = load(o->bias + at);
+        vector columns[6][4];
+        for (int j = 0; j < 6; j++) {
+            vector column[6];
+            for (int i = 0; i < 6; i++) column[i] = load(o->m + (i * 6 + j) * o->step + at);
+            transform_output(column, columns[j]);
+        }
+        for (int64_t i = 0; i < o->rows; i++) {
+            vector row[6], out[4];
+            for (int j = 0; j < 6; j++) row[j] = columns[j][i];
+            transform_output(row, out);
+            for (int64_t j = 0; j < o->columns; j++) {
+                const int64_t place = i * o->pitch + j * TORT_BLOCK + at;
+                const vector sum = out[j] + bias;
+                store(o->y + place, clamp(o->add ? sum + load(o->add + place) : sum, low, high));
+            }
+        }
+    }
+}
+
+void SIMD(tort_simd_winograd_filter)(const float *filters, int32_t lanes, float *u, int64_t step) {
+    for (int at = 0; at < lanes; at += WIDTH) {
+        vector rows[6][3];
+        for (int j = 0; j < 3; j++) {
+            vector column[3], out[6];
+            for (int i = 0; i < 3; i++) column[i] = load(filters + (i * 3 + j) * lanes + at);
+            transform_filter(column, out);
+            for (int i = 0; i < 6; i++) rows[i][j] = out[i];
+        }
+        for (int i = 0; i < 6; i++) {
+            vector out[6];
+            transform_filter(rows[i], out);
+            for (int j = 0; j < 6; j++) store(u + (i * 6 + j) * step + at, out[j]);
+        }
+    }
+}
