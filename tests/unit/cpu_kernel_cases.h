@@ -53,6 +53,19 @@ void make_matmul(random_node *n, random_source *r);
 void make_gemm(random_node *n, random_source *r);
 void make_swish(random_node *n, random_source *r);
 
+int64_t *add_list(random_node *n, const char *name, int32_t count);
+/* Strides, dilations and padding. */
+void make_window(random_node *n, random_source *r, int32_t axes, const int64_t *kernel);
+
+/* cpu_kernel_cases_blocked.c */
+void make_blocked_conv(random_node *n, random_source *r);
+void make_first_conv(random_node *n, random_source *r);
+void make_blocked_depthwise(random_node *n, random_source *r);
+void make_winograd(random_node *n, random_source *r);
+void make_blocked_max_pool(random_node *n, random_source *r);
+void make_blocked_average_pool(random_node *n, random_source *r);
+void make_blocked_global_pool(random_node *n, random_source *r);
+
 /* cpu_kernel_cases_microsoft.c */
 void add_operator_activation(random_node *n, random_source *r, bool exact);
 void make_dynamic_pads(random_node *n, random_source *r);

@@ -1,0 +1,89 @@
+/* cpu_kernel_cases_blocked.c - random nodes for the rows of the layout of blocks of 16 channels. Read next:
+ * cpu_kernels.c, which brings their tensors there and back. */
+#include "tests/unit/cpu_kernel_cases.h"
+
+#define PICK(r, ...) pick(r, (const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
+
+/* A picture of `channels` and filters that read `of_group` of them. */
+static void add_operands(random_node *n, random_source *r, int32_t axes, int64_t channels, int64_t filters,
+                         int64_t group) {
+    int64_t x[5] = {draw(r, 1, 2), channels}, w[5] = {filters, channels / group};
+    for (int32_t i = 0; i < axes; i++) {
+        w[i + 2] = chance(r, 30) ? 1 : draw(r, 1, axes == 3 ? 2 : 5);
+        x[i + 2] = axes == 3 ? draw(r, 4, 6) : axes == 1 ? draw(r, 9, 90) : draw(r, 9, 20);
+    }
+    if (chance(r, 20))
+        for (int32_t i = 0; i < axes; i++) w[i + 2] = 1;
+    add_tensor(n, r, axes + 2, x);
+    add_tensor(n, r, axes + 2, w);
+    if (chance(r, 60)) add_tensor(n, r, 1, w);
+    n->constant[1] = true;
+    n->opset = 11;
+    add_int(n, "group", group);
+    if (chance(r, 80)) make_window(n, r, axes, w + 2);
+}
+
+void make_blocked_conv(random_node *n, random_source *r) {
+    const int32_t axes = (int32_t)draw(r, 1, 3);
+    const int64_t kind = draw(r, 0, 3), group = draw(r, 2, 3), of_group = PICK(r, 1, 2, 4, 8);
+    if (kind == 0) /* whole blocks in groups */
+        add_operands(n, r, axes, group * PICK(r, 16, 32), group * PICK(r, 16, 48), group);
+    else if (kind == 1) { /* groups that share blocks */
+        const int64_t channels = of_group * draw(r, (16 + of_group - 1) / of_group, 36 / of_group);
+        add_operands(n, r, axes, channels, channels, channels / of_group);
+    } else
+        add_operands(n, r, axes, PICK(r, 16, 19, 24, 40), PICK(r, 8, 13, 16, 40, 64, 70), 1);
+}
+
+void make_first_conv(random_node *n, random_source *r) {
+    add_operands(n, r, (int32_t)draw(r, 1, 3), draw(r, 1, 15), PICK(r, 8, 13, 32, 70), 1);
+}
+
+void make_blocked_depthwise(random_node *n, random_source *r) {
+    const int64_t channels = PICK(r, 16, 17, 40, 64);
+    add_operands(n, r, (int32_t)draw(r, 1, 2), channels, channels, channels);
+}
+
+void make_winograd(random_node *n, random_source *r) {
+    const int64_t x[4] = {draw(r, 1, 2), PICK(r, 32, 35, 48), draw(r, 12, 27), draw(r, 13, 30)};
+    const int64_t w[4] = {PICK(r, 32, 41, 64), x[1], 3, 3};
+    add_tensor(n, r, 4, x);
+    add_tensor(n, r, 4, w);
+    if (chance(r, 60)) add_tensor(n, r, 1, w);
+    n->constant[1] = true;
+    n->opset = 11;
+    n->tolerance = 2e-3f; /* sums of some hundred numbers below 1 are off by up to 1.2e-4 */
+    if (chance(r, 70)) {
+        int64_t *pads = add_list(n, "pads", 4);
+        for (int32_t i = 0; i < 4; i++) pads[i] = draw(r, 0, 2);
+    }
+}
+
+static void add_pool(random_node *n, random_source *r) {
+    const int32_t axes = (int32_t)draw(r, 1, 2);
+    int64_t x[4] = {draw(r, 1, 2), PICK(r, 16, 21, 48)};
+    int64_t *kernel = add_list(n, "kernel_shape", axes);
+    for (int32_t i = 0; i < axes; i++) {
+        kernel[i] = draw(r, 1, 4);
+        x[i + 2] = axes == 1 ? draw(r, 9, 60) : draw(r, 9, 20);
+    }
+    add_tensor(n, r, axes + 2, x);
+    make_window(n, r, axes, kernel);
+    n->opset = 19;
+    if (chance(r, 40)) add_int(n, "ceil_mode", 1);
+}
+
+void make_blocked_max_pool(random_node *n, random_source *r) {
+    add_pool(n, r);
+}
+
+void make_blocked_average_pool(random_node *n, random_source *r) {
+    add_pool(n, r);
+    if (chance(r, 50)) add_int(n, "count_include_pad", 1);
+}
+
+void make_blocked_global_pool(random_node *n, random_source *r) {
+    const int64_t x[4] = {draw(r, 1, 2), PICK(r, 16, 21, 48), draw(r, 1, 20), draw(r, 1, 20)};
+    add_tensor(n, r, (int32_t)draw(r, 3, 4), x);
+    n->opset = 1;
+}
