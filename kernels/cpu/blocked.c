@@ -18,8 +18,8 @@ static int64_t pixels_of(const tort_tensor *tensor) {
 
 static bool bytes(const tort_tensor *tensor, size_t *size) {
     tort_tensor whole = *tensor;
-    if (__builtin_add_overflow(tensor->dims[1], TORT_BLOCK - 1, &whole.dims[1])) return false;
-    whole.dims[1] = whole.dims[1] / TORT_BLOCK * TORT_BLOCK;
+    if (__builtin_add_overflow(tensor->dims[1], TORT_LANES - 1, &whole.dims[1])) return false;
+    whole.dims[1] = whole.dims[1] / TORT_LANES * TORT_LANES;
     return tort_tensor_bytes(&whole, size);
 }
 
@@ -38,9 +38,9 @@ static void convert_blocks(void *arg, int64_t begin, int64_t end) {
     const convert_job *job = arg;
     const int64_t blocks = tort_blocks(job->channels), pixels = job->pixels;
     for (int64_t i = begin; i < end; i++) {
-        const int64_t first = i % blocks * TORT_BLOCK, left = job->channels - first;
-        const int64_t plain = (i / blocks * job->channels + first) * pixels, blocked = i * TORT_BLOCK * pixels;
-        const int32_t count = (int32_t)(left < TORT_BLOCK ? left : TORT_BLOCK);
+        const int64_t first = i % blocks * TORT_LANES, left = job->channels - first;
+        const int64_t plain = (i / blocks * job->channels + first) * pixels, blocked = i * TORT_LANES * pixels;
+        const int32_t count = (int32_t)(left < TORT_LANES ? left : TORT_LANES);
         if (job->to_plain)
             job->simd->from_block(job->from + blocked, job->to + plain, pixels, count);
         else

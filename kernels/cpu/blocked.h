@@ -10,10 +10,10 @@
 #include "kernels/cpu/cpu.h"
 #include "ops/sliding.h"
 
-enum { TORT_BLOCK = 16, TORT_BLOCKED = 1 /* the number of the layout in the provider's table */ };
+enum { TORT_LANES = 16, TORT_BLOCKED = 1 /* the number of the layout in the provider's table */ };
 
 static inline int64_t tort_blocks(int64_t channels) {
-    return (channels + TORT_BLOCK - 1) / TORT_BLOCK;
+    return (channels + TORT_LANES - 1) / TORT_LANES;
 }
 
 /* ---- inner loops ------------------------------------------------------------------------------------------------- */

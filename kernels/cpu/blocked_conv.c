@@ -25,12 +25,12 @@ typedef struct grouping {
 static bool group_blocks(const tort_simd *simd, const tort_conv_params *p, grouping *g) {
     if (p->group < 1) return false;
     const int64_t channels = p->channels / p->group, filters = p->filters / p->group;
-    const bool joined = p->group > 1 && channels == filters && channels < TORT_BLOCK && TORT_BLOCK % channels == 0;
+    const bool joined = p->group > 1 && channels == filters && channels < TORT_LANES && TORT_LANES % channels == 0;
     *g = (grouping){.groups = joined ? tort_blocks(p->channels) : p->group,
-                    .channels = joined ? TORT_BLOCK : channels,
-                    .filters = joined ? TORT_BLOCK : filters};
-    g->tile = g->filters <= TORT_BLOCK ? TORT_BLOCK : TORT_BLOCK * simd->blocked_blocks;
-    return p->group == 1 || joined || (channels % TORT_BLOCK == 0 && filters % TORT_BLOCK == 0);
+                    .channels = joined ? TORT_LANES : channels,
+                    .filters = joined ? TORT_LANES : filters};
+    g->tile = g->filters <= TORT_LANES ? TORT_LANES : TORT_LANES * simd->blocked_blocks;
+    return p->group == 1 || joined || (channels % TORT_LANES == 0 && filters % TORT_LANES == 0);
 }
 
 static int64_t least(int64_t a, int64_t b) {
@@ -51,7 +51,7 @@ static int64_t positions_of(const tort_conv_params *p) {
 
 /* Filters of a group, in whole blocks. */
 static int64_t whole_filters(const grouping *g) {
-    return tort_blocks(g->filters) * TORT_BLOCK;
+    return tort_blocks(g->filters) * TORT_LANES;
 }
 
 static int64_t channels_of(const tort_conv_params *p, const grouping *g, int64_t group) {
@@ -72,7 +72,7 @@ static void pack_joined(const tort_conv_params *p, const float *weights, int64_t
     const int64_t positions = positions_of(p);
     for (int64_t k = 0; k < positions; k++)
         for (int64_t c = first; c < first + channels; c++)
-            for (int64_t f = first; f < first + TORT_BLOCK; f++)
+            for (int64_t f = first; f < first + TORT_LANES; f++)
                 *packed++ = weight_at(p, weights, positions, f, c, k);
 }
 
@@ -85,8 +85,8 @@ static void pack_tile(const tort_simd *simd, const float *weights, int64_t chann
         simd->pack_lanes(packed, (int32_t)lanes, weights, stride, 1, (int32_t)count, stride, 1);
         return;
     }
-    for (int64_t block = 0; block < channels; block += TORT_BLOCK) {
-        const int64_t together = least(TORT_BLOCK, channels - block);
+    for (int64_t block = 0; block < channels; block += TORT_LANES) {
+        const int64_t together = least(TORT_LANES, channels - block);
         for (int64_t k = 0; k < positions; k++, packed += together * lanes)
             simd->pack_lanes(packed, (int32_t)lanes, weights + block * positions + k, stride, positions, (int32_t)count,
                              together, 1);
@@ -97,7 +97,7 @@ static void pack_group(const tort_simd *simd, const tort_conv_params *p, const g
                        bool plain, int64_t group, float *packed) {
     const int64_t positions = positions_of(p), size = g->channels * positions;
     if (g->groups != p->group) {
-        pack_joined(p, weights, group * TORT_BLOCK, channels_of(p, g, group), packed);
+        pack_joined(p, weights, group * TORT_LANES, channels_of(p, g, group), packed);
         return;
     }
     for (int64_t f = 0; f < g->filters; f += g->tile) {
@@ -163,12 +163,12 @@ static tort_verdict claim_blocked(const tort_target *target, const tort_node_vie
     const tort_verdict verdict = claim_window(target, node);
     grouping g;
     if (verdict.code != TORT_YES) return verdict;
-    if (p->channels < TORT_BLOCK)
-        return tort_no(TORT_NO_SHAPE, "", "is for %d channels and more, the input has %lld", TORT_BLOCK,
+    if (p->channels < TORT_LANES)
+        return tort_no(TORT_NO_SHAPE, "", "is for %d channels and more, the input has %lld", TORT_LANES,
                        (long long)p->channels);
     if (!group_blocks(tort_simd_choose(target->instructions), p, &g))
         return tort_no(TORT_NO_SHAPE, "", "groups of %lld channels and %lld filters are no blocks of %d",
-                       (long long)(p->channels / p->group), (long long)(p->filters / p->group), TORT_BLOCK);
+                       (long long)(p->channels / p->group), (long long)(p->filters / p->group), TORT_LANES);
     return tort_yes();
 }
 
@@ -176,9 +176,9 @@ static tort_verdict claim_plain(const tort_target *target, const tort_node_view 
     const tort_conv_params *p = node->params;
     const tort_verdict verdict = claim_window(target, node);
     if (verdict.code != TORT_YES) return verdict;
-    if (p->channels >= TORT_BLOCK || p->group != 1)
+    if (p->channels >= TORT_LANES || p->group != 1)
         return tort_no(TORT_NO_SHAPE, "", "is for fewer than %d channels in one group, the input has %lld in %lld",
-                       TORT_BLOCK, (long long)p->channels, (long long)p->group);
+                       TORT_LANES, (long long)p->channels, (long long)p->group);
     return tort_yes();
 }
 
@@ -250,7 +250,7 @@ static bool start_job(conv_job *job, const tort_conv_params *p, const tort_simd 
     tort_blocked_shape_init(&job->shape, &p->window);
     group_blocks(simd, p, &job->grouping);
     job->flat = is_flat(&job->shape);
-    job->lanes = plain ? 1 : TORT_BLOCK;
+    job->lanes = plain ? 1 : TORT_LANES;
     job->planes = plain ? p->channels : tort_blocks(p->channels);
     job->group_tiles = (job->grouping.filters + job->grouping.tile - 1) / job->grouping.tile;
     if (!set_band(job)) return false;
@@ -258,7 +258,7 @@ static bool start_job(conv_job *job, const tort_conv_params *p, const tort_simd 
     job->pitch = (s->padded ? job->band_columns : s->input[2]) * job->lanes;
     job->slice = (s->padded ? job->band_rows : s->input[1]) * job->pitch;
     job->plane = (s->padded ? s->kernel[0] : s->input[0]) * job->slice;
-    job->buffer_floats = s->padded ? (size_t)(job->planes * job->plane + TORT_BLOCK - 1) / TORT_BLOCK * TORT_BLOCK : 0;
+    job->buffer_floats = s->padded ? (size_t)(job->planes * job->plane + TORT_LANES - 1) / TORT_LANES * TORT_LANES : 0;
     return true;
 }
 
@@ -355,8 +355,8 @@ static filters filters_of(const conv_job *job, int64_t tile) {
     const int64_t group = tile / job->group_tiles, first = tile % job->group_tiles * g->tile;
     const int64_t positions = job->shape.positions, full = g->channels * positions;
     const int64_t planes = job->plain ? g->channels : tort_blocks(g->channels);
-    return (filters){.first_block = (group * whole_filters(g) + first) / TORT_BLOCK,
-                     .blocks = least(g->tile, whole_filters(g) - first) / TORT_BLOCK,
+    return (filters){.first_block = (group * whole_filters(g) + first) / TORT_LANES,
+                     .blocks = least(g->tile, whole_filters(g) - first) / TORT_LANES,
                      .weights = job->packed + group * whole_filters(g) * full +
                                 first * channels_of(job->params, g, group) * positions,
                      .spans = job->spans + group * planes * positions,
@@ -371,8 +371,8 @@ static void make_row(const conv_job *job, tort_blocked_tile *tile, int64_t pixel
         tile->pixels = (int32_t)(size + (i < larger));
         job->simd->blocked_tile(tile);
         tile->x += tile->pixels * tile->x_step;
-        tile->y += tile->pixels * TORT_BLOCK;
-        if (tile->add) tile->add += tile->pixels * TORT_BLOCK;
+        tile->y += tile->pixels * TORT_LANES;
+        if (tile->add) tile->add += tile->pixels * TORT_LANES;
     }
 }
 
@@ -381,23 +381,23 @@ static void make_band(const conv_job *job, const band *b, const filters *f) {
     const tort_blocked_shape *s = &job->shape;
     const int64_t blocks = tort_blocks(job->params->filters), first = b->row * job->row_length;
     const int64_t made = least(b->rows * job->row_length, s->outputs - first);
-    const int64_t at = ((b->n * blocks + f->first_block) * s->outputs + first) * TORT_BLOCK;
+    const int64_t at = ((b->n * blocks + f->first_block) * s->outputs + first) * TORT_LANES;
     tort_blocked_tile tile = {.x_step = s->strides[2] * job->lanes,
                               .spans = f->spans,
                               .span_count = f->span_count,
                               .weights = f->weights,
-                              .bias = job->bias + f->first_block * TORT_BLOCK,
-                              .y_block = s->outputs * TORT_BLOCK,
+                              .bias = job->bias + f->first_block * TORT_LANES,
+                              .y_block = s->outputs * TORT_LANES,
                               .blocks = (int32_t)f->blocks,
                               .bounds = job->bounds};
     for (int64_t row = 0, done = 0; done < made; row++, done += job->row_length) {
         tile.x = b->x + row * b->row_step;
-        tile.y = job->y + at + done * TORT_BLOCK;
-        tile.add = job->residual ? job->residual + at + done * TORT_BLOCK : NULL;
+        tile.y = job->y + at + done * TORT_LANES;
+        tile.add = job->residual ? job->residual + at + done * TORT_LANES : NULL;
         make_row(job, &tile, least(job->row_length, made - done));
     }
     for (int64_t block = 0; job->finish && block < f->blocks; block++)
-        job->simd->finish(&job->params->epilogue, NULL, job->y + at + block * tile.y_block, made * TORT_BLOCK);
+        job->simd->finish(&job->params->epilogue, NULL, job->y + at + block * tile.y_block, made * TORT_LANES);
 }
 
 /* The next band from row `at` of all images on, at most to `last`; false: there is none. */

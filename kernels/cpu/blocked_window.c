@@ -1,5 +1,4 @@
-/* blocked_window.c - depthwise Conv, MaxPool, AveragePool and GlobalAveragePool in fp32 over blocks of channels
- * (blocked.h).
+/* blocked_window.c - depthwise Conv, MaxPool and AveragePool in fp32 over blocks of channels (blocked.h).
  *
  * A window that reaches beyond the picture is cut there: of a row of outputs the first and the last ones are made one by
  * one, with what they see, those between them all at once. Read next: simd/blocked_window.c. */
@@ -59,12 +58,12 @@ static void make_outputs(const window_job *job, const tort_blocked_window *row, 
     const tort_blocked_shape *s = &job->shape;
     tort_blocked_window w = *row;
     if (first >= last) return;
-    w.x += (first * s->strides[2] - s->begin[2] + see.from * s->dilations[2]) * TORT_BLOCK;
+    w.x += (first * s->strides[2] - s->begin[2] + see.from * s->dilations[2]) * TORT_LANES;
     w.columns = see.to - see.from;
     w.pixels = last - first;
-    w.y += first * TORT_BLOCK;
-    if (w.add) w.add += first * TORT_BLOCK;
-    if (w.weights) w.weights += see.from * TORT_BLOCK;
+    w.y += first * TORT_LANES;
+    if (w.add) w.add += first * TORT_LANES;
+    if (w.weights) w.weights += see.from * TORT_LANES;
     if (job->average) {
         const int64_t counted = tort_pool_divisor(job->average, job->average->window.axes - 1, first);
         w.scale = counted > 0 && row->scale > 0 ? 1 / (row->scale * (float)counted) : 0;
@@ -85,22 +84,22 @@ static void make_row(const window_job *job, const tort_blocked_window *row) {
 static void make_block_row(const window_job *job, int64_t n, int64_t block, int64_t h) {
     const tort_blocked_shape *s = &job->shape;
     const reach rows = reach_of(s, 1, h);
-    const int64_t at = ((n * job->blocks + block) * s->outputs + h * s->output[2]) * TORT_BLOCK;
+    const int64_t at = ((n * job->blocks + block) * s->outputs + h * s->output[2]) * TORT_LANES;
     tort_blocked_window row = job->window;
     row.x = job->x + ((n * job->blocks + block) * s->pixels +
                       (h * s->strides[1] - s->begin[1] + rows.from * s->dilations[1]) * s->input[2]) *
-                         TORT_BLOCK;
+                         TORT_LANES;
     row.rows = rows.to - rows.from;
     row.y = job->y + at;
     if (job->weights)
-        row.weights = job->weights + (block * s->positions + rows.from * s->kernel[2]) * TORT_BLOCK;
-    if (job->bias) row.bias = job->bias + block * TORT_BLOCK;
+        row.weights = job->weights + (block * s->positions + rows.from * s->kernel[2]) * TORT_LANES;
+    if (job->bias) row.bias = job->bias + block * TORT_LANES;
     if (job->residual) row.add = job->residual + at;
     if (job->average) row.scale = 1;
     if (job->average && job->average->window.axes == 2)
         row.scale = (float)tort_pool_divisor(job->average, 0, h); /* what divides, until the columns are known */
     make_row(job, &row);
-    if (job->epilogue) job->simd->finish(job->epilogue, NULL, row.y, s->output[2] * TORT_BLOCK);
+    if (job->epilogue) job->simd->finish(job->epilogue, NULL, row.y, s->output[2] * TORT_LANES);
 }
 
 static void make_rows(void *arg, int64_t begin, int64_t end) {
@@ -117,10 +116,10 @@ static void start_window(window_job *job, const tort_call *call, const tort_slid
     job->x = call->inputs[0].data;
     job->y = call->outputs[0].data;
     job->blocks = tort_blocks(call->inputs[0].dims[1]);
-    job->window = (tort_blocked_window){.x_step = job->shape.strides[2] * TORT_BLOCK,
-                                        .row_step = job->shape.dilations[1] * job->shape.input[2] * TORT_BLOCK,
-                                        .column_step = job->shape.dilations[2] * TORT_BLOCK,
-                                        .weight_row = job->shape.kernel[2] * TORT_BLOCK,
+    job->window = (tort_blocked_window){.x_step = job->shape.strides[2] * TORT_LANES,
+                                        .row_step = job->shape.dilations[1] * job->shape.input[2] * TORT_LANES,
+                                        .column_step = job->shape.dilations[2] * TORT_LANES,
+                                        .weight_row = job->shape.kernel[2] * TORT_LANES,
                                         .scale = 1};
     tort_simd_bounds(NULL, &job->window.bounds);
 }
@@ -137,8 +136,8 @@ static tort_verdict claim_picture(const tort_target *target, const tort_node_vie
                                   int64_t channels) {
     if (window->axes < 1 || window->axes > 2)
         return tort_no(TORT_NO_SHAPE, "", "is for 1 or 2 spatial axes, the input has %d", (int)window->axes);
-    if (channels < TORT_BLOCK)
-        return tort_no(TORT_NO_SHAPE, "", "is for %d channels and more that are known", TORT_BLOCK);
+    if (channels < TORT_LANES)
+        return tort_no(TORT_NO_SHAPE, "", "is for %d channels and more that are known", TORT_LANES);
     return tort_cpu_claim_float(target, node);
 }
 
@@ -169,7 +168,7 @@ static tort_status pack_size(const tort_target *target, const tort_node_view *no
     const tort_conv_params *p = node->params;
     int64_t floats;
     (void)target;
-    if (__builtin_mul_overflow(tort_blocks(p->channels) * TORT_BLOCK, window_positions(&p->window), &floats))
+    if (__builtin_mul_overflow(tort_blocks(p->channels) * TORT_LANES, window_positions(&p->window), &floats))
         floats = -1;
     return tort_cpu_pack_floats(floats, bytes, consumed, error);
 }
@@ -181,9 +180,9 @@ static tort_status prepare_depthwise(tort_prepare *prepare) {
     const float *weights = prepare->node->inputs[1].data;
     float *packed = prepare->packed;
     if (!weights) return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant W has no data");
-    for (int64_t c = 0; c < p->channels; c += TORT_BLOCK)
-        device->simd->pack_lanes(packed + c * positions, TORT_BLOCK, weights + c * positions, positions, 1,
-                                 (int32_t)least(TORT_BLOCK, p->channels - c), positions, 1);
+    for (int64_t c = 0; c < p->channels; c += TORT_LANES)
+        device->simd->pack_lanes(packed + c * positions, TORT_LANES, weights + c * positions, positions, 1,
+                                 (int32_t)least(TORT_LANES, p->channels - c), positions, 1);
     return TORT_OK;
 }
 
@@ -192,7 +191,7 @@ static tort_status size_depthwise(const tort_target *target, const tort_node_vie
     const tort_conv_params *p = node->params;
     (void)target;
     *scratch = 0;
-    return tort_cpu_reserve_floats(scratch, p->channels + TORT_BLOCK) ? TORT_OK : tort_out_of_memory(error, SIZE_MAX);
+    return tort_cpu_reserve_floats(scratch, p->channels + TORT_LANES) ? TORT_OK : tort_out_of_memory(error, SIZE_MAX);
 }
 
 static tort_status run_depthwise(const tort_call *call) {
@@ -205,7 +204,7 @@ static tort_status run_depthwise(const tort_call *call) {
     job.epilogue = tort_simd_bounds(&p->epilogue, &job.window.bounds) ? NULL : &p->epilogue;
     if (bias) {
         float *whole = call->scratch;
-        memset(whole, 0, (size_t)(job.blocks * TORT_BLOCK) * sizeof *whole);
+        memset(whole, 0, (size_t)(job.blocks * TORT_LANES) * sizeof *whole);
         memcpy(whole, bias->data, (size_t)p->channels * sizeof *whole);
         job.bias = whole;
     }
@@ -241,41 +240,6 @@ static tort_status run_average_pool(const tort_call *call) {
     return TORT_OK;
 }
 
-static tort_verdict claim_global(const tort_target *target, const tort_node_view *node) {
-    const tort_pool_params *p = node->params;
-    return claim_picture(target, node, &p->window, p->channels);
-}
-
-/* A window as large as the picture is one long row. */
-static void average_blocks(void *arg, int64_t begin, int64_t end) {
-    const window_job *job = arg;
-    tort_blocked_window w = job->window;
-    for (int64_t block = begin; block < end; block++) {
-        w.x = job->x + block * w.columns * TORT_BLOCK;
-        w.y = job->y + block * TORT_BLOCK;
-        job->loop(&w);
-    }
-}
-
-static tort_status run_global_average(const tort_call *call) {
-    const tort_pool_params *p = call->params;
-    const tort_cpu_device *device = call->device;
-    const tort_tensor *x = &call->inputs[0];
-    int64_t pixels = 1;
-    for (int32_t d = 2; d < x->rank; d++) pixels *= x->dims[d];
-    window_job job = {.x = x->data,
-                      .y = call->outputs[0].data,
-                      .loop = device->simd->blocked_sum,
-                      .window = {.column_step = TORT_BLOCK,
-                                 .rows = 1,
-                                 .columns = pixels,
-                                 .pixels = 1,
-                                 .scale = pixels ? 1 / (float)pixels : 0}};
-    tort_simd_bounds(NULL, &job.window.bounds);
-    tort_parallel(call, p->batch * tort_blocks(p->channels), pixels, average_blocks, &job);
-    return TORT_OK;
-}
-
 #define DEPTHWISE(domain_, op_, z_)                                                                                    \
     {                                                                                                                  \
         .domain = domain_, .op = op_, .name = "conv_blocked_depthwise", .claim = claim_depthwise,                      \
@@ -294,6 +258,5 @@ const tort_kernel tort_cpu_blocked_window[] = {
     DEPTHWISE("com.microsoft", "FusedConv", 1u << TORT_EPILOGUE_Z),
     POOL("MaxPool", "max_pool_blocked", claim_pool, run_max_pool),
     POOL("AveragePool", "average_pool_blocked", claim_pool, run_average_pool),
-    POOL("GlobalAveragePool", "global_average_pool_blocked", claim_global, run_global_average),
     {.op = NULL},
 };

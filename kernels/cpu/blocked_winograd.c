@@ -67,7 +67,7 @@ static tort_verdict claim_winograd(const tort_target *target, const tort_node_vi
 }
 
 static int64_t whole_filters(const tort_conv_params *p) {
-    return tort_blocks(p->filters) * TORT_BLOCK;
+    return tort_blocks(p->filters) * TORT_LANES;
 }
 
 static tort_status pack_size(const tort_target *target, const tort_node_view *node, size_t *bytes, uint32_t *consumed,
@@ -87,8 +87,8 @@ static tort_status prepare_winograd(tort_prepare *prepare) {
     const tort_simd *simd = device->simd;
     const tort_conv_params *p = prepare->node->params;
     const float *weights = prepare->node->inputs[1].data;
-    const int64_t tile = simd->blocked_blocks * TORT_BLOCK, whole = whole_filters(p);
-    float *packed = prepare->packed, filters[9 * 2 * TORT_BLOCK];
+    const int64_t tile = simd->blocked_blocks * TORT_LANES, whole = whole_filters(p);
+    float *packed = prepare->packed, filters[9 * 2 * TORT_LANES];
     if (!weights) return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant W has no data");
     for (int64_t f = 0; f < whole; f += tile) {
         const int32_t lanes = (int32_t)least(tile, whole - f), count = (int32_t)least(lanes, p->filters - f);
@@ -128,11 +128,11 @@ static bool start_job(winograd_job *job, const tort_conv_params *p, const tort_s
     job->width = p->window.output[1];
     job->across = tiles_along(job->width);
     job->tiles = p->batch * tiles_along(job->height) * job->across;
-    job->tile = simd->blocked_blocks * TORT_BLOCK;
+    job->tile = simd->blocked_blocks * TORT_LANES;
     job->filter_tiles = (p->filters + job->tile - 1) / job->tile;
     job->channel_blocks = tort_blocks(p->channels);
     job->filter_blocks = tort_blocks(p->filters);
-    if (__builtin_mul_overflow(job->channel_blocks * TORT_BLOCK, PRODUCTS, &floats)) return false;
+    if (__builtin_mul_overflow(job->channel_blocks * TORT_LANES, PRODUCTS, &floats)) return false;
     /* Chunks of about one size, of whole tiles of the product where there are several. */
     const int64_t most = floats < CHUNK_FLOATS ? CHUNK_FLOATS / floats : 1, pixels = simd->blocked_pixels;
     const int64_t fitting = most > pixels ? most / pixels * pixels : most > pixels / 2 ? most : (pixels + 1) / 2;
@@ -174,31 +174,31 @@ static place place_of(const winograd_job *job, int64_t tile) {
 /* 6 x 6 inputs, with zeros where they are not in the picture. */
 static void copy_inputs(const winograd_job *job, const float *plane, int64_t top, int64_t left, float *to) {
     const int64_t height = job->params->window.input[0], width = job->params->window.input[1];
-    memset(to, 0, INPUT * INPUT * TORT_BLOCK * sizeof *to);
+    memset(to, 0, INPUT * INPUT * TORT_LANES * sizeof *to);
     for (int64_t i = 0; i < INPUT; i++)
         for (int64_t j = 0; j < INPUT; j++)
             if (top + i >= 0 && top + i < height && left + j >= 0 && left + j < width)
-                memcpy(to + (i * INPUT + j) * TORT_BLOCK, plane + ((top + i) * width + left + j) * TORT_BLOCK,
-                       TORT_BLOCK * sizeof *to);
+                memcpy(to + (i * INPUT + j) * TORT_LANES, plane + ((top + i) * width + left + j) * TORT_LANES,
+                       TORT_LANES * sizeof *to);
 }
 
 /* All channels of `count` tiles: [product][block][tile][16]. */
 static void transform_inputs(const winograd_job *job, int64_t first, int64_t count, float *v) {
     const tort_sliding *w = &job->params->window;
-    const int64_t height = w->input[0], width = w->input[1], step = job->channel_blocks * job->chunk * TORT_BLOCK;
+    const int64_t height = w->input[0], width = w->input[1], step = job->channel_blocks * job->chunk * TORT_LANES;
     for (int64_t t = 0; t < count; t++) {
         const place at = place_of(job, first + t);
         const int64_t top = at.row - w->begin[0], left = at.column - w->begin[1];
         const bool inside = top >= 0 && left >= 0 && top + INPUT <= height && left + INPUT <= width;
         for (int64_t block = 0; block < job->channel_blocks; block++) {
-            const float *plane = job->x + (at.n * job->channel_blocks + block) * height * width * TORT_BLOCK;
-            float *to = v + (block * job->chunk + t) * TORT_BLOCK, copy[INPUT * INPUT * TORT_BLOCK];
+            const float *plane = job->x + (at.n * job->channel_blocks + block) * height * width * TORT_LANES;
+            float *to = v + (block * job->chunk + t) * TORT_LANES, copy[INPUT * INPUT * TORT_LANES];
             if (inside) {
-                job->simd->winograd_input(plane + (top * width + left) * TORT_BLOCK, width * TORT_BLOCK, to, step);
+                job->simd->winograd_input(plane + (top * width + left) * TORT_LANES, width * TORT_LANES, to, step);
                 continue;
             }
             copy_inputs(job, plane, top, left, copy);
-            job->simd->winograd_input(copy, INPUT * TORT_BLOCK, to, step);
+            job->simd->winograd_input(copy, INPUT * TORT_LANES, to, step);
         }
     }
 }
@@ -207,20 +207,20 @@ static void transform_inputs(const winograd_job *job, int64_t first, int64_t cou
 static void multiply(const winograd_job *job, int64_t count, const float *v, const float *weights, int32_t blocks,
                      float *m) {
     const int64_t tiles = (count + job->simd->blocked_pixels - 1) / job->simd->blocked_pixels;
-    const float zeros[2 * TORT_BLOCK] = {0};
-    tort_blocked_tile tile = {.x_step = TORT_BLOCK,
+    const float zeros[2 * TORT_LANES] = {0};
+    tort_blocked_tile tile = {.x_step = TORT_LANES,
                               .spans = job->spans,
                               .span_count = job->channel_blocks,
                               .bias = zeros,
-                              .y_block = job->chunk * TORT_BLOCK,
+                              .y_block = job->chunk * TORT_LANES,
                               .blocks = blocks};
     tort_simd_bounds(NULL, &tile.bounds);
     for (int64_t k = 0; k < PRODUCTS; k++) {
-        tile.weights = weights + k * job->params->channels * blocks * TORT_BLOCK;
+        tile.weights = weights + k * job->params->channels * blocks * TORT_LANES;
         for (int64_t i = 0, first = 0; i < tiles; i++, first += tile.pixels) {
             tile.pixels = (int32_t)(count / tiles + (i < count % tiles));
-            tile.x = v + (k * job->channel_blocks * job->chunk + first) * TORT_BLOCK;
-            tile.y = m + (k * blocks * job->chunk + first) * TORT_BLOCK;
+            tile.x = v + (k * job->channel_blocks * job->chunk + first) * TORT_LANES;
+            tile.y = m + (k * blocks * job->chunk + first) * TORT_LANES;
             job->simd->blocked_tile(&tile);
         }
     }
@@ -228,8 +228,8 @@ static void multiply(const winograd_job *job, int64_t count, const float *v, con
 
 static void transform_outputs(const winograd_job *job, int64_t first, int64_t count, int64_t block, int32_t blocks,
                               const float *m) {
-    tort_winograd_output o = {.step = blocks * job->chunk * TORT_BLOCK,
-                              .pitch = job->width * TORT_BLOCK,
+    tort_winograd_output o = {.step = blocks * job->chunk * TORT_LANES,
+                              .pitch = job->width * TORT_LANES,
                               .bounds = job->bounds};
     for (int64_t t = 0; t < count; t++) {
         const place at = place_of(job, first + t);
@@ -238,14 +238,14 @@ static void transform_outputs(const winograd_job *job, int64_t first, int64_t co
         for (int64_t b = 0; b < blocks; b++) {
             const int64_t y = (((at.n * job->filter_blocks + block + b) * job->height + at.row) * job->width +
                                at.column) *
-                              TORT_BLOCK;
-            o.m = m + (b * job->chunk + t) * TORT_BLOCK;
-            o.bias = job->bias + (block + b) * TORT_BLOCK;
+                              TORT_LANES;
+            o.m = m + (b * job->chunk + t) * TORT_LANES;
+            o.bias = job->bias + (block + b) * TORT_LANES;
             o.y = job->y + y;
             o.add = job->residual ? job->residual + y : NULL;
             job->simd->winograd_output(&o);
             for (int64_t i = 0; job->finish && i < o.rows; i++)
-                job->simd->finish(&job->params->epilogue, NULL, o.y + i * o.pitch, o.columns * TORT_BLOCK);
+                job->simd->finish(&job->params->epilogue, NULL, o.y + i * o.pitch, o.columns * TORT_LANES);
         }
     }
 }
@@ -257,7 +257,7 @@ static void winograd_part(void *arg, int64_t begin, int64_t end) {
     const int64_t blocks = job->simd->blocked_blocks;
     for (int64_t part = begin; part < end; part++) {
         float *v = job->buffers + (size_t)part * job->buffer_floats;
-        float *m = v + PRODUCTS * job->channel_blocks * TORT_BLOCK * job->chunk;
+        float *m = v + PRODUCTS * job->channel_blocks * TORT_LANES * job->chunk;
         int64_t first, last, tile_first, tile_last;
         tort_cpu_share(job->tiles, 1, part % job->chunk_parts, job->chunk_parts, &first, &last);
         tort_cpu_share(job->filter_tiles, 1, part / job->chunk_parts, job->filter_parts, &tile_first, &tile_last);
@@ -303,8 +303,8 @@ static tort_status run_winograd(const tort_call *call) {
     job.bias = biases;
     tort_span *spans = tort_cpu_take(&scratch, (size_t)job.channel_blocks * sizeof *spans);
     for (int64_t b = 0; b < job.channel_blocks; b++)
-        spans[b] = (tort_span){.offset = b * job.chunk * TORT_BLOCK,
-                               .count = least(TORT_BLOCK, p->channels - b * TORT_BLOCK)};
+        spans[b] = (tort_span){.offset = b * job.chunk * TORT_LANES,
+                               .count = least(TORT_LANES, p->channels - b * TORT_LANES)};
     job.spans = spans;
     job.buffers = (float *)scratch;
     choose_split(&job, device->threads);

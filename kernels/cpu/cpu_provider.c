@@ -248,6 +248,7 @@ static const tort_kernel reference_kernels[] = {
 // clang-format off: a line a table
 static const tort_kernel *const kernels[] = {
     tort_cpu_blocked_window,
+    tort_cpu_blocked_channels,
     tort_cpu_blocked_winograd,
     tort_cpu_blocked_conv,
     tort_cpu_conv,

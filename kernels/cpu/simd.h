@@ -135,6 +135,8 @@ typedef struct tort_simd {
     void (*blocked_tile)(const struct tort_blocked_tile *tile);
     void (*blocked_sum)(const struct tort_blocked_window *window);
     void (*blocked_maximum)(const struct tort_blocked_window *window); /* NaN wins */
+    /* y = x * scale + shift over the pixels of a block; 16 numbers each. y may be x. */
+    void (*blocked_scale)(const float *x, float *y, int64_t pixels, const float *scale, const float *shift);
     /* 6 x 6 pixels of a block, rows `pitch` floats apart, become 36 numbers a channel, `step` floats apart. */
     void (*winograd_input)(const float *x, int64_t pitch, float *v, int64_t step);
     void (*winograd_output)(const struct tort_winograd_output *output);

@@ -65,6 +65,11 @@ void make_winograd(random_node *n, random_source *r);
 void make_blocked_max_pool(random_node *n, random_source *r);
 void make_blocked_average_pool(random_node *n, random_source *r);
 void make_blocked_global_pool(random_node *n, random_source *r);
+void make_kept_mean(random_node *n, random_source *r);
+void make_dropped_mean(random_node *n, random_source *r);
+void make_blocked_batch_norm(random_node *n, random_source *r);
+void make_channel_pair(random_node *n, random_source *r);
+void make_blocked_concat(random_node *n, random_source *r);
 
 /* cpu_kernel_cases_microsoft.c */
 void add_operator_activation(random_node *n, random_source *r, bool exact);

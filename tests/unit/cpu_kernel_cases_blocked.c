@@ -87,3 +87,51 @@ void make_blocked_global_pool(random_node *n, random_source *r) {
     add_tensor(n, r, (int32_t)draw(r, 3, 4), x);
     n->opset = 1;
 }
+
+static void make_mean(random_node *n, random_source *r, bool keeps) {
+    const bool picture = chance(r, 70), from_end = chance(r, 50);
+    const int64_t x[4] = {draw(r, 1, 2), PICK(r, 16, 21, 48), draw(r, 1, 20), draw(r, 1, 20)};
+    add_tensor(n, r, picture ? 4 : 3, x);
+    int64_t *axes = add_list(n, "axes", picture ? 2 : 1);
+    for (int32_t i = 0; i <= picture; i++) axes[i] = from_end ? i - 1 - picture : i + 2;
+    add_int(n, "keepdims", keeps);
+    n->opset = 13;
+    n->tolerance = 1e-6f;
+}
+
+void make_kept_mean(random_node *n, random_source *r) {
+    make_mean(n, r, true);
+}
+
+void make_dropped_mean(random_node *n, random_source *r) {
+    make_mean(n, r, false);
+}
+
+void make_blocked_batch_norm(random_node *n, random_source *r) {
+    const int64_t x[5] = {draw(r, 0, 2), PICK(r, 16, 21, 48), draw(r, 1, 9), draw(r, 1, 9), draw(r, 1, 3)};
+    add_tensor(n, r, (int32_t)draw(r, 3, 5), x);
+    for (int32_t i = 1; i <= 4; i++) add_tensor(n, r, 1, x + 1);
+    for (int64_t c = 0; c < x[1]; c++) ((float *)n->inputs[4].data)[c] = (float)draw(r, 1, 16) / 4;
+    n->opset = 15;
+    n->tolerance = 1e-5f;
+}
+
+void make_channel_pair(random_node *n, random_source *r) {
+    const int64_t x[4] = {draw(r, 1, 2), PICK(r, 16, 21, 48), draw(r, 2, 9), draw(r, 2, 9)};
+    const int64_t list[4] = {chance(r, 50) ? 1 : x[0], x[1], 1, 1};
+    const bool list_first = chance(r, 30);
+    add_tensor(n, r, 4, list_first ? list : x);
+    add_tensor(n, r, 4, list_first ? x : list);
+    n->opset = 13;
+}
+
+void make_blocked_concat(random_node *n, random_source *r) {
+    int64_t x[4] = {draw(r, 1, 2), 0, draw(r, 1, 7), draw(r, 1, 7)};
+    const int32_t rank = (int32_t)draw(r, 3, 4), count = (int32_t)draw(r, 1, 4);
+    for (int32_t i = 0; i < count; i++) {
+        x[1] = 16 * draw(r, 1, 3) + (i + 1 == count ? draw(r, 0, 15) : 0);
+        add_tensor(n, r, rank, x);
+    }
+    add_int(n, "axis", chance(r, 50) ? 1 : 1 - rank);
+    n->opset = 13;
+}

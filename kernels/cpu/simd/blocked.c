@@ -8,7 +8,7 @@
 /* GCC unrolls an outermost loop too late to keep in registers what it writes, unless it is asked to. */
 #define UNROLL _Pragma("GCC unroll 16")
 
-#define BLOCK_VECTORS (TORT_BLOCK / WIDTH)
+#define BLOCK_VECTORS (TORT_LANES / WIDTH)
 
 static const float zeros[BLOCKED_VECTORS * WIDTH];
 
@@ -20,7 +20,7 @@ INLINE const float *pixel_at(const float *const *groups, int64_t step, int i) {
 
 INLINE void store_pixels(const tort_blocked_tile *t, int pixels, int vectors, vector (*acc)[BLOCKED_VECTORS]) {
     const vector low = broadcast(t->bounds.low), high = broadcast(t->bounds.high);
-    const int64_t add_pixel = t->add ? TORT_BLOCK : 0, add_block = t->add ? t->y_block : 0;
+    const int64_t add_pixel = t->add ? TORT_LANES : 0, add_block = t->add ? t->y_block : 0;
     const int add_vector = t->add ? WIDTH : 0;
     const float *add = t->add ? t->add : zeros;
     UNROLL
@@ -28,7 +28,7 @@ INLINE void store_pixels(const tort_blocked_tile *t, int pixels, int vectors, ve
         for (int v = 0; v < vectors; v++) {
             const int block = v / BLOCK_VECTORS, within = v % BLOCK_VECTORS;
             const vector sum = acc[i][v] + load(add + block * add_block + i * add_pixel + within * add_vector);
-            store(t->y + block * t->y_block + i * TORT_BLOCK + within * WIDTH, clamp(sum, low, high));
+            store(t->y + block * t->y_block + i * TORT_LANES + within * WIDTH, clamp(sum, low, high));
         }
 }
 
@@ -93,7 +93,7 @@ void SIMD(tort_simd_blocked_tile)(const tort_blocked_tile *t) {
 /* ---- the layout -------------------------------------------------------------------------------------------------- */
 
 void SIMD(tort_simd_to_block)(const float *plain, float *block, int64_t pixels, int32_t channels) {
-    SIMD(tort_simd_pack_lanes)(block, TORT_BLOCK, plain, pixels, 1, channels, pixels, 1);
+    SIMD(tort_simd_pack_lanes)(block, TORT_LANES, plain, pixels, 1, channels, pixels, 1);
 }
 
 typedef float quad __attribute__((vector_size(16)));
@@ -102,7 +102,7 @@ typedef float loose_quad __attribute__((vector_size(16), aligned(4), may_alias))
 /* Four channels of four pixels at a time, as in pack_lanes. */
 INLINE void square_out(const float *block, float *plain, int64_t pixels) {
     quad row[4];
-    for (int i = 0; i < 4; i++) row[i] = *(const loose_quad *)(block + i * TORT_BLOCK);
+    for (int i = 0; i < 4; i++) row[i] = *(const loose_quad *)(block + i * TORT_LANES);
     const quad ab_low = __builtin_shufflevector(row[0], row[1], 0, 4, 1, 5),
                ab_high = __builtin_shufflevector(row[0], row[1], 2, 6, 3, 7),
                cd_low = __builtin_shufflevector(row[2], row[3], 0, 4, 1, 5),
@@ -117,7 +117,7 @@ void SIMD(tort_simd_from_block)(const float *block, float *plain, int64_t pixels
     const int32_t quads = channels / 4 * 4;
     const int64_t whole = pixels / 4 * 4;
     for (int64_t p = 0; p < whole; p += 4)
-        for (int32_t c = 0; c < quads; c += 4) square_out(block + p * TORT_BLOCK + c, plain + c * pixels + p, pixels);
+        for (int32_t c = 0; c < quads; c += 4) square_out(block + p * TORT_LANES + c, plain + c * pixels + p, pixels);
     for (int32_t c = 0; c < channels; c++)
-        for (int64_t p = c < quads ? whole : 0; p < pixels; p++) plain[c * pixels + p] = block[p * TORT_BLOCK + c];
+        for (int64_t p = c < quads ? whole : 0; p < pixels; p++) plain[c * pixels + p] = block[p * TORT_LANES + c];
 }

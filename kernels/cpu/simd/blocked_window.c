@@ -1,29 +1,29 @@
 /* blocked_window.c - windows over one block of channels: depthwise filters, sums and maxima.
  *
  * Sixteen channels go side by side. Some pixels at a time have sums of their own, so that no sum waits for the one
- * before it; a single pixel, at the border of a picture, has one a column. Read next: ../blocked_window.c. */
+ * before it; a single pixel stands at the border of a picture. Read next: ../blocked_window.c. */
 #include "kernels/cpu/blocked.h"
 #include "kernels/cpu/simd/vector.h"
 
 #include <math.h>
 
-#define BLOCK_VECTORS (TORT_BLOCK / WIDTH)
+#define BLOCK_VECTORS (TORT_LANES / WIDTH)
 #define PIXELS (BLOCK_VECTORS > 2 ? 2 : 8 / BLOCK_VECTORS) /* at a time */
 #define UNROLL _Pragma("GCC unroll 16")
 
 typedef tort_blocked_window window;
 
-static const float zero_block[TORT_BLOCK];
+static const float zero_block[TORT_LANES];
 
 INLINE void store_sums(const window *w, int pixels, vector (*acc)[BLOCK_VECTORS], int64_t at) {
-    const float *bias = w->bias ? w->bias : zero_block, *add = w->add ? w->add + at * TORT_BLOCK : zero_block;
-    const int64_t add_step = w->add ? TORT_BLOCK : 0;
+    const float *bias = w->bias ? w->bias : zero_block, *add = w->add ? w->add + at * TORT_LANES : zero_block;
+    const int64_t add_step = w->add ? TORT_LANES : 0;
     const vector low = broadcast(w->bounds.low), high = broadcast(w->bounds.high), scale = broadcast(w->scale);
     UNROLL
     for (int i = 0; i < pixels; i++)
         for (int v = 0; v < BLOCK_VECTORS; v++) {
             const vector sum = acc[i][v] * scale + load(bias + v * WIDTH) + load(add + i * add_step + v * WIDTH);
-            store(w->y + (at + i) * TORT_BLOCK + v * WIDTH, clamp(sum, low, high));
+            store(w->y + (at + i) * TORT_LANES + v * WIDTH, clamp(sum, low, high));
         }
 }
 
@@ -39,7 +39,7 @@ INLINE void sum_pixels(const window *w, int pixels, bool weighted, int64_t at) {
         for (int64_t c = 0; c < w->columns; c++, x += w->column_step) {
             vector factor[BLOCK_VECTORS];
             for (int v = 0; weighted && v < BLOCK_VECTORS; v++)
-                factor[v] = load(weights + c * TORT_BLOCK + v * WIDTH);
+                factor[v] = load(weights + c * TORT_LANES + v * WIDTH);
             UNROLL
             for (int i = 0; i < pixels; i++)
                 for (int v = 0; v < BLOCK_VECTORS; v++) {
@@ -80,11 +80,19 @@ INLINE void maximum_of(const window *w, int pixels, int64_t at) {
     }
     UNROLL
     for (int i = 0; i < pixels; i++)
-        for (int v = 0; v < BLOCK_VECTORS; v++) store(w->y + (at + i) * TORT_BLOCK + v * WIDTH, best[i][v]);
+        for (int v = 0; v < BLOCK_VECTORS; v++) store(w->y + (at + i) * TORT_LANES + v * WIDTH, best[i][v]);
 }
 
 void SIMD(tort_simd_blocked_maximum)(const window *w) {
     int64_t at = 0;
     for (; at + PIXELS <= w->pixels; at += PIXELS) maximum_of(w, PIXELS, at);
     for (; at < w->pixels; at++) maximum_of(w, 1, at);
+}
+
+void SIMD(tort_simd_blocked_scale)(const float *x, float *y, int64_t pixels, const float *scale, const float *shift) {
+    vector factor[BLOCK_VECTORS], add[BLOCK_VECTORS];
+    for (int v = 0; v < BLOCK_VECTORS; v++) factor[v] = load(scale + v * WIDTH), add[v] = load(shift + v * WIDTH);
+    for (int64_t i = 0; i < pixels * TORT_LANES; i += TORT_LANES)
+        for (int v = 0; v < BLOCK_VECTORS; v++)
+            store(y + i + v * WIDTH, load(x + i + v * WIDTH) * factor[v] + add[v]);
 }

@@ -24,6 +24,7 @@ const tort_simd SIMD(tort_simd) = {
     .blocked_tile = SIMD(tort_simd_blocked_tile),
     .blocked_sum = SIMD(tort_simd_blocked_sum),
     .blocked_maximum = SIMD(tort_simd_blocked_maximum),
+    .blocked_scale = SIMD(tort_simd_blocked_scale),
     .winograd_input = SIMD(tort_simd_winograd_input),
     .winograd_output = SIMD(tort_simd_winograd_output),
     .winograd_filter = SIMD(tort_simd_winograd_filter),

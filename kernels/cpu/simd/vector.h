@@ -125,6 +125,7 @@ void SIMD(tort_simd_blocked_maximum)(const struct tort_blocked_window *window);
 void SIMD(tort_simd_winograd_input)(const float *x, int64_t pitch, float *v, int64_t step);
 void SIMD(tort_simd_winograd_output)(const struct tort_winograd_output *output);
 void SIMD(tort_simd_winograd_filter)(const float *filters, int32_t lanes, float *u, int64_t step);
+void SIMD(tort_simd_blocked_scale)(const float *x, float *y, int64_t pixels, const float *scale, const float *shift);
 void SIMD(tort_simd_to_block)(const float *plain, float *block, int64_t pixels, int32_t channels);
 void SIMD(tort_simd_from_block)(const float *block, float *plain, int64_t pixels, int32_t channels);
 void SIMD(tort_simd_finish)(const tort_epilogue *epilogue, const float *residual, float *values, int64_t count);

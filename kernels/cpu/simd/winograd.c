@@ -6,7 +6,7 @@
 #include "kernels/cpu/blocked_winograd.h"
 #include "kernels/cpu/simd/vector.h"
 
-#define BLOCK_VECTORS (TORT_BLOCK / WIDTH)
+#define BLOCK_VECTORS (TORT_LANES / WIDTH)
 
 /* B' times a column. */
 INLINE void transform_input(const vector *d, vector *out) {
@@ -46,7 +46,7 @@ void SIMD(tort_simd_winograd_input)(const float *x, int64_t pitch, float *v, int
         vector rows[6][6];
         for (int j = 0; j < 6; j++) {
             vector column[6], out[6];
-            for (int i = 0; i < 6; i++) column[i] = load(x + i * pitch + j * TORT_BLOCK);
+            for (int i = 0; i < 6; i++) column[i] = load(x + i * pitch + j * TORT_LANES);
             transform_input(column, out);
             for (int i = 0; i < 6; i++) rows[i][j] = out[i];
         }
@@ -60,7 +60,7 @@ void SIMD(tort_simd_winograd_input)(const float *x, int64_t pitch, float *v, int
 
 void SIMD(tort_simd_winograd_output)(const tort_winograd_output *o) {
     const vector low = broadcast(o->bounds.low), high = broadcast(o->bounds.high);
-    for (int at = 0; at < TORT_BLOCK; at += WIDTH) {
+    for (int at = 0; at < TORT_LANES; at += WIDTH) {
         const vector bias = load(o->bias + at);
         vector columns[6][4];
         for (int j = 0; j < 6; j++) {
@@ -73,7 +73,7 @@ void SIMD(tort_simd_winograd_output)(const tort_winograd_output *o) {
             for (int j = 0; j < 6; j++) row[j] = columns[j][i];
             transform_output(row, out);
             for (int64_t j = 0; j < o->columns; j++) {
-                const int64_t place = i * o->pitch + j * TORT_BLOCK + at;
+                const int64_t place = i * o->pitch + j * TORT_LANES + at;
                 const vector sum = out[j] + bias;
                 store(o->y + place, clamp(o->add ? sum + load(o->add + place) : sum, low, high));
             }

@@ -1,0 +1,346 @@
+/* blocked_channels.c - what treats all pixels of a channel alike, in fp32 over blocks of channels (blocked.h):
+ * BatchNormalization, a product or a sum with one number a channel, averages of whole pictures, and Concat of channels.
+ *
+ * Each runs in other layouts too; here it keeps convolutions from being parted by conversions. Read next:
+ * simd/blocked_window.c. */
+#include "kernels/cpu/blocked.h"
+#include "ops/concat.h"
+#include "ops/contents.h"
+#include "ops/norm.h"
+
+#include <math.h>
+#include <string.h>
+
+static int64_t least(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+static int64_t pixels_of(const tort_tensor *tensor) {
+    int64_t pixels = 1;
+    for (int32_t d = 2; d < tensor->rank; d++) pixels *= tensor->dims[d];
+    return pixels;
+}
+
+/* Float, with spatial axes and at least one block of channels. */
+static tort_verdict claim_picture(const tort_target *target, const tort_node_view *node, const tort_info *x) {
+    if (x->rank < 3 || x->rank > 5)
+        return tort_no(TORT_NO_SHAPE, "", "is for 1 to 3 spatial axes, the input has rank %d", (int)x->rank);
+    if (x->dims[1] < TORT_LANES)
+        return tort_no(TORT_NO_SHAPE, "", "is for %d channels and more that are known", TORT_LANES);
+    return tort_cpu_claim_float(target, node);
+}
+
+/* ---- scale and shift --------------------------------------------------------------------------------------------- */
+
+typedef struct scale_job {
+    const tort_simd *simd;
+    const float *x, *scale, *shift; /* the last two in whole blocks, ... */
+    float *y;
+    int64_t blocks, pixels;
+    bool one_batch; /* ... the same for all of the batch */
+} scale_job;
+
+static void scale_blocks(void *arg, int64_t begin, int64_t end) {
+    const scale_job *job = arg;
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t at = i * job->pixels * TORT_LANES, of = (job->one_batch ? i % job->blocks : i) * TORT_LANES;
+        job->simd->blocked_scale(job->x + at, job->y + at, job->pixels, job->scale + of, job->shift + of);
+    }
+}
+
+static void run_scale(const tort_call *call, scale_job *job, const tort_tensor *x) {
+    const tort_cpu_device *device = call->device;
+    job->simd = device->simd;
+    job->x = x->data;
+    job->y = call->outputs[0].data;
+    job->blocks = tort_blocks(x->dims[1]);
+    job->pixels = pixels_of(x);
+    tort_parallel(call, x->dims[0] * job->blocks, 2 * job->pixels, scale_blocks, job);
+}
+
+/* Two lists of a number a channel, in whole blocks. */
+static bool reserve_lists(int64_t channels, size_t *scratch) {
+    *scratch = 0;
+    return channels >= 0 && channels < INT64_MAX / 64 &&
+           tort_cpu_reserve_floats(scratch, 2 * tort_blocks(channels) * TORT_LANES);
+}
+
+/* ---- BatchNormalization ------------------------------------------------------------------------------------------ */
+
+static tort_verdict claim_batch_norm(const tort_target *target, const tort_node_view *node) {
+    const tort_batch_norm_params *p = node->params;
+    if (p->training) return tort_no(TORT_NO_ATTR, "", "does not train");
+    for (int32_t i = 1; i <= 4; i++)
+        if (node->inputs[i].type != TORT_FLOAT || node->inputs[i].rank != 1)
+            return tort_no(TORT_NO_TYPE, "", "is for one float a channel in each list");
+    return claim_picture(target, node, &node->inputs[0]);
+}
+
+static tort_status size_batch_norm(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                                   tort_error *error) {
+    (void)target;
+    return reserve_lists(node->inputs[0].dims[1], scratch) ? TORT_OK : tort_out_of_memory(error, SIZE_MAX);
+}
+
+static tort_status run_batch_norm(const tort_call *call) {
+    const tort_batch_norm_params *p = call->params;
+    const tort_tensor *x = &call->inputs[0];
+    const float *gamma = call->inputs[1].data, *beta = call->inputs[2].data, *mean = call->inputs[3].data,
+                *variance = call->inputs[4].data;
+    const int64_t channels = x->dims[1], whole = tort_blocks(channels) * TORT_LANES;
+    float *scale = call->scratch, *shift = scale + whole;
+    if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
+    memset(scale, 0, (size_t)(2 * whole) * sizeof *scale);
+    for (int64_t c = 0; c < channels; c++) {
+        const double factor = (double)gamma[c] / sqrt((double)variance[c] + p->epsilon);
+        scale[c] = (float)factor;
+        shift[c] = (float)((double)beta[c] - (double)mean[c] * factor);
+    }
+    scale_job job = {.scale = scale, .shift = shift, .one_batch = true};
+    run_scale(call, &job, x);
+    return TORT_OK;
+}
+
+/* ---- a number a channel ------------------------------------------------------------------------------------------ */
+
+static bool is_list_of_channels(const tort_info *s, const tort_info *x) {
+    bool is = s->rank == x->rank && s->dims[1] == x->dims[1] && (s->dims[0] == 1 || s->dims[0] == x->dims[0]);
+    for (int32_t d = 2; is && d < s->rank; d++) is = s->dims[d] == 1;
+    return is;
+}
+
+static bool same_shape(const tort_info *a, const tort_info *b) {
+    bool same = a->rank == b->rank && a->rank >= 0;
+    for (int32_t d = 0; same && d < a->rank; d++) same = a->dims[d] == b->dims[d];
+    return same;
+}
+
+/* The operand that is the list, the other having the shape of the output; -1: neither. */
+static int32_t find_list(const tort_info *inputs, const tort_info *output) {
+    for (int32_t i = 0; i < 2; i++)
+        if (same_shape(&inputs[1 - i], output) && is_list_of_channels(&inputs[i], output)) return i;
+    return -1;
+}
+
+static tort_verdict claim_channels(const tort_target *target, const tort_node_view *node) {
+    const int32_t list = find_list(node->inputs, &node->outputs[0]);
+    if (list < 0) return tort_no(TORT_NO_SHAPE, "", "is for a picture and one number for each of its channels");
+    return claim_picture(target, node, &node->outputs[0]);
+}
+
+static tort_status size_channels(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                                 tort_error *error) {
+    const tort_info *y = &node->outputs[0];
+    int64_t channels;
+    (void)target;
+    if (!__builtin_mul_overflow(y->dims[0], tort_blocks(y->dims[1]) * TORT_LANES, &channels) &&
+        reserve_lists(channels, scratch))
+        return TORT_OK;
+    return tort_out_of_memory(error, SIZE_MAX);
+}
+
+typedef enum channel_op { CHANNEL_MUL, CHANNEL_ADD, CHANNEL_SUB } channel_op;
+
+/* Which input is the list, in a run: where both are lists, the first. */
+static int32_t list_of(const tort_call *call) {
+    return pixels_of(&call->inputs[1]) < pixels_of(&call->inputs[0]) ||
+                   call->inputs[1].dims[0] < call->inputs[0].dims[0]
+               ? 1
+               : 0;
+}
+
+static void set_lists(channel_op op, int32_t list, const float *numbers, int64_t count, float *scale, float *shift) {
+    for (int64_t c = 0; c < count; c++) {
+        scale[c] = op == CHANNEL_MUL ? numbers[c] : op == CHANNEL_SUB && list == 0 ? -1.0f : 1.0f;
+        shift[c] = op == CHANNEL_MUL ? -0.0f : op == CHANNEL_SUB && list == 1 ? -numbers[c] : numbers[c];
+    }
+}
+
+static tort_status run_channels(const tort_call *call, channel_op op) {
+    const int32_t list = list_of(call);
+    const tort_tensor *numbers = &call->inputs[list], *x = &call->inputs[1 - list];
+    const int64_t count = numbers->dims[0] * tort_blocks(numbers->dims[1]) * TORT_LANES;
+    float *scale = call->scratch, *shift = scale + count;
+    if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
+    set_lists(op, list, numbers->data, count, scale, shift);
+    scale_job job = {.scale = scale, .shift = shift, .one_batch = numbers->dims[0] == 1};
+    run_scale(call, &job, x);
+    return TORT_OK;
+}
+
+static tort_status run_mul(const tort_call *call) {
+    return run_channels(call, CHANNEL_MUL);
+}
+
+static tort_status run_add(const tort_call *call) {
+    return run_channels(call, CHANNEL_ADD);
+}
+
+static tort_status run_sub(const tort_call *call) {
+    return run_channels(call, CHANNEL_SUB);
+}
+
+/* ---- averages of pictures ---------------------------------------------------------------------------------------- */
+
+static tort_verdict claim_average(const tort_target *target, const tort_node_view *node) {
+    return claim_picture(target, node, &node->inputs[0]);
+}
+
+/* All spatial axes, and only these. */
+static bool reduces_pictures(const tort_node_view *node) {
+    const int32_t rank = node->inputs[0].rank;
+    tort_numbers axes;
+    tort_error error;
+    uint32_t mask = 0;
+    if (tort_read_numbers(node, 1, "axes", &axes, &error) || axes.known == TORT_UNKNOWN || rank < 3) return false;
+    for (int32_t i = 0; i < axes.count; i++) {
+        const int64_t axis = axes.values[i] < 0 ? axes.values[i] + rank : axes.values[i];
+        if (axis < 0 || axis >= rank) return false;
+        mask |= 1u << axis;
+    }
+    return mask == ((1u << rank) - 1) - 3;
+}
+
+static tort_verdict claim_mean(const tort_target *target, const tort_node_view *node, bool keeps) {
+    if (!reduces_pictures(node)) return tort_no(TORT_NO_ATTR, "", "is for a mean over all spatial axes");
+    if ((tort_attr_int(node, "keepdims") != 0) != keeps)
+        return tort_no(TORT_NO_ATTR, "", "is for keepdims=%d", (int)keeps);
+    return claim_picture(target, node, &node->inputs[0]);
+}
+
+static tort_verdict claim_kept_mean(const tort_target *target, const tort_node_view *node) {
+    return claim_mean(target, node, true);
+}
+
+static tort_verdict claim_dropped_mean(const tort_target *target, const tort_node_view *node) {
+    return claim_mean(target, node, false);
+}
+
+typedef struct average_job {
+    const tort_simd *simd;
+    const float *x;
+    float *y;
+    int64_t channels, pixels;
+    bool plain; /* y is a list of the channels */
+} average_job;
+
+/* A window as large as the picture is one long row. */
+static void average_blocks(void *arg, int64_t begin, int64_t end) {
+    const average_job *job = arg;
+    const int64_t blocks = tort_blocks(job->channels);
+    tort_blocked_window w = {.column_step = TORT_LANES,
+                             .rows = 1,
+                             .columns = job->pixels,
+                             .pixels = 1,
+                             .scale = 1 / (float)job->pixels};
+    tort_simd_bounds(NULL, &w.bounds);
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t first = i % blocks * TORT_LANES;
+        float sums[TORT_LANES];
+        w.x = job->x + i * job->pixels * TORT_LANES;
+        w.y = job->plain ? sums : job->y + i * TORT_LANES;
+        job->simd->blocked_sum(&w);
+        if (job->plain)
+            memcpy(job->y + i / blocks * job->channels + first, sums,
+                   (size_t)least(TORT_LANES, job->channels - first) * sizeof *sums);
+    }
+}
+
+static tort_status run_average(const tort_call *call, bool plain) {
+    const tort_cpu_device *device = call->device;
+    const tort_tensor *x = &call->inputs[0];
+    average_job job = {.simd = device->simd,
+                       .x = x->data,
+                       .y = call->outputs[0].data,
+                       .channels = x->dims[1],
+                       .pixels = pixels_of(x),
+                       .plain = plain};
+    tort_parallel(call, x->dims[0] * tort_blocks(job.channels), job.pixels, average_blocks, &job);
+    return TORT_OK;
+}
+
+static tort_status run_kept_average(const tort_call *call) {
+    return run_average(call, false);
+}
+
+static tort_status run_dropped_average(const tort_call *call) {
+    return run_average(call, true);
+}
+
+/* ---- Concat ------------------------------------------------------------------------------------------------------ */
+
+/* Parts of whole blocks, but for the last. */
+static tort_verdict claim_concat(const tort_target *target, const tort_node_view *node) {
+    const int32_t rank = node->inputs[0].rank, count = node->input_count;
+    const int64_t axis = tort_attr_int(node, "axis");
+    if (count > 32) return tort_no(TORT_NO_SHAPE, "", "is for at most 32 inputs");
+    if (axis != 1 && axis + rank != 1) return tort_no(TORT_NO_ATTR, "", "joins channels, which are axis 1");
+    for (int32_t i = 0; i + 1 < count; i++)
+        if (node->inputs[i].rank != rank || node->inputs[i].dims[1] < 0 || node->inputs[i].dims[1] % TORT_LANES)
+            return tort_no(TORT_NO_SHAPE, "", "the channels of input %d are no whole blocks of %d", (int)i, TORT_LANES);
+    return claim_picture(target, node, &node->inputs[0]);
+}
+
+typedef struct concat_job {
+    const tort_call *call;
+    int64_t blocks, pixels;
+} concat_job;
+
+static void copy_blocks(void *arg, int64_t begin, int64_t end) {
+    const concat_job *job = arg;
+    const size_t bytes = (size_t)(job->pixels * TORT_LANES) * sizeof(float);
+    for (int64_t i = begin; i < end; i++) {
+        int64_t block = i % job->blocks;
+        const tort_tensor *part = job->call->inputs;
+        for (; block >= tort_blocks(part->dims[1]); part++) block -= tort_blocks(part->dims[1]);
+        const int64_t from = i / job->blocks * tort_blocks(part->dims[1]) + block;
+        memcpy((char *)job->call->outputs[0].data + (size_t)i * bytes, (const char *)part->data + (size_t)from * bytes,
+               bytes);
+    }
+}
+
+static tort_status run_concat(const tort_call *call) {
+    const tort_tensor *y = &call->outputs[0];
+    concat_job job = {.call = call, .blocks = tort_blocks(y->dims[1]), .pixels = pixels_of(y)};
+    if (tort_count(y) > 0) tort_parallel(call, y->dims[0] * job.blocks, 2 * job.pixels, copy_blocks, &job);
+    return TORT_OK;
+}
+
+#define CHANNELS(op_, run_)                                                                                            \
+    {                                                                                                                  \
+        .domain = "", .op = op_, .name = "channels_blocked", .claim = claim_channels, .size = size_channels,           \
+        .run = run_, .in_place = 3, .layout = TORT_BLOCKED, .layout_inputs = 3, .layout_outputs = 1                    \
+    }
+#define AVERAGE(op_, name_, claim_, run_, outputs_)                                                                    \
+    {                                                                                                                  \
+        .domain = "", .op = op_, .name = name_, .claim = claim_, .run = run_, .layout = TORT_BLOCKED,                  \
+        .layout_inputs = 1, .layout_outputs = outputs_                                                                 \
+    }
+
+const tort_kernel tort_cpu_blocked_channels[] = {
+    {.domain = "",
+     .op = "BatchNormalization",
+     .name = "batch_norm_blocked",
+     .claim = claim_batch_norm,
+     .size = size_batch_norm,
+     .run = run_batch_norm,
+     .in_place = 1,
+     .layout = TORT_BLOCKED,
+     .layout_inputs = 1,
+     .layout_outputs = 1},
+    CHANNELS("Mul", run_mul),
+    CHANNELS("Add", run_add),
+    CHANNELS("Sub", run_sub),
+    AVERAGE("GlobalAveragePool", "global_average_pool_blocked", claim_average, run_kept_average, 1),
+    AVERAGE("ReduceMean", "mean_blocked", claim_kept_mean, run_kept_average, 1),
+    AVERAGE("ReduceMean", "mean_blocked_to_list", claim_dropped_mean, run_dropped_average, 0),
+    {.domain = "",
+     .op = "Concat",
+     .name = "concat_blocked",
+     .claim = claim_concat,
+     .run = run_concat,
+     .layout = TORT_BLOCKED,
+     .layout_inputs = UINT32_MAX,
+     .layout_outputs = 1},
+    {.op = NULL},
+};
