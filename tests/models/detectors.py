@@ -42,6 +42,9 @@ def settle(module, image):
         hook.remove()
 
 
+BOXES = (1e-3, 1e-3)  # corners are in pixels, differences of larger numbers: one near 0 is no more exact than one at 100
+
+
 def same_order(got, want):
     """The rows of `got` in the order of `want`: to each the nearest row of the same box, score and label; as it is where one has none."""
     if [value.shape for value in got] != [value.shape for value in want]:
@@ -49,7 +52,7 @@ def same_order(got, want):
     rows, wanted = (numpy.column_stack([value.reshape(len(value), -1) for value in values[:3]]) for values in (got, want))
     order = []
     for index, row in enumerate(wanted):
-        alike = numpy.isclose(rows, row, rtol=1e-3, atol=1e-4).all(1).nonzero()[0]
+        alike = numpy.isclose(rows, row, rtol=BOXES[0], atol=BOXES[1]).all(1).nonzero()[0]
         free = [other for other in alike if other not in order]
         if not free:
             return got
@@ -77,6 +80,7 @@ def detector(name, size, **options):
         "exporters": [False],
         "optimized": False,
         "align": same_order,
+        "close": BOXES,
     }
 
 

@@ -53,7 +53,7 @@ def case_of(folder, name, entry, dynamo):
         "runs": [{n: value.numpy() for n, value in zip(entry["names"], inputs)} for inputs in entry["runs"]],
         "placed": entry.get("placed", True),
         "optimized": entry.get("optimized", True),
-    } | {key: entry[key] for key in ("align",) if key in entry}
+    } | {key: entry[key] for key in ("align", "close") if key in entry}
 
 
 def main():

@@ -102,12 +102,12 @@ static int run_case(const char *text, const operator_case *c) {
     return count;
 }
 
-/* Does cpu have a row for it that says so, or says the operator's own loop so? */
+/* Does cpu have a row for plain tensors that says so, or says the operator's own loop so? */
 static bool may_be_in_place(const tort_op *row) {
     bool may = row->flags & TORT_OP_IN_PLACE;
     for (const tort_kernel *const *table = tort_provider_cpu.kernels; *table; table++)
         for (const tort_kernel *kernel = *table; kernel->op; kernel++)
-            may |= kernel->in_place && !strcmp(kernel->op, row->name) && !strcmp(kernel->domain, row->domain);
+            may |= kernel->in_place && kernel->layout <= 0 && !strcmp(kernel->op, row->name) && !strcmp(kernel->domain, row->domain);
     return may;
 }
 

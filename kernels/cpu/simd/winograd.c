@@ -2,42 +2,52 @@
  *
  * A tile of 4 x 4 outputs of a 3 x 3 filter takes 36 products instead of 144: of 6 x 6 inputs d and a filter g the outputs
  * are A' [(G g G') * (B' d B)] A, products element by element (Lavin and Gray, "Fast Algorithms for Convolutional Neural
- * Networks", 2016; the points are 0, 1, -1, 2, -2 and infinity). Read next: ../blocked_winograd.c. */
+ * Networks", 2016). The points are 0, 3/4, -3/4, 3/2, -3/2 and infinity: errors are half of those with 1 and 2 in their
+ * places, about twice those of a direct sum. Read next: ../blocked_winograd.c. */
 #include "kernels/cpu/blocked_winograd.h"
 #include "kernels/cpu/simd/vector.h"
 
 #define BLOCK_VECTORS (TORT_LANES / WIDTH)
 
+/* The points a and b, to powers. */
+#define A1 (3.0f / 4)
+#define A2 (A1 * A1)
+#define A3 (A2 * A1)
+#define B1 (3.0f / 2)
+#define B2 (B1 * B1)
+#define B3 (B2 * B1)
+
 /* B' times a column. */
 INLINE void transform_input(const vector *d, vector *out) {
-    const vector odd = d[3] - 4 * d[1], even = d[4] - 4 * d[2];
-    const vector low = 2 * (d[3] - d[1]), high = d[4] - d[2];
-    out[0] = 4 * d[0] - 5 * d[2] + d[4];
-    out[1] = even + odd;
-    out[2] = even - odd;
-    out[3] = high + low;
-    out[4] = high - low;
-    out[5] = 4 * d[1] - 5 * d[3] + d[5];
+    const vector even_a = d[4] - B2 * d[2], odd_a = A1 * (d[3] - B2 * d[1]);
+    const vector even_b = d[4] - A2 * d[2], odd_b = B1 * (d[3] - A2 * d[1]);
+    out[0] = A2 * B2 * d[0] - (A2 + B2) * d[2] + d[4];
+    out[1] = even_a + odd_a;
+    out[2] = even_a - odd_a;
+    out[3] = even_b + odd_b;
+    out[4] = even_b - odd_b;
+    out[5] = A2 * B2 * d[1] - (A2 + B2) * d[3] + d[5];
 }
 
 /* A' times a column. */
 INLINE void transform_output(const vector *m, vector *out) {
-    const vector sum = m[1] + m[2], difference = m[1] - m[2];
-    const vector far_sum = m[3] + m[4], far_difference = m[3] - m[4];
-    out[0] = m[0] + sum + far_sum;
-    out[1] = difference + 2 * far_difference;
-    out[2] = sum + 4 * far_sum;
-    out[3] = difference + 8 * far_difference + m[5];
+    const vector sum_a = m[1] + m[2], difference_a = m[1] - m[2];
+    const vector sum_b = m[3] + m[4], difference_b = m[3] - m[4];
+    out[0] = m[0] + sum_a + sum_b;
+    out[1] = A1 * difference_a + B1 * difference_b;
+    out[2] = A2 * sum_a + B2 * sum_b;
+    out[3] = A3 * difference_a + B3 * difference_b + m[5];
 }
 
 /* G times a column. */
 INLINE void transform_filter(const vector *g, vector *out) {
-    const vector ends = g[0] + g[2], far_ends = g[0] + 4 * g[2];
-    out[0] = g[0] * (1.0f / 4);
-    out[1] = (ends + g[1]) * (-1.0f / 6);
-    out[2] = (ends - g[1]) * (-1.0f / 6);
-    out[3] = (far_ends + 2 * g[1]) * (1.0f / 24);
-    out[4] = (far_ends - 2 * g[1]) * (1.0f / 24);
+    const float of_a = 1 / (2 * A2 * (A2 - B2)), of_b = 1 / (2 * B2 * (B2 - A2));
+    const vector even_a = g[0] + A2 * g[2], even_b = g[0] + B2 * g[2];
+    out[0] = g[0] * (1 / (A2 * B2));
+    out[1] = (even_a + A1 * g[1]) * of_a;
+    out[2] = (even_a - A1 * g[1]) * of_a;
+    out[3] = (even_b + B1 * g[1]) * of_b;
+    out[4] = (even_b - B1 * g[1]) * of_b;
     out[5] = g[2];
 }
 
