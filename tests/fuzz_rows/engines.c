@@ -137,12 +137,12 @@ static tolerance of_type(tolerance t, tort_type type) {
     if (type == TORT_FLOAT || type == TORT_DOUBLE) return t;
     if (!tort_type_is_float(type)) return (tolerance){0};
     const double unit = type == TORT_BFLOAT16 ? 8e-2 : 1e-2;
-    return (tolerance){unit, unit, t.of_largest > 0 ? unit : 0};
+    return (tolerance){unit, unit, t.of_largest * unit * 1e5};
 }
 
 static bool close_to(const tort_tensor *wanted, const tort_tensor *found, tolerance limits, int32_t at, char why[WHY]) {
     const tolerance t = of_type(limits, wanted->type);
-    const double slack = t.absolute + (t.of_largest > 0 ? t.of_largest * largest(wanted) : 0);
+    const double slack = t.absolute + t.of_largest * largest(wanted);
     if (!same_form(wanted, found)) return fails(why, "output %d has another type or shape", at);
     for (int64_t i = 0; i < tort_count(wanted); i++) {
         const double want = number_at(wanted, i), got = number_at(found, i);
