@@ -17,6 +17,7 @@ typedef struct chain {
     onnx_bytes bytes;
     random_source *random;
     tort_type type; /* of all its values */
+    bool pictures;  /* mostly 16 channels and multiples of that, and filters of 3x3 */
     chain_value values[CHAIN_VALUES];
     int32_t value_count, node_count, weight_count;
     char text[256]; /* its operators */
@@ -27,6 +28,7 @@ void chain_add(chain *c);
 void chain_add_unary(chain *c); /* fits always */
 
 int64_t chain_elements(const chain_value *v);
+int64_t chain_channels(chain *c); /* a random number */
 /* A value to read: mostly the newest. */
 chain_value *chain_any(chain *c);
 /* Another one of the same shape, or of one that differs in channels alone; may be v itself. NULL: found none. */

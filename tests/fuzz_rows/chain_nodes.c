@@ -5,11 +5,7 @@
 
 #include "tests/fuzz_rows/chain.h"
 
-enum { MOST_ELEMENTS = 60000, MOST_PRODUCTS = 3000000 };
-
-static int64_t new_channels(random_source *r) {
-    return pick(r, (const int64_t[]){1, 3, 5, 8, 16, 17, 24, 32, 33, 48, 64}, 11);
-}
+enum { MOST_ELEMENTS = 60000, MOST_PRODUCTS = 8000000 };
 
 /* ---- windows ----------------------------------------------------------------------------------------------------- */
 
@@ -18,6 +14,15 @@ typedef struct window {
     int64_t kernel[3], strides[3], dilations[3], pads[6];
     const char *auto_pad; /* NULL: pads */
 } window;
+
+/* The filter of most pictures. */
+static void draw_usual(const chain_value *x, window *w, chain_value *y) {
+    for (int32_t i = 0; i < w->axes; i++) {
+        w->kernel[i] = 3;
+        w->strides[i] = w->dilations[i] = w->pads[i] = w->pads[w->axes + i] = 1;
+        y->dims[i + 2] = x->dims[i + 2];
+    }
+}
 
 /* Also the spatial dims of y. False: it does not fit. */
 static bool draw_window(random_source *r, const chain_value *x, bool pool, window *w, chain_value *y) {
@@ -63,21 +68,43 @@ static double scale_of(int64_t products) {
     return exp2(-round(log2((double)products) / 2));
 }
 
+static bool draw_filter(chain *c, const chain_value *x, window *w, chain_value *y) {
+    if (!c->pictures || !chance(c->random, 50)) return draw_window(c->random, x, false, w, y);
+    *w = (window){.axes = x->rank - 2};
+    draw_usual(x, w, y);
+    return true;
+}
+
+/* com.microsoft's FusedConv, with what is added if there is a value for it. */
+static void write_fused(chain *c, chain_value *x, const char *weight, const char *bias, const chain_value *y) {
+    static const char *const names[] = {"Relu", "Sigmoid", "Tanh"};
+    char others[3 * CHAIN_NAME + 3];
+    chain_value *added = chance(c->random, 70) ? chain_like(c, y, false) : NULL;
+    if (added) added->readers++;
+    snprintf(others, sizeof others, "%s %s %s", weight, *bias ? bias : "-", added ? added->name : "-");
+    chain_node(c, "FusedConv", x, others, chain_add_value(c, y)->name);
+    onnx_text(&c->bytes, NODE_DOMAIN, "com.microsoft");
+    chain_string(c, "activation", names[draw(c->random, 0, 2)]);
+}
+
 static void add_conv(chain *c) {
     random_source *r = c->random;
     chain_value *x = chain_any(c), y = *x;
     char weight[CHAIN_NAME], bias[CHAIN_NAME] = "", others[2 * CHAIN_NAME + 2];
     window w;
-    if (x->rank < 3 || !draw_window(r, x, false, &w, &y)) return;
+    if (x->rank < 3 || !draw_filter(c, x, &w, &y)) return;
     const int64_t group = draw_group(r, x->dims[1]), depth = x->dims[1] / group;
-    y.dims[1] = group == x->dims[1] ? group * draw(r, 1, 2) : group > 1 ? group * draw(r, 1, 9) : new_channels(r);
+    y.dims[1] = group == x->dims[1] ? group * draw(r, 1, 2) : group > 1 ? group * draw(r, 1, 9) : chain_channels(c);
     int64_t dims[5] = {y.dims[1], depth}, products = depth;
     for (int32_t i = 0; i < w.axes; i++) products *= dims[i + 2] = w.kernel[i];
     if (chain_elements(&y) > MOST_ELEMENTS || chain_elements(&y) * products > MOST_PRODUCTS) return;
     chain_weight(c, weight, x->rank, dims, scale_of(products), false);
     if (chance(r, 70)) chain_weight(c, bias, 1, dims, 1, false);
     snprintf(others, sizeof others, "%s %s", weight, bias);
-    chain_node(c, "Conv", x, others, chain_add_value(c, &y)->name);
+    if (c->type == TORT_FLOAT && chance(r, 15))
+        write_fused(c, x, weight, bias, &y);
+    else
+        chain_node(c, "Conv", x, others, chain_add_value(c, &y)->name);
     onnx_int_attribute(&c->bytes, "group", group);
     write_window(c, &w, false);
     chain_end(c);

@@ -15,6 +15,12 @@ int64_t chain_elements(const chain_value *v) {
     return count;
 }
 
+int64_t chain_channels(chain *c) {
+    random_source *r = c->random;
+    if (c->pictures && chance(r, 85)) return pick(r, (const int64_t[]){16, 32, 48, 64}, 4);
+    return pick(r, (const int64_t[]){1, 3, 5, 8, 13, 16, 17, 24, 32, 33, 48, 64}, 12);
+}
+
 chain_value *chain_any(chain *c) {
     return &c->values[chance(c->random, 70) ? c->value_count - 1 : draw(c->random, 0, c->value_count - 1)];
 }
@@ -96,16 +102,14 @@ void chain_node(chain *c, const char *op, chain_value *x, const char *others, co
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
-static int64_t channels_of(random_source *r) {
-    return pick(r, (const int64_t[]){1, 3, 4, 8, 13, 16, 17, 24, 32, 33, 48, 64}, 12);
-}
-
 static void add_input(chain *c, random_model *made) {
     random_source *r = c->random;
     chain_value *x = &c->values[c->value_count++];
-    const int32_t axes = (int32_t)pick(r, (const int64_t[]){2, 2, 2, 1, 3}, 5);
-    *x = (chain_value){.name = "v0", .rank = axes + 2, .dims = {draw(r, 1, 3), channels_of(r)}};
-    for (int32_t d = 2; d < x->rank; d++) x->dims[d] = axes == 1 ? draw(r, 5, 70) : draw(r, 3, axes == 2 ? 19 : 8);
+    const int32_t axes = (int32_t)pick(r, (const int64_t[]){2, 2, 2, 1, 3}, c->pictures && chance(r, 80) ? 3 : 5);
+    const int64_t channels = chance(r, 30) ? draw(r, 1, 4) : chain_channels(c);
+    *x = (chain_value){.name = "v0", .rank = axes + 2, .dims = {draw(r, 1, 3), channels}};
+    for (int32_t d = 2; d < x->rank; d++)
+        x->dims[d] = axes == 1 ? draw(r, 5, 70) : draw(r, 3, axes == 3 ? 8 : c->pictures ? 30 : 19);
     tort_tensor *input = &made->subject.inputs[made->subject.input_count++];
     *input = (tort_tensor){.type = c->type, .rank = x->rank};
     memcpy(input->dims, x->dims, sizeof x->dims);
@@ -138,7 +142,7 @@ static tort_type type_of(random_source *r) {
 }
 
 void make_chain(random_model *made, random_source *random, const tort_env *env) {
-    chain c = {.random = random, .type = type_of(random)};
+    chain c = {.random = random, .type = type_of(random), .pictures = chance(random, 50)};
     tort_error error = {0};
     const int32_t nodes = (int32_t)draw(random, 2, 9);
     onnx_begin_model(&c.bytes, 22);
@@ -147,6 +151,7 @@ void make_chain(random_model *made, random_source *random, const tort_env *env) 
     if (c.value_count == 1) chain_add_unary(&c);
     add_outputs(&c);
     onnx_end(&c.bytes);
+    onnx_opset(&c.bytes, MODEL_OPSET, "com.microsoft", 1);
     const tort_status status = tort_model_load_buffer(env, c.bytes.data, c.bytes.size, NULL, &made->model, &error);
     made->subject.model = made->model;
     made->subject.tolerance = (tolerance){1e-4, 1e-3, 1e-5};
