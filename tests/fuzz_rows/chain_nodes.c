@@ -87,7 +87,7 @@ static void write_fused(chain *c, chain_value *x, const char *weight, const char
     chain_string(c, "activation", names[draw(c->random, 0, 2)]);
 }
 
-static void add_conv(chain *c) {
+void chain_add_conv(chain *c) {
     random_source *r = c->random;
     chain_value *x = chain_any(c), y = *x;
     char weight[CHAIN_NAME], bias[CHAIN_NAME] = "", others[2 * CHAIN_NAME + 2];
@@ -157,6 +157,12 @@ void chain_add_unary(chain *c) {
     const char *op = names[draw(c->random, 0, sizeof names / sizeof *names - 1)];
     chain_node(c, op, x, "", chain_add_value(c, x)->name);
     if (strcmp(op, "LeakyRelu") == 0) chain_float(c, "alpha", 0.125f);
+    chain_end(c);
+}
+
+void chain_add_relu(chain *c) {
+    chain_value *x = &c->values[c->value_count - 1];
+    chain_node(c, "Relu", x, "", chain_add_value(c, x)->name);
     chain_end(c);
 }
 
@@ -366,10 +372,10 @@ void chain_add(chain *c) {
         void (*add)(chain *c);
         int32_t weight;
     } table[] = {
-        {add_conv, 34},      {chain_add_unary, 14},  {add_clip, 3},    {add_binary, 12}, {add_gate, 4},
-        {add_batch_norm, 5}, {add_instance_norm, 2}, {add_prelu, 2},   {add_concat, 7},  {add_split, 4},
-        {add_pool, 8},       {add_global_pool, 2},   {add_resize, 3},  {add_pad, 2},     {add_transpose, 3},
-        {add_softmax, 2},    {add_mean, 2},          {add_product, 3}, {add_flatten, 1}, {add_conv_transpose, 3},
+        {chain_add_conv, 34}, {chain_add_unary, 14},  {add_clip, 3},    {add_binary, 12}, {add_gate, 4},
+        {add_batch_norm, 5},  {add_instance_norm, 2}, {add_prelu, 2},   {add_concat, 7},  {add_split, 4},
+        {add_pool, 8},        {add_global_pool, 2},   {add_resize, 3},  {add_pad, 2},     {add_transpose, 3},
+        {add_softmax, 2},     {add_mean, 2},          {add_product, 3}, {add_flatten, 1}, {add_conv_transpose, 3},
     };
     if (c->value_count + 3 > CHAIN_VALUES) return;
     const int32_t count = sizeof table / sizeof *table;

@@ -147,6 +147,10 @@ void make_chain(random_model *made, random_source *random, const tort_env *env) 
     const int32_t nodes = (int32_t)draw(random, 2, 9);
     onnx_begin_model(&c.bytes, 22);
     add_input(&c, made);
+    if (c.pictures) {
+        chain_add_conv(&c);
+        if (chance(random, 60)) chain_add_relu(&c);
+    }
     for (int32_t i = 0; i < nodes; i++) chain_add(&c);
     if (c.value_count == 1) chain_add_unary(&c);
     add_outputs(&c);
