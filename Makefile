@@ -271,6 +271,7 @@ clean:
 # .ci/test.sh runs all of $(TESTS) and sums them up.
 
 TESTS := check-spills
+CRITERION := -lcriterion
 ifneq ($(UNIT_SOURCES),)
 TESTS += test-unit
 endif
@@ -283,7 +284,7 @@ test-unit: $(if $(UNIT_SOURCES),$(BUILD)/tests/unit)
 $(BUILD)/tests/unit: $(UNIT_OBJECTS) $(TEST_HELPER_OBJECTS) $(CUDA_PROVIDERS) $(LIBRARY) $(CUDA_LIBRARY)
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
-	$(Q)$(LINK) -o $@ $^ -lcriterion $(LIBRARY_LIBS) $(CUDA_LIBS)
+	$(Q)$(LINK) -o $@ $^ $(CRITERION) $(LIBRARY_LIBS) $(CUDA_LIBS)
 
 include $(sort $(wildcard tests/*/tests.mk kernels/*/rules.mk))
 

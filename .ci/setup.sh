@@ -2,8 +2,8 @@
 # Installs what tinyort's build and tests need and this machine lacks: Debian packages (as root, or through sudo) and a Python
 # environment from PyPI. The only place that knows package names. Silent and quick when all is there.
 #
-#   setup.sh [--check] SET...   the Debian packages of the sets build, test, format; of regex and pictures, which a build can do
-#                               without; --check only says what is missing
+#   setup.sh [--check] SET...   the Debian packages of the sets build, test, format, fuzz, aarch64; of regex and pictures, which a
+#                               build can do without; --check only says what is missing
 #   setup.sh venv=DIR           a Python environment in DIR with the packages the tests use
 #   setup.sh cuda=DIR           NVIDIA's compiler, headers and static cudart in DIR (300 MB), and what they need from Debian
 #   setup.sh sanitizer=FILE     compute-sanitizer as a .tar.gz (12 MB), to be carried to a machine with a GPU
@@ -12,6 +12,13 @@ set -eu
 PYTHON_PACKAGES="onnx==1.23.2 numpy scikit-learn onnxruntime==1.31.1 pillow"
 CUDA_PACKAGES="cuda-toolkit[nvcc,cudart,cccl]==13.0.*"
 SANITIZER_PACKAGE="nvidia-cuda-sanitizer-api==13.5.*" # those before lack a program that starts what is checked
+
+arm64_package() {
+    case $1 in
+    z) echo zlib1g-dev:arm64 ;;
+    *) echo "lib$1-dev:arm64" ;;
+    esac
+}
 
 # What shows that a package is there (a header found by the compiler, a program on PATH, ...), and the package.
 needed() {
@@ -47,9 +54,14 @@ needed() {
         echo "program:clang clang"
         echo "fuzzer:clang libclang-rt-14-dev"
         ;;
+    aarch64)
+        echo "program:aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu libc6-dev-arm64-cross"
+        echo "program:qemu-aarch64 qemu-user"
+        for library in png jpeg z cjson; do echo "library:$library $(arm64_package $library)"; done
+        ;;
     format) echo "program:clang-format clang-format" ;;
     *)
-        echo "setup: unknown set '$1' (build, regex, pictures, test, fuzz, cuda, format, venv=DIR, cuda=DIR, sanitizer=FILE)" >&2
+        echo "setup: unknown set '$1' (build, regex, pictures, test, fuzz, aarch64, cuda, format, venv=DIR, cuda=DIR, sanitizer=FILE)" >&2
         exit 2
         ;;
     esac
@@ -60,6 +72,7 @@ is_there() {
     program:*) command -v "${1#*:}" >/dev/null 2>&1 ;;
     header++:*) printf '#include <%s>\n' "${1#*:}" | ${CXX:-c++} -x c++ -std=c++17 -E -o /dev/null - 2>/dev/null ;;
     header:*) printf '#include <stdio.h>\n#include <%s>\n' "${1#*:}" | ${CC:-cc} -E -o /dev/null - 2>/dev/null ;;
+    library:*) echo 'int main(void) { return 0; }' | aarch64-linux-gnu-gcc -x c -o /dev/null - "-l${1#*:}" 2>/dev/null ;;
     sanitizers:*) echo 'int main() {}' | "${1#*:}" -x c++ -fsanitize=address,undefined -o /dev/null - 2>/dev/null ;;
     fuzzer:*) echo 'int LLVMFuzzerTestOneInput() { return 0; }' | "${1#*:}" -x c -w -fsanitize=fuzzer -o /dev/null - 2>/dev/null ;;
     tool:*) command -v "$(clang++ -print-prog-name="${1#*:}" 2>/dev/null)" >/dev/null ;; # of clang's own version
@@ -83,6 +96,7 @@ install_packages() {
     fi
     echo "setup: installing from Debian: $*"
     log=$(mktemp)
+    case "$*" in *:arm64*) $as_root dpkg --add-architecture arm64 ;; esac
     if $as_root apt-get update -qq >"$log" 2>&1 &&
         $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >>"$log" 2>&1; then
         rm -f "$log"

@@ -3,7 +3,7 @@
  *
  * Fast rows stand first; the last table has one row for any operator, which runs the plain loop of ops/. So this
  * provider claims every operator that has a plain loop, and the report names the fast rows that refused.
- * Options: threads=N, isa=v2|v3|v4|neon|auto, mem_limit=SIZE. It must not know files, models or other providers.
+ * Options: threads=N, isa=v2|v3|v4|neon|plain|auto, mem_limit=SIZE. It must not know files, models or other providers.
  * Read next: conv.c for a family with packed weights, simd/gemm.c for the inner loops. */
 #include "kernels/cpu/blocked.h"
 
@@ -26,8 +26,10 @@ typedef struct instruction_set {
     uint32_t bit;
 } instruction_set;
 
-/* Best last. Each set of a machine contains those before it. */
+/* Best last. Each set of a machine contains those before it. With `plain` no fast row finds its inner loops: all that
+ * is left are the plain loops, which tell whether a fast row is at fault. */
 static const instruction_set instruction_sets[] = {
+    {"plain", "plain C", 0},
 #if defined(__x86_64__)
 #define BUILT_FOR "x86-64-v2 x86-64-v3 x86-64-v4"
     {"v2", "x86-64-v2", TORT_CPU_V2},
@@ -103,7 +105,7 @@ static const instruction_set *find_set(const char *option) {
 }
 
 static const instruction_set *best_set(uint32_t instructions) {
-    const instruction_set *best = NULL;
+    const instruction_set *best = instruction_sets;
     for (const instruction_set *set = instruction_sets; set->option; set++)
         if (instructions & set->bit) best = set;
     return best;
@@ -148,8 +150,8 @@ static bool read_memory(const tort_provider_config *config, tort_target *target)
 }
 
 static void describe_target(tort_target *target, const char *processor) {
-    const instruction_set *set = best_set(target->instructions);
-    snprintf(target->description, sizeof target->description, "%s, %s", processor, set ? set->name : "plain C");
+    snprintf(target->description, sizeof target->description, "%s, %s", processor,
+             best_set(target->instructions)->name);
 }
 
 static void refuse(tort_condition *condition, const char *message, const char *cure) {
@@ -174,16 +176,16 @@ static void cpu_open(const tort_provider_config *config, void **device, tort_tar
     }
     target->instructions = detect_instructions();
     if (isa && strcmp(isa, "auto") != 0) {
-        const instruction_set *set = find_set(isa), *best = best_set(target->instructions);
+        const instruction_set *set = find_set(isa);
         if (!set) {
             refuse(condition, "option isa is not the name of an instruction set of this architecture",
-                   "write isa=v2, isa=v3, isa=v4 (x86-64), isa=neon (aarch64) or isa=auto");
+                   "write isa=v2, isa=v3, isa=v4 (x86-64), isa=neon (aarch64), isa=plain or isa=auto");
             return;
         }
-        if (!(target->instructions & set->bit)) {
+        if ((target->instructions & set->bit) != set->bit) {
             char message[128];
             snprintf(message, sizeof message, "option isa asks for %s, this processor has %s", set->name,
-                     best ? best->name : "less than x86-64-v2");
+                     best_set(target->instructions)->name);
             refuse(condition, message, "leave isa out: the best set the processor has is then chosen");
             return;
         }
@@ -205,7 +207,7 @@ static void cpu_open(const tort_provider_config *config, void **device, tort_tar
     snprintf(condition->code, sizeof condition->code, "READY");
 }
 
-/* Targets "v2", "v3", "v4", "neon": any processor with that set. */
+/* Targets "v2", "v3", "v4", "neon", "plain": any processor with that set. */
 static tort_status cpu_describe(const tort_provider_config *config, const char *text, tort_target *target,
                                 tort_error *error) {
     const instruction_set *set = find_set(text);
@@ -213,7 +215,7 @@ static tort_status cpu_describe(const tort_provider_config *config, const char *
     if (!set)
         return tort_fail(error, TORT_E_USAGE,
                          "target cpu:%s is not known; this build plans for instruction sets of its own architecture: "
-                         "v2, v3, v4 (x86-64) or neon (aarch64)",
+                         "v2, v3, v4 (x86-64) or neon (aarch64), and for plain C: plain",
                          text);
     if (!read_threads(config, &target->threads))
         return tort_fail(error, TORT_E_USAGE, "option threads of cpu is not a number from 1 to %d", MAX_THREADS);

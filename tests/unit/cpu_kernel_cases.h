@@ -1,5 +1,5 @@
-/* cpu_kernel_cases.h - the random nodes that the rows of the provider `cpu` are tried with. Read next: cpu_kernels.c.
- */
+/* cpu_kernel_cases.h - the random nodes that the rows of the provider `cpu` are tried with. Read next: cpu_kernels.c,
+ * cpu_kernel_models.c. */
 #ifndef TORT_TESTS_UNIT_CPU_KERNEL_CASES_H
 #define TORT_TESTS_UNIT_CPU_KERNEL_CASES_H
 
@@ -34,6 +34,12 @@ extern const kernel_case kernel_cases[]; /* ends with an op of NULL */
 
 /* Makes a node of a plain operator, whose output is like y, one of the fused operator. */
 void add_epilogue(random_node *node, random_source *random, const kernel_case *kernel, const tort_info *y);
+
+/* A node of the case, for an operator with an epilogue with that. False: this one is not valid. */
+bool make_random_node(const kernel_case *kernel, random_node *node, random_source *random, const tort_env *env);
+/* A model of that node alone, with copies of what is constant; the caller frees it. NULL: it is not valid. */
+tort_model *random_node_model(const kernel_case *kernel, random_node *node, const tort_env *env, tort_error *error);
+void free_random_node(random_node *node);
 
 /* What makers are written with. */
 int64_t draw(random_source *r, int64_t low, int64_t high);

@@ -2,6 +2,7 @@
  * models of one node that are run through the public interface, with every allocation of the run failing once. */
 #include <criterion/criterion.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/counting_env.h"

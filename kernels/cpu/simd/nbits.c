@@ -67,7 +67,7 @@ typedef __m256i pairs;
 #define PAIRS_SUM(x) _mm256_madd_epi16(x, _mm256_set1_epi16(1))
 #elif defined(__aarch64__)
 typedef int16x8_t pairs;
-INLINE pairs pairs_of(words b, words a) {
+INLINE pairs pairs_of(pairs b, pairs a) {
     const int8x16_t x = (int8x16_t)b, y = (int8x16_t)a;
     return vpaddq_s16(vmull_s8(vget_low_s8(x), vget_low_s8(y)), vmull_high_s8(x, y));
 }

@@ -1,0 +1,37 @@
+/* engines.h - one model in many sessions: the plain loops, and the fast rows with each instruction set and several
+ * numbers of threads. Read next: engines.c. */
+#ifndef TORT_TESTS_FUZZ_ROWS_ENGINES_H
+#define TORT_TESTS_FUZZ_ROWS_ENGINES_H
+
+#include "runtime/provider.h"
+
+enum { MOST_PORTS = 16, MOST_ROWS = 1024, WHY = 400 };
+
+/* What two floats may differ by: absolute + relative * |wanted| + of_largest * the largest |wanted| of the output. */
+typedef struct tolerance {
+    double absolute, relative, of_largest;
+} tolerance;
+
+/* A model and what is fed to it; the caller's. */
+typedef struct subject {
+    const tort_model *model;
+    tort_tensor inputs[MOST_PORTS];
+    int32_t input_count;
+    tolerance tolerance;
+} subject;
+
+/* The fast rows of the provider `cpu` in the order of their tables, and what came of each. */
+typedef struct row_count {
+    int64_t served;       /* sessions in which it ran, and agreed */
+    bool incapable;       /* refused once because this processor lacks something */
+    int64_t served_by[4]; /* of these, those of each instruction set */
+} row_count;
+
+extern const char *const instruction_sets[4]; /* of this architecture; NULL: no more */
+int32_t row_total(void);
+const tort_kernel *row_at(int32_t index);
+
+/* Runs it everywhere; counts has row_total() elements. False: `why` says what is wrong. */
+bool agrees(const tort_env *env, const subject *s, row_count *counts, char why[WHY]);
+
+#endif
