@@ -35,14 +35,14 @@ void add_float(random_node *n, const char *name, float value) {
         (tort_attribute){.name = name, .kind = TORT_ATTR_FLOAT, .count = 1, .u.f = value};
 }
 
-static int64_t *add_list(random_node *n, const char *name, int32_t count) {
+int64_t *add_list(random_node *n, const char *name, int32_t count) {
     int64_t *list = n->lists[n->list_count++];
     n->attributes[n->attribute_count++] =
         (tort_attribute){.name = name, .kind = TORT_ATTR_INTS, .count = count, .u.ints = list};
     return list;
 }
 
-static tort_tensor *add_buffer(random_node *n, tort_type type, int32_t rank, const int64_t *dims) {
+tort_tensor *add_buffer(random_node *n, tort_type type, int32_t rank, const int64_t *dims) {
     tort_tensor *tensor = &n->inputs[n->input_count++];
     *tensor = (tort_tensor){.type = type, .rank = rank};
     for (int32_t i = 0; i < rank; i++) tensor->dims[i] = dims[i];
@@ -541,6 +541,7 @@ const kernel_case kernel_cases[] = {
     {"tinyort", "FusedMatMul", "matmul_packed", make_matmul, "MatMul"},
     {"tinyort", "FusedMatMul", "matmul_packed", make_row_by_matrix, "MatMul"},
     {"tinyort", "FusedAttention", "attention_blocks", make_attention, NULL},
+    {"", "Attention", "attention_blocks", make_onnx_attention, NULL},
     {"com.microsoft", "ConvTransposeWithDynamicPads", "conv_transpose_packed_gemm", make_dynamic_pads, NULL},
     {"com.microsoft", "FusedConv", "conv_packed_gemm", make_dense_conv, "Conv"},
     {"com.microsoft", "FusedConv", "conv_depthwise", make_depthwise_conv, "Conv"},
