@@ -258,6 +258,8 @@ static const tort_kernel *const kernels[] = {
     tort_cpu_qlinear_matmul,
     tort_cpu_attention,
     tort_cpu_onnx_attention,
+    tort_cpu_einsum,
+    tort_cpu_channels,
     tort_cpu_heads,
     tort_cpu_matmul_nbits,
     tort_cpu_trees,

@@ -70,6 +70,12 @@ void make_rms_norm(random_node *n, random_source *r);
 void make_skip_norm(random_node *n, random_source *r);
 void make_simplified_skip_norm(random_node *n, random_source *r);
 
+/* cpu_kernel_cases_further.c */
+void make_einsum(random_node *n, random_source *r);
+void make_batch_norm(random_node *n, random_source *r);
+void make_group_norm(random_node *n, random_source *r);
+void make_lp_norm(random_node *n, random_source *r);
+
 /* cpu_kernel_cases_attention.c */
 void make_onnx_attention(random_node *n, random_source *r);
 void make_projected_attention(random_node *n, random_source *r);

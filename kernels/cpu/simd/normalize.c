@@ -126,3 +126,16 @@ void SIMD(tort_simd_normalize_row)(const float *x, float *y, int64_t count, floa
         _Pragma("omp simd") for (int64_t i = 0; i < count; i++) y[i] = (x[i] - mean) * factor * scale[i];
     }
 }
+
+float SIMD(tort_simd_row_sum)(const float *x, int64_t count, float shift, bool squared) {
+    return row_sum(x, count, shift, squared);
+}
+
+void SIMD(tort_simd_shift_row)(const float *x, float *y, int64_t count, float mean, float factor, float bias) {
+    _Pragma("omp simd") for (int64_t i = 0; i < count; i++) y[i] = (x[i] - mean) * factor + bias;
+}
+
+void SIMD(tort_simd_shift_columns)(const float *x, float *y, int64_t count, const float *restrict mean,
+                                   const float *restrict factor, const float *restrict bias) {
+    _Pragma("omp simd") for (int64_t i = 0; i < count; i++) y[i] = (x[i] - mean[i]) * factor[i] + bias[i];
+}

@@ -1,0 +1,77 @@
+/* cpu_kernel_cases_further.c - makers of random nodes of operators that are no products, maps or pools by name: Einsum,
+ * normalisations of channels, what samples pictures. Read first: cpu_kernel_cases.c. */
+#include "tests/unit/cpu_kernel_cases.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "ops/numeric.h"
+
+/* Some element becomes a number that must go its way alone. */
+static void spoil(random_node *n, random_source *r, int32_t input) {
+    const float numbers[] = {NAN, INFINITY, -INFINITY, 0};
+    const tort_tensor *tensor = &n->inputs[input];
+    if (tort_count(tensor) > 0) ((float *)tensor->data)[draw(r, 0, tort_count(tensor) - 1)] = numbers[draw(r, 0, 3)];
+}
+
+void make_einsum(random_node *n, random_source *r) {
+    static const char *const equations[] = {
+        "ij,jk->ik",   "bhid,bhjd->bhij", "bihd,bjhd->bhij",   "bihd,bjhd->bijh", "bhwc,hkc->bhwk",
+        "nkv,kvw->nw", "ij,kj->ki",       "bij,bj->bi",        "abc,dbc->ad",     "kab,kcd->bdac",
+        "ji,jk->ik",   "abcd,cbe->ade",   "...ij,...jk->...ik"};
+    const char *equation = equations[draw(r, 0, 12)];
+    const int64_t most = chance(r, 20) ? 200 : 40;
+    int64_t sizes[128];
+    for (int32_t c = 0; c < 128; c++) sizes[c] = chance(r, 3) ? 0 : c > 'b' ? draw(r, 2, most) : draw(r, 1, 5);
+    if (strchr(equation, 'c') || strchr(equation, 'h'))
+        for (int32_t c = 0; c < 128; c++) sizes[c] = sizes[c] > 20 ? 20 : sizes[c];
+    const char *at = equation;
+    for (int32_t i = 0; i < 2; i++, at++) {
+        int64_t dims[8];
+        int32_t rank = 0;
+        for (; *at != ',' && *at != '-'; at++) {
+            if (*at != '.') dims[rank++] = sizes[(int)*at];
+            if (*at == '.' && at[1] != '.') dims[rank++] = i && sizes['a'] > 3 ? 1 : sizes['a'];
+        }
+        add_tensor(n, r, rank, dims);
+    }
+    add_string(n, "equation", equation);
+    n->opset = 12;
+}
+
+static void add_statistics(random_node *n, random_source *r, int64_t channels) {
+    for (int32_t i = 0; i < 4; i++) add_tensor(n, r, 1, &channels);
+    float *variance = n->inputs[4].data;
+    for (int64_t c = 0; c < channels; c++) variance[c] = (float)draw(r, 1, 16) / 8;
+}
+
+void make_batch_norm(random_node *n, random_source *r) {
+    const int64_t dims[4] = {draw(r, 0, 3), draw(r, 1, 40), draw(r, 1, 9), draw(r, 1, 20)};
+    add_tensor(n, r, (int32_t)draw(r, 2, 4), dims);
+    add_statistics(n, r, dims[1]);
+    if (chance(r, 40)) spoil(n, r, 0);
+    n->opset = 15;
+    n->tolerance = 1e-5f;
+}
+
+void make_group_norm(random_node *n, random_source *r) {
+    const int64_t groups = draw(r, 1, 4),
+                  dims[4] = {draw(r, 0, 3), groups * draw(r, 1, 5), draw(r, 2, 9), draw(r, 3, 20)};
+    n->opset = chance(r, 50) ? 18 : 21;
+    add_tensor(n, r, (int32_t)draw(r, 3, 4), dims);
+    for (int32_t i = 0; i < 2; i++) add_tensor(n, r, 1, n->opset < 21 ? &groups : dims + 1);
+    add_int(n, "num_groups", groups);
+    if (chance(r, 30)) spoil(n, r, 0);
+    n->tolerance = 1e-4f; /* a variance of few elements may nearly cancel */
+}
+
+void make_lp_norm(random_node *n, random_source *r) {
+    const int64_t dims[2] = {draw(r, 0, 9), draw(r, 1, 90)};
+    add_tensor(n, r, 2, dims);
+    float *x = n->inputs[0].data;
+    const float size = chance(r, 20) ? 1e-25f : chance(r, 20) ? 1e25f : chance(r, 10) ? 0 : 1;
+    for (int64_t i = 0; i < dims[0] * dims[1]; i++) x[i] *= size;
+    if (chance(r, 30)) spoil(n, r, 0);
+    n->opset = 22;
+    n->tolerance = 1e-5f;
+}
