@@ -546,6 +546,8 @@ const kernel_case kernel_cases[] = {
     {"", "BatchNormalization", "batch_norm_planes", make_batch_norm, NULL},
     {"", "GroupNormalization", "group_norm_planes", make_group_norm, NULL},
     {"", "LpNormalization", "lp_norm_rows", make_lp_norm, NULL},
+    {"", "Resize", "resize_rows", make_resize, NULL},
+    {"", "Upsample", "resize_rows", make_upsample, NULL},
     {"com.microsoft", "ConvTransposeWithDynamicPads", "conv_transpose_packed_gemm", make_dynamic_pads, NULL},
     {"com.microsoft", "FusedConv", "conv_packed_gemm", make_dense_conv, "Conv"},
     {"com.microsoft", "FusedConv", "conv_depthwise", make_depthwise_conv, "Conv"},
