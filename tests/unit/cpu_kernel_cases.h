@@ -77,6 +77,8 @@ void make_group_norm(random_node *n, random_source *r);
 void make_lp_norm(random_node *n, random_source *r);
 void make_resize(random_node *n, random_source *r);
 void make_upsample(random_node *n, random_source *r);
+void make_rotary(random_node *n, random_source *r);
+void make_rotary_of_microsoft(random_node *n, random_source *r);
 
 /* cpu_kernel_cases_attention.c */
 void make_onnx_attention(random_node *n, random_source *r);

@@ -111,3 +111,42 @@ void make_upsample(random_node *n, random_source *r) {
     n->opset = 9;
     n->tolerance = 1e-5f;
 }
+
+static void add_caches(random_node *n, random_source *r, int32_t rank, const int64_t *dims) {
+    for (int32_t i = 0; i < 2; i++) add_tensor(n, r, rank, dims);
+}
+
+static void add_positions(random_node *n, random_source *r, int32_t rank, const int64_t *dims, int64_t most) {
+    const tort_tensor *positions = add_buffer(n, TORT_INT64, rank, dims);
+    for (int64_t i = 0; i < tort_count(positions); i++) ((int64_t *)positions->data)[i] = draw(r, 0, most);
+}
+
+void make_rotary(random_node *n, random_source *r) {
+    const int64_t batch = draw(r, 0, 3), heads = draw(r, 1, 4), length = draw(r, 1, 9), half = draw(r, 1, 20);
+    const int64_t size = 2 * half + (chance(r, 30) ? draw(r, 0, 7) : 0);
+    if (chance(r, 50))
+        add_tensor(n, r, 3, (const int64_t[]){batch, length, heads * size});
+    else
+        add_tensor(n, r, 4, (const int64_t[]){batch, heads, length, size});
+    const bool chosen = chance(r, 50);
+    add_caches(n, r, chosen ? 2 : 3, chosen ? (const int64_t[]){12, half} : (const int64_t[]){batch, length, half});
+    if (chosen) add_positions(n, r, 2, (const int64_t[]){batch, length}, 11);
+    add_int(n, "num_heads", heads);
+    add_int(n, "interleaved", draw(r, 0, 1));
+    add_int(n, "rotary_embedding_dim", 2 * half);
+    n->opset = 23;
+    n->tolerance = 1e-5f;
+}
+
+void make_rotary_of_microsoft(random_node *n, random_source *r) {
+    const int64_t batch = draw(r, 1, 3), heads = draw(r, 1, 4), length = draw(r, 1, 9), half = draw(r, 1, 20), one = 1;
+    add_tensor(n, r, 4, (const int64_t[]){batch, heads, length, 2 * half});
+    if (chance(r, 50))
+        add_positions(n, r, 1, &one, 3);
+    else
+        add_positions(n, r, 2, (const int64_t[]){batch, length}, 11);
+    add_caches(n, r, 2, (const int64_t[]){12, half});
+    add_int(n, "interleaved", draw(r, 0, 1));
+    n->opset = 1;
+    n->tolerance = 1e-5f;
+}
