@@ -213,10 +213,11 @@ static void number_labels(const tort_dim *sizes, const bool *used, tort_einsum_p
 
 static void resolve_operand(const tort_info *info, const einsum_term *term, const int32_t *number,
                             tort_einsum_operand *operand, uint64_t *uses) {
+    for (int32_t i = 0; i < info->rank; i++) *uses |= (uint64_t)1 << number[term->labels[i]];
+    if (!tort_shape_known(info)) return;
     operand->count = tort_extent(info->dims, 0, info->rank);
     for (int32_t i = 0; i < info->rank; i++) {
         int32_t l = number[term->labels[i]];
-        *uses |= (uint64_t)1 << l;
         if (info->dims[i] != 1) operand->strides[l] += tort_extent(info->dims, i + 1, info->rank);
     }
 }
@@ -226,7 +227,6 @@ static void resolve_output(const einsum_equation *equation, const int32_t *numbe
     params->output_rank = equation->output_rank;
     for (int32_t i = equation->output_rank - 1; i >= 0; i--) {
         int32_t l = number[equation->output[i]];
-        params->in_output[l] = true;
         params->output.strides[l] = stride;
         if (__builtin_mul_overflow(stride, params->sizes[l], &stride)) stride = INT64_MAX;
     }
@@ -240,8 +240,7 @@ static tort_status resolve_einsum(tort_resolve *resolve) {
     tort_dim sizes[TORT_EINSUM_LABELS];
     bool used[TORT_EINSUM_LABELS];
     int32_t number[TORT_EINSUM_LABELS] = {0};
-    for (int32_t i = 0; i < node->input_count; i++)
-        if (!tort_shape_known(&node->inputs[i])) return TORT_OK;
+    if (!ranks_known(node)) return TORT_OK;
     tort_status status = parse_equation(node, resolve->error, &equation);
     if (status == TORT_OK) status = label_sizes(node, resolve->error, &equation, sizes, used);
     if (status != TORT_OK) return status;
@@ -249,6 +248,9 @@ static tort_status resolve_einsum(tort_resolve *resolve) {
     params->operand_count = equation.operand_count;
     for (int32_t o = 0; o < equation.operand_count; o++)
         resolve_operand(&node->inputs[o], &equation.operands[o], number, &params->operands[o], &params->uses[o]);
+    for (int32_t i = 0; i < equation.output_rank; i++) params->in_output[number[equation.output[i]]] = true;
+    for (int32_t i = 0; i < node->input_count; i++)
+        if (!tort_shape_known(&node->inputs[i])) return TORT_OK;
     resolve_output(&equation, number, params);
     return count_scratch(resolve, params);
 }

@@ -14,7 +14,8 @@ typedef struct tort_einsum_operand {
     int64_t strides[TORT_EINSUM_LABELS];
 } tort_einsum_operand;
 
-/* Labels are numbered; only those of the equation are in 0..label_count-1. */
+/* Labels are numbered; only those of the equation are in 0..label_count-1. As long as a shape is not known there are no
+ * strides, and sizes may be below 0; as long as a rank is not known there is nothing. */
 typedef struct tort_einsum_params {
     int32_t label_count, operand_count, output_rank;
     int64_t sizes[TORT_EINSUM_LABELS];

@@ -48,6 +48,11 @@ static int64_t addend_floats(const tort_conv_params *p) {
     return chunk_filters(p) * kernel_size(&p->window) * STRIPE;
 }
 
+/* Floats that a thread keeps a stripe of all channels in; a multiple of 16. */
+static int64_t stripe_floats(const tort_simd *simd, const tort_conv_params *p) {
+    return tort_packed_b_size(simd, STRIPE, p->channels / p->group);
+}
+
 /* ---- claim, weights ---------------------------------------------------------------------------------------------- */
 
 static tort_verdict claim_conv_transpose(const tort_target *target, const tort_node_view *node) {
@@ -91,11 +96,11 @@ static tort_status size_conv_transpose(const tort_target *target, const tort_nod
                                        tort_error *error) {
     const tort_conv_params *p = node->params;
     const tort_simd *simd = tort_simd_choose(target->instructions);
-    int64_t addends;
+    int64_t addends, stripes;
     *scratch = 0;
-    bool fits = tort_cpu_reserve(scratch, tort_packed_gemm_buffer(simd, true, false) * (size_t)target->threads) &&
+    bool fits = !__builtin_mul_overflow(stripe_floats(simd, p), (int64_t)target->threads, &stripes) &&
                 !__builtin_mul_overflow(addend_floats(p), (int64_t)target->threads, &addends) &&
-                tort_cpu_reserve_floats(scratch, addends);
+                tort_cpu_reserve_floats(scratch, stripes) && tort_cpu_reserve_floats(scratch, addends);
     if (fits && !node->inputs[1].constant)
         fits = packed_size(simd, p) >= 0 && tort_cpu_reserve_floats(scratch, packed_size(simd, p));
     return fits ? TORT_OK : tort_out_of_memory(error, SIZE_MAX);
@@ -110,8 +115,7 @@ typedef struct transpose_job {
     int64_t input[3], output[3], kernel[3], strides[3], dilations[3], begin[3];
     int64_t inputs, outputs, kernel_size; /* of a channel */
     const float *x, *packed, *bias;
-    float *y, *buffers, *addends;
-    size_t buffer_bytes;
+    float *y, *stripes, *addends;
     int32_t parts;
 } transpose_job;
 
@@ -133,7 +137,8 @@ static void fill_axes(transpose_job *job, const tort_sliding *window) {
 }
 
 /* Adds addends of input elements x .. x+count of one row to an output row, at kernel position kw. */
-static void add_row(const transpose_job *job, int64_t kw, int64_t x, int64_t count, const float *addends, float *row) {
+static void add_row(const transpose_job *job, int64_t kw, int64_t x, int64_t count, const float *restrict addends,
+                    float *restrict row) {
     const int64_t stride = job->strides[2], shift = kw * job->dilations[2] - job->begin[2];
     int64_t first = shift < 0 ? (-shift + stride - 1) / stride : 0;
     int64_t last = job->output[2] > shift ? (job->output[2] - shift + stride - 1) / stride : 0;
@@ -141,72 +146,123 @@ static void add_row(const transpose_job *job, int64_t kw, int64_t x, int64_t cou
     if (last > x + count) last = x + count;
     if (stride == 1)
         for (int64_t i = first; i < last; i++) row[i + shift] += addends[i - x];
-    else if (stride == 2)
-        for (int64_t i = first; i < last; i++) row[2 * i + shift] += addends[i - x];
     else
         for (int64_t i = first; i < last; i++) row[i * stride + shift] += addends[i - x];
+}
+
+/* The same at kernel positions kw and kw + 1, which are neighbours in the output, at stride 2: what lies together is
+ * added to together. `next` are the addends of the second. */
+static void add_two_rows(const transpose_job *job, int64_t kw, int64_t x, int64_t count, const float *restrict addends,
+                         const float *restrict next, float *restrict row) {
+    const int64_t shift = kw - job->begin[2];
+    int64_t first = shift < 0 ? (-shift + 1) / 2 : 0;
+    int64_t last = job->output[2] > shift + 1 ? (job->output[2] - shift) / 2 : 0;
+    if (first < x) first = x;
+    if (last > x + count) last = x + count;
+    if (first >= last) first = last = x;
+    float *restrict to = row + 2 * first + shift;
+    for (int64_t i = 0; i < last - first; i++) {
+        to[2 * i] += addends[first - x + i];
+        to[2 * i + 1] += next[first - x + i];
+    }
+    /* An end of which the output has one element alone. */
+    for (int64_t i = x; i < x + count; i++) {
+        if (i == first) i = last;
+        if (i == x + count) break;
+        if (2 * i + shift >= 0 && 2 * i + shift < job->output[2]) row[2 * i + shift] += addends[i - x];
+        if (2 * i + shift + 1 >= 0 && 2 * i + shift + 1 < job->output[2]) row[2 * i + shift + 1] += next[i - x];
+    }
 }
 
 /* Adds the addends of one filter, kernel position by kernel position, for input elements begin .. begin+count. */
 static void add_stripe(const transpose_job *job, int64_t begin, int64_t count, const float *addends, float *plane) {
     const int64_t width = job->input[2];
-    for (int64_t k = 0; k < job->kernel_size; k++, addends += count) {
+    const bool in_twos = job->strides[2] == 2 && job->dilations[2] == 1;
+    int64_t done;
+    for (int64_t k = 0; k < job->kernel_size; k += done, addends += done * count) {
         const int64_t kw = k % job->kernel[2], kh = k / job->kernel[2] % job->kernel[1];
         const int64_t kd = k / job->kernel[2] / job->kernel[1];
+        done = in_twos && kw + 1 < job->kernel[2] ? 2 : 1;
         for (int64_t at = 0; at < count;) {
             const int64_t x = (begin + at) % width, row = (begin + at) / width;
             const int64_t length = min64(width - x, count - at);
             const int64_t h = row % job->input[1] * job->strides[1] + kh * job->dilations[1] - job->begin[1];
             const int64_t d = row / job->input[1] * job->strides[0] + kd * job->dilations[0] - job->begin[0];
-            if (d >= 0 && d < job->output[0] && h >= 0 && h < job->output[1])
-                add_row(job, kw, x, length, addends + at, plane + (d * job->output[1] + h) * job->output[2]);
+            const bool inside = d >= 0 && d < job->output[0] && h >= 0 && h < job->output[1];
+            float *to = inside ? plane + (d * job->output[1] + h) * job->output[2] : NULL;
+            if (to && done == 2)
+                add_two_rows(job, kw, x, length, addends + at, addends + count + at, to);
+            else if (to)
+                add_row(job, kw, x, length, addends + at, to);
             at += length;
         }
     }
 }
 
-/* The filters first .. first+count of group g of image n. */
-static void transpose_chunk(const transpose_job *job, int64_t n, int64_t g, int64_t first, int64_t count,
-                            const float *packed, float *buffer, float *addends) {
-    const tort_conv_params *p = job->params;
-    const int64_t channels = p->channels / p->group, filters = p->filters / p->group;
-    float *y = job->y + (n * p->filters + g * filters + first) * job->outputs;
+static void begin_outputs(const transpose_job *job, int64_t n, int64_t filter, int64_t count) {
+    float *y = job->y + (n * job->params->filters + filter) * job->outputs;
     for (int64_t f = 0; f < count; f++) {
-        const float bias = job->bias ? job->bias[g * filters + first + f] : 0;
+        const float bias = job->bias ? job->bias[filter + f] : 0;
         for (int64_t i = 0; i < job->outputs; i++) y[f * job->outputs + i] = bias;
     }
+}
+
+/* The input elements begin .. begin+count of all channels of group g, packed as the right side of the products. */
+static void pack_stripe(const transpose_job *job, int64_t n, int64_t g, int64_t begin, int64_t count, float *packed) {
+    const tort_conv_params *p = job->params;
+    const int64_t channels = p->channels / p->group, lanes = job->simd->tile_columns;
+    const tort_packed_gemm gemm = {.simd = job->simd,
+                                   .b = job->x + (n * p->channels + g * channels) * job->inputs + begin,
+                                   .b_k_stride = job->inputs,
+                                   .b_column_stride = 1};
+    for (int64_t k = 0; k < channels; k += TORT_PACKED_DEPTH) {
+        const int64_t depth = min64(TORT_PACKED_DEPTH, channels - k);
+        for (int64_t i = 0; i < count; i += lanes, packed += depth * lanes)
+            tort_pack_b_matrix(&gemm, k, depth, i, (int32_t)min64(lanes, count - i), packed);
+    }
+}
+
+/* Chunks first .. last of an image's group. */
+static void transpose_chunks(const transpose_job *job, int64_t n, int64_t g, int64_t first, int64_t last, float *packed,
+                             float *addends) {
+    const tort_conv_params *p = job->params;
+    const int64_t channels = p->channels / p->group, filters = p->filters / p->group, at_once = chunk_filters(p);
+    const float *weights = job->packed + g * chunks(p) * chunk_size(job->simd, p);
+    begin_outputs(job, n, g * filters + first * at_once, min64(last * at_once, filters) - first * at_once);
     for (int64_t begin = 0; begin < job->inputs; begin += STRIPE) {
         const int64_t length = min64(STRIPE, job->inputs - begin);
-        const tort_packed_gemm gemm = {.simd = job->simd,
-                                       .m = count * job->kernel_size,
-                                       .n = length,
-                                       .k = channels,
-                                       .packed_a = packed,
-                                       .pack_b = tort_pack_b_matrix,
-                                       .b = job->x + (n * p->channels + g * channels) * job->inputs + begin,
-                                       .b_k_stride = job->inputs,
-                                       .b_column_stride = 1,
-                                       .c = addends,
-                                       .c_stride = length};
-        tort_packed_gemm_block(&gemm, 0, gemm.m, 0, gemm.n, buffer);
-        for (int64_t f = 0; f < count; f++)
-            add_stripe(job, begin, length, addends + f * job->kernel_size * length, y + f * job->outputs);
+        pack_stripe(job, n, g, begin, length, packed);
+        for (int64_t chunk = first; chunk < last; chunk++) {
+            const int64_t filter = chunk * at_once, count = min64(at_once, filters - filter);
+            const tort_packed_gemm gemm = {.simd = job->simd,
+                                           .m = count * job->kernel_size,
+                                           .n = length,
+                                           .k = channels,
+                                           .packed_a = weights + chunk * chunk_size(job->simd, p),
+                                           .packed_b = packed,
+                                           .c = addends,
+                                           .c_stride = length};
+            float *y = job->y + (n * p->filters + g * filters + filter) * job->outputs;
+            tort_packed_gemm_block(&gemm, 0, gemm.m, 0, gemm.n, NULL);
+            for (int64_t f = 0; f < count; f++)
+                add_stripe(job, begin, length, addends + f * job->kernel_size * length, y + f * job->outputs);
+        }
     }
 }
 
 static void transpose_part(void *arg, int64_t begin, int64_t end) {
     const transpose_job *job = arg;
     const tort_conv_params *p = job->params;
-    const int64_t per_group = chunks(p), at_once = chunk_filters(p), size = chunk_size(job->simd, p);
+    const int64_t per_group = chunks(p);
     for (int64_t part = begin; part < end; part++) {
-        float *buffer = job->buffers + (size_t)part * job->buffer_bytes / sizeof(float);
-        int64_t first, last;
+        float *stripe = job->stripes + part * stripe_floats(job->simd, p);
+        int64_t first, last, next;
         tort_cpu_share(p->batch * p->group * per_group, 1, part, job->parts, &first, &last);
-        for (int64_t task = first; task < last; task++) {
-            const int64_t chunk = task % (p->group * per_group), filter = chunk % per_group * at_once;
-            transpose_chunk(job, task / (p->group * per_group), chunk / per_group, filter,
-                            min64(at_once, p->filters / p->group - filter), job->packed + chunk * size, buffer,
-                            job->addends + part * addend_floats(p));
+        for (int64_t task = first; task < last; task = next) {
+            const int64_t group = task / per_group;
+            next = min64(last, (group + 1) * per_group);
+            transpose_chunks(job, group / p->group, group % p->group, task - group * per_group,
+                             next - group * per_group, stripe, job->addends + part * addend_floats(p));
         }
     }
 }
@@ -220,12 +276,11 @@ static tort_status run_conv_transpose(const tort_call *call) {
                          .parts = device->threads,
                          .x = call->inputs[0].data,
                          .y = call->outputs[0].data,
-                         .packed = call->packed,
-                         .buffer_bytes = tort_packed_gemm_buffer(device->simd, true, false)};
+                         .packed = call->packed};
     if (call->input_count > 2 && tort_present(&call->inputs[2])) job.bias = call->inputs[2].data;
     fill_axes(&job, &p->window);
     char *scratch = call->scratch;
-    job.buffers = tort_cpu_take(&scratch, job.buffer_bytes * (size_t)job.parts);
+    job.stripes = tort_cpu_take(&scratch, (size_t)(stripe_floats(device->simd, p) * job.parts) * sizeof(float));
     job.addends = tort_cpu_take(&scratch, (size_t)(addend_floats(p) * job.parts) * sizeof(float));
     if (!job.packed) {
         pack_weights(device->simd, p, call->inputs[1].data, (float *)scratch);

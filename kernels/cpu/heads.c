@@ -1,79 +1,59 @@
-/* heads.c - the attention operators of com.microsoft: products of blocks of queries are packed ones, of a few rows, as
- * when tokens are made one by one, products of rows with keys and values as they lie.
+/* heads.c - the attention operators of com.microsoft. float16 and bfloat16 are computed in float.
  *
- * float16 and bfloat16 are computed in float. Read next: ops/microsoft/heads.h, packed_gemm.h. */
+ * Read next: ops/microsoft/heads.h, attend.h. */
 #include "ops/microsoft/heads.h"
+#include "kernels/cpu/attend.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/packed_gemm.h"
 #include "kernels/cpu/product.h"
 #include "runtime/base/memory.h"
 
-#define BLOCK_FLOATS 65536 /* 256 KiB of scores, a part of a second cache */
-#define BLOCK_MOST 168     /* queries; what a product packs of its left side at a time */
-#define FEW_ROWS 4         /* for which it is not worth packing keys and values */
-
 /* ---- inner loops ------------------------------------------------------------------------------------------------- */
 
-static tort_packed_gemm packed(const tort_simd *simd, const tort_heads_product *g) {
-    return (tort_packed_gemm){.simd = simd,
-                              .pack_b = tort_pack_b_matrix,
-                              .m = g->rows,
-                              .n = g->columns,
-                              .k = g->depth,
-                              .a = g->a,
-                              .a_row_stride = g->a_stride,
-                              .a_k_stride = 1,
-                              .scale = g->scale,
-                              .b = g->b,
-                              .b_k_stride = g->b_stride,
-                              .b_column_stride = 1,
-                              .c = g->c,
-                              .c_stride = g->c_stride};
+/* A part's buffer begins with what it knows of the keys; they are packed behind that. */
+#define HEAD_BYTES ((sizeof(tort_attend) + TORT_HOST_ALIGN - 1) / TORT_HOST_ALIGN * TORT_HOST_ALIGN)
+
+static tort_attend *head_of(float *buffer) {
+    return (tort_attend *)(void *)buffer;
+}
+
+static void begin_keys(const void *own, const tort_heads_keys *keys, float *buffer) {
+    tort_attend *attend = head_of(buffer);
+    *attend = (tort_attend){.simd = own,
+                            .count = keys->count,
+                            .key_size = keys->key_size,
+                            .value_size = keys->value_size,
+                            .keys = {.data = keys->keys, .row = keys->key_stride, .column = 1},
+                            .values = {.data = keys->values, .row = keys->value_stride, .column = 1}};
+    tort_attend_begin(attend, keys->rows, buffer + HEAD_BYTES / sizeof(float));
 }
 
 static void score(const void *own, const tort_heads_product *g, float *buffer) {
-    const tort_simd *simd = own;
-    if (g->rows > FEW_ROWS) {
-        tort_packed_gemm gemm = packed(simd, g);
-        gemm.b_k_stride = 1;
-        gemm.b_column_stride = g->b_stride;
-        tort_packed_gemm_block(&gemm, 0, gemm.m, 0, gemm.n, buffer);
-        return;
-    }
-    for (int64_t i = 0; i < g->rows; i++)
-        simd->row_dots(g->c + i * g->c_stride, g->columns, g->a + i * g->a_stride, g->depth, g->b, g->b_stride,
-                       g->scale);
+    const tort_attend_matrix queries = {.data = g->a, .row = g->a_stride, .column = 1};
+    (void)own;
+    tort_attend_scores(head_of(buffer), &queries, g->rows, g->first, g->first + g->columns, g->scale, g->c,
+                       g->c_stride);
 }
 
 static void sum(const void *own, const tort_heads_product *g, float *buffer) {
-    const tort_simd *simd = own;
-    if (g->rows > FEW_ROWS) {
-        const tort_packed_gemm gemm = packed(simd, g);
-        tort_packed_gemm_block(&gemm, 0, gemm.m, 0, gemm.n, buffer);
-        return;
-    }
-    for (int64_t i = 0; i < g->rows; i++)
-        simd->row_product(g->c + i * g->c_stride, g->columns, g->a + i * g->a_stride, g->depth, g->b, g->b_stride,
-                          NULL);
+    (void)own;
+    tort_attend_sum(head_of(buffer), g->a, g->a_stride, g->rows, g->first, g->first + g->depth, g->c, g->c_stride);
 }
-
-/* Fewer rows for more keys. */
+/* Fewer rows for more keys, one of which may be a sink. */
 static tort_heads_loops loops_of(const tort_simd *simd, int32_t threads, const tort_heads_params *p) {
-    const int64_t keys = p->past_length + p->new_keys + 1, fit = BLOCK_FLOATS / keys, tile = simd->tile_rows;
-    const int64_t least = keys < INT64_MAX / tile ? tile * keys : INT64_MAX;
-    const int64_t most = keys < BLOCK_FLOATS ? BLOCK_MOST * keys : BLOCK_FLOATS;
-    const int64_t rows = fit < BLOCK_MOST ? fit / tile * tile : BLOCK_MOST;
+    const int64_t keys = p->past_length + p->new_keys;
+    size_t bytes = tort_attend_buffer(simd, keys, p->key_size, p->value_size);
+    if (!tort_add_size(bytes, HEAD_BYTES, &bytes)) bytes = SIZE_MAX / TORT_HOST_ALIGN * TORT_HOST_ALIGN;
     return (tort_heads_loops){.own = simd,
+                              .begin = begin_keys,
                               .score = score,
                               .sum = sum,
                               .softmax = simd->softmax_row,
                               .parts = threads,
-                              .most_rows = rows > tile ? rows : tile,
-                              .row_room = BLOCK_MOST,
-                              .score_room = most < BLOCK_FLOATS    ? most
-                                            : least > BLOCK_FLOATS ? least
-                                                                   : BLOCK_FLOATS,
-                              .buffer_bytes = tort_packed_gemm_buffer(simd, false, false)};
+                              .most_rows = tort_attend_block_rows(simd, keys),
+                              .row_room = TORT_ATTEND_MOST_ROWS,
+                              .score_room = tort_attend_score_floats(simd, keys),
+                              .buffer_bytes = bytes};
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */

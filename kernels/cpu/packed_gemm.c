@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#define DEPTH 256        /* of a block of k; 256 * 255 * 255 is below 2^24, which `sums` relies on */
+#define DEPTH TORT_PACKED_DEPTH /* 256 * 255 * 255 is below 2^24, which `sums` relies on */
 #define ROWS_PACKED 336  /* of A at a time where it is packed ahead; a multiple of every tile_rows (4, 6, 8, 14) */
 #define ROWS_BUFFER 168  /* of A at a time where it is packed on the way; a multiple too */
 #define COLUMNS_BUFFER 8 /* panels of B at a time where it is packed on the way and A ahead ... */

@@ -10,6 +10,8 @@
 
 #include <stddef.h>
 
+#define TORT_PACKED_DEPTH 256 /* of a block of k: panels of an operand packed ahead are stored block by block */
+
 typedef struct tort_packed_gemm {
     const tort_simd *simd;
     int64_t m, n, k;

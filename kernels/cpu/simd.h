@@ -160,6 +160,12 @@ typedef struct tort_simd {
      * bias are rows as well, or one number each. */
     void (*normalize_row)(const float *x, float *y, int64_t count, float epsilon, bool centered, const float *scale,
                           const float *bias, bool one_scale);
+    /* The sum of x - shift, or of its squares. */
+    float (*row_sum)(const float *x, int64_t count, float shift, bool squared);
+    /* y = (x - mean) * factor + bias, with one of each, or one an element; y may be x. */
+    void (*shift_row)(const float *x, float *y, int64_t count, float mean, float factor, float bias);
+    void (*shift_columns)(const float *x, float *y, int64_t count, const float *mean, const float *factor,
+                          const float *bias);
     /* The values of the leaves that TORT_TREE_LANES walks come to, `bits` as in trees_pack.h: of as many rows in one
      * tree, column c of row i is x[c * TORT_TREE_LANES + i]; of one row in as many trees. */
     void (*walk_rows)(const struct tort_tree_record *tree, const float *x, uint32_t bits, float *leaves);

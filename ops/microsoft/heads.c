@@ -19,8 +19,13 @@ typedef struct heads_block {
     int64_t batch, head, query, rows; /* of the first row */
     bool across;                      /* rows are heads */
     int64_t first, last;              /* keys that any of them sees */
-    float *buffer, *scores, *row, *bias, *outputs;
+    float *buffer, *scores, *bias, *outputs;
 } heads_block;
+
+/* From row to row of the scores of so many keys, and of a sink. */
+static int64_t score_stride(int64_t keys) {
+    return keys / TORT_HEADS_STEP * TORT_HEADS_STEP + TORT_HEADS_STEP;
+}
 
 /* Do keys that causality hides count, with the lowest float on top of their scores? If nothing else is added to scores,
  * and nobody sees them, they need not even be made. */
@@ -92,17 +97,16 @@ static void normalize(const heads_block *b, int64_t head, int64_t first, int64_t
     const bool sinks = p->smooth || p->sink >= 0;
     const int64_t count = last - first;
     for (int64_t j = b->first; j < first; j++) scores[j - b->first] = 0;
-    memcpy(b->row, scores + (first - b->first), (size_t)count * sizeof *scores);
-    b->row[count] = p->sink >= 0 ? (float)tort_element_at(&b->job->call->inputs[p->sink], head) : 0;
-    /* The probability of the sink goes behind those of the keys. */
-    float *out = scores + (first - b->first);
-    b->job->loops->softmax(b->row, out, count + sinks);
+    /* The sink is behind the keys. */
+    float *row = scores + (first - b->first);
+    if (sinks) row[count] = p->sink >= 0 ? (float)tort_element_at(&b->job->call->inputs[p->sink], head) : 0;
+    b->job->loops->softmax(row, row, count + sinks);
     for (int64_t j = last; j < b->last; j++) scores[j - b->first] = 0;
 }
 
 static void finish_scores(const heads_block *b) {
     const tort_heads_params *p = b->job->p;
-    const int64_t stride = b->last - b->first + 1;
+    const int64_t stride = score_stride(b->last - b->first);
     for (int64_t r = 0; r < b->rows; r++) {
         const int64_t head = b->head + (b->across ? r : 0), query = b->query + (b->across ? 0 : r);
         float *scores = b->scores + r * stride;
@@ -135,10 +139,11 @@ static void make_scores(const heads_block *b) {
                                         .b = row_at(&job->key, b->batch, key_head, b->first),
                                         .b_stride = job->key.strides.position,
                                         .c = b->scores,
-                                        .c_stride = b->last - b->first + 1,
+                                        .c_stride = score_stride(b->last - b->first),
                                         .rows = b->rows,
                                         .columns = b->last - b->first,
                                         .depth = p->key_size,
+                                        .first = b->first,
                                         .scale = (float)p->scale};
     job->loops->score(job->loops->own, &product, b->buffer);
 }
@@ -153,7 +158,7 @@ static void make_output(const heads_block *b) {
     const int64_t stride = b->across ? to->head : to->position;
     const bool plain = y->type == TORT_FLOAT;
     const tort_heads_product product = {.a = b->scores,
-                                        .a_stride = b->last - b->first + 1,
+                                        .a_stride = score_stride(b->last - b->first),
                                         .b = row_at(&job->value, b->batch, key_head, b->first),
                                         .b_stride = job->value.strides.position,
                                         .c = plain ? (float *)y->data + at : b->outputs,
@@ -161,6 +166,7 @@ static void make_output(const heads_block *b) {
                                         .rows = b->rows,
                                         .columns = p->value_size,
                                         .depth = b->last - b->first,
+                                        .first = b->first,
                                         .scale = 1};
     job->loops->sum(job->loops->own, &product, b->buffer);
     for (int64_t r = 0; r < b->rows && !plain; r++)
@@ -183,25 +189,46 @@ static void attend_block(const heads_job *job, int64_t index, char *part) {
     b.rows = length - from < most ? length - from : most;
     b.buffer = (float *)part;
     b.scores = (float *)(part + job->loops->buffer_bytes);
-    b.row = b.scores + job->loops->score_room;
-    b.bias = b.row + keys;
+    b.bias = b.scores + job->loops->score_room;
     b.outputs = b.bias + keys;
     int64_t unused;
     visible(job, b.batch, b.query, &b.first, &unused);
     visible(job, b.batch, b.across ? 0 : b.query + b.rows - 1, &unused, &b.last);
+    b.first -= b.first % TORT_HEADS_STEP;
     make_scores(&b);
     finish_scores(&b);
     make_output(&b);
+}
+
+/* Tells the inner loops of the keys that a block's queries see. */
+static void begin_keys(const heads_job *job, int64_t group, char *part) {
+    const tort_heads_params *p = job->p;
+    const int64_t batch = group / p->key_heads, head = group % p->key_heads;
+    const tort_heads_keys keys = {.keys = row_at(&job->key, batch, head, 0),
+                                  .values = row_at(&job->value, batch, head, 0),
+                                  .key_stride = job->key.strides.position,
+                                  .value_stride = job->value.strides.position,
+                                  .count = tort_heads_span(job, batch).total,
+                                  .key_size = p->key_size,
+                                  .value_size = p->value_size,
+                                  .rows = line_length(p)};
+    if (job->loops->begin) job->loops->begin(job->loops->own, &keys, (float *)part);
 }
 
 static void attend_parts(void *arg, int64_t begin, int64_t end) {
     const heads_job *job = arg;
     const tort_heads_params *p = job->p;
     const int64_t most = job->loops->most_rows, blocks = (line_length(p) + most - 1) / most;
-    const int64_t count = p->batch * (p->queries == 1 ? p->key_heads : p->query_heads) * blocks;
-    for (int64_t part = begin; part < end; part++)
-        for (int64_t i = count * part / job->loops->parts; i < count * (part + 1) / job->loops->parts; i++)
-            attend_block(job, i, job->parts + (size_t)part * job->part_bytes);
+    const int64_t lines = p->queries == 1 ? 1 : p->query_heads / p->key_heads; /* that see the same keys */
+    const int64_t count = p->batch * p->key_heads * lines * blocks;
+    for (int64_t part = begin; part < end; part++) {
+        const int64_t first = count * part / job->loops->parts;
+        for (int64_t i = first; i < count * (part + 1) / job->loops->parts; i++) {
+            char *room = job->parts + (size_t)part * job->part_bytes;
+            if (i == first || i % (lines * blocks) == 0) begin_keys(job, i / (lines * blocks), room);
+            attend_block(job, i, room);
+        }
+    }
 }
 
 /* ---- run --------------------------------------------------------------------------------------------------------- */
@@ -265,7 +292,7 @@ static void plain_softmax(const float *x, float *y, int64_t count) {
 }
 
 tort_heads_loops tort_heads_plain_loops(const tort_heads_params *p) {
-    const int64_t items = p->batch * p->key_heads, most = 16, keys = tort_heads_capacity(p) + 1;
+    const int64_t items = p->batch * p->key_heads, most = 16, keys = tort_heads_capacity(p);
     return (tort_heads_loops){.score = plain_score,
                               .sum = plain_sum,
                               .softmax = plain_softmax,
@@ -274,7 +301,8 @@ tort_heads_loops tort_heads_plain_loops(const tort_heads_params *p) {
                                                                 : most),
                               .most_rows = most,
                               .row_room = most,
-                              .score_room = keys < INT64_MAX / most ? most * keys : INT64_MAX};
+                              .score_room =
+                                  keys < INT64_MAX / most - TORT_HEADS_STEP ? most * score_stride(keys) : INT64_MAX};
 }
 
 /* Rows of the projection; items are rows of the input. */

@@ -71,21 +71,34 @@ typedef struct tort_heads_params {
 
 /* ---- running ----------------------------------------------------------------------------------------------------- */
 
-/* c (rows, columns) of `depth` products each. The scores are a * b^T, the sums a * b. */
+/* Keys and values of a head, in rows of floats, and how many queries at most see them at a time. */
+typedef struct tort_heads_keys {
+    const float *keys, *values;
+    int64_t key_stride, value_stride; /* from row to row */
+    int64_t count, key_size, value_size, rows;
+} tort_heads_keys;
+
+#define TORT_HEADS_STEP 32 /* the first key of a block is a multiple of it */
+
+/* c (rows, columns) of `depth` products each. The scores are a * b^T, the sums a * b. Behind a row of scores there is
+ * room up to a multiple of TORT_HEADS_STEP. */
 typedef struct tort_heads_product {
     const float *a, *b;
     float *c;
     int64_t a_stride, b_stride, c_stride; /* from row to row */
     int64_t rows, columns, depth;
+    int64_t first; /* row of b among those that began */
     float scale;
 } tort_heads_product;
 
 /* What a provider brings. Each part of the work has a buffer of its own. */
 typedef struct tort_heads_loops {
     const void *own;
+    /* Before the products with these keys, with the buffer that they get; may be NULL. */
+    void (*begin)(const void *own, const tort_heads_keys *keys, float *buffer);
     void (*score)(const void *own, const tort_heads_product *product, float *buffer);
     void (*sum)(const void *own, const tort_heads_product *product, float *buffer);
-    void (*softmax)(const float *x, float *y, int64_t count);
+    void (*softmax)(const float *x, float *y, int64_t count); /* y is x */
     int32_t parts;
     int64_t most_rows; /* of a block */
     /* Room for the rows of a block, and for their scores. Never less for more keys, so that memory for the longest

@@ -124,7 +124,7 @@ int64_t tort_heads_capacity(const tort_heads_params *p) {
 bool tort_heads_part_bytes(const tort_heads_params *p, const tort_heads_loops *loops, size_t *bytes) {
     size_t outputs, rows;
     const size_t sizes = (size_t)(p->key_size + p->value_size + p->rotated + p->key_size);
-    return tort_add_size((size_t)tort_heads_capacity(p), 1, &rows) && tort_mul_size(rows, 2, &rows) &&
+    return tort_add_size((size_t)tort_heads_capacity(p), 1, &rows) &&
            tort_add_size(rows, (size_t)loops->score_room, &rows) &&
            tort_mul_size((size_t)loops->row_room, (size_t)p->value_size, &outputs) &&
            tort_add_size(rows, outputs, bytes) && tort_add_size(*bytes, sizes, bytes) &&

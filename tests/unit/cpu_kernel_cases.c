@@ -42,7 +42,7 @@ int64_t *add_list(random_node *n, const char *name, int32_t count) {
     return list;
 }
 
-static tort_tensor *add_buffer(random_node *n, tort_type type, int32_t rank, const int64_t *dims) {
+tort_tensor *add_buffer(random_node *n, tort_type type, int32_t rank, const int64_t *dims) {
     tort_tensor *tensor = &n->inputs[n->input_count++];
     *tensor = (tort_tensor){.type = type, .rank = rank};
     for (int32_t i = 0; i < rank; i++) tensor->dims[i] = dims[i];
@@ -564,6 +564,15 @@ const kernel_case kernel_cases[] = {
     {"tinyort", "FusedMatMul", "matmul_packed", make_matmul, "MatMul"},
     {"tinyort", "FusedMatMul", "matmul_packed", make_row_by_matrix, "MatMul"},
     {"tinyort", "FusedAttention", "attention_blocks", make_attention, NULL},
+    {"", "Attention", "attention_blocks", make_onnx_attention, NULL},
+    {"", "Einsum", "einsum_products", make_einsum, NULL},
+    {"", "BatchNormalization", "batch_norm_planes", make_batch_norm, NULL},
+    {"", "GroupNormalization", "group_norm_planes", make_group_norm, NULL},
+    {"", "LpNormalization", "lp_norm_rows", make_lp_norm, NULL},
+    {"", "Resize", "resize_rows", make_resize, NULL},
+    {"", "Upsample", "resize_rows", make_upsample, NULL},
+    {"", "RotaryEmbedding", "rotary_rows", make_rotary, NULL},
+    {"com.microsoft", "RotaryEmbedding", "rotary_rows", make_rotary_of_microsoft, NULL},
     {"com.microsoft", "ConvTransposeWithDynamicPads", "conv_transpose_packed_gemm", make_dynamic_pads, NULL},
     {"com.microsoft", "FusedConv", "conv_packed_gemm", make_dense_conv, "Conv"},
     {"com.microsoft", "FusedConv", "conv_depthwise", make_depthwise_conv, "Conv"},

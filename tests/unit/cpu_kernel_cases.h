@@ -48,6 +48,8 @@ int64_t pick(random_source *r, const int64_t *values, int32_t count);
 void add_int(random_node *n, const char *name, int64_t value);
 void add_float(random_node *n, const char *name, float value);
 void add_string(random_node *n, const char *name, const char *value);
+int64_t *add_list(random_node *n, const char *name, int32_t count);
+tort_tensor *add_buffer(random_node *n, tort_type type, int32_t rank, const int64_t *dims); /* not yet filled */
 void add_tensor(random_node *n, random_source *r, int32_t rank, const int64_t *dims);
 void add_numbers(random_node *n, int32_t rank, const int64_t *dims, const int64_t *values); /* of int32 */
 void add_integers(random_node *n, random_source *r, tort_type type, int32_t rank, const int64_t *dims);
@@ -92,7 +94,18 @@ void make_rms_norm(random_node *n, random_source *r);
 void make_skip_norm(random_node *n, random_source *r);
 void make_simplified_skip_norm(random_node *n, random_source *r);
 
+/* cpu_kernel_cases_further.c */
+void make_einsum(random_node *n, random_source *r);
+void make_batch_norm(random_node *n, random_source *r);
+void make_group_norm(random_node *n, random_source *r);
+void make_lp_norm(random_node *n, random_source *r);
+void make_resize(random_node *n, random_source *r);
+void make_upsample(random_node *n, random_source *r);
+void make_rotary(random_node *n, random_source *r);
+void make_rotary_of_microsoft(random_node *n, random_source *r);
+
 /* cpu_kernel_cases_attention.c */
+void make_onnx_attention(random_node *n, random_source *r);
 void make_projected_attention(random_node *n, random_source *r);
 void make_group_query(random_node *n, random_source *r);
 void make_multi_head(random_node *n, random_source *r);

@@ -1,6 +1,10 @@
-/* cpu_kernel_cases_attention.c - makers of random nodes of com.microsoft's attention operators. Lengths are on both
- * sides of what makes a product a packed one, and of a block of queries. Read first: cpu_kernel_cases.c. */
+/* cpu_kernel_cases_attention.c - makers of random nodes of Attention and of com.microsoft's operators like it. Lengths
+ * are on both sides of what makes a product a packed one, and of a block of queries. Read first: cpu_kernel_cases.c. */
 #include "tests/unit/cpu_kernel_cases.h"
+
+#include <math.h>
+
+#include "ops/numeric.h"
 
 static const int64_t lengths[] = {1, 2, 5, 9, 33, 200}, sizes[] = {2, 7, 16, 40};
 
@@ -98,4 +102,61 @@ void make_group_query(random_node *n, random_source *r) {
     if (chance(r, 30)) add_int(n, "local_window_size", draw(r, 1, 40));
     if (chance(r, 30)) add_float(n, "softcap", 2);
     if (chance(r, 30)) add_int(n, "smooth_softmax", 1);
+}
+
+static void add_onnx_mask(random_node *n, random_source *r, const int64_t dims[4]) {
+    const int32_t skipped = (int32_t)draw(r, 0, 3);
+    int64_t own[4];
+    for (int32_t i = 0; i < 4; i++) own[i] = chance(r, 60) ? dims[i] : 1;
+    own[3] = chance(r, 80) ? dims[3] : draw(r, 1, dims[3]);
+    if (chance(r, 50)) {
+        add_tensor(n, r, 4 - skipped, own + skipped);
+        const tort_tensor *mask = &n->inputs[n->input_count - 1];
+        for (int64_t i = 0; i < tort_count(mask); i++)
+            if (chance(r, 20)) ((float *)mask->data)[i] = -INFINITY;
+        return;
+    }
+    const int percent = chance(r, 20) ? 0 : 70;
+    const tort_tensor *mask = add_buffer(n, TORT_BOOL, 4 - skipped, own + skipped);
+    for (int64_t i = 0; i < tort_count(mask); i++) ((bool *)mask->data)[i] = chance(r, percent);
+}
+
+static void add_valid_keys(random_node *n, random_source *r, int64_t batch, int64_t keys) {
+    const tort_tensor *valid = add_buffer(n, TORT_INT64, 1, &batch);
+    for (int64_t b = 0; b < batch; b++) ((int64_t *)valid->data)[b] = draw(r, 0, keys);
+}
+
+/* Operands of rank 3 or 4, with a past, a mask and what hides keys beside it. */
+void make_onnx_attention(random_node *n, random_source *r) {
+    const int64_t key_heads = draw(r, 1, 2), heads = key_heads * draw(r, 1, 6), batch = draw(r, 1, 2);
+    const int64_t length = pick(r, lengths, 6), fresh = chance(r, 50) ? length : pick(r, lengths, 6);
+    const int64_t past = chance(r, 40) ? draw(r, 1, 60) : 0, size = pick(r, sizes, 4), width = pick(r, sizes, 4);
+    const int64_t keys = past + fresh, counts[3] = {heads, key_heads, key_heads}, sizes_of[3] = {size, size, width};
+    const bool packed = chance(r, 50);
+    for (int32_t i = 0; i < 3; i++) {
+        const int64_t positions = i ? fresh : length;
+        if (packed)
+            add_tensor(n, r, 3, (const int64_t[]){batch, positions, counts[i] * sizes_of[i]});
+        else
+            add_tensor(n, r, 4, (const int64_t[]){batch, counts[i], positions, sizes_of[i]});
+    }
+    if (chance(r, 50))
+        add_onnx_mask(n, r, (const int64_t[]){batch, heads, length, keys});
+    else
+        skip(n);
+    for (int32_t i = 1; i < 3; i++) {
+        if (past)
+            add_tensor(n, r, 4, (const int64_t[]){batch, key_heads, past, sizes_of[i]});
+        else
+            skip(n);
+    }
+    if (!past && chance(r, 30)) add_valid_keys(n, r, batch, keys);
+    add_int(n, "q_num_heads", heads);
+    add_int(n, "kv_num_heads", key_heads);
+    add_int(n, "is_causal", draw(r, 0, 1));
+    if (chance(r, 30)) add_float(n, "softcap", 2);
+    if (chance(r, 30)) add_int(n, "left_window_size", draw(r, -1, 50));
+    if (chance(r, 30)) add_int(n, "right_window_size", draw(r, -1, 50));
+    n->opset = 25;
+    n->tolerance = 1e-4f;
 }

@@ -3,13 +3,19 @@
 
 #include "ops/vector_math.h"
 
+#include <string.h>
+
 #define CHAINS 4 /* vectors that are added to in turn, so that additions overlap */
 
-static inline float lanes_sum(const vector acc[CHAINS]) {
-    const vector all = (acc[0] + acc[1]) + (acc[2] + acc[3]);
-    float sum = 0;
-    for (int i = 0; i < WIDTH; i++) sum += all[i];
-    return sum;
+typedef float quad __attribute__((vector_size(16), aligned(4), may_alias));
+
+/* By quads, as a lane at a time would wait for the one before. */
+INLINE float lanes_sum(const vector acc[CHAINS]) {
+    float lanes[WIDTH];
+    store(lanes, (acc[0] + acc[1]) + (acc[2] + acc[3]));
+    quad sum = *(const quad *)lanes;
+    for (int i = 4; i < WIDTH; i += 4) sum += *(const quad *)(lanes + i);
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
 /* Sum of (x - shift)^power, power 1 or 2. */
@@ -26,35 +32,77 @@ static inline float row_sum(const float *x, int64_t count, float shift, bool squ
     return lanes_sum(acc) + rest;
 }
 
-/* NaN in either is the result; no branch, since which is larger cannot be foretold. */
-static inline float larger_float(float a, float b) {
-    return ((a >= b) | (a != a)) ? a : b;
+/* Of two vectors. Where one is NaN it is either: the sum of a row tells NaN. */
+INLINE vector of_both(vector a, vector b) {
+    return clamp(b, a, broadcast(INFINITY));
+}
+
+INLINE float larger_float(float a, float b) {
+    return a > b ? a : b;
 }
 
 static float row_max(const float *x, int64_t count) {
     vector most[CHAINS];
     float lanes[WIDTH], best = x[0];
     int64_t i = 0;
-    if (count >= CHAINS * WIDTH) {
-        for (int c = 0; c < CHAINS; c++) most[c] = load(x + c * WIDTH);
-        for (i = CHAINS * WIDTH; i + CHAINS * WIDTH <= count; i += CHAINS * WIDTH)
-            for (int c = 0; c < CHAINS; c++) most[c] = larger(most[c], load(x + i + c * WIDTH));
-        store(lanes, larger(larger(most[0], most[1]), larger(most[2], most[3])));
-        for (int half = WIDTH / 2; half; half /= 2)
-            for (int lane = 0; lane < half; lane++) lanes[lane] = larger_float(lanes[lane], lanes[lane + half]);
-        best = lanes[0];
+    if (count >= WIDTH) {
+        for (int c = 0; c < CHAINS; c++) most[c] = load(x);
+        for (; i + CHAINS * WIDTH <= count; i += CHAINS * WIDTH)
+            for (int c = 0; c < CHAINS; c++) most[c] = of_both(most[c], load(x + i + c * WIDTH));
+        for (; i + WIDTH <= count; i += WIDTH) most[0] = of_both(most[0], load(x + i));
+        most[1] = of_both(most[1], load(x + count - WIDTH));
+        store(lanes, of_both(of_both(most[0], most[1]), of_both(most[2], most[3])));
+        for (int lane = 4; lane < WIDTH; lane++) lanes[lane % 4] = larger_float(lanes[lane % 4], lanes[lane]);
+        return larger_float(larger_float(lanes[0], lanes[1]), larger_float(lanes[2], lanes[3]));
     }
     for (; i < count; i++) best = larger_float(best, x[i]);
     return best;
 }
 
-/* Here as below a pragma says that y is x or lies elsewhere. */
+/* e^x as tort_expf has it, but for x <= 0 alone, and 0 where that has subnormal numbers. NaN stays. */
+INLINE vector exp_below_one(vector x) {
+    const vector round = broadcast(0x1.8p23f), shifted = x * 0x1.715476p0f + round, n = shifted - round;
+    const vector r = (x - n * 0x1.62e4p-1f) - n * 0x1.7f7d1cp-20f;
+    vector p = r * 0.001394121425f + 0.008363235074f;
+    p = p * r + 0.04166637413f;
+    p = p * r + 0.166665766464f;
+    p = p * r + 0.500000002709f;
+    p = (p * r) * r + r + 1.0f;
+    const mask power = ((mask)shifted - (mask)round + 127) << 23;
+    const mask vanishes = x < -87.0f;
+    return (vector)(~vanishes & (mask)(p * (vector)power));
+}
+
+/* y = e^(x - max), and the sum of it. y is x or lies elsewhere. */
+static float exp_row(const float *x, float *y, int64_t count, float max) {
+    vector acc[CHAINS] = {{0}};
+    int64_t i = 0;
+    for (; i + CHAINS * WIDTH <= count; i += CHAINS * WIDTH)
+        for (int c = 0; c < CHAINS; c++) {
+            const vector value = exp_below_one(load(x + i + c * WIDTH) - max);
+            store(y + i + c * WIDTH, value);
+            acc[c] += value;
+        }
+    for (; i + WIDTH <= count; i += WIDTH) {
+        const vector value = exp_below_one(load(x + i) - max);
+        store(y + i, value);
+        acc[0] += value;
+    }
+    if (i < count) {
+        float rest[WIDTH];
+        for (int lane = 0; lane < WIDTH; lane++) rest[lane] = i + lane < count ? x[i + lane] : -INFINITY;
+        store(rest, exp_below_one(load(rest) - max));
+        acc[1] += load(rest);
+        memcpy(y + i, rest, (size_t)(count - i) * sizeof(float));
+    }
+    return lanes_sum(acc);
+}
+
 void SIMD(tort_simd_softmax_row)(const float *x, float *y, int64_t count) {
     if (count == 0) return;
-    const float max = row_max(x, count);
-    _Pragma("omp simd") for (int64_t i = 0; i < count; i++) y[i] = tort_expf(x[i] - max);
-    const float scale = 1 / row_sum(y, count, 0, false);
-    for (int64_t i = 0; i < count; i++) y[i] *= scale;
+    const float scale = 1 / exp_row(x, y, count, row_max(x, count));
+    /* Here as below a pragma says that y is x or lies elsewhere. */
+    _Pragma("omp simd") for (int64_t i = 0; i < count; i++) y[i] *= scale;
 }
 
 void SIMD(tort_simd_log_softmax_row)(const float *restrict x, float *restrict y, int64_t count) {
@@ -77,4 +125,17 @@ void SIMD(tort_simd_normalize_row)(const float *x, float *y, int64_t count, floa
     } else {
         _Pragma("omp simd") for (int64_t i = 0; i < count; i++) y[i] = (x[i] - mean) * factor * scale[i];
     }
+}
+
+float SIMD(tort_simd_row_sum)(const float *x, int64_t count, float shift, bool squared) {
+    return row_sum(x, count, shift, squared);
+}
+
+void SIMD(tort_simd_shift_row)(const float *x, float *y, int64_t count, float mean, float factor, float bias) {
+    _Pragma("omp simd") for (int64_t i = 0; i < count; i++) y[i] = (x[i] - mean) * factor + bias;
+}
+
+void SIMD(tort_simd_shift_columns)(const float *x, float *y, int64_t count, const float *restrict mean,
+                                   const float *restrict factor, const float *restrict bias) {
+    _Pragma("omp simd") for (int64_t i = 0; i < count; i++) y[i] = (x[i] - mean[i]) * factor[i] + bias[i];
 }

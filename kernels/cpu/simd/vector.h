@@ -112,6 +112,10 @@ void SIMD(tort_simd_softmax_row)(const float *x, float *y, int64_t count);
 void SIMD(tort_simd_log_softmax_row)(const float *x, float *y, int64_t count);
 void SIMD(tort_simd_normalize_row)(const float *x, float *y, int64_t count, float epsilon, bool centered,
                                    const float *scale, const float *bias, bool one_scale);
+float SIMD(tort_simd_row_sum)(const float *x, int64_t count, float shift, bool squared);
+void SIMD(tort_simd_shift_row)(const float *x, float *y, int64_t count, float mean, float factor, float bias);
+void SIMD(tort_simd_shift_columns)(const float *x, float *y, int64_t count, const float *mean, const float *factor,
+                                   const float *bias);
 struct tort_tree_record;
 void SIMD(tort_simd_walk_rows)(const struct tort_tree_record *tree, const float *x, uint32_t bits, float *leaves);
 void SIMD(tort_simd_walk_trees)(const struct tort_tree_record *const *trees, const float *x, uint32_t bits,

@@ -1,0 +1,163 @@
+/* attend.c - the two products of attention, see attend.h.
+ *
+ * Keys are packed as panels of tile_columns keys, values as panels of tile_columns of their columns, so that any range
+ * of keys can be had of either. Few queries are multiplied with keys and values as they lie, which are then read once
+ * and never written. Read next: packed_gemm.h, whose tiles these are. */
+#include "kernels/cpu/attend.h"
+
+#include "runtime/base/memory.h"
+
+#include <string.h>
+
+#define BLOCK_FLOATS 65536 /* 256 KiB of scores, a part of a second cache */
+#define FEW_ROWS 4         /* for which it is not worth packing keys and values */
+#define DEPTH 256          /* of weights packed at a time */
+#define SLACK 64           /* floats behind a panel that packing may write */
+#define TOO_MANY (SIZE_MAX / 64 * 64)
+
+static int64_t min64(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+/* ---- sizes ------------------------------------------------------------------------------------------------------- */
+
+int64_t tort_attend_stride(int64_t keys) {
+    return keys / TORT_ATTEND_STEP * TORT_ATTEND_STEP + TORT_ATTEND_STEP;
+}
+
+int64_t tort_attend_block_rows(const tort_simd *simd, int64_t keys) {
+    const int64_t fit = BLOCK_FLOATS / tort_attend_stride(keys), tile = simd->tile_rows;
+    const int64_t rows = fit < TORT_ATTEND_MOST_ROWS ? fit / tile * tile : TORT_ATTEND_MOST_ROWS;
+    return rows > tile ? rows : tile;
+}
+
+int64_t tort_attend_score_floats(const tort_simd *simd, int64_t keys) {
+    if (keys > INT64_MAX / TORT_ATTEND_MOST_ROWS - TORT_ATTEND_STEP) return INT64_MAX;
+    const int64_t stride = tort_attend_stride(keys), most = TORT_ATTEND_MOST_ROWS * stride,
+                  least = simd->tile_rows * stride;
+    return most < BLOCK_FLOATS ? most : least > BLOCK_FLOATS ? least : BLOCK_FLOATS;
+}
+
+static bool round_up(size_t count, size_t unit, size_t *rounded) {
+    if (!tort_add_size(count, unit - 1, rounded)) return false;
+    *rounded = *rounded / unit * unit;
+    return true;
+}
+
+/* Floats of `count` lanes of so many elements, packed; a multiple of 16. */
+static bool panel_floats(size_t count, size_t lanes, size_t elements, size_t *floats) {
+    return round_up(count, lanes, floats) && tort_mul_size(*floats, elements, floats) &&
+           tort_add_size(*floats, SLACK, floats) && round_up(*floats, 16, floats);
+}
+
+size_t tort_attend_buffer(const tort_simd *simd, int64_t keys, int64_t key_size, int64_t value_size) {
+    const size_t columns = (size_t)simd->tile_columns, depth = key_size > DEPTH ? (size_t)key_size : DEPTH;
+    size_t floats, part, bytes;
+    if (panel_floats((size_t)keys, columns, (size_t)key_size, &floats) &&
+        panel_floats((size_t)value_size, columns, (size_t)keys, &part) && tort_add_size(floats, part, &floats) &&
+        panel_floats(TORT_ATTEND_MOST_ROWS, (size_t)simd->tile_rows, depth, &part) &&
+        tort_add_size(floats, part, &floats) && tort_mul_size(floats, sizeof(float), &bytes))
+        return bytes;
+    return TOO_MANY;
+}
+
+/* ---- packing ----------------------------------------------------------------------------------------------------- */
+
+/* Columns first..first+columns of the values, one panel. */
+static void pack_values(const tort_attend *a, int64_t first, int32_t columns, float *panel) {
+    const tort_attend_matrix *v = &a->values;
+    const float *source = v->data + first * v->column;
+    if (v->column != 1) {
+        a->simd->pack_lanes(panel, a->simd->tile_columns, source, v->column, v->row, columns, a->count, 1);
+        return;
+    }
+    const tort_run run = {.offset = 0, .at = 0, .length = columns};
+    int64_t offsets[DEPTH];
+    for (int64_t i = 0; i < DEPTH && i < a->count; i++) offsets[i] = i * v->row;
+    for (int64_t k = 0; k < a->count; k += DEPTH)
+        a->simd->pack_runs(panel + k * a->simd->tile_columns, source + k * v->row, offsets, min64(DEPTH, a->count - k),
+                           &run, 1, false);
+}
+
+void tort_attend_begin(tort_attend *a, int64_t queries, float *buffer) {
+    const int32_t lanes = a->simd->tile_columns;
+    a->packed_keys = a->packed_values = NULL;
+    if (queries <= FEW_ROWS && a->keys.column == 1 && a->values.column == 1) return;
+    size_t floats = 0;
+    panel_floats((size_t)a->count, (size_t)lanes, (size_t)a->key_size, &floats);
+    a->packed_keys = buffer;
+    a->packed_values = buffer + floats;
+    panel_floats((size_t)a->value_size, (size_t)lanes, (size_t)a->count, &floats);
+    a->left = a->packed_values + floats;
+    for (int64_t j = 0; j < a->count; j += lanes)
+        a->simd->pack_lanes(a->packed_keys + j * a->key_size, lanes, a->keys.data + j * a->keys.row, a->keys.row,
+                            a->keys.column, (int32_t)min64(lanes, a->count - j), a->key_size, 1);
+    for (int64_t j = 0; j < a->value_size; j += lanes)
+        pack_values(a, j, (int32_t)min64(lanes, a->value_size - j), a->packed_values + j * a->count);
+}
+
+/* ---- products ---------------------------------------------------------------------------------------------------- */
+
+static void pack_left(const tort_attend *a, const tort_attend_matrix *matrix, int64_t rows, int64_t depth,
+                      float scale) {
+    const int32_t lanes = a->simd->tile_rows;
+    for (int64_t i = 0; i < rows; i += lanes)
+        a->simd->pack_lanes(a->left + i * depth, lanes, matrix->data + i * matrix->row, matrix->row, matrix->column,
+                            (int32_t)min64(lanes, rows - i), depth, scale);
+}
+
+/* One panel of the right side against all rows of the left one. */
+static void multiply_panel(const tort_attend *a, int64_t rows, tort_tile *tile, float *c) {
+    for (int64_t i = 0; i < rows; i += a->simd->tile_rows) {
+        tile->a = a->left + i * tile->k;
+        tile->c = c + i * tile->c_stride;
+        tile->rows = (int32_t)min64(a->simd->tile_rows, rows - i);
+        if (tile->add) tile->add = tile->c;
+        a->simd->tile(tile);
+    }
+}
+
+static tort_tile unbounded(int64_t k, int64_t c_stride) {
+    tort_tile tile = {.k = k, .c_stride = c_stride};
+    tort_simd_bounds(NULL, &tile.bounds);
+    return tile;
+}
+
+void tort_attend_scores(const tort_attend *a, const tort_attend_matrix *queries, int64_t rows, int64_t first,
+                        int64_t last, float scale, float *scores, int64_t stride) {
+    if (!a->packed_keys) {
+        for (int64_t i = 0; i < rows; i++)
+            a->simd->row_dots(scores + i * stride, last - first, queries->data + i * queries->row, a->key_size,
+                              a->keys.data + first * a->keys.row, a->keys.row, scale);
+        return;
+    }
+    tort_tile tile = unbounded(a->key_size, stride);
+    tile.columns = a->simd->tile_columns;
+    pack_left(a, queries, rows, a->key_size, scale);
+    for (int64_t j = first; j < last; j += tile.columns) {
+        tile.b = a->packed_keys + j * a->key_size;
+        multiply_panel(a, rows, &tile, scores + j - first);
+    }
+}
+
+void tort_attend_sum(const tort_attend *a, const float *weights, int64_t stride, int64_t rows, int64_t first,
+                     int64_t last, float *y, int64_t y_stride) {
+    const int32_t lanes = a->simd->tile_columns;
+    if (!a->packed_values) {
+        for (int64_t i = 0; i < rows; i++)
+            a->simd->row_product(y + i * y_stride, a->value_size, weights + i * stride, last - first,
+                                 a->values.data + first * a->values.row, a->values.row, NULL);
+        return;
+    }
+    for (int64_t k = first; k == first || k < last; k += DEPTH) {
+        const tort_attend_matrix part = {.data = weights + (k - first), .row = stride, .column = 1};
+        tort_tile tile = unbounded(min64(DEPTH, last - k), y_stride);
+        pack_left(a, &part, rows, tile.k, 1);
+        for (int64_t j = 0; j < a->value_size; j += lanes) {
+            tile.b = a->packed_values + j * a->count + k * lanes;
+            tile.columns = (int32_t)min64(lanes, a->value_size - j);
+            tile.add = k > first ? y : NULL;
+            multiply_panel(a, rows, &tile, y + j);
+        }
+    }
+}

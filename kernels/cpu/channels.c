@@ -1,0 +1,174 @@
+/* channels.c - normalisations in fp32 whose scale and bias belong to channels, or are not there: BatchNormalization,
+ * GroupNormalization, LpNormalization along the last axis.
+ *
+ * Read next: simd/normalize.c, rows.c for those of rows. */
+#include "kernels/cpu/cpu.h"
+#include "ops/norm.h"
+
+#include <math.h>
+
+typedef struct channel_job {
+    const tort_call *call;
+    const tort_simd *simd;
+    const float *x, *scale, *bias, *mean, *variance;
+    float *y, *factors; /* one a channel */
+} channel_job;
+
+static channel_job job_of(const tort_call *call) {
+    return (channel_job){.call = call,
+                         .simd = ((const tort_cpu_device *)call->device)->simd,
+                         .x = call->inputs[0].data,
+                         .y = call->outputs[0].data};
+}
+
+static tort_verdict claim_all_float(const tort_target *target, const tort_node_view *node) {
+    for (int32_t i = 1; i < node->input_count; i++)
+        if (node->inputs[i].type != TORT_FLOAT)
+            return tort_no(TORT_NO_TYPE, "", "is for float, input %d is %s", i, tort_type_name(node->inputs[i].type));
+    return tort_cpu_claim_float(target, node);
+}
+
+/* ---- BatchNormalization ------------------------------------------------------------------------------------------ */
+
+static tort_verdict claim_batch_norm(const tort_target *target, const tort_node_view *node) {
+    const tort_batch_norm_params *p = node->params;
+    if (p->training) return tort_no(TORT_NO_ATTR, "", "is for inference, the statistics are the batch's own");
+    for (int32_t o = 1; o < node->output_count; o++)
+        if (tort_has_output(node, o)) return tort_no(TORT_NO_ATTR, "", "makes no statistics, output %d is wanted", o);
+    return claim_all_float(target, node);
+}
+
+static tort_status size_batch_norm(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                                   tort_error *error) {
+    const tort_batch_norm_params *p = node->params;
+    (void)target;
+    *scratch = 0;
+    if (tort_cpu_reserve_floats(scratch, p->channels)) return TORT_OK;
+    return tort_fail(error, TORT_E_MEMORY, "%lld channels do not fit in memory", (long long)p->channels);
+}
+
+/* Items are channels of images. */
+static void normalize_planes(void *arg, int64_t begin, int64_t end) {
+    const channel_job *job = arg;
+    const tort_batch_norm_params *p = job->call->params;
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t c = i % p->channels;
+        job->simd->shift_row(job->x + i * p->inner, job->y + i * p->inner, p->inner, job->mean[c], job->factors[c],
+                             job->bias[c]);
+    }
+}
+
+/* Items are rows of one element a channel. */
+static void normalize_columns(void *arg, int64_t begin, int64_t end) {
+    const channel_job *job = arg;
+    const tort_batch_norm_params *p = job->call->params;
+    for (int64_t i = begin; i < end; i++)
+        job->simd->shift_columns(job->x + i * p->channels, job->y + i * p->channels, p->channels, job->mean,
+                                 job->factors, job->bias);
+}
+
+static tort_status run_batch_norm(const tort_call *call) {
+    const tort_batch_norm_params *p = call->params;
+    channel_job job = job_of(call);
+    if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
+    job.scale = call->inputs[1].data;
+    job.bias = call->inputs[2].data;
+    job.mean = call->inputs[3].data;
+    job.variance = call->inputs[4].data;
+    job.factors = call->scratch;
+    for (int64_t c = 0; c < p->channels; c++)
+        job.factors[c] = job.scale[c] / sqrtf(job.variance[c] + (float)p->epsilon);
+    if (p->inner == 1)
+        tort_parallel(call, p->batch, p->channels / 8 + 1, normalize_columns, &job);
+    else
+        tort_parallel(call, p->batch * p->channels, p->inner / 8 + 8, normalize_planes, &job);
+    return TORT_OK;
+}
+
+/* ---- GroupNormalization ------------------------------------------------------------------------------------------ */
+
+/* Items are groups of images: rows with statistics of their own, in which each channel has a scale and a bias. */
+static void normalize_groups(void *arg, int64_t begin, int64_t end) {
+    const channel_job *job = arg;
+    const tort_norm_params *p = job->call->params;
+    const int64_t groups = p->dims[1], channels = p->dims[2], inner = p->dims[3];
+    for (int64_t i = begin; i < end; i++) {
+        const float *x = job->x + i * p->size;
+        float *y = job->y + i * p->size;
+        const float mean = job->simd->row_sum(x, p->size, 0, false) / (float)p->size;
+        const float variance = job->simd->row_sum(x, p->size, mean, true) / (float)p->size;
+        const float inverse = 1 / sqrtf(variance + (float)p->epsilon);
+        for (int64_t c = 0; c < channels; c++) {
+            const int64_t at = i % groups * p->scale_strides[1] + c * p->scale_strides[2];
+            job->simd->shift_row(x + c * inner, y + c * inner, inner, mean, inverse * job->scale[at], job->bias[at]);
+        }
+    }
+}
+
+static tort_status run_group_norm(const tort_call *call) {
+    const tort_norm_params *p = call->params;
+    channel_job job = job_of(call);
+    job.scale = call->inputs[1].data;
+    job.bias = call->inputs[2].data;
+    if (tort_count(&call->outputs[0]) > 0) tort_parallel(call, p->rows, p->size / 2 + 1, normalize_groups, &job);
+    return TORT_OK;
+}
+
+/* ---- LpNormalization --------------------------------------------------------------------------------------------- */
+
+static tort_verdict claim_lp_norm(const tort_target *target, const tort_node_view *node) {
+    const tort_lp_norm_params *p = node->params;
+    if (p->p != 2) return tort_no(TORT_NO_ATTR, "", "is for p=2, it is %d", p->p);
+    if (p->inner == 0) return tort_no(TORT_NO_DYNAMIC, "", "it is not known whether axis is the last one");
+    if (p->inner != 1) return tort_no(TORT_NO_ATTR, "", "is for the last axis, axis is another");
+    return tort_cpu_claim_float(target, node);
+}
+
+/* In double where squares leave the range of float. A row of zeros stays zeros. */
+static float inverse_length(const tort_simd *simd, const float *x, int64_t count) {
+    const float sum = simd->row_sum(x, count, 0, true);
+    if (sum > 1e-30f && sum < 1e30f) return 1 / sqrtf(sum);
+    double exact = 0;
+    for (int64_t i = 0; i < count; i++) exact += (double)x[i] * (double)x[i];
+    return exact == 0 ? 1 : (float)(1 / sqrt(exact));
+}
+
+static void normalize_lengths(void *arg, int64_t begin, int64_t end) {
+    const channel_job *job = arg;
+    const tort_lp_norm_params *p = job->call->params;
+    for (int64_t i = begin; i < end; i++) {
+        const float *x = job->x + i * p->length;
+        const float factor = inverse_length(job->simd, x, p->length);
+        job->simd->shift_row(x, job->y + i * p->length, p->length, 0, factor, 0);
+    }
+}
+
+static tort_status run_lp_norm(const tort_call *call) {
+    const tort_lp_norm_params *p = call->params;
+    channel_job job = job_of(call);
+    if (tort_count(&call->outputs[0]) > 0) tort_parallel(call, p->outer, p->length / 4 + 8, normalize_lengths, &job);
+    return TORT_OK;
+}
+
+const tort_kernel tort_cpu_channels[] = {
+    {.domain = "",
+     .op = "BatchNormalization",
+     .name = "batch_norm_planes",
+     .claim = claim_batch_norm,
+     .size = size_batch_norm,
+     .run = run_batch_norm,
+     .in_place = 1},
+    {.domain = "",
+     .op = "GroupNormalization",
+     .name = "group_norm_planes",
+     .claim = claim_all_float,
+     .run = run_group_norm,
+     .in_place = 1},
+    {.domain = "",
+     .op = "LpNormalization",
+     .name = "lp_norm_rows",
+     .claim = claim_lp_norm,
+     .run = run_lp_norm,
+     .in_place = 1},
+    {.op = NULL},
+};

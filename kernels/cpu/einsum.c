@@ -1,0 +1,294 @@
+/* einsum.c - Einsum of two float operands as matrix products.
+ *
+ * A label of both operands and the output counts products, one of a single operand and the output their rows or
+ * columns, one of both operands alone what is summed up. Labels that lie behind one another in all tensors count as
+ * one; of those that are left in each role one makes the matrix and the others are loops around it.
+ * Read next: packed_gemm.h, ops/einsum.c (the meaning). */
+#include "ops/einsum.h"
+#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/packed_gemm.h"
+#include "runtime/base/memory.h"
+
+#define BLOCK_ROWS 168    /* of a product whose columns do not lie together in the output; whole tiles ... */
+#define BLOCK_COLUMNS 128 /* ... of any instruction set */
+#define LEAST_WORK 256    /* multiplications of one product, below which it is not worth packing */
+
+/* ---- the plan ---------------------------------------------------------------------------------------------------- */
+
+typedef enum label_role { LOOP, ROW, COLUMN, DEPTH, ROLES } label_role;
+
+/* A label, or several that count as one: elements from one index to the next in A, B and the output. */
+typedef struct einsum_axis {
+    int64_t size, a, b, c;
+} einsum_axis;
+
+typedef struct axis_list {
+    int32_t count;
+    einsum_axis axes[TORT_EINSUM_LABELS];
+} axis_list;
+
+typedef struct einsum_plan {
+    einsum_axis row, column, depth; /* of one product */
+    axis_list loops, sums;          /* products of their own, and those that are added up */
+    bool swapped;                   /* A is the second operand */
+} einsum_plan;
+
+/* Can what `inner` counts go on in what `outer` counts? */
+static bool continues(const einsum_axis *outer, const einsum_axis *inner) {
+    return outer->a == inner->a * inner->size && outer->b == inner->b * inner->size &&
+           outer->c == inner->c * inner->size;
+}
+
+static void fold(axis_list *list) {
+    for (int32_t i = 0; i < list->count; i++)
+        for (int32_t j = 0; j < list->count; j++) {
+            if (i == j || !continues(&list->axes[i], &list->axes[j])) continue;
+            list->axes[j].size *= list->axes[i].size;
+            list->axes[i] = list->axes[--list->count];
+            i = -1;
+            break;
+        }
+}
+
+/* False: a label is summed up in one operand alone. */
+static bool assign_roles(const tort_einsum_params *p, axis_list *lists) {
+    for (int32_t l = 0; l < p->label_count; l++) {
+        const bool a = p->uses[0] >> l & 1, b = p->uses[1] >> l & 1;
+        const label_role role = p->in_output[l] ? a && b ? LOOP : a ? ROW : COLUMN : DEPTH;
+        if (p->sizes[l] == 1 || (!a && !b)) continue;
+        if (role == DEPTH && !(a && b)) return false;
+        lists[role].axes[lists[role].count++] =
+            (einsum_axis){p->sizes[l], p->operands[0].strides[l], p->operands[1].strides[l], p->output.strides[l]};
+    }
+    for (int32_t role = 0; role < ROLES; role++) fold(&lists[role]);
+    return true;
+}
+
+/* Takes one out of a list, one that lies together in the output if there is one, else the longest; the others go to
+ * `rest`. */
+static einsum_axis take_axis(const axis_list *list, axis_list *rest) {
+    einsum_axis best = {.size = 1};
+    int32_t at = -1;
+    for (int32_t i = 0; i < list->count; i++)
+        if (at < 0 || (best.c != 1 && (list->axes[i].c == 1 || list->axes[i].size > best.size)))
+            best = list->axes[at = i];
+    for (int32_t i = 0; i < list->count; i++)
+        if (i != at) rest->axes[rest->count++] = list->axes[i];
+    return best;
+}
+
+static int64_t product_of(const axis_list *list) {
+    int64_t count = 1;
+    for (int32_t i = 0; i < list->count; i++) count *= list->axes[i].size;
+    return count;
+}
+
+static void swap_axes(axis_list *list) {
+    for (int32_t i = 0; i < list->count; i++) {
+        einsum_axis *axis = &list->axes[i];
+        *axis = (einsum_axis){axis->size, axis->b, axis->a, axis->c};
+    }
+}
+
+/* Of a node that was claimed. */
+static void make_plan(const tort_einsum_params *p, einsum_plan *plan) {
+    axis_list lists[ROLES] = {{0}};
+    *plan = (einsum_plan){0};
+    assign_roles(p, lists);
+    plan->loops = lists[LOOP];
+    plan->row = take_axis(&lists[ROW], &plan->loops);
+    plan->column = take_axis(&lists[COLUMN], &plan->loops);
+    plan->depth = take_axis(&lists[DEPTH], &plan->sums);
+    if (product_of(&plan->sums) == 0) {
+        plan->depth.size = 0;
+        plan->sums.count = 0;
+    }
+    /* Columns are what lies together in the output; a single column is rather a row. */
+    plan->swapped = plan->column.size == 1 || (plan->row.c == 1 && plan->column.c != 1);
+    if (!plan->swapped) return;
+    const einsum_axis row = plan->row;
+    plan->row = (einsum_axis){plan->column.size, plan->column.b, plan->column.a, plan->column.c};
+    plan->column = (einsum_axis){row.size, row.b, row.a, row.c};
+    plan->depth = (einsum_axis){plan->depth.size, plan->depth.b, plan->depth.a, 0};
+    swap_axes(&plan->loops);
+    swap_axes(&plan->sums);
+}
+
+/* ---- claim and size ---------------------------------------------------------------------------------------------- */
+
+static tort_verdict claim_einsum(const tort_target *target, const tort_node_view *node) {
+    const tort_einsum_params *p = node->params;
+    einsum_plan plan;
+    axis_list lists[ROLES] = {{0}};
+    if (p->operand_count == 0) return tort_no(TORT_NO_DYNAMIC, "", "the ranks of the operands are not known");
+    if (p->operand_count != 2) return tort_no(TORT_NO_ATTR, "", "is for two operands, there are %d", p->operand_count);
+    if (!assign_roles(p, lists)) return tort_no(TORT_NO_ATTR, "", "is for sums of products, one operand is summed up");
+    if (lists[DEPTH].count == 0) return tort_no(TORT_NO_ATTR, "", "is for sums of products, nothing is summed up");
+    if (!tort_shape_known(&node->inputs[0]) || !tort_shape_known(&node->inputs[1]))
+        return tort_cpu_claim_float(target, node);
+    make_plan(p, &plan);
+    if (p->output.count > 0 && (double)plan.row.size * (double)plan.column.size * (double)plan.depth.size < LEAST_WORK)
+        return tort_no(TORT_NO_SHAPE, "", "is for larger products than these");
+    return tort_cpu_claim_float(target, node);
+}
+
+static size_t part_bytes(const tort_simd *simd) {
+    return tort_packed_gemm_buffer(simd, false, false) + BLOCK_ROWS * BLOCK_COLUMNS * sizeof(float);
+}
+
+static tort_status size_einsum(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                               tort_error *error) {
+    (void)node;
+    if (tort_mul_size(part_bytes(tort_simd_choose(target->instructions)), (size_t)target->threads, scratch))
+        return TORT_OK;
+    return tort_out_of_memory(error, SIZE_MAX);
+}
+
+/* ---- run --------------------------------------------------------------------------------------------------------- */
+
+typedef struct einsum_job {
+    const tort_simd *simd;
+    einsum_plan plan;
+    const float *a, *b;
+    float *c;
+    int64_t products; /* of all loops */
+    char *scratch;
+    int32_t parts;
+} einsum_job;
+
+/* One block of one product: rows and columns of the output. */
+typedef struct einsum_block {
+    const float *a, *b;
+    float *c;
+    int64_t rows, columns;
+    float *buffer;
+} einsum_block;
+
+/* Elements before index number i of all axes. */
+static einsum_axis offset_of(const axis_list *list, int64_t i) {
+    einsum_axis at = {0};
+    for (int32_t d = list->count - 1; d >= 0; d--) {
+        const einsum_axis *axis = &list->axes[d];
+        const int64_t index = i % axis->size;
+        i /= axis->size;
+        at.a += index * axis->a;
+        at.b += index * axis->b;
+        at.c += index * axis->c;
+    }
+    return at;
+}
+
+/* A single row, whose right side is read once: not worth packing it. */
+static bool multiply_row(const einsum_job *job, const einsum_block *block, float *c) {
+    const einsum_plan *plan = &job->plan;
+    if (block->rows > 1 || plan->depth.a != 1 || plan->sums.count > 0) return false;
+    if (plan->depth.b == 1)
+        job->simd->row_dots(c, block->columns, block->a, plan->depth.size, block->b, plan->column.b, 1);
+    else if (plan->column.b == 1)
+        job->simd->row_product(c, block->columns, block->a, plan->depth.size, block->b, plan->depth.b, NULL);
+    return plan->depth.b == 1 || plan->column.b == 1;
+}
+
+/* C (rows, columns) with columns that lie together. */
+static void multiply(const einsum_job *job, const einsum_block *block, float *c, int64_t c_stride) {
+    const einsum_plan *plan = &job->plan;
+    if (multiply_row(job, block, c)) return;
+    tort_packed_gemm gemm = {.simd = job->simd,
+                             .m = block->rows,
+                             .n = block->columns,
+                             .k = plan->depth.size,
+                             .a_row_stride = plan->row.a,
+                             .a_k_stride = plan->depth.a,
+                             .scale = 1,
+                             .pack_b = tort_pack_b_matrix,
+                             .b_k_stride = plan->depth.b,
+                             .b_column_stride = plan->column.b,
+                             .c = c,
+                             .c_stride = c_stride};
+    const int64_t sums = product_of(&plan->sums);
+    for (int64_t i = 0; i < sums; i++) {
+        const einsum_axis at = offset_of(&plan->sums, i);
+        gemm.a = block->a + at.a;
+        gemm.b = block->b + at.b;
+        gemm.accumulate = i > 0;
+        tort_packed_gemm_block(&gemm, 0, gemm.m, 0, gemm.n, block->buffer);
+    }
+}
+
+/* In blocks, each of which is made in a buffer and then put where it belongs. */
+static void multiply_scattered(const einsum_job *job, const einsum_block *all) {
+    const einsum_plan *plan = &job->plan;
+    float *made = all->buffer + tort_packed_gemm_buffer(job->simd, false, false) / sizeof(float);
+    for (int64_t i = 0; i < all->rows; i += BLOCK_ROWS)
+        for (int64_t j = 0; j < all->columns; j += BLOCK_COLUMNS) {
+            einsum_block block = {.a = all->a + i * plan->row.a, .b = all->b + j * plan->column.b};
+            block.buffer = all->buffer;
+            block.rows = all->rows - i < BLOCK_ROWS ? all->rows - i : BLOCK_ROWS;
+            block.columns = all->columns - j < BLOCK_COLUMNS ? all->columns - j : BLOCK_COLUMNS;
+            multiply(job, &block, made, BLOCK_COLUMNS);
+            for (int64_t r = 0; r < block.rows; r++) {
+                float *to = all->c + (i + r) * plan->row.c + j * plan->column.c;
+                for (int64_t k = 0; k < block.columns; k++) to[k * plan->column.c] = made[r * BLOCK_COLUMNS + k];
+            }
+        }
+}
+
+/* Rows first..last of product number i. */
+static void make_product(const einsum_job *job, int64_t i, int64_t first, int64_t last, float *buffer) {
+    const einsum_plan *plan = &job->plan;
+    const einsum_axis at = offset_of(&plan->loops, i);
+    const einsum_block block = {.a = job->a + at.a + first * plan->row.a,
+                                .b = job->b + at.b,
+                                .c = job->c + at.c + first * plan->row.c,
+                                .rows = last - first,
+                                .columns = plan->column.size,
+                                .buffer = buffer};
+    if (first == last) return;
+    if (plan->column.c == 1 || plan->column.size == 1)
+        multiply(job, &block, block.c, plan->row.c);
+    else
+        multiply_scattered(job, &block);
+}
+
+/* Whole products if there are enough for all parts, else some rows of each. */
+static void make_part(void *arg, int64_t begin, int64_t end) {
+    const einsum_job *job = arg;
+    const int64_t rows = job->plan.row.size;
+    const bool whole = job->products >= job->parts;
+    for (int64_t part = begin; part < end; part++) {
+        float *buffer = (float *)(job->scratch + (size_t)part * part_bytes(job->simd));
+        int64_t first = 0, last = job->products, row_first = 0, row_last = rows;
+        if (whole)
+            tort_cpu_share(job->products, 1, part, job->parts, &first, &last);
+        else
+            tort_cpu_share(rows, BLOCK_ROWS, part, job->parts, &row_first, &row_last);
+        for (int64_t i = first; i < last; i++) make_product(job, i, row_first, row_last, buffer);
+    }
+}
+
+static tort_status run_einsum(const tort_call *call) {
+    const tort_einsum_params *p = call->params;
+    const tort_cpu_device *device = call->device;
+    einsum_job job = {.simd = device->simd, .c = call->outputs[0].data, .scratch = call->scratch};
+    if (p->output.count == 0) return TORT_OK;
+    make_plan(p, &job.plan);
+    job.a = call->inputs[job.plan.swapped ? 1 : 0].data;
+    job.b = call->inputs[job.plan.swapped ? 0 : 1].data;
+    job.products = product_of(&job.plan.loops);
+    const double work = (double)job.products * (double)job.plan.row.size * (double)job.plan.column.size *
+                        (double)job.plan.depth.size * (double)product_of(&job.plan.sums);
+    const double small = 32 * 1024; /* products that are done before another thread would have begun */
+    job.parts = work < small ? 1 : device->threads;
+    tort_cpu_parts(call, job.parts, make_part, &job);
+    return TORT_OK;
+}
+
+const tort_kernel tort_cpu_einsum[] = {
+    {.domain = "",
+     .op = "Einsum",
+     .name = "einsum_products",
+     .claim = claim_einsum,
+     .size = size_einsum,
+     .run = run_einsum},
+    {.op = NULL},
+};

@@ -1,0 +1,272 @@
+/* resize.c - Resize and Upsample of float along the last axis and the one before it: pictures.
+ *
+ * Interpolation is separable. Each row of the input is interpolated along itself once, into a ring of as many rows as
+ * make one of the output, which is their weighted sum. Where a shape that was not known turns out to be of another
+ * form, the plain loop serves. Read next: ops/resize.h. */
+#include "ops/resize.h"
+#include "kernels/cpu/cpu.h"
+#include "runtime/base/memory.h"
+
+#include <math.h>
+#include <string.h>
+
+#define PAD 64 /* floats behind a row of the ring, which vectors may read */
+
+/* ---- form -------------------------------------------------------------------------------------------------------- */
+
+/* X as (planes, rows, columns); an axis that is not there is one element. */
+typedef struct resize_form {
+    int64_t planes;
+    tort_resize_axis row, column;
+} resize_form;
+
+/* False: other axes change too. */
+static bool find_form(const tort_resize_params *p, resize_form *form) {
+    const tort_resize_axis none = {.in = 1, .out = 1, .identity = true, .scale = 1, .width = 1, .end = 1, .taps = 1};
+    *form = (resize_form){.planes = 1, .row = none, .column = p->axes[p->rank - 1]};
+    if (p->rank > 1) form->row = p->axes[p->rank - 2];
+    for (int32_t d = 0; d < p->rank - 2; d++) {
+        if (!p->axes[d].identity) return false;
+        form->planes *= p->axes[d].in;
+    }
+    return form->row.taps > 0 && form->column.taps > 0;
+}
+
+static tort_verdict claim_resize(const tort_target *target, const tort_node_view *node) {
+    const tort_resize_params *p = node->params;
+    resize_form form;
+    if (p->transform == TORT_RESIZE_TF_CROP_AND_RESIZE)
+        return tort_no(TORT_NO_ATTR, "", "does not crop, coordinate_transformation_mode is tf_crop_and_resize");
+    if (p->rank > 0 && !find_form(p, &form))
+        return tort_no(TORT_NO_SHAPE, "", "changes the last two axes, others change too");
+    return tort_cpu_claim_float(target, node);
+}
+
+/* ---- size -------------------------------------------------------------------------------------------------------- */
+
+/* What each output coordinate of an axis is made of: `taps` indices and weights. */
+typedef struct resize_table {
+    int64_t taps;
+    int32_t *indices;
+    float *weights;
+} resize_table;
+
+static bool reserve_table(const tort_resize_axis *axis, size_t *bytes) {
+    size_t count;
+    return axis->in <= INT32_MAX && tort_mul_size((size_t)axis->out, (size_t)axis->taps, &count) &&
+           count <= INT64_MAX && tort_cpu_reserve_floats(bytes, (int64_t)count) &&
+           tort_cpu_reserve_floats(bytes, (int64_t)count);
+}
+
+/* Of a thread: the ring, the offsets and weights of the rows that make one, what a tap's index and weight come from. */
+static bool part_bytes(const resize_form *form, size_t *bytes) {
+    size_t ring;
+    const int64_t most = form->row.taps > form->column.taps ? form->row.taps : form->column.taps;
+    *bytes = 0;
+    return tort_add_size((size_t)form->column.out, PAD, &ring) && tort_mul_size(ring, (size_t)form->row.taps, &ring) &&
+           ring <= INT64_MAX && tort_cpu_reserve_floats(bytes, (int64_t)ring) && tort_cpu_reserve_floats(bytes, most) &&
+           tort_cpu_reserve(bytes, (size_t)most * sizeof(int64_t)) &&
+           tort_cpu_reserve(bytes, (size_t)most * sizeof(int64_t));
+}
+
+static bool reserve_all(const resize_form *form, int32_t threads, size_t *scratch) {
+    size_t bytes;
+    *scratch = 0;
+    return reserve_table(&form->row, scratch) && reserve_table(&form->column, scratch) && part_bytes(form, &bytes) &&
+           tort_mul_size(bytes, (size_t)threads, &bytes) && tort_cpu_reserve(scratch, bytes);
+}
+
+static tort_status size_resize(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                               tort_error *error) {
+    const tort_resize_params *p = node->params;
+    tort_resolve plain = {.node = node, .error = error};
+    resize_form form;
+    *scratch = 0;
+    if (p->rank == 0) return TORT_OK;
+    tort_status status = tort_resize_scratch(&plain, p);
+    if (!status && find_form(p, &form) && !reserve_all(&form, target->threads, scratch))
+        status = tort_out_of_memory(error, SIZE_MAX);
+    if (plain.scratch_bytes > *scratch) *scratch = plain.scratch_bytes;
+    return status;
+}
+
+/* ---- along a row ------------------------------------------------------------------------------------------------- */
+
+static inline __attribute__((always_inline)) void sum_taps(const resize_table *table, int64_t taps, const float *x,
+                                                           float *y, int64_t count) {
+    const int32_t *restrict indices = table->indices;
+    const float *restrict weights = table->weights;
+    for (int64_t i = 0; i < count; i++) {
+        float sum = weights[i * taps] * x[indices[i * taps]];
+        for (int64_t t = 1; t < taps; t++) sum += weights[i * taps + t] * x[indices[i * taps + t]];
+        y[i] = sum;
+    }
+}
+
+static void interpolate_row(const resize_table *table, const float *restrict x, float *restrict y, int64_t count) {
+    switch (table->taps) {
+    case 2: sum_taps(table, 2, x, y, count); break;
+    case 4: sum_taps(table, 4, x, y, count); break;
+    default: sum_taps(table, table->taps, x, y, count); break;
+    }
+}
+
+static void copy_nearest(const resize_table *table, bool doubles, const float *restrict x, float *restrict y,
+                         int64_t count) {
+    const int32_t *restrict indices = table->indices;
+    if (doubles)
+        for (int64_t i = 0; i < count / 2; i++) y[2 * i] = y[2 * i + 1] = x[i];
+    else
+        for (int64_t i = 0; i < count; i++) y[i] = x[indices[i]];
+}
+
+/* ---- run --------------------------------------------------------------------------------------------------------- */
+
+typedef struct resize_job {
+    const tort_resize_params *p;
+    const tort_simd *simd;
+    resize_form form;
+    resize_table row, column;
+    bool doubles; /* nearest: each element of a row twice */
+    const float *x;
+    float *y;
+    char *buffers;
+    size_t part_bytes;
+    int32_t parts;
+} resize_job;
+
+static resize_table take_table(char **scratch, const tort_resize_axis *axis) {
+    const size_t bytes = (size_t)(axis->out * axis->taps) * sizeof(float);
+    resize_table table = {.taps = axis->taps};
+    table.indices = tort_cpu_take(scratch, bytes);
+    table.weights = tort_cpu_take(scratch, bytes);
+    return table;
+}
+
+/* indices and weights: room for the taps of one coordinate. */
+static void fill_table(const tort_resize_params *p, const tort_resize_axis *axis, const resize_table *table,
+                       int64_t *indices, double *weights) {
+    for (int64_t o = 0; o < axis->out; o++) {
+        tort_resize_taps(p, axis, o, indices, weights);
+        for (int64_t t = 0; t < axis->taps; t++) {
+            table->indices[o * axis->taps + t] = (int32_t)indices[t];
+            table->weights[o * axis->taps + t] = (float)weights[t];
+        }
+    }
+}
+
+static bool doubles(const resize_job *job) {
+    for (int64_t i = 0; i < job->form.column.out; i++)
+        if (job->column.indices[i] != i / 2) return false;
+    return job->form.column.out % 2 == 0;
+}
+
+/* A row that comes from where the one before it did is a copy of that. */
+static void nearest_rows(const resize_job *job, int64_t first, int64_t last) {
+    const int64_t height = job->form.row.out, width = job->form.column.out, in = job->form.column.in;
+    const float *before = NULL;
+    for (int64_t i = first; i < last; i++) {
+        const float *from = job->x + (i / height * job->form.row.in + job->row.indices[i % height]) * in;
+        float *to = job->y + i * width;
+        if (from == before)
+            memcpy(to, to - width, (size_t)width * sizeof *to);
+        else
+            copy_nearest(&job->column, job->doubles, from, to, width);
+        before = from;
+    }
+}
+
+/* The rows of the input that are in the ring, number i at slot i modulo the taps. */
+typedef struct row_ring {
+    float *rows, *weights;
+    int64_t *held, *offsets; /* rows of the whole input by slot, -1: none; of those that make one of the output */
+    int64_t stride;
+} row_ring;
+
+static void put_row(const resize_job *job, const row_ring *ring, int64_t slot, int64_t row) {
+    const float *from = job->x + row * job->form.column.in;
+    float *to = ring->rows + slot * ring->stride;
+    if (ring->held[slot] == row) return;
+    ring->held[slot] = row;
+    if (job->form.column.identity)
+        memcpy(to, from, (size_t)job->form.column.out * sizeof *to);
+    else
+        interpolate_row(&job->column, from, to, job->form.column.out);
+}
+
+static void interpolate_rows(const resize_job *job, const row_ring *ring, int64_t first, int64_t last) {
+    const int64_t height = job->form.row.out, taps = job->row.taps;
+    for (int64_t i = first; i < last; i++) {
+        const int64_t plane = i / height * job->form.row.in;
+        tort_weighted sum = {.offsets = ring->offsets, .weights = ring->weights};
+        tort_simd_bounds(NULL, &sum.bounds);
+        for (int64_t t = 0; t < taps; t++) {
+            const int64_t at = i % height * taps + t, row = job->row.indices[at];
+            if (job->row.weights[at] == 0) continue;
+            put_row(job, ring, row % taps, plane + row);
+            ring->offsets[sum.count] = row % taps * ring->stride;
+            ring->weights[sum.count++] = job->row.weights[at];
+        }
+        job->simd->weighted_sum(job->y + i * job->form.column.out, job->form.column.out, ring->rows, &sum);
+    }
+}
+
+static row_ring take_ring(const resize_job *job, char *buffer) {
+    const int64_t taps = job->row.taps, most = taps > job->column.taps ? taps : job->column.taps;
+    row_ring ring = {.stride = job->form.column.out + PAD};
+    ring.rows = tort_cpu_take(&buffer, (size_t)(taps * ring.stride) * sizeof(float));
+    ring.weights = tort_cpu_take(&buffer, (size_t)most * sizeof(float));
+    ring.held = tort_cpu_take(&buffer, (size_t)most * sizeof(int64_t));
+    ring.offsets = tort_cpu_take(&buffer, (size_t)most * sizeof(int64_t));
+    return ring;
+}
+
+static void resize_parts(void *arg, int64_t begin, int64_t end) {
+    const resize_job *job = arg;
+    for (int64_t part = begin; part < end; part++) {
+        const row_ring ring = take_ring(job, job->buffers + (size_t)part * job->part_bytes);
+        int64_t first, last;
+        tort_cpu_share(job->form.planes * job->form.row.out, 1, part, job->parts, &first, &last);
+        for (int64_t t = 0; t < job->row.taps; t++) ring.held[t] = -1;
+        if (job->p->mode == TORT_RESIZE_NEAREST)
+            nearest_rows(job, first, last);
+        else
+            interpolate_rows(job, &ring, first, last);
+    }
+}
+
+static tort_status run_resize(const tort_call *call) {
+    const tort_cpu_device *device = call->device;
+    const tort_resize_params *p = call->params;
+    resize_job job = {.p = p, .simd = device->simd, .x = call->inputs[0].data, .y = call->outputs[0].data};
+    const int64_t count = tort_count(&call->outputs[0]);
+    if (count == 0 || p->rank == 0 || !find_form(p, &job.form)) return tort_resize_reference(call);
+    if (!part_bytes(&job.form, &job.part_bytes)) return tort_out_of_memory(call->error, SIZE_MAX);
+    char *scratch = call->scratch;
+    job.row = take_table(&scratch, &job.form.row);
+    job.column = take_table(&scratch, &job.form.column);
+    job.buffers = scratch;
+    const row_ring ring = take_ring(&job, job.buffers);
+    fill_table(p, &job.form.row, &job.row, ring.held, (double *)(void *)ring.offsets);
+    fill_table(p, &job.form.column, &job.column, ring.held, (double *)(void *)ring.offsets);
+    job.doubles = doubles(&job);
+    job.parts = count < 16 * 1024 ? 1 : device->threads; /* done before another thread would have begun */
+    tort_cpu_parts(call, job.parts, resize_parts, &job);
+    return TORT_OK;
+}
+
+const tort_kernel tort_cpu_resize[] = {
+    {.domain = "",
+     .op = "Resize",
+     .name = "resize_rows",
+     .claim = claim_resize,
+     .size = size_resize,
+     .run = run_resize},
+    {.domain = "",
+     .op = "Upsample",
+     .name = "resize_rows",
+     .claim = claim_resize,
+     .size = size_resize,
+     .run = run_resize},
+    {.op = NULL},
+};

@@ -1,0 +1,95 @@
+/* rotary.c - RotaryEmbedding in fp32, of ONNX and of com.microsoft. Read first: ops/rotary.c (the meaning). */
+#include "kernels/cpu/cpu.h"
+#include "ops/attention.h"
+
+#include <string.h>
+
+typedef struct rotary_job {
+    const tort_rotary_params *p;
+    const float *x, *cosines, *sines;
+    const int64_t *positions; /* NULL: the caches have a row for each (batch, position) */
+    float *y;
+} rotary_job;
+
+static int64_t cache_row(const rotary_job *job, int64_t item) {
+    if (!job->positions) return item;
+    /* Unsigned, as a position may be any number until it is checked. */
+    if (job->p->first_only) return (int64_t)((uint64_t)job->positions[0] + (uint64_t)(item % job->p->length));
+    return job->positions[item];
+}
+
+/* y may be x. */
+static void rotate_halves(const float *x, float *y, int64_t half, const float *restrict cosines,
+                          const float *restrict sines) {
+    _Pragma("GCC ivdep") for (int64_t i = 0; i < half; i++) {
+        const float a = x[i], b = x[half + i];
+        y[i] = cosines[i] * a - sines[i] * b;
+        y[half + i] = sines[i] * a + cosines[i] * b;
+    }
+}
+
+static void rotate_pairs(const float *x, float *y, int64_t half, const float *restrict cosines,
+                         const float *restrict sines) {
+    _Pragma("GCC ivdep") for (int64_t i = 0; i < half; i++) {
+        const float a = x[2 * i], b = x[2 * i + 1];
+        y[2 * i] = cosines[i] * a - sines[i] * b;
+        y[2 * i + 1] = sines[i] * a + cosines[i] * b;
+    }
+}
+
+/* Items are (batch, position). */
+static void rotate_positions(void *arg, int64_t begin, int64_t end) {
+    const rotary_job *job = arg;
+    const tort_rotary_params *p = job->p;
+    const int64_t half = p->rotated / 2;
+    for (int64_t item = begin; item < end; item++) {
+        const int64_t row = cache_row(job, item) * half;
+        const int64_t base = item / p->length * p->strides.batch + item % p->length * p->strides.position;
+        for (int64_t h = 0; h < p->heads; h++) {
+            const float *x = job->x + base + h * p->strides.head;
+            float *y = job->y + base + h * p->strides.head;
+            if (p->interleaved)
+                rotate_pairs(x, y, half, job->cosines + row, job->sines + row);
+            else
+                rotate_halves(x, y, half, job->cosines + row, job->sines + row);
+            if (x != y) memcpy(y + p->rotated, x + p->rotated, (size_t)(p->size - p->rotated) * sizeof *y);
+        }
+    }
+}
+
+static tort_status run_rotary(const tort_call *call) {
+    const tort_rotary_params *p = call->params;
+    const tort_tensor *positions = tort_call_input(call, (int32_t)p->positions);
+    const rotary_job job = {.p = p,
+                            .x = call->inputs[0].data,
+                            .cosines = call->inputs[p->cosines].data,
+                            .sines = call->inputs[p->sines].data,
+                            .positions = positions ? positions->data : NULL,
+                            .y = call->outputs[0].data};
+    if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
+    for (int64_t i = 0; positions && i < p->batch * p->length; i++) {
+        const int64_t row = cache_row(&job, i);
+        if (row < 0 || row >= p->cache_length)
+            return tort_fail(call->error, TORT_E_RUN, "position_ids[%lld, %lld] is %lld; the caches have %lld rows",
+                             (long long)(i / p->length), (long long)(i % p->length), (long long)row,
+                             (long long)p->cache_length);
+    }
+    tort_parallel(call, p->batch * p->length, p->heads * p->size / 4 + 8, rotate_positions, (void *)&job);
+    return TORT_OK;
+}
+
+const tort_kernel tort_cpu_rotary[] = {
+    {.domain = "",
+     .op = "RotaryEmbedding",
+     .name = "rotary_rows",
+     .claim = tort_cpu_claim_float,
+     .run = run_rotary,
+     .in_place = 1},
+    {.domain = "com.microsoft",
+     .op = "RotaryEmbedding",
+     .name = "rotary_rows",
+     .claim = tort_cpu_claim_float,
+     .run = run_rotary,
+     .in_place = 1},
+    {.op = NULL},
+};

@@ -1,0 +1,152 @@
+/* cpu_kernel_cases_further.c - makers of random nodes of operators that are no products, maps or pools by name: Einsum,
+ * normalisations of channels, what samples pictures. Read first: cpu_kernel_cases.c. */
+#include "tests/unit/cpu_kernel_cases.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "ops/numeric.h"
+
+/* Some element becomes a number that must go its way alone. */
+static void spoil(random_node *n, random_source *r, int32_t input) {
+    const float numbers[] = {NAN, INFINITY, -INFINITY, 0};
+    const tort_tensor *tensor = &n->inputs[input];
+    if (tort_count(tensor) > 0) ((float *)tensor->data)[draw(r, 0, tort_count(tensor) - 1)] = numbers[draw(r, 0, 3)];
+}
+
+void make_einsum(random_node *n, random_source *r) {
+    static const char *const equations[] = {
+        "ij,jk->ik",   "bhid,bhjd->bhij", "bihd,bjhd->bhij",   "bihd,bjhd->bijh", "bhwc,hkc->bhwk",
+        "nkv,kvw->nw", "ij,kj->ki",       "bij,bj->bi",        "abc,dbc->ad",     "kab,kcd->bdac",
+        "ji,jk->ik",   "abcd,cbe->ade",   "...ij,...jk->...ik"};
+    const char *equation = equations[draw(r, 0, 12)];
+    const int64_t most = chance(r, 20) ? 200 : 40;
+    int64_t sizes[128];
+    for (int32_t c = 0; c < 128; c++) sizes[c] = chance(r, 3) ? 0 : c > 'b' ? draw(r, 2, most) : draw(r, 1, 5);
+    if (strchr(equation, 'c') || strchr(equation, 'h'))
+        for (int32_t c = 0; c < 128; c++) sizes[c] = sizes[c] > 20 ? 20 : sizes[c];
+    const char *at = equation;
+    for (int32_t i = 0; i < 2; i++, at++) {
+        int64_t dims[8];
+        int32_t rank = 0;
+        for (; *at != ',' && *at != '-'; at++) {
+            if (*at != '.') dims[rank++] = sizes[(int)*at];
+            if (*at == '.' && at[1] != '.') dims[rank++] = i && sizes['a'] > 3 ? 1 : sizes['a'];
+        }
+        add_tensor(n, r, rank, dims);
+    }
+    add_string(n, "equation", equation);
+    n->opset = 12;
+}
+
+static void add_statistics(random_node *n, random_source *r, int64_t channels) {
+    for (int32_t i = 0; i < 4; i++) add_tensor(n, r, 1, &channels);
+    float *variance = n->inputs[4].data;
+    for (int64_t c = 0; c < channels; c++) variance[c] = (float)draw(r, 1, 16) / 8;
+}
+
+void make_batch_norm(random_node *n, random_source *r) {
+    const int64_t dims[4] = {draw(r, 0, 3), draw(r, 1, 40), draw(r, 1, 9), draw(r, 1, 20)};
+    add_tensor(n, r, (int32_t)draw(r, 2, 4), dims);
+    add_statistics(n, r, dims[1]);
+    if (chance(r, 40)) spoil(n, r, 0);
+    n->opset = 15;
+    n->tolerance = 1e-5f;
+}
+
+void make_group_norm(random_node *n, random_source *r) {
+    const int64_t groups = draw(r, 1, 4),
+                  dims[4] = {draw(r, 0, 3), groups * draw(r, 1, 5), draw(r, 2, 9), draw(r, 3, 20)};
+    n->opset = chance(r, 50) ? 18 : 21;
+    add_tensor(n, r, (int32_t)draw(r, 3, 4), dims);
+    for (int32_t i = 0; i < 2; i++) add_tensor(n, r, 1, n->opset < 21 ? &groups : dims + 1);
+    add_int(n, "num_groups", groups);
+    if (chance(r, 30)) spoil(n, r, 0);
+    n->tolerance = 1e-4f; /* a variance of few elements may nearly cancel */
+}
+
+void make_lp_norm(random_node *n, random_source *r) {
+    const int64_t dims[2] = {draw(r, 0, 9), draw(r, 1, 90)};
+    add_tensor(n, r, 2, dims);
+    float *x = n->inputs[0].data;
+    const float size = chance(r, 20) ? 1e-25f : chance(r, 20) ? 1e25f : chance(r, 10) ? 0 : 1;
+    for (int64_t i = 0; i < dims[0] * dims[1]; i++) x[i] *= size;
+    if (chance(r, 30)) spoil(n, r, 0);
+    n->opset = 22;
+    n->tolerance = 1e-5f;
+}
+
+/* Sizes are constants, as inference needs them. */
+void make_resize(random_node *n, random_source *r) {
+    static const char *const modes[] = {"nearest", "linear", "cubic"};
+    static const char *const transforms[] = {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",
+                                             "align_corners", "asymmetric"};
+    static const char *const roundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
+    const int64_t dims[4] = {draw(r, 1, 2), draw(r, 1, 4), draw(r, 1, 30), draw(r, 1, 70)}, rank = 4;
+    add_tensor(n, r, 4, dims);
+    n->input_count += 2; /* without roi and scales */
+    const tort_tensor *sizes = add_buffer(n, TORT_INT64, 1, &rank);
+    const int32_t kept = (int32_t)draw(r, 2, 4);
+    for (int32_t i = 0; i < 4; i++)
+        ((int64_t *)sizes->data)[i] = i < 2 || i == kept ? dims[i] : chance(r, 30) ? 2 * dims[i] : draw(r, 1, 70);
+    n->constant[3] = true;
+    add_string(n, "mode", modes[draw(r, 0, 2)]);
+    add_string(n, "coordinate_transformation_mode", transforms[draw(r, 0, 4)]);
+    add_string(n, "nearest_mode", roundings[draw(r, 0, 3)]);
+    add_int(n, "antialias", chance(r, 30));
+    add_int(n, "exclude_outside", chance(r, 20));
+    if (chance(r, 30)) spoil(n, r, 0);
+    n->opset = 19;
+    n->tolerance = 1e-5f;
+}
+
+void make_upsample(random_node *n, random_source *r) {
+    const int64_t dims[3] = {draw(r, 1, 6), draw(r, 1, 20), draw(r, 1, 40)}, rank = 3;
+    add_tensor(n, r, 3, dims);
+    add_tensor(n, r, 1, &rank);
+    float *scales = n->inputs[1].data;
+    for (int32_t i = 0; i < 3; i++) scales[i] = i == 0 ? 1 : (float)draw(r, 2, 6) / 2;
+    n->constant[1] = true;
+    add_string(n, "mode", chance(r, 50) ? "nearest" : "linear");
+    n->opset = 9;
+    n->tolerance = 1e-5f;
+}
+
+static void add_caches(random_node *n, random_source *r, int32_t rank, const int64_t *dims) {
+    for (int32_t i = 0; i < 2; i++) add_tensor(n, r, rank, dims);
+}
+
+static void add_positions(random_node *n, random_source *r, int32_t rank, const int64_t *dims, int64_t most) {
+    const tort_tensor *positions = add_buffer(n, TORT_INT64, rank, dims);
+    for (int64_t i = 0; i < tort_count(positions); i++) ((int64_t *)positions->data)[i] = draw(r, 0, most);
+}
+
+void make_rotary(random_node *n, random_source *r) {
+    const int64_t batch = draw(r, 0, 3), heads = draw(r, 1, 4), length = draw(r, 1, 9), half = draw(r, 1, 20);
+    const int64_t size = 2 * half + (chance(r, 30) ? draw(r, 0, 7) : 0);
+    if (chance(r, 50))
+        add_tensor(n, r, 3, (const int64_t[]){batch, length, heads * size});
+    else
+        add_tensor(n, r, 4, (const int64_t[]){batch, heads, length, size});
+    const bool chosen = chance(r, 50);
+    add_caches(n, r, chosen ? 2 : 3, chosen ? (const int64_t[]){12, half} : (const int64_t[]){batch, length, half});
+    if (chosen) add_positions(n, r, 2, (const int64_t[]){batch, length}, 11);
+    add_int(n, "num_heads", heads);
+    add_int(n, "interleaved", draw(r, 0, 1));
+    add_int(n, "rotary_embedding_dim", 2 * half);
+    n->opset = 23;
+    n->tolerance = 1e-5f;
+}
+
+void make_rotary_of_microsoft(random_node *n, random_source *r) {
+    const int64_t batch = draw(r, 1, 3), heads = draw(r, 1, 4), length = draw(r, 1, 9), half = draw(r, 1, 20), one = 1;
+    add_tensor(n, r, 4, (const int64_t[]){batch, heads, length, 2 * half});
+    if (chance(r, 50))
+        add_positions(n, r, 1, &one, 3);
+    else
+        add_positions(n, r, 2, (const int64_t[]){batch, length}, 11);
+    add_caches(n, r, 2, (const int64_t[]){12, half});
+    add_int(n, "interleaved", draw(r, 0, 1));
+    n->opset = 1;
+    n->tolerance = 1e-5f;
+}
