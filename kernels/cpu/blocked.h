@@ -30,6 +30,7 @@ typedef struct tort_blocked_tile {
     const tort_span *spans;
     int64_t span_count;
     const float *weights; /* [channels of all spans][filters] */
+    const float *later;   /* asked for ahead, 16 floats a channel: weights of a tile that comes next */
     const float *bias;    /* [filters] */
     const float *add;     /* as y lies, or NULL */
     float *y;

@@ -346,6 +346,7 @@ static void fill_spans(const conv_job *job, tort_span *span) {
 typedef struct filters {
     int64_t first_block, blocks;
     const float *weights;
+    int64_t channels; /* of all spans: rows of weights */
     const tort_span *spans;
     int64_t span_count;
 } filters;
@@ -359,17 +360,26 @@ static filters filters_of(const conv_job *job, int64_t tile) {
                      .blocks = least(g->tile, whole_filters(g) - first) / TORT_LANES,
                      .weights = job->packed + group * whole_filters(g) * full +
                                 first * channels_of(job->params, g, group) * positions,
+                     .channels = channels_of(job->params, g, group) * positions,
                      .spans = job->spans + group * planes * positions,
                      .span_count = least(planes, job->planes - group * planes) * positions};
 }
 
+/* Weights come from far away, and the first tile of pixels would wait for them: so the tiles before it ask for those of
+ * the next tile of filters, a part each, till all are on their way. */
+static void ask_ahead(const filters *f, tort_blocked_tile *tile) {
+    const int64_t size = f->channels * f->blocks * TORT_LANES, asked = f->channels * TORT_LANES;
+    if (tile->later + asked - f->weights < 2 * size) tile->later += asked;
+}
+
 /* `pixels` of a row, in tiles of about one size. */
-static void make_row(const conv_job *job, tort_blocked_tile *tile, int64_t pixels) {
+static void make_row(const conv_job *job, const filters *f, tort_blocked_tile *tile, int64_t pixels) {
     const int64_t tiles = (pixels + job->simd->blocked_pixels - 1) / job->simd->blocked_pixels;
     const int64_t size = pixels / tiles, larger = pixels % tiles;
     for (int64_t i = 0; i < tiles; i++) {
         tile->pixels = (int32_t)(size + (i < larger));
         job->simd->blocked_tile(tile);
+        ask_ahead(f, tile);
         tile->x += tile->pixels * tile->x_step;
         tile->y += tile->pixels * TORT_LANES;
         if (tile->add) tile->add += tile->pixels * TORT_LANES;
@@ -386,6 +396,7 @@ static void make_band(const conv_job *job, const band *b, const filters *f) {
                               .spans = f->spans,
                               .span_count = f->span_count,
                               .weights = f->weights,
+                              .later = f->weights + f->channels * f->blocks * TORT_LANES,
                               .bias = job->bias + f->first_block * TORT_LANES,
                               .y_block = s->outputs * TORT_LANES,
                               .blocks = (int32_t)f->blocks,
@@ -394,7 +405,7 @@ static void make_band(const conv_job *job, const band *b, const filters *f) {
         tile.x = b->x + row * b->row_step;
         tile.y = job->y + at + done * TORT_LANES;
         tile.add = job->residual ? job->residual + at + done * TORT_LANES : NULL;
-        make_row(job, &tile, least(job->row_length, made - done));
+        make_row(job, f, &tile, least(job->row_length, made - done));
     }
     for (int64_t block = 0; job->finish && block < f->blocks; block++)
         job->simd->finish(&job->params->epilogue, NULL, job->y + at + block * tile.y_block, made * TORT_LANES);

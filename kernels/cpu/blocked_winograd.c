@@ -207,6 +207,7 @@ static void transform_inputs(const winograd_job *job, int64_t first, int64_t cou
 static void multiply(const winograd_job *job, int64_t count, const float *v, const float *weights, int32_t blocks,
                      float *m) {
     const int64_t tiles = (count + job->simd->blocked_pixels - 1) / job->simd->blocked_pixels;
+    const int64_t asked = job->params->channels * TORT_LANES; /* of the next product's weights, by each tile */
     const float zeros[2 * TORT_LANES] = {0};
     tort_blocked_tile tile = {.x_step = TORT_LANES,
                               .spans = job->spans,
@@ -216,12 +217,14 @@ static void multiply(const winograd_job *job, int64_t count, const float *v, con
                               .blocks = blocks};
     tort_simd_bounds(NULL, &tile.bounds);
     for (int64_t k = 0; k < PRODUCTS; k++) {
-        tile.weights = weights + k * job->params->channels * blocks * TORT_LANES;
+        tile.weights = weights + k * asked * blocks;
+        tile.later = tile.weights + asked * blocks;
         for (int64_t i = 0, first = 0; i < tiles; i++, first += tile.pixels) {
             tile.pixels = (int32_t)(count / tiles + (i < count % tiles));
             tile.x = v + (k * job->channel_blocks * job->chunk + first) * TORT_LANES;
             tile.y = m + (k * blocks * job->chunk + first) * TORT_LANES;
             job->simd->blocked_tile(&tile);
+            if (i + 1 < blocks) tile.later += asked;
         }
     }
 }

@@ -36,7 +36,7 @@ INLINE void store_pixels(const tort_blocked_tile *t, int pixels, int vectors, ve
 INLINE void multiply_pixels(const tort_blocked_tile *t, int pixels, int vectors) {
     vector acc[BLOCKED_PIXELS][BLOCKED_VECTORS];
     const int64_t step = t->x_step;
-    const float *w = t->weights;
+    const float *w = t->weights, *later = t->later;
     UNROLL
     for (int i = 0; i < pixels; i++)
         for (int v = 0; v < vectors; v++) acc[i][v] = load(t->bias + v * WIDTH);
@@ -46,6 +46,7 @@ INLINE void multiply_pixels(const tort_blocked_tile *t, int pixels, int vectors)
         for (int64_t c = t->spans[s].count; c > 0; c--) {
             vector row[BLOCKED_VECTORS];
             for (int v = 0; v < vectors; v++) row[v] = load(w + v * WIDTH);
+            __builtin_prefetch(later, 0, 2);
             UNROLL
             for (int i = 0; i < pixels; i++) {
                 const vector factor = broadcast(*pixel_at(groups, step, i));
@@ -53,6 +54,7 @@ INLINE void multiply_pixels(const tort_blocked_tile *t, int pixels, int vectors)
             }
             for (int g = 0; g < (pixels + 3) / 4; g++) groups[g]++;
             w += vectors * WIDTH;
+            later += TORT_LANES;
         }
     }
     store_pixels(t, pixels, vectors, acc);
