@@ -18,6 +18,7 @@ typedef struct tort_candidate {
     const tort_node *node;
     const tort_node_view *view;
     tort_unit *unit; /* gets provider, kernel and label of the row that takes the node */
+    tort_kernel widened; /* the row that was asked last, by tort_provider.widening */
     bool no_loops;   /* a row that runs the plain loop does not do */
     bool alone;      /* nor does one that runs in segments only */
     tort_said said[TORT_MOST_SAID];
