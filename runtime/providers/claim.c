@@ -141,30 +141,24 @@ tort_verdict tort_candidate_ask(tort_candidate *c, tort_link *link, const tort_k
     return tort_no(TORT_NO_LIBRARY, library->cure, "%s", library->message);
 }
 
-/* The row for other types: the provider's own functions around those of the row. */
-static tort_kernel widen(const tort_kernel *widening, const tort_kernel *row) {
-    tort_kernel widened = *row;
-    widened.of = row;
-    widened.claim = widening->claim;
-    widened.size = widening->size;
-    widened.pack_size = widening->pack_size;
-    widened.prepare = widening->prepare;
-    widened.run = widening->run;
-    return widened;
-}
-
-/* Does it keep nothing but packed weights from one call to the next? */
-static bool can_be_widened(const tort_kernel *row) {
-    return row->run && !row->fit && (row->pack_size || !row->prepare);
+bool tort_widen_row(const tort_provider *provider, const tort_kernel *row, tort_kernel *widened) {
+    const tort_kernel *widening = provider->widening;
+    if (!widening || !row->run || row->fit || (row->prepare && !row->pack_size)) return false;
+    *widened = *row;
+    widened->of = row;
+    widened->claim = widening->claim;
+    widened->size = widening->size;
+    widened->pack_size = widening->pack_size;
+    widened->prepare = widening->prepare;
+    widened->run = widening->run;
+    return true;
 }
 
 /* What a row says of the node, and where that is NO_TYPE, what it says by way of its provider's widening: then *kernel
  * becomes c->widened. */
 static tort_verdict ask_row(tort_candidate *c, tort_link *link, const tort_kernel **kernel) {
-    const tort_kernel *widening = link->provider->widening, *row = *kernel;
-    const tort_verdict verdict = tort_candidate_ask(c, link, row);
-    if (verdict.code != TORT_NO_TYPE || !widening || !can_be_widened(row)) return verdict;
-    c->widened = widen(widening, row);
+    const tort_verdict verdict = tort_candidate_ask(c, link, *kernel);
+    if (verdict.code != TORT_NO_TYPE || !tort_widen_row(link->provider, *kernel, &c->widened)) return verdict;
     const tort_verdict again = tort_candidate_ask(c, link, &c->widened);
     if (again.code == TORT_NO_TYPE) return verdict;
     *kernel = &c->widened;
