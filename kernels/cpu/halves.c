@@ -6,14 +6,12 @@
 #define BLOCK 8192 /* elements that a thread converts at least */
 #define BLOCK_TIME 1000 /* nanoseconds, where they are in the second cache */
 
-void tort_halves_widen(const tort_simd *simd, const tort_halves *h, int64_t first, int64_t count) {
-    const uint16_t *from = (const uint16_t *)h->halves + first;
-    (h->type == TORT_FLOAT16 ? simd->from_float16 : simd->from_bfloat16)(from, h->floats + first, count);
+void tort_halves_widen(const tort_simd *simd, tort_type type, const void *halves, float *floats, int64_t count) {
+    (type == TORT_FLOAT16 ? simd->from_float16 : simd->from_bfloat16)(halves, floats, count);
 }
 
-void tort_halves_narrow(const tort_simd *simd, const tort_halves *h, int64_t first, int64_t count) {
-    uint16_t *to = (uint16_t *)h->halves + first;
-    (h->type == TORT_FLOAT16 ? simd->to_float16 : simd->to_bfloat16)(h->floats + first, to, count);
+void tort_halves_narrow(const tort_simd *simd, tort_type type, const float *floats, void *halves, int64_t count) {
+    (type == TORT_FLOAT16 ? simd->to_float16 : simd->to_bfloat16)(floats, halves, count);
 }
 
 typedef struct convert_job {
@@ -34,7 +32,12 @@ static void convert_blocks(void *arg, int64_t begin, int64_t end) {
     for (int64_t block = begin; block < end; block++) {
         for (; block >= before + blocks_of(h); h++) before += blocks_of(h);
         const int64_t first = (block - before) * BLOCK, left = h->count - first;
-        (job->widen ? tort_halves_widen : tort_halves_narrow)(job->simd, h, first, left < BLOCK ? left : BLOCK);
+        const int64_t count = left < BLOCK ? left : BLOCK;
+        uint16_t *halves = (uint16_t *)h->halves + first;
+        if (job->widen)
+            tort_halves_widen(job->simd, h->type, halves, h->floats + first, count);
+        else
+            tort_halves_narrow(job->simd, h->type, h->floats + first, halves, count);
     }
 }
 

@@ -161,10 +161,7 @@ static tort_status widen_constant(tort_prepare *prepare, const tort_widened *w, 
         *floats = weights->data[i] = tort_alloc_aligned(prepare->env, weights->bytes[i]);
         if (!*floats) return tort_out_of_memory(prepare->error, weights->bytes[i]);
     }
-    void *halves;
-    memcpy(&halves, &info->data, sizeof halves); /* drops const: it is only read */
-    const tort_halves h = {.type = info->type, .halves = halves, .floats = *floats, .count = count};
-    tort_halves_widen(device->simd, &h, 0, count);
+    tort_halves_widen(device->simd, info->type, info->data, *floats, count);
     return TORT_OK;
 }
 
@@ -261,12 +258,6 @@ static tort_tensor tile_of(const tort_tensor *whole, const tort_widened_operand 
     return tile;
 }
 
-static void convert_tile(const tort_simd *simd, bool widen, const tort_tensor *halves, int64_t first,
-                         const tort_tensor *tile) {
-    const tort_halves h = {.type = halves->type, .halves = (uint16_t *)halves->data + first, .floats = tile->data};
-    (widen ? tort_halves_widen : tort_halves_narrow)(simd, &h, 0, tile->dims[0]);
-}
-
 static tort_status run_tile(const widened_run *run, const tort_call *inner, tort_tensor *inputs, tort_tensor *outputs,
                             char *buffers, int64_t first, int64_t count) {
     const tort_widened *w = &run->w;
@@ -274,15 +265,18 @@ static tort_status run_tile(const widened_run *run, const tort_call *inner, tort
     for (int32_t i = 0; i < inner->input_count; i++) {
         if (!w->in[i].tiled) continue;
         inputs[i] = tile_of(&run->inputs[i], &w->in[i], buffers, first, count);
+        const tort_tensor *halves = &run->call->inputs[i];
         if (w->in[i].place == TORT_WIDENED_IN_SCRATCH)
-            convert_tile(simd, true, &run->call->inputs[i], first, &inputs[i]);
+            tort_halves_widen(simd, halves->type, (const uint16_t *)halves->data + first, inputs[i].data, count);
     }
     for (int32_t i = 0; i < inner->output_count; i++)
         if (tort_present(&run->outputs[i])) outputs[i] = tile_of(&run->outputs[i], &w->out[i], buffers, first, count);
     const tort_status status = w->row->run(inner);
-    for (int32_t i = 0; i < inner->output_count; i++)
+    for (int32_t i = 0; i < inner->output_count; i++) {
+        const tort_tensor *halves = &run->call->outputs[i];
         if (w->out[i].place == TORT_WIDENED_IN_SCRATCH)
-            convert_tile(simd, false, &run->call->outputs[i], first, &outputs[i]);
+            tort_halves_narrow(simd, halves->type, outputs[i].data, (uint16_t *)halves->data + first, count);
+    }
     return status;
 }
 

@@ -1,10 +1,9 @@
 /* widened_places.c - which operands of a node become floats, and where, see widened.h. */
 #include "kernels/cpu/widened.h"
+#include "kernels/cpu/blocked.h"
 #include "runtime/base/memory.h"
 
 #define HEADER 64 /* bytes of packed weights in which widened.c writes what is packed */
-
-extern const tort_provider tort_provider_cpu;
 
 static bool same_shape(const tort_tensor *a, const tort_tensor *b) {
     bool same = a->rank == b->rank;
@@ -30,7 +29,7 @@ static bool count_elements(const tort_kernel *row, const tort_tensor *tensor, bo
     size_t bytes;
     *count = tort_count(tensor);
     if (row->layout <= 0 || !in_layout || !tort_is_half(tensor->type)) return true;
-    if (!tort_provider_cpu.layouts[row->layout - 1].bytes(tensor, &bytes)) return false;
+    if (!tort_cpu_layouts[row->layout - 1].bytes(tensor, &bytes)) return false;
     *count = (int64_t)(bytes / sizeof(uint16_t));
     return true;
 }

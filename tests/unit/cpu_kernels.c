@@ -118,12 +118,15 @@ static void *in_layout(const opened *cpu, const tort_tensor *plain) {
     ones.data = guarded(bytes);
     marks.data = guarded(bytes);
     placed.data = guarded(bytes);
-    for (int64_t i = 0; i < tort_count(plain); i++) ((float *)ones.data)[i] = 1;
+    for (int64_t i = 0; i < tort_count(plain); i++) tort_store_floats(plain->type, ones.data, i, 1, &(float){1});
     memset(marks.data, 0, bytes);
     convert(cpu, false, &ones, &marks);
     convert(cpu, false, plain, &placed);
-    for (size_t i = 0; i < bytes / sizeof(float); i++)
-        if (((float *)marks.data)[i] == 0) ((float *)placed.data)[i] = NAN;
+    for (int64_t i = 0; i < (int64_t)bytes * 8 / tort_type_bits(plain->type); i++) {
+        float mark;
+        tort_load_floats(plain->type, marks.data, i, 1, &mark);
+        if (mark == 0) tort_store_floats(plain->type, placed.data, i, 1, &(float){NAN});
+    }
     cr_expect(guard_intact(placed.data, bytes), "a conversion wrote behind its output");
     free(ones.data);
     free(marks.data);
