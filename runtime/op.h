@@ -11,7 +11,7 @@
 #include "runtime/graph/graph.h"
 
 /* Of this header and provider.h: an application that brings operators or providers was compiled with this number. */
-#define TORT_PROVIDER_ABI 8u
+#define TORT_PROVIDER_ABI 9u
 
 #ifdef __cplusplus
 extern "C" {
@@ -31,6 +31,7 @@ typedef struct tort_node_view {
     const void *params; /* what resolve made of the node; NULL before */
     const struct tort_model *model;
     const struct tort_segment_view *segment; /* the nodes that it is made of, see provider.h; NULL: it is a node */
+    const struct tort_kernel *kernel;        /* the row that is asked, or that has it; NULL: none yet */
 } tort_node_view;
 
 /* Attributes by name. check.c has made sure of kinds and filled in the defaults of the row, so these cannot fail:
@@ -139,6 +140,7 @@ typedef struct tort_call {
     const void *packed;     /* weights that the kernel's prepare packed; NULL: none */
     void *prepared;         /* of the kernel's prepare */
     void *fitted;           /* of the kernel's fit */
+    const struct tort_kernel *kernel; /* the row whose run this is */
     void *device;           /* of the provider's open */
     void *stream;           /* of the provider's stream_open */
     const tort_env *env;    /* env->parallel_for is set */

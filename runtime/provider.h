@@ -168,6 +168,8 @@ typedef struct tort_kernel {
      * fit. */
     int32_t layout;
     uint32_t layout_inputs, layout_outputs;
+    /* Filled in by the core, see tort_provider.widening: the row that this one runs for other types; NULL: none. */
+    const struct tort_kernel *of;
 } tort_kernel;
 
 /* ---- layouts ----------------------------------------------------------------------------------------------------- */
@@ -268,6 +270,11 @@ typedef struct tort_provider {
      * plan, with which it is kept; `run` runs what was compiled (call->fitted); `unfit` frees it. domain and op are not
      * read; host_inputs is 0: all inputs are in the provider's memory, and plain. */
     const tort_kernel *segments;
+    /* Not NULL: runs nodes by rows that refuse them for their types (NO_TYPE), as those of float16 by rows for float.
+     * Such a row is asked again by a copy of it that has the functions of this one, which find the row itself in
+     * node->kernel->of and call->kernel->of. In reports `name` is appended to the name of the row. Not for rows that
+     * keep more from one call to the next than packed weights. */
+    const tort_kernel *widening;
     /* What its kernels read and write beside plain tensors; ends with a row whose name is NULL. NULL: nothing. */
     const tort_layout *layouts;
     /* Measures what its kernels could do at most, in some tenths of a second, on the threads of env; *peak comes as 0,

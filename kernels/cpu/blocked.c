@@ -1,12 +1,14 @@
 /* blocked.c - the layout of blocked.h: what it holds, how a tensor gets there and back.
  *
- * Read next: simd/blocked_layout.c. */
+ * Read next: simd/blocked_layout.c; blocked_halves.c. */
 #include "kernels/cpu/blocked.h"
+#include "kernels/cpu/halves.h"
 
 #include <string.h>
 
 static bool fits(const tort_info *info) {
-    return info->type == TORT_FLOAT && info->rank >= 3 && info->rank <= 5;
+    const bool numbers = info->type == TORT_FLOAT || tort_is_half(info->type);
+    return numbers && info->rank >= 3 && info->rank <= 5;
 }
 
 /* Elements of one channel. */
@@ -51,6 +53,10 @@ static void convert_blocks(void *arg, int64_t begin, int64_t end) {
 static tort_status convert(const tort_call *call, bool to_plain) {
     const tort_tensor *x = &call->inputs[0];
     const tort_cpu_device *device = call->device;
+    if (tort_is_half(x->type)) {
+        tort_blocked_halves(call, pixels_of(x), to_plain);
+        return TORT_OK;
+    }
     convert_job job = {.simd = device->simd,
                        .from = x->data,
                        .to = call->outputs[0].data,

@@ -71,5 +71,7 @@ void tort_blocked_shape_init(tort_blocked_shape *shape, const tort_sliding *wind
 
 /* Is it for a layout at all? 3 to 5 dimensions of float. */
 extern const tort_layout tort_cpu_layouts[];
+/* A conversion of float16 or bfloat16; `pixels` of a channel. */
+void tort_blocked_halves(const tort_call *call, int64_t pixels, bool to_plain);
 
 #endif

@@ -6,6 +6,7 @@
  * Options: threads=N, isa=v2|v3|v4|neon|plain|auto, mem_limit=SIZE. It must not know files, models or other providers.
  * Read next: conv.c for a family with packed weights, simd/gemm.c for the inner loops. */
 #include "kernels/cpu/blocked.h"
+#include "kernels/cpu/widened.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -273,6 +274,7 @@ static const tort_kernel *const kernels[] = {
     tort_cpu_trees,
     tort_cpu_qgemm,
     tort_cpu_qlinear_binary,
+    tort_cpu_halves,
     reference_kernels,
     NULL,
 };
@@ -293,4 +295,5 @@ const tort_provider tort_provider_cpu = {
     .open = cpu_open,
     .close = cpu_close,
     .peak = tort_cpu_peak,
+    .widening = &tort_cpu_widening,
 };

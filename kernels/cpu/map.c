@@ -122,7 +122,15 @@ static tort_status run_bias_gelu(const tort_call *call) {
 
 #define MAP_ROW(op_, name_, run_) MAP_ROW_OF("", op_, name_, run_)
 #define MAP_ROW_OF(domain_, op_, name_, run_)                                                                          \
-    { .domain = domain_, .op = op_, .name = name_, .claim = tort_cpu_claim_float, .run = run_, .in_place = 1 }
+    {                                                                                                                  \
+        .domain = domain_, .op = op_, .name = name_, .claim = tort_cpu_claim_float, .run = run_, .in_place = 1,        \
+        .layout = TORT_ANY_LAYOUT, .layout_inputs = 1, .layout_outputs = 1                                             \
+    }
+#define BIAS_ROW(op_)                                                                                                  \
+    {                                                                                                                  \
+        .domain = "com.microsoft", .op = op_, .name = "bias_gelu_vectors", .claim = tort_cpu_claim_float,              \
+        .run = run_bias_gelu, .in_place = 1                                                                            \
+    }
 
 const tort_kernel tort_cpu_map[] = {
     MAP_ROW("Exp", "exp_vectors", run_exp),
@@ -138,7 +146,7 @@ const tort_kernel tort_cpu_map[] = {
     MAP_ROW("Gelu", "gelu_vectors", run_gelu),
     MAP_ROW_OF("com.microsoft", "Gelu", "gelu_vectors", run_gelu),
     MAP_ROW_OF("com.microsoft", "QuickGelu", "swish_vectors", run_swish),
-    MAP_ROW_OF("com.microsoft", "FastGelu", "bias_gelu_vectors", run_bias_gelu),
-    MAP_ROW_OF("com.microsoft", "BiasGelu", "bias_gelu_vectors", run_bias_gelu),
+    BIAS_ROW("FastGelu"),
+    BIAS_ROW("BiasGelu"),
     {.op = NULL},
 };

@@ -170,6 +170,11 @@ typedef struct tort_simd {
      * tree, column c of row i is x[c * TORT_TREE_LANES + i]; of one row in as many trees. */
     void (*walk_rows)(const struct tort_tree_record *tree, const float *x, uint32_t bits, float *leaves);
     void (*walk_trees)(const struct tort_tree_record *const *trees, const float *x, uint32_t bits, float *leaves);
+    /* y[i] = x[i]; to 16 bits to the nearest, of two the even one; NaN stays NaN. */
+    void (*from_float16)(const uint16_t *x, float *y, int64_t count);
+    void (*to_float16)(const float *x, uint16_t *y, int64_t count);
+    void (*from_bfloat16)(const uint16_t *x, float *y, int64_t count);
+    void (*to_bfloat16)(const float *x, uint16_t *y, int64_t count);
     /* Does rounds of multiply-adds and nothing else, with *sum, which it overwrites; returns how many. */
     double (*multiply_adds)(int64_t rounds, float *sum);
 } tort_simd;

@@ -118,6 +118,7 @@ tort_status tort_unit_view_open(tort_unit_view *view, const tort_lowered *lowere
     if (unit->segment) return tort_segment_view_open(view, lowered, pass, unit->segment, params, error);
     *view = (tort_unit_view){.node = tort_pass_view(pass, index), .inputs = pass->in};
     view->node.params = params && !tort_is_once(lowered, index) ? params : unit->params;
+    view->node.kernel = unit->kernel;
     return TORT_OK;
 }
 

@@ -97,6 +97,7 @@ static tort_status measure(tort_planned *planned, tort_step *step, tort_error *e
     tort_status status = tort_pass_acquire(pass, step->node, error);
     if (!status && !once) status = tort_resolve_node(&view, params, &scratch, error);
     view.params = params;
+    view.kernel = unit->kernel;
     if (!tort_runs_reference(link->provider, unit->kernel)) scratch = 0; /* resolve asked for the plain loop */
     if (!status && unit->kernel->size) status = unit->kernel->size(&link->target, &view, &scratch, error);
     if (status) tort_error_at_unit(error, lowered, step->node);

@@ -131,7 +131,9 @@ tort_verdict tort_candidate_ask(tort_candidate *c, tort_link *link, const tort_k
         return tort_no(TORT_NO_OP, "", "no plain loop for %s in this build", c->node->op_type);
     if (c->no_loops && tort_runs_reference(link->provider, kernel))
         return tort_no(TORT_NO_OP, "", "%s would run %s by its plain loop", link->provider->name, c->node->op_type);
-    tort_verdict verdict = kernel->claim ? kernel->claim(&link->target, c->view) : tort_yes();
+    tort_node_view view = *c->view;
+    view.kernel = kernel;
+    tort_verdict verdict = kernel->claim ? kernel->claim(&link->target, &view) : tort_yes();
     if (verdict.code == TORT_YES) verdict = tort_layout_claim(c->session, link, kernel, c->view);
     if (verdict.code != TORT_YES || kernel->needs == TORT_LIBRARY_NONE) return verdict;
     const tort_library_state *library = find_library(c, link, kernel->needs);
@@ -139,10 +141,43 @@ tort_verdict tort_candidate_ask(tort_candidate *c, tort_link *link, const tort_k
     return tort_no(TORT_NO_LIBRARY, library->cure, "%s", library->message);
 }
 
-static void take(const tort_candidate *c, int32_t provider, const tort_kernel *kernel) {
+bool tort_widen_row(const tort_provider *provider, const tort_kernel *row, tort_kernel *widened) {
+    const tort_kernel *widening = provider->widening;
+    if (!widening || !row->run || row->fit || (row->prepare && !row->pack_size)) return false;
+    *widened = *row;
+    widened->of = row;
+    widened->claim = widening->claim;
+    widened->size = widening->size;
+    widened->pack_size = widening->pack_size;
+    widened->prepare = widening->prepare;
+    widened->run = widening->run;
+    return true;
+}
+
+/* What a row says of the node, and where that is NO_TYPE, what it says by way of its provider's widening: then *kernel
+ * becomes c->widened. */
+static tort_verdict ask_row(tort_candidate *c, tort_link *link, const tort_kernel **kernel) {
+    const tort_verdict verdict = tort_candidate_ask(c, link, *kernel);
+    if (verdict.code != TORT_NO_TYPE || !tort_widen_row(link->provider, *kernel, &c->widened)) return verdict;
+    const tort_verdict again = tort_candidate_ask(c, link, &c->widened);
+    if (again.code == TORT_NO_TYPE) return verdict;
+    *kernel = &c->widened;
+    return again;
+}
+
+static tort_status take(tort_candidate *c, int32_t provider, const tort_kernel *kernel, tort_error *error) {
+    tort_arena *arena = &c->session->arena;
     c->unit->provider = provider;
     c->unit->kernel = kernel;
     c->unit->label = kernel->name;
+    if (!kernel->of) return TORT_OK;
+    tort_kernel *kept = tort_arena_alloc(arena, sizeof *kept);
+    c->unit->label =
+        tort_arena_format(arena, "%s_%s", kernel->name, c->session->chain[provider].provider->widening->name);
+    if (!kept || !c->unit->label) return tort_out_of_memory(error, sizeof *kept);
+    *kept = *kernel;
+    c->unit->kernel = kept;
+    return TORT_OK;
 }
 
 /* Offers the node to the rows of one provider. Keeps its refusals; true when a row took the node. */
@@ -152,16 +187,17 @@ static bool ask_rows(tort_candidate *c, int32_t provider, tort_error *error, tor
     const tort_kernel *furthest_kernel = NULL;
     int32_t before = c->said_count;
     for (const tort_kernel *const *table = link->provider->kernels; *table; table++) {
-        for (const tort_kernel *kernel = *table; kernel->op; kernel++) {
-            if (!kernel_matches(c, link, kernel)) continue;
-            tort_verdict verdict = tort_candidate_ask(c, link, kernel);
+        for (const tort_kernel *row = *table; row->op; row++) {
+            if (!kernel_matches(c, link, row)) continue;
+            const tort_kernel *kernel = row;
+            tort_verdict verdict = ask_row(c, link, &kernel);
             if (verdict.code == TORT_YES) {
-                take(c, provider, kernel);
+                *status = take(c, provider, kernel, error);
                 return true;
             }
-            *status = keep(c, provider, kernel->name, &verdict, error);
+            *status = keep(c, provider, row->name, &verdict, error);
             if (*status) return false;
-            if (verdict.code >= furthest.code) furthest = verdict, furthest_kernel = kernel;
+            if (verdict.code >= furthest.code) furthest = verdict, furthest_kernel = row;
         }
     }
     c->said_count = before; /* the whole provider refuses: only the row that got furthest speaks */
@@ -171,12 +207,13 @@ static bool ask_rows(tort_candidate *c, int32_t provider, tort_error *error, tor
 
 /* The first row behind the one that has the node, which claims it; NULL: none does. */
 static const tort_kernel *find_behind(tort_candidate *c, tort_link *link) {
+    const tort_kernel *now = c->unit->kernel->of ? c->unit->kernel->of : c->unit->kernel;
     bool behind = false;
     for (const tort_kernel *const *table = link->provider->kernels; *table; table++)
-        for (const tort_kernel *kernel = *table; kernel->op; kernel++) {
-            if (behind && kernel_matches(c, link, kernel) && tort_candidate_ask(c, link, kernel).code == TORT_YES)
-                return kernel;
-            behind = behind || kernel == c->unit->kernel;
+        for (const tort_kernel *row = *table; row->op; row++) {
+            const tort_kernel *kernel = row;
+            if (behind && kernel_matches(c, link, row) && ask_row(c, link, &kernel).code == TORT_YES) return kernel;
+            behind = behind || row == now;
         }
     return NULL;
 }
@@ -192,7 +229,7 @@ tort_status tort_candidate_move_on(tort_candidate *c, const tort_verdict *verdic
     c->said_count = unit->said_count;
     if (c->said_count) memcpy(c->said, unit->said, (size_t)c->said_count * sizeof *c->said);
     tort_status status = keep(c, unit->provider, unit->kernel->name, verdict, error);
-    take(c, unit->provider, next);
+    if (!status) status = take(c, unit->provider, next, error);
     unit->packed_bytes = 0;
     unit->consumed = 0;
     if (!status) status = tort_candidate_size_packing(c, error);
@@ -253,12 +290,11 @@ tort_status tort_candidate_claim(tort_candidate *c, int32_t provider, const char
     verdict = tort_no(TORT_NO_OP, "", "there is no kernel of this name for %s", c->node->op_type);
     c->alone = true;
     for (const tort_kernel *const *table = link->provider->kernels; *table; table++) {
-        for (const tort_kernel *kernel = *table; kernel->op; kernel++) {
-            if (strcmp(kernel->name, name) != 0 || !kernel_matches(c, link, kernel)) continue;
-            verdict = tort_candidate_ask(c, link, kernel);
-            if (verdict.code != TORT_YES) continue;
-            take(c, provider, kernel);
-            return TORT_OK;
+        for (const tort_kernel *row = *table; row->op; row++) {
+            const tort_kernel *kernel = row;
+            if (strcmp(row->name, name) != 0 || !kernel_matches(c, link, row)) continue;
+            verdict = ask_row(c, link, &kernel);
+            if (verdict.code == TORT_YES) return take(c, provider, kernel, error);
         }
     }
     return refused(c, provider, name, &verdict, error);
@@ -292,7 +328,9 @@ tort_status tort_candidate_size_packing(tort_candidate *c, tort_error *error) {
     tort_unit *unit = c->unit;
     if (unit->provider < 0 || !unit->kernel->pack_size) return TORT_OK;
     const tort_target *target = &c->session->chain[unit->provider].target;
-    return unit->kernel->pack_size(target, c->view, &unit->packed_bytes, &unit->consumed, error);
+    tort_node_view view = *c->view;
+    view.kernel = unit->kernel;
+    return unit->kernel->pack_size(target, &view, &unit->packed_bytes, &unit->consumed, error);
 }
 
 tort_status tort_candidate_store(tort_candidate *c, tort_error *error) {

@@ -18,6 +18,7 @@ typedef struct tort_candidate {
     const tort_node *node;
     const tort_node_view *view;
     tort_unit *unit; /* gets provider, kernel and label of the row that takes the node */
+    tort_kernel widened; /* the row that was asked last, by tort_provider.widening */
     bool no_loops;   /* a row that runs the plain loop does not do */
     bool alone;      /* nor does one that runs in segments only */
     tort_said said[TORT_MOST_SAID];
@@ -32,6 +33,8 @@ bool tort_only_tensors(const tort_node_view *view);
 tort_status tort_candidate_resolve(tort_candidate *candidate, tort_node_view *view, tort_error *error);
 /* What one row says, and the library that it needs. */
 tort_verdict tort_candidate_ask(tort_candidate *candidate, tort_link *link, const tort_kernel *kernel);
+/* The row for other types: a copy with the functions of the provider's widening. False: there is none. */
+bool tort_widen_row(const tort_provider *provider, const tort_kernel *row, tort_kernel *widened);
 /* Begins with what was said of the unit before, and adds why it is in no segment of the provider. */
 tort_status tort_candidate_keep_out(tort_candidate *candidate, int32_t provider, const tort_verdict *verdict,
                                     tort_error *error);

@@ -241,6 +241,7 @@ static tort_status resolve_live(tort_frame *frame, const tort_step *step, tort_n
     memset(frame->params, 0, frame->params_bytes);
     tort_status status = once ? TORT_OK : tort_resolve_node(view, frame->params, &scratch, error);
     view->params = once ? unit->params : frame->params;
+    view->kernel = kernel;
     if (!tort_runs_reference(link->provider, kernel)) scratch = 0; /* resolve asked for the plain loop */
     if (!status && kernel->size) status = kernel->size(&link->target, view, &scratch, error);
     if (!status) status = reserve_scratch(frame, link->memory, scratch, error);

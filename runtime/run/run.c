@@ -67,6 +67,7 @@ static tort_status run_kernel(tort_frame *frame, const tort_step *step, tort_err
                       .packed = unit->packed,
                       .prepared = unit->prepared,
                       .fitted = step->dynamic ? frame->fitted : planned->fitted[step - planned->plan.steps],
+                      .kernel = unit->kernel,
                       .device = link->device,
                       .stream = frame->context->streams[link->memory],
                       .env = step->values ? &frame->context->value_env : &frame->context->env,

@@ -605,6 +605,8 @@ const kernel_case kernel_cases[] = {
     {"com.microsoft", "QLinearAdd", "qlinear_binary", make_qlinear_binary, NULL},
     {"com.microsoft", "QLinearConv", "qlinear_conv_packed_gemm", make_qlinear_conv_of_microsoft, NULL},
     {"com.microsoft", "QLinearMul", "qlinear_binary", make_qlinear_binary, NULL},
+    {"", "Cast", "cast_halves", make_cast, NULL},
+    {"", "CastLike", "cast_halves", make_cast_like, NULL},
     {"ai.onnx.ml", "TreeEnsembleRegressor", "trees_packed", make_tree_regressor, NULL},
     {"ai.onnx.ml", "TreeEnsembleClassifier", "trees_packed", make_tree_classifier, NULL},
     {"ai.onnx.ml", "TreeEnsemble", "trees_packed", make_tree_ensemble, NULL},

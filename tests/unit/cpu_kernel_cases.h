@@ -79,6 +79,10 @@ void make_blocked_batch_norm(random_node *n, random_source *r);
 void make_channel_pair(random_node *n, random_source *r);
 void make_blocked_concat(random_node *n, random_source *r);
 
+/* cpu_halves.c */
+void make_cast(random_node *n, random_source *r);
+void make_cast_like(random_node *n, random_source *r);
+
 /* cpu_kernel_cases_microsoft.c */
 void add_operator_activation(random_node *n, random_source *r, bool exact);
 void make_dynamic_pads(random_node *n, random_source *r);

@@ -12,6 +12,7 @@
 #include "ops/numeric.h"
 #include "runtime/graph/infer.h"
 #include "runtime/provider.h"
+#include "runtime/providers/claim.h"
 #include "runtime/base/threads.h"
 #include "tests/unit/cpu_kernel_cases.h"
 
@@ -55,8 +56,22 @@ static void fill_call(tort_call *call, const random_node *random, tort_tensor *i
                         .env = &cpu->env};
 }
 
+/* How far apart two results in a half type may be that came to nearly the same in float: a few units in the last place
+ * of the largest element, as parts of a sum may cancel. */
+static double slack_of(const tort_tensor *wanted) {
+    const double unit = wanted->type == TORT_FLOAT16 ? 0x1p-10 : wanted->type == TORT_BFLOAT16 ? 0x1p-7 : 0;
+    double largest = 0;
+    for (int64_t i = 0; unit > 0 && i < tort_count(wanted); i++) {
+        double want;
+        tort_load_doubles(wanted->type, wanted->data, i, 1, &want);
+        if (isfinite(want) && fabs(want) > largest) largest = fabs(want);
+    }
+    return 4 * unit * largest;
+}
+
 static void compare(const tort_tensor *wanted, const tort_tensor *found, float tolerance, const char *label) {
     const double relative = tolerance > 0 ? (double)tolerance : 1e-6, absolute = (double)tolerance / 10;
+    const double slack = slack_of(wanted);
     for (int64_t i = 0; i < tort_count(wanted); i++) {
         double want, got;
         tort_load_doubles(wanted->type, wanted->data, i, 1, &want);
@@ -64,6 +79,7 @@ static void compare(const tort_tensor *wanted, const tort_tensor *found, float t
         if (got == want || (isnan(got) && isnan(want))) continue;
         /* A step of an activation in float may overflow where its end just does not. */
         if (tolerance > 0 && fabs(want) > 1e37 && isinf(got) && signbit(got) == signbit(want)) continue;
+        if (fabs(got - want) <= slack) continue;
         if (wanted->type == TORT_FLOAT && fabs(got - want) <= absolute + relative * fabs(want)) continue;
         cr_expect(false, "%s: element %lld is %g, the plain loop makes %g", label, (long long)i, got, want);
         return;
@@ -102,12 +118,15 @@ static void *in_layout(const opened *cpu, const tort_tensor *plain) {
     ones.data = guarded(bytes);
     marks.data = guarded(bytes);
     placed.data = guarded(bytes);
-    for (int64_t i = 0; i < tort_count(plain); i++) ((float *)ones.data)[i] = 1;
+    for (int64_t i = 0; i < tort_count(plain); i++) tort_store_floats(plain->type, ones.data, i, 1, &(float){1});
     memset(marks.data, 0, bytes);
     convert(cpu, false, &ones, &marks);
     convert(cpu, false, plain, &placed);
-    for (size_t i = 0; i < bytes / sizeof(float); i++)
-        if (((float *)marks.data)[i] == 0) ((float *)placed.data)[i] = NAN;
+    for (int64_t i = 0; i < (int64_t)bytes * 8 / tort_type_bits(plain->type); i++) {
+        float mark;
+        tort_load_floats(plain->type, marks.data, i, 1, &mark);
+        if (mark == 0) tort_store_floats(plain->type, placed.data, i, 1, &(float){NAN});
+    }
     cr_expect(guard_intact(placed.data, bytes), "a conversion wrote behind its output");
     free(ones.data);
     free(marks.data);
@@ -171,6 +190,7 @@ static bool run_row(const tort_kernel *row, const random_node *random, tort_node
     if (row->claim && row->claim(&cpu->target, view).code != TORT_YES) return false;
     fill_call(&call, random, inputs, &output, cpu);
     call.params = view->params;
+    call.kernel = row;
     memcpy(infos, view->inputs, (size_t)random->input_count * sizeof *infos);
     for (int32_t i = 0; i < random->input_count; i++)
         if (tort_present(&random->inputs[i])) infos[i].data = random->constant[i] ? random->inputs[i].data : NULL;
@@ -207,15 +227,42 @@ static bool run_row(const tort_kernel *row, const random_node *random, tort_node
     return true;
 }
 
-/* One random node: infers, resolves, runs the plain loop and the row. False: not valid, or refused. */
-static bool run_round(const kernel_case *kernel, const tort_kernel *row, const opened *cpu, uint64_t seed,
-                      const char *label) {
+/* Every input of float becomes one of a half type; TORT_FLOAT: all stays as it is. False: there is none. */
+static bool to_halves(random_node *random, tort_type half) {
+    bool any = half == TORT_FLOAT;
+    for (int32_t i = 0; i < random->input_count; i++) {
+        tort_tensor *tensor = &random->inputs[i];
+        if (tensor->type != TORT_FLOAT || half == TORT_FLOAT) continue;
+        const int64_t count = tort_count(tensor);
+        void *halves = malloc((size_t)count * sizeof(uint16_t) + 64);
+        cr_assert(halves);
+        tort_store_floats(half, halves, 0, count, tensor->data);
+        free(tensor->data);
+        tensor->data = halves;
+        tensor->type = half;
+        any = true;
+    }
+    return any;
+}
+
+/* The row, or by the provider's widening, where it refuses the types. */
+static const tort_kernel *row_for(const tort_kernel *row, const tort_node_view *view, const tort_target *target,
+                                  tort_kernel *widened) {
+    if (!row->claim || row->claim(target, view).code != TORT_NO_TYPE) return row;
+    return tort_widen_row(&tort_provider_cpu, row, widened) ? widened : row;
+}
+
+typedef enum outcome { INVALID, REFUSED, TAKEN } outcome;
+
+/* One random node: infers, resolves, runs the plain loop and the row. */
+static outcome run_round(const kernel_case *kernel, const tort_kernel *row, tort_type half, const opened *cpu,
+                      uint64_t seed, const char *label) {
     random_node random = {0};
     random_source source = {seed};
     tort_error error = {0};
     tort_pass pass;
-    bool taken = false;
-    tort_model *model = make_random_node(kernel, &random, &source, &cpu->env)
+    outcome came_to = INVALID;
+    tort_model *model = make_random_node(kernel, &random, &source, &cpu->env) && to_halves(&random, half)
                             ? random_node_model(kernel, &random, &cpu->env, &error)
                             : NULL;
     if (model) {
@@ -237,6 +284,9 @@ static bool run_round(const kernel_case *kernel, const tort_kernel *row, const o
         tort_resolve resolve = {.node = &view, .params = params, .error = &error};
         if (view.op->resolve) cr_assert(view.op->resolve(&resolve) == TORT_OK, "%s: %s", label, error.msg);
         view.params = params;
+        tort_kernel widened;
+        row = row_for(row, &view, &cpu->target, &widened);
+        view.kernel = row;
         tort_tensor inputs[MAX_INPUTS], expected = {.type = view.outputs[0].type, .rank = view.outputs[0].rank};
         memcpy(expected.dims, view.outputs[0].dims, sizeof expected.dims);
         size_t bytes;
@@ -247,7 +297,7 @@ static bool run_round(const kernel_case *kernel, const tort_kernel *row, const o
         call.params = params;
         call.scratch = guarded(resolve.scratch_bytes);
         cr_assert(view.op->reference(&call) == TORT_OK);
-        taken = run_row(row, &random, &view, cpu, &expected, label);
+        came_to = run_row(row, &random, &view, cpu, &expected, label) ? TAKEN : REFUSED;
         free(call.scratch);
         free(expected.data);
         free(params);
@@ -255,7 +305,7 @@ static bool run_round(const kernel_case *kernel, const tort_kernel *row, const o
         tort_model_free(model);
     }
     free_random_node(&random);
-    return taken;
+    return came_to;
 }
 
 /* ---- tests ------------------------------------------------------------------------------------------------------- */
@@ -303,7 +353,7 @@ static void run_cases(const char *isa) {
         for (uint64_t seed = 1; seed <= ROUNDS; seed++) {
             char label[80];
             snprintf(label, sizeof label, "%s of %s, isa %s, seed %d", wanted->kernel, wanted->op, isa, (int)seed);
-            taken += run_round(wanted, row, &cpu, seed * 7919 + c, label);
+            taken += run_round(wanted, row, TORT_FLOAT, &cpu, seed * 7919 + c, label) == TAKEN;
         }
         cr_expect(taken >= ROUNDS / 2, "%s of %s took %d of %d nodes", wanted->kernel, wanted->op, (int)taken, ROUNDS);
     }
@@ -318,6 +368,40 @@ Test(cpu_kernels, equal_the_plain_loops) {
 Test(cpu_kernels, of_every_instruction_set) {
     static const char *const sets[] = {"v2", "v3", "v4", "neon"};
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) run_cases(sets[i]);
+}
+
+/* The row in a half type, where the operator takes that: by itself, or by the provider's widening. */
+static void run_halves(const kernel_case *wanted, const opened *cpu, tort_type half, uint64_t first, const char *isa) {
+    const tort_kernel *row = find_row(wanted);
+    int32_t valid = 0, taken = 0;
+    cr_assert(row, "no row %s for %s", wanted->kernel, wanted->op);
+    for (uint64_t seed = first; seed < first + ROUNDS / 4; seed++) {
+        char label[96];
+        snprintf(label, sizeof label, "%s of %s in %s, isa %s, seed %d", wanted->kernel, wanted->op,
+                 tort_type_name(half), isa, (int)seed);
+        const outcome came_to = run_round(wanted, row, half, cpu, seed * 104729, label);
+        valid += came_to != INVALID;
+        taken += came_to == TAKEN;
+    }
+    cr_expect(taken > 0 || valid == 0, "%s of %s took none of %d nodes in %s", wanted->kernel, wanted->op, (int)valid,
+              tort_type_name(half));
+}
+
+static void run_half_cases(const char *isa) {
+    opened cpu;
+    if (!open_cpu(isa, &cpu)) return;
+    for (size_t c = 0; kernel_cases[c].op; c++) {
+        if (strcmp(kernel_cases[c].kernel, "cast_halves") == 0) continue; /* its cases have halves already */
+        run_halves(&kernel_cases[c], &cpu, TORT_FLOAT16, 1, isa);
+        run_halves(&kernel_cases[c], &cpu, TORT_BFLOAT16, 1001, isa);
+    }
+    tort_provider_cpu.close(cpu.device);
+    tort_pool_destroy(cpu.pool);
+}
+
+Test(cpu_kernels, of_halves_equal_the_plain_loops) {
+    static const char *const sets[] = {"v2", "v3", "v4", "neon"};
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) run_half_cases(sets[i]);
 }
 
 Test(cpu_kernels, every_row_has_a_case) {

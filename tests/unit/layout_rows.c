@@ -141,13 +141,13 @@ static int32_t count_all(const tort_lowered *lowered) {
     return count;
 }
 
-/* Tries every choice of the units that have one. */
+/* Tries every choice of the units of the first provider that have one. */
 static int32_t find_fewest(tort_lowered *lowered) {
     tort_unit *units[20];
     int32_t count = 0, fewest = INT32_MAX;
     for (int32_t n = 0; n < lowered->graph.node_count; n++) {
         tort_unit *unit = &lowered->units[n];
-        if (unit->provider < 0 || unit->kernel->layout != TORT_ANY_LAYOUT || !unit->layout_inputs) continue;
+        if (unit->provider != 0 || unit->kernel->layout != TORT_ANY_LAYOUT || !unit->layout_inputs) continue;
         cr_assert_lt(count, 20);
         units[count++] = unit;
     }

@@ -43,5 +43,9 @@ const tort_simd SIMD(tort_simd) = {
     .shift_columns = SIMD(tort_simd_shift_columns),
     .walk_rows = SIMD(tort_simd_walk_rows),
     .walk_trees = SIMD(tort_simd_walk_trees),
+    .from_float16 = SIMD(tort_simd_from_float16),
+    .to_float16 = SIMD(tort_simd_to_float16),
+    .from_bfloat16 = SIMD(tort_simd_from_bfloat16),
+    .to_bfloat16 = SIMD(tort_simd_to_bfloat16),
     .multiply_adds = SIMD(tort_simd_multiply_adds),
 };

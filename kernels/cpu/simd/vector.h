@@ -133,6 +133,10 @@ void SIMD(tort_simd_blocked_scale)(const float *x, float *y, int64_t pixels, con
 void SIMD(tort_simd_to_block)(const float *plain, float *block, int64_t pixels, int32_t channels);
 void SIMD(tort_simd_from_block)(const float *block, float *plain, int64_t pixels, int32_t channels);
 void SIMD(tort_simd_finish)(const tort_epilogue *epilogue, const float *residual, float *values, int64_t count);
+void SIMD(tort_simd_from_float16)(const uint16_t *x, float *y, int64_t count);
+void SIMD(tort_simd_to_float16)(const float *x, uint16_t *y, int64_t count);
+void SIMD(tort_simd_from_bfloat16)(const uint16_t *x, float *y, int64_t count);
+void SIMD(tort_simd_to_bfloat16)(const float *x, uint16_t *y, int64_t count);
 double SIMD(tort_simd_multiply_adds)(int64_t rounds, float *sum);
 extern const tort_map_loop SIMD(tort_simd_maps)[TORT_MAP_COUNT];
 

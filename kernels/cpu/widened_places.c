@@ -1,0 +1,96 @@
+/* widened_places.c - which operands of a node become floats, and where, see widened.h. */
+#include "kernels/cpu/widened.h"
+#include "kernels/cpu/blocked.h"
+#include "runtime/base/memory.h"
+
+#define HEADER 64 /* bytes of packed weights in which widened.c writes what is packed */
+
+static bool same_shape(const tort_tensor *a, const tort_tensor *b) {
+    bool same = a->rank == b->rank;
+    for (int32_t d = 0; same && d < a->rank; d++) same = a->dims[d] == b->dims[d];
+    return same;
+}
+
+/* Are all operands that the row reads and writes element by element of one shape, or single elements? */
+static bool is_by_element(const tort_widened *w) {
+    const tort_kernel *row = w->row;
+    bool same = row->layout == TORT_ANY_LAYOUT;
+    for (int32_t i = 0; same && i < w->input_count; i++)
+        same = !tort_present(&w->inputs[i]) || tort_count(&w->inputs[i]) == 1 ||
+               (row->layout_inputs >> i & 1 && same_shape(&w->inputs[i], &w->outputs[0]));
+    for (int32_t i = 0; same && i < w->output_count; i++)
+        same = !tort_present(&w->outputs[i]) ||
+               (row->layout_outputs >> i & 1 && same_shape(&w->outputs[i], &w->outputs[0]));
+    return same;
+}
+
+/* Elements of an operand, with those that only fill the row's layout. False: more than can be counted. */
+static bool count_elements(const tort_kernel *row, const tort_tensor *tensor, bool in_layout, int64_t *count) {
+    size_t bytes;
+    *count = tort_count(tensor);
+    if (row->layout <= 0 || !in_layout || !tort_is_half(tensor->type)) return true;
+    if (!tort_cpu_layouts[row->layout - 1].bytes(tensor, &bytes)) return false;
+    *count = (int64_t)(bytes / sizeof(uint16_t));
+    return true;
+}
+
+static bool put(tort_widened_operand *operand, size_t *total, int64_t count) {
+    operand->offset = *total;
+    return tort_cpu_reserve_floats(total, count);
+}
+
+static bool put_in_scratch(tort_widened *w, tort_widened_operand *operand) {
+    operand->place = TORT_WIDENED_IN_SCRATCH;
+    return operand->tiled ? put(operand, &w->tile_bytes, TORT_WIDENED_TILE)
+                          : put(operand, &w->scratch_bytes, operand->count);
+}
+
+static bool put_input(tort_widened *w, int32_t i) {
+    const tort_tensor *tensor = &w->inputs[i];
+    const bool listed = w->row->layout_inputs >> i & 1;
+    tort_widened_operand *operand = &w->in[i];
+    *operand = (tort_widened_operand){.place = TORT_WIDENED_AS_IT_IS};
+    if (!tort_present(tensor)) return true;
+    if (!count_elements(w->row, tensor, listed, &operand->count)) return false;
+    operand->tiled = w->tiles && listed && same_shape(tensor, &w->outputs[0]);
+    if (!tort_is_half(tensor->type) || w->consumed >> i & 1) return true;
+    if (!(w->constants >> i & 1)) return put_in_scratch(w, operand);
+    operand->place = TORT_WIDENED_PACKED;
+    return put(operand, &w->packed_bytes, operand->count);
+}
+
+/* Output 0 goes over the floats of an input over which the row may write it. */
+static bool take_over(const tort_widened *w, tort_widened_operand *output) {
+    for (int32_t i = 0; i < w->input_count; i++) {
+        const tort_widened_operand *input = &w->in[i];
+        if (!(w->row->in_place >> i & 1) || input->place != TORT_WIDENED_IN_SCRATCH ||
+            input->tiled != output->tiled || input->count != output->count ||
+            !same_shape(&w->inputs[i], &w->outputs[0]))
+            continue;
+        output->place = TORT_WIDENED_IN_SCRATCH;
+        output->offset = input->offset;
+        return true;
+    }
+    return false;
+}
+
+static bool put_output(tort_widened *w, int32_t i) {
+    const tort_tensor *tensor = &w->outputs[i];
+    tort_widened_operand *operand = &w->out[i];
+    *operand = (tort_widened_operand){.place = TORT_WIDENED_AS_IT_IS, .tiled = w->tiles};
+    if (!tort_present(tensor)) return true;
+    if (!count_elements(w->row, tensor, w->row->layout_outputs >> i & 1, &operand->count)) return false;
+    if (!tort_is_half(tensor->type)) return true;
+    return (i == 0 && take_over(w, operand)) || put_in_scratch(w, operand);
+}
+
+bool tort_widened_arrange(tort_widened *w) {
+    bool fits = true;
+    w->packed_bytes = HEADER;
+    w->scratch_bytes = 0;
+    w->tiles = is_by_element(w);
+    w->tile_bytes = w->tiles ? TORT_HOST_ALIGN : 0; /* before the first: what a thread came to */
+    for (int32_t i = 0; fits && i < w->input_count; i++) fits = put_input(w, i);
+    for (int32_t i = 0; fits && i < w->output_count; i++) fits = put_output(w, i);
+    return fits;
+}

@@ -1,0 +1,133 @@
+/* cpu_halves.c - float16 and bfloat16: conversions of every instruction set against those of ops/, and whole nodes in
+ * sessions, whose reports say that they ran widened. The rows themselves: cpu_kernels.c. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cpu/simd.h"
+#include "ops/numeric.h"
+#include "runtime/provider.h"
+#include "tests/unit/cpu_kernel_cases.h"
+
+/* ---- the case of the row for Cast -------------------------------------------------------------------------------- */
+
+static void cast_inputs(random_node *n, random_source *r, bool narrow) {
+    static const float special[] = {0.0f,     -0.0f,     INFINITY, -INFINITY, NAN,       65504,
+                                    65519.9f, -65520.0f, 0x1p-24f, 0x1p-25f,  -0x1p-15f, 3.4e38f};
+    const int64_t dims[2] = {draw(r, 0, 5), draw(r, 1, 9000)};
+    add_tensor(n, r, 2, dims);
+    tort_tensor *x = &n->inputs[0];
+    const int64_t count = tort_count(x);
+    float *data = x->data;
+    for (int64_t i = 0; i < count; i++)
+        data[i] = chance(r, 20) ? special[draw(r, 0, 11)] : data[i] * (float)draw(r, 1, 99999);
+    if (narrow) return;
+    x->type = chance(r, 50) ? TORT_FLOAT16 : TORT_BFLOAT16;
+    uint16_t *halves = malloc((size_t)count * sizeof *halves + 64);
+    cr_assert(halves);
+    tort_store_floats(x->type, halves, 0, count, data);
+    free(data);
+    x->data = halves;
+}
+
+void make_cast(random_node *n, random_source *r) {
+    const bool narrow = chance(r, 50);
+    cast_inputs(n, r, narrow);
+    add_int(n, "to", narrow ? (chance(r, 50) ? TORT_FLOAT16 : TORT_BFLOAT16) : TORT_FLOAT);
+    n->opset = 21;
+}
+
+void make_cast_like(random_node *n, random_source *r) {
+    const int64_t one = 1;
+    const bool narrow = chance(r, 50);
+    cast_inputs(n, r, narrow);
+    add_tensor(n, r, 1, &one);
+    if (narrow) {
+        n->inputs[1].type = TORT_FLOAT16;
+        memset(n->inputs[1].data, 0, sizeof(uint16_t));
+    }
+    n->opset = 21;
+}
+
+/* ---- conversions ------------------------------------------------------------------------------------------------- */
+
+static const uint32_t sets[] = {TORT_CPU_V2, TORT_CPU_V3, TORT_CPU_V4, TORT_CPU_NEON};
+
+/* The table of a set; NULL: this machine has not its instructions. */
+static const tort_simd *table_of(uint32_t set) {
+    extern const tort_provider tort_provider_cpu;
+    const tort_env env = tort_env_complete(NULL);
+    const tort_provider_config config = {.provider = "cpu", .env = &env};
+    tort_target target;
+    tort_condition condition;
+    void *device;
+    tort_provider_cpu.open(&config, &device, &target, &condition);
+    tort_provider_cpu.close(device);
+    return target.instructions & set ? tort_simd_choose(set) : NULL;
+}
+
+static bool same_float(float a, float b) {
+    return (isnan(a) && isnan(b)) || memcmp(&a, &b, sizeof a) == 0;
+}
+
+Test(cpu_halves, every_half_becomes_its_float) {
+    static uint16_t halves[65536 + 3];
+    static float wanted[65536 + 3], found[65536 + 3];
+    for (int32_t i = 0; i < 65536 + 3; i++) halves[i] = (uint16_t)i;
+    for (size_t s = 0; s < sizeof sets / sizeof *sets; s++) {
+        const tort_simd *simd = table_of(sets[s]);
+        for (int32_t wide = 0; simd && wide < 2; wide++) {
+            const tort_type type = wide ? TORT_BFLOAT16 : TORT_FLOAT16;
+            tort_load_floats(type, halves, 0, 65539, wanted);
+            (wide ? simd->from_bfloat16 : simd->from_float16)(halves, found, 65539);
+            for (int32_t i = 0; i < 65539; i++)
+                cr_expect(same_float(wanted[i], found[i]), "%s: %s 0x%04x is %g, expected %g", simd->name,
+                          tort_type_name(type), halves[i], (double)found[i], (double)wanted[i]);
+        }
+    }
+}
+
+/* Of a half, the number in the middle to the next one, and what is just below and above both. */
+static int32_t add_neighbours(uint32_t bits, uint32_t middle, float *floats) {
+    const uint32_t around[] = {bits - 1, bits, bits + 1, bits + middle - 1, bits + middle, bits + middle + 1};
+    memcpy(floats, around, sizeof around);
+    return 6;
+}
+
+static void check_rounding(const tort_simd *simd, tort_type type, const float *floats, int32_t count) {
+    static uint16_t wanted[65536 * 6], found[65536 * 6 + 1];
+    found[count] = 0x5a5a;
+    tort_store_floats(type, wanted, 0, count, floats);
+    (type == TORT_FLOAT16 ? simd->to_float16 : simd->to_bfloat16)(floats, found, count);
+    cr_expect_eq(found[count], 0x5a5a, "%s wrote behind its output", simd->name);
+    for (int32_t i = 0; i < count; i++) {
+        float want, got;
+        tort_load_floats(type, wanted, i, 1, &want);
+        tort_load_floats(type, found, i, 1, &got);
+        if (!same_float(want, got))
+            cr_assert(false, "%s: %a as %s is %a, expected %a", simd->name, (double)floats[i], tort_type_name(type),
+                      (double)got, (double)want);
+    }
+}
+
+Test(cpu_halves, floats_round_to_the_nearest_half) {
+    static float floats[65536 * 6];
+    for (size_t s = 0; s < sizeof sets / sizeof *sets; s++) {
+        const tort_simd *simd = table_of(sets[s]);
+        for (int32_t wide = 0; simd && wide < 2; wide++) {
+            const tort_type type = wide ? TORT_BFLOAT16 : TORT_FLOAT16;
+            int32_t count = 0;
+            for (uint32_t code = 0; code < 65536; code++) {
+                const uint16_t half = (uint16_t)code;
+                float value;
+                uint32_t bits;
+                tort_load_floats(type, &half, 0, 1, &value);
+                memcpy(&bits, &value, sizeof bits);
+                count += add_neighbours(bits, wide ? 0x8000u : 0x1000u, floats + count);
+            }
+            check_rounding(simd, type, floats, count);
+            for (int32_t rest = 0; rest < 40; rest++) check_rounding(simd, type, floats + 6000, rest);
+        }
+    }
+}
