@@ -40,8 +40,8 @@ class Answer:
 class Harness:
     """tinyort: one process for many cases, started again after one that ended it."""
 
-    def __init__(self, path, errors):
-        self.path, self.errors, self.process = path, errors, None
+    def __init__(self, path, errors, chain=None):
+        self.path, self.errors, self.chain, self.process = path, errors, chain, None
 
     def _start(self):
         self.log = open(self.errors, "wb")
@@ -79,7 +79,7 @@ class Harness:
     def send(self, case):
         if self.process is None:
             self._start()
-        chain, model = case.chain.encode(), case.model.SerializeToString()
+        chain, model = (self.chain or case.chain).encode(), case.model.SerializeToString()
         parts = [struct.pack("<III", case.seconds, UNFOLDED if case.unfolded else 0, len(chain)), chain,
                  struct.pack("<I", len(model)), model, struct.pack("<I", len(case.feeds))]
         parts += [self._value_bytes(value) for _, value in case.feeds]

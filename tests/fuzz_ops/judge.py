@@ -127,6 +127,21 @@ def disagreement(case, name, ours, theirs):
     return _of_outputs(case, name, ours.outputs, theirs.outputs)
 
 
+def rows_disagreement(case, plain, ours, one):
+    """A fast kernel against the plain loops, and where it ran with more threads, against itself with one: the same bits, but for NaN's."""
+    if ours.code != plain.code:
+        return Disagreement("plain loops", "status", f"{ours}"[:200] + f", not {plain}"[:200])
+    if ours.code != "OK":
+        return None
+    found = _of_outputs(case, "plain loops", ours.outputs, plain.outputs)
+    if found or one is None or one.code != "OK" or case.random_outputs:
+        return found
+    for k, (a, b) in enumerate(zip(ours.outputs, one.outputs)):
+        if a.type != STRING and a.array.tobytes() != b.array.tobytes() and not np.array_equal(a.array, b.array, equal_nan=is_float(a.type)):
+            return Disagreement("one thread", "bits", f"output {k}")
+    return None
+
+
 def _all_nonfinite(case, ours, theirs):
     """NaN or infinities go in, and each element that differs has one on either side."""
     arrays = [t.array for t in case.node.inputs if t is not None and is_float(t.type) and t.array.size]

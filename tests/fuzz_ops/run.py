@@ -1,11 +1,12 @@
 """Holds random single operators of every row of tinyort against onnxruntime and onnx.reference, the shapes that it infers when a model is
 loaded against onnx.shape_inference and against those of its own run.
 
-run.py --harness H --tinyort T --folder F [--seed S] [--cases N] [--only Op,...] [--jobs J] [--alone] [--replay FOLDER]
+run.py --harness H --tinyort T --folder F [--seed S] [--cases N] [--only Op,...] [--jobs J] [--alone] [--rows] [--replay FOLDER]
 
 Case i of a seed is always the same. Prints how often the three agreed, what explanations.toml explains and how often, and each
 case that nothing explains with how to run it alone; exits with 1 if there is one, or an operator without a generator. With --alone every
-case is spoilt and no oracle is asked: tinyort may refuse it, but not crash, hang or contradict itself.
+case is spoilt and no oracle is asked: tinyort may refuse it, but not crash, hang or contradict itself. With --rows the oracle is tinyort
+itself without its fast kernels (cpu:isa=plain), for every instruction set of this machine, in one part and in three.
 """
 
 import argparse
@@ -21,7 +22,7 @@ from pathlib import Path
 
 import generators  # noqa: F401 - fills GENERATORS
 from engines import Answer, Harness, Oracle
-from judge import Explanations, disagreement, never, shape_disagreement, shapes_known
+from judge import Explanations, disagreement, never, rows_disagreement, shape_disagreement, shapes_known
 from maker import GENERATORS, make_case
 
 OWN_DOMAIN = "tinyort"  # of fused operators, which no other engine has
@@ -41,16 +42,55 @@ def rows_of(tinyort, only):
     return rows
 
 
+def instruction_sets(tinyort):
+    """Those of x86-64 up to the best of this machine, or that of another architecture."""
+    text = subprocess.run([tinyort, "providers"], capture_output=True, text=True).stdout
+    known = ("v2", "v3", "v4")
+    best = [at for at, name in enumerate(known) if f"x86-64-{name}" in text]
+    return known[: best[-1] + 1] if best else ("auto",)
+
+
+class RowsRunner:
+    """The plain loops first, then each set with one thread and with three."""
+
+    def __init__(self, options, name):
+        self.chains = ["cpu:isa=plain:threads=1"]
+        self.chains += [f"cpu:isa={name}:threads={threads}" for name in instruction_sets(options.tinyort) for threads in (1, 3)]
+        self.engines = [Harness(options.harness, Path(options.folder) / f"stderr.{name}.{k}", chain) for k, chain in enumerate(self.chains)]
+
+    def answers(self, case):
+        for engine in self.engines:
+            engine.send(case)
+        return [engine.receive() for engine in self.engines]
+
+    def judge(self, case, answers, counts):
+        plain, *others = answers
+        problems = []
+        for k, answer in enumerate(others):
+            one = others[k - 1] if k % 2 else None
+            found = rows_disagreement(case, plain, answer, one)
+            counts["rows: " + ("disagree" if found else "agree" if answer.code == "OK" else "refuse too")] += 1
+            problems += [f"{self.chains[k + 1]}: {found}"] if found else []
+        return problems
+
+    def close(self):
+        return next(filter(None, [engine.close() for engine in self.engines]), None)
+
+
 class Runner:
     def __init__(self, options, name):
         self.harness = Harness(options.harness, Path(options.folder) / f"stderr.{name}")
         self.oracles = [] if options.alone else [Oracle(name) for name in ORACLES]
+        self.explanations = Explanations()
 
     def answers(self, case):
         engines = [self.harness, *self.oracles]
         for engine in engines:
             engine.send(case)
         return [engine.receive() for engine in engines]
+
+    def judge(self, case, answers, counts):
+        return judge_case(case, answers, self.explanations, counts)
 
     def close(self):
         for oracle in self.oracles:
@@ -106,22 +146,27 @@ def judge_case(case, answers, explanations, counts):
     return problems
 
 
+def runner_of(options, name):
+    return RowsRunner(options, name) if options.rows else Runner(options, name)
+
+
 def work(options, rows, name, indices):
     """Runs some of the cases; returns counts, what was explained how often, and the findings."""
-    explanations, counts, findings = Explanations(), collections.Counter(), []
-    runner = Runner(options, name)
+    counts, findings = collections.Counter(), []
+    runner = runner_of(options, name)
     for index in indices:
         case = make_case(rows[index % len(rows)], options.seed, index, options.alone)
         answers = runner.answers(case)
         counts["tinyort: " + ("computes" if answers[0].code == "OK" else f"refuses ({answers[0].code})")] += 1
-        problems = judge_case(case, answers, explanations, counts)
+        problems = runner.judge(case, answers, counts)
         if problems:
             place = save(options.folder, options.seed, index, case, problems, answers)
             findings.append((index, case.describe(), problems, str(place)))
     late = runner.close()
     if late:
         findings.append((-1, "the whole of a process", [late], ""))
-    return counts, explanations.counts, findings
+    explained = runner.explanations.counts if not options.rows else [0] * len(Explanations().entries)
+    return counts, explained, findings
 
 
 def work_packed(arguments):
@@ -138,13 +183,13 @@ def replay(options, rows):
     facts = json.loads((Path(options.replay) / "case.json").read_text())
     row = next(r for r in rows if [r["domain"], r["name"], r["since"]] == facts["row"])
     case = make_case(row, facts["seed"], facts["index"], options.alone)
-    runner = Runner(options, "replay")
+    runner = runner_of(options, "replay")
     answers = runner.answers(case)
     print(case.describe())
     print(f"forms {case.forms}, chain {case.chain}, unfolded {case.unfolded}")
-    for name, answer in zip(("tinyort", *ORACLES), answers):
+    for name, answer in zip(runner.chains if options.rows else ("tinyort", *ORACLES), answers):
         print(f"{name}: {str(answer)[:1500]}")
-    problems = judge_case(case, answers, Explanations(), collections.Counter())
+    problems = runner.judge(case, answers, collections.Counter())
     late = runner.close()
     print("\n".join(problems + ([late] if late else [])) or "nothing unexplained")
     sys.exit(1 if problems or late else 0)
@@ -170,7 +215,7 @@ def report(options, counts, explained, findings, seconds):
         print(f"UNEXPLAINED {index}: {text}")
         for problem in problems:
             print(f"    {problem[:400]}")
-        print(f"    make fuzz-ops REPLAY={place}")
+        print(f"    make fuzz-ops {'ROWS=1 ' if options.rows else ''}REPLAY={place}")
     if options.short:
         print(f"random-ops: {options.cases - len(findings)} passed, {len(findings)} failed")
     else:
@@ -187,6 +232,7 @@ def main():
     parser.add_argument("--only", help="names, of other domains also com.microsoft.Gelu", type=lambda text: text.split(","), default=[])
     parser.add_argument("--jobs", type=int, default=multiprocessing.cpu_count())
     parser.add_argument("--alone", action="store_true", help="spoil every case, and ask no oracle")
+    parser.add_argument("--rows", action="store_true", help="hold fast kernels against the plain loops, and ask no oracle")
     parser.add_argument("--replay")
     parser.add_argument("--short", action="store_true", help="say what failed and the sum, no more")
     options = parser.parse_args()

@@ -3,7 +3,7 @@
 #
 # SEED= and CASES= choose the cases; what fails lies in the folder findings, and is run alone by `make fuzz-ops REPLAY=FILE`.
 # ONLY=Conv,com.microsoft.Gelu takes these operators alone. ALONE=1 spoils every case and asks no oracle, which is ten times as fast: does
-# tinyort survive?
+# tinyort survive? ROWS=1 asks tinyort's plain loops alone: are its fast kernels right?
 TESTS += test-random-ops
 
 FUZZ_OPS := $(BUILD)/fuzz-ops
@@ -21,7 +21,7 @@ fuzz-ops:
 	@$(MAKE) --no-print-directory BUILD=$(FUZZ_OPS) CUDA=0 SANITIZE=address,undefined OPT='-O1 -g' \
 	    $(FUZZ_OPS)/harness $(FUZZ_OPS)/tinyort
 	@$(FUZZ_OPS_RUN) --harness $(FUZZ_OPS)/harness --tinyort $(FUZZ_OPS)/tinyort \
-	    --folder $(FUZZ_OPS) --seed $(SEED) --cases $(CASES) $(if $(ONLY),--only $(ONLY)) $(if $(ALONE),--alone) $(if $(REPLAY),--replay $(REPLAY))
+	    --folder $(FUZZ_OPS) --seed $(SEED) --cases $(CASES) $(if $(ONLY),--only $(ONLY)) $(if $(ALONE),--alone) $(if $(ROWS),--rows) $(if $(REPLAY),--replay $(REPLAY))
 
 ## Hold a few random nodes of each operator against onnxruntime and onnx.reference.
 test-random-ops: $(BUILD)/harness $(TINYORT)

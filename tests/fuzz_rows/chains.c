@@ -119,7 +119,8 @@ static void add_input(chain *c, random_model *made) {
         const double number = (double)draw(r, -8, 8) / 8;
         tort_store_doubles(c->type, input->data, i, 1, &number);
     }
-    if (chance(r, 6)) spoil(input, r);
+    made->subject.finite = !chance(r, 6);
+    if (!made->subject.finite) spoil(input, r);
     int64_t dims[5];
     memcpy(dims, x->dims, sizeof dims);
     if (chance(r, 30)) dims[0] = -1; /* known at the run */
@@ -159,7 +160,7 @@ void make_chain(random_model *made, random_source *random, const tort_env *env) 
     const tort_status status = tort_model_load_buffer(env, c.bytes.data, c.bytes.size, NULL, &made->model, &error);
     made->subject.model = made->model;
     made->subject.tolerance = (tolerance){1e-4, 1e-3, 1e-5};
-    snprintf(made->text, sizeof made->text, "%s:%.100s%s%.40s", tort_type_name(c.type), c.text, status ? ": " : "",
-             status ? error.msg : "");
+    snprintf(made->text, sizeof made->text, "%s%s:%.90s%s%.40s", tort_type_name(c.type),
+             made->subject.finite ? "" : ", not finite", c.text, status ? ": " : "", status ? error.msg : "");
     made->bytes = c.bytes;
 }

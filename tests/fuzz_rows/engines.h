@@ -18,6 +18,7 @@ typedef struct subject {
     tort_tensor inputs[MOST_PORTS];
     int32_t input_count;
     tolerance tolerance;
+    bool finite; /* else NaN or infinities are fed */
 } subject;
 
 /* The fast rows of the provider `cpu` in the order of their tables, and what came of each. */

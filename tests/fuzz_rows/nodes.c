@@ -54,7 +54,7 @@ void make_node(random_model *made, const kernel_case *kernel, random_source *ran
              : how > 85 ? ", not finite"
                         : "");
     made->model = valid ? random_node_model(kernel, node, env, &error) : NULL;
-    made->subject = (subject){.model = made->model, .tolerance = {1e-5, 1e-4, 2e-6}};
+    made->subject = (subject){.model = made->model, .tolerance = {1e-5, 1e-4, 2e-6}, .finite = how <= 85};
     if ((double)node->tolerance > made->subject.tolerance.relative)
         made->subject.tolerance.relative = (double)node->tolerance;
     for (int32_t i = 0; i < node->input_count; i++)
