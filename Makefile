@@ -37,11 +37,9 @@ VERSION := $(or $(shell sed -n 's/^\#define TORT_VERSION "\(.*\)"/\1/p' runtime/
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Werror
 FLOAT := -ffp-contract=off -fno-math-errno -fno-trapping-math
 SANITIZE_FLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
-SMALL := $(if $(SANITIZE),,-fno-asynchronous-unwind-tables)
+SMALL := $(OPT:-O3=-O2 -ftree-vectorize -fno-unroll-loops) $(if $(SANITIZE),,-fno-asynchronous-unwind-tables)
 TORT_CPPFLAGS := -I. -D_POSIX_C_SOURCE=200809L
-TORT_CFLAGS := -std=c11 $(OPT:-O3=-O2) $(FLOAT) $(SMALL) -fPIC -fvisibility=hidden -pthread $(SANITIZE_FLAGS)
-# clang makes vectors at -Os too.
-VECTORS := $(if $(findstring clang,$(CC)),-Os,-ftree-vectorize)
+TORT_CFLAGS := -std=c11 $(SMALL) $(FLOAT) -fPIC -fvisibility=hidden -pthread $(SANITIZE_FLAGS)
 # Packed addresses, where the linker can: a tenth of the library is pointers in its tables.
 RELOCATIONS := -Wl,-z,pack-relative-relocs
 LINK_SHARED = $(LINK) $(if $(shell $(CC) -shared $(RELOCATIONS) -o /dev/null -x c /dev/null 2>&1),,$(RELOCATIONS)) -shared
@@ -329,9 +327,6 @@ $(OBJ)/%.o: %.c $(OBJ)/flags | $(BUILD)/prerequisites
 	@echo "  CC    $<"
 	$(Q)$(COMPILE) $(WARNINGS) -c -o $@ $<
 
-$(OBJ)/ops/%.o: private TORT_CFLAGS += $(if $(filter -O3,$(OPT)),$(VECTORS))
-$(OBJ)/kernels/cpu/%.o: private TORT_CFLAGS += $(filter -O3,$(OPT))
-
 # The list of what is there; the one wrapper in C++.
 $(OBJ)/ops/extra/extra.o: private TORT_CPPFLAGS += $(EXTRA_DEFINES)
 $(OBJ)/extra_flags: FLAGS_NOW = $(EXTRA_DEFINES)
@@ -350,7 +345,7 @@ define simd_rule
 $$(OBJ)/kernels/cpu/simd/%.$(1).o: kernels/cpu/simd/%.c $$(OBJ)/flags | $$(BUILD)/prerequisites
 	@mkdir -p $$(@D)
 	@echo "  CC    $$< ($(1))"
-	$$(Q)$$(COMPILE) $$(WARNINGS) -ffp-contract=fast -fopenmp-simd -falign-loops=64 $$(SIMD_FLAGS_$(1)) -DTORT_SIMD=$(1) -c -o $$@ $$<
+	$$(Q)$$(COMPILE) $$(filter -O3,$$(OPT)) $$(WARNINGS) -ffp-contract=fast -fopenmp-simd -falign-loops=64 $$(SIMD_FLAGS_$(1)) -DTORT_SIMD=$(1) -c -o $$@ $$<
 endef
 $(foreach set,$(SIMD_SETS),$(eval $(call simd_rule,$(set))))
 
