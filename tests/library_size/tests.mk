@@ -1,0 +1,20 @@
+# How large libtinyort.so is on x86-64, stripped and without CUDA. SIZE is the limit in bytes.
+TESTS += test-library-size
+
+SIZE ?= 2000000
+SIZED := $(BUILD)/tests/library_size.so
+
+$(SIZED): $(LIBRARY_OBJECTS)
+	@mkdir -p $(@D)
+	@echo "  LINK  $@"
+	$(Q)$(LINK_SHARED) -s -o $@ $^ $(LIBRARY_LIBS)
+
+# Other flags and instruction sets make another size, which tells nothing.
+.PHONY: test-library-size
+## Fail where libtinyort.so, stripped and without CUDA, is larger than 2.0 MB; V=1 tells what is large in it.
+test-library-size: $(SIZED)
+ifeq ($(OPT)$(SANITIZE)$(MACHINE),-O3 -gx86_64)
+	@V=$(V) sh tests/library_size/test.sh $(SIZED) $(SIZE) $(LIBRARY_OBJECTS)
+else
+	@echo "skipped: the size of libtinyort.so (OPT, SANITIZE or machine is another one)"; echo "library-size: 0 passed, 0 failed, 1 skipped"
+endif
