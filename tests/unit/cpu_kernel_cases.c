@@ -508,6 +508,9 @@ void add_epilogue(random_node *n, random_source *r, const kernel_case *kernel, c
 }
 
 const kernel_case kernel_cases[] = {
+    {"", "RNN", "rnn_packed", make_rnn, NULL},
+    {"", "LSTM", "rnn_packed", make_lstm, NULL},
+    {"", "GRU", "rnn_packed", make_gru, NULL},
     {"", "Conv", "conv_packed_gemm", make_dense_conv, NULL},
     {"", "Conv", "conv_depthwise", make_depthwise_conv, NULL},
     {"", "ConvTranspose", "conv_transpose_packed_gemm", make_conv_transpose, NULL},
