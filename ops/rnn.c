@@ -9,10 +9,9 @@
 #include <math.h>
 #include <strings.h>
 
-enum { X, W, R, B, LENGTHS, INITIAL_H, INITIAL_C, PEEPHOLES }; /* inputs */
-enum { Y, Y_H, Y_C };                                          /* outputs */
-enum { INPUT_GATE, OUTPUT_GATE, FORGET_GATE, CELL_GATE };      /* of LSTM */
-enum { UPDATE_GATE, RESET_GATE, HIDDEN_GATE };                 /* of GRU */
+enum { Y, Y_H, Y_C };                                     /* outputs */
+enum { INPUT_GATE, OUTPUT_GATE, FORGET_GATE, CELL_GATE }; /* of LSTM */
+enum { UPDATE_GATE, RESET_GATE, HIDDEN_GATE };            /* of GRU */
 
 static tort_rnn_cell cell_of(const tort_node_view *node) {
     if (strstr(node->op->name, "LSTM")) return TORT_CELL_LSTM; /* DynamicQuantizeLSTM too */
@@ -33,7 +32,7 @@ tort_status tort_rnn_direction(const tort_node_view *node, tort_error *error, in
 
 static tort_status infer_rnn(tort_infer *infer) {
     const tort_node_view *node = infer->node;
-    const tort_info *x = &node->inputs[X], *r = &node->inputs[R];
+    const tort_info *x = &node->inputs[TORT_RNN_X], *r = &node->inputs[TORT_RNN_R];
     int32_t directions;
     bool reverse, batch_first = tort_attr_int(node, "layout") != 0;
     tort_status status = tort_rnn_direction(node, infer->error, &directions, &reverse);
@@ -74,8 +73,7 @@ static const struct {
     {"Softplus", TORT_RNN_SOFTPLUS, false, false, 0, 0},
 };
 
-/* How many functions a direction has: f; f, g; or f, g, h. */
-static int32_t function_count(tort_rnn_cell cell) {
+int32_t tort_rnn_functions(tort_rnn_cell cell) {
     return cell == TORT_CELL_RNN ? 1 : cell == TORT_CELL_GRU ? 2 : 3;
 }
 
@@ -85,7 +83,7 @@ static tort_status resolve_activations(tort_resolve *resolve, tort_rnn_params *p
                                             [TORT_CELL_LSTM] = {"Sigmoid", "Tanh", "Tanh"},
                                             [TORT_CELL_GRU] = {"Sigmoid", "Tanh"}};
     const tort_attribute *named = tort_attr(resolve->node, "activations");
-    const int32_t count = function_count(params->cell);
+    const int32_t count = tort_rnn_functions(params->cell);
     int32_t alpha_count, beta_count, alphas_used = 0, betas_used = 0;
     const float *alphas = tort_attr_floats(resolve->node, "activation_alpha", &alpha_count);
     const float *betas = tort_attr_floats(resolve->node, "activation_beta", &beta_count);
@@ -121,14 +119,14 @@ static tort_status check_shapes(tort_resolve *resolve, const tort_rnn_params *pa
     const struct {
         int32_t rank;
         int64_t dims[3];
-    } wanted[] = {[W] = {3, {directions, rows, params->input}},
-                  [R] = {3, {directions, rows, hidden}},
-                  [B] = {2, {directions, 2 * rows}},
-                  [LENGTHS] = {1, {params->batch}},
-                  [INITIAL_H] = {3, {outer, middle, hidden}},
-                  [INITIAL_C] = {3, {outer, middle, hidden}},
-                  [PEEPHOLES] = {2, {directions, 3 * hidden}}};
-    for (int32_t i = W; i < node->input_count && i <= PEEPHOLES; i++) {
+    } wanted[] = {[TORT_RNN_W] = {3, {directions, rows, params->input}},
+                  [TORT_RNN_R] = {3, {directions, rows, hidden}},
+                  [TORT_RNN_B] = {2, {directions, 2 * rows}},
+                  [TORT_RNN_LENGTHS] = {1, {params->batch}},
+                  [TORT_RNN_INITIAL_H] = {3, {outer, middle, hidden}},
+                  [TORT_RNN_INITIAL_C] = {3, {outer, middle, hidden}},
+                  [TORT_RNN_PEEPHOLES] = {2, {directions, 3 * hidden}}};
+    for (int32_t i = TORT_RNN_W; i < node->input_count && i <= TORT_RNN_PEEPHOLES; i++) {
         const int64_t *dims = wanted[i].dims;
         if (!tort_has_input(node, i) || has_shape(&node->inputs[i], wanted[i].rank, dims[0], dims[1], dims[2]))
             continue;
@@ -175,7 +173,7 @@ tort_status tort_rnn_attributes(tort_resolve *resolve, tort_rnn_params *params) 
 
 static tort_status resolve_rnn(tort_resolve *resolve) {
     const tort_node_view *node = resolve->node;
-    const tort_info *x = &node->inputs[X], *r = &node->inputs[R];
+    const tort_info *x = &node->inputs[TORT_RNN_X], *r = &node->inputs[TORT_RNN_R];
     tort_rnn_params *params = resolve->params;
     tort_status status = tort_rnn_attributes(resolve, params);
     if (status != TORT_OK) return status;
@@ -236,7 +234,7 @@ typedef struct rnn_item {
 /* Bias i of a gate's two: that of W (0) or of R (1). */
 static double bias_at(const rnn_item *item, int64_t which, int64_t row) {
     const int64_t rows = item->params->gates * item->params->hidden;
-    const tort_tensor *bias = tort_call_input(item->call, B);
+    const tort_tensor *bias = tort_call_input(item->call, TORT_RNN_B);
     return bias ? tort_element_at(bias, (item->direction * 2 + which) * rows + row) : 0;
 }
 
@@ -276,7 +274,7 @@ void tort_lstm_cell(const tort_rnn_params *params, int64_t direction, const tort
 
 static void step_lstm(const rnn_item *item) {
     compute_gates(item, 0, 4);
-    tort_lstm_cell(item->params, item->direction, tort_call_input(item->call, PEEPHOLES), item->gates, item->c,
+    tort_lstm_cell(item->params, item->direction, tort_call_input(item->call, TORT_RNN_PEEPHOLES), item->gates, item->c,
                    item->h);
 }
 
@@ -340,11 +338,11 @@ static void store_step(const rnn_item *item, int64_t t, const double *state) {
 
 static void walk_sequence(const rnn_item *item) {
     const tort_rnn_params *params = item->params;
-    const tort_tensor *x = &item->call->inputs[X], *lengths = tort_call_input(item->call, LENGTHS);
+    const tort_tensor *x = &item->call->inputs[TORT_RNN_X], *lengths = tort_call_input(item->call, TORT_RNN_LENGTHS);
     const int64_t length = lengths ? ((const int32_t *)lengths->data)[item->batch] : params->length;
     const bool backwards = params->reverse || item->direction == 1;
-    load_state(item, INITIAL_H, item->h);
-    load_state(item, INITIAL_C, item->c);
+    load_state(item, TORT_RNN_INITIAL_H, item->h);
+    load_state(item, TORT_RNN_INITIAL_C, item->c);
     for (int64_t step = 0; step < length; step++) {
         int64_t t = backwards ? length - 1 - step : step;
         int64_t row = params->batch_first ? item->batch * params->length + t : t * params->batch + item->batch;
@@ -382,17 +380,25 @@ static void walk_items(void *arg, int64_t begin, int64_t end) {
     }
 }
 
-static tort_status rnn(const tort_call *call) {
+tort_status tort_rnn_check_lengths(const tort_call *call) {
     const tort_rnn_params *params = call->params;
-    const tort_tensor *w = &call->inputs[W], *r = &call->inputs[R], *lengths = tort_call_input(call, LENGTHS);
-    const int64_t rows = params->gates * params->hidden;
-    double *weights = call->scratch;
+    const tort_tensor *lengths = tort_call_input(call, TORT_RNN_LENGTHS);
     for (int64_t b = 0; lengths && b < params->batch; b++) {
         const int64_t length = ((const int32_t *)lengths->data)[b];
         if (length < 0 || length > params->length)
             return tort_fail(call->error, TORT_E_RUN, "sequence_lens[%lld] is %lld; expected 0 to %lld", (long long)b,
                              (long long)length, (long long)params->length);
     }
+    return TORT_OK;
+}
+
+static tort_status rnn(const tort_call *call) {
+    const tort_rnn_params *params = call->params;
+    const tort_tensor *w = &call->inputs[TORT_RNN_W], *r = &call->inputs[TORT_RNN_R];
+    const int64_t rows = params->gates * params->hidden;
+    double *weights = call->scratch;
+    tort_status status = tort_rnn_check_lengths(call);
+    if (status != TORT_OK) return status;
     for (int64_t d = 0; d < params->directions; d++, weights += weight_doubles(params)) {
         tort_load_doubles(w->type, w->data, d * rows * params->input, rows * params->input, weights);
         tort_load_doubles(r->type, r->data, d * rows * params->hidden, rows * params->hidden,

@@ -4,6 +4,18 @@
 
 #include "runtime/op.h"
 
+/* Inputs; DynamicQuantizeLSTM has others. */
+enum {
+    TORT_RNN_X,
+    TORT_RNN_W,
+    TORT_RNN_R,
+    TORT_RNN_B,
+    TORT_RNN_LENGTHS,
+    TORT_RNN_INITIAL_H,
+    TORT_RNN_INITIAL_C,
+    TORT_RNN_PEEPHOLES
+};
+
 typedef enum tort_rnn_cell { TORT_CELL_RNN, TORT_CELL_LSTM, TORT_CELL_GRU } tort_rnn_cell;
 
 typedef enum tort_rnn_function {
@@ -42,6 +54,10 @@ typedef struct tort_rnn_params {
 tort_status tort_rnn_direction(const tort_node_view *node, tort_error *error, int32_t *directions, bool *reverse);
 /* All of params but the sizes. */
 tort_status tort_rnn_attributes(tort_resolve *resolve, tort_rnn_params *params);
+/* How many functions a direction has: f; f, g; or f, g, h. */
+int32_t tort_rnn_functions(tort_rnn_cell cell);
+/* TORT_E_RUN where an element of sequence_lens is negative or more than X has. */
+tort_status tort_rnn_check_lengths(const tort_call *call);
 /* One step of LSTM for one sequence: gates [4 * hidden] with all biases; the cell's state and h are overwritten. */
 void tort_lstm_cell(const tort_rnn_params *params, int64_t direction, const tort_tensor *peepholes, const double *gates,
                     double *state, double *h);

@@ -45,10 +45,30 @@ void *tort_cpu_take(char **scratch, size_t bytes);
 /* tort_provider.peak. */
 void tort_cpu_peak(void *device, const tort_env *env, tort_peak *peak);
 
-extern const tort_kernel tort_cpu_blocked_conv[], tort_cpu_blocked_window[], tort_cpu_blocked_channels[], tort_cpu_blocked_winograd[], tort_cpu_conv[], tort_cpu_conv_transpose[], tort_cpu_conv_integer[], tort_cpu_gemm[],
-    tort_cpu_matmul[], tort_cpu_pool[], tort_cpu_map[], tort_cpu_rows[], tort_cpu_qlinear_matmul[],
-    tort_cpu_attention[], tort_cpu_onnx_attention[], tort_cpu_einsum[], tort_cpu_channels[], tort_cpu_resize[],
-    tort_cpu_rotary[], tort_cpu_heads[], tort_cpu_matmul_nbits[], tort_cpu_trees[], tort_cpu_qgemm[],
-    tort_cpu_qlinear_binary[];
+extern const tort_kernel tort_cpu_blocked_conv[];
+extern const tort_kernel tort_cpu_blocked_window[];
+extern const tort_kernel tort_cpu_blocked_channels[];
+extern const tort_kernel tort_cpu_blocked_winograd[];
+extern const tort_kernel tort_cpu_conv[];
+extern const tort_kernel tort_cpu_conv_transpose[];
+extern const tort_kernel tort_cpu_conv_integer[];
+extern const tort_kernel tort_cpu_gemm[];
+extern const tort_kernel tort_cpu_matmul[];
+extern const tort_kernel tort_cpu_pool[];
+extern const tort_kernel tort_cpu_map[];
+extern const tort_kernel tort_cpu_rows[];
+extern const tort_kernel tort_cpu_qlinear_matmul[];
+extern const tort_kernel tort_cpu_attention[];
+extern const tort_kernel tort_cpu_onnx_attention[];
+extern const tort_kernel tort_cpu_einsum[];
+extern const tort_kernel tort_cpu_channels[];
+extern const tort_kernel tort_cpu_resize[];
+extern const tort_kernel tort_cpu_rotary[];
+extern const tort_kernel tort_cpu_heads[];
+extern const tort_kernel tort_cpu_matmul_nbits[];
+extern const tort_kernel tort_cpu_trees[];
+extern const tort_kernel tort_cpu_qgemm[];
+extern const tort_kernel tort_cpu_qlinear_binary[];
+extern const tort_kernel tort_cpu_rnn[];
 
 #endif

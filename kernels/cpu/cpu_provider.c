@@ -275,6 +275,7 @@ static const tort_kernel *const kernels[] = {
     tort_cpu_qgemm,
     tort_cpu_qlinear_binary,
     tort_cpu_halves,
+    tort_cpu_rnn,
     reference_kernels,
     NULL,
 };

@@ -123,4 +123,9 @@ void make_qgemm(random_node *n, random_source *r);
 void make_qlinear_binary(random_node *n, random_source *r);
 void make_qlinear_conv_of_microsoft(random_node *n, random_source *r);
 
+/* cpu_kernel_cases_rnn.c */
+void make_rnn(random_node *n, random_source *r);
+void make_lstm(random_node *n, random_source *r);
+void make_gru(random_node *n, random_source *r);
+
 #endif
