@@ -48,7 +48,7 @@ void tort_cpu_peak(void *device, const tort_env *env, tort_peak *peak);
 extern const tort_kernel tort_cpu_conv[], tort_cpu_conv_transpose[], tort_cpu_conv_integer[], tort_cpu_gemm[],
     tort_cpu_matmul[], tort_cpu_pool[], tort_cpu_map[], tort_cpu_rows[], tort_cpu_qlinear_matmul[],
     tort_cpu_attention[], tort_cpu_onnx_attention[], tort_cpu_einsum[], tort_cpu_channels[], tort_cpu_resize[],
-    tort_cpu_rotary[], tort_cpu_grid_sample[], tort_cpu_roi_align[], tort_cpu_heads[], tort_cpu_matmul_nbits[],
-    tort_cpu_trees[], tort_cpu_qgemm[], tort_cpu_qlinear_binary[];
+    tort_cpu_rotary[], tort_cpu_grid_sample[], tort_cpu_roi_align[], tort_cpu_topk[], tort_cpu_heads[],
+    tort_cpu_matmul_nbits[], tort_cpu_trees[], tort_cpu_qgemm[], tort_cpu_qlinear_binary[];
 
 #endif

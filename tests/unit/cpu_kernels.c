@@ -103,13 +103,14 @@ static tort_model *model_of(const char *domain, const char *op, random_node *ran
     return NULL;
 }
 
-static void fill_call(tort_call *call, const random_node *random, tort_tensor *inputs, tort_tensor *output,
+/* outputs: two, the second of which is absent. */
+static void fill_call(tort_call *call, const random_node *random, tort_tensor *inputs, tort_tensor *outputs,
                       const opened *cpu) {
     for (int32_t i = 0; i < random->input_count; i++) inputs[i] = random->inputs[i];
     *call = (tort_call){.inputs = inputs,
-                        .outputs = output,
+                        .outputs = outputs,
                         .input_count = random->input_count,
-                        .output_count = 1,
+                        .output_count = random->second_output ? 2 : 1,
                         .device = cpu->device,
                         .env = &cpu->env};
 }
@@ -155,12 +156,12 @@ static void run_in_place(const tort_kernel *row, const tort_call *call, tort_ten
 static bool run_row(const tort_kernel *row, const random_node *random, tort_node_view *view, const opened *cpu,
                     const tort_tensor *expected, const char *label) {
     tort_error error = {0};
-    tort_tensor inputs[MAX_INPUTS], output = *expected;
+    tort_tensor inputs[MAX_INPUTS], outputs[2] = {*expected};
     tort_call call;
     size_t scratch = 0, bytes;
     tort_info infos[MAX_INPUTS];
     if (row->claim && row->claim(&cpu->target, view).code != TORT_YES) return false;
-    fill_call(&call, random, inputs, &output, cpu);
+    fill_call(&call, random, inputs, outputs, cpu);
     call.params = view->params;
     memcpy(infos, view->inputs, (size_t)random->input_count * sizeof *infos);
     for (int32_t i = 0; i < random->input_count; i++)
@@ -180,19 +181,19 @@ static bool run_row(const tort_kernel *row, const random_node *random, tort_node
         if (consumed >> i & 1) inputs[i].data = NULL; /* it says that it never reads it again */
     if (row->size) cr_assert(row->size(&cpu->target, view, &scratch, &error) == TORT_OK, "%s: %s", label, error.msg);
     cr_assert(tort_tensor_bytes(expected, &bytes));
-    output.data = guarded(bytes);
+    outputs[0].data = guarded(bytes);
     call.scratch = guarded(scratch);
     call.packed = prepare.packed;
     call.prepared = prepare.prepared;
     call.error = &error;
     cr_assert(row->run(&call) == TORT_OK, "%s: %s", label, error.msg);
-    cr_expect(guard_intact(output.data, bytes), "%s: wrote behind its output", label);
+    cr_expect(guard_intact(outputs[0].data, bytes), "%s: wrote behind its output", label);
     cr_expect(guard_intact(call.scratch, scratch), "%s: wrote behind its scratch", label);
     if (packed) cr_expect(guard_intact(prepare.packed, packed), "%s: wrote behind its packed weights", label);
-    compare(expected, &output, random->tolerance, label);
+    compare(expected, &outputs[0], random->tolerance, label);
     run_in_place(row, &call, inputs, expected, random->tolerance, label);
     if (row->release) row->release(cpu->device, &cpu->env, prepare.prepared);
-    free(output.data);
+    free(outputs[0].data);
     free(call.scratch);
     free(prepare.packed);
     return true;
@@ -249,8 +250,9 @@ static bool run_round(const kernel_case *kernel, const tort_kernel *row, const o
         size_t bytes;
         cr_assert(tort_tensor_bytes(&expected, &bytes));
         expected.data = guarded(bytes);
+        tort_tensor outputs[2] = {expected};
         tort_call call;
-        fill_call(&call, &random, inputs, &expected, cpu);
+        fill_call(&call, &random, inputs, outputs, cpu);
         call.params = params;
         call.scratch = guarded(resolve.scratch_bytes);
         cr_assert(view.op->reference(&call) == TORT_OK);
