@@ -150,3 +150,60 @@ void make_rotary_of_microsoft(random_node *n, random_source *r) {
     n->opset = 1;
     n->tolerance = 1e-5f;
 }
+
+/* Points lie in the picture and beside it, some far away. */
+void make_grid_sample(random_node *n, random_source *r) {
+    const int64_t dims[4] = {draw(r, 1, 2), draw(r, 0, 5), draw(r, 1, 9), draw(r, 1, 20)};
+    const int64_t grid[4] = {dims[0], draw(r, 1, 9), draw(r, 1, 30), 2};
+    static const char *const paddings[] = {"zeros", "border"};
+    add_tensor(n, r, 4, dims);
+    add_tensor(n, r, 4, grid);
+    const tort_tensor *points = &n->inputs[1];
+    for (int64_t i = 0; i < tort_count(points); i++) ((float *)points->data)[i] *= chance(r, 5) ? 1e20f : 1.3f;
+    for (int32_t i = 0; i < 2; i++)
+        if (chance(r, 30)) spoil(n, r, i);
+    add_string(n, "mode", chance(r, 30) ? "nearest" : "bilinear");
+    add_string(n, "padding_mode", paddings[draw(r, 0, 1)]);
+    add_int(n, "align_corners", draw(r, 0, 1));
+    n->opset = 16;
+    n->tolerance = 1e-5f;
+}
+
+void make_grid_sample_of_microsoft(random_node *n, random_source *r) {
+    make_grid_sample(n, r);
+    n->opset = 1;
+}
+
+/* Regions lie in the picture and beside it; some are empty. */
+void make_roi_align(random_node *n, random_source *r) {
+    const int64_t dims[4] = {draw(r, 1, 2), draw(r, 1, 7), draw(r, 1, 12), draw(r, 1, 20)}, regions = draw(r, 0, 5);
+    add_tensor(n, r, 4, dims);
+    add_tensor(n, r, 2, (const int64_t[]){regions, 4});
+    float *corners = n->inputs[1].data;
+    for (int64_t i = 0; i < 4 * regions; i++) corners[i] = (float)draw(r, -16, 100) / 4;
+    add_positions(n, r, 1, &regions, dims[0] - 1);
+    add_int(n, "output_height", draw(r, 1, 4));
+    add_int(n, "output_width", draw(r, 1, 4));
+    add_int(n, "sampling_ratio", draw(r, 0, 3));
+    add_float(n, "spatial_scale", 0.5f);
+    add_string(n, "coordinate_transformation_mode", chance(r, 50) ? "half_pixel" : "output_half_pixel");
+    if (chance(r, 20)) spoil(n, r, 0);
+    n->opset = 16;
+    n->tolerance = 1e-5f;
+}
+
+/* Elements are few different numbers, so that many are equal. */
+void make_topk(random_node *n, random_source *r) {
+    const int64_t dims[3] = {draw(r, 0, 3), chance(r, 30) ? 300 : draw(r, 1, 90), draw(r, 1, 3)}, one = 1;
+    add_tensor(n, r, 3, dims);
+    for (int32_t i = 0; i < 4; i++) spoil(n, r, 0);
+    const int32_t axis = (int32_t)draw(r, 1, 2);
+    const tort_tensor *k = add_buffer(n, TORT_INT64, 1, &one);
+    ((int64_t *)k->data)[0] =
+        chance(r, 20) ? dims[axis] : draw(r, 0, chance(r, 50) ? (dims[axis] + 4) / 5 : dims[axis]);
+    n->constant[1] = true;
+    add_int(n, "axis", axis);
+    add_int(n, "largest", draw(r, 0, 1));
+    n->second_output = true;
+    n->opset = 11;
+}

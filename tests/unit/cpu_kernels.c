@@ -45,13 +45,14 @@ static bool guard_intact(const void *buffer, size_t bytes) {
     return true;
 }
 
-static void fill_call(tort_call *call, const random_node *random, tort_tensor *inputs, tort_tensor *output,
+/* outputs: two, the second of which is absent. */
+static void fill_call(tort_call *call, const random_node *random, tort_tensor *inputs, tort_tensor *outputs,
                       const opened *cpu) {
     for (int32_t i = 0; i < random->input_count; i++) inputs[i] = random->inputs[i];
     *call = (tort_call){.inputs = inputs,
-                        .outputs = output,
+                        .outputs = outputs,
                         .input_count = random->input_count,
-                        .output_count = 1,
+                        .output_count = random->second_output ? 2 : 1,
                         .device = cpu->device,
                         .env = &cpu->env};
 }
@@ -183,12 +184,12 @@ static void run_in_place(const tort_kernel *row, const opened *cpu, const tort_c
 static bool run_row(const tort_kernel *row, const random_node *random, tort_node_view *view, const opened *cpu,
                     const tort_tensor *expected, const char *label) {
     tort_error error = {0};
-    tort_tensor inputs[MAX_INPUTS], output = *expected;
+    tort_tensor inputs[MAX_INPUTS], outputs[2] = {*expected};
     tort_call call;
     size_t scratch = 0;
     tort_info infos[MAX_INPUTS];
     if (row->claim && row->claim(&cpu->target, view).code != TORT_YES) return false;
-    fill_call(&call, random, inputs, &output, cpu);
+    fill_call(&call, random, inputs, outputs, cpu);
     call.params = view->params;
     call.kernel = row;
     memcpy(infos, view->inputs, (size_t)random->input_count * sizeof *infos);
@@ -209,7 +210,7 @@ static bool run_row(const tort_kernel *row, const random_node *random, tort_node
         if (consumed >> i & 1) inputs[i].data = NULL; /* it says that it never reads it again */
     if (row->size) cr_assert(row->size(&cpu->target, view, &scratch, &error) == TORT_OK, "%s: %s", label, error.msg);
     place_inputs(row, cpu, inputs, random->input_count);
-    output.data = guarded(bytes_of(expected, writes_layout(row)));
+    outputs[0].data = guarded(bytes_of(expected, writes_layout(row)));
     call.scratch = guarded(scratch);
     call.packed = prepare.packed;
     call.prepared = prepare.prepared;
@@ -217,11 +218,11 @@ static bool run_row(const tort_kernel *row, const random_node *random, tort_node
     cr_assert(row->run(&call) == TORT_OK, "%s: %s", label, error.msg);
     cr_expect(guard_intact(call.scratch, scratch), "%s: wrote behind its scratch", label);
     if (packed) cr_expect(guard_intact(prepare.packed, packed), "%s: wrote behind its packed weights", label);
-    compare_output(row, cpu, expected, &output, random->tolerance, label);
+    compare_output(row, cpu, expected, &outputs[0], random->tolerance, label);
     run_in_place(row, cpu, &call, inputs, expected, random->tolerance, label);
     free_placed(row, inputs, random->input_count);
     if (row->release) row->release(cpu->device, &cpu->env, prepare.prepared);
-    free(output.data);
+    free(outputs[0].data);
     free(call.scratch);
     free(prepare.packed);
     return true;
@@ -292,8 +293,9 @@ static outcome run_round(const kernel_case *kernel, const tort_kernel *row, tort
         size_t bytes;
         cr_assert(tort_tensor_bytes(&expected, &bytes));
         expected.data = guarded(bytes);
+        tort_tensor outputs[2] = {expected};
         tort_call call;
-        fill_call(&call, &random, inputs, &expected, cpu);
+        fill_call(&call, &random, inputs, outputs, cpu);
         call.params = params;
         call.scratch = guarded(resolve.scratch_bytes);
         cr_assert(view.op->reference(&call) == TORT_OK);
@@ -402,6 +404,51 @@ static void run_half_cases(const char *isa) {
 Test(cpu_kernels, of_halves_equal_the_plain_loops) {
     static const char *const sets[] = {"v2", "v3", "v4", "neon"};
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) run_half_cases(sets[i]);
+}
+
+/* What the row says of the case's node, if the first dimension of its first input is not known yet. */
+static int32_t claim_of_any_length(const kernel_case *wanted, random_node *random, const opened *cpu) {
+    tort_error error = {0};
+    tort_pass pass;
+    tort_info infos[MAX_INPUTS + 1];
+    tort_model *model = random_node_model(wanted, random, &cpu->env, &error);
+    cr_assert(model, "%s", error.msg);
+    for (int32_t i = 0; i < model->graphs[0].value_count; i++) infos[i] = model->graphs[0].values[i].info;
+    infos[0].dims[0] = tort_dim_fresh(&model->dims, true);
+    cr_assert(tort_pass_init(&pass, model, &model->graphs[0], infos, &model->dims, &model->arena, &error) == 0);
+    tort_node_view view = tort_pass_view(&pass, 0);
+    size_t bytes;
+    cr_assert(tort_params_measure(&view, &model->graphs[0].nodes[0], &bytes, &error) == TORT_OK);
+    void *params = calloc(1, bytes);
+    tort_resolve resolve = {.node = &view, .params = params, .error = &error};
+    cr_assert(params && view.op->resolve(&resolve) == TORT_OK, "%s", error.msg);
+    view.params = params;
+    const int32_t code = (int32_t)find_row(wanted)->claim(&cpu->target, &view).code;
+    free(params);
+    tort_pass_free(&pass);
+    tort_model_free(model);
+    for (int32_t i = 0; i < random->input_count; i++) free(random->inputs[i].data);
+    return code;
+}
+
+Test(cpu_kernels, what_batches_may_be_of_any_length_is_claimed) {
+    static const kernel_case norm = {"", "LayerNormalization", "layer_norm_rows", NULL, NULL};
+    static const kernel_case rms = {"", "RMSNormalization", "rms_norm_rows", NULL, NULL};
+    static const kernel_case einsum = {"", "Einsum", "einsum_products", NULL, NULL};
+    const int64_t x[3] = {2, 3, 8}, one = 1, y[3] = {2, 8, 4};
+    random_source source = {1};
+    opened cpu;
+    cr_assert(open_cpu("auto", &cpu));
+    for (int32_t i = 0; i < 4; i++) {
+        random_node random = {.opset = i == 1 ? 23 : 17};
+        add_tensor(&random, &source, 3, x);
+        if (i == 2) add_string(&random, "equation", "bij,bjk->bik");
+        add_tensor(&random, &source, i == 2 ? 3 : 1, i == 2 ? y : i == 3 ? &one : x + 2);
+        const int32_t code = claim_of_any_length(i == 1 ? &rms : i == 2 ? &einsum : &norm, &random, &cpu);
+        cr_expect_eq(code, i == 3 ? TORT_NO_SHAPE : TORT_YES, "node %d", (int)i); /* 3: one scale for all */
+    }
+    tort_provider_cpu.close(cpu.device);
+    tort_pool_destroy(cpu.pool);
 }
 
 Test(cpu_kernels, every_row_has_a_case) {
