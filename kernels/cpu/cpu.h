@@ -51,4 +51,7 @@ extern const tort_kernel tort_cpu_blocked_conv[], tort_cpu_blocked_window[], tor
     tort_cpu_rotary[], tort_cpu_heads[], tort_cpu_matmul_nbits[], tort_cpu_trees[], tort_cpu_qgemm[],
     tort_cpu_qlinear_binary[];
 
+/* Elementwise operators, reductions, and what moves elements. */
+extern const tort_kernel tort_cpu_elements[], tort_cpu_reduce[];
+
 #endif
