@@ -277,6 +277,8 @@ static const tort_kernel *const kernels[] = {
     tort_cpu_trees,
     tort_cpu_qgemm,
     tort_cpu_qlinear_binary,
+    tort_cpu_elements,
+    tort_cpu_reduce,
     tort_cpu_halves,
     tort_cpu_rnn,
     reference_kernels,

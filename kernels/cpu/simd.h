@@ -6,6 +6,7 @@
 #define TORT_KERNELS_CPU_SIMD_H
 
 #include "ops/epilogue.h"
+#include "runtime/tinyort.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -92,6 +93,50 @@ typedef struct tort_run {
     int32_t at, length;
 } tort_run;
 
+/* `count` chunks of the operands of an elementwise loop. Operand k steps as many bytes a chunk: 0 where all elements of
+ * its chunk are one that is repeated, else what its elements take. y may be an operand that steps as y does. */
+#define TORT_CHUNK 64
+typedef struct tort_chunks {
+    const void *in[3];
+    int64_t steps[3];
+    void *y;
+    int64_t count;
+} tort_chunks;
+typedef void (*tort_chunk_loop)(const tort_chunks *chunks);
+
+/* Loops of two operands, in elements of one type. */
+typedef enum tort_pair_kind {
+    TORT_PAIR_ADD,
+    TORT_PAIR_SUB,
+    TORT_PAIR_MUL,
+    TORT_PAIR_DIV,
+    TORT_PAIR_MAX, /* NaN is the largest, and the smallest */
+    TORT_PAIR_MIN,
+    TORT_PAIR_PRELU, /* b is the slope */
+    TORT_PAIR_COUNT
+} tort_pair_kind;
+
+/* Conversions of whole chunks of so many elements. The loop returns false where there was an element that the
+ * instructions cannot convert; what it wrote is then of no use. */
+#define TORT_CAST_CHUNK 64
+typedef struct tort_cast_loop {
+    tort_type from, to;
+    bool (*run)(const void *x, void *y, int64_t chunks);
+} tort_cast_loop;
+
+/* Reductions of floats in double, column by column, of rows that lie `stride` elements apart, into what stands in
+ * `into`. A row is whole chunks of so many columns. */
+#define TORT_FOLD_CHUNK 16
+typedef enum tort_fold_kind {
+    TORT_FOLD_SUM,
+    TORT_FOLD_MAGNITUDES,
+    TORT_FOLD_SQUARES,
+    TORT_FOLD_LARGEST, /* NaN wins */
+    TORT_FOLD_SMALLEST,
+    TORT_FOLD_COUNT
+} tort_fold_kind;
+typedef void (*tort_fold)(double *into, const float *x, int64_t stride, int64_t rows, int64_t chunks);
+
 /* Functions of single elements: every tort_activation under its number, and these behind them. */
 typedef enum tort_map_kind {
     TORT_MAP_EXP = TORT_ACTIVATION_COUNT,
@@ -143,6 +188,11 @@ typedef struct tort_simd {
     /* [9][lanes] weights become 36 a lane; lanes are a multiple of 16. */
     void (*winograd_filter)(const float *filters, int32_t lanes, float *u, int64_t step);
     const tort_map_loop *maps; /* by tort_activation and tort_map_kind */
+    const tort_chunk_loop (*pairs)[TORT_PAIR_COUNT]; /* by tort_type and tort_pair_kind; NULL: there is none */
+    /* in[0] ? in[1] : in[2], by the logarithm of an element's bytes, which those of the condition are as many as. */
+    const tort_chunk_loop *choose;
+    const tort_cast_loop *casts; /* ends with a run of NULL */
+    const tort_fold *folds;      /* by tort_fold_kind */
     /* values[i] = activation(values[i] + residual[i]); residual may be NULL. */
     void (*finish)(const tort_epilogue *epilogue, const float *residual, float *values, int64_t count);
     /* sums[i] += values[i], which are whole numbers, modulo 2^32. */

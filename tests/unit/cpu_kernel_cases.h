@@ -79,9 +79,19 @@ void make_blocked_batch_norm(random_node *n, random_source *r);
 void make_channel_pair(random_node *n, random_source *r);
 void make_blocked_concat(random_node *n, random_source *r);
 
-/* cpu_halves.c */
+/* cpu_kernel_cases_elements.c */
+void make_pair(random_node *n, random_source *r);
+void make_prelu(random_node *n, random_source *r);
+void make_extreme(random_node *n, random_source *r);
+void make_sum(random_node *n, random_source *r);
+void make_mean(random_node *n, random_source *r);
+void make_integer_map(random_node *n, random_source *r);
+void make_integer_clip(random_node *n, random_source *r);
+void make_where(random_node *n, random_source *r);
 void make_cast(random_node *n, random_source *r);
 void make_cast_like(random_node *n, random_source *r);
+
+/* cpu_halves.c */
 
 /* cpu_kernel_cases_microsoft.c */
 void add_operator_activation(random_node *n, random_source *r, bool exact);

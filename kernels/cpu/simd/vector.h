@@ -139,5 +139,9 @@ void SIMD(tort_simd_from_bfloat16)(const uint16_t *x, float *y, int64_t count);
 void SIMD(tort_simd_to_bfloat16)(const float *x, uint16_t *y, int64_t count);
 double SIMD(tort_simd_multiply_adds)(int64_t rounds, float *sum);
 extern const tort_map_loop SIMD(tort_simd_maps)[TORT_MAP_COUNT];
+extern const tort_chunk_loop SIMD(tort_simd_pairs)[TORT_TYPE_COUNT][TORT_PAIR_COUNT];
+extern const tort_chunk_loop SIMD(tort_simd_wheres)[4];
+extern const tort_cast_loop SIMD(tort_simd_casts)[];
+extern const tort_fold SIMD(tort_simd_folds)[TORT_FOLD_COUNT];
 
 #endif

@@ -1,0 +1,236 @@
+/* reduce.c - reductions of floats over any axes: sums, means, norms and extremes; GlobalAveragePool and GlobalMaxPool.
+ *
+ * The view of ops/reduce.h has kept and reduced dimensions in turn. Where the last one is kept, neighbours of it are
+ * the columns of a fold (simd.h) over the one before; where it is reduced, a run is folded as a few columns, which are
+ * then joined. What is summed in which order depends on the shape alone. Read next: simd/folds.c. */
+#include "kernels/cpu/cpu.h"
+#include "ops/numeric.h"
+#include "ops/pool.h"
+#include "ops/reduce.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef enum finish { FINISH_NOT, FINISH_MEAN, FINISH_ROOT, FINISH_LOG } finish;
+
+typedef struct reduce_job {
+    const tort_reduce_params *view;
+    tort_fold fold;
+    tort_fold_kind kind;
+    finish finish;
+    const float *x;
+    float *y;
+    int64_t columns; /* of an item at most; 1: the last dimension is reduced */
+} reduce_job;
+
+static double first_of(tort_fold_kind kind) {
+    return kind == TORT_FOLD_LARGEST ? -INFINITY : kind == TORT_FOLD_SMALLEST ? INFINITY : 0;
+}
+
+/* What two results come to. NaN wins. */
+static double merged(tort_fold_kind kind, double a, double b) {
+    switch (kind) {
+    case TORT_FOLD_LARGEST: return a >= b || a != a ? a : b;
+    case TORT_FOLD_SMALLEST: return a <= b || a != a ? a : b;
+    default: return a + b;
+    }
+}
+
+static float finished(const reduce_job *job, double value) {
+    switch (job->finish) {
+    case FINISH_MEAN: return (float)(value / (double)job->view->reduced_count);
+    case FINISH_ROOT: return (float)sqrt(value);
+    case FINISH_LOG: return (float)log(value);
+    default: return (float)value;
+    }
+}
+
+/* ---- folding ----------------------------------------------------------------------------------------------------- */
+
+/* Fewer columns than a chunk: some rows at a time go to a buffer, the rest of which counts for nothing. */
+static void fold_narrow(const reduce_job *job, double *into, const float *x, int64_t stride, int64_t rows,
+                        int64_t count) {
+    enum { ROWS = 8 };
+    float buffer[ROWS][TORT_FOLD_CHUNK];
+    double results[TORT_FOLD_CHUNK];
+    for (int32_t i = 0; i < TORT_FOLD_CHUNK; i++) {
+        results[i] = i < count ? into[i] : 0;
+        for (int32_t k = 0; k < ROWS; k++) buffer[k][i] = 0;
+    }
+    for (int64_t row = 0; row < rows; row += ROWS) {
+        const int64_t some = rows - row < ROWS ? rows - row : ROWS;
+        for (int64_t k = 0; k < some; k++) memcpy(buffer[k], x + (row + k) * stride, (size_t)count * sizeof(float));
+        job->fold(results, buffer[0], TORT_FOLD_CHUNK, some, 1);
+    }
+    memcpy(into, results, (size_t)count * sizeof(double));
+}
+
+static void fold_columns(const reduce_job *job, double *into, const float *x, int64_t stride, int64_t rows,
+                         int64_t count) {
+    const int64_t rest = count % TORT_FOLD_CHUNK, whole = count - rest;
+    if (whole) job->fold(into, x, stride, rows, whole / TORT_FOLD_CHUNK);
+    if (rest) fold_narrow(job, into + whole, x + whole, stride, rows, rest);
+}
+
+/* A run as rows of `width` columns, and a last row that is shorter. */
+static double fold_run(const reduce_job *job, double so_far, const float *x, int64_t count) {
+    enum { WIDEST = 4 * TORT_FOLD_CHUNK };
+    const int64_t width = count >= 4 * WIDEST ? WIDEST : TORT_FOLD_CHUNK;
+    double into[WIDEST];
+    for (int64_t i = 0; i < width; i++) into[i] = first_of(job->kind);
+    job->fold(into, x, width, count / width, width / TORT_FOLD_CHUNK);
+    if (count % width) fold_columns(job, into, x + count / width * width, 0, 1, count % width);
+    for (int64_t half = width / 2; half > 0; half /= 2)
+        for (int64_t i = 0; i < half; i++) into[i] = merged(job->kind, into[i], into[half + i]);
+    return merged(job->kind, so_far, into[0]);
+}
+
+/* ---- the view ---------------------------------------------------------------------------------------------------- */
+
+/* Goes to the next position along the reduced dimensions before `end`; false: there is none. */
+static bool next_position(const tort_reduce_params *view, int32_t end, int64_t *index, const float **x) {
+    for (int32_t d = end - 1; d >= 0; d--) {
+        if (!view->reduced[d]) continue;
+        *x += view->strides[d];
+        if (++index[d] < view->dims[d]) return true;
+        *x -= view->dims[d] * view->strides[d];
+        index[d] = 0;
+    }
+    return false;
+}
+
+/* Where the elements of kept position `position` begin, by the kept dimensions before `end`. */
+static const float *start_of(const reduce_job *job, int32_t end, int64_t position) {
+    const tort_reduce_params *view = job->view;
+    const float *x = job->x;
+    for (int32_t d = end - 1; d >= 0; d--) {
+        if (view->reduced[d]) continue;
+        x += position % view->dims[d] * view->strides[d];
+        position /= view->dims[d];
+    }
+    return x;
+}
+
+static void reduce_runs(void *arg, int64_t begin, int64_t end) {
+    const reduce_job *job = arg;
+    const tort_reduce_params *view = job->view;
+    const int32_t last = view->rank - 1;
+    for (int64_t item = begin; item < end; item++) {
+        int64_t index[TORT_MAX_RANK] = {0};
+        const float *x = start_of(job, view->rank, item);
+        double result = first_of(job->kind);
+        if (view->reduced_count > 0) do {
+                result = fold_run(job, result, x, last < 0 ? 1 : view->dims[last]);
+            } while (next_position(view, last, index, &x));
+        job->y[item] = finished(job, result);
+    }
+}
+
+/* The last dimension is kept, so the one before is reduced, if there is one. */
+static void reduce_columns(void *arg, int64_t begin, int64_t end) {
+    const reduce_job *job = arg;
+    const tort_reduce_params *view = job->view;
+    const int32_t last = view->rank - 1;
+    const int64_t length = view->dims[last], blocks = (length + job->columns - 1) / job->columns;
+    const int64_t rows = last > 0 ? view->dims[last - 1] : 1, stride = last > 0 ? view->strides[last - 1] : 0;
+    double into[TORT_BLOCK];
+    for (int64_t item = begin; item < end; item++) {
+        const int64_t first = item % blocks * job->columns, rest = length - first;
+        const int64_t count = rest < job->columns ? rest : job->columns;
+        int64_t index[TORT_MAX_RANK] = {0};
+        const float *x = start_of(job, last, item / blocks) + first;
+        float *y = job->y + item / blocks * length + first;
+        for (int64_t i = 0; i < count; i++) into[i] = first_of(job->kind);
+        if (view->reduced_count > 0) do {
+                fold_columns(job, into, x, stride, rows, count);
+            } while (next_position(view, last - 1, index, &x));
+        for (int64_t i = 0; i < count; i++) y[i] = finished(job, into[i]);
+    }
+}
+
+static tort_status reduce_view(const tort_call *call, const tort_reduce_params *view, tort_fold_kind kind,
+                               finish finish) {
+    const tort_cpu_device *device = call->device;
+    const int32_t last = view->rank - 1;
+    reduce_job job = {.view = view,
+                      .fold = device->simd->folds[kind],
+                      .kind = kind,
+                      .finish = finish,
+                      .x = call->inputs[0].data,
+                      .y = call->outputs[0].data,
+                      .columns = 1};
+    if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
+    if (view->kept_count == 0) return tort_fail(call->error, TORT_E_INTERNAL, "the axes were not known in time");
+    const int64_t depth = view->reduced_count < INT32_MAX ? view->reduced_count : INT32_MAX;
+    if (last < 0 || view->reduced[last]) {
+        tort_parallel(call, view->kept_count, 20 + depth / 8, reduce_runs, &job);
+        return TORT_OK;
+    }
+    const int64_t length = view->dims[last];
+    job.columns = length < TORT_BLOCK ? length : TORT_BLOCK;
+    tort_parallel(call, view->kept_count / length * ((length + job.columns - 1) / job.columns),
+                  20 + depth * (1 + job.columns / 8), reduce_columns, &job);
+    return TORT_OK;
+}
+
+/* ---- operators --------------------------------------------------------------------------------------------------- */
+
+static tort_status run_sum(const tort_call *call) {
+    return reduce_view(call, call->params, TORT_FOLD_SUM, FINISH_NOT);
+}
+
+static tort_status run_mean(const tort_call *call) {
+    return reduce_view(call, call->params, TORT_FOLD_SUM, FINISH_MEAN);
+}
+
+static tort_status run_max(const tort_call *call) {
+    return reduce_view(call, call->params, TORT_FOLD_LARGEST, FINISH_NOT);
+}
+
+static tort_status run_min(const tort_call *call) {
+    return reduce_view(call, call->params, TORT_FOLD_SMALLEST, FINISH_NOT);
+}
+
+static tort_status run_l1(const tort_call *call) {
+    return reduce_view(call, call->params, TORT_FOLD_MAGNITUDES, FINISH_NOT);
+}
+
+static tort_status run_l2(const tort_call *call) {
+    return reduce_view(call, call->params, TORT_FOLD_SQUARES, FINISH_ROOT);
+}
+
+static tort_status run_log_sum(const tort_call *call) {
+    return reduce_view(call, call->params, TORT_FOLD_SUM, FINISH_LOG);
+}
+
+static tort_status run_sum_square(const tort_call *call) {
+    return reduce_view(call, call->params, TORT_FOLD_SQUARES, FINISH_NOT);
+}
+
+/* Of [N, C, spatial...] all but N and C. */
+static tort_status run_global(const tort_call *call) {
+    const tort_pool_params *params = call->params;
+    tort_reduce_params view = {0};
+    tort_info x = {.rank = call->inputs[0].rank};
+    for (int32_t d = 0; d < x.rank; d++) x.dims[d] = call->inputs[0].dims[d];
+    tort_reduce_view(&x, ((1u << x.rank) - 1) & ~3u, &view);
+    const bool average = params->kind == TORT_POOL_AVERAGE;
+    return reduce_view(call, &view, average ? TORT_FOLD_SUM : TORT_FOLD_LARGEST, average ? FINISH_MEAN : FINISH_NOT);
+}
+
+#define REDUCE_ROW(op_, run_)                                                                                          \
+    { .domain = "", .op = op_, .name = "reduce_vectors", .claim = tort_cpu_claim_float, .run = run_ }
+
+const tort_kernel tort_cpu_reduce[] = {
+    REDUCE_ROW("ReduceSum", run_sum),
+    REDUCE_ROW("ReduceMean", run_mean),
+    REDUCE_ROW("ReduceMax", run_max),
+    REDUCE_ROW("ReduceMin", run_min),
+    REDUCE_ROW("ReduceL1", run_l1),
+    REDUCE_ROW("ReduceL2", run_l2),
+    REDUCE_ROW("ReduceLogSum", run_log_sum),
+    REDUCE_ROW("ReduceSumSquare", run_sum_square),
+    REDUCE_ROW("GlobalAveragePool", run_global),
+    REDUCE_ROW("GlobalMaxPool", run_global),
+    {.op = NULL},
+};
