@@ -11,13 +11,13 @@
 #include <math.h>
 #include <string.h>
 
-typedef enum finish { FINISH_NOT, FINISH_MEAN, FINISH_ROOT, FINISH_LOG } finish;
+typedef enum finishing { FINISH_NOT, FINISH_MEAN, FINISH_ROOT, FINISH_LOG } finishing;
 
 typedef struct reduce_job {
     const tort_reduce_params *view;
     tort_fold fold;
     tort_fold_kind kind;
-    finish finish;
+    finishing finish;
     const float *x;
     float *y;
     int64_t columns; /* of an item at most; 1: the last dimension is reduced */
@@ -149,7 +149,7 @@ static void reduce_columns(void *arg, int64_t begin, int64_t end) {
 }
 
 static tort_status reduce_view(const tort_call *call, const tort_reduce_params *view, tort_fold_kind kind,
-                               finish finish) {
+                               finishing finish) {
     const tort_cpu_device *device = call->device;
     const int32_t last = view->rank - 1;
     reduce_job job = {.view = view,
