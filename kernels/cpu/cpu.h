@@ -5,7 +5,7 @@
 #ifndef TORT_KERNELS_CPU_CPU_H
 #define TORT_KERNELS_CPU_CPU_H
 
-#include "kernels/cpu/simd.h"
+#include "kernels/cpu/bytes.h"
 #include "runtime/provider.h"
 #include "runtime/tinyort_profile.h"
 
@@ -13,6 +13,7 @@
 typedef struct tort_cpu_device {
     tort_env env;
     const tort_simd *simd; /* NULL: plain loops only */
+    const tort_bytes *bytes;
     int32_t threads;
 } tort_cpu_device;
 
@@ -45,10 +46,10 @@ void *tort_cpu_take(char **scratch, size_t bytes);
 /* tort_provider.peak. */
 void tort_cpu_peak(void *device, const tort_env *env, tort_peak *peak);
 
-extern const tort_kernel tort_cpu_blocked_conv[], tort_cpu_blocked_window[], tort_cpu_blocked_channels[], tort_cpu_blocked_winograd[], tort_cpu_conv[], tort_cpu_conv_transpose[], tort_cpu_conv_integer[], tort_cpu_gemm[],
+extern const tort_kernel tort_cpu_blocked_conv[], tort_cpu_blocked_window[], tort_cpu_blocked_channels[], tort_cpu_blocked_winograd[], tort_cpu_conv[], tort_cpu_conv_transpose[], tort_cpu_byte_conv[], tort_cpu_gemm[],
     tort_cpu_matmul[], tort_cpu_pool[], tort_cpu_map[], tort_cpu_rows[], tort_cpu_qlinear_matmul[],
     tort_cpu_attention[], tort_cpu_onnx_attention[], tort_cpu_einsum[], tort_cpu_channels[], tort_cpu_resize[],
     tort_cpu_rotary[], tort_cpu_heads[], tort_cpu_matmul_nbits[], tort_cpu_trees[], tort_cpu_qgemm[],
-    tort_cpu_qlinear_binary[];
+    tort_cpu_qlinear_binary[], tort_cpu_quantize[];
 
 #endif

@@ -194,7 +194,7 @@ static void make_matmul_integer(random_node *n, random_source *r) {
 static void make_integer_window(random_node *n, random_source *r, int64_t x[4], int64_t w[4]) {
     const int64_t group = chance(r, 70) ? 1 : 2;
     x[0] = draw(r, 1, 2);
-    w[1] = draw(r, 4, 40);
+    w[1] = draw(r, 1, 40);
     x[1] = group * w[1];
     w[0] = group * draw(r, 1, 9);
     for (int32_t i = 2; i < 4; i++) {
@@ -541,8 +541,11 @@ const kernel_case kernel_cases[] = {
     {"", "MatMul", "matmul_packed", make_row_by_matrix, NULL},
     {"", "MatMulInteger", "matmul_integer_packed", make_matmul_integer, NULL},
     {"", "QLinearMatMul", "qlinear_matmul_packed", make_qlinear_matmul, NULL},
-    {"", "ConvInteger", "conv_integer_packed_gemm", make_conv_integer, NULL},
-    {"", "QLinearConv", "qlinear_conv_packed_gemm", make_qlinear_conv, NULL},
+    {"", "ConvInteger", "conv_integer_packed", make_conv_integer, NULL},
+    {"", "QLinearConv", "qlinear_conv_packed", make_qlinear_conv, NULL},
+    {"", "QuantizeLinear", "quantize_vectors", make_quantize, NULL},
+    {"", "DequantizeLinear", "dequantize_vectors", make_dequantize, NULL},
+    {"", "DynamicQuantizeLinear", "dynamic_quantize_vectors", make_dynamic_quantize, NULL},
     {"", "Exp", "exp_vectors", make_map, NULL},
     {"", "Erf", "erf_vectors", make_map, NULL},
     {"", "Tanh", "tanh_vectors", make_map, NULL},
@@ -603,7 +606,9 @@ const kernel_case kernel_cases[] = {
     {"com.microsoft", "MatMulNBits", "matmul_nbits_packed", make_matmul_nbits, NULL},
     {"com.microsoft", "QGemm", "qgemm_packed", make_qgemm, NULL},
     {"com.microsoft", "QLinearAdd", "qlinear_binary", make_qlinear_binary, NULL},
-    {"com.microsoft", "QLinearConv", "qlinear_conv_packed_gemm", make_qlinear_conv_of_microsoft, NULL},
+    {"com.microsoft", "QLinearConv", "qlinear_conv_packed", make_qlinear_conv_of_microsoft, NULL},
+    {"com.microsoft", "QuantizeLinear", "quantize_vectors", make_quantize_of_microsoft, NULL},
+    {"com.microsoft", "DequantizeLinear", "dequantize_vectors", make_dequantize_of_microsoft, NULL},
     {"com.microsoft", "QLinearMul", "qlinear_binary", make_qlinear_binary, NULL},
     {"ai.onnx.ml", "TreeEnsembleRegressor", "trees_packed", make_tree_regressor, NULL},
     {"ai.onnx.ml", "TreeEnsembleClassifier", "trees_packed", make_tree_classifier, NULL},

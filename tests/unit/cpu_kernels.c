@@ -50,7 +50,7 @@ static void fill_call(tort_call *call, const random_node *random, tort_tensor *i
     *call = (tort_call){.inputs = inputs,
                         .outputs = output,
                         .input_count = random->input_count,
-                        .output_count = 1,
+                        .output_count = 1 + random->scalar_outputs,
                         .device = cpu->device,
                         .env = &cpu->env};
 }
@@ -160,16 +160,19 @@ static void run_in_place(const tort_kernel *row, const opened *cpu, const tort_c
     }
 }
 
-/* Runs the row on the node; expected holds the plain loop's result. False: the row refused. */
+/* Runs the row on the node; expected holds the plain loop's results. False: the row refused. */
 static bool run_row(const tort_kernel *row, const random_node *random, tort_node_view *view, const opened *cpu,
                     const tort_tensor *expected, const char *label) {
     tort_error error = {0};
-    tort_tensor inputs[MAX_INPUTS], output = *expected;
+    tort_tensor inputs[MAX_INPUTS], outputs[MOST_OUTPUTS];
+    uint64_t scalars[MOST_OUTPUTS] = {0};
     tort_call call;
     size_t scratch = 0;
     tort_info infos[MAX_INPUTS];
     if (row->claim && row->claim(&cpu->target, view).code != TORT_YES) return false;
-    fill_call(&call, random, inputs, &output, cpu);
+    memcpy(outputs, expected, sizeof outputs);
+    for (int32_t i = 1; i < MOST_OUTPUTS; i++) outputs[i].data = &scalars[i];
+    fill_call(&call, random, inputs, outputs, cpu);
     call.params = view->params;
     memcpy(infos, view->inputs, (size_t)random->input_count * sizeof *infos);
     for (int32_t i = 0; i < random->input_count; i++)
@@ -189,7 +192,7 @@ static bool run_row(const tort_kernel *row, const random_node *random, tort_node
         if (consumed >> i & 1) inputs[i].data = NULL; /* it says that it never reads it again */
     if (row->size) cr_assert(row->size(&cpu->target, view, &scratch, &error) == TORT_OK, "%s: %s", label, error.msg);
     place_inputs(row, cpu, inputs, random->input_count);
-    output.data = guarded(bytes_of(expected, writes_layout(row)));
+    outputs[0].data = guarded(bytes_of(expected, writes_layout(row)));
     call.scratch = guarded(scratch);
     call.packed = prepare.packed;
     call.prepared = prepare.prepared;
@@ -197,11 +200,12 @@ static bool run_row(const tort_kernel *row, const random_node *random, tort_node
     cr_assert(row->run(&call) == TORT_OK, "%s: %s", label, error.msg);
     cr_expect(guard_intact(call.scratch, scratch), "%s: wrote behind its scratch", label);
     if (packed) cr_expect(guard_intact(prepare.packed, packed), "%s: wrote behind its packed weights", label);
-    compare_output(row, cpu, expected, &output, random->tolerance, label);
+    compare_output(row, cpu, expected, outputs, random->tolerance, label);
+    for (int32_t i = 1; i < call.output_count; i++) compare(&expected[i], &outputs[i], random->tolerance, label);
     run_in_place(row, cpu, &call, inputs, expected, random->tolerance, label);
     free_placed(row, inputs, random->input_count);
     if (row->release) row->release(cpu->device, &cpu->env, prepare.prepared);
-    free(output.data);
+    free(outputs[0].data);
     free(call.scratch);
     free(prepare.packed);
     return true;
@@ -237,19 +241,23 @@ static bool run_round(const kernel_case *kernel, const tort_kernel *row, const o
         tort_resolve resolve = {.node = &view, .params = params, .error = &error};
         if (view.op->resolve) cr_assert(view.op->resolve(&resolve) == TORT_OK, "%s: %s", label, error.msg);
         view.params = params;
-        tort_tensor inputs[MAX_INPUTS], expected = {.type = view.outputs[0].type, .rank = view.outputs[0].rank};
-        memcpy(expected.dims, view.outputs[0].dims, sizeof expected.dims);
+        uint64_t scalars[2] = {0};
+        tort_tensor inputs[MAX_INPUTS];
+        tort_tensor expected[MOST_OUTPUTS] = {{.type = view.outputs[0].type, .rank = view.outputs[0].rank},
+                                              {.type = TORT_FLOAT, .data = &scalars[0]},
+                                              {.type = TORT_UINT8, .data = &scalars[1]}};
+        memcpy(expected[0].dims, view.outputs[0].dims, sizeof expected[0].dims);
         size_t bytes;
-        cr_assert(tort_tensor_bytes(&expected, &bytes));
-        expected.data = guarded(bytes);
+        cr_assert(tort_tensor_bytes(expected, &bytes));
+        expected[0].data = guarded(bytes);
         tort_call call;
-        fill_call(&call, &random, inputs, &expected, cpu);
+        fill_call(&call, &random, inputs, expected, cpu);
         call.params = params;
         call.scratch = guarded(resolve.scratch_bytes);
         cr_assert(view.op->reference(&call) == TORT_OK);
-        taken = run_row(row, &random, &view, cpu, &expected, label);
+        taken = run_row(row, &random, &view, cpu, expected, label);
         free(call.scratch);
-        free(expected.data);
+        free(expected[0].data);
         free(params);
         tort_pass_free(&pass);
         tort_model_free(model);
@@ -316,7 +324,7 @@ Test(cpu_kernels, equal_the_plain_loops) {
 }
 
 Test(cpu_kernels, of_every_instruction_set) {
-    static const char *const sets[] = {"v2", "v3", "v4", "neon"};
+    static const char *const sets[] = {"v2", "v3", "v3_vnni", "v4", "neon"};
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) run_cases(sets[i]);
 }
 
