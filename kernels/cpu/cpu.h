@@ -50,6 +50,6 @@ extern const tort_kernel tort_cpu_blocked_conv[], tort_cpu_blocked_window[], tor
     tort_cpu_matmul[], tort_cpu_pool[], tort_cpu_map[], tort_cpu_rows[], tort_cpu_qlinear_matmul[],
     tort_cpu_attention[], tort_cpu_onnx_attention[], tort_cpu_einsum[], tort_cpu_channels[], tort_cpu_resize[],
     tort_cpu_rotary[], tort_cpu_heads[], tort_cpu_matmul_nbits[], tort_cpu_trees[], tort_cpu_qgemm[],
-    tort_cpu_qlinear_binary[], tort_cpu_quantize[];
+    tort_cpu_qlinear_binary[], tort_cpu_quantize[], tort_cpu_byte_depthwise[], tort_cpu_byte_pool[];
 
 #endif

@@ -84,6 +84,12 @@ typedef struct tort_linear_bytes {
     bool is_signed;
 } tort_linear_bytes;
 
+/* What becomes of floats: round(x * factor) + zero_point, as int8 or uint8. */
+typedef struct tort_scaled_bytes {
+    float factor, zero_point;
+    bool is_signed;
+} tort_scaled_bytes;
+
 /* QLinearAdd and QLinearMul of int8 or uint8: round(a * A + b * B + fixed), or round((A - a) * (B - b) * fixed) + zero,
  * within bounds. A step of 0: one element for all. */
 typedef struct tort_linear_pair {
@@ -166,6 +172,7 @@ typedef struct tort_simd {
     void (*byte_finish)(const struct tort_byte_finish *finish);
     /* Saturates, rounds to even; NaN becomes the least byte. */
     void (*quantize)(const tort_linear_bytes *linear, const float *x, uint8_t *y, int64_t count);
+    void (*scale_to_bytes)(const tort_scaled_bytes *scaled, const float *x, uint8_t *y, int64_t count);
     void (*dequantize)(const tort_linear_bytes *linear, const uint8_t *x, float *y, int64_t count);
     /* The least and the largest of x and 0; NaN is passed over. */
     void (*range)(const float *x, int64_t count, float *low, float *high);

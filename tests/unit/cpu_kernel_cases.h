@@ -58,6 +58,7 @@ void add_integers(random_node *n, random_source *r, tort_type type, int32_t rank
 tort_type byte_type(random_source *r); /* int8 or uint8 */
 void make_conv_transpose(random_node *n, random_source *r);
 void make_qlinear_conv(random_node *n, random_source *r);
+void make_qlinear_depthwise(random_node *n, random_source *r);
 void make_map(random_node *n, random_source *r);
 void make_matmul(random_node *n, random_source *r);
 void make_gemm(random_node *n, random_source *r);
@@ -125,5 +126,6 @@ void make_dynamic_quantize(random_node *n, random_source *r);
 void make_quantize_of_microsoft(random_node *n, random_source *r);
 void make_dequantize_of_microsoft(random_node *n, random_source *r);
 void make_qlinear_conv_of_microsoft(random_node *n, random_source *r);
+void make_qlinear_depthwise_of_microsoft(random_node *n, random_source *r);
 
 #endif

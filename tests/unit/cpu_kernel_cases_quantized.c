@@ -131,8 +131,7 @@ void make_qlinear_binary(random_node *n, random_source *r) {
 }
 
 /* Half of them with the channels of x last. */
-void make_qlinear_conv_of_microsoft(random_node *n, random_source *r) {
-    make_qlinear_conv(n, r);
+static void put_some_last(random_node *n, random_source *r) {
     n->opset = 1;
     if (chance(r, 50)) return;
     int64_t *dims = n->inputs[0].dims;
@@ -140,6 +139,16 @@ void make_qlinear_conv_of_microsoft(random_node *n, random_source *r) {
     memmove(dims + 1, dims + 2, 2 * sizeof *dims);
     dims[3] = channels;
     add_int(n, "channels_last", 1);
+}
+
+void make_qlinear_conv_of_microsoft(random_node *n, random_source *r) {
+    make_qlinear_conv(n, r);
+    put_some_last(n, r);
+}
+
+void make_qlinear_depthwise_of_microsoft(random_node *n, random_source *r) {
+    make_qlinear_depthwise(n, r);
+    put_some_last(n, r);
 }
 
 /* ---- to and from 8 bits ------------------------------------------------------------------------------------------ */

@@ -66,14 +66,23 @@ void SIMD(tort_simd_linear_pair)(const tort_linear_pair *pair, int64_t count) {
 
 /* ---- QuantizeLinear and DequantizeLinear ------------------------------------------------------------------------- */
 
-void SIMD(tort_simd_quantize)(const tort_linear_bytes *linear, const float *restrict x, uint8_t *restrict y,
-                              int64_t count) {
-    const float scale = linear->scale, zero = linear->zero_point, round = 0x1.8p23f;
-    const float least = (linear->is_signed ? -128 : 0) - zero, most = (linear->is_signed ? 127 : 255) - zero;
+/* by: a divisor, or a factor. NaN becomes the least byte. */
+INLINE void make_bytes(float by, bool divides, float zero, bool is_signed, const float *restrict x, uint8_t *restrict y,
+                       int64_t count) {
+    const float least = (is_signed ? -128 : 0) - zero, most = (is_signed ? 127 : 255) - zero, round = 0x1.8p23f;
     _Pragma("omp simd") for (int64_t i = 0; i < count; i++) {
-        const float value = x[i] / scale, above = value > least ? value : least, within = above < most ? above : most;
+        const float value = divides ? x[i] / by : x[i] * by;
+        const float above = value > least ? value : least, within = above < most ? above : most;
         y[i] = (uint8_t)(int32_t)((within + round) - round + zero);
     }
+}
+
+void SIMD(tort_simd_quantize)(const tort_linear_bytes *linear, const float *x, uint8_t *y, int64_t count) {
+    make_bytes(linear->scale, true, linear->zero_point, linear->is_signed, x, y, count);
+}
+
+void SIMD(tort_simd_scale_to_bytes)(const tort_scaled_bytes *scaled, const float *x, uint8_t *y, int64_t count) {
+    make_bytes(scaled->factor, false, scaled->zero_point, scaled->is_signed, x, y, count);
 }
 
 void SIMD(tort_simd_dequantize)(const tort_linear_bytes *linear, const uint8_t *restrict x, float *restrict y,

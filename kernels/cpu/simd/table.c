@@ -38,6 +38,7 @@ const tort_simd SIMD(tort_simd) = {
     .byte_words = SIMD(tort_simd_byte_words),
     .byte_finish = SIMD(tort_simd_byte_finish),
     .quantize = SIMD(tort_simd_quantize),
+    .scale_to_bytes = SIMD(tort_simd_scale_to_bytes),
     .dequantize = SIMD(tort_simd_dequantize),
     .range = SIMD(tort_simd_range),
     .softmax_row = SIMD(tort_simd_softmax_row),

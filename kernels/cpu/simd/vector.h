@@ -111,6 +111,7 @@ void SIMD(tort_simd_byte_rows)(const struct tort_byte_rows *rows, uint8_t *to, c
 void SIMD(tort_simd_byte_words)(uint8_t *to, const uint8_t *const *rows, int64_t count, uint8_t flip);
 void SIMD(tort_simd_byte_finish)(const struct tort_byte_finish *finish);
 void SIMD(tort_simd_quantize)(const tort_linear_bytes *linear, const float *x, uint8_t *y, int64_t count);
+void SIMD(tort_simd_scale_to_bytes)(const tort_scaled_bytes *scaled, const float *x, uint8_t *y, int64_t count);
 void SIMD(tort_simd_dequantize)(const tort_linear_bytes *linear, const uint8_t *x, float *y, int64_t count);
 void SIMD(tort_simd_range)(const float *x, int64_t count, float *low, float *high);
 void SIMD(tort_simd_softmax_row)(const float *x, float *y, int64_t count);
