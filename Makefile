@@ -74,13 +74,19 @@ UNIT_SOURCES := $(wildcard tests/unit/*.c)
 MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 ifeq ($(MACHINE),x86_64)
 SIMD_SETS := v2 v3 v4
+SIMD_DOT_SETS := v3_vnni v4_vnni
 else ifeq ($(MACHINE),aarch64)
 SIMD_SETS := neon
+SIMD_DOT_SETS := neon_dot
 endif
 SIMD_FLAGS_v2 := -march=x86-64-v2
 SIMD_FLAGS_v3 := -march=x86-64-v3
 SIMD_FLAGS_v4 := -march=x86-64-v4 -mprefer-vector-width=512
 SIMD_FLAGS_neon :=
+# With instructions that multiply bytes: the products of bytes alone.
+SIMD_FLAGS_v3_vnni := $(SIMD_FLAGS_v3) -mavxvnni
+SIMD_FLAGS_v4_vnni := $(SIMD_FLAGS_v4) -mavx512vnni
+SIMD_FLAGS_neon_dot := -march=armv8.2-a+dotprod
 
 # ---- CUDA -------------------------------------------------------------------------------------------------------------
 # The plain C of kernels/cuda is in libtinyort.a, where it can plan for a GPU but not run on one. With nvcc it is compiled
@@ -134,7 +140,8 @@ endif
 
 # ---- products -------------------------------------------------------------------------------------------------------
 
-SIMD_OBJECTS := $(foreach set,$(SIMD_SETS),$(SIMD_SOURCES:%.c=$(OBJ)/%.$(set).o))
+SIMD_OBJECTS := $(foreach set,$(SIMD_SETS),$(SIMD_SOURCES:%.c=$(OBJ)/%.$(set).o)) \
+    $(SIMD_DOT_SETS:%=$(OBJ)/kernels/cpu/simd/bytes.%.o)
 LIBRARY_OBJECTS := $(LIBRARY_SOURCES:%.c=$(OBJ)/%.o) $(SIMD_OBJECTS)
 CLI_OBJECTS := $(CLI_SOURCES:%.c=$(OBJ)/%.o)
 EXTRA_OBJECTS := $(patsubst %,$(OBJ)/%.o,$(basename $(EXTRA_SOURCES)))
@@ -347,7 +354,7 @@ $$(OBJ)/kernels/cpu/simd/%.$(1).o: kernels/cpu/simd/%.c $$(OBJ)/flags | $$(BUILD
 	@echo "  CC    $$< ($(1))"
 	$$(Q)$$(COMPILE) $$(filter -O3,$$(OPT)) $$(WARNINGS) -ffp-contract=fast -fopenmp-simd -falign-loops=64 $$(SIMD_FLAGS_$(1)) -DTORT_SIMD=$(1) -c -o $$@ $$<
 endef
-$(foreach set,$(SIMD_SETS),$(eval $(call simd_rule,$(set))))
+$(foreach set,$(SIMD_SETS) $(SIMD_DOT_SETS),$(eval $(call simd_rule,$(set))))
 
 $(OBJ)/kernels/cuda/images.o: private TORT_CPPFLAGS += $(call cuda_images,$(CUDA_ALL_ARCHS))
 $(OBJ)/kernels/cuda/images.o: Makefile

@@ -1,5 +1,6 @@
-/* fuse_quantized.c - fusions that make QLinearConv and QLinearMatMul of an operator between DequantizeLinear and
- * QuantizeLinear, which is how quantizers write them.
+/* fuse_quantized.c - fusions that make an operator on 8-bit numbers of one between DequantizeLinear and QuantizeLinear,
+ * which is how quantizers write them: QLinearConv, QLinearMatMul, QGemm, QLinearAdd and their kin; and the same operator
+ * where it only moves or picks numbers.
  *
  * The sum is then one of integers, rounded once, so that it may differ by one step of the result's scale. What clips
  * only where the result's type ends anyway goes away. Read next: quantized.c, integer_conv.c, integer_matmul.c. */
@@ -76,7 +77,7 @@ static bool read_ends(tort_match *match, double *x_scale, double *y_scale) {
     return is_clipped_away(match, *y_scale, zero);
 }
 
-/* ---- the two ----------------------------------------------------------------------------------------------------- */
+/* ---- products ---------------------------------------------------------------------------------------------------- */
 
 /* The bias in steps of x's scale times w's. */
 static bool quantize_bias(tort_match *match, int64_t filters, double x_scale, const tort_tensor *w_scale) {
@@ -111,15 +112,79 @@ static bool build_matmul(tort_match *match) {
     return tort_count(&w_scale) == 1 || w->rank == 2;
 }
 
+/* Gemm's C goes into the sum, whose step is alpha times the scales. */
+static bool build_gemm(tort_match *match) {
+    const tort_info *w = tort_match_info(match, "w");
+    const tort_node_view gemm = tort_match_node(match, "c");
+    const int64_t trans_b = tort_attr_int(&gemm, "transB") != 0;
+    double x_scale, y_scale;
+    tort_tensor w_scale;
+    if (w->rank != 2 || !read_ends(match, &x_scale, &y_scale)) return false;
+    if (tort_attr_float(&gemm, "alpha") != 1.0f || (tort_match_info(match, "b") && tort_attr_float(&gemm, "beta") != 1))
+        return false;
+    return read_weight_scale(match, !trans_b, w->dims[!trans_b], &w_scale) &&
+           quantize_bias(match, w->dims[!trans_b], x_scale, &w_scale);
+}
+
+/* ---- element by element ------------------------------------------------------------------------------------------ */
+
+/* A value of 8 bits with one scale, and its zero point. */
+static bool read_value(tort_match *match, const char *name, const char *scale, const char *zero, double *numbers) {
+    const tort_info *info = tort_match_info(match, name);
+    return is_byte(info) && read_scalar(match, scale, TORT_FLOAT, &numbers[0]) &&
+           read_scalar(match, zero, info->type, &numbers[1]);
+}
+
+static bool same_type(const tort_match *match, const char *a, const char *b) {
+    return tort_match_info(match, a)->type == tort_match_info(match, b)->type;
+}
+
+static bool build_pair(tort_match *match) {
+    double x[2], w[2], y[2];
+    return same_type(match, "x", "w") && same_type(match, "x", "y") && read_value(match, "x", "sx", "zx", x) &&
+           read_value(match, "w", "sw", "zw", w) && read_value(match, "y", "sy", "zy", y);
+}
+
+static bool build_single(tort_match *match) {
+    double x[2], y[2];
+    return same_type(match, "x", "y") && read_value(match, "x", "sx", "zx", x) && read_value(match, "y", "sy", "zy", y);
+}
+
+/* What only moves numbers, or picks them by their order, may do so while they are bytes, if the scale stays. */
+static bool build_moved(tort_match *match) {
+    double x[2], y[2];
+    return same_type(match, "x", "y") && read_value(match, "x", "sx", "zx", x) &&
+           read_value(match, "y", "sy", "zy", y) && x[0] == y[0] && x[1] == y[1];
+}
+
 #define DEQUANTIZE "DequantizeLinear{block_size=0}"
 #define QUANTIZE " y=QuantizeLinear{block_size=0}(c,#sy,#zy?)"
 
+#define VALUE "~xd=" DEQUANTIZE "(x,#sx,#zx?) "
+#define PAIR VALUE "~wd=" DEQUANTIZE "(w,#sw,#zw?) "
+#define WEIGHTED VALUE "~wd=" DEQUANTIZE "(#w,#sw,#zw?) "
+#define PAIRED(name_, op_)                                                                                             \
+    { name_, PAIR "*c=" op_ "(xd,wd)" QUANTIZE, "com.microsoft::QLinear" op_ "(x,sx,zx,w,sw,zw,sy,zy)", build_pair }
+#define SINGLE(name_, op_)                                                                                             \
+    { name_, VALUE "*c=" op_ "(xd)" QUANTIZE, "com.microsoft::QLinear" op_ "(x,sx,zx,sy,zy)", build_single }
+#define MOVED(ops_, found_, made_)                                                                                     \
+    { "quantized_moves", VALUE "*c=" ops_ "(xd" found_ ")" QUANTIZE, ops_ "(x" made_ ")", build_moved }
+
 const tort_pattern tort_patterns_quantized[] = {
-    {"qlinear_conv",
-     "~xd=" DEQUANTIZE "(x,#sx,#zx?) ~wd=" DEQUANTIZE "(#w,#sw,#zw?) *c=Conv|tinyort::FusedConv(xd,wd,#b?)" QUANTIZE,
-     "QLinearConv(x,sx,zx,w,sw,zw,sy,zy,b)", build_conv},
-    {"qlinear_matmul",
-     "~xd=" DEQUANTIZE "(x,#sx,#zx?) ~wd=" DEQUANTIZE "(w,#sw,#zw?) *c=MatMul|tinyort::FusedMatMul(xd,wd)" QUANTIZE,
-     "QLinearMatMul(x,sx,zx,w,sw,zw,sy,zy)", build_matmul},
+    {"qlinear_conv", WEIGHTED "*c=Conv|tinyort::FusedConv(xd,wd,#b?)" QUANTIZE, "QLinearConv(x,sx,zx,w,sw,zw,sy,zy,b)",
+     build_conv},
+    {"qlinear_matmul", PAIR "*c=MatMul|tinyort::FusedMatMul(xd,wd)" QUANTIZE, "QLinearMatMul(x,sx,zx,w,sw,zw,sy,zy)",
+     build_matmul},
+    {"qgemm", WEIGHTED "*c=Gemm|tinyort::FusedGemm(xd,wd,#b?)" QUANTIZE,
+     "com.microsoft::QGemm(x,sx,zx,w,sw,zw,b,sy,zy)", build_gemm},
+    PAIRED("qlinear_add", "Add"),
+    PAIRED("qlinear_mul", "Mul"),
+    SINGLE("qlinear_pool", "AveragePool"),
+    SINGLE("qlinear_pool", "GlobalAveragePool"),
+    SINGLE("qlinear_sigmoid", "Sigmoid"),
+    SINGLE("qlinear_leaky_relu", "LeakyRelu"),
+    MOVED("MaxPool|Transpose|Flatten|Identity", "", ""),
+    MOVED("Reshape|Gather|Unsqueeze|Squeeze", ",a?", ",a"),
+    MOVED("Slice", ",a,b,d?,e?", ",a,b,d,e"),
     {0},
 };

@@ -337,12 +337,16 @@ static void dynamic_blocks(void *arg, int64_t begin, int64_t end) {
 }
 
 /* If all of x is 0 (or nothing), the formula divides 0 by 0: the scale is 1 then, and the zero point 0. */
-void tort_dynamic_scale(const float *x, int64_t count, float *scale, float *zero_point) {
-    float low = 0, high = 0;
-    if (count > 0) range_with_zero(x, count, &low, &high);
+void tort_scale_of_range(float low, float high, float *scale, float *zero_point) {
     *scale = high > low ? (high - low) / 255.0f : 1;
     const float zero = *scale > 0 ? rintf(-low / *scale) : 0;
     *zero_point = zero < 0 ? 0 : zero > 255 ? 255 : zero;
+}
+
+void tort_dynamic_scale(const float *x, int64_t count, float *scale, float *zero_point) {
+    float low = 0, high = 0;
+    if (count > 0) range_with_zero(x, count, &low, &high);
+    tort_scale_of_range(low, high, scale, zero_point);
 }
 
 static tort_status run_dynamic_quantize(const tort_call *call) {

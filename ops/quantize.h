@@ -27,5 +27,7 @@ void tort_quantize_block(const tort_quantize *params, tort_type type, void *out,
 
 /* Of DynamicQuantizeLinear: the scale and zero point of uint8 with which all of x, and 0, can be told. */
 void tort_dynamic_scale(const float *x, int64_t count, float *scale, float *zero_point);
+/* The same for x from low to high, low <= 0 <= high. */
+void tort_scale_of_range(float low, float high, float *scale, float *zero_point);
 
 #endif

@@ -187,7 +187,7 @@ static void fill_offsets(const conv_job *job) {
 }
 
 void tort_cpu_conv_run(const tort_call *call, const float *x, const float *packed, const float *bias, float *y,
-                       int32_t *sums, char *scratch) {
+                       char *scratch) {
     const tort_conv_params *p = call->params;
     const tort_cpu_device *device = call->device;
     conv_job job = {.params = p, .simd = device->simd, .parts = device->threads};
@@ -219,8 +219,7 @@ void tort_cpu_conv_run(const tort_call *call, const float *x, const float *packe
             job.channels = (job.planes.direct ? job.image : job.stored) + g * per_group * job.planes.plane;
             job.gemm.packed_a = packed + g * packed_group_size(device->simd, p);
             job.gemm.row_bias = bias ? bias + g * filters : NULL;
-            job.gemm.c = y ? y + first : NULL;
-            job.gemm.sums = sums ? sums + first : NULL;
+            job.gemm.c = y + first;
             job.gemm.residual = residual ? residual + first : NULL;
             tort_cpu_parts(call, job.row_parts * job.column_parts, multiply_share, &job);
         }
@@ -239,7 +238,7 @@ static tort_status run_conv(const tort_call *call) {
         tort_cpu_conv_pack(device->simd, p, call->inputs[1].data, made);
         packed = made;
     }
-    tort_cpu_conv_run(call, call->inputs[0].data, packed, bias, call->outputs[0].data, NULL, scratch);
+    tort_cpu_conv_run(call, call->inputs[0].data, packed, bias, call->outputs[0].data, scratch);
     return TORT_OK;
 }
 

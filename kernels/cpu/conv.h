@@ -14,8 +14,8 @@ void tort_cpu_conv_pack(const tort_simd *simd, const tort_conv_params *params, c
 
 /* Scratch of tort_cpu_conv_run, added to *scratch. False: more than a size_t. */
 bool tort_cpu_conv_reserve(const tort_target *target, const tort_conv_params *params, size_t *scratch);
-/* Y (or sums, see packed_gemm.h) of X and packed weights; bias is NULL for none. */
+/* Y of X and packed weights; bias is NULL for none. */
 void tort_cpu_conv_run(const tort_call *call, const float *x, const float *packed, const float *bias, float *y,
-                       int32_t *sums, char *scratch);
+                       char *scratch);
 
 #endif

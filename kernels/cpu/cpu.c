@@ -4,18 +4,30 @@
 #include <math.h>
 
 #if defined(__x86_64__)
+extern const tort_bytes tort_bytes_v2, tort_bytes_v3, tort_bytes_v3_vnni, tort_bytes_v4, tort_bytes_v4_vnni;
+static const tort_bytes *const byte_tables[] = {&tort_bytes_v4_vnni, &tort_bytes_v4, &tort_bytes_v3_vnni,
+                                                &tort_bytes_v3,      &tort_bytes_v2, NULL};
 extern const tort_simd tort_simd_v2, tort_simd_v3, tort_simd_v4;
 static const tort_simd *const tables[] = {&tort_simd_v4, &tort_simd_v3, &tort_simd_v2, NULL}; /* best first */
 #elif defined(__aarch64__)
+extern const tort_bytes tort_bytes_neon, tort_bytes_neon_dot;
+static const tort_bytes *const byte_tables[] = {&tort_bytes_neon_dot, &tort_bytes_neon, NULL};
 extern const tort_simd tort_simd_neon;
 static const tort_simd *const tables[] = {&tort_simd_neon, NULL};
 #else
+static const tort_bytes *const byte_tables[] = {NULL};
 static const tort_simd *const tables[] = {NULL};
 #endif
 
 const tort_simd *tort_simd_choose(uint32_t instructions) {
     for (int i = 0; tables[i]; i++)
         if (tables[i]->instructions & instructions) return tables[i];
+    return NULL;
+}
+
+const tort_bytes *tort_bytes_choose(uint32_t instructions) {
+    for (int i = 0; byte_tables[i]; i++)
+        if ((byte_tables[i]->instructions & ~instructions) == 0) return byte_tables[i];
     return NULL;
 }
 

@@ -5,7 +5,7 @@
 #ifndef TORT_KERNELS_CPU_CPU_H
 #define TORT_KERNELS_CPU_CPU_H
 
-#include "kernels/cpu/simd.h"
+#include "kernels/cpu/bytes.h"
 #include "runtime/provider.h"
 #include "runtime/tinyort_profile.h"
 
@@ -13,6 +13,7 @@
 typedef struct tort_cpu_device {
     tort_env env;
     const tort_simd *simd; /* NULL: plain loops only */
+    const tort_bytes *bytes;
     int32_t threads;
 } tort_cpu_device;
 
@@ -51,7 +52,10 @@ extern const tort_kernel tort_cpu_blocked_channels[];
 extern const tort_kernel tort_cpu_blocked_winograd[];
 extern const tort_kernel tort_cpu_conv[];
 extern const tort_kernel tort_cpu_conv_transpose[];
-extern const tort_kernel tort_cpu_conv_integer[];
+extern const tort_kernel tort_cpu_byte_conv[];
+extern const tort_kernel tort_cpu_byte_depthwise[];
+extern const tort_kernel tort_cpu_byte_pool[];
+extern const tort_kernel tort_cpu_quantize[];
 extern const tort_kernel tort_cpu_gemm[];
 extern const tort_kernel tort_cpu_matmul[];
 extern const tort_kernel tort_cpu_pool[];

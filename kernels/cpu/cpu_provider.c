@@ -3,8 +3,8 @@
  *
  * Fast rows stand first; the last table has one row for any operator, which runs the plain loop of ops/. So this
  * provider claims every operator that has a plain loop, and the report names the fast rows that refused.
- * Options: threads=N, isa=v2|v3|v4|neon|plain|auto, mem_limit=SIZE. It must not know files, models or other providers.
- * Read next: conv.c for a family with packed weights, simd/gemm.c for the inner loops. */
+ * Options: threads=N, isa=auto|v2|v3|v3_vnni|v4|v4_vnni|neon|neon_dot|plain, mem_limit=SIZE. It must not know files,
+ * models or other providers. Read next: conv.c for a family with packed weights, simd/gemm.c for the inner loops. */
 #include "kernels/cpu/blocked.h"
 #include "kernels/cpu/widened.h"
 
@@ -14,6 +14,9 @@
 #include <unistd.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
+#elif defined(__aarch64__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
 #endif
 
 #define MAX_THREADS 1024
@@ -24,23 +27,32 @@
 typedef struct instruction_set {
     const char *option; /* value of isa= */
     const char *name;   /* in descriptions */
-    uint32_t bit;
+    uint32_t bits;      /* all that it has, those of smaller sets too */
 } instruction_set;
 
-/* Best last. Each set of a machine contains those before it. With `plain` no fast row finds its inner loops: all that
- * is left are the plain loops, which tell whether a fast row is at fault. */
+#define V3_BITS (TORT_CPU_V2 | TORT_CPU_V3)
+#define V4_BITS (V3_BITS | TORT_CPU_V4)
+
+/* Best last. With `plain` no fast row finds its inner loops: all that is left are the plain loops, which tell whether a
+ * fast row is at fault. */
 static const instruction_set instruction_sets[] = {
     {"plain", "plain C", 0},
 #if defined(__x86_64__)
 #define BUILT_FOR "x86-64-v2 x86-64-v3 x86-64-v4"
+#define SETS "plain, v2, v3, v3_vnni, v4, v4_vnni"
     {"v2", "x86-64-v2", TORT_CPU_V2},
-    {"v3", "x86-64-v3", TORT_CPU_V3},
-    {"v4", "x86-64-v4", TORT_CPU_V4},
+    {"v3", "x86-64-v3", V3_BITS},
+    {"v3_vnni", "x86-64-v3 with VNNI", V3_BITS | TORT_CPU_AVX_VNNI},
+    {"v4", "x86-64-v4", V4_BITS},
+    {"v4_vnni", "x86-64-v4 with VNNI", V4_BITS | TORT_CPU_AVX512_VNNI},
 #elif defined(__aarch64__)
 #define BUILT_FOR "aarch64-neon"
+#define SETS "plain, neon, neon_dot"
     {"neon", "aarch64 NEON", TORT_CPU_NEON},
+    {"neon_dot", "aarch64 NEON with DOT", TORT_CPU_NEON | TORT_CPU_NEON_DOT},
 #else
 #define BUILT_FOR "plain C"
+#define SETS "plain"
 #endif
     {NULL, NULL, 0},
 };
@@ -54,6 +66,15 @@ static bool has_rest_of_v3(void) {
     return __get_cpuid(0x80000001u, &a, &b, &c, &d) && (c & lzcnt) != 0;
 }
 
+/* Beside the vectors that were found: AVX-VNNI is bit 4 of EAX of leaf 7.1, which has no portable name. */
+static uint32_t detect_vnni(uint32_t found) {
+    unsigned a = 0, b, c, d;
+    uint32_t bits = 0;
+    if (__get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 4 & 1)) bits |= TORT_CPU_AVX_VNNI;
+    if (found & TORT_CPU_V4 && __builtin_cpu_supports("avx512vnni")) bits |= TORT_CPU_AVX512_VNNI;
+    return bits;
+}
+
 static uint32_t detect_instructions(void) {
     uint32_t found = 0;
     if (!__builtin_cpu_supports("sse4.2") || !__builtin_cpu_supports("popcnt")) return found;
@@ -65,7 +86,7 @@ static uint32_t detect_instructions(void) {
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
         found |= TORT_CPU_V4;
-    return found;
+    return found | detect_vnni(found);
 }
 
 /* The processor's own name, without the blanks that fill it up. */
@@ -85,9 +106,11 @@ static void processor_name(char *name, size_t size) {
 }
 #else
 static uint32_t detect_instructions(void) {
-    uint32_t found = 0;
-    for (const instruction_set *set = instruction_sets; set->option; set++) found |= set->bit;
-    return found;
+#if defined(__aarch64__)
+    return TORT_CPU_NEON | (getauxval(AT_HWCAP) & HWCAP_ASIMDDP ? TORT_CPU_NEON_DOT : 0);
+#else
+    return 0;
+#endif
 }
 
 static void processor_name(char *name, size_t size) {
@@ -108,15 +131,8 @@ static const instruction_set *find_set(const char *option) {
 static const instruction_set *best_set(uint32_t instructions) {
     const instruction_set *best = instruction_sets;
     for (const instruction_set *set = instruction_sets; set->option; set++)
-        if (instructions & set->bit) best = set;
+        if ((set->bits & ~instructions) == 0) best = set;
     return best;
-}
-
-/* A set and those it contains. */
-static uint32_t up_to(const instruction_set *last) {
-    uint32_t bits = 0;
-    for (const instruction_set *set = instruction_sets; set <= last; set++) bits |= set->bit;
-    return bits;
 }
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
@@ -180,17 +196,17 @@ static void cpu_open(const tort_provider_config *config, void **device, tort_tar
         const instruction_set *set = find_set(isa);
         if (!set) {
             refuse(condition, "option isa is not the name of an instruction set of this architecture",
-                   "write isa=v2, isa=v3, isa=v4 (x86-64), isa=neon (aarch64), isa=plain or isa=auto");
+                   "write isa=auto, or isa= with one of " SETS);
             return;
         }
-        if ((target->instructions & set->bit) != set->bit) {
+        if (set->bits & ~target->instructions) {
             char message[128];
             snprintf(message, sizeof message, "option isa asks for %s, this processor has %s", set->name,
                      best_set(target->instructions)->name);
             refuse(condition, message, "leave isa out: the best set the processor has is then chosen");
             return;
         }
-        target->instructions = up_to(set);
+        target->instructions = set->bits;
     }
     const tort_env env = tort_env_complete(config->env);
     tort_cpu_device *made = tort_alloc(&env, sizeof *made);
@@ -199,7 +215,10 @@ static void cpu_open(const tort_provider_config *config, void **device, tort_tar
         snprintf(condition->message, sizeof condition->message, "%zu bytes could not be allocated", sizeof *made);
         return;
     }
-    *made = (tort_cpu_device){.env = env, .simd = tort_simd_choose(target->instructions), .threads = target->threads};
+    *made = (tort_cpu_device){.env = env,
+                              .simd = tort_simd_choose(target->instructions),
+                              .bytes = tort_bytes_choose(target->instructions),
+                              .threads = target->threads};
     *device = made;
     char processor[64];
     processor_name(processor, sizeof processor);
@@ -208,21 +227,20 @@ static void cpu_open(const tort_provider_config *config, void **device, tort_tar
     snprintf(condition->code, sizeof condition->code, "READY");
 }
 
-/* Targets "v2", "v3", "v4", "neon", "plain": any processor with that set. */
+/* Targets have the names of instruction sets: any processor with that set. */
 static tort_status cpu_describe(const tort_provider_config *config, const char *text, tort_target *target,
                                 tort_error *error) {
     const instruction_set *set = find_set(text);
     memset(target, 0, sizeof *target);
     if (!set)
-        return tort_fail(error, TORT_E_USAGE,
-                         "target cpu:%s is not known; this build plans for instruction sets of its own architecture: "
-                         "v2, v3, v4 (x86-64) or neon (aarch64), and for plain C: plain",
-                         text);
+        return tort_fail(
+            error, TORT_E_USAGE,
+            "target cpu:%s is not known; this build plans for instruction sets of its own architecture: " SETS, text);
     if (!read_threads(config, &target->threads))
         return tort_fail(error, TORT_E_USAGE, "option threads of cpu is not a number from 1 to %d", MAX_THREADS);
     if (!read_memory(config, target))
         return tort_fail(error, TORT_E_USAGE, "option mem_limit of cpu is not a size, as in mem_limit=2G");
-    target->instructions = up_to(set);
+    target->instructions = set->bits;
     describe_target(target, "any processor");
     return TORT_OK;
 }
@@ -256,10 +274,12 @@ static const tort_kernel *const kernels[] = {
     tort_cpu_blocked_conv,
     tort_cpu_conv,
     tort_cpu_conv_transpose,
-    tort_cpu_conv_integer,
+    tort_cpu_byte_depthwise,
+    tort_cpu_byte_conv,
     tort_cpu_gemm,
     tort_cpu_matmul,
     tort_cpu_pool,
+    tort_cpu_byte_pool,
     tort_cpu_map,
     tort_cpu_rows,
     tort_cpu_qlinear_matmul,
@@ -281,6 +301,7 @@ static const tort_kernel *const kernels[] = {
     tort_cpu_reduce,
     tort_cpu_halves,
     tort_cpu_rnn,
+    tort_cpu_quantize,
     reference_kernels,
     NULL,
 };

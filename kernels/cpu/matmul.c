@@ -1,5 +1,4 @@
 /* matmul.c - MatMul and the two FusedMatMul in fp32: a constant B is packed ahead, anything else on the way.
- * MatMulInteger by the same product.
  *
  * One B for all batches makes a single product of all rows of A; else batches are products of their own, shared out to
  * the threads whole where there are enough of them. Read next: packed_gemm.h, gemm.c. */
@@ -7,7 +6,6 @@
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/packed_gemm.h"
 #include "kernels/cpu/product.h"
-#include "ops/quantized.h"
 
 static tort_verdict claim_matmul(const tort_target *target, const tort_node_view *node) {
     return tort_cpu_claim_float(target, node);
@@ -60,55 +58,6 @@ static tort_status run_matmul(const tort_call *call) {
     return tort_product_run(call, &gemm, one ? NULL : p, call->scratch);
 }
 
-/* ---- of integers ------------------------------------------------------------------------------------------------- */
-
-/* Operands less their zero points become floats in scratch, whose products are exact (packed_gemm.h). */
-static tort_status size_integer(const tort_target *target, const tort_node_view *node, size_t *scratch,
-                                tort_error *error) {
-    size_t operands;
-    tort_status status = tort_product_size(target, false, scratch, error);
-    if (status) return status;
-    if (tort_operands_scratch(&node->inputs[0], &node->inputs[1], &operands) && tort_cpu_reserve(scratch, operands))
-        return TORT_OK;
-    return tort_out_of_memory(error, SIZE_MAX);
-}
-
-static tort_verdict claim_integer(const tort_target *target, const tort_node_view *node) {
-    (void)node;
-    return tort_cpu_claim_processor(target);
-}
-
-static tort_status run_integer(const tort_call *call) {
-    const tort_matmul_params *p = call->params;
-    const tort_cpu_device *device = call->device;
-    const tort_tensor *a = &call->inputs[0], *b = &call->inputs[1];
-    if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
-    char *scratch = call->scratch;
-    void *buffers =
-        tort_cpu_take(&scratch, tort_packed_gemm_buffer(device->simd, false, false) * (size_t)device->threads);
-    float *a_floats = (float *)scratch, *b_floats = a_floats + tort_count(a);
-    tort_tensor zero;
-    /* A zero point of A that is a vector has one number a row. */
-    const int32_t rows = call->input_count > 2 && call->inputs[2].rank == 1;
-    tort_subtract_zero_point(call, a, tort_optional_input(call, 2, rows, &zero), a_floats);
-    tort_subtract_zero_point(call, b, tort_optional_input(call, 3, 0, &zero), b_floats);
-    tort_packed_gemm gemm = {.m = p->m,
-                             .n = p->n,
-                             .k = p->k,
-                             .a = a_floats,
-                             .a_row_stride = p->k,
-                             .a_k_stride = 1,
-                             .scale = 1,
-                             .b = b_floats,
-                             .b_k_stride = p->n,
-                             .b_column_stride = 1,
-                             .c_stride = p->n,
-                             .sums = call->outputs[0].data};
-    const bool one = tort_product_is_one(p);
-    if (one) gemm.m *= p->batches;
-    return tort_product_run(call, &gemm, one ? NULL : p, buffers);
-}
-
 #define ROW(domain_, op_, in_place_)                                                                                   \
     {                                                                                                                  \
         .domain = domain_, .op = op_, .name = "matmul_packed", .claim = claim_matmul, .size = size_matmul,             \
@@ -122,11 +71,5 @@ const tort_kernel tort_cpu_matmul[] = {
     ROW("com.microsoft", "FusedMatMulActivation", 0),
     ROW("com.microsoft", "GemmFastGelu", 0),
     ROW("com.microsoft", "TransposeMatMul", 0),
-    {.domain = "",
-     .op = "MatMulInteger",
-     .name = "matmul_integer_packed",
-     .claim = claim_integer,
-     .size = size_integer,
-     .run = run_integer},
     {.op = NULL},
 };

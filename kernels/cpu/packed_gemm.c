@@ -5,9 +5,7 @@
  * stored block by block in the order in which it is read. Read next: packed_gemm.h, simd/gemm.c. */
 #include "kernels/cpu/packed_gemm.h"
 
-#include <string.h>
-
-#define DEPTH TORT_PACKED_DEPTH /* 256 * 255 * 255 is below 2^24, which `sums` relies on */
+#define DEPTH TORT_PACKED_DEPTH
 #define ROWS_PACKED 336  /* of A at a time where it is packed ahead; a multiple of every tile_rows (4, 6, 8, 14) */
 #define ROWS_BUFFER 168  /* of A at a time where it is packed on the way; a multiple too */
 #define COLUMNS_BUFFER 8 /* panels of B at a time where it is packed on the way and A ahead ... */
@@ -93,22 +91,6 @@ typedef struct block {
     const float *a, *b;
 } block;
 
-#define MOST_TILE 512 /* elements of the largest tile */
-
-/* A tile of whole numbers: adds it to the sums, or begins them. */
-static void add_to_sums(const tort_packed_gemm *g, const tort_tile *tile, int64_t m, int64_t n, bool begins) {
-    float c[MOST_TILE];
-    tort_tile exact = *tile;
-    exact.c = c;
-    exact.c_stride = g->simd->tile_columns;
-    g->simd->tile(&exact);
-    for (int32_t i = 0; i < tile->rows; i++) {
-        int32_t *row = g->sums + (m + i) * g->c_stride + n;
-        if (begins) memset(row, 0, (size_t)tile->columns * sizeof *row);
-        g->simd->add_whole(row, c + i * exact.c_stride, tile->columns);
-    }
-}
-
 /* Tiles of all rows against columns n_first..n_last of the block. */
 static void multiply_columns(const tort_packed_gemm *g, const block *at, tort_tile *tile, int64_t n_first,
                              int64_t n_last) {
@@ -123,10 +105,6 @@ static void multiply_columns(const tort_packed_gemm *g, const block *at, tort_ti
             tile->a = at->a + (m - at->m_first) * at->depth;
             tile->rows = (int32_t)min64(tile_rows, at->m_last - m);
             tile->row_bias = begins && g->row_bias ? g->row_bias + m : NULL;
-            if (g->sums) {
-                add_to_sums(g, tile, m, n, at->k_first == 0);
-                continue;
-            }
             tile->c = g->c + m * g->c_stride + n;
             tile->add = add ? add + m * g->c_stride + n : NULL;
             g->simd->tile(tile);

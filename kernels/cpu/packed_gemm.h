@@ -33,10 +33,6 @@ typedef struct tort_packed_gemm {
     bool accumulate;                     /* C += ; then neither biases nor a residual are added */
     const float *residual;               /* (m, n), rows c_stride apart; may be C; or NULL */
     const tort_epilogue *epilogue;       /* its activation is done to C once that is complete, tile by tile; or NULL */
-    /* Not NULL: C is not used, the product goes here, rows c_stride apart, modulo 2^32. Exact if all of A and B are
-     * integers of at most 255 in size: what a block of k adds up to is below 2^24, which a float holds. No bias, no
-     * residual, no epilogue. */
-    int32_t *sums;
 } tort_packed_gemm;
 
 /* Floats of an operand packed ahead. */

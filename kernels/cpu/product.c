@@ -39,8 +39,7 @@ typedef struct product_job {
 /* A single row that is made of the rows of B as they lie. Not over its residual, which is read at the end. */
 static bool is_row_product(const tort_packed_gemm *g) {
     const bool contiguous = g->a_k_stride == 1 && g->b_column_stride == 1;
-    return g->m == 1 && !g->packed_b && contiguous && g->scale == 1 && !g->accumulate && !g->sums &&
-           g->residual != g->c;
+    return g->m == 1 && !g->packed_b && contiguous && g->scale == 1 && !g->accumulate && g->residual != g->c;
 }
 
 static void multiply_row(const tort_packed_gemm *g, int64_t first, int64_t last) {
@@ -77,10 +76,7 @@ static void product_part(void *arg, int64_t begin, int64_t end) {
                 tort_matmul_offsets(job->batches, i, &a, &b);
                 gemm.a += a;
                 gemm.b += b;
-                if (gemm.sums)
-                    gemm.sums += i * gemm.m * gemm.n;
-                else
-                    gemm.c += i * gemm.m * gemm.n;
+                gemm.c += i * gemm.m * gemm.n;
                 if (gemm.residual) gemm.residual += i * gemm.m * gemm.n;
             }
             multiply_share(&gemm, whole ? 0 : part, whole ? 1 : job->parts, buffer);

@@ -16,6 +16,8 @@ struct tort_tree_record;
 struct tort_blocked_tile;
 struct tort_blocked_window;
 struct tort_winograd_output;
+struct tort_byte_rows;
+struct tort_byte_finish;
 
 /* The loops that make sums apply Relu and Clip to them while they are in registers. */
 typedef struct tort_bounds {
@@ -76,6 +78,18 @@ typedef struct tort_nbits_rows {
     float *y;            /* [count][width], rows y_stride apart: is overwritten */
     int64_t y_stride;
 } tort_nbits_rows;
+
+/* Bytes of int8 or uint8 that stand for (byte - zero_point) * scale. */
+typedef struct tort_linear_bytes {
+    float scale, zero_point;
+    bool is_signed;
+} tort_linear_bytes;
+
+/* What becomes of floats: round(x * factor) + zero_point, as int8 or uint8. */
+typedef struct tort_scaled_bytes {
+    float factor, zero_point;
+    bool is_signed;
+} tort_scaled_bytes;
 
 /* QLinearAdd and QLinearMul of int8 or uint8: round(a * A + b * B + fixed), or round((A - a) * (B - b) * fixed) + zero,
  * within bounds. A step of 0: one element for all. */
@@ -195,14 +209,23 @@ typedef struct tort_simd {
     const tort_fold *folds;      /* by tort_fold_kind */
     /* values[i] = activation(values[i] + residual[i]); residual may be NULL. */
     void (*finish)(const tort_epilogue *epilogue, const float *residual, float *values, int64_t count);
-    /* sums[i] += values[i], which are whole numbers, modulo 2^32. */
-    void (*add_whole)(int32_t *sums, const float *values, int64_t count);
     void (*nbits_rows)(const tort_nbits_panel *panel, const tort_nbits_rows *rows);
     /* `count` numbers of each column of the panel from word `first` on, as floats: number k goes to out + k * stride.
      */
     void (*nbits_unpack)(const tort_nbits_panel *panel, int64_t first, int64_t count, float *out, int64_t stride);
     void (*linear_pair)(const tort_linear_pair *pair, int64_t count);
     void (*requantize)(const tort_requantized *requantized, const int32_t *sums, uint8_t *y, int64_t count);
+    /* Of a product of bytes (bytes.h): `count` rows into a tile's place; words of four rows of bytes, `count` of them;
+     * and what becomes of a tile's sums. */
+    void (*byte_rows)(const struct tort_byte_rows *rows, uint8_t *to, const uint8_t *from, int32_t count);
+    void (*byte_words)(uint8_t *to, const uint8_t *const *rows, int64_t count, uint8_t flip);
+    void (*byte_finish)(const struct tort_byte_finish *finish);
+    /* Saturates, rounds to even; NaN becomes the least byte. */
+    void (*quantize)(const tort_linear_bytes *linear, const float *x, uint8_t *y, int64_t count);
+    void (*scale_to_bytes)(const tort_scaled_bytes *scaled, const float *x, uint8_t *y, int64_t count);
+    void (*dequantize)(const tort_linear_bytes *linear, const uint8_t *x, float *y, int64_t count);
+    /* The least and the largest of x and 0; NaN is passed over. */
+    void (*range)(const float *x, int64_t count, float *low, float *high);
     /* Rows may not overlap. */
     void (*softmax_row)(const float *x, float *y, int64_t count);
     void (*log_softmax_row)(const float *x, float *y, int64_t count);

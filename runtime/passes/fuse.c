@@ -69,9 +69,18 @@ static tort_status check_made(fuser *f, tort_node_view view, bool *fits) {
     return TORT_OK;
 }
 
+/* What the executor does itself it goes on doing. */
+static void leave_at_host(tort_candidate *c, bool *taken) {
+    const char *label = tort_candidate_host_label(c);
+    *taken = label != NULL;
+    if (!label) return;
+    c->unit->provider = TORT_AT_HOST;
+    c->unit->label = label;
+}
+
 /* Offers the node, which stands in the graph already, to the provider of its parts. A kernel that runs the plain loop
  * is none, unless the anchor ran by its own. */
-static tort_status offer(fuser *f, tort_candidate *c, int32_t provider, bool *taken) {
+static tort_status offer(fuser *f, tort_candidate *c, int32_t provider, bool at_host, bool *taken) {
     tort_node_view view = tort_pass_view(&f->pass, c->index);
     bool fits = false;
     c->view = &view;
@@ -83,7 +92,10 @@ static tort_status offer(fuser *f, tort_candidate *c, int32_t provider, bool *ta
         fits = !tort_candidate_resolve(c, &view, NULL);
         if (!c->unit->params) status = tort_out_of_memory(f->error, 0);
     }
-    if (!status && fits) status = tort_candidate_offer(c, provider, taken, f->error);
+    if (!status && fits && at_host)
+        leave_at_host(c, taken);
+    else if (!status && fits)
+        status = tort_candidate_offer(c, provider, taken, f->error);
     if (!status && *taken) status = tort_candidate_size_packing(c, f->error);
     tort_pass_release(&f->pass, c->index);
     return status;
@@ -218,11 +230,11 @@ static tort_status join(fuser *f, tort_match *match, int32_t index, bool *joined
                         .index = index,
                         .node = place,
                         .unit = &unit,
-                        .no_loops = !tort_runs_reference(link->provider, anchor->kernel),
+                        .no_loops = anchor->kernel && !tort_runs_reference(link->provider, anchor->kernel),
                         .alone = true};
     *place = made;
     refresh(f);
-    tort_status status = offer(f, &c, match->provider, joined);
+    tort_status status = offer(f, &c, match->provider, anchor->provider == TORT_AT_HOST, joined);
     if (!status && *joined) status = accept(f, match, &c, &last);
     if (!status && !*joined) status = note_refusal(f, match, &c);
     if (!*joined || status) *place = last;

@@ -64,13 +64,14 @@ static bool conditions_hold(tort_string conditions, const tort_node *node) {
     return true;
 }
 
-/* A node that runs on the provider of the match (a spare one may be folded), is what the pattern says, and has no other
- * outputs. */
+/* A node that runs on the provider of the match (a spare one may be folded, and the anchor be a step of the executor's),
+ * is what the pattern says, and has no other outputs. */
 static bool node_fits(const tort_match *match, int32_t k) {
     const tort_pattern_node *want = &match->pattern->nodes[k];
     const tort_unit *unit = &match->lowered->units[match->nodes[k]];
     const tort_node *node = &match->lowered->graph.nodes[match->nodes[k]];
-    const bool is_here = unit->provider == match->provider || (want->spare && unit->folded);
+    const bool is_here = unit->provider == match->provider || (want->spare && unit->folded) ||
+                         (k == match->pattern->anchor && unit->provider == TORT_AT_HOST);
     if (!is_here || unit->segment || !node->op || node->captured) return false;
     if (tort_op_is_own(match->lowered->session->model->operators, node->op)) return false;
     if (operator_of(want->operators, node) < 0 || !conditions_hold(want->conditions, node)) return false;

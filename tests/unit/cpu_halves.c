@@ -31,14 +31,14 @@ static void cast_inputs(random_node *n, random_source *r, bool narrow) {
     x->data = halves;
 }
 
-void make_cast(random_node *n, random_source *r) {
+void make_cast_half(random_node *n, random_source *r) {
     const bool narrow = chance(r, 50);
     cast_inputs(n, r, narrow);
     add_int(n, "to", narrow ? (chance(r, 50) ? TORT_FLOAT16 : TORT_BFLOAT16) : TORT_FLOAT);
     n->opset = 21;
 }
 
-void make_cast_like(random_node *n, random_source *r) {
+void make_cast_like_half(random_node *n, random_source *r) {
     const int64_t one = 1;
     const bool narrow = chance(r, 50);
     cast_inputs(n, r, narrow);

@@ -194,7 +194,7 @@ static void make_matmul_integer(random_node *n, random_source *r) {
 static void make_integer_window(random_node *n, random_source *r, int64_t x[4], int64_t w[4]) {
     const int64_t group = chance(r, 70) ? 1 : 2;
     x[0] = draw(r, 1, 2);
-    w[1] = draw(r, 4, 40);
+    w[1] = draw(r, 1, 40);
     x[1] = group * w[1];
     w[0] = group * draw(r, 1, 9);
     for (int32_t i = 2; i < 4; i++) {
@@ -217,11 +217,16 @@ static void make_conv_integer(random_node *n, random_source *r) {
     n->constant[1] = n->constant[3] = true;
 }
 
-void make_qlinear_conv(random_node *n, random_source *r) {
+static void make_linear_conv(random_node *n, random_source *r, bool depthwise) {
     int64_t x[4], w[4];
     const tort_type x_type = byte_type(r), w_type = byte_type(r);
     const int32_t rank = (int32_t)draw(r, 0, 1);
     make_integer_window(n, r, x, w);
+    if (depthwise) {
+        x[1] = n->attributes[0].u.i = draw(r, 1, 9);
+        w[0] = x[1] * draw(r, 1, 2);
+        w[1] = 1;
+    }
     add_integers(n, r, x_type, 4, x);
     add_scale(n, r, 0, x);
     add_integers(n, r, x_type, 0, x);
@@ -231,10 +236,19 @@ void make_qlinear_conv(random_node *n, random_source *r) {
     add_scale(n, r, 0, x);
     add_integers(n, r, x_type, 0, x);
     if (chance(r, 60)) add_integers(n, r, TORT_INT32, 1, w);
+    if (n->input_count == 9 && chance(r, 20)) ((int32_t *)n->inputs[8].data)[0] = chance(r, 50) ? INT32_MAX : INT32_MIN;
     n->constant[3] = n->constant[5] = true;
 }
 
-static void make_pool(random_node *n, random_source *r, bool average) {
+void make_qlinear_conv(random_node *n, random_source *r) {
+    make_linear_conv(n, r, false);
+}
+
+void make_qlinear_depthwise(random_node *n, random_source *r) {
+    make_linear_conv(n, r, true);
+}
+
+static void make_pool(random_node *n, random_source *r, tort_type type, bool average) {
     const int32_t axes = (int32_t)draw(r, 1, 3);
     int64_t x[5] = {draw(r, 1, 2), draw(r, 1, 5)};
     int64_t *kernel = add_list(n, "kernel_shape", axes);
@@ -242,7 +256,10 @@ static void make_pool(random_node *n, random_source *r, bool average) {
         kernel[i] = draw(r, 1, 3);
         x[i + 2] = draw_size(r, axes);
     }
-    add_tensor(n, r, axes + 2, x);
+    if (type == TORT_FLOAT)
+        add_tensor(n, r, axes + 2, x);
+    else
+        add_integers(n, r, type, axes + 2, x);
     make_window(n, r, axes, kernel);
     n->opset = 19;
     if (chance(r, 40)) add_int(n, "ceil_mode", 1);
@@ -250,11 +267,15 @@ static void make_pool(random_node *n, random_source *r, bool average) {
 }
 
 static void make_max_pool(random_node *n, random_source *r) {
-    make_pool(n, r, false);
+    make_pool(n, r, TORT_FLOAT, false);
+}
+
+static void make_byte_max_pool(random_node *n, random_source *r) {
+    make_pool(n, r, byte_type(r), false);
 }
 
 static void make_average_pool(random_node *n, random_source *r) {
-    make_pool(n, r, true);
+    make_pool(n, r, TORT_FLOAT, true);
 }
 
 static int64_t draw_length(random_source *r) {
@@ -544,8 +565,13 @@ const kernel_case kernel_cases[] = {
     {"", "MatMul", "matmul_packed", make_row_by_matrix, NULL},
     {"", "MatMulInteger", "matmul_integer_packed", make_matmul_integer, NULL},
     {"", "QLinearMatMul", "qlinear_matmul_packed", make_qlinear_matmul, NULL},
-    {"", "ConvInteger", "conv_integer_packed_gemm", make_conv_integer, NULL},
-    {"", "QLinearConv", "qlinear_conv_packed_gemm", make_qlinear_conv, NULL},
+    {"", "ConvInteger", "conv_integer_packed", make_conv_integer, NULL},
+    {"", "QLinearConv", "qlinear_conv_packed", make_qlinear_conv, NULL},
+    {"", "QLinearConv", "qlinear_conv_depthwise", make_qlinear_depthwise, NULL},
+    {"", "MaxPool", "max_pool_bytes", make_byte_max_pool, NULL},
+    {"", "QuantizeLinear", "quantize_vectors", make_quantize, NULL},
+    {"", "DequantizeLinear", "dequantize_vectors", make_dequantize, NULL},
+    {"", "DynamicQuantizeLinear", "dynamic_quantize_vectors", make_dynamic_quantize, NULL},
     {"", "Exp", "exp_vectors", make_map, NULL},
     {"", "Erf", "erf_vectors", make_map, NULL},
     {"", "Tanh", "tanh_vectors", make_map, NULL},
@@ -610,10 +636,13 @@ const kernel_case kernel_cases[] = {
     {"com.microsoft", "MatMulNBits", "matmul_nbits_packed", make_matmul_nbits, NULL},
     {"com.microsoft", "QGemm", "qgemm_packed", make_qgemm, NULL},
     {"com.microsoft", "QLinearAdd", "qlinear_binary", make_qlinear_binary, NULL},
-    {"com.microsoft", "QLinearConv", "qlinear_conv_packed_gemm", make_qlinear_conv_of_microsoft, NULL},
+    {"com.microsoft", "QLinearConv", "qlinear_conv_packed", make_qlinear_conv_of_microsoft, NULL},
+    {"com.microsoft", "QLinearConv", "qlinear_conv_depthwise", make_qlinear_depthwise_of_microsoft, NULL},
+    {"com.microsoft", "QuantizeLinear", "quantize_vectors", make_quantize_of_microsoft, NULL},
+    {"com.microsoft", "DequantizeLinear", "dequantize_vectors", make_dequantize_of_microsoft, NULL},
     {"com.microsoft", "QLinearMul", "qlinear_binary", make_qlinear_binary, NULL},
-    {"", "Cast", "cast_halves", make_cast, NULL},
-    {"", "CastLike", "cast_halves", make_cast_like, NULL},
+    {"", "Cast", "cast_halves", make_cast_half, NULL},
+    {"", "CastLike", "cast_halves", make_cast_like_half, NULL},
     {"ai.onnx.ml", "TreeEnsembleRegressor", "trees_packed", make_tree_regressor, NULL},
     {"ai.onnx.ml", "TreeEnsembleClassifier", "trees_packed", make_tree_classifier, NULL},
     {"ai.onnx.ml", "TreeEnsemble", "trees_packed", make_tree_ensemble, NULL},

@@ -6,12 +6,14 @@
 #include "runtime/graph/graph.h"
 
 #define MAX_INPUTS 9
+#define MOST_OUTPUTS 3
 
 typedef struct random_node {
     int32_t opset, input_count, attribute_count;
     tort_tensor inputs[MAX_INPUTS];
     bool constant[MAX_INPUTS];
     bool second_output;            /* is required, but nobody wants it */
+    int32_t scalar_outputs;        /* behind output 0: of DynamicQuantizeLinear, a float and a uint8 */
     float tolerance;               /* relative, and a tenth of it absolute; 0: the last bit of a division */
     tort_attribute attributes[20]; /* u.i of one that is a tensor: which of `tensors` */
     int64_t lists[6][8];
@@ -56,6 +58,7 @@ void add_integers(random_node *n, random_source *r, tort_type type, int32_t rank
 tort_type byte_type(random_source *r); /* int8 or uint8 */
 void make_conv_transpose(random_node *n, random_source *r);
 void make_qlinear_conv(random_node *n, random_source *r);
+void make_qlinear_depthwise(random_node *n, random_source *r);
 void make_map(random_node *n, random_source *r);
 void make_matmul(random_node *n, random_source *r);
 void make_gemm(random_node *n, random_source *r);
@@ -88,7 +91,9 @@ void make_mean(random_node *n, random_source *r);
 void make_integer_map(random_node *n, random_source *r);
 void make_integer_clip(random_node *n, random_source *r);
 void make_where(random_node *n, random_source *r);
+void make_cast_half(random_node *n, random_source *r);
 void make_cast(random_node *n, random_source *r);
+void make_cast_like_half(random_node *n, random_source *r);
 void make_cast_like(random_node *n, random_source *r);
 
 /* cpu_halves.c */
@@ -135,7 +140,13 @@ void make_matmul_to_float(random_node *n, random_source *r);
 void make_matmul_nbits(random_node *n, random_source *r);
 void make_qgemm(random_node *n, random_source *r);
 void make_qlinear_binary(random_node *n, random_source *r);
+void make_quantize(random_node *n, random_source *r);
+void make_dequantize(random_node *n, random_source *r);
+void make_dynamic_quantize(random_node *n, random_source *r);
+void make_quantize_of_microsoft(random_node *n, random_source *r);
+void make_dequantize_of_microsoft(random_node *n, random_source *r);
 void make_qlinear_conv_of_microsoft(random_node *n, random_source *r);
+void make_qlinear_depthwise_of_microsoft(random_node *n, random_source *r);
 
 /* cpu_kernel_cases_rnn.c */
 void make_rnn(random_node *n, random_source *r);

@@ -88,7 +88,7 @@ void make_blocked_global_pool(random_node *n, random_source *r) {
     n->opset = 1;
 }
 
-static void make_mean(random_node *n, random_source *r, bool keeps) {
+static void make_picture_mean(random_node *n, random_source *r, bool keeps) {
     const bool picture = chance(r, 70), from_end = chance(r, 50);
     const int64_t x[4] = {draw(r, 1, 2), PICK(r, 16, 21, 48), draw(r, 1, 20), draw(r, 1, 20)};
     add_tensor(n, r, picture ? 4 : 3, x);
@@ -100,11 +100,11 @@ static void make_mean(random_node *n, random_source *r, bool keeps) {
 }
 
 void make_kept_mean(random_node *n, random_source *r) {
-    make_mean(n, r, true);
+    make_picture_mean(n, r, true);
 }
 
 void make_dropped_mean(random_node *n, random_source *r) {
-    make_mean(n, r, false);
+    make_picture_mean(n, r, false);
 }
 
 void make_blocked_batch_norm(random_node *n, random_source *r) {

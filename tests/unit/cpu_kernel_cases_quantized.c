@@ -1,6 +1,7 @@
 /* cpu_kernel_cases_quantized.c - makers of random nodes of com.microsoft's quantized operators. Scales are powers of
  * two where a result is quantized, so that kernels and plain loops round the same numbers. Read first:
  * cpu_kernel_cases.c. */
+#include <math.h>
 #include <string.h>
 
 #include "tests/unit/cpu_kernel_cases.h"
@@ -130,8 +131,7 @@ void make_qlinear_binary(random_node *n, random_source *r) {
 }
 
 /* Half of them with the channels of x last. */
-void make_qlinear_conv_of_microsoft(random_node *n, random_source *r) {
-    make_qlinear_conv(n, r);
+static void put_some_last(random_node *n, random_source *r) {
     n->opset = 1;
     if (chance(r, 50)) return;
     int64_t *dims = n->inputs[0].dims;
@@ -139,4 +139,72 @@ void make_qlinear_conv_of_microsoft(random_node *n, random_source *r) {
     memmove(dims + 1, dims + 2, 2 * sizeof *dims);
     dims[3] = channels;
     add_int(n, "channels_last", 1);
+}
+
+void make_qlinear_conv_of_microsoft(random_node *n, random_source *r) {
+    make_qlinear_conv(n, r);
+    put_some_last(n, r);
+}
+
+void make_qlinear_depthwise_of_microsoft(random_node *n, random_source *r) {
+    make_qlinear_depthwise(n, r);
+    put_some_last(n, r);
+}
+
+/* ---- to and from 8 bits ------------------------------------------------------------------------------------------ */
+
+/* A scale and zero point for all of x, or one for each index of its axis 1. */
+static void add_scale_and_zero(random_node *n, random_source *r, tort_type type, const int64_t *dims) {
+    const bool many = chance(r, 40);
+    add_scales(n, r, many, dims[1]);
+    float *scales = n->inputs[1].data;
+    for (int64_t i = 0; i < (many ? dims[1] : 1); i++) scales[i] *= 0.37f;
+    if (many || chance(r, 70)) add_integers(n, r, type, many, dims + 1);
+    n->opset = 13;
+}
+
+static void draw_dims(random_source *r, int64_t *dims) {
+    dims[0] = draw(r, 1, 3);
+    dims[1] = draw(r, 1, 9);
+    dims[2] = pick(r, (const int64_t[]){0, 2, 7, 33, 700}, 5);
+}
+
+/* Infinities and NaN become bytes too. */
+void make_quantize(random_node *n, random_source *r) {
+    int64_t dims[3];
+    draw_dims(r, dims);
+    add_tensor(n, r, 3, dims);
+    float *x = n->inputs[0].data;
+    const int64_t count = dims[0] * dims[1] * dims[2];
+    for (int64_t i = 0; i < count; i++) x[i] *= (float)draw(r, 1, 20);
+    if (count > 5) x[0] = NAN, x[2] = INFINITY, x[4] = -INFINITY;
+    add_scale_and_zero(n, r, byte_type(r), dims);
+}
+
+void make_dequantize(random_node *n, random_source *r) {
+    const tort_type type = byte_type(r);
+    int64_t dims[3];
+    draw_dims(r, dims);
+    add_integers(n, r, type, 3, dims);
+    add_scale_and_zero(n, r, type, dims);
+}
+
+void make_dynamic_quantize(random_node *n, random_source *r) {
+    const int64_t count = pick(r, (const int64_t[]){0, 1, 5, 63, 64, 200, 3000}, 7);
+    add_tensor(n, r, 1, &count);
+    float *x = n->inputs[0].data;
+    const int64_t kind = draw(r, 0, 3);
+    for (int64_t i = 0; i < count; i++) x[i] = kind == 0 ? 0 : kind == 1 ? fabsf(x[i]) : x[i] * 9;
+    n->scalar_outputs = 2;
+    n->opset = 11;
+}
+
+void make_quantize_of_microsoft(random_node *n, random_source *r) {
+    make_quantize(n, r);
+    n->opset = 1;
+}
+
+void make_dequantize_of_microsoft(random_node *n, random_source *r) {
+    make_dequantize(n, r);
+    n->opset = 1;
 }

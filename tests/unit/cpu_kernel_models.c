@@ -24,7 +24,7 @@ static tort_model *model_of(const char *domain, const char *op, random_node *ran
                             tort_error *error) {
     tort_model *model = tort_model_new(env);
     cr_assert(model && tort_model_add_graph(model, "test", "") == 0);
-    int32_t *ports = tort_arena_array(&model->arena, 2 * MAX_INPUTS + 2, sizeof *ports);
+    int32_t *ports = tort_arena_array(&model->arena, 2 * MAX_INPUTS + MOST_OUTPUTS, sizeof *ports);
     cr_assert(ports);
     tort_graph *graph = &model->graphs[0];
     graph->inputs = ports + MAX_INPUTS;
@@ -47,7 +47,7 @@ static tort_model *model_of(const char *domain, const char *op, random_node *ran
         graph->inputs[graph->input_count++] = ports[i];
     }
     ports[2 * MAX_INPUTS] = tort_graph_add_value(model, 0, "y");
-    ports[2 * MAX_INPUTS + 1] = -1;
+    for (int32_t i = 1; i < MOST_OUTPUTS; i++) ports[2 * MAX_INPUTS + i] = -1;
     graph->outputs = ports + 2 * MAX_INPUTS;
     graph->output_count = 1;
     const tort_node node = {.name = "node",
@@ -58,7 +58,7 @@ static tort_model *model_of(const char *domain, const char *op, random_node *ran
                             .outputs = graph->outputs,
                             .attributes = random->attributes,
                             .input_count = random->input_count,
-                            .output_count = random->second_output ? 2 : 1,
+                            .output_count = random->second_output ? 2 : 1 + random->scalar_outputs,
                             .attribute_count = random->attribute_count};
     cr_assert(tort_graph_add_node(model, 0, &node) == 0);
     if (tort_model_finish(model, 0, error) == TORT_OK) return model;

@@ -45,14 +45,14 @@ static bool guard_intact(const void *buffer, size_t bytes) {
     return true;
 }
 
-/* outputs: two, the second of which is absent. */
+/* outputs: MOST_OUTPUTS; a second one that nobody wants is absent. */
 static void fill_call(tort_call *call, const random_node *random, tort_tensor *inputs, tort_tensor *outputs,
                       const opened *cpu) {
     for (int32_t i = 0; i < random->input_count; i++) inputs[i] = random->inputs[i];
     *call = (tort_call){.inputs = inputs,
                         .outputs = outputs,
                         .input_count = random->input_count,
-                        .output_count = random->second_output ? 2 : 1,
+                        .output_count = random->second_output ? 2 : 1 + random->scalar_outputs,
                         .device = cpu->device,
                         .env = &cpu->env};
 }
@@ -180,15 +180,18 @@ static void run_in_place(const tort_kernel *row, const opened *cpu, const tort_c
     }
 }
 
-/* Runs the row on the node; expected holds the plain loop's result. False: the row refused. */
+/* Runs the row on the node; expected holds the plain loop's results. False: the row refused. */
 static bool run_row(const tort_kernel *row, const random_node *random, tort_node_view *view, const opened *cpu,
                     const tort_tensor *expected, const char *label) {
     tort_error error = {0};
-    tort_tensor inputs[MAX_INPUTS], outputs[2] = {*expected};
+    tort_tensor inputs[MAX_INPUTS], outputs[MOST_OUTPUTS];
+    uint64_t scalars[MOST_OUTPUTS] = {0};
     tort_call call;
     size_t scratch = 0;
     tort_info infos[MAX_INPUTS];
     if (row->claim && row->claim(&cpu->target, view).code != TORT_YES) return false;
+    memcpy(outputs, expected, sizeof outputs);
+    for (int32_t i = 1; i < MOST_OUTPUTS && !random->second_output; i++) outputs[i].data = &scalars[i];
     fill_call(&call, random, inputs, outputs, cpu);
     call.params = view->params;
     call.kernel = row;
@@ -218,7 +221,9 @@ static bool run_row(const tort_kernel *row, const random_node *random, tort_node
     cr_assert(row->run(&call) == TORT_OK, "%s: %s", label, error.msg);
     cr_expect(guard_intact(call.scratch, scratch), "%s: wrote behind its scratch", label);
     if (packed) cr_expect(guard_intact(prepare.packed, packed), "%s: wrote behind its packed weights", label);
-    compare_output(row, cpu, expected, &outputs[0], random->tolerance, label);
+    compare_output(row, cpu, expected, outputs, random->tolerance, label);
+    for (int32_t i = 1; i < call.output_count && !random->second_output; i++)
+        compare(&expected[i], &outputs[i], random->tolerance, label);
     run_in_place(row, cpu, &call, inputs, expected, random->tolerance, label);
     free_placed(row, inputs, random->input_count);
     if (row->release) row->release(cpu->device, &cpu->env, prepare.prepared);
@@ -288,20 +293,24 @@ static outcome run_round(const kernel_case *kernel, const tort_kernel *row, tort
         tort_kernel widened;
         row = row_for(row, &view, &cpu->target, &widened);
         view.kernel = row;
-        tort_tensor inputs[MAX_INPUTS], expected = {.type = view.outputs[0].type, .rank = view.outputs[0].rank};
-        memcpy(expected.dims, view.outputs[0].dims, sizeof expected.dims);
+        uint64_t scalars[2] = {0};
+        tort_tensor inputs[MAX_INPUTS];
+        tort_tensor expected[MOST_OUTPUTS] = {{.type = view.outputs[0].type, .rank = view.outputs[0].rank},
+                                              {.type = TORT_FLOAT, .data = &scalars[0]},
+                                              {.type = TORT_UINT8, .data = &scalars[1]}};
+        memcpy(expected[0].dims, view.outputs[0].dims, sizeof expected[0].dims);
+        if (random.second_output) expected[1] = (tort_tensor){.type = TORT_UNDEFINED};
         size_t bytes;
-        cr_assert(tort_tensor_bytes(&expected, &bytes));
-        expected.data = guarded(bytes);
-        tort_tensor outputs[2] = {expected};
+        cr_assert(tort_tensor_bytes(expected, &bytes));
+        expected[0].data = guarded(bytes);
         tort_call call;
-        fill_call(&call, &random, inputs, outputs, cpu);
+        fill_call(&call, &random, inputs, expected, cpu);
         call.params = params;
         call.scratch = guarded(resolve.scratch_bytes);
         cr_assert(view.op->reference(&call) == TORT_OK);
-        came_to = run_row(row, &random, &view, cpu, &expected, label) ? TAKEN : REFUSED;
+        came_to = run_row(row, &random, &view, cpu, expected, label) ? TAKEN : REFUSED;
         free(call.scratch);
-        free(expected.data);
+        free(expected[0].data);
         free(params);
         tort_pass_free(&pass);
         tort_model_free(model);
@@ -368,7 +377,7 @@ Test(cpu_kernels, equal_the_plain_loops) {
 }
 
 Test(cpu_kernels, of_every_instruction_set) {
-    static const char *const sets[] = {"v2", "v3", "v4", "neon"};
+    static const char *const sets[] = {"v2", "v3", "v3_vnni", "v4", "neon"};
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) run_cases(sets[i]);
 }
 

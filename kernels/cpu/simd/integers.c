@@ -3,16 +3,6 @@
  * Plain loops that compilers make vector code of; here they meet the instruction set of the machine. */
 #include "kernels/cpu/simd/vector.h"
 
-/* Weights of a saved plan may be no whole numbers, whatever its makers say; those give some sum. */
-static inline uint32_t whole(float value) {
-    const float bound = 2147483648.0f;
-    return value > -bound && value < bound ? (uint32_t)(int32_t)value : 0;
-}
-
-void SIMD(tort_simd_add_whole)(int32_t *restrict sums, const float *restrict values, int64_t count) {
-    _Pragma("omp simd") for (int64_t i = 0; i < count; i++) sums[i] = (int32_t)((uint32_t)sums[i] + whole(values[i]));
-}
-
 /* Source: QLinearConv-10; rounds half to even. Adding 1.5 * 2^23 rounds what is below 2^22 to an integer. step: 1, a
  * factor for each element, or 0. */
 INLINE void requantize(const tort_requantized *r, const float *factors, int64_t step, const int32_t *restrict sums,
@@ -72,4 +62,55 @@ void SIMD(tort_simd_linear_pair)(const tort_linear_pair *pair, int64_t count) {
         linear_steps(pair, false, true, count);
     else
         linear_steps(pair, false, false, count);
+}
+
+/* ---- QuantizeLinear and DequantizeLinear ------------------------------------------------------------------------- */
+
+/* by: a divisor, or a factor. NaN becomes the least byte. */
+INLINE void make_bytes(float by, bool divides, float zero, bool is_signed, const float *restrict x, uint8_t *restrict y,
+                       int64_t count) {
+    const float least = (is_signed ? -128 : 0) - zero, most = (is_signed ? 127 : 255) - zero, round = 0x1.8p23f;
+    _Pragma("omp simd") for (int64_t i = 0; i < count; i++) {
+        const float value = divides ? x[i] / by : x[i] * by;
+        const float above = value > least ? value : least, within = above < most ? above : most;
+        y[i] = (uint8_t)(int32_t)((within + round) - round + zero);
+    }
+}
+
+void SIMD(tort_simd_quantize)(const tort_linear_bytes *linear, const float *x, uint8_t *y, int64_t count) {
+    make_bytes(linear->scale, true, linear->zero_point, linear->is_signed, x, y, count);
+}
+
+void SIMD(tort_simd_scale_to_bytes)(const tort_scaled_bytes *scaled, const float *x, uint8_t *y, int64_t count) {
+    make_bytes(scaled->factor, false, scaled->zero_point, scaled->is_signed, x, y, count);
+}
+
+void SIMD(tort_simd_dequantize)(const tort_linear_bytes *linear, const uint8_t *restrict x, float *restrict y,
+                                int64_t count) {
+    const float scale = linear->scale, zero = linear->zero_point;
+    if (linear->is_signed)
+        _Pragma("omp simd") for (int64_t i = 0; i < count; i++) y[i] = ((float)(int8_t)x[i] - zero) * scale;
+    else
+        _Pragma("omp simd") for (int64_t i = 0; i < count; i++) y[i] = ((float)x[i] - zero) * scale;
+}
+
+#define RANGES 4 /* that do not wait for one another */
+
+void SIMD(tort_simd_range)(const float *x, int64_t count, float *low, float *high) {
+    float least[RANGES * WIDTH] = {0}, most[RANGES * WIDTH] = {0};
+    int64_t i = 0;
+    for (; i + RANGES * WIDTH <= count; i += RANGES * WIDTH)
+        for (int l = 0; l < RANGES * WIDTH; l++) {
+            least[l] = x[i + l] < least[l] ? x[i + l] : least[l];
+            most[l] = x[i + l] > most[l] ? x[i + l] : most[l];
+        }
+    *low = *high = 0;
+    for (; i < count; i++) {
+        least[0] = x[i] < least[0] ? x[i] : least[0];
+        most[0] = x[i] > most[0] ? x[i] : most[0];
+    }
+    for (int l = 0; l < RANGES * WIDTH; l++) {
+        *low = least[l] < *low ? least[l] : *low;
+        *high = most[l] > *high ? most[l] : *high;
+    }
 }

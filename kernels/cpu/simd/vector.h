@@ -102,12 +102,18 @@ void SIMD(tort_simd_row_product)(float *y, int64_t n, const float *a, int64_t k,
                                  const float *column_bias);
 void SIMD(tort_simd_row_dots)(float *y, int64_t n, const float *a, int64_t k, const float *b, int64_t b_stride,
                               float scale);
-void SIMD(tort_simd_add_whole)(int32_t *sums, const float *values, int64_t count);
 void SIMD(tort_simd_nbits_rows)(const tort_nbits_panel *panel, const tort_nbits_rows *rows);
 void SIMD(tort_simd_nbits_unpack)(const tort_nbits_panel *panel, int64_t first, int64_t count, float *out,
                                   int64_t stride);
 void SIMD(tort_simd_linear_pair)(const tort_linear_pair *pair, int64_t count);
 void SIMD(tort_simd_requantize)(const tort_requantized *requantized, const int32_t *sums, uint8_t *y, int64_t count);
+void SIMD(tort_simd_byte_rows)(const struct tort_byte_rows *rows, uint8_t *to, const uint8_t *from, int32_t count);
+void SIMD(tort_simd_byte_words)(uint8_t *to, const uint8_t *const *rows, int64_t count, uint8_t flip);
+void SIMD(tort_simd_byte_finish)(const struct tort_byte_finish *finish);
+void SIMD(tort_simd_quantize)(const tort_linear_bytes *linear, const float *x, uint8_t *y, int64_t count);
+void SIMD(tort_simd_scale_to_bytes)(const tort_scaled_bytes *scaled, const float *x, uint8_t *y, int64_t count);
+void SIMD(tort_simd_dequantize)(const tort_linear_bytes *linear, const uint8_t *x, float *y, int64_t count);
+void SIMD(tort_simd_range)(const float *x, int64_t count, float *low, float *high);
 void SIMD(tort_simd_softmax_row)(const float *x, float *y, int64_t count);
 void SIMD(tort_simd_log_softmax_row)(const float *x, float *y, int64_t count);
 void SIMD(tort_simd_normalize_row)(const float *x, float *y, int64_t count, float epsilon, bool centered,

@@ -1,0 +1,391 @@
+/* byte_conv.c - ConvInteger and QLinearConv as a product of bytes.
+ *
+ * Weights (filters, k) are rows, packed ahead; columns are the outputs. X becomes words of four channels, so that a
+ * word moves as one element: its planes are those of Conv (planes.h), and panels are put together of them likewise,
+ * or, where a window sees single elements, of the channels as they lie. k is four channels at one kernel position after
+ * another. Read next: byte_gemm.h, planes.h, byte_depthwise.c; ops/integer_conv.c for the meaning. */
+#include "kernels/cpu/byte_conv.h"
+
+#include "kernels/cpu/planes.h"
+#include "ops/integer_conv.h"
+#include "ops/microsoft/channels_last.h"
+#include "ops/numeric.h"
+
+#include <string.h>
+
+const tort_byte_conv_inputs tort_conv_integer_inputs = {.x_zero = 2, .w = 1, .w_zero = 3, .w_scale = -1};
+const tort_byte_conv_inputs tort_qlinear_conv_inputs = {.x_zero = 2, .w = 3, .w_zero = 5, .w_scale = 4};
+
+tort_verdict tort_byte_conv_claim(const tort_target *target, const tort_node_view *node,
+                                  const tort_byte_conv_inputs *in) {
+    const tort_conv_params *p = node->params;
+    const tort_verdict verdict = tort_cpu_claim_window(target, p);
+    if (verdict.code != TORT_YES) return verdict;
+    if (!node->inputs[in->w].constant) return tort_no(TORT_NO_DYNAMIC, "", "W must be constant");
+    return tort_byte_claim(target, node, 0, in->w);
+}
+
+/* ---- weights ----------------------------------------------------------------------------------------------------- */
+
+typedef struct shape {
+    int64_t filters, per_group, quads, positions, k; /* of a group; k bytes as stored */
+} shape;
+
+static shape shape_of(const tort_conv_params *p) {
+    shape s = {.filters = p->filters / p->group, .per_group = p->channels / p->group, .positions = 1};
+    for (int32_t i = 0; i < p->window.axes; i++) s.positions *= p->window.kernel[i];
+    s.quads = (s.per_group + 3) / 4;
+    s.k = 4 * s.quads * s.positions;
+    return s;
+}
+
+/* Bytes of a row of ones, which is a panel of its own; then of the weights of a group. */
+static int64_t group_size(const tort_bytes *bytes, const shape *s) {
+    return (tort_packed_byte_rows_size(bytes, s->filters, s->k) + 63) / 64 * 64;
+}
+
+static tort_status pack_size(const tort_target *target, const tort_node_view *node, const tort_byte_conv_inputs *in,
+                             size_t *bytes, uint32_t *consumed, tort_error *error) {
+    const tort_conv_params *p = node->params;
+    const tort_bytes *table = tort_bytes_choose(target->instructions);
+    const shape s = shape_of(p);
+    const int64_t group = tort_packed_byte_rows_size(table, s.filters, s.k) < 0 ? -1 : group_size(table, &s);
+    int64_t total;
+    if (group < 0 || __builtin_mul_overflow(group, p->group, &total) || __builtin_add_overflow(total, group, &total))
+        return tort_out_of_memory(error, SIZE_MAX);
+    *bytes = (size_t)total;
+    *consumed = 1u << in->w;
+    return TORT_OK;
+}
+
+/* Filters (channels, positions) become rows of four channels at one position after another. */
+static void reorder(const shape *s, const uint8_t *weights, uint8_t *rows, uint8_t nothing) {
+    memset(rows, nothing, (size_t)(s->filters * s->k));
+    for (int64_t f = 0; f < s->filters; f++)
+        for (int64_t c = 0; c < s->per_group; c++)
+            for (int64_t j = 0; j < s->positions; j++)
+                rows[f * s->k + (c / 4 * s->positions + j) * 4 + c % 4] =
+                    weights[(f * s->per_group + c) * s->positions + j];
+}
+
+static void pack_group(const tort_cpu_device *device, const shape *s, tort_byte_sign sign, const uint8_t *weights,
+                       uint8_t *rows, uint8_t *packed) {
+    const tort_byte_matrix matrix = {.data = rows, .line_stride = s->k, .k_stride = 1, .sign = sign};
+    reorder(s, weights, rows, sign.flip);
+    tort_pack_byte_rows(device->simd, device->bytes, packed, &matrix, s->filters, s->k);
+}
+
+static tort_status prepare(tort_prepare *prepare, const tort_byte_conv_inputs *in) {
+    const tort_conv_params *p = prepare->node->params;
+    const tort_cpu_device *device = prepare->device;
+    const tort_info *w = &prepare->node->inputs[in->w];
+    const shape s = shape_of(p);
+    if (!w->data) return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant W has no data");
+    const size_t bytes = (size_t)(s.filters * s.k) + (size_t)s.per_group * (size_t)s.positions + 1;
+    uint8_t *rows = tort_alloc(prepare->env, bytes), *packed = prepare->packed;
+    if (!rows) return tort_out_of_memory(prepare->error, bytes);
+    const tort_byte_sign sign = tort_byte_sign_of(device->bytes, w->type, true), as_it_is = {.is_signed = true};
+    for (int64_t g = 0; g < p->group; g++, packed += group_size(device->bytes, &s))
+        pack_group(device, &s, sign, (const uint8_t *)w->data + g * s.filters * s.per_group * s.positions, rows,
+                   packed);
+    shape one = s;
+    one.filters = 1;
+    uint8_t *ones = rows + s.filters * s.k;
+    memset(ones, 1, (size_t)(s.per_group * s.positions));
+    if (s.filters > 0) pack_group(device, &one, as_it_is, ones, rows, packed);
+    tort_free(prepare->env, rows, bytes);
+    return TORT_OK;
+}
+
+/* ---- running ----------------------------------------------------------------------------------------------------- */
+
+/* Everything a run needs; the parts of scratch follow in this order. */
+typedef struct conv_job {
+    const tort_conv_params *params;
+    const tort_cpu_device *device;
+    shape shape;
+    tort_planes planes;
+    tort_byte_gemm gemm;
+    int64_t *offsets; /* of each word of k, from the first plane of the group */
+    float *words;     /* a plane of words for each part; unused if planes.direct */
+    float *stored;    /* planes of words of one image; unused if pointwise */
+    uint8_t *nothing; /* a plane of zeros, for channels that there are not */
+    uint8_t *buffers; /* one a part */
+    int32_t *row_zeros;
+    float *factors;
+    const uint8_t *image, *group;
+    const float *group_stored;
+    float fill; /* the bits of four zero points of x */
+    int64_t input, buffer_bytes;
+    tort_byte_sign sign;
+    int32_t parts, row_parts, column_parts; /* row_parts * column_parts of the parts multiply */
+} conv_job;
+
+/* A window that sees single elements one after another reads them as they lie. */
+static bool is_pointwise(const tort_planes *planes) {
+    return planes->direct && planes->kernel_size == 1 && planes->outputs == planes->plane;
+}
+
+static int64_t input_plane(const tort_planes *planes) {
+    return planes->input[0] * planes->input[1] * planes->input[2];
+}
+
+/* Bytes of each part of scratch; -1: too many. */
+typedef struct sizes {
+    int64_t offsets, words, stored, nothing, buffers, row_zeros, factors;
+} sizes;
+
+static int64_t multiply(int64_t a, int64_t b) {
+    int64_t product;
+    return a < 0 || b < 0 || __builtin_mul_overflow(a, b, &product) || product > INT64_MAX / 8 ? -1 : product;
+}
+
+static sizes sizes_of(const tort_bytes *bytes, const tort_conv_params *p, const tort_planes *planes, int32_t threads) {
+    const shape s = shape_of(p);
+    const int64_t plane = input_plane(planes);
+    sizes z = {.offsets = multiply(s.k / 4, sizeof(int64_t)),
+               .nothing = plane,
+               .buffers = multiply(tort_byte_gemm_buffer(bytes, s.filters, s.k, true, false), threads),
+               .row_zeros = multiply(p->filters, sizeof(int32_t)),
+               .factors = multiply(p->filters, sizeof(float))};
+    if (is_pointwise(planes)) return z;
+    if (!planes->direct) z.words = multiply(plane, 4 * (int64_t)threads);
+    z.stored = multiply(multiply(planes->plane, s.quads * p->group) + TORT_PLANE_TAIL, sizeof(float));
+    return z;
+}
+
+static bool reserve(const sizes *z, size_t *scratch) {
+    const int64_t all[] = {z->offsets, z->words, z->stored, z->nothing, z->buffers, z->row_zeros, z->factors};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i] < 0 || !tort_cpu_reserve(scratch, (size_t)all[i])) return false;
+    return true;
+}
+
+static tort_status size(const tort_target *target, const tort_node_view *node, size_t *scratch, tort_error *error) {
+    const tort_conv_params *p = node->params;
+    tort_planes planes;
+    tort_planes_init(&planes, &p->window);
+    const sizes z = sizes_of(tort_bytes_choose(target->instructions), p, &planes, target->threads);
+    *scratch = 0;
+    return reserve(&z, scratch) ? TORT_OK : tort_out_of_memory(error, SIZE_MAX);
+}
+
+/* Channels 4 * quad .. of a group. */
+static void quad_rows(const conv_job *job, const uint8_t *group, int64_t quad, int64_t at, const uint8_t **rows) {
+    for (int64_t r = 0; r < 4; r++)
+        rows[r] = (4 * quad + r < job->shape.per_group ? group + (4 * quad + r) * job->input : job->nothing) + at;
+}
+
+/* Outputs column_first .. +columns of an image as runs along the stored rows. */
+static void pack_stored(const tort_byte_gemm *gemm, int64_t column_first, int32_t columns, uint8_t *panel) {
+    const conv_job *job = gemm->pack_arg;
+    const int64_t width = job->planes.output[2];
+    tort_run runs[64]; /* the widest panel has 32 columns */
+    int32_t count = 0;
+    for (int32_t at = 0; at < columns;) {
+        const int64_t pixel = column_first + at, x = pixel % width;
+        const int64_t left = columns - at, length = width - x < left ? width - x : left;
+        runs[count++] =
+            (tort_run){.offset = tort_planes_row(&job->planes, pixel / width) + x, .at = at, .length = (int32_t)length};
+        at += (int32_t)length;
+    }
+    gemm->simd->pack_runs((float *)(void *)panel, job->group_stored, job->offsets, gemm->k / 4, runs, count, true);
+}
+
+/* Four channels at a time. */
+static void pack_pointwise(const tort_byte_gemm *gemm, int64_t column_first, int32_t columns, uint8_t *panel) {
+    const conv_job *job = gemm->pack_arg;
+    for (int64_t quad = 0; quad < job->shape.quads; quad++, panel += 4 * gemm->bytes->tile_columns) {
+        const uint8_t *rows[4];
+        quad_rows(job, job->group, quad, column_first, rows);
+        gemm->simd->byte_words(panel, rows, columns, job->sign.flip);
+    }
+}
+
+static void store_quads(void *arg, int64_t begin, int64_t end) {
+    const conv_job *job = arg;
+    const tort_simd *simd = job->device->simd;
+    for (int64_t part = begin; part < end; part++) {
+        int64_t first, last;
+        tort_cpu_share(job->shape.quads * job->params->group, 1, part, job->parts, &first, &last);
+        for (int64_t q = first; q < last; q++) {
+            const uint8_t *rows[4];
+            float *stored = job->stored + q * job->planes.plane;
+            float *words = job->planes.direct ? stored : job->words + part * job->input;
+            quad_rows(job, job->image + q / job->shape.quads * job->shape.per_group * job->input, q % job->shape.quads,
+                      0, rows);
+            simd->byte_words((uint8_t *)words, rows, job->input, job->sign.flip);
+            if (!job->planes.direct) simd->store_planes(&job->planes, words, job->fill, stored);
+        }
+    }
+}
+
+/* A part multiplies its share of the rows by its share of the columns. */
+static void multiply_share(void *arg, int64_t begin, int64_t end) {
+    const conv_job *job = arg;
+    const tort_bytes *bytes = job->device->bytes;
+    for (int64_t part = begin; part < end; part++) {
+        uint8_t *buffer = job->buffers + part * job->buffer_bytes;
+        int64_t m_first, m_last, n_first, n_last;
+        tort_cpu_share(job->gemm.m, bytes->tile_rows, part % job->row_parts, job->row_parts, &m_first, &m_last);
+        tort_cpu_share(job->gemm.n, bytes->tile_columns, part / job->row_parts, job->column_parts, &n_first, &n_last);
+        if (m_first < m_last && n_first < n_last)
+            tort_byte_gemm_block(&job->gemm, m_first, m_last, n_first, n_last, buffer);
+    }
+}
+
+/* Rows against columns: the split whose largest share takes the least. Each share packs the columns that it reads,
+ * which costs about as much as a tile of rows. */
+static void choose_split(conv_job *job) {
+    const int64_t rows = job->device->bytes->tile_rows, lanes = job->device->bytes->tile_columns;
+    const int64_t row_tiles = (job->gemm.m + rows - 1) / rows, panels = (job->gemm.n + lanes - 1) / lanes;
+    int64_t least = INT64_MAX;
+    for (int32_t r = 1; r <= job->parts; r++) {
+        const int32_t c = job->parts / r;
+        const int64_t cost = ((panels + c - 1) / c) * ((row_tiles + r - 1) / r + 1);
+        if (cost >= least) continue;
+        least = cost;
+        job->row_parts = r;
+        job->column_parts = c;
+    }
+}
+
+static void fill_offsets(const conv_job *job) {
+    const int64_t positions = job->planes.kernel_size;
+    if (job->shape.quads == 0) return;
+    tort_planes_offsets(&job->planes, job->offsets);
+    for (int64_t q = job->shape.quads - 1; q >= 0; q--)
+        for (int64_t j = 0; j < positions; j++)
+            job->offsets[q * positions + j] = job->offsets[j] + q * job->planes.plane;
+}
+
+static void take_scratch(conv_job *job, char *scratch) {
+    const sizes z = sizes_of(job->device->bytes, job->params, &job->planes, job->parts);
+    job->offsets = tort_cpu_take(&scratch, (size_t)z.offsets);
+    job->words = tort_cpu_take(&scratch, (size_t)z.words);
+    job->stored = tort_cpu_take(&scratch, (size_t)z.stored);
+    job->nothing = tort_cpu_take(&scratch, (size_t)z.nothing);
+    job->buffers = tort_cpu_take(&scratch, (size_t)z.buffers);
+    job->row_zeros = tort_cpu_take(&scratch, (size_t)z.row_zeros);
+    job->factors = tort_cpu_take(&scratch, (size_t)z.factors);
+    job->buffer_bytes = z.buffers / job->parts;
+    memset(job->nothing, 0, (size_t)z.nothing);
+}
+
+void tort_byte_conv_factors(const tort_call *call, const tort_byte_conv_inputs *in, int64_t filters, float *factors) {
+    const tort_tensor *w_scale = &call->inputs[in->w_scale];
+    const bool many = tort_count(w_scale) > 1;
+    float x_scale, y_scale;
+    tort_load_floats(TORT_FLOAT, call->inputs[1].data, 0, 1, &x_scale);
+    tort_load_floats(TORT_FLOAT, call->inputs[6].data, 0, 1, &y_scale);
+    for (int64_t m = 0; m < filters; m++) factors[m] = x_scale * ((const float *)w_scale->data)[many ? m : 0] / y_scale;
+}
+
+static void open_gemm(conv_job *job, const tort_call *call, const tort_byte_conv_inputs *in) {
+    const tort_tensor *x_zero = tort_call_input(call, in->x_zero), *w_zero = tort_call_input(call, in->w_zero);
+    const tort_conv_params *p = job->params;
+    const tort_byte_sign w_sign = tort_byte_sign_of(job->device->bytes, call->inputs[in->w].type, true);
+    tort_byte_gemm *g = &job->gemm;
+    job->sign = tort_byte_sign_of(job->device->bytes, call->inputs[0].type, false);
+    *g = (tort_byte_gemm){.simd = job->device->simd,
+                          .bytes = job->device->bytes,
+                          .m = job->shape.filters,
+                          .n = job->planes.outputs,
+                          .k = job->shape.k,
+                          .products = job->shape.per_group * job->shape.positions,
+                          .pack = is_pointwise(&job->planes) ? pack_pointwise : pack_stored,
+                          .pack_arg = job,
+                          .y_stride = job->planes.outputs};
+    g->column_zeros.one = tort_byte_zero(x_zero, &job->sign);
+    g->row_zeros = tort_byte_zeros_of(w_zero, &w_sign, p->filters, job->row_zeros);
+    memset(&job->fill, g->column_zeros.one, sizeof job->fill);
+    tort_byte_product_result(call, in->w_scale < 0 ? NULL : &call->inputs[7], g);
+    if (in->w_scale < 0) return;
+    tort_byte_conv_factors(call, in, p->filters, job->factors);
+}
+
+/* Group g of image n. */
+static void run_group(const tort_call *call, conv_job *job, const tort_byte_conv_inputs *in, int64_t n, int64_t g) {
+    const tort_conv_params *p = job->params;
+    const shape *s = &job->shape;
+    const int64_t filter = g * s->filters, size = group_size(job->device->bytes, s);
+    const tort_byte_zeros zeros = job->gemm.row_zeros;
+    const uint8_t *packed = call->packed;
+    job->group = job->image + g * s->per_group * job->input;
+    job->group_stored = job->stored + g * s->quads * job->planes.plane;
+    job->gemm.packed_rows = tort_packed_byte_rows(job->device->bytes, packed + g * size, s->filters, s->k);
+    job->gemm.ones = packed + p->group * size;
+    if (zeros.each) job->gemm.row_zeros.each = zeros.each + filter;
+    if (in->w_scale >= 0) job->gemm.row_factors = job->factors + filter;
+    const tort_tensor *bias = in->w_scale >= 0 ? tort_call_input(call, 8) : NULL;
+    if (bias) job->gemm.row_bias = (const int32_t *)bias->data + filter;
+    job->gemm.y =
+        (uint8_t *)call->outputs[0].data + (n * p->filters + filter) * job->planes.outputs * (in->w_scale >= 0 ? 1 : 4);
+    tort_cpu_parts(call, job->row_parts * job->column_parts, multiply_share, job);
+    job->gemm.row_zeros = zeros;
+}
+
+static tort_status run(const tort_call *call, const tort_byte_conv_inputs *in) {
+    const tort_conv_params *p = call->params;
+    const tort_cpu_device *device = call->device;
+    conv_job job = {.params = p, .device = device, .parts = device->threads, .shape = shape_of(p)};
+    if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
+    tort_planes_init(&job.planes, &p->window);
+    job.input = input_plane(&job.planes);
+    take_scratch(&job, call->scratch);
+    fill_offsets(&job);
+    open_gemm(&job, call, in);
+    choose_split(&job);
+    for (int64_t n = 0; n < p->batch; n++) {
+        job.image = (const uint8_t *)call->inputs[0].data + n * p->channels * job.input;
+        if (!is_pointwise(&job.planes)) tort_cpu_parts(call, job.parts, store_quads, &job);
+        for (int64_t g = 0; g < p->group; g++) run_group(call, &job, in, n, g);
+    }
+    return TORT_OK;
+}
+
+/* ---- the two operators ------------------------------------------------------------------------------------------- */
+
+#define DEFINE(name, inputs)                                                                                           \
+    static tort_verdict claim_##name(const tort_target *target, const tort_node_view *node) {                          \
+        return tort_byte_conv_claim(target, node, &inputs);                                                            \
+    }                                                                                                                  \
+    static tort_status pack_size_##name(const tort_target *target, const tort_node_view *node, size_t *bytes,          \
+                                        uint32_t *consumed, tort_error *error) {                                       \
+        return pack_size(target, node, &inputs, bytes, consumed, error);                                               \
+    }                                                                                                                  \
+    static tort_status prepare_##name(tort_prepare *p) {                                                               \
+        return prepare(p, &inputs);                                                                                    \
+    }                                                                                                                  \
+    static tort_status run_##name(const tort_call *call) {                                                             \
+        return run(call, &inputs);                                                                                     \
+    }
+DEFINE(integer, tort_conv_integer_inputs)
+DEFINE(linear, tort_qlinear_conv_inputs)
+
+/* Of com.microsoft, channels first or last. */
+static tort_status size_either(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                               tort_error *error) {
+    const tort_either_conv *params = node->params;
+    tort_status status = size(target, node, scratch, error);
+    if (status || !params->channels_last || tort_planar_scratch(node, TORT_PLANAR_X, scratch)) return status;
+    return tort_out_of_memory(error, SIZE_MAX);
+}
+
+static tort_status run_either(const tort_call *call) {
+    const tort_either_conv *params = call->params;
+    return params->channels_last ? tort_planar_run(call, TORT_PLANAR_X, run_linear) : run_linear(call);
+}
+
+#define ROW(domain_, op_, kernel_, name_, size_, run_)                                                                 \
+    {                                                                                                                  \
+        .domain = domain_, .op = op_, .name = kernel_, .claim = claim_##name_, .size = size_,                          \
+        .pack_size = pack_size_##name_, .prepare = prepare_##name_, .run = run_                                        \
+    }
+
+const tort_kernel tort_cpu_byte_conv[] = {
+    ROW("", "ConvInteger", "conv_integer_packed", integer, size, run_integer),
+    ROW("", "QLinearConv", "qlinear_conv_packed", linear, size, run_linear),
+    ROW("com.microsoft", "QLinearConv", "qlinear_conv_packed", linear, size_either, run_either),
+    {.op = NULL},
+};

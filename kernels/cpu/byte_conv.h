@@ -1,0 +1,20 @@
+/* byte_conv.h - what the kernels of ConvInteger and QLinearConv share. Read next: byte_conv.c, byte_depthwise.c. */
+#ifndef TORT_KERNELS_CPU_BYTE_CONV_H
+#define TORT_KERNELS_CPU_BYTE_CONV_H
+
+#include "kernels/cpu/byte_product.h"
+#include "kernels/cpu/conv.h"
+
+/* The numbers of inputs besides X, 0. Without a scale of W there are no scales at all, and the sums are the result. */
+typedef struct tort_byte_conv_inputs {
+    int32_t x_zero, w, w_zero, w_scale;
+} tort_byte_conv_inputs;
+
+extern const tort_byte_conv_inputs tort_conv_integer_inputs, tort_qlinear_conv_inputs;
+
+tort_verdict tort_byte_conv_claim(const tort_target *target, const tort_node_view *node,
+                                  const tort_byte_conv_inputs *in);
+/* What a sum of each filter is multiplied by. */
+void tort_byte_conv_factors(const tort_call *call, const tort_byte_conv_inputs *in, int64_t filters, float *factors);
+
+#endif

@@ -1,0 +1,418 @@
+/* byte_gemm.c - the loops around a tile of the product of bytes.
+ *
+ * All of k is summed in registers. Panels of columns that are packed on the way are made some at a time and stay in the
+ * second cache while all rows pass by; so does a block of rows that is packed on the way.
+ * Read next: byte_gemm.h, simd/bytes.c. */
+#include "kernels/cpu/byte_gemm.h"
+
+#include <math.h>
+#include <string.h>
+
+#define ROWS_BYTES (192 * 1024)    /* of rows at a time where they are packed on the way */
+#define COLUMNS_BYTES (128 * 1024) /* of columns likewise */
+#define SLACK 256                  /* bytes behind a panel that packing may write */
+#define MOST_COLUMNS 32            /* of any tile */
+#define MOST_TILE (14 * MOST_COLUMNS)
+
+static int64_t round_up(int64_t value, int64_t unit) {
+    return (value + unit - 1) / unit * unit;
+}
+
+static int64_t min64(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+/* ---- operands ---------------------------------------------------------------------------------------------------- */
+
+tort_byte_sign tort_byte_sign_of(const tort_bytes *bytes, tort_type type, bool is_weight) {
+    const bool is_signed = type == TORT_INT8, wanted = is_weight || bytes->all_signed;
+    if (is_signed == wanted) return (tort_byte_sign){.is_signed = wanted};
+    return (tort_byte_sign){.flip = 128, .is_signed = wanted, .shift = wanted ? -128 : 128};
+}
+
+static int64_t row_bytes(int64_t k) {
+    return round_up(k, TORT_BYTE_CHUNK);
+}
+
+static int64_t panel_bytes(const tort_bytes *bytes, int64_t k) {
+    return round_up(k, 4) * bytes->tile_columns;
+}
+
+/* Panels of `lines` lines of `size` bytes each, and a sum for each line. */
+static int64_t packed_size(int64_t lines, int64_t size) {
+    int64_t total;
+    if (lines < 0 || size > INT32_MAX || __builtin_mul_overflow(lines, size + (int64_t)sizeof(int32_t), &total) ||
+        total > INT64_MAX / 4)
+        return -1;
+    return total + SLACK;
+}
+
+int64_t tort_packed_byte_rows_size(const tort_bytes *bytes, int64_t lines, int64_t k) {
+    return packed_size(round_up(lines, bytes->tile_rows), row_bytes(k));
+}
+
+int64_t tort_packed_byte_columns_size(const tort_bytes *bytes, int64_t lines, int64_t k) {
+    return packed_size(round_up(lines, bytes->tile_columns), round_up(k, 4));
+}
+
+static tort_packed_bytes packed_at(const void *packed, int64_t bytes) {
+    if (!packed) return (tort_packed_bytes){NULL, NULL};
+    return (tort_packed_bytes){.panels = packed, .sums = (const int32_t *)(const void *)((const char *)packed + bytes)};
+}
+
+tort_packed_bytes tort_packed_byte_rows(const tort_bytes *bytes, const void *packed, int64_t lines, int64_t k) {
+    return packed_at(packed, round_up(lines, bytes->tile_rows) * row_bytes(k));
+}
+
+tort_packed_bytes tort_packed_byte_columns(const tort_bytes *bytes, const void *packed, int64_t lines, int64_t k) {
+    return packed_at(packed, round_up(lines, bytes->tile_columns) * round_up(k, 4));
+}
+
+/* Rows first..last in tiles of their own. sums: of the first of them, or NULL. */
+static void pack_rows(const tort_simd *simd, const tort_bytes *bytes, uint8_t *packed, const tort_byte_matrix *a,
+                      int64_t first, int64_t last, int64_t k, int32_t *sums) {
+    tort_byte_rows rows = {.tile_rows = bytes->tile_rows,
+                           .k = k,
+                           .row_stride = a->line_stride,
+                           .k_stride = a->k_stride,
+                           .flip = a->sign.flip,
+                           .is_signed = a->sign.is_signed};
+    for (int64_t m = first; m < last; m += bytes->tile_rows, packed += bytes->tile_rows * row_bytes(k)) {
+        rows.sums = sums ? sums + (m - first) : NULL;
+        simd->byte_rows(&rows, packed, a->data + m * a->line_stride, (int32_t)min64(bytes->tile_rows, last - m));
+    }
+}
+
+void tort_pack_byte_rows(const tort_simd *simd, const tort_bytes *bytes, uint8_t *packed, const tort_byte_matrix *a,
+                         int64_t lines, int64_t k) {
+    int32_t *sums = (int32_t *)(void *)(packed + round_up(lines, bytes->tile_rows) * row_bytes(k));
+    memset(packed, 0, (size_t)packed_size(round_up(lines, bytes->tile_rows), row_bytes(k)));
+    pack_rows(simd, bytes, packed, a, 0, lines, k, sums);
+}
+
+/* A panel whose rows lie in memory with their columns together. What lies behind `columns` is some number. */
+static void interleave_panel(const tort_simd *simd, const tort_bytes *bytes, uint8_t *panel, const tort_byte_matrix *b,
+                             int64_t first, int32_t columns, int64_t k) {
+    static const uint8_t nothing[MOST_COLUMNS];
+    for (int64_t j = 0; j < k; j += 4, panel += 4 * bytes->tile_columns) {
+        const uint8_t *rows[4];
+        for (int64_t r = 0; r < 4; r++) rows[r] = j + r < k ? b->data + (j + r) * b->k_stride + first : nothing;
+        simd->byte_words(panel, rows, columns, b->sign.flip);
+    }
+}
+
+static void gather_panel(const tort_bytes *bytes, uint8_t *panel, const tort_byte_matrix *b, int64_t first,
+                         int32_t columns, int64_t k) {
+    for (int32_t c = 0; c < columns; c++) {
+        const uint8_t *from = b->data + (first + c) * b->line_stride;
+        for (int64_t j = 0; j < k; j++)
+            panel[(j / 4 * bytes->tile_columns + c) * 4 + j % 4] = from[j * b->k_stride] ^ b->sign.flip;
+        for (int64_t j = k; j % 4 != 0; j++) panel[(j / 4 * bytes->tile_columns + c) * 4 + j % 4] = 0;
+    }
+}
+
+static void pack_panel(const tort_simd *simd, const tort_bytes *bytes, uint8_t *panel, const tort_byte_matrix *b,
+                       int64_t first, int32_t columns, int64_t k) {
+    if (b->line_stride == 1)
+        interleave_panel(simd, bytes, panel, b, first, columns, k);
+    else
+        gather_panel(bytes, panel, b, first, columns, k);
+}
+
+void tort_pack_byte_columns(const tort_simd *simd, const tort_bytes *bytes, uint8_t *packed, const tort_byte_matrix *b,
+                            int64_t lines, int64_t k) {
+    const int64_t columns = bytes->tile_columns, padded = round_up(lines, columns);
+    int32_t *sums = (int32_t *)(void *)(packed + padded * round_up(k, 4));
+    memset(packed, 0, (size_t)packed_size(padded, round_up(k, 4)));
+    for (int64_t first = 0; first < lines; first += columns)
+        pack_panel(simd, bytes, packed + first * round_up(k, 4), b, first, (int32_t)min64(columns, lines - first), k);
+    for (int64_t c = 0; c < lines; c++) {
+        uint32_t sum = 0;
+        const uint8_t *from = b->data + c * b->line_stride;
+        for (int64_t j = 0; j < k; j++) {
+            const uint8_t byte = from[j * b->k_stride] ^ b->sign.flip;
+            const int32_t value = b->sign.is_signed ? (int8_t)byte : (int32_t)byte;
+            sum += (uint32_t)value;
+        }
+        sums[c] = (int32_t)sum;
+    }
+}
+
+/* ---- the buffer of a part ---------------------------------------------------------------------------------------- */
+
+/* Lists of a panel of columns. */
+typedef struct column_lists {
+    int32_t sums[MOST_COLUMNS], add[MOST_COLUMNS], times[MOST_COLUMNS];
+    float factors[MOST_COLUMNS], floats[MOST_COLUMNS];
+} column_lists;
+
+/* What the buffer is cut into, in this order. */
+typedef struct parts {
+    int64_t rows_at_once, columns_at_once;                   /* multiples of the tile */
+    int64_t rows, ones, lists, columns, column_lists, total; /* bytes of each */
+} parts;
+
+/* Lists of rows: sums, add, times, factors. */
+#define ROW_LISTS 4
+
+static void divide(const tort_bytes *bytes, int64_t m, int64_t k, bool rows_packed, bool columns_packed, parts *p) {
+    const int64_t tile = bytes->tile_rows, wanted = ROWS_BYTES / (row_bytes(k) + 1) / tile * tile;
+    const int64_t panels = COLUMNS_BYTES / (panel_bytes(bytes, k) + 1);
+    *p = (parts){.rows_at_once = round_up(m, tile), .columns_at_once = bytes->tile_columns};
+    if (!rows_packed && p->rows_at_once > wanted) p->rows_at_once = wanted > tile ? wanted : tile;
+    if (panels > 1) p->columns_at_once *= panels < 8 ? panels : 8;
+    p->rows = rows_packed ? 0 : p->rows_at_once * row_bytes(k);
+    p->ones = columns_packed ? 0 : tile * row_bytes(k);
+    p->lists = round_up(p->rows_at_once * ROW_LISTS * (int64_t)sizeof(int32_t), 64);
+    p->columns = columns_packed ? 0 : p->columns_at_once * round_up(k, 4) + SLACK;
+    p->column_lists = p->columns_at_once / bytes->tile_columns * (int64_t)sizeof(column_lists);
+    p->total = round_up(p->rows + p->ones + p->lists + p->columns + p->column_lists, 64);
+}
+
+int64_t tort_byte_gemm_buffer(const tort_bytes *bytes, int64_t m, int64_t k, bool rows_packed, bool columns_packed) {
+    parts p;
+    if (k > INT32_MAX || m > INT64_MAX / 1024) return -1;
+    divide(bytes, m, k, rows_packed, columns_packed, &p);
+    return p.total;
+}
+
+/* ---- what is added to sums --------------------------------------------------------------------------------------- */
+
+/* A part of the work, with its buffer. Lists of rows begin at m_first, panels and their lists at n_first. */
+typedef struct work {
+    const tort_byte_gemm *g;
+    parts parts;
+    uint8_t *rows, *ones, *columns;
+    int32_t *row_sums, *row_add, *row_times;
+    float *row_factors;
+    column_lists *lists;
+    bool slow; /* results of bytes need double */
+    bool by_column, times;
+    int64_t m_first, m_last, n_first, n_last;
+} work;
+
+static bool wants_row_sums(const tort_byte_gemm *g) {
+    return g->column_zeros.each || g->column_zeros.one != 0;
+}
+
+static bool wants_column_sums(const tort_byte_gemm *g) {
+    return g->row_zeros.each || g->row_zeros.one != 0;
+}
+
+#define LEAST_FACTOR 0x1p-15f
+#define MOST_FACTOR 0x1p60f
+#define MOST_PRODUCTS 16000
+#define MOST_BIAS (1 << 30)
+
+static bool all_usual(const float *factors, int64_t count) {
+    bool usual = true;
+    for (int64_t i = 0; factors && i < count; i++)
+        usual = usual && fabsf(factors[i]) >= LEAST_FACTOR && fabsf(factors[i]) <= MOST_FACTOR;
+    return usual;
+}
+
+/* Floats are as exact as double if a sum that they do not hold, of 2^24 or more, is beyond the range of a byte anyway:
+ * so are then sums of less than 16000 products with a bias of 2^30, however much larger the bias is. */
+static bool needs_double(const tort_byte_gemm *g) {
+    return g->result == TORT_BYTES_TO_BYTES &&
+           (g->products > MOST_PRODUCTS || !all_usual(g->row_factors, g->m) || !all_usual(g->column_factors, g->n));
+}
+
+static int32_t usual_bias(int32_t bias) {
+    return bias > MOST_BIAS ? MOST_BIAS : bias < -MOST_BIAS ? -MOST_BIAS : bias;
+}
+
+static int32_t product32(int32_t a, int32_t b) {
+    return (int32_t)((uint32_t)a * (uint32_t)b);
+}
+
+static int32_t sum32(int32_t a, int32_t b) {
+    return (int32_t)((uint32_t)a + (uint32_t)b);
+}
+
+/* Sums of a row less its zero point, times the columns' zero point, less what both have in common; and its bias. */
+static void fill_rows(work *w, const int32_t *sums) {
+    const tort_byte_gemm *g = w->g;
+    for (int64_t m = w->m_first; m < w->m_last; m++) {
+        const int64_t i = m - w->m_first;
+        const int32_t zero = g->row_zeros.each ? g->row_zeros.each[m] : g->row_zeros.one;
+        const int32_t less = wants_row_sums(g) ? sum32(product32((int32_t)g->products, zero), -sums[i]) : 0;
+        w->row_add[i] = g->column_zeros.each ? 0 : product32(less, g->column_zeros.one);
+        w->row_times[i] = g->column_zeros.each ? less : -zero;
+        w->row_factors[i] = g->row_factors ? g->row_factors[m] : 1;
+        if (g->row_bias && g->result != TORT_BYTES_TO_BYTES)
+            w->row_add[i] = sum32(w->row_add[i], g->row_bias[m]);
+        else if (g->row_bias && !w->slow)
+            w->row_add[i] = sum32(w->row_add[i], usual_bias(g->row_bias[m]));
+    }
+}
+
+static void fill_columns(const work *w, column_lists *lists, int64_t n, int32_t columns, const int32_t *sums) {
+    const tort_byte_gemm *g = w->g;
+    memset(lists->add, 0, sizeof *lists - offsetof(column_lists, add));
+    for (int32_t j = 0; j < columns; j++) {
+        if (!g->row_zeros.each && sums) lists->add[j] = product32(-g->row_zeros.one, sums[j]);
+        if (g->column_bias) lists->add[j] = sum32(lists->add[j], g->column_bias[n + j]);
+        if (g->column_zeros.each)
+            lists->times[j] = g->column_zeros.each[n + j];
+        else if (g->row_zeros.each)
+            lists->times[j] = sums[j];
+        lists->factors[j] = g->column_factors ? g->column_factors[n + j] : 1;
+        if (g->column_floats) lists->floats[j] = g->column_floats[n + j];
+    }
+}
+
+/* ---- tiles ------------------------------------------------------------------------------------------------------- */
+
+static void finish_slowly(const work *w, const tort_byte_finish *usual, int64_t m, int64_t n) {
+    const tort_byte_gemm *g = w->g;
+    int32_t whole[MOST_TILE];
+    tort_byte_finish finish = *usual;
+    finish.result = TORT_BYTES_TO_INT32;
+    finish.y = whole;
+    finish.y_stride = g->bytes->tile_columns;
+    g->simd->byte_finish(&finish);
+    for (int32_t i = 0; i < finish.rows; i++) {
+        const tort_requantized r = {.bias = g->row_bias ? g->row_bias[m + i] : 0,
+                                    .factors = g->column_factors ? g->column_factors + n : NULL,
+                                    .factor = finish.row_factors[i],
+                                    .zero_point = (float)finish.zero_point,
+                                    .bounds = {(float)finish.low, (float)finish.high}};
+        g->simd->requantize(&r, whole + i * finish.y_stride, (uint8_t *)usual->y + i * usual->y_stride, finish.columns);
+    }
+}
+
+static void multiply_tile(const work *w, const uint8_t *rows, const uint8_t *columns, int64_t m, int64_t n) {
+    const tort_byte_gemm *g = w->g;
+    const int64_t i = m - w->m_first, element = m * g->y_stride + n;
+    const column_lists *lists = w->lists + (n - w->n_first) / g->bytes->tile_columns;
+    _Alignas(64) int32_t sums[MOST_TILE];
+    const tort_byte_tile tile = {.rows = rows,
+                                 .columns = columns,
+                                 .words = (g->k + 3) / 4,
+                                 .row_count = (int32_t)min64(g->bytes->tile_rows, w->m_last - m),
+                                 .unsigned_rows = g->unsigned_rows,
+                                 .sums = sums};
+    g->bytes->tile(&tile);
+    const bool is_signed = g->y_type == TORT_INT8;
+    const tort_byte_finish finish = {.sums = sums,
+                                     .row_add = w->row_add + i,
+                                     .column_add = w->by_column ? lists->add : NULL,
+                                     .row_times = w->times ? w->row_times + i : NULL,
+                                     .column_times = w->times ? lists->times : NULL,
+                                     .row_factors = w->row_factors + i,
+                                     .column_factors = lists->factors,
+                                     .column_bias = g->column_floats ? lists->floats : NULL,
+                                     .rows = tile.row_count,
+                                     .columns = (int32_t)min64(g->bytes->tile_columns, w->n_last - n),
+                                     .result = g->result,
+                                     .y = (uint8_t *)g->y + element * (g->result == TORT_BYTES_TO_BYTES ? 1 : 4),
+                                     .y_stride = g->y_stride,
+                                     .zero_point = g->y_zero_point,
+                                     .low = is_signed ? -128 : 0,
+                                     .high = is_signed ? 127 : 255};
+    if (w->slow)
+        finish_slowly(w, &finish, m, n);
+    else
+        g->simd->byte_finish(&finish);
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------------------------ */
+
+/* A row of ones against a panel. */
+static const int32_t *sum_columns(const work *w, const uint8_t *panel, column_lists *lists) {
+    const tort_byte_gemm *g = w->g;
+    const tort_byte_tile tile = {.rows = g->ones ? g->ones : w->ones,
+                                 .columns = panel,
+                                 .words = (g->k + 3) / 4,
+                                 .row_count = 1,
+                                 .unsigned_rows = g->unsigned_rows,
+                                 .sums = lists->sums};
+    g->bytes->tile(&tile);
+    return lists->sums;
+}
+
+/* Columns n_first..n_last with their lists; returns the first panel. */
+static const uint8_t *take_columns(const work *w) {
+    const tort_byte_gemm *g = w->g;
+    const int64_t lanes = g->bytes->tile_columns, line = round_up(g->k, 4);
+    const bool packed = g->packed_columns.panels != NULL, sums = wants_column_sums(g);
+    const uint8_t *panels = packed ? g->packed_columns.panels + w->n_first * line : w->columns;
+    for (int64_t n = w->n_first; n < w->n_last; n += lanes) {
+        const int32_t columns = (int32_t)min64(lanes, w->n_last - n);
+        column_lists *lists = w->lists + (n - w->n_first) / lanes;
+        uint8_t *panel = w->columns + (n - w->n_first) * line;
+        if (!packed && g->pack)
+            g->pack(g, n, columns, panel);
+        else if (!packed)
+            pack_panel(g->simd, g->bytes, panel, &g->b, n, columns, g->k);
+        const int32_t *found = NULL;
+        if (sums) found = packed ? g->packed_columns.sums + n : sum_columns(w, panel, lists);
+        if (w->by_column || w->times) fill_columns(w, lists, n, columns, found);
+    }
+    return panels;
+}
+
+/* Rows m_first..m_last with their lists; returns the first tile. */
+static const uint8_t *take_rows(work *w) {
+    const tort_byte_gemm *g = w->g;
+    const bool packed = g->packed_rows.panels != NULL;
+    if (!packed)
+        pack_rows(g->simd, g->bytes, w->rows, &g->a, w->m_first, w->m_last, g->k,
+                  wants_row_sums(g) ? w->row_sums : NULL);
+    fill_rows(w, packed ? g->packed_rows.sums + w->m_first : w->row_sums);
+    return packed ? g->packed_rows.panels + w->m_first * row_bytes(g->k) : w->rows;
+}
+
+static void multiply_columns(const work *w, const uint8_t *rows) {
+    const int64_t tile_rows = w->g->bytes->tile_rows, tile_columns = w->g->bytes->tile_columns;
+    const uint8_t *columns = take_columns(w);
+    for (int64_t m = w->m_first; m < w->m_last; m += tile_rows)
+        for (int64_t n = w->n_first; n < w->n_last; n += tile_columns)
+            multiply_tile(w, rows + (m - w->m_first) * row_bytes(w->g->k),
+                          columns + (n - w->n_first) * round_up(w->g->k, 4), m, n);
+}
+
+static void *take(uint8_t **buffer, int64_t bytes) {
+    void *taken = *buffer;
+    *buffer += bytes;
+    return taken;
+}
+
+static void open_work(const tort_byte_gemm *g, uint8_t *buffer, work *w) {
+    const bool rows_packed = g->packed_rows.panels != NULL, columns_packed = g->packed_columns.panels != NULL;
+    *w = (work){.g = g, .slow = needs_double(g)};
+    divide(g->bytes, g->m, g->k, rows_packed, columns_packed, &w->parts);
+    const int64_t list = w->parts.rows_at_once * (int64_t)sizeof(int32_t);
+    w->times = g->row_zeros.each || g->column_zeros.each;
+    w->by_column = g->result == TORT_BYTES_TO_FLOAT || g->column_factors || g->column_bias ||
+                   (!g->row_zeros.each && g->row_zeros.one != 0);
+    w->rows = take(&buffer, w->parts.rows);
+    w->ones = take(&buffer, w->parts.ones);
+    uint8_t *lists = take(&buffer, w->parts.lists);
+    w->row_sums = take(&lists, list);
+    w->row_add = take(&lists, list);
+    w->row_times = take(&lists, list);
+    w->row_factors = take(&lists, list);
+    w->columns = take(&buffer, w->parts.columns);
+    w->lists = take(&buffer, w->parts.column_lists);
+    if (columns_packed || g->ones || !wants_column_sums(g)) return;
+    for (int64_t k = 0; k < row_bytes(g->k); k++)
+        w->ones[k / TORT_BYTE_CHUNK * g->bytes->tile_rows * TORT_BYTE_CHUNK + k % TORT_BYTE_CHUNK] = k < g->k;
+}
+
+void tort_byte_gemm_block(const tort_byte_gemm *g, int64_t m_first, int64_t m_last, int64_t n_first, int64_t n_last,
+                          uint8_t *buffer) {
+    work w;
+    open_work(g, buffer, &w);
+    for (int64_t m = m_first; m < m_last; m += w.parts.rows_at_once) {
+        w.m_first = m;
+        w.m_last = min64(m_last, m + w.parts.rows_at_once);
+        const uint8_t *rows = take_rows(&w);
+        for (int64_t n = n_first; n < n_last; n += w.parts.columns_at_once) {
+            w.n_first = n;
+            w.n_last = min64(n_last, n + w.parts.columns_at_once);
+            multiply_columns(&w, rows);
+        }
+    }
+}

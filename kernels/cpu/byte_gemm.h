@@ -1,0 +1,82 @@
+/* byte_gemm.h - a product of matrices of 8-bit integers over packed panels, exact, with what becomes of the sums.
+ *
+ * Y (m, n) = (A - row_zero) * (B - column_zero), summed modulo 2^32. Rows or columns are packed ahead (weights), or on
+ * the way into a buffer. It must not know operators or threads: callers give each thread its part of Y and a buffer.
+ * Read next: bytes.h, byte_gemm.c; byte_product.h and byte_conv.c, which use it. */
+#ifndef TORT_KERNELS_CPU_BYTE_GEMM_H
+#define TORT_KERNELS_CPU_BYTE_GEMM_H
+
+#include "kernels/cpu/bytes.h"
+#include "runtime/op.h"
+
+/* How the bytes of an operand are stored: with its highest bit turned over, so that they have the wanted sign. */
+typedef struct tort_byte_sign {
+    uint8_t flip;
+    bool is_signed; /* as stored */
+    int32_t shift;  /* of zero points, as stored */
+} tort_byte_sign;
+
+/* Of an operand of type int8 or uint8; weights are stored signed, what they are multiplied with is not, where the tile
+ * has a choice. */
+tort_byte_sign tort_byte_sign_of(const tort_bytes *bytes, tort_type type, bool is_weight);
+
+/* A matrix as it lies in memory: `lines` rows of A or columns of B. */
+typedef struct tort_byte_matrix {
+    const uint8_t *data;
+    int64_t line_stride, k_stride;
+    tort_byte_sign sign;
+} tort_byte_matrix;
+
+/* An operand packed ahead: the panels, then the sum of each line as it is stored. */
+typedef struct tort_packed_bytes {
+    const uint8_t *panels; /* NULL: it is not packed ahead */
+    const int32_t *sums;
+} tort_packed_bytes;
+
+/* Zero points as stored: one a line, or `one` for all. */
+typedef struct tort_byte_zeros {
+    const int32_t *each; /* NULL: `one` */
+    int32_t one;
+} tort_byte_zeros;
+
+typedef struct tort_byte_gemm {
+    const tort_simd *simd;
+    const tort_bytes *bytes;
+    int64_t m, n, k; /* k as it is stored: with gaps that are 0 in the rows */
+    bool unsigned_rows;
+    tort_packed_bytes packed_rows, packed_columns;
+    tort_byte_matrix a, b; /* where they are not packed ahead */
+    /* Makes the panel of `columns` columns from column_first in place of b; then `ones`, a packed row of as many ones
+     * as there are products, must be there if the rows have zero points. */
+    void (*pack)(const struct tort_byte_gemm *gemm, int64_t column_first, int32_t columns, uint8_t *panel);
+    const void *pack_arg;
+    const uint8_t *ones;
+    int64_t products;                        /* of a sum: k without gaps */
+    tort_byte_zeros row_zeros, column_zeros; /* lists for one of them at most */
+    /* (sum + bias) * factor; either list may be NULL: 0, 1. */
+    const int32_t *row_bias, *column_bias;
+    const float *row_factors, *column_factors, *column_floats; /* the last: added to floats */
+    tort_byte_result result;
+    tort_type y_type;
+    int32_t y_zero_point;
+    void *y;
+    int64_t y_stride; /* elements */
+} tort_byte_gemm;
+
+/* Bytes of `lines` rows, or columns, of k bytes that are packed ahead; -1: too many. */
+int64_t tort_packed_byte_rows_size(const tort_bytes *bytes, int64_t lines, int64_t k);
+int64_t tort_packed_byte_columns_size(const tort_bytes *bytes, int64_t lines, int64_t k);
+void tort_pack_byte_rows(const tort_simd *simd, const tort_bytes *bytes, uint8_t *packed, const tort_byte_matrix *a,
+                         int64_t lines, int64_t k);
+void tort_pack_byte_columns(const tort_simd *simd, const tort_bytes *bytes, uint8_t *packed, const tort_byte_matrix *b,
+                            int64_t lines, int64_t k);
+tort_packed_bytes tort_packed_byte_rows(const tort_bytes *bytes, const void *packed, int64_t lines, int64_t k);
+tort_packed_bytes tort_packed_byte_columns(const tort_bytes *bytes, const void *packed, int64_t lines, int64_t k);
+
+/* Bytes of the buffer of tort_byte_gemm_block, which is aligned to 64; -1: too many. */
+int64_t tort_byte_gemm_buffer(const tort_bytes *bytes, int64_t m, int64_t k, bool rows_packed, bool columns_packed);
+/* Rows m_first..m_last of columns n_first..n_last of Y; both firsts are multiples of the tile. */
+void tort_byte_gemm_block(const tort_byte_gemm *gemm, int64_t m_first, int64_t m_last, int64_t n_first, int64_t n_last,
+                          uint8_t *buffer);
+
+#endif

@@ -1,0 +1,162 @@
+/* quantize.c - QuantizeLinear and DequantizeLinear between floats and 8-bit integers, per tensor and per axis, and
+ * DynamicQuantizeLinear.
+ *
+ * Read next: simd/integers.c; ops/quantize.h for how an axis divides a tensor. */
+#include "kernels/cpu/quantize.h"
+
+#include "ops/quantize.h"
+
+static bool is_byte(tort_type type) {
+    return type == TORT_INT8 || type == TORT_UINT8;
+}
+
+static tort_verdict claim(const tort_target *target, const tort_node_view *node, tort_type floats, tort_type bytes) {
+    const tort_quantize *p = node->params;
+    if (floats != TORT_FLOAT || !is_byte(bytes))
+        return tort_no(TORT_NO_TYPE, "", "is for float and int8 or uint8, not for %s and %s", tort_type_name(floats),
+                       tort_type_name(bytes));
+    if (p->precision == TORT_FLOAT16 || p->precision == TORT_BFLOAT16)
+        return tort_no(TORT_NO_ATTR, "precision", "rounds as float does, not as %s", tort_type_name(p->precision));
+    if (p->granularity == TORT_BLOCKED) return tort_no(TORT_NO_ATTR, "block_size", "is for a scale a tensor or axis");
+    if (p->granularity == TORT_PER_AXIS && p->inner == 1)
+        return tort_no(TORT_NO_SHAPE, "", "is for an axis that is not the last");
+    return tort_cpu_claim_processor(target);
+}
+
+static tort_verdict claim_quantize(const tort_target *target, const tort_node_view *node) {
+    return claim(target, node, node->inputs[0].type, node->outputs[0].type);
+}
+
+static tort_verdict claim_dequantize(const tort_target *target, const tort_node_view *node) {
+    return claim(target, node, node->outputs[0].type, node->inputs[0].type);
+}
+
+/* ---- rows of one scale ------------------------------------------------------------------------------------------- */
+
+typedef struct row_job {
+    const tort_call *call;
+    const tort_simd *simd;
+    const tort_quantize *params;
+    bool is_signed;
+} row_job;
+
+static float number_of(const tort_tensor *tensor, int64_t i) {
+    float number;
+    tort_load_floats(tensor->type, tensor->data, i, 1, &number);
+    return number;
+}
+
+/* `index` is that of the axis. */
+static tort_linear_bytes scale_of(const row_job *job, int64_t index) {
+    const tort_tensor *zero = tort_call_input(job->call, 2);
+    const int64_t i = job->params->granularity == TORT_PER_AXIS ? index : 0;
+    return (tort_linear_bytes){.scale = number_of(&job->call->inputs[1], i),
+                               .zero_point = zero ? number_of(zero, i) : 0,
+                               .is_signed = job->is_signed};
+}
+
+/* Elements begin..end, cut where the scale changes. */
+static void each_row(const row_job *job, int64_t begin, int64_t end,
+                     void (*body)(const row_job *, const tort_linear_bytes *, int64_t, int64_t)) {
+    const bool one = job->params->granularity == TORT_PER_TENSOR;
+    const int64_t inner = job->params->inner, length = job->params->length;
+    while (begin < end) {
+        const int64_t row_end = one ? end : (begin / inner + 1) * inner, last = row_end < end ? row_end : end;
+        const tort_linear_bytes linear = scale_of(job, one ? 0 : begin / inner % length);
+        body(job, &linear, begin, last - begin);
+        begin = last;
+    }
+}
+
+static void quantize(const row_job *job, const tort_linear_bytes *linear, int64_t first, int64_t count) {
+    job->simd->quantize(linear, (const float *)job->call->inputs[0].data + first,
+                        (uint8_t *)job->call->outputs[0].data + first, count);
+}
+
+static void dequantize(const row_job *job, const tort_linear_bytes *linear, int64_t first, int64_t count) {
+    job->simd->dequantize(linear, (const uint8_t *)job->call->inputs[0].data + first,
+                          (float *)job->call->outputs[0].data + first, count);
+}
+
+static void quantize_range(void *arg, int64_t begin, int64_t end) {
+    each_row(arg, begin, end, quantize);
+}
+
+static void dequantize_range(void *arg, int64_t begin, int64_t end) {
+    each_row(arg, begin, end, dequantize);
+}
+
+static tort_status run(const tort_call *call, tort_type bytes, void (*body)(void *, int64_t, int64_t)) {
+    const tort_cpu_device *device = call->device;
+    row_job job = {.call = call, .simd = device->simd, .params = call->params, .is_signed = bytes == TORT_INT8};
+    tort_parallel(call, tort_count(&call->outputs[0]), 1, body, &job);
+    return TORT_OK;
+}
+
+static tort_status run_quantize(const tort_call *call) {
+    return run(call, call->outputs[0].type, quantize_range);
+}
+
+static tort_status run_dequantize(const tort_call *call) {
+    return run(call, call->inputs[0].type, dequantize_range);
+}
+
+/* ---- with a scale of its own ------------------------------------------------------------------------------------- */
+
+typedef struct dynamic_job {
+    const tort_simd *simd;
+    const float *x;
+    uint8_t *y;
+    tort_linear_bytes linear;
+} dynamic_job;
+
+static void dynamic_range(void *arg, int64_t begin, int64_t end) {
+    const dynamic_job *job = arg;
+    job->simd->quantize(&job->linear, job->x + begin, job->y + begin, end - begin);
+}
+
+void tort_cpu_quantize_dynamically(const tort_call *call, const tort_tensor *x, uint8_t *y, float *scale,
+                                   uint8_t *zero_point) {
+    const tort_cpu_device *device = call->device;
+    const int64_t count = tort_count(x);
+    dynamic_job job = {.simd = device->simd, .x = x->data, .y = y};
+    float low = 0, high = 0;
+    if (count > 0) device->simd->range(x->data, count, &low, &high);
+    tort_scale_of_range(low, high, scale, &job.linear.zero_point);
+    *zero_point = (uint8_t)job.linear.zero_point;
+    job.linear.scale = *scale > 0 ? *scale : 1;
+    tort_parallel(call, count, 1, dynamic_range, &job);
+}
+
+static tort_verdict claim_dynamic(const tort_target *target, const tort_node_view *node) {
+    (void)node;
+    return tort_cpu_claim_processor(target);
+}
+
+static tort_status run_dynamic(const tort_call *call) {
+    tort_cpu_quantize_dynamically(call, &call->inputs[0], call->outputs[0].data, call->outputs[1].data,
+                                  call->outputs[2].data);
+    return TORT_OK;
+}
+
+#define ROWS(domain_)                                                                                                  \
+    {.domain = domain_,                                                                                                \
+     .op = "QuantizeLinear",                                                                                           \
+     .name = "quantize_vectors",                                                                                       \
+     .claim = claim_quantize,                                                                                          \
+     .run = run_quantize},                                                                                             \
+    {                                                                                                                  \
+        .domain = domain_, .op = "DequantizeLinear", .name = "dequantize_vectors", .claim = claim_dequantize,          \
+        .run = run_dequantize                                                                                          \
+    }
+
+const tort_kernel tort_cpu_quantize[] = {
+    ROWS(""),
+    ROWS("com.microsoft"),
+    {.domain = "",
+     .op = "DynamicQuantizeLinear",
+     .name = "dynamic_quantize_vectors",
+     .claim = claim_dynamic,
+     .run = run_dynamic},
+    {.op = NULL},
+};

@@ -1,0 +1,142 @@
+/* byte_panels.c - what goes into a tile of bytes and what comes out of it: rows in chunks, columns in words of four,
+ * and sums as whole numbers, floats or bytes. Read next: ../bytes.h. */
+#include "kernels/cpu/bytes.h"
+#include "kernels/cpu/simd/vector.h"
+
+#include <string.h>
+
+typedef mask loose_mask __attribute__((aligned(4), may_alias));
+typedef uint8_t bytes __attribute__((vector_size(WIDTH)));
+typedef bytes loose_bytes __attribute__((aligned(1), may_alias));
+typedef uint8_t eight __attribute__((vector_size(16)));
+typedef uint16_t eight_pairs __attribute__((vector_size(16)));
+typedef eight loose_eight __attribute__((aligned(1), may_alias));
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+/* `count` bytes of a chunk; those behind them are 0. Returns the sum of what is stored. */
+INLINE int32_t copy_chunk(uint8_t *restrict to, const uint8_t *restrict from, int64_t stride, int64_t count,
+                          uint8_t flip, bool is_signed) {
+    int32_t sum = 0;
+    if (count == TORT_BYTE_CHUNK && stride == 1) {
+        for (int i = 0; i < TORT_BYTE_CHUNK; i++) to[i] = from[i] ^ flip;
+    } else {
+        memset(to, 0, TORT_BYTE_CHUNK);
+        for (int64_t i = 0; i < count; i++) to[i] = from[i * stride] ^ flip;
+    }
+    if (is_signed)
+        for (int i = 0; i < TORT_BYTE_CHUNK; i++) sum += (int8_t)to[i];
+    else
+        for (int i = 0; i < TORT_BYTE_CHUNK; i++) sum += to[i];
+    return sum;
+}
+
+void SIMD(tort_simd_byte_rows)(const tort_byte_rows *r, uint8_t *to, const uint8_t *from, int32_t count) {
+    for (int32_t i = 0; i < count; i++) {
+        uint32_t sum = 0;
+        for (int64_t k = 0, chunk = 0; k < r->k; k += TORT_BYTE_CHUNK, chunk++) {
+            uint8_t *place = to + (chunk * r->tile_rows + i) * TORT_BYTE_CHUNK;
+            const int64_t left = r->k - k, taken = left < TORT_BYTE_CHUNK ? left : TORT_BYTE_CHUNK;
+            sum += (uint32_t)copy_chunk(place, from + i * r->row_stride + k * r->k_stride, r->k_stride, taken, r->flip,
+                                        r->is_signed);
+        }
+        if (r->sums) r->sums[i] = (int32_t)sum;
+    }
+}
+
+/* ---- columns ----------------------------------------------------------------------------------------------------- */
+
+INLINE eight load_eight(const uint8_t *from) {
+    uint64_t low;
+    memcpy(&low, from, sizeof low);
+    typedef uint64_t longs __attribute__((vector_size(16)));
+    return (eight)(longs){low, 0};
+}
+
+/* Eight words of four rows. */
+INLINE void interleave(uint8_t *to, const uint8_t *const *rows, int64_t at, eight flip) {
+    const eight a = load_eight(rows[0] + at), b = load_eight(rows[1] + at), c = load_eight(rows[2] + at),
+                d = load_eight(rows[3] + at);
+    const eight_pairs ab =
+        (eight_pairs)__builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    const eight_pairs cd =
+        (eight_pairs)__builtin_shufflevector(c, d, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    *(loose_eight *)to = (eight)__builtin_shufflevector(ab, cd, 0, 8, 1, 9, 2, 10, 3, 11) ^ flip;
+    *(loose_eight *)(to + 16) = (eight)__builtin_shufflevector(ab, cd, 4, 12, 5, 13, 6, 14, 7, 15) ^ flip;
+}
+
+void SIMD(tort_simd_byte_words)(uint8_t *to, const uint8_t *const *rows, int64_t count, uint8_t flip) {
+    const eight flips = flip - (eight){0};
+    int64_t i = 0;
+    for (; i + 8 <= count; i += 8) interleave(to + 4 * i, rows, i, flips);
+    for (; i < count; i++)
+        for (int64_t r = 0; r < 4; r++) to[4 * i + r] = rows[r][i] ^ flip;
+}
+
+/* ---- sums -------------------------------------------------------------------------------------------------------- */
+
+/* A vector of sums of row i, with what is added. */
+INLINE mask corrected(const tort_byte_finish *f, int i, int v, bool by_column, bool times) {
+    mask sum = *(const loose_mask *)(const void *)(f->sums + i * TILE_COLUMNS + v * WIDTH) + f->row_add[i];
+    if (by_column) sum += *(const loose_mask *)(const void *)(f->column_add + v * WIDTH);
+    if (times) sum += *(const loose_mask *)(const void *)(f->column_times + v * WIDTH) * f->row_times[i];
+    return sum;
+}
+
+/* The factors are such that no sum becomes NaN. Adding 1.5 * 2^23 rounds what is below 2^22 to an integer. */
+INLINE void store_bytes(const tort_byte_finish *f, int i, bool by_column, bool times, uint8_t *y) {
+    const union {
+        float number;
+        int32_t bits;
+    } round = {0x1.8p23f};
+    const vector low = broadcast((float)(f->low - f->zero_point)), high = broadcast((float)(f->high - f->zero_point));
+    for (int v = 0; v < TILE_VECTORS; v++) {
+        vector factor = broadcast(f->row_factors[i]);
+        if (by_column) factor *= load(f->column_factors + v * WIDTH);
+        const vector scaled = __builtin_convertvector(corrected(f, i, v, by_column, times), vector) * factor;
+        const mask rounded = (mask)(clamp(scaled, low, high) + round.number) + (f->zero_point - round.bits);
+        *(loose_bytes *)(y + v * WIDTH) = __builtin_convertvector(rounded, bytes);
+    }
+}
+
+INLINE void store_floats(const tort_byte_finish *f, int i, bool times, float *y) {
+    const float row_factor = f->row_factors[i];
+    for (int v = 0; v < TILE_VECTORS; v++) {
+        const vector sum = __builtin_convertvector(corrected(f, i, v, true, times), vector);
+        vector scaled = sum * (load(f->column_factors + v * WIDTH) * row_factor);
+        if (f->column_bias) scaled += load(f->column_bias + v * WIDTH);
+        store(y + v * WIDTH, scaled);
+    }
+}
+
+INLINE void store_whole(const tort_byte_finish *f, int i, bool by_column, bool times, int32_t *y) {
+    for (int v = 0; v < TILE_VECTORS; v++)
+        *(loose_mask *)(void *)(y + v * WIDTH) = corrected(f, i, v, by_column, times);
+}
+
+INLINE void finish_rows(const tort_byte_finish *f, bool by_column, bool times) {
+    const size_t size = f->result == TORT_BYTES_TO_BYTES ? 1 : 4;
+    uint8_t narrow[4 * TILE_COLUMNS];
+    for (int i = 0; i < f->rows; i++) {
+        uint8_t *row = (uint8_t *)f->y + (size_t)(i * f->y_stride) * size;
+        void *y = f->columns == TILE_COLUMNS ? (void *)row : narrow;
+        if (f->result == TORT_BYTES_TO_BYTES)
+            store_bytes(f, i, by_column, times, y);
+        else if (f->result == TORT_BYTES_TO_FLOAT)
+            store_floats(f, i, times, y);
+        else
+            store_whole(f, i, by_column, times, y);
+        if (y != row) memcpy(row, narrow, (size_t)f->columns * size);
+    }
+}
+
+void SIMD(tort_simd_byte_finish)(const tort_byte_finish *f) {
+    if (f->column_times && f->column_add)
+        finish_rows(f, true, true);
+    else if (f->column_times)
+        finish_rows(f, false, true);
+    else if (f->column_add)
+        finish_rows(f, true, false);
+    else
+        finish_rows(f, false, false);
+}

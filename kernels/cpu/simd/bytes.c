@@ -1,0 +1,177 @@
+/* bytes.c - the inner loop of products of 8-bit integers: a tile of sums that stays in registers.
+ *
+ * Four bytes of a row against four of each column make one sum. Processors have an instruction for that (VNNI of x86,
+ * DOT of Arm), and this source is compiled for those that have it as well. Others widen to 16 bits: none of the ways
+ * saturates. Read next: ../bytes.h for how operands lie. */
+#include "kernels/cpu/bytes.h"
+#include "kernels/cpu/simd/vector.h"
+
+#include <string.h>
+
+#define UNROLL _Pragma("GCC unroll 16")
+
+#if defined(__AVX512VNNI__)
+#define BYTE_ROWS 14
+#define BYTE_INSTRUCTIONS (TORT_CPU_V4 | TORT_CPU_AVX512_VNNI)
+#elif defined(__AVXVNNI__)
+#define BYTE_ROWS 6
+#define BYTE_INSTRUCTIONS (TORT_CPU_V3 | TORT_CPU_AVX_VNNI)
+#elif defined(__ARM_FEATURE_DOTPROD)
+#define BYTE_ROWS 8
+#define BYTE_INSTRUCTIONS (TORT_CPU_NEON | TORT_CPU_NEON_DOT)
+#elif WIDTH == 16
+#define BYTE_ROWS 8
+#define BYTE_INSTRUCTIONS INSTRUCTIONS
+#else
+#define BYTE_ROWS 4
+#define BYTE_INSTRUCTIONS INSTRUCTIONS
+#endif
+
+#ifdef __aarch64__
+#define ALL_SIGNED true
+#else
+#define ALL_SIGNED false
+#endif
+
+typedef int16_t halves __attribute__((vector_size(WIDTH * 4)));
+typedef uint16_t unsigned_halves __attribute__((vector_size(WIDTH * 4)));
+typedef mask loose_mask __attribute__((aligned(4), may_alias));
+
+/* ---- four products ----------------------------------------------------------------------------------------------- */
+
+#if defined(__aarch64__) && !defined(__ARM_FEATURE_DOTPROD)
+/* Sums of pairs of products, two a word. */
+typedef struct sums {
+    int32x4_t low, high;
+} sums;
+
+INLINE sums add_products(sums acc, mask a, mask b) {
+    const int8x16_t x = (int8x16_t)a, y = (int8x16_t)b;
+    acc.low = vpadalq_s16(acc.low, vmull_s8(vget_low_s8(x), vget_low_s8(y)));
+    acc.high = vpadalq_s16(acc.high, vmull_high_s8(x, y));
+    return acc;
+}
+
+INLINE mask total(sums acc) {
+    return (mask)vpaddq_s32(acc.low, acc.high);
+}
+
+INLINE sums add_sums(sums a, sums b) {
+    return (sums){vaddq_s32(a.low, b.low), vaddq_s32(a.high, b.high)};
+}
+#else
+typedef mask sums;
+
+#if defined(__AVX512VNNI__)
+INLINE mask multiply_add(mask acc, mask is_unsigned, mask is_signed) {
+    return (mask)_mm512_dpbusd_epi32((__m512i)acc, (__m512i)is_unsigned, (__m512i)is_signed);
+}
+#elif defined(__AVXVNNI__)
+INLINE mask multiply_add(mask acc, mask is_unsigned, mask is_signed) {
+    return (mask)_mm256_dpbusd_avx_epi32((__m256i)acc, (__m256i)is_unsigned, (__m256i)is_signed);
+}
+#elif defined(__aarch64__)
+INLINE mask multiply_add(mask acc, mask a, mask b) {
+    return (mask)vdotq_s32((int32x4_t)acc, (int8x16_t)a, (int8x16_t)b);
+}
+#else
+INLINE mask pairs(halves a, halves b) {
+#if WIDTH == 16
+    return (mask)_mm512_madd_epi16((__m512i)a, (__m512i)b);
+#elif WIDTH == 8
+    return (mask)_mm256_madd_epi16((__m256i)a, (__m256i)b);
+#else
+    return (mask)_mm_madd_epi16((__m128i)a, (__m128i)b);
+#endif
+}
+
+INLINE mask multiply_add(mask acc, mask is_unsigned, mask is_signed) {
+    const halves even = (halves)is_unsigned & 255, odd = (halves)((unsigned_halves)is_unsigned >> 8);
+    const halves s = (halves)is_signed;
+    return acc + pairs(even, (halves)((unsigned_halves)s << 8) >> 8) + pairs(odd, s >> 8);
+}
+#endif
+
+INLINE sums add_products(sums acc, mask is_unsigned, mask is_signed) {
+    return multiply_add(acc, is_unsigned, is_signed);
+}
+
+INLINE mask total(sums acc) {
+    return acc;
+}
+
+INLINE sums add_sums(sums a, sums b) {
+    return a + b;
+}
+#endif
+
+/* ---- tiles ------------------------------------------------------------------------------------------------------- */
+
+/* One word of k. */
+INLINE void step(int rows, bool unsigned_rows, sums (*acc)[TILE_VECTORS], const uint8_t *a, const uint8_t *b) {
+    mask columns[TILE_VECTORS];
+    for (int v = 0; v < TILE_VECTORS; v++) columns[v] = *(const loose_mask *)(const void *)(b + v * WIDTH * 4);
+    UNROLL
+    for (int i = 0; i < rows; i++) {
+        int32_t word;
+        memcpy(&word, a + i * TORT_BYTE_CHUNK, sizeof word);
+        const mask row = word - (mask){0};
+        for (int v = 0; v < TILE_VECTORS; v++)
+            acc[i][v] =
+                unsigned_rows ? add_products(acc[i][v], row, columns[v]) : add_products(acc[i][v], columns[v], row);
+    }
+}
+
+#define MOST_LANES 4 /* a few rows have several sums each, for one would wait for itself */
+
+/* All but t are constants where this is inlined, so that acc lives in registers. */
+INLINE void make_tile(const tort_byte_tile *t, int rows, int lanes, bool unsigned_rows) {
+    sums acc[MOST_LANES][BYTE_ROWS][TILE_VECTORS];
+    const int chunk = TORT_BYTE_CHUNK / 4, row_bytes = 4 * TILE_COLUMNS;
+    UNROLL
+    for (int i = 0; i < rows; i++)
+        for (int l = 0; l < lanes; l++)
+            for (int v = 0; v < TILE_VECTORS; v++) acc[l][i][v] = (sums){0};
+    const uint8_t *b = t->columns, *chunk_start = t->rows;
+    for (int64_t left = t->words; left > 0; left -= chunk, chunk_start += BYTE_ROWS * TORT_BYTE_CHUNK) {
+        const uint8_t *a = chunk_start, *end = a + 4 * (left < chunk ? left : chunk);
+        for (; a + 4 * lanes <= end; a += 4 * lanes, b += lanes * row_bytes)
+            for (int l = 0; l < lanes; l++) step(rows, unsigned_rows, acc[l], a + 4 * l, b + l * row_bytes);
+        for (; lanes > 1 && a < end; a += 4, b += row_bytes) step(rows, unsigned_rows, acc[0], a, b);
+    }
+    UNROLL
+    for (int i = 0; i < rows; i++)
+        for (int v = 0; v < TILE_VECTORS; v++) {
+            sums all = acc[0][i][v];
+            for (int l = 1; l < lanes; l++) all = add_sums(all, acc[l][i][v]);
+            *(loose_mask *)(void *)(t->sums + i * TILE_COLUMNS + v * WIDTH) = total(all);
+        }
+}
+
+INLINE void choose_rows(const tort_byte_tile *t, bool unsigned_rows) {
+    if (t->row_count == 1)
+        make_tile(t, 1, 4, unsigned_rows);
+    else if (t->row_count == 2)
+        make_tile(t, 2, 2, unsigned_rows);
+    else if (t->row_count <= 4)
+        make_tile(t, 4, 1, unsigned_rows);
+    else if (BYTE_ROWS > 8 && t->row_count <= 8)
+        make_tile(t, 8, 1, unsigned_rows);
+    else
+        make_tile(t, BYTE_ROWS, 1, unsigned_rows);
+}
+
+static void tile(const tort_byte_tile *t) {
+    if (!ALL_SIGNED && t->unsigned_rows)
+        choose_rows(t, true);
+    else
+        choose_rows(t, false);
+}
+
+extern const tort_bytes SIMD(tort_bytes);
+
+const tort_bytes SIMD(tort_bytes) = {.instructions = BYTE_INSTRUCTIONS,
+                                     .tile_rows = BYTE_ROWS,
+                                     .tile_columns = TILE_COLUMNS,
+                                     .all_signed = ALL_SIGNED,
+                                     .tile = tile};
