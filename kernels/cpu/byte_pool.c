@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#define MOST_POSITIONS 4096 /* the input is stored with its padding */
+
 static tort_verdict claim(const tort_target *target, const tort_node_view *node) {
     const tort_pool_params *p = node->params;
     const tort_type type = node->inputs[0].type;
@@ -16,6 +18,9 @@ static tort_verdict claim(const tort_target *target, const tort_node_view *node)
         return tort_no(TORT_NO_TYPE, "", "is for int8 and uint8, the input is %s", tort_type_name(type));
     if (p->window.axes != 1 && p->window.axes != 2)
         return tort_no(TORT_NO_SHAPE, "", "is for 1 or 2 spatial axes, the input has %d", (int)p->window.axes);
+    for (int32_t i = 0; i < p->window.axes; i++)
+        if (p->window.kernel[i] > MOST_POSITIONS)
+            return tort_no(TORT_NO_SHAPE, "", "is for windows of at most %d positions along an axis", MOST_POSITIONS);
     if (tort_has_output(node, 1)) return tort_no(TORT_NO_ATTR, "", "does not make Indices");
     return tort_yes();
 }
