@@ -95,8 +95,14 @@ void make_cast_half(random_node *n, random_source *r);
 void make_cast(random_node *n, random_source *r);
 void make_cast_like_half(random_node *n, random_source *r);
 void make_cast_like(random_node *n, random_source *r);
+void make_number_cast(random_node *n, random_source *r);
+void make_number_cast_like(random_node *n, random_source *r);
+void make_reduce(random_node *n, random_source *r);
+void make_global_pool(random_node *n, random_source *r);
 
 /* cpu_halves.c */
+void make_cast(random_node *n, random_source *r);
+void make_cast_like(random_node *n, random_source *r);
 
 /* cpu_kernel_cases_microsoft.c */
 void add_operator_activation(random_node *n, random_source *r, bool exact);

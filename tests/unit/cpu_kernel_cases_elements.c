@@ -123,11 +123,35 @@ static tort_type make_cast_input(random_node *n, random_source *r) {
     return pair[1];
 }
 
-void make_cast(random_node *n, random_source *r) {
+void make_number_cast(random_node *n, random_source *r) {
     add_int(n, "to", make_cast_input(n, r));
 }
 
-void make_cast_like(random_node *n, random_source *r) {
+void make_number_cast_like(random_node *n, random_source *r) {
     const int64_t one = 1;
     add_typed(n, r, make_cast_input(n, r), 1, &one);
+}
+
+/* ---- reductions -------------------------------------------------------------------------------------------------- */
+
+/* Axes are an attribute; inputs are small multiples of 1/8, whose sums are exact. */
+void make_reduce(random_node *n, random_source *r) {
+    int64_t dims[MOST_RANK];
+    const int32_t rank = draw_shape(r, dims);
+    add_tensor(n, r, rank, dims);
+    if (chance(r, 20)) spoil(r, &n->inputs[0]);
+    n->opset = 11;
+    add_int(n, "keepdims", draw(r, 0, 1));
+    const uint32_t reduced = (uint32_t)draw(r, 0, (1 << rank) - 1);
+    if (reduced == 0) return; /* all of them */
+    int64_t *axes = add_list(n, "axes", __builtin_popcount(reduced));
+    for (int32_t d = 0; d < rank; d++)
+        if (reduced >> d & 1) *axes++ = chance(r, 50) ? d : d - rank;
+}
+
+void make_global_pool(random_node *n, random_source *r) {
+    const int64_t dims[4] = {draw(r, 1, 3), draw(r, 1, 20), draw(r, 1, 30), draw(r, 1, 40)};
+    add_tensor(n, r, (int32_t)draw(r, 3, 4), dims);
+    spoil(r, &n->inputs[0]);
+    n->opset = 1;
 }

@@ -47,7 +47,6 @@ INTEGERS(int64, int64_t, uint64_t)
 INTEGERS(int8, int8_t, uint8_t)
 EXTREMES(uint8, uint8_t)
 
-/* clang-format off: a line a type */
 const tort_chunk_loop SIMD(tort_simd_pairs)[TORT_TYPE_COUNT][TORT_PAIR_COUNT] = {
     [TORT_FLOAT] = {add_float, sub_float, mul_float, div_float, max_float, min_float, prelu_float},
     [TORT_DOUBLE] = {[TORT_PAIR_ADD] = add_double,
@@ -59,7 +58,6 @@ const tort_chunk_loop SIMD(tort_simd_pairs)[TORT_TYPE_COUNT][TORT_PAIR_COUNT] = 
     [TORT_INT8] = {[TORT_PAIR_SUB] = sub_int8, [TORT_PAIR_MAX] = max_int8, [TORT_PAIR_MIN] = min_int8},
     [TORT_UINT8] = {[TORT_PAIR_MAX] = max_uint8, [TORT_PAIR_MIN] = min_uint8},
 };
-/* clang-format on */
 
 /* ---- Where ------------------------------------------------------------------------------------------------------- */
 
