@@ -5,7 +5,7 @@
 
 #include "tests/fuzz_rows/chain.h"
 
-enum { MOST_ELEMENTS = 60000, MOST_PRODUCTS = 8000000 };
+enum { MOST_ELEMENTS = 40000, MOST_PRODUCTS = 3000000 };
 
 /* ---- windows ----------------------------------------------------------------------------------------------------- */
 

@@ -109,7 +109,7 @@ static void add_input(chain *c, random_model *made) {
     const int64_t channels = chance(r, 30) ? draw(r, 1, 4) : chain_channels(c);
     *x = (chain_value){.name = "v0", .rank = axes + 2, .dims = {draw(r, 1, 3), channels}};
     for (int32_t d = 2; d < x->rank; d++)
-        x->dims[d] = axes == 1 ? draw(r, 5, 70) : draw(r, 3, axes == 3 ? 8 : c->pictures ? 30 : 19);
+        x->dims[d] = axes == 1 ? draw(r, 5, 70) : draw(r, 3, axes == 3 ? 8 : c->pictures ? 22 : 15);
     tort_tensor *input = &made->subject.inputs[made->subject.input_count++];
     *input = (tort_tensor){.type = c->type, .rank = x->rank};
     memcpy(input->dims, x->dims, sizeof x->dims);

@@ -140,15 +140,15 @@ static tolerance of_type(tolerance t, tort_type type) {
     return (tolerance){unit, unit, t.of_largest * unit * 1e5};
 }
 
-/* may_spread: NaN in place of a number is fine. */
-static bool close_to(const tort_tensor *wanted, const tort_tensor *found, tolerance limits, bool may_spread, int32_t at,
+/* spreads: NaN on one side alone is fine. */
+static bool close_to(const tort_tensor *wanted, const tort_tensor *found, tolerance limits, bool spreads, int32_t at,
                      char why[WHY]) {
     const tolerance t = of_type(limits, wanted->type);
     const double slack = t.absolute + t.of_largest * largest(wanted);
     if (!same_form(wanted, found)) return fails(why, "output %d has another type or shape", at);
     for (int64_t i = 0; i < tort_count(wanted); i++) {
         const double want = number_at(wanted, i), got = number_at(found, i);
-        if (got == want || (isnan(got) && (isnan(want) || may_spread)) ||
+        if (got == want || (isnan(got) && isnan(want)) || (spreads && (isnan(got) || isnan(want))) ||
             fabs(got - want) <= slack + t.relative * fabs(want))
             continue;
         return fails(why, "output %d (%s), element %lld of %lld is %.9g, the plain loops make %.9g", at,
@@ -186,23 +186,26 @@ static bool all_plain(engine *plain, char why[WHY]) {
     return all;
 }
 
-/* Winograd's sums take in all of a tile, so that NaN or an infinity in one place makes NaN in its neighbours. */
-static bool has_winograd(const engine *e) {
+/* Kernels that weigh with 0 what an output does not depend on: the rest of a tile, of a block of channels, hidden keys.
+ * NaN and infinities there make NaN. */
+static bool may_spread(const engine *e) {
+    static const char *const names[] = {"winograd", "conv_blocked", "resize", "attention", "heads"};
     tort_report *report = report_of(e->session);
     bool found = false;
     for (int32_t i = 0; i < report->node_count && !found; i++)
-        found = report->nodes[i]->kernel && strstr(report->nodes[i]->kernel, "winograd");
+        for (size_t j = 0; j < sizeof names / sizeof *names && !found; j++)
+            found = report->nodes[i]->kernel && strstr(report->nodes[i]->kernel, names[j]);
     tort_report_free(report);
     return found;
 }
 
 static bool agree_on(const engine *plain, const engine *fast, const subject *s, char why[WHY]) {
-    const bool may_spread = !s->finite && fast->session && has_winograd(fast);
+    const bool spreads = !s->finite && fast->session && may_spread(fast);
     if (plain->status != fast->status)
         return fails(why, "status %d (%s), of the plain loops %d (%s)", fast->status, fast->error.msg, plain->status,
                      plain->error.msg);
     for (int32_t i = 0; i < plain->output_count && !plain->status; i++)
-        if (!close_to(&plain->outputs[i], &fast->outputs[i], s->tolerance, may_spread, i, why)) return false;
+        if (!close_to(&plain->outputs[i], &fast->outputs[i], s->tolerance, spreads, i, why)) return false;
     return true;
 }
 

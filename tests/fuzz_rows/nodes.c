@@ -31,6 +31,17 @@ static void spoil_inputs(random_node *node, random_source *random, bool window) 
             spoil(&node->inputs[i], random);
 }
 
+static bool is_finite(const tort_tensor *tensor) {
+    bool all = true;
+    for (int64_t i = 0; all && tort_present(tensor) && tort_type_is_float(tensor->type) && i < tort_count(tensor);
+         i++) {
+        double number;
+        tort_load_doubles(tensor->type, tensor->data, i, 1, &number);
+        all = isfinite(number);
+    }
+    return all;
+}
+
 /* One size becomes 0 wherever it stands. */
 static void empty_inputs(random_node *node, random_source *random) {
     const tort_tensor *first = &node->inputs[0];
@@ -54,7 +65,8 @@ void make_node(random_model *made, const kernel_case *kernel, random_source *ran
              : how > 85 ? ", not finite"
                         : "");
     made->model = valid ? random_node_model(kernel, node, env, &error) : NULL;
-    made->subject = (subject){.model = made->model, .tolerance = {1e-5, 1e-4, 2e-6}, .finite = how <= 85};
+    made->subject = (subject){
+        .model = made->model, .tolerance = {1e-5, 1e-4, 2e-6}, .finite = how <= 85 && is_finite(&node->inputs[0])};
     if ((double)node->tolerance > made->subject.tolerance.relative)
         made->subject.tolerance.relative = (double)node->tolerance;
     for (int32_t i = 0; i < node->input_count; i++)

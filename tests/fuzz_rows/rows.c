@@ -1,9 +1,9 @@
-/* rows.c - holds the fast rows of the provider `cpu` against the plain loops: `rows CASES SEED [CASE]`.
+/* rows.c - holds the fast rows of the provider `cpu` against the plain loops: `rows CASES SEED [CASE [FILE]]`.
  *
  * A case is a random model of one node, from the case table of the unit tests, or of a chain of nodes. It is the same
- * for the same seed, so that what fails can be run alone. Cases run in children: one that ends its child is a failure,
- * and the next child goes on behind it. A row that no case reached is a failure too, unless this processor lacks what
- * it needs. Read next: engines.c, nodes.c, chains.c. */
+ * for the same seed, so that what fails can be run alone; then the model of a chain is written into FILE. Cases run in
+ * children: one that ends its child is a failure, and the next child goes on behind it. A row that no case reached is a
+ * failure too, unless this processor lacks what it needs. Read next: engines.c, nodes.c, chains.c. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,8 @@ enum { SECONDS = 300, CASES_OF_A_CHILD = 2000 };
 
 /* What the children leave: they share it with their parent. */
 typedef struct shared {
-    int64_t at; /* the case that runs */
+    int64_t at;             /* the case that runs */
+    const char *model_file; /* for the model of a chain, or NULL */
     int64_t failed, chains, invalid;
     row_count rows[MOST_ROWS];
 } shared;
@@ -37,6 +38,13 @@ static void fail(shared *all, int64_t seed, const char *text, const char *why) {
     printf("FAIL case %lld, %s: %s\n    make fuzz-rows SEED=%lld CASE=%lld\n", (long long)all->at, text, why,
            (long long)seed, (long long)all->at);
     fflush(stdout);
+}
+
+static void write_model(const char *path, const onnx_bytes *bytes) {
+    FILE *file = path && bytes->size ? fopen(path, "wb") : NULL;
+    if (!file) return;
+    if (fwrite(bytes->data, 1, bytes->size, file) == bytes->size) printf("the model is in %s\n", path);
+    fclose(file);
 }
 
 /* Every second is a chain; the others go through the table. */
@@ -58,6 +66,7 @@ static void run_case(shared *all, int64_t seed) {
         fail(all, seed, made.text, "is not valid");
     else if (made.model && !agrees(&counting.env, &made.subject, all->rows, why))
         fail(all, seed, made.text, why);
+    write_model(all->model_file, &made.bytes);
     free_made(&made);
     if (counting.live_blocks || counting.wrong_sizes) fail(all, seed, "at its end", "memory is not freed");
 }
@@ -115,11 +124,12 @@ static int64_t never_reached(const shared *all) {
 int main(int count, char **arguments) {
     shared *all = mmap(NULL, sizeof *all, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (count < 3 || all == MAP_FAILED) {
-        fprintf(stderr, "usage: rows CASES SEED [CASE]\n");
+        fprintf(stderr, "usage: rows CASES SEED [CASE [FILE]]\n");
         return 2;
     }
     const int64_t seed = strtoll(arguments[2], NULL, 10);
     const bool alone = count > 3;
+    all->model_file = count > 4 ? arguments[4] : NULL;
     all->at = alone ? strtoll(arguments[3], NULL, 10) : 0;
     const int64_t first = all->at, end = alone ? first + 1 : strtoll(arguments[1], NULL, 10);
     run_children(all, end, seed);

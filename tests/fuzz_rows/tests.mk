@@ -7,15 +7,15 @@ TESTS += test-fast-rows
 
 FUZZ_ROWS := $(BUILD)/fuzz-rows
 FAST_ROW_CASES := 3000
-FUZZ_ROWS_OBJECTS := $(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/fuzz_rows/*.c tests/unit/cpu_*case*.c) tests/unit/cpu_kernel_models.c \
-    tests/counting_env.c tests/onnx_bytes.c tests/report_of.c)
+FUZZ_ROWS_OBJECTS := $(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/fuzz_rows/*.c) \
+    $(filter-out tests/unit/cpu_kernels.c,$(wildcard tests/unit/cpu_*.c)) tests/counting_env.c tests/onnx_bytes.c tests/report_of.c)
 
 .PHONY: fuzz-rows test-fast-rows
 ## Hold fast CPU kernels against the plain loops: CASES (100000) random models by SEED, with the sanitizers.
 fuzz-rows:
 	@.ci/setup.sh build test
 	@$(MAKE) --no-print-directory BUILD=$(FUZZ_ROWS) CUDA=0 SANITIZE=address,undefined OPT='-O1 -g' $(FUZZ_ROWS)/tests/rows
-	@$(FUZZ_ROWS)/tests/rows $(CASES) $(SEED) $(CASE)
+	@$(FUZZ_ROWS)/tests/rows $(CASES) $(SEED) $(if $(CASE),$(CASE) $(FUZZ_ROWS)/case.onnx)
 
 ## Hold every fast CPU kernel against the plain loops, in some random models.
 test-fast-rows: $(BUILD)/tests/rows
