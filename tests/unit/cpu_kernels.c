@@ -212,6 +212,9 @@ static bool run_row(const tort_kernel *row, const random_node *random, tort_node
     place_inputs(row, cpu, inputs, random->input_count);
     outputs[0].data = guarded(bytes_of(expected, writes_layout(row)));
     call.scratch = guarded(scratch);
+    tort_fit fit = {.node = view, .target = &cpu->target, .device = cpu->device, .env = &cpu->env, .error = &error};
+    if (row->fit) cr_assert(row->fit(&fit) == TORT_OK, "%s: %s", label, error.msg);
+    call.fitted = fit.fitted;
     call.packed = prepare.packed;
     call.prepared = prepare.prepared;
     call.error = &error;
@@ -221,6 +224,7 @@ static bool run_row(const tort_kernel *row, const random_node *random, tort_node
     compare_output(row, cpu, expected, &outputs[0], random->tolerance, label);
     run_in_place(row, cpu, &call, inputs, expected, random->tolerance, label);
     free_placed(row, inputs, random->input_count);
+    if (row->unfit) row->unfit(cpu->device, &cpu->env, fit.fitted);
     if (row->release) row->release(cpu->device, &cpu->env, prepare.prepared);
     free(outputs[0].data);
     free(call.scratch);
