@@ -1,5 +1,5 @@
-/* widened.c - nodes of float16 and bfloat16 by the rows for float: these types are computed in float and rounded once at
- * the end, which is to widen what comes in, to run the row, and to round what it makes.
+/* widened.c - nodes of float16 and bfloat16 by the rows for float: these types are computed in float and rounded once
+ * at the end, which is to widen what comes in, to run the row, and to round what it makes.
  *
  * So a row that says NO_TYPE is asked once more, with floats in place of halves, and nothing has to be written twice.
  * Constants are widened when they are prepared; a row that runs element by element is run tile by tile, so that floats
@@ -172,8 +172,7 @@ static tort_status prepare_widened(tort_prepare *prepare) {
     inner.node = &view.node;
     inner.packed = w.row_bytes ? (char *)prepare->packed + w.packed_bytes : NULL;
     if (!status && row->prepare) status = row->prepare(&inner);
-    for (int32_t i = 0; i < node->input_count; i++)
-        tort_free_aligned(prepare->env, weights.data[i], weights.bytes[i]);
+    for (int32_t i = 0; i < node->input_count; i++) tort_free_aligned(prepare->env, weights.data[i], weights.bytes[i]);
     return status;
 }
 
@@ -237,10 +236,8 @@ static void convert_whole(const widened_run *run, bool widen) {
     int32_t count = 0;
     for (int32_t i = 0; i < most; i++)
         if (operands[i].place == TORT_WIDENED_IN_SCRATCH && !operands[i].tiled)
-            list[count++] = (tort_halves){.type = halves[i].type,
-                                          .halves = halves[i].data,
-                                          .floats = floats[i].data,
-                                          .count = operands[i].count};
+            list[count++] = (tort_halves){
+                .type = halves[i].type, .halves = halves[i].data, .floats = floats[i].data, .count = operands[i].count};
     if (count) tort_halves_convert(run->call, widen, list, count);
 }
 
@@ -256,7 +253,8 @@ static void in_this_thread(void *ud, int64_t count, int64_t grain, void (*body)(
 static tort_tensor tile_of(const tort_tensor *whole, const tort_widened_operand *operand, char *buffers, int64_t first,
                            int64_t count) {
     const size_t size = (size_t)tort_type_bits(whole->type) / 8;
-    tort_tensor tile = {.type = whole->type, .rank = 1, .dims = {count}, .data = (char *)whole->data + (size_t)first * size};
+    tort_tensor tile = {
+        .type = whole->type, .rank = 1, .dims = {count}, .data = (char *)whole->data + (size_t)first * size};
     if (operand->place == TORT_WIDENED_IN_SCRATCH) tile.data = buffers + operand->offset;
     return tile;
 }

@@ -17,9 +17,9 @@ typedef enum tort_widened_place {
 
 typedef struct tort_widened_operand {
     tort_widened_place place;
-    size_t offset;  /* of the floats: in the packed bytes, in scratch, or in the tiles of a thread */
-    int64_t count;  /* elements */
-    bool tiled;     /* a tile of it goes through the row at a time */
+    size_t offset; /* of the floats: in the packed bytes, in scratch, or in the tiles of a thread */
+    int64_t count; /* elements */
+    bool tiled;    /* a tile of it goes through the row at a time */
 } tort_widened_operand;
 
 typedef struct tort_widened {

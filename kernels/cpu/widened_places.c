@@ -65,9 +65,8 @@ static bool put_input(tort_widened *w, const operands *given, int32_t i) {
 static bool take_over(const tort_widened *w, const operands *given, tort_widened_operand *output) {
     for (int32_t i = 0; i < w->input_count; i++) {
         const tort_widened_operand *input = &w->in[i];
-        if (!(w->row->in_place >> i & 1) || input->place != TORT_WIDENED_IN_SCRATCH ||
-            input->tiled != output->tiled || input->count != output->count ||
-            !same_shape(&given->inputs[i], &given->outputs[0]))
+        if (!(w->row->in_place >> i & 1) || input->place != TORT_WIDENED_IN_SCRATCH || input->tiled != output->tiled ||
+            input->count != output->count || !same_shape(&given->inputs[i], &given->outputs[0]))
             continue;
         output->place = TORT_WIDENED_IN_SCRATCH;
         output->offset = input->offset;

@@ -97,12 +97,8 @@ static bool same_form(const tort_tensor *a, const tort_tensor *b) {
 
 static void convert(const opened *cpu, bool to_plain, const tort_tensor *from, tort_tensor *to) {
     const tort_layout *layout = &tort_provider_cpu.layouts[0];
-    const tort_call call = {.inputs = from,
-                            .outputs = to,
-                            .input_count = 1,
-                            .output_count = 1,
-                            .device = cpu->device,
-                            .env = &cpu->env};
+    const tort_call call = {
+        .inputs = from, .outputs = to, .input_count = 1, .output_count = 1, .device = cpu->device, .env = &cpu->env};
     if (tort_count(from) > 0) cr_assert((to_plain ? layout->to_plain : layout->from_plain)(&call) == TORT_OK);
 }
 
@@ -261,7 +257,7 @@ typedef enum outcome { INVALID, REFUSED, TAKEN } outcome;
 
 /* One random node: infers, resolves, runs the plain loop and the row. */
 static outcome run_round(const kernel_case *kernel, const tort_kernel *row, tort_type half, const opened *cpu,
-                      uint64_t seed, const char *label) {
+                         uint64_t seed, const char *label) {
     random_node random = {0};
     random_source source = {seed};
     tort_error error = {0};

@@ -1,4 +1,5 @@
-/* halves.c - float16 and bfloat16 to float and back. The set v2 has no instruction for float16. Read next: ../halves.c. */
+/* halves.c - float16 and bfloat16 to float and back. The set v2 has no instruction for float16. Read next: ../halves.c.
+ */
 #include "kernels/cpu/simd/vector.h"
 
 #include "ops/numeric.h"
