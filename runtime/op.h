@@ -136,16 +136,16 @@ typedef struct tort_call {
     const tort_tensor *inputs;
     const tort_tensor *outputs; /* the kernel writes to outputs[i].data */
     int32_t input_count, output_count;
-    void *scratch;          /* of the kernel's size, or scratch_bytes of resolve for `reference`; aligned to 64 */
-    const void *packed;     /* weights that the kernel's prepare packed; NULL: none */
-    void *prepared;         /* of the kernel's prepare */
-    void *fitted;           /* of the kernel's fit */
+    void *scratch;      /* of the kernel's size, or scratch_bytes of resolve for `reference`; aligned to 64 */
+    const void *packed; /* weights that the kernel's prepare packed; NULL: none */
+    void *prepared;     /* of the kernel's prepare */
+    void *fitted;       /* of the kernel's fit */
     const struct tort_kernel *kernel; /* the row whose run this is */
-    void *device;           /* of the provider's open */
-    void *stream;           /* of the provider's stream_open */
-    const tort_env *env;    /* env->parallel_for is set */
-    int32_t node;           /* index in the graph; for a device that reports a bad value later */
-    struct tort_text *text; /* for new strings, see tort_call_text */
+    void *device;                     /* of the provider's open */
+    void *stream;                     /* of the provider's stream_open */
+    const tort_env *env;              /* env->parallel_for is set */
+    int32_t node;                     /* index in the graph; for a device that reports a bad value later */
+    struct tort_text *text;           /* for new strings, see tort_call_text */
     /* Set for a node of which an input or output is no tensor. Operands that are none, NULL where one is a tensor,
      * which is in `inputs` as ever; NULL: none at all. Borrowed. */
     const tort_value *const *input_values;

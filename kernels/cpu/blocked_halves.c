@@ -37,11 +37,13 @@ static void convert_blocks(void *arg, int64_t begin, int64_t end) {
     const int64_t blocks = tort_blocks(job->channels);
     for (int64_t i = begin; i < end; i++) {
         const int64_t first = i % blocks * TORT_LANES, left = job->channels - first;
-        const int64_t plain = (i / blocks * job->channels + first) * job->pixels, blocked = i * TORT_LANES * job->pixels;
+        const int64_t plain = (i / blocks * job->channels + first) * job->pixels,
+                      blocked = i * TORT_LANES * job->pixels;
         const int32_t channels = (int32_t)(left < TORT_LANES ? left : TORT_LANES);
         for (int64_t p = 0; p < job->pixels; p += STRIP) {
             const int64_t count = job->pixels - p < STRIP ? job->pixels - p : STRIP;
-            (job->to_plain ? strip_to_plain : strip_to_block)(job, channels, plain + p, blocked + p * TORT_LANES, count);
+            (job->to_plain ? strip_to_plain : strip_to_block)(job, channels, plain + p, blocked + p * TORT_LANES,
+                                                              count);
         }
     }
 }

@@ -3,7 +3,7 @@
  * Read next: simd/halves.c, widened.c. */
 #include "kernels/cpu/halves.h"
 
-#define BLOCK 8192 /* elements that a thread converts at least */
+#define BLOCK 8192      /* elements that a thread converts at least */
 #define BLOCK_TIME 1000 /* nanoseconds, where they are in the second cache */
 
 void tort_halves_widen(const tort_simd *simd, tort_type type, const void *halves, float *floats, int64_t count) {

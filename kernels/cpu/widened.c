@@ -1,5 +1,5 @@
-/* widened.c - nodes of float16 and bfloat16 by the rows for float: these types are computed in float and rounded once at
- * the end, which is to widen what comes in, to run the row, and to round what it makes.
+/* widened.c - nodes of float16 and bfloat16 by the rows for float: these types are computed in float and rounded once
+ * at the end, which is to widen what comes in, to run the row, and to round what it makes.
  *
  * So a row that says NO_TYPE is asked once more, with floats in place of halves, and nothing has to be written twice.
  * Constants are widened when they are prepared; a row that runs element by element is run tile by tile, so that floats
@@ -61,12 +61,6 @@ static tort_verdict claim_widened(const tort_target *target, const tort_node_vie
 
 /* ---- sizes and weights ------------------------------------------------------------------------------------------- */
 
-/* What is at the beginning of the packed bytes; then come the constants, then what the row has packed. */
-typedef struct packed_header {
-    uint32_t consumed, constants; /* as in tort_widened */
-    bool by_row;                  /* the row has packed something */
-} packed_header;
-
 static tort_status pack_of_row(const tort_target *target, const float_view *view, size_t *bytes, uint32_t *consumed,
                                tort_error *error) {
     const tort_kernel *row = view->node.kernel;
@@ -94,31 +88,26 @@ static void list_tensors(const tort_info *infos, int32_t count, tort_tensor *ten
             tensors[i] = (tort_tensor){.type = TORT_UNDEFINED};
 }
 
-/* Of a node, before it runs; `known` and what is in it stay the caller's. row_bytes: that the row packs. */
 static tort_status arrange_node(const tort_target *target, const tort_node_view *node, const float_view *view,
-                                known_tensors *known, tort_widened *w, size_t *row_bytes, tort_error *error) {
-    *w = (tort_widened){.row = node->kernel->of,
-                        .inputs = known->inputs,
-                        .outputs = known->outputs,
-                        .input_count = node->input_count,
-                        .output_count = node->output_count};
-    list_tensors(node->inputs, node->input_count, known->inputs);
-    list_tensors(node->outputs, node->output_count, known->outputs);
-    tort_status status = pack_of_row(target, view, row_bytes, &w->consumed, error);
+                                tort_widened *w, tort_error *error) {
+    known_tensors known;
+    *w = (tort_widened){.row = node->kernel->of, .input_count = node->input_count, .output_count = node->output_count};
+    list_tensors(node->inputs, node->input_count, known.inputs);
+    list_tensors(node->outputs, node->output_count, known.outputs);
+    tort_status status = pack_of_row(target, view, &w->row_bytes, &w->consumed, error);
     if (status) return status;
     w->constants = constants_of(node, w->consumed);
-    return tort_widened_arrange(w) ? TORT_OK : tort_out_of_memory(error, SIZE_MAX);
+    return tort_widened_arrange(w, known.inputs, known.outputs) ? TORT_OK : tort_out_of_memory(error, SIZE_MAX);
 }
 
 static tort_status size_widened(const tort_target *target, const tort_node_view *node, size_t *scratch,
                                 tort_error *error) {
     const tort_kernel *row = node->kernel->of;
     float_view view;
-    known_tensors known;
     tort_widened w;
-    size_t own = 0, row_bytes, tiles;
+    size_t own = 0, tiles;
     open_view(node, &view);
-    tort_status status = arrange_node(target, node, &view, &known, &w, &row_bytes, error);
+    tort_status status = arrange_node(target, node, &view, &w, error);
     if (!status && row->size) status = row->size(target, &view.node, &own, error);
     if (status) return status;
     *scratch = w.scratch_bytes;
@@ -131,14 +120,12 @@ static tort_status size_widened(const tort_target *target, const tort_node_view 
 static tort_status pack_size_widened(const tort_target *target, const tort_node_view *node, size_t *bytes,
                                      uint32_t *consumed, tort_error *error) {
     float_view view;
-    known_tensors known;
     tort_widened w;
-    size_t row_bytes;
     open_view(node, &view);
-    tort_status status = arrange_node(target, node, &view, &known, &w, &row_bytes, error);
-    if (status || !(w.consumed | w.constants || row_bytes)) return status;
+    tort_status status = arrange_node(target, node, &view, &w, error);
+    if (status || !(w.consumed | w.constants || w.row_bytes)) return status;
     *consumed = w.consumed | w.constants;
-    if (tort_add_size(w.packed_bytes, row_bytes, bytes)) return TORT_OK;
+    if (tort_add_size(w.packed_bytes, w.row_bytes, bytes)) return TORT_OK;
     return tort_out_of_memory(error, SIZE_MAX);
 }
 
@@ -152,7 +139,7 @@ static tort_status widen_constant(tort_prepare *prepare, const tort_widened *w, 
                                   float **floats) {
     const tort_cpu_device *device = prepare->device;
     const tort_info *info = &prepare->node->inputs[i];
-    const int64_t count = tort_count(&w->inputs[i]);
+    const int64_t count = w->in[i].count;
     if (!info->data) return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant input %d has no data", (int)i);
     if (w->constants >> i & 1) {
         *floats = (float *)(void *)((char *)prepare->packed + w->in[i].offset);
@@ -170,14 +157,11 @@ static tort_status prepare_widened(tort_prepare *prepare) {
     const tort_kernel *row = node->kernel->of;
     float_weights weights = {0};
     float_view view;
-    known_tensors known;
     tort_widened w;
-    size_t row_bytes;
     if (!prepare->packed) return TORT_OK;
     open_view(node, &view);
-    tort_status status = arrange_node(prepare->target, node, &view, &known, &w, &row_bytes, prepare->error);
+    tort_status status = arrange_node(prepare->target, node, &view, &w, prepare->error);
     if (status) return status;
-    *(packed_header *)prepare->packed = (packed_header){.consumed = w.consumed, .constants = w.constants, .by_row = row_bytes > 0};
     for (int32_t i = 0; !status && i < node->input_count; i++) {
         float *floats = NULL;
         if (!((w.consumed | w.constants) >> i & 1) || !tort_is_half(node->inputs[i].type)) continue;
@@ -186,11 +170,29 @@ static tort_status prepare_widened(tort_prepare *prepare) {
     }
     tort_prepare inner = *prepare;
     inner.node = &view.node;
-    inner.packed = row_bytes ? (char *)prepare->packed + w.packed_bytes : NULL;
+    inner.packed = w.row_bytes ? (char *)prepare->packed + w.packed_bytes : NULL;
     if (!status && row->prepare) status = row->prepare(&inner);
-    for (int32_t i = 0; i < node->input_count; i++)
-        tort_free_aligned(prepare->env, weights.data[i], weights.bytes[i]);
+    for (int32_t i = 0; i < node->input_count; i++) tort_free_aligned(prepare->env, weights.data[i], weights.bytes[i]);
     return status;
+}
+
+/* What is packed is not asked where what is: it may come out of a file. */
+static tort_status fit_widened(tort_fit *fit) {
+    float_view view;
+    tort_widened *w = tort_alloc(fit->env, sizeof *w);
+    if (!w) return tort_out_of_memory(fit->error, sizeof *w);
+    open_view(fit->node, &view);
+    fit->fitted = w;
+    const tort_status status = arrange_node(fit->target, fit->node, &view, w, fit->error);
+    if (!status) return TORT_OK;
+    tort_free(fit->env, w, sizeof *w);
+    fit->fitted = NULL;
+    return status;
+}
+
+static void unfit_widened(void *device, const tort_env *env, void *fitted) {
+    (void)device;
+    tort_free(env, fitted, sizeof(tort_widened));
 }
 
 /* ---- all of it at once ------------------------------------------------------------------------------------------- */
@@ -198,7 +200,7 @@ static tort_status prepare_widened(tort_prepare *prepare) {
 /* A run, and what the row gets in place of it. */
 typedef struct widened_run {
     const tort_call *call;
-    tort_widened w;
+    const tort_widened *w;
     tort_tensor inputs[TORT_WIDENED_INPUTS], outputs[TORT_WIDENED_OUTPUTS];
     tort_call inner;
     char *tiles;
@@ -208,7 +210,7 @@ typedef struct widened_run {
 static void place_operands(widened_run *run) {
     const tort_call *call = run->call;
     for (int32_t i = 0; i < call->input_count; i++) {
-        const tort_widened_operand *operand = &run->w.in[i];
+        const tort_widened_operand *operand = &run->w->in[i];
         run->inputs[i] = call->inputs[i];
         if (operand->place == TORT_WIDENED_AS_IT_IS) continue;
         const void *floats = operand->place == TORT_WIDENED_PACKED ? (const char *)call->packed + operand->offset
@@ -218,15 +220,15 @@ static void place_operands(widened_run *run) {
     }
     for (int32_t i = 0; i < call->output_count; i++) {
         run->outputs[i] = call->outputs[i];
-        if (run->w.out[i].place == TORT_WIDENED_AS_IT_IS) continue;
+        if (run->w->out[i].place == TORT_WIDENED_AS_IT_IS) continue;
         run->outputs[i].type = TORT_FLOAT;
-        run->outputs[i].data = (char *)call->scratch + run->w.out[i].offset;
+        run->outputs[i].data = (char *)call->scratch + run->w->out[i].offset;
     }
 }
 
 /* Widens inputs, or rounds outputs, that are whole in scratch. */
 static void convert_whole(const widened_run *run, bool widen) {
-    const tort_widened_operand *operands = widen ? run->w.in : run->w.out;
+    const tort_widened_operand *operands = widen ? run->w->in : run->w->out;
     const tort_tensor *halves = widen ? run->call->inputs : run->call->outputs;
     const tort_tensor *floats = widen ? run->inputs : run->outputs;
     const int32_t most = widen ? run->call->input_count : run->call->output_count;
@@ -234,10 +236,8 @@ static void convert_whole(const widened_run *run, bool widen) {
     int32_t count = 0;
     for (int32_t i = 0; i < most; i++)
         if (operands[i].place == TORT_WIDENED_IN_SCRATCH && !operands[i].tiled)
-            list[count++] = (tort_halves){.type = halves[i].type,
-                                          .halves = halves[i].data,
-                                          .floats = floats[i].data,
-                                          .count = operands[i].count};
+            list[count++] = (tort_halves){
+                .type = halves[i].type, .halves = halves[i].data, .floats = floats[i].data, .count = operands[i].count};
     if (count) tort_halves_convert(run->call, widen, list, count);
 }
 
@@ -253,14 +253,15 @@ static void in_this_thread(void *ud, int64_t count, int64_t grain, void (*body)(
 static tort_tensor tile_of(const tort_tensor *whole, const tort_widened_operand *operand, char *buffers, int64_t first,
                            int64_t count) {
     const size_t size = (size_t)tort_type_bits(whole->type) / 8;
-    tort_tensor tile = {.type = whole->type, .rank = 1, .dims = {count}, .data = (char *)whole->data + (size_t)first * size};
+    tort_tensor tile = {
+        .type = whole->type, .rank = 1, .dims = {count}, .data = (char *)whole->data + (size_t)first * size};
     if (operand->place == TORT_WIDENED_IN_SCRATCH) tile.data = buffers + operand->offset;
     return tile;
 }
 
 static tort_status run_tile(const widened_run *run, const tort_call *inner, tort_tensor *inputs, tort_tensor *outputs,
                             char *buffers, int64_t first, int64_t count) {
-    const tort_widened *w = &run->w;
+    const tort_widened *w = run->w;
     const tort_simd *simd = ((const tort_cpu_device *)run->call->device)->simd;
     for (int32_t i = 0; i < inner->input_count; i++) {
         if (!w->in[i].tiled) continue;
@@ -296,7 +297,7 @@ static void run_tiles(void *arg, int64_t begin, int64_t end) {
     memcpy(inputs, run->inputs, sizeof inputs);
     memcpy(outputs, run->outputs, sizeof outputs);
     for (int64_t part = begin; part < end; part++) {
-        char *buffers = run->tiles + (size_t)part * run->w.tile_bytes;
+        char *buffers = run->tiles + (size_t)part * run->w->tile_bytes;
         tort_status status = TORT_OK;
         int64_t first, last;
         tort_cpu_share(total, TORT_WIDENED_TILE, part, parts, &first, &last);
@@ -312,7 +313,7 @@ static tort_status run_by_element(widened_run *run) {
     const int32_t parts = ((const tort_cpu_device *)call->device)->threads;
     tort_parallel(call, parts, tort_count(&call->outputs[0]) / parts, run_tiles, run);
     for (int32_t part = 0; part < parts; part++) {
-        const tort_status *status = (const void *)(run->tiles + (size_t)part * run->w.tile_bytes);
+        const tort_status *status = (const void *)(run->tiles + (size_t)part * run->w->tile_bytes);
         if (*status) return tort_fail(call->error, *status, "%s failed on some of its elements", call->kernel->name);
     }
     return TORT_OK;
@@ -321,29 +322,21 @@ static tort_status run_by_element(widened_run *run) {
 /* ---- a run ------------------------------------------------------------------------------------------------------- */
 
 static tort_status run_widened(const tort_call *call) {
-    const packed_header *packed = call->packed;
-    widened_run run = {.call = call,
-                       .w = {.row = call->kernel->of,
-                             .inputs = call->inputs,
-                             .outputs = call->outputs,
-                             .input_count = call->input_count,
-                             .output_count = call->output_count,
-                             .consumed = packed ? packed->consumed : 0,
-                             .constants = packed ? packed->constants : 0}};
-    if (!tort_widened_arrange(&run.w)) return tort_out_of_memory(call->error, SIZE_MAX);
+    const tort_widened *w = call->fitted;
     const int32_t threads = ((const tort_cpu_device *)call->device)->threads;
-    char *scratch = (char *)call->scratch + run.w.scratch_bytes;
-    run.tiles = tort_cpu_take(&scratch, run.w.tile_bytes * (size_t)threads);
-    run.inner = *call;
-    run.inner.kernel = run.w.row;
+    widened_run run = {.call = call, .w = w, .inner = *call};
+    char *scratch = (char *)call->scratch + w->scratch_bytes;
+    run.tiles = tort_cpu_take(&scratch, w->tile_bytes * (size_t)threads);
+    run.inner.kernel = w->row;
     run.inner.inputs = run.inputs;
     run.inner.outputs = run.outputs;
     run.inner.scratch = scratch;
-    run.inner.packed = packed && packed->by_row ? (const char *)call->packed + run.w.packed_bytes : NULL;
+    run.inner.packed = w->row_bytes ? (const char *)call->packed + w->packed_bytes : NULL;
+    run.inner.fitted = NULL;
     place_operands(&run);
     convert_whole(&run, true);
-    if (run.w.tiles) return run_by_element(&run);
-    const tort_status status = run.w.row->run(&run.inner);
+    if (w->tiles) return run_by_element(&run);
+    const tort_status status = w->row->run(&run.inner);
     if (!status) convert_whole(&run, false);
     return status;
 }
@@ -353,4 +346,6 @@ const tort_kernel tort_cpu_widening = {.name = "widened",
                                        .size = size_widened,
                                        .pack_size = pack_size_widened,
                                        .prepare = prepare_widened,
-                                       .run = run_widened};
+                                       .run = run_widened,
+                                       .fit = fit_widened,
+                                       .unfit = unfit_widened};

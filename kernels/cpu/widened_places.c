@@ -3,7 +3,9 @@
 #include "kernels/cpu/blocked.h"
 #include "runtime/base/memory.h"
 
-#define HEADER 64 /* bytes of packed weights in which widened.c writes what is packed */
+typedef struct operands {
+    const tort_tensor *inputs, *outputs;
+} operands;
 
 static bool same_shape(const tort_tensor *a, const tort_tensor *b) {
     bool same = a->rank == b->rank;
@@ -12,15 +14,15 @@ static bool same_shape(const tort_tensor *a, const tort_tensor *b) {
 }
 
 /* Are all operands that the row reads and writes element by element of one shape, or single elements? */
-static bool is_by_element(const tort_widened *w) {
+static bool is_by_element(const tort_widened *w, const operands *given) {
     const tort_kernel *row = w->row;
     bool same = row->layout == TORT_ANY_LAYOUT;
     for (int32_t i = 0; same && i < w->input_count; i++)
-        same = !tort_present(&w->inputs[i]) || tort_count(&w->inputs[i]) == 1 ||
-               (row->layout_inputs >> i & 1 && same_shape(&w->inputs[i], &w->outputs[0]));
+        same = !tort_present(&given->inputs[i]) || tort_count(&given->inputs[i]) == 1 ||
+               (row->layout_inputs >> i & 1 && same_shape(&given->inputs[i], &given->outputs[0]));
     for (int32_t i = 0; same && i < w->output_count; i++)
-        same = !tort_present(&w->outputs[i]) ||
-               (row->layout_outputs >> i & 1 && same_shape(&w->outputs[i], &w->outputs[0]));
+        same = !tort_present(&given->outputs[i]) ||
+               (row->layout_outputs >> i & 1 && same_shape(&given->outputs[i], &given->outputs[0]));
     return same;
 }
 
@@ -45,14 +47,14 @@ static bool put_in_scratch(tort_widened *w, tort_widened_operand *operand) {
                           : put(operand, &w->scratch_bytes, operand->count);
 }
 
-static bool put_input(tort_widened *w, int32_t i) {
-    const tort_tensor *tensor = &w->inputs[i];
+static bool put_input(tort_widened *w, const operands *given, int32_t i) {
+    const tort_tensor *tensor = &given->inputs[i];
     const bool listed = w->row->layout_inputs >> i & 1;
     tort_widened_operand *operand = &w->in[i];
     *operand = (tort_widened_operand){.place = TORT_WIDENED_AS_IT_IS};
     if (!tort_present(tensor)) return true;
     if (!count_elements(w->row, tensor, listed, &operand->count)) return false;
-    operand->tiled = w->tiles && listed && same_shape(tensor, &w->outputs[0]);
+    operand->tiled = w->tiles && listed && same_shape(tensor, &given->outputs[0]);
     if (!tort_is_half(tensor->type) || w->consumed >> i & 1) return true;
     if (!(w->constants >> i & 1)) return put_in_scratch(w, operand);
     operand->place = TORT_WIDENED_PACKED;
@@ -60,12 +62,11 @@ static bool put_input(tort_widened *w, int32_t i) {
 }
 
 /* Output 0 goes over the floats of an input over which the row may write it. */
-static bool take_over(const tort_widened *w, tort_widened_operand *output) {
+static bool take_over(const tort_widened *w, const operands *given, tort_widened_operand *output) {
     for (int32_t i = 0; i < w->input_count; i++) {
         const tort_widened_operand *input = &w->in[i];
-        if (!(w->row->in_place >> i & 1) || input->place != TORT_WIDENED_IN_SCRATCH ||
-            input->tiled != output->tiled || input->count != output->count ||
-            !same_shape(&w->inputs[i], &w->outputs[0]))
+        if (!(w->row->in_place >> i & 1) || input->place != TORT_WIDENED_IN_SCRATCH || input->tiled != output->tiled ||
+            input->count != output->count || !same_shape(&given->inputs[i], &given->outputs[0]))
             continue;
         output->place = TORT_WIDENED_IN_SCRATCH;
         output->offset = input->offset;
@@ -74,23 +75,23 @@ static bool take_over(const tort_widened *w, tort_widened_operand *output) {
     return false;
 }
 
-static bool put_output(tort_widened *w, int32_t i) {
-    const tort_tensor *tensor = &w->outputs[i];
+static bool put_output(tort_widened *w, const operands *given, int32_t i) {
+    const tort_tensor *tensor = &given->outputs[i];
     tort_widened_operand *operand = &w->out[i];
     *operand = (tort_widened_operand){.place = TORT_WIDENED_AS_IT_IS, .tiled = w->tiles};
     if (!tort_present(tensor)) return true;
     if (!count_elements(w->row, tensor, w->row->layout_outputs >> i & 1, &operand->count)) return false;
     if (!tort_is_half(tensor->type)) return true;
-    return (i == 0 && take_over(w, operand)) || put_in_scratch(w, operand);
+    return (i == 0 && take_over(w, given, operand)) || put_in_scratch(w, operand);
 }
 
-bool tort_widened_arrange(tort_widened *w) {
+bool tort_widened_arrange(tort_widened *w, const tort_tensor *inputs, const tort_tensor *outputs) {
+    const operands given = {inputs, outputs};
     bool fits = true;
-    w->packed_bytes = HEADER;
-    w->scratch_bytes = 0;
-    w->tiles = is_by_element(w);
+    w->packed_bytes = w->scratch_bytes = 0;
+    w->tiles = is_by_element(w, &given);
     w->tile_bytes = w->tiles ? TORT_HOST_ALIGN : 0; /* before the first: what a thread came to */
-    for (int32_t i = 0; fits && i < w->input_count; i++) fits = put_input(w, i);
-    for (int32_t i = 0; fits && i < w->output_count; i++) fits = put_output(w, i);
+    for (int32_t i = 0; fits && i < w->input_count; i++) fits = put_input(w, &given, i);
+    for (int32_t i = 0; fits && i < w->output_count; i++) fits = put_output(w, &given, i);
     return fits;
 }

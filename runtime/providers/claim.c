@@ -151,6 +151,8 @@ bool tort_widen_row(const tort_provider *provider, const tort_kernel *row, tort_
     widened->pack_size = widening->pack_size;
     widened->prepare = widening->prepare;
     widened->run = widening->run;
+    widened->fit = widening->fit;
+    widened->unfit = widening->unfit;
     return true;
 }
 

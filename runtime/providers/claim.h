@@ -17,10 +17,10 @@ typedef struct tort_candidate {
     int32_t index;             /* of the node in the graph */
     const tort_node *node;
     const tort_node_view *view;
-    tort_unit *unit; /* gets provider, kernel and label of the row that takes the node */
+    tort_unit *unit;     /* gets provider, kernel and label of the row that takes the node */
     tort_kernel widened; /* the row that was asked last, by tort_provider.widening */
-    bool no_loops;   /* a row that runs the plain loop does not do */
-    bool alone;      /* nor does one that runs in segments only */
+    bool no_loops;       /* a row that runs the plain loop does not do */
+    bool alone;          /* nor does one that runs in segments only */
     tort_said said[TORT_MOST_SAID];
     int32_t said_count;
 } tort_candidate;

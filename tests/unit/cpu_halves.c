@@ -9,6 +9,8 @@
 #include "ops/numeric.h"
 #include "runtime/provider.h"
 #include "tests/unit/cpu_kernel_cases.h"
+#include "tests/unit/opened.h"
+#include "tests/unit/saved_models.h"
 
 /* ---- the case of the row for Cast -------------------------------------------------------------------------------- */
 
@@ -130,4 +132,47 @@ Test(cpu_halves, floats_round_to_the_nearest_half) {
             for (int32_t rest = 0; rest < 40; rest++) check_rounding(simd, type, floats + 6000, rest);
         }
     }
+}
+
+/* ---- whole nodes ------------------------------------------------------------------------------------------------- */
+
+/* The output of a network in float16 for `batch` pictures, of which one is larger than float16 holds. */
+static void run_net(const char *chain, int64_t batch, bool plain, float *y) {
+    static uint16_t halves[4 * 3 * 8 * 8];
+    onnx_bytes b = {0};
+    opened o;
+    tort_tensor x = {.type = TORT_FLOAT16, .rank = 4, .dims = {batch, 3, 8, 8}, .data = halves}, output;
+    for (int32_t i = 0; i < 4 * 3 * 8 * 8; i++) {
+        const float value = (float)(i % 29) * 0.125f - 1.5f, large = i / 192 == 1 ? 30000 : 1;
+        tort_store_floats(TORT_FLOAT16, halves, i, 1, &(float){value * large});
+    }
+    saved_half_net(&b);
+    const tort_env *env = opened_begin(&o);
+    cr_assert_eq(tort_model_load_buffer(env, b.data, b.size, NULL, &o.model, &o.error), TORT_OK, "%s", o.error.msg);
+    opened_session(&o, chain, NULL, (tort_session_options){0});
+    for (int32_t i = 0; i < o.report->node_count; i++) {
+        const tort_report_node *node = o.report->nodes[i];
+        const bool widened = strstr(node->kernel, "_widened") != NULL;
+        const bool moves = !strcmp(node->op, "Flatten") || !strcmp(node->kernel, "fused");
+        cr_expect(widened == !(moves || plain), "%s on %s: %s", node->op, chain, node->kernel);
+    }
+    cr_assert_eq(opened_run(&o, &x, 1, &output, 1), TORT_OK, "%s", o.error.msg);
+    cr_assert_eq(output.type, TORT_FLOAT16);
+    tort_load_floats(TORT_FLOAT16, output.data, 0, batch * 5, y);
+    opened_close(&o);
+    onnx_free(&b);
+}
+
+Test(cpu_halves, a_network_is_widened_and_says_so) {
+    static const char *const chains[] = {"cpu:isa=v2", "cpu:isa=v3:threads=2", "cpu:isa=v4:threads=3", "cpu:isa=neon"};
+    float wanted[4 * 5], found[4 * 5];
+    for (size_t c = 0; c < sizeof chains / sizeof *chains; c++)
+        for (int64_t batch = 1; batch <= 4 && table_of(sets[c]); batch += 3) {
+            run_net("cpu:isa=plain", batch, true, wanted);
+            run_net(chains[c], batch, false, found);
+            for (int64_t i = 0; i < batch * 5; i++)
+                cr_expect(same_float(wanted[i], found[i]) || fabsf(wanted[i] - found[i]) <= 0.01f * fabsf(wanted[i]),
+                          "%s, batch %d: element %d is %g, expected %g", chains[c], (int)batch, (int)i,
+                          (double)found[i], (double)wanted[i]);
+        }
 }

@@ -97,12 +97,8 @@ static bool same_form(const tort_tensor *a, const tort_tensor *b) {
 
 static void convert(const opened *cpu, bool to_plain, const tort_tensor *from, tort_tensor *to) {
     const tort_layout *layout = &tort_provider_cpu.layouts[0];
-    const tort_call call = {.inputs = from,
-                            .outputs = to,
-                            .input_count = 1,
-                            .output_count = 1,
-                            .device = cpu->device,
-                            .env = &cpu->env};
+    const tort_call call = {
+        .inputs = from, .outputs = to, .input_count = 1, .output_count = 1, .device = cpu->device, .env = &cpu->env};
     if (tort_count(from) > 0) cr_assert((to_plain ? layout->to_plain : layout->from_plain)(&call) == TORT_OK);
 }
 
@@ -215,6 +211,9 @@ static bool run_row(const tort_kernel *row, const random_node *random, tort_node
     place_inputs(row, cpu, inputs, random->input_count);
     outputs[0].data = guarded(bytes_of(expected, writes_layout(row)));
     call.scratch = guarded(scratch);
+    tort_fit fit = {.node = view, .target = &cpu->target, .device = cpu->device, .env = &cpu->env, .error = &error};
+    if (row->fit) cr_assert(row->fit(&fit) == TORT_OK, "%s: %s", label, error.msg);
+    call.fitted = fit.fitted;
     call.packed = prepare.packed;
     call.prepared = prepare.prepared;
     call.error = &error;
@@ -226,6 +225,7 @@ static bool run_row(const tort_kernel *row, const random_node *random, tort_node
         compare(&expected[i], &outputs[i], random->tolerance, label);
     run_in_place(row, cpu, &call, inputs, expected, random->tolerance, label);
     free_placed(row, inputs, random->input_count);
+    if (row->unfit) row->unfit(cpu->device, &cpu->env, fit.fitted);
     if (row->release) row->release(cpu->device, &cpu->env, prepare.prepared);
     free(outputs[0].data);
     free(call.scratch);
@@ -262,7 +262,7 @@ typedef enum outcome { INVALID, REFUSED, TAKEN } outcome;
 
 /* One random node: infers, resolves, runs the plain loop and the row. */
 static outcome run_round(const kernel_case *kernel, const tort_kernel *row, tort_type half, const opened *cpu,
-                      uint64_t seed, const char *label) {
+                         uint64_t seed, const char *label) {
     random_node random = {0};
     random_source source = {seed};
     tort_error error = {0};

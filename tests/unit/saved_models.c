@@ -6,48 +6,58 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ops/numeric.h"
 #include "tests/report_of.h"
 #include "tests/unit/loading.h"
 
 /* ---- models ------------------------------------------------------------------------------------------------------ */
 
-static void floats(onnx_bytes *b, const char *name, int rank, const int64_t *dims) {
+static void weights(onnx_bytes *b, const char *name, tort_type type, int rank, const int64_t *dims) {
     size_t count = 1;
     for (int i = 0; i < rank; i++) count *= (size_t)dims[i];
     float *data = malloc(count * sizeof *data);
     for (size_t i = 0; i < count; i++) data[i] = (float)(i % 13) * 0.25f - 1;
     for (size_t i = 0; i < count && strstr(name, "var"); i++) data[i] = 1 + (float)i;
-    onnx_tensor(b, GRAPH_INITIALIZER, name, TORT_FLOAT, rank, dims, data, count * sizeof *data);
+    tort_store_floats(type, data, 0, (int64_t)count, data); /* in place: no element is larger than before */
+    onnx_tensor(b, GRAPH_INITIALIZER, name, type, rank, dims, data, count * (size_t)tort_type_bits(type) / 8);
     free(data);
 }
 
+static void floats(onnx_bytes *b, const char *name, int rank, const int64_t *dims) {
+    weights(b, name, TORT_FLOAT, rank, dims);
+}
+
 /* Conv, BatchNormalization and Relu become one; a product that packs its weight. */
-static void conv_net(onnx_bytes *b, int64_t batch) {
+static void conv_net(onnx_bytes *b, tort_type type, int64_t batch) {
     const int64_t x[] = {batch, 3, 8, 8}, w[] = {16, 3, 3, 3}, channels[] = {16}, g[] = {16, 5}, y[] = {batch, 5};
     onnx_begin_model(b, 17);
-    onnx_value(b, GRAPH_INPUT, "x", TORT_FLOAT, 4, x);
-    floats(b, "w", 4, w);
-    floats(b, "scale", 1, channels);
-    floats(b, "bias", 1, channels);
-    floats(b, "mean", 1, channels);
-    floats(b, "var", 1, channels);
-    floats(b, "g", 2, g);
+    onnx_value(b, GRAPH_INPUT, "x", type, 4, x);
+    weights(b, "w", type, 4, w);
+    weights(b, "scale", type, 1, channels);
+    weights(b, "bias", type, 1, channels);
+    weights(b, "mean", type, 1, channels);
+    weights(b, "var", type, 1, channels);
+    weights(b, "g", type, 2, g);
     onnx_node(b, "Conv", "conv", "x w", "c");
     onnx_node(b, "BatchNormalization", "norm", "c scale bias mean var", "n");
     onnx_node(b, "Relu", "relu", "n", "r");
     onnx_node(b, "GlobalAveragePool", "pool", "r", "p");
     onnx_node(b, "Flatten", "flatten", "p", "f");
     onnx_node(b, "MatMul", "product", "f g", "y");
-    onnx_value(b, GRAPH_OUTPUT, "y", TORT_FLOAT, 2, y);
+    onnx_value(b, GRAPH_OUTPUT, "y", type, 2, y);
     onnx_end(b);
 }
 
 void saved_conv_net(onnx_bytes *b) {
-    conv_net(b, 2);
+    conv_net(b, TORT_FLOAT, 2);
 }
 
 void saved_open_conv_net(onnx_bytes *b) {
-    conv_net(b, -1);
+    conv_net(b, TORT_FLOAT, -1);
+}
+
+void saved_half_net(onnx_bytes *b) {
+    conv_net(b, TORT_FLOAT16, -1);
 }
 
 /* A shape that is computed from that of x; a weight under two shapes; strings. */
@@ -132,6 +142,7 @@ const saved_model saved_models[SAVED_MODELS] = {{"conv net", saved_conv_net},
                                                 {"shape arithmetic", saved_shape_arithmetic},
                                                 {"loop", saved_loop},
                                                 {"sequence", sequence},
+                                                {"half conv net", saved_half_net},
                                                 {"sample", onnx_sample_model}};
 
 /* ---- a run ------------------------------------------------------------------------------------------------------- */
@@ -139,6 +150,7 @@ const saved_model saved_models[SAVED_MODELS] = {{"conv net", saved_conv_net},
 /* Something for each input; open dimensions are 2. */
 static tort_value *some_value(const tort_model *model, int32_t index) {
     static float numbers[1024];
+    static uint16_t halves[1024];
     static int64_t trips = 3;
     static uint8_t yes = 3; /* whatever is not 0 is true */
     const tort_port port = input_of(model, index);
@@ -146,8 +158,12 @@ static tort_value *some_value(const tort_model *model, int32_t index) {
         .type = port.type,
         .rank = port.rank,
     };
-    tensor.data = port.type == TORT_FLOAT ? (void *)numbers : port.type == TORT_BOOL ? (void *)&yes : &trips;
+    tensor.data = port.type == TORT_FLOAT     ? (void *)numbers
+                  : port.type == TORT_FLOAT16 ? (void *)halves
+                  : port.type == TORT_BOOL    ? (void *)&yes
+                                              : &trips;
     for (int i = 0; i < 1024; i++) numbers[i] = (float)(i % 29) * 0.125f - 1.5f;
+    tort_store_floats(TORT_FLOAT16, halves, 0, 1024, numbers);
     for (int32_t d = 0; d < port.rank; d++) tensor.dims[d] = port.dims[d] < 0 ? 2 : port.dims[d];
     return tort_value_tensor(NULL, &tensor);
 }

@@ -11,13 +11,14 @@ typedef struct saved_model {
     void (*write)(onnx_bytes *b);
 } saved_model;
 
-enum { SAVED_MODELS = 6, MOST_PORTS = 8 };
+enum { SAVED_MODELS = 7, MOST_PORTS = 8 };
 
 extern const saved_model saved_models[SAVED_MODELS];
 extern const tort_session_options saved_on_cpu; /* one thread */
 
 void saved_conv_net(onnx_bytes *b);         /* Conv, BatchNormalization and Relu become one; a product */
 void saved_open_conv_net(onnx_bytes *b);    /* the same of "N" pictures */
+void saved_half_net(onnx_bytes *b);         /* the same in float16 */
 void saved_shape_arithmetic(onnx_bytes *b); /* shapes computed of shapes, a weight under two shapes, strings */
 void saved_loop(onnx_bytes *b);             /* a body that captures */
 

@@ -1,4 +1,5 @@
-/* halves.c - float16 and bfloat16 to float and back. The set v2 has no instruction for float16. Read next: ../halves.c. */
+/* halves.c - float16 and bfloat16 to float and back. The set v2 has no instruction for float16. Read next: ../halves.c.
+ */
 #include "kernels/cpu/simd/vector.h"
 
 #include "ops/numeric.h"
@@ -32,26 +33,35 @@ static inline void narrow(const float *x, uint16_t *y) {
 #endif
 
 #if WIDTH > 4 || defined(__aarch64__)
-void SIMD(tort_simd_from_float16)(const uint16_t *x, float *y, int64_t count) {
-    int64_t i = 0;
-    for (; i + WIDTH <= count; i += WIDTH) widen(x + i, y + i);
-    if (i == count) return;
-    uint16_t halves[WIDTH] = {0};
-    float floats[WIDTH];
-    memcpy(halves, x + i, (size_t)(count - i) * sizeof *x);
-    widen(halves, floats);
-    memcpy(y + i, floats, (size_t)(count - i) * sizeof *y);
+/* The last vector overlaps the one before it. */
+void SIMD(tort_simd_from_float16)(const uint16_t *restrict x, float *restrict y, int64_t count) {
+    if (count < WIDTH) {
+        uint16_t halves[WIDTH] = {0};
+        float floats[WIDTH];
+        for (int64_t i = 0; i < count; i++) halves[i] = x[i];
+        widen(halves, floats);
+        for (int64_t i = 0; i < count; i++) y[i] = floats[i];
+        return;
+    }
+    for (int64_t i = 0; i < count; i += WIDTH) {
+        const int64_t at = i + WIDTH <= count ? i : count - WIDTH;
+        widen(x + at, y + at);
+    }
 }
 
-void SIMD(tort_simd_to_float16)(const float *x, uint16_t *y, int64_t count) {
-    int64_t i = 0;
-    for (; i + WIDTH <= count; i += WIDTH) narrow(x + i, y + i);
-    if (i == count) return;
-    uint16_t halves[WIDTH];
-    float floats[WIDTH] = {0};
-    memcpy(floats, x + i, (size_t)(count - i) * sizeof *x);
-    narrow(floats, halves);
-    memcpy(y + i, halves, (size_t)(count - i) * sizeof *y);
+void SIMD(tort_simd_to_float16)(const float *restrict x, uint16_t *restrict y, int64_t count) {
+    if (count < WIDTH) {
+        uint16_t halves[WIDTH];
+        float floats[WIDTH] = {0};
+        for (int64_t i = 0; i < count; i++) floats[i] = x[i];
+        narrow(floats, halves);
+        for (int64_t i = 0; i < count; i++) y[i] = halves[i];
+        return;
+    }
+    for (int64_t i = 0; i < count; i += WIDTH) {
+        const int64_t at = i + WIDTH <= count ? i : count - WIDTH;
+        narrow(x + at, y + at);
+    }
 }
 #else
 void SIMD(tort_simd_from_float16)(const uint16_t *x, float *y, int64_t count) {
