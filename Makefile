@@ -31,15 +31,16 @@ VERSION := $(or $(shell sed -n 's/^\#define TORT_VERSION "\(.*\)"/\1/p' runtime/
 # ISO semantics of floating point everywhere but in kernels/cpu/simd, which may contract a*b+c. No kernel reads errno or the
 # floating-point exception flags, which frees the compiler to vectorize the plain loops.
 
-# The library stays small (tests/library_size): only kernels/cpu, which is meant to be fast, gets -O3; the core gets -O2, and the plain
-# loops of ops/ get that with vectors. C throws nothing, so what unwinds a stack is left to the debugging information.
+# The library stays small (tests/library_size): of -O3 the inner loops of kernels/cpu/simd have all, the rest has -O2 with vectors.
+# C throws nothing, so what unwinds a stack is left to the debugging information.
 
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Werror
 FLOAT := -ffp-contract=off -fno-math-errno -fno-trapping-math
 SANITIZE_FLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
-SMALL := $(OPT:-O3=-O2 -ftree-vectorize -fno-unroll-loops) $(if $(SANITIZE),,-fno-asynchronous-unwind-tables)
+LEVEL = $(OPT:-O3=-O2 -ftree-vectorize -fno-unroll-loops)
+UNWIND := $(if $(SANITIZE),,-fno-asynchronous-unwind-tables)
 TORT_CPPFLAGS := -I. -D_POSIX_C_SOURCE=200809L
-TORT_CFLAGS := -std=c11 $(SMALL) $(FLOAT) -fPIC -fvisibility=hidden -pthread $(SANITIZE_FLAGS)
+TORT_CFLAGS = -std=c11 $(LEVEL) $(FLOAT) $(UNWIND) -fPIC -fvisibility=hidden -pthread $(SANITIZE_FLAGS)
 # Packed addresses, where the linker can: a tenth of the library is pointers in its tables.
 RELOCATIONS := -Wl,-z,pack-relative-relocs
 LINK_SHARED = $(LINK) $(if $(shell $(CC) -shared $(RELOCATIONS) -o /dev/null -x c /dev/null 2>&1),,$(RELOCATIONS)) -shared
@@ -348,11 +349,12 @@ $(OBJ)/%.o: %.cpp $(OBJ)/flags | $(BUILD)/prerequisites
 	$(Q)$(CXX) $(TORT_CPPFLAGS) $(CPPFLAGS) -std=c++17 $(OPT) -fPIC -fvisibility=hidden -fvisibility-inlines-hidden -fno-exceptions \
 	    -pthread $(SANITIZE_FLAGS) $(CXXFLAGS) -MMD -MP -Wall -Wextra -Wshadow -Wconversion -Werror -c -o $@ $<
 
+$(OBJ)/kernels/cpu/simd/%.o: private LEVEL = $(OPT)
 define simd_rule
 $$(OBJ)/kernels/cpu/simd/%.$(1).o: kernels/cpu/simd/%.c $$(OBJ)/flags | $$(BUILD)/prerequisites
 	@mkdir -p $$(@D)
 	@echo "  CC    $$< ($(1))"
-	$$(Q)$$(COMPILE) $$(filter -O3,$$(OPT)) $$(WARNINGS) -ffp-contract=fast -fopenmp-simd -falign-loops=64 $$(SIMD_FLAGS_$(1)) -DTORT_SIMD=$(1) -c -o $$@ $$<
+	$$(Q)$$(COMPILE) $$(WARNINGS) -ffp-contract=fast -fopenmp-simd -falign-loops=64 $$(SIMD_FLAGS_$(1)) -DTORT_SIMD=$(1) -c -o $$@ $$<
 endef
 $(foreach set,$(SIMD_SETS) $(SIMD_DOT_SETS),$(eval $(call simd_rule,$(set))))
 
