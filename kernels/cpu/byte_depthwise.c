@@ -1,10 +1,11 @@
-/* byte_depthwise.c - QLinearConv where each filter reads one channel, by the loops of Conv: floats hold its sums
- * exactly.
+/* byte_depthwise.c - QLinearConv where each filter reads one channel, with 1 or 2 spatial axes: in floats, which hold
+ * its sums exactly.
  *
- * A channel becomes floats less the zero point, is stored with its padding (planes.h), and its sums become bytes while
- * they are near. Read next: byte_conv.c, planes.h. */
+ * A channel is laid out with its padding, its rows cut by the stride along the height, so that all outputs are one run:
+ * with the pitch of the layout, some between rows for nothing. It becomes floats less the zero point, which are cut by
+ * the stride along the width. Bytes move some at a time: what is too much is overwritten by what comes next.
+ * Read next: byte_conv.c. */
 #include "kernels/cpu/byte_conv.h"
-#include "kernels/cpu/planes.h"
 #include "ops/integer_conv.h"
 #include "ops/microsoft/channels_last.h"
 #include "ops/numeric.h"
@@ -30,48 +31,132 @@ static tort_verdict claim(const tort_target *target, const tort_node_view *node)
     if (p->channels != p->group)
         return tort_no(TORT_NO_SHAPE, "", "is for one channel a group, W has %lld",
                        (long long)(p->group ? p->channels / p->group : 0));
+    if (p->window.axes > 2)
+        return tort_no(TORT_NO_SHAPE, "", "is for 1 or 2 spatial axes, the input has %d", (int)p->window.axes);
     if (positions_of(p) > MOST_POSITIONS)
         return tort_no(TORT_NO_SHAPE, "", "is for kernels of at most %d positions", MOST_POSITIONS);
     return tort_byte_claim(target, node, 0, tort_qlinear_conv_inputs.w);
+}
+
+/* ---- the layout of a channel ------------------------------------------------------------------------------------- */
+
+#define UNIT 16  /* bytes that are moved at a time */
+#define SPARE 64 /* bytes or floats behind a buffer that vectors may read and write */
+
+/* Axes are height and width; a height that the operator does not have is 1. */
+typedef struct layout {
+    int64_t input[2], output[2], kernel[2], strides[2], dilations[2], begin[2];
+    int64_t rows;      /* of each of the strides[0] parts of the height */
+    int64_t pitch;     /* bytes of a row: a multiple of strides[1] */
+    int64_t part;      /* bytes of a part */
+    int64_t bytes;     /* of all parts */
+    int64_t run;       /* outputs, with those between rows */
+    int64_t positions; /* of the kernel */
+} layout;
+
+static int64_t multiply(int64_t a, int64_t b) {
+    int64_t product;
+    return a < 0 || b < 0 || __builtin_mul_overflow(a, b, &product) || product > INT64_MAX / 64 ? -1 : product;
+}
+
+/* What windows see of an axis; -1: too much. */
+static int64_t seen(const layout *l, int i) {
+    const int64_t steps = multiply(l->output[i] - 1, l->strides[i]),
+                  reach = multiply(l->kernel[i] - 1, l->dilations[i]);
+    return steps < 0 || reach < 0 ? -1 : steps + reach + 1;
+}
+
+static bool lay_out(const tort_sliding *w, layout *l) {
+    for (int i = 0; i < 2; i++) {
+        const int32_t axis = i - (2 - w->axes);
+        const bool given = axis >= 0;
+        l->input[i] = given ? w->input[axis] : 1;
+        l->output[i] = given ? w->output[axis] : 1;
+        l->kernel[i] = given ? w->kernel[axis] : 1;
+        l->strides[i] = given ? w->strides[axis] : 1;
+        l->dilations[i] = given ? w->dilations[axis] : 1;
+        l->begin[i] = given ? w->begin[axis] : 0;
+    }
+    const int64_t height = seen(l, 0), width = seen(l, 1);
+    if (height < 0 || width < 0) return false;
+    l->rows = (height + l->strides[0] - 1) / l->strides[0];
+    l->pitch = (width + l->strides[1] - 1) / l->strides[1] * l->strides[1];
+    l->part = multiply(l->rows, l->pitch) + multiply(UNIT, l->strides[1]); /* what is behind its last row is spare */
+    l->bytes = multiply(l->part, l->strides[0]);
+    l->run = (l->output[0] - 1) * (l->pitch / l->strides[1]) + l->output[1];
+    l->positions = l->kernel[0] * l->kernel[1];
+    return l->bytes >= 0;
+}
+
+/* Offsets of the kernel's positions, in floats that are cut by the stride along the width. */
+static void fill_offsets(const layout *l, int64_t *offsets) {
+    const int64_t s = l->strides[1], pitch = l->pitch / s, part = l->part / s, cut = l->bytes / s;
+    for (int64_t h = 0; h < l->kernel[0]; h++)
+        for (int64_t w = 0; w < l->kernel[1]; w++) {
+            const int64_t y = h * l->dilations[0], x = w * l->dilations[1];
+            *offsets++ = x % s * cut + y % l->strides[0] * part + y / l->strides[0] * pitch + x / s;
+        }
+}
+
+/* count bytes of a row; where another row follows it, some more, as many as that has at most. */
+static void copy_row(uint8_t *to, const uint8_t *from, int64_t count, bool followed) {
+    if (!followed || count < UNIT / 4)
+        memcpy(to, from, (size_t)count);
+    else if (count <= UNIT / 2)
+        memcpy(to, from, UNIT / 2);
+    else
+        for (int64_t i = 0; i < count; i += UNIT) memcpy(to + i, from + i, UNIT);
+}
+
+/* The padding is there already, but for what was written behind rows. */
+static void place_rows(const layout *l, const uint8_t *channel, const uint8_t *padding, uint8_t *placed) {
+    const int64_t lead = l->begin[1] > 0 ? l->begin[1] : 0, skipped = l->begin[1] < 0 ? -l->begin[1] : 0;
+    int64_t count = l->input[1] - skipped;
+    if (count > l->pitch - lead) count = l->pitch - lead;
+    for (int64_t y = 0; y < l->rows * l->strides[0]; y++) {
+        const int64_t from = y - l->begin[0];
+        if (from < 0 || from >= l->input[0] || count <= 0) continue;
+        uint8_t *row = placed + y % l->strides[0] * l->part + y / l->strides[0] * l->pitch + lead;
+        copy_row(row, channel + from * l->input[1] + skipped, count, from + 1 < l->input[0]);
+        memcpy(row + count, padding, UNIT);
+    }
 }
 
 typedef struct depthwise_job {
     const tort_call *call;
     const tort_conv_params *params;
     const tort_simd *simd;
-    tort_planes planes;
+    layout layout;
     int64_t *offsets;
     float *factors;
     char *buffers; /* one a part */
     size_t buffer_bytes;
-    int64_t input;       /* elements of a channel */
     tort_linear_bytes x; /* with a scale of 1 */
     tort_scaled_bytes y; /* of any filter */
     int32_t parts;
 } depthwise_job;
 
-/* The widened channel, what is stored of it, and its outputs. */
-static bool buffer_size(const tort_planes *planes, size_t *bytes) {
-    const int64_t input = planes->input[0] * planes->input[1] * planes->input[2];
+/* The placed channel, as floats, cut by the stride, its sums, and what they become. */
+static bool buffer_size(const layout *l, size_t *bytes) {
     *bytes = 0;
-    return tort_cpu_reserve_floats(bytes, input + TORT_PLANE_TAIL) &&
-           tort_cpu_reserve_floats(bytes, tort_planes_buffer(planes)) &&
-           tort_cpu_reserve_floats(bytes, planes->outputs + TORT_PLANE_TAIL);
+    return tort_cpu_reserve(bytes, (size_t)l->bytes + SPARE) && tort_cpu_reserve_floats(bytes, l->bytes + SPARE) &&
+           tort_cpu_reserve_floats(bytes, l->strides[1] > 1 ? l->bytes + SPARE : 0) &&
+           tort_cpu_reserve_floats(bytes, l->run + SPARE) && tort_cpu_reserve(bytes, (size_t)l->run + SPARE);
 }
 
 static tort_status size(const tort_target *target, const tort_node_view *node, size_t *scratch, tort_error *error) {
     const tort_conv_params *p = node->params;
-    tort_planes planes;
+    layout l;
     size_t buffer, all;
-    tort_planes_init(&planes, &p->window);
     *scratch = 0;
-    if (planes.plane < INT64_MAX / 64 && buffer_size(&planes, &buffer) &&
-        tort_mul_size(buffer, (size_t)target->threads, &all) && tort_cpu_reserve(scratch, all) &&
-        tort_cpu_reserve(scratch, (size_t)planes.kernel_size * sizeof(int64_t)) &&
+    if (lay_out(&p->window, &l) && buffer_size(&l, &buffer) && tort_mul_size(buffer, (size_t)target->threads, &all) &&
+        tort_cpu_reserve(scratch, all) && tort_cpu_reserve(scratch, (size_t)l.positions * sizeof(int64_t)) &&
         tort_cpu_reserve_floats(scratch, p->filters))
         return TORT_OK;
     return tort_out_of_memory(error, SIZE_MAX);
 }
+
+/* ---- running ----------------------------------------------------------------------------------------------------- */
 
 /* The weights of one filter, and what is added to its sums. */
 typedef struct filter {
@@ -85,7 +170,7 @@ static void read_filter(const depthwise_job *job, int64_t m, filter *f) {
     const tort_byte_conv_inputs *in = &tort_qlinear_conv_inputs;
     const tort_tensor *w = &job->call->inputs[in->w], *w_zero = &job->call->inputs[in->w_zero];
     const tort_tensor *bias = tort_call_input(job->call, 8);
-    const int64_t count = job->planes.kernel_size;
+    const int64_t count = job->layout.positions;
     float zero;
     tort_load_floats(w_zero->type, w_zero->data, tort_count(w_zero) > 1 ? m : 0, 1, &zero);
     tort_load_floats(w->type, w->data, m * count, count, f->weights);
@@ -96,21 +181,19 @@ static void read_filter(const depthwise_job *job, int64_t m, filter *f) {
     f->slow = !(fabsf(job->factors[m]) >= LEAST_FACTOR && fabsf(job->factors[m]) <= MOST_FACTOR);
 }
 
-static void make_sums(const void *arg, int64_t channel, float *out, int64_t width, const float *source) {
-    const filter *f = arg;
+static void make_sums(const filter *f, const float *source, float *sums, int64_t count) {
     const float bias = fminf(fmaxf((float)f->bias, -MOST_BIAS), MOST_BIAS);
-    (void)channel;
     const tort_weighted sum = {.offsets = f->job->offsets,
                                .weights = f->weights,
-                               .count = f->job->planes.kernel_size,
+                               .count = f->job->layout.positions,
                                .bias = f->slow ? 0 : bias,
                                .bounds = {-INFINITY, INFINITY}};
-    f->job->simd->weighted_sum(out, width, source, &sum);
+    f->job->simd->weighted_sum(sums, count, source, &sum);
 }
 
-static void store_bytes(const filter *f, int64_t m, float *sums, uint8_t *y) {
+/* Sums that are slow become int32 in their place. */
+static void make_bytes(const filter *f, int64_t m, float *sums, uint8_t *y, int64_t count) {
     const depthwise_job *job = f->job;
-    const int64_t count = job->planes.outputs;
     tort_scaled_bytes scaled = job->y;
     scaled.factor = job->factors[m];
     if (!f->slow) {
@@ -129,29 +212,61 @@ static void store_bytes(const filter *f, int64_t m, float *sums, uint8_t *y) {
     job->simd->requantize(&r, whole, y, count);
 }
 
-static void run_channel(const depthwise_job *job, int64_t channel, char *buffer) {
+/* What there is in a part's buffer. */
+typedef struct buffer {
+    uint8_t *placed, *made;
+    float *wide, *cut, *sums;
+} buffer;
+
+static buffer cut_buffer(const layout *l, char *at) {
+    buffer b;
+    b.placed = tort_cpu_take(&at, (size_t)l->bytes + SPARE);
+    b.wide = tort_cpu_take(&at, (size_t)(l->bytes + SPARE) * sizeof(float));
+    b.cut = l->strides[1] > 1 ? tort_cpu_take(&at, (size_t)(l->bytes + SPARE) * sizeof(float)) : b.wide;
+    b.sums = tort_cpu_take(&at, (size_t)(l->run + SPARE) * sizeof(float));
+    b.made = tort_cpu_take(&at, (size_t)l->run + SPARE);
+    return b;
+}
+
+/* Whole vectors, so that there is no rest to be made one by one. */
+static int64_t whole_vectors(int64_t count) {
+    return (count + 15) / 16 * 16;
+}
+
+static void widen(const depthwise_job *job, const uint8_t *channel, const buffer *b) {
+    const layout *l = &job->layout;
+    uint8_t padding[UNIT];
+    memset(padding, (uint8_t)(int32_t)job->x.zero_point, sizeof padding);
+    place_rows(l, channel, padding, b->placed);
+    job->simd->dequantize(&job->x, b->placed, b->wide, whole_vectors(l->bytes));
+    if (l->strides[1] > 1) job->simd->deal(b->wide, l->bytes / l->strides[1], l->strides[1], b->cut);
+}
+
+static void run_channel(const depthwise_job *job, int64_t channel, const buffer *b) {
+    const layout *l = &job->layout;
     const tort_conv_params *p = job->params;
-    const int64_t per_channel = p->filters / p->group;
-    float *wide = tort_cpu_take(&buffer, (size_t)(job->input + TORT_PLANE_TAIL) * sizeof *wide);
-    float *stored = tort_cpu_take(&buffer, (size_t)tort_planes_buffer(&job->planes) * sizeof *stored);
-    float *sums = (float *)(void *)buffer;
+    const int64_t per_channel = p->filters / p->group, count = whole_vectors(l->run), width = l->output[1];
     filter f;
-    job->simd->dequantize(&job->x, (const uint8_t *)job->call->inputs[0].data + channel * job->input, wide, job->input);
-    job->simd->store_planes(&job->planes, wide, 0, stored);
+    widen(job, (const uint8_t *)job->call->inputs[0].data + channel * l->input[0] * l->input[1], b);
     for (int64_t i = channel * per_channel; i < (channel + 1) * per_channel; i++) {
-        const int64_t m = i % p->filters;
-        read_filter(job, m, &f);
-        tort_planes_each(&job->planes, make_sums, NULL, &f, channel, stored, sums);
-        store_bytes(&f, m, sums, (uint8_t *)job->call->outputs[0].data + i * job->planes.outputs);
+        uint8_t *y = (uint8_t *)job->call->outputs[0].data + i * l->output[0] * width;
+        read_filter(job, i % p->filters, &f);
+        make_sums(&f, b->cut, b->sums, count);
+        make_bytes(&f, i % p->filters, b->sums, b->made, count);
+        for (int64_t row = 0; row < l->output[0]; row++)
+            copy_row(y + row * width, b->made + row * (l->pitch / l->strides[1]), width, row + 1 < l->output[0]);
     }
 }
 
 static void depthwise_part(void *arg, int64_t begin, int64_t end) {
     const depthwise_job *job = arg;
     for (int64_t part = begin; part < end; part++) {
+        const buffer b = cut_buffer(&job->layout, job->buffers + (size_t)part * job->buffer_bytes);
         int64_t first, last;
+        memset(b.placed, (uint8_t)(int32_t)job->x.zero_point, (size_t)job->layout.bytes + SPARE);
+        memset(b.cut, 0, (size_t)(job->layout.bytes + SPARE) * sizeof *b.cut);
         tort_cpu_share(job->params->batch * job->params->channels, 1, part, job->parts, &first, &last);
-        for (int64_t c = first; c < last; c++) run_channel(job, c, job->buffers + (size_t)part * job->buffer_bytes);
+        for (int64_t c = first; c < last; c++) run_channel(job, c, &b);
     }
 }
 
@@ -162,13 +277,12 @@ static tort_status run(const tort_call *call) {
     if (tort_count(y) == 0) return TORT_OK;
     depthwise_job job = {.call = call, .params = p, .simd = device->simd, .parts = device->threads};
     char *scratch = call->scratch;
-    tort_planes_init(&job.planes, &p->window);
-    job.input = job.planes.input[0] * job.planes.input[1] * job.planes.input[2];
-    if (!buffer_size(&job.planes, &job.buffer_bytes)) return tort_out_of_memory(call->error, SIZE_MAX);
+    if (!lay_out(&p->window, &job.layout) || !buffer_size(&job.layout, &job.buffer_bytes))
+        return tort_out_of_memory(call->error, SIZE_MAX);
     job.buffers = tort_cpu_take(&scratch, job.buffer_bytes * (size_t)job.parts);
-    job.offsets = tort_cpu_take(&scratch, (size_t)job.planes.kernel_size * sizeof(int64_t));
+    job.offsets = tort_cpu_take(&scratch, (size_t)job.layout.positions * sizeof(int64_t));
     job.factors = tort_cpu_take(&scratch, (size_t)p->filters * sizeof(float));
-    tort_planes_offsets(&job.planes, job.offsets);
+    fill_offsets(&job.layout, job.offsets);
     tort_byte_conv_factors(call, &tort_qlinear_conv_inputs, p->filters, job.factors);
     job.x = (tort_linear_bytes){.scale = 1, .is_signed = in[0].type == TORT_INT8};
     tort_load_floats(in[2].type, in[2].data, 0, 1, &job.x.zero_point);

@@ -10,6 +10,7 @@
 
 #define ROWS_BYTES (192 * 1024)    /* of rows at a time where they are packed on the way */
 #define COLUMNS_BYTES (128 * 1024) /* of columns likewise */
+#define MOST_DOTS 4                /* columns that are not worth a vector */
 #define SLACK 256                  /* bytes behind a panel that packing may write */
 #define MOST_COLUMNS 32            /* of any tile */
 #define MOST_TILE (14 * MOST_COLUMNS)
@@ -148,8 +149,8 @@ typedef struct column_lists {
 
 /* What the buffer is cut into, in this order. */
 typedef struct parts {
-    int64_t rows_at_once, columns_at_once;                   /* multiples of the tile */
-    int64_t rows, ones, lists, columns, column_lists, total; /* bytes of each */
+    int64_t rows_at_once, columns_at_once;                         /* multiples of the tile */
+    int64_t rows, ones, lists, columns, column_lists, dots, total; /* bytes of each */
 } parts;
 
 /* Lists of rows: sums, add, times, factors. */
@@ -160,13 +161,14 @@ static void divide(const tort_bytes *bytes, int64_t m, int64_t k, bool rows_pack
     const int64_t panels = COLUMNS_BYTES / (panel_bytes(bytes, k) + 1);
     *p = (parts){.rows_at_once = round_up(m, tile), .columns_at_once = bytes->tile_columns};
     if (!rows_packed && p->rows_at_once > wanted) p->rows_at_once = wanted > tile ? wanted : tile;
-    if (panels > 1) p->columns_at_once *= panels < 8 ? panels : 8;
+    if (panels > 1 && !columns_packed) p->columns_at_once *= panels < 8 ? panels : 8;
     p->rows = rows_packed ? 0 : p->rows_at_once * row_bytes(k);
     p->ones = columns_packed ? 0 : tile * row_bytes(k);
     p->lists = round_up(p->rows_at_once * ROW_LISTS * (int64_t)sizeof(int32_t), 64);
     p->columns = columns_packed ? 0 : p->columns_at_once * round_up(k, 4) + SLACK;
     p->column_lists = p->columns_at_once / bytes->tile_columns * (int64_t)sizeof(column_lists);
-    p->total = round_up(p->rows + p->ones + p->lists + p->columns + p->column_lists, 64);
+    p->dots = MOST_DOTS * row_bytes(k);
+    p->total = round_up(p->rows + p->ones + p->lists + p->columns + p->column_lists + p->dots, 64);
 }
 
 int64_t tort_byte_gemm_buffer(const tort_bytes *bytes, int64_t m, int64_t k, bool rows_packed, bool columns_packed) {
@@ -183,6 +185,7 @@ typedef struct work {
     const tort_byte_gemm *g;
     parts parts;
     uint8_t *rows, *ones, *columns;
+    uint8_t *dots; /* the columns at the end of the last panel, each with its bytes together */
     int32_t *row_sums, *row_add, *row_times;
     float *row_factors;
     column_lists *lists;
@@ -282,18 +285,50 @@ static void finish_slowly(const work *w, const tort_byte_finish *usual, int64_t 
     }
 }
 
+/* Of this many columns, those that are made one by one. */
+static int32_t dots_of(const tort_bytes *bytes, int32_t columns) {
+    const int32_t rest = columns % bytes->width;
+    return rest <= MOST_DOTS ? rest : 0;
+}
+
+static void gather_dots(const work *w, const uint8_t *panel, int32_t columns) {
+    const tort_bytes *bytes = w->g->bytes;
+    const int32_t count = dots_of(bytes, columns);
+    const int64_t words = (w->g->k + 3) / 4, length = row_bytes(w->g->k);
+    for (int32_t d = 0; d < count; d++) {
+        const uint8_t *from = panel + 4 * (columns - count + d);
+        uint8_t *to = w->dots + d * length;
+        for (int64_t k = 0; k < words; k++) memcpy(to + 4 * k, from + 4 * k * bytes->tile_columns, 4);
+        memset(to + 4 * words, 0, (size_t)(length - 4 * words));
+    }
+}
+
+static void make_sums(const work *w, tort_byte_tile *tile, int32_t columns) {
+    const tort_bytes *bytes = w->g->bytes;
+    const int32_t dots = dots_of(bytes, columns);
+    tile->column_count = columns - dots;
+    if (tile->column_count > 0) bytes->tile(tile);
+    for (int32_t d = 0; d < dots; d++) {
+        tort_byte_tile column = *tile;
+        column.columns = w->dots + d * row_bytes(w->g->k);
+        column.sums = tile->sums + tile->column_count + d;
+        bytes->dots(&column);
+    }
+}
+
 static void multiply_tile(const work *w, const uint8_t *rows, const uint8_t *columns, int64_t m, int64_t n) {
     const tort_byte_gemm *g = w->g;
     const int64_t i = m - w->m_first, element = m * g->y_stride + n;
     const column_lists *lists = w->lists + (n - w->n_first) / g->bytes->tile_columns;
     _Alignas(64) int32_t sums[MOST_TILE];
-    const tort_byte_tile tile = {.rows = rows,
-                                 .columns = columns,
-                                 .words = (g->k + 3) / 4,
-                                 .row_count = (int32_t)min64(g->bytes->tile_rows, w->m_last - m),
-                                 .unsigned_rows = g->unsigned_rows,
-                                 .sums = sums};
-    g->bytes->tile(&tile);
+    const int32_t column_count = (int32_t)min64(g->bytes->tile_columns, w->n_last - n);
+    tort_byte_tile tile = {.rows = rows,
+                           .columns = columns,
+                           .words = (g->k + 3) / 4,
+                           .row_count = (int32_t)min64(g->bytes->tile_rows, w->m_last - m),
+                           .unsigned_rows = g->unsigned_rows,
+                           .sums = sums};
+    make_sums(w, &tile, column_count);
     const bool is_signed = g->y_type == TORT_INT8;
     const tort_byte_finish finish = {.sums = sums,
                                      .row_add = w->row_add + i,
@@ -304,7 +339,7 @@ static void multiply_tile(const work *w, const uint8_t *rows, const uint8_t *col
                                      .column_factors = lists->factors,
                                      .column_bias = g->column_floats ? lists->floats : NULL,
                                      .rows = tile.row_count,
-                                     .columns = (int32_t)min64(g->bytes->tile_columns, w->n_last - n),
+                                     .columns = column_count,
                                      .result = g->result,
                                      .y = (uint8_t *)g->y + element * (g->result == TORT_BYTES_TO_BYTES ? 1 : 4),
                                      .y_stride = g->y_stride,
@@ -326,6 +361,7 @@ static const int32_t *sum_columns(const work *w, const uint8_t *panel, column_li
                                  .columns = panel,
                                  .words = (g->k + 3) / 4,
                                  .row_count = 1,
+                                 .column_count = g->bytes->tile_columns,
                                  .unsigned_rows = g->unsigned_rows,
                                  .sums = lists->sums};
     g->bytes->tile(&tile);
@@ -349,6 +385,7 @@ static const uint8_t *take_columns(const work *w) {
         const int32_t *found = NULL;
         if (sums) found = packed ? g->packed_columns.sums + n : sum_columns(w, panel, lists);
         if (w->by_column || w->times) fill_columns(w, lists, n, columns, found);
+        if (columns < lanes) gather_dots(w, panels + (n - w->n_first) * line, columns);
     }
     return panels;
 }
@@ -396,6 +433,7 @@ static void open_work(const tort_byte_gemm *g, uint8_t *buffer, work *w) {
     w->row_factors = take(&lists, list);
     w->columns = take(&buffer, w->parts.columns);
     w->lists = take(&buffer, w->parts.column_lists);
+    w->dots = take(&buffer, w->parts.dots);
     if (columns_packed || g->ones || !wants_column_sums(g)) return;
     for (int64_t k = 0; k < row_bytes(g->k); k++)
         w->ones[k / TORT_BYTE_CHUNK * g->bytes->tile_rows * TORT_BYTE_CHUNK + k % TORT_BYTE_CHUNK] = k < g->k;

@@ -13,8 +13,8 @@
 
 typedef struct tort_byte_tile {
     const uint8_t *rows, *columns;
-    int64_t words;      /* of k */
-    int32_t row_count;  /* of tile_rows; the sums of others may be made too */
+    int64_t words;                   /* of k */
+    int32_t row_count, column_count; /* of the tile's; the sums of others may be made too */
     bool unsigned_rows; /* and signed columns; else the other way round. Without a meaning if `all_signed` */
     int32_t *sums;      /* [tile_rows][tile_columns], modulo 2^32 */
 } tort_byte_tile;
@@ -23,7 +23,10 @@ typedef struct tort_bytes {
     uint32_t instructions; /* all of these TORT_CPU_ bits */
     int32_t tile_rows, tile_columns;
     bool all_signed; /* both operands are */
+    int32_t width;   /* columns of a vector: a tile of no more costs half */
     void (*tile)(const tort_byte_tile *tile);
+    /* One column, of whole chunks, whose bytes lie together in place of words: the first column of the sums. */
+    void (*dots)(const tort_byte_tile *tile);
 } tort_bytes;
 
 /* The best one for a target's instructions, with the tile_columns of its tort_simd; NULL: none fits. */

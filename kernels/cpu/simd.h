@@ -224,6 +224,8 @@ typedef struct tort_simd {
     void (*quantize)(const tort_linear_bytes *linear, const float *x, uint8_t *y, int64_t count);
     void (*scale_to_bytes)(const tort_scaled_bytes *scaled, const float *x, uint8_t *y, int64_t count);
     void (*dequantize)(const tort_linear_bytes *linear, const uint8_t *x, float *y, int64_t count);
+    /* Deals count * hands elements out to as many lists of `count`: element i goes to list i % hands. */
+    void (*deal)(const float *x, int64_t count, int64_t hands, float *lists);
     /* The least and the largest of x and 0; NaN is passed over. */
     void (*range)(const float *x, int64_t count, float *low, float *high);
     /* Rows may not overlap. */

@@ -108,15 +108,16 @@ INLINE sums add_sums(sums a, sums b) {
 /* ---- tiles ------------------------------------------------------------------------------------------------------- */
 
 /* One word of k. */
-INLINE void step(int rows, bool unsigned_rows, sums (*acc)[TILE_VECTORS], const uint8_t *a, const uint8_t *b) {
+INLINE void step(int rows, int vectors, bool unsigned_rows, sums (*acc)[TILE_VECTORS], const uint8_t *a,
+                 const uint8_t *b) {
     mask columns[TILE_VECTORS];
-    for (int v = 0; v < TILE_VECTORS; v++) columns[v] = *(const loose_mask *)(const void *)(b + v * WIDTH * 4);
+    for (int v = 0; v < vectors; v++) columns[v] = *(const loose_mask *)(const void *)(b + v * WIDTH * 4);
     UNROLL
     for (int i = 0; i < rows; i++) {
         int32_t word;
         memcpy(&word, a + i * TORT_BYTE_CHUNK, sizeof word);
         const mask row = word - (mask){0};
-        for (int v = 0; v < TILE_VECTORS; v++)
+        for (int v = 0; v < vectors; v++)
             acc[i][v] =
                 unsigned_rows ? add_products(acc[i][v], row, columns[v]) : add_products(acc[i][v], columns[v], row);
     }
@@ -125,47 +126,97 @@ INLINE void step(int rows, bool unsigned_rows, sums (*acc)[TILE_VECTORS], const 
 #define MOST_LANES 4 /* a few rows have several sums each, for one would wait for itself */
 
 /* All but t are constants where this is inlined, so that acc lives in registers. */
-INLINE void make_tile(const tort_byte_tile *t, int rows, int lanes, bool unsigned_rows) {
+INLINE void make_tile(const tort_byte_tile *t, int rows, int vectors, int lanes, bool unsigned_rows) {
     sums acc[MOST_LANES][BYTE_ROWS][TILE_VECTORS];
     const int chunk = TORT_BYTE_CHUNK / 4, row_bytes = 4 * TILE_COLUMNS;
     UNROLL
     for (int i = 0; i < rows; i++)
         for (int l = 0; l < lanes; l++)
-            for (int v = 0; v < TILE_VECTORS; v++) acc[l][i][v] = (sums){0};
+            for (int v = 0; v < vectors; v++) acc[l][i][v] = (sums){0};
     const uint8_t *b = t->columns, *chunk_start = t->rows;
     for (int64_t left = t->words; left > 0; left -= chunk, chunk_start += BYTE_ROWS * TORT_BYTE_CHUNK) {
         const uint8_t *a = chunk_start, *end = a + 4 * (left < chunk ? left : chunk);
         for (; a + 4 * lanes <= end; a += 4 * lanes, b += lanes * row_bytes)
-            for (int l = 0; l < lanes; l++) step(rows, unsigned_rows, acc[l], a + 4 * l, b + l * row_bytes);
-        for (; lanes > 1 && a < end; a += 4, b += row_bytes) step(rows, unsigned_rows, acc[0], a, b);
+            for (int l = 0; l < lanes; l++) step(rows, vectors, unsigned_rows, acc[l], a + 4 * l, b + l * row_bytes);
+        for (; lanes > 1 && a < end; a += 4, b += row_bytes) step(rows, vectors, unsigned_rows, acc[0], a, b);
     }
     UNROLL
     for (int i = 0; i < rows; i++)
-        for (int v = 0; v < TILE_VECTORS; v++) {
+        for (int v = 0; v < vectors; v++) {
             sums all = acc[0][i][v];
             for (int l = 1; l < lanes; l++) all = add_sums(all, acc[l][i][v]);
             *(loose_mask *)(void *)(t->sums + i * TILE_COLUMNS + v * WIDTH) = total(all);
         }
 }
 
-INLINE void choose_rows(const tort_byte_tile *t, bool unsigned_rows) {
+INLINE void choose_rows(const tort_byte_tile *t, int vectors, bool unsigned_rows) {
     if (t->row_count == 1)
-        make_tile(t, 1, 4, unsigned_rows);
+        make_tile(t, 1, vectors, 4, unsigned_rows);
     else if (t->row_count == 2)
-        make_tile(t, 2, 2, unsigned_rows);
+        make_tile(t, 2, vectors, 2, unsigned_rows);
     else if (t->row_count <= 4)
-        make_tile(t, 4, 1, unsigned_rows);
+        make_tile(t, 4, vectors, 1, unsigned_rows);
     else if (BYTE_ROWS > 8 && t->row_count <= 8)
-        make_tile(t, 8, 1, unsigned_rows);
+        make_tile(t, 8, vectors, 1, unsigned_rows);
     else
-        make_tile(t, BYTE_ROWS, 1, unsigned_rows);
+        make_tile(t, BYTE_ROWS, vectors, 1, unsigned_rows);
+}
+
+INLINE void choose_columns(const tort_byte_tile *t, bool unsigned_rows) {
+    if (t->column_count > WIDTH)
+        choose_rows(t, TILE_VECTORS, unsigned_rows);
+    else
+        choose_rows(t, 1, unsigned_rows);
 }
 
 static void tile(const tort_byte_tile *t) {
     if (!ALL_SIGNED && t->unsigned_rows)
-        choose_rows(t, true);
+        choose_columns(t, true);
     else
-        choose_rows(t, false);
+        choose_columns(t, false);
+}
+
+/* ---- single columns ---------------------------------------------------------------------------------------------- */
+
+INLINE int32_t add_up(mask sum) {
+#if WIDTH == 16
+    return _mm512_reduce_add_epi32((__m512i)sum);
+#elif WIDTH == 8
+    const __m128i half = _mm_add_epi32(_mm256_castsi256_si128((__m256i)sum), _mm256_extracti128_si256((__m256i)sum, 1));
+    const __m128i pair = _mm_hadd_epi32(half, half);
+    return _mm_cvtsi128_si32(_mm_hadd_epi32(pair, pair));
+#elif defined(__aarch64__)
+    return vaddvq_s32((int32x4_t)sum);
+#else
+    const __m128i pair = _mm_hadd_epi32((__m128i)sum, (__m128i)sum);
+    return _mm_cvtsi128_si32(_mm_hadd_epi32(pair, pair));
+#endif
+}
+
+/* All rows with one column, whose bytes lie together: along k, so that no lane is for nothing. */
+INLINE void make_dots(const tort_byte_tile *t, bool unsigned_rows) {
+    const int64_t chunks = (4 * t->words + TORT_BYTE_CHUNK - 1) / TORT_BYTE_CHUNK;
+    for (int32_t i = 0; i < t->row_count; i++) {
+        sums acc[TORT_BYTE_CHUNK / 4 / WIDTH];
+        for (int v = 0; v < TORT_BYTE_CHUNK / 4 / WIDTH; v++) acc[v] = (sums){0};
+        for (int64_t c = 0; c < chunks; c++)
+            for (int v = 0; v < TORT_BYTE_CHUNK / 4 / WIDTH; v++) {
+                const uint8_t *a = t->rows + (c * BYTE_ROWS + i) * TORT_BYTE_CHUNK + v * WIDTH * 4;
+                const mask row = *(const loose_mask *)(const void *)a;
+                const mask column =
+                    *(const loose_mask *)(const void *)(t->columns + c * TORT_BYTE_CHUNK + v * WIDTH * 4);
+                acc[v] = unsigned_rows ? add_products(acc[v], row, column) : add_products(acc[v], column, row);
+            }
+        for (int v = 1; v < TORT_BYTE_CHUNK / 4 / WIDTH; v++) acc[0] = add_sums(acc[0], acc[v]);
+        t->sums[i * TILE_COLUMNS] = add_up(total(acc[0]));
+    }
+}
+
+static void dots(const tort_byte_tile *t) {
+    if (!ALL_SIGNED && t->unsigned_rows)
+        make_dots(t, true);
+    else
+        make_dots(t, false);
 }
 
 extern const tort_bytes SIMD(tort_bytes);
@@ -174,4 +225,6 @@ const tort_bytes SIMD(tort_bytes) = {.instructions = BYTE_INSTRUCTIONS,
                                      .tile_rows = BYTE_ROWS,
                                      .tile_columns = TILE_COLUMNS,
                                      .all_signed = ALL_SIGNED,
-                                     .tile = tile};
+                                     .width = WIDTH,
+                                     .tile = tile,
+                                     .dots = dots};

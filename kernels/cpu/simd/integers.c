@@ -94,6 +94,18 @@ void SIMD(tort_simd_dequantize)(const tort_linear_bytes *linear, const uint8_t *
         _Pragma("omp simd") for (int64_t i = 0; i < count; i++) y[i] = ((float)x[i] - zero) * scale;
 }
 
+void SIMD(tort_simd_deal)(const float *restrict x, int64_t count, int64_t hands, float *restrict lists) {
+    if (hands == 2) {
+        _Pragma("omp simd") for (int64_t i = 0; i < count; i++) {
+            lists[i] = x[2 * i];
+            lists[count + i] = x[2 * i + 1];
+        }
+        return;
+    }
+    for (int64_t h = 0; h < hands; h++)
+        for (int64_t i = 0; i < count; i++) lists[h * count + i] = x[hands * i + h];
+}
+
 #define RANGES 4 /* that do not wait for one another */
 
 void SIMD(tort_simd_range)(const float *x, int64_t count, float *low, float *high) {

@@ -44,6 +44,7 @@ const tort_simd SIMD(tort_simd) = {
     .quantize = SIMD(tort_simd_quantize),
     .scale_to_bytes = SIMD(tort_simd_scale_to_bytes),
     .dequantize = SIMD(tort_simd_dequantize),
+    .deal = SIMD(tort_simd_deal),
     .range = SIMD(tort_simd_range),
     .softmax_row = SIMD(tort_simd_softmax_row),
     .log_softmax_row = SIMD(tort_simd_log_softmax_row),

@@ -21,8 +21,8 @@
 #define TEXT(a) TEXT_EXPANDED(a)
 
 /* WIDTH floats a vector; a tile of the matrix product is TILE_ROWS times TILE_VECTORS vectors, so many that they, a
- * row of B and a broadcast element of A fill the registers. So are BLOCKED_PIXELS beside BLOCKED_VECTORS of filters, one
- * or two blocks of 16. */
+ * row of B and a broadcast element of A fill the registers. So are BLOCKED_PIXELS beside BLOCKED_VECTORS of filters,
+ * one or two blocks of 16. */
 #if defined(__AVX512F__)
 #define WIDTH 16
 #define TILE_ROWS 14
@@ -113,6 +113,7 @@ void SIMD(tort_simd_byte_finish)(const struct tort_byte_finish *finish);
 void SIMD(tort_simd_quantize)(const tort_linear_bytes *linear, const float *x, uint8_t *y, int64_t count);
 void SIMD(tort_simd_scale_to_bytes)(const tort_scaled_bytes *scaled, const float *x, uint8_t *y, int64_t count);
 void SIMD(tort_simd_dequantize)(const tort_linear_bytes *linear, const uint8_t *x, float *y, int64_t count);
+void SIMD(tort_simd_deal)(const float *x, int64_t count, int64_t hands, float *lists);
 void SIMD(tort_simd_range)(const float *x, int64_t count, float *low, float *high);
 void SIMD(tort_simd_softmax_row)(const float *x, float *y, int64_t count);
 void SIMD(tort_simd_log_softmax_row)(const float *x, float *y, int64_t count);
