@@ -3,7 +3,7 @@
  *
  * Fast rows stand first; the last table has one row for any operator, which runs the plain loop of ops/. So this
  * provider claims every operator that has a plain loop, and the report names the fast rows that refused.
- * Options: threads=N, isa=auto|v2|v3|v3_vnni|v4|v4_vnni|neon|neon_dot|plain, mem_limit=SIZE. It must not know files,
+ * Options: threads=N, spin=MICROSECONDS, isa=auto|v2|v3|v3_vnni|v4|v4_vnni|neon|neon_dot|plain, mem_limit=SIZE. It must not know files,
  * models or other providers. Read next: conv.c for a family with packed weights, simd/gemm.c for the inner loops. */
 #include "kernels/cpu/blocked.h"
 #include "kernels/cpu/widened.h"
@@ -20,6 +20,7 @@
 #endif
 
 #define MAX_THREADS 1024
+#define MAX_SPIN 1000000 /* microseconds */
 #define MOST_VALUES ((uint64_t)8 << 30) /* bytes that values may take where no mem_limit says otherwise */
 
 /* ---- instruction sets -------------------------------------------------------------------------------------------- */
@@ -143,15 +144,25 @@ static int32_t default_threads(void) {
     return online > MAX_THREADS ? MAX_THREADS : (int32_t)online;
 }
 
+static bool read_number(const char *text, int32_t least, int32_t most, int32_t *number) {
+    char *end;
+    const long value = strtol(text, &end, 10);
+    if (end == text || *end != '\0' || value < least || value > most) return false;
+    *number = (int32_t)value;
+    return true;
+}
+
 static bool read_threads(const tort_provider_config *config, int32_t *threads) {
     const char *text = tort_provider_option_get(config, "threads");
     *threads = default_threads();
-    if (!text || strcmp(text, "auto") == 0) return true;
-    char *end;
-    long value = strtol(text, &end, 10);
-    if (end == text || *end != '\0' || value < 1 || value > MAX_THREADS) return false;
-    *threads = (int32_t)value;
-    return true;
+    return !text || strcmp(text, "auto") == 0 || read_number(text, 1, MAX_THREADS, threads);
+}
+
+/* The session's threads read it once more. */
+static bool check_spin(const tort_provider_config *config) {
+    const char *text = tort_provider_option_get(config, "spin");
+    int32_t microseconds;
+    return !text || read_number(text, 0, MAX_SPIN, &microseconds);
 }
 
 /* mem_limit is for weights and values. Without one, weights take what the model has, and values are bounded, so that a
@@ -185,6 +196,11 @@ static void cpu_open(const tort_provider_config *config, void **device, tort_tar
     memset(condition, 0, sizeof *condition);
     if (!read_threads(config, &target->threads)) {
         refuse(condition, "option threads is not a number from 1 to 1024", "write threads=4, or leave it out");
+        return;
+    }
+    if (!check_spin(config)) {
+        refuse(condition, "option spin is not a number of microseconds from 0 to 1000000",
+               "write spin=1000, or leave it out");
         return;
     }
     if (!read_memory(config, target)) {
@@ -307,7 +323,7 @@ static const tort_kernel *const kernels[] = {
 };
 // clang-format on
 
-static const char *const option_keys[] = {"threads", "isa", "mem_limit", NULL};
+static const char *const option_keys[] = {"threads", "spin", "isa", "mem_limit", NULL};
 
 const tort_provider tort_provider_cpu = {
     .abi = TORT_PROVIDER_ABI,

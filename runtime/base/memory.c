@@ -2,16 +2,32 @@
  *
  * Sizes travel with every free because the hook wants them; whoever allocates keeps the size. Nothing here knows of
  * models or tensors. */
+#define _DEFAULT_SOURCE /* madvise */
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "runtime/base/error.h"
 #include "runtime/base/memory.h"
 
 /* ---- the environment --------------------------------------------------------------------------------------------- */
+
+#define LARGE_PAGE ((size_t)2 << 20)
+#define LARGE_BLOCK (2 * LARGE_PAGE) /* from here on a block lies on large pages, where the system gives them */
+
+/* Weights and arenas are written once from end to end, and to fault in pages of 4 KiB takes longer than to write them.
+ * The last part stays on small pages, so that no block takes more memory than it has bytes. */
+static void *alloc_large(size_t size) {
+    void *block;
+    if (posix_memalign(&block, LARGE_PAGE, size)) return NULL;
+#ifdef MADV_HUGEPAGE
+    madvise(block, size / LARGE_PAGE * LARGE_PAGE, MADV_HUGEPAGE); /* where it fails the block is as good as any */
+#endif
+    return block;
+}
 
 static void *default_alloc(void *ud, void *ptr, size_t old_size, size_t new_size) {
     (void)ud;
@@ -20,7 +36,7 @@ static void *default_alloc(void *ud, void *ptr, size_t old_size, size_t new_size
         free(ptr);
         return NULL;
     }
-    return realloc(ptr, new_size);
+    return !ptr && new_size >= LARGE_BLOCK ? alloc_large(new_size) : realloc(ptr, new_size);
 }
 
 tort_env tort_env_complete(const tort_env *env) {

@@ -1,23 +1,24 @@
 /* threads.c - the pool behind the default parallel_for; threads.h says what it promises.
  *
- * One job at a time: `busy` is taken by the caller whose job it is. A worker waits for the number of its jobs to
- * change, does the part that carries its index, and counts itself out. Between the steps of a run the next job is
- * microseconds away, and to be woken takes longer than that: so who waits looks for a moment before it sleeps. */
+ * One job at a time: `busy` is taken by the caller whose job it is. A job is handed over by one word, `offer`, which
+ * has the number of the job and how many of its parts are left. Who changes that word from n parts to n - 1 has a part,
+ * and with it the job, which stays as it is until all its parts are counted out: so there is no lock on the way. Only
+ * who sleeps is woken under the lock. */
+#define _DEFAULT_SOURCE /* clock_gettime beside what unistd.h has */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "runtime/base/threads.h"
 
-#define LOOKS 2000 /* before sleeping; some 30 microseconds */
-
-typedef struct worker {
-    pthread_t thread;
-    struct tort_pool *pool;
-    int32_t part;
-    atomic_uint_fast64_t jobs; /* given to it so far; raised under the lock, so that it does not sleep through one */
-    pthread_cond_t wake;
-} worker;
+/* Microseconds of looking before a thread sleeps. To be woken takes some 50. */
+#define IN_RUN 1000      /* a worker, while a run is under way: it may be in a long step for one thread */
+#define BETWEEN_RUNS 20  /* a worker, else: for runs that follow each other closely */
+#define FOR_WORKERS 200  /* a caller: a worker that lost its processor may need this one to go on */
+#define LOOKS 32         /* between two questions for the time */
+#define PART_BITS 16     /* of the offer; above them is the number of the job */
+#define MOST_PARTS ((1 << PART_BITS) - 1)
 
 typedef struct pool_job {
     void (*body)(void *, int64_t, int64_t);
@@ -28,15 +29,20 @@ typedef struct pool_job {
 
 struct tort_pool {
     tort_env env;
-    worker *workers;
+    pthread_t *workers;
     int32_t worker_capacity, worker_count;
-    int32_t looks; /* 0 where there are more threads than processors: looking would keep others from working */
+    int64_t spin; /* microseconds between runs */
+    bool looks;   /* false where there are more threads than processors: looking would keep others from working */
     atomic_flag busy;
-    atomic_int pending; /* workers that have not finished the job */
+    atomic_int runs;     /* under way */
+    atomic_int sleepers; /* workers */
     atomic_bool stop;
     pthread_mutex_t lock;
-    pthread_cond_t done;
-    pool_job job; /* written before the workers' `jobs` are raised, read after */
+    pthread_cond_t wake, done;
+    atomic_bool caller_sleeps;
+    _Alignas(64) atomic_uint_fast64_t offer;
+    pool_job job; /* written before it is offered; read with a part in hand */
+    _Alignas(64) atomic_int pending; /* parts that are not finished */
 };
 
 static void rest_a_moment(void) {
@@ -47,51 +53,84 @@ static void rest_a_moment(void) {
 #endif
 }
 
+static int64_t microseconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+/* ---- parts ------------------------------------------------------------------------------------------------------- */
+
 static void run_part(const pool_job *job, int32_t part) {
     int64_t size = job->count / job->parts, larger = job->count % job->parts;
     int64_t begin = size * part + (part < larger ? part : larger);
     job->body(job->arg, begin, begin + size + (part < larger ? 1 : 0));
 }
 
-static bool has_work(worker *self, uint64_t seen) {
-    return atomic_load(&self->jobs) != seen || atomic_load(&self->pool->stop);
-}
-
-static void wait_for_work(worker *self, uint64_t seen) {
-    tort_pool *pool = self->pool;
-    for (int32_t i = 0; i < pool->looks; i++) {
-        if (has_work(self, seen)) return;
-        rest_a_moment();
-    }
+/* The caller may go on, and its job be gone, as soon as the last part is counted out. */
+static void count_out(tort_pool *pool) {
+    if (atomic_fetch_sub(&pool->pending, 1) > 1 || !atomic_load(&pool->caller_sleeps)) return;
     pthread_mutex_lock(&pool->lock);
-    while (!has_work(self, seen)) pthread_cond_wait(&self->wake, &pool->lock);
+    pthread_cond_signal(&pool->done);
     pthread_mutex_unlock(&pool->lock);
 }
 
-static void wait_for_workers(tort_pool *pool) {
-    for (int32_t i = 0; i < pool->looks; i++) {
-        if (atomic_load(&pool->pending) == 0) return;
-        rest_a_moment();
+static void take_parts(tort_pool *pool) {
+    uint_fast64_t offer = atomic_load(&pool->offer);
+    while (offer & MOST_PARTS) {
+        if (!atomic_compare_exchange_weak(&pool->offer, &offer, offer - 1)) continue;
+        run_part(&pool->job, pool->job.parts - (int32_t)(offer & MOST_PARTS));
+        count_out(pool);
+        offer = atomic_load(&pool->offer);
     }
+}
+
+/* ---- workers ----------------------------------------------------------------------------------------------------- */
+
+static bool has_work(tort_pool *pool) {
+    return (atomic_load(&pool->offer) & MOST_PARTS) || atomic_load(&pool->stop);
+}
+
+static bool look_for_work(tort_pool *pool) {
+    if (!pool->looks) return has_work(pool);
+    const int64_t begin = microseconds();
+    do {
+        for (int32_t i = 0; i < LOOKS; i++) {
+            if (has_work(pool)) return true;
+            rest_a_moment();
+        }
+    } while (microseconds() - begin < (atomic_load(&pool->runs) ? IN_RUN : pool->spin));
+    return false;
+}
+
+/* Who offers a job looks at `sleepers` afterwards, who sleeps at the offer: one of both sees the other. Who is woken too
+ * late for a job looks for the next one. */
+static void wait_for_work(tort_pool *pool) {
+    if (look_for_work(pool)) return;
     pthread_mutex_lock(&pool->lock);
-    while (atomic_load(&pool->pending) > 0) pthread_cond_wait(&pool->done, &pool->lock);
+    atomic_fetch_add(&pool->sleepers, 1);
+    if (!has_work(pool)) pthread_cond_wait(&pool->wake, &pool->lock);
+    atomic_fetch_sub(&pool->sleepers, 1);
     pthread_mutex_unlock(&pool->lock);
 }
 
-/* `job` stays while it is read: the caller begins no other before every part of it is counted out. */
 static void *work(void *arg) {
-    worker *self = arg;
-    tort_pool *pool = self->pool;
-    for (uint64_t seen = 0;; seen++) {
-        wait_for_work(self, seen);
-        if (atomic_load(&pool->stop)) return NULL;
-        run_part(&pool->job, self->part);
-        if (atomic_fetch_sub(&pool->pending, 1) > 1) continue;
-        pthread_mutex_lock(&pool->lock);
-        pthread_cond_signal(&pool->done);
-        pthread_mutex_unlock(&pool->lock);
+    tort_pool *pool = arg;
+    while (!atomic_load(&pool->stop)) {
+        wait_for_work(pool);
+        take_parts(pool);
     }
+    return NULL;
 }
+
+static void wake_workers(tort_pool *pool, int32_t wanted) {
+    if (!atomic_load(&pool->sleepers)) return;
+    pthread_mutex_lock(&pool->lock);
+    for (int32_t i = 0; i < wanted && i < atomic_load(&pool->sleepers); i++) pthread_cond_signal(&pool->wake);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+/* ---- create, destroy --------------------------------------------------------------------------------------------- */
 
 static int32_t online_processors(void) {
     long online = sysconf(_SC_NPROCESSORS_ONLN);
@@ -101,35 +140,30 @@ static int32_t online_processors(void) {
 static void free_pool(tort_pool *pool) {
     tort_env env = pool->env;
     tort_free(&env, pool->workers, (size_t)pool->worker_capacity * sizeof *pool->workers);
-    tort_free(&env, pool, sizeof *pool);
+    tort_free_aligned(&env, pool, sizeof *pool);
 }
 
-tort_pool *tort_pool_create(const tort_env *env, int32_t threads) {
+tort_pool *tort_pool_create(const tort_env *env, int32_t threads, int64_t spin) {
     if (threads <= 0) threads = online_processors();
-    tort_pool *pool = tort_alloc_zero(env, 1, sizeof *pool);
+    if (threads > MOST_PARTS) threads = MOST_PARTS;
+    tort_pool *pool = tort_alloc_aligned(env, sizeof *pool);
     if (!pool) return NULL;
-    pool->env = *env;
-    pool->worker_capacity = threads - 1;
+    *pool = (tort_pool){.env = *env,
+                        .worker_capacity = threads - 1,
+                        .spin = spin < 0 ? BETWEEN_RUNS : spin,
+                        .looks = threads <= online_processors(),
+                        .busy = ATOMIC_FLAG_INIT,
+                        .lock = PTHREAD_MUTEX_INITIALIZER,
+                        .wake = PTHREAD_COND_INITIALIZER,
+                        .done = PTHREAD_COND_INITIALIZER};
     pool->workers = tort_alloc_zero(env, (size_t)pool->worker_capacity, sizeof *pool->workers);
     if (!pool->workers) {
         free_pool(pool);
         return NULL;
     }
-    pool->looks = threads <= online_processors() ? LOOKS : 0;
-    atomic_flag_clear(&pool->busy);
-    pthread_mutex_init(&pool->lock, NULL);
-    pthread_cond_init(&pool->done, NULL);
-    for (int32_t i = 0; i < pool->worker_capacity; i++) {
-        worker *w = &pool->workers[i];
-        w->pool = pool;
-        w->part = i + 1;
-        pthread_cond_init(&w->wake, NULL);
-        if (pthread_create(&w->thread, NULL, work, w) != 0) {
-            pthread_cond_destroy(&w->wake);
-            break;
-        }
+    while (pool->worker_count < pool->worker_capacity &&
+           pthread_create(&pool->workers[pool->worker_count], NULL, work, pool) == 0)
         pool->worker_count++;
-    }
     return pool;
 }
 
@@ -137,13 +171,11 @@ void tort_pool_destroy(tort_pool *pool) {
     if (!pool) return;
     pthread_mutex_lock(&pool->lock);
     atomic_store(&pool->stop, true);
-    for (int32_t i = 0; i < pool->worker_count; i++) pthread_cond_signal(&pool->workers[i].wake);
+    pthread_cond_broadcast(&pool->wake);
     pthread_mutex_unlock(&pool->lock);
-    for (int32_t i = 0; i < pool->worker_count; i++) {
-        pthread_join(pool->workers[i].thread, NULL);
-        pthread_cond_destroy(&pool->workers[i].wake);
-    }
+    for (int32_t i = 0; i < pool->worker_count; i++) pthread_join(pool->workers[i], NULL);
     pthread_cond_destroy(&pool->done);
+    pthread_cond_destroy(&pool->wake);
     pthread_mutex_destroy(&pool->lock);
     free_pool(pool);
 }
@@ -152,13 +184,42 @@ int32_t tort_pool_threads(const tort_pool *pool) {
     return pool->worker_count + 1;
 }
 
-static void start_workers(tort_pool *pool, int32_t count) {
-    atomic_store(&pool->pending, count);
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
+
+void tort_pool_begin_run(tort_pool *pool) {
+    if (pool) atomic_fetch_add(&pool->runs, 1);
+}
+
+void tort_pool_end_run(tort_pool *pool) {
+    if (pool) atomic_fetch_sub(&pool->runs, 1);
+}
+
+static void offer_parts(tort_pool *pool, int32_t parts) {
+    const uint_fast64_t number = (atomic_load(&pool->offer) >> PART_BITS) + 1;
+    atomic_store(&pool->pending, parts);
+    atomic_store(&pool->offer, number << PART_BITS | (uint_fast64_t)parts);
+    wake_workers(pool, parts - 1);
+}
+
+static bool look_for_end(tort_pool *pool) {
+    if (atomic_load(&pool->pending) == 0) return true;
+    if (!pool->looks) return false;
+    const int64_t begin = microseconds();
+    do {
+        for (int32_t i = 0; i < LOOKS; i++) {
+            if (atomic_load(&pool->pending) == 0) return true;
+            rest_a_moment();
+        }
+    } while (microseconds() - begin < FOR_WORKERS);
+    return false;
+}
+
+static void wait_for_end(tort_pool *pool) {
+    if (look_for_end(pool)) return;
     pthread_mutex_lock(&pool->lock);
-    for (int32_t i = 0; i < count; i++) {
-        atomic_fetch_add(&pool->workers[i].jobs, 1);
-        pthread_cond_signal(&pool->workers[i].wake);
-    }
+    atomic_store(&pool->caller_sleeps, true);
+    while (atomic_load(&pool->pending) > 0) pthread_cond_wait(&pool->done, &pool->lock);
+    atomic_store(&pool->caller_sleeps, false);
     pthread_mutex_unlock(&pool->lock);
 }
 
@@ -172,8 +233,8 @@ void tort_pool_parallel_for(void *ud, int64_t count, int64_t grain, void (*body)
         return;
     }
     pool->job = (pool_job){body, arg, count, (int32_t)parts};
-    start_workers(pool, (int32_t)parts - 1);
-    run_part(&pool->job, 0);
-    wait_for_workers(pool);
+    offer_parts(pool, (int32_t)parts);
+    take_parts(pool);
+    wait_for_end(pool);
     atomic_flag_clear(&pool->busy);
 }

@@ -3,6 +3,7 @@
  * tort_session_create runs the planning phase from end to end; each part is a file of its own. After that a session
  * only gains plans, under its lock. Read next, in this order: chain.c lower.c fold.c place.c segment.c
  * fuse.c layout.c prepare.c plan.c; plans.c keeps the plans. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/saved/saved_format.h"
@@ -53,10 +54,11 @@ static tort_status allocate(tort_session *session, tort_error *error) {
     return tort_lower(session, error);
 }
 
-static int32_t wanted_threads(const tort_session *session) {
+/* The provider whose options say what threads there are; NULL: none computes on this processor. */
+static const tort_link *link_of_threads(const tort_session *session) {
     for (int32_t i = 0; i < session->chain_count; i++)
-        if (session->chain[i].memory == 0 && session->chain[i].condition.ready) return session->chain[i].target.threads;
-    return 1;
+        if (session->chain[i].memory == 0 && session->chain[i].condition.ready) return &session->chain[i];
+    return NULL;
 }
 
 /* A device that was described, not opened, takes no weights. */
@@ -83,7 +85,10 @@ static tort_status plan_graph(tort_lowered *lowered, tort_error *error) {
 
 static tort_status open_pool(tort_session *session, tort_error *error) {
     if (session->env.parallel_for) return TORT_OK;
-    session->pool = tort_pool_create(&session->env, wanted_threads(session));
+    const tort_link *link = link_of_threads(session);
+    const char *spin = link ? tort_provider_option_get(&link->config, "spin") : NULL;
+    session->pool =
+        tort_pool_create(&session->env, link ? link->target.threads : 1, spin ? strtol(spin, NULL, 10) : -1);
     if (!session->pool) return tort_out_of_memory(error, 0);
     session->env.parallel_for = tort_pool_parallel_for;
     session->env.parallel_ud = session->pool;

@@ -182,7 +182,9 @@ static tort_status run_main(tort_context *context, const tort_tensor *inputs, co
     if (status) return status;
     tort_text_clear(context->text);
     context->too_small = false;
+    tort_pool_begin_run(session->pool);
     status = tort_frame_run(&context->frames[0], inputs, values, outputs, error);
+    tort_pool_end_run(session->pool);
     const tort_status synced = sync_all(context, status ? NULL : error);
     atomic_store(&context->cancelled, false);
     return status ? status : synced;

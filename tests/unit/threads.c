@@ -26,7 +26,7 @@ static void assert_each_once(const marks *m, int64_t count) {
 Test(threads, every_item_is_done_once_whatever_the_counts) {
     tort_env env = tort_env_complete(NULL);
     for (int32_t threads = 1; threads <= 5; threads++) {
-        tort_pool *pool = tort_pool_create(&env, threads);
+        tort_pool *pool = tort_pool_create(&env, threads, -1);
         cr_assert_eq(tort_pool_threads(pool), threads);
         for (int64_t count = 0; count < COUNT; count += 37) {
             marks m = {0};
@@ -53,7 +53,7 @@ static void mark_nested(void *arg, int64_t begin, int64_t end) {
 
 Test(threads, a_nested_call_runs_serially) {
     tort_env env = tort_env_complete(NULL);
-    marks m = {.pool = tort_pool_create(&env, 3)};
+    marks m = {.pool = tort_pool_create(&env, 3, -1)};
     tort_pool_parallel_for(m.pool, 50, 1, mark_nested, &m);
     assert_each_once(&m, 50);
     tort_pool_destroy(m.pool);
@@ -71,7 +71,7 @@ static void *call_often(void *pool) {
 
 Test(threads, contexts_side_by_side_share_a_pool) {
     tort_env env = tort_env_complete(NULL);
-    tort_pool *pool = tort_pool_create(&env, 3);
+    tort_pool *pool = tort_pool_create(&env, 3, -1);
     pthread_t callers[4];
     for (int i = 0; i < 4; i++) pthread_create(&callers[i], NULL, call_often, pool);
     for (int i = 0; i < 4; i++) {
