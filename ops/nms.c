@@ -19,7 +19,7 @@ typedef struct nms_box {
     int64_t index;
 } nms_box;
 
-/* What the selection reads, and room for one class: `heap` and `kept` hold params.boxes entries each. */
+/* What the selection reads, and room for one class: arrays of params.boxes entries each. */
 typedef struct nms_state {
     nms_params params;
     const float *boxes, *scores;
@@ -27,7 +27,17 @@ typedef struct nms_state {
     float iou_threshold, score_threshold;
     nms_box *heap;
     int64_t *kept;
+    float *sides[5]; /* of the kept ones: x1, y1, x2, y2, area */
 } nms_state;
+
+enum { BOX_BYTES = sizeof(nms_box) + sizeof(int64_t) + 5 * sizeof(float) };
+
+static void divide_room(nms_state *state, void *room) {
+    const int64_t boxes = state->params.boxes;
+    state->heap = room;
+    state->kept = (int64_t *)(void *)(state->heap + boxes);
+    for (int32_t i = 0; i < 5; i++) state->sides[i] = (float *)(void *)(state->kept + boxes) + i * boxes;
+}
 
 /* ---- geometry ---------------------------------------------------------------------------------------------------- */
 
@@ -35,23 +45,51 @@ typedef struct nms_corners {
     float x1, y1, x2, y2; /* x1 <= x2, y1 <= y2 */
 } nms_corners;
 
+/* Unlike those of the C library they are not called. A box with NaN has no area, whatever they make of it. */
+static inline float smaller(float a, float b) {
+    return a < b ? a : b;
+}
+
+static inline float larger(float a, float b) {
+    return a > b ? a : b;
+}
+
 static nms_corners corners_of(const float *box, bool centered) {
     if (centered)
         return (nms_corners){box[0] - box[2] / 2, box[1] - box[3] / 2, box[0] + box[2] / 2, box[1] + box[3] / 2};
-    return (nms_corners){fminf(box[1], box[3]), fminf(box[0], box[2]), fmaxf(box[1], box[3]), fmaxf(box[0], box[2])};
+    return (nms_corners){smaller(box[1], box[3]), smaller(box[0], box[2]), larger(box[1], box[3]),
+                         larger(box[0], box[2])};
 }
 
-/* Is the intersection over union of two boxes above the threshold? */
-static bool overlaps(const nms_state *state, const float *boxes, int64_t i, int64_t j) {
-    nms_corners a = corners_of(boxes + 4 * i, state->params.centered);
-    nms_corners b = corners_of(boxes + 4 * j, state->params.centered);
-    float width = fminf(a.x2, b.x2) - fmaxf(a.x1, b.x1), height = fminf(a.y2, b.y2) - fmaxf(a.y1, b.y1);
-    if (!(width > 0) || !(height > 0)) return false;
-    float common = width * height;
-    float area_a = (a.x2 - a.x1) * (a.y2 - a.y1), area_b = (b.x2 - b.x1) * (b.y2 - b.y1);
-    float all = area_a + area_b - common;
-    if (!(area_a > 0) || !(area_b > 0) || !(all > 0)) return false;
-    return common / all > state->iou_threshold;
+static float area_of(nms_corners box) {
+    return (box.x2 - box.x1) * (box.y2 - box.y1);
+}
+
+/* Is the intersection over union of the box with one of the kept ones above the threshold? In blocks without a branch,
+ * so that the compiler can use vectors. */
+static bool overlaps(const nms_state *state, nms_corners a, int64_t kept) {
+    enum { BLOCK = 32 };
+    const float *x1 = state->sides[0], *y1 = state->sides[1], *x2 = state->sides[2], *y2 = state->sides[3];
+    const float *areas = state->sides[4], area = area_of(a), threshold = state->iou_threshold;
+    if (!(area > 0)) return false;
+    for (int64_t first = 0; first < kept; first += BLOCK) {
+        const int64_t last = first + BLOCK < kept ? first + BLOCK : kept;
+        int32_t any = 0;
+        for (int64_t i = first; i < last; i++) {
+            const float width = smaller(a.x2, x2[i]) - larger(a.x1, x1[i]);
+            const float height = smaller(a.y2, y2[i]) - larger(a.y1, y1[i]);
+            const float common = width * height, all = area + areas[i] - common;
+            any |= (width > 0) & (height > 0) & (areas[i] > 0) & (all > 0) & (common / all > threshold);
+        }
+        if (any) return true;
+    }
+    return false;
+}
+
+static void keep(nms_state *state, int64_t index, nms_corners box, int64_t at) {
+    const float sides[5] = {box.x1, box.y1, box.x2, box.y2, area_of(box)};
+    state->kept[at] = index;
+    for (int32_t i = 0; i < 5; i++) state->sides[i][at] = sides[i];
 }
 
 /* ---- the selection ----------------------------------------------------------------------------------------------- */
@@ -81,11 +119,11 @@ static int64_t select_class(nms_state *state, const float *boxes, const float *s
         if (scores[i] > state->score_threshold) state->heap[count++] = (nms_box){scores[i], i};
     for (int64_t at = count / 2 - 1; at >= 0; at--) sink(state->heap, count, at);
     while (count > 0 && kept < state->max_boxes) {
-        int64_t best = state->heap[0].index, i = 0;
+        const int64_t best = state->heap[0].index;
+        const nms_corners box = corners_of(boxes + 4 * best, state->params.centered);
         state->heap[0] = state->heap[--count];
         if (count > 0) sink(state->heap, count, 0);
-        while (i < kept && !overlaps(state, boxes, best, state->kept[i])) i++;
-        if (i == kept) state->kept[kept++] = best;
+        if (!overlaps(state, box, kept)) keep(state, best, box, kept++);
     }
     return kept;
 }
@@ -167,9 +205,9 @@ static tort_status infer_nms(tort_infer *infer) {
     if (live) {
         size_t count = (size_t)state.params.boxes;
         read_limits(&state, data);
-        state.heap = tort_arena_array(infer->arena, count + 1, sizeof *state.heap);
-        state.kept = tort_arena_array(infer->arena, count + 1, sizeof *state.kept);
-        if (!state.heap || !state.kept) return tort_out_of_memory(infer->error, count * sizeof *state.heap);
+        void *room = tort_arena_array(infer->arena, count + 1, BOX_BYTES);
+        if (!room) return tort_out_of_memory(infer->error, count * BOX_BYTES);
+        divide_room(&state, room);
         dims[0] = select_boxes(&state, NULL);
     } else {
         dims[0] = tort_dim_fresh(infer->dims, true);
@@ -182,7 +220,7 @@ static tort_status resolve_nms(tort_resolve *resolve) {
     nms_params *params = resolve->params;
     tort_status status = read_shapes(resolve->node, resolve->error, params);
     if (status != TORT_OK) return status;
-    if (!tort_mul_size((size_t)params->boxes, sizeof(nms_box) + sizeof(int64_t), &resolve->scratch_bytes))
+    if (!tort_mul_size((size_t)params->boxes, BOX_BYTES, &resolve->scratch_bytes))
         return tort_fail(resolve->error, TORT_E_MEMORY, "%lld boxes do not fit in memory", (long long)params->boxes);
     return TORT_OK;
 }
@@ -193,8 +231,7 @@ static tort_status nms(const tort_call *call) {
     for (int32_t i = 0; i < call->input_count; i++)
         if (tort_present(&call->inputs[i]) && tort_count(&call->inputs[i]) > 0) data[i] = call->inputs[i].data;
     read_limits(&state, data);
-    state.heap = call->scratch;
-    state.kept = (int64_t *)(void *)(state.heap + state.params.boxes);
+    divide_room(&state, call->scratch);
     if (tort_count(&call->outputs[0]) > 0) select_boxes(&state, call->outputs[0].data);
     return TORT_OK;
 }
