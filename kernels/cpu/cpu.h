@@ -70,5 +70,6 @@ extern const tort_kernel tort_cpu_trees[];
 extern const tort_kernel tort_cpu_qgemm[];
 extern const tort_kernel tort_cpu_qlinear_binary[];
 extern const tort_kernel tort_cpu_rnn[];
+extern const tort_kernel tort_cpu_grid_sample[];
 
 #endif

@@ -269,6 +269,7 @@ static const tort_kernel *const kernels[] = {
     tort_cpu_channels,
     tort_cpu_resize,
     tort_cpu_rotary,
+    tort_cpu_grid_sample,
     tort_cpu_heads,
     tort_cpu_matmul_nbits,
     tort_cpu_trees,

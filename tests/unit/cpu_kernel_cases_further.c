@@ -150,3 +150,26 @@ void make_rotary_of_microsoft(random_node *n, random_source *r) {
     n->opset = 1;
     n->tolerance = 1e-5f;
 }
+
+/* Points lie in the picture and beside it, some far away. */
+void make_grid_sample(random_node *n, random_source *r) {
+    const int64_t dims[4] = {draw(r, 1, 2), draw(r, 0, 5), draw(r, 1, 9), draw(r, 1, 20)};
+    const int64_t grid[4] = {dims[0], draw(r, 1, 9), draw(r, 1, 30), 2};
+    static const char *const paddings[] = {"zeros", "border"};
+    add_tensor(n, r, 4, dims);
+    add_tensor(n, r, 4, grid);
+    const tort_tensor *points = &n->inputs[1];
+    for (int64_t i = 0; i < tort_count(points); i++) ((float *)points->data)[i] *= chance(r, 5) ? 1e20f : 1.3f;
+    for (int32_t i = 0; i < 2; i++)
+        if (chance(r, 30)) spoil(n, r, i);
+    add_string(n, "mode", chance(r, 30) ? "nearest" : "bilinear");
+    add_string(n, "padding_mode", paddings[draw(r, 0, 1)]);
+    add_int(n, "align_corners", draw(r, 0, 1));
+    n->opset = 16;
+    n->tolerance = 1e-5f;
+}
+
+void make_grid_sample_of_microsoft(random_node *n, random_source *r) {
+    make_grid_sample(n, r);
+    n->opset = 1;
+}
