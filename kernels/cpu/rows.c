@@ -58,13 +58,26 @@ static bool is_row(const tort_norm_params *p, const int64_t *strides) {
     return true;
 }
 
-static tort_verdict claim_layer_norm(const tort_target *target, const tort_node_view *node) {
+/* The same, as far as shapes are known yet: a tensor that broadcasts to X is such a row if it has as many axes as are
+ * normalised, none of which can be repeated. */
+static bool is_row_of(const tort_node_view *node, int32_t input) {
     const tort_norm_params *p = node->params;
-    if (p->size < 1) return tort_no(TORT_NO_DYNAMIC, "", "the shape of X is not known");
+    const tort_info *x = &node->inputs[0], *row = &node->inputs[input];
+    const int64_t axis = tort_attr_int(node, "axis"), first = axis < 0 ? -axis : x->rank - axis;
+    if (p->size > 0) return is_row(p, input == 1 ? p->scale_strides : p->bias_strides);
+    if ((axis >= 0 && x->rank < 0) || row->rank != first) return false;
+    for (int32_t i = 1; i <= row->rank; i++) {
+        const bool single = x->rank >= i && x->dims[x->rank - i] == 1;
+        if (!tort_dim_known(row->dims[row->rank - i]) || (row->dims[row->rank - i] == 1 && !single)) return false;
+    }
+    return true;
+}
+
+static tort_verdict claim_layer_norm(const tort_target *target, const tort_node_view *node) {
     if (tort_has_output(node, 1) || tort_has_output(node, 2))
         return tort_no(TORT_NO_ATTR, "", "does not make Mean and InvStdDev");
-    if (!is_row(p, p->scale_strides) || (tort_has_input(node, 2) && !is_row(p, p->bias_strides)))
-        return tort_no(TORT_NO_SHAPE, "", "Scale and B must have the shape of the normalised axes");
+    if (!is_row_of(node, 1) || (tort_has_input(node, 2) && !is_row_of(node, 2)))
+        return tort_no(TORT_NO_SHAPE, "", "Scale and B must be known to have the shape of the normalised axes");
     return tort_cpu_claim_float(target, node);
 }
 
@@ -91,11 +104,9 @@ static tort_status run_layer_norm(const tort_call *call) {
 
 /* RMSNormalization has no bias, and its output has the type of the scale. */
 static tort_verdict claim_rms_norm(const tort_target *target, const tort_node_view *node) {
-    const tort_norm_params *p = node->params;
-    if (p->size < 1) return tort_no(TORT_NO_DYNAMIC, "", "the shape of X is not known");
     if (tort_has_output(node, 1)) return tort_no(TORT_NO_ATTR, "", "does not make inv_std_var");
-    if (!is_row(p, p->scale_strides))
-        return tort_no(TORT_NO_SHAPE, "", "scale must have the shape of the normalised axes");
+    if (!is_row_of(node, 1))
+        return tort_no(TORT_NO_SHAPE, "", "scale must be known to have the shape of the normalised axes");
     if (node->inputs[1].type != TORT_FLOAT)
         return tort_no(TORT_NO_TYPE, "", "is for float, the scale is %s", tort_type_name(node->inputs[1].type));
     return tort_cpu_claim_float(target, node);

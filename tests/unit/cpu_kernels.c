@@ -404,6 +404,51 @@ Test(cpu_kernels, of_halves_equal_the_plain_loops) {
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) run_half_cases(sets[i]);
 }
 
+/* What the row says of the case's node, if the first dimension of its first input is not known yet. */
+static int32_t claim_of_any_length(const kernel_case *wanted, random_node *random, const opened *cpu) {
+    tort_error error = {0};
+    tort_pass pass;
+    tort_info infos[MAX_INPUTS + 1];
+    tort_model *model = model_of(wanted->domain, wanted->op, random, &cpu->env, &error);
+    cr_assert(model, "%s", error.msg);
+    for (int32_t i = 0; i < model->graphs[0].value_count; i++) infos[i] = model->graphs[0].values[i].info;
+    infos[0].dims[0] = tort_dim_fresh(&model->dims, true);
+    cr_assert(tort_pass_init(&pass, model, &model->graphs[0], infos, &model->dims, &model->arena, &error) == 0);
+    tort_node_view view = tort_pass_view(&pass, 0);
+    size_t bytes;
+    cr_assert(tort_params_measure(&view, &model->graphs[0].nodes[0], &bytes, &error) == TORT_OK);
+    void *params = calloc(1, bytes);
+    tort_resolve resolve = {.node = &view, .params = params, .error = &error};
+    cr_assert(params && view.op->resolve(&resolve) == TORT_OK, "%s", error.msg);
+    view.params = params;
+    const int32_t code = (int32_t)find_row(wanted)->claim(&cpu->target, &view).code;
+    free(params);
+    tort_pass_free(&pass);
+    tort_model_free(model);
+    for (int32_t i = 0; i < random->input_count; i++) free(random->inputs[i].data);
+    return code;
+}
+
+Test(cpu_kernels, what_batches_may_be_of_any_length_is_claimed) {
+    static const kernel_case norm = {"", "LayerNormalization", "layer_norm_rows", NULL, NULL};
+    static const kernel_case rms = {"", "RMSNormalization", "rms_norm_rows", NULL, NULL};
+    static const kernel_case einsum = {"", "Einsum", "einsum_products", NULL, NULL};
+    const int64_t x[3] = {2, 3, 8}, one = 1, y[3] = {2, 8, 4};
+    random_source source = {1};
+    opened cpu;
+    cr_assert(open_cpu("auto", &cpu));
+    for (int32_t i = 0; i < 4; i++) {
+        random_node random = {.opset = i == 1 ? 23 : 17};
+        add_tensor(&random, &source, 3, x);
+        if (i == 2) add_string(&random, "equation", "bij,bjk->bik");
+        add_tensor(&random, &source, i == 2 ? 3 : 1, i == 2 ? y : i == 3 ? &one : x + 2);
+        const int32_t code = claim_of_any_length(i == 1 ? &rms : i == 2 ? &einsum : &norm, &random, &cpu);
+        cr_expect_eq(code, i == 3 ? TORT_NO_SHAPE : TORT_YES, "node %d", (int)i); /* 3: one scale for all */
+    }
+    tort_provider_cpu.close(cpu.device);
+    tort_pool_destroy(cpu.pool);
+}
+
 Test(cpu_kernels, every_row_has_a_case) {
     for (const tort_kernel *const *table = tort_provider_cpu.kernels; *table; table++)
         for (const tort_kernel *row = *table; row->op; row++) {
