@@ -3,21 +3,12 @@
  * RoiAlign samples each bin bilinearly on a grid and takes the mean or the maximum; CropAndResize has one sample a bin,
  * the first and last of them in the corners of the region; MaxRoiPool takes the maximum of the elements that a bin
  * covers. All compute in double and round once. */
+#include "ops/roi.h"
+
 #include "ops/extent.h"
 #include "ops/shapes.h"
 
 #include <math.h>
-
-typedef struct roi_params {
-    int64_t channels, height, width, batches, regions;
-    int64_t bins_high, bins_wide;
-    double spatial_scale;
-    double offset;          /* RoiAlign: what is taken off each corner: 0.5 or 0 */
-    bool max;               /* RoiAlign: maximum, not mean */
-    int64_t sampling_ratio; /* samples a bin and axis; 0: as many as elements */
-    bool nearest;           /* CropAndResize: the element next to a sample, not bilinear */
-    double outside;         /* CropAndResize: what a sample beyond the image is */
-} roi_params;
 
 #define MOST_SAMPLES 1024 /* that sampling_ratio may ask for */
 
@@ -70,7 +61,7 @@ static tort_status infer_crop(tort_infer *infer) {
 static tort_status resolve_roi(tort_resolve *resolve, int64_t columns) {
     const tort_info *x = &resolve->node->inputs[0], *rois = &resolve->node->inputs[1];
     const tort_info *output = &resolve->node->outputs[0];
-    roi_params *params = resolve->params;
+    tort_roi_params *params = resolve->params;
     params->spatial_scale = (double)tort_attr_float(resolve->node, "spatial_scale");
     if (!tort_shape_known(x) || !tort_shape_known(rois) || !tort_shape_known(output)) return TORT_OK;
     if (rois->dims[1] != columns)
@@ -96,7 +87,7 @@ static tort_status check_batch_indices(const tort_resolve *resolve) {
 
 static tort_status resolve_align(tort_resolve *resolve) {
     const tort_node_view *node = resolve->node;
-    roi_params *params = resolve->params;
+    tort_roi_params *params = resolve->params;
     const char *mode = tort_attr_string(node, "mode");
     /* RoiAlign-10 knows no half pixels. */
     const char *transform =
@@ -120,7 +111,7 @@ static tort_status resolve_align(tort_resolve *resolve) {
 }
 
 static tort_status resolve_crop(tort_resolve *resolve) {
-    roi_params *params = resolve->params;
+    tort_roi_params *params = resolve->params;
     const char *mode = tort_attr_string(resolve->node, "mode");
     params->nearest = strcmp(mode, "nearest") == 0;
     if (!params->nearest && strcmp(mode, "bilinear") != 0)
@@ -137,13 +128,6 @@ static tort_status resolve_pool(tort_resolve *resolve) {
 
 /* ---- RoiAlign ---------------------------------------------------------------------------------------------------- */
 
-/* A region in elements of X, with its bins and the samples of a bin. */
-typedef struct roi_region {
-    int64_t batch;
-    double x, y, bin_width, bin_height;
-    double samples_wide, samples_high; /* whole numbers */
-} roi_region;
-
 /* As float where the regions are not doubles: how many samples a bin has (its length rounded up) and which of them are
  * in the image hangs on the last bit, and torchvision and onnxruntime compute so. */
 static double as_float(tort_type type, double value) {
@@ -156,8 +140,8 @@ static int64_t region_batch(const tort_call *call, int64_t r) {
     return batch;
 }
 
-static roi_region align_region(const tort_call *call, int64_t r) {
-    const roi_params *params = call->params;
+tort_roi_region tort_roi_region_of(const tort_call *call, int64_t r) {
+    const tort_roi_params *params = call->params;
     const tort_type type = call->inputs[1].type;
     double corners[4];
     tort_load_doubles(type, call->inputs[1].data, 4 * r, 4, corners);
@@ -168,7 +152,7 @@ static roi_region align_region(const tort_call *call, int64_t r) {
         width = fmax(width, 1);
         height = fmax(height, 1);
     }
-    roi_region region = {.batch = region_batch(call, r), .x = corners[0], .y = corners[1]};
+    tort_roi_region region = {.batch = region_batch(call, r), .x = corners[0], .y = corners[1]};
     region.bin_width = as_float(type, width / (double)params->bins_wide);
     region.bin_height = as_float(type, height / (double)params->bins_high);
     region.samples_wide = region.samples_high = (double)params->sampling_ratio;
@@ -196,14 +180,8 @@ static roi_span samples_inside(double start, double bin, double samples, int64_t
     return (roi_span){first, (int64_t)fmin(last - first, 2 * (double)size + 8)}; /* so many: step is above 0.5 */
 }
 
-/* The four elements around a coordinate and their weights. */
-typedef struct roi_sample {
-    int64_t offsets[4];
-    double weights[4];
-} roi_sample;
-
 /* False: outside of the image, where all is 0. */
-static bool sample_at(const roi_params *params, double y, double x, roi_sample *sample) {
+static bool sample_at(const tort_roi_params *params, double y, double x, tort_roi_sample *sample) {
     const double high = (double)params->height, wide = (double)params->width;
     if (!(y >= -1 && y <= high && x >= -1 && x <= wide)) return false;
     y = fmin(fmax(y, 0), high - 1);
@@ -224,43 +202,59 @@ static double sample_place(tort_type type, double start, double bin, double samp
     return as_float(type, start + as_float(type, as_float(type, (index + 0.5) * bin) / samples));
 }
 
-/* One bin of one channel, whose first element is `base`. The maximum is that of the weighted elements, not of the
- * interpolated samples: so ONNX defines it. */
-static double align_bin(const tort_call *call, const roi_region *region, int64_t base, int64_t by, int64_t bx) {
-    const roi_params *params = call->params;
-    const tort_tensor *x = &call->inputs[0];
+void tort_roi_each_sample(const tort_call *call, const tort_roi_region *region, int64_t by, int64_t bx,
+                          void (*take)(void *arg, const tort_roi_sample *sample), void *arg) {
+    const tort_roi_params *params = call->params;
     const tort_type type = call->inputs[1].type;
     const double start_y = as_float(type, region->y + as_float(type, (double)by * region->bin_height));
     const double start_x = as_float(type, region->x + as_float(type, (double)bx * region->bin_width));
-    const double high = region->samples_high, wide = region->samples_wide, samples = high * wide;
+    const double high = region->samples_high, wide = region->samples_wide;
     const roi_span down = samples_inside(start_y, region->bin_height, high, params->height);
     const roi_span across = samples_inside(start_x, region->bin_width, wide, params->width);
-    double sum = 0, max = 0, seen = 0;
     for (int64_t i = 0; i < down.count; i++) {
         double at_y = sample_place(type, start_y, region->bin_height, high, down.first + (double)i);
         for (int64_t k = 0; k < across.count; k++) {
             double at_x = sample_place(type, start_x, region->bin_width, wide, across.first + (double)k);
-            roi_sample sample;
-            if (!sample_at(params, at_y, at_x, &sample)) continue;
-            for (int32_t n = 0; n < 4; n++) {
-                double value = sample.weights[n] * tort_element_at(x, base + sample.offsets[n]);
-                sum += value;
-                if ((seen == 0 && n == 0) || value > max) max = value;
-            }
-            seen++;
+            tort_roi_sample sample;
+            if (sample_at(params, at_y, at_x, &sample)) take(arg, &sample);
         }
     }
-    if (seen < samples && max < 0) max = 0; /* those outside */
-    return params->max ? max : sum / fmax(samples, 1);
+}
+
+/* What a bin of the channel whose first element is `base` comes to. */
+typedef struct roi_bin {
+    const tort_tensor *x;
+    int64_t base;
+    double sum, max, seen;
+} roi_bin;
+
+/* The maximum is that of the weighted elements, not of the interpolated samples: so ONNX defines it. */
+static void take_sample(void *arg, const tort_roi_sample *sample) {
+    roi_bin *bin = arg;
+    for (int32_t n = 0; n < 4; n++) {
+        double value = sample->weights[n] * tort_element_at(bin->x, bin->base + sample->offsets[n]);
+        bin->sum += value;
+        if ((bin->seen == 0 && n == 0) || value > bin->max) bin->max = value;
+    }
+    bin->seen++;
+}
+
+static double align_bin(const tort_call *call, const tort_roi_region *region, int64_t base, int64_t by, int64_t bx) {
+    const tort_roi_params *params = call->params;
+    const double samples = region->samples_high * region->samples_wide;
+    roi_bin bin = {.x = &call->inputs[0], .base = base};
+    tort_roi_each_sample(call, region, by, bx, take_sample, &bin);
+    if (bin.seen < samples && bin.max < 0) bin.max = 0; /* those outside */
+    return params->max ? bin.max : bin.sum / fmax(samples, 1);
 }
 
 /* Items are (region, channel). */
 static void align_items(void *arg, int64_t begin, int64_t end) {
     const tort_call *call = arg;
-    const roi_params *params = call->params;
+    const tort_roi_params *params = call->params;
     const tort_tensor *y = &call->outputs[0];
     for (int64_t item = begin; item < end; item++) {
-        roi_region region = align_region(call, item / params->channels);
+        tort_roi_region region = tort_roi_region_of(call, item / params->channels);
         int64_t channel = region.batch * params->channels + item % params->channels;
         for (int64_t bin = 0; bin < params->bins_high * params->bins_wide; bin++) {
             double value = align_bin(call, &region, channel * params->height * params->width, bin / params->bins_wide,
@@ -271,26 +265,31 @@ static void align_items(void *arg, int64_t begin, int64_t end) {
 }
 
 static tort_status check_batch(const tort_call *call, int64_t region, double batch) {
-    const roi_params *params = call->params;
+    const tort_roi_params *params = call->params;
     if (batch >= 0 && batch < (double)params->batches) return TORT_OK;
     return tort_fail(call->error, TORT_E_RUN, "region %lld is of batch %g, which is not in [0, %lld)",
                      (long long)region, batch, (long long)params->batches);
 }
 
 static tort_status check_batches(const tort_call *call) {
-    const roi_params *params = call->params;
+    const tort_roi_params *params = call->params;
     tort_status status = TORT_OK;
     for (int64_t r = 0; r < params->regions && status == TORT_OK; r++)
         status = check_batch(call, r, (double)region_batch(call, r));
     return status;
 }
 
-static tort_status roi_align(const tort_call *call) {
-    const roi_params *params = call->params;
-    if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
+tort_status tort_roi_check(const tort_call *call) {
+    const tort_roi_params *params = call->params;
     if (params->height == 0 || params->width == 0)
         return tort_fail(call->error, TORT_E_RUN, "X is an empty image: there is nothing to sample");
-    tort_status status = check_batches(call);
+    return check_batches(call);
+}
+
+static tort_status roi_align(const tort_call *call) {
+    const tort_roi_params *params = call->params;
+    if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
+    tort_status status = tort_roi_check(call);
     if (status != TORT_OK) return status;
     int64_t work = params->bins_high * params->bins_wide * 100;
     tort_parallel(call, params->regions * params->channels, work, align_items, (void *)call);
@@ -320,7 +319,7 @@ static double between_columns(const tort_tensor *x, int64_t row, double at) {
 /* The sample at (at_y, at_x) of the channel whose first element is `base`. Elements beside a whole place do not count,
  * as in sample_at they would: 0 times infinity. */
 static double crop_sample(const tort_call *call, int64_t base, double at_y, double at_x) {
-    const roi_params *params = call->params;
+    const tort_roi_params *params = call->params;
     const tort_tensor *x = &call->inputs[0];
     if (!(at_y >= 0 && at_y <= (double)(params->height - 1) && at_x >= 0 && at_x <= (double)(params->width - 1)))
         return params->outside;
@@ -333,7 +332,7 @@ static double crop_sample(const tort_call *call, int64_t base, double at_y, doub
 /* Items are (region, channel). */
 static void crop_items(void *arg, int64_t begin, int64_t end) {
     const tort_call *call = arg;
-    const roi_params *params = call->params;
+    const tort_roi_params *params = call->params;
     const tort_tensor *rois = &call->inputs[1], *y = &call->outputs[0];
     for (int64_t item = begin; item < end; item++) {
         const int64_t r = item / params->channels;
@@ -352,7 +351,7 @@ static void crop_items(void *arg, int64_t begin, int64_t end) {
 }
 
 static tort_status crop_and_resize(const tort_call *call) {
-    const roi_params *params = call->params;
+    const tort_roi_params *params = call->params;
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
     tort_status status = check_batches(call);
     if (status != TORT_OK) return status;
@@ -374,7 +373,7 @@ static void bin_range(double start, double end, int64_t i, int64_t bins, int64_t
 
 static void pool_items(void *arg, int64_t begin, int64_t end) {
     const tort_call *call = arg;
-    const roi_params *params = call->params;
+    const tort_roi_params *params = call->params;
     const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
     for (int64_t item = begin; item < end; item++) {
         double region[5];
@@ -395,7 +394,7 @@ static void pool_items(void *arg, int64_t begin, int64_t end) {
 }
 
 static tort_status max_roi_pool(const tort_call *call) {
-    const roi_params *params = call->params;
+    const tort_roi_params *params = call->params;
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
     for (int64_t r = 0; r < params->regions; r++) {
         tort_status status = check_batch(call, r, tort_element_at(&call->inputs[1], 5 * r));
@@ -408,8 +407,8 @@ static tort_status max_roi_pool(const tort_call *call) {
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-#define ALIGN 0, 0, sizeof(roi_params), infer_align, resolve_align, roi_align
-#define POOL 0, 0, sizeof(roi_params), infer_pool, resolve_pool, max_roi_pool
+#define ALIGN 0, 0, sizeof(tort_roi_params), infer_align, resolve_align, roi_align
+#define POOL 0, 0, sizeof(tort_roi_params), infer_pool, resolve_pool, max_roi_pool
 #define ALIGN_INPUTS "X:T1 rois:T1 batch_indices:T2", "Y:T1"
 #define ALIGN_ATTRIBUTES                                                                                               \
     "mode:string=avg output_height:int=1 output_width:int=1 sampling_ratio:int=0 spatial_scale:float=1"
@@ -422,7 +421,7 @@ const tort_op tort_ops_roi[] = {
     {"", "MaxRoiPool", 1, 21, "X:T rois:T", "Y:T", "T=floats", "pooled_shape:ints! spatial_scale:float=1", POOL},
     {"", "MaxRoiPool", 22, 28, "X:T rois:T", "Y:T", "T=floats13", "pooled_shape:ints! spatial_scale:float=1", POOL},
     {"com.microsoft", "CropAndResize", 1, 1, "X:T1 rois:T1 batch_indices:T2 crop_size:T2", "Y:T1", "T1=floats T2=int32",
-     "mode:string=bilinear extrapolation_value:float=0", 1u << 3, 0, sizeof(roi_params), infer_crop, resolve_crop,
+     "mode:string=bilinear extrapolation_value:float=0", 1u << 3, 0, sizeof(tort_roi_params), infer_crop, resolve_crop,
      crop_and_resize},
     {0},
 };

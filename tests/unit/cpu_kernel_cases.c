@@ -578,6 +578,7 @@ const kernel_case kernel_cases[] = {
     {"com.microsoft", "RotaryEmbedding", "rotary_rows", make_rotary_of_microsoft, NULL},
     {"", "GridSample", "grid_sample_points", make_grid_sample, NULL},
     {"com.microsoft", "GridSample", "grid_sample_points", make_grid_sample_of_microsoft, NULL},
+    {"", "RoiAlign", "roi_align_bins", make_roi_align, NULL},
     {"com.microsoft", "ConvTransposeWithDynamicPads", "conv_transpose_packed_gemm", make_dynamic_pads, NULL},
     {"com.microsoft", "FusedConv", "conv_packed_gemm", make_dense_conv, "Conv"},
     {"com.microsoft", "FusedConv", "conv_depthwise", make_depthwise_conv, "Conv"},

@@ -173,3 +173,21 @@ void make_grid_sample_of_microsoft(random_node *n, random_source *r) {
     make_grid_sample(n, r);
     n->opset = 1;
 }
+
+/* Regions lie in the picture and beside it; some are empty. */
+void make_roi_align(random_node *n, random_source *r) {
+    const int64_t dims[4] = {draw(r, 1, 2), draw(r, 1, 7), draw(r, 1, 12), draw(r, 1, 20)}, regions = draw(r, 0, 5);
+    add_tensor(n, r, 4, dims);
+    add_tensor(n, r, 2, (const int64_t[]){regions, 4});
+    float *corners = n->inputs[1].data;
+    for (int64_t i = 0; i < 4 * regions; i++) corners[i] = (float)draw(r, -16, 100) / 4;
+    add_positions(n, r, 1, &regions, dims[0] - 1);
+    add_int(n, "output_height", draw(r, 1, 4));
+    add_int(n, "output_width", draw(r, 1, 4));
+    add_int(n, "sampling_ratio", draw(r, 0, 3));
+    add_float(n, "spatial_scale", 0.5f);
+    add_string(n, "coordinate_transformation_mode", chance(r, 50) ? "half_pixel" : "output_half_pixel");
+    if (chance(r, 20)) spoil(n, r, 0);
+    n->opset = 16;
+    n->tolerance = 1e-5f;
+}
