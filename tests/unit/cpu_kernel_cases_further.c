@@ -191,3 +191,19 @@ void make_roi_align(random_node *n, random_source *r) {
     n->opset = 16;
     n->tolerance = 1e-5f;
 }
+
+/* Elements are few different numbers, so that many are equal. */
+void make_topk(random_node *n, random_source *r) {
+    const int64_t dims[3] = {draw(r, 0, 3), chance(r, 30) ? 300 : draw(r, 1, 90), draw(r, 1, 3)}, one = 1;
+    add_tensor(n, r, 3, dims);
+    for (int32_t i = 0; i < 4; i++) spoil(n, r, 0);
+    const int32_t axis = (int32_t)draw(r, 1, 2);
+    const tort_tensor *k = add_buffer(n, TORT_INT64, 1, &one);
+    ((int64_t *)k->data)[0] =
+        chance(r, 20) ? dims[axis] : draw(r, 0, chance(r, 50) ? (dims[axis] + 4) / 5 : dims[axis]);
+    n->constant[1] = true;
+    add_int(n, "axis", axis);
+    add_int(n, "largest", draw(r, 0, 1));
+    n->second_output = true;
+    n->opset = 11;
+}

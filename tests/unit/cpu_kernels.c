@@ -45,13 +45,14 @@ static bool guard_intact(const void *buffer, size_t bytes) {
     return true;
 }
 
-static void fill_call(tort_call *call, const random_node *random, tort_tensor *inputs, tort_tensor *output,
+/* outputs: two, the second of which is absent. */
+static void fill_call(tort_call *call, const random_node *random, tort_tensor *inputs, tort_tensor *outputs,
                       const opened *cpu) {
     for (int32_t i = 0; i < random->input_count; i++) inputs[i] = random->inputs[i];
     *call = (tort_call){.inputs = inputs,
-                        .outputs = output,
+                        .outputs = outputs,
                         .input_count = random->input_count,
-                        .output_count = 1,
+                        .output_count = random->second_output ? 2 : 1,
                         .device = cpu->device,
                         .env = &cpu->env};
 }
@@ -183,12 +184,12 @@ static void run_in_place(const tort_kernel *row, const opened *cpu, const tort_c
 static bool run_row(const tort_kernel *row, const random_node *random, tort_node_view *view, const opened *cpu,
                     const tort_tensor *expected, const char *label) {
     tort_error error = {0};
-    tort_tensor inputs[MAX_INPUTS], output = *expected;
+    tort_tensor inputs[MAX_INPUTS], outputs[2] = {*expected};
     tort_call call;
     size_t scratch = 0;
     tort_info infos[MAX_INPUTS];
     if (row->claim && row->claim(&cpu->target, view).code != TORT_YES) return false;
-    fill_call(&call, random, inputs, &output, cpu);
+    fill_call(&call, random, inputs, outputs, cpu);
     call.params = view->params;
     call.kernel = row;
     memcpy(infos, view->inputs, (size_t)random->input_count * sizeof *infos);
@@ -209,7 +210,7 @@ static bool run_row(const tort_kernel *row, const random_node *random, tort_node
         if (consumed >> i & 1) inputs[i].data = NULL; /* it says that it never reads it again */
     if (row->size) cr_assert(row->size(&cpu->target, view, &scratch, &error) == TORT_OK, "%s: %s", label, error.msg);
     place_inputs(row, cpu, inputs, random->input_count);
-    output.data = guarded(bytes_of(expected, writes_layout(row)));
+    outputs[0].data = guarded(bytes_of(expected, writes_layout(row)));
     call.scratch = guarded(scratch);
     call.packed = prepare.packed;
     call.prepared = prepare.prepared;
@@ -217,11 +218,11 @@ static bool run_row(const tort_kernel *row, const random_node *random, tort_node
     cr_assert(row->run(&call) == TORT_OK, "%s: %s", label, error.msg);
     cr_expect(guard_intact(call.scratch, scratch), "%s: wrote behind its scratch", label);
     if (packed) cr_expect(guard_intact(prepare.packed, packed), "%s: wrote behind its packed weights", label);
-    compare_output(row, cpu, expected, &output, random->tolerance, label);
+    compare_output(row, cpu, expected, &outputs[0], random->tolerance, label);
     run_in_place(row, cpu, &call, inputs, expected, random->tolerance, label);
     free_placed(row, inputs, random->input_count);
     if (row->release) row->release(cpu->device, &cpu->env, prepare.prepared);
-    free(output.data);
+    free(outputs[0].data);
     free(call.scratch);
     free(prepare.packed);
     return true;
@@ -292,8 +293,9 @@ static outcome run_round(const kernel_case *kernel, const tort_kernel *row, tort
         size_t bytes;
         cr_assert(tort_tensor_bytes(&expected, &bytes));
         expected.data = guarded(bytes);
+        tort_tensor outputs[2] = {expected};
         tort_call call;
-        fill_call(&call, &random, inputs, &expected, cpu);
+        fill_call(&call, &random, inputs, outputs, cpu);
         call.params = params;
         call.scratch = guarded(resolve.scratch_bytes);
         cr_assert(view.op->reference(&call) == TORT_OK);
@@ -409,7 +411,7 @@ static int32_t claim_of_any_length(const kernel_case *wanted, random_node *rando
     tort_error error = {0};
     tort_pass pass;
     tort_info infos[MAX_INPUTS + 1];
-    tort_model *model = model_of(wanted->domain, wanted->op, random, &cpu->env, &error);
+    tort_model *model = random_node_model(wanted, random, &cpu->env, &error);
     cr_assert(model, "%s", error.msg);
     for (int32_t i = 0; i < model->graphs[0].value_count; i++) infos[i] = model->graphs[0].values[i].info;
     infos[0].dims[0] = tort_dim_fresh(&model->dims, true);
@@ -425,7 +427,7 @@ static int32_t claim_of_any_length(const kernel_case *wanted, random_node *rando
     free(params);
     tort_pass_free(&pass);
     tort_model_free(model);
-    for (int32_t i = 0; i < random->input_count; i++) free(random->inputs[i].data);
+    free_random_node(random);
     return code;
 }
 
