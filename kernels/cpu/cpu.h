@@ -73,5 +73,6 @@ extern const tort_kernel tort_cpu_rnn[];
 extern const tort_kernel tort_cpu_grid_sample[];
 extern const tort_kernel tort_cpu_roi_align[];
 extern const tort_kernel tort_cpu_topk[];
+extern const tort_kernel tort_cpu_deform_conv[];
 
 #endif
