@@ -2,19 +2,12 @@
  *
  * Samples lie between elements and are interpolated linearly; what is outside the input counts as 0. One output pixel
  * at a time: a sample is read once and added to all filters of its group, in double. Read next: conv.c, sliding.h. */
+#include "ops/deform_conv.h"
 #include "ops/numeric.h"
-#include "ops/sliding.h"
 #include "ops/widen.h"
 
 #include <inttypes.h>
 #include <math.h>
-
-typedef struct deform_conv_params {
-    tort_sliding window;
-    int64_t batch, channels, filters, group, offset_group;
-} deform_conv_params;
-
-enum { INPUT_X, INPUT_W, INPUT_OFFSET, INPUT_B, INPUT_MASK, INPUT_COUNT };
 
 /* ---- infer ------------------------------------------------------------------------------------------------------- */
 
@@ -42,7 +35,7 @@ static tort_status check_moves(const tort_infer *infer, int32_t input, const cha
             positions = -1;
     }
     tort_status status = check_dim(infer, name, info, 1, positions);
-    if (!status) status = check_dim(infer, name, info, 0, tort_known_dim(&infer->node->inputs[INPUT_X], 0));
+    if (!status) status = check_dim(infer, name, info, 0, tort_known_dim(&infer->node->inputs[TORT_DEFORM_X], 0));
     for (int32_t i = 0; i < window->axes && !status; i++)
         if (tort_dim_known(out[i + 2])) status = check_dim(infer, name, info, i + 2, out[i + 2]);
     return status;
@@ -50,8 +43,8 @@ static tort_status check_moves(const tort_infer *infer, int32_t input, const cha
 
 static tort_status check_groups(const tort_infer *infer) {
     const int64_t group = tort_attr_int(infer->node, "group"), moves = tort_attr_int(infer->node, "offset_group");
-    const int64_t channels = tort_known_dim(&infer->node->inputs[INPUT_X], 1);
-    const int64_t filters = tort_known_dim(&infer->node->inputs[INPUT_W], 0);
+    const int64_t channels = tort_known_dim(&infer->node->inputs[TORT_DEFORM_X], 1);
+    const int64_t filters = tort_known_dim(&infer->node->inputs[TORT_DEFORM_W], 0);
     if (group < 1 || moves < 1 || group > INT32_MAX || moves > INT32_MAX)
         return tort_fail(infer->error, TORT_E_MODEL,
                          "attributes group and offset_group are %" PRId64 " and %" PRId64 ", expected at least 1",
@@ -64,11 +57,11 @@ static tort_status check_groups(const tort_infer *infer) {
     if (filters >= 0 && filters % group != 0)
         return tort_fail(infer->error, TORT_E_MODEL, "W has %" PRId64 " filters, not divisible into %" PRId64 " groups",
                          filters, group);
-    return check_dim(infer, "W", &infer->node->inputs[INPUT_W], 1, channels >= 0 ? channels / group : -1);
+    return check_dim(infer, "W", &infer->node->inputs[TORT_DEFORM_W], 1, channels >= 0 ? channels / group : -1);
 }
 
 static tort_status infer_deform_conv(tort_infer *infer) {
-    const tort_info *x = &infer->node->inputs[INPUT_X], *w = &infer->node->inputs[INPUT_W];
+    const tort_info *x = &infer->node->inputs[TORT_DEFORM_X], *w = &infer->node->inputs[TORT_DEFORM_W];
     const int32_t rank = x->rank >= 0 ? x->rank : w->rank;
     infer->outputs[0].type = x->type;
     if (rank < 0) return TORT_OK;
@@ -86,12 +79,13 @@ static tort_status infer_deform_conv(tort_infer *infer) {
         const tort_dim input = x->rank >= 0 ? x->dims[i + 2] : tort_dim_fresh(infer->dims, true);
         status = tort_sliding_output(infer, &window, i, input, &dims[i + 2]);
     }
-    if (!status) status = check_moves(infer, INPUT_OFFSET, "offset", window.axes, &window, dims);
-    if (!status) status = check_moves(infer, INPUT_MASK, "mask", 1, &window, dims);
-    const tort_info *b = &infer->node->inputs[INPUT_B];
-    if (!status && tort_has_input(infer->node, INPUT_B) && b->rank >= 0 && b->rank != 1)
+    if (!status) status = check_moves(infer, TORT_DEFORM_OFFSET, "offset", window.axes, &window, dims);
+    if (!status) status = check_moves(infer, TORT_DEFORM_MASK, "mask", 1, &window, dims);
+    const tort_info *b = &infer->node->inputs[TORT_DEFORM_B];
+    if (!status && tort_has_input(infer->node, TORT_DEFORM_B) && b->rank >= 0 && b->rank != 1)
         status = tort_fail(infer->error, TORT_E_MODEL, "B has rank %d, expected 1", (int)b->rank);
-    if (!status && tort_has_input(infer->node, INPUT_B)) status = check_dim(infer, "B", b, 0, tort_known_dim(w, 0));
+    if (!status && tort_has_input(infer->node, TORT_DEFORM_B))
+        status = check_dim(infer, "B", b, 0, tort_known_dim(w, 0));
     if (!status) tort_infer_shape(infer, 0, x->type, rank, dims);
     return status;
 }
@@ -99,8 +93,8 @@ static tort_status infer_deform_conv(tort_infer *infer) {
 /* ---- resolve ----------------------------------------------------------------------------------------------------- */
 
 static tort_status resolve_deform_conv(tort_resolve *resolve) {
-    deform_conv_params *p = resolve->params;
-    const tort_info *x = &resolve->node->inputs[INPUT_X], *w = &resolve->node->inputs[INPUT_W];
+    tort_deform_conv_params *p = resolve->params;
+    const tort_info *x = &resolve->node->inputs[TORT_DEFORM_X], *w = &resolve->node->inputs[TORT_DEFORM_W];
     const int32_t rank = x->rank >= 0 ? x->rank : w->rank;
     p->group = tort_attr_int(resolve->node, "group");
     p->offset_group = tort_attr_int(resolve->node, "offset_group");
@@ -112,7 +106,7 @@ static tort_status resolve_deform_conv(tort_resolve *resolve) {
     if (!status && w->rank >= 0) status = tort_sliding_kernel(&p->window, w->dims + 2, resolve->error);
     if (status) return status;
     tort_sliding_place(resolve->node, &p->window);
-    if (!tort_widen_scratch(resolve->node, INPUT_COUNT, &resolve->scratch_bytes))
+    if (!tort_widen_scratch(resolve->node, TORT_DEFORM_INPUTS, &resolve->scratch_bytes))
         return tort_out_of_memory(resolve->error, SIZE_MAX);
     return TORT_OK;
 }
@@ -120,10 +114,10 @@ static tort_status resolve_deform_conv(tort_resolve *resolve) {
 /* ---- the plain loop ---------------------------------------------------------------------------------------------- */
 
 typedef struct deform_job {
-    const deform_conv_params *params;
+    const tort_deform_conv_params *params;
     const tort_tensor *y;
     tort_type type;
-    const void *data[INPUT_COUNT];
+    const void *data[TORT_DEFORM_INPUTS];
     int64_t inputs, outputs, positions; /* elements of a channel of X and of Y, and of the kernel */
 } deform_job;
 
@@ -152,14 +146,14 @@ static double interpolate(const deform_job *job, int64_t first, const double *at
             weight *= upper ? above[i] : 1 - above[i];
             index = index * window->input[i] + position;
         }
-        if (inside && weight != 0) sum += weight * element(job, INPUT_X, first + index);
+        if (inside && weight != 0) sum += weight * element(job, TORT_DEFORM_X, first + index);
     }
     return sum;
 }
 
 /* The sample of channel c at kernel position k for the output at `out`, pixel number `pixel` of image n. */
 static double sample(const deform_job *job, int64_t n, int64_t c, int64_t k, const int64_t *out, int64_t pixel) {
-    const deform_conv_params *p = job->params;
+    const tort_deform_conv_params *p = job->params;
     const tort_sliding *window = &p->window;
     const int64_t moved = (n * p->offset_group + c / (p->channels / p->offset_group)) * job->positions + k;
     double at[TORT_MAX_SPATIAL];
@@ -168,24 +162,25 @@ static double sample(const deform_job *job, int64_t n, int64_t c, int64_t k, con
         const int64_t tap = rest % window->kernel[i];
         rest /= window->kernel[i];
         at[i] = (double)(out[i] * window->strides[i] - window->begin[i] + tap * window->dilations[i]) +
-                element(job, INPUT_OFFSET, (moved * window->axes + i) * job->outputs + pixel);
+                element(job, TORT_DEFORM_OFFSET, (moved * window->axes + i) * job->outputs + pixel);
     }
     const double value = interpolate(job, (n * p->channels + c) * job->inputs, at);
-    return job->data[INPUT_MASK] ? value * element(job, INPUT_MASK, moved * job->outputs + pixel) : value;
+    return job->data[TORT_DEFORM_MASK] ? value * element(job, TORT_DEFORM_MASK, moved * job->outputs + pixel) : value;
 }
 
 /* Filters first..last, all of one group, of one output pixel. */
 static void deform_pixel(const deform_job *job, int64_t n, int64_t pixel, const int64_t *out, int64_t first,
                          int64_t last) {
-    const deform_conv_params *p = job->params;
+    const tort_deform_conv_params *p = job->params;
     const int64_t per_group = p->channels / p->group, group = first / (p->filters / p->group);
     double acc[TORT_BLOCK];
-    for (int64_t m = first; m < last; m++) acc[m - first] = job->data[INPUT_B] ? element(job, INPUT_B, m) : 0;
+    for (int64_t m = first; m < last; m++)
+        acc[m - first] = job->data[TORT_DEFORM_B] ? element(job, TORT_DEFORM_B, m) : 0;
     for (int64_t c = 0; c < per_group; c++)
         for (int64_t k = 0; k < job->positions; k++) {
             const double value = sample(job, n, group * per_group + c, k, out, pixel);
             for (int64_t m = first; m < last; m++)
-                acc[m - first] += value * element(job, INPUT_W, (m * per_group + c) * job->positions + k);
+                acc[m - first] += value * element(job, TORT_DEFORM_W, (m * per_group + c) * job->positions + k);
         }
     for (int64_t m = first; m < last; m++)
         tort_store_doubles(job->y->type, job->y->data, (n * p->filters + m) * job->outputs + pixel, 1, &acc[m - first]);
@@ -193,7 +188,7 @@ static void deform_pixel(const deform_job *job, int64_t n, int64_t pixel, const 
 
 static void deform_pixels(void *arg, int64_t begin, int64_t end) {
     const deform_job *job = arg;
-    const deform_conv_params *p = job->params;
+    const tort_deform_conv_params *p = job->params;
     const int64_t per_group = p->filters / p->group;
     for (int64_t item = begin; item < end; item++) {
         const int64_t pixel = item % job->outputs;
@@ -211,7 +206,7 @@ static void deform_pixels(void *arg, int64_t begin, int64_t end) {
 }
 
 static tort_status run_deform_conv(const tort_call *call) {
-    const deform_conv_params *p = call->params;
+    const tort_deform_conv_params *p = call->params;
     const int32_t axes = p->window.axes;
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
     deform_job job = {.params = p, .y = &call->outputs[0], .inputs = 1, .outputs = 1, .positions = 1};
@@ -220,7 +215,7 @@ static tort_status run_deform_conv(const tort_call *call) {
         job.outputs *= p->window.output[i];
         job.positions *= p->window.kernel[i];
     }
-    tort_widen_inputs(call, INPUT_COUNT, &job.type, job.data);
+    tort_widen_inputs(call, TORT_DEFORM_INPUTS, &job.type, job.data);
     tort_parallel(call, p->batch * job.outputs, p->channels * job.positions * (p->filters / p->group + 16) + 1,
                   deform_pixels, &job);
     return TORT_OK;
@@ -231,7 +226,7 @@ static tort_status run_deform_conv(const tort_call *call) {
         .domain = "", .name = "DeformConv", .since = since_, .until = until_,                                          \
         .inputs = "X:T W:T offset:T B?:T mask?:T", .outputs = "Y:T", .types = types_,                                  \
         .attributes = "dilations:ints group:int=1 kernel_shape:ints offset_group:int=1 pads:ints strides:ints",        \
-        .params_size = sizeof(deform_conv_params), .infer = infer_deform_conv, .resolve = resolve_deform_conv,         \
+        .params_size = sizeof(tort_deform_conv_params), .infer = infer_deform_conv, .resolve = resolve_deform_conv,    \
         .reference = run_deform_conv                                                                                   \
     }
 

@@ -77,8 +77,8 @@ extern const tort_kernel tort_cpu_rnn[];
 extern const tort_kernel tort_cpu_grid_sample[];
 extern const tort_kernel tort_cpu_roi_align[];
 extern const tort_kernel tort_cpu_topk[];
-
-/* Elementwise operators, reductions, and what moves elements. */
-extern const tort_kernel tort_cpu_elements[], tort_cpu_reduce[];
+extern const tort_kernel tort_cpu_elements[];
+extern const tort_kernel tort_cpu_reduce[];
+extern const tort_kernel tort_cpu_deform_conv[];
 
 #endif

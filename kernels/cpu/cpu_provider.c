@@ -308,6 +308,7 @@ static const tort_kernel *const kernels[] = {
     tort_cpu_grid_sample,
     tort_cpu_roi_align,
     tort_cpu_topk,
+    tort_cpu_deform_conv,
     tort_cpu_heads,
     tort_cpu_matmul_nbits,
     tort_cpu_trees,

@@ -606,6 +606,7 @@ const kernel_case kernel_cases[] = {
     {"com.microsoft", "GridSample", "grid_sample_points", make_grid_sample_of_microsoft, NULL},
     {"", "RoiAlign", "roi_align_bins", make_roi_align, NULL},
     {"", "TopK", "topk_lanes", make_topk, NULL},
+    {"", "DeformConv", "deform_conv_packed_gemm", make_deform_conv, NULL},
     {"com.microsoft", "ConvTransposeWithDynamicPads", "conv_transpose_packed_gemm", make_dynamic_pads, NULL},
     {"com.microsoft", "FusedConv", "conv_packed_gemm", make_dense_conv, "Conv"},
     {"com.microsoft", "FusedConv", "conv_depthwise", make_depthwise_conv, "Conv"},

@@ -132,6 +132,7 @@ void make_grid_sample(random_node *n, random_source *r);
 void make_grid_sample_of_microsoft(random_node *n, random_source *r);
 void make_roi_align(random_node *n, random_source *r);
 void make_topk(random_node *n, random_source *r);
+void make_deform_conv(random_node *n, random_source *r);
 
 /* cpu_kernel_cases_attention.c */
 void make_onnx_attention(random_node *n, random_source *r);

@@ -207,3 +207,26 @@ void make_topk(random_node *n, random_source *r) {
     n->second_output = true;
     n->opset = 11;
 }
+
+/* Offsets are up to some elements; some samples lie beside the picture. */
+void make_deform_conv(random_node *n, random_source *r) {
+    const int64_t group = draw(r, 1, 2), moves = draw(r, 1, 2), kernel[2] = {draw(r, 1, 3), draw(r, 1, 3)};
+    const int64_t channels = group * moves * draw(r, 1, 3), batch = draw(r, 1, 2), positions = kernel[0] * kernel[1];
+    const int64_t x[4] = {batch, channels, draw(r, 3, 12), draw(r, 3, 14)};
+    const int64_t out[2] = {x[2] - kernel[0] + 1, x[3] - kernel[1] + 1}, filters = group * draw(r, 1, 20);
+    add_tensor(n, r, 4, x);
+    add_tensor(n, r, 4, (const int64_t[]){filters, channels / group, kernel[0], kernel[1]});
+    add_tensor(n, r, 4, (const int64_t[]){batch, moves * positions * 2, out[0], out[1]});
+    float *offsets = n->inputs[2].data;
+    for (int64_t i = 0; i < tort_count(&n->inputs[2]); i++) offsets[i] *= chance(r, 10) ? 20 : 2;
+    if (chance(r, 50))
+        add_tensor(n, r, 1, &filters);
+    else
+        n->input_count++;
+    if (chance(r, 50)) add_tensor(n, r, 4, (const int64_t[]){batch, moves * positions, out[0], out[1]});
+    if (chance(r, 20)) spoil(n, r, chance(r, 50) ? 0 : 2);
+    add_int(n, "group", group);
+    add_int(n, "offset_group", moves);
+    n->opset = 19;
+    n->tolerance = 1e-4f;
+}

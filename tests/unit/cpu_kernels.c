@@ -436,7 +436,7 @@ static int32_t claim_of_any_length(const kernel_case *wanted, random_node *rando
     free(params);
     tort_pass_free(&pass);
     tort_model_free(model);
-    for (int32_t i = 0; i < random->input_count; i++) free(random->inputs[i].data);
+    free_random_node(random);
     return code;
 }
 
