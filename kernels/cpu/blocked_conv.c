@@ -386,7 +386,14 @@ static void make_row(const conv_job *job, const filters *f, tort_blocked_tile *t
     }
 }
 
-/* All rows of a band for a tile of filters, then the rest of the epilogue while they are near. */
+/* The rest of the epilogue, while a row is in the first cache. */
+static void finish_row(const conv_job *job, const filters *f, float *y, int64_t pixels) {
+    for (int64_t block = 0; job->finish && block < f->blocks; block++)
+        job->simd->finish(&job->params->epilogue, NULL, y + block * job->shape.outputs * TORT_LANES,
+                          pixels * TORT_LANES);
+}
+
+/* All rows of a band for a tile of filters. */
 static void make_band(const conv_job *job, const band *b, const filters *f) {
     const tort_blocked_shape *s = &job->shape;
     const int64_t blocks = tort_blocks(job->params->filters), first = b->row * job->row_length;
@@ -402,13 +409,14 @@ static void make_band(const conv_job *job, const band *b, const filters *f) {
                               .blocks = (int32_t)f->blocks,
                               .bounds = job->bounds};
     for (int64_t row = 0, done = 0; done < made; row++, done += job->row_length) {
+        float *y = job->y + at + done * TORT_LANES;
+        const int64_t pixels = least(job->row_length, made - done);
         tile.x = b->x + row * b->row_step;
-        tile.y = job->y + at + done * TORT_LANES;
-        tile.add = job->residual ? job->residual + at + done * TORT_LANES : NULL;
-        make_row(job, f, &tile, least(job->row_length, made - done));
+        tile.y = y;
+        tile.add = job->residual ? job->residual + (y - job->y) : NULL;
+        make_row(job, f, &tile, pixels);
+        finish_row(job, f, y, pixels);
     }
-    for (int64_t block = 0; job->finish && block < f->blocks; block++)
-        job->simd->finish(&job->params->epilogue, NULL, job->y + at + block * tile.y_block, made * TORT_LANES);
 }
 
 /* The next band from row `at` of all images on, at most to `last`; false: there is none. */

@@ -229,27 +229,38 @@ static void multiply(const winograd_job *job, int64_t count, const float *v, con
     }
 }
 
+/* Tiles first .. first+count of a row of tiles, of one block. m: the products of the first. */
+static void put_outputs(const winograd_job *job, const place *at, int64_t count, int64_t block, int64_t step,
+                        const float *m) {
+    const int64_t y = (((at->n * job->filter_blocks + block) * job->height + at->row) * job->width + at->column) *
+                      TORT_LANES;
+    tort_winograd_output o = {.m = m,
+                              .step = step,
+                              .bias = job->bias + block * TORT_LANES,
+                              .pitch = job->width * TORT_LANES,
+                              .rows = least(OUTPUT, job->height - at->row),
+                              .bounds = job->bounds};
+    const int64_t columns = least(count * OUTPUT, job->width - at->column);
+    for (int64_t t = 0; t < count; t++, o.m += TORT_LANES) {
+        const int64_t to = y + t * OUTPUT * TORT_LANES;
+        o.columns = least(OUTPUT, columns - t * OUTPUT);
+        o.y = job->y + to;
+        o.add = job->residual ? job->residual + to : NULL;
+        job->simd->winograd_output(&o);
+    }
+    for (int64_t i = 0; job->finish && i < o.rows; i++)
+        job->simd->finish(&job->params->epilogue, NULL, job->y + y + i * o.pitch, columns * TORT_LANES);
+}
+
 static void transform_outputs(const winograd_job *job, int64_t first, int64_t count, int64_t block, int32_t blocks,
                               const float *m) {
-    tort_winograd_output o = {.step = blocks * job->chunk * TORT_LANES,
-                              .pitch = job->width * TORT_LANES,
-                              .bounds = job->bounds};
-    for (int64_t t = 0; t < count; t++) {
+    int64_t row; /* tiles that lie in one row */
+    for (int64_t t = 0; t < count; t += row) {
         const place at = place_of(job, first + t);
-        o.rows = least(OUTPUT, job->height - at.row);
-        o.columns = least(OUTPUT, job->width - at.column);
-        for (int64_t b = 0; b < blocks; b++) {
-            const int64_t y = (((at.n * job->filter_blocks + block + b) * job->height + at.row) * job->width +
-                               at.column) *
-                              TORT_LANES;
-            o.m = m + (b * job->chunk + t) * TORT_LANES;
-            o.bias = job->bias + (block + b) * TORT_LANES;
-            o.y = job->y + y;
-            o.add = job->residual ? job->residual + y : NULL;
-            job->simd->winograd_output(&o);
-            for (int64_t i = 0; job->finish && i < o.rows; i++)
-                job->simd->finish(&job->params->epilogue, NULL, o.y + i * o.pitch, o.columns * TORT_LANES);
-        }
+        row = least(count - t, job->across - at.column / OUTPUT);
+        for (int64_t b = 0; b < blocks; b++)
+            put_outputs(job, &at, row, block + b, blocks * job->chunk * TORT_LANES,
+                        m + (b * job->chunk + t) * TORT_LANES);
     }
 }
 
