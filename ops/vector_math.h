@@ -45,6 +45,21 @@ TORT_INLINE float tort_expf(float x) {
     return p * first * second;
 }
 
+/* e^x for x <= 0, within 1.5 ulp; 0 where that is no normal number, below -87.336: so 2^n is a single factor. */
+TORT_INLINE float tort_exp_downf(float x) {
+    const float round = 0x1.8p23f; /* as in tort_expf */
+    float shifted = x * 0x1.715476p0f + round, n = shifted - round;
+    float r = (x - n * 0x1.62e4p-1f) - n * 0x1.7f7d1cp-20f;
+    float p = 0.001394121425f;
+    p = p * r + 0.008363235074f;
+    p = p * r + 0.04166637413f;
+    p = p * r + 0.166665766464f;
+    p = p * r + 0.500000002709f;
+    p = (p * r) * r + r + 1.0f;
+    float power = tort_float_of_bits((tort_bits_of_float(shifted) << 23) + 0x3f800000u);
+    return x < -87.33654f ? 0.0f : p * power;
+}
+
 /* e^x - 1, within 5 ulp: without cancellation near 0. */
 TORT_INLINE float tort_expm1f(float x) {
     float p = 0.001394121425f;
@@ -99,13 +114,13 @@ TORT_INLINE float tort_tanhf(float x) {
     p = p * z + 0.133314912485f;
     p = p * z - 0.333332839236f;
     float small = x + x * z * p;
-    float large = 1.0f - 2.0f / (tort_expf(2.0f * (a > 10.0f ? 10.0f : a)) + 1.0f);
+    float e = tort_exp_downf(-2.0f * a), large = 1.0f - 2.0f * e / (1.0f + e);
     return a < 0.625f ? small : copysignf(large, x);
 }
 
-/* 1 / (1 + e^-x), within 3 ulp; e^-|x| cannot overflow. */
+/* 1 / (1 + e^-x), within 3 ulp; 0 below -87.336. e^-|x| cannot overflow. */
 TORT_INLINE float tort_sigmoidf(float x) {
-    float e = tort_expf(-fabsf(x));
+    float e = tort_exp_downf(-fabsf(x));
     return (x < 0.0f ? e : 1.0f) / (1.0f + e);
 }
 
@@ -129,7 +144,7 @@ TORT_INLINE float tort_erff(float x) {
     q = q * a + 6.333866465686e-01f;
     q = q * a + 1.129495159055f;
     q = q * a - 1.705520293085e-04f;
-    float large = 1.0f - tort_expf(-q);
+    float large = 1.0f - tort_exp_downf(-q);
     return a < 0.9f ? small : copysignf(large, x);
 }
 
