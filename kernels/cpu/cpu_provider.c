@@ -3,10 +3,9 @@
  *
  * Fast rows stand first; the last table has one row for any operator, which runs the plain loop of ops/. So this
  * provider claims every operator that has a plain loop, and the report names the fast rows that refused.
- * Options: threads=N, spin=MICROSECONDS, isa=auto|v2|v3|v3_vnni|v4|v4_vnni|neon|neon_dot|plain, mem_limit=SIZE. It must not know files,
- * models or other providers. Read next: conv.c for a family with packed weights, simd/gemm.c for the inner loops. */
- * Options: threads=N, spin=MICROSECONDS, isa=v2|v3|v4|neon|plain|auto, mem_limit=SIZE. It must not know files, models
- * or other providers. Read next: conv.c for a family with packed weights, simd/gemm.c for the inner loops. */
+ * Options: threads=N, spin=MICROSECONDS, isa=auto|v2|v3|v3_vnni|v4|v4_vnni|neon|neon_dot|plain, mem_limit=SIZE. It must
+ * not know files, models or other providers. Read next: conv.c for a family with packed weights, simd/gemm.c for the
+ * inner loops. */
 #include "kernels/cpu/blocked.h"
 #include "kernels/cpu/widened.h"
 
