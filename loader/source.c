@@ -142,6 +142,10 @@ uint64_t tort_source_size(const tort_source *source) {
     return source->size;
 }
 
+bool tort_source_is_ours(const tort_source *source) {
+    return is_file(source) || (!source->reader.read && !source->options.external);
+}
+
 const void *tort_source_buffer(const tort_source *source) {
     return source->buffer;
 }

@@ -28,7 +28,8 @@ void tort_source_close(void *source); /* NULL is allowed */
 
 const tort_load_options *tort_source_options(const tort_source *source); /* the copy, complete */
 uint64_t tort_source_size(const tort_source *source);                    /* of file 0 */
-const void *tort_source_buffer(const tort_source *source);               /* of file 0; NULL if it is not in memory */
+bool tort_source_is_ours(const tort_source *source);       /* no function of the application is called to read it */
+const void *tort_source_buffer(const tort_source *source); /* of file 0; NULL if it is not in memory */
 
 /* Gives the number of an external file, and makes sure that it may be read (see external_data.h) and that it has
  * `length` bytes at `offset`. */

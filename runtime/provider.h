@@ -284,6 +284,9 @@ typedef struct tort_provider {
     /* Measures what its kernels could do at most, in some tenths of a second, on the threads of env; *peak comes as 0,
      * and what cannot be told stays so. NULL: nothing can. */
     void (*peak)(void *device, const tort_env *env, struct tort_peak *peak);
+    /* Its kernels may prepare on several threads at once, each for another node. What they allocate there is of an
+     * allocator that allows it. */
+    bool prepares_in_parallel;
 } tort_provider;
 
 /* Does the row run the operator's plain loop? Not in the memory of a device, even where the row of a described one has

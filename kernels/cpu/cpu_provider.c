@@ -3,8 +3,9 @@
  *
  * Fast rows stand first; the last table has one row for any operator, which runs the plain loop of ops/. So this
  * provider claims every operator that has a plain loop, and the report names the fast rows that refused.
- * Options: threads=N, spin=MICROSECONDS, isa=auto|v2|v3|v3_vnni|v4|v4_vnni|neon|neon_dot|plain, mem_limit=SIZE. It must not know files,
- * models or other providers. Read next: conv.c for a family with packed weights, simd/gemm.c for the inner loops. */
+ * Options: threads=N, spin=MICROSECONDS, isa=auto|v2|v3|v3_vnni|v4|v4_vnni|neon|neon_dot|plain, mem_limit=SIZE. It must
+ * not know files, models or other providers. Read next: conv.c for a family with packed weights, simd/gemm.c for the
+ * inner loops. */
 #include "kernels/cpu/blocked.h"
 #include "kernels/cpu/widened.h"
 
@@ -20,7 +21,7 @@
 #endif
 
 #define MAX_THREADS 1024
-#define MAX_SPIN 1000000 /* microseconds */
+#define MAX_SPIN 1000000                /* microseconds */
 #define MOST_VALUES ((uint64_t)8 << 30) /* bytes that values may take where no mem_limit says otherwise */
 
 /* ---- instruction sets -------------------------------------------------------------------------------------------- */
@@ -340,4 +341,5 @@ const tort_provider tort_provider_cpu = {
     .close = cpu_close,
     .peak = tort_cpu_peak,
     .widening = &tort_cpu_widening,
+    .prepares_in_parallel = true,
 };

@@ -47,6 +47,10 @@ tort_env tort_env_complete(const tort_env *env) {
     return complete;
 }
 
+bool tort_env_is_default(const tort_env *env) {
+    return env->alloc == default_alloc;
+}
+
 tort_status tort_check_struct_size(size_t struct_size, const char *what, tort_error *error) {
     if (struct_size) return TORT_OK;
     return tort_fail(error, TORT_E_USAGE, "%s has struct_size 0: set it to sizeof(%s), or all of it would be ignored",

@@ -18,6 +18,8 @@ extern "C" {
 /* The environment with the default allocator filled in; parallel_for stays NULL where the application gave none: a
  * session puts its pool there. */
 tort_env tort_env_complete(const tort_env *env);
+/* Does it allocate as the library does by itself, from any number of threads at once? */
+bool tort_env_is_default(const tort_env *env);
 /* A size that the caller forgot to set would drop all that it asked for. TORT_E_USAGE naming `what`. */
 tort_status tort_check_struct_size(size_t struct_size, const char *what, tort_error *error);
 

@@ -13,11 +13,11 @@
 #include "runtime/base/threads.h"
 
 /* Microseconds of looking before a thread sleeps. To be woken takes some 50. */
-#define IN_RUN 1000      /* a worker, while a run is under way: it may be in a long step for one thread */
-#define BETWEEN_RUNS 20  /* a worker, else: for runs that follow each other closely */
-#define FOR_WORKERS 200  /* a caller: a worker that lost its processor may need this one to go on */
-#define LOOKS 32         /* between two questions for the time */
-#define PART_BITS 16     /* of the offer; above them is the number of the job */
+#define IN_RUN 1000     /* a worker, while a run is under way: it may be in a long step for one thread */
+#define BETWEEN_RUNS 20 /* a worker, else: for runs that follow each other closely */
+#define FOR_WORKERS 200 /* a caller: a worker that lost its processor may need this one to go on */
+#define LOOKS 32        /* between two questions for the time */
+#define PART_BITS 16    /* of the offer; above them is the number of the job */
 #define MOST_PARTS ((1 << PART_BITS) - 1)
 
 typedef struct pool_job {
@@ -41,7 +41,7 @@ struct tort_pool {
     pthread_cond_t wake, done;
     atomic_bool caller_sleeps;
     _Alignas(64) atomic_uint_fast64_t offer;
-    pool_job job; /* written before it is offered; read with a part in hand */
+    pool_job job;                    /* written before it is offered; read with a part in hand */
     _Alignas(64) atomic_int pending; /* parts that are not finished */
 };
 
@@ -103,8 +103,8 @@ static bool look_for_work(tort_pool *pool) {
     return false;
 }
 
-/* Who offers a job looks at `sleepers` afterwards, who sleeps at the offer: one of both sees the other. Who is woken too
- * late for a job looks for the next one. */
+/* Who offers a job looks at `sleepers` afterwards, who sleeps at the offer: one of both sees the other. Who is woken
+ * too late for a job looks for the next one. */
 static void wait_for_work(tort_pool *pool) {
     if (look_for_work(pool)) return;
     pthread_mutex_lock(&pool->lock);

@@ -182,6 +182,7 @@ struct tort_model {
     const void *(*source_view)(void *ud, int32_t file, uint64_t offset, uint64_t length);
     void (*source_close)(void *ud);
     void *source_ud;
+    bool source_is_ours; /* no function of the application reads: the source serves several threads at any time */
 };
 
 /* ---- building, for loader/ and tests ----------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #include "runtime/graph/weights.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "runtime/base/varints.h"
@@ -17,19 +18,21 @@ typedef struct weight_home {
     int32_t holds;
 } weight_home;
 
+enum { LOCKS = 16 };
+
 struct tort_weight_store {
-    const tort_env *env; /* borrows the model's */
-    pthread_mutex_t lock;
+    const tort_env *env;          /* borrows the model's */
+    pthread_mutex_t locks[LOCKS]; /* a home is under one of them, so that several weights are read at once */
     weight_home *homes;
     int32_t capacity;
-    size_t resident; /* bytes of homes that can be dropped */
+    atomic_size_t resident; /* bytes of homes that can be dropped */
 };
 
 struct tort_weight_store *tort_weight_store_new(const tort_env *env) {
     struct tort_weight_store *store = tort_alloc_zero(env, 1, sizeof *store);
     if (!store) return NULL;
     store->env = env;
-    pthread_mutex_init(&store->lock, NULL);
+    for (int32_t i = 0; i < LOCKS; i++) pthread_mutex_init(&store->locks[i], NULL);
     return store;
 }
 
@@ -42,7 +45,7 @@ void tort_weight_store_free(struct tort_weight_store *store) {
     for (int32_t i = 0; i < store->capacity; i++) home_drop(store, &store->homes[i]);
     const tort_env *env = store->env;
     tort_free(env, store->homes, (size_t)store->capacity * sizeof *store->homes);
-    pthread_mutex_destroy(&store->lock);
+    for (int32_t i = 0; i < LOCKS; i++) pthread_mutex_destroy(&store->locks[i]);
     tort_free(env, store, sizeof *store);
 }
 
@@ -103,10 +106,7 @@ size_t tort_weight_home_bytes(const tort_model *model, int32_t index) {
 }
 
 size_t tort_weights_resident(const tort_model *model) {
-    pthread_mutex_lock(&model->store->lock);
-    const size_t resident = model->store->resident;
-    pthread_mutex_unlock(&model->store->lock);
-    return resident;
+    return atomic_load(&model->store->resident);
 }
 
 static tort_status make_resident(const tort_model *model, int32_t index, weight_home *home, tort_error *error) {
@@ -128,31 +128,33 @@ static tort_status make_resident(const tort_model *model, int32_t index, weight_
     }
     home->data = home->owned = data;
     home->owned_size = weight->bytes;
-    model->store->resident += tort_aligned_bytes(weight->bytes);
+    atomic_fetch_add(&model->store->resident, tort_aligned_bytes(weight->bytes));
     return TORT_OK;
 }
 
 tort_status tort_weight_acquire(const tort_model *model, int32_t weight, const void **data, tort_error *error) {
     struct tort_weight_store *store = model->store;
     weight_home *home = &store->homes[weight];
+    pthread_mutex_t *lock = &store->locks[weight % LOCKS];
     tort_status status = TORT_OK;
-    pthread_mutex_lock(&store->lock);
+    pthread_mutex_lock(lock);
     if (!home->data) status = make_resident(model, weight, home, error);
     if (!status) {
         home->holds++;
         *data = home->data;
     }
-    pthread_mutex_unlock(&store->lock);
+    pthread_mutex_unlock(lock);
     return status;
 }
 
 void tort_weight_release(const tort_model *model, int32_t weight) {
     struct tort_weight_store *store = model->store;
-    pthread_mutex_lock(&store->lock);
+    pthread_mutex_t *lock = &store->locks[weight % LOCKS];
     weight_home *home = &store->homes[weight];
+    pthread_mutex_lock(lock);
     if (--home->holds == 0) {
-        if (home->owned) store->resident -= tort_aligned_bytes(home->owned_size);
+        if (home->owned) atomic_fetch_sub(&store->resident, tort_aligned_bytes(home->owned_size));
         home_drop(store, home);
     }
-    pthread_mutex_unlock(&store->lock);
+    pthread_mutex_unlock(lock);
 }

@@ -156,8 +156,11 @@ static void count_small(const counter *c) {
 
 static void count_packed(tort_session *session, const tort_unit *unit) {
     const int32_t memory = unit->provider < 0 ? 0 : session->chain[unit->provider].memory;
-    if (unit->packed_bytes && !unit->mapped)
-        session->weight_bytes[memory] += memory ? unit->packed_bytes : tort_aligned_bytes(unit->packed_bytes);
+    if (!unit->packed_bytes || unit->mapped) return;
+    if (memory)
+        session->weight_bytes[memory] += unit->packed_bytes;
+    else if (!tort_add_size(session->packed_bytes, tort_packed_place(unit->packed_bytes), &session->packed_bytes))
+        session->packed_bytes = SIZE_MAX;
 }
 
 static void count_all(const counter *c) {
@@ -170,6 +173,7 @@ static void count_all(const counter *c) {
         for (int32_t i = 0; i < lowered->graph.node_count; i++) count_packed(session, &lowered->units[i]);
     }
     count_small(c);
+    if (session->packed_bytes) session->weight_bytes[0] += tort_aligned_bytes(session->packed_bytes);
     for (int32_t m = 0; m < session->memory_count; m++) session->weight_bytes[m] += session->constant_bytes[m];
 }
 

@@ -1,84 +1,8 @@
 /* prepare.c - the live part of planning: packs weights, brings constants to where they are read, fits kernels to plans.
  *
- * Weight by weight: a kernel that packs one gets its plain copy for that moment only, so no weight is held twice. What
- * some kernel still reads as it is stays: in host memory, or uploaded once to a device. It must not decide where a
- * node runs. Read next: run.c. */
-#include <stdio.h>
-#include <string.h>
-
-#include "runtime/saved/saved_format.h"
-
-/* ---- packing ----------------------------------------------------------------------------------------------------- */
-
-static tort_status hold_inputs(const tort_lowered *lowered, const tort_node *node, tort_info *inputs, bool hold,
-                               tort_error *error) {
-    for (int32_t i = 0; i < node->input_count; i++) {
-        const int32_t value = node->inputs[i];
-        if (value < 0 || !tort_is_constant(lowered, value)) continue;
-        const int32_t constant = lowered->constant_of[value];
-        if (!hold) {
-            if (inputs[i].data) tort_constant_release(lowered->session, constant);
-            continue;
-        }
-        inputs[i].data = NULL;
-        tort_status status = tort_constant_acquire(lowered->session, constant, &inputs[i].data, error);
-        if (status) return status;
-    }
-    return TORT_OK;
-}
-
-static tort_status prepare_kernel(tort_lowered *lowered, tort_unit_view *view, int32_t index, tort_error *error) {
-    tort_session *session = lowered->session;
-    tort_unit *unit = &lowered->units[index];
-    const tort_node *node = tort_unit_node(lowered, index);
-    const tort_link *link = &session->chain[unit->provider];
-    if (session->saved && unit->packed_bytes) return tort_saved_unpack(session, lowered, index, error);
-    tort_status status = TORT_OK;
-    if (unit->packed_bytes)
-        status = tort_chain_alloc(session, &session->env, link->memory, unit->packed_bytes, "packed weights",
-                                  &unit->packed, error);
-    if (status) return status;
-    /* Kernels leave gaps: in a saved plan they must not show what was in memory before. */
-    if (unit->packed && !link->memory) memset(unit->packed, 0, unit->packed_bytes);
-    tort_prepare prepare = {.node = &view->node,
-                            .target = &link->target,
-                            .device = link->device,
-                            .env = &session->env,
-                            .packed = unit->packed,
-                            .error = error};
-    status = hold_inputs(lowered, node, view->inputs, true, error);
-    const int32_t before = tort_link_enter(link);
-    if (!status) status = tort_link_noted(link, unit->kernel->prepare(&prepare));
-    tort_link_leave(link, before);
-    hold_inputs(lowered, node, view->inputs, false, NULL);
-    if (status) {
-        tort_error_at_unit(error, lowered, index);
-        if (error) error->provider = link->provider->name;
-        return status;
-    }
-    unit->prepared = prepare.prepared;
-    return TORT_OK;
-}
-
-static tort_status prepare_unit(tort_lowered *lowered, tort_pass *pass, int32_t index, tort_error *error) {
-    tort_unit_view view;
-    tort_status status = tort_unit_view_open(&view, lowered, pass, index, NULL, error);
-    if (!status) status = prepare_kernel(lowered, &view, index, error);
-    tort_unit_view_close(&view, lowered);
-    return status;
-}
-
-static tort_status prepare_units(tort_lowered *lowered, tort_error *error) {
-    tort_session *session = lowered->session;
-    tort_pass pass;
-    tort_status status = tort_lowered_pass(lowered, &pass, lowered->infos, &session->dims, &session->arena, error);
-    if (status) return status;
-    for (int32_t i = 0; !status && i < lowered->graph.node_count; i++)
-        if (lowered->units[i].provider >= 0 && lowered->units[i].kernel->prepare)
-            status = prepare_unit(lowered, &pass, i, error);
-    tort_pass_free(&pass);
-    return status;
-}
+ * What some kernel still reads as it is, after others have packed it, stays: in host memory, or uploaded once to a
+ * device. It must not decide where a node runs. Read next: pack.c, run.c. */
+#include "runtime/plan/session_state.h"
 
 /* ---- constants --------------------------------------------------------------------------------------------------- */
 
@@ -179,14 +103,14 @@ static void drop_unread(tort_session *session) {
 }
 
 static tort_status prepare_graph(tort_lowered *lowered, tort_error *error) {
-    tort_status status = prepare_units(lowered, error);
+    tort_status status = tort_pack_units(lowered, error);
     for (int32_t i = 0; !status && i < lowered->graph.node_count; i++) status = keep_inputs(lowered, i, error);
     return status ? status : keep_outputs(lowered, error);
 }
 
 tort_status tort_prepare_all(tort_session *session, tort_error *error) {
     session->uploads = tort_arena_array(&session->arena, (size_t)session->memory_count, sizeof *session->uploads);
-    tort_status status = session->uploads ? TORT_OK : tort_out_of_memory(error, 0);
+    tort_status status = session->uploads ? tort_pack_open(session, error) : tort_out_of_memory(error, 0);
     for (int32_t g = 0; !status && g < session->graph_count; g++)
         if (session->graphs[g].lowered) status = prepare_graph(&session->graphs[g], error);
     if (!status) drop_unread(session);
@@ -262,7 +186,7 @@ static void release_unit(tort_session *session, tort_unit *unit) {
     if (unit->prepared && unit->kernel->release) unit->kernel->release(link->device, &session->env, unit->prepared);
     tort_link_leave(link, before);
     unit->prepared = NULL;
-    if (unit->packed && !unit->mapped)
+    if (unit->packed && link->memory)
         tort_chain_free(session, &session->env, link->memory, unit->packed, unit->packed_bytes);
     unit->packed = NULL;
 }
@@ -273,6 +197,7 @@ void tort_release_all(tort_session *session) {
         for (int32_t i = 0; lowered->units && i < lowered->graph.node_count; i++)
             release_unit(session, &lowered->units[i]);
     }
+    tort_free_aligned(&session->env, session->packed, session->packed_bytes);
     for (int32_t i = 0; i < session->constant_count; i++) {
         tort_constant *constant = &session->constants[i];
         if (constant->held) tort_constant_release(session, i);

@@ -93,7 +93,7 @@ typedef struct tort_unit {
     size_t scratch_bytes;
     size_t packed_bytes; /* of kernel->pack_size */
     uint32_t consumed;   /* inputs that are in there */
-    void *packed;        /* owned, in the provider's memory; NULL before prepare.c */
+    void *packed;        /* in the session's block, or owned, in a device's memory; NULL before pack.c */
     bool mapped;         /* packed is where a saved plan is mapped: not owned */
     void *prepared;      /* of kernel->prepare */
     const int32_t *from; /* nodes of the model's graph that this one is made of, in order; NULL: itself alone */
@@ -229,6 +229,8 @@ struct tort_session {
     struct tort_text *text;   /* strings made while folding */
     uint64_t *weight_bytes;   /* a memory: what weights take of it, packed and as they are */
     uint64_t *constant_bytes; /* of these, what is not packed */
+    size_t packed_bytes;      /* of the block in host memory, a place for each unit that packs there */
+    void *packed;             /* that block; owned; NULL */
     tort_upload *uploads;     /* a memory */
     bool placed;              /* every node has a place: there can be plans */
     bool prepared;            /* weights are where nodes read them */
@@ -429,6 +431,12 @@ tort_status tort_check_pointers(const tort_session *session, const tort_tensor *
                                 tort_error *error);
 /* Are all inputs and outputs in host memory? */
 tort_status tort_check_unbound(const tort_session *session, tort_error *error);
+
+/* pack.c: what packed weights of this size take of the session's block; SIZE_MAX: more than there can be. Then the
+ * weights of all units of a graph, packed by their kernels. */
+size_t tort_packed_place(size_t bytes);
+tort_status tort_pack_open(tort_session *session, tort_error *error);
+tort_status tort_pack_units(tort_lowered *lowered, tort_error *error);
 
 /* Packs weights, uploads constants. */
 tort_status tort_prepare_all(tort_session *session, tort_error *error);

@@ -301,15 +301,7 @@ static bool write_providers(writer *w) {
 
 /* What weights hold of the session's own account now: packed ones in host memory, and results of folding. */
 static size_t weights_of_session(const tort_session *session) {
-    size_t bytes = 0;
-    for (int32_t g = 0; g < session->graph_count; g++) {
-        const tort_lowered *lowered = &session->graphs[g];
-        for (int32_t i = 0; i < lowered->graph.node_count; i++) {
-            const tort_unit *unit = &lowered->units[i];
-            if (unit->packed && !unit->mapped && !session->chain[unit->provider].memory)
-                bytes += tort_aligned_bytes(unit->packed_bytes);
-        }
-    }
+    size_t bytes = session->packed ? tort_aligned_bytes(session->packed_bytes) : 0;
     for (int32_t i = 0; i < session->constant_count; i++) bytes += tort_constant_bytes(&session->constants[i]);
     return bytes;
 }

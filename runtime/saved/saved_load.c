@@ -195,9 +195,8 @@ tort_status tort_saved_unpack(tort_session *session, const tort_lowered *lowered
         unit->packed = (void *)(uintptr_t)model->source_view(model->source_ud, 0, at, unit->packed_bytes);
         return TORT_OK;
     }
+    if (!link->memory) return model->source_read(model->source_ud, 0, at, unit->packed_bytes, unit->packed, error);
     tort_status status = tort_chain_alloc(session, &session->env, link->memory, unit->packed_bytes, "packed weights",
                                           &unit->packed, error);
-    if (status) return status;
-    return link->memory ? unpack_to_device(session, link, unit, at, error)
-                        : model->source_read(model->source_ud, 0, at, unit->packed_bytes, unit->packed, error);
+    return status ? status : unpack_to_device(session, link, unit, at, error);
 }

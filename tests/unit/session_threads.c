@@ -14,23 +14,31 @@
 
 enum { MOST_THREADS = 16 };
 
+enum { ITEMS = 1000 };
+
 static struct {
     pthread_mutex_t lock;
+    pthread_cond_t all;
     pthread_t seen[MOST_THREADS];
     int count;
-} met = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    int64_t items; /* that have begun */
+} met = {.lock = PTHREAD_MUTEX_INITIALIZER, .all = PTHREAD_COND_INITIALIZER};
 
+/* Threads take parts: a part that waits for all others to begin leaves each of them to another thread. */
 static void meet(void *arg, int64_t begin, int64_t end) {
-    (void)arg, (void)begin, (void)end;
+    (void)arg;
     pthread_mutex_lock(&met.lock);
     int i = 0;
     while (i < met.count && !pthread_equal(met.seen[i], pthread_self())) i++;
     if (i == met.count && met.count < MOST_THREADS) met.seen[met.count++] = pthread_self();
+    met.items += end - begin;
+    while (met.items < ITEMS) pthread_cond_wait(&met.all, &met.lock);
+    pthread_cond_broadcast(&met.all);
     pthread_mutex_unlock(&met.lock);
 }
 
 static tort_status run_counting(const tort_call *call) {
-    tort_parallel(call, 1000, 1000000, meet, NULL);
+    tort_parallel(call, ITEMS, 1000000, meet, NULL);
     memcpy(call->outputs[0].data, call->inputs[0].data, sizeof(float) * (size_t)tort_count(&call->inputs[0]));
     return TORT_OK;
 }
@@ -72,6 +80,7 @@ static int threads_met(const tort_env *env, const char *chain, tort_report_provi
     float x[4] = {1, 2, 3, 4};
     tort_tensor input = {.type = TORT_FLOAT, .rank = 1, .dims = {4}, .data = x}, output = {.data = NULL};
     met.count = 0;
+    met.items = 0;
     cr_assert_eq(tort_session_create(env, model, &options, &session, &error), TORT_OK, "%s", error.msg);
     cr_assert_eq(tort_context_create(session, &context, &error), TORT_OK, "%s", error.msg);
     cr_assert_eq(tort_context_run(context, &input, 1, &output, 1, &error), TORT_OK, "%s", error.msg);

@@ -1,7 +1,9 @@
 /* Tests of runtime/base/threads.c: parts cover the range once, nested and concurrent calls do not block. */
+#define _DEFAULT_SOURCE /* usleep */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <unistd.h>
 
 #include "runtime/base/threads.h"
 
@@ -78,6 +80,61 @@ Test(threads, contexts_side_by_side_share_a_pool) {
         void *complaint;
         pthread_join(callers[i], &complaint);
         cr_assert_null(complaint);
+    }
+    tort_pool_destroy(pool);
+}
+
+static void *run_often(void *pool) {
+    for (int i = 0; i < 100; i++) {
+        tort_pool_begin_run(pool);
+        void *complaint = call_often(pool);
+        tort_pool_end_run(pool);
+        if (complaint) return complaint;
+    }
+    return NULL;
+}
+
+/* With more threads than any machine has processors nobody looks; else who looks finds every job. */
+Test(threads, jobs_that_follow_each_other_closely_are_all_done) {
+    tort_env env = tort_env_complete(NULL);
+    const int32_t threads[] = {2, 3, 40};
+    for (int i = 0; i < 3; i++) {
+        tort_pool *pool = tort_pool_create(&env, threads[i], i == 1 ? 1000 : 0);
+        cr_assert_null(run_often(pool));
+        tort_pool_destroy(pool);
+    }
+}
+
+static void wait_for_others(void *arg, int64_t begin, int64_t end) {
+    atomic_int *begun = arg;
+    atomic_fetch_add(begun, (int)(end - begin));
+    while (atomic_load(begun) < 4) usleep(100);
+}
+
+Test(threads, workers_that_sleep_are_woken) {
+    tort_env env = tort_env_complete(NULL);
+    tort_pool *pool = tort_pool_create(&env, 4, 0);
+    for (int i = 0; i < 20; i++) {
+        atomic_int begun = 0;
+        usleep(2000); /* until they sleep */
+        tort_pool_parallel_for(pool, 4, 1, wait_for_others, &begun);
+        cr_assert_eq(begun, 4);
+    }
+    tort_pool_destroy(pool);
+}
+
+static void mark_slowly(void *arg, int64_t begin, int64_t end) {
+    if (begin > 0) usleep(2000); /* longer than the caller looks */
+    mark(arg, begin, end);
+}
+
+Test(threads, a_caller_that_sleeps_is_woken) {
+    tort_env env = tort_env_complete(NULL);
+    tort_pool *pool = tort_pool_create(&env, 2, -1);
+    for (int i = 0; i < 20; i++) {
+        marks m = {0};
+        tort_pool_parallel_for(pool, 100, 1, mark_slowly, &m);
+        assert_each_once(&m, 100);
     }
     tort_pool_destroy(pool);
 }

@@ -1,0 +1,205 @@
+/* pack.c - weights as kernels want them, packed before the first run.
+ *
+ * A kernel that packs a weight gets its plain copy for that moment only, so no weight is held twice. What is packed in
+ * host memory lies in one block, on large pages where it is large. Units are packed side by side where their provider
+ * allows it; what a unit packs depends on nothing but its weights. It must not know where a node runs. Read next:
+ * prepare.c. */
+#include <pthread.h>
+#include <string.h>
+
+#include "runtime/saved/saved_format.h"
+
+/* ---- places ------------------------------------------------------------------------------------------------------ */
+
+size_t tort_packed_place(size_t bytes) {
+    size_t place;
+    return tort_align_size(bytes, TORT_HOST_ALIGN, &place) ? place : SIZE_MAX;
+}
+
+static bool is_in_block(const tort_session *session, const tort_unit *unit) {
+    return unit->packed_bytes && !unit->mapped && unit->provider >= 0 && !session->chain[unit->provider].memory;
+}
+
+tort_status tort_pack_open(tort_session *session, tort_error *error) {
+    if (!session->packed_bytes) return TORT_OK;
+    char *place = session->packed = tort_alloc_aligned(&session->env, session->packed_bytes);
+    if (!place) return tort_out_of_memory(error, session->packed_bytes);
+    for (int32_t g = 0; g < session->graph_count; g++) {
+        const tort_lowered *lowered = &session->graphs[g];
+        for (int32_t i = 0; lowered->lowered && i < lowered->graph.node_count; i++) {
+            tort_unit *unit = &lowered->units[i];
+            if (!is_in_block(session, unit)) continue;
+            unit->packed = place;
+            place += tort_packed_place(unit->packed_bytes);
+        }
+    }
+    return TORT_OK;
+}
+
+/* ---- a unit ------------------------------------------------------------------------------------------------------ */
+
+/* Constants that are no weights of the model are counted without a lock: units side by side take turns. */
+typedef struct packing {
+    tort_lowered *lowered;
+    pthread_mutex_t lock;
+    const int32_t *units; /* those that are packed side by side */
+    int32_t count;
+    atomic_int taken;
+    int32_t failed; /* the first of the units that failed; INT32_MAX: none */
+    tort_status status;
+    tort_error *error; /* of that one; NULL */
+} packing;
+
+static tort_status acquire(packing *p, int32_t constant, const void **data, tort_error *error) {
+    pthread_mutex_t *lock = p->lowered->session->constants[constant].weight < 0 ? &p->lock : NULL;
+    if (lock) pthread_mutex_lock(lock);
+    const tort_status status = tort_constant_acquire(p->lowered->session, constant, data, error);
+    if (lock) pthread_mutex_unlock(lock);
+    return status;
+}
+
+static void release(packing *p, int32_t constant) {
+    pthread_mutex_t *lock = p->lowered->session->constants[constant].weight < 0 ? &p->lock : NULL;
+    if (lock) pthread_mutex_lock(lock);
+    tort_constant_release(p->lowered->session, constant);
+    if (lock) pthread_mutex_unlock(lock);
+}
+
+static tort_status hold_inputs(packing *p, const tort_node *node, tort_info *inputs, bool hold, tort_error *error) {
+    const tort_lowered *lowered = p->lowered;
+    for (int32_t i = 0; i < node->input_count; i++) {
+        const int32_t value = node->inputs[i];
+        if (value < 0 || !tort_is_constant(lowered, value)) continue;
+        const int32_t constant = lowered->constant_of[value];
+        if (!hold) {
+            if (inputs[i].data) release(p, constant);
+            continue;
+        }
+        inputs[i].data = NULL;
+        tort_status status = acquire(p, constant, &inputs[i].data, error);
+        if (status) return status;
+    }
+    return TORT_OK;
+}
+
+static tort_status pack_kernel(packing *p, tort_unit_view *view, int32_t index, tort_error *error) {
+    tort_lowered *lowered = p->lowered;
+    tort_session *session = lowered->session;
+    tort_unit *unit = &lowered->units[index];
+    const tort_node *node = tort_unit_node(lowered, index);
+    const tort_link *link = &session->chain[unit->provider];
+    if (session->saved && unit->packed_bytes) return tort_saved_unpack(session, lowered, index, error);
+    tort_status status = TORT_OK;
+    if (unit->packed_bytes && !unit->packed)
+        status = tort_chain_alloc(session, &session->env, link->memory, unit->packed_bytes, "packed weights",
+                                  &unit->packed, error);
+    if (status) return status;
+    /* Kernels leave gaps: in a saved plan they must not show what was in memory before. */
+    if (unit->packed && !link->memory) memset(unit->packed, 0, unit->packed_bytes);
+    tort_prepare prepare = {.node = &view->node,
+                            .target = &link->target,
+                            .device = link->device,
+                            .env = &session->env,
+                            .packed = unit->packed,
+                            .error = error};
+    status = hold_inputs(p, node, view->inputs, true, error);
+    const int32_t before = tort_link_enter(link);
+    if (!status) status = tort_link_noted(link, unit->kernel->prepare(&prepare));
+    tort_link_leave(link, before);
+    hold_inputs(p, node, view->inputs, false, NULL);
+    if (status) {
+        tort_error_at_unit(error, lowered, index);
+        if (error) error->provider = link->provider->name;
+        return status;
+    }
+    unit->prepared = prepare.prepared;
+    return TORT_OK;
+}
+
+static tort_status pack_unit(packing *p, tort_pass *pass, int32_t index, tort_error *error) {
+    tort_unit_view view;
+    tort_status status = tort_unit_view_open(&view, p->lowered, pass, index, NULL, error);
+    if (!status) status = pack_kernel(p, &view, index, error);
+    tort_unit_view_close(&view, p->lowered);
+    return status;
+}
+
+static tort_status open_pass(const packing *p, tort_pass *pass, tort_error *error) {
+    tort_session *session = p->lowered->session;
+    return tort_lowered_pass(p->lowered, pass, p->lowered->infos, &session->dims, &session->arena, error);
+}
+
+/* ---- units side by side ------------------------------------------------------------------------------------------ */
+
+static void note_failure(packing *p, int32_t index, tort_status status, const tort_error *error) {
+    pthread_mutex_lock(&p->lock);
+    if (index < p->failed) {
+        p->failed = index;
+        p->status = status;
+        if (p->error) *p->error = *error;
+    }
+    pthread_mutex_unlock(&p->lock);
+}
+
+/* Takes units one by one, the last first: weights grow towards the end of most models. The range says nothing but that
+ * another thread may help. */
+static void pack_some(void *arg, int64_t begin, int64_t end) {
+    packing *p = arg;
+    tort_error error = {.node = -1};
+    tort_pass pass;
+    (void)begin, (void)end;
+    int32_t index = p->count - 1 - atomic_fetch_add(&p->taken, 1);
+    if (index < 0) return;
+    tort_status status = open_pass(p, &pass, &error);
+    for (; !status && index >= 0; index = p->count - 1 - atomic_fetch_add(&p->taken, 1))
+        status = pack_unit(p, &pass, p->units[index], &error);
+    if (status) note_failure(p, index, status, &error);
+    tort_pass_free(&pass);
+}
+
+/* Functions of the application are called by one thread at a time while a session is made: tinyort.h says when by more.
+ */
+static bool is_side_by_side(const tort_session *session, const tort_unit *unit) {
+    const tort_model *model = session->model;
+    return session->chain[unit->provider].provider->prepares_in_parallel && !unit->segment && !session->saved &&
+           model->source_is_ours && tort_env_is_default(&model->account.inner) &&
+           tort_env_is_default(&session->account.inner);
+}
+
+static tort_status pack_side_by_side(packing *p) {
+    const tort_env *env = &p->lowered->session->env;
+    tort_pool_begin_run(p->lowered->session->pool);
+    env->parallel_for(env->parallel_ud, p->count, 1, pack_some, p);
+    tort_pool_end_run(p->lowered->session->pool);
+    return p->status;
+}
+
+static tort_status pack_all(packing *p, int32_t *side_by_side, tort_error *error) {
+    const tort_lowered *lowered = p->lowered;
+    tort_pass pass;
+    tort_status status = open_pass(p, &pass, error);
+    if (status) return status;
+    for (int32_t i = 0; !status && i < lowered->graph.node_count; i++) {
+        const tort_unit *unit = &lowered->units[i];
+        if (unit->provider < 0 || !unit->kernel->prepare) continue;
+        if (is_side_by_side(lowered->session, unit))
+            side_by_side[p->count++] = i;
+        else
+            status = pack_unit(p, &pass, i, error);
+    }
+    tort_pass_free(&pass);
+    return status || !p->count ? status : pack_side_by_side(p);
+}
+
+tort_status tort_pack_units(tort_lowered *lowered, tort_error *error) {
+    const tort_env *env = &lowered->session->env;
+    const size_t bytes = (size_t)lowered->graph.node_count * sizeof(int32_t);
+    int32_t *units = tort_alloc(env, bytes);
+    if (!units) return tort_out_of_memory(error, bytes);
+    packing p = {.lowered = lowered, .units = units, .failed = INT32_MAX, .error = error};
+    pthread_mutex_init(&p.lock, NULL);
+    const tort_status status = pack_all(&p, units, error);
+    pthread_mutex_destroy(&p.lock);
+    tort_free(env, units, bytes);
+    return status;
+}
