@@ -51,12 +51,9 @@ static float finished(const reduce_job *job, double value) {
 static void fold_narrow(const reduce_job *job, double *into, const float *x, int64_t stride, int64_t rows,
                         int64_t count) {
     enum { ROWS = 8 };
-    float buffer[ROWS][TORT_FOLD_CHUNK];
-    double results[TORT_FOLD_CHUNK];
-    for (int32_t i = 0; i < TORT_FOLD_CHUNK; i++) {
-        results[i] = i < count ? into[i] : 0;
-        for (int32_t k = 0; k < ROWS; k++) buffer[k][i] = 0;
-    }
+    float buffer[ROWS][TORT_FOLD_CHUNK] = {{0}};
+    double results[TORT_FOLD_CHUNK] = {0};
+    memcpy(results, into, (size_t)count * sizeof(double));
     for (int64_t row = 0; row < rows; row += ROWS) {
         const int64_t some = rows - row < ROWS ? rows - row : ROWS;
         for (int64_t k = 0; k < some; k++) memcpy(buffer[k], x + (row + k) * stride, (size_t)count * sizeof(float));
@@ -65,24 +62,60 @@ static void fold_narrow(const reduce_job *job, double *into, const float *x, int
     memcpy(into, results, (size_t)count * sizeof(double));
 }
 
+/* The last chunk overlaps the one before it. */
 static void fold_columns(const reduce_job *job, double *into, const float *x, int64_t stride, int64_t rows,
                          int64_t count) {
-    const int64_t rest = count % TORT_FOLD_CHUNK, whole = count - rest;
-    if (whole) job->fold(into, x, stride, rows, whole / TORT_FOLD_CHUNK);
-    if (rest) fold_narrow(job, into + whole, x + whole, stride, rows, rest);
+    const int64_t rest = count % TORT_FOLD_CHUNK, back = count - TORT_FOLD_CHUNK;
+    double results[TORT_FOLD_CHUNK];
+    if (back < 0) {
+        fold_narrow(job, into, x, stride, rows, count);
+        return;
+    }
+    if (rest) memcpy(results, into + back, sizeof results);
+    job->fold(into, x, stride, rows, count / TORT_FOLD_CHUNK);
+    if (!rest) return;
+    job->fold(results, x + back, stride, rows, 1);
+    memcpy(into + count - rest, results + TORT_FOLD_CHUNK - rest, (size_t)rest * sizeof(double));
 }
 
-/* A run as rows of `width` columns, and a last row that is shorter. */
+/* What some columns come to. */
+static double join_columns(tort_fold_kind kind, double *into, int64_t width) {
+    for (int64_t half = width / 2; half > 0; half /= 2) {
+        if (kind == TORT_FOLD_LARGEST || kind == TORT_FOLD_SMALLEST)
+            for (int64_t i = 0; i < half; i++) into[i] = merged(kind, into[i], into[half + i]);
+        else
+            for (int64_t i = 0; i < half; i++) into[i] += into[half + i];
+    }
+    return into[0];
+}
+
+static double fold_few(const reduce_job *job, double so_far, const float *x, int64_t count) {
+    for (int64_t i = 0; i < count; i++) {
+        const double value = (double)x[i];
+        const double term = job->kind == TORT_FOLD_MAGNITUDES ? fabs(value)
+                            : job->kind == TORT_FOLD_SQUARES  ? value * value
+                                                              : value;
+        so_far = merged(job->kind, so_far, term);
+    }
+    return so_far;
+}
+
+/* A run as rows of `width` columns; those of the last row that are not there are 0, or an element once more. */
 static double fold_run(const reduce_job *job, double so_far, const float *x, int64_t count) {
     enum { WIDEST = 4 * TORT_FOLD_CHUNK };
-    const int64_t width = count >= 4 * WIDEST ? WIDEST : TORT_FOLD_CHUNK;
+    if (count < TORT_FOLD_CHUNK / 2) return fold_few(job, so_far, x, count);
+    const int64_t width = count >= 4 * WIDEST ? WIDEST : TORT_FOLD_CHUNK, rest = count % width;
     double into[WIDEST];
+    float last[WIDEST];
     for (int64_t i = 0; i < width; i++) into[i] = first_of(job->kind);
     job->fold(into, x, width, count / width, width / TORT_FOLD_CHUNK);
-    if (count % width) fold_columns(job, into, x + count / width * width, 0, 1, count % width);
-    for (int64_t half = width / 2; half > 0; half /= 2)
-        for (int64_t i = 0; i < half; i++) into[i] = merged(job->kind, into[i], into[half + i]);
-    return merged(job->kind, so_far, into[0]);
+    if (rest) {
+        const bool sums = first_of(job->kind) == 0;
+        for (int64_t i = 0; i < width; i++) last[i] = sums ? 0 : x[0];
+        memcpy(last, x + count - rest, (size_t)rest * sizeof(float));
+        job->fold(into, last, 0, 1, width / TORT_FOLD_CHUNK);
+    }
+    return merged(job->kind, so_far, join_columns(job->kind, into, width));
 }
 
 /* ---- the view ---------------------------------------------------------------------------------------------------- */

@@ -6,9 +6,6 @@
 
 #include <math.h>
 
-INLINE double sum_of(double a, double b) {
-    return a + b;
-}
 INLINE double value_of(float x) {
     return (double)x;
 }
@@ -18,38 +15,50 @@ INLINE double magnitude_of(float x) {
 INLINE double square_of(float x) {
     return (double)x * (double)x;
 }
-INLINE float itself(float x) {
-    return x;
-}
-INLINE float larger_float(float a, float b) {
-    return (a >= b) | (a != a) ? a : b;
-}
-INLINE float smaller_float(float a, float b) {
-    return (a <= b) | (a != a) ? a : b;
-}
-INLINE double larger_double(double a, double b) {
-    return (a >= b) | (a != a) ? a : b;
-}
-INLINE double smaller_double(double a, double b) {
-    return (a <= b) | (a != a) ? a : b;
-}
-
-/* `term` is made of each element; `few` joins terms, `join` what they come to with the result so far. */
-#define ROWS(name, term, few, join)                                                                                    \
+/* `term` is made of each element. */
+#define SUMS(name, term)                                                                                               \
     static void name(double *restrict into, const float *restrict x, int64_t stride, int64_t rows, int64_t chunks) {   \
         const int64_t count = chunks * TORT_FOLD_CHUNK;                                                                \
         for (; rows >= 4; rows -= 4, x += 4 * stride)                                                                  \
             for (int64_t i = 0; i < count; i++)                                                                        \
-                into[i] = join(into[i], (double)few(few(term(x[i]), term(x[stride + i])),                              \
-                                                    few(term(x[2 * stride + i]), term(x[3 * stride + i]))));           \
+                into[i] += (term(x[i]) + term(x[stride + i])) + (term(x[2 * stride + i]) + term(x[3 * stride + i]));   \
         for (; rows > 0; rows--, x += stride)                                                                          \
-            for (int64_t i = 0; i < count; i++) into[i] = join(into[i], (double)term(x[i]));                           \
+            for (int64_t i = 0; i < count; i++) into[i] += term(x[i]);                                                 \
     }
-ROWS(sum, value_of, sum_of, sum_of)
-ROWS(sum_magnitudes, magnitude_of, sum_of, sum_of)
-ROWS(sum_squares, square_of, sum_of, sum_of)
-ROWS(largest, itself, larger_float, larger_double)
-ROWS(smallest, itself, smaller_float, smaller_double)
+SUMS(sum, value_of)
+SUMS(sum_magnitudes, magnitude_of)
+SUMS(sum_squares, square_of)
+
+/* ---- extremes ---------------------------------------------------------------------------------------------------- */
+
+#define VECTORS (TORT_FOLD_CHUNK / WIDTH)
+
+/* The smallest is the largest of what is negated, NaN too: `sign` is 1 or -1. What is found is in vectors meanwhile. */
+INLINE void extremes(double *into, const float *x, int64_t stride, int64_t rows, int chunks, float sign) {
+    vector best[4 * VECTORS];
+    float found[4 * TORT_FOLD_CHUNK];
+    for (int i = 0; i < chunks * TORT_FOLD_CHUNK; i++) found[i] = sign * (float)into[i];
+    for (int v = 0; v < chunks * VECTORS; v++) best[v] = load(found + v * WIDTH);
+    for (; rows > 0; rows--, x += stride)
+        for (int v = 0; v < chunks * VECTORS; v++) best[v] = larger(best[v], broadcast(sign) * load(x + v * WIDTH));
+    for (int v = 0; v < chunks * VECTORS; v++) store(found + v * WIDTH, best[v]);
+    for (int i = 0; i < chunks * TORT_FOLD_CHUNK; i++) into[i] = (double)(sign * found[i]);
+}
+
+INLINE void all_extremes(double *into, const float *x, int64_t stride, int64_t rows, int64_t chunks, float sign) {
+    for (; chunks >= 4; chunks -= 4, into += 4 * TORT_FOLD_CHUNK, x += 4 * TORT_FOLD_CHUNK)
+        extremes(into, x, stride, rows, 4, sign);
+    for (; chunks > 0; chunks--, into += TORT_FOLD_CHUNK, x += TORT_FOLD_CHUNK)
+        extremes(into, x, stride, rows, 1, sign);
+}
+
+static void largest(double *into, const float *x, int64_t stride, int64_t rows, int64_t chunks) {
+    all_extremes(into, x, stride, rows, chunks, 1);
+}
+
+static void smallest(double *into, const float *x, int64_t stride, int64_t rows, int64_t chunks) {
+    all_extremes(into, x, stride, rows, chunks, -1);
+}
 
 const tort_fold SIMD(tort_simd_folds)[TORT_FOLD_COUNT] = {
     [TORT_FOLD_SUM] = sum,         [TORT_FOLD_MAGNITUDES] = sum_magnitudes, [TORT_FOLD_SQUARES] = sum_squares,
