@@ -38,8 +38,16 @@ const tort_kernel *row_at(int32_t index) {
     return NULL;
 }
 
+/* Its own name, or that of a row that runs it for a half type. */
+static bool is_name_of(const tort_kernel *row, const char *kernel) {
+    const tort_kernel *widening = tort_provider_cpu.widening;
+    const size_t length = strlen(row->name);
+    if (strncmp(row->name, kernel, length) != 0) return false;
+    return !kernel[length] || (widening && kernel[length] == '_' && !strcmp(kernel + length + 1, widening->name));
+}
+
 static bool is_row_of(const tort_kernel *row, const tort_report_node *node, const char *kernel) {
-    if (!kernel || strcmp(row->name, kernel) != 0) return false;
+    if (!kernel || !is_name_of(row, kernel)) return false;
     return strcmp(row->op, "*") == 0 || (strcmp(row->op, node->op) == 0 && strcmp(row->domain, node->domain) == 0);
 }
 
@@ -48,6 +56,7 @@ static void note(row_count *counts, const tort_report_node *node, int32_t set) {
         const tort_kernel *row = row_at(i);
         const bool serves = node->provider && strcmp(node->provider, "cpu") == 0 && is_row_of(row, node, node->kernel);
         counts[i].served += serves;
+        counts[i].widened += serves && strcmp(row->name, node->kernel) != 0;
         counts[i].served_by[set] += serves;
         for (int32_t v = 0; v < node->verdict_count; v++)
             if (node->verdicts[v]->code == TORT_NO_CAPABILITY && is_row_of(row, node, node->verdicts[v]->kernel))

@@ -56,11 +56,13 @@ void make_node(random_model *made, const kernel_case *kernel, random_source *ran
     tort_error error = {0};
     random_node *node = &made->node;
     const bool valid = make_random_node(kernel, node, random, env);
+    const tort_type half = chance(random, 60) ? TORT_FLOAT16 : TORT_BFLOAT16;
     const int64_t how = draw(random, 1, 100);
     if (how <= 4) empty_inputs(node, random);
     if (how > 85) spoil_inputs(node, random, strstr(kernel->op, "Conv") != NULL);
-    snprintf(made->text, sizeof made->text, "%s%s%s for %s%s", kernel->domain, *kernel->domain ? "." : "", kernel->op,
-             kernel->kernel,
+    if (chance(random, 20)) to_halves(node, half);
+    snprintf(made->text, sizeof made->text, "%s%s%s of %s for %s%s", kernel->domain, *kernel->domain ? "." : "",
+             kernel->op, tort_type_name(node->inputs[0].type), kernel->kernel,
              how <= 4   ? ", empty"
              : how > 85 ? ", not finite"
                         : "");

@@ -106,7 +106,8 @@ static void tell_rows(const shared *all) {
         printf("%-14s %-32s %-32s", *row->domain ? row->domain : "ai.onnx", row->op, row->name);
         for (int32_t set = 0; instruction_sets[set]; set++)
             printf(" %s %lld", instruction_sets[set], (long long)count->served_by[set]);
-        printf("%s\n", count->incapable && !count->served ? " (not on this processor)" : "");
+        printf(" widened %lld%s\n", (long long)count->widened,
+               count->incapable && !count->served ? " (not on this processor)" : "");
     }
 }
 

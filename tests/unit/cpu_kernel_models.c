@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ops/numeric.h"
 #include "runtime/graph/infer.h"
 #include "tests/unit/cpu_kernel_cases.h"
 
@@ -84,6 +85,23 @@ static bool fuse(const kernel_case *kernel, random_node *random, random_source *
 bool make_random_node(const kernel_case *kernel, random_node *random, random_source *source, const tort_env *env) {
     kernel->make(random, source);
     return !kernel->plain || fuse(kernel, random, source, env);
+}
+
+bool to_halves(random_node *random, tort_type half) {
+    bool any = half == TORT_FLOAT;
+    for (int32_t i = 0; i < random->input_count; i++) {
+        tort_tensor *tensor = &random->inputs[i];
+        if (tensor->type != TORT_FLOAT || half == TORT_FLOAT) continue;
+        const int64_t count = tort_count(tensor);
+        void *halves = malloc((size_t)count * sizeof(uint16_t) + 64);
+        cr_assert(halves);
+        tort_store_floats(half, halves, 0, count, tensor->data);
+        free(tensor->data);
+        tensor->data = halves;
+        tensor->type = half;
+        any = true;
+    }
+    return any;
 }
 
 tort_model *random_node_model(const kernel_case *kernel, random_node *random, const tort_env *env, tort_error *error) {

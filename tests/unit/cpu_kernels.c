@@ -233,24 +233,6 @@ static bool run_row(const tort_kernel *row, const random_node *random, tort_node
     return true;
 }
 
-/* Every input of float becomes one of a half type; TORT_FLOAT: all stays as it is. False: there is none. */
-static bool to_halves(random_node *random, tort_type half) {
-    bool any = half == TORT_FLOAT;
-    for (int32_t i = 0; i < random->input_count; i++) {
-        tort_tensor *tensor = &random->inputs[i];
-        if (tensor->type != TORT_FLOAT || half == TORT_FLOAT) continue;
-        const int64_t count = tort_count(tensor);
-        void *halves = malloc((size_t)count * sizeof(uint16_t) + 64);
-        cr_assert(halves);
-        tort_store_floats(half, halves, 0, count, tensor->data);
-        free(tensor->data);
-        tensor->data = halves;
-        tensor->type = half;
-        any = true;
-    }
-    return any;
-}
-
 /* The row, or by the provider's widening, where it refuses the types. */
 static const tort_kernel *row_for(const tort_kernel *row, const tort_node_view *view, const tort_target *target,
                                   tort_kernel *widened) {
