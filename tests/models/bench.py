@@ -1,17 +1,47 @@
 """How fast the cases of a set are in tinyort, compared with onnxruntime (compare.py --bench SECONDS). A measurement, not a test.
 
-A row for each model and number of threads: the medians of a run, the median of the ratios of pairs, and that of loading; below 1 tinyort
-is the faster one. Then, for each number of threads, the geometric mean of the ratios. FOLDER/bench/SET.json keeps the rows.
+A case whose results differ from onnxruntime's is an error, and is not timed. A row for each model and number of threads: the medians of
+a run and the median of the ratios of pairs; with the first number of threads also the ratios of loading and of the memory that a fresh
+process takes, and the shares of the machine's multiply-adds and of its memory's bytes, as `tinyort bench --profile` measures them. Below 1 tinyort is the faster,
+or smaller, one. FOLDER/bench/ keeps SET.json and, for each number of threads, a chart.
 """
 
 import json
 import math
 import pathlib
 import statistics
+import subprocess
+import sys
 
+import numpy
+
+from chart import chart
 from pairs import Ours, Theirs, in_turns, loading
 
 LONG = 1e-3  # seconds of onnxruntime: below that the clock, and the call from Python, weigh too much to name a worst
+HEAD = f"{'model':28} {'input':>16} threads   {'tinyort':>9}    {'onnxruntime':>11}  ratio loading memory  FLOP/s  bytes/s"
+
+
+def peak_memory(options, case, library):
+    """Tinyort's growth of memory, and onnxruntime's, in bytes."""
+    feeds = options.folder / "bench" / "feeds.npz"
+    numpy.savez(feeds, **case["runs"][0])
+    script = pathlib.Path(__file__).with_name("peak_memory.py")
+    return [int(subprocess.run([sys.executable, script, side, case["path"], feeds, library], capture_output=True, text=True, check=True).stdout)
+            for side in ("ours", "theirs")]
+
+
+def shares_of_peak(options, case, threads):
+    """The FLOPs of a run, as its operators ask for them, and the bytes that they read and write, over what the machine could do in its time."""
+    words = []
+    for index, (name, value) in enumerate(case["runs"][0].items()):
+        file = options.folder / "bench" / f"input_{index}.npy"
+        numpy.save(file, value)
+        words += ["--input", f"{name}={file}"]
+    command = [options.tinyort, "bench", case["path"], "--ep", f"cpu:threads={threads}", "--seconds", "0.3", "--profile", "--json", *words]
+    profile = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)["profile"]
+    return {name: sum(operator[kind] or 0 for operator in profile["operators"]) / (1e-3 * profile["ms"]) / profile["peaks"]["cpu"][f"{kind}_per_s"]
+            for name, kind in (("peak", "flops"), ("bandwidth", "bytes"))}
 
 
 def measure(options, case, threads):
@@ -19,26 +49,36 @@ def measure(options, case, threads):
     ours, theirs = Ours(case["path"], threads, library), Theirs(case["path"], threads)
     mine, other, ratio = in_turns(ours, theirs, case["runs"][0], options.bench, threads)
     ours.close()
-    return {"model": case["label"], "threads": threads, "ms": 1e3 * mine, "onnxruntime_ms": 1e3 * other, "ratio": ratio,
-            "loading": loading(case["path"], threads, library)}
+    row = {"model": case["label"], "input": "x".join(map(str, next(iter(case["runs"][0].values())).shape)), "threads": threads,
+           "ms": 1e3 * mine, "onnxruntime_ms": 1e3 * other, "ratio": ratio}
+    if threads != options.threads[0]:
+        return row
+    memory = peak_memory(options, case, library)
+    return row | {"loading": loading(case["path"], threads, library), "memory": memory[0] / memory[1], "bytes": memory[0],
+                  "onnxruntime_bytes": memory[1]} | shares_of_peak(options, case, threads)
 
 
 def row_of(row):
-    return f"{row['model'][:44]:44} {row['threads']:7} {row['ms']:9.3f} ms {row['onnxruntime_ms']:9.3f} ms {row['ratio']:6.2f} {row['loading']:7.2f}"
+    rest = f"{row['loading']:7.2f} {row['memory']:6.2f} {100 * row['peak']:5.0f} % {100 * row['bandwidth']:6.0f} %" if "loading" in row else ""
+    return f"{row['model'][:28]:28} {row['input']:>16} {row['threads']:7} {row['ms']:9.3f} ms {row['onnxruntime_ms']:11.3f} ms {row['ratio']:6.2f} {rest}"
 
 
-def bench_case(options, case):
-    """The rows of a case. What is not exported, or only one of both runs, or not by tensors alone, is named and left out."""
+def bench_case(options, case, wrong):
+    """The rows of a case, and what is wrong with its results. What is not exported, or only one of both runs, is named and left out."""
     rows = []
     try:
         if not case["path"].exists():
             case["export"]()
+        problem = wrong(options, case)
+        if problem:
+            print(f"WRONG, not timed: {case['label']}: {problem}", flush=True)
+            return [], problem
         for threads in options.threads:
             rows.append(measure(options, case, threads))
             print(row_of(rows[-1]), flush=True)
     except Exception as error:  # those of onnxruntime have no base of their own
         print(f"left out: {case['label']}: {(str(error).strip().splitlines() or [repr(error)])[0][:120]}", flush=True)
-    return rows
+    return rows, ""
 
 
 def geometric_mean(values):
@@ -48,16 +88,38 @@ def geometric_mean(values):
 def tell(rows):
     for threads in sorted({row["threads"] for row in rows}):
         some = [row for row in rows if row["threads"] == threads]
+        ratios = [row["ratio"] for row in some]
         worst = max((row for row in some if row["onnxruntime_ms"] >= 1e3 * LONG), key=lambda row: row["ratio"], default=None)
         words = f"; of those that take it 1 ms or more {worst['model']} at worst, {worst['ratio']:.2f}" if worst else ""
-        print(f"{threads} thread{'s' * (threads > 1)}: {geometric_mean([row['ratio'] for row in some]):.3f} of onnxruntime's time, {len(some)} models, "
-              f"loading {statistics.median(row['loading'] for row in some):.2f}{words}")
+        print(f"{threads} thread{'s' * (threads > 1)}: {geometric_mean(ratios):.3f} of onnxruntime's time, median {statistics.median(ratios):.2f}, "
+              f"{len(some)} models{words}")
+    for field, words in (("loading", "time of loading"), ("memory", "memory")):
+        values = [row[field] for row in rows if field in row]
+        if values:
+            print(f"{words}: {geometric_mean(values):.3f} of onnxruntime's, median {statistics.median(values):.2f}, {max(values):.2f} at worst")
 
 
-def run_bench(options, cases):
-    print(f"{'model':44} threads   {'tinyort':>9}    {'onnxruntime':>9}  ratio loading")
-    rows = [row for case in cases for row in bench_case(options, case)]
-    file = options.folder / "bench" / f"{options.set}.json"
-    file.parent.mkdir(exist_ok=True, parents=True)
-    file.write_text(json.dumps(rows, indent=1))
+def keep(options, rows):
+    folder = options.folder / "bench"
+    (folder / f"{options.set}.json").write_text(json.dumps(rows, indent=1))
+    for threads in options.threads:
+        some = [row for row in rows if row["threads"] == threads]
+        if some:
+            title = f"Time of a run, onnxruntime = 1, {threads} thread{'s' * (threads > 1)}"
+            (folder / f"{options.set}.{threads}.svg").write_text(chart(some, title))
+    print(f"kept in {folder}: {options.set}.json and a chart for each number of threads")
+
+
+def run_bench(options, cases, wrong):
+    """`wrong(options, case)` says how results differ from onnxruntime's. Ends the program with 1 where some do."""
+    (options.folder / "bench").mkdir(exist_ok=True, parents=True)
+    print(HEAD)
+    rows, problems = [], []
+    for number, case in enumerate(cases, 1):
+        print(f"[{number}/{len(cases)}] {case['label']}", end="\r", flush=True, file=sys.stderr)
+        made, problem = bench_case(options, case, wrong)
+        rows += made
+        problems += [problem] if problem else []
     tell(rows)
+    keep(options, rows)
+    sys.exit(bool(problems))

@@ -6,7 +6,7 @@ arrays; `exporter`, the tool that wrote the file, `package` that it comes in, an
 `optimized`: whether onnxruntime may rewrite the graph, which it may; `itself`: what the exported program makes of the inputs of a run,
 for models that onnxruntime cannot run; `original`: a model that means the same, which onnxruntime runs in its place; `refused`: whether
 tinyort must refuse the file, and `refusal`: what is wrong with how it does; `align`: puts what tinyort made into the reference's order; `close`: the two tolerances;
-`threads` of onnxruntime, 2 where it is absent; `truth`: says what else is wrong with what tinyort makes of the inputs of a run.
+`of_largest`, in their place: the one tolerance as a part of an output's largest value; `threads` of onnxruntime, 2 where it is absent; `truth`: says what else is wrong with what tinyort makes of the inputs of a run.
 Equal means |a-b| <= 1e-4 + 1e-3 |b|, where `close` does not say otherwise, and exactly for integers and strings.
 
 With --bench SECONDS the cases are timed in place of that (bench.py).
@@ -179,6 +179,17 @@ def load_outputs(folder, wanted):
     return [load_pb(folder / f"output_{index}.pb", want) for index, want in enumerate(wanted)]
 
 
+def tolerances_of(case, want):
+    if "of_largest" not in case or not plain(want) or not want.size:
+        return case.get("close", CLOSE)
+    return 0, case["of_largest"] * float(numpy.abs(want.astype(numpy.float64)).max())
+
+
+def wrong(options, case):
+    """What is wrong with the runs of a case, all fusions on; empty: nothing."""
+    return next(filter(None, (compare(options, case, i, *run, []) for i, run in enumerate(reference(case)))), "")
+
+
 def compare(options, case, number, feeds, want, switch):
     """What is wrong with a run; empty: nothing."""
     folder = case["path"].with_suffix(f".run{number}")
@@ -188,7 +199,7 @@ def compare(options, case, number, feeds, want, switch):
     call(options.tinyort, "run", case["path"], "--ep", options.ep, "--save", folder, *form, *inputs, *switch)
     got = case.get("align", keep)(load_outputs(folder, want), want)
     for index, value in enumerate(want):
-        problem = difference(got[index], value, case.get("close", CLOSE))
+        problem = difference(got[index], value, tolerances_of(case, value))
         if problem:
             return f"{' '.join(['run', str(number), *switch])}, output {index}: {problem}"
     return case["truth"](feeds, got) if "truth" in case else ""
@@ -246,7 +257,7 @@ def run_cases(options, cases):
     """Runs them all and ends the program: 1 where one failed, or none passed."""
     options.folder.mkdir(parents=True, exist_ok=True)
     if options.bench:
-        return run_bench(options, cases)
+        return run_bench(options, cases, wrong)
     results, records = collections.Counter(), []
     for case in cases:
         result, words = run_case(options, case)

@@ -15,16 +15,22 @@ MODELS_TARGETS += test-models test-models-timm test-models-tools test-models-han
 
 # $(call compare_models,ENVIRONMENT,SCRIPT AND OPTIONS)
 compare_models = $(1)/bin/python tests/models/$(2) --tinyort $(TINYORT) --folder $(BUILD)/models $(MODELS_ONLY)
+bench_models = $(MODELS_VENV)/bin/python tests/models/$(1) --tinyort $(TINYORT) --folder $(BUILD)/models --bench $(or $(BENCH),0.5) \
+    $(if $(ONLY),--only $(ONLY)) $(if $(THREADS),--threads $(THREADS))
 
-.PHONY: test-models-all bench test-models test-models-fusions test-models-cudasim test-models-voices $(MODELS_TARGETS)
+.PHONY: test-models-all bench bench-kernels test-models test-models-fusions test-models-cudasim test-models-voices $(MODELS_TARGETS)
 ## Run every set of exported models, one after another, and hold the table of tests/models/README.md against them (hours, many GB).
 test-models-all: all
 	@failed=0; for target in $(MODELS_TARGETS); do $(MAKE) --no-print-directory $$target || failed=1; done; \
 	    python3 tests/models/table.py --folder $(BUILD)/models && exit $$failed
 
-## Time the networks of test-models in turns with onnxruntime, at one thread and at two, BENCH=S seconds each (2); BENCH= does it to any set.
-bench:
-	@$(MAKE) --no-print-directory test-models BENCH=$(or $(BENCH),2) MODELS_SETS=networks
+## Compare some 40 networks in float32, float16 and 8 bits with onnxruntime: time at one thread and two, loading, memory. BENCH=S, ONLY=NAME,...
+bench: all $(MODELS_VENV)/ready
+	$(call bench_models,bench_models.py)
+
+## The same of single products, convolutions and a token of 100 MB of weights, as shares of the machine's peak. BENCH=S, ONLY=NAME,...
+bench-kernels: all $(MODELS_VENV)/ready
+	$(call bench_models,bench_kernels.py)
 
 ## Compare networks, detectors and programs with loops as PyTorch exports them with onnxruntime (long; installs PyTorch). ONLY=NAME,...
 test-models: all $(MODELS_VENV)/ready
