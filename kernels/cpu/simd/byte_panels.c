@@ -114,6 +114,16 @@ INLINE void store_whole(const tort_byte_finish *f, int i, bool by_column, bool t
         *(loose_mask *)(void *)(y + v * WIDTH) = corrected(f, i, v, by_column, times);
 }
 
+/* Fewer bytes than a row of a tile has. */
+INLINE void copy_part(uint8_t *to, const uint8_t *from, size_t count) {
+    for (size_t size = 2 * TILE_COLUMNS; size > 0; size /= 2) {
+        if (!(count & size)) continue;
+        memcpy(to, from, size);
+        to += size;
+        from += size;
+    }
+}
+
 INLINE void finish_rows(const tort_byte_finish *f, bool by_column, bool times) {
     const size_t size = f->result == TORT_BYTES_TO_BYTES ? 1 : 4;
     uint8_t narrow[4 * TILE_COLUMNS];
@@ -126,7 +136,7 @@ INLINE void finish_rows(const tort_byte_finish *f, bool by_column, bool times) {
             store_floats(f, i, times, y);
         else
             store_whole(f, i, by_column, times, y);
-        if (y != row) memcpy(row, narrow, (size_t)f->columns * size);
+        if (y != row) copy_part(row, narrow, (size_t)f->columns * size);
     }
 }
 
