@@ -189,8 +189,7 @@ static void pack_stored(const tort_byte_gemm *gemm, int64_t column_first, int32_
             (tort_run){.offset = tort_planes_row(&job->planes, pixel / width) + x, .at = at, .length = (int32_t)length};
         at += (int32_t)length;
     }
-    gemm->simd->pack_runs((float *)(void *)panel, (const float *)(const void *)job->group_stored, job->offsets,
-                          gemm->k / 4, runs, count, true);
+    gemm->simd->byte_runs(panel, (const uint8_t *)job->group_stored, job->offsets, gemm->k / 4, runs, count);
 }
 
 /* Four channels at a time. */
