@@ -145,11 +145,6 @@ static bool build_pair(tort_match *match) {
            read_value(match, "w", "sw", "zw", w) && read_value(match, "y", "sy", "zy", y);
 }
 
-static bool build_single(tort_match *match) {
-    double x[2], y[2];
-    return same_type(match, "x", "y") && read_value(match, "x", "sx", "zx", x) && read_value(match, "y", "sy", "zy", y);
-}
-
 /* What only moves numbers, or picks them by their order, may do so while they are bytes, if the scale stays. */
 static bool build_moved(tort_match *match) {
     double x[2], y[2];
@@ -165,8 +160,6 @@ static bool build_moved(tort_match *match) {
 #define WEIGHTED VALUE "~wd=" DEQUANTIZE "(#w,#sw,#zw?) "
 #define PAIRED(name_, op_)                                                                                             \
     { name_, PAIR "*c=" op_ "(xd,wd)" QUANTIZE, "com.microsoft::QLinear" op_ "(x,sx,zx,w,sw,zw,sy,zy)", build_pair }
-#define SINGLE(name_, op_)                                                                                             \
-    { name_, VALUE "*c=" op_ "(xd)" QUANTIZE, "com.microsoft::QLinear" op_ "(x,sx,zx,sy,zy)", build_single }
 #define MOVED(ops_, found_, made_)                                                                                     \
     { "quantized_moves", VALUE "*c=" ops_ "(xd" found_ ")" QUANTIZE, ops_ "(x" made_ ")", build_moved }
 
@@ -179,10 +172,6 @@ const tort_pattern tort_patterns_quantized[] = {
      "com.microsoft::QGemm(x,sx,zx,w,sw,zw,b,sy,zy)", build_gemm},
     PAIRED("qlinear_add", "Add"),
     PAIRED("qlinear_mul", "Mul"),
-    SINGLE("qlinear_pool", "AveragePool"),
-    SINGLE("qlinear_pool", "GlobalAveragePool"),
-    SINGLE("qlinear_sigmoid", "Sigmoid"),
-    SINGLE("qlinear_leaky_relu", "LeakyRelu"),
     MOVED("MaxPool|Transpose|Flatten|Identity", "", ""),
     MOVED("Reshape|Gather|Unsqueeze|Squeeze", ",a?", ",a"),
     MOVED("Slice", ",a,b,d?,e?", ",a,b,d,e"),

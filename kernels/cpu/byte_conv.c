@@ -6,7 +6,7 @@
  * another. Read next: byte_gemm.h, planes.h, byte_depthwise.c; ops/integer_conv.c for the meaning. */
 #include "kernels/cpu/byte_conv.h"
 
-#include "kernels/cpu/planes.h"
+#include "kernels/cpu/byte_planes.h"
 #include "ops/integer_conv.h"
 #include "ops/microsoft/channels_last.h"
 #include "ops/numeric.h"
@@ -107,15 +107,15 @@ typedef struct conv_job {
     tort_planes planes;
     tort_byte_gemm gemm;
     int64_t *offsets; /* of each word of k, from the first plane of the group */
-    float *words;     /* a plane of words for each part; unused if planes.direct */
-    float *stored;    /* planes of words of one image; unused if pointwise */
+    uint32_t *words;  /* a row of the input for each part */
+    uint32_t *stored; /* planes of words of one image; unused if pointwise */
     uint8_t *nothing; /* a plane of zeros, for channels that there are not */
     uint8_t *buffers; /* one a part */
     int32_t *row_zeros;
     float *factors;
     const uint8_t *image, *group;
-    const float *group_stored;
-    float fill; /* the bits of four zero points of x */
+    const uint32_t *group_stored;
+    uint32_t fill; /* four zero points of x */
     int64_t input, buffer_bytes;
     tort_byte_sign sign;
     int32_t parts, row_parts, column_parts; /* row_parts * column_parts of the parts multiply */
@@ -149,7 +149,7 @@ static sizes sizes_of(const tort_bytes *bytes, const tort_conv_params *p, const 
                .row_zeros = multiply(p->filters, sizeof(int32_t)),
                .factors = multiply(p->filters, sizeof(float))};
     if (is_pointwise(planes)) return z;
-    if (!planes->direct) z.words = multiply(plane, 4 * (int64_t)threads);
+    z.words = multiply(planes->input[2], 4 * (int64_t)threads);
     z.stored = multiply(multiply(planes->plane, s.quads * p->group) + TORT_PLANE_TAIL, sizeof(float));
     return z;
 }
@@ -189,7 +189,7 @@ static void pack_stored(const tort_byte_gemm *gemm, int64_t column_first, int32_
             (tort_run){.offset = tort_planes_row(&job->planes, pixel / width) + x, .at = at, .length = (int32_t)length};
         at += (int32_t)length;
     }
-    gemm->simd->pack_runs((float *)(void *)panel, job->group_stored, job->offsets, gemm->k / 4, runs, count, true);
+    gemm->simd->byte_runs(panel, (const uint8_t *)job->group_stored, job->offsets, gemm->k / 4, runs, count);
 }
 
 /* Four channels at a time. */
@@ -204,18 +204,15 @@ static void pack_pointwise(const tort_byte_gemm *gemm, int64_t column_first, int
 
 static void store_quads(void *arg, int64_t begin, int64_t end) {
     const conv_job *job = arg;
-    const tort_simd *simd = job->device->simd;
     for (int64_t part = begin; part < end; part++) {
         int64_t first, last;
         tort_cpu_share(job->shape.quads * job->params->group, 1, part, job->parts, &first, &last);
         for (int64_t q = first; q < last; q++) {
             const uint8_t *rows[4];
-            float *stored = job->stored + q * job->planes.plane;
-            float *words = job->planes.direct ? stored : job->words + part * job->input;
             quad_rows(job, job->image + q / job->shape.quads * job->shape.per_group * job->input, q % job->shape.quads,
                       0, rows);
-            simd->byte_words((uint8_t *)words, rows, job->input, job->sign.flip);
-            if (!job->planes.direct) simd->store_planes(&job->planes, words, job->fill, stored);
+            tort_byte_planes_store(job->device->simd, &job->planes, rows, job->sign.flip, job->fill,
+                                   job->words + part * job->planes.input[2], job->stored + q * job->planes.plane);
         }
     }
 }

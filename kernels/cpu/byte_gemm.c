@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define ROWS_BYTES (192 * 1024)    /* of rows at a time where they are packed on the way */
-#define COLUMNS_BYTES (128 * 1024) /* of columns likewise */
+#define COLUMNS_BYTES (320 * 1024) /* of columns likewise */
 #define MOST_DOTS 4                /* columns that are not worth a vector */
 #define SLACK 256                  /* bytes behind a panel that packing may write */
 #define MOST_COLUMNS 32            /* of any tile */
@@ -161,7 +161,7 @@ static void divide(const tort_bytes *bytes, int64_t m, int64_t k, bool rows_pack
     const int64_t panels = COLUMNS_BYTES / (panel_bytes(bytes, k) + 1);
     *p = (parts){.rows_at_once = round_up(m, tile), .columns_at_once = bytes->tile_columns};
     if (!rows_packed && p->rows_at_once > wanted) p->rows_at_once = wanted > tile ? wanted : tile;
-    if (panels > 1 && !columns_packed) p->columns_at_once *= panels < 8 ? panels : 8;
+    if (panels > 1 && !columns_packed) p->columns_at_once *= panels < 4 ? panels : 4;
     p->rows = rows_packed ? 0 : p->rows_at_once * row_bytes(k);
     p->ones = columns_packed ? 0 : tile * row_bytes(k);
     p->lists = round_up(p->rows_at_once * ROW_LISTS * (int64_t)sizeof(int32_t), 64);

@@ -17,6 +17,8 @@ static tort_verdict claim(const tort_target *target, const tort_node_view *node,
                        tort_type_name(bytes));
     if (p->precision == TORT_FLOAT16 || p->precision == TORT_BFLOAT16)
         return tort_no(TORT_NO_ATTR, "precision", "rounds as float does, not as %s", tort_type_name(p->precision));
+    if (node->inputs[0].rank < 0 || node->inputs[1].rank < 0)
+        return tort_no(TORT_NO_DYNAMIC, "", "the rank of x or of its scale is not known");
     if (p->granularity == TORT_BLOCKED) return tort_no(TORT_NO_ATTR, "block_size", "is for a scale a tensor or axis");
     if (p->granularity == TORT_PER_AXIS && p->inner == 1)
         return tort_no(TORT_NO_SHAPE, "", "is for an axis that is not the last");

@@ -219,6 +219,9 @@ typedef struct tort_simd {
      * and what becomes of a tile's sums. */
     void (*byte_rows)(const struct tort_byte_rows *rows, uint8_t *to, const uint8_t *from, int32_t count);
     void (*byte_words)(uint8_t *to, const uint8_t *const *rows, int64_t count, uint8_t flip);
+    /* pack_runs for words: source and offsets in words, reads up to width-1 words behind a run. */
+    void (*byte_runs)(uint8_t *panel, const uint8_t *source, const int64_t *offsets, int64_t rows, const tort_run *runs,
+                      int32_t run_count);
     void (*byte_finish)(const struct tort_byte_finish *finish);
     /* Saturates, rounds to even; NaN becomes the least byte. */
     void (*quantize)(const tort_linear_bytes *linear, const float *x, uint8_t *y, int64_t count);

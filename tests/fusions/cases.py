@@ -316,6 +316,33 @@ def quantized_cases():
     yield Case(**product | {"nodes": live, "inputs": {"x": (2, 3, 5), "v": (2, 5, 4)}, "weights": STEPS, "folded": (), "units": units})
 
 
+def quantized_kin_cases():
+    """What else stays in 8 bits between DequantizeLinear and QuantizeLinear."""
+    def between(row, nodes, units, weights=None, x=(2, 3, 6), **more):
+        nodes = BETWEEN.format(nodes, "c")
+        units = f"QuantizeLinear {units} DequantizeLinear"
+        return Case(**{**QUANTIZED, "row": row, "nodes": nodes, "inputs": {"x": x}, "weights": {**STEPS, **(weights or {})}, "units": units,
+                       "folded": (), **more})
+
+    for trans, w, axis in ((0, (6, 7), 1), (1, (7, 6), 0)):
+        for scale in ({"sw": 0.01, "zw": np.int8(3)}, {"sw": positive(7).astype(np.float32) / 100, "zw": integers(-5, 5, 7)}):
+            gemm = f"wd=DequantizeLinear<axis={axis}>(w,sw,zw) c=Gemm<transB={trans}>(xd,wd,b)"
+            weights = {"w": integers(-90, 90, *w), "b": (7,), **scale}
+            yield between("qgemm", gemm, "QGemm", weights, x=(5, 6), folded=("wd",))
+    second = "vq=QuantizeLinear(v,sv,zv) vd=DequantizeLinear(vq,sv,zv) "
+    v = {"sv": 0.02, "zv": np.uint8(100)}
+    for row, op, made in (("qlinear_add", "Add", "QLinearAdd"), ("qlinear_mul", "Mul", "QLinearMul")):
+        for shape in ((2, 3, 6), (3, 1)):
+            yield between(row, f"{second}c={op}(xd,vd)", f"QuantizeLinear {made}", v, inputs={"x": (2, 3, 6), "v": shape})
+        kept = f"wd=DequantizeLinear(w,sv,zv) c={op}(xd,wd)"
+        yield between(row, kept, made, {**v, "w": integers(0, 255, 6, dtype=np.uint8)}, folded=("wd",))
+    same = {"sy": 0.03, "zy": np.uint8(131)}
+    yield between("quantized_moves", "c=MaxPool<kernel_shape=[2,2]>(xd)", "MaxPool", same, x=(2, 3, 6, 5))
+    yield between("quantized_moves", "c=Transpose<perm=[1,0,2]>(xd)", "Transpose", same)
+    yield between("quantized_moves", "c=Reshape(xd,to)", "Reshape", {**same, "to": np.array([6, 6])}, index=1)
+    yield between("quantized_moves", "c=Slice(xd,from,to,ax)", "Slice", {**same, "from": np.array([1]), "to": np.array([3]), "ax": np.array([2])}, index=2)
+
+
 def refused_quantized():
     """What is left in float: of Conv and Relu FusedConv, and else the nodes themselves."""
     def conv(name, *arguments, axis="<axis=0>", **more):
@@ -404,5 +431,5 @@ def refused_cases():
 
 def all_cases():
     for make in (norm_cases, bias_cases, residual_cases, activation_cases, bias_gelu_cases, gelu_cases, swish_cases, layer_norm_cases, attention_cases,
-                 attention_around_cases, cast_cases, quantized_cases):
+                 attention_around_cases, cast_cases, quantized_cases, quantized_kin_cases):
         yield from make()

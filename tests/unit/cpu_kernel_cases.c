@@ -78,11 +78,6 @@ void add_string(random_node *n, const char *name, const char *value) {
         .name = name, .kind = TORT_ATTR_STRING, .count = 1, .u.s = (tort_string){value, strlen(value)}};
 }
 
-static void add_scale(random_node *n, random_source *r, int32_t rank, const int64_t *dims) {
-    const tort_tensor *tensor = add_buffer(n, TORT_FLOAT, rank, dims);
-    for (int64_t i = 0; i < tort_count(tensor); i++) ((float *)tensor->data)[i] = (float)draw(r, 1, 40) / 1024;
-}
-
 /* Strides, dilations and padding of a window over `axes` axes. */
 void make_window(random_node *n, random_source *r, int32_t axes, const int64_t *kernel) {
     if (chance(r, 60)) {
@@ -175,77 +170,6 @@ void make_conv_transpose(random_node *n, random_source *r) {
 
 tort_type byte_type(random_source *r) {
     return chance(r, 50) ? TORT_UINT8 : TORT_INT8;
-}
-
-static void make_matmul_integer(random_node *n, random_source *r) {
-    const int64_t m = draw(r, 1, 40), k = draw(r, 1, 700), columns = draw(r, 1, 40), batch = draw(r, 1, 3);
-    const int64_t a[3] = {batch, m, k}, b[3] = {batch, k, columns};
-    const tort_type a_type = byte_type(r), b_type = byte_type(r);
-    const int32_t rank = (int32_t)draw(r, 2, 3);
-    add_integers(n, r, a_type, rank, a + 3 - rank);
-    const int32_t b_rank = chance(r, 50) ? 2 : rank; /* a B of rank 2 serves all batches */
-    add_integers(n, r, b_type, b_rank, b + 3 - b_rank);
-    if (chance(r, 70)) add_integers(n, r, a_type, 0, a);
-    if (n->input_count == 3 && chance(r, 70)) add_integers(n, r, b_type, (int32_t)draw(r, 0, 1), &columns);
-    n->constant[1] = chance(r, 50);
-    n->opset = 10;
-}
-
-static void make_integer_window(random_node *n, random_source *r, int64_t x[4], int64_t w[4]) {
-    const int64_t group = chance(r, 70) ? 1 : 2;
-    x[0] = draw(r, 1, 2);
-    w[1] = draw(r, 1, 40);
-    x[1] = group * w[1];
-    w[0] = group * draw(r, 1, 9);
-    for (int32_t i = 2; i < 4; i++) {
-        x[i] = draw(r, 6, 15);
-        w[i] = draw(r, 1, 3);
-    }
-    n->opset = 10;
-    add_int(n, "group", group);
-    make_window(n, r, 2, w + 2);
-}
-
-static void make_conv_integer(random_node *n, random_source *r) {
-    int64_t x[4], w[4];
-    const tort_type x_type = byte_type(r), w_type = byte_type(r);
-    make_integer_window(n, r, x, w);
-    add_integers(n, r, x_type, 4, x);
-    add_integers(n, r, w_type, 4, w);
-    if (chance(r, 70)) add_integers(n, r, x_type, 0, x);
-    if (n->input_count == 3 && chance(r, 70)) add_integers(n, r, w_type, (int32_t)draw(r, 0, 1), w);
-    n->constant[1] = n->constant[3] = true;
-}
-
-static void make_linear_conv(random_node *n, random_source *r, bool depthwise) {
-    int64_t x[4], w[4];
-    const tort_type x_type = byte_type(r), w_type = byte_type(r);
-    const int32_t rank = (int32_t)draw(r, 0, 1);
-    make_integer_window(n, r, x, w);
-    if (depthwise) {
-        x[1] = n->attributes[0].u.i = draw(r, 1, 9);
-        w[0] = x[1] * draw(r, 1, 2);
-        w[1] = 1;
-    }
-    add_integers(n, r, x_type, 4, x);
-    add_scale(n, r, 0, x);
-    add_integers(n, r, x_type, 0, x);
-    add_integers(n, r, w_type, 4, w);
-    add_scale(n, r, rank, w);
-    add_integers(n, r, w_type, rank, w);
-    add_scale(n, r, 0, x);
-    add_integers(n, r, x_type, 0, x);
-    if (chance(r, 60)) add_integers(n, r, TORT_INT32, 1, w);
-    if (n->input_count == 9 && chance(r, 20)) ((int32_t *)n->inputs[8].data)[0] = chance(r, 50) ? INT32_MAX : INT32_MIN;
-    n->constant[3] = n->constant[5] = true;
-}
-
-void make_qlinear_conv(random_node *n, random_source *r) {
-    make_linear_conv(n, r, false);
-}
-
-void make_qlinear_depthwise(random_node *n, random_source *r) {
-    make_linear_conv(n, r, true);
 }
 
 static void make_pool(random_node *n, random_source *r, tort_type type, bool average) {
@@ -461,25 +385,6 @@ static void make_layer_norm(random_node *n, random_source *r) {
     add_int(n, "axis", chance(r, 50) ? axis : axis - 3);
     n->opset = 17;
     n->tolerance = 1e-4f; /* a variance of few elements may nearly cancel */
-}
-
-/* The scales are powers of 2, so that their products are exact in any order. */
-static void make_qlinear_matmul(random_node *n, random_source *r) {
-    const int64_t a[2] = {draw(r, 1, 40), pick(r, (const int64_t[]){1, 7, 257, 1000}, 4)},
-                  b[2] = {a[1], draw(r, 1, 40)};
-    for (int32_t i = 0; i < 3; i++) {
-        const tort_type type = byte_type(r);
-        const int32_t rank = i < 2 && chance(r, 30);
-        const int64_t length = i == 0 ? a[0] : b[1];
-        if (i < 2) add_integers(n, r, type, 2, i ? b : a);
-        add_tensor(n, r, rank, &length);
-        float *scale = n->inputs[n->input_count - 1].data;
-        for (int64_t j = 0; j < (rank ? length : 1); j++) scale[j] = (float)(1 << draw(r, 0, 3)) / 64;
-        if (i == 2) scale[0] *= 256;
-        add_integers(n, r, type, rank, &length);
-    }
-    n->constant[3] = n->constant[5] = chance(r, 60);
-    n->opset = 10;
 }
 
 static void make_instance_norm(random_node *n, random_source *r) {

@@ -73,6 +73,37 @@ void SIMD(tort_simd_byte_words)(uint8_t *to, const uint8_t *const *rows, int64_t
         for (int64_t r = 0; r < 4; r++) to[4 * i + r] = rows[r][i] ^ flip;
 }
 
+/* A vector of words from one place of the source to one of the panel's row. */
+typedef struct move {
+    int64_t from;
+    int32_t to;
+} move;
+
+/* What a move writes too much is overwritten by the next one, or in the next row. */
+INLINE void move_rows(uint8_t *panel, const uint8_t *source, const int64_t *offsets, int64_t rows, const move *moves,
+                      int count) {
+    for (int64_t k = 0; k < rows; k++, panel += 4 * TILE_COLUMNS) {
+        const uint8_t *from = source + 4 * offsets[k];
+        for (int m = 0; m < count; m++)
+            *(loose_mask *)(void *)(panel + 4 * moves[m].to) =
+                *(const loose_mask *)(const void *)(from + 4 * moves[m].from);
+    }
+}
+
+void SIMD(tort_simd_byte_runs)(uint8_t *panel, const uint8_t *source, const int64_t *offsets, int64_t rows,
+                               const tort_run *runs, int32_t run_count) {
+    move moves[TILE_COLUMNS + TILE_VECTORS];
+    int count = 0;
+    for (int32_t r = 0; r < run_count; r++)
+        for (int32_t i = 0; i < runs[r].length; i += WIDTH) moves[count++] = (move){runs[r].offset + i, runs[r].at + i};
+    switch (count) {
+    case 1: move_rows(panel, source, offsets, rows, moves, 1); return;
+    case 2: move_rows(panel, source, offsets, rows, moves, 2); return;
+    case 3: move_rows(panel, source, offsets, rows, moves, 3); return;
+    default: move_rows(panel, source, offsets, rows, moves, count); return;
+    }
+}
+
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
 
 /* A vector of sums of row i, with what is added. */
@@ -114,6 +145,16 @@ INLINE void store_whole(const tort_byte_finish *f, int i, bool by_column, bool t
         *(loose_mask *)(void *)(y + v * WIDTH) = corrected(f, i, v, by_column, times);
 }
 
+/* Fewer bytes than a row of a tile has. */
+INLINE void copy_part(uint8_t *to, const uint8_t *from, size_t count) {
+    for (size_t size = 2 * TILE_COLUMNS; size > 0; size /= 2) {
+        if (!(count & size)) continue;
+        memcpy(to, from, size);
+        to += size;
+        from += size;
+    }
+}
+
 INLINE void finish_rows(const tort_byte_finish *f, bool by_column, bool times) {
     const size_t size = f->result == TORT_BYTES_TO_BYTES ? 1 : 4;
     uint8_t narrow[4 * TILE_COLUMNS];
@@ -126,7 +167,7 @@ INLINE void finish_rows(const tort_byte_finish *f, bool by_column, bool times) {
             store_floats(f, i, times, y);
         else
             store_whole(f, i, by_column, times, y);
-        if (y != row) memcpy(row, narrow, (size_t)f->columns * size);
+        if (y != row) copy_part(row, narrow, (size_t)f->columns * size);
     }
 }
 

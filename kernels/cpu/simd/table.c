@@ -40,6 +40,7 @@ const tort_simd SIMD(tort_simd) = {
     .requantize = SIMD(tort_simd_requantize),
     .byte_rows = SIMD(tort_simd_byte_rows),
     .byte_words = SIMD(tort_simd_byte_words),
+    .byte_runs = SIMD(tort_simd_byte_runs),
     .byte_finish = SIMD(tort_simd_byte_finish),
     .quantize = SIMD(tort_simd_quantize),
     .scale_to_bytes = SIMD(tort_simd_scale_to_bytes),

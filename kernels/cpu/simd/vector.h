@@ -109,6 +109,8 @@ void SIMD(tort_simd_linear_pair)(const tort_linear_pair *pair, int64_t count);
 void SIMD(tort_simd_requantize)(const tort_requantized *requantized, const int32_t *sums, uint8_t *y, int64_t count);
 void SIMD(tort_simd_byte_rows)(const struct tort_byte_rows *rows, uint8_t *to, const uint8_t *from, int32_t count);
 void SIMD(tort_simd_byte_words)(uint8_t *to, const uint8_t *const *rows, int64_t count, uint8_t flip);
+void SIMD(tort_simd_byte_runs)(uint8_t *panel, const uint8_t *source, const int64_t *offsets, int64_t rows,
+                               const tort_run *runs, int32_t run_count);
 void SIMD(tort_simd_byte_finish)(const struct tort_byte_finish *finish);
 void SIMD(tort_simd_quantize)(const tort_linear_bytes *linear, const float *x, uint8_t *y, int64_t count);
 void SIMD(tort_simd_scale_to_bytes)(const tort_scaled_bytes *scaled, const float *x, uint8_t *y, int64_t count);
