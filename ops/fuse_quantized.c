@@ -1,6 +1,6 @@
 /* fuse_quantized.c - fusions that make an operator on 8-bit numbers of one between DequantizeLinear and QuantizeLinear,
- * which is how quantizers write them: QLinearConv, QLinearMatMul, QGemm, QLinearAdd and their kin; and the same operator
- * where it only moves or picks numbers.
+ * which is how quantizers write them: QLinearConv, QLinearMatMul, QGemm, QLinearAdd and their kin; and the same
+ * operator where it only moves or picks numbers.
  *
  * The sum is then one of integers, rounded once, so that it may differ by one step of the result's scale. What clips
  * only where the result's type ends anyway goes away. Read next: quantized.c, integer_conv.c, integer_matmul.c. */

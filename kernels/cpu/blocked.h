@@ -2,8 +2,8 @@
  *
  * A tensor (batch, channels, spatial...) of float is stored as (batch, blocks of 16 channels, spatial..., 16). The last
  * block has channels that only fill it, whose bits mean nothing: kernels may compute with them, lane by lane, but never
- * add one to a sum over channels. A convolution reads a pixel's channels one by one, each beside a vector of filters, and
- * so needs no other form of its input than this. Read next: blocked_conv.c, simd/blocked.c. */
+ * add one to a sum over channels. A convolution reads a pixel's channels one by one, each beside a vector of filters,
+ * and so needs no other form of its input than this. Read next: blocked_conv.c, simd/blocked.c. */
 #ifndef TORT_KERNELS_CPU_BLOCKED_H
 #define TORT_KERNELS_CPU_BLOCKED_H
 

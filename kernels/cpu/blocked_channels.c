@@ -228,11 +228,8 @@ typedef struct average_job {
 static void average_blocks(void *arg, int64_t begin, int64_t end) {
     const average_job *job = arg;
     const int64_t blocks = tort_blocks(job->channels);
-    tort_blocked_window w = {.column_step = TORT_LANES,
-                             .rows = 1,
-                             .columns = job->pixels,
-                             .pixels = 1,
-                             .scale = 1 / (float)job->pixels};
+    tort_blocked_window w = {
+        .column_step = TORT_LANES, .rows = 1, .columns = job->pixels, .pixels = 1, .scale = 1 / (float)job->pixels};
     tort_simd_bounds(NULL, &w.bounds);
     for (int64_t i = begin; i < end; i++) {
         const int64_t first = i % blocks * TORT_LANES;

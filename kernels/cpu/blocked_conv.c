@@ -1,17 +1,17 @@
 /* blocked_conv.c - Conv and FusedConv in fp32 over blocks of channels (blocked.h), without any other form of the input.
  *
- * Each thread makes bands of rows. A band of the input is copied first where windows reach beyond the picture, with zeros
- * around it; it stays in the second cache while all filters pass by. The first convolution of a network has few channels:
- * its input is plain, and a span of channels that lie together is one long. Groups of fewer channels than a block are
- * joined, with weights of 0 between them. Read next: simd/blocked.c, blocked_winograd.c. */
+ * Each thread makes bands of rows. A band of the input is copied first where windows reach beyond the picture, with
+ * zeros around it; it stays in the second cache while all filters pass by. The first convolution of a network has few
+ * channels: its input is plain, and a span of channels that lie together is one long. Groups of fewer channels than a
+ * block are joined, with weights of 0 between them. Read next: simd/blocked.c, blocked_winograd.c. */
 #include "kernels/cpu/blocked.h"
 #include "kernels/cpu/conv.h"
 
 #include <string.h>
 
-#define BAND_FLOATS 65536  /* of input, for a band: half of a second cache of 512 KiB */
-#define FLAT_TILES 4       /* a row of a picture whose windows see one pixel each: so many tiles */
-#define LEAST_FILTERS 8    /* fewer would leave most of a vector idle */
+#define BAND_FLOATS 65536 /* of input, for a band: half of a second cache of 512 KiB */
+#define FLAT_TILES 4      /* a row of a picture whose windows see one pixel each: so many tiles */
+#define LEAST_FILTERS 8   /* fewer would leave most of a vector idle */
 
 /* ---- groups ------------------------------------------------------------------------------------------------------ */
 
@@ -72,8 +72,7 @@ static void pack_joined(const tort_conv_params *p, const float *weights, int64_t
     const int64_t positions = positions_of(p);
     for (int64_t k = 0; k < positions; k++)
         for (int64_t c = first; c < first + channels; c++)
-            for (int64_t f = first; f < first + TORT_LANES; f++)
-                *packed++ = weight_at(p, weights, positions, f, c, k);
+            for (int64_t f = first; f < first + TORT_LANES; f++) *packed++ = weight_at(p, weights, positions, f, c, k);
 }
 
 /* A tile of `lanes` filters, of which `count` are there: [span][channel][filter]. `plain`: a span is a channel at a
@@ -151,7 +150,8 @@ static tort_verdict claim_window(const tort_target *target, const tort_node_view
     const tort_verdict verdict = tort_cpu_claim_window(target, p);
     if (verdict.code != TORT_YES) return verdict;
     if (positions_of(p) < 1) return tort_no(TORT_NO_SHAPE, "", "W has no elements");
-    if (!node->inputs[1].constant) return tort_no(TORT_NO_DYNAMIC, "", "W is no constant, so it cannot be packed ahead");
+    if (!node->inputs[1].constant)
+        return tort_no(TORT_NO_DYNAMIC, "", "W is no constant, so it cannot be packed ahead");
     if (p->filters < LEAST_FILTERS)
         return tort_no(TORT_NO_SHAPE, "", "is for %d filters and more, W has %lld", LEAST_FILTERS,
                        (long long)p->filters);
@@ -189,14 +189,14 @@ typedef struct conv_job {
     const tort_simd *simd;
     tort_blocked_shape shape;
     grouping grouping;
-    bool plain, flat;    /* a plain input; windows of one pixel over one long row */
-    int64_t lanes;       /* channels of a pixel that lie together */
-    int64_t planes;      /* blocks, or channels of a plain input */
-    int64_t pitch;       /* floats from a row of the source to the next, ... */
-    int64_t slice, plane; /* ... from a slice, from a block; the source is a copied band or the input */
-    int64_t row_length;  /* pixels of a row of outputs: of a flat one as many as are made together */
-    int64_t rows;        /* of outputs, of one image */
-    int64_t band;        /* rows that are made together */
+    bool plain, flat;                /* a plain input; windows of one pixel over one long row */
+    int64_t lanes;                   /* channels of a pixel that lie together */
+    int64_t planes;                  /* blocks, or channels of a plain input */
+    int64_t pitch;                   /* floats from a row of the source to the next, ... */
+    int64_t slice, plane;            /* ... from a slice, from a block; the source is a copied band or the input */
+    int64_t row_length;              /* pixels of a row of outputs: of a flat one as many as are made together */
+    int64_t rows;                    /* of outputs, of one image */
+    int64_t band;                    /* rows that are made together */
     int64_t band_rows, band_columns; /* of a copied band */
     const tort_span *spans;
     const float *x, *packed, *bias, *residual;
@@ -313,7 +313,8 @@ static void copy_band(const conv_job *job, const float *image, int64_t d, int64_
                 const int64_t row = top + i;
                 const bool inside = depth >= 0 && depth < s->input[0] && row >= 0 && row < s->input[1];
                 if (inside)
-                    copy_row(job, image + ((plane * s->input[0] + depth) * s->input[1] + row) * s->input[2] * job->lanes,
+                    copy_row(job,
+                             image + ((plane * s->input[0] + depth) * s->input[1] + row) * s->input[2] * job->lanes,
                              to);
                 else
                     memset(to, 0, (size_t)job->pitch * sizeof *to);

@@ -1,7 +1,7 @@
 /* blocked_window.c - depthwise Conv, MaxPool and AveragePool in fp32 over blocks of channels (blocked.h).
  *
- * A window that reaches beyond the picture is cut there: of a row of outputs the first and the last ones are made one by
- * one, with what they see, those between them all at once. Read next: simd/blocked_window.c. */
+ * A window that reaches beyond the picture is cut there: of a row of outputs the first and the last ones are made one
+ * by one, with what they see, those between them all at once. Read next: simd/blocked_window.c. */
 #include "kernels/cpu/blocked.h"
 #include "kernels/cpu/conv.h"
 #include "ops/pool.h"
@@ -16,7 +16,7 @@ typedef struct window_job {
     void (*loop)(const tort_blocked_window *window);
     const float *x, *weights, *bias, *residual; /* weights and bias in whole blocks; the last three may be NULL */
     float *y;
-    const tort_epilogue *epilogue; /* what comes after the bounds; NULL: nothing */
+    const tort_epilogue *epilogue;   /* what comes after the bounds; NULL: nothing */
     const tort_pool_params *average; /* divides by what its windows see; NULL: not an average */
     int64_t blocks;
 } window_job;
@@ -91,8 +91,7 @@ static void make_block_row(const window_job *job, int64_t n, int64_t block, int6
                          TORT_LANES;
     row.rows = rows.to - rows.from;
     row.y = job->y + at;
-    if (job->weights)
-        row.weights = job->weights + (block * s->positions + rows.from * s->kernel[2]) * TORT_LANES;
+    if (job->weights) row.weights = job->weights + (block * s->positions + rows.from * s->kernel[2]) * TORT_LANES;
     if (job->bias) row.bias = job->bias + block * TORT_LANES;
     if (job->residual) row.add = job->residual + at;
     if (job->average) row.scale = 1;
@@ -105,8 +104,7 @@ static void make_block_row(const window_job *job, int64_t n, int64_t block, int6
 static void make_rows(void *arg, int64_t begin, int64_t end) {
     const window_job *job = arg;
     const int64_t rows = job->shape.output[1];
-    for (int64_t i = begin; i < end; i++)
-        make_block_row(job, i / rows / job->blocks, i / rows % job->blocks, i % rows);
+    for (int64_t i = begin; i < end; i++) make_block_row(job, i / rows / job->blocks, i / rows % job->blocks, i % rows);
 }
 
 static void start_window(window_job *job, const tort_call *call, const tort_sliding *window) {
@@ -152,7 +150,8 @@ static tort_verdict claim_depthwise(const tort_target *target, const tort_node_v
         return tort_no(TORT_NO_SHAPE, "", "is for one channel and one filter a group, here %lld and %lld",
                        (long long)(p->group ? p->channels / p->group : 0),
                        (long long)(p->group ? p->filters / p->group : 0));
-    if (!node->inputs[1].constant) return tort_no(TORT_NO_DYNAMIC, "", "W is no constant, so it cannot be packed ahead");
+    if (!node->inputs[1].constant)
+        return tort_no(TORT_NO_DYNAMIC, "", "W is no constant, so it cannot be packed ahead");
     return tort_yes();
 }
 

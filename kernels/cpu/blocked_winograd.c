@@ -2,10 +2,10 @@
  * F(4x4, 3x3), a quarter of the multiplications.
  *
  * Some tiles of the pictures are transformed together; then, for each tile of filters, 36 products of (tiles, channels)
- * by (channels, filters), which are the inner loop of a 1 x 1 convolution, and the way back. Sums differ from those of the
- * plain loop by two or three times as much as those of a direct convolution (root mean square, measured with 128 channels).
- * Weights take four times their bytes, so it is for layers that have more pixels
- * than weights. Read first: blocked_conv.c. Read next: simd/winograd.c. */
+ * by (channels, filters), which are the inner loop of a 1 x 1 convolution, and the way back. Sums differ from those of
+ * the plain loop by two or three times as much as those of a direct convolution (root mean square, measured with 128
+ * channels). Weights take four times their bytes, so it is for layers that have more pixels than weights. Read first:
+ * blocked_conv.c. Read next: simd/winograd.c. */
 #include "kernels/cpu/blocked_winograd.h"
 #include "kernels/cpu/conv.h"
 
@@ -50,8 +50,7 @@ static tort_verdict claim_picture(const tort_conv_params *p) {
         if (few_weights) return tort_yes();
         return tort_no(TORT_NO_DYNAMIC, "", "the size of the picture is not known, and it would have many weights");
     }
-    if (tiles_along(height) * tiles_along(width) >= (few_weights ? LEAST_TILES : MANY_TILES))
-        return tort_yes();
+    if (tiles_along(height) * tiles_along(width) >= (few_weights ? LEAST_TILES : MANY_TILES)) return tort_yes();
     return tort_no(TORT_NO_SHAPE, "", "a picture of %lldx%lld does not pay for four times the weights",
                    (long long)height, (long long)width);
 }
@@ -62,7 +61,8 @@ static tort_verdict claim_winograd(const tort_target *target, const tort_node_vi
     if (verdict.code == TORT_YES) verdict = claim_filters(p);
     if (verdict.code == TORT_YES) verdict = claim_picture(p);
     if (verdict.code != TORT_YES) return verdict;
-    if (!node->inputs[1].constant) return tort_no(TORT_NO_DYNAMIC, "", "W is no constant, so it cannot be packed ahead");
+    if (!node->inputs[1].constant)
+        return tort_no(TORT_NO_DYNAMIC, "", "W is no constant, so it cannot be packed ahead");
     return tort_cpu_claim_float(target, node);
 }
 
@@ -106,10 +106,10 @@ static tort_status prepare_winograd(tort_prepare *prepare) {
 typedef struct winograd_job {
     const tort_conv_params *params;
     const tort_simd *simd;
-    int64_t height, width;   /* of outputs */
-    int64_t across, tiles;   /* tiles of a row, and of all pictures */
-    int64_t chunk;           /* tiles that are transformed together */
-    int64_t tile;            /* filters of a tile */
+    int64_t height, width; /* of outputs */
+    int64_t across, tiles; /* tiles of a row, and of all pictures */
+    int64_t chunk;         /* tiles that are transformed together */
+    int64_t tile;          /* filters of a tile */
     int64_t filter_tiles, channel_blocks, filter_blocks;
     const tort_span *spans; /* of the channels, for a whole chunk */
     const float *x, *packed, *bias, *residual;
@@ -232,8 +232,8 @@ static void multiply(const winograd_job *job, int64_t count, const float *v, con
 /* Tiles first .. first+count of a row of tiles, of one block. m: the products of the first. */
 static void put_outputs(const winograd_job *job, const place *at, int64_t count, int64_t block, int64_t step,
                         const float *m) {
-    const int64_t y = (((at->n * job->filter_blocks + block) * job->height + at->row) * job->width + at->column) *
-                      TORT_LANES;
+    const int64_t y =
+        (((at->n * job->filter_blocks + block) * job->height + at->row) * job->width + at->column) * TORT_LANES;
     tort_winograd_output o = {.m = m,
                               .step = step,
                               .bias = job->bias + block * TORT_LANES,
@@ -317,8 +317,8 @@ static tort_status run_winograd(const tort_call *call) {
     job.bias = biases;
     tort_span *spans = tort_cpu_take(&scratch, (size_t)job.channel_blocks * sizeof *spans);
     for (int64_t b = 0; b < job.channel_blocks; b++)
-        spans[b] = (tort_span){.offset = b * job.chunk * TORT_LANES,
-                               .count = least(TORT_LANES, p->channels - b * TORT_LANES)};
+        spans[b] =
+            (tort_span){.offset = b * job.chunk * TORT_LANES, .count = least(TORT_LANES, p->channels - b * TORT_LANES)};
     job.spans = spans;
     job.buffers = (float *)scratch;
     choose_split(&job, device->threads);

@@ -201,7 +201,7 @@ typedef struct tort_simd {
     void (*winograd_output)(const struct tort_winograd_output *output);
     /* [9][lanes] weights become 36 a lane; lanes are a multiple of 16. */
     void (*winograd_filter)(const float *filters, int32_t lanes, float *u, int64_t step);
-    const tort_map_loop *maps; /* by tort_activation and tort_map_kind */
+    const tort_map_loop *maps;                       /* by tort_activation and tort_map_kind */
     const tort_chunk_loop (*pairs)[TORT_PAIR_COUNT]; /* by tort_type and tort_pair_kind; NULL: there is none */
     /* in[0] ? in[1] : in[2], by the logarithm of an element's bytes, which those of the condition are as many as. */
     const tort_chunk_loop *choose;

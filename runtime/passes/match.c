@@ -64,8 +64,8 @@ static bool conditions_hold(tort_string conditions, const tort_node *node) {
     return true;
 }
 
-/* A node that runs on the provider of the match (a spare one may be folded, and the anchor be a step of the executor's),
- * is what the pattern says, and has no other outputs. */
+/* A node that runs on the provider of the match (a spare one may be folded, and the anchor be a step of the
+ * executor's), is what the pattern says, and has no other outputs. */
 static bool node_fits(const tort_match *match, int32_t k) {
     const tort_pattern_node *want = &match->pattern->nodes[k];
     const tort_unit *unit = &match->lowered->units[match->nodes[k]];

@@ -7,8 +7,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SECONDS 600 /* of a test: emulation takes ten times as long as a processor, whatever timeout a test asks for   \
-                     */
+#define SECONDS                                                                                                        \
+    600 /* of a test: emulation takes ten times as long as a processor, whatever timeout a test asks for               \
+         */
 
 extern const cr_test *const __start_cr_tests[], *const __stop_cr_tests[];
 

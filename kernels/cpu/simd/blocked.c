@@ -1,7 +1,7 @@
 /* blocked.c - the inner loops of convolutions in the layout of ../blocked.h, and the way of a block there and back.
  *
- * A tile is some pixels beside some vectors of filters, whose sums stay in registers: for each channel of each pixel one
- * broadcast and as many multiply-adds as there are vectors. Read next: ../blocked_conv.c. */
+ * A tile is some pixels beside some vectors of filters, whose sums stay in registers: for each channel of each pixel
+ * one broadcast and as many multiply-adds as there are vectors. Read next: ../blocked_conv.c. */
 #include "kernels/cpu/blocked.h"
 #include "kernels/cpu/simd/vector.h"
 

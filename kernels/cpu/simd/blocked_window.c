@@ -38,8 +38,7 @@ INLINE void sum_pixels(const window *w, int pixels, bool weighted, int64_t at) {
         const float *x = row;
         for (int64_t c = 0; c < w->columns; c++, x += w->column_step) {
             vector factor[BLOCK_VECTORS];
-            for (int v = 0; weighted && v < BLOCK_VECTORS; v++)
-                factor[v] = load(weights + c * TORT_LANES + v * WIDTH);
+            for (int v = 0; weighted && v < BLOCK_VECTORS; v++) factor[v] = load(weights + c * TORT_LANES + v * WIDTH);
             UNROLL
             for (int i = 0; i < pixels; i++)
                 for (int v = 0; v < BLOCK_VECTORS; v++) {
@@ -72,8 +71,7 @@ INLINE void maximum_of(const window *w, int pixels, int64_t at) {
         for (int v = 0; v < BLOCK_VECTORS; v++) best[i][v] = broadcast(-INFINITY);
     for (int64_t r = 0; r < w->rows; r++, row += w->row_step) {
         const float *x = row;
-        for (int64_t c = 0; c < w->columns; c++, x += w->column_step)
-            UNROLL
+        for (int64_t c = 0; c < w->columns; c++, x += w->column_step) UNROLL
         for (int i = 0; i < pixels; i++)
             for (int v = 0; v < BLOCK_VECTORS; v++)
                 best[i][v] = larger(best[i][v], load(x + i * w->x_step + v * WIDTH));
@@ -93,6 +91,5 @@ void SIMD(tort_simd_blocked_scale)(const float *x, float *y, int64_t pixels, con
     vector factor[BLOCK_VECTORS], add[BLOCK_VECTORS];
     for (int v = 0; v < BLOCK_VECTORS; v++) factor[v] = load(scale + v * WIDTH), add[v] = load(shift + v * WIDTH);
     for (int64_t i = 0; i < pixels * TORT_LANES; i += TORT_LANES)
-        for (int v = 0; v < BLOCK_VECTORS; v++)
-            store(y + i + v * WIDTH, load(x + i + v * WIDTH) * factor[v] + add[v]);
+        for (int v = 0; v < BLOCK_VECTORS; v++) store(y + i + v * WIDTH, load(x + i + v * WIDTH) * factor[v] + add[v]);
 }

@@ -1,9 +1,9 @@
 /* winograd.c - the transforms of Winograd's convolution F(4x4, 3x3) over vectors of channels.
  *
- * A tile of 4 x 4 outputs of a 3 x 3 filter takes 36 products instead of 144: of 6 x 6 inputs d and a filter g the outputs
- * are A' [(G g G') * (B' d B)] A, products element by element (Lavin and Gray, "Fast Algorithms for Convolutional Neural
- * Networks", 2016). The points are 0, 3/4, -3/4, 3/2, -3/2 and infinity: errors are half of those with 1 and 2 in their
- * places, about twice those of a direct sum. Read next: ../blocked_winograd.c. */
+ * A tile of 4 x 4 outputs of a 3 x 3 filter takes 36 products instead of 144: of 6 x 6 inputs d and a filter g the
+ * outputs are A' [(G g G') * (B' d B)] A, products element by element (Lavin and Gray, "Fast Algorithms for
+ * Convolutional Neural Networks", 2016). The points are 0, 3/4, -3/4, 3/2, -3/2 and infinity: errors are half of those
+ * with 1 and 2 in their places, about twice those of a direct sum. Read next: ../blocked_winograd.c. */
 #include "kernels/cpu/blocked_winograd.h"
 #include "kernels/cpu/simd/vector.h"
 
