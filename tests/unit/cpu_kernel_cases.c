@@ -384,85 +384,6 @@ static void make_softmax(random_node *n, random_source *r) {
     if (chance(r, 10)) ((float *)n->inputs[0].data)[0] = chance(r, 50) ? NAN : -INFINITY;
 }
 
-/* Numbers from 0 to rank-1 in any order, the first `count` of them. */
-static void shuffle(random_source *r, int64_t *list, int32_t count) {
-    for (int32_t i = 0; i < count; i++) {
-        const int64_t other = draw(r, 0, i);
-        list[i] = list[other];
-        list[other] = i;
-    }
-}
-
-/* A tensor that its perm, if it gets one, makes one of these dims. */
-static void add_transposed(random_node *n, random_source *r, const char *perm_name, int32_t rank, const int64_t *dims) {
-    int64_t own[4], *perm;
-    if (chance(r, 40)) {
-        add_tensor(n, r, rank, dims);
-        return;
-    }
-    perm = add_list(n, perm_name, rank);
-    shuffle(r, perm, rank);
-    for (int32_t i = 0; i < rank; i++) own[perm[i]] = dims[i];
-    add_tensor(n, r, rank, own);
-}
-
-/* What is added to scores of the last `rank` of these dims, or hides them: some of its dims are 1. */
-static void add_mask(random_node *n, random_source *r, bool hides, const int64_t dims[4], int32_t rank) {
-    int64_t own[4];
-    const int32_t skipped = (int32_t)draw(r, 0, rank);
-    for (int32_t i = 0; i < rank; i++) own[i] = chance(r, 60) ? dims[4 - rank + i] : 1;
-    if (!hides) {
-        add_tensor(n, r, rank - skipped, own + skipped);
-        const tort_tensor *mask = &n->inputs[n->input_count - 1];
-        if (chance(r, 30)) ((float *)mask->data)[draw(r, 0, tort_count(mask) - 1)] = -INFINITY;
-        return;
-    }
-    const tort_tensor *keep = add_buffer(n, TORT_BOOL, rank - skipped, own + skipped);
-    for (int64_t i = 0; i < tort_count(keep); i++) ((bool *)keep->data)[i] = chance(r, 70);
-}
-
-/* y_perm leaves the last axis where it is. */
-static void make_attention(random_node *n, random_source *r) {
-    const int32_t rank = (int32_t)draw(r, 2, 4), first = 4 - rank;
-    const int64_t queries = chance(r, 20) ? 1 : draw(r, 2, 40), keys = chance(r, 10) ? 3000 : draw(r, 1, 70);
-    const int64_t size = draw(r, 1, 40), width = draw(r, 1, 40), outer = draw(r, 1, 3), inner = draw(r, 1, 3);
-    const int64_t q[4] = {outer, inner, queries, size}, k[4] = {outer, inner, size, keys};
-    const int64_t v[4] = {outer, inner, keys, width}, scores[4] = {outer, inner, queries, keys};
-    add_transposed(n, r, "q_perm", rank, q + first);
-    add_transposed(n, r, "k_perm", rank, k + first);
-    add_transposed(n, r, "v_perm", rank, v + first);
-    if (rank > 2 && chance(r, 50)) {
-        int64_t *perm = add_list(n, "y_perm", rank);
-        shuffle(r, perm, rank - 1);
-        perm[rank - 1] = rank - 1;
-    }
-    if (chance(r, 60)) add_float(n, "scale", (float)draw(r, -4, 8) / 8);
-    if (chance(r, 30)) add_int(n, "nan_to_zero", 1);
-    const bool hides = chance(r, 40);
-    if (chance(r, 60))
-        add_mask(n, r, false, scores, rank);
-    else if (hides)
-        n->inputs[n->input_count++] = (tort_tensor){.type = TORT_UNDEFINED};
-    if (hides) {
-        add_mask(n, r, true, scores, rank);
-        add_float(n, "fill", chance(r, 50) ? -INFINITY : -3.0f);
-        add_int(n, "keep_where", draw(r, 0, 1));
-    }
-    n->opset = 1;
-    n->tolerance = 2e-5f;
-}
-
-static void make_layer_norm(random_node *n, random_source *r) {
-    const int64_t dims[3] = {draw(r, 1, 5), draw(r, 1, 7), pick(r, (const int64_t[]){1, 5, 16, 31, 64, 77}, 6)};
-    const int32_t axis = (int32_t)draw(r, 1, 2);
-    add_tensor(n, r, 3, dims);
-    add_tensor(n, r, 3 - axis, dims + axis);
-    if (chance(r, 70)) add_tensor(n, r, 3 - axis, dims + axis);
-    add_int(n, "axis", chance(r, 50) ? axis : axis - 3);
-    n->opset = 17;
-    n->tolerance = 1e-4f; /* a variance of few elements may nearly cancel */
-}
-
 /* The scales are powers of 2, so that their products are exact in any order. */
 static void make_qlinear_matmul(random_node *n, random_source *r) {
     const int64_t a[2] = {draw(r, 1, 40), pick(r, (const int64_t[]){1, 7, 257, 1000}, 4)},
@@ -480,15 +401,6 @@ static void make_qlinear_matmul(random_node *n, random_source *r) {
     }
     n->constant[3] = n->constant[5] = chance(r, 60);
     n->opset = 10;
-}
-
-static void make_instance_norm(random_node *n, random_source *r) {
-    const int64_t dims[4] = {draw(r, 1, 3), draw(r, 1, 5), draw(r, 2, 9), draw(r, 3, 20)};
-    add_tensor(n, r, (int32_t)draw(r, 3, 4), dims);
-    add_tensor(n, r, 1, dims + 1);
-    add_tensor(n, r, 1, dims + 1);
-    n->opset = 6;
-    n->tolerance = 1e-4f; /* a variance of few elements may nearly cancel */
 }
 
 /* ---- with an epilogue -------------------------------------------------------------------------------------------- */
