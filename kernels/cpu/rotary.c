@@ -18,19 +18,18 @@ static int64_t cache_row(const rotary_job *job, int64_t item) {
     return job->positions[item];
 }
 
-/* y may be x. */
-static void rotate_halves(const float *x, float *y, int64_t half, const float *restrict cosines,
+static void rotate_halves(const float *restrict x, float *restrict y, int64_t half, const float *restrict cosines,
                           const float *restrict sines) {
-    _Pragma("GCC ivdep") for (int64_t i = 0; i < half; i++) {
+    for (int64_t i = 0; i < half; i++) {
         const float a = x[i], b = x[half + i];
         y[i] = cosines[i] * a - sines[i] * b;
         y[half + i] = sines[i] * a + cosines[i] * b;
     }
 }
 
-static void rotate_pairs(const float *x, float *y, int64_t half, const float *restrict cosines,
+static void rotate_pairs(const float *restrict x, float *restrict y, int64_t half, const float *restrict cosines,
                          const float *restrict sines) {
-    _Pragma("GCC ivdep") for (int64_t i = 0; i < half; i++) {
+    for (int64_t i = 0; i < half; i++) {
         const float a = x[2 * i], b = x[2 * i + 1];
         y[2 * i] = cosines[i] * a - sines[i] * b;
         y[2 * i + 1] = sines[i] * a + cosines[i] * b;
@@ -52,7 +51,7 @@ static void rotate_positions(void *arg, int64_t begin, int64_t end) {
                 rotate_pairs(x, y, half, job->cosines + row, job->sines + row);
             else
                 rotate_halves(x, y, half, job->cosines + row, job->sines + row);
-            if (x != y) memcpy(y + p->rotated, x + p->rotated, (size_t)(p->size - p->rotated) * sizeof *y);
+            memcpy(y + p->rotated, x + p->rotated, (size_t)(p->size - p->rotated) * sizeof *y);
         }
     }
 }
@@ -79,17 +78,11 @@ static tort_status run_rotary(const tort_call *call) {
 }
 
 const tort_kernel tort_cpu_rotary[] = {
-    {.domain = "",
-     .op = "RotaryEmbedding",
-     .name = "rotary_rows",
-     .claim = tort_cpu_claim_float,
-     .run = run_rotary,
-     .in_place = 1},
+    {.domain = "", .op = "RotaryEmbedding", .name = "rotary_rows", .claim = tort_cpu_claim_float, .run = run_rotary},
     {.domain = "com.microsoft",
      .op = "RotaryEmbedding",
      .name = "rotary_rows",
      .claim = tort_cpu_claim_float,
-     .run = run_rotary,
-     .in_place = 1},
+     .run = run_rotary},
     {.op = NULL},
 };

@@ -127,6 +127,8 @@ void make_simplified_skip_norm(random_node *n, random_source *r);
 
 /* cpu_kernel_cases_further.c */
 void make_einsum(random_node *n, random_source *r);
+void make_layer_norm(random_node *n, random_source *r);
+void make_instance_norm(random_node *n, random_source *r);
 void make_batch_norm(random_node *n, random_source *r);
 void make_group_norm(random_node *n, random_source *r);
 void make_lp_norm(random_node *n, random_source *r);
@@ -141,6 +143,7 @@ void make_topk(random_node *n, random_source *r);
 void make_deform_conv(random_node *n, random_source *r);
 
 /* cpu_kernel_cases_attention.c */
+void make_attention(random_node *n, random_source *r);
 void make_onnx_attention(random_node *n, random_source *r);
 void make_projected_attention(random_node *n, random_source *r);
 void make_group_query(random_node *n, random_source *r);

@@ -1,5 +1,6 @@
-/* cpu_kernel_cases_attention.c - makers of random nodes of Attention and of com.microsoft's operators like it. Lengths
- * are on both sides of what makes a product a packed one, and of a block of queries. Read first: cpu_kernel_cases.c. */
+/* cpu_kernel_cases_attention.c - makers of random nodes of FusedAttention, Attention and com.microsoft's operators like
+ * it. Lengths are on both sides of what makes a product a packed one, and of a block of queries. Read first:
+ * cpu_kernel_cases.c. */
 #include "tests/unit/cpu_kernel_cases.h"
 
 #include <math.h>
@@ -159,4 +160,72 @@ void make_onnx_attention(random_node *n, random_source *r) {
     if (chance(r, 30)) add_int(n, "right_window_size", draw(r, -1, 50));
     n->opset = 25;
     n->tolerance = 1e-4f;
+}
+
+/* Numbers from 0 to rank-1 in any order, the first `count` of them. */
+static void shuffle(random_source *r, int64_t *list, int32_t count) {
+    for (int32_t i = 0; i < count; i++) {
+        const int64_t other = draw(r, 0, i);
+        list[i] = list[other];
+        list[other] = i;
+    }
+}
+
+/* A tensor that its perm, if it gets one, makes one of these dims. */
+static void add_transposed(random_node *n, random_source *r, const char *perm_name, int32_t rank, const int64_t *dims) {
+    int64_t own[4], *perm;
+    if (chance(r, 40)) {
+        add_tensor(n, r, rank, dims);
+        return;
+    }
+    perm = add_list(n, perm_name, rank);
+    shuffle(r, perm, rank);
+    for (int32_t i = 0; i < rank; i++) own[perm[i]] = dims[i];
+    add_tensor(n, r, rank, own);
+}
+
+/* What is added to scores of the last `rank` of these dims, or hides them: some of its dims are 1. */
+static void add_mask(random_node *n, random_source *r, bool hides, const int64_t dims[4], int32_t rank) {
+    int64_t own[4];
+    const int32_t skipped = (int32_t)draw(r, 0, rank);
+    for (int32_t i = 0; i < rank; i++) own[i] = chance(r, 60) ? dims[4 - rank + i] : 1;
+    if (!hides) {
+        add_tensor(n, r, rank - skipped, own + skipped);
+        const tort_tensor *mask = &n->inputs[n->input_count - 1];
+        if (chance(r, 30)) ((float *)mask->data)[draw(r, 0, tort_count(mask) - 1)] = -INFINITY;
+        return;
+    }
+    const tort_tensor *keep = add_buffer(n, TORT_BOOL, rank - skipped, own + skipped);
+    for (int64_t i = 0; i < tort_count(keep); i++) ((bool *)keep->data)[i] = chance(r, 70);
+}
+
+/* y_perm leaves the last axis where it is. */
+void make_attention(random_node *n, random_source *r) {
+    const int32_t rank = (int32_t)draw(r, 2, 4), first = 4 - rank;
+    const int64_t queries = chance(r, 20) ? 1 : draw(r, 2, 40), keys = chance(r, 10) ? 3000 : draw(r, 1, 70);
+    const int64_t size = draw(r, 1, 40), width = draw(r, 1, 40), outer = draw(r, 1, 3), inner = draw(r, 1, 3);
+    const int64_t q[4] = {outer, inner, queries, size}, k[4] = {outer, inner, size, keys};
+    const int64_t v[4] = {outer, inner, keys, width}, scores[4] = {outer, inner, queries, keys};
+    add_transposed(n, r, "q_perm", rank, q + first);
+    add_transposed(n, r, "k_perm", rank, k + first);
+    add_transposed(n, r, "v_perm", rank, v + first);
+    if (rank > 2 && chance(r, 50)) {
+        int64_t *perm = add_list(n, "y_perm", rank);
+        shuffle(r, perm, rank - 1);
+        perm[rank - 1] = rank - 1;
+    }
+    if (chance(r, 60)) add_float(n, "scale", (float)draw(r, -4, 8) / 8);
+    if (chance(r, 30)) add_int(n, "nan_to_zero", 1);
+    const bool hides = chance(r, 40);
+    if (chance(r, 60))
+        add_mask(n, r, false, scores, rank);
+    else if (hides)
+        n->inputs[n->input_count++] = (tort_tensor){.type = TORT_UNDEFINED};
+    if (hides) {
+        add_mask(n, r, true, scores, rank);
+        add_float(n, "fill", chance(r, 50) ? -INFINITY : -3.0f);
+        add_int(n, "keep_where", draw(r, 0, 1));
+    }
+    n->opset = 1;
+    n->tolerance = 2e-5f;
 }

@@ -230,3 +230,23 @@ void make_deform_conv(random_node *n, random_source *r) {
     n->opset = 19;
     n->tolerance = 1e-4f;
 }
+
+void make_layer_norm(random_node *n, random_source *r) {
+    const int64_t dims[3] = {draw(r, 1, 5), draw(r, 1, 7), pick(r, (const int64_t[]){1, 5, 16, 31, 64, 77}, 6)};
+    const int32_t axis = (int32_t)draw(r, 1, 2);
+    add_tensor(n, r, 3, dims);
+    add_tensor(n, r, 3 - axis, dims + axis);
+    if (chance(r, 70)) add_tensor(n, r, 3 - axis, dims + axis);
+    add_int(n, "axis", chance(r, 50) ? axis : axis - 3);
+    n->opset = 17;
+    n->tolerance = 1e-4f; /* a variance of few elements may nearly cancel */
+}
+
+void make_instance_norm(random_node *n, random_source *r) {
+    const int64_t dims[4] = {draw(r, 1, 3), draw(r, 1, 5), draw(r, 2, 9), draw(r, 3, 20)};
+    add_tensor(n, r, (int32_t)draw(r, 3, 4), dims);
+    add_tensor(n, r, 1, dims + 1);
+    add_tensor(n, r, 1, dims + 1);
+    n->opset = 6;
+    n->tolerance = 1e-4f; /* a variance of few elements may nearly cancel */
+}
