@@ -101,15 +101,21 @@ typedef struct tort_condition {
 
 /* What prepare may use and must give back. */
 typedef struct tort_prepare {
-    const tort_node_view *node; /* inputs[i].data is set for constants; params as for claims */
+    /* inputs[i].data is set for constants, but for large ones of tort_kernel.read_in_parts; params as for claims */
+    const tort_node_view *node;
     const tort_target *target;
     void *device;
     const tort_env *env;
     void *packed;   /* to write to: as many bytes as pack_size said, in the provider's memory (zeroed if that is the
-                     * host's); NULL: none */
+                     * host's, and the row reads nothing in parts); NULL: none */
     void *prepared; /* to fill: whatever else run needs; goes to run and release */
+    const struct tort_in_file *in_file; /* of tort_prepare_read */
     tort_error *error;
 } tort_prepare;
+
+/* Reads bytes of a constant input whose data is NULL, from several threads at once if need be. In pack.c. */
+TORT_API tort_status tort_prepare_read(const tort_prepare *prepare, int32_t input, size_t offset, size_t bytes,
+                                       void *to, tort_error *error);
 
 /* What fit may use and must give back: what depends on the shapes of one plan, such as a library's descriptors and
  * its choice of an algorithm. A step whose shapes depend on data is fitted right before it runs. */
@@ -152,6 +158,9 @@ typedef struct tort_kernel {
      * nothing else of a node that it packs. */
     tort_status (*pack_size)(const tort_target *target, const tort_node_view *node, size_t *bytes, uint32_t *consumed,
                              tort_error *error);
+    /* Bit i: prepare takes constant input i without data as well, and reads it in parts. It writes every byte of
+     * packed, which is not zeroed before. */
+    uint32_t read_in_parts;
     tort_status (*prepare)(tort_prepare *prepare);                      /* NULL: nothing to prepare */
     tort_status (*run)(const tort_call *call);                          /* NULL: the operator's reference */
     void (*release)(void *device, const tort_env *env, void *prepared); /* NULL where prepare is */

@@ -154,6 +154,7 @@ const tort_kernel tort_cpu_heads[] = {
      .claim = claim_projected,
      .size = size_projected,
      .pack_size = pack_size_projected,
+     .read_in_parts = 1u << 1,
      .prepare = prepare_projected,
      .run = run_projected},
     ROW("GroupQueryAttention"),

@@ -5,6 +5,8 @@
  * stored block by block in the order in which it is read. Read next: packed_gemm.h, simd/gemm.c. */
 #include "kernels/cpu/packed_gemm.h"
 
+#include <string.h>
+
 #define DEPTH TORT_PACKED_DEPTH
 #define ROWS_PACKED 336  /* of A at a time where it is packed ahead; a multiple of every tile_rows (4, 6, 8, 14) */
 #define ROWS_BUFFER 168  /* of A at a time where it is packed on the way; a multiple too */
@@ -51,6 +53,19 @@ void tort_pack_a(const tort_simd *simd, float *packed, const float *a, int64_t r
 void tort_pack_b(const tort_simd *simd, float *packed, const float *b, int64_t k_stride, int64_t column_stride,
                  int64_t n, int64_t k, float scale) {
     pack_ahead(simd, simd->tile_columns, packed, b, column_stride, k_stride, n, k, scale);
+}
+
+void tort_pack_b_part(const tort_simd *simd, float *packed, const float *b, int64_t k_stride, int64_t column_stride,
+                      int64_t n, int64_t k, float scale, const tort_b_part *part) {
+    const int64_t lanes = simd->tile_columns, width = round_up(n, lanes);
+    for (int64_t block = part->k_first; block < part->k_last; block += DEPTH) {
+        const int64_t depth = min64(DEPTH, part->k_last - block);
+        for (int64_t first = part->n_first; first < part->n_last; first += lanes)
+            simd->pack_lanes(packed + width * block + first * depth, (int32_t)lanes,
+                             b + (first - part->n_first) * column_stride + (block - part->k_first) * k_stride,
+                             column_stride, k_stride, (int32_t)min64(lanes, part->n_last - first), depth, scale);
+    }
+    if (part->k_last == k && part->n_last == n) memset(packed + width * k, 0, SLACK * sizeof(float));
 }
 
 /* ---- packing on the way ------------------------------------------------------------------------------------------ */

@@ -42,6 +42,15 @@ void tort_pack_a(const tort_simd *simd, float *packed, const float *a, int64_t r
                  int64_t k);
 void tort_pack_b(const tort_simd *simd, float *packed, const float *b, int64_t k_stride, int64_t column_stride,
                  int64_t n, int64_t k, float scale);
+/* Rows k_first..k_last of columns n_first..n_last; the firsts are multiples of TORT_PACKED_DEPTH and of the tile, as
+ * the lasts are, but at the end of B. */
+typedef struct tort_b_part {
+    int64_t k_first, k_last, n_first, n_last;
+} tort_b_part;
+/* This part of B, which begins at b, at its place in what tort_pack_b would pack. All parts together write every byte.
+ */
+void tort_pack_b_part(const tort_simd *simd, float *packed, const float *b, int64_t k_stride, int64_t column_stride,
+                      int64_t n, int64_t k, float scale, const tort_b_part *part);
 /* For pack_b: B as a matrix with strides. */
 void tort_pack_b_matrix(const tort_packed_gemm *gemm, int64_t k_first, int64_t k_count, int64_t column_first,
                         int32_t columns, float *panel);

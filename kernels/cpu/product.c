@@ -10,15 +10,6 @@ tort_status tort_product_pack_size(const tort_target *target, int64_t n, int64_t
                                 error);
 }
 
-tort_status tort_product_prepare(tort_prepare *prepare, int64_t k_stride, int64_t column_stride, int64_t n, int64_t k,
-                                 float scale) {
-    const tort_cpu_device *device = prepare->device;
-    const float *b = prepare->node->inputs[1].data;
-    if (!b) return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant B has no data");
-    tort_pack_b(device->simd, prepare->packed, b, k_stride, column_stride, n, k, scale);
-    return TORT_OK;
-}
-
 tort_status tort_product_size(const tort_target *target, bool b_packed, size_t *scratch, tort_error *error) {
     const tort_simd *simd = tort_simd_choose(target->instructions);
     *scratch = 0;

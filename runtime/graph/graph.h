@@ -215,6 +215,11 @@ tort_status tort_model_finish(tort_model *model, int assume_opset, tort_error *e
  * the mapped file or the caller's buffer. Thread-safe. Release what was acquired; at the last release it is dropped. */
 TORT_API tort_status tort_weight_acquire(const tort_model *model, int32_t weight, const void **data, tort_error *error);
 TORT_API void tort_weight_release(const tort_model *model, int32_t weight);
+/* Is the weight in a file as it is, held by nobody, and read by no function of the application? Then parts of it can be
+ * read, at any offset, from any thread. */
+bool tort_weight_is_in_file(const tort_model *model, int32_t weight);
+tort_status tort_weight_read(const tort_model *model, int32_t weight, size_t offset, size_t bytes, void *to,
+                             tort_error *error);
 
 #ifdef __cplusplus
 }

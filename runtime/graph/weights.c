@@ -132,6 +132,26 @@ static tort_status make_resident(const tort_model *model, int32_t index, weight_
     return TORT_OK;
 }
 
+bool tort_weight_is_in_file(const tort_model *model, int32_t index) {
+    const tort_weight *weight = &model->weights[index];
+    struct tort_weight_store *store = model->store;
+    if (!model->source_is_ours || weight->encoding != TORT_ENCODING_RAW || in_place(model, weight)) return false;
+    pthread_mutex_t *lock = &store->locks[index % LOCKS];
+    pthread_mutex_lock(lock);
+    const bool resident = store->homes[index].data != NULL;
+    pthread_mutex_unlock(lock);
+    return !resident;
+}
+
+tort_status tort_weight_read(const tort_model *model, int32_t index, size_t offset, size_t bytes, void *to,
+                             tort_error *error) {
+    const tort_weight *weight = &model->weights[index];
+    if (offset > weight->length || bytes > weight->length - offset)
+        return tort_fail(error, TORT_E_INTERNAL, "%zu bytes at %zu are not in a weight of %llu", bytes, offset,
+                         (unsigned long long)weight->length);
+    return model->source_read(model->source_ud, weight->file, weight->offset + offset, bytes, to, error);
+}
+
 tort_status tort_weight_acquire(const tort_model *model, int32_t weight, const void **data, tort_error *error) {
     struct tort_weight_store *store = model->store;
     weight_home *home = &store->homes[weight];

@@ -65,8 +65,36 @@ static void release(packing *p, int32_t constant) {
     if (lock) pthread_mutex_unlock(lock);
 }
 
-static tort_status hold_inputs(packing *p, const tort_node *node, tort_info *inputs, bool hold, tort_error *error) {
+#define LARGE ((size_t)4 << 20) /* bytes of a weight that is worth reading in parts */
+
+/* Its kernel reads input i of the unit out of the file. */
+static bool is_in_parts(const tort_lowered *lowered, int32_t index, int32_t input) {
+    const tort_session *session = lowered->session;
+    const tort_node *node = tort_unit_node(lowered, index);
+    if (input > 31 || !(lowered->units[index].kernel->read_in_parts & 1u << input)) return false;
+    if (input >= node->input_count || node->inputs[input] < 0 || !tort_is_constant(lowered, node->inputs[input]))
+        return false;
+    const tort_constant *constant = &session->constants[lowered->constant_of[node->inputs[input]]];
+    return constant->weight >= 0 && constant->bytes >= LARGE &&
+           tort_weight_is_in_file(session->model, constant->weight);
+}
+
+struct tort_in_file {
+    const tort_lowered *lowered;
+    const tort_node *node;
+};
+
+tort_status tort_prepare_read(const tort_prepare *prepare, int32_t input, size_t offset, size_t bytes, void *to,
+                              tort_error *error) {
+    const tort_lowered *lowered = prepare->in_file->lowered;
+    const int32_t constant = lowered->constant_of[prepare->in_file->node->inputs[input]];
+    return tort_weight_read(lowered->session->model, lowered->session->constants[constant].weight, offset, bytes, to,
+                            error);
+}
+
+static tort_status hold_inputs(packing *p, int32_t index, tort_info *inputs, bool hold, tort_error *error) {
     const tort_lowered *lowered = p->lowered;
+    const tort_node *node = tort_unit_node(lowered, index);
     for (int32_t i = 0; i < node->input_count; i++) {
         const int32_t value = node->inputs[i];
         if (value < 0 || !tort_is_constant(lowered, value)) continue;
@@ -76,6 +104,7 @@ static tort_status hold_inputs(packing *p, const tort_node *node, tort_info *inp
             continue;
         }
         inputs[i].data = NULL;
+        if (is_in_parts(lowered, index, i)) continue;
         tort_status status = acquire(p, constant, &inputs[i].data, error);
         if (status) return status;
     }
@@ -86,7 +115,7 @@ static tort_status pack_kernel(packing *p, tort_unit_view *view, int32_t index, 
     tort_lowered *lowered = p->lowered;
     tort_session *session = lowered->session;
     tort_unit *unit = &lowered->units[index];
-    const tort_node *node = tort_unit_node(lowered, index);
+    const struct tort_in_file in_file = {lowered, tort_unit_node(lowered, index)};
     const tort_link *link = &session->chain[unit->provider];
     if (session->saved && unit->packed_bytes) return tort_saved_unpack(session, lowered, index, error);
     tort_status status = TORT_OK;
@@ -95,18 +124,19 @@ static tort_status pack_kernel(packing *p, tort_unit_view *view, int32_t index, 
                                   &unit->packed, error);
     if (status) return status;
     /* Kernels leave gaps: in a saved plan they must not show what was in memory before. */
-    if (unit->packed && !link->memory) memset(unit->packed, 0, unit->packed_bytes);
+    if (unit->packed && !link->memory && !unit->kernel->read_in_parts) memset(unit->packed, 0, unit->packed_bytes);
     tort_prepare prepare = {.node = &view->node,
                             .target = &link->target,
                             .device = link->device,
                             .env = &session->env,
                             .packed = unit->packed,
+                            .in_file = &in_file,
                             .error = error};
-    status = hold_inputs(p, node, view->inputs, true, error);
+    status = hold_inputs(p, index, view->inputs, true, error);
     const int32_t before = tort_link_enter(link);
     if (!status) status = tort_link_noted(link, unit->kernel->prepare(&prepare));
     tort_link_leave(link, before);
-    hold_inputs(p, node, view->inputs, false, NULL);
+    hold_inputs(p, index, view->inputs, false, NULL);
     if (status) {
         tort_error_at_unit(error, lowered, index);
         if (error) error->provider = link->provider->name;
@@ -159,8 +189,12 @@ static void pack_some(void *arg, int64_t begin, int64_t end) {
 
 /* Functions of the application are called by one thread at a time while a session is made: tinyort.h says when by more.
  */
-static bool is_side_by_side(const tort_session *session, const tort_unit *unit) {
+static bool is_side_by_side(const tort_lowered *lowered, int32_t index) {
+    const tort_session *session = lowered->session;
+    const tort_unit *unit = &lowered->units[index];
     const tort_model *model = session->model;
+    for (int32_t i = 0; i < 32; i++)
+        if (is_in_parts(lowered, index, i)) return false; /* the kernel uses the threads */
     return session->chain[unit->provider].provider->prepares_in_parallel && !unit->segment && !session->saved &&
            model->source_is_ours && tort_env_is_default(&model->account.inner) &&
            tort_env_is_default(&session->account.inner);
@@ -182,7 +216,7 @@ static tort_status pack_all(packing *p, int32_t *side_by_side, tort_error *error
     for (int32_t i = 0; !status && i < lowered->graph.node_count; i++) {
         const tort_unit *unit = &lowered->units[i];
         if (unit->provider < 0 || !unit->kernel->prepare) continue;
-        if (is_side_by_side(lowered->session, unit))
+        if (is_side_by_side(lowered, i))
             side_by_side[p->count++] = i;
         else
             status = pack_unit(p, &pass, i, error);

@@ -150,6 +150,7 @@ bool tort_widen_row(const tort_provider *provider, const tort_kernel *row, tort_
     widened->size = widening->size;
     widened->pack_size = widening->pack_size;
     widened->prepare = widening->prepare;
+    widened->read_in_parts = 0; /* it widens what is in memory */
     widened->run = widening->run;
     widened->fit = widening->fit;
     widened->unfit = widening->unfit;

@@ -124,6 +124,24 @@ Test(session_threads, an_application_brings_its_own) {
     cr_expect(strstr(description, "the application's threads"), "%s", description);
 }
 
+Test(session_threads, how_long_they_look_is_an_option) {
+    static const struct {
+        const char *chain;
+        bool opens;
+    } cases[] = {{"cpu:threads=2:spin=0", true}, {"cpu:spin=1000000", true}, {"cpu:spin=1000001", false},
+                 {"cpu:spin=-1", false},         {"cpu:spin=1ms", false},    {"cpu:spin=", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tort_error error;
+        tort_session *session = NULL;
+        tort_model *model = relu_model(&error);
+        tort_session_options options = {.struct_size = sizeof options, .chain = cases[i].chain};
+        const tort_status status = tort_session_create(NULL, model, &options, &session, &error);
+        cr_expect_eq(status == TORT_OK, cases[i].opens, "%s: %s", cases[i].chain, status ? error.msg : "it opened");
+        tort_session_free(session);
+        tort_model_free(model);
+    }
+}
+
 /* ---- the same bits ---- */
 
 /* Numbers without a pattern in -0.5 .. 0.5. */

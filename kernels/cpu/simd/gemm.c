@@ -211,6 +211,11 @@ void SIMD(tort_simd_pack_lanes)(float *panel, int32_t lanes, const float *source
     const int32_t quads = k_stride == 1 ? count / 4 * 4 : 0;
     int64_t done = 0;
     if (count < lanes) memset(panel, 0, (size_t)(k * lanes) * sizeof(float));
+    if (lane_stride == 1) {
+        for (int64_t j = 0; j < k; j++)
+            for (int32_t i = 0; i < count; i++) panel[j * lanes + i] = source[j * k_stride + i] * scale;
+        return;
+    }
     for (int32_t i = 0; i < quads; i += 4)
         done = pack_quads(panel + i, lanes, source + i * lane_stride, lane_stride, k, scale);
     for (int32_t i = 0; i < count; i++) {
