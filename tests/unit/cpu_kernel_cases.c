@@ -490,5 +490,8 @@ const kernel_case kernel_cases[] = {
     {"", "ReduceSumSquare", "reduce_vectors", make_reduce, NULL},
     {"", "GlobalAveragePool", "reduce_vectors", make_global_pool, NULL},
     {"", "GlobalMaxPool", "reduce_vectors", make_global_pool, NULL},
+    {"", "Transpose", "move_tiles", make_transpose, NULL},
+    {"", "DepthToSpace", "move_tiles", make_depth_to_space, NULL},
+    {"", "SpaceToDepth", "move_tiles", make_space_to_depth, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
