@@ -13,27 +13,31 @@ enum { SIDE = 16 }; /* of a tile */
  * its rows are neighbours. */
 typedef void (*tile_mover)(char *to, int64_t to_stride, const char *from, int64_t from_stride);
 
-/* A small square of vectors: interleaving the halves of a list of vectors as often as it can be halved transposes it.
- */
+/* What an array of vectors needs to stay in registers. */
+#define UNROLL _Pragma("GCC unroll 16")
+
+/* Interleaving the halves of a list of vectors, as often as it can be halved, transposes it. */
 #define TILE(name, ctype, lanes, low, high)                                                                            \
-    typedef ctype name##_vector __attribute__((vector_size(16), may_alias));                                           \
-    static inline void name##_square(char *to, int64_t to_stride, const char *from, int64_t from_stride) {             \
-        name##_vector v[lanes], next[lanes];                                                                           \
-        for (int i = 0; i < lanes; i++) memcpy(&v[i], from + i * from_stride, sizeof v[i]);                            \
-        for (int stage = 1; stage < lanes; stage *= 2) {                                                               \
-            for (int i = 0; i < lanes / 2; i++) {                                                                      \
-                next[2 * i] = __builtin_shufflevector(v[i], v[i + lanes / 2], low);                                    \
-                next[2 * i + 1] = __builtin_shufflevector(v[i], v[i + lanes / 2], high);                               \
-            }                                                                                                          \
-            memcpy(v, next, sizeof v);                                                                                 \
+    typedef ctype name##_vector __attribute__((vector_size(16), aligned(1), may_alias));                               \
+    static inline __attribute__((always_inline)) void name##_stage(name##_vector *v) {                                 \
+        name##_vector next[lanes];                                                                                     \
+        UNROLL for (int i = 0; i < lanes / 2; i++) {                                                                   \
+            next[2 * i] = __builtin_shufflevector(v[i], v[i + lanes / 2], low);                                        \
+            next[2 * i + 1] = __builtin_shufflevector(v[i], v[i + lanes / 2], high);                                   \
         }                                                                                                              \
-        for (int i = 0; i < lanes; i++) memcpy(to + i * to_stride, &v[i], sizeof v[i]);                                \
+        UNROLL for (int i = 0; i < lanes; i++) v[i] = next[i];                                                         \
     }                                                                                                                  \
     static void name##_tile(char *to, int64_t to_stride, const char *from, int64_t from_stride) {                      \
-        for (int y = 0; y < SIDE; y += lanes)                                                                          \
-            for (int x = 0; x < SIDE; x += lanes)                                                                      \
-                name##_square(to + y * to_stride + x * (int)sizeof(ctype), to_stride,                                  \
-                              from + x * from_stride + y * (int)sizeof(ctype), from_stride);                           \
+        for (int64_t y = 0; y < SIDE; y += lanes)                                                                      \
+            for (int64_t x = 0; x < SIDE; x += lanes) {                                                                \
+                const char *read = from + x * from_stride + y * (int64_t)sizeof(ctype);                                \
+                char *write = to + y * to_stride + x * (int64_t)sizeof(ctype);                                         \
+                name##_vector v[lanes];                                                                                \
+                UNROLL for (int i = 0; i < lanes; i++) v[i] =                                                          \
+                    *(const name##_vector *)(const void *)(read + i * from_stride);                                    \
+                UNROLL for (int stage = 1; stage < lanes; stage *= 2) name##_stage(v);                                 \
+                UNROLL for (int i = 0; i < lanes; i++) * (name##_vector *)(void *)(write + i * to_stride) = v[i];      \
+            }                                                                                                          \
     }
 #define LOW_2 0, 2
 #define HIGH_2 1, 3
