@@ -78,7 +78,7 @@ extern const tort_kernel tort_cpu_grid_sample[];
 extern const tort_kernel tort_cpu_roi_align[];
 extern const tort_kernel tort_cpu_topk[];
 extern const tort_kernel tort_cpu_elements[];
-extern const tort_kernel tort_cpu_reduce[];
+extern const tort_kernel tort_cpu_reduce[], tort_cpu_move[];
 extern const tort_kernel tort_cpu_deform_conv[];
 
 #endif

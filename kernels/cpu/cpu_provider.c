@@ -317,6 +317,7 @@ static const tort_kernel *const kernels[] = {
     tort_cpu_qlinear_binary,
     tort_cpu_elements,
     tort_cpu_reduce,
+    tort_cpu_move,
     tort_cpu_halves,
     tort_cpu_rnn,
     tort_cpu_quantize,

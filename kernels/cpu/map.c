@@ -38,6 +38,38 @@ static tort_status run_erf(const tort_call *call) {
     return run_map(call, TORT_MAP_ERF, 0, 0);
 }
 
+static tort_status run_abs(const tort_call *call) {
+    return run_map(call, TORT_MAP_ABS, 0, 0);
+}
+
+static tort_status run_neg(const tort_call *call) {
+    return run_map(call, TORT_MAP_NEG, 0, 0);
+}
+
+static tort_status run_floor(const tort_call *call) {
+    return run_map(call, TORT_MAP_FLOOR, 0, 0);
+}
+
+static tort_status run_ceil(const tort_call *call) {
+    return run_map(call, TORT_MAP_CEIL, 0, 0);
+}
+
+static tort_status run_round(const tort_call *call) {
+    return run_map(call, TORT_MAP_ROUND, 0, 0);
+}
+
+static tort_status run_sqrt(const tort_call *call) {
+    return run_map(call, TORT_MAP_SQRT, 0, 0);
+}
+
+static tort_status run_reciprocal(const tort_call *call) {
+    return run_map(call, TORT_MAP_RECIPROCAL, 0, 0);
+}
+
+static tort_status run_log(const tort_call *call) {
+    return run_map(call, TORT_MAP_LOG, 0, 0);
+}
+
 static tort_status run_tanh(const tort_call *call) {
     return run_map(call, TORT_ACTIVATION_TANH, 0, 0);
 }
@@ -136,6 +168,14 @@ const tort_kernel tort_cpu_map[] = {
     MAP_ROW("Exp", "exp_vectors", run_exp),
     MAP_ROW("Erf", "erf_vectors", run_erf),
     MAP_ROW("Tanh", "tanh_vectors", run_tanh),
+    MAP_ROW("Abs", "abs_vectors", run_abs),
+    MAP_ROW("Neg", "neg_vectors", run_neg),
+    MAP_ROW("Floor", "floor_vectors", run_floor),
+    MAP_ROW("Ceil", "ceil_vectors", run_ceil),
+    MAP_ROW("Round", "round_vectors", run_round),
+    MAP_ROW("Sqrt", "sqrt_vectors", run_sqrt),
+    MAP_ROW("Reciprocal", "reciprocal_vectors", run_reciprocal),
+    MAP_ROW("Log", "log_vectors", run_log),
     MAP_ROW("Relu", "relu_vectors", run_relu),
     MAP_ROW("LeakyRelu", "leaky_relu_vectors", run_leaky_relu),
     MAP_ROW("Clip", "clip_vectors", run_clip),

@@ -23,12 +23,12 @@ typedef struct reduce_job {
     int64_t columns; /* of an item at most; 1: the last dimension is reduced */
 } reduce_job;
 
-static double first_of(tort_fold_kind kind) {
+static inline double first_of(tort_fold_kind kind) {
     return kind == TORT_FOLD_LARGEST ? -INFINITY : kind == TORT_FOLD_SMALLEST ? INFINITY : 0;
 }
 
 /* What two results come to. NaN wins. */
-static double merged(tort_fold_kind kind, double a, double b) {
+static inline __attribute__((always_inline)) double merged(tort_fold_kind kind, double a, double b) {
     switch (kind) {
     case TORT_FOLD_LARGEST: return a >= b || a != a ? a : b;
     case TORT_FOLD_SMALLEST: return a <= b || a != a ? a : b;
@@ -89,21 +89,39 @@ static double join_columns(tort_fold_kind kind, double *into, int64_t width) {
     return into[0];
 }
 
-static double fold_few(const reduce_job *job, double so_far, const float *x, int64_t count) {
-    for (int64_t i = 0; i < count; i++) {
-        const double value = (double)x[i];
-        const double term = job->kind == TORT_FOLD_MAGNITUDES ? fabs(value)
-                            : job->kind == TORT_FOLD_SQUARES  ? value * value
-                                                              : value;
-        so_far = merged(job->kind, so_far, term);
+static inline __attribute__((always_inline)) double term_of(tort_fold_kind kind, float x) {
+    const double value = (double)x;
+    return kind == TORT_FOLD_MAGNITUDES ? fabs(value) : kind == TORT_FOLD_SQUARES ? value * value : value;
+}
+
+/* `kind` is a constant. */
+static inline __attribute__((always_inline)) double fold_lanes(tort_fold_kind kind, const float *x, int64_t count) {
+    double a = first_of(kind), b = a, c = a, d = a;
+    for (; count >= 4; count -= 4, x += 4) {
+        a = merged(kind, a, term_of(kind, x[0]));
+        b = merged(kind, b, term_of(kind, x[1]));
+        c = merged(kind, c, term_of(kind, x[2]));
+        d = merged(kind, d, term_of(kind, x[3]));
     }
-    return so_far;
+    for (; count > 0; count--, x++) a = merged(kind, a, term_of(kind, x[0]));
+    return merged(kind, merged(kind, a, b), merged(kind, c, d));
+}
+
+/* A run that is not worth chunks. */
+static double fold_few(tort_fold_kind kind, const float *x, int64_t count) {
+    switch (kind) {
+    case TORT_FOLD_MAGNITUDES: return fold_lanes(TORT_FOLD_MAGNITUDES, x, count);
+    case TORT_FOLD_SQUARES: return fold_lanes(TORT_FOLD_SQUARES, x, count);
+    case TORT_FOLD_LARGEST: return fold_lanes(TORT_FOLD_LARGEST, x, count);
+    case TORT_FOLD_SMALLEST: return fold_lanes(TORT_FOLD_SMALLEST, x, count);
+    default: return fold_lanes(TORT_FOLD_SUM, x, count);
+    }
 }
 
 /* A run as rows of `width` columns; those of the last row that are not there are 0, or an element once more. */
 static double fold_run(const reduce_job *job, double so_far, const float *x, int64_t count) {
     enum { WIDEST = 4 * TORT_FOLD_CHUNK };
-    if (count < TORT_FOLD_CHUNK / 2) return fold_few(job, so_far, x, count);
+    if (count < WIDEST) return merged(job->kind, so_far, fold_few(job->kind, x, count));
     const int64_t width = count >= 4 * WIDEST ? WIDEST : TORT_FOLD_CHUNK, rest = count % width;
     double into[WIDEST];
     float last[WIDEST];
@@ -138,6 +156,7 @@ static const float *start_of(const reduce_job *job, int32_t end, int64_t positio
     const float *x = job->x;
     for (int32_t d = end - 1; d >= 0; d--) {
         if (view->reduced[d]) continue;
+        if (position < view->dims[d]) return x + position * view->strides[d]; /* without a division */
         x += position % view->dims[d] * view->strides[d];
         position /= view->dims[d];
     }

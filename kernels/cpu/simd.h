@@ -156,6 +156,14 @@ typedef enum tort_map_kind {
     TORT_MAP_EXP = TORT_ACTIVATION_COUNT,
     TORT_MAP_ERF,
     TORT_MAP_SWISH, /* x * sigmoid(alpha * x) */
+    TORT_MAP_ABS,
+    TORT_MAP_NEG,
+    TORT_MAP_FLOOR,
+    TORT_MAP_CEIL,
+    TORT_MAP_ROUND, /* half to even */
+    TORT_MAP_SQRT,
+    TORT_MAP_RECIPROCAL,
+    TORT_MAP_LOG,
     TORT_MAP_COUNT
 } tort_map_kind;
 

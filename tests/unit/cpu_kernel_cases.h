@@ -105,6 +105,9 @@ void make_number_cast(random_node *n, random_source *r);
 void make_number_cast_like(random_node *n, random_source *r);
 void make_reduce(random_node *n, random_source *r);
 void make_global_pool(random_node *n, random_source *r);
+void make_transpose(random_node *n, random_source *r);
+void make_depth_to_space(random_node *n, random_source *r);
+void make_space_to_depth(random_node *n, random_source *r);
 
 /* cpu_halves.c */
 void make_cast(random_node *n, random_source *r);

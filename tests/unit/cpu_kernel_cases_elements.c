@@ -95,8 +95,8 @@ void make_integer_clip(random_node *n, random_source *r) {
 }
 
 void make_where(random_node *n, random_source *r) {
-    static const tort_type moved[] = {TORT_FLOAT, TORT_DOUBLE, TORT_INT64, TORT_INT16, TORT_UINT8, TORT_BOOL};
-    const tort_type type = moved[draw(r, 0, 5)];
+    static const tort_type chosen[] = {TORT_FLOAT, TORT_DOUBLE, TORT_INT64, TORT_INT16, TORT_UINT8, TORT_BOOL};
+    const tort_type type = chosen[draw(r, 0, 5)];
     int64_t dims[MOST_RANK];
     const int32_t rank = draw_shape(r, dims);
     add_broadcast(n, r, TORT_BOOL, rank, dims);
@@ -154,4 +154,41 @@ void make_global_pool(random_node *n, random_source *r) {
     add_tensor(n, r, (int32_t)draw(r, 3, 4), dims);
     spoil(r, &n->inputs[0]);
     n->opset = 1;
+}
+
+/* ---- what moves elements ----------------------------------------------------------------------------------------- */
+
+static const tort_type moved[] = {TORT_FLOAT, TORT_DOUBLE, TORT_INT16, TORT_UINT8};
+
+/* Planes that are whole tiles, more than that, or less. */
+void make_transpose(random_node *n, random_source *r) {
+    int64_t dims[MOST_RANK];
+    const int32_t rank = (int32_t)draw(r, 1, MOST_RANK);
+    for (int32_t i = 0; i < rank; i++) dims[i] = chance(r, 2) ? 0 : chance(r, 50) ? draw(r, 1, 5) : draw(r, 14, 40);
+    add_typed(n, r, moved[draw(r, 0, 3)], rank, dims);
+    n->opset = 13;
+    if (chance(r, 20)) return; /* reversed */
+    int64_t *perm = add_list(n, "perm", rank);
+    for (int32_t i = 0; i < rank; i++) {
+        const int64_t other = draw(r, 0, i);
+        perm[i] = perm[other];
+        perm[other] = i;
+    }
+}
+
+void make_depth_to_space(random_node *n, random_source *r) {
+    const int64_t block = draw(r, 1, 3);
+    const int64_t dims[4] = {draw(r, 1, 2), block * block * draw(r, 1, 20), draw(r, 1, 20), draw(r, 1, 40)};
+    add_typed(n, r, moved[draw(r, 0, 3)], 4, dims);
+    add_int(n, "blocksize", block);
+    add_string(n, "mode", chance(r, 50) ? "DCR" : "CRD");
+    n->opset = 13;
+}
+
+void make_space_to_depth(random_node *n, random_source *r) {
+    const int64_t block = draw(r, 1, 3);
+    const int64_t dims[4] = {draw(r, 1, 2), draw(r, 1, 20), block * draw(r, 1, 10), block * draw(r, 1, 20)};
+    add_typed(n, r, moved[draw(r, 0, 3)], 4, dims);
+    add_int(n, "blocksize", block);
+    n->opset = 13;
 }

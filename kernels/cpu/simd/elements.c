@@ -27,8 +27,8 @@
 
 /* NaN in either operand is the result; of equal ones the first. */
 #define EXTREMES(type, ctype)                                                                                          \
-    PAIR(max_##type, ctype, (b > a) | (b != b) ? b : a)                                                                \
-    PAIR(min_##type, ctype, (b < a) | (b != b) ? b : a)
+    PAIR(max_##type, ctype, ((b > a) | (b != b)) ? b : a)                                                              \
+    PAIR(min_##type, ctype, ((b < a) | (b != b)) ? b : a)
 #define INTEGERS(type, ctype, unsigned_type)                                                                           \
     PAIR(sub_##type, ctype, (unsigned_type)a - (unsigned_type)b)                                                       \
     EXTREMES(type, ctype)

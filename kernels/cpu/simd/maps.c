@@ -61,6 +61,14 @@ MAP(map_exp, tort_expf(x))
 MAP(map_erf, tort_erff(x))
 MAP(map_tanh, tort_tanhf(x))
 MAP(map_swish, x *tort_sigmoidf(alpha *x))
+MAP(map_abs, fabsf(x))
+MAP(map_neg, -x)
+MAP(map_floor, floorf(x))
+MAP(map_ceil, ceilf(x))
+MAP(map_round, rintf(x))
+MAP(map_sqrt, sqrtf(x))
+MAP(map_reciprocal, 1.0f / x)
+MAP(map_log, tort_logf(x))
 
 static void map_none(float alpha, float beta, const float *x, float *y, int64_t count) {
     (void)alpha, (void)beta;
@@ -88,6 +96,14 @@ const tort_map_loop SIMD(tort_simd_maps)[TORT_MAP_COUNT] = {
     [TORT_MAP_EXP] = map_exp,
     [TORT_MAP_ERF] = map_erf,
     [TORT_MAP_SWISH] = map_swish,
+    [TORT_MAP_ABS] = map_abs,
+    [TORT_MAP_NEG] = map_neg,
+    [TORT_MAP_FLOOR] = map_floor,
+    [TORT_MAP_CEIL] = map_ceil,
+    [TORT_MAP_ROUND] = map_round,
+    [TORT_MAP_SQRT] = map_sqrt,
+    [TORT_MAP_RECIPROCAL] = map_reciprocal,
+    [TORT_MAP_LOG] = map_log,
 };
 
 void SIMD(tort_simd_finish)(const tort_epilogue *epilogue, const float *restrict residual, float *restrict values,
