@@ -19,7 +19,7 @@ def test_placement(suite, folder):
 
 def test_json_of_a_plan(suite, folder):
     plan = suite.run("plan", DIGITS, "--json").json()
-    wanted = {"schema", "model", "chain", "providers", "nodes", "copies", "folded", "memory", "host_memory", "summary"}
+    wanted = {"schema", "model", "chain", "providers", "nodes", "copies", "conversions", "folded", "memory", "host_memory", "summary"}
     suite.check(set(plan) == wanted and plan["schema"] == 1, f"keys of plan --json: {sorted(plan)}")
     node = {"index", "file_index", "path", "name", "op", "domain", "since", "provider", "kernel", "pinned", "fell_back", "from", "verdicts"}
     suite.check(all(set(entry) == node for entry in plan["nodes"]), "keys of its nodes")
