@@ -106,7 +106,7 @@ Test(views, a_tensor_is_taken_apart_and_put_together_without_moving_it) {
     cr_expect_eq(views(&o), 2);
     cr_expect_str_eq(kernel_of(report, "split"), "view");
     cr_expect_str_eq(kernel_of(report, "join"), "view");
-    cr_expect_str_eq(kernel_of(report, "neg"), "reference");
+    cr_expect_str_eq(kernel_of(report, "neg"), "neg_vectors");
     tort_report_free(report);
     cr_expect_eq(arena_of(&o), 2 * BYTES);
     for (int i = 0; i < ELEMENTS / 2; i++) {
