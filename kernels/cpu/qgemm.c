@@ -7,7 +7,7 @@
 
 static tort_verdict claim(const tort_target *target, const tort_node_view *node) {
     const tort_qgemm *p = node->params;
-    if (tort_has_input(node, TORT_QGEMM_C) && p->c_row_stride != 0)
+    if (tort_has_input(node, TORT_QGEMM_C) && (node->inputs[TORT_QGEMM_C].rank < 0 || p->c_row_stride != 0))
         return tort_no(TORT_NO_SHAPE, "", "is for a C of one number a column, or one");
     return tort_byte_claim(target, node, TORT_QGEMM_A, TORT_QGEMM_B);
 }
