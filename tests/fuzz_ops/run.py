@@ -43,11 +43,10 @@ def rows_of(tinyort, only):
 
 
 def instruction_sets(tinyort):
-    """Those of x86-64 up to the best of this machine, or that of another architecture."""
-    text = subprocess.run([tinyort, "providers"], capture_output=True, text=True).stdout
-    known = ("v2", "v3", "v4")
-    best = [at for at, name in enumerate(known) if f"x86-64-{name}" in text]
-    return known[: best[-1] + 1] if best else ("auto",)
+    """Those of this architecture that this machine has."""
+    sets = ("v2", "v3", "v3_vnni", "v4", "v4_vnni", "neon", "neon_dot")
+    opened = {name: subprocess.run([tinyort, "providers", "--ep", f"cpu:isa={name}", "--require", "cpu"], capture_output=True) for name in sets}
+    return [name for name in sets if opened[name].returncode == 0] or ["auto"]
 
 
 class RowsRunner:
