@@ -1,6 +1,7 @@
 /* fuse_quantized.c - fusions that make an operator on 8-bit numbers of one between DequantizeLinear and QuantizeLinear,
  * which is how quantizers write them: QLinearConv, QLinearMatMul, QGemm, QLinearAdd and their kin; and the same
- * operator where it only moves or picks numbers.
+ * operator where it only moves or picks numbers. And MatMulIntegerToFloat, of MatMulInteger and what makes floats of
+ * its sums.
  *
  * The sum is then one of integers, rounded once, so that it may differ by one step of the result's scale. What clips
  * only where the result's type ends anyway goes away. Read next: quantized.c, integer_conv.c, integer_matmul.c. */
@@ -126,6 +127,35 @@ static bool build_gemm(tort_match *match) {
            quantize_bias(match, w->dims[!trans_b], x_scale, &w_scale);
 }
 
+/* ---- of floats that are quantized as they come ------------------------------------------------------------------- */
+
+static bool is_single(const tort_info *info) {
+    for (int32_t d = 0; d < info->rank; d++)
+        if (info->dims[d] != 1) return false;
+    return info->rank >= 0;
+}
+
+/* One number, or a list of one a column of w. */
+static bool is_of_columns(const tort_match *match, const char *name) {
+    const tort_info *list = tort_match_info(match, name), *w = tort_match_info(match, "w");
+    if (list->rank == 0) return true;
+    return list->rank == 1 && w->rank >= 2 && tort_dim_known(list->dims[0]) &&
+           (list->dims[0] == 1 || list->dims[0] == w->dims[w->rank - 1]);
+}
+
+static bool build_to_float(tort_match *match) {
+    const tort_info *x_scale = tort_match_info(match, "sx");
+    return is_byte(tort_match_info(match, "x")) && is_byte(tort_match_info(match, "w")) && x_scale->rank <= 1 &&
+           is_single(x_scale) && is_of_columns(match, "sw") && tort_match_same_shape(match, "c", "y") &&
+           tort_match_info(match, "sw")->type == TORT_FLOAT;
+}
+
+static bool build_float_bias(tort_match *match) {
+    const tort_info *b = tort_match_info(match, "b"), *w = tort_match_info(match, "w");
+    return b->type == TORT_FLOAT && b->rank == 1 && w->rank >= 2 && b->dims[0] == w->dims[w->rank - 1] &&
+           tort_match_same_shape(match, "c", "y");
+}
+
 /* ---- element by element ------------------------------------------------------------------------------------------ */
 
 /* A value of 8 bits with one scale, and its zero point. */
@@ -170,6 +200,10 @@ const tort_pattern tort_patterns_quantized[] = {
      build_matmul},
     {"qgemm", WEIGHTED "*c=Gemm|tinyort::FusedGemm(xd,wd,#b?)" QUANTIZE,
      "com.microsoft::QGemm(x,sx,zx,w,sw,zw,b,sy,zy)", build_gemm},
+    {"matmul_integer_to_float", "~s=Mul(sx,#sw) *c=MatMulInteger(x,w,zx?,zw?) f=Cast{to=1}(c) y=Mul(f,s)",
+     "com.microsoft::MatMulIntegerToFloat(x,w,sx,sw,zx,zw)", build_to_float},
+    {"matmul_integer_to_float", "*c=com.microsoft::MatMulIntegerToFloat(x,w,sx,sw,zx?,zw?) y=Add(c,#b)",
+     "com.microsoft::MatMulIntegerToFloat(x,w,sx,sw,zx,zw,b)", build_float_bias},
     PAIRED("qlinear_add", "Add"),
     PAIRED("qlinear_mul", "Mul"),
     MOVED("MaxPool|Transpose|Flatten|Identity", "", ""),

@@ -336,6 +336,13 @@ def quantized_kin_cases():
             yield between(row, f"{second}c={op}(xd,vd)", f"QuantizeLinear {made}", v, inputs={"x": (2, 3, 6), "v": shape})
         kept = f"wd=DequantizeLinear(w,sv,zv) c={op}(xd,wd)"
         yield between(row, kept, made, {**v, "w": integers(0, 255, 6, dtype=np.uint8)}, folded=("wd",))
+    dynamic = "xq,sx,zx=DynamicQuantizeLinear(x) s=Mul(sx,sw) i=MatMulInteger(xq,w,zx,zw) f=Cast<to=1>(i) y=Mul(f,s)"
+    for sw, zw in ((0.01, np.int8(3)), (positive(7).astype(np.float32) / 100, integers(-5, 5, 7))):
+        weights = {"w": integers(-90, 90, 6, 7), "sw": sw, "zw": zw}
+        units = "DynamicQuantizeLinear MatMulIntegerToFloat"
+        yield Case("matmul_integer_to_float", dynamic, {"x": (2, 3, 6)}, weights, units, chains=("cpu",))
+        biased = dynamic.replace("y=Mul", "m=Mul") + " y=Add(m,b)"
+        yield Case("matmul_integer_to_float", biased, {"x": (2, 3, 6)}, {**weights, "b": (7,)}, units, index=1, chains=("cpu",))
     same = {"sy": 0.03, "zy": np.uint8(131)}
     yield between("quantized_moves", "c=MaxPool<kernel_shape=[2,2]>(xd)", "MaxPool", same, x=(2, 3, 6, 5))
     yield between("quantized_moves", "c=Transpose<perm=[1,0,2]>(xd)", "Transpose", same)
