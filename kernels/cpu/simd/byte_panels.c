@@ -53,24 +53,45 @@ INLINE eight load_eight(const uint8_t *from) {
     return (eight)(longs){low, 0};
 }
 
-/* Eight words of four rows. */
-INLINE void interleave(uint8_t *to, const uint8_t *const *rows, int64_t at, eight flip) {
-    const eight a = load_eight(rows[0] + at), b = load_eight(rows[1] + at), c = load_eight(rows[2] + at),
-                d = load_eight(rows[3] + at);
-    const eight_pairs ab =
-        (eight_pairs)__builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-    const eight_pairs cd =
-        (eight_pairs)__builtin_shufflevector(c, d, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+#define UNPACK_LOW(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define UNPACK_HIGH(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+
+/* Eight words of their halves. */
+INLINE void store_pairs(uint8_t *to, eight_pairs ab, eight_pairs cd, eight flip) {
     *(loose_eight *)to = (eight)__builtin_shufflevector(ab, cd, 0, 8, 1, 9, 2, 10, 3, 11) ^ flip;
     *(loose_eight *)(to + 16) = (eight)__builtin_shufflevector(ab, cd, 4, 12, 5, 13, 6, 14, 7, 15) ^ flip;
 }
 
+/* Eight words of four rows. */
+INLINE void interleave(uint8_t *to, const uint8_t *const *rows, int64_t at, eight flip) {
+    const eight a = load_eight(rows[0] + at), b = load_eight(rows[1] + at), c = load_eight(rows[2] + at),
+                d = load_eight(rows[3] + at);
+    store_pairs(to, (eight_pairs)UNPACK_LOW(a, b), (eight_pairs)UNPACK_LOW(c, d), flip);
+}
+
+/* Sixteen words. */
+INLINE void interleave_wide(uint8_t *to, const uint8_t *const *rows, int64_t at, eight flip) {
+    const eight a = *(const loose_eight *)(rows[0] + at), b = *(const loose_eight *)(rows[1] + at),
+                c = *(const loose_eight *)(rows[2] + at), d = *(const loose_eight *)(rows[3] + at);
+    const eight_pairs ab = (eight_pairs)UNPACK_LOW(a, b), cd = (eight_pairs)UNPACK_LOW(c, d);
+    const eight_pairs ab_high = (eight_pairs)UNPACK_HIGH(a, b), cd_high = (eight_pairs)UNPACK_HIGH(c, d);
+    store_pairs(to, ab, cd, flip);
+    store_pairs(to + 32, ab_high, cd_high, flip);
+}
+
+/* What is left over goes with the last of those before it. */
 void SIMD(tort_simd_byte_words)(uint8_t *to, const uint8_t *const *rows, int64_t count, uint8_t flip) {
     const eight flips = flip - (eight){0};
-    int64_t i = 0;
-    for (; i + 8 <= count; i += 8) interleave(to + 4 * i, rows, i, flips);
-    for (; i < count; i++)
-        for (int64_t r = 0; r < 4; r++) to[4 * i + r] = rows[r][i] ^ flip;
+    if (count >= 16) {
+        for (int64_t i = 0; i + 16 <= count; i += 16) interleave_wide(to + 4 * i, rows, i, flips);
+        if (count % 16) interleave_wide(to + 4 * (count - 16), rows, count - 16, flips);
+    } else if (count >= 8) {
+        interleave(to, rows, 0, flips);
+        interleave(to + 4 * (count - 8), rows, count - 8, flips);
+    } else {
+        for (int64_t i = 0; i < count; i++)
+            for (int64_t r = 0; r < 4; r++) to[4 * i + r] = rows[r][i] ^ flip;
+    }
 }
 
 /* A vector of words from one place of the source to one of the panel's row. */
