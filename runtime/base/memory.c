@@ -16,9 +16,9 @@
 /* ---- the environment --------------------------------------------------------------------------------------------- */
 
 #define LARGE_PAGE ((size_t)2 << 20)
-#define LARGE_BLOCK (2 * LARGE_PAGE) /* from here on a block lies on large pages, where the system gives them */
 
-/* Weights and arenas are written once from end to end, and to fault in pages of 4 KiB takes longer than to write them.
+/* Weights and arenas are written once from end to end, and to fault in pages of 4 KiB takes longer than to write them:
+ * blocks of so many bytes lie on large pages, where the system gives them.
  * The last part stays on small pages, so that no block takes more memory than it has bytes. */
 static void *alloc_large(size_t size) {
     void *block;
@@ -36,7 +36,7 @@ static void *default_alloc(void *ud, void *ptr, size_t old_size, size_t new_size
         free(ptr);
         return NULL;
     }
-    return !ptr && new_size >= LARGE_BLOCK ? alloc_large(new_size) : realloc(ptr, new_size);
+    return !ptr && new_size >= LARGE_PAGE ? alloc_large(new_size) : realloc(ptr, new_size);
 }
 
 tort_env tort_env_complete(const tort_env *env) {

@@ -44,6 +44,7 @@ typedef struct packing {
     pthread_mutex_t lock;
     const int32_t *units; /* those that are packed side by side */
     int32_t count;
+    size_t staging; /* bytes of what one of them reads out of the file to pack it, at most */
     atomic_int taken;
     int32_t failed; /* the first of the units that failed; INT32_MAX: none */
     tort_status status;
@@ -92,7 +93,46 @@ tort_status tort_prepare_read(const tort_prepare *prepare, int32_t input, size_t
                             error);
 }
 
-static tort_status hold_inputs(packing *p, int32_t index, tort_info *inputs, bool hold, tort_error *error) {
+/* A weight that is read to be packed, and by no step after that; -1: it is none of that kind. */
+static int32_t passing_weight(const tort_lowered *lowered, int32_t index, int32_t input) {
+    const tort_node *node = tort_unit_node(lowered, index);
+    if (input > 31 || !(lowered->units[index].consumed & 1u << input) || node->inputs[input] < 0) return -1;
+    if (!tort_is_constant(lowered, node->inputs[input])) return -1;
+    const int32_t weight = lowered->session->constants[lowered->constant_of[node->inputs[input]]].weight;
+    return weight >= 0 && tort_weight_is_in_file(lowered->session->model, weight) ? weight : -1;
+}
+
+/* Where weights pass by: one block for many units, whose pages are there after the first. */
+typedef struct staging {
+    char *base; /* NULL: there is none */
+    size_t bytes, used;
+} staging;
+
+static void *take_staging(staging *stage, size_t bytes) {
+    const size_t place = tort_packed_place(bytes);
+    if (!stage->base || place > stage->bytes - stage->used) return NULL;
+    stage->used += place;
+    return stage->base + stage->used - place;
+}
+
+static bool is_staged(const staging *stage, const void *data) {
+    return stage->base && (const char *)data >= stage->base && (const char *)data < stage->base + stage->bytes;
+}
+
+/* Reads input i of the unit into the stage; *data stays NULL where it is not for there, or has no room. */
+static tort_status stage_input(const tort_lowered *lowered, int32_t index, int32_t i, staging *stage, const void **data,
+                               tort_error *error) {
+    const tort_model *model = lowered->session->model;
+    const int32_t weight = passing_weight(lowered, index, i);
+    const size_t bytes = weight < 0 ? 0 : model->weights[weight].bytes;
+    void *place = bytes ? take_staging(stage, bytes) : NULL;
+    const tort_status status = place ? tort_weight_read(model, weight, 0, bytes, place, error) : TORT_OK;
+    *data = status ? NULL : place;
+    return status;
+}
+
+static tort_status hold_inputs(packing *p, int32_t index, tort_info *inputs, bool hold, staging *stage,
+                               tort_error *error) {
     const tort_lowered *lowered = p->lowered;
     const tort_node *node = tort_unit_node(lowered, index);
     for (int32_t i = 0; i < node->input_count; i++) {
@@ -100,18 +140,19 @@ static tort_status hold_inputs(packing *p, int32_t index, tort_info *inputs, boo
         if (value < 0 || !tort_is_constant(lowered, value)) continue;
         const int32_t constant = lowered->constant_of[value];
         if (!hold) {
-            if (inputs[i].data) release(p, constant);
+            if (inputs[i].data && !is_staged(stage, inputs[i].data)) release(p, constant);
             continue;
         }
         inputs[i].data = NULL;
         if (is_in_parts(lowered, index, i)) continue;
-        tort_status status = acquire(p, constant, &inputs[i].data, error);
+        tort_status status = stage_input(lowered, index, i, stage, &inputs[i].data, error);
+        if (!status && !inputs[i].data) status = acquire(p, constant, &inputs[i].data, error);
         if (status) return status;
     }
     return TORT_OK;
 }
 
-static tort_status pack_kernel(packing *p, tort_unit_view *view, int32_t index, tort_error *error) {
+static tort_status pack_kernel(packing *p, tort_unit_view *view, int32_t index, staging *stage, tort_error *error) {
     tort_lowered *lowered = p->lowered;
     tort_session *session = lowered->session;
     tort_unit *unit = &lowered->units[index];
@@ -132,11 +173,12 @@ static tort_status pack_kernel(packing *p, tort_unit_view *view, int32_t index, 
                             .packed = unit->packed,
                             .in_file = &in_file,
                             .error = error};
-    status = hold_inputs(p, index, view->inputs, true, error);
+    status = hold_inputs(p, index, view->inputs, true, stage, error);
     const int32_t before = tort_link_enter(link);
     if (!status) status = tort_link_noted(link, unit->kernel->prepare(&prepare));
     tort_link_leave(link, before);
-    hold_inputs(p, index, view->inputs, false, NULL);
+    hold_inputs(p, index, view->inputs, false, stage, NULL);
+    stage->used = 0;
     if (status) {
         tort_error_at_unit(error, lowered, index);
         if (error) error->provider = link->provider->name;
@@ -146,10 +188,10 @@ static tort_status pack_kernel(packing *p, tort_unit_view *view, int32_t index, 
     return TORT_OK;
 }
 
-static tort_status pack_unit(packing *p, tort_pass *pass, int32_t index, tort_error *error) {
+static tort_status pack_unit(packing *p, tort_pass *pass, int32_t index, staging *stage, tort_error *error) {
     tort_unit_view view;
     tort_status status = tort_unit_view_open(&view, p->lowered, pass, index, NULL, error);
-    if (!status) status = pack_kernel(p, &view, index, error);
+    if (!status) status = pack_kernel(p, &view, index, stage, error);
     tort_unit_view_close(&view, p->lowered);
     return status;
 }
@@ -180,11 +222,14 @@ static void pack_some(void *arg, int64_t begin, int64_t end) {
     (void)begin, (void)end;
     int32_t index = p->count - 1 - atomic_fetch_add(&p->taken, 1);
     if (index < 0) return;
+    const tort_env *env = &p->lowered->session->env;
+    staging stage = {.base = p->staging ? tort_alloc_aligned(env, p->staging) : NULL, .bytes = p->staging};
     tort_status status = open_pass(p, &pass, &error);
     for (; !status && index >= 0; index = p->count - 1 - atomic_fetch_add(&p->taken, 1))
-        status = pack_unit(p, &pass, p->units[index], &error);
+        status = pack_unit(p, &pass, p->units[index], &stage, &error);
     if (status) note_failure(p, index, status, &error);
     tort_pass_free(&pass);
+    tort_free_aligned(env, stage.base, stage.bytes);
 }
 
 /* Functions of the application are called by one thread at a time while a session is made: tinyort.h says when by more.
@@ -200,8 +245,23 @@ static bool is_side_by_side(const tort_lowered *lowered, int32_t index) {
            tort_env_is_default(&session->account.inner);
 }
 
+#define STAGING ((size_t)2 << 20)        /* a large page: one fault in place of hundreds ... */
+#define WORTH_A_PAGE ((size_t)512 << 10) /* ... where so much of it would be used */
+
+static void count_staging(packing *p, int32_t index) {
+    size_t bytes = TORT_HOST_ALIGN; /* behind the last one, for the tails of vectors */
+    for (int32_t i = 0; i < tort_unit_node(p->lowered, index)->input_count; i++) {
+        const int32_t weight = passing_weight(p->lowered, index, i);
+        if (weight < 0) continue;
+        if (!tort_add_size(bytes, tort_packed_place(p->lowered->session->model->weights[weight].bytes), &bytes)) return;
+    }
+    if (bytes > p->staging) p->staging = bytes;
+}
+
 static tort_status pack_side_by_side(packing *p) {
     const tort_env *env = &p->lowered->session->env;
+    for (int32_t i = 0; i < p->count; i++) count_staging(p, p->units[i]);
+    if (p->staging > WORTH_A_PAGE && p->staging < STAGING) p->staging = STAGING;
     tort_pool_begin_run(p->lowered->session->pool);
     env->parallel_for(env->parallel_ud, p->count, 1, pack_some, p);
     tort_pool_end_run(p->lowered->session->pool);
@@ -210,6 +270,7 @@ static tort_status pack_side_by_side(packing *p) {
 
 static tort_status pack_all(packing *p, int32_t *side_by_side, tort_error *error) {
     const tort_lowered *lowered = p->lowered;
+    staging none = {.base = NULL};
     tort_pass pass;
     tort_status status = open_pass(p, &pass, error);
     if (status) return status;
@@ -219,7 +280,7 @@ static tort_status pack_all(packing *p, int32_t *side_by_side, tort_error *error
         if (is_side_by_side(lowered, i))
             side_by_side[p->count++] = i;
         else
-            status = pack_unit(p, &pass, i, error);
+            status = pack_unit(p, &pass, i, &none, error);
     }
     tort_pass_free(&pass);
     return status || !p->count ? status : pack_side_by_side(p);
