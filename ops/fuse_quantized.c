@@ -1,6 +1,5 @@
 /* fuse_quantized.c - fusions that make an operator on 8-bit numbers of one between DequantizeLinear and QuantizeLinear,
  * which is how quantizers write them: QLinearConv, QLinearMatMul, QGemm, QLinearAdd and their kin; and the same
- * operator where it only moves or picks numbers.
  * operator where it only moves or picks numbers. And MatMulIntegerToFloat, of MatMulInteger and what makes floats of
  * its sums.
  *
