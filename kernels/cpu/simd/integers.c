@@ -26,17 +26,18 @@ void SIMD(tort_simd_requantize)(const tort_requantized *r, const int32_t *sums, 
 
 /* ---- QLinearAdd and QLinearMul ----------------------------------------------------------------------------------- */
 
-/* All but pair and count are constants of the caller's. */
-INLINE void linear_pair(const tort_linear_pair *pair, int64_t a_step, int64_t b_step, bool multiplies, bool is_signed,
-                        int64_t count) {
+/* Steps and `multiplies` are constants of the caller's. A byte of int8 is one of uint8 with its highest bit turned, less
+ * 128. */
+INLINE void linear_pair(const tort_linear_pair *pair, int64_t a_step, int64_t b_step, bool multiplies, int64_t count) {
+    const bool is_signed = pair->is_signed;
+    const int32_t turned = is_signed ? 128 : 0;
     const uint8_t *restrict a = pair->a, *restrict b = pair->b;
     uint8_t *restrict c = pair->c;
     const float least = (is_signed ? -128 : 0) - pair->zero, most = (is_signed ? 127 : 255) - pair->zero;
     const float a_number = pair->a_number, b_number = pair->b_number, fixed = pair->fixed, zero = pair->zero;
     const float round = 0x1.8p23f;
     _Pragma("omp simd") for (int64_t i = 0; i < count; i++) {
-        const float x = is_signed ? (float)(int8_t)a[i * a_step] : (float)a[i * a_step];
-        const float y = is_signed ? (float)(int8_t)b[i * b_step] : (float)b[i * b_step];
+        const float x = (float)((a[i * a_step] ^ turned) - turned), y = (float)((b[i * b_step] ^ turned) - turned);
         const float value =
             multiplies ? (x - a_number) * (y - b_number) * fixed : x * a_number + (y * b_number + fixed);
         const float above = value > least ? value : least, within = above < most ? above : most;
@@ -44,24 +45,20 @@ INLINE void linear_pair(const tort_linear_pair *pair, int64_t a_step, int64_t b_
     }
 }
 
-INLINE void linear_steps(const tort_linear_pair *pair, bool multiplies, bool is_signed, int64_t count) {
+INLINE void linear_steps(const tort_linear_pair *pair, bool multiplies, int64_t count) {
     if (pair->a_step && pair->b_step)
-        linear_pair(pair, 1, 1, multiplies, is_signed, count);
+        linear_pair(pair, 1, 1, multiplies, count);
     else if (pair->a_step)
-        linear_pair(pair, 1, 0, multiplies, is_signed, count);
+        linear_pair(pair, 1, 0, multiplies, count);
     else
-        linear_pair(pair, 0, pair->b_step, multiplies, is_signed, count);
+        linear_pair(pair, 0, pair->b_step, multiplies, count);
 }
 
 void SIMD(tort_simd_linear_pair)(const tort_linear_pair *pair, int64_t count) {
-    if (pair->multiplies && pair->is_signed)
-        linear_steps(pair, true, true, count);
-    else if (pair->multiplies)
-        linear_steps(pair, true, false, count);
-    else if (pair->is_signed)
-        linear_steps(pair, false, true, count);
+    if (pair->multiplies)
+        linear_steps(pair, true, count);
     else
-        linear_steps(pair, false, false, count);
+        linear_steps(pair, false, count);
 }
 
 /* ---- QuantizeLinear and DequantizeLinear ------------------------------------------------------------------------- */

@@ -20,27 +20,24 @@ static inline float choose(bool condition, float yes, float no) {
     return condition ? yes : no;
 }
 
-/* The pragma says that y is x or lies elsewhere. A tail of single elements would cost as much as some vectors: the last
- * vector overlaps the one before it. */
+/* The pragma says that y is x or lies elsewhere. What is left over is made in a vector of its own, by the same loop. */
 #define MAP(name, expression)                                                                                          \
-    INLINE void name##_vectors(float alpha, float beta, const float *input, float *output, int64_t count) {            \
+    static void name(float alpha, float beta, const float *x_row, float *y_row, int64_t count) {                       \
+        float last[WIDTH] = {0};                                                                                       \
+        const int64_t whole = count / WIDTH, left = count % WIDTH;                                                     \
+        const float *input = x_row;                                                                                    \
+        float *output = y_row;                                                                                         \
         (void)alpha, (void)beta;                                                                                       \
-        _Pragma("omp simd") for (int64_t i = 0; i < count; i++) {                                                      \
-            const float x = input[i];                                                                                  \
-            output[i] = expression;                                                                                    \
+        if (left) memcpy(last, x_row + whole * WIDTH, (size_t)left * sizeof *last);                                    \
+        for (int64_t vectors = whole;; vectors = 1) {                                                                  \
+            _Pragma("omp simd") for (int64_t i = 0; i < vectors * WIDTH; i++) {                                        \
+                const float x = input[i];                                                                              \
+                output[i] = expression;                                                                                \
+            }                                                                                                          \
+            if (!left || output == last) break;                                                                        \
+            input = output = last;                                                                                     \
         }                                                                                                              \
-    }                                                                                                                  \
-    static void name(float alpha, float beta, const float *x, float *y, int64_t count) {                               \
-        float last[WIDTH];                                                                                             \
-        if (count < WIDTH) {                                                                                           \
-            name##_vectors(alpha, beta, x, y, count);                                                                  \
-            return;                                                                                                    \
-        }                                                                                                              \
-        store(last, load(x + count - WIDTH));                                                                          \
-        name##_vectors(alpha, beta, x, y, count / WIDTH * WIDTH);                                                      \
-        if (count % WIDTH == 0) return;                                                                                \
-        name##_vectors(alpha, beta, last, last, WIDTH);                                                                \
-        store(y + count - WIDTH, load(last));                                                                          \
+        if (left) memcpy(y_row + whole * WIDTH, last, (size_t)left * sizeof *last);                                    \
     }
 MAP(map_relu, clip(x, 0, INFINITY))
 MAP(map_leaky_relu, choose(x < 0, alpha *x, x))
