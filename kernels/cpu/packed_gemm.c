@@ -1,6 +1,6 @@
 /* packed_gemm.c - the loops around a tile of the matrix product.
  *
- * k is cut into blocks of DEPTH, so that a panel of B (16 KiB with AVX2) stays in the first cache while all panels of
+ * k is cut into blocks of DEPTH, so that a panel of B (24 KiB with AVX2) stays in the first cache while all panels of
  * A pass by; a block of A, or of B where that is packed on the way, stays in the second. Packed ahead, an operand is
  * stored block by block in the order in which it is read. Read next: packed_gemm.h, simd/gemm.c. */
 #include "kernels/cpu/packed_gemm.h"

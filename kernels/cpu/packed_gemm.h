@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-#define TORT_PACKED_DEPTH 256 /* of a block of k: panels of an operand packed ahead are stored block by block */
+#define TORT_PACKED_DEPTH 384 /* of a block of k: panels of an operand packed ahead are stored block by block */
 
 typedef struct tort_packed_gemm {
     const tort_simd *simd;
