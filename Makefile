@@ -31,13 +31,15 @@ VERSION := $(or $(shell sed -n 's/^\#define TORT_VERSION "\(.*\)"/\1/p' runtime/
 # ISO semantics of floating point everywhere but in kernels/cpu/simd, which may contract a*b+c. No kernel reads errno or the
 # floating-point exception flags, which frees the compiler to vectorize the plain loops.
 
-# The library stays small (tests/library_size): of -O3 the inner loops of kernels/cpu/simd have all, the rest has -O2 with vectors.
+# The library stays small (tests/library_size): of -O3 the inner loops of kernels/cpu/simd have all, what works once a session, or has
+# its loops elsewhere, has -Os, and the rest has -O2 with vectors.
 # C throws nothing, so what unwinds a stack is left to the debugging information.
 
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Werror
 FLOAT := -ffp-contract=off -fno-math-errno -fno-trapping-math
 SANITIZE_FLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 LEVEL = $(OPT:-O3=-O2 -ftree-vectorize -fno-unroll-loops)
+SMALLEST := loader ops/ml $(addprefix runtime/,graph passes providers saved)
 UNWIND := $(if $(SANITIZE),,-fno-asynchronous-unwind-tables)
 TORT_CPPFLAGS := -I. -D_POSIX_C_SOURCE=200809L
 TORT_CFLAGS = -std=c11 $(LEVEL) $(FLOAT) $(UNWIND) -fPIC -fvisibility=hidden -pthread $(SANITIZE_FLAGS)
@@ -306,7 +308,7 @@ include $(sort $(wildcard tests/*/tests.mk kernels/*/rules.mk))
 # ---- how things are made ----------------------------------------------------------------------------------------------
 
 # Each holds the flags of the last build; objects depend on it, and it changes only when they do.
-$(OBJ)/flags: FLAGS_NOW = $(COMPILE) $(WARNINGS)
+$(OBJ)/flags: FLAGS_NOW = $(COMPILE) $(WARNINGS) $(OPT) $(SMALLEST)
 $(OBJ)/cuda_flags: FLAGS_NOW = $(NVCC) $(NVCC_FLAGS)
 $(OBJ)/flags $(OBJ)/cuda_flags: FORCE
 	@mkdir -p $(@D)
@@ -350,6 +352,7 @@ $(OBJ)/%.o: %.cpp $(OBJ)/flags | $(BUILD)/prerequisites
 	    -pthread $(SANITIZE_FLAGS) $(CXXFLAGS) -MMD -MP -Wall -Wextra -Wshadow -Wconversion -Werror -c -o $@ $<
 
 $(OBJ)/kernels/cpu/simd/%.o: private LEVEL = $(OPT)
+$(patsubst %,$(OBJ)/%/%.o,$(SMALLEST)): private LEVEL = $(OPT:-O3=-Os)
 define simd_rule
 $$(OBJ)/kernels/cpu/simd/%.$(1).o: kernels/cpu/simd/%.c $$(OBJ)/flags | $$(BUILD)/prerequisites
 	@mkdir -p $$(@D)

@@ -2,8 +2,8 @@
 
 A case whose results differ from onnxruntime's is an error, and is not timed. A row for each model and number of threads: the medians of
 a run and the median of the ratios of pairs; with the first number of threads also the ratios of loading and of the memory that a fresh
-process takes, and the shares of the machine's multiply-adds and of its memory's bytes, as `tinyort bench --profile` measures them. Below 1 tinyort is the faster,
-or smaller, one. FOLDER/bench/ keeps SET.json and, for each number of threads, a chart.
+process takes, and the shares of the machine's multiply-adds and of its memory's bytes, as `tinyort bench --profile` measures them. Below
+1 tinyort is the faster, or smaller, one. FOLDER/bench/ keeps SET.json and, for each number of threads, a chart.
 """
 
 import json

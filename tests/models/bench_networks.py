@@ -70,8 +70,17 @@ class Decoder(nn.Module):
         return self.head(self.norm(x)), *present
 
 
+class RootMeanSquare(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(width))
+
+    def forward(self, x):
+        return self.scale * (x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-5))
+
+
 def norm_of(width, gated):
-    return nn.RMSNorm(width, eps=1e-5) if gated else nn.LayerNorm(width)
+    return RootMeanSquare(width) if gated else nn.LayerNorm(width)
 
 
 def rotated(x, past):
@@ -239,6 +248,22 @@ def vit():
     return torchvision.models.VisionTransformer(224, 16, 4, 12, 768, 3072)
 
 
+def whisper():
+    import transformers
+
+    class Encoder(nn.Module):
+        def __init__(self):
+            super().__init__()
+            config = transformers.WhisperConfig(**WHISPER)
+            config._attn_implementation = "eager"
+            self.inner = transformers.WhisperModel(config).encoder
+
+        def forward(self, spectrogram):
+            return self.inner(spectrogram, return_dict=False)[0]
+
+    return Encoder()
+
+
 T5 = dict(d_model=512, d_kv=64, d_ff=2048, num_layers=4, num_heads=8, vocab_size=2000, use_cache=False)
 WHISPER = dict(d_model=384, encoder_layers=4, encoder_attention_heads=6, encoder_ffn_dim=1536, decoder_layers=1, vocab_size=2000,
                pad_token_id=0, bos_token_id=1, eos_token_id=2, decoder_start_token_id=1)
@@ -266,40 +291,23 @@ NETWORKS = {
     "swin_t": vision("swin_t"),
     "bert": transformer("BertModel", "BertConfig", sentence(), **WIDE),
     "distilbert": transformer("DistilBertModel", "DistilBertConfig", sentence(), dim=768, n_layers=4, n_heads=12, hidden_dim=3072, vocab_size=2000),
-    "gpt2": transformer("GPT2LMHeadModel", "GPT2Config", {"input_ids": tokens(128)}, **GPT2),
+    "gpt2": transformer("GPT2LMHeadModel", "GPT2Config", sentence(), **GPT2),
     "gpt2_past": decoder(127),
     "llama_past": decoder(127, key_heads=4, gated=True),
     "t5": transformer("T5ForConditionalGeneration", "T5Config", {"input_ids": tokens(128), "decoder_input_ids": tokens(16)}, **T5),
-    "whisper_encoder": (lambda: whisper(), {"spectrogram": floats(1, 80, 3000)}),
+    "whisper_encoder": (whisper, {"spectrogram": floats(1, 80, 3000)}),
     "lstm": (lambda: Recurrent(nn.LSTM), {"steps": floats(64, 1, 256)}),
     "gru": (lambda: Recurrent(nn.GRU), {"steps": floats(64, 1, 256)}),
     "speech": (Speech, {"spectrogram": floats(1, 1, 80, 200)}),
 }
 
 
-def whisper():
-    import transformers
-
-    class Encoder(nn.Module):
-        def __init__(self):
-            super().__init__()
-            config = transformers.WhisperConfig(**WHISPER)
-            config._attn_implementation = "eager"
-            self.inner = transformers.WhisperModel(config).encoder
-
-        def forward(self, spectrogram):
-            return self.inner(spectrogram, return_dict=False)[0]
-
-    return Encoder()
-
-
 def export(name, path):
     make, inputs = NETWORKS[name]
     torch.manual_seed(SEED)
-    with torch.no_grad():
-        module = make().eval()
-        settle_statistics(module)
-        torch.onnx.export(module, tuple(inputs.values()), str(path), dynamo=False, input_names=list(inputs), opset_version=18)
+    module = make().eval()
+    settle_statistics(module)
+    torch.onnx.export(module, tuple(inputs.values()), str(path), dynamo=False, input_names=list(inputs), opset_version=18)
 
 
 def feeds_of(name):
