@@ -27,7 +27,6 @@ typedef struct row_count {
     int64_t widened;      /* of these, those of half types that it runs in float */
     int64_t served_by[6]; /* of all, those of each instruction set */
     bool incapable;       /* refused once because this processor lacks something */
-    int64_t served_by[6]; /* of these, those of each instruction set */
 } row_count;
 
 extern const char *const instruction_sets[6]; /* of this architecture; NULL: no more */

@@ -7,8 +7,8 @@ TESTS += test-fast-rows
 
 FUZZ_ROWS := $(BUILD)/fuzz-rows
 FAST_ROW_CASES := 3000
-FUZZ_ROWS_OBJECTS := $(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/fuzz_rows/*.c) \
-    $(filter-out tests/unit/cpu_kernels.c,$(wildcard tests/unit/cpu_*.c)) tests/counting_env.c tests/onnx_bytes.c tests/report_of.c)
+FUZZ_ROWS_OBJECTS := $(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/fuzz_rows/*.c tests/unit/cpu_*case*.c) \
+    tests/unit/cpu_kernel_models.c tests/counting_env.c tests/onnx_bytes.c tests/report_of.c)
 
 .PHONY: fuzz-rows test-fast-rows
 ## Hold fast CPU kernels against the plain loops: CASES (100000) random models by SEED, with the sanitizers.
