@@ -320,6 +320,7 @@ static const tort_kernel *const kernels[] = {
     tort_cpu_move,
     tort_cpu_halves,
     tort_cpu_rnn,
+    tort_cpu_quantized_lstm,
     tort_cpu_quantize,
     reference_kernels,
     NULL,

@@ -372,6 +372,7 @@ const kernel_case kernel_cases[] = {
     {"", "RNN", "rnn_packed", make_rnn, NULL},
     {"", "LSTM", "rnn_packed", make_lstm, NULL},
     {"", "GRU", "rnn_packed", make_gru, NULL},
+    {"com.microsoft", "DynamicQuantizeLSTM", "quantized_lstm_packed", make_quantized_lstm, NULL},
     {"", "Conv", "conv_packed_gemm", make_dense_conv, NULL},
     {"", "Conv", "conv_depthwise", make_depthwise_conv, NULL},
     {"", "ConvTranspose", "conv_transpose_packed_gemm", make_conv_transpose, NULL},

@@ -5,7 +5,7 @@
 
 #include "runtime/graph/graph.h"
 
-#define MAX_INPUTS 9
+#define MAX_INPUTS 12
 #define MOST_OUTPUTS 3
 
 typedef struct random_node {
@@ -170,6 +170,7 @@ void make_qlinear_depthwise_of_microsoft(random_node *n, random_source *r);
 /* cpu_kernel_cases_rnn.c */
 void make_rnn(random_node *n, random_source *r);
 void make_lstm(random_node *n, random_source *r);
+void make_quantized_lstm(random_node *n, random_source *r);
 void make_gru(random_node *n, random_source *r);
 
 #endif

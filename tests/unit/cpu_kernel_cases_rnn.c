@@ -75,3 +75,41 @@ void make_gru(random_node *n, random_source *r) {
     make_recurrent(n, r, 3, false);
     add_int(n, "linear_before_reset", chance(r, 50));
 }
+
+/* Scales of weights, or their zero points: one a direction, or one a column. */
+static void add_scales(random_node *n, random_source *r, int64_t directions, int64_t columns, tort_type zeros) {
+    const bool one = chance(r, 50);
+    const int64_t dims[2] = {directions, columns};
+    add_tensor(n, r, one ? 1 : 2, dims);
+    tort_tensor *scales = &n->inputs[n->input_count - 1];
+    for (int64_t i = 0; i < directions * (one ? 1 : columns); i++) ((float *)scales->data)[i] = (float)draw(r, 1, 8) / 4096;
+    add_integers(n, r, zeros, one ? 1 : 2, dims);
+}
+
+/* A state that lies between two bytes may become the other one. */
+void make_quantized_lstm(random_node *n, random_source *r) {
+    const int64_t directions = draw(r, 1, 2), batch = chance(r, 10) ? 0 : draw(r, 1, 5), input = draw(r, 1, 70);
+    const int64_t hidden = draw(r, 1, 70), columns = 4 * hidden;
+    const tort_type w = byte_type(r), q = w;
+    n->opset = 1;
+    n->tolerance = 0.05f;
+    add_tensor(n, r, 3, (const int64_t[]){draw(r, 0, 6), batch, input});
+    add_integers(n, r, w, 3, (const int64_t[]){directions, input, columns});
+    add_integers(n, r, q, 3, (const int64_t[]){directions, hidden, columns});
+    n->constant[1] = n->constant[2] = true;
+    if (chance(r, 60))
+        add_tensor(n, r, 2, (const int64_t[]){directions, 2 * columns});
+    else
+        add_absent(n);
+    add_absent(n);
+    for (int states = 0; states < 2; states++)
+        if (chance(r, 50))
+            add_states(n, r, false, directions, batch, hidden);
+        else
+            add_absent(n);
+    add_absent(n);
+    add_scales(n, r, directions, columns, w);
+    add_scales(n, r, directions, columns, q);
+    add_int(n, "hidden_size", hidden);
+    add_string(n, "direction", directions == 2 ? "bidirectional" : chance(r, 50) ? "reverse" : "forward");
+}

@@ -1,0 +1,274 @@
+/* quantized_lstm.c - DynamicQuantizeLSTM: products of bytes, and the functions of a step as vector loops.
+ *
+ * X becomes bytes as a whole, and is multiplied by W in one product; a step makes bytes of the states of all sequences
+ * and multiplies them by R. W and R are packed ahead. Where a state lies between two bytes, the last bit of a float
+ * decides which it becomes: so results differ from the plain loop's, which walks in double, by a step of the scale now
+ * and then. Read next: ops/microsoft/dynamic_quantize_lstm.c for the meaning, byte_product.h. */
+#include "kernels/cpu/byte_product.h"
+#include "kernels/cpu/quantize.h"
+#include "ops/rnn.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Inputs and outputs. */
+enum { X, W, R, B, LENGTHS, INITIAL_H, INITIAL_C, PEEPHOLES, W_SCALE, W_ZERO, R_SCALE, R_ZERO };
+enum { Y, Y_H, Y_C };
+
+/* ---- claim and weights ------------------------------------------------------------------------------------------- */
+
+static bool has_usual_functions(const tort_rnn_params *p) {
+    bool usual = p->clip == INFINITY && !p->input_forget;
+    for (int32_t d = 0; d < p->directions; d++)
+        usual = usual && p->activations[d][0].function == TORT_RNN_SIGMOID &&
+                p->activations[d][1].function == TORT_RNN_TANH && p->activations[d][2].function == TORT_RNN_TANH;
+    return usual;
+}
+
+static tort_verdict claim(const tort_target *target, const tort_node_view *node) {
+    if (!has_usual_functions(node->params))
+        return tort_no(TORT_NO_ATTR, "activations", "is for Sigmoid, Tanh and Tanh, without clip and input_forget");
+    if (tort_has_input(node, LENGTHS) || tort_has_input(node, PEEPHOLES))
+        return tort_no(TORT_NO_SHAPE, "", "is for sequences of one length, without peepholes");
+    if (!node->inputs[W].constant || !node->inputs[R].constant)
+        return tort_no(TORT_NO_DYNAMIC, "", "W or R is no constant, so it cannot be packed ahead");
+    if (node->inputs[W].rank != 3 || node->inputs[R].rank != 3)
+        return tort_no(TORT_NO_DYNAMIC, "", "the shape of W or R is not known");
+    const tort_verdict verdict = tort_byte_claim(target, node, W, R);
+    return verdict.code == TORT_YES ? tort_cpu_claim_processor(target) : verdict;
+}
+
+/* Bytes of packed W and R of a direction; each is a multiple of 64. */
+typedef struct packed_sizes {
+    int64_t w, r;
+} packed_sizes;
+
+static int64_t round_up(int64_t size) {
+    return size < 0 ? -1 : (size + 63) / 64 * 64;
+}
+
+static packed_sizes sizes_of(const tort_bytes *bytes, int64_t input, int64_t hidden) {
+    return (packed_sizes){.w = round_up(tort_packed_byte_columns_size(bytes, 4 * hidden, input)),
+                          .r = round_up(tort_packed_byte_columns_size(bytes, 4 * hidden, hidden))};
+}
+
+static tort_status pack_size(const tort_target *target, const tort_node_view *node, size_t *bytes, uint32_t *consumed,
+                             tort_error *error) {
+    const tort_info *w = &node->inputs[W], *r = &node->inputs[R];
+    const packed_sizes sizes = sizes_of(tort_bytes_choose(target->instructions), w->dims[1], r->dims[1]);
+    int64_t all;
+    if (sizes.w < 0 || sizes.r < 0 || __builtin_add_overflow(sizes.w, sizes.r, &all) ||
+        __builtin_mul_overflow(all, w->dims[0], &all))
+        return tort_out_of_memory(error, SIZE_MAX);
+    *bytes = (size_t)all;
+    *consumed = 1u << W | 1u << R;
+    return TORT_OK;
+}
+
+static void pack_one(const tort_cpu_device *device, const tort_info *info, int64_t direction, uint8_t *packed) {
+    const int64_t k = info->dims[1], columns = info->dims[2];
+    const tort_byte_matrix matrix = {.data = (const uint8_t *)info->data + direction * k * columns,
+                                     .line_stride = 1,
+                                     .k_stride = columns,
+                                     .sign = tort_byte_sign_of(device->bytes, info->type, true)};
+    tort_pack_byte_columns(device->simd, device->bytes, packed, &matrix, columns, k);
+}
+
+static tort_status prepare(tort_prepare *prepare) {
+    const tort_cpu_device *device = prepare->device;
+    const tort_info *w = &prepare->node->inputs[W], *r = &prepare->node->inputs[R];
+    uint8_t *packed = prepare->packed;
+    if (!w->data || !r->data) return tort_fail(prepare->error, TORT_E_INTERNAL, "the constants W and R have no data");
+    const packed_sizes sizes = sizes_of(device->bytes, w->dims[1], r->dims[1]);
+    for (int64_t d = 0; d < w->dims[0]; d++, packed += sizes.w + sizes.r) {
+        pack_one(device, w, d, packed);
+        pack_one(device, r, d, packed + sizes.w);
+    }
+    return TORT_OK;
+}
+
+/* ---- scratch ----------------------------------------------------------------------------------------------------- */
+
+typedef struct lstm_job {
+    const tort_call *call;
+    const tort_rnn_params *params;
+    int64_t direction, rows, columns; /* rows of X: steps times sequences; columns: 4 * hidden */
+    uint8_t *x, *state, *buffers;     /* X and the states as bytes */
+    float *gates, *products;          /* [rows][columns], of X and biases; [batch][columns], of the states */
+    float *h, *c, *biases, *factors;
+    int32_t *zeros; /* of the columns */
+    float x_scale;
+    uint8_t x_zero;
+} lstm_job;
+
+static bool reserve(const tort_target *target, const tort_rnn_params *p, size_t *scratch) {
+    int64_t rows, x, gates, columns, products;
+    *scratch = 0;
+    return !__builtin_mul_overflow(p->length, p->batch, &rows) && !__builtin_mul_overflow(rows, p->input, &x) &&
+           !__builtin_mul_overflow(p->hidden, 4, &columns) && !__builtin_mul_overflow(rows, columns, &gates) &&
+           !__builtin_mul_overflow(p->batch, columns, &products) && tort_cpu_reserve(scratch, (size_t)x) &&
+           tort_cpu_reserve_floats(scratch, products) /* of bytes and floats of states */ &&
+           tort_cpu_reserve_floats(scratch, gates) && tort_cpu_reserve_floats(scratch, products) &&
+           tort_cpu_reserve_floats(scratch, columns) && tort_cpu_reserve_floats(scratch, columns) &&
+           tort_cpu_reserve_floats(scratch, columns) &&
+           tort_byte_product_reserve(target, rows, p->input, true, scratch) &&
+           tort_byte_product_reserve(target, p->batch, p->hidden, true, scratch);
+}
+
+static tort_status size(const tort_target *target, const tort_node_view *node, size_t *scratch, tort_error *error) {
+    return reserve(target, node->params, scratch) ? TORT_OK : tort_out_of_memory(error, SIZE_MAX);
+}
+
+static void take_scratch(lstm_job *job, char *scratch) {
+    const tort_rnn_params *p = job->params;
+    const int64_t states = p->batch * p->hidden;
+    job->rows = p->length * p->batch;
+    job->columns = 4 * p->hidden;
+    job->x = tort_cpu_take(&scratch, (size_t)(job->rows * p->input));
+    job->h = tort_cpu_take(&scratch, (size_t)(4 * states) * sizeof(float));
+    job->c = job->h + states;
+    job->state = (uint8_t *)(job->c + states);
+    job->gates = tort_cpu_take(&scratch, (size_t)(job->rows * job->columns) * sizeof(float));
+    job->products = tort_cpu_take(&scratch, (size_t)(p->batch * job->columns) * sizeof(float));
+    job->biases = tort_cpu_take(&scratch, (size_t)job->columns * sizeof(float));
+    job->factors = tort_cpu_take(&scratch, (size_t)job->columns * sizeof(float));
+    job->zeros = tort_cpu_take(&scratch, (size_t)job->columns * sizeof(int32_t));
+    job->buffers = (uint8_t *)scratch;
+}
+
+/* ---- products ---------------------------------------------------------------------------------------------------- */
+
+/* The part of a list of scales or zero points that is of this direction: one number, or one a column. */
+static tort_tensor of_direction(const lstm_job *job, int32_t input) {
+    tort_tensor part = job->call->inputs[input];
+    const int64_t count = part.rank == 2 ? job->columns : 1;
+    const size_t element = part.type == TORT_FLOAT ? sizeof(float) : 1;
+    part.data = (char *)part.data + (size_t)(job->direction * count) * element;
+    part.rank = part.rank == 2;
+    part.dims[0] = count;
+    return part;
+}
+
+/* y (m, columns) = (a - a_zero) * a_scale times (weights - zeros) * scales, + biases. */
+static void multiply(const lstm_job *job, const uint8_t *a, float a_scale, uint8_t a_zero, int64_t m, int64_t k,
+                     const uint8_t *packed, int32_t weights, int32_t scales, const float *biases, float *y) {
+    const tort_cpu_device *device = job->call->device;
+    const tort_tensor scale = of_direction(job, scales), zero = of_direction(job, scales + 1);
+    const tort_byte_sign sign = tort_byte_sign_of(device->bytes, job->call->inputs[weights].type, true);
+    tort_byte_gemm gemm = {.simd = device->simd,
+                           .bytes = device->bytes,
+                           .m = m,
+                           .n = job->columns,
+                           .k = k,
+                           .products = k,
+                           .unsigned_rows = true,
+                           .a = {.data = a,
+                                 .line_stride = k,
+                                 .k_stride = 1,
+                                 .sign = tort_byte_sign_of(device->bytes, TORT_UINT8, false)},
+                           .packed_columns = tort_packed_byte_columns(device->bytes, packed, job->columns, k),
+                           .column_zeros = tort_byte_zeros_of(&zero, &sign, job->columns, job->zeros),
+                           .column_factors = job->factors,
+                           .column_floats = biases,
+                           .result = TORT_BYTES_TO_FLOAT,
+                           .y_type = TORT_FLOAT,
+                           .y = y,
+                           .y_stride = job->columns};
+    gemm.row_zeros.one = a_zero + gemm.a.sign.shift;
+    for (int64_t j = 0; j < job->columns; j++)
+        job->factors[j] = a_scale * ((const float *)scale.data)[scale.rank ? j : 0];
+    tort_byte_product_run(job->call, &gemm, NULL, job->buffers);
+}
+
+/* ---- steps ------------------------------------------------------------------------------------------------------- */
+
+/* Gates are in the order input, output, forget, cell. */
+static void step_sequence(const lstm_job *job, float *restrict gates, const float *restrict products,
+                          float *restrict c, float *restrict h) {
+    const tort_simd *simd = ((const tort_cpu_device *)job->call->device)->simd;
+    const int64_t hidden = job->params->hidden;
+    const float *out = gates + hidden, *forget = out + hidden, *cell = forget + hidden;
+    for (int64_t i = 0; i < 4 * hidden; i++) gates[i] += products[i];
+    simd->maps[TORT_ACTIVATION_SIGMOID](0, 0, gates, gates, 3 * hidden);
+    simd->maps[TORT_ACTIVATION_TANH](0, 0, cell, gates + 3 * hidden, hidden);
+    for (int64_t i = 0; i < hidden; i++) c[i] = forget[i] * c[i] + gates[i] * cell[i];
+    simd->maps[TORT_ACTIVATION_TANH](0, 0, c, h, hidden);
+    for (int64_t i = 0; i < hidden; i++) h[i] *= out[i];
+}
+
+static void take_step(const lstm_job *job, const uint8_t *packed_r, int64_t t) {
+    const tort_rnn_params *p = job->params;
+    const int64_t states = p->batch * p->hidden;
+    const tort_tensor *y = tort_call_output(job->call, Y);
+    const tort_tensor before = {.type = TORT_FLOAT, .rank = 1, .dims = {states}, .data = job->h};
+    float scale;
+    uint8_t zero;
+    tort_cpu_quantize_dynamically(job->call, &before, job->state, &scale, &zero);
+    multiply(job, job->state, scale, zero, p->batch, p->hidden, packed_r, R, R_SCALE, NULL, job->products);
+    for (int64_t b = 0; b < p->batch; b++)
+        step_sequence(job, job->gates + (t * p->batch + b) * job->columns, job->products + b * job->columns,
+                      job->c + b * p->hidden, job->h + b * p->hidden);
+    if (y)
+        memcpy((float *)y->data + (t * p->directions + job->direction) * states, job->h,
+               (size_t)states * sizeof(float));
+}
+
+static void begin_states(const lstm_job *job, int32_t input, float *states) {
+    const int64_t count = job->params->batch * job->params->hidden;
+    const tort_tensor *given = tort_call_input(job->call, input);
+    if (given)
+        memcpy(states, (const float *)given->data + job->direction * count, (size_t)count * sizeof *states);
+    else
+        memset(states, 0, (size_t)count * sizeof *states);
+}
+
+static void end_states(const lstm_job *job, int32_t output, const float *states) {
+    const int64_t count = job->params->batch * job->params->hidden;
+    const tort_tensor *wanted = tort_call_output(job->call, output);
+    if (wanted) memcpy((float *)wanted->data + job->direction * count, states, (size_t)count * sizeof *states);
+}
+
+static void add_biases(const lstm_job *job) {
+    const tort_tensor *given = tort_call_input(job->call, B);
+    const float *of_w = given ? (const float *)given->data + job->direction * 2 * job->columns : NULL;
+    for (int64_t j = 0; j < job->columns; j++) job->biases[j] = of_w ? of_w[j] + of_w[job->columns + j] : 0;
+}
+
+static void walk_direction(const lstm_job *job, const uint8_t *packed_w, const uint8_t *packed_r) {
+    const tort_rnn_params *p = job->params;
+    const bool backwards = p->reverse || job->direction == 1;
+    begin_states(job, INITIAL_H, job->h);
+    begin_states(job, INITIAL_C, job->c);
+    add_biases(job);
+    multiply(job, job->x, job->x_scale, job->x_zero, job->rows, p->input, packed_w, W, W_SCALE, job->biases, job->gates);
+    for (int64_t step = 0; step < p->length; step++)
+        take_step(job, packed_r, backwards ? p->length - 1 - step : step);
+    end_states(job, Y_H, job->h);
+    end_states(job, Y_C, job->c);
+}
+
+static tort_status run(const tort_call *call) {
+    const tort_rnn_params *p = call->params;
+    const tort_cpu_device *device = call->device;
+    const packed_sizes sizes = sizes_of(device->bytes, p->input, p->hidden);
+    const uint8_t *packed = call->packed;
+    lstm_job job = {.call = call, .params = p};
+    if (p->batch == 0 || p->hidden == 0) return TORT_OK;
+    take_scratch(&job, call->scratch);
+    tort_cpu_quantize_dynamically(call, &call->inputs[X], job.x, &job.x_scale, &job.x_zero);
+    for (job.direction = 0; job.direction < p->directions; job.direction++, packed += sizes.w + sizes.r)
+        walk_direction(&job, packed, packed + sizes.w);
+    return TORT_OK;
+}
+
+const tort_kernel tort_cpu_quantized_lstm[] = {
+    {.domain = "com.microsoft",
+     .op = "DynamicQuantizeLSTM",
+     .name = "quantized_lstm_packed",
+     .claim = claim,
+     .size = size,
+     .pack_size = pack_size,
+     .prepare = prepare,
+     .run = run},
+    {.op = NULL},
+};
