@@ -354,8 +354,10 @@ static tort_status run_dynamic_quantize(const tort_call *call) {
     const int64_t count = tort_count(x);
     float scale, zero_point;
     tort_dynamic_scale(x->data, count, &scale, &zero_point);
-    *(float *)call->outputs[1].data = scale;
-    *(uint8_t *)call->outputs[2].data = (uint8_t)zero_point;
+    const tort_tensor *y_scale = tort_call_output(call, 1), *y_zero_point = tort_call_output(call, 2);
+    if (y_scale) *(float *)y_scale->data = scale;
+    if (y_zero_point) *(uint8_t *)y_zero_point->data = (uint8_t)zero_point;
+    if (!tort_call_output(call, 0)) return TORT_OK;
     dynamic d = {call, scale > 0 ? scale : 1, zero_point};
     tort_parallel(call, (count + TORT_BLOCK - 1) / TORT_BLOCK, 2 * TORT_BLOCK, dynamic_blocks, &d);
     return TORT_OK;

@@ -13,7 +13,8 @@
 static tort_verdict claim(const tort_target *target, const tort_node_view *node) {
     const tort_pool_params *p = node->params;
     const tort_type type = node->inputs[0].type;
-    (void)target;
+    const tort_verdict fits = tort_cpu_claim_processor(target);
+    if (fits.code != TORT_YES) return fits;
     if (type != TORT_INT8 && type != TORT_UINT8)
         return tort_no(TORT_NO_TYPE, "", "is for int8 and uint8, the input is %s", tort_type_name(type));
     if (p->window.axes != 1 && p->window.axes != 2)

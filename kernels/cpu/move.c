@@ -155,8 +155,7 @@ static tort_status run_space_to_depth(const tort_call *call) {
 }
 
 static tort_verdict claim_bytes(const tort_target *target, const tort_node_view *node) {
-    (void)target;
-    if (tile_mover_of(tort_type_bits(node->inputs[0].type))) return tort_yes();
+    if (tile_mover_of(tort_type_bits(node->inputs[0].type))) return tort_cpu_claim_processor(target);
     return tort_no(TORT_NO_TYPE, "", "is for elements of 1, 2, 4 or 8 bytes, those of %s are not",
                    tort_type_name(node->inputs[0].type));
 }

@@ -131,7 +131,8 @@ void tort_cpu_quantize_dynamically(const tort_call *call, const tort_tensor *x, 
 }
 
 static tort_verdict claim_dynamic(const tort_target *target, const tort_node_view *node) {
-    (void)node;
+    for (int32_t i = 0; i < 3; i++)
+        if (!tort_has_output(node, i)) return tort_no(TORT_NO_ATTR, "", "makes all three outputs");
     return tort_cpu_claim_processor(target);
 }
 
