@@ -122,7 +122,6 @@ static bool cut_run(const tort_rnn_params *p, const tort_simd *simd, int32_t thr
     made->batch = (p->batch + shares - 1) / shares;
     made->rows = made->batch > ROWS_TOGETHER ? made->batch : ROWS_TOGETHER;
     if (made->batch > 0 && made->rows / made->batch > p->length) made->rows = made->batch * p->length;
-    made->rows++; /* see multiply_input */
     made->buffer_bytes = tort_packed_gemm_buffer(simd, false, true);
     made->item_bytes = 0;
     size_t rows_of_x, gates, states;
@@ -188,9 +187,16 @@ static void product_part(void *arg, int64_t begin, int64_t end) {
     }
 }
 
-/* C (rows, columns) = A (rows, k) * packed B + bias, or C += A * B where there is none. */
+/* C (rows, columns) = A (rows, k) * packed B + bias, or C += A * B where there is none. A tile of a single row adds in
+ * another order, and which row is alone depends on how the batch is cut: the last one takes another with it. */
 static void multiply(const rnn_item *item, const float *a, const float *packed, float *c, int64_t c_stride,
                      int64_t rows, int64_t columns, int64_t k, const float *bias) {
+    if (rows > 1 && rows % item->simd->tile_rows == 1) {
+        multiply(item, a, packed, c, c_stride, rows - 2, columns, k, bias);
+        a += (rows - 2) * k;
+        c += (rows - 2) * c_stride;
+        rows = 2;
+    }
     product job = {.item = item,
                    .gemm = {.simd = item->simd,
                             .m = rows,
@@ -319,8 +325,7 @@ static int64_t time_of(const rnn_item *item, int64_t sequence, int64_t step) {
     return item->backwards ? length_of(item, sequence) - 1 - step : step;
 }
 
-/* The gates of `steps` steps from `first` on, as far as X makes them. A last tile of a single row would add in another
- * order, and which row is the last depends on how the batch is cut: it gets a second one. */
+/* The gates of `steps` steps from `first` on, as far as X makes them. */
 static void multiply_input(const rnn_item *item, int64_t first, int64_t steps) {
     const tort_rnn_params *p = item->params;
     const float *x = item->call->inputs[TORT_RNN_X].data;
@@ -334,13 +339,8 @@ static void multiply_input(const rnn_item *item, int64_t first, int64_t steps) {
             else
                 memset(row, 0, (size_t)p->input * sizeof *row);
         }
-    int64_t rows = steps * item->batch;
-    if (rows % item->simd->tile_rows == 1) {
-        memset(row, 0, (size_t)p->input * sizeof *row);
-        rows++;
-    }
-    multiply(item, item->x, item->w, item->gates, p->gates * p->hidden, rows, p->gates * p->hidden, p->input,
-             item->bias);
+    multiply(item, item->x, item->w, item->gates, p->gates * p->hidden, steps * item->batch, p->gates * p->hidden,
+             p->input, item->bias);
 }
 
 /* Where the state of a sequence begins in initial_h, Y_h and their like. */
