@@ -155,25 +155,23 @@ static void multiply(const lstm_job *job, const uint8_t *a, float a_scale, uint8
     const tort_cpu_device *device = job->call->device;
     const tort_tensor scale = of_direction(job, scales), zero = of_direction(job, scales + 1);
     const tort_byte_sign sign = tort_byte_sign_of(device->bytes, job->call->inputs[weights].type, true);
-    tort_byte_gemm gemm = {.simd = device->simd,
-                           .bytes = device->bytes,
-                           .m = m,
-                           .n = job->columns,
-                           .k = k,
-                           .products = k,
-                           .unsigned_rows = true,
-                           .a = {.data = a,
-                                 .line_stride = k,
-                                 .k_stride = 1,
-                                 .sign = tort_byte_sign_of(device->bytes, TORT_UINT8, false)},
-                           .packed_columns = tort_packed_byte_columns(device->bytes, packed, job->columns, k),
-                           .column_zeros = tort_byte_zeros_of(&zero, &sign, job->columns, job->zeros),
-                           .column_factors = job->factors,
-                           .column_floats = biases,
-                           .result = TORT_BYTES_TO_FLOAT,
-                           .y_type = TORT_FLOAT,
-                           .y = y,
-                           .y_stride = job->columns};
+    tort_byte_gemm gemm = {
+        .simd = device->simd,
+        .bytes = device->bytes,
+        .m = m,
+        .n = job->columns,
+        .k = k,
+        .products = k,
+        .unsigned_rows = true,
+        .a = {.data = a, .line_stride = k, .k_stride = 1, .sign = tort_byte_sign_of(device->bytes, TORT_UINT8, false)},
+        .packed_columns = tort_packed_byte_columns(device->bytes, packed, job->columns, k),
+        .column_zeros = tort_byte_zeros_of(&zero, &sign, job->columns, job->zeros),
+        .column_factors = job->factors,
+        .column_floats = biases,
+        .result = TORT_BYTES_TO_FLOAT,
+        .y_type = TORT_FLOAT,
+        .y = y,
+        .y_stride = job->columns};
     gemm.row_zeros.one = a_zero + gemm.a.sign.shift;
     for (int64_t j = 0; j < job->columns; j++)
         job->factors[j] = a_scale * ((const float *)scale.data)[scale.rank ? j : 0];
@@ -183,8 +181,8 @@ static void multiply(const lstm_job *job, const uint8_t *a, float a_scale, uint8
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
 /* Gates are in the order input, output, forget, cell. */
-static void step_sequence(const lstm_job *job, float *restrict gates, const float *restrict products,
-                          float *restrict c, float *restrict h) {
+static void step_sequence(const lstm_job *job, float *restrict gates, const float *restrict products, float *restrict c,
+                          float *restrict h) {
     const tort_simd *simd = ((const tort_cpu_device *)job->call->device)->simd;
     const int64_t hidden = job->params->hidden;
     const float *out = gates + hidden, *forget = out + hidden, *cell = forget + hidden;
@@ -240,9 +238,9 @@ static void walk_direction(const lstm_job *job, const uint8_t *packed_w, const u
     begin_states(job, INITIAL_H, job->h);
     begin_states(job, INITIAL_C, job->c);
     add_biases(job);
-    multiply(job, job->x, job->x_scale, job->x_zero, job->rows, p->input, packed_w, W, W_SCALE, job->biases, job->gates);
-    for (int64_t step = 0; step < p->length; step++)
-        take_step(job, packed_r, backwards ? p->length - 1 - step : step);
+    multiply(job, job->x, job->x_scale, job->x_zero, job->rows, p->input, packed_w, W, W_SCALE, job->biases,
+             job->gates);
+    for (int64_t step = 0; step < p->length; step++) take_step(job, packed_r, backwards ? p->length - 1 - step : step);
     end_states(job, Y_H, job->h);
     end_states(job, Y_C, job->c);
 }

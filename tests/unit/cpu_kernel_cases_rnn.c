@@ -82,7 +82,8 @@ static void add_scales(random_node *n, random_source *r, int64_t directions, int
     const int64_t dims[2] = {directions, columns};
     add_tensor(n, r, one ? 1 : 2, dims);
     tort_tensor *scales = &n->inputs[n->input_count - 1];
-    for (int64_t i = 0; i < directions * (one ? 1 : columns); i++) ((float *)scales->data)[i] = (float)draw(r, 1, 8) / 4096;
+    for (int64_t i = 0; i < directions * (one ? 1 : columns); i++)
+        ((float *)scales->data)[i] = (float)draw(r, 1, 8) / 4096;
     add_integers(n, r, zeros, one ? 1 : 2, dims);
 }
 

@@ -26,8 +26,8 @@ void SIMD(tort_simd_requantize)(const tort_requantized *r, const int32_t *sums, 
 
 /* ---- QLinearAdd and QLinearMul ----------------------------------------------------------------------------------- */
 
-/* Steps and `multiplies` are constants of the caller's. A byte of int8 is one of uint8 with its highest bit turned, less
- * 128. */
+/* Steps and `multiplies` are constants of the caller's. A byte of int8 is one of uint8 with its highest bit turned,
+ * less 128. */
 INLINE void linear_pair(const tort_linear_pair *pair, int64_t a_step, int64_t b_step, bool multiplies, int64_t count) {
     const bool is_signed = pair->is_signed;
     const int32_t turned = is_signed ? 128 : 0;
