@@ -28,7 +28,7 @@ def settled(text):
     """Without what depends on the machine."""
     text = re.sub(r"\s*- cuda did not open: .*", " - cuda did not open", text, flags=re.S)
     text = re.sub(r"\d\.\d{4,}(?:e-?\d+)?", lambda number: f"{float(number[0]):.3g}", text)  # sums are rounded by instruction set
-    text = re.sub(r"(cpu .*?\s)(\S.*), x86-64-v\d, \d+ threads?", r"\1PROCESSOR", text)
+    text = re.sub(r"(cpu .*?\s)(\S.*), x86-64-v\d(?: with \w+)?, \d+ threads?", r"\1PROCESSOR", text)
     text = re.sub(r"host memory: .*", "host memory", text)
     text = re.sub(r"(cpu +\d+ +\d+ +)\S+ \S*B +\S+ \S*B", r"\1BYTES", text)  # scratch for as many threads
     return [line.rstrip() for line in text.strip().splitlines()]

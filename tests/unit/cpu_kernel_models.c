@@ -48,7 +48,9 @@ static tort_model *model_of(const char *domain, const char *op, random_node *ran
         graph->inputs[graph->input_count++] = ports[i];
     }
     ports[2 * MAX_INPUTS] = tort_graph_add_value(model, 0, "y");
-    for (int32_t i = 1; i < MOST_OUTPUTS; i++) ports[2 * MAX_INPUTS + i] = -1;
+    for (int32_t i = 1; i < MOST_OUTPUTS; i++)
+        ports[2 * MAX_INPUTS + i] =
+            i <= random->scalar_outputs ? tort_graph_add_value(model, 0, i == 1 ? "scale" : "zero_point") : -1;
     graph->outputs = ports + 2 * MAX_INPUTS;
     graph->output_count = 1;
     const tort_node node = {.name = "node",
