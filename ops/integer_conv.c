@@ -56,13 +56,17 @@ static tort_status infer_either(tort_infer *infer) {
     return tort_planar_infer(infer, is_last(infer->node), infer_linear);
 }
 
+tort_status tort_either_conv_size(const tort_node_view *node, const tort_either_conv *params, size_t *scratch,
+                                  tort_error *error) {
+    if (!params->channels_last || tort_planar_scratch(node, TORT_PLANAR_X, scratch)) return TORT_OK;
+    return tort_out_of_memory(error, SIZE_MAX);
+}
+
 static tort_status resolve_either(tort_resolve *resolve) {
     tort_either_conv *params = resolve->params;
     params->channels_last = is_last(resolve->node);
     tort_status status = tort_planar_resolve(resolve, params->channels_last, &params->conv, resolve_linear);
-    if (status != TORT_OK || !params->channels_last) return status;
-    if (tort_planar_scratch(resolve->node, TORT_PLANAR_X, &resolve->scratch_bytes)) return TORT_OK;
-    return tort_out_of_memory(resolve->error, SIZE_MAX);
+    return status ? status : tort_either_conv_size(resolve->node, params, &resolve->scratch_bytes, resolve->error);
 }
 
 /* ---- reference --------------------------------------------------------------------------------------------------- */
@@ -125,9 +129,13 @@ static tort_status run_linear(const tort_call *call) {
     return TORT_OK;
 }
 
-static tort_status run_either(const tort_call *call) {
+tort_status tort_either_conv_run(const tort_call *call, tort_status (*run)(const tort_call *call)) {
     const tort_either_conv *params = call->params;
-    return params->channels_last ? tort_planar_run(call, TORT_PLANAR_X, run_linear) : run_linear(call);
+    return params->channels_last ? tort_planar_run(call, TORT_PLANAR_X, run) : run(call);
+}
+
+static tort_status run_either(const tort_call *call) {
+    return tort_either_conv_run(call, run_linear);
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */

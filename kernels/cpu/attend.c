@@ -4,6 +4,7 @@
  * of keys can be had of either. Few queries are multiplied with keys and values as they lie, which are then read once
  * and never written. Read next: packed_gemm.h, whose tiles these are. */
 #include "kernels/cpu/attend.h"
+#include "kernels/cpu/sizes.h"
 
 #include "runtime/base/memory.h"
 
@@ -14,10 +15,6 @@
 #define DEPTH 256          /* of weights packed at a time */
 #define SLACK 64           /* floats behind a panel that packing may write */
 #define TOO_MANY (SIZE_MAX / 64 * 64)
-
-static int64_t min64(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
 
 /* ---- sizes ------------------------------------------------------------------------------------------------------- */
 
@@ -75,8 +72,8 @@ static void pack_values(const tort_attend *a, int64_t first, int32_t columns, fl
     int64_t offsets[DEPTH];
     for (int64_t i = 0; i < DEPTH && i < a->count; i++) offsets[i] = i * v->row;
     for (int64_t k = 0; k < a->count; k += DEPTH)
-        a->simd->pack_runs(panel + k * a->simd->tile_columns, source + k * v->row, offsets, min64(DEPTH, a->count - k),
-                           &run, 1, false);
+        a->simd->pack_runs(panel + k * a->simd->tile_columns, source + k * v->row, offsets,
+                           tort_least(DEPTH, a->count - k), &run, 1, false);
 }
 
 void tort_attend_begin(tort_attend *a, int64_t queries, float *buffer) {
@@ -91,9 +88,9 @@ void tort_attend_begin(tort_attend *a, int64_t queries, float *buffer) {
     a->left = a->packed_values + floats;
     for (int64_t j = 0; j < a->count; j += lanes)
         a->simd->pack_lanes(a->packed_keys + j * a->key_size, lanes, a->keys.data + j * a->keys.row, a->keys.row,
-                            a->keys.column, (int32_t)min64(lanes, a->count - j), a->key_size, 1);
+                            a->keys.column, (int32_t)tort_least(lanes, a->count - j), a->key_size, 1);
     for (int64_t j = 0; j < a->value_size; j += lanes)
-        pack_values(a, j, (int32_t)min64(lanes, a->value_size - j), a->packed_values + j * a->count);
+        pack_values(a, j, (int32_t)tort_least(lanes, a->value_size - j), a->packed_values + j * a->count);
 }
 
 /* ---- products ---------------------------------------------------------------------------------------------------- */
@@ -103,7 +100,7 @@ static void pack_left(const tort_attend *a, const tort_attend_matrix *matrix, in
     const int32_t lanes = a->simd->tile_rows;
     for (int64_t i = 0; i < rows; i += lanes)
         a->simd->pack_lanes(a->left + i * depth, lanes, matrix->data + i * matrix->row, matrix->row, matrix->column,
-                            (int32_t)min64(lanes, rows - i), depth, scale);
+                            (int32_t)tort_least(lanes, rows - i), depth, scale);
 }
 
 /* One panel of the right side against all rows of the left one. */
@@ -111,7 +108,7 @@ static void multiply_panel(const tort_attend *a, int64_t rows, tort_tile *tile, 
     for (int64_t i = 0; i < rows; i += a->simd->tile_rows) {
         tile->a = a->left + i * tile->k;
         tile->c = c + i * tile->c_stride;
-        tile->rows = (int32_t)min64(a->simd->tile_rows, rows - i);
+        tile->rows = (int32_t)tort_least(a->simd->tile_rows, rows - i);
         if (tile->add) tile->add = tile->c;
         a->simd->tile(tile);
     }
@@ -151,11 +148,11 @@ void tort_attend_sum(const tort_attend *a, const float *weights, int64_t stride,
     }
     for (int64_t k = first; k == first || k < last; k += DEPTH) {
         const tort_attend_matrix part = {.data = weights + (k - first), .row = stride, .column = 1};
-        tort_tile tile = unbounded(min64(DEPTH, last - k), y_stride);
+        tort_tile tile = unbounded(tort_least(DEPTH, last - k), y_stride);
         pack_left(a, &part, rows, tile.k, 1);
         for (int64_t j = 0; j < a->value_size; j += lanes) {
             tile.b = a->packed_values + j * a->count + k * lanes;
-            tile.columns = (int32_t)min64(lanes, a->value_size - j);
+            tile.columns = (int32_t)tort_least(lanes, a->value_size - j);
             tile.add = k > first ? y : NULL;
             multiply_panel(a, rows, &tile, y + j);
         }

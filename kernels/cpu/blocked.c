@@ -11,13 +11,6 @@ static bool fits(const tort_info *info) {
     return numbers && info->rank >= 3 && info->rank <= 5;
 }
 
-/* Elements of one channel. */
-static int64_t pixels_of(const tort_tensor *tensor) {
-    int64_t pixels = 1;
-    for (int32_t d = 2; d < tensor->rank; d++) pixels *= tensor->dims[d];
-    return pixels;
-}
-
 static bool bytes(const tort_tensor *tensor, size_t *size) {
     tort_tensor whole = *tensor;
     if (__builtin_add_overflow(tensor->dims[1], TORT_LANES - 1, &whole.dims[1])) return false;
@@ -54,14 +47,14 @@ static tort_status convert(const tort_call *call, bool to_plain) {
     const tort_tensor *x = &call->inputs[0];
     const tort_cpu_device *device = call->device;
     if (tort_is_half(x->type)) {
-        tort_blocked_halves(call, pixels_of(x), to_plain);
+        tort_blocked_halves(call, tort_pixels(x), to_plain);
         return TORT_OK;
     }
     convert_job job = {.simd = device->simd,
                        .from = x->data,
                        .to = call->outputs[0].data,
                        .channels = x->dims[1],
-                       .pixels = pixels_of(x),
+                       .pixels = tort_pixels(x),
                        .to_plain = to_plain};
     tort_parallel(call, x->dims[0] * tort_blocks(job.channels), job.pixels * 4, convert_blocks, &job);
     return TORT_OK;

@@ -16,6 +16,20 @@ static inline int64_t tort_blocks(int64_t channels) {
     return (channels + TORT_LANES - 1) / TORT_LANES;
 }
 
+/* Elements of one channel. */
+static inline int64_t tort_pixels(const tort_tensor *tensor) {
+    int64_t pixels = 1;
+    for (int32_t d = 2; d < tensor->rank; d++) pixels *= tensor->dims[d];
+    return pixels;
+}
+
+/* Of a kernel whose shape is known. */
+static inline int64_t tort_positions(const tort_sliding *window) {
+    int64_t count = 1;
+    for (int32_t i = 0; i < window->axes; i++) count *= window->kernel[i];
+    return count;
+}
+
 /* ---- inner loops ------------------------------------------------------------------------------------------------- */
 
 /* `count` channels that lie together, `offset` floats behind the first pixel of a tile. */
@@ -69,7 +83,7 @@ typedef struct tort_blocked_shape {
 /* For windows of 1 to 3 axes whose sizes are all known. */
 void tort_blocked_shape_init(tort_blocked_shape *shape, const tort_sliding *window);
 
-/* Is it for a layout at all? 3 to 5 dimensions of float. */
+/* For 3 to 5 dimensions of float, or of a half type. */
 extern const tort_layout tort_cpu_layouts[];
 /* A conversion of float16 or bfloat16; `pixels` of a channel. */
 void tort_blocked_halves(const tort_call *call, int64_t pixels, bool to_plain);

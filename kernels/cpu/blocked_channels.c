@@ -11,16 +11,6 @@
 #include <math.h>
 #include <string.h>
 
-static int64_t least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
-static int64_t pixels_of(const tort_tensor *tensor) {
-    int64_t pixels = 1;
-    for (int32_t d = 2; d < tensor->rank; d++) pixels *= tensor->dims[d];
-    return pixels;
-}
-
 /* Float, with spatial axes and at least one block of channels. */
 static tort_verdict claim_picture(const tort_target *target, const tort_node_view *node, const tort_info *x) {
     if (x->rank < 3 || x->rank > 5)
@@ -54,7 +44,7 @@ static void run_scale(const tort_call *call, scale_job *job, const tort_tensor *
     job->x = x->data;
     job->y = call->outputs[0].data;
     job->blocks = tort_blocks(x->dims[1]);
-    job->pixels = pixels_of(x);
+    job->pixels = tort_pixels(x);
     tort_parallel(call, x->dims[0] * job->blocks, 2 * job->pixels, scale_blocks, job);
 }
 
@@ -143,7 +133,7 @@ typedef enum channel_op { CHANNEL_MUL, CHANNEL_ADD, CHANNEL_SUB } channel_op;
 
 /* Which input is the list, in a run: where both are lists, the first. */
 static int32_t list_of(const tort_call *call) {
-    return pixels_of(&call->inputs[1]) < pixels_of(&call->inputs[0]) ||
+    return tort_pixels(&call->inputs[1]) < tort_pixels(&call->inputs[0]) ||
                    call->inputs[1].dims[0] < call->inputs[0].dims[0]
                ? 1
                : 0;
@@ -239,7 +229,7 @@ static void average_blocks(void *arg, int64_t begin, int64_t end) {
         job->simd->blocked_sum(&w);
         if (job->plain)
             memcpy(job->y + i / blocks * job->channels + first, sums,
-                   (size_t)least(TORT_LANES, job->channels - first) * sizeof *sums);
+                   (size_t)tort_least(TORT_LANES, job->channels - first) * sizeof *sums);
     }
 }
 
@@ -250,7 +240,7 @@ static tort_status run_average(const tort_call *call, bool plain) {
                        .x = x->data,
                        .y = call->outputs[0].data,
                        .channels = x->dims[1],
-                       .pixels = pixels_of(x),
+                       .pixels = tort_pixels(x),
                        .plain = plain};
     tort_parallel(call, x->dims[0] * tort_blocks(job.channels), job.pixels, average_blocks, &job);
     return TORT_OK;
@@ -298,7 +288,7 @@ static void copy_blocks(void *arg, int64_t begin, int64_t end) {
 
 static tort_status run_concat(const tort_call *call) {
     const tort_tensor *y = &call->outputs[0];
-    concat_job job = {.call = call, .blocks = tort_blocks(y->dims[1]), .pixels = pixels_of(y)};
+    concat_job job = {.call = call, .blocks = tort_blocks(y->dims[1]), .pixels = tort_pixels(y)};
     if (tort_count(y) > 0) tort_parallel(call, y->dims[0] * job.blocks, 2 * job.pixels, copy_blocks, &job);
     return TORT_OK;
 }

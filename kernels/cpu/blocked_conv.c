@@ -33,20 +33,6 @@ static bool group_blocks(const tort_simd *simd, const tort_conv_params *p, group
     return p->group == 1 || joined || (channels % TORT_LANES == 0 && filters % TORT_LANES == 0);
 }
 
-static int64_t least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
-static int64_t most(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-
-static int64_t positions_of(const tort_conv_params *p) {
-    int64_t count = 1;
-    for (int32_t i = 0; i < p->window.axes; i++) count *= p->window.kernel[i];
-    return count;
-}
-
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
 
 /* Filters of a group, in whole blocks. */
@@ -55,7 +41,7 @@ static int64_t whole_filters(const grouping *g) {
 }
 
 static int64_t channels_of(const tort_conv_params *p, const grouping *g, int64_t group) {
-    return least(g->channels, p->channels - group * g->channels);
+    return tort_least(g->channels, p->channels - group * g->channels);
 }
 
 /* The weight between a filter and a channel, both counted over all groups; 0 where no group has both. */
@@ -69,7 +55,7 @@ static float weight_at(const tort_conv_params *p, const float *weights, int64_t 
 /* Groups that are joined, filter by filter. */
 static void pack_joined(const tort_conv_params *p, const float *weights, int64_t first, int64_t channels,
                         float *packed) {
-    const int64_t positions = positions_of(p);
+    const int64_t positions = tort_positions(&p->window);
     for (int64_t k = 0; k < positions; k++)
         for (int64_t c = first; c < first + channels; c++)
             for (int64_t f = first; f < first + TORT_LANES; f++) *packed++ = weight_at(p, weights, positions, f, c, k);
@@ -85,7 +71,7 @@ static void pack_tile(const tort_simd *simd, const float *weights, int64_t chann
         return;
     }
     for (int64_t block = 0; block < channels; block += TORT_LANES) {
-        const int64_t together = least(TORT_LANES, channels - block);
+        const int64_t together = tort_least(TORT_LANES, channels - block);
         for (int64_t k = 0; k < positions; k++, packed += together * lanes)
             simd->pack_lanes(packed, (int32_t)lanes, weights + block * positions + k, stride, positions, (int32_t)count,
                              together, 1);
@@ -94,22 +80,23 @@ static void pack_tile(const tort_simd *simd, const float *weights, int64_t chann
 
 static void pack_group(const tort_simd *simd, const tort_conv_params *p, const grouping *g, const float *weights,
                        bool plain, int64_t group, float *packed) {
-    const int64_t positions = positions_of(p), size = g->channels * positions;
+    const int64_t positions = tort_positions(&p->window), size = g->channels * positions;
     if (g->groups != p->group) {
         pack_joined(p, weights, group * TORT_LANES, channels_of(p, g, group), packed);
         return;
     }
     for (int64_t f = 0; f < g->filters; f += g->tile) {
-        const int64_t lanes = least(g->tile, whole_filters(g) - f);
+        const int64_t lanes = tort_least(g->tile, whole_filters(g) - f);
         pack_tile(simd, weights + (group * g->filters + f) * size, g->channels, positions, plain, lanes,
-                  least(lanes, g->filters - f), packed + f * size);
+                  tort_least(lanes, g->filters - f), packed + f * size);
     }
 }
 
 static int64_t packed_floats(const tort_conv_params *p, const grouping *g) {
     int64_t size;
     if (__builtin_mul_overflow(whole_filters(g), g->channels, &size) ||
-        __builtin_mul_overflow(size, positions_of(p), &size) || __builtin_mul_overflow(size, g->groups, &size))
+        __builtin_mul_overflow(size, tort_positions(&p->window), &size) ||
+        __builtin_mul_overflow(size, g->groups, &size))
         return -1;
     return size;
 }
@@ -131,7 +118,7 @@ static tort_status prepare_weights(tort_prepare *prepare, bool plain) {
     group_blocks(device->simd, p, &g);
     for (int64_t group = 0; group < g.groups; group++)
         pack_group(device->simd, p, &g, weights, plain, group,
-                   packed + group * whole_filters(&g) * g.channels * positions_of(p));
+                   packed + group * whole_filters(&g) * g.channels * tort_positions(&p->window));
     return TORT_OK;
 }
 
@@ -149,7 +136,7 @@ static tort_verdict claim_window(const tort_target *target, const tort_node_view
     const tort_conv_params *p = node->params;
     const tort_verdict verdict = tort_cpu_claim_window(target, p);
     if (verdict.code != TORT_YES) return verdict;
-    if (positions_of(p) < 1) return tort_no(TORT_NO_SHAPE, "", "W has no elements");
+    if (tort_positions(&p->window) < 1) return tort_no(TORT_NO_SHAPE, "", "W has no elements");
     if (!node->inputs[1].constant)
         return tort_no(TORT_NO_DYNAMIC, "", "W is no constant, so it cannot be packed ahead");
     if (p->filters < LEAST_FILTERS)
@@ -203,9 +190,9 @@ typedef struct conv_job {
     float *y, *buffers;
     size_t buffer_floats;
     tort_bounds bounds;
-    bool finish;                   /* the sums need more than the bounds */
-    int32_t row_parts, tile_parts; /* threads share rows and tiles of filters */
-    int64_t group_tiles;           /* tiles of filters of a group */
+    bool finish;          /* the sums need more than the bounds */
+    tort_cpu_split split; /* by rows, and by tiles of filters */
+    int64_t group_tiles;  /* tiles of filters of a group */
 } conv_job;
 
 static bool is_flat(const tort_blocked_shape *s) {
@@ -226,7 +213,7 @@ static bool set_band(conv_job *job) {
     int64_t row;
     job->band_columns = (s->output[2] - 1) * s->strides[2] + (s->kernel[2] - 1) * s->dilations[2] + 1;
     if (job->flat) {
-        job->row_length = least(s->outputs, FLAT_TILES * job->simd->blocked_pixels);
+        job->row_length = tort_least(s->outputs, FLAT_TILES * job->simd->blocked_pixels);
         job->rows = (s->outputs + job->row_length - 1) / job->row_length;
         job->band_columns = job->row_length;
     } else {
@@ -237,8 +224,8 @@ static bool set_band(conv_job *job) {
         row > INT64_MAX / 64 / (rows_under(s, s->output[1]) + 1))
         return false;
     const int64_t extra = rows_under(s, 1) - s->strides[1];
-    job->band = (BAND_FLOATS / most(1, row) - extra) / s->strides[1];
-    job->band = most(1, least(job->band, job->flat ? job->rows : s->output[1]));
+    job->band = (BAND_FLOATS / tort_most(1, row) - extra) / s->strides[1];
+    job->band = tort_most(1, tort_least(job->band, job->flat ? job->rows : s->output[1]));
     job->band_rows = rows_under(s, job->band);
     return true;
 }
@@ -294,8 +281,8 @@ static tort_status size_plain(const tort_target *target, const tort_node_view *n
 
 /* Copies a row of the input that is `x` wide, with zeros around it. */
 static void copy_row(const conv_job *job, const float *from, float *to) {
-    const int64_t lanes = job->lanes, width = job->band_columns, begin = least(job->shape.begin[2], width);
-    const int64_t inside = most(0, least(job->shape.input[2], width - begin));
+    const int64_t lanes = job->lanes, width = job->band_columns, begin = tort_least(job->shape.begin[2], width);
+    const int64_t inside = tort_most(0, tort_least(job->shape.input[2], width - begin));
     memset(to, 0, (size_t)(begin * lanes) * sizeof *to);
     memcpy(to + begin * lanes, from, (size_t)(inside * lanes) * sizeof *to);
     memset(to + (begin + inside) * lanes, 0, (size_t)((width - begin - inside) * lanes) * sizeof *to);
@@ -338,7 +325,7 @@ static void fill_spans(const conv_job *job, tort_span *span) {
                 for (int64_t w = 0; w < s->kernel[2]; w++)
                     *span++ = (tort_span){.offset = plane * job->plane + d * slices * job->slice +
                                                     h * s->dilations[1] * job->pitch + w * s->dilations[2] * job->lanes,
-                                          .count = least(job->lanes, job->params->channels - plane * job->lanes)};
+                                          .count = tort_least(job->lanes, job->params->channels - plane * job->lanes)};
 }
 
 /* ---- tiles ------------------------------------------------------------------------------------------------------- */
@@ -358,12 +345,12 @@ static filters filters_of(const conv_job *job, int64_t tile) {
     const int64_t positions = job->shape.positions, full = g->channels * positions;
     const int64_t planes = job->plain ? g->channels : tort_blocks(g->channels);
     return (filters){.first_block = (group * whole_filters(g) + first) / TORT_LANES,
-                     .blocks = least(g->tile, whole_filters(g) - first) / TORT_LANES,
+                     .blocks = tort_least(g->tile, whole_filters(g) - first) / TORT_LANES,
                      .weights = job->packed + group * whole_filters(g) * full +
                                 first * channels_of(job->params, g, group) * positions,
                      .channels = channels_of(job->params, g, group) * positions,
                      .spans = job->spans + group * planes * positions,
-                     .span_count = least(planes, job->planes - group * planes) * positions};
+                     .span_count = tort_least(planes, job->planes - group * planes) * positions};
 }
 
 /* Weights come from far away, and the first tile of pixels would wait for them: so the tiles before it ask for those of
@@ -398,7 +385,7 @@ static void finish_row(const conv_job *job, const filters *f, float *y, int64_t 
 static void make_band(const conv_job *job, const band *b, const filters *f) {
     const tort_blocked_shape *s = &job->shape;
     const int64_t blocks = tort_blocks(job->params->filters), first = b->row * job->row_length;
-    const int64_t made = least(b->rows * job->row_length, s->outputs - first);
+    const int64_t made = tort_least(b->rows * job->row_length, s->outputs - first);
     const int64_t at = ((b->n * blocks + f->first_block) * s->outputs + first) * TORT_LANES;
     tort_blocked_tile tile = {.x_step = s->strides[2] * job->lanes,
                               .spans = f->spans,
@@ -411,7 +398,7 @@ static void make_band(const conv_job *job, const band *b, const filters *f) {
                               .bounds = job->bounds};
     for (int64_t row = 0, done = 0; done < made; row++, done += job->row_length) {
         float *y = job->y + at + done * TORT_LANES;
-        const int64_t pixels = least(job->row_length, made - done);
+        const int64_t pixels = tort_least(job->row_length, made - done);
         tile.x = b->x + row * b->row_step;
         tile.y = y;
         tile.add = job->residual ? job->residual + (y - job->y) : NULL;
@@ -427,7 +414,7 @@ static bool next_band(const conv_job *job, int64_t at, int64_t last, float *buff
     *b = (band){.n = at / job->rows, .row = at % job->rows};
     const int64_t of_slice = job->flat ? job->rows : s->output[1], h = b->row % of_slice, d = b->row / of_slice;
     const float *image = job->x + b->n * job->planes * s->pixels * job->lanes;
-    b->rows = least(least(job->band, of_slice - h), last - at);
+    b->rows = tort_least(tort_least(job->band, of_slice - h), last - at);
     if (s->padded) {
         copy_band(job, image, d, h, b->rows, buffer);
         b->x = buffer;
@@ -446,28 +433,15 @@ static void conv_part(void *arg, int64_t begin, int64_t end) {
         float *buffer = job->buffers + (size_t)part * job->buffer_floats;
         int64_t row, last, tile_first, tile_last;
         band b;
-        tort_cpu_share(job->params->batch * job->rows, 1, part % job->row_parts, job->row_parts, &row, &last);
-        tort_cpu_share(job->grouping.groups * job->group_tiles, 1, part / job->row_parts, job->tile_parts, &tile_first,
-                       &tile_last);
+        tort_cpu_share(job->params->batch * job->rows, 1, part % job->split.pixel_parts, job->split.pixel_parts, &row,
+                       &last);
+        tort_cpu_share(job->grouping.groups * job->group_tiles, 1, part / job->split.pixel_parts,
+                       job->split.filter_parts, &tile_first, &tile_last);
         for (; tile_first < tile_last && next_band(job, row, last, buffer, &b); row += b.rows)
             for (int64_t tile = tile_first; tile < tile_last; tile++) {
                 const filters f = filters_of(job, tile);
                 make_band(job, &b, &f);
             }
-    }
-}
-
-/* The split whose largest share is the least; of equal ones that by rows, which copies nothing twice. */
-static void choose_split(conv_job *job, int32_t threads) {
-    const int64_t rows = job->params->batch * job->rows, tiles = job->grouping.groups * job->group_tiles;
-    int64_t smallest = INT64_MAX;
-    for (int32_t r = threads; r >= 1; r--) {
-        const int32_t t = threads / r;
-        const int64_t cost = ((rows + r - 1) / r) * ((tiles + t - 1) / t);
-        if (cost >= smallest) continue;
-        smallest = cost;
-        job->row_parts = r;
-        job->tile_parts = t;
     }
 }
 
@@ -494,8 +468,8 @@ static tort_status run_job(const tort_call *call, bool plain) {
     fill_spans(&job, spans);
     job.spans = spans;
     job.buffers = (float *)scratch;
-    choose_split(&job, device->threads);
-    tort_cpu_parts(call, job.row_parts * job.tile_parts, conv_part, &job);
+    job.split = tort_cpu_split_of(p->batch * job.rows, job.grouping.groups * job.group_tiles, 0, device->threads);
+    tort_cpu_parts(call, job.split.pixel_parts * job.split.filter_parts, conv_part, &job);
     return TORT_OK;
 }
 

@@ -21,14 +21,6 @@ typedef struct window_job {
     int64_t blocks;
 } window_job;
 
-static int64_t least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
-static int64_t most(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-
 /* The kernel positions from .. to along an axis that see the input from output `out`. */
 typedef struct reach {
     int64_t from, to;
@@ -38,17 +30,17 @@ static reach reach_of(const tort_blocked_shape *s, int axis, int64_t out) {
     const int64_t first = out * s->strides[axis] - s->begin[axis], step = s->dilations[axis];
     reach r = {.from = first < 0 ? (step - 1 - first) / step : 0,
                .to = first < s->input[axis] ? (s->input[axis] - 1 - first) / step + 1 : 0};
-    r.to = least(r.to, s->kernel[axis]);
-    r.from = least(r.from, r.to);
+    r.to = tort_least(r.to, s->kernel[axis]);
+    r.from = tort_least(r.from, r.to);
     return r;
 }
 
 /* The outputs of a row whose windows lie in the picture: from .. to. */
 static reach whole_windows(const tort_blocked_shape *s) {
     const int64_t stride = s->strides[2], end = s->input[2] + s->begin[2] - (s->kernel[2] - 1) * s->dilations[2];
-    reach r = {.from = least((s->begin[2] + stride - 1) / stride, s->output[2]),
-               .to = end > 0 ? least((end + stride - 1) / stride, s->output[2]) : 0};
-    r.to = most(r.from, r.to);
+    reach r = {.from = tort_least((s->begin[2] + stride - 1) / stride, s->output[2]),
+               .to = end > 0 ? tort_least((end + stride - 1) / stride, s->output[2]) : 0};
+    r.to = tort_most(r.from, r.to);
     return r;
 }
 
@@ -155,33 +147,26 @@ static tort_verdict claim_depthwise(const tort_target *target, const tort_node_v
     return tort_yes();
 }
 
-static int64_t window_positions(const tort_sliding *window) {
-    int64_t count = 1;
-    for (int32_t i = 0; i < window->axes; i++) count *= window->kernel[i];
-    return count;
-}
-
 /* Packed: [block][position][16]. */
 static tort_status pack_size(const tort_target *target, const tort_node_view *node, size_t *bytes, uint32_t *consumed,
                              tort_error *error) {
     const tort_conv_params *p = node->params;
     int64_t floats;
     (void)target;
-    if (__builtin_mul_overflow(tort_blocks(p->channels) * TORT_LANES, window_positions(&p->window), &floats))
-        floats = -1;
+    if (__builtin_mul_overflow(tort_blocks(p->channels) * TORT_LANES, tort_positions(&p->window), &floats)) floats = -1;
     return tort_cpu_pack_floats(floats, bytes, consumed, error);
 }
 
 static tort_status prepare_depthwise(tort_prepare *prepare) {
     const tort_cpu_device *device = prepare->device;
     const tort_conv_params *p = prepare->node->params;
-    const int64_t positions = window_positions(&p->window);
+    const int64_t positions = tort_positions(&p->window);
     const float *weights = prepare->node->inputs[1].data;
     float *packed = prepare->packed;
     if (!weights) return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant W has no data");
     for (int64_t c = 0; c < p->channels; c += TORT_LANES)
         device->simd->pack_lanes(packed + c * positions, TORT_LANES, weights + c * positions, positions, 1,
-                                 (int32_t)least(TORT_LANES, p->channels - c), positions, 1);
+                                 (int32_t)tort_least(TORT_LANES, p->channels - c), positions, 1);
     return TORT_OK;
 }
 

@@ -20,10 +20,6 @@
 #define MANY_TILES 40            /* ... which cost more to read than they save */
 #define MOST_WEIGHTS (192 * 192) /* pairs of channels; the limit too where the size of the picture is not known */
 
-static int64_t least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 static int64_t tiles_along(int64_t outputs) {
     return (outputs + OUTPUT - 1) / OUTPUT;
 }
@@ -91,7 +87,7 @@ static tort_status prepare_winograd(tort_prepare *prepare) {
     float *packed = prepare->packed, filters[9 * 2 * TORT_LANES];
     if (!weights) return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant W has no data");
     for (int64_t f = 0; f < whole; f += tile) {
-        const int32_t lanes = (int32_t)least(tile, whole - f), count = (int32_t)least(lanes, p->filters - f);
+        const int32_t lanes = (int32_t)tort_least(tile, whole - f), count = (int32_t)tort_least(lanes, p->filters - f);
         for (int64_t c = 0; c < p->channels; c++) {
             simd->pack_lanes(filters, lanes, weights + (f * p->channels + c) * 9, p->channels * 9, 1, count, 9, 1);
             simd->winograd_filter(filters, lanes, packed + c * lanes, p->channels * lanes);
@@ -116,8 +112,8 @@ typedef struct winograd_job {
     float *y, *buffers;
     size_t buffer_floats; /* transformed inputs, then products */
     tort_bounds bounds;
-    bool finish; /* the sums need more than the bounds */
-    int32_t chunk_parts, filter_parts;
+    bool finish;          /* the sums need more than the bounds */
+    tort_cpu_split split; /* by tiles of pictures, and by tiles of filters */
 } winograd_job;
 
 static bool start_job(winograd_job *job, const tort_conv_params *p, const tort_simd *simd) {
@@ -238,12 +234,12 @@ static void put_outputs(const winograd_job *job, const place *at, int64_t count,
                               .step = step,
                               .bias = job->bias + block * TORT_LANES,
                               .pitch = job->width * TORT_LANES,
-                              .rows = least(OUTPUT, job->height - at->row),
+                              .rows = tort_least(OUTPUT, job->height - at->row),
                               .bounds = job->bounds};
-    const int64_t columns = least(count * OUTPUT, job->width - at->column);
+    const int64_t columns = tort_least(count * OUTPUT, job->width - at->column);
     for (int64_t t = 0; t < count; t++, o.m += TORT_LANES) {
         const int64_t to = y + t * OUTPUT * TORT_LANES;
-        o.columns = least(OUTPUT, columns - t * OUTPUT);
+        o.columns = tort_least(OUTPUT, columns - t * OUTPUT);
         o.y = job->y + to;
         o.add = job->residual ? job->residual + to : NULL;
         job->simd->winograd_output(&o);
@@ -257,7 +253,7 @@ static void transform_outputs(const winograd_job *job, int64_t first, int64_t co
     int64_t row; /* tiles that lie in one row */
     for (int64_t t = 0; t < count; t += row) {
         const place at = place_of(job, first + t);
-        row = least(count - t, job->across - at.column / OUTPUT);
+        row = tort_least(count - t, job->across - at.column / OUTPUT);
         for (int64_t b = 0; b < blocks; b++)
             put_outputs(job, &at, row, block + b, blocks * job->chunk * TORT_LANES,
                         m + (b * job->chunk + t) * TORT_LANES);
@@ -273,31 +269,18 @@ static void winograd_part(void *arg, int64_t begin, int64_t end) {
         float *v = job->buffers + (size_t)part * job->buffer_floats;
         float *m = v + PRODUCTS * job->channel_blocks * TORT_LANES * job->chunk;
         int64_t first, last, tile_first, tile_last;
-        tort_cpu_share(job->tiles, 1, part % job->chunk_parts, job->chunk_parts, &first, &last);
-        tort_cpu_share(job->filter_tiles, 1, part / job->chunk_parts, job->filter_parts, &tile_first, &tile_last);
+        tort_cpu_share(job->tiles, 1, part % job->split.pixel_parts, job->split.pixel_parts, &first, &last);
+        tort_cpu_share(job->filter_tiles, 1, part / job->split.pixel_parts, job->split.filter_parts, &tile_first,
+                       &tile_last);
         for (; first < last && tile_first < tile_last; first += job->chunk) {
-            const int64_t count = least(job->chunk, last - first);
+            const int64_t count = tort_least(job->chunk, last - first);
             transform_inputs(job, first, count, v);
             for (int64_t tile = tile_first; tile < tile_last; tile++) {
-                const int32_t of_tile = (int32_t)least(blocks, job->filter_blocks - tile * blocks);
+                const int32_t of_tile = (int32_t)tort_least(blocks, job->filter_blocks - tile * blocks);
                 multiply(job, count, v, job->packed + tile * PRODUCTS * job->params->channels * job->tile, of_tile, m);
                 transform_outputs(job, first, count, tile * blocks, of_tile, m);
             }
         }
-    }
-}
-
-/* Chunks against tiles of filters: the split whose largest share is the least, and of equal ones that by chunks, which
- * transforms nothing twice. */
-static void choose_split(winograd_job *job, int32_t threads) {
-    int64_t smallest = INT64_MAX;
-    for (int32_t r = threads; r >= 1; r--) {
-        const int32_t f = threads / r;
-        const int64_t cost = ((job->tiles + r - 1) / r) * ((job->filter_tiles + f - 1) / f);
-        if (cost >= smallest) continue;
-        smallest = cost;
-        job->chunk_parts = r;
-        job->filter_parts = f;
     }
 }
 
@@ -317,12 +300,12 @@ static tort_status run_winograd(const tort_call *call) {
     job.bias = biases;
     tort_span *spans = tort_cpu_take(&scratch, (size_t)job.channel_blocks * sizeof *spans);
     for (int64_t b = 0; b < job.channel_blocks; b++)
-        spans[b] =
-            (tort_span){.offset = b * job.chunk * TORT_LANES, .count = least(TORT_LANES, p->channels - b * TORT_LANES)};
+        spans[b] = (tort_span){.offset = b * job.chunk * TORT_LANES,
+                               .count = tort_least(TORT_LANES, p->channels - b * TORT_LANES)};
     job.spans = spans;
     job.buffers = (float *)scratch;
-    choose_split(&job, device->threads);
-    tort_cpu_parts(call, job.chunk_parts * job.filter_parts, winograd_part, &job);
+    job.split = tort_cpu_split_of(job.tiles, job.filter_tiles, 0, device->threads);
+    tort_cpu_parts(call, job.split.pixel_parts * job.split.filter_parts, winograd_part, &job);
     return TORT_OK;
 }
 

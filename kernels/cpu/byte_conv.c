@@ -8,16 +8,14 @@
 
 #include "kernels/cpu/byte_planes.h"
 #include "ops/integer_conv.h"
-#include "ops/microsoft/channels_last.h"
 #include "ops/numeric.h"
 
 #include <string.h>
 
-const tort_byte_conv_inputs tort_conv_integer_inputs = {.x_zero = 2, .w = 1, .w_zero = 3, .w_scale = -1};
+static const tort_byte_conv_inputs conv_integer_inputs = {.x_zero = 2, .w = 1, .w_zero = 3, .w_scale = -1};
 const tort_byte_conv_inputs tort_qlinear_conv_inputs = {.x_zero = 2, .w = 3, .w_zero = 5, .w_scale = 4};
 
-tort_verdict tort_byte_conv_claim(const tort_target *target, const tort_node_view *node,
-                                  const tort_byte_conv_inputs *in) {
+static tort_verdict claim(const tort_target *target, const tort_node_view *node, const tort_byte_conv_inputs *in) {
     const tort_conv_params *p = node->params;
     const tort_verdict verdict = tort_cpu_claim_window(target, p);
     if (verdict.code != TORT_YES) return verdict;
@@ -235,16 +233,10 @@ static void multiply_share(void *arg, int64_t begin, int64_t end) {
  * which costs about as much as a tile of rows. */
 static void choose_split(conv_job *job) {
     const int64_t rows = job->device->bytes->tile_rows, lanes = job->device->bytes->tile_columns;
-    const int64_t row_tiles = (job->gemm.m + rows - 1) / rows, panels = (job->gemm.n + lanes - 1) / lanes;
-    int64_t least = INT64_MAX;
-    for (int32_t r = 1; r <= job->parts; r++) {
-        const int32_t c = job->parts / r;
-        const int64_t cost = ((panels + c - 1) / c) * ((row_tiles + r - 1) / r + 1);
-        if (cost >= least) continue;
-        least = cost;
-        job->row_parts = r;
-        job->column_parts = c;
-    }
+    const tort_cpu_split split =
+        tort_cpu_split_of((job->gemm.n + lanes - 1) / lanes, (job->gemm.m + rows - 1) / rows, 1, job->parts);
+    job->row_parts = split.filter_parts;
+    job->column_parts = split.pixel_parts;
 }
 
 static void fill_offsets(const conv_job *job) {
@@ -345,7 +337,7 @@ static tort_status run(const tort_call *call, const tort_byte_conv_inputs *in) {
 
 #define DEFINE(name, inputs)                                                                                           \
     static tort_verdict claim_##name(const tort_target *target, const tort_node_view *node) {                          \
-        return tort_byte_conv_claim(target, node, &inputs);                                                            \
+        return claim(target, node, &inputs);                                                                           \
     }                                                                                                                  \
     static tort_status pack_size_##name(const tort_target *target, const tort_node_view *node, size_t *bytes,          \
                                         uint32_t *consumed, tort_error *error) {                                       \
@@ -357,21 +349,18 @@ static tort_status run(const tort_call *call, const tort_byte_conv_inputs *in) {
     static tort_status run_##name(const tort_call *call) {                                                             \
         return run(call, &inputs);                                                                                     \
     }
-DEFINE(integer, tort_conv_integer_inputs)
+DEFINE(integer, conv_integer_inputs)
 DEFINE(linear, tort_qlinear_conv_inputs)
 
 /* Of com.microsoft, channels first or last. */
 static tort_status size_either(const tort_target *target, const tort_node_view *node, size_t *scratch,
                                tort_error *error) {
-    const tort_either_conv *params = node->params;
-    tort_status status = size(target, node, scratch, error);
-    if (status || !params->channels_last || tort_planar_scratch(node, TORT_PLANAR_X, scratch)) return status;
-    return tort_out_of_memory(error, SIZE_MAX);
+    const tort_status status = size(target, node, scratch, error);
+    return status ? status : tort_either_conv_size(node, node->params, scratch, error);
 }
 
 static tort_status run_either(const tort_call *call) {
-    const tort_either_conv *params = call->params;
-    return params->channels_last ? tort_planar_run(call, TORT_PLANAR_X, run_linear) : run_linear(call);
+    return tort_either_conv_run(call, run_linear);
 }
 
 #define ROW(domain_, op_, kernel_, name_, size_, run_)                                                                 \

@@ -10,10 +10,8 @@ typedef struct tort_byte_conv_inputs {
     int32_t x_zero, w, w_zero, w_scale;
 } tort_byte_conv_inputs;
 
-extern const tort_byte_conv_inputs tort_conv_integer_inputs, tort_qlinear_conv_inputs;
+extern const tort_byte_conv_inputs tort_qlinear_conv_inputs;
 
-tort_verdict tort_byte_conv_claim(const tort_target *target, const tort_node_view *node,
-                                  const tort_byte_conv_inputs *in);
 /* What a sum of each filter is multiplied by. */
 void tort_byte_conv_factors(const tort_call *call, const tort_byte_conv_inputs *in, int64_t filters, float *factors);
 

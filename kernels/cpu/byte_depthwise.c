@@ -7,7 +7,6 @@
  * Read next: byte_conv.c. */
 #include "kernels/cpu/byte_conv.h"
 #include "ops/integer_conv.h"
-#include "ops/microsoft/channels_last.h"
 #include "ops/numeric.h"
 
 #include <math.h>
@@ -296,15 +295,12 @@ static tort_status run(const tort_call *call) {
 
 static tort_status size_either(const tort_target *target, const tort_node_view *node, size_t *scratch,
                                tort_error *error) {
-    const tort_either_conv *params = node->params;
-    tort_status status = size(target, node, scratch, error);
-    if (status || !params->channels_last || tort_planar_scratch(node, TORT_PLANAR_X, scratch)) return status;
-    return tort_out_of_memory(error, SIZE_MAX);
+    const tort_status status = size(target, node, scratch, error);
+    return status ? status : tort_either_conv_size(node, node->params, scratch, error);
 }
 
 static tort_status run_either(const tort_call *call) {
-    const tort_either_conv *params = call->params;
-    return params->channels_last ? tort_planar_run(call, TORT_PLANAR_X, run) : run(call);
+    return tort_either_conv_run(call, run);
 }
 
 const tort_kernel tort_cpu_byte_depthwise[] = {

@@ -4,6 +4,7 @@
  * second cache while all rows pass by; so does a block of rows that is packed on the way.
  * Read next: byte_gemm.h, simd/bytes.c. */
 #include "kernels/cpu/byte_gemm.h"
+#include "kernels/cpu/sizes.h"
 
 #include <math.h>
 #include <string.h>
@@ -15,14 +16,6 @@
 #define MOST_COLUMNS 32            /* of any tile */
 #define MOST_TILE (14 * MOST_COLUMNS)
 
-static int64_t round_up(int64_t value, int64_t unit) {
-    return (value + unit - 1) / unit * unit;
-}
-
-static int64_t min64(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 /* ---- operands ---------------------------------------------------------------------------------------------------- */
 
 tort_byte_sign tort_byte_sign_of(const tort_bytes *bytes, tort_type type, bool is_weight) {
@@ -32,11 +25,11 @@ tort_byte_sign tort_byte_sign_of(const tort_bytes *bytes, tort_type type, bool i
 }
 
 static int64_t row_bytes(int64_t k) {
-    return round_up(k, TORT_BYTE_CHUNK);
+    return tort_round_up(k, TORT_BYTE_CHUNK);
 }
 
 static int64_t panel_bytes(const tort_bytes *bytes, int64_t k) {
-    return round_up(k, 4) * bytes->tile_columns;
+    return tort_round_up(k, 4) * bytes->tile_columns;
 }
 
 /* Panels of `lines` lines of `size` bytes each, and a sum for each line. */
@@ -49,11 +42,11 @@ static int64_t packed_size(int64_t lines, int64_t size) {
 }
 
 int64_t tort_packed_byte_rows_size(const tort_bytes *bytes, int64_t lines, int64_t k) {
-    return packed_size(round_up(lines, bytes->tile_rows), row_bytes(k));
+    return packed_size(tort_round_up(lines, bytes->tile_rows), row_bytes(k));
 }
 
 int64_t tort_packed_byte_columns_size(const tort_bytes *bytes, int64_t lines, int64_t k) {
-    return packed_size(round_up(lines, bytes->tile_columns), round_up(k, 4));
+    return packed_size(tort_round_up(lines, bytes->tile_columns), tort_round_up(k, 4));
 }
 
 static tort_packed_bytes packed_at(const void *packed, int64_t bytes) {
@@ -62,11 +55,11 @@ static tort_packed_bytes packed_at(const void *packed, int64_t bytes) {
 }
 
 tort_packed_bytes tort_packed_byte_rows(const tort_bytes *bytes, const void *packed, int64_t lines, int64_t k) {
-    return packed_at(packed, round_up(lines, bytes->tile_rows) * row_bytes(k));
+    return packed_at(packed, tort_round_up(lines, bytes->tile_rows) * row_bytes(k));
 }
 
 tort_packed_bytes tort_packed_byte_columns(const tort_bytes *bytes, const void *packed, int64_t lines, int64_t k) {
-    return packed_at(packed, round_up(lines, bytes->tile_columns) * round_up(k, 4));
+    return packed_at(packed, tort_round_up(lines, bytes->tile_columns) * tort_round_up(k, 4));
 }
 
 /* Rows first..last in tiles of their own. sums: of the first of them, or NULL. */
@@ -80,14 +73,14 @@ static void pack_rows(const tort_simd *simd, const tort_bytes *bytes, uint8_t *p
                            .is_signed = a->sign.is_signed};
     for (int64_t m = first; m < last; m += bytes->tile_rows, packed += bytes->tile_rows * row_bytes(k)) {
         rows.sums = sums ? sums + (m - first) : NULL;
-        simd->byte_rows(&rows, packed, a->data + m * a->line_stride, (int32_t)min64(bytes->tile_rows, last - m));
+        simd->byte_rows(&rows, packed, a->data + m * a->line_stride, (int32_t)tort_least(bytes->tile_rows, last - m));
     }
 }
 
 void tort_pack_byte_rows(const tort_simd *simd, const tort_bytes *bytes, uint8_t *packed, const tort_byte_matrix *a,
                          int64_t lines, int64_t k) {
-    int32_t *sums = (int32_t *)(void *)(packed + round_up(lines, bytes->tile_rows) * row_bytes(k));
-    memset(packed, 0, (size_t)packed_size(round_up(lines, bytes->tile_rows), row_bytes(k)));
+    int32_t *sums = (int32_t *)(void *)(packed + tort_round_up(lines, bytes->tile_rows) * row_bytes(k));
+    memset(packed, 0, (size_t)packed_size(tort_round_up(lines, bytes->tile_rows), row_bytes(k)));
     pack_rows(simd, bytes, packed, a, 0, lines, k, sums);
 }
 
@@ -122,11 +115,12 @@ static void pack_panel(const tort_simd *simd, const tort_bytes *bytes, uint8_t *
 
 void tort_pack_byte_columns(const tort_simd *simd, const tort_bytes *bytes, uint8_t *packed, const tort_byte_matrix *b,
                             int64_t lines, int64_t k) {
-    const int64_t columns = bytes->tile_columns, padded = round_up(lines, columns);
-    int32_t *sums = (int32_t *)(void *)(packed + padded * round_up(k, 4));
-    memset(packed, 0, (size_t)packed_size(padded, round_up(k, 4)));
+    const int64_t columns = bytes->tile_columns, padded = tort_round_up(lines, columns);
+    int32_t *sums = (int32_t *)(void *)(packed + padded * tort_round_up(k, 4));
+    memset(packed, 0, (size_t)packed_size(padded, tort_round_up(k, 4)));
     for (int64_t first = 0; first < lines; first += columns)
-        pack_panel(simd, bytes, packed + first * round_up(k, 4), b, first, (int32_t)min64(columns, lines - first), k);
+        pack_panel(simd, bytes, packed + first * tort_round_up(k, 4), b, first,
+                   (int32_t)tort_least(columns, lines - first), k);
     for (int64_t c = 0; c < lines; c++) {
         uint32_t sum = 0;
         const uint8_t *from = b->data + c * b->line_stride;
@@ -159,16 +153,16 @@ typedef struct parts {
 static void divide(const tort_bytes *bytes, int64_t m, int64_t k, bool rows_packed, bool columns_packed, parts *p) {
     const int64_t tile = bytes->tile_rows, wanted = ROWS_BYTES / (row_bytes(k) + 1) / tile * tile;
     const int64_t panels = COLUMNS_BYTES / (panel_bytes(bytes, k) + 1);
-    *p = (parts){.rows_at_once = round_up(m, tile), .columns_at_once = bytes->tile_columns};
+    *p = (parts){.rows_at_once = tort_round_up(m, tile), .columns_at_once = bytes->tile_columns};
     if (!rows_packed && p->rows_at_once > wanted) p->rows_at_once = wanted > tile ? wanted : tile;
     if (panels > 1 && !columns_packed) p->columns_at_once *= panels < 4 ? panels : 4;
     p->rows = rows_packed ? 0 : p->rows_at_once * row_bytes(k);
     p->ones = columns_packed ? 0 : tile * row_bytes(k);
-    p->lists = round_up(p->rows_at_once * ROW_LISTS * (int64_t)sizeof(int32_t), 64);
-    p->columns = columns_packed ? 0 : p->columns_at_once * round_up(k, 4) + SLACK;
+    p->lists = tort_round_up(p->rows_at_once * ROW_LISTS * (int64_t)sizeof(int32_t), 64);
+    p->columns = columns_packed ? 0 : p->columns_at_once * tort_round_up(k, 4) + SLACK;
     p->column_lists = p->columns_at_once / bytes->tile_columns * (int64_t)sizeof(column_lists);
     p->dots = MOST_DOTS * row_bytes(k);
-    p->total = round_up(p->rows + p->ones + p->lists + p->columns + p->column_lists + p->dots, 64);
+    p->total = tort_round_up(p->rows + p->ones + p->lists + p->columns + p->column_lists + p->dots, 64);
 }
 
 int64_t tort_byte_gemm_buffer(const tort_bytes *bytes, int64_t m, int64_t k, bool rows_packed, bool columns_packed) {
@@ -321,11 +315,11 @@ static void multiply_tile(const work *w, const uint8_t *rows, const uint8_t *col
     const int64_t i = m - w->m_first, element = m * g->y_stride + n;
     const column_lists *lists = w->lists + (n - w->n_first) / g->bytes->tile_columns;
     _Alignas(64) int32_t sums[MOST_TILE];
-    const int32_t column_count = (int32_t)min64(g->bytes->tile_columns, w->n_last - n);
+    const int32_t column_count = (int32_t)tort_least(g->bytes->tile_columns, w->n_last - n);
     tort_byte_tile tile = {.rows = rows,
                            .columns = columns,
                            .words = (g->k + 3) / 4,
-                           .row_count = (int32_t)min64(g->bytes->tile_rows, w->m_last - m),
+                           .row_count = (int32_t)tort_least(g->bytes->tile_rows, w->m_last - m),
                            .unsigned_rows = g->unsigned_rows,
                            .sums = sums};
     make_sums(w, &tile, column_count);
@@ -371,11 +365,11 @@ static const int32_t *sum_columns(const work *w, const uint8_t *panel, column_li
 /* Columns n_first..n_last with their lists; returns the first panel. */
 static const uint8_t *take_columns(const work *w) {
     const tort_byte_gemm *g = w->g;
-    const int64_t lanes = g->bytes->tile_columns, line = round_up(g->k, 4);
+    const int64_t lanes = g->bytes->tile_columns, line = tort_round_up(g->k, 4);
     const bool packed = g->packed_columns.panels != NULL, sums = wants_column_sums(g);
     const uint8_t *panels = packed ? g->packed_columns.panels + w->n_first * line : w->columns;
     for (int64_t n = w->n_first; n < w->n_last; n += lanes) {
-        const int32_t columns = (int32_t)min64(lanes, w->n_last - n);
+        const int32_t columns = (int32_t)tort_least(lanes, w->n_last - n);
         column_lists *lists = w->lists + (n - w->n_first) / lanes;
         uint8_t *panel = w->columns + (n - w->n_first) * line;
         if (!packed && g->pack)
@@ -407,7 +401,7 @@ static void multiply_columns(const work *w, const uint8_t *rows) {
     for (int64_t m = w->m_first; m < w->m_last; m += tile_rows)
         for (int64_t n = w->n_first; n < w->n_last; n += tile_columns)
             multiply_tile(w, rows + (m - w->m_first) * row_bytes(w->g->k),
-                          columns + (n - w->n_first) * round_up(w->g->k, 4), m, n);
+                          columns + (n - w->n_first) * tort_round_up(w->g->k, 4), m, n);
 }
 
 static void *take(uint8_t **buffer, int64_t bytes) {
@@ -445,11 +439,11 @@ void tort_byte_gemm_block(const tort_byte_gemm *g, int64_t m_first, int64_t m_la
     open_work(g, buffer, &w);
     for (int64_t m = m_first; m < m_last; m += w.parts.rows_at_once) {
         w.m_first = m;
-        w.m_last = min64(m_last, m + w.parts.rows_at_once);
+        w.m_last = tort_least(m_last, m + w.parts.rows_at_once);
         const uint8_t *rows = take_rows(&w);
         for (int64_t n = n_first; n < n_last; n += w.parts.columns_at_once) {
             w.n_first = n;
-            w.n_last = min64(n_last, n + w.parts.columns_at_once);
+            w.n_last = tort_least(n_last, n + w.parts.columns_at_once);
             multiply_columns(&w, rows);
         }
     }

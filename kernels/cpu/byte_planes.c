@@ -12,21 +12,6 @@ static void copy_step(uint32_t *restrict to, const uint32_t *restrict from, int6
         for (int64_t i = 0; i < count; i++) to[i] = from[i * step];
 }
 
-/* The elements from .. to of a stored row lie in the input, element i at i * step + start. */
-typedef struct inside {
-    int64_t from, to, step, start;
-} inside;
-
-static inside columns_inside(const tort_planes *p, int64_t phase) {
-    inside in = {.step = p->phases[2] * p->source_step[2]};
-    in.start = phase * p->source_step[2] - p->begin[2];
-    in.from = in.start < 0 ? (in.step - 1 - in.start) / in.step : 0;
-    in.to = p->input[2] > in.start ? (p->input[2] - in.start + in.step - 1) / in.step : 0;
-    if (in.to > p->length[2]) in.to = p->length[2];
-    if (in.from > in.to) in.from = in.to;
-    return in;
-}
-
 /* One row of the input in all that is stored of it; at: its place in the channels, negative: it is padding. */
 static void store_row(const tort_simd *simd, const tort_planes *p, const uint8_t *const *channels, int64_t at,
                       uint8_t flip, uint32_t fill, uint32_t *row, uint32_t *stored) {
@@ -35,7 +20,7 @@ static void store_row(const tort_simd *simd, const tort_planes *p, const uint8_t
     const bool cut = p->phases[2] * p->source_step[2] != 1;
     if (at >= 0 && cut) simd->byte_words((uint8_t *)row, rows, p->input[2], flip);
     for (int64_t phase = 0; phase < p->phases[2]; phase++, stored += p->length[1] * p->length[2]) {
-        const inside in = columns_inside(p, phase);
+        const tort_plane_columns in = tort_plane_columns_of(p, phase);
         if (at < 0) {
             fill_words(stored, p->length[2], fill);
             continue;
@@ -51,11 +36,6 @@ static void store_row(const tort_simd *simd, const tort_planes *p, const uint8_t
     }
 }
 
-static int64_t inside_axis(const tort_planes *p, int axis, int64_t index) {
-    const int64_t at = index * p->source_step[axis] - p->begin[axis];
-    return at >= 0 && at < p->input[axis] ? at : -1;
-}
-
 void tort_byte_planes_store(const tort_simd *simd, const tort_planes *p, const uint8_t *const *channels, uint8_t flip,
                             uint32_t fill, uint32_t *row, uint32_t *stored) {
     if (p->direct) {
@@ -63,9 +43,9 @@ void tort_byte_planes_store(const tort_simd *simd, const tort_planes *p, const u
         return;
     }
     for (int64_t z = 0; z < p->length[0]; z++) {
-        const int64_t depth = inside_axis(p, 0, z);
+        const int64_t depth = tort_plane_source(p, 0, z);
         for (int64_t i = 0; i < p->length[1] * p->phases[1]; i++) {
-            const int64_t height = inside_axis(p, 1, i), part = i % p->phases[1] * p->phases[2] * p->length[1];
+            const int64_t height = tort_plane_source(p, 1, i), part = i % p->phases[1] * p->phases[2] * p->length[1];
             const int64_t at = depth < 0 || height < 0 ? -1 : (depth * p->input[1] + height) * p->input[2];
             store_row(simd, p, channels, at, flip, fill, row,
                       stored + z * p->slice + (part + i / p->phases[1]) * p->length[2]);

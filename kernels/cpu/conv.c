@@ -166,16 +166,10 @@ static void multiply_share(void *arg, int64_t begin, int64_t end) {
  * which costs about as much as two tiles of rows. */
 static void choose_split(conv_job *job) {
     const int64_t rows = job->simd->tile_rows, lanes = job->simd->tile_columns;
-    const int64_t row_tiles = (job->gemm.m + rows - 1) / rows, panels = (job->gemm.n + lanes - 1) / lanes;
-    int64_t least = INT64_MAX;
-    for (int32_t r = 1; r <= job->parts; r++) {
-        const int32_t c = job->parts / r;
-        const int64_t cost = ((panels + c - 1) / c) * ((row_tiles + r - 1) / r + 2);
-        if (cost >= least) continue;
-        least = cost;
-        job->row_parts = r;
-        job->column_parts = c;
-    }
+    const tort_cpu_split split =
+        tort_cpu_split_of((job->gemm.n + lanes - 1) / lanes, (job->gemm.m + rows - 1) / rows, 2, job->parts);
+    job->row_parts = split.filter_parts;
+    job->column_parts = split.pixel_parts;
 }
 
 static void fill_offsets(const conv_job *job) {

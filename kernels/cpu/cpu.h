@@ -6,6 +6,7 @@
 #define TORT_KERNELS_CPU_CPU_H
 
 #include "kernels/cpu/bytes.h"
+#include "kernels/cpu/sizes.h"
 #include "runtime/provider.h"
 #include "runtime/tinyort_profile.h"
 
@@ -22,6 +23,15 @@ void tort_cpu_parts(const tort_call *call, int32_t parts, void (*body)(void *arg
                     void *arg);
 /* Part number `part` of `parts` of 0..count, in multiples of `unit`. */
 void tort_cpu_share(int64_t count, int64_t unit, int64_t part, int64_t parts, int64_t *begin, int64_t *end);
+
+/* How threads share a convolution: each part makes its share of the pixels for its share of the filters. */
+typedef struct tort_cpu_split {
+    int32_t pixel_parts, filter_parts;
+} tort_cpu_split;
+
+/* The split whose largest share takes the least, and of equal ones that by pixels, which makes nothing of the input
+ * twice. What a share does to its pixels beside multiplying them costs about as much as `extra` filters more. */
+tort_cpu_split tort_cpu_split_of(int64_t pixels, int64_t filters, int64_t extra, int32_t threads);
 
 /* An instruction set that there are inner loops for. */
 tort_verdict tort_cpu_claim_processor(const tort_target *target);

@@ -4,6 +4,7 @@
  * A pass by; a block of A, or of B where that is packed on the way, stays in the second. Packed ahead, an operand is
  * stored block by block in the order in which it is read. Read next: packed_gemm.h, simd/gemm.c. */
 #include "kernels/cpu/packed_gemm.h"
+#include "kernels/cpu/sizes.h"
 
 #include <string.h>
 
@@ -14,32 +15,24 @@
 #define COLUMNS_BOTH 16  /* ... and where both are packed on the way, so that A is packed less often */
 #define SLACK 64         /* floats behind a panel that packing may write */
 
-static int64_t round_up(int64_t value, int64_t unit) {
-    return (value + unit - 1) / unit * unit;
-}
-
-static int64_t min64(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 /* ---- packing ahead ----------------------------------------------------------------------------------------------- */
 
 int64_t tort_packed_a_size(const tort_simd *simd, int64_t m, int64_t k) {
-    return round_up(m, simd->tile_rows) * k + SLACK;
+    return tort_round_up(m, simd->tile_rows) * k + SLACK;
 }
 
 int64_t tort_packed_b_size(const tort_simd *simd, int64_t n, int64_t k) {
-    return round_up(n, simd->tile_columns) * k + SLACK;
+    return tort_round_up(n, simd->tile_columns) * k + SLACK;
 }
 
 /* `lanes` is the tile's rows or columns; count the rows of A or columns of B. */
 static void pack_ahead(const tort_simd *simd, int32_t lanes, float *packed, const float *source, int64_t lane_stride,
                        int64_t k_stride, int64_t count, int64_t k, float scale) {
     for (int64_t block = 0; block < k; block += DEPTH) {
-        const int64_t depth = min64(DEPTH, k - block);
+        const int64_t depth = tort_least(DEPTH, k - block);
         for (int64_t first = 0; first < count; first += lanes) {
             simd->pack_lanes(packed, lanes, source + first * lane_stride + block * k_stride, lane_stride, k_stride,
-                             (int32_t)min64(lanes, count - first), depth, scale);
+                             (int32_t)tort_least(lanes, count - first), depth, scale);
             packed += depth * lanes;
         }
     }
@@ -57,13 +50,13 @@ void tort_pack_b(const tort_simd *simd, float *packed, const float *b, int64_t k
 
 void tort_pack_b_part(const tort_simd *simd, float *packed, const float *b, int64_t k_stride, int64_t column_stride,
                       int64_t n, int64_t k, float scale, const tort_b_part *part) {
-    const int64_t lanes = simd->tile_columns, width = round_up(n, lanes);
+    const int64_t lanes = simd->tile_columns, width = tort_round_up(n, lanes);
     for (int64_t block = part->k_first; block < part->k_last; block += DEPTH) {
-        const int64_t depth = min64(DEPTH, part->k_last - block);
+        const int64_t depth = tort_least(DEPTH, part->k_last - block);
         for (int64_t first = part->n_first; first < part->n_last; first += lanes)
             simd->pack_lanes(packed + width * block + first * depth, (int32_t)lanes,
                              b + (first - part->n_first) * column_stride + (block - part->k_first) * k_stride,
-                             column_stride, k_stride, (int32_t)min64(lanes, part->n_last - first), depth, scale);
+                             column_stride, k_stride, (int32_t)tort_least(lanes, part->n_last - first), depth, scale);
     }
     if (part->k_last == k && part->n_last == n) memset(packed + width * k, 0, SLACK * sizeof(float));
 }
@@ -90,12 +83,12 @@ static int64_t panels_at_once(bool a_packed) {
 }
 
 static int64_t a_buffer_floats(bool a_packed) {
-    return a_packed ? 0 : round_up((int64_t)ROWS_BUFFER * DEPTH + SLACK, 16);
+    return a_packed ? 0 : tort_round_up((int64_t)ROWS_BUFFER * DEPTH + SLACK, 16);
 }
 
 size_t tort_packed_gemm_buffer(const tort_simd *simd, bool a_packed, bool b_packed) {
     const int64_t b = b_packed ? 0 : panels_at_once(a_packed) * simd->tile_columns * DEPTH + SLACK;
-    return (size_t)round_up(a_buffer_floats(a_packed) + b, 16) * sizeof(float);
+    return (size_t)tort_round_up(a_buffer_floats(a_packed) + b, 16) * sizeof(float);
 }
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
@@ -114,11 +107,11 @@ static void multiply_columns(const tort_packed_gemm *g, const block *at, tort_ti
     const float *add = begins ? g->residual : g->c;
     for (int64_t n = n_first; n < n_last; n += tile_columns) {
         tile->b = at->b + (n - at->n_first) * at->depth;
-        tile->columns = (int32_t)min64(tile_columns, n_last - n);
+        tile->columns = (int32_t)tort_least(tile_columns, n_last - n);
         tile->column_bias = begins && g->column_bias ? g->column_bias + n : NULL;
         for (int64_t m = at->m_first; m < at->m_last; m += tile_rows) {
             tile->a = at->a + (m - at->m_first) * at->depth;
-            tile->rows = (int32_t)min64(tile_rows, at->m_last - m);
+            tile->rows = (int32_t)tort_least(tile_rows, at->m_last - m);
             tile->row_bias = begins && g->row_bias ? g->row_bias + m : NULL;
             tile->c = g->c + m * g->c_stride + n;
             tile->add = add ? add + m * g->c_stride + n : NULL;
@@ -135,7 +128,7 @@ static void multiply(const tort_packed_gemm *g, const block *at) {
     tort_tile tile = {.k = at->depth, .c_stride = g->c_stride};
     const bool complete = tort_simd_bounds(epilogue, &tile.bounds);
     for (int64_t n = at->n_first; n < at->n_last; n += step) {
-        const int64_t n_last = min64(at->n_last, n + step);
+        const int64_t n_last = tort_least(at->n_last, n + step);
         multiply_columns(g, at, &tile, n, n_last);
         for (int64_t m = at->m_first; !complete && m < at->m_last; m++)
             g->simd->finish(epilogue, NULL, g->c + m * g->c_stride + n, n_last - n);
@@ -146,14 +139,14 @@ static void multiply(const tort_packed_gemm *g, const block *at) {
 static void multiply_rows(const tort_packed_gemm *g, block *at, int64_t m_first, int64_t m_last, float *a_buffer) {
     const int64_t lanes = g->simd->tile_rows, step = g->packed_a ? ROWS_PACKED : ROWS_BUFFER;
     for (at->m_first = m_first; at->m_first < m_last; at->m_first += step) {
-        at->m_last = min64(m_last, at->m_first + step);
+        at->m_last = tort_least(m_last, at->m_first + step);
         if (g->packed_a) {
-            at->a = g->packed_a + round_up(g->m, lanes) * at->k_first + at->m_first * at->depth;
+            at->a = g->packed_a + tort_round_up(g->m, lanes) * at->k_first + at->m_first * at->depth;
         } else {
             for (int64_t m = at->m_first; m < at->m_last; m += lanes)
                 g->simd->pack_lanes(a_buffer + (m - at->m_first) * at->depth, (int32_t)lanes,
                                     g->a + m * g->a_row_stride + at->k_first * g->a_k_stride, g->a_row_stride,
-                                    g->a_k_stride, (int32_t)min64(lanes, at->m_last - m), at->depth, g->scale);
+                                    g->a_k_stride, (int32_t)tort_least(lanes, at->m_last - m), at->depth, g->scale);
             at->a = a_buffer;
         }
         multiply(g, at);
@@ -167,14 +160,14 @@ void tort_packed_gemm_block(const tort_packed_gemm *g, int64_t m_first, int64_t 
     const int64_t step = g->packed_b ? n_last - n_first : panels_at_once(g->packed_a != NULL) * lanes;
     /* k may be 0: then the tiles only set C to the bias. */
     for (int64_t k = 0; k == 0 || k < g->k; k += DEPTH) {
-        block at = {.k_first = k, .depth = min64(DEPTH, g->k - k)};
+        block at = {.k_first = k, .depth = tort_least(DEPTH, g->k - k)};
         for (at.n_first = n_first; at.n_first < n_last; at.n_first += step) {
-            at.n_last = min64(n_last, at.n_first + step);
+            at.n_last = tort_least(n_last, at.n_first + step);
             if (g->packed_b) {
-                at.b = g->packed_b + round_up(g->n, lanes) * k + at.n_first * at.depth;
+                at.b = g->packed_b + tort_round_up(g->n, lanes) * k + at.n_first * at.depth;
             } else {
                 for (int64_t n = at.n_first; n < at.n_last; n += lanes)
-                    g->pack_b(g, k, at.depth, n, (int32_t)min64(lanes, at.n_last - n),
+                    g->pack_b(g, k, at.depth, n, (int32_t)tort_least(lanes, at.n_last - n),
                               b_buffer + (n - at.n_first) * at.depth);
                 at.b = b_buffer;
             }

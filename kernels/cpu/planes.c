@@ -5,10 +5,6 @@
 
 #define SHORT_ROW 64 /* outputs; longer rows are made one by one */
 
-static int64_t round_up(int64_t value, int64_t unit) {
-    return (value + unit - 1) / unit * unit;
-}
-
 /* A window that sees single elements without padding has no geometry left: one long row. */
 static void flatten_pointwise(tort_planes *p) {
     for (int i = 0; i < 3; i++)
@@ -68,6 +64,21 @@ void tort_planes_offsets(const tort_planes *p, int64_t *offsets) {
             }
 }
 
+tort_plane_columns tort_plane_columns_of(const tort_planes *p, int64_t phase) {
+    tort_plane_columns in = {.step = p->phases[2] * p->source_step[2]};
+    in.start = phase * p->source_step[2] - p->begin[2];
+    in.from = in.start < 0 ? (in.step - 1 - in.start) / in.step : 0;
+    in.to = p->input[2] > in.start ? (p->input[2] - in.start + in.step - 1) / in.step : 0;
+    in.to = tort_least(in.to, p->length[2]);
+    in.from = tort_least(in.from, in.to);
+    return in;
+}
+
+int64_t tort_plane_source(const tort_planes *p, int axis, int64_t i) {
+    const int64_t index = i * p->source_step[axis] - p->begin[axis];
+    return index >= 0 && index < p->input[axis] ? index : -1;
+}
+
 int64_t tort_planes_row(const tort_planes *p, int64_t row) {
     return row / p->output[1] * p->slice_step * p->slice + row % p->output[1] * p->length[2];
 }
@@ -77,11 +88,11 @@ int64_t tort_planes_row(const tort_planes *p, int64_t row) {
 /* ---- single channels --------------------------------------------------------------------------------------------- */
 
 static int64_t stored_floats(const tort_planes *p) {
-    return round_up(p->plane + TORT_PLANE_TAIL, 16);
+    return tort_round_up(p->plane + TORT_PLANE_TAIL, 16);
 }
 
 int64_t tort_planes_buffer(const tort_planes *p) {
-    return stored_floats(p) + round_up(p->output[1] * p->length[2] + TORT_PLANE_TAIL, 16);
+    return stored_floats(p) + tort_round_up(p->output[1] * p->length[2] + TORT_PLANE_TAIL, 16);
 }
 
 tort_status tort_planes_size(const tort_target *target, const tort_sliding *window, size_t *scratch,

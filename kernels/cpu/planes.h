@@ -28,6 +28,15 @@ typedef struct tort_planes {
 void tort_planes_init(tort_planes *planes, const tort_sliding *window);
 /* Offset of each kernel position, kernel_size of them. */
 void tort_planes_offsets(const tort_planes *planes, int64_t *offsets);
+
+/* The part of a row of a phase that lies in the input: elements from .. to read input element i * step + start. */
+typedef struct tort_plane_columns {
+    int64_t from, to, step, start;
+} tort_plane_columns;
+
+tort_plane_columns tort_plane_columns_of(const tort_planes *planes, int64_t phase);
+/* The index in the input of element i of all phases in turns; -1: padding. */
+int64_t tort_plane_source(const tort_planes *planes, int axis, int64_t i);
 /* Where the outputs of row `row` (depth * height + height) begin to read. */
 int64_t tort_planes_row(const tort_planes *planes, int64_t row);
 

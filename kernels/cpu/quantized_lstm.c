@@ -43,13 +43,14 @@ typedef struct packed_sizes {
     int64_t w, r;
 } packed_sizes;
 
-static int64_t round_up(int64_t size) {
-    return size < 0 ? -1 : (size + 63) / 64 * 64;
+/* -1 stays. */
+static int64_t in_lines(int64_t size) {
+    return size < 0 ? -1 : tort_round_up(size, TORT_HOST_ALIGN);
 }
 
 static packed_sizes sizes_of(const tort_bytes *bytes, int64_t input, int64_t hidden) {
-    return (packed_sizes){.w = round_up(tort_packed_byte_columns_size(bytes, 4 * hidden, input)),
-                          .r = round_up(tort_packed_byte_columns_size(bytes, 4 * hidden, hidden))};
+    return (packed_sizes){.w = in_lines(tort_packed_byte_columns_size(bytes, 4 * hidden, input)),
+                          .r = in_lines(tort_packed_byte_columns_size(bytes, 4 * hidden, hidden))};
 }
 
 static tort_status pack_size(const tort_target *target, const tort_node_view *node, size_t *bytes, uint32_t *consumed,

@@ -213,20 +213,26 @@ static void note_failure(packing *p, int32_t index, tort_status status, const to
     pthread_mutex_unlock(&p->lock);
 }
 
-/* Takes units one by one, the last first: weights grow towards the end of most models. The range says nothing but that
- * another thread may help. */
+/* One by one, the last first: weights grow towards the end of most models. Negative: none is left. */
+static int32_t take_unit(packing *p) {
+    return p->count - 1 - atomic_fetch_add(&p->taken, 1);
+}
+
+/* The range says nothing but that another thread may help. */
 static void pack_some(void *arg, int64_t begin, int64_t end) {
     packing *p = arg;
     tort_error error = {.node = -1};
     tort_pass pass;
     (void)begin, (void)end;
-    int32_t index = p->count - 1 - atomic_fetch_add(&p->taken, 1);
+    int32_t index = take_unit(p);
     if (index < 0) return;
     const tort_env *env = &p->lowered->session->env;
     staging stage = {.base = p->staging ? tort_alloc_aligned(env, p->staging) : NULL, .bytes = p->staging};
     tort_status status = open_pass(p, &pass, &error);
-    for (; !status && index >= 0; index = p->count - 1 - atomic_fetch_add(&p->taken, 1))
+    while (!status && index >= 0) {
         status = pack_unit(p, &pass, p->units[index], &stage, &error);
+        if (!status) index = take_unit(p);
+    }
     if (status) note_failure(p, index, status, &error);
     tort_pass_free(&pass);
     tort_free_aligned(env, stage.base, stage.bytes);

@@ -16,28 +16,7 @@ static inline void copy_step(float *restrict to, const float *restrict from, int
         for (int64_t i = 0; i < count; i++) to[i] = from[i * step];
 }
 
-/* The part of a row of a phase that lies in the input: elements from .. to read input element i * step + start. */
-typedef struct inside {
-    int64_t from, to, step, start;
-} inside;
-
-static inside columns_inside(const tort_planes *p, int64_t phase) {
-    inside in = {.step = p->phases[2] * p->source_step[2]};
-    in.start = phase * p->source_step[2] - p->begin[2];
-    in.from = in.start < 0 ? (in.step - 1 - in.start) / in.step : 0;
-    in.to = p->input[2] > in.start ? (p->input[2] - in.start + in.step - 1) / in.step : 0;
-    if (in.to > p->length[2]) in.to = p->length[2];
-    if (in.from > in.to) in.from = in.to;
-    return in;
-}
-
-/* The index in the input of element i of a phase; -1: padding. */
-static int64_t source_index(const tort_planes *p, int axis, int64_t phase, int64_t i) {
-    const int64_t index = (i * p->phases[axis] + phase) * p->source_step[axis] - p->begin[axis];
-    return index >= 0 && index < p->input[axis] ? index : -1;
-}
-
-static void store_row(const float *row, const inside *columns, int64_t width, float fill, float *stored) {
+static void store_row(const float *row, const tort_plane_columns *columns, int64_t width, float fill, float *stored) {
     fill_floats(stored, columns->from, fill);
     copy_step(stored + columns->from, row + columns->from * columns->step + columns->start, columns->to - columns->from,
               columns->step);
@@ -54,13 +33,13 @@ static void store_row(const float *row, const inside *columns, int64_t width, fl
 static void store_slice(const tort_planes *p, const float *slice, float fill, float *stored) {
     const int64_t width = p->length[2], plane = p->length[1] * width;
     const int64_t ahead = p->input[1] * p->input[2] > LARGE_SLICE ? p->input[2] : 0;
-    inside columns[MOST_PHASES];
+    tort_plane_columns columns[MOST_PHASES];
     for (int64_t first = 0; first < p->phases[2]; first += MOST_PHASES) {
         const int64_t left = p->phases[2] - first, count = left < MOST_PHASES ? left : MOST_PHASES;
-        for (int64_t j = 0; j < count; j++) columns[j] = columns_inside(p, first + j);
+        for (int64_t j = 0; j < count; j++) columns[j] = tort_plane_columns_of(p, first + j);
         for (int64_t h = 0; h < p->length[1]; h++)
             for (int64_t i = 0; i < p->phases[1]; i++) {
-                const int64_t row = source_index(p, 1, i, h);
+                const int64_t row = tort_plane_source(p, 1, h * p->phases[1] + i);
                 for (int64_t x = 0; row >= 0 && x < ahead; x += LINE)
                     __builtin_prefetch(slice + (row + ROWS_AHEAD) * ahead + x);
                 float *to = stored + (i * p->phases[2] + first) * plane + h * width;
@@ -75,7 +54,7 @@ static void store_slice(const tort_planes *p, const float *slice, float fill, fl
 
 void SIMD(tort_simd_store_planes)(const tort_planes *p, const float *channel, float fill, float *stored) {
     for (int64_t d = 0; d < p->length[0]; d++, stored += p->slice) {
-        const int64_t slice = source_index(p, 0, 0, d);
+        const int64_t slice = tort_plane_source(p, 0, d);
         if (slice < 0)
             fill_floats(stored, p->slice, fill);
         else

@@ -1,0 +1,20 @@
+/* sizes.h - arithmetic on counts, for all kernels of this provider. */
+#ifndef TORT_KERNELS_CPU_SIZES_H
+#define TORT_KERNELS_CPU_SIZES_H
+
+#include <stdint.h>
+
+static inline int64_t tort_least(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+static inline int64_t tort_most(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+/* The next multiple of `unit`; neither is negative. */
+static inline int64_t tort_round_up(int64_t value, int64_t unit) {
+    return (value + unit - 1) / unit * unit;
+}
+
+#endif
