@@ -1,16 +1,15 @@
 /* blocked_conv.c - Conv and FusedConv in fp32 over blocks of channels (blocked.h), without any other form of the input.
  *
- * Each thread makes bands of rows. A band of the input is copied first where windows reach beyond the picture, with
- * zeros around it; it stays in the second cache while all filters pass by. The first convolution of a network has few
+ * Each thread makes bands of rows (blocked_band.h); a band of the input stays in the second cache while all filters
+ * pass by. The first convolution of a network has few
  * channels: its input is plain, and a span of channels that lie together is one long. Groups of fewer channels than a
  * block are joined, with weights of 0 between them. Read next: simd/blocked.c, blocked_winograd.c. */
-#include "kernels/cpu/blocked.h"
+#include "kernels/cpu/blocked_band.h"
 #include "kernels/cpu/conv.h"
 
 #include <string.h>
 
 #define BAND_FLOATS 65536 /* of input, for a band: half of a second cache of 512 KiB */
-#define FLAT_TILES 4      /* a row of a picture whose windows see one pixel each: so many tiles */
 #define LEAST_FILTERS 8   /* fewer would leave most of a vector idle */
 
 /* ---- groups ------------------------------------------------------------------------------------------------------ */
@@ -174,79 +173,31 @@ static tort_verdict claim_plain(const tort_target *target, const tort_node_view 
 typedef struct conv_job {
     const tort_conv_params *params;
     const tort_simd *simd;
-    tort_blocked_shape shape;
+    tort_bands bands;
     grouping grouping;
-    bool plain, flat;                /* a plain input; windows of one pixel over one long row */
-    int64_t lanes;                   /* channels of a pixel that lie together */
-    int64_t planes;                  /* blocks, or channels of a plain input */
-    int64_t pitch;                   /* floats from a row of the source to the next, ... */
-    int64_t slice, plane;            /* ... from a slice, from a block; the source is a copied band or the input */
-    int64_t row_length;              /* pixels of a row of outputs: of a flat one as many as are made together */
-    int64_t rows;                    /* of outputs, of one image */
-    int64_t band;                    /* rows that are made together */
-    int64_t band_rows, band_columns; /* of a copied band */
+    bool plain; /* the input */
     const tort_span *spans;
-    const float *x, *packed, *bias, *residual;
+    const float *packed, *bias, *residual;
     float *y, *buffers;
-    size_t buffer_floats;
     tort_bounds bounds;
     bool finish;          /* the sums need more than the bounds */
     tort_cpu_split split; /* by rows, and by tiles of filters */
     int64_t group_tiles;  /* tiles of filters of a group */
 } conv_job;
 
-static bool is_flat(const tort_blocked_shape *s) {
-    bool flat = !s->padded;
-    for (int i = 0; i < 3; i++) flat = flat && s->kernel[i] == 1 && s->strides[i] == 1;
-    return flat;
-}
-
-/* Rows of a band of the input under `rows` rows of outputs. */
-static int64_t rows_under(const tort_blocked_shape *s, int64_t rows) {
-    return (rows - 1) * s->strides[1] + (s->kernel[1] - 1) * s->dilations[1] + 1;
-}
-
 /* False: sizes that nothing can be computed with. */
-static bool set_band(conv_job *job) {
-    const tort_blocked_shape *s = &job->shape;
-    const int64_t depth = s->padded ? s->kernel[0] : 1;
-    int64_t row;
-    job->band_columns = (s->output[2] - 1) * s->strides[2] + (s->kernel[2] - 1) * s->dilations[2] + 1;
-    if (job->flat) {
-        job->row_length = tort_least(s->outputs, FLAT_TILES * job->simd->blocked_pixels);
-        job->rows = (s->outputs + job->row_length - 1) / job->row_length;
-        job->band_columns = job->row_length;
-    } else {
-        job->row_length = s->output[2];
-        job->rows = s->output[0] * s->output[1];
-    }
-    if (__builtin_mul_overflow(job->band_columns, job->planes * job->lanes * depth, &row) ||
-        row > INT64_MAX / 64 / (rows_under(s, s->output[1]) + 1))
-        return false;
-    const int64_t extra = rows_under(s, 1) - s->strides[1];
-    job->band = (BAND_FLOATS / tort_most(1, row) - extra) / s->strides[1];
-    job->band = tort_most(1, tort_least(job->band, job->flat ? job->rows : s->output[1]));
-    job->band_rows = rows_under(s, job->band);
-    return true;
-}
-
 static bool start_job(conv_job *job, const tort_conv_params *p, const tort_simd *simd, bool plain) {
+    const tort_band_source source = {.channels = p->channels,
+                                     .element = sizeof(float),
+                                     .lanes = plain ? 1 : TORT_LANES,
+                                     .pixels = simd->blocked_pixels,
+                                     .at_once = BAND_FLOATS};
     job->params = p;
     job->simd = simd;
     job->plain = plain;
-    tort_blocked_shape_init(&job->shape, &p->window);
     group_blocks(simd, p, &job->grouping);
-    job->flat = is_flat(&job->shape);
-    job->lanes = plain ? 1 : TORT_LANES;
-    job->planes = plain ? p->channels : tort_blocks(p->channels);
     job->group_tiles = (job->grouping.filters + job->grouping.tile - 1) / job->grouping.tile;
-    if (!set_band(job)) return false;
-    const tort_blocked_shape *s = &job->shape;
-    job->pitch = (s->padded ? job->band_columns : s->input[2]) * job->lanes;
-    job->slice = (s->padded ? job->band_rows : s->input[1]) * job->pitch;
-    job->plane = (s->padded ? s->kernel[0] : s->input[0]) * job->slice;
-    job->buffer_floats = s->padded ? (size_t)(job->planes * job->plane + TORT_LANES - 1) / TORT_LANES * TORT_LANES : 0;
-    return true;
+    return tort_bands_init(&job->bands, &p->window, &source);
 }
 
 static int64_t bias_floats(const conv_job *job) {
@@ -260,8 +211,8 @@ static tort_status size_job(const tort_target *target, const tort_node_view *nod
     *scratch = 0;
     if (start_job(&job, node->params, tort_simd_choose(target->instructions), plain) &&
         tort_cpu_reserve_floats(scratch, bias_floats(&job)) &&
-        tort_cpu_reserve(scratch, (size_t)(job.planes * job.shape.positions) * sizeof(tort_span)) &&
-        !__builtin_mul_overflow((int64_t)job.buffer_floats, (int64_t)target->threads, &floats) &&
+        tort_cpu_reserve(scratch, (size_t)(job.bands.planes * job.bands.shape.positions) * sizeof(tort_span)) &&
+        !__builtin_mul_overflow(job.bands.buffer, (int64_t)target->threads, &floats) &&
         tort_cpu_reserve_floats(scratch, floats))
         return TORT_OK;
     return tort_out_of_memory(error, SIZE_MAX);
@@ -275,57 +226,6 @@ static tort_status size_blocked(const tort_target *target, const tort_node_view 
 static tort_status size_plain(const tort_target *target, const tort_node_view *node, size_t *scratch,
                               tort_error *error) {
     return size_job(target, node, true, scratch, error);
-}
-
-/* ---- bands ------------------------------------------------------------------------------------------------------- */
-
-/* Copies a row of the input that is `x` wide, with zeros around it. */
-static void copy_row(const conv_job *job, const float *from, float *to) {
-    const int64_t lanes = job->lanes, width = job->band_columns, begin = tort_least(job->shape.begin[2], width);
-    const int64_t inside = tort_most(0, tort_least(job->shape.input[2], width - begin));
-    memset(to, 0, (size_t)(begin * lanes) * sizeof *to);
-    memcpy(to + begin * lanes, from, (size_t)(inside * lanes) * sizeof *to);
-    memset(to + (begin + inside) * lanes, 0, (size_t)((width - begin - inside) * lanes) * sizeof *to);
-}
-
-/* The rows under outputs of slice d from row h on. `image` is the input of one of a batch. */
-static void copy_band(const conv_job *job, const float *image, int64_t d, int64_t h, int64_t rows, float *buffer) {
-    const tort_blocked_shape *s = &job->shape;
-    const int64_t top = h * s->strides[1] - s->begin[1], count = rows_under(s, rows);
-    for (int64_t plane = 0; plane < job->planes; plane++)
-        for (int64_t k = 0; k < s->kernel[0]; k++) {
-            const int64_t depth = d * s->strides[0] - s->begin[0] + k * s->dilations[0];
-            float *to = buffer + plane * job->plane + k * job->slice;
-            for (int64_t i = 0; i < count; i++, to += job->pitch) {
-                const int64_t row = top + i;
-                const bool inside = depth >= 0 && depth < s->input[0] && row >= 0 && row < s->input[1];
-                if (inside)
-                    copy_row(job,
-                             image + ((plane * s->input[0] + depth) * s->input[1] + row) * s->input[2] * job->lanes,
-                             to);
-                else
-                    memset(to, 0, (size_t)job->pitch * sizeof *to);
-            }
-        }
-}
-
-/* What is made together: outputs `first` .. of the rows of image n, all of one slice. */
-typedef struct band {
-    int64_t n, row, rows;
-    const float *x; /* the first pixel of the first row */
-    int64_t row_step;
-} band;
-
-static void fill_spans(const conv_job *job, tort_span *span) {
-    const tort_blocked_shape *s = &job->shape;
-    const int64_t slices = s->padded ? 1 : s->dilations[0];
-    for (int64_t plane = 0; plane < job->planes; plane++)
-        for (int64_t d = 0; d < s->kernel[0]; d++)
-            for (int64_t h = 0; h < s->kernel[1]; h++)
-                for (int64_t w = 0; w < s->kernel[2]; w++)
-                    *span++ = (tort_span){.offset = plane * job->plane + d * slices * job->slice +
-                                                    h * s->dilations[1] * job->pitch + w * s->dilations[2] * job->lanes,
-                                          .count = tort_least(job->lanes, job->params->channels - plane * job->lanes)};
 }
 
 /* ---- tiles ------------------------------------------------------------------------------------------------------- */
@@ -342,7 +242,7 @@ typedef struct filters {
 static filters filters_of(const conv_job *job, int64_t tile) {
     const grouping *g = &job->grouping;
     const int64_t group = tile / job->group_tiles, first = tile % job->group_tiles * g->tile;
-    const int64_t positions = job->shape.positions, full = g->channels * positions;
+    const int64_t positions = job->bands.shape.positions, full = g->channels * positions;
     const int64_t planes = job->plain ? g->channels : tort_blocks(g->channels);
     return (filters){.first_block = (group * whole_filters(g) + first) / TORT_LANES,
                      .blocks = tort_least(g->tile, whole_filters(g) - first) / TORT_LANES,
@@ -350,7 +250,7 @@ static filters filters_of(const conv_job *job, int64_t tile) {
                                 first * channels_of(job->params, g, group) * positions,
                      .channels = channels_of(job->params, g, group) * positions,
                      .spans = job->spans + group * planes * positions,
-                     .span_count = tort_least(planes, job->planes - group * planes) * positions};
+                     .span_count = tort_least(planes, job->bands.planes - group * planes) * positions};
 }
 
 /* Weights come from far away, and the first tile of pixels would wait for them: so the tiles before it ask for those of
@@ -377,17 +277,17 @@ static void make_row(const conv_job *job, const filters *f, tort_blocked_tile *t
 /* The rest of the epilogue, while a row is in the first cache. */
 static void finish_row(const conv_job *job, const filters *f, float *y, int64_t pixels) {
     for (int64_t block = 0; job->finish && block < f->blocks; block++)
-        job->simd->finish(&job->params->epilogue, NULL, y + block * job->shape.outputs * TORT_LANES,
+        job->simd->finish(&job->params->epilogue, NULL, y + block * job->bands.shape.outputs * TORT_LANES,
                           pixels * TORT_LANES);
 }
 
 /* All rows of a band for a tile of filters. */
-static void make_band(const conv_job *job, const band *b, const filters *f) {
-    const tort_blocked_shape *s = &job->shape;
-    const int64_t blocks = tort_blocks(job->params->filters), first = b->row * job->row_length;
-    const int64_t made = tort_least(b->rows * job->row_length, s->outputs - first);
+static void make_band(const conv_job *job, const tort_band *b, const filters *f) {
+    const tort_blocked_shape *s = &job->bands.shape;
+    const int64_t blocks = tort_blocks(job->params->filters), first = b->row * job->bands.row_length;
+    const int64_t made = tort_least(b->rows * job->bands.row_length, s->outputs - first);
     const int64_t at = ((b->n * blocks + f->first_block) * s->outputs + first) * TORT_LANES;
-    tort_blocked_tile tile = {.x_step = s->strides[2] * job->lanes,
+    tort_blocked_tile tile = {.x_step = s->strides[2] * job->bands.lanes,
                               .spans = f->spans,
                               .span_count = f->span_count,
                               .weights = f->weights,
@@ -396,10 +296,10 @@ static void make_band(const conv_job *job, const band *b, const filters *f) {
                               .y_block = s->outputs * TORT_LANES,
                               .blocks = (int32_t)f->blocks,
                               .bounds = job->bounds};
-    for (int64_t row = 0, done = 0; done < made; row++, done += job->row_length) {
+    for (int64_t row = 0, done = 0; done < made; row++, done += job->bands.row_length) {
         float *y = job->y + at + done * TORT_LANES;
-        const int64_t pixels = tort_least(job->row_length, made - done);
-        tile.x = b->x + row * b->row_step;
+        const int64_t pixels = tort_least(job->bands.row_length, made - done);
+        tile.x = (const float *)b->x + row * b->row_step;
         tile.y = y;
         tile.add = job->residual ? job->residual + (y - job->y) : NULL;
         make_row(job, f, &tile, pixels);
@@ -407,37 +307,17 @@ static void make_band(const conv_job *job, const band *b, const filters *f) {
     }
 }
 
-/* The next band from row `at` of all images on, at most to `last`; false: there is none. */
-static bool next_band(const conv_job *job, int64_t at, int64_t last, float *buffer, band *b) {
-    const tort_blocked_shape *s = &job->shape;
-    if (at >= last) return false;
-    *b = (band){.n = at / job->rows, .row = at % job->rows};
-    const int64_t of_slice = job->flat ? job->rows : s->output[1], h = b->row % of_slice, d = b->row / of_slice;
-    const float *image = job->x + b->n * job->planes * s->pixels * job->lanes;
-    b->rows = tort_least(tort_least(job->band, of_slice - h), last - at);
-    if (s->padded) {
-        copy_band(job, image, d, h, b->rows, buffer);
-        b->x = buffer;
-    } else if (job->flat) {
-        b->x = image + b->row * job->row_length * job->lanes;
-    } else {
-        b->x = image + d * s->strides[0] * job->slice + h * s->strides[1] * job->pitch;
-    }
-    b->row_step = job->flat ? job->row_length * job->lanes : s->strides[1] * job->pitch;
-    return true;
-}
-
 static void conv_part(void *arg, int64_t begin, int64_t end) {
     const conv_job *job = arg;
     for (int64_t part = begin; part < end; part++) {
-        float *buffer = job->buffers + (size_t)part * job->buffer_floats;
+        float *buffer = job->buffers + part * job->bands.buffer;
         int64_t row, last, tile_first, tile_last;
-        band b;
-        tort_cpu_share(job->params->batch * job->rows, 1, part % job->split.pixel_parts, job->split.pixel_parts, &row,
-                       &last);
+        tort_band b;
+        tort_cpu_share(job->params->batch * job->bands.rows, 1, part % job->split.pixel_parts, job->split.pixel_parts,
+                       &row, &last);
         tort_cpu_share(job->grouping.groups * job->group_tiles, 1, part / job->split.pixel_parts,
                        job->split.filter_parts, &tile_first, &tile_last);
-        for (; tile_first < tile_last && next_band(job, row, last, buffer, &b); row += b.rows)
+        for (; tile_first < tile_last && tort_bands_next(&job->bands, row, last, buffer, &b); row += b.rows)
             for (int64_t tile = tile_first; tile < tile_last; tile++) {
                 const filters f = filters_of(job, tile);
                 make_band(job, &b, &f);
@@ -455,20 +335,21 @@ static tort_status run_job(const tort_call *call, bool plain) {
     const tort_conv_params *p = call->params;
     const tort_cpu_device *device = call->device;
     const tort_tensor *bias = tort_call_input(call, 2);
-    conv_job job = {.x = call->inputs[0].data, .y = call->outputs[0].data, .packed = call->packed};
+    conv_job job = {.y = call->outputs[0].data, .packed = call->packed};
     char *scratch = call->scratch;
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
     if (!start_job(&job, p, device->simd, plain)) return tort_out_of_memory(call->error, SIZE_MAX);
+    job.bands.x = call->inputs[0].data;
     job.residual = tort_cpu_residual(call, &p->epilogue);
     job.finish = !tort_simd_bounds(&p->epilogue, &job.bounds);
     float *biases = tort_cpu_take(&scratch, (size_t)bias_floats(&job) * sizeof(float));
     copy_bias(&job, bias ? bias->data : NULL, biases);
     job.bias = biases;
-    tort_span *spans = tort_cpu_take(&scratch, (size_t)(job.planes * job.shape.positions) * sizeof *spans);
-    fill_spans(&job, spans);
+    tort_span *spans = tort_cpu_take(&scratch, (size_t)(job.bands.planes * job.bands.shape.positions) * sizeof *spans);
+    tort_bands_spans(&job.bands, 1, spans);
     job.spans = spans;
     job.buffers = (float *)scratch;
-    job.split = tort_cpu_split_of(p->batch * job.rows, job.grouping.groups * job.group_tiles, 0, device->threads);
+    job.split = tort_cpu_split_of(p->batch * job.bands.rows, job.grouping.groups * job.group_tiles, 0, device->threads);
     tort_cpu_parts(call, job.split.pixel_parts * job.split.filter_parts, conv_part, &job);
     return TORT_OK;
 }

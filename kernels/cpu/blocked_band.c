@@ -1,0 +1,150 @@
+/* blocked_band.c - the bands of blocked_band.h: how large they are, and how one is copied. */
+#include "kernels/cpu/blocked_band.h"
+
+#include <string.h>
+
+#define FLAT_TILES 4 /* a row of a picture whose windows see one pixel each: so many tiles */
+
+static bool is_flat(const tort_blocked_shape *s) {
+    bool flat = !s->padded;
+    for (int i = 0; i < 3; i++) flat = flat && s->kernel[i] == 1 && s->strides[i] == 1;
+    return flat;
+}
+
+/* Rows of a band of the input under `rows` rows of outputs. */
+static int64_t rows_under(const tort_blocked_shape *s, int64_t rows) {
+    return (rows - 1) * s->strides[1] + (s->kernel[1] - 1) * s->dilations[1] + 1;
+}
+
+static void set_rows(tort_bands *b, int64_t pixels) {
+    const tort_blocked_shape *s = &b->shape;
+    if (b->flat) {
+        b->row_length = tort_least(s->outputs, FLAT_TILES * pixels);
+        b->rows = (s->outputs + b->row_length - 1) / tort_most(1, b->row_length);
+        b->band_columns = b->row_length;
+    } else {
+        b->row_length = s->output[2];
+        b->rows = s->output[0] * s->output[1];
+        b->band_columns = (s->output[2] - 1) * s->strides[2] + (s->kernel[2] - 1) * s->dilations[2] + 1;
+    }
+}
+
+static bool set_band(tort_bands *b, int64_t at_once) {
+    const tort_blocked_shape *s = &b->shape;
+    const int64_t depth = b->copied ? s->kernel[0] : 1, whole = b->flat ? b->rows : s->output[1];
+    int64_t row;
+    if (__builtin_mul_overflow(b->band_columns, b->planes * b->lanes * depth, &row) ||
+        row > INT64_MAX / 64 / (rows_under(s, whole) + 1))
+        return false;
+    const int64_t extra = rows_under(s, 1) - s->strides[1];
+    b->band = (at_once / tort_most(1, row) - extra) / s->strides[1];
+    b->band = tort_most(1, tort_least(b->band, whole));
+    b->band_rows = rows_under(s, b->band);
+    return true;
+}
+
+bool tort_bands_init(tort_bands *b, const tort_sliding *window, const tort_band_source *source) {
+    *b = (tort_bands){.channels = source->channels,
+                      .element = source->element,
+                      .lanes = source->lanes,
+                      .planes = (source->channels + source->lanes - 1) / source->lanes};
+    tort_blocked_shape_init(&b->shape, window);
+    b->flat = is_flat(&b->shape);
+    b->copied = source->copied || b->shape.padded;
+    set_rows(b, source->pixels);
+    if (!set_band(b, source->at_once)) return false;
+    const tort_blocked_shape *s = &b->shape;
+    b->pitch = (b->copied ? b->band_columns : s->input[2]) * b->lanes;
+    b->slice = (b->copied ? b->band_rows : s->input[1]) * b->pitch;
+    b->plane = (b->copied ? s->kernel[0] : s->input[0]) * b->slice;
+    b->buffer = b->copied ? tort_round_up(b->planes * b->plane, 64) : 0;
+    b->image = b->planes * b->lanes * s->pixels;
+    return true;
+}
+
+void tort_bands_spans(const tort_bands *b, int64_t unit, tort_span *span) {
+    const tort_blocked_shape *s = &b->shape;
+    const int64_t slices = b->copied ? 1 : s->dilations[0];
+    for (int64_t plane = 0; plane < b->planes; plane++)
+        for (int64_t d = 0; d < s->kernel[0]; d++)
+            for (int64_t h = 0; h < s->kernel[1]; h++)
+                for (int64_t w = 0; w < s->kernel[2]; w++) {
+                    const int64_t left = tort_least(b->lanes, b->channels - plane * b->lanes);
+                    *span++ = (tort_span){.offset = plane * b->plane + d * slices * b->slice +
+                                                    h * s->dilations[1] * b->pitch + w * s->dilations[2] * b->lanes,
+                                          .count = (left + unit - 1) / unit};
+                }
+}
+
+/* ---- copies ------------------------------------------------------------------------------------------------------ */
+
+static void copy_pixels(const tort_bands *b, const void *image, int64_t plane, int64_t pixel, int64_t count,
+                        uint8_t *to) {
+    if (b->copy) {
+        b->copy(b, image, plane, pixel, count, to);
+        return;
+    }
+    const size_t step = (size_t)b->lanes * b->element, bytes = (size_t)count * step;
+    const uint8_t *from = (const uint8_t *)image + (size_t)(plane * b->shape.pixels + pixel) * step;
+    if (b->flip)
+        for (size_t i = 0; i < bytes; i++) to[i] = from[i] ^ b->flip;
+    else
+        memcpy(to, from, bytes);
+}
+
+/* A row of the input from number `pixel` on, with padding around it. */
+static void copy_row(const tort_bands *b, const void *image, int64_t plane, int64_t pixel, uint8_t *to) {
+    const int64_t width = b->band_columns, begin = tort_least(b->shape.begin[2], width);
+    const int64_t inside = tort_most(0, tort_least(b->shape.input[2], width - begin));
+    const size_t step = (size_t)b->lanes * b->element;
+    memset(to, b->fill, (size_t)begin * step);
+    copy_pixels(b, image, plane, pixel, inside, to + (size_t)begin * step);
+    memset(to + (size_t)(begin + inside) * step, b->fill, (size_t)(width - begin - inside) * step);
+}
+
+/* The rows under outputs of slice d from row h on. */
+static void copy_band(const tort_bands *b, const void *image, int64_t d, int64_t h, int64_t rows, uint8_t *buffer) {
+    const tort_blocked_shape *s = &b->shape;
+    const int64_t top = h * s->strides[1] - s->begin[1], count = rows_under(s, rows);
+    const size_t pitch = (size_t)b->pitch * b->element;
+    for (int64_t plane = 0; plane < b->planes; plane++)
+        for (int64_t k = 0; k < s->kernel[0]; k++) {
+            const int64_t depth = d * s->strides[0] - s->begin[0] + k * s->dilations[0];
+            uint8_t *to = buffer + (size_t)(plane * b->plane + k * b->slice) * b->element;
+            for (int64_t i = 0; i < count; i++, to += pitch) {
+                const int64_t row = top + i;
+                if (depth >= 0 && depth < s->input[0] && row >= 0 && row < s->input[1])
+                    copy_row(b, image, plane, (depth * s->input[1] + row) * s->input[2], to);
+                else
+                    memset(to, b->fill, pitch);
+            }
+        }
+}
+
+/* Pixels in their order, from number `first` on. */
+static void copy_flat(const tort_bands *b, const void *image, int64_t first, int64_t rows, uint8_t *buffer) {
+    const int64_t count = tort_least(rows * b->row_length, b->shape.outputs - first);
+    for (int64_t plane = 0; plane < b->planes; plane++)
+        copy_pixels(b, image, plane, first, count, buffer + (size_t)(plane * b->plane) * b->element);
+}
+
+bool tort_bands_next(const tort_bands *b, int64_t at, int64_t last, void *buffer, tort_band *band) {
+    const tort_blocked_shape *s = &b->shape;
+    if (at >= last) return false;
+    *band = (tort_band){.n = at / b->rows, .row = at % b->rows};
+    const int64_t of_slice = b->flat ? b->rows : s->output[1], h = band->row % of_slice, d = band->row / of_slice;
+    const uint8_t *image = (const uint8_t *)b->x + (size_t)(band->n * b->image) * b->element;
+    int64_t first = 0;
+    band->rows = tort_least(tort_least(b->band, of_slice - h), last - at);
+    band->row_step = b->flat ? b->row_length * b->lanes : s->strides[1] * b->pitch;
+    if (b->copied && b->flat)
+        copy_flat(b, image, band->row * b->row_length, band->rows, buffer);
+    else if (b->copied)
+        copy_band(b, image, d, h, band->rows, buffer);
+    else if (b->flat)
+        first = band->row * b->row_length * b->lanes;
+    else
+        first = d * s->strides[0] * b->slice + h * s->strides[1] * b->pitch;
+    band->x = (b->copied ? (const uint8_t *)buffer : image) + (size_t)first * b->element;
+    return true;
+}
