@@ -69,6 +69,7 @@ CUDA_SOURCES := $(wildcard kernels/cuda/*.cu)
 EXTRA_SOURCES := ops/extra/extra.c $(if $(REGEX),$(wildcard ops/extra/regex*.c ops/extra/token*.c ops/extra/*.cpp)) \
     $(if $(PICTURES),$(wildcard ops/extra/image*.c ops/extra/picture*.c))
 SIMD_SOURCES := $(wildcard kernels/cpu/simd/*.c)
+SIMD_DOT_SOURCES := kernels/cpu/simd/bytes.c kernels/cpu/simd/blocked_bytes.c
 TEST_HELPER_SOURCES := $(wildcard tests/*.c)
 UNIT_SOURCES := $(wildcard tests/unit/*.c)
 
@@ -144,7 +145,7 @@ endif
 # ---- products -------------------------------------------------------------------------------------------------------
 
 SIMD_OBJECTS := $(foreach set,$(SIMD_SETS),$(SIMD_SOURCES:%.c=$(OBJ)/%.$(set).o)) \
-    $(SIMD_DOT_SETS:%=$(OBJ)/kernels/cpu/simd/bytes.%.o)
+    $(foreach set,$(SIMD_DOT_SETS),$(SIMD_DOT_SOURCES:%.c=$(OBJ)/%.$(set).o))
 LIBRARY_OBJECTS := $(LIBRARY_SOURCES:%.c=$(OBJ)/%.o) $(SIMD_OBJECTS)
 CLI_OBJECTS := $(CLI_SOURCES:%.c=$(OBJ)/%.o)
 EXTRA_OBJECTS := $(patsubst %,$(OBJ)/%.o,$(basename $(EXTRA_SOURCES)))

@@ -7,7 +7,7 @@
 #include <string.h>
 
 static bool fits(const tort_info *info) {
-    const bool numbers = info->type == TORT_FLOAT || tort_is_half(info->type);
+    const bool numbers = info->type == TORT_FLOAT || tort_is_half(info->type) || tort_is_byte(info->type);
     return numbers && info->rank >= 3 && info->rank <= 5;
 }
 
@@ -22,11 +22,26 @@ static bool bytes(const tort_tensor *tensor, size_t *size) {
 
 typedef struct convert_job {
     const tort_simd *simd;
-    const float *from;
-    float *to;
+    const void *from;
+    void *to;
     int64_t channels, pixels;
-    bool to_plain;
+    bool to_plain, bytes; /* else floats */
 } convert_job;
+
+static void convert_floats(const convert_job *job, int64_t plain, int64_t blocked, int32_t count) {
+    if (job->to_plain)
+        job->simd->from_block((const float *)job->from + blocked, (float *)job->to + plain, job->pixels, count);
+    else
+        job->simd->to_block((const float *)job->from + plain, (float *)job->to + blocked, job->pixels, count);
+}
+
+static void convert_bytes(const convert_job *job, int64_t plain, int64_t blocked, int32_t count) {
+    if (job->to_plain)
+        job->simd->bytes_from_block((const uint8_t *)job->from + blocked, (uint8_t *)job->to + plain, job->pixels,
+                                    count);
+    else
+        job->simd->bytes_to_block((const uint8_t *)job->from + plain, (uint8_t *)job->to + blocked, job->pixels, count);
+}
 
 /* Blocks of the whole batch. */
 static void convert_blocks(void *arg, int64_t begin, int64_t end) {
@@ -36,10 +51,10 @@ static void convert_blocks(void *arg, int64_t begin, int64_t end) {
         const int64_t first = i % blocks * TORT_LANES, left = job->channels - first;
         const int64_t plain = (i / blocks * job->channels + first) * pixels, blocked = i * TORT_LANES * pixels;
         const int32_t count = (int32_t)(left < TORT_LANES ? left : TORT_LANES);
-        if (job->to_plain)
-            job->simd->from_block(job->from + blocked, job->to + plain, pixels, count);
+        if (job->bytes)
+            convert_bytes(job, plain, blocked, count);
         else
-            job->simd->to_block(job->from + plain, job->to + blocked, pixels, count);
+            convert_floats(job, plain, blocked, count);
     }
 }
 
@@ -55,7 +70,8 @@ static tort_status convert(const tort_call *call, bool to_plain) {
                        .to = call->outputs[0].data,
                        .channels = x->dims[1],
                        .pixels = tort_pixels(x),
-                       .to_plain = to_plain};
+                       .to_plain = to_plain,
+                       .bytes = tort_is_byte(x->type)};
     tort_parallel(call, x->dims[0] * tort_blocks(job.channels), job.pixels * 4, convert_blocks, &job);
     return TORT_OK;
 }
@@ -93,4 +109,13 @@ void tort_blocked_shape_init(tort_blocked_shape *s, const tort_sliding *window) 
         s->outputs *= s->output[i];
         s->positions *= s->kernel[i];
     }
+}
+
+tort_reach tort_reach_of(const tort_blocked_shape *s, int axis, int64_t out) {
+    const int64_t first = out * s->strides[axis] - s->begin[axis], step = s->dilations[axis];
+    tort_reach r = {.from = first < 0 ? (step - 1 - first) / step : 0,
+                    .to = first < s->input[axis] ? (s->input[axis] - 1 - first) / step + 1 : 0};
+    r.to = tort_least(r.to, s->kernel[axis]);
+    r.from = tort_least(r.from, r.to);
+    return r;
 }

@@ -54,6 +54,24 @@ typedef struct tort_blocked_tile {
     tort_bounds bounds;
 } tort_blocked_tile;
 
+/* The same of bytes, whose sums + bias, times a factor, are rounded to bytes of y: x is unsigned and the weights are
+ * signed, or both are signed where tort_bytes.all_signed. */
+typedef struct tort_blocked_byte_tile {
+    const uint8_t *x;
+    int64_t x_step;         /* bytes from a pixel to the next */
+    const tort_span *spans; /* offsets in bytes, counts in words of four channels */
+    int64_t span_count;
+    const uint8_t *weights; /* [words of all spans][filters][4] */
+    const uint8_t *later;   /* 64 bytes a word */
+    const int32_t *bias;    /* [filters] */
+    const float *factors;   /* [filters] */
+    uint8_t *y;
+    int64_t y_block; /* bytes */
+    int32_t pixels, blocks;
+    int32_t zero_point, low, high; /* of y */
+    int32_t *sums;                 /* [blocks][pixels][16]: these are all that is made. NULL: y */
+} tort_blocked_byte_tile;
+
 /* One block of channels through a window: pixel i of y is a sum, or a maximum, over the rows and columns of the window
  * of x[i * x_step + row * row_step + column * column_step] (* weights[row * weight_row + column]). */
 typedef struct tort_blocked_window {
@@ -79,6 +97,13 @@ typedef struct tort_blocked_shape {
     int64_t positions;       /* of the kernel */
     bool padded;             /* some window sees more than the input */
 } tort_blocked_shape;
+
+/* The kernel positions from .. to along an axis that see the input from output `out`. */
+typedef struct tort_reach {
+    int64_t from, to;
+} tort_reach;
+
+tort_reach tort_reach_of(const tort_blocked_shape *shape, int axis, int64_t out);
 
 /* For windows of 1 to 3 axes whose sizes are all known. */
 void tort_blocked_shape_init(tort_blocked_shape *shape, const tort_sliding *window);

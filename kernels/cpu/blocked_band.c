@@ -58,7 +58,7 @@ bool tort_bands_init(tort_bands *b, const tort_sliding *window, const tort_band_
     b->slice = (b->copied ? b->band_rows : s->input[1]) * b->pitch;
     b->plane = (b->copied ? s->kernel[0] : s->input[0]) * b->slice;
     b->buffer = b->copied ? tort_round_up(b->planes * b->plane, 64) : 0;
-    b->image = b->planes * b->lanes * s->pixels;
+    b->image = (size_t)(b->planes * b->lanes * s->pixels) * b->element;
     return true;
 }
 
@@ -133,7 +133,7 @@ bool tort_bands_next(const tort_bands *b, int64_t at, int64_t last, void *buffer
     if (at >= last) return false;
     *band = (tort_band){.n = at / b->rows, .row = at % b->rows};
     const int64_t of_slice = b->flat ? b->rows : s->output[1], h = band->row % of_slice, d = band->row / of_slice;
-    const uint8_t *image = (const uint8_t *)b->x + (size_t)(band->n * b->image) * b->element;
+    const uint8_t *image = (const uint8_t *)b->x + (size_t)band->n * b->image;
     int64_t first = 0;
     band->rows = tort_least(tort_least(b->band, of_slice - h), last - at);
     band->row_step = b->flat ? b->row_length * b->lanes : s->strides[1] * b->pitch;

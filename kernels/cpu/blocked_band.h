@@ -27,7 +27,7 @@ typedef struct tort_bands {
      * lie, each byte turned over by `flip`. */
     uint8_t fill, flip;
     const void *x;
-    int64_t image; /* elements of the input, of one of a batch */
+    size_t image; /* bytes of the input, of one of a batch */
     void (*copy)(const struct tort_bands *bands, const void *image, int64_t plane, int64_t pixel, int64_t count,
                  void *to);
     const void *copy_arg;

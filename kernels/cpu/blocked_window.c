@@ -21,31 +21,17 @@ typedef struct window_job {
     int64_t blocks;
 } window_job;
 
-/* The kernel positions from .. to along an axis that see the input from output `out`. */
-typedef struct reach {
-    int64_t from, to;
-} reach;
-
-static reach reach_of(const tort_blocked_shape *s, int axis, int64_t out) {
-    const int64_t first = out * s->strides[axis] - s->begin[axis], step = s->dilations[axis];
-    reach r = {.from = first < 0 ? (step - 1 - first) / step : 0,
-               .to = first < s->input[axis] ? (s->input[axis] - 1 - first) / step + 1 : 0};
-    r.to = tort_least(r.to, s->kernel[axis]);
-    r.from = tort_least(r.from, r.to);
-    return r;
-}
-
 /* The outputs of a row whose windows lie in the picture: from .. to. */
-static reach whole_windows(const tort_blocked_shape *s) {
+static tort_reach whole_windows(const tort_blocked_shape *s) {
     const int64_t stride = s->strides[2], end = s->input[2] + s->begin[2] - (s->kernel[2] - 1) * s->dilations[2];
-    reach r = {.from = tort_least((s->begin[2] + stride - 1) / stride, s->output[2]),
-               .to = end > 0 ? tort_least((end + stride - 1) / stride, s->output[2]) : 0};
+    tort_reach r = {.from = tort_least((s->begin[2] + stride - 1) / stride, s->output[2]),
+                    .to = end > 0 ? tort_least((end + stride - 1) / stride, s->output[2]) : 0};
     r.to = tort_most(r.from, r.to);
     return r;
 }
 
 /* Outputs first .. last of a row, which see the columns of `see`. */
-static void make_outputs(const window_job *job, const tort_blocked_window *row, reach see, int64_t first,
+static void make_outputs(const window_job *job, const tort_blocked_window *row, tort_reach see, int64_t first,
                          int64_t last) {
     const tort_blocked_shape *s = &job->shape;
     tort_blocked_window w = *row;
@@ -66,16 +52,16 @@ static void make_outputs(const window_job *job, const tort_blocked_window *row, 
 /* A row of outputs beside one slice of the window. */
 static void make_row(const window_job *job, const tort_blocked_window *row) {
     const tort_blocked_shape *s = &job->shape;
-    const reach whole = whole_windows(s);
-    for (int64_t x = 0; x < whole.from; x++) make_outputs(job, row, reach_of(s, 2, x), x, x + 1);
-    make_outputs(job, row, (reach){0, s->kernel[2]}, whole.from, whole.to);
-    for (int64_t x = whole.to; x < s->output[2]; x++) make_outputs(job, row, reach_of(s, 2, x), x, x + 1);
+    const tort_reach whole = whole_windows(s);
+    for (int64_t x = 0; x < whole.from; x++) make_outputs(job, row, tort_reach_of(s, 2, x), x, x + 1);
+    make_outputs(job, row, (tort_reach){0, s->kernel[2]}, whole.from, whole.to);
+    for (int64_t x = whole.to; x < s->output[2]; x++) make_outputs(job, row, tort_reach_of(s, 2, x), x, x + 1);
 }
 
 /* Row h of a block. Pictures have one slice: depth is 1 throughout. */
 static void make_block_row(const window_job *job, int64_t n, int64_t block, int64_t h) {
     const tort_blocked_shape *s = &job->shape;
-    const reach rows = reach_of(s, 1, h);
+    const tort_reach rows = tort_reach_of(s, 1, h);
     const int64_t at = ((n * job->blocks + block) * s->outputs + h * s->output[2]) * TORT_LANES;
     tort_blocked_window row = job->window;
     row.x = job->x + ((n * job->blocks + block) * s->pixels +

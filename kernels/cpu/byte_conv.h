@@ -12,6 +12,11 @@ typedef struct tort_byte_conv_inputs {
 
 extern const tort_byte_conv_inputs tort_qlinear_conv_inputs;
 
+/* Of a kernel of one channel, whose sums floats hold exactly: 128 * 255 * 255 is below 2^23. A bias of 2^24 saturates
+ * the result, whatever the sum is. */
+#define TORT_DEPTHWISE_POSITIONS 128
+#define TORT_DEPTHWISE_BIAS 0x1p24f
+
 /* What a sum of each filter is multiplied by. */
 void tort_byte_conv_factors(const tort_call *call, const tort_byte_conv_inputs *in, int64_t filters, float *factors);
 

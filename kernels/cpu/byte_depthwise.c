@@ -12,14 +12,10 @@
 #include <math.h>
 #include <string.h>
 
-#define MOST_POSITIONS 128 /* of a kernel: 128 * 255 * 255 is below 2^23 */
-#define MOST_BIAS 0x1p24f
-#define LEAST_FACTOR 0x1p-15f
-#define MOST_FACTOR 0x1p60f
-
 static int64_t positions_of(const tort_conv_params *p) {
     int64_t positions = 1;
-    for (int32_t i = 0; i < p->window.axes && positions <= MOST_POSITIONS; i++) positions *= p->window.kernel[i];
+    for (int32_t i = 0; i < p->window.axes && positions <= TORT_DEPTHWISE_POSITIONS; i++)
+        positions *= p->window.kernel[i];
     return positions;
 }
 
@@ -32,8 +28,8 @@ static tort_verdict claim(const tort_target *target, const tort_node_view *node)
                        (long long)(p->group ? p->channels / p->group : 0));
     if (p->window.axes > 2)
         return tort_no(TORT_NO_SHAPE, "", "is for 1 or 2 spatial axes, the input has %d", (int)p->window.axes);
-    if (positions_of(p) > MOST_POSITIONS)
-        return tort_no(TORT_NO_SHAPE, "", "is for kernels of at most %d positions", MOST_POSITIONS);
+    if (positions_of(p) > TORT_DEPTHWISE_POSITIONS)
+        return tort_no(TORT_NO_SHAPE, "", "is for kernels of at most %d positions", TORT_DEPTHWISE_POSITIONS);
     return tort_byte_claim(target, node, 0, tort_qlinear_conv_inputs.w);
 }
 
@@ -160,7 +156,7 @@ static tort_status size(const tort_target *target, const tort_node_view *node, s
 /* The weights of one filter, and what is added to its sums. */
 typedef struct filter {
     const depthwise_job *job;
-    float weights[MOST_POSITIONS];
+    float weights[TORT_DEPTHWISE_POSITIONS];
     int32_t bias;
     bool slow; /* floats do not hold the sums with their bias */
 } filter;
@@ -177,11 +173,11 @@ static void read_filter(const depthwise_job *job, int64_t m, filter *f) {
     f->job = job;
     f->bias = bias ? ((const int32_t *)bias->data)[m] : 0;
     /* A larger bias saturates the result, whatever the sum is: with usual factors it may count as less. */
-    f->slow = !(fabsf(job->factors[m]) >= LEAST_FACTOR && fabsf(job->factors[m]) <= MOST_FACTOR);
+    f->slow = !tort_byte_factors_usual(&job->factors[m], 1);
 }
 
 static void make_sums(const filter *f, const float *source, float *sums, int64_t count) {
-    const float bias = fminf(fmaxf((float)f->bias, -MOST_BIAS), MOST_BIAS);
+    const float bias = fminf(fmaxf((float)f->bias, -TORT_DEPTHWISE_BIAS), TORT_DEPTHWISE_BIAS);
     const tort_weighted sum = {.offsets = f->job->offsets,
                                .weights = f->weights,
                                .count = f->job->layout.positions,

@@ -198,10 +198,9 @@ static bool wants_column_sums(const tort_byte_gemm *g) {
 
 #define LEAST_FACTOR 0x1p-15f
 #define MOST_FACTOR 0x1p60f
-#define MOST_PRODUCTS 16000
 #define MOST_BIAS (1 << 30)
 
-static bool all_usual(const float *factors, int64_t count) {
+bool tort_byte_factors_usual(const float *factors, int64_t count) {
     bool usual = true;
     for (int64_t i = 0; factors && i < count; i++)
         usual = usual && fabsf(factors[i]) >= LEAST_FACTOR && fabsf(factors[i]) <= MOST_FACTOR;
@@ -212,7 +211,8 @@ static bool all_usual(const float *factors, int64_t count) {
  * so are then sums of less than 16000 products with a bias of 2^30, however much larger the bias is. */
 static bool needs_double(const tort_byte_gemm *g) {
     return g->result == TORT_BYTES_TO_BYTES &&
-           (g->products > MOST_PRODUCTS || !all_usual(g->row_factors, g->m) || !all_usual(g->column_factors, g->n));
+           (g->products > TORT_USUAL_PRODUCTS || !tort_byte_factors_usual(g->row_factors, g->m) ||
+            !tort_byte_factors_usual(g->column_factors, g->n));
 }
 
 static int32_t usual_bias(int32_t bias) {

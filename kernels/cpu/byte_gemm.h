@@ -73,6 +73,10 @@ void tort_pack_byte_columns(const tort_simd *simd, const tort_bytes *bytes, uint
 tort_packed_bytes tort_packed_byte_rows(const tort_bytes *bytes, const void *packed, int64_t lines, int64_t k);
 tort_packed_bytes tort_packed_byte_columns(const tort_bytes *bytes, const void *packed, int64_t lines, int64_t k);
 
+#define TORT_USUAL_PRODUCTS 16000 /* of a sum */
+/* Do floats hold what sums of usual products become, with such factors (NULL: 1)? Else it takes doubles. */
+bool tort_byte_factors_usual(const float *factors, int64_t count);
+
 /* Bytes of the buffer of tort_byte_gemm_block, which is aligned to 64; -1: too many. */
 int64_t tort_byte_gemm_buffer(const tort_bytes *bytes, int64_t m, int64_t k, bool rows_packed, bool columns_packed);
 /* Rows m_first..m_last of columns n_first..n_last of Y; both firsts are multiples of the tile. */

@@ -6,15 +6,11 @@
 
 #include "ops/numeric.h"
 
-static bool is_byte(tort_type type) {
-    return type == TORT_INT8 || type == TORT_UINT8;
-}
-
 tort_verdict tort_byte_claim(const tort_target *target, const tort_node_view *node, int32_t a, int32_t b) {
     const int32_t inputs[2] = {a, b};
     for (int i = 0; i < 2; i++) {
         const tort_type type = node->inputs[inputs[i]].type;
-        if (!is_byte(type))
+        if (!tort_is_byte(type))
             return tort_no(TORT_NO_TYPE, "", "is for int8 and uint8, an operand is %s", tort_type_name(type));
     }
     if (!tort_bytes_choose(target->instructions))
@@ -103,7 +99,7 @@ void tort_byte_product_result(const tort_call *call, const tort_tensor *y_zero, 
     static const tort_byte_sign as_it_is = {0};
     gemm->y = y->data;
     gemm->y_type = y->type;
-    gemm->result = is_byte(y->type)        ? TORT_BYTES_TO_BYTES
+    gemm->result = tort_is_byte(y->type)   ? TORT_BYTES_TO_BYTES
                    : y->type == TORT_FLOAT ? TORT_BYTES_TO_FLOAT
                                            : TORT_BYTES_TO_INT32;
     gemm->y_zero_point = tort_byte_zero(y_zero, &as_it_is);

@@ -9,7 +9,13 @@
 
 #include "kernels/cpu/simd.h"
 
+struct tort_blocked_byte_tile;
+
 #define TORT_BYTE_CHUNK 64
+
+static inline bool tort_is_byte(tort_type type) {
+    return type == TORT_INT8 || type == TORT_UINT8;
+}
 
 typedef struct tort_byte_tile {
     const uint8_t *rows, *columns;
@@ -27,6 +33,8 @@ typedef struct tort_bytes {
     void (*tile)(const tort_byte_tile *tile);
     /* One column, of whole chunks, whose bytes lie together in place of words: the first column of the sums. */
     void (*dots)(const tort_byte_tile *tile);
+    int32_t blocked_pixels, blocked_blocks; /* of the largest tort_blocked_byte_tile, see blocked.h */
+    void (*blocked_tile)(const struct tort_blocked_byte_tile *tile);
 } tort_bytes;
 
 /* The best one for a target's instructions, with the tile_columns of its tort_simd; NULL: none fits. */

@@ -63,6 +63,8 @@ extern const tort_kernel tort_cpu_blocked_winograd[];
 extern const tort_kernel tort_cpu_conv[];
 extern const tort_kernel tort_cpu_conv_transpose[];
 extern const tort_kernel tort_cpu_byte_conv[];
+extern const tort_kernel tort_cpu_blocked_byte_conv[];
+extern const tort_kernel tort_cpu_blocked_byte_window[];
 extern const tort_kernel tort_cpu_byte_depthwise[];
 extern const tort_kernel tort_cpu_byte_pool[];
 extern const tort_kernel tort_cpu_quantize[];

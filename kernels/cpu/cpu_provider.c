@@ -291,6 +291,8 @@ static const tort_kernel *const kernels[] = {
     tort_cpu_blocked_conv,
     tort_cpu_conv,
     tort_cpu_conv_transpose,
+    tort_cpu_blocked_byte_conv,
+    tort_cpu_blocked_byte_window,
     tort_cpu_byte_depthwise,
     tort_cpu_byte_conv,
     tort_cpu_gemm,

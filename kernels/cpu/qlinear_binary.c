@@ -76,8 +76,14 @@ static tort_status run_multiply(const tort_call *call) {
     return run(call, &pair);
 }
 
+#define ROW(op_, run_)                                                                                                 \
+    {                                                                                                                  \
+        .domain = "com.microsoft", .op = op_, .name = "qlinear_binary", .claim = claim, .run = run_,                   \
+        .layout = TORT_ANY_LAYOUT, .layout_inputs = 1u << TORT_QLINEAR_A | 1u << TORT_QLINEAR_B, .layout_outputs = 1   \
+    }
+
 const tort_kernel tort_cpu_qlinear_binary[] = {
-    {.domain = "com.microsoft", .op = "QLinearAdd", .name = "qlinear_binary", .claim = claim, .run = run_add},
-    {.domain = "com.microsoft", .op = "QLinearMul", .name = "qlinear_binary", .claim = claim, .run = run_multiply},
+    ROW("QLinearAdd", run_add),
+    ROW("QLinearMul", run_multiply),
     {.op = NULL},
 };

@@ -6,13 +6,9 @@
 
 #include "ops/quantize.h"
 
-static bool is_byte(tort_type type) {
-    return type == TORT_INT8 || type == TORT_UINT8;
-}
-
 static tort_verdict claim(const tort_target *target, const tort_node_view *node, tort_type floats, tort_type bytes) {
     const tort_quantize *p = node->params;
-    if (floats != TORT_FLOAT || !is_byte(bytes))
+    if (floats != TORT_FLOAT || !tort_is_byte(bytes))
         return tort_no(TORT_NO_TYPE, "", "is for float and int8 or uint8, not for %s and %s", tort_type_name(floats),
                        tort_type_name(bytes));
     if (p->precision == TORT_FLOAT16 || p->precision == TORT_BFLOAT16)
@@ -23,6 +19,22 @@ static tort_verdict claim(const tort_target *target, const tort_node_view *node,
     if (p->granularity == TORT_PER_AXIS && p->inner == 1)
         return tort_no(TORT_NO_SHAPE, "", "is for an axis that is not the last");
     return tort_cpu_claim_processor(target);
+}
+
+static tort_verdict claim_one(const tort_target *target, const tort_node_view *node, tort_type floats,
+                              tort_type bytes) {
+    const tort_quantize *p = node->params;
+    const tort_verdict verdict = claim(target, node, floats, bytes);
+    if (verdict.code != TORT_YES || p->granularity == TORT_PER_TENSOR) return verdict;
+    return tort_no(TORT_NO_SHAPE, "", "is for one scale");
+}
+
+static tort_verdict claim_quantize_one(const tort_target *target, const tort_node_view *node) {
+    return claim_one(target, node, node->inputs[0].type, node->outputs[0].type);
+}
+
+static tort_verdict claim_dequantize_one(const tort_target *target, const tort_node_view *node) {
+    return claim_one(target, node, node->outputs[0].type, node->inputs[0].type);
 }
 
 static tort_verdict claim_quantize(const tort_target *target, const tort_node_view *node) {
@@ -142,12 +154,25 @@ static tort_status run_dynamic(const tort_call *call) {
     return TORT_OK;
 }
 
+#define IN_ANY_ORDER .layout = TORT_ANY_LAYOUT, .layout_inputs = 1, .layout_outputs = 1
 #define ROWS(domain_)                                                                                                  \
     {.domain = domain_,                                                                                                \
      .op = "QuantizeLinear",                                                                                           \
      .name = "quantize_vectors",                                                                                       \
-     .claim = claim_quantize,                                                                                          \
-     .run = run_quantize},                                                                                             \
+     .claim = claim_quantize_one,                                                                                      \
+     .run = run_quantize,                                                                                              \
+     IN_ANY_ORDER},                                                                                                    \
+        {.domain = domain_,                                                                                            \
+         .op = "DequantizeLinear",                                                                                     \
+         .name = "dequantize_vectors",                                                                                 \
+         .claim = claim_dequantize_one,                                                                                \
+         .run = run_dequantize,                                                                                        \
+         IN_ANY_ORDER},                                                                                                \
+        {.domain = domain_,                                                                                            \
+         .op = "QuantizeLinear",                                                                                       \
+         .name = "quantize_vectors",                                                                                   \
+         .claim = claim_quantize,                                                                                      \
+         .run = run_quantize},                                                                                         \
     {                                                                                                                  \
         .domain = domain_, .op = "DequantizeLinear", .name = "dequantize_vectors", .claim = claim_dequantize,          \
         .run = run_dequantize                                                                                          \

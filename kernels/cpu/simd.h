@@ -199,6 +199,8 @@ typedef struct tort_simd {
     int32_t blocked_pixels, blocked_blocks; /* of the largest tort_blocked_tile */
     void (*to_block)(const float *plain, float *block, int64_t pixels, int32_t channels);
     void (*from_block)(const float *block, float *plain, int64_t pixels, int32_t channels);
+    void (*bytes_to_block)(const uint8_t *plain, uint8_t *block, int64_t pixels, int32_t channels);
+    void (*bytes_from_block)(const uint8_t *block, uint8_t *plain, int64_t pixels, int32_t channels);
     void (*blocked_tile)(const struct tort_blocked_tile *tile);
     void (*blocked_sum)(const struct tort_blocked_window *window);
     void (*blocked_maximum)(const struct tort_blocked_window *window); /* NaN wins */
@@ -235,6 +237,9 @@ typedef struct tort_simd {
     void (*quantize)(const tort_linear_bytes *linear, const float *x, uint8_t *y, int64_t count);
     void (*scale_to_bytes)(const tort_scaled_bytes *scaled, const float *x, uint8_t *y, int64_t count);
     void (*dequantize)(const tort_linear_bytes *linear, const uint8_t *x, float *y, int64_t count);
+    /* scale_to_bytes over the pixels of a block (blocked.h), with a factor of its own for each of the 16 channels. */
+    void (*blocked_to_bytes)(const tort_scaled_bytes *scaled, const float *factors, const float *x, uint8_t *y,
+                             int64_t pixels);
     /* Deals count * hands elements out to as many lists of `count`: element i goes to list i % hands. */
     void (*deal)(const float *x, int64_t count, int64_t hands, float *lists);
     /* The least and the largest of x and 0; NaN is passed over. */

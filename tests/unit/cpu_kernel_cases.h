@@ -87,6 +87,10 @@ void make_dropped_mean(random_node *n, random_source *r);
 void make_blocked_batch_norm(random_node *n, random_source *r);
 void make_channel_pair(random_node *n, random_source *r);
 void make_blocked_concat(random_node *n, random_source *r);
+void make_blocked_linear_conv(random_node *n, random_source *r);
+void make_first_linear_conv(random_node *n, random_source *r);
+void make_blocked_linear_depthwise(random_node *n, random_source *r);
+void make_blocked_byte_pool(random_node *n, random_source *r);
 
 /* cpu_kernel_cases_elements.c */
 void make_pair(random_node *n, random_source *r);

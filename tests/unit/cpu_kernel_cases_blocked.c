@@ -1,5 +1,8 @@
 /* cpu_kernel_cases_blocked.c - random nodes for the rows of the layout of blocks of 16 channels. Read next:
  * cpu_kernels.c, which brings their tensors there and back. */
+#include <string.h>
+
+#include "runtime/op.h"
 #include "tests/unit/cpu_kernel_cases.h"
 
 #define PICK(r, ...) pick(r, (const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
@@ -59,7 +62,7 @@ void make_winograd(random_node *n, random_source *r) {
     }
 }
 
-static void add_pool(random_node *n, random_source *r) {
+static void add_pool(random_node *n, random_source *r, bool bytes) {
     const int32_t axes = (int32_t)draw(r, 1, 2);
     int64_t x[4] = {draw(r, 1, 2), PICK(r, 16, 21, 48)};
     int64_t *kernel = add_list(n, "kernel_shape", axes);
@@ -67,18 +70,21 @@ static void add_pool(random_node *n, random_source *r) {
         kernel[i] = draw(r, 1, 4);
         x[i + 2] = axes == 1 ? draw(r, 9, 60) : draw(r, 9, 20);
     }
-    add_tensor(n, r, axes + 2, x);
+    if (bytes)
+        add_integers(n, r, byte_type(r), axes + 2, x);
+    else
+        add_tensor(n, r, axes + 2, x);
     make_window(n, r, axes, kernel);
     n->opset = 19;
     if (chance(r, 40)) add_int(n, "ceil_mode", 1);
 }
 
 void make_blocked_max_pool(random_node *n, random_source *r) {
-    add_pool(n, r);
+    add_pool(n, r, false);
 }
 
 void make_blocked_average_pool(random_node *n, random_source *r) {
-    add_pool(n, r);
+    add_pool(n, r, false);
     if (chance(r, 50)) add_int(n, "count_include_pad", 1);
 }
 
@@ -134,4 +140,57 @@ void make_blocked_concat(random_node *n, random_source *r) {
     }
     add_int(n, "axis", chance(r, 50) ? 1 : 1 - rank);
     n->opset = 13;
+}
+
+/* ---- bytes ------------------------------------------------------------------------------------------------------- */
+
+/* A scale and a zero point, of which so many of a hundred are not 0. */
+static void add_scale(random_node *n, random_source *r, tort_type type, int32_t rank, const int64_t *dims,
+                      int32_t zero_points) {
+    const tort_tensor *scale = add_buffer(n, TORT_FLOAT, rank, dims);
+    for (int64_t i = 0; i < tort_count(scale); i++)
+        ((float *)scale->data)[i] = chance(r, 3) ? 0x1p-20f : (float)draw(r, 1, 40) / 1024;
+    add_integers(n, r, type, rank, dims);
+    const tort_tensor *zero = &n->inputs[n->input_count - 1];
+    if (!chance(r, zero_points)) memset(zero->data, 0, (size_t)tort_count(zero));
+}
+
+/* Scales of 2^-20 take doubles, zero points of W are seldom. */
+static void add_linear_operands(random_node *n, random_source *r, int32_t axes, int64_t channels, int64_t filters,
+                                int64_t group) {
+    const tort_type x_type = byte_type(r), w_type = group > 1 ? byte_type(r) : TORT_INT8;
+    int64_t x[5] = {draw(r, 1, 2), channels}, w[5] = {filters, channels / group};
+    const bool one = chance(r, 30);
+    for (int32_t i = 2; i < axes + 2; i++) {
+        w[i] = one || chance(r, 20) ? 1 : draw(r, 1, axes == 3 ? 2 : 5);
+        x[i] = axes == 3 ? draw(r, 4, 6) : axes == 1 ? draw(r, 9, 90) : draw(r, 9, 20);
+    }
+    add_integers(n, r, x_type, axes + 2, x);
+    add_scale(n, r, x_type, 0, x, 80);
+    add_integers(n, r, w_type, axes + 2, w);
+    add_scale(n, r, w_type, (int32_t)draw(r, 0, 1), w, 20);
+    add_scale(n, r, x_type, 0, x, 80);
+    if (chance(r, 60)) add_integers(n, r, TORT_INT32, 1, w);
+    if (n->input_count == 9 && chance(r, 20)) ((int32_t *)n->inputs[8].data)[0] = chance(r, 50) ? INT32_MAX : INT32_MIN;
+    n->constant[3] = n->constant[5] = true;
+    n->opset = 10;
+    add_int(n, "group", group);
+    if (chance(r, 80)) make_window(n, r, axes, w + 2);
+}
+
+void make_blocked_linear_conv(random_node *n, random_source *r) {
+    add_linear_operands(n, r, (int32_t)draw(r, 1, 3), PICK(r, 16, 19, 24, 40), PICK(r, 8, 13, 16, 40, 64, 70), 1);
+}
+
+void make_first_linear_conv(random_node *n, random_source *r) {
+    add_linear_operands(n, r, (int32_t)draw(r, 1, 3), draw(r, 1, 15), PICK(r, 8, 13, 32, 70), 1);
+}
+
+void make_blocked_linear_depthwise(random_node *n, random_source *r) {
+    const int64_t channels = PICK(r, 16, 17, 40, 64);
+    add_linear_operands(n, r, (int32_t)draw(r, 1, 2), channels, channels, channels);
+}
+
+void make_blocked_byte_pool(random_node *n, random_source *r) {
+    add_pool(n, r, true);
 }

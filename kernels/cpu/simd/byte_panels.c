@@ -94,6 +94,62 @@ void SIMD(tort_simd_byte_words)(uint8_t *to, const uint8_t *const *rows, int64_t
     }
 }
 
+/* ---- blocks ------------------------------------------------------------------------------------------------------ */
+
+#define UNROLL _Pragma("GCC unroll 16")
+#define SQUARE 16 /* a side of what is turned at a time: the channels of a block */
+
+/* Rows become columns: four times the halves of a row take turns with those of the row half a square away. */
+INLINE void turn_square(eight *rows) {
+    UNROLL
+    for (int stage = 0; stage < 4; stage++) {
+        eight mixed[SQUARE];
+        UNROLL
+        for (int i = 0; i < SQUARE / 2; i++) {
+            mixed[2 * i] = UNPACK_LOW(rows[i], rows[i + SQUARE / 2]);
+            mixed[2 * i + 1] = UNPACK_HIGH(rows[i], rows[i + SQUARE / 2]);
+        }
+        UNROLL
+        for (int i = 0; i < SQUARE; i++) rows[i] = mixed[i];
+    }
+}
+
+/* Where the square after the one at `at` begins: the last one ends with the pixels. */
+INLINE int64_t next_square(int64_t at, int64_t pixels) {
+    const int64_t last = pixels - SQUARE;
+    return at < last && at + SQUARE > last ? last : at + SQUARE;
+}
+
+void SIMD(tort_simd_bytes_to_block)(const uint8_t *plain, uint8_t *block, int64_t pixels, int32_t channels) {
+    for (int64_t p = 0; pixels >= SQUARE && p < pixels; p = next_square(p, pixels)) {
+        eight rows[SQUARE];
+        UNROLL
+        for (int c = 0; c < SQUARE; c++)
+            rows[c] = c < channels ? (eight) * (const loose_eight *)(plain + c * pixels + p) : (eight){0};
+        turn_square(rows);
+        UNROLL
+        for (int i = 0; i < SQUARE; i++) *(loose_eight *)(block + (p + i) * SQUARE) = rows[i];
+    }
+    for (int64_t p = 0; pixels < SQUARE && p < pixels; p++)
+        for (int32_t c = 0; c < SQUARE; c++) block[p * SQUARE + c] = c < channels ? plain[c * pixels + p] : 0;
+}
+
+void SIMD(tort_simd_bytes_from_block)(const uint8_t *block, uint8_t *plain, int64_t pixels, int32_t channels) {
+    for (int64_t p = 0; pixels >= SQUARE && p < pixels; p = next_square(p, pixels)) {
+        eight rows[SQUARE];
+        UNROLL
+        for (int i = 0; i < SQUARE; i++) rows[i] = *(const loose_eight *)(block + (p + i) * SQUARE);
+        turn_square(rows);
+        UNROLL
+        for (int c = 0; c < SQUARE; c++)
+            if (c < channels) *(loose_eight *)(plain + c * pixels + p) = rows[c];
+    }
+    for (int32_t c = 0; pixels < SQUARE && c < channels; c++)
+        for (int64_t p = 0; p < pixels; p++) plain[c * pixels + p] = block[p * SQUARE + c];
+}
+
+/* ---- runs -------------------------------------------------------------------------------------------------------- */
+
 /* A vector of words from one place of the source to one of the panel's row. */
 typedef struct move {
     int64_t from;

@@ -4,7 +4,7 @@
  * DOT of Arm), and this source is compiled for those that have it as well. Others widen to 16 bits: none of the ways
  * saturates. Read next: ../bytes.h for how operands lie. */
 #include "kernels/cpu/bytes.h"
-#include "kernels/cpu/simd/vector.h"
+#include "kernels/cpu/simd/byte_vector.h"
 
 #include <string.h>
 
@@ -25,84 +25,6 @@
 #else
 #define BYTE_ROWS 4
 #define BYTE_INSTRUCTIONS INSTRUCTIONS
-#endif
-
-#ifdef __aarch64__
-#define ALL_SIGNED true
-#else
-#define ALL_SIGNED false
-#endif
-
-typedef int16_t halves __attribute__((vector_size(WIDTH * 4)));
-typedef uint16_t unsigned_halves __attribute__((vector_size(WIDTH * 4)));
-typedef mask loose_mask __attribute__((aligned(4), may_alias));
-
-/* ---- four products ----------------------------------------------------------------------------------------------- */
-
-#if defined(__aarch64__) && !defined(__ARM_FEATURE_DOTPROD)
-/* Sums of pairs of products, two a word. */
-typedef struct sums {
-    int32x4_t low, high;
-} sums;
-
-INLINE sums add_products(sums acc, mask a, mask b) {
-    const int8x16_t x = (int8x16_t)a, y = (int8x16_t)b;
-    acc.low = vpadalq_s16(acc.low, vmull_s8(vget_low_s8(x), vget_low_s8(y)));
-    acc.high = vpadalq_s16(acc.high, vmull_high_s8(x, y));
-    return acc;
-}
-
-INLINE mask total(sums acc) {
-    return (mask)vpaddq_s32(acc.low, acc.high);
-}
-
-INLINE sums add_sums(sums a, sums b) {
-    return (sums){vaddq_s32(a.low, b.low), vaddq_s32(a.high, b.high)};
-}
-#else
-typedef mask sums;
-
-#if defined(__AVX512VNNI__)
-INLINE mask multiply_add(mask acc, mask is_unsigned, mask is_signed) {
-    return (mask)_mm512_dpbusd_epi32((__m512i)acc, (__m512i)is_unsigned, (__m512i)is_signed);
-}
-#elif defined(__AVXVNNI__)
-INLINE mask multiply_add(mask acc, mask is_unsigned, mask is_signed) {
-    return (mask)_mm256_dpbusd_avx_epi32((__m256i)acc, (__m256i)is_unsigned, (__m256i)is_signed);
-}
-#elif defined(__aarch64__)
-INLINE mask multiply_add(mask acc, mask a, mask b) {
-    return (mask)vdotq_s32((int32x4_t)acc, (int8x16_t)a, (int8x16_t)b);
-}
-#else
-INLINE mask pairs(halves a, halves b) {
-#if WIDTH == 16
-    return (mask)_mm512_madd_epi16((__m512i)a, (__m512i)b);
-#elif WIDTH == 8
-    return (mask)_mm256_madd_epi16((__m256i)a, (__m256i)b);
-#else
-    return (mask)_mm_madd_epi16((__m128i)a, (__m128i)b);
-#endif
-}
-
-INLINE mask multiply_add(mask acc, mask is_unsigned, mask is_signed) {
-    const halves even = (halves)is_unsigned & 255, odd = (halves)((unsigned_halves)is_unsigned >> 8);
-    const halves s = (halves)is_signed;
-    return acc + pairs(even, (halves)((unsigned_halves)s << 8) >> 8) + pairs(odd, s >> 8);
-}
-#endif
-
-INLINE sums add_products(sums acc, mask is_unsigned, mask is_signed) {
-    return multiply_add(acc, is_unsigned, is_signed);
-}
-
-INLINE mask total(sums acc) {
-    return acc;
-}
-
-INLINE sums add_sums(sums a, sums b) {
-    return a + b;
-}
 #endif
 
 /* ---- tiles ------------------------------------------------------------------------------------------------------- */
@@ -220,6 +142,7 @@ static void dots(const tort_byte_tile *t) {
 }
 
 extern const tort_bytes SIMD(tort_bytes);
+void SIMD(tort_bytes_blocked_tile)(const struct tort_blocked_byte_tile *tile); /* blocked_bytes.c */
 
 const tort_bytes SIMD(tort_bytes) = {.instructions = BYTE_INSTRUCTIONS,
                                      .tile_rows = BYTE_ROWS,
@@ -227,4 +150,7 @@ const tort_bytes SIMD(tort_bytes) = {.instructions = BYTE_INSTRUCTIONS,
                                      .all_signed = ALL_SIGNED,
                                      .width = WIDTH,
                                      .tile = tile,
-                                     .dots = dots};
+                                     .dots = dots,
+                                     .blocked_pixels = BLOCKED_BYTE_PIXELS,
+                                     .blocked_blocks = BLOCKED_BYTE_VECTORS * WIDTH / 16,
+                                     .blocked_tile = SIMD(tort_bytes_blocked_tile)};

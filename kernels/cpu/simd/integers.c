@@ -82,6 +82,28 @@ void SIMD(tort_simd_scale_to_bytes)(const tort_scaled_bytes *scaled, const float
     make_bytes(scaled->factor, false, scaled->zero_point, scaled->is_signed, x, y, count);
 }
 
+#define BLOCK 16 /* channels, see ../blocked.h */
+
+typedef uint8_t bytes __attribute__((vector_size(WIDTH)));
+typedef bytes loose_bytes __attribute__((aligned(1), may_alias));
+
+/* Adding 1.5 * 2^23 rounds what is below 2^22 to an integer. */
+void SIMD(tort_simd_blocked_to_bytes)(const tort_scaled_bytes *scaled, const float *factors, const float *x, uint8_t *y,
+                                      int64_t pixels) {
+    const union {
+        float number;
+        int32_t bits;
+    } round = {0x1.8p23f};
+    const int32_t zero = (int32_t)scaled->zero_point, shift = zero - round.bits;
+    const vector low = broadcast((float)((scaled->is_signed ? -128 : 0) - zero));
+    const vector high = broadcast((float)((scaled->is_signed ? 127 : 255) - zero));
+    for (int64_t i = 0; i < pixels * BLOCK; i += BLOCK)
+        for (int v = 0; v < BLOCK; v += WIDTH) {
+            const vector within = clamp(load(x + i + v) * load(factors + v), low, high);
+            *(loose_bytes *)(y + i + v) = __builtin_convertvector((mask)(within + round.number) + shift, bytes);
+        }
+}
+
 void SIMD(tort_simd_dequantize)(const tort_linear_bytes *linear, const uint8_t *restrict x, float *restrict y,
                                 int64_t count) {
     const float scale = linear->scale, zero = linear->zero_point;

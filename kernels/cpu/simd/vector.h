@@ -115,6 +115,8 @@ void SIMD(tort_simd_byte_finish)(const struct tort_byte_finish *finish);
 void SIMD(tort_simd_quantize)(const tort_linear_bytes *linear, const float *x, uint8_t *y, int64_t count);
 void SIMD(tort_simd_scale_to_bytes)(const tort_scaled_bytes *scaled, const float *x, uint8_t *y, int64_t count);
 void SIMD(tort_simd_dequantize)(const tort_linear_bytes *linear, const uint8_t *x, float *y, int64_t count);
+void SIMD(tort_simd_blocked_to_bytes)(const tort_scaled_bytes *scaled, const float *factors, const float *x, uint8_t *y,
+                                      int64_t pixels);
 void SIMD(tort_simd_deal)(const float *x, int64_t count, int64_t hands, float *lists);
 void SIMD(tort_simd_range)(const float *x, int64_t count, float *low, float *high);
 void SIMD(tort_simd_softmax_row)(const float *x, float *y, int64_t count);
@@ -141,6 +143,8 @@ void SIMD(tort_simd_winograd_filter)(const float *filters, int32_t lanes, float 
 void SIMD(tort_simd_blocked_scale)(const float *x, float *y, int64_t pixels, const float *scale, const float *shift);
 void SIMD(tort_simd_to_block)(const float *plain, float *block, int64_t pixels, int32_t channels);
 void SIMD(tort_simd_from_block)(const float *block, float *plain, int64_t pixels, int32_t channels);
+void SIMD(tort_simd_bytes_to_block)(const uint8_t *plain, uint8_t *block, int64_t pixels, int32_t channels);
+void SIMD(tort_simd_bytes_from_block)(const uint8_t *block, uint8_t *plain, int64_t pixels, int32_t channels);
 void SIMD(tort_simd_finish)(const tort_epilogue *epilogue, const float *residual, float *values, int64_t count);
 void SIMD(tort_simd_from_float16)(const uint16_t *x, float *y, int64_t count);
 void SIMD(tort_simd_to_float16)(const float *x, uint16_t *y, int64_t count);

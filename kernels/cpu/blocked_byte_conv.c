@@ -1,0 +1,410 @@
+/* blocked_byte_conv.c - QLinearConv over blocks of channels (blocked.h): the bytes of the input are read where they
+ * lie.
+ *
+ * It goes as blocked_conv.c does, with words of four channels in place of floats. Bands are copied where there is
+ * padding, which is the zero point, or where bytes need another sign; the first convolution of a network has few
+ * channels, whose plain planes become words of four. The zero point of the input is taken out of the bias, by the sums
+ * of the weights; weights with a zero point of their own, and factors that floats do not bear, are seldom: they go the
+ * slow way. Read next: simd/blocked_bytes.c, byte_conv.c. */
+#include "kernels/cpu/blocked_band.h"
+#include "kernels/cpu/byte_conv.h"
+#include "ops/numeric.h"
+
+#include <string.h>
+
+#define BAND_BYTES 262144 /* of input, for a band: half of a second cache of 512 KiB */
+#define LEAST_FILTERS 8   /* fewer would leave most of a vector idle */
+#define MOST_SUMS 512     /* of a tile */
+
+/* ---- weights ----------------------------------------------------------------------------------------------------- */
+
+/* As stored: [tile of filters][word][filter][4], then the sum of each filter. A tile is `tile` filters, the last one
+ * as many blocks as are left. */
+typedef struct shape {
+    int64_t filters, tile; /* in whole blocks */
+    int64_t channels, positions, words;
+} shape;
+
+static shape shape_of(const tort_conv_params *p, const tort_bytes *bytes) {
+    shape s = {.filters = tort_blocks(p->filters) * TORT_LANES,
+               .channels = p->channels,
+               .positions = tort_positions(&p->window)};
+    s.tile = p->filters <= TORT_LANES ? TORT_LANES : TORT_LANES * bytes->blocked_blocks;
+    s.words = (p->channels + 3) / 4 * s.positions;
+    return s;
+}
+
+static tort_status pack_size(const tort_target *target, const tort_node_view *node, size_t *bytes, uint32_t *consumed,
+                             tort_error *error) {
+    const shape s = shape_of(node->params, tort_bytes_choose(target->instructions));
+    int64_t size;
+    if (__builtin_mul_overflow(s.words + 1, s.filters * 4, &size)) return tort_out_of_memory(error, SIZE_MAX);
+    *bytes = (size_t)size;
+    *consumed = 1u << tort_qlinear_conv_inputs.w;
+    return TORT_OK;
+}
+
+/* The words of one filter, `lanes` words apart, those of `together` channels at one position behind each other; returns
+ * the sum of its bytes. */
+static int32_t pack_filter(const shape *s, const int8_t *weights, int64_t together, int64_t lanes, uint8_t *packed) {
+    int32_t sum = 0;
+    for (int64_t block = 0; block < s->channels; block += together) {
+        const int64_t channels = tort_least(together, s->channels - block);
+        for (int64_t k = 0; k < s->positions; k++) {
+            const int8_t *from = weights + block * s->positions + k;
+            for (int64_t c = 0; c < channels; c += 4, packed += lanes * 4)
+                for (int64_t i = 0; i < tort_least(4, channels - c); i++) {
+                    const int8_t weight = from[(c + i) * s->positions];
+                    packed[i] = (uint8_t)weight;
+                    sum += weight;
+                }
+        }
+    }
+    return sum;
+}
+
+static tort_status prepare_weights(tort_prepare *prepare, int64_t together) {
+    const tort_cpu_device *device = prepare->device;
+    const tort_conv_params *p = prepare->node->params;
+    const shape s = shape_of(p, device->bytes);
+    const int8_t *weights = prepare->node->inputs[tort_qlinear_conv_inputs.w].data;
+    uint8_t *packed = prepare->packed;
+    int32_t *sums = (int32_t *)(void *)(packed + s.words * s.filters * 4);
+    if (!weights) return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant W has no data");
+    memset(packed, 0, (size_t)(s.words + 1) * (size_t)s.filters * 4);
+    for (int64_t f = 0; f < p->filters; f++) {
+        const int64_t first = f / s.tile * s.tile, lanes = tort_least(s.tile, s.filters - first);
+        sums[f] = pack_filter(&s, weights + f * s.channels * s.positions, together, lanes,
+                              packed + first * s.words * 4 + (f - first) * 4);
+    }
+    return TORT_OK;
+}
+
+static tort_status prepare_blocked(tort_prepare *prepare) {
+    return prepare_weights(prepare, TORT_LANES);
+}
+
+static tort_status prepare_plain(tort_prepare *prepare) {
+    return prepare_weights(prepare, 4);
+}
+
+/* ---- claims ------------------------------------------------------------------------------------------------------ */
+
+static tort_verdict claim(const tort_target *target, const tort_node_view *node) {
+    const tort_conv_params *p = node->params;
+    const int32_t w = tort_qlinear_conv_inputs.w;
+    const tort_verdict verdict = tort_cpu_claim_window(target, p);
+    if (verdict.code != TORT_YES) return verdict;
+    if (p->group != 1) return tort_no(TORT_NO_SHAPE, "", "is for one group, here are %lld", (long long)p->group);
+    if (!node->inputs[w].constant || node->inputs[w].type != TORT_INT8)
+        return tort_no(TORT_NO_TYPE, "", "W must be constant, and int8");
+    const int64_t positions = tort_positions(&p->window);
+    if (positions < 1 || p->channels < 1) return tort_no(TORT_NO_SHAPE, "", "W has no elements");
+    if (p->filters < LEAST_FILTERS)
+        return tort_no(TORT_NO_SHAPE, "", "is for %d filters and more, W has %lld", LEAST_FILTERS,
+                       (long long)p->filters);
+    if (p->channels > TORT_USUAL_PRODUCTS / positions)
+        return tort_no(TORT_NO_SHAPE, "", "is for sums of at most %d products", TORT_USUAL_PRODUCTS);
+    return tort_byte_claim(target, node, 0, w);
+}
+
+static tort_verdict claim_blocked(const tort_target *target, const tort_node_view *node) {
+    const tort_conv_params *p = node->params;
+    if (p->channels < TORT_LANES)
+        return tort_no(TORT_NO_SHAPE, "", "is for %d channels and more, the input has %lld", TORT_LANES,
+                       (long long)p->channels);
+    return claim(target, node);
+}
+
+static tort_verdict claim_plain(const tort_target *target, const tort_node_view *node) {
+    const tort_conv_params *p = node->params;
+    if (p->channels >= TORT_LANES)
+        return tort_no(TORT_NO_SHAPE, "", "is for fewer than %d channels, the input has %lld", TORT_LANES,
+                       (long long)p->channels);
+    return claim(target, node);
+}
+
+/* ---- the job ----------------------------------------------------------------------------------------------------- */
+
+typedef struct conv_job {
+    const tort_conv_params *params;
+    const tort_cpu_device *device;
+    shape shape;
+    tort_bands bands;
+    const tort_span *spans;
+    const uint8_t *packed;
+    const int32_t *bias;
+    const float *factors;
+    uint8_t *y, *buffers;
+    tort_cpu_split split;          /* by rows, and by tiles of filters */
+    int32_t zero_point, low, high; /* of y */
+    int32_t x_zero;                /* as stored */
+    /* For the slow way. */
+    bool slow, has_zero_points; /* of W */
+    const tort_tensor *w_zero;
+    const int32_t *given_bias; /* or NULL */
+} conv_job;
+
+/* False: sizes that nothing can be computed with. */
+static bool start_job(conv_job *job, const tort_conv_params *p, const tort_bytes *bytes, tort_type x, bool plain) {
+    const tort_byte_sign sign = tort_byte_sign_of(bytes, x, false);
+    const tort_band_source source = {.channels = p->channels,
+                                     .element = 1,
+                                     .lanes = plain ? 4 : TORT_LANES,
+                                     .copied = plain || sign.flip,
+                                     .pixels = bytes->blocked_pixels,
+                                     .at_once = BAND_BYTES};
+    job->params = p;
+    job->shape = shape_of(p, bytes);
+    if (!tort_bands_init(&job->bands, &p->window, &source)) return false;
+    if (plain) job->bands.image = (size_t)(p->channels * job->bands.shape.pixels);
+    job->bands.flip = sign.flip;
+    return true;
+}
+
+/* The parts of scratch in their order: the spans, the biases, the factors, the bands of the threads. */
+static tort_status size_job(const tort_target *target, const tort_node_view *node, bool plain, size_t *scratch,
+                            tort_error *error) {
+    const tort_bytes *bytes = tort_bytes_choose(target->instructions);
+    conv_job job = {0};
+    size_t bands;
+    *scratch = 0;
+    if (start_job(&job, node->params, bytes, node->inputs[0].type, plain) &&
+        tort_cpu_reserve(scratch, (size_t)(job.bands.planes * job.shape.positions) * sizeof(tort_span)) &&
+        tort_cpu_reserve_floats(scratch, job.shape.filters) && tort_cpu_reserve_floats(scratch, job.shape.filters) &&
+        tort_mul_size((size_t)job.bands.buffer, (size_t)target->threads, &bands) && tort_cpu_reserve(scratch, bands))
+        return TORT_OK;
+    return tort_out_of_memory(error, SIZE_MAX);
+}
+
+static tort_status size_blocked(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                                tort_error *error) {
+    return size_job(target, node, false, scratch, error);
+}
+
+static tort_status size_plain(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                              tort_error *error) {
+    return size_job(target, node, true, scratch, error);
+}
+
+/* Words of four channels; what there is in the place of channels that there are not meets weights of 0. */
+static void copy_words(const tort_bands *bands, const void *image, int64_t plane, int64_t pixel, int64_t count,
+                       void *to) {
+    const conv_job *job = bands->copy_arg;
+    const uint8_t *rows[4];
+    for (int64_t r = 0; r < 4; r++) {
+        const int64_t channel = tort_least(4 * plane + r, bands->channels - 1);
+        rows[r] = (const uint8_t *)image + channel * bands->shape.pixels + pixel;
+    }
+    job->device->simd->byte_words(to, rows, count, bands->flip);
+}
+
+/* ---- the slow way ------------------------------------------------------------------------------------------------ */
+
+static float number_of(const tort_tensor *tensor, int64_t i) {
+    float number;
+    tort_load_floats(tensor->type, tensor->data, tort_count(tensor) > 1 ? i : 0, 1, &number);
+    return number;
+}
+
+/* The sum of what a pixel sees, less the zero point. */
+static int64_t sum_pixels(const conv_job *job, const uint8_t *x) {
+    const int64_t positions = job->shape.positions;
+    const bool is_signed = job->device->bytes->all_signed;
+    int64_t sum = 0;
+    for (int64_t s = 0; s < job->bands.planes * positions; s++) {
+        const int64_t left = job->shape.channels - s / positions * job->bands.lanes;
+        const uint8_t *from = x + job->spans[s].offset;
+        for (int64_t c = 0; c < tort_least(job->bands.lanes, left); c++)
+            sum += (is_signed ? (int8_t)from[c] : from[c]) - job->x_zero;
+    }
+    return sum;
+}
+
+/* One pixel of a tile whose sums are there. */
+static void finish_slowly(const conv_job *job, const tort_blocked_byte_tile *t, int32_t pixel, int64_t first) {
+    const int64_t seen = job->has_zero_points ? sum_pixels(job, t->x + pixel * t->x_step) : 0;
+    for (int64_t i = 0; i < tort_least(t->blocks * TORT_LANES, job->params->filters - first); i++) {
+        const int64_t block = i / TORT_LANES, lane = i % TORT_LANES, f = first + i;
+        const int64_t zero = job->has_zero_points ? (int64_t)number_of(job->w_zero, f) : 0;
+        const int64_t sum = t->sums[(block * t->pixels + pixel) * TORT_LANES + lane] - zero * seen;
+        const int32_t whole = (int32_t)sum;
+        const tort_requantized r = {.bias = job->given_bias ? job->given_bias[f] : 0,
+                                    .factor = job->factors[f],
+                                    .zero_point = (float)t->zero_point,
+                                    .bounds = {(float)t->low, (float)t->high}};
+        job->device->simd->requantize(&r, &whole, t->y + block * t->y_block + pixel * TORT_LANES + lane, 1);
+    }
+}
+
+static void make_slowly(const conv_job *job, const tort_blocked_byte_tile *tile, int64_t first) {
+    int32_t sums[MOST_SUMS];
+    tort_blocked_byte_tile t = *tile;
+    t.sums = sums;
+    job->device->bytes->blocked_tile(&t);
+    for (int32_t i = 0; i < t.pixels; i++) finish_slowly(job, &t, i, first);
+}
+
+/* ---- tiles ------------------------------------------------------------------------------------------------------- */
+
+/* Weights come from far away: see ask_ahead of blocked_conv.c. */
+static void ask_ahead(const conv_job *job, tort_blocked_byte_tile *t) {
+    const int64_t asked = job->shape.words * TORT_LANES * 4, size = asked * t->blocks;
+    if (t->later + asked - t->weights < 2 * size) t->later += asked;
+}
+
+/* `pixels` of a row, in tiles of about one size. */
+static void make_row(const conv_job *job, tort_blocked_byte_tile *t, int64_t pixels, int64_t first_filter) {
+    const tort_bytes *bytes = job->device->bytes;
+    const int64_t tiles = (pixels + bytes->blocked_pixels - 1) / bytes->blocked_pixels;
+    const int64_t size = pixels / tiles, larger = pixels % tiles;
+    for (int64_t i = 0; i < tiles; i++) {
+        t->pixels = (int32_t)(size + (i < larger));
+        if (job->slow)
+            make_slowly(job, t, first_filter);
+        else
+            bytes->blocked_tile(t);
+        ask_ahead(job, t);
+        t->x += t->pixels * t->x_step;
+        t->y += t->pixels * TORT_LANES;
+    }
+}
+
+/* All rows of a band for the tile of filters from number `filter` on. */
+static void make_band(const conv_job *job, const tort_band *b, int64_t filter) {
+    const int64_t outputs = job->bands.shape.outputs, filters = job->shape.filters;
+    const int64_t length = job->bands.row_length, first = b->row * length;
+    const int64_t made = tort_least(b->rows * length, outputs - first), words = job->shape.words * 4;
+    const int64_t blocks = tort_least(job->shape.tile, filters - filter) / TORT_LANES;
+    const uint8_t *weights = job->packed + filter * words;
+    tort_blocked_byte_tile t = {.x_step = job->bands.shape.strides[2] * job->bands.lanes,
+                                .spans = job->spans,
+                                .span_count = job->bands.planes * job->shape.positions,
+                                .weights = weights,
+                                .later = weights + words * blocks * TORT_LANES,
+                                .bias = job->bias + filter,
+                                .factors = job->factors + filter,
+                                .y_block = outputs * TORT_LANES,
+                                .blocks = (int32_t)blocks,
+                                .zero_point = job->zero_point,
+                                .low = job->low,
+                                .high = job->high};
+    for (int64_t row = 0, done = 0; done < made; row++, done += length) {
+        t.x = (const uint8_t *)b->x + row * b->row_step;
+        t.y = job->y + (b->n * filters + filter) * outputs + (first + done) * TORT_LANES;
+        make_row(job, &t, tort_least(length, made - done), filter);
+    }
+}
+
+static void conv_part(void *arg, int64_t begin, int64_t end) {
+    const conv_job *job = arg;
+    for (int64_t part = begin; part < end; part++) {
+        uint8_t *buffer = job->buffers + part * job->bands.buffer;
+        int64_t row, last, first, end_filter;
+        tort_band b;
+        tort_cpu_share(job->params->batch * job->bands.rows, 1, part % job->split.pixel_parts, job->split.pixel_parts,
+                       &row, &last);
+        tort_cpu_share(job->shape.filters, job->shape.tile, part / job->split.pixel_parts, job->split.filter_parts,
+                       &first, &end_filter);
+        for (; first < end_filter && tort_bands_next(&job->bands, row, last, buffer, &b); row += b.rows)
+            for (int64_t filter = first; filter < end_filter; filter += job->shape.tile) make_band(job, &b, filter);
+    }
+}
+
+/* ---- running ----------------------------------------------------------------------------------------------------- */
+
+/* Modulo 2^32, as the sums are. A bias beyond 2^30 saturates the result anyway. */
+static void fill_bias(const conv_job *job, const int32_t *bias, int32_t *to) {
+    const int32_t *sums = (const int32_t *)(const void *)(job->packed + job->shape.words * job->shape.filters * 4);
+    for (int64_t f = 0; f < job->shape.filters; f++) {
+        const int64_t given = bias && f < job->params->filters ? bias[f] : 0;
+        const int64_t usual = tort_least(tort_most(given, -(1 << 30)), 1 << 30);
+        to[f] = (int32_t)(uint32_t)(uint64_t)(usual - (int64_t)job->x_zero * sums[f]);
+    }
+}
+
+static bool is_nonzero(const tort_tensor *zero) {
+    const size_t count = (size_t)tort_count(zero);
+    for (size_t i = 0; i < count; i++)
+        if (((const uint8_t *)zero->data)[i]) return true;
+    return false;
+}
+
+static void take_operands(const tort_call *call, conv_job *job, float *factors, int32_t *biases) {
+    const tort_tensor *bias = tort_call_input(call, 8);
+    const bool is_signed = call->outputs[0].type == TORT_INT8;
+    const tort_byte_sign sign = tort_byte_sign_of(job->device->bytes, call->inputs[0].type, false);
+    job->packed = call->packed;
+    job->x_zero = tort_byte_zero(tort_call_input(call, tort_qlinear_conv_inputs.x_zero), &sign);
+    job->zero_point = (int32_t)number_of(&call->inputs[7], 0);
+    job->low = is_signed ? -128 : 0;
+    job->high = is_signed ? 127 : 255;
+    job->w_zero = &call->inputs[tort_qlinear_conv_inputs.w_zero];
+    memset(factors, 0, (size_t)job->shape.filters * sizeof *factors);
+    tort_byte_conv_factors(call, &tort_qlinear_conv_inputs, job->params->filters, factors);
+    job->has_zero_points = is_nonzero(job->w_zero);
+    job->slow = job->has_zero_points || !tort_byte_factors_usual(factors, job->params->filters);
+    job->factors = factors;
+    job->given_bias = bias ? bias->data : NULL;
+    fill_bias(job, job->slow ? NULL : job->given_bias, biases);
+    job->bias = biases;
+}
+
+static tort_status run_job(const tort_call *call, bool plain) {
+    const tort_conv_params *p = call->params;
+    conv_job job = {.device = call->device, .y = call->outputs[0].data};
+    char *scratch = call->scratch;
+    if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
+    if (!start_job(&job, p, job.device->bytes, call->inputs[0].type, plain))
+        return tort_out_of_memory(call->error, SIZE_MAX);
+    tort_span *spans = tort_cpu_take(&scratch, (size_t)(job.bands.planes * job.shape.positions) * sizeof *spans);
+    int32_t *biases = tort_cpu_take(&scratch, (size_t)job.shape.filters * sizeof *biases);
+    float *factors = tort_cpu_take(&scratch, (size_t)job.shape.filters * sizeof *factors);
+    tort_bands_spans(&job.bands, 4, spans);
+    job.spans = spans;
+    take_operands(call, &job, factors, biases);
+    job.buffers = (uint8_t *)scratch;
+    job.bands.x = call->inputs[0].data;
+    job.bands.fill = (uint8_t)job.x_zero;
+    if (plain) {
+        job.bands.copy = copy_words;
+        job.bands.copy_arg = &job;
+    }
+    const int64_t tiles = (job.shape.filters + job.shape.tile - 1) / job.shape.tile;
+    job.split = tort_cpu_split_of(p->batch * job.bands.rows, tiles, 0, job.device->threads);
+    tort_cpu_parts(call, job.split.pixel_parts * job.split.filter_parts, conv_part, &job);
+    return TORT_OK;
+}
+
+static tort_status run_blocked(const tort_call *call) {
+    return run_job(call, false);
+}
+
+static tort_status run_plain(const tort_call *call) {
+    return run_job(call, true);
+}
+
+const tort_kernel tort_cpu_blocked_byte_conv[] = {
+    {.domain = "",
+     .op = "QLinearConv",
+     .name = "qlinear_conv_blocked",
+     .claim = claim_blocked,
+     .size = size_blocked,
+     .pack_size = pack_size,
+     .prepare = prepare_blocked,
+     .run = run_blocked,
+     .layout = TORT_BLOCKED,
+     .layout_inputs = 1,
+     .layout_outputs = 1},
+    {.domain = "",
+     .op = "QLinearConv",
+     .name = "qlinear_conv_blocked_first",
+     .claim = claim_plain,
+     .size = size_plain,
+     .pack_size = pack_size,
+     .prepare = prepare_plain,
+     .run = run_plain,
+     .layout = TORT_BLOCKED,
+     .layout_outputs = 1},
+    {.op = NULL},
+};

@@ -1,0 +1,115 @@
+/* blocked_bytes.c - the inner loop of convolutions of bytes in the layout of ../blocked.h.
+ *
+ * A tile is some pixels beside some vectors of filters, whose sums stay in registers: for four channels of each pixel
+ * one broadcast word, and as many products as there are vectors. What sums become is done before they leave.
+ * Read next: byte_vector.h, ../blocked_byte_conv.c. */
+#include "kernels/cpu/blocked.h"
+#include "kernels/cpu/simd/byte_vector.h"
+
+#include <string.h>
+
+#define UNROLL _Pragma("GCC unroll 16")
+
+#define BLOCK_VECTORS (TORT_LANES / WIDTH)
+
+typedef uint8_t bytes __attribute__((vector_size(WIDTH)));
+typedef bytes loose_bytes __attribute__((aligned(1), may_alias));
+
+/* Pixel i is at 4 pointers that are 4 pixels apart, as in blocked.c. */
+INLINE mask word_at(const uint8_t *const *groups, int64_t step, int i) {
+    int32_t word;
+    memcpy(&word, groups[i / 4] + i % 4 * step, sizeof word);
+    return word - (mask){0};
+}
+
+/* The factors are such that no sum becomes NaN. Adding 1.5 * 2^23 rounds what is below 2^22 to an integer. */
+INLINE void store_pixels(const tort_blocked_byte_tile *t, int pixels, int vectors, sums (*acc)[BLOCKED_BYTE_VECTORS]) {
+    const union {
+        float number;
+        int32_t bits;
+    } round = {0x1.8p23f};
+    const vector low = broadcast((float)(t->low - t->zero_point)), high = broadcast((float)(t->high - t->zero_point));
+    const int32_t shift = t->zero_point - round.bits;
+    UNROLL
+    for (int i = 0; i < pixels; i++)
+        for (int v = 0; v < vectors; v++) {
+            const mask sum = total(acc[i][v]) + *(const loose_mask *)(t->bias + v * WIDTH);
+            const vector scaled = __builtin_convertvector(sum, vector) * load(t->factors + v * WIDTH);
+            const mask rounded = (mask)(clamp(scaled, low, high) + round.number) + shift;
+            uint8_t *y = t->y + v / BLOCK_VECTORS * t->y_block + i * TORT_LANES + v % BLOCK_VECTORS * WIDTH;
+            *(loose_bytes *)y = __builtin_convertvector(rounded, bytes);
+        }
+}
+
+INLINE void store_sums(const tort_blocked_byte_tile *t, int pixels, int vectors, sums (*acc)[BLOCKED_BYTE_VECTORS]) {
+    UNROLL
+    for (int i = 0; i < pixels; i++)
+        for (int v = 0; v < vectors; v++)
+            *(loose_mask *)(t->sums + (v / BLOCK_VECTORS * pixels + i) * TORT_LANES + v % BLOCK_VECTORS * WIDTH) =
+                total(acc[i][v]) + *(const loose_mask *)(t->bias + v * WIDTH);
+}
+
+/* pixels and vectors are constants where this is inlined, so that acc lives in registers. */
+INLINE void multiply_pixels(const tort_blocked_byte_tile *t, int pixels, int vectors) {
+    sums acc[BLOCKED_BYTE_PIXELS][BLOCKED_BYTE_VECTORS];
+    const int64_t step = t->x_step;
+    const uint8_t *w = t->weights, *later = t->later;
+    UNROLL
+    for (int i = 0; i < pixels; i++)
+        for (int v = 0; v < vectors; v++) acc[i][v] = (sums){0};
+    for (int64_t s = 0; s < t->span_count; s++) {
+        const uint8_t *groups[(BLOCKED_BYTE_PIXELS + 3) / 4];
+        for (int g = 0; g < (pixels + 3) / 4; g++) groups[g] = t->x + t->spans[s].offset + 4 * g * step;
+        for (int64_t c = t->spans[s].count; c > 0; c--) {
+            mask row[BLOCKED_BYTE_VECTORS];
+            for (int v = 0; v < vectors; v++) row[v] = *(const loose_mask *)(const void *)(w + v * WIDTH * 4);
+            __builtin_prefetch(later, 0, 2);
+            UNROLL
+            for (int i = 0; i < pixels; i++) {
+                const mask word = word_at(groups, step, i);
+                for (int v = 0; v < vectors; v++) acc[i][v] = add_products(acc[i][v], word, row[v]);
+            }
+            for (int g = 0; g < (pixels + 3) / 4; g++) groups[g] += 4;
+            w += vectors * WIDTH * 4;
+            later += TORT_LANES * 4;
+        }
+    }
+    if (t->sums)
+        store_sums(t, pixels, vectors, acc);
+    else
+        store_pixels(t, pixels, vectors, acc);
+}
+
+#define CASE(n)                                                                                                        \
+    case n:                                                                                                            \
+        if (BLOCKED_BYTE_VECTORS > BLOCK_VECTORS && t->blocks > 1)                                                     \
+            multiply_pixels(t, n, BLOCKED_BYTE_VECTORS);                                                               \
+        else                                                                                                           \
+            multiply_pixels(t, n, BLOCK_VECTORS);                                                                      \
+        return;
+
+void SIMD(tort_bytes_blocked_tile)(const tort_blocked_byte_tile *t) {
+    switch (t->pixels) {
+        CASE(1)
+        CASE(2)
+#if BLOCKED_BYTE_PIXELS > 2
+        CASE(3)
+        CASE(4)
+#endif
+#if BLOCKED_BYTE_PIXELS > 4
+        CASE(5)
+        CASE(6)
+#endif
+#if BLOCKED_BYTE_PIXELS > 6
+        CASE(7)
+        CASE(8)
+        CASE(9)
+        CASE(10)
+        CASE(11)
+        CASE(12)
+        CASE(13)
+        CASE(14)
+#endif
+    default: return;
+    }
+}

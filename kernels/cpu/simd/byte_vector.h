@@ -1,0 +1,102 @@
+/* byte_vector.h - four products of bytes a lane, added up: with the processor's instruction for it (VNNI of x86, DOT of
+ * Arm), where the source is compiled for that, or widened to 16 bits. None of the ways saturates. */
+#ifndef TORT_KERNELS_CPU_SIMD_BYTE_VECTOR_H
+#define TORT_KERNELS_CPU_SIMD_BYTE_VECTOR_H
+
+#include "kernels/cpu/simd/vector.h"
+
+#ifdef __aarch64__
+#define ALL_SIGNED true /* both operands are; else one of them */
+#else
+#define ALL_SIGNED false
+#endif
+
+/* What fills the registers in a tile of ../blocked.h: so many pixels beside so many vectors of filters. */
+#if defined(__AVX512VNNI__)
+#define BLOCKED_BYTE_PIXELS 14
+#define BLOCKED_BYTE_VECTORS 2
+#elif defined(__AVXVNNI__) || WIDTH == 16
+#define BLOCKED_BYTE_PIXELS 6
+#define BLOCKED_BYTE_VECTORS 2
+#elif WIDTH == 8
+#define BLOCKED_BYTE_PIXELS 4
+#define BLOCKED_BYTE_VECTORS 2
+#elif defined(__ARM_FEATURE_DOTPROD)
+#define BLOCKED_BYTE_PIXELS 6
+#define BLOCKED_BYTE_VECTORS 4
+#else
+#define BLOCKED_BYTE_PIXELS 2
+#define BLOCKED_BYTE_VECTORS 4
+#endif
+
+typedef mask loose_mask __attribute__((aligned(4), may_alias));
+typedef int16_t halves __attribute__((vector_size(WIDTH * 4)));
+typedef uint16_t unsigned_halves __attribute__((vector_size(WIDTH * 4)));
+
+#if defined(__aarch64__) && !defined(__ARM_FEATURE_DOTPROD)
+/* Sums of pairs of products, two a word. */
+typedef struct sums {
+    int32x4_t low, high;
+} sums;
+
+INLINE sums add_products(sums acc, mask a, mask b) {
+    const int8x16_t x = (int8x16_t)a, y = (int8x16_t)b;
+    acc.low = vpadalq_s16(acc.low, vmull_s8(vget_low_s8(x), vget_low_s8(y)));
+    acc.high = vpadalq_s16(acc.high, vmull_high_s8(x, y));
+    return acc;
+}
+
+INLINE mask total(sums acc) {
+    return (mask)vpaddq_s32(acc.low, acc.high);
+}
+
+INLINE sums add_sums(sums a, sums b) {
+    return (sums){vaddq_s32(a.low, b.low), vaddq_s32(a.high, b.high)};
+}
+#else
+typedef mask sums;
+
+#if defined(__AVX512VNNI__)
+INLINE mask multiply_add(mask acc, mask is_unsigned, mask is_signed) {
+    return (mask)_mm512_dpbusd_epi32((__m512i)acc, (__m512i)is_unsigned, (__m512i)is_signed);
+}
+#elif defined(__AVXVNNI__)
+INLINE mask multiply_add(mask acc, mask is_unsigned, mask is_signed) {
+    return (mask)_mm256_dpbusd_avx_epi32((__m256i)acc, (__m256i)is_unsigned, (__m256i)is_signed);
+}
+#elif defined(__aarch64__)
+INLINE mask multiply_add(mask acc, mask a, mask b) {
+    return (mask)vdotq_s32((int32x4_t)acc, (int8x16_t)a, (int8x16_t)b);
+}
+#else
+INLINE mask pairs(halves a, halves b) {
+#if WIDTH == 16
+    return (mask)_mm512_madd_epi16((__m512i)a, (__m512i)b);
+#elif WIDTH == 8
+    return (mask)_mm256_madd_epi16((__m256i)a, (__m256i)b);
+#else
+    return (mask)_mm_madd_epi16((__m128i)a, (__m128i)b);
+#endif
+}
+
+INLINE mask multiply_add(mask acc, mask is_unsigned, mask is_signed) {
+    const halves even = (halves)is_unsigned & 255, odd = (halves)((unsigned_halves)is_unsigned >> 8);
+    const halves s = (halves)is_signed;
+    return acc + pairs(even, (halves)((unsigned_halves)s << 8) >> 8) + pairs(odd, s >> 8);
+}
+#endif
+
+INLINE sums add_products(sums acc, mask is_unsigned, mask is_signed) {
+    return multiply_add(acc, is_unsigned, is_signed);
+}
+
+INLINE mask total(sums acc) {
+    return acc;
+}
+
+INLINE sums add_sums(sums a, sums b) {
+    return a + b;
+}
+#endif
+
+#endif
