@@ -63,6 +63,7 @@ extern const tort_op tort_ops_rotary[];
 extern const tort_op tort_ops_linear_attention[];
 extern const tort_op tort_ops_rnn[];
 extern const tort_op tort_ops_integer_matmul[];
+extern const tort_op tort_ops_byte_table[];
 extern const tort_op tort_ops_integer_conv[];
 extern const tort_op tort_ops_attention[];
 extern const tort_op tort_ops_flex_attention[];
@@ -172,6 +173,7 @@ const tort_op *const tort_op_families[] = {
     tort_ops_linear_attention,
     tort_ops_rnn,
     tort_ops_integer_matmul,
+    tort_ops_byte_table,
     tort_ops_integer_conv,
     tort_ops_attention,
     tort_ops_flex_attention,
@@ -224,6 +226,7 @@ extern const tort_pattern tort_patterns_epilogue[];
 extern const tort_pattern tort_patterns_activation[];
 extern const tort_pattern tort_patterns_layer_norm[];
 extern const tort_pattern tort_patterns_attention[];
+extern const tort_pattern tort_patterns_byte_table[];
 extern const tort_pattern tort_patterns_quantized[];
 
 // clang-format off: a line a table
@@ -234,5 +237,6 @@ const tort_pattern *const tort_pattern_tables[] = {
     tort_patterns_layer_norm,
     tort_patterns_attention,
     tort_patterns_quantized,
+    tort_patterns_byte_table,
     NULL,
 };

@@ -85,6 +85,7 @@ extern const tort_kernel tort_cpu_matmul_nbits[];
 extern const tort_kernel tort_cpu_trees[];
 extern const tort_kernel tort_cpu_qgemm[];
 extern const tort_kernel tort_cpu_qlinear_binary[];
+extern const tort_kernel tort_cpu_byte_table[];
 extern const tort_kernel tort_cpu_rnn[];
 extern const tort_kernel tort_cpu_quantized_lstm[];
 extern const tort_kernel tort_cpu_grid_sample[];

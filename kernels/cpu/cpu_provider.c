@@ -317,6 +317,7 @@ static const tort_kernel *const kernels[] = {
     tort_cpu_trees,
     tort_cpu_qgemm,
     tort_cpu_qlinear_binary,
+    tort_cpu_byte_table,
     tort_cpu_elements,
     tort_cpu_reduce,
     tort_cpu_move,

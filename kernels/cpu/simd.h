@@ -224,6 +224,8 @@ typedef struct tort_simd {
      */
     void (*nbits_unpack)(const tort_nbits_panel *panel, int64_t first, int64_t count, float *out, int64_t stride);
     void (*linear_pair)(const tort_linear_pair *pair, int64_t count);
+    /* y[i] = table[x[i]], of 256; y may be x. */
+    void (*byte_table)(const uint8_t *table, const uint8_t *x, uint8_t *y, int64_t count);
     void (*requantize)(const tort_requantized *requantized, const int32_t *sums, uint8_t *y, int64_t count);
     /* Of a product of bytes (bytes.h): `count` rows into a tile's place; words of four rows of bytes, `count` of them;
      * and what becomes of a tile's sums. */

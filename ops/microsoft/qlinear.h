@@ -29,6 +29,10 @@ void tort_linear_store(const tort_tensor *y, int64_t first, int64_t count, const
 /* y[i] = table[x[i]], on several threads where that pays. */
 void tort_linear_map(const tort_call *call, const uint8_t *table, const void *x, void *y, int64_t count);
 
+/* What QLinearSigmoid and QLinearLeakyRelu make of each byte. */
+void tort_qlinear_sigmoid_table(const tort_call *call, uint8_t *table);
+void tort_qlinear_leaky_relu_table(const tort_call *call, uint8_t *table);
+
 /* Addition and multiplication, of which the inputs are A, its scale and zero point, those of B, and those of C. */
 enum { TORT_QLINEAR_A = 0, TORT_QLINEAR_B = 3, TORT_QLINEAR_C = 6 };
 

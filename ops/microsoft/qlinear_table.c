@@ -35,22 +35,33 @@ static float leaky_relu(const void *params, float x) {
     return x >= 0 ? x : leaky->alpha * x;
 }
 
-static tort_status run_function(const tort_call *call, float (*function)(const void *params, float x)) {
-    const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
+static void fill_table(const tort_call *call, float (*function)(const void *params, float x), uint8_t *table) {
     float values[256];
-    uint8_t table[256];
-    tort_linear_values(x->type, tort_linear_of(call, 1, 2), values);
+    tort_linear_values(call->inputs[0].type, tort_linear_of(call, 1, 2), values);
     for (int32_t i = 0; i < 256; i++) values[i] = function(call->params, values[i]);
-    tort_linear_table(y->type, values, tort_linear_of(call, 3, 4), table);
-    tort_linear_map(call, table, x->data, y->data, tort_count(x));
-    return TORT_OK;
+    tort_linear_table(call->outputs[0].type, values, tort_linear_of(call, 3, 4), table);
+}
+
+void tort_qlinear_sigmoid_table(const tort_call *call, uint8_t *table) {
+    fill_table(call, sigmoid, table);
+}
+
+void tort_qlinear_leaky_relu_table(const tort_call *call, uint8_t *table) {
+    fill_table(call, leaky_relu, table);
 }
 
 static tort_status run_sigmoid(const tort_call *call) {
-    return run_function(call, sigmoid);
+    uint8_t table[256];
+    tort_qlinear_sigmoid_table(call, table);
+    tort_linear_map(call, table, call->inputs[0].data, call->outputs[0].data, tort_count(&call->inputs[0]));
+    return TORT_OK;
 }
+
 static tort_status run_leaky(const tort_call *call) {
-    return run_function(call, leaky_relu);
+    uint8_t table[256];
+    tort_qlinear_leaky_relu_table(call, table);
+    tort_linear_map(call, table, call->inputs[0].data, call->outputs[0].data, tort_count(&call->inputs[0]));
+    return TORT_OK;
 }
 
 /* ---- QLinearConcat ----------------------------------------------------------------------------------------------- */

@@ -39,6 +39,7 @@ const tort_simd SIMD(tort_simd) = {
     .nbits_rows = SIMD(tort_simd_nbits_rows),
     .nbits_unpack = SIMD(tort_simd_nbits_unpack),
     .linear_pair = SIMD(tort_simd_linear_pair),
+    .byte_table = SIMD(tort_simd_byte_table),
     .requantize = SIMD(tort_simd_requantize),
     .byte_rows = SIMD(tort_simd_byte_rows),
     .byte_words = SIMD(tort_simd_byte_words),

@@ -106,6 +106,7 @@ void SIMD(tort_simd_nbits_rows)(const tort_nbits_panel *panel, const tort_nbits_
 void SIMD(tort_simd_nbits_unpack)(const tort_nbits_panel *panel, int64_t first, int64_t count, float *out,
                                   int64_t stride);
 void SIMD(tort_simd_linear_pair)(const tort_linear_pair *pair, int64_t count);
+void SIMD(tort_simd_byte_table)(const uint8_t *table, const uint8_t *x, uint8_t *y, int64_t count);
 void SIMD(tort_simd_requantize)(const tort_requantized *requantized, const int32_t *sums, uint8_t *y, int64_t count);
 void SIMD(tort_simd_byte_rows)(const struct tort_byte_rows *rows, uint8_t *to, const uint8_t *from, int32_t count);
 void SIMD(tort_simd_byte_words)(uint8_t *to, const uint8_t *const *rows, int64_t count, uint8_t flip);

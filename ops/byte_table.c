@@ -1,0 +1,28 @@
+/* byte_table.c - ByteTable of the domain `tinyort`: every byte becomes another one, by a table of 256 constants. It is
+ * what is left of functions of one 8-bit number whose scales are constants: fuse_byte_table.c makes it. */
+#include "ops/microsoft/qlinear.h"
+
+static tort_status infer(tort_infer *infer) {
+    const tort_info *table = &infer->node->inputs[1];
+    tort_infer_same(infer, 0, 0);
+    infer->outputs[0].type = table->type;
+    if (table->rank < 0 || (table->rank == 1 && (!tort_dim_known(table->dims[0]) || table->dims[0] == 256)))
+        return TORT_OK;
+    return tort_fail(infer->error, TORT_E_MODEL, "Table is no list of 256 bytes");
+}
+
+/* The byte of an element, whatever its type, is its place in the table. */
+static tort_status run(const tort_call *call) {
+    const tort_tensor *x = &call->inputs[0], *table = &call->inputs[1];
+    if (tort_count(table) != 256)
+        return tort_fail(call->error, TORT_E_MODEL, "Table has %lld elements, expected 256",
+                         (long long)tort_count(table));
+    tort_linear_map(call, table->data, x->data, call->outputs[0].data, tort_count(x));
+    return TORT_OK;
+}
+
+const tort_op tort_ops_byte_table[] = {
+    {"tinyort", "ByteTable", 1, 1, "X:T1 Table:T2", "Y:T2", "T1=uint8|int8 T2=uint8|int8", "", 0, 0, 0, infer, NULL,
+     run},
+    {0},
+};
