@@ -336,6 +336,17 @@ def quantized_kin_cases():
             yield between(row, f"{second}c={op}(xd,vd)", f"QuantizeLinear {made}", v, inputs={"x": (2, 3, 6), "v": shape})
         kept = f"wd=DequantizeLinear(w,sv,zv) c={op}(xd,wd)"
         yield between(row, kept, made, {**v, "w": integers(0, 255, 6, dtype=np.uint8)}, folded=("wd",))
+    functions = ("Sigmoid", "Tanh", "Relu", "LeakyRelu<alpha=0.2>", "Elu", "HardSigmoid", "HardSwish", "Softplus", "Softsign")
+    for function in functions:
+        yield between("byte_table", f"c={function}(xd)", "ByteTable")
+    swish = "s=Sigmoid(xd) sq=QuantizeLinear(s,ss,zs) sd=DequantizeLinear(sq,ss,zs) "
+    fine = {"ss": 1 / 256, "zs": np.uint8(0)}
+    for index, product in ((1, "Mul(xd,sd)"), (2, "Mul(sd,xd)")):
+        yield between("byte_table", f"{swish}c={product}", "ByteTable", fine, index=index)
+    for index, operands in ((3, "xq,sx,zx,s,ss,zs"), (4, "s,ss,zs,xq,sx,zx")):
+        nodes = f"xq=QuantizeLinear(x,sx,zx) s=com.microsoft.QLinearSigmoid(xq,sx,zx,ss,zs) c=com.microsoft.QLinearMul({operands},sy,zy) y=DequantizeLinear(c,sy,zy)"
+        units = "QuantizeLinear ByteTable DequantizeLinear"
+        yield Case(**QUANTIZED | {"row": "byte_table", "nodes": nodes, "weights": {**STEPS, **fine}, "units": units, "folded": (), "index": index})
     dynamic = "xq,sx,zx=DynamicQuantizeLinear(x) s=Mul(sx,sw) i=MatMulInteger(xq,w,zx,zw) f=Cast<to=1>(i) y=Mul(f,s)"
     for sw, zw in ((0.01, np.int8(3)), (positive(7).astype(np.float32) / 100, integers(-5, 5, 7))):
         weights = {"w": integers(-90, 90, 6, 7), "sw": sw, "zw": zw}

@@ -228,6 +228,41 @@ void make_qlinear_binary(random_node *n, random_source *r) {
     n->opset = 1;
 }
 
+/* A list of one number a channel beside a picture, in blocks of channels. */
+void make_qlinear_channels(random_node *n, random_source *r) {
+    const int64_t x[4] = {draw(r, 1, 2), pick(r, (const int64_t[]){16, 21, 48}, 3), draw(r, 2, 12), draw(r, 1, 12)};
+    const int64_t list[4] = {x[0], x[1], 1, 1};
+    const bool swapped = chance(r, 50);
+    const tort_type type = byte_type(r);
+    for (int32_t i = 0; i < 2; i++) {
+        add_integers(n, r, type, 4, swapped == (i == 0) ? list : x);
+        add_scales(n, r, false, 1);
+        add_integers(n, r, type, 0, x);
+    }
+    add_scales(n, r, false, 1);
+    add_integers(n, r, type, 0, x);
+    n->opset = 1;
+}
+
+void make_byte_table(random_node *n, random_source *r) {
+    const int64_t dims[2] = {draw(r, 1, 5), draw(r, 0, 99)}, bytes = 256;
+    add_integers(n, r, byte_type(r), 2, dims);
+    add_integers(n, r, byte_type(r), 1, &bytes);
+    n->constant[1] = chance(r, 70);
+    n->opset = 1;
+}
+
+void make_qlinear_function(random_node *n, random_source *r) {
+    const int64_t dims[2] = {draw(r, 1, 5), draw(r, 0, 99)};
+    const tort_type type = byte_type(r);
+    add_integers(n, r, type, 2, dims);
+    for (int32_t i = 0; i < 2; i++) {
+        add_scales(n, r, false, 1);
+        add_integers(n, r, type, 0, dims);
+    }
+    n->opset = 1;
+}
+
 /* Half of them with the channels of x last. */
 static void put_some_last(random_node *n, random_source *r) {
     n->opset = 1;

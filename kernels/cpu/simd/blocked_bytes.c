@@ -4,6 +4,7 @@
  * one broadcast word, and as many products as there are vectors. What sums become is done before they leave.
  * Read next: byte_vector.h, ../blocked_byte_conv.c. */
 #include "kernels/cpu/blocked.h"
+#include "kernels/cpu/simd/byte_lanes.h"
 #include "kernels/cpu/simd/byte_vector.h"
 
 #include <string.h>
@@ -11,9 +12,6 @@
 #define UNROLL _Pragma("GCC unroll 16")
 
 #define BLOCK_VECTORS (TORT_LANES / WIDTH)
-
-typedef uint8_t bytes __attribute__((vector_size(WIDTH)));
-typedef bytes loose_bytes __attribute__((aligned(1), may_alias));
 
 /* Pixel i is at 4 pointers that are 4 pixels apart, as in blocked.c. */
 INLINE mask word_at(const uint8_t *const *groups, int64_t step, int i) {
@@ -37,7 +35,7 @@ INLINE void store_pixels(const tort_blocked_byte_tile *t, int pixels, int vector
             const vector scaled = __builtin_convertvector(sum, vector) * load(t->factors + v * WIDTH);
             const mask rounded = (mask)(clamp(scaled, low, high) + round.number) + shift;
             uint8_t *y = t->y + v / BLOCK_VECTORS * t->y_block + i * TORT_LANES + v % BLOCK_VECTORS * WIDTH;
-            *(loose_bytes *)y = __builtin_convertvector(rounded, bytes);
+            narrow_bytes(rounded, y);
         }
 }
 

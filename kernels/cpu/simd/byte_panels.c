@@ -1,13 +1,11 @@
 /* byte_panels.c - what goes into a tile of bytes and what comes out of it: rows in chunks, columns in words of four,
  * and sums as whole numbers, floats or bytes. Read next: ../bytes.h. */
 #include "kernels/cpu/bytes.h"
-#include "kernels/cpu/simd/vector.h"
+#include "kernels/cpu/simd/byte_lanes.h"
 
 #include <string.h>
 
 typedef mask loose_mask __attribute__((aligned(4), may_alias));
-typedef uint8_t bytes __attribute__((vector_size(WIDTH)));
-typedef bytes loose_bytes __attribute__((aligned(1), may_alias));
 typedef uint8_t eight __attribute__((vector_size(16)));
 typedef uint16_t eight_pairs __attribute__((vector_size(16)));
 typedef eight loose_eight __attribute__((aligned(1), may_alias));
@@ -203,7 +201,7 @@ INLINE void store_bytes(const tort_byte_finish *f, int i, bool by_column, bool t
         if (by_column) factor *= load(f->column_factors + v * WIDTH);
         const vector scaled = __builtin_convertvector(corrected(f, i, v, by_column, times), vector) * factor;
         const mask rounded = (mask)(clamp(scaled, low, high) + round.number) + (f->zero_point - round.bits);
-        *(loose_bytes *)(y + v * WIDTH) = __builtin_convertvector(rounded, bytes);
+        narrow_bytes(rounded, y + v * WIDTH);
     }
 }
 

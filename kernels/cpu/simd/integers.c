@@ -1,7 +1,7 @@
 /* integers.c - whole numbers: the sums of products of quantized elements, and the bytes that they become.
  *
  * Plain loops that compilers make vector code of; here they meet the instruction set of the machine. */
-#include "kernels/cpu/simd/vector.h"
+#include "kernels/cpu/simd/byte_lanes.h"
 
 /* Source: QLinearConv-10; rounds half to even. Adding 1.5 * 2^23 rounds what is below 2^22 to an integer. step: 1, a
  * factor for each element, or 0. */
@@ -24,41 +24,80 @@ void SIMD(tort_simd_requantize)(const tort_requantized *r, const int32_t *sums, 
         requantize(r, &r->factor, 0, sums, y, count);
 }
 
+#define BLOCK 16 /* channels, see ../blocked.h */
+
 /* ---- QLinearAdd and QLinearMul ----------------------------------------------------------------------------------- */
 
-/* Steps and `multiplies` are constants of the caller's. A byte of int8 is one of uint8 with its highest bit turned,
- * less 128. */
-INLINE void linear_pair(const tort_linear_pair *pair, int64_t a_step, int64_t b_step, bool multiplies, int64_t count) {
-    const bool is_signed = pair->is_signed;
-    const int32_t turned = is_signed ? 128 : 0;
-    const uint8_t *restrict a = pair->a, *restrict b = pair->b;
-    uint8_t *restrict c = pair->c;
-    const float least = (is_signed ? -128 : 0) - pair->zero, most = (is_signed ? 127 : 255) - pair->zero;
-    const float a_number = pair->a_number, b_number = pair->b_number, fixed = pair->fixed, zero = pair->zero;
-    const float round = 0x1.8p23f;
-    _Pragma("omp simd") for (int64_t i = 0; i < count; i++) {
-        const float x = (float)((a[i * a_step] ^ turned) - turned), y = (float)((b[i * b_step] ^ turned) - turned);
-        const float value =
-            multiplies ? (x - a_number) * (y - b_number) * fixed : x * a_number + (y * b_number + fixed);
-        const float above = value > least ? value : least, within = above < most ? above : most;
-        c[i] = (uint8_t)(int32_t)((within + round) - round + zero);
-    }
+INLINE vector load_bytes(const uint8_t *from, bool is_signed) {
+    return __builtin_convertvector(widen_bytes(from, is_signed), vector);
 }
 
-INLINE void linear_steps(const tort_linear_pair *pair, bool multiplies, int64_t count) {
+/* NaN becomes low. */
+INLINE vector clamp_number(vector value, vector low, vector high) {
+#if WIDTH == 16
+    return _mm512_min_ps(_mm512_max_ps(value, low), high);
+#elif WIDTH == 8
+    return _mm256_min_ps(_mm256_max_ps(value, low), high);
+#elif defined(__aarch64__)
+    return vminnmq_f32(vmaxnmq_f32(value, low), high);
+#else
+    return _mm_min_ps(_mm_max_ps(value, low), high);
+#endif
+}
+
+/* A vector of results; what is one for all is loaded already. Adding 1.5 * 2^23 rounds what is below 2^22. */
+INLINE void combine(const tort_linear_pair *pair, vector a, vector b, bool multiplies, bool is_signed, uint8_t *c) {
+    const union {
+        float number;
+        int32_t bits;
+    } round = {0x1.8p23f};
+    const vector low = broadcast((is_signed ? -128 : 0) - pair->zero),
+                 high = broadcast((is_signed ? 127 : 255) - pair->zero);
+    const vector value = multiplies ? (a - pair->a_number) * (b - pair->b_number) * pair->fixed
+                                    : a * pair->a_number + (b * pair->b_number + pair->fixed);
+    const mask rounded = (mask)(clamp_number(value, low, high) + round.number) + ((int32_t)pair->zero - round.bits);
+    narrow_bytes(rounded, c);
+}
+
+/* Steps, `multiplies` and `is_signed` are constants of the caller's. */
+INLINE void linear_pair(const tort_linear_pair *given, int64_t a_step, int64_t b_step, bool multiplies, bool is_signed,
+                        int64_t count) {
+    const tort_linear_pair pair = *given;
+    uint8_t a_rest[WIDTH], b_rest[WIDTH], c_rest[WIDTH];
+    for (int i = 0; i < WIDTH; i++) a_rest[i] = pair.a[0], b_rest[i] = pair.b[0];
+    const vector one_a = load_bytes(a_rest, is_signed), one_b = load_bytes(b_rest, is_signed);
+    int64_t i = 0;
+    for (; i + WIDTH <= count; i += WIDTH)
+        combine(&pair, a_step ? load_bytes(pair.a + i, is_signed) : one_a,
+                b_step ? load_bytes(pair.b + i, is_signed) : one_b, multiplies, is_signed, pair.c + i);
+    if (i == count) return;
+    if (a_step) memcpy(a_rest, pair.a + i, (size_t)(count - i));
+    if (b_step) memcpy(b_rest, pair.b + i, (size_t)(count - i));
+    combine(&pair, load_bytes(a_rest, is_signed), load_bytes(b_rest, is_signed), multiplies, is_signed, c_rest);
+    memcpy(pair.c + i, c_rest, (size_t)(count - i));
+}
+
+INLINE void linear_steps(const tort_linear_pair *pair, bool multiplies, bool is_signed, int64_t count) {
     if (pair->a_step && pair->b_step)
-        linear_pair(pair, 1, 1, multiplies, count);
+        linear_pair(pair, 1, 1, multiplies, is_signed, count);
     else if (pair->a_step)
-        linear_pair(pair, 1, 0, multiplies, count);
+        linear_pair(pair, 1, 0, multiplies, is_signed, count);
     else
-        linear_pair(pair, 0, pair->b_step, multiplies, count);
+        linear_pair(pair, 0, pair->b_step, multiplies, is_signed, count);
+}
+
+INLINE void linear_kind(const tort_linear_pair *pair, bool multiplies, int64_t count) {
+    if (pair->is_signed)
+        linear_steps(pair, multiplies, true, count);
+    else
+        linear_steps(pair, multiplies, false, count);
 }
 
 void SIMD(tort_simd_linear_pair)(const tort_linear_pair *pair, int64_t count) {
-    if (pair->multiplies)
-        linear_steps(pair, true, count);
-    else
-        linear_steps(pair, false, count);
+    if (count > 0 && pair->multiplies)
+        linear_kind(pair, true, count);
+    else if (count > 0)
+        linear_kind(pair, false, count);
 }
 
 /* ---- QuantizeLinear and DequantizeLinear ------------------------------------------------------------------------- */
@@ -82,11 +121,6 @@ void SIMD(tort_simd_scale_to_bytes)(const tort_scaled_bytes *scaled, const float
     make_bytes(scaled->factor, false, scaled->zero_point, scaled->is_signed, x, y, count);
 }
 
-#define BLOCK 16 /* channels, see ../blocked.h */
-
-typedef uint8_t bytes __attribute__((vector_size(WIDTH)));
-typedef bytes loose_bytes __attribute__((aligned(1), may_alias));
-
 /* Adding 1.5 * 2^23 rounds what is below 2^22 to an integer. */
 void SIMD(tort_simd_blocked_to_bytes)(const tort_scaled_bytes *scaled, const float *factors, const float *x, uint8_t *y,
                                       int64_t pixels) {
@@ -100,7 +134,7 @@ void SIMD(tort_simd_blocked_to_bytes)(const tort_scaled_bytes *scaled, const flo
     for (int64_t i = 0; i < pixels * BLOCK; i += BLOCK)
         for (int v = 0; v < BLOCK; v += WIDTH) {
             const vector within = clamp(load(x + i + v) * load(factors + v), low, high);
-            *(loose_bytes *)(y + i + v) = __builtin_convertvector((mask)(within + round.number) + shift, bytes);
+            narrow_bytes((mask)(within + round.number) + shift, y + i + v);
         }
 }
 
