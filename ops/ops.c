@@ -231,12 +231,6 @@ extern const tort_pattern tort_patterns_quantized[];
 
 // clang-format off: a line a table
 const tort_pattern *const tort_pattern_tables[] = {
-    tort_patterns_batch_norm,
-    tort_patterns_epilogue,
-    tort_patterns_activation,
-    tort_patterns_layer_norm,
-    tort_patterns_attention,
-    tort_patterns_quantized,
-    tort_patterns_byte_table,
-    NULL,
+    tort_patterns_batch_norm, tort_patterns_epilogue,  tort_patterns_activation, tort_patterns_layer_norm,
+    tort_patterns_attention,  tort_patterns_quantized, tort_patterns_byte_table, NULL,
 };

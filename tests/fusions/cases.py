@@ -336,9 +336,10 @@ def quantized_kin_cases():
             yield between(row, f"{second}c={op}(xd,vd)", f"QuantizeLinear {made}", v, inputs={"x": (2, 3, 6), "v": shape})
         kept = f"wd=DequantizeLinear(w,sv,zv) c={op}(xd,wd)"
         yield between(row, kept, made, {**v, "w": integers(0, 255, 6, dtype=np.uint8)}, folded=("wd",))
-    functions = ("Sigmoid", "Tanh", "Relu", "LeakyRelu<alpha=0.2>", "Elu", "HardSigmoid", "HardSwish", "Softplus", "Softsign")
+    functions = ("Sigmoid", "Tanh", "Relu", "LeakyRelu<alpha=0.2>", "Elu", "HardSigmoid", "Softplus", "Softsign")
     for function in functions:
         yield between("byte_table", f"c={function}(xd)", "ByteTable")
+    yield between("byte_table", "c=HardSwish(xd)", "ByteTable", opset=14)
     swish = "s=Sigmoid(xd) sq=QuantizeLinear(s,ss,zs) sd=DequantizeLinear(sq,ss,zs) "
     fine = {"ss": 1 / 256, "zs": np.uint8(0)}
     for index, product in ((1, "Mul(xd,sd)"), (2, "Mul(sd,xd)")):

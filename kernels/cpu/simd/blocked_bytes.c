@@ -1,8 +1,7 @@
 /* blocked_bytes.c - the inner loop of convolutions of bytes in the layout of ../blocked.h.
  *
  * A tile is some pixels beside some vectors of filters, whose sums stay in registers: for four channels of each pixel
- * one broadcast word, and as many products as there are vectors. What sums become is done before they leave.
- * Read next: byte_vector.h, ../blocked_byte_conv.c. */
+ * one broadcast word, and as many products as there are vectors. Read next: byte_vector.h, ../blocked_byte_conv.c. */
 #include "kernels/cpu/blocked.h"
 #include "kernels/cpu/simd/byte_lanes.h"
 #include "kernels/cpu/simd/byte_vector.h"
@@ -20,31 +19,28 @@ INLINE mask word_at(const uint8_t *const *groups, int64_t step, int i) {
     return word - (mask){0};
 }
 
-/* The factors are such that no sum becomes NaN. Adding 1.5 * 2^23 rounds what is below 2^22 to an integer. */
-INLINE void store_pixels(const tort_blocked_byte_tile *t, int pixels, int vectors, sums (*acc)[BLOCKED_BYTE_VECTORS]) {
+/* One function for all sizes of tiles: sums come by way of the first cache. The factors are such that none becomes NaN.
+ * Adding 1.5 * 2^23 rounds what is below 2^22 to an integer. */
+__attribute__((noinline)) static void finish(const tort_blocked_byte_tile *t, int pixels, int vectors,
+                                             const mask (*made)[BLOCKED_BYTE_VECTORS]) {
     const union {
         float number;
         int32_t bits;
     } round = {0x1.8p23f};
     const vector low = broadcast((float)(t->low - t->zero_point)), high = broadcast((float)(t->high - t->zero_point));
     const int32_t shift = t->zero_point - round.bits;
-    UNROLL
-    for (int i = 0; i < pixels; i++)
-        for (int v = 0; v < vectors; v++) {
-            const mask sum = total(acc[i][v]) + *(const loose_mask *)(t->bias + v * WIDTH);
-            const vector scaled = __builtin_convertvector(sum, vector) * load(t->factors + v * WIDTH);
-            const mask rounded = (mask)(clamp(scaled, low, high) + round.number) + shift;
-            uint8_t *y = t->y + v / BLOCK_VECTORS * t->y_block + i * TORT_LANES + v % BLOCK_VECTORS * WIDTH;
-            narrow_bytes(rounded, y);
+    for (int v = 0; v < vectors; v++) {
+        const int block = v / BLOCK_VECTORS, within = v % BLOCK_VECTORS * WIDTH;
+        const mask bias = *(const loose_mask *)(t->bias + v * WIDTH);
+        const vector factor = load(t->factors + v * WIDTH);
+        uint8_t *y = t->y + block * t->y_block + within;
+        for (int i = 0; t->sums && i < pixels; i++)
+            *(loose_mask *)(t->sums + (block * pixels + i) * TORT_LANES + within) = made[i][v] + bias;
+        for (int i = 0; !t->sums && i < pixels; i++) {
+            const vector scaled = __builtin_convertvector(made[i][v] + bias, vector) * factor;
+            narrow_bytes((mask)(clamp(scaled, low, high) + round.number) + shift, y + i * TORT_LANES);
         }
-}
-
-INLINE void store_sums(const tort_blocked_byte_tile *t, int pixels, int vectors, sums (*acc)[BLOCKED_BYTE_VECTORS]) {
-    UNROLL
-    for (int i = 0; i < pixels; i++)
-        for (int v = 0; v < vectors; v++)
-            *(loose_mask *)(t->sums + (v / BLOCK_VECTORS * pixels + i) * TORT_LANES + v % BLOCK_VECTORS * WIDTH) =
-                total(acc[i][v]) + *(const loose_mask *)(t->bias + v * WIDTH);
+    }
 }
 
 /* pixels and vectors are constants where this is inlined, so that acc lives in registers. */
@@ -72,10 +68,11 @@ INLINE void multiply_pixels(const tort_blocked_byte_tile *t, int pixels, int vec
             later += TORT_LANES * 4;
         }
     }
-    if (t->sums)
-        store_sums(t, pixels, vectors, acc);
-    else
-        store_pixels(t, pixels, vectors, acc);
+    mask made[BLOCKED_BYTE_PIXELS][BLOCKED_BYTE_VECTORS];
+    UNROLL
+    for (int i = 0; i < pixels; i++)
+        for (int v = 0; v < vectors; v++) made[i][v] = total(acc[i][v]);
+    finish(t, pixels, vectors, made);
 }
 
 #define CASE(n)                                                                                                        \
