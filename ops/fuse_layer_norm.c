@@ -1,4 +1,5 @@
-/* fuse_layer_norm.c - fusions that make LayerNormalization of the arithmetic of exporters from before opset 17.
+/* fuse_layer_norm.c - fusions that make LayerNormalization and RMSNormalization of the arithmetic of exporters from
+ * before opset 17 and 23.
  *
  * Read next: norm_axis.c. */
 #include "ops/numeric.h"
@@ -27,27 +28,43 @@ static int64_t trailing_axes(tort_match *match, const char *node, const char *in
     return seen && seen == (1u << count) - 1 ? count : 0;
 }
 
-/* Scale and B may be stretched to x, but must not stretch it. */
+/* What is left of LayerNormalization when its second half is RMSNormalization. Scale and B may be stretched to x, but
+ * must not stretch it. */
 static bool build_layer_norm(tort_match *match) {
+    const tort_info *x = tort_match_info(match, "x");
+    const tort_node_view norm = tort_match_node(match, "g");
+    if (x->rank < 1 || !tort_match_same_shape(match, "x", "y")) return false;
+    const int64_t axes = trailing_axes(match, "m", "axes", x->rank), axis = tort_attr_int(&norm, "axis");
+    if (!axes || axes != (axis < 0 ? -axis : x->rank - axis) || tort_match_info(match, "bias")->rank > axes)
+        return false;
+    return tort_match_set_int(match, "axis", -axes) &&
+           tort_match_set_float(match, "epsilon", tort_attr_float(&norm, "epsilon"));
+}
+
+static bool build_rms_norm(tort_match *match) {
     const tort_info *x = tort_match_info(match, "x");
     tort_tensor epsilon;
     double number;
     if (x->rank < 1 || !tort_match_same_shape(match, "x", "y")) return false;
-    const int64_t axes = trailing_axes(match, "m", "axes", x->rank);
-    if (!axes || trailing_axes(match, "v", "more_axes", x->rank) != axes) return false;
-    if (tort_match_info(match, "scale")->rank > axes || tort_match_info(match, "bias")->rank > axes) return false;
+    const int64_t axes = trailing_axes(match, "v", "axes", x->rank);
+    if (!axes || tort_match_info(match, "scale")->rank > axes) return false;
     if (!tort_match_constant(match, "epsilon", &epsilon) || tort_count(&epsilon) != 1) return false;
     tort_load_doubles(epsilon.type, epsilon.data, 0, 1, &number);
     return tort_match_set_int(match, "axis", -axes) && tort_match_set_float(match, "epsilon", (float)number);
 }
 
-#define MEAN "m=ReduceMean{keepdims=1}(x,#axes?) d=Sub(x,m) "
-#define REST                                                                                                           \
-    " v=ReduceMean{keepdims=1}(p,#more_axes?) e=Add(v,#epsilon) s=Sqrt(e) n=Div(d,s) g=Mul(n,#scale) y=Add(g,#bias)"
-#define MAKES "LayerNormalization(x,scale,bias)"
+#define ROOT " v=ReduceMean{keepdims=1}(p,#axes?) e=Add(v,#epsilon) s=Sqrt(e) "
+#define SCALED " y=Mul(n,#scale)"
+#define RMS "RMSNormalization(x,scale)"
 
 const tort_pattern tort_patterns_layer_norm[] = {
-    {"layer_norm", MEAN "p=Pow(d,#2)" REST, MAKES, build_layer_norm},
-    {"layer_norm", MEAN "p=Mul(d,d)" REST, MAKES, build_layer_norm},
+    {"rms_norm", "p=Pow(x,#2)" ROOT "r=Div(#1,s) n=Mul(x,r)" SCALED, RMS, build_rms_norm},
+    {"rms_norm", "p=Pow(x,#2)" ROOT "r=Reciprocal(s) n=Mul(x,r)" SCALED, RMS, build_rms_norm},
+    {"rms_norm", "p=Pow(x,#2)" ROOT "n=Div(x,s)" SCALED, RMS, build_rms_norm},
+    {"rms_norm", "p=Mul(x,x)" ROOT "r=Div(#1,s) n=Mul(x,r)" SCALED, RMS, build_rms_norm},
+    {"rms_norm", "p=Mul(x,x)" ROOT "r=Reciprocal(s) n=Mul(x,r)" SCALED, RMS, build_rms_norm},
+    {"rms_norm", "p=Mul(x,x)" ROOT "n=Div(x,s)" SCALED, RMS, build_rms_norm},
+    {"layer_norm", "m=ReduceMean{keepdims=1}(x,#axes?) d=Sub(x,m) g=RMSNormalization(d,scale) y=Add(g,#bias)",
+     "LayerNormalization(x,scale,bias)", build_layer_norm},
     {0},
 };

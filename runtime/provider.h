@@ -181,6 +181,8 @@ typedef struct tort_kernel {
      * fit. */
     int32_t layout;
     uint32_t layout_inputs, layout_outputs;
+    bool layout_follows; /* gains nothing by its layout but that neighbours stay in it: it needs one that does not
+                            follow */
     /* Filled in by the core, see tort_provider.widening: the row that this one runs for other types; NULL: none. */
     const struct tort_kernel *of;
 } tort_kernel;

@@ -166,13 +166,16 @@ static void make_band(const depthwise_job *job, const tort_band *b, float *sums)
 
 static void depthwise_part(void *arg, int64_t begin, int64_t end) {
     const depthwise_job *job = arg;
-    const int64_t blocks = job->params->batch * tort_blocks(job->params->channels);
+    const int64_t blocks = job->params->batch * tort_blocks(job->params->channels), rows = job->bands.rows;
     for (int64_t part = begin; part < end; part++) {
         float *buffer = job->buffers + part * job->bands.buffer, *sums = job->sums + part * job->row_floats;
-        int64_t row, last;
+        int64_t first, last;
         tort_band b;
-        tort_cpu_share(blocks * job->bands.rows, 1, part, job->parts, &row, &last);
-        for (; tort_bands_next(&job->bands, row, last, buffer, &b); row += b.rows) make_band(job, &b, sums);
+        tort_cpu_share(rows, 1, part, job->parts, &first, &last);
+        for (int64_t block = 0; block < blocks; block++)
+            for (int64_t row = first; tort_bands_next(&job->bands, block * rows + row, block * rows + last, buffer, &b);
+                 row += b.rows)
+                make_band(job, &b, sums);
     }
 }
 
@@ -250,6 +253,7 @@ static tort_verdict claim_pool(const tort_target *target, const tort_node_view *
 typedef struct pool_job {
     tort_blocked_shape shape;
     const uint8_t *x;
+    int64_t blocks;
     uint8_t *y, flip; /* bytes of int8 count as uint8 with their highest bit turned over */
 } pool_job;
 
@@ -271,19 +275,19 @@ static pixel largest(const pool_job *job, const uint8_t *row, int64_t rows, int6
     return best ^ job->flip;
 }
 
-/* Rows of all blocks of the whole batch. */
+/* Rows of the pictures of all blocks of the whole batch. */
 static void pool_rows(void *arg, int64_t begin, int64_t end) {
     const pool_job *job = arg;
     const tort_blocked_shape *s = &job->shape;
-    for (int64_t i = begin; i < end; i++) {
-        const int64_t h = i % s->output[1];
-        const tort_reach see = tort_reach_of(s, 1, h);
-        const int64_t top = h * s->strides[1] - s->begin[1] + see.from * s->dilations[1];
-        const uint8_t *from = job->x + (i / s->output[1] * s->pixels + top * s->input[2]) * TORT_LANES;
-        uint8_t *to = job->y + i * s->output[2] * TORT_LANES;
-        for (int64_t at = 0; at < s->output[2]; at++)
-            *(loose_pixel *)(to + at * TORT_LANES) = largest(job, from, see.to - see.from, at);
-    }
+    for (int64_t block = 0; block < job->blocks; block++)
+        for (int64_t h = begin; h < end; h++) {
+            const tort_reach see = tort_reach_of(s, 1, h);
+            const int64_t top = h * s->strides[1] - s->begin[1] + see.from * s->dilations[1];
+            const uint8_t *from = job->x + (block * s->pixels + top * s->input[2]) * TORT_LANES;
+            uint8_t *to = job->y + (block * s->output[1] + h) * s->output[2] * TORT_LANES;
+            for (int64_t at = 0; at < s->output[2]; at++)
+                *(loose_pixel *)(to + at * TORT_LANES) = largest(job, from, see.to - see.from, at);
+        }
 }
 
 static tort_status run_pool(const tort_call *call) {
@@ -292,8 +296,9 @@ static tort_status run_pool(const tort_call *call) {
         .x = call->inputs[0].data, .y = call->outputs[0].data, .flip = call->inputs[0].type == TORT_INT8 ? 128 : 0};
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
     tort_blocked_shape_init(&job.shape, &p->window);
-    const int64_t rows = p->batch * tort_blocks(p->channels) * job.shape.output[1];
-    tort_parallel(call, rows, job.shape.output[2] * job.shape.positions * 4, pool_rows, &job);
+    job.blocks = p->batch * tort_blocks(p->channels);
+    tort_parallel(call, job.shape.output[1], job.blocks * job.shape.output[2] * job.shape.positions * 4, pool_rows,
+                  &job);
     return TORT_OK;
 }
 

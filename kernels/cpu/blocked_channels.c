@@ -296,12 +296,13 @@ static tort_status run_concat(const tort_call *call) {
 #define CHANNELS(op_, run_)                                                                                            \
     {                                                                                                                  \
         .domain = "", .op = op_, .name = "channels_blocked", .claim = claim_channels, .size = size_channels,           \
-        .run = run_, .in_place = 3, .layout = TORT_BLOCKED, .layout_inputs = 3, .layout_outputs = 1                    \
+        .run = run_, .in_place = 3, .layout = TORT_BLOCKED, .layout_inputs = 3, .layout_outputs = 1,                   \
+        .layout_follows = true                                                                                         \
     }
 #define AVERAGE(op_, name_, claim_, run_, outputs_)                                                                    \
     {                                                                                                                  \
         .domain = "", .op = op_, .name = name_, .claim = claim_, .run = run_, .layout = TORT_BLOCKED,                  \
-        .layout_inputs = 1, .layout_outputs = outputs_                                                                 \
+        .layout_inputs = 1, .layout_outputs = outputs_, .layout_follows = true                                         \
     }
 
 const tort_kernel tort_cpu_blocked_channels[] = {
@@ -314,7 +315,8 @@ const tort_kernel tort_cpu_blocked_channels[] = {
      .in_place = 1,
      .layout = TORT_BLOCKED,
      .layout_inputs = 1,
-     .layout_outputs = 1},
+     .layout_outputs = 1,
+     .layout_follows = true},
     CHANNELS("Mul", run_mul),
     CHANNELS("Add", run_add),
     CHANNELS("Sub", run_sub),
@@ -328,6 +330,7 @@ const tort_kernel tort_cpu_blocked_channels[] = {
      .run = run_concat,
      .layout = TORT_BLOCKED,
      .layout_inputs = UINT32_MAX,
-     .layout_outputs = 1},
+     .layout_outputs = 1,
+     .layout_follows = true},
     {.op = NULL},
 };

@@ -79,10 +79,17 @@ static void make_block_row(const window_job *job, int64_t n, int64_t block, int6
     if (job->epilogue) job->simd->finish(job->epilogue, NULL, row.y, s->output[2] * TORT_LANES);
 }
 
+/* Rows of all pictures of the batch, each of all blocks: as convolutions share them, so that a thread finds what it
+ * made before in its own cache. */
 static void make_rows(void *arg, int64_t begin, int64_t end) {
     const window_job *job = arg;
     const int64_t rows = job->shape.output[1];
-    for (int64_t i = begin; i < end; i++) make_block_row(job, i / rows / job->blocks, i / rows % job->blocks, i % rows);
+    for (int64_t last; begin < end; begin = last) {
+        const int64_t n = begin / rows;
+        last = tort_least(end, (n + 1) * rows);
+        for (int64_t block = 0; block < job->blocks; block++)
+            for (int64_t row = begin; row < last; row++) make_block_row(job, n, block, row % rows);
+    }
 }
 
 static void start_window(window_job *job, const tort_call *call, const tort_sliding *window) {
@@ -102,7 +109,7 @@ static void start_window(window_job *job, const tort_call *call, const tort_slid
 
 static void run_window(const tort_call *call, window_job *job, int64_t batch) {
     const tort_blocked_shape *s = &job->shape;
-    tort_parallel(call, batch * job->blocks * s->output[1], s->output[2] * (s->kernel[1] * s->kernel[2] + 4), make_rows,
+    tort_parallel(call, batch * s->output[1], job->blocks * s->output[2] * (s->kernel[1] * s->kernel[2] + 4), make_rows,
                   job);
 }
 

@@ -171,7 +171,7 @@ static tort_status multiply_channels(const tort_call *call) {
     {                                                                                                                  \
         .domain = "com.microsoft", .op = op_, .name = "qlinear_channels_blocked", .claim = claim_channels,             \
         .run = run_, .layout = TORT_BLOCKED, .layout_inputs = 1u << TORT_QLINEAR_A | 1u << TORT_QLINEAR_B,             \
-        .layout_outputs = 1                                                                                            \
+        .layout_outputs = 1, .layout_follows = true                                                                    \
     }
 #define ROW(op_, run_)                                                                                                 \
     {                                                                                                                  \

@@ -6,8 +6,9 @@
  * The graph is gone through forwards and backwards until nothing changes.
  *
  * A layout pays only where a value stays in it: a unit whose row has one, and from which no value gets to another such
- * unit without being plain on the way, is alone. It takes the next row of its provider that claims the node, if there
- * is one, and all is decided anew. A saved plan has the rows that were taken; the rest follows from them as before.
+ * unit without being plain on the way, is alone; so are units of rows that only follow, by themselves. It takes the
+ * next row of its provider that claims the node, if there is one, and all is decided anew. A saved plan has the rows
+ * that were taken; the rest follows from them as before.
  *
  * Whatever crosses the border of a provider, of the graph or of the executor is plain: conversions are steps of plans
  * (plan_steps.c). It must not know operators, providers or layouts by name. Read next: layouts.c, plan_steps.c. */
@@ -26,7 +27,8 @@ typedef struct decider {
     int32_t *maker;   /* a value: the unit that makes it, -1 */
     int32_t *wanted;  /* a value and a layout: how often it is read there */
     int32_t *set;     /* a unit: another one of its set, or itself, by which the set goes */
-    int32_t *asking;  /* the unit by which a set goes: how many of it have a row with a layout */
+    int32_t *asking;  /* the unit by which a set goes: how many of it have a row with a layout, ... */
+    int32_t *leading; /* ... and how many of those do not only follow */
     bool *stays;      /* a unit that has no other row */
     tort_error *error;
 } decider;
@@ -226,7 +228,7 @@ static int32_t set_of(const decider *d, int32_t index) {
 /* A unit that reads a value in the layout in which another one makes it is of one set with that one. */
 static void find_sets(const decider *d) {
     const tort_lowered *lowered = d->lowered;
-    for (int32_t i = 0; i < lowered->graph.node_count; i++) d->set[i] = i, d->asking[i] = 0;
+    for (int32_t i = 0; i < lowered->graph.node_count; i++) d->set[i] = i, d->asking[i] = d->leading[i] = 0;
     for (int32_t i = 0; i < lowered->graph.node_count; i++) {
         const tort_node *node = tort_unit_node(lowered, i);
         for (int32_t k = 0; runs(unit_at(d, i)) && k < node->input_count; k++) {
@@ -234,7 +236,11 @@ static void find_sets(const decider *d) {
             if (value >= 0 && layout && d->made[value] == layout) d->set[set_of(d, d->maker[value])] = set_of(d, i);
         }
     }
-    for (int32_t i = 0; i < lowered->graph.node_count; i++) d->asking[set_of(d, i)] += asks(unit_at(d, i));
+    for (int32_t i = 0; i < lowered->graph.node_count; i++) {
+        const bool asking = asks(unit_at(d, i));
+        d->asking[set_of(d, i)] += asking;
+        d->leading[set_of(d, i)] += asking && !unit_at(d, i)->kernel->layout_follows;
+    }
 }
 
 static tort_status move_on(decider *d, int32_t index, bool *moved) {
@@ -264,7 +270,8 @@ static tort_status move_lone(decider *d, bool *moved) {
     find_sets(d);
     for (int32_t i = 0; !status && i < d->lowered->graph.node_count; i++) {
         bool found = false;
-        if (!asks(unit_at(d, i)) || d->stays[i] || d->asking[set_of(d, i)] > 1) continue;
+        if (!asks(unit_at(d, i)) || d->stays[i]) continue;
+        if (d->asking[set_of(d, i)] > 1 && d->leading[set_of(d, i)] > 0) continue;
         status = move_on(d, i, &found);
         d->stays[i] = !found;
         *moved = *moved || found;
@@ -281,8 +288,9 @@ static bool allocate(decider *d) {
     d->wanted = tort_arena_array(&d->arena, values, (size_t)d->session->layout_count * sizeof *d->wanted);
     d->set = tort_arena_array(&d->arena, nodes, sizeof *d->set);
     d->asking = tort_arena_array(&d->arena, nodes, sizeof *d->asking);
+    d->leading = tort_arena_array(&d->arena, nodes, sizeof *d->leading);
     d->stays = tort_arena_array(&d->arena, nodes, sizeof *d->stays);
-    return d->made && d->maker && d->wanted && d->set && d->asking && d->stays;
+    return d->made && d->maker && d->wanted && d->set && d->asking && d->leading && d->stays;
 }
 
 static tort_status layout_graph(decider *d) {

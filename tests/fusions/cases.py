@@ -172,13 +172,24 @@ def layer_norm(axes, square, opset=13):
 
 def layer_norm_cases():
     weights = {"scale": (6,), "bias": (6,), "eps": 1e-5, "two": 2.0}
-    for i, square in enumerate(("p=Pow(d,two)", "p=Mul(d,d)")):
-        yield Case("layer_norm", layer_norm("[-1]", square), {"x": (2, 3, 6)}, weights, "LayerNormalization", i)
+    for square in ("p=Pow(d,two)", "p=Mul(d,d)"):
+        yield Case("layer_norm", layer_norm("[-1]", square), {"x": (2, 3, 6)}, weights, "LayerNormalization")
     yield Case("layer_norm", layer_norm("[2]", "p=Pow(d,two)", 11), {"x": ("n", 3, 6)}, weights, "LayerNormalization", opset=11, symbols={"n": 2})
     yield Case("layer_norm", layer_norm("[-1]", "p=Pow(d,two)", 18), {"x": (2, 3, 6)}, {**weights, "axes": np.array([-1])},
                "LayerNormalization", opset=18)
     yield Case("layer_norm", layer_norm("[1,2]", "p=Pow(d,two)"), {"x": (2, 3, 6)}, {**weights, "scale": (3, 6), "bias": (3, 6)},
                "LayerNormalization")
+
+
+def rms_norm_cases():
+    weights = {"scale": (6,), "eps": 1e-5, "two": 2.0, "one": 1.0}
+    roots = ("r=Div(one,s) n=Mul(x,r)", "r=Reciprocal(s) n=Mul(r,x)", "n=Div(x,s)")
+    for i, square in enumerate(("p=Pow(x,two)", "p=Mul(x,x)")):
+        for k, root in enumerate(roots):
+            nodes = f"{square} v=ReduceMean<axes=[-1]>(p) e=Add(v,eps) s=Sqrt(e) {root} y=Mul(scale,n)"
+            yield Case("rms_norm", nodes, {"x": (2, 3, 6)}, weights, "RMSNormalization", 3 * i + k, chains=("cpu",))
+    nodes = "p=Pow(x,two) v=ReduceMean(p,axes) e=Add(v,eps) s=Sqrt(e) n=Div(x,s) y=Mul(n,scale)"
+    yield Case("rms_norm", nodes, {"x": ("n", 3, 6)}, {**weights, "axes": np.array([-1])}, "RMSNormalization", 2, 18, symbols={"n": 2}, chains=("cpu",))
 
 
 HEADS = {"q": (2, 3, 5, 4), "k": (2, 3, 4, 6), "v": (2, 3, 6, 7)}
@@ -449,6 +460,6 @@ def refused_cases():
 
 
 def all_cases():
-    for make in (norm_cases, bias_cases, residual_cases, activation_cases, bias_gelu_cases, gelu_cases, swish_cases, layer_norm_cases, attention_cases,
+    for make in (norm_cases, bias_cases, residual_cases, activation_cases, bias_gelu_cases, gelu_cases, swish_cases, layer_norm_cases, rms_norm_cases, attention_cases,
                  attention_around_cases, cast_cases, quantized_cases, quantized_kin_cases):
         yield from make()
