@@ -372,7 +372,7 @@ static tort_status run_dynamic_quantize(const tort_call *call) {
     }
 #define DEQUANTIZE(SINCE, UNTIL, FORMALS, TYPES, ATTRIBUTES)                                                           \
     {                                                                                                                  \
-        "", "DequantizeLinear", SINCE, UNTIL, FORMALS, TYPES, ATTRIBUTES, 0, 0, sizeof(tort_quantize),                 \
+        "", "DequantizeLinear", SINCE, UNTIL, FORMALS, TYPES, ATTRIBUTES, 0, TORT_OP_LATE, sizeof(tort_quantize),      \
             infer_dequantize, resolve_quantize, run_dequantize                                                         \
     }
 #define Q_FLOAT_SCALE "x:T1 y_scale:float y_zero_point?:T2", "y:T2"
@@ -411,7 +411,7 @@ const tort_op tort_ops_quantize[] = {
     {"com.microsoft", "QuantizeLinear", 1, 1, Q_SAME_SCALE, "T1=float16|float T2=int8|uint8|int16|uint16|int4|uint4",
      "axis:int", 0, 0, sizeof(tort_quantize), infer_quantize, resolve_quantize, run_quantize},
     {"com.microsoft", "DequantizeLinear", 1, 1, DQ_SCALE_OUT,
-     "T1=int8|uint8|int16|uint16|int32|int4|uint4 T2=float16|float", "axis:int", 0, 0, sizeof(tort_quantize),
+     "T1=int8|uint8|int16|uint16|int32|int4|uint4 T2=float16|float", "axis:int", 0, TORT_OP_LATE, sizeof(tort_quantize),
      infer_dequantize, resolve_quantize, run_dequantize},
     {0},
 };

@@ -157,6 +157,84 @@ static bool call_reference(folder *f, const tort_node *node, const tort_node_vie
     return done;
 }
 
+/* ---- nodes that are evaluated for whoever asks ------------------------------------------------------------------- */
+
+/* Weights that a quantizer packed are unpacked by a node before the one that reads them. That may be joined with it and
+ * read them as they are: then nobody asks, and nothing is unpacked. */
+#define LATE_BYTES ((size_t)64 << 10) /* less is evaluated at once */
+#define LATE_INPUTS 3
+
+/* In the session's arena. Input 0 is the constant that the other is derived of. */
+typedef struct late_node {
+    const tort_op *op;
+    const void *params;
+    const tort_env *env;
+    tort_tensor inputs[LATE_INPUTS], output;
+    int32_t input_count;
+} late_node;
+
+static void evaluate_late(const void *arg, const void *source, void *out) {
+    const late_node *late = arg;
+    tort_tensor inputs[LATE_INPUTS], output = late->output;
+    memcpy(inputs, late->inputs, sizeof inputs);
+    memcpy(&inputs[0].data, &source, sizeof source); /* drops const: kernels do not write inputs */
+    output.data = out;
+    const tort_call call = {.params = late->params,
+                            .inputs = inputs,
+                            .outputs = &output,
+                            .input_count = late->input_count,
+                            .output_count = 1,
+                            .env = late->env};
+    late->op->reference(&call);
+}
+
+static bool is_late(const folder *f, const tort_node *node, size_t *bytes) {
+    if (!(node->op->flags & TORT_OP_LATE) || node->output_count != 1 || node->outputs[0] < 0) return false;
+    if (node->input_count > LATE_INPUTS || !tort_tensor_bytes(&f->outputs[0], bytes) || *bytes < LATE_BYTES)
+        return false;
+    for (int32_t i = 1; i < node->input_count; i++) {
+        size_t small;
+        if (node->inputs[i] >= 0 && (!tort_tensor_bytes(&f->inputs[i], &small) || small > LATE_BYTES)) return false;
+    }
+    return true;
+}
+
+/* A copy of the contents of input i in the arena. */
+static bool copy_input(folder *f, const tort_node *node, int32_t i) {
+    const int32_t constant = f->lowered->constant_of[node->inputs[i]];
+    const void *data;
+    size_t bytes;
+    tort_tensor_bytes(&f->inputs[i], &bytes);
+    void *copy = tort_arena_array(&f->session->arena, bytes + 1, 1);
+    if (!copy || tort_constant_acquire(f->session, constant, &data, NULL)) return false;
+    memcpy(copy, data, bytes);
+    tort_constant_release(f->session, constant);
+    f->inputs[i].data = copy;
+    return true;
+}
+
+/* False: it is no such node, or there was no memory for it. */
+static bool fold_late(folder *f, int32_t index) {
+    const tort_node *node = &f->lowered->graph.nodes[index];
+    const tort_node_view view = tort_pass_view(&f->pass, index);
+    tort_arena *arena = &f->session->arena;
+    size_t bytes, params_bytes = 0, scratch_bytes = 0;
+    if (!is_late(f, node, &bytes) || tort_params_measure(&view, node, &params_bytes, NULL)) return false;
+    late_node *late = tort_arena_array(arena, 1, sizeof *late);
+    void *params = tort_arena_array(arena, params_bytes + 1, 1);
+    if (!late || !params || tort_resolve_node(&view, params, &scratch_bytes, NULL) || scratch_bytes) return false;
+    for (int32_t i = 1; i < node->input_count; i++)
+        if (node->inputs[i] >= 0 && !copy_input(f, node, i)) return false;
+    *late = (late_node){.op = node->op,
+                        .params = params,
+                        .env = &f->session->env,
+                        .output = f->outputs[0],
+                        .input_count = node->input_count};
+    memcpy(late->inputs, f->inputs, (size_t)node->input_count * sizeof *late->inputs);
+    f->budget -= bytes < f->budget ? bytes : f->budget;
+    return tort_lowered_derive(f->lowered, node->outputs[0], node->inputs[0], evaluate_late, late, bytes);
+}
+
 static bool evaluate(folder *f, int32_t index) {
     tort_session *session = f->session;
     const tort_node *node = &f->lowered->graph.nodes[index];
@@ -221,7 +299,7 @@ static bool fold_node(folder *f, int32_t index) {
     if (!node->op || !node->output_count) return false;
     if (fold_constant_node(f, node)) return true;
     if (shaped(f->lowered, node) && (fold_alias(f, node) || fold_shape_arithmetic(f, node))) return true;
-    return can_evaluate(f, node) && evaluate(f, index);
+    return can_evaluate(f, node) && (fold_late(f, index) || evaluate(f, index));
 }
 
 static bool has_output(const tort_node *node) {

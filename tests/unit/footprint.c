@@ -78,6 +78,27 @@ static tort_model *scaled_doubles(const tort_env *env, tort_error *error) {
     return scaled(env, TORT_DOUBLE, error);
 }
 
+/* What DequantizeLinear makes of bytes: `weights` of them, with one scale. */
+static int32_t unpacked(model_builder *b, const char *name, int64_t rows, int64_t columns) {
+    char names[3][32];
+    for (int i = 0; i < 3; i++) snprintf(names[i], sizeof names[i], "%s_%c", name, "wsn"[i]);
+    const int32_t w = typed_weight(b, names[0], TORT_INT8, 2, (const int64_t[]){rows, columns});
+    float step = 0.5f;
+    const int32_t s = build_weight(b, names[1], &(tort_tensor){.type = TORT_FLOAT, .data = &step});
+    return build_node(b, "DequantizeLinear", names[2], (const int32_t[]){w, s, -1});
+}
+
+/* Bytes that are unpacked for a kernel that packs them, and for one that reads them in each run. */
+static tort_model *quantized(const tort_env *env, tort_error *error) {
+    model_builder b = build_begin(env);
+    int32_t x = build_input(&b, "x", TORT_FLOAT, 2, (const int64_t[]){20, 300});
+    int32_t one = build_input(&b, "one", TORT_FLOAT, 1, (const int64_t[]){1});
+    int32_t w = unpacked(&b, "w", 300, 400), v = unpacked(&b, "v", 200, 300);
+    build_output(&b, build_node(&b, "MatMul", "product", (const int32_t[]){x, w, -1}));
+    build_output(&b, build_node(&b, "Add", "sum", (const int32_t[]){v, one, -1}));
+    return build_end(&b, error);
+}
+
 /* Nothing but graph. */
 static tort_model *chain(const tort_env *env, tort_error *error) {
     model_builder b = build_begin(env);
@@ -179,9 +200,39 @@ Test(footprint, a_plan_tells_what_a_run_holds) {
     check_total(products, "products on fake and cpu", "fake,cpu:threads=1");
     check_total(scaled_floats, "scaled floats", "cpu:threads=1");
     check_total(scaled_doubles, "scaled doubles", "cpu:threads=1");
+    check_total(quantized, "quantized", "cpu:threads=1");
+    check_total(quantized, "quantized on fake and cpu", "fake,cpu:threads=1");
     check_total(chain, "chain", "cpu:threads=1");
     check_total(chain, "chain on fake and cpu", "fake,cpu:threads=1");
     check_total(fan, "fan", "cpu:threads=1");
+}
+
+/* Floats between nodes that become one node of bytes: 4 MB of them that nobody asks for. */
+Test(footprint, weights_that_stay_packed_are_not_unpacked) {
+    tort_counting_env counting;
+    tort_counting_env_init(&counting);
+    tort_error error;
+    model_builder b = build_begin(&counting.env);
+    int32_t x = build_input(&b, "x", TORT_FLOAT, 2, (const int64_t[]){4, 1000}), w = unpacked(&b, "w", 1000, 1000);
+    float step = 0.5f;
+    uint8_t zero = 0;
+    const int32_t s = build_weight(&b, "s", &(tort_tensor){.type = TORT_FLOAT, .data = &step});
+    const int32_t z = build_weight(&b, "z", &(tort_tensor){.type = TORT_UINT8, .data = &zero});
+    x = build_node(&b, "QuantizeLinear", "xq", (const int32_t[]){x, s, z, -1});
+    x = build_node(&b, "DequantizeLinear", "xd", (const int32_t[]){x, s, z, -1});
+    x = build_node(&b, "MatMul", "product", (const int32_t[]){x, w, -1});
+    x = build_node(&b, "QuantizeLinear", "yq", (const int32_t[]){x, s, z, -1});
+    build_output(&b, build_node(&b, "DequantizeLinear", "yd", (const int32_t[]){x, s, z, -1}));
+    tort_model *model = build_end(&b, &error);
+    cr_assert_not_null(model, "%s", error.msg);
+    tort_session *session = NULL;
+    tort_session_options options = {.struct_size = sizeof options, .chain = "cpu:threads=1"};
+    const size_t before = counting.live_bytes;
+    counting.most_bytes = before;
+    cr_assert_eq(tort_session_create(&counting.env, model, &options, &session, &error), TORT_OK, "%s", error.msg);
+    cr_expect_lt(counting.most_bytes - before, 3 << 20);
+    tort_session_free(session);
+    tort_model_free(model);
 }
 
 /* ---- the bytes of a device --------------------------------------------------------------------------------------- */
