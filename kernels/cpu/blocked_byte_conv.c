@@ -44,22 +44,29 @@ static tort_status pack_size(const tort_target *target, const tort_node_view *no
     return TORT_OK;
 }
 
-/* The words of one filter, `lanes` words apart, those of `together` channels at one position behind each other; returns
- * the sum of its bytes. */
-static int32_t pack_filter(const shape *s, const int8_t *weights, int64_t together, int64_t lanes, uint8_t *packed) {
-    int32_t sum = 0;
+/* The words of one filter, `lanes` words apart, those of `together` channels at one position behind each other. */
+static void pack_filter(const shape *s, const int8_t *weights, int64_t together, int64_t lanes, uint8_t *packed) {
     for (int64_t block = 0; block < s->channels; block += together) {
         const int64_t channels = tort_least(together, s->channels - block);
         for (int64_t k = 0; k < s->positions; k++) {
             const int8_t *from = weights + block * s->positions + k;
             for (int64_t c = 0; c < channels; c += 4, packed += lanes * 4)
-                for (int64_t i = 0; i < tort_least(4, channels - c); i++) {
-                    const int8_t weight = from[(c + i) * s->positions];
-                    packed[i] = (uint8_t)weight;
-                    sum += weight;
-                }
+                for (int64_t i = 0; i < tort_least(4, channels - c); i++)
+                    packed[i] = (uint8_t)from[(c + i) * s->positions];
         }
     }
+}
+
+/* The same of a kernel of one position, whose words lie as they are stored. */
+static void pack_words(const shape *s, const int8_t *weights, int64_t lanes, uint8_t *packed) {
+    int64_t c = 0;
+    for (; c + 4 <= s->channels; c += 4, packed += lanes * 4) memcpy(packed, weights + c, 4);
+    memcpy(packed, weights + c, (size_t)(s->channels - c));
+}
+
+static int32_t sum_of(const int8_t *weights, int64_t count) {
+    int32_t sum = 0;
+    for (int64_t i = 0; i < count; i++) sum += weights[i];
     return sum;
 }
 
@@ -74,8 +81,13 @@ static tort_status prepare_weights(tort_prepare *prepare, int64_t together) {
     memset(packed, 0, (size_t)(s.words + 1) * (size_t)s.filters * 4);
     for (int64_t f = 0; f < p->filters; f++) {
         const int64_t first = f / s.tile * s.tile, lanes = tort_least(s.tile, s.filters - first);
-        sums[f] = pack_filter(&s, weights + f * s.channels * s.positions, together, lanes,
-                              packed + first * s.words * 4 + (f - first) * 4);
+        const int8_t *filter = weights + f * s.channels * s.positions;
+        uint8_t *to = packed + first * s.words * 4 + (f - first) * 4;
+        sums[f] = sum_of(filter, s.channels * s.positions);
+        if (s.positions == 1)
+            pack_words(&s, filter, lanes, to);
+        else
+            pack_filter(&s, filter, together, lanes, to);
     }
     return TORT_OK;
 }

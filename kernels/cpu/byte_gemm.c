@@ -24,6 +24,14 @@ tort_byte_sign tort_byte_sign_of(const tort_bytes *bytes, tort_type type, bool i
     return (tort_byte_sign){.flip = 128, .is_signed = wanted, .shift = wanted ? -128 : 128};
 }
 
+static int32_t product32(int32_t a, int32_t b) {
+    return (int32_t)((uint32_t)a * (uint32_t)b);
+}
+
+static int32_t sum32(int32_t a, int32_t b) {
+    return (int32_t)((uint32_t)a + (uint32_t)b);
+}
+
 static int64_t row_bytes(int64_t k) {
     return tort_round_up(k, TORT_BYTE_CHUNK);
 }
@@ -113,6 +121,29 @@ static void pack_panel(const tort_simd *simd, const tort_bytes *bytes, uint8_t *
         gather_panel(bytes, panel, b, first, columns, k);
 }
 
+/* The value of a byte as it is stored: it turns as its highest bit does, of unsigned bytes not at all. */
+static int32_t value_of(const tort_byte_sign *sign, uint8_t byte) {
+    const int32_t turned = sign->is_signed ? 128 : 0;
+    return (byte ^ sign->flip ^ turned) - turned;
+}
+
+/* Lines that begin one after another, in the order of memory. */
+static void sum_side_by_side(const tort_byte_matrix *b, int64_t lines, int64_t k, int32_t *restrict sums) {
+    const tort_byte_sign sign = b->sign;
+    for (int64_t j = 0; j < k; j++) {
+        const uint8_t *restrict from = b->data + j * b->k_stride;
+        for (int64_t c = 0; c < lines; c++) sums[c] = sum32(sums[c], value_of(&sign, from[c]));
+    }
+}
+
+static void sum_lines(const tort_byte_matrix *b, int64_t lines, int64_t k, int32_t *sums) {
+    const tort_byte_sign sign = b->sign;
+    for (int64_t c = 0; c < lines; c++) {
+        const uint8_t *from = b->data + c * b->line_stride;
+        for (int64_t j = 0; j < k; j++) sums[c] = sum32(sums[c], value_of(&sign, from[j * b->k_stride]));
+    }
+}
+
 void tort_pack_byte_columns(const tort_simd *simd, const tort_bytes *bytes, uint8_t *packed, const tort_byte_matrix *b,
                             int64_t lines, int64_t k) {
     const int64_t columns = bytes->tile_columns, padded = tort_round_up(lines, columns);
@@ -121,16 +152,10 @@ void tort_pack_byte_columns(const tort_simd *simd, const tort_bytes *bytes, uint
     for (int64_t first = 0; first < lines; first += columns)
         pack_panel(simd, bytes, packed + first * tort_round_up(k, 4), b, first,
                    (int32_t)tort_least(columns, lines - first), k);
-    for (int64_t c = 0; c < lines; c++) {
-        uint32_t sum = 0;
-        const uint8_t *from = b->data + c * b->line_stride;
-        for (int64_t j = 0; j < k; j++) {
-            const uint8_t byte = from[j * b->k_stride] ^ b->sign.flip;
-            const int32_t value = b->sign.is_signed ? (int8_t)byte : (int32_t)byte;
-            sum += (uint32_t)value;
-        }
-        sums[c] = (int32_t)sum;
-    }
+    if (b->line_stride == 1)
+        sum_side_by_side(b, lines, k, sums);
+    else
+        sum_lines(b, lines, k, sums);
 }
 
 /* ---- the buffer of a part ---------------------------------------------------------------------------------------- */
@@ -217,14 +242,6 @@ static bool needs_double(const tort_byte_gemm *g) {
 
 static int32_t usual_bias(int32_t bias) {
     return bias > MOST_BIAS ? MOST_BIAS : bias < -MOST_BIAS ? -MOST_BIAS : bias;
-}
-
-static int32_t product32(int32_t a, int32_t b) {
-    return (int32_t)((uint32_t)a * (uint32_t)b);
-}
-
-static int32_t sum32(int32_t a, int32_t b) {
-    return (int32_t)((uint32_t)a + (uint32_t)b);
 }
 
 /* Sums of a row less its zero point, times the columns' zero point, less what both have in common; and its bias. */
