@@ -26,8 +26,9 @@ typedef struct chain {
 /* Writes one or a few random nodes, or none where what was drawn does not fit. */
 void chain_add(chain *c);
 void chain_add_conv(chain *c);
-void chain_add_unary(chain *c); /* this one and the next fit always */
-void chain_add_relu(chain *c);  /* of the newest value */
+void chain_add_quantized(chain *c); /* a stretch in 8 bits, from the input on */
+void chain_add_unary(chain *c);     /* this one and the next fit always */
+void chain_add_relu(chain *c);      /* of the newest value */
 
 int64_t chain_elements(const chain_value *v);
 int64_t chain_channels(chain *c); /* a random number */

@@ -372,10 +372,27 @@ void chain_add(chain *c) {
         void (*add)(chain *c);
         int32_t weight;
     } table[] = {
-        {chain_add_conv, 34}, {chain_add_unary, 14},  {add_clip, 3},    {add_binary, 12}, {add_gate, 4},
-        {add_batch_norm, 5},  {add_instance_norm, 2}, {add_prelu, 2},   {add_concat, 7},  {add_split, 4},
-        {add_pool, 8},        {add_global_pool, 2},   {add_resize, 3},  {add_pad, 2},     {add_transpose, 3},
-        {add_softmax, 2},     {add_mean, 2},          {add_product, 3}, {add_flatten, 1}, {add_conv_transpose, 3},
+        {chain_add_conv, 34},
+        {chain_add_unary, 14},
+        {add_clip, 3},
+        {add_binary, 12},
+        {add_gate, 4},
+        {add_batch_norm, 5},
+        {add_instance_norm, 2},
+        {add_prelu, 2},
+        {add_concat, 7},
+        {add_split, 4},
+        {add_pool, 8},
+        {add_global_pool, 2},
+        {add_resize, 3},
+        {add_pad, 2},
+        {add_transpose, 3},
+        {add_softmax, 2},
+        {add_mean, 2},
+        {add_product, 3},
+        {add_flatten, 1},
+        {add_conv_transpose, 3},
+        {chain_add_quantized, 8},
     };
     if (c->value_count + 3 > CHAIN_VALUES) return;
     const int32_t count = sizeof table / sizeof *table;
