@@ -290,6 +290,8 @@ static const tort_kernel *const kernels[] = {
     tort_cpu_blocked_winograd,
     tort_cpu_blocked_conv,
     tort_cpu_conv,
+    tort_cpu_point_transpose,
+    tort_cpu_blocked_transpose,
     tort_cpu_conv_transpose,
     tort_cpu_blocked_byte_conv,
     tort_cpu_blocked_byte_window,

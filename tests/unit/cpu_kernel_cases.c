@@ -375,6 +375,8 @@ const kernel_case kernel_cases[] = {
     {"com.microsoft", "DynamicQuantizeLSTM", "quantized_lstm_packed", make_quantized_lstm, NULL},
     {"", "Conv", "conv_packed_gemm", make_dense_conv, NULL},
     {"", "Conv", "conv_depthwise", make_depthwise_conv, NULL},
+    {"", "ConvTranspose", "conv_transpose_point", make_point_transpose, NULL},
+    {"", "ConvTranspose", "conv_transpose_blocked", make_blocked_transpose, NULL},
     {"", "ConvTranspose", "conv_transpose_packed_gemm", make_conv_transpose, NULL},
     {"", "MaxPool", "max_pool_rows", make_max_pool, NULL},
     {"", "AveragePool", "average_pool_rows", make_average_pool, NULL},

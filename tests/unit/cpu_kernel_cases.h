@@ -78,6 +78,8 @@ void make_window(random_node *n, random_source *r, int32_t axes, const int64_t *
 void make_blocked_conv(random_node *n, random_source *r);
 void make_first_conv(random_node *n, random_source *r);
 void make_blocked_depthwise(random_node *n, random_source *r);
+void make_blocked_transpose(random_node *n, random_source *r);
+void make_point_transpose(random_node *n, random_source *r);
 void make_winograd(random_node *n, random_source *r);
 void make_blocked_max_pool(random_node *n, random_source *r);
 void make_blocked_average_pool(random_node *n, random_source *r);

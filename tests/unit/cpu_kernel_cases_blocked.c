@@ -47,6 +47,41 @@ void make_blocked_depthwise(random_node *n, random_source *r) {
     add_operands(n, r, (int32_t)draw(r, 1, 2), channels, channels, channels);
 }
 
+/* Of pictures that are no smaller than the windows, but for some whose places are mostly padding. */
+void make_blocked_transpose(random_node *n, random_source *r) {
+    const int32_t axes = (int32_t)draw(r, 1, 3);
+    const int64_t group = chance(r, 75) ? 1 : draw(r, 2, 3);
+    const int64_t channels = group > 1 ? PICK(r, 16, 32) : PICK(r, 16, 19, 24, 40);
+    const int64_t filters = group > 1 ? PICK(r, 16, 48) : PICK(r, 8, 13, 16, 40, 64, 70);
+    int64_t x[5] = {draw(r, 1, 2), group * channels}, w[5] = {group * channels, filters};
+    for (int32_t i = 0; i < axes; i++) {
+        w[i + 2] = chance(r, 30) ? 2 : draw(r, 1, axes == 3 ? 3 : 5);
+        x[i + 2] = axes == 3 ? draw(r, 3, 6) : axes == 1 ? draw(r, 4, 90) : draw(r, 3, 18);
+    }
+    const int64_t bias = group * filters;
+    add_tensor(n, r, axes + 2, x);
+    add_tensor(n, r, axes + 2, w);
+    if (chance(r, 60)) add_tensor(n, r, 1, &bias);
+    n->constant[1] = true;
+    n->opset = 11;
+    add_int(n, "group", group);
+    if (chance(r, 90)) make_window(n, r, axes, w + 2);
+}
+
+void make_point_transpose(random_node *n, random_source *r) {
+    const int32_t axes = (int32_t)draw(r, 1, 3);
+    int64_t x[5] = {PICK(r, 1, 2, 5, 17), PICK(r, 1, 7, 40, 400), 1, 1, 1};
+    int64_t w[5] = {x[1], PICK(r, 1, 2, 13, 50)};
+    for (int32_t i = 0; i < axes; i++) w[i + 2] = draw(r, 1, 4);
+    add_tensor(n, r, axes + 2, x);
+    add_tensor(n, r, axes + 2, w);
+    if (chance(r, 60)) add_tensor(n, r, 1, w + 1);
+    n->constant[1] = chance(r, 70);
+    n->opset = 11;
+    int64_t *strides = add_list(n, "strides", axes);
+    for (int32_t i = 0; i < axes; i++) strides[i] = draw(r, 1, 3);
+}
+
 void make_winograd(random_node *n, random_source *r) {
     const int64_t x[4] = {draw(r, 1, 2), PICK(r, 32, 35, 48), draw(r, 12, 27), draw(r, 13, 30)};
     const int64_t w[4] = {PICK(r, 32, 41, 64), x[1], 3, 3};
