@@ -12,6 +12,7 @@
 #define ROWS_BYTES (192 * 1024)    /* of rows at a time where they are packed on the way */
 #define COLUMNS_BYTES (320 * 1024) /* of columns likewise */
 #define MOST_DOTS 4                /* columns that are not worth a vector */
+#define FEW_ROWS 4                 /* what is added to their sums is not worth a list of its own for each panel */
 #define SLACK 256                  /* bytes behind a panel that packing may write */
 #define MOST_COLUMNS 32            /* of any tile */
 #define MOST_TILE (14 * MOST_COLUMNS)
@@ -160,10 +161,13 @@ void tort_pack_byte_columns(const tort_simd *simd, const tort_bytes *bytes, uint
 
 /* ---- the buffer of a part ---------------------------------------------------------------------------------------- */
 
-/* Lists of a panel of columns. */
+/* Lists of a panel of columns: those of the product, where they are as long as a panel, else copies, with zeros behind
+ * them. A product of a single row has as many lists as tiles, so that copies would cost as much as its tiles. */
 typedef struct column_lists {
-    int32_t sums[MOST_COLUMNS], add[MOST_COLUMNS], times[MOST_COLUMNS];
-    float factors[MOST_COLUMNS], floats[MOST_COLUMNS];
+    const int32_t *add, *times; /* NULL without */
+    const float *factors, *floats;
+    int32_t sums[MOST_COLUMNS], made[MOST_COLUMNS]; /* of columns that are packed on the way; what is added */
+    int32_t copies[3][MOST_COLUMNS];
 } column_lists;
 
 /* What the buffer is cut into, in this order. */
@@ -261,19 +265,35 @@ static void fill_rows(work *w, const int32_t *sums) {
     }
 }
 
+/* From column n on. */
+static const void *list_of(const work *w, const void *list, int64_t n, int32_t columns, int32_t *copy) {
+    const int32_t *from = list;
+    if (!list || columns == w->g->bytes->tile_columns) return list ? from + n : NULL;
+    memset(copy, 0, MOST_COLUMNS * sizeof *copy);
+    memcpy(copy, from + n, (size_t)columns * sizeof *copy);
+    return copy;
+}
+
+/* sums: of the columns from n on. */
 static void fill_columns(const work *w, column_lists *lists, int64_t n, int32_t columns, const int32_t *sums) {
+    static const int32_t nothing[MOST_COLUMNS];
+    static const float ones[MOST_COLUMNS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+                                             1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     const tort_byte_gemm *g = w->g;
-    memset(lists->add, 0, sizeof *lists - offsetof(column_lists, add));
-    for (int32_t j = 0; j < columns; j++) {
-        if (!g->row_zeros.each && sums) lists->add[j] = product32(-g->row_zeros.one, sums[j]);
-        if (g->column_bias) lists->add[j] = sum32(lists->add[j], g->column_bias[n + j]);
-        if (g->column_zeros.each)
-            lists->times[j] = g->column_zeros.each[n + j];
-        else if (g->row_zeros.each)
-            lists->times[j] = sums[j];
-        lists->factors[j] = g->column_factors ? g->column_factors[n + j] : 1;
-        if (g->column_floats) lists->floats[j] = g->column_floats[n + j];
+    const bool by_rows = w->times && !g->column_zeros.each;
+    const uint32_t times = sums && !by_rows ? 0u - (uint32_t)g->row_zeros.one : 0;
+    int32_t *restrict made = lists->made;
+    lists->add = nothing;
+    if (times || g->column_bias) {
+        memset(made, 0, sizeof lists->made);
+        for (int32_t j = 0; times && j < columns; j++) made[j] = (int32_t)(times * (uint32_t)sums[j]);
+        for (int32_t j = 0; g->column_bias && j < columns; j++) made[j] = sum32(made[j], g->column_bias[n + j]);
+        lists->add = made;
     }
+    lists->times = by_rows ? list_of(w, sums, 0, columns, lists->copies[0])
+                           : list_of(w, g->column_zeros.each, n, columns, lists->copies[0]);
+    lists->factors = g->column_factors ? list_of(w, g->column_factors, n, columns, lists->copies[1]) : ones;
+    lists->floats = list_of(w, g->column_floats, n, columns, lists->copies[2]);
 }
 
 /* ---- tiles ------------------------------------------------------------------------------------------------------- */
@@ -348,7 +368,7 @@ static void multiply_tile(const work *w, const uint8_t *rows, const uint8_t *col
                                      .column_times = w->times ? lists->times : NULL,
                                      .row_factors = w->row_factors + i,
                                      .column_factors = lists->factors,
-                                     .column_bias = g->column_floats ? lists->floats : NULL,
+                                     .column_bias = lists->floats,
                                      .rows = tile.row_count,
                                      .columns = column_count,
                                      .result = g->result,
@@ -432,7 +452,7 @@ static void open_work(const tort_byte_gemm *g, uint8_t *buffer, work *w) {
     *w = (work){.g = g, .slow = needs_double(g)};
     divide(g->bytes, g->m, g->k, rows_packed, columns_packed, &w->parts);
     const int64_t list = w->parts.rows_at_once * (int64_t)sizeof(int32_t);
-    w->times = g->row_zeros.each || g->column_zeros.each;
+    w->times = g->row_zeros.each || g->column_zeros.each || (g->m <= FEW_ROWS && g->row_zeros.one != 0);
     w->by_column = g->result == TORT_BYTES_TO_FLOAT || g->column_factors || g->column_bias ||
                    (!g->row_zeros.each && g->row_zeros.one != 0);
     w->rows = take(&buffer, w->parts.rows);

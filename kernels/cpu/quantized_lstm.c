@@ -96,8 +96,10 @@ typedef struct lstm_job {
     int64_t direction, rows, columns; /* rows of X: steps times sequences; columns: 4 * hidden */
     uint8_t *x, *state, *buffers;     /* X and the states as bytes */
     float *gates, *products;          /* [rows][columns], of X and biases; [batch][columns], of the states */
-    float *h, *c, *biases, *factors;
-    int32_t *zeros; /* of the columns */
+    float *h, *c, *biases;
+    float *row_scales; /* [rows]: of X, or of the states */
+    float *scales;     /* of the columns of the weights at hand, ... */
+    int32_t *zeros;    /* ... where they have some of their own */
     float x_scale;
     uint8_t x_zero;
 } lstm_job;
@@ -110,8 +112,8 @@ static bool reserve(const tort_target *target, const tort_rnn_params *p, size_t 
            !__builtin_mul_overflow(p->batch, columns, &products) && tort_cpu_reserve(scratch, (size_t)x) &&
            tort_cpu_reserve_floats(scratch, products) /* of bytes and floats of states */ &&
            tort_cpu_reserve_floats(scratch, gates) && tort_cpu_reserve_floats(scratch, products) &&
+           tort_cpu_reserve_floats(scratch, columns) && tort_cpu_reserve_floats(scratch, rows) &&
            tort_cpu_reserve_floats(scratch, columns) && tort_cpu_reserve_floats(scratch, columns) &&
-           tort_cpu_reserve_floats(scratch, columns) &&
            tort_byte_product_reserve(target, rows, p->input, true, scratch) &&
            tort_byte_product_reserve(target, p->batch, p->hidden, true, scratch);
 }
@@ -132,7 +134,8 @@ static void take_scratch(lstm_job *job, char *scratch) {
     job->gates = tort_cpu_take(&scratch, (size_t)(job->rows * job->columns) * sizeof(float));
     job->products = tort_cpu_take(&scratch, (size_t)(p->batch * job->columns) * sizeof(float));
     job->biases = tort_cpu_take(&scratch, (size_t)job->columns * sizeof(float));
-    job->factors = tort_cpu_take(&scratch, (size_t)job->columns * sizeof(float));
+    job->row_scales = tort_cpu_take(&scratch, (size_t)job->rows * sizeof(float));
+    job->scales = tort_cpu_take(&scratch, (size_t)job->columns * sizeof(float));
     job->zeros = tort_cpu_take(&scratch, (size_t)job->columns * sizeof(int32_t));
     job->buffers = (uint8_t *)scratch;
 }
@@ -150,44 +153,59 @@ static tort_tensor of_direction(const lstm_job *job, int32_t input) {
     return part;
 }
 
-/* y (m, columns) = (a - a_zero) * a_scale times (weights - zeros) * scales, + biases. */
-static void multiply(const lstm_job *job, const uint8_t *a, float a_scale, uint8_t a_zero, int64_t m, int64_t k,
-                     const uint8_t *packed, int32_t weights, int32_t scales, const float *biases, float *y) {
+/* W or R of a direction, as every product with it takes them. */
+typedef struct weights {
+    tort_packed_bytes packed;
+    tort_byte_zeros zeros;
+    int64_t k;
+} weights;
+
+/* Overwrites the lists of the weights that were opened before. */
+static weights open_weights(const lstm_job *job, const uint8_t *packed, int64_t k, int32_t input, int32_t scales) {
     const tort_cpu_device *device = job->call->device;
     const tort_tensor scale = of_direction(job, scales), zero = of_direction(job, scales + 1);
-    const tort_byte_sign sign = tort_byte_sign_of(device->bytes, job->call->inputs[weights].type, true);
-    tort_byte_gemm gemm = {
-        .simd = device->simd,
-        .bytes = device->bytes,
-        .m = m,
-        .n = job->columns,
-        .k = k,
-        .products = k,
-        .unsigned_rows = true,
-        .a = {.data = a, .line_stride = k, .k_stride = 1, .sign = tort_byte_sign_of(device->bytes, TORT_UINT8, false)},
-        .packed_columns = tort_packed_byte_columns(device->bytes, packed, job->columns, k),
-        .column_zeros = tort_byte_zeros_of(&zero, &sign, job->columns, job->zeros),
-        .column_factors = job->factors,
-        .column_floats = biases,
-        .result = TORT_BYTES_TO_FLOAT,
-        .y_type = TORT_FLOAT,
-        .y = y,
-        .y_stride = job->columns};
-    gemm.row_zeros.one = a_zero + gemm.a.sign.shift;
-    for (int64_t j = 0; j < job->columns; j++)
-        job->factors[j] = a_scale * ((const float *)scale.data)[scale.rank ? j : 0];
+    const tort_byte_sign sign = tort_byte_sign_of(device->bytes, job->call->inputs[input].type, true);
+    const float *from = scale.data;
+    for (int64_t j = 0; j < job->columns; j++) job->scales[j] = from[scale.rank ? j : 0];
+    return (weights){.packed = tort_packed_byte_columns(device->bytes, packed, job->columns, k),
+                     .zeros = tort_byte_zeros_of(&zero, &sign, job->columns, job->zeros),
+                     .k = k};
+}
+
+/* y (m, columns) = (a - a_zero) * a_scale times (weights - zeros) * scales, + what is added to every row. */
+static void multiply(const lstm_job *job, const weights *w, const uint8_t *a, float a_scale, uint8_t a_zero, int64_t m,
+                     const float *added, float *y) {
+    const tort_cpu_device *device = job->call->device;
+    const tort_byte_sign sign = tort_byte_sign_of(device->bytes, TORT_UINT8, false);
+    const tort_byte_gemm gemm = {.simd = device->simd,
+                                 .bytes = device->bytes,
+                                 .m = m,
+                                 .n = job->columns,
+                                 .k = w->k,
+                                 .products = w->k,
+                                 .unsigned_rows = true,
+                                 .a = {.data = a, .line_stride = w->k, .k_stride = 1, .sign = sign},
+                                 .packed_columns = w->packed,
+                                 .row_zeros = {.one = a_zero + sign.shift},
+                                 .column_zeros = w->zeros,
+                                 .row_factors = job->row_scales,
+                                 .column_factors = job->scales,
+                                 .column_floats = added,
+                                 .result = TORT_BYTES_TO_FLOAT,
+                                 .y_type = TORT_FLOAT,
+                                 .y = y,
+                                 .y_stride = job->columns};
+    for (int64_t i = 0; i < m; i++) job->row_scales[i] = a_scale;
     tort_byte_product_run(job->call, &gemm, NULL, job->buffers);
 }
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
 /* Gates are in the order input, output, forget, cell. */
-static void step_sequence(const lstm_job *job, float *restrict gates, const float *restrict products, float *restrict c,
-                          float *restrict h) {
+static void step_sequence(const lstm_job *job, float *restrict gates, float *restrict c, float *restrict h) {
     const tort_simd *simd = ((const tort_cpu_device *)job->call->device)->simd;
     const int64_t hidden = job->params->hidden;
     const float *out = gates + hidden, *forget = out + hidden, *cell = forget + hidden;
-    for (int64_t i = 0; i < 4 * hidden; i++) gates[i] += products[i];
     simd->maps[TORT_ACTIVATION_SIGMOID](0, 0, gates, gates, 3 * hidden);
     simd->maps[TORT_ACTIVATION_TANH](0, 0, cell, gates + 3 * hidden, hidden);
     for (int64_t i = 0; i < hidden; i++) c[i] = forget[i] * c[i] + gates[i] * cell[i];
@@ -195,18 +213,23 @@ static void step_sequence(const lstm_job *job, float *restrict gates, const floa
     for (int64_t i = 0; i < hidden; i++) h[i] *= out[i];
 }
 
-static void take_step(const lstm_job *job, const uint8_t *packed_r, int64_t t) {
+/* The products of the states are added to the gates: those of a single sequence in the same go. */
+static void take_step(const lstm_job *job, const weights *r, int64_t t) {
     const tort_rnn_params *p = job->params;
     const int64_t states = p->batch * p->hidden;
     const tort_tensor *y = tort_call_output(job->call, Y);
     const tort_tensor before = {.type = TORT_FLOAT, .rank = 1, .dims = {states}, .data = job->h};
-    float scale;
+    float scale, *restrict gates = job->gates + t * p->batch * job->columns;
     uint8_t zero;
     tort_cpu_quantize_dynamically(job->call, &before, job->state, &scale, &zero);
-    multiply(job, job->state, scale, zero, p->batch, p->hidden, packed_r, R, R_SCALE, NULL, job->products);
+    if (p->batch == 1) {
+        multiply(job, r, job->state, scale, zero, 1, gates, gates);
+    } else {
+        multiply(job, r, job->state, scale, zero, p->batch, NULL, job->products);
+        for (int64_t i = 0; i < p->batch * job->columns; i++) gates[i] += job->products[i];
+    }
     for (int64_t b = 0; b < p->batch; b++)
-        step_sequence(job, job->gates + (t * p->batch + b) * job->columns, job->products + b * job->columns,
-                      job->c + b * p->hidden, job->h + b * p->hidden);
+        step_sequence(job, gates + b * job->columns, job->c + b * p->hidden, job->h + b * p->hidden);
     if (y)
         memcpy((float *)y->data + (t * p->directions + job->direction) * states, job->h,
                (size_t)states * sizeof(float));
@@ -239,9 +262,10 @@ static void walk_direction(const lstm_job *job, const uint8_t *packed_w, const u
     begin_states(job, INITIAL_H, job->h);
     begin_states(job, INITIAL_C, job->c);
     add_biases(job);
-    multiply(job, job->x, job->x_scale, job->x_zero, job->rows, p->input, packed_w, W, W_SCALE, job->biases,
-             job->gates);
-    for (int64_t step = 0; step < p->length; step++) take_step(job, packed_r, backwards ? p->length - 1 - step : step);
+    const weights w = open_weights(job, packed_w, p->input, W, W_SCALE);
+    multiply(job, &w, job->x, job->x_scale, job->x_zero, job->rows, job->biases, job->gates);
+    const weights r = open_weights(job, packed_r, p->hidden, R, R_SCALE);
+    for (int64_t step = 0; step < p->length; step++) take_step(job, &r, backwards ? p->length - 1 - step : step);
     end_states(job, Y_H, job->h);
     end_states(job, Y_C, job->c);
 }
