@@ -114,8 +114,8 @@ static void multiply_panel(const tort_attend *a, int64_t rows, tort_tile *tile, 
     }
 }
 
-static tort_tile unbounded(int64_t k, int64_t c_stride) {
-    tort_tile tile = {.k = k, .c_stride = c_stride};
+static tort_tile unbounded(const tort_attend *a, int64_t k, int64_t c_stride) {
+    tort_tile tile = {.a_step = a->simd->tile_rows, .k = k, .c_stride = c_stride};
     tort_simd_bounds(NULL, &tile.bounds);
     return tile;
 }
@@ -128,7 +128,7 @@ void tort_attend_scores(const tort_attend *a, const tort_attend_matrix *queries,
                               a->keys.data + first * a->keys.row, a->keys.row, scale);
         return;
     }
-    tort_tile tile = unbounded(a->key_size, stride);
+    tort_tile tile = unbounded(a, a->key_size, stride);
     tile.columns = a->simd->tile_columns;
     pack_left(a, queries, rows, a->key_size, scale);
     for (int64_t j = first; j < last; j += tile.columns) {
@@ -148,7 +148,7 @@ void tort_attend_sum(const tort_attend *a, const float *weights, int64_t stride,
     }
     for (int64_t k = first; k == first || k < last; k += DEPTH) {
         const tort_attend_matrix part = {.data = weights + (k - first), .row = stride, .column = 1};
-        tort_tile tile = unbounded(tort_least(DEPTH, last - k), y_stride);
+        tort_tile tile = unbounded(a, tort_least(DEPTH, last - k), y_stride);
         pack_left(a, &part, rows, tile.k, 1);
         for (int64_t j = 0; j < a->value_size; j += lanes) {
             tile.b = a->packed_values + j * a->count + k * lanes;

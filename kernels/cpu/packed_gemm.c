@@ -93,9 +93,10 @@ size_t tort_packed_gemm_buffer(const tort_simd *simd, bool a_packed, bool b_pack
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
-/* Where the panels of a block of k lie: `a` and `b` point to the panels of row m_first and column n_first. */
+/* Where the panels of a block of k lie: `a` and `b` point to the panels of row m_first and column n_first. a_step: from
+ * an element to the next of a panel of a single row. */
 typedef struct block {
-    int64_t k_first, depth, m_first, m_last, n_first, n_last;
+    int64_t k_first, depth, m_first, m_last, n_first, n_last, a_step;
     const float *a, *b;
 } block;
 
@@ -125,13 +126,32 @@ static void multiply_columns(const tort_packed_gemm *g, const block *at, tort_ti
 static void multiply(const tort_packed_gemm *g, const block *at) {
     const tort_epilogue *epilogue = at->k_first + at->depth == g->k ? g->epilogue : NULL;
     const int64_t step = (int64_t)COLUMNS_BUFFER * g->simd->tile_columns;
-    tort_tile tile = {.k = at->depth, .c_stride = g->c_stride};
+    tort_tile tile = {.a_step = at->a_step, .k = at->depth, .c_stride = g->c_stride};
     const bool complete = tort_simd_bounds(epilogue, &tile.bounds);
     for (int64_t n = at->n_first; n < at->n_last; n += step) {
         const int64_t n_last = tort_least(at->n_last, n + step);
         multiply_columns(g, at, &tile, n, n_last);
         for (int64_t m = at->m_first; !complete && m < at->m_last; m++)
             g->simd->finish(epilogue, NULL, g->c + m * g->c_stride + n, n_last - n);
+    }
+}
+
+/* A row alone stays as it is, or has its elements together: in a panel they would take a line of the cache each, beside
+ * all of B. */
+static void pack_rows(const tort_packed_gemm *g, block *at, float *a_buffer) {
+    const int32_t lanes = g->simd->tile_rows;
+    const float *a = g->a + at->k_first * g->a_k_stride;
+    at->a_step = 1;
+    at->a = a_buffer;
+    if (at->m_last - at->m_first == 1 && g->scale == 1) {
+        at->a = a + at->m_first * g->a_row_stride;
+        at->a_step = g->a_k_stride;
+        return;
+    }
+    for (int64_t m = at->m_first; m < at->m_last; m += lanes) {
+        const int32_t rows = (int32_t)tort_least(lanes, at->m_last - m);
+        g->simd->pack_lanes(a_buffer + (m - at->m_first) * at->depth, rows == 1 ? 1 : lanes, a + m * g->a_row_stride,
+                            g->a_row_stride, g->a_k_stride, rows, at->depth, g->scale);
     }
 }
 
@@ -142,12 +162,9 @@ static void multiply_rows(const tort_packed_gemm *g, block *at, int64_t m_first,
         at->m_last = tort_least(m_last, at->m_first + step);
         if (g->packed_a) {
             at->a = g->packed_a + tort_round_up(g->m, lanes) * at->k_first + at->m_first * at->depth;
+            at->a_step = lanes;
         } else {
-            for (int64_t m = at->m_first; m < at->m_last; m += lanes)
-                g->simd->pack_lanes(a_buffer + (m - at->m_first) * at->depth, (int32_t)lanes,
-                                    g->a + m * g->a_row_stride + at->k_first * g->a_k_stride, g->a_row_stride,
-                                    g->a_k_stride, (int32_t)tort_least(lanes, at->m_last - m), at->depth, g->scale);
-            at->a = a_buffer;
+            pack_rows(g, at, a_buffer);
         }
         multiply(g, at);
     }

@@ -29,6 +29,7 @@ typedef struct tort_bounds {
 typedef struct tort_tile {
     const float *a, *b;
     float *c;
+    int64_t a_step;      /* elements between those of a single row of A; of more rows they are tile_rows */
     int64_t k, c_stride; /* elements between rows of C */
     int32_t rows, columns;
     const float *row_bias;    /* one a row, or NULL */

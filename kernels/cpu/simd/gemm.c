@@ -62,9 +62,9 @@ INLINE void one_row(const tort_tile *t, int vectors) {
     const float *a = t->a, *b = t->b;
     int64_t k = 0;
     for (; k + 4 <= t->k; k += 4)
-        for (int s = 0; s < 4; s++, a += TILE_ROWS, b += TILE_COLUMNS)
+        for (int s = 0; s < 4; s++, a += t->a_step, b += TILE_COLUMNS)
             for (int v = 0; v < vectors; v++) acc[s][v] += broadcast(a[0]) * load(b + v * WIDTH);
-    for (; k < t->k; k++, a += TILE_ROWS, b += TILE_COLUMNS)
+    for (; k < t->k; k++, a += t->a_step, b += TILE_COLUMNS)
         for (int v = 0; v < vectors; v++) acc[0][v] += broadcast(a[0]) * load(b + v * WIDTH);
     for (int v = 0; v < vectors; v++) acc[0][v] = (acc[0][v] + acc[1][v]) + (acc[2][v] + acc[3][v]);
     store_tile(t, 1, vectors, acc);
