@@ -20,29 +20,19 @@
 
 /* ---- phases ------------------------------------------------------------------------------------------------------ */
 
-/* The first kernel position of an axis, from k on, in the phases of this residue; the kernel's size: none. */
-static int64_t next_tap(const tort_blocked_shape *s, int axis, int64_t residue, int64_t k) {
-    while (k < s->kernel[axis] && k * s->dilations[axis] % s->strides[axis] != residue) k++;
-    return k;
-}
-
-static int64_t taps_along(const tort_blocked_shape *s, int axis, int64_t residue) {
-    int64_t count = 0;
-    for (int64_t k = next_tap(s, axis, residue, 0); k < s->kernel[axis]; k = next_tap(s, axis, residue, k + 1)) count++;
-    return count;
-}
-
-/* What a phase is along each axis: the residue of its taps, its first output, and how many places it has. */
+/* What a phase is along each axis: its first output and how many places it has; its first tap, the way from a tap to
+ * the next, and how many taps it has. */
 typedef struct phase {
-    int64_t residue[3], first[3], places[3];
-    int64_t taps;
+    int64_t first[3], places[3];
+    int64_t first_tap[3], tap_step[3], tap_count[3];
+    int64_t taps; /* of all axes */
 } phase;
 
 static int64_t phases_of(const tort_blocked_shape *s) {
     return s->strides[0] * s->strides[1] * s->strides[2];
 }
 
-/* The first output of phases of this residue: what comes from kernel position k goes to k * dilation - begin. */
+/* The first output that taps of this residue add to: element i comes to i * stride + position * dilation - begin. */
 static int64_t first_output(const tort_blocked_shape *s, int axis, int64_t residue) {
     const int64_t stride = s->strides[axis], shift = (residue - s->begin[axis]) % stride;
     return shift < 0 ? shift + stride : shift;
@@ -52,15 +42,31 @@ static int64_t places_along(const tort_blocked_shape *s, int axis, int64_t first
     return first < s->output[axis] ? (s->output[axis] - first + s->strides[axis] - 1) / s->strides[axis] : 0;
 }
 
+/* Phases are numbered by what position * dilation is modulo the strides, which no size of the input changes. */
 static phase phase_at(const tort_blocked_shape *s, int64_t number) {
     phase made = {.taps = 1};
-    for (int i = 2; i >= 0; i--, number /= s->strides[i + 1]) {
-        made.residue[i] = number % s->strides[i];
-        made.first[i] = first_output(s, i, made.residue[i]);
+    for (int i = 2; i >= 0; i--) {
+        const int64_t stride = s->strides[i], residue = number % stride;
+        int64_t k = 0, step = 1;
+        while (k < s->kernel[i] && k * s->dilations[i] % stride != residue) k++;
+        while (step * s->dilations[i] % stride != 0) step++;
+        made.first[i] = first_output(s, i, residue);
         made.places[i] = places_along(s, i, made.first[i]);
-        made.taps *= taps_along(s, i, made.residue[i]);
+        made.first_tap[i] = k;
+        made.tap_step[i] = step;
+        made.tap_count[i] = (s->kernel[i] - k + step - 1) / step;
+        made.taps *= made.tap_count[i];
+        number /= stride;
     }
     return made;
+}
+
+/* The kernel position of a tap along each axis. */
+static void tap_at(const phase *of, int64_t number, int64_t *position) {
+    for (int i = 2; i >= 0; i--) {
+        position[i] = of->first_tap[i] + number % of->tap_count[i] * of->tap_step[i];
+        number /= of->tap_count[i];
+    }
 }
 
 /* The input element that place 0 sees through a tap; below 0: before the input. */
@@ -86,14 +92,14 @@ static int64_t tile_filters(const tort_simd *simd, const tort_conv_params *p) {
 }
 
 /* A block of channels in one phase, for `lanes` filters of which `count` are there: [tap][channel][filter]. */
-static float *pack_block(const tort_simd *simd, const tort_blocked_shape *s, const phase *at, const float *weights,
+static float *pack_block(const tort_simd *simd, const tort_blocked_shape *s, const phase *of, const float *weights,
                          int64_t channel_stride, int64_t channels, int64_t lanes, int64_t count, float *packed) {
-    for (int64_t d = next_tap(s, 0, at->residue[0], 0); d < s->kernel[0]; d = next_tap(s, 0, at->residue[0], d + 1))
-        for (int64_t h = next_tap(s, 1, at->residue[1], 0); h < s->kernel[1]; h = next_tap(s, 1, at->residue[1], h + 1))
-            for (int64_t w = next_tap(s, 2, at->residue[2], 0); w < s->kernel[2];
-                 w = next_tap(s, 2, at->residue[2], w + 1), packed += channels * lanes)
-                simd->pack_lanes(packed, (int32_t)lanes, weights + (d * s->kernel[1] + h) * s->kernel[2] + w,
-                                 s->positions, channel_stride, (int32_t)count, channels, 1);
+    for (int64_t tap = 0; tap < of->taps; tap++, packed += channels * lanes) {
+        int64_t k[3];
+        tap_at(of, tap, k);
+        simd->pack_lanes(packed, (int32_t)lanes, weights + (k[0] * s->kernel[1] + k[1]) * s->kernel[2] + k[2],
+                         s->positions, channel_stride, (int32_t)count, channels, 1);
+    }
     return packed;
 }
 
@@ -107,9 +113,9 @@ static void pack_weights(const tort_simd *simd, const tort_conv_params *p, const
         for (int64_t f = 0; f < filters; f += step) {
             const int64_t lanes = tort_least(step, whole_filters(p) - f), count = tort_least(lanes, filters - f);
             for (int64_t number = 0; number < phases; number++) {
-                const phase at = phase_at(&s, number);
+                const phase of = phase_at(&s, number);
                 for (int64_t c = 0; c < channels; c += TORT_LANES)
-                    packed = pack_block(simd, &s, &at, weights + c * channel_stride + f * s.positions, channel_stride,
+                    packed = pack_block(simd, &s, &of, weights + c * channel_stride + f * s.positions, channel_stride,
                                         tort_least(TORT_LANES, channels - c), lanes, count, packed);
             }
         }
@@ -270,20 +276,18 @@ static tort_status size(const tort_target *target, const tort_node_view *node, s
 }
 
 /* Of all taps of a phase: [plane][tap]. */
-static tort_span *fill_spans(const transpose_job *job, const phase *at, tort_span *span) {
+static tort_span *fill_spans(const transpose_job *job, const phase *of, tort_span *span) {
     const tort_blocked_shape *s = &job->shape;
-    const int64_t top[3] = {job->padded ? job->low[0] : 0, job->padded ? job->low[1] : 0, -job->lead};
-    for (int64_t plane = 0; plane < job->planes; plane++)
-        for (int64_t d = next_tap(s, 0, at->residue[0], 0); d < s->kernel[0]; d = next_tap(s, 0, at->residue[0], d + 1))
-            for (int64_t h = next_tap(s, 1, at->residue[1], 0); h < s->kernel[1];
-                 h = next_tap(s, 1, at->residue[1], h + 1))
-                for (int64_t w = next_tap(s, 2, at->residue[2], 0); w < s->kernel[2];
-                     w = next_tap(s, 2, at->residue[2], w + 1)) {
-                    const int64_t row = seen_through(s, 1, h) - top[1], column = seen_through(s, 2, w) - top[2];
-                    *span++ = (tort_span){.offset = plane * job->plane + (seen_through(s, 0, d) - top[0]) * job->slice +
-                                                    (row * job->row_pixels + column) * TORT_LANES,
-                                          .count = tort_least(TORT_LANES, job->params->channels - plane * TORT_LANES)};
-                }
+    const int64_t first_slice = job->padded ? job->low[0] : 0, first_row = job->padded ? job->low[1] : 0;
+    for (int64_t i = 0; i < job->planes * of->taps; i++) {
+        const int64_t plane = i / of->taps;
+        int64_t k[3];
+        tap_at(of, i % of->taps, k);
+        const int64_t slice = seen_through(s, 0, k[0]) - first_slice, row = seen_through(s, 1, k[1]) - first_row;
+        const int64_t pixel = row * job->row_pixels + seen_through(s, 2, k[2]) + job->lead;
+        *span++ = (tort_span){.offset = plane * job->plane + slice * job->slice + pixel * TORT_LANES,
+                              .count = tort_least(TORT_LANES, job->params->channels - plane * TORT_LANES)};
+    }
     return span;
 }
 
@@ -426,8 +430,8 @@ static tort_status run(const tort_call *call) {
     tort_span *spans = tort_cpu_take(&scratch, (size_t)(job.planes * job.shape.positions) * sizeof *spans);
     job.spans = spans;
     for (int64_t i = 0; i < phases_of(&job.shape); i++) {
-        const phase at = phase_at(&job.shape, i);
-        spans = fill_spans(&job, &at, spans);
+        const phase of = phase_at(&job.shape, i);
+        spans = fill_spans(&job, &of, spans);
     }
     job.buffers = (float *)scratch;
     job.split = tort_cpu_split_of(p->batch * job.grid[0] * job.grid[1], p->group * job.group_tiles, 0, device->threads);

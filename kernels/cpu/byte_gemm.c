@@ -282,12 +282,12 @@ static void fill_columns(const work *w, column_lists *lists, int64_t n, int32_t 
     const tort_byte_gemm *g = w->g;
     const bool by_rows = w->times && !g->column_zeros.each;
     const uint32_t times = sums && !by_rows ? 0u - (uint32_t)g->row_zeros.one : 0;
+    const int32_t *bias = g->column_bias ? g->column_bias + n : nothing, *sum = times ? sums : nothing;
     int32_t *restrict made = lists->made;
     lists->add = nothing;
     if (times || g->column_bias) {
         memset(made, 0, sizeof lists->made);
-        for (int32_t j = 0; times && j < columns; j++) made[j] = (int32_t)(times * (uint32_t)sums[j]);
-        for (int32_t j = 0; g->column_bias && j < columns; j++) made[j] = sum32(made[j], g->column_bias[n + j]);
+        for (int32_t j = 0; j < columns; j++) made[j] = (int32_t)(times * (uint32_t)sum[j] + (uint32_t)bias[j]);
         lists->add = made;
     }
     lists->times = by_rows ? list_of(w, sums, 0, columns, lists->copies[0])
