@@ -91,32 +91,35 @@ static int64_t tile_filters(const tort_simd *simd, const tort_conv_params *p) {
     return tort_least(whole_filters(p), TORT_LANES * simd->blocked_blocks);
 }
 
-/* A block of channels in one phase, for `lanes` filters of which `count` are there: [tap][channel][filter]. */
-static float *pack_block(const tort_simd *simd, const tort_blocked_shape *s, const phase *of, const float *weights,
-                         int64_t channel_stride, int64_t channels, int64_t lanes, int64_t count, float *packed) {
-    for (int64_t tap = 0; tap < of->taps; tap++, packed += channels * lanes) {
-        int64_t k[3];
-        tap_at(of, tap, k);
-        simd->pack_lanes(packed, (int32_t)lanes, weights + (k[0] * s->kernel[1] + k[1]) * s->kernel[2] + k[2],
-                         s->positions, channel_stride, (int32_t)count, channels, 1);
+/* One phase of a tile of `lanes` filters, of which `count` are there: [block of channels][tap][channel][filter]. It is
+ * made channel by channel, for in W they are far apart, and the filters of each lie together. */
+static void pack_phase(const tort_blocked_shape *s, const phase *of, const float *weights, int64_t channel_stride,
+                       int64_t channels, int64_t lanes, int64_t count, float *packed) {
+    for (int64_t c = 0; c < channels; c++, weights += channel_stride) {
+        const int64_t block = c / TORT_LANES * TORT_LANES, together = tort_least(TORT_LANES, channels - block);
+        float *to = packed + (block * of->taps + c - block) * lanes;
+        for (int64_t tap = 0; tap < of->taps; tap++, to += together * lanes) {
+            int64_t k[3];
+            tap_at(of, tap, k);
+            const float *from = weights + (k[0] * s->kernel[1] + k[1]) * s->kernel[2] + k[2];
+            for (int64_t f = 0; f < count; f++) to[f] = from[f * s->positions];
+        }
     }
-    return packed;
 }
 
-/* [group][tile of filters][phase][block of channels][tap][channel][filter] */
+/* [group][tile of filters][phase]; filters that only fill a tile stay 0. */
 static void pack_weights(const tort_simd *simd, const tort_conv_params *p, const float *weights, float *packed) {
     const int64_t filters = p->filters / p->group, channels = channels_of(p), step = tile_filters(simd, p);
     tort_blocked_shape s;
     tort_blocked_shape_init(&s, &p->window);
-    const int64_t channel_stride = filters * s.positions, phases = phases_of(&s);
+    const int64_t channel_stride = filters * s.positions;
     for (int64_t g = 0; g < p->group; g++, weights += channels * channel_stride)
         for (int64_t f = 0; f < filters; f += step) {
             const int64_t lanes = tort_least(step, whole_filters(p) - f), count = tort_least(lanes, filters - f);
-            for (int64_t number = 0; number < phases; number++) {
+            for (int64_t number = 0; number < phases_of(&s); number++) {
                 const phase of = phase_at(&s, number);
-                for (int64_t c = 0; c < channels; c += TORT_LANES)
-                    packed = pack_block(simd, &s, &of, weights + c * channel_stride + f * s.positions, channel_stride,
-                                        tort_least(TORT_LANES, channels - c), lanes, count, packed);
+                pack_phase(&s, &of, weights + f * s.positions, channel_stride, channels, lanes, count, packed);
+                packed += channels * of.taps * lanes;
             }
         }
 }
