@@ -240,9 +240,10 @@ enum {
     TORT_OP_ONCE = 1u << 14,  /* its params depend on attributes alone, and may be large: all plans of a session share
                                * them. resolve is first called with params NULL, to tell how many bytes they are */
     TORT_OP_PICKS = 1u << 15, /* of input 0 it reads no more than its outputs take */
-    TORT_OP_LATE = 1u << 16,  /* unpacks a large input 0, and cannot fail at it: folded, but evaluated for whoever asks */
-    TORT_OP_VALUES = 1u << 8  /* takes or makes sequences, optionals or maps: `reference` does so too, by
-                               * tort_call.output_values; a node whose operands are all tensors runs as any other */
+    TORT_OP_LATE =
+        1u << 16, /* unpacks a large input 0, and cannot fail at it: folded, but evaluated for whoever asks */
+    TORT_OP_VALUES = 1u << 8 /* takes or makes sequences, optionals or maps: `reference` does so too, by
+                              * tort_call.output_values; a node whose operands are all tensors runs as any other */
 };
 
 /* The data members are little languages, parsed by check.c and held against ONNX's schemas by a test:
