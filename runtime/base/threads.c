@@ -6,6 +6,7 @@
  * who sleeps is woken under the lock. */
 #define _DEFAULT_SOURCE /* clock_gettime beside what unistd.h has */
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <time.h>
 #include <unistd.h>
@@ -13,11 +14,11 @@
 #include "runtime/base/threads.h"
 
 /* Microseconds of looking before a thread sleeps. To be woken takes some 50. */
-#define IN_RUN 1000     /* a worker, while a run is under way: it may be in a long step for one thread */
-#define BETWEEN_RUNS 20 /* a worker, else: for runs that follow each other closely */
-#define FOR_WORKERS 200 /* a caller: a worker that lost its processor may need this one to go on */
-#define LOOKS 32        /* between two questions for the time */
-#define PART_BITS 16    /* of the offer; above them is the number of the job */
+#define IN_RUN 1000      /* a worker, while a run is under way: it may be in a long step for one thread */
+#define BETWEEN_RUNS 200 /* a worker, else: for runs that follow each other closely, from a script too */
+#define FOR_WORKERS 200  /* a caller: a worker that lost its processor may need this one to go on */
+#define LOOKS 32         /* between two questions for the time */
+#define PART_BITS 16     /* of the offer; above them is the number of the job */
 #define MOST_PARTS ((1 << PART_BITS) - 1)
 
 typedef struct pool_job {
@@ -87,6 +88,8 @@ static void take_parts(tort_pool *pool) {
 
 /* ---- workers ----------------------------------------------------------------------------------------------------- */
 
+/* Now and then who looks lets others go on: the thread that it waits for may have been woken on this processor, and
+ * would not be moved to another one for milliseconds. */
 static bool has_work(tort_pool *pool) {
     return (atomic_load(&pool->offer) & MOST_PARTS) || atomic_load(&pool->stop);
 }
@@ -99,6 +102,7 @@ static bool look_for_work(tort_pool *pool) {
             if (has_work(pool)) return true;
             rest_a_moment();
         }
+        sched_yield();
     } while (microseconds() - begin < (atomic_load(&pool->runs) ? IN_RUN : pool->spin));
     return false;
 }
@@ -210,6 +214,7 @@ static bool look_for_end(tort_pool *pool) {
             if (atomic_load(&pool->pending) == 0) return true;
             rest_a_moment();
         }
+        sched_yield();
     } while (microseconds() - begin < FOR_WORKERS);
     return false;
 }
