@@ -105,6 +105,7 @@ static void pack_left(const tort_attend *a, const tort_attend_matrix *matrix, in
 
 /* One panel of the right side against all rows of the left one. */
 static void multiply_panel(const tort_attend *a, int64_t rows, tort_tile *tile, float *c) {
+    tile->later = tile->b + tile->k * a->simd->tile_columns;
     for (int64_t i = 0; i < rows; i += a->simd->tile_rows) {
         tile->a = a->left + i * tile->k;
         tile->c = c + i * tile->c_stride;

@@ -100,6 +100,13 @@ typedef struct block {
     const float *a, *b;
 } block;
 
+/* Panels of weights come from far away, and the first tile of one would wait for it: so the tiles before it ask for it,
+ * a part each, till all is on its way. */
+static void ask_ahead(tort_tile *tile, int64_t panel) {
+    const int64_t asked = tile->k * 16;
+    if (tile->later + asked - tile->b < 2 * panel) tile->later += asked;
+}
+
 /* Tiles of all rows against columns n_first..n_last of the block. */
 static void multiply_columns(const tort_packed_gemm *g, const block *at, tort_tile *tile, int64_t n_first,
                              int64_t n_last) {
@@ -109,6 +116,7 @@ static void multiply_columns(const tort_packed_gemm *g, const block *at, tort_ti
     for (int64_t n = n_first; n < n_last; n += tile_columns) {
         tile->b = at->b + (n - at->n_first) * at->depth;
         tile->columns = (int32_t)tort_least(tile_columns, n_last - n);
+        tile->later = tile->b + tile_columns * at->depth;
         tile->column_bias = begins && g->column_bias ? g->column_bias + n : NULL;
         for (int64_t m = at->m_first; m < at->m_last; m += tile_rows) {
             tile->a = at->a + (m - at->m_first) * at->depth;
@@ -117,6 +125,7 @@ static void multiply_columns(const tort_packed_gemm *g, const block *at, tort_ti
             tile->c = g->c + m * g->c_stride + n;
             tile->add = add ? add + m * g->c_stride + n : NULL;
             g->simd->tile(tile);
+            ask_ahead(tile, tile_columns * at->depth);
         }
     }
 }

@@ -9,6 +9,8 @@
 /* GCC unrolls an outermost loop too late to keep in registers what it writes, unless it is asked to. */
 #define UNROLL_ROWS _Pragma("GCC unroll 16")
 
+#define LINE 16 /* floats of a line of the cache */
+
 static const float zeros[TILE_COLUMNS > TILE_ROWS ? TILE_COLUMNS : TILE_ROWS];
 
 INLINE void start_tile(const tort_tile *t, int rows, int vectors, vector (*acc)[TILE_VECTORS]) {
@@ -38,10 +40,12 @@ INLINE void whole_tile(const tort_tile *t, int rows, int vectors) {
     for (int i = 0; t->add && i < rows; i++) /* wanted when the sums are complete: on its way from here on */
         for (int v = 0; v < vectors; v++) __builtin_prefetch(t->add + i * t->c_stride + v * WIDTH);
     start_tile(t, rows, vectors, acc);
-    const float *a = t->a, *b = t->b;
+    const float *a = t->a, *b = t->b, *later = t->later;
     for (int64_t k = 0; k < t->k; k++) {
         vector row[TILE_VECTORS];
         for (int v = 0; v < vectors; v++) row[v] = load(b + v * WIDTH);
+        __builtin_prefetch(later, 0, 2);
+        later += LINE;
         for (int i = 0; i < rows; i++) {
             const vector factor = broadcast(a[i]);
             for (int v = 0; v < vectors; v++) acc[i][v] += factor * row[v];
