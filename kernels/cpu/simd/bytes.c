@@ -27,6 +27,11 @@
 #define BYTE_INSTRUCTIONS INSTRUCTIONS
 #endif
 
+/* Panels lie behind each other, and processors foresee no more than a page of memory: so many bytes are asked for
+ * ahead, but not for few rows, which are done with a panel in no time. */
+#define AHEAD 4096
+#define FEW_ROWS 4
+
 /* ---- tiles ------------------------------------------------------------------------------------------------------- */
 
 /* One word of k. */
@@ -34,6 +39,8 @@ INLINE void step(int rows, int vectors, bool unsigned_rows, sums (*acc)[TILE_VEC
                  const uint8_t *b) {
     mask columns[TILE_VECTORS];
     for (int v = 0; v < vectors; v++) columns[v] = *(const loose_mask *)(const void *)(b + v * WIDTH * 4);
+    for (int v = 0; rows > FEW_ROWS && v < vectors; v += 64 / (WIDTH * 4))
+        __builtin_prefetch(b + AHEAD + v * WIDTH * 4, 0, 2);
     UNROLL
     for (int i = 0; i < rows; i++) {
         int32_t word;
