@@ -1,9 +1,10 @@
 /* threads.c - the pool behind the default parallel_for; threads.h says what it promises.
  *
  * One job at a time: `busy` is taken by the caller whose job it is. A job is handed over by one word, `offer`, which
- * has the number of the job and how many of its parts are left. Who changes that word from n parts to n - 1 has a part,
- * and with it the job, which stays as it is until all its parts are counted out: so there is no lock on the way. Only
- * who sleeps is woken under the lock. */
+ * has the number of the job and which of its parts are left, from a first one to an end. Who takes one of them out of
+ * that word has it, and with it the job, which stays as it is until all its parts are counted out: so there is no lock
+ * on the way. Only who sleeps is woken under the lock. The caller takes the first part that is left, a worker the last
+ * one: so a thread has in its cache what it made of the same part before. */
 #define _DEFAULT_SOURCE /* clock_gettime beside what unistd.h has */
 #include <pthread.h>
 #include <sched.h>
@@ -18,7 +19,7 @@
 #define BETWEEN_RUNS 200 /* a worker, else: for runs that follow each other closely, from a script too */
 #define FOR_WORKERS 200  /* a caller: a worker that lost its processor may need this one to go on */
 #define LOOKS 32         /* between two questions for the time */
-#define PART_BITS 16     /* of the offer; above them is the number of the job */
+#define PART_BITS 16     /* of the offer, for the end; as many for the first part; above is the number of the job */
 #define MOST_PARTS ((1 << PART_BITS) - 1)
 
 typedef struct pool_job {
@@ -76,11 +77,20 @@ static void count_out(tort_pool *pool) {
     pthread_mutex_unlock(&pool->lock);
 }
 
-static void take_parts(tort_pool *pool) {
+static int32_t first_of(uint_fast64_t offer) {
+    return (int32_t)(offer >> PART_BITS & MOST_PARTS);
+}
+
+static int32_t end_of(uint_fast64_t offer) {
+    return (int32_t)(offer & MOST_PARTS);
+}
+
+static void take_parts(tort_pool *pool, bool caller) {
     uint_fast64_t offer = atomic_load(&pool->offer);
-    while (offer & MOST_PARTS) {
-        if (!atomic_compare_exchange_weak(&pool->offer, &offer, offer - 1)) continue;
-        run_part(&pool->job, pool->job.parts - (int32_t)(offer & MOST_PARTS));
+    while (first_of(offer) < end_of(offer)) {
+        const uint_fast64_t rest = caller ? offer + (1 << PART_BITS) : offer - 1;
+        if (!atomic_compare_exchange_weak(&pool->offer, &offer, rest)) continue;
+        run_part(&pool->job, caller ? first_of(offer) : end_of(offer) - 1);
         count_out(pool);
         offer = atomic_load(&pool->offer);
     }
@@ -91,7 +101,8 @@ static void take_parts(tort_pool *pool) {
 /* Now and then who looks lets others go on: the thread that it waits for may have been woken on this processor, and
  * would not be moved to another one for milliseconds. */
 static bool has_work(tort_pool *pool) {
-    return (atomic_load(&pool->offer) & MOST_PARTS) || atomic_load(&pool->stop);
+    const uint_fast64_t offer = atomic_load(&pool->offer);
+    return first_of(offer) < end_of(offer) || atomic_load(&pool->stop);
 }
 
 static bool look_for_work(tort_pool *pool) {
@@ -122,7 +133,7 @@ static void *work(void *arg) {
     tort_pool *pool = arg;
     while (!atomic_load(&pool->stop)) {
         wait_for_work(pool);
-        take_parts(pool);
+        take_parts(pool, false);
     }
     return NULL;
 }
@@ -199,9 +210,9 @@ void tort_pool_end_run(tort_pool *pool) {
 }
 
 static void offer_parts(tort_pool *pool, int32_t parts) {
-    const uint_fast64_t number = (atomic_load(&pool->offer) >> PART_BITS) + 1;
+    const uint_fast64_t number = (atomic_load(&pool->offer) >> 2 * PART_BITS) + 1;
     atomic_store(&pool->pending, parts);
-    atomic_store(&pool->offer, number << PART_BITS | (uint_fast64_t)parts);
+    atomic_store(&pool->offer, number << 2 * PART_BITS | (uint_fast64_t)parts);
     wake_workers(pool, parts - 1);
 }
 
@@ -239,7 +250,7 @@ void tort_pool_parallel_for(void *ud, int64_t count, int64_t grain, void (*body)
     }
     pool->job = (pool_job){body, arg, count, (int32_t)parts};
     offer_parts(pool, (int32_t)parts);
-    take_parts(pool);
+    take_parts(pool, true);
     wait_for_end(pool);
     atomic_flag_clear(&pool->busy);
 }
