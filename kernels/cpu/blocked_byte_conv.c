@@ -335,13 +335,6 @@ static void fill_bias(const conv_job *job, const int32_t *bias, int32_t *to) {
     }
 }
 
-static bool is_nonzero(const tort_tensor *zero) {
-    const size_t count = (size_t)tort_count(zero);
-    for (size_t i = 0; i < count; i++)
-        if (((const uint8_t *)zero->data)[i]) return true;
-    return false;
-}
-
 static void take_operands(const tort_call *call, conv_job *job, float *factors, int32_t *biases) {
     const tort_tensor *bias = tort_call_input(call, 8);
     const bool is_signed = call->outputs[0].type == TORT_INT8;
@@ -354,7 +347,7 @@ static void take_operands(const tort_call *call, conv_job *job, float *factors, 
     job->w_zero = &call->inputs[tort_qlinear_conv_inputs.w_zero];
     memset(factors, 0, (size_t)job->shape.filters * sizeof *factors);
     tort_byte_conv_factors(call, &tort_qlinear_conv_inputs, job->params->filters, factors);
-    job->has_zero_points = is_nonzero(job->w_zero);
+    job->has_zero_points = !tort_byte_zeros_are_none(job->w_zero);
     job->slow = job->has_zero_points || !tort_byte_factors_usual(factors, job->params->filters);
     job->factors = factors;
     job->given_bias = bias ? bias->data : NULL;

@@ -181,18 +181,11 @@ static void depthwise_part(void *arg, int64_t begin, int64_t end) {
 
 /* ---- its operands ------------------------------------------------------------------------------------------------ */
 
-static bool is_zero(const tort_tensor *zero) {
-    const int64_t count = tort_count(zero);
-    for (int64_t i = 0; i < count; i++)
-        if (((const uint8_t *)zero->data)[i]) return false;
-    return true;
-}
-
 /* Weights less their zero points: as they are packed, or in `room`. */
 static const float *take_weights(const depthwise_job *job, float *room) {
     const tort_tensor *zero = &job->call->inputs[tort_qlinear_conv_inputs.w_zero];
     const int64_t positions = job->bands.shape.positions, channels = job->params->channels;
-    if (is_zero(zero)) return job->call->packed;
+    if (tort_byte_zeros_are_none(zero)) return job->call->packed;
     memcpy(room, job->call->packed, (size_t)weight_floats(job->params) * sizeof *room);
     for (int64_t c = 0; c < channels; c++) {
         float *weights = room + c / TORT_LANES * positions * TORT_LANES + c % TORT_LANES, number;

@@ -261,6 +261,13 @@ static void take_scratch(conv_job *job, char *scratch) {
     memset(job->nothing, 0, (size_t)z.nothing);
 }
 
+bool tort_byte_zeros_are_none(const tort_tensor *zeros) {
+    const int64_t count = tort_count(zeros);
+    for (int64_t i = 0; i < count; i++)
+        if (((const uint8_t *)zeros->data)[i]) return false;
+    return true;
+}
+
 void tort_byte_conv_factors(const tort_call *call, const tort_byte_conv_inputs *in, int64_t filters, float *factors) {
     const tort_tensor *w_scale = &call->inputs[in->w_scale];
     const bool many = tort_count(w_scale) > 1;

@@ -17,6 +17,8 @@ extern const tort_byte_conv_inputs tort_qlinear_conv_inputs;
 #define TORT_DEPTHWISE_POSITIONS 128
 #define TORT_DEPTHWISE_BIAS 0x1p24f
 
+/* Are all of these zero points, of int8 or uint8, 0? */
+bool tort_byte_zeros_are_none(const tort_tensor *zeros);
 /* What a sum of each filter is multiplied by. */
 void tort_byte_conv_factors(const tort_call *call, const tort_byte_conv_inputs *in, int64_t filters, float *factors);
 
