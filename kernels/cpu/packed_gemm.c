@@ -14,6 +14,8 @@
 #define COLUMNS_BUFFER 8 /* panels of B at a time where it is packed on the way and A ahead ... */
 #define COLUMNS_BOTH 16  /* ... and where both are packed on the way, so that A is packed less often */
 #define SLACK 64         /* floats behind a panel that packing may write */
+#define NEAR 524288      /* floats of a B that a second cache may hold from one run to the next: 2 MiB */
+#define ROW_AHEAD 4096   /* floats that a single row asks for ahead: four pages, as processors look ahead within one */
 
 /* ---- packing ahead ----------------------------------------------------------------------------------------------- */
 
@@ -113,10 +115,11 @@ static void multiply_columns(const tort_packed_gemm *g, const block *at, tort_ti
     const int32_t tile_rows = g->simd->tile_rows, tile_columns = g->simd->tile_columns;
     const bool begins = at->k_first == 0 && !g->accumulate;
     const float *add = begins ? g->residual : g->c;
+    const bool alone = at->m_last - at->m_first == 1, near = alone && g->n * g->k <= NEAR;
     for (int64_t n = n_first; n < n_last; n += tile_columns) {
         tile->b = at->b + (n - at->n_first) * at->depth;
         tile->columns = (int32_t)tort_least(tile_columns, n_last - n);
-        tile->later = tile->b + tile_columns * at->depth;
+        tile->later = near ? NULL : tile->b + (alone ? ROW_AHEAD : tile_columns * at->depth);
         tile->column_bias = begins && g->column_bias ? g->column_bias + n : NULL;
         for (int64_t m = at->m_first; m < at->m_last; m += tile_rows) {
             tile->a = at->a + (m - at->m_first) * at->depth;
@@ -125,7 +128,7 @@ static void multiply_columns(const tort_packed_gemm *g, const block *at, tort_ti
             tile->c = g->c + m * g->c_stride + n;
             tile->add = add ? add + m * g->c_stride + n : NULL;
             g->simd->tile(tile);
-            ask_ahead(tile, tile_columns * at->depth);
+            if (!alone) ask_ahead(tile, tile_columns * at->depth);
         }
     }
 }

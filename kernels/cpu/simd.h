@@ -28,7 +28,8 @@ typedef struct tort_bounds {
  * packed as k times tile_rows, B as k times tile_columns; what lies behind rows and columns is read but not used. */
 typedef struct tort_tile {
     const float *a, *b;
-    const float *later; /* asked for ahead, 16 floats an element of k: a part of B that comes next */
+    const float *later; /* asked for ahead, 16 floats an element of k: a part of B that comes next. By a single row as
+                           many as it reads, and NULL there: nothing is asked for. */
     float *c;
     int64_t a_step;      /* elements between those of a single row of A; of more rows they are tile_rows */
     int64_t k, c_stride; /* elements between rows of C */

@@ -13,39 +13,46 @@
 
 static const float zeros[TILE_COLUMNS > TILE_ROWS ? TILE_COLUMNS : TILE_ROWS];
 
-INLINE void start_tile(const tort_tile *t, int rows, int vectors, vector (*acc)[TILE_VECTORS]) {
+INLINE void store_sums(const tort_tile *t, int rows, int vectors, const vector (*sums)[TILE_VECTORS]) {
     const float *row_bias = t->row_bias ? t->row_bias : zeros, *column_bias = t->column_bias ? t->column_bias : zeros;
-    vector first[TILE_VECTORS];
-    for (int v = 0; v < vectors; v++) first[v] = load(column_bias + v * WIDTH);
-    UNROLL_ROWS
-    for (int i = 0; i < rows; i++)
-        for (int v = 0; v < vectors; v++) acc[i][v] = broadcast(row_bias[i]) + first[v];
-}
-
-/* One way for all tiles, where there is nothing to add and no bound too: that costs less than the choice, for where
- * ways meet compilers put the sums on the stack. */
-INLINE void store_tile(const tort_tile *t, int rows, int vectors, vector (*acc)[TILE_VECTORS]) {
     const int64_t stride = t->c_stride, add_stride = t->add ? stride : 0;
     const float *add = t->add ? t->add : zeros;
     float *c = t->c;
     const vector low = broadcast(t->bounds.low), high = broadcast(t->bounds.high);
+    vector bias[TILE_VECTORS];
+    for (int v = 0; v < vectors; v++) bias[v] = load(column_bias + v * WIDTH);
     UNROLL_ROWS
     for (int i = 0; i < rows; i++, c += stride, add += add_stride)
-        for (int v = 0; v < vectors; v++) store(c + v * WIDTH, clamp(acc[i][v] + load(add + v * WIDTH), low, high));
+        for (int v = 0; v < vectors; v++) {
+            const vector more = broadcast(row_bias[i]) + bias[v] + load(add + v * WIDTH);
+            store(c + v * WIDTH, clamp(sums[i][v] + more, low, high));
+        }
+}
+
+/* For all tiles that are not whole: their sums come by way of the first cache, for the sake of the code's size. */
+__attribute__((noinline)) static void store_rest(const tort_tile *t, int rows, int vectors,
+                                                 const vector (*sums)[TILE_VECTORS]) {
+    if (vectors == 1)
+        store_sums(t, rows, 1, sums);
+    else
+        store_sums(t, rows, TILE_VECTORS, sums);
 }
 
 /* rows and vectors are constants where this is inlined, so that acc lives in registers. */
 INLINE void whole_tile(const tort_tile *t, int rows, int vectors) {
-    vector acc[TILE_ROWS][TILE_VECTORS];
+    vector acc[TILE_ROWS][TILE_VECTORS], made[TILE_ROWS][TILE_VECTORS];
     for (int i = 0; t->add && i < rows; i++) /* wanted when the sums are complete: on its way from here on */
         for (int v = 0; v < vectors; v++) __builtin_prefetch(t->add + i * t->c_stride + v * WIDTH);
-    start_tile(t, rows, vectors, acc);
+    UNROLL_ROWS
+    for (int i = 0; i < rows; i++)
+        for (int v = 0; v < vectors; v++) acc[i][v] = broadcast(0);
     const float *a = t->a, *b = t->b, *later = t->later;
     for (int64_t k = 0; k < t->k; k++) {
         vector row[TILE_VECTORS];
         for (int v = 0; v < vectors; v++) row[v] = load(b + v * WIDTH);
         __builtin_prefetch(later, 0, 2);
         later += LINE;
+        UNROLL_ROWS
         for (int i = 0; i < rows; i++) {
             const vector factor = broadcast(a[i]);
             for (int v = 0; v < vectors; v++) acc[i][v] += factor * row[v];
@@ -53,25 +60,41 @@ INLINE void whole_tile(const tort_tile *t, int rows, int vectors) {
         a += TILE_ROWS;
         b += TILE_COLUMNS;
     }
-    store_tile(t, rows, vectors, acc);
+    if (rows == TILE_ROWS && vectors == TILE_VECTORS) {
+        store_sums(t, rows, vectors, acc);
+        return;
+    }
+    UNROLL_ROWS
+    for (int i = 0; i < rows; i++)
+        for (int v = 0; v < vectors; v++) made[i][v] = acc[i][v];
+    store_rest(t, rows, vectors, made);
 }
 
 /* A single row would wait for each of its sums: four steps of k at a time have sums of their own. Every column is
  * summed in the same order, whatever the width of its tile, so that columns that are equal stay equal. */
-INLINE void one_row(const tort_tile *t, int vectors) {
-    vector acc[4][TILE_VECTORS];
-    start_tile(t, 1, vectors, acc);
-    for (int s = 1; s < 4; s++)
+INLINE void one_row(const tort_tile *t, int vectors, bool asks) {
+    vector acc[4][TILE_VECTORS], made[1][TILE_VECTORS];
+    for (int s = 0; s < 4; s++)
         for (int v = 0; v < vectors; v++) acc[s][v] = broadcast(0);
-    const float *a = t->a, *b = t->b;
+    const float *a = t->a, *b = t->b, *later = t->later;
     int64_t k = 0;
     for (; k + 4 <= t->k; k += 4)
         for (int s = 0; s < 4; s++, a += t->a_step, b += TILE_COLUMNS)
-            for (int v = 0; v < vectors; v++) acc[s][v] += broadcast(a[0]) * load(b + v * WIDTH);
+            for (int v = 0; v < vectors; v++, later += WIDTH) {
+                if (asks) __builtin_prefetch(later);
+                acc[s][v] += broadcast(a[0]) * load(b + v * WIDTH);
+            }
     for (; k < t->k; k++, a += t->a_step, b += TILE_COLUMNS)
         for (int v = 0; v < vectors; v++) acc[0][v] += broadcast(a[0]) * load(b + v * WIDTH);
-    for (int v = 0; v < vectors; v++) acc[0][v] = (acc[0][v] + acc[1][v]) + (acc[2][v] + acc[3][v]);
-    store_tile(t, 1, vectors, acc);
+    for (int v = 0; v < vectors; v++) made[0][v] = (acc[0][v] + acc[1][v]) + (acc[2][v] + acc[3][v]);
+    store_rest(t, 1, vectors, made);
+}
+
+INLINE void single_row(const tort_tile *t, int vectors) {
+    if (t->later)
+        one_row(t, vectors, true);
+    else
+        one_row(t, vectors, false);
 }
 
 #define CASE(n)                                                                                                        \
@@ -86,9 +109,9 @@ static void dispatch(const tort_tile *t) {
     switch (t->rows) {
     case 1:
         if (t->columns > (TILE_VECTORS - 1) * WIDTH)
-            one_row(t, TILE_VECTORS);
+            single_row(t, TILE_VECTORS);
         else
-            one_row(t, 1);
+            single_row(t, 1);
         return;
         CASE(2)
         CASE(3)
