@@ -174,7 +174,7 @@ typedef struct tort_kernel {
      * of layout_inputs is set, and writes output i where bit i of layout_outputs is; all else is plain, and with 0
      * everything. Its tensors have the shapes of the node: only their bytes are in another order. It serves where a
      * value stays in the layout from one such kernel to another; a node that would be alone goes to the provider's next
-     * row that claims it, if there is one with a run.
+     * row that claims it, if there is one with a run, unless layout_alone says that it pays.
      * TORT_ANY_LAYOUT: plain, or a layout that a neighbour has, as it comes. Only where these inputs and outputs are
      * of one shape; an input of one element stays plain. In a layout such a kernel sees them as lists of all the
      * elements that the layout has (rank 1), those that only fill it too. It has a run, and neither size, pack_size nor
@@ -183,6 +183,9 @@ typedef struct tort_kernel {
     uint32_t layout_inputs, layout_outputs;
     bool layout_follows; /* gains nothing by its layout but that neighbours stay in it: it needs one that does not
                             follow */
+    /* Pure: is the node faster so than by the next row even where all that it reads and writes is converted? Then it
+     * may be alone. NULL: no. */
+    bool (*layout_alone)(const tort_node_view *node);
     /* Filled in by the core, see tort_provider.widening: the row that this one runs for other types; NULL: none. */
     const struct tort_kernel *of;
 } tort_kernel;

@@ -11,6 +11,7 @@
 
 #define BAND_FLOATS 65536 /* of input, for a band: half of a second cache of 512 KiB */
 #define LEAST_FILTERS 8   /* fewer would leave most of a vector idle */
+#define ALONE_CHANNELS 32 /* fewer do not pay for the conversions around one convolution */
 
 /* ---- groups ------------------------------------------------------------------------------------------------------ */
 
@@ -166,6 +167,11 @@ static tort_verdict claim_plain(const tort_target *target, const tort_node_view 
         return tort_no(TORT_NO_SHAPE, "", "is for fewer than %d channels in one group, the input has %lld in %lld",
                        TORT_LANES, (long long)p->channels, (long long)p->group);
     return tort_yes();
+}
+
+bool tort_cpu_conv_pays_alone(const tort_node_view *node) {
+    const tort_conv_params *p = node->params;
+    return tort_positions(&p->window) > 1 && p->channels >= ALONE_CHANNELS && p->channels / p->group >= TORT_LANES;
 }
 
 /* ---- the job ----------------------------------------------------------------------------------------------------- */
@@ -366,7 +372,8 @@ static tort_status run_plain(const tort_call *call) {
     {                                                                                                                  \
         .domain = domain_, .op = op_, .name = "conv_blocked", .claim = claim_blocked, .size = size_blocked,            \
         .pack_size = pack_size, .prepare = prepare_blocked, .run = run_blocked, .in_place = z_,                        \
-        .layout = TORT_BLOCKED, .layout_inputs = 1 | (z_), .layout_outputs = 1                                         \
+        .layout = TORT_BLOCKED, .layout_inputs = 1 | (z_), .layout_outputs = 1,                                        \
+        .layout_alone = tort_cpu_conv_pays_alone                                                                       \
     }
 #define BLOCKED_FIRST(domain_, op_, z_)                                                                                \
     {                                                                                                                  \

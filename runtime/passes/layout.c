@@ -6,9 +6,9 @@
  * The graph is gone through forwards and backwards until nothing changes.
  *
  * A layout pays only where a value stays in it: a unit whose row has one, and from which no value gets to another such
- * unit without being plain on the way, is alone; so are units of rows that only follow, by themselves. It takes the
- * next row of its provider that claims the node, if there is one, and all is decided anew. A saved plan has the rows
- * that were taken; the rest follows from them as before.
+ * unit without being plain on the way, is alone; so are units of rows that only follow, by themselves. Unless its row
+ * says that it pays all the same, it takes the next row of its provider that claims the node, if there is one, and all
+ * is decided anew. A saved plan has the rows that were taken; the rest follows from them as before.
  *
  * Whatever crosses the border of a provider, of the graph or of the executor is plain: conversions are steps of plans
  * (plan_steps.c). It must not know operators, providers or layouts by name. Read next: layouts.c, plan_steps.c. */
@@ -257,7 +257,8 @@ static tort_status move_on(decider *d, int32_t index, bool *moved) {
                         .unit = unit};
     view.params = unit->params;
     tort_status status = tort_pass_acquire(&d->pass, index, d->error);
-    if (!status) status = tort_candidate_move_on(&c, &verdict, moved, d->error);
+    const bool pays = !status && unit->kernel->layout_alone && unit->kernel->layout_alone(&view);
+    if (!status && !pays) status = tort_candidate_move_on(&c, &verdict, moved, d->error);
     if (status) tort_error_at_unit(d->error, d->lowered, index);
     tort_pass_release(&d->pass, index);
     return status;

@@ -85,6 +85,11 @@ static tort_verdict claim_elements(const tort_target *target, const tort_node_vi
     return tort_yes();
 }
 
+/* A product over many channels is worth two conversions. */
+static bool pays_alone(const tort_node_view *node) {
+    return node->inputs[1].dims[1] >= 64;
+}
+
 /* ---- kernels ----------------------------------------------------------------------------------------------------- */
 
 /* Elements from one channel, and from one pixel, to the next. */
@@ -166,7 +171,8 @@ static const tort_kernel rows[] = {
      .run = run_conv_last,
      .layout = 1,
      .layout_inputs = 1,
-     .layout_outputs = 1},
+     .layout_outputs = 1,
+     .layout_alone = pays_alone},
     {.op = "Conv", .name = "conv_plain", .claim = claim_conv, .run = run_conv},
     {.op = "GlobalAveragePool",
      .name = "average_last",

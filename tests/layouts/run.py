@@ -75,6 +75,22 @@ def test_alone(t):
     t.check("conversions" not in plan, plan)
 
 
+def test_pays_alone(t):
+    """A convolution of many channels says that it pays for its conversions: it stays in the layout without a neighbour."""
+    x, w = np.ones((1, 64, 3, 5), np.float32), np.full((2, 64, 1, 1), 0.25, np.float32)
+    value = lambda name, channels: helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, channels, 3, 5])
+    nodes = [helper.make_node("Conv", ["x", "w"], ["y"], "many")]
+    graph = helper.make_graph(nodes, "many", [value("x", 64)], [value("y", 2)], [numpy_helper.from_array(w, "w")])
+    shown, t.model = t.model, t.scratch / "many.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), t.model)
+    np.save(t.scratch / "x.npy", x)
+    plan = t.plan()
+    t.check(kernels(plan) == "conv_last" and [c["value"] for c in plan["conversions"]] == ["x", "y"], plan)
+    t.run("run", "--input", str(t.scratch / "x.npy"), "--save", str(t.scratch))
+    t.check(np.array_equal(np.load(t.scratch / "output_0.npy"), np.full((1, 2, 3, 5), 16, np.float32)), "its output")
+    t.model = shown
+
+
 def test_text(t):
     out = t.run("plan", "--shape", "x=2x4x3x5").stdout
     t.check("conversions:  3 between layouts, 1.4 kB" in out, out)
@@ -104,4 +120,4 @@ def test_compare(t):
 
 
 if __name__ == "__main__":
-    main("layouts", "channels,cpu", write_model, (test_json, test_none, test_alone, test_text, test_run, test_compare))
+    main("layouts", "channels,cpu", write_model, (test_json, test_none, test_alone, test_pays_alone, test_text, test_run, test_compare))
