@@ -38,8 +38,20 @@ static void scale_row(const scaling *s, const void *source, void *out, int64_t f
     }
 }
 
+static void scale_floats(const scaling *s, const float *source, float *out) {
+    for (int64_t row = 0; row < s->groups * s->rows; row++) {
+        const double *factors = s->factors + row / s->rows * s->channels;
+        for (int64_t c = 0; c < s->channels; c++)
+            for (int64_t i = 0; i < s->inner; i++) *out++ = (float)(*source++ * factors[c]);
+    }
+}
+
 static void scale_weights(const void *arg, const void *source, void *out) {
     const scaling *s = arg;
+    if (s->type == TORT_FLOAT) {
+        scale_floats(s, source, out);
+        return;
+    }
     for (int64_t row = 0; row < s->groups * s->rows; row++) {
         const double *factors = s->factors + row / s->rows * s->channels;
         const int64_t first = row * s->channels * s->inner;

@@ -44,16 +44,29 @@ static tort_status pack_size(const tort_target *target, const tort_node_view *no
     return TORT_OK;
 }
 
-/* The words of one filter, `lanes` words apart, those of `together` channels at one position behind each other. */
+/* The words of four channels at all positions, `step` bytes apart. */
+static void pack_four(const int8_t *weights, int64_t positions, int64_t step, uint8_t *packed) {
+    for (int64_t k = 0; k < positions; k++, weights++, packed += step) {
+        const int8_t word[4] = {weights[0], weights[positions], weights[2 * positions], weights[3 * positions]};
+        memcpy(packed, word, sizeof word);
+    }
+}
+
+/* The words of one filter, `lanes` words apart, those of `together` channels at one position behind each other. Words
+ * of fewer than four channels are filled with 0. */
 static void pack_filter(const shape *s, const int8_t *weights, int64_t together, int64_t lanes, uint8_t *packed) {
     for (int64_t block = 0; block < s->channels; block += together) {
-        const int64_t channels = tort_least(together, s->channels - block);
-        for (int64_t k = 0; k < s->positions; k++) {
-            const int8_t *from = weights + block * s->positions + k;
-            for (int64_t c = 0; c < channels; c += 4, packed += lanes * 4)
-                for (int64_t i = 0; i < tort_least(4, channels - c); i++)
-                    packed[i] = (uint8_t)from[(c + i) * s->positions];
+        const int64_t last = tort_least(block + together, s->channels), words = (last - block + 3) / 4;
+        for (int64_t c = block; c < last; c += 4, packed += lanes * 4) {
+            if (c + 4 <= last) {
+                pack_four(weights + c * s->positions, s->positions, words * lanes * 4, packed);
+                continue;
+            }
+            for (int64_t k = 0; k < s->positions; k++)
+                for (int64_t i = c; i < last; i++)
+                    packed[k * words * lanes * 4 + i - c] = (uint8_t)weights[i * s->positions + k];
         }
+        packed += (s->positions - 1) * words * lanes * 4;
     }
 }
 
@@ -78,7 +91,6 @@ static tort_status prepare_weights(tort_prepare *prepare, int64_t together) {
     uint8_t *packed = prepare->packed;
     int32_t *sums = (int32_t *)(void *)(packed + s.words * s.filters * 4);
     if (!weights) return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant W has no data");
-    memset(packed, 0, (size_t)(s.words + 1) * (size_t)s.filters * 4);
     for (int64_t f = 0; f < p->filters; f++) {
         const int64_t first = f / s.tile * s.tile, lanes = tort_least(s.tile, s.filters - first);
         const int8_t *filter = weights + f * s.channels * s.positions;

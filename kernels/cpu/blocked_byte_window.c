@@ -55,7 +55,6 @@ static tort_status prepare_depthwise(tort_prepare *prepare) {
     const int64_t positions = tort_positions(&p->window);
     float *packed = prepare->packed;
     if (!w->data) return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant W has no data");
-    memset(packed, 0, (size_t)weight_floats(p) * sizeof *packed);
     for (int64_t c = 0; c < p->channels; c++) {
         float *to = packed + (c / TORT_LANES * positions) * TORT_LANES + c % TORT_LANES;
         for (int64_t k = 0; k < positions; k++)

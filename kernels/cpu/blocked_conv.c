@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define BAND_FLOATS 65536 /* of input, for a band: half of a second cache of 512 KiB */
+#define BLOCK_FLOATS 4608 /* of 16 channels, 32 filters and 9 positions */
 #define LEAST_FILTERS 8   /* fewer would leave most of a vector idle */
 #define ALONE_CHANNELS 32 /* fewer do not pay for the conversions around one convolution */
 
@@ -44,21 +45,26 @@ static int64_t channels_of(const tort_conv_params *p, const grouping *g, int64_t
     return tort_least(g->channels, p->channels - group * g->channels);
 }
 
-/* The weight between a filter and a channel, both counted over all groups; 0 where no group has both. */
-static float weight_at(const tort_conv_params *p, const float *weights, int64_t positions, int64_t filter,
-                       int64_t channel, int64_t position) {
-    const int64_t channels = p->channels / p->group, filters = p->filters / p->group;
-    if (filter >= p->filters || filter / filters != channel / channels) return 0;
-    return weights[(filter * channels + channel % channels) * positions + position];
-}
-
-/* Groups that are joined, filter by filter. */
+/* Groups that are joined: each filter reads the channels of its own group, and what it has for others stays 0. */
 static void pack_joined(const tort_conv_params *p, const float *weights, int64_t first, int64_t channels,
                         float *packed) {
-    const int64_t positions = tort_positions(&p->window);
+    const int64_t positions = tort_positions(&p->window), size = p->channels / p->group;
+    for (int64_t f = 0; f < channels; f++)
+        for (int64_t c = 0; c < size; c++)
+            for (int64_t k = 0; k < positions; k++)
+                packed[(k * channels + f / size * size + c) * TORT_LANES + f] =
+                    weights[((first + f) * size + c) * positions + k];
+}
+
+/* Channels of a block come as [channel][position][filter] and go to their places as [position][channel][filter]: to
+ * read filters from end to end and move whole lines takes less than to read every ninth weight. */
+static void pack_block(const tort_simd *simd, const float *weights, int64_t stride, int64_t positions, int64_t together,
+                       int64_t lanes, int64_t count, float *packed) {
+    float rows[BLOCK_FLOATS];
+    simd->pack_lanes(rows, (int32_t)lanes, weights, stride, 1, (int32_t)count, together * positions, 1);
     for (int64_t k = 0; k < positions; k++)
-        for (int64_t c = first; c < first + channels; c++)
-            for (int64_t f = first; f < first + TORT_LANES; f++) *packed++ = weight_at(p, weights, positions, f, c, k);
+        for (int64_t c = 0; c < together; c++, packed += lanes)
+            memcpy(packed, rows + (c * positions + k) * lanes, (size_t)lanes * sizeof *packed);
 }
 
 /* A tile of `lanes` filters, of which `count` are there: [span][channel][filter]. `plain`: a span is a channel at a
@@ -72,6 +78,11 @@ static void pack_tile(const tort_simd *simd, const float *weights, int64_t chann
     }
     for (int64_t block = 0; block < channels; block += TORT_LANES) {
         const int64_t together = tort_least(TORT_LANES, channels - block);
+        if (positions > 1 && together * positions * lanes <= BLOCK_FLOATS) {
+            pack_block(simd, weights + block * positions, stride, positions, together, lanes, count, packed);
+            packed += positions * together * lanes;
+            continue;
+        }
         for (int64_t k = 0; k < positions; k++, packed += together * lanes)
             simd->pack_lanes(packed, (int32_t)lanes, weights + block * positions + k, stride, positions, (int32_t)count,
                              together, 1);

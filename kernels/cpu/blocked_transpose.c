@@ -91,19 +91,26 @@ static int64_t tile_filters(const tort_simd *simd, const tort_conv_params *p) {
     return tort_least(whole_filters(p), TORT_LANES * simd->blocked_blocks);
 }
 
+/* The taps of a phase of one channel, `step` floats apart. */
+static void pack_taps(const tort_blocked_shape *s, const phase *of, const float *weights, int64_t count, int64_t step,
+                      float *packed) {
+    for (int64_t i = 0; i < of->tap_count[0]; i++)
+        for (int64_t j = 0; j < of->tap_count[1]; j++)
+            for (int64_t k = 0; k < of->tap_count[2]; k++, packed += step) {
+                const int64_t row =
+                    (of->first_tap[0] + i * of->tap_step[0]) * s->kernel[1] + of->first_tap[1] + j * of->tap_step[1];
+                const float *from = weights + row * s->kernel[2] + of->first_tap[2] + k * of->tap_step[2];
+                for (int64_t f = 0; f < count; f++) packed[f] = from[f * s->positions];
+            }
+}
+
 /* One phase of a tile of `lanes` filters, of which `count` are there: [block of channels][tap][channel][filter]. It is
  * made channel by channel, for in W they are far apart, and the filters of each lie together. */
 static void pack_phase(const tort_blocked_shape *s, const phase *of, const float *weights, int64_t channel_stride,
                        int64_t channels, int64_t lanes, int64_t count, float *packed) {
     for (int64_t c = 0; c < channels; c++, weights += channel_stride) {
         const int64_t block = c / TORT_LANES * TORT_LANES, together = tort_least(TORT_LANES, channels - block);
-        float *to = packed + (block * of->taps + c - block) * lanes;
-        for (int64_t tap = 0; tap < of->taps; tap++, to += together * lanes) {
-            int64_t k[3];
-            tap_at(of, tap, k);
-            const float *from = weights + (k[0] * s->kernel[1] + k[1]) * s->kernel[2] + k[2];
-            for (int64_t f = 0; f < count; f++) to[f] = from[f * s->positions];
-        }
+        pack_taps(s, of, weights, count, together * lanes, packed + (block * of->taps + c - block) * lanes);
     }
 }
 

@@ -106,11 +106,18 @@ static void interleave_panel(const tort_simd *simd, const tort_bytes *bytes, uin
 
 static void gather_panel(const tort_bytes *bytes, uint8_t *panel, const tort_byte_matrix *b, int64_t first,
                          int32_t columns, int64_t k) {
+    const uint8_t flip = b->sign.flip;
+    const int64_t stride = b->k_stride, step = bytes->tile_columns * 4;
     for (int32_t c = 0; c < columns; c++) {
         const uint8_t *from = b->data + (first + c) * b->line_stride;
-        for (int64_t j = 0; j < k; j++)
-            panel[(j / 4 * bytes->tile_columns + c) * 4 + j % 4] = from[j * b->k_stride] ^ b->sign.flip;
-        for (int64_t j = k; j % 4 != 0; j++) panel[(j / 4 * bytes->tile_columns + c) * 4 + j % 4] = 0;
+        uint8_t *to = panel + c * 4;
+        int64_t j = 0;
+        for (; j + 4 <= k; j += 4, from += 4 * stride, to += step) {
+            const uint8_t word[4] = {from[0] ^ flip, from[stride] ^ flip, from[2 * stride] ^ flip,
+                                     from[3 * stride] ^ flip};
+            memcpy(to, word, sizeof word);
+        }
+        for (int64_t i = 0; j < k && i < 4; i++) to[i] = j + i < k ? from[i * stride] ^ flip : 0;
     }
 }
 

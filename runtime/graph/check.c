@@ -29,57 +29,70 @@ bool tort_formal_next(const char **cursor, tort_formal *formal) {
 
 enum { MOST_TYPES = 320 }; /* bytes of a list of all types */
 
-typedef struct named_set {
-    const char *name;
-    const char *parts;
-} named_set;
-
-static const named_set named_sets[] = {
-    {"floats", "float16|float|double"},
-    {"floats13", "floats|bfloat16"},
-    {"integers", "int8|int16|int32|int64|uint8|uint16|uint32|uint64"},
-    {"numeric", "integers|floats"},
-    {"numeric13", "numeric|bfloat16"},
-    {"high", "int32|int64|uint32|uint64|floats"},
-    {"high13", "high|bfloat16"},
-    {"all", "numeric|bool|string|complex64|complex128"},
-    {"all13", "all|bfloat16"},
-    {"all19", "all13|float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz"},
-    {"all21", "all19|int4|uint4"},
-    {"all23", "all21|float4e2m1"},
-    {"all24", "all23|float8e8m0"},
-    {"all25", "all24|int2|uint2"},
-    {"all28", "all25|float6e2m3|float6e3m2"},
-    {"complex", "complex64|complex128"},
-    {"float8", "float8e4m3fn|float8e4m3fnuz|float8e5m2|float8e5m2fnuz"},
-    {"quantized19", "int8|uint8|float8"},
-    {"quantized21", "quantized19|int4|uint4|int16|uint16"},
-    {"quantized23", "quantized21|float4e2m1"},
-    {"quantized25", "quantized23|int2|uint2"},
-    {"quantized28", "quantized25|float6e2m3|float6e3m2"},
+/* Sets of types, a bit each. */
+enum {
+    FLOATS = 1 << TORT_FLOAT16 | 1 << TORT_FLOAT | 1 << TORT_DOUBLE,
+    FLOATS13 = FLOATS | 1 << TORT_BFLOAT16,
+    INTEGERS = 1 << TORT_INT8 | 1 << TORT_INT16 | 1 << TORT_INT32 | 1 << TORT_INT64 | 1 << TORT_UINT8 |
+               1 << TORT_UINT16 | 1 << TORT_UINT32 | 1 << TORT_UINT64,
+    NUMERIC = INTEGERS | FLOATS,
+    NUMERIC13 = NUMERIC | 1 << TORT_BFLOAT16,
+    HIGH = 1 << TORT_INT32 | 1 << TORT_INT64 | 1 << TORT_UINT32 | 1 << TORT_UINT64 | FLOATS,
+    HIGH13 = HIGH | 1 << TORT_BFLOAT16,
+    ALL = NUMERIC | 1 << TORT_BOOL | 1 << TORT_STRING | 1 << TORT_COMPLEX64 | 1 << TORT_COMPLEX128,
+    ALL13 = ALL | 1 << TORT_BFLOAT16,
+    ALL19 = ALL13 | 1 << TORT_FLOAT8E4M3FN | 1 << TORT_FLOAT8E4M3FNUZ | 1 << TORT_FLOAT8E5M2 | 1 << TORT_FLOAT8E5M2FNUZ,
+    ALL21 = ALL19 | 1 << TORT_INT4 | 1 << TORT_UINT4,
+    ALL23 = ALL21 | 1 << TORT_FLOAT4E2M1,
+    ALL24 = ALL23 | 1 << TORT_FLOAT8E8M0,
+    ALL25 = ALL24 | 1 << TORT_INT2 | 1 << TORT_UINT2,
+    ALL28 = ALL25 | 1 << TORT_FLOAT6E2M3 | 1 << TORT_FLOAT6E3M2,
+    COMPLEX = 1 << TORT_COMPLEX64 | 1 << TORT_COMPLEX128,
+    FLOAT8 = 1 << TORT_FLOAT8E4M3FN | 1 << TORT_FLOAT8E4M3FNUZ | 1 << TORT_FLOAT8E5M2 | 1 << TORT_FLOAT8E5M2FNUZ,
+    QUANTIZED19 = 1 << TORT_INT8 | 1 << TORT_UINT8 | FLOAT8,
+    QUANTIZED21 = QUANTIZED19 | 1 << TORT_INT4 | 1 << TORT_UINT4 | 1 << TORT_INT16 | 1 << TORT_UINT16,
+    QUANTIZED23 = QUANTIZED21 | 1 << TORT_FLOAT4E2M1,
+    QUANTIZED25 = QUANTIZED23 | 1 << TORT_INT2 | 1 << TORT_UINT2,
+    QUANTIZED28 = QUANTIZED25 | 1 << TORT_FLOAT6E2M3 | 1 << TORT_FLOAT6E3M2,
 };
 
-static bool tensor_types(const char *text, size_t length, uint64_t *mask);
+static const struct {
+    const char *name;
+    uint64_t types;
+} named_sets[] = {
+    {"floats", FLOATS},
+    {"floats13", FLOATS13},
+    {"integers", INTEGERS},
+    {"numeric", NUMERIC},
+    {"numeric13", NUMERIC13},
+    {"high", HIGH},
+    {"high13", HIGH13},
+    {"all", ALL},
+    {"all13", ALL13},
+    {"all19", ALL19},
+    {"all21", ALL21},
+    {"all23", ALL23},
+    {"all24", ALL24},
+    {"all25", ALL25},
+    {"all28", ALL28},
+    {"complex", COMPLEX},
+    {"float8", FLOAT8},
+    {"quantized19", QUANTIZED19},
+    {"quantized21", QUANTIZED21},
+    {"quantized23", QUANTIZED23},
+    {"quantized25", QUANTIZED25},
+    {"quantized28", QUANTIZED28},
+};
 
 static bool tensor_token(const char *token, size_t length, uint64_t *mask) {
-    tort_type type = tort_type_named(token, length);
-    if (type != TORT_UNDEFINED) {
-        *mask = 1ull << type;
-        return true;
-    }
+    const tort_type type = tort_type_named(token, length);
+    *mask = 1ull << type;
+    if (type != TORT_UNDEFINED) return true;
     for (size_t i = 0; i < sizeof named_sets / sizeof *named_sets; i++) {
-        const named_set *set = &named_sets[i];
-        if (strlen(set->name) == length && !memcmp(set->name, token, length))
-            return tensor_types(set->parts, strlen(set->parts), mask);
+        *mask = named_sets[i].types;
+        if (strlen(named_sets[i].name) == length && !memcmp(named_sets[i].name, token, length)) return true;
     }
     return false;
-}
-
-static bool tensor_types(const char *text, size_t length, uint64_t *mask) {
-    tort_type_set set;
-    if (!tort_type_set_parse(text, length, &set)) return false;
-    *mask = set.tensor;
-    return true;
 }
 
 /* "seq(all13)" with prefix "seq(": the inner token. */

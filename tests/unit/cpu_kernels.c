@@ -204,6 +204,7 @@ static bool run_row(const tort_kernel *row, const random_node *random, tort_node
         cr_assert(row->pack_size(&cpu->target, &prepared_view, &packed, &consumed, &error) == TORT_OK, "%s: %s", label,
                   error.msg);
     if (packed) prepare.packed = guarded(packed);
+    if (packed && !row->read_in_parts) memset(prepare.packed, 0, packed);
     if (row->prepare) cr_assert(row->prepare(&prepare) == TORT_OK, "%s: %s", label, error.msg);
     for (int32_t i = 0; i < random->input_count; i++)
         if (consumed >> i & 1) inputs[i].data = NULL; /* it says that it never reads it again */

@@ -213,12 +213,9 @@ static inline void store_quad(float *to, quad value) {
     *(loose_quad *)to = value;
 }
 
-/* Four lanes whose elements lie together, four of each at a time: a transposed square has a quarter of the stores.
- * Returns how many of the k elements are done. */
-static int64_t pack_quads(float *panel, int32_t lanes, const float *source, int64_t lane_stride, int64_t k,
-                          float scale) {
-    int64_t j = 0;
-    for (; j + 4 <= k; j += 4) {
+/* Four lanes whose elements lie together, four of each at a time: a transposed square has a quarter of the stores. */
+static void pack_quads(float *panel, int32_t lanes, const float *source, int64_t lane_stride, int64_t k, float scale) {
+    for (int64_t j = 0; j < k; j += 4) {
         const quad a = load_quad(source + j), b = load_quad(source + lane_stride + j);
         const quad c = load_quad(source + 2 * lane_stride + j), d = load_quad(source + 3 * lane_stride + j);
         const quad ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5),
@@ -230,21 +227,33 @@ static int64_t pack_quads(float *panel, int32_t lanes, const float *source, int6
         store_quad(panel + (j + 2) * lanes, __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5) * scale);
         store_quad(panel + (j + 3) * lanes, __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7) * scale);
     }
-    return j;
+}
+
+#define TOGETHER                                                                                                       \
+    64 /* elements of every lane before the next ones, so that what is written stays in the first cache                \
+        */
+
+/* All lanes of whole quads. Returns how many of the k elements are done. */
+static int64_t pack_whole_quads(float *panel, int32_t lanes, const float *source, int64_t lane_stride, int32_t count,
+                                int64_t k, float scale) {
+    const int64_t whole = k / 4 * 4;
+    for (int64_t j = 0; j < whole; j += TOGETHER)
+        for (int32_t i = 0; i < count; i += 4)
+            pack_quads(panel + j * lanes + i, lanes, source + i * lane_stride + j, lane_stride,
+                       whole - j < TOGETHER ? whole - j : TOGETHER, scale);
+    return whole;
 }
 
 void SIMD(tort_simd_pack_lanes)(float *panel, int32_t lanes, const float *source, int64_t lane_stride, int64_t k_stride,
                                 int32_t count, int64_t k, float scale) {
     const int32_t quads = k_stride == 1 ? count / 4 * 4 : 0;
-    int64_t done = 0;
     if (count < lanes) memset(panel, 0, (size_t)(k * lanes) * sizeof(float));
     if (lane_stride == 1) {
         for (int64_t j = 0; j < k; j++)
             for (int32_t i = 0; i < count; i++) panel[j * lanes + i] = source[j * k_stride + i] * scale;
         return;
     }
-    for (int32_t i = 0; i < quads; i += 4)
-        done = pack_quads(panel + i, lanes, source + i * lane_stride, lane_stride, k, scale);
+    const int64_t done = pack_whole_quads(panel, lanes, source, lane_stride, quads, k, scale);
     for (int32_t i = 0; i < count; i++) {
         const float *from = source + i * lane_stride;
         for (int64_t j = i < quads ? done : 0; j < k; j++) panel[j * lanes + i] = from[j * k_stride] * scale;
