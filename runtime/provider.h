@@ -107,7 +107,7 @@ typedef struct tort_prepare {
     void *device;
     const tort_env *env;
     void *packed;   /* to write to: as many bytes as pack_size said, in the provider's memory (zeroed if that is the
-                     * host's, and the row reads nothing in parts); NULL: none */
+                     * host's, unless the row writes_all_packed); NULL: none */
     void *prepared; /* to fill: whatever else run needs; goes to run and release */
     const struct tort_in_file *in_file; /* of tort_prepare_read */
     tort_error *error;
@@ -158,11 +158,11 @@ typedef struct tort_kernel {
      * nothing else of a node that it packs. */
     tort_status (*pack_size)(const tort_target *target, const tort_node_view *node, size_t *bytes, uint32_t *consumed,
                              tort_error *error);
-    /* Bit i: prepare takes constant input i without data as well, and reads it in parts. It writes every byte of
-     * packed, which is not zeroed before. */
+    /* Bit i: prepare takes constant input i without data as well, and reads it in parts. */
     uint32_t read_in_parts;
-    tort_status (*prepare)(tort_prepare *prepare);                      /* NULL: nothing to prepare */
-    tort_status (*run)(const tort_call *call);                          /* NULL: the operator's reference */
+    bool writes_all_packed;                        /* prepare writes every byte of packed, which is not zeroed before */
+    tort_status (*prepare)(tort_prepare *prepare); /* NULL: nothing to prepare */
+    tort_status (*run)(const tort_call *call);     /* NULL: the operator's reference */
     void (*release)(void *device, const tort_env *env, void *prepared); /* NULL where prepare is */
     tort_status (*fit)(tort_fit *fit);                                  /* NULL: nothing depends on the plan */
     void (*unfit)(void *device, const tort_env *env, void *fitted);     /* NULL where fit is */

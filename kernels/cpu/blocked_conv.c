@@ -49,6 +49,7 @@ static int64_t channels_of(const tort_conv_params *p, const grouping *g, int64_t
 static void pack_joined(const tort_conv_params *p, const float *weights, int64_t first, int64_t channels,
                         float *packed) {
     const int64_t positions = tort_positions(&p->window), size = p->channels / p->group;
+    memset(packed, 0, (size_t)(positions * TORT_LANES * TORT_LANES) * sizeof *packed);
     for (int64_t f = 0; f < channels; f++)
         for (int64_t c = 0; c < size; c++)
             for (int64_t k = 0; k < positions; k++)
@@ -382,15 +383,15 @@ static tort_status run_plain(const tort_call *call) {
 #define BLOCKED(domain_, op_, z_)                                                                                      \
     {                                                                                                                  \
         .domain = domain_, .op = op_, .name = "conv_blocked", .claim = claim_blocked, .size = size_blocked,            \
-        .pack_size = pack_size, .prepare = prepare_blocked, .run = run_blocked, .in_place = z_,                        \
-        .layout = TORT_BLOCKED, .layout_inputs = 1 | (z_), .layout_outputs = 1,                                        \
+        .pack_size = pack_size, .writes_all_packed = true, .prepare = prepare_blocked, .run = run_blocked,             \
+        .in_place = z_, .layout = TORT_BLOCKED, .layout_inputs = 1 | (z_), .layout_outputs = 1,                        \
         .layout_alone = tort_cpu_conv_pays_alone                                                                       \
     }
 #define BLOCKED_FIRST(domain_, op_, z_)                                                                                \
     {                                                                                                                  \
         .domain = domain_, .op = op_, .name = "conv_blocked_first", .claim = claim_plain, .size = size_plain,          \
-        .pack_size = pack_size, .prepare = prepare_plain, .run = run_plain, .layout = TORT_BLOCKED,                    \
-        .layout_inputs = (z_), .layout_outputs = 1                                                                     \
+        .pack_size = pack_size, .writes_all_packed = true, .prepare = prepare_plain, .run = run_plain,                 \
+        .layout = TORT_BLOCKED, .layout_inputs = (z_), .layout_outputs = 1                                             \
     }
 
 const tort_kernel tort_cpu_blocked_conv[] = {

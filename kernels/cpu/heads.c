@@ -155,6 +155,7 @@ const tort_kernel tort_cpu_heads[] = {
      .size = size_projected,
      .pack_size = pack_size_projected,
      .read_in_parts = 1u << 1,
+     .writes_all_packed = true,
      .prepare = prepare_projected,
      .run = run_projected},
     ROW("GroupQueryAttention"),

@@ -81,6 +81,7 @@ const tort_kernel tort_cpu_point_transpose[] = {
      .size = size,
      .pack_size = pack_size,
      .read_in_parts = 1u << 1,
+     .writes_all_packed = true,
      .prepare = prepare,
      .run = run},
     {.op = NULL},

@@ -18,34 +18,25 @@
 #define LARGE_PAGE ((size_t)2 << 20)
 
 /* Weights and arenas are written once from end to end, and to fault in pages of 4 KiB takes longer than to write them:
- * blocks of so many bytes lie on large pages, where the system gives them. They come as zeros, which costs nothing
- * where the system has just made their pages. The last part stays on small pages, so that no block takes more memory
- * than it has bytes. What calloc gave is noted right before the block. */
+ * blocks of so many bytes lie on large pages, where the system gives them.
+ * The last part stays on small pages, so that no block takes more memory than it has bytes. */
 static void *alloc_large(size_t size) {
-    char *given = size <= SIZE_MAX - LARGE_PAGE ? calloc(1, size + LARGE_PAGE) : NULL;
-    if (!given) return NULL;
-    char *block = given + LARGE_PAGE - (uintptr_t)given % LARGE_PAGE;
-    memcpy(block - sizeof given, &given, sizeof given);
+    void *block;
+    if (posix_memalign(&block, LARGE_PAGE, size)) return NULL;
 #ifdef MADV_HUGEPAGE
     madvise(block, size / LARGE_PAGE * LARGE_PAGE, MADV_HUGEPAGE); /* where it fails the block is as good as any */
 #endif
     return block;
 }
 
-static void default_free(char *block, size_t size) {
-    if (block && size >= LARGE_PAGE) memcpy(&block, block - sizeof block, sizeof block);
-    free(block);
-}
-
 static void *default_alloc(void *ud, void *ptr, size_t old_size, size_t new_size) {
     (void)ud;
-    if (!ptr) old_size = 0;
-    if (new_size && old_size < LARGE_PAGE && new_size < LARGE_PAGE) return realloc(ptr, new_size);
-    void *block = new_size >= LARGE_PAGE ? alloc_large(new_size) : new_size ? malloc(new_size) : NULL;
-    if (new_size && !block) return NULL;
-    if (ptr && block) memcpy(block, ptr, old_size < new_size ? old_size : new_size);
-    default_free(ptr, old_size);
-    return block;
+    (void)old_size;
+    if (new_size == 0) {
+        free(ptr);
+        return NULL;
+    }
+    return !ptr && new_size >= LARGE_PAGE ? alloc_large(new_size) : realloc(ptr, new_size);
 }
 
 tort_env tort_env_complete(const tort_env *env) {
@@ -58,10 +49,6 @@ tort_env tort_env_complete(const tort_env *env) {
 
 bool tort_env_is_default(const tort_env *env) {
     return env->alloc == default_alloc;
-}
-
-bool tort_env_gives_zeros(const tort_env *env, size_t size) {
-    return env->alloc == default_alloc && size >= LARGE_PAGE;
 }
 
 tort_status tort_check_struct_size(size_t struct_size, const char *what, tort_error *error) {

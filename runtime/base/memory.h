@@ -20,8 +20,6 @@ extern "C" {
 tort_env tort_env_complete(const tort_env *env);
 /* Does it allocate as the library does by itself, from any number of threads at once? */
 bool tort_env_is_default(const tort_env *env);
-/* Does a new block of so many bytes come as zeros? */
-bool tort_env_gives_zeros(const tort_env *env, size_t size);
 /* A size that the caller forgot to set would drop all that it asked for. TORT_E_USAGE naming `what`. */
 tort_status tort_check_struct_size(size_t struct_size, const char *what, tort_error *error);
 

@@ -165,10 +165,7 @@ static tort_status pack_kernel(packing *p, tort_unit_view *view, int32_t index, 
                                   &unit->packed, error);
     if (status) return status;
     /* Kernels leave gaps: in a saved plan they must not show what was in memory before. */
-    const bool is_zero =
-        session->packed && tort_env_gives_zeros(&session->account.inner, tort_aligned_bytes(session->packed_bytes));
-    if (unit->packed && !link->memory && !unit->kernel->read_in_parts && !is_zero)
-        memset(unit->packed, 0, unit->packed_bytes);
+    if (unit->packed && !link->memory && !unit->kernel->writes_all_packed) memset(unit->packed, 0, unit->packed_bytes);
     tort_prepare prepare = {.node = &view->node,
                             .target = &link->target,
                             .device = link->device,

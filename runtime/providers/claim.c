@@ -151,6 +151,7 @@ bool tort_widen_row(const tort_provider *provider, const tort_kernel *row, tort_
     widened->pack_size = widening->pack_size;
     widened->prepare = widening->prepare;
     widened->read_in_parts = 0; /* it widens what is in memory */
+    widened->writes_all_packed = false;
     widened->run = widening->run;
     widened->fit = widening->fit;
     widened->unfit = widening->unfit;
