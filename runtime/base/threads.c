@@ -5,7 +5,7 @@
  * that word has it, and with it the job, which stays as it is until all its parts are counted out: so there is no lock
  * on the way. Only who sleeps is woken under the lock. The caller takes the first part that is left, a worker the last
  * one: so a thread has in its cache what it made of the same part before. */
-#define _DEFAULT_SOURCE /* clock_gettime beside what unistd.h has */
+#define _GNU_SOURCE /* sched_getcpu, affinities; clock_gettime beside what unistd.h has */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -33,8 +33,9 @@ struct tort_pool {
     tort_env env;
     pthread_t *workers;
     int32_t worker_capacity, worker_count;
-    int64_t spin; /* microseconds between runs */
-    bool looks;   /* false where there are more threads than processors: looking would keep others from working */
+    int64_t spin;         /* microseconds between runs */
+    atomic_int processor; /* of the caller when it offered its last job */
+    bool looks; /* false where there are more threads than processors: looking would keep others from working */
     atomic_flag busy;
     atomic_int runs;     /* under way */
     atomic_int sleepers; /* workers */
@@ -129,10 +130,29 @@ static void wait_for_work(tort_pool *pool) {
     pthread_mutex_unlock(&pool->lock);
 }
 
+/* Linux likes to wake a thread on the processor of who wakes it, even where others are idle, and both would take turns
+ * there for some of its ticks, which is longer than many a run. A worker that finds itself beside its caller lets the
+ * system move it: it asks for all other processors, and then for all again. */
+static void step_aside(const tort_pool *pool) {
+#ifdef __linux__
+    cpu_set_t all, others;
+    const int here = sched_getcpu();
+    if (!pool->looks || here < 0 || here != atomic_load(&pool->processor)) return;
+    if (pthread_getaffinity_np(pthread_self(), sizeof all, &all) || CPU_COUNT(&all) < 2) return;
+    others = all;
+    CPU_CLR((unsigned)here, &others);
+    pthread_setaffinity_np(pthread_self(), sizeof others, &others);
+    pthread_setaffinity_np(pthread_self(), sizeof all, &all);
+#else
+    (void)pool;
+#endif
+}
+
 static void *work(void *arg) {
     tort_pool *pool = arg;
     while (!atomic_load(&pool->stop)) {
         wait_for_work(pool);
+        step_aside(pool);
         take_parts(pool, false);
     }
     return NULL;
@@ -140,9 +160,10 @@ static void *work(void *arg) {
 
 static void wake_workers(tort_pool *pool, int32_t wanted) {
     if (!atomic_load(&pool->sleepers)) return;
-    pthread_mutex_lock(&pool->lock);
-    for (int32_t i = 0; i < wanted && i < atomic_load(&pool->sleepers); i++) pthread_cond_signal(&pool->wake);
+    pthread_mutex_lock(&pool->lock); /* who is about to sleep does so, or has seen the offer */
+    const int32_t sleepers = atomic_load(&pool->sleepers);
     pthread_mutex_unlock(&pool->lock);
+    for (int32_t i = 0; i < wanted && i < sleepers; i++) pthread_cond_signal(&pool->wake);
 }
 
 /* ---- create, destroy --------------------------------------------------------------------------------------------- */
@@ -209,8 +230,17 @@ void tort_pool_end_run(tort_pool *pool) {
     if (pool) atomic_fetch_sub(&pool->runs, 1);
 }
 
+static void note_processor(tort_pool *pool) {
+#ifdef __linux__
+    atomic_store(&pool->processor, sched_getcpu());
+#else
+    (void)pool;
+#endif
+}
+
 static void offer_parts(tort_pool *pool, int32_t parts) {
     const uint_fast64_t number = (atomic_load(&pool->offer) >> 2 * PART_BITS) + 1;
+    note_processor(pool);
     atomic_store(&pool->pending, parts);
     atomic_store(&pool->offer, number << 2 * PART_BITS | (uint_fast64_t)parts);
     wake_workers(pool, parts - 1);
