@@ -1,7 +1,9 @@
-/* Tests of runtime/base/threads.c: parts cover the range once, nested and concurrent calls do not block. */
-#define _DEFAULT_SOURCE /* usleep */
+/* Tests of runtime/base/threads.c: parts cover the range once, nested and concurrent calls do not block, and a
+ * worker does not stay on its caller's processor. */
+#define _GNU_SOURCE /* usleep, affinities */
 #include <criterion/criterion.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
@@ -138,3 +140,69 @@ Test(threads, a_caller_that_sleeps_is_woken) {
     }
     tort_pool_destroy(pool);
 }
+
+#ifdef __linux__
+
+/* Of a caller that stays on one processor, and its worker. */
+typedef struct neighbours {
+    pthread_t caller;
+    int processor;
+    atomic_int worker_begun, beside, narrowed;
+} neighbours;
+
+/* For the worker: the caller waits for it, so that each has one part. False: this is the caller. */
+static bool is_worker(neighbours *n) {
+    if (!pthread_equal(pthread_self(), n->caller)) {
+        atomic_store(&n->worker_begun, 1);
+        return true;
+    }
+    while (!atomic_load(&n->worker_begun)) usleep(10);
+    return false;
+}
+
+static void come_beside(void *arg, int64_t begin, int64_t end) {
+    neighbours *n = arg;
+    cpu_set_t all, one;
+    (void)begin, (void)end;
+    if (!is_worker(n)) return;
+    pthread_getaffinity_np(pthread_self(), sizeof all, &all);
+    CPU_ZERO(&one);
+    CPU_SET((unsigned)n->processor, &one);
+    pthread_setaffinity_np(pthread_self(), sizeof one, &one);
+    pthread_setaffinity_np(pthread_self(), sizeof all, &all);
+}
+
+static void look_around(void *arg, int64_t begin, int64_t end) {
+    neighbours *n = arg;
+    cpu_set_t all;
+    (void)begin, (void)end;
+    if (!is_worker(n)) return;
+    atomic_fetch_add(&n->beside, sched_getcpu() == n->processor);
+    pthread_getaffinity_np(pthread_self(), sizeof all, &all);
+    atomic_fetch_add(&n->narrowed, CPU_COUNT(&all) < 2);
+}
+
+/* Linux wakes a worker there, and both would take turns for longer than a run. */
+Test(threads, a_worker_beside_its_caller_steps_aside) {
+    enum { ROUNDS = 40 };
+    tort_env env = tort_env_complete(NULL);
+    neighbours n = {.caller = pthread_self(), .processor = sched_getcpu()};
+    cpu_set_t all, one;
+    pthread_getaffinity_np(pthread_self(), sizeof all, &all);
+    if (CPU_COUNT(&all) < 2) cr_skip("this machine has one processor");
+    tort_pool *pool = tort_pool_create(&env, 2, -1);
+    CPU_ZERO(&one);
+    CPU_SET((unsigned)n.processor, &one);
+    cr_assert_eq(pthread_setaffinity_np(pthread_self(), sizeof one, &one), 0);
+    for (int i = 0; i < ROUNDS; i++) {
+        atomic_store(&n.worker_begun, 0);
+        tort_pool_parallel_for(pool, 2, 1, come_beside, &n);
+        atomic_store(&n.worker_begun, 0);
+        tort_pool_parallel_for(pool, 2, 1, look_around, &n);
+    }
+    cr_expect_lt(n.beside, ROUNDS / 2, "in %d of %d jobs both were on one processor", (int)n.beside, ROUNDS);
+    cr_expect_eq(n.narrowed, 0);
+    tort_pool_destroy(pool);
+}
+
+#endif
