@@ -18,6 +18,7 @@ import numpy
 from chart import chart
 from pairs import Ours, Theirs, in_turns, loading
 
+LARGE_FILE = 10e6  # bytes: loading a smaller model takes a few milliseconds, of which most is not for its weights
 LONG = 1e-3  # seconds of onnxruntime: below that the clock, and the call from Python, weigh too much to name a worst
 HEAD = f"{'model':28} {'input':>16} threads   {'tinyort':>9}    {'onnxruntime':>11}  ratio loading memory  FLOP/s  bytes/s"
 
@@ -54,7 +55,7 @@ def measure(options, case, threads):
     if threads != options.threads[0]:
         return row
     memory = peak_memory(options, case, library)
-    return row | {"loading": loading(case["path"], threads, library), "memory": memory[0] / memory[1], "bytes": memory[0],
+    return row | {"file_bytes": case["path"].stat().st_size, "loading": loading(case["path"], threads, library), "memory": memory[0] / memory[1], "bytes": memory[0],
                   "onnxruntime_bytes": memory[1]} | shares_of_peak(options, case, threads)
 
 
@@ -93,10 +94,12 @@ def tell(rows):
         words = f"; of those that take it 1 ms or more {worst['model']} at worst, {worst['ratio']:.2f}" if worst else ""
         print(f"{threads} thread{'s' * (threads > 1)}: {geometric_mean(ratios):.3f} of onnxruntime's time, median {statistics.median(ratios):.2f}, "
               f"{len(some)} models{words}")
-    for field, words in (("loading", "time of loading"), ("memory", "memory")):
-        values = [row[field] for row in rows if field in row]
+    first = [row for row in rows if "loading" in row]
+    large = [row for row in first if row["file_bytes"] >= LARGE_FILE]
+    for words, field, some in (("time of loading", "loading", first), ("that of files of 10 MB and more", "loading", large), ("memory", "memory", first)):
+        values = [row[field] for row in some]
         if values:
-            print(f"{words}: {geometric_mean(values):.3f} of onnxruntime's, median {statistics.median(values):.2f}, {max(values):.2f} at worst")
+            print(f"{words}: {geometric_mean(values):.3f} of onnxruntime's, median {statistics.median(values):.2f}, {max(values):.2f} at worst, {len(values)} models")
 
 
 def keep(options, rows):
