@@ -28,10 +28,12 @@ static void add_bytes(stretch *s, char name[CHAIN_NAME], int32_t rank, const int
                 (size_t)count);
 }
 
-/* A scale and a zero point, as words of a node's inputs. */
+/* A scale and a zero point, as words of a node's inputs. Scales are no round numbers: else many results would be halves
+ * of a step, which kernels may round either way, and the nodes behind them make more of a step. */
 static void add_scale(stretch *s, char words[2 * CHAIN_NAME + 2], double scale) {
     char name[CHAIN_NAME], zero[CHAIN_NAME];
-    const float number = (float)(scale * (double)draw(s->c->random, 1, 40) / 16);
+    const double odd = 1 + (double)draw(s->c->random, 1, 999) / 32771;
+    const float number = (float)(scale * odd * (double)draw(s->c->random, 1, 40) / 16);
     const int64_t least = s->is_signed ? -20 : 108, most = s->is_signed ? 20 : 148;
     snprintf(name, sizeof name, "w%d", s->c->weight_count++);
     onnx_tensor(&s->c->bytes, GRAPH_INITIALIZER, name, TORT_FLOAT, 0, NULL, &number, sizeof number);
