@@ -3,7 +3,7 @@
  * One job at a time: `busy` is taken by the caller whose job it is. A job is handed over by one word, `offer`, which
  * has the number of the job and which of its parts are left, from a first one to an end. Who takes one of them out of
  * that word has it, and with it the job, which stays as it is until all its parts are counted out: so there is no lock
- * on the way. Only who sleeps is woken under the lock. The caller takes the first part that is left, a worker the last
+ * on the way, but to sleep and to see who sleeps. The caller takes the first part that is left, a worker the last
  * one: so a thread has in its cache what it made of the same part before. */
 #define _GNU_SOURCE /* sched_getcpu, affinities; clock_gettime beside what unistd.h has */
 #include <pthread.h>

@@ -229,9 +229,7 @@ static void pack_quads(float *panel, int32_t lanes, const float *source, int64_t
     }
 }
 
-#define TOGETHER                                                                                                       \
-    64 /* elements of every lane before the next ones, so that what is written stays in the first cache                \
-        */
+#define TOGETHER 64 /* elements of a lane, then those of the next: what is written stays in the first cache */
 
 /* All lanes of whole quads. Returns how many of the k elements are done. */
 static int64_t pack_whole_quads(float *panel, int32_t lanes, const float *source, int64_t lane_stride, int32_t count,
