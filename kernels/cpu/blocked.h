@@ -40,7 +40,8 @@ typedef struct tort_span {
 /* Pixels against filters: y = sum over all channels of all spans of x * weight, + bias + add, within bounds. */
 typedef struct tort_blocked_tile {
     const float *x;
-    int64_t x_step; /* floats from a pixel to the next */
+    int64_t x_step;   /* floats from a pixel to the next */
+    int64_t row_step; /* to the first pixel of the second of two rows, of half of tort_simd.blocked_pixels each; or 0 */
     const tort_span *spans;
     int64_t span_count;
     const float *weights; /* [channels of all spans][filters] */

@@ -299,6 +299,13 @@ static void finish_row(const conv_job *job, const filters *f, float *y, int64_t 
                           pixels * TORT_LANES);
 }
 
+/* Two rows of half a tile are made together, so that weights are read half as often. */
+static int64_t rows_at_once(const conv_job *job, const filters *f, int64_t pixels) {
+    const int64_t both = 2 * job->bands.row_length;
+    const bool fits = both == job->simd->blocked_pixels && f->blocks == job->simd->blocked_blocks;
+    return fits && pixels >= both ? 2 : 1;
+}
+
 /* All rows of a band for a tile of filters. */
 static void make_band(const conv_job *job, const tort_band *b, const filters *f) {
     const tort_blocked_shape *s = &job->bands.shape;
@@ -314,14 +321,17 @@ static void make_band(const conv_job *job, const tort_band *b, const filters *f)
                               .y_block = s->outputs * TORT_LANES,
                               .blocks = (int32_t)f->blocks,
                               .bounds = job->bounds};
-    for (int64_t row = 0, done = 0; done < made; row++, done += job->bands.row_length) {
+    const int64_t length = job->bands.row_length;
+    int64_t count;
+    for (int64_t row = 0, done = 0; done < made; row += count, done += count * length) {
         float *y = job->y + at + done * TORT_LANES;
-        const int64_t pixels = tort_least(job->bands.row_length, made - done);
+        count = rows_at_once(job, f, made - done);
         tile.x = (const float *)b->x + row * b->row_step;
+        tile.row_step = count > 1 ? b->row_step : 0;
         tile.y = y;
         tile.add = job->residual ? job->residual + (y - job->y) : NULL;
-        make_row(job, f, &tile, pixels);
-        finish_row(job, f, y, pixels);
+        make_row(job, f, &tile, tort_least(count * length, made - done));
+        finish_row(job, f, y, tort_least(count * length, made - done));
     }
 }
 

@@ -12,13 +12,15 @@
 
 static const float zeros[BLOCKED_VECTORS * WIDTH];
 
-/* Pixel i is at 4 pointers that are 4 pixels apart: an address may have a step times 1 or 2, and one more register has
- * three of them. */
-INLINE const float *pixel_at(const float *const *groups, int64_t step, int i) {
-    return groups[i / 4] + i % 4 * step;
+#define GROUPS(pixels) (((pixels) + 3) / 4)
+
+/* Pixel i of rows of `row` is at pointers that are 4 pixels apart: an address may have a step times 1 or 2, and one
+ * more register has three of them. */
+INLINE const float *pixel_at(const float *const *groups, int64_t step, int row, int i) {
+    return groups[i / row * GROUPS(row) + i % row / 4] + i % row % 4 * step;
 }
 
-INLINE void store_pixels(const tort_blocked_tile *t, int pixels, int vectors, vector (*acc)[BLOCKED_VECTORS]) {
+INLINE void store_sums(const tort_blocked_tile *t, int pixels, int vectors, const vector (*sums)[BLOCKED_VECTORS]) {
     const vector low = broadcast(t->bounds.low), high = broadcast(t->bounds.high);
     const int64_t add_pixel = t->add ? TORT_LANES : 0, add_block = t->add ? t->y_block : 0;
     const int add_vector = t->add ? WIDTH : 0;
@@ -27,48 +29,66 @@ INLINE void store_pixels(const tort_blocked_tile *t, int pixels, int vectors, ve
     for (int i = 0; i < pixels; i++)
         for (int v = 0; v < vectors; v++) {
             const int block = v / BLOCK_VECTORS, within = v % BLOCK_VECTORS;
-            const vector sum = acc[i][v] + load(add + block * add_block + i * add_pixel + within * add_vector);
-            store(t->y + block * t->y_block + i * TORT_LANES + within * WIDTH, clamp(sum, low, high));
+            const vector more = load(add + block * add_block + i * add_pixel + within * add_vector);
+            store(t->y + block * t->y_block + i * TORT_LANES + within * WIDTH, clamp(sums[i][v] + more, low, high));
         }
 }
 
+/* For all tiles that are not whole: their sums come by way of the first cache, for the sake of the code's size. */
+__attribute__((noinline)) static void store_rest(const tort_blocked_tile *t, int pixels, int vectors,
+                                                 const vector (*sums)[BLOCKED_VECTORS]) {
+    if (vectors == BLOCK_VECTORS)
+        store_sums(t, pixels, BLOCK_VECTORS, sums);
+    else
+        store_sums(t, pixels, BLOCKED_VECTORS, sums);
+}
+
 /* pixels and vectors are constants where this is inlined, so that acc lives in registers. */
-INLINE void multiply_pixels(const tort_blocked_tile *t, int pixels, int vectors) {
-    vector acc[BLOCKED_PIXELS][BLOCKED_VECTORS];
+INLINE void multiply_pixels(const tort_blocked_tile *t, int pixels, int row_pixels, int vectors) {
+    const int groups_of_row = GROUPS(row_pixels), group_count = pixels / row_pixels * groups_of_row;
+    vector acc[BLOCKED_PIXELS][BLOCKED_VECTORS], made[BLOCKED_PIXELS][BLOCKED_VECTORS];
     const int64_t step = t->x_step;
     const float *w = t->weights, *later = t->later;
     UNROLL
     for (int i = 0; i < pixels; i++)
         for (int v = 0; v < vectors; v++) acc[i][v] = load(t->bias + v * WIDTH);
     for (int64_t s = 0; s < t->span_count; s++) {
-        const float *groups[(BLOCKED_PIXELS + 3) / 4];
-        for (int g = 0; g < (pixels + 3) / 4; g++) groups[g] = t->x + t->spans[s].offset + 4 * g * step;
+        const float *groups[GROUPS(BLOCKED_PIXELS) + 1], *x = t->x + t->spans[s].offset;
+        for (int g = 0; g < group_count; g++)
+            groups[g] = x + g / groups_of_row * t->row_step + g % groups_of_row * 4 * step;
         for (int64_t c = t->spans[s].count; c > 0; c--) {
             vector row[BLOCKED_VECTORS];
             for (int v = 0; v < vectors; v++) row[v] = load(w + v * WIDTH);
             __builtin_prefetch(later, 0, 2);
             UNROLL
             for (int i = 0; i < pixels; i++) {
-                const vector factor = broadcast(*pixel_at(groups, step, i));
+                const vector factor = broadcast(*pixel_at(groups, step, row_pixels, i));
                 for (int v = 0; v < vectors; v++) acc[i][v] += factor * row[v];
             }
-            for (int g = 0; g < (pixels + 3) / 4; g++) groups[g]++;
+            for (int g = 0; g < group_count; g++) groups[g]++;
             w += vectors * WIDTH;
             later += TORT_LANES;
         }
     }
-    store_pixels(t, pixels, vectors, acc);
+    if (pixels == BLOCKED_PIXELS && vectors == BLOCKED_VECTORS) {
+        store_sums(t, pixels, vectors, acc);
+        return;
+    }
+    UNROLL
+    for (int i = 0; i < pixels; i++)
+        for (int v = 0; v < vectors; v++) made[i][v] = acc[i][v];
+    store_rest(t, pixels, vectors, made);
 }
 
 #define CASE(n)                                                                                                        \
     case n:                                                                                                            \
         if (BLOCKED_VECTORS > BLOCK_VECTORS && t->blocks > 1)                                                          \
-            multiply_pixels(t, n, BLOCKED_VECTORS);                                                                    \
+            multiply_pixels(t, n, n, BLOCKED_VECTORS);                                                                 \
         else                                                                                                           \
-            multiply_pixels(t, n, BLOCK_VECTORS);                                                                      \
+            multiply_pixels(t, n, n, BLOCK_VECTORS);                                                                   \
         return;
 
-void SIMD(tort_simd_blocked_tile)(const tort_blocked_tile *t) {
+static void one_row(const tort_blocked_tile *t) {
     switch (t->pixels) {
         CASE(1)
         CASE(2)
@@ -90,6 +110,17 @@ void SIMD(tort_simd_blocked_tile)(const tort_blocked_tile *t) {
 #endif
     default: return;
     }
+}
+
+static void two_rows(const tort_blocked_tile *t) {
+    multiply_pixels(t, BLOCKED_PIXELS / 2 * 2, BLOCKED_PIXELS / 2, BLOCKED_VECTORS);
+}
+
+void SIMD(tort_simd_blocked_tile)(const tort_blocked_tile *t) {
+    if (t->row_step)
+        two_rows(t);
+    else
+        one_row(t);
 }
 
 /* ---- the layout -------------------------------------------------------------------------------------------------- */
