@@ -8,6 +8,7 @@
  * inner loops. */
 #include "kernels/cpu/blocked.h"
 #include "kernels/cpu/widened.h"
+#include "runtime/base/threads.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -140,9 +141,8 @@ static const instruction_set *best_set(uint32_t instructions) {
 /* ---- options ----------------------------------------------------------------------------------------------------- */
 
 static int32_t default_threads(void) {
-    long online = sysconf(_SC_NPROCESSORS_ONLN);
-    if (online < 1) return 1;
-    return online > MAX_THREADS ? MAX_THREADS : (int32_t)online;
+    const int32_t processors = tort_processors();
+    return processors > MAX_THREADS ? MAX_THREADS : processors;
 }
 
 static bool read_number(const char *text, int32_t least, int32_t most, int32_t *number) {

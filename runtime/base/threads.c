@@ -168,9 +168,13 @@ static void wake_workers(tort_pool *pool, int32_t wanted) {
 
 /* ---- create, destroy --------------------------------------------------------------------------------------------- */
 
-static int32_t online_processors(void) {
-    long online = sysconf(_SC_NPROCESSORS_ONLN);
-    return online < 1 ? 1 : online > 1024 ? 1024 : (int32_t)online;
+int32_t tort_processors(void) {
+    long count = sysconf(_SC_NPROCESSORS_ONLN);
+#ifdef __linux__
+    cpu_set_t allowed;
+    if (pthread_getaffinity_np(pthread_self(), sizeof allowed, &allowed) == 0) count = CPU_COUNT(&allowed);
+#endif
+    return count < 1 ? 1 : count > 1024 ? 1024 : (int32_t)count;
 }
 
 static void free_pool(tort_pool *pool) {
@@ -180,14 +184,14 @@ static void free_pool(tort_pool *pool) {
 }
 
 tort_pool *tort_pool_create(const tort_env *env, int32_t threads, int64_t spin) {
-    if (threads <= 0) threads = online_processors();
+    if (threads <= 0) threads = tort_processors();
     if (threads > MOST_PARTS) threads = MOST_PARTS;
     tort_pool *pool = tort_alloc_aligned(env, sizeof *pool);
     if (!pool) return NULL;
     *pool = (tort_pool){.env = *env,
                         .worker_capacity = threads - 1,
                         .spin = spin < 0 ? BETWEEN_RUNS : spin,
-                        .looks = threads <= online_processors(),
+                        .looks = threads <= tort_processors(),
                         .busy = ATOMIC_FLAG_INIT,
                         .lock = PTHREAD_MUTEX_INITIALIZER,
                         .wake = PTHREAD_COND_INITIALIZER,

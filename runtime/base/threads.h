@@ -12,7 +12,10 @@
 
 typedef struct tort_pool tort_pool;
 
-/* threads: the caller's included; 0: one for each processor that is online. Fewer if the system refuses to start
+/* On which the calling thread may run: in a container, or under taskset, fewer than the machine has. */
+int32_t tort_processors(void);
+
+/* threads: the caller's included; 0: one for each of tort_processors. Fewer if the system refuses to start
  * them. spin: microseconds for which they look for a call between runs; negative: as is usual. NULL: out of memory.
  * Copies env, of which only the allocator is used. */
 tort_pool *tort_pool_create(const tort_env *env, int32_t threads, int64_t spin);

@@ -30,6 +30,16 @@ def test_what_ran(suite, folder):
     suite.check(told["providers"][0]["status"] == "down" and told["summary"]["cpu"] == 7 and told["threads"] == 2, str(told))
 
 
+def test_processors(suite, folder):
+    """As many threads as there are processors for this process, which in a container, or here, are fewer than the machine has."""
+    allowed = os.sched_getaffinity(0)
+    for some in (allowed, {min(allowed)}):
+        os.sched_setaffinity(0, some)
+        told = suite.run("bench", DIGITS, "--repeat", "1", "--json", "--ep", "cpu").json()
+        suite.check(told["threads"] == len(some), f"{told['threads']} threads on {len(some)} processors")
+    os.sched_setaffinity(0, allowed)
+
+
 def interrupt(suite, folder, *arguments):
     """Ctrl-C after a second of measuring."""
     random = np.ones((300, 300), np.float32)
