@@ -231,29 +231,32 @@ static void pack_quads(float *panel, int32_t lanes, const float *source, int64_t
 
 #define TOGETHER 64 /* elements of a lane, then those of the next: what is written stays in the first cache */
 
-/* All lanes of whole quads. Returns how many of the k elements are done. */
-static int64_t pack_whole_quads(float *panel, int32_t lanes, const float *source, int64_t lane_stride, int32_t count,
-                                int64_t k, float scale) {
+/* `count` lanes, at least four; the last quad may begin in the one before it. Returns how many of the k elements are
+ * done. */
+static int64_t pack_in_quads(float *panel, int32_t lanes, const float *source, int64_t lane_stride, int32_t count,
+                             int64_t k, float scale) {
     const int64_t whole = k / 4 * 4;
     for (int64_t j = 0; j < whole; j += TOGETHER)
-        for (int32_t i = 0; i < count; i += 4)
-            pack_quads(panel + j * lanes + i, lanes, source + i * lane_stride + j, lane_stride,
+        for (int32_t i = 0; i < count; i += 4) {
+            const int32_t lane = i + 4 <= count ? i : count - 4;
+            pack_quads(panel + j * lanes + lane, lanes, source + lane * lane_stride + j, lane_stride,
                        whole - j < TOGETHER ? whole - j : TOGETHER, scale);
+        }
     return whole;
 }
 
 void SIMD(tort_simd_pack_lanes)(float *panel, int32_t lanes, const float *source, int64_t lane_stride, int64_t k_stride,
                                 int32_t count, int64_t k, float scale) {
-    const int32_t quads = k_stride == 1 ? count / 4 * 4 : 0;
+    int64_t done = 0;
     if (count < lanes) memset(panel, 0, (size_t)(k * lanes) * sizeof(float));
     if (lane_stride == 1) {
         for (int64_t j = 0; j < k; j++)
             for (int32_t i = 0; i < count; i++) panel[j * lanes + i] = source[j * k_stride + i] * scale;
         return;
     }
-    const int64_t done = pack_whole_quads(panel, lanes, source, lane_stride, quads, k, scale);
+    if (k_stride == 1 && count >= 4) done = pack_in_quads(panel, lanes, source, lane_stride, count, k, scale);
     for (int32_t i = 0; i < count; i++) {
         const float *from = source + i * lane_stride;
-        for (int64_t j = i < quads ? done : 0; j < k; j++) panel[j * lanes + i] = from[j * k_stride] * scale;
+        for (int64_t j = done; j < k; j++) panel[j * lanes + i] = from[j * k_stride] * scale;
     }
 }
