@@ -326,12 +326,13 @@ static void make_band(const conv_job *job, const tort_band *b, const filters *f)
     for (int64_t row = 0, done = 0; done < made; row += count, done += count * length) {
         float *y = job->y + at + done * TORT_LANES;
         count = rows_at_once(job, f, made - done);
+        const int64_t pixels = tort_least(count * length, made - done);
         tile.x = (const float *)b->x + row * b->row_step;
         tile.row_step = count > 1 ? b->row_step : 0;
         tile.y = y;
         tile.add = job->residual ? job->residual + (y - job->y) : NULL;
-        make_row(job, f, &tile, tort_least(count * length, made - done));
-        finish_row(job, f, y, tort_least(count * length, made - done));
+        make_row(job, f, &tile, pixels);
+        finish_row(job, f, y, pixels);
     }
 }
 

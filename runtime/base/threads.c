@@ -130,13 +130,22 @@ static void wait_for_work(tort_pool *pool) {
     pthread_mutex_unlock(&pool->lock);
 }
 
+/* -1: that cannot be told. */
+static int current_processor(void) {
+#ifdef __linux__
+    return sched_getcpu();
+#else
+    return -1;
+#endif
+}
+
 /* Linux likes to wake a thread on the processor of who wakes it, even where others are idle, and both would take turns
  * there for some of its ticks, which is longer than many a run. A worker that finds itself beside its caller lets the
  * system move it: it asks for all other processors, and then for all again. */
 static void step_aside(const tort_pool *pool) {
 #ifdef __linux__
     cpu_set_t all, others;
-    const int here = sched_getcpu();
+    const int here = current_processor();
     if (!pool->looks || here < 0 || here != atomic_load(&pool->processor)) return;
     if (pthread_getaffinity_np(pthread_self(), sizeof all, &all) || CPU_COUNT(&all) < 2) return;
     others = all;
@@ -234,17 +243,9 @@ void tort_pool_end_run(tort_pool *pool) {
     if (pool) atomic_fetch_sub(&pool->runs, 1);
 }
 
-static void note_processor(tort_pool *pool) {
-#ifdef __linux__
-    atomic_store(&pool->processor, sched_getcpu());
-#else
-    (void)pool;
-#endif
-}
-
 static void offer_parts(tort_pool *pool, int32_t parts) {
     const uint_fast64_t number = (atomic_load(&pool->offer) >> 2 * PART_BITS) + 1;
-    note_processor(pool);
+    atomic_store(&pool->processor, current_processor());
     atomic_store(&pool->pending, parts);
     atomic_store(&pool->offer, number << 2 * PART_BITS | (uint_fast64_t)parts);
     wake_workers(pool, parts - 1);
