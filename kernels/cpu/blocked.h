@@ -12,6 +12,10 @@
 
 enum { TORT_LANES = 16, TORT_BLOCKED = 1 /* the number of the layout in the provider's table */ };
 
+/* A tile of filters is multiplied with about so many pixels in the time in which its weights come from the third cache
+ * (measured for tort_cpu_split_of). */
+#define TORT_WEIGHTS_COST 16
+
 static inline int64_t tort_blocks(int64_t channels) {
     return (channels + TORT_LANES - 1) / TORT_LANES;
 }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define FLAT_TILES 4 /* a row of a picture whose windows see one pixel each: so many tiles */
+#define FLAT_TILES 4 /* of pixels that are made one after the other */
 
 static bool is_flat(const tort_blocked_shape *s) {
     bool flat = !s->padded;
@@ -19,10 +19,12 @@ static int64_t rows_under(const tort_blocked_shape *s, int64_t rows) {
 static void set_rows(tort_bands *b, int64_t pixels) {
     const tort_blocked_shape *s = &b->shape;
     if (b->flat) {
-        b->row_length = tort_least(s->outputs, FLAT_TILES * pixels);
-        b->rows = (s->outputs + b->row_length - 1) / tort_most(1, b->row_length);
-        b->band_columns = b->row_length;
+        b->row_length = 1;
+        b->together = FLAT_TILES * pixels;
+        b->rows = s->outputs;
+        b->band_columns = 1;
     } else {
+        b->together = 1;
         b->row_length = s->output[2];
         b->rows = s->output[0] * s->output[1];
         b->band_columns = (s->output[2] - 1) * s->strides[2] + (s->kernel[2] - 1) * s->dilations[2] + 1;
@@ -38,6 +40,7 @@ static bool set_band(tort_bands *b, int64_t at_once) {
         return false;
     const int64_t extra = rows_under(s, 1) - s->strides[1];
     b->band = (at_once / tort_most(1, row) - extra) / s->strides[1];
+    b->band = tort_most(b->together, b->band / b->together * b->together);
     b->band = tort_most(1, tort_least(b->band, whole));
     b->band_rows = rows_under(s, b->band);
     return true;
@@ -123,9 +126,8 @@ static void copy_band(const tort_bands *b, const void *image, int64_t d, int64_t
 
 /* Pixels in their order, from number `first` on. */
 static void copy_flat(const tort_bands *b, const void *image, int64_t first, int64_t rows, uint8_t *buffer) {
-    const int64_t count = tort_least(rows * b->row_length, b->shape.outputs - first);
     for (int64_t plane = 0; plane < b->planes; plane++)
-        copy_pixels(b, image, plane, first, count, buffer + (size_t)(plane * b->plane) * b->element);
+        copy_pixels(b, image, plane, first, rows, buffer + (size_t)(plane * b->plane) * b->element);
 }
 
 bool tort_bands_next(const tort_bands *b, int64_t at, int64_t last, void *buffer, tort_band *band) {
@@ -136,15 +138,19 @@ bool tort_bands_next(const tort_bands *b, int64_t at, int64_t last, void *buffer
     const uint8_t *image = (const uint8_t *)b->x + (size_t)band->n * b->image;
     int64_t first = 0;
     band->rows = tort_least(tort_least(b->band, of_slice - h), last - at);
-    band->row_step = b->flat ? b->row_length * b->lanes : s->strides[1] * b->pitch;
+    band->row_step = b->flat ? b->lanes : s->strides[1] * b->pitch;
     if (b->copied && b->flat)
-        copy_flat(b, image, band->row * b->row_length, band->rows, buffer);
+        copy_flat(b, image, band->row, band->rows, buffer);
     else if (b->copied)
         copy_band(b, image, d, h, band->rows, buffer);
     else if (b->flat)
-        first = band->row * b->row_length * b->lanes;
+        first = band->row * b->lanes;
     else
         first = d * s->strides[0] * b->slice + h * s->strides[1] * b->pitch;
     band->x = (b->copied ? (const uint8_t *)buffer : image) + (size_t)first * b->element;
     return true;
+}
+
+int64_t tort_bands_together(const tort_bands *bands, const tort_band *band, int64_t row) {
+    return tort_least(bands->together, band->rows - row);
 }

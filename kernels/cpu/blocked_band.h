@@ -12,13 +12,14 @@ typedef struct tort_bands {
     tort_blocked_shape shape;
     int64_t channels;
     size_t element;                  /* bytes */
-    bool flat;                       /* windows of one pixel over one long row */
+    bool flat;                       /* windows of one pixel: each output is a row, so that threads get equal shares */
     bool copied;                     /* the source of windows is a copied band, else the input */
     int64_t lanes;                   /* elements of a pixel of the source that lie together */
     int64_t planes;                  /* blocks, or channels, or sets of channels that lie together */
     int64_t pitch;                   /* elements from a row of the source to the next, ... */
     int64_t slice, plane;            /* ... from a slice, from a plane */
-    int64_t row_length;              /* pixels of a row of outputs: of a flat one as many as are made together */
+    int64_t row_length;              /* pixels of a row of outputs */
+    int64_t together;                /* at most so many rows lie one behind the other, as one long row */
     int64_t rows;                    /* of outputs, of one image */
     int64_t band;                    /* rows that are made together */
     int64_t band_rows, band_columns; /* of a copied band */
@@ -39,7 +40,7 @@ typedef struct tort_band_source {
     size_t element;
     int64_t lanes;
     bool copied;     /* always, not only where there is padding */
-    int64_t pixels;  /* of a tile: a flat row is some of these */
+    int64_t pixels;  /* of a tile */
     int64_t at_once; /* elements of a band that stay in a cache */
 } tort_band_source;
 
@@ -58,5 +59,7 @@ typedef struct tort_band {
 
 /* The next band from row `at` of all images on, at most to `last`; false: there is none. */
 bool tort_bands_next(const tort_bands *bands, int64_t at, int64_t last, void *buffer, tort_band *band);
+/* How many of its rows from `row` on are one long row. */
+int64_t tort_bands_together(const tort_bands *bands, const tort_band *band, int64_t row);
 
 #endif

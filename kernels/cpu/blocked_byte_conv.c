@@ -297,8 +297,7 @@ static void make_row(const conv_job *job, tort_blocked_byte_tile *t, int64_t pix
 /* All rows of a band for the tile of filters from number `filter` on. */
 static void make_band(const conv_job *job, const tort_band *b, int64_t filter) {
     const int64_t outputs = job->bands.shape.outputs, filters = job->shape.filters;
-    const int64_t length = job->bands.row_length, first = b->row * length;
-    const int64_t made = tort_least(b->rows * length, outputs - first), words = job->shape.words * 4;
+    const int64_t length = job->bands.row_length, words = job->shape.words * 4;
     const int64_t blocks = tort_least(job->shape.tile, filters - filter) / TORT_LANES;
     const uint8_t *weights = job->packed + filter * words;
     tort_blocked_byte_tile t = {.x_step = job->bands.shape.strides[2] * job->bands.lanes,
@@ -313,10 +312,12 @@ static void make_band(const conv_job *job, const tort_band *b, int64_t filter) {
                                 .zero_point = job->zero_point,
                                 .low = job->low,
                                 .high = job->high};
-    for (int64_t row = 0, done = 0; done < made; row++, done += length) {
+    int64_t count;
+    for (int64_t row = 0; row < b->rows; row += count) {
+        count = tort_bands_together(&job->bands, b, row);
         t.x = (const uint8_t *)b->x + row * b->row_step;
-        t.y = job->y + (b->n * filters + filter) * outputs + (first + done) * TORT_LANES;
-        make_row(job, &t, tort_least(length, made - done), filter);
+        t.y = job->y + (b->n * filters + filter) * outputs + (b->row + row) * length * TORT_LANES;
+        make_row(job, &t, count * length, filter);
     }
 }
 
@@ -387,8 +388,11 @@ static tort_status run_job(const tort_call *call, bool plain) {
         job.bands.copy = copy_words;
         job.bands.copy_arg = &job;
     }
-    const int64_t tiles = (job.shape.filters + job.shape.tile - 1) / job.shape.tile;
-    job.split = tort_cpu_split_of(p->batch * job.bands.rows, tiles, 0, job.device->threads);
+    const tort_cpu_products products = {.pixels = p->batch * job.bands.rows,
+                                        .filters = (job.shape.filters + job.shape.tile - 1) / job.shape.tile,
+                                        .pixel_cost = job.bands.copied ? 2 : 1,
+                                        .filter_cost = TORT_WEIGHTS_COST / job.bands.row_length};
+    job.split = tort_cpu_split_of(&products, job.device->threads);
     tort_cpu_parts(call, job.split.pixel_parts * job.split.filter_parts, conv_part, &job);
     return TORT_OK;
 }

@@ -99,7 +99,7 @@ static bool start_job(depthwise_job *job, const tort_conv_params *p, const tort_
     job->bands.image = (size_t)(job->bands.shape.pixels * TORT_LANES);
     job->bands.copy = widen;
     job->bands.copy_arg = job;
-    job->row_floats = job->bands.row_length * TORT_LANES;
+    job->row_floats = job->bands.together * job->bands.row_length * TORT_LANES;
     return true;
 }
 
@@ -150,11 +150,12 @@ static void make_band(const depthwise_job *job, const tort_band *b, float *sums)
                              .y = sums,
                              .scale = 1};
     tort_simd_bounds(NULL, &w.bounds);
-    for (int64_t row = 0; row < b->rows; row++) {
-        const int64_t first = (b->row + row) * length;
-        uint8_t *y = job->made + (b->n * s->outputs + first) * TORT_LANES;
+    int64_t count;
+    for (int64_t row = 0; row < b->rows; row += count) {
+        uint8_t *y = job->made + (b->n * s->outputs + (b->row + row) * length) * TORT_LANES;
+        count = tort_bands_together(&job->bands, b, row);
         w.x = (const float *)b->x + row * b->row_step;
-        w.pixels = tort_least(length, s->outputs - first);
+        w.pixels = count * length;
         job->simd->blocked_sum(&w);
         if (job->slow)
             finish_slowly(job, sums, block, w.pixels, y);

@@ -300,18 +300,17 @@ static void finish_row(const conv_job *job, const filters *f, float *y, int64_t 
 }
 
 /* Two rows of half a tile are made together, so that weights are read half as often. */
-static int64_t rows_at_once(const conv_job *job, const filters *f, int64_t pixels) {
-    const int64_t both = 2 * job->bands.row_length;
-    const bool fits = both == job->simd->blocked_pixels && f->blocks == job->simd->blocked_blocks;
-    return fits && pixels >= both ? 2 : 1;
+static bool makes_two_rows(const conv_job *job, const filters *f) {
+    return !job->bands.flat && 2 * job->bands.row_length == job->simd->blocked_pixels &&
+           f->blocks == job->simd->blocked_blocks;
 }
 
 /* All rows of a band for a tile of filters. */
 static void make_band(const conv_job *job, const tort_band *b, const filters *f) {
     const tort_blocked_shape *s = &job->bands.shape;
-    const int64_t blocks = tort_blocks(job->params->filters), first = b->row * job->bands.row_length;
-    const int64_t made = tort_least(b->rows * job->bands.row_length, s->outputs - first);
-    const int64_t at = ((b->n * blocks + f->first_block) * s->outputs + first) * TORT_LANES;
+    const int64_t blocks = tort_blocks(job->params->filters), length = job->bands.row_length;
+    const int64_t at = ((b->n * blocks + f->first_block) * s->outputs + b->row * length) * TORT_LANES;
+    const bool two = makes_two_rows(job, f);
     tort_blocked_tile tile = {.x_step = s->strides[2] * job->bands.lanes,
                               .spans = f->spans,
                               .span_count = f->span_count,
@@ -321,18 +320,16 @@ static void make_band(const conv_job *job, const tort_band *b, const filters *f)
                               .y_block = s->outputs * TORT_LANES,
                               .blocks = (int32_t)f->blocks,
                               .bounds = job->bounds};
-    const int64_t length = job->bands.row_length;
     int64_t count;
-    for (int64_t row = 0, done = 0; done < made; row += count, done += count * length) {
-        float *y = job->y + at + done * TORT_LANES;
-        count = rows_at_once(job, f, made - done);
-        const int64_t pixels = tort_least(count * length, made - done);
+    for (int64_t row = 0; row < b->rows; row += count) {
+        float *y = job->y + at + row * length * TORT_LANES;
+        count = two && row + 1 < b->rows ? 2 : tort_bands_together(&job->bands, b, row);
         tile.x = (const float *)b->x + row * b->row_step;
-        tile.row_step = count > 1 ? b->row_step : 0;
+        tile.row_step = two && count > 1 ? b->row_step : 0;
         tile.y = y;
         tile.add = job->residual ? job->residual + (y - job->y) : NULL;
-        make_row(job, f, &tile, pixels);
-        finish_row(job, f, y, pixels);
+        make_row(job, f, &tile, count * length);
+        finish_row(job, f, y, count * length);
     }
 }
 
@@ -378,7 +375,11 @@ static tort_status run_job(const tort_call *call, bool plain) {
     tort_bands_spans(&job.bands, 1, spans);
     job.spans = spans;
     job.buffers = (float *)scratch;
-    job.split = tort_cpu_split_of(p->batch * job.bands.rows, job.grouping.groups * job.group_tiles, 0, device->threads);
+    const tort_cpu_products products = {.pixels = p->batch * job.bands.rows,
+                                        .filters = job.grouping.groups * job.group_tiles,
+                                        .pixel_cost = job.bands.copied ? 2 : 1,
+                                        .filter_cost = TORT_WEIGHTS_COST / job.bands.row_length};
+    job.split = tort_cpu_split_of(&products, device->threads);
     tort_cpu_parts(call, job.split.pixel_parts * job.split.filter_parts, conv_part, &job);
     return TORT_OK;
 }

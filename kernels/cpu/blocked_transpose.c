@@ -444,7 +444,9 @@ static tort_status run(const tort_call *call) {
         spans = fill_spans(&job, &of, spans);
     }
     job.buffers = (float *)scratch;
-    job.split = tort_cpu_split_of(p->batch * job.grid[0] * job.grid[1], p->group * job.group_tiles, 0, device->threads);
+    const tort_cpu_products products = {.pixels = p->batch * job.grid[0] * job.grid[1],
+                                        .filters = p->group * job.group_tiles};
+    job.split = tort_cpu_split_of(&products, device->threads);
     tort_cpu_parts(call, job.split.pixel_parts * job.split.filter_parts, transpose_part, &job);
     return TORT_OK;
 }

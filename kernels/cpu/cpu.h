@@ -29,9 +29,16 @@ typedef struct tort_cpu_split {
     int32_t pixel_parts, filter_parts;
 } tort_cpu_split;
 
-/* The split whose largest share takes the least, and of equal ones that by pixels, which makes nothing of the input
- * twice. What a share does to its pixels beside multiplying them costs about as much as `extra` filters more. */
-tort_cpu_split tort_cpu_split_of(int64_t pixels, int64_t filters, int64_t extra, int32_t threads);
+/* What is shared, in the units that are not divided: pixels, rows or tiles of them, and tiles of filters. */
+typedef struct tort_cpu_products {
+    int64_t pixels, filters;
+    /* What a thread pays for each of its pixels, which another one may have made, and for each of its filters, whose
+     * weights come from far away, beside multiplying them: in units of one pixel by one filter. */
+    int64_t pixel_cost, filter_cost;
+} tort_cpu_products;
+
+/* The split whose largest share costs the least, and of equal ones that by pixels. */
+tort_cpu_split tort_cpu_split_of(const tort_cpu_products *products, int32_t threads);
 
 /* An instruction set that there are inner loops for. */
 tort_verdict tort_cpu_claim_processor(const tort_target *target);
