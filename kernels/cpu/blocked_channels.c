@@ -30,11 +30,18 @@ typedef struct scale_job {
     bool one_batch; /* ... the same for all of the batch */
 } scale_job;
 
-static void scale_blocks(void *arg, int64_t begin, int64_t end) {
+/* Pixels of all pictures of the batch, each of all blocks: as convolutions share them, so that a thread finds what it
+ * made before in its own cache. */
+static void scale_pixels(void *arg, int64_t begin, int64_t end) {
     const scale_job *job = arg;
-    for (int64_t i = begin; i < end; i++) {
-        const int64_t at = i * job->pixels * TORT_LANES, of = (job->one_batch ? i % job->blocks : i) * TORT_LANES;
-        job->simd->blocked_scale(job->x + at, job->y + at, job->pixels, job->scale + of, job->shift + of);
+    for (int64_t last; begin < end; begin = last) {
+        const int64_t n = begin / job->pixels, first = begin % job->pixels;
+        last = tort_least(end, begin - first + job->pixels);
+        for (int64_t block = 0; block < job->blocks; block++) {
+            const int64_t at = ((n * job->blocks + block) * job->pixels + first) * TORT_LANES;
+            const int64_t of = (job->one_batch ? block : n * job->blocks + block) * TORT_LANES;
+            job->simd->blocked_scale(job->x + at, job->y + at, last - begin, job->scale + of, job->shift + of);
+        }
     }
 }
 
@@ -45,7 +52,7 @@ static void run_scale(const tort_call *call, scale_job *job, const tort_tensor *
     job->y = call->outputs[0].data;
     job->blocks = tort_blocks(x->dims[1]);
     job->pixels = tort_pixels(x);
-    tort_parallel(call, x->dims[0] * job->blocks, 2 * job->pixels, scale_blocks, job);
+    tort_parallel(call, x->dims[0] * job->pixels, 2 * job->blocks, scale_pixels, job);
 }
 
 /* Two lists of a number a channel, in whole blocks. */
@@ -273,23 +280,36 @@ typedef struct concat_job {
     int64_t blocks, pixels;
 } concat_job;
 
-static void copy_blocks(void *arg, int64_t begin, int64_t end) {
+/* Pixels `first` and `count` more of image n. */
+static void join_pixels(const concat_job *job, int64_t n, int64_t first, int64_t count) {
+    const size_t pixel = TORT_LANES * sizeof(float);
+    char *to = (char *)job->call->outputs[0].data + (size_t)(n * job->blocks * job->pixels + first) * pixel;
+    for (int32_t i = 0; i < job->call->input_count; i++) {
+        const tort_tensor *part = &job->call->inputs[i];
+        const int64_t blocks = tort_blocks(part->dims[1]);
+        const char *from = (const char *)part->data + (size_t)(n * blocks * job->pixels + first) * pixel;
+        for (int64_t block = 0; block < blocks; block++) {
+            memcpy(to, from, (size_t)count * pixel);
+            to += (size_t)job->pixels * pixel;
+            from += (size_t)job->pixels * pixel;
+        }
+    }
+}
+
+/* Shared as scale_pixels is. */
+static void concat_pixels(void *arg, int64_t begin, int64_t end) {
     const concat_job *job = arg;
-    const size_t bytes = (size_t)(job->pixels * TORT_LANES) * sizeof(float);
-    for (int64_t i = begin; i < end; i++) {
-        int64_t block = i % job->blocks;
-        const tort_tensor *part = job->call->inputs;
-        for (; block >= tort_blocks(part->dims[1]); part++) block -= tort_blocks(part->dims[1]);
-        const int64_t from = i / job->blocks * tort_blocks(part->dims[1]) + block;
-        memcpy((char *)job->call->outputs[0].data + (size_t)i * bytes, (const char *)part->data + (size_t)from * bytes,
-               bytes);
+    for (int64_t last; begin < end; begin = last) {
+        const int64_t n = begin / job->pixels, first = begin % job->pixels;
+        last = tort_least(end, begin - first + job->pixels);
+        join_pixels(job, n, first, last - begin);
     }
 }
 
 static tort_status run_concat(const tort_call *call) {
     const tort_tensor *y = &call->outputs[0];
     concat_job job = {.call = call, .blocks = tort_blocks(y->dims[1]), .pixels = tort_pixels(y)};
-    if (tort_count(y) > 0) tort_parallel(call, y->dims[0] * job.blocks, 2 * job.pixels, copy_blocks, &job);
+    if (tort_count(y) > 0) tort_parallel(call, y->dims[0] * job.pixels, 2 * job.blocks, concat_pixels, &job);
     return TORT_OK;
 }
 

@@ -88,27 +88,34 @@ typedef struct channels_job {
     const tort_simd *simd;
     const uint8_t *list, *x;
     uint8_t *y;
-    int64_t pixels;
+    int64_t blocks, pixels;
     tort_linear_pair pair;
     bool list_first;
 } channels_job;
 
-/* Blocks of the whole batch. */
-static void combine_blocks(void *arg, int64_t begin, int64_t end) {
-    const channels_job *job = arg;
+/* `count` pixels of a block, which is one of those of the whole batch. */
+static void combine_block(const channels_job *job, int64_t block, int64_t first, int64_t count) {
     tort_linear_pair pair = job->pair;
     uint8_t numbers[PIXELS * TORT_LANES];
     pair.a_step = pair.b_step = 1;
-    for (int64_t block = begin; block < end; block++) {
-        for (int64_t i = 0; i < PIXELS; i++)
-            memcpy(numbers + i * TORT_LANES, job->list + block * TORT_LANES, TORT_LANES);
-        for (int64_t p = 0; p < job->pixels; p += PIXELS) {
-            const int64_t at = (block * job->pixels + p) * TORT_LANES;
-            pair.a = job->list_first ? numbers : job->x + at;
-            pair.b = job->list_first ? job->x + at : numbers;
-            pair.c = job->y + at;
-            job->simd->linear_pair(&pair, tort_least(PIXELS, job->pixels - p) * TORT_LANES);
-        }
+    for (int64_t i = 0; i < PIXELS; i++) memcpy(numbers + i * TORT_LANES, job->list + block * TORT_LANES, TORT_LANES);
+    for (int64_t p = 0; p < count; p += PIXELS) {
+        const int64_t at = (block * job->pixels + first + p) * TORT_LANES;
+        pair.a = job->list_first ? numbers : job->x + at;
+        pair.b = job->list_first ? job->x + at : numbers;
+        pair.c = job->y + at;
+        job->simd->linear_pair(&pair, tort_least(PIXELS, count - p) * TORT_LANES);
+    }
+}
+
+/* Pixels of all pictures of the batch, each of all blocks: as convolutions share them. */
+static void combine_pixels(void *arg, int64_t begin, int64_t end) {
+    const channels_job *job = arg;
+    for (int64_t last; begin < end; begin = last) {
+        const int64_t n = begin / job->pixels, first = begin % job->pixels;
+        last = tort_least(end, begin - first + job->pixels);
+        for (int64_t block = 0; block < job->blocks; block++)
+            combine_block(job, n * job->blocks + block, first, last - begin);
     }
 }
 
@@ -120,12 +127,13 @@ static tort_status run_channels(const tort_call *call, const tort_linear_pair *p
                         .list = (list_first ? a : b)->data,
                         .x = (list_first ? b : a)->data,
                         .y = c->data,
+                        .blocks = tort_blocks(c->dims[1]),
                         .pixels = tort_pixels(c),
                         .pair = *pair,
                         .list_first = list_first};
     job.pair.is_signed = c->type == TORT_INT8;
     if (tort_count(c) > 0)
-        tort_parallel(call, c->dims[0] * tort_blocks(c->dims[1]), job.pixels * 8, combine_blocks, &job);
+        tort_parallel(call, c->dims[0] * job.pixels, job.blocks * 8, combine_pixels, &job);
     return TORT_OK;
 }
 
