@@ -304,10 +304,8 @@ static tort_status run_winograd(const tort_call *call) {
                                .count = tort_least(TORT_LANES, p->channels - b * TORT_LANES)};
     job.spans = spans;
     job.buffers = (float *)scratch;
-    const tort_cpu_products products = {.pixels = job.tiles,
-                                        .filters = job.filter_tiles,
-                                        .pixel_cost = 1,
-                                        .filter_cost = TORT_WEIGHTS_COST};
+    const tort_cpu_products products = {
+        .pixels = job.tiles, .filters = job.filter_tiles, .pixel_cost = 1, .filter_cost = TORT_WEIGHTS_COST};
     job.split = tort_cpu_split_of(&products, device->threads);
     tort_cpu_parts(call, job.split.pixel_parts * job.split.filter_parts, winograd_part, &job);
     return TORT_OK;

@@ -233,9 +233,8 @@ static void multiply_share(void *arg, int64_t begin, int64_t end) {
  * which costs about as much as a tile of rows. */
 static void choose_split(conv_job *job) {
     const int64_t rows = job->device->bytes->tile_rows, lanes = job->device->bytes->tile_columns;
-    const tort_cpu_products products = {.pixels = (job->gemm.n + lanes - 1) / lanes,
-                                        .filters = (job->gemm.m + rows - 1) / rows,
-                                        .pixel_cost = 1};
+    const tort_cpu_products products = {
+        .pixels = (job->gemm.n + lanes - 1) / lanes, .filters = (job->gemm.m + rows - 1) / rows, .pixel_cost = 1};
     const tort_cpu_split split = tort_cpu_split_of(&products, job->parts);
     job->row_parts = split.filter_parts;
     job->column_parts = split.pixel_parts;

@@ -132,8 +132,7 @@ static tort_status run_channels(const tort_call *call, const tort_linear_pair *p
                         .pair = *pair,
                         .list_first = list_first};
     job.pair.is_signed = c->type == TORT_INT8;
-    if (tort_count(c) > 0)
-        tort_parallel(call, c->dims[0] * job.pixels, job.blocks * 8, combine_pixels, &job);
+    if (tort_count(c) > 0) tort_parallel(call, c->dims[0] * job.pixels, job.blocks * 8, combine_pixels, &job);
     return TORT_OK;
 }
 
