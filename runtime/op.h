@@ -175,6 +175,8 @@ static inline const tort_value *tort_call_value(const tort_call *call, int32_t i
  */
 TORT_API tort_value *tort_call_element(const tort_call *call, int32_t i);
 TORT_API int64_t tort_count(const tort_tensor *tensor); /* elements; the shape is known to be valid */
+/* Nanoseconds of work: some times what it costs to hand it to a thread that looks for some. */
+#define TORT_WORTH_A_THREAD 5000
 /* Calls body(arg, begin, end) over 0..count on several threads where that pays (work: rough cost of one item in
  * nanoseconds). */
 TORT_API void tort_parallel(const tort_call *call, int64_t count, int64_t work, void (*body)(void *, int64_t, int64_t),

@@ -75,8 +75,8 @@ typedef struct depthwise_job {
     tort_linear_bytes x; /* with a scale of 1 */
     tort_scaled_bytes y; /* of any filter */
     uint8_t *made;
-    bool slow; /* some result takes a double */
-    int32_t parts;
+    bool slow;            /* some result takes a double */
+    tort_cpu_split split; /* by rows, and by blocks */
 } depthwise_job;
 
 static void widen(const tort_bands *bands, const void *image, int64_t plane, int64_t pixel, int64_t count, void *to) {
@@ -164,15 +164,30 @@ static void make_band(const depthwise_job *job, const tort_band *b, float *sums)
     }
 }
 
+/* Rows that two parts see are widened twice. */
+static void share(depthwise_job *job, int32_t threads) {
+    const tort_blocked_shape *s = &job->bands.shape;
+    const tort_cpu_products products = {.pixels = job->bands.rows,
+                                        .filters = job->params->batch * tort_blocks(job->params->channels),
+                                        .pixel_cost = 1,
+                                        .filter_cost = (s->kernel[1] - 1) * s->dilations[1]};
+    job->split = tort_cpu_split_of(&products, threads);
+}
+
+static int32_t parts_of(const depthwise_job *job) {
+    return job->split.pixel_parts * job->split.filter_parts;
+}
+
 static void depthwise_part(void *arg, int64_t begin, int64_t end) {
     const depthwise_job *job = arg;
     const int64_t blocks = job->params->batch * tort_blocks(job->params->channels), rows = job->bands.rows;
     for (int64_t part = begin; part < end; part++) {
         float *buffer = job->buffers + part * job->bands.buffer, *sums = job->sums + part * job->row_floats;
-        int64_t first, last;
+        int64_t first, last, block, end_block;
         tort_band b;
-        tort_cpu_share(rows, 1, part, job->parts, &first, &last);
-        for (int64_t block = 0; block < blocks; block++)
+        tort_cpu_share(rows, 1, part % job->split.pixel_parts, job->split.pixel_parts, &first, &last);
+        tort_cpu_share(blocks, 1, part / job->split.pixel_parts, job->split.filter_parts, &block, &end_block);
+        for (; block < end_block; block++)
             for (int64_t row = first; tort_bands_next(&job->bands, block * rows + row, block * rows + last, buffer, &b);
                  row += b.rows)
                 make_band(job, &b, sums);
@@ -213,18 +228,19 @@ static void take_operands(const tort_call *call, depthwise_job *job, char *scrat
     tort_load_floats(in[2].type, in[2].data, 0, 1, &job->x.zero_point);
     job->y.is_signed = y->type == TORT_INT8;
     tort_load_floats(in[7].type, in[7].data, 0, 1, &job->y.zero_point);
-    job->sums = tort_cpu_take(&scratch, (size_t)(job->row_floats * job->parts) * sizeof(float));
+    job->sums = tort_cpu_take(&scratch, (size_t)(job->row_floats * parts_of(job)) * sizeof(float));
     job->buffers = (float *)scratch;
 }
 
 static tort_status run_depthwise(const tort_call *call) {
     const tort_cpu_device *device = call->device;
-    depthwise_job job = {.call = call, .made = call->outputs[0].data, .parts = device->threads};
+    depthwise_job job = {.call = call, .made = call->outputs[0].data};
     if (tort_count(&call->outputs[0]) == 0) return TORT_OK;
     if (!start_job(&job, call->params, device->simd)) return tort_out_of_memory(call->error, SIZE_MAX);
+    share(&job, device->threads);
     take_operands(call, &job, call->scratch);
     job.bands.x = call->inputs[0].data;
-    tort_cpu_parts(call, job.parts, depthwise_part, &job);
+    tort_cpu_parts(call, parts_of(&job), depthwise_part, &job);
     return TORT_OK;
 }
 

@@ -18,7 +18,8 @@ typedef struct window_job {
     float *y;
     const tort_epilogue *epilogue;   /* what comes after the bounds; NULL: nothing */
     const tort_pool_params *average; /* divides by what its windows see; NULL: not an average */
-    int64_t blocks;
+    int64_t batch, blocks;
+    tort_cpu_split split; /* by rows, and by blocks */
 } window_job;
 
 /* The outputs of a row whose windows lie in the picture: from .. to. */
@@ -79,16 +80,25 @@ static void make_block_row(const window_job *job, int64_t n, int64_t block, int6
     if (job->epilogue) job->simd->finish(job->epilogue, NULL, row.y, s->output[2] * TORT_LANES);
 }
 
-/* Rows of all pictures of the batch, each of all blocks: as convolutions share them, so that a thread finds what it
- * made before in its own cache. */
-static void make_rows(void *arg, int64_t begin, int64_t end) {
-    const window_job *job = arg;
+/* Rows of all pictures of the batch, from one to another, of some of their blocks. */
+static void make_rows(const window_job *job, int64_t row, int64_t end, int64_t first_block, int64_t end_block) {
     const int64_t rows = job->shape.output[1];
-    for (int64_t last; begin < end; begin = last) {
-        const int64_t n = begin / rows;
-        last = tort_least(end, (n + 1) * rows);
-        for (int64_t block = 0; block < job->blocks; block++)
-            for (int64_t row = begin; row < last; row++) make_block_row(job, n, block, row % rows);
+    for (int64_t last; row < end; row = last) {
+        last = tort_least(end, (row / rows + 1) * rows);
+        for (int64_t block = first_block; block < end_block; block++)
+            for (int64_t h = row; h < last; h++) make_block_row(job, row / rows, block, h % rows);
+    }
+}
+
+static void window_part(void *arg, int64_t begin, int64_t end) {
+    const window_job *job = arg;
+    const tort_cpu_split *split = &job->split;
+    for (int64_t part = begin; part < end; part++) {
+        int64_t row, end_row, block, end_block;
+        tort_cpu_share(job->batch * job->shape.output[1], 1, part % split->pixel_parts, split->pixel_parts, &row,
+                       &end_row);
+        tort_cpu_share(job->blocks, 1, part / split->pixel_parts, split->filter_parts, &block, &end_block);
+        make_rows(job, row, end_row, block, end_block);
     }
 }
 
@@ -107,10 +117,15 @@ static void start_window(window_job *job, const tort_call *call, const tort_slid
     tort_simd_bounds(NULL, &job->window.bounds);
 }
 
+/* Shared by rows, as convolutions share them, so that a thread finds what it made before in its own cache; few rows by
+ * blocks, so that threads get equal shares. */
 static void run_window(const tort_call *call, window_job *job, int64_t batch) {
     const tort_blocked_shape *s = &job->shape;
-    tort_parallel(call, batch * s->output[1], job->blocks * s->output[2] * (s->kernel[1] * s->kernel[2] + 4), make_rows,
-                  job);
+    const tort_cpu_products products = {.pixels = batch * s->output[1], .filters = job->blocks, .pixel_cost = 1};
+    const int64_t work = products.pixels * job->blocks * s->output[2] * (s->kernel[1] * s->kernel[2] + 4);
+    job->batch = batch;
+    job->split = tort_cpu_split_of(&products, tort_cpu_threads(call->device, work));
+    tort_cpu_parts(call, job->split.pixel_parts * job->split.filter_parts, window_part, job);
 }
 
 /* ---- claims ------------------------------------------------------------------------------------------------------ */

@@ -42,6 +42,11 @@ bool tort_simd_bounds(const tort_epilogue *epilogue, tort_bounds *bounds) {
     }
 }
 
+int32_t tort_cpu_threads(const tort_cpu_device *device, int64_t work) {
+    const int64_t worth = work / TORT_WORTH_A_THREAD;
+    return worth < 1 ? 1 : worth < device->threads ? (int32_t)worth : device->threads;
+}
+
 void tort_cpu_parts(const tort_call *call, int32_t parts, void (*body)(void *arg, int64_t begin, int64_t end),
                     void *arg) {
     if (parts <= 1)

@@ -18,6 +18,8 @@ typedef struct tort_cpu_device {
     int32_t threads;
 } tort_cpu_device;
 
+/* How many threads so many nanoseconds of work are worth. */
+int32_t tort_cpu_threads(const tort_cpu_device *device, int64_t work);
 /* Runs body over the parts 0..threads: at most `parts`, on as many threads. */
 void tort_cpu_parts(const tort_call *call, int32_t parts, void (*body)(void *arg, int64_t begin, int64_t end),
                     void *arg);

@@ -2,12 +2,10 @@
  * loops of ops/ without the rest of the core. Read next: threads.c. */
 #include "runtime/op.h"
 
-#define WORTH_A_THREAD 20000 /* nanoseconds of work: a few times what it costs to wake one */
-
 void tort_parallel(const tort_call *call, int64_t count, int64_t work, void (*body)(void *, int64_t, int64_t),
                    void *arg) {
     if (count <= 0) return;
-    int64_t grain = work > 0 ? WORTH_A_THREAD / work : WORTH_A_THREAD;
+    int64_t grain = work > 0 ? TORT_WORTH_A_THREAD / work : TORT_WORTH_A_THREAD;
     if (grain < 1) grain = 1;
     if (!call->env || !call->env->parallel_for || count <= grain)
         body(arg, 0, count);
