@@ -213,43 +213,89 @@ static tort_verdict claim_dropped_mean(const tort_target *target, const tort_nod
     return claim_mean(target, node, false);
 }
 
+/* A picture is summed in stretches of pixels, and these then, and the pixels that are left: so that threads share it as
+ * convolutions share it, and that sums do not depend on how many threads there are. */
+#define STRETCHES 8
+
 typedef struct average_job {
     const tort_simd *simd;
     const float *x;
+    float *sums; /* [batch][blocks][STRETCHES + 1][16] */
     float *y;
-    int64_t channels, pixels;
+    int64_t channels, blocks, pixels;
     bool plain; /* y is a list of the channels */
 } average_job;
 
-/* A window as large as the picture is one long row. */
-static void average_blocks(void *arg, int64_t begin, int64_t end) {
-    const average_job *job = arg;
-    const int64_t blocks = tort_blocks(job->channels);
-    tort_blocked_window w = {
-        .column_step = TORT_LANES, .rows = 1, .columns = job->pixels, .pixels = 1, .scale = 1 / (float)job->pixels};
+static tort_status size_average(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                                tort_error *error) {
+    const tort_info *x = &node->inputs[0];
+    int64_t floats;
+    (void)target;
+    *scratch = 0;
+    if (__builtin_mul_overflow(x->dims[0], tort_blocks(x->dims[1]), &floats) ||
+        __builtin_mul_overflow(floats, TORT_LANES * (STRETCHES + 1), &floats) ||
+        !tort_cpu_reserve_floats(scratch, floats))
+        return tort_out_of_memory(error, SIZE_MAX);
+    return TORT_OK;
+}
+
+/* Sums of `count` times `length` pixels of a block that follow each other. */
+static void sum_pixels(const average_job *job, const float *x, int64_t count, int64_t length, float scale, float *y) {
+    tort_blocked_window w = {.x = x,
+                             .x_step = length * TORT_LANES,
+                             .column_step = TORT_LANES,
+                             .rows = 1,
+                             .columns = length,
+                             .y = y,
+                             .pixels = count,
+                             .scale = scale};
     tort_simd_bounds(NULL, &w.bounds);
-    for (int64_t i = begin; i < end; i++) {
-        const int64_t first = i % blocks * TORT_LANES;
-        float sums[TORT_LANES];
-        w.x = job->x + i * job->pixels * TORT_LANES;
-        w.y = job->plain ? sums : job->y + i * TORT_LANES;
-        job->simd->blocked_sum(&w);
-        if (job->plain)
-            memcpy(job->y + i / blocks * job->channels + first, sums,
-                   (size_t)tort_least(TORT_LANES, job->channels - first) * sizeof *sums);
+    job->simd->blocked_sum(&w);
+}
+
+static float *sums_of(const average_job *job, int64_t block) {
+    return job->sums + block * (STRETCHES + 1) * TORT_LANES;
+}
+
+/* Stretches of all pictures of the batch, each of all blocks. */
+static void sum_stretches(void *arg, int64_t begin, int64_t end) {
+    const average_job *job = arg;
+    const int64_t length = job->pixels / STRETCHES;
+    for (int64_t last; begin < end; begin = last) {
+        const int64_t n = begin / STRETCHES, first = begin % STRETCHES;
+        last = tort_least(end, (n + 1) * STRETCHES);
+        for (int64_t block = n * job->blocks; block < (n + 1) * job->blocks; block++)
+            sum_pixels(job, job->x + (block * job->pixels + first * length) * TORT_LANES, last - begin, length, 1,
+                       sums_of(job, block) + first * TORT_LANES);
     }
+}
+
+/* The average of a block, which is one of those of the whole batch. */
+static void finish_average(const average_job *job, int64_t block) {
+    const int64_t summed = job->pixels / STRETCHES * STRETCHES, first = block % job->blocks * TORT_LANES;
+    float *sums = sums_of(job, block), averages[TORT_LANES];
+    sum_pixels(job, job->x + (block * job->pixels + summed) * TORT_LANES, 1, job->pixels - summed, 1,
+               sums + STRETCHES * TORT_LANES);
+    sum_pixels(job, sums, 1, STRETCHES + 1, 1 / (float)job->pixels,
+               job->plain ? averages : job->y + block * TORT_LANES);
+    if (job->plain)
+        memcpy(job->y + block / job->blocks * job->channels + first, averages,
+               (size_t)tort_least(TORT_LANES, job->channels - first) * sizeof *averages);
 }
 
 static tort_status run_average(const tort_call *call, bool plain) {
     const tort_cpu_device *device = call->device;
     const tort_tensor *x = &call->inputs[0];
-    average_job job = {.simd = device->simd,
-                       .x = x->data,
-                       .y = call->outputs[0].data,
-                       .channels = x->dims[1],
-                       .pixels = tort_pixels(x),
-                       .plain = plain};
-    tort_parallel(call, x->dims[0] * tort_blocks(job.channels), job.pixels, average_blocks, &job);
+    const average_job job = {.simd = device->simd,
+                             .x = x->data,
+                             .sums = call->scratch,
+                             .y = call->outputs[0].data,
+                             .channels = x->dims[1],
+                             .blocks = tort_blocks(x->dims[1]),
+                             .pixels = tort_pixels(x),
+                             .plain = plain};
+    tort_parallel(call, x->dims[0] * STRETCHES, job.blocks * job.pixels / STRETCHES, sum_stretches, (void *)&job);
+    for (int64_t block = 0; block < x->dims[0] * job.blocks; block++) finish_average(&job, block);
     return TORT_OK;
 }
 
@@ -321,8 +367,8 @@ static tort_status run_concat(const tort_call *call) {
     }
 #define AVERAGE(op_, name_, claim_, run_, outputs_)                                                                    \
     {                                                                                                                  \
-        .domain = "", .op = op_, .name = name_, .claim = claim_, .run = run_, .layout = TORT_BLOCKED,                  \
-        .layout_inputs = 1, .layout_outputs = outputs_, .layout_follows = true                                         \
+        .domain = "", .op = op_, .name = name_, .claim = claim_, .size = size_average, .run = run_,                    \
+        .layout = TORT_BLOCKED, .layout_inputs = 1, .layout_outputs = outputs_, .layout_follows = true                 \
     }
 
 const tort_kernel tort_cpu_blocked_channels[] = {
