@@ -61,19 +61,25 @@ static const instruction_set instruction_sets[] = {
 };
 
 #if defined(__x86_64__)
-/* Of x86-64-v3, what __builtin_cpu_supports has no portable name for: F16C, MOVBE and LZCNT. */
+/* Each CPUID takes some ten microseconds in a virtual machine: those below ask only for leaves that every processor
+ * with AVX2 has.
+ *
+ * Of x86-64-v3, what __builtin_cpu_supports has no portable name for: F16C, MOVBE and LZCNT. */
 static bool has_rest_of_v3(void) {
     unsigned a, b, c, d;
     const unsigned movbe_and_f16c = 1u << 22 | 1u << 29, lzcnt = 1u << 5;
-    if (!__get_cpuid(1, &a, &b, &c, &d) || (c & movbe_and_f16c) != movbe_and_f16c) return false;
-    return __get_cpuid(0x80000001u, &a, &b, &c, &d) && (c & lzcnt) != 0;
+    __cpuid(1, a, b, c, d);
+    if ((c & movbe_and_f16c) != movbe_and_f16c) return false;
+    __cpuid(0x80000001u, a, b, c, d);
+    return (c & lzcnt) != 0;
 }
 
 /* Beside the vectors that were found: AVX-VNNI is bit 4 of EAX of leaf 7.1, which has no portable name. */
 static uint32_t detect_vnni(uint32_t found) {
-    unsigned a = 0, b, c, d;
+    unsigned a, b, c, d;
     uint32_t bits = 0;
-    if (__get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 4 & 1)) bits |= TORT_CPU_AVX_VNNI;
+    __cpuid_count(7, 1, a, b, c, d);
+    if (a >> 4 & 1) bits |= TORT_CPU_AVX_VNNI;
     if (found & TORT_CPU_V4 && __builtin_cpu_supports("avx512vnni")) bits |= TORT_CPU_AVX512_VNNI;
     return bits;
 }
@@ -96,11 +102,12 @@ static uint32_t detect_instructions(void) {
 static void processor_name(char *name, size_t size) {
     unsigned words[12];
     char brand[sizeof words + 1] = "";
+    if (__get_cpuid_max(0x80000000u, NULL) < 0x80000004u) {
+        snprintf(name, size, "x86-64");
+        return;
+    }
     for (unsigned i = 0; i < 3; i++)
-        if (!__get_cpuid(0x80000002u + i, &words[4 * i], &words[4 * i + 1], &words[4 * i + 2], &words[4 * i + 3])) {
-            snprintf(name, size, "x86-64");
-            return;
-        }
+        __cpuid(0x80000002u + i, words[4 * i], words[4 * i + 1], words[4 * i + 2], words[4 * i + 3]);
     memcpy(brand, words, sizeof words);
     const char *start = brand + strspn(brand, " ");
     size_t length = strlen(start);

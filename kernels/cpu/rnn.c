@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-#define ROWS_TOGETHER 112          /* of X, at least one step: W is read once for all of them */
+#define ROWS_TOGETHER 112         /* of X, at least one step: W is read once for all of them */
 #define SHARED_WEIGHTS (32 << 10) /* elements of a product that is worth a thread: some microseconds to read */
 
 /* ---- packing ----------------------------------------------------------------------------------------------------- */

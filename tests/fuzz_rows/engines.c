@@ -27,7 +27,7 @@ static bool is_fast(const tort_kernel *row) {
 
 int32_t row_total(void) {
     int32_t total = 0;
-    while (total < MOST_ROWS && row_at(total)) total++;
+    while (row_at(total)) total++;
     return total;
 }
 
@@ -51,17 +51,20 @@ static bool is_row_of(const tort_kernel *row, const tort_report_node *node, cons
     return strcmp(row->op, "*") == 0 || (strcmp(row->op, node->op) == 0 && strcmp(row->domain, node->domain) == 0);
 }
 
+static void note_row(row_count *count, const tort_kernel *row, const tort_report_node *node, int32_t set) {
+    const bool serves = node->provider && strcmp(node->provider, "cpu") == 0 && is_row_of(row, node, node->kernel);
+    count->served += serves;
+    count->widened += serves && strcmp(row->name, node->kernel) != 0;
+    count->served_by[set] += serves;
+    for (int32_t v = 0; v < node->verdict_count; v++)
+        if (node->verdicts[v]->code == TORT_NO_CAPABILITY && is_row_of(row, node, node->verdicts[v]->kernel))
+            count->incapable = true;
+}
+
 static void note(row_count *counts, const tort_report_node *node, int32_t set) {
-    for (int32_t i = 0; i < row_total(); i++) {
-        const tort_kernel *row = row_at(i);
-        const bool serves = node->provider && strcmp(node->provider, "cpu") == 0 && is_row_of(row, node, node->kernel);
-        counts[i].served += serves;
-        counts[i].widened += serves && strcmp(row->name, node->kernel) != 0;
-        counts[i].served_by[set] += serves;
-        for (int32_t v = 0; v < node->verdict_count; v++)
-            if (node->verdicts[v]->code == TORT_NO_CAPABILITY && is_row_of(row, node, node->verdicts[v]->kernel))
-                counts[i].incapable = true;
-    }
+    for (const tort_kernel *const *table = tort_provider_cpu.kernels; *table; table++)
+        for (const tort_kernel *row = *table; row->op; row++)
+            if (is_fast(row)) note_row(counts++, row, node, set);
 }
 
 /* ---- one session ------------------------------------------------------------------------------------------------- */

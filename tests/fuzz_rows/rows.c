@@ -130,6 +130,10 @@ int main(int count, char **arguments) {
         fprintf(stderr, "usage: rows CASES SEED [CASE [FILE]]\n");
         return 2;
     }
+    if (row_total() > MOST_ROWS) {
+        fprintf(stderr, "there are %d fast rows: raise MOST_ROWS\n", row_total());
+        return 2;
+    }
     const int64_t seed = strtoll(arguments[2], NULL, 10);
     const bool alone = count > 3;
     all->model_file = count > 4 ? arguments[4] : NULL;
