@@ -16,8 +16,10 @@ static int64_t rows_under(const tort_blocked_shape *s, int64_t rows) {
     return (rows - 1) * s->strides[1] + (s->kernel[1] - 1) * s->dilations[1] + 1;
 }
 
+/* An empty picture is laid out as if there was one output; nothing will run. */
 static void set_rows(tort_bands *b, int64_t pixels) {
     const tort_blocked_shape *s = &b->shape;
+    const int64_t columns = tort_most(1, s->output[2]);
     if (b->flat) {
         b->row_length = 1;
         b->together = FLAT_TILES * pixels;
@@ -27,13 +29,14 @@ static void set_rows(tort_bands *b, int64_t pixels) {
         b->together = 1;
         b->row_length = s->output[2];
         b->rows = s->output[0] * s->output[1];
-        b->band_columns = (s->output[2] - 1) * s->strides[2] + (s->kernel[2] - 1) * s->dilations[2] + 1;
+        b->band_columns = (columns - 1) * s->strides[2] + (s->kernel[2] - 1) * s->dilations[2] + 1;
     }
 }
 
 static bool set_band(tort_bands *b, int64_t at_once) {
     const tort_blocked_shape *s = &b->shape;
-    const int64_t depth = b->copied ? s->kernel[0] : 1, whole = b->flat ? b->rows : s->output[1];
+    const int64_t depth = b->copied ? s->kernel[0] : 1;
+    const int64_t whole = tort_most(1, b->flat ? b->rows : s->output[1]);
     int64_t row;
     if (__builtin_mul_overflow(b->band_columns, b->planes * b->lanes * depth, &row) ||
         row > INT64_MAX / 64 / (rows_under(s, whole) + 1))
@@ -41,7 +44,7 @@ static bool set_band(tort_bands *b, int64_t at_once) {
     const int64_t extra = rows_under(s, 1) - s->strides[1];
     b->band = (at_once / tort_most(1, row) - extra) / s->strides[1];
     b->band = tort_most(b->together, b->band / b->together * b->together);
-    b->band = tort_most(1, tort_least(b->band, whole));
+    b->band = tort_least(b->band, whole);
     b->band_rows = rows_under(s, b->band);
     return true;
 }

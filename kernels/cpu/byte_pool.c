@@ -40,7 +40,7 @@ static axis axis_of(const tort_sliding *w, int32_t from_end) {
 /* Elements that the windows of a row see, and of each of the `stride` rows that they are cut into. */
 static bool row_lengths(const axis *x, int64_t *seen, int64_t *phase) {
     int64_t reach;
-    if (__builtin_mul_overflow(x->output - 1, x->stride, seen) ||
+    if (__builtin_mul_overflow(tort_most(1, x->output) - 1, x->stride, seen) ||
         __builtin_mul_overflow(x->kernel - 1, x->dilation, &reach) || __builtin_add_overflow(*seen, reach + 1, seen) ||
         *seen > INT64_MAX / 8 || x->stride > INT64_MAX / 16)
         return false;

@@ -152,6 +152,11 @@ static tolerance of_type(tolerance t, tort_type type) {
     return (tolerance){unit, unit, t.of_largest * unit * 1e5};
 }
 
+/* What is not far from the largest float may be infinite where it is made in another order, or in float throughout. */
+static bool overflows(double want, double got) {
+    return isinf(got) && fabs(want) > 1e30 && signbit(got) == signbit(want);
+}
+
 /* spreads: NaN on one side alone is fine. */
 static bool close_to(const tort_tensor *wanted, const tort_tensor *found, tolerance limits, bool spreads, int32_t at,
                      char why[WHY]) {
@@ -161,7 +166,7 @@ static bool close_to(const tort_tensor *wanted, const tort_tensor *found, tolera
     for (int64_t i = 0; i < tort_count(wanted); i++) {
         const double want = number_at(wanted, i), got = number_at(found, i);
         if (got == want || (isnan(got) && isnan(want)) || (spreads && (isnan(got) || isnan(want))) ||
-            fabs(got - want) <= slack + t.relative * fabs(want))
+            overflows(want, got) || fabs(got - want) <= slack + t.relative * fabs(want))
             continue;
         return fails(why, "output %d (%s), element %lld of %lld is %.9g, the plain loops make %.9g", at,
                      tort_type_name(wanted->type), (long long)i, (long long)tort_count(wanted), got, want);
