@@ -333,10 +333,13 @@ static void add_mean(chain *c) {
     chain_value *x = chain_any(c), y = *x;
     char axes[CHAIN_NAME];
     const int64_t numbers[3] = {2, 3, 4};
+    const bool keeps = chance(c->random, 50);
     if (x->rank < 3) return;
     for (int32_t d = 2; d < x->rank; d++) y.dims[d] = 1;
+    if (!keeps) y.rank = 2;
     chain_list(c, axes, x->rank - 2, numbers);
     chain_node(c, "ReduceMean", x, axes, chain_add_value(c, &y)->name);
+    onnx_int_attribute(&c->bytes, "keepdims", keeps);
     chain_end(c);
 }
 

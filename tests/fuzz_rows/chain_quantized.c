@@ -118,7 +118,7 @@ static void add_function(stretch *s) {
     chain_end(s->c);
 }
 
-/* A number for each channel, the largest of its picture, times the picture. */
+/* A number for each channel, the largest of its picture, times the picture, or added to it. */
 static void add_gate(stretch *s) {
     char scales[3][2 * CHAIN_NAME + 2], inputs[16 * CHAIN_NAME], picture[CHAIN_NAME];
     memcpy(picture, s->now.name, sizeof picture);
@@ -127,7 +127,7 @@ static void add_gate(stretch *s) {
     chain_ints(s->c, "kernel_shape", s->now.rank - 2, s->now.dims + 2);
     chain_end(s->c);
     snprintf(inputs, sizeof inputs, "%s %s %s %s %s", picture, scales[0], s->now.name, scales[1], scales[2]);
-    begin(s, "QLinearMul", inputs);
+    begin(s, chance(s->c->random, 60) ? "QLinearMul" : "QLinearAdd", inputs);
     onnx_text(&s->c->bytes, NODE_DOMAIN, "com.microsoft");
     chain_end(s->c);
 }
