@@ -3,7 +3,9 @@
 
 #include <string.h>
 
-#define FLAT_TILES 4 /* of pixels that are made one after the other */
+#define FLAT_TILES 4     /* of pixels that are made one after the other */
+#define WORTH_A_CUT 2048 /* channels by positions of the kernel: fewer weights stay near from row to row */
+#define CUT 144          /* of these in a band: 18 KiB of weights for 32 filters */
 
 static bool is_flat(const tort_blocked_shape *s) {
     bool flat = !s->padded;
@@ -33,14 +35,23 @@ static void set_rows(tort_bands *b, int64_t pixels) {
     }
 }
 
-static bool set_band(tort_bands *b, int64_t at_once) {
+/* Planes whose weights, for a tile of filters, stay in the first cache while all rows of the band pass by. */
+static int64_t planes_at_once(const tort_bands *b) {
+    const int64_t weights = b->lanes * b->shape.positions;
+    if (b->planes * weights < WORTH_A_CUT) return b->planes;
+    return tort_least(b->planes, tort_most(1, CUT / weights));
+}
+
+static bool set_band(tort_bands *b, const tort_band_source *source) {
     const tort_blocked_shape *s = &b->shape;
-    const int64_t depth = b->copied ? s->kernel[0] : 1;
+    const int64_t at_once = source->at_once, depth = b->copied ? s->kernel[0] : 1;
     const int64_t whole = tort_most(1, b->flat ? b->rows : s->output[1]);
     int64_t row;
     if (__builtin_mul_overflow(b->band_columns, b->planes * b->lanes * depth, &row) ||
         row > INT64_MAX / 64 / (rows_under(s, whole) + 1))
         return false;
+    if (source->cut) b->planes_at_once = planes_at_once(b);
+    row = row / tort_most(1, b->planes) * b->planes_at_once;
     const int64_t extra = rows_under(s, 1) - s->strides[1];
     b->band = (at_once / tort_most(1, row) - extra) / s->strides[1];
     b->band = tort_most(b->together, b->band / b->together * b->together);
@@ -54,16 +65,17 @@ bool tort_bands_init(tort_bands *b, const tort_sliding *window, const tort_band_
                       .element = source->element,
                       .lanes = source->lanes,
                       .planes = (source->channels + source->lanes - 1) / source->lanes};
+    b->planes_at_once = b->planes;
     tort_blocked_shape_init(&b->shape, window);
     b->flat = is_flat(&b->shape);
     b->copied = source->copied || b->shape.padded;
     set_rows(b, source->pixels);
-    if (!set_band(b, source->at_once)) return false;
+    if (!set_band(b, source)) return false;
     const tort_blocked_shape *s = &b->shape;
     b->pitch = (b->copied ? b->band_columns : s->input[2]) * b->lanes;
     b->slice = (b->copied ? b->band_rows : s->input[1]) * b->pitch;
     b->plane = (b->copied ? s->kernel[0] : s->input[0]) * b->slice;
-    b->buffer = b->copied ? tort_round_up(b->planes * b->plane, 64) : 0;
+    b->buffer = b->copied ? tort_round_up(b->planes_at_once * b->plane, 64) : 0;
     b->image = (size_t)(b->planes * b->lanes * s->pixels) * b->element;
     return true;
 }
@@ -76,7 +88,8 @@ void tort_bands_spans(const tort_bands *b, int64_t unit, tort_span *span) {
             for (int64_t h = 0; h < s->kernel[1]; h++)
                 for (int64_t w = 0; w < s->kernel[2]; w++) {
                     const int64_t left = tort_least(b->lanes, b->channels - plane * b->lanes);
-                    *span++ = (tort_span){.offset = plane * b->plane + d * slices * b->slice +
+                    const int64_t place = b->copied ? plane % b->planes_at_once : plane;
+                    *span++ = (tort_span){.offset = place * b->plane + d * slices * b->slice +
                                                     h * s->dilations[1] * b->pitch + w * s->dilations[2] * b->lanes,
                                           .count = (left + unit - 1) / unit};
                 }
@@ -109,48 +122,64 @@ static void copy_row(const tort_bands *b, const void *image, int64_t plane, int6
 }
 
 /* The rows under outputs of slice d from row h on. */
-static void copy_band(const tort_bands *b, const void *image, int64_t d, int64_t h, int64_t rows, uint8_t *buffer) {
+static void copy_rows(const tort_bands *b, const tort_band *band, const void *image, int64_t d, int64_t h,
+                      uint8_t *buffer) {
     const tort_blocked_shape *s = &b->shape;
-    const int64_t top = h * s->strides[1] - s->begin[1], count = rows_under(s, rows);
+    const int64_t top = h * s->strides[1] - s->begin[1], count = rows_under(s, band->rows);
     const size_t pitch = (size_t)b->pitch * b->element;
-    for (int64_t plane = 0; plane < b->planes; plane++)
+    for (int64_t plane = 0; plane < band->planes; plane++)
         for (int64_t k = 0; k < s->kernel[0]; k++) {
             const int64_t depth = d * s->strides[0] - s->begin[0] + k * s->dilations[0];
             uint8_t *to = buffer + (size_t)(plane * b->plane + k * b->slice) * b->element;
             for (int64_t i = 0; i < count; i++, to += pitch) {
                 const int64_t row = top + i;
                 if (depth >= 0 && depth < s->input[0] && row >= 0 && row < s->input[1])
-                    copy_row(b, image, plane, (depth * s->input[1] + row) * s->input[2], to);
+                    copy_row(b, image, band->first_plane + plane, (depth * s->input[1] + row) * s->input[2], to);
                 else
                     memset(to, b->fill, pitch);
             }
         }
 }
 
-/* Pixels in their order, from number `first` on. */
-static void copy_flat(const tort_bands *b, const void *image, int64_t first, int64_t rows, uint8_t *buffer) {
-    for (int64_t plane = 0; plane < b->planes; plane++)
-        copy_pixels(b, image, plane, first, rows, buffer + (size_t)(plane * b->plane) * b->element);
+/* Its planes, where the source of windows is a copy. */
+static void copy_band(const tort_bands *b, const tort_band *band, void *buffer) {
+    const int64_t d = b->flat ? 0 : band->row / b->shape.output[1], h = b->flat ? 0 : band->row % b->shape.output[1];
+    const uint8_t *image = (const uint8_t *)b->x + (size_t)band->n * b->image;
+    if (!b->flat) {
+        copy_rows(b, band, image, d, h, buffer);
+        return;
+    }
+    for (int64_t plane = 0; plane < band->planes; plane++) /* pixels in their order */
+        copy_pixels(b, image, band->first_plane + plane, band->row, band->rows,
+                    (uint8_t *)buffer + (size_t)(plane * b->plane) * b->element);
+}
+
+/* Elements from the beginning of an image to the first window of row `row` of outputs. */
+static int64_t first_window(const tort_bands *b, int64_t row) {
+    const tort_blocked_shape *s = &b->shape;
+    if (b->flat) return row * b->lanes;
+    return row / s->output[1] * s->strides[0] * b->slice + row % s->output[1] * s->strides[1] * b->pitch;
 }
 
 bool tort_bands_next(const tort_bands *b, int64_t at, int64_t last, void *buffer, tort_band *band) {
-    const tort_blocked_shape *s = &b->shape;
     if (at >= last) return false;
-    *band = (tort_band){.n = at / b->rows, .row = at % b->rows};
-    const int64_t of_slice = b->flat ? b->rows : s->output[1], h = band->row % of_slice, d = band->row / of_slice;
-    const uint8_t *image = (const uint8_t *)b->x + (size_t)band->n * b->image;
-    int64_t first = 0;
-    band->rows = tort_least(tort_least(b->band, of_slice - h), last - at);
-    band->row_step = b->flat ? b->lanes : s->strides[1] * b->pitch;
-    if (b->copied && b->flat)
-        copy_flat(b, image, band->row, band->rows, buffer);
-    else if (b->copied)
-        copy_band(b, image, d, h, band->rows, buffer);
-    else if (b->flat)
-        first = band->row * b->lanes;
+    *band = (tort_band){.n = at / b->rows, .row = at % b->rows, .planes = b->planes_at_once};
+    const int64_t of_slice = b->flat ? b->rows : b->shape.output[1];
+    band->rows = tort_least(tort_least(b->band, of_slice - band->row % of_slice), last - at);
+    band->row_step = b->flat ? b->lanes : b->shape.strides[1] * b->pitch;
+    band->x = buffer;
+    if (b->copied)
+        copy_band(b, band, buffer);
     else
-        first = d * s->strides[0] * b->slice + h * s->strides[1] * b->pitch;
-    band->x = (b->copied ? (const uint8_t *)buffer : image) + (size_t)first * b->element;
+        band->x = (const uint8_t *)b->x + (size_t)band->n * b->image + (size_t)first_window(b, band->row) * b->element;
+    return true;
+}
+
+bool tort_bands_next_planes(const tort_bands *b, void *buffer, tort_band *band) {
+    band->first_plane += band->planes;
+    band->planes = tort_least(b->planes_at_once, b->planes - band->first_plane);
+    if (band->planes <= 0) return false;
+    if (b->copied) copy_band(b, band, buffer);
     return true;
 }
 

@@ -16,6 +16,7 @@ typedef struct tort_bands {
     bool copied;                     /* the source of windows is a copied band, else the input */
     int64_t lanes;                   /* elements of a pixel of the source that lie together */
     int64_t planes;                  /* blocks, or channels, or sets of channels that lie together */
+    int64_t planes_at_once;          /* of a band: all, unless the source is cut */
     int64_t pitch;                   /* elements from a row of the source to the next, ... */
     int64_t slice, plane;            /* ... from a slice, from a plane */
     int64_t row_length;              /* pixels of a row of outputs */
@@ -40,6 +41,7 @@ typedef struct tort_band_source {
     size_t element;
     int64_t lanes;
     bool copied;     /* always, not only where there is padding */
+    bool cut;        /* where weights are many, a band has some of the planes */
     int64_t pixels;  /* of a tile */
     int64_t at_once; /* elements of a band that stay in a cache */
 } tort_band_source;
@@ -50,15 +52,18 @@ bool tort_bands_init(tort_bands *bands, const tort_sliding *window, const tort_b
  * elements that a count of 1 stands for. */
 void tort_bands_spans(const tort_bands *bands, int64_t unit, tort_span *spans);
 
-/* What is made together: rows of outputs of image n, all of one slice. */
+/* What is made together: rows of outputs of image n, all of one slice, from some planes of the source. */
 typedef struct tort_band {
     int64_t n, row, rows;
+    int64_t first_plane, planes;
     const void *x;    /* the first pixel of the first row */
     int64_t row_step; /* elements */
 } tort_band;
 
-/* The next band from row `at` of all images on, at most to `last`; false: there is none. */
+/* The next band from row `at` of all images on, at most to `last`, of the first planes; false: there is none. */
 bool tort_bands_next(const tort_bands *bands, int64_t at, int64_t last, void *buffer, tort_band *band);
+/* The next planes of the same rows; false: those were the last ones. */
+bool tort_bands_next_planes(const tort_bands *bands, void *buffer, tort_band *band);
 /* How many of its rows from `row` on are one long row. */
 int64_t tort_bands_together(const tort_bands *bands, const tort_band *band, int64_t row);
 

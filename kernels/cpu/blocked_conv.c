@@ -7,6 +7,7 @@
 #include "kernels/cpu/blocked_band.h"
 #include "kernels/cpu/conv.h"
 
+#include <math.h>
 #include <string.h>
 
 #define BAND_FLOATS 65536 /* of input, for a band: half of a second cache of 512 KiB */
@@ -205,15 +206,16 @@ typedef struct conv_job {
 
 /* False: sizes that nothing can be computed with. */
 static bool start_job(conv_job *job, const tort_conv_params *p, const tort_simd *simd, bool plain) {
+    group_blocks(simd, p, &job->grouping);
     const tort_band_source source = {.channels = p->channels,
                                      .element = sizeof(float),
                                      .lanes = plain ? 1 : TORT_LANES,
+                                     .cut = job->grouping.groups == 1 && !plain,
                                      .pixels = simd->blocked_pixels,
                                      .at_once = BAND_FLOATS};
     job->params = p;
     job->simd = simd;
     job->plain = plain;
-    group_blocks(simd, p, &job->grouping);
     job->group_tiles = (job->grouping.filters + job->grouping.tile - 1) / job->grouping.tile;
     return tort_bands_init(&job->bands, &p->window, &source);
 }
@@ -271,6 +273,17 @@ static filters filters_of(const conv_job *job, int64_t tile) {
                      .span_count = tort_least(planes, job->bands.planes - group * planes) * positions};
 }
 
+/* What the planes of a band meet of them. */
+static filters beside(const conv_job *job, const tort_band *b, filters f) {
+    const int64_t positions = job->bands.shape.positions, before = b->first_plane * TORT_LANES * positions;
+    if (b->planes == job->bands.planes) return f;
+    f.weights += before * f.blocks * TORT_LANES;
+    f.channels = tort_least(b->planes * TORT_LANES * positions, f.channels - before);
+    f.spans += b->first_plane * positions;
+    f.span_count = b->planes * positions;
+    return f;
+}
+
 /* Weights come from far away, and the first tile of pixels would wait for them: so the tiles before it ask for those of
  * the next tile of filters, a part each, till all are on their way. */
 static void ask_ahead(const filters *f, tort_blocked_tile *tile) {
@@ -305,21 +318,26 @@ static bool makes_two_rows(const conv_job *job, const filters *f) {
            f->blocks == job->simd->blocked_blocks;
 }
 
-/* All rows of a band for a tile of filters. */
+static const float no_bias[4 * TORT_LANES]; /* for the filters of a tile */
+static const tort_bounds no_bounds = {.low = -INFINITY, .high = INFINITY};
+
+/* All rows of a band for a tile of filters. Of a band that has some of the planes, the sums go on with what the band
+ * before it has left in y. */
 static void make_band(const conv_job *job, const tort_band *b, const filters *f) {
     const tort_blocked_shape *s = &job->bands.shape;
     const int64_t blocks = tort_blocks(job->params->filters), length = job->bands.row_length;
     const int64_t at = ((b->n * blocks + f->first_block) * s->outputs + b->row * length) * TORT_LANES;
-    const bool two = makes_two_rows(job, f);
+    const bool two = makes_two_rows(job, f), begins = b->first_plane == 0;
+    const bool ends = b->first_plane + b->planes == job->bands.planes;
     tort_blocked_tile tile = {.x_step = s->strides[2] * job->bands.lanes,
                               .spans = f->spans,
                               .span_count = f->span_count,
                               .weights = f->weights,
                               .later = f->weights + f->channels * f->blocks * TORT_LANES,
-                              .bias = job->bias + f->first_block * TORT_LANES,
+                              .bias = begins ? job->bias + f->first_block * TORT_LANES : no_bias,
                               .y_block = s->outputs * TORT_LANES,
                               .blocks = (int32_t)f->blocks,
-                              .bounds = job->bounds};
+                              .bounds = ends ? job->bounds : no_bounds};
     int64_t count;
     for (int64_t row = 0; row < b->rows; row += count) {
         float *y = job->y + at + row * length * TORT_LANES;
@@ -327,9 +345,9 @@ static void make_band(const conv_job *job, const tort_band *b, const filters *f)
         tile.x = (const float *)b->x + row * b->row_step;
         tile.row_step = two && count > 1 ? b->row_step : 0;
         tile.y = y;
-        tile.add = job->residual ? job->residual + (y - job->y) : NULL;
+        tile.add = !begins ? y : job->residual ? job->residual + (y - job->y) : NULL;
         make_row(job, f, &tile, count * length);
-        finish_row(job, f, y, count * length);
+        if (ends) finish_row(job, f, y, count * length);
     }
 }
 
@@ -343,11 +361,12 @@ static void conv_part(void *arg, int64_t begin, int64_t end) {
                        &row, &last);
         tort_cpu_share(job->grouping.groups * job->group_tiles, 1, part / job->split.pixel_parts,
                        job->split.filter_parts, &tile_first, &tile_last);
-        for (; tile_first < tile_last && tort_bands_next(&job->bands, row, last, buffer, &b); row += b.rows)
-            for (int64_t tile = tile_first; tile < tile_last; tile++) {
-                const filters f = filters_of(job, tile);
-                make_band(job, &b, &f);
-            }
+        for (; tile_first < tile_last && tort_bands_next(&job->bands, row, last, buffer, &b); row += b.rows) do {
+                for (int64_t tile = tile_first; tile < tile_last; tile++) {
+                    const filters f = beside(job, &b, filters_of(job, tile));
+                    make_band(job, &b, &f);
+                }
+            } while (tort_bands_next_planes(&job->bands, buffer, &b));
     }
 }
 
