@@ -53,12 +53,14 @@ void tort_pack_b(const tort_simd *simd, float *packed, const float *b, int64_t k
 void tort_pack_b_part(const tort_simd *simd, float *packed, const float *b, int64_t k_stride, int64_t column_stride,
                       int64_t n, int64_t k, float scale, const tort_b_part *part) {
     const int64_t lanes = simd->tile_columns, width = tort_round_up(n, lanes);
-    for (int64_t block = part->k_first; block < part->k_last; block += DEPTH) {
-        const int64_t depth = tort_least(DEPTH, part->k_last - block);
+    for (int64_t row = part->k_first, last; row < part->k_last; row = last) {
+        const int64_t block = row / DEPTH * DEPTH, depth = tort_least(DEPTH, k - block);
+        last = tort_least(block + depth, part->k_last);
         for (int64_t first = part->n_first; first < part->n_last; first += lanes)
-            simd->pack_lanes(packed + width * block + first * depth, (int32_t)lanes,
-                             b + (first - part->n_first) * column_stride + (block - part->k_first) * k_stride,
-                             column_stride, k_stride, (int32_t)tort_least(lanes, part->n_last - first), depth, scale);
+            simd->pack_lanes(packed + width * block + first * depth + (row - block) * lanes, (int32_t)lanes,
+                             b + (first - part->n_first) * column_stride + (row - part->k_first) * k_stride,
+                             column_stride, k_stride, (int32_t)tort_least(lanes, part->n_last - first), last - row,
+                             scale);
     }
     if (part->k_last == k && part->n_last == n) memset(packed + width * k, 0, SLACK * sizeof(float));
 }

@@ -42,8 +42,7 @@ void tort_pack_a(const tort_simd *simd, float *packed, const float *a, int64_t r
                  int64_t k);
 void tort_pack_b(const tort_simd *simd, float *packed, const float *b, int64_t k_stride, int64_t column_stride,
                  int64_t n, int64_t k, float scale);
-/* Rows k_first..k_last of columns n_first..n_last; the firsts are multiples of TORT_PACKED_DEPTH and of the tile, as
- * the lasts are, but at the end of B. */
+/* Rows k_first..k_last of columns n_first..n_last, which are multiples of the tile, but at the end of B. */
 typedef struct tort_b_part {
     int64_t k_first, k_last, n_first, n_last;
 } tort_b_part;

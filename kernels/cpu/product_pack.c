@@ -1,7 +1,8 @@
 /* product_pack.c - a constant B packed by all threads, a piece at a time.
  *
- * A large B is read piece by piece as it is packed, so that it is never in memory as it lies in its file. Pieces are
- * whole panels or whole blocks of k, whichever lies together in the file. Read next: packed_gemm.h. */
+ * A large B is read piece by piece as it is packed, so that it is never in memory as it lies in its file, and what was
+ * read is packed while it lies in the second cache. Pieces are panels or rows, whichever lie together in the file. Read
+ * next: packed_gemm.h. */
 #include "kernels/cpu/product.h"
 
 typedef struct outcome {
@@ -15,8 +16,8 @@ typedef struct pack_job {
     const float *b; /* NULL: read */
     int64_t k_stride, column_stride, n, k;
     float scale;
-    bool by_columns; /* pieces are panels, else blocks of k */
-    int64_t pieces;
+    bool by_columns;      /* pieces are panels, else rows */
+    int64_t unit, pieces; /* columns or rows of a piece */
     size_t piece_bytes;
     int32_t parts;
     char *buffers; /* piece_bytes for each part, where B is read */
@@ -27,9 +28,8 @@ static tort_b_part piece_at(const pack_job *job, int64_t piece) {
     tort_b_part part = {0, job->k, 0, job->n};
     int64_t *first = job->by_columns ? &part.n_first : &part.k_first,
             *last = job->by_columns ? &part.n_last : &part.k_last;
-    const int64_t unit = job->by_columns ? job->simd->tile_columns : TORT_PACKED_DEPTH;
-    *first = piece * unit;
-    if (*first + unit < *last) *last = *first + unit;
+    *first = piece * job->unit;
+    if (*first + job->unit < *last) *last = *first + job->unit;
     return part;
 }
 
@@ -88,6 +88,20 @@ static tort_status pack_on_threads(pack_job *job) {
     return status;
 }
 
+#define PIECE ((int64_t)64 << 10) /* floats: they and what they become lie in the second cache */
+
+/* Whole panels or any rows: at most PIECE floats, but one of them at least. The bytes of B were counted without
+ * overflow; where it has none, the other extent may be any. */
+static void divide(pack_job *job) {
+    const int64_t extent = job->by_columns ? job->n : job->k, floats = job->by_columns ? job->k : job->n;
+    const int64_t least = job->by_columns ? job->simd->tile_columns : 1;
+    const int64_t most = floats ? PIECE / floats / least * least : extent;
+    job->unit = most > least ? most : least;
+    job->pieces = extent > job->unit ? (extent + job->unit - 1) / job->unit : 1;
+    job->piece_bytes = (size_t)(tort_least(job->unit, extent) * floats) * sizeof(float);
+    if (job->parts > job->pieces) job->parts = (int32_t)job->pieces;
+}
+
 tort_status tort_product_prepare(tort_prepare *prepare, int64_t k_stride, int64_t column_stride, int64_t n, int64_t k,
                                  float scale) {
     const tort_cpu_device *device = prepare->device;
@@ -101,12 +115,8 @@ tort_status tort_product_prepare(tort_prepare *prepare, int64_t k_stride, int64_
                     .scale = scale,
                     .by_columns = k_stride == 1 && column_stride == k,
                     .parts = device->threads};
-    const int64_t extent = job.by_columns ? n : k, most = job.by_columns ? job.simd->tile_columns : TORT_PACKED_DEPTH;
-    const int64_t unit = most < extent ? most : extent; /* of B, whose bytes were counted without overflow */
-    job.pieces = extent > most ? (extent + most - 1) / most : 1;
-    job.piece_bytes = (size_t)(unit * (job.by_columns ? k : n)) * sizeof(float);
     if (!job.b && !job.by_columns && (column_stride != 1 || k_stride != n))
         return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant B lies in an order that is not read by pieces");
-    if (job.parts > job.pieces) job.parts = (int32_t)job.pieces;
+    divide(&job);
     return pack_on_threads(&job);
 }

@@ -66,17 +66,18 @@ static void release(packing *p, int32_t constant) {
     if (lock) pthread_mutex_unlock(lock);
 }
 
-#define LARGE ((size_t)4 << 20) /* bytes of a weight that is worth reading in parts */
+#define LARGE ((size_t)512 << 10)         /* bytes of a weight that is worth reading in parts */
+#define FOR_ALL_THREADS ((size_t)4 << 20) /* bytes of one of those parts of which each thread should take some */
 
-/* Its kernel reads input i of the unit out of the file. */
-static bool is_in_parts(const tort_lowered *lowered, int32_t index, int32_t input) {
+/* Its kernel reads input i of the unit, of so many bytes or more, out of the file. */
+static bool is_in_parts(const tort_lowered *lowered, int32_t index, int32_t input, size_t least) {
     const tort_session *session = lowered->session;
     const tort_node *node = tort_unit_node(lowered, index);
     if (input > 31 || !(lowered->units[index].kernel->read_in_parts & 1u << input)) return false;
     if (input >= node->input_count || node->inputs[input] < 0 || !tort_is_constant(lowered, node->inputs[input]))
         return false;
     const tort_constant *constant = &session->constants[lowered->constant_of[node->inputs[input]]];
-    return constant->weight >= 0 && constant->bytes >= LARGE &&
+    return constant->weight >= 0 && constant->bytes >= least &&
            tort_weight_is_in_file(session->model, constant->weight);
 }
 
@@ -144,7 +145,7 @@ static tort_status hold_inputs(packing *p, int32_t index, tort_info *inputs, boo
             continue;
         }
         inputs[i].data = NULL;
-        if (is_in_parts(lowered, index, i)) continue;
+        if (is_in_parts(lowered, index, i, LARGE)) continue;
         tort_status status = stage_input(lowered, index, i, stage, &inputs[i].data, error);
         if (!status && !inputs[i].data) status = acquire(p, constant, &inputs[i].data, error);
         if (status) return status;
@@ -245,7 +246,7 @@ static bool is_side_by_side(const tort_lowered *lowered, int32_t index) {
     const tort_unit *unit = &lowered->units[index];
     const tort_model *model = session->model;
     for (int32_t i = 0; i < 32; i++)
-        if (is_in_parts(lowered, index, i)) return false; /* the kernel uses the threads */
+        if (is_in_parts(lowered, index, i, FOR_ALL_THREADS)) return false;
     return session->chain[unit->provider].provider->prepares_in_parallel && !unit->segment && !session->saved &&
            model->source_is_ours && tort_env_is_default(&model->account.inner) &&
            tort_env_is_default(&session->account.inner);
@@ -258,7 +259,7 @@ static void count_staging(packing *p, int32_t index) {
     size_t bytes = TORT_HOST_ALIGN; /* behind the last one, for the tails of vectors */
     for (int32_t i = 0; i < tort_unit_node(p->lowered, index)->input_count; i++) {
         const int32_t weight = passing_weight(p->lowered, index, i);
-        if (weight < 0) continue;
+        if (weight < 0 || is_in_parts(p->lowered, index, i, LARGE)) continue;
         if (!tort_add_size(bytes, tort_packed_place(p->lowered->session->model->weights[weight].bytes), &bytes)) return;
     }
     if (bytes > p->staging) p->staging = bytes;
@@ -268,9 +269,7 @@ static tort_status pack_side_by_side(packing *p) {
     const tort_env *env = &p->lowered->session->env;
     for (int32_t i = 0; i < p->count; i++) count_staging(p, p->units[i]);
     if (p->staging > WORTH_A_PAGE && p->staging < STAGING) p->staging = STAGING;
-    tort_pool_begin_run(p->lowered->session->pool);
     env->parallel_for(env->parallel_ud, p->count, 1, pack_some, p);
-    tort_pool_end_run(p->lowered->session->pool);
     return p->status;
 }
 
@@ -299,7 +298,9 @@ tort_status tort_pack_units(tort_lowered *lowered, tort_error *error) {
     if (!units) return tort_out_of_memory(error, bytes);
     packing p = {.lowered = lowered, .units = units, .failed = INT32_MAX, .error = error};
     pthread_mutex_init(&p.lock, NULL);
+    tort_pool_begin_run(lowered->session->pool); /* from unit to unit its threads stay awake, as in a run */
     const tort_status status = pack_all(&p, units, error);
+    tort_pool_end_run(lowered->session->pool);
     pthread_mutex_destroy(&p.lock);
     tort_free(env, units, bytes);
     return status;

@@ -213,6 +213,60 @@ static inline void store_quad(float *to, quad value) {
     *(loose_quad *)to = value;
 }
 
+/* What interleaves the lower or upper halves of two vectors in each quad, by single floats and by pairs. */
+#if WIDTH == 16
+#define LOWER 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29
+#define UPPER 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31
+#define LOWER_PAIRS 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29
+#define UPPER_PAIRS 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31
+#elif WIDTH == 8
+#define LOWER 0, 8, 1, 9, 4, 12, 5, 13
+#define UPPER 2, 10, 3, 11, 6, 14, 7, 15
+#define LOWER_PAIRS 0, 1, 8, 9, 4, 5, 12, 13
+#define UPPER_PAIRS 2, 3, 10, 11, 6, 7, 14, 15
+#else
+#define LOWER 0, 4, 1, 5
+#define UPPER 2, 6, 3, 7
+#define LOWER_PAIRS 0, 1, 4, 5
+#define UPPER_PAIRS 2, 3, 6, 7
+#endif
+
+/* Four elements of every fourth of WIDTH lanes. */
+INLINE vector load_fourths(const float *from, int64_t lane_stride) {
+#if WIDTH == 4
+    (void)lane_stride;
+    return load(from);
+#else
+    const quad a = load_quad(from), b = load_quad(from + 4 * lane_stride);
+    typedef float octet __attribute__((vector_size(32)));
+    const octet ab = __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7);
+#if WIDTH == 8
+    return ab;
+#else
+    const quad c = load_quad(from + 8 * lane_stride), d = load_quad(from + 12 * lane_stride);
+    const octet cd = __builtin_shufflevector(c, d, 0, 1, 2, 3, 4, 5, 6, 7);
+    return __builtin_shufflevector(ab, cd, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+#endif
+#endif
+}
+
+/* WIDTH lanes whose elements lie together, four of each at a time: squares of four are transposed side by side in the
+ * quads of vectors, and what is stored are whole vectors. */
+static void pack_vectors(float *panel, int32_t lanes, const float *source, int64_t lane_stride, int64_t k,
+                         float scale) {
+    for (int64_t j = 0; j < k; j += 4) {
+        const vector a = load_fourths(source + j, lane_stride), b = load_fourths(source + j + lane_stride, lane_stride),
+                     c = load_fourths(source + j + 2 * lane_stride, lane_stride),
+                     d = load_fourths(source + j + 3 * lane_stride, lane_stride);
+        const vector ab_low = __builtin_shufflevector(a, b, LOWER), ab_high = __builtin_shufflevector(a, b, UPPER),
+                     cd_low = __builtin_shufflevector(c, d, LOWER), cd_high = __builtin_shufflevector(c, d, UPPER);
+        store(panel + j * lanes, __builtin_shufflevector(ab_low, cd_low, LOWER_PAIRS) * scale);
+        store(panel + (j + 1) * lanes, __builtin_shufflevector(ab_low, cd_low, UPPER_PAIRS) * scale);
+        store(panel + (j + 2) * lanes, __builtin_shufflevector(ab_high, cd_high, LOWER_PAIRS) * scale);
+        store(panel + (j + 3) * lanes, __builtin_shufflevector(ab_high, cd_high, UPPER_PAIRS) * scale);
+    }
+}
+
 /* Four lanes whose elements lie together, four of each at a time: a transposed square has a quarter of the stores. */
 static void pack_quads(float *panel, int32_t lanes, const float *source, int64_t lane_stride, int64_t k, float scale) {
     for (int64_t j = 0; j < k; j += 4) {
@@ -237,10 +291,11 @@ static int64_t pack_in_quads(float *panel, int32_t lanes, const float *source, i
                              int64_t k, float scale) {
     const int64_t whole = k / 4 * 4;
     for (int64_t j = 0; j < whole; j += TOGETHER)
-        for (int32_t i = 0; i < count; i += 4) {
+        for (int32_t i = 0; i < count; i += i + WIDTH <= count ? WIDTH : 4) {
             const int32_t lane = i + 4 <= count ? i : count - 4;
-            pack_quads(panel + j * lanes + lane, lanes, source + lane * lane_stride + j, lane_stride,
-                       whole - j < TOGETHER ? whole - j : TOGETHER, scale);
+            (i + WIDTH <= count ? pack_vectors : pack_quads)(panel + j * lanes + lane, lanes,
+                                                             source + lane * lane_stride + j, lane_stride,
+                                                             whole - j < TOGETHER ? whole - j : TOGETHER, scale);
         }
     return whole;
 }
