@@ -52,29 +52,23 @@ static void pack_four(const int8_t *weights, int64_t positions, int64_t step, ui
     }
 }
 
-/* The words of one filter, `lanes` words apart, those of `together` channels at one position behind each other. Words
- * of fewer than four channels are filled with 0. */
-static void pack_filter(const shape *s, const int8_t *weights, int64_t together, int64_t lanes, uint8_t *packed) {
+/* The words of one filter, those of `together` channels at one position behind each other. Words of fewer than four
+ * channels are filled with 0. */
+static void order_words(const shape *s, const int8_t *weights, int64_t together, uint8_t *words) {
     for (int64_t block = 0; block < s->channels; block += together) {
-        const int64_t last = tort_least(block + together, s->channels), words = (last - block + 3) / 4;
-        for (int64_t c = block; c < last; c += 4, packed += lanes * 4) {
+        const int64_t last = tort_least(block + together, s->channels), step = (last - block + 3) / 4 * 4;
+        for (int64_t c = block; c < last; c += 4, words += 4) {
             if (c + 4 <= last) {
-                pack_four(weights + c * s->positions, s->positions, words * lanes * 4, packed);
+                pack_four(weights + c * s->positions, s->positions, step, words);
                 continue;
             }
-            for (int64_t k = 0; k < s->positions; k++)
-                for (int64_t i = c; i < last; i++)
-                    packed[k * words * lanes * 4 + i - c] = (uint8_t)weights[i * s->positions + k];
+            for (int64_t k = 0; k < s->positions; k++) {
+                memset(words + k * step, 0, 4);
+                for (int64_t i = c; i < last; i++) words[k * step + i - c] = (uint8_t)weights[i * s->positions + k];
+            }
         }
-        packed += (s->positions - 1) * words * lanes * 4;
+        words += (s->positions - 1) * step;
     }
-}
-
-/* The same of a kernel of one position, whose words lie as they are stored. */
-static void pack_words(const shape *s, const int8_t *weights, int64_t lanes, uint8_t *packed) {
-    int64_t c = 0;
-    for (; c + 4 <= s->channels; c += 4, packed += lanes * 4) memcpy(packed, weights + c, 4);
-    memcpy(packed, weights + c, (size_t)(s->channels - c));
 }
 
 static int32_t sum_of(const int8_t *weights, int64_t count) {
@@ -83,24 +77,37 @@ static int32_t sum_of(const int8_t *weights, int64_t count) {
     return sum;
 }
 
+/* `count` filters of a tile of `lanes`. Each is put in order by itself, then words of all take turns; those of one
+ * position are in order as they lie. */
+static void pack_tile(const tort_simd *simd, const shape *s, const int8_t *weights, int64_t together, int64_t lanes,
+                      int64_t count, uint8_t *ordered, uint8_t *packed) {
+    const int64_t size = s->channels * s->positions;
+    const bool as_they_lie = s->positions == 1 && s->channels % 4 == 0 && (uintptr_t)weights % sizeof(float) == 0;
+    for (int64_t f = 0; !as_they_lie && f < count; f++)
+        order_words(s, weights + f * size, together, ordered + f * s->words * 4);
+    const void *words = as_they_lie ? (const void *)weights : ordered;
+    simd->pack_lanes((float *)(void *)packed, (int32_t)lanes, words, s->words, 1, (int32_t)count, s->words, 1);
+}
+
 static tort_status prepare_weights(tort_prepare *prepare, int64_t together) {
     const tort_cpu_device *device = prepare->device;
     const tort_conv_params *p = prepare->node->params;
     const shape s = shape_of(p, device->bytes);
+    const int64_t size = s.channels * s.positions;
     const int8_t *weights = prepare->node->inputs[tort_qlinear_conv_inputs.w].data;
     uint8_t *packed = prepare->packed;
     int32_t *sums = (int32_t *)(void *)(packed + s.words * s.filters * 4);
     if (!weights) return tort_fail(prepare->error, TORT_E_INTERNAL, "the constant W has no data");
-    for (int64_t f = 0; f < p->filters; f++) {
-        const int64_t first = f / s.tile * s.tile, lanes = tort_least(s.tile, s.filters - first);
-        const int8_t *filter = weights + f * s.channels * s.positions;
-        uint8_t *to = packed + first * s.words * 4 + (f - first) * 4;
-        sums[f] = sum_of(filter, s.channels * s.positions);
-        if (s.positions == 1)
-            pack_words(&s, filter, lanes, to);
-        else
-            pack_filter(&s, filter, together, lanes, to);
+    const size_t bytes = (size_t)(s.words * s.tile * 4); /* of which pack_size has counted more without overflow */
+    uint8_t *ordered = tort_alloc(prepare->env, bytes);
+    if (!ordered) return tort_out_of_memory(prepare->error, bytes);
+    for (int64_t first = 0; first < p->filters; first += s.tile) {
+        const int64_t lanes = tort_least(s.tile, s.filters - first), count = tort_least(lanes, p->filters - first);
+        pack_tile(device->simd, &s, weights + first * size, together, lanes, count, ordered,
+                  packed + first * s.words * 4);
     }
+    for (int64_t f = 0; f < s.filters; f++) sums[f] = f < p->filters ? sum_of(weights + f * size, size) : 0;
+    tort_free(prepare->env, ordered, bytes);
     return TORT_OK;
 }
 
@@ -412,6 +419,7 @@ const tort_kernel tort_cpu_blocked_byte_conv[] = {
      .claim = claim_blocked,
      .size = size_blocked,
      .pack_size = pack_size,
+     .writes_all_packed = true,
      .prepare = prepare_blocked,
      .run = run_blocked,
      .layout = TORT_BLOCKED,
@@ -423,6 +431,7 @@ const tort_kernel tort_cpu_blocked_byte_conv[] = {
      .claim = claim_plain,
      .size = size_plain,
      .pack_size = pack_size,
+     .writes_all_packed = true,
      .prepare = prepare_plain,
      .run = run_plain,
      .layout = TORT_BLOCKED,

@@ -104,6 +104,7 @@ static void interleave_panel(const tort_simd *simd, const tort_bytes *bytes, uin
     }
 }
 
+/* A panel whose columns lie in memory with their rows together. */
 static void gather_panel(const tort_bytes *bytes, uint8_t *panel, const tort_byte_matrix *b, int64_t first,
                          int32_t columns, int64_t k) {
     const uint8_t flip = b->sign.flip;
@@ -121,10 +122,25 @@ static void gather_panel(const tort_bytes *bytes, uint8_t *panel, const tort_byt
     }
 }
 
+/* Do words of columns lie in memory as they do in a panel? */
+static bool is_in_words(const tort_byte_matrix *b, int64_t k) {
+    return b->k_stride == 1 && k % 4 == 0 && b->line_stride % 4 == 0 && (uintptr_t)b->data % sizeof(float) == 0;
+}
+
+static void gather_words(const tort_simd *simd, const tort_bytes *bytes, uint8_t *panel, const tort_byte_matrix *b,
+                         int64_t first, int32_t columns, int64_t k) {
+    const uint8_t flip = b->sign.flip;
+    const void *from = b->data + first * b->line_stride;
+    simd->pack_lanes((float *)(void *)panel, bytes->tile_columns, from, b->line_stride / 4, 1, columns, k / 4, 1);
+    for (int64_t i = 0; flip && i < k * bytes->tile_columns; i++) panel[i] ^= flip;
+}
+
 static void pack_panel(const tort_simd *simd, const tort_bytes *bytes, uint8_t *panel, const tort_byte_matrix *b,
                        int64_t first, int32_t columns, int64_t k) {
     if (b->line_stride == 1)
         interleave_panel(simd, bytes, panel, b, first, columns, k);
+    else if (is_in_words(b, k))
+        gather_words(simd, bytes, panel, b, first, columns, k);
     else
         gather_panel(bytes, panel, b, first, columns, k);
 }
@@ -144,26 +160,30 @@ static void sum_side_by_side(const tort_byte_matrix *b, int64_t lines, int64_t k
     }
 }
 
-static void sum_lines(const tort_byte_matrix *b, int64_t lines, int64_t k, int32_t *sums) {
-    const tort_byte_sign sign = b->sign;
-    for (int64_t c = 0; c < lines; c++) {
-        const uint8_t *from = b->data + c * b->line_stride;
-        for (int64_t j = 0; j < k; j++) sums[c] = sum32(sums[c], value_of(&sign, from[j * b->k_stride]));
-    }
+static int32_t sum_line(const uint8_t *from, int64_t stride, int64_t k, const tort_byte_sign *sign) {
+    uint32_t sum = 0;
+    if (stride == 1)
+        for (int64_t j = 0; j < k; j++) sum += (uint32_t)value_of(sign, from[j]);
+    else
+        for (int64_t j = 0; j < k; j++) sum += (uint32_t)value_of(sign, from[j * stride]);
+    return (int32_t)sum;
 }
 
+/* All lines in whole panels, zeros where there are none, and what lies behind them; then the sums. */
 void tort_pack_byte_columns(const tort_simd *simd, const tort_bytes *bytes, uint8_t *packed, const tort_byte_matrix *b,
                             int64_t lines, int64_t k) {
-    const int64_t columns = bytes->tile_columns, padded = tort_round_up(lines, columns);
-    int32_t *sums = (int32_t *)(void *)(packed + padded * tort_round_up(k, 4));
-    memset(packed, 0, (size_t)packed_size(padded, tort_round_up(k, 4)));
-    for (int64_t first = 0; first < lines; first += columns)
-        pack_panel(simd, bytes, packed + first * tort_round_up(k, 4), b, first,
-                   (int32_t)tort_least(columns, lines - first), k);
+    const int64_t columns = bytes->tile_columns, padded = tort_round_up(lines, columns), size = tort_round_up(k, 4);
+    const int64_t whole = lines / columns * columns;
+    const tort_byte_sign sign = b->sign;
+    int32_t *sums = (int32_t *)(void *)(packed + padded * size);
+    for (int64_t first = 0; first < whole; first += columns)
+        pack_panel(simd, bytes, packed + first * size, b, first, (int32_t)columns, k);
+    memset(packed + whole * size, 0, (size_t)(packed_size(padded, size) - whole * size));
+    if (whole < lines) pack_panel(simd, bytes, packed + whole * size, b, whole, (int32_t)(lines - whole), k);
     if (b->line_stride == 1)
         sum_side_by_side(b, lines, k, sums);
     else
-        sum_lines(b, lines, k, sums);
+        for (int64_t c = 0; c < lines; c++) sums[c] = sum_line(b->data + c * b->line_stride, b->k_stride, k, &sign);
 }
 
 /* ---- the buffer of a part ---------------------------------------------------------------------------------------- */

@@ -74,6 +74,7 @@ const tort_kernel tort_cpu_qgemm[] = {
      .claim = claim,
      .size = size,
      .pack_size = pack_size,
+     .writes_all_packed = true,
      .prepare = prepare,
      .run = run},
     {.op = NULL},

@@ -150,7 +150,7 @@ DEFINE(dynamic, tort_dynamic_matmul_inputs)
 #define ROW(domain_, op_, kernel_, name_)                                                                              \
     {                                                                                                                  \
         .domain = domain_, .op = op_, .name = kernel_, .claim = claim_##name_, .size = size_##name_,                   \
-        .pack_size = pack_size_##name_, .prepare = prepare_##name_, .run = run_##name_                                 \
+        .pack_size = pack_size_##name_, .writes_all_packed = true, .prepare = prepare_##name_, .run = run_##name_      \
     }
 
 const tort_kernel tort_cpu_qlinear_matmul[] = {

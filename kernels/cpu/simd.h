@@ -184,7 +184,8 @@ typedef struct tort_simd {
     void (*pack_runs)(float *panel, const float *source, const int64_t *offsets, int64_t rows, const tort_run *runs,
                       int32_t run_count, bool may_overread);
     /* panel[j * lanes + i] = scale * source[i * lane_stride + j * k_stride] for i < count <= lanes, j < k; the lanes
-     * behind count are 0. Packs A with tile_rows lanes, or a transposed B with tile_columns. */
+     * behind count are 0. Packs A with tile_rows lanes, or a transposed B with tile_columns. With a scale of 1 bits are
+     * moved, of whatever type. */
     void (*pack_lanes)(float *panel, int32_t lanes, const float *source, int64_t lane_stride, int64_t k_stride,
                        int32_t count, int64_t k, float scale);
     /* The stored form (planes.h) of one channel of the input; padding gets `fill`. */

@@ -259,14 +259,22 @@ static tort_status try_pattern(fuser *f, const tort_parsed *pattern, int32_t ind
     return status;
 }
 
+static uint64_t bit_of(const fuser *f, int32_t index) {
+    const char *op_type = f->lowered->graph.nodes[index].op_type;
+    return tort_operator_bit(op_type, strlen(op_type));
+}
+
 /* Joins what ends in this node, and what the joined one ends in turn. */
 static tort_status fuse_at(fuser *f, int32_t index) {
     tort_status status = TORT_OK;
+    uint64_t bit = bit_of(f, index);
     for (int32_t i = 0; !status && i < f->pattern_count; i++) {
         bool joined = false;
-        if (f->patterns[i].off) continue;
+        if (f->patterns[i].off || !(f->patterns[i].ends & bit)) continue;
         status = try_pattern(f, &f->patterns[i], index, &joined);
-        if (joined) i = -1; /* all of them again: each join leaves fewer units */
+        if (!joined) continue;
+        bit = bit_of(f, index);
+        i = -1; /* all of them again: each join leaves fewer units */
     }
     return status;
 }

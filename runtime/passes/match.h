@@ -42,6 +42,7 @@ typedef struct tort_parsed {
     tort_string made_operators, made_attributes;
     int32_t made[TORT_PATTERN_OPERANDS]; /* values that the made node reads */
     int32_t made_count;
+    uint64_t ends; /* tort_operator_bit of the operators of the last node: what has none of them is not looked at */
     bool off;
 } tort_parsed;
 
@@ -49,6 +50,9 @@ typedef struct tort_parsed {
 const char *tort_pattern_parse(const tort_pattern *row, tort_parsed *parsed);
 /* The number of the value in the pattern; -1: there is none of this name. */
 int32_t tort_parsed_value(const tort_parsed *parsed, const char *name, size_t length);
+
+/* One of 64 bits for an operator of any domain; two may share one. */
+uint64_t tort_operator_bit(const char *op_type, size_t length);
 
 /* Takes the next part of `text` up to the separator; false at the end. */
 bool tort_next_part(tort_string *text, char separator, tort_string *part);

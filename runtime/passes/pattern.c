@@ -47,6 +47,12 @@ static int32_t value_of(tort_parsed *parsed, tort_string name) {
     return parsed->value_end++;
 }
 
+uint64_t tort_operator_bit(const char *op_type, size_t length) {
+    uint32_t sum = (uint32_t)length;
+    for (size_t i = 0; i < length; i++) sum = sum * 31 + (unsigned char)op_type[i];
+    return (uint64_t)1 << (sum * 0x9E3779B1u >> 26);
+}
+
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
 static const char *parse_operand(tort_parsed *parsed, tort_string text, tort_operand *operand) {
@@ -148,6 +154,18 @@ static const char *parse_made(tort_parsed *parsed) {
     return NULL;
 }
 
+/* Of "Conv|tinyort::FusedConv", without the domains. */
+static uint64_t operator_bits(tort_string operators) {
+    tort_string part;
+    uint64_t bits = 0;
+    while (tort_next_part(&operators, '|', &part)) {
+        size_t name = part.length;
+        while (name > 0 && part.data[name - 1] != ':') name--;
+        bits |= tort_operator_bit(part.data + name, part.length - name);
+    }
+    return bits;
+}
+
 const char *tort_pattern_parse(const tort_pattern *row, tort_parsed *parsed) {
     const char *cursor = row->nodes, *wrong = NULL;
     *parsed = (tort_parsed){.row = row, .value_end = TORT_PATTERN_NODES};
@@ -157,5 +175,7 @@ const char *tort_pattern_parse(const tort_pattern *row, tort_parsed *parsed) {
     }
     if (!wrong && parsed->node_count < 2) wrong = "it joins nothing";
     if (!wrong && !all_read(parsed)) wrong = "a node before the last is not read";
-    return wrong ? wrong : parse_made(parsed);
+    if (wrong) return wrong;
+    parsed->ends = operator_bits(parsed->nodes[parsed->node_count - 1].operators);
+    return parse_made(parsed);
 }

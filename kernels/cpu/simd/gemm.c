@@ -252,23 +252,22 @@ INLINE vector load_fourths(const float *from, int64_t lane_stride) {
 
 /* WIDTH lanes whose elements lie together, four of each at a time: squares of four are transposed side by side in the
  * quads of vectors, and what is stored are whole vectors. */
-static void pack_vectors(float *panel, int32_t lanes, const float *source, int64_t lane_stride, int64_t k,
-                         float scale) {
+static void pack_vectors(float *panel, int32_t lanes, const float *source, int64_t lane_stride, int64_t k) {
     for (int64_t j = 0; j < k; j += 4) {
         const vector a = load_fourths(source + j, lane_stride), b = load_fourths(source + j + lane_stride, lane_stride),
                      c = load_fourths(source + j + 2 * lane_stride, lane_stride),
                      d = load_fourths(source + j + 3 * lane_stride, lane_stride);
         const vector ab_low = __builtin_shufflevector(a, b, LOWER), ab_high = __builtin_shufflevector(a, b, UPPER),
                      cd_low = __builtin_shufflevector(c, d, LOWER), cd_high = __builtin_shufflevector(c, d, UPPER);
-        store(panel + j * lanes, __builtin_shufflevector(ab_low, cd_low, LOWER_PAIRS) * scale);
-        store(panel + (j + 1) * lanes, __builtin_shufflevector(ab_low, cd_low, UPPER_PAIRS) * scale);
-        store(panel + (j + 2) * lanes, __builtin_shufflevector(ab_high, cd_high, LOWER_PAIRS) * scale);
-        store(panel + (j + 3) * lanes, __builtin_shufflevector(ab_high, cd_high, UPPER_PAIRS) * scale);
+        store(panel + j * lanes, __builtin_shufflevector(ab_low, cd_low, LOWER_PAIRS));
+        store(panel + (j + 1) * lanes, __builtin_shufflevector(ab_low, cd_low, UPPER_PAIRS));
+        store(panel + (j + 2) * lanes, __builtin_shufflevector(ab_high, cd_high, LOWER_PAIRS));
+        store(panel + (j + 3) * lanes, __builtin_shufflevector(ab_high, cd_high, UPPER_PAIRS));
     }
 }
 
 /* Four lanes whose elements lie together, four of each at a time: a transposed square has a quarter of the stores. */
-static void pack_quads(float *panel, int32_t lanes, const float *source, int64_t lane_stride, int64_t k, float scale) {
+static void pack_quads(float *panel, int32_t lanes, const float *source, int64_t lane_stride, int64_t k) {
     for (int64_t j = 0; j < k; j += 4) {
         const quad a = load_quad(source + j), b = load_quad(source + lane_stride + j);
         const quad c = load_quad(source + 2 * lane_stride + j), d = load_quad(source + 3 * lane_stride + j);
@@ -276,10 +275,10 @@ static void pack_quads(float *panel, int32_t lanes, const float *source, int64_t
                    ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
         const quad cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5),
                    cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-        store_quad(panel + j * lanes, __builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5) * scale);
-        store_quad(panel + (j + 1) * lanes, __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7) * scale);
-        store_quad(panel + (j + 2) * lanes, __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5) * scale);
-        store_quad(panel + (j + 3) * lanes, __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7) * scale);
+        store_quad(panel + j * lanes, __builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5));
+        store_quad(panel + (j + 1) * lanes, __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7));
+        store_quad(panel + (j + 2) * lanes, __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5));
+        store_quad(panel + (j + 3) * lanes, __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7));
     }
 }
 
@@ -288,16 +287,21 @@ static void pack_quads(float *panel, int32_t lanes, const float *source, int64_t
 /* `count` lanes, at least four; the last quad may begin in the one before it. Returns how many of the k elements are
  * done. */
 static int64_t pack_in_quads(float *panel, int32_t lanes, const float *source, int64_t lane_stride, int32_t count,
-                             int64_t k, float scale) {
+                             int64_t k) {
     const int64_t whole = k / 4 * 4;
     for (int64_t j = 0; j < whole; j += TOGETHER)
         for (int32_t i = 0; i < count; i += i + WIDTH <= count ? WIDTH : 4) {
             const int32_t lane = i + 4 <= count ? i : count - 4;
             (i + WIDTH <= count ? pack_vectors : pack_quads)(panel + j * lanes + lane, lanes,
                                                              source + lane * lane_stride + j, lane_stride,
-                                                             whole - j < TOGETHER ? whole - j : TOGETHER, scale);
+                                                             whole - j < TOGETHER ? whole - j : TOGETHER);
         }
     return whole;
+}
+
+static void scale_lanes(float *panel, int32_t lanes, int32_t count, int64_t k, float scale) {
+    for (int64_t j = 0; j < k; j++)
+        for (int32_t i = 0; i < count; i++) panel[j * lanes + i] *= scale;
 }
 
 void SIMD(tort_simd_pack_lanes)(float *panel, int32_t lanes, const float *source, int64_t lane_stride, int64_t k_stride,
@@ -305,13 +309,14 @@ void SIMD(tort_simd_pack_lanes)(float *panel, int32_t lanes, const float *source
     int64_t done = 0;
     if (count < lanes) memset(panel, 0, (size_t)(k * lanes) * sizeof(float));
     if (lane_stride == 1) {
-        for (int64_t j = 0; j < k; j++)
-            for (int32_t i = 0; i < count; i++) panel[j * lanes + i] = source[j * k_stride + i] * scale;
-        return;
+        for (; done < k; done++)
+            for (int32_t i = 0; i < count; i++) panel[done * lanes + i] = source[done * k_stride + i];
+    } else if (k_stride == 1 && count >= 4) {
+        done = pack_in_quads(panel, lanes, source, lane_stride, count, k);
     }
-    if (k_stride == 1 && count >= 4) done = pack_in_quads(panel, lanes, source, lane_stride, count, k, scale);
     for (int32_t i = 0; i < count; i++) {
         const float *from = source + i * lane_stride;
-        for (int64_t j = done; j < k; j++) panel[j * lanes + i] = from[j * k_stride] * scale;
+        for (int64_t j = done; j < k; j++) panel[j * lanes + i] = from[j * k_stride];
     }
+    if (scale != 1) scale_lanes(panel, lanes, count, k, scale);
 }
