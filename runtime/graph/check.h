@@ -17,12 +17,17 @@ tort_status tort_check_rows(const tort_op *const *operators, tort_error *error);
 /* operators: the application's, NULL: there are none. False: out of memory. */
 bool tort_op_table_build(tort_op_table *table, const tort_op *const *operators, const tort_env *env);
 void tort_op_table_free(tort_op_table *table, const tort_env *env);
+/* Builds the model's table, in its arena. */
+tort_status tort_model_look_up(tort_model *model, tort_error *error);
 /* Is the row one of these? Then what the build has for an operator of its name, kernels and patterns, is for another.
  */
 bool tort_op_is_own(const tort_op *const *operators, const tort_op *row);
 /* FLOPs of a node by its params, see tort_flops; negative: the build does not count this operator. */
 double tort_op_flops(const tort_op *row, const void *params);
 bool tort_op_is_counted(const tort_op *row);
+/* How many versions of the operator there are, among the application's own or among those of the build. */
+int32_t tort_op_versions(const tort_op_table *table, bool own, const char *domain, const char *name,
+                         const tort_op *const **family);
 /* The row for this version, which may be a later one (TORT_OP_EARLY); NULL if none. A row of the application goes
  * before one of the build. *family gets the first row of that name, *family_count how many there are (0: there is no
  * such operator); where both have the name, of the one whose row was found, or of the build. */
@@ -73,8 +78,8 @@ void tort_model_number_nodes(tort_model *model);
  * somewhere, and from one source alone. */
 tort_status tort_model_link_graph(tort_model *model, int32_t graph, tort_error *error);
 /* Binds a node to the row of its operator, and holds it against that. That there is no row is no error. */
-tort_status tort_model_bind_node(tort_model *model, tort_graph *graph, int32_t node, const tort_op_table *table,
-                                 int assume_opset, tort_error *error);
+tort_status tort_model_bind_node(tort_model *model, tort_graph *graph, int32_t node, int assume_opset,
+                                 tort_error *error);
 
 /* Arity and attributes of a node against its row; adds the row's defaults to its attributes, in the arena. */
 tort_status tort_check_node(tort_arena *arena, tort_node *node, tort_error *error);

@@ -212,8 +212,7 @@ static tort_status check_sources(tort_graph *graph, tort_error *error) {
 
 /* ---- operators --------------------------------------------------------------------------------------------------- */
 
-tort_status tort_model_bind_node(tort_model *model, tort_graph *graph, int32_t i, const tort_op_table *table,
-                                 int assume_opset, tort_error *error) {
+tort_status tort_model_bind_node(tort_model *model, tort_graph *graph, int32_t i, int assume_opset, tort_error *error) {
     tort_node *node = &graph->nodes[i];
     if (assume_opset && !*node->domain && node->opset > TORT_NEWEST_OPSET) node->opset = assume_opset;
     if (!*node->domain && node->opset > TORT_NEWEST_OPSET)
@@ -223,7 +222,7 @@ tort_status tort_model_bind_node(tort_model *model, tort_graph *graph, int32_t i
                          node->opset, TORT_NEWEST_OPSET, TORT_NEWEST_OPSET, TORT_NEWEST_OPSET);
     const tort_op *const *family;
     int32_t family_count;
-    node->op = tort_op_find(table, node->domain, node->op_type, node->opset, &family, &family_count);
+    node->op = tort_op_find(model->op_table, node->domain, node->op_type, node->opset, &family, &family_count);
     tort_status status = node->op ? tort_check_node(&model->arena, node, error) : TORT_OK;
     if (status) tort_error_at_node(error, graph, i);
     return status;
@@ -261,9 +260,7 @@ tort_status tort_model_link_graph(tort_model *model, int32_t g, tort_error *erro
 }
 
 tort_status tort_model_finish(tort_model *model, int assume_opset, tort_error *error) {
-    tort_op_table table;
-    if (!tort_op_table_build(&table, model->operators, &model->env)) return tort_out_of_memory(error, 0);
-    tort_status status = TORT_OK;
+    tort_status status = tort_model_look_up(model, error);
     tort_model_number_nodes(model);
     for (int32_t g = 0; !status && g < model->graph_count; g++) {
         tort_graph *graph = &model->graphs[g];
@@ -271,8 +268,7 @@ tort_status tort_model_finish(tort_model *model, int assume_opset, tort_error *e
         if (!status) status = name_bodies(model, graph, error);
         if (!status) status = tort_model_link_graph(model, g, error);
         for (int32_t i = 0; !status && i < graph->node_count; i++)
-            status = tort_model_bind_node(model, graph, i, &table, assume_opset, error);
+            status = tort_model_bind_node(model, graph, i, assume_opset, error);
     }
-    tort_op_table_free(&table, &model->env);
     return status ? status : infer_graph(model, &model->graphs[0], error);
 }

@@ -167,6 +167,7 @@ struct tort_model {
     int64_t ir_version;
     const char *path, *producer, *producer_version, *graph_name; /* "" where the file has none */
     const struct tort_op *const *operators;                      /* the application's; borrowed; NULL: none */
+    const struct tort_op_table *op_table; /* these and those of the build, from tort_model_look_up on */
     tort_opset *opsets;
     int32_t opset_count;
     tort_metadata *metadata;

@@ -28,19 +28,37 @@ static void put_rows(const tort_op **rows, const tort_op *const *families) {
     qsort(rows, count, sizeof *rows, compare_rows);
 }
 
-bool tort_op_table_build(tort_op_table *table, const tort_op *const *operators, const tort_env *env) {
+static void count_all(tort_op_table *table, const tort_op *const *operators) {
     table->own = count_rows(operators);
     table->count = table->own + count_rows(tort_op_families);
-    table->rows = tort_alloc(env, (size_t)table->count * sizeof *table->rows + 1);
-    if (!table->rows) return false;
+}
+
+static void put_all(const tort_op_table *table, const tort_op *const *operators) {
     put_rows(table->rows, operators);
     put_rows(table->rows + table->own, tort_op_families);
-    return true;
+}
+
+bool tort_op_table_build(tort_op_table *table, const tort_op *const *operators, const tort_env *env) {
+    count_all(table, operators);
+    table->rows = tort_alloc(env, (size_t)table->count * sizeof *table->rows + 1);
+    if (table->rows) put_all(table, operators);
+    return table->rows;
 }
 
 void tort_op_table_free(tort_op_table *table, const tort_env *env) {
     tort_free(env, table->rows, (size_t)table->count * sizeof *table->rows + 1);
     table->rows = NULL;
+}
+
+tort_status tort_model_look_up(tort_model *model, tort_error *error) {
+    tort_op_table *table = tort_arena_alloc(&model->arena, sizeof *table);
+    if (!table) return tort_out_of_memory(error, sizeof *table);
+    count_all(table, model->operators);
+    table->rows = tort_arena_array(&model->arena, (size_t)table->count, sizeof *table->rows);
+    if (!table->rows) return tort_out_of_memory(error, (size_t)table->count * sizeof *table->rows);
+    put_all(table, model->operators);
+    model->op_table = table;
+    return TORT_OK;
 }
 
 bool tort_op_is_own(const tort_op *const *operators, const tort_op *row) {
@@ -72,24 +90,28 @@ static int compare_name(const tort_op *row, const char *domain, const char *name
     return order ? order : strcmp(row->name, name);
 }
 
-/* Among rows low .. high of the table. */
-static const tort_op *find_between(const tort_op_table *table, int32_t low, int32_t high, const char *domain,
-                                   const char *name, int64_t opset, const tort_op *const **family, int32_t *count) {
+int32_t tort_op_versions(const tort_op_table *table, bool own, const char *domain, const char *name,
+                         const tort_op *const **family) {
+    int32_t low = own ? 0 : table->own, high = own ? table->own : table->count, count = 0;
     const int32_t end = high;
     while (low < high) {
-        int32_t middle = low + (high - low) / 2;
+        const int32_t middle = low + (high - low) / 2;
         if (compare_name(table->rows[middle], domain, name) < 0)
             low = middle + 1;
         else
             high = middle;
     }
     *family = table->rows + low;
-    *count = 0;
+    while (low + count < end && !compare_name(table->rows[low + count], domain, name)) count++;
+    return count;
+}
+
+static const tort_op *find_among(const tort_op_table *table, bool own, const char *domain, const char *name,
+                                 int64_t opset, const tort_op *const **family, int32_t *count) {
     const tort_op *found = NULL;
-    for (int32_t i = low; i < end && !compare_name(table->rows[i], domain, name); i++) {
-        ++*count;
-        if (table->rows[i]->since <= opset && opset <= table->rows[i]->until) found = table->rows[i];
-    }
+    *count = tort_op_versions(table, own, domain, name, family);
+    for (int32_t i = 0; i < *count; i++)
+        if ((*family)[i]->since <= opset && opset <= (*family)[i]->until) found = (*family)[i];
     if (*count && (*family)[0]->flags & TORT_OP_EARLY && opset < (*family)[0]->since) found = (*family)[0];
     return found;
 }
@@ -98,9 +120,8 @@ const tort_op *tort_op_find(const tort_op_table *table, const char *domain, cons
                             const tort_op *const **family, int32_t *family_count) {
     const tort_op *const *own_family;
     int32_t own_count;
-    const tort_op *own = find_between(table, 0, table->own, domain, name, opset, &own_family, &own_count);
-    const tort_op *found =
-        own ? NULL : find_between(table, table->own, table->count, domain, name, opset, family, family_count);
+    const tort_op *own = find_among(table, true, domain, name, opset, &own_family, &own_count);
+    const tort_op *found = own ? NULL : find_among(table, false, domain, name, opset, family, family_count);
     if (!own && (found || *family_count || !own_count)) return found;
     *family = own_family;
     *family_count = own_count;

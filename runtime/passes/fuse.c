@@ -14,7 +14,6 @@ typedef struct fuser {
     tort_session *session;
     tort_lowered *lowered;
     tort_pass pass;
-    tort_op_table rows;
     tort_parsed *patterns; /* pattern_count */
     int32_t pattern_count;
     int32_t *readers; /* a value: operands of units that run, and outputs of the graph, that are it */
@@ -222,11 +221,10 @@ static tort_status join(fuser *f, tort_match *match, int32_t index, bool *joined
     const tort_link *link = &f->session->chain[match->provider];
     tort_node made, *place = &f->lowered->graph.nodes[index];
     const tort_node last = *place;
-    if (!tort_match_make(match, &f->rows, &made)) return match->failed ? f->error->code : TORT_OK;
+    if (!tort_match_make(match, &made)) return match->failed ? f->error->code : TORT_OK;
     tort_unit unit = {.provider = TORT_AT_NOWHERE};
     tort_candidate c = {.session = f->session,
                         .lowered = f->lowered,
-                        .rows = &f->rows,
                         .index = index,
                         .node = place,
                         .unit = &unit,
@@ -358,11 +356,9 @@ tort_status tort_fuse(tort_session *session, tort_error *error) {
     fuser f = {.session = session, .pattern_count = count_rows(), .error = error ? error : &own};
     const size_t count = (size_t)f.pattern_count + 1;
     f.patterns = tort_alloc_zero(&session->env, count, sizeof *f.patterns);
-    const bool built = f.patterns && tort_op_table_build(&f.rows, session->model->operators, &session->env);
-    status = built ? parse_all(&f) : tort_out_of_memory(error, count * sizeof *f.patterns);
+    status = f.patterns ? parse_all(&f) : tort_out_of_memory(error, count * sizeof *f.patterns);
     for (int32_t g = 0; !status && g < session->graph_count; g++)
         if (session->graphs[g].lowered) status = fuse_graph(&f, &session->graphs[g]);
-    if (built) tort_op_table_free(&f.rows, &session->env);
     tort_free(&session->env, f.patterns, count * sizeof *f.patterns);
     return status;
 }

@@ -414,7 +414,7 @@ static bool set_attributes(tort_match *match, const tort_op *op, const tort_node
 }
 
 /* The operator that is made, in the anchor's version where it is the anchor's own, else in its newest. */
-static const tort_op *made_operator(tort_match *match, const tort_op_table *rows, const tort_node *anchor) {
+static const tort_op *made_operator(tort_match *match, const tort_node *anchor) {
     const tort_parsed *pattern = match->pattern;
     tort_string operators = pattern->made_operators, part, domain, name;
     const int32_t place = operator_of(pattern->nodes[pattern->anchor].operators, anchor);
@@ -426,7 +426,7 @@ static const tort_op *made_operator(tort_match *match, const tort_op_table *rows
     if (match->failed) return NULL;
     const tort_op *const *family;
     int32_t count;
-    tort_op_find(rows, domain_text, name_text, 0, &family, &count);
+    tort_op_find(match->lowered->session->model->op_table, domain_text, name_text, 0, &family, &count);
     return count ? family[count - 1] : NULL;
 }
 
@@ -442,11 +442,11 @@ static int32_t *made_inputs(tort_match *match, int32_t *count) {
     return inputs;
 }
 
-bool tort_match_make(tort_match *match, const tort_op_table *rows, tort_node *node) {
+bool tort_match_make(tort_match *match, tort_node *node) {
     const tort_parsed *pattern = match->pattern;
     const tort_graph *graph = &match->lowered->graph;
     const tort_node *anchor = &graph->nodes[match->nodes[pattern->anchor]];
-    const tort_op *op = made_operator(match, rows, anchor);
+    const tort_op *op = made_operator(match, anchor);
     if (!op || !set_attributes(match, op, anchor)) return false;
     const size_t bytes = (size_t)match->attribute_count * sizeof *match->attributes;
     tort_attribute *attributes = tort_match_memory(match, bytes + 1);

@@ -84,6 +84,6 @@ bool tort_match_stays(const tort_match *match, int32_t k);
 /* Calls the row's build; false: no match, or failed. */
 bool tort_match_build(tort_match *match);
 /* The node that these become, in the session's arena. False: there is none such, or failed. */
-bool tort_match_make(tort_match *match, const tort_op_table *rows, tort_node *node);
+bool tort_match_make(tort_match *match, tort_node *node);
 
 #endif

@@ -153,12 +153,12 @@ static tort_status place_all(tort_candidate *c, tort_pass *pass, tort_error *err
     return status;
 }
 
-static tort_status place_graph(tort_lowered *lowered, const tort_op_table *rows, tort_error *error) {
+static tort_status place_graph(tort_lowered *lowered, tort_error *error) {
     tort_session *session = lowered->session;
     tort_pass pass;
     tort_status status = tort_lowered_pass(lowered, &pass, lowered->infos, &session->dims, &session->arena, error);
     if (status) return status;
-    status = place_all(&(tort_candidate){.session = session, .lowered = lowered, .rows = rows}, &pass, error);
+    status = place_all(&(tort_candidate){.session = session, .lowered = lowered}, &pass, error);
     tort_pass_free(&pass);
     return status;
 }
@@ -190,13 +190,10 @@ tort_status tort_place_onward(tort_lowered *lowered, tort_pass *pass, int32_t in
 }
 
 tort_status tort_place(tort_session *session, tort_error *error) {
-    tort_op_table rows;
     tort_status status = tort_read_pins(session, error);
     if (status) return status;
-    if (!tort_op_table_build(&rows, session->model->operators, &session->env)) return tort_out_of_memory(error, 0);
     for (int32_t g = 0; !status && g < session->graph_count; g++)
-        if (session->graphs[g].lowered) status = place_graph(&session->graphs[g], &rows, error);
-    tort_op_table_free(&rows, &session->env);
+        if (session->graphs[g].lowered) status = place_graph(&session->graphs[g], error);
     return status ? status : tort_check_pins(session, error);
 }
 

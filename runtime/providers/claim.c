@@ -62,7 +62,7 @@ static tort_verdict missing_row(const tort_candidate *c) {
     const tort_op *const *family;
     int32_t count;
     const char *dot = *node->domain ? "::" : "";
-    tort_op_find(c->rows, node->domain, node->op_type, node->opset, &family, &count);
+    tort_op_find(c->session->model->op_table, node->domain, node->op_type, node->opset, &family, &count);
     const tort_refusal *refusal = count ? NULL : refusal_of(node);
     if (refusal) return tort_no(TORT_NO_OP, refusal->cure, "%s%s%s %s", node->domain, dot, node->op_type, refusal->why);
     if (!count)

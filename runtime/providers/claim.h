@@ -13,8 +13,7 @@
 typedef struct tort_candidate {
     tort_session *session;
     tort_lowered *lowered;
-    const tort_op_table *rows; /* of the application and of this build */
-    int32_t index;             /* of the node in the graph */
+    int32_t index; /* of the node in the graph */
     const tort_node *node;
     const tort_node_view *view;
     tort_unit *unit;     /* gets provider, kernel and label of the row that takes the node */

@@ -19,19 +19,18 @@ static uint32_t bits_of(const char *formals) {
 }
 
 /* All that some version of the row's operator can have; of an operator that nobody knows, everything. */
-static void add_operands(const tort_op *const *families, const tort_kernel *row, uint32_t *inputs, uint32_t *outputs) {
-    for (; families && *families; families++)
-        for (const tort_op *op = *families; op->name; op++) {
-            if (strcmp(op->name, row->op) || strcmp(op->domain, row->domain ? row->domain : "")) continue;
-            *inputs |= bits_of(op->inputs);
-            *outputs |= bits_of(op->outputs);
-        }
-}
-
 static bool has_operands(const tort_session *session, const tort_kernel *row) {
+    const char *domain = row->domain ? row->domain : "";
+    const tort_op_table *table = session->model->op_table;
     uint32_t inputs = 0, outputs = 0;
-    add_operands(session->model->operators, row, &inputs, &outputs);
-    add_operands(tort_op_families, row, &inputs, &outputs);
+    for (int32_t own = 0; own < 2; own++) {
+        const tort_op *const *family;
+        const int32_t count = tort_op_versions(table, own, domain, row->op, &family);
+        for (int32_t i = 0; i < count; i++) {
+            inputs |= bits_of(family[i]->inputs);
+            outputs |= bits_of(family[i]->outputs);
+        }
+    }
     return (!inputs && !outputs) || !((row->layout_inputs & ~inputs) | (row->layout_outputs & ~outputs));
 }
 

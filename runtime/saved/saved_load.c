@@ -147,9 +147,9 @@ static tort_status place_node(tort_candidate *c, tort_pass *pass, int32_t index,
     return status;
 }
 
-static tort_status place_graph(tort_lowered *lowered, const tort_op_table *rows, tort_error *error) {
+static tort_status place_graph(tort_lowered *lowered, tort_error *error) {
     tort_session *session = lowered->session;
-    tort_candidate c = {.session = session, .lowered = lowered, .rows = rows};
+    tort_candidate c = {.session = session, .lowered = lowered};
     tort_pass pass;
     tort_status status = tort_lowered_pass(lowered, &pass, lowered->infos, &session->dims, &session->arena, error);
     if (status) return status;
@@ -160,15 +160,12 @@ static tort_status place_graph(tort_lowered *lowered, const tort_op_table *rows,
 }
 
 tort_status tort_saved_place(tort_session *session, tort_error *error) {
-    tort_op_table rows;
-    if (!tort_op_table_build(&rows, session->model->operators, &session->env)) return tort_out_of_memory(error, 0);
     tort_status status = TORT_OK;
     for (int32_t g = 0; !status && g < session->graph_count; g++) {
         if (session->graphs[g].lowered != session->saved->graphs[g].lowered)
             status = tort_saved_damaged(error, "which bodies run");
-        if (!status && session->graphs[g].lowered) status = place_graph(&session->graphs[g], &rows, error);
+        if (!status && session->graphs[g].lowered) status = place_graph(&session->graphs[g], error);
     }
-    tort_op_table_free(&rows, &session->env);
     return status;
 }
 

@@ -344,14 +344,14 @@ static tort_status check_bodies(const reader *r, const tort_node *node) {
 }
 
 /* Nodes of the report alone have no operands that could be held against a row. */
-static tort_status bind_graph(reader *r, int32_t g, const tort_op_table *rows) {
+static tort_status bind_graph(reader *r, int32_t g) {
     tort_graph *graph = &r->model->graphs[g];
     const tort_saved_graph *decisions = &r->saved->graphs[g];
     if (!decisions->lowered) return TORT_OK;
     tort_status status = tort_model_link_graph(r->model, g, r->error);
     for (int32_t i = 0; !status && i < graph->node_count; i++) {
         if (decisions->units[i].ghost) continue;
-        status = tort_model_bind_node(r->model, graph, i, rows, 0, r->error);
+        status = tort_model_bind_node(r->model, graph, i, 0, r->error);
         if (!status) status = check_row(r, &graph->nodes[i], &decisions->units[i]);
         if (!status) status = check_bodies(r, &graph->nodes[i]);
     }
@@ -359,13 +359,11 @@ static tort_status bind_graph(reader *r, int32_t g, const tort_op_table *rows) {
 }
 
 static tort_status bind_graphs(reader *r) {
-    tort_op_table rows;
     tort_status status = tort_check_rows(r->model->operators, r->error);
+    if (!status) status = tort_model_look_up(r->model, r->error);
     if (status) return status;
-    if (!tort_op_table_build(&rows, r->model->operators, &r->model->env)) return tort_out_of_memory(r->error, 0);
     tort_model_number_nodes(r->model);
-    for (int32_t g = 0; !status && g < r->model->graph_count; g++) status = bind_graph(r, g, &rows);
-    tort_op_table_free(&rows, &r->model->env);
+    for (int32_t g = 0; !status && g < r->model->graph_count; g++) status = bind_graph(r, g);
     return status;
 }
 
