@@ -1,7 +1,7 @@
 """How fast the cases of a set are in tinyort, compared with onnxruntime (compare.py --bench SECONDS). A measurement, not a test.
 
 A case whose results differ from onnxruntime's is an error, and is not timed. A row for each model and number of threads: the medians of
-a run and the median of the ratios of pairs; with the first number of threads also the ratios of loading and of the memory that a fresh
+a run, the median of the ratios of pairs, and the ratio of loading; with the first number of threads also that of the memory that a fresh
 process takes, and the shares of the machine's multiply-adds and of its memory's bytes, as `tinyort bench --profile` measures them. Below
 1 tinyort is the faster, or smaller, one. FOLDER/bench/ keeps SET.json and, for each number of threads, a chart.
 """
@@ -51,17 +51,17 @@ def measure(options, case, threads):
     mine, other, ratio = in_turns(ours, theirs, case["runs"][0], options.bench, threads)
     ours.close()
     row = {"model": case["label"], "input": "x".join(map(str, next(iter(case["runs"][0].values())).shape)), "threads": threads,
-           "ms": 1e3 * mine, "onnxruntime_ms": 1e3 * other, "ratio": ratio}
+           "ms": 1e3 * mine, "onnxruntime_ms": 1e3 * other, "ratio": ratio, "file_bytes": case["path"].stat().st_size,
+           "loading": loading(case["path"], threads, library)}
     if threads != options.threads[0]:
         return row
     memory = peak_memory(options, case, library)
-    return row | {"file_bytes": case["path"].stat().st_size, "loading": loading(case["path"], threads, library), "memory": memory[0] / memory[1], "bytes": memory[0],
-                  "onnxruntime_bytes": memory[1]} | shares_of_peak(options, case, threads)
+    return row | {"memory": memory[0] / memory[1], "bytes": memory[0], "onnxruntime_bytes": memory[1]} | shares_of_peak(options, case, threads)
 
 
 def row_of(row):
-    rest = f"{row['loading']:7.2f} {row['memory']:6.2f} {100 * row['peak']:5.0f} % {100 * row['bandwidth']:6.0f} %" if "loading" in row else ""
-    return f"{row['model'][:28]:28} {row['input']:>16} {row['threads']:7} {row['ms']:9.3f} ms {row['onnxruntime_ms']:11.3f} ms {row['ratio']:6.2f} {rest}"
+    rest = f"{row['memory']:6.2f} {100 * row['peak']:5.0f} % {100 * row['bandwidth']:6.0f} %" if "memory" in row else ""
+    return f"{row['model'][:28]:28} {row['input']:>16} {row['threads']:7} {row['ms']:9.3f} ms {row['onnxruntime_ms']:11.3f} ms {row['ratio']:6.2f} {row['loading']:7.2f} {rest}"
 
 
 def bench_case(options, case, wrong):
@@ -94,12 +94,17 @@ def tell(rows):
         words = f"; of those that take it 1 ms or more {worst['model']} at worst, {worst['ratio']:.2f}" if worst else ""
         print(f"{threads} thread{'s' * (threads > 1)}: {geometric_mean(ratios):.3f} of onnxruntime's time, median {statistics.median(ratios):.2f}, "
               f"{len(some)} models{words}")
-    first = [row for row in rows if "loading" in row]
-    large = [row for row in first if row["file_bytes"] >= LARGE_FILE]
-    for words, field, some in (("time of loading", "loading", first), ("that of files of 10 MB and more", "loading", large), ("memory", "memory", first)):
-        values = [row[field] for row in some]
-        if values:
-            print(f"{words}: {geometric_mean(values):.3f} of onnxruntime's, median {statistics.median(values):.2f}, {max(values):.2f} at worst, {len(values)} models")
+    for threads in sorted({row["threads"] for row in rows}):
+        loaded = [row for row in rows if row["threads"] == threads]
+        on = f" on {threads} thread{'s' * (threads > 1)}"
+        tell_means(f"time of loading{on}", [row["loading"] for row in loaded])
+        tell_means(f"that of files of 10 MB and more{on}", [row["loading"] for row in loaded if row["file_bytes"] >= LARGE_FILE])
+    tell_means("memory", [row["memory"] for row in rows if "memory" in row])
+
+
+def tell_means(words, values):
+    if values:
+        print(f"{words}: {geometric_mean(values):.3f} of onnxruntime's, median {statistics.median(values):.2f}, {max(values):.2f} at worst, {len(values)} models")
 
 
 def keep(options, rows):
