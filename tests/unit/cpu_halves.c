@@ -5,29 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/cpu/simd.h"
 #include "ops/numeric.h"
 #include "runtime/provider.h"
 #include "tests/unit/cpu_kernel_cases.h"
+#include "tests/unit/cpu_tables.h"
 #include "tests/unit/opened.h"
 #include "tests/unit/saved_models.h"
 
 /* ---- conversions ------------------------------------------------------------------------------------------------- */
-
-static const uint32_t sets[] = {TORT_CPU_V2, TORT_CPU_V3, TORT_CPU_V4, TORT_CPU_NEON};
-
-/* The table of a set; NULL: this machine has not its instructions. */
-static const tort_simd *table_of(uint32_t set) {
-    extern const tort_provider tort_provider_cpu;
-    const tort_env env = tort_env_complete(NULL);
-    const tort_provider_config config = {.provider = "cpu", .env = &env};
-    tort_target target;
-    tort_condition condition;
-    void *device;
-    tort_provider_cpu.open(&config, &device, &target, &condition);
-    tort_provider_cpu.close(device);
-    return target.instructions & set ? tort_simd_choose(set) : NULL;
-}
 
 static bool same_float(float a, float b) {
     return (isnan(a) && isnan(b)) || memcmp(&a, &b, sizeof a) == 0;
@@ -37,8 +22,8 @@ Test(cpu_halves, every_half_becomes_its_float) {
     static uint16_t halves[65536 + 3];
     static float wanted[65536 + 3], found[65536 + 3];
     for (int32_t i = 0; i < 65536 + 3; i++) halves[i] = (uint16_t)i;
-    for (size_t s = 0; s < sizeof sets / sizeof *sets; s++) {
-        const tort_simd *simd = table_of(sets[s]);
+    for (int s = 0; s < CPU_TABLES; s++) {
+        const tort_simd *simd = cpu_table(s);
         for (int32_t wide = 0; simd && wide < 2; wide++) {
             const tort_type type = wide ? TORT_BFLOAT16 : TORT_FLOAT16;
             tort_load_floats(type, halves, 0, 65539, wanted);
@@ -75,8 +60,8 @@ static void check_rounding(const tort_simd *simd, tort_type type, const float *f
 
 Test(cpu_halves, floats_round_to_the_nearest_half) {
     static float floats[65536 * 6];
-    for (size_t s = 0; s < sizeof sets / sizeof *sets; s++) {
-        const tort_simd *simd = table_of(sets[s]);
+    for (int s = 0; s < CPU_TABLES; s++) {
+        const tort_simd *simd = cpu_table(s);
         for (int32_t wide = 0; simd && wide < 2; wide++) {
             const tort_type type = wide ? TORT_BFLOAT16 : TORT_FLOAT16;
             int32_t count = 0;
@@ -124,10 +109,11 @@ static void run_net(const char *chain, int64_t batch, bool plain, float *y) {
 }
 
 Test(cpu_halves, a_network_is_widened_and_says_so) {
-    static const char *const chains[] = {"cpu:isa=v2", "cpu:isa=v3:threads=2", "cpu:isa=v4:threads=3", "cpu:isa=neon"};
+    static const char *const chains[CPU_TABLES] = {"cpu:isa=v2", "cpu:isa=v3:threads=2", "cpu:isa=v4:threads=3",
+                                                   "cpu:isa=neon"};
     float wanted[4 * 5], found[4 * 5];
-    for (size_t c = 0; c < sizeof chains / sizeof *chains; c++)
-        for (int64_t batch = 1; batch <= 4 && table_of(sets[c]); batch += 3) {
+    for (int c = 0; c < CPU_TABLES; c++)
+        for (int64_t batch = 1; batch <= 4 && cpu_table(c); batch += 3) {
             run_net("cpu:isa=plain", batch, true, wanted);
             run_net(chains[c], batch, false, found);
             for (int64_t i = 0; i < batch * 5; i++)
