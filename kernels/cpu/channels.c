@@ -124,13 +124,12 @@ static tort_verdict claim_lp_norm(const tort_target *target, const tort_node_vie
     return tort_cpu_claim_float(target, node);
 }
 
-/* In double where squares leave the range of float. A row of zeros stays zeros. */
-static float inverse_length(const tort_simd *simd, const float *x, int64_t count) {
-    const float sum = simd->row_sum(x, count, 0, true);
-    if (sum > 1e-30f && sum < 1e30f) return 1 / sqrtf(sum);
-    double exact = 0;
-    for (int64_t i = 0; i < count; i++) exact += (double)x[i] * (double)x[i];
-    return exact == 0 ? 1 : (float)(1 / sqrt(exact));
+/* In double: squares leave the range of float, as may the inverse of the length. A row of zeros stays zeros. */
+static void normalize_exactly(const float *x, float *y, int64_t count) {
+    double sum = 0;
+    for (int64_t i = 0; i < count; i++) sum += (double)x[i] * (double)x[i];
+    const double length = sum == 0 ? 1 : sqrt(sum);
+    for (int64_t i = 0; i < count; i++) y[i] = (float)((double)x[i] / length);
 }
 
 static void normalize_lengths(void *arg, int64_t begin, int64_t end) {
@@ -138,8 +137,12 @@ static void normalize_lengths(void *arg, int64_t begin, int64_t end) {
     const tort_lp_norm_params *p = job->call->params;
     for (int64_t i = begin; i < end; i++) {
         const float *x = job->x + i * p->length;
-        const float factor = inverse_length(job->simd, x, p->length);
-        job->simd->shift_row(x, job->y + i * p->length, p->length, 0, factor, 0);
+        float *y = job->y + i * p->length;
+        const float sum = job->simd->row_sum(x, p->length, 0, true);
+        if (sum > 1e-30f && sum < 1e30f)
+            job->simd->shift_row(x, y, p->length, 0, 1 / sqrtf(sum), 0);
+        else
+            normalize_exactly(x, y, p->length);
     }
 }
 

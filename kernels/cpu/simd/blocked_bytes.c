@@ -35,9 +35,9 @@ __attribute__((noinline)) static void finish(const tort_blocked_byte_tile *t, in
         const vector factor = load(t->factors + v * WIDTH);
         uint8_t *y = t->y + block * t->y_block + within;
         for (int i = 0; t->sums && i < pixels; i++)
-            *(loose_mask *)(t->sums + (block * pixels + i) * TORT_LANES + within) = made[i][v] + bias;
+            *(loose_mask *)(t->sums + (block * pixels + i) * TORT_LANES + within) = add_modulo(made[i][v], bias);
         for (int i = 0; !t->sums && i < pixels; i++) {
-            const vector scaled = __builtin_convertvector(made[i][v] + bias, vector) * factor;
+            const vector scaled = __builtin_convertvector(add_modulo(made[i][v], bias), vector) * factor;
             narrow_bytes((mask)(clamp(scaled, low, high) + round.number) + shift, y + i * TORT_LANES);
         }
     }

@@ -183,10 +183,12 @@ void SIMD(tort_simd_byte_runs)(uint8_t *panel, const uint8_t *source, const int6
 
 /* A vector of sums of row i, with what is added. */
 INLINE mask corrected(const tort_byte_finish *f, int i, int v, bool by_column, bool times) {
-    mask sum = *(const loose_mask *)(const void *)(f->sums + i * TILE_COLUMNS + v * WIDTH) + f->row_add[i];
-    if (by_column) sum += *(const loose_mask *)(const void *)(f->column_add + v * WIDTH);
-    if (times) sum += *(const loose_mask *)(const void *)(f->column_times + v * WIDTH) * f->row_times[i];
-    return sum;
+    const mask made = *(const loose_mask *)(const void *)(f->sums + i * TILE_COLUMNS + v * WIDTH);
+    mask sum = add_modulo(made, f->row_add[i] - (mask){0});
+    if (by_column) sum = add_modulo(sum, *(const loose_mask *)(const void *)(f->column_add + v * WIDTH));
+    if (!times) return sum;
+    const mask column = *(const loose_mask *)(const void *)(f->column_times + v * WIDTH);
+    return add_modulo(sum, multiply_modulo(column, f->row_times[i]));
 }
 
 /* The factors are such that no sum becomes NaN. Adding 1.5 * 2^23 rounds what is below 2^22 to an integer. */

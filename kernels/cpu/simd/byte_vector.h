@@ -82,7 +82,7 @@ INLINE mask pairs(halves a, halves b) {
 INLINE mask multiply_add(mask acc, mask is_unsigned, mask is_signed) {
     const halves even = (halves)is_unsigned & 255, odd = (halves)((unsigned_halves)is_unsigned >> 8);
     const halves s = (halves)is_signed;
-    return acc + pairs(even, (halves)((unsigned_halves)s << 8) >> 8) + pairs(odd, s >> 8);
+    return add_modulo(add_modulo(acc, pairs(even, (halves)((unsigned_halves)s << 8) >> 8)), pairs(odd, s >> 8));
 }
 #endif
 
@@ -95,7 +95,7 @@ INLINE mask total(sums acc) {
 }
 
 INLINE sums add_sums(sums a, sums b) {
-    return a + b;
+    return add_modulo(a, b);
 }
 #endif
 

@@ -70,6 +70,17 @@ static inline vector broadcast(float value) {
     return value - (vector){0}; /* not + 0, which would turn -0 into 0 and so cost an addition */
 }
 
+/* Sums and products of integers are modulo 2^32, as those of the operators are; int32_t has none beyond its range. */
+typedef uint32_t modulo __attribute__((vector_size(WIDTH * 4)));
+
+static inline mask add_modulo(mask a, mask b) {
+    return (mask)((modulo)a + (modulo)b);
+}
+
+static inline mask multiply_modulo(mask a, int32_t b) {
+    return (mask)((modulo)a * (uint32_t)b);
+}
+
 /* NaN in either is the result. */
 static inline vector larger(vector best, vector value) {
     const mask keep = (best >= value) | (best != best);
