@@ -4,6 +4,7 @@
 #include <string.h>
 
 #define WINDOW_SIZE ((size_t)1 << 16)
+#define LEAST_WINDOW ((size_t)1 << 12)
 #define DEEPEST_MESSAGE 100            /* as protobuf's own parsers */
 #define LARGEST_SLIM ((size_t)1 << 30) /* so that its lengths and the counts of its fields fit into 31 bits */
 #define MOST_NAMED 20                  /* fields within each other that an error names */
@@ -22,11 +23,20 @@ typedef struct wire_pass {
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
+/* Behind a weight that was passed over little is read, for the next one may follow; who reads on gets more each time.
+ */
+static size_t next_window(const wire_pass *pass) {
+    const uint64_t rest = tort_source_size(pass->source) - pass->position;
+    size_t size = LEAST_WINDOW;
+    if (pass->position == pass->window_start + pass->window_size && 2 * pass->window_size > size)
+        size = 2 * pass->window_size < WINDOW_SIZE ? 2 * pass->window_size : WINDOW_SIZE;
+    return rest < size ? (size_t)rest : size;
+}
+
 /* Makes the byte at `position`, which must be in the file, part of the window; returns how many follow in it. */
 static tort_status look(wire_pass *pass, size_t *available) {
     if (pass->position < pass->window_start || pass->position - pass->window_start >= pass->window_size) {
-        uint64_t rest = tort_source_size(pass->source) - pass->position;
-        pass->window_size = rest < WINDOW_SIZE ? (size_t)rest : WINDOW_SIZE;
+        pass->window_size = next_window(pass);
         pass->window_start = pass->position;
         tort_status status = tort_source_read((tort_source *)pass->source, 0, pass->position, pass->window_size,
                                               pass->storage, pass->error);

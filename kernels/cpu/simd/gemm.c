@@ -231,34 +231,40 @@ static inline void store_quad(float *to, quad value) {
 #define UPPER_PAIRS 2, 3, 6, 7
 #endif
 
-/* Four elements of every fourth of WIDTH lanes. */
-INLINE vector load_fourths(const float *from, int64_t lane_stride) {
+/* Four elements of every fourth of WIDTH lanes; `last` is where the last of these begins. */
+INLINE vector load_fourths(const float *from, int64_t lane_stride, int64_t last) {
 #if WIDTH == 4
     (void)lane_stride;
-    return load(from);
+    return load(from + last);
 #else
-    const quad a = load_quad(from), b = load_quad(from + 4 * lane_stride);
-    typedef float octet __attribute__((vector_size(32)));
-    const octet ab = __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7);
+    const quad end = load_quad(from + last), a = load_quad(from);
 #if WIDTH == 8
-    return ab;
+    (void)lane_stride;
+    return __builtin_shufflevector(a, end, 0, 1, 2, 3, 4, 5, 6, 7);
 #else
-    const quad c = load_quad(from + 8 * lane_stride), d = load_quad(from + 12 * lane_stride);
-    const octet cd = __builtin_shufflevector(c, d, 0, 1, 2, 3, 4, 5, 6, 7);
+    typedef float octet __attribute__((vector_size(32)));
+    const quad b = load_quad(from + 4 * lane_stride), c = load_quad(from + 8 * lane_stride);
+    const octet ab = __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7);
+    const octet cd = __builtin_shufflevector(c, end, 0, 1, 2, 3, 4, 5, 6, 7);
     return __builtin_shufflevector(ab, cd, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
 #endif
 #endif
 }
 
 /* WIDTH lanes whose elements lie together, four of each at a time: squares of four are transposed side by side in the
- * quads of vectors, and what is stored are whole vectors. */
-static void pack_vectors(float *panel, int32_t lanes, const float *source, int64_t lane_stride, int64_t k) {
+ * quads of vectors, and what is stored are whole vectors. Of the last four lanes some may be missing: then the last one
+ * that is there stands for them, and what is stored behind the lanes is for the next element to overwrite. */
+INLINE void pack_vectors(float *panel, int32_t lanes, const float *source, int64_t lane_stride, int32_t count,
+                         int64_t k) {
+    int64_t last[4];
+    for (int i = 0; i < 4; i++) last[i] = (i + WIDTH - 4 < count ? WIDTH - 4 : count - 1 - i) * lane_stride;
     for (int64_t j = 0; j < k; j += 4) {
-        const vector a = load_fourths(source + j, lane_stride), b = load_fourths(source + j + lane_stride, lane_stride),
-                     c = load_fourths(source + j + 2 * lane_stride, lane_stride),
-                     d = load_fourths(source + j + 3 * lane_stride, lane_stride);
-        const vector ab_low = __builtin_shufflevector(a, b, LOWER), ab_high = __builtin_shufflevector(a, b, UPPER),
-                     cd_low = __builtin_shufflevector(c, d, LOWER), cd_high = __builtin_shufflevector(c, d, UPPER);
+        vector four[4];
+        for (int i = 0; i < 4; i++) four[i] = load_fourths(source + j + i * lane_stride, lane_stride, last[i]);
+        const vector ab_low = __builtin_shufflevector(four[0], four[1], LOWER),
+                     ab_high = __builtin_shufflevector(four[0], four[1], UPPER),
+                     cd_low = __builtin_shufflevector(four[2], four[3], LOWER),
+                     cd_high = __builtin_shufflevector(four[2], four[3], UPPER);
         store(panel + j * lanes, __builtin_shufflevector(ab_low, cd_low, LOWER_PAIRS));
         store(panel + (j + 1) * lanes, __builtin_shufflevector(ab_low, cd_low, UPPER_PAIRS));
         store(panel + (j + 2) * lanes, __builtin_shufflevector(ab_high, cd_high, LOWER_PAIRS));
@@ -284,18 +290,29 @@ static void pack_quads(float *panel, int32_t lanes, const float *source, int64_t
 
 #define TOGETHER 64 /* elements of a lane, then those of the next: what is written stays in the first cache */
 
-/* `count` lanes, at least four; the last quad may begin in the one before it. Returns how many of the k elements are
- * done. */
+/* `count` lanes, at least four; the last quad may begin in the one before it. */
+static void pack_some(float *panel, int32_t lanes, const float *source, int64_t lane_stride, int32_t count, int64_t k) {
+    int32_t i = 0;
+    for (; i + WIDTH <= count; i += WIDTH)
+        pack_vectors(panel + i, lanes, source + i * lane_stride, lane_stride, WIDTH, k);
+    for (; i < count; i += 4) {
+        const int32_t lane = i + 4 <= count ? i : count - 4;
+        pack_quads(panel + lane, lanes, source + lane * lane_stride, lane_stride, k);
+    }
+}
+
+/* Returns how many of the k elements are done. The rows of a tile are not quite a vector. */
 static int64_t pack_in_quads(float *panel, int32_t lanes, const float *source, int64_t lane_stride, int32_t count,
                              int64_t k) {
     const int64_t whole = k / 4 * 4;
-    for (int64_t j = 0; j < whole; j += TOGETHER)
-        for (int32_t i = 0; i < count; i += i + WIDTH <= count ? WIDTH : 4) {
-            const int32_t lane = i + 4 <= count ? i : count - 4;
-            (i + WIDTH <= count ? pack_vectors : pack_quads)(panel + j * lanes + lane, lanes,
-                                                             source + lane * lane_stride + j, lane_stride,
-                                                             whole - j < TOGETHER ? whole - j : TOGETHER);
-        }
+    int64_t j = 0;
+    if (count == lanes && count < WIDTH && count > WIDTH - 4 && whole > 4) {
+        j = whole - 4;
+        pack_vectors(panel, lanes, source, lane_stride, count, j);
+    }
+    for (; j < whole; j += TOGETHER)
+        pack_some(panel + j * lanes, lanes, source + j, lane_stride, count,
+                  whole - j < TOGETHER ? whole - j : TOGETHER);
     return whole;
 }
 
