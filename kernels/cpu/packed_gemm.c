@@ -102,10 +102,12 @@ size_t tort_packed_gemm_buffer(const tort_simd *simd, bool a_packed, bool b_pack
 typedef struct block {
     int64_t k_first, depth, m_first, m_last, n_first, n_last, a_step;
     const float *a, *b;
+    const float *rows; /* of A as it lies, from m_first on, where whole tiles are not packed; or NULL */
 } block;
 
 /* Panels of weights come from far away, and the first tile of one would wait for it: so the tiles before it ask for it,
- * a part each, till all is on its way. */
+ * a part each, till all is on its way. The last of several does not where it has few rows: it would be done long before
+ * what it asks for is there, and wait. */
 static void ask_ahead(tort_tile *tile, int64_t panel) {
     const int64_t asked = tile->k * 16;
     if (tile->later + asked - tile->b < 2 * panel) tile->later += asked;
@@ -117,20 +119,24 @@ static void multiply_columns(const tort_packed_gemm *g, const block *at, tort_ti
     const int32_t tile_rows = g->simd->tile_rows, tile_columns = g->simd->tile_columns;
     const bool begins = at->k_first == 0 && !g->accumulate;
     const float *add = begins ? g->residual : g->c;
-    const bool alone = at->m_last - at->m_first == 1, near = alone && g->n * g->k <= NEAR;
+    const int64_t all_rows = at->m_last - at->m_first;
+    const bool alone = all_rows == 1, near = alone && g->n * g->k <= NEAR;
     for (int64_t n = n_first; n < n_last; n += tile_columns) {
         tile->b = at->b + (n - at->n_first) * at->depth;
         tile->columns = (int32_t)tort_least(tile_columns, n_last - n);
         tile->later = near ? NULL : tile->b + (alone ? ROW_AHEAD : tile_columns * at->depth);
         tile->column_bias = begins && g->column_bias ? g->column_bias + n : NULL;
         for (int64_t m = at->m_first; m < at->m_last; m += tile_rows) {
-            tile->a = at->a + (m - at->m_first) * at->depth;
             tile->rows = (int32_t)tort_least(tile_rows, at->m_last - m);
+            tile->a_row = at->rows && tile->rows == tile_rows ? g->a_row_stride : 0;
+            tile->a = tile->a_row ? at->rows + (m - at->m_first) * tile->a_row : at->a + (m - at->m_first) * at->depth;
             tile->row_bias = begins && g->row_bias ? g->row_bias + m : NULL;
             tile->c = g->c + m * g->c_stride + n;
             tile->add = add ? add + m * g->c_stride + n : NULL;
+            const bool small = all_rows > tile_rows && 2 * tile->rows < tile_rows;
+            if (small) tile->later = tile->rows == 1 ? NULL : tile->b;
             g->simd->tile(tile);
-            if (!alone) ask_ahead(tile, tile_columns * at->depth);
+            if (!alone && !small) ask_ahead(tile, tile_columns * at->depth);
         }
     }
 }
@@ -150,6 +156,15 @@ static void multiply(const tort_packed_gemm *g, const block *at) {
     }
 }
 
+#define THIN 128 /* columns: to pack an element of A takes as long as to multiply it with some 25 */
+#define COLLIDE                                                                                                        \
+    1024 /* floats: rows so far apart share a line of the first cache, which has not as many ways as a tile rows */
+
+static bool stays_as_it_lies(const tort_packed_gemm *g) {
+    const bool wide = (g->n - 1) % g->simd->tile_columns >= g->simd->width; /* the last panel is: no tile is a vector */
+    return g->n <= THIN && wide && g->a_k_stride == 1 && g->scale == 1 && g->a_row_stride % COLLIDE;
+}
+
 /* A row alone stays as it is, or has its elements together: in a panel they would take a line of the cache each, beside
  * all of B. */
 static void pack_rows(const tort_packed_gemm *g, block *at, float *a_buffer) {
@@ -162,7 +177,9 @@ static void pack_rows(const tort_packed_gemm *g, block *at, float *a_buffer) {
         at->a_step = g->a_k_stride;
         return;
     }
-    for (int64_t m = at->m_first; m < at->m_last; m += lanes) {
+    const int64_t whole = (at->m_last - at->m_first) / lanes * lanes;
+    at->rows = stays_as_it_lies(g) ? a + at->m_first * g->a_row_stride : NULL;
+    for (int64_t m = at->m_first + (at->rows ? whole : 0); m < at->m_last; m += lanes) {
         const int32_t rows = (int32_t)tort_least(lanes, at->m_last - m);
         g->simd->pack_lanes(a_buffer + (m - at->m_first) * at->depth, rows == 1 ? 1 : lanes, a + m * g->a_row_stride,
                             g->a_row_stride, g->a_k_stride, rows, at->depth, g->scale);

@@ -31,7 +31,9 @@ typedef struct tort_tile {
     const float *later; /* asked for ahead, 16 floats an element of k: a part of B that comes next. By a single row as
                            many as it reads, and NULL there: nothing is asked for. */
     float *c;
-    int64_t a_step;      /* elements between those of a single row of A; of more rows they are tile_rows */
+    int64_t a_step; /* elements between those of a single row of A; of more rows they are tile_rows */
+    int64_t a_row;  /* not 0: A is tile_rows rows that lie so far apart, as they lie in memory, and not packed; columns
+                       are more than a vector */
     int64_t k, c_stride; /* elements between rows of C */
     int32_t rows, columns;
     const float *row_bias;    /* one a row, or NULL */

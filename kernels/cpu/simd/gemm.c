@@ -38,15 +38,24 @@ __attribute__((noinline)) static void store_rest(const tort_tile *t, int rows, i
         store_sums(t, rows, TILE_VECTORS, sums);
 }
 
-/* rows and vectors are constants where this is inlined, so that acc lives in registers. */
-INLINE void whole_tile(const tort_tile *t, int rows, int vectors) {
+#define GROUPS ((TILE_ROWS + 3) / 4)
+
+/* Element k of row i: rows that are not packed are reached from pointers that are 4 rows apart, for an address may have
+ * a step times 1 or 2, and one more register has three of them. */
+INLINE float element_of(const float *a, const float *const *groups, int64_t step, bool packed, int i) {
+    return packed ? a[i] : groups[i / 4][i % 4 * step];
+}
+
+/* rows, vectors and packed are constants where this is inlined, so that acc lives in registers. */
+INLINE void whole_tile(const tort_tile *t, int rows, int vectors, bool packed) {
     vector acc[TILE_ROWS][TILE_VECTORS], made[TILE_ROWS][TILE_VECTORS];
     for (int i = 0; t->add && i < rows; i++) /* wanted when the sums are complete: on its way from here on */
         for (int v = 0; v < vectors; v++) __builtin_prefetch(t->add + i * t->c_stride + v * WIDTH);
     UNROLL_ROWS
     for (int i = 0; i < rows; i++)
         for (int v = 0; v < vectors; v++) acc[i][v] = broadcast(0);
-    const float *a = t->a, *b = t->b, *later = t->later;
+    const float *a = t->a, *b = t->b, *later = t->later, *groups[GROUPS];
+    for (int g = 0; g < GROUPS; g++) groups[g] = packed ? a : a + 4 * g * t->a_row;
     for (int64_t k = 0; k < t->k; k++) {
         vector row[TILE_VECTORS];
         for (int v = 0; v < vectors; v++) row[v] = load(b + v * WIDTH);
@@ -54,13 +63,14 @@ INLINE void whole_tile(const tort_tile *t, int rows, int vectors) {
         later += LINE;
         UNROLL_ROWS
         for (int i = 0; i < rows; i++) {
-            const vector factor = broadcast(a[i]);
+            const vector factor = broadcast(element_of(a, groups, t->a_row, packed, i));
             for (int v = 0; v < vectors; v++) acc[i][v] += factor * row[v];
         }
         a += TILE_ROWS;
         b += TILE_COLUMNS;
+        for (int g = 0; g < GROUPS; g++) groups[g]++;
     }
-    if (rows == TILE_ROWS && vectors == TILE_VECTORS) {
+    if (packed && rows == TILE_ROWS && vectors == TILE_VECTORS) {
         store_sums(t, rows, vectors, acc);
         return;
     }
@@ -100,13 +110,18 @@ INLINE void single_row(const tort_tile *t, int vectors) {
 #define CASE(n)                                                                                                        \
     case n:                                                                                                            \
         if (t->columns > (TILE_VECTORS - 1) * WIDTH)                                                                   \
-            whole_tile(t, n, TILE_VECTORS);                                                                            \
+            whole_tile(t, n, TILE_VECTORS, true);                                                                      \
         else                                                                                                           \
-            whole_tile(t, n, 1);                                                                                       \
+            whole_tile(t, n, 1, true);                                                                                 \
         return;
 
+enum { NOT_PACKED = 0 }; /* in place of the number of rows */
+
+/* A branch before the switch would leave its loops where they fall, not on lines of the cache: GCC 12 aligns what it
+ * takes for likely. */
 static void dispatch(const tort_tile *t) {
-    switch (t->rows) {
+    switch (t->a_row ? NOT_PACKED : t->rows) {
+    case NOT_PACKED: whole_tile(t, TILE_ROWS, TILE_VECTORS, false); return;
     case 1:
         if (t->columns > (TILE_VECTORS - 1) * WIDTH)
             single_row(t, TILE_VECTORS);
