@@ -69,7 +69,8 @@ static tort_status run_attention(const tort_call *call) {
                                      .scores = call->scratch,
                                      .node = call->node,
                                      .status = stream->status};
-    return cuda_launched(call, gpu_run_attention(stream->stream, gpu_type_of(call->inputs[QUERY].type), &attention));
+    return cuda_launched(call,
+                         gpu_run_attention(cuda_stream_of(call), gpu_type_of(call->inputs[QUERY].type), &attention));
 }
 
 static tort_status prepare_rotary(tort_prepare *p) {
@@ -90,7 +91,7 @@ static tort_status run_rotary(const tort_call *call) {
                                .y = call->outputs[0].data,
                                .node = call->node,
                                .status = stream->status};
-    return cuda_launched(call, gpu_run_rotary(stream->stream, gpu_type_of(x->type), &rotary));
+    return cuda_launched(call, gpu_run_rotary(cuda_stream_of(call), gpu_type_of(x->type), &rotary));
 }
 #endif
 

@@ -143,7 +143,7 @@ template <class T> static __global__ void attention(const gpu_attention a) {
 /* ---- launchers ---- */
 
 template <class T>
-static cudaError_t join(cudaStream_t stream, const gpu_attention *a, const tort_head_strides &strides, int64_t size,
+static cudaError_t join(gpu_stream stream, const gpu_attention *a, const tort_head_strides &strides, int64_t size,
                         const void *past, const void *fresh, void *present) {
     const tort_attention_params &p = a->params;
     const size_t count = (size_t)p.batch * (size_t)p.key_heads * (size_t)p.total_length * (size_t)size;
@@ -152,7 +152,7 @@ static cudaError_t join(cudaStream_t stream, const gpu_attention *a, const tort_
                   fresh, (T *)present);
 }
 
-template <class T> static cudaError_t run(cudaStream_t stream, const gpu_attention *a) {
+template <class T> static cudaError_t run(gpu_stream stream, const gpu_attention *a) {
     const tort_attention_params &p = a->params;
     const size_t blocks = gpu_attention_blocks(&p);
     cudaError_t code = join<T>(stream, a, p.key, p.key_size, a->past_key, a->key, a->present_key);
@@ -168,7 +168,7 @@ template <class T> static cudaError_t load() {
     return code == cudaSuccess ? load_kernel(attention_join_past<T>) : code;
 }
 
-cudaError_t gpu_run_attention(cudaStream_t stream, gpu_type type, const gpu_attention *a) {
+cudaError_t gpu_run_attention(gpu_stream stream, gpu_type type, const gpu_attention *a) {
     return type == GPU_HALF ? run<half>(stream, a) : run<float>(stream, a);
 }
 

@@ -46,9 +46,9 @@ typedef struct gpu_rotary {
 #ifdef __cplusplus
 extern "C" {
 #endif
-cudaError_t gpu_run_attention(cudaStream_t stream, gpu_type type, const gpu_attention *attention);
+cudaError_t gpu_run_attention(gpu_stream stream, gpu_type type, const gpu_attention *attention);
 cudaError_t gpu_load_attention(gpu_type type);
-cudaError_t gpu_run_rotary(cudaStream_t stream, gpu_type type, const gpu_rotary *rotary);
+cudaError_t gpu_run_rotary(gpu_stream stream, gpu_type type, const gpu_rotary *rotary);
 cudaError_t gpu_load_rotary(gpu_type type);
 #ifdef __cplusplus
 }

@@ -124,7 +124,7 @@ static __global__ void negation(const uint8_t *x, uint8_t *y, size_t count) {
 /* ---- launchers ---- */
 
 template <class F, class T>
-static cudaError_t run(cudaStream_t stream, const gpu_loop *loop, const void *a, const void *b, void *y) {
+static cudaError_t run(gpu_stream stream, const gpu_loop *loop, const void *a, const void *b, void *y) {
     typedef typename F::result Y;
     constexpr int size = pack_size<T>::VALUE;
     size_t packed = rows_packed<size>(loop, (Y *)y);
@@ -138,7 +138,7 @@ template <class F, class T> static cudaError_t load() {
 }
 
 typedef struct binary_row {
-    cudaError_t (*run)(cudaStream_t, const gpu_loop *, const void *, const void *, void *);
+    cudaError_t (*run)(gpu_stream, const gpu_loop *, const void *, const void *, void *);
     cudaError_t (*load)();
 } binary_row;
 
@@ -171,8 +171,8 @@ static const binary_row rows[GPU_BINARY_COUNT][GPU_NUMBER_BOOL + 1] = {
     {{}, {}, {}, {}, ENTRY(comparison, GPU_XOR, uint8_t)},
 };
 
-cudaError_t gpu_run_binary(cudaStream_t stream, gpu_binary function, gpu_number type, const gpu_loop *loop,
-                           const void *a, const void *b, void *y) {
+cudaError_t gpu_run_binary(gpu_stream stream, gpu_binary function, gpu_number type, const gpu_loop *loop, const void *a,
+                           const void *b, void *y) {
     return loop->count ? rows[function][type].run(stream, loop, a, b, y) : cudaSuccess;
 }
 
@@ -180,7 +180,7 @@ cudaError_t gpu_load_binary(gpu_binary function, gpu_number type) {
     return rows[function][type].load();
 }
 
-cudaError_t gpu_run_not(cudaStream_t stream, const void *x, void *y, size_t count) {
+cudaError_t gpu_run_not(gpu_stream stream, const void *x, void *y, size_t count) {
     if (!count) return cudaSuccess;
     return launch(negation, grid_blocks(count), GRID_THREADS, 0, stream, (const uint8_t *)x, (uint8_t *)y, count);
 }

@@ -41,11 +41,11 @@ static inline bool gpu_has_binary(gpu_binary function, gpu_number type) {
 extern "C" {
 #endif
 /* y = f(a, b), operands 0 and 1 of the loop; y may be a where their elements lie alike. */
-cudaError_t gpu_run_binary(cudaStream_t stream, gpu_binary function, gpu_number type, const gpu_loop *loop,
-                           const void *a, const void *b, void *y);
+cudaError_t gpu_run_binary(gpu_stream stream, gpu_binary function, gpu_number type, const gpu_loop *loop, const void *a,
+                           const void *b, void *y);
 cudaError_t gpu_load_binary(gpu_binary function, gpu_number type);
 /* y[i] = !x[i] */
-cudaError_t gpu_run_not(cudaStream_t stream, const void *x, void *y, size_t count);
+cudaError_t gpu_run_not(gpu_stream stream, const void *x, void *y, size_t count);
 cudaError_t gpu_load_not(void);
 #ifdef __cplusplus
 }

@@ -76,11 +76,11 @@ template <class From, class To> static __global__ void cast(const From *x, To *y
 /* ---- launchers ---- */
 
 typedef struct cast_row {
-    cudaError_t (*run)(cudaStream_t, const void *, void *, size_t);
+    cudaError_t (*run)(gpu_stream, const void *, void *, size_t);
     cudaError_t (*load)();
 } cast_row;
 
-template <class From, class To> static cudaError_t run(cudaStream_t stream, const void *x, void *y, size_t count) {
+template <class From, class To> static cudaError_t run(gpu_stream stream, const void *x, void *y, size_t count) {
     constexpr int size = pack_size<From, To>::VALUE;
     const size_t packed = packed_count<size>(count, (const From *)x, (To *)y);
     return launch(cast<From, To>, pack_blocks<size>(count, packed), GRID_THREADS, 0, stream, (const From *)x, (To *)y,
@@ -103,7 +103,7 @@ static const cast_row rows[GPU_NUMBER_COUNT][GPU_NUMBER_COUNT] = {
     FROM(float), FROM(half), FROM(int32_t), FROM(int64_t), FROM(boolean), FROM(uint8_t), FROM(int8_t),
 };
 
-cudaError_t gpu_run_cast(cudaStream_t stream, gpu_number from, gpu_number to, const void *x, void *y, size_t count) {
+cudaError_t gpu_run_cast(gpu_stream stream, gpu_number from, gpu_number to, const void *x, void *y, size_t count) {
     return count ? rows[from][to].run(stream, x, y, count) : cudaSuccess;
 }
 

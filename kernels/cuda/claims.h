@@ -30,8 +30,9 @@ tort_verdict tort_cuda_not_alike(const tort_node_view *node, int32_t input, int3
 #if defined(CUDA_DEVICE) && !defined(__cplusplus) /* host code; a .cu file has gpu.h */
 #include "kernels/cuda/device.h"
 
-static inline cudaStream_t cuda_stream_of(const tort_call *call) {
-    return ((const cuda_stream *)call->stream)->stream;
+static inline gpu_stream cuda_stream_of(const tort_call *call) {
+    cuda_stream *stream = call->stream;
+    return (gpu_stream){stream->stream, &stream->launches};
 }
 /* The data of input i; NULL where the node does not have it. */
 static inline const void *cuda_input(const tort_call *call, int32_t i) {

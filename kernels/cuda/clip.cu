@@ -33,15 +33,15 @@ static __global__ void clip(const T *x, T *y, size_t packed, size_t count, const
 /* ---- launchers ---- */
 
 template <class T, class C>
-static cudaError_t run(cudaStream_t stream, const void *x, void *y, size_t count, const void *low_data,
+static cudaError_t run(gpu_stream stream, const void *x, void *y, size_t count, const void *low_data,
                        const void *high_data, C low, C high) {
     const size_t packed = packed_count<pack_size<T>::VALUE>(count, (const T *)x, (T *)y);
     return launch(clip<T, C>, pack_blocks<pack_size<T>::VALUE>(count, packed), GRID_THREADS, 0, stream, (const T *)x,
                   (T *)y, packed, count, (const T *)low_data, (const T *)high_data, low, high);
 }
 
-cudaError_t gpu_run_clip(cudaStream_t stream, gpu_number type, const void *x, void *y, size_t count,
-                         const void *low_data, const void *high_data, float low, float high) {
+cudaError_t gpu_run_clip(gpu_stream stream, gpu_number type, const void *x, void *y, size_t count, const void *low_data,
+                         const void *high_data, float low, float high) {
     if (!count) return cudaSuccess;
     switch (type) {
     case GPU_NUMBER_FLOAT: return run<float, float>(stream, x, y, count, low_data, high_data, low, high);

@@ -95,26 +95,25 @@ static __global__ void conv_depthwise(gpu_conv p, const T *x, const T *w, const 
 
 /* ---- launchers ---- */
 
-template <class T> static cudaError_t run(cudaStream_t stream, const gpu_conv *p, const gpu_conv_operands *o) {
+template <class T> static cudaError_t run(gpu_stream stream, const gpu_conv *p, const gpu_conv_operands *o) {
     const int64_t tiles = tile_count(p->filters, p->batch * p->window.out_h * p->window.out_w);
     if (!tiles || !p->group) return cudaSuccess;
     return launch(conv<T>, dim3(grid_extent((size_t)tiles), grid_extent((size_t)p->group)), product<T>::BLOCK_SIZE, 0,
                   stream, *p, (const T *)o->x, (const T *)o->w, (const T *)o->bias, (const T *)o->residual, (T *)o->y);
 }
 
-template <class T>
-static cudaError_t run_depthwise(cudaStream_t stream, const gpu_conv *p, const gpu_conv_operands *o) {
+template <class T> static cudaError_t run_depthwise(gpu_stream stream, const gpu_conv *p, const gpu_conv_operands *o) {
     const size_t count = (size_t)(p->batch * p->group * p->filters * p->window.out_h * p->window.out_w);
     if (!count) return cudaSuccess;
     return launch(conv_depthwise<T>, grid_blocks(count), GRID_THREADS, 0, stream, *p, (const T *)o->x, (const T *)o->w,
                   (const T *)o->bias, (const T *)o->residual, (T *)o->y, count);
 }
 
-cudaError_t gpu_run_conv(cudaStream_t stream, gpu_type type, const gpu_conv *p, const gpu_conv_operands *o) {
+cudaError_t gpu_run_conv(gpu_stream stream, gpu_type type, const gpu_conv *p, const gpu_conv_operands *o) {
     return type == GPU_HALF ? run<half>(stream, p, o) : run<float>(stream, p, o);
 }
 
-cudaError_t gpu_run_conv_depthwise(cudaStream_t stream, gpu_type type, const gpu_conv *p, const gpu_conv_operands *o) {
+cudaError_t gpu_run_conv_depthwise(gpu_stream stream, gpu_type type, const gpu_conv *p, const gpu_conv_operands *o) {
     return type == GPU_HALF ? run_depthwise<half>(stream, p, o) : run_depthwise<float>(stream, p, o);
 }
 

@@ -25,9 +25,9 @@ tort_status tort_cuda_conv_cudnn_size(const tort_target *target, const tort_node
 #ifdef __cplusplus
 extern "C" {
 #endif
-cudaError_t gpu_run_conv(cudaStream_t stream, gpu_type type, const gpu_conv *p, const gpu_conv_operands *o);
+cudaError_t gpu_run_conv(gpu_stream stream, gpu_type type, const gpu_conv *p, const gpu_conv_operands *o);
 cudaError_t gpu_load_conv(gpu_type type);
-cudaError_t gpu_run_conv_depthwise(cudaStream_t stream, gpu_type type, const gpu_conv *p, const gpu_conv_operands *o);
+cudaError_t gpu_run_conv_depthwise(gpu_stream stream, gpu_type type, const gpu_conv *p, const gpu_conv_operands *o);
 cudaError_t gpu_load_conv_depthwise(gpu_type type);
 #ifdef __cplusplus
 }
@@ -38,8 +38,7 @@ void tort_cuda_conv_cudnn_unfit(void *device, const tort_env *env, void *fitted)
 tort_status tort_cuda_conv_cudnn_run(const tort_call *call);
 gpu_conv_operands tort_cuda_conv_operands(const tort_call *call);
 /* Decodes the call for one of the launchers: those above, and that of ConvTranspose. */
-typedef cudaError_t gpu_conv_launcher(cudaStream_t stream, gpu_type type, const gpu_conv *p,
-                                      const gpu_conv_operands *o);
+typedef cudaError_t gpu_conv_launcher(gpu_stream stream, gpu_type type, const gpu_conv *p, const gpu_conv_operands *o);
 tort_status tort_cuda_conv_run_by(const tort_call *call, gpu_conv_launcher *launcher);
 #endif
 #endif

@@ -477,11 +477,12 @@ static tort_status run_epilogue(const tort_call *call, const gpu_conv_operands *
 }
 
 tort_status tort_cuda_conv_cudnn_run(const tort_call *call) {
-    const cuda_stream *stream = call->stream;
+    cuda_stream *stream = call->stream;
     const fitted_conv *conv = call->fitted;
     const gpu_conv_operands o = tort_cuda_conv_operands(call);
     const char *function;
     if (!conv) return run_empty(call, &o);
+    stream->launches++;
     cudnnStatus_t code = convolve(&stream->device->libraries.cudnn, stream->dnn, conv, &o, call->scratch, &function);
     if (code != CUDNN_STATUS_SUCCESS) return cuda_cudnn_failed(call->error, stream->device, stream, function, code);
     return conv->activation || is_bare(call->params, o.bias) ? TORT_OK : run_epilogue(call, &o);

@@ -42,14 +42,14 @@ static __global__ void conv_transpose(const gpu_conv p, size_t count, const T *x
 
 /* ---- launchers ---- */
 
-template <class T> static cudaError_t run(cudaStream_t stream, const gpu_conv *p, const gpu_conv_operands *o) {
+template <class T> static cudaError_t run(gpu_stream stream, const gpu_conv *p, const gpu_conv_operands *o) {
     const size_t count = (size_t)(p->batch * p->group * p->filters * p->window.out_h * p->window.out_w);
     if (!count) return cudaSuccess;
     return launch(conv_transpose<T>, grid_blocks(count), GRID_THREADS, 0, stream, *p, count, (const T *)o->x,
                   (const T *)o->w, (const T *)o->bias, (T *)o->y);
 }
 
-cudaError_t gpu_run_conv_transpose(cudaStream_t stream, gpu_type type, const gpu_conv *p, const gpu_conv_operands *o) {
+cudaError_t gpu_run_conv_transpose(gpu_stream stream, gpu_type type, const gpu_conv *p, const gpu_conv_operands *o) {
     return type == GPU_HALF ? run<half>(stream, p, o) : run<float>(stream, p, o);
 }
 

@@ -10,7 +10,7 @@ extern "C" {
 #endif
 /* In the window, in_* and out_* are those of X and Y; weights are (channels, filters of a group, kernel). No epilogue.
  */
-cudaError_t gpu_run_conv_transpose(cudaStream_t stream, gpu_type type, const gpu_conv *p, const gpu_conv_operands *o);
+cudaError_t gpu_run_conv_transpose(gpu_stream stream, gpu_type type, const gpu_conv *p, const gpu_conv_operands *o);
 cudaError_t gpu_load_conv_transpose(gpu_type type);
 #ifdef __cplusplus
 }

@@ -58,12 +58,12 @@ template <class T> static __global__ void cumulative(const gpu_cumulative c, con
 
 /* ---- launchers ---- */
 
-template <class T> static cudaError_t run(cudaStream_t stream, const gpu_cumulative *c, const void *x, void *y) {
+template <class T> static cudaError_t run(gpu_stream stream, const gpu_cumulative *c, const void *x, void *y) {
     const unsigned grid = grid_extent((c->outer * c->inner + WARPS - 1) / WARPS);
     return launch(cumulative<T>, grid, 32 * WARPS, 0, stream, *c, (const T *)x, (T *)y);
 }
 
-cudaError_t gpu_run_cumulative(cudaStream_t stream, gpu_number type, const gpu_cumulative *c, const void *x, void *y) {
+cudaError_t gpu_run_cumulative(gpu_stream stream, gpu_number type, const gpu_cumulative *c, const void *x, void *y) {
     if (!c->outer || !c->length || !c->inner) return cudaSuccess;
     switch (type) {
     case GPU_NUMBER_FLOAT: return run<float>(stream, c, x, y);

@@ -16,7 +16,7 @@ typedef struct gpu_cumulative {
 extern "C" {
 #endif
 /* Types up to int64. */
-cudaError_t gpu_run_cumulative(cudaStream_t stream, gpu_number type, const gpu_cumulative *cumulative, const void *x,
+cudaError_t gpu_run_cumulative(gpu_stream stream, gpu_number type, const gpu_cumulative *cumulative, const void *x,
                                void *y);
 cudaError_t gpu_load_cumulative(gpu_number type);
 #ifdef __cplusplus

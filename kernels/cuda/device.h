@@ -8,6 +8,7 @@
 #include "kernels/cuda/cuda_api.h"
 #include "kernels/cuda/libraries.h"
 #include "kernels/cuda/status.h"
+#include "kernels/cuda/stream.h"
 #include "runtime/provider.h"
 
 typedef struct cuda_device {
@@ -28,6 +29,7 @@ typedef struct cuda_device {
 typedef struct cuda_stream {
     cuda_device *device;
     cudaStream_t stream;
+    uint64_t launches;       /* of kernels, and calls of libraries that launch some, since it was opened */
     gpu_status *status;      /* on the device */
     gpu_status *status_host; /* pinned */
     cublasHandle_t blas;     /* NULL: not opened */

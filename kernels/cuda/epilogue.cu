@@ -39,7 +39,7 @@ template <class T> static __global__ void epilogue(const gpu_epilogue e, size_t 
 
 /* ---- launcher ---- */
 
-template <class T> static cudaError_t run(cudaStream_t stream, const gpu_epilogue *e) {
+template <class T> static cudaError_t run(gpu_stream stream, const gpu_epilogue *e) {
     constexpr int size = pack_size<T>::VALUE;
     size_t packed = rows_packed<size>(&e->loop, (const T *)e->y);
     if (!pack_aligned<size>((const T *)e->residual) ||
@@ -48,7 +48,7 @@ template <class T> static cudaError_t run(cudaStream_t stream, const gpu_epilogu
     return launch(epilogue<T>, pack_blocks<size>(e->loop.count, packed), GRID_THREADS, 0, stream, *e, packed);
 }
 
-cudaError_t gpu_run_epilogue(cudaStream_t stream, gpu_type type, const gpu_epilogue *e) {
+cudaError_t gpu_run_epilogue(gpu_stream stream, gpu_type type, const gpu_epilogue *e) {
     return type == GPU_HALF ? run<half>(stream, e) : run<float>(stream, e);
 }
 

@@ -29,7 +29,7 @@ tort_verdict tort_cuda_claim_second_launch(int64_t length, const char *library);
 #ifdef __cplusplus
 extern "C" {
 #endif
-cudaError_t gpu_run_epilogue(cudaStream_t stream, gpu_type type, const gpu_epilogue *e);
+cudaError_t gpu_run_epilogue(gpu_stream stream, gpu_type type, const gpu_epilogue *e);
 cudaError_t gpu_load_epilogue(gpu_type type);
 #ifdef __cplusplus
 }

@@ -136,7 +136,7 @@ template <class T, int SIZE> static __global__ void fused_attention(const gpu_fu
 
 /* ---- launchers ---- */
 
-template <class T, int SIZE> static cudaError_t run_size(cudaStream_t stream, const gpu_fused_attention *a) {
+template <class T, int SIZE> static cudaError_t run_size(gpu_stream stream, const gpu_fused_attention *a) {
     const tort_fused_attention_params &p = a->params;
     const int64_t blocks = p.outer * p.inner * ((p.queries + QUERIES - 1) / QUERIES);
     if (!blocks || !p.value_size) return cudaSuccess;
@@ -144,7 +144,7 @@ template <class T, int SIZE> static cudaError_t run_size(cudaStream_t stream, co
 }
 
 /* The least room that keys and values fit. */
-template <class T> static cudaError_t run(cudaStream_t stream, const gpu_fused_attention *a) {
+template <class T> static cudaError_t run(gpu_stream stream, const gpu_fused_attention *a) {
     const int64_t key = a->params.key_size, value = a->params.value_size, size = key > value ? key : value;
     if (size <= 32) return run_size<T, 32>(stream, a);
     return size <= 64 ? run_size<T, 64>(stream, a) : run_size<T, GPU_ATTENTION_SIZE>(stream, a);
@@ -157,7 +157,7 @@ template <class T> static cudaError_t load() {
     return code;
 }
 
-cudaError_t gpu_run_fused_attention(cudaStream_t stream, gpu_type type, const gpu_fused_attention *a) {
+cudaError_t gpu_run_fused_attention(gpu_stream stream, gpu_type type, const gpu_fused_attention *a) {
     return type == GPU_HALF ? run<half>(stream, a) : run<float>(stream, a);
 }
 

@@ -19,7 +19,7 @@ typedef struct gpu_fused_attention {
 #ifdef __cplusplus
 extern "C" {
 #endif
-cudaError_t gpu_run_fused_attention(cudaStream_t stream, gpu_type type, const gpu_fused_attention *attention);
+cudaError_t gpu_run_fused_attention(gpu_stream stream, gpu_type type, const gpu_fused_attention *attention);
 cudaError_t gpu_load_fused_attention(gpu_type type);
 #ifdef __cplusplus
 }

@@ -51,17 +51,17 @@ static __global__ void gather_nd(const tort_gather_nd_params g, size_t count, in
 /* ---- launchers ---- */
 
 template <class T, class I>
-static cudaError_t run(cudaStream_t stream, const gpu_indexing *call, const tort_gather_params *g, size_t count) {
+static cudaError_t run(gpu_stream stream, const gpu_indexing *call, const tort_gather_params *g, size_t count) {
     return launch(gather<T, I>, grid_blocks(count), GRID_THREADS, 0, stream, *g, count, call->node,
                   (const T *)call->data, (const I *)call->indices, (T *)call->output, (gpu_status *)call->status);
 }
 template <class T, class I>
-static cudaError_t run_elements(cudaStream_t stream, const gpu_indexing *call, const gpu_elements *e) {
+static cudaError_t run_elements(gpu_stream stream, const gpu_indexing *call, const gpu_elements *e) {
     return launch(gather_elements<T, I>, grid_blocks(e->loop.count), GRID_THREADS, 0, stream, *e, call->node,
                   (const T *)call->data, (const I *)call->indices, (T *)call->output, (gpu_status *)call->status);
 }
 template <class T>
-static cudaError_t run_nd(cudaStream_t stream, const gpu_indexing *call, const tort_gather_nd_params *g, size_t count) {
+static cudaError_t run_nd(gpu_stream stream, const gpu_indexing *call, const tort_gather_nd_params *g, size_t count) {
     return launch(gather_nd<T>, grid_blocks(count), GRID_THREADS, 0, stream, *g, count, call->node,
                   (const T *)call->data, (const int64_t *)call->indices, (T *)call->output, (gpu_status *)call->status);
 }
@@ -75,9 +75,9 @@ template <class T, class I> static cudaError_t load(gpu_gather_kind kind) {
 }
 
 typedef struct gather_row {
-    cudaError_t (*gather)(cudaStream_t, const gpu_indexing *, const tort_gather_params *, size_t);
-    cudaError_t (*elements)(cudaStream_t, const gpu_indexing *, const gpu_elements *);
-    cudaError_t (*nd)(cudaStream_t, const gpu_indexing *, const tort_gather_nd_params *, size_t);
+    cudaError_t (*gather)(gpu_stream, const gpu_indexing *, const tort_gather_params *, size_t);
+    cudaError_t (*elements)(gpu_stream, const gpu_indexing *, const gpu_elements *);
+    cudaError_t (*nd)(gpu_stream, const gpu_indexing *, const tort_gather_nd_params *, size_t);
     cudaError_t (*load)(gpu_gather_kind);
 } gather_row;
 
@@ -97,16 +97,16 @@ static const gather_row *row_of(int32_t element_bytes, int32_t index_bytes) {
     return &rows[size][index_bytes == 8];
 }
 
-cudaError_t gpu_run_gather(cudaStream_t stream, const gpu_indexing *call, const tort_gather_params *g) {
+cudaError_t gpu_run_gather(gpu_stream stream, const gpu_indexing *call, const tort_gather_params *g) {
     const size_t count = (size_t)g->outer * (size_t)g->index_count * (size_t)g->inner;
     return count ? row_of(call->element_bytes, call->index_bytes)->gather(stream, call, g, count) : cudaSuccess;
 }
 
-cudaError_t gpu_run_gather_elements(cudaStream_t stream, const gpu_indexing *call, const gpu_elements *e) {
+cudaError_t gpu_run_gather_elements(gpu_stream stream, const gpu_indexing *call, const gpu_elements *e) {
     return e->loop.count ? row_of(call->element_bytes, call->index_bytes)->elements(stream, call, e) : cudaSuccess;
 }
 
-cudaError_t gpu_run_gather_nd(cudaStream_t stream, const gpu_indexing *call, const tort_gather_nd_params *g) {
+cudaError_t gpu_run_gather_nd(gpu_stream stream, const gpu_indexing *call, const tort_gather_nd_params *g) {
     const size_t count = (size_t)g->batch * (size_t)g->tuples * (size_t)g->inner;
     return count ? row_of(call->element_bytes, call->index_bytes)->nd(stream, call, g, count) : cudaSuccess;
 }

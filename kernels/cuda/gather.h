@@ -25,9 +25,9 @@ typedef struct gpu_elements {
 #ifdef __cplusplus
 extern "C" {
 #endif
-cudaError_t gpu_run_gather(cudaStream_t stream, const gpu_indexing *call, const tort_gather_params *params);
-cudaError_t gpu_run_gather_elements(cudaStream_t stream, const gpu_indexing *call, const gpu_elements *elements);
-cudaError_t gpu_run_gather_nd(cudaStream_t stream, const gpu_indexing *call, const tort_gather_nd_params *params);
+cudaError_t gpu_run_gather(gpu_stream stream, const gpu_indexing *call, const tort_gather_params *params);
+cudaError_t gpu_run_gather_elements(gpu_stream stream, const gpu_indexing *call, const gpu_elements *elements);
+cudaError_t gpu_run_gather_nd(gpu_stream stream, const gpu_indexing *call, const tort_gather_nd_params *params);
 cudaError_t gpu_load_gather(gpu_gather_kind kind, int32_t element_bytes, int32_t index_bytes);
 #ifdef __cplusplus
 }

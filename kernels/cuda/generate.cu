@@ -57,11 +57,11 @@ template <class T> static __global__ void triangle(const gpu_triangle t, const T
 
 /* ---- launchers ---- */
 
-template <class T> static cudaError_t run_range(cudaStream_t stream, const gpu_range *r, void *output, size_t count) {
+template <class T> static cudaError_t run_range(gpu_stream stream, const gpu_range *r, void *output, size_t count) {
     return launch(range<T>, grid_blocks(count), GRID_THREADS, 0, stream, *r, (T *)output, count);
 }
 
-cudaError_t gpu_run_range(cudaStream_t stream, gpu_number type, const gpu_range *r, void *output, size_t count) {
+cudaError_t gpu_run_range(gpu_stream stream, gpu_number type, const gpu_range *r, void *output, size_t count) {
     if (!count) return cudaSuccess;
     switch (type) {
     case GPU_NUMBER_FLOAT: return run_range<float>(stream, r, output, count);
@@ -81,12 +81,12 @@ cudaError_t gpu_load_range(gpu_number type) {
 }
 
 typedef struct one_hot_row {
-    cudaError_t (*run)(cudaStream_t, const gpu_one_hot *, const void *, const void *, void *);
+    cudaError_t (*run)(gpu_stream, const gpu_one_hot *, const void *, const void *, void *);
     cudaError_t (*load)();
 } one_hot_row;
 
 template <class T, class I>
-static cudaError_t run_one_hot(cudaStream_t stream, const gpu_one_hot *h, const void *indices, const void *values,
+static cudaError_t run_one_hot(gpu_stream stream, const gpu_one_hot *h, const void *indices, const void *values,
                                void *output) {
     return launch(one_hot<T, I>, grid_blocks(h->count), GRID_THREADS, 0, stream, *h, (const I *)indices,
                   (const T *)values, (T *)output);
@@ -108,7 +108,7 @@ static const one_hot_row *one_hot_row_of(gpu_number type, int element_bytes) {
     return &one_hot_rows[type][element_bytes == 1 ? 0 : element_bytes == 2 ? 1 : element_bytes == 4 ? 2 : 3];
 }
 
-cudaError_t gpu_run_one_hot(cudaStream_t stream, gpu_number type, int element_bytes, const gpu_one_hot *h,
+cudaError_t gpu_run_one_hot(gpu_stream stream, gpu_number type, int element_bytes, const gpu_one_hot *h,
                             const void *indices, const void *values, void *output) {
     if (!h->count) return cudaSuccess;
     return one_hot_row_of(type, element_bytes)->run(stream, h, indices, values, output);
@@ -118,11 +118,11 @@ cudaError_t gpu_load_one_hot(gpu_number type, int element_bytes) {
     return one_hot_row_of(type, element_bytes)->load();
 }
 
-template <class T> static cudaError_t run_triangle(cudaStream_t stream, const gpu_triangle *t, const void *x, void *y) {
+template <class T> static cudaError_t run_triangle(gpu_stream stream, const gpu_triangle *t, const void *x, void *y) {
     return launch(triangle<T>, grid_blocks(t->count), GRID_THREADS, 0, stream, *t, (const T *)x, (T *)y);
 }
 
-cudaError_t gpu_run_triangle(cudaStream_t stream, int element_bytes, const gpu_triangle *t, const void *x, void *y) {
+cudaError_t gpu_run_triangle(gpu_stream stream, int element_bytes, const gpu_triangle *t, const void *x, void *y) {
     if (!t->count) return cudaSuccess;
     switch (element_bytes) {
     case 1: return run_triangle<uint8_t>(stream, t, x, y);

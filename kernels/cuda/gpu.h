@@ -16,15 +16,18 @@
 #include <cuda_runtime.h>
 #include <stdint.h>
 
+#include "kernels/cuda/stream.h"
+
 /* ---- launching: the error is returned, arguments convert to the kernel's own parameter types ---- */
 
 template <class T> struct exactly { typedef T type; };
 
 template <class... Parameters>
 static inline cudaError_t launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared_bytes,
-                                 cudaStream_t stream, typename exactly<Parameters>::type... arguments) {
+                                 gpu_stream stream, typename exactly<Parameters>::type... arguments) {
     void *pointers[] = {(void *)&arguments..., nullptr};
-    return cudaLaunchKernel((const void *)kernel, grid, block, pointers, shared_bytes, stream);
+    gpu_count_launch(stream);
+    return cudaLaunchKernel((const void *)kernel, grid, block, pointers, shared_bytes, stream.handle);
 }
 
 /* Loads the kernel's code now rather than at its first launch; fails where the device has no image of it. */

@@ -126,7 +126,7 @@ static int64_t stored_row(int64_t row, int64_t column, int64_t length) {
 /* One product, or a batch of them at even distances. What Y holds is added, times `keep`. */
 static tort_status call_cublas(const tort_call *call, const gpu_matmul *p, float keep, const void *a, const void *b,
                                void *y, int64_t batches, int64_t a_stride, int64_t b_stride) {
-    const cuda_stream *stream = call->stream;
+    cuda_stream *stream = call->stream;
     const cublas_functions *cublas = &stream->device->libraries.cublas;
     bool half = call->inputs[0].type == TORT_FLOAT16;
     cudaDataType type = half ? CUDA_R_16F : CUDA_R_32F;
@@ -134,6 +134,7 @@ static tort_status call_cublas(const tort_call *call, const gpu_matmul *p, float
     bool b_transposed = p->b_column != 1, a_transposed = p->a_column != 1;
     const int64_t a_length = stored_row(p->a_row, p->a_column, p->k),
                   b_length = stored_row(p->b_row, p->b_column, p->n);
+    stream->launches++;
     cublasStatus_t code = cublas->cublasGemmStridedBatchedEx(
         stream->blas, b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N, a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N, (int)p->n,
         (int)p->m, (int)p->k, &p->alpha, b, type, (int)b_length, b_stride, a, type, (int)a_length, a_stride, &keep, y,

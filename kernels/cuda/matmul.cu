@@ -43,7 +43,7 @@ static __global__ void matmul(gpu_matmul p, const T *a, const T *b, const T *c, 
 /* ---- launcher ---- */
 
 template <class T>
-static cudaError_t run(cudaStream_t stream, const gpu_matmul *p, const void *a, const void *b, const void *c,
+static cudaError_t run(gpu_stream stream, const gpu_matmul *p, const void *a, const void *b, const void *c,
                        const void *residual, void *y) {
     const int64_t tiles = tile_count(p->m, p->n);
     if (!tiles || !p->batches) return cudaSuccess;
@@ -51,7 +51,7 @@ static cudaError_t run(cudaStream_t stream, const gpu_matmul *p, const void *a, 
                   0, stream, *p, (const T *)a, (const T *)b, (const T *)c, (const T *)residual, (T *)y);
 }
 
-cudaError_t gpu_run_matmul(cudaStream_t stream, gpu_type type, const gpu_matmul *p, const void *a, const void *b,
+cudaError_t gpu_run_matmul(gpu_stream stream, gpu_type type, const gpu_matmul *p, const void *a, const void *b,
                            const void *c, const void *residual, void *y) {
     return type == GPU_HALF ? run<half>(stream, p, a, b, c, residual, y) : run<float>(stream, p, a, b, c, residual, y);
 }

@@ -20,7 +20,7 @@ typedef struct gpu_matmul {
 #ifdef __cplusplus
 extern "C" {
 #endif
-cudaError_t gpu_run_matmul(cudaStream_t stream, gpu_type type, const gpu_matmul *p, const void *a, const void *b,
+cudaError_t gpu_run_matmul(gpu_stream stream, gpu_type type, const gpu_matmul *p, const void *a, const void *b,
                            const void *c, const void *residual, void *y);
 cudaError_t gpu_load_matmul(gpu_type type);
 #ifdef __cplusplus

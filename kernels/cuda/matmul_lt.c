@@ -148,12 +148,13 @@ bool tort_cuda_has_lt(const tort_call *call) {
 }
 
 tort_status tort_cuda_run_lt(const tort_call *call, const gpu_matmul *p) {
-    const cuda_stream *stream = call->stream;
+    cuda_stream *stream = call->stream;
     const cublas_functions *f = &stream->device->libraries.cublas;
     const void *residual = cuda_input(call, TORT_EPILOGUE_Z);
     const float keep = residual ? 1.0f : 0.0f;
     void *y = call->outputs[0].data;
     lt_product lt;
+    stream->launches++;
     cublasStatus_t code = describe(stream->device, call->inputs[0].type, p, cuda_input(call, 2), &lt);
     if (code == CUBLAS_STATUS_SUCCESS)
         code = f->cublasLtMatmul((cublasLtHandle_t)stream->blas, lt.product, &p->alpha, call->inputs[1].data, lt.b,

@@ -27,13 +27,13 @@ template <class T> static __global__ void fill(T *dst, size_t count, T value) {
 
 /* ---- launchers ---- */
 
-template <class T> static cudaError_t run_box(cudaStream_t stream, void *dst, const void *src, const gpu_box *box) {
+template <class T> static cudaError_t run_box(gpu_stream stream, void *dst, const void *src, const gpu_box *box) {
     size_t count = 1;
     for (int k = 0; k < box->rank; k++) count *= (size_t)box->dims[k];
     return launch(copy_box<T>, grid_blocks(count), GRID_THREADS, 0, stream, (T *)dst, (const T *)src, *box, count);
 }
 
-cudaError_t gpu_copy_box(cudaStream_t stream, int element_bytes, void *dst, const void *src, const gpu_box *box) {
+cudaError_t gpu_copy_box(gpu_stream stream, int element_bytes, void *dst, const void *src, const gpu_box *box) {
     switch (element_bytes) {
     case 1: return run_box<uint8_t>(stream, dst, src, box);
     case 2: return run_box<uint16_t>(stream, dst, src, box);
@@ -51,12 +51,12 @@ cudaError_t gpu_load_copy_box(int element_bytes) {
     }
 }
 
-template <class T> static cudaError_t run_fill(cudaStream_t stream, void *dst, size_t count, const void *value) {
+template <class T> static cudaError_t run_fill(gpu_stream stream, void *dst, size_t count, const void *value) {
     if (!count) return cudaSuccess;
     return launch(fill<T>, grid_blocks(count), GRID_THREADS, 0, stream, (T *)dst, count, *(const T *)value);
 }
 
-cudaError_t gpu_fill(cudaStream_t stream, int element_bytes, void *dst, size_t count, const void *value) {
+cudaError_t gpu_fill(gpu_stream stream, int element_bytes, void *dst, size_t count, const void *value) {
     switch (element_bytes) {
     case 1: return run_fill<uint8_t>(stream, dst, count, value);
     case 2: return run_fill<uint16_t>(stream, dst, count, value);

@@ -17,9 +17,9 @@ typedef struct gpu_box {
 extern "C" {
 #endif
 /* element_bytes is 1, 2, 4 or 8; dst and src point at the first element of the box, which is not empty. */
-cudaError_t gpu_copy_box(cudaStream_t stream, int element_bytes, void *dst, const void *src, const gpu_box *box);
+cudaError_t gpu_copy_box(gpu_stream stream, int element_bytes, void *dst, const void *src, const gpu_box *box);
 cudaError_t gpu_load_copy_box(int element_bytes);
-cudaError_t gpu_fill(cudaStream_t stream, int element_bytes, void *dst, size_t count, const void *value);
+cudaError_t gpu_fill(gpu_stream stream, int element_bytes, void *dst, size_t count, const void *value);
 cudaError_t gpu_load_fill(int element_bytes);
 #ifdef __cplusplus
 }

@@ -55,11 +55,11 @@ template <class T, class S> static __global__ void normalize_channels(const gpu_
 
 /* ---- launchers ---- */
 
-template <class T> static cudaError_t run_rows(cudaStream_t stream, const gpu_norm *norm) {
+template <class T> static cudaError_t run_rows(gpu_stream stream, const gpu_norm *norm) {
     return launch(normalize_rows<T>, grid_extent(norm->rows), block_threads(norm->size), 0, stream, *norm);
 }
 
-cudaError_t gpu_run_norm(cudaStream_t stream, gpu_type type, const gpu_norm *norm) {
+cudaError_t gpu_run_norm(gpu_stream stream, gpu_type type, const gpu_norm *norm) {
     if (!norm->rows) return cudaSuccess; /* an empty row still has a mean to report: NaN */
     return type == GPU_HALF ? run_rows<half>(stream, norm) : run_rows<float>(stream, norm);
 }
@@ -68,11 +68,11 @@ cudaError_t gpu_load_norm(gpu_type type) {
     return type == GPU_HALF ? load_kernel(normalize_rows<half>) : load_kernel(normalize_rows<float>);
 }
 
-template <class T, class S> static cudaError_t run_channels(cudaStream_t stream, const gpu_batch_norm *norm) {
+template <class T, class S> static cudaError_t run_channels(gpu_stream stream, const gpu_batch_norm *norm) {
     return launch(normalize_channels<T, S>, grid_blocks(norm->count), GRID_THREADS, 0, stream, *norm);
 }
 
-cudaError_t gpu_run_batch_norm(cudaStream_t stream, gpu_type type, gpu_type statistics, const gpu_batch_norm *norm) {
+cudaError_t gpu_run_batch_norm(gpu_stream stream, gpu_type type, gpu_type statistics, const gpu_batch_norm *norm) {
     if (!norm->count) return cudaSuccess;
     if (type == GPU_FLOAT) return run_channels<float, float>(stream, norm);
     return statistics == GPU_HALF ? run_channels<half, half>(stream, norm) : run_channels<half, float>(stream, norm);

@@ -46,11 +46,11 @@ template <class T> static __global__ void pad(const gpu_pad p, T value, const T 
 
 /* ---- launchers ---- */
 
-template <class T> static cudaError_t run(cudaStream_t stream, const gpu_pad *p, const void *x, void *y) {
+template <class T> static cudaError_t run(gpu_stream stream, const gpu_pad *p, const void *x, void *y) {
     return launch(pad<T>, grid_blocks(p->count), GRID_THREADS, 0, stream, *p, (T)p->value, (const T *)x, (T *)y);
 }
 
-cudaError_t gpu_run_pad(cudaStream_t stream, int element_bytes, const gpu_pad *p, const void *x, void *y) {
+cudaError_t gpu_run_pad(gpu_stream stream, int element_bytes, const gpu_pad *p, const void *x, void *y) {
     if (!p->count) return cudaSuccess;
     switch (element_bytes) { /* a little-endian value begins with the bytes of the narrow type */
     case 1: return run<uint8_t>(stream, p, x, y);

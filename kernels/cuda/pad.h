@@ -18,7 +18,7 @@ typedef struct gpu_pad {
 extern "C" {
 #endif
 /* Elements of 1, 2, 4 or 8 bytes. */
-cudaError_t gpu_run_pad(cudaStream_t stream, int element_bytes, const gpu_pad *pad, const void *x, void *y);
+cudaError_t gpu_run_pad(gpu_stream stream, int element_bytes, const gpu_pad *pad, const void *x, void *y);
 cudaError_t gpu_load_pad(int element_bytes);
 #ifdef __cplusplus
 }

@@ -66,23 +66,23 @@ template <class T> static __global__ void global_pool(bool maximum, size_t plane
 
 /* ---- launchers ---- */
 
-template <class T> static cudaError_t run(cudaStream_t stream, const gpu_pool *p, const void *x, void *y) {
+template <class T> static cudaError_t run(gpu_stream stream, const gpu_pool *p, const void *x, void *y) {
     const size_t count = (size_t)(p->planes * p->window.out_h * p->window.out_w);
     if (!count) return cudaSuccess;
     return launch(pool<T>, grid_blocks(count), GRID_THREADS, 0, stream, *p, (const T *)x, (T *)y, count);
 }
 
-cudaError_t gpu_run_pool(cudaStream_t stream, gpu_type type, const gpu_pool *p, const void *x, void *y) {
+cudaError_t gpu_run_pool(gpu_stream stream, gpu_type type, const gpu_pool *p, const void *x, void *y) {
     return type == GPU_HALF ? run<half>(stream, p, x, y) : run<float>(stream, p, x, y);
 }
 
 template <class T>
-static cudaError_t run_global(cudaStream_t stream, bool maximum, size_t planes, size_t pixels, const void *x, void *y) {
+static cudaError_t run_global(gpu_stream stream, bool maximum, size_t planes, size_t pixels, const void *x, void *y) {
     return launch(global_pool<T>, grid_extent(planes), block_threads(pixels), 0, stream, maximum, planes, pixels,
                   (const T *)x, (T *)y);
 }
 
-cudaError_t gpu_run_global_pool(cudaStream_t stream, gpu_type type, bool maximum, size_t planes, size_t pixels,
+cudaError_t gpu_run_global_pool(gpu_stream stream, gpu_type type, bool maximum, size_t planes, size_t pixels,
                                 const void *x, void *y) {
     if (!planes) return cudaSuccess;
     return type == GPU_HALF ? run_global<half>(stream, maximum, planes, pixels, x, y)

@@ -15,10 +15,10 @@ typedef struct gpu_pool {
 #ifdef __cplusplus
 extern "C" {
 #endif
-cudaError_t gpu_run_pool(cudaStream_t stream, gpu_type type, const gpu_pool *p, const void *x, void *y);
+cudaError_t gpu_run_pool(gpu_stream stream, gpu_type type, const gpu_pool *p, const void *x, void *y);
 cudaError_t gpu_load_pool(gpu_type type);
 /* One block a plane: the average or the maximum of all its `pixels`. */
-cudaError_t gpu_run_global_pool(cudaStream_t stream, gpu_type type, bool maximum, size_t planes, size_t pixels,
+cudaError_t gpu_run_global_pool(gpu_stream stream, gpu_type type, bool maximum, size_t planes, size_t pixels,
                                 const void *x, void *y);
 cudaError_t gpu_load_global_pool(gpu_type type);
 #ifdef __cplusplus

@@ -167,7 +167,7 @@ static __global__ void reduce_columns(const gpu_loop kept, const gpu_loop reduce
 /* ---- launchers ---- */
 
 template <int kind, class T>
-static cudaError_t run(cudaStream_t stream, const gpu_reduce *reduce, const void *x, void *y) {
+static cudaError_t run(gpu_stream stream, const gpu_reduce *reduce, const void *x, void *y) {
     const gpu_loop &kept = reduce->kept, &reduced = reduce->reduced;
     const unsigned grid = grid_extent(reduce->columns ? (kept.count + COLUMNS - 1) / COLUMNS : kept.count);
     if (reduce->columns)
@@ -183,7 +183,7 @@ template <int kind, class T> static cudaError_t load() {
 }
 
 typedef struct reduce_row {
-    cudaError_t (*run)(cudaStream_t, const gpu_reduce *, const void *, void *);
+    cudaError_t (*run)(gpu_stream, const gpu_reduce *, const void *, void *);
     cudaError_t (*load)();
 } reduce_row;
 
@@ -200,7 +200,7 @@ static const reduce_row table[GPU_REDUCTION_COUNT][GPU_NUMBER_INT64 + 1] = {
     {FLOATS(GPU_REDUCE_SUM_SQUARE)},
 };
 
-cudaError_t gpu_run_reduce(cudaStream_t stream, gpu_reduction kind, gpu_number type, const gpu_reduce *reduce,
+cudaError_t gpu_run_reduce(gpu_stream stream, gpu_reduction kind, gpu_number type, const gpu_reduce *reduce,
                            const void *x, void *y) {
     return reduce->kept.count ? table[kind][type].run(stream, reduce, x, y) : cudaSuccess;
 }

@@ -29,7 +29,7 @@ typedef struct gpu_reduce {
 #ifdef __cplusplus
 extern "C" {
 #endif
-cudaError_t gpu_run_reduce(cudaStream_t stream, gpu_reduction kind, gpu_number type, const gpu_reduce *reduce,
+cudaError_t gpu_run_reduce(gpu_stream stream, gpu_reduction kind, gpu_number type, const gpu_reduce *reduce,
                            const void *x, void *y);
 /* Loads both forms: which one serves is known with the shapes. */
 cudaError_t gpu_load_reduce(gpu_reduction kind, gpu_number type);

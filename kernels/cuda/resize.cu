@@ -130,7 +130,7 @@ template <class T> static __global__ void resize_combine(const gpu_resize r, con
 
 /* ---- launchers ---- */
 
-template <class T> static cudaError_t run(cudaStream_t stream, const gpu_resize *r, const void *x, void *y) {
+template <class T> static cudaError_t run(gpu_stream stream, const gpu_resize *r, const void *x, void *y) {
     for (int d = 0; d < r->params.rank; d++) {
         if (r->tables[d] < 0) continue;
         const cudaError_t code = launch(resize_table, grid_blocks((size_t)r->params.axes[d].out), GRID_THREADS, 0,
@@ -140,7 +140,7 @@ template <class T> static cudaError_t run(cudaStream_t stream, const gpu_resize 
     return launch(resize_combine<T>, grid_blocks(r->count), GRID_THREADS, 0, stream, *r, (const T *)x, (T *)y);
 }
 
-cudaError_t gpu_run_resize(cudaStream_t stream, gpu_type type, const gpu_resize *r, const void *x, void *y) {
+cudaError_t gpu_run_resize(gpu_stream stream, gpu_type type, const gpu_resize *r, const void *x, void *y) {
     if (!r->count) return cudaSuccess;
     return type == GPU_HALF ? run<half>(stream, r, x, y) : run<float>(stream, r, x, y);
 }

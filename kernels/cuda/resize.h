@@ -25,7 +25,7 @@ typedef struct gpu_resize {
 #ifdef __cplusplus
 extern "C" {
 #endif
-cudaError_t gpu_run_resize(cudaStream_t stream, gpu_type type, const gpu_resize *resize, const void *x, void *y);
+cudaError_t gpu_run_resize(gpu_stream stream, gpu_type type, const gpu_resize *resize, const void *x, void *y);
 cudaError_t gpu_load_resize(gpu_type type);
 #ifdef __cplusplus
 }

@@ -44,11 +44,11 @@ template <class T> static __global__ void rotary(const gpu_rotary r) {
 
 /* ---- launchers ---- */
 
-template <class T> static cudaError_t run(cudaStream_t stream, const gpu_rotary *r) {
+template <class T> static cudaError_t run(gpu_stream stream, const gpu_rotary *r) {
     return launch(rotary<T>, grid_blocks(r->count), GRID_THREADS, 0, stream, *r);
 }
 
-cudaError_t gpu_run_rotary(cudaStream_t stream, gpu_type type, const gpu_rotary *r) {
+cudaError_t gpu_run_rotary(gpu_stream stream, gpu_type type, const gpu_rotary *r) {
     if (!r->count) return cudaSuccess;
     return type == GPU_HALF ? run<half>(stream, r) : run<float>(stream, r);
 }

@@ -53,7 +53,7 @@ static tort_status run(const tort_call *call, gpu_scatter *scatter) {
     const tort_scatter_params *params = call->params;
     const tort_tensor *data = &call->inputs[0];
     const gpu_indexing indexing = gpu_indexing_of(call);
-    cudaStream_t stream = cuda_stream_of(call);
+    const gpu_stream stream = cuda_stream_of(call);
     size_t bytes = 0;
     (void)tort_tensor_bytes(data, &bytes);
     if (!bytes) return TORT_OK;
@@ -62,7 +62,8 @@ static tort_status run(const tort_call *call, gpu_scatter *scatter) {
     scatter->slices = (size_t)tort_count(data) / scatter->inner;
     scatter->updates = call->inputs[2].data;
     scatter->last = call->scratch;
-    cudaError_t code = cudaMemcpyAsync(call->outputs[0].data, data->data, bytes, cudaMemcpyDeviceToDevice, stream);
+    cudaError_t code =
+        cudaMemcpyAsync(call->outputs[0].data, data->data, bytes, cudaMemcpyDeviceToDevice, stream.handle);
     if (code == cudaSuccess && scatter->count) code = gpu_run_scatter(stream, &indexing, scatter);
     return cuda_launched(call, code);
 }

@@ -102,8 +102,8 @@ static __global__ void scatter_combine(const Where where, tort_scatter_reduction
 /* ---- launchers ---- */
 
 template <class Where, class T>
-static cudaError_t run_replace(cudaStream_t stream, const gpu_scatter *s, const Where &where, void *output) {
-    cudaError_t code = cudaMemsetAsync(s->last, 0, s->slices * sizeof *s->last, stream);
+static cudaError_t run_replace(gpu_stream stream, const gpu_scatter *s, const Where &where, void *output) {
+    cudaError_t code = cudaMemsetAsync(s->last, 0, s->slices * sizeof *s->last, stream.handle);
     if (code == cudaSuccess)
         code = launch(scatter_note_last<Where>, grid_blocks(s->count), GRID_THREADS, 0, stream, where, s->count,
                       s->inner, s->last);
@@ -113,14 +113,14 @@ static cudaError_t run_replace(cudaStream_t stream, const gpu_scatter *s, const 
 }
 
 template <class Where, class T>
-static cudaError_t run_combine(cudaStream_t stream, const gpu_scatter *s, const Where &where, void *output) {
+static cudaError_t run_combine(gpu_stream stream, const gpu_scatter *s, const Where &where, void *output) {
     const size_t threads = s->count * s->inner / s->length;
     return launch(scatter_combine<Where, T>, grid_blocks(threads), GRID_THREADS, 0, stream, where, s->reduction,
                   threads, s->length, s->tail, s->inner, (const T *)s->updates, (T *)output);
 }
 
 template <class Where>
-static cudaError_t run(cudaStream_t stream, const gpu_scatter *s, int32_t element_bytes, const Where &where,
+static cudaError_t run(gpu_stream stream, const gpu_scatter *s, int32_t element_bytes, const Where &where,
                        void *output) {
     if (s->reduction == TORT_SCATTER_REPLACE) switch (element_bytes) {
         case 1: return run_replace<Where, uint8_t>(stream, s, where, output);
@@ -155,13 +155,12 @@ template <class Where> static cudaError_t load(const gpu_scatter *s, int32_t ele
     }
 }
 
-template <class I>
-static cudaError_t run_elements(cudaStream_t stream, const gpu_indexing *call, const gpu_scatter *s) {
+template <class I> static cudaError_t run_elements(gpu_stream stream, const gpu_indexing *call, const gpu_scatter *s) {
     const by_element<I> where = {s->elements, (const I *)call->indices, call->node, (gpu_status *)call->status};
     return run(stream, s, call->element_bytes, where, call->output);
 }
 
-cudaError_t gpu_run_scatter(cudaStream_t stream, const gpu_indexing *call, const gpu_scatter *s) {
+cudaError_t gpu_run_scatter(gpu_stream stream, const gpu_indexing *call, const gpu_scatter *s) {
     if (s->tuples) {
         const by_tuple where = {s->nd, (const int64_t *)call->indices, call->node, (gpu_status *)call->status};
         return run(stream, s, call->element_bytes, where, call->output);

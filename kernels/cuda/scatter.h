@@ -30,7 +30,7 @@ static inline bool gpu_has_scatter(tort_scatter_reduction reduction, gpu_number 
 extern "C" {
 #endif
 /* The output holds the data already. */
-cudaError_t gpu_run_scatter(cudaStream_t stream, const gpu_indexing *call, const gpu_scatter *scatter);
+cudaError_t gpu_run_scatter(gpu_stream stream, const gpu_indexing *call, const gpu_scatter *scatter);
 cudaError_t gpu_load_scatter(const gpu_indexing *call, const gpu_scatter *scatter);
 #ifdef __cplusplus
 }

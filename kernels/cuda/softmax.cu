@@ -44,7 +44,7 @@ static __global__ void softmax_lanes(const T *x, T *y, size_t count, size_t leng
 /* ---- launchers ---- */
 
 template <bool logarithm, class T>
-static cudaError_t run(cudaStream_t stream, const void *x, void *y, size_t outer, size_t length, size_t inner) {
+static cudaError_t run(gpu_stream stream, const void *x, void *y, size_t outer, size_t length, size_t inner) {
     if (inner == 1)
         return launch(softmax_rows<logarithm, T>, grid_extent(outer), block_threads(length), 0, stream, (const T *)x,
                       (T *)y, outer, length);
@@ -57,7 +57,7 @@ template <bool logarithm, class T> static cudaError_t load() {
     return code == cudaSuccess ? load_kernel(softmax_lanes<logarithm, T>) : code;
 }
 
-cudaError_t gpu_run_softmax(cudaStream_t stream, gpu_type type, bool logarithm, const void *x, void *y, size_t outer,
+cudaError_t gpu_run_softmax(gpu_stream stream, gpu_type type, bool logarithm, const void *x, void *y, size_t outer,
                             size_t length, size_t inner) {
     if (!outer || !length || !inner) return cudaSuccess;
     if (type == GPU_HALF)

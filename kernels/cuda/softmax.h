@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 /* x seen as [outer, length, inner]; every lane along `length` on its own. `logarithm`: LogSoftmax. */
-cudaError_t gpu_run_softmax(cudaStream_t stream, gpu_type type, bool logarithm, const void *x, void *y, size_t outer,
+cudaError_t gpu_run_softmax(gpu_stream stream, gpu_type type, bool logarithm, const void *x, void *y, size_t outer,
                             size_t length, size_t inner);
 /* Loads both forms: which one serves is known with the shapes. */
 cudaError_t gpu_load_softmax(gpu_type type, bool logarithm);

@@ -99,7 +99,7 @@ template <class T> static __global__ void topk_columns(const gpu_topk t) {
 
 /* ---- launchers ---- */
 
-template <class T> static cudaError_t run(cudaStream_t stream, const gpu_topk *t) {
+template <class T> static cudaError_t run(gpu_stream stream, const gpu_topk *t) {
     const size_t lines = t->outer * t->inner;
     if (t->inner > 1) return launch(topk_columns<T>, grid_blocks(lines), GRID_THREADS, 0, stream, *t);
     return launch(topk_rows<T>, grid_extent(lines), block_threads(t->length), 0, stream, *t);
@@ -110,7 +110,7 @@ template <class T> static cudaError_t load() {
     return code == cudaSuccess ? load_kernel(topk_columns<T>) : code;
 }
 
-cudaError_t gpu_run_topk(cudaStream_t stream, gpu_number type, const gpu_topk *t) {
+cudaError_t gpu_run_topk(gpu_stream stream, gpu_number type, const gpu_topk *t) {
     if (!t->outer || !t->inner || !t->k) return cudaSuccess;
     switch (type) {
     case GPU_NUMBER_FLOAT: return run<float>(stream, t);

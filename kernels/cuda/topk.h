@@ -21,7 +21,7 @@ typedef struct gpu_topk {
 extern "C" {
 #endif
 /* Types up to int64. */
-cudaError_t gpu_run_topk(cudaStream_t stream, gpu_number type, const gpu_topk *topk);
+cudaError_t gpu_run_topk(gpu_stream stream, gpu_number type, const gpu_topk *topk);
 cudaError_t gpu_load_topk(gpu_number type);
 #ifdef __cplusplus
 }

@@ -111,7 +111,7 @@ static __global__ void unary_predicate(gpu_predicate predicate, const T *x, uint
 /* ---- launchers ---- */
 
 template <int function, class T>
-static cudaError_t run(cudaStream_t stream, const void *x, void *y, size_t count, float alpha, float beta) {
+static cudaError_t run(gpu_stream stream, const void *x, void *y, size_t count, float alpha, float beta) {
     if (!count) return cudaSuccess;
     const size_t packed = packed_count<pack_size<T>::VALUE>(count, (const T *)x, (T *)y);
     return launch(unary<function, T>, pack_blocks<pack_size<T>::VALUE>(count, packed), GRID_THREADS, 0, stream,
@@ -120,7 +120,7 @@ static cudaError_t run(cudaStream_t stream, const void *x, void *y, size_t count
 
 /* One row a function and type; the compiler makes a kernel of each. */
 typedef struct unary_row {
-    cudaError_t (*run)(cudaStream_t, const void *, void *, size_t, float, float);
+    cudaError_t (*run)(gpu_stream, const void *, void *, size_t, float, float);
     cudaError_t (*load)();
 } unary_row;
 
@@ -178,8 +178,8 @@ static const unary_row rows[GPU_UNARY_COUNT][GPU_NUMBER_INT64 + 1] = {
     NUMBERS(GPU_SIGN),
 };
 
-cudaError_t gpu_run_unary(cudaStream_t stream, gpu_unary function, gpu_number type, const void *x, void *y,
-                          size_t count, float alpha, float beta) {
+cudaError_t gpu_run_unary(gpu_stream stream, gpu_unary function, gpu_number type, const void *x, void *y, size_t count,
+                          float alpha, float beta) {
     return rows[function][type].run(stream, x, y, count, alpha, beta);
 }
 
@@ -187,7 +187,7 @@ cudaError_t gpu_load_unary(gpu_unary function, gpu_number type) {
     return rows[function][type].load();
 }
 
-cudaError_t gpu_run_predicate(cudaStream_t stream, gpu_predicate predicate, gpu_type type, const void *x, void *y,
+cudaError_t gpu_run_predicate(gpu_stream stream, gpu_predicate predicate, gpu_type type, const void *x, void *y,
                               size_t count) {
     if (!count) return cudaSuccess;
     if (type == GPU_HALF)

@@ -56,11 +56,11 @@ typedef enum gpu_predicate { GPU_IS_NAN, GPU_IS_INF, GPU_IS_MINUS_INF, GPU_IS_PL
 extern "C" {
 #endif
 /* y[i] = f(x[i]), count elements; x and y may be the same. */
-cudaError_t gpu_run_unary(cudaStream_t stream, gpu_unary function, gpu_number type, const void *x, void *y,
-                          size_t count, float alpha, float beta);
+cudaError_t gpu_run_unary(gpu_stream stream, gpu_unary function, gpu_number type, const void *x, void *y, size_t count,
+                          float alpha, float beta);
 cudaError_t gpu_load_unary(gpu_unary function, gpu_number type);
 /* The result is a byte, 0 or 1; float or half. */
-cudaError_t gpu_run_predicate(cudaStream_t stream, gpu_predicate predicate, gpu_type type, const void *x, void *y,
+cudaError_t gpu_run_predicate(gpu_stream stream, gpu_predicate predicate, gpu_type type, const void *x, void *y,
                               size_t count);
 cudaError_t gpu_load_predicate(gpu_type type);
 #ifdef __cplusplus

@@ -30,7 +30,7 @@ static __global__ void where(const gpu_loop loop, size_t packed, const uint8_t *
 /* ---- launchers ---- */
 
 template <class T>
-static cudaError_t run(cudaStream_t stream, const gpu_loop *loop, const void *condition, const void *x, const void *y,
+static cudaError_t run(gpu_stream stream, const gpu_loop *loop, const void *condition, const void *x, const void *y,
                        void *out) {
     constexpr int size = pack_size<T>::VALUE;
     size_t packed = rows_packed<size>(loop, (T *)out);
@@ -41,7 +41,7 @@ static cudaError_t run(cudaStream_t stream, const gpu_loop *loop, const void *co
                   (const uint8_t *)condition, (const T *)x, (const T *)y, (T *)out);
 }
 
-cudaError_t gpu_run_where(cudaStream_t stream, size_t element_bytes, const gpu_loop *loop, const void *condition,
+cudaError_t gpu_run_where(gpu_stream stream, size_t element_bytes, const gpu_loop *loop, const void *condition,
                           const void *x, const void *y, void *out) {
     if (!loop->count) return cudaSuccess;
     switch (element_bytes) {

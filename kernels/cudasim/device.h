@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "kernels/cudasim/cudart.h"
+#include "kernels/cuda/stream.h"
 #include "kernels/cudasim/small_float.h"
 
 #define __global__
@@ -126,10 +127,10 @@ template <class T> struct Exactly { typedef T type; };
 namespace cudasim {
 /* A stream as launch() takes it: the implicit conversion notes the caller's line, for messages. */
 struct LaunchStream {
-    cudaStream_t handle;
+    gpu_stream stream;
     Site site;
-    LaunchStream(cudaStream_t stream, const char *file = __builtin_FILE(), int line = __builtin_LINE())
-        : handle(stream), site{file, line} {}
+    LaunchStream(gpu_stream given, const char *file = __builtin_FILE(), int line = __builtin_LINE())
+        : stream(given), site{file, line} {}
 };
 } // namespace cudasim
 
@@ -140,7 +141,8 @@ static inline cudaError_t launch(void (*kernel)(Parameters...), dim3 grid, dim3 
                                  typename cudasim::Exactly<Parameters>::type... arguments) {
     cudasim::register_kernel(kernel, stream.site);
     void *pointers[] = {(void *)&arguments..., nullptr};
-    return cudaLaunchKernel((const void *)kernel, grid, block, pointers, shared_bytes, stream.handle);
+    gpu_count_launch(stream.stream);
+    return cudaLaunchKernel((const void *)kernel, grid, block, pointers, shared_bytes, stream.stream.handle);
 }
 
 template <class... Parameters> static inline cudaError_t load_kernel(void (*kernel)(Parameters...), CUDASIM_SITE) {

@@ -156,7 +156,8 @@ static __global__ void ldsm_nosync(const __half *x, float *y) {
 /* ---- the table ---- */
 
 #define BUG(name) static cudaError_t act_##name(const PlantedBuffers *b)
-#define LAUNCH(kernel, blocks, threads, bytes, ...) launch(kernel, blocks, threads, bytes, nullptr, __VA_ARGS__)
+#define LAUNCH(kernel, blocks, threads, bytes, ...)                                                                    \
+    launch(kernel, blocks, threads, bytes, gpu_stream{nullptr, nullptr}, __VA_ARGS__)
 
 BUG(divergent) {
     return LAUNCH(divergent, 1, 64, 0, b->y);
