@@ -39,7 +39,7 @@ WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Werror
 FLOAT := -ffp-contract=off -fno-math-errno -fno-trapping-math
 SANITIZE_FLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 LEVEL = $(OPT:-O3=-O2 -ftree-vectorize -fno-unroll-loops)
-SMALLEST := loader ops/ml $(addprefix runtime/,graph passes providers saved)
+SMALLEST := kernels/cuda loader ops/ml $(addprefix runtime/,graph passes plan providers saved)
 UNWIND := $(if $(SANITIZE),,-fno-asynchronous-unwind-tables)
 TORT_CPPFLAGS := -I. -D_POSIX_C_SOURCE=200809L
 TORT_CFLAGS = -std=c11 $(LEVEL) $(FLOAT) $(UNWIND) -fPIC -fvisibility=hidden -pthread $(SANITIZE_FLAGS)

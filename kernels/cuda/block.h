@@ -36,4 +36,19 @@ template <class Join, class C> static __device__ __forceinline__ C block_join(C 
     return value;
 }
 
+/* Is this block the last of `blocks` that come here for one counter? Then it sees what the others wrote before. The
+ * counter begins at 0 and is 0 again when the last has come. All threads of a block call this, and get one answer. */
+static __device__ __forceinline__ bool last_to_arrive(uint32_t *counter, unsigned blocks) {
+    __shared__ bool last;
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        last = atomicAdd(counter, 1u) == blocks - 1;
+        if (last) atomicExch(counter, 0u);
+    }
+    __syncthreads();
+    __threadfence();
+    return last;
+}
+
 #endif

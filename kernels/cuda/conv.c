@@ -1,23 +1,85 @@
 /* conv.c - rows and claims of Conv and FusedConv: directly where every channel is a group of its own, then cuDNN where
- * it is found (conv_cudnn.c), else as an implicit matrix product. */
-#include "ops/conv.h"
+ * it is found (conv_cudnn.c), else as a matrix product whose right side are the windows of the input.
+ *
+ * Where a window's elements lie does not depend on the window: that is a table, made once a plan and kept on the
+ * device, so that the kernel never divides to find them. A kernel of 1x1 without strides and padding needs none: its
+ * windows are the pixels, and the product is one of matrices. */
 #include "kernels/cuda/conv.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "kernels/cuda/matmul.h"
+#include "ops/conv.h"
 
 /* ---- claims ------------------------------------------------------------------------------------------------------ */
 
 static tort_verdict claim_conv(const tort_target *target, const tort_node_view *node) {
     const tort_conv_params *params = node->params;
-    tort_verdict verdict = tort_cuda_claim_window(node, &params->window, 2);
+    tort_verdict verdict = tort_cuda_claim_window(node, &params->window, GPU_CONV_AXES);
     if (verdict.code != TORT_YES) return verdict;
     return tort_cuda_claim_float(target, node);
 }
 
 static tort_verdict claim_depthwise(const tort_target *target, const tort_node_view *node) {
     const tort_info *w = &node->inputs[1];
+    const tort_conv_params *params = node->params;
     tort_verdict verdict = claim_conv(target, node);
     if (verdict.code != TORT_YES) return verdict;
+    if (params->window.axes > 2) return tort_no(TORT_NO_SHAPE, "", "3 spatial axes, the kernel has 1 to 2");
     if (w->rank > 1 && w->dims[1] == 1) return verdict;
     return tort_no(TORT_NO_SHAPE, "", "a group has more than one channel");
+}
+
+/* ---- as a product ------------------------------------------------------------------------------------------------ */
+
+static gpu_conv_product product_of(const tort_conv_params *params) {
+    const tort_sliding *window = &params->window;
+    gpu_conv_product p = {.batch = params->batch,
+                          .group = params->group,
+                          .channels = params->channels / params->group,
+                          .filters = params->filters / params->group,
+                          .length = params->channels / params->group,
+                          .pixels = 1,
+                          .in_pixels = 1,
+                          .in = {1, 1, 1},
+                          .out = {1, 1, 1},
+                          .stride = {1, 1, 1},
+                          .epilogue = params->epilogue};
+    for (int32_t i = 0; i < window->axes; i++) {
+        const int32_t axis = GPU_CONV_AXES - window->axes + i;
+        p.in[axis] = (int32_t)window->input[i];
+        p.out[axis] = (int32_t)window->output[i];
+        p.stride[axis] = (int32_t)window->strides[i];
+        p.pad[axis] = (int32_t)window->begin[i];
+        p.length *= window->kernel[i];
+        p.pixels *= window->output[i];
+        p.in_pixels *= window->input[i];
+    }
+    return p;
+}
+
+static gpu_tiling tiling_of(const gpu_conv_product *p, int32_t compute_capability, tort_type type) {
+    return gpu_tiling_of(compute_capability, type == TORT_FLOAT16, p->filters, p->pixels, p->length,
+                         p->batch * p->group);
+}
+
+/* Offsets are of 32 bits. */
+static tort_status size_conv(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                             tort_error *error) {
+    const tort_conv_params *params = node->params;
+    const tort_sliding *window = &params->window;
+    bool fits = params->channels < INT_MAX;
+    int64_t elements = params->channels > 0 ? params->channels : 1;
+    for (int32_t i = 0; i < window->axes; i++) {
+        fits = fits && !__builtin_mul_overflow(elements, window->input[i] > 0 ? window->input[i] : 1, &elements) &&
+               elements < INT_MAX && window->begin[i] < INT_MAX / 4 && window->strides[i] < INT_MAX / 4 &&
+               window->kernel[i] * window->dilations[i] < INT_MAX / 4;
+    }
+    if (!fits) return tort_fail(error, TORT_E_UNSUPPORTED, "an image has more than 2^31 elements; pin the node to cpu");
+    const gpu_conv_product p = product_of(params);
+    *scratch = tiling_of(&p, target->compute_capability, node->inputs[0].type).scratch;
+    return TORT_OK;
 }
 
 #ifdef CUDA_DEVICE
@@ -41,12 +103,134 @@ tort_status tort_cuda_conv_run_by(const tort_call *call, gpu_conv_launcher *laun
     return cuda_launched(call, launcher(cuda_stream_of(call), gpu_type_of(call->inputs[0].type), &p, &o));
 }
 
+/* ---- the table of offsets ---------------------------------------------------------------------------------------- */
+
+typedef struct conv_table {
+    gpu_conv_offset *offsets; /* on the device */
+    size_t bytes;
+} conv_table;
+
+/* Kernel position `position`, of all positions row by row, in channel `channel`. */
+static gpu_conv_offset offset_of(const tort_sliding *window, int64_t channel, int64_t position) {
+    gpu_conv_offset offset = {0};
+    int64_t elements = 0, plane = 1;
+    for (int32_t i = window->axes - 1; i >= 0; i--) {
+        const int64_t at = position % window->kernel[i] * window->dilations[i];
+        position /= window->kernel[i];
+        offset.at[GPU_CONV_AXES - window->axes + i] = (int32_t)at;
+        elements += at * plane;
+        plane *= window->input[i];
+    }
+    offset.elements = (int32_t)(elements + channel * plane);
+    return offset;
+}
+
+static void fill_table(const tort_sliding *window, int64_t channels, int64_t length, gpu_conv_offset *table) {
+    const int64_t positions = channels ? length / channels : 0, count = gpu_conv_offset_count(length);
+    for (int64_t i = 0; i < length; i++) table[i] = offset_of(window, i / positions, i % positions);
+    for (int64_t i = length; i < count; i++) table[i] = (gpu_conv_offset){.at = {INT_MAX / 2}};
+}
+
+static void unfit_conv(void *device, const tort_env *env, void *fitted) {
+    conv_table *table = fitted;
+    if (table->offsets) cuda_free(device, table->offsets, table->bytes);
+    tort_free(env, table, sizeof *table);
+}
+
+static tort_status upload(const tort_fit *fit, const gpu_conv_offset *offsets, conv_table *table) {
+    table->offsets = cuda_alloc(fit->device, table->bytes);
+    if (!table->offsets) return tort_fail(fit->error, TORT_E_MEMORY, "no device memory for a table of offsets");
+    return cuda_copy(fit->device, fit->stream, table->offsets, offsets, table->bytes, TORT_TO_DEVICE, fit->error);
+}
+
+/* Are the windows the pixels, one by one? */
+static bool is_pointwise(const tort_sliding *window) {
+    for (int32_t i = 0; i < window->axes; i++)
+        if (window->kernel[i] != 1 || window->strides[i] != 1 || window->begin[i] || window->end[i]) return false;
+    return true;
+}
+
+static tort_status fit_conv(tort_fit *fit) {
+    const tort_conv_params *params = fit->node->params;
+    const gpu_conv_product p = product_of(params);
+    const size_t count = (size_t)gpu_conv_offset_count(p.length);
+    if (is_pointwise(&params->window) || !count) return TORT_OK;
+    conv_table *table = tort_alloc_zero(fit->env, 1, sizeof *table);
+    gpu_conv_offset *offsets = tort_alloc_zero(fit->env, count, sizeof *offsets);
+    tort_status status = table && offsets ? TORT_OK : tort_out_of_memory(fit->error, count * sizeof *offsets);
+    if (!status) {
+        table->bytes = count * sizeof *offsets;
+        fill_table(&params->window, p.channels, p.length, offsets);
+        status = upload(fit, offsets, table);
+    }
+    if (offsets) tort_free(fit->env, offsets, count * sizeof *offsets);
+    if (!status) fit->fitted = table;
+    if (status && table) unfit_conv(fit->device, fit->env, table);
+    return status;
+}
+
+/* ---- run --------------------------------------------------------------------------------------------------------- */
+
 static tort_status prepare_conv(tort_prepare *p) {
-    return cuda_loaded(p, gpu_load_conv(gpu_type_of(p->node->inputs[0].type)));
+    const tort_conv_params *params = p->node->params;
+    const gpu_type type = gpu_type_of(p->node->inputs[0].type);
+    const cudaError_t code = gpu_load_matmul(type);
+    return cuda_loaded(p, code != cudaSuccess || is_pointwise(&params->window) ? code : gpu_load_conv(type));
+}
+
+/* Weights by pixels, for each image and group. */
+static gpu_matmul pixels_product(const gpu_conv_product *p) {
+    return (gpu_matmul){.m = p->filters,
+                        .n = p->pixels,
+                        .k = p->length,
+                        .batches = p->batch * p->group,
+                        .a_row = p->length,
+                        .a_column = 1,
+                        .b_row = p->pixels,
+                        .b_column = 1,
+                        .batch_rank = 2,
+                        .batch_dims = {p->batch, p->group},
+                        .a_batch = {0, p->filters * p->length},
+                        .b_batch = {p->group * p->length * p->pixels, p->length * p->pixels},
+                        .c_batch = {0, p->filters},
+                        .c_row = 1,
+                        .alpha = 1.0f,
+                        .beta = 1.0f,
+                        .epilogue = p->epilogue};
+}
+
+static tort_status run_pointwise(const tort_call *call, const gpu_conv_product *p, const gpu_tiling *tiling,
+                                 const gpu_parts *parts) {
+    const gpu_conv_operands o = tort_cuda_conv_operands(call);
+    const gpu_matmul product = pixels_product(p);
+    const gpu_matmul_operands operands = {.a = o.w, .b = o.x, .c = o.bias, .residual = o.residual, .y = o.y};
+    return cuda_launched(call, gpu_run_matmul(cuda_stream_of(call), gpu_type_of(call->inputs[0].type), &product,
+                                              &operands, tiling, parts));
+}
+
+tort_status tort_cuda_conv_prepare_empty(tort_prepare *p) {
+    return cuda_loaded(p, gpu_load_matmul(gpu_type_of(p->node->inputs[0].type)));
+}
+
+tort_status tort_cuda_conv_run_empty(const tort_call *call) {
+    gpu_conv_product p = product_of(call->params);
+    p.length = 0;
+    const gpu_tiling tiling = tiling_of(&p, 0, call->inputs[0].type);
+    return run_pointwise(call, &p, &tiling, &(gpu_parts){0});
 }
 
 static tort_status run_conv(const tort_call *call) {
-    return tort_cuda_conv_run_by(call, gpu_run_conv);
+    const cuda_stream *stream = call->stream;
+    const tort_conv_params *params = call->params;
+    const conv_table *table = call->fitted;
+    const gpu_parts parts = {call->scratch, stream->arrivals};
+    gpu_conv_product p = product_of(params);
+    const gpu_tiling tiling = tiling_of(&p, stream->device->compute_capability, call->inputs[0].type);
+    if (!table) return run_pointwise(call, &p, &tiling, &parts);
+    const gpu_conv_operands o = tort_cuda_conv_operands(call);
+    p.offsets = table->offsets;
+    return cuda_launched(
+        call, gpu_run_conv(cuda_stream_of(call), gpu_type_of(call->inputs[0].type), &p, &o, &tiling, &parts));
 }
 
 static tort_status prepare_depthwise(tort_prepare *p) {
@@ -77,8 +261,9 @@ static tort_status run_depthwise(const tort_call *call) {
     }
 #define IMPLICIT_GEMM(domain_, op_)                                                                                    \
     {                                                                                                                  \
-        .domain = domain_, .op = op_, .name = "conv_implicit_gemm", .claim = claim_conv,                               \
-        .prepare = CUDA_ONLY(prepare_conv), .run = CUDA_ONLY(run_conv)                                                 \
+        .domain = domain_, .op = op_, .name = "conv_implicit_gemm", .claim = claim_conv, .size = size_conv,            \
+        .prepare = CUDA_ONLY(prepare_conv), .fit = CUDA_ONLY(fit_conv), .unfit = CUDA_ONLY(unfit_conv),                \
+        .run = CUDA_ONLY(run_conv)                                                                                     \
     }
 
 const tort_kernel tort_cuda_conv_kernels[] = {

@@ -1,69 +1,107 @@
-/* conv.cu - Conv and FusedConv over one or two spatial axes: as an implicit matrix product, and directly where every
- * channel is a group of its own. Read first: conv.c, product.cuh. */
-#include "kernels/cuda/product.cuh"
+/* conv.cu - Conv and FusedConv over one to three spatial axes: as a matrix product of weights (filters, length) by
+ * windows (length, pixels), and directly where every channel is a group of its own. Read first: conv.c, product.cuh. */
+#include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/conv.h"
-#include "kernels/cuda/grid.h"
+#include "kernels/cuda/product_float.cuh"
+#include "kernels/cuda/product_half.cuh"
 
-/* ---- implicit product: weights (filters, channels*kernel) by windows (channels*kernel, batch*out_h*out_w) ---- */
+/* ---- source: windows of an image. A thread stays with one pixel, and copies PASSES elements of its window a step.
+ * ---- */
 
-/* The windows of the output's pixels, zero in the padding. */
-template <class T> struct windows {
-    const T *data; /* of this group's first channel in image 0 */
-    gpu_conv p;
-    struct line_type { /* of one pixel: elements are (channel, row, column) */
-        const T *image;
-        const gpu_window *g;
-        int64_t first_h, first_w;
-        __device__ __forceinline__ T operator()(int64_t at) const {
-            const int64_t rows = at / g->kernel_w, column = at - rows * g->kernel_w;
-            const int64_t channel = rows / g->kernel_h, row = rows - channel * g->kernel_h;
-            const int64_t h = first_h + row * g->dilation_h, w = first_w + column * g->dilation_w;
-            if (h < 0 || h >= g->in_h || w < 0 || w >= g->in_w) return (T)0.0f;
-            return image[(channel * g->in_h + h) * g->in_w + w];
+typedef pack<int32_t, 4> window_offset; /* a gpu_conv_offset, in one load */
+
+template <class T, int LINES, int STEP, int THREADS> struct windows {
+    enum { ALONG_K = 1, K_A_PASS = THREADS / LINES, PASSES = STEP / K_A_PASS };
+    const T *first;        /* element of the window; may be outside the image */
+    const int32_t *next;   /* gpu_conv_offset of the thread's next element */
+    int at[GPU_CONV_AXES]; /* where the window begins */
+    const gpu_conv_product &p;
+    unsigned line, k;
+
+    __device__ __forceinline__ windows(const T *image, const gpu_conv_product &product, int64_t first_pixel,
+                                       int64_t from)
+        : p(product), line(threadIdx.x % LINES), k(threadIdx.x / LINES) {
+        unsigned rest = (unsigned)min(first_pixel + line, p.pixels - 1);
+        int64_t element = 0, plane = 1;
+#pragma unroll
+        for (int i = GPU_CONV_AXES - 1; i >= 0; i--) {
+            at[i] = (int)(rest % (unsigned)p.out[i]) * p.stride[i] - p.pad[i];
+            rest /= (unsigned)p.out[i];
+            element += at[i] * plane;
+            plane *= p.in[i];
         }
-    };
-    __device__ __forceinline__ bool along_k() const {
-        return false;
+        first = image + element;
+        next = &p.offsets[from + k].elements;
     }
-    __device__ __forceinline__ line_type line(int64_t pixel) const {
-        const gpu_window &g = p.window;
-        const int64_t rows = pixel / g.out_w, out_w = pixel - rows * g.out_w;
-        const int64_t image = rows / g.out_h, out_h = rows - image * g.out_h;
-        return {data + image * p.group * p.channels * g.in_h * g.in_w, &g, out_h * g.stride_h - g.pad_h,
-                out_w * g.stride_w - g.pad_w};
+    __device__ __forceinline__ bool inside(const window_offset &offset) const {
+        bool all = true;
+#pragma unroll
+        for (int i = 0; i < GPU_CONV_AXES; i++) all = all && (unsigned)(at[i] + offset.at[1 + i]) < (unsigned)p.in[i];
+        return all;
+    }
+    /* Floats go where product_float.cuh wants them, in rows of lines. */
+    __device__ __forceinline__ void copy(float *stage) {
+#pragma unroll
+        for (int i = 0; i < PASSES; i++, next += K_A_PASS * 4) {
+            const window_offset offset = load_pack<4>(next);
+            cp_async4_zero_fill(stage + (k + i * K_A_PASS) * (LINES + FLOAT_PAD) + line, first + offset.at[0],
+                                inside(offset));
+        }
+    }
+    /* 16-bit elements, which cp.async cannot copy one by one, in pieces along k. */
+    __device__ __forceinline__ void copy(half *stage) {
+        for (int i = 0; i < PASSES; i++, next += K_A_PASS * 4) {
+            const window_offset offset = load_pack<4>(next);
+            const unsigned step = k + i * K_A_PASS;
+            stage[place_along_k<STEP>(line, step / PIECE) + step % PIECE] =
+                inside(offset) ? first[offset.at[0]] : (half)0.0f;
+        }
     }
 };
 
-template <class T> struct conv_output {
-    T *data;
-    const T *bias, *residual;                     /* bias: of this group's first filter; NULL: none */
-    int64_t filters, group_filters_first, pixels; /* filters of all groups; pixels of one image */
-    tort_epilogue epilogue;
-    __device__ void operator()(int64_t filter, int64_t pixel, float sum) const {
-        const int64_t image = pixel / pixels;
-        const int64_t at = (image * filters + group_filters_first + filter) * pixels + pixel % pixels;
-        if (bias) sum += (float)bias[filter];
-        data[at] = finish(epilogue, residual, at, sum);
-    }
+/* ---- kernels: tiles of the output along x, parts of their sums along y, images and groups along z ---- */
+
+template <class T> struct conv_matrices {
+    const T *w, *x;
+    product_output<T> y;
 };
 
-/* Tiles of the output along x, groups along y. */
 template <class T>
-static __global__ void conv(gpu_conv p, const T *x, const T *w, const T *bias, const T *residual, T *y) {
-    const gpu_window &g = p.window;
-    const int64_t length = p.channels * g.kernel_h * g.kernel_w, pixels = g.out_h * g.out_w;
-    for (int64_t group = blockIdx.y; group < p.group; group += gridDim.y) {
-        const strided_lines<T> left = {w + group * p.filters * length, length, 1};
-        const windows<T> right = {x + group * p.channels * g.in_h * g.in_w, p};
-        const conv_output<T> out = {y,
-                                    bias ? bias + group * p.filters : nullptr,
-                                    residual,
-                                    p.group * p.filters,
-                                    group * p.filters,
-                                    pixels,
-                                    p.epilogue};
-        product<T>::run(left, right, out, p.filters, p.batch * pixels, length);
+static __device__ __forceinline__ conv_matrices<T> matrices_of(const gpu_conv_product &p, const gpu_conv_operands &o,
+                                                               int64_t index, bool packs) {
+    const int64_t image = index / p.group, group = index - image * p.group;
+    const int64_t first = (image * p.group + group) * p.filters * p.pixels;
+    const T *bias = (const T *)o.bias, *residual = (const T *)o.residual;
+    return {(const T *)o.w + group * p.filters * p.length,
+            (const T *)o.x + (image * p.group + group) * p.channels * p.in_pixels,
+            {(T *)o.y + first, bias ? bias + group * p.filters : nullptr, residual ? residual + first : nullptr,
+             p.filters, p.pixels, p.pixels, 1, 0, 1.0f, 1.0f, packs, p.epilogue}};
+}
+
+template <class Tile>
+static __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
+    conv_float(gpu_conv_product p, gpu_conv_operands o, gpu_tiling tiling, gpu_parts parts, bool packs) {
+    for (int64_t index = blockIdx.z; index < p.batch * p.group; index += gridDim.z) {
+        const block_place at = place_of_block<Tile>(tiling, index, p.length);
+        const conv_matrices<float> of = matrices_of<float>(p, o, index, packs);
+        const float_lines<Tile::M, Tile::THREADS> a(of.w, p.length, 1, at.first_row, p.filters, at.from, at.to);
+        const windows<float, Tile::N, FLOAT_STEP, Tile::THREADS> b(of.x, p, at.first_column, at.from);
+        product_floats<Tile>(a, b, of.y, at, parts);
+        __syncthreads();
+    }
+}
+
+template <class T, class Tile>
+static __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
+    conv_half(gpu_conv_product p, gpu_conv_operands o, gpu_tiling tiling, gpu_parts parts, bool packs) {
+    for (int64_t index = blockIdx.z; index < p.batch * p.group; index += gridDim.z) {
+        const block_place at = place_of_block<Tile>(tiling, index, p.length);
+        const conv_matrices<T> of = matrices_of<T>(p, o, index, packs);
+        const lines_anyhow<T, Tile, Tile::M> a(of.w, p.length, 1, at.first_row, p.filters, at.from, at.to);
+        const windows<T, Tile::N, Tile::STEP, Tile::THREADS> b(of.x, p, at.first_column, at.from);
+        product_halves<Tile, T>(a, b, of.y, at, parts);
+        __syncthreads();
     }
 }
 
@@ -95,11 +133,52 @@ static __global__ void conv_depthwise(gpu_conv p, const T *x, const T *w, const 
 
 /* ---- launchers ---- */
 
-template <class T> static cudaError_t run(gpu_stream stream, const gpu_conv *p, const gpu_conv_operands *o) {
-    const int64_t tiles = tile_count(p->filters, p->batch * p->window.out_h * p->window.out_w);
-    if (!tiles || !p->group) return cudaSuccess;
-    return launch(conv<T>, dim3(grid_extent((size_t)tiles), grid_extent((size_t)p->group)), product<T>::BLOCK_SIZE, 0,
-                  stream, *p, (const T *)o->x, (const T *)o->w, (const T *)o->bias, (const T *)o->residual, (T *)o->y);
+typedef void (*conv_kernel)(gpu_conv_product, gpu_conv_operands, gpu_tiling, gpu_parts, bool);
+
+struct conv_choice {
+    conv_kernel kernel;
+    unsigned threads, shared_bytes;
+};
+
+template <class Tile> static conv_choice choice_of(conv_kernel kernel) {
+    return {kernel, Tile::THREADS, Tile::SHARED_BYTES};
+}
+
+static conv_choice choose(gpu_type type, gpu_tile tile) {
+    const bool is_half = type == GPU_HALF;
+    switch (tile) {
+    case GPU_TILE_128x128:
+        return is_half ? choice_of<half_128x128>(conv_half<half, half_128x128>)
+                       : choice_of<float_128x128>(conv_float<float_128x128>);
+    case GPU_TILE_128x64:
+        return is_half ? choice_of<half_128x64>(conv_half<half, half_128x64>)
+                       : choice_of<float_128x64>(conv_float<float_128x64>);
+    case GPU_TILE_64x64:
+        return is_half ? choice_of<half_64x64>(conv_half<half, half_64x64>)
+                       : choice_of<float_64x64>(conv_float<float_64x64>);
+    default:
+        return is_half ? choice_of<half_32x128>(conv_half<half, half_32x128>)
+                       : choice_of<float_32x128>(conv_float<float_32x128>);
+    }
+}
+
+cudaError_t gpu_run_conv(gpu_stream stream, gpu_type type, const gpu_conv_product *p, const gpu_conv_operands *o,
+                         const gpu_tiling *tiling, const gpu_parts *parts) {
+    const int64_t products = p->batch * p->group, pack = type == GPU_FLOAT ? 4 : 8;
+    if (!tiling->tiles || !products) return cudaSuccess;
+    const conv_choice choice = choose(type, tiling->tile);
+    const bool packs = ((uintptr_t)o->y | (uintptr_t)o->residual) % 16 == 0 && p->pixels % pack == 0;
+    const dim3 grid((unsigned)tiling->tiles, (unsigned)tiling->parts, grid_extent((size_t)products));
+    return launch(choice.kernel, grid, choice.threads, choice.shared_bytes, stream, *p, *o, *tiling, *parts, packs);
+}
+
+cudaError_t gpu_load_conv(gpu_type type) {
+    for (int tile = 0; tile < GPU_TILE_COUNT; tile++) {
+        const conv_choice choice = choose(type, (gpu_tile)tile);
+        const cudaError_t code = allow_dynamic_shared(choice.kernel, choice.shared_bytes);
+        if (code != cudaSuccess) return code;
+    }
+    return cudaSuccess;
 }
 
 template <class T> static cudaError_t run_depthwise(gpu_stream stream, const gpu_conv *p, const gpu_conv_operands *o) {
@@ -109,16 +188,8 @@ template <class T> static cudaError_t run_depthwise(gpu_stream stream, const gpu
                   (const T *)o->bias, (const T *)o->residual, (T *)o->y, count);
 }
 
-cudaError_t gpu_run_conv(gpu_stream stream, gpu_type type, const gpu_conv *p, const gpu_conv_operands *o) {
-    return type == GPU_HALF ? run<half>(stream, p, o) : run<float>(stream, p, o);
-}
-
 cudaError_t gpu_run_conv_depthwise(gpu_stream stream, gpu_type type, const gpu_conv *p, const gpu_conv_operands *o) {
     return type == GPU_HALF ? run_depthwise<half>(stream, p, o) : run_depthwise<float>(stream, p, o);
-}
-
-cudaError_t gpu_load_conv(gpu_type type) {
-    return type == GPU_HALF ? load_kernel(conv<half>) : load_kernel(conv<float>);
 }
 
 cudaError_t gpu_load_conv_depthwise(gpu_type type) {

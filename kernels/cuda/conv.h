@@ -3,6 +3,7 @@
 #define TORT_KERNELS_CUDA_CONV_H
 
 #include "kernels/cuda/epilogue.h"
+#include "kernels/cuda/tiling.h"
 #include "kernels/cuda/window.h"
 
 /* Weights (filters, channels * kernel) of a group by the input's windows. Sizes in elements. */
@@ -17,6 +18,27 @@ typedef struct gpu_conv_operands {
     void *y;
 } gpu_conv_operands;
 
+/* ---- as a matrix product: weights (filters, length) by windows (length, pixels), for each image and group ---- */
+
+enum { GPU_CONV_AXES = 3 }; /* those that are not there have size 1 */
+
+/* Element k of any window: how far from the window's first it lies, and where it must not be outside the input. */
+typedef struct gpu_conv_offset {
+    int32_t elements, at[GPU_CONV_AXES];
+} gpu_conv_offset;
+
+typedef struct gpu_conv_product {
+    int64_t batch, group, channels, filters; /* channels and filters of one group */
+    int64_t length, pixels, in_pixels;       /* of a window; outputs and inputs of a channel */
+    int32_t in[GPU_CONV_AXES], out[GPU_CONV_AXES], stride[GPU_CONV_AXES], pad[GPU_CONV_AXES];
+    const gpu_conv_offset *offsets; /* gpu_conv_offset_count of them, on the device; behind `length` all are outside */
+    tort_epilogue epilogue;
+} gpu_conv_product;
+
+static inline int64_t gpu_conv_offset_count(int64_t length) {
+    return (length + GPU_STEP_HALF - 1) / GPU_STEP_HALF * GPU_STEP_HALF;
+}
+
 /* The functions of the row conv_cudnn; conv_cudnn.c. */
 tort_verdict tort_cuda_conv_cudnn_claim(const tort_target *target, const tort_node_view *node);
 tort_status tort_cuda_conv_cudnn_size(const tort_target *target, const tort_node_view *node, size_t *scratch,
@@ -25,7 +47,8 @@ tort_status tort_cuda_conv_cudnn_size(const tort_target *target, const tort_node
 #ifdef __cplusplus
 extern "C" {
 #endif
-cudaError_t gpu_run_conv(gpu_stream stream, gpu_type type, const gpu_conv *p, const gpu_conv_operands *o);
+cudaError_t gpu_run_conv(gpu_stream stream, gpu_type type, const gpu_conv_product *p, const gpu_conv_operands *o,
+                         const gpu_tiling *tiling, const gpu_parts *parts);
 cudaError_t gpu_load_conv(gpu_type type);
 cudaError_t gpu_run_conv_depthwise(gpu_stream stream, gpu_type type, const gpu_conv *p, const gpu_conv_operands *o);
 cudaError_t gpu_load_conv_depthwise(gpu_type type);
@@ -37,6 +60,9 @@ tort_status tort_cuda_conv_cudnn_fit(tort_fit *fit);
 void tort_cuda_conv_cudnn_unfit(void *device, const tort_env *env, void *fitted);
 tort_status tort_cuda_conv_cudnn_run(const tort_call *call);
 gpu_conv_operands tort_cuda_conv_operands(const tort_call *call);
+/* A convolution without channels: every sum is over nothing, so Y is the epilogue of the bias alone. */
+tort_status tort_cuda_conv_run_empty(const tort_call *call);
+tort_status tort_cuda_conv_prepare_empty(tort_prepare *p);
 /* Decodes the call for one of the launchers: those above, and that of ConvTranspose. */
 typedef cudaError_t gpu_conv_launcher(gpu_stream stream, gpu_type type, const gpu_conv *p, const gpu_conv_operands *o);
 tort_status tort_cuda_conv_run_by(const tort_call *call, gpu_conv_launcher *launcher);

@@ -450,24 +450,13 @@ tort_status tort_cuda_conv_cudnn_prepare(tort_prepare *p) {
     tort_status status = is_bare(p->node->params, tort_has_input(p->node, 2)) ? TORT_OK : tort_cuda_prepare_epilogue(p);
     (void)count_all(p->node, &elements);
     if (status || elements) return status;
-    return cuda_loaded(p, gpu_load_conv(gpu_type_of(p->node->inputs[0].type)));
+    return tort_cuda_conv_prepare_empty(p);
 }
 
 static int64_t pixels_of(const tort_sliding *window) {
     int64_t pixels = 1;
     for (int32_t i = 0; i < window->axes; i++) pixels *= window->output[i];
     return pixels;
-}
-
-/* An empty X, or no channels: every sum is over nothing, so Y is the epilogue of the bias alone. */
-static tort_status run_empty(const tort_call *call, const gpu_conv_operands *o) {
-    const tort_conv_params *params = call->params;
-    const gpu_conv p = {.window = {.out_h = 1, .out_w = pixels_of(&params->window), .kernel_h = 1, .kernel_w = 1},
-                        .batch = params->batch,
-                        .group = 1,
-                        .filters = params->filters,
-                        .epilogue = params->epilogue};
-    return cuda_launched(call, gpu_run_conv(cuda_stream_of(call), gpu_type_of(call->inputs[0].type), &p, o));
 }
 
 static tort_status run_epilogue(const tort_call *call, const gpu_conv_operands *o) {
@@ -481,7 +470,7 @@ tort_status tort_cuda_conv_cudnn_run(const tort_call *call) {
     const fitted_conv *conv = call->fitted;
     const gpu_conv_operands o = tort_cuda_conv_operands(call);
     const char *function;
-    if (!conv) return run_empty(call, &o);
+    if (!conv) return tort_cuda_conv_run_empty(call);
     stream->launches++;
     cudnnStatus_t code = convolve(&stream->device->libraries.cudnn, stream->dnn, conv, &o, call->scratch, &function);
     if (code != CUDNN_STATUS_SUCCESS) return cuda_cudnn_failed(call->error, stream->device, stream, function, code);

@@ -401,14 +401,16 @@ tort_status cuda_stream_open(void *opened, void **out, tort_error *error) {
     cuda_stream *stream = tort_alloc_zero(&device->env, 1, sizeof *stream);
     if (!stream) return tort_out_of_memory(error, sizeof *stream);
     stream->device = device;
+    const size_t bytes = sizeof(gpu_status) + GPU_ARRIVALS * sizeof *stream->arrivals;
     void *word = NULL, *host_word = NULL;
     cudaError_t code = check_current(device);
     if (code == cudaSuccess) code = cudaStreamCreateWithFlags(&stream->stream, cudaStreamNonBlocking);
-    if (code == cudaSuccess) code = cudaMalloc(&word, sizeof(gpu_status));
+    if (code == cudaSuccess) code = cudaMalloc(&word, bytes);
     stream->status = word;
+    stream->arrivals = word ? (uint32_t *)(stream->status + 1) : NULL;
     if (code == cudaSuccess) code = cudaMallocHost(&host_word, sizeof(gpu_status));
     stream->status_host = host_word;
-    if (code == cudaSuccess) code = cudaMemsetAsync(stream->status, 0, sizeof(gpu_status), stream->stream);
+    if (code == cudaSuccess) code = cudaMemsetAsync(stream->status, 0, bytes, stream->stream);
     if (code == cudaSuccess) code = cudaStreamSynchronize(stream->stream);
     tort_status status = cuda_status(error, code, "opening a stream");
     if (!status) status = open_handles(stream, error);

@@ -9,6 +9,7 @@
 #include "kernels/cuda/libraries.h"
 #include "kernels/cuda/status.h"
 #include "kernels/cuda/stream.h"
+#include "kernels/cuda/tiling.h"
 #include "runtime/provider.h"
 
 typedef struct cuda_device {
@@ -32,6 +33,7 @@ typedef struct cuda_stream {
     uint64_t launches;       /* of kernels, and calls of libraries that launch some, since it was opened */
     gpu_status *status;      /* on the device */
     gpu_status *status_host; /* pinned */
+    uint32_t *arrivals;      /* on the device, GPU_ARRIVALS zeros: see tiling.h */
     cublasHandle_t blas;     /* NULL: not opened */
     cudnnHandle_t dnn;       /* NULL: not opened */
 } cuda_stream;

@@ -36,26 +36,43 @@ cudaError_t gpu_load_epilogue(gpu_type type);
 
 #include "kernels/cuda/activation.h"
 
-static __device__ __forceinline__ float activate(const tort_epilogue &e, float x) {
-    switch (e.activation) {
-    case TORT_ACTIVATION_RELU: return relu(x);
-    case TORT_ACTIVATION_LEAKY_RELU: return leaky_relu(x, e.alpha);
-    case TORT_ACTIVATION_CLIP: return clipped(x, e.alpha, e.beta);
+/* All but the cheapest. Not inlined: a kernel that ends with eight of them would be mostly these. */
+static __device__ __noinline__ float activate_curved(int32_t activation, float alpha, float beta, float x) {
+    switch (activation) {
+    case TORT_ACTIVATION_LEAKY_RELU: return leaky_relu(x, alpha);
+    case TORT_ACTIVATION_CLIP: return clipped(x, alpha, beta);
     case TORT_ACTIVATION_SIGMOID: return sigmoid(x);
     case TORT_ACTIVATION_SILU: return swish(x, 1.0f);
-    case TORT_ACTIVATION_HARD_SIGMOID: return hard_sigmoid(x, e.alpha, e.beta);
+    case TORT_ACTIVATION_HARD_SIGMOID: return hard_sigmoid(x, alpha, beta);
     case TORT_ACTIVATION_HARD_SWISH: return hard_swish(x);
     case TORT_ACTIVATION_GELU: return gelu(x);
     case TORT_ACTIVATION_GELU_TANH: return gelu_tanh(x);
     case TORT_ACTIVATION_TANH: return tanhf(x);
-    case TORT_ACTIVATION_ELU: return elu(x, e.alpha);
-    case TORT_ACTIVATION_SELU: return selu(x, e.alpha, e.beta);
-    case TORT_ACTIVATION_CELU: return celu(x, e.alpha);
+    case TORT_ACTIVATION_ELU: return elu(x, alpha);
+    case TORT_ACTIVATION_SELU: return selu(x, alpha, beta);
+    case TORT_ACTIVATION_CELU: return celu(x, alpha);
     case TORT_ACTIVATION_SOFTPLUS: return softplus(x);
     case TORT_ACTIVATION_SOFTSIGN: return softsign(x);
-    case TORT_ACTIVATION_THRESHOLDED_RELU: return x <= e.alpha ? 0.0f : x;
+    case TORT_ACTIVATION_THRESHOLDED_RELU: return x <= alpha ? 0.0f : x;
     default: return x;
     }
+}
+
+static __device__ __forceinline__ float activate(const tort_epilogue &e, float x) {
+    if (e.activation == TORT_ACTIVATION_NONE) return x;
+    return e.activation == TORT_ACTIVATION_RELU ? relu(x) : activate_curved(e.activation, e.alpha, e.beta, x);
+}
+
+/* The same of several; one decision for all of them. */
+template <int COUNT> static __device__ __forceinline__ void activate_all(const tort_epilogue &e, float (&x)[COUNT]) {
+    if (e.activation == TORT_ACTIVATION_NONE) return;
+    if (e.activation == TORT_ACTIVATION_RELU) {
+#pragma unroll
+        for (int i = 0; i < COUNT; i++) x[i] = relu(x[i]);
+        return;
+    }
+#pragma unroll
+    for (int i = 0; i < COUNT; i++) x[i] = activate_curved(e.activation, e.alpha, e.beta, x[i]);
 }
 
 /* Element `at` of Y out of its result, which has its bias. */

@@ -48,6 +48,12 @@ template <class T> static __device__ __forceinline__ T *dynamic_shared() {
     return reinterpret_cast<T *>(tort_dynamic_shared);
 }
 
+/* The value, in a register of its own: the compiler does not work it out again in a loop to save that register. */
+static __device__ __forceinline__ unsigned kept(unsigned value) {
+    asm volatile("" : "+r"(value));
+    return value;
+}
+
 /* ---- tensor cores: d = a * b + c, float accumulators ----
  * Lane l holds, with g = l / 4 and t = l % 4:
  *   a of m16n8k16: a[0] = A[g][2t, 2t+1], a[1] = A[g+8][2t, 2t+1], a[2] and a[3] the same 8 columns on;
@@ -173,11 +179,22 @@ static __device__ __forceinline__ void cp_async16(void *shared, const void *glob
     *(int4 *)shared = *(const int4 *)global;
 #endif
 }
+/* All or nothing: cheaper than a number of bytes. */
+static __device__ __forceinline__ void cp_async16_or_zero(void *shared, const void *global, bool valid) {
+#ifdef TORT_SM80
+    asm volatile("{ .reg .pred ignored; setp.eq.u32 ignored, %2, 0;"
+                 " cp.async.cg.shared.global [%0],[%1],16,ignored; }" ::"r"(shared_address(shared)),
+                 "l"(global), "r"((unsigned)valid)
+                 : "memory");
+#else
+    *(int4 *)shared = valid ? *(const int4 *)global : make_int4(0, 0, 0, 0);
+#endif
+}
 static __device__ __forceinline__ void cp_async4_zero_fill(void *shared, const void *global, bool valid) {
 #ifdef TORT_SM80
-    const unsigned valid_bytes = valid ? 4u : 0u;
-    asm volatile("cp.async.ca.shared.global [%0],[%1],4,%2;" ::"r"(shared_address(shared)), "l"(global),
-                 "r"(valid_bytes)
+    asm volatile("{ .reg .pred ignored; setp.eq.u32 ignored, %2, 0;"
+                 " cp.async.ca.shared.global [%0],[%1],4,ignored; }" ::"r"(shared_address(shared)),
+                 "l"(global), "r"((unsigned)valid)
                  : "memory");
 #else
     *(int *)shared = valid ? *(const int *)global : 0;

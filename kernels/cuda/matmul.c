@@ -21,7 +21,6 @@ static bool matmul_has_rest(const tort_node_view *node) {
     return tort_has_input(node, 2) || gpu_has_epilogue(&params->epilogue);
 }
 
-#ifdef CUDA_DEVICE
 /* ---- params ------------------------------------------------------------------------------------------------------ */
 
 /* Is the whole batch one walk at an even distance? Then *stride is that distance. */
@@ -87,6 +86,11 @@ static gpu_matmul of_gemm(const tort_gemm_params *params) {
                         .epilogue = params->epilogue};
 }
 
+static gpu_tiling tiling_of(const gpu_matmul *p, int32_t compute_capability, gpu_type type) {
+    return gpu_tiling_of(compute_capability, type == GPU_HALF, p->m, p->n, p->k, p->batches);
+}
+
+#ifdef CUDA_DEVICE
 /* ---- the own kernel ---------------------------------------------------------------------------------------------- */
 
 static tort_status prepare_product(tort_prepare *p) {
@@ -94,10 +98,16 @@ static tort_status prepare_product(tort_prepare *p) {
 }
 
 static tort_status run_product(const tort_call *call, const gpu_matmul *p, const void *c) {
-    const tort_tensor *a = &call->inputs[0];
-    return cuda_launched(call,
-                         gpu_run_matmul(cuda_stream_of(call), gpu_type_of(a->type), p, a->data, call->inputs[1].data, c,
-                                        cuda_input(call, TORT_EPILOGUE_Z), call->outputs[0].data));
+    const cuda_stream *stream = call->stream;
+    const gpu_type type = gpu_type_of(call->inputs[0].type);
+    const gpu_tiling tiling = tiling_of(p, stream->device->compute_capability, type);
+    const gpu_parts parts = {call->scratch, stream->arrivals};
+    const gpu_matmul_operands operands = {.a = call->inputs[0].data,
+                                          .b = call->inputs[1].data,
+                                          .c = c,
+                                          .residual = cuda_input(call, TORT_EPILOGUE_Z),
+                                          .y = call->outputs[0].data};
+    return cuda_launched(call, gpu_run_matmul(cuda_stream_of(call), type, p, &operands, &tiling, &parts));
 }
 
 static tort_status run_matmul(const tort_call *call) {
@@ -274,6 +284,26 @@ static tort_status size_gemm_cublas(const tort_target *target, const tort_node_v
     return check_size(fits_cublas(params->m, params->n, params->k, 1), scratch, error);
 }
 
+static tort_status size_product(const tort_target *target, const tort_node_view *node, const gpu_matmul *p,
+                                size_t *scratch) {
+    *scratch = tiling_of(p, target->compute_capability, gpu_type_of(node->inputs[0].type)).scratch;
+    return TORT_OK;
+}
+
+static tort_status size_matmul(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                               tort_error *error) {
+    const gpu_matmul p = of_matmul(node->params);
+    (void)error;
+    return size_product(target, node, &p, scratch);
+}
+
+static tort_status size_gemm(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                             tort_error *error) {
+    const gpu_matmul p = of_gemm(node->params);
+    (void)error;
+    return size_product(target, node, &p, scratch);
+}
+
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 #define CUBLAS(domain_, op_, family)                                                                                   \
@@ -285,7 +315,7 @@ static tort_status size_gemm_cublas(const tort_target *target, const tort_node_v
     }
 #define TILED(domain_, op_, family)                                                                                    \
     {                                                                                                                  \
-        .domain = domain_, .op = op_, .name = #family "_tiled", .claim = tort_cuda_claim_float,                        \
+        .domain = domain_, .op = op_, .name = #family "_tiled", .claim = tort_cuda_claim_float, .size = size_##family, \
         .prepare = CUDA_ONLY(prepare_product), .run = CUDA_ONLY(run_##family)                                          \
     }
 

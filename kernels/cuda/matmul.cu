@@ -1,61 +1,154 @@
 /* matmul.cu - products of matrices with any strides and broadcast batches. Read first: matmul.c, product.cuh. */
-#include "kernels/cuda/product.cuh"
+#include "kernels/cuda/gpu.h"
 
-#include "kernels/cuda/grid.h"
 #include "kernels/cuda/matmul.h"
+#include "kernels/cuda/product_float.cuh"
+#include "kernels/cuda/product_half.cuh"
 
-/* ---- output ---- */
+/* ---- the matrices of a product of the batch ---- */
 
-template <class T> struct scaled_output {
-    T *data;
-    const T *c, *residual;
-    int64_t columns, c_row, c_column;
-    float alpha, beta;
-    tort_epilogue epilogue;
-    __device__ void operator()(int64_t row, int64_t column, float sum) const {
-        const int64_t at = row * columns + column;
-        float value = alpha * sum;
-        if (c) value += beta * (float)c[row * c_row + column * c_column];
-        data[at] = finish(epilogue, residual, at, value);
-    }
+template <class T> struct matrices {
+    const T *a, *b;
+    product_output<T> y;
 };
 
-/* ---- kernel: tiles of the output along x, products of the batch along y ---- */
-
 template <class T>
-static __global__ void matmul(gpu_matmul p, const T *a, const T *b, const T *c, const T *residual, T *y) {
-    for (int64_t batch = blockIdx.y; batch < p.batches; batch += gridDim.y) {
-        int64_t a_first = 0, b_first = 0, rest = batch;
-        for (int i = p.batch_rank - 1; i >= 0; i--) {
-            const int64_t at = rest % p.batch_dims[i];
-            rest /= p.batch_dims[i];
-            a_first += at * p.a_batch[i];
-            b_first += at * p.b_batch[i];
-        }
-        const strided_lines<T> left = {a + a_first, p.a_row, p.a_column}, right = {b + b_first, p.b_column, p.b_row};
-        const int64_t first = batch * p.m * p.n;
-        const scaled_output<T> out = {
-            y + first, c, residual ? residual + first : nullptr, p.n, p.c_row, p.c_column, p.alpha, p.beta, p.epilogue};
-        product<T>::run(left, right, out, p.m, p.n, p.k);
+static __device__ __forceinline__ matrices<T> matrices_of(const gpu_matmul &p, const gpu_matmul_operands &o,
+                                                          int64_t batch, bool packs) {
+    const int64_t first = batch * p.m * p.n;
+    matrices<T> found = {(const T *)o.a,
+                         (const T *)o.b,
+                         {(T *)o.y + first, (const T *)o.c, o.residual ? (const T *)o.residual + first : nullptr, p.m,
+                          p.n, p.n, p.c_row, p.c_column, p.alpha, p.beta, packs, p.epilogue}};
+    for (int i = p.batch_rank - 1; i >= 0; i--) {
+        const int64_t at = batch % p.batch_dims[i];
+        batch /= p.batch_dims[i];
+        found.a += at * p.a_batch[i];
+        found.b += at * p.b_batch[i];
+        if (o.c) found.y.c += at * p.c_batch[i];
+    }
+    return found;
+}
+
+/* ---- kernels: tiles of the output along x, parts of their sums along y, products of the batch along z ---- */
+
+template <class Tile>
+static __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
+    matmul_float(gpu_matmul p, gpu_matmul_operands o, gpu_tiling tiling, gpu_parts parts, bool packs) {
+    for (int64_t batch = blockIdx.z; batch < p.batches; batch += gridDim.z) {
+        const block_place at = place_of_block<Tile>(tiling, batch, p.k);
+        const matrices<float> of = matrices_of<float>(p, o, batch, packs);
+        const float_lines<Tile::M, Tile::THREADS> a(of.a, p.a_row, p.a_column, at.first_row, p.m, at.from, at.to);
+        const float_lines<Tile::N, Tile::THREADS> b(of.b, p.b_column, p.b_row, at.first_column, p.n, at.from, at.to);
+        product_floats<Tile>(a, b, of.y, at, parts);
+        __syncthreads();
     }
 }
 
-/* ---- launcher ---- */
+/* How the columns of B lie; ANYHOW is for A too. */
+enum b_lines { B_ALONG_K, B_ACROSS, B_ANYHOW };
 
-template <class T>
-static cudaError_t run(gpu_stream stream, const gpu_matmul *p, const void *a, const void *b, const void *c,
-                       const void *residual, void *y) {
-    const int64_t tiles = tile_count(p->m, p->n);
-    if (!tiles || !p->batches) return cudaSuccess;
-    return launch(matmul<T>, dim3(grid_extent((size_t)tiles), grid_extent((size_t)p->batches)), product<T>::BLOCK_SIZE,
-                  0, stream, *p, (const T *)a, (const T *)b, (const T *)c, (const T *)residual, (T *)y);
+template <class T, class Tile, b_lines lines>
+static __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
+    matmul_half(gpu_matmul p, gpu_matmul_operands o, gpu_tiling tiling, gpu_parts parts, bool packs) {
+    for (int64_t batch = blockIdx.z; batch < p.batches; batch += gridDim.z) {
+        const block_place at = place_of_block<Tile>(tiling, batch, p.k);
+        const matrices<T> of = matrices_of<T>(p, o, batch, packs);
+        if (lines == B_ANYHOW) {
+            const lines_anyhow<T, Tile, Tile::M> a(of.a, p.a_row, p.a_column, at.first_row, p.m, at.from, at.to);
+            const lines_anyhow<T, Tile, Tile::N> b(of.b, p.b_column, p.b_row, at.first_column, p.n, at.from, at.to);
+            product_halves<Tile, T>(a, b, of.y, at, parts);
+        } else {
+            const lines_along_k<T, Tile, Tile::M> a(of.a, p.a_row, at.first_row, p.m, at.from, at.to);
+            if (lines == B_ALONG_K) {
+                const lines_along_k<T, Tile, Tile::N> b(of.b, p.b_column, at.first_column, p.n, at.from, at.to);
+                product_halves<Tile, T>(a, b, of.y, at, parts);
+            } else {
+                const lines_across<T, Tile, Tile::N> b(of.b, p.b_row, at.first_column, p.n, at.from, at.to);
+                product_halves<Tile, T>(a, b, of.y, at, parts);
+            }
+        }
+        __syncthreads();
+    }
 }
 
-cudaError_t gpu_run_matmul(gpu_stream stream, gpu_type type, const gpu_matmul *p, const void *a, const void *b,
-                           const void *c, const void *residual, void *y) {
-    return type == GPU_HALF ? run<half>(stream, p, a, b, c, residual, y) : run<float>(stream, p, a, b, c, residual, y);
+/* ---- which kernel ---- */
+
+typedef void (*matmul_kernel)(gpu_matmul, gpu_matmul_operands, gpu_tiling, gpu_parts, bool);
+
+struct matmul_choice {
+    matmul_kernel kernel;
+    unsigned threads, shared_bytes;
+};
+
+template <class Tile> static matmul_choice choice_of(matmul_kernel kernel) {
+    return {kernel, Tile::THREADS, Tile::SHARED_BYTES};
+}
+
+template <class T, b_lines lines> static matmul_choice choose_half(gpu_tile tile) {
+    switch (tile) {
+    case GPU_TILE_128x128: return choice_of<half_128x128>(matmul_half<T, half_128x128, lines>);
+    case GPU_TILE_128x64: return choice_of<half_128x64>(matmul_half<T, half_128x64, lines>);
+    case GPU_TILE_64x64: return choice_of<half_64x64>(matmul_half<T, half_64x64, lines>);
+    default: return choice_of<half_32x128>(matmul_half<T, half_32x128, lines>);
+    }
+}
+
+static matmul_choice choose_float(gpu_tile tile) {
+    switch (tile) {
+    case GPU_TILE_128x128: return choice_of<float_128x128>(matmul_float<float_128x128>);
+    case GPU_TILE_128x64: return choice_of<float_128x64>(matmul_float<float_128x64>);
+    case GPU_TILE_64x64: return choice_of<float_64x64>(matmul_float<float_64x64>);
+    default: return choice_of<float_32x128>(matmul_float<float_32x128>);
+    }
+}
+
+static matmul_choice choose(gpu_type type, b_lines lines, gpu_tile tile) {
+    if (type == GPU_FLOAT) return choose_float(tile);
+    switch (lines) {
+    case B_ALONG_K: return choose_half<half, B_ALONG_K>(tile);
+    case B_ACROSS: return choose_half<half, B_ACROSS>(tile);
+    default: return choose_half<half, B_ANYHOW>(tile);
+    }
+}
+
+/* ---- launchers ---- */
+
+/* Does each line of this operand, whose neighbours along a line are neighbours, begin at a piece in every product? */
+static bool begins_at_pieces(const gpu_matmul *p, const void *data, int64_t line_stride, const int64_t *batch_strides) {
+    bool begins = (uintptr_t)data % 16 == 0 && line_stride % PIECE == 0 && line_stride <= LONGEST_LINE;
+    for (int i = 0; i < p->batch_rank; i++) begins = begins && (p->batch_dims[i] == 1 || batch_strides[i] % PIECE == 0);
+    return begins;
+}
+
+static b_lines lines_of(const gpu_matmul *p, const gpu_matmul_operands *o) {
+    if (p->a_column != 1 || p->k % PIECE || !begins_at_pieces(p, o->a, p->a_row, p->a_batch)) return B_ANYHOW;
+    if (p->b_row == 1 && begins_at_pieces(p, o->b, p->b_column, p->b_batch)) return B_ALONG_K;
+    if (p->b_column == 1 && p->n % PIECE == 0 && begins_at_pieces(p, o->b, p->b_row, p->b_batch)) return B_ACROSS;
+    return B_ANYHOW;
+}
+
+/* May rows of the output go in packs of 16 bytes? */
+static bool rows_pack(const gpu_matmul *p, const gpu_matmul_operands *o, int64_t size) {
+    const uintptr_t places = (uintptr_t)o->y | (uintptr_t)o->residual | (p->c_column ? (uintptr_t)o->c : 0);
+    return places % 16 == 0 && p->n % size == 0 && (!o->c || p->c_row % size == 0);
+}
+
+cudaError_t gpu_run_matmul(gpu_stream stream, gpu_type type, const gpu_matmul *p, const gpu_matmul_operands *o,
+                           const gpu_tiling *tiling, const gpu_parts *parts) {
+    if (!tiling->tiles || !p->batches) return cudaSuccess;
+    const matmul_choice choice = choose(type, lines_of(p, o), tiling->tile);
+    const dim3 grid((unsigned)tiling->tiles, (unsigned)tiling->parts, grid_extent((size_t)p->batches));
+    return launch(choice.kernel, grid, choice.threads, choice.shared_bytes, stream, *p, *o, *tiling, *parts,
+                  rows_pack(p, o, type == GPU_FLOAT ? 4 : 8));
 }
 
 cudaError_t gpu_load_matmul(gpu_type type) {
-    return type == GPU_HALF ? load_kernel(matmul<half>) : load_kernel(matmul<float>);
+    for (int tile = 0; tile < GPU_TILE_COUNT; tile++)
+        for (int lines = B_ALONG_K; lines <= B_ANYHOW; lines++) {
+            const matmul_choice choice = choose(type, (b_lines)lines, (gpu_tile)tile);
+            const cudaError_t code = allow_dynamic_shared(choice.kernel, choice.shared_bytes);
+            if (code != cudaSuccess) return code;
+        }
+    return cudaSuccess;
 }

@@ -25,6 +25,13 @@ template <int size, class T> static __device__ __forceinline__ void store_pack(T
     *(pack<T, size> *)to = value;
 }
 
+template <int size, class T> static __device__ __forceinline__ pack<T, size> same_pack(T value) {
+    pack<T, size> same;
+#pragma unroll
+    for (int i = 0; i < size; i++) same.at[i] = value;
+    return same;
+}
+
 /* ---- launchers ---- */
 
 template <int size, class T> static bool pack_aligned(const T *data) {
@@ -65,11 +72,7 @@ template <int size, class Y> static size_t rows_packed(const gpu_loop *loop, con
 template <int size, class T>
 static __device__ __forceinline__ pack<T, size> load_operand(const gpu_loop &loop, int k, const T *data, int64_t at) {
     if (size == 1 || loop.strides[k][loop.rank - 1] != 0) return load_pack<size>(data + at);
-    pack<T, size> same;
-    const T value = data[at];
-#pragma unroll
-    for (int i = 0; i < size; i++) same.at[i] = value;
-    return same;
+    return same_pack<size>(data[at]);
 }
 
 #endif

@@ -110,7 +110,6 @@ void configure(const cudasim_settings *settings) {
     for (Device &device : all.devices) {
         device.lost = cudaSuccess;
         device.used = false;
-        device.dynamic_shared.clear();
         device.default_stream.queue.clear();
         for (cudaStream_t stream : device.streams) stream->queue.clear();
     }

@@ -70,6 +70,7 @@ int lane_index();
 
 void *dynamic_shared_memory();
 void note_atomic(const void *address, size_t size);
+void note_fence();
 [[noreturn]] void trap(Site site);
 
 /* A launch carries arguments as void pointers; the trampoline gives them their types back. */
@@ -178,7 +179,9 @@ static inline int __syncthreads_or(int predicate, CUDASIM_SITE) {
 static inline void __syncwarp(unsigned mask = ~0u, CUDASIM_SITE) {
     cudasim::collect(cudasim::synchronize_warp, "__syncwarp", mask, nullptr, 0, nullptr, 0, site);
 }
-static inline void __threadfence() {}
+static inline void __threadfence() {
+    cudasim::note_fence();
+}
 static inline void __threadfence_block() {}
 static inline void __trap(CUDASIM_SITE) {
     cudasim::trap(site);
@@ -214,6 +217,10 @@ static inline int __any_sync(unsigned mask, int predicate, CUDASIM_SITE) {
 }
 static inline int __all_sync(unsigned mask, int predicate, CUDASIM_SITE) {
     return __ballot_sync(mask, !predicate, site) == 0;
+}
+
+static inline unsigned kept(unsigned value) {
+    return value;
 }
 
 /* ---- tensor cores and asynchronous copies: the simulated side of gpu.h's wrappers ---- */
@@ -287,6 +294,9 @@ static inline void cp_async4_zero_fill(void *shared, const void *global, bool va
 }
 static inline void cp_async16_zero_fill(void *shared, const void *global, unsigned valid_bytes, CUDASIM_SITE) {
     cudasim::copy_async(shared, global, 16, valid_bytes, site);
+}
+static inline void cp_async16_or_zero(void *shared, const void *global, bool valid, CUDASIM_SITE) {
+    cudasim::copy_async(shared, global, 16, valid ? 16 : 0, site);
 }
 static inline void cp_async_commit() {
     cudasim::copy_async_commit();

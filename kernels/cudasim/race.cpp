@@ -3,8 +3,9 @@
  * ThreadSanitizer's own runtime is not linked; only its compiler pass is used. A shadow cell for every byte remembers
  * who wrote and read it last, and when, in epochs that barriers advance. Two accesses of different threads, one of them
  * a write, are a race unless a barrier, a __syncwarp (same warp) or the launch's end lies between. Blocks of a grid are
- * never ordered. Accesses outside live buffers, to host memory and at misaligned addresses are errors too.
- * In programs whose kernels are not instrumented nothing here ever acts. */
+ * ordered by one thing alone: a block writes, passes __threadfence and touches a counter by an atomic operation;
+ * another touches that counter later, passes __threadfence and reads. Accesses outside live buffers, to host memory and
+ * at misaligned addresses are errors too. In programs whose kernels are not instrumented nothing here ever acts. */
 #include "kernels/cudasim/sim.h"
 
 #include <link.h>
@@ -34,6 +35,27 @@ uint32_t epoch = 1, launch_start = 1, block_start = 1;
 uint16_t warp_epoch[max_block_threads / 32];
 bool instrumented;
 
+/* What a block did before a fence, of which an atomic operation has told others; by the counter's address. */
+struct Epochs {
+    uint32_t first, last;
+};
+std::unordered_map<const void *, std::vector<Epochs>> published; /* in this launch */
+std::vector<Epochs> heard_of, acquired;                          /* by this block; the latter behind a fence */
+uint32_t fence_epoch;                                            /* of this block's last one; 0: none */
+
+bool has_acquired(uint32_t then) {
+    for (const Epochs &epochs : acquired)
+        if (epochs.first <= then && then <= epochs.last) return true;
+    return false;
+}
+
+/* The block adds what it has published to the counter, and hears of what others have. */
+void meet_at(const void *counter) {
+    std::vector<Epochs> &there = published[counter];
+    heard_of.insert(heard_of.end(), there.begin(), there.end());
+    if (fence_epoch) there.push_back({block_start, fence_epoch});
+}
+
 Cell *cell_of(uintptr_t address) {
     const uintptr_t page = address / cells_a_page;
     if (page != last_page || !last_cells) {
@@ -48,7 +70,7 @@ Cell *cell_of(uintptr_t address) {
 /* Is an access of that time by another thread ordered before what `thread` does now? */
 bool ordered(uint32_t then, int other, uint16_t other_warp_epoch, int thread, bool in_shared) {
     if (then < launch_start) return true;
-    if (then < block_start) return in_shared; /* another block; shared memory is the block's own */
+    if (then < block_start) return in_shared || has_acquired(then); /* shared memory is the block's own */
     if (other == thread || then != epoch) return true;
     return other / 32 == thread / 32 && other_warp_epoch != warp_epoch[thread / 32];
 }
@@ -115,10 +137,14 @@ void hook(const void *address, size_t size, Access access, const void *code, boo
 
 void race_next_launch() {
     launch_start = ++epoch;
+    published.clear();
 }
 
 void race_next_block() {
     block_start = ++epoch;
+    fence_epoch = 0;
+    heard_of.clear();
+    acquired.clear();
     memset(warp_epoch, 0, sizeof warp_epoch);
 }
 
@@ -164,6 +190,14 @@ void race_access(int thread, const void *memory, size_t size, Access access, con
 
 void note_atomic(const void *address, size_t size) {
     hook(address, size, Access::atomic, __builtin_return_address(0));
+    if (instrumented) meet_at(address);
+}
+
+void note_fence() {
+    if (!instrumented) return;
+    fence_epoch = epoch;
+    acquired.insert(acquired.end(), heard_of.begin(), heard_of.end());
+    heard_of.clear();
 }
 
 namespace {

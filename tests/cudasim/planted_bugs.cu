@@ -112,6 +112,16 @@ static __global__ void interblock(float *y) {
     y[OWN] = (float)blockIdx.x;
 }
 
+/* The last block to come adds up what all have written, but none passes a __threadfence. */
+static __global__ void parts_no_fence(float *y, unsigned *arrived) {
+    y[blockIdx.x] = 1;
+    if (atomicAdd(arrived, 1u) + 1 < gridDim.x) return;
+    float sum = 0;
+    for (unsigned i = 0; i < gridDim.x; i++) sum += y[i];
+    y[gridDim.x] = sum;
+    atomicExch(arrived, 0u);
+}
+
 static __global__ void misalign(const float *x, float *y) {
     *(float4 *)(y + 1) = *(const float4 *)(x + 1);
 }
@@ -227,6 +237,10 @@ BUG(uaf) {
 BUG(two_collectives) {
     return LAUNCH(two_collectives, 1, 32, 0, b->y);
 }
+BUG(parts_no_fence) {
+    const cudaError_t code = cudaMemsetAsync(b->y + 16, 0, sizeof(float), nullptr);
+    return code != cudaSuccess ? code : LAUNCH(parts_no_fence, 4, 1, 0, b->y, (unsigned *)b->y + 16);
+}
 BUG(shfl_no_fence) {
     return LAUNCH(shfl_no_fence, 1, 32, 0, b->y);
 }
@@ -251,5 +265,5 @@ const PlantedBug planted_bugs[] = {
             ROW(cpasync, 16) ROW(ldsm_nosync, 32) ROW(misalign, 0) ROW(deadlock, 0) ROW(grid0, 64) ROW(gridy, 64)
                 ROW(smem49k, 64) ROW(hostderef, 0) ROW(uaf, 0)
     /* beyond the first 21 */
-    ROW(two_collectives, 32) ROW(shfl_no_fence, 32) ROW(cpasync_exit, 16) ROW(foreign_device, 64) ROW(stack_overflow, 1)
-        ROW(int_division, 1){nullptr, nullptr, 0}};
+    ROW(two_collectives, 32) ROW(shfl_no_fence, 32) ROW(parts_no_fence, 5) ROW(cpasync_exit, 16) ROW(foreign_device, 64)
+        ROW(stack_overflow, 1) ROW(int_division, 1){nullptr, nullptr, 0}};

@@ -1,0 +1,81 @@
+/* cuda_tiling.c - tiles of the CUDA provider's matrix products: no multiprocessor stands idle where sums can be
+ * divided, parts cover k exactly once, and their counters suffice. Facts are those of tiling.h. */
+#include <criterion/criterion.h>
+
+#include "kernels/cuda/tiling.h"
+
+enum { H100 = 90, H100_MULTIPROCESSORS = 132 };
+
+typedef struct product {
+    int64_t m, n, k, batches;
+} product;
+
+/* Of BERT-base, batch 1, 128 tokens: projections, both products of attention's heads, the two of the layer's network.
+ */
+static const product bert[] = {{128, 768, 768, 1},  {128, 128, 64, 12},  {128, 64, 128, 12},
+                               {128, 3072, 768, 1}, {128, 768, 3072, 1}, {1, 768, 768, 1}};
+
+/* Of ResNet-50, batch 1, 224x224, in the order of the network: filters, pixels, channels times kernel. */
+static const product resnet50[] = {{64, 12544, 147, 1}, {64, 3136, 64, 1},   {64, 3136, 576, 1},  {256, 3136, 64, 1},
+                                   {64, 3136, 256, 1},  {128, 3136, 256, 1}, {128, 784, 1152, 1}, {512, 784, 128, 1},
+                                   {512, 784, 256, 1},  {128, 784, 512, 1},  {256, 784, 512, 1},  {256, 196, 2304, 1},
+                                   {1024, 196, 256, 1}, {1024, 196, 512, 1}, {256, 196, 1024, 1}, {512, 196, 1024, 1},
+                                   {512, 49, 4608, 1},  {2048, 49, 512, 1},  {2048, 49, 1024, 1}, {512, 49, 2048, 1},
+                                   {1000, 1, 2048, 1}};
+
+static int64_t pieces(int64_t length, int64_t piece) {
+    return (length + piece - 1) / piece;
+}
+
+static void check_parts(const product *p, bool half, const gpu_tiling *t) {
+    const int64_t step = half ? GPU_STEP_HALF : GPU_STEP_FLOAT;
+    cr_assert_eq(t->tiles, pieces(p->m, t->rows) * pieces(p->n, t->columns));
+    cr_assert_eq(t->across, pieces(p->n, t->columns));
+    cr_assert(t->parts >= 1);
+    cr_assert(t->part * t->parts >= p->k, "elements of k are in no part");
+    cr_assert(t->parts == 1 || t->part * (t->parts - 1) < p->k, "a part is empty");
+    cr_assert(t->parts == 1 || t->part % step == 0, "a part begins in the middle of a step");
+    const size_t sums = t->parts > 1 ? (size_t)(t->tiles * p->batches * t->parts * t->rows * t->columns) : 0;
+    cr_assert_eq(t->scratch, sums * sizeof(float));
+    cr_assert(t->parts == 1 || t->tiles * p->batches <= GPU_ARRIVALS);
+}
+
+static void check_fills(const product *p, bool half) {
+    const gpu_tiling t = gpu_tiling_of(H100, half, p->m, p->n, p->k, p->batches);
+    const int64_t blocks = t.tiles * p->batches * t.parts, step = half ? GPU_STEP_HALF : GPU_STEP_FLOAT;
+    check_parts(p, half, &t);
+    cr_assert(blocks >= H100_MULTIPROCESSORS || t.part == step,
+              "%lld by %lld by %lld makes %lld blocks in parts of %lld", (long long)p->m, (long long)p->n,
+              (long long)p->k, (long long)blocks, (long long)t.part);
+}
+
+Test(cuda_tiling, every_product_of_small_batches_fills_a_large_gpu) {
+    for (size_t i = 0; i < sizeof bert / sizeof *bert; i++)
+        for (int half = 0; half < 2; half++) check_fills(&bert[i], half);
+    for (size_t i = 0; i < sizeof resnet50 / sizeof *resnet50; i++)
+        for (int half = 0; half < 2; half++) check_fills(&resnet50[i], half);
+}
+
+Test(cuda_tiling, large_products_take_the_largest_tile_and_no_parts) {
+    const gpu_tiling t = gpu_tiling_of(H100, true, 4096, 4096, 4096, 1);
+    cr_assert_eq(t.tile, GPU_TILE_128x128);
+    cr_assert_eq(t.parts, 1);
+    cr_assert_eq(t.scratch, 0);
+}
+
+Test(cuda_tiling, parts_are_right_for_all_sizes) {
+    static const int32_t targets[] = {75, 80, 86, 87, 89, 90, 100, 110, 120, 999};
+    uint64_t random = 88172645463325252u;
+    for (int i = 0; i < 20000; i++) {
+        int64_t size[4];
+        for (int j = 0; j < 4; j++) {
+            random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+            size[j] = (int64_t)(random % (j == 3 ? 20 : random >> 60 ? 300 : 9000));
+        }
+        const product p = {size[0], size[1], size[2], size[3]};
+        const bool half = random >> 40 & 1;
+        const gpu_tiling t =
+            gpu_tiling_of(targets[i % (int)(sizeof targets / sizeof *targets)], half, p.m, p.n, p.k, p.batches);
+        if (p.m && p.n && p.batches) check_parts(&p, half, &t);
+    }
+}
