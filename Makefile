@@ -134,9 +134,10 @@ CUDA_LIBRARY := $(BUILD)/libtinyort_cuda.a
 CUDA_LIBS := -ldl -lrt
 CUDA_DEFINES := -DTORT_CUDA=1 $(call cuda_images,$(CUDA_ARCHS))
 $(OBJ)/with_cuda/%.o: private TORT_CPPFLAGS += $(CUDA_DEFINES) -isystem $(CUDA_HOME)/include
+# How kernels are compiled, whatever for.
+KERNEL_FLAGS := -std=c++17 -O3 -lineinfo -Xptxas -v -I. -DTORT_CUDA=1 -D__NV_LEGACY_LAUNCH -Werror all-warnings
 NVCC_FLAGS := $(foreach arch,$(CUDA_ARCHS),-gencode arch=compute_$(arch)$(comma)code=sm_$(arch)) \
-    $(foreach ptx,$(CUDA_PTX),-gencode arch=compute_$(ptx)$(comma)code=compute_$(ptx)) \
-    -std=c++17 -O3 -lineinfo --compress-mode=size -Xptxas -v -I. -DTORT_CUDA=1 -D__NV_LEGACY_LAUNCH -Werror all-warnings \
+    $(foreach ptx,$(CUDA_PTX),-gencode arch=compute_$(ptx)$(comma)code=compute_$(ptx)) --compress-mode=size $(KERNEL_FLAGS) \
     -Xcompiler -D__NV_LEGACY_LAUNCH,-fPIC,-fvisibility=hidden,-fno-exceptions,-fno-rtti,-Wall,-Wextra
 else
 CUDA_STATE := built without CUDA ($(if $(filter 0,$(CUDA)),CUDA=0,no nvcc $(NVCC_NEEDED) on PATH; make CUDA=1 fetches one))

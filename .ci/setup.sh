@@ -6,11 +6,13 @@
 #                               build can do without; --check only says what is missing
 #   setup.sh venv=DIR           a Python environment in DIR with the packages the tests use
 #   setup.sh cuda=DIR           NVIDIA's compiler, headers and static cudart in DIR (300 MB), and what they need from Debian
+#   setup.sh nvdisasm=DIR       NVIDIA's disassembler in DIR (6 MB)
 #   setup.sh sanitizer=FILE     compute-sanitizer as a .tar.gz (12 MB), to be carried to a machine with a GPU
 set -eu
 
 PYTHON_PACKAGES="onnx==1.23.2 numpy scikit-learn onnxruntime==1.31.1 pillow"
 CUDA_PACKAGES="cuda-toolkit[nvcc,cudart,cccl]==13.0.*"
+NVDISASM_PACKAGE="nvidia-cuda-nvdisasm==13.5.*" # of a later release than nvcc: PyPI has none of 13.0
 SANITIZER_PACKAGE="nvidia-cuda-sanitizer-api==13.5.*" # those before lack a program that starts what is checked
 
 arm64_package() {
@@ -61,7 +63,7 @@ needed() {
         ;;
     format) echo "program:clang-format clang-format" ;;
     *)
-        echo "setup: unknown set '$1' (build, regex, pictures, test, fuzz, aarch64, cuda, format, venv=DIR, cuda=DIR, sanitizer=FILE)" >&2
+        echo "setup: unknown set '$1' (build, regex, pictures, test, fuzz, aarch64, cuda, format, venv=DIR, cuda=DIR, nvdisasm=DIR, sanitizer=FILE)" >&2
         exit 2
         ;;
     esac
@@ -134,14 +136,14 @@ make_venv() {
     "$directory/bin/pip" install --quiet --disable-pip-version-check "$@"
 }
 
-# Into a folder of another name first, so that an interrupted download leaves nothing that looks complete.
-fetch_cuda() {
+# fetch DIR PACKAGE: into a folder of another name first, so that an interrupted download leaves nothing that looks complete.
+fetch() {
     missing=$(missing_packages cuda)
     [ -z "$missing" ] || install_packages $missing
-    echo "setup: installing from PyPI into $1: $CUDA_PACKAGES"
+    echo "setup: installing from PyPI into $1: $2"
     rm -rf "$1.part" "$1"
     python3 -m venv "$1.part/pip"
-    "$1.part/pip/bin/pip" install --quiet --disable-pip-version-check --target "$1.part/packages" "$CUDA_PACKAGES"
+    "$1.part/pip/bin/pip" install --quiet --disable-pip-version-check --target "$1.part/packages" "$2"
     mv "$1.part/packages" "$1"
     rm -rf "$1.part"
 }
@@ -168,7 +170,8 @@ for argument in "$@"; do
     case $argument in
     --check) check_only=yes ;;
     venv=*) make_venv "${argument#venv=}" $PYTHON_PACKAGES ;;
-    cuda=*) fetch_cuda "${argument#cuda=}" ;;
+    cuda=*) fetch "${argument#cuda=}" "$CUDA_PACKAGES" ;;
+    nvdisasm=*) fetch "${argument#nvdisasm=}" "$NVDISASM_PACKAGE" ;;
     sanitizer=*) fetch_sanitizer "${argument#sanitizer=}" ;;
     *) sets="$sets $argument" ;;
     esac
