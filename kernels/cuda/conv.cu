@@ -93,7 +93,7 @@ static __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
 }
 
 template <class T, class Tile>
-static __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
+static __global__ void __launch_bounds__(Tile::THREADS, 1)
     conv_half(gpu_conv_product p, gpu_conv_operands o, gpu_tiling tiling, gpu_parts parts, bool packs) {
     for (int64_t index = blockIdx.z; index < p.batch * p.group; index += gridDim.z) {
         const block_place at = place_of_block<Tile>(tiling, index, p.length);

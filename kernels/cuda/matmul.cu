@@ -20,9 +20,10 @@ static __device__ __forceinline__ matrices<T> matrices_of(const gpu_matmul &p, c
                          (const T *)o.b,
                          {(T *)o.y + first, (const T *)o.c, o.residual ? (const T *)o.residual + first : nullptr, p.m,
                           p.n, p.n, p.c_row, p.c_column, p.alpha, p.beta, packs, p.epilogue}};
+#pragma unroll 1
     for (int i = p.batch_rank - 1; i >= 0; i--) {
-        const int64_t at = batch % p.batch_dims[i];
-        batch /= p.batch_dims[i];
+        const int64_t rest = batch / p.batch_dims[i], at = batch - rest * p.batch_dims[i];
+        batch = rest;
         found.a += at * p.a_batch[i];
         found.b += at * p.b_batch[i];
         if (o.c) found.y.c += at * p.c_batch[i];
@@ -45,29 +46,41 @@ static __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
     }
 }
 
-/* How the columns of B lie; ANYHOW is for A too. */
-enum b_lines { B_ALONG_K, B_ACROSS, B_ANYHOW };
+/* How the operands lie: A along k and B along or across it, by 16-byte pieces; or both anyhow. */
+struct b_along_k {
+    template <class T, class Tile>
+    static __device__ __forceinline__ void run(const gpu_matmul &p, const matrices<T> &of, const block_place &at,
+                                               const gpu_parts &parts) {
+        const lines_along_k<T, Tile, Tile::M> a(of.a, p.a_row, at.first_row, p.m, at.from, at.to);
+        const lines_along_k<T, Tile, Tile::N> b(of.b, p.b_column, at.first_column, p.n, at.from, at.to);
+        product_halves<Tile, T>(a, b, of.y, at, parts);
+    }
+};
+struct b_across {
+    template <class T, class Tile>
+    static __device__ __forceinline__ void run(const gpu_matmul &p, const matrices<T> &of, const block_place &at,
+                                               const gpu_parts &parts) {
+        const lines_along_k<T, Tile, Tile::M> a(of.a, p.a_row, at.first_row, p.m, at.from, at.to);
+        const lines_across<T, Tile, Tile::N> b(of.b, p.b_row, at.first_column, p.n, at.from, at.to);
+        product_halves<Tile, T>(a, b, of.y, at, parts);
+    }
+};
+struct anyhow {
+    template <class T, class Tile>
+    static __device__ __forceinline__ void run(const gpu_matmul &p, const matrices<T> &of, const block_place &at,
+                                               const gpu_parts &parts) {
+        const lines_anyhow<T, Tile, Tile::M> a(of.a, p.a_row, p.a_column, at.first_row, p.m, at.from, at.to);
+        const lines_anyhow<T, Tile, Tile::N> b(of.b, p.b_column, p.b_row, at.first_column, p.n, at.from, at.to);
+        product_halves<Tile, T>(a, b, of.y, at, parts);
+    }
+};
 
-template <class T, class Tile, b_lines lines>
+template <class T, class Tile, class Lines>
 static __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
     matmul_half(gpu_matmul p, gpu_matmul_operands o, gpu_tiling tiling, gpu_parts parts, bool packs) {
     for (int64_t batch = blockIdx.z; batch < p.batches; batch += gridDim.z) {
         const block_place at = place_of_block<Tile>(tiling, batch, p.k);
-        const matrices<T> of = matrices_of<T>(p, o, batch, packs);
-        if (lines == B_ANYHOW) {
-            const lines_anyhow<T, Tile, Tile::M> a(of.a, p.a_row, p.a_column, at.first_row, p.m, at.from, at.to);
-            const lines_anyhow<T, Tile, Tile::N> b(of.b, p.b_column, p.b_row, at.first_column, p.n, at.from, at.to);
-            product_halves<Tile, T>(a, b, of.y, at, parts);
-        } else {
-            const lines_along_k<T, Tile, Tile::M> a(of.a, p.a_row, at.first_row, p.m, at.from, at.to);
-            if (lines == B_ALONG_K) {
-                const lines_along_k<T, Tile, Tile::N> b(of.b, p.b_column, at.first_column, p.n, at.from, at.to);
-                product_halves<Tile, T>(a, b, of.y, at, parts);
-            } else {
-                const lines_across<T, Tile, Tile::N> b(of.b, p.b_row, at.first_column, p.n, at.from, at.to);
-                product_halves<Tile, T>(a, b, of.y, at, parts);
-            }
-        }
+        Lines::template run<T, Tile>(p, matrices_of<T>(p, o, batch, packs), at, parts);
         __syncthreads();
     }
 }
@@ -85,14 +98,17 @@ template <class Tile> static matmul_choice choice_of(matmul_kernel kernel) {
     return {kernel, Tile::THREADS, Tile::SHARED_BYTES};
 }
 
-template <class T, b_lines lines> static matmul_choice choose_half(gpu_tile tile) {
+template <class T, class Lines> static matmul_choice choose_half(gpu_tile tile) {
     switch (tile) {
-    case GPU_TILE_128x128: return choice_of<half_128x128>(matmul_half<T, half_128x128, lines>);
-    case GPU_TILE_128x64: return choice_of<half_128x64>(matmul_half<T, half_128x64, lines>);
-    case GPU_TILE_64x64: return choice_of<half_64x64>(matmul_half<T, half_64x64, lines>);
-    default: return choice_of<half_32x128>(matmul_half<T, half_32x128, lines>);
+    case GPU_TILE_128x128: return choice_of<half_128x128>(matmul_half<T, half_128x128, Lines>);
+    case GPU_TILE_128x64: return choice_of<half_128x64>(matmul_half<T, half_128x64, Lines>);
+    case GPU_TILE_64x64: return choice_of<half_64x64>(matmul_half<T, half_64x64, Lines>);
+    default: return choice_of<half_32x128>(matmul_half<T, half_32x128, Lines>);
     }
 }
+
+/* Which of the three it is. */
+enum how_lines_lie { ALONG_K, ACROSS, ANYHOW, LINES_COUNT };
 
 static matmul_choice choose_float(gpu_tile tile) {
     switch (tile) {
@@ -103,12 +119,12 @@ static matmul_choice choose_float(gpu_tile tile) {
     }
 }
 
-static matmul_choice choose(gpu_type type, b_lines lines, gpu_tile tile) {
+static matmul_choice choose(gpu_type type, how_lines_lie lines, gpu_tile tile) {
     if (type == GPU_FLOAT) return choose_float(tile);
     switch (lines) {
-    case B_ALONG_K: return choose_half<half, B_ALONG_K>(tile);
-    case B_ACROSS: return choose_half<half, B_ACROSS>(tile);
-    default: return choose_half<half, B_ANYHOW>(tile);
+    case ALONG_K: return choose_half<half, b_along_k>(tile);
+    case ACROSS: return choose_half<half, b_across>(tile);
+    default: return choose_half<half, anyhow>(tile);
     }
 }
 
@@ -121,11 +137,11 @@ static bool begins_at_pieces(const gpu_matmul *p, const void *data, int64_t line
     return begins;
 }
 
-static b_lines lines_of(const gpu_matmul *p, const gpu_matmul_operands *o) {
-    if (p->a_column != 1 || p->k % PIECE || !begins_at_pieces(p, o->a, p->a_row, p->a_batch)) return B_ANYHOW;
-    if (p->b_row == 1 && begins_at_pieces(p, o->b, p->b_column, p->b_batch)) return B_ALONG_K;
-    if (p->b_column == 1 && p->n % PIECE == 0 && begins_at_pieces(p, o->b, p->b_row, p->b_batch)) return B_ACROSS;
-    return B_ANYHOW;
+static how_lines_lie lines_of(const gpu_matmul *p, const gpu_matmul_operands *o) {
+    if (p->a_column != 1 || p->k % PIECE || !begins_at_pieces(p, o->a, p->a_row, p->a_batch)) return ANYHOW;
+    if (p->b_row == 1 && begins_at_pieces(p, o->b, p->b_column, p->b_batch)) return ALONG_K;
+    if (p->b_column == 1 && p->n % PIECE == 0 && begins_at_pieces(p, o->b, p->b_row, p->b_batch)) return ACROSS;
+    return ANYHOW;
 }
 
 /* May rows of the output go in packs of 16 bytes? */
@@ -145,8 +161,8 @@ cudaError_t gpu_run_matmul(gpu_stream stream, gpu_type type, const gpu_matmul *p
 
 cudaError_t gpu_load_matmul(gpu_type type) {
     for (int tile = 0; tile < GPU_TILE_COUNT; tile++)
-        for (int lines = B_ALONG_K; lines <= B_ANYHOW; lines++) {
-            const matmul_choice choice = choose(type, (b_lines)lines, (gpu_tile)tile);
+        for (int lines = 0; lines < LINES_COUNT; lines++) {
+            const matmul_choice choice = choose(type, (how_lines_lie)lines, (gpu_tile)tile);
             const cudaError_t code = allow_dynamic_shared(choice.kernel, choice.shared_bytes);
             if (code != cudaSuccess) return code;
         }

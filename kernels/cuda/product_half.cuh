@@ -37,10 +37,11 @@ template <int M_, int N_, int STEP_, int STAGES_, int WARPS_M_, int WARPS_N_, in
     };
 };
 
-typedef half_tile<128, 128, 32, 4, 2, 4, 2> half_128x128;
-typedef half_tile<128, 64, 32, 4, 2, 2, 3> half_128x64;
-typedef half_tile<64, 64, 64, 3, 2, 2, 4> half_64x64;
-typedef half_tile<32, 128, 64, 3, 1, 4, 3> half_32x128;
+/* Types of their own, whose names a profiler shows. */
+struct half_128x128 : half_tile<128, 128, 32, 4, 2, 4, 2> {};
+struct half_128x64 : half_tile<128, 64, 32, 4, 2, 2, 3> {};
+struct half_64x64 : half_tile<64, 64, 64, 3, 2, 2, 4> {};
+struct half_32x128 : half_tile<32, 128, 64, 3, 1, 4, 3> {};
 
 /* ---- where a piece of a stage lies: elements from its beginning ---- */
 
