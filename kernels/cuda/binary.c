@@ -143,7 +143,8 @@ static tort_status run_mod(const tort_call *call) {
 #define ROW(op_name, claims, function)                                                                                 \
     {                                                                                                                  \
         .domain = "", .op = op_name, .name = "binary", .claim = claims, .prepare = CUDA_ONLY(prepare_##function),      \
-        .run = CUDA_ONLY(run_##function), .in_place = 3                                                                \
+        .run = CUDA_ONLY(run_##function), .in_place = 3, .layout = TORT_ANY_LAYOUT, .layout_inputs = 3,                \
+        .layout_outputs = 1                                                                                            \
     }
 
 const tort_kernel tort_cuda_binary_kernels[] = {

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "kernels/cuda/matmul.h"
+#include "kernels/cuda/nhwc.h"
 #include "ops/conv.h"
 
 /* ---- claims ------------------------------------------------------------------------------------------------------ */
@@ -29,6 +30,16 @@ static tort_verdict claim_depthwise(const tort_target *target, const tort_node_v
     if (params->window.axes > 2) return tort_no(TORT_NO_SHAPE, "", "3 spatial axes, the kernel has 1 to 2");
     if (w->rank > 1 && w->dims[1] == 1) return verdict;
     return tort_no(TORT_NO_SHAPE, "", "a group has more than one channel");
+}
+
+/* The first convolution of a network: few channels, which are not last yet, and filters that will be. */
+static tort_verdict claim_to_nhwc(const tort_target *target, const tort_node_view *node) {
+    const tort_conv_params *params = node->params;
+    const tort_verdict verdict = claim_conv(target, node);
+    if (verdict.code != TORT_YES) return verdict;
+    if (params->group != 1)
+        return tort_no(TORT_NO_ATTR, "", "group=%lld, the kernel has one", (long long)params->group);
+    return tort_cuda_claim_nhwc(node, 0, params->filters);
 }
 
 /* ---- as a product ------------------------------------------------------------------------------------------------ */
@@ -65,9 +76,7 @@ static gpu_tiling tiling_of(const gpu_conv_product *p, int32_t compute_capabilit
 }
 
 /* Offsets are of 32 bits. */
-static tort_status size_conv(const tort_target *target, const tort_node_view *node, size_t *scratch,
-                             tort_error *error) {
-    const tort_conv_params *params = node->params;
+static tort_status check_sizes(const tort_conv_params *params, tort_error *error) {
     const tort_sliding *window = &params->window;
     bool fits = params->channels < INT_MAX;
     int64_t elements = params->channels > 0 ? params->channels : 1;
@@ -76,10 +85,26 @@ static tort_status size_conv(const tort_target *target, const tort_node_view *no
                elements < INT_MAX && window->begin[i] < INT_MAX / 4 && window->strides[i] < INT_MAX / 4 &&
                window->kernel[i] * window->dilations[i] < INT_MAX / 4;
     }
-    if (!fits) return tort_fail(error, TORT_E_UNSUPPORTED, "an image has more than 2^31 elements; pin the node to cpu");
-    const gpu_conv_product p = product_of(params);
+    return fits ? TORT_OK
+                : tort_fail(error, TORT_E_UNSUPPORTED, "an image has more than 2^31 elements; pin the node to cpu");
+}
+
+static tort_status size_conv(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                             tort_error *error) {
+    const gpu_conv_product p = product_of(node->params);
     *scratch = tiling_of(&p, target->compute_capability, node->inputs[0].type).scratch;
-    return TORT_OK;
+    return check_sizes(node->params, error);
+}
+
+static gpu_tiling exchanged_tiling_of(const gpu_conv_product *p, int32_t compute_capability) {
+    return gpu_tiling_of(compute_capability, true, p->pixels, p->filters, p->length, p->batch);
+}
+
+static tort_status size_to_nhwc(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                                tort_error *error) {
+    const gpu_conv_product p = product_of(node->params);
+    *scratch = exchanged_tiling_of(&p, target->compute_capability).scratch;
+    return check_sizes(node->params, error);
 }
 
 #ifdef CUDA_DEVICE
@@ -150,11 +175,11 @@ static bool is_pointwise(const tort_sliding *window) {
     return true;
 }
 
-static tort_status fit_conv(tort_fit *fit) {
+static tort_status fit_table(tort_fit *fit) {
     const tort_conv_params *params = fit->node->params;
     const gpu_conv_product p = product_of(params);
     const size_t count = (size_t)gpu_conv_offset_count(p.length);
-    if (is_pointwise(&params->window) || !count) return TORT_OK;
+    if (!count) return TORT_OK;
     conv_table *table = tort_alloc_zero(fit->env, 1, sizeof *table);
     gpu_conv_offset *offsets = tort_alloc_zero(fit->env, count, sizeof *offsets);
     tort_status status = table && offsets ? TORT_OK : tort_out_of_memory(fit->error, count * sizeof *offsets);
@@ -167,6 +192,11 @@ static tort_status fit_conv(tort_fit *fit) {
     if (!status) fit->fitted = table;
     if (status && table) unfit_conv(fit->device, fit->env, table);
     return status;
+}
+
+static tort_status fit_conv(tort_fit *fit) {
+    const tort_conv_params *params = fit->node->params;
+    return is_pointwise(&params->window) ? TORT_OK : fit_table(fit);
 }
 
 /* ---- run --------------------------------------------------------------------------------------------------------- */
@@ -233,6 +263,21 @@ static tort_status run_conv(const tort_call *call) {
         call, gpu_run_conv(cuda_stream_of(call), gpu_type_of(call->inputs[0].type), &p, &o, &tiling, &parts));
 }
 
+static tort_status prepare_to_nhwc(tort_prepare *p) {
+    return cuda_loaded(p, gpu_load_conv_to_nhwc());
+}
+
+static tort_status run_to_nhwc(const tort_call *call) {
+    const cuda_stream *stream = call->stream;
+    const conv_table *table = call->fitted;
+    const gpu_parts parts = {call->scratch, stream->arrivals};
+    const gpu_conv_operands o = tort_cuda_conv_operands(call);
+    gpu_conv_product p = product_of(call->params);
+    const gpu_tiling tiling = exchanged_tiling_of(&p, stream->device->compute_capability);
+    p.offsets = table ? table->offsets : NULL;
+    return cuda_launched(call, gpu_run_conv_to_nhwc(cuda_stream_of(call), &p, &o, &tiling, &parts));
+}
+
 static tort_status prepare_depthwise(tort_prepare *p) {
     return cuda_loaded(p, gpu_load_conv_depthwise(gpu_type_of(p->node->inputs[0].type)));
 }
@@ -259,6 +304,24 @@ static tort_status run_depthwise(const tort_call *call) {
         .prepare = CUDA_ONLY(tort_cuda_conv_cudnn_prepare), .fit = CUDA_ONLY(tort_cuda_conv_cudnn_fit),                \
         .unfit = CUDA_ONLY(tort_cuda_conv_cudnn_unfit), .run = CUDA_ONLY(tort_cuda_conv_cudnn_run)                     \
     }
+#define NHWC(domain_, op_, row_, suffix, images)                                                                       \
+    {                                                                                                                  \
+        .domain = domain_, .op = op_, .name = row_, .claim = tort_cuda_conv_nhwc_claim##suffix,                        \
+        .pack_size = tort_cuda_conv_nhwc_pack_size, .prepare = CUDA_ONLY(tort_cuda_conv_nhwc_prepare##suffix),         \
+        .run = CUDA_ONLY(tort_cuda_conv_nhwc_run##suffix), .layout = GPU_NHWC, .layout_inputs = images,                \
+        .layout_outputs = 1, NHWC_MORE##suffix                                                                         \
+    }
+#define NHWC_MORE                                                                                                      \
+    .layout_alone = tort_cuda_conv_nhwc_pays_alone, .size = tort_cuda_conv_nhwc_size,                                  \
+    .fit = CUDA_ONLY(tort_cuda_conv_nhwc_fit), .unfit = CUDA_ONLY(tort_cuda_conv_nhwc_unfit)
+#define NHWC_MORE_depthwise .layout_follows = true
+#define TO_NHWC(domain_, op_, images)                                                                                  \
+    {                                                                                                                  \
+        .domain = domain_, .op = op_, .name = "conv_to_nhwc", .claim = claim_to_nhwc, .size = size_to_nhwc,            \
+        .prepare = CUDA_ONLY(prepare_to_nhwc), .fit = CUDA_ONLY(fit_table), .unfit = CUDA_ONLY(unfit_conv),            \
+        .run = CUDA_ONLY(run_to_nhwc), .layout = GPU_NHWC, .layout_inputs = images, .layout_outputs = 1,               \
+        .layout_follows = true                                                                                         \
+    }
 #define IMPLICIT_GEMM(domain_, op_)                                                                                    \
     {                                                                                                                  \
         .domain = domain_, .op = op_, .name = "conv_implicit_gemm", .claim = claim_conv, .size = size_conv,            \
@@ -266,15 +329,26 @@ static tort_status run_depthwise(const tort_call *call) {
         .run = CUDA_ONLY(run_conv)                                                                                     \
     }
 
+enum { Z = 1 << TORT_EPILOGUE_Z };
+
 const tort_kernel tort_cuda_conv_kernels[] = {
+    NHWC("", "Conv", "conv_depthwise_nhwc", _depthwise, 1),
     DEPTHWISE("", "Conv"),
     CUDNN("", "Conv"),
+    NHWC("", "Conv", "conv_nhwc", , 1),
+    TO_NHWC("", "Conv", 0),
     IMPLICIT_GEMM("", "Conv"),
+    NHWC("tinyort", "FusedConv", "conv_depthwise_nhwc", _depthwise, 1 | Z),
     DEPTHWISE("tinyort", "FusedConv"),
     CUDNN("tinyort", "FusedConv"),
+    NHWC("tinyort", "FusedConv", "conv_nhwc", , 1 | Z),
+    TO_NHWC("tinyort", "FusedConv", Z),
     IMPLICIT_GEMM("tinyort", "FusedConv"),
+    NHWC("com.microsoft", "FusedConv", "conv_depthwise_nhwc", _depthwise, 1 | Z),
     DEPTHWISE("com.microsoft", "FusedConv"),
     CUDNN("com.microsoft", "FusedConv"),
+    NHWC("com.microsoft", "FusedConv", "conv_nhwc", , 1 | Z),
+    TO_NHWC("com.microsoft", "FusedConv", Z),
     IMPLICIT_GEMM("com.microsoft", "FusedConv"),
     {.op = NULL},
 };

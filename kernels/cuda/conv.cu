@@ -105,6 +105,34 @@ static __global__ void __launch_bounds__(Tile::THREADS, 1)
     }
 }
 
+/* The exchanged product, of one group. */
+template <class T, class Tile>
+static __global__ void __launch_bounds__(Tile::THREADS, 1)
+    conv_half_to_nhwc(gpu_conv_product p, gpu_conv_operands o, gpu_tiling tiling, gpu_parts parts, bool packs) {
+    for (int64_t image = blockIdx.z; image < p.batch; image += gridDim.z) {
+        const block_place at = place_of_block<Tile>(tiling, image, p.length);
+        const int64_t first = image * p.filters * p.pixels;
+        const T *residual = (const T *)o.residual;
+        const product_output<T> y = {(T *)o.y + first,
+                                     (const T *)o.bias,
+                                     residual ? residual + first : nullptr,
+                                     p.pixels,
+                                     p.filters,
+                                     p.filters,
+                                     0,
+                                     1,
+                                     1.0f,
+                                     1.0f,
+                                     packs,
+                                     p.epilogue};
+        const windows<T, Tile::M, Tile::STEP, Tile::THREADS> a((const T *)o.x + image * p.channels * p.in_pixels, p,
+                                                               at.first_row, at.from);
+        const lines_anyhow<T, Tile, Tile::N> b((const T *)o.w, p.length, 1, at.first_column, p.filters, at.from, at.to);
+        product_halves<Tile, T>(a, b, y, at, parts);
+        __syncthreads();
+    }
+}
+
 /* ---- depthwise: one thread an output; filters is how many outputs a channel has ---- */
 
 template <class T>
@@ -162,6 +190,15 @@ static conv_choice choose(gpu_type type, gpu_tile tile) {
     }
 }
 
+static conv_choice choose_to_nhwc(gpu_tile tile) {
+    switch (tile) {
+    case GPU_TILE_128x128: return choice_of<half_128x128>(conv_half_to_nhwc<half, half_128x128>);
+    case GPU_TILE_128x64: return choice_of<half_128x64>(conv_half_to_nhwc<half, half_128x64>);
+    case GPU_TILE_64x64: return choice_of<half_64x64>(conv_half_to_nhwc<half, half_64x64>);
+    default: return choice_of<half_32x128>(conv_half_to_nhwc<half, half_32x128>);
+    }
+}
+
 cudaError_t gpu_run_conv(gpu_stream stream, gpu_type type, const gpu_conv_product *p, const gpu_conv_operands *o,
                          const gpu_tiling *tiling, const gpu_parts *parts) {
     const int64_t products = p->batch * p->group, pack = type == GPU_FLOAT ? 4 : 8;
@@ -172,13 +209,29 @@ cudaError_t gpu_run_conv(gpu_stream stream, gpu_type type, const gpu_conv_produc
     return launch(choice.kernel, grid, choice.threads, choice.shared_bytes, stream, *p, *o, *tiling, *parts, packs);
 }
 
+cudaError_t gpu_run_conv_to_nhwc(gpu_stream stream, const gpu_conv_product *p, const gpu_conv_operands *o,
+                                 const gpu_tiling *tiling, const gpu_parts *parts) {
+    if (!tiling->tiles || !p->batch) return cudaSuccess;
+    const conv_choice choice = choose_to_nhwc(tiling->tile);
+    const bool packs = ((uintptr_t)o->y | (uintptr_t)o->residual | (uintptr_t)o->bias) % 16 == 0;
+    const dim3 grid((unsigned)tiling->tiles, (unsigned)tiling->parts, grid_extent((size_t)p->batch));
+    return launch(choice.kernel, grid, choice.threads, choice.shared_bytes, stream, *p, *o, *tiling, *parts, packs);
+}
+
+static cudaError_t load(const conv_choice &choice) {
+    return allow_dynamic_shared(choice.kernel, choice.shared_bytes);
+}
+
 cudaError_t gpu_load_conv(gpu_type type) {
-    for (int tile = 0; tile < GPU_TILE_COUNT; tile++) {
-        const conv_choice choice = choose(type, (gpu_tile)tile);
-        const cudaError_t code = allow_dynamic_shared(choice.kernel, choice.shared_bytes);
-        if (code != cudaSuccess) return code;
-    }
-    return cudaSuccess;
+    cudaError_t code = cudaSuccess;
+    for (int i = 0; code == cudaSuccess && i < GPU_TILE_COUNT; i++) code = load(choose(type, (gpu_tile)i));
+    return code;
+}
+
+cudaError_t gpu_load_conv_to_nhwc(void) {
+    cudaError_t code = cudaSuccess;
+    for (int i = 0; code == cudaSuccess && i < GPU_TILE_COUNT; i++) code = load(choose_to_nhwc((gpu_tile)i));
+    return code;
 }
 
 template <class T> static cudaError_t run_depthwise(gpu_stream stream, const gpu_conv *p, const gpu_conv_operands *o) {

@@ -50,6 +50,10 @@ extern "C" {
 cudaError_t gpu_run_conv(gpu_stream stream, gpu_type type, const gpu_conv_product *p, const gpu_conv_operands *o,
                          const gpu_tiling *tiling, const gpu_parts *parts);
 cudaError_t gpu_load_conv(gpu_type type);
+/* The same of halves, but Y has its channels last (nhwc.h): rows of the product are pixels, columns are filters. */
+cudaError_t gpu_run_conv_to_nhwc(gpu_stream stream, const gpu_conv_product *p, const gpu_conv_operands *o,
+                                 const gpu_tiling *tiling, const gpu_parts *parts);
+cudaError_t gpu_load_conv_to_nhwc(void);
 cudaError_t gpu_run_conv_depthwise(gpu_stream stream, gpu_type type, const gpu_conv *p, const gpu_conv_operands *o);
 cudaError_t gpu_load_conv_depthwise(gpu_type type);
 #ifdef __cplusplus

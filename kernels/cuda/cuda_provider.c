@@ -10,6 +10,7 @@
 
 #include "kernels/cuda/cuda_provider.h"
 #include "kernels/cuda/images.h"
+#include "kernels/cuda/nhwc.h"
 
 #if defined(TORT_CUDA) || defined(TORT_CUDASIM)
 #include "kernels/cuda/device.h"
@@ -168,6 +169,7 @@ const tort_provider CUDA_PROVIDER_SYMBOL = {
     .summary = CUDA_PROVIDER_SUMMARY,
     .built_for = tort_cuda_images,
     .kernels = families,
+    .layouts = tort_cuda_layouts,
     .option_keys = option_keys,
     .describe = describe,
     .open = cuda_open,

@@ -1,5 +1,7 @@
 /* pool.c - rows and claims of MaxPool, AveragePool and the global pools, over one or two spatial axes. */
+#include "ops/extent.h"
 #include "ops/pool.h"
+#include "kernels/cuda/nhwc.h"
 #include "kernels/cuda/pool.h"
 
 /* ---- claims ------------------------------------------------------------------------------------------------------ */
@@ -17,17 +19,33 @@ static tort_verdict claim_global(const tort_target *target, const tort_node_view
     return verdict.code == TORT_YES ? tort_cuda_claim_float(target, node) : verdict;
 }
 
+/* With channels last. */
+static tort_verdict claim_pool_nhwc(const tort_target *target, const tort_node_view *node) {
+    const tort_verdict verdict = claim_pool(target, node);
+    return verdict.code == TORT_YES ? tort_cuda_claim_nhwc(node, 0, ((const tort_pool_params *)node->params)->channels)
+                                    : verdict;
+}
+
+static tort_verdict claim_global_nhwc(const tort_target *target, const tort_node_view *node) {
+    const tort_verdict verdict = claim_global(target, node);
+    return verdict.code == TORT_YES ? tort_cuda_claim_nhwc(node, 0, ((const tort_pool_params *)node->params)->channels)
+                                    : verdict;
+}
+
 #ifdef CUDA_DEVICE
 static tort_status prepare_pool(tort_prepare *p) {
     return cuda_loaded(p, gpu_load_pool(gpu_type_of(p->node->inputs[0].type)));
 }
 
+static gpu_pool pool_of(const tort_pool_params *params) {
+    return (gpu_pool){.window = tort_cuda_window(&params->window),
+                      .planes = params->batch * params->channels,
+                      .maximum = params->kind == TORT_POOL_MAX,
+                      .count_include_pad = params->count_include_pad};
+}
+
 static tort_status run_pool(const tort_call *call) {
-    const tort_pool_params *params = call->params;
-    gpu_pool p = {.window = tort_cuda_window(&params->window),
-                  .planes = params->batch * params->channels,
-                  .maximum = params->kind == TORT_POOL_MAX,
-                  .count_include_pad = params->count_include_pad};
+    const gpu_pool p = pool_of(call->params);
     return cuda_launched(call, gpu_run_pool(cuda_stream_of(call), gpu_type_of(call->inputs[0].type), &p,
                                             call->inputs[0].data, call->outputs[0].data));
 }
@@ -44,6 +62,29 @@ static tort_status run_global(const tort_call *call) {
                                                    params->kind == TORT_POOL_MAX, (size_t)planes, (size_t)pixels,
                                                    call->inputs[0].data, call->outputs[0].data));
 }
+
+static tort_status prepare_pool_nhwc(tort_prepare *p) {
+    return cuda_loaded(p, gpu_load_nhwc_pool());
+}
+
+static tort_status run_pool_nhwc(const tort_call *call) {
+    const tort_pool_params *params = call->params;
+    const gpu_pool p = pool_of(params);
+    return cuda_launched(call, gpu_run_nhwc_pool(cuda_stream_of(call), &p, params->channels, call->inputs[0].data,
+                                                 call->outputs[0].data));
+}
+
+static tort_status prepare_global_nhwc(tort_prepare *p) {
+    return cuda_loaded(p, gpu_load_nhwc_global_pool());
+}
+
+static tort_status run_global_nhwc(const tort_call *call) {
+    const tort_pool_params *params = call->params;
+    const int64_t pixels = tort_extent(call->inputs[0].dims, 2, call->inputs[0].rank);
+    return cuda_launched(call, gpu_run_nhwc_global_pool(cuda_stream_of(call), params->kind == TORT_POOL_MAX,
+                                                        params->batch, params->channels, pixels, call->inputs[0].data,
+                                                        call->outputs[0].data));
+}
 #endif
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
@@ -54,7 +95,19 @@ static tort_status run_global(const tort_call *call) {
         .run = CUDA_ONLY(run_##function)                                                                               \
     }
 
+/* Outputs of a global pool are plain: one pixel is the same either way. */
+#define NHWC(op_name, row_name, function, outputs)                                                                     \
+    {                                                                                                                  \
+        .domain = "", .op = op_name, .name = row_name, .claim = claim_##function##_nhwc,                               \
+        .prepare = CUDA_ONLY(prepare_##function##_nhwc), .run = CUDA_ONLY(run_##function##_nhwc), .layout = GPU_NHWC,  \
+        .layout_inputs = 1, .layout_outputs = outputs, .layout_follows = true                                          \
+    }
+
 const tort_kernel tort_cuda_pool_kernels[] = {
+    NHWC("MaxPool", "pool_window_nhwc", pool, 1),
+    NHWC("AveragePool", "pool_window_nhwc", pool, 1),
+    NHWC("GlobalAveragePool", "pool_global_nhwc", global, 0),
+    NHWC("GlobalMaxPool", "pool_global_nhwc", global, 0),
     ROW("MaxPool", "pool_window", claim_pool, pool),
     ROW("AveragePool", "pool_window", claim_pool, pool),
     ROW("GlobalAveragePool", "pool_global", claim_global, global),

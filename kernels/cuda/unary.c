@@ -121,7 +121,8 @@ static tort_verdict claim_no_bias(const tort_target *target, const tort_node_vie
 #define ROW_OF(domain_name, op_name, function, claims)                                                                 \
     {                                                                                                                  \
         .domain = domain_name, .op = op_name, .name = "unary", .claim = claims,                                        \
-        .prepare = CUDA_ONLY(prepare_##function), .run = CUDA_ONLY(run_##function), .in_place = 1                      \
+        .prepare = CUDA_ONLY(prepare_##function), .run = CUDA_ONLY(run_##function), .in_place = 1,                     \
+        .layout = TORT_ANY_LAYOUT, .layout_inputs = 1, .layout_outputs = 1                                             \
     }
 #define FLOATS(op_name, function) ROW(op_name, function, tort_cuda_claim_float)
 #define NUMBERS(op_name, function) ROW(op_name, function, tort_cuda_claim_number)

@@ -1,0 +1,270 @@
+/* conv_nhwc.c - Conv and FusedConv of 16-bit images whose channels are last (nhwc.h): as a matrix product of windows by
+ * weights on tensor cores, and directly where every channel is a group of its own.
+ *
+ * A window is the channels of its first position, then those of the next: pieces of 8 channels, whose places are a
+ * table that is made once a plan. Weights are packed in that order. A 1x1 kernel without strides and padding needs no
+ * table: its windows are the rows of X. Read next: conv_nhwc.cu. */
+#include <limits.h>
+
+#include "kernels/cuda/matmul.h"
+#include "kernels/cuda/nhwc.h"
+#include "ops/conv.h"
+
+/* ---- claims ------------------------------------------------------------------------------------------------------ */
+
+static int64_t positions_of(const tort_sliding *window) {
+    int64_t positions = 1;
+    for (int32_t i = 0; i < window->axes; i++) positions *= window->kernel[i];
+    return positions;
+}
+
+static tort_verdict claim_image(const tort_node_view *node) {
+    const tort_conv_params *params = node->params;
+    tort_verdict verdict = tort_cuda_claim_window(node, &params->window, GPU_CONV_AXES);
+    if (verdict.code == TORT_YES) verdict = tort_cuda_claim_nhwc(node, 0, params->channels);
+    if (verdict.code == TORT_YES) verdict = tort_cuda_claim_nhwc(node, 0, params->filters);
+    if (verdict.code != TORT_YES) return verdict;
+    if (!node->inputs[1].constant) return tort_no(TORT_NO_DYNAMIC, "", "W is not constant, so it cannot be packed");
+    if (positions_of(&params->window) <= GPU_NHWC_POSITIONS) return tort_yes();
+    return tort_no(TORT_NO_SHAPE, "", "a kernel of more than %d positions", GPU_NHWC_POSITIONS);
+}
+
+tort_verdict tort_cuda_conv_nhwc_claim(const tort_target *target, const tort_node_view *node) {
+    const tort_conv_params *params = node->params;
+    const tort_verdict verdict = claim_image(node);
+    (void)target;
+    if (verdict.code != TORT_YES) return verdict;
+    if (params->channels / params->group % GPU_NHWC_PIECE == 0 && params->filters / params->group % GPU_NHWC_PIECE == 0)
+        return tort_yes();
+    return tort_no(TORT_NO_SHAPE, "", "channels and filters of a group do not come in eights");
+}
+
+tort_verdict tort_cuda_conv_nhwc_claim_depthwise(const tort_target *target, const tort_node_view *node) {
+    const tort_conv_params *params = node->params;
+    const tort_verdict verdict = claim_image(node);
+    (void)target;
+    if (verdict.code != TORT_YES) return verdict;
+    if (params->group == params->channels && params->filters == params->channels) return tort_yes();
+    return tort_no(TORT_NO_SHAPE, "", "a group has more than one channel or filter");
+}
+
+/* The plain kernel cannot copy elements of 16 bits asynchronously: it is that much slower. */
+bool tort_cuda_conv_nhwc_pays_alone(const tort_node_view *node) {
+    const tort_conv_params *params = node->params;
+    return params->channels / params->group * positions_of(&params->window) >= 64;
+}
+
+/* ---- as a product ------------------------------------------------------------------------------------------------ */
+
+static gpu_nhwc_conv product_of(const tort_conv_params *params) {
+    const tort_sliding *window = &params->window;
+    gpu_nhwc_conv p = {.group = params->group,
+                       .channels = params->channels / params->group,
+                       .filters = params->filters / params->group,
+                       .pixels = 1,
+                       .in_pixels = 1,
+                       .in = {1, 1, 1},
+                       .out = {1, 1, 1},
+                       .stride = {1, 1, 1},
+                       .kernel = {1, 1, 1},
+                       .dilation = {1, 1, 1},
+                       .epilogue = params->epilogue};
+    for (int32_t i = 0; i < window->axes; i++) {
+        const int32_t axis = GPU_CONV_AXES - window->axes + i;
+        p.in[axis] = (int32_t)window->input[i];
+        p.out[axis] = (int32_t)window->output[i];
+        p.stride[axis] = (int32_t)window->strides[i];
+        p.pad[axis] = (int32_t)window->begin[i];
+        p.kernel[axis] = (int32_t)window->kernel[i];
+        p.dilation[axis] = (int32_t)window->dilations[i];
+        p.pixels *= window->output[i];
+        p.in_pixels *= window->input[i];
+    }
+    p.rows = params->batch * p.pixels;
+    p.length = p.channels * positions_of(window);
+    return p;
+}
+
+static gpu_tiling tiling_of(const gpu_nhwc_conv *p, int32_t compute_capability) {
+    return gpu_tiling_of(compute_capability, true, p->rows, p->filters, p->length, p->group);
+}
+
+/* Offsets and rows are of 32 bits. */
+tort_status tort_cuda_conv_nhwc_size(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                                     tort_error *error) {
+    const tort_conv_params *params = node->params;
+    int64_t elements = params->channels > params->batch ? params->channels : params->batch, outputs = params->batch;
+    bool fits = true;
+    for (int32_t i = 0; i < params->window.axes; i++) {
+        fits = fits && !__builtin_mul_overflow(elements, params->window.input[i] + 1, &elements) &&
+               !__builtin_mul_overflow(outputs, params->window.output[i] + 1, &outputs) && elements < INT_MAX &&
+               outputs < INT_MAX && params->window.begin[i] < INT_MAX / 4 && params->window.strides[i] < INT_MAX / 4 &&
+               params->window.kernel[i] * params->window.dilations[i] < INT_MAX / 4;
+    }
+    if (!fits) return tort_fail(error, TORT_E_UNSUPPORTED, "an image has more than 2^31 elements; pin the node to cpu");
+    const gpu_nhwc_conv p = product_of(params);
+    *scratch = tiling_of(&p, target->compute_capability).scratch;
+    return TORT_OK;
+}
+
+tort_status tort_cuda_conv_nhwc_pack_size(const tort_target *target, const tort_node_view *node, size_t *bytes,
+                                          uint32_t *consumed, tort_error *error) {
+    enum { WEIGHTS = 1 << 1 };
+    const tort_info *w = &node->inputs[1];
+    size_t size = 2;
+    (void)target;
+    for (int32_t i = 0; i < w->rank; i++)
+        if (__builtin_mul_overflow(size, (size_t)w->dims[i], &size)) return tort_out_of_memory(error, SIZE_MAX);
+    *bytes = size;
+    *consumed = WEIGHTS;
+    return TORT_OK;
+}
+
+#ifdef CUDA_DEVICE
+/* ---- weights ----------------------------------------------------------------------------------------------------- */
+
+/* Rows of (rows, columns) become columns; so many matrices. */
+static void exchange(const uint16_t *from, uint16_t *to, int64_t matrices, int64_t rows, int64_t columns) {
+    for (int64_t m = 0; m < matrices; m++)
+        for (int64_t r = 0; r < rows; r++)
+            for (int64_t c = 0; c < columns; c++) to[(m * columns + c) * rows + r] = from[(m * rows + r) * columns + c];
+}
+
+static tort_status pack(tort_prepare *p, int64_t matrices, int64_t rows, int64_t columns) {
+    const size_t bytes = (size_t)(matrices * rows * columns) * sizeof(uint16_t);
+    if (!bytes) return TORT_OK;
+    uint16_t *packed = tort_alloc(p->env, bytes);
+    if (!packed) return tort_out_of_memory(p->error, bytes);
+    exchange(p->node->inputs[1].data, packed, matrices, rows, columns);
+    const tort_status status = cuda_copy(p->device, NULL, p->packed, packed, bytes, TORT_TO_DEVICE, p->error);
+    tort_free(p->env, packed, bytes);
+    return status;
+}
+
+tort_status tort_cuda_conv_nhwc_prepare(tort_prepare *p) {
+    const tort_conv_params *params = p->node->params;
+    cudaError_t code = gpu_load_matmul(GPU_HALF);
+    if (code == cudaSuccess) code = gpu_load_nhwc_conv();
+    if (code == cudaSuccess) code = gpu_load_exchange();
+    if (code != cudaSuccess) return cuda_loaded(p, code);
+    return pack(p, params->filters, params->channels / params->group, positions_of(&params->window));
+}
+
+tort_status tort_cuda_conv_nhwc_prepare_depthwise(tort_prepare *p) {
+    const tort_conv_params *params = p->node->params;
+    cudaError_t code = gpu_load_nhwc_depthwise();
+    if (code == cudaSuccess) code = gpu_load_exchange();
+    if (code != cudaSuccess) return cuda_loaded(p, code);
+    return pack(p, 1, params->filters, positions_of(&params->window));
+}
+
+/* ---- the table of offsets ---------------------------------------------------------------------------------------- */
+
+typedef struct nhwc_table {
+    gpu_nhwc_offset *offsets; /* on the device */
+    size_t bytes;
+} nhwc_table;
+
+static gpu_nhwc_offset offset_of(const gpu_nhwc_conv *p, int64_t k) {
+    const int64_t position = k / p->channels;
+    int64_t rest = position, pixel = 0, plane = 1;
+    for (int32_t i = GPU_CONV_AXES - 1; i >= 0; i--) {
+        pixel += rest % p->kernel[i] * p->dilation[i] * plane;
+        rest /= p->kernel[i];
+        plane *= p->in[i];
+    }
+    return (gpu_nhwc_offset){.elements = (int32_t)(pixel * p->channels * p->group + k % p->channels),
+                             .bit = 1u << position};
+}
+
+void tort_cuda_conv_nhwc_unfit(void *device, const tort_env *env, void *fitted) {
+    nhwc_table *table = fitted;
+    if (table->offsets) cuda_free(device, table->offsets, table->bytes);
+    tort_free(env, table, sizeof *table);
+}
+
+static tort_status make_table(const tort_fit *fit, const gpu_nhwc_conv *p, nhwc_table *table) {
+    const size_t pieces = (size_t)p->length / GPU_NHWC_PIECE;
+    const size_t count = (size_t)gpu_conv_offset_count(p->length) / GPU_NHWC_PIECE + GPU_NHWC_AHEAD;
+    table->bytes = count * sizeof *table->offsets;
+    gpu_nhwc_offset *offsets = tort_alloc(fit->env, table->bytes);
+    if (!offsets) return tort_out_of_memory(fit->error, table->bytes);
+    for (size_t i = 0; i < count; i++)
+        offsets[i] = i < pieces ? offset_of(p, (int64_t)i * GPU_NHWC_PIECE) : (gpu_nhwc_offset){0};
+    tort_status status = TORT_OK;
+    table->offsets = cuda_alloc(fit->device, table->bytes);
+    if (!table->offsets) status = tort_fail(fit->error, TORT_E_MEMORY, "no device memory for a table of offsets");
+    if (!status)
+        status = cuda_copy(fit->device, fit->stream, table->offsets, offsets, table->bytes, TORT_TO_DEVICE, fit->error);
+    tort_free(fit->env, offsets, table->bytes);
+    return status;
+}
+
+/* May X be taken as a matrix of pixels by channels? */
+static bool is_pointwise(const gpu_nhwc_conv *p) {
+    bool all = p->group == 1;
+    for (int32_t i = 0; i < GPU_CONV_AXES; i++)
+        all = all && p->kernel[i] == 1 && p->stride[i] == 1 && !p->pad[i] && p->in[i] == p->out[i];
+    return all;
+}
+
+tort_status tort_cuda_conv_nhwc_fit(tort_fit *fit) {
+    const gpu_nhwc_conv p = product_of(fit->node->params);
+    if (is_pointwise(&p) || !p.rows) return TORT_OK;
+    nhwc_table *table = tort_alloc_zero(fit->env, 1, sizeof *table);
+    if (!table) return tort_out_of_memory(fit->error, sizeof *table);
+    const tort_status status = make_table(fit, &p, table);
+    if (status)
+        tort_cuda_conv_nhwc_unfit(fit->device, fit->env, table);
+    else
+        fit->fitted = table;
+    return status;
+}
+
+/* ---- run --------------------------------------------------------------------------------------------------------- */
+
+static gpu_conv_operands operands_of(const tort_call *call) {
+    gpu_conv_operands o = tort_cuda_conv_operands(call);
+    o.w = call->packed;
+    return o;
+}
+
+/* Pixels by weights. */
+static cudaError_t run_pointwise(const tort_call *call, const gpu_nhwc_conv *p, const gpu_tiling *tiling,
+                                 const gpu_parts *parts) {
+    const gpu_conv_operands o = operands_of(call);
+    const gpu_matmul product = {.m = p->rows,
+                                .n = p->filters,
+                                .k = p->length,
+                                .batches = 1,
+                                .a_row = p->length,
+                                .a_column = 1,
+                                .b_row = 1,
+                                .b_column = p->length,
+                                .c_column = 1,
+                                .alpha = 1.0f,
+                                .beta = 1.0f,
+                                .epilogue = p->epilogue};
+    const gpu_matmul_operands operands = {.a = o.x, .b = o.w, .c = o.bias, .residual = o.residual, .y = o.y};
+    return gpu_run_matmul(cuda_stream_of(call), GPU_HALF, &product, &operands, tiling, parts);
+}
+
+tort_status tort_cuda_conv_nhwc_run(const tort_call *call) {
+    const cuda_stream *stream = call->stream;
+    const nhwc_table *table = call->fitted;
+    const gpu_parts parts = {call->scratch, stream->arrivals};
+    gpu_nhwc_conv p = product_of(call->params);
+    const gpu_tiling tiling = tiling_of(&p, stream->device->compute_capability);
+    if (!p.rows) return TORT_OK;
+    if (!table) return cuda_launched(call, run_pointwise(call, &p, &tiling, &parts));
+    const gpu_conv_operands o = operands_of(call);
+    p.offsets = table->offsets;
+    return cuda_launched(call, gpu_run_nhwc_conv(cuda_stream_of(call), &p, &o, &tiling, &parts));
+}
+
+tort_status tort_cuda_conv_nhwc_run_depthwise(const tort_call *call) {
+    const gpu_nhwc_conv p = product_of(call->params);
+    const gpu_conv_operands o = operands_of(call);
+    return cuda_launched(call, gpu_run_nhwc_depthwise(cuda_stream_of(call), &p, &o));
+}
+#endif

@@ -1,0 +1,183 @@
+/* conv_nhwc.cu - convolutions of images whose channels are last. Read first: conv_nhwc.c, product_half.cuh. */
+#include "kernels/cuda/gpu.h"
+
+#include "kernels/cuda/grid.h"
+#include "kernels/cuda/nhwc.h"
+#include "kernels/cuda/product_half.cuh"
+
+/* ---- source: windows of pixels, by pieces of 8 channels. A thread copies one piece of each of PASSES windows: the
+ * piece at one place of the table, whichever the window. ---- */
+
+template <class T, class Tile, int LINES> struct pixel_windows {
+    enum { ALONG_K = 1, LINES_A_PASS = Tile::THREADS / (Tile::STEP / PIECE), PASSES = LINES / LINES_A_PASS };
+    const T *first[PASSES]; /* element of the window; may be outside the image */
+    unsigned seen[PASSES];  /* bit i: position i of the window is inside */
+    const int32_t *next;    /* gpu_nhwc_offset of the step behind this one */
+    pack<int32_t, 2> offset;
+    unsigned place;
+
+    __device__ __forceinline__ pixel_windows(const gpu_nhwc_conv &p, const T *x, int64_t first_row, int64_t from) {
+        const unsigned line = threadIdx.x / (Tile::STEP / PIECE), piece = threadIdx.x % (Tile::STEP / PIECE);
+#pragma unroll
+        for (int i = 0; i < PASSES; i++) begin(p, x, min(first_row + line + i * LINES_A_PASS, p.rows - 1), i);
+        next = &p.offsets[from / PIECE + piece].elements;
+        place = kept(place_along_k<Tile::STEP>(line, piece));
+        offset = load_pack<2>(next);
+    }
+    __device__ __forceinline__ void begin(const gpu_nhwc_conv &p, const T *x, int64_t row, int pass) {
+        const unsigned image = (unsigned)row / (unsigned)p.pixels;
+        unsigned rest = (unsigned)row - image * (unsigned)p.pixels;
+        int at[GPU_CONV_AXES];
+        int64_t pixel = 0, plane = 1;
+#pragma unroll
+        for (int i = GPU_CONV_AXES - 1; i >= 0; i--) {
+            at[i] = (int)(rest % (unsigned)p.out[i]) * p.stride[i] - p.pad[i];
+            rest /= (unsigned)p.out[i];
+            pixel += at[i] * plane;
+            plane *= p.in[i];
+        }
+        first[pass] = x + ((int64_t)image * p.in_pixels + pixel) * p.channels * p.group;
+        unsigned position = 0, all = 0;
+        for (int d = 0; d < p.kernel[0]; d++)
+            for (int h = 0; h < p.kernel[1]; h++)
+                for (int w = 0; w < p.kernel[2]; w++, position++)
+                    all |= (unsigned)((unsigned)(at[0] + d * p.dilation[0]) < (unsigned)p.in[0] &&
+                                      (unsigned)(at[1] + h * p.dilation[1]) < (unsigned)p.in[1] &&
+                                      (unsigned)(at[2] + w * p.dilation[2]) < (unsigned)p.in[2])
+                           << position;
+        seen[pass] = kept(all);
+    }
+    __device__ __forceinline__ void copy(T *stage) {
+#pragma unroll
+        for (int i = 0; i < PASSES; i++)
+            cp_async16_or_zero(stage + place + i * LINES_A_PASS * Tile::STEP, first[i] + offset.at[0],
+                               seen[i] & (unsigned)offset.at[1]);
+        next += Tile::STEP / PIECE * 2;
+        offset = load_pack<2>(next);
+    }
+};
+
+/* ---- kernels ---- */
+
+/* Tiles of the output along x, parts of their sums along y, groups along z. */
+template <class T, class Tile>
+static __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
+    conv_nhwc(gpu_nhwc_conv p, gpu_conv_operands o, gpu_tiling tiling, gpu_parts parts, bool packs) {
+    for (int64_t group = blockIdx.z; group < p.group; group += gridDim.z) {
+        const block_place at = place_of_block<Tile>(tiling, group, p.length);
+        const T *bias = (const T *)o.bias, *residual = (const T *)o.residual;
+        const int64_t filter = group * p.filters;
+        const product_output<T> y = {(T *)o.y + filter,
+                                     bias ? bias + filter : nullptr,
+                                     residual ? residual + filter : nullptr,
+                                     p.rows,
+                                     p.filters,
+                                     p.filters * p.group,
+                                     0,
+                                     1,
+                                     1.0f,
+                                     1.0f,
+                                     packs,
+                                     p.epilogue};
+        const pixel_windows<T, Tile, Tile::M> a(p, (const T *)o.x + group * p.channels, at.first_row, at.from);
+        const lines_along_k<T, Tile, Tile::N> b((const T *)o.w + filter * p.length, p.length, at.first_column,
+                                                p.filters, at.from, at.to);
+        product_halves<Tile, T>(a, b, y, at, parts);
+        __syncthreads();
+    }
+}
+
+/* A thread makes 8 channels of a pixel. */
+template <class T>
+static __global__ void conv_depthwise_nhwc(gpu_nhwc_conv p, gpu_conv_operands o, unsigned pieces, size_t count) {
+    const int64_t channels = p.group;
+    for (size_t i = grid_first(); i < count; i += grid_stride()) {
+        const unsigned row = (unsigned)(i / pieces), channel = (unsigned)(i - (size_t)row * pieces) * PIECE;
+        const unsigned image = row / (unsigned)p.pixels;
+        unsigned rest = row - image * (unsigned)p.pixels;
+        int at[GPU_CONV_AXES];
+#pragma unroll
+        for (int j = GPU_CONV_AXES - 1; j >= 0; j--) {
+            at[j] = (int)(rest % (unsigned)p.out[j]) * p.stride[j] - p.pad[j];
+            rest /= (unsigned)p.out[j];
+        }
+        const T *x = (const T *)o.x + (int64_t)image * p.in_pixels * channels + channel;
+        const T *w = (const T *)o.w + channel, *bias = (const T *)o.bias, *residual = (const T *)o.residual;
+        float sums[PIECE] = {};
+        for (int d = 0; d < p.kernel[0]; d++)
+            for (int h = 0; h < p.kernel[1]; h++)
+                for (int v = 0; v < p.kernel[2]; v++, w += channels) {
+                    const int at_d = at[0] + d * p.dilation[0], at_h = at[1] + h * p.dilation[1];
+                    const int at_w = at[2] + v * p.dilation[2];
+                    if ((unsigned)at_d >= (unsigned)p.in[0] || (unsigned)at_h >= (unsigned)p.in[1] ||
+                        (unsigned)at_w >= (unsigned)p.in[2])
+                        continue;
+                    const int64_t pixel = ((int64_t)at_d * p.in[1] + at_h) * p.in[2] + at_w;
+                    const pack<T, PIECE> a = load_pack<PIECE>(x + pixel * channels), b = load_pack<PIECE>(w);
+#pragma unroll
+                    for (int j = 0; j < PIECE; j++) sums[j] += (float)a.at[j] * (float)b.at[j];
+                }
+        const int64_t first = (int64_t)row * channels + channel;
+        pack<T, PIECE> y;
+#pragma unroll
+        for (int j = 0; j < PIECE; j++) {
+            if (bias) sums[j] += (float)bias[channel + j];
+            if (residual) sums[j] += (float)residual[first + j];
+        }
+        activate_all(p.epilogue, sums);
+#pragma unroll
+        for (int j = 0; j < PIECE; j++) y.at[j] = (T)sums[j];
+        store_pack<PIECE>((T *)o.y + first, y);
+    }
+}
+
+/* ---- launchers ---- */
+
+typedef void (*nhwc_kernel)(gpu_nhwc_conv, gpu_conv_operands, gpu_tiling, gpu_parts, bool);
+
+struct nhwc_choice {
+    nhwc_kernel kernel;
+    unsigned threads, shared_bytes;
+};
+
+template <class Tile> static nhwc_choice choice_of() {
+    return {conv_nhwc<half, Tile>, Tile::THREADS, Tile::SHARED_BYTES};
+}
+
+static nhwc_choice choose(gpu_tile tile) {
+    switch (tile) {
+    case GPU_TILE_128x128: return choice_of<half_128x128>();
+    case GPU_TILE_128x64: return choice_of<half_128x64>();
+    case GPU_TILE_64x64: return choice_of<half_64x64>();
+    default: return choice_of<half_32x128>();
+    }
+}
+
+cudaError_t gpu_run_nhwc_conv(gpu_stream stream, const gpu_nhwc_conv *p, const gpu_conv_operands *o,
+                              const gpu_tiling *tiling, const gpu_parts *parts) {
+    if (!tiling->tiles || !p->group) return cudaSuccess;
+    const nhwc_choice choice = choose(tiling->tile);
+    const dim3 grid((unsigned)tiling->tiles, (unsigned)tiling->parts, grid_extent((size_t)p->group));
+    const bool packs = ((uintptr_t)o->y | (uintptr_t)o->residual | (uintptr_t)o->bias) % 16 == 0;
+    return launch(choice.kernel, grid, choice.threads, choice.shared_bytes, stream, *p, *o, *tiling, *parts, packs);
+}
+
+cudaError_t gpu_load_nhwc_conv(void) {
+    for (int tile = 0; tile < GPU_TILE_COUNT; tile++) {
+        const nhwc_choice choice = choose((gpu_tile)tile);
+        const cudaError_t code = allow_dynamic_shared(choice.kernel, choice.shared_bytes);
+        if (code != cudaSuccess) return code;
+    }
+    return cudaSuccess;
+}
+
+cudaError_t gpu_run_nhwc_depthwise(gpu_stream stream, const gpu_nhwc_conv *p, const gpu_conv_operands *o) {
+    const unsigned pieces = (unsigned)(p->group / PIECE);
+    const size_t count = (size_t)p->rows * pieces;
+    if (!count) return cudaSuccess;
+    return launch(conv_depthwise_nhwc<half>, grid_blocks(count), GRID_THREADS, 0, stream, *p, *o, pieces, count);
+}
+
+cudaError_t gpu_load_nhwc_depthwise(void) {
+    return load_kernel(conv_depthwise_nhwc<half>);
+}

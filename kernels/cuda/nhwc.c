@@ -1,0 +1,42 @@
+/* nhwc.c - the layout of nhwc.h: what it holds, how a tensor gets there and back. Read next: conv_nhwc.c. */
+#include "kernels/cuda/nhwc.h"
+
+#include "ops/extent.h"
+
+static bool fits(const tort_info *info) {
+    return info->type == TORT_FLOAT16 && info->rank >= 3 && info->rank <= 2 + GPU_CONV_AXES && info->dims[1] > 0 &&
+           info->dims[1] % GPU_NHWC_PIECE == 0;
+}
+
+tort_verdict tort_cuda_claim_nhwc(const tort_node_view *node, int32_t input, int64_t channels) {
+    if (node->inputs[input].type != TORT_FLOAT16) return tort_cuda_no_type(node, input, "float16");
+    if (channels <= 0) return tort_no(TORT_NO_DYNAMIC, "", "the number of channels is not known");
+    if (channels % GPU_NHWC_PIECE == 0) return tort_yes();
+    return tort_no(TORT_NO_SHAPE, "", "%lld channels, channels last come in eights", (long long)channels);
+}
+
+#ifdef CUDA_DEVICE
+static tort_status convert(const tort_call *call, bool to_plain) {
+    const tort_tensor *x = &call->inputs[0];
+    const int64_t channels = x->dims[1], pixels = tort_extent(x->dims, 2, x->rank);
+    return cuda_launched(call, gpu_run_exchange(cuda_stream_of(call), x->dims[0], to_plain ? pixels : channels,
+                                                to_plain ? channels : pixels, x->data, call->outputs[0].data));
+}
+
+static tort_status from_plain(const tort_call *call) {
+    return convert(call, false);
+}
+
+static tort_status to_plain(const tort_call *call) {
+    return convert(call, true);
+}
+#endif
+
+const tort_layout tort_cuda_layouts[] = {
+    {.name = "nhwc",
+     .fits = fits,
+     .bytes = tort_tensor_bytes,
+     .from_plain = CUDA_ONLY(from_plain),
+     .to_plain = CUDA_ONLY(to_plain)},
+    {.name = NULL},
+};
