@@ -331,24 +331,14 @@ static tort_status run_depthwise(const tort_call *call) {
 
 enum { Z = 1 << TORT_EPILOGUE_Z };
 
+/* Of a domain's operator: channels last before cuDNN, whose calls would convert each image there and back. */
+#define ROWS(domain_, op_, z)                                                                                          \
+    NHWC(domain_, op_, "conv_depthwise_nhwc", _depthwise, 1 | z), NHWC(domain_, op_, "conv_nhwc", , 1 | z),            \
+        TO_NHWC(domain_, op_, z), DEPTHWISE(domain_, op_), CUDNN(domain_, op_), IMPLICIT_GEMM(domain_, op_)
+
 const tort_kernel tort_cuda_conv_kernels[] = {
-    NHWC("", "Conv", "conv_depthwise_nhwc", _depthwise, 1),
-    DEPTHWISE("", "Conv"),
-    CUDNN("", "Conv"),
-    NHWC("", "Conv", "conv_nhwc", , 1),
-    TO_NHWC("", "Conv", 0),
-    IMPLICIT_GEMM("", "Conv"),
-    NHWC("tinyort", "FusedConv", "conv_depthwise_nhwc", _depthwise, 1 | Z),
-    DEPTHWISE("tinyort", "FusedConv"),
-    CUDNN("tinyort", "FusedConv"),
-    NHWC("tinyort", "FusedConv", "conv_nhwc", , 1 | Z),
-    TO_NHWC("tinyort", "FusedConv", Z),
-    IMPLICIT_GEMM("tinyort", "FusedConv"),
-    NHWC("com.microsoft", "FusedConv", "conv_depthwise_nhwc", _depthwise, 1 | Z),
-    DEPTHWISE("com.microsoft", "FusedConv"),
-    CUDNN("com.microsoft", "FusedConv"),
-    NHWC("com.microsoft", "FusedConv", "conv_nhwc", , 1 | Z),
-    TO_NHWC("com.microsoft", "FusedConv", Z),
-    IMPLICIT_GEMM("com.microsoft", "FusedConv"),
+    ROWS("", "Conv", 0),
+    ROWS("tinyort", "FusedConv", Z),
+    ROWS("com.microsoft", "FusedConv", Z),
     {.op = NULL},
 };

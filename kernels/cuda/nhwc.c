@@ -9,7 +9,8 @@ static bool fits(const tort_info *info) {
 }
 
 tort_verdict tort_cuda_claim_nhwc(const tort_node_view *node, int32_t input, int64_t channels) {
-    if (node->inputs[input].type != TORT_FLOAT16) return tort_cuda_no_type(node, input, "float16");
+    const tort_type type = node->inputs[input].type;
+    if (type != TORT_FLOAT16) return tort_no(TORT_NO_TYPE, "", "%s, channels last are float16", tort_type_name(type));
     if (channels <= 0) return tort_no(TORT_NO_DYNAMIC, "", "the number of channels is not known");
     if (channels % GPU_NHWC_PIECE == 0) return tort_yes();
     return tort_no(TORT_NO_SHAPE, "", "%lld channels, channels last come in eights", (long long)channels);
