@@ -108,6 +108,8 @@ static tort_status size_to_nhwc(const tort_target *target, const tort_node_view 
 }
 
 #ifdef CUDA_DEVICE
+#include "kernels/cuda/table.h"
+
 gpu_conv_operands tort_cuda_conv_operands(const tort_call *call) {
     return (gpu_conv_operands){.x = call->inputs[0].data,
                                .w = call->inputs[1].data,
@@ -130,11 +132,6 @@ tort_status tort_cuda_conv_run_by(const tort_call *call, gpu_conv_launcher *laun
 
 /* ---- the table of offsets ---------------------------------------------------------------------------------------- */
 
-typedef struct conv_table {
-    gpu_conv_offset *offsets; /* on the device */
-    size_t bytes;
-} conv_table;
-
 /* Kernel position `position`, of all positions row by row, in channel `channel`. */
 static gpu_conv_offset offset_of(const tort_sliding *window, int64_t channel, int64_t position) {
     gpu_conv_offset offset = {0};
@@ -156,18 +153,6 @@ static void fill_table(const tort_sliding *window, int64_t channels, int64_t len
     for (int64_t i = length; i < count; i++) table[i] = (gpu_conv_offset){.at = {INT_MAX / 2}};
 }
 
-static void unfit_conv(void *device, const tort_env *env, void *fitted) {
-    conv_table *table = fitted;
-    if (table->offsets) cuda_free(device, table->offsets, table->bytes);
-    tort_free(env, table, sizeof *table);
-}
-
-static tort_status upload(const tort_fit *fit, const gpu_conv_offset *offsets, conv_table *table) {
-    table->offsets = cuda_alloc(fit->device, table->bytes);
-    if (!table->offsets) return tort_fail(fit->error, TORT_E_MEMORY, "no device memory for a table of offsets");
-    return cuda_copy(fit->device, fit->stream, table->offsets, offsets, table->bytes, TORT_TO_DEVICE, fit->error);
-}
-
 /* Are the windows the pixels, one by one? */
 static bool is_pointwise(const tort_sliding *window) {
     for (int32_t i = 0; i < window->axes; i++)
@@ -178,19 +163,13 @@ static bool is_pointwise(const tort_sliding *window) {
 static tort_status fit_table(tort_fit *fit) {
     const tort_conv_params *params = fit->node->params;
     const gpu_conv_product p = product_of(params);
-    const size_t count = (size_t)gpu_conv_offset_count(p.length);
-    if (!count) return TORT_OK;
-    conv_table *table = tort_alloc_zero(fit->env, 1, sizeof *table);
-    gpu_conv_offset *offsets = tort_alloc_zero(fit->env, count, sizeof *offsets);
-    tort_status status = table && offsets ? TORT_OK : tort_out_of_memory(fit->error, count * sizeof *offsets);
-    if (!status) {
-        table->bytes = count * sizeof *offsets;
-        fill_table(&params->window, p.channels, p.length, offsets);
-        status = upload(fit, offsets, table);
-    }
-    if (offsets) tort_free(fit->env, offsets, count * sizeof *offsets);
-    if (!status) fit->fitted = table;
-    if (status && table) unfit_conv(fit->device, fit->env, table);
+    const size_t bytes = (size_t)gpu_conv_offset_count(p.length) * sizeof *p.offsets;
+    if (!bytes) return TORT_OK;
+    gpu_conv_offset *offsets = tort_alloc(fit->env, bytes);
+    if (!offsets) return tort_out_of_memory(fit->error, bytes);
+    fill_table(&params->window, p.channels, p.length, offsets);
+    const tort_status status = cuda_table_fit(fit, offsets, bytes);
+    tort_free(fit->env, offsets, bytes);
     return status;
 }
 
@@ -252,13 +231,13 @@ tort_status tort_cuda_conv_run_empty(const tort_call *call) {
 static tort_status run_conv(const tort_call *call) {
     const cuda_stream *stream = call->stream;
     const tort_conv_params *params = call->params;
-    const conv_table *table = call->fitted;
+    const cuda_table *table = call->fitted;
     const gpu_parts parts = {call->scratch, stream->arrivals};
     gpu_conv_product p = product_of(params);
     const gpu_tiling tiling = tiling_of(&p, stream->device->compute_capability, call->inputs[0].type);
     if (!table) return run_pointwise(call, &p, &tiling, &parts);
     const gpu_conv_operands o = tort_cuda_conv_operands(call);
-    p.offsets = table->offsets;
+    p.offsets = table->entries;
     return cuda_launched(
         call, gpu_run_conv(cuda_stream_of(call), gpu_type_of(call->inputs[0].type), &p, &o, &tiling, &parts));
 }
@@ -269,12 +248,12 @@ static tort_status prepare_to_nhwc(tort_prepare *p) {
 
 static tort_status run_to_nhwc(const tort_call *call) {
     const cuda_stream *stream = call->stream;
-    const conv_table *table = call->fitted;
+    const cuda_table *table = call->fitted;
     const gpu_parts parts = {call->scratch, stream->arrivals};
     const gpu_conv_operands o = tort_cuda_conv_operands(call);
     gpu_conv_product p = product_of(call->params);
     const gpu_tiling tiling = exchanged_tiling_of(&p, stream->device->compute_capability);
-    p.offsets = table ? table->offsets : NULL;
+    p.offsets = table ? table->entries : NULL;
     return cuda_launched(call, gpu_run_conv_to_nhwc(cuda_stream_of(call), &p, &o, &tiling, &parts));
 }
 
@@ -313,19 +292,19 @@ static tort_status run_depthwise(const tort_call *call) {
     }
 #define NHWC_MORE                                                                                                      \
     .layout_alone = tort_cuda_conv_nhwc_pays_alone, .size = tort_cuda_conv_nhwc_size,                                  \
-    .fit = CUDA_ONLY(tort_cuda_conv_nhwc_fit), .unfit = CUDA_ONLY(tort_cuda_conv_nhwc_unfit)
+    .fit = CUDA_ONLY(tort_cuda_conv_nhwc_fit), .unfit = CUDA_ONLY(cuda_table_unfit)
 #define NHWC_MORE_depthwise .layout_follows = true
 #define TO_NHWC(domain_, op_, images)                                                                                  \
     {                                                                                                                  \
         .domain = domain_, .op = op_, .name = "conv_to_nhwc", .claim = claim_to_nhwc, .size = size_to_nhwc,            \
-        .prepare = CUDA_ONLY(prepare_to_nhwc), .fit = CUDA_ONLY(fit_table), .unfit = CUDA_ONLY(unfit_conv),            \
+        .prepare = CUDA_ONLY(prepare_to_nhwc), .fit = CUDA_ONLY(fit_table), .unfit = CUDA_ONLY(cuda_table_unfit),      \
         .run = CUDA_ONLY(run_to_nhwc), .layout = GPU_NHWC, .layout_inputs = images, .layout_outputs = 1,               \
         .layout_follows = true                                                                                         \
     }
 #define IMPLICIT_GEMM(domain_, op_)                                                                                    \
     {                                                                                                                  \
         .domain = domain_, .op = op_, .name = "conv_implicit_gemm", .claim = claim_conv, .size = size_conv,            \
-        .prepare = CUDA_ONLY(prepare_conv), .fit = CUDA_ONLY(fit_conv), .unfit = CUDA_ONLY(unfit_conv),                \
+        .prepare = CUDA_ONLY(prepare_conv), .fit = CUDA_ONLY(fit_conv), .unfit = CUDA_ONLY(cuda_table_unfit),          \
         .run = CUDA_ONLY(run_conv)                                                                                     \
     }
 

@@ -121,6 +121,8 @@ tort_status tort_cuda_conv_nhwc_pack_size(const tort_target *target, const tort_
 }
 
 #ifdef CUDA_DEVICE
+#include "kernels/cuda/table.h"
+
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
 
 /* Rows of (rows, columns) become columns; so many matrices. */
@@ -160,11 +162,6 @@ tort_status tort_cuda_conv_nhwc_prepare_depthwise(tort_prepare *p) {
 
 /* ---- the table of offsets ---------------------------------------------------------------------------------------- */
 
-typedef struct nhwc_table {
-    gpu_nhwc_offset *offsets; /* on the device */
-    size_t bytes;
-} nhwc_table;
-
 static gpu_nhwc_offset offset_of(const gpu_nhwc_conv *p, int64_t k) {
     const int64_t position = k / p->channels;
     int64_t rest = position, pixel = 0, plane = 1;
@@ -177,29 +174,6 @@ static gpu_nhwc_offset offset_of(const gpu_nhwc_conv *p, int64_t k) {
                              .bit = 1u << position};
 }
 
-void tort_cuda_conv_nhwc_unfit(void *device, const tort_env *env, void *fitted) {
-    nhwc_table *table = fitted;
-    if (table->offsets) cuda_free(device, table->offsets, table->bytes);
-    tort_free(env, table, sizeof *table);
-}
-
-static tort_status make_table(const tort_fit *fit, const gpu_nhwc_conv *p, nhwc_table *table) {
-    const size_t pieces = (size_t)p->length / GPU_NHWC_PIECE;
-    const size_t count = (size_t)gpu_conv_offset_count(p->length) / GPU_NHWC_PIECE + GPU_NHWC_AHEAD;
-    table->bytes = count * sizeof *table->offsets;
-    gpu_nhwc_offset *offsets = tort_alloc(fit->env, table->bytes);
-    if (!offsets) return tort_out_of_memory(fit->error, table->bytes);
-    for (size_t i = 0; i < count; i++)
-        offsets[i] = i < pieces ? offset_of(p, (int64_t)i * GPU_NHWC_PIECE) : (gpu_nhwc_offset){0};
-    tort_status status = TORT_OK;
-    table->offsets = cuda_alloc(fit->device, table->bytes);
-    if (!table->offsets) status = tort_fail(fit->error, TORT_E_MEMORY, "no device memory for a table of offsets");
-    if (!status)
-        status = cuda_copy(fit->device, fit->stream, table->offsets, offsets, table->bytes, TORT_TO_DEVICE, fit->error);
-    tort_free(fit->env, offsets, table->bytes);
-    return status;
-}
-
 /* May X be taken as a matrix of pixels by channels? */
 static bool is_pointwise(const gpu_nhwc_conv *p) {
     bool all = p->group == 1;
@@ -210,14 +184,14 @@ static bool is_pointwise(const gpu_nhwc_conv *p) {
 
 tort_status tort_cuda_conv_nhwc_fit(tort_fit *fit) {
     const gpu_nhwc_conv p = product_of(fit->node->params);
+    const size_t pieces = (size_t)p.length / GPU_NHWC_PIECE;
+    const size_t count = (size_t)gpu_conv_offset_count(p.length) / GPU_NHWC_PIECE + GPU_NHWC_AHEAD;
     if (is_pointwise(&p) || !p.rows) return TORT_OK;
-    nhwc_table *table = tort_alloc_zero(fit->env, 1, sizeof *table);
-    if (!table) return tort_out_of_memory(fit->error, sizeof *table);
-    const tort_status status = make_table(fit, &p, table);
-    if (status)
-        tort_cuda_conv_nhwc_unfit(fit->device, fit->env, table);
-    else
-        fit->fitted = table;
+    gpu_nhwc_offset *offsets = tort_alloc_zero(fit->env, count, sizeof *offsets);
+    if (!offsets) return tort_out_of_memory(fit->error, count * sizeof *offsets);
+    for (size_t i = 0; i < pieces; i++) offsets[i] = offset_of(&p, (int64_t)i * GPU_NHWC_PIECE);
+    const tort_status status = cuda_table_fit(fit, offsets, count * sizeof *offsets);
+    tort_free(fit->env, offsets, count * sizeof *offsets);
     return status;
 }
 
@@ -251,14 +225,14 @@ static cudaError_t run_pointwise(const tort_call *call, const gpu_nhwc_conv *p, 
 
 tort_status tort_cuda_conv_nhwc_run(const tort_call *call) {
     const cuda_stream *stream = call->stream;
-    const nhwc_table *table = call->fitted;
+    const cuda_table *table = call->fitted;
     const gpu_parts parts = {call->scratch, stream->arrivals};
     gpu_nhwc_conv p = product_of(call->params);
     const gpu_tiling tiling = tiling_of(&p, stream->device->compute_capability);
     if (!p.rows) return TORT_OK;
     if (!table) return cuda_launched(call, run_pointwise(call, &p, &tiling, &parts));
     const gpu_conv_operands o = operands_of(call);
-    p.offsets = table->offsets;
+    p.offsets = table->entries;
     return cuda_launched(call, gpu_run_nhwc_conv(cuda_stream_of(call), &p, &o, &tiling, &parts));
 }
 

@@ -77,7 +77,6 @@ cudaError_t gpu_load_nhwc_global_pool(void);
 tort_status tort_cuda_conv_nhwc_prepare(tort_prepare *p);
 tort_status tort_cuda_conv_nhwc_prepare_depthwise(tort_prepare *p);
 tort_status tort_cuda_conv_nhwc_fit(tort_fit *fit);
-void tort_cuda_conv_nhwc_unfit(void *device, const tort_env *env, void *fitted);
 tort_status tort_cuda_conv_nhwc_run(const tort_call *call);
 tort_status tort_cuda_conv_nhwc_run_depthwise(const tort_call *call);
 #endif

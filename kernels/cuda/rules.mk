@@ -9,9 +9,10 @@ NVDISASM := $(firstword $(foreach tool,$(wildcard $(dir $(NVCC))nvdisasm) $(shel
     $(if $(filter $(NVCC_NEEDED),$(call nvcc_release,$(tool))),$(tool))) $(NVDISASM_FETCHED))
 endif
 
+SASS_ALL := $(CUDA_SOURCES) $(wildcard kernels/cuda/ladder/*.cu)
 # The sources that name the kernel ONLY, up to its < or *.
 SASS_NAME := $(firstword $(subst <, ,$(subst *, ,$(ONLY))))
-SASS_SOURCES := $(or $(if $(SASS_NAME),$(shell grep -lw -e '$(SASS_NAME)' $(CUDA_SOURCES))),$(CUDA_SOURCES))
+SASS_SOURCES := $(or $(if $(SASS_NAME),$(shell grep -lw -e '$(SASS_NAME)' $(SASS_ALL))),$(SASS_ALL))
 SASS_FILES := $(foreach arch,$(SASS_ARCHS),$(SASS_SOURCES:%.cu=$(OBJ)/sass/sm_$(arch)/%.sass))
 
 $(OBJ)/sass/flags: FLAGS_NOW = $(NVCC) $(KERNEL_FLAGS)

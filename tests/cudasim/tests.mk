@@ -7,12 +7,13 @@ TESTS += test-cudasim
 ifneq ($(CUDASIM_CXX),)
 
 CUDASIM_TEST_MODES := clang asan race gcc
-CUDASIM_TEST_PROGRAMS := sample_test instruction_test api_test library_test planted_bug
-CUDASIM_TEST_DEVICE_sample_test := sample_kernels
-CUDASIM_TEST_DEVICE_instruction_test := sample_kernels
-CUDASIM_TEST_DEVICE_api_test := sample_kernels
-CUDASIM_TEST_DEVICE_library_test := sample_kernels
-CUDASIM_TEST_DEVICE_planted_bug := planted_bugs
+CUDASIM_TEST_PROGRAMS := sample_test instruction_test ladder_test api_test library_test planted_bug
+CUDASIM_TEST_DEVICE_sample_test := tests/cudasim/sample_kernels
+CUDASIM_TEST_DEVICE_instruction_test := tests/cudasim/sample_kernels
+CUDASIM_TEST_DEVICE_ladder_test := kernels/cuda/ladder/product
+CUDASIM_TEST_DEVICE_api_test := tests/cudasim/sample_kernels
+CUDASIM_TEST_DEVICE_library_test := tests/cudasim/sample_kernels
+CUDASIM_TEST_DEVICE_planted_bug := tests/cudasim/planted_bugs
 CUDASIM_TESTS := $(BUILD)/tests/cudasim
 
 $(if $(filter-out clang,$(CUDASIM_MODE)),$(eval $(call cudasim_mode,clang,clang++,-O2,,)))
@@ -32,7 +33,7 @@ CUDASIM_LINK_gcc := g++ -pthread -fsanitize=undefined
 define cudasim_test_program
 $(CUDASIM_TESTS)/$(1).$(2): $(call cudasim_simulator,$(2)) \
     $(OBJ)/cudasim/$(patsubst race,clang,$(2))/tests/cudasim/$(1).o \
-    $(CUDASIM_TEST_DEVICE_$(1):%=$(OBJ)/cudasim/$(2)/tests/cudasim/%.cu.o)
+    $(CUDASIM_TEST_DEVICE_$(1):%=$(OBJ)/cudasim/$(2)/%.cu.o)
 	@mkdir -p $$(@D)
 	@echo "  LINK  $$@"
 	$$(Q)$$(CUDASIM_LINK_$(2)) -o $$@ $$^

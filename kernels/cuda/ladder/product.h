@@ -1,0 +1,19 @@
+/* product.h - the matrix product in five steps, from three loops to the pipeline that serves: product.cu. Plain C. */
+#ifndef TORT_KERNELS_CUDA_LADDER_PRODUCT_H
+#define TORT_KERNELS_CUDA_LADDER_PRODUCT_H
+
+#include "kernels/cuda/stream.h"
+
+enum { LADDER_STEPS = 5 };
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+/* Y (m, n) = A (m, k) B (k, n), row by row in halves, sums in float, by step 1 to LADDER_STEPS. m and n are multiples
+ * of 64, k is one of 32: the ladder shows speed, product_half.cuh has the edges. */
+cudaError_t ladder_product(gpu_stream stream, int step, const void *a, const void *b, void *y, int m, int n, int k);
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,17 @@
+/* table.h - a table that a kernel reads and that depends on the shapes of a plan: made by fit, kept on the device,
+ * freed by unfit. For host code of builds with CUDA (or cudasim). */
+#ifndef TORT_KERNELS_CUDA_TABLE_H
+#define TORT_KERNELS_CUDA_TABLE_H
+
+#include "kernels/cuda/device.h"
+
+typedef struct cuda_table {
+    void *entries; /* on the device */
+    size_t bytes;
+} cuda_table;
+
+/* Copies the entries to the device; fit->fitted becomes a cuda_table, which cuda_table_unfit frees. */
+tort_status cuda_table_fit(tort_fit *fit, const void *entries, size_t bytes);
+void cuda_table_unfit(void *device, const tort_env *env, void *fitted);
+
+#endif
