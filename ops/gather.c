@@ -49,9 +49,18 @@ static tort_status infer_gather(tort_infer *infer) {
     return infer_gathered_elements(infer);
 }
 
+/* Where the only index is known and right, the output is a part of data. */
+static tort_parts part_of_one(const tort_gather_params *params, const tort_info *indices) {
+    const tort_parts none = {.axis = -1};
+    if (params->index_count != 1 || indices->element_count != 1 || !tort_elements_known(indices)) return none;
+    const int64_t index = indices->elements[0].value, start = index < 0 ? index + params->size : index;
+    return start >= 0 && start < params->size ? (tort_parts){.start = start, .axis = params->axis} : none;
+}
+
 static tort_status resolve_gather(tort_resolve *resolve) {
     const tort_info *data = &resolve->node->inputs[0], *indices = &resolve->node->inputs[1];
     tort_gather_params *params = resolve->params;
+    params->parts.axis = -1;
     if (data->rank < 1) return TORT_OK;
     tort_status status =
         tort_normalize_axis(resolve->error, tort_attr_int(resolve->node, "axis"), data->rank, &params->axis);
@@ -60,6 +69,7 @@ static tort_status resolve_gather(tort_resolve *resolve) {
     params->size = data->dims[params->axis];
     params->inner = tort_extent(data->dims, params->axis + 1, data->rank);
     params->index_count = tort_extent(indices->dims, 0, indices->rank);
+    params->parts = part_of_one(params, indices);
     return TORT_OK;
 }
 
@@ -265,12 +275,12 @@ static tort_status gather_nd(const tort_call *call) {
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 const tort_op tort_ops_gather[] = {
-    {"", "Gather", 1, 10, "data:T indices:Tind", "output:T", "T=all Tind=int32|int64", "axis:int=0", 0, TORT_OP_PICKS,
-     sizeof(tort_gather_params), infer_gather, resolve_gather, gather},
-    {"", "Gather", 11, 12, "data:T indices:Tind", "output:T", "T=all Tind=int32|int64", "axis:int=0", 0, TORT_OP_PICKS,
-     sizeof(tort_gather_params), infer_gather, resolve_gather, gather},
+    {"", "Gather", 1, 10, "data:T indices:Tind", "output:T", "T=all Tind=int32|int64", "axis:int=0", 0,
+     TORT_OP_PICKS | TORT_OP_PARTS, sizeof(tort_gather_params), infer_gather, resolve_gather, gather},
+    {"", "Gather", 11, 12, "data:T indices:Tind", "output:T", "T=all Tind=int32|int64", "axis:int=0", 0,
+     TORT_OP_PICKS | TORT_OP_PARTS, sizeof(tort_gather_params), infer_gather, resolve_gather, gather},
     {"", "Gather", 13, 28, "data:T indices:Tind", "output:T", "T=all13 Tind=int32|int64", "axis:int=0", 0,
-     TORT_OP_PICKS, sizeof(tort_gather_params), infer_gather, resolve_gather, gather},
+     TORT_OP_PICKS | TORT_OP_PARTS, sizeof(tort_gather_params), infer_gather, resolve_gather, gather},
     {"", "GatherElements", 11, 12, "data:T indices:Tind", "output:T", "T=all Tind=int32|int64", "axis:int=0", 0,
      TORT_OP_PICKS, sizeof(tort_gather_elements_params), infer_gather_elements, resolve_gather_elements,
      gather_elements},

@@ -2,10 +2,11 @@
 #ifndef TORT_OPS_GATHER_H
 #define TORT_OPS_GATHER_H
 
-#include "runtime/tinyort.h"
+#include "runtime/op.h"
 
 /* data seen as [outer, size, inner], output as [outer, index_count, inner]. */
 typedef struct tort_gather_params {
+    tort_parts parts; /* of one index that is known */
     int32_t axis;
     int64_t outer, size, inner, index_count;
 } tort_gather_params;

@@ -42,11 +42,27 @@ static tort_status transpose_infer(tort_infer *infer) {
     return data->rank <= 1 ? tort_infer_forward_elements(infer, 0, 0) : TORT_OK;
 }
 
+/* Do all axes longer than 1 keep their order? */
+static bool keeps_bytes(const tort_info *data, const int32_t *perm) {
+    int32_t last = -1;
+    bool keeps = data->rank > 0 && tort_shape_known(data);
+    for (int32_t k = 0; keeps && k < data->rank; k++) {
+        if (data->dims[perm[k]] == 1) continue;
+        keeps = perm[k] > last;
+        last = perm[k];
+    }
+    return keeps;
+}
+
 static tort_status transpose_resolve(tort_resolve *resolve) {
+    const tort_info *data = &resolve->node->inputs[0];
     tort_transpose_params *params = resolve->params;
-    params->rank = resolve->node->inputs[0].rank;
+    params->parts.axis = -1;
+    params->rank = data->rank;
     if (params->rank < 0) return TORT_OK;
-    return read_perm(resolve->node, resolve->error, params->rank, params->perm);
+    const tort_status status = read_perm(resolve->node, resolve->error, params->rank, params->perm);
+    if (!status && keeps_bytes(data, params->perm)) params->parts.axis = 0;
+    return status;
 }
 
 tort_status tort_move_transpose(const tort_call *call, tort_box_mover move) {
@@ -182,7 +198,7 @@ static tort_status space_to_depth_reference(const tort_call *call) {
 
 #define TRANSPOSE(SINCE, UNTIL, ALL)                                                                                   \
     {                                                                                                                  \
-        "", "Transpose", SINCE, UNTIL, "data:T", "transposed:T", "T=" ALL, "perm:ints", 0, 0,                          \
+        "", "Transpose", SINCE, UNTIL, "data:T", "transposed:T", "T=" ALL, "perm:ints", 0, TORT_OP_PARTS,              \
             sizeof(tort_transpose_params), transpose_infer, transpose_resolve, transpose_reference                     \
     }
 #define DEPTH_TO_SPACE(SINCE, UNTIL, ALL, ATTRIBUTES)                                                                  \

@@ -2,10 +2,11 @@
 #ifndef TORT_OPS_TRANSPOSE_H
 #define TORT_OPS_TRANSPOSE_H
 
-#include "runtime/tinyort.h"
+#include "runtime/op.h"
 
 /* Output dimension k is input dimension perm[k]. */
 typedef struct tort_transpose_params {
+    tort_parts parts; /* the whole, where no axis moves but those of length 1: the bytes stay */
     int32_t rank;
     int32_t perm[TORT_MAX_RANK];
 } tort_transpose_params;

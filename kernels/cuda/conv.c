@@ -243,7 +243,7 @@ static tort_status run_conv(const tort_call *call) {
 }
 
 static tort_status prepare_to_nhwc(tort_prepare *p) {
-    return cuda_loaded(p, gpu_load_conv_to_nhwc());
+    return tort_cuda_nhwc_loaded(p, gpu_load_conv_to_nhwc());
 }
 
 static tort_status run_to_nhwc(const tort_call *call) {

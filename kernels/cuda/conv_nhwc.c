@@ -147,17 +147,14 @@ tort_status tort_cuda_conv_nhwc_prepare(tort_prepare *p) {
     const tort_conv_params *params = p->node->params;
     cudaError_t code = gpu_load_matmul(GPU_HALF);
     if (code == cudaSuccess) code = gpu_load_nhwc_conv();
-    if (code == cudaSuccess) code = gpu_load_exchange();
-    if (code != cudaSuccess) return cuda_loaded(p, code);
-    return pack(p, params->filters, params->channels / params->group, positions_of(&params->window));
+    const tort_status status = tort_cuda_nhwc_loaded(p, code);
+    return status ? status : pack(p, params->filters, params->channels / params->group, positions_of(&params->window));
 }
 
 tort_status tort_cuda_conv_nhwc_prepare_depthwise(tort_prepare *p) {
     const tort_conv_params *params = p->node->params;
-    cudaError_t code = gpu_load_nhwc_depthwise();
-    if (code == cudaSuccess) code = gpu_load_exchange();
-    if (code != cudaSuccess) return cuda_loaded(p, code);
-    return pack(p, 1, params->filters, positions_of(&params->window));
+    const tort_status status = tort_cuda_nhwc_loaded(p, gpu_load_nhwc_depthwise());
+    return status ? status : pack(p, 1, params->filters, positions_of(&params->window));
 }
 
 /* ---- the table of offsets ---------------------------------------------------------------------------------------- */

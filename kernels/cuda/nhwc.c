@@ -17,6 +17,10 @@ tort_verdict tort_cuda_claim_nhwc(const tort_node_view *node, int32_t input, int
 }
 
 #ifdef CUDA_DEVICE
+tort_status tort_cuda_nhwc_loaded(tort_prepare *p, cudaError_t code) {
+    return cuda_loaded(p, code == cudaSuccess ? gpu_load_exchange() : code);
+}
+
 static tort_status convert(const tort_call *call, bool to_plain) {
     const tort_tensor *x = &call->inputs[0];
     const int64_t channels = x->dims[1], pixels = tort_extent(x->dims, 2, x->rank);

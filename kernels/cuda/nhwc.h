@@ -74,6 +74,8 @@ cudaError_t gpu_load_nhwc_global_pool(void);
 #ifdef __cplusplus
 }
 #else
+/* What a loader of such a kernel returned, as the status of prepare, which loads the conversions around it too. */
+tort_status tort_cuda_nhwc_loaded(tort_prepare *p, cudaError_t code);
 tort_status tort_cuda_conv_nhwc_prepare(tort_prepare *p);
 tort_status tort_cuda_conv_nhwc_prepare_depthwise(tort_prepare *p);
 tort_status tort_cuda_conv_nhwc_fit(tort_fit *fit);

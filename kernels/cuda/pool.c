@@ -64,7 +64,7 @@ static tort_status run_global(const tort_call *call) {
 }
 
 static tort_status prepare_pool_nhwc(tort_prepare *p) {
-    return cuda_loaded(p, gpu_load_nhwc_pool());
+    return tort_cuda_nhwc_loaded(p, gpu_load_nhwc_pool());
 }
 
 static tort_status run_pool_nhwc(const tort_call *call) {
@@ -75,7 +75,7 @@ static tort_status run_pool_nhwc(const tort_call *call) {
 }
 
 static tort_status prepare_global_nhwc(tort_prepare *p) {
-    return cuda_loaded(p, gpu_load_nhwc_global_pool());
+    return tort_cuda_nhwc_loaded(p, gpu_load_nhwc_global_pool());
 }
 
 static tort_status run_global_nhwc(const tort_call *call) {

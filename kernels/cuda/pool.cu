@@ -4,6 +4,8 @@
 
 #include "kernels/cuda/block.h"
 #include "kernels/cuda/grid.h"
+#include "kernels/cuda/nhwc.h"
+#include "kernels/cuda/pack.h"
 #include "kernels/cuda/pool.h"
 
 /* ---- kernels ---- */
@@ -17,6 +19,12 @@ static __device__ float larger(float a, float b) {
 static __device__ __forceinline__ int64_t first_at(int64_t distance, int64_t step, int64_t most) {
     const int64_t n = distance <= 0 ? 0 : step == 1 ? distance : (distance + step - 1) / step;
     return n < most ? n : most;
+}
+
+/* Positions of a window in the padded input. */
+static __device__ __forceinline__ int64_t counted_positions(const gpu_window &g, int64_t first_h, int64_t first_w) {
+    return first_at(g.in_h + g.pad_h_end - first_h, g.dilation_h, g.kernel_h) *
+           first_at(g.in_w + g.pad_w_end - first_w, g.dilation_w, g.kernel_w);
 }
 
 /* What a window sees of the padding is counted and not walked: it may be larger than any image. */
@@ -39,9 +47,7 @@ template <class T> static __global__ void pool(gpu_pool p, const T *x, T *y, siz
                 sum += value;
             }
         int64_t counted = (row_to - row_from) * (column_to - column_from);
-        if (p.count_include_pad)
-            counted = first_at(g.in_h + g.pad_h_end - first_h, g.dilation_h, g.kernel_h) *
-                      first_at(g.in_w + g.pad_w_end - first_w, g.dilation_w, g.kernel_w);
+        if (p.count_include_pad) counted = counted_positions(g, first_h, first_w);
         y[i] = (T)(p.maximum ? best : counted ? sum / (float)counted : 0.0f);
     }
 }
@@ -95,4 +101,104 @@ cudaError_t gpu_load_pool(gpu_type type) {
 
 cudaError_t gpu_load_global_pool(gpu_type type) {
     return type == GPU_HALF ? load_kernel(global_pool<half>) : load_kernel(global_pool<float>);
+}
+
+/* ---- with channels last: a thread makes 8 channels of a pixel ---- */
+
+template <class T> static __global__ void pool_nhwc(gpu_pool p, unsigned pieces, const T *x, T *y, size_t count) {
+    enum { PIECE = GPU_NHWC_PIECE };
+    const gpu_window &g = p.window;
+    const int64_t channels = (int64_t)pieces * PIECE;
+    for (size_t i = grid_first(); i < count; i += grid_stride()) {
+        const size_t row = i / pieces, channel = (i - row * pieces) * PIECE, line = row / (size_t)g.out_w;
+        const int64_t out_w = (int64_t)(row - line * (size_t)g.out_w), image = (int64_t)(line / (size_t)g.out_h);
+        const int64_t out_h = (int64_t)line - image * g.out_h;
+        const int64_t first_h = out_h * g.stride_h - g.pad_h, first_w = out_w * g.stride_w - g.pad_w;
+        const int64_t row_from = first_at(-first_h, g.dilation_h, g.kernel_h);
+        const int64_t row_to = first_at(g.in_h - first_h, g.dilation_h, g.kernel_h);
+        const int64_t column_from = first_at(-first_w, g.dilation_w, g.kernel_w);
+        const int64_t column_to = first_at(g.in_w - first_w, g.dilation_w, g.kernel_w);
+        float values[PIECE];
+#pragma unroll
+        for (int j = 0; j < PIECE; j++) values[j] = p.maximum ? -INFINITY : 0.0f;
+        for (int64_t h = row_from; h < row_to; h++)
+            for (int64_t w = column_from; w < column_to; w++) {
+                const int64_t at_h = first_h + h * g.dilation_h, at_w = first_w + w * g.dilation_w;
+                const pack<T, PIECE> eight =
+                    load_pack<PIECE>(x + ((image * g.in_h + at_h) * g.in_w + at_w) * channels + (int64_t)channel);
+#pragma unroll
+                for (int j = 0; j < PIECE; j++) {
+                    const float value = (float)eight.at[j];
+                    values[j] = p.maximum ? larger(value, values[j]) : values[j] + value;
+                }
+            }
+        const int64_t counted = p.count_include_pad ? counted_positions(g, first_h, first_w)
+                                                    : (row_to - row_from) * (column_to - column_from);
+        pack<T, PIECE> result;
+#pragma unroll
+        for (int j = 0; j < PIECE; j++)
+            result.at[j] = (T)(p.maximum ? values[j] : counted ? values[j] / (float)counted : 0.0f);
+        store_pack<PIECE>(y + row * (size_t)channels + channel, result);
+    }
+}
+
+cudaError_t gpu_run_nhwc_pool(gpu_stream stream, const gpu_pool *p, int64_t channels, const void *x, void *y) {
+    const size_t count = (size_t)(p->planes * p->window.out_h * p->window.out_w) / GPU_NHWC_PIECE;
+    if (!count) return cudaSuccess;
+    return launch(pool_nhwc<half>, grid_blocks(count), GRID_THREADS, 0, stream, *p,
+                  (unsigned)(channels / GPU_NHWC_PIECE), (const half *)x, (half *)y, count);
+}
+
+cudaError_t gpu_load_nhwc_pool(void) {
+    return load_kernel(pool_nhwc<half>);
+}
+
+/* ---- global pools: a block makes 8 pieces of 8 channels of an image; its threads share the pixels ---- */
+
+enum { POOLED_PIECES = 8, POOLING_THREADS = 32 /* for a piece */ };
+
+template <class T>
+static __global__ void global_pool_nhwc(bool maximum, int64_t batch, unsigned pieces, int64_t pixels, const T *x,
+                                        T *y) {
+    enum { PIECE = GPU_NHWC_PIECE };
+    __shared__ float shared[POOLING_THREADS][POOLED_PIECES][PIECE + 1];
+    const unsigned piece = blockIdx.x * POOLED_PIECES + threadIdx.x;
+    for (int64_t image = blockIdx.y; image < batch; image += gridDim.y) {
+        float values[PIECE];
+#pragma unroll
+        for (int j = 0; j < PIECE; j++) values[j] = maximum ? -INFINITY : 0.0f;
+        for (int64_t i = threadIdx.y; i < pixels && piece < pieces; i += POOLING_THREADS) {
+            const pack<T, PIECE> eight = load_pack<PIECE>(x + ((image * pixels + i) * pieces + piece) * PIECE);
+#pragma unroll
+            for (int j = 0; j < PIECE; j++) {
+                const float value = (float)eight.at[j];
+                values[j] = maximum ? larger(value, values[j]) : values[j] + value;
+            }
+        }
+#pragma unroll
+        for (int j = 0; j < PIECE; j++) shared[threadIdx.y][threadIdx.x][j] = values[j];
+        __syncthreads();
+        if (threadIdx.y < PIECE && piece < pieces) { /* one thread a channel adds up, in order */
+            float value = shared[0][threadIdx.x][threadIdx.y];
+            for (int i = 1; i < POOLING_THREADS; i++) {
+                const float other = shared[i][threadIdx.x][threadIdx.y];
+                value = maximum ? larger(other, value) : value + other;
+            }
+            y[(image * pieces + piece) * PIECE + threadIdx.y] = (T)(maximum ? value : value / (float)pixels);
+        }
+        __syncthreads();
+    }
+}
+
+cudaError_t gpu_run_nhwc_global_pool(gpu_stream stream, bool maximum, int64_t batch, int64_t channels, int64_t pixels,
+                                     const void *x, void *y) {
+    const unsigned pieces = (unsigned)(channels / GPU_NHWC_PIECE);
+    if (!batch || !pieces) return cudaSuccess;
+    const dim3 grid((pieces + POOLED_PIECES - 1) / POOLED_PIECES, grid_extent((size_t)batch));
+    return launch(global_pool_nhwc<half>, grid, dim3(POOLED_PIECES, POOLING_THREADS), 0, stream, maximum, batch, pieces,
+                  pixels, (const half *)x, (half *)y);
+}
+
+cudaError_t gpu_load_nhwc_global_pool(void) {
+    return load_kernel(global_pool_nhwc<half>);
 }

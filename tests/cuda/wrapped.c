@@ -12,6 +12,12 @@ static struct {
     const tort_kernel *tables[2];
 } wrapped;
 
+/* A case is one node: rows that serve only between others of their layout are to serve it too. */
+static bool pays_alone(const tort_node_view *node) {
+    (void)node;
+    return true;
+}
+
 const tort_provider *wrapped_provider(const tort_provider *inner, bool libraries,
                                       tort_status (*run)(const tort_call *call)) {
     int32_t count = 0;
@@ -21,6 +27,8 @@ const tort_provider *wrapped_provider(const tort_provider *inner, bool libraries
         for (const tort_kernel *row = *table; row->op; row++) {
             if ((row->needs && !libraries) || count + 1 == MOST_ROWS) continue;
             wrapped.rows[count] = *row;
+            wrapped.rows[count].layout_follows = false;
+            if (row->layout > 0) wrapped.rows[count].layout_alone = pays_alone;
             wrapped.rows[count++].run = run;
         }
     wrapped.rows[count] = (tort_kernel){.op = NULL};
