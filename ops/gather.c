@@ -50,10 +50,12 @@ static tort_status infer_gather(tort_infer *infer) {
 }
 
 /* Where the only index is known and right, the output is a part of data. */
-static tort_parts part_of_one(const tort_gather_params *params, const tort_info *indices) {
+static tort_parts part_of_one(const tort_node_view *node, const tort_gather_params *params) {
     const tort_parts none = {.axis = -1};
-    if (params->index_count != 1 || indices->element_count != 1 || !tort_elements_known(indices)) return none;
-    const int64_t index = indices->elements[0].value, start = index < 0 ? index + params->size : index;
+    tort_numbers index;
+    if (params->index_count != 1 || node->inputs[1].rank > 1) return none;
+    if (tort_read_numbers(node, 1, "indices", &index, NULL) || index.known != TORT_KNOWN) return none;
+    const int64_t start = index.values[0] < 0 ? index.values[0] + params->size : index.values[0];
     return start >= 0 && start < params->size ? (tort_parts){.start = start, .axis = params->axis} : none;
 }
 
@@ -69,7 +71,7 @@ static tort_status resolve_gather(tort_resolve *resolve) {
     params->size = data->dims[params->axis];
     params->inner = tort_extent(data->dims, params->axis + 1, data->rank);
     params->index_count = tort_extent(indices->dims, 0, indices->rank);
-    params->parts = part_of_one(params, indices);
+    params->parts = part_of_one(resolve->node, params);
     return TORT_OK;
 }
 

@@ -42,7 +42,7 @@ static const char *find_mistake(const tort_session *session, const tort_link *li
     if (!(row->layout_inputs | row->layout_outputs)) return "names a layout, but no input or output that is in it";
     if (!has_operands(session, row)) return "names inputs or outputs that its operator has not";
     if (row->layout_inputs & row->host_inputs) return "reads an input in host memory and in a layout";
-    if (!row->run) return "has a layout, but no run";
+    if (!row->run && link->opened) return "has a layout, but no run";
     if (any && !(row->layout_inputs && row->layout_outputs & 1))
         return "is for any layout, but not of an input and output 0";
     if (any && (row->size || row->pack_size || row->fit)) return "is for any layout, but depends on shapes";
@@ -59,10 +59,12 @@ static tort_status check_row(const tort_session *session, const tort_link *link,
     return TORT_E_INTERNAL;
 }
 
+/* A provider that is only described may be one whose code is not in this build. */
 static tort_status check_layouts(const tort_link *link, tort_error *error) {
     for (int32_t i = 0; i < link->layout_count; i++) {
         const tort_layout *layout = &link->provider->layouts[i];
-        if (layout->fits && layout->bytes && layout->from_plain && layout->to_plain) continue;
+        const bool converts = layout->from_plain && layout->to_plain;
+        if (layout->fits && layout->bytes && (converts || !link->opened)) continue;
         return tort_fail(error, TORT_E_INTERNAL, "provider %s: layout %s lacks one of its functions",
                          link->provider->name, layout->name);
     }
