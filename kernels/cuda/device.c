@@ -386,7 +386,9 @@ tort_status cuda_cudnn_failed(tort_error *error, const cuda_device *device, cons
 
 static cudaError_t wait_for(cuda_stream *stream) {
     stream->waits++;
-    return cudaStreamSynchronize(stream->stream);
+    const cudaError_t code = cudaStreamSynchronize(stream->stream);
+    if (code == cudaSuccess) stream->settled = stream->launches + stream->copies;
+    return code;
 }
 
 static tort_status open_handles(cuda_stream *stream, tort_error *error) {
@@ -485,24 +487,30 @@ static tort_status report_fault(cuda_stream *stream, tort_error *error) {
     return TORT_E_RUN;
 }
 
-tort_status cuda_sync(void *opened, void *handle, tort_error *error) {
-    cuda_device *device = opened;
-    cuda_stream *stream = handle;
-    cudaError_t code;
-    if (stream) {
+/* What a kernel may have left behind is copied on the way. */
+static tort_status sync_stream(cuda_stream *stream, tort_error *error) {
+    const bool looks = stream->may_fault;
+    cudaError_t code = cudaSuccess;
+    if (looks) {
         stream->copies++;
         code = cudaMemcpyAsync(stream->status_host, stream->status, sizeof(gpu_status), cudaMemcpyDeviceToHost,
                                stream->stream);
-        if (code == cudaSuccess) code = wait_for(stream);
-    } else {
-        code = check_current(device);
-        if (code == cudaSuccess) {
-            device->waits++;
-            code = cudaDeviceSynchronize();
-        }
     }
+    if (code == cudaSuccess && stream->launches + stream->copies > stream->settled) code = wait_for(stream);
     if (code != cudaSuccess) return cuda_status(error, code, "waiting for the device");
-    return stream && stream->status_host->node ? report_fault(stream, error) : TORT_OK;
+    stream->may_fault = false;
+    return looks && stream->status_host->node ? report_fault(stream, error) : TORT_OK;
+}
+
+tort_status cuda_sync(void *opened, void *handle, tort_error *error) {
+    cuda_device *device = opened;
+    if (handle) return sync_stream(handle, error);
+    cudaError_t code = check_current(device);
+    if (code == cudaSuccess) {
+        device->waits++;
+        code = cudaDeviceSynchronize();
+    }
+    return cuda_status(error, code, "waiting for the device");
 }
 
 void cuda_calls(void *opened, void *handle, tort_device_calls *calls) {

@@ -36,11 +36,13 @@ typedef struct cuda_stream {
     cudaStream_t stream;
     /* Since it was opened; launches are of kernels, and calls of libraries that launch some. */
     uint64_t launches, copies, waits;
-    gpu_status *status;      /* on the device */
+    gpu_status *status;      /* on the device; kernels get it from cuda_status_word alone */
     gpu_status *status_host; /* pinned */
-    uint32_t *arrivals;      /* on the device, GPU_ARRIVALS zeros: see tiling.h */
-    cublasHandle_t blas;     /* NULL: not opened */
-    cudnnHandle_t dnn;       /* NULL: not opened */
+    bool may_fault;          /* a kernel got it since it was read */
+    uint64_t settled;   /* launches and copies when it was last waited for: nothing is under way if there are no more */
+    uint32_t *arrivals; /* on the device, GPU_ARRIVALS zeros: see tiling.h */
+    cublasHandle_t blas; /* NULL: not opened */
+    cudnnHandle_t dnn;   /* NULL: not opened */
 } cuda_stream;
 
 void cuda_open(const tort_provider_config *config, void **device, tort_target *target, tort_condition *condition);
