@@ -11,7 +11,7 @@
 #include "runtime/graph/graph.h"
 
 /* Of this header and provider.h: an application that brings operators or providers was compiled with this number. */
-#define TORT_PROVIDER_ABI 10u
+#define TORT_PROVIDER_ABI 11u
 
 #ifdef __cplusplus
 extern "C" {

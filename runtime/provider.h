@@ -15,7 +15,8 @@
 extern "C" {
 #endif
 
-struct tort_peak; /* tinyort_profile.h */
+struct tort_peak; /* tinyort_profile.h, as is the next */
+struct tort_device_calls;
 
 /* ---- verdicts ---------------------------------------------------------------------------------------------------- */
 
@@ -278,6 +279,9 @@ typedef struct tort_provider {
     void (*stream_close)(void *device, void *stream);
     /* Waits for the stream; reports what went wrong on the device since the last call. NULL: nothing to wait for. */
     tort_status (*sync)(void *device, void *stream, tort_error *error);
+    /* What was asked of the device for this stream since it was opened; what belongs to no stream, such as memory,
+     * counts for all of them. NULL: it does not count. */
+    void (*calls)(void *device, void *stream, struct tort_device_calls *calls);
     /* Bytes free now on the device, for the report; 0 unknown. NULL: not known. */
     uint64_t (*memory_free)(void *device);
     /* Whose memory is this? TORT_REACH bits, so that a pointer of the application in the wrong memory is an error and

@@ -42,6 +42,20 @@ typedef struct tort_peak {
  * leaves 0. TORT_E_USAGE: the chain has no such provider. No run may be under way. */
 TORT_API tort_status tort_session_peak(tort_session *session, const char *provider, tort_peak *peak, tort_error *error);
 
+/* What a run asked of a device: each costs the host some microseconds, whatever there is to compute. */
+typedef struct tort_device_calls {
+    uint64_t launches;    /* of kernels; a call of a library that launches some is one */
+    uint64_t copies;      /* of memory from, to or on the device, and fillings of it */
+    uint64_t waits;       /* times the host waited for the device */
+    uint64_t allocations; /* of the device's memory; of all contexts that ran meanwhile */
+} tort_device_calls;
+
+/* Of the context's last run, whether it failed or not: what it asked of a provider of the chain, or of all devices
+ * together (provider NULL). Zeros: nothing, or nobody counts. Providers that share memory share a stream, and its
+ * counts. TORT_E_USAGE: the chain has no such provider. */
+TORT_API tort_status tort_context_calls(const tort_context *context, const char *provider, tort_device_calls *calls,
+                                        tort_error *error);
+
 #ifdef __cplusplus
 }
 #endif

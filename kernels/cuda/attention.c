@@ -51,7 +51,6 @@ static void *output_data(const tort_call *call, int32_t o) {
 }
 
 static tort_status run_attention(const tort_call *call) {
-    const cuda_stream *stream = call->stream;
     const tort_tensor *mask = tort_call_input(call, MASK);
     const gpu_attention attention = {.params = *(const tort_attention_params *)call->params,
                                      .query = input_data(call, QUERY),
@@ -68,7 +67,7 @@ static tort_status run_attention(const tort_call *call) {
                                      .shown = output_data(call, SCORES),
                                      .scores = call->scratch,
                                      .node = call->node,
-                                     .status = stream->status};
+                                     .status = tort_call_input(call, VALID_KEYS) ? cuda_status_word(call) : NULL};
     return cuda_launched(call,
                          gpu_run_attention(cuda_stream_of(call), gpu_type_of(call->inputs[QUERY].type), &attention));
 }
@@ -78,19 +77,19 @@ static tort_status prepare_rotary(tort_prepare *p) {
 }
 
 static tort_status run_rotary(const tort_call *call) {
-    const cuda_stream *stream = call->stream;
     const tort_tensor *x = &call->inputs[0];
     const tort_rotary_params *params = call->params;
+    const void *positions = input_data(call, (int32_t)params->positions);
     const gpu_rotary rotary = {.params = *params,
                                .count = (size_t)tort_count(x),
                                .packed = x->rank == 3,
                                .x = x->data,
                                .cosines = call->inputs[params->cosines].data,
                                .sines = call->inputs[params->sines].data,
-                               .positions = input_data(call, (int32_t)params->positions),
+                               .positions = positions,
                                .y = call->outputs[0].data,
                                .node = call->node,
-                               .status = stream->status};
+                               .status = positions ? cuda_status_word(call) : NULL};
     return cuda_launched(call, gpu_run_rotary(cuda_stream_of(call), gpu_type_of(x->type), &rotary));
 }
 #endif

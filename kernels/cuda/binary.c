@@ -77,8 +77,7 @@ static tort_status run_all(const tort_call *call, gpu_binary function) {
     if (call->input_count == 1) {
         (void)tort_tensor_bytes(y, &bytes);
         if (!bytes || y->data == call->inputs[0].data) return TORT_OK;
-        return cuda_launched(call, cudaMemcpyAsync(y->data, call->inputs[0].data, bytes, cudaMemcpyDeviceToDevice,
-                                                   cuda_stream_of(call).handle));
+        return cuda_copied(call, y->data, call->inputs[0].data, bytes);
     }
     tort_status status = launch_pair(call, function, call->inputs);
     for (int32_t i = 2; !status && i < call->input_count; i++) {

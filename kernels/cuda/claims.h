@@ -43,6 +43,22 @@ static inline const void *cuda_input(const tort_call *call, int32_t i) {
 static inline tort_status cuda_launched(const tort_call *call, cudaError_t code) {
     return cuda_status(call->error, code, "kernel launch");
 }
+/* Where a kernel reports a bad value. The end of the run reads it, which is a copy more: a row asks for it only where
+ * its kernel looks at values. */
+static inline gpu_status *cuda_status_word(const tort_call *call) {
+    cuda_stream *stream = call->stream;
+    stream->may_fault = true;
+    return stream->status;
+}
+static inline void cuda_count_copy(const tort_call *call) {
+    cuda_stream *stream = call->stream;
+    stream->copies++;
+}
+/* Copies bytes from one place of the device to another, as run. */
+static inline tort_status cuda_copied(const tort_call *call, void *to, const void *from, size_t bytes) {
+    cuda_count_copy(call);
+    return cuda_launched(call, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, cuda_stream_of(call).handle));
+}
 /* What a loader returned, as the status of prepare. */
 static inline tort_status cuda_loaded(const tort_prepare *prepare, cudaError_t code) {
     return cuda_status(prepare->error, code, "loading a kernel");

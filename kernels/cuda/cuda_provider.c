@@ -184,6 +184,7 @@ const tort_provider CUDA_PROVIDER_SYMBOL = {
     .stream_open = cuda_stream_open,
     .stream_close = cuda_stream_close,
     .sync = cuda_sync,
+    .calls = cuda_calls,
     .memory_free = cuda_memory_free,
     .reach = cuda_reach,
 #endif

@@ -298,12 +298,17 @@ static bool within_limit(const cuda_device *device, size_t bytes) {
            (bytes <= device->memory_limit && device->memory_used <= device->memory_limit - bytes);
 }
 
+static bool allocate(cuda_device *device, void **ptr, size_t bytes) {
+    device->allocations++;
+    return cudaMalloc(ptr, bytes) == cudaSuccess;
+}
+
 void *cuda_alloc(void *opened, size_t bytes) {
     cuda_device *device = opened;
     void *ptr = NULL;
     pthread_mutex_lock(&device->lock);
-    bool allocated =
-        within_limit(device, bytes) && check_current(device) == cudaSuccess && cudaMalloc(&ptr, bytes) == cudaSuccess;
+    const bool allocated =
+        within_limit(device, bytes) && check_current(device) == cudaSuccess && allocate(device, &ptr, bytes);
     if (allocated)
         device->memory_used += bytes;
     else
@@ -379,6 +384,13 @@ tort_status cuda_cudnn_failed(tort_error *error, const cuda_device *device, cons
 
 /* ---- streams and copies ------------------------------------------------------------------------------------------ */
 
+static cudaError_t wait_for(cuda_stream *stream) {
+    stream->waits++;
+    const cudaError_t code = cudaStreamSynchronize(stream->stream);
+    if (code == cudaSuccess) stream->settled = stream->launches + stream->copies;
+    return code;
+}
+
 static tort_status open_handles(cuda_stream *stream, tort_error *error) {
     const cuda_libraries *libraries = &stream->device->libraries;
     if (libraries->cublas_handle) {
@@ -442,11 +454,16 @@ tort_status cuda_copy(void *opened, void *handle, void *dst, const void *src, si
     cuda_stream *stream = handle;
     cudaError_t code;
     if (stream) {
+        stream->copies++;
         code = cudaMemcpyAsync(dst, src, bytes, kinds[direction], stream->stream);
-        if (code == cudaSuccess && direction != TORT_ON_DEVICE) code = cudaStreamSynchronize(stream->stream);
+        if (code == cudaSuccess && direction != TORT_ON_DEVICE) code = wait_for(stream);
     } else {
         code = check_current(device);
-        if (code == cudaSuccess) code = cudaMemcpy(dst, src, bytes, kinds[direction]);
+        if (code == cudaSuccess) {
+            device->copies++;
+            device->waits++;
+            code = cudaMemcpy(dst, src, bytes, kinds[direction]);
+        }
     }
     return cuda_status(error, code, "copying");
 }
@@ -454,8 +471,9 @@ tort_status cuda_copy(void *opened, void *handle, void *dst, const void *src, si
 /* The bad value that the first wrong node left behind. */
 static tort_status report_fault(cuda_stream *stream, tort_error *error) {
     const gpu_status found = *stream->status_host;
+    stream->copies++;
     cudaError_t code = cudaMemsetAsync(stream->status, 0, sizeof(gpu_status), stream->stream);
-    if (code == cudaSuccess) code = cudaStreamSynchronize(stream->stream);
+    if (code == cudaSuccess) code = wait_for(stream);
     if (code != cudaSuccess) /* what later runs would find in the word is not theirs */
         return tort_fail(error, TORT_E_DEVICE_LOST, "clearing the status word: %s (%s); make a new session",
                          cudaGetErrorString(code), cudaGetErrorName(code));
@@ -469,20 +487,39 @@ static tort_status report_fault(cuda_stream *stream, tort_error *error) {
     return TORT_E_RUN;
 }
 
-tort_status cuda_sync(void *opened, void *handle, tort_error *error) {
-    cuda_device *device = opened;
-    cuda_stream *stream = handle;
-    cudaError_t code;
-    if (stream) {
+/* What a kernel may have left behind is copied on the way. */
+static tort_status sync_stream(cuda_stream *stream, tort_error *error) {
+    const bool looks = stream->may_fault;
+    cudaError_t code = cudaSuccess;
+    if (looks) {
+        stream->copies++;
         code = cudaMemcpyAsync(stream->status_host, stream->status, sizeof(gpu_status), cudaMemcpyDeviceToHost,
                                stream->stream);
-        if (code == cudaSuccess) code = cudaStreamSynchronize(stream->stream);
-    } else {
-        code = check_current(device);
-        if (code == cudaSuccess) code = cudaDeviceSynchronize();
     }
+    if (code == cudaSuccess && stream->launches + stream->copies > stream->settled) code = wait_for(stream);
     if (code != cudaSuccess) return cuda_status(error, code, "waiting for the device");
-    return stream && stream->status_host->node ? report_fault(stream, error) : TORT_OK;
+    stream->may_fault = false;
+    return looks && stream->status_host->node ? report_fault(stream, error) : TORT_OK;
+}
+
+tort_status cuda_sync(void *opened, void *handle, tort_error *error) {
+    cuda_device *device = opened;
+    if (handle) return sync_stream(handle, error);
+    cudaError_t code = check_current(device);
+    if (code == cudaSuccess) {
+        device->waits++;
+        code = cudaDeviceSynchronize();
+    }
+    return cuda_status(error, code, "waiting for the device");
+}
+
+void cuda_calls(void *opened, void *handle, tort_device_calls *calls) {
+    cuda_device *device = opened;
+    const cuda_stream *stream = handle;
+    *calls = (tort_device_calls){.launches = stream->launches,
+                                 .copies = stream->copies + device->copies,
+                                 .waits = stream->waits + device->waits,
+                                 .allocations = device->allocations};
 }
 #else
 typedef int cuda_device_is_in_builds_with_cuda; /* ISO C wants a declaration */

@@ -3,6 +3,7 @@
 #define TORT_KERNELS_CUDA_DEVICE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "kernels/cuda/context.h"
 #include "kernels/cuda/cuda_api.h"
@@ -11,6 +12,7 @@
 #include "kernels/cuda/stream.h"
 #include "kernels/cuda/tiling.h"
 #include "runtime/provider.h"
+#include "runtime/tinyort_profile.h"
 
 typedef struct cuda_device {
     tort_env env;
@@ -20,6 +22,8 @@ typedef struct cuda_device {
     bool libraries_allowed;
     uint64_t memory_limit; /* 0: none */
     uint64_t memory_used;
+    /* What belongs to no stream; a thread may count while another one allocates. */
+    atomic_uint_least64_t copies, waits, allocations;
     pthread_mutex_t lock;
     cuda_context context;
     cuda_libraries libraries;
@@ -30,12 +34,15 @@ typedef struct cuda_device {
 typedef struct cuda_stream {
     cuda_device *device;
     cudaStream_t stream;
-    uint64_t launches;       /* of kernels, and calls of libraries that launch some, since it was opened */
-    gpu_status *status;      /* on the device */
+    /* Since it was opened; launches are of kernels, and calls of libraries that launch some. */
+    uint64_t launches, copies, waits;
+    gpu_status *status;      /* on the device; kernels get it from cuda_status_word alone */
     gpu_status *status_host; /* pinned */
-    uint32_t *arrivals;      /* on the device, GPU_ARRIVALS zeros: see tiling.h */
-    cublasHandle_t blas;     /* NULL: not opened */
-    cudnnHandle_t dnn;       /* NULL: not opened */
+    bool may_fault;          /* a kernel got it since it was read */
+    uint64_t settled;   /* launches and copies when it was last waited for: nothing is under way if there are no more */
+    uint32_t *arrivals; /* on the device, GPU_ARRIVALS zeros: see tiling.h */
+    cublasHandle_t blas; /* NULL: not opened */
+    cudnnHandle_t dnn;   /* NULL: not opened */
 } cuda_stream;
 
 void cuda_open(const tort_provider_config *config, void **device, tort_target *target, tort_condition *condition);
@@ -49,6 +56,7 @@ tort_status cuda_copy(void *device, void *stream, void *dst, const void *src, si
                       tort_error *error);
 tort_status cuda_stream_open(void *device, void **stream, tort_error *error);
 void cuda_stream_close(void *device, void *stream);
+void cuda_calls(void *device, void *stream, tort_device_calls *calls);
 tort_status cuda_sync(void *device, void *stream, tort_error *error);
 uint64_t cuda_memory_free(void *device);
 uint32_t cuda_reach(void *device, const void *pointer);

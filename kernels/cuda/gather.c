@@ -18,14 +18,13 @@ static tort_status prepare(tort_prepare *p, gpu_gather_kind kind) {
 }
 
 gpu_indexing gpu_indexing_of(const tort_call *call) {
-    const cuda_stream *stream = call->stream;
     return (gpu_indexing){.element_bytes = bytes_of(call->inputs[0].type),
                           .index_bytes = bytes_of(call->inputs[1].type),
                           .node = call->node,
                           .data = call->inputs[0].data,
                           .indices = call->inputs[1].data,
                           .output = call->outputs[0].data,
-                          .status = stream->status};
+                          .status = cuda_status_word(call)};
 }
 
 gpu_elements gpu_elements_of(const tort_tensor *data, const tort_tensor *indices, int32_t axis) {

@@ -79,8 +79,7 @@ static tort_status run_dropout(const tort_call *call) {
             call, gpu_fill(cuda_stream_of(call), element_bytes(mask), mask->data, (size_t)tort_count(mask), &kept));
     }
     if (status) return status;
-    return cuda_launched(call, cudaMemcpyAsync(call->outputs[0].data, x->data, bytes, cudaMemcpyDeviceToDevice,
-                                               cuda_stream_of(call).handle));
+    return cuda_copied(call, call->outputs[0].data, x->data, bytes);
 }
 #endif
 

@@ -62,10 +62,10 @@ static tort_status run(const tort_call *call, gpu_scatter *scatter) {
     scatter->slices = (size_t)tort_count(data) / scatter->inner;
     scatter->updates = call->inputs[2].data;
     scatter->last = call->scratch;
-    cudaError_t code =
-        cudaMemcpyAsync(call->outputs[0].data, data->data, bytes, cudaMemcpyDeviceToDevice, stream.handle);
-    if (code == cudaSuccess && scatter->count) code = gpu_run_scatter(stream, &indexing, scatter);
-    return cuda_launched(call, code);
+    tort_status status = cuda_copied(call, call->outputs[0].data, data->data, bytes);
+    if (status || !scatter->count) return status;
+    if (scatter->reduction == TORT_SCATTER_REPLACE) cuda_count_copy(call); /* the launcher clears `last` */
+    return cuda_launched(call, gpu_run_scatter(stream, &indexing, scatter));
 }
 
 static tort_status prepare_scatter_elements(tort_prepare *p) {

@@ -23,10 +23,11 @@
 typedef struct measurement {
     double *milliseconds; /* sorted */
     int32_t runs;
-    double peak_bytes;    /* the most memory that was held */
-    double load_ms;       /* model and session, weights prepared */
-    cli_profile *profile; /* NULL: not asked for */
-    double *profiled;     /* milliseconds of the profiled runs, sorted, as many */
+    double peak_bytes;       /* the most memory that was held */
+    double load_ms;          /* model and session, weights prepared */
+    cli_profile *profile;    /* NULL: not asked for */
+    double *profiled;        /* milliseconds of the profiled runs, sorted, as many */
+    tort_device_calls calls; /* of the last run that was measured, and not profiled */
 } measurement;
 
 static int by_size(const void *a, const void *b) {
@@ -142,6 +143,7 @@ static tort_status measure_runs(const cli_options *options, const runs *r, measu
         double taken;
         if (m->runs && !options->repeat && cli_seconds() - begin >= seconds) break;
         status = run_once(r, &taken, error);
+        if (!status) status = tort_context_calls(r->context, NULL, &m->calls, error);
         if (!status && m->profile && !cli_profile_is_full(m->profile)) status = run_profiled(r, m, error);
         if (!status) m->milliseconds[m->runs++] = taken;
         if (taken > 200) cli_progress("run %d: %.0f ms", m->runs, taken);
@@ -264,6 +266,22 @@ static const char *path_of(const cli_options *options) {
     return options->plan ? options->plan : options->operands[0];
 }
 
+static void fill_calls(const tort_device_calls *calls, cJSON *root) {
+    cJSON *told = cJSON_AddObjectToObject(root, "calls");
+    cJSON_AddNumberToObject(told, "launches", (double)calls->launches);
+    cJSON_AddNumberToObject(told, "copies", (double)calls->copies);
+    cJSON_AddNumberToObject(told, "waits", (double)calls->waits);
+    cJSON_AddNumberToObject(told, "allocations", (double)calls->allocations);
+}
+
+/* Nothing where no device had anything to do. */
+static void print_calls(const tort_device_calls *calls) {
+    if (!calls->launches && !calls->copies && !calls->waits && !calls->allocations) return;
+    cli_print(stdout, "  a run: %llu launches, %llu copies, %llu waits, %llu allocations\n",
+              (unsigned long long)calls->launches, (unsigned long long)calls->copies, (unsigned long long)calls->waits,
+              (unsigned long long)calls->allocations);
+}
+
 static void fill_json(const cli_options *options, const measurement *m, const tort_report *report, cJSON *root) {
     char *chain = chain_text(options, report);
     cli_json_text(root, "model", path_of(options));
@@ -280,6 +298,7 @@ static void fill_json(const cli_options *options, const measurement *m, const to
     cJSON_AddNumberToObject(latency, "p99", percentile(m, 0.99));
     cJSON_AddNumberToObject(root, "load_ms", m->load_ms);
     cJSON_AddNumberToObject(root, "peak_rss_bytes", m->peak_bytes);
+    fill_calls(&m->calls, root);
     if (m->profile) cli_profile_json(m->profile, root);
 }
 
@@ -297,6 +316,7 @@ static void print_text(const cli_options *options, const measurement *m, const t
     cli_print(stdout, "  %d run%s%s", m->runs, m->runs == 1 ? "" : "s", interrupted ? " until interrupted" : "");
     if (threads) cli_print(stdout, ", %d thread%s", threads, threads == 1 ? "" : "s");
     cli_print(stdout, ", load %.1f ms, peak memory %s\n", m->load_ms, cli_bytes_text(m->peak_bytes, peak, sizeof peak));
+    print_calls(&m->calls);
     if (m->profile) cli_profile_print(m->profile, options->profile_all, cli_width(stdout, 0));
     free(counts);
 }

@@ -13,6 +13,8 @@ typedef enum tort_home {
     TORT_HOME_INPUT,    /* the caller's tensor number `source` */
     TORT_HOME_CONSTANT, /* the session's constant of that value */
     TORT_HOME_LITERAL,  /* at `offset` of the plan's literals: integers that the shapes determine */
+    TORT_HOME_UPLOADED, /* at `offset` of that arena: the literal of slot `source`, there since the context has the plan
+                         */
     TORT_HOME_ALIAS,    /* the bytes of slot `source` under another shape */
     TORT_HOME_DYNAMIC,  /* size depends on data: allocated by its step, within the session's limit */
     TORT_HOME_OBJECT    /* a value in host memory that its step makes: no tensor, or a tensor out of one */
@@ -33,6 +35,10 @@ typedef struct tort_slot {
     int32_t first_step, last_step; /* life time, both included, through aliases too */
     int32_t output;                /* the output of the model whose bytes these are, and no other's; -1 */
 } tort_slot;
+
+static inline bool tort_in_arena(const tort_slot *slot) {
+    return slot->home == TORT_HOME_ARENA || slot->home == TORT_HOME_UPLOADED;
+}
 
 typedef enum tort_step_kind {
     TORT_STEP_KERNEL,

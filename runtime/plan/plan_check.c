@@ -45,7 +45,7 @@ static tort_status check_alias(const tort_plan *plan, int32_t index, tort_error 
 /* Where the bytes of a slot of a complete plan are. */
 static tort_status check_place(const tort_plan *plan, int32_t index, tort_error *error) {
     const tort_slot *slot = &plan->slots[index];
-    const bool arena = slot->home == TORT_HOME_ARENA;
+    const bool arena = tort_in_arena(slot);
     if (!arena && slot->home != TORT_HOME_LITERAL) return TORT_OK;
     if (slot->bytes < 0) return bad(error, "unknown size of slot", index);
     if (!within(slot->offset, (uint64_t)slot->bytes, arena ? plan->arena_bytes[slot->memory] : plan->literal_bytes))
@@ -63,6 +63,13 @@ static bool layout_is_sound(const tort_plan *plan, const tort_slot *slot) {
     return slot->layout >= 0 && slot->layout < plan->layout_count && (!slot->layout || made);
 }
 
+/* A literal of the same value, and for all of the run. */
+static bool upload_is_sound(const tort_plan *plan, const tort_slot *slot) {
+    const tort_slot *source = slot->source >= 0 && slot->source < plan->slot_count ? &plan->slots[slot->source] : NULL;
+    return source && source->home == TORT_HOME_LITERAL && source->value == slot->value && slot->memory &&
+           slot->first_step == 0 && slot->last_step == plan->step_count;
+}
+
 static tort_status check_slot(const tort_plan *plan, int32_t index, tort_error *error) {
     const tort_slot *slot = &plan->slots[index];
     if (slot->value < 0 || slot->value >= plan->value_count) return bad(error, "value of slot", index);
@@ -77,6 +84,8 @@ static tort_status check_slot(const tort_plan *plan, int32_t index, tort_error *
     if (slot->last_step > plan->step_count) return bad(error, "life time of slot", index);
     if (slot->home == TORT_HOME_OBJECT && slot->memory) return bad(error, "value on a device in slot", index);
     if (slot->home == TORT_HOME_LITERAL && slot->memory) return bad(error, "literal on a device in slot", index);
+    if (slot->home == TORT_HOME_UPLOADED && !upload_is_sound(plan, slot))
+        return bad(error, "what is uploaded to slot", index);
     return slot->home == TORT_HOME_ALIAS ? check_alias(plan, index, error) : TORT_OK;
 }
 
@@ -304,7 +313,7 @@ static size_t collect_ranges(const tort_plan *plan, range *ranges) {
     size_t count = (size_t)plan->slot_count;
     for (int32_t i = 0; i < plan->slot_count; i++) {
         const tort_slot *s = &plan->slots[i];
-        const bool arena = s->home == TORT_HOME_ARENA && s->bytes > 0 && s->last_step >= 0;
+        const bool arena = tort_in_arena(s) && s->bytes > 0 && s->last_step >= 0;
         ranges[i] = (range){s->offset, s->offset, 0, -1, s->memory, i};
         if (s->last_step >= 0) ranges[i].first = 2 * s->first_step, ranges[i].last = 2 * s->last_step + 1;
         if (arena) ranges[i].end += (uint64_t)s->bytes;

@@ -9,7 +9,7 @@
 /* ---- offsets ----------------------------------------------------------------------------------------------------- */
 
 static bool has_place(const tort_slot *slot, int32_t memory) {
-    return slot->memory == memory && slot->home == TORT_HOME_ARENA && slot->bytes >= 0 && slot->last_step >= 0;
+    return slot->memory == memory && tort_in_arena(slot) && slot->bytes >= 0 && slot->last_step >= 0;
 }
 
 static bool has_scratch(const tort_step *step, int32_t memory) {
@@ -135,7 +135,7 @@ static tort_status check_room(const tort_planned *planned, int32_t memory, tort_
 /* ---- places of the upper bounds ---------------------------------------------------------------------------------- */
 
 static bool fits_place(const tort_slot *slot, const tort_slot *place) {
-    return slot->home != TORT_HOME_ARENA || slot->bytes < 0 || slot->bytes <= place->bytes;
+    return !tort_in_arena(slot) || slot->bytes < 0 || slot->bytes <= place->bytes;
 }
 
 /* Most sizes grow with the symbols; those that do not, such as max - past, are larger here than at the bounds. */
@@ -154,7 +154,7 @@ bool tort_plan_take_places(tort_planned *planned) {
     tort_plan *plan = &planned->plan;
     if (!bound || bound->outline != planned->outline || !fit_places(plan, &bound->plan)) return false;
     for (int32_t i = 0; i < plan->slot_count; i++)
-        if (plan->slots[i].home == TORT_HOME_ARENA) plan->slots[i].offset = bound->plan.slots[i].offset;
+        if (tort_in_arena(&plan->slots[i])) plan->slots[i].offset = bound->plan.slots[i].offset;
     for (int32_t i = 0; i < plan->step_count; i++) plan->steps[i].scratch_offset = bound->plan.steps[i].scratch_offset;
     memcpy(plan->arena_bytes, bound->plan.arena_bytes, (size_t)plan->memory_count * sizeof *plan->arena_bytes);
     memcpy(plan->naive_bytes, bound->plan.naive_bytes, (size_t)plan->memory_count * sizeof *plan->naive_bytes);

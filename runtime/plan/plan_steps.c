@@ -174,7 +174,8 @@ static tort_status ensure(builder *b, int32_t value, int32_t form, int32_t node,
     if (literal) {
         int32_t host;
         tort_status status = ensure(b, value, 0, node, &host);
-        if (status) return status;
+        if (!status) *slot = add_slot(b, value, form, TORT_HOME_UPLOADED, host);
+        return status || *slot >= 0 ? status : tort_out_of_memory(b->error, 0);
     }
     return bring(b, value, form, node, slot);
 }
@@ -400,6 +401,12 @@ static void see(tort_plan *plan, int32_t slot, int32_t step) {
     }
 }
 
+/* It is there from one run to the next. */
+static void keep(const tort_plan *plan, tort_slot *slot) {
+    slot->first_step = 0;
+    slot->last_step = plan->step_count;
+}
+
 static void set_life_times(builder *b) {
     tort_plan *plan = b->plan;
     for (int32_t i = 0; i < plan->step_count; i++) {
@@ -409,6 +416,8 @@ static void set_life_times(builder *b) {
         for (int32_t k = 0; k < step->shape_count; k++) see(plan, plan->operands[step->shape_operands + k], i);
     }
     for (int32_t i = 0; i < plan->output_count; i++) see(plan, plan->output_slots[i], plan->step_count);
+    for (int32_t i = 0; i < plan->slot_count; i++)
+        if (plan->slots[i].home == TORT_HOME_UPLOADED) keep(plan, &plan->slots[i]);
 }
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */

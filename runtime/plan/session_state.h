@@ -322,6 +322,7 @@ tort_status tort_link_copy(const tort_link *link, void *stream, void *dst, const
 tort_status tort_link_sync(const tort_link *link, void *stream, tort_error *error);
 tort_status tort_link_stream_open(const tort_link *link, void **stream, tort_error *error);
 void tort_link_stream_close(const tort_link *link, void *stream);
+void tort_link_calls(const tort_link *link, void *stream, struct tort_device_calls *calls); /* zeros: not counted */
 uint32_t tort_link_reach(const tort_link *link, const void *pointer);
 void *tort_link_alloc(const tort_link *link, size_t bytes); /* NULL: none; tort_link_alloc_failed says why */
 void tort_link_free(const tort_link *link, void *memory, size_t bytes);

@@ -4,6 +4,7 @@
  * Here and nowhere else the device is made current and given back (enter, leave), and a lost device is noted for good.
  * It must not decide anything. Read next: provider.h, chain.c. */
 #include "runtime/plan/session_state.h"
+#include "runtime/tinyort_profile.h"
 
 int32_t tort_link_enter(const tort_link *link) {
     return link->opened && link->provider->enter ? link->provider->enter(link->device) : 0;
@@ -52,6 +53,11 @@ void tort_link_stream_close(const tort_link *link, void *stream) {
     const int32_t before = tort_link_enter(link);
     link->provider->stream_close(link->device, stream);
     tort_link_leave(link, before);
+}
+
+void tort_link_calls(const tort_link *link, void *stream, tort_device_calls *calls) {
+    *calls = (tort_device_calls){0};
+    if (link->opened && link->provider->calls) link->provider->calls(link->device, stream, calls);
 }
 
 uint32_t tort_link_reach(const tort_link *link, const void *pointer) {

@@ -21,9 +21,10 @@ static tort_status open_context(tort_context *context, tort_error *error) {
     const size_t memories = (size_t)session->memory_count;
     context->text = tort_text_new(&context->env);
     context->streams = tort_arena_array(&context->arena, memories, sizeof *context->streams);
+    context->calls = tort_arena_array(&context->arena, memories, sizeof *context->calls);
     context->scratch = tort_arena_array(&context->arena, memories, sizeof *context->scratch);
     context->frames = tort_arena_array(&context->arena, (size_t)session->graph_count, sizeof *context->frames);
-    if (!context->text || !context->streams || !context->scratch || !context->frames)
+    if (!context->text || !context->streams || !context->calls || !context->scratch || !context->frames)
         return tort_out_of_memory(error, 0);
     tort_status status = open_streams(context, error);
     for (int32_t g = 0; !status && g < session->graph_count; g++)
@@ -182,10 +183,12 @@ static tort_status run_main(tort_context *context, const tort_tensor *inputs, co
     if (status) return status;
     tort_text_clear(context->text);
     context->too_small = false;
+    tort_profile_begin_calls(context);
     tort_pool_begin_run(session->pool);
     status = tort_frame_run(&context->frames[0], inputs, values, outputs, error);
     tort_pool_end_run(session->pool);
     const tort_status synced = sync_all(context, status ? NULL : error);
+    tort_profile_end_calls(context);
     atomic_store(&context->cancelled, false);
     return status ? status : synced;
 }

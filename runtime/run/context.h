@@ -80,7 +80,8 @@ struct tort_context {
     tort_env value_env; /* of values: the application's and in no account, for they may outlive context and session */
     tort_arena arena;   /* what lives as long as the context */
     void **streams;     /* a memory: of its owner, for all providers that share it */
-    tort_frame *frames; /* a graph of the session: 0 is the main one */
+    tort_device_calls *calls; /* a memory: of the last run; while one goes on, those of the stream before it */
+    tort_frame *frames;       /* a graph of the session: 0 is the main one */
     struct tort_text *text;
     size_t *capacities;    /* a main output: bytes of the caller's buffer, TORT_NO_CAPACITY; owned; NULL: of none */
     bool too_small;        /* a buffer was, in the run that goes on */
@@ -134,6 +135,10 @@ tort_status tort_frame_observe(const tort_frame *frame, const tort_step *step, t
 /* profile.c: the time; tells the context's profiler of a step that began then. */
 int64_t tort_profile_now(void);
 void tort_profile_tell(tort_frame *frame, const tort_step *step, int64_t begin);
+
+/* profile.c: before a run and after it, so that context->calls has what it asked for. */
+void tort_profile_begin_calls(tort_context *context);
+void tort_profile_end_calls(tort_context *context);
 
 /* trip.c: what the frame of a body has more. Open is false where memory is out; release lets go of the values that are
  * held. */

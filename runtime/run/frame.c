@@ -137,6 +137,22 @@ static tort_status size_frame(tort_frame *frame, tort_error *error) {
     return status;
 }
 
+/* Literals that a device reads: not once a run, but once for as long as the plan stays. */
+static tort_status upload_literals(const tort_frame *frame, tort_error *error) {
+    const tort_plan *plan = &frame->planned->plan;
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; !status && i < plan->slot_count; i++) {
+        const tort_slot *slot = &plan->slots[i];
+        if (slot->home != TORT_HOME_UPLOADED || slot->bytes <= 0) continue;
+        const tort_link *link = frame->context->session->memories[slot->memory].owner;
+        status = tort_link_copy(
+            link, frame->context->streams[slot->memory], frame->arenas[slot->memory].base + slot->offset,
+            plan->literals + plan->slots[slot->source].offset, (size_t)slot->bytes, TORT_TO_DEVICE, error);
+        if (status) tort_link_failed(link, status, error);
+    }
+    return status;
+}
+
 static void drop_plan(tort_frame *frame) {
     if (!frame->planned) return;
     tort_dynamic_free_all(frame);
@@ -152,6 +168,7 @@ tort_status tort_frame_adopt(tort_frame *frame, tort_planned *planned, tort_erro
     drop_plan(frame);
     frame->planned = planned;
     tort_status status = size_frame(frame, error);
+    if (!status) status = upload_literals(frame, error);
     if (status) drop_plan(frame);
     return status;
 }
@@ -168,6 +185,7 @@ static tort_status renew_plan(tort_frame *frame, const tort_tensor *inputs, tort
     tort_dynamic_free_all(frame);
     tort_status status = tort_planned_renew(frame->planned, inputs, error);
     if (!status) status = size_frame(frame, error);
+    if (!status) status = upload_literals(frame, error);
     frame->planned->ready = !status;
     return status;
 }

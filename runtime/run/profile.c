@@ -1,4 +1,5 @@
-/* profile.c - tells an application what each step of a run took, and how much it had to do (tort_context_profile).
+/* profile.c - tells an application what each step of a run took, and how much it had to do (tort_context_profile); and
+ * what a run asked of its devices (tort_context_calls).
  *
  * Bytes come from the shapes of the operands, FLOPs from the table of ops/ and the params of the step: of a segment
  * there are none. It must not change what it measures. Read next: run.c, ops/flops.c. */
@@ -116,4 +117,40 @@ tort_status tort_session_peak(tort_session *session, const char *provider, tort_
         return TORT_OK;
     }
     return tort_fail(error, TORT_E_USAGE, "the chain has no provider '%s'", provider);
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
+
+void tort_profile_begin_calls(tort_context *context) {
+    for (int32_t m = 1; m < context->session->memory_count; m++)
+        tort_link_calls(context->session->memories[m].owner, context->streams[m], &context->calls[m]);
+}
+
+void tort_profile_end_calls(tort_context *context) {
+    for (int32_t m = 1; m < context->session->memory_count; m++) {
+        const tort_device_calls before = context->calls[m];
+        tort_device_calls *calls = &context->calls[m];
+        tort_link_calls(context->session->memories[m].owner, context->streams[m], calls);
+        calls->launches -= before.launches;
+        calls->copies -= before.copies;
+        calls->waits -= before.waits;
+        calls->allocations -= before.allocations;
+    }
+}
+
+tort_status tort_context_calls(const tort_context *context, const char *provider, tort_device_calls *calls,
+                               tort_error *error) {
+    const tort_session *session = context->session;
+    const tort_link *link = provider ? tort_link_named(session, provider) : NULL;
+    *calls = (tort_device_calls){0};
+    if (error) *error = (tort_error){.node = -1};
+    if (provider && !link) return tort_fail(error, TORT_E_USAGE, "the chain has no provider '%s'", provider);
+    for (int32_t m = 1; m < session->memory_count; m++) {
+        if (link && link->memory != m) continue;
+        calls->launches += context->calls[m].launches;
+        calls->copies += context->calls[m].copies;
+        calls->waits += context->calls[m].waits;
+        calls->allocations += context->calls[m].allocations;
+    }
+    return TORT_OK;
 }

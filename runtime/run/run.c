@@ -284,7 +284,8 @@ static void bind(tort_frame *frame, const tort_tensor *inputs) {
         memcpy(tensor->dims, slot->dims, sizeof tensor->dims);
         const void *data = NULL;
         switch (slot->home) {
-        case TORT_HOME_ARENA: data = frame->arenas[slot->memory].base + slot->offset; break;
+        case TORT_HOME_ARENA:
+        case TORT_HOME_UPLOADED: data = frame->arenas[slot->memory].base + slot->offset; break;
         case TORT_HOME_INPUT: data = inputs[slot->source].data; break;
         case TORT_HOME_CONSTANT: data = constant_data(frame, slot); break;
         case TORT_HOME_LITERAL: data = plan->literals + slot->offset; break;

@@ -1,11 +1,12 @@
 /* launches.c - how many launches a node costs on the simulated device: kernels of our own and products and convolutions
  * of the libraries. Small inputs are bound by them, so a node should be one.
  *
- * Usage: launches BERT, a model of two inputs (batch, sequence) of int64. Lines are those of kernel_case.h with numbers
- * for letters. Read next: library_rows.c. */
+ * Usage: launches BERT FOLDER: a model of two inputs (batch, sequence) of int64, and what networks.py --write wrote.
+ * Lines are those of kernel_case.h with numbers for letters. Read next: network_calls.c, library_rows.c. */
 #include <stdio.h>
 
 #include "tests/cuda/kernel_case.h"
+#include "tests/cuda/network_calls.h"
 #include "tests/cuda/simulator.h"
 
 /* Launches of one run. */
@@ -54,20 +55,6 @@ static const expectation table[] = {
     {"FusedConv 1; pads=1,1,1,1 group=20 activation=clip activation_beta=6; T[1,20,9,9] T[20,1,3,3] T[20]", 1, 1},
 };
 
-static const char *const launching[] = {"cudaLaunchKernel",
-                                        "cublasGemmEx",
-                                        "cublasGemmStridedBatchedEx",
-                                        "cublasLtMatmul",
-                                        "cudnnConvolutionForward",
-                                        "cudnnConvolutionBiasActivationForward",
-                                        NULL};
-
-static int count_launches(const cudasim_control *control) {
-    int count = 0;
-    for (int i = 0; launching[i]; i++) count += control->calls(launching[i]);
-    return count;
-}
-
 /* Launches of a run, and its status; models of the cases have one output. */
 static tort_status run_counted(const tort_provider *provider, const cudasim_control *control, const tort_model *model,
                                const tort_session_options *given, const tort_tensor *inputs, int32_t count,
@@ -82,10 +69,10 @@ static tort_status run_counted(const tort_provider *provider, const cudasim_cont
     options.providers = providers;
     tort_status status = tort_session_create(NULL, model, &options, &session, &error);
     if (!status) status = tort_context_create(session, &context, &error);
-    const int before = count_launches(control); /* what was tried while planning */
+    const tort_device_calls before = simulator_saw(control); /* what was tried while planning */
     if (!status) status = tort_context_run(context, inputs, count, &output, 1, &error);
     if (status) printf("%s: %s\n", options.chain, error.msg);
-    *launches = count_launches(control) - before;
+    *launches = (int)simulator_saw_since(control, &before).launches;
     tort_context_free(context);
     tort_session_free(session);
     return status;
@@ -167,12 +154,14 @@ int main(int argc, char **argv) {
             passed += good;
             failed += !good;
         }
-    for (int libraries = 0; argc == 2 && libraries < 2; libraries++) {
+    for (int libraries = 0; argc == 3 && libraries < 2; libraries++) {
         control->configure(&settings);
         const bool good = check_bert(provider, control, argv[1], libraries ? "cudasim" : "cudasim:libraries=off");
         passed += good;
         failed += !good;
     }
+    control->configure(&settings);
+    if (argc == 3) network_calls_check(provider, control, argv[2], &passed, &failed);
     printf("cuda-launches: %d passed, %d failed\n", passed, failed);
     return failed != 0 || passed == 0;
 }

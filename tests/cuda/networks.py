@@ -1,6 +1,7 @@
 """ResNet-50, MobileNetV2, ViT and BERT on the CUDA provider alone, against cpu: on the simulated device, or on a GPU.
 
-Usage: networks.py TINYORT [PROVIDER], cudasim by default; networks.py --bert FILE writes a BERT so wide that cuBLAS serves it. The graphs have the depth, the operators and the order of the real networks, as exporters write them;
+Usage: networks.py TINYORT [PROVIDER], cudasim by default; networks.py --bert FILE writes a BERT so wide that cuBLAS serves it; networks.py --write FOLDER
+writes all in float32. The graphs have the depth, the operators and the order of the real networks, as exporters write them;
 widths and pictures are small, weights are seeded. Each is made in two forms (an older exporter's: opset 14, normalizations
 and GELU taken apart, shape arithmetic in many nodes; a newer one's: opset 20 and its operators), in float32 and in float16,
 with a symbolic batch, and run with two sizes, with cuBLAS and without. The chain is that provider alone, so a node without a
@@ -303,6 +304,11 @@ def main():
     if sys.argv[1] == "--bert":
         graph = Graph(False, np.float32)
         graph.save(sys.argv[2], bert(graph, 160))
+        return
+    if sys.argv[1] == "--write":
+        for make, old in itertools.product(NETWORKS, (True, False)):
+            graph = Graph(old, np.float32)
+            graph.save(Path(sys.argv[2]) / f"{make.__name__}-{'older' if old else 'newer'}.onnx", make(graph))
         return
     passed = failed = 0
     provider = sys.argv[2] if len(sys.argv) > 2 else "cudasim"

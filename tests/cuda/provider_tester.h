@@ -40,5 +40,6 @@ void provider_test_current(tester *t);  /* provider_current.c */
 void provider_test_bindings(tester *t); /* provider_bindings.c */
 void provider_test_spaces(tester *t);   /* provider_spaces.c */
 void provider_test_growing(tester *t);  /* provider_growing.c */
+void provider_test_calls(tester *t);    /* provider_calls.c */
 
 #endif

@@ -3,8 +3,8 @@
 
 CUDA_PROVIDER_TEST_OBJECTS := $(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/cuda/provider*.c) tests/cuda/simulator.c tests/decoder.c tests/onnx_bytes.c tests/counting_env.c tests/report_of.c)
 CUDA_LIBRARY_TEST_OBJECTS := $(patsubst %,$(OBJ)/tests/%.o,cuda/library_rows cuda/library_tester cuda/library_faults cuda/library_models cuda/simulator onnx_bytes counting_env report_of)
-CUDA_LAUNCH_TEST_OBJECTS := $(patsubst %,$(OBJ)/tests/%.o,cuda/launches cuda/kernel_case cuda/simulator onnx_bytes)
-CUDA_TEST_OBJECTS := $(filter-out $(CUDA_PROVIDER_TEST_OBJECTS) $(CUDA_LIBRARY_TEST_OBJECTS) $(OBJ)/tests/cuda/launches.o $(OBJ)/tests/cuda/library_files.o \
+CUDA_LAUNCH_TEST_OBJECTS := $(patsubst %,$(OBJ)/tests/%.o,cuda/launches cuda/network_calls cuda/kernel_case cuda/simulator onnx_bytes)
+CUDA_TEST_OBJECTS := $(filter-out $(CUDA_PROVIDER_TEST_OBJECTS) $(CUDA_LIBRARY_TEST_OBJECTS) $(OBJ)/tests/cuda/launches.o $(OBJ)/tests/cuda/network_calls.o $(OBJ)/tests/cuda/library_files.o \
     $(OBJ)/tests/cuda/stub_library.o,$(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/cuda/*.c))) \
     $(OBJ)/tests/onnx_bytes.o $(OBJ)/tests/report_of.o
 CUDA_TESTS := $(BUILD)/tests/cuda
@@ -83,10 +83,11 @@ test-cuda-library-rows: $(CUDA_TESTS)/library_rows $(CUDASIM_LIBRARY)
 	LD_LIBRARY_PATH=$(BUILD) $(CUDA_TESTS)/library_rows
 
 .PHONY: test-cuda-launches
-## Count the launches of nodes, fused nodes and a BERT of 12 layers on the simulated device, with libraries and without.
+## Count what nodes, fused nodes and whole networks ask of the simulated device: launches, copies, waits, allocations.
 test-cuda-launches: $(CUDA_TESTS)/launches $(CUDASIM_LIBRARY)
 	$(VENV)/bin/python tests/cuda/networks.py --bert $(CUDA_TESTS)/bert.onnx
-	LD_LIBRARY_PATH=$(BUILD) $(CUDA_TESTS)/launches $(CUDA_TESTS)/bert.onnx
+	$(VENV)/bin/python tests/cuda/networks.py --write $(CUDA_TESTS)
+	LD_LIBRARY_PATH=$(BUILD) $(CUDA_TESTS)/launches $(CUDA_TESTS)/bert.onnx $(CUDA_TESTS)
 
 .PHONY: test-cuda-claims
 ## Hold what the CUDA provider refuses, and its words, against tests/cuda/claims.expected.

@@ -100,6 +100,7 @@ Test(profile, each_step_is_told_with_the_bytes_of_its_run) {
 Test(profile, the_peak_of_a_provider_that_cannot_tell) {
     fixture f = {0};
     tort_peak peak = {1, 1};
+    tort_device_calls calls = {1, 1, 1, 1};
     open_fixture(&f, "fake,cpu");
     const notes n = run_fixture(&f, 4, true);
     cr_assert_eq(n.nodes, 2);
@@ -108,6 +109,9 @@ Test(profile, the_peak_of_a_provider_that_cannot_tell) {
     cr_assert_eq(peak.flops, 0);
     cr_assert_eq(peak.bytes, 0);
     cr_assert_eq(tort_session_peak(f.session, "toaster", &peak, &f.error), TORT_E_USAGE);
+    cr_assert_eq(tort_context_calls(f.context, "fake", &calls, &f.error), TORT_OK);
+    cr_assert_eq(calls.launches + calls.copies + calls.waits + calls.allocations, 0, "it does not count");
+    cr_assert_eq(tort_context_calls(f.context, "toaster", &calls, &f.error), TORT_E_USAGE);
     cr_assert_not_null(strstr(f.error.msg, "toaster"));
     close_fixture(&f);
 }

@@ -1,0 +1,101 @@
+/* network_calls.c - what a run of a whole network asks of the simulated device: launches, copies, waits, allocations.
+ *
+ * The provider's own counts (tort_context_calls) are held against what the device saw. The first run of a context is
+ * left out: there libraries try what they offer, which is no part of a run. Read next: launches.c. */
+#include "tests/cuda/network_calls.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/cuda/simulator.h"
+
+enum { RUNS = 3, MOST_INPUTS = 2 };
+
+/* Pictures are square; the other networks take sentences of six words. */
+static const struct {
+    const char *name;
+    int64_t picture; /* 0: none */
+} networks[] = {{"resnet50", 64}, {"mobilenet_v2", 64}, {"vit", 32}, {"bert", 0}};
+
+static void print_calls(const char *what, const char *chain, const tort_device_calls *calls) {
+    printf("%s on %s: %llu launches, %llu copies, %llu waits, %llu allocations\n", what, chain,
+           (unsigned long long)calls->launches, (unsigned long long)calls->copies, (unsigned long long)calls->waits,
+           (unsigned long long)calls->allocations);
+}
+
+/* ---- a run ------------------------------------------------------------------------------------------------------- */
+
+/* What the device saw of a run; false: it failed, or the provider tells something else. */
+static bool run_counted(const cudasim_control *control, tort_context *context, const tort_tensor *inputs, int32_t count,
+                        bool first, tort_device_calls *seen, tort_error *error) {
+    tort_tensor output = {.data = NULL};
+    tort_device_calls told;
+    const tort_device_calls before = simulator_saw(control);
+    if (tort_context_run(context, inputs, count, &output, 1, error)) return false;
+    *seen = simulator_saw_since(control, &before);
+    if (tort_context_calls(context, "cudasim", &told, error)) return false;
+    if (first || !memcmp(&told, seen, sizeof told)) return true;
+    print_calls("FAILED: as the provider tells, a run", "it", &told);
+    print_calls("        as the device saw, it", "it", seen);
+    return false;
+}
+
+/* Runs on the same shapes ask for the same, and allocate nothing. */
+static bool check_runs(const cudasim_control *control, tort_context *context, const tort_tensor *inputs, int32_t count,
+                       const char *what, const char *chain, tort_error *error) {
+    tort_device_calls seen[RUNS];
+    for (int run = 0; run < RUNS; run++)
+        if (!run_counted(control, context, inputs, count, !run, &seen[run], error)) return false;
+    print_calls(what, chain, &seen[RUNS - 1]);
+    const bool steady = !memcmp(&seen[1], &seen[RUNS - 1], sizeof *seen) && !seen[1].allocations;
+    if (!steady) printf("FAILED: %s on %s: runs on the same shapes differ, or allocate\n", what, chain);
+    return steady;
+}
+
+static int32_t make_inputs(int64_t picture, tort_tensor *inputs) {
+    static float pixels[3 * 64 * 64];
+    static int64_t ids[6] = {1, 2, 3, 4, 5, 6}, mask[6] = {1, 1, 1, 1, 1, 0};
+    for (size_t i = 0; i < sizeof pixels / sizeof *pixels; i++) pixels[i] = (float)(i * 37 % 23) / 23.0f;
+    if (picture) {
+        inputs[0] = (tort_tensor){.type = TORT_FLOAT, .rank = 4, .dims = {1, 3, picture, picture}, .data = pixels};
+        return 1;
+    }
+    inputs[0] = (tort_tensor){.type = TORT_INT64, .rank = 2, .dims = {1, 6}, .data = ids};
+    inputs[1] = (tort_tensor){.type = TORT_INT64, .rank = 2, .dims = {1, 6}, .data = mask};
+    return 2;
+}
+
+static bool check_network(const tort_provider *provider, const cudasim_control *control, const char *path,
+                          const char *what, int64_t picture, const char *chain) {
+    const tort_provider *const providers[] = {provider, NULL};
+    const tort_session_options options = {.struct_size = sizeof options, .chain = chain, .providers = providers};
+    tort_tensor inputs[MOST_INPUTS];
+    const int32_t count = make_inputs(picture, inputs);
+    tort_model *model = NULL;
+    tort_session *session = NULL;
+    tort_context *context = NULL;
+    tort_error error = {.node = -1};
+    tort_status status = tort_model_load(NULL, path, NULL, &model, &error);
+    if (!status) status = tort_session_create(NULL, model, &options, &session, &error);
+    if (!status) status = tort_context_create(session, &context, &error);
+    const bool good = !status && check_runs(control, context, inputs, count, what, chain, &error);
+    if (*error.msg) printf("FAILED: %s on %s: %s\n", what, chain, error.msg);
+    tort_context_free(context);
+    tort_session_free(session);
+    tort_model_free(model);
+    return good;
+}
+
+void network_calls_check(const tort_provider *provider, const cudasim_control *control, const char *folder, int *passed,
+                         int *failed) {
+    static const char *const forms[] = {"older", "newer"}, *const chains[] = {"cudasim", "cudasim:libraries=off"};
+    for (size_t i = 0; i < sizeof networks / sizeof *networks; i++)
+        for (int k = 0; k < 4; k++) {
+            char what[40], path[400];
+            snprintf(what, sizeof what, "%s-%s", networks[i].name, forms[k / 2]);
+            snprintf(path, sizeof path, "%s/%s.onnx", folder, what);
+            const bool good = check_network(provider, control, path, what, networks[i].picture, chains[k % 2]);
+            *passed += good;
+            *failed += !good;
+        }
+}
