@@ -275,6 +275,12 @@ typedef struct tort_provider {
     /* Ordered after what was put on the stream; TO_HOST returns when the bytes have arrived. */
     tort_status (*copy)(void *device, void *stream, void *dst, const void *src, size_t bytes, tort_direction direction,
                         tort_error *error);
+    /* As copy to the host, but the bytes are there only when sync has returned well. NULL: copy is asked. */
+    tort_status (*copy_late)(void *device, void *stream, void *dst, const void *src, size_t bytes, tort_error *error);
+    /* From one sync of the stream to the next come so many copies between host and device, of so many bytes together:
+     * time to take memory in which the host need not wait for them. Asked again where a plan needs more; what cannot
+     * be had only costs time. NULL: nothing to take. */
+    void (*stage)(void *device, void *stream, int32_t copies, size_t bytes);
     tort_status (*stream_open)(void *device, void **stream, tort_error *error); /* a context's; NULL: none */
     void (*stream_close)(void *device, void *stream);
     /* Waits for the stream; reports what went wrong on the device since the last call. NULL: nothing to wait for. */

@@ -44,10 +44,11 @@ TORT_API tort_status tort_session_peak(tort_session *session, const char *provid
 
 /* What a run asked of a device: each costs the host some microseconds, whatever there is to compute. */
 typedef struct tort_device_calls {
-    uint64_t launches;    /* of kernels; a call of a library that launches some is one */
-    uint64_t copies;      /* of memory from, to or on the device, and fillings of it */
-    uint64_t waits;       /* times the host waited for the device */
-    uint64_t allocations; /* of the device's memory; of all contexts that ran meanwhile */
+    uint64_t launches; /* of kernels; a call of a library that launches some is one */
+    uint64_t copies;   /* of memory from, to or on the device, and fillings of it */
+    uint64_t waits;    /* times the host waited for the device */
+    uint64_t
+        allocations; /* of its memory, or of the host's that it locks for copies; of all contexts that ran meanwhile */
 } tort_device_calls;
 
 /* Of the context's last run, whether it failed or not: what it asked of a provider of the chain, or of all devices

@@ -388,6 +388,7 @@ static cudaError_t wait_for(cuda_stream *stream) {
     stream->waits++;
     const cudaError_t code = cudaStreamSynchronize(stream->stream);
     if (code == cudaSuccess) stream->settled = stream->launches + stream->copies;
+    cuda_staging_deliver(&stream->staging, code == cudaSuccess);
     return code;
 }
 
@@ -442,21 +443,34 @@ void cuda_stream_close(void *opened, void *handle) {
     if (stream->dnn) device->libraries.cudnn.cudnnDestroy(stream->dnn);
     if (stream->status) cudaFree(stream->status);
     if (stream->status_host) cudaFreeHost(stream->status_host);
+    cuda_staging_free(&stream->staging);
     if (stream->stream) cudaStreamDestroy(stream->stream);
     tort_free(&device->env, stream, sizeof *stream);
 }
 
+static const enum cudaMemcpyKind kinds[] = {cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice};
+
+static cudaError_t submit_copy(cuda_stream *stream, void *dst, const void *src, size_t bytes,
+                               tort_direction direction) {
+    stream->copies++;
+    return cudaMemcpyAsync(dst, src, bytes, kinds[direction], stream->stream);
+}
+
+static cudaError_t copy_on_stream(cuda_stream *stream, void *dst, const void *src, size_t bytes,
+                                  tort_direction direction) {
+    void *staged = direction == TORT_TO_DEVICE ? cuda_staging_take(&stream->staging, bytes, NULL) : NULL;
+    if (staged) memcpy(staged, src, bytes);
+    cudaError_t code = submit_copy(stream, dst, staged ? staged : src, bytes, direction);
+    if (code == cudaSuccess && direction != TORT_ON_DEVICE && !staged) code = wait_for(stream);
+    return code;
+}
+
 tort_status cuda_copy(void *opened, void *handle, void *dst, const void *src, size_t bytes, tort_direction direction,
                       tort_error *error) {
-    static const enum cudaMemcpyKind kinds[] = {cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost,
-                                                cudaMemcpyDeviceToDevice};
     cuda_device *device = opened;
-    cuda_stream *stream = handle;
     cudaError_t code;
-    if (stream) {
-        stream->copies++;
-        code = cudaMemcpyAsync(dst, src, bytes, kinds[direction], stream->stream);
-        if (code == cudaSuccess && direction != TORT_ON_DEVICE) code = wait_for(stream);
+    if (handle) {
+        code = copy_on_stream(handle, dst, src, bytes, direction);
     } else {
         code = check_current(device);
         if (code == cudaSuccess) {
@@ -466,6 +480,23 @@ tort_status cuda_copy(void *opened, void *handle, void *dst, const void *src, si
         }
     }
     return cuda_status(error, code, "copying");
+}
+
+tort_status cuda_copy_late(void *opened, void *handle, void *dst, const void *src, size_t bytes, tort_error *error) {
+    cuda_stream *stream = handle;
+    void *staged = cuda_staging_take(&stream->staging, bytes, dst);
+    if (!staged) return cuda_copy(opened, stream, dst, src, bytes, TORT_TO_HOST, error);
+    return cuda_status(error, submit_copy(stream, staged, src, bytes, TORT_TO_HOST), "copying");
+}
+
+/* A body may ask while the run around it goes on, whose copies are not done. */
+void cuda_stage(void *opened, void *handle, int32_t copies, size_t bytes) {
+    cuda_device *device = opened;
+    cuda_stream *stream = handle;
+    const size_t need = cuda_staging_need(copies, bytes);
+    if (need <= stream->staging.bytes || (stream->staging.used && wait_for(stream) != cudaSuccess)) return;
+    device->allocations++;
+    cuda_staging_grow(&stream->staging, need);
 }
 
 /* The bad value that the first wrong node left behind. */

@@ -8,6 +8,7 @@
 #include "kernels/cuda/context.h"
 #include "kernels/cuda/cuda_api.h"
 #include "kernels/cuda/libraries.h"
+#include "kernels/cuda/staging.h"
 #include "kernels/cuda/status.h"
 #include "kernels/cuda/stream.h"
 #include "kernels/cuda/tiling.h"
@@ -39,8 +40,9 @@ typedef struct cuda_stream {
     gpu_status *status;      /* on the device; kernels get it from cuda_status_word alone */
     gpu_status *status_host; /* pinned */
     bool may_fault;          /* a kernel got it since it was read */
-    uint64_t settled;   /* launches and copies when it was last waited for: nothing is under way if there are no more */
-    uint32_t *arrivals; /* on the device, GPU_ARRIVALS zeros: see tiling.h */
+    uint64_t settled; /* launches and copies when it was last waited for: nothing is under way if there are no more */
+    cuda_staging staging;
+    uint32_t *arrivals;  /* on the device, GPU_ARRIVALS zeros: see tiling.h */
     cublasHandle_t blas; /* NULL: not opened */
     cudnnHandle_t dnn;   /* NULL: not opened */
 } cuda_stream;
@@ -54,6 +56,8 @@ void *cuda_alloc(void *device, size_t bytes);
 void cuda_free(void *device, void *ptr, size_t bytes);
 tort_status cuda_copy(void *device, void *stream, void *dst, const void *src, size_t bytes, tort_direction direction,
                       tort_error *error);
+tort_status cuda_copy_late(void *device, void *stream, void *dst, const void *src, size_t bytes, tort_error *error);
+void cuda_stage(void *device, void *stream, int32_t copies, size_t bytes);
 tort_status cuda_stream_open(void *device, void **stream, tort_error *error);
 void cuda_stream_close(void *device, void *stream);
 void cuda_calls(void *device, void *stream, tort_device_calls *calls);

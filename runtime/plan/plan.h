@@ -56,6 +56,7 @@ typedef struct tort_step {
     int32_t provider;         /* chain index; COPY: whose copy function moves the bytes; -1: the executor */
     int32_t memory;           /* KERNEL: the provider's, where its scratch is */
     tort_direction direction; /* COPY */
+    bool late;                /* COPY to the host that no step reads: it is there when the run ends */
     int32_t operands;         /* first in plan->operands: inputs, then outputs; -1 in there: absent */
     int32_t input_count, output_count;
     /* Dynamic: the first of `shape_count` (the node's inputs; 0: none) host slots for values that determine shapes. */

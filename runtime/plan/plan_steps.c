@@ -407,6 +407,14 @@ static void keep(const tort_plan *plan, tort_slot *slot) {
     slot->last_step = plan->step_count;
 }
 
+/* Outputs of the model, that is: who called a body reads what it made at once. */
+static bool is_late(const builder *b, int32_t index) {
+    const tort_step *step = &b->plan->steps[index];
+    if (step->kind != TORT_STEP_COPY || step->provider < 0 || step->direction != TORT_TO_HOST) return false;
+    return b->lowered == tort_main_graph(b->session) &&
+           b->plan->slots[b->plan->operands[step->operands + 1]].last_step == index;
+}
+
 static void set_life_times(builder *b) {
     tort_plan *plan = b->plan;
     for (int32_t i = 0; i < plan->step_count; i++) {
@@ -415,6 +423,7 @@ static void set_life_times(builder *b) {
             see(plan, plan->operands[step->operands + k], i);
         for (int32_t k = 0; k < step->shape_count; k++) see(plan, plan->operands[step->shape_operands + k], i);
     }
+    for (int32_t i = 0; i < plan->step_count; i++) plan->steps[i].late = is_late(b, i);
     for (int32_t i = 0; i < plan->output_count; i++) see(plan, plan->output_slots[i], plan->step_count);
     for (int32_t i = 0; i < plan->slot_count; i++)
         if (plan->slots[i].home == TORT_HOME_UPLOADED) keep(plan, &plan->slots[i]);

@@ -319,6 +319,10 @@ void tort_link_leave(const tort_link *link, int32_t before);
 tort_status tort_link_noted(const tort_link *link, tort_status status); /* itself; a lost device is noted */
 tort_status tort_link_copy(const tort_link *link, void *stream, void *dst, const void *src, size_t bytes,
                            tort_direction direction, tort_error *error);
+/* To the host; there when the stream was waited for. */
+tort_status tort_link_copy_late(const tort_link *link, void *stream, void *dst, const void *src, size_t bytes,
+                                tort_error *error);
+void tort_link_stage(const tort_link *link, void *stream, int32_t copies, size_t bytes);
 tort_status tort_link_sync(const tort_link *link, void *stream, tort_error *error);
 tort_status tort_link_stream_open(const tort_link *link, void **stream, tort_error *error);
 void tort_link_stream_close(const tort_link *link, void *stream);

@@ -33,6 +33,22 @@ tort_status tort_link_copy(const tort_link *link, void *stream, void *dst, const
     return tort_link_noted(link, status);
 }
 
+tort_status tort_link_copy_late(const tort_link *link, void *stream, void *dst, const void *src, size_t bytes,
+                                tort_error *error) {
+    if (!link->provider->copy_late) return tort_link_copy(link, stream, dst, src, bytes, TORT_TO_HOST, error);
+    const int32_t before = tort_link_enter(link);
+    tort_status status = link->provider->copy_late(link->device, stream, dst, src, bytes, error);
+    tort_link_leave(link, before);
+    return tort_link_noted(link, status);
+}
+
+void tort_link_stage(const tort_link *link, void *stream, int32_t copies, size_t bytes) {
+    if (!link->opened || !link->provider->stage) return;
+    const int32_t before = tort_link_enter(link);
+    link->provider->stage(link->device, stream, copies, bytes);
+    tort_link_leave(link, before);
+}
+
 tort_status tort_link_sync(const tort_link *link, void *stream, tort_error *error) {
     if (!link->opened || !link->provider->sync) return TORT_OK;
     const int32_t before = tort_link_enter(link);

@@ -190,7 +190,8 @@ static tort_status run_main(tort_context *context, const tort_tensor *inputs, co
     const tort_status synced = sync_all(context, status ? NULL : error);
     tort_profile_end_calls(context);
     atomic_store(&context->cancelled, false);
-    return status ? status : synced;
+    if (!status) status = synced;
+    return status ? status : tort_outputs_fill(&context->frames[0], outputs, true, error);
 }
 
 /* Before anything is looked at. */

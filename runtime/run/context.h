@@ -114,7 +114,8 @@ const tort_value *tort_frame_value(const tort_frame *frame, int32_t slot);
 
 /* run.c: the params with which a step's kernel runs. */
 const void *tort_frame_params(const tort_frame *frame, const tort_step *step);
-/* Runs the graph; what it leaves in the frame is there until the next run of the frame. */
+/* Runs the graph; what it leaves in the frame is there until the next run of the frame. Of the main graph the buffers
+ * in host memory are not filled yet. */
 tort_status tort_frame_run(tort_frame *frame, const tort_tensor *inputs, const tort_value *const *input_values,
                            const tort_tensor *outputs, tort_error *error);
 typedef tort_status tort_frame_runner(tort_frame *frame, const tort_tensor *inputs,
@@ -147,12 +148,13 @@ void tort_trip_release(tort_frame *body);
 void tort_trip_close(tort_frame *frame);
 
 /* outputs.c: takes the caller's buffers for the slots that they stand for, before the first step; gives such a slot its
- * place (NULL: memory of the context) when its size comes out only while running; fills the other buffers at the end;
- * tells where the outputs are that had none. */
+ * place (NULL: memory of the context) when its size comes out only while running; fills the other buffers at the end,
+ * those on devices while these are at work, those in host memory when they were waited for; tells where the outputs are
+ * that had none. */
 tort_status tort_outputs_bind(tort_frame *frame, const tort_tensor *inputs, const tort_tensor *outputs,
                               tort_error *error);
 void *tort_outputs_place(const tort_frame *frame, int32_t slot, size_t bytes);
-tort_status tort_outputs_fill(tort_frame *frame, const tort_tensor *outputs, tort_error *error);
+tort_status tort_outputs_fill(tort_frame *frame, const tort_tensor *outputs, bool host, tort_error *error);
 void tort_outputs_lend(const tort_frame *frame, tort_tensor *outputs);
 /* Types and shapes of the outputs whose buffers have a capacity, as far as they are known. */
 void tort_outputs_tell(const tort_frame *frame, tort_tensor *outputs);

@@ -125,6 +125,23 @@ static tort_status size_tables(tort_frame *frame, const tort_table_sizes *need, 
 
 /* ---- plans ------------------------------------------------------------------------------------------------------- */
 
+/* What the steps of a plan copy between host and device. */
+static void stage_copies(const tort_frame *frame, int32_t memory) {
+    const tort_context *context = frame->context;
+    const tort_plan *plan = &frame->planned->plan;
+    int32_t copies = 0;
+    size_t bytes = 0;
+    for (int32_t i = 0; i < plan->step_count; i++) {
+        const tort_step *step = &plan->steps[i];
+        if (step->kind != TORT_STEP_COPY || step->provider < 0 || step->direction == TORT_ON_DEVICE) continue;
+        const tort_slot *slot = &plan->slots[plan->operands[step->operands]];
+        if (slot->bytes <= 0 || context->session->chain[step->provider].memory != memory) continue;
+        copies++;
+        bytes += (size_t)slot->bytes;
+    }
+    if (copies) tort_link_stage(context->session->memories[memory].owner, context->streams[memory], copies, bytes);
+}
+
 /* Makes the frame large enough for its plan. */
 static tort_status size_frame(tort_frame *frame, tort_error *error) {
     const tort_plan *plan = &frame->planned->plan;
@@ -132,6 +149,7 @@ static tort_status size_frame(tort_frame *frame, tort_error *error) {
     tort_status status = size_tables(frame, &sizes, error);
     for (int32_t m = 0; !status && m < plan->memory_count; m++)
         status = grow_arena(frame, m, plan->arena_bytes[m], error);
+    for (int32_t m = 1; !status && m < plan->memory_count; m++) stage_copies(frame, m);
     frame->widest = (int32_t)sizes.operands - 1;
     frame->params_bytes = sizes.params;
     return status;

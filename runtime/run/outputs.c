@@ -154,14 +154,14 @@ void *tort_outputs_place(const tort_frame *frame, int32_t slot, size_t bytes) {
 /* ---- after the run ----------------------------------------------------------------------------------------------- */
 
 /* Copies on a device end with the run. */
-tort_status tort_outputs_fill(tort_frame *frame, const tort_tensor *outputs, tort_error *error) {
+tort_status tort_outputs_fill(tort_frame *frame, const tort_tensor *outputs, bool host, tort_error *error) {
     const tort_plan *plan = &frame->planned->plan;
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < plan->output_count; i++) {
         const tort_tensor *tensor = &frame->tensors[plan->output_slots[i]];
         const int32_t memory = plan->slots[plan->output_slots[i]].memory;
         size_t bytes;
-        if (!outputs[i].data) continue;
+        if (!outputs[i].data || host == (memory != 0)) continue;
         status = check_buffer(frame, i, &outputs[i], tensor, error);
         if (status || outputs[i].data == tensor->data || !tort_tensor_bytes(tensor, &bytes) || !bytes) continue;
         if (!memory) {

@@ -155,8 +155,9 @@ static tort_status run_copy(tort_frame *frame, const tort_step *step, tort_error
         return TORT_OK;
     }
     const tort_link *link = &frame->context->session->chain[step->provider];
-    return tort_link_copy(link, frame->context->streams[link->memory], to->data, from->data, bytes, step->direction,
-                          error);
+    void *stream = frame->context->streams[link->memory];
+    if (step->late) return tort_link_copy_late(link, stream, to->data, from->data, bytes, error);
+    return tort_link_copy(link, stream, to->data, from->data, bytes, step->direction, error);
 }
 
 static tort_status run_conversion(const tort_frame *frame, const tort_step *step, tort_error *error) {
@@ -306,5 +307,7 @@ tort_status tort_frame_run(tort_frame *frame, const tort_tensor *inputs, const t
     bind(frame, inputs);
     status = tort_outputs_bind(frame, inputs, outputs, error);
     if (!status) status = run_steps(frame, error);
-    return status ? status : tort_outputs_fill(frame, outputs, error);
+    if (!status) status = tort_outputs_fill(frame, outputs, false, error);
+    const bool body = frame != frame->context->frames;
+    return !status && body ? tort_outputs_fill(frame, outputs, true, error) : status;
 }

@@ -43,7 +43,8 @@ static bool run_counted(const cudasim_control *control, tort_context *context, c
     return false;
 }
 
-/* Runs on the same shapes ask for the same, and allocate nothing. */
+/* Runs on the same shapes ask for the same, and allocate nothing; the host waits once. Each input and the output are a
+ * copy, the word of bad values may be one. */
 static bool check_runs(const cudasim_control *control, tort_context *context, const tort_tensor *inputs, int32_t count,
                        uint64_t most, const char *what, const char *chain, tort_error *error) {
     tort_device_calls seen[RUNS];
@@ -51,10 +52,13 @@ static bool check_runs(const cudasim_control *control, tort_context *context, co
         if (!run_counted(control, context, inputs, count, !run, &seen[run], error)) return false;
     print_calls(what, chain, &seen[RUNS - 1]);
     const bool steady = !memcmp(&seen[1], &seen[RUNS - 1], sizeof *seen) && !seen[1].allocations;
+    const bool launches = seen[1].launches <= most;
+    const bool few = seen[1].waits == 1 && seen[1].copies <= (uint64_t)count + 2;
     if (!steady) printf("FAILED: %s on %s: runs on the same shapes differ, or allocate\n", what, chain);
-    const bool few = seen[1].launches <= most;
-    if (!few) printf("FAILED: %s on %s: at most %llu launches were expected\n", what, chain, (unsigned long long)most);
-    return steady && few;
+    if (!launches)
+        printf("FAILED: %s on %s: at most %llu launches were expected\n", what, chain, (unsigned long long)most);
+    if (!few) printf("FAILED: %s on %s: more copies or waits than its inputs and output ask for\n", what, chain);
+    return steady && launches && few;
 }
 
 static int32_t make_inputs(int64_t picture, tort_tensor *inputs) {

@@ -152,6 +152,7 @@ static void check_planted_mistake(tester *t, bool lazy) {
     cudasim_settings settings = t->control->defaults();
     tort_provider hasty = *t->provider;
     hasty.copy = copy_at_once;
+    hasty.copy_late = NULL;
     whole_provider = t->provider;
     settings.lazy_streams = lazy;
     tester_configure(t, &settings);

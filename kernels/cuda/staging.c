@@ -1,0 +1,65 @@
+/* staging.c - see staging.h. In front of each piece stands where its bytes go. */
+#if defined(TORT_CUDA) || defined(TORT_CUDASIM)
+#include "kernels/cuda/staging.h"
+
+#include <string.h>
+
+/* Page-locked memory is taken from all programs of the machine; beside a copy of so many bytes, waiting is little. */
+#define MOST_STAGED ((size_t)64 << 20)
+
+enum { ALIGN = 64 };
+
+/* Stands in the first ALIGN bytes of a piece, its data behind them. */
+typedef struct piece {
+    void *to; /* host memory; NULL: the device took the data */
+    size_t bytes;
+} piece;
+
+static size_t aligned(size_t bytes) {
+    return (bytes + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+size_t cuda_staging_need(int32_t copies, size_t bytes) {
+    const size_t heads = (size_t)copies * 2 * ALIGN;
+    return bytes < MOST_STAGED && heads < MOST_STAGED - bytes ? bytes + heads : MOST_STAGED;
+}
+
+void cuda_staging_grow(cuda_staging *staging, size_t need) {
+    const size_t half_more = staging->bytes + staging->bytes / 2;
+    const size_t bytes = half_more > MOST_STAGED ? MOST_STAGED : need > half_more ? need : half_more;
+    void *base = NULL;
+    cuda_staging_free(staging);
+    if (cudaMallocHost(&base, bytes) == cudaSuccess)
+        *staging = (cuda_staging){.base = base, .bytes = bytes};
+    else
+        (void)cudaGetLastError(); /* it goes without: the next call must not see this */
+}
+
+void cuda_staging_free(cuda_staging *staging) {
+    if (staging->base) cudaFreeHost(staging->base);
+    *staging = (cuda_staging){0};
+}
+
+void *cuda_staging_take(cuda_staging *staging, size_t bytes, void *to) {
+    const size_t left = staging->bytes - staging->used;
+    if (left < ALIGN || bytes > left - ALIGN) return NULL;
+    uint8_t *at = staging->base + staging->used;
+    const piece head = {to, bytes};
+    memcpy(at, &head, sizeof head);
+    staging->used += ALIGN + aligned(bytes);
+    if (staging->used > staging->bytes) staging->used = staging->bytes;
+    return at + ALIGN;
+}
+
+void cuda_staging_deliver(cuda_staging *staging, bool arrived) {
+    for (size_t at = 0; arrived && at < staging->used;) {
+        piece head;
+        memcpy(&head, staging->base + at, sizeof head);
+        if (head.to) memcpy(head.to, staging->base + at + ALIGN, head.bytes);
+        at += ALIGN + aligned(head.bytes);
+    }
+    staging->used = 0;
+}
+#else
+typedef int cuda_staging_is_in_builds_with_cuda; /* ISO C wants a declaration */
+#endif
