@@ -148,7 +148,7 @@ static gpu_conv_offset offset_of(const tort_sliding *window, int64_t channel, in
 }
 
 static void fill_table(const tort_sliding *window, int64_t channels, int64_t length, gpu_conv_offset *table) {
-    const int64_t positions = channels ? length / channels : 0, count = gpu_conv_offset_count(length);
+    const int64_t positions = length / channels, count = gpu_conv_offset_count(length);
     for (int64_t i = 0; i < length; i++) table[i] = offset_of(window, i / positions, i % positions);
     for (int64_t i = length; i < count; i++) table[i] = (gpu_conv_offset){.at = {INT_MAX / 2}};
 }

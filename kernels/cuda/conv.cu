@@ -32,7 +32,7 @@ template <class T, int LINES, int STEP, int THREADS> struct windows {
             plane *= p.in[i];
         }
         first = image + element;
-        next = &p.offsets[from + k].elements;
+        next = p.offsets ? &p.offsets[from + k].elements : nullptr; /* NULL: windows are empty */
     }
     __device__ __forceinline__ bool inside(const window_offset &offset) const {
         bool all = true;

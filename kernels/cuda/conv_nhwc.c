@@ -134,7 +134,6 @@ static void exchange(const uint16_t *from, uint16_t *to, int64_t matrices, int64
 
 static tort_status pack(tort_prepare *p, int64_t matrices, int64_t rows, int64_t columns) {
     const size_t bytes = (size_t)(matrices * rows * columns) * sizeof(uint16_t);
-    if (!bytes) return TORT_OK;
     uint16_t *packed = tort_alloc(p->env, bytes);
     if (!packed) return tort_out_of_memory(p->error, bytes);
     exchange(p->node->inputs[1].data, packed, matrices, rows, columns);

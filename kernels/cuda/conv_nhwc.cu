@@ -155,7 +155,6 @@ static nhwc_choice choose(gpu_tile tile) {
 
 cudaError_t gpu_run_nhwc_conv(gpu_stream stream, const gpu_nhwc_conv *p, const gpu_conv_operands *o,
                               const gpu_tiling *tiling, const gpu_parts *parts) {
-    if (!tiling->tiles || !p->group) return cudaSuccess;
     const nhwc_choice choice = choose(tiling->tile);
     const dim3 grid((unsigned)tiling->tiles, (unsigned)tiling->parts, grid_extent((size_t)p->group));
     const bool packs = ((uintptr_t)o->y | (uintptr_t)o->residual | (uintptr_t)o->bias) % 16 == 0;
@@ -163,12 +162,12 @@ cudaError_t gpu_run_nhwc_conv(gpu_stream stream, const gpu_nhwc_conv *p, const g
 }
 
 cudaError_t gpu_load_nhwc_conv(void) {
-    for (int tile = 0; tile < GPU_TILE_COUNT; tile++) {
-        const nhwc_choice choice = choose((gpu_tile)tile);
-        const cudaError_t code = allow_dynamic_shared(choice.kernel, choice.shared_bytes);
-        if (code != cudaSuccess) return code;
+    cudaError_t code = cudaSuccess;
+    for (int i = 0; code == cudaSuccess && i < GPU_TILE_COUNT; i++) {
+        const nhwc_choice choice = choose((gpu_tile)i);
+        code = allow_dynamic_shared(choice.kernel, choice.shared_bytes);
     }
-    return cudaSuccess;
+    return code;
 }
 
 cudaError_t gpu_run_nhwc_depthwise(gpu_stream stream, const gpu_nhwc_conv *p, const gpu_conv_operands *o) {

@@ -53,8 +53,7 @@ static __device__ __noinline__ float activate_curved(int32_t activation, float a
     case TORT_ACTIVATION_CELU: return celu(x, alpha);
     case TORT_ACTIVATION_SOFTPLUS: return softplus(x);
     case TORT_ACTIVATION_SOFTSIGN: return softsign(x);
-    case TORT_ACTIVATION_THRESHOLDED_RELU: return x <= alpha ? 0.0f : x;
-    default: return x;
+    default: return x <= alpha ? 0.0f : x; /* TORT_ACTIVATION_THRESHOLDED_RELU */
     }
 }
 

@@ -52,11 +52,11 @@ tort_status tort_cuda_conv_nhwc_pack_size(const tort_target *target, const tort_
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* X (batch, rows, columns) to Y (batch, columns, rows), elements of 2 bytes. */
+/* X (batch, rows, columns) to Y (batch, columns, rows), elements of 2 bytes; none of them is 0. */
 cudaError_t gpu_run_exchange(gpu_stream stream, int64_t batch, int64_t rows, int64_t columns, const void *x, void *y);
 cudaError_t gpu_load_exchange(void);
 
-/* Weights are (filters, positions, channels of a group). */
+/* Weights are (filters, positions, channels of a group). Y is not empty. */
 cudaError_t gpu_run_nhwc_conv(gpu_stream stream, const gpu_nhwc_conv *p, const gpu_conv_operands *o,
                               const gpu_tiling *tiling, const gpu_parts *parts);
 cudaError_t gpu_load_nhwc_conv(void);

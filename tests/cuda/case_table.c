@@ -228,6 +228,10 @@ const char *const kernel_cases[] = {
     "MatMul 13; ; T[3,1,a,k] T[1,k,b]",
     "MatMul 13; ; T[3,1,a,k] T[3,1,k,b]",
     "MatMul 13; ; T[a,K]~-1,1 T[K,b]~-1,1",
+    /* As many products as a GPU has multiprocessors: large tiles, sums that are not divided. */
+    "MatMul 13; ; T[16,3,k+200]~-1,1 T[16,k+200,8*b]~-1,1",
+    "MatMul 13; ; T[16,70,136]~-1,1 T[16,136,72]~-1,1",
+    "MatMul 13; ; T[8,70,136]~-1,1 T[8,136,72]~-1,1",
     "Gemm 13; ; T[a,k] T[k,b]",
     "Gemm 13; transA=1 alpha=0.5; T[k,a] T[k,b]",
     "Gemm 13; transB=1; T[a,k] T[b,k]",
@@ -313,6 +317,9 @@ const char *const kernel_cases[] = {
     "FusedConv 1; activation=gelu_tanh dilations=2,1 pads=2,0,2,0; T[1,c,a+1,b]~-1,1 T[d,c,3,1]~-1,1 T[d]",
     "FusedConv 1; activation=clip activation_beta=6 group={c} pads=1,1,1,1; T[2,c,a,b]~-1,1 T[c,1,3,3]~-1,1 T[c]",
     "FusedConv 1; activation=silu group={c} strides=2,2; T[1,c,2*a,2*b]~-1,1 T[2*c,1,2,2]~-1,1 T[2*c] T[1,2*c,a,b]",
+    /* So many windows that sums are not divided. */
+    "Conv 22; pads=1,1,1,1; T[1,24,33,33]~-1,1 T[16,24,3,3]~-1,1",
+    "Conv 22; group=16 pads=1,1,1,1; T[a,16,4,4]~-1,1 T[16,1,3,3]~-1,1",
     /* Channels in eights: with constant weights halves are convolved with channels last. */
     "Conv 22; pads=1,1,1,1; T[2,8*c,a+3,b+3]~-1,1 T[8*d,8*c,3,3]~-1,1 T[8*d]",
     "Conv 22; strides=2,3 dilations=2,1 pads=0,1,2,0; T[2,16,a+5,b+5]~-1,1 T[24,16,3,2]~-1,1",
@@ -351,6 +358,8 @@ const char *const kernel_cases[] = {
     "AveragePool 22; kernel_shape=2147483647 pads=1073741823,1073741823; T[2,c,a+3]",
     "MaxPool 22; kernel_shape=3,2147483647 pads=1,1073741823,1,1073741823; T[2,c,a+1,b+3]",
     /* With channels last. */
+    "MaxPool 22; kernel_shape=2,2 pads=1,1,0,0; T[a,8,3,3]",
+    "GlobalAveragePool 22; ; T[a,8,3,5]",
     "MaxPool 22; kernel_shape=3,2 strides=2,1 pads=1,0,1,1; T[2,8*c,a+4,b+4]",
     "MaxPool 22; kernel_shape=2 dilations=3; T[2,8*c,a+4]",
     "MaxPool 22; kernel_shape=3,2147483647 pads=1,1073741823,1,1073741823; T[2,8,a+1,b+3]",
