@@ -100,11 +100,83 @@ static void check_outputs(tester *t, tort_context *context) {
         for (int lent = -1; lent < 3; lent++) check_outputs_of(t, context, over, lent);
 }
 
+/* ---- lengths ----------------------------------------------------------------------------------------------------- */
+
+enum {
+    MOST_LENGTH = 100,
+    FEW_ALLOCATIONS =
+        40 /* arenas and page-locked memory grow by half, values by a quarter: 12 and 27 times up to 100 */
+};
+
+/* y = 0, 2, 4 .. 2 (n - 1): its length is the value of an input. */
+static void write_range_model(onnx_bytes *b) {
+    const int64_t start[] = {0}, step[] = {1};
+    onnx_begin_model(b, 20);
+    onnx_tensor(b, GRAPH_INITIALIZER, "start", TORT_INT64, 0, NULL, start, sizeof start);
+    onnx_tensor(b, GRAPH_INITIALIZER, "step", TORT_INT64, 0, NULL, step, sizeof step);
+    onnx_value(b, GRAPH_INPUT, "n", TORT_INT64, 0, NULL);
+    onnx_node(b, "Range", "range", "start n step", "r");
+    onnx_node(b, "Add", "double", "r r", "y");
+    onnx_value(b, GRAPH_OUTPUT, "y", TORT_INT64, 1, (const int64_t[]){-1});
+    onnx_end(b);
+}
+
+static bool run_range(tort_context *context, int64_t n) {
+    const tort_tensor input = {.type = TORT_INT64, .data = &n};
+    tort_tensor output = {.data = NULL};
+    bool right = !tort_context_run(context, &input, 1, &output, 1, NULL) && output.dims[0] == n;
+    for (int64_t i = 0; right && i < n; i++) right = ((const int64_t *)output.data)[i] == 2 * i;
+    return right;
+}
+
+static bool run_copies(tort_context *context, int64_t n) {
+    float x[MOST_LENGTH];
+    const tort_tensor input = {.type = TORT_FLOAT, .rank = 1, .dims = {n}, .data = x};
+    tort_tensor outputs[3] = {{.data = NULL}};
+    for (int64_t i = 0; i < n; i++) x[i] = (float)(i + 1);
+    bool right = !tort_context_run(context, &input, 1, outputs, 3, NULL);
+    for (int64_t i = 0; right && i < n; i++) right = ((const float *)outputs[1].data)[i] == -x[i];
+    return right;
+}
+
+static void check_lengths(tester *t, tort_context *context, bool (*run)(tort_context *context, int64_t n)) {
+    char text[80];
+    bool right = true;
+    const tort_device_calls before = simulator_saw(t->control);
+    for (int64_t n = 1; n <= MOST_LENGTH; n++) right = right && run(context, n);
+    const uint64_t grown = simulator_saw_since(t->control, &before).allocations;
+    for (int64_t n = MOST_LENGTH; n > 0; n--) right = right && run(context, n);
+    for (int64_t n = 1; n <= MOST_LENGTH; n++) right = right && run(context, n);
+    const uint64_t more = simulator_saw_since(t->control, &before).allocations - grown;
+    snprintf(text, sizeof text, "%llu allocations while it grew, %llu then", (unsigned long long)grown,
+             (unsigned long long)more);
+    tester_check(t, right, "lengths from 1 to 100", "wrong values");
+    tester_check(t, grown <= FEW_ALLOCATIONS && !more, "lengths from 1 to 100", text);
+}
+
+static void check_ranges(tester *t, tort_context *context) {
+    check_lengths(t, context, run_range);
+}
+
+/* Two values of 808 bytes and an arena of one byte: nothing is left for regions that grow by half, or are kept. */
+static void check_full(tester *t, tort_context *context) {
+    bool right = true;
+    for (int64_t n = 1; n <= MOST_LENGTH + 1; n++) right = right && run_range(context, n);
+    tester_check(t, right, "lengths from 1 to 101 in memory for just those", "fails, or gives wrong values");
+    tester_check(t, !run_range(context, MOST_LENGTH + 2), "mem_limit", "a run takes more");
+    tester_check(t, run_range(context, MOST_LENGTH), "mem_limit", "a run after one that asked for more fails");
+}
+
+static void check_copies(tester *t, tort_context *context) {
+    check_lengths(t, context, run_copies);
+}
+
 /* ---- small models ------------------------------------------------------------------------------------------------ */
 
-static void with_context(tester *t, void (*write)(onnx_bytes *b), void (*check)(tester *t, tort_context *context)) {
+static void with_context(tester *t, const char *chain, void (*write)(onnx_bytes *b),
+                         void (*check)(tester *t, tort_context *context)) {
     const tort_provider *const providers[] = {t->provider, NULL};
-    const tort_session_options options = {.struct_size = sizeof options, .chain = "cudasim", .providers = providers};
+    const tort_session_options options = {.struct_size = sizeof options, .chain = chain, .providers = providers};
     onnx_bytes bytes = {0};
     tort_model *model = NULL;
     tort_session *session = NULL;
@@ -148,8 +220,11 @@ void provider_test_calls(tester *t) {
         cudasim_settings settings = t->control->defaults();
         settings.lazy_streams = lazy;
         tester_configure(t, &settings);
-        with_context(t, write_counting_model, check_literals);
-        with_context(t, write_copying_model, check_outputs);
+        with_context(t, "cudasim", write_counting_model, check_literals);
+        with_context(t, "cudasim", write_copying_model, check_outputs);
+        with_context(t, "cudasim", write_copying_model, check_copies);
+        with_context(t, "cudasim", write_range_model, check_ranges);
+        with_context(t, "cudasim:mem_limit=1617", write_range_model, check_full);
     }
     tester_configure(t, NULL);
 }
