@@ -33,12 +33,14 @@ void tort_dynamic_drain(tort_context *context) {
     }
 }
 
-/* A spare region of that memory that is large enough, and not much larger. */
+/* The smallest spare region of that memory that is large enough; in host memory not if it is much larger, but a device
+ * is slower to allocate than it is short of memory. */
 static bool take_spare(tort_context *context, int32_t memory, size_t bytes, tort_region *region) {
     tort_spare *best = NULL;
     for (int32_t i = 0; i < context->spare_count; i++) {
         tort_spare *spare = &context->spares[i];
-        if (spare->memory != memory || spare->region.bytes < bytes || spare->region.bytes / 2 > bytes) continue;
+        if (spare->memory != memory || spare->region.bytes < bytes) continue;
+        if (!memory && spare->region.bytes / 2 > bytes) continue;
         if (!best || spare->region.bytes < best->region.bytes) best = spare;
     }
     if (!best) return false;
@@ -66,16 +68,41 @@ static tort_status check_limits(tort_context *context, int32_t memory, size_t by
     return TORT_OK;
 }
 
-tort_status tort_region_alloc(tort_context *context, int32_t memory, size_t bytes, tort_region *region,
-                              tort_error *error) {
+static tort_status alloc_region(tort_context *context, int32_t memory, size_t bytes, tort_region *region,
+                                tort_error *error) {
     void *base;
-    if (take_spare(context, memory, bytes, region)) return TORT_OK;
-    tort_status status = check_limits(context, memory, bytes, error);
-    if (!status) status = tort_chain_alloc(context->session, &context->env, memory, bytes, "values", &base, error);
+    tort_status status = tort_chain_alloc(context->session, &context->env, memory, bytes, "values", &base, error);
     if (status) return status;
     *region = (tort_region){base, bytes};
     context->dynamic_bytes += bytes;
     return TORT_OK;
+}
+
+/* On a device, half more than the largest spare region, all of which are too small: values that get longer and longer
+ * do not ask for memory each time. */
+static size_t with_growth(const tort_context *context, int32_t memory, size_t bytes) {
+    const uint64_t limit = context->session->options.dynamic_limit;
+    size_t largest = 0;
+    for (int32_t i = 0; memory && i < context->spare_count; i++) {
+        const tort_spare *spare = &context->spares[i];
+        if (spare->memory == memory && spare->region.bytes > largest) largest = spare->region.bytes;
+    }
+    const size_t grown = largest + largest / 2;
+    return grown > bytes && grown <= limit && context->dynamic_bytes <= limit - grown ? grown : bytes;
+}
+
+/* Where a device has no room left, spare regions may be what is in the way. */
+tort_status tort_region_alloc(tort_context *context, int32_t memory, size_t bytes, tort_region *region,
+                              tort_error *error) {
+    if (take_spare(context, memory, bytes, region)) return TORT_OK;
+    const size_t more = with_growth(context, memory, bytes);
+    if (more > bytes && alloc_region(context, memory, more, region, NULL) == TORT_OK) return TORT_OK;
+    tort_status status = check_limits(context, memory, bytes, error);
+    if (status) return status;
+    status = alloc_region(context, memory, bytes, region, error);
+    if (status != TORT_E_MEMORY || !memory) return status;
+    tort_dynamic_drain(context);
+    return alloc_region(context, memory, bytes, region, error);
 }
 
 /* Kept for the next value, since a device is slow to allocate and to free; the smallest goes where there is no room. */
