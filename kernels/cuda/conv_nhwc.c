@@ -93,7 +93,7 @@ static gpu_tiling tiling_of(const gpu_nhwc_conv *p, int32_t compute_capability) 
 tort_status tort_cuda_conv_nhwc_size(const tort_target *target, const tort_node_view *node, size_t *scratch,
                                      tort_error *error) {
     const tort_conv_params *params = node->params;
-    int64_t elements = params->channels > params->batch ? params->channels : params->batch, outputs = params->batch;
+    int64_t elements = params->channels, outputs = params->batch;
     bool fits = true;
     for (int32_t i = 0; i < params->window.axes; i++) {
         fits = fits && !__builtin_mul_overflow(elements, params->window.input[i] + 1, &elements) &&

@@ -317,6 +317,7 @@ const char *const kernel_cases[] = {
     "FusedConv 1; activation=gelu_tanh dilations=2,1 pads=2,0,2,0; T[1,c,a+1,b]~-1,1 T[d,c,3,1]~-1,1 T[d]",
     "FusedConv 1; activation=clip activation_beta=6 group={c} pads=1,1,1,1; T[2,c,a,b]~-1,1 T[c,1,3,3]~-1,1 T[c]",
     "FusedConv 1; activation=silu group={c} strides=2,2; T[1,c,2*a,2*b]~-1,1 T[2*c,1,2,2]~-1,1 T[2*c] T[1,2*c,a,b]",
+    "Conv 22; pads=3,3,3,3; T[1,8,a+1,b]~-1,1 T[8,8,6,6]~-1,1 T[8]", /* more positions than it has bits for */
     /* So many windows that sums are not divided. */
     "Conv 22; pads=1,1,1,1; T[1,24,33,33]~-1,1 T[16,24,3,3]~-1,1",
     "Conv 22; group=16 pads=1,1,1,1; T[a,16,4,4]~-1,1 T[16,1,3,3]~-1,1",
