@@ -277,7 +277,7 @@ static void fill_calls(const tort_device_calls *calls, cJSON *root) {
 /* Nothing where no device had anything to do. */
 static void print_calls(const tort_device_calls *calls) {
     if (!calls->launches && !calls->copies && !calls->waits && !calls->allocations) return;
-    cli_print(stdout, "  a run: %llu launches, %llu copies, %llu waits, %llu allocations\n",
+    cli_print(stdout, "  a run asks of devices: launches %llu, copies %llu, waits %llu, allocations %llu\n",
               (unsigned long long)calls->launches, (unsigned long long)calls->copies, (unsigned long long)calls->waits,
               (unsigned long long)calls->allocations);
 }
