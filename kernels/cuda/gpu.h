@@ -54,6 +54,14 @@ static __device__ __forceinline__ unsigned kept(unsigned value) {
     return value;
 }
 
+/* A struct of 2, 4, 8 or 16 bytes, aligned to them, in one instruction. */
+template <class V> static __device__ __forceinline__ V load_vector(const V *from) {
+    return *from;
+}
+template <class V> static __device__ __forceinline__ void store_vector(V *to, const V &value) {
+    *to = value;
+}
+
 /* ---- tensor cores: d = a * b + c, float accumulators ----
  * Lane l holds, with g = l / 4 and t = l % 4:
  *   a of m16n8k16: a[0] = A[g][2t, 2t+1], a[1] = A[g+8][2t, 2t+1], a[2] and a[3] the same 8 columns on;

@@ -1,23 +1,75 @@
 /* move.cu - data movement: boxes between strided layouts, and filling. Elements are moved by size, whatever
- * they mean. Memory-bound: neighbouring threads write neighbouring elements. Read first: move.c. */
+ * they mean.
+ *
+ * Memory-bound: neighbouring threads write neighbouring elements, and read neighbours too: by themselves, or through a
+ * tile in shared memory where the source's neighbours lie along another dimension. Read first: move.c. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/grid.h"
 #include "kernels/cuda/move.h"
+#include "kernels/cuda/pack.h"
+
+typedef pack<uint32_t, 4> bytes16;
 
 /* ---- kernels ---- */
 
+/* The quotient; `number` becomes the remainder. 64-bit division is many times slower than that of 32. */
+static __device__ __forceinline__ size_t divide(size_t *number, size_t by, bool is_small) {
+    const size_t whole = *number, quotient = is_small ? (uint32_t)whole / (uint32_t)by : whole / by;
+    *number = whole - quotient * by;
+    return quotient;
+}
+
 template <class T> static __global__ void copy_box(T *dst, const T *src, gpu_box box, size_t count) {
+    const bool is_small = count <= UINT32_MAX;
     for (size_t i = grid_first(); i < count; i += grid_stride()) {
         size_t rest = i;
         int64_t to = 0, from = 0;
         for (int k = box.rank - 1; k > 0; k--) {
-            const size_t dim = (size_t)box.dims[k], at = rest % dim;
-            rest /= dim;
+            size_t at = rest;
+            rest = divide(&at, (size_t)box.dims[k], is_small);
             to += (int64_t)at * box.dst_strides[k];
             from += (int64_t)at * box.src_strides[k];
         }
-        dst[to + (int64_t)rest * box.dst_strides[0]] = src[from + (int64_t)rest * box.src_strides[0]];
+        to += (int64_t)rest * box.dst_strides[0];
+        from += (int64_t)rest * box.src_strides[0];
+        store_vector(dst + to, load_vector(src + from));
+    }
+}
+
+enum { TILE = 32, TILE_ROWS = GRID_THREADS / TILE /* that a block moves at once */ };
+
+static __host__ __device__ inline size_t tiles_along(int64_t dim) {
+    return (size_t)(dim + TILE - 1) / TILE;
+}
+
+/* Neighbours in dst lie along the last dimension, those in src along `across`: a tile of the two is read along the one
+ * and written along the other. `count` tiles in all. Rows are a word longer, so that a
+ * column lies in all banks. */
+template <class T> static __global__ void copy_tiles(T *dst, const T *src, gpu_box box, int across, size_t count) {
+    __shared__ T tile[TILE][TILE + (sizeof(T) < 4 ? 4 / sizeof(T) : 1)];
+    const bool is_small = count <= UINT32_MAX;
+    const int last = box.rank - 1, lane = (int)threadIdx.x % TILE;
+    for (size_t i = blockIdx.x; i < count; i += gridDim.x) {
+        size_t column_tile = i, row_tile = divide(&column_tile, tiles_along(box.dims[last]), is_small);
+        size_t rest = divide(&row_tile, tiles_along(box.dims[across]), is_small);
+        const int64_t first_column = (int64_t)column_tile * TILE, first_row = (int64_t)row_tile * TILE;
+        const int64_t columns = box.dims[last] - first_column, rows = box.dims[across] - first_row;
+        int64_t to = first_row * box.dst_strides[across] + first_column;
+        int64_t from = first_row + first_column * box.src_strides[last];
+        for (int k = last - 1; k >= 0; k--) {
+            if (k == across) continue;
+            size_t at = rest;
+            rest = divide(&at, (size_t)box.dims[k], is_small);
+            to += (int64_t)at * box.dst_strides[k];
+            from += (int64_t)at * box.src_strides[k];
+        }
+        for (int k = (int)threadIdx.x / TILE; k < TILE; k += TILE_ROWS)
+            if (lane < rows && k < columns) tile[k][lane] = src[from + k * box.src_strides[last] + lane];
+        __syncthreads();
+        for (int k = (int)threadIdx.x / TILE; k < TILE; k += TILE_ROWS)
+            if (lane < columns && k < rows) dst[to + k * box.dst_strides[across] + lane] = tile[lane][k];
+        __syncthreads();
     }
 }
 
@@ -27,28 +79,76 @@ template <class T> static __global__ void fill(T *dst, size_t count, T value) {
 
 /* ---- launchers ---- */
 
-template <class T> static cudaError_t run_box(gpu_stream stream, void *dst, const void *src, const gpu_box *box) {
+static size_t elements(const gpu_box *box) {
     size_t count = 1;
     for (int k = 0; k < box->rank; k++) count *= (size_t)box->dims[k];
+    return count;
+}
+
+/* Along which dimension src has its neighbours, if both sides have enough of them for tiles; < 0: they have not. */
+static int dimension_across(const gpu_box *box) {
+    enum { LEAST = 8 };
+    const int last = box->rank - 1;
+    if (box->dst_strides[last] != 1 || box->src_strides[last] == 1 || box->dims[last] < LEAST) return -1;
+    for (int k = 0; k < last; k++)
+        if (box->src_strides[k] == 1 && box->dims[k] >= LEAST) return k;
+    return -1;
+}
+
+template <class T> static cudaError_t run_box(gpu_stream stream, void *dst, const void *src, const gpu_box *box) {
+    const size_t count = elements(box);
     return launch(copy_box<T>, grid_blocks(count), GRID_THREADS, 0, stream, (T *)dst, (const T *)src, *box, count);
 }
 
+template <class T> static cudaError_t run(gpu_stream stream, void *dst, const void *src, const gpu_box *box) {
+    const int across = dimension_across(box);
+    if (across < 0) return run_box<T>(stream, dst, src, box);
+    const int64_t rows = box->dims[across], columns = box->dims[box->rank - 1];
+    const size_t tiles = elements(box) / (size_t)(rows * columns) * tiles_along(rows) * tiles_along(columns);
+    return launch(copy_tiles<T>, grid_extent(tiles), GRID_THREADS, 0, stream, (T *)dst, (const T *)src, *box, across,
+                  tiles);
+}
+
+template <class T> static cudaError_t load() {
+    const cudaError_t code = load_kernel(copy_box<T>);
+    return code == cudaSuccess ? load_kernel(copy_tiles<T>) : code;
+}
+
+/* Is it a box of elements twice as large? Then makes it one. */
+static bool widen(gpu_box *box, int element_bytes, const void *dst, const void *src) {
+    const int last = box->rank - 1;
+    bool even = ((uintptr_t)dst | (uintptr_t)src) % (2 * (size_t)element_bytes) == 0 && box->dims[last] % 2 == 0 &&
+                box->dst_strides[last] == 1 && box->src_strides[last] == 1;
+    for (int k = 0; k < last; k++) even = even && box->dst_strides[k] % 2 == 0 && box->src_strides[k] % 2 == 0;
+    if (!even) return false;
+    box->dims[last] /= 2;
+    for (int k = 0; k < last; k++) {
+        box->dst_strides[k] /= 2;
+        box->src_strides[k] /= 2;
+    }
+    return true;
+}
+
 cudaError_t gpu_copy_box(gpu_stream stream, int element_bytes, void *dst, const void *src, const gpu_box *box) {
+    gpu_box wide = *box;
+    while (element_bytes < 16 && widen(&wide, element_bytes, dst, src)) element_bytes *= 2;
     switch (element_bytes) {
-    case 1: return run_box<uint8_t>(stream, dst, src, box);
-    case 2: return run_box<uint16_t>(stream, dst, src, box);
-    case 4: return run_box<uint32_t>(stream, dst, src, box);
-    default: return run_box<uint64_t>(stream, dst, src, box);
+    case 1: return run<uint8_t>(stream, dst, src, &wide);
+    case 2: return run<uint16_t>(stream, dst, src, &wide);
+    case 4: return run<uint32_t>(stream, dst, src, &wide);
+    case 8: return run<uint64_t>(stream, dst, src, &wide);
+    default: return run_box<bytes16>(stream, dst, src, &wide);
     }
 }
 
+/* With those for what its elements may be widened to. */
 cudaError_t gpu_load_copy_box(int element_bytes) {
-    switch (element_bytes) {
-    case 1: return load_kernel(copy_box<uint8_t>);
-    case 2: return load_kernel(copy_box<uint16_t>);
-    case 4: return load_kernel(copy_box<uint32_t>);
-    default: return load_kernel(copy_box<uint64_t>);
-    }
+    cudaError_t code = load_kernel(copy_box<bytes16>);
+    if (code == cudaSuccess) code = load<uint64_t>();
+    if (code == cudaSuccess && element_bytes <= 4) code = load<uint32_t>();
+    if (code == cudaSuccess && element_bytes <= 2) code = load<uint16_t>();
+    if (code == cudaSuccess && element_bytes <= 1) code = load<uint8_t>();
+    return code;
 }
 
 template <class T> static cudaError_t run_fill(gpu_stream stream, void *dst, size_t count, const void *value) {

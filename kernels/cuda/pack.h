@@ -18,11 +18,11 @@ template <class A, class B = A> struct pack_size {
 };
 
 template <int size, class T> static __device__ __forceinline__ pack<T, size> load_pack(const T *from) {
-    return *(const pack<T, size> *)from;
+    return load_vector((const pack<T, size> *)from);
 }
 
 template <int size, class T> static __device__ __forceinline__ void store_pack(T *to, const pack<T, size> &value) {
-    *(pack<T, size> *)to = value;
+    store_vector((pack<T, size> *)to, value);
 }
 
 template <int size, class T> static __device__ __forceinline__ pack<T, size> same_pack(T value) {

@@ -114,6 +114,7 @@ void configure(const cudasim_settings *settings) {
         for (cudaStream_t stream : device.streams) stream->queue.clear();
     }
     thread_state() = ThreadState();
+    traffic_reset();
 }
 
 void fail_nth(const char *function, int nth, int code) {
@@ -191,6 +192,11 @@ bool is_used(int device) {
     return machine().devices[device].used;
 }
 
+size_t traffic(cudasim_traffic *rows, size_t most) {
+    const Guard guard(machine().lock);
+    return traffic_of_kernels(rows, most);
+}
+
 const cudasim_control control = {CUDASIM_CONTROL_VERSION,
                                  default_settings,
                                  configure,
@@ -205,7 +211,8 @@ const cudasim_control control = {CUDASIM_CONTROL_VERSION,
                                  current_device,
                                  late_loads,
                                  unload,
-                                 is_used};
+                                 is_used,
+                                 traffic};
 
 } // namespace
 

@@ -24,7 +24,7 @@ Schedule schedule() {
     const Order order = settings.order == CUDASIM_REVERSE  ? Order::reverse
                         : settings.order == CUDASIM_RANDOM ? Order::random
                                                            : Order::forward;
-    return {order, settings.seed, settings.stop_at_failure};
+    return {order, settings.seed, settings.stop_at_failure, settings.meter_traffic};
 }
 
 struct alignas(16) Chunk {

@@ -198,6 +198,7 @@ void release_barrier() {
     }
     waiting_at_barrier = 0;
     race_next_phase();
+    traffic_block_meets();
 }
 
 /* Returns how many threads of the block brought a true predicate. */
@@ -261,6 +262,7 @@ void run_block() {
     reset_block();
     race_next_block();
     resume(take_idle());
+    traffic_block_meets();
     for (idle_count = 0; idle_count < worker_count; idle_count++) {
         Worker *worker = idle_workers[idle_count] = all_workers[idle_count];
         if (!failure) continue;
@@ -299,8 +301,8 @@ void collect(Collective collective, const char *name, unsigned mask, const void 
     Worker *self = current;
     const int warp = self->lane.thread / 32, first_thread = warp * 32;
     const int lanes_here = std::min(32, thread_count - first_thread);
-    const unsigned own_bit = 1u << lane_index();
-    if (lanes_here < 32) mask &= (1u << lanes_here) - 1; /* the GPU ignores lanes that a partial warp lacks */
+    const unsigned own_bit = 1u << lane_index(), all_lanes = ~0u >> (32 - lanes_here);
+    mask &= all_lanes; /* the GPU ignores lanes that a partial warp lacks */
     if (!(mask & own_bit))
         stop_kernel(cudaErrorLaunchFailure, "thread %d calls %s (%s:%d) but is not in its mask %08x", self->lane.thread,
                     name, site.file, site.line, mask);
@@ -320,6 +322,7 @@ void collect(Collective collective, const char *name, unsigned mask, const void 
         collective(lanes, mask);
         arrived_lanes[warp] &= ~mask;
         if (collective == synchronize_warp) race_next_warp(warp);
+        if ((mask | exited_lanes[warp]) == all_lanes) traffic_warp_meets(warp);
         for (int i = 0; i < 32; i++)
             if (mask >> i & 1 && (1u << i) != own_bit) make_ready(carrier[first_thread + i]);
         self->state = State::running;
@@ -334,7 +337,7 @@ void trap(Site site) {
 }
 
 void copy_async(void *shared, const void *global, size_t size, size_t valid, Site site) {
-    current->copies.start(current->lane.thread, shared, global, size, valid, site);
+    current->copies.start(current->lane.thread, shared, global, size, valid, site, __builtin_return_address(0));
 }
 void copy_async_commit() {
     current->copies.commit();
@@ -410,6 +413,7 @@ cudaError_t run_grid(const Grid &new_grid, const Schedule &new_schedule) {
     failure = cudaSuccess;
     launching_thread = pthread_self();
     race_next_launch();
+    traffic_next_launch(grid.function, schedule.meter_traffic);
     const HeapAccess access(grid.device);
     const uint64_t blocks = (uint64_t)gridDim.x * gridDim.y * gridDim.z;
     for (uint64_t i = 0; i < blocks && !failure; i++) {

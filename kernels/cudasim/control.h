@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -37,7 +38,22 @@ typedef struct cudasim_settings {
     const char *unsupported;    /* a function of a library that answers NOT_SUPPORTED; NULL: none does. Borrowed */
     unsigned unsupported_algorithms; /* bit i: cuDNN offers the forward algorithm i, and refuses to run it */
     bool stop_at_failure;            /* print a kernel's misbehaviour and abort, for a debugger */
+    bool meter_traffic; /* of kernels built for it (the mode `traffic`), in place of the search for races */
 } cudasim_settings;
+
+/* What launches asked of memory, whatever a cache would have spared. A warp access is one instruction executed by the
+ * lanes of a warp together. */
+typedef struct cudasim_traffic_counts {
+    uint64_t launches;
+    uint64_t read_bytes, written_bytes; /* of global memory; an atomic operation counts as a write */
+    uint64_t sectors;        /* of 32 bytes, that warp accesses to global memory touched; each once an access */
+    uint64_t bank_conflicts; /* passes of warp accesses over the 32 banks of shared memory beyond those they need */
+} cudasim_traffic_counts;
+
+typedef struct cudasim_traffic {
+    char kernel[128]; /* name and template arguments, perhaps cut off */
+    cudasim_traffic_counts counts;
+} cudasim_traffic;
 
 typedef struct cudasim_control {
     unsigned version; /* CUDASIM_CONTROL_VERSION */
@@ -69,9 +85,12 @@ typedef struct cudasim_control {
     void (*unload)(void);
     /* Was CUDA started on the device since configure? */
     bool (*is_used)(int device);
+    /* What each kernel launched since configure asked of memory, if meter_traffic is set. Fills as many rows as there
+     * are and returns how many there would be. */
+    size_t (*traffic)(cudasim_traffic *rows, size_t most);
 } cudasim_control;
 
-#define CUDASIM_CONTROL_VERSION 3u
+#define CUDASIM_CONTROL_VERSION 4u
 
 const cudasim_control *tinyort_cudasim(void);
 

@@ -335,6 +335,32 @@ template <class T> static inline void __stcs(T *address, T value) {
     *address = value;
 }
 
+/* ---- one load or store of up to 16 bytes, a power of two: to the traffic meter it is one access, so the compiler must
+ * not make one for each member of it ---- */
+
+namespace cudasim {
+template <size_t size> struct Whole;
+template <> struct Whole<1> { typedef uint8_t type __attribute__((may_alias)); };
+template <> struct Whole<2> { typedef uint16_t type __attribute__((may_alias)); };
+template <> struct Whole<4> { typedef uint32_t type __attribute__((may_alias)); };
+template <> struct Whole<8> { typedef uint64_t type __attribute__((may_alias)); };
+template <> struct Whole<16> { typedef unsigned __int128 type __attribute__((may_alias)); };
+} // namespace cudasim
+
+template <class V> static inline V load_vector(const V *from) {
+    typedef typename cudasim::Whole<sizeof(V)>::type whole;
+    const whole bits = *(const volatile whole *)from;
+    V value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+template <class V> static inline void store_vector(V *to, const V &value) {
+    typedef typename cudasim::Whole<sizeof(V)>::type whole;
+    whole bits;
+    memcpy(&bits, &value, sizeof bits);
+    *(volatile whole *)to = bits;
+}
+
 /* ---- arithmetic. The fast float functions must be macros: glibc declares the same names for itself. ---- */
 
 #define __expf(x) expf(x)

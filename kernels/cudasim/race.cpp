@@ -1,11 +1,10 @@
-/* race.cpp - the race checker: kernels compiled with -fsanitize=thread call the hooks below at each memory access.
+/* race.cpp - the race checker, which hooks.cpp tells of each memory access of an instrumented kernel.
  *
- * ThreadSanitizer's own runtime is not linked; only its compiler pass is used. A shadow cell for every byte remembers
- * who wrote and read it last, and when, in epochs that barriers advance. Two accesses of different threads, one of them
- * a write, are a race unless a barrier, a __syncwarp (same warp) or the launch's end lies between. Blocks of a grid are
- * ordered by one thing alone: a block writes, passes __threadfence and touches a counter by an atomic operation;
- * another touches that counter later, passes __threadfence and reads. Accesses outside live buffers, to host memory and
- * at misaligned addresses are errors too. In programs whose kernels are not instrumented nothing here ever acts. */
+ * A shadow cell for every byte remembers who wrote and read it last, and when, in epochs that barriers advance. Two
+ * accesses of different threads, one of them a write, are a race unless a barrier, a __syncwarp (same warp) or the
+ * launch's end lies between. Blocks of a grid are ordered by one thing alone: a block writes, passes __threadfence and
+ * touches a counter by an atomic operation; another touches that counter later, passes __threadfence and reads.
+ * Accesses outside live buffers, to host memory and at misaligned addresses are errors too. Read next: traffic.cpp. */
 #include "kernels/cudasim/sim.h"
 
 #include <link.h>
@@ -33,7 +32,6 @@ Cell *last_cells;
 /* Epochs grow for ever: those from launch_start on belong to this launch, from block_start on to this block. */
 uint32_t epoch = 1, launch_start = 1, block_start = 1;
 uint16_t warp_epoch[max_block_threads / 32];
-bool instrumented;
 
 /* What a block did before a fence, of which an atomic operation has told others; by the counter's address. */
 struct Epochs {
@@ -47,13 +45,6 @@ bool has_acquired(uint32_t then) {
     for (const Epochs &epochs : acquired)
         if (epochs.first <= then && then <= epochs.last) return true;
     return false;
-}
-
-/* The block adds what it has published to the counter, and hears of what others have. */
-void meet_at(const void *counter) {
-    std::vector<Epochs> &there = published[counter];
-    heard_of.insert(heard_of.end(), there.begin(), there.end());
-    if (fence_epoch) there.push_back({block_start, fence_epoch});
 }
 
 Cell *cell_of(uintptr_t address) {
@@ -120,18 +111,12 @@ bool in_loaded_object(uintptr_t address) {
         &address);
 }
 
-const char *verb(Access access) {
-    return access == Access::read ? "reads" : "writes";
-}
-
 void check_bounds(uintptr_t address, size_t size, Access access, const void *code, bool in_shared) {
     const void *pointer = (const void *)address;
     if (in_shared ? shared_owns(address, size) : heap_owns(pointer, size)) return;
     stop_kernel(cudaErrorIllegalAddress, "out of bounds: kernel %s %zu bytes at %p, not within any %s (code %p)",
-                verb(access), size, pointer, in_shared ? "__shared__ array" : "live device buffer", code);
+                access_verb(access), size, pointer, in_shared ? "__shared__ array" : "live device buffer", code);
 }
-
-void hook(const void *address, size_t size, Access access, const void *code, bool must_be_aligned = true);
 
 } // namespace
 
@@ -157,19 +142,19 @@ void race_next_warp(int warp) {
 }
 
 void race_forget(const void *memory, size_t size) {
-    if (!instrumented) return;
+    if (shadow.empty()) return;
     const uintptr_t first = (uintptr_t)memory / cells_a_page, last = ((uintptr_t)memory + size) / cells_a_page;
     for (uintptr_t page = first; page <= last; page++) shadow.erase(page);
     last_cells = nullptr;
 }
 
 void race_access(int thread, const void *memory, size_t size, Access access, const void *code) {
-    if (!instrumented) return;
     const uintptr_t address = (uintptr_t)memory;
     const bool in_shared = shared_contains(address);
     if (!in_shared && heap_device(memory) < 0) {
         if (on_current_stack(address) || in_loaded_object(address)) return;
-        stop_kernel(cudaErrorIllegalAddress, "kernel %s host memory at %p (code %p)", verb(access), memory, code);
+        stop_kernel(cudaErrorIllegalAddress, "kernel %s host memory at %p (code %p)", access_verb(access), memory,
+                    code);
     }
     check_bounds(address, size, access, code, in_shared);
     for (size_t i = 0; i < size; i++) {
@@ -179,7 +164,7 @@ void race_access(int thread, const void *memory, size_t size, Access access, con
         if (after_write || after_read)
             stop_kernel(cudaErrorLaunchFailure,
                         "race: thread %d %s %s memory that thread %d %s, with no barrier between (%p, code %p)", thread,
-                        verb(access), in_shared ? "shared" : "global", after_write ? cell->writer : cell->reader,
+                        access_verb(access), in_shared ? "shared" : "global", after_write ? cell->writer : cell->reader,
                         after_write ? "wrote" : "read", (const void *)(address + i), code);
         if (access == Access::read)
             note_read(cell, thread);
@@ -188,79 +173,17 @@ void race_access(int thread, const void *memory, size_t size, Access access, con
     }
 }
 
-void note_atomic(const void *address, size_t size) {
-    hook(address, size, Access::atomic, __builtin_return_address(0));
-    if (instrumented) meet_at(address);
+/* The block adds what it has published to the counter, and hears of what others have. */
+void race_meet_at(const void *counter) {
+    std::vector<Epochs> &there = published[counter];
+    heard_of.insert(heard_of.end(), there.begin(), there.end());
+    if (fence_epoch) there.push_back({block_start, fence_epoch});
 }
 
-void note_fence() {
-    if (!instrumented) return;
+void race_fence() {
     fence_epoch = epoch;
     acquired.insert(acquired.end(), heard_of.begin(), heard_of.end());
     heard_of.clear();
-}
-
-namespace {
-
-void hook(const void *address, size_t size, Access access, const void *code, bool must_be_aligned) {
-    if (!in_kernel()) return;
-    if (must_be_aligned && (uintptr_t)address % size)
-        stop_kernel(cudaErrorMisalignedAddress, "misaligned: kernel %s %zu bytes at %p (code %p)", verb(access), size,
-                    address, code);
-    race_access(current_thread(), address, size, access, code);
-}
-
-} // namespace
-
-extern "C" {
-#pragma GCC visibility push(hidden)
-
-#define CUDASIM_HOOKS(size)                                                                                            \
-    void __tsan_read##size(const void *address) {                                                                      \
-        hook(address, size, Access::read, __builtin_return_address(0));                                                \
-    }                                                                                                                  \
-    void __tsan_write##size(const void *address) {                                                                     \
-        hook(address, size, Access::write, __builtin_return_address(0));                                               \
-    }                                                                                                                  \
-    void __tsan_read_write##size(const void *address) {                                                                \
-        hook(address, size, Access::write, __builtin_return_address(0));                                               \
-    }                                                                                                                  \
-    void __tsan_unaligned_read##size(const void *address) {                                                            \
-        hook(address, size, Access::read, __builtin_return_address(0), false);                                         \
-    }                                                                                                                  \
-    void __tsan_unaligned_write##size(const void *address) {                                                           \
-        hook(address, size, Access::write, __builtin_return_address(0), false);                                        \
-    }
-CUDASIM_HOOKS(1)
-CUDASIM_HOOKS(2)
-CUDASIM_HOOKS(4)
-CUDASIM_HOOKS(8)
-CUDASIM_HOOKS(16)
-#undef CUDASIM_HOOKS
-
-/* Called once by every instrumented file, before main. */
-void __tsan_init() {
-    instrumented = true;
-}
-void __tsan_func_entry(void *) {}
-void __tsan_func_exit() {}
-/* Copies of whole structs. Compilers that still call memcpy for them: the build renames it in kernel objects. */
-void *__tsan_memcpy(void *to, const void *from, size_t size) {
-    if (size) hook(from, size, Access::read, __builtin_return_address(0), false);
-    if (size) hook(to, size, Access::write, __builtin_return_address(0), false);
-    return memcpy(to, from, size);
-}
-void *__tsan_memset(void *to, int value, size_t size) {
-    if (size) hook(to, size, Access::write, __builtin_return_address(0), false);
-    return memset(to, value, size);
-}
-void *__tsan_memmove(void *to, const void *from, size_t size) {
-    if (size) hook(from, size, Access::read, __builtin_return_address(0), false);
-    if (size) hook(to, size, Access::write, __builtin_return_address(0), false);
-    return memmove(to, from, size);
-}
-
-#pragma GCC visibility pop
 }
 
 } // namespace cudasim

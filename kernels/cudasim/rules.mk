@@ -56,12 +56,13 @@ $$(OBJ)/cudasim/$(1)/%.o: %.c $$(OBJ)/cudasim/$(1)/flags
 	$$(Q)$(call cudasim_c_compiler,$(2)) $$(CUDASIM_CPPFLAGS) $$(CUDASIM_CFLAGS) $$(WARNINGS) $(3) -MMD -MP -c -o $$@ $$<
 endef
 
-# The objects of a mode: the machine; the provider that runs on it. In the race mode only kernels differ from clang's, in
-# that of coverage only the provider.
-cudasim_simulator = $(CUDASIM_SOURCES:%.cpp=$(OBJ)/cudasim/$(patsubst race,clang,$(1:coverage=clang))/%.o)
+# The objects of a mode: the machine; the provider that runs on it. In the modes race and traffic only kernels differ from
+# clang's, in that of coverage only the provider.
+cudasim_host_mode = $(if $(filter race traffic,$(1)),clang,$(1))
+cudasim_simulator = $(CUDASIM_SOURCES:%.cpp=$(OBJ)/cudasim/$(call cudasim_host_mode,$(1:coverage=clang))/%.o)
 cudasim_provider = $(CUDASIM_DEVICE_SOURCES:%.cu=$(OBJ)/cudasim/$(1)/%.cu.o) \
-    $(patsubst %.c,$(OBJ)/cudasim/$(patsubst race,clang,$(1))/%.o,$(CUDASIM_HOST_SOURCES)) \
-    $(OBJ)/cudasim/$(patsubst race,clang,$(1))/kernels/cudasim/plugin.o
+    $(patsubst %.c,$(OBJ)/cudasim/$(call cudasim_host_mode,$(1))/%.o,$(CUDASIM_HOST_SOURCES)) \
+    $(OBJ)/cudasim/$(call cudasim_host_mode,$(1))/kernels/cudasim/plugin.o
 
 # The mode of the shared object; tests take it for their own where it is the same.
 CUDASIM_MODE := $(if $(SANITIZE),sanitized,$(if $(findstring clang,$(CUDASIM_CXX)),clang,gnu))

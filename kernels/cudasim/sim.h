@@ -1,15 +1,19 @@
 /* sim.h - what the parts of the simulated device know of each other: fibers, the running block, shared memory, the
- * device heaps, the race checker. Kernels see device.h, host code cudart.h, tests control.h; none of them this.
+ * device heaps, the race checker, the traffic meter. Kernels see device.h, host code cudart.h, tests control.h; none of
+ * them this.
  *
  * Everything here runs under the one lock of the fake API (api.h), so there is one running block and one clock.
- * Reading order: fiber.cpp, block.cpp, warp.cpp, fault.cpp, shared.cpp, heap.cpp, race.cpp; then the API, api.h. */
+ * Reading order: fiber.cpp, block.cpp, warp.cpp, fault.cpp, shared.cpp, heap.cpp, hooks.cpp, race.cpp, traffic.cpp;
+ * then the API, api.h. */
 #ifndef CUDASIM_SIM_H
 #define CUDASIM_SIM_H
 
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string>
 
+#include "kernels/cudasim/control.h"
 #include "kernels/cudasim/device.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -71,6 +75,7 @@ struct Schedule {
     Order order;
     unsigned seed;
     bool stop_at_failure; /* abort(), for a debugger */
+    bool meter_traffic;
 };
 /* Runs to its end, or to the first misbehaviour, which it returns; failure_text then says what and where. */
 cudaError_t run_grid(const Grid &grid, const Schedule &schedule);
@@ -127,15 +132,38 @@ struct HeapAccess {
     HeapAccess &operator=(const HeapAccess &) = delete;
 };
 
-/* ---- race.cpp: acts only in programs whose kernels are compiled with -fsanitize=thread ---- */
+/* ---- hooks.cpp: what kernels compiled with -fsanitize=thread call; acts in programs with such kernels alone ---- */
 
 enum class Access { read, write, atomic };
+const char *access_verb(Access access);
+void note_access(int thread, const void *address, size_t size, Access access, const void *code);
+bool races_checked();
+
+/* ---- race.cpp ---- */
+
 void race_next_launch();
 void race_next_block();
 void race_next_phase();        /* a block-wide barrier was passed */
 void race_next_warp(int warp); /* a warp-wide one */
 void race_access(int thread, const void *address, size_t size, Access access, const void *code);
+void race_meet_at(const void *counter); /* an atomic operation */
+void race_fence();
 void race_forget(const void *address, size_t size); /* freed memory */
+
+/* ---- traffic.cpp ---- */
+
+typedef cudasim_traffic_counts Traffic;
+void traffic_reset();
+void traffic_next_launch(const void *kernel, bool metered);
+bool traffic_metered(); /* the running launch */
+void traffic_access(int thread, const void *address, size_t size, Access access, const void *code);
+void traffic_warp_meets(int warp); /* all its lanes that run are here */
+void traffic_block_meets();        /* likewise all threads, or all have exited */
+size_t traffic_of_kernels(cudasim_traffic *rows, size_t most);
+
+/* ---- names.cpp ---- */
+
+std::string kernel_name(const void *kernel); /* "softmax_rows<float>", where the symbol table still has it */
 
 } // namespace cudasim
 #endif

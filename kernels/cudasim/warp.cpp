@@ -60,7 +60,7 @@ void load_matrices(Lane *const *lanes, int matrices, bool transposed) {
         if ((uintptr_t)rows[i] % 16)
             stop_kernel(cudaErrorMisalignedAddress, "ldmatrix: row address %p is not aligned to 16 bytes",
                         (const void *)rows[i]);
-        race_access(lanes[i]->thread, rows[i], 16, Access::read, __builtin_return_address(0));
+        note_access(lanes[i]->thread, rows[i], 16, Access::read, __builtin_return_address(0));
     }
     for (int lane = 0; lane < 32; lane++) {
         for (int m = 0; m < matrices; m++) {
@@ -142,17 +142,18 @@ void AsyncCopies::reset() {
     groups = 0;
 }
 
-void AsyncCopies::start(int thread, void *shared, const void *global, size_t size, size_t valid, Site site) {
+void AsyncCopies::start(int thread, void *shared, const void *global, size_t size, size_t valid, Site site,
+                        const void *code) {
     if (((uintptr_t)shared | (uintptr_t)global) % size)
         stop_kernel(cudaErrorMisalignedAddress, "cp.async (%s:%d): %p and %p are not both aligned to %zu bytes",
                     site.file, site.line, shared, global, size);
     if (valid > size || !shared_contains((uintptr_t)shared))
         stop_kernel(cudaErrorIllegalAddress, "cp.async (%s:%d): %zu valid bytes of %zu to %p", site.file, site.line,
                     valid, size, shared);
-    if (valid) race_access(thread, global, valid, Access::read, __builtin_return_address(0));
-    race_access(thread, shared, size, Access::write, __builtin_return_address(0));
+    if (valid) note_access(thread, global, valid, Access::read, code);
+    note_access(thread, shared, size, Access::write, code);
     memset(shared, poison, size);
-    copies.push_back({shared, global, size, valid, groups});
+    copies.push_back({shared, global, size, valid, groups, code});
 }
 
 void AsyncCopies::commit() {
@@ -166,7 +167,7 @@ void AsyncCopies::wait(int thread, int groups_left) {
             copies[kept++] = copy;
             continue;
         }
-        race_access(thread, copy.shared, copy.size, Access::write, __builtin_return_address(0));
+        if (races_checked()) race_access(thread, copy.shared, copy.size, Access::write, copy.code);
         if (copy.valid) memcpy(copy.shared, copy.global, copy.valid);
         memset((char *)copy.shared + copy.valid, 0, copy.size - copy.valid);
     }

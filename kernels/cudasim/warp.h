@@ -12,7 +12,8 @@ namespace cudasim {
 class AsyncCopies {
   public:
     void reset();
-    void start(int thread, void *shared, const void *global, size_t size, size_t valid, Site site);
+    void start(int thread, void *shared, const void *global, size_t size, size_t valid, Site site,
+               const void *code); /* the instruction */
     void commit();
     void wait(int thread, int groups_left);
     bool pending() const;
@@ -23,6 +24,7 @@ class AsyncCopies {
         const void *global;
         size_t size, valid;
         int group;
+        const void *code;
     };
     std::vector<Copy> copies;
     int groups = 0;

@@ -4,7 +4,8 @@
 CUDA_PROVIDER_TEST_OBJECTS := $(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/cuda/provider*.c) tests/cuda/simulator.c tests/decoder.c tests/onnx_bytes.c tests/counting_env.c tests/report_of.c)
 CUDA_LIBRARY_TEST_OBJECTS := $(patsubst %,$(OBJ)/tests/%.o,cuda/library_rows cuda/library_tester cuda/library_faults cuda/library_models cuda/simulator onnx_bytes counting_env report_of)
 CUDA_LAUNCH_TEST_OBJECTS := $(patsubst %,$(OBJ)/tests/%.o,cuda/launches cuda/network_calls cuda/kernel_case cuda/simulator onnx_bytes)
-CUDA_TEST_OBJECTS := $(filter-out $(CUDA_PROVIDER_TEST_OBJECTS) $(CUDA_LIBRARY_TEST_OBJECTS) $(OBJ)/tests/cuda/launches.o $(OBJ)/tests/cuda/network_calls.o $(OBJ)/tests/cuda/library_files.o \
+CUDA_TRAFFIC_TEST_OBJECTS := $(patsubst %,$(OBJ)/tests/%.o,cuda/traffic cuda/kernel_case cuda/simulator onnx_bytes)
+CUDA_TEST_OBJECTS := $(filter-out $(CUDA_PROVIDER_TEST_OBJECTS) $(CUDA_LIBRARY_TEST_OBJECTS) $(OBJ)/tests/cuda/launches.o $(OBJ)/tests/cuda/traffic.o $(OBJ)/tests/cuda/network_calls.o $(OBJ)/tests/cuda/library_files.o \
     $(OBJ)/tests/cuda/stub_library.o,$(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/cuda/*.c))) \
     $(OBJ)/tests/onnx_bytes.o $(OBJ)/tests/report_of.o
 CUDA_TESTS := $(BUILD)/tests/cuda
@@ -13,20 +14,22 @@ $(CUDA_TESTS)/kernels: $(CUDA_TEST_OBJECTS) $(LIBRARY)
 $(CUDA_TESTS)/provider: $(CUDA_PROVIDER_TEST_OBJECTS) $(LIBRARY)
 $(CUDA_TESTS)/library_rows: $(CUDA_LIBRARY_TEST_OBJECTS) $(LIBRARY)
 $(CUDA_TESTS)/launches: $(CUDA_LAUNCH_TEST_OBJECTS) $(LIBRARY)
-$(CUDA_TESTS)/kernels $(CUDA_TESTS)/provider $(CUDA_TESTS)/library_rows $(CUDA_TESTS)/launches:
+$(CUDA_TESTS)/check_traffic: $(CUDA_TRAFFIC_TEST_OBJECTS) $(LIBRARY)
+$(CUDA_TESTS)/kernels $(CUDA_TESTS)/provider $(CUDA_TESTS)/library_rows $(CUDA_TESTS)/launches $(CUDA_TESTS)/check_traffic:
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
 	$(Q)$(LINK) -o $@ $^ $(LIBRARY_LIBS) -ldl
 
 ifneq ($(CUDASIM_CXX),)
-TESTS += test-cuda-kernels test-cuda-races test-cuda-bounds test-cuda-provider test-cuda-library-files test-cuda-library-rows test-cuda-launches test-cuda-claims test-cuda-networks test-cuda-coverage
+TESTS += test-cuda-kernels test-cuda-races test-cuda-bounds test-cuda-provider test-cuda-library-files test-cuda-library-rows test-cuda-launches test-cuda-claims test-cuda-networks check-traffic test-cuda-coverage
 
 # A program finds the shared object by LD_LIBRARY_PATH: one folder a mode.
 CUDA_COVERAGE_FLAGS := -fprofile-instr-generate -fcoverage-mapping
 $(eval $(call cudasim_mode,coverage,clang++,-O1 $(CUDA_COVERAGE_FLAGS),-DGRID_MOST_BLOCKS=7,))
-CUDA_MODES := asan race gcc coverage
+CUDA_MODES := asan race traffic gcc coverage
 CUDA_MODE_LINK_asan := clang++ -shared -shared-libasan -fsanitize=address,undefined
 CUDA_MODE_LINK_race := clang++ -shared
+CUDA_MODE_LINK_traffic := clang++ -shared
 CUDA_MODE_LINK_gcc := g++ -shared -fsanitize=undefined
 CUDA_MODE_LINK_coverage := clang++ -shared $(CUDA_COVERAGE_FLAGS)
 
@@ -88,6 +91,11 @@ test-cuda-launches: $(CUDA_TESTS)/launches $(CUDASIM_LIBRARY)
 	$(VENV)/bin/python tests/cuda/networks.py --bert $(CUDA_TESTS)/bert.onnx
 	$(VENV)/bin/python tests/cuda/networks.py --write $(CUDA_TESTS)
 	LD_LIBRARY_PATH=$(BUILD) $(CUDA_TESTS)/launches $(CUDA_TESTS)/bert.onnx $(CUDA_TESTS)
+
+.PHONY: check-traffic
+## Meter the global memory that CUDA kernels touch, on the simulated device; hold it to the budgets of tests/cuda/traffic.c.
+check-traffic: $(CUDA_TESTS)/check_traffic $(CUDA_TESTS)/traffic/libtinyort-cudasim.so
+	LD_LIBRARY_PATH=$(CUDA_TESTS)/traffic $(CUDA_TESTS)/check_traffic $(if $(ALL),--kernels) $(ONLY)
 
 .PHONY: test-cuda-claims
 ## Hold what the CUDA provider refuses, and its words, against tests/cuda/claims.expected.

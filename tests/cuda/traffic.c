@@ -1,0 +1,229 @@
+/* traffic.c - what single nodes ask of global memory, in shapes as networks have them: the sectors of 32 bytes that the
+ * warp accesses of their kernels touch, over the least that a node must read and write. Memory-bound kernels are as
+ * fast as this ratio lets them.
+ *
+ * Usage: check_traffic [--kernels] [OPERATOR]: one operator's cases alone; --kernels tells each kernel of a case apart.
+ * libtinyort-cudasim.so must be of the mode `traffic` (kernels/cudasim/traffic.cpp). Lines are those of kernel_case.h
+ * with numbers for letters. A case above its budget fails, and one a fifth below: then write the better figure into the
+ * table. Caches are not simulated: what a second access finds in one counts here all the same, so a ratio of 2 may mean
+ * that memory is read twice, or once and a cache the second time. */
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/cuda/kernel_case.h"
+#include "tests/cuda/simulator.h"
+
+enum { FLOAT_AND_HALF = 2, MOST_KERNELS = 8 };
+
+/* What must be read of the first input. */
+typedef enum reading { ALL, AS_MUCH_AS_Y } reading;
+
+typedef struct traffic_case {
+    const char *line;
+    double budgets[FLOAT_AND_HALF]; /* sector bytes over the least; the first alone for a line without T */
+    reading first_input;
+} traffic_case;
+
+static const traffic_case table[] = {
+    {"Add 14; ; T[256,768] T[256,768]", {1.1, 1.1}, ALL},
+    {"Add 14; ; T[256,768] T[768]", {1.55, 1.55}, ALL},
+    {"Add 14; ; T[256,768] T[]", {1.1, 1.1}, ALL},
+    {"Add 14; ; T[4,64,28,28] T[64,1,1]", {1.1, 1.1}, ALL},
+    {"Relu 14; ; T[256,768]", {1.1, 1.1}, ALL},
+    {"Gelu 20; ; T[256,768]", {1.1, 1.1}, ALL},
+    {"Cast 13; to=10; f32[256,768]", {1.1}, ALL},
+    {"Cast 13; to=1; f16[256,768]", {1.1}, ALL},
+    {"Where 16; ; bool[256,768] T[256,768] T[256,768]", {1.1, 1.1}, ALL},
+    {"Softmax 13; axis=-1; T[1536,128]", {2.05, 2.05}, ALL},
+    {"Softmax 13; axis=-1; T[128,1000]", {2.05, 2.55}, ALL},
+    {"LayerNormalization 17; axis=-1; T[256,768] T[768] T[768]", {3.05, 3.05}, ALL},
+    {"RMSNormalization 23; ; T[256,768] T[768]", {2.05, 2.05}, ALL},
+    {"InstanceNormalization 22; ; T[4,64,28,28] T[64] T[64]", {2.3, 2.55}, ALL},
+    {"BatchNormalization 15; ; T[4,64,28,28] T[64] T[64] T[64] T[64]~0.5,2", {1.55, 2.05}, ALL},
+    {"Transpose 21; perm=1,0; T[384,512]", {1.1, 1.1}, ALL},
+    {"Transpose 21; perm=0,2,1,3; T[2,128,12,64]", {1.1, 1.1}, ALL},
+    {"Transpose 21; perm=0,2,3,1; T[2,64,40,40]", {1.1, 1.1}, ALL},
+    {"Concat 13; axis=1; T[4,32,28,28] T[4,32,28,28]", {1.1, 1.1}, ALL},
+    {"Concat 13; axis=-1; T[256,256] T[256,512]", {1.1, 1.1}, ALL},
+    {"Split 18; axis=-1; T[256,768] i64[3]=256,256,256; 3", {1.1, 1.1}, ALL},
+    {"Slice 13; ; T[256,768] i64[1]=256 i64[1]=512 i64[1]=1", {1.1, 1.1}, AS_MUCH_AS_Y},
+    {"Gather 13; axis=0; T[1000,768] i64[256]~0,999", {1.15, 1.3}, AS_MUCH_AS_Y},
+    {"Pad 21; ; T[4,32,28,28] i64[8]=0,0,1,1,0,0,1,1", {1.15, 1.3}, ALL},
+    {"Expand 13; ; T[64,1,256] i64[3]=64,12,256", {1.9, 1.9}, ALL},
+    {"ReduceSum 13; ; T[256,768] i64[1]=-1", {1.1, 1.1}, ALL},
+    {"ReduceSum 13; ; T[4,128,384] i64[1]=1", {1.1, 1.1}, ALL},
+    {"ReduceMean 18; ; T[4,64,28,28] i64[2]=2,3", {1.1, 1.1}, ALL},
+    {"GlobalAveragePool 1; ; T[4,64,28,28]", {1.1, 1.1}, ALL},
+    {"MaxPool 22; kernel_shape=2,2 strides=2,2; T[2,32,56,56]", {1.85, 2.25}, ALL},
+    {"Resize 19; mode=nearest coordinate_transformation_mode=asymmetric nearest_mode=floor; T[1,32,28,28] - "
+     "f32[4]=1,1,2,2",
+     {11.8, 22.45},
+     ALL},
+    {"Resize 19; mode=linear; T[1,32,28,28] - f32[4]=1,1,2,2", {84.3, 166.25}, ALL},
+    {"Conv 22; group=32 pads=1,1,1,1; T[1,32,56,56] T[32,1,3,3] T[32]", {7.45, 10.25}, ALL},
+    {"Conv 22; group=32 pads=1,1,1,1 strides=2,2; T[1,32,56,56] T[32,1,3,3] T[32]", {4.7, 6.2}, ALL},
+    /* Bound by arithmetic: their budgets hold what tiles fetch again. */
+    {"Conv 22; pads=1,1,1,1; T[1,64,28,28] T[64,64,3,3] T[64]", {37.2, 68.6}, ALL},
+    {"Conv 22; ; T[1,128,28,28] T[128,128,1,1] T[128]", {35.65, 21.8}, ALL},
+    {"Conv 22; pads=3,3,3,3 strides=2,2; T[1,3,64,64] T[64,3,7,7] T[64]", {68.75, 45.6}, ALL},
+    {"MatMul 13; ; T[256,256] T[256,256]", {24.6, 24.6}, ALL},
+    {"MatMul 13; ; T[128,768] T[768,256]", {15.5, 21.95}, ALL},
+    {"MatMul 13; ; T[1,768] T[768,768]", {9.15, 9.15}, ALL},
+    {"MatMul 13; ; T[12,128,64] T[12,64,128]", {17.7, 1.55}, ALL},
+};
+
+/* ---- a run ------------------------------------------------------------------------------------------------------- */
+
+typedef struct measurement {
+    cudasim_traffic kernels[MOST_KERNELS];
+    size_t kernel_count;
+    cudasim_traffic_counts all;
+    double least_bytes;
+} measurement;
+
+static double bytes_of(const tort_tensor *tensor) {
+    size_t bytes = 0;
+    return tort_tensor_bytes(tensor, &bytes) ? (double)bytes : 0;
+}
+
+/* Each operand read once, each output written once; constants are axes and the like, which kernels have as arguments.
+ */
+static double least_bytes(const kernel_case *c, reading first_input, const tort_tensor *outputs) {
+    double written = 0, read = 0;
+    for (int32_t i = 0; i < c->output_count; i++) written += bytes_of(&outputs[i]);
+    for (int32_t i = 0; i < c->input_count; i++)
+        if (c->inputs[i].tensor.type && !c->inputs[i].constant)
+            read += i == 0 && first_input == AS_MUCH_AS_Y ? written : bytes_of(&c->inputs[i].tensor);
+    return read + written;
+}
+
+static void configure(const cudasim_control *control, bool meter) {
+    cudasim_settings settings = control->defaults();
+    settings.meter_traffic = meter;
+    control->configure(&settings);
+}
+
+static void read_meter(const cudasim_control *control, measurement *m) {
+    m->kernel_count = control->traffic(m->kernels, MOST_KERNELS);
+    m->all = (cudasim_traffic_counts){0};
+    for (size_t i = 0; i < m->kernel_count && i < MOST_KERNELS; i++) {
+        const cudasim_traffic_counts *counts = &m->kernels[i].counts;
+        m->all.launches += counts->launches;
+        m->all.read_bytes += counts->read_bytes;
+        m->all.written_bytes += counts->written_bytes;
+        m->all.sectors += counts->sectors;
+        m->all.bank_conflicts += counts->bank_conflicts;
+    }
+}
+
+static tort_status run_metered(const tort_provider *provider, const cudasim_control *control, const tort_model *model,
+                               const kernel_case *c, reading first_input, measurement *m) {
+    const tort_provider *const providers[] = {provider, NULL};
+    const tort_session_options options = {
+        .struct_size = sizeof options, .providers = providers, .chain = "cudasim:libraries=off", .unfolded = true};
+    tort_session *session = NULL;
+    tort_context *context = NULL;
+    tort_tensor inputs[CASE_TENSORS], outputs[CASE_TENSORS] = {{.data = NULL}};
+    tort_error error;
+    int32_t count = 0;
+    for (int32_t i = 0; i < c->input_count; i++)
+        if (c->inputs[i].tensor.type && !c->inputs[i].constant) inputs[count++] = c->inputs[i].tensor;
+    configure(control, false);
+    tort_status status = tort_session_create(NULL, model, &options, &session, &error);
+    if (!status) status = tort_context_create(session, &context, &error);
+    configure(control, true);
+    if (!status) status = tort_context_run(context, inputs, count, outputs, c->output_count, &error);
+    if (status) printf("%s: %s\n", c->line, error.msg);
+    read_meter(control, m);
+    m->least_bytes = least_bytes(c, first_input, outputs);
+    tort_context_free(context);
+    tort_session_free(session);
+    return status;
+}
+
+static tort_status measure(const tort_provider *provider, const cudasim_control *control, const traffic_case *t,
+                           tort_type type, measurement *m) {
+    uint64_t random = 88172645463325252u;
+    onnx_bytes bytes = {0};
+    tort_model *model = NULL;
+    kernel_case c;
+    tort_error error;
+    if (!kernel_case_make(t->line, type, 0, false, &random, &c)) return TORT_E_USAGE;
+    kernel_case_write(&c, &bytes);
+    tort_status status = tort_model_load_buffer(NULL, bytes.data, bytes.size, NULL, &model, &error);
+    if (status) printf("%s: %s\n", t->line, error.msg);
+    if (!status) status = run_metered(provider, control, model, &c, t->first_input, m);
+    tort_model_free(model);
+    onnx_free(&bytes);
+    kernel_case_free(&c);
+    return status;
+}
+
+/* ---- the table --------------------------------------------------------------------------------------------------- */
+
+static double ratio_of(const cudasim_traffic_counts *counts, double least_bytes) {
+    return (double)counts->sectors * 32 / least_bytes;
+}
+
+static void print_counts(const char *name, const char *type, const cudasim_traffic_counts *counts, double least_bytes) {
+    printf("%-84.84s %-8s %10llu %9llu %6.2f", name, type,
+           (unsigned long long)(counts->read_bytes + counts->written_bytes), (unsigned long long)counts->sectors,
+           ratio_of(counts, least_bytes));
+}
+
+static void print_kernels(const measurement *m) {
+    for (size_t i = 0; i < m->kernel_count && i < MOST_KERNELS; i++) {
+        char name[160];
+        snprintf(name, sizeof name, "    %s", m->kernels[i].kernel);
+        print_counts(name, "", &m->kernels[i].counts, m->least_bytes);
+        printf(" %6s %9llu\n", "", (unsigned long long)m->kernels[i].counts.bank_conflicts);
+    }
+}
+
+/* Prints the line of the table, and what is wrong with it. */
+static bool hold(const traffic_case *t, tort_type type, double budget, const measurement *m) {
+    const double ratio = ratio_of(&m->all, m->least_bytes);
+    print_counts(t->line, tort_type_name(type), &m->all, m->least_bytes);
+    printf(" %6.2f %9llu\n", budget, (unsigned long long)m->all.bank_conflicts);
+    if (m->kernel_count > MOST_KERNELS) printf("FAILED: %zu kernels; the table has room for fewer\n", m->kernel_count);
+    if (!m->all.sectors) printf("FAILED: no kernel of the mode `traffic` ran\n");
+    if (ratio > budget) printf("FAILED: %.3f is above the budget of %.2f\n", ratio, budget);
+    if (m->all.sectors && ratio < 0.8 * budget)
+        printf("FAILED: %.3f is far below the budget of %.2f: write the better one into the table\n", ratio, budget);
+    return m->kernel_count <= MOST_KERNELS && m->all.sectors && ratio <= budget && ratio >= 0.8 * budget;
+}
+
+/* "Add" of "Add 14; ..." */
+static bool is_of(const char *line, const char *operator) {
+    const size_t length = strlen(operator);
+    return !strncmp(line, operator, length) && line[length] == ' ';
+}
+
+int main(int argc, char **argv) {
+    static const tort_type types[FLOAT_AND_HALF] = {TORT_FLOAT, TORT_FLOAT16};
+    const tort_provider *provider;
+    const cudasim_control *control;
+    int passed = 0, failed = 0;
+    const bool kernels = argc > 1 && !strcmp(argv[1], "--kernels");
+    const char *only = argc > 1 + kernels ? argv[1 + kernels] : NULL;
+    if (!simulator_open(&provider, &control)) {
+        printf("libtinyort-cudasim.so is not where the loader looks\n");
+        return 2;
+    }
+    printf("%-84s %-8s %10s %9s %6s %6s %9s\n", "", "", "requested", "sectors", "ratio", "budget", "bank");
+    printf("%-84s %-8s %10s %9s %6s %6s %9s\n", "case", "T", "bytes", "of 32", "", "", "conflicts");
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        const int variants = kernel_case_has_type_letter(table[i].line) ? FLOAT_AND_HALF : 1;
+        if (only && !is_of(table[i].line, only)) continue;
+        for (int k = 0; k < variants; k++) {
+            measurement m = {.kernel_count = 0};
+            const bool good = !measure(provider, control, &table[i], types[k], &m) &&
+                              hold(&table[i], types[k], table[i].budgets[k], &m);
+            if (kernels) print_kernels(&m);
+            passed += good;
+            failed += !good;
+        }
+    }
+    printf("cuda-traffic: %d passed, %d failed\n", passed, failed);
+    return failed != 0 || passed == 0;
+}
