@@ -85,15 +85,26 @@ static tort_matrix_strides named(const int64_t *strides) {
     return (tort_matrix_strides){strides[0], strides[1], strides[2], strides[3]};
 }
 
-/* Strides of the transposed Q, K or V. */
-static tort_matrix_strides read_strides(const tort_node_view *node, int32_t v) {
-    const tort_info *info = &node->inputs[v];
-    int64_t own[RANK], strides[RANK] = {0};
+/* Strides of the transposed Q, K or V, out of its own. */
+static tort_matrix_strides transposed_strides(const tort_node_view *node, int32_t v, const int64_t *own) {
+    const int32_t rank = node->inputs[v].rank;
+    int64_t strides[RANK] = {0};
     int32_t perm[RANK];
-    read_perm(node, NULL, perm_names[v], info->rank, perm);
-    tort_strides(info->rank, info->dims, own);
-    for (int32_t i = 0; i < info->rank; i++) strides[RANK - info->rank + i] = own[perm[i]];
+    read_perm(node, NULL, perm_names[v], rank, perm);
+    for (int32_t i = 0; i < rank; i++) strides[RANK - rank + i] = own[perm[i]];
     return named(strides);
+}
+
+static tort_matrix_strides read_strides(const tort_node_view *node, int32_t v) {
+    int64_t own[RANK];
+    tort_strides(node->inputs[v].rank, node->inputs[v].dims, own);
+    return transposed_strides(node, v, own);
+}
+
+void tort_attention_restride(const tort_node_view *node, void *params, int32_t input, const int64_t *strides) {
+    tort_fused_attention_params *p = params;
+    tort_matrix_strides *const of[] = {&p->q, &p->k, &p->v};
+    *of[input] = transposed_strides(node, input, strides);
 }
 
 /* Strides of Y before it is transposed. */

@@ -2,7 +2,7 @@
 #ifndef TORT_OPS_FUSED_ATTENTION_H
 #define TORT_OPS_FUSED_ATTENTION_H
 
-#include "runtime/tinyort.h"
+#include "runtime/op.h"
 
 /* Inputs of FusedAttention. */
 enum {
@@ -27,6 +27,9 @@ typedef struct tort_fused_attention_params {
     bool keep_where;
     bool nan_to_zero; /* a probability that is NaN counts as 0 */
 } tort_fused_attention_params;
+
+/* tort_kernel.restride of its kernels: of Q, K or V. */
+void tort_attention_restride(const tort_node_view *node, void *params, int32_t input, const int64_t *strides);
 
 /* Element offset of row 0 of matrix number i of outer * inner. */
 static inline int64_t tort_matrix_offset(const tort_fused_attention_params *p, const tort_matrix_strides *s,

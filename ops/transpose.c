@@ -56,7 +56,7 @@ static bool keeps_bytes(const tort_info *data, const int32_t *perm) {
 
 static tort_status transpose_resolve(tort_resolve *resolve) {
     const tort_info *data = &resolve->node->inputs[0];
-    tort_transpose_params *params = resolve->params;
+    tort_permutation *params = resolve->params;
     params->parts.axis = -1;
     params->rank = data->rank;
     if (params->rank < 0) return TORT_OK;
@@ -66,7 +66,7 @@ static tort_status transpose_resolve(tort_resolve *resolve) {
 }
 
 tort_status tort_move_transpose(const tort_call *call, tort_box_mover move) {
-    const tort_transpose_params *params = call->params;
+    const tort_permutation *params = call->params;
     const tort_tensor *input = &call->inputs[0], *output = &call->outputs[0];
     int64_t src_strides[TORT_MAX_RANK], dst_strides[TORT_MAX_RANK];
     tort_strides(input->rank, input->dims, src_strides);
@@ -198,8 +198,9 @@ static tort_status space_to_depth_reference(const tort_call *call) {
 
 #define TRANSPOSE(SINCE, UNTIL, ALL)                                                                                   \
     {                                                                                                                  \
-        "", "Transpose", SINCE, UNTIL, "data:T", "transposed:T", "T=" ALL, "perm:ints", 0, TORT_OP_PARTS,              \
-            sizeof(tort_transpose_params), transpose_infer, transpose_resolve, transpose_reference                     \
+        "", "Transpose", SINCE, UNTIL, "data:T", "transposed:T", "T=" ALL, "perm:ints", 0,                             \
+            TORT_OP_PARTS | TORT_OP_PERMUTES, sizeof(tort_permutation), transpose_infer, transpose_resolve,            \
+            transpose_reference                                                                                        \
     }
 #define DEPTH_TO_SPACE(SINCE, UNTIL, ALL, ATTRIBUTES)                                                                  \
     {                                                                                                                  \

@@ -11,7 +11,7 @@
 #include "runtime/graph/graph.h"
 
 /* Of this header and provider.h: an application that brings operators or providers was compiled with this number. */
-#define TORT_PROVIDER_ABI 11u
+#define TORT_PROVIDER_ABI 12u
 
 #ifdef __cplusplus
 extern "C" {
@@ -223,6 +223,13 @@ typedef struct tort_parts {
     int32_t axis;  /* -1: they do not lie so, or where is not known */
 } tort_parts;
 
+/* What the params of a row with TORT_OP_PERMUTES begin with: axis k of the output is axis perm[k] of input 0. */
+typedef struct tort_permutation {
+    tort_parts parts; /* the whole, where no axis moves but those of length 1: the bytes stay */
+    int32_t rank;
+    int32_t perm[TORT_MAX_RANK];
+} tort_permutation;
+
 /* ---- the row ----------------------------------------------------------------------------------------------------- */
 
 enum {
@@ -237,6 +244,7 @@ enum {
     TORT_OP_COMMUTES = 1u << 9,  /* of two inputs, whose order means nothing */
     TORT_OP_PARTS = 1u << 10,    /* its outputs are parts of input 0: its params begin with a tort_parts */
     TORT_OP_JOINS = 1u << 11,    /* its inputs are the parts of output 0: likewise */
+    TORT_OP_PERMUTES = 1u << 17, /* only moves axes: its params begin with a tort_permutation */
     TORT_OP_IN_PLACE = 1u << 12, /* `reference` may write output 0 over any input, as tort_kernel.in_place tells */
     TORT_OP_LIKE = 1u << 13,     /* reads of input 1 only its type (CastLike): folded though that is made in the run */
     TORT_OP_ONCE = 1u << 14,  /* its params depend on attributes alone, and may be large: all plans of a session share

@@ -171,6 +171,12 @@ typedef struct tort_kernel {
     /* Bit i: run may write output 0 over input i, where both have one shape and elements of one size: it has read an
      * element when it writes the one at its place, and reads it no more. A plan decides whether it does. */
     uint32_t in_place;
+    /* Bit i: run finds the elements of input i, however far apart, by strides in params. Then a plan need not run the
+     * Transpose, Split, Slice or Gather that would only bring them together: restride writes into params, which resolve
+     * made for these shapes in row-major order, that neighbours along axis k of the input are strides[k] elements
+     * apart. size does not look at them. */
+    uint32_t strided;
+    void (*restride)(const tort_node_view *node, void *params, int32_t input, const int64_t *strides);
     /* The layout, the number from 1 on of a row of tort_provider.layouts, in which the kernel reads input i where bit i
      * of layout_inputs is set, and writes output i where bit i of layout_outputs is; all else is plain, and with 0
      * everything. Its tensors have the shapes of the node: only their bytes are in another order. It serves where a

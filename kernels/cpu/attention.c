@@ -161,6 +161,8 @@ const tort_kernel tort_cpu_attention[] = {
      .name = "attention_blocks",
      .claim = claim_attention,
      .size = size_attention,
-     .run = run_attention},
+     .run = run_attention,
+     .strided = 1u << TORT_ATTENTION_Q | 1u << TORT_ATTENTION_K | 1u << TORT_ATTENTION_V,
+     .restride = tort_attention_restride},
     {.op = NULL},
 };

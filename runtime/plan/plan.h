@@ -32,6 +32,7 @@ typedef struct tort_slot {
     uint64_t offset;
     int32_t within;                /* a slot of whose bytes these are all or a part, see plan_share.c; -1 */
     uint64_t within_offset;        /* from the begin of that one */
+    bool strided;                  /* only read by strides, see plan_strides.c: aligned to an element, not to vectors */
     int32_t first_step, last_step; /* life time, both included, through aliases too */
     int32_t output;                /* the output of the model whose bytes these are, and no other's; -1 */
 } tort_slot;

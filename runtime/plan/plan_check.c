@@ -51,10 +51,11 @@ static tort_status check_place(const tort_plan *plan, int32_t index, tort_error 
     if (!within(slot->offset, (uint64_t)slot->bytes, arena ? plan->arena_bytes[slot->memory] : plan->literal_bytes))
         return bad(error, "offset of slot", index);
     const uint64_t align = !arena             ? 16
+                           : slot->strided    ? (uint64_t)tort_type_bits(slot->type) / 8
                            : !slot->memory    ? TORT_HOST_ALIGN
                            : slot->within < 0 ? TORT_DEVICE_ALIGN
                                               : TORT_DEVICE_PART_ALIGN;
-    return slot->offset % align ? bad(error, "alignment of slot", index) : TORT_OK;
+    return !align || slot->offset % align ? bad(error, "alignment of slot", index) : TORT_OK;
 }
 
 /* Only steps make what is in a layout. */

@@ -204,7 +204,9 @@ static tort_status share(tort_planned *planned, tort_error *error) {
 /* What can share bytes changes with sizes, so that nothing does where places are those of upper bounds. */
 tort_status tort_plan_layout(tort_planned *planned, tort_error *error) {
     tort_status status = lay_out_all(planned, error);
-    if (!status && planned->plan.complete && !planned->lowered->most) status = share(planned, error);
+    const bool shares = planned->plan.complete && !planned->lowered->most;
+    if (!status && shares) status = share(planned, error);
+    if (!status && shares) status = tort_plan_restride(planned, error);
     for (int32_t m = 0; !status && m < planned->plan.memory_count; m++) status = check_room(planned, m, error);
     return status;
 }

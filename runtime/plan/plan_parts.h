@@ -40,6 +40,12 @@ enum {
 tort_status tort_plan_share(tort_planned *planned, uint32_t ways, bool *shares, tort_error *error);
 void tort_plan_unshare(tort_plan *plan);
 
+/* Steps that only move what others can read by strides become views, see plan_strides.c; `viewed`, a slot, is set for
+ * their outputs, *shares where there is one. */
+tort_status tort_plan_stride(tort_planned *planned, bool *viewed, bool *shares, tort_error *error);
+/* Writes the strides of views into the params of who reads them. Once a plan, when all views are decided. */
+tort_status tort_plan_restride(tort_planned *planned, tort_error *error);
+
 /* Where everything is in each memory: where it is in the plan of the upper bounds. False: there is none, or something
  * does not fit there, and nothing is changed. */
 bool tort_plan_take_places(tort_planned *planned);

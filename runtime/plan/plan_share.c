@@ -1,8 +1,8 @@
 /* plan_share.c - which slots of a plan share bytes, so that there is less to hold and less to move.
  *
  * Parts: an operator's row tells where parts lie in the whole (Split, Slice, Concat). Outputs that are parts of an
- * input are found there; inputs that are parts of an output are made there. The step has nothing left to do: a view. In
- * place: a kernel's row tells over which inputs it may write its output, and the plan does so where nobody reads such
+ * input are found there; inputs that are parts of an output are made there. The step has nothing left to do: a view.
+ * Parts whose elements are not together are found too by who reads by strides (plan_strides.c). In place: a kernel's row tells over which inputs it may write its output, and the plan does so where nobody reads such
  * an input again. Slots so joined form trees by tort_slot.within, and are placed as one. Only values that steps make,
  * in a plan of known shapes, parts only of what is plain; no parts of an output of the graph, whose bytes may be the
  * caller's. Read next: plan_layout.c, plan_check.c. */
@@ -11,7 +11,7 @@
 #include "runtime/plan/plan_parts.h"
 
 typedef struct sharer {
-    const tort_planned *planned;
+    tort_planned *planned;
     const tort_lowered *lowered;
     tort_plan *plan;
     int32_t *held;     /* a slot: the last step that reads its bytes, in whichever slot */
@@ -301,7 +301,9 @@ tort_status tort_plan_share(tort_planned *planned, uint32_t ways, bool *shares, 
                 .viewed = tort_alloc_zero(env, slots, sizeof *s.viewed),
                 .offsets = tort_alloc(env, widest * sizeof *s.offsets)};
     const bool there = s.held && s.viewed && s.offsets;
-    if (there) {
+    tort_status status = there ? TORT_OK : tort_out_of_memory(error, slots * sizeof *s.held);
+    if (!status && ways & TORT_SHARE_PARTS) status = tort_plan_stride(planned, s.viewed, &s.shares, error);
+    if (!status) {
         find_views(&s);
         hold(&s);
         for (int32_t i = 0; i < plan->step_count; i++) try_in_place(&s, i);
@@ -311,11 +313,14 @@ tort_status tort_plan_share(tort_planned *planned, uint32_t ways, bool *shares, 
     tort_free(env, s.held, slots * sizeof *s.held);
     tort_free(env, s.viewed, slots * sizeof *s.viewed);
     tort_free(env, s.offsets, widest * sizeof *s.offsets);
-    return there ? TORT_OK : tort_out_of_memory(error, slots * sizeof *s.held);
+    return status;
 }
 
 void tort_plan_unshare(tort_plan *plan) {
-    for (int32_t i = 0; i < plan->slot_count; i++) plan->slots[i].within = -1;
+    for (int32_t i = 0; i < plan->slot_count; i++) {
+        plan->slots[i].within = -1;
+        plan->slots[i].strided = false;
+    }
     for (int32_t i = 0; i < plan->step_count; i++) {
         plan->steps[i].in_place = 0;
         if (plan->steps[i].kind == TORT_STEP_VIEW) plan->steps[i].kind = TORT_STEP_KERNEL;

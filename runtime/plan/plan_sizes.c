@@ -126,11 +126,13 @@ static tort_status measure_segment(tort_planned *planned, tort_step *step, tort_
     return status;
 }
 
-/* Params and scratch of a step whose inputs are always the same stand already, where another plan was made here. */
+/* Params and scratch of a step whose inputs are always the same stand already, where another plan was made here; but
+ * that one may have found other strides. */
 static bool is_measured(const tort_planned *planned, const tort_step *step) {
     if (step->kind != TORT_STEP_KERNEL || step->dynamic) return false;
     const bool segment = planned->lowered->units[step->node].segment;
-    return segment || !planned->kept || planned->lowered->asked[step->node] == TORT_ASKED_ALWAYS;
+    const bool restrided = planned->lowered->units[step->node].kernel->strided;
+    return segment || restrided || !planned->kept || planned->lowered->asked[step->node] == TORT_ASKED_ALWAYS;
 }
 
 tort_status tort_plan_sizes(tort_planned *planned, tort_error *error) {
