@@ -71,7 +71,7 @@ static gpu_conv_product product_of(const tort_conv_params *params) {
 }
 
 static gpu_tiling tiling_of(const gpu_conv_product *p, int32_t compute_capability, tort_type type) {
-    return gpu_tiling_of(compute_capability, type == TORT_FLOAT16, p->filters, p->pixels, p->length,
+    return tort_cuda_tiling_of(compute_capability, type == TORT_FLOAT16, p->filters, p->pixels, p->length,
                          p->batch * p->group);
 }
 
@@ -97,7 +97,7 @@ static tort_status size_conv(const tort_target *target, const tort_node_view *no
 }
 
 static gpu_tiling exchanged_tiling_of(const gpu_conv_product *p, int32_t compute_capability) {
-    return gpu_tiling_of(compute_capability, true, p->pixels, p->filters, p->length, p->batch);
+    return tort_cuda_tiling_of(compute_capability, true, p->pixels, p->filters, p->length, p->batch);
 }
 
 static tort_status size_to_nhwc(const tort_target *target, const tort_node_view *node, size_t *scratch,

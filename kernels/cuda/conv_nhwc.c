@@ -86,7 +86,7 @@ static gpu_nhwc_conv product_of(const tort_conv_params *params) {
 }
 
 static gpu_tiling tiling_of(const gpu_nhwc_conv *p, int32_t compute_capability) {
-    return gpu_tiling_of(compute_capability, true, p->rows, p->filters, p->length, p->group);
+    return tort_cuda_tiling_of(compute_capability, true, p->rows, p->filters, p->length, p->group);
 }
 
 /* Offsets and rows are of 32 bits. */

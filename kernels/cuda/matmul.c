@@ -87,7 +87,7 @@ static gpu_matmul of_gemm(const tort_gemm_params *params) {
 }
 
 static gpu_tiling tiling_of(const gpu_matmul *p, int32_t compute_capability, gpu_type type) {
-    return gpu_tiling_of(compute_capability, type == GPU_HALF, p->m, p->n, p->k, p->batches);
+    return tort_cuda_tiling_of(compute_capability, type == GPU_HALF, p->m, p->n, p->k, p->batches);
 }
 
 #ifdef CUDA_DEVICE

@@ -199,7 +199,9 @@ static bool ask_rows(tort_candidate *c, int32_t provider, tort_error *error, tor
                 *status = take(c, provider, kernel, error);
                 return true;
             }
-            *status = keep(c, provider, row->name, &verdict, error);
+            /* Layouts are for some types: a node of another loses nothing by it. */
+            const bool lost = row->layout <= 0 || verdict.code != TORT_NO_TYPE;
+            *status = lost ? keep(c, provider, row->name, &verdict, error) : TORT_OK;
             if (*status) return false;
             if (verdict.code >= furthest.code) furthest = verdict, furthest_kernel = row;
         }

@@ -41,7 +41,7 @@ static void check_parts(const product *p, bool half, const gpu_tiling *t) {
 }
 
 static void check_fills(const product *p, bool half) {
-    const gpu_tiling t = gpu_tiling_of(H100, half, p->m, p->n, p->k, p->batches);
+    const gpu_tiling t = tort_cuda_tiling_of(H100, half, p->m, p->n, p->k, p->batches);
     const int64_t blocks = t.tiles * p->batches * t.parts, step = half ? GPU_STEP_HALF : GPU_STEP_FLOAT;
     check_parts(p, half, &t);
     cr_assert(blocks >= H100_MULTIPROCESSORS || t.part == step,
@@ -57,7 +57,7 @@ Test(cuda_tiling, every_product_of_small_batches_fills_a_large_gpu) {
 }
 
 Test(cuda_tiling, large_products_take_the_largest_tile_and_no_parts) {
-    const gpu_tiling t = gpu_tiling_of(H100, true, 4096, 4096, 4096, 1);
+    const gpu_tiling t = tort_cuda_tiling_of(H100, true, 4096, 4096, 4096, 1);
     cr_assert_eq(t.tile, GPU_TILE_128x128);
     cr_assert_eq(t.parts, 1);
     cr_assert_eq(t.scratch, 0);
@@ -75,7 +75,7 @@ Test(cuda_tiling, parts_are_right_for_all_sizes) {
         const product p = {size[0], size[1], size[2], size[3]};
         const bool half = random >> 40 & 1;
         const gpu_tiling t =
-            gpu_tiling_of(targets[i % (int)(sizeof targets / sizeof *targets)], half, p.m, p.n, p.k, p.batches);
+            tort_cuda_tiling_of(targets[i % (int)(sizeof targets / sizeof *targets)], half, p.m, p.n, p.k, p.batches);
         if (p.m && p.n && p.batches) check_parts(&p, half, &t);
     }
 }
