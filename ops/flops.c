@@ -48,6 +48,11 @@ static double matmul(const void *params) {
     return (double)p->batches * product(p->m, p->n, p->k);
 }
 
+static double joined_matmul(const void *params) {
+    const tort_joined_matmul_params *p = params;
+    return p->count * matmul(&p->product);
+}
+
 static double gemm(const void *params) {
     const tort_gemm_params *p = params;
     return product(p->m, p->n, p->k);
@@ -110,6 +115,7 @@ const tort_flops tort_flops_table[] = {
     {"com.microsoft", "ConvTransposeWithDynamicPads", conv_transpose},
     {"", "MatMul", matmul},
     {"tinyort", "FusedMatMul", matmul},
+    {"tinyort", "JoinedMatMul", joined_matmul},
     {"com.microsoft", "FusedMatMul", matmul},
     {"com.microsoft", "TransposeMatMul", matmul},
     {"com.microsoft", "FusedMatMulActivation", matmul},

@@ -63,6 +63,13 @@ static bool build_residual(tort_match *match) {
     return tort_match_same_shape(match, "c", "z") && tort_match_same_shape(match, "c", "y");
 }
 
+/* ---- several products of one value ------------------------------------------------------------------------------- */
+
+static bool build_siblings(tort_match *match) {
+    const tort_info *b = tort_match_info(match, "b");
+    return tort_match_info(match, "x")->rank >= 2 && tort_match_info(match, "w")->rank == 2 && (!b || b->rank == 1);
+}
+
 /* ---- activations ------------------------------------------------------------------------------------------------- */
 
 /* What stands for a bound that is absent: none before version 11, then the largest number of the type; 0: no float. */
@@ -115,6 +122,8 @@ const tort_pattern tort_patterns_epilogue[] = {
     {"bias", "*c=Conv|ConvTranspose(x,w,#b?) y=Add(c,#k)", "Conv|ConvTranspose(x,w,b)", build_channel_bias},
     {"bias", "*c=MatMul(x,w) y=Add(c,#k)", "tinyort::FusedMatMul(x,w,b)", build_column_bias},
     {"bias", "*c=Gemm(x,w) y=Add(c,#k)", "Gemm(x,w,b){beta=1}", build_column_bias},
+    {"siblings", "&c=MatMul|tinyort::FusedMatMul{activation=none}(x,#w,#b?)", "tinyort::JoinedMatMul(x,w,b)",
+     build_siblings},
     {"residual", PRODUCT "(x,w,b?) y=Add(c,z)", MAKES "(x,w,b,z)", build_residual},
     ACTIVATION("relu", "y=Relu(c)", "activation=relu"),
     ACTIVATION("leaky_relu", "y=LeakyRelu(c)", "activation=leaky_relu,activation_alpha=y.alpha"),

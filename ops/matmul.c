@@ -1,6 +1,7 @@
 /* matmul.c - MatMul, every version: numpy's matmul of two tensors of rank 1 and more. And FusedMatMul, which adds a
  * bias to every row and Z to the result, and applies an activation. In com.microsoft, FusedMatMul and its older name
- * TransposeMatMul are another thing: MatMul times alpha of operands that are transposed.
+ * TransposeMatMul are another thing: MatMul times alpha of operands that are transposed. JoinedMatMul is several products
+ * of one A.
  *
  * Floats sum in double and round once; integers wrap around like the type. Read next: matmul.h, gemm.c,
  * kernels/cpu/matmul.c for the fast form. */
@@ -269,6 +270,60 @@ static tort_status run_fused_matmul(const tort_call *call) {
     return status;
 }
 
+/* ---- JoinedMatMul ------------------------------------------------------------------------------------------------ */
+
+/* As far as shapes are known yet. */
+static tort_status check_alike(const tort_infer *infer, int32_t first, int32_t input, int32_t rank) {
+    const tort_info *a = &infer->node->inputs[first], *b = &infer->node->inputs[input];
+    bool alike = b->rank < 0 || b->rank == rank;
+    for (int32_t i = 0; alike && i < b->rank && i < a->rank; i++)
+        alike = !tort_dim_known(a->dims[i]) || !tort_dim_known(b->dims[i]) || a->dims[i] == b->dims[i];
+    if (alike) return TORT_OK;
+    return tort_fail(infer->error, TORT_E_MODEL, "input %d is not of the shape of input %d, of rank %d", (int)input,
+                     (int)first, (int)rank);
+}
+
+static tort_status infer_joined(tort_infer *infer) {
+    const int32_t count = infer->node->output_count, inputs = infer->node->input_count;
+    if (count < 1 || (inputs != 1 + count && inputs != 1 + 2 * count))
+        return tort_fail(infer->error, TORT_E_MODEL, "%d inputs for %d outputs; expected one, and one or two for each",
+                         (int)inputs, (int)count);
+    tort_status status = tort_infer_matmul(infer);
+    for (int32_t i = 1; !status && i <= count; i++) status = check_alike(infer, 1, i, 2);
+    for (int32_t i = 1 + count; !status && i < inputs; i++) status = check_alike(infer, 1 + count, i, 1);
+    for (int32_t i = 1; !status && i < count; i++) infer->outputs[i] = infer->outputs[0];
+    return status;
+}
+
+static tort_status resolve_joined(tort_resolve *resolve) {
+    tort_joined_matmul_params *p = resolve->params;
+    p->count = resolve->node->output_count;
+    p->biased = resolve->node->input_count > 1 + p->count;
+    for (int32_t i = 0; i < p->count; i++)
+        if (!tort_has_output(resolve->node, i))
+            return tort_fail(resolve->error, TORT_E_MODEL, "output %d is absent; expected one for each product", (int)i);
+    return tort_resolve_matmul(resolve);
+}
+
+static tort_status run_joined(const tort_call *call) {
+    const tort_joined_matmul_params *p = call->params;
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; !status && i < p->count; i++) {
+        const tort_tensor none = {.type = TORT_UNDEFINED};
+        const tort_tensor inputs[] = {call->inputs[0], call->inputs[1 + i],
+                                      p->biased ? call->inputs[1 + p->count + i] : none};
+        tort_call one = *call;
+        one.inputs = inputs;
+        one.input_count = 3;
+        one.outputs = &call->outputs[i];
+        one.output_count = 1;
+        status = run_fused_matmul(&one); /* params begin with those of a product */
+    }
+    return status;
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
 #define MATMUL(since_, until_, types_)                                                                                 \
     {                                                                                                                  \
         .domain = "", .name = "MatMul", .since = since_, .until = until_, .inputs = "A:T B:T", .outputs = "Y:T",       \
@@ -300,6 +355,18 @@ const tort_op tort_ops_matmul[] = {
      .infer = infer_fused_matmul,
      .resolve = resolve_fused_matmul,
      .reference = run_fused_matmul},
+    {.domain = "tinyort",
+     .name = "JoinedMatMul",
+     .since = 1,
+     .until = 1,
+     .inputs = "X:T operands*:T",
+     .outputs = "Y*:T",
+     .types = "T=floats13",
+     .attributes = "",
+     .params_size = sizeof(tort_joined_matmul_params),
+     .infer = infer_joined,
+     .resolve = resolve_joined,
+     .reference = run_joined},
     TRANSPOSED("FusedMatMul", " transBatchA:int=0 transBatchB:int=0"),
     TRANSPOSED("TransposeMatMul", ""),
     {.domain = "com.microsoft",

@@ -17,6 +17,13 @@ typedef struct tort_matmul_params {
     tort_epilogue epilogue; /* of FusedMatMul, whose bias is input 2; all zero for every other operator */
 } tort_matmul_params;
 
+/* JoinedMatMul: output i is X * W_i + bias_i. Inputs: X, then `count` W of one shape, then as many biases or none. */
+typedef struct tort_joined_matmul_params {
+    tort_matmul_params product; /* each of them */
+    int32_t count;
+    bool biased;
+} tort_joined_matmul_params;
+
 tort_status tort_infer_matmul(tort_infer *infer);       /* inputs A and B */
 tort_status tort_resolve_matmul(tort_resolve *resolve); /* params are tort_matmul_params */
 

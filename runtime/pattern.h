@@ -15,8 +15,11 @@
  *
  * Operands of an operator that commutes (TORT_OP_COMMUTES) match in either order. A value that is made and read inside
  * must have no other reader, and no node a second output. A node with a tilde, "~d=DequantizeLinear(x,#s)", may have
- * other readers, or be folded: then it stays as it is, and what is made reads around it. Read next: fuse.c,
- * ops/fuse_epilogue.c. */
+ * other readers, or be folded: then it stays as it is, and what is made reads around it.
+ *
+ * "&c=MatMul(x,#w)" alone is for siblings: nodes that read the same values, but each constants of its own, all of one
+ * shape. What they become has an output for each of them, and reads in the place of a constant those of all. Read next:
+ * fuse.c, siblings.c, ops/fuse_epilogue.c. */
 #ifndef TORT_RUNTIME_PATTERN_H
 #define TORT_RUNTIME_PATTERN_H
 

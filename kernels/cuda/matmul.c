@@ -70,6 +70,17 @@ static gpu_matmul of_matmul(const tort_matmul_params *params) {
     return p;
 }
 
+static gpu_matmul of_joined(const tort_joined_matmul_params *params) {
+    gpu_matmul p = of_matmul(&params->product);
+    const bool known = params->product.m >= 0 && params->product.batches >= 0;
+    p.m = known ? params->product.m * params->product.batches : -1; /* W is the same for all rows of X */
+    p.a_row = p.k;
+    p.a_column = 1;
+    p.batch_rank = 0;
+    p.batches = params->count;
+    return p;
+}
+
 static gpu_matmul of_gemm(const tort_gemm_params *params) {
     return (gpu_matmul){.m = params->m,
                         .n = params->n,
@@ -113,6 +124,26 @@ static tort_status run_product(const tort_call *call, const gpu_matmul *p, const
 static tort_status run_matmul(const tort_call *call) {
     gpu_matmul p = of_matmul(call->params);
     return run_product(call, &p, cuda_input(call, 2));
+}
+
+static tort_status run_joined(const tort_call *call) {
+    const tort_joined_matmul_params *params = call->params;
+    const cuda_stream *stream = call->stream;
+    const gpu_type type = gpu_type_of(call->inputs[0].type);
+    const gpu_matmul p = of_joined(params);
+    const gpu_tiling tiling = tiling_of(&p, stream->device->compute_capability, type);
+    const gpu_parts parts = {call->scratch, stream->arrivals};
+    gpu_matmul_operands o = {.a = call->inputs[0].data,
+                             .b = call->inputs[1].data,
+                             .c = cuda_input(call, 1 + params->count),
+                             .y = call->outputs[0].data,
+                             .joined = params->count};
+    for (int32_t i = 1; i < params->count; i++) {
+        o.more_b[i - 1] = call->inputs[1 + i].data;
+        o.more_c[i - 1] = cuda_input(call, 1 + params->count + i);
+        o.more_y[i - 1] = call->outputs[i].data;
+    }
+    return cuda_launched(call, gpu_run_matmul(cuda_stream_of(call), type, &p, &o, &tiling, &parts));
 }
 
 static const void *c_of(const tort_call *call) {
@@ -263,6 +294,30 @@ static tort_verdict claim_gemm_cublas(const tort_target *target, const tort_node
     return tort_cuda_claim_second_launch(params->k, "cuBLAS");
 }
 
+/* Would one of the products alone be too few tiles for all multiprocessors? */
+static bool leaves_some_idle(const tort_target *target, const tort_node_view *node, gpu_matmul p) {
+    if (p.m < 0 || p.n < 0 || p.k < 0) return false;
+    p.batches = 1;
+    const gpu_tiling tiling = tiling_of(&p, target->compute_capability, gpu_type_of(node->inputs[0].type));
+    return tiling.parts > 1 || !tiling.tiles;
+}
+
+/* The own kernel, where cuBLAS would not have had each of them, or would leave multiprocessors idle by each. */
+static tort_verdict claim_joined(const tort_target *target, const tort_node_view *node) {
+    const tort_joined_matmul_params *params = node->params;
+    const gpu_matmul p = of_joined(params);
+    if (params->count > GPU_JOINED)
+        return tort_no(TORT_NO_SHAPE, "", "%d products, the kernel takes up to %d", (int)params->count, GPU_JOINED);
+    const tort_verdict verdict = tort_cuda_claim_float(target, node);
+    if (verdict.code != TORT_YES || !target->libraries || leaves_some_idle(target, node, p)) return verdict;
+    if (tort_cuda_claim_second_launch(p.k, "cuBLAS").code != TORT_YES) return verdict;
+    return tort_no(TORT_NO_SHAPE, "libraries=off joins them",
+                   p.m < 0
+                       ? "%d products of one value, of which it is not known how many rows it has: cuBLAS has each"
+                       : "%d products of one value, each large enough for the whole device: cuBLAS has each",
+                   (int)params->count);
+}
+
 /* ---- sizes that claims could not know yet ------------------------------------------------------------------------ */
 
 static tort_status check_size(bool fits, size_t *scratch, tort_error *error) {
@@ -297,6 +352,13 @@ static tort_status size_matmul(const tort_target *target, const tort_node_view *
     return size_product(target, node, &p, scratch);
 }
 
+static tort_status size_joined(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                               tort_error *error) {
+    const gpu_matmul p = of_joined(node->params);
+    (void)error;
+    return size_product(target, node, &p, scratch);
+}
+
 static tort_status size_gemm(const tort_target *target, const tort_node_view *node, size_t *scratch,
                              tort_error *error) {
     const gpu_matmul p = of_gemm(node->params);
@@ -326,6 +388,13 @@ const tort_kernel tort_cuda_matmul_kernels[] = {
     TILED("", "Gemm", gemm),
     CUBLAS("tinyort", "FusedMatMul", matmul),
     TILED("tinyort", "FusedMatMul", matmul),
+    {.domain = "tinyort",
+     .op = "JoinedMatMul",
+     .name = "matmul_joined",
+     .claim = claim_joined,
+     .size = size_joined,
+     .prepare = CUDA_ONLY(prepare_product),
+     .run = CUDA_ONLY(run_joined)},
     CUBLAS("tinyort", "FusedGemm", gemm),
     TILED("tinyort", "FusedGemm", gemm),
     CUBLAS("com.microsoft", "FusedGemm", gemm),

@@ -12,9 +12,21 @@ template <class T> struct matrices {
     product_output<T> y;
 };
 
+/* Product number `at` of those that are joined. */
+template <class T>
+static __device__ __forceinline__ matrices<T> joined_matrices(const gpu_matmul &p, const gpu_matmul_operands &o,
+                                                              int64_t at, bool packs) {
+    const void *const b = at ? o.more_b[at - 1] : o.b, *const c = at ? o.more_c[at - 1] : o.c;
+    void *const y = at ? o.more_y[at - 1] : o.y;
+    return {(const T *)o.a,
+            (const T *)b,
+            {(T *)y, (const T *)c, nullptr, p.m, p.n, p.n, p.c_row, p.c_column, p.alpha, p.beta, packs, p.epilogue}};
+}
+
 template <class T>
 static __device__ __forceinline__ matrices<T> matrices_of(const gpu_matmul &p, const gpu_matmul_operands &o,
                                                           int64_t batch, bool packs) {
+    if (o.joined) return joined_matrices<T>(p, o, batch, packs);
     const int64_t first = batch * p.m * p.n;
     matrices<T> found = {(const T *)o.a,
                          (const T *)o.b,
@@ -138,6 +150,8 @@ static bool begins_at_pieces(const gpu_matmul *p, const void *data, int64_t line
 }
 
 static how_lines_lie lines_of(const gpu_matmul *p, const gpu_matmul_operands *o) {
+    for (int i = 1; i < o->joined; i++)
+        if ((uintptr_t)o->more_b[i - 1] % 16) return ANYHOW;
     if (p->a_column != 1 || p->k % PIECE || !begins_at_pieces(p, o->a, p->a_row, p->a_batch)) return ANYHOW;
     if (p->b_row == 1 && begins_at_pieces(p, o->b, p->b_column, p->b_batch)) return ALONG_K;
     if (p->b_column == 1 && p->n % PIECE == 0 && begins_at_pieces(p, o->b, p->b_row, p->b_batch)) return ACROSS;
@@ -146,7 +160,8 @@ static how_lines_lie lines_of(const gpu_matmul *p, const gpu_matmul_operands *o)
 
 /* May rows of the output go in packs of 16 bytes? */
 static bool rows_pack(const gpu_matmul *p, const gpu_matmul_operands *o, int64_t size) {
-    const uintptr_t places = (uintptr_t)o->y | (uintptr_t)o->residual | (p->c_column ? (uintptr_t)o->c : 0);
+    uintptr_t places = (uintptr_t)o->y | (uintptr_t)o->residual | (p->c_column ? (uintptr_t)o->c : 0);
+    for (int i = 1; i < o->joined; i++) places |= (uintptr_t)o->more_y[i - 1] | (uintptr_t)o->more_c[i - 1];
     return places % 16 == 0 && p->n % size == 0 && (!o->c || p->c_row % size == 0);
 }
 

@@ -17,9 +17,15 @@ typedef struct gpu_matmul {
     tort_epilogue epilogue;
 } gpu_matmul;
 
+enum { GPU_JOINED = 4 }; /* products of one A that are one launch */
+
+/* Those of a batch; or of several products of one A, which then are the batch, and have a B, a C and a Y each. */
 typedef struct gpu_matmul_operands {
     const void *a, *b, *c, *residual;
     void *y;
+    const void *more_b[GPU_JOINED - 1], *more_c[GPU_JOINED - 1];
+    void *more_y[GPU_JOINED - 1];
+    int32_t joined; /* 0: a batch */
 } gpu_matmul_operands;
 
 #ifdef CUDA_DEVICE

@@ -308,15 +308,28 @@ static bool has_output(const tort_node *node) {
     return false;
 }
 
+/* Does the shape of an input decide what is known of its outputs? */
+static bool looks_at_shapes(const tort_lowered *lowered, int32_t index) {
+    const tort_node *node = &lowered->graph.nodes[index];
+    const tort_unit *unit = &lowered->units[index];
+    bool open = false;
+    for (int32_t k = 0; k < node->output_count; k++)
+        open |= node->outputs[k] >= 0 && !tort_is_constant(lowered, node->outputs[k]);
+    return unit->folded && open && (strcmp(unit->label, "unread") != 0 || unit->asked);
+}
+
 /* Nodes whose outputs nobody reads any more, from the last to the first; where every node is to run, only those that
- * have no output at all. Where the application chose outputs, it means to do without the rest, known or not. */
+ * have no output at all. Where the application chose outputs, it means to do without the rest, known or not. What is
+ * unread, but of a shape that decides others, is asked for it. */
 static tort_status mark_unread(tort_lowered *lowered, tort_error *error) {
     tort_session *session = lowered->session;
     const tort_graph *graph = &lowered->graph;
     const bool chosen = session->options.output_count > 0 && lowered == tort_main_graph(session);
     const bool keep = session->options.unfolded && !chosen;
-    int32_t *readers = tort_alloc_zero(&session->env, (size_t)graph->value_count + 1, sizeof *readers);
-    if (!readers) return tort_out_of_memory(error, (size_t)graph->value_count * sizeof *readers);
+    const size_t values = (size_t)graph->value_count + 1;
+    int32_t *readers = tort_alloc_zero(&session->env, values, 2 * sizeof *readers);
+    int32_t *lookers = readers + values; /* folded nodes that look at the shape */
+    if (!readers) return tort_out_of_memory(error, values * 2 * sizeof *readers);
     for (int32_t i = 0; i < graph->output_count; i++) readers[graph->outputs[i]]++;
     for (int32_t i = graph->node_count - 1; i >= 0; i--) {
         const tort_node *node = &graph->nodes[i];
@@ -326,11 +339,14 @@ static tort_status mark_unread(tort_lowered *lowered, tort_error *error) {
         if (!read && (node->op || chosen) && !unit->folded) {
             unit->folded = true;
             unit->label = "unread";
+            for (int32_t k = 0; k < node->output_count; k++)
+                unit->asked |= node->outputs[k] >= 0 && lookers[node->outputs[k]];
         }
-        for (int32_t k = 0; !unit->folded && k < node->input_count; k++)
-            if (node->inputs[k] >= 0) readers[node->inputs[k]]++;
+        int32_t *counts = unit->folded ? lookers : readers;
+        for (int32_t k = 0; (!unit->folded || looks_at_shapes(lowered, i)) && k < node->input_count; k++)
+            if (node->inputs[k] >= 0) counts[node->inputs[k]]++;
     }
-    tort_free(&session->env, readers, ((size_t)graph->value_count + 1) * sizeof *readers);
+    tort_free(&session->env, readers, values * 2 * sizeof *readers);
     return TORT_OK;
 }
 
@@ -398,13 +414,14 @@ static tort_status leave_body(folder *f, const tort_node *node, tort_lowered *bo
 
 /* ---- the graph --------------------------------------------------------------------------------------------------- */
 
-/* A saved plan says what is folded; the shapes of its inputs must still tell all of it. */
+/* A saved plan says what is folded; the shapes of its inputs must still tell all of it, but of what nobody reads. */
 static tort_status check_folded(const folder *f, int32_t index, tort_error *error) {
     const tort_node *node = &f->lowered->graph.nodes[index];
     bool told = true;
     for (int32_t i = 0; i < node->output_count; i++)
         told = told && (node->outputs[i] < 0 || determined(f->session, &f->lowered->infos[node->outputs[i]]));
-    if (told || !node->op || !f->lowered->units[index].folded) return TORT_OK;
+    const tort_unit *unit = &f->lowered->units[index];
+    if (told || unit->asked || !node->op || !unit->folded) return TORT_OK;
     tort_fail(error, TORT_E_MODEL, "the saved plan leaves it out, but it has to run");
     tort_error_at_node(error, &f->lowered->graph, index);
     return TORT_E_MODEL;

@@ -7,20 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/providers/claim.h"
-#include "runtime/passes/match.h"
-
-typedef struct fuser {
-    tort_session *session;
-    tort_lowered *lowered;
-    tort_pass pass;
-    tort_parsed *patterns; /* pattern_count */
-    int32_t pattern_count;
-    int32_t *readers; /* a value: operands of units that run, and outputs of the graph, that are it */
-    bool *looked_at;  /* a value: a folded node reads it, so its shape is asked for whenever there is a plan */
-    int32_t counted;  /* values that there were at the start */
-    tort_error *error;
-} fuser;
+#include "runtime/passes/fuse.h"
 
 /* ---- who reads what ---------------------------------------------------------------------------------------------- */
 
@@ -28,12 +15,12 @@ static bool runs(const tort_unit *unit) {
     return unit->provider >= TORT_AT_HOST;
 }
 
-static void count_operands(const fuser *f, const tort_node *node, int32_t by) {
+static void count_operands(const tort_fuser *f, const tort_node *node, int32_t by) {
     for (int32_t i = 0; i < node->input_count; i++)
         if (node->inputs[i] >= 0 && node->inputs[i] < f->counted) f->readers[node->inputs[i]] += by;
 }
 
-static void count_readers(const fuser *f) {
+static void count_readers(const tort_fuser *f) {
     const tort_graph *graph = &f->lowered->graph;
     for (int32_t i = 0; i < graph->output_count; i++) f->readers[graph->outputs[i]]++;
     for (int32_t n = 0; n < graph->node_count; n++) {
@@ -54,17 +41,18 @@ static bool same_output(const tort_info *made, const tort_info *known) {
     return true;
 }
 
-/* Are the operands of types that the operator takes, and is its output what the last node's was? */
-static tort_status check_made(fuser *f, tort_node_view view, bool *fits) {
+/* Are the operands of types that the operator takes, and are its outputs what those of its parts were? */
+static tort_status check_made(tort_fuser *f, tort_node_view view, bool *fits) {
     tort_info outputs[TORT_INFER_OUTPUTS];
-    const tort_info *known = &view.outputs[0];
+    const tort_info *known = view.outputs;
     for (int32_t i = 0; i < TORT_INFER_OUTPUTS; i++) outputs[i] = (tort_info){.rank = -1, .nest = -1};
     view.outputs = outputs;
     tort_infer infer = {.node = &view, .outputs = outputs, .dims = f->pass.dims, .arena = f->pass.arena};
     tort_status status = tort_check_types(&view, NULL);
     if (!status && view.op->infer) status = view.op->infer(&infer);
     if (status == TORT_E_MEMORY || f->pass.dims->failed) return tort_out_of_memory(f->error, 0);
-    *fits = !status && same_output(&outputs[0], known);
+    *fits = !status;
+    for (int32_t i = 0; *fits && i < view.output_count; i++) *fits = same_output(&outputs[i], &known[i]);
     return TORT_OK;
 }
 
@@ -77,9 +65,14 @@ static void leave_at_host(tort_candidate *c, bool *taken) {
     c->unit->label = label;
 }
 
-/* Offers the node, which stands in the graph already, to the provider of its parts. A kernel that runs the plain loop
- * is none, unless the anchor ran by its own. */
-static tort_status offer(fuser *f, tort_candidate *c, int32_t provider, bool at_host, bool *taken) {
+/* Values may have been added, and their arrays have moved. */
+static void refresh(tort_fuser *f) {
+    f->pass.infos = f->lowered->infos;
+    f->pass.weights = f->lowered->weights;
+}
+
+tort_status tort_fuse_offer(tort_fuser *f, tort_candidate *c, int32_t provider, bool at_host, bool *taken) {
+    refresh(f);
     tort_node_view view = tort_pass_view(&f->pass, c->index);
     bool fits = false;
     c->view = &view;
@@ -109,19 +102,15 @@ static void insert_sorted(int32_t *list, int32_t count, int32_t node) {
 }
 
 /* The nodes of a match that become the joined one. */
-typedef struct parts {
-    int32_t nodes[TORT_PATTERN_NODES], count;
-} parts;
-
-static parts parts_of(const tort_match *match) {
-    parts p = {.count = 0};
+static tort_fused_parts parts_of(const tort_match *match) {
+    tort_fused_parts p = {.count = 0};
     for (int32_t k = 0; k < match->pattern->node_count; k++)
         if (!tort_match_stays(match, k)) p.nodes[p.count++] = match->nodes[k];
     return p;
 }
 
 /* The model's nodes of all parts, in their order. */
-static bool list_parts(const fuser *f, const parts *p, tort_unit *joined) {
+static bool list_parts(const tort_fuser *f, const tort_fused_parts *p, tort_unit *joined) {
     const tort_unit *units = f->lowered->units;
     int32_t total = 0;
     for (int32_t k = 0; k < p->count; k++) total += units[p->nodes[k]].from ? units[p->nodes[k]].from_count : 1;
@@ -137,7 +126,7 @@ static bool list_parts(const fuser *f, const parts *p, tort_unit *joined) {
 }
 
 /* What was said of the anchor by other providers, and of fusions, stays true of the joined unit. */
-static tort_status keep_said(const fuser *f, const tort_unit *anchor, int32_t provider, tort_unit *joined) {
+static tort_status keep_said(const tort_fuser *f, const tort_unit *anchor, int32_t provider, tort_unit *joined) {
     const int32_t most = anchor->said_count + joined->said_count;
     tort_said *all = tort_arena_array(&f->session->arena, (size_t)most + 1, sizeof *all);
     int32_t count = 0;
@@ -150,36 +139,46 @@ static tort_status keep_said(const fuser *f, const tort_unit *anchor, int32_t pr
     return TORT_OK;
 }
 
+void tort_fuse_retire(tort_unit *unit) {
+    unit->provider = TORT_AT_FUSED;
+    unit->kernel = NULL;
+    unit->label = "fused";
+    unit->packed_bytes = 0;
+    unit->consumed = 0;
+}
+
 /* A part does nothing any more. Folded nodes may still look at the shape of its output, and so at that of what it is
  * made of. */
-static void retire(const fuser *f, const parts *p) {
+static void retire(const tort_fuser *f, const tort_fused_parts *p) {
     const tort_graph *graph = &f->lowered->graph;
     for (int32_t k = p->count - 2; k >= 0; k--) {
         tort_unit *unit = &f->lowered->units[p->nodes[k]];
         const tort_node *node = &graph->nodes[p->nodes[k]];
-        unit->provider = TORT_AT_FUSED;
-        unit->kernel = NULL;
-        unit->label = "fused";
-        unit->packed_bytes = 0;
-        unit->consumed = 0;
+        tort_fuse_retire(unit);
         unit->asked = f->looked_at[node->outputs[0]];
         for (int32_t i = 0; unit->asked && i < node->input_count; i++)
             if (node->inputs[i] >= 0 && node->inputs[i] < f->counted) f->looked_at[node->inputs[i]] = true;
     }
 }
 
-static tort_status accept(const fuser *f, const tort_match *match, tort_candidate *c, const tort_node *last) {
-    const parts p = parts_of(match);
-    const int32_t anchor = match->nodes[match->pattern->anchor];
-    for (int32_t k = 0; k < p.count; k++) {
-        const tort_unit *part = &f->lowered->units[p.nodes[k]];
-        c->unit->pinned |= part->pinned;
-        if (part->pinned) c->unit->pin = part->pin;
+tort_status tort_fuse_inherit(const tort_fuser *f, const tort_fused_parts *p, int32_t anchor, int32_t provider,
+                              tort_unit *joined) {
+    for (int32_t k = 0; k < p->count; k++) {
+        const tort_unit *part = &f->lowered->units[p->nodes[k]];
+        joined->pinned |= part->pinned;
+        if (part->pinned) joined->pin = part->pin;
     }
-    tort_status status = tort_candidate_store(c, f->error);
-    if (!status) status = keep_said(f, &f->lowered->units[anchor], match->provider, c->unit);
+    tort_status status = keep_said(f, &f->lowered->units[anchor], provider, joined);
     if (status) return status;
-    if (!list_parts(f, &p, c->unit)) return tort_out_of_memory(f->error, 0);
+    return list_parts(f, p, joined) ? TORT_OK : tort_out_of_memory(f->error, 0);
+}
+
+static tort_status accept(const tort_fuser *f, const tort_match *match, tort_candidate *c, const tort_node *last) {
+    const tort_fused_parts p = parts_of(match);
+    const int32_t anchor = match->nodes[match->pattern->anchor];
+    tort_status status = tort_candidate_store(c, f->error);
+    if (!status) status = tort_fuse_inherit(f, &p, anchor, match->provider, c->unit);
+    if (status) return status;
     for (int32_t k = 0; k + 1 < p.count; k++) count_operands(f, &f->lowered->graph.nodes[p.nodes[k]], -1);
     count_operands(f, last, -1);
     count_operands(f, c->node, 1);
@@ -190,10 +189,8 @@ static tort_status accept(const fuser *f, const tort_match *match, tort_candidat
 
 /* ---- refused ----------------------------------------------------------------------------------------------------- */
 
-/* The anchor's unit keeps what was said, once a fusion. */
-static tort_status note_refusal(const fuser *f, const tort_match *match, const tort_candidate *c) {
-    tort_unit *unit = &f->lowered->units[match->nodes[match->pattern->anchor]];
-    const char *name = match->pattern->row->name;
+tort_status tort_fuse_note_refusal(const tort_fuser *f, const char *name, int32_t anchor, const tort_candidate *c) {
+    tort_unit *unit = &f->lowered->units[anchor];
     for (int32_t i = 0; i < unit->said_count; i++)
         if (unit->said[i].fusion && !strcmp(unit->said[i].fusion, name)) return TORT_OK;
     if (!c->said_count || unit->said_count == TORT_MOST_SAID) return TORT_OK;
@@ -209,14 +206,8 @@ static tort_status note_refusal(const fuser *f, const tort_match *match, const t
 
 /* ---- one place --------------------------------------------------------------------------------------------------- */
 
-/* Values may have been added, and their arrays have moved. */
-static void refresh(fuser *f) {
-    f->pass.infos = f->lowered->infos;
-    f->pass.weights = f->lowered->weights;
-}
-
 /* The nodes match: what they make takes the place of the last one, if the provider will have it. */
-static tort_status join(fuser *f, tort_match *match, int32_t index, bool *joined) {
+static tort_status join(tort_fuser *f, tort_match *match, int32_t index, bool *joined) {
     const tort_unit *anchor = &f->lowered->units[match->nodes[match->pattern->anchor]];
     const tort_link *link = &f->session->chain[match->provider];
     tort_node made, *place = &f->lowered->graph.nodes[index];
@@ -231,15 +222,14 @@ static tort_status join(fuser *f, tort_match *match, int32_t index, bool *joined
                         .no_loops = anchor->kernel && !tort_runs_reference(link->provider, anchor->kernel),
                         .alone = true};
     *place = made;
-    refresh(f);
-    tort_status status = offer(f, &c, match->provider, anchor->provider == TORT_AT_HOST, joined);
+    tort_status status = tort_fuse_offer(f, &c, match->provider, anchor->provider == TORT_AT_HOST, joined);
     if (!status && *joined) status = accept(f, match, &c, &last);
-    if (!status && !*joined) status = note_refusal(f, match, &c);
+    if (!status && !*joined) status = tort_fuse_note_refusal(f, match->pattern->row->name, match->nodes[match->pattern->anchor], &c);
     if (!*joined || status) *place = last;
     return status;
 }
 
-static tort_status try_pattern(fuser *f, const tort_parsed *pattern, int32_t index, bool *joined) {
+static tort_status try_pattern(tort_fuser *f, const tort_parsed *pattern, int32_t index, bool *joined) {
     const int32_t values = f->lowered->graph.value_count, constants = f->session->constant_count;
     tort_match match = {.pattern = pattern,
                         .lowered = f->lowered,
@@ -257,18 +247,18 @@ static tort_status try_pattern(fuser *f, const tort_parsed *pattern, int32_t ind
     return status;
 }
 
-static uint64_t bit_of(const fuser *f, int32_t index) {
+static uint64_t bit_of(const tort_fuser *f, int32_t index) {
     const char *op_type = f->lowered->graph.nodes[index].op_type;
     return tort_operator_bit(op_type, strlen(op_type));
 }
 
 /* Joins what ends in this node, and what the joined one ends in turn. */
-static tort_status fuse_at(fuser *f, int32_t index) {
+static tort_status fuse_at(tort_fuser *f, int32_t index) {
     tort_status status = TORT_OK;
     uint64_t bit = bit_of(f, index);
     for (int32_t i = 0; !status && i < f->pattern_count; i++) {
         bool joined = false;
-        if (f->patterns[i].off || !(f->patterns[i].ends & bit)) continue;
+        if (f->patterns[i].off || f->patterns[i].siblings || !(f->patterns[i].ends & bit)) continue;
         status = try_pattern(f, &f->patterns[i], index, &joined);
         if (!joined) continue;
         bit = bit_of(f, index);
@@ -279,7 +269,7 @@ static tort_status fuse_at(fuser *f, int32_t index) {
 
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
 
-static tort_status fuse_graph(fuser *f, tort_lowered *lowered) {
+static tort_status fuse_graph(tort_fuser *f, tort_lowered *lowered) {
     const tort_env *env = &f->session->env;
     const size_t values = (size_t)lowered->graph.value_count + 1;
     f->lowered = lowered;
@@ -295,6 +285,7 @@ static tort_status fuse_graph(fuser *f, tort_lowered *lowered) {
         status = tort_out_of_memory(f->error, values);
     for (int32_t i = 0; !status && i < lowered->graph.node_count; i++)
         if (lowered->units[i].provider >= 0) status = fuse_at(f, i);
+    if (!status) status = tort_fuse_siblings(f);
     tort_free(env, f->readers, values * sizeof *f->readers);
     tort_free(env, f->looked_at, values * sizeof *f->looked_at);
     tort_pass_free(&f->pass);
@@ -308,7 +299,7 @@ static int32_t count_rows(void) {
     return count;
 }
 
-static tort_status parse_all(fuser *f) {
+static tort_status parse_all(tort_fuser *f) {
     int32_t at = 0;
     for (const tort_pattern *const *table = tort_pattern_tables; *table; table++)
         for (const tort_pattern *row = *table; row->name; row++) {
@@ -353,7 +344,7 @@ tort_status tort_fuse(tort_session *session, tort_error *error) {
     if (session->options.unfolded || (off && !strcmp(off, "*"))) return TORT_OK;
     tort_status status = check_names(session, error);
     if (status) return status;
-    fuser f = {.session = session, .pattern_count = count_rows(), .error = error ? error : &own};
+    tort_fuser f = {.session = session, .pattern_count = count_rows(), .error = error ? error : &own};
     const size_t count = (size_t)f.pattern_count + 1;
     f.patterns = tort_alloc_zero(&session->env, count, sizeof *f.patterns);
     status = f.patterns ? parse_all(&f) : tort_out_of_memory(error, count * sizeof *f.patterns);

@@ -1,5 +1,5 @@
-/* match.h - patterns parsed, and matched against the nodes of a lowered graph. Private to pattern.c, match.c, fuse.c.
- */
+/* match.h - patterns parsed, and matched against the nodes of a lowered graph. Private to pattern.c, match.c, fuse.c,
+ * siblings.c. */
 #ifndef TORT_RUNTIME_PASSES_MATCH_H
 #define TORT_RUNTIME_PASSES_MATCH_H
 
@@ -43,6 +43,7 @@ typedef struct tort_parsed {
     int32_t made[TORT_PATTERN_OPERANDS]; /* values that the made node reads */
     int32_t made_count;
     uint64_t ends; /* tort_operator_bit of the operators of the last node: what has none of them is not looked at */
+    bool siblings; /* its only node stands for any number of them */
     bool off;
 } tort_parsed;
 

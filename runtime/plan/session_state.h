@@ -86,7 +86,7 @@ typedef struct tort_unit {
     const tort_said *said;
     int32_t said_count;
     bool folded;  /* by fold.c, before place.c looks */
-    bool asked;   /* fused away, but what folding knows depends on the shape of its output */
+    bool asked;   /* fused away, or unread, but what folding knows depends on the shape of its output */
     bool pinned;  /* by an option, to `pin` */
     int32_t pin;  /* chain index */
     void *params; /* resolved with what is known while placing; in the session's arena; NULL: none */
