@@ -1,7 +1,7 @@
 /* matmul.c - MatMul, every version: numpy's matmul of two tensors of rank 1 and more. And FusedMatMul, which adds a
  * bias to every row and Z to the result, and applies an activation. In com.microsoft, FusedMatMul and its older name
- * TransposeMatMul are another thing: MatMul times alpha of operands that are transposed. JoinedMatMul is several products
- * of one A.
+ * TransposeMatMul are another thing: MatMul times alpha of operands that are transposed. JoinedMatMul is several
+ * products of one A.
  *
  * Floats sum in double and round once; integers wrap around like the type. Read next: matmul.h, gemm.c,
  * kernels/cpu/matmul.c for the fast form. */
@@ -301,7 +301,8 @@ static tort_status resolve_joined(tort_resolve *resolve) {
     p->biased = resolve->node->input_count > 1 + p->count;
     for (int32_t i = 0; i < p->count; i++)
         if (!tort_has_output(resolve->node, i))
-            return tort_fail(resolve->error, TORT_E_MODEL, "output %d is absent; expected one for each product", (int)i);
+            return tort_fail(resolve->error, TORT_E_MODEL, "output %d is absent; expected one for each product",
+                             (int)i);
     return tort_resolve_matmul(resolve);
 }
 

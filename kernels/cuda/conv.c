@@ -72,7 +72,7 @@ static gpu_conv_product product_of(const tort_conv_params *params) {
 
 static gpu_tiling tiling_of(const gpu_conv_product *p, int32_t compute_capability, tort_type type) {
     return tort_cuda_tiling_of(compute_capability, type == TORT_FLOAT16, p->filters, p->pixels, p->length,
-                         p->batch * p->group);
+                               p->batch * p->group);
 }
 
 /* Offsets are of 32 bits. */

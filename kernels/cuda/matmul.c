@@ -229,6 +229,50 @@ static tort_status run_matmul_cublas(const tort_call *call) {
     return run_rest(call, &p, bias);
 }
 
+/* Would a product of these alone have too few tiles for all multiprocessors? */
+static bool leaves_some_idle(gpu_matmul p, int32_t compute_capability, gpu_type type) {
+    p.batches = 1;
+    const gpu_tiling tiling = tiling_of(&p, compute_capability, type);
+    return tiling.parts > 1 || !tiling.tiles;
+}
+
+/* Several products of one X: where each of them is enough for the whole device, cuBLAS has them one by one; else the
+ * own kernel all at once. */
+static bool joined_at_once(const tort_joined_matmul_params *params, int32_t compute_capability, tort_type type) {
+    return leaves_some_idle(of_joined(params), compute_capability, gpu_type_of(type));
+}
+
+static tort_status prepare_joined_cublas(tort_prepare *p) {
+    const tort_status status = tort_cuda_prepare_epilogue(p);
+    return status ? status : prepare_product(p);
+}
+
+static tort_status fit_joined_cublas(tort_fit *fit) {
+    const tort_joined_matmul_params *params = fit->node->params;
+    const gpu_matmul p = of_matmul(&params->product);
+    if (joined_at_once(params, fit->target->compute_capability, fit->node->inputs[0].type)) return TORT_OK;
+    return tort_cuda_fit_lt(fit, &p, params->biased);
+}
+
+static tort_status run_joined_cublas(const tort_call *call) {
+    const tort_joined_matmul_params *params = call->params;
+    const cuda_stream *stream = call->stream;
+    tort_status status = TORT_OK;
+    if (joined_at_once(params, stream->device->compute_capability, call->inputs[0].type)) return run_joined(call);
+    for (int32_t i = 0; !status && i < params->count; i++) {
+        const tort_tensor none = {.type = TORT_UNDEFINED};
+        const tort_tensor inputs[] = {call->inputs[0], call->inputs[1 + i],
+                                      params->biased ? call->inputs[1 + params->count + i] : none};
+        tort_call one = *call;
+        one.inputs = inputs;
+        one.input_count = 3;
+        one.outputs = &call->outputs[i];
+        one.output_count = 1;
+        status = run_matmul_cublas(&one); /* params begin with those of a product */
+    }
+    return status;
+}
+
 /* Y = C, repeated along the axes where C has one element. */
 static tort_status spread_over_output(const tort_call *call, const gpu_matmul *p, const void *c) {
     const gpu_box box = {
@@ -294,28 +338,20 @@ static tort_verdict claim_gemm_cublas(const tort_target *target, const tort_node
     return tort_cuda_claim_second_launch(params->k, "cuBLAS");
 }
 
-/* Would one of the products alone be too few tiles for all multiprocessors? */
-static bool leaves_some_idle(const tort_target *target, const tort_node_view *node, gpu_matmul p) {
-    if (p.m < 0 || p.n < 0 || p.k < 0) return false;
-    p.batches = 1;
-    const gpu_tiling tiling = tiling_of(&p, target->compute_capability, gpu_type_of(node->inputs[0].type));
-    return tiling.parts > 1 || !tiling.tiles;
-}
-
-/* The own kernel, where cuBLAS would not have had each of them, or would leave multiprocessors idle by each. */
 static tort_verdict claim_joined(const tort_target *target, const tort_node_view *node) {
     const tort_joined_matmul_params *params = node->params;
-    const gpu_matmul p = of_joined(params);
     if (params->count > GPU_JOINED)
         return tort_no(TORT_NO_SHAPE, "", "%d products, the kernel takes up to %d", (int)params->count, GPU_JOINED);
-    const tort_verdict verdict = tort_cuda_claim_float(target, node);
-    if (verdict.code != TORT_YES || !target->libraries || leaves_some_idle(target, node, p)) return verdict;
-    if (tort_cuda_claim_second_launch(p.k, "cuBLAS").code != TORT_YES) return verdict;
-    return tort_no(TORT_NO_SHAPE, "libraries=off joins them",
-                   p.m < 0
-                       ? "%d products of one value, of which it is not known how many rows it has: cuBLAS has each"
-                       : "%d products of one value, each large enough for the whole device: cuBLAS has each",
-                   (int)params->count);
+    return tort_cuda_claim_float(target, node);
+}
+
+static tort_verdict claim_joined_cublas(const tort_target *target, const tort_node_view *node) {
+    const tort_matmul_params *product = node->params;
+    const tort_verdict verdict = claim_joined(target, node);
+    if (verdict.code != TORT_YES) return verdict;
+    if (!fits_cublas(product->m, product->n, product->k, product->batches))
+        return tort_no(TORT_NO_SHAPE, "", TOO_LARGE);
+    return tort_cuda_claim_second_launch(product->k, "cuBLAS");
 }
 
 /* ---- sizes that claims could not know yet ------------------------------------------------------------------------ */
@@ -359,6 +395,12 @@ static tort_status size_joined(const tort_target *target, const tort_node_view *
     return size_product(target, node, &p, scratch);
 }
 
+static tort_status size_joined_cublas(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                                      tort_error *error) {
+    const tort_status status = size_matmul_cublas(target, node, scratch, error);
+    return status ? status : size_joined(target, node, scratch, error);
+}
+
 static tort_status size_gemm(const tort_target *target, const tort_node_view *node, size_t *scratch,
                              tort_error *error) {
     const gpu_matmul p = of_gemm(node->params);
@@ -388,6 +430,16 @@ const tort_kernel tort_cuda_matmul_kernels[] = {
     TILED("", "Gemm", gemm),
     CUBLAS("tinyort", "FusedMatMul", matmul),
     TILED("tinyort", "FusedMatMul", matmul),
+    {.domain = "tinyort",
+     .op = "JoinedMatMul",
+     .name = "matmul_joined_cublas",
+     .needs = TORT_LIBRARY_CUBLAS,
+     .claim = claim_joined_cublas,
+     .size = size_joined_cublas,
+     .prepare = CUDA_ONLY(prepare_joined_cublas),
+     .fit = CUDA_ONLY(fit_joined_cublas),
+     .unfit = CUDA_ONLY(tort_cuda_unfit_lt),
+     .run = CUDA_ONLY(run_joined_cublas)},
     {.domain = "tinyort",
      .op = "JoinedMatMul",
      .name = "matmul_joined",

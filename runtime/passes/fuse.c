@@ -224,7 +224,8 @@ static tort_status join(tort_fuser *f, tort_match *match, int32_t index, bool *j
     *place = made;
     tort_status status = tort_fuse_offer(f, &c, match->provider, anchor->provider == TORT_AT_HOST, joined);
     if (!status && *joined) status = accept(f, match, &c, &last);
-    if (!status && !*joined) status = tort_fuse_note_refusal(f, match->pattern->row->name, match->nodes[match->pattern->anchor], &c);
+    if (!status && !*joined)
+        status = tort_fuse_note_refusal(f, match->pattern->row->name, match->nodes[match->pattern->anchor], &c);
     if (!*joined || status) *place = last;
     return status;
 }

@@ -2,10 +2,11 @@
  *
  * Parts: an operator's row tells where parts lie in the whole (Split, Slice, Concat). Outputs that are parts of an
  * input are found there; inputs that are parts of an output are made there. The step has nothing left to do: a view.
- * Parts whose elements are not together are found too by who reads by strides (plan_strides.c). In place: a kernel's row tells over which inputs it may write its output, and the plan does so where nobody reads such
- * an input again. Slots so joined form trees by tort_slot.within, and are placed as one. Only values that steps make,
- * in a plan of known shapes, parts only of what is plain; no parts of an output of the graph, whose bytes may be the
- * caller's. Read next: plan_layout.c, plan_check.c. */
+ * Parts whose elements are not together are found too by who reads by strides (plan_strides.c). In place: a kernel's
+ * row tells over which inputs it may write its output, and the plan does so where nobody reads such an input again.
+ * Slots so joined form trees by tort_slot.within, and are placed as one. Only values that steps make, in a plan of
+ * known shapes, parts only of what is plain; no parts of an output of the graph, whose bytes may be the caller's. Read
+ * next: plan_layout.c, plan_check.c. */
 #include <string.h>
 
 #include "runtime/plan/plan_parts.h"

@@ -19,7 +19,8 @@ static bool is_shape_arithmetic(const tort_lowered *lowered, const tort_node *no
 bool tort_saved_is_ghost(const tort_lowered *lowered, int32_t index) {
     const tort_unit *unit = &lowered->units[index];
     if (!lowered->lowered) return true;
-    if (unit->provider == TORT_AT_FOLDED) return !unit->asked && !is_shape_arithmetic(lowered, &lowered->graph.nodes[index]);
+    if (unit->provider == TORT_AT_FOLDED)
+        return !unit->asked && !is_shape_arithmetic(lowered, &lowered->graph.nodes[index]);
     return unit->provider == TORT_AT_FUSED && !unit->asked;
 }
 

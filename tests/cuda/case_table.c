@@ -244,6 +244,7 @@ const char *const kernel_cases[] = {
     "FusedMatMul 1; ; T[3,a,k]~-1,1 T[k,b]~-1,1 - T[3,a,b]",
     "JoinedMatMul 1; ; T[2,a,k]~-1,1 T[k,b]~-1,1 T[k,b]~-1,1 T[k,b]~-1,1 T[b] T[b] T[b]; 3",
     "JoinedMatMul 1; ; T[a,k]~-1,1 T[k,b]~-1,1 T[k,b]~-1,1; 2",
+    "JoinedMatMul 1; ; T[256,136]~-1,1 T[136,256]~-1,1 T[136,256]~-1,1 T[256] T[256]; 2", /* each is large enough */
     "JoinedMatMul 1; ; T[a,8*k]~-1,1 T[8*k,8*b]~-1,1 T[8*k,8*b]~-1,1 T[8*b] T[8*b]; 2",
     "JoinedMatMul 1; ; T[2,32]~-1,1 T[32,8]~-1,1 T[32,8]~-1,1 T[32,8]~-1,1 T[32,8]~-1,1; 4",
     "FusedMatMul 1; activation=relu; T[2,1,a,k]~-1,1 T[3,k,b]~-1,1 T[b] T[2,3,a,b]",

@@ -101,7 +101,7 @@ static int launches_of(const tort_provider *provider, const cudasim_control *con
 
 /* ---- a network --------------------------------------------------------------------------------------------------- */
 
-enum { BERT_MOST = 150 }; /* launches of BERT-base: what its mask and embeddings need, and 10 a layer */
+enum { BERT_MOST = 125 }; /* launches of BERT-base: what its mask and embeddings need, and 8 or 9 a layer */
 
 /* How many launches a BERT needs is stated; a plan with nothing joined must need more than twice as many. */
 static bool check_bert(const tort_provider *provider, const cudasim_control *control, const char *path,

@@ -6,6 +6,7 @@ shapes (then random), numbers or arrays.
 
 from dataclasses import dataclass, field
 
+import heads_cases
 import numpy as np
 
 
@@ -25,6 +26,7 @@ class Case:
     options: tuple = ()
     folded: tuple = ()  # nodes that do not run anyway
     step: float = 0.0  # of a quantized result, which may be off by one
+    views: tuple = None  # nodes that a plan has nothing to do for; None: not looked at
 
 
 def positive(*shape):
@@ -456,6 +458,7 @@ def refused_cases():
     yield Case("other axes", layer_norm("[1]", "p=Pow(d,two)"), {"x": (2, 3, 6)}, weights, "")
     yield from refused_attention()
     yield from refused_quantized()
+    yield from heads_cases.not_siblings(Case)
     yield Case("a pin", "c=Conv(x,w) y=Relu(c)", x, w, "", chains=("cpu,cudasim",), options=("--pin", "c=cudasim"))
 
 
@@ -463,3 +466,5 @@ def all_cases():
     for make in (norm_cases, bias_cases, residual_cases, activation_cases, bias_gelu_cases, gelu_cases, swish_cases, layer_norm_cases, rms_norm_cases, attention_cases,
                  attention_around_cases, cast_cases, quantized_cases, quantized_kin_cases):
         yield from make()
+    yield from heads_cases.sibling_cases(Case)
+    yield from heads_cases.strided_cases(Case)

@@ -94,6 +94,9 @@ class Runner:
             raise Failed(f"units are made of {parts}")
         if [node["op"] for node in self.plan(case, chain, "--no-fusion")] != original:
             raise Failed("--no-fusion leaves something joined")
+        views = [node["name"] for node in nodes if node["kernel"] == "view"]
+        if case.views is not None and sorted(views) != sorted(case.views):
+            raise Failed(f"views are {views}, expected {case.views}")
         if case.units and [node["op"] for node in self.plan(case, chain, f"--no-fusion={case.row}")] == wanted:
             raise Failed(f"--no-fusion={case.row} changes nothing")
 
