@@ -39,7 +39,8 @@ WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Werror
 FLOAT := -ffp-contract=off -fno-math-errno -fno-trapping-math
 SANITIZE_FLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 LEVEL = $(OPT:-O3=-O2 -ftree-vectorize -fno-unroll-loops)
-SMALLEST := kernels/cuda loader ops/ml $(addprefix runtime/,graph passes plan providers saved)
+SMALLEST := kernels/cuda loader ops/microsoft ops/ml $(addprefix runtime/,graph passes plan providers saved)
+SMALLEST_FILES := $(addprefix ops/,activation attention deform_conv einsum fourier grid_sample linear_attention resize rnn roi unary)
 UNWIND := $(if $(SANITIZE),,-fno-asynchronous-unwind-tables)
 TORT_CPPFLAGS := -I. -D_POSIX_C_SOURCE=200809L
 TORT_CFLAGS = -std=c11 $(LEVEL) $(FLOAT) $(UNWIND) -fPIC -fvisibility=hidden -pthread $(SANITIZE_FLAGS)
@@ -310,7 +311,7 @@ include $(sort $(wildcard tests/*/tests.mk kernels/*/rules.mk))
 # ---- how things are made ----------------------------------------------------------------------------------------------
 
 # Each holds the flags of the last build; objects depend on it, and it changes only when they do.
-$(OBJ)/flags: FLAGS_NOW = $(COMPILE) $(WARNINGS) $(OPT) $(SMALLEST)
+$(OBJ)/flags: FLAGS_NOW = $(COMPILE) $(WARNINGS) $(OPT) $(SMALLEST) $(SMALLEST_FILES)
 $(OBJ)/cuda_flags: FLAGS_NOW = $(NVCC) $(NVCC_FLAGS)
 $(OBJ)/flags $(OBJ)/cuda_flags: FORCE
 	@mkdir -p $(@D)
@@ -354,7 +355,7 @@ $(OBJ)/%.o: %.cpp $(OBJ)/flags | $(BUILD)/prerequisites
 	    -pthread $(SANITIZE_FLAGS) $(CXXFLAGS) -MMD -MP -Wall -Wextra -Wshadow -Wconversion -Werror -c -o $@ $<
 
 $(OBJ)/kernels/cpu/simd/%.o: private LEVEL = $(OPT)
-$(patsubst %,$(OBJ)/%/%.o,$(SMALLEST)): private LEVEL = $(OPT:-O3=-Os)
+$(patsubst %,$(OBJ)/%/%.o,$(SMALLEST)) $(SMALLEST_FILES:%=$(OBJ)/%.o): private LEVEL = $(OPT:-O3=-Os)
 define simd_rule
 $$(OBJ)/kernels/cpu/simd/%.$(1).o: kernels/cpu/simd/%.c $$(OBJ)/flags | $$(BUILD)/prerequisites
 	@mkdir -p $$(@D)
