@@ -1,62 +1,152 @@
 /* norm.cu - LayerNormalization, RMSNormalization, InstanceNormalization and GroupNormalization as rows with statistics
  * of their own; BatchNormalization with given ones. half is computed in float and rounded once.
  *
- * A block takes a row: mean, then variance about it (two sweeps, because one cancels), then the result. Read first:
- * norm.c. */
+ * A block holds a row in registers: mean, then variance about it (two sweeps, because one cancels), then the result.
+ * Read first: norm.c, row.h. */
 #include "kernels/cuda/gpu.h"
 
-#include "kernels/cuda/block.h"
-#include "kernels/cuda/grid.h"
 #include "kernels/cuda/norm.h"
+#include "kernels/cuda/row.h"
 
 /* ---- kernels ---- */
 
-template <class T> static __global__ void normalize_rows(const gpu_norm norm) {
-    __shared__ float shared[BLOCK_MOST_WARPS];
+/* Where scale and bias of a row are: the same lists for all rows, one number each, or anywhere. */
+enum affine_kind { AFFINE_LIST, AFFINE_NUMBER, AFFINE_ANY };
+
+template <class T, int SIZE> struct affine_packs {
+    pack<T, SIZE> scale, bias;
+};
+
+template <class T, int SIZE>
+static __device__ __forceinline__ affine_packs<T, SIZE> load_affine(const gpu_norm &norm, size_t i, bool aligned) {
     const T *scale = (const T *)norm.scale, *bias = (const T *)norm.bias;
-    for (size_t row = blockIdx.x; row < norm.rows; row += gridDim.x) {
-        const size_t first = row * norm.size;
-        const T *x = (const T *)norm.x + first;
-        T *y = (T *)norm.y + first;
-        float mean = 0.0f, squares = 0.0f;
+    int64_t at[2];
+    loop_offsets(norm.affine, i, at);
+    const int last = norm.affine.rank - 1;
+    const bool one_scale = last < 0 || norm.affine.strides[0][last] == 0, /* for all neighbours */
+        one_bias = last < 0 || norm.affine.strides[1][last] == 0;
+    affine_packs<T, SIZE> found = {same_pack<SIZE>((T)0.0f), same_pack<SIZE>((T)0.0f)};
+    found.scale = one_scale ? same_pack<SIZE>(scale[at[0]]) : load_neighbours<SIZE>(scale + at[0], aligned);
+    if (bias) found.bias = one_bias ? same_pack<SIZE>(bias[at[1]]) : load_neighbours<SIZE>(bias + at[1], aligned);
+    return found;
+}
+
+template <class T, int SIZE>
+static __device__ __forceinline__ float inverse_deviation(const gpu_norm &norm, const held_row<T, SIZE> &row, float mean,
+                                                          float *shared) {
+    float squares = 0.0f;
+    row.each([&](float value) { squares += (value - mean) * (value - mean); });
+    squares = block_join<join_sum>(squares, shared);
+    return 1.0f / sqrtf(squares / (float)norm.size + norm.epsilon);
+}
+
+/* A list is held in registers too, for all rows that the block takes. */
+template <class T, int SIZE> static __global__ void normalize_rows(const gpu_norm norm, affine_kind kind, bool aligned) {
+    __shared__ float shared[BLOCK_MOST_WARPS];
+    const size_t listed = kind == AFFINE_LIST ? norm.size : 0;
+    const held_row<T, SIZE> scale((const T *)norm.scale, listed, aligned),
+        bias((const T *)norm.bias, norm.bias ? listed : 0, aligned);
+    for (size_t r = blockIdx.x; r < norm.rows; r += gridDim.x) {
+        const size_t first = r * norm.size;
+        const held_row<T, SIZE> row((const T *)norm.x + first, norm.size, aligned);
+        float mean = 0.0f;
         if (norm.centered) {
-            for (size_t i = threadIdx.x; i < norm.size; i += blockDim.x) mean += (float)x[i];
+            row.each([&](float value) { mean += value; });
             mean = block_join<join_sum>(mean, shared) / (float)norm.size;
         }
-        for (size_t i = threadIdx.x; i < norm.size; i += blockDim.x) {
-            const float distance = (float)x[i] - mean;
-            squares += distance * distance;
-        }
-        squares = block_join<join_sum>(squares, shared);
-        const float inverse = 1.0f / sqrtf(squares / (float)norm.size + norm.epsilon);
-        for (size_t i = threadIdx.x; i < norm.size; i += blockDim.x) {
-            int64_t at[2];
-            loop_offsets(norm.affine, first + i, at);
-            const float scaled = ((float)x[i] - mean) * inverse * (float)scale[at[0]];
-            y[i] = (T)(bias ? scaled + (float)bias[at[1]] : scaled);
-        }
-        if (threadIdx.x == 0 && norm.mean) norm.mean[row] = mean;
-        if (threadIdx.x == 0 && norm.inverse) norm.inverse[row] = inverse;
+        const float inverse = inverse_deviation(norm, row, mean, shared);
+        if (threadIdx.x == 0 && norm.mean) norm.mean[r] = mean;
+        if (threadIdx.x == 0 && norm.inverse) norm.inverse[r] = inverse;
+        if (!norm.size) continue;
+        affine_packs<T, SIZE> affine = {same_pack<SIZE>((T)0.0f), same_pack<SIZE>((T)0.0f)};
+        if (kind == AFFINE_NUMBER) affine = load_affine<T, SIZE>(norm, first, aligned);
+        row.write((T *)norm.y + first, [&](size_t i, int held, float *values) {
+            const bool kept = kind == AFFINE_LIST && held >= 0;
+            if (kind == AFFINE_ANY || (kind == AFFINE_LIST && held < 0)) 
+                affine = load_affine<T, SIZE>(norm, first + i, aligned);
+#pragma unroll
+            for (int j = 0; j < SIZE; j++) {
+                const float factor = kept ? scale.at[held + j] : (float)affine.scale.at[j];
+                values[j] = (values[j] - mean) * inverse * factor;
+                if (norm.bias) values[j] += kept ? bias.at[held + j] : (float)affine.bias.at[j];
+            }
+        });
     }
 }
 
-/* S is the type of scale, bias, mean and variance. */
+/* S is the type of scale, bias, mean and variance. A block takes a plane, whose channel is one. */
+template <class T, class S, int SIZE> static __global__ void normalize_planes(const gpu_batch_norm norm) {
+    const size_t planes = norm.count / norm.inner;
+    for (size_t plane = blockIdx.x; plane < planes; plane += gridDim.x) {
+        const size_t c = plane % norm.channels;
+        const float factor = (float)((const S *)norm.scale)[c] / sqrtf((float)((const S *)norm.variance)[c] + norm.epsilon);
+        const float mean = (float)((const S *)norm.mean)[c], bias = (float)((const S *)norm.bias)[c];
+        const T *x = (const T *)norm.x + plane * norm.inner;
+        T *y = (T *)norm.y + plane * norm.inner;
+        for (size_t i = (size_t)threadIdx.x * SIZE; i < norm.inner; i += (size_t)blockDim.x * SIZE) {
+            pack<T, SIZE> values = load_pack<SIZE>(x + i);
+#pragma unroll
+            for (int j = 0; j < SIZE; j++) values.at[j] = (T)(((float)values.at[j] - mean) * factor + bias);
+            store_pack<SIZE>(y + i, values);
+        }
+    }
+}
+
+/* The same where planes are too small for a block. */
 template <class T, class S> static __global__ void normalize_channels(const gpu_batch_norm norm) {
-    const T *x = (const T *)norm.x;
-    T *y = (T *)norm.y;
     const S *scale = (const S *)norm.scale, *bias = (const S *)norm.bias, *mean = (const S *)norm.mean,
             *variance = (const S *)norm.variance;
     for (size_t i = grid_first(); i < norm.count; i += grid_stride()) {
         const size_t c = i / norm.inner % norm.channels;
         const float factor = (float)scale[c] / sqrtf((float)variance[c] + norm.epsilon);
-        y[i] = (T)(((float)x[i] - (float)mean[c]) * factor + (float)bias[c]);
+        ((T *)norm.y)[i] = (T)(((float)((const T *)norm.x)[i] - (float)mean[c]) * factor + (float)bias[c]);
     }
 }
 
 /* ---- launchers ---- */
 
+enum { LEAST_PLANE = 32 }; /* elements that are worth a block */
+/* Of rows with one list: some for each multiprocessor, so that the list is read so many times and not for each row. */
+enum { BLOCKS_WITH_A_LIST = 512 };
+
+static affine_kind kind_of(const gpu_norm *norm) {
+    const gpu_loop *loop = &norm->affine;
+    const int last = loop->rank - 1;
+    bool list = last >= 0 && (size_t)loop->dims[last] == norm->size, number = last >= 0;
+    number = number && norm->size && (size_t)loop->dims[last] % norm->size == 0;
+    for (int k = 0; k < 2; k++) {
+        number = number && loop->strides[k][last] == 0;
+        list = list && loop->strides[k][last] == 1;
+        for (int d = 0; d < last; d++) list = list && loop->strides[k][d] == 0;
+    }
+    return list ? AFFINE_LIST : number ? AFFINE_NUMBER : AFFINE_ANY;
+}
+
+/* Do neighbours of a pack have one number of operand k, or neighbours there too? */
+template <int SIZE> static bool affine_packs_too(const gpu_loop *loop, int k) {
+    const int64_t *strides = loop->strides[k];
+    bool packs = strides[loop->rank - 1] == 0 || strides[loop->rank - 1] == 1;
+    for (int d = 0; d < loop->rank - 1; d++) packs = packs && (strides[loop->rank - 1] == 0 || strides[d] % SIZE == 0);
+    return packs;
+}
+
+template <int SIZE> static bool norm_packs(const gpu_norm *norm) {
+    const gpu_loop *loop = &norm->affine;
+    return norm->size % SIZE == 0 && loop->rank > 0 && loop->dims[loop->rank - 1] % SIZE == 0 &&
+           affine_packs_too<SIZE>(loop, 0) && affine_packs_too<SIZE>(loop, 1);
+}
+
 template <class T> static cudaError_t run_rows(gpu_stream stream, const gpu_norm *norm) {
-    return launch(normalize_rows<T>, grid_extent(norm->rows), block_threads(norm->size), 0, stream, *norm);
+    enum { PACK = pack_size<T>::VALUE };
+    const affine_kind kind = kind_of(norm);
+    const size_t most = kind == AFFINE_LIST ? BLOCKS_WITH_A_LIST : norm->rows;
+    const unsigned blocks = grid_extent(norm->rows < most ? norm->rows : most);
+    const bool aligned = both_aligned<PACK>((const T *)norm->x, (const T *)norm->y) &&
+                         both_aligned<PACK>((const T *)norm->scale, (const T *)norm->bias);
+    if (norm_packs<PACK>(norm))
+        return launch(normalize_rows<T, PACK>, blocks, block_threads(norm->size / PACK), 0, stream, *norm, kind,
+                      aligned);
+    return launch(normalize_rows<T, 1>, blocks, block_threads(norm->size), 0, stream, *norm, kind, true);
 }
 
 cudaError_t gpu_run_norm(gpu_stream stream, gpu_type type, const gpu_norm *norm) {
@@ -64,12 +154,23 @@ cudaError_t gpu_run_norm(gpu_stream stream, gpu_type type, const gpu_norm *norm)
     return type == GPU_HALF ? run_rows<half>(stream, norm) : run_rows<float>(stream, norm);
 }
 
+template <class T> static cudaError_t load_rows() {
+    const cudaError_t code = load_kernel(normalize_rows<T, pack_size<T>::VALUE>);
+    return code == cudaSuccess ? load_kernel(normalize_rows<T, 1>) : code;
+}
+
 cudaError_t gpu_load_norm(gpu_type type) {
-    return type == GPU_HALF ? load_kernel(normalize_rows<half>) : load_kernel(normalize_rows<float>);
+    return type == GPU_HALF ? load_rows<half>() : load_rows<float>();
 }
 
 template <class T, class S> static cudaError_t run_channels(gpu_stream stream, const gpu_batch_norm *norm) {
-    return launch(normalize_channels<T, S>, grid_blocks(norm->count), GRID_THREADS, 0, stream, *norm);
+    enum { PACK = pack_size<T>::VALUE };
+    const unsigned planes = grid_extent(norm->count / norm->inner);
+    if (norm->inner < LEAST_PLANE)
+        return launch(normalize_channels<T, S>, grid_blocks(norm->count), GRID_THREADS, 0, stream, *norm);
+    if (norm->inner % PACK == 0 && both_aligned<PACK>((const T *)norm->x, (const T *)norm->y))
+        return launch(normalize_planes<T, S, PACK>, planes, block_threads(norm->inner / PACK / 2), 0, stream, *norm);
+    return launch(normalize_planes<T, S, 1>, planes, block_threads(norm->inner), 0, stream, *norm);
 }
 
 cudaError_t gpu_run_batch_norm(gpu_stream stream, gpu_type type, gpu_type statistics, const gpu_batch_norm *norm) {
@@ -78,8 +179,13 @@ cudaError_t gpu_run_batch_norm(gpu_stream stream, gpu_type type, gpu_type statis
     return statistics == GPU_HALF ? run_channels<half, half>(stream, norm) : run_channels<half, float>(stream, norm);
 }
 
+template <class T, class S> static cudaError_t load_channels() {
+    cudaError_t code = load_kernel(normalize_channels<T, S>);
+    if (code == cudaSuccess) code = load_kernel(normalize_planes<T, S, pack_size<T>::VALUE>);
+    return code == cudaSuccess ? load_kernel(normalize_planes<T, S, 1>) : code;
+}
+
 cudaError_t gpu_load_batch_norm(gpu_type type, gpu_type statistics) {
-    if (type == GPU_FLOAT) return load_kernel(normalize_channels<float, float>);
-    return statistics == GPU_HALF ? load_kernel(normalize_channels<half, half>)
-                                  : load_kernel(normalize_channels<half, float>);
+    if (type == GPU_FLOAT) return load_channels<float, float>();
+    return statistics == GPU_HALF ? load_channels<half, half>() : load_channels<half, float>();
 }

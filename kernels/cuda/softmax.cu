@@ -1,12 +1,12 @@
 /* softmax.cu - Softmax and LogSoftmax: exp(x - max) over its sum. half is computed in float and rounded once. A lane
  * that holds NaN, +inf or nothing but -inf becomes NaN, as in ops/softmax.c.
  *
- * Three sweeps over a lane: largest, sum, result. Lanes that are contiguous get a block each, whose threads join by
- * shuffles; others a thread each, and neighbours read neighbours. Read first: softmax.c. */
+ * Three sweeps over a lane: largest, sum, result. Lanes that are contiguous get a block each, which holds them in
+ * registers and whose threads join by shuffles; others a thread each, and neighbours read neighbours. Read first:
+ * softmax.c, row.h. */
 #include "kernels/cuda/gpu.h"
 
-#include "kernels/cuda/block.h"
-#include "kernels/cuda/grid.h"
+#include "kernels/cuda/row.h"
 #include "kernels/cuda/softmax.h"
 
 /* ---- kernels ---- */
@@ -15,17 +15,20 @@ template <bool logarithm> static __device__ __forceinline__ float normalized(flo
     return logarithm ? x - largest - logf(sum) : expf(x - largest) / sum;
 }
 
-template <bool logarithm, class T> static __global__ void softmax_rows(const T *x, T *y, size_t count, size_t length) {
+template <bool logarithm, int SIZE, class T>
+static __global__ void softmax_rows(const T *x, T *y, size_t count, size_t length, bool aligned) {
     __shared__ float shared[BLOCK_MOST_WARPS];
-    for (size_t row = blockIdx.x; row < count; row += gridDim.x) {
-        const T *from = x + row * length;
+    for (size_t i = blockIdx.x; i < count; i += gridDim.x) {
+        const held_row<T, SIZE> row(x + i * length, length, aligned);
         float largest = -INFINITY, sum = 0.0f;
-        for (size_t i = threadIdx.x; i < length; i += blockDim.x) largest = fmaxf(largest, (float)from[i]);
+        row.each([&](float value) { largest = fmaxf(largest, value); });
         largest = block_join<join_max>(largest, shared);
-        for (size_t i = threadIdx.x; i < length; i += blockDim.x) sum += expf((float)from[i] - largest);
+        row.each([&](float value) { sum += expf(value - largest); });
         sum = block_join<join_sum>(sum, shared);
-        for (size_t i = threadIdx.x; i < length; i += blockDim.x)
-            y[row * length + i] = (T)normalized<logarithm>((float)from[i], largest, sum);
+        row.write(y + i * length, [&](size_t, int, float *values) {
+#pragma unroll
+            for (int k = 0; k < SIZE; k++) values[k] = normalized<logarithm>(values[k], largest, sum);
+        });
     }
 }
 
@@ -45,15 +48,20 @@ static __global__ void softmax_lanes(const T *x, T *y, size_t count, size_t leng
 
 template <bool logarithm, class T>
 static cudaError_t run(gpu_stream stream, const void *x, void *y, size_t outer, size_t length, size_t inner) {
+    enum { PACK = pack_size<T>::VALUE };
+    if (inner == 1 && length % PACK == 0)
+        return launch(softmax_rows<logarithm, PACK, T>, grid_extent(outer), block_threads(length / PACK), 0, stream,
+                      (const T *)x, (T *)y, outer, length, both_aligned<PACK>((const T *)x, (const T *)y));
     if (inner == 1)
-        return launch(softmax_rows<logarithm, T>, grid_extent(outer), block_threads(length), 0, stream, (const T *)x,
-                      (T *)y, outer, length);
+        return launch(softmax_rows<logarithm, 1, T>, grid_extent(outer), block_threads(length), 0, stream, (const T *)x,
+                      (T *)y, outer, length, true);
     return launch(softmax_lanes<logarithm, T>, grid_blocks(outer * inner), GRID_THREADS, 0, stream, (const T *)x,
                   (T *)y, outer * inner, length, inner);
 }
 
 template <bool logarithm, class T> static cudaError_t load() {
-    const cudaError_t code = load_kernel(softmax_rows<logarithm, T>);
+    cudaError_t code = load_kernel(softmax_rows<logarithm, pack_size<T>::VALUE, T>);
+    if (code == cudaSuccess) code = load_kernel(softmax_rows<logarithm, 1, T>);
     return code == cudaSuccess ? load_kernel(softmax_lanes<logarithm, T>) : code;
 }
 
