@@ -1,5 +1,5 @@
 /* conv.cu - Conv and FusedConv over one to three spatial axes: as a matrix product of weights (filters, length) by
- * windows (length, pixels), and directly where every channel is a group of its own. Read first: conv.c, product.cuh. */
+ * windows (length, pixels). Read first: conv.c, product.cuh; depthwise.cu has what has a group for each channel. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/conv.h"
@@ -133,32 +133,6 @@ static __global__ void __launch_bounds__(Tile::THREADS, 1)
     }
 }
 
-/* ---- depthwise: one thread an output; filters is how many outputs a channel has ---- */
-
-template <class T>
-static __global__ void conv_depthwise(gpu_conv p, const T *x, const T *w, const T *bias, const T *residual, T *y,
-                                      size_t count) {
-    const gpu_window &g = p.window;
-    for (size_t i = grid_first(); i < count; i += grid_stride()) {
-        const int64_t out_w = (int64_t)i % g.out_w, out_h = (int64_t)i / g.out_w % g.out_h;
-        const int64_t plane = (int64_t)i / (g.out_w * g.out_h), filters = p.group * p.filters;
-        const int64_t filter = plane % filters, image = plane / filters;
-        const T *input = x + (image * p.group + filter / p.filters) * g.in_h * g.in_w;
-        const T *weight = w + filter * g.kernel_h * g.kernel_w;
-        float sum = bias ? (float)bias[filter] : 0.0f;
-        for (int64_t row = 0; row < g.kernel_h; row++) {
-            const int64_t h = out_h * g.stride_h - g.pad_h + row * g.dilation_h;
-            if (h < 0 || h >= g.in_h) continue;
-            for (int64_t column = 0; column < g.kernel_w; column++) {
-                const int64_t at = out_w * g.stride_w - g.pad_w + column * g.dilation_w;
-                if (at < 0 || at >= g.in_w) continue;
-                sum += (float)input[h * g.in_w + at] * (float)weight[row * g.kernel_w + column];
-            }
-        }
-        y[i] = finish(p.epilogue, residual, (int64_t)i, sum);
-    }
-}
-
 /* ---- launchers ---- */
 
 typedef void (*conv_kernel)(gpu_conv_product, gpu_conv_operands, gpu_tiling, gpu_parts, bool);
@@ -232,19 +206,4 @@ cudaError_t gpu_load_conv_to_nhwc(void) {
     cudaError_t code = cudaSuccess;
     for (int i = 0; code == cudaSuccess && i < GPU_TILE_COUNT; i++) code = load(choose_to_nhwc((gpu_tile)i));
     return code;
-}
-
-template <class T> static cudaError_t run_depthwise(gpu_stream stream, const gpu_conv *p, const gpu_conv_operands *o) {
-    const size_t count = (size_t)(p->batch * p->group * p->filters * p->window.out_h * p->window.out_w);
-    if (!count) return cudaSuccess;
-    return launch(conv_depthwise<T>, grid_blocks(count), GRID_THREADS, 0, stream, *p, (const T *)o->x, (const T *)o->w,
-                  (const T *)o->bias, (const T *)o->residual, (T *)o->y, count);
-}
-
-cudaError_t gpu_run_conv_depthwise(gpu_stream stream, gpu_type type, const gpu_conv *p, const gpu_conv_operands *o) {
-    return type == GPU_HALF ? run_depthwise<half>(stream, p, o) : run_depthwise<float>(stream, p, o);
-}
-
-cudaError_t gpu_load_conv_depthwise(gpu_type type) {
-    return type == GPU_HALF ? load_kernel(conv_depthwise<half>) : load_kernel(conv_depthwise<float>);
 }

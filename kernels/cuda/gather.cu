@@ -1,23 +1,32 @@
-/* gather.cu - elements and slices by index. A thread takes a stride of output elements; neighbours write neighbours.
+/* gather.cu - elements and slices by index. A thread takes a stride of output elements; neighbours write neighbours,
+ * slices of several 16 bytes so many at a time.
  * Read first: gather.c. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/gather.h"
 #include "kernels/cuda/grid.h"
 #include "kernels/cuda/index.h"
+#include "kernels/cuda/pack.h"
 
 /* ---- kernels ---- */
 
-/* data as [outer, size, inner], output as [outer, index_count, inner]. */
+/* The quotient, by 32-bit division where that does. */
+static __device__ __forceinline__ size_t divide(size_t number, size_t by, bool is_small) {
+    return is_small ? (uint32_t)number / (uint32_t)by : number / by;
+}
+
+/* data as [outer, size, inner], output as [outer, index_count, inner]. T is an element, or 16 bytes of them. */
 template <class T, class I>
 static __global__ void gather(const tort_gather_params g, size_t count, int32_t node, const T *data, const I *indices,
                               T *output, gpu_status *status) {
+    const bool is_small = count <= UINT32_MAX;
     for (size_t i = grid_first(); i < count; i += grid_stride()) {
-        const size_t inner = i % (size_t)g.inner, rest = i / (size_t)g.inner;
-        const size_t outer = rest / (size_t)g.index_count;
+        const size_t rest = divide(i, (size_t)g.inner, is_small), inner = i - rest * (size_t)g.inner;
+        const size_t outer = divide(rest, (size_t)g.index_count, is_small);
         int64_t index;
-        if (read_index(indices, rest % (size_t)g.index_count, g.size, node, status, &index))
-            output[i] = data[(outer * (size_t)g.size + (size_t)index) * (size_t)g.inner + inner];
+        if (!read_index(indices, rest - outer * (size_t)g.index_count, g.size, node, status, &index)) continue;
+        store_vector(output + i,
+                     load_vector(data + (outer * (size_t)g.size + (size_t)index) * (size_t)g.inner + inner));
     }
 }
 
@@ -50,8 +59,26 @@ static __global__ void gather_nd(const tort_gather_nd_params g, size_t count, in
 
 /* ---- launchers ---- */
 
+typedef pack<uint32_t, 4> bytes16;
+
+/* Slices that consist of 16 bytes each, and begin at one. */
+static bool takes_packs(const gpu_indexing *call, const tort_gather_params *g) {
+    const uintptr_t places = (uintptr_t)call->data | (uintptr_t)call->output;
+    return (uint64_t)g->inner * (uint64_t)call->element_bytes % sizeof(bytes16) == 0 && places % sizeof(bytes16) == 0;
+}
+
+template <class I>
+static cudaError_t run_packs(gpu_stream stream, const gpu_indexing *call, const tort_gather_params *g, size_t count) {
+    const size_t elements = sizeof(bytes16) / (size_t)call->element_bytes;
+    tort_gather_params packs = *g;
+    packs.inner /= (int64_t)elements;
+    return launch(gather<bytes16, I>, grid_blocks(count / elements), GRID_THREADS, 0, stream, packs, count / elements,
+                  call->node, (const bytes16 *)call->data, (const I *)call->indices, (bytes16 *)call->output,
+                  (gpu_status *)call->status);
+}
 template <class T, class I>
 static cudaError_t run(gpu_stream stream, const gpu_indexing *call, const tort_gather_params *g, size_t count) {
+    if (takes_packs(call, g)) return run_packs<I>(stream, call, g, count);
     return launch(gather<T, I>, grid_blocks(count), GRID_THREADS, 0, stream, *g, count, call->node,
                   (const T *)call->data, (const I *)call->indices, (T *)call->output, (gpu_status *)call->status);
 }
@@ -68,7 +95,10 @@ static cudaError_t run_nd(gpu_stream stream, const gpu_indexing *call, const tor
 
 template <class T, class I> static cudaError_t load(gpu_gather_kind kind) {
     switch (kind) {
-    case GPU_GATHER: return load_kernel(gather<T, I>);
+    case GPU_GATHER: {
+        const cudaError_t code = load_kernel(gather<bytes16, I>);
+        return code == cudaSuccess ? load_kernel(gather<T, I>) : code;
+    }
     case GPU_GATHER_ELEMENTS: return load_kernel(gather_elements<T, I>);
     default: return load_kernel(gather_nd<T>);
     }

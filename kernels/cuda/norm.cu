@@ -13,9 +13,7 @@
 /* Where scale and bias of a row are: the same lists for all rows, one number each, or anywhere. */
 enum affine_kind { AFFINE_LIST, AFFINE_NUMBER, AFFINE_ANY };
 
-template <class T, int SIZE> struct affine_packs {
-    pack<T, SIZE> scale, bias;
-};
+template <class T, int SIZE> struct affine_packs { pack<T, SIZE> scale, bias; };
 
 template <class T, int SIZE>
 static __device__ __forceinline__ affine_packs<T, SIZE> load_affine(const gpu_norm &norm, size_t i, bool aligned) {
@@ -32,8 +30,8 @@ static __device__ __forceinline__ affine_packs<T, SIZE> load_affine(const gpu_no
 }
 
 template <class T, int SIZE>
-static __device__ __forceinline__ float inverse_deviation(const gpu_norm &norm, const held_row<T, SIZE> &row, float mean,
-                                                          float *shared) {
+static __device__ __forceinline__ float inverse_deviation(const gpu_norm &norm, const held_row<T, SIZE> &row,
+                                                          float mean, float *shared) {
     float squares = 0.0f;
     row.each([&](float value) { squares += (value - mean) * (value - mean); });
     squares = block_join<join_sum>(squares, shared);
@@ -41,7 +39,8 @@ static __device__ __forceinline__ float inverse_deviation(const gpu_norm &norm, 
 }
 
 /* A list is held in registers too, for all rows that the block takes. */
-template <class T, int SIZE> static __global__ void normalize_rows(const gpu_norm norm, affine_kind kind, bool aligned) {
+template <class T, int SIZE>
+static __global__ void normalize_rows(const gpu_norm norm, affine_kind kind, bool aligned) {
     __shared__ float shared[BLOCK_MOST_WARPS];
     const size_t listed = kind == AFFINE_LIST ? norm.size : 0;
     const held_row<T, SIZE> scale((const T *)norm.scale, listed, aligned),
@@ -62,7 +61,7 @@ template <class T, int SIZE> static __global__ void normalize_rows(const gpu_nor
         if (kind == AFFINE_NUMBER) affine = load_affine<T, SIZE>(norm, first, aligned);
         row.write((T *)norm.y + first, [&](size_t i, int held, float *values) {
             const bool kept = kind == AFFINE_LIST && held >= 0;
-            if (kind == AFFINE_ANY || (kind == AFFINE_LIST && held < 0)) 
+            if (kind == AFFINE_ANY || (kind == AFFINE_LIST && held < 0))
                 affine = load_affine<T, SIZE>(norm, first + i, aligned);
 #pragma unroll
             for (int j = 0; j < SIZE; j++) {
@@ -79,7 +78,8 @@ template <class T, class S, int SIZE> static __global__ void normalize_planes(co
     const size_t planes = norm.count / norm.inner;
     for (size_t plane = blockIdx.x; plane < planes; plane += gridDim.x) {
         const size_t c = plane % norm.channels;
-        const float factor = (float)((const S *)norm.scale)[c] / sqrtf((float)((const S *)norm.variance)[c] + norm.epsilon);
+        const float factor =
+            (float)((const S *)norm.scale)[c] / sqrtf((float)((const S *)norm.variance)[c] + norm.epsilon);
         const float mean = (float)((const S *)norm.mean)[c], bias = (float)((const S *)norm.bias)[c];
         const T *x = (const T *)norm.x + plane * norm.inner;
         T *y = (T *)norm.y + plane * norm.inner;

@@ -292,6 +292,7 @@ const char *const kernel_cases[] = {
     "com.microsoft.GemmFastGelu 1; ; T[a,k+128]~-1,1 T[k+128,b]~-1,1",
     "com.microsoft.TransposeMatMul 1; transA=1 alpha=2; T[2,k,a]~-1,1 T[3,1,k,b]~-1,1",
     /* ---- conv.c ---- */
+    "Conv 22; group=2 pads=1,1,1,1; T[1,2,3,13000] T[2,1,3,3]", /* rows that do not fit into shared memory */
     "Conv 22; pads=1,1,1,1; T[2,c,a+3,b+3]~-1,1 T[d,c,3,3]~-1,1",
     "Conv 22; pads=1,1,1,1; T[2,c,a+3,b+3]~-1,1 T[d,c,3,3]~-1,1 T[d]",
     "Conv 22; strides=2,3 dilations=2,1 pads=0,1,2,0 group=2; T[2,4,a+5,b+5]~-1,1 T[6,2,3,2]~-1,1",
@@ -412,6 +413,8 @@ const char *const kernel_cases[] = {
     /* ---- gather.c ---- */
     "Gather 13; axis=0; T[a+9,b] i64[c]~-9,8",
     "Gather 13; axis=1; T[a,9+b,3] i32[c,2]~-9,8",
+    "Gather 13; axis=1; T[a,9+b,16] i64[c,2]~-9,8", /* slices of several 16 bytes */
+    "Gather 13; axis=0; u8[a+9,32] i32[c]~-9,8",
     "Gather 13; axis=0; u8[a+9] i64[]~-9,8",
     "GatherElements 13; axis=0; T[9+b,c] i64[a,c]~-9,8",
     "GatherElements 13; axis=1; T[a+1,9+b,c+2] i32[a,d,c]~-9,8",
