@@ -16,8 +16,11 @@ template <class T> struct matrices {
 template <class T>
 static __device__ __forceinline__ matrices<T> joined_matrices(const gpu_matmul &p, const gpu_matmul_operands &o,
                                                               int64_t at, bool packs) {
-    const void *const b = at ? o.more_b[at - 1] : o.b, *const c = at ? o.more_c[at - 1] : o.c;
-    void *const y = at ? o.more_y[at - 1] : o.y;
+    const void *b = o.b, *c = o.c;
+    void *y = o.y;
+#pragma unroll
+    for (int i = 1; i < GPU_JOINED; i++) /* an index that is not known would bring all of them to memory */
+        if (at == i) b = o.more_b[i - 1], c = o.more_c[i - 1], y = o.more_y[i - 1];
     return {(const T *)o.a,
             (const T *)b,
             {(T *)y, (const T *)c, nullptr, p.m, p.n, p.n, p.c_row, p.c_column, p.alpha, p.beta, packs, p.epilogue}};

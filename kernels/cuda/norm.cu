@@ -59,17 +59,20 @@ static __global__ void normalize_rows(const gpu_norm norm, affine_kind kind, boo
         if (!norm.size) continue;
         affine_packs<T, SIZE> affine = {same_pack<SIZE>((T)0.0f), same_pack<SIZE>((T)0.0f)};
         if (kind == AFFINE_NUMBER) affine = load_affine<T, SIZE>(norm, first, aligned);
-        row.write((T *)norm.y + first, [&](size_t i, int held, float *values) {
+        const auto change = [&](size_t i, int held, float *values) {
             const bool kept = kind == AFFINE_LIST && held >= 0;
-            if (kind == AFFINE_ANY || (kind == AFFINE_LIST && held < 0))
-                affine = load_affine<T, SIZE>(norm, first + i, aligned);
+            if (held < 0 && kind != AFFINE_NUMBER) affine = load_affine<T, SIZE>(norm, first + i, aligned);
 #pragma unroll
             for (int j = 0; j < SIZE; j++) {
                 const float factor = kept ? scale.at[held + j] : (float)affine.scale.at[j];
                 values[j] = (values[j] - mean) * inverse * factor;
                 if (norm.bias) values[j] += kept ? bias.at[held + j] : (float)affine.bias.at[j];
             }
-        });
+        };
+        if (kind == AFFINE_ANY)
+            row.write_again((T *)norm.y + first, 0, change);
+        else
+            row.write((T *)norm.y + first, change);
     }
 }
 

@@ -28,7 +28,7 @@ static __device__ __forceinline__ void store_neighbours(T *to, const pack<T, SIZ
 /* Elements of T as floats, SIZE neighbours at a time: `length` is a multiple of that. Which thread has which elements
  * does not depend on where they are in memory (`aligned`: at packs), so that sums have the same bits anywhere. */
 template <class T, int SIZE> struct held_row {
-    enum { HELD = 16, PACKS = HELD / SIZE };
+    enum { HELD = SIZE == 1 ? 8 : 16, PACKS = HELD / SIZE };
     const T *data;
     size_t length;
     bool aligned;
@@ -74,7 +74,13 @@ template <class T, int SIZE> struct held_row {
             change(place(p), p * SIZE, values);
             store(y + place(p), values);
         }
-        for (size_t i = place(PACKS); i < length; i += (size_t)blockDim.x * SIZE) {
+        write_again(y, PACKS, change);
+    }
+    /* The same from the thread's pack number p on, which is read again: for a long `change`, as it stands there once. */
+    template <class Change>
+    __device__ __forceinline__ void write_again(T *y, size_t p, const Change &change) const {
+#pragma unroll 1
+        for (size_t i = place(p); i < length; i += (size_t)blockDim.x * SIZE) {
             float values[SIZE];
             read(i, values);
             change(i, -1, values);
