@@ -29,6 +29,15 @@ static __device__ __forceinline__ affine_packs<T, SIZE> load_affine(const gpu_no
     return found;
 }
 
+/* The same at place i of a list. */
+template <class T, int SIZE>
+static __device__ __forceinline__ affine_packs<T, SIZE> listed_affine(const gpu_norm &norm, size_t i, bool aligned) {
+    affine_packs<T, SIZE> found;
+    found.scale = load_neighbours<SIZE>((const T *)norm.scale + i, aligned);
+    found.bias = norm.bias ? load_neighbours<SIZE>((const T *)norm.bias + i, aligned) : same_pack<SIZE>((T)0.0f);
+    return found;
+}
+
 template <class T, int SIZE>
 static __device__ __forceinline__ float inverse_deviation(const gpu_norm &norm, const held_row<T, SIZE> &row,
                                                           float mean, float *shared) {
@@ -61,7 +70,7 @@ static __global__ void normalize_rows(const gpu_norm norm, affine_kind kind, boo
         if (kind == AFFINE_NUMBER) affine = load_affine<T, SIZE>(norm, first, aligned);
         const auto change = [&](size_t i, int held, float *values) {
             const bool kept = kind == AFFINE_LIST && held >= 0;
-            if (held < 0 && kind != AFFINE_NUMBER) affine = load_affine<T, SIZE>(norm, first + i, aligned);
+            if (kind == AFFINE_LIST && !kept) affine = listed_affine<T, SIZE>(norm, i, aligned);
 #pragma unroll
             for (int j = 0; j < SIZE; j++) {
                 const float factor = kept ? scale.at[held + j] : (float)affine.scale.at[j];
@@ -70,7 +79,10 @@ static __global__ void normalize_rows(const gpu_norm norm, affine_kind kind, boo
             }
         };
         if (kind == AFFINE_ANY)
-            row.write_again((T *)norm.y + first, 0, change);
+            row.write_again((T *)norm.y + first, 0, [&](size_t i, int, float *values) {
+                affine = load_affine<T, SIZE>(norm, first + i, aligned);
+                change(i, -1, values);
+            });
         else
             row.write((T *)norm.y + first, change);
     }

@@ -76,9 +76,9 @@ template <class T, int SIZE> struct held_row {
         }
         write_again(y, PACKS, change);
     }
-    /* The same from the thread's pack number p on, which is read again: for a long `change`, as it stands there once. */
-    template <class Change>
-    __device__ __forceinline__ void write_again(T *y, size_t p, const Change &change) const {
+    /* The same from the thread's pack number p on, which is read again: for a long `change`, as it stands there once.
+     */
+    template <class Change> __device__ __forceinline__ void write_again(T *y, size_t p, const Change &change) const {
 #pragma unroll 1
         for (size_t i = place(p); i < length; i += (size_t)blockDim.x * SIZE) {
             float values[SIZE];

@@ -11,8 +11,12 @@
 
 /* ---- kernels ---- */
 
-template <bool logarithm> static __device__ __forceinline__ float normalized(float x, float largest, float sum) {
-    return logarithm ? x - largest - logf(sum) : expf(x - largest) / sum;
+/* What the sum of a lane does to each of its elements: once a lane, as a division or a logarithm is long. */
+template <bool logarithm> static __device__ __forceinline__ float divisor(float sum) {
+    return logarithm ? logf(sum) : 1.0f / sum;
+}
+template <bool logarithm> static __device__ __forceinline__ float normalized(float x, float largest, float by) {
+    return logarithm ? x - largest - by : expf(x - largest) * by;
 }
 
 template <bool logarithm, int SIZE, class T>
@@ -24,10 +28,10 @@ static __global__ void softmax_rows(const T *x, T *y, size_t count, size_t lengt
         row.each([&](float value) { largest = fmaxf(largest, value); });
         largest = block_join<join_max>(largest, shared);
         row.each([&](float value) { sum += expf(value - largest); });
-        sum = block_join<join_sum>(sum, shared);
+        const float by = divisor<logarithm>(block_join<join_sum>(sum, shared));
         row.write(y + i * length, [&](size_t, int, float *values) {
 #pragma unroll
-            for (int k = 0; k < SIZE; k++) values[k] = normalized<logarithm>(values[k], largest, sum);
+            for (int k = 0; k < SIZE; k++) values[k] = normalized<logarithm>(values[k], largest, by);
         });
     }
 }
@@ -39,8 +43,9 @@ static __global__ void softmax_lanes(const T *x, T *y, size_t count, size_t leng
         float largest = -INFINITY, sum = 0.0f;
         for (size_t i = 0; i < length; i++) largest = fmaxf(largest, (float)x[first + i * inner]);
         for (size_t i = 0; i < length; i++) sum += expf((float)x[first + i * inner] - largest);
+        const float by = divisor<logarithm>(sum);
         for (size_t i = 0; i < length; i++)
-            y[first + i * inner] = (T)normalized<logarithm>((float)x[first + i * inner], largest, sum);
+            y[first + i * inner] = (T)normalized<logarithm>((float)x[first + i * inner], largest, by);
     }
 }
 
