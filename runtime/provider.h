@@ -287,6 +287,16 @@ typedef struct tort_provider {
      * time to take memory in which the host need not wait for them. Asked again where a plan needs more; what cannot
      * be had only costs time. NULL: nothing to take. */
     void (*stage)(void *device, void *stream, int32_t copies, size_t bytes);
+    /* Where `records` is set, which it is also where the provider can only describe a device: the runs of some plans
+     * are all work of the stream, the same each time but for what host memory holds. Around the steps of one, begin
+     * and end are called; `same`: so was the last run, in the same places of the device. begin returns true where it
+     * has the work already: of the steps, those that copy between host and device are made, and end has it done.
+     * Otherwise all are made, and begin may have them recorded. end returns true where nothing was done of what was
+     * asked, which is to be asked again. The note says why it does not record, or "". */
+    bool records;
+    bool (*begin)(void *device, void *stream, bool same);
+    bool (*end)(void *device, void *stream, tort_status status);
+    void (*recording_note)(void *device, char *text, size_t size);
     tort_status (*stream_open)(void *device, void **stream, tort_error *error); /* a context's; NULL: none */
     void (*stream_close)(void *device, void *stream);
     /* Waits for the stream; reports what went wrong on the device since the last call. NULL: nothing to wait for. */

@@ -588,6 +588,8 @@ typedef struct tort_report {
     const char *bounds_note;                    /* what may be larger below the bounds, and what that costs; "" */
     const tort_report_copy *const *conversions; /* `from` and `to` are layouts, such as "plain" */
     int32_t conversion_count;
+    int32_t recording, recording_node; /* a tort_recording (tinyort_profile.h), and the node in the way of it; -1 */
+    const char *recording_note;        /* why the provider does not record what it could; "" */
 } tort_report;
 
 /* A snapshot that describes the plan used last. The caller frees it, before the session, which owns its strings. */

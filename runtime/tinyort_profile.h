@@ -32,6 +32,19 @@ typedef struct tort_profile_step {
 typedef void (*tort_profiler)(void *ud, const tort_profile_step *step);
 TORT_API void tort_context_profile(tort_context *context, bool work, tort_profiler profiler, void *ud);
 
+/* Can the runs of a plan be recorded by the provider of a device, which then gives that all of their work as one? Told
+ * by tort_report. */
+typedef enum tort_recording {
+    TORT_RECORDING_NONE,        /* no provider of the chain records */
+    TORT_RECORDING_UNKNOWN,     /* shapes are not known yet */
+    TORT_RECORDING_WHOLE,       /* yes: in the second run with the same shapes and the same bound memory */
+    TORT_RECORDING_ELSEWHERE,   /* no: a node runs on the host, or on another provider */
+    TORT_RECORDING_BODIES,      /* no: a node runs bodies */
+    TORT_RECORDING_DYNAMIC,     /* no: a shape depends on data */
+    TORT_RECORDING_HOST_VALUES, /* no: a node reads, on the host, values that each run brings */
+    TORT_RECORDING_RANDOM       /* no: a node makes other values in each run */
+} tort_recording;
+
 /* What a provider could do at most, on the threads of the session; 0: not known. */
 typedef struct tort_peak {
     double flops; /* float32 operations a second, 2 a multiply-add */

@@ -18,7 +18,7 @@
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
 
-static const char *const option_keys[] = {"device", "mem_limit", "tf32", "libraries", NULL};
+static const char *const option_keys[] = {"device", "mem_limit", "tf32", "libraries", "graph", NULL};
 
 static bool parse_switch(const char *text, bool *value) {
     *value = !strcmp(text, "on") || !strcmp(text, "1") || !*text;
@@ -26,11 +26,12 @@ static bool parse_switch(const char *text, bool *value) {
 }
 
 bool tort_cuda_options_parse(const tort_provider_config *config, cuda_options *options, char *message, size_t size) {
-    *options = (cuda_options){.libraries = true};
+    *options = (cuda_options){.libraries = true, .graphs = true};
     const char *device = tort_provider_option_get(config, "device");
     const char *limit = tort_provider_option_get(config, "mem_limit");
     const char *tf32 = tort_provider_option_get(config, "tf32");
     const char *libraries = tort_provider_option_get(config, "libraries");
+    const char *graph = tort_provider_option_get(config, "graph");
     char *end = NULL;
     if (device) {
         long number = strtol(device, &end, 10);
@@ -50,6 +51,10 @@ bool tort_cuda_options_parse(const tort_provider_config *config, cuda_options *o
     }
     if (libraries && !parse_switch(libraries, &options->libraries)) {
         snprintf(message, size, "libraries=%s is neither on nor off", libraries);
+        return false;
+    }
+    if (graph && !parse_switch(graph, &options->graphs)) {
+        snprintf(message, size, "graph=%s is neither on nor off", graph);
         return false;
     }
     return true;
@@ -173,6 +178,7 @@ const tort_provider CUDA_PROVIDER_SYMBOL = {
     .option_keys = option_keys,
     .describe = describe,
     .open = cuda_open,
+    .records = true,
 #if defined(TORT_CUDA) || defined(TORT_CUDASIM)
     .close = cuda_close,
     .enter = cuda_enter,
@@ -183,6 +189,9 @@ const tort_provider CUDA_PROVIDER_SYMBOL = {
     .copy = cuda_copy,
     .copy_late = cuda_copy_late,
     .stage = cuda_stage,
+    .begin = cuda_begin,
+    .end = cuda_end,
+    .recording_note = cuda_recording_note,
     .stream_open = cuda_stream_open,
     .stream_close = cuda_stream_close,
     .sync = cuda_sync,

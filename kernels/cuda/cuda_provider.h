@@ -32,6 +32,7 @@ typedef struct cuda_options {
     int device;
     uint64_t memory_limit; /* bytes; 0: the device's */
     bool tf32, libraries;
+    bool graphs; /* runs are recorded as CUDA graphs */
 } cuda_options;
 
 /* False: message says which option is wrong. */

@@ -232,6 +232,7 @@ void cuda_open(const tort_provider_config *config, void **out, tort_target *targ
     device->ordinal = options.device;
     device->tf32 = options.tf32;
     device->libraries_allowed = options.libraries;
+    device->graphs = options.graphs;
     device->memory_limit = options.memory_limit;
     pthread_mutex_init(&device->lock, NULL);
     if (start(device, driver, target, condition))
@@ -439,6 +440,7 @@ void cuda_stream_close(void *opened, void *handle) {
     cuda_device *device = opened;
     cuda_stream *stream = handle;
     if (stream->stream) cudaStreamSynchronize(stream->stream);
+    cuda_recording_forget(stream);
     if (stream->blas) device->libraries.cublas.cublasDestroy_v2(stream->blas);
     if (stream->dnn) device->libraries.cudnn.cudnnDestroy(stream->dnn);
     if (stream->status) cudaFree(stream->status);
@@ -456,10 +458,18 @@ static cudaError_t submit_copy(cuda_stream *stream, void *dst, const void *src, 
     return cudaMemcpyAsync(dst, src, bytes, kinds[direction], stream->stream);
 }
 
+/* What is recorded cannot be waited for. */
+static cudaError_t refuse_to_record(cuda_stream *stream) {
+    stream->recording.why = "copies between host and device are larger than what is staged for them";
+    return cudaErrorStreamCaptureUnsupported;
+}
+
 static cudaError_t copy_on_stream(cuda_stream *stream, void *dst, const void *src, size_t bytes,
                                   tort_direction direction) {
     void *staged = direction == TORT_TO_DEVICE ? cuda_staging_take(&stream->staging, bytes, NULL) : NULL;
     if (staged) memcpy(staged, src, bytes);
+    if (staged && stream->recording.mode == CUDA_REPLAYS) return cudaSuccess; /* the device has the copy already */
+    if (stream->recording.mode != CUDA_PLAIN && direction != TORT_ON_DEVICE && !staged) return refuse_to_record(stream);
     cudaError_t code = submit_copy(stream, dst, staged ? staged : src, bytes, direction);
     if (code == cudaSuccess && direction != TORT_ON_DEVICE && !staged) code = wait_for(stream);
     return code;
@@ -486,6 +496,7 @@ tort_status cuda_copy_late(void *opened, void *handle, void *dst, const void *sr
     cuda_stream *stream = handle;
     void *staged = cuda_staging_take(&stream->staging, bytes, dst);
     if (!staged) return cuda_copy(opened, stream, dst, src, bytes, TORT_TO_HOST, error);
+    if (stream->recording.mode == CUDA_REPLAYS) return TORT_OK;
     return cuda_status(error, submit_copy(stream, staged, src, bytes, TORT_TO_HOST), "copying");
 }
 
@@ -518,15 +529,17 @@ static tort_status report_fault(cuda_stream *stream, tort_error *error) {
     return TORT_E_RUN;
 }
 
+cudaError_t cuda_read_status(cuda_stream *stream) {
+    stream->copies++;
+    return cudaMemcpyAsync(stream->status_host, stream->status, sizeof(gpu_status), cudaMemcpyDeviceToHost,
+                           stream->stream);
+}
+
 /* What a kernel may have left behind is copied on the way. */
 static tort_status sync_stream(cuda_stream *stream, tort_error *error) {
     const bool looks = stream->may_fault;
-    cudaError_t code = cudaSuccess;
-    if (looks) {
-        stream->copies++;
-        code = cudaMemcpyAsync(stream->status_host, stream->status, sizeof(gpu_status), cudaMemcpyDeviceToHost,
-                               stream->stream);
-    }
+    cudaError_t code = looks && !stream->status_read ? cuda_read_status(stream) : cudaSuccess;
+    stream->status_read = false;
     if (code == cudaSuccess && stream->launches + stream->copies > stream->settled) code = wait_for(stream);
     if (code != cudaSuccess) return cuda_status(error, code, "waiting for the device");
     stream->may_fault = false;

@@ -7,6 +7,7 @@
 
 #include "kernels/cuda/context.h"
 #include "kernels/cuda/cuda_api.h"
+#include "kernels/cuda/graph.h"
 #include "kernels/cuda/libraries.h"
 #include "kernels/cuda/staging.h"
 #include "kernels/cuda/status.h"
@@ -21,6 +22,8 @@ typedef struct cuda_device {
     int compute_capability;
     bool tf32;
     bool libraries_allowed;
+    bool graphs;           /* runs are recorded */
+    char unrecorded[200];  /* why the last run that could not be recorded could not; under the lock */
     uint64_t memory_limit; /* 0: none */
     uint64_t memory_used;
     /* What belongs to no stream; a thread may count while another one allocates. */
@@ -40,8 +43,10 @@ typedef struct cuda_stream {
     gpu_status *status;      /* on the device; kernels get it from cuda_status_word alone */
     gpu_status *status_host; /* pinned */
     bool may_fault;          /* a kernel got it since it was read */
+    bool status_read;        /* it is on its way to the host already */
     uint64_t settled; /* launches and copies when it was last waited for: nothing is under way if there are no more */
     cuda_staging staging;
+    cuda_recording recording;
     uint32_t *arrivals;  /* on the device, GPU_ARRIVALS zeros: see tiling.h */
     cublasHandle_t blas; /* NULL: not opened */
     cudnnHandle_t dnn;   /* NULL: not opened */
@@ -64,6 +69,11 @@ void cuda_calls(void *device, void *stream, tort_device_calls *calls);
 tort_status cuda_sync(void *device, void *stream, tort_error *error);
 uint64_t cuda_memory_free(void *device);
 uint32_t cuda_reach(void *device, const void *pointer);
+
+/* Has the status word brought to the host; nothing waits for it. */
+cudaError_t cuda_read_status(cuda_stream *stream);
+/* Gives back what was recorded of a stream's runs; graph.c. */
+void cuda_recording_forget(cuda_stream *stream);
 
 /* An error code of CUDA as a status: what was asked, CUDA's own words; a broken context is TORT_E_DEVICE_LOST. */
 tort_status cuda_status(tort_error *error, cudaError_t code, const char *what);

@@ -27,6 +27,9 @@ struct CUgraph_st {
     std::vector<cudasim::Work> work;
     int device = 0;
     bool broken = false; /* something happened during capture that capture forbids */
+    /* Of the capture: whose calls it forbids, see cudaStreamCaptureMode. */
+    int mode = 0;
+    const void *thread = nullptr;
 };
 struct CUgraphExec_st {
     std::vector<cudasim::Work> work;
@@ -123,8 +126,10 @@ CUstream_st *find_stream(cudaStream_t handle);
 /* Runs the work now, or queues it where streams are lazy, or records it where the stream is being captured. */
 cudaError_t submit(CUstream_st *stream, const Work &work);
 cudaError_t drain(CUstream_st *stream);
-cudaError_t drain_device(int device);           /* every stream of it, the youngest first */
-cudaError_t refuse_while_capturing(int device); /* for what would wait, or free memory in use */
+cudaError_t drain_device(int device); /* every stream of it, the youngest first */
+/* For what would wait, allocate, or free memory in use: not in any thread while a capture is global, not in its own
+ * while it is of a thread. */
+cudaError_t refuse_while_capturing(int device);
 
 } // namespace cudasim
 #endif

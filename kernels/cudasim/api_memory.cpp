@@ -110,7 +110,8 @@ cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes) {
 cudaError_t cudaMalloc(void **memory, size_t bytes) {
     Call call(__func__);
     if (call.error) return call.error;
-    return call.result(allocate(call.device(), bytes, memory));
+    const cudaError_t error = refuse_while_capturing(call.device());
+    return call.result(error ? error : allocate(call.device(), bytes, memory));
 }
 
 cudaError_t cudaFree(void *memory) {
@@ -139,13 +140,15 @@ cudaError_t cudaFreeAsync(void *memory, cudaStream_t handle) {
 cudaError_t cudaMallocHost(void **memory, size_t bytes) {
     Call call(__func__);
     if (call.error) return call.error;
-    return call.result(allocate_pinned(memory, bytes));
+    const cudaError_t error = refuse_while_capturing(call.device());
+    return call.result(error ? error : allocate_pinned(memory, bytes));
 }
 
 cudaError_t cudaHostAlloc(void **memory, size_t bytes, unsigned int) {
     Call call(__func__);
     if (call.error) return call.error;
-    return call.result(allocate_pinned(memory, bytes));
+    const cudaError_t error = refuse_while_capturing(call.device());
+    return call.result(error ? error : allocate_pinned(memory, bytes));
 }
 
 cudaError_t cudaFreeHost(void *memory) {

@@ -142,8 +142,12 @@ cudaError_t drain_device(int index) {
 }
 
 cudaError_t refuse_while_capturing(int device) {
-    for (CUstream_st *stream : machine().devices[device].streams)
-        if (stream->capture) return break_capture(stream->capture);
+    for (CUstream_st *stream : machine().devices[device].streams) {
+        CUgraph_st *capture = stream->capture;
+        if (!capture || capture->mode == cudaStreamCaptureModeRelaxed) continue;
+        if (capture->mode == cudaStreamCaptureModeGlobal || capture->thread == &thread_state())
+            return break_capture(capture);
+    }
     return cudaSuccess;
 }
 
@@ -262,7 +266,7 @@ cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEve
 
 /* ---- graphs: what one captured stream was given, to be run again ---- */
 
-cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode) {
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode) {
     Call call(__func__);
     if (call.error) return call.error;
     if (!stream) return call.result(cudaErrorStreamCaptureUnsupported);
@@ -270,6 +274,8 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMo
     if (stream->capture) return call.result(cudaErrorIllegalState);
     stream->capture = new CUgraph_st();
     stream->capture->device = stream->device;
+    stream->capture->mode = mode;
+    stream->capture->thread = &thread_state();
     return cudaSuccess;
 }
 

@@ -105,6 +105,7 @@ static const struct {
     {"cuda", "mem_limit", "mem_limit=2G      bytes it may take on the GPU: k, M, G"},
     {"cuda", "tf32", "tf32=on           products of float32 in TensorFloat-32: faster, 3 digits (default off)"},
     {"cuda", "libraries", "libraries=off     the own kernels alone, without cuBLAS and cuDNN (default on)"},
+    {"cuda", "graph", "graph=off         runs step by step, not recorded as CUDA graphs (default on)"},
     {"cpu", "threads", "threads=4         threads (default: one for each processor)"},
     {"cpu", "spin", "spin=1000         microseconds for which idle threads look for the next run (default 200)"},
     {"cpu", "isa", "isa=v3            v2, v3, v3_vnni, v4, v4_vnni, neon, neon_dot, plain (default: the best)"},

@@ -47,6 +47,24 @@ static void print_providers(const tort_report *report, int width) {
     cli_table_print(table, stdout, width);
 }
 
+/* Whether a device gets runs as one, and what is in the way of it. */
+static void print_recording(const tort_report *report) {
+    static const char *const reasons[] = {
+        [TORT_RECORDING_UNKNOWN] = "whether they are recorded depends on input shapes that are not known yet",
+        [TORT_RECORDING_WHOLE] = "recorded in the second with the same shapes, then given to the device as one",
+        [TORT_RECORDING_ELSEWHERE] = "step by step, since not all is work of the device",
+        [TORT_RECORDING_BODIES] = "step by step, since bodies are run",
+        [TORT_RECORDING_DYNAMIC] = "step by step, since a shape depends on data",
+        [TORT_RECORDING_HOST_VALUES] = "step by step, since values of each run are read on the host",
+        [TORT_RECORDING_RANDOM] = "step by step, since values are made anew in each"};
+    const tort_report_node *node = cli_recording_node(report);
+    if (!report->recording) return;
+    if (report->recording == TORT_RECORDING_WHOLE && *report->recording_note)
+        cli_print(stdout, "runs: step by step, not recorded: %s\n", report->recording_note);
+    else
+        cli_print(stdout, "runs: %s%s%s\n", reasons[report->recording], node ? ": " : "", node ? node->path : "");
+}
+
 /* What depends on shapes is not known while one is open. */
 static void print_memory(const tort_report *report, int width) {
     const tort_report_memory *memory = report->memory;
@@ -322,6 +340,7 @@ int cli_plan(cli_options *options) {
         const int width = cli_width(stdout, options->width);
         print_providers(report, width);
         print_memory(report, width);
+        print_recording(report);
         print_conversions(report, width);
         print_reasons(report, width);
         print_nodes(options, report, width);

@@ -120,6 +120,34 @@ static void add_bounds(cJSON *object, const tort_report *report) {
     cli_json_text(object, "bounds_note", report->bounds_note);
 }
 
+static const char *recording_state(tort_recording recording) {
+    switch (recording) {
+    case TORT_RECORDING_NONE: break;
+    case TORT_RECORDING_UNKNOWN: return "unknown";
+    case TORT_RECORDING_WHOLE: return "whole";
+    case TORT_RECORDING_ELSEWHERE: return "elsewhere";
+    case TORT_RECORDING_BODIES: return "bodies";
+    case TORT_RECORDING_DYNAMIC: return "dynamic";
+    case TORT_RECORDING_HOST_VALUES: return "host_values";
+    case TORT_RECORDING_RANDOM: return "random";
+    }
+    return NULL;
+}
+
+const tort_report_node *cli_recording_node(const tort_report *report) {
+    for (int32_t i = 0; i < report->node_count; i++)
+        if (report->nodes[i]->index == report->recording_node) return report->nodes[i];
+    return NULL;
+}
+
+static void add_recording(cJSON *object, const tort_report *report) {
+    const tort_report_node *node = cli_recording_node(report);
+    cJSON *recording = cJSON_AddObjectToObject(object, "recording");
+    cli_json_text(recording, "state", recording_state((tort_recording)report->recording));
+    cli_json_text(recording, "node", node ? node->path : NULL);
+    cli_json_text(recording, "note", report->recording_note);
+}
+
 void cli_json_plan(cJSON *object, const tort_report *report) {
     cJSON *chain = cJSON_AddArrayToObject(object, "chain");
     for (int32_t i = 0; i < report->provider_count; i++)
@@ -137,6 +165,7 @@ void cli_json_plan(cJSON *object, const tort_report *report) {
     if (report->conversion_count) add_conversions(object, report);
     add_memory(object, report);
     if (report->bound_count) add_bounds(object, report);
+    if (report->recording) add_recording(object, report);
     add_summary(object, report);
 }
 

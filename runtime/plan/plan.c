@@ -207,6 +207,7 @@ static tort_status fill(tort_planned *planned, const tort_tensor *inputs, bool a
     if (!status) status = tort_plan_check_sizes(&planned->plan, error);
     if (!status && !placed) status = tort_plan_check_overlap(planned->env, &planned->plan, error);
     planned->usual = planned->usual && !status;
+    planned->serial = atomic_fetch_add(&planned->lowered->session->plans_made, 1) + 1;
     return status;
 }
 

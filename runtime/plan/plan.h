@@ -6,6 +6,7 @@
 #define TORT_RUNTIME_PLAN_PLAN_H
 
 #include "runtime/provider.h"
+#include "runtime/tinyort_profile.h"
 
 /* Where the bytes of a slot are. */
 typedef enum tort_home {
@@ -77,7 +78,9 @@ typedef struct tort_plan {
     int32_t *input_slots, *output_slots; /* where they are bound; in the order of the model's ports */
     uint8_t *literals;
     int32_t slot_count, step_count, operand_count, input_count, output_count;
-    int32_t node_count, value_count; /* of the graph that indices refer to */
+    int32_t node_count, value_count;  /* of the graph that indices refer to */
+    tort_recording recording;         /* of runs, by the provider `recorder` of the chain, -1: none */
+    int32_t recorder, recording_node; /* the node that is in the way of it; -1: none is, or an output */
     uint64_t literal_bytes, params_bytes;
     int32_t memory_count, provider_count, layout_count; /* layouts with the plain one */
     uint64_t *arena_bytes;                              /* a memory: what memplan.c came to */

@@ -21,6 +21,9 @@ tort_status tort_plan_shapes(tort_planned *planned, const tort_tensor *inputs, b
 /* Elements that it evaluates: planned->scalars has room for so many. */
 size_t tort_plan_shapes_scalars(const tort_lowered *lowered);
 
+/* plan_record.c: whether runs can be recorded, when all steps stand. */
+void tort_plan_decide_recording(const tort_lowered *lowered, tort_plan *plan);
+
 /* The outline for what is known of each value, which is copied; owned by the caller. */
 tort_status tort_outline_make(const tort_lowered *lowered, const uint8_t *known, bool complete, tort_outline **outline,
                               tort_error *error);

@@ -424,6 +424,7 @@ static void set_life_times(builder *b) {
         for (int32_t k = 0; k < step->shape_count; k++) see(plan, plan->operands[step->shape_operands + k], i);
     }
     for (int32_t i = 0; i < plan->step_count; i++) plan->steps[i].late = is_late(b, i);
+    tort_plan_decide_recording(b->lowered, plan);
     for (int32_t i = 0; i < plan->output_count; i++) see(plan, plan->output_slots[i], plan->step_count);
     for (int32_t i = 0; i < plan->slot_count; i++)
         if (plan->slots[i].home == TORT_HOME_UPLOADED) keep(plan, &plan->slots[i]);

@@ -150,10 +150,11 @@ typedef struct tort_planned {
     struct tort_lowered *lowered; /* the graph it is of */
     const tort_env *env;          /* the session's, or of the context whose own it is */
     struct tort_planned *next;
-    int32_t users; /* contexts that hold it; under the session's lock */
-    bool ready;    /* it is whole, and fitted; else it is for no input shapes */
-    bool usual;    /* the input shapes are as the session knows them, and rules were asked only where they had to be */
-    bool kept;     /* what stands of the plan before: whatever does not depend on open dimensions */
+    int32_t users;   /* contexts that hold it; under the session's lock */
+    bool ready;      /* it is whole, and fitted; else it is for no input shapes */
+    uint64_t serial; /* another one each time that it is made, of all plans of the session */
+    bool usual; /* the input shapes are as the session knows them, and rules were asked only where they had to be */
+    bool kept;  /* what stands of the plan before: whatever does not depend on open dimensions */
     tort_outline *outline;
     const tort_outline *sized;        /* for which the tables stand; NULL: for none */
     const struct tort_planned *bound; /* whose places it takes where nothing is larger than there; NULL */
@@ -235,6 +236,7 @@ struct tort_session {
     bool placed;              /* every node has a place: there can be plans */
     bool prepared;            /* weights are where nodes read them */
     bool runnable;
+    atomic_uint_least64_t plans_made;
     atomic_bool lost;        /* the device: sticky; contexts on several threads set and read it */
     pthread_mutex_t fitting; /* held while kernels are fitted to a plan; taken before `lock` */
     pthread_mutex_t lock;    /* of the lists of plans and outlines; never held for long */
@@ -319,11 +321,15 @@ void tort_link_leave(const tort_link *link, int32_t before);
 tort_status tort_link_noted(const tort_link *link, tort_status status); /* itself; a lost device is noted */
 tort_status tort_link_copy(const tort_link *link, void *stream, void *dst, const void *src, size_t bytes,
                            tort_direction direction, tort_error *error);
-/* To the host; there when the stream was waited for. */
+/* The same where its device is the current one. Then to the host, there when the stream was waited for. */
+tort_status tort_link_copy_current(const tort_link *link, void *stream, void *dst, const void *src, size_t bytes,
+                                   tort_direction direction, tort_error *error);
 tort_status tort_link_copy_late(const tort_link *link, void *stream, void *dst, const void *src, size_t bytes,
                                 tort_error *error);
 void tort_link_stage(const tort_link *link, void *stream, int32_t copies, size_t bytes);
 tort_status tort_link_sync(const tort_link *link, void *stream, tort_error *error);
+/* The same where its device is the current one. */
+tort_status tort_link_sync_current(const tort_link *link, void *stream, tort_error *error);
 tort_status tort_link_stream_open(const tort_link *link, void **stream, tort_error *error);
 void tort_link_stream_close(const tort_link *link, void *stream);
 void tort_link_calls(const tort_link *link, void *stream, struct tort_device_calls *calls); /* zeros: not counted */
@@ -430,10 +436,11 @@ void tort_error_at_unit(tort_error *error, const tort_lowered *lowered, int32_t 
 /* --strict, --allow. */
 tort_status tort_place_strict(const tort_session *session, tort_error *error);
 
-/* bind.c: which memory each input and output is in; later, whether their pointers are. */
+/* bind.c: which memory each input and output is in; later, whether their pointers are: but for those that were `seen`
+ * there before, an entry for each input, then for each output. *moved is set where one on a device was not. */
 tort_status tort_bind_ports(tort_session *session, tort_error *error);
 tort_status tort_check_pointers(const tort_session *session, const tort_tensor *inputs, const tort_tensor *outputs,
-                                tort_error *error);
+                                const void **seen, bool *moved, tort_error *error);
 /* Are all inputs and outputs in host memory? */
 tort_status tort_check_unbound(const tort_session *session, tort_error *error);
 

@@ -33,13 +33,15 @@ tort_status tort_link_copy(const tort_link *link, void *stream, void *dst, const
     return tort_link_noted(link, status);
 }
 
+tort_status tort_link_copy_current(const tort_link *link, void *stream, void *dst, const void *src, size_t bytes,
+                                   tort_direction direction, tort_error *error) {
+    return tort_link_noted(link, link->provider->copy(link->device, stream, dst, src, bytes, direction, error));
+}
+
 tort_status tort_link_copy_late(const tort_link *link, void *stream, void *dst, const void *src, size_t bytes,
                                 tort_error *error) {
-    if (!link->provider->copy_late) return tort_link_copy(link, stream, dst, src, bytes, TORT_TO_HOST, error);
-    const int32_t before = tort_link_enter(link);
-    tort_status status = link->provider->copy_late(link->device, stream, dst, src, bytes, error);
-    tort_link_leave(link, before);
-    return tort_link_noted(link, status);
+    if (!link->provider->copy_late) return tort_link_copy_current(link, stream, dst, src, bytes, TORT_TO_HOST, error);
+    return tort_link_noted(link, link->provider->copy_late(link->device, stream, dst, src, bytes, error));
 }
 
 void tort_link_stage(const tort_link *link, void *stream, int32_t copies, size_t bytes) {
@@ -55,6 +57,11 @@ tort_status tort_link_sync(const tort_link *link, void *stream, tort_error *erro
     tort_status status = link->provider->sync(link->device, stream, error);
     tort_link_leave(link, before);
     return tort_link_noted(link, status);
+}
+
+tort_status tort_link_sync_current(const tort_link *link, void *stream, tort_error *error) {
+    if (!link->opened || !link->provider->sync) return TORT_OK;
+    return tort_link_noted(link, link->provider->sync(link->device, stream, error));
 }
 
 tort_status tort_link_stream_open(const tort_link *link, void **stream, tort_error *error) {

@@ -124,15 +124,29 @@ static tort_status check_pointer(const tort_session *session, const char *role, 
     return TORT_OK;
 }
 
-tort_status tort_check_pointers(const tort_session *session, const tort_tensor *inputs, const tort_tensor *outputs,
-                                tort_error *error) {
+/* What was good in the last run is not looked at again. */
+static tort_status check_port(const tort_session *session, bool output, int32_t port, const void *data,
+                              const void **seen, bool *moved, tort_error *error) {
     const tort_lowered *lowered = tort_main_graph(session);
-    const tort_graph *graph = &lowered->graph;
+    const int32_t value = output ? lowered->graph.outputs[port] : lowered->graph.inputs[port],
+                  memory = output ? lowered->output_memory[port] : lowered->input_memory[port];
+    if (data == *seen) return TORT_OK;
+    *seen = NULL;
+    const tort_status status = check_pointer(session, output ? "output" : "input", value, memory, data, error);
+    if (status) return status;
+    *seen = data;
+    *moved |= memory != 0;
+    return TORT_OK;
+}
+
+tort_status tort_check_pointers(const tort_session *session, const tort_tensor *inputs, const tort_tensor *outputs,
+                                const void **seen, bool *moved, tort_error *error) {
+    const tort_graph *graph = &tort_main_graph(session)->graph;
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < graph->input_count; i++)
-        status = check_pointer(session, "input", graph->inputs[i], lowered->input_memory[i], inputs[i].data, error);
+        status = check_port(session, false, i, inputs[i].data, &seen[i], moved, error);
     for (int32_t i = 0; !status && i < graph->output_count; i++)
-        status = check_pointer(session, "output", graph->outputs[i], lowered->output_memory[i], outputs[i].data, error);
+        status = check_port(session, true, i, outputs[i].data, &seen[graph->input_count + i], moved, error);
     return status;
 }
 

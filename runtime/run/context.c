@@ -22,9 +22,13 @@ static tort_status open_context(tort_context *context, tort_error *error) {
     context->text = tort_text_new(&context->env);
     context->streams = tort_arena_array(&context->arena, memories, sizeof *context->streams);
     context->calls = tort_arena_array(&context->arena, memories, sizeof *context->calls);
+    context->seen =
+        tort_arena_array(&context->arena, tort_frame_ports(tort_main_graph(session)), sizeof *context->seen);
+    context->entered = -1;
     context->scratch = tort_arena_array(&context->arena, memories, sizeof *context->scratch);
     context->frames = tort_arena_array(&context->arena, (size_t)session->graph_count, sizeof *context->frames);
-    if (!context->text || !context->streams || !context->calls || !context->scratch || !context->frames)
+    if (!context->text || !context->streams || !context->calls || !context->seen || !context->scratch ||
+        !context->frames)
         return tort_out_of_memory(error, 0);
     tort_status status = open_streams(context, error);
     for (int32_t g = 0; !status && g < session->graph_count; g++)
@@ -139,7 +143,8 @@ static tort_status sync_all(tort_context *context, tort_error *error) {
     tort_status first = TORT_OK;
     for (int32_t m = 1; m < session->memory_count; m++) {
         const tort_link *link = session->memories[m].owner;
-        tort_status status = tort_link_sync(link, context->streams[m], first ? NULL : error);
+        tort_context_enter(context, (int32_t)(link - session->chain));
+        tort_status status = tort_link_sync_current(link, context->streams[m], first ? NULL : error);
         if (first || !status) continue;
         first = status;
         locate_late(session, link, status, error);
@@ -178,7 +183,7 @@ static tort_status check_lent(const tort_context *context, const tort_tensor *in
 static tort_status run_main(tort_context *context, const tort_tensor *inputs, const tort_value *const *values,
                             const tort_tensor *outputs, tort_error *error) {
     tort_session *session = context->session;
-    tort_status status = tort_check_pointers(session, inputs, outputs, error);
+    tort_status status = tort_check_pointers(session, inputs, outputs, context->seen, &context->moved, error);
     if (!status) status = check_lent(context, inputs, error);
     if (status) return status;
     tort_text_clear(context->text);
@@ -188,6 +193,7 @@ static tort_status run_main(tort_context *context, const tort_tensor *inputs, co
     status = tort_frame_run(&context->frames[0], inputs, values, outputs, error);
     tort_pool_end_run(session->pool);
     const tort_status synced = sync_all(context, status ? NULL : error);
+    tort_context_enter(context, -1);
     tort_profile_end_calls(context);
     atomic_store(&context->cancelled, false);
     if (!status) status = synced;

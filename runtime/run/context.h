@@ -82,6 +82,12 @@ struct tort_context {
     void **streams;     /* a memory: of its owner, for all providers that share it */
     tort_device_calls *calls; /* a memory: of the last run; while one goes on, those of the stream before it */
     tort_frame *frames;       /* a graph of the session: 0 is the main one */
+    const void **seen;        /* a main input, then output: the pointer that was found good there last */
+    bool moved;               /* one of those on a device, since runs were offered for recording */
+    /* What was offered last: a plan, and the arena of its device. */
+    uint64_t offered;
+    const void *offered_arena;
+    int32_t entered, entered_from; /* while a run goes on: the link whose device is current, -1: none; its enter's */
     struct tort_text *text;
     size_t *capacities;    /* a main output: bytes of the caller's buffer, TORT_NO_CAPACITY; owned; NULL: of none */
     bool too_small;        /* a buffer was, in the run that goes on */
@@ -111,6 +117,10 @@ tort_status tort_frame_adopt(tort_frame *frame, tort_planned *planned, tort_erro
 tort_status tort_frame_reserve(tort_frame *frame, tort_error *error);
 /* What a slot holds that is no tensor; NULL: it is one. Borrowed. */
 const tort_value *tort_frame_value(const tort_frame *frame, int32_t slot);
+
+/* run.c: makes the device of this link the thread's current one, -1: gives back what was there; it changes with the
+ * provider of a step, not with every step. */
+void tort_context_enter(tort_context *context, int32_t link);
 
 /* run.c: the params with which a step's kernel runs. */
 const void *tort_frame_params(const tort_frame *frame, const tort_step *step);

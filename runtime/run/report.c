@@ -379,6 +379,24 @@ static bool write_bounds(writer *w) {
     return write_note(w, lowered);
 }
 
+/* ---- recording --------------------------------------------------------------------------------------------------- */
+
+static bool write_recording(writer *w) {
+    const tort_lowered *lowered = tort_main_graph(w->session);
+    const tort_plan *plan = w->planned ? &w->planned->plan : NULL;
+    char note[200] = "";
+    w->report->recording_node = -1;
+    if (plan && plan->recorder >= 0) {
+        const tort_link *link = &w->session->chain[plan->recorder];
+        w->report->recording = (int32_t)plan->recording;
+        if (plan->recording_node >= 0) w->report->recording_node = lowered->graph.first + plan->recording_node;
+        if (link->opened && link->provider->recording_note)
+            link->provider->recording_note(link->device, note, sizeof note);
+    }
+    w->report->recording_note = tort_arena_text(w->arena, note, strlen(note));
+    return w->report->recording_note != NULL;
+}
+
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 tort_status tort_session_report(tort_session *session, tort_report **report, tort_error *error) {
@@ -394,8 +412,8 @@ tort_status tort_session_report(tort_session *session, tort_report **report, tor
                 .planned = plan_of(tort_main_graph(session)),
                 .arena = &store->arena,
                 .report = &store->report};
-    const bool written =
-        write_nodes(&w) && write_copies(&w) && write_providers(&w) && write_memory(&w) && write_bounds(&w);
+    const bool written = write_nodes(&w) && write_copies(&w) && write_providers(&w) && write_memory(&w) &&
+                         write_bounds(&w) && write_recording(&w);
     pthread_mutex_unlock(&session->lock);
     *report = &store->report;
     if (written) return TORT_OK;

@@ -156,8 +156,9 @@ static tort_status run_copy(tort_frame *frame, const tort_step *step, tort_error
     }
     const tort_link *link = &frame->context->session->chain[step->provider];
     void *stream = frame->context->streams[link->memory];
+    tort_context_enter(frame->context, step->provider);
     if (step->late) return tort_link_copy_late(link, stream, to->data, from->data, bytes, error);
-    return tort_link_copy(link, stream, to->data, from->data, bytes, step->direction, error);
+    return tort_link_copy_current(link, stream, to->data, from->data, bytes, step->direction, error);
 }
 
 static tort_status run_conversion(const tort_frame *frame, const tort_step *step, tort_error *error) {
@@ -205,16 +206,12 @@ static void locate_error(const tort_frame *frame, const tort_step *step, tort_er
     if (link) tort_link_lost_before(link, session->options.wait_steps, error);
 }
 
-/* The provider whose device is the thread's current one; it changes with the provider of a step, not with every step.
- */
-typedef struct entered {
-    int32_t provider, before; /* -1: none */
-} entered;
-
-static void enter(const tort_session *session, entered *now, int32_t provider) {
-    if (now->provider == provider) return;
-    if (now->provider >= 0) tort_link_leave(&session->chain[now->provider], now->before);
-    *now = (entered){provider, provider >= 0 ? tort_link_enter(&session->chain[provider]) : 0};
+void tort_context_enter(tort_context *context, int32_t link) {
+    const tort_link *chain = context->session->chain;
+    if (context->entered == link) return;
+    if (context->entered >= 0) tort_link_leave(&chain[context->entered], context->entered_from);
+    context->entered = link;
+    context->entered_from = link >= 0 ? tort_link_enter(&chain[link]) : 0;
 }
 
 static tort_status wait_for(const tort_context *context, const tort_step *step, tort_error *error) {
@@ -241,19 +238,26 @@ static tort_status run_profiled(tort_frame *frame, const tort_step *step, tort_e
     return status;
 }
 
-static tort_status run_steps(tort_frame *frame, tort_error *error) {
-    const tort_context *context = frame->context;
+/* Work of a device alone, in a run that can be recorded. */
+static bool is_work(const tort_step *step) {
+    return step->kind == TORT_STEP_KERNEL || step->kind == TORT_STEP_CONVERT ||
+           (step->kind == TORT_STEP_COPY && step->direction == TORT_ON_DEVICE);
+}
+
+/* `recorded`: the device has its work already. */
+static tort_status run_steps(tort_frame *frame, bool recorded, tort_error *error) {
+    tort_context *context = frame->context;
     const tort_plan *plan = &frame->planned->plan;
-    entered now = {-1, 0};
     tort_status status = TORT_OK;
     for (int32_t i = 0; !status && i < plan->step_count; i++) {
         const tort_step *step = &plan->steps[i];
         const bool kernel = step->kind == TORT_STEP_KERNEL || step->kind == TORT_STEP_CONVERT;
+        if (recorded && is_work(step)) continue;
         if (atomic_load(&context->cancelled)) {
             status = end_cancelled(frame, step, error);
             break;
         }
-        if (kernel) enter(context->session, &now, step->provider);
+        if (kernel) tort_context_enter(context, step->provider);
         status = context->profiler ? run_profiled(frame, step, error) : run_step(frame, step, error);
         if (!status && kernel && context->session->options.wait_steps) status = wait_for(context, step, error);
         if (!status && context->observer) status = tort_frame_observe(frame, step, error);
@@ -262,7 +266,47 @@ static tort_status run_steps(tort_frame *frame, tort_error *error) {
         else if (frame->dynamic_count)
             tort_dynamic_free_unread(frame, i);
     }
-    enter(context->session, &now, -1);
+    return status;
+}
+
+/* ---- recorded runs ----------------------------------------------------------------------------------------------- */
+
+/* Nobody wants to see, or wait for, a step. */
+static bool can_record(const tort_frame *frame) {
+    const tort_context *context = frame->context;
+    const tort_plan *plan = &frame->planned->plan;
+    return frame == context->frames && plan->recording == TORT_RECORDING_WHOLE && !context->profiler &&
+           !context->observer && !context->session->options.wait_steps &&
+           context->session->chain[plan->recorder].provider->begin;
+}
+
+/* Was the last run that was offered of the same plan, in the same places? */
+static bool is_same(tort_frame *frame, int32_t memory) {
+    tort_context *context = frame->context;
+    const void *arena = frame->arenas[memory].base;
+    const bool same = !context->moved && context->offered == frame->planned->serial && context->offered_arena == arena;
+    context->moved = false;
+    context->offered = frame->planned->serial;
+    context->offered_arena = arena;
+    return same;
+}
+
+static tort_status run_recorded(tort_frame *frame, tort_error *error) {
+    tort_context *context = frame->context;
+    const int32_t recorder = frame->planned->plan.recorder;
+    const tort_link *link = &context->session->chain[recorder];
+    void *stream = context->streams[link->memory];
+    const bool same = is_same(frame, link->memory);
+    tort_status status;
+    bool again;
+    do {
+        tort_context_enter(context, recorder);
+        const bool recorded = link->provider->begin(link->device, stream, same);
+        status = run_steps(frame, recorded, error);
+        tort_context_enter(context, recorder);
+        again = link->provider->end(link->device, stream, status);
+        if (again && error) *error = (tort_error){.node = -1};
+    } while (again);
     return status;
 }
 
@@ -306,7 +350,7 @@ tort_status tort_frame_run(tort_frame *frame, const tort_tensor *inputs, const t
     tort_dynamic_free_all(frame);
     bind(frame, inputs);
     status = tort_outputs_bind(frame, inputs, outputs, error);
-    if (!status) status = run_steps(frame, error);
+    if (!status) status = can_record(frame) ? run_recorded(frame, error) : run_steps(frame, false, error);
     if (!status) status = tort_outputs_fill(frame, outputs, false, error);
     const bool body = frame != frame->context->frames;
     return !status && body ? tort_outputs_fill(frame, outputs, true, error) : status;

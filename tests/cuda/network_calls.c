@@ -1,4 +1,5 @@
-/* network_calls.c - what a run of a whole network asks of the simulated device: launches, copies, waits, allocations.
+/* network_calls.c - what a run of a whole network asks of the simulated device: launches, copies, waits, allocations;
+ * and calls of CUDA, where it is recorded as a graph.
  *
  * The provider's own counts (tort_context_calls) are held against what the device saw. The first run of a context is
  * left out: there libraries try what they offer, which is no part of a run. Read next: launches.c. */
@@ -96,15 +97,81 @@ static bool check_network(const tort_provider *provider, const cudasim_control *
     return good;
 }
 
+/* ---- recorded runs ----------------------------------------------------------------------------------------------- */
+
+enum { STEADY = 4 }; /* the context made current and given back, the graph, the wait */
+
+/* Buffers of the device for inputs and the output, whose shape a first run tells. */
+static tort_status bind_all(tort_session *session, tort_context *context, tort_tensor *inputs, int32_t count,
+                            tort_tensor *output, tort_error *error) {
+    size_t bytes;
+    tort_status status = TORT_OK;
+    for (int32_t i = 0; !status && i < count; i++) {
+        const void *values = inputs[i].data;
+        tort_tensor_bytes(&inputs[i], &bytes);
+        status = tort_memory_alloc(session, "cudasim", bytes, &inputs[i].data, error);
+        if (!status)
+            status = tort_memory_copy(context, "cudasim", inputs[i].data, values, bytes, TORT_TO_DEVICE, error);
+    }
+    if (!status) status = tort_context_run(context, inputs, count, output, 1, error);
+    if (!status && tort_tensor_bytes(output, &bytes))
+        status = tort_memory_alloc(session, "cudasim", bytes, &output->data, error);
+    return status;
+}
+
+/* The runs behind the second with the same buffers ask for no more than this. */
+static bool check_steady(const cudasim_control *control, tort_context *context, const tort_tensor *inputs,
+                         int32_t count, tort_tensor *output, const char *what, const char *chain, tort_error *error) {
+    int calls = 0;
+    for (int run = 0; run < RUNS + 1; run++) {
+        const int before = control->calls(NULL);
+        if (tort_context_run(context, inputs, count, output, 1, error)) return false;
+        calls = control->calls(NULL) - before;
+    }
+    printf("%s on %s, bound: %d calls of CUDA in a run\n", what, chain, calls);
+    if (calls > STEADY) printf("FAILED: %s on %s: at most %d calls were expected\n", what, chain, STEADY);
+    return calls <= STEADY;
+}
+
+static bool check_recorded(const tort_provider *provider, const cudasim_control *control, const char *path,
+                           const char *what, const network *tested, const char *chain) {
+    const tort_provider *const providers[] = {provider, NULL};
+    const char *const binding = "*=cudasim";
+    const tort_session_options options = {.struct_size = sizeof options,
+                                          .chain = chain,
+                                          .providers = providers,
+                                          .bindings = &binding,
+                                          .binding_count = 1};
+    tort_tensor inputs[MOST_INPUTS], output = {.data = NULL};
+    const int32_t count = make_inputs(tested->picture, inputs);
+    tort_model *model = NULL;
+    tort_session *session = NULL;
+    tort_context *context = NULL;
+    tort_error error = {.node = -1};
+    tort_status status = tort_model_load(NULL, path, NULL, &model, &error);
+    if (!status) status = tort_session_create(NULL, model, &options, &session, &error);
+    if (!status) status = tort_context_create(session, &context, &error);
+    if (!status) status = bind_all(session, context, inputs, count, &output, &error);
+    const bool good = !status && check_steady(control, context, inputs, count, &output, what, chain, &error);
+    if (*error.msg) printf("FAILED: %s on %s: %s\n", what, chain, error.msg);
+    tort_context_free(context);
+    tort_session_free(session); /* and the buffers with it */
+    tort_model_free(model);
+    return good;
+}
+
 void network_calls_check(const tort_provider *provider, const cudasim_control *control, const char *folder, int *passed,
                          int *failed) {
-    static const char *const forms[] = {"older", "newer"}, *const chains[] = {"cudasim", "cudasim:libraries=off"};
+    static const char *const forms[] = {"older", "newer"},
+                             *const chains[] = {"cudasim:graph=off", "cudasim:libraries=off:graph=off"},
+                             *const recorded[] = {"cudasim", "cudasim:libraries=off"};
     for (size_t i = 0; i < sizeof networks / sizeof *networks; i++)
         for (int k = 0; k < 4; k++) {
             char what[40], path[400];
             snprintf(what, sizeof what, "%s-%s", networks[i].name, forms[k / 2]);
             snprintf(path, sizeof path, "%s/%s.onnx", folder, what);
-            const bool good = check_network(provider, control, path, what, &networks[i], chains[k % 2]);
+            const bool good = check_network(provider, control, path, what, &networks[i], chains[k % 2]) &&
+                              check_recorded(provider, control, path, what, &networks[i], recorded[k % 2]);
             *passed += good;
             *failed += !good;
         }

@@ -6,7 +6,7 @@
  * A program of its own, as its settings are those of the whole machine (kernels/cudasim/control.h). The provider is
  * reached as an application reaches it: a chain, a session, its report. Read next: provider_images.c,
  * provider_faults.c, provider_devices.c, provider_current.c, provider_bindings.c, provider_spaces.c,
- * provider_growing.c, provider_calls.c. */
+ * provider_growing.c, provider_calls.c, provider_graphs.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -260,6 +260,7 @@ int main(int argc, char **argv) {
     provider_test_spaces(&t);
     provider_test_growing(&t);
     provider_test_calls(&t);
+    provider_test_graphs(&t);
     provider_threads_check(t.provider, t.control, &t.model, t.expected, &t.passed, &t.failed);
     provider_model_free(&t.model);
     tester_check_leftovers(&t, "at the end");

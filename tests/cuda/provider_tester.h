@@ -41,5 +41,6 @@ void provider_test_bindings(tester *t); /* provider_bindings.c */
 void provider_test_spaces(tester *t);   /* provider_spaces.c */
 void provider_test_growing(tester *t);  /* provider_growing.c */
 void provider_test_calls(tester *t);    /* provider_calls.c */
+void provider_test_graphs(tester *t);   /* provider_graphs.c */
 
 #endif

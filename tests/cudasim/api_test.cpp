@@ -224,6 +224,16 @@ static void test_graphs() {
     succeeds(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
     expect(cudaStreamSynchronize(stream), cudaErrorStreamCaptureUnsupported, "waiting while capturing");
     expect(cudaStreamEndCapture(stream, &graph), cudaErrorStreamCaptureInvalidated, "the capture after it");
+    void *memory;
+    succeeds(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "cudaStreamBeginCapture");
+    succeeds(cudaMalloc(&memory, 4), "cudaMalloc in a relaxed capture");
+    succeeds(cudaStreamEndCapture(stream, &graph), "the relaxed capture");
+    succeeds(cudaGraphDestroy(graph), "cudaGraphDestroy");
+    succeeds(cudaFree(memory), "cudaFree");
+    succeeds(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+    std::thread([&] { succeeds(cudaMalloc(&memory, 4), "cudaMalloc of another thread"); }).join();
+    expect(cudaMalloc(&memory, 4), cudaErrorStreamCaptureUnsupported, "cudaMalloc while capturing");
+    expect(cudaStreamEndCapture(stream, &graph), cudaErrorStreamCaptureInvalidated, "the capture after cudaMalloc");
     succeeds(cudaStreamDestroy(stream), "cudaStreamDestroy");
     succeeds(cudaFree(a), "cudaFree");
     succeeds(cudaFree(b), "cudaFree");

@@ -1,0 +1,148 @@
+/* graph.c - records the work of a run as a CUDA graph, and gives it to the device again with one call.
+ *
+ * A launch costs the host some microseconds, so that small kernels wait for their launches; a graph is one launch. The
+ * first run of a plan is plain: libraries make what they need only once. The second is recorded while its steps are
+ * made, and every later one replays that while the plan and the places of its memory stay the same. Host inputs and
+ * outputs go by way of the stream's staging memory, whose places are the same in each run, as the order of copies is:
+ * so a graph serves whatever buffers the caller brings. The status word is read back within the graph.
+ * Whatever fails on the way has done nothing yet: the steps are made again, plainly, and the device keeps the reason
+ * for the report. Read first: staging.h; next: runtime/plan/plan_record.c, which runs are offered. */
+#if defined(TORT_CUDA) || defined(TORT_CUDASIM)
+#include "kernels/cuda/graph.h"
+
+#include <stdio.h>
+
+#include "kernels/cuda/device.h"
+
+/* ---- why it does not record -------------------------------------------------------------------------------------- */
+
+static void refuse(cuda_stream *stream, const char *what, cudaError_t code) {
+    cuda_device *device = stream->device;
+    stream->recording.refused = true;
+    pthread_mutex_lock(&device->lock);
+    if (code == cudaSuccess)
+        snprintf(device->unrecorded, sizeof device->unrecorded, "%s", what);
+    else
+        snprintf(device->unrecorded, sizeof device->unrecorded, "%s: %s (%s)", what, cudaGetErrorString(code),
+                 cudaGetErrorName(code));
+    pthread_mutex_unlock(&device->lock);
+    if (code != cudaSuccess) (void)cudaGetLastError(); /* later calls must not see it */
+}
+
+void cuda_recording_note(void *opened, char *text, size_t size) {
+    cuda_device *device = opened;
+    pthread_mutex_lock(&device->lock);
+    snprintf(text, size, "%s", device->graphs ? device->unrecorded : "switched off by graph=off");
+    pthread_mutex_unlock(&device->lock);
+}
+
+/* ---- recording --------------------------------------------------------------------------------------------------- */
+
+void cuda_recording_forget(cuda_stream *stream) {
+    if (stream->recording.graph) cudaGraphExecDestroy(stream->recording.graph);
+    stream->recording = (cuda_recording){.mode = CUDA_PLAIN};
+}
+
+/* Other threads may allocate meanwhile: the mode forbids it to this one alone. */
+static void start(cuda_stream *stream) {
+    cuda_recording *recording = &stream->recording;
+    const cudaError_t code = cudaStreamBeginCapture(stream->stream, cudaStreamCaptureModeThreadLocal);
+    if (code != cudaSuccess) {
+        refuse(stream, "a CUDA graph could not be begun", code);
+        return;
+    }
+    recording->mode = CUDA_RECORDS;
+    recording->launches = stream->launches;
+    recording->copies = stream->copies;
+    stream->may_fault = false; /* set again by what is recorded */
+}
+
+bool cuda_begin(void *opened, void *handle, bool same) {
+    const cuda_device *device = opened;
+    cuda_stream *stream = handle;
+    if (!same) cuda_recording_forget(stream);
+    if (!device->graphs || !same || stream->recording.refused || stream->staging.used) return false;
+    if (stream->recording.graph)
+        stream->recording.mode = CUDA_REPLAYS;
+    else
+        start(stream);
+    return stream->recording.mode == CUDA_REPLAYS;
+}
+
+/* Nothing that was recorded was done. */
+static void drop(cuda_stream *stream) {
+    stream->launches = stream->recording.launches;
+    stream->copies = stream->recording.copies;
+    stream->may_fault = false;
+    cuda_staging_deliver(&stream->staging, false);
+}
+
+/* Ends what was begun, also when a step has failed. */
+static cudaError_t finish(cuda_stream *stream, bool good, cudaGraph_t *graph) {
+    stream->recording.faults = stream->may_fault;
+    const cudaError_t code = good && stream->may_fault ? cuda_read_status(stream) : cudaSuccess;
+    const cudaError_t ended = cudaStreamEndCapture(stream->stream, graph);
+    return code == cudaSuccess ? ended : code;
+}
+
+static cudaError_t instantiate(cuda_stream *stream, cudaGraph_t graph) {
+    const cudaError_t code = cudaGraphInstantiate(&stream->recording.graph, graph, 0);
+    if (code != cudaSuccess) stream->recording.graph = NULL;
+    cudaGraphDestroy(graph);
+    return code;
+}
+
+/* The work of the run is recorded, or dropped. */
+static bool record(cuda_stream *stream, tort_status status) {
+    cuda_recording *recording = &stream->recording;
+    cudaGraph_t graph = NULL;
+    cudaError_t code = finish(stream, !status, &graph);
+    if (!status && code == cudaSuccess)
+        code = instantiate(stream, graph);
+    else if (graph)
+        cudaGraphDestroy(graph);
+    if (status || code != cudaSuccess) {
+        drop(stream);
+        if (status != TORT_E_CANCELLED)
+            refuse(stream, recording->why ? recording->why : "a step could not be recorded in a CUDA graph", code);
+        return false;
+    }
+    recording->launches = stream->launches - recording->launches;
+    recording->copies = stream->copies - recording->copies;
+    return true;
+}
+
+/* ---- replaying --------------------------------------------------------------------------------------------------- */
+
+static bool launch(cuda_stream *stream) {
+    stream->may_fault = stream->status_read = stream->recording.faults;
+    const cudaError_t code = cudaGraphLaunch(stream->recording.graph, stream->stream);
+    if (code == cudaSuccess) return true;
+    stream->may_fault = stream->status_read = false;
+    cuda_recording_forget(stream);
+    cuda_staging_deliver(&stream->staging, false);
+    refuse(stream, "the CUDA graph of the run could not be launched", code);
+    return false;
+}
+
+bool cuda_end(void *device, void *handle, tort_status status) {
+    cuda_stream *stream = handle;
+    cuda_recording *recording = &stream->recording;
+    const cuda_recording_mode mode = recording->mode;
+    (void)device;
+    recording->mode = CUDA_PLAIN;
+    if (mode == CUDA_PLAIN) return false;
+    if (mode == CUDA_RECORDS && !record(stream, status)) return status != TORT_E_CANCELLED;
+    if (mode == CUDA_REPLAYS && status) {
+        cuda_staging_deliver(&stream->staging, false);
+        return false;
+    }
+    if (!launch(stream)) return true;
+    if (mode == CUDA_RECORDS) return false;
+    stream->launches += recording->launches;
+    stream->copies += recording->copies;
+    return false;
+}
+#else
+typedef int cuda_graphs_are_in_builds_with_cuda; /* ISO C wants a declaration */
+#endif
