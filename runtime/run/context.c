@@ -22,13 +22,10 @@ static tort_status open_context(tort_context *context, tort_error *error) {
     context->text = tort_text_new(&context->env);
     context->streams = tort_arena_array(&context->arena, memories, sizeof *context->streams);
     context->calls = tort_arena_array(&context->arena, memories, sizeof *context->calls);
-    context->seen =
-        tort_arena_array(&context->arena, tort_frame_ports(tort_main_graph(session)), sizeof *context->seen);
     context->entered = -1;
     context->scratch = tort_arena_array(&context->arena, memories, sizeof *context->scratch);
     context->frames = tort_arena_array(&context->arena, (size_t)session->graph_count, sizeof *context->frames);
-    if (!context->text || !context->streams || !context->calls || !context->seen || !context->scratch ||
-        !context->frames)
+    if (!context->text || !context->streams || !context->calls || !context->scratch || !context->frames)
         return tort_out_of_memory(error, 0);
     tort_status status = open_streams(context, error);
     for (int32_t g = 0; !status && g < session->graph_count; g++)
@@ -183,7 +180,7 @@ static tort_status check_lent(const tort_context *context, const tort_tensor *in
 static tort_status run_main(tort_context *context, const tort_tensor *inputs, const tort_value *const *values,
                             const tort_tensor *outputs, tort_error *error) {
     tort_session *session = context->session;
-    tort_status status = tort_check_pointers(session, inputs, outputs, context->seen, &context->moved, error);
+    tort_status status = tort_check_pointers(session, inputs, outputs, context->frames[0].seen, &context->moved, error);
     if (!status) status = check_lent(context, inputs, error);
     if (status) return status;
     tort_text_clear(context->text);

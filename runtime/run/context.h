@@ -62,6 +62,7 @@ typedef struct tort_frame {
     int32_t widest;
     const tort_tensor *outputs; /* the caller's, while a run goes on */
     bool *direct;               /* an output: written straight into the caller's buffer */
+    const void **seen;          /* an input, then an output, of the main graph: the pointer that was good there last */
     tort_buffer *buffers;       /* room for every input and output, to hold them against each other */
     /* For steps whose shapes depend on data; see dynamic.c. */
     tort_region *dynamic;  /* a slot: what its step allocated */
@@ -82,8 +83,7 @@ struct tort_context {
     void **streams;     /* a memory: of its owner, for all providers that share it */
     tort_device_calls *calls; /* a memory: of the last run; while one goes on, those of the stream before it */
     tort_frame *frames;       /* a graph of the session: 0 is the main one */
-    const void **seen;        /* a main input, then output: the pointer that was found good there last */
-    bool moved;               /* one of those on a device, since runs were offered for recording */
+    bool moved;               /* a bound input or output, since runs were offered for recording */
     /* What was offered last: a plan, and the arena of its device. */
     uint64_t offered;
     const void *offered_arena;

@@ -63,7 +63,7 @@ size_t tort_frame_ports(const tort_lowered *lowered) {
 
 size_t tort_frame_bytes(const tort_plan *plan, const tort_lowered *lowered) {
     const tort_table_sizes sizes = sizes_for(lowered, plan);
-    return tort_frame_ports(lowered) * (sizeof(bool) + sizeof(tort_buffer)) +
+    return tort_frame_ports(lowered) * (sizeof(bool) + sizeof(tort_buffer) + sizeof(void *)) +
            sizes.slots * (sizeof(tort_tensor) + sizeof(tort_region) + sizeof(tort_value *)) +
            sizes.operands * (sizeof(tort_tensor) + 2 * sizeof(tort_value *)) + sizes.infos * sizeof(tort_info) +
            sizes.params;
@@ -233,7 +233,9 @@ tort_status tort_frame_open(tort_frame *frame, tort_context *context, tort_lower
     frame->direct = tort_alloc_zero(&context->env, ports, sizeof *frame->direct);
     frame->buffers = tort_alloc_zero(&context->env, ports, sizeof *frame->buffers);
     const bool body = lowered != tort_main_graph(context->session);
-    const bool opened = frame->arenas && frame->direct && frame->buffers && (!body || tort_trip_open(frame));
+    frame->seen = tort_alloc_zero(&context->env, ports, sizeof *frame->seen);
+    const bool opened =
+        frame->arenas && frame->direct && frame->buffers && frame->seen && (!body || tort_trip_open(frame));
     return opened ? TORT_OK : tort_out_of_memory(error, 0);
 }
 
@@ -247,4 +249,5 @@ void tort_frame_close(tort_frame *frame) {
     for (int32_t m = 0; frame->arenas && m < frame->context->session->memory_count; m++) free_arena(frame, m);
     tort_free(env, frame->direct, ports * sizeof *frame->direct);
     tort_free(env, frame->buffers, ports * sizeof *frame->buffers);
+    tort_free(env, frame->seen, ports * sizeof *frame->seen);
 }

@@ -29,7 +29,8 @@ TYPES = {
     "c64": TensorProto.COMPLEX64, "c128": TensorProto.COMPLEX128, "i4": TensorProto.INT4,
 }  # fmt: skip
 # Operators of domain tinyort, and whose attributes they have beside the epilogue's.
-FUSED = {"FusedAttention": ("Attention", 23), "FusedConv": ("Conv", 22), "FusedGemm": ("Gemm", 13), "FusedMatMul": ("MatMul", 13)}
+FUSED = {"FusedAttention": ("Attention", 23), "FusedConv": ("Conv", 22), "FusedGemm": ("Gemm", 13), "FusedMatMul": ("MatMul", 13),
+         "JoinedMatMul": ("MatMul", 13)}
 INPUT = re.compile(r"(\w+)(\?|\[(.*?)\])(?:=(.*))?$")
 
 
