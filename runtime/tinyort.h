@@ -577,17 +577,15 @@ typedef struct tort_report {
     const tort_report_provider *const *providers; /* in the order of the chain */
     int32_t provider_count;
     const tort_report_node *const *nodes;
-    int32_t node_count;
     const tort_report_copy *const *copies;
-    int32_t copy_count;
+    int32_t node_count, copy_count;
     int32_t folded, host, unplaced, fallen_back, pinned; /* counts of nodes */
     int32_t fused; /* nodes of the model that are part of another one now, and no node of this report */
     const tort_report_memory *memory;
     const tort_symbol_size *bounds; /* upper bounds, at which all bytes are told: {"past", 512}, {"image[2]", 224} */
-    int32_t bound_count;
+    int32_t bound_count, conversion_count;
     const char *bounds_note;                    /* what may be larger below the bounds, and what that costs; "" */
     const tort_report_copy *const *conversions; /* `from` and `to` are layouts, such as "plain" */
-    int32_t conversion_count;
     int32_t recording, recording_node; /* a tort_recording (tinyort_profile.h), and the node in the way of it; -1 */
     const char *recording_note;        /* why the provider does not record what it could; "" */
 } tort_report;

@@ -123,7 +123,7 @@ static bool has_key(const char *provider, const char *key) {
 /* On one line: "cuda: device= mem_limit=; cpu: threads=". */
 static void print_provider_keys(void) {
     const char *before = "";
-    cli_print(stdout, "Options of providers:");
+    cli_print(stdout, "Providers:");
     for (size_t i = 0; i < sizeof provider_options / sizeof *provider_options; i++) {
         const char *provider = provider_options[i].provider;
         if (!has_key(provider, provider_options[i].key)) continue;

@@ -48,7 +48,7 @@ static void print_providers(const tort_report *report, int width) {
 }
 
 /* Whether a device gets runs as one, and what is in the way of it. */
-static void print_recording(const tort_report *report) {
+static void print_recording(const tort_report *report, int width) {
     static const char *const reasons[] = {
         [TORT_RECORDING_UNKNOWN] = "whether they are recorded depends on input shapes that are not known yet",
         [TORT_RECORDING_WHOLE] = "recorded in the second with the same shapes, then given to the device as one",
@@ -59,10 +59,14 @@ static void print_recording(const tort_report *report) {
         [TORT_RECORDING_RANDOM] = "step by step, since values are made anew in each"};
     const tort_report_node *node = cli_recording_node(report);
     if (!report->recording) return;
-    if (report->recording == TORT_RECORDING_WHOLE && *report->recording_note)
+    if (report->recording == TORT_RECORDING_WHOLE && *report->recording_note) {
         cli_print(stdout, "runs: step by step, not recorded: %s\n", report->recording_note);
-    else
-        cli_print(stdout, "runs: %s%s%s\n", reasons[report->recording], node ? ": " : "", node ? node->path : "");
+        return;
+    }
+    const char *reason = reasons[report->recording];
+    char *path = node ? cli_shorten(node->path, width ? width - (int)strlen(reason) - 8 : INT_MAX) : NULL;
+    cli_print(stdout, "runs: %s%s%s\n", reason, path ? ": " : "", path ? path : "");
+    free(path);
 }
 
 /* What depends on shapes is not known while one is open. */
@@ -340,7 +344,7 @@ int cli_plan(cli_options *options) {
         const int width = cli_width(stdout, options->width);
         print_providers(report, width);
         print_memory(report, width);
-        print_recording(report);
+        print_recording(report, width);
         print_conversions(report, width);
         print_reasons(report, width);
         print_nodes(options, report, width);
