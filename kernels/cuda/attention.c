@@ -14,13 +14,14 @@ enum { OUTPUT, PRESENT_KEY, PRESENT_VALUE, SCORES };
 /* ---- claims ------------------------------------------------------------------------------------------------------ */
 
 /* Keys and values are of the query's type; a mask may be of another. */
-static tort_verdict claim_types(const tort_node_view *node) {
+static tort_verdict claim_types(const tort_node_view *node, bool bfloat16) {
     for (int32_t i = KEY; i < node->input_count; i++) {
         if (!tort_has_input(node, i) || i == VALID_KEYS) continue;
         const tort_type type = node->inputs[i].type;
         if (i != MASK && type != node->inputs[QUERY].type) return tort_cuda_not_alike(node, i, 0);
-        if (i == MASK && type != TORT_FLOAT && type != TORT_FLOAT16 && type != TORT_BFLOAT16 && type != TORT_BOOL)
-            return tort_cuda_no_type(node, i, "float, float16, bfloat16 or bool");
+        if (i == MASK && type != TORT_FLOAT && type != TORT_FLOAT16 && type != TORT_BOOL &&
+            !(bfloat16 && type == TORT_BFLOAT16))
+            return tort_cuda_no_type(node, i, bfloat16 ? "float, float16, bfloat16 or bool" : "float, float16 or bool");
     }
     return tort_yes();
 }
@@ -31,17 +32,14 @@ static tort_verdict claim_attention(const tort_target *target, const tort_node_v
         return tort_no(TORT_NO_ATTR, "leave qk_matmul_output away where nobody reads it",
                        "output 3 shows the scores, which this kernel does not keep");
     tort_verdict verdict = gpu_claim_attend_type(target, node);
-    if (verdict.code == TORT_YES) verdict = claim_types(node);
+    if (verdict.code == TORT_YES) verdict = claim_types(node, true);
     return verdict.code == TORT_YES ? gpu_claim_attend(p->key_size, p->value_size) : verdict;
 }
 
 /* The plain kernel: any sizes, and scores that are shown. */
 static tort_verdict claim_scores(const tort_target *target, const tort_node_view *node) {
-    tort_verdict verdict = tort_cuda_claim_float(target, node);
-    if (verdict.code == TORT_YES) verdict = claim_types(node);
-    if (verdict.code != TORT_YES || !tort_has_input(node, MASK) || node->inputs[MASK].type != TORT_BFLOAT16)
-        return verdict;
-    return tort_cuda_no_type(node, MASK, "float, float16 or bool");
+    const tort_verdict verdict = tort_cuda_claim_float(target, node);
+    return verdict.code == TORT_YES ? claim_types(node, false) : verdict;
 }
 
 /* ---- sizes ------------------------------------------------------------------------------------------------------- */

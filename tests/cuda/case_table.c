@@ -537,6 +537,25 @@ const char *const kernel_cases[] = {
     "Attention 24; is_causal=1; T[2,2,a,c] T[2,2,a+9,c] T[2,2,a+9,d] - - - i64[2]~0,9",
     "Attention 24; ; T[2,2,a,c] T[2,2,b+9,c] T[2,2,b+9,d] bool[a,b+1] - - i64[2]~0,9",
     "Attention 25; left_window_size=2 right_window_size=1; T[1,2,a,c] T[1,2,a,c] T[1,2,a,c]",
+    /* Whole pieces; every size of the kernels; tiles of keys that need no look beside those that do. */
+    "Attention 23; is_causal=1; T[1,2,a+90,64] T[1,2,a+90,64] T[1,2,a+90,64]",
+    "Attention 23; is_causal=1 q_num_heads=4 kv_num_heads=2; T[1,a+60,512] T[1,b+70,256] T[1,b+70,256]",
+    "Attention 23; ; T[1,2,a,80] T[1,2,b+150,80] T[1,2,b+150,48] T[a,b+150]",
+    "Attention 23; softcap=2; T[1,1,a,256] T[1,1,b+40,256] T[1,1,b+40,256] bool[a,b+40]",
+    "Attention 23; is_causal=1; T[1,2,a,200] T[1,2,b+40,200] T[1,2,b+40,130] - T[1,2,e,200] T[1,2,e,130]",
+    "Attention 23; is_causal=1; T[1,2,a,64] T[1,2,b,64] T[1,2,b,64] - T[1,2,e+70,64] T[1,2,e+70,64]; 3",
+    "Attention 25; is_causal=1 left_window_size=40; T[1,2,a+130,64] T[1,2,a+130,64] T[1,2,a+130,64]",
+    "Attention 25; left_window_size=100 right_window_size=30; T[1,1,a+160,72] T[1,1,a+160,72] T[1,1,a+160,72]",
+    "Attention 23; scale=-0.2; T[1,2,a,64] T[1,2,b+1,64] T[1,2,b+1,64]",
+    "Attention 23; ; bf16[2,4,a,c] bf16[2,2,b,c] bf16[2,2,b,d] bf16[a,b]",
+    "Attention 23; is_causal=1; bf16[1,2,a,128] bf16[1,2,b+90,128] bf16[1,2,b+90,128] f32[a,b+90]; 3",
+    /* Heads too large for the tiles: the plain kernel. */
+    "Attention 23; ; T[1,2,a,300] T[1,2,b+1,300] T[1,2,b+1,d]",
+    /* A token and its past: keys in parts, heads of a group in one tile. */
+    "Attention 23; ; T[1,8,1,64] T[1,2,1,64] T[1,2,1,64] - T[1,2,B+300,64] T[1,2,B+300,64]; 3",
+    "Attention 23; is_causal=1; T[2,6,3,40] T[2,2,3,40] T[2,2,3,40] T[3,B+303] T[2,2,B+300,40] T[2,2,B+300,40]",
+    "Attention 24; is_causal=1; T[2,2,1,128] T[2,1,B+900,128] T[2,1,B+900,128] - - - i64[2]~1,900",
+    "Attention 23; is_causal=1; bf16[1,4,2,128] bf16[1,2,2,128] bf16[1,2,2,128] - bf16[1,2,B,128] bf16[1,2,B,128]; 3",
     "RotaryEmbedding 23; ; T[2,3,a,2*c] T[2,a,c]~-1,1 T[2,a,c]~-1,1",
     "RotaryEmbedding 23; interleaved=1; T[2,3,a,2*c] T[b+9,c]~-1,1 T[b+9,c]~-1,1 i64[2,a]~0,8",
     "RotaryEmbedding 23; num_heads=3 rotary_embedding_dim=4; T[2,a,3*c+12] T[9,2]~-1,1 T[9,2]~-1,1 i64[2,a]~0,8",
@@ -561,6 +580,12 @@ const char *const kernel_cases[] = {
     "FusedAttention 1; q_perm=0,2,1,3 k_perm=0,2,3,1 v_perm=0,2,1,3 y_perm=0,2,1,3; "
     "T[2,a,3,c] T[2,b+1,3,c] T[2,b+1,3,d] T[2,1,1,b+1]",
     "FusedAttention 1; q_perm=2,1,0 v_perm=0,2,1 y_perm=2,0,1; T[c,a,2] T[2,c,b+1] T[2,d,b+1]",
+    "FusedAttention 1; scale=0.125 q_perm=0,2,1,3 k_perm=0,2,3,1 v_perm=0,2,1,3 y_perm=0,2,1,3; "
+    "T[1,a+60,2,64] T[1,b+60,2,64] T[1,b+60,2,64] T[1,1,1,b+60]",
+    "FusedAttention 1; scale=0.1 k_perm=0,2,1; T[2,a,128] T[2,b+90,128] T[2,b+90,128]",
+    "FusedAttention 1; scale=0.1; T[3,a,160] T[3,160,b+90] T[3,b+90,96]",
+    "FusedAttention 1; scale=0.1; T[2,3,64] T[2,64,B+256] T[2,B+256,64] - bool[3,B+256]",
+    "FusedAttention 1; scale=0.1; bf16[2,a,64] bf16[2,64,b+1] bf16[2,b+1,64]",
     "FusedAttention 1; nan_to_zero=1; T[1,2,a,c] T[1,2,c,4] T[1,2,4,d] T[4]=-inf,-inf,-inf,-inf",
     "FusedAttention 1; ; T[1,2,a,c] T[1,2,c,4] T[1,2,4,d] T[4]=-inf,-inf,-inf,-inf",
     "FusedAttention 1; ; T[1,2,a,c] T[1,2,c,4] T[1,2,4,d] T[4]=-inf,1,-inf,0",
