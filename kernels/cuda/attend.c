@@ -1,8 +1,8 @@
 /* attend.c - see attend.h: the choice of tiles and parts, and what the rows of all attention operators share.
  *
  * A tile has as many queries as a block multiplies at a time. Where few queries meet many keys (a decoder's next token)
- * the keys are divided among blocks until each multiprocessor has two; heads that share their keys (GQA) then lie in one
- * tile, so that a key is read once for all of them. */
+ * the keys are divided among blocks until each multiprocessor has two; heads that share their keys (GQA) then lie in
+ * one tile, so that a key is read once for all of them. */
 #include "kernels/cuda/attend.h"
 
 #include "kernels/cuda/images.h"
@@ -49,6 +49,14 @@ gpu_attend_tiling gpu_attend_tiling_of(int32_t compute_capability, gpu_attend_ty
     t.tiles = t.down * a->batch * (a->heads / t.pack);
     divide_keys(&t, a->keys, (int64_t)BLOCKS_A_PROCESSOR * gpu_multiprocessors(compute_capability));
     return t;
+}
+
+/* Parts are never more than are wanted, nor than keys allow. */
+size_t gpu_attend_most_scratch(int32_t compute_capability, gpu_attend_type type, const gpu_attend *a) {
+    const gpu_attend_tiling t = gpu_attend_tiling_of(compute_capability, type, a);
+    const int64_t wanted = (int64_t)BLOCKS_A_PROCESSOR * gpu_multiprocessors(compute_capability);
+    if (t.tiles < 1 || t.tiles >= wanted) return 0;
+    return (size_t)(t.tiles * pieces(wanted, t.tiles) * t.rows) * (size_t)(t.size + 2) * sizeof(float);
 }
 
 tort_verdict gpu_claim_attend_type(const tort_target *target, const tort_node_view *node) {

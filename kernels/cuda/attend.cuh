@@ -9,11 +9,14 @@
 
 #include "kernels/cuda/gpu.h"
 
+#include <float.h>
+
 #include "kernels/cuda/attend.h"
 #include "kernels/cuda/block.h"
 #include "kernels/cuda/grid.h"
 #include "kernels/cuda/index.h"
 #include "kernels/cuda/pack.h"
+#include "ops/microsoft/heads.h"
 
 enum { ATTEND_THREADS = 128 };
 
@@ -64,20 +67,20 @@ struct key_span {
 
 /* Keys that count in a batch; out of range: reported, and none. */
 static __device__ __forceinline__ int64_t valid_keys(const gpu_attend &a, int64_t batch) {
-    if (!a.valid) return a.keys;
-    const int64_t valid = a.valid[batch];
+    if (!a.valid && !a.lengths) return a.keys;
+    const int64_t valid = a.valid ? a.valid[batch] : (int64_t)a.lengths[batch] + 1;
     if (valid >= 0 && valid <= a.keys) return valid;
     report_fault((gpu_status *)a.status, a.node, GPU_FAULT_RANGE, valid, (size_t)batch, a.keys);
     return 0;
 }
 
 static __device__ __forceinline__ key_span span_of(const gpu_attend &a, int64_t valid, int64_t query) {
-    const int64_t at = query + (a.valid ? valid - a.queries : a.before);
+    const int64_t at = query + (a.from_end ? valid - a.queries : a.before);
     key_span span = {0, min(valid, a.end)};
-    if (a.left >= 0 && at - a.left > 0) span.first = at - a.left;
-    if (a.causal) span.last = min(span.last, at + 1);
+    if (a.causal && !(a.last_sees_all && query == a.queries - 1)) span.last = min(span.last, at + 1);
     if (a.right >= 0) span.last = min(span.last, at + a.right + 1);
     if (span.last < 0) span.last = 0;
+    if (a.left >= 0) span.first = max(a.lengths ? span.last - a.left : at - a.left, (int64_t)0);
     return span;
 }
 
@@ -113,7 +116,7 @@ template <int STEP> struct key_walk {
 /* Of a row of the tile. */
 struct attend_row {
     key_span span;
-    int64_t mask, keep; /* offsets of its elements */
+    int64_t mask, keep, marks; /* offsets of its elements; of marks that are intervals, the batch */
 };
 
 static __device__ __forceinline__ void describe_rows(const gpu_attend &a, const gpu_attend_tiling &t,
@@ -122,10 +125,12 @@ static __device__ __forceinline__ void describe_rows(const gpu_attend &a, const 
 #pragma unroll 1
     for (int i = (int)threadIdx.x; i < t.rows; i += ATTEND_THREADS) {
         const int64_t row = p.first + i;
-        rows[i] = {{0, 0}, 0, 0};
+        rows[i] = {{0, 0}, 0, 0, 0};
         if (row >= p.last) continue;
         rows[i] = {span_of(a, valid, query_of(t, row)), row_offset(t, a.mask_strides, p, row),
-                   row_offset(t, a.keep_strides, p, row)};
+                   row_offset(t, a.keep_strides, p, row),
+                   a.mark_kind == TORT_HEADS_ELEMENTS ? a.mark_offset + row_offset(t, a.mark_strides, p, row)
+                                                      : p.batch};
     }
 }
 
@@ -137,6 +142,11 @@ static __device__ __forceinline__ float mask_at(const gpu_attend &a, int64_t i) 
     }
 }
 
+static __device__ __forceinline__ bool is_marked(const gpu_attend &a, const attend_row &row, int64_t key) {
+    if (a.mark_kind == TORT_HEADS_ELEMENTS) return a.marks[row.marks + key * a.mark_strides.column] <= 0;
+    return key >= a.marks[row.marks] || (a.mark_kind == TORT_HEADS_INTERVAL && key < a.marks[a.batch + row.marks]);
+}
+
 static __device__ __forceinline__ float score_of(const gpu_attend &a, const attend_row &row, int64_t key,
                                                  float product) {
     if (key < row.span.first || key >= row.span.last) return -INFINITY;
@@ -145,7 +155,9 @@ static __device__ __forceinline__ float score_of(const gpu_attend &a, const atte
         score = a.softcap * (1.0f - 2.0f / (exp2f(score / a.softcap * 2.0f * LOG2_E) + 1.0f));
     if (a.keep && (a.keep[row.keep + key * a.keep_strides.column] != 0) != a.keep_where) score = a.fill;
     if (a.mask) score += mask_at(a, row.mask + key * a.mask_strides.column);
-    return score * LOG2_E;
+    if (a.marks && is_marked(a, row, key)) score += a.marked;
+    const float power = score * LOG2_E; /* the lowest floats stay finite: such keys count where there are no others */
+    return power == -INFINITY && score != -INFINITY ? -FLT_MAX : power;
 }
 
 /* Where a product lies in shared memory: rows of a warp fall into different banks. */
@@ -222,8 +234,7 @@ static __device__ __forceinline__ void join_keys(const gpu_attend &a, const gpu_
 /* ---- launchers ---- */
 
 /* May 16 bytes of a row be copied at once, whatever the row? */
-template <class T>
-static inline bool rows_of_pieces(const void *data, const tort_matrix_strides &s, int64_t size) {
+template <class T> static inline bool rows_of_pieces(const void *data, const tort_matrix_strides &s, int64_t size) {
     const int64_t piece = 16 / (int64_t)sizeof(T);
     return (uintptr_t)data % 16 == 0 && s.column == 1 && s.outer % piece == 0 && s.inner % piece == 0 &&
            s.row % piece == 0 && size % piece == 0;
@@ -231,7 +242,7 @@ static inline bool rows_of_pieces(const void *data, const tort_matrix_strides &s
 
 /* Is a score nothing but a product times a positive number, where a query sees its key? */
 static inline bool is_simple(const gpu_attend *a) {
-    return !a->mask && !a->keep && !(a->softcap > 0) && a->scale > 0;
+    return !a->mask && !a->keep && !a->marks && !(a->softcap > 0) && a->scale > 0;
 }
 
 #endif

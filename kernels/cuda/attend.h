@@ -33,12 +33,20 @@ typedef struct gpu_attend {
     float fill;
     const void *mask; /* is added to the scores */
     gpu_attend_type mask_type;
-    /* Query i stands at place i + before among the keys, and sees keys up to `end`; with `valid`, one a batch, fewer,
-     * and then the last query stands at the last of them. */
+    /* What is marked gets `marked` on top of its score: elements that are not positive, or keys outside of an interval
+     * of each batch (a tort_heads_mask says which). */
+    const int32_t *marks;
+    int32_t mark_kind;
+    tort_matrix_strides mark_strides;
+    int64_t mark_offset;
+    float marked;
+    /* Query i stands at place i + before among the keys, and sees keys up to `end`; with `valid`, one a batch, or
+     * `lengths`, one less, fewer, and then, from_end, the last query stands at the last of them. */
     int64_t before, end;
     const int64_t *valid;
-    bool causal;
-    int64_t left, right; /* the window around a query's place; -1: none */
+    const int32_t *lengths;
+    bool from_end, causal, last_sees_all; /* last_sees_all: the last query, in spite of causal */
+    int64_t left, right; /* the window around a query's place, with lengths so many keys in all; -1: none */
     gpu_attend_empty empty;
     int32_t node; /* who reports a wrong number of valid keys */
     void *status;
@@ -46,18 +54,20 @@ typedef struct gpu_attend {
 
 /* A block takes `rows` queries of `pack` heads that share their keys, and a part of the keys. */
 typedef struct gpu_attend_tiling {
-    int32_t size;    /* elements of keys and values that there is room for: 64, 128 or 256 */
-    int32_t rows;    /* of a tile */
-    int32_t step;    /* keys at a time */
-    int32_t pack;    /* heads whose queries share tiles: 1, or the group */
-    int64_t down;    /* tiles of rows; of one (batch, pack of heads) */
-    int64_t tiles;   /* of all */
-    int32_t parts;   /* blocks that share the keys of a tile; the last one joins their sums */
-    int64_t part;    /* keys in a part, a multiple of step */
-    size_t scratch;  /* bytes for the sums of the parts; 0: there is one part. Never grows with the number of keys
-                      * beyond a bound that the target sets */
+    int32_t size;   /* elements of keys and values that there is room for: 64, 128 or 256 */
+    int32_t rows;   /* of a tile */
+    int32_t step;   /* keys at a time */
+    int32_t pack;   /* heads whose queries share tiles: 1, or the group */
+    int64_t down;   /* tiles of rows; of one (batch, pack of heads) */
+    int64_t tiles;  /* of all */
+    int32_t parts;  /* blocks that share the keys of a tile; the last one joins their sums */
+    int64_t part;   /* keys in a part, a multiple of step */
+    size_t scratch; /* bytes for the sums of the parts; 0: there is one part. Never grows with the number of keys
+                     * beyond a bound that the target sets */
 } gpu_attend_tiling;
 
+/* The most scratch for so many keys or fewer. */
+size_t gpu_attend_most_scratch(int32_t compute_capability, gpu_attend_type type, const gpu_attend *attend);
 /* A pure function of shape and target, so that plans and runs get one answer. Sizes are not negative. */
 gpu_attend_tiling gpu_attend_tiling_of(int32_t compute_capability, gpu_attend_type type, const gpu_attend *attend);
 

@@ -29,8 +29,8 @@ static __device__ __forceinline__ void copy_lines(float *to, const float *data, 
         for (int i = (int)threadIdx.x; i < A::STEP * A::SIZE / FOUR; i += ATTEND_THREADS) {
             const int line = i / (A::SIZE / FOUR), at = i % (A::SIZE / FOUR) * FOUR;
             const bool inside = first + line < last && at < size;
-            store_pack<FOUR>(to + line * A::LINE + at, inside ? load_pack<FOUR>(data + (first + line) * s.row + at)
-                                                              : same_pack<FOUR>(0.0f));
+            store_pack<FOUR>(to + line * A::LINE + at,
+                             inside ? load_pack<FOUR>(data + (first + line) * s.row + at) : same_pack<FOUR>(0.0f));
         }
         return;
     }
@@ -50,17 +50,17 @@ static __device__ __forceinline__ void copy_queries(const gpu_attend &a, const g
     for (int i = (int)threadIdx.x; i < A::ROWS * A::SIZE; i += ATTEND_THREADS) {
         const int line = i / A::SIZE, at = i % A::SIZE;
         const bool inside = p.first + line < p.last && at < a.key_size;
-        queries[line * A::LINE + at] = inside ? ((const float *)a.q)[row_offset(t, a.q_strides, p, p.first + line) +
-                                                                     at * a.q_strides.column]
-                                              : 0.0f;
+        queries[line * A::LINE + at] =
+            inside ? ((const float *)a.q)[row_offset(t, a.q_strides, p, p.first + line) + at * a.q_strides.column]
+                   : 0.0f;
     }
 }
 
 /* A thread's queries, and what it has of their sums. */
 template <class A> struct thread_state {
-    int row;         /* the first, in the tile */
-    int warp_row;    /* in the warp's rows */
-    int lane;        /* of those that share them */
+    int row;      /* the first, in the tile */
+    int warp_row; /* in the warp's rows */
+    int lane;     /* of those that share them */
     float sums[A::QUERIES][A::PACKS][FOUR];
     float largest[A::QUERIES], weights[A::QUERIES];
 };
@@ -136,8 +136,7 @@ static __device__ __forceinline__ void add_values(thread_state<A> &w, const floa
         for (int n = 0; n < FOUR; n++)
 #pragma unroll
             for (int k = 0; k < A::PACKS; k++) {
-                const pack<float, FOUR> v =
-                    load_pack<FOUR>(values + (key + n) * A::LINE + (k * LANES + w.lane) * FOUR);
+                const pack<float, FOUR> v = load_pack<FOUR>(values + (key + n) * A::LINE + (k * LANES + w.lane) * FOUR);
 #pragma unroll
                 for (int i = 0; i < A::QUERIES; i++)
 #pragma unroll

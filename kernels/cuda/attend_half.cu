@@ -16,7 +16,7 @@ template <class T_, int SIZE_, bool PIECES_> struct half_attend {
         STEP = SIZE_ > 128 ? 16 : 64,
         RESIDENT = SIZE_ > 64 ? 2 : 3, /* blocks that a multiprocessor shall hold, which bounds their registers */
         /* Keys make room for the products of a step that masks are asked for. */
-        KEYS = STEP * SIZE * 2 > ROWS * STEP * 4 ? STEP * SIZE : ROWS * STEP * 2,
+        KEYS = STEP * SIZE * 2 > ROWS *STEP * 4 ? STEP *SIZE : ROWS *STEP * 2,
         SHARED_BYTES = (ROWS * SIZE + KEYS + STEP * SIZE) * 2
     };
 };
@@ -99,9 +99,9 @@ static __device__ __forceinline__ void copy_queries(const gpu_attend &a, const g
     for (int i = (int)threadIdx.x; i < ROWS * A::SIZE / PIECE; i += ATTEND_THREADS) {
         const int line = i / (A::SIZE / PIECE), piece = i % (A::SIZE / PIECE);
         const int left = p.first + line < p.last ? (int)a.key_size - piece * PIECE : 0;
-        const T *from = (const T *)a.q + (left > 0 ? row_offset(t, a.q_strides, p, p.first + line) +
-                                                         piece * PIECE * a.q_strides.column
-                                                   : 0);
+        const T *from =
+            (const T *)a.q +
+            (left > 0 ? row_offset(t, a.q_strides, p, p.first + line) + piece * PIECE * a.q_strides.column : 0);
         T *to = queries + place_of_piece<A::SIZE>(line, piece);
         if (A::PIECES)
             cp_async16_or_zero(to, from, left > 0);
@@ -137,10 +137,9 @@ template <class A> struct warp_state {
 };
 
 template <class A>
-static __device__ __forceinline__ void make_products(const typename A::T *queries, const typename A::T *keys,
-                                                     const block_reader<A::SIZE> &query_at,
-                                                     const block_reader<A::SIZE> &key_at,
-                                                     float (&products)[A::STEP / 8][4]) {
+static __device__ __forceinline__ void
+make_products(const typename A::T *queries, const typename A::T *keys, const block_reader<A::SIZE> &query_at,
+              const block_reader<A::SIZE> &key_at, float (&products)[A::STEP / 8][4]) {
 #pragma unroll
     for (int i = 0; i < A::STEP / 8; i++) products[i][0] = products[i][1] = products[i][2] = products[i][3] = 0.0f;
 #pragma unroll

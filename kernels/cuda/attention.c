@@ -1,6 +1,6 @@
 /* attention.c - row and claim of Attention: past keys and values, grouped heads, masks, windows, soft cap, every
- * output. Shapes and masks are decoded by ops/attention.c. Kernels: attend_half.cu and attend_float.cu; where scores are
- * an output, or heads larger than those take, attention.cu. */
+ * output. Shapes and masks are decoded by ops/attention.c. Kernels: attend_half.cu and attend_float.cu; where scores
+ * are an output, or heads larger than those take, attention.cu. */
 #include "kernels/cuda/attention.h"
 #include "kernels/cuda/attend.h"
 
@@ -87,8 +87,8 @@ static bool reserve(size_t *end, size_t *at, size_t rows, size_t size, size_t el
     return tort_mul_size(rows, size, &rows) && tort_mul_size(rows, element, &rows) && tort_add_size(*end, rows, end);
 }
 
-static bool lay_out_scratch(int32_t compute_capability, tort_type type, const tort_attention_params *p,
-                            bool keys_shown, bool values_shown, attention_scratch *s) {
+static bool lay_out_scratch(int32_t compute_capability, tort_type type, const tort_attention_params *p, bool keys_shown,
+                            bool values_shown, attention_scratch *s) {
     const gpu_attend attend = attend_of(p);
     const size_t element = (size_t)tort_type_bits(type) / 8;
     size_t rows;
@@ -160,8 +160,8 @@ static tort_status join_past(const tort_call *call, int32_t input, void *room, c
         *data = room;
         *strides = (tort_matrix_strides){p->key_heads * head, head, join.size, 1};
     }
-    return cuda_launched(call, gpu_run_join_past(cuda_stream_of(call), tort_type_bits(call->inputs[input].type) / 8,
-                                                 &join));
+    return cuda_launched(call,
+                         gpu_run_join_past(cuda_stream_of(call), tort_type_bits(call->inputs[input].type) / 8, &join));
 }
 
 static tort_status run_attention(const tort_call *call) {
@@ -185,6 +185,7 @@ static tort_status run_attention(const tort_call *call) {
     if (mask && mask->type != TORT_BOOL) attend.mask = mask->data;
     if (mask) attend.mask_type = gpu_attend_type_of(mask->type);
     attend.valid = cuda_input(call, VALID_KEYS);
+    attend.from_end = attend.valid != NULL;
     attend.node = call->node;
     if (attend.valid) attend.status = cuda_status_word(call);
     return cuda_run_attend(call, &attend, call->scratch);

@@ -26,9 +26,9 @@ template <class T> static __global__ void attention_join_past(const gpu_join joi
     const tort_attention_params &p = join.params;
     for (size_t i = grid_first(); i < count; i += grid_stride()) {
         const int64_t row = (int64_t)(i / (size_t)join.size), head = row / p.total_length;
-        ((T *)join.present)[i] = row_of<T>(join.past, join.fresh, join.strides, p.past_length, head / p.key_heads,
-                                           head % p.key_heads, p.key_heads, join.size,
-                                           row % p.total_length)[i % (size_t)join.size];
+        ((T *)join.present)[i] =
+            row_of<T>(join.past, join.fresh, join.strides, p.past_length, head / p.key_heads, head % p.key_heads,
+                      p.key_heads, join.size, row % p.total_length)[i % (size_t)join.size];
     }
 }
 

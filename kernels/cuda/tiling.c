@@ -43,7 +43,8 @@ static gpu_tile choose_tile(int64_t m, int64_t n, int64_t wanted) {
 
 gpu_tiling tort_cuda_tiling_of(int32_t compute_capability, bool half, int64_t m, int64_t n, int64_t k,
                                int64_t batches) {
-    const int64_t products = batches > 0 ? batches : 1, wanted = pieces(gpu_multiprocessors(compute_capability), products);
+    const int64_t products = batches > 0 ? batches : 1,
+                  wanted = pieces(gpu_multiprocessors(compute_capability), products);
     const gpu_tile tile = choose_tile(m, n, wanted);
     const tile_size size = sizes[tile];
     gpu_tiling tiling = {.tile = tile, .rows = size.rows, .columns = size.columns, .parts = 1, .part = k};

@@ -590,6 +590,28 @@ const char *const kernel_cases[] = {
     "FusedAttention 1; ; T[1,2,a,c] T[1,2,c,4] T[1,2,4,d] T[4]=-inf,-inf,-inf,-inf",
     "FusedAttention 1; ; T[1,2,a,c] T[1,2,c,4] T[1,2,4,d] T[4]=-inf,1,-inf,0",
     "FusedAttention 1; nan_to_zero=1; T[1,2,a,c] T[1,2,c,4] T[1,2,4,d] T[4]=nan,1,-inf,0",
+    "FusedAttention 1; ; f32[1,2,a,c] f32[1,2,c,3] f32[1,2,3,d] f32[3]=-3.4028234e38,-3.4028234e38,-3.4028234e38",
+    /* ---- heads.c ---- */
+    "com.microsoft.MultiHeadAttention 1; num_heads=2; T[2,a,2*c] T[2,b+1,2*c] T[2,b+1,2*d]",
+    "com.microsoft.MultiHeadAttention 1; num_heads=2 unidirectional=1; T[2,a,2*c]~-1,1 T[2,a,2*c]~-1,1 T[2,a,2*c]~-1,1 T[6*c]~-1,1; 3",
+    "com.microsoft.MultiHeadAttention 1; num_heads=2; T[2,a,2*c] T[2,b+1,2*c] T[2,b+1,2*d] - i32[2]~1,9",
+    "com.microsoft.MultiHeadAttention 1; num_heads=2; T[2,a,2*c] T[2,b+3,2*c] T[2,b+3,2*c] - i32[8]=1,3,0,1,1,2,3,4",
+    "com.microsoft.MultiHeadAttention 1; num_heads=2 mask_filter_value=-1; T[2,a,2*c] T[2,b+1,2*c] T[2,b+1,2*c] - i32[2,a,b+1]~0,1",
+    "!com.microsoft.GroupQueryAttention 1; num_heads=2 kv_num_heads=1; T[2,1,16] T[2,1,8] T[2,1,8] T[2,1,20,8] T[2,1,20,8] i32[2]~21,30 i32[]=20; 3",
+    "!com.microsoft.GroupQueryAttention 1; num_heads=1 kv_num_heads=1 do_rotary=1; T[1,3,8] T[1,3,8] T[1,3,8] - - i32[1]=2 i32[]=3 T[2,4] T[2,4]; 3",
+    "!com.microsoft.MultiHeadAttention 1; num_heads=2; T[1,1,2*c] T[1,1,2*c] T[1,1,2*c] - - - T[1,2,5,c] T[1,2,5,c] i32[1]=7; 3",
+    "com.microsoft.MultiHeadAttention 1; num_heads=2 mask_filter_value=-1; T[2,a,2*c] T[2,b+1,2*c] T[2,b+1,2*c] - i32[2,b+1]~0,1 T[1,2,a,b+1]",
+    "com.microsoft.MultiHeadAttention 1; num_heads=2; T[2,a,2,3,c]",
+    "com.microsoft.MultiHeadAttention 1; num_heads=2; T[2,a,2*c] T[2,2,b+1,c] T[2,2,b+1,d]",
+    "com.microsoft.MultiHeadAttention 1; num_heads=2; T[2,a,2*c] T[2,b,2*c] T[2,b,2*c] - - - T[2,2,e+1,c] T[2,2,e+1,c]; 3",
+    "com.microsoft.MultiHeadAttention 1; num_heads=2; T[1,1,2*c] T[1,1,2*c] T[1,1,2*c] - - - T[1,2,e+9,c] T[1,2,e+9,c] i32[1]~0,8; 3",
+    "com.microsoft.DecoderMaskedMultiHeadAttention 1; num_heads=2; T[2,1,2*c] T[2,1,2*c] T[2,1,2*c] - - T[2,2,e+1,c] T[2,2,e+1,c]; 3",
+    "com.microsoft.GroupQueryAttention 1; num_heads=4 kv_num_heads=2 softcap=2; T[2,9,32] T[2,9,16] T[2,9,16] - - i32[2]~0,8 i32[]=9; 3",
+    "com.microsoft.GroupQueryAttention 1; num_heads=4 kv_num_heads=2 do_rotary=1 local_window_size=5; T[2,9,128] - - - - i32[2]~0,8 i32[]=9 "
+    "T[12,8]~-1,1 T[12,8]~-1,1; 3",
+    "com.microsoft.GroupQueryAttention 1; num_heads=4 kv_num_heads=1 do_rotary=1 rotary_interleaved=1; T[2,1,64] T[2,1,16] T[2,1,16] "
+    "T[2,1,20,16] T[2,1,20,16] i32[2]~0,19 i32[]=20 T[20,4]~-1,1 T[20,4]~-1,1; 3",
+    "com.microsoft.GroupQueryAttention 1; num_heads=2 kv_num_heads=1; T[1,1,128] T[1,1,64] T[1,1,64] T[1,1,B,64] T[1,1,B,64] i32[1]=0 i32[]=1; 3",
     NULL,
 };
 
