@@ -13,7 +13,8 @@ typedef struct attend_shape {
 } attend_shape;
 static const attend_shape shapes[] = {{64, 64, 64, 64, 32}, {128, 64, 64, 32, 32}, {256, 64, 16, 32, 16}};
 
-enum { BLOCKS_A_PROCESSOR = 2, LEAST_STEPS = 2 /* of a part */ };
+/* A part's sums are as many bytes as some keys and values: it takes several times as many keys as it has queries. */
+enum { BLOCKS_A_PROCESSOR = 2, LEAST_KEYS = 128, KEYS_A_QUERY = 4 };
 
 static int64_t pieces(int64_t length, int64_t piece) {
     return length / piece + (length % piece != 0);
@@ -26,11 +27,11 @@ static const attend_shape *shape_of(int64_t key_size, int64_t value_size) {
     return shape;
 }
 
-static void divide_keys(gpu_attend_tiling *t, int64_t keys, int64_t wanted) {
-    const int64_t steps = pieces(keys, t->step);
-    if (t->tiles < 1 || t->tiles >= wanted || steps < 2 * LEAST_STEPS) return;
-    const int64_t parts = pieces(wanted, t->tiles), most = steps / LEAST_STEPS;
-    t->part = pieces(steps, parts < most ? parts : most) * t->step;
+static void divide_keys(gpu_attend_tiling *t, int64_t rows, int64_t keys, int64_t wanted) {
+    const int64_t least = rows * KEYS_A_QUERY > LEAST_KEYS ? rows * KEYS_A_QUERY : LEAST_KEYS;
+    const int64_t parts = t->tiles < 1 ? 1 : pieces(wanted, t->tiles), most = keys / least;
+    if (parts < 2 || most < 2) return;
+    t->part = pieces(pieces(keys, parts < most ? parts : most), t->step) * t->step;
     t->parts = (int32_t)pieces(keys, t->part); /* none of them empty */
     if (t->parts > 1) t->scratch = (size_t)(t->tiles * t->parts * t->rows) * (size_t)(t->size + 2) * sizeof(float);
 }
@@ -47,7 +48,8 @@ gpu_attend_tiling gpu_attend_tiling_of(int32_t compute_capability, gpu_attend_ty
     if (a->group > 1 && a->queries <= t.rows / a->group) t.pack = (int32_t)a->group;
     t.down = pieces(a->queries * t.pack, t.rows);
     t.tiles = t.down * a->batch * (a->heads / t.pack);
-    divide_keys(&t, a->keys, (int64_t)BLOCKS_A_PROCESSOR * gpu_multiprocessors(compute_capability));
+    divide_keys(&t, t.down > 1 ? t.rows : a->queries * t.pack, a->keys,
+                (int64_t)BLOCKS_A_PROCESSOR * gpu_multiprocessors(compute_capability));
     return t;
 }
 

@@ -165,34 +165,46 @@ static __device__ __forceinline__ void mask_products(const gpu_attend &a, const 
 /* Elements of its rows that a thread has: four of each LANES * FOUR. */
 template <class A>
 static __device__ __forceinline__ void store_rows(const gpu_attend &a, const gpu_attend_tiling &t,
-                                                  const gpu_parts &parts, const attend_place &p,
-                                                  const thread_state<A> &w) {
+                                                  const attend_place &p, const thread_state<A> &w, bool packs) {
 #pragma unroll
     for (int i = 0; i < A::QUERIES; i++) {
         const int64_t row = p.first + w.row + i;
         if (row >= p.last) continue;
-        const bool whole = t.parts == 1;
-        float *part = whole ? NULL : part_row(t, parts, p.tile, blockIdx.y, w.row + i);
         float *y = (float *)a.y + row_offset(t, a.y_strides, p, row);
         const float factor = factor_of(a, w.weights[i]);
 #pragma unroll
+        for (int k = 0; k < A::PACKS; k++) {
+            const int at = (k * LANES + w.lane) * FOUR;
+            pack<float, FOUR> four;
+#pragma unroll
+            for (int f = 0; f < FOUR; f++) four.at[f] = scaled(w.sums[i][k][f], factor);
+            if (packs && at < a.value_size) store_pack<FOUR>(y + at, four);
+#pragma unroll
+            for (int f = 0; f < FOUR; f++)
+                if (!packs && at + f < a.value_size) y[(at + f) * a.y_strides.column] = four.at[f];
+        }
+    }
+}
+
+template <class A>
+static __device__ __forceinline__ void leave_part(const gpu_attend_tiling &t, const gpu_parts &parts,
+                                                  const attend_place &p, const thread_state<A> &w) {
+#pragma unroll
+    for (int i = 0; i < A::QUERIES; i++) {
+        if (p.first + w.row + i >= p.last) continue;
+        float *to = part_row(t, parts, p.tile, blockIdx.y, w.row + i);
+#pragma unroll
         for (int k = 0; k < A::PACKS; k++)
 #pragma unroll
-            for (int f = 0; f < FOUR; f++) {
-                const int at = (k * LANES + w.lane) * FOUR + f;
-                if (!whole)
-                    part[at] = w.sums[i][k][f];
-                else if (at < a.value_size)
-                    y[at * a.y_strides.column] = scaled(w.sums[i][k][f], factor);
-            }
-        if (whole || w.lane) continue;
-        part[A::SIZE] = w.largest[i];
-        part[A::SIZE + 1] = w.weights[i];
+            for (int f = 0; f < FOUR; f += 2)
+                store_pack<2>(to + (k * LANES + w.lane) * FOUR + f,
+                              pack<float, 2>{{w.sums[i][k][f], w.sums[i][k][f + 1]}});
+        if (w.lane == 0) store_pack<2>(to + A::SIZE, pack<float, 2>{{w.largest[i], w.weights[i]}});
     }
 }
 
 struct float_options {
-    bool simple, k_packs, v_packs;
+    bool simple, k_packs, v_packs, y_packs; /* packs: rows consist of whole ones */
 };
 
 template <class A>
@@ -230,8 +242,12 @@ static __device__ __forceinline__ void attend_tile(const gpu_attend &a, const gp
     }
 #pragma unroll
     for (int i = 0; i < A::QUERIES; i++) w.weights[i] = lanes_sum(w.weights[i]);
-    store_rows<A>(a, t, parts, p, w);
-    if (t.parts > 1) join_keys<float>(a, t, parts, p);
+    if (t.parts > 1) {
+        leave_part<A>(t, parts, p, w);
+        join_keys<float>(a, t, parts, p);
+    } else {
+        store_rows<A>(a, t, p, w, options.y_packs);
+    }
 }
 
 template <class A>
@@ -249,7 +265,8 @@ template <int SIZE>
 static cudaError_t run(gpu_stream stream, const gpu_attend *a, const gpu_attend_tiling *t, const gpu_parts *parts) {
     typedef float_attend<SIZE> A;
     const float_options options = {is_simple(a), rows_of_pieces<float>(a->k, a->k_strides, a->key_size),
-                                   rows_of_pieces<float>(a->v, a->v_strides, a->value_size)};
+                                   rows_of_pieces<float>(a->v, a->v_strides, a->value_size),
+                                   rows_of_pieces<float>(a->y, a->y_strides, a->value_size)};
     return launch(attend_float<A>, dim3(grid_extent((size_t)t->tiles), (unsigned)t->parts), ATTEND_THREADS,
                   A::SHARED_BYTES, stream, *a, *t, *parts, options);
 }

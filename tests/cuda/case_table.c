@@ -595,6 +595,7 @@ const char *const kernel_cases[] = {
     "com.microsoft.MultiHeadAttention 1; num_heads=2; T[2,a,2*c] T[2,b+1,2*c] T[2,b+1,2*d]",
     "com.microsoft.MultiHeadAttention 1; num_heads=2 unidirectional=1; T[2,a,2*c]~-1,1 T[2,a,2*c]~-1,1 T[2,a,2*c]~-1,1 T[6*c]~-1,1; 3",
     "com.microsoft.MultiHeadAttention 1; num_heads=2; T[2,a,2*c] T[2,b+1,2*c] T[2,b+1,2*d] - i32[2]~1,9",
+    "com.microsoft.MultiHeadAttention 1; num_heads=2; T[2,a,2*c] T[2,b+3,2*c] T[2,b+3,2*c] - i32[4]=3,3,0,1",
     "com.microsoft.MultiHeadAttention 1; num_heads=2; T[2,a,2*c] T[2,b+3,2*c] T[2,b+3,2*c] - i32[8]=1,3,0,1,1,2,3,4",
     "com.microsoft.MultiHeadAttention 1; num_heads=2 mask_filter_value=-1; T[2,a,2*c] T[2,b+1,2*c] T[2,b+1,2*c] - i32[2,a,b+1]~0,1",
     "!com.microsoft.GroupQueryAttention 1; num_heads=2 kv_num_heads=1; T[2,1,16] T[2,1,8] T[2,1,8] T[2,1,20,8] T[2,1,20,8] i32[2]~21,30 i32[]=20; 3",
