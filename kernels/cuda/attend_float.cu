@@ -251,7 +251,7 @@ static __device__ __forceinline__ void attend_tile(const gpu_attend &a, const gp
 }
 
 template <class A>
-static __global__ void __launch_bounds__(ATTEND_THREADS)
+static __global__ void __launch_bounds__(ATTEND_THREADS, 2)
     attend_float(const gpu_attend a, const gpu_attend_tiling t, const gpu_parts parts, const float_options options) {
     for (int64_t tile = blockIdx.x; tile < t.tiles; tile += gridDim.x) {
         attend_tile<A>(a, t, parts, tile, options);

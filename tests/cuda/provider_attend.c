@@ -1,5 +1,5 @@
-/* provider_attend.c - how attention divides keys among blocks, and what scratch that takes: memory must not grow with the
- * square of a sequence. Read first: provider_tester.h, kernels/cuda/attend.h. */
+/* provider_attend.c - how attention divides keys among blocks, and what scratch that takes: memory must not grow with
+ * the square of a sequence. Read first: provider_tester.h, kernels/cuda/attend.h. */
 #include <stdio.h>
 
 #include "kernels/cuda/attend.h"
@@ -32,13 +32,8 @@ static void check_scratch(tester *t) {
 static void check_parts(tester *t) {
     for (int64_t keys = 1; keys < 5000; keys += 37)
         for (int64_t queries = 1; queries < 200; queries += 66) {
-            const gpu_attend attend = {.batch = 1,
-                                       .heads = 8,
-                                       .group = 2,
-                                       .queries = queries,
-                                       .keys = 5000,
-                                       .key_size = 64,
-                                       .value_size = 64};
+            const gpu_attend attend = {
+                .batch = 1, .heads = 8, .group = 2, .queries = queries, .keys = 5000, .key_size = 64, .value_size = 64};
             gpu_attend fewer = attend;
             fewer.keys = keys;
             const gpu_attend_tiling found = gpu_attend_tiling_of(SM, GPU_ATTEND_HALF, &fewer);
@@ -49,8 +44,7 @@ static void check_parts(tester *t) {
                          found.part * found.parts >= keys && found.part * (found.parts - 1) < keys &&
                              (found.parts == 1 || found.part % found.step == 0),
                          "attention", text);
-            tester_check(t, gpu_attend_most_scratch(SM, GPU_ATTEND_HALF, &attend) >= found.scratch, "attention",
-                         text);
+            tester_check(t, gpu_attend_most_scratch(SM, GPU_ATTEND_HALF, &attend) >= found.scratch, "attention", text);
             tester_check(t, found.parts == 1 || found.tiles <= GPU_ARRIVALS, "attention", "more tiles than counters");
         }
 }
