@@ -21,14 +21,14 @@ static __device__ __forceinline__ const T *row_of(const void *past, const void *
     return (const T *)fresh + batch * strides.batch + head * strides.head + (j - past_length) * strides.position;
 }
 
-/* present = past and new ones, [batch, heads, total_length, size] */
-template <class T>
-static __global__ void attention_join_past(const tort_attention_params p, const tort_head_strides strides, int64_t size,
-                                           size_t count, const void *past, const void *fresh, T *present) {
+/* present = past and new ones */
+template <class T> static __global__ void attention_join_past(const gpu_join join, size_t count) {
+    const tort_attention_params &p = join.params;
     for (size_t i = grid_first(); i < count; i += grid_stride()) {
-        const int64_t row = (int64_t)(i / (size_t)size), head = row / p.total_length;
-        present[i] = row_of<T>(past, fresh, strides, p.past_length, head / p.key_heads, head % p.key_heads, p.key_heads,
-                               size, row % p.total_length)[i % (size_t)size];
+        const int64_t row = (int64_t)(i / (size_t)join.size), head = row / p.total_length;
+        ((T *)join.present)[i] =
+            row_of<T>(join.past, join.fresh, join.strides, p.past_length, head / p.key_heads, head % p.key_heads,
+                      p.key_heads, join.size, row % p.total_length)[i % (size_t)join.size];
     }
 }
 
@@ -142,22 +142,20 @@ template <class T> static __global__ void attention(const gpu_attention a) {
 
 /* ---- launchers ---- */
 
-template <class T>
-static cudaError_t join(gpu_stream stream, const gpu_attention *a, const tort_head_strides &strides, int64_t size,
-                        const void *past, const void *fresh, void *present) {
-    const tort_attention_params &p = a->params;
-    const size_t count = (size_t)p.batch * (size_t)p.key_heads * (size_t)p.total_length * (size_t)size;
-    if (!present || !count) return cudaSuccess;
-    return launch(attention_join_past<T>, grid_blocks(count), GRID_THREADS, 0, stream, p, strides, size, count, past,
-                  fresh, (T *)present);
+template <class T> static cudaError_t run_join(gpu_stream stream, const gpu_join *join) {
+    const tort_attention_params &p = join->params;
+    const size_t count = (size_t)p.batch * (size_t)p.key_heads * (size_t)p.total_length * (size_t)join->size;
+    if (!join->present || !count) return cudaSuccess;
+    return launch(attention_join_past<T>, grid_blocks(count), GRID_THREADS, 0, stream, *join, count);
 }
 
 template <class T> static cudaError_t run(gpu_stream stream, const gpu_attention *a) {
     const tort_attention_params &p = a->params;
+    const gpu_join keys = {p, p.key, p.key_size, a->past_key, a->key, a->present_key};
+    const gpu_join values = {p, p.value, p.value_size, a->past_value, a->value, a->present_value};
     const size_t blocks = gpu_attention_blocks(&p);
-    cudaError_t code = join<T>(stream, a, p.key, p.key_size, a->past_key, a->key, a->present_key);
-    if (code == cudaSuccess)
-        code = join<T>(stream, a, p.value, p.value_size, a->past_value, a->value, a->present_value);
+    cudaError_t code = run_join<T>(stream, &keys);
+    if (code == cudaSuccess) code = run_join<T>(stream, &values);
     if (code != cudaSuccess || !blocks) return code;
     const size_t work = (size_t)(p.total_length > p.value_size ? p.total_length : p.value_size);
     return launch(attention<T>, grid_extent(blocks), block_threads(work), 0, stream, *a);
@@ -174,4 +172,13 @@ cudaError_t gpu_run_attention(gpu_stream stream, gpu_type type, const gpu_attent
 
 cudaError_t gpu_load_attention(gpu_type type) {
     return type == GPU_HALF ? load<half>() : load<float>();
+}
+
+/* Elements are only moved: those of 16 bits are alike. */
+cudaError_t gpu_run_join_past(gpu_stream stream, int element_bytes, const gpu_join *join) {
+    return element_bytes == 2 ? run_join<half>(stream, join) : run_join<float>(stream, join);
+}
+
+cudaError_t gpu_load_join_past(int element_bytes) {
+    return element_bytes == 2 ? load_kernel(attention_join_past<half>) : load_kernel(attention_join_past<float>);
 }

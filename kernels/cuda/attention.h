@@ -30,6 +30,15 @@ static inline size_t gpu_attention_blocks(const tort_attention_params *params) {
     return rows < most ? rows : most;
 }
 
+/* Keys or values of past and present behind each other: present = [batch, key_heads, total_length, size]. */
+typedef struct gpu_join {
+    tort_attention_params params;
+    tort_head_strides strides; /* of the new ones */
+    int64_t size;
+    const void *past, *fresh;
+    void *present; /* NULL: nothing is to be done */
+} gpu_join;
+
 /* RotaryEmbedding: caches are [rows, rotated / 2]; positions, one each of (batch, position), may be NULL. */
 typedef struct gpu_rotary {
     tort_rotary_params params;
@@ -48,6 +57,8 @@ extern "C" {
 #endif
 cudaError_t gpu_run_attention(gpu_stream stream, gpu_type type, const gpu_attention *attention);
 cudaError_t gpu_load_attention(gpu_type type);
+cudaError_t gpu_run_join_past(gpu_stream stream, int element_bytes, const gpu_join *join);
+cudaError_t gpu_load_join_past(int element_bytes);
 cudaError_t gpu_run_rotary(gpu_stream stream, gpu_type type, const gpu_rotary *rotary);
 cudaError_t gpu_load_rotary(gpu_type type);
 #ifdef __cplusplus

@@ -1,32 +1,66 @@
 /* fused_attention.c - row and claim of FusedAttention, which is one launch. Shapes and strides are decoded by
- * ops/fused_attention.c. Kernel: fused_attention.cu. */
-#include "kernels/cuda/fused_attention.h"
+ * ops/fused_attention.c. Kernels: attend_half.cu, attend_float.cu. */
+#include "kernels/cuda/attend.h"
+
+/* As the family names axes: its keys are (key, element), those of the params (element, key). */
+static tort_matrix_strides turned(tort_matrix_strides s) {
+    return (tort_matrix_strides){s.outer, s.inner, s.column, s.row};
+}
+
+static gpu_attend attend_of(const tort_fused_attention_params *p) {
+    return (gpu_attend){.batch = p->outer,
+                        .heads = p->inner,
+                        .group = 1,
+                        .queries = p->queries,
+                        .keys = p->keys,
+                        .end = p->keys,
+                        .key_size = p->key_size,
+                        .value_size = p->value_size,
+                        .q_strides = p->q,
+                        .k_strides = turned(p->k),
+                        .v_strides = p->v,
+                        .y_strides = p->y,
+                        .mask_strides = p->mask,
+                        .keep_strides = p->keep,
+                        .scale = (float)p->scale,
+                        .keep_where = p->keep_where,
+                        .fill = (float)p->fill,
+                        .left = -1,
+                        .right = -1,
+                        .empty = p->nan_to_zero ? GPU_ATTEND_NAN_IS_ZERO : GPU_ATTEND_EMPTY_IS_NAN};
+}
 
 static tort_verdict claim_attention(const tort_target *target, const tort_node_view *node) {
     const tort_fused_attention_params *p = node->params;
-    if (p->key_size < 0 || p->value_size < 0)
-        return tort_no(TORT_NO_DYNAMIC, "", "it is not known how many elements a key and a value have");
-    if (p->key_size > GPU_ATTENTION_SIZE || p->value_size > GPU_ATTENTION_SIZE)
-        return tort_no(TORT_NO_SHAPE, "", "keys have %lld elements and values %lld, the kernel takes up to %d",
-                       (long long)p->key_size, (long long)p->value_size, GPU_ATTENTION_SIZE);
-    return tort_cuda_claim_float(target, node);
+    const tort_verdict verdict = gpu_claim_attend(p->key_size, p->value_size);
+    return verdict.code == TORT_YES ? gpu_claim_attend_type(target, node) : verdict;
+}
+
+static tort_status size_attention(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                                  tort_error *error) {
+    const gpu_attend attend = attend_of(node->params);
+    (void)error;
+    *scratch =
+        gpu_attend_tiling_of(target->compute_capability, gpu_attend_type_of(node->inputs[0].type), &attend).scratch;
+    return TORT_OK;
 }
 
 #ifdef CUDA_DEVICE
 static tort_status prepare_attention(tort_prepare *p) {
-    return cuda_loaded(p, gpu_load_fused_attention(gpu_type_of(p->node->inputs[0].type)));
+    const tort_fused_attention_params *params = p->node->params;
+    return cuda_prepare_attend(p, params->key_size, params->value_size);
 }
 
 static tort_status run_attention(const tort_call *call) {
-    const gpu_fused_attention attention = {.params = *(const tort_fused_attention_params *)call->params,
-                                           .q = cuda_input(call, TORT_ATTENTION_Q),
-                                           .k = cuda_input(call, TORT_ATTENTION_K),
-                                           .v = cuda_input(call, TORT_ATTENTION_V),
-                                           .mask = cuda_input(call, TORT_ATTENTION_MASK),
-                                           .keep = cuda_input(call, TORT_ATTENTION_KEEP),
-                                           .y = call->outputs[0].data};
-    return cuda_launched(call,
-                         gpu_run_fused_attention(cuda_stream_of(call), gpu_type_of(call->inputs[0].type), &attention));
+    gpu_attend attend = attend_of(call->params);
+    attend.q = cuda_input(call, TORT_ATTENTION_Q);
+    attend.k = cuda_input(call, TORT_ATTENTION_K);
+    attend.v = cuda_input(call, TORT_ATTENTION_V);
+    attend.mask = cuda_input(call, TORT_ATTENTION_MASK);
+    attend.mask_type = gpu_attend_type_of(call->inputs[0].type);
+    attend.keep = cuda_input(call, TORT_ATTENTION_KEEP);
+    attend.y = call->outputs[0].data;
+    return cuda_run_attend(call, &attend, call->scratch);
 }
 #endif
 
@@ -35,6 +69,7 @@ const tort_kernel tort_cuda_fused_attention_kernels[] = {
      .op = "FusedAttention",
      .name = "fused_attention",
      .claim = claim_attention,
+     .size = size_attention,
      .strided = 1u << TORT_ATTENTION_Q | 1u << TORT_ATTENTION_K | 1u << TORT_ATTENTION_V,
      .restride = tort_attention_restride,
      .prepare = CUDA_ONLY(prepare_attention),

@@ -62,6 +62,13 @@ template <class V> static __device__ __forceinline__ void store_vector(V *to, co
     *to = value;
 }
 
+/* 2^x in one instruction, with an error of 2^-22 of the result; what is below 2^-126 becomes 0. */
+static __device__ __forceinline__ float exp2_approximate(float x) {
+    float y;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+
 /* ---- tensor cores: d = a * b + c, float accumulators ----
  * Lane l holds, with g = l / 4 and t = l % 4:
  *   a of m16n8k16: a[0] = A[g][2t, 2t+1], a[1] = A[g+8][2t, 2t+1], a[2] and a[3] the same 8 columns on;

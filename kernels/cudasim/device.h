@@ -372,6 +372,9 @@ template <class V> static inline void store_vector(V *to, const V &value) {
 #define __cosf(x) cosf(x)
 #define __tanf(x) tanf(x)
 
+static inline float exp2_approximate(float x) {
+    return x < -126.0f ? 0.0f : exp2f(x);
+}
 static inline float __fdividef(float a, float b) {
     return a / b;
 }

@@ -4,7 +4,7 @@ Usage: claims.py TINYORT [--write]. claims.expected holds nodes, one a line, and
 that refused it: code, message, cure. A node is "NAME OPSET; attribute=value ...; input input ...; outputs" (the last may be
 left out: 1), where an input is "-" (absent), TYPE[dims], or TYPE? (its rank is unknown); a dimension is a number or a name;
 "=1,2" behind it makes a constant. An attribute that is a tensor is TYPE:number. Nothing is run, so shapes may be larger than any
-memory. A node that goes elsewhere must be told a cure. --write renews the answers, to be read before they are kept.
+memory. "sm_75@" before it is another target than sm_80. A node that goes elsewhere must be told a cure. --write renews the answers, to be read before they are kept.
 """
 
 import json
@@ -80,8 +80,9 @@ def make_model(line):
 def answers(tinyort, folder, line):
     """The lines that belong under this one."""
     path = Path(folder) / "claim.onnx"
-    path.write_bytes(make_model(line).SerializeToString())
-    done = subprocess.run([tinyort, "plan", path, "--ep", "cudasim,cpu:mem_limit=64T", "--target", "cudasim:sm_80", "--json"], capture_output=True, text=True)
+    target, _, node = line.rpartition("@")
+    path.write_bytes(make_model(node.strip()).SerializeToString())
+    done = subprocess.run([tinyort, "plan", path, "--ep", "cudasim,cpu:mem_limit=64T", "--target", f"cudasim:{target or 'sm_80'}", "--json"], capture_output=True, text=True)
     if done.returncode:
         return [f"  {done.stderr.strip().splitlines()[0]}"]
     node = json.loads(done.stdout)["nodes"][0]

@@ -15,7 +15,7 @@
 #include "runtime/op.h"
 #include "tests/onnx_bytes.h"
 
-enum { CASE_TENSORS = 8, CASE_WORD = 64 };
+enum { CASE_TENSORS = 16, CASE_WORD = 64 };
 
 typedef struct case_input {
     tort_tensor tensor; /* type UNDEFINED: absent. Owns its data */

@@ -25,7 +25,7 @@
 #include "tests/cuda/wrapped.h"
 #include "tests/report_of.h"
 
-extern const char *const kernel_cases[], *const library_cases[];
+extern const char *const kernel_cases[], *const attention_cases[], *const library_cases[];
 
 enum { TRIALS = 4, MOST_RUNS = 4, MOST_COVERED = 512 };
 
@@ -102,6 +102,7 @@ static bool close_enough(tort_type type, double a, double b, double scale) {
     const double magnitude = fmax(fabs(b), scale);
     if (a == b || (isnan(a) && isnan(b))) return true;
     if (!tort_type_is_float(type)) return false;
+    if (type == TORT_BFLOAT16) return fabs(a - b) <= 8e-3 + 8e-3 * magnitude; /* the last of 8 bits */
     return type == TORT_FLOAT16 ? fabs(a - b) <= 2e-3 + 2e-3 * magnitude : fabs(a - b) <= 1e-5 + 1e-4 * magnitude;
 }
 
@@ -398,11 +399,11 @@ static bool is_selected(const selection *selected, const char *line, int *count)
 }
 
 static void run_lines(tester *t, const selection *selected) {
+    const char *const *const tables[] = {kernel_cases, attention_cases, library_cases};
     int count = 0;
-    for (int i = 0; kernel_cases[i]; i++)
-        if (is_selected(selected, kernel_cases[i], &count)) run_line(t, kernel_cases[i], false);
-    for (int i = 0; library_cases[i]; i++)
-        if (is_selected(selected, library_cases[i], &count)) run_line(t, library_cases[i], true);
+    for (size_t k = 0; k < sizeof tables / sizeof *tables; k++)
+        for (const char *const *line = tables[k]; *line; line++)
+            if (is_selected(selected, *line, &count)) run_line(t, *line, tables[k] == library_cases);
     if (!count) printf("FAILED: no case is of %s\n", selected->only);
     if (!selected->only && selected->parts == 1) check_coverage(t);
 }

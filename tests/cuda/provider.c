@@ -253,6 +253,7 @@ int main(int argc, char **argv) {
     }
     check_probing(&t, argv[1]);
     provider_test_images(&t);
+    provider_test_attend(&t);
     provider_test_faults(&t);
     provider_test_devices(&t);
     provider_test_current(&t);

@@ -34,6 +34,7 @@ void tester_check_device(tester *t, const char *what); /* nothing is left on it 
 void tester_check_leftovers(tester *t, const char *what);
 
 void provider_test_images(tester *t);   /* provider_images.c */
+void provider_test_attend(tester *t);   /* provider_attend.c */
 void provider_test_faults(tester *t);   /* provider_faults.c */
 void provider_test_devices(tester *t);  /* provider_devices.c */
 void provider_test_current(tester *t);  /* provider_current.c */

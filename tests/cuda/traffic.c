@@ -70,6 +70,19 @@ static const traffic_case table[] = {
     {"MatMul 13; ; T[256,256] T[256,256]", {24.6, 24.6}, ALL},
     {"MatMul 13; ; T[128,768] T[768,256]", {15.5, 21.95}, ALL},
     {"MatMul 13; ; T[1,768] T[768,768]", {9.15, 9.15}, ALL},
+    /* Each tile of 64 queries reads all keys and values that one of them sees. */
+    {"Attention 23; ; T[1,2,256,64] T[1,2,256,64] T[1,2,256,64]", {2.55, 2.55}, ALL},
+    {"Attention 23; is_causal=1; T[1,2,256,64] T[1,2,256,64] T[1,2,256,64]", {1.8, 1.8}, ALL},
+    {"Attention 23; ; T[1,2,128,64] T[1,2,128,64] T[1,2,128,64] T[128,128]", {1.65, 1.65}, ALL},
+    {"Attention 24; ; T[1,8,1,128] T[1,2,1024,128] T[1,2,1024,128]", {1.1, 1.15}, ALL},
+    {"FusedAttention 1; q_perm=0,2,1,3 k_perm=0,2,3,1 v_perm=0,2,1,3 y_perm=0,2,1,3; T[1,128,4,64] T[1,128,4,64] "
+     "T[1,128,4,64]",
+     {1.55, 1.55},
+     ALL},
+    {"com.microsoft.GroupQueryAttention 1; num_heads=8 kv_num_heads=2; T[1,1,1024] T[1,1,256] T[1,1,256] T[1,2,511,128] "
+     "T[1,2,511,128] i32[1]=511 i32[]=512; 3",
+     {1.6, 1.65},
+     ALL},
     {"MatMul 13; ; T[12,128,64] T[12,64,128]", {17.7, 1.55}, ALL},
 };
 

@@ -1,0 +1,101 @@
+/* attend.c - see attend.h: the choice of tiles and parts, and what the rows of all attention operators share.
+ *
+ * A tile has as many queries as a block multiplies at a time. Where few queries meet many keys (a decoder's next token)
+ * the keys are divided among blocks until each multiprocessor has two; heads that share their keys (GQA) then lie in
+ * one tile, so that a key is read once for all of them. */
+#include "kernels/cuda/attend.h"
+
+#include "kernels/cuda/images.h"
+
+/* By size: what a step holds of keys and values must fit into 64 KiB of shared memory, which is what sm_75 has. */
+typedef struct attend_shape {
+    int32_t size, rows_half, step_half, rows_float, step_float;
+} attend_shape;
+static const attend_shape shapes[] = {{64, 64, 64, 64, 32}, {128, 64, 64, 32, 32}, {256, 64, 16, 32, 16}};
+
+/* A part's sums are as many bytes as some keys and values: it takes several times as many keys as it has queries. */
+enum { BLOCKS_A_PROCESSOR = 2, LEAST_KEYS = 128, KEYS_A_QUERY = 4 };
+
+static int64_t pieces(int64_t length, int64_t piece) {
+    return length / piece + (length % piece != 0);
+}
+
+static const attend_shape *shape_of(int64_t key_size, int64_t value_size) {
+    const int64_t size = key_size > value_size ? key_size : value_size;
+    const attend_shape *shape = shapes;
+    while (shape->size < size && shape->size < GPU_ATTEND_SIZE) shape++;
+    return shape;
+}
+
+static void divide_keys(gpu_attend_tiling *t, int64_t rows, int64_t keys, int64_t wanted) {
+    const int64_t least = rows * KEYS_A_QUERY > LEAST_KEYS ? rows * KEYS_A_QUERY : LEAST_KEYS;
+    const int64_t parts = t->tiles < 1 ? 1 : pieces(wanted, t->tiles), most = keys / least;
+    if (parts < 2 || most < 2) return;
+    t->part = pieces(pieces(keys, parts < most ? parts : most), t->step) * t->step;
+    t->parts = (int32_t)pieces(keys, t->part); /* none of them empty */
+    if (t->parts > 1) t->scratch = (size_t)(t->tiles * t->parts * t->rows) * (size_t)(t->size + 2) * sizeof(float);
+}
+
+gpu_attend_tiling gpu_attend_tiling_of(int32_t compute_capability, gpu_attend_type type, const gpu_attend *a) {
+    const attend_shape *shape = shape_of(a->key_size, a->value_size);
+    const bool half = type != GPU_ATTEND_FLOAT;
+    gpu_attend_tiling t = {.size = shape->size,
+                           .rows = half ? shape->rows_half : shape->rows_float,
+                           .step = half ? shape->step_half : shape->step_float,
+                           .pack = 1,
+                           .parts = 1,
+                           .part = a->keys};
+    if (a->group > 1 && a->queries <= t.rows / a->group) t.pack = (int32_t)a->group;
+    t.down = pieces(a->queries * t.pack, t.rows);
+    t.tiles = t.down * a->batch * (a->heads / t.pack);
+    divide_keys(&t, t.down > 1 ? t.rows : a->queries * t.pack, a->keys,
+                (int64_t)BLOCKS_A_PROCESSOR * gpu_multiprocessors(compute_capability));
+    return t;
+}
+
+/* Parts are never more than are wanted, nor than keys allow. */
+size_t gpu_attend_most_scratch(int32_t compute_capability, gpu_attend_type type, const gpu_attend *a) {
+    const gpu_attend_tiling t = gpu_attend_tiling_of(compute_capability, type, a);
+    const int64_t wanted = (int64_t)BLOCKS_A_PROCESSOR * gpu_multiprocessors(compute_capability);
+    if (t.tiles < 1 || t.tiles >= wanted) return 0;
+    return (size_t)(t.tiles * pieces(wanted, t.tiles) * t.rows) * (size_t)(t.size + 2) * sizeof(float);
+}
+
+tort_verdict gpu_claim_attend_type(const tort_target *target, const tort_node_view *node) {
+    const tort_type type = node->inputs[0].type;
+    const int32_t code = tort_cuda_image_of(target->compute_capability).code;
+    if (type != TORT_FLOAT && type != TORT_FLOAT16 && type != TORT_BFLOAT16)
+        return tort_cuda_no_type(node, 0, "float, float16 or bfloat16");
+    if (type != TORT_BFLOAT16 || code >= 80) return tort_yes();
+    return tort_no(TORT_NO_CAPABILITY, "make it float16 or float",
+                   "bfloat16 is multiplied by tensor cores of sm_80 and newer; this device runs code for sm_%d",
+                   (int)code);
+}
+
+tort_verdict gpu_claim_attend(int64_t key_size, int64_t value_size) {
+    if (key_size < 0 || value_size < 0)
+        return tort_no(TORT_NO_DYNAMIC, "", "it is not known how many elements a key and a value have");
+    if (key_size > GPU_ATTEND_SIZE || value_size > GPU_ATTEND_SIZE)
+        return tort_no(TORT_NO_SHAPE, "", "keys have %lld elements and values %lld, the kernel takes up to %d",
+                       (long long)key_size, (long long)value_size, GPU_ATTEND_SIZE);
+    return tort_yes();
+}
+
+#ifdef CUDA_DEVICE
+tort_status cuda_prepare_attend(tort_prepare *p, int64_t key_size, int64_t value_size) {
+    const gpu_attend_type type = gpu_attend_type_of(p->node->inputs[0].type);
+    const int32_t size = shape_of(key_size, value_size)->size;
+    return cuda_loaded(p, type == GPU_ATTEND_FLOAT ? gpu_load_attend_float(size) : gpu_load_attend_half(type, size));
+}
+
+tort_status cuda_run_attend(const tort_call *call, const gpu_attend *attend, void *scratch) {
+    const cuda_stream *stream = call->stream;
+    const gpu_attend_type type = gpu_attend_type_of(call->inputs[0].type);
+    const gpu_attend_tiling tiling = gpu_attend_tiling_of(stream->device->compute_capability, type, attend);
+    const gpu_parts parts = {scratch, stream->arrivals};
+    if (!tiling.tiles || !attend->value_size) return TORT_OK;
+    return cuda_launched(call, type == GPU_ATTEND_FLOAT
+                                   ? gpu_run_attend_float(cuda_stream_of(call), attend, &tiling, &parts)
+                                   : gpu_run_attend_half(cuda_stream_of(call), type, attend, &tiling, &parts));
+}
+#endif

@@ -1,0 +1,423 @@
+/* attend_half.cu - attention of 16-bit elements on tensor cores, with float accumulators. Read first: attend.cuh;
+ * product_half.cuh for pieces, ldmatrix and XOR; gpu.h for the fragments of mma.
+ *
+ * A block has 64 rows of queries, 16 a warp, in shared memory, and walks over the keys STEP at a time. While scores are
+ * made the values are on their way (cp.async), while values are summed up the next keys are. Products, weights and sums
+ * stay in the registers of the warp: a fragment of sums of the first product is one of operand A for the second. */
+#include "kernels/cuda/attend.cuh"
+
+enum { PIECE = 8, ROWS = 64, WARP_ROWS = 16 };
+
+template <class T_, int SIZE_, bool PIECES_> struct half_attend {
+    typedef T_ T;
+    enum {
+        SIZE = SIZE_,
+        PIECES = PIECES_, /* rows of q, k and v consist of whole pieces */
+        STEP = SIZE_ > 128 ? 16 : 64,
+        RESIDENT = SIZE_ > 64 ? 2 : 3, /* blocks that a multiprocessor shall hold, which bounds their registers */
+        /* Keys make room for the products of a step that masks are asked for. */
+        KEYS = STEP * SIZE * 2 > ROWS *STEP * 4 ? STEP *SIZE : ROWS *STEP * 2,
+        SHARED_BYTES = (ROWS * SIZE + KEYS + STEP * SIZE) * 2
+    };
+};
+
+static __device__ __forceinline__ void multiply(float (&sum)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], half) {
+    mma_m16n8k16_f16(sum, a, b, sum);
+}
+static __device__ __forceinline__ void multiply(float (&sum)[4], const uint32_t (&a)[4], const uint32_t (&b)[2],
+                                                nv_bfloat16) {
+    mma_m16n8k16_bf16(sum, a, b, sum);
+}
+
+template <class T2> static __device__ __forceinline__ uint32_t bits_of(T2 pair) {
+    uint32_t bits;
+    memcpy(&bits, &pair, sizeof bits);
+    return bits;
+}
+static __device__ __forceinline__ uint32_t pair_of(float a, float b, half) {
+    return bits_of(__floats2half2_rn(a, b));
+}
+static __device__ __forceinline__ uint32_t pair_of(float a, float b, nv_bfloat16) {
+    return bits_of(__floats2bfloat162_rn(a, b));
+}
+
+/* ---- shared memory: lines of SIZE elements, their pieces permuted by XOR ---- */
+
+template <int SIZE> static __device__ __forceinline__ unsigned place_of_piece(unsigned line, unsigned piece) {
+    return (line * (SIZE / PIECE) + (piece ^ (line & 7))) * PIECE;
+}
+
+/* The lines of a step of keys or values; zeros behind `last` and behind the elements that there are. */
+template <class A> struct line_source {
+    typedef typename A::T T;
+    enum { A_LINE = A::SIZE / PIECE, A_PASS = ATTEND_THREADS / A_LINE, PASSES = A::STEP / A_PASS };
+    const T *data;
+    int64_t line_stride, element_stride;
+    int size, last_step, last_lines;
+    unsigned place;
+
+    __device__ __forceinline__ line_source(const void *data_, const tort_matrix_strides &s, int64_t offset,
+                                           int64_t last, int64_t size_)
+        : data((const T *)data_ + offset), line_stride(s.row), element_stride(s.column), size((int)size_) {
+        const unsigned line = threadIdx.x / A_LINE, piece = threadIdx.x % A_LINE;
+        last_step = (int)((last - 1) / A::STEP);
+        last_lines = last > 0 ? (int)(last - (int64_t)last_step * A::STEP) : 0;
+        if (A::PIECES) data += line * line_stride + piece * PIECE;
+        place = kept(place_of_piece<A::SIZE>(line, piece));
+    }
+    __device__ __forceinline__ void copy(T *lines, int step) const {
+        const int count = step < last_step ? A::STEP : last_lines;
+        const T *at = data + (int64_t)step * (A::STEP * line_stride);
+        if (A::PIECES) {
+            const int left = (int)(threadIdx.x % A_LINE) * PIECE < size ? count - (int)threadIdx.x / A_LINE : 0;
+#pragma unroll
+            for (int i = 0; i < PASSES; i++, at += A_PASS * line_stride)
+                cp_async16_or_zero(lines + place_at(i), at, i * A_PASS < left);
+            return;
+        }
+        const bool along = element_stride == 1; /* neighbours in memory are of a line, or of neighbouring lines */
+#pragma unroll 1
+        for (int i = (int)threadIdx.x; i < A::STEP * A::SIZE; i += ATTEND_THREADS) {
+            const int line = along ? i / A::SIZE : i % A::STEP, e = along ? i % A::SIZE : i / A::STEP;
+            lines[place_of_piece<A::SIZE>((unsigned)line, (unsigned)e / PIECE) + e % PIECE] =
+                line < count && e < size ? at[line * line_stride + e * element_stride] : (T)0.0f;
+        }
+    }
+    /* The permutation repeats after 8 lines. */
+    __device__ __forceinline__ unsigned place_at(int pass) const {
+        if (A_PASS % 8 == 0) return place + (unsigned)pass * A_PASS * A::SIZE;
+        return place_of_piece<A::SIZE>(threadIdx.x / A_LINE + (unsigned)pass * A_PASS, threadIdx.x % A_LINE);
+    }
+};
+
+/* The tile's queries, once. */
+template <class A>
+static __device__ __forceinline__ void copy_queries(const gpu_attend &a, const gpu_attend_tiling &t,
+                                                    const attend_place &p, typename A::T *queries) {
+    typedef typename A::T T;
+#pragma unroll 1
+    for (int i = (int)threadIdx.x; i < ROWS * A::SIZE / PIECE; i += ATTEND_THREADS) {
+        const int line = i / (A::SIZE / PIECE), piece = i % (A::SIZE / PIECE);
+        const int left = p.first + line < p.last ? (int)a.key_size - piece * PIECE : 0;
+        const T *from =
+            (const T *)a.q +
+            (left > 0 ? row_offset(t, a.q_strides, p, p.first + line) + piece * PIECE * a.q_strides.column : 0);
+        T *to = queries + place_of_piece<A::SIZE>(line, piece);
+        if (A::PIECES)
+            cp_async16_or_zero(to, from, left > 0);
+        else
+#pragma unroll 1
+            for (int j = 0; j < PIECE; j++) to[j] = j < left ? from[j * a.q_strides.column] : (T)0.0f;
+    }
+}
+
+/* What a lane hands to ldmatrix: its row of the four matrices of a block of 16 lines by 16 elements, for every 16
+ * elements of 64 (as far as XOR reaches); more of them are constants on. */
+template <int SIZE> struct block_reader {
+    enum { PLACES = 4 };
+    unsigned place[PLACES];
+
+    /* line, element: of the lane's matrix, in eights. */
+    __device__ __forceinline__ block_reader(unsigned first, unsigned line, unsigned element) {
+#pragma unroll
+        for (unsigned i = 0; i < PLACES; i++)
+            place[i] = kept(place_of_piece<SIZE>(first + line * 8 + threadIdx.x % 8, i * 2 + element));
+    }
+    __device__ __forceinline__ unsigned at(int line, int element) const {
+        return place[element / 16 % PLACES] + (unsigned)(line * SIZE + element / 64 * 64);
+    }
+};
+
+/* ---- a step ---- */
+
+/* Of a warp's 16 rows: lane l has rows g = l / 4 and g + 8, and of each block of 8 columns 2 * (l % 4) and the next. */
+template <class A> struct warp_state {
+    float sums[A::SIZE / 8][4];
+    float largest[2], weights[2]; /* of a lane's own columns */
+};
+
+template <class A>
+static __device__ __forceinline__ void
+make_products(const typename A::T *queries, const typename A::T *keys, const block_reader<A::SIZE> &query_at,
+              const block_reader<A::SIZE> &key_at, float (&products)[A::STEP / 8][4]) {
+#pragma unroll
+    for (int i = 0; i < A::STEP / 8; i++) products[i][0] = products[i][1] = products[i][2] = products[i][3] = 0.0f;
+#pragma unroll
+    for (int e = 0; e < A::SIZE; e += 16) {
+        uint32_t left[4], right[4];
+        ldmatrix_x4(left, queries + query_at.at(0, e));
+#pragma unroll
+        for (int j = 0; j < A::STEP / 16; j++) {
+            ldmatrix_x4(right, keys + key_at.at(j * 16, e));
+            const uint32_t low[2] = {right[0], right[1]}, high[2] = {right[2], right[3]};
+            multiply(products[2 * j], left, low, typename A::T());
+            multiply(products[2 * j + 1], left, high, typename A::T());
+        }
+    }
+}
+
+/* By way of shared memory, where lanes have other elements than those of fragments. */
+template <class A>
+static __device__ __forceinline__ void mask_products(const gpu_attend &a, const attend_row *rows, int64_t first_key,
+                                                     float *room, float (&products)[A::STEP / 8][4]) {
+    const int row = (int)threadIdx.x % 32 / 4, column = (int)threadIdx.x % 4 * 2;
+#pragma unroll
+    for (int i = 0; i < A::STEP / 8; i++)
+#pragma unroll
+        for (int half_ = 0; half_ < 2; half_++)
+            store_pack<2>(room + score_place<A::STEP>(row + half_ * 8, i * 8 + column),
+                          pack<float, 2>{{products[i][half_ * 2], products[i][half_ * 2 + 1]}});
+    score_rows<A::STEP, WARP_ROWS>(a, rows, first_key, room);
+#pragma unroll
+    for (int i = 0; i < A::STEP / 8; i++)
+#pragma unroll
+        for (int half_ = 0; half_ < 2; half_++) {
+            const pack<float, 2> two =
+                load_pack<2>((const float *)room + score_place<A::STEP>(row + half_ * 8, i * 8 + column));
+            products[i][half_ * 2] = two.at[0];
+            products[i][half_ * 2 + 1] = two.at[1];
+        }
+}
+
+/* Products times `factor` are scores; they become weights. */
+template <class A>
+static __device__ __forceinline__ void weigh(warp_state<A> &w, float factor, float (&products)[A::STEP / 8][4]) {
+    float fade[2], shift[2];
+#pragma unroll
+    for (int r = 0; r < 2; r++) {
+        float most = products[0][r * 2];
+#pragma unroll
+        for (int i = 0; i < A::STEP / 8; i++) most = fmaxf(most, fmaxf(products[i][r * 2], products[i][r * 2 + 1]));
+        most = fmaxf(most, __shfl_xor_sync(~0u, most, 1));
+        most = fmaxf(most, __shfl_xor_sync(~0u, most, 2));
+        most = fmaxf(w.largest[r], most * factor);
+        shift[r] = shift_of(most);
+        fade[r] = exp2_approximate(w.largest[r] - shift[r]);
+        w.largest[r] = most;
+        w.weights[r] *= fade[r];
+    }
+#pragma unroll
+    for (int i = 0; i < A::STEP / 8; i++)
+#pragma unroll
+        for (int j = 0; j < 4; j++) {
+            products[i][j] = exp2_approximate(products[i][j] * factor - shift[j / 2]);
+            w.weights[j / 2] += products[i][j];
+        }
+#pragma unroll
+    for (int i = 0; i < A::SIZE / 8; i++)
+#pragma unroll
+        for (int j = 0; j < 4; j++) w.sums[i][j] *= fade[j / 2];
+}
+
+template <class A>
+static __device__ __forceinline__ void add_values(warp_state<A> &w, const typename A::T *values,
+                                                  const block_reader<A::SIZE> &value_at,
+                                                  const float (&weights)[A::STEP / 8][4]) {
+    typedef typename A::T T;
+#pragma unroll
+    for (int k = 0; k < A::STEP / 8; k += 2) {
+        const uint32_t left[4] = {
+            pair_of(weights[k][0], weights[k][1], T()), pair_of(weights[k][2], weights[k][3], T()),
+            pair_of(weights[k + 1][0], weights[k + 1][1], T()), pair_of(weights[k + 1][2], weights[k + 1][3], T())};
+#pragma unroll
+        for (int e = 0; e < A::SIZE; e += 16) {
+            uint32_t right[4];
+            ldmatrix_x4_trans(right, values + value_at.at(k * 8, e));
+            const uint32_t low[2] = {right[0], right[1]}, high[2] = {right[2], right[3]};
+            multiply(w.sums[e / 8], left, low, T());
+            multiply(w.sums[e / 8 + 1], left, high, T());
+        }
+    }
+}
+
+/* ---- output ---- */
+
+template <class A>
+static __device__ __forceinline__ void leave_part(const gpu_attend_tiling &t, const gpu_parts &parts,
+                                                  const attend_place &p, const warp_state<A> &w) {
+    const int column = (int)threadIdx.x % 4 * 2;
+#pragma unroll
+    for (int r = 0; r < 2; r++) {
+        const int row = (int)threadIdx.x / 32 * WARP_ROWS + (int)threadIdx.x % 32 / 4 + r * 8;
+        if (p.first + row >= p.last) continue;
+        float *to = part_row(t, parts, p.tile, blockIdx.y, row);
+#pragma unroll
+        for (int i = 0; i < A::SIZE / 8; i++)
+            store_pack<2>(to + i * 8 + column, pack<float, 2>{{w.sums[i][r * 2], w.sums[i][r * 2 + 1]}});
+        if (column == 0) store_pack<2>(to + A::SIZE, pack<float, 2>{{w.largest[r], w.weights[r]}});
+    }
+}
+
+/* Through the shared memory of the warp's queries, so that whole pieces leave. */
+template <class A>
+static __device__ __forceinline__ void store_rows(const gpu_attend &a, const gpu_attend_tiling &t,
+                                                  const attend_place &p, const warp_state<A> &w, bool y_pieces,
+                                                  typename A::T *queries) {
+    typedef typename A::T T;
+    const int first = (int)threadIdx.x / 32 * WARP_ROWS, lane = (int)threadIdx.x % 32;
+    __syncwarp(); /* the queries have been read */
+#pragma unroll
+    for (int r = 0; r < 2; r++) {
+        const float factor = factor_of(a, w.weights[r]);
+        const int row = first + lane / 4 + r * 8;
+#pragma unroll
+        for (int i = 0; i < A::SIZE / 8; i++) {
+            const uint32_t two = pair_of(scaled(w.sums[i][r * 2], factor), scaled(w.sums[i][r * 2 + 1], factor), T());
+            memcpy(queries + place_of_piece<A::SIZE>((unsigned)row, (unsigned)i) + lane % 4 * 2, &two, sizeof two);
+        }
+    }
+    __syncwarp();
+#pragma unroll 1
+    for (int i = lane; i < WARP_ROWS * A::SIZE / PIECE; i += 32) {
+        const int row = first + i / (A::SIZE / PIECE), piece = i % (A::SIZE / PIECE);
+        if (p.first + row >= p.last || piece * PIECE >= a.value_size) continue;
+        const T *from = queries + place_of_piece<A::SIZE>((unsigned)row, (unsigned)piece);
+        T *to = (T *)a.y + row_offset(t, a.y_strides, p, p.first + row) + piece * PIECE * a.y_strides.column;
+        if (y_pieces)
+            store_pack<PIECE>(to, load_pack<PIECE>(from));
+        else
+#pragma unroll 1
+            for (int j = 0; j < PIECE && piece * PIECE + j < a.value_size; j++) to[j * a.y_strides.column] = from[j];
+    }
+}
+
+/* ---- the whole tile ---- */
+
+template <class A> struct attend_block {
+    typedef typename A::T T;
+    T *queries, *keys, *values;
+    line_source<A> key_source, value_source;
+    block_reader<A::SIZE> query_at, key_at, value_at;
+    warp_state<A> w;
+    bool active; /* has this warp rows? */
+
+    /* Step i of the walk, whose keys are on their way: brings its values, and the keys of the next one. */
+    template <bool SIMPLE>
+    __device__ __forceinline__ void step(const gpu_attend &a, const key_walk<A::STEP> &walk, int i,
+                                         const attend_row *rows) {
+        const int warp = (int)threadIdx.x / 32;
+        float products[A::STEP / 8][4];
+        cp_async_wait<0>();
+        __syncthreads(); /* keys are there, values of the step before have been read */
+        value_source.copy(values, walk.step(i));
+        cp_async_commit();
+        if (active) make_products<A>(queries, keys, query_at, key_at, products);
+        if (!SIMPLE) {
+            __syncthreads(); /* the keys have been read: their room is for products now */
+            if (active)
+                mask_products<A>(a, rows + warp * WARP_ROWS, (int64_t)walk.step(i) * A::STEP,
+                                 (float *)keys + warp * WARP_ROWS * A::STEP, products);
+        }
+        if (active) weigh<A>(w, SIMPLE ? a.scale * LOG2_E : 1.0f, products);
+        cp_async_wait<0>();
+        __syncthreads(); /* values are there, keys have been read */
+        if (i + 1 < walk.count) key_source.copy(keys, walk.step(i + 1));
+        cp_async_commit();
+        if (active) add_values<A>(w, values, value_at, products);
+    }
+};
+
+template <class A>
+static __device__ __forceinline__ void attend_tile(const gpu_attend &a, const gpu_attend_tiling &t,
+                                                   const gpu_parts &parts, int64_t tile, bool simple, bool y_pieces) {
+    typedef typename A::T T;
+    __shared__ attend_row rows[ROWS];
+    T *const queries = dynamic_shared<T>(), *const keys = queries + ROWS * A::SIZE, *const values = keys + A::KEYS;
+    const attend_place p = place_of(a, t, tile);
+    const key_walk<A::STEP> walk(a, t, p, simple);
+    const unsigned low = threadIdx.x >> 3 & 1, high = threadIdx.x >> 4 & 1, first = threadIdx.x / 32 * WARP_ROWS;
+    attend_block<A> b = {queries,
+                         keys,
+                         values,
+                         {a.k, a.k_strides, key_offset(a, a.k_strides, p), walk.last, a.key_size},
+                         {a.v, a.v_strides, key_offset(a, a.v_strides, p), walk.last, a.value_size},
+                         {first, low, high},
+                         {0, high, low},
+                         {0, low, high},
+                         {{}, {-INFINITY, -INFINITY}, {0.0f, 0.0f}},
+                         p.first + first < p.last};
+    describe_rows(a, t, p, rows);
+    copy_queries<A>(a, t, p, queries);
+    if (walk.count) b.key_source.copy(keys, walk.step(0));
+    cp_async_commit();
+    int i = 0;
+    for (; i < walk.simple_count; i++) b.template step<true>(a, walk, i, rows);
+    for (; i < walk.count; i++) b.template step<false>(a, walk, i, rows);
+    cp_async_wait<0>();
+    for (int r = 0; r < 2; r++) {
+        b.w.weights[r] += __shfl_xor_sync(~0u, b.w.weights[r], 1);
+        b.w.weights[r] += __shfl_xor_sync(~0u, b.w.weights[r], 2);
+    }
+    __syncthreads(); /* copies of queries that no step waited for */
+    if (t.parts > 1) {
+        leave_part<A>(t, parts, p, b.w);
+        join_keys<T>(a, t, parts, p);
+    } else {
+        store_rows<A>(a, t, p, b.w, y_pieces, queries);
+    }
+}
+
+template <class A>
+static __global__ void __launch_bounds__(ATTEND_THREADS, A::RESIDENT)
+    attend_half(const gpu_attend a, const gpu_attend_tiling t, const gpu_parts parts, bool simple, bool y_pieces) {
+    for (int64_t tile = blockIdx.x; tile < t.tiles; tile += gridDim.x) {
+        attend_tile<A>(a, t, parts, tile, simple, y_pieces);
+        __syncthreads(); /* the rows have been read */
+    }
+}
+
+/* ---- launchers ---- */
+
+template <class A>
+static cudaError_t run_as(gpu_stream stream, const gpu_attend *a, const gpu_attend_tiling *t, const gpu_parts *parts) {
+    const bool y_pieces = rows_of_pieces<typename A::T>(a->y, a->y_strides, a->value_size);
+    return launch(attend_half<A>, dim3(grid_extent((size_t)t->tiles), (unsigned)t->parts), ATTEND_THREADS,
+                  A::SHARED_BYTES, stream, *a, *t, *parts, is_simple(a), y_pieces);
+}
+
+template <class A> static cudaError_t load_as() {
+    const cudaError_t code = load_kernel(attend_half<A>);
+    return code == cudaSuccess ? allow_dynamic_shared(attend_half<A>, A::SHARED_BYTES) : code;
+}
+
+template <class T, int SIZE> struct by_size {
+    typedef half_attend<T, SIZE, true> pieces;
+    typedef half_attend<T, SIZE, false> anyhow;
+
+    static cudaError_t run(gpu_stream stream, const gpu_attend *a, const gpu_attend_tiling *t, const gpu_parts *parts) {
+        const bool whole = rows_of_pieces<T>(a->q, a->q_strides, a->key_size) &&
+                           rows_of_pieces<T>(a->k, a->k_strides, a->key_size) &&
+                           rows_of_pieces<T>(a->v, a->v_strides, a->value_size);
+        return whole ? run_as<pieces>(stream, a, t, parts) : run_as<anyhow>(stream, a, t, parts);
+    }
+    static cudaError_t load() {
+        const cudaError_t code = load_as<pieces>();
+        return code == cudaSuccess ? load_as<anyhow>() : code;
+    }
+};
+
+template <class T>
+static cudaError_t run(gpu_stream stream, const gpu_attend *a, const gpu_attend_tiling *t, const gpu_parts *parts) {
+    switch (t->size) {
+    case 64: return by_size<T, 64>::run(stream, a, t, parts);
+    case 128: return by_size<T, 128>::run(stream, a, t, parts);
+    default: return by_size<T, 256>::run(stream, a, t, parts);
+    }
+}
+
+template <class T> static cudaError_t load(int32_t size) {
+    switch (size) {
+    case 64: return by_size<T, 64>::load();
+    case 128: return by_size<T, 128>::load();
+    default: return by_size<T, 256>::load();
+    }
+}
+
+cudaError_t gpu_run_attend_half(gpu_stream stream, gpu_attend_type type, const gpu_attend *a,
+                                const gpu_attend_tiling *t, const gpu_parts *parts) {
+    return type == GPU_ATTEND_HALF ? run<half>(stream, a, t, parts) : run<nv_bfloat16>(stream, a, t, parts);
+}
+
+cudaError_t gpu_load_attend_half(gpu_attend_type type, int32_t size) {
+    return type == GPU_ATTEND_HALF ? load<half>(size) : load<nv_bfloat16>(size);
+}

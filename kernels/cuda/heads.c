@@ -1,0 +1,235 @@
+/* heads.c - rows and claims of com.microsoft's MultiHeadAttention, DecoderMaskedMultiHeadAttention and
+ * GroupQueryAttention. A first launch lays out what is not yet as the tiles want it (biases, rotary embedding, the past
+ * before the new keys, in the outputs that hold them anyway); the attention of attend.h is the second. Params are
+ * decoded by ops/microsoft/. Kernels: heads.cu, attend_half.cu, attend_float.cu. */
+#include "kernels/cuda/heads.h"
+
+#include "runtime/base/memory.h"
+
+/* ---- claims ------------------------------------------------------------------------------------------------------ */
+
+#define CURE "pin the node to cpu if it may be there"
+
+static tort_verdict claim_heads(const tort_target *target, const tort_node_view *node) {
+    const tort_heads_params *p = node->params;
+    const bool added = p->mask_kind != TORT_HEADS_NO_MASK || p->score_bias >= 0;
+    if (p->scores >= 0)
+        return tort_no(TORT_NO_ATTR, CURE, "an output shows the scores, which the kernel does not keep");
+    if (p->beam_choices >= 0) return tort_no(TORT_NO_ATTR, CURE, "the kernel knows no beams (cache_indirection)");
+    if (p->sink >= 0 || p->smooth) return tort_no(TORT_NO_ATTR, CURE, "the kernel knows no sinks of the softmax");
+    if (p->query_norm >= 0) return tort_no(TORT_NO_ATTR, CURE, "the kernel does not normalize queries and keys");
+    if (p->causal && p->lengths < 0 && added)
+        return tort_no(TORT_NO_ATTR, CURE, "the kernel takes unidirectional=1 without mask and bias");
+    const tort_verdict verdict = gpu_claim_attend_type(target, node);
+    return verdict.code == TORT_YES ? gpu_claim_attend(p->key_size, p->value_size) : verdict;
+}
+
+/* ---- sizes ------------------------------------------------------------------------------------------------------- */
+
+/* What there is to lay out, and in scratch: sums of parts first. Offsets. */
+typedef struct heads_rooms {
+    bool query, key, value; /* laid out */
+    size_t query_at, key_at, value_at, bytes;
+} heads_rooms;
+
+static tort_matrix_strides named(tort_head_strides s) {
+    return (tort_matrix_strides){s.batch, s.head, s.position, 1};
+}
+
+/* The most keys of a batch. */
+static int64_t capacity(const tort_heads_params *p) {
+    const int64_t sum = p->past_length + p->new_keys;
+    return p->past_count >= 0 ? p->past_length : sum;
+}
+
+static gpu_attend attend_of(const tort_heads_params *p, int64_t keys) {
+    const int64_t *bias = p->score_bias_strides, *marks = p->mask_strides;
+    return (gpu_attend){.batch = p->batch,
+                        .heads = p->query_heads,
+                        .group = p->query_heads / p->key_heads,
+                        .queries = p->queries,
+                        .keys = keys,
+                        .end = keys,
+                        .key_size = p->key_size,
+                        .value_size = p->value_size,
+                        .q_strides = named(p->query.strides),
+                        .k_strides = named(p->key.strides),
+                        .v_strides = named(p->value.strides),
+                        .y_strides = named(p->output.strides),
+                        .mask_strides = {bias[0], bias[1], bias[2], 1},
+                        .mark_strides = {marks[0], 0, marks[1], marks[2]},
+                        .mark_kind = (int32_t)p->mask_kind,
+                        .mark_offset = p->mask_offset,
+                        .marked = (float)p->mask_filter,
+                        .scale = (float)p->scale,
+                        .softcap = (float)p->softcap,
+                        .causal = p->causal,
+                        .last_sees_all = p->lengths < 0,
+                        .left = p->left_window,
+                        .right = -1,
+                        .empty = GPU_ATTEND_EMPTY_IS_NAN};
+}
+
+static bool reserve(size_t *end, size_t *at, int64_t batch, int64_t heads, int64_t length, int64_t size,
+                    size_t element) {
+    enum { ALIGN = 256 };
+    size_t bytes;
+    if (!tort_mul_size((size_t)batch, (size_t)heads, &bytes) || !tort_mul_size(bytes, (size_t)length, &bytes) ||
+        !tort_mul_size(bytes, (size_t)size, &bytes) || !tort_mul_size(bytes, element, &bytes) ||
+        !tort_align_size(*end, ALIGN, end))
+        return false;
+    *at = *end;
+    return tort_add_size(*end, bytes, end);
+}
+
+static bool has_bias(const tort_heads_params *p, int which) {
+    return p->bias >= 0 && p->bias_offsets[which] >= 0;
+}
+
+/* For as many keys as there may be: a plan for the longest serves all. */
+static bool lay_out_rooms(int32_t compute_capability, tort_type type, const tort_heads_params *p, heads_rooms *r) {
+    const gpu_attend attend = attend_of(p, capacity(p));
+    const size_t element = (size_t)tort_type_bits(type) / 8;
+    const bool past = p->past_key.operand >= 0;
+    r->query = has_bias(p, 0) || p->rotated > 0;
+    r->key = p->present_key >= 0 || past || has_bias(p, 1) || p->rotated > 0;
+    r->value = p->present_value >= 0 || past || has_bias(p, 2);
+    r->bytes = gpu_attend_most_scratch(compute_capability, gpu_attend_type_of(type), &attend);
+    return (!r->query ||
+            reserve(&r->bytes, &r->query_at, p->batch, p->query_heads, p->queries, p->key_size, element)) &&
+           (!r->key || p->present_key >= 0 ||
+            reserve(&r->bytes, &r->key_at, p->batch, p->key_heads, capacity(p), p->key_size, element)) &&
+           (!r->value || p->present_value >= 0 ||
+            reserve(&r->bytes, &r->value_at, p->batch, p->key_heads, capacity(p), p->value_size, element));
+}
+
+static tort_status size_heads(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                              tort_error *error) {
+    heads_rooms rooms = {0};
+    if (!lay_out_rooms(target->compute_capability, node->inputs[0].type, node->params, &rooms))
+        return tort_out_of_memory(error, SIZE_MAX);
+    *scratch = rooms.bytes;
+    return TORT_OK;
+}
+
+/* ---- run --------------------------------------------------------------------------------------------------------- */
+
+#ifdef CUDA_DEVICE
+static tort_status prepare_heads(tort_prepare *p) {
+    const tort_heads_params *params = p->node->params;
+    const cudaError_t code = gpu_load_heads(gpu_attend_type_of(p->node->inputs[0].type));
+    return code == cudaSuccess ? cuda_prepare_attend(p, params->key_size, params->value_size) : cuda_loaded(p, code);
+}
+
+static const void *data_of(const tort_call *call, int64_t input) {
+    return input >= 0 ? call->inputs[input].data : NULL;
+}
+
+/* The number that an input in host memory holds. */
+static int64_t number_of(const tort_call *call, int64_t input, int64_t otherwise) {
+    return input >= 0 ? *(const int32_t *)call->inputs[input].data : otherwise;
+}
+
+static tort_status check_longest(const tort_call *call, int64_t past_count, int64_t longest) {
+    const tort_heads_params *p = call->params;
+    const tort_tensor *mask = p->mask_kind == TORT_HEADS_ELEMENTS ? &call->inputs[p->mask] : NULL;
+    if (past_count < 0 || longest > capacity(p) || (p->lengths >= 0 && p->queries > longest) ||
+        (p->lengths >= 0 && longest != capacity(p) && longest > p->past_length))
+        return tort_fail(call->error, TORT_E_RUN, "there are %lld keys; past and new keys have room for %lld",
+                         (long long)longest, (long long)capacity(p));
+    if (p->score_bias >= 0 && call->inputs[p->score_bias].dims[3] < longest)
+        return tort_fail(call->error, TORT_E_RUN, "attention_bias is for %lld keys; there are %lld",
+                         (long long)call->inputs[p->score_bias].dims[3], (long long)longest);
+    if (mask && mask->dims[mask->rank - 1] < longest)
+        return tort_fail(call->error, TORT_E_RUN, "the mask is for %lld keys; there are %lld",
+                         (long long)mask->dims[mask->rank - 1], (long long)longest);
+    return TORT_OK;
+}
+
+static gpu_heads heads_of(const tort_call *call, const heads_rooms *rooms, int64_t past_count, int64_t longest) {
+    const tort_heads_params *p = call->params;
+    char *scratch = call->scratch;
+    gpu_heads h = {.params = *p,
+                   .query = data_of(call, p->query.operand),
+                   .key = data_of(call, p->key.operand),
+                   .value = data_of(call, p->value.operand),
+                   .past_key = data_of(call, p->past_key.operand),
+                   .past_value = data_of(call, p->past_value.operand),
+                   .bias = data_of(call, p->bias),
+                   .cosines = data_of(call, p->cosines),
+                   .sines = data_of(call, p->sines),
+                   .positions = data_of(call, p->positions),
+                   .lengths = data_of(call, p->lengths),
+                   .past_count = past_count,
+                   .longest = longest,
+                   .first = p->queries == longest,
+                   .room_length = capacity(p),
+                   .node = call->node,
+                   .status = p->lengths >= 0 ? cuda_status_word(call) : NULL};
+    if (rooms->query) h.query_room = scratch + rooms->query_at;
+    if (rooms->key) h.key_room = p->present_key >= 0 ? call->outputs[p->present_key].data : scratch + rooms->key_at;
+    if (rooms->value)
+        h.value_room = p->present_value >= 0 ? call->outputs[p->present_value].data : scratch + rooms->value_at;
+    if (p->present_key >= 0) h.room_length = call->outputs[p->present_key].dims[2];
+    return h;
+}
+
+static tort_matrix_strides laid_out(int64_t heads, int64_t length, int64_t size) {
+    return (tort_matrix_strides){heads * length * size, length * size, size, 1};
+}
+
+static gpu_attend attend_laid_out(const tort_call *call, const gpu_heads *h, tort_type type) {
+    const tort_heads_params *p = call->params;
+    const size_t element = (size_t)tort_type_bits(type) / 8;
+    gpu_attend a = attend_of(p, h->longest);
+    a.q = (const char *)h->query + (size_t)p->query.offset * element;
+    a.k = (const char *)h->key + (size_t)p->key.offset * element;
+    a.v = (const char *)h->value + (size_t)p->value.offset * element;
+    if (h->query_room) a.q = h->query_room, a.q_strides = laid_out(p->query_heads, p->queries, p->key_size);
+    if (h->key_room) a.k = h->key_room, a.k_strides = laid_out(p->key_heads, h->room_length, p->key_size);
+    if (h->value_room) a.v = h->value_room, a.v_strides = laid_out(p->key_heads, h->room_length, p->value_size);
+    a.y = call->outputs[0].data;
+    a.mask = data_of(call, p->score_bias);
+    a.mask_type = gpu_attend_type_of(type);
+    a.marks = data_of(call, p->mask);
+    a.before = h->past_count;
+    a.lengths = h->lengths;
+    a.from_end = h->past_key && !h->first;
+    a.node = h->node;
+    a.status = h->status;
+    return a;
+}
+
+static tort_status run_heads(const tort_call *call) {
+    const tort_heads_params *p = call->params;
+    const cuda_stream *stream = call->stream;
+    const tort_type type = call->inputs[0].type;
+    const int64_t past_count = p->lengths >= 0 ? 0 : number_of(call, p->past_count, p->past_length);
+    const int64_t longest = number_of(call, p->total, past_count + p->new_keys);
+    heads_rooms rooms = {0};
+    if (!lay_out_rooms(stream->device->compute_capability, type, p, &rooms))
+        return tort_out_of_memory(call->error, SIZE_MAX);
+    tort_status status = check_longest(call, past_count, longest);
+    if (status) return status;
+    const gpu_heads heads = heads_of(call, &rooms, past_count, longest);
+    const gpu_attend attend = attend_laid_out(call, &heads, type);
+    status = cuda_launched(call, gpu_lay_out_heads(cuda_stream_of(call), gpu_attend_type_of(type), &heads));
+    return status ? status : cuda_run_attend(call, &attend, call->scratch);
+}
+#endif
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+/* host: past_sequence_length, total_sequence_length. */
+#define ROW(op_, host)                                                                                                 \
+    {                                                                                                                  \
+        .domain = "com.microsoft", .op = op_, .name = "heads", .host_inputs = host, .claim = claim_heads,              \
+        .size = size_heads, .prepare = CUDA_ONLY(prepare_heads), .run = CUDA_ONLY(run_heads)                           \
+    }
+
+const tort_kernel tort_cuda_heads_kernels[] = {
+    ROW("MultiHeadAttention", 1u << 8),
+    ROW("DecoderMaskedMultiHeadAttention", 1u << 7),
+    ROW("GroupQueryAttention", 1u << 6),
+    {.op = NULL},
+};

@@ -1,0 +1,92 @@
+/* case_table_attention.c - cases of attention and rotary embedding, as case_table.c has those of other families. */
+#include <stddef.h>
+
+extern const char *const attention_cases[];
+
+const char *const attention_cases[] = {
+    /* ---- attention.c ---- */
+    "Attention 23; ; T[2,3,a,c] T[2,3,b+1,c] T[2,3,b+1,d]",
+    "Attention 23; is_causal=1 scale=0.3; T[2,3,a,c] T[2,3,a,c] T[2,3,a,c]",
+    "Attention 23; q_num_heads=6 kv_num_heads=2; T[2,a,6*c] T[2,b+1,2*c] T[2,b+1,2*d]",
+    "Attention 23; softcap=1.5; T[1,2,a,c] T[1,2,b,c] T[1,2,b,d] T[a,b]",
+    "Attention 23; ; T[2,2,a,c] T[2,2,b,c] T[2,2,b,d] bool[2,1,1,b]",
+    "Attention 23; ; f32[2,2,a,c] f32[2,2,b,c] f32[2,2,b,d] f16[2,a,b]",
+    "Attention 23; is_causal=1; T[2,4,a,c] T[2,2,b,c] T[2,2,b,d] bool[a,b+e] T[2,2,e,c] T[2,2,e,d]; 3",
+    "Attention 23; qk_matmul_output_mode=0 softcap=2; T[2,2,a,c] T[2,2,b,c] T[2,2,b,d] T[a,b] - -; 4",
+    "Attention 23; qk_matmul_output_mode=1 softcap=2; T[2,2,a,c] T[2,2,b,c] T[2,2,b,d] T[a,b] - -; 4",
+    "Attention 23; qk_matmul_output_mode=2; T[2,2,a,c] T[2,2,b,c] T[2,2,b,d] T[a,b] - -; 4",
+    "Attention 23; qk_matmul_output_mode=3; T[2,2,a,c] T[2,2,b,c] T[2,2,b,d] T[a,b] - -; 4",
+    "Attention 24; is_causal=1; T[2,2,a,c] T[2,2,a+9,c] T[2,2,a+9,d] - - - i64[2]~0,9",
+    "Attention 24; ; T[2,2,a,c] T[2,2,b+9,c] T[2,2,b+9,d] bool[a,b+1] - - i64[2]~0,9",
+    "Attention 25; left_window_size=2 right_window_size=1; T[1,2,a,c] T[1,2,a,c] T[1,2,a,c]",
+    /* Whole pieces; every size of the kernels; tiles of keys that need no look beside those that do. */
+    "Attention 23; is_causal=1; T[1,2,a+90,64] T[1,2,a+90,64] T[1,2,a+90,64]",
+    "Attention 23; is_causal=1 q_num_heads=4 kv_num_heads=2; T[1,a+60,512] T[1,b+70,256] T[1,b+70,256]",
+    "Attention 23; ; T[1,2,a,80] T[1,2,b+150,80] T[1,2,b+150,48] T[a,b+150]",
+    "Attention 23; softcap=2; T[1,1,a,256] T[1,1,b+40,256] T[1,1,b+40,256] bool[a,b+40]",
+    "Attention 23; is_causal=1; T[1,2,a,200] T[1,2,b+40,200] T[1,2,b+40,130] - T[1,2,e,200] T[1,2,e,130]",
+    "Attention 23; is_causal=1; T[1,2,a,64] T[1,2,b,64] T[1,2,b,64] - T[1,2,e+70,64] T[1,2,e+70,64]; 3",
+    "Attention 25; is_causal=1 left_window_size=40; T[1,2,a+130,64] T[1,2,a+130,64] T[1,2,a+130,64]",
+    "Attention 25; left_window_size=100 right_window_size=30; T[1,1,a+160,72] T[1,1,a+160,72] T[1,1,a+160,72]",
+    "Attention 23; scale=-0.2; T[1,2,a,64] T[1,2,b+1,64] T[1,2,b+1,64]",
+    "Attention 23; ; bf16[2,4,a,c] bf16[2,2,b,c] bf16[2,2,b,d] bf16[a,b]",
+    "Attention 23; is_causal=1; bf16[1,2,a,128] bf16[1,2,b+90,128] bf16[1,2,b+90,128] f32[a,b+90]; 3",
+    /* Heads too large for the tiles: the plain kernel. */
+    "Attention 23; ; T[1,2,a,300] T[1,2,b+1,300] T[1,2,b+1,d]",
+    /* A token and its past: keys in parts, heads of a group in one tile. */
+    "Attention 23; ; T[1,8,1,64] T[1,2,1,64] T[1,2,1,64] - T[1,2,B+300,64] T[1,2,B+300,64]; 3",
+    "Attention 23; is_causal=1; T[2,6,3,40] T[2,2,3,40] T[2,2,3,40] T[3,B+303] T[2,2,B+300,40] T[2,2,B+300,40]",
+    "Attention 24; is_causal=1; T[2,2,1,128] T[2,1,B+900,128] T[2,1,B+900,128] - - - i64[2]~1,900",
+    "Attention 23; is_causal=1; bf16[1,4,2,128] bf16[1,2,2,128] bf16[1,2,2,128] - bf16[1,2,B,128] bf16[1,2,B,128]; 3",
+    "RotaryEmbedding 23; ; T[2,3,a,2*c] T[2,a,c]~-1,1 T[2,a,c]~-1,1",
+    "RotaryEmbedding 23; interleaved=1; T[2,3,a,2*c] T[b+9,c]~-1,1 T[b+9,c]~-1,1 i64[2,a]~0,8",
+    "RotaryEmbedding 23; num_heads=3 rotary_embedding_dim=4; T[2,a,3*c+12] T[9,2]~-1,1 T[9,2]~-1,1 i64[2,a]~0,8",
+    "com.microsoft.RotaryEmbedding 1; interleaved=1; T[2,3,a,2*c] i64[2,a]~0,8 T[b+9,c]~-1,1 T[b+9,c]~-1,1",
+    "com.microsoft.RotaryEmbedding 1; num_heads=3 rotary_embedding_dim=4; T[2,a,3*c+12] i64[1]~0,4 T[a+9,2]~-1,1 T[a+9,2]~-1,1",
+    "Attention 23; ; T[3,4,c+20,e] T[3,4,2,e] T[3,4,2,d]",
+    "!Attention 24; ; T[2,2,a+1,c] T[2,2,b+9,c] T[2,2,b+9,d] - - - i64[2]~60,70",
+    "!RotaryEmbedding 23; ; T[2,3,a+1,2*c] T[9,c]~-1,1 T[9,c]~-1,1 i64[2,a+1]~9,12",
+    /* ---- fused_attention.c ---- */
+    "FusedAttention 1; ; T[2,3,a,c] T[2,3,c,b+1] T[2,3,b+1,d]",
+    "FusedAttention 1; ; T[3,a,c] T[3,c,b] T[3,b,d]",
+    "FusedAttention 1; scale=0.3; T[2,3,a,60] T[2,3,60,b+1] T[2,3,b+1,d] T[a,b+1]",
+    "FusedAttention 1; scale=0.12 fill=-2; T[3,a,70] T[3,70,b+1] T[3,b+1,100] T[3,1,1] bool[b+1]",
+    "FusedAttention 1; fill=1 keep_where=0; T[a,c] T[c,b+1] T[b+1,d] - bool[a,1]",
+    "FusedAttention 1; q_perm=0,2,1,3 k_perm=0,2,3,1 v_perm=0,2,1,3 y_perm=0,2,1,3; "
+    "T[2,a,3,c] T[2,b+1,3,c] T[2,b+1,3,d] T[2,1,1,b+1]",
+    "FusedAttention 1; q_perm=2,1,0 v_perm=0,2,1 y_perm=2,0,1; T[c,a,2] T[2,c,b+1] T[2,d,b+1]",
+    "FusedAttention 1; scale=0.125 q_perm=0,2,1,3 k_perm=0,2,3,1 v_perm=0,2,1,3 y_perm=0,2,1,3; "
+    "T[1,a+60,2,64] T[1,b+60,2,64] T[1,b+60,2,64] T[1,1,1,b+60]",
+    "FusedAttention 1; scale=0.1 k_perm=0,2,1; T[2,a,128] T[2,b+90,128] T[2,b+90,128]",
+    "FusedAttention 1; scale=0.1; T[3,a,160] T[3,160,b+90] T[3,b+90,96]",
+    "FusedAttention 1; scale=0.1; T[2,3,64] T[2,64,B+256] T[2,B+256,64] - bool[3,B+256]",
+    "FusedAttention 1; scale=0.1; bf16[2,a,64] bf16[2,64,b+1] bf16[2,b+1,64]",
+    "FusedAttention 1; nan_to_zero=1; T[1,2,a,c] T[1,2,c,4] T[1,2,4,d] T[4]=-inf,-inf,-inf,-inf",
+    "FusedAttention 1; ; T[1,2,a,c] T[1,2,c,4] T[1,2,4,d] T[4]=-inf,-inf,-inf,-inf",
+    "FusedAttention 1; ; T[1,2,a,c] T[1,2,c,4] T[1,2,4,d] T[4]=-inf,1,-inf,0",
+    "FusedAttention 1; nan_to_zero=1; T[1,2,a,c] T[1,2,c,4] T[1,2,4,d] T[4]=nan,1,-inf,0",
+    "FusedAttention 1; ; f32[1,2,a,c] f32[1,2,c,3] f32[1,2,3,d] f32[3]=-3.4028234e38,-3.4028234e38,-3.4028234e38",
+    /* ---- heads.c ---- */
+    "com.microsoft.MultiHeadAttention 1; num_heads=2; T[2,a,2*c] T[2,b+1,2*c] T[2,b+1,2*d]",
+    "com.microsoft.MultiHeadAttention 1; num_heads=2 unidirectional=1; T[2,a,2*c]~-1,1 T[2,a,2*c]~-1,1 T[2,a,2*c]~-1,1 T[6*c]~-1,1; 3",
+    "com.microsoft.MultiHeadAttention 1; num_heads=2; T[2,a,2*c] T[2,b+1,2*c] T[2,b+1,2*d] - i32[2]~1,9",
+    "com.microsoft.MultiHeadAttention 1; num_heads=2; T[2,a,2*c] T[2,b+3,2*c] T[2,b+3,2*c] - i32[4]=3,3,0,1",
+    "com.microsoft.MultiHeadAttention 1; num_heads=2; T[2,a,2*c] T[2,b+3,2*c] T[2,b+3,2*c] - i32[8]=1,3,0,1,1,2,3,4",
+    "com.microsoft.MultiHeadAttention 1; num_heads=2 mask_filter_value=-1; T[2,a,2*c] T[2,b+1,2*c] T[2,b+1,2*c] - i32[2,a,b+1]~0,1",
+    "!com.microsoft.GroupQueryAttention 1; num_heads=2 kv_num_heads=1; T[2,1,16] T[2,1,8] T[2,1,8] T[2,1,20,8] T[2,1,20,8] i32[2]~21,30 i32[]=20; 3",
+    "!com.microsoft.GroupQueryAttention 1; num_heads=1 kv_num_heads=1 do_rotary=1; T[1,3,8] T[1,3,8] T[1,3,8] - - i32[1]=2 i32[]=3 T[2,4] T[2,4]; 3",
+    "!com.microsoft.MultiHeadAttention 1; num_heads=2; T[1,1,2*c] T[1,1,2*c] T[1,1,2*c] - - - T[1,2,5,c] T[1,2,5,c] i32[1]=7; 3",
+    "com.microsoft.MultiHeadAttention 1; num_heads=2 mask_filter_value=-1; T[2,a,2*c] T[2,b+1,2*c] T[2,b+1,2*c] - i32[2,b+1]~0,1 T[1,2,a,b+1]",
+    "com.microsoft.MultiHeadAttention 1; num_heads=2; T[2,a,2,3,c]",
+    "com.microsoft.MultiHeadAttention 1; num_heads=2; T[2,a,2*c] T[2,2,b+1,c] T[2,2,b+1,d]",
+    "com.microsoft.MultiHeadAttention 1; num_heads=2; T[2,a,2*c] T[2,b,2*c] T[2,b,2*c] - - - T[2,2,e+1,c] T[2,2,e+1,c]; 3",
+    "com.microsoft.MultiHeadAttention 1; num_heads=2; T[1,1,2*c] T[1,1,2*c] T[1,1,2*c] - - - T[1,2,e+9,c] T[1,2,e+9,c] i32[1]~0,8; 3",
+    "com.microsoft.DecoderMaskedMultiHeadAttention 1; num_heads=2; T[2,1,2*c] T[2,1,2*c] T[2,1,2*c] - - T[2,2,e+1,c] T[2,2,e+1,c]; 3",
+    "com.microsoft.GroupQueryAttention 1; num_heads=4 kv_num_heads=2 softcap=2; T[2,9,32] T[2,9,16] T[2,9,16] - - i32[2]~0,8 i32[]=9; 3",
+    "com.microsoft.GroupQueryAttention 1; num_heads=4 kv_num_heads=2 do_rotary=1 local_window_size=5; T[2,9,128] - - - - i32[2]~0,8 i32[]=9 "
+    "T[12,8]~-1,1 T[12,8]~-1,1; 3",
+    "com.microsoft.GroupQueryAttention 1; num_heads=4 kv_num_heads=1 do_rotary=1 rotary_interleaved=1; T[2,1,64] T[2,1,16] T[2,1,16] "
+    "T[2,1,20,16] T[2,1,20,16] i32[2]~0,19 i32[]=20 T[20,4]~-1,1 T[20,4]~-1,1; 3",
+    "com.microsoft.GroupQueryAttention 1; num_heads=2 kv_num_heads=1; T[1,1,128] T[1,1,64] T[1,1,64] T[1,1,B,64] T[1,1,B,64] i32[1]=0 i32[]=1; 3",
+    NULL,
+};
