@@ -39,8 +39,8 @@ static __device__ __forceinline__ double remainder_of(double a, double b) {
 /* A zero has the sign of b too; NaN stays. */
 template <class T> static __device__ __forceinline__ T modulo(T a, T b) {
     const T rest = remainder_of(a, b);
-    if (rest == (T)0) return b < (T)0 ? -(T)0 : (T)0;
-    return (rest < (T)0) != (b < (T)0) ? (T)(rest + b) : rest;
+    if (rest == (T)0) return is_negative(b) ? (T) - (T)0 : (T)0;
+    return is_negative(rest) != is_negative(b) ? (T)(rest + b) : rest;
 }
 
 /* Unsigned arithmetic of 64 bits wraps in every narrower width too. F: known, or int. */
@@ -67,7 +67,7 @@ template <class F, class T> static __device__ __forceinline__ T apply(F function
     case GPU_DIV: return divide(a, b);
     case GPU_MAX: return b > a || b != b ? b : a;
     case GPU_MIN: return b < a || b != b ? b : a;
-    case GPU_PRELU: return a < (T)0 ? basic(known<GPU_MUL>(), a, b) : a;
+    case GPU_PRELU: return is_negative(a) ? basic(known<GPU_MUL>(), a, b) : a;
     case GPU_REMAINDER: return remainder_of(a, b);
     case GPU_MODULO: return modulo(a, b);
     default: return basic(function, a, b);

@@ -3,6 +3,7 @@
  * (runtime/graph/check.c). */
 #include "kernels/cuda/claims.h"
 
+#include "kernels/cuda/images.h"
 #include "kernels/cuda/number.h"
 #include "ops/numeric.h"
 
@@ -29,8 +30,13 @@ tort_verdict tort_cuda_claim_float(const tort_target *target, const tort_node_vi
     return claim_up_to(node, GPU_NUMBER_HALF, "float or float16");
 }
 
-tort_verdict tort_cuda_claim_float_or_bfloat16(const tort_target *target, const tort_node_view *node) {
-    (void)target;
+tort_verdict tort_cuda_claim_product(const tort_target *target, const tort_node_view *node) {
+    enum { WITH_BFLOAT16 = 80 };
+    const int32_t code = tort_cuda_image_of(target->compute_capability).code;
+    if (node->inputs[0].type == TORT_BFLOAT16 && code < WITH_BFLOAT16)
+        return tort_no(TORT_NO_CAPABILITY, "export the model in float16 or float32",
+                       "bfloat16 needs the tensor cores of sm_%d, the code for this device is of sm_%d", WITH_BFLOAT16,
+                       (int)code);
     return claim_up_to(node, GPU_NUMBER_BFLOAT16, "float, float16 or bfloat16");
 }
 

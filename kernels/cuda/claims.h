@@ -18,8 +18,9 @@ static inline gpu_type gpu_type_of(tort_type type) {
 
 /* YES where input 0 is float or float16. */
 tort_verdict tort_cuda_claim_float(const tort_target *target, const tort_node_view *node);
-/* YES where input 0 is one of these or bfloat16; likewise, or double; likewise, or an integer of 8 to 64 bits. */
-tort_verdict tort_cuda_claim_float_or_bfloat16(const tort_target *target, const tort_node_view *node);
+/* Products on tensor cores: YES where it is one of these, or bfloat16 for which the code of this device has them. */
+tort_verdict tort_cuda_claim_product(const tort_target *target, const tort_node_view *node);
+/* YES where it is a float of 16 to 64 bits; likewise, or an integer of 8 to 64 bits. */
 tort_verdict tort_cuda_claim_real(const tort_target *target, const tort_node_view *node);
 tort_verdict tort_cuda_claim_number(const tort_target *target, const tort_node_view *node);
 /* Data movement: YES for elements of 1, 2, 4 or 8 bytes; not strings, complex128 or packed types. */

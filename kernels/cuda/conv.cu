@@ -50,12 +50,12 @@ template <class T, int LINES, int STEP, int THREADS> struct windows {
         }
     }
     /* 16-bit elements, which cp.async cannot copy one by one, in pieces along k. */
-    __device__ __forceinline__ void copy(half *stage) {
+    template <class U> __device__ __forceinline__ void copy(U *stage) {
         for (int i = 0; i < PASSES; i++, next += K_A_PASS * 4) {
             const window_offset offset = load_pack<4>(next);
             const unsigned step = k + i * K_A_PASS;
             stage[place_along_k<STEP>(line, step / PIECE) + step % PIECE] =
-                inside(offset) ? first[offset.at[0]] : (half)0.0f;
+                inside(offset) ? first[offset.at[0]] : (U)0.0f;
         }
     }
 };
@@ -138,6 +138,7 @@ static __global__ void __launch_bounds__(Tile::THREADS, 1)
 template <class T>
 static __global__ void conv_depthwise(gpu_conv p, const T *x, const T *w, const T *bias, const T *residual, T *y,
                                       size_t count) {
+    typedef typename computed<T>::type C;
     const gpu_window &g = p.window;
     for (size_t i = grid_first(); i < count; i += grid_stride()) {
         const int64_t out_w = (int64_t)i % g.out_w, out_h = (int64_t)i / g.out_w % g.out_h;
@@ -145,14 +146,14 @@ static __global__ void conv_depthwise(gpu_conv p, const T *x, const T *w, const 
         const int64_t filter = plane % filters, image = plane / filters;
         const T *input = x + (image * p.group + filter / p.filters) * g.in_h * g.in_w;
         const T *weight = w + filter * g.kernel_h * g.kernel_w;
-        float sum = bias ? (float)bias[filter] : 0.0f;
+        C sum = bias ? (C)bias[filter] : (C)0;
         for (int64_t row = 0; row < g.kernel_h; row++) {
             const int64_t h = out_h * g.stride_h - g.pad_h + row * g.dilation_h;
             if (h < 0 || h >= g.in_h) continue;
             for (int64_t column = 0; column < g.kernel_w; column++) {
                 const int64_t at = out_w * g.stride_w - g.pad_w + column * g.dilation_w;
                 if (at < 0 || at >= g.in_w) continue;
-                sum += (float)input[h * g.in_w + at] * (float)weight[row * g.kernel_w + column];
+                sum += (C)input[h * g.in_w + at] * (C)weight[row * g.kernel_w + column];
             }
         }
         y[i] = finish(p.epilogue, residual, (int64_t)i, sum);
@@ -172,22 +173,27 @@ template <class Tile> static conv_choice choice_of(conv_kernel kernel) {
     return {kernel, Tile::THREADS, Tile::SHARED_BYTES};
 }
 
-static conv_choice choose(gpu_type type, gpu_tile tile) {
-    const bool is_half = type == GPU_HALF;
+static conv_choice choose_float(gpu_tile tile) {
     switch (tile) {
-    case GPU_TILE_128x128:
-        return is_half ? choice_of<half_128x128>(conv_half<half, half_128x128>)
-                       : choice_of<float_128x128>(conv_float<float_128x128>);
-    case GPU_TILE_128x64:
-        return is_half ? choice_of<half_128x64>(conv_half<half, half_128x64>)
-                       : choice_of<float_128x64>(conv_float<float_128x64>);
-    case GPU_TILE_64x64:
-        return is_half ? choice_of<half_64x64>(conv_half<half, half_64x64>)
-                       : choice_of<float_64x64>(conv_float<float_64x64>);
-    default:
-        return is_half ? choice_of<half_32x128>(conv_half<half, half_32x128>)
-                       : choice_of<float_32x128>(conv_float<float_32x128>);
+    case GPU_TILE_128x128: return choice_of<float_128x128>(conv_float<float_128x128>);
+    case GPU_TILE_128x64: return choice_of<float_128x64>(conv_float<float_128x64>);
+    case GPU_TILE_64x64: return choice_of<float_64x64>(conv_float<float_64x64>);
+    default: return choice_of<float_32x128>(conv_float<float_32x128>);
     }
+}
+
+template <class T> static conv_choice choose_half(gpu_tile tile) {
+    switch (tile) {
+    case GPU_TILE_128x128: return choice_of<half_128x128>(conv_half<T, half_128x128>);
+    case GPU_TILE_128x64: return choice_of<half_128x64>(conv_half<T, half_128x64>);
+    case GPU_TILE_64x64: return choice_of<half_64x64>(conv_half<T, half_64x64>);
+    default: return choice_of<half_32x128>(conv_half<T, half_32x128>);
+    }
+}
+
+static conv_choice choose(gpu_type type, gpu_tile tile) {
+    if (type == GPU_FLOAT) return choose_float(tile);
+    return type == GPU_BFLOAT16 ? choose_half<bfloat16>(tile) : choose_half<half>(tile);
 }
 
 static conv_choice choose_to_nhwc(gpu_tile tile) {
@@ -242,9 +248,9 @@ template <class T> static cudaError_t run_depthwise(gpu_stream stream, const gpu
 }
 
 cudaError_t gpu_run_conv_depthwise(gpu_stream stream, gpu_type type, const gpu_conv *p, const gpu_conv_operands *o) {
-    return type == GPU_HALF ? run_depthwise<half>(stream, p, o) : run_depthwise<float>(stream, p, o);
+    return for_real(type, [=](auto zero) { return run_depthwise<decltype(zero)>(stream, p, o); });
 }
 
 cudaError_t gpu_load_conv_depthwise(gpu_type type) {
-    return type == GPU_HALF ? load_kernel(conv_depthwise<half>) : load_kernel(conv_depthwise<float>);
+    return for_real(type, [](auto zero) { return load_kernel(conv_depthwise<decltype(zero)>); });
 }

@@ -21,6 +21,14 @@ template <class To, class From> static __device__ __forceinline__ To number_as(F
     return (To)(typename computed<To>::type)(typename computed<From>::type)x;
 }
 
+/* An unsigned number is not, and comparing it with 0 would be remarked on. */
+template <class T> static __device__ __forceinline__ bool is_negative(T x) {
+    if constexpr ((T)-1 < (T)0)
+        return x < (T)0;
+    else
+        return (void)x, false;
+}
+
 /* A value that the compiler knows, where an int would be one that it does not. */
 template <int VALUE> struct known {
     __host__ __device__ constexpr operator int() const {

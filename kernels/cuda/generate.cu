@@ -20,6 +20,7 @@ template <class T> static __global__ void range(const gpu_range r, T *output, si
 
 /* An index may be any number: a float is cut to its integer; INT64_MIN stands for what no depth reaches. */
 static __device__ __forceinline__ int64_t index_of(const any_number &x) {
+    if (x.kind == any_number::UNSIGNED && x.integer < 0) return INT64_MIN;
     if (x.kind != any_number::REAL) return x.integer;
     if (x.real != x.real) return 0;
     return fabs(x.real) < 9223372036854775808.0 ? (int64_t)x.real : INT64_MIN;

@@ -98,7 +98,7 @@ static gpu_matmul of_gemm(const tort_gemm_params *params) {
 }
 
 static gpu_tiling tiling_of(const gpu_matmul *p, int32_t compute_capability, gpu_type type) {
-    return tort_cuda_tiling_of(compute_capability, type == GPU_HALF, p->m, p->n, p->k, p->batches);
+    return tort_cuda_tiling_of(compute_capability, type != GPU_FLOAT, p->m, p->n, p->k, p->batches);
 }
 
 #ifdef CUDA_DEVICE
@@ -169,8 +169,7 @@ static tort_status call_cublas(const tort_call *call, const gpu_matmul *p, float
                                void *y, int64_t batches, int64_t a_stride, int64_t b_stride) {
     cuda_stream *stream = call->stream;
     const cublas_functions *cublas = &stream->device->libraries.cublas;
-    bool half = call->inputs[0].type == TORT_FLOAT16;
-    cudaDataType type = half ? CUDA_R_16F : CUDA_R_32F;
+    const cudaDataType type = cublas_data(call->inputs[0].type);
     const cublasComputeType_t compute = cublas_compute(stream->device, call->inputs[0].type);
     bool b_transposed = p->b_column != 1, a_transposed = p->a_column != 1;
     const int64_t a_length = stored_row(p->a_row, p->a_column, p->k),
@@ -325,7 +324,7 @@ static bool fits_cublas(int64_t m, int64_t n, int64_t k, int64_t batches) {
 static tort_verdict claim_matmul_cublas(const tort_target *target, const tort_node_view *node) {
     const tort_matmul_params *params = node->params;
     if (!fits_cublas(params->m, params->n, params->k, params->batches)) return tort_no(TORT_NO_SHAPE, "", TOO_LARGE);
-    const tort_verdict verdict = tort_cuda_claim_float(target, node);
+    const tort_verdict verdict = tort_cuda_claim_product(target, node);
     if (verdict.code != TORT_YES || !matmul_has_rest(node)) return verdict;
     return tort_cuda_claim_second_launch(params->k, "cuBLAS");
 }
@@ -333,7 +332,7 @@ static tort_verdict claim_matmul_cublas(const tort_target *target, const tort_no
 static tort_verdict claim_gemm_cublas(const tort_target *target, const tort_node_view *node) {
     const tort_gemm_params *params = node->params;
     if (!fits_cublas(params->m, params->n, params->k, 1)) return tort_no(TORT_NO_SHAPE, "", TOO_LARGE);
-    const tort_verdict verdict = tort_cuda_claim_float(target, node);
+    const tort_verdict verdict = tort_cuda_claim_product(target, node);
     if (verdict.code != TORT_YES || !(params->has_c || gpu_has_epilogue(&params->epilogue))) return verdict;
     return tort_cuda_claim_second_launch(params->k, "cuBLAS");
 }
@@ -342,7 +341,7 @@ static tort_verdict claim_joined(const tort_target *target, const tort_node_view
     const tort_joined_matmul_params *params = node->params;
     if (params->count > GPU_JOINED)
         return tort_no(TORT_NO_SHAPE, "", "%d products, the kernel takes up to %d", (int)params->count, GPU_JOINED);
-    return tort_cuda_claim_float(target, node);
+    return tort_cuda_claim_product(target, node);
 }
 
 static tort_verdict claim_joined_cublas(const tort_target *target, const tort_node_view *node) {
@@ -419,8 +418,8 @@ static tort_status size_gemm(const tort_target *target, const tort_node_view *no
     }
 #define TILED(domain_, op_, family)                                                                                    \
     {                                                                                                                  \
-        .domain = domain_, .op = op_, .name = #family "_tiled", .claim = tort_cuda_claim_float, .size = size_##family, \
-        .prepare = CUDA_ONLY(prepare_product), .run = CUDA_ONLY(run_##family)                                          \
+        .domain = domain_, .op = op_, .name = #family "_tiled", .claim = tort_cuda_claim_product,                      \
+        .size = size_##family, .prepare = CUDA_ONLY(prepare_product), .run = CUDA_ONLY(run_##family)                   \
     }
 
 const tort_kernel tort_cuda_matmul_kernels[] = {

@@ -66,7 +66,7 @@ template <class K> static __device__ __forceinline__ double element(K kind, doub
 }
 template <class K, class A> static __device__ __forceinline__ A element(K kind, A x, A) {
     if (kind == GPU_REDUCE_SUM_SQUARE) return (A)((uint64_t)x * (uint64_t)x);
-    return kind == GPU_REDUCE_L1 && x < (A)0 ? (A)(0 - (uint64_t)x) : x;
+    return kind == GPU_REDUCE_L1 && is_negative(x) ? (A)(0 - (uint64_t)x) : x;
 }
 
 /* Maxima and minima let NaN through: x != x. Unsigned arithmetic wraps. */

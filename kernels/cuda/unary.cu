@@ -65,10 +65,10 @@ template <class F, class C> static __device__ __forceinline__ C real(F function,
 template <class F, class T> static __device__ __forceinline__ T integer(F function, T x) {
     const T negative = (T)(0 - (uint64_t)x);
     switch (function) {
-    case GPU_ABS: return x < (T)0 ? negative : x;
+    case GPU_ABS: return is_negative(x) ? negative : x;
     case GPU_NEG: return negative;
-    case GPU_RELU: return x < (T)0 ? (T)0 : x;
-    default: return (T)((x > (T)0) - (x < (T)0));
+    case GPU_RELU: return is_negative(x) ? (T)0 : x;
+    default: return is_negative(x) ? (T)-1 : (T)(x != (T)0);
     }
 }
 
