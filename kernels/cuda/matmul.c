@@ -7,6 +7,7 @@
  * Y' = B' A', so operands are given in reverse. */
 #include "kernels/cuda/matmul.h"
 #include "kernels/cuda/matmul_lt.h"
+#include "kernels/cuda/matmul_plain.h"
 #include "kernels/cuda/move.h"
 
 #include <limits.h>
@@ -154,6 +155,32 @@ static const void *c_of(const tort_call *call) {
 static tort_status run_gemm(const tort_call *call) {
     gpu_matmul p = of_gemm(call->params);
     return run_product(call, &p, c_of(call));
+}
+
+/* ---- the own kernel of the other types --------------------------------------------------------------------------- */
+
+static tort_status prepare_plain(tort_prepare *p) {
+    return cuda_loaded(p, gpu_load_matmul_plain(gpu_number_of(p->node->inputs[0].type)));
+}
+
+static tort_status run_plain(const tort_call *call, const gpu_matmul *p, const void *c) {
+    const gpu_matmul_operands operands = {.a = call->inputs[0].data,
+                                          .b = call->inputs[1].data,
+                                          .c = c,
+                                          .residual = cuda_input(call, TORT_EPILOGUE_Z),
+                                          .y = call->outputs[0].data};
+    return cuda_launched(call,
+                         gpu_run_matmul_plain(cuda_stream_of(call), gpu_number_of(call->inputs[0].type), p, &operands));
+}
+
+static tort_status run_matmul_plain(const tort_call *call) {
+    const gpu_matmul p = of_matmul(call->params);
+    return run_plain(call, &p, cuda_input(call, 2));
+}
+
+static tort_status run_gemm_plain(const tort_call *call) {
+    const gpu_matmul p = of_gemm(call->params);
+    return run_plain(call, &p, c_of(call));
 }
 
 /* ---- cuBLAS ------------------------------------------------------------------------------------------------------ */
@@ -337,6 +364,26 @@ static tort_verdict claim_gemm_cublas(const tort_target *target, const tort_node
     return tort_cuda_claim_second_launch(params->k, "cuBLAS");
 }
 
+static tort_verdict claim_plain(const tort_target *target, const tort_node_view *node) {
+    (void)target;
+    switch (node->inputs[0].type) {
+    case TORT_BFLOAT16:
+    case TORT_DOUBLE:
+    case TORT_INT32:
+    case TORT_INT64:
+    case TORT_UINT32:
+    case TORT_UINT64: return tort_yes();
+    default: return tort_cuda_no_type(node, 0, "bfloat16, double and integers of 32 and 64 bits");
+    }
+}
+
+static tort_status size_plain(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                              tort_error *error) {
+    (void)target, (void)node, (void)error;
+    *scratch = 0;
+    return TORT_OK;
+}
+
 static tort_verdict claim_joined(const tort_target *target, const tort_node_view *node) {
     const tort_joined_matmul_params *params = node->params;
     if (params->count > GPU_JOINED)
@@ -422,13 +469,22 @@ static tort_status size_gemm(const tort_target *target, const tort_node_view *no
         .size = size_##family, .prepare = CUDA_ONLY(prepare_product), .run = CUDA_ONLY(run_##family)                   \
     }
 
+#define PLAIN(domain_, op_, family)                                                                                    \
+    {                                                                                                                  \
+        .domain = domain_, .op = op_, .name = #family "_plain", .claim = claim_plain, .size = size_plain,              \
+        .prepare = CUDA_ONLY(prepare_plain), .run = CUDA_ONLY(run_##family##_plain)                                    \
+    }
+
 const tort_kernel tort_cuda_matmul_kernels[] = {
     CUBLAS("", "MatMul", matmul),
     TILED("", "MatMul", matmul),
+    PLAIN("", "MatMul", matmul),
     CUBLAS("", "Gemm", gemm),
     TILED("", "Gemm", gemm),
+    PLAIN("", "Gemm", gemm),
     CUBLAS("tinyort", "FusedMatMul", matmul),
     TILED("tinyort", "FusedMatMul", matmul),
+    PLAIN("tinyort", "FusedMatMul", matmul),
     {.domain = "tinyort",
      .op = "JoinedMatMul",
      .name = "matmul_joined_cublas",
@@ -448,6 +504,7 @@ const tort_kernel tort_cuda_matmul_kernels[] = {
      .run = CUDA_ONLY(run_joined)},
     CUBLAS("tinyort", "FusedGemm", gemm),
     TILED("tinyort", "FusedGemm", gemm),
+    PLAIN("tinyort", "FusedGemm", gemm),
     CUBLAS("com.microsoft", "FusedGemm", gemm),
     TILED("com.microsoft", "FusedGemm", gemm),
     CUBLAS("com.microsoft", "FusedMatMul", matmul),

@@ -256,14 +256,27 @@ static const reduce_row table[GPU_REDUCTION_COUNT][GPU_NUMBER_HALF + 1] = {
     FLOATS(GPU_REDUCE_LOG_SUM_EXP), FLOATS(GPU_REDUCE_SUM_SQUARE),
 };
 
-/* use(E()) for those, integers in double where the reduction is not one of integers. */
+/* use(E()) for the integers that reductions are defined for. */
+template <template <class> class E, class Use> static cudaError_t for_reduced_integer(gpu_number type, Use use) {
+    switch (type) {
+    case GPU_NUMBER_INT32: return use(E<int32_t>());
+    case GPU_NUMBER_UINT32: return use(E<uint32_t>());
+    case GPU_NUMBER_UINT64: return use(E<uint64_t>());
+    default: return use(E<int64_t>());
+    }
+}
+
+/* use(E()) for those, integers in double where the reduction is not one of integers. Bytes have maxima and minima. */
 template <class Use> static cudaError_t for_other(gpu_reduction kind, gpu_number type, Use use) {
     const bool of_reals = kind == GPU_REDUCE_L2 || kind == GPU_REDUCE_LOG_SUM || kind == GPU_REDUCE_LOG_SUM_EXP;
-    if (type == GPU_NUMBER_BFLOAT16) return use(in_own<bfloat16>());
-    if (type == GPU_NUMBER_DOUBLE) return use(in_own<double>());
-    if (type == GPU_NUMBER_BOOL) return use(in_own<bool>());
-    if (of_reals) return for_integer(type, [=](auto zero) { return use(in_double<decltype(zero)>()); });
-    return for_integer(type, [=](auto zero) { return use(in_own<decltype(zero)>()); });
+    switch (type) {
+    case GPU_NUMBER_BFLOAT16: return use(in_own<bfloat16>());
+    case GPU_NUMBER_DOUBLE: return use(in_own<double>());
+    case GPU_NUMBER_BOOL: return use(in_own<bool>());
+    case GPU_NUMBER_INT8: return use(in_own<int8_t>());
+    case GPU_NUMBER_UINT8: return use(in_own<uint8_t>());
+    default: return of_reals ? for_reduced_integer<in_double>(type, use) : for_reduced_integer<in_own>(type, use);
+    }
 }
 
 cudaError_t gpu_run_reduce(gpu_stream stream, gpu_reduction kind, gpu_number type, const gpu_reduce *reduce,
