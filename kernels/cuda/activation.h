@@ -1,50 +1,50 @@
 /* activation.h - activations that stand alone (unary.cu) and that end a product or a convolution (epilogue.h): a
- * formula for each. For .cu files, after gpu.h. NaN stays NaN. */
+ * formula for each, in float or double. For .cu files, after gpu.h. NaN stays NaN. */
 #ifndef TORT_KERNELS_CUDA_ACTIVATION_H
 #define TORT_KERNELS_CUDA_ACTIVATION_H
 
-static __device__ __forceinline__ float clipped(float x, float low, float high) {
+template <class C> static __device__ __forceinline__ C clipped(C x, C low, C high) {
     x = x < low ? low : x;
     return x > high ? high : x;
 }
-static __device__ __forceinline__ float relu(float x) {
-    return x < 0.0f ? 0.0f : x;
+template <class C> static __device__ __forceinline__ C relu(C x) {
+    return x < (C)0 ? (C)0 : x;
 }
-static __device__ __forceinline__ float leaky_relu(float x, float alpha) {
-    return x < 0.0f ? alpha * x : x;
+template <class C> static __device__ __forceinline__ C leaky_relu(C x, C alpha) {
+    return x < (C)0 ? alpha * x : x;
 }
-static __device__ __forceinline__ float sigmoid(float x) {
-    return 1.0f / (1.0f + expf(-x));
+template <class C> static __device__ __forceinline__ C sigmoid(C x) {
+    return (C)1 / ((C)1 + exp(-x));
 }
-static __device__ __forceinline__ float swish(float x, float alpha) {
-    return x / (1.0f + expf(-alpha * x));
+template <class C> static __device__ __forceinline__ C swish(C x, C alpha) {
+    return x / ((C)1 + exp(-alpha * x));
 }
-static __device__ __forceinline__ float hard_sigmoid(float x, float alpha, float beta) {
-    return clipped(alpha * x + beta, 0.0f, 1.0f);
+template <class C> static __device__ __forceinline__ C hard_sigmoid(C x, C alpha, C beta) {
+    return clipped(alpha * x + beta, (C)0, (C)1);
 }
-static __device__ __forceinline__ float hard_swish(float x) {
-    return x * clipped(x / 6.0f + 0.5f, 0.0f, 1.0f);
+template <class C> static __device__ __forceinline__ C hard_swish(C x) {
+    return x * clipped(x / (C)6 + (C)0.5, (C)0, (C)1);
 }
-static __device__ __forceinline__ float gelu(float x) {
-    return 0.5f * x * (1.0f + erff(x * 0.70710678f));
+template <class C> static __device__ __forceinline__ C gelu(C x) {
+    return (C)0.5 * x * ((C)1 + erf(x * (C)0.70710678118654752));
 }
-static __device__ __forceinline__ float gelu_tanh(float x) {
-    return 0.5f * x * (1.0f + tanhf(0.79788456f * (x + 0.044715f * x * x * x)));
+template <class C> static __device__ __forceinline__ C gelu_tanh(C x) {
+    return (C)0.5 * x * ((C)1 + tanh((C)0.79788456080286536 * (x + (C)0.044715 * x * x * x)));
 }
-static __device__ __forceinline__ float elu(float x, float alpha) {
-    return x < 0.0f ? alpha * expm1f(x) : x;
+template <class C> static __device__ __forceinline__ C elu(C x, C alpha) {
+    return x < (C)0 ? alpha * expm1(x) : x;
 }
-static __device__ __forceinline__ float selu(float x, float alpha, float gamma) {
+template <class C> static __device__ __forceinline__ C selu(C x, C alpha, C gamma) {
     return gamma * elu(x, alpha);
 }
-static __device__ __forceinline__ float celu(float x, float alpha) {
-    return x < 0.0f ? alpha * expm1f(x / alpha) : x;
+template <class C> static __device__ __forceinline__ C celu(C x, C alpha) {
+    return x < (C)0 ? alpha * expm1(x / alpha) : x;
 }
-static __device__ __forceinline__ float softplus(float x) {
-    return x > 0.0f ? x + log1pf(expf(-x)) : log1pf(expf(x));
+template <class C> static __device__ __forceinline__ C softplus(C x) {
+    return x > (C)0 ? x + log1p(exp(-x)) : log1p(exp(x));
 }
-static __device__ __forceinline__ float softsign(float x) {
-    return x / (1.0f + fabsf(x));
+template <class C> static __device__ __forceinline__ C softsign(C x) {
+    return x / ((C)1 + fabs(x));
 }
 
 #endif

@@ -1,66 +1,80 @@
-/* binary.cu - functions of two tensors with broadcasting. half is computed in float and rounded once; integers wrap,
- * and what is divided by 0 is 0, as in ops/arithmetic.c.
+/* binary.cu - functions of two tensors with broadcasting. 16-bit floats are computed in float and rounded once;
+ * integers wrap, and what is divided by 0 is 0, as in ops/arithmetic.c.
  *
  * Memory-bound: elements go in packs where rows allow. Read first: binary.c, pack.h. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/binary.h"
+#include "kernels/cuda/element.h"
 #include "kernels/cuda/pack.h"
 
-/* ---- functions: what an element is computed in, and what becomes of it ---- */
+/* ---- functions of what elements are computed in ---- */
 
-template <class T> struct computed { typedef T type; };
-template <> struct computed<half> { typedef float type; };
+/* The least integer divided by -1 overflows. */
+template <class T> static __device__ __forceinline__ bool is_minus_one(T x) {
+    return (T)-1 < (T)0 && x == (T)-1;
+}
 
 template <class T> static __device__ __forceinline__ T divide(T a, T b) {
     if (b == (T)0) return (T)0;
-    return b == (T)-1 ? (T)(0 - (uint64_t)a) : (T)(a / b); /* the least integer divided by -1 overflows */
+    return is_minus_one(b) ? (T)(0 - (uint64_t)a) : (T)(a / b);
 }
 static __device__ __forceinline__ float divide(float a, float b) {
     return a / b;
 }
+static __device__ __forceinline__ double divide(double a, double b) {
+    return a / b;
+}
 
 template <class T> static __device__ __forceinline__ T remainder_of(T a, T b) {
-    return b == (T)0 || b == (T)-1 ? (T)0 : (T)(a % b);
+    return b == (T)0 || is_minus_one(b) ? (T)0 : (T)(a % b);
 }
 static __device__ __forceinline__ float remainder_of(float a, float b) {
     return fmodf(a, b);
+}
+static __device__ __forceinline__ double remainder_of(double a, double b) {
+    return fmod(a, b);
 }
 
 /* A zero has the sign of b too; NaN stays. */
 template <class T> static __device__ __forceinline__ T modulo(T a, T b) {
     const T rest = remainder_of(a, b);
-    if (rest == (T)0) return b < (T)0 ? -(T)0 : (T)0;
-    return (rest < (T)0) != (b < (T)0) ? (T)(rest + b) : rest;
+    if (rest == (T)0) return is_negative(b) ? (T) - (T)0 : (T)0;
+    return is_negative(rest) != is_negative(b) ? (T)(rest + b) : rest;
 }
 
-/* Unsigned arithmetic of 64 bits wraps in every narrower width too. */
-template <int function, class T> static __device__ __forceinline__ T integers(T a, T b) {
+/* Unsigned arithmetic of 64 bits wraps in every narrower width too. F: known, or int. */
+template <class F, class T> static __device__ __forceinline__ T basic(F function, T a, T b) {
     switch (function) {
     case GPU_ADD: return (T)((uint64_t)a + (uint64_t)b);
     case GPU_SUB: return (T)((uint64_t)a - (uint64_t)b);
+    case GPU_BIT_AND: return (T)(a & b);
+    case GPU_BIT_OR: return (T)(a | b);
+    case GPU_BIT_XOR: return (T)(a ^ b);
     default: return (T)((uint64_t)a * (uint64_t)b);
     }
 }
-template <int function> static __device__ __forceinline__ float integers(float a, float b) {
-    return function == GPU_ADD ? a + b : function == GPU_SUB ? a - b : a * b;
+template <class F> static __device__ __forceinline__ float basic(F function, float a, float b) {
+    return function == GPU_ADD ? a + b : function == GPU_SUB ? a - b : function == GPU_POW ? powf(a, b) : a * b;
+}
+template <class F> static __device__ __forceinline__ double basic(F function, double a, double b) {
+    return function == GPU_ADD ? a + b : function == GPU_SUB ? a - b : function == GPU_POW ? pow(a, b) : a * b;
 }
 
 /* x != x is NaN, which Max and Min let through. */
-template <int function, class T> static __device__ __forceinline__ T apply(T a, T b) {
+template <class F, class T> static __device__ __forceinline__ T apply(F function, T a, T b) {
     switch (function) {
     case GPU_DIV: return divide(a, b);
     case GPU_MAX: return b > a || b != b ? b : a;
     case GPU_MIN: return b < a || b != b ? b : a;
-    case GPU_POW: return (T)powf((float)a, (float)b);
-    case GPU_PRELU: return a < (T)0 ? (T)(a * b) : a;
+    case GPU_PRELU: return is_negative(a) ? basic(known<GPU_MUL>(), a, b) : a;
     case GPU_REMAINDER: return remainder_of(a, b);
     case GPU_MODULO: return modulo(a, b);
-    default: return integers<function>(a, b);
+    default: return basic(function, a, b);
     }
 }
 
-template <int function, class T> static __device__ __forceinline__ uint8_t compare(T a, T b) {
+template <class F, class T> static __device__ __forceinline__ uint8_t compare(F function, T a, T b) {
     switch (function) {
     case GPU_EQUAL: return a == b;
     case GPU_LESS: return a < b;
@@ -74,47 +88,43 @@ template <int function, class T> static __device__ __forceinline__ uint8_t compa
 /* ---- kernels ---- */
 
 /* What becomes of a pair of elements: the kind of function is a type, so that one kernel serves all. */
-template <int function, class T> struct arithmetic {
+template <class F, class T> struct arithmetic {
     typedef T result;
     typedef typename computed<T>::type C;
-    static __device__ __forceinline__ T of(T a, T b) {
-        return (T)apply<function>((C)a, (C)b);
+    F function;
+    __device__ __forceinline__ T of(T a, T b) const {
+        return (T)apply(function, (C)a, (C)b);
     }
 };
 
-template <int function, class T> struct comparison {
+template <class F, class T> struct comparison {
     typedef uint8_t result;
     typedef typename computed<T>::type C;
-    static __device__ __forceinline__ uint8_t of(T a, T b) {
-        return compare<function>((C)a, (C)b);
+    F function;
+    __device__ __forceinline__ uint8_t of(T a, T b) const {
+        return compare(function, (C)a, (C)b);
     }
 };
 
-template <int function, class T> struct bitwise {
-    typedef T result;
-    static __device__ __forceinline__ T of(T a, T b) {
-        return function == GPU_BIT_AND ? a & b : function == GPU_BIT_OR ? a | b : a ^ b;
-    }
-};
-
-template <int size, class F, class T>
-static __device__ __forceinline__ void binary_range(const gpu_loop &loop, const T *a, const T *b, typename F::result *y,
-                                                    size_t first, size_t end) {
+template <int size, class Kind, class T>
+static __device__ __forceinline__ void binary_range(const Kind &kind, const gpu_loop &loop, const T *a, const T *b,
+                                                    typename Kind::result *y, size_t first, size_t end) {
     for (size_t i = first + grid_first() * size; i < end; i += grid_stride() * size) {
         int64_t at[2];
         loop_offsets(loop, i, at);
         const pack<T, size> left = load_operand<size>(loop, 0, a, at[0]), right = load_operand<size>(loop, 1, b, at[1]);
-        pack<typename F::result, size> value;
+        pack<typename Kind::result, size> value;
 #pragma unroll
-        for (int k = 0; k < size; k++) value.at[k] = F::of(left.at[k], right.at[k]);
+        for (int k = 0; k < size; k++) value.at[k] = kind.of(left.at[k], right.at[k]);
         store_pack(y + i, value);
     }
 }
 
-template <class F, class T>
-static __global__ void binary(const gpu_loop loop, size_t packed, const T *a, const T *b, typename F::result *y) {
-    binary_range<pack_size<T>::VALUE, F>(loop, a, b, y, 0, packed);
-    binary_range<1, F>(loop, a, b, y, packed, loop.count);
+template <class Kind, class T>
+static __global__ void binary(const Kind kind, const gpu_loop loop, size_t packed, const T *a, const T *b,
+                              typename Kind::result *y) {
+    binary_range<pack_size<T>::VALUE>(kind, loop, a, b, y, 0, packed);
+    binary_range<1>(kind, loop, a, b, y, packed, loop.count);
 }
 
 static __global__ void negation(const uint8_t *x, uint8_t *y, size_t count) {
@@ -123,18 +133,15 @@ static __global__ void negation(const uint8_t *x, uint8_t *y, size_t count) {
 
 /* ---- launchers ---- */
 
-template <class F, class T>
-static cudaError_t run(gpu_stream stream, const gpu_loop *loop, const void *a, const void *b, void *y) {
-    typedef typename F::result Y;
+template <class Kind, class T>
+static cudaError_t run(gpu_stream stream, Kind kind, const gpu_loop *loop, const void *a, const void *b, void *y) {
+    typedef typename Kind::result Y;
     constexpr int size = pack_size<T>::VALUE;
     size_t packed = rows_packed<size>(loop, (Y *)y);
     if (packed && !(operand_packable<size>(loop, 0, (const T *)a) && operand_packable<size>(loop, 1, (const T *)b)))
         packed = 0;
-    return launch(binary<F, T>, pack_blocks<size>(loop->count, packed), GRID_THREADS, 0, stream, *loop, packed,
+    return launch(binary<Kind, T>, pack_blocks<size>(loop->count, packed), GRID_THREADS, 0, stream, kind, *loop, packed,
                   (const T *)a, (const T *)b, (Y *)y);
-}
-template <class F, class T> static cudaError_t load() {
-    return load_kernel(binary<F, T>);
 }
 
 typedef struct binary_row {
@@ -142,14 +149,24 @@ typedef struct binary_row {
     cudaError_t (*load)();
 } binary_row;
 
-#define ENTRY(kind, function, type)                                                                                    \
-    { run<kind<function, type>, type>, load<kind<function, type>, type> }
-#define FLOATS(kind, function) ENTRY(kind, function, float), ENTRY(kind, function, half)
-#define NUMBERS(kind, function) FLOATS(kind, function), ENTRY(kind, function, int32_t), ENTRY(kind, function, int64_t)
-#define INTEGERS(kind, function) {}, {}, ENTRY(kind, function, int32_t), ENTRY(kind, function, int64_t)
+template <class Kind, class T>
+static cudaError_t run_known(gpu_stream stream, const gpu_loop *loop, const void *a, const void *b, void *y) {
+    return run<Kind, T>(stream, {}, loop, a, b, y);
+}
+template <class Kind, class T> static cudaError_t load_known() {
+    return load_kernel(binary<Kind, T>);
+}
 
-/* In the order of gpu_binary and gpu_number; gpu_has_binary tells which are there. A bool is a byte, 0 or 1. */
-static const binary_row rows[GPU_BINARY_COUNT][GPU_NUMBER_BOOL + 1] = {
+#define ENTRY(kind, function, type)                                                                                    \
+    { run_known<kind<known<function>, type>, type>, load_known<kind<known<function>, type>, type> }
+#define FLOATS(kind, function)                                                                                         \
+    ENTRY(kind, function, float), ENTRY(kind, function, half), ENTRY(kind, function, bfloat16)
+#define NUMBERS(kind, function)                                                                                        \
+    FLOATS(kind, function), {}, ENTRY(kind, function, int32_t), ENTRY(kind, function, int64_t)
+
+/* In the order of gpu_binary and gpu_number. What is not there has the kernel of all functions for its type;
+ * gpu_has_binary tells of which. */
+static const binary_row rows[GPU_BINARY_COUNT][GPU_NUMBER_COUNT] = {
     {NUMBERS(arithmetic, GPU_ADD)},
     {NUMBERS(arithmetic, GPU_SUB)},
     {NUMBERS(arithmetic, GPU_MUL)},
@@ -158,26 +175,39 @@ static const binary_row rows[GPU_BINARY_COUNT][GPU_NUMBER_BOOL + 1] = {
     {NUMBERS(arithmetic, GPU_MIN)},
     {FLOATS(arithmetic, GPU_POW)},
     {FLOATS(arithmetic, GPU_PRELU)},
-    {NUMBERS(arithmetic, GPU_REMAINDER)},
-    {NUMBERS(arithmetic, GPU_MODULO)},
-    {INTEGERS(bitwise, GPU_BIT_AND)},
-    {INTEGERS(bitwise, GPU_BIT_OR)},
-    {INTEGERS(bitwise, GPU_BIT_XOR)},
-    {NUMBERS(comparison, GPU_EQUAL), ENTRY(comparison, GPU_EQUAL, uint8_t)},
+    {FLOATS(arithmetic, GPU_REMAINDER)},
+    {FLOATS(arithmetic, GPU_MODULO)},
+    {},
+    {},
+    {},
+    {NUMBERS(comparison, GPU_EQUAL)},
     {NUMBERS(comparison, GPU_LESS)},
     {NUMBERS(comparison, GPU_LESS_OR_EQUAL)},
-    {{}, {}, {}, {}, ENTRY(comparison, GPU_AND, uint8_t)},
-    {{}, {}, {}, {}, ENTRY(comparison, GPU_OR, uint8_t)},
-    {{}, {}, {}, {}, ENTRY(comparison, GPU_XOR, uint8_t)},
 };
+
+/* use(T()) for the other types; a bool is a byte, 0 or 1. */
+template <class Use> static cudaError_t for_other(gpu_number type, Use use) {
+    return type == GPU_NUMBER_BOOL ? use(uint8_t()) : for_seldom(type, use);
+}
 
 cudaError_t gpu_run_binary(gpu_stream stream, gpu_binary function, gpu_number type, const gpu_loop *loop, const void *a,
                            const void *b, void *y) {
-    return loop->count ? rows[function][type].run(stream, loop, a, b, y) : cudaSuccess;
+    if (!loop->count) return cudaSuccess;
+    if (rows[function][type].run) return rows[function][type].run(stream, loop, a, b, y);
+    return for_other(type, [=](auto zero) {
+        typedef decltype(zero) T;
+        if (function >= GPU_EQUAL) return run<comparison<int, T>, T>(stream, {function}, loop, a, b, y);
+        return run<arithmetic<int, T>, T>(stream, {function}, loop, a, b, y);
+    });
 }
 
 cudaError_t gpu_load_binary(gpu_binary function, gpu_number type) {
-    return rows[function][type].load();
+    if (rows[function][type].load) return rows[function][type].load();
+    return for_other(type, [=](auto zero) {
+        typedef decltype(zero) T;
+        return function >= GPU_EQUAL ? load_kernel(binary<comparison<int, T>, T>)
+                                     : load_kernel(binary<arithmetic<int, T>, T>);
+    });
 }
 
 cudaError_t gpu_run_not(gpu_stream stream, const void *x, void *y, size_t count) {

@@ -12,7 +12,7 @@ typedef enum gpu_binary {
     GPU_DIV,
     GPU_MAX,
     GPU_MIN,
-    GPU_POW,       /* float and half only, as PRelu */
+    GPU_POW,       /* of floats; power.cu has the others */
     GPU_PRELU,     /* b is the slope */
     GPU_REMAINDER, /* has the sign of a */
     GPU_MODULO,    /* has the sign of b */
@@ -31,9 +31,10 @@ typedef enum gpu_binary {
 /* Is there a kernel of this function for elements of this type? */
 static inline bool gpu_has_binary(gpu_binary function, gpu_number type) {
     if (function >= GPU_AND) return type == GPU_NUMBER_BOOL;
-    if (function == GPU_POW || function == GPU_PRELU) return type <= GPU_NUMBER_HALF;
-    if (function >= GPU_BIT_AND && function <= GPU_BIT_XOR) return type == GPU_NUMBER_INT32 || type == GPU_NUMBER_INT64;
-    return type <= GPU_NUMBER_INT64 || (function == GPU_EQUAL && type == GPU_NUMBER_BOOL);
+    if (function == GPU_POW) return type <= GPU_NUMBER_DOUBLE;
+    if (function >= GPU_BIT_AND && function <= GPU_BIT_XOR)
+        return type >= GPU_NUMBER_INT32 && type <= GPU_NUMBER_UINT64;
+    return type <= GPU_NUMBER_UINT64 || (function == GPU_EQUAL && type == GPU_NUMBER_BOOL);
 }
 
 #ifdef CUDA_DEVICE
@@ -44,6 +45,10 @@ extern "C" {
 cudaError_t gpu_run_binary(gpu_stream stream, gpu_binary function, gpu_number type, const gpu_loop *loop, const void *a,
                            const void *b, void *y);
 cudaError_t gpu_load_binary(gpu_binary function, gpu_number type);
+/* y = a to the power of b, whose types may differ. */
+cudaError_t gpu_run_power(gpu_stream stream, gpu_number base, gpu_number exponent, const gpu_loop *loop, const void *a,
+                          const void *b, void *y);
+cudaError_t gpu_load_power(gpu_number base);
 /* y[i] = !x[i] */
 cudaError_t gpu_run_not(gpu_stream stream, const void *x, void *y, size_t count);
 cudaError_t gpu_load_not(void);

@@ -15,24 +15,25 @@ struct join_sum {
         return a + b;
     }
 };
-struct join_max { /* passes over NaN, as fmaxf */
-    static __device__ __forceinline__ float of(float a, float b) {
-        return fmaxf(a, b);
+struct join_max { /* passes over NaN, as fmax */
+    template <class C> static __device__ __forceinline__ C of(C a, C b) {
+        return fmax(a, b);
     }
 };
 
 /* Every thread gets Join of all threads' values, in an order that does not depend on timing. The block is
  * one-dimensional, of whole warps, and all its threads call this. `shared` holds BLOCK_MOST_WARPS elements and may be
  * used again at once. */
-template <class Join, class C> static __device__ __forceinline__ C block_join(C value, C *shared) {
+template <class Join, class C>
+static __device__ __forceinline__ C block_join(C value, C *shared, const Join &join = Join()) {
     const unsigned warp = threadIdx.x / 32, warps = blockDim.x / 32;
-    for (int offset = 16; offset; offset >>= 1) value = Join::of(value, __shfl_xor_sync(~0u, value, offset));
+    for (int offset = 16; offset; offset >>= 1) value = join.of(value, __shfl_xor_sync(~0u, value, offset));
     if (warps == 1) return value;
     __syncthreads(); /* the last call's reads are over */
     if (threadIdx.x % 32 == 0) shared[warp] = value;
     __syncthreads();
     value = shared[0];
-    for (unsigned i = 1; i < warps; i++) value = Join::of(value, shared[i]);
+    for (unsigned i = 1; i < warps; i++) value = join.of(value, shared[i]);
     return value;
 }
 

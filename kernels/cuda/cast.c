@@ -1,18 +1,20 @@
 /* cast.c - rows and claims of Cast, CastLike and Clip. Kernels: cast.cu, clip.cu. */
 #include "kernels/cuda/cast.h"
 
+#include <float.h>
+
 #include "ops/activation.h"
 
 /* ---- claims ------------------------------------------------------------------------------------------------------ */
 
+#define CASTS "floats of 16 to 64 bits, integers of 8 to 64 and bool"
+
 static tort_verdict claim_cast(const tort_target *target, const tort_node_view *node) {
     static const char cure[] = "";
     (void)target;
-    if (gpu_number_of(node->inputs[0].type) == GPU_NUMBER_COUNT)
-        return tort_cuda_no_type(node, 0, "float, float16, int64, int32, int8, uint8 or bool");
+    if (gpu_number_of(node->inputs[0].type) == GPU_NUMBER_COUNT) return tort_cuda_no_type(node, 0, CASTS);
     if (gpu_number_of(node->outputs[0].type) == GPU_NUMBER_COUNT)
-        return tort_no(TORT_NO_TYPE, cure,
-                       "the target is %s, the kernel makes float, float16, int64, int32, int8, uint8 or bool",
+        return tort_no(TORT_NO_TYPE, cure, "the target is %s, the kernel makes " CASTS,
                        tort_type_name(node->outputs[0].type));
     return tort_yes();
 }
@@ -43,9 +45,10 @@ static const void *bound(const tort_call *call, int32_t i) {
 static tort_status run_clip(const tort_call *call) {
     const tort_clip *params = call->params;
     const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
+    const bool wide = params->limits && x->type == TORT_DOUBLE; /* params have floats */
+    const double low = wide ? -DBL_MAX : (double)params->low, high = wide ? DBL_MAX : (double)params->high;
     return cuda_launched(call, gpu_run_clip(cuda_stream_of(call), gpu_number_of(x->type), x->data, y->data,
-                                            (size_t)tort_count(y), bound(call, 1), bound(call, 2), params->low,
-                                            params->high));
+                                            (size_t)tort_count(y), bound(call, 1), bound(call, 2), low, high));
 }
 #endif
 

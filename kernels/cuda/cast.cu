@@ -1,7 +1,9 @@
 /* cast.cu - elements into another type, as ops/cast.c defines it: floats become integers by truncation, beyond int64
- * the nearest, NaN 0; narrower integers keep the low bits; a bool is whether it is not 0. Read first: cast.c. */
+ * the nearest, NaN 0; narrower integers keep the low bits; a bool is whether it is not 0. Pairs of types that networks
+ * have are a kernel each; of the others, a kernel for each target takes any source. Read first: cast.c. */
 #include "kernels/cuda/gpu.h"
 
+#include "kernels/cuda/any_number.h"
 #include "kernels/cuda/cast.h"
 #include "kernels/cuda/pack.h"
 
@@ -12,17 +14,14 @@ struct boolean {
     uint8_t value;
 };
 
-static __device__ __forceinline__ int64_t truncated(float x) {
-    if (x != x) return 0;
-    if (x >= 9223372036854775808.0f) return INT64_MAX;
-    return x <= -9223372036854775808.0f ? INT64_MIN : (int64_t)x;
-}
-
 /* Every type is either a float or an integer before it is stored. */
 static __device__ __forceinline__ float load(float x) {
     return x;
 }
 static __device__ __forceinline__ float load(half x) {
+    return (float)x;
+}
+static __device__ __forceinline__ float load(bfloat16 x) {
     return (float)x;
 }
 static __device__ __forceinline__ int64_t load(boolean x) {
@@ -34,7 +33,7 @@ template <class T> static __device__ __forceinline__ int64_t load(T x) {
 
 template <class To> struct store {
     static __device__ __forceinline__ To from(float x) {
-        return (To)truncated(x);
+        return (To)truncated((double)x);
     }
     static __device__ __forceinline__ To from(int64_t x) {
         return (To)x;
@@ -48,6 +47,11 @@ template <> struct store<float> {
 template <> struct store<half> {
     template <class T> static __device__ __forceinline__ half from(T x) {
         return (half)(float)x;
+    }
+};
+template <> struct store<bfloat16> {
+    template <class T> static __device__ __forceinline__ bfloat16 from(T x) {
+        return (bfloat16)(float)x;
     }
 };
 template <> struct store<boolean> {
@@ -73,6 +77,14 @@ template <class From, class To> static __global__ void cast(const From *x, To *y
     cast_range<1>(x, y, packed, count);
 }
 
+static __device__ __forceinline__ void convert(const any_number &x, boolean *to) {
+    to->value = x.real != 0.0;
+}
+
+template <class To> static __global__ void cast_any(gpu_number from, const void *x, To *y, size_t count) {
+    for (size_t i = grid_first(); i < count; i += grid_stride()) convert(any_number_at(from, x, i), y + i);
+}
+
 /* ---- launchers ---- */
 
 typedef struct cast_row {
@@ -94,19 +106,42 @@ template <class From, class To> static cudaError_t load_cast() {
     { run<from, to>, load_cast<from, to> }
 #define FROM(from)                                                                                                     \
     {                                                                                                                  \
-        ENTRY(from, float), ENTRY(from, half), ENTRY(from, int32_t), ENTRY(from, int64_t), ENTRY(from, boolean),       \
-            ENTRY(from, uint8_t), ENTRY(from, int8_t)                                                                  \
+        ENTRY(from, float), ENTRY(from, half), ENTRY(from, bfloat16), ENTRY(from, int32_t), ENTRY(from, int64_t),      \
+            ENTRY(from, int8_t), ENTRY(from, uint8_t), ENTRY(from, boolean)                                            \
     }
+enum { FREQUENT = 8 };
 
-/* In the order of gpu_number, from and to. */
-static const cast_row rows[GPU_NUMBER_COUNT][GPU_NUMBER_COUNT] = {
-    FROM(float), FROM(half), FROM(int32_t), FROM(int64_t), FROM(boolean), FROM(uint8_t), FROM(int8_t),
+static const cast_row rows[FREQUENT][FREQUENT] = {
+    FROM(float), FROM(half), FROM(bfloat16), FROM(int32_t), FROM(int64_t), FROM(int8_t), FROM(uint8_t), FROM(boolean),
 };
 
+/* The place of a type in rows; FREQUENT: it has none. */
+static int place_of(gpu_number type) {
+    static const gpu_number types[FREQUENT] = {GPU_NUMBER_FLOAT, GPU_NUMBER_HALF, GPU_NUMBER_BFLOAT16, GPU_NUMBER_INT32,
+                                               GPU_NUMBER_INT64, GPU_NUMBER_INT8, GPU_NUMBER_UINT8,    GPU_NUMBER_BOOL};
+    int place = 0;
+    while (place < FREQUENT && types[place] != type) place++;
+    return place;
+}
+
+static const cast_row *row_of(gpu_number from, gpu_number to) {
+    return place_of(from) < FREQUENT && place_of(to) < FREQUENT ? &rows[place_of(from)][place_of(to)] : nullptr;
+}
+
+template <class Use> static cudaError_t for_target(gpu_number type, Use use) {
+    return type == GPU_NUMBER_BOOL ? use(boolean()) : for_number(type, use);
+}
+
 cudaError_t gpu_run_cast(gpu_stream stream, gpu_number from, gpu_number to, const void *x, void *y, size_t count) {
-    return count ? rows[from][to].run(stream, x, y, count) : cudaSuccess;
+    if (!count) return cudaSuccess;
+    if (row_of(from, to)) return row_of(from, to)->run(stream, x, y, count);
+    return for_target(to, [=](auto zero) {
+        typedef decltype(zero) To;
+        return launch(cast_any<To>, grid_blocks(count), GRID_THREADS, 0, stream, from, x, (To *)y, count);
+    });
 }
 
 cudaError_t gpu_load_cast(gpu_number from, gpu_number to) {
-    return rows[from][to].load();
+    if (row_of(from, to)) return row_of(from, to)->load();
+    return for_target(to, [](auto zero) { return load_kernel(cast_any<decltype(zero)>); });
 }

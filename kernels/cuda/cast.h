@@ -14,9 +14,9 @@ cudaError_t gpu_run_cast(gpu_stream stream, gpu_number from, gpu_number to, cons
 cudaError_t gpu_load_cast(gpu_number from, gpu_number to);
 
 /* y[i] = x[i] within bounds. low_data and high_data point to one element on the device, or are NULL: then low and high
- * hold for floats, and integers have no bound. Floats, int32, int64. */
+ * hold for floats, and integers have no bound. All but bool. */
 cudaError_t gpu_run_clip(gpu_stream stream, gpu_number type, const void *x, void *y, size_t count, const void *low_data,
-                         const void *high_data, float low, float high);
+                         const void *high_data, double low, double high);
 cudaError_t gpu_load_clip(gpu_number type);
 #ifdef __cplusplus
 }

@@ -3,6 +3,7 @@
  * (runtime/graph/check.c). */
 #include "kernels/cuda/claims.h"
 
+#include "kernels/cuda/images.h"
 #include "kernels/cuda/number.h"
 #include "ops/numeric.h"
 
@@ -18,16 +19,35 @@ tort_verdict tort_cuda_not_alike(const tort_node_view *node, int32_t input, int3
                    tort_type_name(node->inputs[input].type), like, tort_type_name(node->inputs[like].type));
 }
 
+/* The types up to `last` in the order of gpu_number, which `expected` names. */
+static tort_verdict claim_up_to(const tort_node_view *node, gpu_number last, const char *expected) {
+    if (gpu_number_of(node->inputs[0].type) <= last) return tort_yes();
+    return tort_cuda_no_type(node, 0, expected);
+}
+
 tort_verdict tort_cuda_claim_float(const tort_target *target, const tort_node_view *node) {
     (void)target;
-    if (gpu_number_of(node->inputs[0].type) <= GPU_NUMBER_HALF) return tort_yes();
-    return tort_cuda_no_type(node, 0, "float or float16");
+    return claim_up_to(node, GPU_NUMBER_HALF, "float or float16");
+}
+
+tort_verdict tort_cuda_claim_product(const tort_target *target, const tort_node_view *node) {
+    enum { WITH_BFLOAT16 = 80 };
+    const int32_t code = tort_cuda_image_of(target->compute_capability).code;
+    if (node->inputs[0].type == TORT_BFLOAT16 && code < WITH_BFLOAT16)
+        return tort_no(TORT_NO_CAPABILITY, "export the model in float16 or float32",
+                       "bfloat16 needs the tensor cores of sm_%d, the code for this device is of sm_%d", WITH_BFLOAT16,
+                       (int)code);
+    return claim_up_to(node, GPU_NUMBER_BFLOAT16, "float, float16 or bfloat16");
+}
+
+tort_verdict tort_cuda_claim_real(const tort_target *target, const tort_node_view *node) {
+    (void)target;
+    return claim_up_to(node, GPU_NUMBER_DOUBLE, "float, float16, bfloat16 or double");
 }
 
 tort_verdict tort_cuda_claim_number(const tort_target *target, const tort_node_view *node) {
     (void)target;
-    if (gpu_number_of(node->inputs[0].type) <= GPU_NUMBER_INT64) return tort_yes();
-    return tort_cuda_no_type(node, 0, "float, float16, int32 or int64");
+    return claim_up_to(node, GPU_NUMBER_UINT64, "floats of 16 to 64 bits and integers of 8 to 64");
 }
 
 bool tort_cuda_is_movable(tort_type type) {

@@ -4,16 +4,24 @@
 
 #include "kernels/cuda/cuda_provider.h"
 
-/* Element types of kernels that compute: float, and half that is computed in float. */
-typedef enum gpu_type { GPU_FLOAT, GPU_HALF } gpu_type;
+/* Element types of kernels that compute: half and bfloat16 are computed in float. */
+typedef enum gpu_type { GPU_FLOAT, GPU_HALF, GPU_BFLOAT16, GPU_DOUBLE } gpu_type;
 
 static inline gpu_type gpu_type_of(tort_type type) {
-    return type == TORT_FLOAT16 ? GPU_HALF : GPU_FLOAT;
+    switch (type) {
+    case TORT_FLOAT16: return GPU_HALF;
+    case TORT_BFLOAT16: return GPU_BFLOAT16;
+    case TORT_DOUBLE: return GPU_DOUBLE;
+    default: return GPU_FLOAT;
+    }
 }
 
 /* YES where input 0 is float or float16. */
 tort_verdict tort_cuda_claim_float(const tort_target *target, const tort_node_view *node);
-/* YES where input 0 is float, float16, int32 or int64. */
+/* Products on tensor cores: YES where it is one of these, or bfloat16 for which the code of this device has them. */
+tort_verdict tort_cuda_claim_product(const tort_target *target, const tort_node_view *node);
+/* YES where it is a float of 16 to 64 bits; likewise, or an integer of 8 to 64 bits. */
+tort_verdict tort_cuda_claim_real(const tort_target *target, const tort_node_view *node);
 tort_verdict tort_cuda_claim_number(const tort_target *target, const tort_node_view *node);
 /* Data movement: YES for elements of 1, 2, 4 or 8 bytes; not strings, complex128 or packed types. */
 tort_verdict tort_cuda_claim_movable(const tort_target *target, const tort_node_view *node);

@@ -3,11 +3,12 @@
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/cast.h"
+#include "kernels/cuda/element.h"
 #include "kernels/cuda/pack.h"
 
 /* ---- kernel ---- */
 
-/* C is what T is compared in: float for half. */
+/* C is what T is computed in. */
 template <int size, class T, class C>
 static __device__ __forceinline__ void clip_range(const T *x, T *y, size_t first, size_t end, C low, C high) {
     for (size_t i = first + grid_first() * size; i < end; i += grid_stride() * size) {
@@ -32,30 +33,38 @@ static __global__ void clip(const T *x, T *y, size_t packed, size_t count, const
 
 /* ---- launchers ---- */
 
-template <class T, class C>
-static cudaError_t run(gpu_stream stream, const void *x, void *y, size_t count, const void *low_data,
-                       const void *high_data, C low, C high) {
-    const size_t packed = packed_count<pack_size<T>::VALUE>(count, (const T *)x, (T *)y);
-    return launch(clip<T, C>, pack_blocks<pack_size<T>::VALUE>(count, packed), GRID_THREADS, 0, stream, (const T *)x,
-                  (T *)y, packed, count, (const T *)low_data, (const T *)high_data, low, high);
-}
+/* The bounds of a clip without inputs. Integers have none. */
+template <class C> struct clip_bounds {
+    C low, high;
+    clip_bounds(double, double)
+        : low((C)-1 < (C)0 ? (C)((uint64_t)1 << (sizeof(C) * 8 - 1)) : (C)0), high((C) ~(uint64_t)low) {}
+};
+template <> struct clip_bounds<float> {
+    float low, high;
+    clip_bounds(double low_, double high_) : low((float)low_), high((float)high_) {}
+};
+template <> struct clip_bounds<double> {
+    double low, high;
+    clip_bounds(double low_, double high_) : low(low_), high(high_) {}
+};
 
 cudaError_t gpu_run_clip(gpu_stream stream, gpu_number type, const void *x, void *y, size_t count, const void *low_data,
-                         const void *high_data, float low, float high) {
+                         const void *high_data, double low, double high) {
     if (!count) return cudaSuccess;
-    switch (type) {
-    case GPU_NUMBER_FLOAT: return run<float, float>(stream, x, y, count, low_data, high_data, low, high);
-    case GPU_NUMBER_HALF: return run<half, float>(stream, x, y, count, low_data, high_data, low, high);
-    case GPU_NUMBER_INT32: return run<int32_t, int32_t>(stream, x, y, count, low_data, high_data, INT32_MIN, INT32_MAX);
-    default: return run<int64_t, int64_t>(stream, x, y, count, low_data, high_data, INT64_MIN, INT64_MAX);
-    }
+    return for_number(type, [=](auto zero) {
+        typedef decltype(zero) T;
+        typedef typename computed<T>::type C;
+        const clip_bounds<C> bounds(low, high);
+        const size_t packed = packed_count<pack_size<T>::VALUE>(count, (const T *)x, (T *)y);
+        return launch(clip<T, C>, pack_blocks<pack_size<T>::VALUE>(count, packed), GRID_THREADS, 0, stream,
+                      (const T *)x, (T *)y, packed, count, (const T *)low_data, (const T *)high_data, bounds.low,
+                      bounds.high);
+    });
 }
 
 cudaError_t gpu_load_clip(gpu_number type) {
-    switch (type) {
-    case GPU_NUMBER_FLOAT: return load_kernel(clip<float, float>);
-    case GPU_NUMBER_HALF: return load_kernel(clip<half, float>);
-    case GPU_NUMBER_INT32: return load_kernel(clip<int32_t, int32_t>);
-    default: return load_kernel(clip<int64_t, int64_t>);
-    }
+    return for_number(type, [](auto zero) {
+        typedef decltype(zero) T;
+        return load_kernel(clip<T, typename computed<T>::type>);
+    });
 }

@@ -15,17 +15,21 @@
 
 /* ---- claims ------------------------------------------------------------------------------------------------------ */
 
-static tort_verdict claim_conv(const tort_target *target, const tort_node_view *node) {
+static tort_verdict claim_window(const tort_node_view *node) {
     const tort_conv_params *params = node->params;
-    tort_verdict verdict = tort_cuda_claim_window(node, &params->window, GPU_CONV_AXES);
-    if (verdict.code != TORT_YES) return verdict;
-    return tort_cuda_claim_float(target, node);
+    return tort_cuda_claim_window(node, &params->window, GPU_CONV_AXES);
+}
+
+static tort_verdict claim_conv(const tort_target *target, const tort_node_view *node) {
+    const tort_verdict verdict = claim_window(node);
+    return verdict.code == TORT_YES ? tort_cuda_claim_product(target, node) : verdict;
 }
 
 static tort_verdict claim_depthwise(const tort_target *target, const tort_node_view *node) {
     const tort_info *w = &node->inputs[1];
     const tort_conv_params *params = node->params;
-    tort_verdict verdict = claim_conv(target, node);
+    tort_verdict verdict = claim_window(node);
+    if (verdict.code == TORT_YES) verdict = tort_cuda_claim_real(target, node);
     if (verdict.code != TORT_YES) return verdict;
     if (params->window.axes > 2) return tort_no(TORT_NO_SHAPE, "", "3 spatial axes, the kernel has 1 to 2");
     if (w->rank > 1 && w->dims[1] == 1) return verdict;
@@ -71,7 +75,7 @@ static gpu_conv_product product_of(const tort_conv_params *params) {
 }
 
 static gpu_tiling tiling_of(const gpu_conv_product *p, int32_t compute_capability, tort_type type) {
-    return tort_cuda_tiling_of(compute_capability, type == TORT_FLOAT16, p->filters, p->pixels, p->length,
+    return tort_cuda_tiling_of(compute_capability, type != TORT_FLOAT, p->filters, p->pixels, p->length,
                                p->batch * p->group);
 }
 

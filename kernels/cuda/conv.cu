@@ -50,12 +50,12 @@ template <class T, int LINES, int STEP, int THREADS> struct windows {
         }
     }
     /* 16-bit elements, which cp.async cannot copy one by one, in pieces along k. */
-    __device__ __forceinline__ void copy(half *stage) {
+    template <class U> __device__ __forceinline__ void copy(U *stage) {
         for (int i = 0; i < PASSES; i++, next += K_A_PASS * 4) {
             const window_offset offset = load_pack<4>(next);
             const unsigned step = k + i * K_A_PASS;
             stage[place_along_k<STEP>(line, step / PIECE) + step % PIECE] =
-                inside(offset) ? first[offset.at[0]] : (half)0.0f;
+                inside(offset) ? first[offset.at[0]] : (U)0.0f;
         }
     }
 };
@@ -146,22 +146,27 @@ template <class Tile> static conv_choice choice_of(conv_kernel kernel) {
     return {kernel, Tile::THREADS, Tile::SHARED_BYTES};
 }
 
-static conv_choice choose(gpu_type type, gpu_tile tile) {
-    const bool is_half = type == GPU_HALF;
+static conv_choice choose_float(gpu_tile tile) {
     switch (tile) {
-    case GPU_TILE_128x128:
-        return is_half ? choice_of<half_128x128>(conv_half<half, half_128x128>)
-                       : choice_of<float_128x128>(conv_float<float_128x128>);
-    case GPU_TILE_128x64:
-        return is_half ? choice_of<half_128x64>(conv_half<half, half_128x64>)
-                       : choice_of<float_128x64>(conv_float<float_128x64>);
-    case GPU_TILE_64x64:
-        return is_half ? choice_of<half_64x64>(conv_half<half, half_64x64>)
-                       : choice_of<float_64x64>(conv_float<float_64x64>);
-    default:
-        return is_half ? choice_of<half_32x128>(conv_half<half, half_32x128>)
-                       : choice_of<float_32x128>(conv_float<float_32x128>);
+    case GPU_TILE_128x128: return choice_of<float_128x128>(conv_float<float_128x128>);
+    case GPU_TILE_128x64: return choice_of<float_128x64>(conv_float<float_128x64>);
+    case GPU_TILE_64x64: return choice_of<float_64x64>(conv_float<float_64x64>);
+    default: return choice_of<float_32x128>(conv_float<float_32x128>);
     }
+}
+
+template <class T> static conv_choice choose_half(gpu_tile tile) {
+    switch (tile) {
+    case GPU_TILE_128x128: return choice_of<half_128x128>(conv_half<T, half_128x128>);
+    case GPU_TILE_128x64: return choice_of<half_128x64>(conv_half<T, half_128x64>);
+    case GPU_TILE_64x64: return choice_of<half_64x64>(conv_half<T, half_64x64>);
+    default: return choice_of<half_32x128>(conv_half<T, half_32x128>);
+    }
+}
+
+static conv_choice choose(gpu_type type, gpu_tile tile) {
+    if (type == GPU_FLOAT) return choose_float(tile);
+    return type == GPU_BFLOAT16 ? choose_half<bfloat16>(tile) : choose_half<half>(tile);
 }
 
 static conv_choice choose_to_nhwc(gpu_tile tile) {

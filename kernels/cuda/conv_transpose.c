@@ -7,7 +7,7 @@
 static tort_verdict claim_conv_transpose(const tort_target *target, const tort_node_view *node) {
     const tort_conv_params *params = node->params;
     tort_verdict verdict = tort_cuda_claim_window(node, &params->window, 2);
-    return verdict.code == TORT_YES ? tort_cuda_claim_float(target, node) : verdict;
+    return verdict.code == TORT_YES ? tort_cuda_claim_real(target, node) : verdict;
 }
 
 #ifdef CUDA_DEVICE

@@ -4,6 +4,7 @@
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/cumulative.h"
+#include "kernels/cuda/element.h"
 #include "kernels/cuda/grid.h"
 
 #define WARPS 8
@@ -11,20 +12,8 @@
 template <class T> struct accumulator { typedef uint64_t type; };
 template <> struct accumulator<float> { typedef double type; };
 template <> struct accumulator<half> { typedef double type; };
-
-/* half has conversions from and to float only. */
-template <class A, class T> static __device__ __forceinline__ A load(T x) {
-    return (A)x;
-}
-template <> __device__ __forceinline__ double load<double, half>(half x) {
-    return (double)(float)x;
-}
-template <class T, class A> static __device__ __forceinline__ void store(T *to, A value) {
-    *to = (T)value;
-}
-static __device__ __forceinline__ void store(half *to, double value) {
-    *to = (half)(float)value;
-}
+template <> struct accumulator<bfloat16> { typedef double type; };
+template <> struct accumulator<double> { typedef double type; };
 
 template <class A> static __device__ __forceinline__ A join(bool product, A a, A b) {
     return product ? a * b : a + b;
@@ -43,14 +32,14 @@ template <class T> static __global__ void cumulative(const gpu_cumulative c, con
         for (size_t done = 0; done < c.length; done += 32) {
             const size_t k = done + lane;
             const size_t at = first + (c.reverse ? c.length - 1 - k : k) * c.inner;
-            A value = k < c.length ? load<A>(x[at]) : identity;
+            A value = k < c.length ? number_as<A>(x[at]) : identity;
             for (unsigned distance = 1; distance < 32; distance *= 2) {
                 const A before = __shfl_up_sync(~0u, value, distance);
                 if (lane >= distance) value = join(c.product, before, value);
             }
             const A all = __shfl_sync(~0u, value, 31), before = __shfl_up_sync(~0u, value, 1);
             if (c.exclusive) value = lane ? before : identity;
-            if (k < c.length) store(&y[at], join(c.product, total, value));
+            if (k < c.length) y[at] = number_as<T>(join(c.product, total, value));
             total = join(c.product, total, all);
         }
     }
@@ -65,19 +54,9 @@ template <class T> static cudaError_t run(gpu_stream stream, const gpu_cumulativ
 
 cudaError_t gpu_run_cumulative(gpu_stream stream, gpu_number type, const gpu_cumulative *c, const void *x, void *y) {
     if (!c->outer || !c->length || !c->inner) return cudaSuccess;
-    switch (type) {
-    case GPU_NUMBER_FLOAT: return run<float>(stream, c, x, y);
-    case GPU_NUMBER_HALF: return run<half>(stream, c, x, y);
-    case GPU_NUMBER_INT32: return run<int32_t>(stream, c, x, y);
-    default: return run<int64_t>(stream, c, x, y);
-    }
+    return for_number(type, [=](auto zero) { return run<decltype(zero)>(stream, c, x, y); });
 }
 
 cudaError_t gpu_load_cumulative(gpu_number type) {
-    switch (type) {
-    case GPU_NUMBER_FLOAT: return load_kernel(cumulative<float>);
-    case GPU_NUMBER_HALF: return load_kernel(cumulative<half>);
-    case GPU_NUMBER_INT32: return load_kernel(cumulative<int32_t>);
-    default: return load_kernel(cumulative<int64_t>);
-    }
+    return for_number(type, [](auto zero) { return load_kernel(cumulative<decltype(zero)>); });
 }

@@ -15,7 +15,7 @@ typedef struct gpu_cumulative {
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* Types up to int64. */
+/* All types but bool. */
 cudaError_t gpu_run_cumulative(gpu_stream stream, gpu_number type, const gpu_cumulative *cumulative, const void *x,
                                void *y);
 cudaError_t gpu_load_cumulative(gpu_number type);

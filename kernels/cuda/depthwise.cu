@@ -7,6 +7,7 @@
 
 #include "kernels/cuda/block.h"
 #include "kernels/cuda/conv.h"
+#include "kernels/cuda/element.h"
 #include "kernels/cuda/pack.h"
 #include "kernels/cuda/product.cuh"
 
@@ -35,18 +36,20 @@ template <class T> static __device__ __forceinline__ void fetch(T *to, const T *
 
 /* The sum of a window over rows `first`.. of the plane, which are in `tile`. */
 template <class T>
-static __device__ __forceinline__ float window_sum(const gpu_window &g, const T *tile, int first, const float *weights,
-                                                   int out_h, int out_w) {
+static __device__ __forceinline__ typename computed<T>::type
+window_sum(const gpu_window &g, const T *tile, int first, const typename computed<T>::type *weights, int out_h,
+           int out_w) {
+    typedef typename computed<T>::type C;
     const int stride_h = (int)g.stride_h, pad_h = (int)g.pad_h, in_h = (int)g.in_h, in_w = (int)g.in_w;
     const int top = out_h * stride_h - pad_h, left = out_w * (int)g.stride_w - (int)g.pad_w;
-    float sum = 0.0f;
+    C sum = 0;
     for (int row = 0; row < (int)g.kernel_h; row++) {
         const int h = top + row * (int)g.dilation_h;
         const T *line = tile + (h - first) * in_w;
         if (h < 0 || h >= in_h) continue;
         for (int column = 0; column < (int)g.kernel_w; column++) {
             const int w = left + column * (int)g.dilation_w;
-            if (w >= 0 && w < in_w) sum += (float)line[w] * weights[row * (int)g.kernel_w + column];
+            if (w >= 0 && w < in_w) sum += (C)line[w] * weights[row * (int)g.kernel_w + column];
         }
     }
     return sum;
@@ -55,10 +58,11 @@ static __device__ __forceinline__ float window_sum(const gpu_window &g, const T 
 template <class T>
 static __global__ void conv_depthwise_bands(gpu_conv p, gpu_band band, const T *x, const T *w, const T *bias,
                                             const T *residual, T *y) {
+    typedef typename computed<T>::type C;
     const gpu_window &g = p.window;
     T *const tile = dynamic_shared<T>();
     const unsigned taps = (unsigned)(g.kernel_h * g.kernel_w), out_w = (unsigned)g.out_w;
-    float *const weights = (float *)(tile + band.tile);
+    C *const weights = (C *)(tile + band.tile);
     for (size_t i = blockIdx.x; i < band.total; i += gridDim.x) {
         const int64_t plane = (int64_t)i / band.bands, top = (int64_t)i % band.bands * band.rows;
         const int64_t filters = p.group * p.filters, filter = plane % filters, image = plane / filters;
@@ -69,13 +73,13 @@ static __global__ void conv_depthwise_bands(gpu_conv p, gpu_band band, const T *
         const T *input = x + (image * p.group + filter / p.filters) * g.in_h * g.in_w;
         __syncthreads(); /* the band before is done */
         if (first < end) fetch(tile, input + first * g.in_w, (unsigned)(end - first) * (unsigned)g.in_w);
-        for (unsigned k = threadIdx.x; k < taps; k += blockDim.x) weights[k] = (float)w[filter * taps + k];
+        for (unsigned k = threadIdx.x; k < taps; k += blockDim.x) weights[k] = (C)w[filter * taps + k];
         __syncthreads();
-        const float more = bias ? (float)bias[filter] : 0.0f;
+        const C more = bias ? (C)bias[filter] : (C)0;
         const int64_t at = (plane * g.out_h + top) * g.out_w;
         for (unsigned k = threadIdx.x; k < (unsigned)rows * out_w; k += blockDim.x) {
             const unsigned row = k / out_w;
-            const float sum = window_sum(g, tile, first, weights, (int)top + (int)row, (int)(k - row * out_w));
+            const C sum = window_sum(g, tile, first, weights, (int)top + (int)row, (int)(k - row * out_w));
             y[at + k] = finish(p.epilogue, residual, at + k, more + sum);
         }
     }
@@ -85,6 +89,7 @@ static __global__ void conv_depthwise_bands(gpu_conv p, gpu_band band, const T *
 template <class T>
 static __global__ void conv_depthwise(gpu_conv p, const T *x, const T *w, const T *bias, const T *residual, T *y,
                                       size_t count) {
+    typedef typename computed<T>::type C;
     const gpu_window &g = p.window;
     for (size_t i = grid_first(); i < count; i += grid_stride()) {
         const int64_t out_w = (int64_t)i % g.out_w, out_h = (int64_t)i / g.out_w % g.out_h;
@@ -92,14 +97,14 @@ static __global__ void conv_depthwise(gpu_conv p, const T *x, const T *w, const 
         const int64_t filter = plane % filters, image = plane / filters;
         const T *input = x + (image * p.group + filter / p.filters) * g.in_h * g.in_w;
         const T *weight = w + filter * g.kernel_h * g.kernel_w;
-        float sum = bias ? (float)bias[filter] : 0.0f;
+        C sum = bias ? (C)bias[filter] : (C)0;
         for (int64_t row = 0; row < g.kernel_h; row++) {
             const int64_t h = out_h * g.stride_h - g.pad_h + row * g.dilation_h;
             if (h < 0 || h >= g.in_h) continue;
             for (int64_t column = 0; column < g.kernel_w; column++) {
                 const int64_t at = out_w * g.stride_w - g.pad_w + column * g.dilation_w;
                 if (at < 0 || at >= g.in_w) continue;
-                sum += (float)input[h * g.in_w + at] * (float)weight[row * g.kernel_w + column];
+                sum += (C)input[h * g.in_w + at] * (C)weight[row * g.kernel_w + column];
             }
         }
         y[i] = finish(p.epilogue, residual, (int64_t)i, sum);
@@ -126,7 +131,7 @@ template <class T> static size_t shared_bytes(const gpu_conv *p, int64_t rows, s
     const gpu_window *g = &p->window;
     enum { PACK = pack_size<T>::VALUE };
     *tile = ((size_t)(rows_under(g, rows) * g->in_w) + PACK - 1) / PACK * PACK;
-    return *tile * sizeof(T) + (size_t)(g->kernel_h * g->kernel_w) * sizeof(float);
+    return *tile * sizeof(T) + (size_t)(g->kernel_h * g->kernel_w) * sizeof(typename computed<T>::type);
 }
 
 /* Does an int hold every coordinate? */
@@ -177,7 +182,7 @@ template <class T> static cudaError_t run_depthwise(gpu_stream stream, const gpu
 }
 
 cudaError_t gpu_run_conv_depthwise(gpu_stream stream, gpu_type type, const gpu_conv *p, const gpu_conv_operands *o) {
-    return type == GPU_HALF ? run_depthwise<half>(stream, p, o) : run_depthwise<float>(stream, p, o);
+    return for_real(type, [=](auto zero) { return run_depthwise<decltype(zero)>(stream, p, o); });
 }
 
 template <class T> static cudaError_t load_depthwise() {
@@ -186,5 +191,5 @@ template <class T> static cudaError_t load_depthwise() {
 }
 
 cudaError_t gpu_load_conv_depthwise(gpu_type type) {
-    return type == GPU_HALF ? load_depthwise<half>() : load_depthwise<float>();
+    return for_real(type, [](auto zero) { return load_depthwise<decltype(zero)>(); });
 }

@@ -2,6 +2,7 @@
  * Y in place. Memory-bound: elements go in packs. Read first: epilogue.h, pack.h. */
 #include "kernels/cuda/gpu.h"
 
+#include "kernels/cuda/element.h"
 #include "kernels/cuda/epilogue.h"
 #include "kernels/cuda/pack.h"
 
@@ -49,9 +50,11 @@ template <class T> static cudaError_t run(gpu_stream stream, const gpu_epilogue 
 }
 
 cudaError_t gpu_run_epilogue(gpu_stream stream, gpu_type type, const gpu_epilogue *e) {
+    if (type == GPU_BFLOAT16) return run<bfloat16>(stream, e);
     return type == GPU_HALF ? run<half>(stream, e) : run<float>(stream, e);
 }
 
 cudaError_t gpu_load_epilogue(gpu_type type) {
+    if (type == GPU_BFLOAT16) return load_kernel(epilogue<bfloat16>);
     return type == GPU_HALF ? load_kernel(epilogue<half>) : load_kernel(epilogue<float>);
 }

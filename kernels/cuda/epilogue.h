@@ -37,29 +37,29 @@ cudaError_t gpu_load_epilogue(gpu_type type);
 #include "kernels/cuda/activation.h"
 
 /* All but the cheapest. Not inlined: a kernel that ends with eight of them would be mostly these. */
-static __device__ __noinline__ float activate_curved(int32_t activation, float alpha, float beta, float x) {
+template <class C> static __device__ __noinline__ C activate_curved(int32_t activation, C alpha, C beta, C x) {
     switch (activation) {
     case TORT_ACTIVATION_LEAKY_RELU: return leaky_relu(x, alpha);
     case TORT_ACTIVATION_CLIP: return clipped(x, alpha, beta);
     case TORT_ACTIVATION_SIGMOID: return sigmoid(x);
-    case TORT_ACTIVATION_SILU: return swish(x, 1.0f);
+    case TORT_ACTIVATION_SILU: return swish(x, (C)1);
     case TORT_ACTIVATION_HARD_SIGMOID: return hard_sigmoid(x, alpha, beta);
     case TORT_ACTIVATION_HARD_SWISH: return hard_swish(x);
     case TORT_ACTIVATION_GELU: return gelu(x);
     case TORT_ACTIVATION_GELU_TANH: return gelu_tanh(x);
-    case TORT_ACTIVATION_TANH: return tanhf(x);
+    case TORT_ACTIVATION_TANH: return tanh(x);
     case TORT_ACTIVATION_ELU: return elu(x, alpha);
     case TORT_ACTIVATION_SELU: return selu(x, alpha, beta);
     case TORT_ACTIVATION_CELU: return celu(x, alpha);
     case TORT_ACTIVATION_SOFTPLUS: return softplus(x);
     case TORT_ACTIVATION_SOFTSIGN: return softsign(x);
-    default: return x <= alpha ? 0.0f : x; /* TORT_ACTIVATION_THRESHOLDED_RELU */
+    default: return x <= alpha ? (C)0 : x; /* TORT_ACTIVATION_THRESHOLDED_RELU */
     }
 }
 
-static __device__ __forceinline__ float activate(const tort_epilogue &e, float x) {
+template <class C> static __device__ __forceinline__ C activate(const tort_epilogue &e, C x) {
     if (e.activation == TORT_ACTIVATION_NONE) return x;
-    return e.activation == TORT_ACTIVATION_RELU ? relu(x) : activate_curved(e.activation, e.alpha, e.beta, x);
+    return e.activation == TORT_ACTIVATION_RELU ? relu(x) : activate_curved(e.activation, (C)e.alpha, (C)e.beta, x);
 }
 
 /* The same of several; one decision for all of them. */
@@ -75,9 +75,9 @@ template <int COUNT> static __device__ __forceinline__ void activate_all(const t
 }
 
 /* Element `at` of Y out of its result, which has its bias. */
-template <class T>
-static __device__ __forceinline__ T finish(const tort_epilogue &e, const T *residual, int64_t at, float result) {
-    if (residual) result += (float)residual[at];
+template <class T, class C>
+static __device__ __forceinline__ T finish(const tort_epilogue &e, const T *residual, int64_t at, C result) {
+    if (residual) result += (C)residual[at];
     return (T)activate(e, result);
 }
 #else

@@ -59,8 +59,7 @@ static tort_status run_fill(const tort_call *call) {
 }
 
 static tort_status prepare_one_hot(tort_prepare *p) {
-    const tort_info *in = p->node->inputs;
-    return cuda_loaded(p, gpu_load_one_hot(gpu_number_of(in[0].type), bytes_of(in[2].type)));
+    return cuda_loaded(p, gpu_load_one_hot(bytes_of(p->node->inputs[2].type)));
 }
 
 static tort_status run_one_hot(const tort_call *call) {

@@ -7,6 +7,7 @@
  * Y' = B' A', so operands are given in reverse. */
 #include "kernels/cuda/matmul.h"
 #include "kernels/cuda/matmul_lt.h"
+#include "kernels/cuda/matmul_plain.h"
 #include "kernels/cuda/move.h"
 
 #include <limits.h>
@@ -98,7 +99,7 @@ static gpu_matmul of_gemm(const tort_gemm_params *params) {
 }
 
 static gpu_tiling tiling_of(const gpu_matmul *p, int32_t compute_capability, gpu_type type) {
-    return tort_cuda_tiling_of(compute_capability, type == GPU_HALF, p->m, p->n, p->k, p->batches);
+    return tort_cuda_tiling_of(compute_capability, type != GPU_FLOAT, p->m, p->n, p->k, p->batches);
 }
 
 #ifdef CUDA_DEVICE
@@ -156,6 +157,32 @@ static tort_status run_gemm(const tort_call *call) {
     return run_product(call, &p, c_of(call));
 }
 
+/* ---- the own kernel of the other types --------------------------------------------------------------------------- */
+
+static tort_status prepare_plain(tort_prepare *p) {
+    return cuda_loaded(p, gpu_load_matmul_plain(gpu_number_of(p->node->inputs[0].type)));
+}
+
+static tort_status run_plain(const tort_call *call, const gpu_matmul *p, const void *c) {
+    const gpu_matmul_operands operands = {.a = call->inputs[0].data,
+                                          .b = call->inputs[1].data,
+                                          .c = c,
+                                          .residual = cuda_input(call, TORT_EPILOGUE_Z),
+                                          .y = call->outputs[0].data};
+    return cuda_launched(call,
+                         gpu_run_matmul_plain(cuda_stream_of(call), gpu_number_of(call->inputs[0].type), p, &operands));
+}
+
+static tort_status run_matmul_plain(const tort_call *call) {
+    const gpu_matmul p = of_matmul(call->params);
+    return run_plain(call, &p, cuda_input(call, 2));
+}
+
+static tort_status run_gemm_plain(const tort_call *call) {
+    const gpu_matmul p = of_gemm(call->params);
+    return run_plain(call, &p, c_of(call));
+}
+
 /* ---- cuBLAS ------------------------------------------------------------------------------------------------------ */
 
 /* Elements from one stored row to the next. Of a single row of `length` elements there is no next. */
@@ -169,8 +196,7 @@ static tort_status call_cublas(const tort_call *call, const gpu_matmul *p, float
                                void *y, int64_t batches, int64_t a_stride, int64_t b_stride) {
     cuda_stream *stream = call->stream;
     const cublas_functions *cublas = &stream->device->libraries.cublas;
-    bool half = call->inputs[0].type == TORT_FLOAT16;
-    cudaDataType type = half ? CUDA_R_16F : CUDA_R_32F;
+    const cudaDataType type = cublas_data(call->inputs[0].type);
     const cublasComputeType_t compute = cublas_compute(stream->device, call->inputs[0].type);
     bool b_transposed = p->b_column != 1, a_transposed = p->a_column != 1;
     const int64_t a_length = stored_row(p->a_row, p->a_column, p->k),
@@ -325,7 +351,7 @@ static bool fits_cublas(int64_t m, int64_t n, int64_t k, int64_t batches) {
 static tort_verdict claim_matmul_cublas(const tort_target *target, const tort_node_view *node) {
     const tort_matmul_params *params = node->params;
     if (!fits_cublas(params->m, params->n, params->k, params->batches)) return tort_no(TORT_NO_SHAPE, "", TOO_LARGE);
-    const tort_verdict verdict = tort_cuda_claim_float(target, node);
+    const tort_verdict verdict = tort_cuda_claim_product(target, node);
     if (verdict.code != TORT_YES || !matmul_has_rest(node)) return verdict;
     return tort_cuda_claim_second_launch(params->k, "cuBLAS");
 }
@@ -333,16 +359,36 @@ static tort_verdict claim_matmul_cublas(const tort_target *target, const tort_no
 static tort_verdict claim_gemm_cublas(const tort_target *target, const tort_node_view *node) {
     const tort_gemm_params *params = node->params;
     if (!fits_cublas(params->m, params->n, params->k, 1)) return tort_no(TORT_NO_SHAPE, "", TOO_LARGE);
-    const tort_verdict verdict = tort_cuda_claim_float(target, node);
+    const tort_verdict verdict = tort_cuda_claim_product(target, node);
     if (verdict.code != TORT_YES || !(params->has_c || gpu_has_epilogue(&params->epilogue))) return verdict;
     return tort_cuda_claim_second_launch(params->k, "cuBLAS");
+}
+
+static tort_verdict claim_plain(const tort_target *target, const tort_node_view *node) {
+    (void)target;
+    switch (node->inputs[0].type) {
+    case TORT_BFLOAT16:
+    case TORT_DOUBLE:
+    case TORT_INT32:
+    case TORT_INT64:
+    case TORT_UINT32:
+    case TORT_UINT64: return tort_yes();
+    default: return tort_cuda_no_type(node, 0, "bfloat16, double and integers of 32 and 64 bits");
+    }
+}
+
+static tort_status size_plain(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                              tort_error *error) {
+    (void)target, (void)node, (void)error;
+    *scratch = 0;
+    return TORT_OK;
 }
 
 static tort_verdict claim_joined(const tort_target *target, const tort_node_view *node) {
     const tort_joined_matmul_params *params = node->params;
     if (params->count > GPU_JOINED)
         return tort_no(TORT_NO_SHAPE, "", "%d products, the kernel takes up to %d", (int)params->count, GPU_JOINED);
-    return tort_cuda_claim_float(target, node);
+    return tort_cuda_claim_product(target, node);
 }
 
 static tort_verdict claim_joined_cublas(const tort_target *target, const tort_node_view *node) {
@@ -419,17 +465,26 @@ static tort_status size_gemm(const tort_target *target, const tort_node_view *no
     }
 #define TILED(domain_, op_, family)                                                                                    \
     {                                                                                                                  \
-        .domain = domain_, .op = op_, .name = #family "_tiled", .claim = tort_cuda_claim_float, .size = size_##family, \
-        .prepare = CUDA_ONLY(prepare_product), .run = CUDA_ONLY(run_##family)                                          \
+        .domain = domain_, .op = op_, .name = #family "_tiled", .claim = tort_cuda_claim_product,                      \
+        .size = size_##family, .prepare = CUDA_ONLY(prepare_product), .run = CUDA_ONLY(run_##family)                   \
+    }
+
+#define PLAIN(domain_, op_, family)                                                                                    \
+    {                                                                                                                  \
+        .domain = domain_, .op = op_, .name = #family "_plain", .claim = claim_plain, .size = size_plain,              \
+        .prepare = CUDA_ONLY(prepare_plain), .run = CUDA_ONLY(run_##family##_plain)                                    \
     }
 
 const tort_kernel tort_cuda_matmul_kernels[] = {
     CUBLAS("", "MatMul", matmul),
     TILED("", "MatMul", matmul),
+    PLAIN("", "MatMul", matmul),
     CUBLAS("", "Gemm", gemm),
     TILED("", "Gemm", gemm),
+    PLAIN("", "Gemm", gemm),
     CUBLAS("tinyort", "FusedMatMul", matmul),
     TILED("tinyort", "FusedMatMul", matmul),
+    PLAIN("tinyort", "FusedMatMul", matmul),
     {.domain = "tinyort",
      .op = "JoinedMatMul",
      .name = "matmul_joined_cublas",
@@ -449,6 +504,7 @@ const tort_kernel tort_cuda_matmul_kernels[] = {
      .run = CUDA_ONLY(run_joined)},
     CUBLAS("tinyort", "FusedGemm", gemm),
     TILED("tinyort", "FusedGemm", gemm),
+    PLAIN("tinyort", "FusedGemm", gemm),
     CUBLAS("com.microsoft", "FusedGemm", gemm),
     TILED("com.microsoft", "FusedGemm", gemm),
     CUBLAS("com.microsoft", "FusedMatMul", matmul),

@@ -134,13 +134,17 @@ static matmul_choice choose_float(gpu_tile tile) {
     }
 }
 
+template <class T> static matmul_choice choose_lines(how_lines_lie lines, gpu_tile tile) {
+    switch (lines) {
+    case ALONG_K: return choose_half<T, b_along_k>(tile);
+    case ACROSS: return choose_half<T, b_across>(tile);
+    default: return choose_half<T, anyhow>(tile);
+    }
+}
+
 static matmul_choice choose(gpu_type type, how_lines_lie lines, gpu_tile tile) {
     if (type == GPU_FLOAT) return choose_float(tile);
-    switch (lines) {
-    case ALONG_K: return choose_half<half, b_along_k>(tile);
-    case ACROSS: return choose_half<half, b_across>(tile);
-    default: return choose_half<half, anyhow>(tile);
-    }
+    return type == GPU_BFLOAT16 ? choose_lines<bfloat16>(lines, tile) : choose_lines<half>(lines, tile);
 }
 
 /* ---- launchers ---- */

@@ -45,7 +45,7 @@ static cublasStatus_t describe(const cuda_device *device, tort_type type, const 
                                lt_product *out) {
     const cublas_functions *f = &device->libraries.cublas;
     const bool a_transposed = p->a_column != 1, b_transposed = p->b_column != 1;
-    const cudaDataType data = type == TORT_FLOAT16 ? CUDA_R_16F : CUDA_R_32F;
+    const cudaDataType data = cublas_data(type);
     *out = (lt_product){.product = NULL};
     cublasStatus_t code = f->cublasLtMatmulDescCreate(&out->product, cublas_compute(device, type), CUDA_R_32F);
     if (code == CUBLAS_STATUS_SUCCESS) code = set_operations(f, p, out->product);

@@ -10,8 +10,11 @@
 #include "kernels/cuda/device.h"
 
 /* How a product of these elements is computed. */
+static inline cudaDataType cublas_data(tort_type type) {
+    return type == TORT_FLOAT16 ? CUDA_R_16F : type == TORT_BFLOAT16 ? CUDA_R_16BF : CUDA_R_32F;
+}
 static inline cublasComputeType_t cublas_compute(const cuda_device *device, tort_type type) {
-    return device->tf32 && type != TORT_FLOAT16 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+    return device->tf32 && type == TORT_FLOAT ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
 }
 
 /* For a row's fit: asks cublasLt how it would do what p says, with a bias or without. fit->fitted stays NULL where it

@@ -7,7 +7,7 @@
 /* ---- claims ------------------------------------------------------------------------------------------------------ */
 
 static tort_verdict claim_norm(const tort_target *target, const tort_node_view *node) {
-    tort_verdict verdict = tort_cuda_claim_float(target, node);
+    tort_verdict verdict = tort_cuda_claim_real(target, node);
     for (int32_t i = 1; verdict.code == TORT_YES && i < node->input_count; i++)
         if (tort_has_input(node, i) && node->inputs[i].type != node->inputs[0].type)
             verdict = tort_cuda_not_alike(node, i, 0);
@@ -26,7 +26,7 @@ static tort_verdict claim_simplified(const tort_target *target, const tort_node_
 
 static tort_verdict claim_batch_norm(const tort_target *target, const tort_node_view *node) {
     const tort_batch_norm_params *params = node->params;
-    tort_verdict verdict = tort_cuda_claim_float(target, node);
+    tort_verdict verdict = tort_cuda_claim_real(target, node);
     if (verdict.code != TORT_YES) return verdict;
     if (params->training)
         return tort_no(TORT_NO_ATTR, "export the model for inference (training_mode=0)",

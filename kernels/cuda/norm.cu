@@ -1,5 +1,5 @@
 /* norm.cu - LayerNormalization, RMSNormalization, InstanceNormalization and GroupNormalization as rows with statistics
- * of their own; BatchNormalization with given ones. half is computed in float and rounded once.
+ * of their own; BatchNormalization with given ones. 16-bit floats are computed in float and rounded once.
  *
  * A block holds a row in registers: mean, then variance about it (two sweeps, because one cancels), then the result.
  * Read first: norm.c, row.h. */
@@ -23,7 +23,7 @@ static __device__ __forceinline__ affine_packs<T, SIZE> load_affine(const gpu_no
     const int last = norm.affine.rank - 1;
     const bool one_scale = last < 0 || norm.affine.strides[0][last] == 0, /* for all neighbours */
         one_bias = last < 0 || norm.affine.strides[1][last] == 0;
-    affine_packs<T, SIZE> found = {same_pack<SIZE>((T)0.0f), same_pack<SIZE>((T)0.0f)};
+    affine_packs<T, SIZE> found = {same_pack<SIZE>((T)(typename computed<T>::type)0), same_pack<SIZE>((T)(typename computed<T>::type)0)};
     found.scale = one_scale ? same_pack<SIZE>(scale[at[0]]) : load_neighbours<SIZE>(scale + at[0], aligned);
     if (bias) found.bias = one_bias ? same_pack<SIZE>(bias[at[1]]) : load_neighbours<SIZE>(bias + at[1], aligned);
     return found;
@@ -34,52 +34,55 @@ template <class T, int SIZE>
 static __device__ __forceinline__ affine_packs<T, SIZE> listed_affine(const gpu_norm &norm, size_t i, bool aligned) {
     affine_packs<T, SIZE> found;
     found.scale = load_neighbours<SIZE>((const T *)norm.scale + i, aligned);
-    found.bias = norm.bias ? load_neighbours<SIZE>((const T *)norm.bias + i, aligned) : same_pack<SIZE>((T)0.0f);
+    found.bias = norm.bias ? load_neighbours<SIZE>((const T *)norm.bias + i, aligned) : same_pack<SIZE>((T)(typename computed<T>::type)0);
     return found;
 }
 
 template <class T, int SIZE>
-static __device__ __forceinline__ float inverse_deviation(const gpu_norm &norm, const held_row<T, SIZE> &row,
-                                                          float mean, float *shared) {
-    float squares = 0.0f;
-    row.each([&](float value) { squares += (value - mean) * (value - mean); });
+static __device__ __forceinline__ typename computed<T>::type
+inverse_deviation(const gpu_norm &norm, const held_row<T, SIZE> &row, typename computed<T>::type mean,
+                  typename computed<T>::type *shared) {
+    typedef typename computed<T>::type C;
+    C squares = 0;
+    row.each([&](C value) { squares += (value - mean) * (value - mean); });
     squares = block_join<join_sum>(squares, shared);
-    return 1.0f / sqrtf(squares / (float)norm.size + norm.epsilon);
+    return (C)1 / sqrt(squares / (C)norm.size + (C)norm.epsilon);
 }
 
 /* A list is held in registers too, for all rows that the block takes. */
 template <class T, int SIZE>
 static __global__ void normalize_rows(const gpu_norm norm, affine_kind kind, bool aligned) {
-    __shared__ float shared[BLOCK_MOST_WARPS];
+    typedef typename computed<T>::type C;
+    __shared__ C shared[BLOCK_MOST_WARPS];
     const size_t listed = kind == AFFINE_LIST ? norm.size : 0;
     const held_row<T, SIZE> scale((const T *)norm.scale, listed, aligned),
         bias((const T *)norm.bias, norm.bias ? listed : 0, aligned);
     for (size_t r = blockIdx.x; r < norm.rows; r += gridDim.x) {
         const size_t first = r * norm.size;
         const held_row<T, SIZE> row((const T *)norm.x + first, norm.size, aligned);
-        float mean = 0.0f;
+        C mean = 0;
         if (norm.centered) {
-            row.each([&](float value) { mean += value; });
-            mean = block_join<join_sum>(mean, shared) / (float)norm.size;
+            row.each([&](C value) { mean += value; });
+            mean = block_join<join_sum>(mean, shared) / (C)norm.size;
         }
-        const float inverse = inverse_deviation(norm, row, mean, shared);
-        if (threadIdx.x == 0 && norm.mean) norm.mean[r] = mean;
-        if (threadIdx.x == 0 && norm.inverse) norm.inverse[r] = inverse;
+        const C inverse = inverse_deviation(norm, row, mean, shared);
+        if (threadIdx.x == 0 && norm.mean) norm.mean[r] = (float)mean;
+        if (threadIdx.x == 0 && norm.inverse) norm.inverse[r] = (float)inverse;
         if (!norm.size) continue;
-        affine_packs<T, SIZE> affine = {same_pack<SIZE>((T)0.0f), same_pack<SIZE>((T)0.0f)};
+        affine_packs<T, SIZE> affine = {same_pack<SIZE>((T)(typename computed<T>::type)0), same_pack<SIZE>((T)(typename computed<T>::type)0)};
         if (kind == AFFINE_NUMBER) affine = load_affine<T, SIZE>(norm, first, aligned);
-        const auto change = [&](size_t i, int held, float *values) {
+        const auto change = [&](size_t i, int held, C *values) {
             const bool kept = kind == AFFINE_LIST && held >= 0;
             if (kind == AFFINE_LIST && !kept) affine = listed_affine<T, SIZE>(norm, i, aligned);
 #pragma unroll
             for (int j = 0; j < SIZE; j++) {
-                const float factor = kept ? scale.at[held + j] : (float)affine.scale.at[j];
+                const C factor = kept ? scale.at[held + j] : (C)affine.scale.at[j];
                 values[j] = (values[j] - mean) * inverse * factor;
-                if (norm.bias) values[j] += kept ? bias.at[held + j] : (float)affine.bias.at[j];
+                if (norm.bias) values[j] += kept ? bias.at[held + j] : (C)affine.bias.at[j];
             }
         };
         if (kind == AFFINE_ANY)
-            row.write_again((T *)norm.y + first, 0, [&](size_t i, int, float *values) {
+            row.write_again((T *)norm.y + first, 0, [&](size_t i, int, C *values) {
                 affine = load_affine<T, SIZE>(norm, first + i, aligned);
                 change(i, -1, values);
             });
@@ -90,18 +93,19 @@ static __global__ void normalize_rows(const gpu_norm norm, affine_kind kind, boo
 
 /* S is the type of scale, bias, mean and variance. A block takes a plane, whose channel is one. */
 template <class T, class S, int SIZE> static __global__ void normalize_planes(const gpu_batch_norm norm) {
+    typedef typename computed<T>::type C;
     const size_t planes = norm.count / norm.inner;
     for (size_t plane = blockIdx.x; plane < planes; plane += gridDim.x) {
         const size_t c = plane % norm.channels;
-        const float factor =
-            (float)((const S *)norm.scale)[c] / sqrtf((float)((const S *)norm.variance)[c] + norm.epsilon);
-        const float mean = (float)((const S *)norm.mean)[c], bias = (float)((const S *)norm.bias)[c];
+        const C factor = number_as<C>(((const S *)norm.scale)[c]) /
+                         sqrt(number_as<C>(((const S *)norm.variance)[c]) + (C)norm.epsilon);
+        const C mean = number_as<C>(((const S *)norm.mean)[c]), bias = number_as<C>(((const S *)norm.bias)[c]);
         const T *x = (const T *)norm.x + plane * norm.inner;
         T *y = (T *)norm.y + plane * norm.inner;
         for (size_t i = (size_t)threadIdx.x * SIZE; i < norm.inner; i += (size_t)blockDim.x * SIZE) {
             pack<T, SIZE> values = load_pack<SIZE>(x + i);
 #pragma unroll
-            for (int j = 0; j < SIZE; j++) values.at[j] = (T)(((float)values.at[j] - mean) * factor + bias);
+            for (int j = 0; j < SIZE; j++) values.at[j] = (T)(((C)values.at[j] - mean) * factor + bias);
             store_pack<SIZE>(y + i, values);
         }
     }
@@ -109,12 +113,13 @@ template <class T, class S, int SIZE> static __global__ void normalize_planes(co
 
 /* The same where planes are too small for a block. */
 template <class T, class S> static __global__ void normalize_channels(const gpu_batch_norm norm) {
+    typedef typename computed<T>::type C;
     const S *scale = (const S *)norm.scale, *bias = (const S *)norm.bias, *mean = (const S *)norm.mean,
             *variance = (const S *)norm.variance;
     for (size_t i = grid_first(); i < norm.count; i += grid_stride()) {
         const size_t c = i / norm.inner % norm.channels;
-        const float factor = (float)scale[c] / sqrtf((float)variance[c] + norm.epsilon);
-        ((T *)norm.y)[i] = (T)(((float)((const T *)norm.x)[i] - (float)mean[c]) * factor + (float)bias[c]);
+        const C factor = number_as<C>(scale[c]) / sqrt(number_as<C>(variance[c]) + (C)norm.epsilon);
+        ((T *)norm.y)[i] = (T)(((C)((const T *)norm.x)[i] - number_as<C>(mean[c])) * factor + number_as<C>(bias[c]));
     }
 }
 
@@ -166,7 +171,7 @@ template <class T> static cudaError_t run_rows(gpu_stream stream, const gpu_norm
 
 cudaError_t gpu_run_norm(gpu_stream stream, gpu_type type, const gpu_norm *norm) {
     if (!norm->rows) return cudaSuccess; /* an empty row still has a mean to report: NaN */
-    return type == GPU_HALF ? run_rows<half>(stream, norm) : run_rows<float>(stream, norm);
+    return for_real(type, [=](auto zero) { return run_rows<decltype(zero)>(stream, norm); });
 }
 
 template <class T> static cudaError_t load_rows() {
@@ -175,7 +180,7 @@ template <class T> static cudaError_t load_rows() {
 }
 
 cudaError_t gpu_load_norm(gpu_type type) {
-    return type == GPU_HALF ? load_rows<half>() : load_rows<float>();
+    return for_real(type, [](auto zero) { return load_rows<decltype(zero)>(); });
 }
 
 template <class T, class S> static cudaError_t run_channels(gpu_stream stream, const gpu_batch_norm *norm) {
@@ -190,8 +195,10 @@ template <class T, class S> static cudaError_t run_channels(gpu_stream stream, c
 
 cudaError_t gpu_run_batch_norm(gpu_stream stream, gpu_type type, gpu_type statistics, const gpu_batch_norm *norm) {
     if (!norm->count) return cudaSuccess;
-    if (type == GPU_FLOAT) return run_channels<float, float>(stream, norm);
-    return statistics == GPU_HALF ? run_channels<half, half>(stream, norm) : run_channels<half, float>(stream, norm);
+    return for_real(type, [=](auto zero) {
+        typedef decltype(zero) T;
+        return statistics == type ? run_channels<T, T>(stream, norm) : run_channels<T, float>(stream, norm);
+    });
 }
 
 template <class T, class S> static cudaError_t load_channels() {
@@ -201,6 +208,8 @@ template <class T, class S> static cudaError_t load_channels() {
 }
 
 cudaError_t gpu_load_batch_norm(gpu_type type, gpu_type statistics) {
-    if (type == GPU_FLOAT) return load_channels<float, float>();
-    return statistics == GPU_HALF ? load_channels<half, half>() : load_channels<half, float>();
+    return for_real(type, [=](auto zero) {
+        typedef decltype(zero) T;
+        return statistics == type ? load_channels<T, T>() : load_channels<T, float>();
+    });
 }

@@ -29,7 +29,7 @@ extern "C" {
 #endif
 cudaError_t gpu_run_norm(gpu_stream stream, gpu_type type, const gpu_norm *norm);
 cudaError_t gpu_load_norm(gpu_type type);
-/* The statistics, scale and bias may be float where x is half. */
+/* The statistics, scale and bias may be float where x is not. */
 cudaError_t gpu_run_batch_norm(gpu_stream stream, gpu_type type, gpu_type statistics, const gpu_batch_norm *norm);
 cudaError_t gpu_load_batch_norm(gpu_type type, gpu_type statistics);
 #ifdef __cplusplus

@@ -11,12 +11,13 @@ static tort_verdict claim_pool(const tort_target *target, const tort_node_view *
     tort_verdict verdict = tort_cuda_claim_window(node, &params->window, 2);
     if (verdict.code != TORT_YES) return verdict;
     if (tort_has_output(node, 1)) return tort_no(TORT_NO_ATTR, "", "the output Indices is wanted, the kernel has none");
-    return tort_cuda_claim_float(target, node);
+    const tort_type type = node->inputs[0].type;
+    return type == TORT_INT8 || type == TORT_UINT8 ? tort_yes() : tort_cuda_claim_real(target, node);
 }
 
 static tort_verdict claim_global(const tort_target *target, const tort_node_view *node) {
     const tort_verdict verdict = tort_cuda_claim_rank(node);
-    return verdict.code == TORT_YES ? tort_cuda_claim_float(target, node) : verdict;
+    return verdict.code == TORT_YES ? tort_cuda_claim_real(target, node) : verdict;
 }
 
 /* With channels last. */
@@ -34,7 +35,7 @@ static tort_verdict claim_global_nhwc(const tort_target *target, const tort_node
 
 #ifdef CUDA_DEVICE
 static tort_status prepare_pool(tort_prepare *p) {
-    return cuda_loaded(p, gpu_load_pool(gpu_type_of(p->node->inputs[0].type)));
+    return cuda_loaded(p, gpu_load_pool(gpu_number_of(p->node->inputs[0].type)));
 }
 
 static gpu_pool pool_of(const tort_pool_params *params) {
@@ -46,7 +47,7 @@ static gpu_pool pool_of(const tort_pool_params *params) {
 
 static tort_status run_pool(const tort_call *call) {
     const gpu_pool p = pool_of(call->params);
-    return cuda_launched(call, gpu_run_pool(cuda_stream_of(call), gpu_type_of(call->inputs[0].type), &p,
+    return cuda_launched(call, gpu_run_pool(cuda_stream_of(call), gpu_number_of(call->inputs[0].type), &p,
                                             call->inputs[0].data, call->outputs[0].data));
 }
 

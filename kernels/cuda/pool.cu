@@ -3,6 +3,7 @@
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/block.h"
+#include "kernels/cuda/element.h"
 #include "kernels/cuda/grid.h"
 #include "kernels/cuda/nhwc.h"
 #include "kernels/cuda/pack.h"
@@ -11,7 +12,7 @@
 /* ---- kernels ---- */
 
 /* NaN wins, as in the plain loop. */
-static __device__ float larger(float a, float b) {
+template <class C> static __device__ __forceinline__ C larger(C a, C b) {
     return a > b || a != a ? a : b;
 }
 
@@ -28,13 +29,34 @@ static __device__ __forceinline__ int64_t counted_positions(const gpu_window &g,
 }
 
 /* What a window sees of the padding is counted and not walked: it may be larger than any image. */
+/* What elements are compared and added up in: bytes in float, which is exact. */
+template <class T> struct pooled {
+    typedef typename computed<T>::type type;
+    static __device__ __forceinline__ type lowest() {
+        return -(type)INFINITY;
+    }
+};
+template <> struct pooled<int8_t> {
+    typedef float type;
+    static __device__ __forceinline__ float lowest() {
+        return -128.0f;
+    }
+};
+template <> struct pooled<uint8_t> {
+    typedef float type;
+    static __device__ __forceinline__ float lowest() {
+        return 0.0f;
+    }
+};
+
 template <class T> static __global__ void pool(gpu_pool p, const T *x, T *y, size_t count) {
+    typedef typename pooled<T>::type C;
     const gpu_window &g = p.window;
     for (size_t i = grid_first(); i < count; i += grid_stride()) {
         const int64_t out_w = (int64_t)i % g.out_w, out_h = (int64_t)i / g.out_w % g.out_h;
         const T *plane = x + (int64_t)i / (g.out_w * g.out_h) * g.in_h * g.in_w;
         const int64_t first_h = out_h * g.stride_h - g.pad_h, first_w = out_w * g.stride_w - g.pad_w;
-        float best = -INFINITY, sum = 0.0f;
+        C best = pooled<T>::lowest(), sum = 0;
         const int64_t row_from = first_at(-first_h, g.dilation_h, g.kernel_h);
         const int64_t row_to = first_at(g.in_h - first_h, g.dilation_h, g.kernel_h);
         const int64_t column_from = first_at(-first_w, g.dilation_w, g.kernel_w);
@@ -42,31 +64,32 @@ template <class T> static __global__ void pool(gpu_pool p, const T *x, T *y, siz
         for (int64_t row = row_from; row < row_to && column_from < column_to; row++)
             for (int64_t column = column_from; column < column_to; column++) {
                 const int64_t h = first_h + row * g.dilation_h, w = first_w + column * g.dilation_w;
-                const float value = (float)plane[h * g.in_w + w];
+                const C value = (C)plane[h * g.in_w + w];
                 best = larger(value, best);
                 sum += value;
             }
         int64_t counted = (row_to - row_from) * (column_to - column_from);
         if (p.count_include_pad) counted = counted_positions(g, first_h, first_w);
-        y[i] = (T)(p.maximum ? best : counted ? sum / (float)counted : 0.0f);
+        y[i] = (T)(p.maximum ? best : counted ? sum / (C)counted : (C)0);
     }
 }
 
 struct join_larger {
-    static __device__ __forceinline__ float of(float a, float b) {
+    template <class C> static __device__ __forceinline__ C of(C a, C b) {
         return larger(a, b);
     }
 };
 
 template <class T> static __global__ void global_pool(bool maximum, size_t planes, size_t pixels, const T *x, T *y) {
-    __shared__ float shared[BLOCK_MOST_WARPS];
+    typedef typename pooled<T>::type C;
+    __shared__ C shared[BLOCK_MOST_WARPS];
     for (size_t plane = blockIdx.x; plane < planes; plane += gridDim.x) {
         const T *from = x + plane * pixels;
-        float value = maximum ? -INFINITY : 0.0f;
+        C value = maximum ? pooled<T>::lowest() : (C)0;
         for (size_t i = threadIdx.x; i < pixels; i += blockDim.x)
-            value = maximum ? larger((float)from[i], value) : value + (float)from[i];
+            value = maximum ? larger((C)from[i], value) : value + (C)from[i];
         value = maximum ? block_join<join_larger>(value, shared) : block_join<join_sum>(value, shared);
-        if (threadIdx.x == 0) y[plane] = (T)(maximum ? value : value / (float)pixels);
+        if (threadIdx.x == 0) y[plane] = (T)(maximum ? value : value / (C)pixels);
     }
 }
 
@@ -78,8 +101,20 @@ template <class T> static cudaError_t run(gpu_stream stream, const gpu_pool *p, 
     return launch(pool<T>, grid_blocks(count), GRID_THREADS, 0, stream, *p, (const T *)x, (T *)y, count);
 }
 
-cudaError_t gpu_run_pool(gpu_stream stream, gpu_type type, const gpu_pool *p, const void *x, void *y) {
-    return type == GPU_HALF ? run<half>(stream, p, x, y) : run<float>(stream, p, x, y);
+/* use(T()) for the types of a pool. */
+template <class Use> static cudaError_t for_pooled(gpu_number type, Use use) {
+    switch (type) {
+    case GPU_NUMBER_HALF: return use(half());
+    case GPU_NUMBER_BFLOAT16: return use(bfloat16());
+    case GPU_NUMBER_DOUBLE: return use(double());
+    case GPU_NUMBER_INT8: return use(int8_t());
+    case GPU_NUMBER_UINT8: return use(uint8_t());
+    default: return use(float());
+    }
+}
+
+cudaError_t gpu_run_pool(gpu_stream stream, gpu_number type, const gpu_pool *p, const void *x, void *y) {
+    return for_pooled(type, [=](auto zero) { return run<decltype(zero)>(stream, p, x, y); });
 }
 
 template <class T>
@@ -91,16 +126,15 @@ static cudaError_t run_global(gpu_stream stream, bool maximum, size_t planes, si
 cudaError_t gpu_run_global_pool(gpu_stream stream, gpu_type type, bool maximum, size_t planes, size_t pixels,
                                 const void *x, void *y) {
     if (!planes) return cudaSuccess;
-    return type == GPU_HALF ? run_global<half>(stream, maximum, planes, pixels, x, y)
-                            : run_global<float>(stream, maximum, planes, pixels, x, y);
+    return for_real(type, [=](auto zero) { return run_global<decltype(zero)>(stream, maximum, planes, pixels, x, y); });
 }
 
-cudaError_t gpu_load_pool(gpu_type type) {
-    return type == GPU_HALF ? load_kernel(pool<half>) : load_kernel(pool<float>);
+cudaError_t gpu_load_pool(gpu_number type) {
+    return for_pooled(type, [](auto zero) { return load_kernel(pool<decltype(zero)>); });
 }
 
 cudaError_t gpu_load_global_pool(gpu_type type) {
-    return type == GPU_HALF ? load_kernel(global_pool<half>) : load_kernel(global_pool<float>);
+    return for_real(type, [](auto zero) { return load_kernel(global_pool<decltype(zero)>); });
 }
 
 /* ---- with channels last: a thread makes 8 channels of a pixel ---- */

@@ -2,6 +2,7 @@
 #ifndef TORT_KERNELS_CUDA_POOL_H
 #define TORT_KERNELS_CUDA_POOL_H
 
+#include "kernels/cuda/number.h"
 #include "kernels/cuda/window.h"
 
 typedef struct gpu_pool {
@@ -15,8 +16,9 @@ typedef struct gpu_pool {
 #ifdef __cplusplus
 extern "C" {
 #endif
-cudaError_t gpu_run_pool(gpu_stream stream, gpu_type type, const gpu_pool *p, const void *x, void *y);
-cudaError_t gpu_load_pool(gpu_type type);
+/* Floats, int8 and uint8. */
+cudaError_t gpu_run_pool(gpu_stream stream, gpu_number type, const gpu_pool *p, const void *x, void *y);
+cudaError_t gpu_load_pool(gpu_number type);
 /* One block a plane: the average or the maximum of all its `pixels`. */
 cudaError_t gpu_run_global_pool(gpu_stream stream, gpu_type type, bool maximum, size_t planes, size_t pixels,
                                 const void *x, void *y);

@@ -12,6 +12,7 @@
 #ifndef TORT_KERNELS_CUDA_PRODUCT_HALF_CUH
 #define TORT_KERNELS_CUDA_PRODUCT_HALF_CUH
 
+#include "kernels/cuda/element.h"
 #include "kernels/cuda/product.cuh"
 
 enum { PIECE = 8, LONGEST_LINE = 1 << 24 };
@@ -134,6 +135,10 @@ template <class T, class Tile, int LINES> struct lines_anyhow {
 
 static __device__ __forceinline__ void multiply(float (&sum)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], half) {
     mma_m16n8k16_f16(sum, a, b, sum);
+}
+static __device__ __forceinline__ void multiply(float (&sum)[4], const uint32_t (&a)[4], const uint32_t (&b)[2],
+                                                bfloat16) {
+    mma_m16n8k16_bf16(sum, a, b, sum);
 }
 
 /* What a lane hands to ldmatrix, to load blocks of 16 lines by 16 k of the LINES_A_WARP lines from `first` on. The four

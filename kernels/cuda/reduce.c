@@ -4,6 +4,12 @@
 
 #include "ops/reduce.h"
 
+/* ---- claims ------------------------------------------------------------------------------------------------------ */
+
+static tort_verdict claim_extreme(const tort_target *target, const tort_node_view *node) {
+    return node->inputs[0].type == TORT_BOOL ? tort_yes() : tort_cuda_claim_number(target, node);
+}
+
 /* ---- run --------------------------------------------------------------------------------------------------------- */
 
 #ifdef CUDA_DEVICE
@@ -62,13 +68,13 @@ RUN(sum_square, GPU_REDUCE_SUM_SQUARE)
 const tort_kernel tort_cuda_reduce_kernels[] = {
     ROW("ReduceSum", tort_cuda_claim_number, sum),
     ROW("ReduceMean", tort_cuda_claim_number, mean),
-    ROW("ReduceMax", tort_cuda_claim_number, max),
-    ROW("ReduceMin", tort_cuda_claim_number, min),
+    ROW("ReduceMax", claim_extreme, max),
+    ROW("ReduceMin", claim_extreme, min),
     ROW("ReduceProd", tort_cuda_claim_number, prod),
-    ROW("ReduceL1", tort_cuda_claim_float, l1),
-    ROW("ReduceL2", tort_cuda_claim_float, l2),
-    ROW("ReduceLogSum", tort_cuda_claim_float, log_sum),
-    ROW("ReduceLogSumExp", tort_cuda_claim_float, log_sum_exp),
-    ROW("ReduceSumSquare", tort_cuda_claim_float, sum_square),
+    ROW("ReduceL1", tort_cuda_claim_number, l1),
+    ROW("ReduceL2", tort_cuda_claim_number, l2),
+    ROW("ReduceLogSum", tort_cuda_claim_number, log_sum),
+    ROW("ReduceLogSumExp", tort_cuda_claim_number, log_sum_exp),
+    ROW("ReduceSumSquare", tort_cuda_claim_number, sum_square),
     {.op = NULL},
 };

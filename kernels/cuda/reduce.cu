@@ -1,76 +1,109 @@
 /* reduce.cu - reductions over any axes. Floats add in float with the lost low bits carried along (Kahan, 1965), so that
- * long sums stay within single rounding; integers in 64 bits that wrap.
+ * long sums stay within single rounding; doubles in double; integers in 64 bits that wrap, and where roots and
+ * logarithms are asked for in double.
  *
  * Two forms. Rows: a block for each output, whose threads go over neighbouring elements and join by shuffles. Columns,
  * where the last dimension is kept: 32 neighbouring outputs a block, over which 8 rows of threads sum. Read first:
  * reduce.c. */
 #include "kernels/cuda/gpu.h"
 
+#include "kernels/cuda/any_number.h"
 #include "kernels/cuda/block.h"
 #include "kernels/cuda/grid.h"
 #include "kernels/cuda/reduce.h"
+
+#include <type_traits>
 
 #define COLUMNS 32
 #define SLICES 8
 
 /* ---- what is done with an element ---- */
 
+/* What elements of T are added up in. */
 template <class T> struct accumulator {
-    typedef int64_t type;
-    static constexpr int64_t lowest = sizeof(T) == 4 ? (int64_t)INT32_MIN : INT64_MIN;
-    static constexpr int64_t highest = sizeof(T) == 4 ? (int64_t)INT32_MAX : INT64_MAX;
+    typedef typename std::conditional<(T)-1 < (T)0, int64_t, uint64_t>::type type;
+    static constexpr type lowest = (T)-1 < (T)0 ? (type)(~(uint64_t)0 << (sizeof(T) * 8 - 1)) : (type)0;
+    static constexpr type highest = (T)-1 < (T)0 ? ~lowest : (type)UINT64_MAX;
 };
-template <> struct accumulator<float> {
-    typedef float type;
-    static constexpr float lowest = -INFINITY, highest = INFINITY;
+template <class A> struct real_accumulator {
+    typedef A type;
+    static constexpr A lowest = -(A)INFINITY, highest = (A)INFINITY;
 };
-template <> struct accumulator<half> : accumulator<float> {};
+template <> struct accumulator<float> : real_accumulator<float> {};
+template <> struct accumulator<half> : real_accumulator<float> {};
+template <> struct accumulator<bfloat16> : real_accumulator<float> {};
+template <> struct accumulator<double> : real_accumulator<double> {};
 
-template <int kind, class T> static __device__ __forceinline__ typename accumulator<T>::type identity() {
-    typedef typename accumulator<T>::type A;
-    return kind == GPU_REDUCE_MAX    ? (A)accumulator<T>::lowest
-           : kind == GPU_REDUCE_MIN  ? (A)accumulator<T>::highest
-           : kind == GPU_REDUCE_PROD ? (A)1
-                                     : (A)0;
+/* An element type whose accumulator is another one. */
+template <class T> struct in_double {
+    typedef T element;
+    typedef real_accumulator<double> limits;
+};
+template <class T> struct in_own {
+    typedef T element;
+    typedef accumulator<T> limits;
+};
+
+template <class L, class K> static __device__ __forceinline__ typename L::type identity(K kind) {
+    typedef typename L::type A;
+    return kind == GPU_REDUCE_MAX ? L::lowest : kind == GPU_REDUCE_MIN ? L::highest : (A)(kind == GPU_REDUCE_PROD);
 }
 
-template <int kind> static __device__ __forceinline__ float element(float x, float shift) {
+template <class K, class A> static __device__ __forceinline__ A real_element(K kind, A x, A shift) {
     switch (kind) {
-    case GPU_REDUCE_L1: return fabsf(x);
+    case GPU_REDUCE_L1: return fabs(x);
     case GPU_REDUCE_L2:
     case GPU_REDUCE_SUM_SQUARE: return x * x;
-    case GPU_REDUCE_LOG_SUM_EXP: return expf(x - shift);
+    case GPU_REDUCE_LOG_SUM_EXP: return exp(x - shift);
     default: return x;
     }
 }
-template <int kind> static __device__ __forceinline__ int64_t element(int64_t x, int64_t) {
-    return x;
+template <class K> static __device__ __forceinline__ float element(K kind, float x, float shift) {
+    return real_element(kind, x, shift);
+}
+template <class K> static __device__ __forceinline__ double element(K kind, double x, double shift) {
+    return real_element(kind, x, shift);
+}
+template <class K, class A> static __device__ __forceinline__ A element(K kind, A x, A) {
+    if (kind == GPU_REDUCE_SUM_SQUARE) return (A)((uint64_t)x * (uint64_t)x);
+    return kind == GPU_REDUCE_L1 && is_negative(x) ? (A)(0 - (uint64_t)x) : x;
 }
 
-/* Maxima and minima let NaN through: x != x. */
-template <int kind> struct join {
-    static __device__ __forceinline__ float of(float a, float b) {
+/* Maxima and minima let NaN through: x != x. Unsigned arithmetic wraps. */
+template <class K> struct join {
+    K kind;
+    template <class A> __device__ __forceinline__ A of(A a, A b) const {
         switch (kind) {
         case GPU_REDUCE_MAX: return a >= b || a != a ? a : b;
         case GPU_REDUCE_MIN: return a <= b || a != a ? a : b;
-        case GPU_REDUCE_PROD: return a * b;
-        default: return a + b;
+        case GPU_REDUCE_PROD: return product(a, b);
+        default: return sum(a, b);
         }
     }
-    static __device__ __forceinline__ int64_t of(int64_t a, int64_t b) {
-        switch (kind) {
-        case GPU_REDUCE_MAX: return a >= b ? a : b;
-        case GPU_REDUCE_MIN: return a <= b ? a : b;
-        case GPU_REDUCE_PROD: return (int64_t)((uint64_t)a * (uint64_t)b);
-        default: return (int64_t)((uint64_t)a + (uint64_t)b);
-        }
+    static __device__ __forceinline__ float product(float a, float b) {
+        return a * b;
+    }
+    static __device__ __forceinline__ double product(double a, double b) {
+        return a * b;
+    }
+    template <class A> static __device__ __forceinline__ A product(A a, A b) {
+        return (A)((uint64_t)a * (uint64_t)b);
+    }
+    static __device__ __forceinline__ float sum(float a, float b) {
+        return a + b;
+    }
+    static __device__ __forceinline__ double sum(double a, double b) {
+        return a + b;
+    }
+    template <class A> static __device__ __forceinline__ A sum(A a, A b) {
+        return (A)((uint64_t)a + (uint64_t)b);
     }
 };
 
 /* total takes in x; `lost` is what earlier additions rounded away. */
-template <int kind> static __device__ __forceinline__ void take(float &total, float &lost, float x) {
-    if constexpr (kind == GPU_REDUCE_MAX || kind == GPU_REDUCE_MIN || kind == GPU_REDUCE_PROD) {
-        total = join<kind>::of(total, x);
+template <class K> static __device__ __forceinline__ void take(K kind, float &total, float &lost, float x) {
+    if (kind == GPU_REDUCE_MAX || kind == GPU_REDUCE_MIN || kind == GPU_REDUCE_PROD) {
+        total = join<K>{kind}.of(total, x);
     } else {
         const float addend = x - lost, sum = total + addend;
         lost = (sum - total) - addend;
@@ -78,108 +111,127 @@ template <int kind> static __device__ __forceinline__ void take(float &total, fl
         total = sum;
     }
 }
-template <int kind> static __device__ __forceinline__ void take(int64_t &total, int64_t &, int64_t x) {
-    total = join<kind>::of(total, x);
+template <class K, class A> static __device__ __forceinline__ void take(K kind, A &total, A &, A x) {
+    total = join<K>{kind}.of(total, x);
 }
 
-template <int kind> static __device__ __forceinline__ float finish(float total, float shift, size_t count) {
+template <class K, class A> static __device__ __forceinline__ A real_finish(K kind, A total, A shift, size_t count) {
     switch (kind) {
-    case GPU_REDUCE_MEAN: return total / (float)count;
-    case GPU_REDUCE_L2: return sqrtf(total);
-    case GPU_REDUCE_LOG_SUM: return logf(total);
-    case GPU_REDUCE_LOG_SUM_EXP: return logf(total) + shift;
+    case GPU_REDUCE_MEAN: return total / (A)count;
+    case GPU_REDUCE_L2: return sqrt(total);
+    case GPU_REDUCE_LOG_SUM: return log(total);
+    case GPU_REDUCE_LOG_SUM_EXP: return log(total) + shift;
     default: return total;
     }
 }
-template <int kind> static __device__ __forceinline__ int64_t finish(int64_t total, int64_t, size_t count) {
-    return kind == GPU_REDUCE_MEAN && count ? total / (int64_t)count : total;
+template <class K> static __device__ __forceinline__ float finish(K kind, float total, float shift, size_t count) {
+    return real_finish(kind, total, shift, count);
+}
+template <class K> static __device__ __forceinline__ double finish(K kind, double total, double shift, size_t count) {
+    return real_finish(kind, total, shift, count);
+}
+template <class K, class A> static __device__ __forceinline__ A finish(K kind, A total, A, size_t count) {
+    return kind == GPU_REDUCE_MEAN && count ? total / (A)count : total;
 }
 
-/* A thread's share of an output: elements first, first + step, ... of the reduced ones. */
-template <int kind, class T>
-static __device__ __forceinline__ typename accumulator<T>::type
-share(const gpu_loop &reduced, const T *x, size_t first, size_t step, typename accumulator<T>::type shift) {
-    typedef typename accumulator<T>::type A;
-    A total = identity<kind, T>(), lost = 0;
+/* A total as an element. Only integers have totals that are truncated. */
+template <class T, class A> static __device__ __forceinline__ void store(T *to, A total) {
+    *to = (T)total;
+}
+template <class T> static __device__ __forceinline__ void store(T *to, double total) {
+    convert(any_real(total), to);
+}
+
+/* A thread's share of an output: elements first, first + step, ... of the reduced ones. E: in_own or in_double. */
+template <class E, class K, class A>
+static __device__ __forceinline__ A share(K kind, const gpu_loop &reduced, const typename E::element *x, size_t first,
+                                          size_t step, A shift) {
+    A total = identity<typename E::limits>(kind), lost = 0;
     for (size_t j = first; j < reduced.count; j += step) {
         int64_t at[1];
         loop_offsets(reduced, j, at);
-        take<kind>(total, lost, element<kind>((A)x[at[0]], shift));
+        take(kind, total, lost, element(kind, (A)x[at[0]], shift));
     }
     return total;
 }
 
 /* The largest element is taken off before exp, but an infinity is not. */
-static __device__ __forceinline__ float shift_of(float largest) {
-    return largest - largest == 0.0f ? largest : 0.0f;
+template <class A> static __device__ __forceinline__ A shift_of(A largest) {
+    return largest - largest == (A)0 ? largest : (A)0;
 }
 
 /* ---- kernels ---- */
 
-template <int kind, class T>
-static __global__ void reduce_rows(const gpu_loop kept, const gpu_loop reduced, const T *x, T *y) {
-    typedef typename accumulator<T>::type A;
+template <class E, class K>
+static __global__ void reduce_rows(K kind, const gpu_loop kept, const gpu_loop reduced, const typename E::element *x,
+                                   typename E::element *y) {
+    typedef typename E::limits::type A;
+    const known<GPU_REDUCE_MAX> maximum = {};
     __shared__ A shared[BLOCK_MOST_WARPS];
     for (size_t i = blockIdx.x; i < kept.count; i += gridDim.x) {
         int64_t at[1];
         loop_offsets(kept, i, at);
         A shift = 0;
-        if constexpr (kind == GPU_REDUCE_LOG_SUM_EXP) {
-            shift = share<GPU_REDUCE_MAX>(reduced, x + at[0], threadIdx.x, blockDim.x, shift);
-            shift = shift_of(block_join<join<GPU_REDUCE_MAX>>(shift, shared));
+        if (kind == GPU_REDUCE_LOG_SUM_EXP) {
+            shift = share<E>(maximum, reduced, x + at[0], threadIdx.x, blockDim.x, shift);
+            shift = shift_of(block_join(shift, shared, join<known<GPU_REDUCE_MAX>>{maximum}));
         }
-        A total = share<kind>(reduced, x + at[0], threadIdx.x, blockDim.x, shift);
-        total = block_join<join<kind>>(total, shared);
-        if (threadIdx.x == 0) y[i] = (T)finish<kind>(total, shift, reduced.count);
+        A total = share<E>(kind, reduced, x + at[0], threadIdx.x, blockDim.x, shift);
+        total = block_join(total, shared, join<K>{kind});
+        if (threadIdx.x == 0) store(y + i, finish(kind, total, shift, reduced.count));
     }
 }
 
 /* The join over a block's rows of threads, for each column. */
-template <int kind, class A> static __device__ __forceinline__ A join_slices(A value, A (&shared)[SLICES][COLUMNS]) {
+template <class K, class A>
+static __device__ __forceinline__ A join_slices(K kind, A value, A (&shared)[SLICES][COLUMNS]) {
     __syncthreads(); /* the last call's reads are over */
     shared[threadIdx.y][threadIdx.x] = value;
     __syncthreads();
     value = shared[0][threadIdx.x];
-    for (int k = 1; k < SLICES; k++) value = join<kind>::of(value, shared[k][threadIdx.x]);
+    for (int k = 1; k < SLICES; k++) value = join<K>{kind}.of(value, shared[k][threadIdx.x]);
     return value;
 }
 
-template <int kind, class T>
-static __global__ void reduce_columns(const gpu_loop kept, const gpu_loop reduced, const T *x, T *y) {
-    typedef typename accumulator<T>::type A;
+template <class E, class K>
+static __global__ void reduce_columns(K kind, const gpu_loop kept, const gpu_loop reduced, const typename E::element *x,
+                                      typename E::element *y) {
+    typedef typename E::limits::type A;
+    const known<GPU_REDUCE_MAX> maximum = {};
     __shared__ A shared[SLICES][COLUMNS];
     for (size_t first = (size_t)blockIdx.x * COLUMNS; first < kept.count; first += (size_t)gridDim.x * COLUMNS) {
         const size_t i = first + threadIdx.x;
         const bool there = i < kept.count;
         int64_t at[1] = {0};
         if (there) loop_offsets(kept, i, at);
-        A shift = 0, total = identity<kind, T>();
-        if constexpr (kind == GPU_REDUCE_LOG_SUM_EXP) {
-            if (there) shift = share<GPU_REDUCE_MAX>(reduced, x + at[0], threadIdx.y, SLICES, shift);
-            shift = shift_of(join_slices<GPU_REDUCE_MAX>(shift, shared));
+        A shift = 0, total = identity<typename E::limits>(kind);
+        if (kind == GPU_REDUCE_LOG_SUM_EXP) {
+            if (there) shift = share<E>(maximum, reduced, x + at[0], threadIdx.y, SLICES, shift);
+            shift = shift_of(join_slices(maximum, shift, shared));
         }
-        if (there) total = share<kind>(reduced, x + at[0], threadIdx.y, SLICES, shift);
-        total = join_slices<kind>(total, shared);
-        if (there && threadIdx.y == 0) y[i] = (T)finish<kind>(total, shift, reduced.count);
+        if (there) total = share<E>(kind, reduced, x + at[0], threadIdx.y, SLICES, shift);
+        total = join_slices(kind, total, shared);
+        if (there && threadIdx.y == 0) store(y + i, finish(kind, total, shift, reduced.count));
     }
 }
 
 /* ---- launchers ---- */
 
-template <int kind, class T>
-static cudaError_t run(gpu_stream stream, const gpu_reduce *reduce, const void *x, void *y) {
+template <class E, class K>
+static cudaError_t run(gpu_stream stream, K kind, const gpu_reduce *reduce, const void *x, void *y) {
+    typedef typename E::element T;
     const gpu_loop &kept = reduce->kept, &reduced = reduce->reduced;
     const unsigned grid = grid_extent(reduce->columns ? (kept.count + COLUMNS - 1) / COLUMNS : kept.count);
     if (reduce->columns)
-        return launch(reduce_columns<kind, T>, grid, dim3(COLUMNS, SLICES), 0, stream, kept, reduced, (const T *)x,
+        return launch(reduce_columns<E, K>, grid, dim3(COLUMNS, SLICES), 0, stream, kind, kept, reduced, (const T *)x,
                       (T *)y);
-    return launch(reduce_rows<kind, T>, grid, block_threads(reduced.count), 0, stream, kept, reduced, (const T *)x,
+    return launch(reduce_rows<E, K>, grid, block_threads(reduced.count), 0, stream, kind, kept, reduced, (const T *)x,
                   (T *)y);
 }
 
-template <int kind, class T> static cudaError_t load() {
-    const cudaError_t code = load_kernel(reduce_rows<kind, T>);
-    return code == cudaSuccess ? load_kernel(reduce_columns<kind, T>) : code;
+template <class E, class K> static cudaError_t load() {
+    const cudaError_t code = load_kernel(reduce_rows<E, K>);
+    return code == cudaSuccess ? load_kernel(reduce_columns<E, K>) : code;
 }
 
 typedef struct reduce_row {
@@ -187,24 +239,54 @@ typedef struct reduce_row {
     cudaError_t (*load)();
 } reduce_row;
 
-#define ENTRY(kind, type)                                                                                              \
-    { run<kind, type>, load<kind, type> }
-#define FLOATS(kind) ENTRY(kind, float), ENTRY(kind, half)
-#define NUMBERS(kind) FLOATS(kind), ENTRY(kind, int32_t), ENTRY(kind, int64_t)
+template <int KIND, class T>
+static cudaError_t run_known(gpu_stream stream, const gpu_reduce *reduce, const void *x, void *y) {
+    return run<in_own<T>>(stream, known<KIND>(), reduce, x, y);
+}
 
-/* In the order of gpu_reduction and gpu_number; claims keep to those that are there. */
-static const reduce_row table[GPU_REDUCTION_COUNT][GPU_NUMBER_INT64 + 1] = {
-    {NUMBERS(GPU_REDUCE_SUM)},       {NUMBERS(GPU_REDUCE_MEAN)},   {NUMBERS(GPU_REDUCE_MAX)},
-    {NUMBERS(GPU_REDUCE_MIN)},       {NUMBERS(GPU_REDUCE_PROD)},   {FLOATS(GPU_REDUCE_L1)},
-    {FLOATS(GPU_REDUCE_L2)},         {FLOATS(GPU_REDUCE_LOG_SUM)}, {FLOATS(GPU_REDUCE_LOG_SUM_EXP)},
-    {FLOATS(GPU_REDUCE_SUM_SQUARE)},
+#define ENTRY(kind, type)                                                                                              \
+    { run_known<kind, type>, load<in_own<type>, known<kind>> }
+#define FLOATS(kind)                                                                                                   \
+    { ENTRY(kind, float), ENTRY(kind, half) }
+
+/* In the order of gpu_reduction and gpu_number. The other types have a kernel each for all reductions. */
+static const reduce_row table[GPU_REDUCTION_COUNT][GPU_NUMBER_HALF + 1] = {
+    FLOATS(GPU_REDUCE_SUM),         FLOATS(GPU_REDUCE_MEAN),       FLOATS(GPU_REDUCE_MAX), FLOATS(GPU_REDUCE_MIN),
+    FLOATS(GPU_REDUCE_PROD),        FLOATS(GPU_REDUCE_L1),         FLOATS(GPU_REDUCE_L2),  FLOATS(GPU_REDUCE_LOG_SUM),
+    FLOATS(GPU_REDUCE_LOG_SUM_EXP), FLOATS(GPU_REDUCE_SUM_SQUARE),
 };
+
+/* use(E()) for the integers that reductions are defined for. */
+template <template <class> class E, class Use> static cudaError_t for_reduced_integer(gpu_number type, Use use) {
+    switch (type) {
+    case GPU_NUMBER_INT32: return use(E<int32_t>());
+    case GPU_NUMBER_UINT32: return use(E<uint32_t>());
+    case GPU_NUMBER_UINT64: return use(E<uint64_t>());
+    default: return use(E<int64_t>());
+    }
+}
+
+/* use(E()) for those, integers in double where the reduction is not one of integers. Bytes have maxima and minima. */
+template <class Use> static cudaError_t for_other(gpu_reduction kind, gpu_number type, Use use) {
+    const bool of_reals = kind == GPU_REDUCE_L2 || kind == GPU_REDUCE_LOG_SUM || kind == GPU_REDUCE_LOG_SUM_EXP;
+    switch (type) {
+    case GPU_NUMBER_BFLOAT16: return use(in_own<bfloat16>());
+    case GPU_NUMBER_DOUBLE: return use(in_own<double>());
+    case GPU_NUMBER_BOOL: return use(in_own<bool>());
+    case GPU_NUMBER_INT8: return use(in_own<int8_t>());
+    case GPU_NUMBER_UINT8: return use(in_own<uint8_t>());
+    default: return of_reals ? for_reduced_integer<in_double>(type, use) : for_reduced_integer<in_own>(type, use);
+    }
+}
 
 cudaError_t gpu_run_reduce(gpu_stream stream, gpu_reduction kind, gpu_number type, const gpu_reduce *reduce,
                            const void *x, void *y) {
-    return reduce->kept.count ? table[kind][type].run(stream, reduce, x, y) : cudaSuccess;
+    if (!reduce->kept.count) return cudaSuccess;
+    if (type <= GPU_NUMBER_HALF) return table[kind][type].run(stream, reduce, x, y);
+    return for_other(kind, type, [=](auto e) { return run<decltype(e)>(stream, (int)kind, reduce, x, y); });
 }
 
 cudaError_t gpu_load_reduce(gpu_reduction kind, gpu_number type) {
-    return table[kind][type].load();
+    if (type <= GPU_NUMBER_HALF) return table[kind][type].load();
+    return for_other(kind, type, [](auto e) { return load<decltype(e), int>(); });
 }

@@ -11,7 +11,7 @@ typedef enum gpu_reduction {
     GPU_REDUCE_MAX,
     GPU_REDUCE_MIN,
     GPU_REDUCE_PROD,
-    GPU_REDUCE_L1, /* from here on floats only */
+    GPU_REDUCE_L1,
     GPU_REDUCE_L2,
     GPU_REDUCE_LOG_SUM,
     GPU_REDUCE_LOG_SUM_EXP,

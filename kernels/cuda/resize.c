@@ -22,7 +22,7 @@ static tort_status size_resize(const tort_target *target, const tort_node_view *
 
 #ifdef CUDA_DEVICE
 static tort_status prepare_resize(tort_prepare *p) {
-    return cuda_loaded(p, gpu_load_resize(gpu_type_of(p->node->inputs[0].type)));
+    return cuda_loaded(p, gpu_load_resize(gpu_number_of(p->node->inputs[0].type)));
 }
 
 static tort_status run_resize(const tort_call *call) {
@@ -33,13 +33,13 @@ static tort_status run_resize(const tort_call *call) {
         resize.tables[d] = params->axes[d].identity ? -1 : table_entries(params, d);
         if (!params->axes[d].identity) resize.combinations *= params->axes[d].taps;
     }
-    return cuda_launched(call, gpu_run_resize(cuda_stream_of(call), gpu_type_of(x->type), &resize, x->data, y->data));
+    return cuda_launched(call, gpu_run_resize(cuda_stream_of(call), gpu_number_of(x->type), &resize, x->data, y->data));
 }
 #endif
 
 #define ROW(op_name, host)                                                                                             \
     {                                                                                                                  \
-        .domain = "", .op = op_name, .name = "resize", .host_inputs = host, .claim = tort_cuda_claim_float,            \
+        .domain = "", .op = op_name, .name = "resize", .host_inputs = host, .claim = tort_cuda_claim_number,           \
         .size = size_resize, .prepare = CUDA_ONLY(prepare_resize), .run = CUDA_ONLY(run_resize)                        \
     }
 

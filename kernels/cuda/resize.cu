@@ -1,9 +1,11 @@
 /* resize.cu - interpolation along any axes. A first kernel fills a table an axis: which input elements make an output
  * coordinate, with which weights. It computes in double, as on cpu: a coordinate that lies on the border between two
- * elements must fall to the same side. The second combines elements in float. Read first: resize.c, ops/resize_taps.c
+ * elements must fall to the same side. The second combines elements in float; doubles and integers
+ * in double, where integers are rounded to nearest and saturate. Read first: resize.c, ops/resize_taps.c
  * (the same formulas). */
 #include "kernels/cuda/gpu.h"
 
+#include "kernels/cuda/any_number.h"
 #include "kernels/cuda/grid.h"
 #include "kernels/cuda/resize.h"
 
@@ -70,7 +72,7 @@ static __global__ void resize_table(const tort_resize_params p, int d, gpu_tap *
         }
         if (p.mode == TORT_RESIZE_NEAREST) {
             taps[0].index = clamp(nearest(p.rounding, axis, x), axis.in);
-            taps[0].weight = 1.0f;
+            taps[0].weight = 1;
             continue;
         }
         const double first = floor(x) + (double)(1 - axis.taps / 2);
@@ -80,7 +82,7 @@ static __global__ void resize_table(const tort_resize_params p, int d, gpu_tap *
         if (!(is_stretched(p, axis) || p.exclude_outside) || sum == 0) sum = 1;
         for (int64_t t = 0; t < axis.taps; t++) {
             taps[t].index = clamp(first + (double)t, axis.in);
-            taps[t].weight = (float)(tap_weight(p, axis, x, first + (double)t) / sum);
+            taps[t].weight = tap_weight(p, axis, x, first + (double)t) / sum;
         }
     }
 }
@@ -89,10 +91,11 @@ static __global__ void resize_table(const tort_resize_params p, int d, gpu_tap *
 
 /* The taps of output coordinate out[d] of each axis that changes, combination number `c` of them: adds to the element
  * they name and returns the product of their weights. */
-static __device__ __forceinline__ float combination(const gpu_resize &r, const int64_t *out, int64_t c, bool *outside,
-                                                    int64_t *element) {
+template <class C>
+static __device__ __forceinline__ C combination(const gpu_resize &r, const int64_t *out, int64_t c, bool *outside,
+                                                int64_t *element) {
     int64_t from = 0, stride = 1;
-    float weight = 1.0f;
+    C weight = 1;
     for (int d = r.params.rank - 1; d >= 0; d--) {
         const tort_resize_axis &axis = r.params.axes[d];
         int64_t index = out[d];
@@ -100,7 +103,7 @@ static __device__ __forceinline__ float combination(const gpu_resize &r, const i
             const gpu_tap *taps = r.taps + r.tables[d] + out[d] * axis.taps;
             if (taps[0].index < 0) *outside = true;
             index = taps[c % axis.taps].index;
-            weight *= taps[c % axis.taps].weight;
+            weight *= (C)taps[c % axis.taps].weight;
             c /= axis.taps;
         }
         from += index * stride;
@@ -110,7 +113,35 @@ static __device__ __forceinline__ float combination(const gpu_resize &r, const i
     return weight;
 }
 
+/* What elements of T are combined in, and how the sum becomes one. */
+template <class T> struct combined {
+    typedef double type;
+    static __device__ __forceinline__ T from(double sum) {
+        const bool has_sign = (T)-1 < (T)0;
+        const double span = ldexp(1.0, (int)sizeof(T) * 8 - has_sign), low = has_sign ? -span : 0.0;
+        T y;
+        convert(any_real(fmin(fmax(rint(sum), low), nextafter(span, 0.0))), &y);
+        return y;
+    }
+};
+template <class T> struct combined_floats {
+    typedef float type;
+    static __device__ __forceinline__ T from(float sum) {
+        return (T)sum;
+    }
+};
+template <> struct combined<float> : combined_floats<float> {};
+template <> struct combined<half> : combined_floats<half> {};
+template <> struct combined<bfloat16> : combined_floats<bfloat16> {};
+template <> struct combined<double> {
+    typedef double type;
+    static __device__ __forceinline__ double from(double sum) {
+        return sum;
+    }
+};
+
 template <class T> static __global__ void resize_combine(const gpu_resize r, const T *x, T *y) {
+    typedef typename combined<T>::type C;
     for (size_t i = grid_first(); i < r.count; i += grid_stride()) {
         int64_t out[TORT_MAX_RANK], element;
         size_t rest = i;
@@ -119,12 +150,12 @@ template <class T> static __global__ void resize_combine(const gpu_resize r, con
             rest /= (size_t)r.params.axes[d].out;
         }
         bool outside = false;
-        float sum = 0.0f;
+        C sum = 0;
         for (int64_t c = 0; c < r.combinations && !outside; c++) {
-            const float weight = combination(r, out, c, &outside, &element);
-            if (!outside && weight != 0.0f) sum += weight * (float)x[element];
+            const C weight = combination<C>(r, out, c, &outside, &element);
+            if (!outside && weight != (C)0) sum += weight * (C)x[element];
         }
-        y[i] = (T)(outside ? (float)r.params.extrapolation : sum);
+        y[i] = combined<T>::from(outside ? (C)r.params.extrapolation : sum);
     }
 }
 
@@ -140,13 +171,13 @@ template <class T> static cudaError_t run(gpu_stream stream, const gpu_resize *r
     return launch(resize_combine<T>, grid_blocks(r->count), GRID_THREADS, 0, stream, *r, (const T *)x, (T *)y);
 }
 
-cudaError_t gpu_run_resize(gpu_stream stream, gpu_type type, const gpu_resize *r, const void *x, void *y) {
+cudaError_t gpu_run_resize(gpu_stream stream, gpu_number type, const gpu_resize *r, const void *x, void *y) {
     if (!r->count) return cudaSuccess;
-    return type == GPU_HALF ? run<half>(stream, r, x, y) : run<float>(stream, r, x, y);
+    return for_number(type, [=](auto zero) { return run<decltype(zero)>(stream, r, x, y); });
 }
 
-cudaError_t gpu_load_resize(gpu_type type) {
+cudaError_t gpu_load_resize(gpu_number type) {
     const cudaError_t code = load_kernel(resize_table);
     if (code != cudaSuccess) return code;
-    return type == GPU_HALF ? load_kernel(resize_combine<half>) : load_kernel(resize_combine<float>);
+    return for_number(type, [](auto zero) { return load_kernel(resize_combine<decltype(zero)>); });
 }

@@ -3,13 +3,14 @@
 #define TORT_KERNELS_CUDA_RESIZE_H
 
 #include "kernels/cuda/claims.h"
+#include "kernels/cuda/number.h"
 #include "ops/resize.h"
 
 /* An input element that goes into an output coordinate of one axis. index -1: the coordinate lies outside, where the
  * output is the extrapolation value. */
 typedef struct gpu_tap {
     int64_t index;
-    float weight;
+    double weight;
 } gpu_tap;
 
 /* Where the taps of an axis begin in the tables: [out, taps] of each axis that changes, one behind the other. */
@@ -25,8 +26,8 @@ typedef struct gpu_resize {
 #ifdef __cplusplus
 extern "C" {
 #endif
-cudaError_t gpu_run_resize(gpu_stream stream, gpu_type type, const gpu_resize *resize, const void *x, void *y);
-cudaError_t gpu_load_resize(gpu_type type);
+cudaError_t gpu_run_resize(gpu_stream stream, gpu_number type, const gpu_resize *resize, const void *x, void *y);
+cudaError_t gpu_load_resize(gpu_number type);
 #ifdef __cplusplus
 }
 #endif

@@ -4,6 +4,7 @@
 #define TORT_KERNELS_CUDA_ROW_H
 
 #include "kernels/cuda/block.h"
+#include "kernels/cuda/element.h"
 #include "kernels/cuda/pack.h"
 
 /* SIZE neighbours; those that do not begin at a pack go one by one. */
@@ -25,14 +26,15 @@ static __device__ __forceinline__ void store_neighbours(T *to, const pack<T, SIZ
     for (int j = 0; j < SIZE; j++) to[j] = value.at[j];
 }
 
-/* Elements of T as floats, SIZE neighbours at a time: `length` is a multiple of that. Which thread has which elements
+/* Elements of T as what they are computed in, SIZE neighbours at a time: `length` is a multiple of that. Which thread has which elements
  * does not depend on where they are in memory (`aligned`: at packs), so that sums have the same bits anywhere. */
 template <class T, int SIZE> struct held_row {
+    typedef typename computed<T>::type C;
     enum { HELD = SIZE == 1 ? 8 : 16, PACKS = HELD / SIZE };
     const T *data;
     size_t length;
     bool aligned;
-    float at[HELD];
+    C at[HELD];
 
     __device__ __forceinline__ held_row(const T *data_, size_t length_, bool aligned_)
         : data(data_), length(length_), aligned(aligned_) {
@@ -44,10 +46,10 @@ template <class T, int SIZE> struct held_row {
     __device__ __forceinline__ size_t place(size_t p) const {
         return (p * blockDim.x + threadIdx.x) * SIZE;
     }
-    __device__ __forceinline__ void read(size_t i, float *values) const {
+    __device__ __forceinline__ void read(size_t i, C *values) const {
         const pack<T, SIZE> read = load_neighbours<SIZE>(data + i, aligned);
 #pragma unroll
-        for (int j = 0; j < SIZE; j++) values[j] = (float)read.at[j];
+        for (int j = 0; j < SIZE; j++) values[j] = (C)read.at[j];
     }
     /* visit(value) for each element of the thread, in their order. */
     template <class Visit> __device__ __forceinline__ void each(const Visit &visit) const {
@@ -57,7 +59,7 @@ template <class T, int SIZE> struct held_row {
             for (int j = 0; j < SIZE; j++)
                 if (place(p) < length) visit(at[p * SIZE + j]);
         for (size_t i = place(PACKS); i < length; i += (size_t)blockDim.x * SIZE) {
-            float values[SIZE];
+            C values[SIZE];
             read(i, values);
 #pragma unroll
             for (int j = 0; j < SIZE; j++) visit(values[j]);
@@ -67,7 +69,7 @@ template <class T, int SIZE> struct held_row {
     template <class Change> __device__ __forceinline__ void write(T *y, const Change &change) const {
 #pragma unroll
         for (int p = 0; p < PACKS; p++) {
-            float values[SIZE];
+            C values[SIZE];
             if (place(p) >= length) break;
 #pragma unroll
             for (int j = 0; j < SIZE; j++) values[j] = at[p * SIZE + j];
@@ -81,13 +83,13 @@ template <class T, int SIZE> struct held_row {
     template <class Change> __device__ __forceinline__ void write_again(T *y, size_t p, const Change &change) const {
 #pragma unroll 1
         for (size_t i = place(p); i < length; i += (size_t)blockDim.x * SIZE) {
-            float values[SIZE];
+            C values[SIZE];
             read(i, values);
             change(i, -1, values);
             store(y + i, values);
         }
     }
-    __device__ __forceinline__ void store(T *y, const float *values) const {
+    __device__ __forceinline__ void store(T *y, const C *values) const {
         pack<T, SIZE> made;
 #pragma unroll
         for (int j = 0; j < SIZE; j++) made.at[j] = (T)values[j];

@@ -11,7 +11,7 @@
 static tort_verdict claim_scatter(const tort_target *target, const tort_node_view *node) {
     const tort_scatter_params *params = node->params;
     if (!gpu_has_scatter(params->reduction, gpu_number_of(node->inputs[0].type)))
-        return tort_cuda_no_type(node, 0, "float, float16, int32 or int64 where updates are combined");
+        return tort_cuda_no_type(node, 0, "floats of 16 to 64 bits and integers of 8 to 64 where updates are combined");
     return tort_cuda_claim_movable(target, node);
 }
 

@@ -4,6 +4,7 @@
  * Read first: scatter.c. */
 #include "kernels/cuda/gpu.h"
 
+#include "kernels/cuda/element.h"
 #include "kernels/cuda/grid.h"
 #include "kernels/cuda/index.h"
 #include "kernels/cuda/scatter.h"
@@ -42,6 +43,18 @@ struct by_tuple {
     }
 };
 
+/* Any of them. */
+struct anywhere {
+    bool tuples, narrow;
+    by_tuple tuple;
+    by_element<int32_t> element32;
+    by_element<int64_t> element64;
+
+    __device__ __forceinline__ int64_t target(size_t update) const {
+        return tuples ? tuple.target(update) : narrow ? element32.target(update) : element64.target(update);
+    }
+};
+
 /* ---- kernels ---- */
 
 /* last[slice] = 1 + the greatest number of an update that goes there. */
@@ -63,17 +76,20 @@ static __global__ void scatter_replace(const Where where, size_t count, size_t i
     }
 }
 
-/* half is combined in float and rounded each time. */
-template <class T> struct computed { typedef T type; };
-template <> struct computed<half> { typedef float type; };
-
-static __device__ __forceinline__ float combined(tort_scatter_reduction reduction, float a, float b) {
+/* 16-bit floats are combined in float and rounded each time. */
+template <class C> static __device__ __forceinline__ C combined_reals(tort_scatter_reduction reduction, C a, C b) {
     switch (reduction) {
     case TORT_SCATTER_ADD: return a + b;
     case TORT_SCATTER_MUL: return a * b;
     case TORT_SCATTER_MAX: return a >= b || a != a ? a : b; /* NaN wins */
     default: return a <= b || a != a ? a : b;
     }
+}
+static __device__ __forceinline__ float combined(tort_scatter_reduction reduction, float a, float b) {
+    return combined_reals(reduction, a, b);
+}
+static __device__ __forceinline__ double combined(tort_scatter_reduction reduction, double a, double b) {
+    return combined_reals(reduction, a, b);
 }
 template <class T> static __device__ __forceinline__ T combined(tort_scatter_reduction reduction, T a, T b) {
     switch (reduction) { /* unsigned arithmetic wraps */
@@ -128,12 +144,8 @@ static cudaError_t run(gpu_stream stream, const gpu_scatter *s, int32_t element_
         case 4: return run_replace<Where, uint32_t>(stream, s, where, output);
         default: return run_replace<Where, uint64_t>(stream, s, where, output);
         }
-    switch (s->type) {
-    case GPU_NUMBER_FLOAT: return run_combine<Where, float>(stream, s, where, output);
-    case GPU_NUMBER_HALF: return run_combine<Where, half>(stream, s, where, output);
-    case GPU_NUMBER_INT32: return run_combine<Where, int32_t>(stream, s, where, output);
-    default: return run_combine<Where, int64_t>(stream, s, where, output);
-    }
+    return s->type == GPU_NUMBER_HALF ? run_combine<Where, half>(stream, s, where, output)
+                                      : run_combine<Where, float>(stream, s, where, output);
 }
 
 template <class Where> static cudaError_t load(const gpu_scatter *s, int32_t element_bytes) {
@@ -147,12 +159,8 @@ template <class Where> static cudaError_t load(const gpu_scatter *s, int32_t ele
         default: return load_kernel(scatter_replace<Where, uint64_t>);
         }
     }
-    switch (s->type) {
-    case GPU_NUMBER_FLOAT: return load_kernel(scatter_combine<Where, float>);
-    case GPU_NUMBER_HALF: return load_kernel(scatter_combine<Where, half>);
-    case GPU_NUMBER_INT32: return load_kernel(scatter_combine<Where, int32_t>);
-    default: return load_kernel(scatter_combine<Where, int64_t>);
-    }
+    return s->type == GPU_NUMBER_HALF ? load_kernel(scatter_combine<Where, half>)
+                                      : load_kernel(scatter_combine<Where, float>);
 }
 
 template <class I> static cudaError_t run_elements(gpu_stream stream, const gpu_indexing *call, const gpu_scatter *s) {
@@ -160,7 +168,22 @@ template <class I> static cudaError_t run_elements(gpu_stream stream, const gpu_
     return run(stream, s, call->element_bytes, where, call->output);
 }
 
+/* Combining elements of seldom types: a kernel a type, wherever they go. */
+static bool goes_anywhere(const gpu_scatter *s) {
+    return s->reduction != TORT_SCATTER_REPLACE && s->type > GPU_NUMBER_HALF;
+}
+
 cudaError_t gpu_run_scatter(gpu_stream stream, const gpu_indexing *call, const gpu_scatter *s) {
+    if (goes_anywhere(s)) {
+        gpu_status *const status = (gpu_status *)call->status;
+        const anywhere where = {s->tuples,
+                                call->index_bytes == 4,
+                                {s->nd, (const int64_t *)call->indices, call->node, status},
+                                {s->elements, (const int32_t *)call->indices, call->node, status},
+                                {s->elements, (const int64_t *)call->indices, call->node, status}};
+        return for_number(
+            s->type, [=](auto zero) { return run_combine<anywhere, decltype(zero)>(stream, s, where, call->output); });
+    }
     if (s->tuples) {
         const by_tuple where = {s->nd, (const int64_t *)call->indices, call->node, (gpu_status *)call->status};
         return run(stream, s, call->element_bytes, where, call->output);
@@ -169,6 +192,8 @@ cudaError_t gpu_run_scatter(gpu_stream stream, const gpu_indexing *call, const g
 }
 
 cudaError_t gpu_load_scatter(const gpu_indexing *call, const gpu_scatter *s) {
+    if (goes_anywhere(s))
+        return for_number(s->type, [](auto zero) { return load_kernel(scatter_combine<anywhere, decltype(zero)>); });
     if (s->tuples) return load<by_tuple>(s, call->element_bytes);
     return call->index_bytes == 4 ? load<by_element<int32_t>>(s, call->element_bytes)
                                   : load<by_element<int64_t>>(s, call->element_bytes);

@@ -22,7 +22,7 @@ typedef struct gpu_scatter {
 } gpu_scatter;
 
 static inline bool gpu_has_scatter(tort_scatter_reduction reduction, gpu_number type) {
-    return reduction == TORT_SCATTER_REPLACE || type <= GPU_NUMBER_INT64;
+    return reduction == TORT_SCATTER_REPLACE || type <= GPU_NUMBER_UINT64;
 }
 
 #ifdef CUDA_DEVICE

@@ -36,7 +36,7 @@ static tort_status run_log_softmax(const tort_call *call) {
 
 #define ROW(op_name, function)                                                                                         \
     {                                                                                                                  \
-        .domain = "", .op = op_name, .name = "softmax", .claim = tort_cuda_claim_float,                                \
+        .domain = "", .op = op_name, .name = "softmax", .claim = tort_cuda_claim_real,                                 \
         .prepare = CUDA_ONLY(prepare_##function), .run = CUDA_ONLY(run_##function), .in_place = 1                      \
     }
 

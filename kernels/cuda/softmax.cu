@@ -1,5 +1,5 @@
-/* softmax.cu - Softmax and LogSoftmax: exp(x - max) over its sum. half is computed in float and rounded once. A lane
- * that holds NaN, +inf or nothing but -inf becomes NaN, as in ops/softmax.c.
+/* softmax.cu - Softmax and LogSoftmax: exp(x - max) over its sum. 16-bit floats are computed in float and rounded once.
+ * A lane that holds NaN, +inf or nothing but -inf becomes NaN, as in ops/softmax.c.
  *
  * Three sweeps over a lane: largest, sum, result. Lanes that are contiguous get a block each, which holds them in
  * registers and whose threads join by shuffles; others a thread each, and neighbours read neighbours. Read first:
@@ -12,24 +12,25 @@
 /* ---- kernels ---- */
 
 /* What the sum of a lane does to each of its elements: once a lane, as a division or a logarithm is long. */
-template <bool logarithm> static __device__ __forceinline__ float divisor(float sum) {
-    return logarithm ? logf(sum) : 1.0f / sum;
+template <bool logarithm, class C> static __device__ __forceinline__ C divisor(C sum) {
+    return logarithm ? log(sum) : (C)1 / sum;
 }
-template <bool logarithm> static __device__ __forceinline__ float normalized(float x, float largest, float by) {
-    return logarithm ? x - largest - by : expf(x - largest) * by;
+template <bool logarithm, class C> static __device__ __forceinline__ C normalized(C x, C largest, C by) {
+    return logarithm ? x - largest - by : exp(x - largest) * by;
 }
 
 template <bool logarithm, int SIZE, class T>
 static __global__ void softmax_rows(const T *x, T *y, size_t count, size_t length, bool aligned) {
-    __shared__ float shared[BLOCK_MOST_WARPS];
+    typedef typename computed<T>::type C;
+    __shared__ C shared[BLOCK_MOST_WARPS];
     for (size_t i = blockIdx.x; i < count; i += gridDim.x) {
         const held_row<T, SIZE> row(x + i * length, length, aligned);
-        float largest = -INFINITY, sum = 0.0f;
-        row.each([&](float value) { largest = fmaxf(largest, value); });
+        C largest = -(C)INFINITY, sum = 0;
+        row.each([&](C value) { largest = fmax(largest, value); });
         largest = block_join<join_max>(largest, shared);
-        row.each([&](float value) { sum += expf(value - largest); });
-        const float by = divisor<logarithm>(block_join<join_sum>(sum, shared));
-        row.write(y + i * length, [&](size_t, int, float *values) {
+        row.each([&](C value) { sum += exp(value - largest); });
+        const C by = divisor<logarithm>(block_join<join_sum>(sum, shared));
+        row.write(y + i * length, [&](size_t, int, C *values) {
 #pragma unroll
             for (int k = 0; k < SIZE; k++) values[k] = normalized<logarithm>(values[k], largest, by);
         });
@@ -38,14 +39,15 @@ static __global__ void softmax_rows(const T *x, T *y, size_t count, size_t lengt
 
 template <bool logarithm, class T>
 static __global__ void softmax_lanes(const T *x, T *y, size_t count, size_t length, size_t inner) {
+    typedef typename computed<T>::type C;
     for (size_t lane = grid_first(); lane < count; lane += grid_stride()) {
         const size_t first = lane / inner * length * inner + lane % inner;
-        float largest = -INFINITY, sum = 0.0f;
-        for (size_t i = 0; i < length; i++) largest = fmaxf(largest, (float)x[first + i * inner]);
-        for (size_t i = 0; i < length; i++) sum += expf((float)x[first + i * inner] - largest);
-        const float by = divisor<logarithm>(sum);
+        C largest = -(C)INFINITY, sum = 0;
+        for (size_t i = 0; i < length; i++) largest = fmax(largest, (C)x[first + i * inner]);
+        for (size_t i = 0; i < length; i++) sum += exp((C)x[first + i * inner] - largest);
+        const C by = divisor<logarithm>(sum);
         for (size_t i = 0; i < length; i++)
-            y[first + i * inner] = (T)normalized<logarithm>((float)x[first + i * inner], largest, by);
+            y[first + i * inner] = (T)normalized<logarithm>((C)x[first + i * inner], largest, by);
     }
 }
 
@@ -73,14 +75,16 @@ template <bool logarithm, class T> static cudaError_t load() {
 cudaError_t gpu_run_softmax(gpu_stream stream, gpu_type type, bool logarithm, const void *x, void *y, size_t outer,
                             size_t length, size_t inner) {
     if (!outer || !length || !inner) return cudaSuccess;
-    if (type == GPU_HALF)
-        return logarithm ? run<true, half>(stream, x, y, outer, length, inner)
-                         : run<false, half>(stream, x, y, outer, length, inner);
-    return logarithm ? run<true, float>(stream, x, y, outer, length, inner)
-                     : run<false, float>(stream, x, y, outer, length, inner);
+    return for_real(type, [=](auto zero) {
+        typedef decltype(zero) T;
+        return logarithm ? run<true, T>(stream, x, y, outer, length, inner)
+                         : run<false, T>(stream, x, y, outer, length, inner);
+    });
 }
 
 cudaError_t gpu_load_softmax(gpu_type type, bool logarithm) {
-    if (type == GPU_HALF) return logarithm ? load<true, half>() : load<false, half>();
-    return logarithm ? load<true, float>() : load<false, float>();
+    return for_real(type, [=](auto zero) {
+        typedef decltype(zero) T;
+        return logarithm ? load<true, T>() : load<false, T>();
+    });
 }

@@ -6,6 +6,7 @@
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/block.h"
+#include "kernels/cuda/element.h"
 #include "kernels/cuda/grid.h"
 #include "kernels/cuda/topk.h"
 
@@ -27,8 +28,18 @@ static __device__ __forceinline__ uint64_t key_of(const gpu_topk &t, float x) {
 static __device__ __forceinline__ uint64_t key_of(const gpu_topk &t, half x) {
     return key_of(t, (float)x);
 }
+static __device__ __forceinline__ uint64_t key_of(const gpu_topk &t, bfloat16 x) {
+    return key_of(t, (float)x);
+}
+/* No number's key is one of NaN's: such bits are NaN's too. */
+static __device__ __forceinline__ uint64_t key_of(const gpu_topk &t, double x) {
+    if (x != x) return t.nan_first ? UINT64_MAX : 0;
+    const uint64_t bits = (uint64_t)__double_as_longlong(x + 0.0);
+    const uint64_t ordered = bits >> 63 ? ~bits : bits | (uint64_t)1 << 63;
+    return t.largest ? ordered : ~ordered;
+}
 template <class T> static __device__ __forceinline__ uint64_t key_of(const gpu_topk &t, T x) {
-    const uint64_t ordered = (uint64_t)(int64_t)x ^ (uint64_t)1 << 63;
+    const uint64_t ordered = (T)-1 < (T)0 ? (uint64_t)(int64_t)x ^ (uint64_t)1 << 63 : (uint64_t)x;
     return t.largest ? ordered : ~ordered;
 }
 
@@ -112,19 +123,9 @@ template <class T> static cudaError_t load() {
 
 cudaError_t gpu_run_topk(gpu_stream stream, gpu_number type, const gpu_topk *t) {
     if (!t->outer || !t->inner || !t->k) return cudaSuccess;
-    switch (type) {
-    case GPU_NUMBER_FLOAT: return run<float>(stream, t);
-    case GPU_NUMBER_HALF: return run<half>(stream, t);
-    case GPU_NUMBER_INT32: return run<int32_t>(stream, t);
-    default: return run<int64_t>(stream, t);
-    }
+    return for_number(type, [=](auto zero) { return run<decltype(zero)>(stream, t); });
 }
 
 cudaError_t gpu_load_topk(gpu_number type) {
-    switch (type) {
-    case GPU_NUMBER_FLOAT: return load<float>();
-    case GPU_NUMBER_HALF: return load<half>();
-    case GPU_NUMBER_INT32: return load<int32_t>();
-    default: return load<int64_t>();
-    }
+    return for_number(type, [](auto zero) { return load<decltype(zero)>(); });
 }

@@ -20,7 +20,7 @@ typedef struct gpu_topk {
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* Types up to int64. */
+/* All types but bool. */
 cudaError_t gpu_run_topk(gpu_stream stream, gpu_number type, const gpu_topk *topk);
 cudaError_t gpu_load_topk(gpu_number type);
 #ifdef __cplusplus

@@ -114,7 +114,7 @@ static tort_status run_is_inf(const tort_call *call) {
 /* FastGelu's params begin with those of Gelu. */
 static tort_verdict claim_no_bias(const tort_target *target, const tort_node_view *node) {
     if (tort_has_input(node, 1)) return tort_no(TORT_NO_ATTR, "", "adds no bias");
-    return tort_cuda_claim_float(target, node);
+    return tort_cuda_claim_real(target, node);
 }
 
 #define ROW(op_name, function, claims) ROW_OF("", op_name, function, claims)
@@ -124,11 +124,11 @@ static tort_verdict claim_no_bias(const tort_target *target, const tort_node_vie
         .prepare = CUDA_ONLY(prepare_##function), .run = CUDA_ONLY(run_##function), .in_place = 1,                     \
         .layout = TORT_ANY_LAYOUT, .layout_inputs = 1, .layout_outputs = 1                                             \
     }
-#define FLOATS(op_name, function) ROW(op_name, function, tort_cuda_claim_float)
+#define FLOATS(op_name, function) ROW(op_name, function, tort_cuda_claim_real)
 #define NUMBERS(op_name, function) ROW(op_name, function, tort_cuda_claim_number)
 #define PREDICATE(op_name, function)                                                                                   \
     {                                                                                                                  \
-        .domain = "", .op = op_name, .name = "predicate", .claim = tort_cuda_claim_float,                              \
+        .domain = "", .op = op_name, .name = "predicate", .claim = tort_cuda_claim_real,                               \
         .prepare = CUDA_ONLY(prepare_predicate), .run = CUDA_ONLY(run_##function)                                      \
     }
 
@@ -174,7 +174,7 @@ const tort_kernel tort_cuda_unary_kernels[] = {
     PREDICATE("IsInf", is_inf),
     PREDICATE("IsNaN", is_nan),
     ROW_OF("com.microsoft", "FastGelu", gelu, claim_no_bias),
-    ROW_OF("com.microsoft", "Gelu", gelu, tort_cuda_claim_float),
-    ROW_OF("com.microsoft", "QuickGelu", swish, tort_cuda_claim_float),
+    ROW_OF("com.microsoft", "Gelu", gelu, tort_cuda_claim_real),
+    ROW_OF("com.microsoft", "QuickGelu", swish, tort_cuda_claim_real),
     {.op = NULL},
 };

@@ -1,99 +1,112 @@
-/* unary.cu - functions of one tensor, element by element. half is computed in float and rounded once.
+/* unary.cu - functions of one tensor, element by element. 16-bit floats are computed in float and rounded once.
  *
  * Memory-bound: elements go in packs. Read first: unary.c, pack.h. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/activation.h"
+#include "kernels/cuda/element.h"
 #include "kernels/cuda/pack.h"
 #include "kernels/cuda/unary.h"
 
 /* ---- kernel ---- */
 
 /* x tanh(log(1 + e^x)) = x (n^2 + 2n) / (n^2 + 2n + 2) with n = e^x, which is done before n^2 overflows. */
-static __device__ __forceinline__ float mish(float x) {
-    const float n = expf(x < 20.0f ? x : 20.0f), above = n * (n + 2.0f);
-    return x * (above / (above + 2.0f));
+template <class C> static __device__ __forceinline__ C mish(C x) {
+    const C n = exp(x < (C)20 ? x : (C)20), above = n * (n + (C)2);
+    return x * (above / (above + (C)2));
 }
 
-template <int function> static __device__ __forceinline__ float apply(float x, float alpha, float beta) {
+/* The overload for C of the functions that both have. F: known, or int. */
+template <class F, class C> static __device__ __forceinline__ C real(F function, C x, C alpha, C beta) {
     switch (function) {
-    case GPU_ACOS: return acosf(x);
-    case GPU_ACOSH: return acoshf(x);
-    case GPU_ASIN: return asinf(x);
-    case GPU_ASINH: return asinhf(x);
-    case GPU_ATAN: return atanf(x);
-    case GPU_ATANH: return atanhf(x);
-    case GPU_CEIL: return ceilf(x);
+    case GPU_ACOS: return acos(x);
+    case GPU_ACOSH: return acosh(x);
+    case GPU_ASIN: return asin(x);
+    case GPU_ASINH: return asinh(x);
+    case GPU_ATAN: return atan(x);
+    case GPU_ATANH: return atanh(x);
+    case GPU_CEIL: return ceil(x);
     case GPU_CELU: return celu(x, alpha);
-    case GPU_COS: return cosf(x);
-    case GPU_COSH: return coshf(x);
+    case GPU_COS: return cos(x);
+    case GPU_COSH: return cosh(x);
     case GPU_ELU: return elu(x, alpha);
-    case GPU_ERF: return erff(x);
-    case GPU_EXP: return expf(x);
-    case GPU_FLOOR: return floorf(x);
+    case GPU_ERF: return erf(x);
+    case GPU_EXP: return exp(x);
+    case GPU_FLOOR: return floor(x);
     case GPU_GELU: return gelu(x);
     case GPU_GELU_TANH: return gelu_tanh(x);
     case GPU_HARD_SIGMOID: return hard_sigmoid(x, alpha, beta);
     case GPU_HARD_SWISH: return hard_swish(x);
     case GPU_LEAKY_RELU: return leaky_relu(x, alpha);
-    case GPU_LOG: return logf(x);
+    case GPU_LOG: return log(x);
     case GPU_MISH: return mish(x);
-    case GPU_RECIPROCAL: return 1.0f / x;
-    case GPU_ROUND: return rintf(x); /* to nearest even */
+    case GPU_RECIPROCAL: return (C)1 / x;
+    case GPU_ROUND: return rint(x); /* to nearest even */
     case GPU_SELU: return selu(x, alpha, beta);
-    case GPU_SHRINK: return x < -alpha ? x + beta : x > alpha ? x - beta : 0.0f;
+    case GPU_SHRINK: return x < -alpha ? x + beta : x > alpha ? x - beta : (C)0;
     case GPU_SIGMOID: return sigmoid(x);
-    case GPU_SIN: return sinf(x);
-    case GPU_SINH: return sinhf(x);
+    case GPU_SIN: return sin(x);
+    case GPU_SINH: return sinh(x);
     case GPU_SOFTPLUS: return softplus(x);
     case GPU_SOFTSIGN: return softsign(x);
-    case GPU_SQRT: return sqrtf(x);
+    case GPU_SQRT: return sqrt(x);
     case GPU_SWISH: return swish(x, alpha);
-    case GPU_TAN: return tanf(x);
-    case GPU_TANH: return tanhf(x);
-    case GPU_THRESHOLDED_RELU: return x > alpha ? x : 0.0f;
-    case GPU_ABS: return fabsf(x);
+    case GPU_TAN: return tan(x);
+    case GPU_TANH: return tanh(x);
+    case GPU_THRESHOLDED_RELU: return x > alpha ? x : (C)0;
+    case GPU_ABS: return fabs(x);
     case GPU_NEG: return -x;
     case GPU_RELU: return relu(x);
-    default: return x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : x; /* GPU_SIGN */
+    default: return x > (C)0 ? (C)1 : x < (C)0 ? (C)-1 : x; /* GPU_SIGN */
     }
 }
 
 /* The negative of the least integer is itself. */
-template <int function> static __device__ __forceinline__ int64_t apply(int64_t x, float, float) {
-    const int64_t negative = (int64_t)(0 - (uint64_t)x);
+template <class F, class T> static __device__ __forceinline__ T integer(F function, T x) {
+    const T negative = (T)(0 - (uint64_t)x);
     switch (function) {
-    case GPU_ABS: return x < 0 ? negative : x;
+    case GPU_ABS: return is_negative(x) ? negative : x;
     case GPU_NEG: return negative;
-    case GPU_RELU: return x < 0 ? 0 : x;
-    default: return (x > 0) - (x < 0);
+    case GPU_RELU: return is_negative(x) ? (T)0 : x;
+    default: return is_negative(x) ? (T)-1 : (T)(x != (T)0);
     }
 }
 
-/* What an element is computed in. */
-template <class T> struct computed { typedef int64_t type; };
-template <> struct computed<float> { typedef float type; };
-template <> struct computed<half> { typedef float type; };
+template <class F> static __device__ __forceinline__ float apply(F function, float x, float alpha, float beta) {
+    return real(function, x, alpha, beta);
+}
+template <class F> static __device__ __forceinline__ double apply(F function, double x, float alpha, float beta) {
+    return real(function, x, (double)alpha, (double)beta);
+}
+template <class F, class T> static __device__ __forceinline__ T apply(F function, T x, float, float) {
+    return integer(function, x);
+}
 
-template <int function, int size, class T>
-static __device__ __forceinline__ void unary_range(const T *x, T *y, size_t first, size_t end, float alpha,
+/* Elements of a step. A function that is not known is a large switch, which stands in the kernel once. */
+template <class F, class T> struct unary_size : pack_size<T> {};
+template <class T> struct unary_size<int, T> {
+    enum { VALUE = 1 };
+};
+
+template <int size, class F, class T>
+static __device__ __forceinline__ void unary_range(F function, const T *x, T *y, size_t first, size_t end, float alpha,
                                                    float beta) {
     typedef typename computed<T>::type C;
     for (size_t i = first + grid_first() * size; i < end; i += grid_stride() * size) {
         pack<T, size> value = load_pack<size>(x + i);
 #pragma unroll
-        for (int k = 0; k < size; k++) value.at[k] = (T)apply<function>((C)value.at[k], alpha, beta);
+        for (int k = 0; k < size; k++) value.at[k] = (T)apply(function, (C)value.at[k], alpha, beta);
         store_pack(y + i, value);
     }
 }
 
-template <int function, class T>
-static __global__ void unary(const T *x, T *y, size_t packed, size_t count, float alpha, float beta) {
-    unary_range<function, pack_size<T>::VALUE>(x, y, 0, packed, alpha, beta);
-    unary_range<function, 1>(x, y, packed, count, alpha, beta);
+template <class F, class T>
+static __global__ void unary(F function, const T *x, T *y, size_t packed, size_t count, float alpha, float beta) {
+    unary_range<unary_size<F, T>::VALUE>(function, x, y, 0, packed, alpha, beta);
+    unary_range<1>(function, x, y, packed, count, alpha, beta);
 }
 
-static __device__ __forceinline__ bool holds(gpu_predicate predicate, float x) {
+static __device__ __forceinline__ bool holds(gpu_predicate predicate, double x) {
     switch (predicate) {
     case GPU_IS_NAN: return x != x;
     case GPU_IS_INF: return x == INFINITY || x == -INFINITY;
@@ -105,38 +118,40 @@ static __device__ __forceinline__ bool holds(gpu_predicate predicate, float x) {
 
 template <class T>
 static __global__ void unary_predicate(gpu_predicate predicate, const T *x, uint8_t *y, size_t count) {
-    for (size_t i = grid_first(); i < count; i += grid_stride()) y[i] = holds(predicate, (float)x[i]);
+    for (size_t i = grid_first(); i < count; i += grid_stride()) y[i] = holds(predicate, number_as<double>(x[i]));
 }
 
 /* ---- launchers ---- */
 
-template <int function, class T>
-static cudaError_t run(gpu_stream stream, const void *x, void *y, size_t count, float alpha, float beta) {
-    if (!count) return cudaSuccess;
-    const size_t packed = packed_count<pack_size<T>::VALUE>(count, (const T *)x, (T *)y);
-    return launch(unary<function, T>, pack_blocks<pack_size<T>::VALUE>(count, packed), GRID_THREADS, 0, stream,
-                  (const T *)x, (T *)y, packed, count, alpha, beta);
+template <class F, class T>
+static cudaError_t run(gpu_stream stream, F function, const void *x, void *y, size_t count, float alpha, float beta) {
+    constexpr int size = unary_size<F, T>::VALUE;
+    const size_t packed = packed_count<size>(count, (const T *)x, (T *)y);
+    return launch(unary<F, T>, pack_blocks<size>(count, packed), GRID_THREADS, 0, stream, function, (const T *)x,
+                  (T *)y, packed, count, alpha, beta);
 }
 
-/* One row a function and type; the compiler makes a kernel of each. */
+/* One row a function; the compiler makes a kernel of each and each type. */
 typedef struct unary_row {
     cudaError_t (*run)(gpu_stream, const void *, void *, size_t, float, float);
     cudaError_t (*load)();
 } unary_row;
 
-template <int function, class T> static cudaError_t load() {
-    return load_kernel(unary<function, T>);
+template <int FUNCTION, class T>
+static cudaError_t run_known(gpu_stream stream, const void *x, void *y, size_t count, float alpha, float beta) {
+    return run<known<FUNCTION>, T>(stream, {}, x, y, count, alpha, beta);
+}
+template <int FUNCTION, class T> static cudaError_t load_known() {
+    return load_kernel(unary<known<FUNCTION>, T>);
 }
 
 #define ENTRY(function, type)                                                                                          \
-    { run<function, type>, load<function, type> }
+    { run_known<function, type>, load_known<function, type> }
 #define FLOATS(function)                                                                                               \
-    { ENTRY(function, float), ENTRY(function, half) }
-#define NUMBERS(function)                                                                                              \
-    { ENTRY(function, float), ENTRY(function, half), ENTRY(function, int32_t), ENTRY(function, int64_t) }
+    { ENTRY(function, float), ENTRY(function, half), ENTRY(function, bfloat16) }
 
-/* In the order of gpu_unary and gpu_number; claims keep to those that are there. */
-static const unary_row rows[GPU_UNARY_COUNT][GPU_NUMBER_INT64 + 1] = {
+/* In the order of gpu_unary and gpu_number. */
+static const unary_row rows[GPU_UNARY_COUNT][GPU_NUMBER_BFLOAT16 + 1] = {
     FLOATS(GPU_ACOS),
     FLOATS(GPU_ACOSH),
     FLOATS(GPU_ASIN),
@@ -172,31 +187,35 @@ static const unary_row rows[GPU_UNARY_COUNT][GPU_NUMBER_INT64 + 1] = {
     FLOATS(GPU_TAN),
     FLOATS(GPU_TANH),
     FLOATS(GPU_THRESHOLDED_RELU),
-    NUMBERS(GPU_ABS),
-    NUMBERS(GPU_NEG),
-    NUMBERS(GPU_RELU),
-    NUMBERS(GPU_SIGN),
+    FLOATS(GPU_ABS),
+    FLOATS(GPU_NEG),
+    FLOATS(GPU_RELU),
+    FLOATS(GPU_SIGN),
 };
 
 cudaError_t gpu_run_unary(gpu_stream stream, gpu_unary function, gpu_number type, const void *x, void *y, size_t count,
                           float alpha, float beta) {
-    return rows[function][type].run(stream, x, y, count, alpha, beta);
+    if (!count) return cudaSuccess;
+    if (type <= GPU_NUMBER_BFLOAT16) return rows[function][type].run(stream, x, y, count, alpha, beta);
+    return for_seldom(type,
+                      [=](auto zero) { return run<int, decltype(zero)>(stream, function, x, y, count, alpha, beta); });
 }
 
 cudaError_t gpu_load_unary(gpu_unary function, gpu_number type) {
-    return rows[function][type].load();
+    if (type <= GPU_NUMBER_BFLOAT16) return rows[function][type].load();
+    return for_seldom(type, [](auto zero) { return load_kernel(unary<int, decltype(zero)>); });
 }
 
 cudaError_t gpu_run_predicate(gpu_stream stream, gpu_predicate predicate, gpu_type type, const void *x, void *y,
                               size_t count) {
     if (!count) return cudaSuccess;
-    if (type == GPU_HALF)
-        return launch(unary_predicate<half>, grid_blocks(count), GRID_THREADS, 0, stream, predicate, (const half *)x,
+    return for_real(type, [=](auto zero) {
+        typedef decltype(zero) T;
+        return launch(unary_predicate<T>, grid_blocks(count), GRID_THREADS, 0, stream, predicate, (const T *)x,
                       (uint8_t *)y, count);
-    return launch(unary_predicate<float>, grid_blocks(count), GRID_THREADS, 0, stream, predicate, (const float *)x,
-                  (uint8_t *)y, count);
+    });
 }
 
 cudaError_t gpu_load_predicate(gpu_type type) {
-    return type == GPU_HALF ? load_kernel(unary_predicate<half>) : load_kernel(unary_predicate<float>);
+    return for_real(type, [](auto zero) { return load_kernel(unary_predicate<decltype(zero)>); });
 }

@@ -59,7 +59,7 @@ extern "C" {
 cudaError_t gpu_run_unary(gpu_stream stream, gpu_unary function, gpu_number type, const void *x, void *y, size_t count,
                           float alpha, float beta);
 cudaError_t gpu_load_unary(gpu_unary function, gpu_number type);
-/* The result is a byte, 0 or 1; float or half. */
+/* The result is a byte, 0 or 1. */
 cudaError_t gpu_run_predicate(gpu_stream stream, gpu_predicate predicate, gpu_type type, const void *x, void *y,
                               size_t count);
 cudaError_t gpu_load_predicate(gpu_type type);

@@ -416,6 +416,11 @@ static inline int __float_as_int(float x) {
     memcpy(&bits, &x, sizeof bits);
     return bits;
 }
+static inline long long __double_as_longlong(double x) {
+    long long bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
 static inline unsigned __float_as_uint(float x) {
     return (unsigned)__float_as_int(x);
 }

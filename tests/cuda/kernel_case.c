@@ -11,6 +11,8 @@
 
 enum { MOST_ELEMENTS = 30000 };
 
+static const char TYPE_LETTERS[] = "TRN";
+
 /* ---- random numbers: xorshift, so that a seed gives the same cases everywhere ---- */
 
 uint64_t kernel_case_random(uint64_t *state) {
@@ -51,10 +53,11 @@ static tort_type type_named(const char *word, size_t length, tort_type letter) {
     static const struct {
         const char *word;
         tort_type type;
-    } types[] = {{"f32", TORT_FLOAT}, {"f16", TORT_FLOAT16}, {"f64", TORT_DOUBLE},
-                 {"i8", TORT_INT8},   {"i32", TORT_INT32},   {"i64", TORT_INT64},
-                 {"u8", TORT_UINT8},  {"bool", TORT_BOOL},   {"bf16", TORT_BFLOAT16}};
-    if (length == 1 && *word == 'T') return letter;
+    } types[] = {{"f32", TORT_FLOAT}, {"f16", TORT_FLOAT16}, {"bf16", TORT_BFLOAT16}, {"f64", TORT_DOUBLE},
+                 {"i8", TORT_INT8},   {"i16", TORT_INT16},   {"i32", TORT_INT32},     {"i64", TORT_INT64},
+                 {"u8", TORT_UINT8},  {"u16", TORT_UINT16},  {"u32", TORT_UINT32},    {"u64", TORT_UINT64},
+                 {"bool", TORT_BOOL}};
+    if (length == 1 && strchr(TYPE_LETTERS, *word)) return letter;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (strlen(types[i].word) == length && !memcmp(types[i].word, word, length)) return types[i].type;
     return TORT_UNDEFINED;
@@ -99,6 +102,16 @@ const tort_op *kernel_case_row(const char *line) {
 
 bool kernel_case_has_type_letter(const char *line) {
     return strstr(field(line, 2), "T[") != NULL;
+}
+
+const tort_type *kernel_case_types(const char *line, int *count) {
+    static const tort_type floats[] = {TORT_FLOAT, TORT_FLOAT16};
+    static const tort_type numbers[] = {TORT_BFLOAT16, TORT_DOUBLE, TORT_INT8,   TORT_INT16,  TORT_INT32,
+                                        TORT_INT64,    TORT_UINT8,  TORT_UINT16, TORT_UINT32, TORT_UINT64};
+    const char *inputs = field(line, 2);
+    const bool all = strstr(inputs, "N[") != NULL, reals = strstr(inputs, "R[") != NULL;
+    *count = all ? (int)(sizeof numbers / sizeof *numbers) : reals || kernel_case_has_type_letter(line) ? 2 : 1;
+    return all || reals ? numbers : floats;
 }
 
 void kernel_case_letters(const char *line, char letters[CASE_WORD]) {
@@ -161,9 +174,7 @@ static bool read_input(kernel_case *c, const char **at, case_input *out, uint64_
     if (!tort_tensor_count(tensor, &count) || !tort_tensor_bytes(tensor, &bytes)) return false;
     tensor->data = calloc(1, bytes + 64);
     if (!tensor->data) return false;
-    double low = tensor->type == TORT_BOOL || tensor->type == TORT_UINT8 ? 0
-                 : tort_type_is_float(tensor->type)                      ? -3
-                                                                         : -9;
+    double low = tort_type_is_float(tensor->type) ? -3 : tort_type_is_signed(tensor->type) ? -9 : 0;
     double high = tensor->type == TORT_BOOL ? 1 : tort_type_is_float(tensor->type) ? 3 : 9;
     out->constant = **at == '=';
     if (**at == '=') {

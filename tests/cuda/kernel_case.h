@@ -5,7 +5,8 @@
  * the operator's domain, ONNX's or that of fused operators. input      "-" (absent), or TYPE[dims], then at most one of
  *                "=1,-2,a"    a constant with these values, such as axes
  *                "~low,high"  random values in this range; else floats in [-3, 3], integers in [-9, 9]
- *   TYPE       f32 f16 f64 i8 i32 i64 u8 bool, or T: the case runs once with f32 and once with f16
+ *   TYPE       f32 f16 bf16 f64 i8 i16 i32 i64 u8 u16 u32 u64 bool, or a letter, once with each of its types:
+ *              T  f32 f16      R  bf16 f64      N  bf16 f64 and all integers
  *   dims       sums of products of numbers and letters, "3*c", "h+2", "h-1". A small letter is a random extent up to
  *              50, a capital one up to 1500; in further trials each letter in turn is 0
  *   {a}        in an attribute: the extent of that letter */
@@ -27,7 +28,7 @@ typedef struct kernel_case {
     const char *line;
     char name[CASE_WORD], attributes[256];
     int opset;
-    tort_type type;        /* what T stands for */
+    tort_type type;        /* what the letter stands for */
     int64_t extents[128];  /* by letter; -1: not in the line */
     bool constant_weights; /* inputs behind the first are constants */
     case_input inputs[CASE_TENSORS];
@@ -36,7 +37,10 @@ typedef struct kernel_case {
 
 /* The operator's row for the line's version; NULL: not in this build, or not a case. */
 const tort_op *kernel_case_row(const char *line);
+/* Is it to run with float and float16? */
 bool kernel_case_has_type_letter(const char *line);
+/* The types that a line is to run with, `*count` of them; one that counts for nothing where it has no letter. */
+const tort_type *kernel_case_types(const char *line, int *count);
 /* The letters of the line's shapes, without repetition. */
 void kernel_case_letters(const char *line, char letters[CASE_WORD]);
 

@@ -6,10 +6,10 @@
  * --own leaves out the rows that call NVIDIA's libraries; --part runs every Nth case, from the Ith on. On a GPU the
  * device is opened once (kept_open.h), here with --keep-open; a row whose library is not installed is skipped, and said
  * so. A program of its own that needs no test library, so that it can be carried to a machine with a GPU. The cases are
- * lines of case_table.c (language: kernel_case.h); a row that no case has run fails. On the simulated device a kernel
- * runs forward, in reverse, in random order and with lazy streams, with equal bits, and its code must have been loaded
- * before; on a GPU twice. Tensors lie in guarded buffers (guarded.h), in some trials one element off the device's
- * alignment. */
+ * lines of case_table.c and case_table_types.c (language: kernel_case.h); a row that no case has run fails. On the
+ * simulated device a kernel runs forward, in reverse, in random order and with lazy streams, with equal bits, and its
+ * code must have been loaded before; on a GPU twice. Tensors lie in guarded buffers (guarded.h), in some trials one
+ * element off the device's alignment. */
 #include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@
 #include "tests/cuda/wrapped.h"
 #include "tests/report_of.h"
 
-extern const char *const kernel_cases[], *const attention_cases[], *const library_cases[];
+extern const char *const kernel_cases[], *const type_cases[], *const attention_cases[], *const library_cases[];
 
 enum { TRIALS = 4, MOST_RUNS = 4, MOST_COVERED = 512 };
 
@@ -102,7 +102,8 @@ static bool close_enough(tort_type type, double a, double b, double scale) {
     const double magnitude = fmax(fabs(b), scale);
     if (a == b || (isnan(a) && isnan(b))) return true;
     if (!tort_type_is_float(type)) return false;
-    if (type == TORT_BFLOAT16) return fabs(a - b) <= 8e-3 + 8e-3 * magnitude; /* the last of 8 bits */
+    if (type == TORT_BFLOAT16) return fabs(a - b) <= 16e-3 + 16e-3 * magnitude;
+    if (type == TORT_DOUBLE) return fabs(a - b) <= 1e-12 + 1e-11 * magnitude;
     return type == TORT_FLOAT16 ? fabs(a - b) <= 2e-3 + 2e-3 * magnitude : fabs(a - b) <= 1e-5 + 1e-4 * magnitude;
 }
 
@@ -318,19 +319,19 @@ static uint64_t seed_of(uint64_t seed, const char *line) {
 
 /* Without libraries and with them, as far as the operator has rows of both. */
 static void run_line(tester *t, const char *line, bool library_only) {
-    static const tort_type types[] = {TORT_FLOAT, TORT_FLOAT16};
+    int type_count;
     const bool must_refuse = *line == '!';
     t->random = seed_of(t->seed, line);
     line += must_refuse;
     const tort_op *op = kernel_case_row(line);
+    const tort_type *types = kernel_case_types(line, &type_count);
     if (!op) {
         printf("FAILED: not a case, or the operator is not in this build: %s\n", line);
         t->failed++;
         return;
     }
     for (int libraries = library_only; libraries <= (!t->own && has_library_row(t, op->name)); libraries++)
-        for (int k = 0; k < (kernel_case_has_type_letter(line) ? 2 : 1); k++)
-            run_trials(t, line, types[k], libraries, must_refuse);
+        for (int k = 0; k < type_count; k++) run_trials(t, line, types[k], libraries, must_refuse);
 }
 
 /* Rows without a case, or whose cases all went to other rows. */
@@ -399,7 +400,7 @@ static bool is_selected(const selection *selected, const char *line, int *count)
 }
 
 static void run_lines(tester *t, const selection *selected) {
-    const char *const *const tables[] = {kernel_cases, attention_cases, library_cases};
+    const char *const *const tables[] = {kernel_cases, type_cases, attention_cases, library_cases};
     int count = 0;
     for (size_t k = 0; k < sizeof tables / sizeof *tables; k++)
         for (const char *const *line = tables[k]; *line; line++)

@@ -1,0 +1,76 @@
+/* any_number.h - a number whose type the compiler does not know: for kernels of seldom pairs of types, which would be
+ * a kernel each. For .cu files, after gpu.h. */
+#ifndef TORT_KERNELS_CUDA_ANY_NUMBER_H
+#define TORT_KERNELS_CUDA_ANY_NUMBER_H
+
+#include "kernels/cuda/element.h"
+
+/* A real, or an integer whose 64 bits have a sign or have none. */
+struct any_number {
+    enum { REAL, SIGNED, UNSIGNED } kind;
+    double real;
+    int64_t integer;
+};
+
+static __device__ __forceinline__ any_number any_real(double x) {
+    return {any_number::REAL, x, 0};
+}
+template <class T> static __device__ __forceinline__ any_number any_integer(T x) {
+    return {(T)-1 < (T)0 ? any_number::SIGNED : any_number::UNSIGNED, (double)x, (int64_t)x};
+}
+
+static __device__ inline any_number any_number_at(gpu_number type, const void *data, size_t at) {
+    switch (type) {
+    case GPU_NUMBER_FLOAT: return any_real((double)((const float *)data)[at]);
+    case GPU_NUMBER_HALF: return any_real((double)(float)((const half *)data)[at]);
+    case GPU_NUMBER_BFLOAT16: return any_real((double)(float)((const bfloat16 *)data)[at]);
+    case GPU_NUMBER_DOUBLE: return any_real(((const double *)data)[at]);
+    case GPU_NUMBER_INT32: return any_integer(((const int32_t *)data)[at]);
+    case GPU_NUMBER_INT8: return any_integer(((const int8_t *)data)[at]);
+    case GPU_NUMBER_INT16: return any_integer(((const int16_t *)data)[at]);
+    case GPU_NUMBER_UINT8: return any_integer(((const uint8_t *)data)[at]);
+    case GPU_NUMBER_UINT16: return any_integer(((const uint16_t *)data)[at]);
+    case GPU_NUMBER_UINT32: return any_integer(((const uint32_t *)data)[at]);
+    case GPU_NUMBER_UINT64: return any_integer(((const uint64_t *)data)[at]);
+    case GPU_NUMBER_BOOL: return any_integer((uint8_t)(((const uint8_t *)data)[at] != 0));
+    default: return any_integer(((const int64_t *)data)[at]);
+    }
+}
+
+/* Beyond int64 the nearest; NaN is 0. */
+static __device__ __forceinline__ int64_t truncated(double x) {
+    if (x != x) return 0;
+    if (x >= 9223372036854775808.0) return INT64_MAX;
+    return x <= -9223372036854775808.0 ? INT64_MIN : (int64_t)x;
+}
+
+/* The number as another type: rounded once; integers keep their low bits, reals are truncated. */
+template <class T> static __device__ __forceinline__ void convert(const any_number &x, T *to) {
+    const bool above = sizeof(T) == 8 && (T)-1 > (T)0 && x.real >= 9223372036854775808.0;
+    if (x.kind != any_number::REAL)
+        *to = (T)x.integer;
+    else if (above)
+        *to = (T)(x.real >= 18446744073709551616.0 ? UINT64_MAX : (uint64_t)x.real);
+    else
+        *to = (T)truncated(x.real);
+}
+static __device__ __forceinline__ void convert(const any_number &x, float *to) {
+    *to = x.kind == any_number::REAL     ? (float)x.real
+          : x.kind == any_number::SIGNED ? (float)x.integer
+                                         : (float)(uint64_t)x.integer;
+}
+static __device__ __forceinline__ void convert(const any_number &x, double *to) {
+    *to = x.real;
+}
+static __device__ __forceinline__ void convert(const any_number &x, half *to) {
+    float small;
+    convert(x, &small);
+    *to = x.kind == any_number::REAL ? __double2half(x.real) : (half)small;
+}
+static __device__ __forceinline__ void convert(const any_number &x, bfloat16 *to) {
+    float small;
+    convert(x, &small);
+    *to = x.kind == any_number::REAL ? __double2bfloat16(x.real) : (bfloat16)small;
+}
+
+#endif

@@ -1,0 +1,21 @@
+/* matmul_plain.h - matrix products of the types that have no tiles of their own (matmul.h): double, integers, and
+ * bfloat16 where there are no tensor cores for it. Plain C. */
+#ifndef TORT_KERNELS_CUDA_MATMUL_PLAIN_H
+#define TORT_KERNELS_CUDA_MATMUL_PLAIN_H
+
+#include "kernels/cuda/matmul.h"
+#include "kernels/cuda/number.h"
+
+#ifdef CUDA_DEVICE
+#ifdef __cplusplus
+extern "C" {
+#endif
+/* One product or a batch; not joined ones. Integers have neither alpha, beta nor an epilogue. */
+cudaError_t gpu_run_matmul_plain(gpu_stream stream, gpu_number type, const gpu_matmul *p, const gpu_matmul_operands *o);
+cudaError_t gpu_load_matmul_plain(gpu_number type);
+#ifdef __cplusplus
+}
+#endif
+#endif
+
+#endif
