@@ -128,10 +128,14 @@ extern const tort_kernel tort_cuda_generate_kernels[];
 extern const tort_kernel tort_cuda_matmul_kernels[];
 extern const tort_kernel tort_cuda_move_kernels[];
 extern const tort_kernel tort_cuda_norm_kernels[];
+extern const tort_kernel tort_cuda_norm_axis_kernels[];
 extern const tort_kernel tort_cuda_pad_kernels[];
+extern const tort_kernel tort_cuda_place_kernels[];
 extern const tort_kernel tort_cuda_pool_kernels[];
+extern const tort_kernel tort_cuda_recurrent_kernels[];
 extern const tort_kernel tort_cuda_reduce_kernels[];
 extern const tort_kernel tort_cuda_resize_kernels[];
+extern const tort_kernel tort_cuda_sampling_kernels[];
 extern const tort_kernel tort_cuda_scatter_kernels[];
 extern const tort_kernel tort_cuda_softmax_kernels[];
 extern const tort_kernel tort_cuda_topk_kernels[];
@@ -151,10 +155,14 @@ static const tort_kernel *const families[] = {
     tort_cuda_matmul_kernels,          //
     tort_cuda_move_kernels,            //
     tort_cuda_norm_kernels,            //
+    tort_cuda_norm_axis_kernels,       //
     tort_cuda_pad_kernels,             //
+    tort_cuda_place_kernels,           //
     tort_cuda_pool_kernels,            //
+    tort_cuda_recurrent_kernels,       //
     tort_cuda_reduce_kernels,          //
     tort_cuda_resize_kernels,          //
+    tort_cuda_sampling_kernels,        //
     tort_cuda_scatter_kernels,         //
     tort_cuda_softmax_kernels,         //
     tort_cuda_topk_kernels,            //
