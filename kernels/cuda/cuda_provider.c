@@ -132,6 +132,7 @@ extern const tort_kernel tort_cuda_norm_axis_kernels[];
 extern const tort_kernel tort_cuda_pad_kernels[];
 extern const tort_kernel tort_cuda_place_kernels[];
 extern const tort_kernel tort_cuda_pool_kernels[];
+extern const tort_kernel tort_cuda_pool_any_kernels[];
 extern const tort_kernel tort_cuda_recurrent_kernels[];
 extern const tort_kernel tort_cuda_reduce_kernels[];
 extern const tort_kernel tort_cuda_resize_kernels[];
@@ -160,6 +161,7 @@ static const tort_kernel *const families[] = {
     tort_cuda_pad_kernels,             //
     tort_cuda_place_kernels,           //
     tort_cuda_pool_kernels,            //
+    tort_cuda_pool_any_kernels,        //
     tort_cuda_recurrent_kernels,       //
     tort_cuda_reduce_kernels,          //
     tort_cuda_resize_kernels,          //
