@@ -118,6 +118,7 @@ static void cuda_open(const tort_provider_config *config, void **device, tort_ta
 
 extern const tort_kernel tort_cuda_attention_kernels[];
 extern const tort_kernel tort_cuda_fused_attention_kernels[];
+extern const tort_kernel tort_cuda_bias_kernels[];
 extern const tort_kernel tort_cuda_binary_kernels[];
 extern const tort_kernel tort_cuda_cast_kernels[];
 extern const tort_kernel tort_cuda_conv_kernels[];
@@ -147,6 +148,7 @@ extern const tort_kernel tort_cuda_where_kernels[];
 static const tort_kernel *const families[] = {
     tort_cuda_attention_kernels,       //
     tort_cuda_fused_attention_kernels, //
+    tort_cuda_bias_kernels,            //
     tort_cuda_binary_kernels,          //
     tort_cuda_cast_kernels,            //
     tort_cuda_conv_kernels,            //

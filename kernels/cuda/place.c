@@ -1,4 +1,4 @@
-/* place.c - rows and claims of ReverseSequence, TensorScatter and EyeLike. Elements are moved by size. Lengths and places
+/* place.c - rows and claims of ReverseSequence, TensorScatter, EyeLike, BitwiseNot and BitCast. Elements are moved by size. Lengths and places
  * stay on the device; a wrong one is reported at the end of the run (status.h). Kernels: place.cu. */
 #include "kernels/cuda/place.h"
 
@@ -8,11 +8,11 @@
 #include "ops/reverse_sequence.h"
 #include "ops/tensor_scatter.h"
 
-static tort_verdict claim_eye(const tort_target *target, const tort_node_view *node) {
-    (void)target;
-    if (tort_cuda_is_movable(node->outputs[0].type)) return tort_yes();
-    return tort_no(TORT_NO_TYPE, "", "the output is %s, the kernel makes elements of 1, 2, 4 or 8 bytes",
-                   tort_type_name(node->outputs[0].type));
+static tort_verdict claim_cast(const tort_target *target, const tort_node_view *node) {
+    if (!tort_cuda_is_movable(node->outputs[0].type))
+        return tort_no(TORT_NO_TYPE, "", "the output is %s, the kernel makes elements of 1, 2, 4 or 8 bytes",
+                       tort_type_name(node->outputs[0].type));
+    return tort_cuda_claim_movable(target, node);
 }
 
 #ifdef CUDA_DEVICE
@@ -74,6 +74,23 @@ static tort_status run_eye(const tort_call *call) {
     tort_store_integers(y->type, &eye.one, 0, 1, &one);
     return cuda_launched(call, gpu_run_eye(cuda_stream_of(call), bytes_of(y->type), &eye, y->data));
 }
+
+static tort_status prepare_complement(tort_prepare *p) {
+    return cuda_loaded(p, gpu_load_complement(bytes_of(p->node->inputs[0].type)));
+}
+
+static tort_status run_complement(const tort_call *call) {
+    const tort_tensor *x = &call->inputs[0];
+    return cuda_launched(call, gpu_run_complement(cuda_stream_of(call), bytes_of(x->type), (size_t)tort_count(x),
+                                                  x->data, call->outputs[0].data));
+}
+
+/* The same bits, called another type. */
+static tort_status run_cast(const tort_call *call) {
+    const tort_tensor *x = &call->inputs[0];
+    const size_t bytes = (size_t)tort_count(x) * (size_t)bytes_of(x->type);
+    return bytes ? cuda_copied(call, call->outputs[0].data, x->data, bytes) : TORT_OK;
+}
 #endif
 
 #define ROW(op_name, function, claims, places)                                                                         \
@@ -85,6 +102,8 @@ static tort_status run_eye(const tort_call *call) {
 const tort_kernel tort_cuda_place_kernels[] = {
     ROW("ReverseSequence", reversal, tort_cuda_claim_movable, 0),
     ROW("TensorScatter", cache, tort_cuda_claim_movable, 1),
-    ROW("EyeLike", eye, claim_eye, 0),
+    ROW("EyeLike", eye, NULL, 0), /* of numbers, whole bytes all */
+    ROW("BitwiseNot", complement, NULL, 1),
+    {.domain = "", .op = "BitCast", .name = "copy", .claim = claim_cast, .run = CUDA_ONLY(run_cast)},
     {.op = NULL},
 };

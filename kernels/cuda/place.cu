@@ -43,6 +43,10 @@ template <class T> static __global__ void eye(const gpu_eye e, T *y) {
     }
 }
 
+template <class T> static __global__ void complement(size_t count, const T *x, T *y) {
+    for (size_t i = grid_first(); i < count; i += grid_stride()) y[i] = (T)~x[i];
+}
+
 /* ---- launchers ---- */
 
 typedef struct place_row {
@@ -52,6 +56,8 @@ typedef struct place_row {
     cudaError_t (*load_cache)();
     cudaError_t (*run_eye)(gpu_stream, const gpu_eye *, void *);
     cudaError_t (*load_eye)();
+    cudaError_t (*run_complement)(gpu_stream, size_t, const void *, void *);
+    cudaError_t (*load_complement)();
 } place_row;
 
 template <class T>
@@ -79,8 +85,15 @@ template <class T> static cudaError_t load_eye() {
     return load_kernel(eye<T>);
 }
 
+template <class T> static cudaError_t run_complement(gpu_stream stream, size_t count, const void *x, void *y) {
+    return launch(complement<T>, grid_blocks(count), GRID_THREADS, 0, stream, count, (const T *)x, (T *)y);
+}
+template <class T> static cudaError_t load_complement() {
+    return load_kernel(complement<T>);
+}
+
 #define ENTRY(T)                                                                                                       \
-    { run_reversal<T>, load_reversal<T>, run_cache<T>, load_cache<T>, run_eye<T>, load_eye<T> }
+    { run_reversal<T>, load_reversal<T>, run_cache<T>, load_cache<T>, run_eye<T>, load_eye<T>, run_complement<T>, load_complement<T> }
 
 /* By the bytes of an element: 1, 2, 4, 8. */
 static const place_row place_rows[4] = {ENTRY(uint8_t), ENTRY(uint16_t), ENTRY(uint32_t), ENTRY(uint64_t)};
@@ -109,4 +122,11 @@ cudaError_t gpu_run_eye(gpu_stream stream, int element_bytes, const gpu_eye *e, 
 }
 cudaError_t gpu_load_eye(int element_bytes) {
     return row_of(element_bytes)->load_eye();
+}
+
+cudaError_t gpu_run_complement(gpu_stream stream, int element_bytes, size_t count, const void *x, void *y) {
+    return count ? row_of(element_bytes)->run_complement(stream, count, x, y) : cudaSuccess;
+}
+cudaError_t gpu_load_complement(int element_bytes) {
+    return row_of(element_bytes)->load_complement();
 }

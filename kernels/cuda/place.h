@@ -45,6 +45,9 @@ cudaError_t gpu_run_cache(gpu_stream stream, int element_bytes, const gpu_cache 
 cudaError_t gpu_load_cache(int element_bytes);
 cudaError_t gpu_run_eye(gpu_stream stream, int element_bytes, const gpu_eye *eye, void *y);
 cudaError_t gpu_load_eye(int element_bytes);
+/* y = ~x; they may be the same. */
+cudaError_t gpu_run_complement(gpu_stream stream, int element_bytes, size_t count, const void *x, void *y);
+cudaError_t gpu_load_complement(int element_bytes);
 #ifdef __cplusplus
 }
 #endif

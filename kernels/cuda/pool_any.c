@@ -4,21 +4,17 @@
 
 #include "ops/extent.h"
 
-/* GPU_POOL_TYPES: none of them. */
-static int pool_type(tort_type type) {
-    if (type == TORT_INT8) return GPU_POOL_INT8;
-    if (type == TORT_UINT8) return GPU_POOL_UINT8;
-    return gpu_real_of(type) == GPU_REAL_COUNT ? GPU_POOL_TYPES : (int)gpu_real_of(type);
-}
-
+/* The types are all that the operators have. */
 static tort_verdict claim_any_pool(const tort_target *target, const tort_node_view *node) {
     (void)target;
-    if (pool_type(node->inputs[0].type) == GPU_POOL_TYPES)
-        return tort_cuda_no_type(node, 0, "a float, int8 or uint8");
     return tort_cuda_claim_rank(node);
 }
 
 #ifdef CUDA_DEVICE
+static int pool_type(tort_type type) {
+    return type == TORT_INT8 ? GPU_POOL_INT8 : type == TORT_UINT8 ? GPU_POOL_UINT8 : (int)gpu_real_of(type);
+}
+
 static tort_status prepare_any_pool(tort_prepare *p) {
     return cuda_loaded(p, gpu_load_any_pool(pool_type(p->node->inputs[0].type)));
 }

@@ -1,18 +1,14 @@
-/* sampling.c - rows and claims of GridSample, RoiAlign, CropAndResize and MaxRoiPool. A region of a batch that is not
+/* sampling.c - rows and claims of GridSample, AffineGrid, RoiAlign, CropAndResize and MaxRoiPool. A region of a batch that is not
  * there is found on the device and reported at the end of the run (status.h). Kernels: sampling.cu. */
 #include "kernels/cuda/sampling.h"
 
+#include "ops/affine_grid.h"
 #include "ops/extent.h"
 
 /* ---- claims ------------------------------------------------------------------------------------------------------ */
 
 static tort_verdict claim_grid(const tort_target *target, const tort_node_view *node) {
     const tort_grid_params *params = node->params;
-    if (gpu_real_of(node->inputs[1].type) == GPU_REAL_COUNT)
-        return tort_cuda_no_type(node, 1, "float, float16, bfloat16 or double");
-    if (node->outputs[0].type != node->inputs[0].type)
-        return tort_no(TORT_NO_TYPE, "", "X is %s and the output %s, the kernel makes what X is",
-                       tort_type_name(node->inputs[0].type), tort_type_name(node->outputs[0].type));
     return params->mode == TORT_GRID_NEAREST ? tort_cuda_claim_movable(target, node)
                                              : tort_cuda_claim_real(target, node);
 }
@@ -44,6 +40,22 @@ static tort_status run_grid(const tort_call *call) {
     return cuda_launched(call, params->mode == TORT_GRID_NEAREST
                                    ? gpu_run_grid_nearest(stream, tort_type_bits(x->type) / 8, &grid)
                                    : gpu_run_grid(stream, gpu_real_of(x->type), &grid));
+}
+
+static tort_status prepare_affine(tort_prepare *p) {
+    return cuda_loaded(p, gpu_load_affine(gpu_real_of(p->node->inputs[0].type)));
+}
+
+static tort_status run_affine(const tort_call *call) {
+    const tort_affine_grid_params *params = call->params;
+    const tort_tensor *y = &call->outputs[0];
+    gpu_affine affine = {.count = (size_t)tort_count(y),
+                         .spatial = y->rank - 2,
+                         .align_corners = params->align_corners,
+                         .theta = call->inputs[0].data,
+                         .grid = y->data};
+    for (int32_t d = 0; d < affine.spatial; d++) affine.sizes[d] = y->dims[y->rank - 2 - d];
+    return cuda_launched(call, gpu_run_affine(cuda_stream_of(call), gpu_real_of(y->type), &affine));
 }
 
 static tort_status prepare_roi(tort_prepare *p, gpu_roi_kind kind) {
@@ -98,6 +110,7 @@ static tort_status run_pool(const tort_call *call) {
 const tort_kernel tort_cuda_sampling_kernels[] = {
     ROW("", "GridSample", "grid_sample", grid, claim_grid, 0),
     ROW("com.microsoft", "GridSample", "grid_sample", grid, claim_grid, 0),
+    ROW("", "AffineGrid", "affine_grid", affine, tort_cuda_claim_real, 1u << 1),
     ROW("", "RoiAlign", "roi_align", align, tort_cuda_claim_real, 0),
     ROW("com.microsoft", "CropAndResize", "crop_and_resize", crop, tort_cuda_claim_real, 1u << 3),
     ROW("", "MaxRoiPool", "roi_pool", pool, tort_cuda_claim_real, 0),

@@ -147,6 +147,27 @@ template <class T> static __global__ void grid_nearest(const gpu_grid g, size_t 
     }
 }
 
+/* ---- AffineGrid ---- */
+
+template <class T> static __global__ void affine_grid(const gpu_affine a) {
+    typedef typename real_of<T>::type C;
+    const size_t spatial = (size_t)a.spatial;
+    for (size_t i = grid_first(); i < a.count; i += grid_stride()) {
+        size_t rest = i / spatial;
+        C places[3];
+        for (int d = 0; d < a.spatial; d++) {
+            const int64_t size = a.sizes[d], at = (int64_t)(rest % (size_t)size);
+            rest /= (size_t)size;
+            places[d] = a.align_corners ? (C)(size > 1 ? 2.0 * (double)at / (double)(size - 1) - 1 : 0)
+                                        : (C)((2.0 * (double)at + 1) / (double)size - 1);
+        }
+        const T *row = (const T *)a.theta + (rest * spatial + i % spatial) * (spatial + 1);
+        C sum = (C)row[spatial];
+        for (int d = 0; d < a.spatial; d++) sum += (C)row[d] * places[d];
+        ((T *)a.grid)[i] = (T)sum;
+    }
+}
+
 /* ---- regions ---- */
 
 #define MOST_SAMPLES 1024 /* that sampling_ratio may ask for */
@@ -364,6 +385,29 @@ cudaError_t gpu_load_grid_nearest(int element_bytes) {
     case 2: return load_kernel(grid_nearest<uint16_t>);
     case 4: return load_kernel(grid_nearest<uint32_t>);
     default: return load_kernel(grid_nearest<uint64_t>);
+    }
+}
+
+template <class T> static cudaError_t run_affine(gpu_stream stream, const gpu_affine *a) {
+    return launch(affine_grid<T>, grid_blocks(a->count), GRID_THREADS, 0, stream, *a);
+}
+
+cudaError_t gpu_run_affine(gpu_stream stream, gpu_real type, const gpu_affine *a) {
+    if (!a->count) return cudaSuccess;
+    switch (type) {
+    case GPU_REAL_HALF: return run_affine<half>(stream, a);
+    case GPU_REAL_BFLOAT16: return run_affine<__nv_bfloat16>(stream, a);
+    case GPU_REAL_DOUBLE: return run_affine<double>(stream, a);
+    default: return run_affine<float>(stream, a);
+    }
+}
+
+cudaError_t gpu_load_affine(gpu_real type) {
+    switch (type) {
+    case GPU_REAL_HALF: return load_kernel(affine_grid<half>);
+    case GPU_REAL_BFLOAT16: return load_kernel(affine_grid<__nv_bfloat16>);
+    case GPU_REAL_DOUBLE: return load_kernel(affine_grid<double>);
+    default: return load_kernel(affine_grid<float>);
     }
 }
 

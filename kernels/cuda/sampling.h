@@ -16,6 +16,16 @@ typedef struct gpu_grid {
     void *y;
 } gpu_grid;
 
+/* AffineGrid: theta is [batch, spatial, spatial + 1], the grid [batch, ..., high, wide, spatial]. */
+typedef struct gpu_affine {
+    size_t count; /* elements of the grid */
+    int32_t spatial;
+    int64_t sizes[3]; /* wide, high, deep */
+    bool align_corners;
+    const void *theta;
+    void *grid;
+} gpu_affine;
+
 typedef enum gpu_roi_kind { GPU_ROI_ALIGN, GPU_ROI_CROP, GPU_ROI_POOL } gpu_roi_kind;
 
 /* RoiAlign, CropAndResize and MaxRoiPool. Regions have four corners, those of MaxRoiPool the batch before them. */
@@ -39,6 +49,8 @@ cudaError_t gpu_load_grid(gpu_real type);
 /* Mode nearest moves elements of 1, 2, 4 or 8 bytes. */
 cudaError_t gpu_run_grid_nearest(gpu_stream stream, int element_bytes, const gpu_grid *grid);
 cudaError_t gpu_load_grid_nearest(int element_bytes);
+cudaError_t gpu_run_affine(gpu_stream stream, gpu_real type, const gpu_affine *affine);
+cudaError_t gpu_load_affine(gpu_real type);
 cudaError_t gpu_run_roi(gpu_stream stream, gpu_roi_kind kind, gpu_real type, const gpu_roi *roi);
 cudaError_t gpu_load_roi(gpu_roi_kind kind, gpu_real type);
 #ifdef __cplusplus

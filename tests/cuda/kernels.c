@@ -102,6 +102,7 @@ static bool close_enough(tort_type type, double a, double b, double scale) {
     const double magnitude = fmax(fabs(b), scale);
     if (a == b || (isnan(a) && isnan(b))) return true;
     if (!tort_type_is_float(type)) return false;
+    if (type == TORT_BFLOAT16) return fabs(a - b) <= 8e-3 + 8e-3 * magnitude; /* a digit of 2^-7 */
     return type == TORT_FLOAT16 ? fabs(a - b) <= 2e-3 + 2e-3 * magnitude : fabs(a - b) <= 1e-5 + 1e-4 * magnitude;
 }
 
