@@ -1,4 +1,5 @@
-/* bias.cu - sums of rows and a bias, and Gelu of them. A thread takes a stride of output elements. Read first: bias.c. */
+/* bias.cu - sums of rows and a bias, and Gelu of them. A thread takes a stride of output elements. Read first: bias.c.
+ */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/bias.h"

@@ -10,7 +10,7 @@ typedef enum gpu_bias_function { GPU_BIAS_SUM, GPU_BIAS_GELU, GPU_BIAS_SPLIT } g
 /* x + bias + skip, in rows of `columns` elements; the bias is one row. */
 typedef struct gpu_bias {
     gpu_bias_function function;
-    size_t count, columns; /* count: elements of y */
+    size_t count, columns;       /* count: elements of y */
     const void *x, *bias, *skip; /* skip may be NULL */
     void *y;
     uint8_t *mask; /* of what a dropout keeps, which is all; NULL: nobody asks */

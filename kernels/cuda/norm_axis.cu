@@ -1,5 +1,5 @@
-/* norm_axis.cu - normalizations along an axis, over neighbouring channels and over groups of any axes. A line belongs to
- * a block where its elements are neighbours, else to a thread. Read first: norm_axis.c. */
+/* norm_axis.cu - normalizations along an axis, over neighbouring channels and over groups of any axes. A line belongs
+ * to a block where its elements are neighbours, else to a thread. Read first: norm_axis.c. */
 #include "kernels/cuda/gpu.h"
 
 #include "kernels/cuda/block.h"

@@ -1,5 +1,5 @@
-/* pad.c - rows of Pad, all modes, and of CenterCropPad, which pads and cuts by what its two shapes say. How much is added or cut is read on the host; the value stays where it is.
- * Elements are moved by size. Kernel: pad.cu. */
+/* pad.c - rows of Pad, all modes, and of CenterCropPad, which pads and cuts by what its two shapes say. How much is
+ * added or cut is read on the host; the value stays where it is. Elements are moved by size. Kernel: pad.cu. */
 #include "kernels/cuda/pad.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
-/* place.c - rows and claims of ReverseSequence, TensorScatter, EyeLike, BitwiseNot and BitCast. Elements are moved by size. Lengths and places
- * stay on the device; a wrong one is reported at the end of the run (status.h). Kernels: place.cu. */
+/* place.c - rows and claims of ReverseSequence, TensorScatter, EyeLike, BitwiseNot and BitCast. Elements are moved by
+ * size. Lengths and places stay on the device; a wrong one is reported at the end of the run (status.h). Kernels:
+ * place.cu. */
 #include "kernels/cuda/place.h"
 
 #include "ops/extent.h"

@@ -60,8 +60,7 @@ typedef struct place_row {
     cudaError_t (*load_complement)();
 } place_row;
 
-template <class T>
-static cudaError_t run_reversal(gpu_stream stream, const gpu_reversal *r, const void *x, void *y) {
+template <class T> static cudaError_t run_reversal(gpu_stream stream, const gpu_reversal *r, const void *x, void *y) {
     return launch(reversal<T>, grid_blocks(r->count), GRID_THREADS, 0, stream, *r, (const T *)x, (T *)y);
 }
 template <class T> static cudaError_t load_reversal() {
@@ -93,7 +92,10 @@ template <class T> static cudaError_t load_complement() {
 }
 
 #define ENTRY(T)                                                                                                       \
-    { run_reversal<T>, load_reversal<T>, run_cache<T>, load_cache<T>, run_eye<T>, load_eye<T>, run_complement<T>, load_complement<T> }
+    {                                                                                                                  \
+        run_reversal<T>, load_reversal<T>, run_cache<T>, load_cache<T>, run_eye<T>, load_eye<T>, run_complement<T>,    \
+            load_complement<T>                                                                                         \
+    }
 
 /* By the bytes of an element: 1, 2, 4, 8. */
 static const place_row place_rows[4] = {ENTRY(uint8_t), ENTRY(uint16_t), ENTRY(uint32_t), ENTRY(uint64_t)};

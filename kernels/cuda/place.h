@@ -17,7 +17,7 @@ typedef struct gpu_reversal {
 
 /* TensorScatter: the cache as [outer, length, inner], what is new as [outer, fresh, inner]. */
 typedef struct gpu_cache {
-    size_t count, inner;     /* count: elements of the cache */
+    size_t count, inner;          /* count: elements of the cache */
     int64_t length, fresh, lines; /* lines: of a batch, in outer */
     bool circular;
     int32_t node;

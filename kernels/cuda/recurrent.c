@@ -13,8 +13,7 @@ static bool lay_out(const tort_rnn_params *params, gpu_real type, layout *out) {
            tort_mul_size((size_t)params->directions, (size_t)params->batch, &states) &&
            tort_mul_size(states, (size_t)params->length, &rows) && tort_mul_size(rows, row, &out->products) &&
            tort_mul_size(states, (size_t)params->hidden, &out->state) && tort_mul_size(4, out->state, &states) &&
-           tort_add_size(out->products, states, &numbers) &&
-           tort_mul_size(numbers, gpu_real_bytes(type), &out->bytes);
+           tort_add_size(out->products, states, &numbers) && tort_mul_size(numbers, gpu_real_bytes(type), &out->bytes);
 }
 
 static tort_status size_recurrent(const tort_target *target, const tort_node_view *node, size_t *scratch,

@@ -35,8 +35,7 @@ template <class T> static __global__ void input_products(const gpu_recurrent n) 
             }
             __syncthreads();
             for (unsigned j = 0; j < TILE; j++)
-                for (unsigned i = 0; i < TILE / TILE_ROWS; i++)
-                    sums[i] += xs[down + i * TILE_ROWS][j] * ws[across][j];
+                for (unsigned i = 0; i < TILE / TILE_ROWS; i++) sums[i] += xs[down + i * TILE_ROWS][j] * ws[across][j];
             __syncthreads();
         }
         for (unsigned i = 0; i < TILE / TILE_ROWS; i++) {
@@ -218,8 +217,7 @@ template <class T> static __global__ void step_states(const gpu_recurrent n, int
 /* Where an item's states are in initial_h, Y_h and their like. */
 static __device__ __forceinline__ size_t state_of(const gpu_recurrent &n, size_t index) {
     const size_t hidden = (size_t)n.params.hidden, batches = (size_t)n.params.batch, item = index / hidden;
-    const size_t row =
-        n.params.batch_first ? item % batches * (size_t)n.params.directions + item / batches : item;
+    const size_t row = n.params.batch_first ? item % batches * (size_t)n.params.directions + item / batches : item;
     return row * hidden + index % hidden;
 }
 
@@ -230,7 +228,8 @@ template <class T> static __global__ void begin(const gpu_recurrent n) {
         const size_t from = state_of(n, i);
         ((C *)n.states[0])[i] = n.initial_h ? (C)((const T *)n.initial_h)[from] : (C)0;
         ((C *)n.cell)[i] = n.initial_c ? (C)((const T *)n.initial_c)[from] : (C)0;
-        if (!n.lengths || i >= (size_t)n.params.batch * (size_t)n.params.hidden || i % (size_t)n.params.hidden) continue;
+        if (!n.lengths || i >= (size_t)n.params.batch * (size_t)n.params.hidden || i % (size_t)n.params.hidden)
+            continue;
         const size_t batch = i / (size_t)n.params.hidden;
         const int64_t length = n.lengths[batch];
         if (length < 0 || length > n.params.length)

@@ -1,5 +1,5 @@
-/* sampling.c - rows and claims of GridSample, AffineGrid, RoiAlign, CropAndResize and MaxRoiPool. A region of a batch that is not
- * there is found on the device and reported at the end of the run (status.h). Kernels: sampling.cu. */
+/* sampling.c - rows and claims of GridSample, AffineGrid, RoiAlign, CropAndResize and MaxRoiPool. A region of a batch
+ * that is not there is found on the device and reported at the end of the run (status.h). Kernels: sampling.cu. */
 #include "kernels/cuda/sampling.h"
 
 #include "ops/affine_grid.h"

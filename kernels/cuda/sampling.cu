@@ -48,7 +48,8 @@ static __device__ int64_t padded_index(const tort_grid_params &p, double i, int6
     return !(i > 0) ? 0 : i > last ? size - 1 : (int64_t)i;
 }
 
-/* A coordinate brought to where the padding has it. Cubic keeps it: only the elements it meets are those of the border. */
+/* A coordinate brought to where the padding has it. Cubic keeps it: only the elements it meets are those of the border.
+ */
 static __device__ double place_on_axis(const tort_grid_params &p, double x, int64_t size) {
     const double last = (double)(size - 1), edge = p.align_corners ? 0 : 0.5;
     if (p.mode == TORT_GRID_NEAREST) x = nearbyint(x);
@@ -87,7 +88,8 @@ struct grid_item {
 };
 
 static __device__ __forceinline__ grid_item item_of(const tort_grid_params &p, size_t i) {
-    const size_t points = (size_t)p.points, channels = (size_t)p.channels, groups = (channels + CHANNELS - 1) / CHANNELS;
+    const size_t points = (size_t)p.points, channels = (size_t)p.channels,
+                 groups = (channels + CHANNELS - 1) / CHANNELS;
     const size_t batch = i / points / groups, first = i / points % groups * CHANNELS;
     return {i % points, (batch * points + i % points) * (size_t)p.spatial, batch * channels + first,
             channels - first < CHANNELS ? channels - first : CHANNELS};
@@ -185,10 +187,9 @@ static __device__ __forceinline__ roi_bin bin_of(const tort_roi_params &p, size_
 }
 
 /* The plane of X that a bin reads; NULL: of a batch that is not there, which is reported. */
-template <class T>
-static __device__ __forceinline__ const T *plane_of(const gpu_roi &r, const roi_bin &bin) {
-    const int64_t batch = r.narrow_batches ? ((const int32_t *)r.batches)[bin.region]
-                                           : ((const int64_t *)r.batches)[bin.region];
+template <class T> static __device__ __forceinline__ const T *plane_of(const gpu_roi &r, const roi_bin &bin) {
+    const int64_t batch =
+        r.narrow_batches ? ((const int32_t *)r.batches)[bin.region] : ((const int64_t *)r.batches)[bin.region];
     if (batch < 0 || batch >= r.params.batches) {
         report_fault(r.status, r.node, GPU_FAULT_RANGE, batch, bin.region, r.params.batches - 1);
         return NULL;
@@ -235,10 +236,10 @@ template <class T> static __global__ void roi_align(const gpu_roi r) {
         const roi_bin bin = bin_of(p, i);
         const T *x = plane_of<T>(r, bin), *corners = (const T *)r.rois + 4 * bin.region;
         if (!x) continue;
-        const roi_axis down = axis_of(p, is_wide, (double)(C)corners[1], (double)(C)corners[3], p.bins_high, bin.by,
-                                      p.height);
-        const roi_axis across = axis_of(p, is_wide, (double)(C)corners[0], (double)(C)corners[2], p.bins_wide, bin.bx,
-                                        p.width);
+        const roi_axis down =
+            axis_of(p, is_wide, (double)(C)corners[1], (double)(C)corners[3], p.bins_high, bin.by, p.height);
+        const roi_axis across =
+            axis_of(p, is_wide, (double)(C)corners[0], (double)(C)corners[2], p.bins_wide, bin.bx, p.width);
         C sum = 0, max = 0;
         double seen = 0;
         for (int64_t k = 0; k < down.count; k++) {
@@ -278,8 +279,7 @@ static __device__ double crop_place(bool wide, double start, double end, int64_t
     return rounded(wide, rounded(wide, start * last) + rounded(wide, (double)i * step));
 }
 
-template <class T, class C>
-static __device__ __forceinline__ C between_columns(const T *row, double at) {
+template <class T, class C> static __device__ __forceinline__ C between_columns(const T *row, double at) {
     const C left = (C)row[(int64_t)at], right = (C)row[(int64_t)ceil(at)];
     return left + (right - left) * (C)(at - floor(at));
 }
@@ -292,8 +292,10 @@ template <class T> static __global__ void crop_and_resize(const gpu_roi r) {
         const roi_bin bin = bin_of(p, i);
         const T *x = plane_of<T>(r, bin), *corners = (const T *)r.rois + 4 * bin.region; /* y1, x1, y2, x2 */
         if (!x) continue;
-        const double y_at = crop_place(wide, (double)(C)corners[0], (double)(C)corners[2], p.height, p.bins_high, bin.by);
-        const double x_at = crop_place(wide, (double)(C)corners[1], (double)(C)corners[3], p.width, p.bins_wide, bin.bx);
+        const double y_at =
+            crop_place(wide, (double)(C)corners[0], (double)(C)corners[2], p.height, p.bins_high, bin.by);
+        const double x_at =
+            crop_place(wide, (double)(C)corners[1], (double)(C)corners[3], p.width, p.bins_wide, bin.bx);
         C value = (C)p.outside;
         if (y_at >= 0 && y_at <= (double)(p.height - 1) && x_at >= 0 && x_at <= (double)(p.width - 1)) {
             const C top = between_columns<T, C>(x + (int64_t)y_at * p.width, x_at);
@@ -438,7 +440,9 @@ template <class T> static cudaError_t load_pool() {
 #define TYPES(name)                                                                                                    \
     {                                                                                                                  \
         {run_##name<float>, load_##name<float>}, {run_##name<half>, load_##name<half>},                                \
-            {run_##name<__nv_bfloat16>, load_##name<__nv_bfloat16>}, {run_##name<double>, load_##name<double>}         \
+            {run_##name<__nv_bfloat16>, load_##name<__nv_bfloat16>}, {                                                 \
+            run_##name<double>, load_##name<double>                                                                    \
+        }                                                                                                              \
     }
 
 /* In the order of gpu_roi_kind and gpu_real. */

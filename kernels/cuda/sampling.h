@@ -33,7 +33,7 @@ typedef struct gpu_roi {
     tort_roi_params params;
     size_t count; /* elements of Y */
     int32_t node;
-    bool narrow_batches;       /* batch_indices is int32, not int64 */
+    bool narrow_batches;            /* batch_indices is int32, not int64 */
     const void *x, *rois, *batches; /* batches: NULL for MaxRoiPool */
     void *y;
     gpu_status *status;

@@ -16,8 +16,7 @@ static __host__ __device__ __forceinline__ size_t part_of(size_t count) {
     return (rounds + GPU_SELECT_PARTS - 1) / GPU_SELECT_PARTS * GRID_THREADS;
 }
 
-template <class T>
-static __device__ __forceinline__ bool is_selected(const gpu_selection &s, size_t i, size_t end) {
+template <class T> static __device__ __forceinline__ bool is_selected(const gpu_selection &s, size_t i, size_t end) {
     return i < end && (((const T *)s.x)[i] & (T)s.mask) != 0;
 }
 

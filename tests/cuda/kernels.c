@@ -25,7 +25,7 @@
 #include "tests/cuda/wrapped.h"
 #include "tests/report_of.h"
 
-extern const char *const kernel_cases[], *const library_cases[];
+extern const char *const kernel_cases[], *const further_kernel_cases[], *const library_cases[];
 
 enum { TRIALS = 4, MOST_RUNS = 4, MOST_COVERED = 512 };
 
@@ -399,11 +399,11 @@ static bool is_selected(const selection *selected, const char *line, int *count)
 }
 
 static void run_lines(tester *t, const selection *selected) {
+    const char *const *const tables[] = {kernel_cases, further_kernel_cases, library_cases};
     int count = 0;
-    for (int i = 0; kernel_cases[i]; i++)
-        if (is_selected(selected, kernel_cases[i], &count)) run_line(t, kernel_cases[i], false);
-    for (int i = 0; library_cases[i]; i++)
-        if (is_selected(selected, library_cases[i], &count)) run_line(t, library_cases[i], true);
+    for (int k = 0; k < 3; k++)
+        for (const char *const *line = tables[k]; *line; line++)
+            if (is_selected(selected, *line, &count)) run_line(t, *line, tables[k] == library_cases);
     if (!count) printf("FAILED: no case is of %s\n", selected->only);
     if (!selected->only && selected->parts == 1) check_coverage(t);
 }
