@@ -110,18 +110,18 @@ static __device__ __forceinline__ C gate_sum(const gpu_recurrent &n, const unit<
 /* The gates are in the order input, output, forget, cell; peepholes in that of input, output, forget. */
 template <class T, class C> static __device__ C lstm_unit(const gpu_recurrent &n, const unit<C> &u) {
     const size_t hidden = (size_t)n.params.hidden;
-    const T *peepholes = (const T *)n.peepholes + u.direction * 3 * hidden + u.i;
+    const T *peepholes = n.peepholes ? (const T *)n.peepholes + u.direction * 3 * hidden + u.i : NULL;
     C *state = (C *)n.cell + u.item * hidden + u.i;
     const C last = *state;
     C in = gate_sum<T>(n, u, 0), out = gate_sum<T>(n, u, 1), forget = gate_sum<T>(n, u, 2), cell = gate_sum<T>(n, u, 3);
-    if (n.peepholes) {
+    if (peepholes) {
         in += (C)peepholes[0] * last;
         forget += (C)peepholes[2 * hidden] * last;
     }
     in = gate(n, u.functions[0], in);
     forget = n.params.input_forget ? (C)1 - in : gate(n, u.functions[0], forget);
     const C next = forget * last + in * gate(n, u.functions[1], cell);
-    if (n.peepholes) out += (C)peepholes[hidden] * next;
+    if (peepholes) out += (C)peepholes[hidden] * next;
     __syncwarp(); /* all lanes have read the last one */
     if (threadIdx.x % 32 == 0) *state = next;
     return gate(n, u.functions[0], out) * apply(u.functions[2], next);
