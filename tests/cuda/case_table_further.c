@@ -133,5 +133,9 @@ const char *const further_kernel_cases[] = {
     "RNN 22; ; T[e,a,b]~-1,1 T[1,c,b]~-1,1 T[1,c,c]~-0.1,0.1 - - T[1,a,c]; 2",
     "RNN 22; activations=Softplus,Sigmoid direction=bidirectional; bf16[2,a,3]~-1,1 bf16[2,c,3]~-1,1 bf16[2,c,c]~-0.1,0.1; 2",
     "!GRU 22; ; T[3,a+1,2]~-1,1 T[1,6,2]~-1,1 T[1,6,2]~-1,1 - i32[a+1]~4,6; 2",
+    "!GRU 22; ; T[3,a+1,2]~-1,1 T[1,6,2]~-1,1 T[1,6,2]~-1,1 - i32[a+1]~-3,-1; 2",
+    "!GridSample 22; ; T[1,2,0,5] T[1,a+1,3,2]",
+    "!RoiAlign 22; ; T[1,2,0,5] T[a+1,4] i64[a+1]~0,0",
+    "NonZero 13; ; u8[a,b]~0,1",
     NULL,
 };
