@@ -5,7 +5,7 @@
 #include "kernels/cuda/cuda_provider.h"
 
 /* Element types of kernels that compute: half and bfloat16 are computed in float. */
-typedef enum gpu_type { GPU_FLOAT, GPU_HALF, GPU_BFLOAT16, GPU_DOUBLE } gpu_type;
+typedef enum gpu_type { GPU_FLOAT, GPU_HALF, GPU_BFLOAT16, GPU_DOUBLE, GPU_TYPE_COUNT } gpu_type;
 
 static inline gpu_type gpu_type_of(tort_type type) {
     switch (type) {
@@ -14,6 +14,11 @@ static inline gpu_type gpu_type_of(tort_type type) {
     case TORT_DOUBLE: return GPU_DOUBLE;
     default: return GPU_FLOAT;
     }
+}
+
+/* Bytes of what kernels compute in for elements of that type: double for double, float for the others. */
+static inline size_t gpu_type_bytes(gpu_type type) {
+    return type == GPU_DOUBLE ? sizeof(double) : sizeof(float);
 }
 
 /* YES where input 0 is float or float16. */

@@ -123,6 +123,7 @@ static void cuda_open(const tort_provider_config *config, void **device, tort_ta
 
 extern const tort_kernel tort_cuda_attention_kernels[];
 extern const tort_kernel tort_cuda_fused_attention_kernels[];
+extern const tort_kernel tort_cuda_bias_kernels[];
 extern const tort_kernel tort_cuda_heads_kernels[];
 extern const tort_kernel tort_cuda_binary_kernels[];
 extern const tort_kernel tort_cuda_cast_kernels[];
@@ -134,11 +135,17 @@ extern const tort_kernel tort_cuda_generate_kernels[];
 extern const tort_kernel tort_cuda_matmul_kernels[];
 extern const tort_kernel tort_cuda_move_kernels[];
 extern const tort_kernel tort_cuda_norm_kernels[];
+extern const tort_kernel tort_cuda_norm_axis_kernels[];
 extern const tort_kernel tort_cuda_pad_kernels[];
+extern const tort_kernel tort_cuda_place_kernels[];
 extern const tort_kernel tort_cuda_pool_kernels[];
+extern const tort_kernel tort_cuda_pool_any_kernels[];
+extern const tort_kernel tort_cuda_recurrent_kernels[];
 extern const tort_kernel tort_cuda_reduce_kernels[];
 extern const tort_kernel tort_cuda_resize_kernels[];
+extern const tort_kernel tort_cuda_sampling_kernels[];
 extern const tort_kernel tort_cuda_scatter_kernels[];
+extern const tort_kernel tort_cuda_select_kernels[];
 extern const tort_kernel tort_cuda_softmax_kernels[];
 extern const tort_kernel tort_cuda_topk_kernels[];
 extern const tort_kernel tort_cuda_unary_kernels[];
@@ -147,6 +154,7 @@ extern const tort_kernel tort_cuda_where_kernels[];
 static const tort_kernel *const families[] = {
     tort_cuda_attention_kernels,       //
     tort_cuda_fused_attention_kernels, //
+    tort_cuda_bias_kernels,            //
     tort_cuda_heads_kernels,           //
     tort_cuda_binary_kernels,          //
     tort_cuda_cast_kernels,            //
@@ -158,11 +166,17 @@ static const tort_kernel *const families[] = {
     tort_cuda_matmul_kernels,          //
     tort_cuda_move_kernels,            //
     tort_cuda_norm_kernels,            //
+    tort_cuda_norm_axis_kernels,       //
     tort_cuda_pad_kernels,             //
+    tort_cuda_place_kernels,           //
     tort_cuda_pool_kernels,            //
+    tort_cuda_pool_any_kernels,        //
+    tort_cuda_recurrent_kernels,       //
     tort_cuda_reduce_kernels,          //
     tort_cuda_resize_kernels,          //
+    tort_cuda_sampling_kernels,        //
     tort_cuda_scatter_kernels,         //
+    tort_cuda_select_kernels,          //
     tort_cuda_softmax_kernels,         //
     tort_cuda_topk_kernels,            //
     tort_cuda_unary_kernels,           //

@@ -36,9 +36,9 @@ template <class T> static __device__ __forceinline__ void fetch(T *to, const T *
 
 /* The sum of a window over rows `first`.. of the plane, which are in `tile`. */
 template <class T>
-static __device__ __forceinline__ typename computed<T>::type
-window_sum(const gpu_window &g, const T *tile, int first, const typename computed<T>::type *weights, int out_h,
-           int out_w) {
+static __device__ __forceinline__ typename computed<T>::type window_sum(const gpu_window &g, const T *tile, int first,
+                                                                        const typename computed<T>::type *weights,
+                                                                        int out_h, int out_w) {
     typedef typename computed<T>::type C;
     const int stride_h = (int)g.stride_h, pad_h = (int)g.pad_h, in_h = (int)g.in_h, in_w = (int)g.in_w;
     const int top = out_h * stride_h - pad_h, left = out_w * (int)g.stride_w - (int)g.pad_w;

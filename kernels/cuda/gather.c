@@ -5,6 +5,14 @@
 
 #include "ops/numeric.h"
 
+/* ---- claims ------------------------------------------------------------------------------------------------------ */
+
+/* Indices of com.microsoft's may be int32, and the kernel reads int64 as ONNX's are. */
+static tort_verdict claim_nd(const tort_target *target, const tort_node_view *node) {
+    if (node->inputs[1].type != TORT_INT64) return tort_cuda_no_type(node, 1, "int64");
+    return tort_cuda_claim_movable(target, node);
+}
+
 /* ---- run --------------------------------------------------------------------------------------------------------- */
 
 #ifdef CUDA_DEVICE
@@ -79,5 +87,11 @@ const tort_kernel tort_cuda_gather_kernels[] = {
     ROW("Gather", gather),
     ROW("GatherElements", gather_elements),
     ROW("GatherND", gather_nd),
+    {.domain = "com.microsoft",
+     .op = "GatherND",
+     .name = "gather_nd",
+     .claim = claim_nd,
+     .prepare = CUDA_ONLY(prepare_gather_nd),
+     .run = CUDA_ONLY(run_gather_nd)},
     {.op = NULL},
 };

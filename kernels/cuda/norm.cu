@@ -23,7 +23,8 @@ static __device__ __forceinline__ affine_packs<T, SIZE> load_affine(const gpu_no
     const int last = norm.affine.rank - 1;
     const bool one_scale = last < 0 || norm.affine.strides[0][last] == 0, /* for all neighbours */
         one_bias = last < 0 || norm.affine.strides[1][last] == 0;
-    affine_packs<T, SIZE> found = {same_pack<SIZE>((T)(typename computed<T>::type)0), same_pack<SIZE>((T)(typename computed<T>::type)0)};
+    affine_packs<T, SIZE> found = {same_pack<SIZE>((T)(typename computed<T>::type)0),
+                                   same_pack<SIZE>((T)(typename computed<T>::type)0)};
     found.scale = one_scale ? same_pack<SIZE>(scale[at[0]]) : load_neighbours<SIZE>(scale + at[0], aligned);
     if (bias) found.bias = one_bias ? same_pack<SIZE>(bias[at[1]]) : load_neighbours<SIZE>(bias + at[1], aligned);
     return found;
@@ -34,7 +35,8 @@ template <class T, int SIZE>
 static __device__ __forceinline__ affine_packs<T, SIZE> listed_affine(const gpu_norm &norm, size_t i, bool aligned) {
     affine_packs<T, SIZE> found;
     found.scale = load_neighbours<SIZE>((const T *)norm.scale + i, aligned);
-    found.bias = norm.bias ? load_neighbours<SIZE>((const T *)norm.bias + i, aligned) : same_pack<SIZE>((T)(typename computed<T>::type)0);
+    found.bias = norm.bias ? load_neighbours<SIZE>((const T *)norm.bias + i, aligned)
+                           : same_pack<SIZE>((T)(typename computed<T>::type)0);
     return found;
 }
 
@@ -69,7 +71,8 @@ static __global__ void normalize_rows(const gpu_norm norm, affine_kind kind, boo
         if (threadIdx.x == 0 && norm.mean) norm.mean[r] = (float)mean;
         if (threadIdx.x == 0 && norm.inverse) norm.inverse[r] = (float)inverse;
         if (!norm.size) continue;
-        affine_packs<T, SIZE> affine = {same_pack<SIZE>((T)(typename computed<T>::type)0), same_pack<SIZE>((T)(typename computed<T>::type)0)};
+        affine_packs<T, SIZE> affine = {same_pack<SIZE>((T)(typename computed<T>::type)0),
+                                        same_pack<SIZE>((T)(typename computed<T>::type)0)};
         if (kind == AFFINE_NUMBER) affine = load_affine<T, SIZE>(norm, first, aligned);
         const auto change = [&](size_t i, int held, C *values) {
             const bool kept = kind == AFFINE_LIST && held >= 0;

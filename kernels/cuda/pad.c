@@ -1,5 +1,5 @@
-/* pad.c - row and claim of Pad, all modes. How much is added or cut is read on the host; the value stays where it is.
- * Elements are moved by size. Kernel: pad.cu. */
+/* pad.c - rows of Pad, all modes, and of CenterCropPad, which pads and cuts by what its two shapes say. How much is
+ * added or cut is read on the host; the value stays where it is. Elements are moved by size. Kernel: pad.cu. */
 #include "kernels/cuda/pad.h"
 
 #include <string.h>
@@ -24,9 +24,37 @@ static tort_status run_pad(const tort_call *call) {
     if (params->value != 0.0f) tort_store_floats(y->type, &pad.value, 0, 1, &params->value);
     return cuda_launched(call, gpu_run_pad(cuda_stream_of(call), element_bytes(y->type), &pad, x->data, y->data));
 }
+
+/* Half of what is too much goes off, half of what is missing is added, at the front rounded down. */
+static tort_status run_center(const tort_call *call) {
+    const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
+    gpu_pad pad = {.params = {.mode = TORT_PAD_CONSTANT, .rank = x->rank}, .count = (size_t)tort_count(y)};
+    memcpy(pad.in, x->dims, sizeof pad.in);
+    memcpy(pad.out, y->dims, sizeof pad.out);
+    for (int32_t d = 0; d < x->rank; d++) {
+        const int64_t more = y->dims[d] - x->dims[d], before = more / 2; /* to zero, so that -3 takes 1 off the front */
+        pad.params.before[d] = before;
+        pad.params.after[d] = more - before;
+    }
+    return cuda_launched(call, gpu_run_pad(cuda_stream_of(call), element_bytes(y->type), &pad, x->data, y->data));
+}
 #endif
 
 const tort_kernel tort_cuda_pad_kernels[] = {
+    {.domain = "",
+     .op = "CenterCropPad",
+     .name = "pad",
+     .host_inputs = 1u << 1,
+     .claim = tort_cuda_claim_movable,
+     .prepare = CUDA_ONLY(prepare_pad),
+     .run = CUDA_ONLY(run_center)},
+    {.domain = "com.microsoft",
+     .op = "Pad",
+     .name = "pad",
+     .host_inputs = 1u << 1,
+     .claim = tort_cuda_claim_movable,
+     .prepare = CUDA_ONLY(prepare_pad),
+     .run = CUDA_ONLY(run_pad)},
     {.domain = "",
      .op = "Pad",
      .name = "pad",

@@ -26,8 +26,9 @@ static __device__ __forceinline__ void store_neighbours(T *to, const pack<T, SIZ
     for (int j = 0; j < SIZE; j++) to[j] = value.at[j];
 }
 
-/* Elements of T as what they are computed in, SIZE neighbours at a time: `length` is a multiple of that. Which thread has which elements
- * does not depend on where they are in memory (`aligned`: at packs), so that sums have the same bits anywhere. */
+/* Elements of T as what they are computed in, SIZE neighbours at a time: `length` is a multiple of that. Which thread
+ * has which elements does not depend on where they are in memory (`aligned`: at packs), so that sums have the same bits
+ * anywhere. */
 template <class T, int SIZE> struct held_row {
     typedef typename computed<T>::type C;
     enum { HELD = SIZE == 1 ? 8 : 16, PACKS = HELD / SIZE };

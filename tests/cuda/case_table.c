@@ -1,5 +1,5 @@
 /* case_table.c - the cases of kernels.c, in the language of kernel_case.h, by family. A new row needs one at least; a
- * claim with several ways through needs one for each. */
+ * claim with several ways through needs one for each. Read next: case_table_further.c. */
 #include <stddef.h>
 
 extern const char *const kernel_cases[], *const library_cases[];

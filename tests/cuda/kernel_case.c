@@ -291,6 +291,13 @@ static void write_attribute(onnx_bytes *b, const tort_op *row, const char *text)
         onnx_int(b, ATTR_INTS, strtoll(at, (char **)&at, 10));
     for (const char *at = value; kind == TORT_ATTR_FLOATS && *at; at += *at == ',')
         onnx_float(b, ATTR_FLOATS, strtof(at, (char **)&at));
+    for (const char *at = value; kind == TORT_ATTR_STRINGS && *at; at += *at == ',') {
+        char word[CASE_WORD];
+        const size_t length = strcspn(at, ",");
+        snprintf(word, sizeof word, "%.*s", (int)length, at);
+        onnx_text(b, ATTR_STRINGS, word);
+        at += length;
+    }
     onnx_end(b);
 }
 

@@ -25,7 +25,8 @@
 #include "tests/cuda/wrapped.h"
 #include "tests/report_of.h"
 
-extern const char *const kernel_cases[], *const type_cases[], *const attention_cases[], *const library_cases[];
+extern const char *const kernel_cases[], *const type_cases[], *const attention_cases[], *const further_kernel_cases[],
+                                                                                            *const library_cases[];
 
 enum { TRIALS = 4, MOST_RUNS = 4, MOST_COVERED = 512 };
 
@@ -400,7 +401,8 @@ static bool is_selected(const selection *selected, const char *line, int *count)
 }
 
 static void run_lines(tester *t, const selection *selected) {
-    const char *const *const tables[] = {kernel_cases, type_cases, attention_cases, library_cases};
+    const char *const *const tables[] = {kernel_cases, type_cases, attention_cases, further_kernel_cases,
+                                         library_cases};
     int count = 0;
     for (size_t k = 0; k < sizeof tables / sizeof *tables; k++)
         for (const char *const *line = tables[k]; *line; line++)

@@ -1,0 +1,55 @@
+/* bias.c - rows of com.microsoft's BiasAdd, BiasDropout (of inference), BiasGelu and BiasSplitGelu. Kernel: bias.cu. */
+#include "kernels/cuda/bias.h"
+
+#include "ops/microsoft/bias.h"
+
+#ifdef CUDA_DEVICE
+static tort_status prepare_bias(tort_prepare *p) {
+    return cuda_loaded(p, gpu_load_bias(gpu_type_of(p->node->inputs[0].type)));
+}
+
+static tort_status run_bias(const tort_call *call, gpu_bias_function function, const void *skip, uint8_t *mask) {
+    const tort_bias_params *params = call->params;
+    const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
+    const gpu_bias bias = {.function = function,
+                           .count = (size_t)tort_count(y),
+                           .columns = (size_t)params->columns,
+                           .x = x->data,
+                           .bias = call->inputs[1].data,
+                           .skip = skip,
+                           .y = y->data,
+                           .mask = mask};
+    return cuda_launched(call, gpu_run_bias(cuda_stream_of(call), gpu_type_of(x->type), &bias));
+}
+
+static tort_status run_add(const tort_call *call) {
+    return run_bias(call, GPU_BIAS_SUM, cuda_input(call, 2), NULL);
+}
+static tort_status run_gelu(const tort_call *call) {
+    return run_bias(call, GPU_BIAS_GELU, NULL, NULL);
+}
+static tort_status run_split(const tort_call *call) {
+    return run_bias(call, GPU_BIAS_SPLIT, NULL, NULL);
+}
+
+static tort_status run_dropout(const tort_call *call) {
+    const tort_tensor *training = tort_call_input(call, 4), *mask = tort_call_output(call, 1);
+    if (training && *(const bool *)training->data)
+        return tort_fail(call->error, TORT_E_UNSUPPORTED, "training_mode is true; tinyort drops nothing");
+    return run_bias(call, GPU_BIAS_SUM, cuda_input(call, 2), mask ? mask->data : NULL);
+}
+#endif
+
+#define ROW(op_name, function, host, places)                                                                           \
+    {                                                                                                                  \
+        .domain = "com.microsoft", .op = op_name, .name = "bias", .host_inputs = host, .claim = tort_cuda_claim_real,  \
+        .prepare = CUDA_ONLY(prepare_bias), .run = CUDA_ONLY(function), .in_place = places                             \
+    }
+
+const tort_kernel tort_cuda_bias_kernels[] = {
+    ROW("BiasAdd", run_add, 0, 1u << 0 | 1u << 2),
+    ROW("BiasDropout", run_dropout, 1u << 4, 1u << 0 | 1u << 2),
+    ROW("BiasGelu", run_gelu, 0, 1u << 0),
+    ROW("BiasSplitGelu", run_split, 0, 0),
+    {.op = NULL},
+};

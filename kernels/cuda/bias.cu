@@ -1,0 +1,53 @@
+/* bias.cu - sums of rows and a bias, and Gelu of them. A thread takes a stride of output elements. Read first: bias.c.
+ */
+#include "kernels/cuda/gpu.h"
+
+#include "kernels/cuda/element.h"
+#include "kernels/cuda/bias.h"
+#include "kernels/cuda/grid.h"
+
+/* ---- kernel ---- */
+
+template <class C> static __device__ __forceinline__ C gelu(C x) {
+    return (C)0.5 * x * ((C)1 + erf(x * (C)0.70710678118654752));
+}
+
+template <class T> static __global__ void bias_rows(const gpu_bias b) {
+    typedef typename computed<T>::type C;
+    const T *x = (const T *)b.x, *bias = (const T *)b.bias, *skip = (const T *)b.skip;
+    const size_t width = b.function == GPU_BIAS_SPLIT ? b.columns / 2 : b.columns;
+    for (size_t i = grid_first(); i < b.count; i += grid_stride()) {
+        const size_t row = i / width, column = i - row * width, from = row * b.columns + column;
+        C sum = (C)x[from] + (C)bias[column];
+        if (skip) sum += (C)skip[from];
+        if (b.function == GPU_BIAS_GELU) sum = gelu(sum);
+        if (b.function == GPU_BIAS_SPLIT) sum *= gelu((C)x[from + width] + (C)bias[column + width]);
+        ((T *)b.y)[i] = (T)sum;
+        if (b.mask) b.mask[i] = 1;
+    }
+}
+
+/* ---- launchers ---- */
+
+template <class T> static cudaError_t run(gpu_stream stream, const gpu_bias *b) {
+    return launch(bias_rows<T>, grid_blocks(b->count), GRID_THREADS, 0, stream, *b);
+}
+
+cudaError_t gpu_run_bias(gpu_stream stream, gpu_type type, const gpu_bias *b) {
+    if (!b->count) return cudaSuccess;
+    switch (type) {
+    case GPU_HALF: return run<half>(stream, b);
+    case GPU_BFLOAT16: return run<__nv_bfloat16>(stream, b);
+    case GPU_DOUBLE: return run<double>(stream, b);
+    default: return run<float>(stream, b);
+    }
+}
+
+cudaError_t gpu_load_bias(gpu_type type) {
+    switch (type) {
+    case GPU_HALF: return load_kernel(bias_rows<half>);
+    case GPU_BFLOAT16: return load_kernel(bias_rows<__nv_bfloat16>);
+    case GPU_DOUBLE: return load_kernel(bias_rows<double>);
+    default: return load_kernel(bias_rows<float>);
+    }
+}

@@ -1,0 +1,134 @@
+/* place.cu - ReverseSequence, TensorScatter and EyeLike. A thread takes a stride of output elements and asks where each
+ * comes from. Read first: place.c. */
+#include "kernels/cuda/gpu.h"
+
+#include "kernels/cuda/grid.h"
+#include "kernels/cuda/index.h"
+#include "kernels/cuda/place.h"
+
+/* ---- kernels ---- */
+
+template <class T> static __global__ void reversal(const gpu_reversal r, const T *x, T *y) {
+    for (size_t i = grid_first(); i < r.count; i += grid_stride()) {
+        const size_t inner = i % r.inner, rest = i / r.inner, size = (size_t)(r.batch_first ? r.times : r.batches);
+        const int64_t low = (int64_t)(rest % size), high = (int64_t)(rest / size);
+        const int64_t batch = r.batch_first ? high : low, time = r.batch_first ? low : high;
+        const int64_t length = r.lengths[batch];
+        if (length < 0 || length > r.times) {
+            report_fault(r.status, r.node, GPU_FAULT_RANGE, length, (size_t)batch, r.times);
+            continue;
+        }
+        const int64_t from = time < length ? length - 1 - time : time;
+        y[i] = x[(size_t)(r.batch_first ? batch * r.times + from : from * r.batches + batch) * r.inner + inner];
+    }
+}
+
+template <class T> static __global__ void cache(const gpu_cache c, const T *past, const T *update, T *present) {
+    for (size_t i = grid_first(); i < c.count; i += grid_stride()) {
+        const size_t inner = i % c.inner, rest = i / c.inner, outer = rest / (size_t)c.length;
+        const int64_t batch = (int64_t)(outer / (size_t)c.lines), at = (int64_t)(rest % (size_t)c.length);
+        const int64_t first = c.first ? c.first[batch] : 0, most = c.circular ? INT64_MAX : c.length - c.fresh;
+        const bool fits = first >= 0 && first <= most;
+        if (!fits) report_fault(c.status, c.node, GPU_FAULT_RANGE, first, (size_t)batch, most);
+        int64_t k = fits ? at - (c.circular ? first % c.length : first) : -1;
+        if (c.circular && k < 0 && fits) k += c.length;
+        present[i] = k >= 0 && k < c.fresh ? update[(outer * (size_t)c.fresh + (size_t)k) * c.inner + inner] : past[i];
+    }
+}
+
+template <class T> static __global__ void eye(const gpu_eye e, T *y) {
+    for (size_t i = grid_first(); i < e.count; i += grid_stride()) {
+        const int64_t row = (int64_t)(i / (size_t)e.columns), column = (int64_t)(i % (size_t)e.columns);
+        y[i] = (T)(column - row == e.diagonal ? e.one : e.zero);
+    }
+}
+
+template <class T> static __global__ void complement(size_t count, const T *x, T *y) {
+    for (size_t i = grid_first(); i < count; i += grid_stride()) y[i] = (T)~x[i];
+}
+
+/* ---- launchers ---- */
+
+typedef struct place_row {
+    cudaError_t (*run_reversal)(gpu_stream, const gpu_reversal *, const void *, void *);
+    cudaError_t (*load_reversal)();
+    cudaError_t (*run_cache)(gpu_stream, const gpu_cache *, const void *, const void *, void *);
+    cudaError_t (*load_cache)();
+    cudaError_t (*run_eye)(gpu_stream, const gpu_eye *, void *);
+    cudaError_t (*load_eye)();
+    cudaError_t (*run_complement)(gpu_stream, size_t, const void *, void *);
+    cudaError_t (*load_complement)();
+} place_row;
+
+template <class T> static cudaError_t run_reversal(gpu_stream stream, const gpu_reversal *r, const void *x, void *y) {
+    return launch(reversal<T>, grid_blocks(r->count), GRID_THREADS, 0, stream, *r, (const T *)x, (T *)y);
+}
+template <class T> static cudaError_t load_reversal() {
+    return load_kernel(reversal<T>);
+}
+
+template <class T>
+static cudaError_t run_cache(gpu_stream stream, const gpu_cache *c, const void *past, const void *update,
+                             void *present) {
+    return launch(cache<T>, grid_blocks(c->count), GRID_THREADS, 0, stream, *c, (const T *)past, (const T *)update,
+                  (T *)present);
+}
+template <class T> static cudaError_t load_cache() {
+    return load_kernel(cache<T>);
+}
+
+template <class T> static cudaError_t run_eye(gpu_stream stream, const gpu_eye *e, void *y) {
+    return launch(eye<T>, grid_blocks(e->count), GRID_THREADS, 0, stream, *e, (T *)y);
+}
+template <class T> static cudaError_t load_eye() {
+    return load_kernel(eye<T>);
+}
+
+template <class T> static cudaError_t run_complement(gpu_stream stream, size_t count, const void *x, void *y) {
+    return launch(complement<T>, grid_blocks(count), GRID_THREADS, 0, stream, count, (const T *)x, (T *)y);
+}
+template <class T> static cudaError_t load_complement() {
+    return load_kernel(complement<T>);
+}
+
+#define ENTRY(T)                                                                                                       \
+    {                                                                                                                  \
+        run_reversal<T>, load_reversal<T>, run_cache<T>, load_cache<T>, run_eye<T>, load_eye<T>, run_complement<T>,    \
+            load_complement<T>                                                                                         \
+    }
+
+/* By the bytes of an element: 1, 2, 4, 8. */
+static const place_row place_rows[4] = {ENTRY(uint8_t), ENTRY(uint16_t), ENTRY(uint32_t), ENTRY(uint64_t)};
+
+static const place_row *row_of(int element_bytes) {
+    return &place_rows[element_bytes == 1 ? 0 : element_bytes == 2 ? 1 : element_bytes == 4 ? 2 : 3];
+}
+
+cudaError_t gpu_run_reversal(gpu_stream stream, int element_bytes, const gpu_reversal *r, const void *x, void *y) {
+    return r->count ? row_of(element_bytes)->run_reversal(stream, r, x, y) : cudaSuccess;
+}
+cudaError_t gpu_load_reversal(int element_bytes) {
+    return row_of(element_bytes)->load_reversal();
+}
+
+cudaError_t gpu_run_cache(gpu_stream stream, int element_bytes, const gpu_cache *c, const void *past,
+                          const void *update, void *present) {
+    return c->count ? row_of(element_bytes)->run_cache(stream, c, past, update, present) : cudaSuccess;
+}
+cudaError_t gpu_load_cache(int element_bytes) {
+    return row_of(element_bytes)->load_cache();
+}
+
+cudaError_t gpu_run_eye(gpu_stream stream, int element_bytes, const gpu_eye *e, void *y) {
+    return e->count ? row_of(element_bytes)->run_eye(stream, e, y) : cudaSuccess;
+}
+cudaError_t gpu_load_eye(int element_bytes) {
+    return row_of(element_bytes)->load_eye();
+}
+
+cudaError_t gpu_run_complement(gpu_stream stream, int element_bytes, size_t count, const void *x, void *y) {
+    return count ? row_of(element_bytes)->run_complement(stream, count, x, y) : cudaSuccess;
+}
+cudaError_t gpu_load_complement(int element_bytes) {
+    return row_of(element_bytes)->load_complement();
+}

@@ -1,0 +1,56 @@
+/* place.h - elements moved to other places along an axis: what place.c asks of place.cu. Plain C. */
+#ifndef TORT_KERNELS_CUDA_PLACE_H
+#define TORT_KERNELS_CUDA_PLACE_H
+
+#include "kernels/cuda/claims.h"
+#include "kernels/cuda/status.h"
+
+/* ReverseSequence: x as [batch, times, inner], or [times, batch, inner]. */
+typedef struct gpu_reversal {
+    size_t count, inner; /* count: elements of x */
+    int64_t batches, times;
+    bool batch_first;
+    int32_t node;
+    const int64_t *lengths;
+    gpu_status *status;
+} gpu_reversal;
+
+/* TensorScatter: the cache as [outer, length, inner], what is new as [outer, fresh, inner]. */
+typedef struct gpu_cache {
+    size_t count, inner;          /* count: elements of the cache */
+    int64_t length, fresh, lines; /* lines: of a batch, in outer */
+    bool circular;
+    int32_t node;
+    const int64_t *first; /* where a batch's new ones go; NULL: to 0 */
+    gpu_status *status;
+} gpu_cache;
+
+/* EyeLike: `one`, an element, where column - row is the diagonal. */
+typedef struct gpu_eye {
+    size_t count;
+    int64_t columns, diagonal;
+    uint64_t zero, one;
+} gpu_eye;
+
+#ifdef CUDA_DEVICE
+#ifdef __cplusplus
+extern "C" {
+#endif
+/* Elements of 1, 2, 4 or 8 bytes. */
+cudaError_t gpu_run_reversal(gpu_stream stream, int element_bytes, const gpu_reversal *reversal, const void *x,
+                             void *y);
+cudaError_t gpu_load_reversal(int element_bytes);
+cudaError_t gpu_run_cache(gpu_stream stream, int element_bytes, const gpu_cache *cache, const void *past,
+                          const void *update, void *present);
+cudaError_t gpu_load_cache(int element_bytes);
+cudaError_t gpu_run_eye(gpu_stream stream, int element_bytes, const gpu_eye *eye, void *y);
+cudaError_t gpu_load_eye(int element_bytes);
+/* y = ~x; they may be the same. */
+cudaError_t gpu_run_complement(gpu_stream stream, int element_bytes, size_t count, const void *x, void *y);
+cudaError_t gpu_load_complement(int element_bytes);
+#ifdef __cplusplus
+}
+#endif
+#endif
+
+#endif

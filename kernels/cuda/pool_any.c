@@ -1,0 +1,44 @@
+/* pool_any.c - rows and claims of all pools in their general form: any number of spatial axes, indices of the maxima,
+ * LpPool, every type. They stand behind those of pool.c, which are faster where they serve. Kernels: pool_any.cu. */
+#include "kernels/cuda/pool_any.h"
+
+#include "ops/extent.h"
+
+/* The types are all that the operators have. */
+static tort_verdict claim_any_pool(const tort_target *target, const tort_node_view *node) {
+    (void)target;
+    return tort_cuda_claim_rank(node);
+}
+
+#ifdef CUDA_DEVICE
+static int pool_type(tort_type type) {
+    return type == TORT_INT8 ? GPU_POOL_INT8 : type == TORT_UINT8 ? GPU_POOL_UINT8 : (int)gpu_type_of(type);
+}
+
+static tort_status prepare_any_pool(tort_prepare *p) {
+    return cuda_loaded(p, gpu_load_any_pool(pool_type(p->node->inputs[0].type)));
+}
+
+static tort_status run_any_pool(const tort_call *call) {
+    const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0], *indices = tort_call_output(call, 1);
+    const gpu_any_pool pool = {.params = *(const tort_pool_params *)call->params,
+                               .count = (size_t)tort_count(y),
+                               .plane = (size_t)tort_extent(x->dims, 2, x->rank),
+                               .output_plane = (size_t)tort_extent(y->dims, 2, y->rank),
+                               .x = x->data,
+                               .y = y->data,
+                               .indices = indices ? indices->data : NULL};
+    return cuda_launched(call, gpu_run_any_pool(cuda_stream_of(call), pool_type(x->type), &pool));
+}
+#endif
+
+#define ROW(op_name)                                                                                                   \
+    {                                                                                                                  \
+        .domain = "", .op = op_name, .name = "pool_any", .claim = claim_any_pool,                                      \
+        .prepare = CUDA_ONLY(prepare_any_pool), .run = CUDA_ONLY(run_any_pool)                                         \
+    }
+
+const tort_kernel tort_cuda_pool_any_kernels[] = {
+    ROW("MaxPool"),           ROW("AveragePool"),  ROW("LpPool"), ROW("GlobalMaxPool"),
+    ROW("GlobalAveragePool"), ROW("GlobalLpPool"), {.op = NULL},
+};

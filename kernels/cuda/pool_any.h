@@ -1,0 +1,31 @@
+/* pool_any.h - pools of any form: what pool_any.c asks of pool_any.cu. Plain C. */
+#ifndef TORT_KERNELS_CUDA_POOL_ANY_H
+#define TORT_KERNELS_CUDA_POOL_ANY_H
+
+#include "kernels/cuda/claims.h"
+#include "kernels/cuda/number.h"
+#include "ops/pool.h"
+
+/* Element types: those of gpu_type, then 8-bit integers, of which there are maxima. */
+enum { GPU_POOL_INT8 = GPU_TYPE_COUNT, GPU_POOL_UINT8, GPU_POOL_TYPES };
+
+typedef struct gpu_any_pool {
+    tort_pool_params params;
+    size_t count, plane, output_plane; /* elements of Y; of a plane of X and of Y */
+    const void *x;
+    void *y;
+    int64_t *indices; /* NULL: not asked for */
+} gpu_any_pool;
+
+#ifdef CUDA_DEVICE
+#ifdef __cplusplus
+extern "C" {
+#endif
+cudaError_t gpu_run_any_pool(gpu_stream stream, int type, const gpu_any_pool *pool);
+cudaError_t gpu_load_any_pool(int type);
+#ifdef __cplusplus
+}
+#endif
+#endif
+
+#endif

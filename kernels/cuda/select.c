@@ -1,0 +1,124 @@
+/* select.c - rows and claims of NonZero and Compress. How many elements they keep depends on values: the core has the
+ * operator's infer count them on the host right before the run, and allocates; where they go is found on the device.
+ * Compress makes a list of the indices that stay, and gathers. Kernels: select.cu, gather.cu. */
+#include "kernels/cuda/select.h"
+
+#include <string.h>
+
+#include "kernels/cuda/gather.h"
+#include "ops/extent.h"
+#include "ops/select.h"
+
+/* The bits of which one must be set in what is not zero: all but signs of floats; 0: no such mask. */
+static uint64_t mask_of(tort_type type) {
+    switch (type) {
+    case TORT_FLOAT16:
+    case TORT_BFLOAT16: return 0x7fff;
+    case TORT_FLOAT: return 0x7fffffff;
+    case TORT_DOUBLE: return INT64_MAX;
+    case TORT_COMPLEX64: return 0x7fffffff7fffffff;
+    default: return tort_type_is_float(type) || !tort_cuda_is_movable(type) ? 0 : UINT64_MAX;
+    }
+}
+
+static tort_verdict claim_nonzero(const tort_target *target, const tort_node_view *node) {
+    (void)target;
+    if (mask_of(node->inputs[0].type)) return tort_yes();
+    return tort_cuda_no_type(node, 0, "integers, bool, complex64, and floats of 16 bits and more");
+}
+
+static tort_status size_nonzero(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                                tort_error *error) {
+    (void)target, (void)node, (void)error;
+    *scratch = GPU_SELECT_PARTS * sizeof(uint64_t);
+    return TORT_OK;
+}
+
+/* Behind the counts, the list of indices. */
+static tort_status size_compress(const tort_target *target, const tort_node_view *node, size_t *scratch,
+                                 tort_error *error) {
+    size_t list;
+    (void)target;
+    if (tort_mul_size((size_t)node->inputs[1].dims[0], sizeof(int64_t), &list) &&
+        tort_add_size(list, GPU_SELECT_PARTS * sizeof(uint64_t), scratch))
+        return TORT_OK;
+    return tort_out_of_memory(error, SIZE_MAX);
+}
+
+#ifdef CUDA_DEVICE
+static int bytes_of(tort_type type) {
+    return tort_type_bits(type) / 8;
+}
+
+static tort_status prepare_nonzero(tort_prepare *p) {
+    return cuda_loaded(p, gpu_load_selection(bytes_of(p->node->inputs[0].type)));
+}
+
+static tort_status run_nonzero(const tort_call *call) {
+    const tort_tensor *x = &call->inputs[0], *y = &call->outputs[0];
+    gpu_selection selection = {.count = (size_t)tort_count(x),
+                               .columns = (size_t)y->dims[1],
+                               .mask = mask_of(x->type),
+                               .rank = x->rank,
+                               .x = x->data,
+                               .output = y->data,
+                               .counts = call->scratch};
+    memcpy(selection.dims, x->dims, sizeof selection.dims);
+    if (x->rank == 0) return TORT_OK; /* found or not, a scalar has no coordinates */
+    return cuda_launched(call, gpu_run_selection(cuda_stream_of(call), bytes_of(x->type), &selection));
+}
+
+static tort_status prepare_compress(tort_prepare *p) {
+    const tort_status status = cuda_loaded(p, gpu_load_selection(1));
+    return status ? status : cuda_loaded(p, gpu_load_gather(GPU_GATHER, bytes_of(p->node->inputs[0].type), 8));
+}
+
+static tort_status run_compress(const tort_call *call) {
+    const tort_compress_params *params = call->params;
+    const tort_tensor *x = &call->inputs[0], *condition = &call->inputs[1], *y = &call->outputs[0];
+    const int32_t axis = params->flat ? 0 : params->axis;
+    const int64_t length = params->flat ? tort_count(x) : x->dims[axis];
+    const int64_t count = condition->dims[0] < length ? condition->dims[0] : length;
+    int64_t *list = (int64_t *)call->scratch + GPU_SELECT_PARTS;
+    const gpu_selection selection = {.count = (size_t)count,
+                                     .columns = (size_t)y->dims[axis],
+                                     .mask = 0xff,
+                                     .rank = 1,
+                                     .dims = {count},
+                                     .x = condition->data,
+                                     .output = list,
+                                     .counts = call->scratch};
+    const tort_gather_params gather = {.outer = params->flat ? 1 : tort_extent(x->dims, 0, axis),
+                                       .size = length,
+                                       .inner = params->flat ? 1 : tort_extent(x->dims, axis + 1, x->rank),
+                                       .index_count = y->dims[axis]};
+    const gpu_indexing indexing = {.element_bytes = bytes_of(x->type),
+                                   .index_bytes = 8,
+                                   .node = call->node,
+                                   .data = x->data,
+                                   .indices = list,
+                                   .output = y->data,
+                                   .status = cuda_status_word(call)};
+    if (tort_count(y) == 0) return TORT_OK;
+    const tort_status status = cuda_launched(call, gpu_run_selection(cuda_stream_of(call), 1, &selection));
+    return status ? status : cuda_launched(call, gpu_run_gather(cuda_stream_of(call), &indexing, &gather));
+}
+#endif
+
+const tort_kernel tort_cuda_select_kernels[] = {
+    {.domain = "",
+     .op = "NonZero",
+     .name = "nonzero",
+     .claim = claim_nonzero,
+     .size = size_nonzero,
+     .prepare = CUDA_ONLY(prepare_nonzero),
+     .run = CUDA_ONLY(run_nonzero)},
+    {.domain = "",
+     .op = "Compress",
+     .name = "compress",
+     .claim = tort_cuda_claim_movable,
+     .size = size_compress,
+     .prepare = CUDA_ONLY(prepare_compress),
+     .run = CUDA_ONLY(run_compress)},
+    {.op = NULL},
+};

@@ -1,0 +1,94 @@
+/* select.cu - where the elements are that are not zero, in order. The tensor is cut into parts, one a block: a launch
+ * counts those of each, and another writes them, from the sum of the parts before on. Read first: select.c. */
+#include "kernels/cuda/gpu.h"
+
+#include "kernels/cuda/block.h"
+#include "kernels/cuda/grid.h"
+#include "kernels/cuda/select.h"
+
+#define SELECT_WARPS (GRID_THREADS / 32)
+
+/* ---- kernels ---- */
+
+/* Elements of a part: whole blocks of threads. */
+static __host__ __device__ __forceinline__ size_t part_of(size_t count) {
+    const size_t rounds = (count + GRID_THREADS - 1) / GRID_THREADS;
+    return (rounds + GPU_SELECT_PARTS - 1) / GPU_SELECT_PARTS * GRID_THREADS;
+}
+
+template <class T> static __device__ __forceinline__ bool is_selected(const gpu_selection &s, size_t i, size_t end) {
+    return i < end && (((const T *)s.x)[i] & (T)s.mask) != 0;
+}
+
+template <class T> static __global__ void count_parts(const gpu_selection s) {
+    __shared__ uint64_t shared[BLOCK_MOST_WARPS];
+    const size_t part = part_of(s.count), first = blockIdx.x * part;
+    const size_t end = s.count - first < part ? s.count : first + part;
+    uint64_t found = 0;
+    for (size_t i = first + threadIdx.x; i < end; i += blockDim.x) found += is_selected<T>(s, i, end);
+    found = block_join<join_sum>(found, shared);
+    if (threadIdx.x == 0) s.counts[blockIdx.x] = found;
+}
+
+static __device__ __forceinline__ void store_coordinates(const gpu_selection &s, size_t column, size_t i) {
+    for (int d = s.rank - 1; d >= 0; d--) {
+        s.output[(size_t)d * s.columns + column] = (int64_t)(i % (size_t)s.dims[d]);
+        i /= (size_t)s.dims[d];
+    }
+}
+
+template <class T> static __global__ void write_parts(const gpu_selection s) {
+    __shared__ uint64_t shared[BLOCK_MOST_WARPS];
+    __shared__ unsigned warps[SELECT_WARPS];
+    const size_t part = part_of(s.count), first = blockIdx.x * part;
+    const size_t end = s.count - first < part ? s.count : first + part;
+    uint64_t before = 0;
+    for (unsigned p = threadIdx.x; p < blockIdx.x; p += blockDim.x) before += s.counts[p];
+    before = block_join<join_sum>(before, shared);
+    for (size_t round = first; round < end; round += GRID_THREADS) {
+        const bool selected = is_selected<T>(s, round + threadIdx.x, end);
+        const unsigned votes = __ballot_sync(~0u, selected), lane = threadIdx.x % 32;
+        __syncthreads(); /* the last round's reads are over */
+        if (lane == 0) warps[threadIdx.x / 32] = (unsigned)__popc(votes);
+        __syncthreads();
+        size_t column = before + (size_t)__popc(votes & ((1u << lane) - 1));
+        for (unsigned w = 0; w < SELECT_WARPS; w++) {
+            column += w < threadIdx.x / 32 ? warps[w] : 0;
+            before += warps[w];
+        }
+        if (selected && column < s.columns) store_coordinates(s, column, round + threadIdx.x);
+    }
+}
+
+/* ---- launchers ---- */
+
+template <class T> static cudaError_t run(gpu_stream stream, const gpu_selection *s) {
+    const size_t part = part_of(s->count);
+    const unsigned parts = (unsigned)((s->count + part - 1) / part);
+    const cudaError_t code = launch(count_parts<T>, parts, GRID_THREADS, 0, stream, *s);
+    return code == cudaSuccess ? launch(write_parts<T>, parts, GRID_THREADS, 0, stream, *s) : code;
+}
+
+template <class T> static cudaError_t load() {
+    const cudaError_t code = load_kernel(count_parts<T>);
+    return code == cudaSuccess ? load_kernel(write_parts<T>) : code;
+}
+
+cudaError_t gpu_run_selection(gpu_stream stream, int element_bytes, const gpu_selection *s) {
+    if (!s->count || !s->columns) return cudaSuccess;
+    switch (element_bytes) {
+    case 1: return run<uint8_t>(stream, s);
+    case 2: return run<uint16_t>(stream, s);
+    case 4: return run<uint32_t>(stream, s);
+    default: return run<uint64_t>(stream, s);
+    }
+}
+
+cudaError_t gpu_load_selection(int element_bytes) {
+    switch (element_bytes) {
+    case 1: return load<uint8_t>();
+    case 2: return load<uint16_t>();
+    case 4: return load<uint32_t>();
+    default: return load<uint64_t>();
+    }
+}
