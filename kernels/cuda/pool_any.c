@@ -39,6 +39,5 @@ static tort_status run_any_pool(const tort_call *call) {
     }
 
 const tort_kernel tort_cuda_pool_any_kernels[] = {
-    ROW("MaxPool"),           ROW("AveragePool"),  ROW("LpPool"), ROW("GlobalMaxPool"),
-    ROW("GlobalAveragePool"), ROW("GlobalLpPool"), {.op = NULL},
+    ROW("MaxPool"), ROW("AveragePool"), ROW("LpPool"), ROW("GlobalLpPool"), {.op = NULL},
 };
