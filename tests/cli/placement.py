@@ -54,8 +54,8 @@ def test_pin_and_allow(suite, folder):
 
 
 def test_strict_allows(suite, folder):
-    nodes = [helper.make_node("Relu", ["x"], ["a"], "relu"), helper.make_node("Cast", ["a"], ["y"], "wide", to=TensorProto.DOUBLE)]
-    save_model(folder / "m.onnx", nodes, [floats("x", [4])], [helper.make_tensor_value_info("y", TensorProto.DOUBLE, [4])])
+    nodes = [helper.make_node("Relu", ["x"], ["a"], "relu"), helper.make_node("Cast", ["a"], ["y"], "wide", to=TensorProto.STRING)]
+    save_model(folder / "m.onnx", nodes, [floats("x", [4])], [helper.make_tensor_value_info("y", TensorProto.STRING, [4])])
     plan = ("plan", folder / "m.onnx", "--ep", "cuda,cpu", "--target", "cuda:sm_87", "--strict")
     suite.expect(4, ["strict", "wide"], *plan)
     suite.expect(0, "1 node fell back: wide NO_TYPE", *plan, "--allow", "Cast")
