@@ -162,7 +162,7 @@ template <int SIZE> static bool norm_packs(const gpu_norm *norm) {
 template <class T> static cudaError_t run_rows(gpu_stream stream, const gpu_norm *norm) {
     enum { PACK = pack_size<T>::VALUE };
     const affine_kind kind = kind_of(norm);
-    const size_t most = kind == AFFINE_LIST ? BLOCKS_WITH_A_LIST : norm->rows;
+    const size_t most = kind == AFFINE_LIST ? (size_t)BLOCKS_WITH_A_LIST : norm->rows;
     const unsigned blocks = grid_extent(norm->rows < most ? norm->rows : most);
     const bool aligned = both_aligned<PACK>((const T *)norm->x, (const T *)norm->y) &&
                          both_aligned<PACK>((const T *)norm->scale, (const T *)norm->bias);

@@ -17,12 +17,6 @@ template <class C> static __device__ __forceinline__ bool exceeds(C value, C bes
     return value > best || (value != value && best == best);
 }
 
-struct join_pool_max {
-    template <class C> static __device__ __forceinline__ C of(C a, C b) {
-        return exceeds(b, a) ? b : a;
-    }
-};
-
 template <class C> static __device__ __forceinline__ C power(C x, C p) {
     x = fabs(x);
     return p == 1 ? x : p == 2 ? x * x : pow(x, p);
@@ -135,24 +129,17 @@ template <class T> static __global__ void pool_windows(const gpu_any_pool g, dou
 
 /* ---- planes ---- */
 
-template <class T> static __global__ void pool_planes(const gpu_any_pool g, double lowest) {
+/* Of LpPool: maxima and averages of planes are pool.cu's. */
+template <class T> static __global__ void pool_planes(const gpu_any_pool g) {
     typedef typename real_of<T>::type C;
     __shared__ C shared[BLOCK_MOST_WARPS];
-    const tort_pool_params &p = g.params;
+    const C p = (C)g.params.p;
     for (size_t plane = blockIdx.x; plane < g.count; plane += gridDim.x) {
         const T *x = (const T *)g.x + plane * g.plane;
-        C sum = p.kind == TORT_POOL_MAX ? (C)lowest : (C)0;
-        for (size_t i = threadIdx.x; i < g.plane; i += blockDim.x) {
-            const C value = (C)x[i];
-            if (p.kind == TORT_POOL_MAX)
-                sum = join_pool_max::of(sum, value);
-            else
-                sum += p.kind == TORT_POOL_LP ? power(value, (C)p.p) : value;
-        }
-        sum = p.kind == TORT_POOL_MAX ? block_join<join_pool_max>(sum, shared) : block_join<join_sum>(sum, shared);
-        if (p.kind == TORT_POOL_AVERAGE) sum /= (C)g.plane;
-        if (p.kind == TORT_POOL_LP) sum = root(sum, (C)p.p);
-        if (threadIdx.x == 0) ((T *)g.y)[plane] = (T)sum;
+        C sum = 0;
+        for (size_t i = threadIdx.x; i < g.plane; i += blockDim.x) sum += power((C)x[i], p);
+        sum = block_join<join_sum>(sum, shared);
+        if (threadIdx.x == 0) ((T *)g.y)[plane] = (T)root(sum, p);
     }
 }
 
@@ -165,8 +152,7 @@ typedef struct pool_row {
 } pool_row;
 
 template <class T> static cudaError_t run(gpu_stream stream, const gpu_any_pool *g, double lowest) {
-    if (g->params.global)
-        return launch(pool_planes<T>, grid_extent(g->count), block_threads(g->plane), 0, stream, *g, lowest);
+    if (g->params.global) return launch(pool_planes<T>, grid_extent(g->count), block_threads(g->plane), 0, stream, *g);
     return launch(pool_windows<T>, grid_blocks(g->count), GRID_THREADS, 0, stream, *g, lowest);
 }
 

@@ -36,7 +36,7 @@ static __device__ double to_element(const gpu_grid &g, size_t i, int64_t size) {
 /* Mirrors x at both borders until it is between them. */
 static __device__ double reflect(double x, double low, double high) {
     const double span = high - low;
-    if (!(span > 0) || !isfinite(x)) return low > 0 ? low : 0;
+    if (!(span > 0) || !isfinite(x)) return 0; /* low is not above it */
     const double offset = fmod(fabs(x - low), 2 * span);
     return offset <= span ? low + offset : high - (offset - span);
 }

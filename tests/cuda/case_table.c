@@ -108,6 +108,8 @@ const char *const kernel_cases[] = {
     "Where 16; ; bool[a,1] bool[b] bool[a,b]",
     /* ---- norm.c ---- */
     "LayerNormalization 17; ; T[a,b,C] T[C] T[C]",
+    "LayerNormalization 17; ; T[2,4112] T[4112] T[4112]",
+    "LayerNormalization 17; ; T[2,4101] T[4101]",
     "LayerNormalization 17; axis=1; T[a,b,c] T[b,c]; 3",
     "LayerNormalization 17; axis=-2; T[a,b,c] T[c] T[b,1]",
     "SimplifiedLayerNormalization 1; ; T[a,b,c+1] T[c+1]",
@@ -150,6 +152,8 @@ const char *const kernel_cases[] = {
     /* ---- softmax.c ---- */
     "Softmax 13; ; T[a,b,C]",
     "Softmax 13; axis=1; T[a,b,c]",
+    "Softmax 13; ; T[2,4100]", /* rows that no block holds whole */
+    "Softmax 13; ; T[2,4112]",
     "Softmax 13; axis=0; T[A]",
     "Softmax 11; axis=1; T[a,b,c]",
     "Softmax 13; ; f32[2,2]=-inf,-inf,-inf,0",
@@ -292,6 +296,7 @@ const char *const kernel_cases[] = {
     "com.microsoft.GemmFastGelu 1; ; T[a,k+128]~-1,1 T[k+128,b]~-1,1",
     "com.microsoft.TransposeMatMul 1; transA=1 alpha=2; T[2,k,a]~-1,1 T[3,1,k,b]~-1,1",
     /* ---- conv.c ---- */
+    "Conv 22; group=2 pads=1,1,1,1; T[1,2,3,13000] T[2,1,3,3] T[2]",
     "Conv 22; group=2 pads=1,1,1,1; T[1,2,3,13000] T[2,1,3,3]", /* rows that do not fit into shared memory */
     "Conv 22; pads=1,1,1,1; T[2,c,a+3,b+3]~-1,1 T[d,c,3,3]~-1,1",
     "Conv 22; pads=1,1,1,1; T[2,c,a+3,b+3]~-1,1 T[d,c,3,3]~-1,1 T[d]",

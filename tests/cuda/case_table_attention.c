@@ -33,6 +33,10 @@ const char *const attention_cases[] = {
     "Attention 23; is_causal=1; bf16[1,2,a,128] bf16[1,2,b+90,128] bf16[1,2,b+90,128] f32[a,b+90]; 3",
     /* Heads too large for the tiles: the plain kernel. */
     "Attention 23; ; T[1,2,a,300] T[1,2,b+1,300] T[1,2,b+1,d]",
+    "Attention 23; ; T[1,2,a,300] T[1,2,b+1,300] T[1,2,b+1,d] bool[a,b+1]",
+    "Attention 24; is_causal=1; T[2,2,a,300] T[2,2,a+9,300] T[2,2,a+9,d] - - - i64[2]~0,9",
+    "!Attention 24; ; T[2,1,3,300] T[2,1,5,300] T[2,1,5,4] - - - i64[2]=2,9",
+    "Attention 25; left_window_size=2 right_window_size=1; T[1,2,a,300] T[1,2,a,300] T[1,2,a,300]",
     /* A token and its past: keys in parts, heads of a group in one tile. */
     "Attention 23; ; T[1,8,1,64] T[1,2,1,64] T[1,2,1,64] - T[1,2,B+300,64] T[1,2,B+300,64]; 3",
     "Attention 23; is_causal=1; T[2,6,3,40] T[2,2,3,40] T[2,2,3,40] T[3,B+303] T[2,2,B+300,40] T[2,2,B+300,40]",
@@ -78,6 +82,7 @@ const char *const attention_cases[] = {
     "!com.microsoft.MultiHeadAttention 1; num_heads=2; T[1,1,2*c] T[1,1,2*c] T[1,1,2*c] - - - T[1,2,5,c] T[1,2,5,c] i32[1]=7; 3",
     "com.microsoft.MultiHeadAttention 1; num_heads=2 mask_filter_value=-1; T[2,a,2*c] T[2,b+1,2*c] T[2,b+1,2*c] - i32[2,b+1]~0,1 T[1,2,a,b+1]",
     "com.microsoft.MultiHeadAttention 1; num_heads=2; T[2,a,2,3,c]",
+    "com.microsoft.MultiHeadAttention 1; num_heads=2; bf16[2,a,2*c] bf16[2,b+1,2*c] bf16[2,b+1,2*d] bf16[4*c+2*d]",
     "com.microsoft.MultiHeadAttention 1; num_heads=2; T[2,a,2*c] T[2,2,b+1,c] T[2,2,b+1,d]",
     "com.microsoft.MultiHeadAttention 1; num_heads=2; T[2,a,2*c] T[2,b,2*c] T[2,b,2*c] - - - T[2,2,e+1,c] T[2,2,e+1,c]; 3",
     "com.microsoft.MultiHeadAttention 1; num_heads=2; T[1,1,2*c] T[1,1,2*c] T[1,1,2*c] - - - T[1,2,e+9,c] T[1,2,e+9,c] i32[1]~0,8; 3",

@@ -4,6 +4,9 @@
 extern const char *const further_kernel_cases[];
 
 const char *const further_kernel_cases[] = {
+    /* ---- pool_any.c: bytes ---- */
+    "MaxPool 12; kernel_shape=2,2,2; i8[1,2,a+2,b+2,c+2]",
+    "MaxPool 12; kernel_shape=2,2; u8[1,2,a+2,b+2]; 2",
     /* ---- norm_axis.c ---- */
     "LpNormalization 22; ; T[a,b,C]",
     "LpNormalization 22; axis=1 p=1; T[a,b,c]",

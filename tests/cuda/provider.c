@@ -147,6 +147,7 @@ static const situation situations[] = {
     {"limit is no size", "cudasim:mem_limit=2X,cpu", NULL, NULL, 0},
     {"tf32 is no switch", "cudasim:tf32=maybe,cpu", NULL, NULL, 0},
     {"libraries is no switch", "cudasim:libraries=yes,cpu", NULL, NULL, 0},
+    {"graph is no switch", "cudasim:graph=yes,cpu", NULL, NULL, 0},
     {"unknown option", "cudasim:speed=fast,cpu", NULL, NULL, 0},
     {"no libraries", "cudasim,cpu", no_libraries, NULL, 0},
     {"cuBLAS 12", "cudasim,cpu", older_libraries, NULL, 0},
