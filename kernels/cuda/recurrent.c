@@ -21,9 +21,7 @@ static tort_status size_recurrent(const tort_target *target, const tort_node_vie
     const tort_rnn_params *params = node->params;
     layout memory;
     (void)target;
-    if (!lay_out(params, gpu_type_of(node->inputs[0].type), &memory))
-        return tort_fail(error, TORT_E_MEMORY, "the gates of %lld steps of %lld sequences do not fit in memory",
-                         (long long)params->length, (long long)params->batch);
+    if (!lay_out(params, gpu_type_of(node->inputs[0].type), &memory)) return tort_out_of_memory(error, SIZE_MAX);
     *scratch = memory.bytes;
     return TORT_OK;
 }

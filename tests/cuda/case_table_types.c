@@ -147,6 +147,7 @@ const char *const type_cases[] = {
     "ReduceProd 18; ; R[a,b]~0.5,1.5 i64[1]=1",
     "ReduceProd 18; ; R[a,b]~0.5,1.5 i64[1]=0",
     "Cast 13; to=13; f64[3]=1e19,5,0.5",
+    "Pow 15; ; i32[4]=1,-1,-1,2 i32[4]=-2,-3,-2,-1",
     "TopK 11; axis=0; u64[4]=1,-1,0,5 i64[1]=4; 2",
     "ArgMax 13; axis=1; N[a,b+1]",
     "ArgMin 13; axis=0 select_last_index=1; N[a+1,b]",
