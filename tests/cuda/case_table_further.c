@@ -5,7 +5,7 @@ extern const char *const further_kernel_cases[];
 
 const char *const further_kernel_cases[] = {
     /* ---- pool_any.c: bytes ---- */
-    "AveragePool 22; kernel_shape=2,2,2 pads=1,1,1,1,1,1 count_include_pad=1; T[1,2,a+1,3,3]",
+    "AveragePool 22; kernel_shape=2,2,2 pads=1,1,1,1,1,1; T[1,2,a+1,3,3]",
     "MaxPool 12; kernel_shape=2,2,2; i8[1,2,a+2,b+2,c+2]",
     "MaxPool 12; kernel_shape=2,2; u8[1,2,a+2,b+2]; 2",
     /* ---- norm_axis.c ---- */
