@@ -36,7 +36,7 @@ static void divide_keys(gpu_attend_tiling *t, int64_t rows, int64_t keys, int64_
     if (t->parts > 1) t->scratch = (size_t)(t->tiles * t->parts * t->rows) * (size_t)(t->size + 2) * sizeof(float);
 }
 
-gpu_attend_tiling gpu_attend_tiling_of(int32_t compute_capability, gpu_attend_type type, const gpu_attend *a) {
+gpu_attend_tiling tort_cuda_attend_tiling_of(int32_t compute_capability, gpu_attend_type type, const gpu_attend *a) {
     const attend_shape *shape = shape_of(a->key_size, a->value_size);
     const bool half = type != GPU_ATTEND_FLOAT;
     gpu_attend_tiling t = {.size = shape->size,
@@ -49,19 +49,19 @@ gpu_attend_tiling gpu_attend_tiling_of(int32_t compute_capability, gpu_attend_ty
     t.down = pieces(a->queries * t.pack, t.rows);
     t.tiles = t.down * a->batch * (a->heads / t.pack);
     divide_keys(&t, t.down > 1 ? t.rows : a->queries * t.pack, a->keys,
-                (int64_t)BLOCKS_A_PROCESSOR * gpu_multiprocessors(compute_capability));
+                (int64_t)BLOCKS_A_PROCESSOR * tort_cuda_multiprocessors(compute_capability));
     return t;
 }
 
 /* Parts are never more than are wanted, nor than keys allow. */
-size_t gpu_attend_most_scratch(int32_t compute_capability, gpu_attend_type type, const gpu_attend *a) {
-    const gpu_attend_tiling t = gpu_attend_tiling_of(compute_capability, type, a);
-    const int64_t wanted = (int64_t)BLOCKS_A_PROCESSOR * gpu_multiprocessors(compute_capability);
+size_t tort_cuda_attend_most_scratch(int32_t compute_capability, gpu_attend_type type, const gpu_attend *a) {
+    const gpu_attend_tiling t = tort_cuda_attend_tiling_of(compute_capability, type, a);
+    const int64_t wanted = (int64_t)BLOCKS_A_PROCESSOR * tort_cuda_multiprocessors(compute_capability);
     if (t.tiles < 1 || t.tiles >= wanted) return 0;
     return (size_t)(t.tiles * pieces(wanted, t.tiles) * t.rows) * (size_t)(t.size + 2) * sizeof(float);
 }
 
-tort_verdict gpu_claim_attend_type(const tort_target *target, const tort_node_view *node) {
+tort_verdict tort_cuda_claim_attend_type(const tort_target *target, const tort_node_view *node) {
     const tort_type type = node->inputs[0].type;
     const int32_t code = tort_cuda_image_of(target->compute_capability).code;
     if (type != TORT_FLOAT && type != TORT_FLOAT16 && type != TORT_BFLOAT16)
@@ -72,7 +72,7 @@ tort_verdict gpu_claim_attend_type(const tort_target *target, const tort_node_vi
                    (int)code);
 }
 
-tort_verdict gpu_claim_attend(int64_t key_size, int64_t value_size) {
+tort_verdict tort_cuda_claim_attend(int64_t key_size, int64_t value_size) {
     if (key_size < 0 || value_size < 0)
         return tort_no(TORT_NO_DYNAMIC, "", "it is not known how many elements a key and a value have");
     if (key_size > GPU_ATTEND_SIZE || value_size > GPU_ATTEND_SIZE)
@@ -91,7 +91,7 @@ tort_status cuda_prepare_attend(tort_prepare *p, int64_t key_size, int64_t value
 tort_status cuda_run_attend(const tort_call *call, const gpu_attend *attend, void *scratch) {
     const cuda_stream *stream = call->stream;
     const gpu_attend_type type = gpu_attend_type_of(call->inputs[0].type);
-    const gpu_attend_tiling tiling = gpu_attend_tiling_of(stream->device->compute_capability, type, attend);
+    const gpu_attend_tiling tiling = tort_cuda_attend_tiling_of(stream->device->compute_capability, type, attend);
     const gpu_parts parts = {scratch, stream->arrivals};
     if (!tiling.tiles || !attend->value_size) return TORT_OK;
     return cuda_launched(call, type == GPU_ATTEND_FLOAT

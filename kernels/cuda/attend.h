@@ -67,18 +67,19 @@ typedef struct gpu_attend_tiling {
 } gpu_attend_tiling;
 
 /* The most scratch for so many keys or fewer. */
-size_t gpu_attend_most_scratch(int32_t compute_capability, gpu_attend_type type, const gpu_attend *attend);
+size_t tort_cuda_attend_most_scratch(int32_t compute_capability, gpu_attend_type type, const gpu_attend *attend);
 /* A pure function of shape and target, so that plans and runs get one answer. Sizes are not negative. */
-gpu_attend_tiling gpu_attend_tiling_of(int32_t compute_capability, gpu_attend_type type, const gpu_attend *attend);
+gpu_attend_tiling tort_cuda_attend_tiling_of(int32_t compute_capability, gpu_attend_type type,
+                                             const gpu_attend *attend);
 
 static inline gpu_attend_type gpu_attend_type_of(tort_type type) {
     return type == TORT_FLOAT16 ? GPU_ATTEND_HALF : type == TORT_BFLOAT16 ? GPU_ATTEND_BFLOAT16 : GPU_ATTEND_FLOAT;
 }
 
 /* YES where input 0 is float, float16, or bfloat16 on code that has its tensor cores. */
-tort_verdict gpu_claim_attend_type(const tort_target *target, const tort_node_view *node);
+tort_verdict tort_cuda_claim_attend_type(const tort_target *target, const tort_node_view *node);
 /* YES where keys and values of these sizes fit (-1: not known yet, which is refused). */
-tort_verdict gpu_claim_attend(int64_t key_size, int64_t value_size);
+tort_verdict tort_cuda_claim_attend(int64_t key_size, int64_t value_size);
 
 #ifdef CUDA_DEVICE
 #ifdef __cplusplus

@@ -31,9 +31,9 @@ static tort_verdict claim_attention(const tort_target *target, const tort_node_v
     if (tort_has_output(node, SCORES))
         return tort_no(TORT_NO_ATTR, "leave qk_matmul_output away where nobody reads it",
                        "output 3 shows the scores, which this kernel does not keep");
-    tort_verdict verdict = gpu_claim_attend_type(target, node);
+    tort_verdict verdict = tort_cuda_claim_attend_type(target, node);
     if (verdict.code == TORT_YES) verdict = claim_types(node, true);
-    return verdict.code == TORT_YES ? gpu_claim_attend(p->key_size, p->value_size) : verdict;
+    return verdict.code == TORT_YES ? tort_cuda_claim_attend(p->key_size, p->value_size) : verdict;
 }
 
 /* The plain kernel: any sizes, and scores that are shown. */
@@ -92,7 +92,7 @@ static bool lay_out_scratch(int32_t compute_capability, tort_type type, const to
     const gpu_attend attend = attend_of(p);
     const size_t element = (size_t)tort_type_bits(type) / 8;
     size_t rows;
-    s->bytes = gpu_attend_tiling_of(compute_capability, gpu_attend_type_of(type), &attend).scratch;
+    s->bytes = tort_cuda_attend_tiling_of(compute_capability, gpu_attend_type_of(type), &attend).scratch;
     if (!p->past_length) return true;
     return tort_mul_size((size_t)p->batch, (size_t)p->key_heads, &rows) &&
            tort_mul_size(rows, (size_t)p->total_length, &rows) &&

@@ -32,16 +32,16 @@ static gpu_attend attend_of(const tort_fused_attention_params *p) {
 
 static tort_verdict claim_attention(const tort_target *target, const tort_node_view *node) {
     const tort_fused_attention_params *p = node->params;
-    const tort_verdict verdict = gpu_claim_attend(p->key_size, p->value_size);
-    return verdict.code == TORT_YES ? gpu_claim_attend_type(target, node) : verdict;
+    const tort_verdict verdict = tort_cuda_claim_attend(p->key_size, p->value_size);
+    return verdict.code == TORT_YES ? tort_cuda_claim_attend_type(target, node) : verdict;
 }
 
 static tort_status size_attention(const tort_target *target, const tort_node_view *node, size_t *scratch,
                                   tort_error *error) {
     const gpu_attend attend = attend_of(node->params);
     (void)error;
-    *scratch =
-        gpu_attend_tiling_of(target->compute_capability, gpu_attend_type_of(node->inputs[0].type), &attend).scratch;
+    *scratch = tort_cuda_attend_tiling_of(target->compute_capability, gpu_attend_type_of(node->inputs[0].type), &attend)
+                   .scratch;
     return TORT_OK;
 }
 

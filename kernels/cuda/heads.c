@@ -20,8 +20,8 @@ static tort_verdict claim_heads(const tort_target *target, const tort_node_view 
     if (p->query_norm >= 0) return tort_no(TORT_NO_ATTR, CURE, "the kernel does not normalize queries and keys");
     if (p->causal && p->lengths < 0 && added)
         return tort_no(TORT_NO_ATTR, CURE, "the kernel takes unidirectional=1 without mask and bias");
-    const tort_verdict verdict = gpu_claim_attend_type(target, node);
-    return verdict.code == TORT_YES ? gpu_claim_attend(p->key_size, p->value_size) : verdict;
+    const tort_verdict verdict = tort_cuda_claim_attend_type(target, node);
+    return verdict.code == TORT_YES ? tort_cuda_claim_attend(p->key_size, p->value_size) : verdict;
 }
 
 /* ---- sizes ------------------------------------------------------------------------------------------------------- */
@@ -94,7 +94,7 @@ static bool lay_out_rooms(int32_t compute_capability, tort_type type, const tort
     r->query = has_bias(p, 0) || p->rotated > 0;
     r->key = p->present_key >= 0 || past || has_bias(p, 1) || p->rotated > 0;
     r->value = p->present_value >= 0 || past || has_bias(p, 2);
-    r->bytes = gpu_attend_most_scratch(compute_capability, gpu_attend_type_of(type), &attend);
+    r->bytes = tort_cuda_attend_most_scratch(compute_capability, gpu_attend_type_of(type), &attend);
     return (!r->query ||
             reserve(&r->bytes, &r->query_at, p->batch, p->query_heads, p->queries, p->key_size, element)) &&
            (!r->key || p->present_key >= 0 ||

@@ -13,7 +13,7 @@ typedef struct tile_size {
 /* By gpu_tile, the largest first. The last is for products of few rows. */
 static const tile_size sizes[GPU_TILE_COUNT] = {{128, 128}, {128, 64}, {64, 64}, {32, 128}};
 
-int32_t gpu_multiprocessors(int32_t compute_capability) {
+int32_t tort_cuda_multiprocessors(int32_t compute_capability) {
     static const struct {
         int32_t compute_capability, count;
     } boards[] = {{75, 72}, {80, 108}, {86, 84}, {87, 16}, {89, 142}, {90, 132}, {100, 148}, {110, 20}, {120, 188}};
@@ -44,7 +44,7 @@ static gpu_tile choose_tile(int64_t m, int64_t n, int64_t wanted) {
 gpu_tiling tort_cuda_tiling_of(int32_t compute_capability, bool half, int64_t m, int64_t n, int64_t k,
                                int64_t batches) {
     const int64_t products = batches > 0 ? batches : 1,
-                  wanted = pieces(gpu_multiprocessors(compute_capability), products);
+                  wanted = pieces(tort_cuda_multiprocessors(compute_capability), products);
     const gpu_tile tile = choose_tile(m, n, wanted);
     const tile_size size = sizes[tile];
     gpu_tiling tiling = {.tile = tile, .rows = size.rows, .columns = size.columns, .parts = 1, .part = k};

@@ -26,7 +26,7 @@ typedef struct gpu_tiling {
 gpu_tiling tort_cuda_tiling_of(int32_t compute_capability, bool half, int64_t m, int64_t n, int64_t k, int64_t batches);
 
 /* Multiprocessors of the largest board of an architecture that is common; of others, of the newest that is older. */
-int32_t gpu_multiprocessors(int32_t compute_capability);
+int32_t tort_cuda_multiprocessors(int32_t compute_capability);
 
 /* Counters of a context for parts that have arrived, one a tile that is divided: never more are. */
 enum { GPU_ARRIVALS = 1024 };
