@@ -231,10 +231,12 @@ static void test_graphs() {
     succeeds(cudaGraphDestroy(graph), "cudaGraphDestroy");
     succeeds(cudaFree(memory), "cudaFree");
     succeeds(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
-    std::thread([&] { succeeds(cudaMalloc(&memory, 4), "cudaMalloc of another thread"); }).join();
+    void *elsewhere = nullptr;
+    std::thread([&] { succeeds(cudaMalloc(&elsewhere, 4), "cudaMalloc of another thread"); }).join();
     expect(cudaMalloc(&memory, 4), cudaErrorStreamCaptureUnsupported, "cudaMalloc while capturing");
     expect(cudaStreamEndCapture(stream, &graph), cudaErrorStreamCaptureInvalidated, "the capture after cudaMalloc");
     succeeds(cudaStreamDestroy(stream), "cudaStreamDestroy");
+    succeeds(cudaFree(elsewhere), "cudaFree of what the other thread allocated");
     succeeds(cudaFree(a), "cudaFree");
     succeeds(cudaFree(b), "cudaFree");
 }
