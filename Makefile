@@ -8,15 +8,20 @@
 # what is missing; `make setup`, `make demo` and `make test` install it.
 #
 # Variables a user may set: CC, OPT, CPPFLAGS, CFLAGS, LDFLAGS (the last three are added to ours), BUILD, PREFIX, DESTDIR,
-# SANITIZE (as for -fsanitize=), CUDA (1, 0, or empty for "if there"), CUDA_ARCHS, VENV (a Python environment to use in place
-# of build/venv), V (1 shows every command).
+# SANITIZE (as for -fsanitize=), CUDA (1, 0, or empty for "if there"), CUDA_ARCHS, PROFILE (1 keeps source lines in GPU kernels,
+# for profilers), CCACHE (empty does without), VENV (a Python environment to use in place of build/venv), V (1 shows every command).
 
 BUILD ?= build
 PREFIX ?= /usr/local
 VENV ?= build/venv
-OPT ?= -O3 -g
+OPT ?= -O3 -g1
 SANITIZE ?=
 OBJCOPY ?= objcopy
+PROFILE ?=
+# What was compiled before, in this checkout or another one, is copied; for ccache the headers that the compiler names tell
+# whether it still holds (a pass of the preprocessor would take longer). A CC of the user's may have ccache already.
+CCACHE := $(if $(filter undefined,$(origin CCACHE)),$(if $(findstring ccache,$(CC)),,$(shell command -v ccache)),$(CCACHE))
+export CCACHE_DEPEND := 1
 V ?=
 Q := $(if $(V),,@)
 
@@ -43,11 +48,13 @@ SMALLEST := kernels/cuda loader ops/microsoft ops/ml $(addprefix runtime/,graph 
 SMALLEST_FILES := $(addprefix ops/,activation attention deform_conv einsum fourier grid_sample linear_attention resize rnn roi unary)
 UNWIND := $(if $(SANITIZE),,-fno-asynchronous-unwind-tables)
 TORT_CPPFLAGS := -I. -D_POSIX_C_SOURCE=200809L
-TORT_CFLAGS = -std=c11 $(LEVEL) $(FLOAT) $(UNWIND) -fPIC -fvisibility=hidden -pthread $(SANITIZE_FLAGS)
+# Objects hold no path of this checkout: another one makes the same, which is also what lets ccache find them.
+PREFIX_MAP := -ffile-prefix-map=$(CURDIR)=.
+TORT_CFLAGS = -std=c11 $(LEVEL) $(FLOAT) $(UNWIND) $(PREFIX_MAP) -fPIC -fvisibility=hidden -pthread $(SANITIZE_FLAGS)
 # Packed addresses, where the linker can: a tenth of the library is pointers in its tables.
 RELOCATIONS := -Wl,-z,pack-relative-relocs
 LINK_SHARED = $(LINK) $(if $(shell $(CC) -shared $(RELOCATIONS) -o /dev/null -x c /dev/null 2>&1),,$(RELOCATIONS)) -shared
-COMPILE = $(CC) $(TORT_CPPFLAGS) $(CPPFLAGS) $(TORT_CFLAGS) $(CFLAGS) -MMD -MP
+COMPILE = $(CCACHE) $(CC) $(TORT_CPPFLAGS) $(CPPFLAGS) $(TORT_CFLAGS) $(CFLAGS) -MD -MP
 LINK = $(CC) $(TORT_CFLAGS) $(CFLAGS) $(LDFLAGS)
 
 LIBRARY_LIBS := -lm -lpthread
@@ -101,23 +108,28 @@ SIMD_FLAGS_neon_dot := -march=armv8.2-a+dotprod
 # libtinyort.a names tort_provider_cuda in its session options. The newer way of launching kernels is not used, because its
 # stubs hold guarded statics that need the C++ library.
 #
-# CUDA_ARCHS is what machine code is made for. PTX, which the driver compiles for any newer device, comes in every kind of code
-# that gpu.h tells apart by architecture: 80 has all of it, for devices that come after this list and for those that a shorter
-# list leaves out; 75 is for a Turing that a shorter list leaves out. TORT_CUDA_IMAGES tells kernels/cuda/images.c, so that
-# plans and claims know what a device will run; without CUDA it is the list that a build with CUDA would have.
+# CUDA_ARCHS is what machine code is made for. A build for one architecture has its machine code alone, and takes half as long.
+# A build for several has PTX too, which the driver compiles for any newer device, in every kind of code that gpu.h tells apart
+# by architecture: 80 has all of it, for devices that come after this list and for those that a shorter list leaves out; 75 is
+# for a Turing that a shorter list leaves out. TORT_CUDA_IMAGES tells kernels/cuda/images.c, so that plans and claims know what
+# a device will run; without CUDA it is the list that a build with CUDA would have.
 
 CUDA ?=
 CUDA_ALL_ARCHS := 75 80 86 87 89 90 100 110 120
 CUDA_ARCHS ?= $(CUDA_ALL_ARCHS)
-CUDA_PTX := 75 80
+CUDA_ALL_PTX := 75 80
+CUDA_PTX ?= $(if $(word 2,$(CUDA_ARCHS)),$(CUDA_ALL_PTX))
 empty :=
 comma := ,
 space := $(empty) $(empty)
-cuda_images = -DTORT_CUDA_IMAGES=\"$(subst $(space),\ ,$(strip $(1:%=sm_%) $(CUDA_PTX:%=PTX-%)))\"
+# $(1) architectures of machine code, $(2) of PTX.
+cuda_images = -DTORT_CUDA_IMAGES=\"$(subst $(space),\ ,$(strip $(1:%=sm_%) $(2:%=PTX-%)))\"
+cuda_all_images = $(call cuda_images,$(CUDA_ALL_ARCHS),$(CUDA_ALL_PTX))
 NVCC_FETCHED := build/cuda/nvidia/cu13/bin/nvcc
 NVCC_NEEDED := 13
 
 nvcc_release = $(shell $(1) --version 2>/dev/null | sed -n 's/.*release \([0-9]*\)\..*/\1/p')
+NVCC :=
 ifneq ($(CUDA),0)
 NVCC := $(firstword $(foreach nvcc,$(shell command -v nvcc) $(wildcard $(NVCC_FETCHED)), \
     $(if $(filter $(NVCC_NEEDED),$(call nvcc_release,$(nvcc))),$(nvcc))))
@@ -133,10 +145,10 @@ CUDA_OBJECTS := $(CUDA_C_SOURCES:%.c=$(OBJ)/with_cuda/%.o) $(CUDA_SOURCES:%.cu=$
 CUDA_PROVIDERS := $(OBJ)/with_cuda/runtime/providers/providers.o
 CUDA_LIBRARY := $(BUILD)/libtinyort_cuda.a
 CUDA_LIBS := -ldl -lrt
-CUDA_DEFINES := -DTORT_CUDA=1 $(call cuda_images,$(CUDA_ARCHS))
+CUDA_DEFINES := -DTORT_CUDA=1 $(call cuda_images,$(CUDA_ARCHS),$(CUDA_PTX))
 $(OBJ)/with_cuda/%.o: private TORT_CPPFLAGS += $(CUDA_DEFINES) -isystem $(CUDA_HOME)/include
 # How kernels are compiled, whatever for.
-KERNEL_FLAGS := -std=c++17 -O3 -lineinfo -Xptxas -v -I. -DTORT_CUDA=1 -D__NV_LEGACY_LAUNCH -Werror all-warnings
+KERNEL_FLAGS := -std=c++17 -O3 $(if $(PROFILE),-lineinfo) -Xptxas -v -I. -DTORT_CUDA=1 -D__NV_LEGACY_LAUNCH -Werror all-warnings
 NVCC_FLAGS := $(foreach arch,$(CUDA_ARCHS),-gencode arch=compute_$(arch)$(comma)code=sm_$(arch)) \
     $(foreach ptx,$(CUDA_PTX),-gencode arch=compute_$(ptx)$(comma)code=compute_$(ptx)) --compress-mode=size $(KERNEL_FLAGS) \
     -Xcompiler -D__NV_LEGACY_LAUNCH,-fPIC,-fvisibility=hidden,-fno-exceptions,-fno-rtti,-Wall,-Wextra
@@ -164,9 +176,17 @@ EXTRA_SHARED := $(BUILD)/libtinyort_extra.so
 # ---- targets ----------------------------------------------------------------------------------------------------------
 
 # demo and test build on every processor, unless the user's make has a -j of its own.
-BUILD_ALL = @$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc)) $(ONE_ARCH) all
-# They build the GPU kernels for one architecture unless told otherwise: all nine take minutes, and nothing here runs them.
+PARALLEL = --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
+# test builds the GPU kernels for one architecture unless told otherwise: all nine take minutes, and nothing here runs them.
 ONE_ARCH = $(if $(filter file,$(origin CUDA_ARCHS)),CUDA_ARCHS=80)
+# demo builds them for this machine's GPUs, or not at all where no driver opens, unless told otherwise.
+GPU_HERE := $(BUILD)/gpu_here
+GPUS_HERE = $(shell test -x $(GPU_HERE) && $(GPU_HERE))
+DEMO_CUDA = $(if $(CUDA)$(filter-out file,$(origin CUDA_ARCHS)),,$(if $(GPUS_HERE),CUDA_ARCHS='$(GPUS_HERE)',CUDA=0))
+
+$(GPU_HERE): .ci/gpu_here.c
+	@mkdir -p $(@D)
+	@$(CC) -o $@ $< -ldl
 
 .PHONY: all
 ## Build build/tinyort, libtinyort and libtinyort_extra (.a and .so) and tinyort.pc; with CUDA libtinyort_cuda.a too.
@@ -177,22 +197,22 @@ all: $(TINYORT) $(LIBRARY) $(CUDA_LIBRARY) $(SHARED) $(EXTRA_LIBRARY) $(EXTRA_SH
 .PHONY: setup
 ## Install what building, testing and formatting need: Debian packages, and Python packages into build/venv.
 setup:
-	@.ci/setup.sh build regex pictures test format
+	@.ci/setup.sh build regex pictures test format cache
 	@.ci/setup.sh venv=$(VENV)
 
 .PHONY: demo
-## Set up, build, and recognize a hand-written digit, with the report of where every node ran.
-demo:
+## Set up, build the command line alone, and recognize a hand-written digit, with the report of where every node ran.
+demo: $(GPU_HERE)
 	@.ci/setup.sh build
-	$(BUILD_ALL)
-	@.ci/demo.sh $(TINYORT)
+	@$(MAKE) $(PARALLEL) $(DEMO_CUDA) $(TINYORT)
+	@.ci/demo.sh $(TINYORT) "$(GPUS_HERE)"
 
 .PHONY: test
 ## Set up, build, and run every test; `make -s test TESTS=test-unit` runs one runner.
 test:
 	@.ci/setup.sh build regex pictures test
 	@.ci/setup.sh venv=$(VENV)
-	$(BUILD_ALL)
+	@$(MAKE) $(PARALLEL) $(ONE_ARCH) all
 	@$(MAKE) --no-print-directory $(ONE_ARCH) run-tests
 
 # A make of its own, because which runners there are can depend on what the set-up has just installed.
@@ -221,7 +241,7 @@ check-spills: $(CUDA_SOURCES:%.cu=$(if $(NVCC),$(OBJ)/%.cu.o))
 	$(if $(NVCC),,@echo "skipped: registers of CUDA kernels (no nvcc here)"; echo "cuda-spills: 0 passed, 0 failed, 1 skipped")
 	$(if $(NVCC),@.ci/check_spills.sh "$(CUDA_ARCHS)" $(CUDA_SOURCES:%.cu=$(OBJ)/%.cu.ptxas))
 
-FORMATTED = $(shell find runtime loader ops kernels tests -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cpp')
+FORMATTED = $(shell find .ci runtime loader ops kernels tests -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cpp')
 .PHONY: format format-check
 ## Rewrite every source in the tree's format.
 format:
@@ -351,8 +371,8 @@ $(OBJ)/ops/extra/extra.o: $(OBJ)/extra_flags
 $(OBJ)/%.o: %.cpp $(OBJ)/flags | $(BUILD)/prerequisites
 	@mkdir -p $(@D)
 	@echo "  CXX   $<"
-	$(Q)$(CXX) $(TORT_CPPFLAGS) $(CPPFLAGS) -std=c++17 $(OPT) -fPIC -fvisibility=hidden -fvisibility-inlines-hidden -fno-exceptions \
-	    -pthread $(SANITIZE_FLAGS) $(CXXFLAGS) -MMD -MP -Wall -Wextra -Wshadow -Wconversion -Werror -c -o $@ $<
+	$(Q)$(CCACHE) $(CXX) $(TORT_CPPFLAGS) $(CPPFLAGS) -std=c++17 $(OPT) $(PREFIX_MAP) -fPIC -fvisibility=hidden -fvisibility-inlines-hidden -fno-exceptions \
+	    -pthread $(SANITIZE_FLAGS) $(CXXFLAGS) -MD -MP -Wall -Wextra -Wshadow -Wconversion -Werror -c -o $@ $<
 
 $(OBJ)/kernels/cpu/simd/%.o: private LEVEL = $(OPT)
 $(patsubst %,$(OBJ)/%/%.o,$(SMALLEST)) $(SMALLEST_FILES:%=$(OBJ)/%.o): private LEVEL = $(OPT:-O3=-Os)
@@ -364,7 +384,7 @@ $$(OBJ)/kernels/cpu/simd/%.$(1).o: kernels/cpu/simd/%.c $$(OBJ)/flags | $$(BUILD
 endef
 $(foreach set,$(SIMD_SETS) $(SIMD_DOT_SETS),$(eval $(call simd_rule,$(set))))
 
-$(OBJ)/kernels/cuda/images.o: private TORT_CPPFLAGS += $(call cuda_images,$(CUDA_ALL_ARCHS))
+$(OBJ)/kernels/cuda/images.o: private TORT_CPPFLAGS += $(cuda_all_images)
 $(OBJ)/kernels/cuda/images.o: Makefile
 
 $(OBJ)/with_cuda/%.o: %.c $(OBJ)/flags $(OBJ)/cuda_flags | $(filter $(NVCC_FETCHED),$(NVCC))
@@ -376,7 +396,7 @@ $(OBJ)/with_cuda/%.o: %.c $(OBJ)/flags $(OBJ)/cuda_flags | $(filter $(NVCC_FETCH
 $(OBJ)/%.cu.o: %.cu $(OBJ)/cuda_flags | $(filter $(NVCC_FETCHED),$(NVCC))
 	@mkdir -p $(@D)
 	@echo "  NVCC  $<"
-	$(Q)$(NVCC) $(NVCC_FLAGS) -MMD -MP -MF $(@:.o=.d) -c -o $@ $< > $(@:.o=.ptxas) 2>&1 || { cat $(@:.o=.ptxas); exit 1; }
+	$(Q)$(CCACHE) $(NVCC) $(NVCC_FLAGS) -MD -MP -MF $(@:.o=.d) -c -o $@ $< > $(@:.o=.ptxas) 2>&1 || { cat $(@:.o=.ptxas); exit 1; }
 
 $(NVCC_FETCHED):
 	@.ci/setup.sh cuda=build/cuda

@@ -1,7 +1,8 @@
 #!/bin/sh
-# The main job on the tree's own model and a real picture. Usage: demo.sh TINYORT, from the root of the tree.
+# The main job on the tree's own model and a real picture. Usage: demo.sh TINYORT GPUS, from the root of the tree; GPUS are the
+# compute capabilities of this machine's GPUs, empty where there is none.
 set -eu
-tinyort=$1
+tinyort=$1 gpus=$2
 
 show() {
     echo
@@ -11,3 +12,7 @@ show() {
 
 show "$tinyort" run models/digits.onnx --ep cuda,cpu --input models/pictures/7.png --top 3 --labels models/digits.labels.txt
 show "$tinyort" plan models/digits.onnx --ep cuda,cpu --shape image=1x1x8x8
+if [ -z "$gpus" ]; then
+    echo
+    echo "No NVIDIA driver opens here (libcuda.so.1), so the demo builds no CUDA kernels: make CUDA=1 builds them all the same."
+fi

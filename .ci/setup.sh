@@ -2,17 +2,17 @@
 # Installs what tinyort's build and tests need and this machine lacks: Debian packages (as root, or through sudo) and a Python
 # environment from PyPI. The only place that knows package names. Silent and quick when all is there.
 #
-#   setup.sh [--check] SET...   the Debian packages of the sets build, test, format, fuzz, aarch64; of regex and pictures, which a
-#                               build can do without; --check only says what is missing
+#   setup.sh [--check] SET...   the Debian packages of the sets build, test, format, fuzz, aarch64; of regex, pictures and cache, which
+#                               a build can do without; --check only says what is missing
 #   setup.sh venv=DIR           a Python environment in DIR with the packages the tests use
 #   setup.sh cuda=DIR           NVIDIA's compiler, headers and static cudart in DIR (300 MB), and what they need from Debian
-#   setup.sh nvdisasm=DIR       NVIDIA's disassembler in DIR (6 MB)
+#   setup.sh disassembler=DIR   NVIDIA's cuobjdump and nvdisasm in DIR (6 MB)
 #   setup.sh sanitizer=FILE     compute-sanitizer as a .tar.gz (12 MB), to be carried to a machine with a GPU
 set -eu
 
 PYTHON_PACKAGES="onnx==1.23.2 numpy scikit-learn onnxruntime==1.31.1 pillow"
 CUDA_PACKAGES="cuda-toolkit[nvcc,cudart,cccl]==13.0.*"
-NVDISASM_PACKAGE="nvidia-cuda-nvdisasm==13.5.*" # of a later release than nvcc: PyPI has none of 13.0
+DISASSEMBLER_PACKAGES="nvidia-cuda-nvdisasm==13.5.* nvidia-cuda-cuobjdump==13.5.*" # later than nvcc: PyPI has none of 13.0
 SANITIZER_PACKAGE="nvidia-cuda-sanitizer-api==13.5.*" # those before lack a program that starts what is checked
 
 arm64_package() {
@@ -62,8 +62,9 @@ needed() {
         for library in png jpeg z cjson; do echo "library:$library $(arm64_package $library)"; done
         ;;
     format) echo "program:clang-format clang-format" ;;
+    cache) echo "program:ccache ccache" ;;
     *)
-        echo "setup: unknown set '$1' (build, regex, pictures, test, fuzz, aarch64, cuda, format, venv=DIR, cuda=DIR, nvdisasm=DIR, sanitizer=FILE)" >&2
+        echo "setup: unknown set '$1' (build, regex, pictures, test, fuzz, aarch64, cuda, format, cache, venv=DIR, cuda=DIR, disassembler=DIR, sanitizer=FILE)" >&2
         exit 2
         ;;
     esac
@@ -136,16 +137,18 @@ make_venv() {
     "$directory/bin/pip" install --quiet --disable-pip-version-check "$@"
 }
 
-# fetch DIR PACKAGE: into a folder of another name first, so that an interrupted download leaves nothing that looks complete.
+# fetch DIR PACKAGE...: into a folder of another name first, so that an interrupted download leaves nothing that looks complete.
 fetch() {
+    directory=$1
+    shift
     missing=$(missing_packages cuda)
     [ -z "$missing" ] || install_packages $missing
-    echo "setup: installing from PyPI into $1: $2"
-    rm -rf "$1.part" "$1"
-    python3 -m venv "$1.part/pip"
-    "$1.part/pip/bin/pip" install --quiet --disable-pip-version-check --target "$1.part/packages" "$2"
-    mv "$1.part/packages" "$1"
-    rm -rf "$1.part"
+    echo "setup: installing from PyPI into $directory: $*"
+    rm -rf "$directory.part" "$directory"
+    python3 -m venv "$directory.part/pip"
+    "$directory.part/pip/bin/pip" install --quiet --disable-pip-version-check --target "$directory.part/packages" "$@"
+    mv "$directory.part/packages" "$directory"
+    rm -rf "$directory.part"
 }
 
 fetch_sanitizer() {
@@ -171,7 +174,7 @@ for argument in "$@"; do
     --check) check_only=yes ;;
     venv=*) make_venv "${argument#venv=}" $PYTHON_PACKAGES ;;
     cuda=*) fetch "${argument#cuda=}" "$CUDA_PACKAGES" ;;
-    nvdisasm=*) fetch "${argument#nvdisasm=}" "$NVDISASM_PACKAGE" ;;
+    disassembler=*) fetch "${argument#disassembler=}" $DISASSEMBLER_PACKAGES ;;
     sanitizer=*) fetch_sanitizer "${argument#sanitizer=}" ;;
     *) sets="$sets $argument" ;;
     esac

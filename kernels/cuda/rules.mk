@@ -1,13 +1,11 @@
-# What the compiler makes of the kernels. `make check-sass` compiles them for a GPU without one, disassembles them and holds
-# their inner loops to kernels/cuda/sass_budgets.txt. It needs nvcc, and NVIDIA's nvdisasm: from PyPI where it is not installed.
+# What the compiler makes of the kernels. `make check-sass` disassembles the objects of this build, without a GPU, and holds their
+# inner loops to kernels/cuda/sass_budgets.txt. It needs nvcc, and NVIDIA's cuobjdump and nvdisasm: from PyPI where they do not lie
+# beside nvcc. With ONLY=KERNEL it compiles that kernel's file once more, in $(BUILD)/profile, with source lines.
 
-SASS_ARCHS ?= 80 90
 ONLY ?=
-NVDISASM_FETCHED := build/nvdisasm/nvidia/cu13/bin/nvdisasm
-ifneq ($(NVCC),)
-NVDISASM := $(firstword $(foreach tool,$(wildcard $(dir $(NVCC))nvdisasm) $(shell command -v nvdisasm) $(wildcard $(NVDISASM_FETCHED)), \
-    $(if $(filter $(NVCC_NEEDED),$(call nvcc_release,$(tool))),$(tool))) $(NVDISASM_FETCHED))
-endif
+SASS_ARCHS ?= $(filter 80 90,$(CUDA_ARCHS))
+SASS_FETCHED := build/disassembler
+SASS_TOOLS := $(or $(patsubst %/nvdisasm,%,$(wildcard $(dir $(NVCC))nvdisasm)),$(SASS_FETCHED)/nvidia/cu13/bin)
 
 SASS_ALL := $(CUDA_SOURCES) $(wildcard kernels/cuda/ladder/*.cu)
 # The sources that name the kernel ONLY, up to its < or *.
@@ -15,21 +13,16 @@ SASS_NAME := $(firstword $(subst <, ,$(subst *, ,$(ONLY))))
 SASS_SOURCES := $(or $(if $(SASS_NAME),$(shell grep -lw -e '$(SASS_NAME)' $(SASS_ALL))),$(SASS_ALL))
 SASS_FILES := $(foreach arch,$(SASS_ARCHS),$(SASS_SOURCES:%.cu=$(OBJ)/sass/sm_$(arch)/%.sass))
 
-$(OBJ)/sass/flags: FLAGS_NOW = $(NVCC) $(KERNEL_FLAGS)
-$(OBJ)/sass/flags: FORCE
-	@mkdir -p $(@D)
-	@echo '$(FLAGS_NOW)' | cmp -s - $@ || echo '$(FLAGS_NOW)' > $@
-
-# Bytes are the sections with debugging information: nine tenths of what nvdisasm prints.
+# cuobjdump writes where it stands. Bytes are the sections with debugging information: nine tenths of what nvdisasm prints. Of
+# what ptxas said, the lines of this architecture.
 define sass_rule
-$$(OBJ)/sass/sm_$(1)/%.sass: %.cu $$(OBJ)/sass/flags | $$(filter $$(NVCC_FETCHED),$$(NVCC))
-	@mkdir -p $$(@D)
-	@echo "  SASS  $$< (sm_$(1))"
-	$$(Q)$$(NVCC) -arch=sm_$(1) $$(KERNEL_FLAGS) -MMD -MP -MT $$@ -MF $$(@:.sass=.d) -cubin -o $$(@:.sass=.cubin) $$< \
-	    > $$(@:.sass=.ptxas) 2>&1 || { cat $$(@:.sass=.ptxas); exit 1; }
-	$$(Q)$$(NVDISASM) -g $$(@:.sass=.cubin) > $$@.whole
-	$$(Q)grep -v '\.byte' $$@.whole > $$@
-	@rm $$@.whole
+$$(OBJ)/sass/sm_$(1)/%.sass: $$(OBJ)/%.cu.o
+	@mkdir -p $$@.parts
+	$$(Q)cd $$@.parts && $$(abspath $$(SASS_TOOLS))/cuobjdump -arch sm_$(1) -xelf all $$(abspath $$<) > listing
+	$$(Q)$$(SASS_TOOLS)/nvdisasm -g $$@.parts/*.cubin > $$@.parts/whole
+	$$(Q)awk '/Compiling entry function/ { mine = /sm_$(1)/ } mine' $$(<:.o=.ptxas) > $$(@:.sass=.ptxas)
+	$$(Q)grep -v '\.byte' $$@.parts/whole > $$@
+	@rm -r $$@.parts
 endef
 $(foreach arch,$(SASS_ARCHS),$(eval $(call sass_rule,$(arch))))
 
@@ -37,13 +30,16 @@ sass_skipped = echo "skipped: machine code of CUDA kernels ($(1))"; echo "cuda-s
 
 TESTS += check-sass
 
-# A make of its own, which compiles on every processor where the user's has no -j.
+# A make of its own, because the disassembler may just have been fetched.
 .PHONY: check-sass sass-report
 ## Hold the machine code of CUDA kernels to kernels/cuda/sass_budgets.txt; ONLY=matmul shows an inner loop, ALL=1 lists all kernels.
-check-sass:
-	$(if $(NVCC),,@$(call sass_skipped,no nvcc here))
-	$(if $(NVCC),@if [ -x "$(NVDISASM)" ] || .ci/setup.sh nvdisasm=$(NVDISASM_FETCHED:/nvidia/cu13/bin/nvdisasm=); then \
-	    $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc)) sass-report; \
-	    else $(call sass_skipped,no nvdisasm here$(comma) and PyPI does not give one); fi)
+check-sass: $(if $(ONLY),,$(SASS_ALL:%.cu=$(if $(NVCC),$(OBJ)/%.cu.o)))
+ifeq ($(NVCC),)
+	@$(call sass_skipped,no nvcc here)
+else
+	@if [ -x $(SASS_TOOLS)/nvdisasm ] || .ci/setup.sh disassembler=$(SASS_FETCHED); then \
+	    $(MAKE) $(PARALLEL) $(if $(ONLY),BUILD=$(BUILD)/profile PROFILE=1 CUDA_PTX= CUDA_ARCHS='$(or $(SASS_ARCHS),80)') sass-report; \
+	    else $(call sass_skipped,no nvdisasm here$(comma) and PyPI does not give one); fi
+endif
 sass-report: $(SASS_FILES)
 	@python3 .ci/check_sass.py --budgets kernels/cuda/sass_budgets.txt $(if $(ONLY),--only '$(ONLY)') $(if $(ALL),--all) $(SASS_FILES)

@@ -19,12 +19,12 @@ CUDASIM_SOURCES := $(filter-out kernels/cudasim/plugin.cpp,$(wildcard kernels/cu
 CUDASIM_DEVICE_SOURCES := $(wildcard kernels/cuda/*.cu)
 CUDASIM_HOST_SOURCES := $(wildcard kernels/cuda/*.c)
 
-CUDASIM_CPPFLAGS := $(TORT_CPPFLAGS) -DTORT_CUDA=1 -DTORT_CUDASIM=1 $(call cuda_images,$(CUDA_ALL_ARCHS))
-CUDASIM_CXXFLAGS := -std=c++17 -g -ffp-contract=off -fno-math-errno -fPIC -fvisibility=hidden -fvisibility-inlines-hidden -pthread \
+CUDASIM_CPPFLAGS := $(TORT_CPPFLAGS) -DTORT_CUDA=1 -DTORT_CUDASIM=1 $(cuda_all_images)
+CUDASIM_CXXFLAGS := -std=c++17 -g -ffp-contract=off -fno-math-errno $(PREFIX_MAP) -fPIC -fvisibility=hidden -fvisibility-inlines-hidden -pthread \
     -Wall -Wextra -Wno-unknown-pragmas -Werror
 CUDASIM_STRICT := -Wshadow -Wconversion -Wno-sign-conversion
 
-CUDASIM_CFLAGS := -std=c11 -g $(FLOAT) -fPIC -fvisibility=hidden -pthread
+CUDASIM_CFLAGS := -std=c11 -g $(FLOAT) $(PREFIX_MAP) -fPIC -fvisibility=hidden -pthread
 
 # What depends on the C++ compiler $(1).
 cudasim_compiler_flags = $(if $(findstring clang,$(1)),-DCUDASIM_EMULATED_TLS -Wno-pass-failed)
@@ -41,19 +41,19 @@ $$(OBJ)/cudasim/$(1)/flags: FORCE
 $$(OBJ)/cudasim/$(1)/%.o: %.cpp $$(OBJ)/cudasim/$(1)/flags
 	@mkdir -p $$(@D)
 	@echo "  CXX   $$< (cudasim $(1))"
-	$$(Q)$(2) $$(CUDASIM_CPPFLAGS) $$(CUDASIM_CXXFLAGS) $$(CUDASIM_STRICT) $(call cudasim_compiler_flags,$(2)) $(3) -MMD -MP -c -o $$@ $$<
+	$$(Q)$$(CCACHE) $(2) $$(CUDASIM_CPPFLAGS) $$(CUDASIM_CXXFLAGS) $$(CUDASIM_STRICT) $(call cudasim_compiler_flags,$(2)) $(3) -MD -MP -c -o $$@ $$<
 
 $$(OBJ)/cudasim/$(1)/%.cu.o: %.cu $$(OBJ)/cudasim/$(1)/flags
 	@mkdir -p $$(@D)
 	@echo "  CXX   $$< (cudasim $(1))"
-	$$(Q)$(2) $$(CUDASIM_CPPFLAGS) $$(CUDASIM_CXXFLAGS) $(call cudasim_compiler_flags,$(2)) $(call cudasim_kernel_flags,$(2)) $(3) $(4) \
-	    -MMD -MP -x c++ -c -o $$@ $$<
+	$$(Q)$$(CCACHE) $(2) $$(CUDASIM_CPPFLAGS) $$(CUDASIM_CXXFLAGS) $(call cudasim_compiler_flags,$(2)) $(call cudasim_kernel_flags,$(2)) $(3) $(4) \
+	    -MD -MP -x c++ -c -o $$@ $$<
 	$(if $(5),$$(Q)objcopy $(5) $$@)
 
 $$(OBJ)/cudasim/$(1)/%.o: %.c $$(OBJ)/cudasim/$(1)/flags
 	@mkdir -p $$(@D)
 	@echo "  CC    $$< (cudasim $(1))"
-	$$(Q)$(call cudasim_c_compiler,$(2)) $$(CUDASIM_CPPFLAGS) $$(CUDASIM_CFLAGS) $$(WARNINGS) $(3) -MMD -MP -c -o $$@ $$<
+	$$(Q)$$(CCACHE) $(call cudasim_c_compiler,$(2)) $$(CUDASIM_CPPFLAGS) $$(CUDASIM_CFLAGS) $$(WARNINGS) $(3) -MD -MP -c -o $$@ $$<
 endef
 
 # The objects of a mode: the machine; the provider that runs on it. In the modes race and traffic only kernels differ from

@@ -3,7 +3,7 @@
  * A tile is some pixels beside some vectors of filters, whose sums stay in registers: for each channel of each pixel
  * one broadcast and as many multiply-adds as there are vectors. Read next: ../blocked_conv.c. */
 #include "kernels/cpu/blocked.h"
-#include "kernels/cpu/simd/vector.h"
+#include "kernels/cpu/simd/intrinsics.h"
 
 /* GCC unrolls an outermost loop too late to keep in registers what it writes, unless it is asked to. */
 #define UNROLL _Pragma("GCC unroll 16")

@@ -3,7 +3,7 @@
  * Sixteen channels go side by side. Some pixels at a time have sums of their own, so that no sum waits for the one
  * before it; a single pixel stands at the border of a picture. Read next: ../blocked_window.c. */
 #include "kernels/cpu/blocked.h"
-#include "kernels/cpu/simd/vector.h"
+#include "kernels/cpu/simd/intrinsics.h"
 
 #include <math.h>
 

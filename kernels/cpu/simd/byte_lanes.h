@@ -3,7 +3,7 @@
 #ifndef TORT_KERNELS_CPU_SIMD_BYTE_LANES_H
 #define TORT_KERNELS_CPU_SIMD_BYTE_LANES_H
 
-#include "kernels/cpu/simd/vector.h"
+#include "kernels/cpu/simd/intrinsics.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* byte_table.c - y[i] = table[x[i]] for bytes: sixteen tables of sixteen bytes, of which a shuffle reads one for all
  * bytes of a vector at once. A byte finds itself in the table of its upper half; in the others it reads 0. Read next:
  * ../byte_table.c. */
-#include "kernels/cpu/simd/vector.h"
+#include "kernels/cpu/simd/intrinsics.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #ifndef TORT_KERNELS_CPU_SIMD_BYTE_VECTOR_H
 #define TORT_KERNELS_CPU_SIMD_BYTE_VECTOR_H
 
-#include "kernels/cpu/simd/vector.h"
+#include "kernels/cpu/simd/intrinsics.h"
 
 #ifdef __aarch64__
 #define ALL_SIGNED true /* both operands are; else one of them */

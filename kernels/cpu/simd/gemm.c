@@ -2,7 +2,7 @@
  *
  * A step of the loop over k loads one row of the packed B and multiplies it with each of the tile's elements of A.
  * Read next: vector.h for the tile's size, ../packed_gemm.c for the loops around this one. */
-#include "kernels/cpu/simd/vector.h"
+#include "kernels/cpu/simd/intrinsics.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* halves.c - float16 and bfloat16 to float and back. The set v2 has no instruction for float16. Read next: ../halves.c.
  */
-#include "kernels/cpu/simd/vector.h"
+#include "kernels/cpu/simd/intrinsics.h"
 
 #include "ops/numeric.h"
 

@@ -4,7 +4,7 @@
  * and becomes a float 2^(bits * place) too large, which the caller has divided out of A: two instructions a number
  * beside the multiplication. With A in bytes, four numbers of a column are multiplied at once.
  * Read next: matmul_nbits.c one folder up, which packs. */
-#include "kernels/cpu/simd/vector.h"
+#include "kernels/cpu/simd/intrinsics.h"
 
 enum { MOST_ROWS = 4, CHAINS = 4 }; /* rows at a time; sums side by side, so that additions overlap */
 

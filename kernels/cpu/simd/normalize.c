@@ -1,5 +1,5 @@
 /* normalize.c - the normalisation of rows: Softmax, LayerNormalization. Read next: ../rows.c. */
-#include "kernels/cpu/simd/vector.h"
+#include "kernels/cpu/simd/intrinsics.h"
 
 #include "ops/vector_math.h"
 

@@ -2,7 +2,7 @@
  * of a row with a matrix, as it lies or transposed.
  *
  * Four vectors are made at a time, so that a weight is broadcast once for all of them and additions overlap. */
-#include "kernels/cpu/simd/vector.h"
+#include "kernels/cpu/simd/intrinsics.h"
 
 #include <string.h>
 

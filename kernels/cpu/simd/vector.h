@@ -1,17 +1,12 @@
 /* vector.h - the vector type of the instruction set that a source is compiled for, and the names of its symbols.
  *
- * TORT_SIMD (v2, v3, v4, neon) is given by the build. Only the files of this folder include it. */
+ * TORT_SIMD (v2, v3, v4, neon) is given by the build. Only the files of this folder include it. Read next: intrinsics.h
+ * for what vectors of the compiler cannot say. */
 #ifndef TORT_KERNELS_CPU_SIMD_VECTOR_H
 #define TORT_KERNELS_CPU_SIMD_VECTOR_H
 
 #include "kernels/cpu/simd.h"
 #include "runtime/provider.h"
-
-#ifdef __aarch64__
-#include <arm_neon.h>
-#else
-#include <immintrin.h>
-#endif
 
 #define INLINE static inline __attribute__((always_inline))
 #define JOIN_EXPANDED(a, b) a##_##b
@@ -85,20 +80,6 @@ static inline mask multiply_modulo(mask a, int32_t b) {
 static inline vector larger(vector best, vector value) {
     const mask keep = (best >= value) | (best != best);
     return (vector)((keep & (mask)best) | (~keep & (mask)value));
-}
-
-/* From low to high; NaN stays: the instructions of x86 give their second operand where either is NaN, those of Arm NaN.
- * Comparisons and masks would take four times as many. */
-static inline vector clamp(vector value, vector low, vector high) {
-#if WIDTH == 16
-    return _mm512_min_ps(high, _mm512_max_ps(low, value));
-#elif WIDTH == 8
-    return _mm256_min_ps(high, _mm256_max_ps(low, value));
-#elif defined(__aarch64__)
-    return vminq_f32(high, vmaxq_f32(low, value));
-#else
-    return _mm_min_ps(high, _mm_max_ps(low, value));
-#endif
 }
 
 void SIMD(tort_simd_tile)(const tort_tile *tile);

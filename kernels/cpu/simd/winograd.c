@@ -5,7 +5,7 @@
  * Convolutional Neural Networks", 2016). The points are 0, 3/4, -3/4, 3/2, -3/2 and infinity: errors are half of those
  * with 1 and 2 in their places, about twice those of a direct sum. Read next: ../blocked_winograd.c. */
 #include "kernels/cpu/blocked_winograd.h"
-#include "kernels/cpu/simd/vector.h"
+#include "kernels/cpu/simd/intrinsics.h"
 
 #define BLOCK_VECTORS (TORT_LANES / WIDTH)
 
