@@ -162,7 +162,8 @@ class Oracle:
         if self.process is None:
             self._start()
         feeds = [(name, 0, value.python()) if isinstance(value, Map) else (name, value.type, value.array) for name, value in case.feeds]
-        data = pickle.dumps((case.oracle_model.SerializeToString(), feeds))
+        model = case.unsaturated_model if self.name == "onnxruntime" else case.oracle_model
+        data = pickle.dumps((model.SerializeToString(), feeds))
         try:
             self.process.stdin.write(struct.pack("<I", len(data)) + data)
             self.process.stdin.flush()

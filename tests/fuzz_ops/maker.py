@@ -17,6 +17,7 @@ import onnx.defs
 from onnx import AttributeProto, GraphProto, TensorProto, helper
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from saturation import unsaturated  # noqa: E402
 from schemas import schemas_by_operator  # noqa: E402
 
 from values import BOOL, STRING, Tensor, is_float, is_integer, random_array, type_name, type_number
@@ -237,6 +238,8 @@ class Case:
         self.feeds = []  # (name, Tensor) in the order of the graph's inputs
         self.model = self._build(maker)
         self.oracle_model = self._meaning() if node.meaning else self.model
+        types = {f"x{i}": tensor.type for i, tensor in enumerate(node.inputs) if tensor is not None}
+        self.unsaturated_model = unsaturated(self.oracle_model, types)
 
     def _choose_forms(self, maker):
         plain = maker.chance(0.3)  # as exporters do: data at the run, lists in the model
