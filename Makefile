@@ -208,17 +208,31 @@ demo: $(GPU_HERE)
 	@.ci/demo.sh $(TINYORT) "$(GPUS_HERE)"
 
 .PHONY: test
-## Set up, build, and run every test; `make -s test TESTS=test-unit` runs one runner.
-test:
-	@.ci/setup.sh build regex pictures test
-	@.ci/setup.sh venv=$(VENV)
-	@$(MAKE) $(PARALLEL) $(ONE_ARCH) all
+## Set up, build, and run the tests, a quarter of an hour on two cores; `make -s test TESTS=test-unit` runs one runner.
+test: test-setup
 	@$(MAKE) --no-print-directory $(ONE_ARCH) run-tests
 
-# A make of its own, because which runners there are can depend on what the set-up has just installed.
+.PHONY: check
+## The gate of every change, a few minutes on two cores: units, backend cases, command line, plans, layers, sizes, CUDA kernels.
+check: test-setup
+	@$(MAKE) --no-print-directory $(ONE_ARCH) KERNEL_CASES=--once RUNNERS='$(CHECKS)' run-tests
+
+.PHONY: test-all
+## What a release runs: test, and all that takes longer than a quarter of an hour.
+test-all: test-setup
+	@$(MAKE) --no-print-directory CUDA_ARCHS='80 90' CUDA_PTX= RUNNERS='$$(TESTS) $$(THOROUGH_TESTS)' run-tests
+
+.PHONY: test-setup
+test-setup:
+	@.ci/setup.sh build regex pictures test
+	@.ci/setup.sh venv=$(VENV)
+
+# A make of its own, because which runners there are can depend on what the set-up has just installed. First all is built, on
+# every processor; then as many runners as there are processors run side by side, those that take long before the others.
 .PHONY: run-tests
 run-tests:
-	@MAKE="$(MAKE)" .ci/test.sh $(TESTS)
+	@$(MAKE) $(PARALLEL) -k BUILD_ONLY=1 all $(RUNNERS) || true
+	@MAKE="$(MAKE)" .ci/test.sh $(filter $(LONG_TESTS),$(RUNNERS)) $(filter-out $(LONG_TESTS),$(RUNNERS))
 
 .PHONY: asan
 ## Build everything with the address and undefined-behaviour sanitizers in build/asan, and run the unit tests so.
@@ -308,9 +322,14 @@ clean:
 
 # ---- tests ------------------------------------------------------------------------------------------------------------
 # A runner is a target that fails when a test fails and prints `NAME: N passed, N failed[, N skipped]` or Criterion's summary;
-# .ci/test.sh runs all of $(TESTS) and sums them up.
+# .ci/test.sh runs those of $(RUNNERS) and sums them up. Where a file of the tree, or of the build, is written by two runners,
+# they cannot run side by side: each writes what is its own.
 
 TESTS := check-spills
+THOROUGH_TESTS :=
+CHECKS := test-cuda-kernels test-unit test-node test-cli test-golden check-layers test-layers check-sizes test-sizes test-library-size
+LONG_TESTS := test-cuda-% test-unit test-contexts-tsan test-random-ops check-sass
+RUNNERS = $(TESTS)
 CRITERION := -lcriterion
 ifneq ($(UNIT_SOURCES),)
 TESTS += test-unit
@@ -327,6 +346,11 @@ $(BUILD)/tests/unit: $(UNIT_OBJECTS) $(TEST_HELPER_OBJECTS) $(CUDA_PROVIDERS) $(
 	$(Q)$(LINK) -o $@ $^ $(CRITERION) $(LIBRARY_LIBS) $(CUDA_LIBS)
 
 include $(sort $(wildcard tests/*/tests.mk kernels/*/rules.mk))
+
+# With BUILD_ONLY what a runner needs is made, and its own commands do nothing.
+ifneq ($(BUILD_ONLY),)
+$(TESTS) $(THOROUGH_TESTS): private SHELL := true
+endif
 
 # ---- how things are made ----------------------------------------------------------------------------------------------
 

@@ -1,16 +1,20 @@
 #!/bin/sh
-# Runs each test target given and sums up what they report. A runner reports by a line `NAME: N passed, N failed[, N skipped]` or
-# by Criterion's synthesis; one that fails without reporting a failure counts as one failure, one that reports nothing too.
-# The last line is the sum; the exit status is 0 only if nothing failed.
+# Runs each test target given, as many side by side as there are processors, and sums up what they report. A runner reports by a
+# line `NAME: N passed, N failed[, N skipped]` or by Criterion's synthesis; one that fails without reporting a failure counts as one
+# failure, one that reports nothing too. What a runner prints is shown when it is done. At the end stand the seconds of each,
+# the ten slowest, and as the last line the sum; the exit status is 0 only if nothing failed.
+#
+#   test.sh TARGET...
+#   test.sh --one FOLDER TARGET   (for itself) runs one; its sums and seconds go to FOLDER/TARGET.sums
 set -u
 MAKE=${MAKE:-make}
-log=$(mktemp)
-trap 'rm -f "$log" "$log.status" "$log.sums"' EXIT
-: > "$log.sums"
 
-for target in "$@"; do
-    { "$MAKE" --no-print-directory "$target"; echo $? > "$log.status"; } 2>&1 | tee "$log"
-    awk -v status="$(cat "$log.status")" '
+if [ "${1:-}" = --one ]; then
+    folder=$2 target=$3 begin=$(date +%s)
+    "$MAKE" --no-print-directory "$target" > "$folder/$target.log" 2>&1
+    status=$?
+    seconds=$(($(date +%s) - begin))
+    awk -v status=$status -v seconds=$seconds -v target="$target" '
         { gsub(/\033\[[0-9;]*m/, "") }
         /^[A-Za-z0-9_.-]+: [0-9]+ passed, [0-9]+ failed/ { reports++; passed += $2; failed += $4; skipped += $6 }
         /Synthesis: Tested: [0-9]+ \| Passing: [0-9]+ \| Failing: [0-9]+ \| Crashing: [0-9]+/ {
@@ -22,15 +26,35 @@ for target in "$@"; do
         }
         END {
             if ((status != 0 && failed == 0) || reports == 0) failed++
-            print passed + 0, failed + 0, skipped + 0
-        }' "$log" >> "$log.sums"
-    tail -n 1 "$log.sums" | grep -q ' 0 [0-9]*$' || echo "$target: FAILED"
+            printf "%s\t%d\t%d\t%d\t%d\n", target, seconds, passed, failed, skipped
+        }' "$folder/$target.log" > "$folder/$target.sums"
+    # One write, so that what another runner prints does not come between.
+    {
+        echo "---- $target, $seconds s"
+        cat "$folder/$target.log"
+        awk -F '\t' '$4 { print "FAILED: " $1 }' "$folder/$target.sums"
+    } > "$folder/$target.shown"
+    cat "$folder/$target.shown"
+    exit 0
+fi
+
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+printf '%s\n' "$@" | MAKE="$MAKE" xargs -P "$(nproc)" -I '{}' "$0" --one "$folder" '{}'
+for target in "$@"; do # one that was killed is a failure
+    [ -s "$folder/$target.sums" ] || printf '%s\t0\t0\t1\t0\n' "$target" > "$folder/$target.sums"
 done
 
-awk '{ passed += $1; failed += $2; skipped += $3 }
-     END {
-         printf "%d passed, %d failed", passed, failed
-         if (skipped) printf ", %d skipped", skipped
-         print ""
-         exit failed != 0 || passed == 0
-     }' "$log.sums"
+echo "---- seconds, passed, failed, skipped"
+for target in "$@"; do cat "$folder/$target.sums"; done | awk -F '\t' '{ printf "%5d s %8d %5d %5d  %s\n", $2, $3, $4, $5, $1 }'
+echo "---- the ten slowest"
+cat "$folder"/*.sums | sort -t "$(printf '\t')" -k2,2nr | head -n 10 | awk -F '\t' '{ printf "%5d s  %s\n", $2, $1 }'
+cat "$folder"/*.sums | awk -F '\t' '
+    { passed += $3; failed += $4; skipped += $5; if ($4) names = names " " $1 }
+    END {
+        if (names) print "FAILED:" names
+        printf "%d passed, %d failed", passed, failed
+        if (skipped) printf ", %d skipped", skipped
+        print ""
+        exit failed != 0 || passed == 0
+    }'

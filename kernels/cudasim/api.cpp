@@ -96,6 +96,9 @@ int Call::device() const {
     return thread_state().device();
 }
 
+enum { few_blocks = 7, blocks_of_a_gpu = 65535 };
+unsigned grid_limit = few_blocks; /* see device.h */
+
 namespace {
 
 typedef std::lock_guard<std::recursive_mutex> Guard;
@@ -104,6 +107,7 @@ void configure(const cudasim_settings *settings) {
     Machine &all = machine();
     const Guard guard(all.lock);
     all.settings = *settings;
+    grid_limit = settings->meter_traffic ? blocks_of_a_gpu : few_blocks;
     all.failure.clear();
     all.calls.clear();
     all.all_calls = all.fail_countdown = all.fault_countdown = all.late_loads = 0;

@@ -37,6 +37,12 @@
 #define CUDASIM_UNCHECKED
 #endif
 
+namespace cudasim {
+/* The GRID_MOST_BLOCKS of instrumented kernels: few, so that loops over a grid go round and use shared memory again, for
+ * the race checker; as on a GPU for the traffic meter. */
+extern unsigned grid_limit;
+} // namespace cudasim
+
 extern uint3 threadIdx, blockIdx;
 extern dim3 blockDim, gridDim;
 static const int warpSize = 32;

@@ -56,9 +56,9 @@ $$(OBJ)/cudasim/$(1)/%.o: %.c $$(OBJ)/cudasim/$(1)/flags
 	$$(Q)$$(CCACHE) $(call cudasim_c_compiler,$(2)) $$(CUDASIM_CPPFLAGS) $$(CUDASIM_CFLAGS) $$(WARNINGS) $(3) -MD -MP -c -o $$@ $$<
 endef
 
-# The objects of a mode: the machine; the provider that runs on it. In the modes race and traffic only kernels differ from
-# clang's, in that of coverage only the provider.
-cudasim_host_mode = $(if $(filter race traffic,$(1)),clang,$(1))
+# The objects of a mode: the machine; the provider that runs on it. In the mode race only kernels differ from clang's,
+# in that of coverage only the provider.
+cudasim_host_mode = $(1:race=clang)
 cudasim_simulator = $(CUDASIM_SOURCES:%.cpp=$(OBJ)/cudasim/$(call cudasim_host_mode,$(1:coverage=clang))/%.o)
 cudasim_provider = $(CUDASIM_DEVICE_SOURCES:%.cu=$(OBJ)/cudasim/$(1)/%.cu.o) \
     $(patsubst %.c,$(OBJ)/cudasim/$(call cudasim_host_mode,$(1))/%.o,$(CUDASIM_HOST_SOURCES)) \

@@ -134,7 +134,7 @@ def check_json(suite, *arguments, **environment):
 
 def commands(model):
     run = (model, "--random", "1")
-    return [("run", *run), ("plan", model), ("plan", model, "--ep", "cuda,cpu"), ("plan", model, "--ep", "cuda", "--target", "cuda:sm_87"), ("bench", model, "--repeat", "1", "--profile"),
+    return [("run", *run), ("plan", model), ("plan", model, "--ep", "cuda,cpu"), ("plan", model, "--ep", "cuda", "--target", "cuda:sm_86"), ("bench", model, "--repeat", "1", "--profile"),
             ("inspect", model), ("compare", model, "--ep", "cpu", "--ep", "cpu:threads=1"), ("run", *run, "--step-by-step"),
             ("plan", model, "--ep", "cpu", "--strict")]
 
@@ -171,7 +171,7 @@ def test_a_forged_placement_line(suite, folder):
     save_model(folder / "m.onnx", [helper.make_node("Cast", ["x"], ["y"], FORGED, to=TensorProto.STRING)], [floats("x", [1])],
                [tensor("y", TensorProto.STRING, [1])])
     for arguments in (("run", folder / "m.onnx", "--random", "1"), ("plan", folder / "m.onnx"), ("bench", folder / "m.onnx", "--repeat", "1", "--profile")):
-        plan = ("--target", "cuda:sm_87") if arguments[0] == "plan" else ()
+        plan = ("--target", "cuda:sm_86") if arguments[0] == "plan" else ()
         result = suite.run(*arguments, "--ep", "cuda,cpu", *plan, **({} if plan else NO_CUDA))
         suite.check(len(result.placements()) == 1, f"{arguments[0]}: one placement line: {result.err!r}")
         suite.check("of 1; 0 folded" in result.placements()[0] and "0 cuda, 1 cpu" in result.placements()[0], f"the true one: {result.err!r}")

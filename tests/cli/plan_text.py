@@ -7,7 +7,7 @@ from onnx import TensorProto, helper
 
 from suite import DIGITS, NO_CUDA, floats, save_model, tensor, unknown_operator, visible, weight
 
-BOARD = ("--ep", "cuda,cpu", "--target", "cuda:sm_87")
+BOARD = ("--ep", "cuda,cpu", "--target", "cuda:sm_86")
 LAYER = "/model/encoder/layers.{0}/self_attention/rotary_embedding/{1}"
 
 
@@ -144,7 +144,7 @@ def test_copies_that_are_left_out_are_counted(suite, folder):
     names = [f"x{i}" for i in range(12)]
     nodes = [helper.make_node("Concat", names, ["y"], "join", axis=0)]
     save_model(folder / "m.onnx", nodes, [floats(name, [250]) for name in names], [floats("y", [3000])])
-    plan = ("plan", folder / "m.onnx", "--ep", "cuda", "--target", "cuda:sm_87")
+    plan = ("plan", folder / "m.onnx", "--ep", "cuda", "--target", "cuda:sm_86")
     suite.expect(0, ["copy 1.0 kB of 'x0'", "'x2' host->cuda ... and 9 more, 9.0 kB"], *plan)
     suite.check(len(suite.run(*plan, "--json").json()["copies"]) == 13, "the JSON has all of them")
 

@@ -60,7 +60,7 @@ def test_what_is_settled(suite, folder):
     suite.expect(2, "--bind beside --plan", "bench", "--plan", plan, "--bind", "*=cpu")
     suite.expect(2, "in place of a model", "run", DIGITS, "--plan", plan)
     suite.expect(2, "--plan is not an option of 'inspect'", "inspect", "--plan", plan)
-    suite.expect(2, "no device has packed", "plan", DIGITS, "--save", plan, "--ep", "cuda", "--target", "cuda:sm_87")
+    suite.expect(2, "no device has packed", "plan", DIGITS, "--save", plan, "--ep", "cuda", "--target", "cuda:sm_86")
 
 
 def test_what_is_refused(suite, folder):

@@ -67,7 +67,7 @@ def test_names_of_providers(suite, folder):
 
 
 def test_pins(suite, folder):
-    plan = ("plan", DIGITS, "--ep", "cuda,cpu", "--target", "cuda:sm_87")
+    plan = ("plan", DIGITS, "--ep", "cuda,cpu", "--target", "cuda:sm_86")
     suite.expect(2, "conv9", *plan, "--pin", "conv9=cpu")
     suite.expect(2, "runs on no provider", *plan, "--pin", "flatten=cpu")
     suite.expect(2, "is pinned to cpu already", *plan, "--pin", "conv1=cpu", "--pin", "#0=cuda")

@@ -21,15 +21,17 @@ $(CUDA_TESTS)/kernels $(CUDA_TESTS)/provider $(CUDA_TESTS)/library_rows $(CUDA_T
 	$(Q)$(LINK) -o $@ $^ $(LIBRARY_LIBS) -ldl
 
 ifneq ($(CUDASIM_CXX),)
-TESTS += test-cuda-kernels test-cuda-races test-cuda-bounds test-cuda-provider test-cuda-library-files test-cuda-library-rows test-cuda-launches test-cuda-claims test-cuda-networks check-traffic test-cuda-coverage
+TESTS += test-cuda-kernels test-cuda-races test-cuda-provider test-cuda-library-files test-cuda-library-rows test-cuda-launches test-cuda-claims test-cuda-networks check-traffic
+THOROUGH_TESTS += test-cuda-kernels-gcc test-cuda-races-all test-cuda-bounds test-cuda-coverage
+# --once: one order of threads and blocks; --brief: fewer shapes too.
+KERNEL_CASES ?=
 
 # A program finds the shared object by LD_LIBRARY_PATH: one folder a mode.
 CUDA_COVERAGE_FLAGS := -fprofile-instr-generate -fcoverage-mapping
 $(eval $(call cudasim_mode,coverage,clang++,-O1 $(CUDA_COVERAGE_FLAGS),-DGRID_MOST_BLOCKS=7,))
-CUDA_MODES := asan race traffic gcc coverage
+CUDA_MODES := asan race gcc coverage
 CUDA_MODE_LINK_asan := clang++ -shared -shared-libasan -fsanitize=address,undefined
 CUDA_MODE_LINK_race := clang++ -shared
-CUDA_MODE_LINK_traffic := clang++ -shared
 CUDA_MODE_LINK_gcc := g++ -shared -fsanitize=undefined
 CUDA_MODE_LINK_coverage := clang++ -shared $(CUDA_COVERAGE_FLAGS)
 
@@ -44,17 +46,22 @@ endef
 $(foreach mode,$(CUDA_MODES),$(eval $(call cuda_mode_library,$(mode))))
 
 .PHONY: test-cuda-kernels
-## Hold every CUDA kernel against the plain loops, on the simulated device: plain, and g++ with the undefined-behaviour sanitizer.
-test-cuda-kernels: $(CUDA_TESTS)/kernels $(CUDASIM_LIBRARY) $(CUDA_TESTS)/gcc/libtinyort-cudasim.so
-	@status=0; \
-	echo "kernels ($(CUDASIM_MODE))"; LD_LIBRARY_PATH=$(BUILD) $(CUDA_TESTS)/kernels cudasim || status=1; \
-	echo "kernels (gcc)"; LD_LIBRARY_PATH=$(CUDA_TESTS)/gcc $(CUDA_TESTS)/kernels --brief --keep-open cudasim || status=1; \
-	exit $$status
+## Hold every CUDA kernel against the plain loops, on the simulated device: in every order of threads and blocks.
+test-cuda-kernels: $(CUDA_TESTS)/kernels $(CUDASIM_LIBRARY)
+	LD_LIBRARY_PATH=$(BUILD) $(CUDA_TESTS)/kernels $(KERNEL_CASES) cudasim
 
-.PHONY: test-cuda-races
-## The same under the race checker of the simulated device.
+.PHONY: test-cuda-races test-cuda-races-all
+## The same under the race checker, which also finds what is out of bounds or misaligned: each line and type in few shapes.
 test-cuda-races: $(CUDA_TESTS)/kernels $(CUDA_TESTS)/race/libtinyort-cudasim.so
+	LD_LIBRARY_PATH=$(CUDA_TESTS)/race $(CUDA_TESTS)/kernels --brief cudasim
+## The same in all shapes and orders.
+test-cuda-races-all: $(CUDA_TESTS)/kernels $(CUDA_TESTS)/race/libtinyort-cudasim.so
 	LD_LIBRARY_PATH=$(CUDA_TESTS)/race $(CUDA_TESTS)/kernels cudasim
+
+.PHONY: test-cuda-kernels-gcc
+## The same as g++ compiles it, with the undefined-behaviour sanitizer and one device that stays open.
+test-cuda-kernels-gcc: $(CUDA_TESTS)/kernels $(CUDA_TESTS)/gcc/libtinyort-cudasim.so
+	LD_LIBRARY_PATH=$(CUDA_TESTS)/gcc $(CUDA_TESTS)/kernels --brief --keep-open cudasim
 
 # The program itself has no sanitizer, so their runtime library is loaded before it.
 .PHONY: test-cuda-bounds
@@ -94,8 +101,8 @@ test-cuda-launches: $(CUDA_TESTS)/launches $(CUDASIM_LIBRARY)
 
 .PHONY: check-traffic
 ## Meter the global memory that CUDA kernels touch, on the simulated device; hold it to the budgets of tests/cuda/traffic.c.
-check-traffic: $(CUDA_TESTS)/check_traffic $(CUDA_TESTS)/traffic/libtinyort-cudasim.so
-	LD_LIBRARY_PATH=$(CUDA_TESTS)/traffic $(CUDA_TESTS)/check_traffic $(if $(ALL),--kernels) $(ONLY)
+check-traffic: $(CUDA_TESTS)/check_traffic $(CUDA_TESTS)/race/libtinyort-cudasim.so
+	LD_LIBRARY_PATH=$(CUDA_TESTS)/race $(CUDA_TESTS)/check_traffic $(if $(ALL),--kernels) $(ONLY)
 
 .PHONY: test-cuda-claims
 ## Hold what the CUDA provider refuses, and its words, against tests/cuda/claims.expected.

@@ -1,7 +1,7 @@
 # Tests of the simulated CUDA device itself. Every program is built in several ways, because each way catches other mistakes:
 # clang (as in libtinyort-cudasim.so), asan (clang++, address and undefined-behaviour sanitizers), race (kernels instrumented
-# for the race checker), gcc (g++, undefined-behaviour sanitizer); traffic (kernels instrumented for the traffic meter) has
-# a program of its own. clang++ must be there; `make setup` installs it.
+# for the race checker and the traffic meter), gcc (g++, undefined-behaviour sanitizer). clang++ must be there; `make setup`
+# installs it.
 
 TESTS += test-cudasim
 
@@ -21,20 +21,18 @@ CUDASIM_TESTS := $(BUILD)/tests/cudasim
 $(if $(filter-out clang,$(CUDASIM_MODE)),$(eval $(call cudasim_mode,clang,clang++,-O2,,)))
 $(eval $(call cudasim_mode,asan,clang++,-O1 -fno-omit-frame-pointer -fsanitize=address$(comma)undefined -fno-sanitize-recover=all,,))
 $(eval $(call cudasim_mode,gcc,g++,-O1 -fsanitize=undefined -fno-sanitize-recover=all,,))
-# In the modes race and traffic only kernels are instrumented; copies of whole structs, which compilers leave to memcpy, must
-# reach the hooks too.
+# In the mode race only kernels are instrumented; copies of whole structs, which compilers leave to memcpy, must reach the hooks
+# too. They are optimized as nvcc would, but by nothing that makes one access of several, and no read is left out where a
+# write follows.
 CUDASIM_COPIES_HOOKED := --redefine-sym memcpy=__tsan_memcpy --redefine-sym memmove=__tsan_memmove --redefine-sym memset=__tsan_memset
-# Grids are narrow, so that loops over a grid go round and use shared memory again.
-$(eval $(call cudasim_mode,race,clang++,-O1,-fsanitize=thread -DGRID_MOST_BLOCKS=7,$(CUDASIM_COPIES_HOOKED)))
-# Optimized as nvcc would, but by nothing that makes one access of several; and no read is left out where a write follows.
-$(eval $(call cudasim_mode,traffic,clang++,-O2,-fsanitize=thread -fno-vectorize -fno-slp-vectorize -fno-unroll-loops \
+$(eval $(call cudasim_mode,race,clang++,-O2,-fsanitize=thread -fno-vectorize -fno-slp-vectorize -fno-unroll-loops \
+    -DGRID_MOST_BLOCKS=cudasim::grid_limit \
     $(addprefix -mllvm ,-tsan-instrument-read-before-write=1 -tsan-instrument-func-entry-exit=0 -disable-loop-idiom-all),\
     $(CUDASIM_COPIES_HOOKED)))
 
 CUDASIM_LINK_clang := clang++ -pthread
 CUDASIM_LINK_asan := clang++ -pthread -fsanitize=address,undefined
 CUDASIM_LINK_race := clang++ -pthread
-CUDASIM_LINK_traffic := clang++ -pthread
 CUDASIM_LINK_gcc := g++ -pthread -fsanitize=undefined
 
 # $(1) program, $(2) mode.
@@ -49,7 +47,7 @@ endef
 $(foreach program,$(CUDASIM_TEST_PROGRAMS),$(foreach mode,$(CUDASIM_TEST_MODES),\
     $(eval $(call cudasim_test_program,$(program),$(mode)))))
 
-$(eval $(call cudasim_test_program,traffic_test,traffic))
+$(eval $(call cudasim_test_program,traffic_test,race))
 
 CUDASIM_RUN := $(filter-out planted_bug,$(CUDASIM_TEST_PROGRAMS))
 CUDASIM_BINARIES := $(foreach program,$(CUDASIM_TEST_PROGRAMS),$(CUDASIM_TEST_MODES:%=$(CUDASIM_TESTS)/$(program).%))
@@ -61,12 +59,12 @@ $(CUDASIM_TESTS)/open_test: tests/cudasim/open_test.c kernels/cudasim/control.h 
 
 .PHONY: test-cudasim
 ## Test the simulated CUDA device: kernels in every order and build, the fake API, planted bugs.
-test-cudasim: $(CUDASIM_BINARIES) $(CUDASIM_TESTS)/traffic_test.traffic $(CUDASIM_TESTS)/open_test $(CUDASIM_LIBRARY)
+test-cudasim: $(CUDASIM_BINARIES) $(CUDASIM_TESTS)/traffic_test.race $(CUDASIM_TESTS)/open_test $(CUDASIM_LIBRARY)
 	@status=0; \
 	for program in $(CUDASIM_RUN); do for mode in $(CUDASIM_TEST_MODES); do \
 	    echo "$$program ($$mode)"; $(CUDASIM_TESTS)/$$program.$$mode || status=1; \
 	done; done; \
-	echo "traffic_test (traffic)"; $(CUDASIM_TESTS)/traffic_test.traffic || status=1; \
+	echo "traffic_test (race)"; $(CUDASIM_TESTS)/traffic_test.race || status=1; \
 	sh tests/cudasim/planted_bugs.sh $(CUDASIM_TESTS)/planted_bug tests/cudasim/planted_bugs.expected $(CUDASIM_TEST_MODES) || status=1; \
 	sh tests/cudasim/exports.sh $(CUDASIM_LIBRARY) || status=1; \
 	$(CUDASIM_TESTS)/open_test $(abspath $(CUDASIM_LIBRARY)) || status=1; \

@@ -113,8 +113,8 @@ CASES = [
     ("shape_arithmetic_batch_3", shape_arithmetic, ["--ep", CPU, "--shape", "x=3x4x6"], 0),
     ("unknown_operator", unknown_operator, ["--ep", CPU], 4),
     ("unnamed_nodes", unnamed_nodes, ["--ep", CPU], 0),
-    ("half_block_sm_87", half_block, ["--ep", "cuda", "--target", "cuda:sm_87"], 0),
-    ("half_block_sm_87_alone", half_block, ["--ep", "cuda:libraries=off", "--target", "cuda:sm_87"], 0),
+    ("half_block_sm_86", half_block, ["--ep", "cuda", "--target", "cuda:sm_86"], 0),
+    ("half_block_sm_86_alone", half_block, ["--ep", "cuda:libraries=off", "--target", "cuda:sm_86"], 0),
     ("provider_down", unnamed_nodes, ["--ep", "cuda," + CPU], 0),
 ]
 

@@ -1,5 +1,5 @@
 # How the tree is cut: which folder may include which, how long functions and files may be; and tests of both checks.
-TESTS += test-layers check-sizes test-sizes
+TESTS += check-layers test-layers check-sizes test-sizes
 
 .PHONY: test-layers test-sizes
 ## Test the layer check: planted violations must be found.
