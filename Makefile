@@ -408,6 +408,13 @@ $$(OBJ)/kernels/cpu/simd/%.$(1).o: kernels/cpu/simd/%.c $$(OBJ)/flags | $$(BUILD
 endef
 $(foreach set,$(SIMD_SETS) $(SIMD_DOT_SETS),$(eval $(call simd_rule,$(set))))
 
+# With SEEN the cpu provider sees an instruction set and those below it, whatever the processor has (tests/isa).
+SEEN ?=
+SEEN_BITS_v2 := TORT_CPU_V2
+SEEN_BITS_v3 := V3_BITS
+SEEN_BITS_v4 := V4_BITS
+$(OBJ)/kernels/cpu/cpu_provider.o: private TORT_CPPFLAGS += $(if $(SEEN),-DTORT_CPU_SEEN=$(SEEN_BITS_$(SEEN)))
+
 $(OBJ)/kernels/cuda/images.o: private TORT_CPPFLAGS += $(cuda_all_images)
 $(OBJ)/kernels/cuda/images.o: Makefile
 

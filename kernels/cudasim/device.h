@@ -38,8 +38,8 @@
 #endif
 
 namespace cudasim {
-/* The GRID_MOST_BLOCKS of instrumented kernels: few, so that loops over a grid go round and use shared memory again, for
- * the race checker; as on a GPU for the traffic meter. */
+/* The GRID_MOST_BLOCKS of instrumented kernels: few, so that loops over a grid go round and use shared memory again,
+ * for the race checker; as on a GPU for the traffic meter. */
 extern unsigned grid_limit;
 } // namespace cudasim
 
