@@ -60,7 +60,8 @@ static const instruction_set instruction_sets[] = {
     {NULL, NULL, 0},
 };
 
-/* What a build sees of its processor: of a lesser one in `make test-isa`, so that every test says what it would there. */
+/* What a build sees of its processor: of a lesser one in `make test-isa`, so that every test says what it would there.
+ */
 #ifndef TORT_CPU_SEEN
 #define TORT_CPU_SEEN UINT32_MAX
 #endif

@@ -38,7 +38,7 @@ typedef struct cudasim_settings {
     const char *unsupported;    /* a function of a library that answers NOT_SUPPORTED; NULL: none does. Borrowed */
     unsigned unsupported_algorithms; /* bit i: cuDNN offers the forward algorithm i, and refuses to run it */
     bool stop_at_failure;            /* print a kernel's misbehaviour and abort, for a debugger */
-    bool meter_traffic; /* of instrumented kernels (the mode `race`), in place of the search for races */
+    bool meter_traffic;              /* of instrumented kernels (the mode `race`), in place of the search for races */
 } cudasim_settings;
 
 /* What launches asked of memory, whatever a cache would have spared. A warp access is one instruction executed by the
