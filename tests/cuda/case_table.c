@@ -73,6 +73,9 @@ const char *const kernel_cases[] = {
     "Cast 13; to=6; T[a,b]~-100,100",
     "Cast 13; to=7; T[a,b]~-100,100",
     "Cast 13; to=9; T[a,b]",
+    "Cast 13; to=1; bf16[a,b]~-1e30,1e30", /* beyond what half holds */
+    "Cast 13; to=11; bf16[a,b]~-1e30,1e30",
+    "Cast 13; to=16; f32[a,b]~-1e30,1e30",
     "Cast 13; to=2; T[a,b]~0,255",
     "Cast 13; to=3; T[a,b]~-127,127",
     "Cast 13; to=7; f32[5]=1e30,-1e30,2.5,-2.5,nan",
@@ -384,6 +387,8 @@ const char *const kernel_cases[] = {
     "GlobalMaxPool 22; ; T[2,c,a,b]",
     /* ---- move.c ---- */
     "Transpose 21; perm=1,0; T[a,b]",
+    "Transpose 21; perm=1,0; f32[a+64,b+64]", /* more tiles than a narrow grid has blocks */
+    "Transpose 21; perm=1,0; u8[a+64,b+64]",
     "Transpose 21; perm=0,2,1,3; T[a,b,3,2]",
     "Transpose 21; ; u8[a,b]",
     "Transpose 21; perm=1,0; i64[a,b]",

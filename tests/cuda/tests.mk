@@ -22,7 +22,7 @@ $(CUDA_TESTS)/kernels $(CUDA_TESTS)/provider $(CUDA_TESTS)/library_rows $(CUDA_T
 
 ifneq ($(CUDASIM_CXX),)
 TESTS += test-cuda-kernels test-cuda-races test-cuda-provider test-cuda-library-files test-cuda-library-rows test-cuda-launches test-cuda-claims test-cuda-networks check-traffic
-THOROUGH_TESTS += test-cuda-kernels-gcc test-cuda-races-all test-cuda-bounds test-cuda-coverage
+THOROUGH_TESTS += test-cuda-planted test-cuda-kernels-gcc test-cuda-races-all test-cuda-bounds test-cuda-coverage
 # --once: one order of threads and blocks; --brief: fewer shapes too.
 KERNEL_CASES ?=
 
@@ -62,6 +62,12 @@ test-cuda-races-all: $(CUDA_TESTS)/kernels $(CUDA_TESTS)/race/libtinyort-cudasim
 ## The same as g++ compiles it, with the undefined-behaviour sanitizer and one device that stays open.
 test-cuda-kernels-gcc: $(CUDA_TESTS)/kernels $(CUDA_TESTS)/gcc/libtinyort-cudasim.so
 	LD_LIBRARY_PATH=$(CUDA_TESTS)/gcc $(CUDA_TESTS)/kernels --brief --keep-open cudasim
+
+.PHONY: test-cuda-planted
+## Plant faults in CUDA kernels, and see that the runners of `make test` find each; ONLY='no barrier' for those so called.
+test-cuda-planted: $(CUDA_TESTS)/kernels $(CUDASIM_LIBRARY) $(CUDA_TESTS)/race/libtinyort-cudasim.so
+	@$(VENV)/bin/python tests/cuda/planted.py $(CUDA_TESTS) "$(MAKE)" "$(call cudasim_simulator,race) $(call cudasim_provider,race)" \
+	    "$(call cudasim_simulator,$(CUDASIM_MODE)) $(call cudasim_provider,$(CUDASIM_MODE))" $(CUDASIM_MODE) "$(ONLY)"
 
 # The program itself has no sanitizer, so their runtime library is loaded before it.
 .PHONY: test-cuda-bounds
