@@ -317,7 +317,7 @@ help:
 .PHONY: clean
 ## Remove everything built, but for the Python environment and the fetched CUDA compiler.
 clean:
-	rm -rf $(OBJ) $(BUILD)/prerequisites $(BUILD)/asan $(BUILD)/tests $(TINYORT) $(LIBRARY) $(BUILD)/libtinyort_cuda.a $(SHARED) $(PKGCONFIG)
+	rm -rf $(OBJ) $(GPU_HERE) $(addprefix $(BUILD)/,prerequisites asan isa profile tests tsan) $(TINYORT) $(LIBRARY) $(BUILD)/libtinyort_cuda.a $(SHARED) $(PKGCONFIG)
 	rm -rf $(EXTRA_LIBRARY) $(EXTRA_SHARED)
 
 # ---- tests ------------------------------------------------------------------------------------------------------------

@@ -20,11 +20,11 @@ CUDASIM_DEVICE_SOURCES := $(wildcard kernels/cuda/*.cu)
 CUDASIM_HOST_SOURCES := $(wildcard kernels/cuda/*.c)
 
 CUDASIM_CPPFLAGS := $(TORT_CPPFLAGS) -DTORT_CUDA=1 -DTORT_CUDASIM=1 $(cuda_all_images)
-CUDASIM_CXXFLAGS := -std=c++17 -g -ffp-contract=off -fno-math-errno $(PREFIX_MAP) -fPIC -fvisibility=hidden -fvisibility-inlines-hidden -pthread \
+CUDASIM_CXXFLAGS := -std=c++17 -g1 -ffp-contract=off -fno-math-errno $(PREFIX_MAP) -fPIC -fvisibility=hidden -fvisibility-inlines-hidden -pthread \
     -Wall -Wextra -Wno-unknown-pragmas -Werror
 CUDASIM_STRICT := -Wshadow -Wconversion -Wno-sign-conversion
 
-CUDASIM_CFLAGS := -std=c11 -g $(FLOAT) $(PREFIX_MAP) -fPIC -fvisibility=hidden -pthread
+CUDASIM_CFLAGS := -std=c11 -g1 $(FLOAT) $(PREFIX_MAP) -fPIC -fvisibility=hidden -pthread
 
 # What depends on the C++ compiler $(1).
 cudasim_compiler_flags = $(if $(findstring clang,$(1)),-DCUDASIM_EMULATED_TLS -Wno-pass-failed)
