@@ -228,11 +228,12 @@ test-setup:
 	@.ci/setup.sh venv=$(VENV)
 
 # A make of its own, because which runners there are can depend on what the set-up has just installed. First all is built, on
-# every processor; then as many runners as there are processors run side by side, those that take long before the others.
+# every processor; then as many runners as there are processors run side by side, those that take long before the others. What
+# does not build is a failure of its own, for not all of it has a runner that needs it.
 .PHONY: run-tests
 run-tests:
-	@$(MAKE) $(PARALLEL) -k BUILD_ONLY=1 all $(RUNNERS) || true
-	@MAKE="$(MAKE)" .ci/test.sh $(filter $(LONG_TESTS),$(RUNNERS)) $(filter-out $(LONG_TESTS),$(RUNNERS))
+	@built=yes; $(MAKE) $(PARALLEL) -k BUILD_ONLY=1 all $(RUNNERS) || built=no; \
+	BUILT=$$built MAKE="$(MAKE)" .ci/test.sh $(filter $(LONG_TESTS),$(RUNNERS)) $(filter-out $(LONG_TESTS),$(RUNNERS))
 
 .PHONY: asan
 ## Build everything with the address and undefined-behaviour sanitizers in build/asan, and run the unit tests so.

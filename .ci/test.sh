@@ -2,7 +2,8 @@
 # Runs each test target given, as many side by side as there are processors, and sums up what they report. A runner reports by a
 # line `NAME: N passed, N failed[, N skipped]` or by Criterion's synthesis; one that fails without reporting a failure counts as one
 # failure, one that reports nothing too. What a runner prints is shown when it is done. At the end stand the seconds of each,
-# the ten slowest, and as the last line the sum; the exit status is 0 only if nothing failed.
+# the ten slowest, and as the last line the sum; the exit status is 0 only if nothing failed. With BUILT=no in the environment the
+# build before it has failed, which counts as one failure.
 #
 #   test.sh TARGET...
 #   test.sh --one FOLDER TARGET   (for itself) runs one; its sums and seconds go to FOLDER/TARGET.sums
@@ -41,6 +42,7 @@ fi
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 printf '%s\n' "$@" | MAKE="$MAKE" xargs -P "$(nproc)" -I '{}' "$0" --one "$folder" '{}'
+[ "${BUILT:-yes}" = yes ] || printf 'build\t0\t0\t1\t0\n' > "$folder/build.sums"
 for target in "$@"; do # one that was killed is a failure
     [ -s "$folder/$target.sums" ] || printf '%s\t0\t0\t1\t0\n' "$target" > "$folder/$target.sums"
 done
