@@ -179,10 +179,11 @@ EXTRA_SHARED := $(BUILD)/libtinyort_extra.so
 PARALLEL = --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 # test builds the GPU kernels for one architecture unless told otherwise: all nine take minutes, and nothing here runs them.
 ONE_ARCH = $(if $(filter file,$(origin CUDA_ARCHS)),CUDA_ARCHS=80)
-# demo builds them for this machine's GPUs, or not at all where no driver opens, unless told otherwise.
+# demo builds them for this machine's GPUs, or not at all where there is none, unless told otherwise; for all architectures where
+# one of the GPUs is not in the list.
 GPU_HERE := $(BUILD)/gpu_here
 GPUS_HERE = $(shell test -x $(GPU_HERE) && $(GPU_HERE))
-DEMO_CUDA = $(if $(CUDA)$(filter-out file,$(origin CUDA_ARCHS)),,$(if $(GPUS_HERE),CUDA_ARCHS='$(GPUS_HERE)',CUDA=0))
+DEMO_CUDA = $(if $(CUDA)$(filter-out file,$(origin CUDA_ARCHS)),,$(if $(GPUS_HERE),$(if $(filter-out $(CUDA_ALL_ARCHS),$(GPUS_HERE)),,CUDA_ARCHS='$(GPUS_HERE)'),CUDA=0))
 
 $(GPU_HERE): .ci/gpu_here.c
 	@mkdir -p $(@D)
@@ -356,7 +357,7 @@ endif
 # ---- how things are made ----------------------------------------------------------------------------------------------
 
 # Each holds the flags of the last build; objects depend on it, and it changes only when they do.
-$(OBJ)/flags: FLAGS_NOW = $(COMPILE) $(WARNINGS) $(OPT) $(SMALLEST) $(SMALLEST_FILES)
+$(OBJ)/flags: FLAGS_NOW = $(COMPILE) $(WARNINGS) $(SEEN) $(OPT) $(SMALLEST) $(SMALLEST_FILES)
 $(OBJ)/cuda_flags: FLAGS_NOW = $(NVCC) $(NVCC_FLAGS)
 $(OBJ)/flags $(OBJ)/cuda_flags: FORCE
 	@mkdir -p $(@D)

@@ -14,5 +14,5 @@ show "$tinyort" run models/digits.onnx --ep cuda,cpu --input models/pictures/7.p
 show "$tinyort" plan models/digits.onnx --ep cuda,cpu --shape image=1x1x8x8
 if [ -z "$gpus" ]; then
     echo
-    echo "No NVIDIA driver opens here (libcuda.so.1), so the demo builds no CUDA kernels: make CUDA=1 builds them all the same."
+    echo "No NVIDIA driver with a GPU of sm_75 or newer opens here, so the demo builds no CUDA kernels: make CUDA=1 builds them all the same."
 fi

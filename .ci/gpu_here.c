@@ -1,10 +1,11 @@
-/* gpu_here.c - prints the compute capabilities of this machine's GPUs, each once ("86 90"), as CUDA_ARCHS takes them;
- * nothing where NVIDIA's driver cannot be opened. It asks the driver itself, for nvidia-smi is not on every machine
- * that has one. */
+/* gpu_here.c - prints the compute capabilities of this machine's GPUs, each once ("86 90"), as CUDA_ARCHS takes them,
+ * but for those that are too old; nothing where NVIDIA's driver cannot be opened. It asks the driver itself, for
+ * nvidia-smi is not on every machine that has one. */
 #include <dlfcn.h>
 #include <stdio.h>
 
 enum { CAPABILITY_MAJOR = 75, CAPABILITY_MINOR = 76 }; /* CUdevice_attribute of cuda.h */
+enum { OLDEST = 75 };                                  /* that CUDA 13 compiles for */
 
 int main(void) {
     void *driver = dlopen("libcuda.so.1", RTLD_NOW);
@@ -19,7 +20,7 @@ int main(void) {
         if (attribute(&major, CAPABILITY_MAJOR, i) || attribute(&minor, CAPABILITY_MINOR, i)) continue;
         seen[i] = 10 * major + minor;
         for (int k = 0; k < i; k++) known |= seen[k] == seen[i];
-        if (!known) printf("%s%d", i ? " " : "", seen[i]);
+        if (!known && seen[i] >= OLDEST) printf("%s%d", i ? " " : "", seen[i]);
     }
     return 0;
 }

@@ -36,6 +36,8 @@ TESTS += check-sass
 check-sass: $(if $(ONLY),,$(SASS_ALL:%.cu=$(if $(NVCC),$(OBJ)/%.cu.o)))
 ifeq ($(NVCC),)
 	@$(call sass_skipped,no nvcc here)
+else ifeq ($(ONLY)$(SASS_ARCHS),)
+	@$(call sass_skipped,this build has none for sm_80 or sm_90)
 else
 	@if [ -x $(SASS_TOOLS)/nvdisasm ] || .ci/setup.sh disassembler=$(SASS_FETCHED); then \
 	    $(MAKE) $(PARALLEL) $(if $(ONLY),BUILD=$(BUILD)/profile PROFILE=1 CUDA_PTX= CUDA_ARCHS='$(or $(SASS_ARCHS),80)') sass-report; \
