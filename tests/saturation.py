@@ -1,29 +1,28 @@
 """Where onnxruntime's products of 8-bit numbers are not products, and the same model in a form of which they are.
 
-On x86-64 without VNNI (AVX2, and AVX-512 of before 2019) onnxruntime multiplies by an int8 operand with VPMADDUBSW, which adds two products
-in 16 bits and saturates there: 255 * 127 + 255 * 127 is 32,767, not 64,770. With VNNI, with SSE alone and on Arm it does not; tinyort does
-nowhere. So it is no oracle for these operators; but it multiplies two uint8 operands exactly on every processor, and a - z is the
+On x86-64 without VNNI, from AVX2 on, onnxruntime multiplies by an int8 operand with VPMADDUBSW, which adds two products in 16 bits and
+saturates there: 255 * 127 + 255 * 127 is 32,767, not 64,770 (its documentation says so of the option session.x64quantprecision). tinyort
+saturates nowhere, so onnxruntime is no oracle for these operators; but it multiplies two uint8 operands exactly, and a - z is the
 same number where both are 128 more. `unsaturated` makes that of a model: equal by definition, exact everywhere.
 
     saturation.py       runs each operator both ways, and shows which of them saturate on this processor
 
 So seen with onnxruntime 1.31.1: all of OPERATORS saturate on an AMD EPYC of Zen 3 (AVX2) and under `qemu-x86_64 -cpu Haswell`, none under
-`qemu-x86_64 -cpu Nehalem` (SSE4.2) and on an Intel Xeon with VNNI; MatMulNBits of 4 and 8 bits nowhere.
+`qemu-x86_64 -cpu Nehalem` (SSE4.2). MatMulNBits of 4 and 8 bits is exact on that EPYC. No processor with VNNI was tried.
 """
 
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
-INT8, UINT8, INT32, FLOAT = TensorProto.INT8, TensorProto.UINT8, TensorProto.INT32, TensorProto.FLOAT
+INT8, UINT8, INT32 = TensorProto.INT8, TensorProto.UINT8, TensorProto.INT32
 MICROSOFT = "com.microsoft"
 
 # Of each operator: the inputs that are multiplied, with the inputs that are their zero points; where the output is of 8 bits too, the
-# input that is its zero point. The last one is the operand that must not be int8: of ConvInteger the picture, whose filters onnxruntime
-# has on the other side.
+# input that is its zero point.
 OPERATORS = {
     ("", "MatMulInteger"): ({0: 2, 1: 3}, None),
     ("", "QLinearMatMul"): ({0: 2, 3: 5}, 7),
-    ("", "ConvInteger"): ({1: 3, 0: 2}, None),
+    ("", "ConvInteger"): ({0: 2, 1: 3}, None),
     ("", "QLinearConv"): ({0: 2, 3: 5}, 7),
     (MICROSOFT, "QLinearConv"): ({0: 2, 3: 5}, 7),
     (MICROSOFT, "MatMulIntegerToFloat"): ({0: 4, 1: 5}, None),
@@ -66,21 +65,18 @@ class _Rewriter:
         return any(self.types.get(node.input[i]) == INT8 for i in indices if i < len(node.input))
 
     def rewrite(self, node, operands, output_zero):
-        last = list(operands)[-1]
-        if not self.is_int8(node, last, operands[last]):
-            self.nodes.append(node)
-            return
-        for operand, zero in operands.items():
-            if self.is_int8(node, operand, zero):
-                node.input[operand] = self.shift(node.input[operand])
-                self.shift_zero(node, zero)
-        if output_zero is not None and self.is_int8(node, output_zero):
+        signed = [operand for operand, zero in operands.items() if self.is_int8(node, operand, zero)]
+        for operand in signed:
+            node.input[operand] = self.shift(node.input[operand])
+            self.shift_zero(node, operands[operand])
+        made = node.output[0]
+        is_signed = signed and output_zero is not None and self.is_int8(node, output_zero)
+        if is_signed:
             node.input[output_zero] = self.shift(node.input[output_zero])
-            made, node.output[0] = node.output[0], f"{node.output[0]}_as_uint8"
-            self.nodes.append(node)
+            node.output[0] = f"{made}_as_uint8"
+        self.nodes.append(node)
+        if is_signed:
             self.convert(node.output[0], made, "Sub", INT8)
-        else:
-            self.nodes.append(node)
 
     def shift_zero(self, node, index):
         """An absent zero point is 0."""
@@ -92,9 +88,13 @@ class _Rewriter:
             self.constant(node.input[index], np.array(128, np.uint8))
 
 
+def has_operators(model):
+    return any((node.domain, node.op_type) in OPERATORS for node in model.graph.node)
+
+
 def unsaturated(model, types=None):
     """The model itself where it has none of OPERATORS, or a copy; `types` of tensors that are no initializers, by name."""
-    if not any((node.domain, node.op_type) in OPERATORS for node in model.graph.node):
+    if not has_operators(model):
         return model
     copy = type(model)()
     copy.CopyFrom(model)
@@ -117,8 +117,8 @@ def _samples():
     a, b = np.full((2, 16), 255, np.uint8), np.full((16, 16), 127, np.int8)
     x, w = np.full((1, 16, 5, 5), 255, np.uint8), np.full((4, 16, 3, 3), 127, np.int8)
     signed_x, unsigned_w = np.full(x.shape, 127, np.int8), np.full(w.shape, 255, np.uint8)
-    scale, x_scale = np.float32(40000), np.float32(100)
-    qconv = (x, one, zero, w, one, negative, np.float32(40000), zero)
+    scale = np.float32(40000)
+    qconv = (x, one, zero, w, one, negative, scale, zero)
     yield ("", "MatMulInteger"), (a, b), {}
     yield ("", "QLinearMatMul"), (a, one, zero, b, one, negative, scale, zero), {}
     yield ("", "ConvInteger"), (signed_x, unsigned_w), {}
@@ -132,7 +132,7 @@ def _samples():
                                       None, zero, negative), {"num_heads": 2}
     w = np.full((1, 16, 64), 127, np.int8)
     size = np.full(1, 1e-5, np.float32)
-    yield (MICROSOFT, "DynamicQuantizeLSTM"), (np.full((3, 1, 16), x_scale, np.float32), w, w, None, None, None, None, None, size,
+    yield (MICROSOFT, "DynamicQuantizeLSTM"), (np.full((3, 1, 16), 100, np.float32), w, w, None, None, None, None, None, size,
                                                np.zeros(1, np.int8), size, np.zeros(1, np.int8)), {"hidden_size": 16}
 
 
