@@ -60,8 +60,8 @@ static const instruction_set instruction_sets[] = {
     {NULL, NULL, 0},
 };
 
-/* What a build sees of its processor: of a lesser one in `make test-isa`, so that every test says what it would there.
- */
+/* Instruction sets that this build may see. `make test-isa` builds with fewer, so that tests run here as they would on
+ * a processor that has no more. */
 #ifndef TORT_CPU_SEEN
 #define TORT_CPU_SEEN UINT32_MAX
 #endif

@@ -38,8 +38,8 @@
 #endif
 
 namespace cudasim {
-/* The GRID_MOST_BLOCKS of instrumented kernels: few, so that loops over a grid go round and use shared memory again,
- * for the race checker; as on a GPU for the traffic meter. */
+/* Limit of the blocks of a grid in instrumented kernels. For the race checker it is low, so that loops over a grid go
+ * round and use shared memory again; for the traffic meter it is that of a GPU. */
 extern unsigned grid_limit;
 } // namespace cudasim
 

@@ -1,7 +1,7 @@
 """Plants faults in CUDA kernels, one at a time, and sees whether the runners of `make test` find them on the simulated device.
 
-Usage: planted.py FOLDER MAKE RACE_OBJECTS PLAIN_OBJECTS PLAIN_MODE [ONLY], where FOLDER holds the program kernels and the objects of a mode are
-what its shared object is linked from. A planted source is compiled as make would, beside the tree, and replaces the one object; then
+Usage: planted.py FOLDER MAKE LIBRARY RACE_OBJECTS PLAIN_OBJECTS PLAIN_MODE [ONLY], where FOLDER holds the program kernels; the objects of a
+mode, and libtinyort.a, are what its shared object is linked from. A planted source is compiled as make would, beside the tree, and replaces the one object; then
 run the cases of one operator, as test-cuda-kernels (all shapes and orders) and test-cuda-races (few shapes) do. A fault that neither
 finds fails, and so does a piece of text that is not in its file exactly once. ONLY are words of those that are wanted. Prints `cuda-planted: N passed, N failed`.
 """
@@ -50,9 +50,8 @@ FAULTS = [
 ]
 
 
-def commands(make, mode, source, planted, target):
-    """Those that make the object of a planted source, as make says them of the source itself."""
-    object_of = f"build/obj/cudasim/{mode}/{source}.o"
+def commands(make, object_of, source, planted, target):
+    """Those that make the object of a planted source, as make says them of the object of the source itself."""
     printed = subprocess.run([*shlex.split(make), "-n", "--no-print-directory", "CCACHE=", "-W", source, object_of],
                              capture_output=True, text=True, check=True, env=os.environ | {"MAKEFLAGS": ""}).stdout
     lines = [line for line in printed.splitlines() if line.startswith("objcopy") or f"-c -o {object_of} {source}" in line]
@@ -60,13 +59,10 @@ def commands(make, mode, source, planted, target):
     return [line.replace(f"-c -o {object_of} {source}", f"-c -o {target} {planted}").replace(object_of, str(target)) for line in lines]
 
 
-def link(folder, mode, objects, source, target):
-    replaced = [str(target) if one.endswith(f"/{source}.o") else one for one in objects]
-    assert str(target) in replaced, f"no object of {source}"
-    place = folder / mode
-    place.mkdir(exist_ok=True)
+def link(place, library, objects):
+    place.mkdir()
     subprocess.run(["clang++", "-shared", "-Wl,--version-script=kernels/cudasim/exports.map", "-o", place / "libtinyort-cudasim.so",
-                    *replaced, "build/libtinyort.a", "-lm", "-lpthread"], check=True)
+                    *objects, library, "-lm", "-lpthread"], check=True)
     return place
 
 
@@ -79,7 +75,7 @@ def finds(programs, library, operators, *options):
     return done.returncode != 0, (failures or said[-1:] or [f"ended with {done.returncode}"])[0]
 
 
-def plant(programs, make, modes, fault, folder):
+def plant(programs, make, library, modes, fault, folder):
     """{mode: what it says}, of the modes that find the fault."""
     _, name, operators, text, planted_text = fault
     source = f"kernels/cuda/{name}.cu"
@@ -89,21 +85,22 @@ def plant(programs, make, modes, fault, folder):
     planted.write_text(original.replace(text, planted_text))
     found = {}
     for mode, (objects, options) in modes.items():
-        target = folder / f"{name}.{mode}.o"
-        for command in commands(make, mode, source, planted, target):
+        target, object_of = folder / f"{name}.{mode}.o", next(one for one in objects if one.endswith(f"/{source}.o"))
+        for command in commands(make, object_of, source, planted, target):
             subprocess.run(command, shell=True, check=True)
-        failed, said = finds(programs, link(folder, mode, objects, source, target), operators, *options)
+        replaced = [target if one == object_of else one for one in objects]
+        failed, said = finds(programs, link(folder / mode, library, replaced), operators, *options)
         if failed:
             found[mode] = said
     return found
 
 
-def main(programs, make, race_objects, plain_objects, plain_mode, only=""):
+def main(programs, make, library, race_objects, plain_objects, plain_mode, only=""):
     modes = {plain_mode: (plain_objects.split(), []), "race": (race_objects.split(), ["--brief"])}
     passed, faults = 0, [fault for fault in FAULTS if only in fault[0]]
     for fault in faults:
         with tempfile.TemporaryDirectory() as folder:
-            found = plant(Path(programs), make, modes, fault, Path(folder))
+            found = plant(Path(programs), make, library, modes, fault, Path(folder))
         passed += bool(found)
         print(f"{'' if found else 'FAILED: '}{fault[1]}.cu, {fault[0]}: " + ("; ".join(found) or "nobody finds it"), flush=True)
         for mode, said in found.items():

@@ -66,7 +66,7 @@ test-cuda-kernels-gcc: $(CUDA_TESTS)/kernels $(CUDA_TESTS)/gcc/libtinyort-cudasi
 .PHONY: test-cuda-planted
 ## Plant faults in CUDA kernels, and see that the runners of `make test` find each; ONLY='no barrier' for those so called.
 test-cuda-planted: $(CUDA_TESTS)/kernels $(CUDASIM_LIBRARY) $(CUDA_TESTS)/race/libtinyort-cudasim.so
-	@$(VENV)/bin/python tests/cuda/planted.py $(CUDA_TESTS) "$(MAKE)" "$(call cudasim_simulator,race) $(call cudasim_provider,race)" \
+	@$(VENV)/bin/python tests/cuda/planted.py $(CUDA_TESTS) "$(MAKE)" $(LIBRARY) "$(call cudasim_simulator,race) $(call cudasim_provider,race)" \
 	    "$(call cudasim_simulator,$(CUDASIM_MODE)) $(call cudasim_provider,$(CUDASIM_MODE))" $(CUDASIM_MODE) "$(ONLY)"
 
 # The program itself has no sanitizer, so their runtime library is loaded before it.

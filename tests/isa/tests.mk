@@ -1,6 +1,8 @@
 # What users of other processors will see. A build that sees less of its processor (SEEN=v2, v3, v4: Makefile) runs the tests of
 # values as such a processor would; under qemu a reduced set of them runs where the instructions themselves are missing.
+ifeq ($(MACHINE),x86_64)
 THOROUGH_TESTS += test-isa
+endif
 
 ISA := $(BUILD)/isa
 ISA_SETS := $(filter v%,$(SIMD_SETS))

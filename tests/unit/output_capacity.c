@@ -128,7 +128,7 @@ Test(output_capacity, without_one_the_shape_must_be_exact_again) {
     close_fixture(&f);
 }
 
-/* The whole buffer counts, not the shape that it has for now. */
+/* The whole buffer counts, not its present shape. */
 Test(output_capacity, a_buffer_that_shares_bytes_with_the_input_is_filled_at_the_end) {
     fixture f;
     float both[MOST] = {1, 2, 3, 0};
